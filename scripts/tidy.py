@@ -1,0 +1,93 @@
+#!/usr/bin/env python3
+"""Runs clang-tidy over the project's sources, leaving out what was found clean before.
+
+tidy.py BUILD [--jobs N] [FILE...]      BUILD holds compile_commands.json
+
+A source counts as clean as long as it, the project's headers that it includes, its command and
+.clang-tidy stay the same.
+"""
+
+import argparse
+import concurrent.futures
+import hashlib
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+INCLUDE = re.compile(rb'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
+
+
+def tracked():
+    listed = subprocess.run(
+        ["git", "-C", ROOT, "ls-files", "-z", "*.cpp"], stdout=subprocess.PIPE, check=True
+    )
+    return {str(ROOT / name) for name in listed.stdout.decode().split("\0") if name}
+
+
+def add_with_headers(path, found, build):
+    """Collects path and the project's headers that it includes, by their content."""
+    if path in found:
+        return
+    found[path] = content = path.read_bytes()
+    for name in INCLUDE.findall(content):
+        for folder in (path.parent, ROOT, build):
+            header = folder / name.decode()
+            if header.is_file():
+                add_with_headers(header, found, build)
+                break
+
+
+def key(entry, build):
+    found = {}
+    add_with_headers(pathlib.Path(entry["file"]), found, build)
+    digest = hashlib.sha256((ROOT / ".clang-tidy").read_bytes() + entry["command"].encode())
+    for path in sorted(found):
+        digest.update(found[path])
+    return digest.hexdigest()
+
+
+def check(source, build):
+    done = subprocess.run(
+        ["clang-tidy-22", "--quiet", "-p", build, "--warnings-as-errors=*", source],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    return done.returncode == 0, done.stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("build", type=lambda p: pathlib.Path(p).resolve())
+    parser.add_argument("files", nargs="*")
+    parser.add_argument("--jobs", type=int, default=1)
+    args = parser.parse_args()
+
+    wanted = {str(pathlib.Path(f).resolve()) for f in args.files} or tracked()
+    commands = json.loads((args.build / "compile_commands.json").read_text())
+    clean = args.build.parent / "tidy"
+    clean.mkdir(exist_ok=True)
+    stale = {}
+    for entry in commands:
+        mark = clean / key(entry, args.build) if entry["file"] in wanted else None
+        if mark and not mark.exists():
+            stale[entry["file"]] = mark
+
+    failed = 0
+    with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
+        answers = pool.map(lambda source: check(source, args.build), stale)
+        for (source, mark), (ok, text) in zip(stale.items(), answers, strict=True):
+            if ok:
+                mark.touch()
+            else:
+                failed += 1
+                print(text or f"{source}: clang-tidy failed", flush=True)
+    print(f"{len(stale)} sources checked, {failed} with findings")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
