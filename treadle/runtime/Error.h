@@ -1,0 +1,91 @@
+// Errors: TensorFlow's canonical codes, a message, and nothing thrown.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include <tl/expected.hpp>
+
+namespace treadle {
+
+/// The canonical codes; numbers and names are TensorFlow's, which are gRPC's.
+enum class Code : uint8_t {
+  Ok = 0,
+  Cancelled = 1,
+  Unknown = 2,
+  InvalidArgument = 3,
+  DeadlineExceeded = 4,
+  NotFound = 5,
+  AlreadyExists = 6,
+  PermissionDenied = 7,
+  ResourceExhausted = 8,
+  FailedPrecondition = 9,
+  Aborted = 10,
+  OutOfRange = 11,
+  Unimplemented = 12,
+  Internal = 13,
+  Unavailable = 14,
+  DataLoss = 15,
+  Unauthenticated = 16,
+};
+
+/// The class name that Python users see: `InvalidArgumentError`, `OutOfRangeError`, ...
+std::string_view errorClass(Code code);
+
+/// An error: a code and a message (lower case, no full stop: subject, found, expected, likely fix).
+struct Error {
+  Code code = Code::Unknown;
+  std::string message;
+
+  /// The same error said of a node: `node 'a/b' (Op): message`.
+  Error atNode(std::string_view node, std::string_view op) &&;
+};
+
+template <typename T> using Expected = tl::expected<T, Error>;
+using Unexpected = tl::unexpected<Error>;
+
+/// printf-like construction is deliberately absent: build the message with `str(...)`.
+namespace detail {
+std::string toText(std::string_view text);
+std::string toText(const char *text);
+std::string toText(const std::string &text);
+std::string toText(char c);
+std::string toText(bool value);
+std::string toText(double value);
+template <typename T>
+  requires std::is_integral_v<T>
+std::string toText(T value) {
+  return std::to_string(value);
+}
+} // namespace detail
+
+/// Concatenates its arguments as text.
+template <typename... Args> std::string str(const Args &...args) {
+  std::string out;
+  (out.append(detail::toText(args)), ...);
+  return out;
+}
+
+#define TREADLE_ERROR_MAKER(function, code_)                                                       \
+  template <typename... Args> Error function(const Args &...args) {                                \
+    return Error{Code::code_, str(args...)};                                                       \
+  }
+TREADLE_ERROR_MAKER(cancelled, Cancelled)
+TREADLE_ERROR_MAKER(invalidArgument, InvalidArgument)
+TREADLE_ERROR_MAKER(deadlineExceeded, DeadlineExceeded)
+TREADLE_ERROR_MAKER(notFound, NotFound)
+TREADLE_ERROR_MAKER(alreadyExists, AlreadyExists)
+TREADLE_ERROR_MAKER(permissionDenied, PermissionDenied)
+TREADLE_ERROR_MAKER(resourceExhausted, ResourceExhausted)
+TREADLE_ERROR_MAKER(failedPrecondition, FailedPrecondition)
+TREADLE_ERROR_MAKER(aborted, Aborted)
+TREADLE_ERROR_MAKER(outOfRange, OutOfRange)
+TREADLE_ERROR_MAKER(unimplemented, Unimplemented)
+TREADLE_ERROR_MAKER(internal, Internal)
+TREADLE_ERROR_MAKER(unavailable, Unavailable)
+TREADLE_ERROR_MAKER(dataLoss, DataLoss)
+#undef TREADLE_ERROR_MAKER
+
+} // namespace treadle

@@ -1,0 +1,56 @@
+// One run of a graph: what all its ops share, how it is stopped, and where it prints.
+#pragma once
+
+#include "treadle/runtime/Error.h"
+#include "treadle/runtime/Resource.h"
+#include "treadle/runtime/ResourceManager.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace treadle {
+
+class ThreadPool;
+
+/// State of one run. Ops reach it from any thread; everything here is safe to use concurrently.
+class RunState {
+public:
+  RunState(ResourceManager &resources, ThreadPool *pool) : resources(resources), pool(pool) {}
+
+  /// The session's resources; they outlive the run.
+  ResourceManager &resources;
+  /// Threads beside the caller's own; null: none.
+  ThreadPool *pool;
+  /// Number of this run in its session, from 1.
+  uint64_t step = 0;
+
+  /// True once the run should end; loops and long kernels look at it.
+  bool isStopped() const { return stopped.load(std::memory_order_relaxed); }
+  /// Stops the run with this error (the first stays) and wakes everything that waits.
+  void stop(Error reason);
+  /// Why it was stopped; Cancelled where nothing was said.
+  Error stopReason() const;
+  /// Calls `wake` when the run is stopped (at once if it already is); returns a number for `forget`.
+  int onStop(std::function<void()> wake);
+  void forget(int number);
+
+  /// Where Print ops write a line; by default standard error.
+  std::function<void(std::string_view line, std::string_view stream)> print;
+
+  /// Function calls in progress, to bound recursion. Only the thread that runs the graph counts.
+  int callDepth = 0;
+  static constexpr int maxCallDepth = 1000;
+
+private:
+  std::atomic<bool> stopped{false};
+  mutable std::mutex mutex;
+  std::unique_ptr<Error> reason;
+  std::vector<std::pair<int, std::function<void()>>> wakers;
+  int nextWaker = 0;
+};
+
+} // namespace treadle

@@ -1,0 +1,43 @@
+// Variables, of both kinds: behind a resource handle, and behind a v1 reference.
+#pragma once
+
+#include "treadle/runtime/Resource.h"
+#include "treadle/runtime/Tensor.h"
+
+#include <mutex>
+
+namespace treadle {
+
+/// A variable: a tensor that can be replaced. Uninitialised while the tensor is empty.
+/// `mutex` guards `value`; a reader takes a share of the tensor, a writer that finds it unique may
+/// write in place. The dtype never changes.
+class Variable final : public Resource {
+public:
+  static constexpr std::string_view kindName = "variable";
+  std::string_view kind() const override { return kindName; }
+
+  Variable(std::string name, DType dtype) : name(std::move(name)), dtype(dtype) {}
+  const std::string name;
+  const DType dtype;
+
+  Tensor read() const {
+    std::lock_guard lock(mutex);
+    return value;
+  }
+  void assign(Tensor newValue) {
+    std::lock_guard lock(mutex);
+    std::swap(value, newValue);
+  } // the old value is let go of after the lock
+  /// Guards `value` for read-modify-write.
+  mutable std::mutex mutex;
+  Tensor value;
+};
+
+/// A tensor that refers to a v1 variable. Consumers that want a value read the variable when they
+/// run; consumers that want the reference (Assign, RefSwitch, ...) get it as it is.
+Tensor makeRefTensor(Ref<Variable> variable);
+
+/// The variable behind a reference tensor (`tensor.isRef()`).
+Variable &refVariable(const Tensor &tensor);
+
+} // namespace treadle
