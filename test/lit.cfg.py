@@ -1,0 +1,25 @@
+"""The lit suite: every .mlir file of a tests/ folder, and those of test/ itself."""
+
+import os
+import shutil
+
+import lit.formats
+
+config.name = "treadle"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir"]
+config.test_source_root = config.treadle_source_root
+config.test_exec_root = os.path.join(config.treadle_build_root, "test", "lit")
+# Input files of tests, and folders that hold no sources.
+config.excludes = ["Inputs", "build", "docs", "shared"]
+config.environment["PATH"] = os.pathsep.join(
+    [
+        os.path.join(config.treadle_build_root, "bin"),
+        config.llvm_tools_dir,
+        config.environment["PATH"],
+    ]
+)
+
+for tool in ("FileCheck", "not", "treadle-opt"):
+    if not shutil.which(tool, path=config.environment["PATH"]):
+        lit_config.fatal(f"found no {tool} on {config.environment['PATH']}: build it first")
