@@ -1,4 +1,4 @@
-"""The lit suite: every .mlir file of a tests/ folder, and those of test/ itself."""
+"""The lit suite: the .mlir files in the tests/ folders beside the sources."""
 
 import os
 import shutil
@@ -8,10 +8,9 @@ import lit.formats
 config.name = "treadle"
 config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir"]
-config.test_source_root = config.treadle_source_root
+config.test_source_root = os.path.join(config.treadle_source_root, "treadle")
 config.test_exec_root = os.path.join(config.treadle_build_root, "test", "lit")
-# Input files of tests, and folders that hold no sources.
-config.excludes = ["Inputs", "build", "docs", "shared"]
+config.excludes = ["Inputs"]
 config.environment["PATH"] = os.pathsep.join(
     [
         os.path.join(config.treadle_build_root, "bin"),

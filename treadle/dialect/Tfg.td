@@ -101,7 +101,7 @@ def GraphOp : TfgOp<"graph", [
   let builders = [
     OpBuilder<(ins "::treadle::tf_type::VersionAttr":$version)>
   ];
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def FuncOp : TfgOp<"func", [
@@ -168,11 +168,12 @@ def FuncOp : TfgOp<"func", [
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return isExternal() ? nullptr : &getBody(); }
+    ::llvm::LogicalResult verifyType();
     ::llvm::LogicalResult verifyBody();
     bool isDeclaration() { return isExternal(); }
   }];
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
 }
 
 def ReturnOp : TfgOp<"return", [Pure, HasParent<"FuncOp">, ReturnLike, Terminator]> {

@@ -185,7 +185,7 @@ void GraphOp::build(OpBuilder &, OperationState &state, tf_type::VersionAttr ver
 
 StringRef GraphOp::getDefaultDialect() { return TfgDialect::getDialectNamespace(); }
 
-LogicalResult GraphOp::verify() { return verifyNodes(*getBody(), /*generic=*/false); }
+LogicalResult GraphOp::verifyRegions() { return verifyNodes(*getBody(), /*generic=*/false); }
 
 //===----------------------------------------------------------------------===//
 // FuncOp
@@ -394,7 +394,7 @@ static LogicalResult verifyArguments(FuncOp func) {
   return success();
 }
 
-LogicalResult FuncOp::verify() {
+LogicalResult FuncOp::verifyType() {
   if (failed(verifyArguments(*this)))
     return failure();
   for (auto [index, type] : llvm::enumerate(getResultTypes()))
@@ -420,15 +420,19 @@ static LogicalResult verifyReturnedValues(FuncOp func, ReturnOp returnOp) {
 LogicalResult FuncOp::verifyBody() {
   if (getBody().empty() || getEntry().empty())
     return emitOpError() << "has an empty body, expected at least a tfg.return";
-  Block &entry = getEntry();
-  if (entry.getArgumentTypes() != TypeRange(getArgumentTypes()))
+  if (getEntry().getArgumentTypes() != TypeRange(getArgumentTypes()))
     return emitOpError() << "the types of its block arguments differ from its signature "
                          << getFunctionType();
-  auto returnOp = dyn_cast<ReturnOp>(entry.back());
+  return success();
+}
+
+// Here the operations of the body have been verified, each on its own.
+LogicalResult FuncOp::verifyRegions() {
+  auto returnOp = dyn_cast<ReturnOp>(getEntry().back());
   if (!returnOp)
-    return emitOpError() << "its body ends in " << entry.back().getName()
+    return emitOpError() << "its body ends in " << getEntry().back().getName()
                          << ", expected tfg.return";
-  if (failed(verifyNodes(entry, getGeneric())))
+  if (failed(verifyNodes(getEntry(), getGeneric())))
     return failure();
   return verifyReturnedValues(*this, returnOp);
 }

@@ -1,0 +1,31 @@
+// RUN: treadle-opt %s -split-input-file -verify-diagnostics
+
+tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
+  %0, %ctl = Op : () -> (!tf_type.tensor)
+  // expected-error @+1 {{stands outside a generic function, expected the node's own results to be used}}
+  %1 = get_result(%0) "y" : 0
+}
+
+// -----
+
+tfg.func generic @f(%x: !tf_type.tensor) {
+  // expected-error @+1 {{takes an argument of the function apart, expected the result of a node}}
+  %1 = get_result(%x) "y" : 0
+  return
+}
+
+// -----
+
+tfg.func generic @f(%x: !tf_type.tensor) {
+  %0, %ctl = Op(%x) : (!tf_type.tensor) -> (!tf_type.tensor)
+  // expected-error @+1 {{asks for output -1 of "y", expected at least 0}}
+  %1 = get_result(%0) "y" : -1
+  return
+}
+
+// -----
+
+tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
+  // expected-error @+1 {{'tfg.return' op expects parent op 'tfg.func'}}
+  return
+}
