@@ -212,13 +212,19 @@ StringRef FuncOp::getDataArgumentName(unsigned index) {
   return name ? name.getValue() : StringRef();
 }
 
-/// What the printer would make of a name, so that the token's name can follow it.
+/// What the printer makes of a name, so that the token's name can follow it.
 static std::string bareName(StringRef name) {
   std::string result;
   if (!name.empty() && llvm::isDigit(name.front()))
     result = "_";
-  for (char c : name)
-    result.push_back(llvm::isAlnum(c) || StringRef("_$.-").contains(c) ? c : '_');
+  for (char c : name) {
+    if (llvm::isAlnum(c) || StringRef("_$.-").contains(c))
+      result += c;
+    else if (c == ' ')
+      result += '_';
+    else
+      result += llvm::utohexstr(static_cast<unsigned char>(c));
+  }
   return result;
 }
 
@@ -229,10 +235,13 @@ void FuncOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNam
   if (entry.getNumArguments() % 2 != 0)
     return;
   llvm::StringSet<> used;
+  unsigned numUnnamed = 0;
   for (unsigned i = 0, e = entry.getNumArguments(); i < e; i += 2) {
     std::string base = bareName(getDataArgumentName(i / 2));
-    if (base.empty())
-      base = "arg" + llvm::utostr(i);
+    if (base.empty()) {
+      base = "arg" + llvm::utostr(numUnnamed);
+      numUnnamed += 2;
+    }
     std::string name = base;
     for (unsigned suffix = 0; used.contains(name) || used.contains(name + ".ctl"); ++suffix)
       name = base + "_" + llvm::utostr(suffix);

@@ -3,14 +3,14 @@
 // What reads back as something else must not be printed: arguments whose names clash stay
 // apart from each other and from tokens.
 
-// CHECK:      tfg.func @clash(%a_b: tensor<i1> {tfg.name = "a/b"},
-// CHECK-NEXT:                 %a_b_0: tensor<i1> {tfg.name = "a b"},
-// CHECK-NEXT:                 %a_b.ctl_0: tensor<i1> {tfg.name = "a_b.ctl"},
+// CHECK:      tfg.func @clash(%a2Fb: tensor<i1> {tfg.name = "a/b"},
+// CHECK-NEXT:                 %a2Fb_0: tensor<i1> {tfg.name = "a2Fb"},
+// CHECK-NEXT:                 %a2Fb.ctl_0: tensor<i1> {tfg.name = "a2Fb.ctl"},
 // CHECK-NEXT:                 %_1st: tensor<i1> {tfg.name = "1st"},
-// CHECK-NEXT:                 %arg8: tensor<i1>)
-// CHECK: NoOp [%a_b.ctl, %a_b_0.ctl, %a_b.ctl_0.ctl, %_1st.ctl, %arg8.ctl]
-tfg.func @clash(%a: tensor<i1> {tfg.name = "a/b"}, %b: tensor<i1> {tfg.name = "a b"},
-                %c: tensor<i1> {tfg.name = "a_b.ctl"}, %d: tensor<i1> {tfg.name = "1st"},
+// CHECK-NEXT:                 %arg0: tensor<i1>)
+// CHECK: NoOp [%a2Fb.ctl, %a2Fb_0.ctl, %a2Fb.ctl_0.ctl, %_1st.ctl, %arg0.ctl]
+tfg.func @clash(%a: tensor<i1> {tfg.name = "a/b"}, %b: tensor<i1> {tfg.name = "a2Fb"},
+                %c: tensor<i1> {tfg.name = "a2Fb.ctl"}, %d: tensor<i1> {tfg.name = "1st"},
                 %e: tensor<i1>) {
   %ctl = NoOp [%a.ctl, %b.ctl, %c.ctl, %d.ctl, %e.ctl]
   return
