@@ -1,0 +1,175 @@
+// The parts of the kernel interface that are not inline, and the registry.
+#include "treadle/runtime/Kernel.h"
+
+#include "treadle/runtime/Run.h"
+#include "treadle/runtime/ThreadPool.h"
+#include "treadle/runtime/Variable.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <unordered_map>
+
+namespace treadle {
+
+// --- OpContext ---------------------------------------------------------------------------------
+
+Tensor *OpContext::makeOutput(int i, DType dtype, Dims dims) {
+  Tensor *made = check(Tensor::make(dtype, dims));
+  if (!made)
+    return nullptr;
+  outputs[i] = std::move(*made);
+  return &outputs[i];
+}
+
+Tensor *OpContext::reuseInputOrAllocate(int in, int out, DType dtype, Dims dims) {
+  const Tensor &candidate = input(in);
+  if (isPlain(dtype) && canReuseInput(in) && isPlain(candidate.dtype()) &&
+      dtypeSize(candidate.dtype()) == dtypeSize(dtype) && std::ranges::equal(candidate.dims(), dims)) {
+    Tensor taken = takeInput(in);
+    taken.get()->dtype = dtype;
+    outputs[out] = std::move(taken);
+    return &outputs[out];
+  }
+  return makeOutput(out, dtype, dims);
+}
+
+void OpContext::fail(Error e) {
+  if (!error)
+    error = std::make_unique<Error>(std::move(e));
+}
+
+void OpContext::parallelFor(int64_t total, double costPerItem,
+                            const std::function<void(int64_t, int64_t)> &body) {
+  constexpr double worthHandingOver = 20000; // ns of work a range should hold
+  ThreadPool *pool = runState ? runState->pool : nullptr;
+  if (total <= 0)
+    return;
+  if (!pool || total * costPerItem < 2 * worthHandingOver)
+    return body(0, total);
+  int64_t grain = std::max<int64_t>(1, static_cast<int64_t>(worthHandingOver / costPerItem));
+  pool->parallelFor(total, grain, body);
+}
+
+bool Suspension::claim() { return !isClaimed.exchange(true, std::memory_order_acq_rel); }
+
+// --- the registry ------------------------------------------------------------------------------
+
+struct KernelRegistry::Impl {
+  const KernelRegistry *parent;
+  std::unordered_map<std::string, Bind> binds;
+};
+
+KernelRegistry::KernelRegistry(const KernelRegistry *parent) : impl(new Impl{parent, {}}) {}
+KernelRegistry::~KernelRegistry() = default;
+
+void KernelRegistry::add(std::span<const KernelEntry> table) {
+  impl->binds.reserve(impl->binds.size() + table.size());
+  for (const KernelEntry &entry : table)
+    impl->binds.insert_or_assign(std::string(entry.op), entry.bind);
+}
+
+void KernelRegistry::add(std::string op, Bind bind) {
+  impl->binds.insert_or_assign(std::move(op), std::move(bind));
+}
+
+const KernelRegistry::Bind *KernelRegistry::find(std::string_view op) const {
+  auto it = impl->binds.find(std::string(op));
+  if (it != impl->binds.end())
+    return &it->second;
+  return impl->parent ? impl->parent->find(op) : nullptr;
+}
+
+// --- one op alone ------------------------------------------------------------------------------
+
+namespace {
+
+// Holds the calling thread until the op completes: for single ops run outside an executor.
+class BlockingSuspension final : public Suspension {
+public:
+  void complete(std::vector<Tensor> values) override { finish(std::move(values), nullptr); }
+  void fail(Error e) override { finish({}, std::make_unique<Error>(std::move(e))); }
+  void wait() {
+    std::unique_lock lock(mutex);
+    done.wait(lock, [this] { return isDone; });
+  }
+  std::vector<Tensor> outputs;
+  std::unique_ptr<Error> error;
+
+private:
+  void finish(std::vector<Tensor> values, std::unique_ptr<Error> e) {
+    std::lock_guard lock(mutex);
+    outputs = std::move(values);
+    error = std::move(e);
+    isDone = true;
+    done.notify_all();
+  }
+  std::mutex mutex;
+  std::condition_variable done;
+  bool isDone = false;
+};
+
+} // namespace
+
+Ref<Suspension> OpContext::suspend() {
+  suspension = makeRef<BlockingSuspension>();
+  return suspension;
+}
+
+/// Waits for a suspended op (if it is) and takes its outputs or its error; a stopped run cancels it.
+void finishSuspended(OpContext &ctx) {
+  if (!ctx.suspension)
+    return;
+  Ref<Suspension> base = std::exchange(ctx.suspension, nullptr);
+  auto *suspension = static_cast<BlockingSuspension *>(base.get());
+  RunState &run = *ctx.runState;
+  int waker = run.onStop([base, &run] {
+    if (base->claim())
+      Ref<Suspension>(base)->fail(run.stopReason());
+  });
+  suspension->wait();
+  run.forget(waker);
+  if (suspension->error)
+    return ctx.fail(std::move(*suspension->error));
+  for (size_t i = 0; i < suspension->outputs.size() && i < ctx.outputCount; ++i)
+    ctx.outputs[i] = std::move(suspension->outputs[i]);
+}
+
+Expected<std::vector<Tensor>> runOp(const KernelRegistry &registry, std::string_view op,
+                                    const AttrMap &attrs, std::vector<Tensor> inputs,
+                                    std::vector<DType> outputTypes) {
+  const KernelRegistry::Bind *bind = registry.find(op);
+  if (!bind)
+    return Unexpected(unimplemented("op '", op, "' has no kernel"));
+  std::vector<DType> inputTypes;
+  for (const Tensor &t : inputs)
+    inputTypes.push_back(t.dtype());
+  Expected<BoundKernel> kernel = (*bind)(BindContext{op, op, attrs, inputTypes, outputTypes});
+  if (!kernel)
+    return Unexpected(std::move(kernel.error()));
+
+  ResourceManager resources;
+  RunState run(resources, nullptr);
+  std::vector<Tensor> outputs(outputTypes.size());
+  std::vector<uint32_t> indices(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    indices[i] = static_cast<uint32_t>(i) | InputIndex::takeBit;
+    if (inputs[i].isRef() && !kernel->takesRefs)
+      inputs[i] = refVariable(inputs[i]).read();
+  }
+  OpContext ctx;
+  ctx.bases[0] = inputs.data();
+  ctx.inputIndex = indices.data();
+  ctx.outputs = outputs.data();
+  ctx.inputCount = static_cast<uint16_t>(inputs.size());
+  ctx.outputCount = static_cast<uint16_t>(outputs.size());
+  ctx.boundState = kernel->state.get();
+  ctx.runState = &run;
+  kernel->fn(ctx);
+  finishSuspended(ctx);
+  if (ctx.error)
+    return Unexpected(std::move(*ctx.error));
+  return outputs;
+}
+
+} // namespace treadle

@@ -1,0 +1,92 @@
+#include "treadle/runtime/ThreadPool.h"
+
+#include <algorithm>
+#include <atomic>
+#include <memory>
+
+namespace treadle {
+
+ThreadPool::ThreadPool(int workers) {
+  for (int i = 0; i < workers; ++i)
+    threads.emplace_back([this] { work(); });
+}
+
+ThreadPool::~ThreadPool() {
+  {
+    std::lock_guard lock(mutex);
+    isStopping = true;
+  }
+  wake.notify_all();
+  for (std::thread &t : threads)
+    t.join();
+}
+
+void ThreadPool::schedule(std::function<void()> task) {
+  {
+    std::lock_guard lock(mutex);
+    queue.push_back(std::move(task));
+  }
+  wake.notify_one();
+}
+
+void ThreadPool::work() {
+  for (;;) {
+    std::function<void()> task;
+    {
+      std::unique_lock lock(mutex);
+      wake.wait(lock, [this] { return isStopping || !queue.empty(); });
+      if (queue.empty())
+        return;
+      task = std::move(queue.front());
+      queue.pop_front();
+    }
+    task();
+  }
+}
+
+namespace {
+
+// Ranges are claimed by whoever is free; a worker that comes late finds none left. The caller
+// leaves when all ranges are done, not when all workers have come, so nesting cannot deadlock.
+struct SharedRanges {
+  const std::function<void(int64_t, int64_t)> *body;
+  int64_t total, step, count;
+  std::atomic<int64_t> next{0};
+  std::atomic<int64_t> done{0};
+  std::mutex mutex;
+  std::condition_variable finished;
+
+  void run() {
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+      (*body)(i * step, std::min(total, (i + 1) * step));
+      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
+        std::lock_guard lock(mutex);
+        finished.notify_all();
+      }
+    }
+  }
+};
+
+} // namespace
+
+void ThreadPool::parallelFor(int64_t total, int64_t grain,
+                             const std::function<void(int64_t, int64_t)> &body) {
+  int64_t ranges = std::min<int64_t>((numWorkers() + 1) * 4, total / std::max<int64_t>(grain, 1));
+  if (ranges <= 1 || threads.empty()) {
+    if (total > 0)
+      body(0, total);
+    return;
+  }
+  auto shared = std::make_shared<SharedRanges>();
+  shared->body = &body;
+  shared->total = total;
+  shared->step = (total + ranges - 1) / ranges;
+  shared->count = (total + shared->step - 1) / shared->step;
+  for (int i = 0; i < numWorkers() && i + 1 < shared->count; ++i)
+    schedule([shared] { shared->run(); });
+  shared->run();
+  std::unique_lock lock(shared->mutex);
+  shared->finished.wait(lock, [&] { return shared->done.load() == shared->count; });
+}
+
+} // namespace treadle

@@ -1,0 +1,40 @@
+// A fixed set of threads for work beside the caller's own thread.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace treadle {
+
+/// Worker threads and a queue. The caller of `parallelFor` works too, so that a pool of n - 1
+/// workers serves n threads. Thread-safe; calls may nest.
+class ThreadPool {
+public:
+  explicit ThreadPool(int workers);
+  ~ThreadPool(); // waits for queued work
+  int numWorkers() const { return static_cast<int>(threads.size()); }
+
+  /// Runs `task` on a worker, some time.
+  void schedule(std::function<void()> task);
+
+  /// Calls `body(begin, end)` for ranges that cover [0, total), each at least `grain` long, on the
+  /// workers and the calling thread; returns when all are done.
+  void parallelFor(int64_t total, int64_t grain,
+                   const std::function<void(int64_t, int64_t)> &body);
+
+private:
+  void work();
+
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<std::function<void()>> queue;
+  bool isStopping = false;
+  std::vector<std::thread> threads;
+};
+
+} // namespace treadle

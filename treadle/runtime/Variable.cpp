@@ -1,0 +1,18 @@
+#include "treadle/runtime/Variable.h"
+
+namespace treadle {
+
+Tensor makeRefTensor(Ref<Variable> variable) {
+  Tensor t = Tensor::makeScalar(DType::Int64); // room for a pointer
+  TensorBlock *block = t.get();
+  block->dtype = variable->dtype;
+  block->isRef = 1;
+  new (block->data) Ref<Resource>(std::move(variable));
+  return t;
+}
+
+Variable &refVariable(const Tensor &tensor) {
+  return static_cast<Variable &>(**tensor.data<Ref<Resource>>());
+}
+
+} // namespace treadle
