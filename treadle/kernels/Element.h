@@ -1,0 +1,91 @@
+// The C++ types of elements, and how a kernel template is chosen by dtype when a node is bound.
+#pragma once
+
+#include "treadle/runtime/Kernel.h"
+
+#include <Eigen/Core>
+
+#include <complex>
+#include <string>
+
+namespace treadle {
+
+using Half = Eigen::half;
+using BFloat16 = Eigen::bfloat16;
+using Complex64 = std::complex<float>;
+using Complex128 = std::complex<double>;
+
+/// The dtype of a C++ element type: `dtypeOf<float> == DType::Float32`.
+template <typename T> inline constexpr DType dtypeOf = DType::Invalid;
+template <> inline constexpr DType dtypeOf<float> = DType::Float32;
+template <> inline constexpr DType dtypeOf<double> = DType::Float64;
+template <> inline constexpr DType dtypeOf<int32_t> = DType::Int32;
+template <> inline constexpr DType dtypeOf<uint8_t> = DType::UInt8;
+template <> inline constexpr DType dtypeOf<int16_t> = DType::Int16;
+template <> inline constexpr DType dtypeOf<int8_t> = DType::Int8;
+template <> inline constexpr DType dtypeOf<std::string> = DType::String;
+template <> inline constexpr DType dtypeOf<Complex64> = DType::Complex64;
+template <> inline constexpr DType dtypeOf<int64_t> = DType::Int64;
+template <> inline constexpr DType dtypeOf<bool> = DType::Bool;
+template <> inline constexpr DType dtypeOf<BFloat16> = DType::BFloat16;
+template <> inline constexpr DType dtypeOf<uint16_t> = DType::UInt16;
+template <> inline constexpr DType dtypeOf<Complex128> = DType::Complex128;
+template <> inline constexpr DType dtypeOf<Half> = DType::Float16;
+template <> inline constexpr DType dtypeOf<uint32_t> = DType::UInt32;
+template <> inline constexpr DType dtypeOf<uint64_t> = DType::UInt64;
+template <> inline constexpr DType dtypeOf<ResourceHandle> = DType::Resource;
+template <> inline constexpr DType dtypeOf<Variant> = DType::Variant;
+
+/// A list of element types, for tables.
+template <typename... Ts> struct TypeList {};
+template <typename A, typename B> struct JoinLists;
+template <typename... As, typename... Bs> struct JoinLists<TypeList<As...>, TypeList<Bs...>> {
+  using type = TypeList<As..., Bs...>;
+};
+template <typename A, typename B> using Join = typename JoinLists<A, B>::type;
+
+using FloatTypes = TypeList<float, double, Half, BFloat16>;
+using ComplexTypes = TypeList<Complex64, Complex128>;
+using SignedTypes = TypeList<int32_t, int64_t, int16_t, int8_t>;
+using UnsignedTypes = TypeList<uint8_t, uint16_t, uint32_t, uint64_t>;
+using IntegerTypes = Join<SignedTypes, UnsignedTypes>;
+using RealTypes = Join<FloatTypes, IntegerTypes>;
+using NumericTypes = Join<RealTypes, ComplexTypes>;
+using PlainTypes = Join<NumericTypes, TypeList<bool>>;
+using AllTypes = Join<PlainTypes, TypeList<std::string, ResourceHandle, Variant>>;
+
+/// Calls `visit.template operator()<T>()` for the type of the list whose dtype is `dtype`;
+/// false if it isn't in the list.
+template <typename... Ts, typename Visitor>
+bool visitType(DType dtype, TypeList<Ts...>, Visitor &&visit) {
+  return ((dtypeOf<Ts> == dtype ? (visit.template operator()<Ts>(), true) : false) || ...);
+}
+
+/// The error of a bind function whose op lacks a dtype.
+inline Unexpected unsupportedDType(const BindContext &node, DType dtype) {
+  return Unexpected(unimplemented("op '", node.op, "' has no kernel for ", dtypeName(dtype)));
+}
+
+/// A bound kernel with state.
+template <typename State> BoundKernel boundWith(KernelFn fn, State state) {
+  return BoundKernel{fn, std::make_shared<const State>(std::move(state))};
+}
+
+/// A bind function for a kernel that is a class template `Kernel<T>::run(OpContext &)`, chosen among
+/// `Types` by the dtype of input 0 (or of output 0 where there is no input). One line an op:
+///     {"Neg", bindByType<NegKernel, NumericTypes>}
+template <template <typename> class Kernel, typename Types>
+Expected<BoundKernel> bindByType(const BindContext &node) {
+  DType dtype = node.inputTypes.empty() ? node.outputTypes[0] : node.inputTypes[0];
+  BoundKernel bound;
+  if (!visitType(dtype, Types(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
+    return unsupportedDType(node, dtype);
+  return bound;
+}
+
+/// A bind function for a kernel that is one function for all dtypes.
+template <KernelFn fn> Expected<BoundKernel> bindPlain(const BindContext &) {
+  return BoundKernel{fn};
+}
+
+} // namespace treadle
