@@ -167,10 +167,10 @@ def ShapeAttr : TfAttr<"Shape", "shape"> {
   );
   let builders = [
     AttrBuilder<(ins "::llvm::ArrayRef<int64_t>":$dims), [{ return $_get($_ctxt, dims, false); }]>,
-    AttrBuilder<(ins "::mlir::ShapedType":$type), [{
+    AttrBuilderWithInferredContext<(ins "::mlir::ShapedType":$type), [{
       if (type.hasRank())
-        return $_get($_ctxt, type.getShape(), false);
-      return $_get($_ctxt, ::llvm::ArrayRef<int64_t>(), true);
+        return $_get(type.getContext(), type.getShape(), false);
+      return $_get(type.getContext(), ::llvm::ArrayRef<int64_t>(), true);
     }]>
   ];
   let extraClassDeclaration = [{

@@ -59,6 +59,10 @@ public:
   mlir::StringAttr assignedDeviceAttr() const {
     return attr<mlir::StringAttr>(dialect().assignedDeviceKey);
   }
+  /// The full type of the node's results as one product, null if it states none.
+  tf_type::FullTypeAttr fullType() const {
+    return attr<tf_type::FullTypeAttr>(dialect().fullTypeKey);
+  }
   /// An empty string removes the attribute.
   void setName(llvm::StringRef name) { set(dialect().nameKey, name); }
   void setDevice(llvm::StringRef device) { set(dialect().deviceKey, device); }
@@ -77,10 +81,11 @@ public:
     return mlir::dyn_cast_or_null<Attr>(op->getDiscardableAttr(key));
   }
   /// Whether `key` is one of the attributes that stand for fields of the node, not for its own
-  /// attributes (the name and the devices).
+  /// attributes (the name, the devices and the full type).
   bool isKeyword(mlir::StringAttr key) const {
     const TfgDialect &tfg = dialect();
-    return key == tfg.nameKey || key == tfg.deviceKey || key == tfg.assignedDeviceKey;
+    return key == tfg.nameKey || key == tfg.deviceKey || key == tfg.assignedDeviceKey ||
+           key == tfg.fullTypeKey;
   }
 
   unsigned numData() const { return firstControl(op->getOperands()); }

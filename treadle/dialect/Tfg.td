@@ -31,18 +31,21 @@ def TfgDialect : Dialect {
     Its operands are the data inputs, then the control inputs (in brackets); its results the data
     outputs, then one control token. Control tokens don't appear in the type. The name, the requested
     and the assigned device are the attributes `_mlir_name`, `_mlir_device` and
-    `_mlir_assigned_device`; all other attributes are the node's own.
+    `_mlir_assigned_device`, its full type is `_mlir_fulltype`; all other attributes are the node's
+    own.
   }];
   let dependentDialects = ["::treadle::tf_type::TfTypeDialect"];
   let extraClassDeclaration = [{
     static constexpr ::llvm::StringLiteral nameKeyword = "_mlir_name";
     static constexpr ::llvm::StringLiteral deviceKeyword = "_mlir_device";
     static constexpr ::llvm::StringLiteral assignedDeviceKeyword = "_mlir_assigned_device";
+    static constexpr ::llvm::StringLiteral fullTypeKeyword = "_mlir_fulltype";
 
     // Identifiers and types that every walk over a graph asks for, made once.
     ::mlir::StringAttr nameKey;
     ::mlir::StringAttr deviceKey;
     ::mlir::StringAttr assignedDeviceKey;
+    ::mlir::StringAttr fullTypeKey;
     /// `tfg.name`: the name of a function's argument, result or control result.
     ::mlir::StringAttr argNameKey;
     tf_type::ControlType controlType;

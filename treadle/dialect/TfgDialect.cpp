@@ -62,6 +62,7 @@ void TfgDialect::initialize() {
   nameKey = StringAttr::get(context, nameKeyword);
   deviceKey = StringAttr::get(context, deviceKeyword);
   assignedDeviceKey = StringAttr::get(context, assignedDeviceKeyword);
+  fullTypeKey = StringAttr::get(context, fullTypeKeyword);
   argNameKey = StringAttr::get(context, "tfg.name");
   controlType = ControlType::get(context);
   opaqueTensorType = OpaqueTensorType::get(context);

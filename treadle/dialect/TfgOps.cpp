@@ -119,6 +119,10 @@ private:
         return emitError(node) << "attribute '" << key.getValue()
                                << "' is empty; leave it out instead";
     }
+    Attribute fullType = node.attr(dialect.fullTypeKey);
+    if (fullType && !isa<tf_type::FullTypeAttr, tf_type::MessageAttr>(fullType))
+      return emitError(node) << "attribute '" << dialect.fullTypeKey.getValue() << "' is "
+                             << fullType << ", expected a #tf_type.full_type";
     return success();
   }
 

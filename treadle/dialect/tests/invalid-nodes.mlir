@@ -51,6 +51,13 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
 // -----
 
 tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
+  // expected-error @+1 {{node 'n' (Op): attribute '_mlir_fulltype' is "tensor", expected a #tf_type.full_type}}
+  %ctl = Op name("n") {_mlir_fulltype = "tensor"}
+}
+
+// -----
+
+tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
   // expected-note @+1 {{the other node (First)}}
   %ctl0 = First name("n")
   // expected-error @+1 {{node 'n' (Second): its name is taken by another node}}
