@@ -11,7 +11,6 @@
 namespace treadle::tf_type {
 /// Marks the types that stand for a reference to a variable's tensor.
 template <typename ConcreteType>
-// MLIR derives types from their traits. NOLINTNEXTLINE(bugprone-crtp-constructor-accessibility)
 class IsReference : public mlir::TypeTrait::TraitBase<ConcreteType, IsReference> {};
 } // namespace treadle::tf_type
 

@@ -235,9 +235,10 @@ static std::string bareName(StringRef name) {
 // A function's text declares %x alone, and its token is called %x.ctl: names must be made unique
 // here, in pairs, before the printer would do so one by one.
 void FuncOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  Block &entry = region.front();
-  if (entry.getNumArguments() % 2 != 0)
+  // Malformed functions are printed too, while passes are debugged.
+  if (region.empty() || region.front().getNumArguments() % 2 != 0)
     return;
+  Block &entry = region.front();
   llvm::StringSet<> used;
   unsigned numUnnamed = 0;
   for (unsigned i = 0, e = entry.getNumArguments(); i < e; i += 2) {
@@ -364,8 +365,9 @@ void FuncOp::print(OpAsmPrinter &printer) {
   for (unsigned i = 0, e = getNumArguments(); i < e; i += 2) {
     if (i != 0)
       printBreak(printer, indent);
-    printer << getArgument(i) << ": ";
-    printEntry(printer, getArgument(i).getType(), getArgAttrsAttr(), i);
+    if (!isExternal())
+      printer << getArgument(i) << ": ";
+    printEntry(printer, getArgumentTypes()[i], getArgAttrsAttr(), i);
   }
   printer << ')';
   if (getNumResults() != 0) {

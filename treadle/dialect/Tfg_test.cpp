@@ -148,6 +148,20 @@ TEST_F(TfgTest, GraphsAndFunctionsCanBeBuilt) {
 })");
 }
 
+TEST_F(TfgTest, AFunctionWithoutBodyIsRefusedButPrints) {
+  parse("tfg.func @f(%x: tensor<f32>) { return }");
+  auto func = first<FuncOp>();
+  func.eraseBody();
+  func.setPrivate();
+  std::string text, message;
+  llvm::raw_string_ostream stream(text);
+  func->print(stream, OpPrintingFlags().assumeVerified());
+  EXPECT_EQ(text, "tfg.func private @f(tensor<f32>)\n {\n}");
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diag) { message = diag.str(); });
+  EXPECT_TRUE(failed(verify(*module)));
+  EXPECT_EQ(message, "'tfg.func' op has an empty body, expected at least a tfg.return");
+}
+
 TEST_F(TfgTest, ANodeMayDoAnything) {
   parse(graph);
   Operation *op = nodes["c"].getOperation();
