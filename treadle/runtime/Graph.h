@@ -1,0 +1,60 @@
+// A graph as the runtime is given it: what a front end writes down, and a plan is built from.
+#pragma once
+
+#include "treadle/runtime/Attr.h"
+#include "treadle/runtime/DType.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace treadle {
+
+/// Output `output` of node `node` (an index into GraphSpec::nodes).
+struct Endpoint {
+  int32_t node = -1;
+  int32_t output = 0;
+  bool operator==(const Endpoint &) const = default;
+};
+
+/// A value's dtype; `isRef` if it is a reference to a v1 variable.
+struct ValueType {
+  DType dtype = DType::Invalid;
+  bool isRef = false;
+};
+
+/// A node. Attributes include the defaults of the op's definition.
+struct NodeSpec {
+  std::string name;
+  std::string op;
+  std::string device;
+  AttrMap attrs;
+  std::vector<Endpoint> inputs;
+  std::vector<int32_t> controls; // nodes that must have finished
+  std::vector<ValueType> inputTypes;
+  std::vector<ValueType> outputTypes;
+  bool isFunctionCall = false; // `op` names a function, `attrs` instantiate it
+};
+
+/// Which iterations of the frames around a value a result wants, one selector a frame, outermost first.
+struct IterationSelector {
+  enum Kind : uint8_t { At, Last, All } kind = At;
+  int64_t iteration = 0; // for At
+};
+
+/// A value that the graph gives.
+struct ResultSpec {
+  Endpoint from;
+  std::string name; // for messages
+  std::vector<IterationSelector> iterations; // empty: the first of each frame
+};
+
+/// A graph or the body of a function. Nodes stand in program order.
+struct GraphSpec {
+  std::string name; // for messages
+  std::vector<NodeSpec> nodes;
+  std::vector<Endpoint> args; // values given by the caller: output 0 of nodes with op `_Arg`
+  std::vector<ResultSpec> results;
+};
+
+} // namespace treadle

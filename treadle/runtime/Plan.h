@@ -1,0 +1,154 @@
+// A plan: a graph made ready to run. Flat arrays of nodes with their kernels bound, and of the
+// places where values go; immutable once built and shared by all runs.
+//
+// There are two layouts. A *sequential* plan has no frames and nothing that waits: its nodes stand in
+// the order in which one thread runs them, every value has a slot, and the last use of a slot is
+// known. A *dataflow* plan has counters: a node runs when its inputs have arrived, in its frame and
+// iteration, dead or alive.
+#pragma once
+
+#include "treadle/runtime/Graph.h"
+#include "treadle/runtime/Kernel.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace treadle {
+
+class Plan;
+
+/// How a plan's arguments reach it.
+enum class ArgMode : uint8_t {
+  Owned,    // the plan may take them
+  Borrowed, // the caller keeps them (a loop's condition): never taken, never cleared
+  LoopBody, // owned, but an argument handed on unchanged as the result of the same number stays put
+};
+
+/// Where plans of functions come from. Thread-safe; plans live as long as the library.
+class FunctionLibrary {
+public:
+  virtual ~FunctionLibrary() = default;
+  /// NotFound if there is no such function; errors of building its plan.
+  virtual Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) = 0;
+  /// True if the function or one that it calls holds an op that may wait for another op.
+  virtual bool mayBlock(const std::string &function) = 0;
+};
+
+enum class NodeKind : uint8_t {
+  Kernel,
+  Arg,
+  Constant,
+  NoOp,
+  Switch, // also RefSwitch and SwitchN
+  Merge,
+  Enter,
+  Exit,
+  NextIteration,
+  Call, // a call, or a conditional: of a function chosen when it runs
+  While,
+  For,
+};
+
+struct PlanNode {
+  KernelFn fn = nullptr;
+  const void *state = nullptr;
+  uint32_t inputBegin = 0;  // into Plan::inputIndices (sequential) or the frame's inputs (dataflow)
+  uint32_t outputBegin = 0; // slot of output 0 (sequential), first entry in edgeBegins (dataflow)
+  uint16_t inputCount = 0;
+  uint16_t outputCount = 0;
+  NodeKind kind = NodeKind::Kernel;
+  bool clearsOutputs = false; // some outputs are used by nobody (sequential)
+  bool isExpensive = false;
+  bool mayBlock = false;
+  uint32_t info = 0; // into Plan::infos
+};
+
+/// What is needed of a node only on unusual paths.
+struct NodeInfo {
+  std::string name;
+  std::string op;
+  std::shared_ptr<const void> state; // keeps PlanNode::state alive
+  uint32_t programOrder = 0;
+};
+
+/// A place that a value goes to (dataflow).
+struct PlanEdge {
+  uint32_t node;
+  int32_t input; // index into the frame's inputs; -1: control
+};
+
+/// A v1 frame, statically (dataflow). Frame 0 is the graph outside all loops.
+struct PlanFrame {
+  std::string name;
+  int32_t parent = -1;
+  int32_t parallelIterations = 1;
+  uint32_t numNodes = 0;
+  uint32_t numInputs = 0;
+  uint32_t numEnters = 0;
+  uint32_t depth = 0;
+};
+
+/// Counters of a node in an iteration, as they start (dataflow).
+struct NodeCounter {
+  int32_t pending;   // inputs still to come; of a Merge: 2 a control input, plus 1 until a live value came
+  uint16_t dead = 0; // dead data inputs so far
+  uint16_t flags = 0;
+};
+
+class Plan {
+public:
+  std::string name;
+  bool isSequential = true;
+  bool hasDeadness = false; // sequential: has Switch or Merge
+  bool mayBlock = false;
+
+  std::vector<PlanNode> nodes;
+  std::vector<NodeInfo> infos;
+  std::vector<Tensor> constants;
+  std::vector<ValueType> argTypes;
+  std::vector<ResultSpec> results;
+  std::vector<ValueType> resultTypes;
+
+  // Sequential.
+  uint32_t numSlots = 0; // the first argTypes.size() are the arguments
+  std::vector<uint32_t> inputIndices;
+  std::vector<uint32_t> resultIndices;
+  std::vector<uint32_t> neverCleared;     // slots to reset at the end (unused arguments)
+  std::vector<uint8_t> isOutputUnused;    // by slot
+  std::vector<uint8_t> isPassThrough;     // by argument: LoopBody's result stays in its slot
+  bool resultsNeedTemporaries = false;    // LoopBody: a result is another argument
+  std::vector<uint32_t> controlInputs;    // hasDeadness: nodes, by controlBegin
+  std::vector<uint32_t> controlBegin;     // hasDeadness: by node, and one more
+
+  // Dataflow.
+  std::vector<PlanFrame> frames;
+  std::vector<uint32_t> frameOf;          // by node
+  std::vector<uint32_t> localIndex;       // by node: its counter in the frame
+  std::vector<std::vector<NodeCounter>> initialCounters; // by frame
+  std::vector<uint32_t> edgeBegins;       // by output (PlanNode::outputBegin + i; control is the last)
+  std::vector<PlanEdge> edges;
+  std::vector<uint32_t> roots;            // nodes without inputs
+  std::vector<int32_t> childFrame;        // by node: the frame that an Enter opens
+  std::vector<uint8_t> isConstantEnter;   // by node
+  std::vector<int32_t> argOf;             // by node: number of the argument, or -1
+  std::vector<std::vector<uint32_t>> resultsOf; // by node: results it gives (numbers), mostly empty
+  std::vector<uint8_t> hasResults;        // by node
+};
+
+struct PlanOptions {
+  const KernelRegistry *kernels = nullptr;
+  FunctionLibrary *functions = nullptr; // may be null: no functions
+  ArgMode argMode = ArgMode::Owned;
+};
+
+/// Builds the plan of a graph. Ops without a kernel, and binds that fail, become nodes that fail when
+/// they are reached. Errors here are those of the graph itself: a cycle outside a loop, frames that
+/// don't nest, a loop with no parallel iteration.
+Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options);
+
+/// Runs a plan to its end on this thread (and the run's threads): one tensor a result.
+Expected<std::vector<Tensor>> runPlan(const Plan &plan, std::vector<Tensor> args, RunState &run);
+
+} // namespace treadle
