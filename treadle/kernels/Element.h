@@ -66,11 +66,6 @@ inline Unexpected unsupportedDType(const BindContext &node, DType dtype) {
   return Unexpected(unimplemented("op '", node.op, "' has no kernel for ", dtypeName(dtype)));
 }
 
-/// A bound kernel with state.
-template <typename State> BoundKernel boundWith(KernelFn fn, State state) {
-  return BoundKernel{fn, std::make_shared<const State>(std::move(state))};
-}
-
 /// A bind function for a kernel that is a class template `Kernel<T>::run(OpContext &)`, chosen among
 /// `Types` by the dtype of input 0 (or of output 0 where there is no input). One line an op:
 ///     {"Neg", bindByType<NegKernel, NumericTypes>}

@@ -145,6 +145,14 @@ struct BoundKernel {
   bool takesRefs = false;   // reference inputs are handed over as they are, not read first
 };
 
+/// A bound kernel with state.
+template <typename State> BoundKernel boundWith(KernelFn fn, State state) {
+  BoundKernel bound;
+  bound.fn = fn;
+  bound.state = std::make_shared<const State>(std::move(state));
+  return bound;
+}
+
 /// Errors of a bind are reported when the node is reached, with the node's name added. Unimplemented
 /// for a dtype or an attribute value that the kernel lacks.
 using BindFn = Expected<BoundKernel> (*)(const BindContext &);

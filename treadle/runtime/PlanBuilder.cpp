@@ -1,0 +1,288 @@
+// Steps common to both layouts: what each node is, its kernel, and the order of execution.
+#include "treadle/runtime/PlanBuilder.h"
+
+#include "treadle/runtime/Variable.h"
+
+#include <algorithm>
+#include <queue>
+#include <unordered_map>
+
+namespace treadle {
+namespace plan {
+
+NodeKind classify(const NodeSpec &node) {
+  if (node.isFunctionCall)
+    return NodeKind::Call;
+  static const std::unordered_map<std::string_view, NodeKind> kinds = {
+      {"_Arg", NodeKind::Arg},
+      {"NoOp", NodeKind::NoOp},
+      {"ControlTrigger", NodeKind::NoOp},
+      {"Switch", NodeKind::Switch},
+      {"RefSwitch", NodeKind::Switch},
+      {"_SwitchN", NodeKind::Switch},
+      {"Merge", NodeKind::Merge},
+      {"RefMerge", NodeKind::Merge},
+      {"Enter", NodeKind::Enter},
+      {"RefEnter", NodeKind::Enter},
+      {"Exit", NodeKind::Exit},
+      {"RefExit", NodeKind::Exit},
+      {"NextIteration", NodeKind::NextIteration},
+      {"RefNextIteration", NodeKind::NextIteration},
+      {"PartitionedCall", NodeKind::Call},
+      {"StatefulPartitionedCall", NodeKind::Call},
+      {"RemoteCall", NodeKind::Call},
+      {"If", NodeKind::Call},
+      {"StatelessIf", NodeKind::Call},
+      {"Case", NodeKind::Call},
+      {"StatelessCase", NodeKind::Call},
+      {"While", NodeKind::While},
+      {"StatelessWhile", NodeKind::While},
+      {"For", NodeKind::For},
+  };
+  auto it = kinds.find(node.op);
+  if (it != kinds.end())
+    return it->second;
+  // With a control input it may be dead or late, so it runs like any other node.
+  if (node.op == "Const" && node.controls.empty())
+    return NodeKind::Constant;
+  return NodeKind::Kernel;
+}
+
+BoundKernel failingKernel(Error error) {
+  return boundWith<Error>(
+      [](OpContext &ctx) { ctx.fail(ctx.state<Error>()); }, std::move(error));
+}
+
+namespace {
+
+Expected<BoundKernel> bindConst(const NodeSpec &spec) {
+  Expected<Tensor> value = spec.attrs.get<Tensor>("value");
+  if (!value)
+    return Unexpected(std::move(value.error()));
+  if (!spec.outputTypes.empty() && value->dtype() != spec.outputTypes[0].dtype)
+    return Unexpected(invalidArgument("its value is ", tensorTypeText(*value), ", but its dtype is ",
+                                      dtypeName(spec.outputTypes[0].dtype)));
+  return boundWith<Tensor>([](OpContext &ctx) { ctx.setOutput(0, ctx.state<Tensor>()); },
+                            std::move(*value));
+}
+
+Expected<BoundKernel> bindFromRegistry(const NodeSpec &spec, const PlanOptions &options) {
+  const KernelRegistry::Bind *bind = options.kernels->find(spec.op);
+  if (!bind)
+    return Unexpected(unimplemented("op '", spec.op, "' is not known here; register a kernel for it"));
+  std::vector<DType> inputs, outputs;
+  for (ValueType type : spec.inputTypes)
+    inputs.push_back(type.dtype);
+  for (ValueType type : spec.outputTypes)
+    outputs.push_back(type.dtype);
+  return (*bind)(BindContext{spec.name, spec.op, spec.attrs, inputs, outputs, spec.device});
+}
+
+// A kernel that wants values where its inputs are references: reads the variables when it runs.
+struct Dereferenced {
+  BoundKernel inner;
+  std::vector<uint32_t> indices;
+};
+
+void runDereferenced(OpContext &ctx) {
+  const auto &self = ctx.state<Dereferenced>();
+  std::vector<Tensor> inputs(ctx.inputCount);
+  for (int i = 0; i < ctx.inputCount; ++i) {
+    const Tensor &input = ctx.input(i);
+    if (!input || !input.isRef()) {
+      inputs[i] = ctx.takeInput(i);
+      continue;
+    }
+    Variable &variable = refVariable(input);
+    inputs[i] = variable.read();
+    if (!inputs[i])
+      return ctx.fail(failedPrecondition("attempting to use uninitialized variable '",
+                                         variable.name, "'; run its initializer first"));
+  }
+  const Tensor *base = ctx.bases[0];
+  const uint32_t *indices = ctx.inputIndex;
+  ctx.bases[0] = inputs.data();
+  ctx.inputIndex = self.indices.data();
+  ctx.boundState = self.inner.state.get();
+  self.inner.fn(ctx);
+  ctx.bases[0] = base;
+  ctx.inputIndex = indices;
+  ctx.boundState = &self;
+}
+
+BoundKernel dereferencing(BoundKernel inner, size_t numInputs) {
+  Dereferenced self{inner, {}};
+  for (uint32_t i = 0; i < numInputs; ++i)
+    self.indices.push_back(i | InputIndex::takeBit);
+  BoundKernel outer = boundWith<Dereferenced>(runDereferenced, std::move(self));
+  outer.isExpensive = inner.isExpensive;
+  outer.mayBlock = inner.mayBlock;
+  return outer;
+}
+
+} // namespace
+
+void bindNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node, NodeInfo &info) {
+  Expected<BoundKernel> kernel =
+      spec.op == "Const" ? bindConst(spec) : bindFromRegistry(spec, options);
+  if (!kernel)
+    kernel = failingKernel(std::move(kernel.error()));
+  bool hasRefInputs =
+      std::any_of(spec.inputTypes.begin(), spec.inputTypes.end(), [](ValueType t) { return t.isRef; });
+  if (hasRefInputs && !kernel->takesRefs)
+    kernel = dereferencing(std::move(*kernel), spec.inputs.size());
+  node.fn = kernel->fn;
+  node.state = kernel->state.get();
+  node.isExpensive = kernel->isExpensive;
+  node.mayBlock = kernel->mayBlock;
+  info.state = std::move(kernel->state);
+}
+
+std::vector<FunctionRef> calledFunctions(const NodeSpec &spec) {
+  std::vector<FunctionRef> functions;
+  if (spec.isFunctionCall)
+    functions.push_back({spec.op, nullptr});
+  for (const auto &[name, value] : spec.attrs) {
+    if (const auto *f = std::get_if<FunctionRef>(&value))
+      functions.push_back(*f);
+    if (const auto *list = std::get_if<std::vector<FunctionRef>>(&value))
+      functions.insert(functions.end(), list->begin(), list->end());
+  }
+  return functions;
+}
+
+bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *functions) {
+  if (node.mayBlock)
+    return true;
+  if (node.kind != NodeKind::Call && node.kind != NodeKind::While && node.kind != NodeKind::For)
+    return false;
+  for (const FunctionRef &f : calledFunctions(spec))
+    if (functions && functions->mayBlock(f.name))
+      return true;
+  return false;
+}
+
+// --- order -------------------------------------------------------------------------------------
+
+namespace {
+
+template <typename Visit> void forEachSource(const NodeSpec &node, Visit visit) {
+  for (Endpoint e : node.inputs)
+    visit(e.node);
+  for (int32_t c : node.controls)
+    visit(c);
+}
+
+bool isMerge(const NodeSpec &node) { return node.op == "Merge" || node.op == "RefMerge"; }
+bool isNextIteration(const NodeSpec &node) {
+  return node.op == "NextIteration" || node.op == "RefNextIteration";
+}
+
+bool isInOrder(const GraphSpec &graph) {
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
+    bool ok = true;
+    forEachSource(graph.nodes[i], [&](int32_t source) {
+      ok &= source < i || (isMerge(graph.nodes[i]) && isNextIteration(graph.nodes[source]));
+    });
+    if (!ok)
+      return false;
+  }
+  return true;
+}
+
+Error cycleError(const GraphSpec &graph, const std::vector<int32_t> &pending) {
+  // From any waiting node, going to a waiting source again and again must come around.
+  auto waitingSource = [&](int32_t node) {
+    int32_t found = -1;
+    forEachSource(graph.nodes[node], [&](int32_t s) {
+      if (pending[s] > 0)
+        found = s;
+    });
+    return found;
+  };
+  int32_t at = static_cast<int32_t>(
+      std::find_if(pending.begin(), pending.end(), [](int32_t p) { return p > 0; }) -
+      pending.begin());
+  std::vector<bool> seen(graph.nodes.size());
+  while (!seen[at]) {
+    seen[at] = true;
+    at = waitingSource(at);
+  }
+  std::string path = graph.nodes[at].name;
+  int length = 0;
+  for (int32_t n = waitingSource(at); n != at && ++length < 8; n = waitingSource(n))
+    path = str(graph.nodes[n].name, " -> ", path);
+  return invalidArgument("the graph has a cycle outside a loop: ",
+                         length < 8 ? graph.nodes[at].name : std::string("..."), " -> ", path,
+                         "; a cycle must go through NextIteration to a Merge");
+}
+
+} // namespace
+
+Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph) {
+  int32_t n = static_cast<int32_t>(graph.nodes.size());
+  std::vector<int32_t> order;
+  order.reserve(n);
+  if (isInOrder(graph)) {
+    for (int32_t i = 0; i < n; ++i)
+      order.push_back(i);
+    return order;
+  }
+  std::vector<int32_t> pending(n), begin(n + 1), successors;
+  auto counts = [&](int32_t node, int32_t source) {
+    return !(isMerge(graph.nodes[node]) && isNextIteration(graph.nodes[source]));
+  };
+  for (int32_t i = 0; i < n; ++i)
+    forEachSource(graph.nodes[i], [&](int32_t s) {
+      if (counts(i, s)) {
+        ++begin[s + 1];
+        ++pending[i];
+      }
+    });
+  for (int32_t i = 0; i < n; ++i)
+    begin[i + 1] += begin[i];
+  successors.resize(begin[n]);
+  std::vector<int32_t> fill(begin.begin(), begin.end() - 1);
+  for (int32_t i = 0; i < n; ++i)
+    forEachSource(graph.nodes[i], [&](int32_t s) {
+      if (counts(i, s))
+        successors[fill[s]++] = i;
+    });
+  std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
+  for (int32_t i = 0; i < n; ++i)
+    if (!pending[i])
+      ready.push(i);
+  while (!ready.empty()) {
+    int32_t i = ready.top();
+    ready.pop();
+    order.push_back(i);
+    for (int32_t k = begin[i]; k < begin[i + 1]; ++k)
+      if (--pending[successors[k]] == 0)
+        ready.push(successors[k]);
+  }
+  if (static_cast<int32_t>(order.size()) < n)
+    return Unexpected(cycleError(graph, pending));
+  return order;
+}
+
+} // namespace plan
+
+Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
+  bool needsDataflow = false;
+  for (const NodeSpec &node : graph.nodes) {
+    NodeKind kind = plan::classify(node);
+    needsDataflow |= kind == NodeKind::Enter || kind == NodeKind::NextIteration;
+    if (kind == NodeKind::Call || kind == NodeKind::While || kind == NodeKind::For)
+      for (const FunctionRef &f : plan::calledFunctions(node))
+        needsDataflow |= options.functions && options.functions->mayBlock(f.name);
+  }
+  if (needsDataflow)
+    return plan::buildDataflow(graph, options);
+  Expected<std::unique_ptr<Plan>> sequential = plan::buildSequential(graph, options);
+  // Only binding tells whether a kernel waits.
+  if (sequential && (*sequential)->mayBlock)
+    return plan::buildDataflow(graph, options);
+  return sequential;
+}
+
+} // namespace treadle
