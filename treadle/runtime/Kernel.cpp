@@ -116,7 +116,6 @@ Ref<Suspension> OpContext::suspend() {
   return suspension;
 }
 
-/// Waits for a suspended op (if it is) and takes its outputs or its error; a stopped run cancels it.
 void finishSuspended(OpContext &ctx) {
   if (!ctx.suspension)
     return;

@@ -126,6 +126,10 @@ private:
   std::atomic<bool> isClaimed{false};
 };
 
+/// Waits for a suspended op (if it is) and takes its outputs or its error; a stopped run cancels it.
+/// For executors that have nothing else to do meanwhile.
+void finishSuspended(OpContext &ctx);
+
 /// What a bind function is told about its node.
 struct BindContext {
   std::string_view node; // its name, for resources named after it

@@ -115,7 +115,6 @@ public:
   uint32_t numSlots = 0; // the first argTypes.size() are the arguments
   std::vector<uint32_t> inputIndices;
   std::vector<uint32_t> resultIndices;
-  std::vector<uint32_t> neverCleared;     // slots to reset at the end (unused arguments)
   std::vector<uint8_t> isOutputUnused;    // by slot
   std::vector<uint8_t> isPassThrough;     // by argument: LoopBody's result stays in its slot
   bool resultsNeedTemporaries = false;    // LoopBody: a result is another argument

@@ -1,0 +1,191 @@
+#include "treadle/runtime/Sequential.h"
+
+#include "treadle/runtime/FunctionOps.h"
+#include "treadle/runtime/PlanBuilder.h"
+#include "treadle/runtime/Run.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace treadle {
+
+// --- frames ------------------------------------------------------------------------------------
+
+FrameStack &FrameStack::ofThisThread() {
+  thread_local FrameStack stack;
+  return stack;
+}
+
+FrameStack::~FrameStack() {
+  for (Chunk &chunk : chunks)
+    std::free(chunk.slots);
+}
+
+Tensor *FrameStack::push(uint32_t count) {
+  if (chunks.empty() || chunks.back().capacity - chunks.back().used < count) {
+    uint32_t capacity = std::max<uint32_t>(count, 4096);
+    auto *slots = static_cast<Tensor *>(std::malloc(capacity * sizeof(Tensor)));
+    if (!slots)
+      throw std::bad_alloc();
+    chunks.push_back({slots, capacity, 0});
+  }
+  Chunk &chunk = chunks.back();
+  Tensor *slots = chunk.slots + chunk.used;
+  chunk.used += count;
+  std::memset(static_cast<void *>(slots), 0, count * sizeof(Tensor));
+  return slots;
+}
+
+void FrameStack::pop(uint32_t count) {
+  chunks.back().used -= count;
+  // The first chunk stays for the next run; others go with their last frame.
+  if (chunks.back().used == 0 && chunks.size() > 1) {
+    std::free(chunks.back().slots);
+    chunks.pop_back();
+  }
+}
+
+// --- the loop ----------------------------------------------------------------------------------
+
+namespace {
+
+bool failAt(const Plan &plan, const PlanNode &node, OpContext &ctx,
+            std::unique_ptr<Error> &error) {
+  const NodeInfo &info = plan.infos[node.info];
+  error = std::move(ctx.error);
+  if (node.kind == NodeKind::Kernel) // errors inside functions name their own node
+    *error = std::move(*error).atNode(info.name, info.op);
+  return false;
+}
+
+void clearAfter(const Plan &plan, const PlanNode &node, Tensor *slots, const uint32_t *inputs) {
+  for (uint32_t i = 0; i < node.inputCount; ++i)
+    if (inputs[i] & InputIndex::clearBit)
+      slots[inputs[i] & InputIndex::slotMask].reset();
+  if (node.clearsOutputs) [[unlikely]]
+    for (uint32_t o = 0; o < node.outputCount; ++o)
+      if (plan.isOutputUnused[node.outputBegin + o])
+        slots[node.outputBegin + o].reset();
+}
+
+// A node on a branch not taken: an empty input, or a control input that was dead. A Merge is dead
+// only if all its data inputs are.
+bool isDead(const Plan &plan, size_t n, const OpContext &ctx, const std::vector<bool> &deadNodes) {
+  const PlanNode &node = plan.nodes[n];
+  for (uint32_t k = plan.controlBegin[n]; k < plan.controlBegin[n + 1]; ++k)
+    if (deadNodes[plan.controlInputs[k]])
+      return true;
+  bool isMerge = node.kind == NodeKind::Merge;
+  for (int i = 0; i < ctx.numInputs(); ++i)
+    if (!ctx.input(i) != isMerge)
+      return !isMerge;
+  return isMerge;
+}
+
+template <bool hasDeadness>
+bool runAll(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error) {
+  OpContext ctx;
+  ctx.bases[0] = slots;
+  ctx.bases[1] = plan.constants.data();
+  ctx.runState = &run;
+  const uint32_t *indices = plan.inputIndices.data();
+  std::vector<bool> deadNodes(hasDeadness ? plan.nodes.size() : 0);
+  const PlanNode *end = plan.nodes.data() + plan.nodes.size();
+  for (const PlanNode *node = plan.nodes.data(); node != end; ++node) {
+    ctx.inputIndex = indices + node->inputBegin;
+    ctx.inputCount = node->inputCount;
+    ctx.outputCount = node->outputCount;
+    ctx.outputs = slots + node->outputBegin;
+    ctx.boundState = node->state;
+    bool dead = false;
+    if constexpr (hasDeadness) {
+      size_t n = static_cast<size_t>(node - plan.nodes.data());
+      // A control trigger runs dead or alive.
+      dead = isDead(plan, n, ctx, deadNodes) && plan.infos[node->info].op != "ControlTrigger";
+      deadNodes[n] = dead;
+    }
+    if (!dead) {
+      node->fn(ctx);
+      if (ctx.suspension) [[unlikely]]
+        finishSuspended(ctx);
+      if (ctx.error) [[unlikely]]
+        return failAt(plan, *node, ctx, error);
+    }
+    clearAfter(plan, *node, slots, ctx.inputIndex);
+  }
+  return true;
+}
+
+} // namespace
+
+bool runNodes(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error) {
+  if (run.isStopped()) [[unlikely]] {
+    error = std::make_unique<Error>(run.stopReason());
+    return false;
+  }
+  return plan.hasDeadness ? runAll<true>(plan, slots, run, error)
+                          : runAll<false>(plan, slots, run, error);
+}
+
+// --- v1 conditionals ---------------------------------------------------------------------------
+
+namespace {
+
+void runNothing(OpContext &) {}
+
+// The output that isn't taken stays empty, which is what dead looks like here.
+void runSwitch(OpContext &ctx) {
+  const Tensor &predicate = ctx.input(1);
+  if (!predicate.isScalar() || predicate.dtype() != DType::Bool)
+    return ctx.fail(invalidArgument("the predicate must be a bool scalar, found ",
+                                    tensorTypeText(predicate)));
+  bool taken = predicate.scalarValue<bool>();
+  ctx.setOutput(taken ? 1 : 0, ctx.takeInput(0));
+}
+
+void runSwitchN(OpContext &ctx) {
+  const Tensor &index = ctx.input(1);
+  if (!index.isScalar() || index.dtype() != DType::Int32)
+    return ctx.fail(invalidArgument("the index must be an int32 scalar, found ",
+                                    tensorTypeText(index)));
+  int32_t taken = index.scalarValue<int32_t>();
+  if (taken < 0 || taken >= ctx.numOutputs())
+    taken = ctx.numOutputs() - 1;
+  ctx.setOutput(taken, ctx.takeInput(0));
+}
+
+void runMerge(OpContext &ctx) {
+  for (int i = 0; i < ctx.numInputs(); ++i)
+    if (ctx.input(i)) {
+      ctx.setOutput(0, ctx.takeInput(i));
+      if (ctx.numOutputs() > 1)
+        ctx.setOutput(1, Tensor::scalar<int32_t>(DType::Int32, i));
+      return;
+    }
+}
+
+} // namespace
+
+void plan::bindSequential(const NodeSpec &spec, const PlanOptions &options, PlanNode &node,
+                          NodeInfo &info) {
+  switch (node.kind) {
+  case NodeKind::Switch:
+    node.fn = spec.op == "_SwitchN" ? runSwitchN : runSwitch;
+    return;
+  case NodeKind::Merge:
+    node.fn = runMerge;
+    return;
+  case NodeKind::NoOp:
+    node.fn = runNothing;
+    return;
+  case NodeKind::Call:
+  case NodeKind::While:
+  case NodeKind::For:
+    return bindFunctionNode(spec, options, node, info);
+  default:
+    node.kind = NodeKind::Kernel;
+    return bindNode(spec, options, node, info);
+  }
+}
+
+} // namespace treadle
