@@ -112,7 +112,10 @@ private:
 } // namespace
 
 Ref<Suspension> OpContext::suspend() {
-  suspension = makeRef<BlockingSuspension>();
+  if (executor)
+    suspension = executor->suspend(*this);
+  else
+    suspension = makeRef<BlockingSuspension>();
   return suspension;
 }
 

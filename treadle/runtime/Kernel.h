@@ -20,6 +20,15 @@ class OpContext;
 class RunState;
 class Suspension;
 
+/// An executor that goes on with other ops while one waits.
+class SuspendingExecutor {
+public:
+  virtual Ref<Suspension> suspend(OpContext &ctx) = 0;
+
+protected:
+  ~SuspendingExecutor() = default;
+};
+
 using KernelFn = void (*)(OpContext &);
 
 /// The reference of an input in a plan: which of two arrays (values of this activation, constants
@@ -104,8 +113,7 @@ public:
   RunState *runState = nullptr;
   std::unique_ptr<Error> error;
   Ref<Suspension> suspension;
-  const void *node = nullptr;
-  void *executor = nullptr;
+  SuspendingExecutor *executor = nullptr; // null: an op that waits holds the thread
   uint16_t inputCount = 0;
   uint16_t outputCount = 0;
 
@@ -143,7 +151,7 @@ struct BindContext {
 /// A kernel bound to a node.
 struct BoundKernel {
   KernelFn fn = nullptr;
-  std::shared_ptr<const void> state;
+  std::shared_ptr<const void> state = {};
   bool mayBlock = false;    // may suspend
   bool isExpensive = false; // typically takes more than 10 us: worth another thread
   bool takesRefs = false;   // reference inputs are handed over as they are, not read first

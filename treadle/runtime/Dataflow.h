@@ -1,0 +1,119 @@
+// Internal to the runtime: runs dataflow plans.
+//
+// One thread owns a run: it takes ready nodes, runs their kernels, and counts down what waits for
+// them; no counter is shared, so nothing here locks. Kernels that are worth another thread go to the
+// run's pool, and ops that wait (for a queue, a lock, a message) hold no thread at all: both come back
+// through an inbox. A node runs when its inputs have arrived in its frame and iteration; a dead input
+// makes it dead (docs/spec.md will say it formally).
+#pragma once
+
+#include "treadle/runtime/DataflowState.h"
+#include "treadle/runtime/Run.h"
+
+#include <condition_variable>
+#include <mutex>
+#include <unordered_map>
+
+namespace treadle::dataflow {
+
+class Runner {
+public:
+  explicit Runner(RunState &run) : run(run) {}
+  ~Runner();
+  Expected<std::vector<Tensor>> execute(const Plan &plan, std::vector<Tensor> args);
+
+  // For suspended ops and pool threads only.
+  struct Arrival {
+    Site site;
+    std::vector<Tensor> outputs;
+    std::unique_ptr<Error> error;
+  };
+  void arrive(Arrival arrival);
+
+private:
+  class Waiting final : public Suspension {
+  public:
+    Waiting(Runner *runner, Site site) : runner(runner), site(site) {}
+    void complete(std::vector<Tensor> outputs) override;
+    void fail(Error e) override;
+    Runner *const runner;
+    const Site site;
+  };
+  struct Offloaded;
+  struct Ready {
+    uint32_t node;
+    bool isDead;
+    Iteration *iteration;
+  };
+
+  // The loop.
+  void loop();
+  bool takeArrivals();
+  void waitForArrival();
+  void abandon();
+  void failAt(Site site, Error error);
+  bool isDone() const { return topIsDone; }
+
+  // Nodes.
+  void fire(Ready ready);
+  void runKernel(Site site);
+  void offload(Site site);
+  void finishKernel(Site site, std::span<Tensor> outputs);
+  void runSwitch(Site site);
+  void runMerge(Site site);
+  void startCall(Site site);
+  void startWhile(Site site);
+  void callPlan(const Plan &plan, std::vector<Tensor> args, Continuation then, int depth);
+  void resume(Continuation then, std::vector<Tensor> results, int depth);
+  void prepare(OpContext &ctx, Site site, Tensor *outputs);
+
+  // Propagation.
+  void propagate(Site site, std::span<Tensor> outputs, bool isDead);
+  void propagateSame(Site site, std::span<Tensor> outputs, bool isDead);
+  void propagateEnter(Site site, Tensor value);
+  void propagateExit(Site site, Tensor value);
+  void propagateNext(Site site, Tensor value);
+  void deliver(Iteration *to, const Plan &plan, uint32_t output, Tensor value, bool isDead,
+               bool fromEnter = false);
+  void activate(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *value, bool isDead,
+                bool fromEnter);
+  void activateMerge(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *value, bool isDead,
+                     bool fromEnter);
+  void record(Site site, std::span<const Tensor> outputs);
+  Expected<Tensor> gather(const ResultSpec &spec, Gathered &gathered);
+
+  // Frames.
+  Frame *childFrame(Site enter);
+  Iteration *newIteration(Frame *frame);
+  void startCarried(Frame *frame);
+  void finished(Iteration *iteration);
+  void finishFrame(Frame *frame);
+  void finishActivation(Frame *root);
+
+  const Plan &planOf(Site site) const { return site.iteration->frame->plan(); }
+  const PlanNode &nodeAt(Site site) const { return planOf(site).nodes[site.node]; }
+  Tensor *inputsOf(Site site) const {
+    return site.iteration->inputs + nodeAt(site).inputBegin;
+  }
+  void clearInputs(Site site);
+
+  RunState &run;
+  std::vector<Ready> ready;
+  size_t readyHead = 0;
+  std::unordered_map<Frame *, std::unique_ptr<Frame>> frames;
+  std::unordered_map<Activation *, std::unique_ptr<Activation>> activations;
+  std::vector<Tensor> scratch; // outputs of the kernel that is running
+  std::unique_ptr<Error> error;
+  uint64_t errorOrder = ~uint64_t{0};
+  Activation *top = nullptr;
+  bool topIsDone = false;
+
+  std::mutex mutex; // guards the inbox only
+  std::condition_variable wake;
+  std::vector<Arrival> inbox;
+  std::atomic<bool> inboxHasMail{false};
+  size_t outstanding = 0; // suspended or offloaded
+  std::vector<Ref<Waiting>> waiting;
+};
+
+} // namespace treadle::dataflow

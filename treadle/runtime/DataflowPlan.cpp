@@ -1,0 +1,236 @@
+// Lays out a dataflow plan: which frame each node is in, counters, and where values go.
+#include "treadle/runtime/PlanBuilder.h"
+#include "treadle/runtime/FunctionOps.h"
+
+#include <algorithm>
+#include <map>
+
+namespace treadle::plan {
+namespace {
+
+bool isEnter(NodeKind kind) { return kind == NodeKind::Enter; }
+
+class Layout {
+public:
+  Layout(GraphSpec &graph, const PlanOptions &options) : graph(graph), options(options) {}
+  Expected<std::unique_ptr<Plan>> build();
+
+private:
+  Expected<void> assignFrames(const std::vector<int32_t> &order);
+  Expected<int32_t> frameOpenedBy(int32_t node, int32_t parent);
+  Expected<void> checkBackEdges();
+  void placeNodes();
+  void placeEdges();
+  void placeResults();
+  NodeCounter initialCounter(int32_t node) const;
+
+  GraphSpec &graph;
+  const PlanOptions &options;
+  std::unique_ptr<Plan> plan = std::make_unique<Plan>();
+  std::vector<NodeKind> kinds;
+  std::map<std::pair<int32_t, std::string>, int32_t> frameByName; // parent, name
+};
+
+// The frame of a node's outputs: an Enter opens one, an Exit leaves one.
+Expected<int32_t> Layout::frameOpenedBy(int32_t node, int32_t parent) {
+  const NodeSpec &spec = graph.nodes[node];
+  Expected<std::string> name = spec.attrs.get<std::string>("frame_name");
+  if (!name)
+    return Unexpected(std::move(name.error()).atNode(spec.name, spec.op));
+  int64_t parallel = spec.attrs.getOr<int64_t>("parallel_iterations", 10);
+  if (parallel <= 0)
+    return Unexpected(invalidArgument("parallel_iterations is ", parallel, ", expected at least 1")
+                          .atNode(spec.name, spec.op));
+  auto [it, isNew] =
+      frameByName.try_emplace({parent, *name}, static_cast<int32_t>(plan->frames.size()));
+  if (isNew) {
+    PlanFrame frame;
+    frame.name = *name;
+    frame.parent = parent;
+    frame.parallelIterations = static_cast<int32_t>(std::min<int64_t>(parallel, 1 << 20));
+    frame.depth = plan->frames[parent].depth + 1;
+    plan->frames.push_back(std::move(frame));
+  }
+  ++plan->frames[it->second].numEnters;
+  return it->second;
+}
+
+Expected<void> Layout::assignFrames(const std::vector<int32_t> &order) {
+  size_t n = graph.nodes.size();
+  plan->frames.push_back({});
+  plan->frameOf.assign(n, 0);
+  plan->childFrame.assign(n, -1);
+  for (int32_t i : order) {
+    const NodeSpec &spec = graph.nodes[i];
+    int32_t frame = -1;
+    std::string_view from;
+    auto join = [&](int32_t source) -> Expected<void> {
+      if (kinds[source] == NodeKind::NextIteration && kinds[i] == NodeKind::Merge)
+        return {};
+      int32_t f = static_cast<int32_t>(plan->frameOf[source]);
+      if (plan->childFrame[source] >= 0)
+        f = plan->childFrame[source];
+      else if (kinds[source] == NodeKind::Exit)
+        f = plan->frames[f].parent;
+      if (frame >= 0 && frame != f)
+        return Unexpected(invalidArgument("its inputs '", from, "' and '", graph.nodes[source].name,
+                                          "' are in different frames ('", plan->frames[frame].name,
+                                          "' and '", plan->frames[f].name,
+                                          "'); pass values into a loop through Enter and out through Exit")
+                              .atNode(spec.name, spec.op));
+      frame = f;
+      from = graph.nodes[source].name;
+      return {};
+    };
+    for (Endpoint e : spec.inputs)
+      if (Expected<void> ok = join(e.node); !ok)
+        return ok;
+    for (int32_t c : spec.controls)
+      if (Expected<void> ok = join(c); !ok)
+        return ok;
+    plan->frameOf[i] = static_cast<uint32_t>(std::max(frame, 0));
+    if (isEnter(kinds[i])) {
+      Expected<int32_t> child = frameOpenedBy(i, static_cast<int32_t>(plan->frameOf[i]));
+      if (!child)
+        return Unexpected(std::move(child.error()));
+      plan->childFrame[i] = *child;
+    } else if (kinds[i] == NodeKind::Exit && plan->frameOf[i] == 0) {
+      return Unexpected(
+          invalidArgument("it is not inside a frame; its input must come from a loop's Switch")
+              .atNode(spec.name, spec.op));
+    }
+  }
+  return checkBackEdges();
+}
+
+Expected<void> Layout::checkBackEdges() {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (kinds[i] != NodeKind::Merge)
+      continue;
+    for (Endpoint e : graph.nodes[i].inputs)
+      if (kinds[e.node] == NodeKind::NextIteration && plan->frameOf[e.node] != plan->frameOf[i])
+        return Unexpected(invalidArgument("its input '", graph.nodes[e.node].name,
+                                          "' is the next iteration of another frame")
+                              .atNode(graph.nodes[i].name, graph.nodes[i].op));
+  }
+  return {};
+}
+
+// A Merge waits for all control inputs and one live data input; any other node for all inputs.
+NodeCounter Layout::initialCounter(int32_t i) const {
+  const NodeSpec &spec = graph.nodes[i];
+  int32_t controls = static_cast<int32_t>(spec.controls.size());
+  if (kinds[i] == NodeKind::Merge)
+    return {1 + 2 * controls};
+  return {static_cast<int32_t>(spec.inputs.size()) + controls};
+}
+
+void Layout::placeNodes() {
+  size_t n = graph.nodes.size();
+  plan->initialCounters.resize(plan->frames.size());
+  plan->argOf.assign(n, -1);
+  plan->isConstantEnter.assign(n, 0);
+  for (size_t a = 0; a < graph.args.size(); ++a) {
+    plan->argOf[graph.args[a].node] = static_cast<int32_t>(a);
+    plan->argTypes.push_back(graph.nodes[graph.args[a].node].outputTypes[0]);
+  }
+  for (size_t i = 0; i < n; ++i) {
+    NodeSpec &spec = graph.nodes[i];
+    PlanFrame &frame = plan->frames[plan->frameOf[i]];
+    PlanNode node;
+    NodeInfo info;
+    node.kind = kinds[i];
+    node.inputBegin = frame.numInputs;
+    node.inputCount = static_cast<uint16_t>(spec.inputs.size());
+    node.outputCount = static_cast<uint16_t>(spec.outputTypes.size());
+    frame.numInputs += node.inputCount;
+    if (node.kind == NodeKind::Constant)
+      node.kind = NodeKind::Kernel;
+    if (node.kind == NodeKind::Kernel)
+      bindNode(spec, options, node, info);
+    else if (node.kind == NodeKind::Call || node.kind == NodeKind::While ||
+             node.kind == NodeKind::For)
+      bindFunctionNode(spec, options, node, info);
+    node.mayBlock = mayBlock(spec, node, options.functions);
+    plan->mayBlock |= node.mayBlock;
+    plan->isConstantEnter[i] = isEnter(kinds[i]) && spec.attrs.getOr<bool>("is_constant", false);
+    plan->localIndex.push_back(frame.numNodes++);
+    plan->initialCounters[plan->frameOf[i]].push_back(initialCounter(static_cast<int32_t>(i)));
+    if (spec.inputs.empty() && spec.controls.empty())
+      plan->roots.push_back(static_cast<uint32_t>(i));
+    node.info = static_cast<uint32_t>(plan->infos.size());
+    info.programOrder = static_cast<uint32_t>(i);
+    info.name = spec.name;
+    info.op = spec.op;
+    plan->infos.push_back(std::move(info));
+    plan->nodes.push_back(node);
+  }
+}
+
+// Edges are grouped by output; the node's control edges come last.
+void Layout::placeEdges() {
+  size_t n = graph.nodes.size();
+  uint32_t numOutputs = 0;
+  for (PlanNode &node : plan->nodes) {
+    node.outputBegin = numOutputs;
+    numOutputs += node.outputCount + 1;
+  }
+  std::vector<uint32_t> &begins = plan->edgeBegins;
+  begins.assign(numOutputs + 1, 0);
+  auto controlOutput = [&](int32_t node) {
+    return plan->nodes[node].outputBegin + plan->nodes[node].outputCount;
+  };
+  auto forEachEdge = [&](auto visit) {
+    for (size_t i = 0; i < n; ++i) {
+      const NodeSpec &spec = graph.nodes[i];
+      for (size_t k = 0; k < spec.inputs.size(); ++k)
+        visit(plan->nodes[spec.inputs[k].node].outputBegin + spec.inputs[k].output,
+              PlanEdge{static_cast<uint32_t>(i),
+                       static_cast<int32_t>(plan->nodes[i].inputBegin + k)});
+      for (int32_t c : spec.controls)
+        visit(controlOutput(c), PlanEdge{static_cast<uint32_t>(i), -1});
+    }
+  };
+  forEachEdge([&](uint32_t output, PlanEdge) { ++begins[output + 1]; });
+  for (uint32_t o = 0; o < numOutputs; ++o)
+    begins[o + 1] += begins[o];
+  plan->edges.resize(begins[numOutputs]);
+  std::vector<uint32_t> fill(begins.begin(), begins.end() - 1);
+  forEachEdge([&](uint32_t output, PlanEdge edge) { plan->edges[fill[output]++] = edge; });
+}
+
+void Layout::placeResults() {
+  plan->hasResults.assign(graph.nodes.size(), 0);
+  plan->resultsOf.resize(graph.nodes.size());
+  for (size_t r = 0; r < graph.results.size(); ++r) {
+    Endpoint from = graph.results[r].from;
+    plan->hasResults[from.node] = 1;
+    plan->resultsOf[from.node].push_back(static_cast<uint32_t>(r));
+    plan->resultTypes.push_back(graph.nodes[from.node].outputTypes[from.output]);
+  }
+  plan->results = std::move(graph.results);
+}
+
+Expected<std::unique_ptr<Plan>> Layout::build() {
+  plan->name = graph.name;
+  plan->isSequential = false;
+  for (const NodeSpec &node : graph.nodes)
+    kinds.push_back(classify(node));
+  Expected<std::vector<int32_t>> order = executionOrder(graph);
+  if (!order)
+    return Unexpected(std::move(order.error()));
+  if (Expected<void> ok = assignFrames(*order); !ok)
+    return Unexpected(std::move(ok.error()));
+  placeNodes();
+  placeEdges();
+  placeResults();
+  return std::move(plan);
+}
+
+} // namespace
+
+Expected<std::unique_ptr<Plan>> buildDataflow(GraphSpec &graph, const PlanOptions &options) {
+  return Layout(graph, options).build();
+}
+
+} // namespace treadle::plan

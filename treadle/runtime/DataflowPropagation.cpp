@@ -1,0 +1,379 @@
+// Where values go in a dataflow run: along edges, into and out of frames, to the next iteration.
+#include "treadle/runtime/Dataflow.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace treadle::dataflow {
+
+// --- along edges -------------------------------------------------------------------------------
+
+void Runner::activateMerge(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *value,
+                           bool isDead, bool fromEnter) {
+  NodeCounter &counter = to->counters[plan.localIndex[edge.node]];
+  bool allDead = false;
+  if (edge.input < 0) {
+    counter.pending -= 2;
+    allDead = counter.dead == plan.nodes[edge.node].inputCount || counter.flags;
+  } else if (isDead) {
+    // A loop's Merge gets nothing from its back edge while its Enter is dead.
+    ++counter.dead;
+    counter.flags |= fromEnter;
+    allDead = counter.dead == plan.nodes[edge.node].inputCount || counter.flags;
+  } else if (counter.pending & 1) {
+    counter.pending -= 1;
+    to->inputs[edge.input] = std::move(*value);
+  } else {
+    return; // a second live value: the first one stays
+  }
+  bool isReady = counter.pending == 0 || (counter.pending == 1 && allDead);
+  if (!isReady)
+    return;
+  ready.push_back({edge.node, counter.pending == 1, to});
+  counter.pending = -1; // once an iteration
+  ++to->outstanding;
+}
+
+void Runner::activate(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *value, bool isDead,
+                      bool fromEnter) {
+  const PlanNode &node = plan.nodes[edge.node];
+  if (node.kind == NodeKind::Merge)
+    return activateMerge(to, plan, edge, value, isDead, fromEnter);
+  NodeCounter &counter = to->counters[plan.localIndex[edge.node]];
+  if (isDead)
+    counter.dead = 1;
+  else if (edge.input >= 0)
+    to->inputs[edge.input] = std::move(*value);
+  if (--counter.pending > 0)
+    return;
+  bool runsDead = node.kind == NodeKind::NoOp && plan.infos[node.info].op == "ControlTrigger";
+  ready.push_back({edge.node, counter.dead && !runsDead, to});
+  ++to->outstanding;
+}
+
+void Runner::deliver(Iteration *to, const Plan &plan, uint32_t output, Tensor value, bool isDead,
+                     bool fromEnter) {
+  uint32_t begin = plan.edgeBegins[output], end = plan.edgeBegins[output + 1];
+  for (uint32_t e = begin; e < end; ++e) {
+    PlanEdge edge = plan.edges[e];
+    if (edge.input < 0 || isDead) {
+      activate(to, plan, edge, nullptr, isDead, fromEnter);
+    } else if (e + 1 == end) {
+      activate(to, plan, edge, &value, false, fromEnter);
+    } else {
+      Tensor copy = value;
+      activate(to, plan, edge, &copy, false, fromEnter);
+    }
+  }
+}
+
+void Runner::propagateSame(Site site, std::span<Tensor> outputs, bool isDead) {
+  const Plan &plan = planOf(site);
+  const PlanNode &node = plan.nodes[site.node];
+  for (uint32_t o = 0; o < node.outputCount; ++o) {
+    bool isOutputDead = isDead || !outputs[o];
+    deliver(site.iteration, plan, node.outputBegin + o, std::move(outputs[o]), isOutputDead);
+  }
+  deliver(site.iteration, plan, node.outputBegin + node.outputCount, Tensor(), isDead);
+}
+
+void Runner::propagate(Site site, std::span<Tensor> outputs, bool isDead) {
+  const Plan &plan = planOf(site);
+  if (plan.hasResults[site.node] && !isDead)
+    record(site, outputs);
+  switch (plan.nodes[site.node].kind) {
+  case NodeKind::Enter:
+    propagateEnter(site, isDead ? Tensor() : std::move(outputs[0]));
+    break;
+  case NodeKind::Exit:
+    propagateExit(site, isDead ? Tensor() : std::move(outputs[0]));
+    break;
+  case NodeKind::NextIteration:
+    if (!isDead)
+      propagateNext(site, std::move(outputs[0]));
+    break;
+  default:
+    propagateSame(site, outputs, isDead);
+  }
+  finished(site.iteration);
+}
+
+// The outputs of a node that lives on a frame's border, all into one iteration; empty: dead.
+static uint32_t controlOutput(const PlanNode &node) { return node.outputBegin + node.outputCount; }
+
+// --- frames ------------------------------------------------------------------------------------
+
+Frame *Runner::childFrame(Site enter) {
+  const Plan &plan = planOf(enter);
+  uint32_t id = static_cast<uint32_t>(plan.childFrame[enter.node]);
+  for (Frame *child : enter.iteration->children)
+    if (child->id == id)
+      return child;
+  auto owned = std::make_unique<Frame>();
+  Frame *frame = owned.get();
+  frames.emplace(frame, std::move(owned));
+  frame->activation = enter.iteration->frame->activation;
+  frame->id = id;
+  frame->parent = enter.iteration;
+  frame->pendingEnters = plan.frames[id].numEnters;
+  enter.iteration->children.push_back(frame);
+  ++enter.iteration->outstanding;
+  newIteration(frame);
+  return frame;
+}
+
+Iteration *Runner::newIteration(Frame *frame) {
+  Iteration *it;
+  if (frame->spare.empty()) {
+    it = Iteration::make(frame, frame->nextNumber, frame->shape(), frame->initial());
+  } else {
+    it = frame->spare.back();
+    frame->spare.pop_back();
+    it->restart(frame->nextNumber, frame->initial());
+  }
+  ++frame->nextNumber;
+  frame->live.push_back(it);
+  const Plan &plan = frame->plan();
+  for (const LoopConstant &c : frame->constants) {
+    const PlanNode &enter = plan.nodes[c.enter];
+    deliver(it, plan, enter.outputBegin, c.value, !c.value, true);
+    deliver(it, plan, controlOutput(enter), Tensor(), !c.value, true);
+  }
+  return it;
+}
+
+void Runner::propagateEnter(Site site, Tensor value) {
+  const Plan &plan = planOf(site);
+  const PlanNode &node = plan.nodes[site.node];
+  Frame *frame = childFrame(site);
+  Iteration *first = frame->live.front();
+  ++first->outstanding; // so that it can't end before the count of Enters is down
+  auto enter = [&](Iteration *it, Tensor v) {
+    bool isDead = !v;
+    deliver(it, plan, node.outputBegin, std::move(v), isDead, true);
+    deliver(it, plan, controlOutput(node), Tensor(), isDead, true);
+  };
+  if (plan.isConstantEnter[site.node]) {
+    frame->constants.push_back({site.node, value});
+    for (Iteration *it : frame->live)
+      enter(it, value);
+  } else {
+    // Nothing of iteration 0 ends before all Enters have come, so it is still there.
+    enter(first, std::move(value));
+  }
+  --frame->pendingEnters;
+  finished(first);
+}
+
+void Runner::propagateExit(Site site, Tensor value) {
+  Frame *frame = site.iteration->frame;
+  auto &list = value ? frame->liveExits : frame->deadExits;
+  if (std::find(list.begin(), list.end(), site.node) != list.end() && !value)
+    return;
+  list.push_back(site.node);
+  if (!value)
+    return; // dead in this iteration; the frame's end tells whether it stays so
+  const Plan &plan = frame->plan();
+  const PlanNode &node = plan.nodes[site.node];
+  deliver(frame->parent, plan, node.outputBegin, std::move(value), false);
+  deliver(frame->parent, plan, controlOutput(node), Tensor(), false);
+}
+
+void Runner::propagateNext(Site site, Tensor value) {
+  Frame *frame = site.iteration->frame;
+  const Plan &plan = frame->plan();
+  const PlanNode &node = plan.nodes[site.node];
+  int64_t number = site.iteration->number + 1;
+  if (number == frame->nextNumber) {
+    if (frame->live.size() >= static_cast<size_t>(frame->shape().parallelIterations)) {
+      frame->carried.push_back({site.node, std::move(value)});
+      return;
+    }
+    newIteration(frame);
+  }
+  Iteration *next = frame->live[static_cast<size_t>(number - frame->live.front()->number)];
+  deliver(next, plan, node.outputBegin, std::move(value), false);
+  deliver(next, plan, controlOutput(node), Tensor(), false);
+}
+
+void Runner::startCarried(Frame *frame) {
+  std::vector<Carried> carried = std::move(frame->carried);
+  frame->carried.clear();
+  Iteration *next = newIteration(frame);
+  ++next->outstanding;
+  const Plan &plan = frame->plan();
+  for (Carried &c : carried) {
+    const PlanNode &node = plan.nodes[c.node];
+    deliver(next, plan, node.outputBegin, std::move(c.value), false);
+    deliver(next, plan, controlOutput(node), Tensor(), false);
+  }
+  --next->outstanding;
+}
+
+// A node (or child frame) of this iteration is done. Iterations end in order: the oldest when nothing
+// of it is left and all Enters have come.
+void Runner::finished(Iteration *iteration) {
+  if (--iteration->outstanding > 0)
+    return;
+  Frame *frame = iteration->frame;
+  while (!frame->live.empty() && frame->live.front()->outstanding == 0 &&
+         frame->pendingEnters == 0) {
+    Iteration *oldest = frame->live.front();
+    // Inputs that arrived at nodes which never ran (a Merge's second, say) go now.
+    Tensor *inputs = oldest->inputs;
+    for (uint32_t i = 0; i < frame->shape().numInputs; ++i)
+      inputs[i].reset();
+    oldest->children.clear();
+    frame->live.pop_front();
+    frame->spare.push_back(oldest);
+    if (!frame->carried.empty())
+      startCarried(frame);
+  }
+  if (frame->live.empty())
+    frame->parent ? finishFrame(frame) : finishActivation(frame);
+}
+
+void Runner::finishFrame(Frame *frame) {
+  Iteration *parent = frame->parent;
+  const Plan &plan = frame->plan();
+  std::vector<uint32_t> dead;
+  for (uint32_t exit : frame->deadExits)
+    if (std::find(frame->liveExits.begin(), frame->liveExits.end(), exit) == frame->liveExits.end())
+      dead.push_back(exit);
+  std::erase(parent->children, frame);
+  frames.erase(frame);
+  for (uint32_t exit : dead) {
+    const PlanNode &node = plan.nodes[exit];
+    deliver(parent, plan, node.outputBegin, Tensor(), true);
+    deliver(parent, plan, controlOutput(node), Tensor(), true);
+  }
+  finished(parent);
+}
+
+void Runner::finishActivation(Frame *root) {
+  Activation *activation = root->activation;
+  frames.erase(root);
+  if (activation == top) {
+    topIsDone = true;
+    return;
+  }
+  std::unique_ptr<Activation> owned = std::move(activations.at(activation));
+  activations.erase(activation);
+  for (size_t r = 0; r < owned->results.size(); ++r)
+    if (!owned->results[r])
+      return failAt(owned->then.caller,
+                    invalidArgument("result '", owned->plan.results[r].name, "' of function '",
+                                    owned->plan.name,
+                                    "' has no value: it is on a branch that was not taken"));
+  resume(std::move(owned->then), std::move(owned->results), owned->depth);
+}
+
+// --- results -----------------------------------------------------------------------------------
+
+void Runner::record(Site site, std::span<const Tensor> outputs) {
+  Activation *activation = site.iteration->frame->activation;
+  const Plan &plan = activation->plan;
+  std::vector<int64_t> path;
+  // What an Exit gives is outside its frame.
+  bool isExit = plan.nodes[site.node].kind == NodeKind::Exit;
+  for (Iteration *it = isExit ? site.iteration->frame->parent : site.iteration; it->frame->parent; it = it->frame->parent)
+    path.insert(path.begin(), it->number);
+  for (uint32_t r : plan.resultsOf[site.node]) {
+    const ResultSpec &result = plan.results[r];
+    const Tensor &value = outputs[result.from.output];
+    if (!value)
+      continue;
+    if (path.empty()) {
+      activation->results[r] = value;
+      continue;
+    }
+    auto wants = [&](size_t depth) {
+      if (depth >= result.iterations.size())
+        return path[depth] == 0;
+      const IterationSelector &selector = result.iterations[depth];
+      return selector.kind != IterationSelector::At || path[depth] == selector.iteration;
+    };
+    bool isWanted = true;
+    for (size_t depth = 0; depth < path.size(); ++depth)
+      isWanted &= wants(depth);
+    if (!isWanted)
+      continue;
+    auto &byIteration = activation->gathered[r].byIteration;
+    byIteration[path] = value;
+    // Of a frame whose last iteration is wanted, earlier ones needn't be kept.
+    if (!result.iterations.empty() && result.iterations.back().kind == IterationSelector::Last &&
+        path.size() == result.iterations.size() && path.back() > 0) {
+      auto at = byIteration.find(path);
+      while (at != byIteration.begin()) {
+        auto before = std::prev(at);
+        if (!std::equal(path.begin(), path.end() - 1, before->first.begin()))
+          break;
+        byIteration.erase(before);
+      }
+    }
+  }
+}
+
+namespace {
+
+using Entries = std::map<std::vector<int64_t>, Tensor>;
+
+Expected<Tensor> stack(const std::vector<Tensor> &parts, const std::string &name) {
+  std::vector<int64_t> dims(parts[0].dims().begin(), parts[0].dims().end());
+  for (const Tensor &part : parts)
+    if (!std::ranges::equal(part.dims(), parts[0].dims()))
+      return Unexpected(invalidArgument("'", name, "' has ", tensorTypeText(parts[0]),
+                                        " in one iteration and ", tensorTypeText(part),
+                                        " in another, so they can't be stacked; ask for single "
+                                        "iterations"));
+  dims.insert(dims.begin(), static_cast<int64_t>(parts.size()));
+  Expected<Tensor> out = Tensor::make(parts[0].dtype(), dims);
+  if (!out)
+    return out;
+  int64_t at = 0;
+  for (const Tensor &part : parts) {
+    auto copy = [&]<typename T>() {
+      std::copy_n(part.data<T>(), part.count(), out->data<T>() + at * part.count());
+    };
+    if (part.dtype() == DType::String)
+      copy.operator()<std::string>();
+    else if (part.dtype() == DType::Resource)
+      copy.operator()<ResourceHandle>();
+    else if (part.dtype() == DType::Variant)
+      copy.operator()<Variant>();
+    else if (part.bytes())
+      std::memcpy(static_cast<char *>(out->raw()) + at * part.bytes(), part.raw(), part.bytes());
+    ++at;
+  }
+  return out;
+}
+
+// All entries share their path up to `depth`.
+Expected<Tensor> select(const Entries &entries, const ResultSpec &spec, size_t depth) {
+  if (depth == entries.begin()->first.size())
+    return entries.begin()->second;
+  std::map<int64_t, Entries> groups;
+  for (const auto &[path, value] : entries)
+    groups[path[depth]].emplace(path, value);
+  auto kind = depth < spec.iterations.size() ? spec.iterations[depth].kind : IterationSelector::At;
+  if (kind == IterationSelector::At)
+    return select(groups.begin()->second, spec, depth + 1);
+  if (kind == IterationSelector::Last)
+    return select(groups.rbegin()->second, spec, depth + 1);
+  std::vector<Tensor> parts;
+  for (const auto &[iteration, group] : groups) {
+    Expected<Tensor> part = select(group, spec, depth + 1);
+    if (!part)
+      return part;
+    parts.push_back(std::move(*part));
+  }
+  return stack(parts, spec.name);
+}
+
+} // namespace
+
+Expected<Tensor> Runner::gather(const ResultSpec &spec, Gathered &gathered) {
+  return select(gathered.byIteration, spec, 0);
+}
+
+} // namespace treadle::dataflow
