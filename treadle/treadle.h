@@ -1,0 +1,128 @@
+// Treadle's public interface: load a graph, run it. No LLVM and no protobuf in sight.
+//
+//     auto graph = treadle::Graph::fromFile("model.pb");
+//     auto session = treadle::Session::create(*graph);
+//     auto values = session->run({"y:0"}, {{"x:0", treadle::Tensor::scalar(treadle::DType::Float32, 1.0f)}});
+//
+// Nothing here throws (but std::bad_alloc), prints or exits; every failure is an `Error` with one of
+// TensorFlow's canonical codes.
+#pragma once
+
+#include "treadle/runtime/Error.h"
+#include "treadle/runtime/Kernel.h"
+#include "treadle/runtime/Tensor.h"
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace treadle {
+
+/// A graph with its functions, read from a file or from memory. Cheap to copy: copies share the
+/// graph, which never changes after it was read. Thread-safe.
+class Graph {
+public:
+  /// Reads a GraphDef, binary (.pb) or text (.pbtxt), or MLIR text (.mlir); `-` reads standard input.
+  /// The content decides where the name doesn't. NotFound if there is no such file, InvalidArgument
+  /// if it is none of these or malformed (with line and column, or the node at fault).
+  static Expected<Graph> fromFile(const std::string &path);
+  /// The same from memory.
+  static Expected<Graph> fromBytes(std::string_view bytes);
+
+  /// Writes the graph in the format that the extension names: .pb, .pbtxt, .mlir. A file that
+  /// exists is replaced as a whole or not at all.
+  Expected<void> toFile(const std::string &path) const;
+  /// The graph as a serialized GraphDef, equal as a message to what was read.
+  Expected<std::string> toGraphDef() const;
+  /// The graph in MLIR text.
+  std::string text() const;
+
+  /// A value that the graph's nodes give or want.
+  struct Value {
+    std::string name; // `x:0`
+    DType dtype = DType::Invalid;
+    bool hasRank = false;
+    std::vector<int64_t> dims; // -1: unknown
+  };
+  /// Placeholders, in order.
+  std::vector<Value> inputs() const;
+  /// What `run` fetches when nothing is asked for: the values of the last nodes, those that no other
+  /// node uses.
+  std::vector<Value> outputs() const;
+
+  /// What `treadle show` prints.
+  struct Summary {
+    struct Count {
+      std::string op;
+      int64_t count;
+    };
+    struct Function {
+      std::string name;
+      int64_t nodes, args, results;
+      bool isGeneric;
+    };
+    struct Loop {
+      std::string name; // a While node, or a v1 frame
+      std::string kind; // its op, or `frame`
+      std::string where; // the function that it is in; empty: the graph
+      int64_t parallelIterations;
+    };
+    int64_t nodes = 0, controlEdges = 0;
+    int producer = 0, minConsumer = 0;
+    std::vector<Count> ops; // most frequent first, functions' nodes included
+    std::vector<Function> functions;
+    std::vector<Loop> loops, conditionals;
+    std::vector<Value> variables;
+  };
+  Summary summary() const;
+
+  struct Impl;
+  std::shared_ptr<const Impl> impl; // internal
+};
+
+struct SessionOptions {
+  /// Threads that a run may use, its own included; 0: as many as the machine has.
+  int threads = 0;
+  /// `auto`, `interpret` or `jit`. Compilation is not there yet: `jit` is refused as Unimplemented.
+  std::string tier = "auto";
+  /// Seconds after which a run fails with DeadlineExceeded; 0: never.
+  double timeout = 0;
+  /// Kernels to look in before the built-in ones; null: none. Must outlive the session.
+  const KernelRegistry *kernels = nullptr;
+  /// Where Print ops write; by default standard error (PrintV2: the stream that it names).
+  std::function<void(std::string_view line, std::string_view stream)> print;
+};
+
+/// A graph being used: its variables, queues and tables, and plans for what was asked of it.
+/// Thread-safe: runs of one session may overlap, and a run may serve ops that wait in another.
+class Session {
+public:
+  using Feeds = std::vector<std::pair<std::string, Tensor>>;
+
+  static Expected<Session> create(Graph graph, SessionOptions options = {});
+
+  /// Runs what the fetches (`x:0`, `x`; in a loop also `x:0@3`, `x:0@last`, `x:0@*`, one selector a
+  /// frame, outermost first: `x:0@2@*`) and the targets (node names) need, with values fed in place of
+  /// `feeds`. Gives one tensor a fetch. Errors: InvalidArgument for a feed of wrong name, dtype or
+  /// shape, a fetch that doesn't exist (NotFound is never given: as TensorFlow), and whatever ops give.
+  Expected<std::vector<Tensor>> run(const std::vector<std::string> &fetches, const Feeds &feeds = {},
+                                    const std::vector<std::string> &targets = {});
+  /// Ends the runs in progress with a Cancelled error.
+  void cancel();
+
+  const Graph &graph() const;
+
+  struct Impl;
+  std::shared_ptr<Impl> impl; // internal
+};
+
+/// The built-in kernels.
+const KernelRegistry &builtinKernels();
+
+/// The version of the library, `0.1.0`.
+std::string_view version();
+
+} // namespace treadle
