@@ -80,7 +80,9 @@ Expected<BoundKernel> bindByType(const BindContext &node) {
 
 /// A bind function for a kernel that is one function for all dtypes.
 template <KernelFn fn> Expected<BoundKernel> bindPlain(const BindContext &) {
-  return BoundKernel{fn};
+  BoundKernel bound;
+  bound.fn = fn;
+  return bound;
 }
 
 } // namespace treadle

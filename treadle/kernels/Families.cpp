@@ -7,6 +7,13 @@ const KernelRegistry &builtinKernels() {
   static const KernelRegistry *registry = [] {
     auto *all = new KernelRegistry;
     // for each family: all->add(xyzKernels());
+    all->add(elementwiseArithmeticKernels());
+    all->add(elementwiseCompareKernels());
+    all->add(elementwiseDivisionKernels());
+    all->add(concatKernels());
+    all->add(fillKernels());
+    all->add(passKernels());
+    all->add(shapeKernels());
     return all;
   }();
   return *registry;

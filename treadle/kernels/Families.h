@@ -8,6 +8,13 @@
 namespace treadle {
 
 // One line a family: std::span<const KernelEntry> xyzKernels();
+std::span<const KernelEntry> elementwiseArithmeticKernels();
+std::span<const KernelEntry> elementwiseCompareKernels();
+std::span<const KernelEntry> elementwiseDivisionKernels();
+std::span<const KernelEntry> concatKernels();
+std::span<const KernelEntry> fillKernels();
+std::span<const KernelEntry> passKernels();
+std::span<const KernelEntry> shapeKernels();
 
 /// All built-in kernels. Built at the first call; thread-safe.
 const KernelRegistry &builtinKernels();
