@@ -137,10 +137,10 @@ bool call(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results, O
   if (!plan.isSequential) {
     std::vector<Tensor> values(std::make_move_iterator(args.begin()),
                                std::make_move_iterator(args.end()));
-    auto *outputs = ctx.check(runPlan(plan, std::move(values), run));
+    auto outputs = ctx.check(runPlan(plan, std::move(values), run));
     if (outputs)
       std::move(outputs->begin(), outputs->end(), results.begin());
-    return outputs != nullptr;
+    return outputs.has_value();
   }
   Frame frame(plan.numSlots);
   std::move(args.begin(), args.end(), frame.slots);
@@ -219,7 +219,7 @@ private:
         more = result.scalarValue<bool>();
       else if (!result)
         ctx.fail(deadResult(cond, 0));
-      else if (bool *yes = ctx.check(isTrue(result)))
+      else if (std::optional<bool> yes = ctx.check(isTrue(result)))
         more = *yes;
     }
     std::memset(borrowed, 0, numVars * sizeof(Tensor));
@@ -262,9 +262,9 @@ bool runGeneralWhile(const Plan &cond, const Plan &body, std::span<Tensor> vars,
     std::copy(vars.begin(), vars.end(), copies.begin());
     if (!call(cond, copies, {&more, 1}, ctx))
       return false;
-    bool *yes = ctx.check(isTrue(more));
+    std::optional<bool> yes = ctx.check(isTrue(more));
     if (!yes || !*yes)
-      return yes;
+      return yes.has_value();
     if (!call(body, vars, copies, ctx))
       return false;
     std::move(copies.begin(), copies.end(), vars.begin());

@@ -15,9 +15,11 @@ namespace treadle {
 // --- OpContext ---------------------------------------------------------------------------------
 
 Tensor *OpContext::makeOutput(int i, DType dtype, Dims dims) {
-  Tensor *made = check(Tensor::make(dtype, dims));
-  if (!made)
+  Expected<Tensor> made = Tensor::make(dtype, dims);
+  if (!made) {
+    fail(std::move(made.error()));
     return nullptr;
+  }
   outputs[i] = std::move(*made);
   return &outputs[i];
 }

@@ -10,6 +10,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -84,14 +85,14 @@ public:
   void fail(Error e);
   bool hasFailed() const { return error != nullptr; }
 
-  /// The value of an Expected, or null having failed with its error:
-  /// `auto *t = ctx.check(Tensor::make(...)); if (!t) return;`
-  template <typename T> T *check(Expected<T> &&value) {
+  /// The value of an Expected, or nothing having failed with its error:
+  /// `auto t = ctx.check(Tensor::make(...)); if (!t) return;`
+  template <typename T> std::optional<T> check(Expected<T> value) {
     if (!value) {
       fail(std::move(value.error()));
-      return nullptr;
+      return std::nullopt;
     }
-    return &*value;
+    return std::move(*value);
   }
 
   RunState &run() const { return *runState; }
