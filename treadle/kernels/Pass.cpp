@@ -1,0 +1,83 @@
+// Ops that hand a tensor on as it is, or do nothing at all.
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Families.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+void identity(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }
+
+void identityN(OpContext &ctx) {
+  for (int i = 0; i < ctx.numInputs(); ++i)
+    ctx.setOutput(i, ctx.takeInput(i));
+}
+
+void doNothing(OpContext &) {}
+
+// A resource or variant can't be copied deeply: such tensors share what they hold.
+void deepCopy(OpContext &ctx) {
+  if (auto copy = ctx.check(ctx.input(0).clone()))
+    ctx.setOutput(0, std::move(*copy));
+}
+
+void ensureShape(OpContext &ctx) {
+  const auto &shape = ctx.state<PartialShape>();
+  if (!shape.accepts(ctx.input(0).dims()))
+    return ctx.fail(invalidArgument("input has shape ", dimsText(ctx.input(0).dims()),
+                                    ", expected ", shape.text()));
+  ctx.setOutput(0, ctx.takeInput(0));
+}
+
+Expected<BoundKernel> bindEnsureShape(const BindContext &node) {
+  return node.attrs.get<PartialShape>("shape").map(
+      [](PartialShape shape) { return boundWith(ensureShape, std::move(shape)); });
+}
+
+void placeholder(OpContext &ctx) { ctx.fail(invalidArgument(ctx.state<std::string>())); }
+
+Expected<BoundKernel> bindPlaceholder(const BindContext &node) {
+  std::string shape = node.attrs.getOr("shape", PartialShape()).text();
+  std::string_view dtype = node.outputTypes.empty() ? "?" : dtypeName(node.outputTypes[0]);
+  return boundWith(placeholder, str("placeholder '", node.node, "' has no value; feed a ", dtype,
+                                    " of shape ", shape));
+}
+
+// PreventGradient is an identity when it runs: its message is for whoever builds gradients.
+
+void deviceIndex(OpContext &ctx) {
+  ctx.setOutput(0, Tensor::scalar(DType::Int32, ctx.state<int32_t>()));
+}
+
+// Everything runs on the CPU: its position among the names, or their number where it isn't there.
+Expected<BoundKernel> bindDeviceIndex(const BindContext &node) {
+  auto names = node.attrs.get<std::vector<std::string>>("device_names");
+  if (!names)
+    return Unexpected(std::move(names.error()));
+  auto position = std::ranges::find(*names, "CPU") - names->begin();
+  return boundWith(deviceIndex, static_cast<int32_t>(position));
+}
+
+const KernelEntry table[] = {
+    {"ControlTrigger", bindPlain<doNothing>},
+    {"DeepCopy", bindPlain<deepCopy>},
+    {"DeviceIndex", bindDeviceIndex},
+    {"EnsureShape", bindEnsureShape},
+    {"GuaranteeConst", bindPlain<identity>},
+    {"Identity", bindPlain<identity>},
+    {"IdentityN", bindPlain<identityN>},
+    {"NoOp", bindPlain<doNothing>},
+    {"Placeholder", bindPlaceholder},
+    {"PlaceholderV2", bindPlaceholder},
+    {"PlaceholderWithDefault", bindPlain<identity>},
+    {"PreventGradient", bindPlain<identity>},
+    {"Snapshot", bindPlain<identity>},
+    {"StopGradient", bindPlain<identity>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> passKernels() { return table; }
+
+} // namespace treadle
