@@ -1,0 +1,103 @@
+// Lookup in the generated table, and the views of its rows.
+#include "treadle/ops/OpTable.h"
+
+#include "treadle/ops/Tables.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace treadle {
+namespace {
+
+std::string_view view(ops::Text text) { return {ops::texts + text.offset, text.size}; }
+
+// FNV-1a; hashOf in generate.py is its twin.
+uint32_t hashName(std::string_view name) {
+  uint32_t hash = 2166136261u;
+  for (unsigned char c : name)
+    hash = (hash ^ c) * 16777619u;
+  return hash;
+}
+
+constexpr uint8_t unknownRank = 255;
+
+} // namespace
+
+// The layout of the words is that of generate.py's `constant`.
+std::string_view AttrConstant::asString() const {
+  return {ops::texts + static_cast<uint32_t>(word), static_cast<size_t>(word >> 32)};
+}
+std::string_view AttrConstant::asFunc() const { return asString(); }
+int64_t AttrConstant::asInt() const { return static_cast<int64_t>(word); }
+float AttrConstant::asFloat() const { return std::bit_cast<float>(static_cast<uint32_t>(word)); }
+bool AttrConstant::asBool() const { return word != 0; }
+DType AttrConstant::asType() const { return static_cast<DType>(word); }
+
+ShapeConstant AttrConstant::asShape() const {
+  auto rank = static_cast<uint8_t>(word >> 32);
+  if (rank == unknownRank)
+    return {false, {}};
+  return {true, {ops::ints + static_cast<uint32_t>(word), rank}};
+}
+
+TensorConstant AttrConstant::asTensor() const {
+  const int64_t *dims = ops::ints + static_cast<uint32_t>(word);
+  auto rank = static_cast<uint8_t>(word >> 32);
+  auto numValues = static_cast<uint8_t>(word >> 40);
+  return {static_cast<DType>(word >> 48), {dims, rank}, {dims + rank, numValues}};
+}
+
+std::string_view AttrDef::name() const { return view(nameText); }
+
+std::string_view AttrDef::kindName() const {
+  static constexpr std::array<std::array<std::string_view, 2>, 8> names = {{
+      {"string", "list(string)"},
+      {"int", "list(int)"},
+      {"float", "list(float)"},
+      {"bool", "list(bool)"},
+      {"type", "list(type)"},
+      {"shape", "list(shape)"},
+      {"tensor", "list(tensor)"},
+      {"func", "list(func)"},
+  }};
+  return names[static_cast<size_t>(attrKind)][list ? 1 : 0];
+}
+
+std::span<const AttrConstant> AttrDef::defaultValues() const {
+  return {ops::constants + firstDefault, numDefaults};
+}
+
+std::span<const AttrConstant> AttrDef::allowedValues() const {
+  return {ops::constants + firstAllowed, numAllowed};
+}
+
+std::string_view ArgDef::name() const { return view(nameText); }
+std::string_view ArgDef::typeAttr() const { return view(typeText); }
+std::string_view ArgDef::numberAttr() const { return view(numberText); }
+std::string_view ArgDef::typeListAttr() const { return view(typeListText); }
+
+std::string_view OpDef::name() const { return view(nameText); }
+std::span<const ArgDef> OpDef::inputs() const { return {ops::args + firstInput, numInputs}; }
+std::span<const ArgDef> OpDef::outputs() const { return {ops::args + firstOutput, numOutputs}; }
+std::span<const AttrDef> OpDef::attrs() const { return {ops::attrs + firstAttr, numAttrs}; }
+
+const AttrDef *OpDef::findAttr(std::string_view name) const {
+  auto found = std::ranges::find(attrs(), name, &AttrDef::name);
+  return found == attrs().end() ? nullptr : &*found;
+}
+
+const OpDef *lookupOp(std::string_view name) {
+  for (size_t slot = hashName(name);; ++slot) {
+    uint16_t number = ops::slots[slot & (ops::numSlots - 1)];
+    if (number == 0)
+      return nullptr;
+    const OpDef &op = ops::ops[number - 1];
+    if (op.name() == name)
+      return &op;
+  }
+}
+
+std::span<const OpDef> allOps() { return {ops::ops, ops::numOps}; }
+
+} // namespace treadle

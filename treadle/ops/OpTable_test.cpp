@@ -1,0 +1,282 @@
+// The op table: single ops as TensorFlow defines them, and what holds for all of them.
+#include "treadle/ops/OpTable.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace treadle;
+
+namespace {
+
+const OpDef &op(std::string_view name) {
+  const OpDef *found = lookupOp(name);
+  if (!found)
+    throw std::runtime_error("no op " + std::string(name));
+  return *found;
+}
+
+const AttrDef &attr(std::string_view opName, std::string_view name) {
+  const AttrDef *found = op(opName).findAttr(name);
+  if (!found)
+    throw std::runtime_error("no attribute " + std::string(name));
+  return *found;
+}
+
+std::vector<std::string> names(auto rows) {
+  std::vector<std::string> out;
+  for (const auto &row : rows)
+    out.emplace_back(row.name());
+  return out;
+}
+
+std::vector<DType> types(std::span<const AttrConstant> constants) {
+  std::vector<DType> out;
+  for (AttrConstant c : constants)
+    out.push_back(c.asType());
+  return out;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(OpTable, AddV2) {
+  const OpDef &add = op("AddV2");
+  EXPECT_EQ(names(add.inputs()), (Names{"x", "y"}));
+  EXPECT_EQ(names(add.outputs()), (Names{"z"}));
+  EXPECT_EQ(names(add.attrs()), (Names{"T"}));
+  EXPECT_EQ(add.inputs()[0].typeAttr(), "T");
+  EXPECT_EQ(add.inputs()[0].type(), DType::Invalid);
+  EXPECT_EQ(add.inputs()[0].numberAttr(), "");
+  EXPECT_EQ(add.attrs()[0].kind(), AttrKind::Type);
+  EXPECT_FALSE(add.attrs()[0].hasDefault());
+  auto allowed = types(add.attrs()[0].allowedValues());
+  EXPECT_EQ(allowed.size(), 14u);
+  EXPECT_TRUE(std::ranges::count(allowed, DType::BFloat16));
+  EXPECT_FALSE(std::ranges::count(allowed, DType::String));
+  EXPECT_TRUE(add.isCommutative());
+  EXPECT_TRUE(add.isAggregate());
+  EXPECT_FALSE(add.isStateful());
+  EXPECT_FALSE(op("Sub").isCommutative());
+}
+
+TEST(OpTable, WhileTakesAListOfTypes) {
+  const OpDef &loop = op("While");
+  ASSERT_EQ(loop.inputs().size(), 1u);
+  EXPECT_EQ(loop.inputs()[0].typeListAttr(), "T");
+  EXPECT_EQ(loop.outputs()[0].typeListAttr(), "T");
+  EXPECT_TRUE(loop.isStateful());
+  EXPECT_FALSE(op("StatelessWhile").isStateful());
+  EXPECT_EQ(attr("While", "T").kindName(), "list(type)");
+  EXPECT_EQ(attr("While", "T").minimum(), 0);
+  EXPECT_EQ(attr("While", "cond").kind(), AttrKind::Func);
+  EXPECT_FALSE(attr("While", "body").hasDefault());
+  EXPECT_EQ(attr("While", "parallel_iterations").defaultValues()[0].asInt(), 10);
+}
+
+TEST(OpTable, SwitchAndMerge) {
+  EXPECT_EQ(names(op("Switch").inputs()), (Names{"data", "pred"}));
+  EXPECT_EQ(names(op("Switch").outputs()), (Names{"output_false", "output_true"}));
+  EXPECT_EQ(op("Switch").inputs()[1].type(), DType::Bool);
+  EXPECT_TRUE(op("RefSwitch").outputs()[1].isRef());
+  EXPECT_FALSE(op("Switch").outputs()[1].isRef());
+  const OpDef &merge = op("Merge");
+  EXPECT_EQ(merge.inputs()[0].numberAttr(), "N");
+  EXPECT_EQ(merge.inputs()[0].typeAttr(), "T");
+  EXPECT_EQ(names(merge.outputs()), (Names{"output", "value_index"}));
+  EXPECT_EQ(merge.outputs()[1].type(), DType::Int32);
+  EXPECT_EQ(attr("Merge", "N").minimum(), 1);
+}
+
+TEST(OpTable, Concat) {
+  EXPECT_EQ(names(op("Concat").inputs()), (Names{"concat_dim", "values"}));
+  EXPECT_EQ(names(op("ConcatV2").inputs()), (Names{"values", "axis"}));
+  EXPECT_EQ(op("ConcatV2").inputs()[0].numberAttr(), "N");
+  EXPECT_EQ(op("ConcatV2").inputs()[1].typeAttr(), "Tidx");
+  EXPECT_EQ(attr("ConcatV2", "N").minimum(), 2);
+  EXPECT_EQ(attr("ConcatV2", "Tidx").defaultValues()[0].asType(), DType::Int32);
+  EXPECT_EQ(types(attr("ConcatV2", "Tidx").allowedValues()),
+            (std::vector{DType::Int32, DType::Int64}));
+}
+
+TEST(OpTable, FlagsThatFewOpsHave) {
+  EXPECT_TRUE(op("Assign").allowsUninitializedInput());
+  EXPECT_TRUE(op("Assign").inputs()[0].isRef());
+  EXPECT_FALSE(op("AssignAdd").allowsUninitializedInput());
+  EXPECT_TRUE(op("CollectiveReduceV2").isDistributedCommunication());
+  EXPECT_FALSE(op("AddN").isDistributedCommunication());
+  EXPECT_EQ(op("PlaceholderV2").deprecatedSince(), 23);
+  EXPECT_EQ(op("Placeholder").deprecatedSince(), 0);
+}
+
+TEST(OpTable, DefaultsOfEveryKind) {
+  EXPECT_EQ(attr("PrintV2", "end").defaultValues()[0].asString(), "\n");
+  EXPECT_EQ(attr("Conv2D", "data_format").defaultValues()[0].asString(), "NHWC");
+  EXPECT_EQ(attr("Conv2D", "data_format").allowedValues()[1].asString(), "NCHW");
+  EXPECT_EQ(attr("StringSplitV2", "maxsplit").defaultValues()[0].asInt(), -1);
+  EXPECT_EQ(attr("FusedBatchNormV3", "epsilon").defaultValues()[0].asFloat(), 0.0001f);
+  EXPECT_TRUE(attr("Assert", "summarize").hasDefault());
+  EXPECT_TRUE(attr("Conv2D", "use_cudnn_on_gpu").defaultValues()[0].asBool());
+  EXPECT_FALSE(attr("MatMul", "transpose_a").defaultValues()[0].asBool());
+  ShapeConstant shape = attr("Placeholder", "shape").defaultValues()[0].asShape();
+  EXPECT_FALSE(shape.hasRank);
+  TensorConstant color = attr("ImageSummary", "bad_color").defaultValues()[0].asTensor();
+  EXPECT_EQ(color.dtype, DType::UInt8);
+  EXPECT_EQ(std::vector<int64_t>(color.dims.begin(), color.dims.end()), (std::vector<int64_t>{4}));
+  EXPECT_EQ(std::vector<int64_t>(color.values.begin(), color.values.end()),
+            (std::vector<int64_t>{255, 0, 0, 255}));
+}
+
+TEST(OpTable, DefaultsThatAreLists) {
+  const AttrDef &dilations = attr("Conv2D", "dilations");
+  EXPECT_EQ(dilations.kindName(), "list(int)");
+  ASSERT_EQ(dilations.defaultValues().size(), 4u);
+  EXPECT_EQ(dilations.defaultValues()[3].asInt(), 1);
+  // An empty list is a default, no default isn't an empty list.
+  EXPECT_TRUE(attr("Conv2D", "explicit_paddings").hasDefault());
+  EXPECT_TRUE(attr("Conv2D", "explicit_paddings").defaultValues().empty());
+  EXPECT_FALSE(attr("Conv2D", "strides").hasDefault());
+
+  // An op that TensorFlow has for its own tests: a default of every kind.
+  EXPECT_EQ(attr("DefaultAttrs", "string_list_val").defaultValues()[0].asString(), "abc");
+  EXPECT_EQ(attr("DefaultAttrs", "string_list_val").defaultValues()[1].asString(), "");
+  EXPECT_FALSE(attr("DefaultAttrs", "bool_list_val").defaultValues()[1].asBool());
+  EXPECT_EQ(types(attr("DefaultAttrs", "type_list_val").defaultValues()),
+            (std::vector{DType::Int32, DType::Float32}));
+  auto shapes = attr("DefaultAttrs", "shape_list_val").defaultValues();
+  ASSERT_EQ(shapes.size(), 2u);
+  EXPECT_TRUE(shapes[0].asShape().hasRank);
+  EXPECT_TRUE(shapes[0].asShape().dims.empty());
+  EXPECT_EQ(shapes[1].asShape().dims[0], 1);
+  EXPECT_EQ(attr("DefaultAttrs", "tensor_list_val").defaultValues()[0].asTensor().values[0], 1);
+}
+
+TEST(OpTable, UnknownNames) {
+  EXPECT_EQ(lookupOp(""), nullptr);
+  EXPECT_EQ(lookupOp("addv2"), nullptr);
+  EXPECT_EQ(lookupOp("AddV2 "), nullptr);
+  EXPECT_EQ(lookupOp(std::string(1000, 'A')), nullptr);
+  EXPECT_EQ(op("AddV2").findAttr("U"), nullptr);
+}
+
+TEST(OpTable, EveryFamilyIsThere) {
+  for (const char *name : {"Enter",
+                           "Exit",
+                           "NextIteration",
+                           "LoopCond",
+                           "ControlTrigger",
+                           "RefMerge",
+                           "If",
+                           "Case",
+                           "StatelessCase",
+                           "PartitionedCall",
+                           "StatefulPartitionedCall",
+                           "SymbolicGradient",
+                           "VarHandleOp",
+                           "ReadVariableOp",
+                           "AssignVariableOp",
+                           "ResourceScatterAdd",
+                           "ResourceApplyAdam",
+                           "VariableV2",
+                           "ApplyGradientDescent",
+                           "TensorListPushBack",
+                           "TensorArrayV3",
+                           "StackPushV2",
+                           "QueueEnqueueV2",
+                           "BarrierTakeMany",
+                           "HashTableV2",
+                           "CollectiveReduce",
+                           "CollectiveGatherV2",
+                           "_Arg",
+                           "_Retval",
+                           "_Send",
+                           "_HostRecv",
+                           "RestoreV2",
+                           "SaveV2",
+                           "StatelessRandomUniformV2",
+                           "RandomStandardNormal",
+                           "PyFunc",
+                           "MapDataset",
+                           "IteratorGetNext",
+                           "Einsum",
+                           "RaggedRange",
+                           "SparseTensorDenseMatMul"})
+    EXPECT_NE(lookupOp(name), nullptr) << name;
+  EXPECT_GT(allOps().size(), 1400u);
+}
+
+TEST(OpTable, SortedUniqueAndFound) {
+  for (size_t i = 0; i < allOps().size(); ++i) {
+    const OpDef &one = allOps()[i];
+    EXPECT_EQ(lookupOp(one.name()), &one) << one.name();
+    if (i > 0) {
+      EXPECT_LT(allOps()[i - 1].name(), one.name());
+    }
+  }
+}
+
+void expectAttr(const OpDef &one, std::string_view name, std::string_view kind) {
+  const AttrDef *found = one.findAttr(name);
+  ASSERT_NE(found, nullptr) << one.name() << " has no attribute " << name;
+  EXPECT_EQ(found->kindName(), kind) << one.name() << '.' << name;
+}
+
+TEST(OpTable, ArgumentsNameAttributesOfTheOp) {
+  for (const OpDef &one : allOps())
+    for (auto args : {one.inputs(), one.outputs()})
+      for (const ArgDef &arg : args) {
+        int sources =
+            (arg.type() != DType::Invalid) + !arg.typeAttr().empty() + !arg.typeListAttr().empty();
+        EXPECT_EQ(sources, 1) << one.name() << ": " << arg.name();
+        EXPECT_TRUE(arg.numberAttr().empty() || arg.typeListAttr().empty()) << one.name();
+        if (!arg.typeAttr().empty())
+          expectAttr(one, arg.typeAttr(), "type");
+        if (!arg.numberAttr().empty())
+          expectAttr(one, arg.numberAttr(), "int");
+        if (!arg.typeListAttr().empty())
+          expectAttr(one, arg.typeListAttr(), "list(type)");
+      }
+}
+
+TEST(OpTable, NamesAreUniqueWithinAnOp) {
+  for (const OpDef &one : allOps()) {
+    Names attrs = names(one.attrs()), outputs = names(one.outputs());
+    EXPECT_EQ(std::set(attrs.begin(), attrs.end()).size(), attrs.size()) << one.name();
+    EXPECT_EQ(std::set(outputs.begin(), outputs.end()).size(), outputs.size()) << one.name();
+  }
+}
+
+// Kinds whose values can be compared by one number.
+int64_t key(AttrKind kind, AttrConstant c) {
+  return kind == AttrKind::Type ? static_cast<int64_t>(c.asType()) : c.asInt();
+}
+
+TEST(OpTable, DefaultsAreAllowedAndLongEnough) {
+  for (const OpDef &one : allOps())
+    for (const AttrDef &a : one.attrs()) {
+      std::string where = std::string(one.name()) + "." + std::string(a.name());
+      auto values = a.defaultValues(), allowed = a.allowedValues();
+      EXPECT_TRUE(a.hasDefault() || values.empty()) << where;
+      if (!a.hasDefault())
+        continue;
+      if (!a.isList())
+        EXPECT_EQ(values.size(), 1u) << where;
+      for (AttrConstant value : values) {
+        auto isValue = [&](AttrConstant c) {
+          return a.kind() == AttrKind::String ? c.asString() == value.asString()
+                                              : key(a.kind(), c) == key(a.kind(), value);
+        };
+        EXPECT_TRUE(allowed.empty() || std::ranges::any_of(allowed, isValue)) << where;
+      }
+      if (a.minimum() && a.isList())
+        EXPECT_GE(static_cast<int64_t>(values.size()), *a.minimum()) << where;
+      if (a.minimum() && !a.isList())
+        EXPECT_GE(values[0].asInt(), *a.minimum()) << where;
+    }
+}
+
+} // namespace

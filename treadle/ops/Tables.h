@@ -1,0 +1,21 @@
+// Internal to treadle/ops: the arrays that generate.py writes.
+#pragma once
+
+#include "treadle/ops/OpTable.h"
+
+namespace treadle::ops {
+
+extern const char texts[];
+extern const int64_t ints[]; // dimensions and values of constants
+extern const AttrConstant constants[];
+extern const ArgDef args[];
+extern const AttrDef attrs[];
+extern const OpDef ops[]; // sorted by name
+extern const size_t numOps;
+
+/// An open hash table with linear probing: a number in `ops` plus one, 0 where free. The size is a
+/// power of two.
+extern const uint16_t slots[];
+extern const size_t numSlots;
+
+} // namespace treadle::ops

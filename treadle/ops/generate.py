@@ -1,0 +1,174 @@
+"""Writes the C++ tables of the ops: python3 generate.py OpTable.txt OUT.cpp (the build runs it).
+
+The tables hold offsets, no pointers, so that they are read-only data that needs no relocation and
+no code at start-up. Equal runs of rows are stored once.
+"""
+
+import pathlib
+import struct
+import sys
+
+import table_format as form
+
+KINDS = "String Int Float Bool Type Shape Tensor Func".split()
+SLOTS = 4096  # of the hash table; a power of two, at least twice the ops
+UNKNOWN_RANK = 255
+
+
+class Pool:
+    """Rows in one flat table; a run that is there already is used again."""
+
+    def __init__(self):
+        self.rows = []
+        self.runs = {}
+
+    def add(self, run):
+        run = tuple(run)
+        if not run:
+            return 0
+        if run not in self.runs:
+            self.runs[run] = len(self.rows)
+            self.rows += run
+        return self.runs[run]
+
+
+class Texts:
+    """All names and strings in one array of bytes."""
+
+    def __init__(self):
+        self.bytes = b""
+        self.places = {}
+
+    def add(self, text):
+        data = text.encode() if isinstance(text, str) else text
+        if data not in self.places:
+            self.places[data] = len(self.bytes)
+            self.bytes += data
+        assert len(data) < 1 << 10 and len(self.bytes) < 1 << 22
+        return self.places[data] if data else 0, len(data)
+
+
+class Tables:
+    def __init__(self):
+        self.texts = Texts()
+        self.ints = Pool()
+        self.constants = Pool()
+        self.args = Pool()
+        self.attrs = Pool()
+        self.ops = []
+
+    def text(self, text):
+        return "{%d, %d}" % self.texts.add(text)
+
+    def shape(self, shape):
+        """Offset of the dimensions (32 bits), then the rank (8 bits)."""
+        return UNKNOWN_RANK << 32 if shape is None else len(shape) << 32 | self.ints.add(shape)
+
+    def tensor(self, tensor):
+        """As a shape, then the number of values that follow the dimensions and the dtype."""
+        dtype, shape, values = tensor
+        assert len(values) < 256 and dtype < 256
+        offset = self.ints.add(shape + values)
+        return offset | len(shape) << 32 | len(values) << 40 | dtype << 48
+
+    def string(self, text):
+        offset, size = self.texts.add(text)
+        return offset | size << 32
+
+    def constant(self, kind, value):
+        word = {
+            "int": lambda: value & (1 << 64) - 1,
+            "float": lambda: struct.unpack("<I", struct.pack("<f", value))[0],
+            "bool": lambda: int(value),
+            "type": lambda: value,
+            "string": lambda: self.string(value),
+            "func": lambda: self.string(value),
+            "shape": lambda: self.shape(value),
+            "tensor": lambda: self.tensor(value),
+        }[kind]()
+        return f"AttrConstant({word:#x})"
+
+    def constantRun(self, attr, values):
+        return self.constants.add([self.constant(attr.kind, v) for v in values]), len(values)
+
+    def attr(self, attr):
+        default, numDefaults = self.constantRun(attr, attr.default or ())
+        allowed, numAllowed = self.constantRun(attr, attr.allowed)
+        flags = [attr.isList, attr.default is not None, attr.minimum is not None]
+        return "AttrDef(%s, AttrKind::%s, %s, %d, %d, %d, %d, %d)" % (
+            self.text(attr.name), attr.kind.capitalize(), ", ".join(str(f).lower() for f in flags),
+            attr.minimum or 0, default, numDefaults, allowed, numAllowed)
+
+    def arg(self, arg):
+        return "ArgDef(%s, %s, %s, %s, DType(%d), %s)" % (
+            self.text(arg.name), self.text(arg.typeAttr), self.text(arg.numberAttr),
+            self.text(arg.typeListAttr), arg.dtype, str(arg.isRef).lower())
+
+    def op(self, op):
+        inputs = self.args.add(map(self.arg, op.inputs))
+        outputs = self.args.add(map(self.arg, op.outputs))
+        attrs = self.attrs.add(map(self.attr, op.attrs))
+        flags = sum(1 << bit for bit, flag in enumerate(form.FLAGS) if flag in op.flags)
+        self.ops.append("OpDef(%s, %d, %d, %d, %d, %d, %d, %d, %d)" % (
+            self.text(op.name), inputs, len(op.inputs), outputs, len(op.outputs), attrs,
+            len(op.attrs), flags, op.deprecated))
+
+
+def hashOf(name):
+    """FNV-1a; hashName in OpTable.cpp is its twin."""
+    value = 2166136261
+    for byte in name.encode():
+        value = (value ^ byte) * 16777619 & 0xFFFFFFFF
+    return value
+
+
+def slotsOf(names):
+    slots = [0] * SLOTS
+    assert len(names) * 2 <= SLOTS
+    for number, name in enumerate(names, 1):
+        slot = hashOf(name) % SLOTS
+        while slots[slot]:
+            slot = (slot + 1) % SLOTS
+        slots[slot] = number
+    return slots
+
+
+def array(kind, name, items, perLine=1):
+    yield f"const {kind} {name}[] = {{"
+    for i in range(0, len(items), perLine):
+        yield "  " + " ".join(f"{item}," for item in items[i:i + perLine])
+    yield "};"
+    yield ""
+
+
+def cpp(ops):
+    names = [op.name for op in ops]
+    if names != sorted(set(names)):
+        raise SystemExit("OpTable.txt: the ops are not sorted, or one stands twice")
+    tables = Tables()
+    for op in ops:
+        tables.op(op)
+    yield "// Generated from OpTable.txt by generate.py."
+    yield '#include "treadle/ops/Tables.h"'
+    yield ""
+    yield "namespace treadle::ops {"
+    yield ""
+    yield from array("char", "texts", list(tables.texts.bytes), 32)
+    yield from array("int64_t", "ints", tables.ints.rows or [0], 16)
+    yield from array("AttrConstant", "constants", tables.constants.rows, 4)
+    yield from array("ArgDef", "args", tables.args.rows)
+    yield from array("AttrDef", "attrs", tables.attrs.rows)
+    yield from array("OpDef", "ops", tables.ops)
+    yield f"const size_t numOps = {len(ops)};"
+    yield f"const size_t numSlots = {SLOTS};"
+    yield from array("uint16_t", "slots", slotsOf(names), 32)
+    yield "} // namespace treadle::ops"
+
+
+def main():
+    source, target = map(pathlib.Path, sys.argv[1:])
+    target.write_text("\n".join(cpp(form.parseTable(source.read_text()))) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""The text form of the op table, OpTable.txt: reading a line.
+
+One op a line, in words separated by single blanks, sorted by name:
+
+    NAME INPUT... -> OUTPUT... | ATTR... | FLAG...
+
+INPUT, OUTPUT   name:TYPE, where TYPE is a dtype (`f32`), a type attribute (`$T`), one of them
+                repeated (`$N*f32`, `$N*$T`), or a list of types (`[Tin]`); `&` before it: reference
+ATTR            name:KIND, then `=DEFAULT`, `>=MINIMUM` and `{ALLOWED,...}` where it has them; KIND as
+                in a GraphDef: `int`, `list(type)`, ...; ALLOWED may be the name of a set of dtypes
+values          strings in quotes (JSON; anything unusual as \\uXXXX), shapes `<2x-1>`, `<>` (scalar),
+                `<*>` (unknown rank), tensors `ui8<2>(1,2)`, lists `[a,b]`, the rest as in C
+FLAG            stateful, commutative, aggregate, uninitialized (inputs may be), distributed,
+                deprecated=VERSION (of the graph producer, since when)
+
+The last parts are left out where they are empty. Before the ops stand the sets of dtypes:
+`types NAME = DTYPE...`.
+"""
+
+import dataclasses
+import json
+import re
+
+# Short names of dtypes as in treadle/runtime/DType.cpp; the position is the number.
+DTYPES = """invalid f32 f64 i32 ui8 i16 i8 str c64 i64 i1 qi8 qui8 qi32 bf16 qi16 qui16 ui16 c128 f16
+resource variant ui32 ui64 f8E5M2 f8E4M3FN f8E4M3FNUZ f8E4M3B11FNUZ f8E5M2FNUZ i4 ui4 i2 ui2""".split()
+
+FLAGS = ["stateful", "commutative", "aggregate", "uninitialized", "distributed"]
+
+ARG = re.compile(r"(\w+):(&?)(?:\[(\w+)\]|(?:\$(\w+)\*)?(?:\$(\w+)|(\w+)))")
+ATTR = re.compile(r"(\w+):(?:list\((\w+)\)|(\w+))(?:=([^>{]*?(?:<[^>]*>[^>{]*?)*))?"
+                  r"(?:>=(-?\d+))?(?:\{(.*)\})?")
+SHAPE = re.compile(r"<(.*)>")
+TENSOR = re.compile(r"(\w+)(<.*>)\((.*)\)")
+
+
+@dataclasses.dataclass(frozen=True)
+class Arg:
+    name: str
+    dtype: int  # 0: from an attribute
+    typeAttr: str = ""
+    numberAttr: str = ""
+    typeListAttr: str = ""
+    isRef: bool = False
+
+
+@dataclasses.dataclass(frozen=True)
+class Attr:
+    name: str
+    kind: str
+    isList: bool
+    default: tuple | None  # the values: one, or those of a list
+    minimum: int | None
+    allowed: tuple
+
+
+@dataclasses.dataclass(frozen=True)
+class Op:
+    name: str
+    inputs: tuple
+    outputs: tuple
+    attrs: tuple
+    flags: frozenset
+    deprecated: int
+
+
+def parseShape(text):
+    """None where the rank is unknown."""
+    dims = SHAPE.fullmatch(text)[1]
+    return None if dims == "*" else tuple(int(d) for d in dims.split("x") if d)
+
+
+def parseTensor(text):
+    dtype, shape, values = TENSOR.fullmatch(text).groups()
+    return DTYPES.index(dtype), parseShape(shape), tuple(int(v) for v in values.split(",") if v)
+
+
+PARSERS = {
+    "string": lambda text: json.loads(text).encode("latin-1"),
+    "int": int,
+    "float": float,
+    "bool": {"true": True, "false": False}.__getitem__,
+    "type": DTYPES.index,
+    "shape": parseShape,
+    "tensor": parseTensor,
+    "func": json.loads,
+}
+
+
+def splitList(text):
+    """Splits at the commas that stand outside of parentheses."""
+    return [w for w in re.split(r",(?![^(]*\))", text) if w]
+
+
+def parseArg(text):
+    name, ref, listAttr, number, typeAttr, dtype = ARG.fullmatch(text).groups()
+    return Arg(name, DTYPES.index(dtype) if dtype else 0, typeAttr or "", number or "",
+               listAttr or "", bool(ref))
+
+
+def parseAttr(text, sets):
+    name, listKind, scalarKind, default, minimum, allowed = ATTR.fullmatch(text).groups()
+    kind = listKind or scalarKind
+    parse = PARSERS[kind]
+    values = None
+    if default is not None:
+        texts = splitList(default[1:-1]) if listKind else [default]
+        values = tuple(parse(t) for t in texts)
+    allowedValues = sets.get(allowed) or tuple(parse(t) for t in splitList(allowed or ""))
+    return Attr(name, kind, bool(listKind), values, int(minimum) if minimum else None,
+                allowedValues)
+
+
+def parseOp(line, sets):
+    parts = [part.split() for part in line.split("|")] + [[], []]
+    name, *args = parts[0]
+    arrow = args.index("->")
+    flags = dict(flag.partition("=")[::2] for flag in parts[2])
+    deprecated = int(flags.pop("deprecated", 0))
+    return Op(name, tuple(map(parseArg, args[:arrow])), tuple(map(parseArg, args[arrow + 1:])),
+              tuple(parseAttr(a, sets) for a in parts[1]), frozenset(flags), deprecated)
+
+
+def parseTable(text):
+    sets, ops = {}, []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            if line.startswith("types "):
+                _, name, _, *dtypes = line.split()
+                sets[name] = tuple(DTYPES.index(d) for d in dtypes)
+            elif line and not line.startswith("#"):
+                ops.append(parseOp(line, sets))
+        except (TypeError, ValueError, KeyError) as error:
+            raise SystemExit(f"OpTable.txt:{number}: can't read '{line}': {error!r}") from error
+    return ops
