@@ -1,0 +1,334 @@
+#include "treadle/session/Lowering.h"
+
+#include "treadle/ops/OpTable.h"
+#include "treadle/session/Attributes.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace treadle {
+
+// --- names -------------------------------------------------------------------------------------
+
+ModuleIndex::ModuleIndex(mlir::ModuleOp module) {
+  for (mlir::Operation &op : module.getBody()->getOperations()) {
+    if (auto graph = mlir::dyn_cast<tfg::GraphOp>(op))
+      graphOp = graph;
+    else if (auto function = mlir::dyn_cast<tfg::FuncOp>(op))
+      functions[function.getName()] = function;
+  }
+  if (graphOp)
+    for (mlir::Operation &op : graphOp->getRegion(0).front())
+      nodes[tfg::Node(&op).name()] = tfg::Node(&op);
+}
+
+std::string ModuleIndex::suggestions(llvm::StringRef name) const {
+  unsigned limit = std::max<unsigned>(2, name.size() / 3);
+  std::vector<std::pair<unsigned, llvm::StringRef>> near;
+  for (const auto &entry : nodes) {
+    unsigned distance = name.edit_distance(entry.getKey(), true, limit);
+    // A name without its scope, or with one too many, is a near miss as well.
+    if (distance > limit && (entry.getKey().ends_with(("/" + name).str()) ||
+                             name.ends_with(("/" + entry.getKey()).str())))
+      distance = limit;
+    if (distance <= limit)
+      near.emplace_back(distance, entry.getKey());
+  }
+  std::sort(near.begin(), near.end());
+  std::string out;
+  for (size_t i = 0; i < std::min<size_t>(near.size(), 3); ++i)
+    out += str(i ? " or '" : " (did you mean '", near[i].second.str(), "'");
+  return out.empty() ? out : out + "?)";
+}
+
+static std::optional<IterationSelector> parseSelector(std::string_view text) {
+  if (text == "last")
+    return IterationSelector{IterationSelector::Last, 0};
+  if (text == "*")
+    return IterationSelector{IterationSelector::All, 0};
+  int64_t k;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), k);
+  if (error != std::errc() || end != text.data() + text.size() || k < 0)
+    return std::nullopt;
+  return IterationSelector{IterationSelector::At, k};
+}
+
+Expected<ValueName> parseValueName(std::string_view text) {
+  ValueName name;
+  std::string_view rest = text;
+  size_t at = rest.find('@');
+  std::string_view selectors = at == std::string_view::npos ? "" : rest.substr(at);
+  rest = rest.substr(0, at);
+  while (!selectors.empty()) {
+    size_t end = selectors.find_first_of("@,", 1);
+    std::string_view one = selectors.substr(1, end == std::string_view::npos ? end : end - 1);
+    std::optional<IterationSelector> selector = parseSelector(one);
+    if (!selector)
+      return Unexpected(invalidArgument("'", text, "': iteration '", one,
+                                        "' is neither a number from 0, 'last' nor '*'"));
+    name.iterations.push_back(*selector);
+    selectors = end == std::string_view::npos ? "" : selectors.substr(end);
+  }
+  if (size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
+    std::string_view number = rest.substr(colon + 1);
+    auto [end, error] =
+        std::from_chars(number.data(), number.data() + number.size(), name.output);
+    if (error != std::errc() || end != number.data() + number.size() || name.output < 0)
+      return Unexpected(
+          invalidArgument("'", text, "': after the colon stands an output's number, as in 'x:0'"));
+    rest = rest.substr(0, colon);
+  }
+  if (rest.empty())
+    return Unexpected(invalidArgument("'", text, "' names no node; expected a name as in 'x:0'"));
+  name.node = std::string(rest);
+  return name;
+}
+
+// --- nodes -------------------------------------------------------------------------------------
+
+namespace {
+
+// Converts a set of nodes of one block, in the block's order.
+class Lowering {
+public:
+  Lowering(const ModuleIndex &index) : index(index) {}
+
+  void replace(mlir::Value value, std::string name);
+  void need(mlir::Operation *op) {
+    if (needed.insert(op).second)
+      pending.push_back(op);
+  }
+  void need(mlir::Value value);
+  void needEverythingBehind();
+  Expected<void> convert(mlir::Block &block);
+  Endpoint endpoint(mlir::Value value) const;
+
+  GraphSpec spec;
+
+private:
+  Expected<NodeSpec> convertNode(tfg::Node node);
+  Expected<void> addAttributes(tfg::Node node, NodeSpec &spec);
+
+  const ModuleIndex &index;
+  llvm::DenseMap<mlir::Value, int32_t> replaced; // values that are arguments
+  llvm::DenseSet<mlir::Operation *> needed;
+  std::vector<mlir::Operation *> pending;
+  llvm::DenseMap<mlir::Operation *, int32_t> numbers;
+  llvm::DenseMap<mlir::Type, ValueType> types;
+
+  ValueType typeOf(mlir::Type type) {
+    auto [it, isNew] = types.try_emplace(type);
+    if (isNew)
+      it->second = valueTypeOf(type);
+    return it->second;
+  }
+};
+
+void Lowering::replace(mlir::Value value, std::string name) {
+  NodeSpec arg;
+  arg.name = std::move(name);
+  arg.op = "_Arg";
+  arg.outputTypes.push_back(typeOf(value.getType()));
+  int32_t number = static_cast<int32_t>(spec.nodes.size());
+  spec.nodes.push_back(std::move(arg));
+  spec.args.push_back({number, 0});
+  replaced[value] = number;
+}
+
+// A fed placeholder has nothing else to do: who waits for it waits for nothing.
+bool isFedPlaceholder(mlir::Operation *op, const llvm::DenseMap<mlir::Value, int32_t> &replaced) {
+  return op->getNumResults() == 2 && replaced.contains(op->getResult(0)) &&
+         op->getName().stripDialect().starts_with("Placeholder");
+}
+
+void Lowering::need(mlir::Value value) {
+  if (replaced.contains(value))
+    return;
+  if (mlir::Operation *op = value.getDefiningOp(); op && !isFedPlaceholder(op, replaced))
+    need(op);
+}
+
+void Lowering::needEverythingBehind() {
+  while (!pending.empty()) {
+    mlir::Operation *op = pending.back();
+    pending.pop_back();
+    for (mlir::Value operand : op->getOperands())
+      need(operand);
+  }
+}
+
+Endpoint Lowering::endpoint(mlir::Value value) const {
+  if (auto it = replaced.find(value); it != replaced.end())
+    return {it->second, 0};
+  auto result = mlir::cast<mlir::OpResult>(value);
+  return {numbers.lookup(result.getOwner()), static_cast<int32_t>(result.getResultNumber())};
+}
+
+Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
+  for (mlir::NamedAttribute named : node.attrs()) {
+    llvm::StringRef key = named.getName().getValue();
+    if (key.starts_with("_"))
+      continue;
+    Expected<AttrValue> value = convertAttribute(named.getValue());
+    if (!value)
+      return Unexpected(
+          Error{value.error().code, str("attribute '", key.str(), "': ", value.error().message)}
+              .atNode(out.name, out.op));
+    out.attrs.set(key, std::move(*value));
+  }
+  if (!out.isFunctionCall)
+    addDefaults(out.op, out.attrs);
+  return {};
+}
+
+Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
+  NodeSpec out;
+  out.name = node.name().str();
+  out.op = node.opType().str();
+  out.device = node.device().str();
+  out.isFunctionCall = static_cast<bool>(index.function(out.op));
+  for (mlir::Value value : node->getOperands()) {
+    if (tfg::isControl(value)) {
+      if (mlir::Operation *op = value.getDefiningOp(); op && numbers.contains(op))
+        out.controls.push_back(numbers.lookup(op));
+      continue;
+    }
+    out.inputs.push_back(endpoint(value));
+    out.inputTypes.push_back(typeOf(value.getType()));
+  }
+  // A node that waits for another twice waits for it once.
+  std::sort(out.controls.begin(), out.controls.end());
+  out.controls.erase(std::unique(out.controls.begin(), out.controls.end()), out.controls.end());
+  for (mlir::Value result : node.results())
+    out.outputTypes.push_back(typeOf(result.getType()));
+  if (Expected<void> ok = addAttributes(node, out); !ok)
+    return Unexpected(std::move(ok.error()));
+  return out;
+}
+
+Expected<void> Lowering::convert(mlir::Block &block) {
+  int32_t next = static_cast<int32_t>(spec.nodes.size());
+  for (mlir::Operation &op : block)
+    if (needed.contains(&op))
+      numbers[&op] = next++;
+  spec.nodes.reserve(next);
+  for (mlir::Operation &op : block) {
+    if (!needed.contains(&op))
+      continue;
+    Expected<NodeSpec> node = convertNode(tfg::Node(&op));
+    if (!node)
+      return Unexpected(std::move(node.error()));
+    spec.nodes.push_back(std::move(*node));
+  }
+  return {};
+}
+
+Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,
+                                std::string_view what) {
+  tfg::Node node = index.node(name.node);
+  if (!node)
+    return Unexpected(invalidArgument(what, " '", name.node, ":", name.output,
+                                      "': the graph has no node '", name.node, "'",
+                                      index.suggestions(name.node)));
+  if (static_cast<unsigned>(name.output) >= node.numResults())
+    return Unexpected(invalidArgument(what, " '", name.node, ":", name.output, "': '", name.node,
+                                      "' (", node.opType().str(), ") has ", node.numResults(),
+                                      node.numResults() == 1 ? " output" : " outputs"));
+  return node->getResult(name.output);
+}
+
+} // namespace
+
+Expected<GraphSpec> lowerGraph(const ModuleIndex &index, const Request &request) {
+  Lowering lowering(index);
+  if (!index.graph())
+    return Unexpected(invalidArgument("there is no graph, only functions"));
+  for (const std::string &feed : request.feeds) {
+    Expected<ValueName> name = parseValueName(feed);
+    if (!name)
+      return Unexpected(std::move(name.error()));
+    if (!name->iterations.empty())
+      return Unexpected(invalidArgument("feed '", feed, "': a feed stands for all iterations"));
+    Expected<mlir::Value> value = findValue(index, *name, "feed");
+    if (!value)
+      return Unexpected(std::move(value.error()));
+    lowering.replace(*value, name->node);
+  }
+  std::vector<mlir::Value> fetched;
+  for (const std::string &fetch : request.fetches) {
+    Expected<ValueName> name = parseValueName(fetch);
+    if (!name)
+      return Unexpected(std::move(name.error()));
+    Expected<mlir::Value> value = findValue(index, *name, "fetch");
+    if (!value)
+      return Unexpected(std::move(value.error()));
+    lowering.need(*value);
+    fetched.push_back(*value);
+    lowering.spec.results.push_back({{}, fetch, std::move(name->iterations)});
+  }
+  for (const std::string &target : request.targets) {
+    Expected<ValueName> name = parseValueName(target);
+    if (!name)
+      return Unexpected(std::move(name.error()));
+    tfg::Node node = index.node(name->node);
+    if (!node)
+      return Unexpected(invalidArgument("target '", target, "': the graph has no such node",
+                                        index.suggestions(name->node)));
+    lowering.need(node.getOperation());
+  }
+  lowering.needEverythingBehind();
+  if (Expected<void> ok = lowering.convert(index.graph()->getRegion(0).front()); !ok)
+    return Unexpected(std::move(ok.error()));
+  for (size_t i = 0; i < fetched.size(); ++i)
+    lowering.spec.results[i].from = lowering.endpoint(fetched[i]);
+  return std::move(lowering.spec);
+}
+
+// --- functions ---------------------------------------------------------------------------------
+
+namespace {
+
+// Whether leaving the node out of a function could be noticed.
+bool hasEffects(tfg::Node node, const ModuleIndex &index) {
+  llvm::StringRef op = node.opType();
+  if (index.function(op))
+    return true;
+  const OpDef *def = lookupOp(op);
+  if (!def || !def->isStateful)
+    return false;
+  return op != "ReadVariableOp" && op != "VarHandleOp" && op != "Placeholder" &&
+         op != "PlaceholderWithDefault" && op != "_Arg";
+}
+
+} // namespace
+
+Expected<GraphSpec> lowerFunction(const ModuleIndex &index, tfg::FuncOp function) {
+  Lowering lowering(index);
+  std::string name = function.getName().str();
+  lowering.spec.name = name;
+  if (function.getGeneric())
+    return Unexpected(unimplemented("function '", name,
+                                    "' is generic (its types are attributes); only functions with "
+                                    "known types can be called yet"));
+  mlir::Block &body = function->getRegion(0).front();
+  for (unsigned i = 0; i < body.getNumArguments(); i += 2)
+    lowering.replace(body.getArgument(i), str("arg", i / 2));
+  mlir::Operation *terminator = body.getTerminator();
+  for (mlir::Value operand : terminator->getOperands())
+    lowering.need(operand);
+  for (mlir::Operation &op : body.without_terminator())
+    if (hasEffects(tfg::Node(&op), index))
+      lowering.need(&op);
+  lowering.needEverythingBehind();
+  if (Expected<void> ok = lowering.convert(body); !ok)
+    return Unexpected(std::move(ok.error()));
+  for (mlir::Value operand : terminator->getOperands())
+    if (!tfg::isControl(operand))
+      lowering.spec.results.push_back(
+          {lowering.endpoint(operand), str("result ", lowering.spec.results.size()), {}});
+  return std::move(lowering.spec);
+}
+
+} // namespace treadle

@@ -1,0 +1,56 @@
+// From the IR to what the runtime is given: the needed part of a graph, or a function's body.
+#pragma once
+
+#include "treadle/dialect/Tfg.h"
+#include "treadle/runtime/Graph.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace treadle {
+
+/// A module's graph and functions by name. The module must not change.
+class ModuleIndex {
+public:
+  explicit ModuleIndex(mlir::ModuleOp module);
+
+  /// Null if the module has none.
+  tfg::GraphOp graph() const { return graphOp; }
+  tfg::Node node(llvm::StringRef name) const { return nodes.lookup(name); }
+  tfg::FuncOp function(llvm::StringRef name) const { return functions.lookup(name); }
+  const llvm::StringMap<tfg::FuncOp> &allFunctions() const { return functions; }
+  /// The names most like `name`, for messages: ` (did you mean 'a' or 'b'?)`, or nothing.
+  std::string suggestions(llvm::StringRef name) const;
+
+private:
+  tfg::GraphOp graphOp;
+  llvm::StringMap<tfg::Node> nodes;
+  llvm::StringMap<tfg::FuncOp> functions;
+};
+
+/// A value of a graph by name, as users write it: `x`, `x:0`, `x:0@3`, `x:0@last@*`.
+struct ValueName {
+  std::string node;
+  int output = 0;
+  std::vector<IterationSelector> iterations;
+};
+
+/// InvalidArgument for anything else.
+Expected<ValueName> parseValueName(std::string_view text);
+
+/// What a run asks of a graph.
+struct Request {
+  std::vector<std::string> feeds, fetches, targets;
+};
+
+/// The nodes that the request needs, with an argument for each feed. InvalidArgument for names that
+/// don't exist.
+Expected<GraphSpec> lowerGraph(const ModuleIndex &index, const Request &request);
+
+/// The body of a function: what its results need, and what has effects.
+Expected<GraphSpec> lowerFunction(const ModuleIndex &index, tfg::FuncOp function);
+
+/// Adds what the op's definition gives to attributes that are missing.
+void addDefaults(std::string_view op, AttrMap &attrs);
+
+} // namespace treadle
