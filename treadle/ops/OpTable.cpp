@@ -12,7 +12,7 @@ namespace {
 
 std::string_view view(ops::Text text) { return {ops::texts + text.offset, text.size}; }
 
-// FNV-1a; hashOf in generate.py is its twin.
+// FNV-1a; hash_of in generate.py is its twin.
 uint32_t hashName(std::string_view name) {
   uint32_t hash = 2166136261u;
   for (unsigned char c : name)

@@ -10,7 +10,6 @@ import sys
 
 import table_format as form
 
-KINDS = "String Int Float Bool Type Shape Tensor Func".split()
 SLOTS = 4096  # of the hash table; a power of two, at least twice the ops
 UNKNOWN_RANK = 255
 
@@ -18,7 +17,8 @@ UNKNOWN_RANK = 255
 class Pool:
     """Rows in one flat table; a run that is there already is used again."""
 
-    def __init__(self):
+    def __init__(self, limit):
+        self.limit = limit  # what the place of a row has to fit in
         self.rows = []
         self.runs = {}
 
@@ -29,6 +29,7 @@ class Pool:
         if run not in self.runs:
             self.runs[run] = len(self.rows)
             self.rows += run
+        assert len(run) < 256 and len(self.rows) <= self.limit
         return self.runs[run]
 
 
@@ -48,17 +49,22 @@ class Texts:
         return self.places[data] if data else 0, len(data)
 
 
+def row(kind, *fields):
+    return f"{kind}({', '.join(map(str, fields))})"
+
+
 class Tables:
     def __init__(self):
         self.texts = Texts()
-        self.ints = Pool()
-        self.constants = Pool()
-        self.args = Pool()
-        self.attrs = Pool()
+        self.ints = Pool(1 << 32)
+        self.constants = Pool(1 << 16)
+        self.args = Pool(1 << 16)
+        self.attrs = Pool(1 << 16)
         self.ops = []
 
     def text(self, text):
-        return "{%d, %d}" % self.texts.add(text)
+        offset, size = self.texts.add(text)
+        return f"{{{offset}, {size}}}"
 
     def shape(self, shape):
         """Offset of the dimensions (32 bits), then the rank (8 bits)."""
@@ -88,33 +94,59 @@ class Tables:
         }[kind]()
         return f"AttrConstant({word:#x})"
 
-    def constantRun(self, attr, values):
+    def constant_run(self, attr, values):
         return self.constants.add([self.constant(attr.kind, v) for v in values]), len(values)
 
     def attr(self, attr):
-        default, numDefaults = self.constantRun(attr, attr.default or ())
-        allowed, numAllowed = self.constantRun(attr, attr.allowed)
-        flags = [attr.isList, attr.default is not None, attr.minimum is not None]
-        return "AttrDef(%s, AttrKind::%s, %s, %d, %d, %d, %d, %d)" % (
-            self.text(attr.name), attr.kind.capitalize(), ", ".join(str(f).lower() for f in flags),
-            attr.minimum or 0, default, numDefaults, allowed, numAllowed)
+        default, num_defaults = self.constant_run(attr, attr.default or ())
+        allowed, num_allowed = self.constant_run(attr, attr.allowed)
+        flags = [attr.is_list, attr.default is not None, attr.minimum is not None]
+        return row(
+            "AttrDef",
+            self.text(attr.name),
+            f"AttrKind::{attr.kind.capitalize()}",
+            *(str(flag).lower() for flag in flags),
+            attr.minimum or 0,
+            default,
+            num_defaults,
+            allowed,
+            num_allowed,
+        )
 
     def arg(self, arg):
-        return "ArgDef(%s, %s, %s, %s, DType(%d), %s)" % (
-            self.text(arg.name), self.text(arg.typeAttr), self.text(arg.numberAttr),
-            self.text(arg.typeListAttr), arg.dtype, str(arg.isRef).lower())
+        return row(
+            "ArgDef",
+            self.text(arg.name),
+            self.text(arg.type_attr),
+            self.text(arg.number_attr),
+            self.text(arg.type_list_attr),
+            f"DType({arg.dtype})",
+            str(arg.is_ref).lower(),
+        )
 
     def op(self, op):
         inputs = self.args.add(map(self.arg, op.inputs))
         outputs = self.args.add(map(self.arg, op.outputs))
         attrs = self.attrs.add(map(self.attr, op.attrs))
+        assert op.deprecated < 256
         flags = sum(1 << bit for bit, flag in enumerate(form.FLAGS) if flag in op.flags)
-        self.ops.append("OpDef(%s, %d, %d, %d, %d, %d, %d, %d, %d)" % (
-            self.text(op.name), inputs, len(op.inputs), outputs, len(op.outputs), attrs,
-            len(op.attrs), flags, op.deprecated))
+        self.ops.append(
+            row(
+                "OpDef",
+                self.text(op.name),
+                inputs,
+                len(op.inputs),
+                outputs,
+                len(op.outputs),
+                attrs,
+                len(op.attrs),
+                flags,
+                op.deprecated,
+            )
+        )
 
 
-def hashOf(name):
+def hash_of(name):
     """FNV-1a; hashName in OpTable.cpp is its twin."""
     value = 2166136261
     for byte in name.encode():
@@ -122,21 +154,21 @@ def hashOf(name):
     return value
 
 
-def slotsOf(names):
+def slots_of(names):
     slots = [0] * SLOTS
     assert len(names) * 2 <= SLOTS
     for number, name in enumerate(names, 1):
-        slot = hashOf(name) % SLOTS
+        slot = hash_of(name) % SLOTS
         while slots[slot]:
             slot = (slot + 1) % SLOTS
         slots[slot] = number
     return slots
 
 
-def array(kind, name, items, perLine=1):
+def array(kind, name, items, per_line=1):
     yield f"const {kind} {name}[] = {{"
-    for i in range(0, len(items), perLine):
-        yield "  " + " ".join(f"{item}," for item in items[i:i + perLine])
+    for i in range(0, len(items), per_line):
+        yield "  " + " ".join(f"{item}," for item in items[i : i + per_line])
     yield "};"
     yield ""
 
@@ -161,13 +193,13 @@ def cpp(ops):
     yield from array("OpDef", "ops", tables.ops)
     yield f"const size_t numOps = {len(ops)};"
     yield f"const size_t numSlots = {SLOTS};"
-    yield from array("uint16_t", "slots", slotsOf(names), 32)
+    yield from array("uint16_t", "slots", slots_of(names), 32)
     yield "} // namespace treadle::ops"
 
 
 def main():
     source, target = map(pathlib.Path, sys.argv[1:])
-    target.write_text("\n".join(cpp(form.parseTable(source.read_text()))) + "\n")
+    target.write_text("\n".join(cpp(form.parse_table(source.read_text()))) + "\n")
 
 
 if __name__ == "__main__":

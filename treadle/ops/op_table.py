@@ -16,7 +16,7 @@ import sys
 
 import numpy
 import table_format as form
-from tensorflow import __version__ as tensorflowVersion
+from tensorflow import __version__ as tensorflow_version
 from tensorflow.core.framework import op_def_pb2
 from tensorflow.python.client import pywrap_tf_session
 
@@ -33,67 +33,80 @@ SETS = {
 }
 SET_NAMES = {frozenset(dtypes): name for name, dtypes in SETS.items()}
 
-FIELD_OF = {"string": "s", "int": "i", "float": "f", "bool": "b", "type": "type", "shape": "shape",
-            "tensor": "tensor", "func": "func"}
-FLAG_OF = {"stateful": "is_stateful", "commutative": "is_commutative", "aggregate": "is_aggregate",
-           "uninitialized": "allows_uninitialized_input",
-           "distributed": "is_distributed_communication"}
+FIELD_OF = {
+    "string": "s",
+    "int": "i",
+    "float": "f",
+    "bool": "b",
+    "type": "type",
+    "shape": "shape",
+    "tensor": "tensor",
+    "func": "func",
+}
+FLAG_OF = {
+    "stateful": "is_stateful",
+    "commutative": "is_commutative",
+    "aggregate": "is_aggregate",
+    "uninitialized": "allows_uninitialized_input",
+    "distributed": "is_distributed_communication",
+}
 
 
-def registeredOps():
+def registered_ops():
     buffer = pywrap_tf_session.TF_GetBuffer(pywrap_tf_session.TF_GetAllOpList())
     return sorted(op_def_pb2.OpList.FromString(buffer).op, key=lambda op: op.name)
 
 
-def kindOf(attr):
-    isList = attr.type.startswith("list(")
-    return (attr.type[5:-1] if isList else attr.type), isList
+def kind_of(attr):
+    is_list = attr.type.startswith("list(")
+    return (attr.type[5:-1] if is_list else attr.type), is_list
 
 
 def dims(shape):
     return None if shape.unknown_rank else tuple(d.size for d in shape.dim)
 
 
-def tensorValue(tensor):
+def tensor_value(tensor):
     if tensor.tensor_content or len(tensor.int_val) == 0:
         raise SystemExit(f"a default of this kind of tensor is new: {tensor}")
     return tensor.dtype, dims(tensor.tensor_shape), tuple(tensor.int_val)
 
 
 # From a message to the values that table_format reads.
-VALUE = {"shape": dims, "tensor": tensorValue, "func": lambda f: f.name}
+VALUE = {"shape": dims, "tensor": tensor_value, "func": lambda f: f.name}
 
 
 def values(attr, message):
-    kind, isList = kindOf(attr)
-    isRepeated = isList or message is attr.allowed_values
-    found = getattr(message.list, FIELD_OF[kind]) if isRepeated else [
-        getattr(message, FIELD_OF[kind])]
+    kind, is_list = kind_of(attr)
+    is_repeated = is_list or message is attr.allowed_values
+    found = (
+        getattr(message.list, FIELD_OF[kind]) if is_repeated else [getattr(message, FIELD_OF[kind])]
+    )
     return tuple(VALUE.get(kind, lambda v: v)(v) for v in found)
 
 
-def shapeText(shape):
+def shape_text(shape):
     return "<*>" if shape is None else f"<{'x'.join(map(str, shape))}>"
 
 
-def stringText(value):
+def string_text(value):
     text = json.dumps(value.decode("latin-1"))
-    return "".join(c if c.isalnum() or c in "\"\\_-./:+@" else f"\\u{ord(c):04x}" for c in text)
+    return "".join(c if c.isalnum() or c in '"\\_-./:+@' else f"\\u{ord(c):04x}" for c in text)
 
 
 TEXT = {
-    "string": stringText,
+    "string": string_text,
     "int": str,
     "float": lambda v: str(numpy.float32(v)),
     "bool": lambda v: "true" if v else "false",
     "type": lambda v: form.DTYPES[v],
-    "shape": shapeText,
-    "tensor": lambda t: f"{form.DTYPES[t[0]]}{shapeText(t[1])}({','.join(map(str, t[2]))})",
+    "shape": shape_text,
+    "tensor": lambda t: f"{form.DTYPES[t[0]]}{shape_text(t[1])}({','.join(map(str, t[2]))})",
     "func": json.dumps,
 }
 
 
-def argText(arg):
+def arg_text(arg):
     if arg.type_list_attr:
         what = f"[{arg.type_list_attr}]"
     else:
@@ -103,12 +116,12 @@ def argText(arg):
     return f"{arg.name}:{'&' if arg.is_ref else ''}{what}"
 
 
-def attrText(attr):
-    kind, isList = kindOf(attr)
+def attr_text(attr):
+    kind, is_list = kind_of(attr)
     text = f"{attr.name}:{attr.type}"
     if attr.HasField("default_value"):
         default = ",".join(TEXT[kind](v) for v in values(attr, attr.default_value))
-        text += f"=[{default}]" if isList else f"={default}"
+        text += f"=[{default}]" if is_list else f"={default}"
     if attr.has_minimum:
         text += f">={attr.minimum}"
     if attr.HasField("allowed_values"):
@@ -120,59 +133,64 @@ def attrText(attr):
     return text
 
 
-def flagTexts(op):
+def flag_texts(op):
     flags = [flag for flag in form.FLAGS if getattr(op, FLAG_OF[flag])]
     if op.HasField("deprecation"):
         flags.append(f"deprecated={op.deprecation.version}")
     return flags
 
 
-def opText(op):
-    signature = [op.name, *map(argText, op.input_arg), "->", *map(argText, op.output_arg)]
-    parts = [signature, [attrText(a) for a in op.attr], flagTexts(op)]
+def op_text(op):
+    signature = [op.name, *map(arg_text, op.input_arg), "->", *map(arg_text, op.output_arg)]
+    parts = [signature, [attr_text(a) for a in op.attr], flag_texts(op)]
     while not parts[-1]:
         parts.pop()
     return " | ".join(" ".join(part) for part in parts).replace("|  |", "| |")
 
 
-def tableText(ops):
-    lines = [f"# Written by op_table.py from tensorflow {tensorflowVersion}: {len(ops)} ops.",
-             "# The form is described in table_format.py."]
+def table_text(ops):
+    lines = [
+        f"# Written by op_table.py from tensorflow {tensorflow_version}: {len(ops)} ops.",
+        "# The form is described in table_format.py.",
+    ]
     lines += [f"types {name} = {' '.join(dtypes)}" for name, dtypes in SETS.items()]
-    return "\n".join(lines + [opText(op) for op in ops]) + "\n"
+    return "\n".join(lines + [op_text(op) for op in ops]) + "\n"
 
 
-def sameValues(kind, read, source):
+def same_values(kind, read, source):
     if kind == "float":
         return [numpy.float32(v) for v in read] == [numpy.float32(v) for v in source]
     return tuple(read) == tuple(source)
 
 
-def checkAttr(read, attr):
-    kind, isList = kindOf(attr)
-    assert (read.name, read.kind, read.isList) == (attr.name, kind, isList)
+def check_attr(read, attr):
+    kind, is_list = kind_of(attr)
+    assert (read.name, read.kind, read.is_list) == (attr.name, kind, is_list)
     assert (read.default is not None) == attr.HasField("default_value")
     if read.default is not None:
         found = values(attr, attr.default_value)
-        assert len(read.default) == len(found) and sameValues(kind, read.default, found)
+        assert len(read.default) == len(found) and same_values(kind, read.default, found)
     assert (read.minimum is not None) == attr.has_minimum and (read.minimum or 0) == attr.minimum
     allowed = values(attr, attr.allowed_values)
-    assert sameValues(kind, read.allowed, sorted(allowed) if kind == "type" else allowed)
+    assert same_values(kind, read.allowed, sorted(allowed) if kind == "type" else allowed)
 
 
-def checkArg(read, arg):
-    assert read == form.Arg(arg.name, arg.type, arg.type_attr, arg.number_attr, arg.type_list_attr,
-                            arg.is_ref)
+def check_arg(read, arg):
+    assert read == form.Arg(
+        arg.name, arg.type, arg.type_attr, arg.number_attr, arg.type_list_attr, arg.is_ref
+    )
 
 
-def checkOp(read, op):
+def check_op(read, op):
     """Reading the line back gives the op it was made from."""
     assert read.name == op.name and read.deprecated == op.deprecation.version
     assert read.flags == {flag for flag, field in FLAG_OF.items() if getattr(op, field)}
     assert not op.control_output
-    for mine, other, check in ((read.inputs, op.input_arg, checkArg),
-                               (read.outputs, op.output_arg, checkArg),
-                               (read.attrs, op.attr, checkAttr)):
+    for mine, other, check in (
+        (read.inputs, op.input_arg, check_arg),
+        (read.outputs, op.output_arg, check_arg),
+        (read.attrs, op.attr, check_attr),
+    ):
         assert len(mine) == len(other)
         for a, b in zip(mine, other, strict=True):
             check(a, b)
@@ -183,19 +201,19 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     args = parser.parse_args()
 
-    ops = registeredOps()
-    text = tableText(ops)
-    for read, op in zip(form.parseTable(text), ops, strict=True):
+    ops = registered_ops()
+    text = table_text(ops)
+    for read, op in zip(form.parse_table(text), ops, strict=True):
         try:
-            checkOp(read, op)
+            check_op(read, op)
         except AssertionError as error:
-            raise SystemExit(f"op '{op.name}': reading '{opText(op)}' gives {read}") from error
+            raise SystemExit(f"op '{op.name}': reading '{op_text(op)}' gives {read}") from error
     if args.check:
         if TABLE.read_text() != text:
-            raise SystemExit(f"{TABLE} is not what tensorflow {tensorflowVersion} gives")
+            raise SystemExit(f"{TABLE} is not what tensorflow {tensorflow_version} gives")
     else:
         TABLE.write_text(text)
-    print(f"{len(ops)} ops of tensorflow {tensorflowVersion}, {len(text)} bytes")
+    print(f"{len(ops)} ops of tensorflow {tensorflow_version}, {len(text)} bytes")
 
 
 if __name__ == "__main__":

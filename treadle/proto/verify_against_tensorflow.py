@@ -35,13 +35,16 @@ MODULES = [
 ]
 
 
-def ourPool(protoc):
+def our_pool(protoc):
     files = sorted(str(p.relative_to(ROOT)) for p in pathlib.Path(__file__).parent.glob("*.proto"))
     with tempfile.NamedTemporaryFile() as out:
         subprocess.run(
             [protoc, f"--proto_path={ROOT}", "--include_imports", f"-o{out.name}", *files],
-            check=True)
-        descriptors = descriptor_pb2.FileDescriptorSet.FromString(pathlib.Path(out.name).read_bytes())
+            check=True,
+        )
+        descriptors = descriptor_pb2.FileDescriptorSet.FromString(
+            pathlib.Path(out.name).read_bytes()
+        )
     pool = descriptor_pool.DescriptorPool()
     for file in descriptors.file:
         pool.Add(file)
@@ -55,50 +58,52 @@ def walk(files):
     def visit(message, package):
         if message.GetOptions().map_entry:
             return
-        messages[message.full_name[len(package) + 1:]] = message
+        messages[message.full_name[len(package) + 1 :]] = message
         for enum in message.enum_types:
-            enums[enum.full_name[len(package) + 1:]] = enum
+            enums[enum.full_name[len(package) + 1 :]] = enum
         for nested in message.nested_types:
             visit(nested, package)
 
     for file in files:
         for enum in file.enum_types_by_name.values():
-            enums[enum.full_name[len(file.package) + 1:]] = enum
+            enums[enum.full_name[len(file.package) + 1 :]] = enum
         for message in file.message_types_by_name.values():
             visit(message, file.package)
     return messages, enums
 
 
-def typeName(field):
+def type_name(field):
     if field.type in (Field.TYPE_MESSAGE, Field.TYPE_ENUM):
         target = field.message_type or field.enum_type
         if field.message_type is not None and target.GetOptions().map_entry:
             entry = target.fields_by_name
-            return f"map<{typeName(entry['key'])}, {typeName(entry['value'])}>"
+            return f"map<{type_name(entry['key'])}, {type_name(entry['value'])}>"
         name, package = target.full_name, target.file.package
-        return name[len(package) + 1:] if package in (OURS, THEIRS) else name
+        return name[len(package) + 1 :] if package in (OURS, THEIRS) else name
     names = {v: k for k, v in vars(Field).items() if k.startswith("TYPE_")}
     return names[field.type].removeprefix("TYPE_").lower()
 
 
-def isRepeated(field):
-    return field.is_repeated if hasattr(field, "is_repeated") else field.label == Field.LABEL_REPEATED
+def is_repeated(field):
+    return (
+        field.is_repeated if hasattr(field, "is_repeated") else field.label == Field.LABEL_REPEATED
+    )
 
 
 def facts(field):
     oneof = field.containing_oneof
     return {
         "number": field.number,
-        "type": typeName(field),
-        "repeated": isRepeated(field),
-        "packed": isRepeated(field) and field.is_packed,
+        "type": type_name(field),
+        "repeated": is_repeated(field),
+        "packed": is_repeated(field) and field.is_packed,
         "presence": field.has_presence,
         "oneof": oneof.name if oneof else None,
-        "default": None if isRepeated(field) or field.message_type else field.default_value,
+        "default": None if is_repeated(field) or field.message_type else field.default_value,
     }
 
 
-def compareMessages(ours, theirs):
+def compare_messages(ours, theirs):
     problems = []
     for name, message in sorted(ours.items()):
         twin = theirs.get(name)
@@ -110,11 +115,12 @@ def compareMessages(ours, theirs):
         for field in sorted(mine.keys() | other.keys()):
             if mine.get(field) != other.get(field):
                 problems.append(
-                    f"field {name}.{field}: found {mine.get(field)}, expected {other.get(field)}")
+                    f"field {name}.{field}: found {mine.get(field)}, expected {other.get(field)}"
+                )
     return problems
 
 
-def compareEnums(ours, theirs):
+def compare_enums(ours, theirs):
     problems = []
     for name, enum in sorted(ours.items()):
         if name not in theirs:
@@ -133,17 +139,23 @@ def main():
     args = parser.parse_args()
 
     import tensorflow
-    ourMessages, ourEnums = walk(ourPool(args.protoc))
-    theirMessages, theirEnums = walk(
-        [importlib.import_module(m + "_pb2").DESCRIPTOR for m in MODULES])
 
-    problems = compareMessages(ourMessages, theirMessages) + compareEnums(ourEnums, theirEnums)
+    our_messages, our_enums = walk(our_pool(args.protoc))
+    their_messages, their_enums = walk(
+        [importlib.import_module(m + "_pb2").DESCRIPTOR for m in MODULES]
+    )
+
+    problems = compare_messages(our_messages, their_messages) + compare_enums(
+        our_enums, their_enums
+    )
     for problem in problems:
         print(problem)
-    fields = sum(len(m.fields) for m in ourMessages.values())
-    print(f"{len(ourMessages)} messages, {fields} fields, {len(ourEnums)} enums against tensorflow "
-          f"{tensorflow.__version__}: {len(problems)} differences")
-    absent = sorted(theirMessages.keys() - ourMessages.keys())
+    fields = sum(len(m.fields) for m in our_messages.values())
+    print(
+        f"{len(our_messages)} messages, {fields} fields, {len(our_enums)} enums against tensorflow "
+        f"{tensorflow.__version__}: {len(problems)} differences"
+    )
+    absent = sorted(their_messages.keys() - our_messages.keys())
     if absent:
         print("not in our schemas:", ", ".join(absent))
     return 1 if problems else 0
