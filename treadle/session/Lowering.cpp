@@ -296,7 +296,7 @@ bool hasEffects(tfg::Node node, const ModuleIndex &index) {
   if (index.function(op))
     return true;
   const OpDef *def = lookupOp(op);
-  if (!def || !def->isStateful)
+  if (!def || !def->isStateful())
     return false;
   return op != "ReadVariableOp" && op != "VarHandleOp" && op != "Placeholder" &&
          op != "PlaceholderWithDefault" && op != "_Arg";

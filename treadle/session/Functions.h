@@ -1,0 +1,35 @@
+// The functions of a module as plans, built when they are first called.
+#pragma once
+
+#include "treadle/runtime/Plan.h"
+#include "treadle/session/Lowering.h"
+
+#include <map>
+#include <mutex>
+#include <unordered_map>
+
+namespace treadle {
+
+/// Builds and keeps plans of functions. Thread-safe; plans live as long as it does.
+class ModuleFunctions final : public FunctionLibrary {
+public:
+  ModuleFunctions(const ModuleIndex &index, const KernelRegistry &kernels)
+      : index(index), kernels(kernels) {}
+
+  Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) override;
+  bool mayBlock(const std::string &function) override;
+
+private:
+  bool reachesBlockingOp(tfg::FuncOp function);
+
+  const ModuleIndex &index;
+  const KernelRegistry &kernels;
+  std::mutex mutex; // guards what follows
+  std::map<std::pair<std::string, ArgMode>, std::unique_ptr<Plan>> plans;
+  std::unordered_map<std::string, bool> blocking; // known, or (false) being looked into
+};
+
+/// Whether an op of this name may wait for another op or run.
+bool isBlockingOp(std::string_view op);
+
+} // namespace treadle

@@ -1,0 +1,209 @@
+// Graphs: reading, writing, and what they are made of.
+#include "treadle/session/GraphImpl.h"
+
+#include "treadle/export/File.h"
+#include "treadle/export/GraphDef.h"
+#include "treadle/import/File.h"
+#include "treadle/session/Attributes.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+#include <map>
+
+namespace treadle {
+namespace {
+
+std::unique_ptr<mlir::MLIRContext> makeContext() {
+  return std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+}
+
+Expected<Graph> makeGraph(std::unique_ptr<mlir::MLIRContext> context,
+                          Expected<mlir::OwningOpRef<mlir::ModuleOp>> module) {
+  if (!module)
+    return Unexpected(std::move(module.error()));
+  Graph graph;
+  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+  return graph;
+}
+
+PartialShape shapeAttr(tfg::Node node) {
+  if (auto shape = node.attr<tf_type::ShapeAttr>("shape")) {
+    PartialShape out{shape.hasRank(), {}};
+    for (int64_t d : shape.getDims())
+      out.dims.push_back(mlir::ShapedType::isDynamic(d) ? -1 : d);
+    return out;
+  }
+  return {};
+}
+
+Graph::Value describe(tfg::Node node, unsigned output) {
+  Graph::Value value;
+  value.name = str(node.name().str(), ":", output);
+  value.dtype = valueTypeOf(node->getResult(output).getType()).dtype;
+  PartialShape shape = shapeAttr(node);
+  value.hasRank = shape.hasRank;
+  value.dims = std::move(shape.dims);
+  return value;
+}
+
+template <typename Visit> void forEachNode(const ModuleIndex &index, Visit visit) {
+  if (!index.graph())
+    return;
+  for (mlir::Operation &op : index.graph()->getRegion(0).front())
+    visit(tfg::Node(&op));
+}
+
+bool isPlaceholder(tfg::Node node) { return node.opType().starts_with("Placeholder"); }
+
+} // namespace
+
+PartialShape feedShape(const ModuleIndex &index, llvm::StringRef name) {
+  tfg::Node node = index.node(name);
+  return node && isPlaceholder(node) ? shapeAttr(node) : PartialShape();
+}
+
+Expected<Graph> Graph::fromFile(const std::string &path) {
+  auto context = makeContext();
+  auto module = importFile(*context, path);
+  return makeGraph(std::move(context), std::move(module));
+}
+
+Expected<Graph> Graph::fromBytes(std::string_view bytes) {
+  auto context = makeContext();
+  auto module = importBytes(*context, bytes);
+  return makeGraph(std::move(context), std::move(module));
+}
+
+Expected<void> Graph::toFile(const std::string &path) const {
+  return exportFile(*impl->module, path);
+}
+
+Expected<std::string> Graph::toGraphDef() const { return exportGraphDef(*impl->module); }
+
+std::string Graph::text() const {
+  std::string out;
+  llvm::raw_string_ostream stream(out);
+  impl->module->print(stream);
+  return out;
+}
+
+std::vector<Graph::Value> Graph::inputs() const {
+  std::vector<Value> out;
+  forEachNode(impl->index(), [&](tfg::Node node) {
+    if (isPlaceholder(node) && node.numResults() == 1)
+      out.push_back(describe(node, 0));
+  });
+  return out;
+}
+
+std::vector<Graph::Value> Graph::outputs() const {
+  std::vector<Value> out;
+  forEachNode(impl->index(), [&](tfg::Node node) {
+    if (!node->use_empty() || isPlaceholder(node))
+      return;
+    for (unsigned i = 0; i < node.numResults(); ++i)
+      out.push_back(describe(node, i));
+  });
+  return out;
+}
+
+// --- summary -----------------------------------------------------------------------------------
+
+namespace {
+
+class Summarizer {
+public:
+  void visitBlock(mlir::Block &block, std::string where) {
+    for (mlir::Operation &op : block)
+      if (tfg::Node::isNode(&op))
+        visit(tfg::Node(&op), where);
+  }
+
+  Graph::Summary finish() {
+    for (auto &[op, count] : counts)
+      out.ops.push_back({op, count});
+    std::stable_sort(out.ops.begin(), out.ops.end(),
+                     [](const auto &a, const auto &b) { return a.count > b.count; });
+    return std::move(out);
+  }
+
+  Graph::Summary out;
+
+private:
+  void visit(tfg::Node node, const std::string &where) {
+    llvm::StringRef op = node.opType();
+    ++counts[op.str()];
+    out.controlEdges += node.numControl();
+    if (op.ends_with("While") || op == "For")
+      out.loops.push_back({node.name().str(), op.str(), where, parallelIterations(node)});
+    else if (op == "Enter" || op == "RefEnter")
+      visitEnter(node, where);
+    else if (op.ends_with("If") || op.ends_with("Case"))
+      out.conditionals.push_back({node.name().str(), op.str(), where, 1});
+    else if (op == "VarHandleOp" || op == "VariableV2" || op == "Variable")
+      visitVariable(node);
+  }
+
+  int64_t parallelIterations(tfg::Node node) {
+    auto attr = node.attr<mlir::IntegerAttr>("parallel_iterations");
+    return attr ? attr.getInt() : 10;
+  }
+
+  // A frame is named by its Enters.
+  void visitEnter(tfg::Node node, const std::string &where) {
+    auto name = node.attr<mlir::StringAttr>("frame_name");
+    if (!name)
+      return;
+    for (const auto &loop : out.loops)
+      if (loop.kind == "frame" && loop.name == name.getValue() && loop.where == where)
+        return;
+    out.loops.push_back({name.getValue().str(), "frame", where, parallelIterations(node)});
+  }
+
+  void visitVariable(tfg::Node node) {
+    Graph::Value value;
+    auto shared = node.attr<mlir::StringAttr>("shared_name");
+    value.name = shared && !shared.empty() ? shared.getValue().str() : node.name().str();
+    if (auto dtype = node.attr<mlir::TypeAttr>("dtype"))
+      value.dtype = valueTypeOf(dtype.getValue()).dtype;
+    PartialShape shape = shapeAttr(node);
+    value.hasRank = shape.hasRank;
+    value.dims = std::move(shape.dims);
+    out.variables.push_back(std::move(value));
+  }
+
+  std::map<std::string, int64_t> counts;
+};
+
+} // namespace
+
+Graph::Summary Graph::summary() const {
+  Summarizer summarizer;
+  const ModuleIndex &index = impl->index();
+  if (tfg::GraphOp graph = index.graph()) {
+    mlir::Block &block = graph->getRegion(0).front();
+    summarizer.out.nodes = static_cast<int64_t>(block.getOperations().size());
+    summarizer.out.producer = graph.getVersion().getProducer();
+    summarizer.out.minConsumer = graph.getVersion().getMinConsumer();
+    summarizer.visitBlock(block, "");
+  }
+  for (mlir::Operation &op : impl->module->getBody()->getOperations()) {
+    auto function = mlir::dyn_cast<tfg::FuncOp>(op);
+    if (!function || function->getRegion(0).empty())
+      continue;
+    mlir::Block &body = function->getRegion(0).front();
+    int64_t results = 0;
+    if (mlir::Operation *end = body.getTerminator())
+      for (mlir::Value operand : end->getOperands())
+        results += !tfg::isControl(operand);
+    summarizer.out.functions.push_back({function.getName().str(),
+                                        static_cast<int64_t>(body.getOperations().size()) - 1,
+                                        static_cast<int64_t>(body.getNumArguments() / 2), results,
+                                        function.getGeneric()});
+    summarizer.visitBlock(body, function.getName().str());
+  }
+  return summarizer.finish();
+}
+
+} // namespace treadle

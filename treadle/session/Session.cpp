@@ -1,0 +1,209 @@
+// Sessions: plans for what is asked, and their runs.
+#include "treadle/session/GraphImpl.h"
+
+#include "treadle/runtime/Run.h"
+#include "treadle/runtime/ThreadPool.h"
+#include "treadle/runtime/Variable.h"
+#include "treadle/session/Functions.h"
+#include "treadle/treadle.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <map>
+#include <set>
+#include <shared_mutex>
+#include <thread>
+
+namespace treadle {
+namespace {
+
+/// Stops a run when its time is over: one thread for all sessions would serve as well, but runs with
+/// a deadline are rare.
+class Deadline {
+public:
+  Deadline(RunState &run, double seconds) {
+    if (seconds > 0)
+      timer = std::thread([this, &run, seconds] {
+        std::unique_lock lock(mutex);
+        if (!ended.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return isOver; }))
+          run.stop(deadlineExceeded("the run took longer than its timeout of ", seconds, " s"));
+      });
+  }
+  ~Deadline() {
+    if (!timer.joinable())
+      return;
+    {
+      std::lock_guard lock(mutex);
+      isOver = true;
+    }
+    ended.notify_all();
+    timer.join();
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool isOver = false;
+  std::thread timer;
+};
+
+void printLine(std::string_view line, std::string_view stream) {
+  FILE *file = stream == "stdout" ? stdout : stderr;
+  std::fwrite(line.data(), 1, line.size(), file);
+  std::fflush(file);
+}
+
+/// What a run was asked for, in the form that plans are kept by.
+struct PlanKey {
+  std::vector<std::string> feeds, fetches, targets;
+  auto operator<=>(const PlanKey &) const = default;
+};
+
+} // namespace
+
+struct Session::Impl {
+  Impl(Graph g, SessionOptions o)
+      : graph(std::move(g)), options(std::move(o)),
+        kernels(options.kernels ? *options.kernels : builtinKernels()),
+        functions(graph.impl->index(), kernels) {
+    int threads = options.threads ? options.threads
+                                  : static_cast<int>(std::thread::hardware_concurrency());
+    if (threads > 1)
+      pool = std::make_unique<ThreadPool>(threads - 1);
+  }
+  ~Impl() { resources.clear(); }
+
+  Expected<std::shared_ptr<const Plan>> planFor(PlanKey key);
+
+  const Graph graph;
+  const SessionOptions options;
+  const KernelRegistry &kernels;
+  ModuleFunctions functions;
+  ResourceManager resources;
+  std::unique_ptr<ThreadPool> pool;
+  std::atomic<uint64_t> steps{0};
+
+  std::mutex mutex; // guards what follows
+  std::map<PlanKey, std::shared_ptr<const Plan>> plans;
+  std::set<RunState *> running;
+};
+
+Expected<std::shared_ptr<const Plan>> Session::Impl::planFor(PlanKey key) {
+  {
+    std::lock_guard lock(mutex);
+    if (auto it = plans.find(key); it != plans.end())
+      return it->second;
+  }
+  Expected<GraphSpec> spec =
+      lowerGraph(graph.impl->index(), {key.feeds, key.fetches, key.targets});
+  if (!spec)
+    return Unexpected(std::move(spec.error()));
+  Expected<std::unique_ptr<Plan>> built = buildPlan(std::move(*spec), {&kernels, &functions});
+  if (!built)
+    return Unexpected(std::move(built.error()));
+  std::lock_guard lock(mutex);
+  return plans.try_emplace(std::move(key), std::move(*built)).first->second;
+}
+
+Expected<Session> Session::create(Graph graph, SessionOptions options) {
+  if (!graph.impl)
+    return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
+  if (options.threads < 0)
+    return Unexpected(invalidArgument("threads is ", options.threads, ", expected at least 1"));
+  if (!(options.timeout >= 0))
+    return Unexpected(invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
+  if (options.tier == "jit")
+    return Unexpected(unimplemented("tier 'jit' is not there yet; use 'auto' or 'interpret'"));
+  if (options.tier != "auto" && options.tier != "interpret")
+    return Unexpected(
+        invalidArgument("tier is '", options.tier, "', expected 'auto', 'interpret' or 'jit'"));
+  Session session;
+  session.impl = std::make_shared<Impl>(std::move(graph), std::move(options));
+  return session;
+}
+
+const Graph &Session::graph() const { return impl->graph; }
+
+void Session::cancel() {
+  std::lock_guard lock(impl->mutex);
+  for (RunState *run : impl->running)
+    run->stop(cancelled("the run was cancelled"));
+}
+
+namespace {
+
+Expected<void> checkFeed(const Graph &graph, const ModuleIndex &index, const std::string &name,
+                         const Tensor &value, ValueType want) {
+  if (!value)
+    return Unexpected(invalidArgument("feed '", name, "' has no value"));
+  if (value.dtype() != want.dtype)
+    return Unexpected(invalidArgument("feed '", name, "' is ", tensorTypeText(value),
+                                      ", but the graph wants ", dtypeName(want.dtype)));
+  Expected<ValueName> parsed = parseValueName(name);
+  PartialShape shape = feedShape(index, parsed->node);
+  if (!shape.accepts(value.dims()))
+    return Unexpected(invalidArgument("feed '", name, "' is ", tensorTypeText(value),
+                                      ", but the graph wants the shape ", shape.text()));
+  return {};
+}
+
+} // namespace
+
+Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetches,
+                                           const Feeds &feeds,
+                                           const std::vector<std::string> &targets) {
+  PlanKey key{{}, fetches, targets};
+  std::vector<Tensor> args;
+  for (const auto &[name, value] : feeds) {
+    if (std::find(key.feeds.begin(), key.feeds.end(), name) != key.feeds.end())
+      return Unexpected(invalidArgument("'", name, "' is fed twice"));
+    key.feeds.push_back(name);
+    args.push_back(value);
+  }
+  Expected<std::shared_ptr<const Plan>> plan = impl->planFor(std::move(key));
+  if (!plan)
+    return Unexpected(std::move(plan.error()));
+  for (size_t i = 0; i < feeds.size(); ++i)
+    if (Expected<void> ok = checkFeed(impl->graph, impl->graph.impl->index(), feeds[i].first,
+                                      args[i], (*plan)->argTypes[i]);
+        !ok)
+      return Unexpected(std::move(ok.error()));
+
+  RunState run(impl->resources, impl->pool.get());
+  run.step = ++impl->steps;
+  run.print = impl->options.print ? impl->options.print : printLine;
+  {
+    std::lock_guard lock(impl->mutex);
+    impl->running.insert(&run);
+  }
+  Expected<std::vector<Tensor>> results = [&]() -> Expected<std::vector<Tensor>> {
+    Deadline deadline(run, impl->options.timeout);
+    try {
+      return runPlan(**plan, std::move(args), run);
+    } catch (const std::bad_alloc &) {
+      return Unexpected(resourceExhausted("out of memory"));
+    }
+  }();
+  {
+    std::lock_guard lock(impl->mutex);
+    impl->running.erase(&run);
+  }
+  if (!results)
+    return results;
+  for (size_t i = 0; i < results->size(); ++i) {
+    Tensor &value = (*results)[i];
+    if (!value.isRef())
+      continue;
+    Variable &variable = refVariable(value);
+    value = variable.read();
+    if (!value)
+      return Unexpected(failedPrecondition("fetch '", fetches[i], "': variable '", variable.name,
+                                           "' is not initialized; run its initializer first"));
+  }
+  return results;
+}
+
+std::string_view version() { return "0.1.0"; }
+
+} // namespace treadle
