@@ -1,0 +1,395 @@
+// Signatures of functions, their attributes, and what they return.
+#include "treadle/import/FunctionDef.h"
+
+#include "treadle/import/Keywords.h"
+#include "treadle/import/UnknownFields.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::graphdef;
+
+static bool hasPlaceholder(const pb::AttrValue &value);
+
+static bool hasPlaceholder(const pb::NameAttrList &func) {
+  return llvm::any_of(func.attr(), [](const auto &attr) { return hasPlaceholder(attr.second); });
+}
+
+static bool hasPlaceholder(const pb::AttrValue &value) {
+  if (value.value_case() == pb::AttrValue::kPlaceholder)
+    return true;
+  if (value.value_case() == pb::AttrValue::kFunc)
+    return hasPlaceholder(value.func());
+  return llvm::any_of(value.list().func(),
+                      [](const pb::NameAttrList &func) { return hasPlaceholder(func); });
+}
+
+bool graphdef::isGeneric(const pb::FunctionDef &function) {
+  auto isOpen = [](const pb::OpDef::ArgDef &arg) {
+    return !arg.type_attr().empty() || !arg.number_attr().empty() || !arg.type_list_attr().empty();
+  };
+  auto isTemplate = [](const pb::NodeDef &node) {
+    return llvm::any_of(node.attr(), [](const auto &attr) { return hasPlaceholder(attr.second); });
+  };
+  const pb::OpDef &signature = function.signature();
+  return llvm::any_of(signature.input_arg(), isOpen) ||
+         llvm::any_of(signature.output_arg(), isOpen) ||
+         llvm::any_of(function.node_def(), isTemplate);
+}
+
+namespace {
+
+/// One function's import.
+class FunctionImporter {
+public:
+  FunctionImporter(ImportState &state, ModuleOp module, const pb::FunctionDef &function)
+      : state(state), module(module), function(function), signature(function.signature()),
+        builder(OpBuilder::atBlockEnd(module.getBody())), generic(isGeneric(function)) {}
+
+  Expected<tfg::FuncOp> run() {
+    if (Expected<void> ok = checkNames(); !ok)
+      return Unexpected(ok.error());
+    if (Expected<void> ok = convertSignature(); !ok)
+      return Unexpected(ok.error());
+    if (Expected<void> ok = convertFunctionAttrs(); !ok)
+      return Unexpected(ok.error());
+    convertRest();
+    if (Expected<void> ok = convertBody(); !ok)
+      return Unexpected(ok.error());
+    return func;
+  }
+
+private:
+  using ArgDefs = google::protobuf::RepeatedPtrField<pb::OpDef::ArgDef>;
+
+  Expected<void> checkNames() {
+    llvm::StringSet<> seen;
+    for (const pb::OpDef::ArgDef &arg : signature.output_arg())
+      if (!seen.insert(arg.name()).second)
+        return Unexpected(invalidArgument("result '", arg.name(),
+                                          "' stands twice in the "
+                                          "signature; names must be unique, rename one of them"));
+    seen.clear();
+    for (const std::string &name : signature.control_output())
+      if (!seen.insert(name).second)
+        return Unexpected(invalidArgument("control result '", name,
+                                          "' stands twice in the "
+                                          "signature; names must be unique, rename one of them"));
+    return {};
+  }
+
+  Expected<Type> convertType(const pb::OpDef::ArgDef &arg) {
+    if (generic)
+      return state.dialect->opaqueTensorType;
+    Type type = state.types.element(arg.type());
+    if (!type || arg.type() == pb::DT_INVALID)
+      return Unexpected(invalidArgument("'", arg.name(), "' is of dtype ", int(arg.type()),
+                                        ", expected a known one, or an attribute that states it"));
+    return arg.is_ref() ? state.types.referenceTensor(type) : state.types.tensor(type);
+  }
+
+  /// [tensor types of (dtype, shape)], null where an array of types can't hold it.
+  Expected<Attribute> convertHandleData(const pb::OpDef::ArgDef &arg) {
+    SmallVector<Attribute> types;
+    for (const pb::ResourceHandleProto::DtypeAndShape &data : arg.handle_data()) {
+      Type type = state.types.element(data.dtype());
+      if (!type || data.dtype() == pb::DT_INVALID)
+        return Unexpected(invalidArgument("the handle data of '", arg.name(), "' is of dtype ",
+                                          int(data.dtype()), ", expected a known one"));
+      tf_type::ShapeAttr shape = state.attributes.convert(data.shape());
+      if (!shape || !data.has_shape() || hasUnknownFields(data))
+        return Attribute();
+      types.push_back(mlir::TypeAttr::get(shape.tensorOf(type)));
+    }
+    return builder.getArrayAttr(types);
+  }
+
+  void addString(NamedAttrList &attrs, StringRef key, const std::string &value) {
+    if (!value.empty())
+      attrs.append(key, state.attributes.string(value));
+  }
+
+  /// The dictionary of an argument or result; what it can't hold is kept as a message.
+  Expected<NamedAttrList> convertArg(const pb::OpDef::ArgDef &arg) {
+    NamedAttrList attrs;
+    pb::OpDef::ArgDef rest;
+    copyUnknownFields(arg, rest);
+    attrs.append(state.dialect->argNameKey, state.attributes.string(arg.name()));
+    addString(attrs, argDescriptionKey, arg.description());
+    addString(attrs, argTypeAttrKey, arg.type_attr());
+    addString(attrs, argNumberAttrKey, arg.number_attr());
+    addString(attrs, argTypeListAttrKey, arg.type_list_attr());
+    if (generic && arg.type() != pb::DT_INVALID) {
+      if (mlir::TypeAttr type = state.types.attr(arg.type()))
+        attrs.append(argTypeKey, type);
+      else
+        rest.set_type(arg.type());
+    }
+    if (arg.is_ref())
+      attrs.append(argIsRefKey, builder.getUnitAttr());
+    if (arg.handle_data_size() != 0) {
+      Expected<Attribute> data = convertHandleData(arg);
+      if (!data)
+        return Unexpected(data.error());
+      if (*data)
+        attrs.append(argHandleDataKey, *data);
+      else
+        *rest.mutable_handle_data() = arg.handle_data();
+    }
+    if (arg.has_experimental_full_type()) {
+      if (tf_type::FullTypeAttr type = state.attributes.convert(arg.experimental_full_type()))
+        attrs.append(argFullTypeKey, type);
+      else
+        *rest.mutable_experimental_full_type() = arg.experimental_full_type();
+    }
+    if (rest.ByteSizeLong() != 0)
+      attrs.append(argRestKey, state.attributes.message("ArgDef", rest));
+    return attrs;
+  }
+
+  /// The argument's own attributes, from outside the signature.
+  Expected<void> addArgAttrs(unsigned index, NamedAttrList &attrs) {
+    auto it = function.arg_attr().find(index);
+    if (it == function.arg_attr().end())
+      return {};
+    Expected<DictionaryAttr> own = state.attributes.convert(it->second.attr());
+    if (!own)
+      return Unexpected(own.error());
+    if (generic && !own->empty())
+      attrs.append(argAttrsKey, *own);
+    if (!generic)
+      for (NamedAttribute attr : *own)
+        attrs.append((attrPrefix + attr.getName().getValue()).str(), attr.getValue());
+    return {};
+  }
+
+  Expected<void> convertSignature() {
+    SmallVector<Type> argTypes, resultTypes;
+    SmallVector<Attribute> argAttrs, resultAttrs;
+    for (const auto &[index, arg] : llvm::enumerate(signature.input_arg())) {
+      Expected<Type> type = convertType(arg);
+      if (!type)
+        return Unexpected(type.error());
+      Expected<NamedAttrList> attrs = convertArg(arg);
+      if (!attrs)
+        return Unexpected(attrs.error());
+      if (Expected<void> ok = addArgAttrs(index, *attrs); !ok)
+        return Unexpected(invalidArgument("argument '", arg.name(), "': ", ok.error().message));
+      argTypes.append({*type, state.dialect->controlType});
+      argAttrs.append({attrs->getDictionary(state.context), builder.getDictionaryAttr({})});
+    }
+    for (const pb::OpDef::ArgDef &arg : signature.output_arg()) {
+      Expected<Type> type = convertType(arg);
+      if (!type)
+        return Unexpected(type.error());
+      Expected<NamedAttrList> attrs = convertArg(arg);
+      if (!attrs)
+        return Unexpected(attrs.error());
+      resultTypes.push_back(*type);
+      resultAttrs.push_back(attrs->getDictionary(state.context));
+    }
+    func = tfg::FuncOp::create(builder, state.location, signature.name(),
+                               builder.getFunctionType(argTypes, resultTypes), generic);
+    func.setArgAttrsAttr(builder.getArrayAttr(argAttrs));
+    func.setResAttrsAttr(builder.getArrayAttr(resultAttrs));
+    return {};
+  }
+
+  /// {name = {function_type = "type", default_value = ...}}, as far as it can be told.
+  Expected<void> convertAttrDefs() {
+    NamedAttrList defs;
+    for (const pb::OpDef::AttrDef &attr : signature.attr()) {
+      if (attr.name().empty())
+        return Unexpected(invalidArgument("an attribute of its signature has an empty name, "
+                                          "expected every attribute to have one"));
+      NamedAttrList def;
+      addString(def, "function_type", attr.type());
+      addString(def, "description", attr.description());
+      if (attr.has_minimum())
+        def.append("minimum", builder.getI32IntegerAttr(static_cast<int32_t>(attr.minimum())));
+      for (auto [key, has, value] :
+           {std::tuple("default_value", attr.has_default_value(), &attr.default_value()),
+            std::tuple("allowed_values", attr.has_allowed_values(), &attr.allowed_values())}) {
+        if (!has)
+          continue;
+        Expected<Attribute> converted = state.attributes.convert(*value);
+        if (!converted)
+          return Unexpected(converted.error());
+        def.append(key, *converted);
+      }
+      defs.set(attr.name(), def.getDictionary(state.context));
+    }
+    if (!defs.empty())
+      func->setAttr(funcAttrsKey, defs.getDictionary(state.context));
+    return {};
+  }
+
+  Expected<void> convertFunctionAttrs() {
+    Expected<DictionaryAttr> attrs = state.attributes.convert(function.attr());
+    if (!attrs)
+      return Unexpected(attrs.error());
+    for (NamedAttribute attr : *attrs)
+      func->setDiscardableAttr((attrPrefix + attr.getName().getValue()).str(), attr.getValue());
+    if (!signature.description().empty())
+      func.setDescription(signature.description());
+    func.setIsStateful(signature.is_stateful());
+    if (function.resource_arg_unique_id_size() != 0)
+      convertResourceIds();
+    return convertAttrDefs();
+  }
+
+  void convertResourceIds() {
+    std::map<uint32_t, uint32_t> sorted(function.resource_arg_unique_id().begin(),
+                                        function.resource_arg_unique_id().end());
+    SmallVector<int32_t> keys, values;
+    for (auto [key, value] : sorted) {
+      keys.push_back(static_cast<int32_t>(key));
+      values.push_back(static_cast<int32_t>(value));
+    }
+    func.setResourceArgUniqueIdsKeysAttr(builder.getI32TensorAttr(keys));
+    func.setResourceArgUniqueIdsValuesAttr(builder.getI32TensorAttr(values));
+  }
+
+  bool isCanonicalReturn(const std::string &source) {
+    std::optional<Endpoint> endpoint = parseEndpoint(source);
+    if (!endpoint || endpoint->output.empty() != !endpoint->hasIndex)
+      return false;
+    if (!endpoint->output.empty())
+      return endpoint->isPlainIndex;
+    // In a generic function a bare name may be a node as well.
+    return generic || llvm::any_of(signature.input_arg(), [&](const pb::OpDef::ArgDef &arg) {
+             return arg.name() == endpoint->node;
+           });
+  }
+
+  void convertRest() {
+    pb::FunctionDef rest;
+    copyUnknownFields(function, rest);
+    pb::OpDef &restSignature = *rest.mutable_signature();
+    copyUnknownFields(signature, restSignature);
+    // The dictionary of definitions has no order, and not all of their fields.
+    *restSignature.mutable_attr() = signature.attr();
+    if (signature.has_deprecation())
+      *restSignature.mutable_deprecation() = signature.deprecation();
+    restSignature.set_summary(signature.summary());
+    restSignature.set_is_commutative(signature.is_commutative());
+    restSignature.set_is_aggregate(signature.is_aggregate());
+    restSignature.set_allows_uninitialized_input(signature.allows_uninitialized_input());
+    restSignature.set_is_distributed_communication(signature.is_distributed_communication());
+    if (restSignature.ByteSizeLong() == 0)
+      rest.clear_signature();
+    for (const auto &[index, own] : function.arg_attr())
+      if (index >= static_cast<uint32_t>(signature.input_arg_size()) || own.attr().empty() ||
+          hasUnknownFields(own))
+        (*rest.mutable_arg_attr())[index] = own;
+    for (const auto &[name, source] : function.ret())
+      if (!isCanonicalReturn(source))
+        (*rest.mutable_ret())[name] = source;
+    if (rest.ByteSizeLong() != 0)
+      func->setDiscardableAttr(state.restKey, state.attributes.message("FunctionDef", rest));
+  }
+
+  Expected<SmallVector<NodeImporter::Return>> dataReturns() {
+    SmallVector<NodeImporter::Return> returns;
+    for (auto [arg, type] : llvm::zip(signature.output_arg(), func.getResultTypes())) {
+      auto it = function.ret().find(arg.name());
+      if (it == function.ret().end())
+        return Unexpected(invalidArgument("nothing states what result '", arg.name(),
+                                          "' is, expected an entry for it in 'ret'"));
+      returns.push_back({arg.name(), it->second, type});
+    }
+    for (const auto &[name, source] : function.ret())
+      if (llvm::none_of(returns, [&](const auto &entry) { return entry.name == name; }))
+        return Unexpected(
+            invalidArgument("'ret' states a result '", name, "' that the signature doesn't have"));
+    return returns;
+  }
+
+  Expected<SmallVector<NodeImporter::Return>> controlReturns() {
+    SmallVector<NodeImporter::Return> returns;
+    auto add = [&](const std::string &name, const std::string &source) -> Expected<void> {
+      if (source.empty())
+        return Unexpected(invalidArgument("control result '", name,
+                                          "' is an empty name, expected "
+                                          "that of a node"));
+      returns.push_back({name, source, Type()});
+      return {};
+    };
+    for (const std::string &name : signature.control_output()) {
+      auto it = function.control_ret().find(name);
+      if (it == function.control_ret().end())
+        return Unexpected(invalidArgument("nothing states what control result '", name,
+                                          "' is, expected an entry for it in 'control_ret'"));
+      if (Expected<void> ok = add(name, it->second); !ok)
+        return Unexpected(ok.error());
+    }
+    // Old graphs leave the signature's list out.
+    std::map<std::string, std::string> unlisted;
+    for (const auto &[name, source] : function.control_ret())
+      if (!llvm::is_contained(signature.control_output(), name))
+        unlisted.emplace(name, source);
+    if (!unlisted.empty() || generic) {
+      SmallVector<StringRef> listed(signature.control_output().begin(),
+                                    signature.control_output().end());
+      if (!listed.empty() || !unlisted.empty())
+        func.setControlOutputAttr(builder.getStrArrayAttr(listed));
+    }
+    for (const auto &[name, source] : unlisted) {
+      auto it = function.control_ret().find(name);
+      if (Expected<void> ok = add(it->first, it->second); !ok)
+        return Unexpected(ok.error());
+    }
+    return returns;
+  }
+
+  Expected<void> convertBody() {
+    NodeImporter nodes(state, func.getEntry(), generic ? Scope::GenericFunction : Scope::Function);
+    for (unsigned i = 0, e = func.getNumDataArguments(); i < e; ++i)
+      if (auto ok = nodes.addArgument(func.getDataArgumentName(i), func.getDataArgument(i)); !ok)
+        return ok;
+    for (const pb::NodeDef &node : function.node_def())
+      if (Expected<void> ok = nodes.addNode(node); !ok)
+        return ok;
+    Expected<SmallVector<NodeImporter::Return>> data = dataReturns();
+    if (!data)
+      return Unexpected(data.error());
+    Expected<SmallVector<NodeImporter::Return>> control = controlReturns();
+    if (!control)
+      return Unexpected(control.error());
+    SmallVector<Attribute> controlAttrs;
+    for (const NodeImporter::Return &entry : *control)
+      controlAttrs.push_back(builder.getDictionaryAttr(
+          builder.getNamedAttr(state.dialect->argNameKey, builder.getStringAttr(entry.name))));
+    if (auto ok = nodes.addReturn(*data, *control, builder.getArrayAttr(controlAttrs)); !ok)
+      return ok;
+    return nodes.finish();
+  }
+
+  ImportState &state;
+  ModuleOp module;
+  const pb::FunctionDef &function;
+  const pb::OpDef &signature;
+  OpBuilder builder;
+  bool generic;
+  tfg::FuncOp func;
+};
+
+} // namespace
+
+Expected<tfg::FuncOp> graphdef::importFunctionDef(ImportState &state, ModuleOp module,
+                                                  const pb::FunctionDef &function) {
+  const std::string &name = function.signature().name();
+  if (name.empty())
+    return Unexpected(invalidArgument("a function of the library has an empty name, expected every "
+                                      "function to have one"));
+  Expected<tfg::FuncOp> func = FunctionImporter(state, module, function).run();
+  if (!func)
+    return Unexpected(
+        Error{func.error().code, str("function '", name, "': ", func.error().message)});
+  return func;
+}

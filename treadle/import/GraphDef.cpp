@@ -1,0 +1,249 @@
+// GraphDefs in their binary and text forms.
+#include "treadle/import/GraphDef.h"
+
+#include "treadle/import/FunctionDef.h"
+#include "treadle/import/Keywords.h"
+#include "treadle/import/UnknownFields.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/tokenizer.h>
+#include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <memory>
+#include <vector>
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::graphdef;
+using google::protobuf::internal::WireFormatLite;
+using google::protobuf::io::CodedInputStream;
+
+namespace {
+
+/// Nested messages deeper than this are refused, as protobuf does for binary messages.
+constexpr int maxDepth = 100;
+
+using ImportedModule = Expected<OwningOpRef<ModuleOp>>;
+
+/// One GraphDef's import. The nodes come one by one, the rest of the message first.
+class GraphImporter {
+public:
+  GraphImporter(MLIRContext &context, const pb::GraphDef &header)
+      : state(&context), header(header), module(ModuleOp::create(state.location)) {
+    const pb::VersionDef &versions = header.versions();
+    SmallVector<int32_t> bad(versions.bad_consumers().begin(), versions.bad_consumers().end());
+    OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
+    graph = tfg::GraphOp::create(
+        builder, state.location,
+        tf_type::VersionAttr::get(&context, versions.producer(), versions.min_consumer(), bad));
+    nodes = std::make_unique<NodeImporter>(state, *graph.getBody(), Scope::Graph);
+  }
+
+  Expected<void> begin() {
+    for (const pb::FunctionDef &function : header.library().function()) {
+      if (!functionNames.insert(function.signature().name()).second)
+        return Unexpected(invalidArgument("function '", function.signature().name(),
+                                          "' stands twice in the library; names must be unique, "
+                                          "rename one of them"));
+      state.signatures.addFunction(function.signature());
+    }
+    return {};
+  }
+
+  Expected<void> addNode(const pb::NodeDef &node) { return nodes->addNode(node); }
+
+  ImportedModule end() {
+    if (Expected<void> ok = nodes->finish(); !ok)
+      return Unexpected(ok.error());
+    nodes.reset();
+    for (const pb::FunctionDef &function : header.library().function()) {
+      Expected<tfg::FuncOp> func = importFunctionDef(state, *module, function);
+      if (!func)
+        return Unexpected(func.error());
+      functions[function.signature().name()] = *func;
+    }
+    convertRest(setGradients());
+    return std::move(module);
+  }
+
+private:
+  /// Gives functions their gradients. False if the list can't be made from them again.
+  bool setGradients() {
+    const auto &gradients = header.library().gradient();
+    std::vector<std::pair<StringRef, StringRef>> listed, derived;
+    for (const pb::GradientDef &gradient : gradients) {
+      if (hasUnknownFields(gradient))
+        return false;
+      listed.emplace_back(gradient.function_name(), gradient.gradient_func());
+      tfg::FuncOp func = functions.lookup(gradient.function_name());
+      if (func && !func.getGradientAttr() && !gradient.gradient_func().empty())
+        func.setGradientAttr(FlatSymbolRefAttr::get(state.context, gradient.gradient_func()));
+    }
+    for (tfg::FuncOp func : module->getOps<tfg::FuncOp>())
+      if (std::optional<StringRef> gradient = func.getGradient())
+        derived.emplace_back(func.getSymName(), *gradient);
+    return listed == derived;
+  }
+
+  void convertRest(bool hasDerivedGradients) {
+    pb::GraphDef rest = header;
+    if (rest.has_library()) {
+      bool hadFunctions = rest.library().function_size() != 0;
+      rest.mutable_library()->clear_function();
+      if (hasDerivedGradients)
+        rest.mutable_library()->clear_gradient();
+      // Functions alone bring the library back; an empty library is a message too.
+      if ((hadFunctions || header.library().gradient_size() != 0) &&
+          rest.library().ByteSizeLong() == 0)
+        rest.clear_library();
+    }
+    if (rest.has_versions() && !hasUnknownFields(rest.versions()) &&
+        rest.versions().ByteSizeLong() != 0)
+      rest.clear_versions();
+    if (rest.has_versions()) {
+      rest.mutable_versions()->clear_producer();
+      rest.mutable_versions()->clear_min_consumer();
+      rest.mutable_versions()->clear_bad_consumers();
+    }
+    if (rest.ByteSizeLong() != 0)
+      graph->setDiscardableAttr(state.restKey, state.attributes.message("GraphDef", rest));
+  }
+
+  ImportState state;
+  const pb::GraphDef &header;
+  OwningOpRef<ModuleOp> module;
+  tfg::GraphOp graph;
+  std::unique_ptr<NodeImporter> nodes;
+  llvm::StringSet<> functionNames;
+  llvm::StringMap<tfg::FuncOp> functions;
+};
+
+/// A serialized GraphDef taken apart: the nodes stay as they are.
+struct Parts {
+  std::vector<std::string_view> nodes;
+  pb::GraphDef header;
+};
+
+Unexpected notAGraph(std::string_view what) {
+  return Unexpected(
+      invalidArgument("the bytes are no GraphDef: ", what,
+                      "; expected a serialized GraphDef (.pb), whole and not compressed"));
+}
+
+/// Reads everything but the nodes, whose bytes it collects.
+Expected<void> split(std::string_view bytes, Parts &parts) {
+  constexpr uint32_t nodeTag = WireFormatLite::MakeTag(pb::GraphDef::kNodeFieldNumber,
+                                                       WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  if (bytes.size() > INT32_MAX)
+    return notAGraph("they are more than 2 GiB, which no protobuf message is");
+  CodedInputStream input(reinterpret_cast<const uint8_t *>(bytes.data()),
+                         static_cast<int>(bytes.size()));
+  input.SetRecursionLimit(maxDepth);
+  std::string rest;
+  while (true) {
+    int begin = input.CurrentPosition();
+    uint32_t tag = input.ReadTag();
+    if (tag == 0)
+      break;
+    uint32_t length = 0;
+    bool isNode = tag == nodeTag;
+    bool isRead = isNode ? input.ReadVarint32(&length) : WireFormatLite::SkipField(&input, tag);
+    int at = input.CurrentPosition();
+    if (isNode) {
+      isRead = isRead && length <= bytes.size() - at && input.Skip(static_cast<int>(length));
+      parts.nodes.push_back(bytes.substr(at, length));
+    } else if (isRead) {
+      rest.append(bytes.substr(begin, at - begin));
+    }
+    if (!isRead)
+      return notAGraph(str("they end in the middle of a field, or are damaged, at byte ", begin));
+  }
+  if (!input.ConsumedEntireMessage())
+    return notAGraph(str("there is no field at byte ", input.CurrentPosition()));
+  if (!parts.header.ParseFromString(rest))
+    return notAGraph("its library, versions or debug info are damaged");
+  return {};
+}
+
+ImportedModule importParts(MLIRContext &context, const Parts &parts) {
+  GraphImporter importer(context, parts.header);
+  if (Expected<void> ok = importer.begin(); !ok)
+    return Unexpected(ok.error());
+  // Nodes are parsed one after the other in the same memory.
+  constexpr size_t blockSize = 1 << 16;
+  auto block = std::make_unique<char[]>(blockSize);
+  google::protobuf::ArenaOptions options;
+  options.initial_block = block.get();
+  options.initial_block_size = blockSize;
+  google::protobuf::Arena arena(options);
+  for (size_t i = 0; i < parts.nodes.size(); ++i) {
+    auto *node = google::protobuf::Arena::CreateMessage<pb::NodeDef>(&arena);
+    if (!node->ParseFromArray(parts.nodes[i].data(), static_cast<int>(parts.nodes[i].size())))
+      return notAGraph(str("node ", i, " ('", std::string(node->name()), "') is damaged"));
+    if (Expected<void> ok = importer.addNode(*node); !ok)
+      return Unexpected(ok.error());
+    if (arena.SpaceUsed() > blockSize / 2)
+      arena.Reset();
+  }
+  return importer.end();
+}
+
+/// The first error of a text; protobuf counts lines and columns from 0.
+class FirstError : public google::protobuf::io::ErrorCollector {
+public:
+  void AddError(int line, int column, const std::string &message) override {
+    if (text.empty())
+      text = str("line ", line + 1, ", column ", column + 1, ": ", message);
+  }
+  std::string text;
+};
+
+} // namespace
+
+ImportedModule treadle::importGraphDef(MLIRContext &context, std::string_view bytes) {
+  google::protobuf::LogSilencer silencer;
+  Parts parts;
+  if (Expected<void> ok = split(bytes, parts); !ok)
+    return Unexpected(ok.error());
+  return importParts(context, parts);
+}
+
+ImportedModule treadle::importGraphDef(MLIRContext &context, const pb::GraphDef &graph) {
+  google::protobuf::LogSilencer silencer;
+  pb::GraphDef header;
+  if (graph.has_versions())
+    *header.mutable_versions() = graph.versions();
+  if (graph.has_library())
+    *header.mutable_library() = graph.library();
+  if (graph.has_debug_info())
+    *header.mutable_debug_info() = graph.debug_info();
+  header.set_version(graph.version());
+  copyUnknownFields(graph, header);
+
+  GraphImporter importer(context, header);
+  if (Expected<void> ok = importer.begin(); !ok)
+    return Unexpected(ok.error());
+  for (const pb::NodeDef &node : graph.node())
+    if (Expected<void> ok = importer.addNode(node); !ok)
+      return Unexpected(ok.error());
+  return importer.end();
+}
+
+ImportedModule treadle::importGraphDefText(MLIRContext &context, std::string_view text) {
+  google::protobuf::LogSilencer silencer;
+  google::protobuf::TextFormat::Parser parser;
+  FirstError error;
+  parser.RecordErrorsTo(&error);
+  parser.SetRecursionLimit(maxDepth);
+  pb::GraphDef graph;
+  if (text.size() > INT32_MAX || !parser.ParseFromString(std::string(text), &graph))
+    return Unexpected(invalidArgument("the text is no GraphDef: ", error.text,
+                                      "; expected a GraphDef in protobuf's text form (.pbtxt)"));
+  return importGraphDef(context, graph);
+}

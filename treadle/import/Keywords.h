@@ -1,0 +1,38 @@
+// Keys of attributes that stand for what a GraphDef has outside its attribute maps, beyond those
+// that the tfg dialect defines itself.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace treadle::graphdef {
+
+/// Attributes of a node whose keys begin like this are none of the NodeDef's.
+inline constexpr llvm::StringLiteral reservedPrefix = "_mlir_";
+
+/// On a node, function or graph: a #tf_type.message with the fields of its NodeDef, FunctionDef or
+/// GraphDef that have no other place, and inputs as they were spelled where that isn't canonical.
+inline constexpr llvm::StringLiteral restKey = "_mlir_rest";
+
+/// On a node of a function whose op nobody defines: its results' names, "output:0" and so on.
+inline constexpr llvm::StringLiteral outputsKey = "_mlir_outputs";
+
+/// Attributes of a FunctionDef's attribute map, and of its arguments, have this in front.
+inline constexpr llvm::StringLiteral attrPrefix = "tf.";
+
+// In the dictionaries of arguments and results: the fields of an ArgDef.
+inline constexpr llvm::StringLiteral argDescriptionKey = "tfg.description";
+inline constexpr llvm::StringLiteral argTypeKey = "tfg.type";
+inline constexpr llvm::StringLiteral argTypeAttrKey = "tfg.type_attr";
+inline constexpr llvm::StringLiteral argNumberAttrKey = "tfg.number_attr";
+inline constexpr llvm::StringLiteral argTypeListAttrKey = "tfg.type_list_attr";
+inline constexpr llvm::StringLiteral argHandleDataKey = "tfg.handle_data";
+inline constexpr llvm::StringLiteral argIsRefKey = "tfg.is_ref";
+inline constexpr llvm::StringLiteral argFullTypeKey = "tfg.experimental_full_type";
+/// In generic functions: the argument's entry of FunctionDef.arg_attr.
+inline constexpr llvm::StringLiteral argAttrsKey = "tfg.arg_attrs";
+/// A #tf_type.message with the rest of the ArgDef.
+inline constexpr llvm::StringLiteral argRestKey = "tfg.rest";
+/// On a generic function: the definitions of its attributes by name.
+inline constexpr llvm::StringLiteral funcAttrsKey = "tfg.func_attrs";
+
+} // namespace treadle::graphdef

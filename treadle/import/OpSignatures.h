@@ -1,0 +1,109 @@
+// What importing and exporting have to know of an op or function to connect nodes: its inputs and
+// outputs, and the attributes that give their number and types.
+#pragma once
+
+#include "treadle/dialect/Tfg.h"
+#include "treadle/import/Types.h"
+#include "treadle/ops/OpTable.h"
+#include "treadle/proto/op_def.pb.h"
+#include "treadle/runtime/Error.h"
+
+#include "mlir/IR/OperationSupport.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <memory>
+#include <optional>
+
+namespace treadle::graphdef {
+
+using Attrs = llvm::ArrayRef<mlir::NamedAttribute>;
+
+/// Null if there is none. Attributes are few: searched one by one.
+mlir::Attribute findAttr(Attrs attrs, mlir::StringAttr key);
+
+/// An attribute of an op.
+struct AttrSpec {
+  mlir::StringAttr name;
+  /// Its definition in the op table; null for functions, whose attributes may be anything.
+  const AttrDef *def = nullptr;
+  bool hasDefault = false;
+  // The default, where it decides the number or types of inputs or outputs.
+  int64_t defaultInt = 0;
+  llvm::SmallVector<mlir::Type, 0> defaultTypes;
+};
+
+/// An input or output of an op: one value, or a list.
+struct ArgSpec {
+  mlir::StringAttr name;
+  /// Null if an attribute gives it.
+  mlir::Type type;
+  /// Indices into OpSignature::attrs, -1 if there is none.
+  int typeAttr = -1, numberAttr = -1, typeListAttr = -1;
+  bool isRef = false;
+
+  bool isList() const { return numberAttr >= 0 || typeListAttr >= 0; }
+};
+
+/// An op or function as nodes use it.
+struct OpSignature {
+  enum class Origin { Table, Library, Unknown };
+
+  OpSignature(mlir::OperationName name, Origin origin) : name(name), origin(origin) {}
+
+  mlir::OperationName name;
+  Origin origin;
+  /// The op stands in the op table and closes loops: see `checkCycles`.
+  bool isMerge = false, isNextIteration = false;
+  llvm::SmallVector<ArgSpec> inputs, outputs;
+  llvm::SmallVector<AttrSpec> attrs;
+
+  bool isKnown() const { return origin != Origin::Unknown; }
+};
+
+/// The signatures of all ops that one graph uses.
+class OpSignatures {
+public:
+  OpSignatures(mlir::MLIRContext *context, TypeTable &types) : context(context), types(types) {}
+
+  /// Makes a function of the library known.
+  void addFunction(const pb::OpDef &signature);
+  void addFunction(tfg::FuncOp func);
+
+  /// The op's signature; one of origin Unknown if nobody knows it. Functions hide ops.
+  const OpSignature &lookup(llvm::StringRef op);
+
+  /// The types of a node's data inputs or outputs, which must be known.
+  Expected<void> inputTypes(const OpSignature &signature, Attrs attrs,
+                            llvm::SmallVectorImpl<mlir::Type> &result);
+  Expected<void> outputTypes(const OpSignature &signature, Attrs attrs,
+                             llvm::SmallVectorImpl<mlir::Type> &result);
+
+  /// Whether the attributes that the op defines are there and of the right kind.
+  Expected<void> checkAttrs(const OpSignature &signature, Attrs attrs);
+
+  /// Where output `name` begins among the results of a node, and how many it has; nullopt if the op
+  /// has no such output.
+  struct Range {
+    unsigned begin, size;
+  };
+  std::optional<Range> outputRange(const OpSignature &signature, Attrs attrs, llvm::StringRef name);
+
+  TypeTable &getTypes() { return types; }
+
+private:
+  std::unique_ptr<OpSignature> make(llvm::StringRef op);
+  bool fillFromTable(llvm::StringRef op, OpSignature &signature);
+  Expected<void> expand(const OpSignature &signature, llvm::ArrayRef<ArgSpec> args, Attrs attrs,
+                        llvm::SmallVectorImpl<mlir::Type> &result);
+  Expected<void> expandList(const OpSignature &signature, const ArgSpec &arg, Attrs attrs,
+                            llvm::SmallVectorImpl<mlir::Type> &result);
+  Expected<mlir::Type> elementType(const OpSignature &signature, const ArgSpec &arg, Attrs attrs);
+  Expected<int64_t> count(const OpSignature &signature, const ArgSpec &arg, Attrs attrs);
+
+  mlir::MLIRContext *context;
+  TypeTable &types;
+  llvm::StringMap<std::unique_ptr<OpSignature>> signatures;
+};
+
+} // namespace treadle::graphdef

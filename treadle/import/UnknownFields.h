@@ -1,0 +1,20 @@
+// Fields of a message that our schemas don't have: written by a newer TensorFlow, and kept.
+#pragma once
+
+#include <google/protobuf/message.h>
+#include <google/protobuf/unknown_field_set.h>
+
+namespace treadle::graphdef {
+
+inline bool hasUnknownFields(const google::protobuf::Message &message) {
+  return !message.GetReflection()->GetUnknownFields(message).empty();
+}
+
+inline void copyUnknownFields(const google::protobuf::Message &from,
+                              google::protobuf::Message &to) {
+  if (hasUnknownFields(from))
+    to.GetReflection()->MutableUnknownFields(&to)->MergeFrom(
+        from.GetReflection()->GetUnknownFields(from));
+}
+
+} // namespace treadle::graphdef
