@@ -8,7 +8,8 @@
 namespace treadle {
 namespace {
 
-// Parts of at least this size are handed out as views of the whole; smaller ones are cheaper to copy.
+// Parts of at least this size are handed out as views of the whole; smaller ones are cheaper to
+// copy.
 constexpr size_t worthSharing = 512;
 
 bool readAxis(OpContext &ctx, int input, int64_t &axis) {
@@ -43,8 +44,8 @@ bool checkConcatShapes(OpContext &ctx, int first, int count, int64_t axis) {
       matches = d == axis || in.dim(d) == model.dim(d);
     if (!matches) {
       ctx.fail(invalidArgument("input ", i, " has shape ", dimsText(in.dims()),
-                               ", but input 0 has ", dimsText(model.dims()),
-                               "; only dimension ", axis, " may differ"));
+                               ", but input 0 has ", dimsText(model.dims()), "; only dimension ",
+                               axis, " may differ"));
       return false;
     }
   }
@@ -95,8 +96,9 @@ void concatOffset(OpContext &ctx) {
     for (int64_t d = 0; matches && d < model.count(); ++d)
       matches = d == axis || indexAt(shape, d) == indexAt(model, d);
     if (!matches)
-      return ctx.fail(invalidArgument("shape ", i, " differs from shape 0 in another dimension "
-                                                   "than the one joined, ",
+      return ctx.fail(invalidArgument("shape ", i,
+                                      " differs from shape 0 in another dimension "
+                                      "than the one joined, ",
                                       axis));
     Tensor *out = ctx.allocateOutput(i, shape.dtype(), {shape.count()});
     if (!out)
@@ -239,8 +241,8 @@ void splitV(OpContext &ctx) {
   int64_t axis;
   if (!readAxis(ctx, 2, axis) || !checkAxis(ctx, axis, whole.rank()))
     return;
-  auto sizes = ctx.check(
-      splitSizes(ctx.input(1), ctx.numOutputs(), whole.dim(static_cast<int>(axis))));
+  auto sizes =
+      ctx.check(splitSizes(ctx.input(1), ctx.numOutputs(), whole.dim(static_cast<int>(axis))));
   if (!sizes)
     return;
   DimVector dims(whole.dims());
@@ -280,14 +282,10 @@ Expected<BoundKernel> bindUnpack(const BindContext &node) {
 }
 
 const KernelEntry table[] = {
-    {"Concat", bindPlain<concatV1>},
-    {"ConcatOffset", bindConcatOffset},
-    {"ConcatV2", bindPlain<concatV2>},
-    {"Pack", bindPack},
-    {"ParallelConcat", bindParallelConcat},
-    {"Split", bindPlain<split>},
-    {"SplitV", bindPlain<splitV>},
-    {"Unpack", bindUnpack},
+    {"Concat", bindPlain<concatV1>},        {"ConcatOffset", bindConcatOffset},
+    {"ConcatV2", bindPlain<concatV2>},      {"Pack", bindPack},
+    {"ParallelConcat", bindParallelConcat}, {"Split", bindPlain<split>},
+    {"SplitV", bindPlain<splitV>},          {"Unpack", bindUnpack},
 };
 
 } // namespace

@@ -14,6 +14,9 @@ const KernelRegistry &builtinKernels() {
     all->add(fillKernels());
     all->add(passKernels());
     all->add(shapeKernels());
+    all->add(gatherKernels());
+    all->add(sliceKernels());
+    all->add(tileKernels());
     return all;
   }();
   return *registry;

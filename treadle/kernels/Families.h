@@ -15,6 +15,9 @@ std::span<const KernelEntry> concatKernels();
 std::span<const KernelEntry> fillKernels();
 std::span<const KernelEntry> passKernels();
 std::span<const KernelEntry> shapeKernels();
+std::span<const KernelEntry> gatherKernels();
+std::span<const KernelEntry> sliceKernels();
+std::span<const KernelEntry> tileKernels();
 
 /// All built-in kernels. Built at the first call; thread-safe.
 const KernelRegistry &builtinKernels();

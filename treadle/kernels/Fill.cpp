@@ -22,8 +22,7 @@ bool checkScalar(OpContext &ctx, int i, const char *what) {
 void fill(OpContext &ctx) {
   const Tensor &shape = ctx.input(0);
   if (shape.rank() > 1)
-    return ctx.fail(
-        invalidArgument("dims must be a vector, but it is ", tensorTypeText(shape)));
+    return ctx.fail(invalidArgument("dims must be a vector, but it is ", tensorTypeText(shape)));
   if (!checkScalar(ctx, 1, "value"))
     return;
   Tensor *out = ctx.allocateOutput(0, ctx.input(1).dtype(), readIndices(shape));
@@ -34,8 +33,7 @@ void fill(OpContext &ctx) {
 void empty(OpContext &ctx) {
   const Tensor &shape = ctx.input(0);
   if (shape.rank() > 1)
-    return ctx.fail(
-        invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
+    return ctx.fail(invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
   Tensor *out = ctx.allocateOutput(0, ctx.state<DType>(), readIndices(shape));
   if (out) // zeroed whether `init` is set or not: what a program prints should not vary
     zeroElements(out->dtype(), out->raw(), out->count());
@@ -76,8 +74,7 @@ template <typename T> Expected<int64_t> rangeLength(T start, T limit, T delta) {
     return Unexpected(invalidArgument("delta must not be 0"));
   if (delta > T(0) ? start > limit : limit > start)
     return Unexpected(invalidArgument("a range with a ", delta > T(0) ? "positive" : "negative",
-                                      " delta needs start ", delta > T(0) ? "<=" : ">=",
-                                      " limit"));
+                                      " delta needs start ", delta > T(0) ? "<=" : ">=", " limit"));
   if constexpr (std::is_integral_v<T>) {
     using Wide = std::make_unsigned_t<std::common_type_t<T, int64_t>>;
     Wide from = static_cast<Wide>(start), to = static_cast<Wide>(limit);
@@ -160,8 +157,8 @@ void oneHot(OpContext &ctx) {
     return ctx.fail(invalidArgument("depth is ", depth, ", expected 0 or more"));
   int64_t axis = asked == -1 ? indices.rank() : asked;
   if (axis < 0 || axis > indices.rank())
-    return ctx.fail(invalidArgument("axis is ", asked, ", expected -1 or one in [0, ",
-                                    indices.rank(), "]"));
+    return ctx.fail(
+        invalidArgument("axis is ", asked, ", expected -1 or one in [0, ", indices.rank(), "]"));
   DimVector dims;
   for (int i = 0; i <= indices.rank(); ++i)
     dims.push(i == axis ? depth : indices.dim(i < axis ? i : i - 1));
@@ -174,7 +171,8 @@ void oneHot(OpContext &ctx) {
   for (int64_t i = 0, n = out->count() ? indices.count() : 0; i < n; ++i) {
     int64_t hot = indexAt(indices, i);
     if (hot >= 0 && hot < depth)
-      copyElements(dtype, elementAt(dtype, out->raw(), (i / inner * depth + hot) * inner + i % inner),
+      copyElements(dtype,
+                   elementAt(dtype, out->raw(), (i / inner * depth + hot) * inner + i % inner),
                    ctx.input(2).raw(), 1);
   }
 }

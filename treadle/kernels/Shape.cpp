@@ -67,8 +67,7 @@ void setWithDims(OpContext &ctx, Dims dims) {
 // The dimensions that a Reshape asks for, with its one -1 worked out.
 Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
   if (shape.rank() > 1)
-    return Unexpected(
-        invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
+    return Unexpected(invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
   if (shape.count() > 254)
     return Unexpected(invalidArgument("shape has ", shape.count(), " dimensions, at most 254"));
   DimVector dims = readIndices(shape);
@@ -80,16 +79,16 @@ Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
       continue;
     }
     if (dims[i] < 0)
-      return Unexpected(invalidArgument("shape ", dimsText(dims),
-                                        dims[i] == -1 ? " has more than one -1"
-                                                      : " has a negative dimension"));
+      return Unexpected(
+          invalidArgument("shape ", dimsText(dims),
+                          dims[i] == -1 ? " has more than one -1" : " has a negative dimension"));
     if (__builtin_mul_overflow(product, dims[i], &product))
       return Unexpected(invalidArgument("shape ", dimsText(dims), " has too many elements"));
   }
   if (unknown >= 0) {
     if (product == 0)
-      return Unexpected(invalidArgument(
-          "shape ", dimsText(dims), " leaves -1 open, because another dimension is zero"));
+      return Unexpected(invalidArgument("shape ", dimsText(dims),
+                                        " leaves -1 open, because another dimension is zero"));
     dims[unknown] = in.count() / product;
     product *= dims[unknown];
   }
@@ -107,8 +106,8 @@ void reshape(OpContext &ctx) {
 void expandDims(OpContext &ctx) {
   const Tensor &in = ctx.input(0), &axisInput = ctx.input(1);
   if (axisInput.count() != 1)
-    return ctx.fail(invalidArgument("axis must be one number, but it is ",
-                                    tensorTypeText(axisInput)));
+    return ctx.fail(
+        invalidArgument("axis must be one number, but it is ", tensorTypeText(axisInput)));
   int64_t asked = indexAt(axisInput, 0), axis = normalizedAxis(asked, in.rank() + 1);
   if (axis < 0)
     return ctx.fail(invalidArgument("axis is ", asked, ", expected one in [", -in.rank() - 1, ", ",
