@@ -3,12 +3,9 @@
 #include "treadle/runtime/FunctionOps.h"
 
 #include <algorithm>
-#include <map>
 
 namespace treadle::plan {
 namespace {
-
-bool isEnter(NodeKind kind) { return kind == NodeKind::Enter; }
 
 class Layout {
 public:
@@ -16,9 +13,6 @@ public:
   Expected<std::unique_ptr<Plan>> build();
 
 private:
-  Expected<void> assignFrames(const std::vector<int32_t> &order);
-  Expected<int32_t> frameOpenedBy(int32_t node, int32_t parent);
-  Expected<void> checkBackEdges();
   void placeNodes();
   void placeEdges();
   void placeResults();
@@ -28,93 +22,7 @@ private:
   const PlanOptions &options;
   std::unique_ptr<Plan> plan = std::make_unique<Plan>();
   std::vector<NodeKind> kinds;
-  std::map<std::pair<int32_t, std::string>, int32_t> frameByName; // parent, name
 };
-
-// The frame of a node's outputs: an Enter opens one, an Exit leaves one.
-Expected<int32_t> Layout::frameOpenedBy(int32_t node, int32_t parent) {
-  const NodeSpec &spec = graph.nodes[node];
-  Expected<std::string> name = spec.attrs.get<std::string>("frame_name");
-  if (!name)
-    return Unexpected(std::move(name.error()).atNode(spec.name, spec.op));
-  int64_t parallel = spec.attrs.getOr<int64_t>("parallel_iterations", 10);
-  if (parallel <= 0)
-    return Unexpected(invalidArgument("parallel_iterations is ", parallel, ", expected at least 1")
-                          .atNode(spec.name, spec.op));
-  auto [it, isNew] =
-      frameByName.try_emplace({parent, *name}, static_cast<int32_t>(plan->frames.size()));
-  if (isNew) {
-    PlanFrame frame;
-    frame.name = *name;
-    frame.parent = parent;
-    frame.parallelIterations = static_cast<int32_t>(std::min<int64_t>(parallel, 1 << 20));
-    frame.depth = plan->frames[parent].depth + 1;
-    plan->frames.push_back(std::move(frame));
-  }
-  ++plan->frames[it->second].numEnters;
-  return it->second;
-}
-
-Expected<void> Layout::assignFrames(const std::vector<int32_t> &order) {
-  size_t n = graph.nodes.size();
-  plan->frames.push_back({});
-  plan->frameOf.assign(n, 0);
-  plan->childFrame.assign(n, -1);
-  for (int32_t i : order) {
-    const NodeSpec &spec = graph.nodes[i];
-    int32_t frame = -1;
-    std::string_view from;
-    auto join = [&](int32_t source) -> Expected<void> {
-      if (kinds[source] == NodeKind::NextIteration && kinds[i] == NodeKind::Merge)
-        return {};
-      int32_t f = static_cast<int32_t>(plan->frameOf[source]);
-      if (plan->childFrame[source] >= 0)
-        f = plan->childFrame[source];
-      else if (kinds[source] == NodeKind::Exit)
-        f = plan->frames[f].parent;
-      if (frame >= 0 && frame != f)
-        return Unexpected(invalidArgument("its inputs '", from, "' and '", graph.nodes[source].name,
-                                          "' are in different frames ('", plan->frames[frame].name,
-                                          "' and '", plan->frames[f].name,
-                                          "'); pass values into a loop through Enter and out through Exit")
-                              .atNode(spec.name, spec.op));
-      frame = f;
-      from = graph.nodes[source].name;
-      return {};
-    };
-    for (Endpoint e : spec.inputs)
-      if (Expected<void> ok = join(e.node); !ok)
-        return ok;
-    for (int32_t c : spec.controls)
-      if (Expected<void> ok = join(c); !ok)
-        return ok;
-    plan->frameOf[i] = static_cast<uint32_t>(std::max(frame, 0));
-    if (isEnter(kinds[i])) {
-      Expected<int32_t> child = frameOpenedBy(i, static_cast<int32_t>(plan->frameOf[i]));
-      if (!child)
-        return Unexpected(std::move(child.error()));
-      plan->childFrame[i] = *child;
-    } else if (kinds[i] == NodeKind::Exit && plan->frameOf[i] == 0) {
-      return Unexpected(
-          invalidArgument("it is not inside a frame; its input must come from a loop's Switch")
-              .atNode(spec.name, spec.op));
-    }
-  }
-  return checkBackEdges();
-}
-
-Expected<void> Layout::checkBackEdges() {
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
-    if (kinds[i] != NodeKind::Merge)
-      continue;
-    for (Endpoint e : graph.nodes[i].inputs)
-      if (kinds[e.node] == NodeKind::NextIteration && plan->frameOf[e.node] != plan->frameOf[i])
-        return Unexpected(invalidArgument("its input '", graph.nodes[e.node].name,
-                                          "' is the next iteration of another frame")
-                              .atNode(graph.nodes[i].name, graph.nodes[i].op));
-  }
-  return {};
-}
 
 // A Merge waits for all control inputs and one live data input; any other node for all inputs.
 NodeCounter Layout::initialCounter(int32_t i) const {
@@ -153,7 +61,7 @@ void Layout::placeNodes() {
       bindFunctionNode(spec, options, node, info);
     node.mayBlock = mayBlock(spec, node, options.functions);
     plan->mayBlock |= node.mayBlock;
-    plan->isConstantEnter[i] = isEnter(kinds[i]) && spec.attrs.getOr<bool>("is_constant", false);
+    plan->isConstantEnter[i] = kinds[i] == NodeKind::Enter && spec.attrs.getOr<bool>("is_constant", false);
     plan->localIndex.push_back(frame.numNodes++);
     plan->initialCounters[plan->frameOf[i]].push_back(initialCounter(static_cast<int32_t>(i)));
     if (spec.inputs.empty() && spec.controls.empty())
@@ -216,11 +124,12 @@ Expected<std::unique_ptr<Plan>> Layout::build() {
   plan->isSequential = false;
   for (const NodeSpec &node : graph.nodes)
     kinds.push_back(classify(node));
-  Expected<std::vector<int32_t>> order = executionOrder(graph);
-  if (!order)
-    return Unexpected(std::move(order.error()));
-  if (Expected<void> ok = assignFrames(*order); !ok)
-    return Unexpected(std::move(ok.error()));
+  Expected<FrameAssignment> assignment = assignFrames(graph);
+  if (!assignment)
+    return Unexpected(std::move(assignment.error()));
+  plan->frames = std::move(assignment->frames);
+  plan->frameOf = std::move(assignment->frameOf);
+  plan->childFrame = std::move(assignment->childFrame);
   placeNodes();
   placeEdges();
   placeResults();

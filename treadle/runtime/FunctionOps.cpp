@@ -381,6 +381,11 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
 }
 
 Expected<BoundKernel> bindWhile(const NodeSpec &spec, FunctionLibrary *library) {
+  if (spec.loop)
+    return boundWith<WhileState>(runWhile, WhileState{{spec.name, spec.op},
+                                                      Callee(spec.name, spec.loop->cond),
+                                                      Callee(spec.name, spec.loop->body),
+                                                      1});
   Expected<FunctionRef> cond = spec.attrs.get<FunctionRef>("cond");
   Expected<FunctionRef> body = spec.attrs.get<FunctionRef>("body");
   for (auto *f : {&cond, &body})

@@ -11,7 +11,16 @@ class Callee {
 public:
   Callee(FunctionRef function, ArgMode mode, FunctionLibrary *library)
       : function(std::move(function)), mode(mode), library(library) {}
-  Callee(const Callee &other) : Callee(other.function, other.mode, other.library) {}
+  /// A callee that is known already.
+  Callee(std::string name, std::shared_ptr<const Plan> plan)
+      : function{std::move(name), nullptr}, mode(ArgMode::Owned), library(nullptr),
+        owned(std::move(plan)) {
+    cached.store(owned.get(), std::memory_order_release);
+  }
+  Callee(const Callee &other)
+      : function(other.function), mode(other.mode), library(other.library), owned(other.owned) {
+    cached.store(owned.get(), std::memory_order_release);
+  }
   /// The plan; checks the number of arguments and results.
   Expected<const Plan *> plan(size_t numArgs, size_t numResults) const;
   const FunctionRef function;
@@ -19,6 +28,7 @@ public:
 private:
   ArgMode mode;
   FunctionLibrary *library;
+  std::shared_ptr<const Plan> owned; // may be null
   mutable std::atomic<const Plan *> cached{nullptr};
 };
 

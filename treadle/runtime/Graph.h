@@ -5,6 +5,7 @@
 #include "treadle/runtime/DType.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,13 @@ struct ValueType {
   bool isRef = false;
 };
 
+class Plan;
+
+/// The plans of a loop that was a v1 frame.
+struct LoopPlans {
+  std::shared_ptr<const Plan> cond, body;
+};
+
 /// A node. Attributes include the defaults of the op's definition.
 struct NodeSpec {
   std::string name;
@@ -34,6 +42,7 @@ struct NodeSpec {
   std::vector<ValueType> inputTypes;
   std::vector<ValueType> outputTypes;
   bool isFunctionCall = false; // `op` names a function, `attrs` instantiate it
+  std::shared_ptr<const LoopPlans> loop; // a While made of a v1 frame
 };
 
 /// Which iterations of the frames around a value a result wants, one selector a frame, outermost first.

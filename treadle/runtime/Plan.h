@@ -36,6 +36,10 @@ public:
   virtual bool mayBlock(const std::string &function) = 0;
 };
 
+/// Whether an op of this name may wait for another op or run (as TensorFlow defines its ops; kernels
+/// of users say so themselves).
+bool isBlockingOp(std::string_view op);
+
 enum class NodeKind : uint8_t {
   Kernel,
   Arg,

@@ -4,6 +4,7 @@
 #include "treadle/runtime/Variable.h"
 
 #include <algorithm>
+#include <array>
 #include <queue>
 #include <unordered_map>
 
@@ -267,11 +268,54 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph) {
 
 } // namespace plan
 
+bool isBlockingOp(std::string_view op) {
+  static constexpr std::array<std::string_view, 27> names = {
+      "AccumulatorTakeGradient",
+      "BarrierTakeMany",
+      "MutexLock",
+      "QueueDequeue",
+      "QueueDequeueMany",
+      "QueueDequeueManyV2",
+      "QueueDequeueUpTo",
+      "QueueDequeueUpToV2",
+      "QueueDequeueV2",
+      "QueueEnqueue",
+      "QueueEnqueueMany",
+      "QueueEnqueueManyV2",
+      "QueueEnqueueV2",
+      "ReaderRead",
+      "ReaderReadUpTo",
+      "ReaderReadUpToV2",
+      "ReaderReadV2",
+      "Recv",
+      "ResourceAccumulatorTakeGradient",
+      "SparseAccumulatorTakeGradient",
+      "Stage",
+      "StagePeek",
+      "Unstage",
+      "_HostRecv",
+      "_HostSend",
+      "_Recv",
+      "_Send",
+  };
+  return std::binary_search(names.begin(), names.end(), op);
+}
+
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
-  bool needsDataflow = false;
+  auto hasFrames = [&] {
+    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeSpec &node) {
+      NodeKind kind = plan::classify(node);
+      return kind == NodeKind::Enter || kind == NodeKind::NextIteration;
+    });
+  };
+  bool needsDataflow = hasFrames();
+  if (needsDataflow) {
+    if (Expected<void> ok = plan::structureLoops(graph, options); !ok)
+      return Unexpected(std::move(ok.error()));
+    needsDataflow = hasFrames();
+  }
   for (const NodeSpec &node : graph.nodes) {
     NodeKind kind = plan::classify(node);
-    needsDataflow |= kind == NodeKind::Enter || kind == NodeKind::NextIteration;
     if (kind == NodeKind::Call || kind == NodeKind::While || kind == NodeKind::For)
       for (const FunctionRef &f : plan::calledFunctions(node))
         needsDataflow |= options.functions && options.functions->mayBlock(f.name);

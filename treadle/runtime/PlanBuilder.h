@@ -25,6 +25,21 @@ std::vector<FunctionRef> calledFunctions(const NodeSpec &spec);
 /// to its Merge doesn't count. InvalidArgument, naming nodes, where there is a cycle.
 Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph);
 
+/// The frames of a graph, and where its nodes are. Frame 0 is what is outside all loops.
+struct FrameAssignment {
+  std::vector<PlanFrame> frames;
+  std::vector<uint32_t> frameOf;   // by node
+  std::vector<int32_t> childFrame; // by node: the frame that an Enter opens, else -1
+};
+
+/// InvalidArgument where a node's inputs are in different frames, or a loop has no iterations.
+Expected<FrameAssignment> assignFrames(const GraphSpec &graph);
+
+/// Replaces v1 loops of the usual form (LoopCond; Enter, Merge, Switch, NextIteration, Exit for each
+/// variable) by While nodes that own their plans, from the inside out. What has another form, waits
+/// for other ops, or is looked into by a result, stays.
+Expected<void> structureLoops(GraphSpec &graph, const PlanOptions &options);
+
 /// Lays out a plan with slots, or with counters.
 Expected<std::unique_ptr<Plan>> buildSequential(GraphSpec &graph, const PlanOptions &options);
 Expected<std::unique_ptr<Plan>> buildDataflow(GraphSpec &graph, const PlanOptions &options);

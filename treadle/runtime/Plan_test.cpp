@@ -131,6 +131,15 @@ TEST_P(CountdownTest, GivesItsEndAndItsIterations) {
 
 INSTANTIATE_TEST_SUITE_P(ParallelIterations, CountdownTest, testing::Values(1, 2, 10, 100));
 
+TEST_F(PlanTest, LoopThatNobodyLooksIntoNeedsNoFrame) {
+  GraphMaker g = countdown(10);
+  g.graph.results.resize(1);
+  auto out = run(std::move(g.graph));
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_TRUE(wasSequential);
+  EXPECT_EQ((*out)[0].scalarValue<int32_t>(), 0);
+}
+
 TEST_F(PlanTest, ParallelIterationsMustBePositive) {
   auto out = run(countdown(0).graph);
   ASSERT_FALSE(out);

@@ -90,7 +90,8 @@ void Layout::placeNodes(const std::vector<int32_t> &order) {
     const AttrValue *value = spec.attrs.find("value");
     if (kinds[i] == NodeKind::Arg)
       continue;
-    if (kinds[i] == NodeKind::Constant && value && std::holds_alternative<Tensor>(*value) &&
+    bool isConstant = kinds[i] == NodeKind::Constant || (spec.op == "Const" && !plan->hasDeadness);
+    if (isConstant && value && std::holds_alternative<Tensor>(*value) &&
         std::get<Tensor>(*value).dtype() == spec.outputTypes[0].dtype)
       placeConstant(i);
     else if (kinds[i] == NodeKind::NoOp && !plan->hasDeadness)

@@ -1,42 +1,6 @@
 #include "treadle/session/Functions.h"
 
-#include <algorithm>
-#include <array>
-
 namespace treadle {
-
-bool isBlockingOp(std::string_view op) {
-  static constexpr std::array<std::string_view, 27> names = {
-      "AccumulatorTakeGradient",
-      "BarrierTakeMany",
-      "MutexLock",
-      "QueueDequeue",
-      "QueueDequeueMany",
-      "QueueDequeueManyV2",
-      "QueueDequeueUpTo",
-      "QueueDequeueUpToV2",
-      "QueueDequeueV2",
-      "QueueEnqueue",
-      "QueueEnqueueMany",
-      "QueueEnqueueManyV2",
-      "QueueEnqueueV2",
-      "ReaderRead",
-      "ReaderReadUpTo",
-      "ReaderReadUpToV2",
-      "ReaderReadV2",
-      "Recv",
-      "ResourceAccumulatorTakeGradient",
-      "SparseAccumulatorTakeGradient",
-      "Stage",
-      "StagePeek",
-      "Unstage",
-      "_HostRecv",
-      "_HostSend",
-      "_Recv",
-      "_Send",
-  };
-  return std::binary_search(names.begin(), names.end(), op);
-}
 
 // Functions are named in attributes, alone or in lists.
 template <typename Visit> static void forEachFunctionName(mlir::Attribute attr, Visit visit) {

@@ -29,7 +29,4 @@ private:
   std::unordered_map<std::string, bool> blocking; // known, or (false) being looked into
 };
 
-/// Whether an op of this name may wait for another op or run.
-bool isBlockingOp(std::string_view op);
-
 } // namespace treadle

@@ -1,0 +1,125 @@
+// Which v1 frame each node of a graph is in.
+#include "treadle/runtime/PlanBuilder.h"
+
+#include <algorithm>
+#include <map>
+
+namespace treadle::plan {
+namespace {
+
+class Assigner {
+public:
+  explicit Assigner(const GraphSpec &graph) : graph(graph) {
+    for (const NodeSpec &node : graph.nodes)
+      kinds.push_back(classify(node));
+  }
+  Expected<void> assign(const std::vector<int32_t> &order);
+  FrameAssignment out;
+
+private:
+  Expected<int32_t> frameOpenedBy(int32_t node, int32_t parent);
+  Expected<void> checkBackEdges();
+
+  const GraphSpec &graph;
+  std::vector<NodeKind> kinds;
+  std::map<std::pair<int32_t, std::string>, int32_t> frameByName; // parent, name
+};
+
+// The frame of a node's outputs: an Enter opens one, an Exit leaves one.
+Expected<int32_t> Assigner::frameOpenedBy(int32_t node, int32_t parent) {
+  const NodeSpec &spec = graph.nodes[node];
+  Expected<std::string> name = spec.attrs.get<std::string>("frame_name");
+  if (!name)
+    return Unexpected(std::move(name.error()).atNode(spec.name, spec.op));
+  int64_t parallel = spec.attrs.getOr<int64_t>("parallel_iterations", 10);
+  if (parallel <= 0)
+    return Unexpected(invalidArgument("parallel_iterations is ", parallel, ", expected at least 1")
+                          .atNode(spec.name, spec.op));
+  auto [it, isNew] =
+      frameByName.try_emplace({parent, *name}, static_cast<int32_t>(out.frames.size()));
+  if (isNew) {
+    PlanFrame frame;
+    frame.name = *name;
+    frame.parent = parent;
+    frame.parallelIterations = static_cast<int32_t>(std::min<int64_t>(parallel, 1 << 20));
+    frame.depth = out.frames[parent].depth + 1;
+    out.frames.push_back(std::move(frame));
+  }
+  ++out.frames[it->second].numEnters;
+  return it->second;
+}
+
+Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
+  size_t n = graph.nodes.size();
+  out.frames.push_back({});
+  out.frameOf.assign(n, 0);
+  out.childFrame.assign(n, -1);
+  for (int32_t i : order) {
+    const NodeSpec &spec = graph.nodes[i];
+    int32_t frame = -1;
+    std::string_view from;
+    auto join = [&](int32_t source) -> Expected<void> {
+      if (kinds[source] == NodeKind::NextIteration && kinds[i] == NodeKind::Merge)
+        return {};
+      int32_t f = static_cast<int32_t>(out.frameOf[source]);
+      if (out.childFrame[source] >= 0)
+        f = out.childFrame[source];
+      else if (kinds[source] == NodeKind::Exit)
+        f = out.frames[f].parent;
+      if (frame >= 0 && frame != f)
+        return Unexpected(invalidArgument("its inputs '", from, "' and '", graph.nodes[source].name,
+                                          "' are in different frames ('", out.frames[frame].name,
+                                          "' and '", out.frames[f].name,
+                                          "'); pass values into a loop through Enter and out through Exit")
+                              .atNode(spec.name, spec.op));
+      frame = f;
+      from = graph.nodes[source].name;
+      return {};
+    };
+    for (Endpoint e : spec.inputs)
+      if (Expected<void> ok = join(e.node); !ok)
+        return ok;
+    for (int32_t c : spec.controls)
+      if (Expected<void> ok = join(c); !ok)
+        return ok;
+    out.frameOf[i] = static_cast<uint32_t>(std::max(frame, 0));
+    if (kinds[i] == NodeKind::Enter) {
+      Expected<int32_t> child = frameOpenedBy(i, static_cast<int32_t>(out.frameOf[i]));
+      if (!child)
+        return Unexpected(std::move(child.error()));
+      out.childFrame[i] = *child;
+    } else if (kinds[i] == NodeKind::Exit && out.frameOf[i] == 0) {
+      return Unexpected(
+          invalidArgument("it is not inside a frame; its input must come from a loop's Switch")
+              .atNode(spec.name, spec.op));
+    }
+  }
+  return checkBackEdges();
+}
+
+Expected<void> Assigner::checkBackEdges() {
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (kinds[i] != NodeKind::Merge)
+      continue;
+    for (Endpoint e : graph.nodes[i].inputs)
+      if (kinds[e.node] == NodeKind::NextIteration && out.frameOf[e.node] != out.frameOf[i])
+        return Unexpected(invalidArgument("its input '", graph.nodes[e.node].name,
+                                          "' is the next iteration of another frame")
+                              .atNode(graph.nodes[i].name, graph.nodes[i].op));
+  }
+  return {};
+}
+
+} // namespace
+
+Expected<FrameAssignment> assignFrames(const GraphSpec &graph) {
+  Expected<std::vector<int32_t>> order = executionOrder(graph);
+  if (!order)
+    return Unexpected(std::move(order.error()));
+  Assigner assigner(graph);
+  if (Expected<void> ok = assigner.assign(*order); !ok)
+    return Unexpected(std::move(ok.error()));
+  return std::move(assigner.out);
+}
+
+} // namespace treadle::plan
