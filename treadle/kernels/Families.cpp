@@ -10,6 +10,13 @@ const KernelRegistry &builtinKernels() {
     all->add(elementwiseArithmeticKernels());
     all->add(elementwiseCompareKernels());
     all->add(elementwiseDivisionKernels());
+    all->add(reductionArgKernels());
+    all->add(reductionKernels());
+    all->add(elementwiseUnaryKernels());
+    all->add(elementwiseSelectKernels());
+    all->add(elementwiseMathKernels());
+    all->add(elementwiseGradKernels());
+    all->add(castKernels());
     all->add(concatKernels());
     all->add(fillKernels());
     all->add(passKernels());

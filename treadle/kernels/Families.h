@@ -11,6 +11,13 @@ namespace treadle {
 std::span<const KernelEntry> elementwiseArithmeticKernels();
 std::span<const KernelEntry> elementwiseCompareKernels();
 std::span<const KernelEntry> elementwiseDivisionKernels();
+std::span<const KernelEntry> reductionArgKernels();
+std::span<const KernelEntry> reductionKernels();
+std::span<const KernelEntry> elementwiseUnaryKernels();
+std::span<const KernelEntry> elementwiseSelectKernels();
+std::span<const KernelEntry> elementwiseMathKernels();
+std::span<const KernelEntry> elementwiseGradKernels();
+std::span<const KernelEntry> castKernels();
 std::span<const KernelEntry> concatKernels();
 std::span<const KernelEntry> fillKernels();
 std::span<const KernelEntry> passKernels();
