@@ -348,21 +348,39 @@ Expected<void> OpSignatures::outputTypes(const OpSignature &signature, Attrs att
   return expand(signature, signature.outputs, attrs, result);
 }
 
+std::optional<unsigned> OpSignatures::outputSize(const OpSignature &signature, const ArgSpec &arg,
+                                                 Attrs attrs) {
+  if (!arg.isList())
+    return 1;
+  SmallVector<Type> types;
+  if (!expand(signature, arg, attrs, types))
+    return std::nullopt;
+  return types.size();
+}
+
 std::optional<OpSignatures::Range> OpSignatures::outputRange(const OpSignature &signature,
                                                              Attrs attrs, StringRef name) {
   unsigned begin = 0;
-  SmallVector<Type> types;
   for (const ArgSpec &arg : signature.outputs) {
-    unsigned size = 1;
-    if (arg.isList()) {
-      types.clear();
-      if (!expand(signature, arg, attrs, types))
-        return std::nullopt;
-      size = types.size();
-    }
+    std::optional<unsigned> size = outputSize(signature, arg, attrs);
+    if (!size)
+      return std::nullopt;
     if (arg.name == name)
-      return Range{begin, size};
-    begin += size;
+      return Range{begin, *size};
+    begin += *size;
+  }
+  return std::nullopt;
+}
+
+std::optional<OpSignatures::Place> OpSignatures::outputAt(const OpSignature &signature, Attrs attrs,
+                                                          unsigned index) {
+  for (const ArgSpec &arg : signature.outputs) {
+    std::optional<unsigned> size = outputSize(signature, arg, attrs);
+    if (!size)
+      return std::nullopt;
+    if (index < *size)
+      return Place{arg.name, index};
+    index -= *size;
   }
   return std::nullopt;
 }

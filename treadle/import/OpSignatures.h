@@ -89,9 +89,17 @@ public:
   };
   std::optional<Range> outputRange(const OpSignature &signature, Attrs attrs, llvm::StringRef name);
 
-  TypeTable &getTypes() { return types; }
+  /// The output that result `index` of a node belongs to, and its place there; nullopt if the op
+  /// has fewer results.
+  struct Place {
+    mlir::StringAttr output;
+    unsigned index;
+  };
+  std::optional<Place> outputAt(const OpSignature &signature, Attrs attrs, unsigned index);
 
 private:
+  /// Nullopt where an attribute that states it is missing.
+  std::optional<unsigned> outputSize(const OpSignature &signature, const ArgSpec &arg, Attrs attrs);
   std::unique_ptr<OpSignature> make(llvm::StringRef op);
   bool fillFromTable(llvm::StringRef op, OpSignature &signature);
   Expected<void> expand(const OpSignature &signature, llvm::ArrayRef<ArgSpec> args, Attrs attrs,

@@ -1,0 +1,165 @@
+// From a module to a message, bytes or text.
+#include "treadle/export/GraphDef.h"
+
+#include "treadle/export/FunctionDef.h"
+#include "treadle/import/Attributes.h"
+#include "treadle/import/Keywords.h"
+
+#include <google/protobuf/arena.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+#include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/text_format.h>
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::graphdef;
+
+namespace {
+
+/// One module's export.
+class GraphExporter {
+public:
+  explicit GraphExporter(ModuleOp module) : module(module), state(module.getContext()) {}
+
+  /// Everything but the nodes of the graph.
+  Expected<void> exportHeader(pb::GraphDef &def) {
+    if (Expected<void> ok = findGraph(); !ok)
+      return ok;
+    for (tfg::FuncOp func : module.getOps<tfg::FuncOp>())
+      state.signatures.addFunction(func);
+    if (Expected<void> ok = exportLibrary(def); !ok)
+      return ok;
+    if (!graph)
+      return {};
+    tf_type::VersionAttr version = graph.getVersion();
+    if (version.getProducer() != 0 || version.getMinConsumer() != 0 ||
+        !version.getBadConsumers().empty()) {
+      def.mutable_versions()->set_producer(version.getProducer());
+      def.mutable_versions()->set_min_consumer(version.getMinConsumer());
+      for (int32_t consumer : version.getBadConsumers())
+        def.mutable_versions()->add_bad_consumers(consumer);
+    }
+    return mergeRest(def);
+  }
+
+  /// Calls `take(node)` for every node; the message's memory is reused.
+  template <typename Take> Expected<void> exportNodes(Take take) {
+    if (!graph)
+      return {};
+    NodeExporter nodes(state, *graph.getBody());
+    for (Operation &op : *graph.getBody()) {
+      if (!tfg::Node::isNode(&op))
+        return Unexpected(invalidArgument("found ", op.getName().getStringRef().str(),
+                                          " in a tfg.graph, expected nodes alone"));
+      if (Expected<void> ok = take(nodes, tfg::Node(&op)); !ok)
+        return ok;
+    }
+    return {};
+  }
+
+private:
+  Expected<void> findGraph() {
+    for (Operation &op : *module.getBody()) {
+      if (isa<tfg::FuncOp>(op))
+        continue;
+      auto next = dyn_cast<tfg::GraphOp>(op);
+      if (!next)
+        return Unexpected(invalidArgument("found ", op.getName().getStringRef().str(),
+                                          ", expected tfg.graph and tfg.func; convert it to tfg "
+                                          "first"));
+      if (graph)
+        return Unexpected(invalidArgument("found a second tfg.graph, expected one in a module"));
+      graph = next;
+    }
+    return {};
+  }
+
+  Expected<void> exportLibrary(pb::GraphDef &def) {
+    for (tfg::FuncOp func : module.getOps<tfg::FuncOp>()) {
+      pb::FunctionDefLibrary &library = *def.mutable_library();
+      if (Expected<void> ok = exportFunctionDef(state, func, *library.add_function()); !ok)
+        return ok;
+      if (std::optional<StringRef> name = func.getGradient()) {
+        pb::GradientDef &gradient = *library.add_gradient();
+        gradient.set_function_name(func.getSymName().str());
+        gradient.set_gradient_func(name->str());
+      }
+    }
+    return {};
+  }
+
+  Expected<void> mergeRest(pb::GraphDef &def) {
+    Attribute attr = graph->getDiscardableAttr(state.restKey);
+    if (!attr)
+      return {};
+    pb::GraphDef rest;
+    if (Expected<void> ok = mergeMessage(attr, "GraphDef", rest); !ok)
+      return ok;
+    // A list of gradients that functions can't give stands there as a whole.
+    if (rest.library().gradient_size() != 0)
+      def.mutable_library()->clear_gradient();
+    def.MergeFrom(rest);
+    return {};
+  }
+
+  ModuleOp module;
+  ExportState state;
+  tfg::GraphOp graph;
+};
+
+} // namespace
+
+Expected<pb::GraphDef> treadle::exportGraphDef(ModuleOp module) {
+  pb::GraphDef def;
+  GraphExporter exporter(module);
+  Expected<void> ok = exporter.exportHeader(def);
+  if (ok)
+    ok = exporter.exportNodes([&](NodeExporter &nodes, tfg::Node node) {
+      return nodes.exportNode(node, *def.add_node());
+    });
+  if (!ok)
+    return Unexpected(ok.error());
+  return def;
+}
+
+Expected<std::string> treadle::exportGraphDefBytes(ModuleOp module) {
+  google::protobuf::LogSilencer silencer;
+  pb::GraphDef header;
+  GraphExporter exporter(module);
+  if (Expected<void> ok = exporter.exportHeader(header); !ok)
+    return Unexpected(ok.error());
+  std::string bytes;
+  google::protobuf::Arena arena;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    constexpr uint32_t nodeTag = pb::GraphDef::kNodeFieldNumber << 3 | 2;
+    constexpr size_t arenaSize = 1 << 16;
+    Expected<void> ok = exporter.exportNodes([&](NodeExporter &nodes, tfg::Node node) {
+      auto *def = google::protobuf::Arena::CreateMessage<pb::NodeDef>(&arena);
+      Expected<void> exported = nodes.exportNode(node, *def);
+      coded.WriteTag(nodeTag);
+      coded.WriteVarint32(static_cast<uint32_t>(def->ByteSizeLong()));
+      def->SerializeWithCachedSizes(&coded);
+      if (arena.SpaceUsed() > arenaSize)
+        arena.Reset();
+      return exported;
+    });
+    if (!ok)
+      return Unexpected(ok.error());
+  }
+  bytes += serialize(header);
+  return bytes;
+}
+
+Expected<std::string> treadle::exportGraphDefText(ModuleOp module) {
+  Expected<pb::GraphDef> def = exportGraphDef(module);
+  if (!def)
+    return Unexpected(def.error());
+  std::string text;
+  google::protobuf::TextFormat::Printer printer;
+  printer.PrintToString(*def, &text);
+  return text;
+}
