@@ -1,0 +1,17 @@
+// Graphs to files.
+#pragma once
+
+#include "treadle/runtime/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace treadle {
+
+/// Writes the module in the format that the path's extension names: .pb, .pbtxt, .mlir. A file that
+/// is there already is replaced as a whole or stays as it was. InvalidArgument for another extension,
+/// otherwise as the exporters of the formats.
+Expected<void> exportFile(mlir::ModuleOp module, const std::string &path);
+
+} // namespace treadle
