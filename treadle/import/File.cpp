@@ -1,3 +1,4 @@
+// Telling formats apart, and reading files.
 #include "treadle/import/File.h"
 
 #include "treadle/dialect/Tfg.h"
@@ -6,91 +7,121 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-#include <algorithm>
-#include <cctype>
+using namespace mlir;
+using namespace treadle;
 
-namespace treadle {
-namespace {
+using ImportedModule = Expected<OwningOpRef<ModuleOp>>;
 
-enum class Format { Binary, ProtoText, Mlir };
-
-bool isTextByte(unsigned char c) { return c >= 0x20 || c == '\n' || c == '\t' || c == '\r'; }
-
-// Text forms have no control characters; a binary message of any size has some, since the length of
-// a short field is one. MLIR begins with `module`, an operation, an attribute alias or a comment.
-Format formatOf(std::string_view bytes) {
-  std::string_view head = bytes.substr(0, 4096);
-  if (!std::all_of(head.begin(), head.end(), isTextByte))
-    return Format::Binary;
-  auto skip = [&](auto isSkipped) {
-    while (!head.empty() && isSkipped(static_cast<unsigned char>(head.front())))
-      head.remove_prefix(1);
+std::optional<GraphFormat> treadle::formatOfName(std::string_view path) {
+  struct Row {
+    StringRef extension;
+    GraphFormat format;
   };
-  skip([](unsigned char c) { return std::isspace(c); });
-  for (std::string_view start : {"//", "module", "tfg.", "\"", "!", "#tf", "#loc", "#map"})
-    if (head.starts_with(start))
-      return Format::Mlir;
-  return head.empty() && !bytes.empty() ? Format::Binary : Format::ProtoText;
+  constexpr Row rows[] = {
+      {".pb", GraphFormat::Binary}, {".pbtxt", GraphFormat::Text}, {".mlir", GraphFormat::Mlir}};
+  for (const Row &row : rows)
+    if (StringRef(path).ends_with(row.extension))
+      return row.format;
+  return std::nullopt;
 }
 
-} // namespace
+/// Skips blanks, and comments that begin with `mark`.
+static StringRef skipBlanks(StringRef text, StringRef mark) {
+  for (text = text.ltrim(); text.starts_with(mark); text = text.ltrim())
+    text = text.drop_until([](char c) { return c == '\n'; });
+  return text;
+}
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importMlirText(mlir::MLIRContext &context,
-                                                           std::string_view text) {
+/// Texts have no control characters; a binary message of any size has some, since the length of a
+/// short field is one.
+static bool looksLikeText(StringRef head) {
+  return llvm::all_of(
+      head, [](char c) { return static_cast<unsigned char>(c) >= 0x20 || llvm::isSpace(c); });
+}
+
+static bool looksLikeMlir(StringRef content) {
+  StringRef body = skipBlanks(content, "//");
+  if (body.size() != content.ltrim().size())
+    return true;
+  return llvm::any_of(
+      ArrayRef<StringRef>{"module", "builtin.", "tfg.", "\"", "!", "#tf", "#loc", "#map", "{-#"},
+      [&](StringRef start) { return body.starts_with(start); });
+}
+
+GraphFormat treadle::formatOfContent(std::string_view content) {
+  constexpr size_t looked = 4096;
+  if (content.empty() || !looksLikeText(StringRef(content).take_front(looked)))
+    return GraphFormat::Binary;
+  return looksLikeMlir(content) ? GraphFormat::Mlir : GraphFormat::Text;
+}
+
+ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
   context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
   std::string message;
-  mlir::ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diagnostic) {
-    if (!message.empty() || diagnostic.getSeverity() != mlir::DiagnosticSeverity::Error)
-      return mlir::success();
-    if (auto at = mlir::dyn_cast<mlir::FileLineColLoc>(diagnostic.getLocation()))
+  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+    if (!message.empty() || diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return;
+    if (auto at = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
       message = str("line ", at.getLine(), ", column ", at.getColumn(), ": ");
     message += diagnostic.str();
-    return mlir::success();
   });
-  auto module =
-      mlir::parseSourceString<mlir::ModuleOp>(llvm::StringRef(text), mlir::ParserConfig(&context));
+  auto module = parseSourceString<ModuleOp>(StringRef(text), ParserConfig(&context));
   if (!module)
-    return Unexpected(invalidArgument(message.empty() ? "the MLIR text can't be read" : message));
+    return Unexpected(invalidArgument("the text is no MLIR of the tfg dialect: ",
+                                      message.empty() ? "it holds no module" : message));
   return module;
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importBytes(mlir::MLIRContext &context,
-                                                        std::string_view bytes) {
-  switch (formatOf(bytes)) {
-  case Format::Binary:
-    return importGraphDef(context, bytes);
-  case Format::ProtoText:
-    return importGraphDefText(context, bytes);
-  case Format::Mlir:
-    return importMlirText(context, bytes);
+static ImportedModule import(MLIRContext &context, std::string_view content, GraphFormat format) {
+  switch (format) {
+  case GraphFormat::Binary:
+    return importGraphDef(context, content);
+  case GraphFormat::Text:
+    return importGraphDefText(context, content);
+  case GraphFormat::Mlir:
+    return importMlirText(context, content);
   }
   return Unexpected(internal("a format without a reader"));
 }
 
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importFile(mlir::MLIRContext &context,
-                                                       const std::string &path) {
+ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes) {
+  return import(context, bytes, formatOfContent(bytes));
+}
+
+static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
   if (llvm::sys::fs::is_directory(path))
     return Unexpected(unimplemented("'", path,
-                                    "' is a folder; a SavedModel can't be read yet, only "
-                                    "a GraphDef (.pb, .pbtxt) or MLIR text (.mlir)"));
-  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path);
-  if (!buffer) {
-    std::string why = buffer.getError().message();
-    if (buffer.getError() == std::errc::no_such_file_or_directory)
-      return Unexpected(notFound("there is no file '", path, "'"));
-    if (buffer.getError() == std::errc::permission_denied)
-      return Unexpected(permissionDenied("'", path, "' can't be read: ", why));
-    return Unexpected(unavailable("'", path, "' can't be read: ", why));
-  }
-  llvm::StringRef content = (*buffer)->getBuffer();
-  Expected<mlir::OwningOpRef<mlir::ModuleOp>> module = importBytes(context, content);
+                                    "' is a folder; a SavedModel can't be read yet, only a "
+                                    "GraphDef (.pb, .pbtxt) or MLIR text (.mlir)"));
+  auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/false,
+                                                   /*RequiresNullTerminator=*/false);
+  if (buffer)
+    return std::move(*buffer);
+  std::string why = buffer.getError().message();
+  if (buffer.getError() == std::errc::no_such_file_or_directory)
+    return Unexpected(notFound("there is no file '", path, "'"));
+  if (buffer.getError() == std::errc::permission_denied)
+    return Unexpected(permissionDenied("'", path, "' can't be read: ", why));
+  return Unexpected(unavailable("'", path, "' can't be read: ", why));
+}
+
+ImportedModule treadle::importFile(MLIRContext &context, const std::string &path) {
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> file = openFile(path);
+  if (!file)
+    return Unexpected(file.error());
+  StringRef content = (*file)->getBuffer();
+  GraphFormat byContent = formatOfContent(content);
+  GraphFormat format = formatOfName(path).value_or(byContent);
+  // Many a graph in text form is called graph.pb.
+  if (format == GraphFormat::Binary)
+    format = byContent;
+  ImportedModule module = import(context, content, format);
   if (!module)
     module.error().message =
         str(path == "-" ? "standard input" : path, ": ", module.error().message);
   return module;
 }
-
-} // namespace treadle

@@ -1,4 +1,4 @@
-// Graphs from files and from memory, in whatever format they are.
+// Graphs in files of any format.
 #pragma once
 
 #include "treadle/runtime/Error.h"
@@ -6,22 +6,34 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace treadle {
 
-/// Reads a binary GraphDef, one in text form, or MLIR text of the tfg dialect, told apart by
-/// content. `-` is standard input. NotFound if there is no such file, Unimplemented for a folder
-/// that is a SavedModel, otherwise as the importers of the formats.
+/// The formats that a graph may be stored in: a GraphDef, a GraphDef in protobuf's text form, MLIR
+/// text of the tfg dialect.
+enum class GraphFormat { Binary, Text, Mlir };
+
+/// What the name of a file says (.pb, .pbtxt, .mlir); nullopt for other names.
+std::optional<GraphFormat> formatOfName(std::string_view path);
+
+/// What the content looks like; empty content is an empty GraphDef.
+GraphFormat formatOfContent(std::string_view content);
+
+/// Reads a graph from a file. `-` is standard input. The name's extension tells the format, and the
+/// content where the name doesn't; text in a file called .pb is read as text. NotFound if there is
+/// no such file, Unimplemented for a folder that may be a SavedModel, otherwise as the importers of
+/// the formats, with the path in front.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importFile(mlir::MLIRContext &context,
                                                        const std::string &path);
 
-/// The same from memory.
+/// The same from memory, the format told by content.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importBytes(mlir::MLIRContext &context,
                                                         std::string_view bytes);
 
-/// MLIR text; errors state line and column.
+/// MLIR text, verified; errors are InvalidArgument and state line and column.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importMlirText(mlir::MLIRContext &context,
                                                            std::string_view text);
 
