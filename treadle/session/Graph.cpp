@@ -79,7 +79,7 @@ Expected<void> Graph::toFile(const std::string &path) const {
   return exportFile(*impl->module, path);
 }
 
-Expected<std::string> Graph::toGraphDef() const { return exportGraphDef(*impl->module); }
+Expected<std::string> Graph::toGraphDef() const { return exportGraphDefBytes(*impl->module); }
 
 std::string Graph::text() const {
   std::string out;

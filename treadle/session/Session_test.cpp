@@ -1,0 +1,231 @@
+// Sessions over small graphs: values, and one test for each way to ask wrongly.
+#include "treadle/treadle.h"
+
+#include "treadle/session/Lowering.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+namespace treadle {
+namespace {
+
+// --- making graphs -----------------------------------------------------------------------------
+
+std::string typed(std::string_view key, std::string_view dtype) {
+  return str(" attr { key: '", key, "' value { type: ", dtype, " } }");
+}
+
+std::string placeholder(std::string_view name, std::string_view dtype, std::string_view shape = "") {
+  return str("node { name: '", name, "' op: 'Placeholder'", typed("dtype", dtype),
+             " attr { key: 'shape' value { shape { ", shape, " } } } }\n");
+}
+
+std::string constant(std::string_view name, int value) {
+  return str("node { name: '", name, "' op: 'Const'", typed("dtype", "DT_INT32"),
+             " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: ", value,
+             " } } } }\n");
+}
+
+std::string node(std::string_view name, std::string_view op, std::vector<std::string> inputs,
+                 std::string_view attrs = typed("T", "DT_INT32")) {
+  std::string out = str("node { name: '", name, "' op: '", op, "'");
+  for (const std::string &input : inputs)
+    out += str(" input: '", input, "'");
+  return str(out, attrs, " }\n");
+}
+
+std::string countdown(int64_t parallelIterations = 10) {
+  std::string enter =
+      typed("T", "DT_INT32") + " attr { key: 'frame_name' value { s: 'loop' } }" +
+      str(" attr { key: 'parallel_iterations' value { i: ", parallelIterations, " } }");
+  std::string constantEnter = enter + " attr { key: 'is_constant' value { b: true } }";
+  return constant("start", 32) + constant("step", -1) + constant("zero", 0) +
+         node("enter", "Enter", {"start"}, enter) +
+         node("enter_step", "Enter", {"step"}, constantEnter) +
+         node("enter_zero", "Enter", {"zero"}, constantEnter) +
+         node("merge", "Merge", {"enter", "next"},
+              typed("T", "DT_INT32") + " attr { key: 'N' value { i: 2 } }") +
+         node("more", "NotEqual", {"merge", "enter_zero"}) +
+         node("cond", "LoopCond", {"more"}, "") + node("switch", "Switch", {"merge", "cond"}) +
+         node("dec", "AddV2", {"switch:1", "enter_step"}) +
+         node("next", "NextIteration", {"dec"}) + node("exit", "Exit", {"switch"});
+}
+
+Session open(const std::string &pbtxt, SessionOptions options = {}) {
+  Expected<Graph> graph = Graph::fromBytes(pbtxt);
+  if (!graph)
+    throw std::runtime_error(graph.error().message);
+  Expected<Session> session = Session::create(*graph, std::move(options));
+  if (!session)
+    throw std::runtime_error(session.error().message);
+  return *session;
+}
+
+Tensor i32(int32_t value) { return Tensor::scalar(DType::Int32, value); }
+
+using Values = Expected<std::vector<Tensor>>;
+
+#define EXPECT_ERROR(values, wantedCode, part)                                                     \
+  do {                                                                                             \
+    const auto &result = (values);                                                                 \
+    ASSERT_FALSE(result);                                                                          \
+    EXPECT_EQ(errorClass(result.error().code), errorClass(Code::wantedCode));                      \
+    EXPECT_NE(result.error().message.find(part), std::string::npos) << result.error().message;     \
+  } while (false)
+
+// --- values ------------------------------------------------------------------------------------
+
+TEST(SessionTest, AddsWhatIsFed) {
+  Session s = open(placeholder("x", "DT_INT32") + constant("two", 2) +
+                   node("y", "AddV2", {"x", "two"}));
+  Values out = s.run({"y:0", "x"}, {{"x:0", i32(5)}});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ((*out)[0].scalarValue<int32_t>(), 7);
+  EXPECT_EQ((*out)[1].scalarValue<int32_t>(), 5);
+}
+
+TEST(SessionTest, CountsDownAndShowsItsIterations) {
+  Session s = open(countdown());
+  Values out = s.run({"exit:0", "dec:0", "dec:0@3", "dec:0@last", "dec:0@*"});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ((*out)[0].scalarValue<int32_t>(), 0);
+  EXPECT_EQ((*out)[1].scalarValue<int32_t>(), 31);
+  EXPECT_EQ((*out)[2].scalarValue<int32_t>(), 28);
+  EXPECT_EQ((*out)[3].scalarValue<int32_t>(), 0);
+  EXPECT_EQ((*out)[4].count(), 32);
+}
+
+TEST(SessionTest, AnIntermediateValueMayBeFed) {
+  Session s = open(constant("a", 1) + node("b", "Neg", {"a"}) + node("c", "Neg", {"b"}));
+  Values out = s.run({"c"}, {{"b:0", i32(9)}});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ((*out)[0].scalarValue<int32_t>(), -9);
+}
+
+// --- asking wrongly ----------------------------------------------------------------------------
+
+TEST(SessionErrorTest, FetchThatDoesNotExist) {
+  Session s = open(constant("counter", 1));
+  EXPECT_ERROR(s.run({"countre:0"}), InvalidArgument, "did you mean 'counter'");
+}
+
+TEST(SessionErrorTest, FetchOfAnOutputThatDoesNotExist) {
+  Session s = open(constant("counter", 1));
+  EXPECT_ERROR(s.run({"counter:3"}), InvalidArgument, "has 1 output");
+}
+
+TEST(SessionErrorTest, FetchThatIsNoName) {
+  Session s = open(constant("a", 1));
+  EXPECT_ERROR(s.run({"a:b"}), InvalidArgument, "after the colon");
+  EXPECT_ERROR(s.run({""}), InvalidArgument, "names no node");
+  EXPECT_ERROR(s.run({"a:0@first"}), InvalidArgument, "iteration 'first'");
+}
+
+TEST(SessionErrorTest, TargetThatDoesNotExist) {
+  Session s = open(constant("a", 1));
+  EXPECT_ERROR(s.run({}, {}, {"init"}), InvalidArgument, "target 'init'");
+}
+
+TEST(SessionErrorTest, FeedOfWrongDType) {
+  Session s = open(placeholder("x", "DT_FLOAT"));
+  EXPECT_ERROR(s.run({"x"}, {{"x:0", i32(1)}}), InvalidArgument, "wants float32");
+}
+
+TEST(SessionErrorTest, FeedOfWrongShape) {
+  Session s = open(placeholder("x", "DT_INT32", "dim { size: 2 } dim { size: -1 }"));
+  EXPECT_ERROR(s.run({"x"}, {{"x:0", i32(1)}}), InvalidArgument, "[2,?]");
+}
+
+TEST(SessionErrorTest, FeedOfWrongName) {
+  Session s = open(placeholder("inputs", "DT_INT32"));
+  EXPECT_ERROR(s.run({"inputs"}, {{"input:0", i32(1)}}), InvalidArgument, "did you mean 'inputs'");
+}
+
+TEST(SessionErrorTest, FeedTwice) {
+  Session s = open(placeholder("x", "DT_INT32"));
+  EXPECT_ERROR(s.run({"x"}, {{"x:0", i32(1)}, {"x:0", i32(2)}}), InvalidArgument, "fed twice");
+}
+
+TEST(SessionErrorTest, PlaceholderThatIsNotFed) {
+  Session s = open(placeholder("x", "DT_INT32"));
+  EXPECT_ERROR(s.run({"x"}), InvalidArgument, "node 'x' (Placeholder)");
+}
+
+TEST(SessionErrorTest, UnknownOpFailsWhenItIsReached) {
+  Session s = open(constant("a", 1) + node("strange", "Frobnicate", {"a"}, ""));
+  EXPECT_TRUE(s.run({"a"}));
+  EXPECT_ERROR(s.run({}, {}, {"strange"}), Unimplemented, "node 'strange' (Frobnicate)");
+}
+
+TEST(SessionErrorTest, ParallelIterationsOfZero) {
+  Session s = open(countdown(0));
+  EXPECT_ERROR(s.run({"exit"}), InvalidArgument, "parallel_iterations is 0");
+}
+
+TEST(SessionErrorTest, IterationThatNeverRan) {
+  Session s = open(countdown());
+  EXPECT_ERROR(s.run({"dec:0@99"}), OutOfRange, "dec:0@99");
+}
+
+TEST(SessionErrorTest, FunctionThatCallsItselfWithoutEnd) {
+  std::string body = "library { function { signature { name: 'f' input_arg { name: 'x' type: DT_INT32 }"
+                     " output_arg { name: 'y' type: DT_INT32 } }"
+                     " node_def { name: 'again' op: 'f' input: 'x' }"
+                     " ret { key: 'y' value: 'again:y:0' } } }\n";
+  Session s = open(constant("a", 1) + node("call", "f", {"a"}, "") + body);
+  EXPECT_ERROR(s.run({"call"}), ResourceExhausted, "without end");
+}
+
+TEST(SessionErrorTest, TimeoutEndsALoop) {
+  // Counts up from 33 and never meets 0 again.
+  std::string endless = countdown();
+  endless.replace(endless.find("int_val: 32"), 11, "int_val: -1");
+  SessionOptions options;
+  options.timeout = 0.05;
+  Session s = open(endless, options);
+  EXPECT_ERROR(s.run({"exit"}), DeadlineExceeded, "timeout");
+  EXPECT_ERROR(s.run({"exit"}), DeadlineExceeded, "timeout"); // and the session lives on
+}
+
+TEST(SessionErrorTest, CancelEndsALoop) {
+  std::string endless = countdown();
+  endless.replace(endless.find("int_val: 32"), 11, "int_val: -1");
+  Session s = open(endless);
+  Values out;
+  std::thread runner([&] { out = s.run({"exit"}); });
+  while (out && out->empty()) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    s.cancel();
+    if (!out)
+      break;
+  }
+  runner.join();
+  EXPECT_ERROR(out, Cancelled, "cancelled");
+}
+
+TEST(SessionErrorTest, OptionsOutOfRange) {
+  Graph graph = *Graph::fromBytes(constant("a", 1));
+  SessionOptions options;
+  options.threads = -1;
+  EXPECT_ERROR(Session::create(graph, options), InvalidArgument, "threads is -1");
+  options.threads = 1;
+  options.tier = "fast";
+  EXPECT_ERROR(Session::create(graph, options), InvalidArgument, "tier is 'fast'");
+  options.tier = "jit";
+  EXPECT_ERROR(Session::create(graph, options), Unimplemented, "jit");
+}
+
+TEST(SessionErrorTest, TensorTooLargeForTheMachine) {
+  std::string dims = "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } }"
+                     " tensor_content: '\\377\\377\\377\\177\\377\\377\\377\\177' } } }";
+  Session s = open("node { name: 'dims' op: 'Const'" + typed("dtype", "DT_INT32") + dims + " }\n" +
+                   constant("one", 1) +
+                   node("big", "Fill", {"dims", "one"},
+                        typed("T", "DT_INT32") + typed("index_type", "DT_INT32")));
+  EXPECT_ERROR(s.run({"big"}), ResourceExhausted, "bytes");
+}
+
+} // namespace
+} // namespace treadle
