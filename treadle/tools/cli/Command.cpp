@@ -1,0 +1,66 @@
+// What the subcommands share: errors, models.
+#include "treadle/tools/cli/Command.h"
+
+#include <cstdio>
+
+#include <sys/stat.h>
+
+namespace treadle::cli {
+
+static void complain(const std::string &text) {
+  std::string line = "treadle: " + text + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+int report(const Error &error) {
+  complain(str(errorClass(error.code), ": ", error.message));
+  return 1;
+}
+
+int report(const UsageError &error) {
+  complain(error.message + "; 'treadle --help' tells more");
+  return 2;
+}
+
+void note(const std::string &message) { complain("note: " + message); }
+
+void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+
+static bool isFolder(const std::string &path) {
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool isFile(const std::string &path) {
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
+}
+
+Expected<Graph> openModel(std::string_view path) {
+  std::string file(path);
+  if (!isFolder(file))
+    return Graph::fromFile(file);
+  if (isFile(file + "/graph.pb"))
+    return Graph::fromFile(file + "/graph.pb");
+  if (isFile(file + "/saved_model.pb"))
+    return Unexpected(unimplemented("'", path, "' is a SavedModel, which treadle cannot load yet; "
+                                               "expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
+  return Unexpected(notFound("'", path, "' is a folder with neither graph.pb nor saved_model.pb"));
+}
+
+std::string jsonText(std::string_view text) {
+  std::string out = "\"";
+  for (unsigned char c : text) {
+    char escape[8];
+    if (c == '"' || c == '\\')
+      out += {'\\', static_cast<char>(c)};
+    else if (c < 32) {
+      std::snprintf(escape, sizeof escape, "\\u%04x", c);
+      out += escape;
+    } else
+      out += static_cast<char>(c);
+  }
+  return out + '"';
+}
+
+} // namespace treadle::cli

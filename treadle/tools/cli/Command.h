@@ -1,0 +1,42 @@
+// The subcommands of `treadle`, and what they share.
+#pragma once
+
+#include "treadle/tools/cli/Arguments.h"
+#include "treadle/treadle.h"
+
+#include <span>
+#include <string>
+
+namespace treadle::cli {
+
+/// A subcommand: a row of the table in treadle.cpp.
+struct Command {
+  std::string_view name;
+  std::string_view summary;   // one line of `treadle --help`
+  std::string_view arguments; // `MODEL`, `IN OUT`
+  size_t numPositional;
+  std::span<const OptionRow> options;
+  std::string_view example; // a command, and what it prints
+  /// The exit status.
+  int (*run)(const Arguments &args);
+};
+
+extern const Command runCommand, benchCommand, showCommand, convertCommand;
+
+/// Prints `treadle: InvalidArgumentError: message` to standard error; returns exit status 1.
+int report(const Error &error);
+/// Prints `treadle: message` to standard error; returns exit status 2.
+int report(const UsageError &error);
+/// Prints `treadle: note: message` to standard error.
+void note(const std::string &message);
+
+/// Writes to standard output.
+void print(std::string_view text);
+
+/// Opens MODEL: a graph's file, `-`, or a folder that holds graph.pb.
+Expected<Graph> openModel(std::string_view path);
+
+/// A JSON string literal.
+std::string jsonText(std::string_view text);
+
+} // namespace treadle::cli

@@ -1,0 +1,28 @@
+// Single elements of tensors, by dtype: as numbers, and as text.
+#pragma once
+
+#include "treadle/runtime/Tensor.h"
+
+#include <complex>
+#include <string>
+
+namespace treadle::cli {
+
+/// Element `i` as a double (complex: the real part; int64 beyond 2^53 is rounded). For number
+/// dtypes and bool.
+double toDouble(const Tensor &tensor, int64_t i);
+std::complex<double> toComplex(const Tensor &tensor, int64_t i);
+
+/// Stores a number as element `i`, rounded to the dtype's precision. For floating and complex dtypes.
+void storeFloating(Tensor &tensor, int64_t i, double value);
+/// Stores an integer if it is in the range of the dtype (an integer dtype or bool).
+bool storeInteger(Tensor &tensor, int64_t i, __int128 value);
+
+/// Element `i` as Python prints it: `1`, `0.5`, `1e-05`, `True`, `b'text'`, `(1+2j)`.
+std::string elementText(const Tensor &tensor, int64_t i);
+
+/// All elements as numpy prints them, on one line: in nested brackets, and of more than 1000 only
+/// the three at each edge of each dimension.
+std::string valuesText(const Tensor &tensor);
+
+} // namespace treadle::cli

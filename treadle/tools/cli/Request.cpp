@@ -1,0 +1,106 @@
+// From command-line options to feeds and fetches.
+#include "treadle/tools/cli/Request.h"
+
+#include "treadle/tools/cli/Value.h"
+
+#include <algorithm>
+
+namespace treadle::cli {
+
+static std::string endpoint(std::string_view name) {
+  return std::string(name) + (name.find(':') == name.npos ? ":0" : "");
+}
+
+static Expected<std::pair<std::string, Tensor>>
+parseInput(std::string_view text, const std::vector<Graph::Value> &inputs, uint64_t seed) {
+  size_t equals = text.find('=');
+  if (equals == text.npos || equals == 0)
+    return Unexpected(invalidArgument("--input '", text, "': expected NAME=VALUE, such as x:0=5"));
+  std::string name = endpoint(text.substr(0, equals));
+  Wanted wanted{name, DType::Invalid, false, {}};
+  for (const Graph::Value &input : inputs)
+    if (input.name == name)
+      wanted = {name, input.dtype, input.hasRank, input.dims};
+  std::string assumed;
+  Expected<Tensor> value = parseValue(text.substr(equals + 1), wanted, seed, assumed);
+  if (!assumed.empty())
+    note(assumed);
+  return value.map([&](Tensor tensor) { return std::pair(name, std::move(tensor)); });
+}
+
+static Expected<Session::Feeds> parseInputs(const Arguments &args, const Graph &graph) {
+  Session::Feeds feeds;
+  std::vector<Graph::Value> inputs = graph.inputs();
+  for (std::string_view text : args.values("--input")) {
+    auto feed = parseInput(text, inputs, feeds.size());
+    if (!feed)
+      return Unexpected(std::move(feed.error()));
+    feeds.push_back(std::move(*feed));
+  }
+  return feeds;
+}
+
+static Parsed<SessionOptions> parseOptions(const Arguments &args) {
+  SessionOptions options;
+  Parsed<int64_t> threads = args.integer("--threads", 0, 1);
+  if (!threads)
+    return tl::unexpected(std::move(threads.error()));
+  options.threads = static_cast<int>(std::min<int64_t>(*threads, 1024));
+  Parsed<double> timeout = args.number("--timeout", 0, 0);
+  if (!timeout)
+    return tl::unexpected(std::move(timeout.error()));
+  options.timeout = *timeout;
+  options.tier = args.value("--tier").value_or("auto");
+  static constexpr std::string_view tiers[] = {"auto", "interpret", "jit"};
+  if (std::find(std::begin(tiers), std::end(tiers), options.tier) == std::end(tiers))
+    return tl::unexpected(UsageError{"option '--tier' is '" + options.tier +
+                                     "', expected auto, interpret or jit"});
+  return options;
+}
+
+std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &status) {
+  auto fail = [&](auto error) {
+    status = report(error);
+    return std::nullopt;
+  };
+  Parsed<SessionOptions> options = parseOptions(args);
+  if (!options)
+    return fail(options.error());
+  if (args.has("--signature"))
+    return fail(unimplemented("--signature: SavedModels, which have signatures, cannot be loaded "
+                              "yet; use --fetch with a GraphDef"));
+  Expected<Graph> graph = openModel(args.positional[0]);
+  if (!graph)
+    return fail(graph.error());
+  Expected<Session::Feeds> feeds = parseInputs(args, *graph);
+  if (!feeds)
+    return fail(feeds.error());
+  Request request{*graph, *options, args.list("--fetch"), args.list("--target"), *feeds};
+  if (request.fetches.empty() && request.targets.empty() && !isCheck)
+    for (const Graph::Value &output : graph->outputs())
+      request.fetches.push_back(output.name);
+  if (request.fetches.empty() && request.targets.empty() && !isCheck)
+    return fail(invalidArgument("'", args.positional[0], "' has no output that could be fetched; "
+                                                         "choose with --fetch or --target"));
+  return request;
+}
+
+static std::string listInputs(const Request &request) {
+  std::string out = "\nthe graph's inputs:";
+  for (const Graph::Value &input : request.graph.inputs()) {
+    bool isFed = std::any_of(request.feeds.begin(), request.feeds.end(),
+                             [&](const auto &feed) { return feed.first == input.name; });
+    out += str("\n  ", input.name, ": ", typeText(input.dtype, input.hasRank, input.dims),
+               isFed ? "  (given)" : "");
+  }
+  return out + "\ngive each with --input NAME=VALUE: 5, [1,2,3], 2x3xf32=0, @file.npy, random";
+}
+
+Expected<std::vector<Tensor>> Request::run(Session &session) const {
+  Expected<std::vector<Tensor>> values = session.run(fetches, feeds, targets);
+  if (!values && values.error().message.find("has no value; feed") != std::string::npos)
+    values.error().message += listInputs(*this);
+  return values;
+}
+
+} // namespace treadle::cli

@@ -1,0 +1,36 @@
+// What `run` and `bench` are asked: a model, its inputs, what to fetch.
+#pragma once
+
+#include "treadle/tools/cli/Command.h"
+
+#include <optional>
+
+namespace treadle::cli {
+
+struct Request {
+  Graph graph;
+  SessionOptions options;
+  std::vector<std::string> fetches, targets;
+  Session::Feeds feeds;
+
+  Expected<Session> makeSession() const { return Session::create(graph, options); }
+  /// Runs once; an error about a missing value lists the inputs and how to give them.
+  Expected<std::vector<Tensor>> run(Session &session) const;
+};
+
+/// The options that both commands take.
+#define TREADLE_RUN_OPTIONS                                                                        \
+  {"--fetch", "T,...", "tensors to compute: x:0; in a loop also x:0@3, x:0@last, x:0@*"},          \
+      {"--target", "N,...", "nodes to run for their effects"},                                     \
+      {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},   \
+      {"--threads", "N", "threads that a run may use; as many as the machine has by default"},     \
+      {"--timeout", "S", "seconds after which a run fails"},                                       \
+      {"--tier", "auto|interpret|jit", "how to run; auto by default"}, {                           \
+    "--signature", "S", ""                                                                         \
+  }
+
+/// Reads the model and the options. The exit status, the error having been reported, if that fails;
+/// inputs and outputs are left out where `isCheck` takes them from a file.
+std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &status);
+
+} // namespace treadle::cli

@@ -1,0 +1,71 @@
+// `treadle run`: computes tensors of a graph and prints them.
+#include "treadle/npy/Npz.h"
+#include "treadle/tools/cli/Check.h"
+#include "treadle/tools/cli/Element.h"
+#include "treadle/tools/cli/Stats.h"
+
+namespace treadle::cli {
+
+static int runOnce(const Arguments &args, const Request &request, Stats &stats) {
+  Expected<Session> session = request.makeSession();
+  if (!session)
+    return report(session.error());
+  stats.lap("session");
+  Expected<std::vector<Tensor>> values = request.run(*session);
+  stats.lap("plan and first run");
+  if (!values)
+    return report(values.error());
+  NamedTensors named;
+  for (size_t i = 0; i < values->size(); ++i) {
+    const Tensor &value = (*values)[i];
+    print(str(request.fetches[i], ": ", tensorTypeText(value), " = ", valuesText(value), "\n"));
+    named.emplace_back(request.fetches[i], value);
+  }
+  std::optional<std::string_view> output = args.value("--output");
+  if (!output)
+    return 0;
+  Expected<void> done = writeNpz(named).and_then([&](const std::string &bytes) {
+    return writeFileBytes(std::string(*output), bytes);
+  });
+  return done ? 0 : report(done.error());
+}
+
+static int run(const Arguments &args) {
+  if (args.has("--trace"))
+    return report(unimplemented("--trace: traces cannot be written yet"));
+  std::optional<std::string_view> checkFile = args.value("--check");
+  if (checkFile && (args.has("--fetch") || args.has("--output")))
+    return report(UsageError{"option '--check' takes what to fetch from its file: leave out "
+                             "--fetch and --output"});
+  Stats stats;
+  int status = 0;
+  std::optional<Request> request = makeRequest(args, checkFile.has_value(), status);
+  if (!request)
+    return status;
+  stats.lap("load");
+  status = checkFile ? check(*request, std::string(*checkFile)) : runOnce(args, *request, stats);
+  if (args.has("--stats") && !status)
+    stats.print();
+  return status;
+}
+
+static constexpr OptionRow options[] = {
+    TREADLE_RUN_OPTIONS,
+    {"--check", "IO.npz", "feed in/K, compare with out/K; exit 1 beyond tolerance"},
+    {"--output", "FILE.npz", "store what was fetched"},
+    {"--stats", "", "print times and memory to standard error"},
+    {"--trace", "FILE", ""},
+};
+
+const Command runCommand = {
+    "run",
+    "run a graph and print what it computes",
+    "MODEL",
+    1,
+    options,
+    "  treadle run examples/countdown.pbtxt --fetch count:0 --input start=3\n"
+    "  count:0: int32[] = 0\n",
+    run,
+};
+
+} // namespace treadle::cli

@@ -1,0 +1,134 @@
+// `treadle show`: what is in a graph, for people and as JSON.
+#include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/Value.h"
+
+#include <functional>
+
+namespace treadle::cli {
+namespace {
+
+using Summary = Graph::Summary;
+
+std::string valueText(const Graph::Value &value) {
+  return str(value.name, ": ", typeText(value.dtype, value.hasRank, value.dims));
+}
+
+std::string plural(int64_t count, std::string_view thing) {
+  return str(count, " ", thing, count == 1 ? "" : "s");
+}
+
+template <typename Items, typename Text>
+void printSection(std::string_view title, const Items &items, Text text) {
+  if (items.empty())
+    return;
+  print(str("\n", title, "\n"));
+  for (const auto &item : items)
+    print(str("  ", text(item), "\n"));
+}
+
+std::string loopText(const Summary::Loop &loop, bool isLoop) {
+  return str(loop.name, " (", loop.kind, ")", loop.where.empty() ? "" : str(" in ", loop.where),
+             isLoop ? str(", up to ", loop.parallelIterations, " iterations at a time") : "");
+}
+
+std::string functionText(const Summary::Function &function) {
+  return str(function.name, function.isGeneric ? " (generic)" : "", ": ",
+             plural(function.nodes, "node"), ", ", plural(function.args, "argument"), ", ",
+             plural(function.results, "result"));
+}
+
+void printText(const Graph &graph, const Summary &summary) {
+  print(str(plural(summary.nodes, "node"), ", ", plural(summary.controlEdges, "control edge"), ", ",
+            plural(static_cast<int64_t>(summary.functions.size()), "function"), "; version ",
+            summary.producer, ", consumers from ", summary.minConsumer, "\n"));
+  printSection("inputs", graph.inputs(), valueText);
+  printSection("outputs", graph.outputs(), valueText);
+  printSection("variables", summary.variables, valueText);
+  printSection("loops", summary.loops, [](const auto &loop) { return loopText(loop, true); });
+  printSection("conditionals", summary.conditionals,
+               [](const auto &conditional) { return loopText(conditional, false); });
+  printSection("functions", summary.functions, functionText);
+  printSection("ops", summary.ops,
+               [](const Summary::Count &count) { return str(count.op, ": ", count.count); });
+}
+
+// ---- JSON: members and elements are joined by hand, since nothing here nests deeply.
+
+template <typename Items, typename Text> std::string jsonList(const Items &items, Text text) {
+  std::string out = "[";
+  for (const auto &item : items)
+    out += (out.size() > 1 ? ", " : "") + text(item);
+  return out + "]";
+}
+
+std::string jsonValue(const Graph::Value &value) {
+  std::string shape = value.hasRank ? jsonList(value.dims,
+                                               [](int64_t dim) {
+                                                 return dim < 0 ? "null" : std::to_string(dim);
+                                               })
+                                    : "null";
+  return str("{\"name\": ", jsonText(value.name), ", \"dtype\": ",
+             jsonText(dtypeName(value.dtype)), ", \"shape\": ", shape, "}");
+}
+
+std::string jsonLoop(const Summary::Loop &loop) {
+  return str("{\"name\": ", jsonText(loop.name), ", \"kind\": ", jsonText(loop.kind),
+             ", \"where\": ", jsonText(loop.where),
+             ", \"parallel_iterations\": ", loop.parallelIterations, "}");
+}
+
+std::string jsonConditional(const Summary::Loop &conditional) {
+  return str("{\"name\": ", jsonText(conditional.name), ", \"kind\": ", jsonText(conditional.kind),
+             ", \"where\": ", jsonText(conditional.where), "}");
+}
+
+std::string jsonFunction(const Summary::Function &function) {
+  return str("{\"name\": ", jsonText(function.name), ", \"nodes\": ", function.nodes,
+             ", \"args\": ", function.args, ", \"results\": ", function.results,
+             ", \"generic\": ", function.isGeneric ? "true" : "false", "}");
+}
+
+std::string jsonCounts(const std::vector<Summary::Count> &counts) {
+  std::string out = "{";
+  for (const Summary::Count &count : counts)
+    out += str(out.size() > 1 ? ", " : "", jsonText(count.op), ": ", count.count);
+  return out + "}";
+}
+
+void printJson(const Graph &graph, const Summary &summary) {
+  print(str("{\"nodes\": ", summary.nodes, ",\n \"control_edges\": ", summary.controlEdges,
+            ",\n \"producer\": ", summary.producer, ",\n \"min_consumer\": ", summary.minConsumer,
+            ",\n \"inputs\": ", jsonList(graph.inputs(), jsonValue),
+            ",\n \"outputs\": ", jsonList(graph.outputs(), jsonValue),
+            ",\n \"variables\": ", jsonList(summary.variables, jsonValue),
+            ",\n \"loops\": ", jsonList(summary.loops, jsonLoop),
+            ",\n \"conditionals\": ", jsonList(summary.conditionals, jsonConditional),
+            ",\n \"functions\": ", jsonList(summary.functions, jsonFunction),
+            ",\n \"ops\": ", jsonCounts(summary.ops), "}\n"));
+}
+
+int show(const Arguments &args) {
+  Expected<Graph> graph = openModel(args.positional[0]);
+  if (!graph)
+    return report(graph.error());
+  (args.has("--json") ? printJson : printText)(*graph, graph->summary());
+  return 0;
+}
+
+constexpr OptionRow options[] = {{"--json", "", "print one JSON object"}};
+
+} // namespace
+
+const Command showCommand = {
+    "show",
+    "print what is in a graph",
+    "MODEL",
+    1,
+    options,
+    "  treadle show examples/countdown.pbtxt\n"
+    "  13 nodes, 3 control edges, 0 functions; version 0, consumers from 0\n"
+    "  ...\n",
+    show,
+};
+
+} // namespace treadle::cli

@@ -1,0 +1,316 @@
+// The grammar of values, and how literals become elements.
+#include "treadle/tools/cli/Value.h"
+
+#include "treadle/npy/Npy.h"
+#include "treadle/tools/cli/Element.h"
+
+#include <charconv>
+#include <cmath>
+#include <random>
+
+namespace treadle::cli {
+namespace {
+
+/// A literal of a list or a scalar.
+struct Literal {
+  std::string text;
+  bool isQuoted = false;
+};
+
+/// Nested lists of literals, flattened, with the dimensions that they make up.
+struct Nested {
+  std::vector<Literal> literals;
+  std::vector<int64_t> dims;
+};
+
+class NestedParser {
+public:
+  explicit NestedParser(std::string_view text) : text(text) {}
+
+  /// Nothing, with a reason in `problem`, if the text is no well-formed list or literal.
+  std::optional<Nested> parse() {
+    if (!parseItem(0))
+      return std::nullopt;
+    skipSpace();
+    if (at != text.size() && fail(str("unexpected '", text.substr(at), "' after its end")))
+      return std::nullopt;
+    return problem.empty() ? std::optional(std::move(nested)) : std::nullopt;
+  }
+  std::string problem;
+
+private:
+  bool fail(std::string why) {
+    problem = std::move(why);
+    return false;
+  }
+  void skipSpace() {
+    while (at < text.size() && std::isspace(static_cast<unsigned char>(text[at])))
+      ++at;
+  }
+  bool parseItem(size_t depth) {
+    skipSpace();
+    if (at < text.size() && text[at] == '[')
+      return parseList(depth);
+    if (leafDepth == unknown)
+      leafDepth = depth;
+    if (leafDepth != depth)
+      return fail("lists and single values stand side by side");
+    return parseLiteral();
+  }
+  bool parseList(size_t depth);
+  bool parseLiteral();
+
+  static constexpr size_t unknown = static_cast<size_t>(-1);
+  std::string_view text;
+  size_t at = 0, leafDepth = unknown;
+  Nested nested;
+};
+
+bool NestedParser::parseList(size_t depth) {
+  if (depth == 32)
+    return fail("lists are nested more than 32 deep");
+  if (leafDepth != unknown && depth >= leafDepth)
+    return fail("lists and single values stand side by side");
+  int64_t size = 0;
+  bool isFirst = nested.dims.size() <= depth;
+  if (isFirst)
+    nested.dims.push_back(-1);
+  ++at;
+  for (skipSpace(); at < text.size() && text[at] != ']'; skipSpace()) {
+    if (size && text[at] != ',')
+      return fail(str("expected ',' or ']' before '", text.substr(at), "'"));
+    at += size > 0;
+    if (!parseItem(depth + 1))
+      return false;
+    ++size;
+  }
+  if (at == text.size())
+    return fail("a ']' is missing");
+  ++at;
+  if (nested.dims[depth] != -1 && nested.dims[depth] != size)
+    return fail(str("its lists differ in length: ", nested.dims[depth], " and ", size));
+  nested.dims[depth] = size;
+  return true;
+}
+
+bool NestedParser::parseLiteral() {
+  Literal literal;
+  literal.isQuoted = at < text.size() && text[at] == '"';
+  if (!literal.isQuoted) {
+    size_t end = std::min(text.find_first_of(",[]", at), text.size());
+    std::string_view word = text.substr(at, end - at);
+    literal.text = word.substr(0, word.find_last_not_of(" \t\n") + 1);
+    at = end;
+  } else {
+    for (++at; at < text.size() && text[at] != '"'; ++at) {
+      bool isEscape = text[at] == '\\' && at + 1 < text.size();
+      at += isEscape;
+      literal.text += isEscape && text[at] == 'n' ? '\n' : isEscape && text[at] == 't' ? '\t' : text[at];
+    }
+    if (at == text.size())
+      return fail("a closing '\"' is missing");
+    ++at;
+  }
+  if (literal.text.empty() && !literal.isQuoted)
+    return fail("a value is missing");
+  nested.literals.push_back(std::move(literal));
+  return true;
+}
+
+std::optional<double> parseDouble(std::string_view text) {
+  text.remove_prefix(text.size() > 1 && text[0] == '+' && text[1] != '-');
+  double value = 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end != text.data() + text.size() || failure == std::errc::invalid_argument)
+    return std::nullopt;
+  // Too small for a double is zero; too large is infinity, which no finite literal may become.
+  if (failure == std::errc::result_out_of_range)
+    value = text.find("e-") != text.npos || text.find("E-") != text.npos ? 0 : HUGE_VAL;
+  return value;
+}
+
+std::optional<__int128> parseInteger(std::string_view text) {
+  bool isNegative = text.starts_with('-');
+  text.remove_prefix(isNegative || text.starts_with('+'));
+  uint64_t magnitude = 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), magnitude);
+  if (failure != std::errc() || end != text.data() + text.size())
+    return std::nullopt;
+  return isNegative ? -static_cast<__int128>(magnitude) : static_cast<__int128>(magnitude);
+}
+
+bool isIntegerText(std::string_view text) {
+  text.remove_prefix(text.starts_with('-') || text.starts_with('+'));
+  return !text.empty() && text.find_first_not_of("0123456789") == text.npos;
+}
+
+std::optional<bool> parseBool(std::string_view text) {
+  if (text == "true" || text == "True" || text == "1")
+    return true;
+  if (text == "false" || text == "False" || text == "0")
+    return false;
+  return std::nullopt;
+}
+
+/// Stores a literal as element `i`; false if it is none of the tensor's dtype, or out of its range.
+bool store(Tensor &tensor, int64_t i, const Literal &literal) {
+  DType dtype = tensor.dtype();
+  if (dtype == DType::String) {
+    tensor.data<std::string>()[i] = literal.text;
+    return true;
+  }
+  if (literal.isQuoted)
+    return false;
+  if (dtype == DType::Bool) {
+    std::optional<bool> value = parseBool(literal.text);
+    return value && storeInteger(tensor, i, *value);
+  }
+  if (isFloating(dtype) || isComplex(dtype)) {
+    std::optional<double> value = parseDouble(literal.text);
+    if (!value)
+      return false;
+    storeFloating(tensor, i, *value);
+    bool saysInfinity = literal.text.find_first_of("iIn") != std::string::npos;
+    return saysInfinity || std::isfinite(toDouble(tensor, i));
+  }
+  std::optional<__int128> value = parseInteger(literal.text);
+  return value && storeInteger(tensor, i, *value);
+}
+
+DType guessDType(const std::vector<Literal> &literals) {
+  bool isText = false, isBool = !literals.empty(), isInteger = true;
+  for (const Literal &literal : literals) {
+    isText |= literal.isQuoted || !(parseDouble(literal.text) || parseBool(literal.text));
+    isBool &= parseBool(literal.text).has_value() && !isIntegerText(literal.text);
+    isInteger &= isIntegerText(literal.text);
+  }
+  return isText ? DType::String : isBool ? DType::Bool : isInteger ? DType::Int32 : DType::Float32;
+}
+
+} // namespace
+
+std::string typeText(DType dtype, bool hasRank, Dims dims) {
+  if (!hasRank)
+    return str(dtypeName(dtype), " of any shape");
+  std::string out = str(dtypeName(dtype), "[");
+  for (size_t i = 0; i < dims.size(); ++i)
+    out += (i ? "," : "") + (dims[i] < 0 ? std::string("?") : std::to_string(dims[i]));
+  return out + "]";
+}
+
+static Error badValue(const Wanted &wanted, std::string_view text, std::string_view problem) {
+  std::string shown(text.substr(0, 60));
+  return invalidArgument("input '", wanted.name, "': value '", shown,
+                         text.size() > 60 ? "...'" : "'", problem);
+}
+
+/// A tensor of these literals; a single one fills any shape.
+static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Literal> &literals,
+                                   const Wanted &wanted, std::string_view text) {
+  if (!isPlain(dtype) && dtype != DType::String)
+    return Unexpected(
+        badValue(wanted, text, str(": a ", dtypeName(dtype), " cannot be written as text")));
+  std::optional<int64_t> count = countElements(dims);
+  bool isFill = literals.size() == 1;
+  if (!count || (!isFill && static_cast<size_t>(*count) != literals.size()))
+    return Unexpected(badValue(wanted, text, str(" has ", literals.size(), " elements, but shape ",
+                                                 dimsText(dims), " wants ", count.value_or(-1))));
+  Expected<Tensor> tensor = Tensor::make(dtype, dims);
+  for (int64_t i = 0; tensor && i < *count; ++i) {
+    const Literal &literal = literals[isFill ? 0 : static_cast<size_t>(i)];
+    if (!store(*tensor, i, literal))
+      return Unexpected(badValue(wanted, text, str(": '", literal.text, "' is no ",
+                                                   dtypeName(dtype), ", or out of its range")));
+  }
+  return tensor;
+}
+
+/// The type before `=` in `2x3xf32=...`.
+struct TypePrefix {
+  std::vector<int64_t> dims;
+  DType dtype;
+};
+
+static std::optional<TypePrefix> parseTypePrefix(std::string_view text) {
+  TypePrefix prefix;
+  while (!text.empty() && std::isdigit(static_cast<unsigned char>(text[0]))) {
+    int64_t dim = 0;
+    auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), dim);
+    if (failure != std::errc() || end == text.data() + text.size() || *end != 'x')
+      return std::nullopt;
+    prefix.dims.push_back(dim);
+    text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+  }
+  std::optional<DType> dtype = dtypeFromName(text);
+  if (!dtype)
+    return std::nullopt;
+  prefix.dtype = *dtype;
+  return prefix;
+}
+
+/// `1,2,3` or one value for all after the `=` of a typed form.
+static Expected<Tensor> parseTyped(const TypePrefix &prefix, std::string_view values,
+                                   const Wanted &wanted, std::string_view text) {
+  if (countElements(prefix.dims) == 0 && values.empty())
+    return Tensor::make(prefix.dtype, prefix.dims);
+  std::string list = values.starts_with('[') ? std::string(values) : str("[", values, "]");
+  NestedParser parser(list);
+  std::optional<Nested> nested = parser.parse();
+  if (!nested)
+    return Unexpected(badValue(wanted, text, ": " + parser.problem));
+  return makeTensor(prefix.dtype, prefix.dims, nested->literals, wanted, text);
+}
+
+static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::string &note) {
+  if (wanted.dtype == DType::Invalid)
+    return Unexpected(badValue(wanted, "random", " needs a dtype, and the graph has no "
+                                                 "placeholder of this name; give a typed value"));
+  std::vector<int64_t> dims = wanted.dims;
+  for (int64_t &dim : dims)
+    dim = dim < 0 ? 1 : dim;
+  if (dims != wanted.dims || !wanted.hasRank)
+    note = str("input '", wanted.name, "' is ", typeText(wanted.dtype, wanted.hasRank, wanted.dims),
+               ": random gives ", typeText(wanted.dtype, true, dims));
+  if (!isFloating(wanted.dtype) && !isComplex(wanted.dtype) && !isInteger(wanted.dtype) &&
+      wanted.dtype != DType::Bool)
+    return Unexpected(badValue(wanted, "random", str(": there are no random values of dtype ",
+                                                     dtypeName(wanted.dtype))));
+  std::mt19937_64 generator(seed);
+  std::normal_distribution<double> normal;
+  return Tensor::make(wanted.dtype, dims).map([&](Tensor tensor) {
+    bool isReal = isFloating(wanted.dtype) || isComplex(wanted.dtype);
+    uint64_t limit = wanted.dtype == DType::Bool || wanted.dtype == DType::Int2    ? 2
+                     : wanted.dtype == DType::UInt2                               ? 4
+                     : wanted.dtype == DType::Int4                                ? 8
+                                                                                  : 10;
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      if (isReal)
+        storeFloating(tensor, i, normal(generator));
+      else
+        storeInteger(tensor, i, static_cast<__int128>(generator() % limit));
+    return tensor;
+  });
+}
+
+Expected<Tensor> parseValue(std::string_view text, const Wanted &wanted, uint64_t seed,
+                            std::string &note) {
+  bool isText = wanted.dtype == DType::String;
+  if (text.starts_with('@') && (!isText || text.ends_with(".npy")))
+    return readNpyFile(std::string(text.substr(1)), wanted.dtype);
+  if (text == "random" && !isText)
+    return randomTensor(wanted, seed, note);
+  if (size_t equals = text.find('='); equals != text.npos)
+    if (std::optional<TypePrefix> prefix = parseTypePrefix(text.substr(0, equals)))
+      return parseTyped(*prefix, text.substr(equals + 1), wanted, text);
+  // A string that isn't quoted is what it is, commas and all.
+  if (isText && !text.starts_with('[') && !text.starts_with('"'))
+    return Tensor::scalarString(std::string(text));
+  NestedParser parser(text);
+  std::optional<Nested> nested = parser.parse();
+  if (!nested)
+    return Unexpected(badValue(wanted, text, ": " + parser.problem));
+  DType dtype = wanted.dtype == DType::Invalid ? guessDType(nested->literals) : wanted.dtype;
+  return makeTensor(dtype, nested->dims, nested->literals, wanted, text);
+}
+
+} // namespace treadle::cli

@@ -1,0 +1,84 @@
+// The `treadle` command: picks the subcommand, parses its options by its table, and runs it.
+#include "treadle/tools/cli/Command.h"
+
+#include <cstdio>
+
+using namespace treadle;
+using namespace treadle::cli;
+
+static const Command *const commands[] = {&runCommand, &benchCommand, &showCommand,
+                                          &convertCommand};
+
+static void printHelp() {
+  print("usage: treadle COMMAND ARGUMENTS\n\n");
+  for (const Command *command : commands)
+    std::printf("  %-9s%s\n", command->name.data(), command->summary.data());
+  print("\n'treadle COMMAND --help' tells a command's options; 'treadle --version' the version.\n"
+        "A model is a GraphDef (.pb, .pbtxt) or MLIR text (.mlir), or a folder with a graph.pb;\n"
+        "'-' reads standard input.\n\n"
+        "  treadle run examples/countdown.pbtxt --fetch count:0,loop/dec:0@*\n"
+        "  count:0: int32[] = 0\n"
+        "  loop/dec:0@*: int32[5] = [4 3 2 1 0]\n");
+}
+
+static void printHelp(const Command &command) {
+  print(str("usage: treadle ", command.name, " ", command.arguments,
+            command.options.empty() ? "" : " [OPTIONS]", "\n\n", command.summary, "\n\n"));
+  for (const OptionRow &option : command.options)
+    if (!option.help.empty())
+      std::printf("  %-28s%s\n",
+                  str(option.name, option.value.empty() ? "" : " ", option.value).c_str(),
+                  option.help.data());
+  print(str(command.options.empty() ? "" : "\n", "example:\n", command.example));
+}
+
+static const Command *findCommand(std::string_view name) {
+  for (const Command *command : commands)
+    if (command->name == name)
+      return command;
+  return nullptr;
+}
+
+static int unknownCommand(std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Command *command : commands)
+    names.push_back(command->name);
+  return report(UsageError{str("unknown command '", name, "'", didYouMean(name, names))});
+}
+
+static int runCommandLine(const Command &command, std::span<char *const> args) {
+  for (std::string_view arg : args)
+    if (arg == "--help" || arg == "-h") {
+      printHelp(command);
+      return 0;
+    }
+  Parsed<Arguments> parsed = Arguments::parse(command.options, args);
+  if (!parsed)
+    return report(parsed.error());
+  if (parsed->positional.size() != command.numPositional)
+    return report(UsageError{str("'treadle ", command.name, "' got ", parsed->positional.size(),
+                                 " arguments, expected ", command.arguments)});
+  return command.run(*parsed);
+}
+
+int main(int argc, char **argv) {
+  std::string_view name = argc > 1 ? argv[1] : "";
+  if (name == "--help" || name == "-h" || name == "help") {
+    printHelp();
+    return 0;
+  }
+  if (name == "--version") {
+    print(str("treadle ", version(), "\n"));
+    return 0;
+  }
+  if (name.empty())
+    return report(UsageError{"a command is missing: run, bench, show or convert"});
+  const Command *command = findCommand(name);
+  if (!command)
+    return unknownCommand(name);
+  int status = runCommandLine(*command, {argv + 2, static_cast<size_t>(argc - 2)});
+  // A pipe that closed early, or a full disk, must not pass for success.
+  if (std::fflush(stdout) != 0 && status == 0)
+    return report(unavailable("standard output cannot be written"));
+  return status;
+}
