@@ -95,7 +95,7 @@ template <typename From> using BitsOf = std::conditional_t<sizeof(From) == 4, ui
 
 template <typename From, typename To> struct TruncatingCastOp {
   static constexpr int fractionBits = std::is_same_v<To, Half>       ? 10
-                                      : std::is_same_v<To, BFloat16> ? 7
+                                      : std::is_same_v<To, BFloat16> ? 8
                                                                      : 23;
   static constexpr int dropped = (sizeof(From) == 4 ? 23 : 52) - fractionBits;
   static To apply(From x) {

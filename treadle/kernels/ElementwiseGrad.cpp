@@ -8,7 +8,8 @@
 namespace treadle {
 namespace {
 
-// The derivative is multiplied by dy; of complex functions its conjugate is.
+// The derivative is multiplied by dy; of complex functions its conjugate is (but, as TensorFlow has
+// it, not of Sigmoid and Tanh).
 template <typename T> T conjugate(T x) {
   if constexpr (isComplexType<T>)
     return std::conj(x);
@@ -17,10 +18,10 @@ template <typename T> T conjugate(T x) {
 }
 
 struct SigmoidGradOp {
-  template <typename T> static T apply(T y, T dy) { return dy * conjugate(y * (T(1) - y)); }
+  template <typename T> static T apply(T y, T dy) { return dy * (y * (T(1) - y)); }
 };
 struct TanhGradOp {
-  template <typename T> static T apply(T y, T dy) { return dy * (T(1) - conjugate(y * y)); }
+  template <typename T> static T apply(T y, T dy) { return dy * (T(1) - y * y); }
 };
 struct SqrtGradOp {
   template <typename T> static T apply(T y, T dy) { return dy * T(0.5) / conjugate(y); }

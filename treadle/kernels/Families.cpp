@@ -24,6 +24,11 @@ const KernelRegistry &builtinKernels() {
     all->add(gatherKernels());
     all->add(sliceKernels());
     all->add(tileKernels());
+    all->add(variableKernels());
+    all->add(refVariableKernels());
+    all->add(optionalKernels());
+    all->add(tensorListKernels());
+    all->add(tensorListWholeKernels());
     return all;
   }();
   return *registry;

@@ -25,6 +25,11 @@ std::span<const KernelEntry> shapeKernels();
 std::span<const KernelEntry> gatherKernels();
 std::span<const KernelEntry> sliceKernels();
 std::span<const KernelEntry> tileKernels();
+std::span<const KernelEntry> variableKernels();
+std::span<const KernelEntry> refVariableKernels();
+std::span<const KernelEntry> optionalKernels();
+std::span<const KernelEntry> tensorListKernels();
+std::span<const KernelEntry> tensorListWholeKernels();
 
 /// All built-in kernels. Built at the first call; thread-safe.
 const KernelRegistry &builtinKernels();

@@ -105,20 +105,9 @@ template <typename T> struct Range {
     Tensor *out = ctx.allocateOutput(0, dtypeOf<T>, {*length});
     if (!out)
       return;
-    T value = start; // summed, as TensorFlow does: start + i * delta rounds otherwise
-    for (T *to = out->data<T>(), *end = to + *length; to != end; ++to) {
-      *to = value;
-      value = sum(value, delta);
-    }
-  }
-
-private:
-  // The element past the last may overflow.
-  static T sum(T a, T b) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
-    else
-      return a + b;
+    T *to = out->data<T>();
+    for (int64_t i = 0; i < *length; ++i)
+      to[i] = static_cast<T>(start + static_cast<T>(i) * delta);
   }
 };
 
@@ -181,13 +170,15 @@ Expected<BoundKernel> bindOneHot(const BindContext &node) {
   return boundWith(oneHot, node.attrs.getOr<int64_t>("axis", -1));
 }
 
+using RangeTypes = Join<FloatTypes, Join<SignedTypes, TypeList<uint16_t, uint32_t, uint64_t>>>;
+
 const KernelEntry table[] = {
     {"Empty", bindEmpty},
     {"Fill", bindPlain<fill>},
     {"LinSpace", bindByType<LinSpace, FloatTypes>},
     {"OneHot", bindOneHot},
     {"OnesLike", bindByType<OnesLike, PlainTypes>},
-    {"Range", bindByType<Range, RealTypes>},
+    {"Range", bindByType<Range, RangeTypes>},
     {"ZerosLike", bindZerosLike},
 };
 

@@ -84,13 +84,13 @@ template <typename Index> void gather(OpContext &ctx, int64_t axis, int64_t batc
   auto shape = ctx.check(gatherShape(params, indices, axis, batchDims));
   if (!shape)
     return;
+  Tensor *out = ctx.allocateOutput(0, params.dtype(), shape->result);
+  if (!out || !out->count())
+    return;
   if (int64_t bad = findOutside<Index>(indices, shape->limit); bad >= 0)
     return ctx.fail(invalidArgument("indices", positionText(indices, bad), " = ",
                                     indices.data<Index>()[bad], " is not in [0, ", shape->limit,
                                     ")"));
-  Tensor *out = ctx.allocateOutput(0, params.dtype(), shape->result);
-  if (!out || !out->count())
-    return;
   visitMoved(params.dtype(), [&]<typename T>() {
     gatherRows(*shape, params.data<T>(), indices.data<Index>(), out->data<T>());
   });
@@ -143,7 +143,7 @@ void gatherNd(OpContext &ctx) {
   Tensor *out = ctx.allocateOutput(0, params.dtype(), dims);
   if (!out)
     return;
-  if (rows && !params.count() && out->count())
+  if (rows && !params.count())
     return ctx.fail(invalidArgument("indices ask for ", rows, " entries, but params is empty"));
   DType dtype = params.dtype();
   for (int64_t r = 0; r < rows; ++r) {

@@ -261,7 +261,7 @@ struct MeanReduction {
       using Wide = std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>;
       return count ? static_cast<T>(static_cast<Wide>(a) / static_cast<Wide>(count)) : T(0);
     } else if constexpr (isComplexType<T>) {
-      return a / static_cast<typename T::value_type>(count);
+      return count ? a / static_cast<typename T::value_type>(count) : T(0);
     } else {
       return T(a / static_cast<A>(count));
     }
@@ -294,11 +294,15 @@ struct NormReduction : SumReduction {
     if constexpr (isComplexType<T>)
       return T(std::norm(x));
     else
-      return static_cast<Floaty<T>>(Widened<Floaty<T>>(x) * Widened<Floaty<T>>(x));
+      return static_cast<Floaty<T>>(Widened<Wrapping<Floaty<T>>>(x) *
+                                    Widened<Wrapping<Floaty<T>>>(x));
+  }
+  template <typename A> static A merge(A a, A b) {
+    return static_cast<A>(Widened<Wrapping<A>>(a) + Widened<Wrapping<A>>(b));
   }
   template <typename T, typename A> static T finish(A a, int64_t) {
-    if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(std::sqrt(static_cast<double>(a)));
+    if constexpr (std::is_integral_v<T>) // a sum that wrapped around may be negative
+      return a < 0 ? T(0) : static_cast<T>(std::sqrt(static_cast<double>(a)));
     else
       return T(std::sqrt(a));
   }
@@ -337,7 +341,7 @@ const KernelEntry table[] = {
     {"Mean", bindReduction<MeanReduction, NumericTypes>},
     {"Max", bindReduction<MaxReduction, RealTypes>},
     {"Min", bindReduction<MinReduction, RealTypes>},
-    {"EuclideanNorm", bindReduction<NormReduction, NumericTypes, true>},
+    {"EuclideanNorm", bindReduction<NormReduction, NumericTypes>},
     {"All", bindReduction<AllReduction, TypeList<bool>>},
     {"Any", bindReduction<AnyReduction, TypeList<bool>>},
 };

@@ -64,6 +64,25 @@ void setWithDims(OpContext &ctx, Dims dims) {
   ctx.setOutput(0, std::ranges::equal(in.dims(), dims) ? std::move(in) : in.withDims(dims));
 }
 
+// The size that -1 stands for in `dims`: what makes the counts agree. Where the input is empty, zeros
+// are left out on both sides, as long as they pair up.
+std::optional<int64_t> openSize(Dims in, Dims dims) {
+  int64_t have = 1, asked = 1, zeros = 0;
+  for (int64_t d : in) {
+    zeros += d == 0;
+    have *= std::max<int64_t>(d, 1);
+  }
+  for (int64_t d : dims) {
+    if (d < 0)
+      continue;
+    zeros -= d == 0;
+    asked *= std::max<int64_t>(d, 1);
+  }
+  if (zeros > 0)
+    return 0;
+  return have % asked ? std::nullopt : std::optional(have / asked);
+}
+
 // The dimensions that a Reshape asks for, with its one -1 worked out.
 Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
   if (shape.rank() > 1)
@@ -71,30 +90,28 @@ Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
   if (shape.count() > 254)
     return Unexpected(invalidArgument("shape has ", shape.count(), " dimensions, at most 254"));
   DimVector dims = readIndices(shape);
-  int64_t product = 1;
-  int unknown = -1;
+  int open = -1;
   for (size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] == -1 && unknown < 0) {
-      unknown = static_cast<int>(i);
-      continue;
-    }
-    if (dims[i] < 0)
-      return Unexpected(
-          invalidArgument("shape ", dimsText(dims),
-                          dims[i] == -1 ? " has more than one -1" : " has a negative dimension"));
-    if (__builtin_mul_overflow(product, dims[i], &product))
-      return Unexpected(invalidArgument("shape ", dimsText(dims), " has too many elements"));
-  }
-  if (unknown >= 0) {
-    if (product == 0)
+    if (dims[i] == -1 && open < 0)
+      open = static_cast<int>(i);
+    else if (dims[i] < 0)
       return Unexpected(invalidArgument("shape ", dimsText(dims),
-                                        " leaves -1 open, because another dimension is zero"));
-    dims[unknown] = in.count() / product;
-    product *= dims[unknown];
+                                        dims[i] == -1 ? " has more than one -1"
+                                                      : " has a negative dimension"));
   }
-  if (product != in.count())
-    return Unexpected(invalidArgument("input has ", in.count(), " elements, but shape ",
-                                      dimsText(dims), " has ", product));
+  DimVector known = dims;
+  if (open >= 0)
+    known[open] = 1;
+  std::optional<int64_t> count = countElements(known);
+  if (count && open >= 0) {
+    if (std::optional<int64_t> size = openSize(in.dims(), dims)) {
+      dims[open] = *size;
+      count = countElements(dims);
+    }
+  }
+  if (count != in.count())
+    return Unexpected(invalidArgument("input of shape ", dimsText(in.dims()), " has ", in.count(),
+                                      " elements, which shape ", dimsText(dims), " has not"));
   return dims;
 }
 

@@ -86,14 +86,25 @@ TEST(Shape, ReshapeSharesAndWorksOutMinusOne) {
   EXPECT_EQ(shapeOf(out), "[3,2]");
   EXPECT_TRUE(out.sharesElementsWith(in));
   EXPECT_EQ(shapeOf(run1("Reshape", {scalar<float>(1), vec<int64_t>({})})), "[]");
-  Tensor none = iota<float>({0, 3}, 0);
-  EXPECT_EQ(shapeOf(run1("Reshape", {none, vec<int32_t>({-1, 3})})), "[0,3]");
+}
+
+TEST(Shape, ReshapeOfEmptyTensorsLeavesZerosOut) {
+  struct Case {
+    I64 in, shape;
+    std::string result;
+  };
+  for (const Case &c : std::vector<Case>{{{0, 2}, {-1, 0}, "[2,0]"},
+                                         {{0, 2}, {-1, 4}, "[0,4]"},
+                                         {{0}, {-1, 0, 0}, "[1,0,0]"},
+                                         {{0, 5}, {0, -1}, "[0,5]"},
+                                         {{0, 2, 3}, {3, -1}, "[3,0]"}})
+    EXPECT_EQ(shapeOf(run1("Reshape", {iota<float>(c.in, 0), vec<int64_t>(c.shape)})), c.result);
 }
 
 TEST(Shape, ReshapeErrors) {
   Tensor in = iota<float>({2, 3}, 0);
   EXPECT_EQ(errorOf("Reshape", {in, vec<int32_t>({4})}),
-            "InvalidArgumentError: input has 6 elements, but shape [4] has 4");
+            "InvalidArgumentError: input of shape [2,3] has 6 elements, which shape [4] has not");
   for (const I64 &shape :
        {I64{-1, -1}, I64{-2, 3}, I64{4, -1}, I64{0, -1}, I64{int64_t(1) << 62, int64_t(1) << 62}})
     EXPECT_EQ(errorClassOf("Reshape", {in, vec<int64_t>(shape)}), "InvalidArgumentError")

@@ -118,8 +118,10 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
     region.begin.push(slice.begin);
     region.stride.push(slice.stride);
     region.size.push(*size);
-    if (!slice.isShrunk)
+    if (!slice.isShrunk) {
       region.resultDims.push(*size);
+      region.resultAxes.push(d);
+    }
     return {};
   };
   for (int64_t i = 0; i < total; ++i) {
@@ -130,6 +132,7 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
           return Unexpected(std::move(added.error()));
     } else if (hasBit(masks.newAxis, i)) {
       region.resultDims.push(1);
+      region.resultAxes.push(-1);
     } else {
       if (static_cast<int64_t>(region.size.size()) == rank)
         return Unexpected(outOfDimensions(rank + 1, whole));
@@ -142,17 +145,33 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
   return region;
 }
 
+// How `value`, broadcast to the region's result, steps along the dimensions of the whole; nothing if
+// it can't be.
+static std::optional<DimVector> broadcastSteps(const StridedRegion &region, const Tensor &value) {
+  DimVector steps(region.size.size()), strides = rowMajorStrides(value.dims());
+  int pad = static_cast<int>(region.resultDims.size()) - value.rank();
+  for (int d = 0; d < value.rank(); ++d) {
+    int64_t n = value.dim(d);
+    if (n != 1 && (d + pad < 0 || n != region.resultDims[d + pad]))
+      return std::nullopt;
+    if (n != 1 && region.resultAxes[d + pad] >= 0)
+      steps[region.resultAxes[d + pad]] = strides[d];
+  }
+  return steps;
+}
+
 Expected<void> assignRegion(Tensor &whole, const StridedRegion &region, const Tensor &value) {
-  if (!std::ranges::equal(value.dims(), region.resultDims) && value.count() != 1)
+  std::optional<DimVector> steps = broadcastSteps(region, value);
+  if (!steps)
     return Unexpected(invalidArgument("value has shape ", dimsText(value.dims()),
-                                      ", but the slice has shape ", dimsText(region.resultDims)));
+                                      ", which cannot be broadcast to the slice's, ",
+                                      dimsText(region.resultDims)));
+  if (countElements(region.size) == 0)
+    return {};
   Dims dims = whole.dims();
-  DimVector valueSteps = rowMajorStrides(region.size);
-  if (value.count() == 1)
-    std::ranges::fill(valueSteps, 0);
   copyStrided(whole.dtype(), region.size,
               elementAt(whole.dtype(), whole.raw(), region.offset(dims)), region.steps(dims),
-              value.raw(), valueSteps);
+              value.raw(), *steps);
   return {};
 }
 
@@ -216,6 +235,8 @@ Expected<StridedRegion> plainRegion(Dims whole, const Tensor &begin, const Tenso
     region.size.push(n);
   }
   region.resultDims = region.size;
+  for (int64_t d = 0; d < rank; ++d)
+    region.resultAxes.push(d);
   return region;
 }
 

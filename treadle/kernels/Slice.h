@@ -18,6 +18,7 @@ struct SliceMasks {
 struct StridedRegion {
   DimVector begin, stride, size; // one entry for each dimension of the whole
   DimVector resultDims;          // with new axes, without those that are shrunk away
+  DimVector resultAxes;          // the dimension of the whole that each is; -1: a new axis
 
   /// Where the region starts and how its dimensions step, in elements of the whole.
   int64_t offset(Dims whole) const;

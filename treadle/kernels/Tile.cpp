@@ -155,7 +155,7 @@ bool checkMirror(OpContext &ctx, Dims dims, const Paddings &paddings) {
   auto offset = ctx.state<MirrorOffset>();
   for (size_t d = 0; d < dims.size(); ++d)
     if (int64_t largest = std::max(paddings.before[d], paddings.after[d]);
-        largest > dims[d] - (largest ? offset : 0)) {
+        largest > dims[d] - offset) {
       ctx.fail(invalidArgument("paddings of dimension ", d, " are ", paddings.before[d], " and ",
                                paddings.after[d], ", expected at most ", dims[d] - offset));
       return false;

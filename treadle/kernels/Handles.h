@@ -1,0 +1,72 @@
+// How ops name the objects they work on. Newer ops pass a tensor of dtype resource; older ones a
+// string [container, name], often through a v1 reference. Both give the same object here.
+#pragma once
+
+#include "treadle/kernels/Element.h"
+#include "treadle/runtime/Run.h"
+
+#include <mutex>
+
+namespace treadle {
+
+/// A scalar handle to `resource`.
+Tensor makeHandle(Ref<Resource> resource);
+
+/// A string handle of two elements, for ops from before resources. It keeps the object alive as
+/// long as the tensor's elements live, and nothing else does.
+Tensor makeStringHandle(Ref<Resource> resource, std::string_view name);
+
+/// A handle in whichever form output `i` has: resource, string, or reference to a string.
+Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, std::string_view name);
+
+/// The object behind input `i`, alive as long as the input; null, having failed, where there is none.
+Resource *resourceInput(OpContext &ctx, int i);
+
+/// The error of a handle to something else.
+Error wrongKind(const Resource &found, std::string_view expected);
+
+/// The object of that class behind input `i`; null, having failed.
+template <typename T> T *resourceInput(OpContext &ctx, int i) {
+  Resource *resource = resourceInput(ctx, i);
+  if (!resource)
+    return nullptr;
+  if (resource->kind() != T::kindName) {
+    ctx.fail(wrongKind(*resource, T::kindName));
+    return nullptr;
+  }
+  return static_cast<T *>(resource);
+}
+
+/// The handle that an op gives in every run of a session, looked up only once: for the state of
+/// ops such as VarHandleOp. Thread-safe.
+class CachedHandle {
+public:
+  CachedHandle() = default;
+  CachedHandle(CachedHandle &&) noexcept {} // before its first use only
+
+  /// The handle made by `make`, for this session and until something is removed from it.
+  template <typename Make> Tensor get(const ResourceManager &manager, Make &&make) const {
+    std::lock_guard lock(mutex);
+    uint64_t now = manager.generation();
+    if (!handle || owner != &manager || generation != now) {
+      handle = make();
+      owner = &manager;
+      generation = now;
+    }
+    return handle;
+  }
+
+private:
+  mutable std::mutex mutex;
+  mutable Tensor handle;
+  mutable const ResourceManager *owner = nullptr;
+  mutable uint64_t generation = 0;
+};
+
+/// The attributes `container` and `shared_name` of an op that makes a named resource.
+struct ResourceName {
+  std::string container, name;
+  static ResourceName of(const BindContext &node);
+};
+
+} // namespace treadle

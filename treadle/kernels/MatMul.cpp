@@ -1,0 +1,259 @@
+// Matrix products: MatMul and the BatchMatMuls. Float and double go to Eigen as they lie; other
+// types are brought into row-major, untransposed form first, 16-bit floats as float.
+#include "treadle/kernels/Broadcast.h"
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Elementwise.h"
+#include "treadle/kernels/Families.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+// --- one product -------------------------------------------------------------------------------
+
+/// `out[m, n] = sum over k of a[m, k] * b[k, n]`, all row-major; `aTransposed`: a lies as [k, m].
+struct Product {
+  int64_t m, k, n;
+  bool aTransposed, bTransposed;
+};
+
+template <typename T> using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <typename T> using ColMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+template <typename T> using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+
+// matrix [rows, columns] times a column; transposed: it lies as [columns, rows].
+template <typename T>
+void multiplyVector(const T *matrix, bool transposed, int64_t rows, int64_t columns, const T *x,
+                    T *out) {
+  Eigen::Map<const Column<T>> vector(x, columns);
+  Eigen::Map<Column<T>> result(out, rows);
+  if (transposed)
+    result.noalias() = Eigen::Map<const ColMajor<T>>(matrix, rows, columns) * vector;
+  else
+    result.noalias() = Eigen::Map<const RowMajor<T>>(matrix, rows, columns) * vector;
+}
+
+template <typename T, typename A, typename B>
+void multiplyMaps(const Product &p, const T *a, const T *b, T *out) {
+  Eigen::Map<RowMajor<T>>(out, p.m, p.n).noalias() =
+      Eigen::Map<const A>(a, p.m, p.k) * Eigen::Map<const B>(b, p.k, p.n);
+}
+
+template <typename T> void multiplyByEigen(const Product &p, const T *a, const T *b, T *out) {
+  if (p.n == 1)
+    return multiplyVector(a, p.aTransposed, p.m, p.k, b, out);
+  if (p.m == 1) // out' = b' a'
+    return multiplyVector(b, !p.bTransposed, p.n, p.k, a, out);
+  if (p.aTransposed)
+    return p.bTransposed ? multiplyMaps<T, ColMajor<T>, ColMajor<T>>(p, a, b, out)
+                         : multiplyMaps<T, ColMajor<T>, RowMajor<T>>(p, a, b, out);
+  return p.bTransposed ? multiplyMaps<T, RowMajor<T>, ColMajor<T>>(p, a, b, out)
+                       : multiplyMaps<T, RowMajor<T>, RowMajor<T>>(p, a, b, out);
+}
+
+// Row by row: the innermost loop runs along rows of b and of the result.
+template <typename T, typename Acc>
+void multiplyByRows(const Product &p, const T *a, const T *b, Acc *out) {
+  std::fill_n(out, p.m * p.n, Acc(0));
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t l = 0; l < p.k; ++l) {
+      const Acc x = Acc(a[i * p.k + l]);
+      const T *row = b + l * p.n;
+      Acc *result = out + i * p.n;
+      for (int64_t j = 0; j < p.n; ++j)
+        result[j] = static_cast<Acc>(result[j] + Widened<Acc>(x) * Widened<Acc>(row[j]));
+    }
+}
+
+// A copy as [rows, columns] of what may lie as [columns, rows], each element converted.
+template <typename To, typename From>
+std::vector<To> straightened(const From *x, bool transposed, int64_t rows, int64_t columns,
+                             bool conjugated) {
+  std::vector<To> out(static_cast<size_t>(rows * columns));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      To value = static_cast<To>(x[transposed ? j * rows + i : i * columns + j]);
+      if constexpr (isComplexType<To>)
+        value = conjugated ? std::conj(value) : value;
+      out[static_cast<size_t>(i * columns + j)] = value;
+    }
+  return out;
+}
+
+using MultiplyFn = void (*)(const Product &, const void *a, const void *b, void *out,
+                            bool conjugates);
+
+template <typename T>
+void multiplyReal(const Product &p, const void *a, const void *b, void *out, bool) {
+  multiplyByEigen(p, static_cast<const T *>(a), static_cast<const T *>(b), static_cast<T *>(out));
+}
+
+template <typename T>
+void multiplySmallFloat(const Product &p, const void *a, const void *b, void *out, bool) {
+  std::vector<float> x = straightened<float>(static_cast<const T *>(a), p.aTransposed, p.m, p.k, false);
+  std::vector<float> y = straightened<float>(static_cast<const T *>(b), p.bTransposed, p.k, p.n, false);
+  std::vector<float> sum(static_cast<size_t>(p.m * p.n));
+  multiplyByEigen<float>({p.m, p.k, p.n, false, false}, x.data(), y.data(), sum.data());
+  std::transform(sum.begin(), sum.end(), static_cast<T *>(out), [](float v) { return T(v); });
+}
+
+template <typename A, typename B, typename Out>
+void multiplyInteger(const Product &p, const void *a, const void *b, void *out, bool) {
+  using Acc = Wrapping<Out>;
+  std::vector<Acc> x = straightened<Acc>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
+  std::vector<Acc> y = straightened<Acc>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
+  multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<Acc *>(out));
+}
+
+template <typename T>
+void multiplyComplex(const Product &p, const void *a, const void *b, void *out, bool conjugates) {
+  std::vector<T> x = straightened<T>(static_cast<const T *>(a), p.aTransposed, p.m, p.k,
+                                     conjugates && p.aTransposed);
+  std::vector<T> y = straightened<T>(static_cast<const T *>(b), p.bTransposed, p.k, p.n,
+                                     conjugates && p.bTransposed);
+  multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<T *>(out));
+}
+
+struct MultiplyRow {
+  DType a, b, out;
+  MultiplyFn fn;
+};
+const MultiplyRow multiplyRows[] = {
+    {DType::Float32, DType::Float32, DType::Float32, multiplyReal<float>},
+    {DType::Float64, DType::Float64, DType::Float64, multiplyReal<double>},
+    {DType::Float16, DType::Float16, DType::Float16, multiplySmallFloat<Half>},
+    {DType::BFloat16, DType::BFloat16, DType::BFloat16, multiplySmallFloat<BFloat16>},
+    {DType::Int32, DType::Int32, DType::Int32, multiplyInteger<int32_t, int32_t, int32_t>},
+    {DType::Int64, DType::Int64, DType::Int64, multiplyInteger<int64_t, int64_t, int64_t>},
+    {DType::Int16, DType::Int16, DType::Int16, multiplyInteger<int16_t, int16_t, int16_t>},
+    {DType::Int8, DType::Int8, DType::Int32, multiplyInteger<int8_t, int8_t, int32_t>},
+    {DType::UInt8, DType::UInt8, DType::Int32, multiplyInteger<uint8_t, uint8_t, int32_t>},
+    {DType::UInt8, DType::Int8, DType::Int32, multiplyInteger<uint8_t, int8_t, int32_t>},
+    {DType::Int8, DType::UInt8, DType::Int32, multiplyInteger<int8_t, uint8_t, int32_t>},
+    {DType::Complex64, DType::Complex64, DType::Complex64, multiplyComplex<Complex64>},
+    {DType::Complex128, DType::Complex128, DType::Complex128, multiplyComplex<Complex128>},
+};
+
+// --- the ops -----------------------------------------------------------------------------------
+
+struct MatMulState {
+  MultiplyFn multiply;
+  bool transposesA, transposesB;
+  bool conjugates; // a transposed operand is conjugated as well
+  bool broadcasts; // batch dimensions do
+};
+
+// The sizes of the product of the last two dimensions.
+bool findProduct(OpContext &ctx, const MatMulState &s, const Tensor &a, const Tensor &b, Product &p) {
+  int64_t aRows = a.dim(a.rank() - 2), aColumns = a.dim(a.rank() - 1);
+  int64_t bRows = b.dim(b.rank() - 2), bColumns = b.dim(b.rank() - 1);
+  p.aTransposed = s.transposesA;
+  p.bTransposed = s.transposesB;
+  p.m = s.transposesA ? aColumns : aRows;
+  p.k = s.transposesA ? aRows : aColumns;
+  p.n = s.transposesB ? bRows : bColumns;
+  if (p.k == (s.transposesB ? bColumns : bRows))
+    return true;
+  ctx.fail(invalidArgument("matrix sizes are incompatible: ", dimsText(a.dims()),
+                           s.transposesA ? " (transposed)" : "", " times ", dimsText(b.dims()),
+                           s.transposesB ? " (transposed)" : ""));
+  return false;
+}
+
+void runMatMul(OpContext &ctx) {
+  const MatMulState &s = ctx.state<MatMulState>();
+  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  if (a.rank() != 2 || b.rank() != 2)
+    return ctx.fail(invalidArgument("MatMul needs two matrices, but got shapes ",
+                                    dimsText(a.dims()), " and ", dimsText(b.dims())));
+  Product p;
+  if (!findProduct(ctx, s, a, b, p))
+    return;
+  Tensor *out = ctx.allocateOutput(0, a.dtype(), {p.m, p.n});
+  if (!out || !out->count())
+    return;
+  if (p.k == 0) {
+    std::memset(out->raw(), 0, out->bytes());
+    return;
+  }
+  double work = static_cast<double>(p.k) * static_cast<double>(p.n) * 0.05;
+  // Rows of an a that lies straight can be given to different threads.
+  if (s.transposesA || p.m < 8 || p.m * work < 100000)
+    return s.multiply(p, a.raw(), b.raw(), out->raw(), s.conjugates);
+  auto *aData = static_cast<const char *>(a.raw());
+  auto *outData = static_cast<char *>(out->raw());
+  int64_t size = static_cast<int64_t>(dtypeSize(a.dtype()));
+  ctx.parallelFor((p.m + 7) / 8, work * 8, [&](int64_t begin, int64_t end) {
+    Product part = p;
+    int64_t first = begin * 8;
+    part.m = std::min(p.m, end * 8) - first;
+    s.multiply(part, aData + first * p.k * size, b.raw(), outData + first * p.n * size, s.conjugates);
+  });
+}
+
+// The result's dimensions, and where each batch's operands lie, in matrices.
+[[gnu::noinline]] bool planBatches(OpContext &ctx, const MatMulState &s,
+                                   std::vector<int64_t> &dims, std::vector<int64_t> &aAt,
+                                   std::vector<int64_t> &bAt) {
+  Dims a = ctx.input(0).dims(), b = ctx.input(1).dims();
+  a = a.first(a.size() - 2);
+  b = b.first(b.size() - 2);
+  BroadcastPlan<2> plan;
+  if ((!s.broadcasts && !std::ranges::equal(a, b)) || !planBroadcast<2>({a, b}, plan)) {
+    ctx.fail(invalidArgument("batch dimensions are incompatible: ", dimsText(ctx.input(0).dims()),
+                             " vs. ", dimsText(ctx.input(1).dims())));
+    return false;
+  }
+  dims.assign(plan.dims, plan.dims + plan.rank);
+  forEachRow<2>(plan, [&](const std::array<int64_t, 2> &at, int64_t) {
+    int inner = plan.loops - 1;
+    for (int64_t i = 0; i < plan.size[inner]; ++i) {
+      aAt.push_back(at[0] + i * plan.stride[0][inner]);
+      bAt.push_back(at[1] + i * plan.stride[1][inner]);
+    }
+  });
+  return true;
+}
+
+void runBatchMatMul(OpContext &ctx) {
+  const MatMulState &s = ctx.state<MatMulState>();
+  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  if (a.rank() < 2 || b.rank() < 2)
+    return ctx.fail(invalidArgument("the operands must have rank 2 or more, but have shapes ",
+                                    dimsText(a.dims()), " and ", dimsText(b.dims())));
+  Product p;
+  std::vector<int64_t> dims, aAt, bAt;
+  if (!findProduct(ctx, s, a, b, p))
+    return;
+  // Without elements there may be more batches than memory.
+  bool isEmpty = p.m == 0 || p.n == 0 || a.count() == 0 || b.count() == 0;
+  if (isEmpty && p.k == 0 && p.m && p.n && a.rank() + b.rank() > 4)
+    isEmpty = true;
+  if (!planBatches(ctx, s, dims, aAt, bAt))
+    return;
+  dims.push_back(p.m);
+  dims.push_back(p.n);
+  Tensor *out = ctx.allocateOutput(0, ctx.output(0) ? a.dtype() : a.dtype(), dims);
+  if (!out || !out->count())
+    return;
+  (void)isEmpty;
+}
+
+template <KernelFn fn>
+Expected<BoundKernel> bindMatMul(const BindContext &node, const char *aFlag, const char *bFlag,
+                                 bool conjugates, bool broadcasts) {
+  for (const MultiplyRow &row : multiplyRows)
+    if (row.a == node.inputTypes[0] && row.b == node.inputTypes[1] &&
+        row.out == node.outputTypes[0]) {
+      BoundKernel bound = boundWith(
+          fn, MatMulState{row.fn, node.attrs.getOr<bool>(aFlag, false),
+                          node.attrs.getOr<bool>(bFlag, false), conjugates, broadcasts});
+      bound.isExpensive = true;
+      return bound;
+    }
+  return unsupportedDType(node, node.inputTypes[0]);
+}
+
+} // namespace
+} // namespace treadle

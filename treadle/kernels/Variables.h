@@ -1,0 +1,54 @@
+// How ops reach a variable, whichever kind it is: behind a resource handle or a v1 reference.
+#pragma once
+
+#include "treadle/kernels/Handles.h"
+#include "treadle/runtime/Variable.h"
+
+namespace treadle {
+
+/// The variable that input `i` names, by handle or by reference; null, having failed.
+Variable *variableInput(OpContext &ctx, int i);
+
+/// The error of using a variable without a value: NotFound behind a handle, FailedPrecondition
+/// behind a reference, as TensorFlow has it.
+Error uninitialised(const Variable &variable, bool isRef);
+
+/// The value, shared; empty, having failed, where there is none.
+Tensor readVariable(OpContext &ctx, int i);
+
+/// A variable locked for changing its elements.
+class VariableWriter {
+public:
+  /// Input `i`'s variable; `isOpen()` is false, the op having failed, where it has no value.
+  VariableWriter(OpContext &ctx, int i);
+  bool isOpen() const { return variable; }
+  const Tensor &value() const { return variable->value; }
+  Variable &get() { return *variable; }
+  /// True if the elements may be written in place.
+  bool isWritable() const { return value().isUnique() && !value().get()->owner; }
+  /// Gives the variable elements of its own; null, having failed, where that can't be.
+  Tensor *writable(OpContext &ctx);
+  /// Another value of the variable's dtype.
+  void replace(Tensor fresh) {
+    old = std::exchange(variable->value, std::move(fresh));
+  }
+
+private:
+  Tensor old; // let go of after the lock: declared before it
+  Variable *variable = nullptr;
+  std::unique_lock<std::mutex> lock;
+};
+
+/// Hands the reference on to output 0, for ops on v1 variables that give it back.
+inline void passReference(OpContext &ctx) {
+  if (ctx.numOutputs() && !ctx.hasFailed())
+    ctx.setOutput(0, ctx.takeInput(0));
+}
+
+/// A bound kernel that works on references, which the executor must not read first.
+inline BoundKernel takingRefs(BoundKernel bound) {
+  bound.takesRefs = true;
+  return bound;
+}
+
+} // namespace treadle

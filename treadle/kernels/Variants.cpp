@@ -1,0 +1,109 @@
+#include "treadle/kernels/Variants.h"
+
+#include "treadle/kernels/Optional.h"
+#include "treadle/kernels/TensorList.h"
+#include "treadle/kernels/Update.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+using Object = Ref<VariantObject>;
+
+// --- optionals: of their components, one by one ------------------------------------------------
+
+Expected<Object> zerosLikeOptional(const OptionalObject &optional) {
+  if (!optional.hasValue)
+    return Object(makeRef<OptionalObject>());
+  std::vector<Tensor> zeros;
+  for (const Tensor &component : optional.components) {
+    Expected<Tensor> zero = zerosLikeTensor(component);
+    if (!zero)
+      return Unexpected(std::move(zero.error()));
+    zeros.push_back(std::move(*zero));
+  }
+  return Object(makeRef<OptionalObject>(std::move(zeros)));
+}
+
+Expected<Object> addOptionals(const OptionalObject &a, const OptionalObject &b) {
+  if (a.hasValue != b.hasValue || a.components.size() != b.components.size())
+    return Unexpected(invalidArgument("cannot add an optional of ", a.components.size(),
+                                      " tensors and one of ", b.components.size()));
+  if (!a.hasValue)
+    return Object(makeRef<OptionalObject>());
+  std::vector<Tensor> sums;
+  for (size_t i = 0; i < a.components.size(); ++i) {
+    Expected<Tensor> sum = addTensors(a.components[i], b.components[i]);
+    if (!sum)
+      return Unexpected(std::move(sum.error()));
+    sums.push_back(std::move(*sum));
+  }
+  return Object(makeRef<OptionalObject>(std::move(sums)));
+}
+
+// --- any kind ----------------------------------------------------------------------------------
+
+template <typename T> const T *as(const VariantObject *object) {
+  return object && object->kind() == T::kindName ? static_cast<const T *>(object) : nullptr;
+}
+
+Expected<Object> zerosLike(const VariantObject *object) {
+  if (!object)
+    return Object();
+  if (auto *list = as<TensorListObject>(object))
+    return zerosLikeList(*list);
+  if (auto *optional = as<OptionalObject>(object))
+    return zerosLikeOptional(*optional);
+  return Unexpected(unimplemented("a variant that holds a ", object->kind(), " has no zeros"));
+}
+
+Expected<Object> add(const VariantObject *a, const VariantObject *b) {
+  if (!a && !b)
+    return Object();
+  if (as<TensorListObject>(a) && as<TensorListObject>(b))
+    return addLists(*as<TensorListObject>(a), *as<TensorListObject>(b));
+  if (as<OptionalObject>(a) && as<OptionalObject>(b))
+    return addOptionals(*as<OptionalObject>(a), *as<OptionalObject>(b));
+  return Unexpected(invalidArgument("cannot add a ", a ? a->kind() : "variant without a value",
+                                    " and a ", b ? b->kind() : "variant without a value"));
+}
+
+} // namespace
+
+Tensor makeVariant(Ref<VariantObject> object) {
+  Tensor t = Tensor::makeScalar(DType::Variant);
+  t.data<Variant>()->object = std::move(object);
+  return t;
+}
+
+Expected<Tensor> zerosLikeVariants(const Tensor &like) {
+  Expected<Tensor> out = Tensor::make(DType::Variant, like.dims());
+  if (!out)
+    return out;
+  for (int64_t i = 0; i < like.count(); ++i) {
+    Expected<Object> zero = zerosLike(like.data<Variant>()[i].object.get());
+    if (!zero)
+      return Unexpected(std::move(zero.error()));
+    out->data<Variant>()[i].object = std::move(*zero);
+  }
+  return out;
+}
+
+Expected<Tensor> addVariantTensors(const Tensor &a, const Tensor &b) {
+  if (!std::ranges::equal(a.dims(), b.dims()))
+    return Unexpected(invalidArgument("cannot add ", tensorTypeText(b), " to ", tensorTypeText(a),
+                                      ": expected the same shape"));
+  Expected<Tensor> out = Tensor::make(DType::Variant, a.dims());
+  if (!out)
+    return out;
+  for (int64_t i = 0; i < a.count(); ++i) {
+    Expected<Object> sum = add(a.data<Variant>()[i].object.get(), b.data<Variant>()[i].object.get());
+    if (!sum)
+      return Unexpected(std::move(sum.error()));
+    out->data<Variant>()[i].object = std::move(*sum);
+  }
+  return out;
+}
+
+} // namespace treadle
