@@ -2,6 +2,7 @@
 // elements without looking at them, so its loops are chosen by size.
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/Variants.h"
 
 #include <algorithm>
 
@@ -220,8 +221,24 @@ template <typename T> struct AddNKernel {
   }
 };
 
+// Sums of lists, optionals and what else a variant may hold: gradients of functions have them.
+void addVariants(OpContext &ctx) {
+  Tensor sum = ctx.takeInput(0);
+  for (int i = 1; i < ctx.numInputs(); ++i) {
+    auto next = ctx.check(addVariantTensors(sum, ctx.input(i)));
+    if (!next)
+      return;
+    sum = std::move(*next);
+  }
+  ctx.setOutput(0, std::move(sum));
+}
+
 Expected<BoundKernel> bindAddN(const BindContext &node) {
   BoundKernel bound;
+  if (node.inputTypes[0] == DType::Variant) {
+    bound.fn = addVariants;
+    return bound;
+  }
   if (!visitType(node.inputTypes[0], NumericTypes(),
                  [&]<typename T>() { bound.fn = AddNKernel<Wrapping<T>>::run; }))
     return unsupportedDType(node, node.inputTypes[0]);

@@ -17,6 +17,7 @@ const KernelRegistry &builtinKernels() {
     all->add(elementwiseMathKernels());
     all->add(elementwiseGradKernels());
     all->add(castKernels());
+    all->add(matMulKernels());
     all->add(concatKernels());
     all->add(fillKernels());
     all->add(passKernels());

@@ -18,8 +18,10 @@ struct Product {
   bool aTransposed, bTransposed;
 };
 
-template <typename T> using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-template <typename T> using ColMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+template <typename T>
+using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+template <typename T>
+using ColMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
 template <typename T> using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
 
 // matrix [rows, columns] times a column; transposed: it lies as [columns, rows].
@@ -91,8 +93,10 @@ void multiplyReal(const Product &p, const void *a, const void *b, void *out, boo
 
 template <typename T>
 void multiplySmallFloat(const Product &p, const void *a, const void *b, void *out, bool) {
-  std::vector<float> x = straightened<float>(static_cast<const T *>(a), p.aTransposed, p.m, p.k, false);
-  std::vector<float> y = straightened<float>(static_cast<const T *>(b), p.bTransposed, p.k, p.n, false);
+  std::vector<float> x =
+      straightened<float>(static_cast<const T *>(a), p.aTransposed, p.m, p.k, false);
+  std::vector<float> y =
+      straightened<float>(static_cast<const T *>(b), p.bTransposed, p.k, p.n, false);
   std::vector<float> sum(static_cast<size_t>(p.m * p.n));
   multiplyByEigen<float>({p.m, p.k, p.n, false, false}, x.data(), y.data(), sum.data());
   std::transform(sum.begin(), sum.end(), static_cast<T *>(out), [](float v) { return T(v); });
@@ -139,13 +143,15 @@ const MultiplyRow multiplyRows[] = {
 
 struct MatMulState {
   MultiplyFn multiply;
+  DType out;
   bool transposesA, transposesB;
   bool conjugates; // a transposed operand is conjugated as well
   bool broadcasts; // batch dimensions do
 };
 
 // The sizes of the product of the last two dimensions.
-bool findProduct(OpContext &ctx, const MatMulState &s, const Tensor &a, const Tensor &b, Product &p) {
+bool findProduct(OpContext &ctx, const MatMulState &s, const Tensor &a, const Tensor &b,
+                 Product &p) {
   int64_t aRows = a.dim(a.rank() - 2), aColumns = a.dim(a.rank() - 1);
   int64_t bRows = b.dim(b.rank() - 2), bColumns = b.dim(b.rank() - 1);
   p.aTransposed = s.transposesA;
@@ -170,7 +176,7 @@ void runMatMul(OpContext &ctx) {
   Product p;
   if (!findProduct(ctx, s, a, b, p))
     return;
-  Tensor *out = ctx.allocateOutput(0, a.dtype(), {p.m, p.n});
+  Tensor *out = ctx.allocateOutput(0, s.out, {p.m, p.n});
   if (!out || !out->count())
     return;
   if (p.k == 0) {
@@ -188,72 +194,96 @@ void runMatMul(OpContext &ctx) {
     Product part = p;
     int64_t first = begin * 8;
     part.m = std::min(p.m, end * 8) - first;
-    s.multiply(part, aData + first * p.k * size, b.raw(), outData + first * p.n * size, s.conjugates);
+    s.multiply(part, aData + first * p.k * size, b.raw(), outData + first * p.n * size,
+               s.conjugates);
   });
 }
 
-// The result's dimensions, and where each batch's operands lie, in matrices.
-[[gnu::noinline]] bool planBatches(OpContext &ctx, const MatMulState &s,
-                                   std::vector<int64_t> &dims, std::vector<int64_t> &aAt,
-                                   std::vector<int64_t> &bAt) {
+// How the batch dimensions pair up; false, having failed, where they don't.
+bool planBatches(OpContext &ctx, const MatMulState &s, BroadcastPlan<2> &plan) {
   Dims a = ctx.input(0).dims(), b = ctx.input(1).dims();
   a = a.first(a.size() - 2);
   b = b.first(b.size() - 2);
-  BroadcastPlan<2> plan;
-  if ((!s.broadcasts && !std::ranges::equal(a, b)) || !planBroadcast<2>({a, b}, plan)) {
-    ctx.fail(invalidArgument("batch dimensions are incompatible: ", dimsText(ctx.input(0).dims()),
-                             " vs. ", dimsText(ctx.input(1).dims())));
-    return false;
-  }
-  dims.assign(plan.dims, plan.dims + plan.rank);
-  forEachRow<2>(plan, [&](const std::array<int64_t, 2> &at, int64_t) {
-    int inner = plan.loops - 1;
-    for (int64_t i = 0; i < plan.size[inner]; ++i) {
-      aAt.push_back(at[0] + i * plan.stride[0][inner]);
-      bAt.push_back(at[1] + i * plan.stride[1][inner]);
-    }
+  if ((s.broadcasts || std::ranges::equal(a, b)) && planBroadcast<2>({a, b}, plan) &&
+      plan.rank + 2 <= BroadcastPlan<2>::maxRank)
+    return true;
+  ctx.fail(invalidArgument("batch dimensions are incompatible: ", dimsText(ctx.input(0).dims()),
+                           " vs. ", dimsText(ctx.input(1).dims())));
+  return false;
+}
+
+// All products of the batches that `plan` pairs up.
+void multiplyBatches(const MatMulState &s, const Product &p, const BroadcastPlan<2> &plan,
+                     const Tensor &a, const Tensor &b, Tensor &out) {
+  auto *aData = static_cast<const char *>(a.raw());
+  auto *bData = static_cast<const char *>(b.raw());
+  auto *outData = static_cast<char *>(out.raw());
+  int64_t aSize = p.m * p.k * static_cast<int64_t>(dtypeSize(a.dtype()));
+  int64_t bSize = p.k * p.n * static_cast<int64_t>(dtypeSize(b.dtype()));
+  int64_t outSize = p.m * p.n * static_cast<int64_t>(dtypeSize(out.dtype()));
+  int inner = plan.loops - 1;
+  forEachRow<2>(plan, [&](const std::array<int64_t, 2> &at, int64_t begin) {
+    for (int64_t i = 0; i < plan.size[inner]; ++i)
+      s.multiply(p, aData + (at[0] + i * plan.stride[0][inner]) * aSize,
+                 bData + (at[1] + i * plan.stride[1][inner]) * bSize,
+                 outData + (begin + i) * outSize, s.conjugates);
   });
-  return true;
 }
 
 void runBatchMatMul(OpContext &ctx) {
   const MatMulState &s = ctx.state<MatMulState>();
-  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  const Tensor a = ctx.input(0), b = ctx.input(1);
   if (a.rank() < 2 || b.rank() < 2)
     return ctx.fail(invalidArgument("the operands must have rank 2 or more, but have shapes ",
                                     dimsText(a.dims()), " and ", dimsText(b.dims())));
   Product p;
-  std::vector<int64_t> dims, aAt, bAt;
-  if (!findProduct(ctx, s, a, b, p))
+  BroadcastPlan<2> plan;
+  if (!findProduct(ctx, s, a, b, p) || !planBatches(ctx, s, plan))
     return;
-  // Without elements there may be more batches than memory.
-  bool isEmpty = p.m == 0 || p.n == 0 || a.count() == 0 || b.count() == 0;
-  if (isEmpty && p.k == 0 && p.m && p.n && a.rank() + b.rank() > 4)
-    isEmpty = true;
-  if (!planBatches(ctx, s, dims, aAt, bAt))
-    return;
-  dims.push_back(p.m);
-  dims.push_back(p.n);
-  Tensor *out = ctx.allocateOutput(0, ctx.output(0) ? a.dtype() : a.dtype(), dims);
+  int rank = plan.rank;
+  plan.dims[rank] = p.m;
+  plan.dims[rank + 1] = p.n;
+  Tensor *out = ctx.allocateOutput(0, s.out, Dims(plan.dims, static_cast<size_t>(rank) + 2));
   if (!out || !out->count())
     return;
-  (void)isEmpty;
+  if (p.k == 0)
+    std::memset(out->raw(), 0, out->bytes());
+  else
+    multiplyBatches(s, p, plan, a, b, *out);
 }
 
 template <KernelFn fn>
-Expected<BoundKernel> bindMatMul(const BindContext &node, const char *aFlag, const char *bFlag,
-                                 bool conjugates, bool broadcasts) {
-  for (const MultiplyRow &row : multiplyRows)
-    if (row.a == node.inputTypes[0] && row.b == node.inputTypes[1] &&
-        row.out == node.outputTypes[0]) {
-      BoundKernel bound = boundWith(
-          fn, MatMulState{row.fn, node.attrs.getOr<bool>(aFlag, false),
-                          node.attrs.getOr<bool>(bFlag, false), conjugates, broadcasts});
-      bound.isExpensive = true;
-      return bound;
-    }
-  return unsupportedDType(node, node.inputTypes[0]);
+Expected<BoundKernel> bindProduct(const BindContext &node, const char *aFlag, const char *bFlag,
+                                  bool conjugates, bool broadcasts) {
+  DType a = node.inputTypes[0], b = node.inputTypes[1], out = node.outputTypes[0];
+  for (const MultiplyRow &row : multiplyRows) {
+    if (row.a != a || row.b != b || row.out != out)
+      continue;
+    BoundKernel bound =
+        boundWith(fn, MatMulState{row.fn, out, node.attrs.getOr<bool>(aFlag, false),
+                                  node.attrs.getOr<bool>(bFlag, false), conjugates, broadcasts});
+    bound.isExpensive = true;
+    return bound;
+  }
+  return unsupportedDType(node, a);
 }
 
+Expected<BoundKernel> bindMatMul(const BindContext &node) {
+  return bindProduct<runMatMul>(node, "transpose_a", "transpose_b", false, false);
+}
+template <bool broadcasts> Expected<BoundKernel> bindBatchMatMul(const BindContext &node) {
+  return bindProduct<runBatchMatMul>(node, "adj_x", "adj_y", true, broadcasts);
+}
+
+const KernelEntry table[] = {
+    {"MatMul", bindMatMul},
+    {"BatchMatMul", bindBatchMatMul<false>},
+    {"BatchMatMulV2", bindBatchMatMul<true>},
+    {"BatchMatMulV3", bindBatchMatMul<true>},
+};
+
 } // namespace
+
+std::span<const KernelEntry> matMulKernels() { return table; }
+
 } // namespace treadle
