@@ -17,6 +17,8 @@ const KernelRegistry &builtinKernels() {
     all->add(elementwiseMathKernels());
     all->add(elementwiseGradKernels());
     all->add(castKernels());
+    all->add(sparseSegmentKernels());
+    all->add(segmentKernels());
     all->add(matMulKernels());
     all->add(concatKernels());
     all->add(fillKernels());

@@ -18,6 +18,8 @@ std::span<const KernelEntry> elementwiseSelectKernels();
 std::span<const KernelEntry> elementwiseMathKernels();
 std::span<const KernelEntry> elementwiseGradKernels();
 std::span<const KernelEntry> castKernels();
+std::span<const KernelEntry> sparseSegmentKernels();
+std::span<const KernelEntry> segmentKernels();
 std::span<const KernelEntry> matMulKernels();
 std::span<const KernelEntry> concatKernels();
 std::span<const KernelEntry> fillKernels();

@@ -1,0 +1,46 @@
+// What segment ops do to rows of elements, per operation and dtype; the ops themselves don't know
+// element types. Used by the sorted, the unsorted and the sparse segment ops.
+#pragma once
+
+#include "treadle/kernels/Element.h"
+
+namespace treadle {
+
+enum class SegmentKind : uint8_t { Sum, Prod, Max, Min, Mean, SqrtN };
+
+/// `into[i]` combined with `from[i]`, for `n` elements.
+using CombineRow = void (*)(void *into, const void *from, int64_t n);
+/// The value of a segment that no row belongs to.
+using FillRow = void (*)(void *into, int64_t n);
+/// `into[i] / by`; integers are truncated.
+using DivideRow = void (*)(void *into, int64_t n, double by);
+/// `into[i] += from[i] * factor`.
+using AddScaledRow = void (*)(void *into, const void *from, int64_t n, double factor);
+
+struct SegmentRows {
+  SegmentKind kind;
+  size_t size; // of an element
+  CombineRow combine;
+  FillRow fill;
+  DivideRow divide;
+  AddScaledRow addScaled; // floats only
+};
+
+/// False where there is no kernel for the dtype. `fillsWithLimits`: an empty segment's maximum is
+/// the lowest value, as unsorted ops have it, not 0.
+bool segmentRowsFor(SegmentKind kind, DType dtype, bool fillsWithLimits, SegmentRows &rows);
+
+/// Segment ids or indices, int32 or int64.
+class IdList {
+public:
+  explicit IdList(const Tensor &t) : data(t.raw()), isWide(t.dtype() == DType::Int64) {}
+  int64_t operator[](int64_t i) const {
+    return isWide ? static_cast<const int64_t *>(data)[i] : static_cast<const int32_t *>(data)[i];
+  }
+
+private:
+  const void *data;
+  bool isWide;
+};
+
+} // namespace treadle
