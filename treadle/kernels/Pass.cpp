@@ -67,6 +67,7 @@ const KernelEntry table[] = {
     {"GuaranteeConst", bindPlain<identity>},
     {"Identity", bindPlain<identity>},
     {"IdentityN", bindPlain<identityN>},
+    {"LoopCond", bindPlain<identity>},
     {"NoOp", bindPlain<doNothing>},
     {"Placeholder", bindPlaceholder},
     {"PlaceholderV2", bindPlaceholder},

@@ -199,8 +199,8 @@ Expected<Tensor> Tensor::make(DType dtype, Dims dims) {
   }
   int64_t payload;
   if (__builtin_mul_overflow(*count, static_cast<int64_t>(dtypeSize(dtype)), &payload))
-    return Unexpected(
-        resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims), " overflows memory"));
+    return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims),
+                                        " needs more bytes than 64 bits can count"));
   if (payload > static_cast<int64_t>(largeBytes)) {
     if (payload > physicalMemory() - liveLargeBytes.load(std::memory_order_relaxed))
       return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims), " needs ",
