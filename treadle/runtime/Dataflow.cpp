@@ -117,8 +117,8 @@ void Runner::loop() {
         error = std::make_unique<Error>(run.stopReason());
         return;
       }
-      if (inboxHasMail.load(std::memory_order_acquire))
-        takeArrivals();
+      if (inboxHasMail.load(std::memory_order_acquire) && takeArrivals())
+        continue; // what arrived may be the end, or an error
     }
     if (readyHead < ready.size()) {
       Ready next = ready[readyHead++];

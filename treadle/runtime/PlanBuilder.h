@@ -40,7 +40,8 @@ Expected<FrameAssignment> assignFrames(const GraphSpec &graph);
 /// for other ops, or is looked into by a result, stays.
 Expected<void> structureLoops(GraphSpec &graph, const PlanOptions &options);
 
-/// Lays out a plan with slots, or with counters.
+/// Lays out a plan with slots, or with counters. A plan with slots that `mayBlock` can't run: the
+/// graph is whole again then, for the other layout.
 Expected<std::unique_ptr<Plan>> buildSequential(GraphSpec &graph, const PlanOptions &options);
 Expected<std::unique_ptr<Plan>> buildDataflow(GraphSpec &graph, const PlanOptions &options);
 

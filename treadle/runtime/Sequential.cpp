@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <ranges>
 
 namespace treadle {
 
@@ -69,17 +70,17 @@ void clearAfter(const Plan &plan, const PlanNode &node, Tensor *slots, const uin
 }
 
 // A node on a branch not taken: an empty input, or a control input that was dead. A Merge is dead
-// only if all its data inputs are.
+// only if all its data inputs are; its control inputs only say when.
 bool isDead(const Plan &plan, size_t n, const OpContext &ctx, const std::vector<bool> &deadNodes) {
   const PlanNode &node = plan.nodes[n];
+  auto isEmpty = [&](int i) { return !ctx.input(i); };
+  auto inputs = std::views::iota(0, ctx.numInputs());
+  if (node.kind == NodeKind::Merge)
+    return std::ranges::all_of(inputs, isEmpty);
   for (uint32_t k = plan.controlBegin[n]; k < plan.controlBegin[n + 1]; ++k)
     if (deadNodes[plan.controlInputs[k]])
       return true;
-  bool isMerge = node.kind == NodeKind::Merge;
-  for (int i = 0; i < ctx.numInputs(); ++i)
-    if (!ctx.input(i) != isMerge)
-      return !isMerge;
-  return isMerge;
+  return std::ranges::any_of(inputs, isEmpty);
 }
 
 template <bool hasDeadness>

@@ -25,6 +25,7 @@ private:
   void markLastUses();
   void markUse(uint32_t position);
   void recordControls();
+  void giveBack();
   bool isAlias(const NodeSpec &node) const;
   bool isPinned(uint32_t slot) const;
 
@@ -189,6 +190,16 @@ void Layout::recordControls() {
   plan->controlBegin.push_back(static_cast<uint32_t>(plan->controlInputs.size()));
 }
 
+// What was moved out of the graph, for the layout that is built instead.
+void Layout::giveBack() {
+  for (NodeInfo &info : plan->infos) {
+    NodeSpec &spec = graph.nodes[info.programOrder];
+    spec.name = std::move(info.name);
+    spec.op = std::move(info.op);
+  }
+  graph.results = std::move(plan->results);
+}
+
 Expected<std::unique_ptr<Plan>> Layout::build() {
   Expected<std::vector<int32_t>> order = executionOrder(graph);
   if (!order)
@@ -206,6 +217,10 @@ Expected<std::unique_ptr<Plan>> Layout::build() {
   placeNodes(*order);
   recordControls();
   placeResults();
+  if (plan->mayBlock) {
+    giveBack();
+    return std::move(plan);
+  }
   markPassThrough();
   markLastUses();
   return std::move(plan);
