@@ -17,6 +17,8 @@ const KernelRegistry &builtinKernels() {
     all->add(elementwiseMathKernels());
     all->add(elementwiseGradKernels());
     all->add(castKernels());
+    all->add(randomStatelessKernels());
+    all->add(randomKernels());
     all->add(sparseSegmentKernels());
     all->add(segmentKernels());
     all->add(matMulKernels());

@@ -18,6 +18,8 @@ std::span<const KernelEntry> elementwiseSelectKernels();
 std::span<const KernelEntry> elementwiseMathKernels();
 std::span<const KernelEntry> elementwiseGradKernels();
 std::span<const KernelEntry> castKernels();
+std::span<const KernelEntry> randomStatelessKernels();
+std::span<const KernelEntry> randomKernels();
 std::span<const KernelEntry> sparseSegmentKernels();
 std::span<const KernelEntry> segmentKernels();
 std::span<const KernelEntry> matMulKernels();

@@ -1,0 +1,76 @@
+// The counter-based random numbers that TensorFlow's seeds stand for: Philox 4x32 with ten rounds
+// (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC 2011).
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace treadle {
+
+/// A stream of blocks of four 32-bit numbers. Any block can be reached at once with `skip`.
+class Philox {
+public:
+  using Block = std::array<uint32_t, 4>;
+
+  Philox() = default;
+  Philox(Block counter, std::array<uint32_t, 2> key) : counter(counter), key(key) {}
+
+  /// The stream of the two halves of an op's seed.
+  static Philox fromSeeds(uint64_t seed, uint64_t seed2) {
+    return {{0, 0, low(seed2), high(seed2)}, {low(seed), high(seed)}};
+  }
+  /// The stream of a key and a counter of two words, as the stateless ops have them.
+  static Philox fromKey(uint64_t key, uint64_t counter0, uint64_t counter1) {
+    return {{low(counter0), high(counter0), low(counter1), high(counter1)}, {low(key), high(key)}};
+  }
+
+  Block next() {
+    Block block = counter;
+    std::array<uint32_t, 2> k = key;
+    for (int round = 0; round < 10; ++round) {
+      uint64_t a = uint64_t{0xD2511F53} * block[0];
+      uint64_t b = uint64_t{0xCD9E8D57} * block[2];
+      block = {high(b) ^ block[1] ^ k[0], low(b), high(a) ^ block[3] ^ k[1], low(a)};
+      k[0] += 0x9E3779B9;
+      k[1] += 0xBB67AE85;
+    }
+    skip(1);
+    return block;
+  }
+
+  void skip(uint64_t blocks) {
+    uint64_t first = uint64_t{counter[0]} | uint64_t{counter[1]} << 32;
+    uint64_t sum = first + blocks;
+    counter[0] = low(sum);
+    counter[1] = high(sum);
+    if (sum < first && ++counter[2] == 0)
+      ++counter[3];
+  }
+
+  Block counter{};
+  std::array<uint32_t, 2> key{};
+
+private:
+  static constexpr uint32_t low(uint64_t x) { return static_cast<uint32_t>(x); }
+  static constexpr uint32_t high(uint64_t x) { return static_cast<uint32_t>(x >> 32); }
+};
+
+/// The numbers of a stream one by one.
+class PhiloxNumbers {
+public:
+  explicit PhiloxNumbers(Philox &stream) : stream(stream) {}
+  uint32_t next() {
+    if (used == 4) {
+      block = stream.next();
+      used = 0;
+    }
+    return block[used++];
+  }
+
+private:
+  Philox &stream;
+  Philox::Block block{};
+  unsigned used = 4;
+};
+
+} // namespace treadle

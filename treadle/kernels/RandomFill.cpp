@@ -1,0 +1,200 @@
+#include "treadle/kernels/RandomFill.h"
+#include "treadle/kernels/Elementwise.h"
+#include "treadle/kernels/Move.h"
+
+#include <bit>
+#include <cmath>
+#include <numbers>
+
+namespace treadle {
+namespace {
+
+// --- numbers from bits: random mantissas under the exponent of [1, 2), less 1 --------------------
+
+float uniformFloat(uint32_t x) {
+  return std::bit_cast<float>(uint32_t{127} << 23 | (x & 0x7fffff)) - 1;
+}
+double uniformDouble(uint32_t x0, uint32_t x1) {
+  uint64_t mantissa = uint64_t{x0 & 0xfffff} << 32 | x1;
+  return std::bit_cast<double>(uint64_t{1023} << 52 | mantissa) - 1;
+}
+template <typename T> T uniformNumber(uint32_t x) {
+  if constexpr (std::is_same_v<T, Half>)
+    return std::bit_cast<Half>(static_cast<uint16_t>(15 << 10 | (x & 0x3ff))) - Half(1);
+  else if constexpr (std::is_same_v<T, BFloat16>)
+    return std::bit_cast<BFloat16>(static_cast<uint16_t>(127 << 7 | (x & 0x7f))) - BFloat16(1);
+  else
+    return uniformFloat(x);
+}
+
+// Two normal numbers from two uniform ones (Box and Muller).
+template <typename T> std::array<T, 2> normalPair(T x, T y) {
+  T radius = std::sqrt(T(-2) * std::log(std::max(x, T(1.0e-7))));
+  T angle = static_cast<T>(2 * std::numbers::pi * y); // rounded once
+  return {std::sin(angle) * radius, std::cos(angle) * radius};
+}
+
+// --- distributions: `draw` makes a group of numbers ----------------------------------------------
+
+template <typename T> inline constexpr int groupOf = sizeof(T) == 8 ? 2 : 4;
+
+template <typename T> struct UniformNumbers {
+  static constexpr float cost = 2;
+  static void draw(Philox &stream, const IntegerRange &, T *out) {
+    Philox::Block x = stream.next();
+    if constexpr (sizeof(T) == 8)
+      for (int i = 0; i < 2; ++i)
+        out[i] = uniformDouble(x[2 * i], x[2 * i + 1]);
+    else
+      for (int i = 0; i < 4; ++i)
+        out[i] = uniformNumber<T>(x[i]);
+  }
+};
+
+template <typename T> struct NormalNumbers {
+  static constexpr float cost = 15;
+  static void draw(Philox &stream, const IntegerRange &, T *out) {
+    Philox::Block x = stream.next();
+    if constexpr (sizeof(T) == 8) {
+      std::array<double, 2> pair = normalPair(uniformDouble(x[0], x[1]), uniformDouble(x[2], x[3]));
+      std::copy_n(pair.data(), 2, out);
+      return;
+    }
+    for (int i = 0; i < 4; i += 2) {
+      std::array<float, 2> pair = normalPair(uniformFloat(x[i]), uniformFloat(x[i + 1]));
+      out[i] = T(pair[0]);
+      out[i + 1] = T(pair[1]);
+    }
+  }
+};
+
+// Draws until the group is full, so each group has 256 numbers an element of the stream to itself.
+template <typename T> struct TruncatedNormalNumbers {
+  static constexpr float cost = 25;
+  static constexpr uint64_t blocksOfGroup = groupOf<T> * 256 / 4;
+  static auto pairFrom(PhiloxNumbers &numbers) {
+    uint32_t x = numbers.next(), y = numbers.next();
+    if constexpr (sizeof(T) == 8) {
+      uint32_t z = numbers.next(), w = numbers.next();
+      return normalPair(uniformDouble(x, y), uniformDouble(z, w));
+    } else {
+      return normalPair(uniformFloat(x), uniformFloat(y));
+    }
+  }
+  static void draw(Philox &stream, const IntegerRange &, T *out) {
+    PhiloxNumbers numbers(stream);
+    for (int filled = 0; filled < groupOf<T>;)
+      for (auto value : pairFrom(numbers))
+        if (std::fabs(value) < 2 && filled < groupOf<T>)
+          out[filled++] = T(value);
+  }
+};
+
+template <typename T, bool isFull> struct UniformIntegers {
+  static constexpr float cost = 2;
+  static void draw(Philox &stream, const IntegerRange &range, T *out) {
+    using U = std::make_unsigned_t<T>;
+    Philox::Block x = stream.next();
+    for (int i = 0; i < groupOf<T>; ++i) {
+      U bits;
+      if constexpr (sizeof(T) == 8)
+        bits = uint64_t{x[2 * i]} | uint64_t{x[2 * i + 1]} << 32;
+      else
+        bits = x[i];
+      if constexpr (!isFull)
+        bits = static_cast<U>(range.low) + bits % static_cast<U>(range.size);
+      out[i] = static_cast<T>(bits);
+    }
+  }
+};
+template <typename T> using RangedIntegers = UniformIntegers<T, false>;
+template <typename T> using FullIntegers = UniformIntegers<T, true>;
+
+// --- filling -------------------------------------------------------------------------------------
+
+template <typename Numbers> constexpr uint64_t blocksOfGroup() {
+  if constexpr (requires { Numbers::blocksOfGroup; })
+    return Numbers::blocksOfGroup;
+  return 1;
+}
+
+template <typename Numbers, typename T>
+void fillGroups(const Philox &stream, const IntegerRange &range, int64_t first, int64_t end,
+                void *data, int64_t count) {
+  constexpr int group = groupOf<T>;
+  T *out = static_cast<T *>(data);
+  T last[group];
+  for (int64_t g = first; g < end; ++g) {
+    Philox own = stream;
+    own.skip(static_cast<uint64_t>(g) * blocksOfGroup<Numbers>());
+    bool isWhole = (g + 1) * group <= count;
+    Numbers::draw(own, range, isWhole ? out + g * group : last);
+    if (!isWhole)
+      std::copy_n(last, count - g * group, out + g * group);
+  }
+}
+
+template <template <typename> class Numbers, typename Types> RandomFill fillOf(DType dtype) {
+  RandomFill fill;
+  visitType(dtype, Types(), [&]<typename T>() {
+    fill = {fillGroups<Numbers<T>, T>, groupOf<T>, Numbers<T>::cost};
+  });
+  return fill;
+}
+
+} // namespace
+
+RandomFill randomFillFor(Distribution distribution, DType dtype) {
+  using WideAndUnsigned = TypeList<int32_t, int64_t, uint32_t, uint64_t>;
+  switch (distribution) {
+  case Distribution::Uniform:
+    return fillOf<UniformNumbers, FloatTypes>(dtype);
+  case Distribution::Normal:
+    return fillOf<NormalNumbers, FloatTypes>(dtype);
+  case Distribution::TruncatedNormal:
+    return fillOf<TruncatedNormalNumbers, FloatTypes>(dtype);
+  case Distribution::UniformInt:
+    return fillOf<RangedIntegers, WideAndUnsigned>(dtype);
+  case Distribution::UniformFullInt:
+    return fillOf<FullIntegers, WideAndUnsigned>(dtype);
+  }
+  return {};
+}
+
+void fillRandom(OpContext &ctx, const RandomFill &fill, const Philox &stream,
+                const IntegerRange &range, Tensor &out) {
+  int64_t groups = (out.count() + fill.groupSize - 1) / fill.groupSize;
+  ctx.parallelFor(groups, static_cast<double>(fill.cost) * fill.groupSize,
+                  [&](int64_t begin, int64_t end) {
+                    fill.fn(stream, range, begin, end, out.raw(), out.count());
+                  });
+}
+
+Tensor *allocateRandomOutput(OpContext &ctx, int i, DType dtype) {
+  const Tensor &shape = ctx.input(i);
+  if (shape.rank() == 1)
+    return ctx.allocateOutput(0, dtype, readIndices(shape));
+  ctx.fail(invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
+  return nullptr;
+}
+
+bool readIntegerRange(OpContext &ctx, int lowInput, int highInput, IntegerRange &range) {
+  const Tensor &low = ctx.input(lowInput), &high = ctx.input(highInput);
+  if (!low.isScalar() || !high.isScalar()) {
+    ctx.fail(invalidArgument("minval and maxval must be scalars, but have shapes ",
+                             dimsText(low.dims()), " and ", dimsText(high.dims())));
+    return false;
+  }
+  bool isEmpty = false;
+  visitType(low.dtype(), TypeList<int32_t, int64_t, uint32_t, uint64_t>(), [&]<typename T>() {
+    T least = low.scalarValue<T>(), end = high.scalarValue<T>();
+    isEmpty = least >= end;
+    range = {static_cast<uint64_t>(least),
+             static_cast<uint64_t>(end) - static_cast<uint64_t>(least)};
+  });
+  if (isEmpty)
+    ctx.fail(invalidArgument("minval must be less than maxval"));
+  return !isEmpty;
+}
+
+} // namespace treadle
