@@ -130,9 +130,12 @@ void Runner::loop() {
       continue;
     }
     if (outstanding == 0) {
-      error = std::make_unique<Error>(
-          internal("the graph stopped before its end: nothing is ready and nothing is waited for"));
-      return;
+      if (!endStuckFrame()) {
+        error = std::make_unique<Error>(internal(
+            "the graph stopped before its end: nothing is ready and nothing is waited for"));
+        return;
+      }
+      continue;
     }
     waitForArrival();
     count = readyPerCheck - 1; // look at once

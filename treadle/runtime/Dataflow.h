@@ -88,6 +88,7 @@ private:
   void startCarried(Frame *frame);
   void finished(Iteration *iteration);
   void finishFrame(Frame *frame);
+  bool endStuckFrame();
   void finishActivation(Frame *root);
 
   const Plan &planOf(Site site) const { return site.iteration->frame->plan(); }

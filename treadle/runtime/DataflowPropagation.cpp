@@ -250,6 +250,22 @@ void Runner::finishFrame(Frame *frame) {
   finished(parent);
 }
 
+// A frame waits for all its Enters, but one whose input is a loop variable that died in an earlier
+// iteration never comes. When nothing else moves, such a frame goes on without, innermost first.
+bool Runner::endStuckFrame() {
+  Frame *stuck = nullptr;
+  for (auto &[frame, owner] : frames)
+    if (frame->pendingEnters > 0 && (!stuck || frame->shape().depth > stuck->shape().depth))
+      stuck = frame;
+  if (!stuck)
+    return false;
+  stuck->pendingEnters = 0;
+  Iteration *first = stuck->live.front();
+  ++first->outstanding;
+  finished(first);
+  return true;
+}
+
 void Runner::finishActivation(Frame *root) {
   Activation *activation = root->activation;
   frames.erase(root);

@@ -6,6 +6,7 @@
 //
 // becomes a While node whose condition and body are plans of their own. The rewriting is exact: a
 // frame that doesn't have this form, as it stands, is left alone.
+#include "treadle/runtime/Deadness.h"
 #include "treadle/runtime/PlanBuilder.h"
 
 #include <algorithm>
@@ -21,8 +22,9 @@ enum class Role : uint8_t { None, Variable, Exit, LoopCond, Condition, Body };
 
 class Structurer {
 public:
-  Structurer(GraphSpec &graph, const PlanOptions &options, FrameAssignment frames)
-      : graph(graph), options(options), frames(std::move(frames)) {}
+  Structurer(GraphSpec &graph, const PlanOptions &options, FrameAssignment frames,
+             Deadness deadness)
+      : graph(graph), options(options), frames(std::move(frames)), deadness(std::move(deadness)) {}
   Expected<void> run();
 
 private:
@@ -34,6 +36,7 @@ private:
   bool markBody();
   bool isBodyGated(int32_t node);
   bool isCovered() const;
+  bool isAliveAsAWhole();
   bool waits(int32_t node) const;
   Expected<void> replace(uint32_t frame);
   Expected<std::shared_ptr<const Plan>> extract(Role role, const std::vector<Endpoint> &results,
@@ -49,6 +52,7 @@ private:
   GraphSpec &graph;
   const PlanOptions &options;
   FrameAssignment frames;
+  Deadness deadness; // of the graph as it was
   std::vector<std::vector<int32_t>> nodesOf, entersOf; // by frame
   std::vector<bool> removed;
   std::vector<Endpoint> redirect; // of an Exit: the loop's output
@@ -268,6 +272,13 @@ bool Structurer::isCovered() const {
                      [&](int32_t i) { return roles[i] != Role::None; });
 }
 
+// A While runs with all its inputs or not at all. So must the loop: an Enter that is dead alone would
+// kill some of its values only, unless its condition dies of it too.
+bool Structurer::isAliveAsAWhole() {
+  return std::all_of(enters.begin(), enters.end(),
+                     [&](int32_t enter) { return deadness.follows(loopCond, enter); });
+}
+
 // --- rewriting ---------------------------------------------------------------------------------
 
 Endpoint Structurer::translate(Endpoint e, Role role, const std::vector<int32_t> &local) const {
@@ -429,7 +440,8 @@ Expected<void> Structurer::run() {
   bool isChanged = false;
   for (size_t f = frames.frames.size(); f-- > 1;) {
     if (isLookedInto[f] || !collect(static_cast<uint32_t>(f)) || !findVariables() ||
-        !findBranchesAndExits() || !markCondition() || !markBody() || !isCovered())
+        !findBranchesAndExits() || !markCondition() || !markBody() || !isCovered() ||
+        !isAliveAsAWhole())
       continue;
     if (Expected<void> ok = replace(static_cast<uint32_t>(f)); !ok)
       return ok;
@@ -446,7 +458,8 @@ Expected<void> structureLoops(GraphSpec &graph, const PlanOptions &options) {
   Expected<FrameAssignment> frames = assignFrames(graph);
   if (!frames)
     return Unexpected(std::move(frames.error()));
-  return Structurer(graph, options, std::move(*frames)).run();
+  Deadness deadness(graph, *executionOrder(graph));
+  return Structurer(graph, options, std::move(*frames), std::move(deadness)).run();
 }
 
 } // namespace treadle::plan

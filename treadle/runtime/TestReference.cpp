@@ -230,26 +230,39 @@ void ReferenceRun::fireNext(const Tag &tag, int node, Live value) {
   deliverAll(inside(key, next), node, {value}, false);
 }
 
-// When no token moves, an innermost frame that all its Enters have reached is over, and its Exits
-// that never were live are dead.
+// When no token moves, a frame with none inside it is over, and its Exits that never were live are
+// dead. One that some Enter never reached ends only when there is no other.
 bool ReferenceRun::closeAFrame() {
-  auto innermost = frames.end();
-  for (auto it = frames.begin(); it != frames.end(); ++it)
-    if (!it->second.isClosed &&
-        (innermost == frames.end() || it->first.first.size() > innermost->first.first.size()))
-      innermost = it;
-  if (innermost == frames.end())
-    return false;
-  auto &[key, frame] = *innermost;
-  frame.isClosed = true;
-  auto isItsEnter = [&](const NodeSpec &n) {
-    return isOp(n, "Enter") && frameName(n) == key.second;
+  auto isInside = [](const FrameKey &inner, const FrameKey &outer) {
+    size_t depth = outer.first.size();
+    return inner.first.size() > depth && inner.first[depth].first == outer.second &&
+           std::equal(outer.first.begin(), outer.first.end(), inner.first.begin());
   };
-  auto numEnters = std::count_if(graph.nodes.begin(), graph.nodes.end(), isItsEnter);
-  if (frame.enters == static_cast<size_t>(numEnters))
-    for (int exit : frame.deadExits)
-      if (!frame.liveExits.contains(exit))
-        deliverAll(key.first, exit, {Live()}, true);
+  auto isWhole = [&](const auto &entry) {
+    auto isItsEnter = [&](const NodeSpec &n) {
+      return isOp(n, "Enter") && frameName(n) == entry.first.second;
+    };
+    auto n = std::count_if(graph.nodes.begin(), graph.nodes.end(), isItsEnter);
+    return entry.second.enters == static_cast<size_t>(n);
+  };
+  auto best = frames.end();
+  for (auto it = frames.begin(); it != frames.end(); ++it) {
+    bool hasInner = std::any_of(frames.begin(), frames.end(), [&](const auto &other) {
+      return !other.second.isClosed && isInside(other.first, it->first);
+    });
+    if (it->second.isClosed || hasInner)
+      continue;
+    auto rank = [&](auto entry) { return std::pair(isWhole(*entry), entry->first.first.size()); };
+    if (best == frames.end() || rank(it) > rank(best))
+      best = it;
+  }
+  if (best == frames.end())
+    return false;
+  auto &[key, frame] = *best;
+  frame.isClosed = true;
+  for (int exit : frame.deadExits)
+    if (!frame.liveExits.contains(exit))
+      deliverAll(key.first, exit, {Live()}, true);
   return true;
 }
 
@@ -261,12 +274,13 @@ std::optional<std::vector<Live>> ReferenceRun::callFunction(const std::string &n
   Meaning inner = ReferenceRun(owner, *body, std::move(in)).run();
   out.isAmbiguous |= inner.isAmbiguous;
   out.isTooLong |= inner.isTooLong;
+  bool isWhole = inner.failures.empty() && !inner.isTooLong;
   out.failures.merge(inner.failures);
   std::vector<Live> results;
   for (const auto &result : inner.results)
     if (result)
       results.emplace_back(result->elements[0]);
-  bool isWhole = results.size() == body->results.size() && out.failures.empty();
+  isWhole &= results.size() == body->results.size();
   return isWhole ? std::optional(results) : std::nullopt;
 }
 
