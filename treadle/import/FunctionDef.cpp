@@ -296,15 +296,17 @@ private:
 
   Expected<SmallVector<NodeImporter::Return>> dataReturns() {
     SmallVector<NodeImporter::Return> returns;
+    llvm::StringSet<> stated;
     for (auto [arg, type] : llvm::zip(signature.output_arg(), func.getResultTypes())) {
       auto it = function.ret().find(arg.name());
       if (it == function.ret().end())
         return Unexpected(invalidArgument("nothing states what result '", arg.name(),
                                           "' is, expected an entry for it in 'ret'"));
       returns.push_back({arg.name(), it->second, type});
+      stated.insert(arg.name());
     }
     for (const auto &[name, source] : function.ret())
-      if (llvm::none_of(returns, [&](const auto &entry) { return entry.name == name; }))
+      if (!stated.contains(name))
         return Unexpected(
             invalidArgument("'ret' states a result '", name, "' that the signature doesn't have"));
     return returns;

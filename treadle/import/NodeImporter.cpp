@@ -68,15 +68,21 @@ NodeImporter::~NodeImporter() {
 // Names
 //===----------------------------------------------------------------------===//
 
-Expected<void> NodeImporter::name(StringRef name, StringRef what, Producer producer) {
+/// `op` is empty for an argument.
+static Expected<void> checkName(StringRef name, StringRef op) {
   if (name.empty())
-    return Unexpected(invalidArgument(text(what), " has an empty name, expected every node and "
-                                                  "argument to have one"));
+    return Unexpected(
+        invalidArgument(op.empty() ? std::string("an argument") : str("a node (", text(op), ")"),
+                        " has an empty name, expected every node and argument to have one"));
   if (name.contains(':') || name.front() == '^')
     return Unexpected(
         invalidArgument("node '", text(name),
                         "': its name contains ':' or begins with '^', which inputs use to "
                         "name outputs and control dependencies; rename it"));
+  return {};
+}
+
+Expected<void> NodeImporter::addName(StringRef name, Producer producer) {
   auto [it, inserted] = names.try_emplace(llvm::CachedHashStringRef(name), producers.size());
   if (!inserted) {
     const Producer &first = producers[it->second];
@@ -90,9 +96,11 @@ Expected<void> NodeImporter::name(StringRef name, StringRef what, Producer produ
 }
 
 Expected<void> NodeImporter::addArgument(StringRef argument, BlockArgument value) {
+  if (Expected<void> ok = checkName(argument, /*op=*/""); !ok)
+    return ok;
   Producer producer;
   producer.argument = value;
-  return name(argument, "an argument", producer);
+  return addName(argument, producer);
 }
 
 //===----------------------------------------------------------------------===//
@@ -343,6 +351,8 @@ Expected<void> NodeImporter::addNode(const pb::NodeDef &node) {
   if (node.op().empty() || isTaken(node.op()) || node.op().find('\0') != std::string::npos)
     return Unexpected(invalidArgument("node '", node.name(), "': its op is '", node.op(),
                                       "', expected the name of an op"));
+  if (Expected<void> ok = checkName(node.name(), node.op()); !ok)
+    return ok;
   const OpSignature &signature = state.signatures.lookup(node.op());
   operands.clear(), inputTypes.clear(), resultTypes.clear(), attrs.clear();
 
@@ -387,8 +397,7 @@ Expected<void> NodeImporter::addNode(const pb::NodeDef &node) {
   Producer producer;
   producer.op = op;
   producer.signature = &signature;
-  if (Expected<void> ok = name(tfg::Node(op).name(), str("a node (", node.op(), ")"), producer);
-      !ok)
+  if (Expected<void> ok = addName(tfg::Node(op).name(), producer); !ok)
     return ok;
   if (!signature.isKnown() && scope != Scope::GenericFunction)
     unknownOutputs[producers.size() - 1];

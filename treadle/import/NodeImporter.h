@@ -86,7 +86,7 @@ private:
   Expected<void> checkInputCount(const OpSignature &signature, size_t numData);
   void addRest(const pb::NodeDef &node, llvm::SmallVectorImpl<mlir::NamedAttribute> &attrs);
   bool isCanonical(const Endpoint &endpoint) const;
-  Expected<void> name(llvm::StringRef name, llvm::StringRef what, Producer producer);
+  Expected<void> addName(llvm::StringRef name, Producer producer);
 
   /// The value that `source` names; null if its node isn't known yet.
   Expected<mlir::Value> resolve(llvm::StringRef source, bool isLast);

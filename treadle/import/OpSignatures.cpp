@@ -350,12 +350,14 @@ Expected<void> OpSignatures::outputTypes(const OpSignature &signature, Attrs att
 
 std::optional<unsigned> OpSignatures::outputSize(const OpSignature &signature, const ArgSpec &arg,
                                                  Attrs attrs) {
-  if (!arg.isList())
-    return 1;
-  SmallVector<Type> types;
-  if (!expand(signature, arg, attrs, types))
-    return std::nullopt;
-  return types.size();
+  if (arg.typeListAttr >= 0) {
+    const AttrSpec &spec = signature.attrs[arg.typeListAttr];
+    if (auto list = dyn_cast_or_null<ArrayAttr>(findAttr(attrs, spec.name)))
+      return list.size();
+    return spec.hasDefault ? std::optional<unsigned>(spec.defaultTypes.size()) : std::nullopt;
+  }
+  Expected<int64_t> number = count(signature, arg, attrs);
+  return number ? std::optional<unsigned>(*number) : std::nullopt;
 }
 
 std::optional<OpSignatures::Range> OpSignatures::outputRange(const OpSignature &signature,
