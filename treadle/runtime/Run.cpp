@@ -5,16 +5,20 @@
 namespace treadle {
 
 void RunState::stop(Error why) {
-  std::vector<std::pair<int, std::function<void()>>> toWake;
-  {
-    std::lock_guard lock(mutex);
-    if (!reason)
-      reason = std::make_unique<Error>(std::move(why));
-    stopped.store(true, std::memory_order_release);
-    toWake.swap(wakers);
-  }
-  for (auto &[number, wake] : toWake)
+  std::unique_lock lock(mutex);
+  if (!reason)
+    reason = std::make_unique<Error>(std::move(why));
+  stopped.store(true, std::memory_order_release);
+  while (!wakers.empty()) {
+    auto [number, wake] = std::move(wakers.back());
+    wakers.pop_back();
+    waking.push_back(number);
+    lock.unlock();
     wake();
+    lock.lock();
+    std::erase(waking, number);
+    woken.notify_all();
+  }
 }
 
 Error RunState::stopReason() const {
@@ -35,8 +39,9 @@ int RunState::onStop(std::function<void()> wake) {
 }
 
 void RunState::forget(int number) {
-  std::lock_guard lock(mutex);
+  std::unique_lock lock(mutex);
   std::erase_if(wakers, [&](const auto &entry) { return entry.first == number; });
+  woken.wait(lock, [&] { return std::find(waking.begin(), waking.end(), number) == waking.end(); });
 }
 
 } // namespace treadle

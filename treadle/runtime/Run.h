@@ -34,8 +34,10 @@ public:
   void stop(Error reason);
   /// Why it was stopped; Cancelled where nothing was said.
   Error stopReason() const;
-  /// Calls `wake` when the run is stopped (at once if it already is); returns a number for `forget`.
+  /// Calls `wake` when the run is stopped (at once if it already is); returns a number for
+  /// `forget`.
   int onStop(std::function<void()> wake);
+  /// `wake` isn't called any more once this returns. Not for use inside a `wake`.
   void forget(int number);
 
   /// Where Print ops write a line; by default standard error.
@@ -50,6 +52,8 @@ private:
   mutable std::mutex mutex;
   std::unique_ptr<Error> reason;
   std::vector<std::pair<int, std::function<void()>>> wakers;
+  std::vector<int> waking; // being called
+  std::condition_variable woken;
   int nextWaker = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 
 namespace treadle {
@@ -55,10 +56,17 @@ struct SharedRanges {
   std::atomic<int64_t> done{0};
   std::mutex mutex;
   std::condition_variable finished;
+  std::exception_ptr thrown; // the first
 
   void run() {
     for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-      (*body)(i * step, std::min(total, (i + 1) * step));
+      try {
+        (*body)(i *step, std::min(total, (i + 1) * step));
+      } catch (...) {
+        std::lock_guard lock(mutex);
+        if (!thrown)
+          thrown = std::current_exception();
+      }
       if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
         std::lock_guard lock(mutex);
         finished.notify_all();
@@ -87,6 +95,8 @@ void ThreadPool::parallelFor(int64_t total, int64_t grain,
   shared->run();
   std::unique_lock lock(shared->mutex);
   shared->finished.wait(lock, [&] { return shared->done.load() == shared->count; });
+  if (shared->thrown)
+    std::rethrow_exception(shared->thrown);
 }
 
 } // namespace treadle

@@ -23,9 +23,8 @@ public:
   void schedule(std::function<void()> task);
 
   /// Calls `body(begin, end)` for ranges that cover [0, total), each at least `grain` long, on the
-  /// workers and the calling thread; returns when all are done.
-  void parallelFor(int64_t total, int64_t grain,
-                   const std::function<void(int64_t, int64_t)> &body);
+  /// workers and the calling thread; returns when all are done. What a body throws, this throws.
+  void parallelFor(int64_t total, int64_t grain, const std::function<void(int64_t, int64_t)> &body);
 
 private:
   void work();
