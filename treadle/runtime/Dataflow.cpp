@@ -148,25 +148,16 @@ Expected<std::vector<Tensor>> Runner::execute(const Plan &plan, std::vector<Tens
   abandon();
   if (error)
     return Unexpected(std::move(*error));
-  std::vector<Tensor> results = std::move(top->results);
-  for (size_t r = 0; r < results.size(); ++r) {
-    if (!top->gathered.empty() && !top->gathered[r].byIteration.empty()) {
-      Expected<Tensor> value = gather(plan.results[r], top->gathered[r]);
-      if (!value)
-        return Unexpected(std::move(value.error()));
-      results[r] = std::move(*value);
-    }
-    if (!results[r] && plan.results[r].iterations.empty())
-      return Unexpected(invalidArgument("'", plan.results[r].name,
-                                        "' has no value: it is on a branch that was not taken"));
-    if (!results[r])
-      return Unexpected(outOfRange("'", plan.results[r].name,
-                                   "' has no value in the iteration asked for"));
-  }
-  return results;
+  return takeResults(*top);
 }
 
 Runner::~Runner() {
+  // Left by an exception: what runs elsewhere still works on this.
+  if (outstanding > 0) {
+    if (!error)
+      error = std::make_unique<Error>(internal("the run was left"));
+    abandon();
+  }
   frames.clear();
   activations.clear();
 }
@@ -210,8 +201,11 @@ void Runner::fire(Ready next) {
     return node.mayBlock ? startCall(site) : runKernel(site);
   case NodeKind::While:
     return node.mayBlock ? startWhile(site) : runKernel(site);
+  case NodeKind::For:
+    return node.mayBlock ? startFor(site) : runKernel(site);
   default:
-    if (node.isExpensive && run.pool && readyHead < ready.size())
+    // An op that waits would hold a thread of the pool.
+    if (node.isExpensive && !node.mayBlock && run.pool && readyHead < ready.size())
       return offload(site);
     return runKernel(site);
   }
@@ -264,13 +258,18 @@ void Runner::offload(Site site) {
   const PlanNode &node = nodeAt(site);
   auto op = std::make_shared<Offloaded>();
   op->outputs.resize(node.outputCount);
-  op->indices.assign(rowOfIndices(node.inputCount), rowOfIndices(node.inputCount) + node.inputCount);
+  op->indices.assign(rowOfIndices(node.inputCount),
+                     rowOfIndices(node.inputCount) + node.inputCount);
   prepare(op->ctx, site, op->outputs.data());
   op->ctx.inputIndex = op->indices.data();
   ++outstanding;
   run.pool->schedule([this, op, site, fn = node.fn] {
-    fn(op->ctx);
-    finishSuspended(op->ctx);
+    try {
+      fn(op->ctx);
+      finishSuspended(op->ctx);
+    } catch (const std::bad_alloc &) {
+      op->ctx.fail(resourceExhausted("out of memory"));
+    }
     arrive({site, std::move(op->outputs), std::move(op->ctx.error)});
   });
 }
@@ -306,72 +305,106 @@ void Runner::runMerge(Site site) {
 
 // --- calls of functions that may wait ----------------------------------------------------------
 
+void Runner::failCall(const Continuation &then, Error e) {
+  if (then.caller.iteration)
+    failAt(then.caller, std::move(e));
+  else
+    error = std::make_unique<Error>(std::move(e));
+}
+
 void Runner::startCall(Site site) {
   const auto &state = *static_cast<const CallState *>(nodeAt(site).state);
   const PlanNode &node = nodeAt(site);
   Tensor *inputs = inputsOf(site);
   Expected<const Callee *> callee = state.choose(inputs[0]);
   if (!callee)
-    return failAt(site, std::move(callee.error()).atNode(state.caller.name, state.caller.op));
+    return failAt(site, state.caller.at(std::move(callee.error())));
   size_t first = state.firstArg(), numArgs = node.inputCount - first;
-  Expected<const Plan *> plan = (*callee)->plan(numArgs, node.outputCount);
+  Expected<const Plan *> plan = (*callee)->plan(numArgs);
   if (!plan)
-    return failAt(site, std::move(plan.error()).atNode(state.caller.name, state.caller.op));
+    return failAt(site, state.caller.at(std::move(plan.error())));
   std::vector<Tensor> args(std::make_move_iterator(inputs + first),
                            std::make_move_iterator(inputs + first + numArgs));
   clearInputs(site);
-  int depth = site.iteration->frame->activation->depth + 1;
-  callPlan(**plan, std::move(args), {Continuation::Return, site, {}, nullptr, nullptr}, depth);
+  Continuation then;
+  then.caller = site;
+  callPlan(**plan, std::move(args), std::move(then), site.iteration->frame->activation->depth + 1);
 }
 
 void Runner::startWhile(Site site) {
   const auto &state = *static_cast<const WhileState *>(nodeAt(site).state);
   size_t numVars = nodeAt(site).inputCount;
-  Expected<const Plan *> cond = state.cond.plan(numVars, 1);
-  Expected<const Plan *> body = state.body.plan(numVars, numVars);
-  for (auto *plan : {&cond, &body})
-    if (!*plan)
-      return failAt(site, std::move(plan->error()).atNode(state.caller.name, state.caller.op));
+  Expected<WhilePlans> plans = state.plans(numVars);
+  if (!plans)
+    return failAt(site, state.caller.at(std::move(plans.error())));
   Tensor *inputs = inputsOf(site);
-  std::vector<Tensor> vars(std::make_move_iterator(inputs),
-                           std::make_move_iterator(inputs + numVars));
-  std::vector<Tensor> args = vars;
-  int depth = site.iteration->frame->activation->depth + 1;
-  callPlan(**cond, std::move(args),
-           {Continuation::LoopCondition, site, std::move(vars), *cond, *body}, depth);
+  Continuation then;
+  then.phase = Continuation::LoopCondition;
+  then.caller = site;
+  then.cond = plans->cond;
+  then.body = plans->body;
+  then.variables.assign(std::make_move_iterator(inputs), std::make_move_iterator(inputs + numVars));
+  std::vector<Tensor> args = then.variables;
+  callPlan(*plans->cond, std::move(args), std::move(then),
+           site.iteration->frame->activation->depth + 1);
 }
 
+void Runner::startFor(Site site) {
+  const auto &state = *static_cast<const ForState *>(nodeAt(site).state);
+  const PlanNode &node = nodeAt(site);
+  Tensor *inputs = inputsOf(site);
+  Expected<ForRange> range = ForRange::of(inputs[0], inputs[1], inputs[2]);
+  if (!range)
+    return failAt(site, state.caller.at(std::move(range.error())));
+  Expected<const Plan *> body = state.body.plan(node.inputCount - 2);
+  if (!body)
+    return failAt(site, state.caller.at(std::move(body.error())));
+  Continuation then;
+  then.phase = Continuation::ForBody;
+  then.caller = site;
+  then.body = *body;
+  then.range = *range;
+  then.range.next -= range->delta;
+  std::vector<Tensor> variables(std::make_move_iterator(inputs + 3),
+                                std::make_move_iterator(inputs + node.inputCount));
+  resume(std::move(then), std::move(variables), site.iteration->frame->activation->depth + 1);
+}
+
+// Runs what can be run at once to its end, one call after the other; a plan with counters is begun,
+// and `resume` goes on after it.
 void Runner::callPlan(const Plan &plan, std::vector<Tensor> args, Continuation then, int depth) {
-  bool isTop = !then.caller.iteration;
-  auto fail = [&](Error e) {
-    if (isTop)
-      error = std::make_unique<Error>(std::move(e));
-    else
-      failAt(then.caller, std::move(e));
-  };
-  if (depth > RunState::maxCallDepth)
-    return fail(resourceExhausted("function '", plan.name, "' was called inside more than ",
-                                  RunState::maxCallDepth,
-                                  " other calls; it may call itself without end"));
-  for (size_t i = 0; i < args.size(); ++i)
-    if (Expected<void> ok = checkArgument(plan, i, args[i]); !ok)
-      return fail(std::move(ok.error()));
-  if (plan.isSequential) {
-    Expected<std::vector<Tensor>> results = runPlan(plan, std::move(args), run);
+  std::optional<NextCall> next = NextCall{&plan, std::move(args)};
+  while (next) {
+    const Plan &callee = *next->plan;
+    if (depth > RunState::maxCallDepth)
+      return failCall(then, tooDeep(callee));
+    for (size_t i = 0; i < next->args.size(); ++i)
+      if (Expected<void> ok = acceptArgument(callee, i, next->args[i]); !ok) {
+        const NodeInfo *caller =
+            then.caller.iteration ? &planOf(then.caller).infos[nodeAt(then.caller).info] : nullptr;
+        return failCall(then, caller ? std::move(ok.error()).atNode(caller->name, caller->op)
+                                     : std::move(ok.error()));
+      }
+    if (!callee.isSequential)
+      return begin(callee, std::move(next->args), std::move(then), depth);
+    Expected<std::vector<Tensor>> results = runPlan(callee, std::move(next->args), run);
     if (!results)
-      return fail(std::move(results.error()));
-    return resume(std::move(then), std::move(*results), depth);
+      return failCall(then, std::move(results.error()));
+    if (Expected<void> ok = readReferences(callee, *results); !ok)
+      return failCall(then, std::move(ok.error()));
+    next = advance(then, std::move(*results));
   }
+}
+
+void Runner::begin(const Plan &plan, std::vector<Tensor> args, Continuation then, int depth) {
   auto owned = std::make_unique<Activation>(plan);
   Activation *activation = owned.get();
   activations.emplace(activation, std::move(owned));
+  if (!then.caller.iteration)
+    top = activation;
   activation->args = std::move(args);
   activation->then = std::move(then);
   activation->depth = depth;
-  if (isTop) {
-    top = activation;
-    activation->gathered.resize(plan.results.size());
-  }
   auto root = std::make_unique<Frame>();
   root->activation = activation;
   root->id = 0;
@@ -387,31 +420,43 @@ void Runner::callPlan(const Plan &plan, std::vector<Tensor> args, Continuation t
 }
 
 void Runner::resume(Continuation then, std::vector<Tensor> results, int depth) {
+  if (std::optional<NextCall> next = advance(then, std::move(results)))
+    callPlan(*next->plan, std::move(next->args), std::move(then), depth);
+}
+
+// What a call's results lead to: another call, or the end of the op.
+std::optional<Runner::NextCall> Runner::advance(Continuation &then, std::vector<Tensor> results) {
+  auto end = [&](std::vector<Tensor> values) {
+    clearInputs(then.caller);
+    propagate(then.caller, values, false);
+    return std::nullopt;
+  };
   switch (then.phase) {
   case Continuation::Return:
-    clearInputs(then.caller);
-    return propagate(then.caller, results, false);
+    return end(std::move(results));
   case Continuation::LoopCondition: {
     Expected<bool> more = isTrue(results[0]);
-    if (!more)
-      return failAt(then.caller, std::move(more.error()));
-    if (!*more) {
-      clearInputs(then.caller);
-      return propagate(then.caller, then.variables, false);
+    if (!more) {
+      failAt(then.caller, std::move(more.error()));
+      return std::nullopt;
     }
-    const Plan &body = *then.body;
-    std::vector<Tensor> args = std::move(then.variables);
+    if (!*more)
+      return end(std::move(then.variables));
     then.phase = Continuation::LoopBody;
-    return callPlan(body, std::move(args), std::move(then), depth);
+    return NextCall{then.body, std::move(then.variables)};
   }
-  case Continuation::LoopBody: {
-    const Plan &cond = *then.cond;
-    std::vector<Tensor> args = results;
-    then.variables = std::move(results);
+  case Continuation::LoopBody:
     then.phase = Continuation::LoopCondition;
-    return callPlan(cond, std::move(args), std::move(then), depth);
+    then.variables = results;
+    return NextCall{then.cond, std::move(results)};
+  case Continuation::ForBody:
+    break;
   }
-  }
+  then.range.next += then.range.delta;
+  if (then.range.isOver())
+    return end(std::move(results));
+  results.insert(results.begin(), then.range.index());
+  return NextCall{then.body, std::move(results)};
 }
 
 } // namespace dataflow

@@ -1,10 +1,10 @@
 // Internal to the runtime: runs dataflow plans.
 //
 // One thread owns a run: it takes ready nodes, runs their kernels, and counts down what waits for
-// them; no counter is shared, so nothing here locks. Kernels that are worth another thread go to the
-// run's pool, and ops that wait (for a queue, a lock, a message) hold no thread at all: both come back
-// through an inbox. A node runs when its inputs have arrived in its frame and iteration; a dead input
-// makes it dead (docs/spec.md will say it formally).
+// them; no counter is shared, so nothing here locks. Kernels that are worth another thread go to
+// the run's pool, and ops that wait (for a queue, a lock, a message) hold no thread at all: both
+// come back through an inbox. A node runs when its inputs have arrived in its frame and iteration;
+// a dead input makes it dead (docs/spec.md will say it formally).
 #pragma once
 
 #include "treadle/runtime/DataflowState.h"
@@ -12,6 +12,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <unordered_map>
 
 namespace treadle::dataflow {
@@ -63,8 +64,16 @@ private:
   void runMerge(Site site);
   void startCall(Site site);
   void startWhile(Site site);
+  void startFor(Site site);
+  struct NextCall {
+    const Plan *plan;
+    std::vector<Tensor> args;
+  };
   void callPlan(const Plan &plan, std::vector<Tensor> args, Continuation then, int depth);
+  void begin(const Plan &plan, std::vector<Tensor> args, Continuation then, int depth);
   void resume(Continuation then, std::vector<Tensor> results, int depth);
+  std::optional<NextCall> advance(Continuation &then, std::vector<Tensor> results);
+  void failCall(const Continuation &then, Error e);
   void prepare(OpContext &ctx, Site site, Tensor *outputs);
 
   // Propagation.
@@ -80,7 +89,7 @@ private:
   void activateMerge(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *value, bool isDead,
                      bool fromEnter);
   void record(Site site, std::span<const Tensor> outputs);
-  Expected<Tensor> gather(const ResultSpec &spec, Gathered &gathered);
+  Expected<std::vector<Tensor>> takeResults(Activation &activation);
 
   // Frames.
   Frame *childFrame(Site enter);
@@ -93,9 +102,7 @@ private:
 
   const Plan &planOf(Site site) const { return site.iteration->frame->plan(); }
   const PlanNode &nodeAt(Site site) const { return planOf(site).nodes[site.node]; }
-  Tensor *inputsOf(Site site) const {
-    return site.iteration->inputs + nodeAt(site).inputBegin;
-  }
+  Tensor *inputsOf(Site site) const { return site.iteration->inputs + nodeAt(site).inputBegin; }
   void clearInputs(Site site);
 
   RunState &run;

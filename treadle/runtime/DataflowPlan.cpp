@@ -1,6 +1,6 @@
 // Lays out a dataflow plan: which frame each node is in, counters, and where values go.
-#include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/FunctionOps.h"
+#include "treadle/runtime/PlanBuilder.h"
 
 #include <algorithm>
 
@@ -61,7 +61,8 @@ void Layout::placeNodes() {
       bindFunctionNode(spec, options, node, info);
     node.mayBlock = mayBlock(spec, node, options.functions);
     plan->mayBlock |= node.mayBlock;
-    plan->isConstantEnter[i] = kinds[i] == NodeKind::Enter && spec.attrs.getOr<bool>("is_constant", false);
+    plan->isConstantEnter[i] =
+        kinds[i] == NodeKind::Enter && spec.attrs.getOr<bool>("is_constant", false);
     plan->localIndex.push_back(frame.numNodes++);
     plan->initialCounters[plan->frameOf[i]].push_back(initialCounter(static_cast<int32_t>(i)));
     if (spec.inputs.empty() && spec.controls.empty())

@@ -168,8 +168,8 @@ void Runner::propagateEnter(Site site, Tensor value) {
 void Runner::propagateExit(Site site, Tensor value) {
   Frame *frame = site.iteration->frame;
   auto &list = value ? frame->liveExits : frame->deadExits;
-  if (std::find(list.begin(), list.end(), site.node) != list.end() && !value)
-    return;
+  if (std::find(list.begin(), list.end(), site.node) != list.end())
+    return; // a value leaves a loop once: the first one
   list.push_back(site.node);
   if (!value)
     return; // dead in this iteration; the frame's end tells whether it stays so
@@ -210,8 +210,8 @@ void Runner::startCarried(Frame *frame) {
   --next->outstanding;
 }
 
-// A node (or child frame) of this iteration is done. Iterations end in order: the oldest when nothing
-// of it is left and all Enters have come.
+// A node (or child frame) of this iteration is done. Iterations end in order: the oldest when
+// nothing of it is left and all Enters have come.
 void Runner::finished(Iteration *iteration) {
   if (--iteration->outstanding > 0)
     return;
@@ -275,13 +275,12 @@ void Runner::finishActivation(Frame *root) {
   }
   std::unique_ptr<Activation> owned = std::move(activations.at(activation));
   activations.erase(activation);
-  for (size_t r = 0; r < owned->results.size(); ++r)
-    if (!owned->results[r])
-      return failAt(owned->then.caller,
-                    invalidArgument("result '", owned->plan.results[r].name, "' of function '",
-                                    owned->plan.name,
-                                    "' has no value: it is on a branch that was not taken"));
-  resume(std::move(owned->then), std::move(owned->results), owned->depth);
+  Expected<std::vector<Tensor>> results = takeResults(*owned);
+  if (!results)
+    return failAt(owned->then.caller, std::move(results.error()));
+  if (Expected<void> ok = readReferences(owned->plan, *results); !ok)
+    return failAt(owned->then.caller, std::move(ok.error()));
+  resume(std::move(owned->then), std::move(*results), owned->depth);
 }
 
 // --- results -----------------------------------------------------------------------------------
@@ -292,7 +291,10 @@ void Runner::record(Site site, std::span<const Tensor> outputs) {
   std::vector<int64_t> path;
   // What an Exit gives is outside its frame.
   bool isExit = plan.nodes[site.node].kind == NodeKind::Exit;
-  for (Iteration *it = isExit ? site.iteration->frame->parent : site.iteration; it->frame->parent; it = it->frame->parent)
+  if (isExit && std::ranges::count(site.iteration->frame->liveExits, site.node))
+    return;
+  for (Iteration *it = isExit ? site.iteration->frame->parent : site.iteration; it->frame->parent;
+       it = it->frame->parent)
     path.insert(path.begin(), it->number);
   for (uint32_t r : plan.resultsOf[site.node]) {
     const ResultSpec &result = plan.results[r];
@@ -388,8 +390,26 @@ Expected<Tensor> select(const Entries &entries, const ResultSpec &spec, size_t d
 
 } // namespace
 
-Expected<Tensor> Runner::gather(const ResultSpec &spec, Gathered &gathered) {
-  return select(gathered.byIteration, spec, 0);
+Expected<std::vector<Tensor>> Runner::takeResults(Activation &activation) {
+  std::vector<Tensor> results = std::move(activation.results);
+  for (size_t r = 0; r < results.size(); ++r) {
+    const ResultSpec &spec = activation.plan.results[r];
+    if (const Entries &entries = activation.gathered[r].byIteration; !entries.empty()) {
+      Expected<Tensor> value = select(entries, spec, 0);
+      if (!value)
+        return Unexpected(std::move(value.error()));
+      results[r] = std::move(*value);
+    }
+    if (!results[r] && !spec.iterations.empty())
+      return Unexpected(outOfRange("'", spec.name, "' has no value in the iteration asked for"));
+    if (!results[r])
+      return Unexpected(
+          &activation == top
+              ? invalidArgument("'", spec.name,
+                                "' has no value: it is on a branch that was not taken")
+              : deadResult(activation.plan, r));
+  }
+  return results;
 }
 
 } // namespace treadle::dataflow

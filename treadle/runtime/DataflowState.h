@@ -23,10 +23,11 @@ struct Site {
 
 /// What to do when a called plan has given its results.
 struct Continuation {
-  enum Phase : uint8_t { Return, LoopCondition, LoopBody } phase = Return;
+  enum Phase : uint8_t { Return, LoopCondition, LoopBody, ForBody } phase = Return;
   Site caller{};
-  std::vector<Tensor> variables; // of a loop
+  std::vector<Tensor> variables; // of a While
   const Plan *cond = nullptr, *body = nullptr;
+  ForRange range; // of a For: what is left of it
 };
 
 /// Values of one result, by the iterations (outermost frame first) that gave them.
@@ -39,10 +40,11 @@ struct Activation {
   const Plan &plan;
   std::vector<Tensor> args;
   std::vector<Tensor> results;
-  std::vector<Gathered> gathered; // for results inside frames; empty if there are none
+  std::vector<Gathered> gathered; // for results inside frames
   Continuation then;
   int depth = 0;
-  explicit Activation(const Plan &plan) : plan(plan), results(plan.results.size()) {}
+  explicit Activation(const Plan &plan)
+      : plan(plan), results(plan.results.size()), gathered(plan.results.size()) {}
 };
 
 /// One iteration of a frame: counters and arrived inputs of all its nodes, in one block of memory.

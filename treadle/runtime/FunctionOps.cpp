@@ -3,14 +3,31 @@
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/Sequential.h"
+#include "treadle/runtime/Variable.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace treadle {
 
 // --- what the ops are made of ------------------------------------------------------------------
 
-Expected<const Plan *> Callee::plan(size_t numArgs, size_t numResults) const {
+Expected<void> Callee::check(const Plan &p, size_t numArgs) const {
+  if (p.argTypes.size() != numArgs)
+    return Unexpected(invalidArgument("function '", function.name, "' takes ", p.argTypes.size(),
+                                      " arguments, but gets ", numArgs));
+  if (p.results.size() != resultTypes.size())
+    return Unexpected(invalidArgument("function '", function.name, "' gives ", p.results.size(),
+                                      " results, expected ", resultTypes.size()));
+  for (size_t r = 0; r < resultTypes.size(); ++r)
+    if (resultTypes[r].dtype != DType::Invalid && p.resultTypes[r].dtype != resultTypes[r].dtype)
+      return Unexpected(invalidArgument("function '", function.name, "' gives ",
+                                        dtypeName(p.resultTypes[r].dtype), " as result ", r,
+                                        ", expected ", dtypeName(resultTypes[r].dtype)));
+  return {};
+}
+
+Expected<const Plan *> Callee::plan(size_t numArgs) const {
   if (const Plan *p = cached.load(std::memory_order_acquire))
     return p;
   if (!library)
@@ -18,20 +35,27 @@ Expected<const Plan *> Callee::plan(size_t numArgs, size_t numResults) const {
   Expected<const Plan *> found = library->plan(function, mode);
   if (!found)
     return found;
-  const Plan &p = **found;
-  if (p.argTypes.size() != numArgs)
-    return Unexpected(invalidArgument("function '", function.name, "' takes ", p.argTypes.size(),
-                                      " arguments, but gets ", numArgs));
-  if (p.results.size() != numResults)
-    return Unexpected(invalidArgument("function '", function.name, "' gives ", p.results.size(),
-                                      " results, expected ", numResults));
-  cached.store(&p, std::memory_order_release);
+  if (Expected<void> ok = check(**found, numArgs); !ok)
+    return Unexpected(std::move(ok.error()));
+  cached.store(*found, std::memory_order_release);
   return found;
 }
 
 namespace {
 
 template <typename T> bool isNonZero(const Tensor &t) { return t.scalarValue<T>() != T(0); }
+
+bool hasReferences(const std::vector<ValueType> &types) {
+  return std::ranges::any_of(types, [](ValueType t) { return t.isRef; });
+}
+
+Expected<void> readReference(Tensor &value) {
+  Tensor reference = std::move(value);
+  value = refVariable(reference).read();
+  if (!value)
+    return Unexpected(uninitialized(refVariable(reference)));
+  return {};
+}
 
 } // namespace
 
@@ -64,7 +88,7 @@ Expected<bool> isTrue(const Tensor &t) {
   }
 }
 
-Expected<void> checkArgument(const Plan &plan, size_t i, const Tensor &value) {
+Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value) {
   ValueType want = plan.argTypes[i];
   if (!value)
     return Unexpected(invalidArgument("argument ", i, " of function '", plan.name,
@@ -72,7 +96,30 @@ Expected<void> checkArgument(const Plan &plan, size_t i, const Tensor &value) {
   if (value.dtype() != want.dtype)
     return Unexpected(invalidArgument("argument ", i, " of function '", plan.name, "' is ",
                                       tensorTypeText(value), ", expected ", dtypeName(want.dtype)));
+  if (value.isRef() == want.isRef) [[likely]]
+    return {};
+  if (want.isRef)
+    return Unexpected(invalidArgument("argument ", i, " of function '", plan.name,
+                                      "' is a value, expected a reference to a variable"));
+  return readReference(value);
+}
+
+Expected<void> readReferences(const Plan &plan, std::span<Tensor> results) {
+  for (size_t r = 0; r < results.size(); ++r)
+    if (plan.resultTypes[r].isRef && results[r] && results[r].isRef())
+      if (Expected<void> ok = readReference(results[r]); !ok)
+        return ok;
   return {};
+}
+
+Error deadResult(const Plan &plan, size_t r) {
+  return invalidArgument("result '", plan.results[r].name, "' of function '", plan.name,
+                         "' has no value: it is on a branch that was not taken");
+}
+
+Error tooDeep(const Plan &plan) {
+  return resourceExhausted("function '", plan.name, "' was called inside more than ",
+                           RunState::maxCallDepth, " other calls; it may call itself without end");
 }
 
 Expected<const Callee *> CallState::choose(const Tensor &selector) const {
@@ -92,9 +139,52 @@ Expected<const Callee *> CallState::choose(const Tensor &selector) const {
   return &functions[i < 0 || i > last ? last : i];
 }
 
+static Expected<void> checkLoopTypes(const Plan &cond, const Plan &body) {
+  for (size_t i = 0; i < body.argTypes.size(); ++i)
+    if (body.argTypes[i].dtype != body.resultTypes[i].dtype ||
+        body.argTypes[i].dtype != cond.argTypes[i].dtype)
+      return Unexpected(invalidArgument(
+          "loop variable ", i, " is ", dtypeName(body.argTypes[i].dtype), " for the body '",
+          body.name, "', which hands on ", dtypeName(body.resultTypes[i].dtype),
+          "; the condition '", cond.name, "' takes ", dtypeName(cond.argTypes[i].dtype)));
+  return {};
+}
+
+Expected<WhilePlans> WhileState::plans(size_t numVars) const {
+  Expected<const Plan *> condPlan = cond.plan(numVars), bodyPlan = body.plan(numVars);
+  for (auto *plan : {&condPlan, &bodyPlan})
+    if (!*plan)
+      return Unexpected(std::move(plan->error()));
+  return checkLoopTypes(**condPlan, **bodyPlan).map([&] {
+    return WhilePlans{*condPlan, *bodyPlan};
+  });
+}
+
+Expected<ForRange> ForRange::of(const Tensor &start, const Tensor &limit, const Tensor &delta) {
+  for (const Tensor *t : {&start, &limit, &delta})
+    if (!t->isScalar() || t->dtype() != DType::Int32)
+      return Unexpected(invalidArgument("start, limit and delta must be int32 scalars, found ",
+                                        tensorTypeText(*t)));
+  ForRange range{start.scalarValue<int32_t>(), limit.scalarValue<int32_t>(),
+                 delta.scalarValue<int32_t>()};
+  bool isForwards = range.next < range.limit;
+  if (range.next != range.limit && (range.delta == 0 || (range.delta > 0) != isForwards))
+    return Unexpected(invalidArgument("from ", range.next, " to ", range.limit, " by ", range.delta,
+                                      " never ends; give delta the other sign"));
+  if (range.next == range.limit && range.delta == 0)
+    range.delta = 1;
+  return range;
+}
+
 // --- kernels -----------------------------------------------------------------------------------
 
 namespace {
+
+bool succeed(OpContext &ctx, Expected<void> result) {
+  if (!result)
+    ctx.fail(std::move(result.error()));
+  return result.has_value();
+}
 
 class DepthGuard {
 public:
@@ -106,11 +196,6 @@ private:
   RunState &run;
 };
 
-Error tooDeep(const Plan &plan) {
-  return resourceExhausted("function '", plan.name, "' was called inside more than ",
-                           RunState::maxCallDepth, " other calls; it may call itself without end");
-}
-
 // The value of a result, moved out where this was its last use.
 Tensor takeResult(const Plan &plan, Tensor *slots, size_t r) {
   uint32_t index = plan.resultIndices[r];
@@ -119,11 +204,6 @@ Tensor takeResult(const Plan &plan, Tensor *slots, size_t r) {
   if (index & InputIndex::takeBit)
     return std::move(slots[index & InputIndex::slotMask]);
   return slots[index & InputIndex::slotMask];
-}
-
-Error deadResult(const Plan &plan, size_t r) {
-  return invalidArgument("result '", plan.results[r].name, "' of function '", plan.name,
-                         "' has no value: it is on a branch that was not taken");
 }
 
 // Runs any plan over tensors that the caller gives away.
@@ -138,9 +218,10 @@ bool call(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results, O
     std::vector<Tensor> values(std::make_move_iterator(args.begin()),
                                std::make_move_iterator(args.end()));
     auto outputs = ctx.check(runPlan(plan, std::move(values), run));
-    if (outputs)
-      std::move(outputs->begin(), outputs->end(), results.begin());
-    return outputs.has_value();
+    if (!outputs)
+      return false;
+    std::move(outputs->begin(), outputs->end(), results.begin());
+    return succeed(ctx, readReferences(plan, results));
   }
   Frame frame(plan.numSlots);
   std::move(args.begin(), args.end(), frame.slots);
@@ -153,18 +234,17 @@ bool call(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results, O
       return false;
     }
   }
-  return true;
+  return succeed(ctx, readReferences(plan, results));
 }
 
 bool takeArguments(const Plan &plan, int firstInput, Tensor *args, const Caller &caller,
                    OpContext &ctx) {
   for (size_t i = 0; i < plan.argTypes.size(); ++i) {
-    int input = firstInput + static_cast<int>(i);
-    if (Expected<void> ok = checkArgument(plan, i, ctx.input(input)); !ok) {
+    args[i] = ctx.takeInput(firstInput + static_cast<int>(i));
+    if (Expected<void> ok = acceptArgument(plan, i, args[i]); !ok) {
       caller.fail(ctx, std::move(ok.error()));
       return false;
     }
-    args[i] = ctx.takeInput(input);
   }
   return true;
 }
@@ -176,7 +256,7 @@ void runCall(OpContext &ctx) {
   if (!callee)
     return self.caller.fail(ctx, std::move(callee.error()));
   size_t numArgs = ctx.numInputs() - self.firstArg();
-  Expected<const Plan *> plan = (*callee)->plan(numArgs, ctx.numOutputs());
+  Expected<const Plan *> plan = (*callee)->plan(numArgs);
   if (!plan)
     return self.caller.fail(ctx, std::move(plan.error()));
   Frame args(static_cast<uint32_t>(numArgs));
@@ -271,39 +351,25 @@ bool runGeneralWhile(const Plan &cond, const Plan &body, std::span<Tensor> vars,
   }
 }
 
-Expected<void> checkLoopTypes(const Plan &cond, const Plan &body) {
-  for (size_t i = 0; i < body.argTypes.size(); ++i)
-    if (body.argTypes[i].dtype != body.resultTypes[i].dtype ||
-        body.argTypes[i].dtype != cond.argTypes[i].dtype)
-      return Unexpected(invalidArgument(
-          "loop variable ", i, " is ", dtypeName(body.argTypes[i].dtype), " for the body '",
-          body.name, "', which hands on ", dtypeName(body.resultTypes[i].dtype),
-          "; the condition '", cond.name, "' takes ", dtypeName(cond.argTypes[i].dtype)));
-  return {};
-}
-
 void runWhile(OpContext &ctx) {
   const auto &self = ctx.state<WhileState>();
   size_t numVars = ctx.numInputs();
-  Expected<const Plan *> cond = self.cond.plan(numVars, 1);
-  Expected<const Plan *> body = self.body.plan(numVars, numVars);
-  for (auto *plan : {&cond, &body})
-    if (!*plan)
-      return self.caller.fail(ctx, std::move(plan->error()));
-  if (Expected<void> ok = checkLoopTypes(**cond, **body); !ok)
-    return self.caller.fail(ctx, std::move(ok.error()));
+  Expected<WhilePlans> plans = self.plans(numVars);
+  if (!plans)
+    return self.caller.fail(ctx, std::move(plans.error()));
+  const Plan &cond = *plans->cond, &body = *plans->body;
   DepthGuard depth(ctx.run());
   if (depth.isTooDeep())
-    return ctx.fail(tooDeep(**body));
-  if ((*cond)->isSequential && (*body)->isSequential) {
-    WhileLoop loop(**cond, **body, ctx);
-    if (takeArguments(**body, 0, loop.variables(), self.caller, ctx) && loop.run())
+    return ctx.fail(tooDeep(body));
+  if (cond.isSequential && body.isSequential && !hasReferences(body.resultTypes)) {
+    WhileLoop loop(cond, body, ctx);
+    if (takeArguments(body, 0, loop.variables(), self.caller, ctx) && loop.run())
       std::move(loop.variables(), loop.variables() + numVars, ctx.outputs);
     return;
   }
   Frame vars(static_cast<uint32_t>(numVars));
-  if (takeArguments(**body, 0, vars.slots, self.caller, ctx) &&
-      runGeneralWhile(**cond, **body, {vars.slots, numVars}, ctx))
+  if (takeArguments(body, 0, vars.slots, self.caller, ctx) &&
+      runGeneralWhile(cond, body, {vars.slots, numVars}, ctx))
     std::move(vars.slots, vars.slots + numVars, ctx.outputs);
 }
 
@@ -311,31 +377,21 @@ void runWhile(OpContext &ctx) {
 
 void runFor(OpContext &ctx) {
   const auto &self = ctx.state<ForState>();
-  int32_t range[3];
-  for (int i = 0; i < 3; ++i) {
-    const Tensor &t = ctx.input(i);
-    if (!t.isScalar() || t.dtype() != DType::Int32)
-      return self.caller.fail(ctx, invalidArgument("start, limit and delta must be int32 scalars, found ",
-                                                   tensorTypeText(t)));
-    range[i] = t.scalarValue<int32_t>();
-  }
-  auto [start, limit, delta] = std::tie(range[0], range[1], range[2]);
-  if (delta == 0 || (delta > 0) != (start <= limit))
-    if (start != limit)
-      return self.caller.fail(ctx, invalidArgument("from ", start, " to ", limit, " by ", delta,
-                                                   " never ends; give delta the other sign"));
+  Expected<ForRange> range = ForRange::of(ctx.input(0), ctx.input(1), ctx.input(2));
+  if (!range)
+    return self.caller.fail(ctx, std::move(range.error()));
   uint32_t numVars = ctx.outputCount;
-  Expected<const Plan *> body = self.body.plan(numVars + 1, numVars);
+  Expected<const Plan *> body = self.body.plan(ctx.numInputs() - 2);
   if (!body)
     return self.caller.fail(ctx, std::move(body.error()));
   Frame values(2 * numVars + 1); // i and the variables, then the results
   Tensor *vars = values.slots + 1, *results = vars + numVars;
   for (uint32_t i = 0; i < numVars; ++i)
     vars[i] = ctx.takeInput(static_cast<int>(i) + 3);
-  for (int64_t i = start; delta > 0 ? i < limit : i > limit; i += delta) {
-    values.slots[0] = Tensor::scalar(DType::Int32, static_cast<int32_t>(i));
+  for (; !range->isOver(); range->next += range->delta) {
+    values.slots[0] = range->index();
     for (uint32_t a = 0; a <= numVars; ++a)
-      if (Expected<void> ok = checkArgument(**body, a, values.slots[a]); !ok)
+      if (Expected<void> ok = acceptArgument(**body, a, values.slots[a]); !ok)
         return self.caller.fail(ctx, std::move(ok.error()));
     if (!call(**body, {values.slots, numVars + 1}, {results, numVars}, ctx))
       return;
@@ -349,7 +405,7 @@ void runFor(OpContext &ctx) {
 Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
   CallState state{{spec.name, spec.op}, CallState::Always, {}};
   auto add = [&](const FunctionRef &f) {
-    state.functions.emplace_back(f, ArgMode::Owned, library);
+    state.functions.emplace_back(f, spec.outputTypes, ArgMode::Owned, library);
   };
   if (spec.isFunctionCall) {
     add({spec.op, std::make_shared<AttrMap>(spec.attrs)});
@@ -368,7 +424,8 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
     if (!branches)
       return Unexpected(std::move(branches.error()));
     if (branches->empty())
-      return Unexpected(invalidArgument("attribute 'branches' is empty; give at least one function"));
+      return Unexpected(
+          invalidArgument("attribute 'branches' is empty; give at least one function"));
     for (const FunctionRef &f : *branches)
       add(f);
   } else {
@@ -395,17 +452,18 @@ Expected<BoundKernel> bindWhile(const NodeSpec &spec, FunctionLibrary *library) 
   if (parallel <= 0)
     return Unexpected(
         invalidArgument("parallel_iterations is ", parallel, ", expected at least 1"));
-  return boundWith<WhileState>(runWhile,
-                               WhileState{{spec.name, spec.op},
-                                          Callee(*cond, ArgMode::Borrowed, library),
-                                          Callee(*body, ArgMode::LoopBody, library),
-                                          parallel});
+  return boundWith<WhileState>(
+      runWhile, WhileState{{spec.name, spec.op},
+                           Callee(*cond, {ValueType{}}, ArgMode::Borrowed, library),
+                           Callee(*body, spec.outputTypes, ArgMode::LoopBody, library),
+                           parallel});
 }
 
 Expected<BoundKernel> bindFor(const NodeSpec &spec, FunctionLibrary *library) {
   return spec.attrs.get<FunctionRef>("body").map([&](const FunctionRef &body) {
     return boundWith<ForState>(
-        runFor, ForState{{spec.name, spec.op}, Callee(body, ArgMode::Owned, library)});
+        runFor,
+        ForState{{spec.name, spec.op}, Callee(body, spec.outputTypes, ArgMode::Owned, library)});
   });
 }
 

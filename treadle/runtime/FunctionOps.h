@@ -9,8 +9,11 @@ namespace treadle {
 /// recursion ends and what isn't reached needn't exist. Thread-safe.
 class Callee {
 public:
-  Callee(FunctionRef function, ArgMode mode, FunctionLibrary *library)
-      : function(std::move(function)), mode(mode), library(library) {}
+  /// `resultTypes` is what the node gives: Invalid stands for any dtype.
+  Callee(FunctionRef function, std::vector<ValueType> resultTypes, ArgMode mode,
+         FunctionLibrary *library)
+      : function(std::move(function)), resultTypes(std::move(resultTypes)), mode(mode),
+        library(library) {}
   /// A callee that is known already.
   Callee(std::string name, std::shared_ptr<const Plan> plan)
       : function{std::move(name), nullptr}, mode(ArgMode::Owned), library(nullptr),
@@ -18,14 +21,18 @@ public:
     cached.store(owned.get(), std::memory_order_release);
   }
   Callee(const Callee &other)
-      : function(other.function), mode(other.mode), library(other.library), owned(other.owned) {
+      : function(other.function), resultTypes(other.resultTypes), mode(other.mode),
+        library(other.library), owned(other.owned) {
     cached.store(owned.get(), std::memory_order_release);
   }
-  /// The plan; checks the number of arguments and results.
-  Expected<const Plan *> plan(size_t numArgs, size_t numResults) const;
+  /// The plan; checks the number of arguments, and the results' number and dtypes.
+  Expected<const Plan *> plan(size_t numArgs) const;
   const FunctionRef function;
 
 private:
+  Expected<void> check(const Plan &plan, size_t numArgs) const;
+
+  std::vector<ValueType> resultTypes;
   ArgMode mode;
   FunctionLibrary *library;
   std::shared_ptr<const Plan> owned; // may be null
@@ -35,10 +42,9 @@ private:
 /// The node that calls, for messages.
 struct Caller {
   std::string name, op;
-  /// Ends the op with an error of its own (errors inside the function name their own node).
-  void fail(OpContext &ctx, Error error) const {
-    ctx.fail(std::move(error).atNode(name, op));
-  }
+  /// An error of the op's own (errors inside the function name their own node).
+  Error at(Error error) const { return std::move(error).atNode(name, op); }
+  void fail(OpContext &ctx, Error error) const { ctx.fail(at(std::move(error))); }
 };
 
 /// A call or a conditional: which function runs is chosen from input 0 where there is a choice.
@@ -51,10 +57,24 @@ struct CallState {
   int firstArg() const { return choice == Always ? 0 : 1; }
 };
 
+struct WhilePlans {
+  const Plan *cond, *body;
+};
+
 struct WhileState {
   Caller caller;
   Callee cond, body;
   int64_t parallelIterations;
+  /// Both plans, of loop variables of the same dtypes.
+  Expected<WhilePlans> plans(size_t numVars) const;
+};
+
+/// The numbers that a For still goes through.
+struct ForRange {
+  int64_t next = 0, limit = 0, delta = 1;
+  static Expected<ForRange> of(const Tensor &start, const Tensor &limit, const Tensor &delta);
+  bool isOver() const { return delta > 0 ? next >= limit : next <= limit; }
+  Tensor index() const { return Tensor::scalar(DType::Int32, static_cast<int32_t>(next)); }
 };
 
 struct ForState {
@@ -62,11 +82,19 @@ struct ForState {
   Callee body;
 };
 
-/// A tensor as a condition: a scalar by its value (a string by whether it is empty), anything else by
-/// whether it has elements.
+/// A tensor as a condition: a scalar by its value (a string by whether it is empty), anything else
+/// by whether it has elements.
 Expected<bool> isTrue(const Tensor &tensor);
 
-/// InvalidArgument unless `value` has the dtype that argument `i` of the plan wants.
-Expected<void> checkArgument(const Plan &plan, size_t i, const Tensor &value);
+/// InvalidArgument unless `value` has the dtype that argument `i` of the plan wants. A reference is
+/// read where the plan wants a value.
+Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value);
+
+/// Functions give values: results that are references are read.
+Expected<void> readReferences(const Plan &plan, std::span<Tensor> results);
+
+/// What to say of a result that is dead, and of calls inside calls without end.
+Error deadResult(const Plan &plan, size_t result);
+Error tooDeep(const Plan &plan);
 
 } // namespace treadle

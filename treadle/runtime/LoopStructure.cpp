@@ -52,12 +52,12 @@ private:
   GraphSpec &graph;
   const PlanOptions &options;
   FrameAssignment frames;
-  Deadness deadness; // of the graph as it was
+  Deadness deadness;                                   // of the graph as it was
   std::vector<std::vector<int32_t>> nodesOf, entersOf; // by frame
   std::vector<bool> removed;
   std::vector<Endpoint> redirect; // of an Exit: the loop's output
   std::vector<Role> roles;
-  std::vector<int8_t> gated; // 0 unknown, 1 yes, -1 no
+  std::vector<int8_t> gated;          // 0 unknown, 1 yes, -1 no
   std::vector<int32_t> variableIndex; // by node: of its Merge or Switch, or of a constant Enter
 
   // The frame at hand.
@@ -268,12 +268,11 @@ bool Structurer::isBodyGated(int32_t start) {
 }
 
 bool Structurer::isCovered() const {
-  return std::all_of(nodes.begin(), nodes.end(),
-                     [&](int32_t i) { return roles[i] != Role::None; });
+  return std::all_of(nodes.begin(), nodes.end(), [&](int32_t i) { return roles[i] != Role::None; });
 }
 
-// A While runs with all its inputs or not at all. So must the loop: an Enter that is dead alone would
-// kill some of its values only, unless its condition dies of it too.
+// A While runs with all its inputs or not at all. So must the loop: an Enter that is dead alone
+// would kill some of its values only, unless its condition dies of it too.
 bool Structurer::isAliveAsAWhole() {
   return std::all_of(enters.begin(), enters.end(),
                      [&](int32_t enter) { return deadness.follows(loopCond, enter); });
@@ -315,9 +314,8 @@ Structurer::extract(Role role, const std::vector<Endpoint> &results, ArgMode mod
     part.results.push_back({translate(e, role, local), graph.nodes[e.node].name, {}});
   if (role == Role::Body)
     for (size_t i = 0; i < invariants.size(); ++i)
-      part.results.push_back({{static_cast<int32_t>(variables.size() + i), 0},
-                              graph.nodes[invariants[i]].name,
-                              {}});
+      part.results.push_back(
+          {{static_cast<int32_t>(variables.size() + i), 0}, graph.nodes[invariants[i]].name, {}});
   // Edges first: a moved node can't be asked for its op.
   for (int32_t i : local) {
     NodeSpec &node = graph.nodes[i];
@@ -331,8 +329,9 @@ Structurer::extract(Role role, const std::vector<Endpoint> &results, ArgMode mod
     part.nodes.push_back(std::move(graph.nodes[i]));
   PlanOptions partOptions = options;
   partOptions.argMode = mode;
-  return buildPlan(std::move(part), partOptions)
-      .map([](std::unique_ptr<Plan> plan) { return std::shared_ptr<const Plan>(std::move(plan)); });
+  return buildPlan(std::move(part), partOptions).map([](std::unique_ptr<Plan> plan) {
+    return std::shared_ptr<const Plan>(std::move(plan));
+  });
 }
 
 Expected<void> Structurer::replace(uint32_t frame) {
@@ -373,8 +372,7 @@ Expected<void> Structurer::replace(uint32_t frame) {
       redirect[i] = {loopCond, variableIndex[graph.nodes[i].inputs[0].node]};
   }
   std::sort(loop.controls.begin(), loop.controls.end());
-  loop.controls.erase(std::unique(loop.controls.begin(), loop.controls.end()),
-                      loop.controls.end());
+  loop.controls.erase(std::unique(loop.controls.begin(), loop.controls.end()), loop.controls.end());
   uint32_t parent = static_cast<uint32_t>(frames.frames[frame].parent);
   graph.nodes[loopCond] = std::move(loop);
   removed[loopCond] = false;

@@ -50,8 +50,7 @@ NodeKind classify(const NodeSpec &node) {
 }
 
 BoundKernel failingKernel(Error error) {
-  return boundWith<Error>(
-      [](OpContext &ctx) { ctx.fail(ctx.state<Error>()); }, std::move(error));
+  return boundWith<Error>([](OpContext &ctx) { ctx.fail(ctx.state<Error>()); }, std::move(error));
 }
 
 namespace {
@@ -61,22 +60,27 @@ Expected<BoundKernel> bindConst(const NodeSpec &spec) {
   if (!value)
     return Unexpected(std::move(value.error()));
   if (!spec.outputTypes.empty() && value->dtype() != spec.outputTypes[0].dtype)
-    return Unexpected(invalidArgument("its value is ", tensorTypeText(*value), ", but its dtype is ",
-                                      dtypeName(spec.outputTypes[0].dtype)));
+    return Unexpected(invalidArgument("its value is ", tensorTypeText(*value),
+                                      ", but its dtype is ", dtypeName(spec.outputTypes[0].dtype)));
   return boundWith<Tensor>([](OpContext &ctx) { ctx.setOutput(0, ctx.state<Tensor>()); },
-                            std::move(*value));
+                           std::move(*value));
 }
 
 Expected<BoundKernel> bindFromRegistry(const NodeSpec &spec, const PlanOptions &options) {
   const KernelRegistry::Bind *bind = options.kernels->find(spec.op);
   if (!bind)
-    return Unexpected(unimplemented("op '", spec.op, "' is not known here; register a kernel for it"));
+    return Unexpected(
+        unimplemented("op '", spec.op, "' is not known here; register a kernel for it"));
   std::vector<DType> inputs, outputs;
   for (ValueType type : spec.inputTypes)
     inputs.push_back(type.dtype);
   for (ValueType type : spec.outputTypes)
     outputs.push_back(type.dtype);
   return (*bind)(BindContext{spec.name, spec.op, spec.attrs, inputs, outputs, spec.device});
+}
+
+Expected<BoundKernel> bindRead() {
+  return BoundKernel{[](OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }};
 }
 
 // A kernel that wants values where its inputs are references: reads the variables when it runs.
@@ -97,8 +101,7 @@ void runDereferenced(OpContext &ctx) {
     Variable &variable = refVariable(input);
     inputs[i] = variable.read();
     if (!inputs[i])
-      return ctx.fail(failedPrecondition("attempting to use uninitialized variable '",
-                                         variable.name, "'; run its initializer first"));
+      return ctx.fail(uninitialized(variable));
   }
   const Tensor *base = ctx.bases[0];
   const uint32_t *indices = ctx.inputIndex;
@@ -124,12 +127,13 @@ BoundKernel dereferencing(BoundKernel inner, size_t numInputs) {
 } // namespace
 
 void bindNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node, NodeInfo &info) {
-  Expected<BoundKernel> kernel =
-      spec.op == "Const" ? bindConst(spec) : bindFromRegistry(spec, options);
+  Expected<BoundKernel> kernel = spec.op == "Const"   ? bindConst(spec)
+                                 : spec.op == "_Read" ? bindRead()
+                                                      : bindFromRegistry(spec, options);
   if (!kernel)
     kernel = failingKernel(std::move(kernel.error()));
-  bool hasRefInputs =
-      std::any_of(spec.inputTypes.begin(), spec.inputTypes.end(), [](ValueType t) { return t.isRef; });
+  bool hasRefInputs = std::any_of(spec.inputTypes.begin(), spec.inputTypes.end(),
+                                  [](ValueType t) { return t.isRef; });
   if (hasRefInputs && !kernel->takesRefs)
     kernel = dereferencing(std::move(*kernel), spec.inputs.size());
   node.fn = kernel->fn;
@@ -155,12 +159,49 @@ std::vector<FunctionRef> calledFunctions(const NodeSpec &spec) {
 bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *functions) {
   if (node.mayBlock)
     return true;
+  if (spec.loop)
+    return spec.loop->cond->mayBlock || spec.loop->body->mayBlock;
   if (node.kind != NodeKind::Call && node.kind != NodeKind::While && node.kind != NodeKind::For)
     return false;
   for (const FunctionRef &f : calledFunctions(spec))
     if (functions && functions->mayBlock(f.name))
       return true;
   return false;
+}
+
+// What the executor itself moves is a value, except in the ops made for references.
+Expected<void> readReferencesAtBorders(GraphSpec &graph) {
+  size_t n = graph.nodes.size();
+  for (size_t i = 0; i < n; ++i)
+    for (size_t k = 0; k < graph.nodes[i].inputs.size(); ++k) {
+      NodeSpec &node = graph.nodes[i];
+      if (!node.inputTypes[k].isRef)
+        continue;
+      NodeKind kind = classify(node);
+      bool isBorder = kind == NodeKind::Switch || kind == NodeKind::Merge ||
+                      kind == NodeKind::Enter || kind == NodeKind::Exit ||
+                      kind == NodeKind::NextIteration;
+      bool isPredicate = kind == NodeKind::Switch && k == 1;
+      if (!isBorder || (node.op.starts_with("Ref") && !isPredicate))
+        continue;
+      if (classify(graph.nodes[node.inputs[k].node]) == NodeKind::NextIteration)
+        return Unexpected(
+            unimplemented("it reads a reference that comes from the iteration before; "
+                          "use RefMerge")
+                .atNode(node.name, node.op));
+      NodeSpec read;
+      read.name = node.name;
+      read.op = "_Read";
+      read.inputs = {node.inputs[k]};
+      if (kind != NodeKind::Merge) // whose control inputs may be dead
+        read.controls = node.controls;
+      read.inputTypes = {node.inputTypes[k]};
+      node.inputTypes[k].isRef = false;
+      read.outputTypes = {node.inputTypes[k]};
+      node.inputs[k] = {static_cast<int32_t>(graph.nodes.size()), 0};
+      graph.nodes.push_back(std::move(read)); // `node` is gone
+    }
+  return {};
 }
 
 // --- order -------------------------------------------------------------------------------------
@@ -302,6 +343,8 @@ bool isBlockingOp(std::string_view op) {
 }
 
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
+  if (Expected<void> ok = plan::readReferencesAtBorders(graph); !ok)
+    return Unexpected(std::move(ok.error()));
   auto hasFrames = [&] {
     return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeSpec &node) {
       NodeKind kind = plan::classify(node);

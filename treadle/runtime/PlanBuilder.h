@@ -8,7 +8,8 @@ namespace treadle::plan {
 /// What an op is to the executors, told from its name.
 NodeKind classify(const NodeSpec &node);
 
-/// Binds the node's kernel; never fails: what can't be bound becomes a kernel that fails when reached.
+/// Binds the node's kernel; never fails: what can't be bound becomes a kernel that fails when
+/// reached.
 void bindNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node, NodeInfo &info);
 
 /// Binds a node that calls functions (calls, conditionals, loops).
@@ -20,6 +21,9 @@ bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *funct
 
 /// Functions that the node names in its attributes.
 std::vector<FunctionRef> calledFunctions(const NodeSpec &spec);
+
+/// Puts a `_Read` before each op of the executor that wants a value and gets a reference.
+Expected<void> readReferencesAtBorders(GraphSpec &graph);
 
 /// The nodes in an order that keeps all edges and otherwise the program order. NextIteration's edge
 /// to its Merge doesn't count. InvalidArgument, naming nodes, where there is a cycle.
@@ -35,9 +39,9 @@ struct FrameAssignment {
 /// InvalidArgument where a node's inputs are in different frames, or a loop has no iterations.
 Expected<FrameAssignment> assignFrames(const GraphSpec &graph);
 
-/// Replaces v1 loops of the usual form (LoopCond; Enter, Merge, Switch, NextIteration, Exit for each
-/// variable) by While nodes that own their plans, from the inside out. What has another form, waits
-/// for other ops, or is looked into by a result, stays.
+/// Replaces v1 loops of the usual form (LoopCond; Enter, Merge, Switch, NextIteration, Exit for
+/// each variable) by While nodes that own their plans, from the inside out. What has another form,
+/// waits for other ops, or is looked into by a result, stays.
 Expected<void> structureLoops(GraphSpec &graph, const PlanOptions &options);
 
 /// Lays out a plan with slots, or with counters. A plan with slots that `mayBlock` can't run: the

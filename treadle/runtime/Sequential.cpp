@@ -50,8 +50,7 @@ void FrameStack::pop(uint32_t count) {
 
 namespace {
 
-bool failAt(const Plan &plan, const PlanNode &node, OpContext &ctx,
-            std::unique_ptr<Error> &error) {
+bool failAt(const Plan &plan, const PlanNode &node, OpContext &ctx, std::unique_ptr<Error> &error) {
   const NodeInfo &info = plan.infos[node.info];
   error = std::move(ctx.error);
   if (node.kind == NodeKind::Kernel) // errors inside functions name their own node
@@ -106,6 +105,10 @@ bool runAll(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Erro
       deadNodes[n] = dead;
     }
     if (!dead) {
+      if (node->isExpensive && run.isStopped()) [[unlikely]] {
+        error = std::make_unique<Error>(run.stopReason());
+        return false;
+      }
       node->fn(ctx);
       if (ctx.suspension) [[unlikely]]
         finishSuspended(ctx);
@@ -138,8 +141,8 @@ void runNothing(OpContext &) {}
 void runSwitch(OpContext &ctx) {
   const Tensor &predicate = ctx.input(1);
   if (!predicate.isScalar() || predicate.dtype() != DType::Bool)
-    return ctx.fail(invalidArgument("the predicate must be a bool scalar, found ",
-                                    tensorTypeText(predicate)));
+    return ctx.fail(
+        invalidArgument("the predicate must be a bool scalar, found ", tensorTypeText(predicate)));
   bool taken = predicate.scalarValue<bool>();
   ctx.setOutput(taken ? 1 : 0, ctx.takeInput(0));
 }
@@ -147,8 +150,8 @@ void runSwitch(OpContext &ctx) {
 void runSwitchN(OpContext &ctx) {
   const Tensor &index = ctx.input(1);
   if (!index.isScalar() || index.dtype() != DType::Int32)
-    return ctx.fail(invalidArgument("the index must be an int32 scalar, found ",
-                                    tensorTypeText(index)));
+    return ctx.fail(
+        invalidArgument("the index must be an int32 scalar, found ", tensorTypeText(index)));
   int32_t taken = index.scalarValue<int32_t>();
   if (taken < 0 || taken >= ctx.numOutputs())
     taken = ctx.numOutputs() - 1;

@@ -33,16 +33,17 @@ private:
   const PlanOptions &options;
   std::unique_ptr<Plan> plan = std::make_unique<Plan>();
   std::vector<NodeKind> kinds;
-  std::vector<uint32_t> slotOf;   // by node: slot or constant of output 0
-  std::vector<int32_t> planNode;  // by spec node: index in the plan, or -1
+  std::vector<uint32_t> slotOf;  // by node: slot or constant of output 0
+  std::vector<int32_t> planNode; // by spec node: index in the plan, or -1
 };
 
 // An op that hands its input on unchanged needs no node at all. In a graph with dead branches its
 // control inputs may make it dead, so there it stays.
 bool Layout::isAlias(const NodeSpec &node) const {
   bool hands = node.op == "Identity" || node.op == "StopGradient" || node.op == "PreventGradient";
-  return hands && node.inputs.size() == 1 && !node.inputTypes[0].isRef && !node.outputTypes.empty() &&
-         node.inputTypes[0].dtype == node.outputTypes[0].dtype && !plan->hasDeadness;
+  return hands && node.inputs.size() == 1 && !node.inputTypes[0].isRef &&
+         !node.outputTypes.empty() && node.inputTypes[0].dtype == node.outputTypes[0].dtype &&
+         !plan->hasDeadness;
 }
 
 void Layout::placeArguments() {

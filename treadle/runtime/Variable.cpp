@@ -11,6 +11,11 @@ Tensor makeRefTensor(Ref<Variable> variable) {
   return t;
 }
 
+Error uninitialized(const Variable &variable) {
+  return failedPrecondition("attempting to use uninitialized variable '", variable.name,
+                            "'; run its initializer first");
+}
+
 Variable &refVariable(const Tensor &tensor) {
   return static_cast<Variable &>(**tensor.data<Ref<Resource>>());
 }

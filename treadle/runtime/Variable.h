@@ -37,6 +37,9 @@ public:
 /// run; consumers that want the reference (Assign, RefSwitch, ...) get it as it is.
 Tensor makeRefTensor(Ref<Variable> variable);
 
+/// What to say of a v1 variable that is read before it has a value.
+Error uninitialized(const Variable &variable);
+
 /// The variable behind a reference tensor (`tensor.isRef()`).
 Variable &refVariable(const Tensor &tensor);
 
