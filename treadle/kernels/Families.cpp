@@ -29,6 +29,12 @@ const KernelRegistry &builtinKernels() {
     all->add(gatherKernels());
     all->add(sliceKernels());
     all->add(tileKernels());
+    all->add(stringKernels());
+    all->add(setKernels());
+    all->add(partitionKernels());
+    all->add(uniqueKernels());
+    all->add(reverseKernels());
+    all->add(transposeKernels());
     all->add(variableKernels());
     all->add(refVariableKernels());
     all->add(optionalKernels());
