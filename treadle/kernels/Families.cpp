@@ -17,6 +17,12 @@ const KernelRegistry &builtinKernels() {
     all->add(elementwiseMathKernels());
     all->add(elementwiseGradKernels());
     all->add(castKernels());
+    all->add(bincountKernels());
+    all->add(topKKernels());
+    all->add(cumulativeKernels());
+    all->add(softmaxKernels());
+    all->add(biasKernels());
+    all->add(activationKernels());
     all->add(randomStatelessKernels());
     all->add(randomKernels());
     all->add(sparseSegmentKernels());
