@@ -19,9 +19,10 @@ struct VariableState {
 };
 
 Expected<Tensor> namedVariable(ResourceManager &resources, const VariableState &state) {
-  Ref<Variable> variable = resources.lookupOrCreate<Variable>(
-      state.name.container, state.name.name,
-      [&] { return makeRef<Variable>(state.name.name, state.dtype); });
+  Ref<Variable> variable =
+      resources.lookupOrCreate<Variable>(state.name.container, state.name.name, [&] {
+        return makeRef<Variable>(state.name.name, state.dtype);
+      });
   if (variable->dtype != state.dtype)
     return Unexpected(invalidArgument("variable '", state.name.name, "' is ",
                                       dtypeName(variable->dtype), ", expected ",
@@ -44,9 +45,8 @@ Expected<BoundKernel> bindVariable(const BindContext &node) {
   ResourceName name = ResourceName::of(node);
   if (name.name.empty())
     name.name = node.node;
-  return node.attrs.get<DType>("dtype").map([&](DType dtype) {
-    return boundWith(variable, VariableState{std::move(name), dtype, {}});
-  });
+  return node.attrs.get<DType>("dtype").map(
+      [&](DType dtype) { return boundWith(variable, VariableState{std::move(name), dtype, {}}); });
 }
 
 // --- temporary ones ----------------------------------------------------------------------------
@@ -77,8 +77,8 @@ Expected<BoundKernel> bindTemporary(const BindContext &node) {
     return Unexpected(invalidArgument("attribute 'shape' is ", shape->text(),
                                       "; expected one without unknown dimensions"));
   std::string name = node.attrs.getOr("var_name", std::string());
-  return boundWith(temporaryVariable,
-                   TemporaryState{name.empty() ? std::string(node.node) : name, *dtype, shape->dims});
+  return boundWith(temporaryVariable, TemporaryState{name.empty() ? std::string(node.node) : name,
+                                                     *dtype, shape->dims});
 }
 
 void destroyTemporary(OpContext &ctx) {
@@ -97,6 +97,29 @@ void destroyTemporary(OpContext &ctx) {
 
 // --- assigning ---------------------------------------------------------------------------------
 
+// The input as a tensor whose elements nobody else has.
+Tensor ownInput(OpContext &ctx, int i) {
+  if (ctx.canReuseInput(i))
+    return ctx.takeInput(i);
+  auto copy = ctx.check(ctx.input(i).clone());
+  return copy ? std::move(*copy) : Tensor();
+}
+
+// Writes into the elements that the variable has if there are as many: who read the variable before
+// sees the new value, as in TensorFlow.
+void assignElements(OpContext &ctx, Variable &variable, const Tensor &value) {
+  std::unique_lock lock(variable.mutex);
+  if (variable.value && variable.value.count() == value.count()) {
+    copyElements(value.dtype(), variable.value.raw(), value.raw(), value.count());
+    if (!std::ranges::equal(variable.value.dims(), value.dims()))
+      variable.value = variable.value.withDims(value.dims());
+    return;
+  }
+  lock.unlock();
+  if (Tensor own = ownInput(ctx, 1))
+    variable.assign(std::move(own));
+}
+
 void assign(OpContext &ctx) {
   Variable *variable = variableInput(ctx, 0);
   if (!variable)
@@ -109,12 +132,11 @@ void assign(OpContext &ctx) {
   if (ctx.state<bool>()) { // validate_shape
     Tensor old = variable->read();
     if (old && !std::ranges::equal(old.dims(), value.dims()))
-      return ctx.fail(invalidArgument("variable '", variable->name, "' has shape ",
-                                      dimsText(old.dims()), ", but is assigned ",
-                                      tensorTypeText(value),
-                                      "; set validate_shape=false to change its shape"));
+      return ctx.fail(invalidArgument(
+          "variable '", variable->name, "' has shape ", dimsText(old.dims()), ", but is assigned ",
+          tensorTypeText(value), "; set validate_shape=false to change its shape"));
   }
-  variable->assign(ctx.takeInput(1));
+  assignElements(ctx, *variable, value);
   passReference(ctx);
 }
 

@@ -41,6 +41,7 @@ VariableWriter::VariableWriter(OpContext &ctx, int i) {
   Variable *found = variableInput(ctx, i);
   if (!found)
     return;
+  isReference = ctx.input(i).isRef();
   lock = std::unique_lock(found->mutex);
   if (found->value)
     variable = found;

@@ -24,18 +24,18 @@ public:
   bool isOpen() const { return variable; }
   const Tensor &value() const { return variable->value; }
   Variable &get() { return *variable; }
-  /// True if the elements may be written in place.
-  bool isWritable() const { return value().isUnique() && !value().get()->owner; }
+  /// True if the elements may be written in place. Those behind a reference always are:
+  /// TensorFlow's v1 variables change under whoever read them, and graphs rely on it.
+  bool isWritable() const { return isReference || (value().isUnique() && !value().get()->owner); }
   /// Gives the variable elements of its own; null, having failed, where that can't be.
   Tensor *writable(OpContext &ctx);
   /// Another value of the variable's dtype.
-  void replace(Tensor fresh) {
-    old = std::exchange(variable->value, std::move(fresh));
-  }
+  void replace(Tensor fresh) { old = std::exchange(variable->value, std::move(fresh)); }
 
 private:
   Tensor old; // let go of after the lock: declared before it
   Variable *variable = nullptr;
+  bool isReference = false;
   std::unique_lock<std::mutex> lock;
 };
 

@@ -17,7 +17,8 @@ Expected<AttrValue> convertAttribute(mlir::Attribute attr);
 /// The attributes of an instantiation.
 Expected<AttrMap> convertAttributes(mlir::DictionaryAttr attrs);
 
-/// A tensor in any of the encodings of its message. InvalidArgument where values and shape disagree.
+/// A tensor in any of the encodings of its message. InvalidArgument where values and shape
+/// disagree.
 Expected<Tensor> tensorFromProto(const pb::TensorProto &proto);
 
 } // namespace treadle

@@ -7,8 +7,7 @@
 namespace treadle {
 namespace {
 
-template <typename T, typename Convert>
-AttrValue oneOrMany(const AttrDef &attr, Convert convert) {
+template <typename T, typename Convert> AttrValue oneOrMany(const AttrDef &attr, Convert convert) {
   if (!attr.isList())
     return AttrValue(T(convert(attr.defaultValues()[0])));
   std::vector<T> list;

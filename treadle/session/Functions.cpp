@@ -39,7 +39,10 @@ bool ModuleFunctions::mayBlock(const std::string &function) {
 }
 
 Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMode mode) {
-  std::pair key(function.name, mode);
+  Key key(function.name, mode, std::nullopt);
+  auto &[name, argMode, wanted] = key;
+  if (function.attrs && function.attrs->has(wantedResultsAttr))
+    wanted = function.attrs->getOr(wantedResultsAttr, std::vector<int64_t>());
   {
     std::lock_guard lock(mutex);
     if (auto it = plans.find(key); it != plans.end())
@@ -47,15 +50,13 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
   }
   tfg::FuncOp op = index.function(function.name);
   if (!op)
-    return Unexpected(
-        notFound("function '", function.name, "' is not in the graph's library"));
-  Expected<GraphSpec> spec = lowerFunction(index, op);
+    return Unexpected(notFound("function '", function.name, "' is not in the graph's library"));
+  Expected<GraphSpec> spec = lowerFunction(index, op, wanted ? &*wanted : nullptr);
   if (!spec)
     return Unexpected(std::move(spec.error()));
   Expected<std::unique_ptr<Plan>> built = buildPlan(std::move(*spec), {&kernels, this, mode});
   if (!built) {
-    built.error().message =
-        str("in function '", function.name, "': ", built.error().message);
+    built.error().message = str("in function '", function.name, "': ", built.error().message);
     return Unexpected(std::move(built.error()));
   }
   std::lock_guard lock(mutex);

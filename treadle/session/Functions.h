@@ -6,6 +6,8 @@
 
 #include <map>
 #include <mutex>
+#include <optional>
+#include <tuple>
 #include <unordered_map>
 
 namespace treadle {
@@ -25,7 +27,9 @@ private:
   const ModuleIndex &index;
   const KernelRegistry &kernels;
   std::mutex mutex; // guards what follows
-  std::map<std::pair<std::string, ArgMode>, std::unique_ptr<Plan>> plans;
+  // By name, mode, and the results wanted; without the last where all of the body is.
+  using Key = std::tuple<std::string, ArgMode, std::optional<std::vector<int64_t>>>;
+  std::map<Key, std::unique_ptr<Plan>> plans;
   std::unordered_map<std::string, bool> blocking; // known, or (false) being looked into
 };
 

@@ -197,10 +197,9 @@ Graph::Summary Graph::summary() const {
     if (mlir::Operation *end = body.getTerminator())
       for (mlir::Value operand : end->getOperands())
         results += !tfg::isControl(operand);
-    summarizer.out.functions.push_back({function.getName().str(),
-                                        static_cast<int64_t>(body.getOperations().size()) - 1,
-                                        static_cast<int64_t>(body.getNumArguments() / 2), results,
-                                        function.getGeneric()});
+    summarizer.out.functions.push_back(
+        {function.getName().str(), static_cast<int64_t>(body.getOperations().size()) - 1,
+         static_cast<int64_t>(body.getNumArguments() / 2), results, function.getGeneric()});
     summarizer.visitBlock(body, function.getName().str());
   }
   return summarizer.finish();

@@ -4,6 +4,7 @@
 #include "treadle/session/Attributes.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
 #include <charconv>
@@ -73,8 +74,7 @@ Expected<ValueName> parseValueName(std::string_view text) {
   }
   if (size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
     std::string_view number = rest.substr(colon + 1);
-    auto [end, error] =
-        std::from_chars(number.data(), number.data() + number.size(), name.output);
+    auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), name.output);
     if (error != std::errc() || end != number.data() + number.size() || name.output < 0)
       return Unexpected(
           invalidArgument("'", text, "': after the colon stands an output's number, as in 'x:0'"));
@@ -93,7 +93,8 @@ namespace {
 // Converts a set of nodes of one block, in the block's order.
 class Lowering {
 public:
-  Lowering(const ModuleIndex &index) : index(index) {}
+  // Conditionals dissolve in a session's graph and in what dissolves into it.
+  Lowering(const ModuleIndex &index, bool dissolves) : index(index), dissolves(dissolves) {}
 
   void replace(mlir::Value value, std::string name);
   void need(mlir::Operation *op) {
@@ -102,18 +103,25 @@ public:
   }
   void need(mlir::Value value);
   void needEverythingBehind();
+  void want(mlir::Value value) { wanted.insert(value); }
   Expected<void> convert(mlir::Block &block);
   Endpoint endpoint(mlir::Value value) const;
+  Endpoint emptyTensor(mlir::Type type);
 
   GraphSpec spec;
 
 private:
   Expected<NodeSpec> convertNode(tfg::Node node);
   Expected<void> addAttributes(tfg::Node node, NodeSpec &spec);
+  void addWantedResults(tfg::Node node, NodeSpec &spec);
+
+  bool isDissolved(tfg::Node node) const;
 
   const ModuleIndex &index;
+  bool dissolves;
   llvm::DenseMap<mlir::Value, int32_t> replaced; // values that are arguments
   llvm::DenseSet<mlir::Operation *> needed;
+  llvm::DenseSet<mlir::Value> wanted; // fetched, or a result of the function
   std::vector<mlir::Operation *> pending;
   llvm::DenseMap<mlir::Operation *, int32_t> numbers;
   llvm::DenseMap<mlir::Type, ValueType> types;
@@ -166,6 +174,19 @@ Endpoint Lowering::endpoint(mlir::Value value) const {
   return {numbers.lookup(result.getOwner()), static_cast<int32_t>(result.getResultNumber())};
 }
 
+// What stands for a value that nobody wants.
+Endpoint Lowering::emptyTensor(mlir::Type type) {
+  NodeSpec node;
+  node.name = "unwanted";
+  node.op = "Const";
+  ValueType value = typeOf(type);
+  node.outputTypes.push_back(value);
+  node.attrs.set("dtype", TypeAttr{value.dtype, value.isRef});
+  node.attrs.set("value", *Tensor::make(value.dtype, {0}));
+  spec.nodes.push_back(std::move(node));
+  return {static_cast<int32_t>(spec.nodes.size()) - 1, 0};
+}
+
 Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   for (mlir::NamedAttribute named : node.attrs()) {
     llvm::StringRef key = named.getName().getValue();
@@ -181,6 +202,42 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   if (!out.isFunctionCall)
     addDefaults(out.op, out.attrs);
   return {};
+}
+
+bool Lowering::isDissolved(tfg::Node node) const {
+  static const llvm::StringSet<> conditionals = {"If", "StatelessIf", "Case", "StatelessCase"};
+  auto flag = node->getAttrOfType<mlir::BoolAttr>("_lower_using_switch_merge");
+  return dissolves && flag && flag.getValue() && conditionals.contains(node.opType());
+}
+
+// Says in the references to the branches which of the conditional's results are used.
+void Lowering::addWantedResults(tfg::Node node, NodeSpec &spec) {
+  auto isUsed = [&](mlir::Value result) {
+    return wanted.contains(result) || llvm::any_of(result.getUsers(), [&](mlir::Operation *user) {
+             return needed.contains(user);
+           });
+  };
+  std::vector<int64_t> used;
+  for (auto [i, result] : llvm::enumerate(node.results()))
+    if (isUsed(result))
+      used.push_back(static_cast<int64_t>(i));
+  AttrMap attrs;
+  attrs.set(wantedResultsAttr, used);
+  auto shared = std::make_shared<const AttrMap>(std::move(attrs));
+  auto mark = [&](const char *name, auto kind) {
+    Expected<decltype(kind)> value = spec.attrs.get<decltype(kind)>(name);
+    if (!value)
+      return;
+    if constexpr (std::is_same_v<decltype(kind), FunctionRef>)
+      value->attrs = shared;
+    else
+      for (FunctionRef &branch : *value)
+        branch.attrs = shared;
+    spec.attrs.set(name, std::move(*value));
+  };
+  mark("then_branch", FunctionRef());
+  mark("else_branch", FunctionRef());
+  mark("branches", std::vector<FunctionRef>());
 }
 
 Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
@@ -205,6 +262,8 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
     out.outputTypes.push_back(typeOf(result.getType()));
   if (Expected<void> ok = addAttributes(node, out); !ok)
     return Unexpected(std::move(ok.error()));
+  if (isDissolved(node))
+    addWantedResults(node, out);
   return out;
 }
 
@@ -242,7 +301,7 @@ Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,
 } // namespace
 
 Expected<GraphSpec> lowerGraph(const ModuleIndex &index, const Request &request) {
-  Lowering lowering(index);
+  Lowering lowering(index, /*dissolves=*/true);
   if (!index.graph())
     return Unexpected(invalidArgument("there is no graph, only functions"));
   for (const std::string &feed : request.feeds) {
@@ -265,6 +324,7 @@ Expected<GraphSpec> lowerGraph(const ModuleIndex &index, const Request &request)
     if (!value)
       return Unexpected(std::move(value.error()));
     lowering.need(*value);
+    lowering.want(*value);
     fetched.push_back(*value);
     lowering.spec.results.push_back({{}, fetch, std::move(name->iterations)});
   }
@@ -304,8 +364,9 @@ bool hasEffects(tfg::Node node, const ModuleIndex &index) {
 
 } // namespace
 
-Expected<GraphSpec> lowerFunction(const ModuleIndex &index, tfg::FuncOp function) {
-  Lowering lowering(index);
+Expected<GraphSpec> lowerFunction(const ModuleIndex &index, tfg::FuncOp function,
+                                  const std::vector<int64_t> *wanted) {
+  Lowering lowering(index, /*dissolves=*/wanted != nullptr);
   std::string name = function.getName().str();
   lowering.spec.name = name;
   if (function.getGeneric())
@@ -315,19 +376,29 @@ Expected<GraphSpec> lowerFunction(const ModuleIndex &index, tfg::FuncOp function
   mlir::Block &body = function->getRegion(0).front();
   for (unsigned i = 0; i < body.getNumArguments(); i += 2)
     lowering.replace(body.getArgument(i), str("arg", i / 2));
-  mlir::Operation *terminator = body.getTerminator();
-  for (mlir::Value operand : terminator->getOperands())
-    lowering.need(operand);
-  for (mlir::Operation &op : body.without_terminator())
-    if (hasEffects(tfg::Node(&op), index))
-      lowering.need(&op);
+  std::vector<std::pair<mlir::Value, bool>> results; // and whether it is wanted
+  for (mlir::Value operand : body.getTerminator()->getOperands()) {
+    bool isWanted = tfg::isControl(operand) || !wanted ||
+                    std::ranges::binary_search(*wanted, static_cast<int64_t>(results.size()));
+    if (isWanted) {
+      lowering.need(operand);
+      lowering.want(operand);
+    }
+    if (!tfg::isControl(operand))
+      results.emplace_back(operand, isWanted);
+  }
+  if (!wanted)
+    for (mlir::Operation &op : body.without_terminator())
+      if (hasEffects(tfg::Node(&op), index))
+        lowering.need(&op);
   lowering.needEverythingBehind();
   if (Expected<void> ok = lowering.convert(body); !ok)
     return Unexpected(std::move(ok.error()));
-  for (mlir::Value operand : terminator->getOperands())
-    if (!tfg::isControl(operand))
-      lowering.spec.results.push_back(
-          {lowering.endpoint(operand), str("result ", lowering.spec.results.size()), {}});
+  for (auto [value, isWanted] : results)
+    lowering.spec.results.push_back(
+        {isWanted ? lowering.endpoint(value) : lowering.emptyTensor(value.getType()),
+         str("result ", lowering.spec.results.size()),
+         {}});
   return std::move(lowering.spec);
 }
 

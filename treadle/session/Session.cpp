@@ -12,14 +12,13 @@
 #include <cstdio>
 #include <map>
 #include <set>
-#include <shared_mutex>
 #include <thread>
 
 namespace treadle {
 namespace {
 
-/// Stops a run when its time is over: one thread for all sessions would serve as well, but runs with
-/// a deadline are rare.
+/// Stops a run when its time is over: one thread for all sessions would serve as well, but runs
+/// with a deadline are rare.
 class Deadline {
 public:
   Deadline(RunState &run, double seconds) {
@@ -60,6 +59,15 @@ struct PlanKey {
   auto operator<=>(const PlanKey &) const = default;
 };
 
+struct SessionPlan {
+  std::shared_ptr<const Plan> plan;
+  bool hasReferences; // to v1 variables
+};
+
+bool givesReference(const NodeSpec &node) {
+  return std::ranges::any_of(node.outputTypes, [](ValueType type) { return type.isRef; });
+}
+
 } // namespace
 
 struct Session::Impl {
@@ -67,14 +75,14 @@ struct Session::Impl {
       : graph(std::move(g)), options(std::move(o)),
         kernels(options.kernels ? *options.kernels : builtinKernels()),
         functions(graph.impl->index(), kernels) {
-    int threads = options.threads ? options.threads
-                                  : static_cast<int>(std::thread::hardware_concurrency());
+    int threads =
+        options.threads ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
     if (threads > 1)
       pool = std::make_unique<ThreadPool>(threads - 1);
   }
   ~Impl() { resources.clear(); }
 
-  Expected<std::shared_ptr<const Plan>> planFor(PlanKey key);
+  Expected<SessionPlan> planFor(PlanKey key);
 
   const Graph graph;
   const SessionOptions options;
@@ -85,25 +93,26 @@ struct Session::Impl {
   std::atomic<uint64_t> steps{0};
 
   std::mutex mutex; // guards what follows
-  std::map<PlanKey, std::shared_ptr<const Plan>> plans;
+  std::map<PlanKey, SessionPlan> plans;
   std::set<RunState *> running;
 };
 
-Expected<std::shared_ptr<const Plan>> Session::Impl::planFor(PlanKey key) {
+Expected<SessionPlan> Session::Impl::planFor(PlanKey key) {
   {
     std::lock_guard lock(mutex);
     if (auto it = plans.find(key); it != plans.end())
       return it->second;
   }
-  Expected<GraphSpec> spec =
-      lowerGraph(graph.impl->index(), {key.feeds, key.fetches, key.targets});
+  Expected<GraphSpec> spec = lowerGraph(graph.impl->index(), {key.feeds, key.fetches, key.targets});
   if (!spec)
     return Unexpected(std::move(spec.error()));
+  bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);
   Expected<std::unique_ptr<Plan>> built = buildPlan(std::move(*spec), {&kernels, &functions});
   if (!built)
     return Unexpected(std::move(built.error()));
   std::lock_guard lock(mutex);
-  return plans.try_emplace(std::move(key), std::move(*built)).first->second;
+  SessionPlan made{std::move(*built), hasReferences};
+  return plans.try_emplace(std::move(key), std::move(made)).first->second;
 }
 
 Expected<Session> Session::create(Graph graph, SessionOptions options) {
@@ -112,7 +121,8 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (options.threads < 0)
     return Unexpected(invalidArgument("threads is ", options.threads, ", expected at least 1"));
   if (!(options.timeout >= 0))
-    return Unexpected(invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
+    return Unexpected(
+        invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
   if (options.tier == "jit")
     return Unexpected(unimplemented("tier 'jit' is not there yet; use 'auto' or 'interpret'"));
   if (options.tier != "auto" && options.tier != "interpret")
@@ -150,6 +160,28 @@ Expected<void> checkFeed(const Graph &graph, const ModuleIndex &index, const std
 
 } // namespace
 
+namespace {
+
+// The elements of a v1 variable change in place: what leaves the session must not be among them.
+Expected<void> detachFromVariables(Tensor &value, const std::string &fetch, bool hasReferences) {
+  if (value.isRef()) {
+    Variable &variable = refVariable(value);
+    value = variable.read();
+    if (!value)
+      return Unexpected(failedPrecondition("fetch '", fetch, "': variable '", variable.name,
+                                           "' is not initialized; run its initializer first"));
+  }
+  if (!hasReferences || value.isUnique())
+    return {};
+  Expected<Tensor> copy = value.clone();
+  if (!copy)
+    return Unexpected(std::move(copy.error()));
+  value = std::move(*copy);
+  return {};
+}
+
+} // namespace
+
 Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetches,
                                            const Feeds &feeds,
                                            const std::vector<std::string> &targets) {
@@ -161,12 +193,13 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     key.feeds.push_back(name);
     args.push_back(value);
   }
-  Expected<std::shared_ptr<const Plan>> plan = impl->planFor(std::move(key));
-  if (!plan)
-    return Unexpected(std::move(plan.error()));
+  Expected<SessionPlan> found = impl->planFor(std::move(key));
+  if (!found)
+    return Unexpected(std::move(found.error()));
+  const Plan &plan = *found->plan;
   for (size_t i = 0; i < feeds.size(); ++i)
     if (Expected<void> ok = checkFeed(impl->graph, impl->graph.impl->index(), feeds[i].first,
-                                      args[i], (*plan)->argTypes[i]);
+                                      args[i], plan.argTypes[i]);
         !ok)
       return Unexpected(std::move(ok.error()));
 
@@ -180,7 +213,7 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
   Expected<std::vector<Tensor>> results = [&]() -> Expected<std::vector<Tensor>> {
     Deadline deadline(run, impl->options.timeout);
     try {
-      return runPlan(**plan, std::move(args), run);
+      return runPlan(plan, std::move(args), run);
     } catch (const std::bad_alloc &) {
       return Unexpected(resourceExhausted("out of memory"));
     }
@@ -191,16 +224,10 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
   }
   if (!results)
     return results;
-  for (size_t i = 0; i < results->size(); ++i) {
-    Tensor &value = (*results)[i];
-    if (!value.isRef())
-      continue;
-    Variable &variable = refVariable(value);
-    value = variable.read();
-    if (!value)
-      return Unexpected(failedPrecondition("fetch '", fetches[i], "': variable '", variable.name,
-                                           "' is not initialized; run its initializer first"));
-  }
+  for (size_t i = 0; i < results->size(); ++i)
+    if (Expected<void> ok = detachFromVariables((*results)[i], fetches[i], found->hasReferences);
+        !ok)
+      return Unexpected(std::move(ok.error()));
   return results;
 }
 

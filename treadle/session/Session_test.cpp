@@ -17,15 +17,16 @@ std::string typed(std::string_view key, std::string_view dtype) {
   return str(" attr { key: '", key, "' value { type: ", dtype, " } }");
 }
 
-std::string placeholder(std::string_view name, std::string_view dtype, std::string_view shape = "") {
+std::string placeholder(std::string_view name, std::string_view dtype,
+                        std::string_view shape = "") {
   return str("node { name: '", name, "' op: 'Placeholder'", typed("dtype", dtype),
              " attr { key: 'shape' value { shape { ", shape, " } } } }\n");
 }
 
 std::string constant(std::string_view name, int value) {
   return str("node { name: '", name, "' op: 'Const'", typed("dtype", "DT_INT32"),
-             " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: ", value,
-             " } } } }\n");
+             " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: ",
+             value, " } } } }\n");
 }
 
 std::string node(std::string_view name, std::string_view op, std::vector<std::string> inputs,
@@ -49,8 +50,8 @@ std::string countdown(int64_t parallelIterations = 10) {
               typed("T", "DT_INT32") + " attr { key: 'N' value { i: 2 } }") +
          node("more", "NotEqual", {"merge", "enter_zero"}) +
          node("cond", "LoopCond", {"more"}, "") + node("switch", "Switch", {"merge", "cond"}) +
-         node("dec", "AddV2", {"switch:1", "enter_step"}) +
-         node("next", "NextIteration", {"dec"}) + node("exit", "Exit", {"switch"});
+         node("dec", "AddV2", {"switch:1", "enter_step"}) + node("next", "NextIteration", {"dec"}) +
+         node("exit", "Exit", {"switch"});
 }
 
 Session open(const std::string &pbtxt, SessionOptions options = {}) {
@@ -78,8 +79,8 @@ using Values = Expected<std::vector<Tensor>>;
 // --- values ------------------------------------------------------------------------------------
 
 TEST(SessionTest, AddsWhatIsFed) {
-  Session s = open(placeholder("x", "DT_INT32") + constant("two", 2) +
-                   node("y", "AddV2", {"x", "two"}));
+  Session s =
+      open(placeholder("x", "DT_INT32") + constant("two", 2) + node("y", "AddV2", {"x", "two"}));
   Values out = s.run({"y:0", "x"}, {{"x:0", i32(5)}});
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ((*out)[0].scalarValue<int32_t>(), 7);
@@ -102,6 +103,87 @@ TEST(SessionTest, AnIntermediateValueMayBeFed) {
   Values out = s.run({"c"}, {{"b:0", i32(9)}});
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ((*out)[0].scalarValue<int32_t>(), -9);
+}
+
+// A v1 variable that starts at 2 when `init` ran, and `square`, which assigns its square to it.
+std::string squaredVariable() {
+  std::string type = typed("dtype", "DT_INT32");
+  return node("v", "VariableV2", {}, type + " attr { key: 'shape' value { shape {} } }") +
+         constant("two", 2) + node("init", "Assign", {"v", "two"}) +
+         node("read", "Identity", {"v"}) + node("product", "Mul", {"read", "read"}) +
+         node("square", "Assign", {"v", "product"}) + node("after", "Neg", {"read", "^square"});
+}
+
+TEST(SessionTest, WhoReadAV1VariableSeesWhatIsAssignedLater) {
+  Session s = open(squaredVariable());
+  ASSERT_TRUE(s.run({}, {}, {"init"}));
+  Values out = s.run({"after"});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ((*out)[0].scalarValue<int32_t>(), -4);
+}
+
+TEST(SessionTest, WhatWasFetchedOfAV1VariableStays) {
+  Session s = open(squaredVariable());
+  Values before = s.run({"init"});
+  ASSERT_TRUE(before) << before.error().message;
+  ASSERT_TRUE(s.run({}, {}, {"square"}));
+  EXPECT_EQ((*before)[0].scalarValue<int32_t>(), 2);
+  EXPECT_EQ((*s.run({"two"}))[0].scalarValue<int32_t>(), 2) << "a constant was written into";
+  EXPECT_EQ((*s.run({"v"}))[0].scalarValue<int32_t>(), 4);
+}
+
+// A conditional of two results, each of which waits for the assignment of another variable.
+std::string twoAssignments(bool isDissolved) {
+  std::string dtype = typed("dtype", "DT_INT32");
+  auto variable = [&](std::string_view name) {
+    return node(name, "VarHandleOp", {},
+                str(dtype,
+                    " attr { key: 'shape' value { shape {} } } attr { key: 'shared_name' "
+                    "value { s: '",
+                    name, "' } }"));
+  };
+  std::string branch =
+      "library { function { signature { name: 'f' is_stateful: true "
+      "input_arg { name: 'a' type: DT_RESOURCE } input_arg { name: 'b' type: DT_RESOURCE } "
+      "output_arg { name: 'x' type: DT_INT32 } output_arg { name: 'y' type: DT_INT32 } } ";
+  for (std::string_view which : {"a", "b"}) {
+    branch += str("node_def { name: 'one_", which, "' op: 'Const'", dtype,
+                  " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: "
+                  "1 } } } } node_def { name: 'set_",
+                  which, "' op: 'AssignVariableOp' input: '", which, "' input: 'one_", which,
+                  ":output:0'", dtype, " } node_def { name: 'out_", which,
+                  "' op: 'Identity' input: 'one_", which, ":output:0' input: '^set_", which, "'",
+                  typed("T", "DT_INT32"), " } ");
+  }
+  branch += "ret { key: 'x' value: 'out_a:output:0' } ret { key: 'y' value: 'out_b:output:0' } } }";
+  std::string attrs = str(typed("Tcond", "DT_BOOL"),
+                          " attr { key: 'Tin' value { list { type: [DT_RESOURCE, DT_RESOURCE] } } }"
+                          " attr { key: 'Tout' value { list { type: [DT_INT32, DT_INT32] } } }"
+                          " attr { key: 'then_branch' value { func { name: 'f' } } }"
+                          " attr { key: 'else_branch' value { func { name: 'f' } } }"
+                          " attr { key: '_lower_using_switch_merge' value { b: ",
+                          isDissolved, " } }");
+  return variable("a") + variable("b") + placeholder("p", "DT_BOOL") +
+         node("if", "If", {"p", "a", "b"}, attrs) + node("has_a", "VarIsInitializedOp", {"a"}, "") +
+         node("has_b", "VarIsInitializedOp", {"b"}, "") + branch;
+}
+
+// Gives whether each of the variables was assigned when the second result was fetched.
+std::vector<bool> assignedBy(bool isDissolved) {
+  Session s = open(twoAssignments(isDissolved));
+  Values out = s.run({"if:1"}, {{"p", Tensor::scalar(DType::Bool, true)}});
+  EXPECT_TRUE(out) << out.error().message;
+  Values has = s.run({"has_a", "has_b"});
+  EXPECT_TRUE(has) << has.error().message;
+  return {(*has)[0].scalarValue<bool>(), (*has)[1].scalarValue<bool>()};
+}
+
+TEST(SessionTest, AConditionalRunsItsBranchAsAWhole) {
+  EXPECT_EQ(assignedBy(false), std::vector<bool>({true, true}));
+}
+
+TEST(SessionTest, ADissolvedConditionalRunsWhatItsWantedResultsNeed) {
+  EXPECT_EQ(assignedBy(true), std::vector<bool>({false, true}));
 }
 
 // --- asking wrongly ----------------------------------------------------------------------------
@@ -170,10 +252,11 @@ TEST(SessionErrorTest, IterationThatNeverRan) {
 }
 
 TEST(SessionErrorTest, FunctionThatCallsItselfWithoutEnd) {
-  std::string body = "library { function { signature { name: 'f' input_arg { name: 'x' type: DT_INT32 }"
-                     " output_arg { name: 'y' type: DT_INT32 } }"
-                     " node_def { name: 'again' op: 'f' input: 'x' }"
-                     " ret { key: 'y' value: 'again:y:0' } } }\n";
+  std::string body =
+      "library { function { signature { name: 'f' input_arg { name: 'x' type: DT_INT32 }"
+      " output_arg { name: 'y' type: DT_INT32 } }"
+      " node_def { name: 'again' op: 'f' input: 'x' }"
+      " ret { key: 'y' value: 'again:y:0' } } }\n";
   Session s = open(constant("a", 1) + node("call", "f", {"a"}, "") + body);
   EXPECT_ERROR(s.run({"call"}), ResourceExhausted, "without end");
 }
@@ -218,8 +301,9 @@ TEST(SessionErrorTest, OptionsOutOfRange) {
 }
 
 TEST(SessionErrorTest, TensorTooLargeForTheMachine) {
-  std::string dims = "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } }"
-                     " tensor_content: '\\377\\377\\377\\177\\377\\377\\377\\177' } } }";
+  std::string dims =
+      "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } }"
+      " tensor_content: '\\377\\377\\377\\177\\377\\377\\377\\177' } } }";
   Session s = open("node { name: 'dims' op: 'Const'" + typed("dtype", "DT_INT32") + dims + " }\n" +
                    constant("one", 1) +
                    node("big", "Fill", {"dims", "one"},
