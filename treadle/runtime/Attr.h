@@ -74,15 +74,15 @@ private:
 
 namespace detail {
 template <typename T> constexpr std::string_view attrKindName() {
-  if constexpr (std::is_same_v<T, std::string>) return "string";
-  else if constexpr (std::is_same_v<T, int64_t>) return "int";
-  else if constexpr (std::is_same_v<T, float>) return "float";
-  else if constexpr (std::is_same_v<T, bool>) return "bool";
-  else if constexpr (std::is_same_v<T, TypeAttr>) return "type";
-  else if constexpr (std::is_same_v<T, PartialShape>) return "shape";
-  else if constexpr (std::is_same_v<T, Tensor>) return "tensor";
-  else if constexpr (std::is_same_v<T, FunctionRef>) return "func";
-  else return "list";
+  if constexpr (std::is_same_v<T, std::string>) return "a string";
+  else if constexpr (std::is_same_v<T, int64_t>) return "an int";
+  else if constexpr (std::is_same_v<T, float>) return "a float";
+  else if constexpr (std::is_same_v<T, bool>) return "a bool";
+  else if constexpr (std::is_same_v<T, TypeAttr>) return "a type";
+  else if constexpr (std::is_same_v<T, PartialShape>) return "a shape";
+  else if constexpr (std::is_same_v<T, Tensor>) return "a tensor";
+  else if constexpr (std::is_same_v<T, FunctionRef>) return "a func";
+  else return "a list";
 }
 template <typename T> struct IsVector : std::false_type {};
 template <typename T> struct IsVector<std::vector<T>> : std::true_type {};
@@ -101,7 +101,7 @@ template <typename T> Expected<T> AttrMap::get(std::string_view name) const {
   } else {
     const AttrValue *value = find(name);
     if (!value)
-      return Unexpected(invalidArgument("attribute '", name, "' is missing; expected a ",
+      return Unexpected(invalidArgument("attribute '", name, "' is missing; expected ",
                                         detail::attrKindName<T>()));
     if (const T *typed = std::get_if<T>(value))
       return *typed;
@@ -116,7 +116,7 @@ template <typename T> Expected<T> AttrMap::get(std::string_view name) const {
       if (isEmptyList)
         return T{};
     }
-    return Unexpected(invalidArgument("attribute '", name, "' is of another kind; expected a ",
+    return Unexpected(invalidArgument("attribute '", name, "' is of another kind; expected ",
                                       detail::attrKindName<T>()));
   }
 }

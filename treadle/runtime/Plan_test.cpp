@@ -26,11 +26,8 @@ int32_t add(int32_t a, int32_t b) { return a + b; }
 int32_t mul(int32_t a, int32_t b) { return a * b; }
 
 const KernelEntry table[] = {
-    {"Add", bind<binary<add>>},
-    {"Mul", bind<binary<mul>>},
-    {"NotEqual", bind<notEqual>},
-    {"Identity", bind<identity>},
-    {"LoopCond", bind<identity>},
+    {"Add", bind<binary<add>>},   {"Mul", bind<binary<mul>>},   {"NotEqual", bind<notEqual>},
+    {"Identity", bind<identity>}, {"LoopCond", bind<identity>},
 };
 
 constexpr ValueType i32{DType::Int32};

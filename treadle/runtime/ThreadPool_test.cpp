@@ -1,0 +1,82 @@
+// The pool: everything is done once, nested and shared, and exceptions come back.
+#include "treadle/runtime/ThreadPool.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <stdexcept>
+
+namespace treadle {
+namespace {
+
+TEST(ThreadPool, DoesQueuedWorkBeforeItGoes) {
+  std::atomic<int> done = 0;
+  {
+    ThreadPool pool(3);
+    for (int i = 0; i < 1000; ++i)
+      pool.schedule([&] { ++done; });
+  }
+  EXPECT_EQ(done, 1000);
+}
+
+class ParallelFor : public testing::TestWithParam<int> {};
+
+TEST_P(ParallelFor, CoversEachIndexOnce) {
+  ThreadPool pool(GetParam());
+  for (int64_t total : {0, 1, 2, 7, 64, 1000, 10007}) {
+    std::vector<std::atomic<int>> seen(static_cast<size_t>(total));
+    pool.parallelFor(total, 3, [&](int64_t begin, int64_t end) {
+      EXPECT_LT(begin, end);
+      for (int64_t i = begin; i < end; ++i)
+        ++seen[static_cast<size_t>(i)];
+    });
+    for (const auto &count : seen)
+      ASSERT_EQ(count, 1) << "of " << total;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, ParallelFor, testing::Values(0, 1, 3));
+
+TEST(ThreadPool, KeepsRangesAsLongAsTheGrain) {
+  ThreadPool pool(3);
+  std::atomic<int> ranges = 0;
+  pool.parallelFor(100, 40, [&](int64_t begin, int64_t end) {
+    EXPECT_GE(end - begin, 40);
+    ++ranges;
+  });
+  EXPECT_EQ(ranges, 2);
+}
+
+TEST(ThreadPool, NestedAndConcurrentCallsEnd) {
+  ThreadPool pool(2);
+  std::atomic<int64_t> sum = 0;
+  auto nested = [&] {
+    pool.parallelFor(20, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        pool.parallelFor(10, 1, [&](int64_t b, int64_t e) { sum += e - b; });
+    });
+  };
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 3; ++i)
+    callers.emplace_back(nested);
+  for (std::thread &t : callers)
+    t.join();
+  EXPECT_EQ(sum, 3 * 20 * 10);
+}
+
+TEST(ThreadPool, WhatABodyThrowsReachesTheCaller) {
+  ThreadPool pool(2);
+  std::atomic<int> ranges = 0;
+  auto body = [&](int64_t begin, int64_t) {
+    ++ranges;
+    if (begin % 2 == 0)
+      throw std::runtime_error("no");
+  };
+  for (int i = 0; i < 20; ++i)
+    EXPECT_THROW(pool.parallelFor(10, 1, body), std::runtime_error);
+  EXPECT_GE(ranges, 20);
+  pool.parallelFor(10, 1, [](int64_t, int64_t) {}); // still serves
+}
+
+} // namespace
+} // namespace treadle
