@@ -1,0 +1,230 @@
+// Which frame a node is in, in what order nodes run, and which v1 loops need no frame.
+#include "treadle/runtime/Deadness.h"
+#include "treadle/runtime/TestGraph.h"
+
+#include <gtest/gtest.h>
+
+namespace treadle::test {
+namespace {
+
+struct Loop {
+  int counter, cond, branch, pivot, next, exit;
+};
+
+// Counts from `from` to `limit`; `inBody` may add to the body and says what is handed on.
+Loop addLoop(GraphMaker &g, Endpoint from, Endpoint limit, const std::string &frame,
+             const std::function<Endpoint(Loop)> &inBody = nullptr) {
+  Loop loop{};
+  loop.counter = g.loopVariable(from, frame);
+  int bound = g.enter(limit, frame, true);
+  int less = g.add(frame + "/less", "Less", {{loop.counter, 0}, {bound, 0}}, {i1});
+  loop.cond = g.add(frame + "/cond", "LoopCond", {{less, 0}}, {i1});
+  loop.branch = g.switchOn({loop.counter, 0}, {loop.cond, 0});
+  loop.pivot = g.identity({loop.branch, 1});
+  int one = g.constant(1, {loop.pivot});
+  loop.next = g.add(frame + "/step", "Add", {{loop.pivot, 0}, {one, 0}}, {i32});
+  g.close(loop.counter, inBody ? inBody(loop) : Endpoint{loop.next, 0});
+  loop.exit = g.add(frame + "/exit", "Exit", {{loop.branch, 0}}, {i32});
+  return loop;
+}
+
+Error errorOf(const GraphSpec &graph) {
+  auto frames = plan::assignFrames(graph);
+  return frames ? Error{Code::Ok, ""} : frames.error();
+}
+
+TEST(Frames, NestAsTheirEntersDo) {
+  GraphMaker g;
+  Endpoint zero{g.constant(0), 0}, three{g.constant(3), 0};
+  Loop inner{};
+  Loop outer = addLoop(g, zero, three, "outer", [&](Loop loop) {
+    Endpoint bound{g.enter(three, "outer", true), 0};
+    inner = addLoop(g, {loop.next, 0}, bound, "inner");
+    return Endpoint{inner.exit, 0};
+  });
+  auto frames = plan::assignFrames(g.graph);
+  ASSERT_TRUE(frames) << frames.error().message;
+  ASSERT_EQ(frames->frames.size(), 3u);
+  EXPECT_EQ(frames->frames[1].name, "outer");
+  EXPECT_EQ(frames->frames[2].name, "inner");
+  EXPECT_EQ(frames->frames[2].parent, 1);
+  EXPECT_EQ(frames->frames[2].depth, 2u);
+  EXPECT_EQ(frames->frames[1].numEnters, 3u);
+  EXPECT_EQ(frames->frameOf[inner.next], 2u);
+  EXPECT_EQ(frames->frameOf[inner.exit], 2u);
+  EXPECT_EQ(frames->frameOf[outer.exit], 1u);
+  EXPECT_EQ(frames->frameOf[zero.node], 0u);
+}
+
+TEST(Frames, InputsOfDifferentFramesAreAnError) {
+  GraphMaker g;
+  Endpoint zero{g.constant(0), 0};
+  int inside = g.enter(zero, "loop");
+  g.add("both", "Add", {{inside, 0}, zero}, {i32});
+  Error e = errorOf(g.graph);
+  EXPECT_EQ(e.code, Code::InvalidArgument);
+  EXPECT_NE(e.message.find("node 'both' (Add)"), std::string::npos) << e.message;
+  EXPECT_NE(e.message.find("different frames"), std::string::npos) << e.message;
+}
+
+TEST(Frames, AControlEdgeIntoAFrameIsAnError) {
+  GraphMaker g;
+  Endpoint zero{g.constant(0), 0};
+  int inside = g.enter(zero, "loop");
+  g.identity({inside, 0}, {zero.node});
+  EXPECT_EQ(errorOf(g.graph).code, Code::InvalidArgument);
+}
+
+TEST(Frames, AnExitOutsideAFrameIsAnError) {
+  GraphMaker g;
+  g.add("out", "Exit", {{g.constant(0), 0}}, {i32});
+  Error e = errorOf(g.graph);
+  EXPECT_EQ(e.code, Code::InvalidArgument);
+  EXPECT_NE(e.message.find("'out' (Exit)"), std::string::npos) << e.message;
+}
+
+TEST(Frames, AnEnterNeedsAFrameName) {
+  GraphMaker g;
+  g.add("in", "Enter", {{g.constant(0), 0}}, {i32});
+  EXPECT_NE(errorOf(g.graph).message.find("'frame_name' is missing"), std::string::npos);
+}
+
+TEST(Frames, IterationsInFlightAreAtLeastOne) {
+  for (int64_t parallel : {0, -3}) {
+    GraphMaker g;
+    g.enter({g.constant(0), 0}, "loop", false, parallel);
+    EXPECT_NE(errorOf(g.graph).message.find(str("parallel_iterations is ", parallel)),
+              std::string::npos);
+  }
+}
+
+TEST(Frames, ANextIterationOfAnotherFrameIsAnError) {
+  GraphMaker g;
+  Endpoint zero{g.constant(0), 0};
+  int a = g.loopVariable(zero, "a"), b = g.loopVariable(zero, "b");
+  g.close(a, {b, 0});
+  g.close(b, {a, 0});
+  EXPECT_NE(errorOf(g.graph).message.find("another frame"), std::string::npos);
+}
+
+// --- order -------------------------------------------------------------------------------------
+
+TEST(ExecutionOrder, KeepsEdgesAndElseTheProgramsOrder) {
+  GraphMaker g;
+  int late = g.add("late", "Identity", {{-1, 0}}, {i32});
+  int first = g.constant(1), second = g.constant(2);
+  g.graph.nodes[late].inputs[0] = {second, 0};
+  auto order = plan::executionOrder(g.graph);
+  ASSERT_TRUE(order);
+  EXPECT_EQ(*order, (std::vector<int32_t>{first, second, late}));
+}
+
+TEST(ExecutionOrder, ACycleOfControlEdgesIsAnError) {
+  GraphMaker g;
+  int a = g.constant(1), b = g.constant(2, {a});
+  g.graph.nodes[a].controls = {b};
+  auto order = plan::executionOrder(g.graph);
+  ASSERT_FALSE(order);
+  EXPECT_NE(order.error().message.find("cycle outside a loop"), std::string::npos);
+}
+
+TEST(ExecutionOrder, ALongCycleIsShortened) {
+  GraphMaker g;
+  int first = g.identity({-1, 0}), last = first;
+  for (int i = 0; i < 1000; ++i)
+    last = g.identity({last, 0});
+  g.graph.nodes[first].inputs[0] = {last, 0};
+  auto order = plan::executionOrder(g.graph);
+  ASSERT_FALSE(order);
+  EXPECT_LT(order.error().message.size(), 400u);
+}
+
+// --- loops without frames ----------------------------------------------------------------------
+
+bool isStructured(const GraphSpec &graph) {
+  auto plan = build(graph);
+  EXPECT_TRUE(plan) << plan.error().message;
+  return plan && (*plan)->isSequential;
+}
+
+class LoopForm : public testing::Test {
+protected:
+  GraphMaker g;
+  Endpoint zero{g.constant(0), 0}, three{g.constant(3), 0};
+  void finish(Endpoint result, int32_t expected) {
+    g.result(result);
+    for (Layout layout : {Layout::Chosen, Layout::Dataflow}) {
+      auto out = run(g.graph, {}, nullptr, layout);
+      ASSERT_TRUE(out) << out.error().message;
+      EXPECT_EQ(value((*out)[0]), expected);
+    }
+  }
+};
+
+TEST_F(LoopForm, NestedLoopsNeedNoFrames) {
+  Loop outer = addLoop(g, zero, three, "outer", [&](Loop loop) {
+    Endpoint bound{g.enter(three, "outer", true), 0};
+    return Endpoint{addLoop(g, {loop.next, 0}, bound, "inner").exit, 0};
+  });
+  finish({outer.exit, 0}, 3);
+  EXPECT_TRUE(isStructured(g.graph));
+}
+
+TEST_F(LoopForm, ALoopOnABranchNeedsNoFrame) {
+  Endpoint no{g.boolean(false), 0};
+  int pivot = g.identity({g.switchOn(no, no), 0});
+  int from = g.switchOn(zero, no), limit = g.constant(5, {pivot});
+  Loop loop = addLoop(g, {from, 0}, {limit, 0}, "loop");
+  int other = g.identity({from, 1});
+  finish({g.merge({{loop.exit, 0}, {other, 0}}), 0}, 5);
+  EXPECT_TRUE(isStructured(g.graph));
+}
+
+TEST_F(LoopForm, ALoopAfterAConditionalNeedsNoFrame) {
+  Endpoint yes{g.boolean(true), 0};
+  int s = g.switchOn(zero, yes);
+  int joined = g.merge({{g.identity({s, 0}), 0}, {g.identity({s, 1}), 0}});
+  finish({addLoop(g, {joined, 0}, three, "loop").exit, 0}, 3);
+  EXPECT_TRUE(isStructured(g.graph));
+}
+
+// The bound of the body is dead, the condition isn't: what doesn't depend on it lives.
+TEST_F(LoopForm, ALoopThatIsDeadInPartKeepsItsFrame) {
+  Endpoint no{g.boolean(false), 0};
+  Endpoint dead{g.switchOn(three, no), 1};
+  int total = g.loopVariable(zero, "loop");
+  Endpoint invariant{g.enter(dead, "loop", true), 0};
+  Loop loop = addLoop(g, zero, three, "loop");
+  int branch = g.switchOn({total, 0}, {loop.cond, 0});
+  int sum = g.add("sum", "Add", {{branch, 1}, invariant}, {i32});
+  g.close(total, {sum, 0});
+  int sumExit = g.add("sum_exit", "Exit", {{branch, 0}}, {i32});
+  Endpoint fallback{g.switchOn(zero, no), 0};
+  g.result({g.merge({{sumExit, 0}, fallback}), 0});
+  finish({loop.exit, 0}, 0); // the first result: the sum is dead, so the other side
+  EXPECT_FALSE(isStructured(g.graph));
+  EXPECT_EQ(value((*run(g.graph))[1]), 3);
+}
+
+TEST_F(LoopForm, ALoopThatWaitsKeepsItsFrame) {
+  Loop loop = addLoop(g, zero, three, "loop", [&](Loop l) {
+    return Endpoint{g.add("wait", "WaitAdd", {{l.pivot, 0}, {l.pivot, 0}}, {i32}), 0};
+  });
+  g.graph.nodes[zero.node].attrs.set("value", scalar(1));
+  finish({loop.exit, 0}, 4);
+  EXPECT_FALSE(isStructured(g.graph));
+}
+
+TEST_F(LoopForm, AnEffectThatRunsOnceMoreThanTheBodyKeepsItsFrame) {
+  int effect = -1;
+  Loop loop = addLoop(g, zero, three, "loop", [&](Loop l) {
+    effect = g.add("count", "ReadVar", {}, {i32}, {l.counter}); // not held back by the Switch
+    g.attr(effect, "var", std::string("v"));
+    return Endpoint{g.identity({l.next, 0}, {effect}), 0};
+  });
+  finish({loop.exit, 0}, 3);
+  EXPECT_FALSE(isStructured(g.graph));
+}
+
+} // namespace
+} // namespace treadle::test
