@@ -53,7 +53,9 @@ namespace {
 bool failAt(const Plan &plan, const PlanNode &node, OpContext &ctx, std::unique_ptr<Error> &error) {
   const NodeInfo &info = plan.infos[node.info];
   error = std::move(ctx.error);
-  if (node.kind == NodeKind::Kernel) // errors inside functions name their own node
+  bool isCall = node.kind == NodeKind::Call || node.kind == NodeKind::While ||
+                node.kind == NodeKind::For;
+  if (!isCall) // errors inside functions name their own node
     *error = std::move(*error).atNode(info.name, info.op);
   return false;
 }
