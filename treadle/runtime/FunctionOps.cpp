@@ -411,6 +411,8 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
     add({spec.op, std::make_shared<AttrMap>(spec.attrs)});
   } else if (spec.op == "If" || spec.op == "StatelessIf") {
     state.choice = CallState::If;
+    if (spec.inputs.empty())
+      return Unexpected(invalidArgument("it has no condition among its inputs"));
     for (std::string_view branch : {"then_branch", "else_branch"}) {
       Expected<FunctionRef> f = spec.attrs.get<FunctionRef>(branch);
       if (!f)
@@ -419,6 +421,8 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
     }
   } else if (spec.op == "Case" || spec.op == "StatelessCase") {
     state.choice = CallState::Case;
+    if (spec.inputs.empty())
+      return Unexpected(invalidArgument("it has no branch index among its inputs"));
     Expected<std::vector<FunctionRef>> branches =
         spec.attrs.get<std::vector<FunctionRef>>("branches");
     if (!branches)
@@ -438,6 +442,9 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
 }
 
 Expected<BoundKernel> bindWhile(const NodeSpec &spec, FunctionLibrary *library) {
+  if (spec.inputs.size() != spec.outputTypes.size())
+    return Unexpected(invalidArgument("it has ", spec.inputs.size(), " loop variables and ",
+                                      spec.outputTypes.size(), " outputs, expected as many"));
   if (spec.loop)
     return boundWith<WhileState>(runWhile, WhileState{{spec.name, spec.op},
                                                       Callee(spec.name, spec.loop->cond),
@@ -460,6 +467,10 @@ Expected<BoundKernel> bindWhile(const NodeSpec &spec, FunctionLibrary *library) 
 }
 
 Expected<BoundKernel> bindFor(const NodeSpec &spec, FunctionLibrary *library) {
+  if (spec.inputs.size() != spec.outputTypes.size() + 3)
+    return Unexpected(invalidArgument("it has ", spec.inputs.size(), " inputs and ",
+                                      spec.outputTypes.size(),
+                                      " outputs, expected three inputs more than outputs"));
   return spec.attrs.get<FunctionRef>("body").map([&](const FunctionRef &body) {
     return boundWith<ForState>(
         runFor,
@@ -475,8 +486,10 @@ void plan::bindFunctionNode(const NodeSpec &spec, const PlanOptions &options, Pl
                : node.kind == NodeKind::While ? bindWhile
                                               : bindFor;
   Expected<BoundKernel> kernel = bind(spec, options.functions);
-  if (!kernel) // the op's own error: name the node
-    kernel = failingKernel(std::move(kernel.error()).atNode(spec.name, spec.op));
+  if (!kernel) {
+    kernel = failingKernel(std::move(kernel.error()));
+    node.kind = NodeKind::Kernel; // calls nothing, and its error is its own
+  }
   node.fn = kernel->fn;
   node.state = kernel->state.get();
   info.state = std::move(kernel->state);
