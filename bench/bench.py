@@ -2,7 +2,7 @@
 """Measures Treadle against TensorFlow, side by side in one process, and prints medians and ratios.
 
 Both run the same GraphDef in turns, one thread each. TensorFlow's figure is the better of two
-sessions: one with its graph optimisers off, one with its defaults. Only for the first run it is that of
+sessions: one with its graph optimisers off, one with its defaults. For the first run it is that of
 the defaults, which spend their time there to be faster later.
 
     ./dev bench                               everything
