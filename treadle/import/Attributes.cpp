@@ -41,6 +41,13 @@ StringAttr AttributeImporter::string(std::string_view value) {
   return StringAttr::get(context, StringRef(value.data(), value.size()));
 }
 
+StringAttr AttributeImporter::key(StringRef name) {
+  StringAttr &attr = keys[name];
+  if (!attr)
+    attr = StringAttr::get(context, name);
+  return attr;
+}
+
 MessageAttr AttributeImporter::message(StringRef name, const google::protobuf::Message &message) {
   return MessageAttr::get(context, name, serialize(message));
 }
@@ -108,7 +115,7 @@ AttributeImporter::convert(const google::protobuf::Map<std::string, pb::AttrValu
     Expected<Attribute> attr = convert(value);
     if (!attr)
       return Unexpected(attr.error());
-    converted.emplace_back(string(key), *attr);
+    converted.emplace_back(this->key(key), *attr);
   }
   return DictionaryAttr::get(context, converted);
 }

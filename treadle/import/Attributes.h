@@ -9,6 +9,7 @@
 #include "treadle/runtime/Error.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/StringMap.h"
 
 namespace treadle::graphdef {
 
@@ -30,6 +31,8 @@ public:
   tf_type::ShapeAttr convert(const pb::TensorShapeProto &shape);
   mlir::IntegerAttr integer(int64_t value) { return mlir::IntegerAttr::get(i64, value); }
   mlir::StringAttr string(std::string_view value);
+  /// The same for the name of an attribute: they are few, and come again with every node.
+  mlir::StringAttr key(llvm::StringRef name);
   tf_type::MessageAttr message(llvm::StringRef name, const google::protobuf::Message &message);
 
 private:
@@ -43,6 +46,7 @@ private:
   TypeTable &types;
   mlir::Type i64, f32;
   mlir::Attribute trueAttr, falseAttr, unit;
+  llvm::StringMap<mlir::StringAttr> keys;
 };
 
 /// The bytes of a message, the same for equal messages.

@@ -14,11 +14,12 @@ std::optional<Endpoint> treadle::graphdef::parseEndpoint(StringRef text) {
     endpoint.node = text;
     return endpoint;
   }
-  size_t colon = text.rfind(':');
-  if (colon == StringRef::npos) {
+  // Most inputs are a bare name.
+  if (!text.contains(':')) {
     endpoint.node = text;
     return endpoint;
   }
+  size_t colon = text.rfind(':');
   StringRef digits = text.drop_front(colon + 1);
   if (!digits.empty() && all_of(digits, isDigit)) {
     if (digits.getAsInteger(10, endpoint.index))

@@ -8,7 +8,6 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
 
-#include <google/protobuf/arena.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/stubs/logging.h>
@@ -56,6 +55,7 @@ public:
     return {};
   }
 
+  void reserve(size_t numNodes) { nodes->reserve(numNodes); }
   Expected<void> addNode(const pb::NodeDef &node) { return nodes->addNode(node); }
 
   ImportedModule end() {
@@ -175,21 +175,14 @@ ImportedModule importParts(MLIRContext &context, const Parts &parts) {
   GraphImporter importer(context, parts.header);
   if (Expected<void> ok = importer.begin(); !ok)
     return Unexpected(ok.error());
-  // Nodes are parsed one after the other in the same memory.
-  constexpr size_t blockSize = 1 << 16;
-  auto block = std::make_unique<char[]>(blockSize);
-  google::protobuf::ArenaOptions options;
-  options.initial_block = block.get();
-  options.initial_block_size = blockSize;
-  google::protobuf::Arena arena(options);
+  importer.reserve(parts.nodes.size());
+  // One message for all nodes: it keeps its memory.
+  pb::NodeDef node;
   for (size_t i = 0; i < parts.nodes.size(); ++i) {
-    auto *node = google::protobuf::Arena::CreateMessage<pb::NodeDef>(&arena);
-    if (!node->ParseFromArray(parts.nodes[i].data(), static_cast<int>(parts.nodes[i].size())))
-      return notAGraph(str("node ", i, " ('", std::string(node->name()), "') is damaged"));
-    if (Expected<void> ok = importer.addNode(*node); !ok)
+    if (!node.ParseFromArray(parts.nodes[i].data(), static_cast<int>(parts.nodes[i].size())))
+      return notAGraph(str("node ", i, " ('", node.name(), "') is damaged"));
+    if (Expected<void> ok = importer.addNode(node); !ok)
       return Unexpected(ok.error());
-    if (arena.SpaceUsed() > blockSize / 2)
-      arena.Reset();
   }
   return importer.end();
 }

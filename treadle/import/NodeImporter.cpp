@@ -82,6 +82,11 @@ static Expected<void> checkName(StringRef name, StringRef op) {
   return {};
 }
 
+void NodeImporter::reserve(size_t numNodes) {
+  names.reserve(numNodes);
+  producers.reserve(numNodes);
+}
+
 Expected<void> NodeImporter::addName(StringRef name, Producer producer) {
   auto [it, inserted] = names.try_emplace(llvm::CachedHashStringRef(name), producers.size());
   if (!inserted) {
@@ -123,6 +128,9 @@ bool NodeImporter::isCanonical(const Endpoint &endpoint) const {
 
 void NodeImporter::addRest(const pb::NodeDef &node, SmallVectorImpl<NamedAttribute> &attrs) {
   auto isOdd = [&](const std::string &input) {
+    // Most inputs are a bare name, which needs no parsing to be seen as one.
+    if (scope == Scope::Graph && !StringRef(input).contains(':'))
+      return false;
     std::optional<Endpoint> endpoint = parseEndpoint(input);
     return endpoint && !isCanonical(*endpoint);
   };
@@ -158,7 +166,7 @@ Expected<DictionaryAttr> NodeImporter::convertAttrs(const pb::NodeDef &node) {
     Expected<Attribute> attr = state.attributes.convert(value);
     if (!attr)
       return Unexpected(invalidArgument("attribute '", key, "': ", attr.error().message));
-    attrs.emplace_back(state.attributes.string(key), *attr);
+    attrs.emplace_back(state.attributes.key(key), *attr);
   }
   attrs.emplace_back(dialect.nameKey, state.attributes.string(node.name()));
   if (!node.device().empty())
@@ -193,28 +201,30 @@ Expected<void> NodeImporter::convertTypes(const OpSignature &signature, Attrs at
 // Inputs
 //===----------------------------------------------------------------------===//
 
+static Error noSuchOutput(const Endpoint &endpoint, tfg::Node producer, unsigned size) {
+  std::string source = text(endpoint.node), output = text(endpoint.output);
+  std::string op = text(producer.opType());
+  if (output.empty())
+    return invalidArgument("is '", source, ":", endpoint.index, "', but '", source, "' (", op,
+                           ") has ", plural(size, "output"));
+  return invalidArgument("is '", source, ":", output, ":", endpoint.index, "', but output '",
+                         output, "' of '", source, "' (", op, ") has ", plural(size, "value"));
+}
+
 Expected<unsigned> NodeImporter::resultIndex(const Endpoint &endpoint, const Producer &producer) {
-  std::string source = text(endpoint.node);
-  std::string op = text(tfg::Node(producer.op).opType());
-  unsigned numResults = producer.op->getNumResults() - 1;
-  unsigned begin = 0, size = numResults;
+  tfg::Node node(producer.op);
+  OpSignatures::Range range{0, producer.op->getNumResults() - 1};
   if (!endpoint.output.empty()) {
-    auto range = state.signatures.outputRange(
-        *producer.signature, producer.op->getDiscardableAttrDictionary().getValue(),
-        endpoint.output);
-    if (!range)
-      return Unexpected(invalidArgument("is '", source, ":", text(endpoint.output), "', but '",
-                                        source, "' (", op, ") has no output of that name"));
-    begin = range->begin, size = range->size;
+    auto named = state.signatures.outputRange(*producer.signature, node.attrs(), endpoint.output);
+    if (!named)
+      return Unexpected(invalidArgument("is '", text(endpoint.node), ":", text(endpoint.output),
+                                        "', but '", text(endpoint.node), "' (", text(node.opType()),
+                                        ") has no output of that name"));
+    range = *named;
   }
-  if (endpoint.index < size)
-    return begin + endpoint.index;
-  if (endpoint.output.empty())
-    return Unexpected(invalidArgument("is '", source, ":", endpoint.index, "', but '", source,
-                                      "' (", op, ") has ", plural(size, "output")));
-  return Unexpected(invalidArgument("is '", source, ":", text(endpoint.output), ":", endpoint.index,
-                                    "', but output '", text(endpoint.output), "' of '", source,
-                                    "' (", op, ") has ", plural(size, "value")));
+  if (endpoint.index >= range.size)
+    return Unexpected(noSuchOutput(endpoint, node, range.size));
+  return range.begin + endpoint.index;
 }
 
 /// In a generic function outputs are picked by name, next to their first user.

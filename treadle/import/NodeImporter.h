@@ -45,6 +45,8 @@ public:
   NodeImporter(const NodeImporter &) = delete;
   NodeImporter &operator=(const NodeImporter &) = delete;
 
+  /// Makes room, so that nothing grows step by step.
+  void reserve(size_t numNodes);
   /// An argument of the function; its control token follows it in the block.
   Expected<void> addArgument(llvm::StringRef name, mlir::BlockArgument argument);
   Expected<void> addNode(const pb::NodeDef &node);
