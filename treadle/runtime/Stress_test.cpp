@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <thread>
 
 namespace treadle::test {
 namespace {
@@ -18,7 +19,7 @@ int64_t fromEnvironment(const char *name, int64_t otherwise) {
   return text ? std::atoll(text) : otherwise;
 }
 
-int64_t numPrograms() { return fromEnvironment("TREADLE_STRESS_PROGRAMS", 1000); }
+int64_t numPrograms() { return fromEnvironment("TREADLE_STRESS_PROGRAMS", 200); }
 unsigned firstSeed() { return static_cast<unsigned>(fromEnvironment("TREADLE_STRESS_SEED", 1)); }
 
 struct Ran {
@@ -129,6 +130,143 @@ INSTANTIATE_TEST_SUITE_P(, RandomPrograms,
                          testing::Values("Plain", "Failures", "Waiting", "Deadness",
                                          "LookingIntoLoops"),
                          [](const auto &info) { return std::string(info.param); });
+
+// --- many runs at once, and runs that end early ------------------------------------------------
+
+/// Values that are counted, to see that a run that was left holds none.
+std::atomic<int64_t> liveTokens = 0;
+
+struct CountedValue final : VariantObject {
+  CountedValue() { ++liveTokens; }
+  ~CountedValue() override { --liveTokens; }
+  std::string_view kind() const override { return "counted"; }
+};
+
+/// `kernels()`, and Token(x): a variant that is counted; Spend(token, x): x.
+const KernelRegistry &countingKernels() {
+  static const KernelRegistry *registry = [] {
+    auto *made = new KernelRegistry(&kernels());
+    made->add("Token", [](const BindContext &) {
+      return Expected<BoundKernel>(BoundKernel{[](OpContext &ctx) {
+        Tensor token = Tensor::makeScalar(DType::Variant);
+        token.data<Variant>()->object = makeRef<CountedValue>();
+        ctx.setOutput(0, std::move(token));
+      }});
+    });
+    made->add("Spend", [](const BindContext &) {
+      return Expected<BoundKernel>(
+          BoundKernel{[](OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(1)); }});
+    });
+    return made;
+  }();
+  return *registry;
+}
+
+// Every few edges of the graph a counted value is held over an op, so that whenever a run is left
+// some are alive; and the program's end is put off by a loop that goes on until it is stopped.
+GraphSpec endless(Program &program, std::mt19937 &random) {
+  GraphMaker g;
+  g.graph = std::move(program.graph);
+  size_t n = g.graph.nodes.size();
+  auto isPlain = [&](const NodeSpec &node) {
+    return node.op == "Add" || node.op == "Sub" || node.op == "SlowAdd" || node.op == "WaitAdd";
+  };
+  for (size_t i = 0; i < n; ++i)
+    if (isPlain(g.graph.nodes[i]) && random() % 2) {
+      Endpoint in = g.graph.nodes[i].inputs[0];
+      int token = g.add(str("token", i), "Token", {in}, {ValueType{DType::Variant}});
+      int spend = g.add(str("spend", i), "Spend", {{token, 0}, in}, {i32});
+      g.graph.nodes[i].inputs[0] = {spend, 0};
+    }
+  int merge = g.loopVariable({g.constant(1), 0}, "endless");
+  int more =
+      g.add("more", "Less", {{merge, 0}, {g.enter({g.constant(2), 0}, "endless", true), 0}}, {i1});
+  int cond = g.add("goes_on", "LoopCond", {{more, 0}}, {i1});
+  int branch = g.switchOn({merge, 0}, {cond, 0});
+  int waits = random() % 2;
+  int step = g.add("again", waits ? "WaitAdd" : "Identity", {{branch, 1}}, {i32});
+  if (waits) {
+    int zero = g.constant(0, {branch});
+    g.graph.nodes[step].inputs.push_back({zero, 0});
+    g.graph.nodes[step].inputTypes.push_back(i32);
+  }
+  g.close(merge, {step, 0});
+  g.result({g.add("end", "Exit", {{branch, 0}}, {i32}), 0});
+  return std::move(g.graph);
+}
+
+struct Case {
+  std::unique_ptr<Functions> functions;
+  std::unique_ptr<Plan> plan;
+};
+
+Case endlessCase(unsigned seed) {
+  std::mt19937 random(seed);
+  ProgramShape shape;
+  shape.hasWaiting = random() % 2;
+  shape.hasFailures = random() % 4 == 0;
+  Program program = randomProgram(random, shape);
+  GraphSpec graph = endless(program, random);
+  auto plan = random() % 2
+                  ? buildPlan(graph, {&countingKernels(), program.functions.get()})
+                  : plan::buildDataflow(graph, {&countingKernels(), program.functions.get()});
+  EXPECT_TRUE(plan) << "seed " << seed << ": " << plan.error().message;
+  return {std::move(program.functions), plan ? std::move(*plan) : nullptr};
+}
+
+TEST(RunsThatEndEarly, LeaveNothingBehindAndHangNowhere) {
+  int64_t count = numPrograms() / 4;
+  ThreadPool pool(2);
+  for (int64_t i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    unsigned seed = firstSeed() + static_cast<unsigned>(i);
+    Case c = endlessCase(seed);
+    ASSERT_TRUE(c.plan);
+    ResourceManager resources;
+    RunState state(resources, i % 3 ? &pool : nullptr);
+    // At once, while it starts, or in its midst.
+    std::thread stopper([&, delay = seed % 5 * 40] {
+      std::this_thread::sleep_for(std::chrono::microseconds(delay));
+      state.stop(cancelled("enough"));
+    });
+    auto out = runPlan(*c.plan, {}, state);
+    stopper.join();
+    ASSERT_FALSE(out) << "seed " << seed;
+    bool isRefusal = out.error().message.find("refuses") != std::string::npos;
+    EXPECT_TRUE(isRefusal || out.error().message == "enough")
+        << "seed " << seed << ": " << out.error().message;
+    EXPECT_EQ(liveTokens, 0) << "seed " << seed;
+  }
+}
+
+TEST(RunsAtOnce, OfOnePlanDoNotMeet) {
+  ThreadPool pool(2);
+  int64_t count = std::max<int64_t>(1, numPrograms() / 50);
+  for (int64_t i = 0; i < count && !testing::Test::HasFailure(); ++i) {
+    unsigned seed = firstSeed() + static_cast<unsigned>(i);
+    std::mt19937 random(seed);
+    ProgramShape shape;
+    shape.hasWaiting = seed % 2;
+    shape.looksIntoLoops = seed % 3 == 0;
+    Program program = randomProgram(random, shape);
+    Reference reference(program.functions.get(), seed);
+    Meaning expected = reference.run(program.graph);
+    if (expected.isTooLong)
+      continue;
+    auto plan = build(program.graph, program.functions.get());
+    ASSERT_TRUE(plan) << "seed " << seed << ": " << plan.error().message;
+    std::vector<std::thread> threads;
+    std::vector<std::string> differences(4);
+    for (std::string &d : differences)
+      threads.emplace_back([&] {
+        for (int again = 0; again < 5 && d.empty(); ++again)
+          d = difference(execute(**plan, &pool), expected, reference.variables);
+      });
+    for (std::thread &t : threads)
+      t.join();
+    for (const std::string &d : differences)
+      EXPECT_EQ(d, "") << "seed " << seed;
+  }
+}
 
 } // namespace
 } // namespace treadle::test
