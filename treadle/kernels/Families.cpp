@@ -35,6 +35,11 @@ const KernelRegistry &builtinKernels() {
     all->add(gatherKernels());
     all->add(sliceKernels());
     all->add(tileKernels());
+    all->add(asStringKernels());
+    all->add(searchKernels());
+    all->add(spaceKernels());
+    all->add(matrixKernels());
+    all->add(scatterKernels());
     all->add(stringKernels());
     all->add(setKernels());
     all->add(partitionKernels());

@@ -2,6 +2,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Move.h"
+#include "treadle/kernels/Scatter.h"
 
 #include <algorithm>
 
@@ -122,8 +123,6 @@ Expected<BoundKernel> bindIndexed(const BindContext &node) {
 
 // --- by coordinates ----------------------------------------------------------------------------
 
-// What becomes of indices outside of params: an error, or zeros in their place.
-enum class BadIndices : bool { Fail, Ignore };
 
 void gatherNd(OpContext &ctx) {
   const Tensor &params = ctx.input(0), &indices = ctx.input(1);

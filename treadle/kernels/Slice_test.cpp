@@ -198,17 +198,17 @@ TEST(Slice, Update) {
   EXPECT_EQ(values<int32_t>(out), (I32{0, 8, 2, 3, 9, 5}));
   EXPECT_EQ(in.data<int32_t>()[1], 1);
   auto update = [&](Tensor value) {
-    return values<int32_t>(run1("TensorStridedSliceUpdate",
-                                {in, vec<int32_t>({0, 0}), vec<int32_t>({2, 2}),
-                                 vec<int32_t>({1, 1}), std::move(value)}));
+    return values<int32_t>(
+        run1("TensorStridedSliceUpdate", {in, vec<int32_t>({0, 0}), vec<int32_t>({2, 2}),
+                                          vec<int32_t>({1, 1}), std::move(value)}));
   };
   EXPECT_EQ(update(scalar<int32_t>(8)), (I32{8, 8, 2, 8, 8, 5}));
   EXPECT_EQ(update(vec<int32_t>({8, 9})), (I32{8, 9, 2, 8, 9, 5}));
   EXPECT_EQ(update(iota<int32_t>({2, 1}, 8)), (I32{8, 8, 2, 9, 9, 5}));
-  EXPECT_EQ(errorClassOf("TensorStridedSliceUpdate",
-                         {in, vec<int32_t>({0, 0}), vec<int32_t>({2, 2}), vec<int32_t>({1, 1}),
-                          vec<int32_t>({7, 8, 9})}),
-            "InvalidArgumentError");
+  EXPECT_EQ(
+      errorClassOf("TensorStridedSliceUpdate", {in, vec<int32_t>({0, 0}), vec<int32_t>({2, 2}),
+                                                vec<int32_t>({1, 1}), vec<int32_t>({7, 8, 9})}),
+      "InvalidArgumentError");
 }
 
 // --- gathers -----------------------------------------------------------------------------------
