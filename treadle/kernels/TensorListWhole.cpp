@@ -94,11 +94,27 @@ struct ConcatState {
   bool isAttribute;
 };
 
-// The sizes along the first dimension: of each element, or what `leading` says of one never set.
+// The size along the first dimension that all elements that were set agree on; -1 if they don't.
+int64_t commonLeadingSize(const TensorListObject &list) {
+  int64_t common = -1;
+  for (const Tensor &t : list.elements) {
+    if (!t || t.rank() == 0 || t.dim(0) == common)
+      continue;
+    if (common >= 0)
+      return -1;
+    common = t.dim(0);
+  }
+  return common;
+}
+
+// The sizes along the first dimension: of each element, or for one that was never set what the
+// shape, `leading` or the other elements say.
 std::optional<DimVector> leadingSizes(OpContext &ctx, const TensorListObject &list,
                                       const PartialShape &shape, const Tensor *leading) {
   DimVector sizes;
   int64_t fixed = shape.hasRank && !shape.dims.empty() ? shape.dims[0] : -1;
+  if (fixed < 0 && (!leading || leading->count() == 0))
+    fixed = commonLeadingSize(list);
   for (size_t i = 0; i < list.elements.size(); ++i) {
     const Tensor &t = list.elements[i];
     if (t && t.rank() == 0) {
@@ -108,8 +124,9 @@ std::optional<DimVector> leadingSizes(OpContext &ctx, const TensorListObject &li
     int64_t size = t ? t.dim(0) : fixed;
     if (!t && fixed < 0) {
       if (!leading || static_cast<int64_t>(i) >= leading->count()) {
-        ctx.fail(invalidArgument("element ", i, " was never set, and its first dimension is "
-                                                "unknown; give it in leading_dims"));
+        ctx.fail(invalidArgument("element ", i,
+                                 " was never set, and its first dimension is "
+                                 "unknown; give it in leading_dims"));
         return std::nullopt;
       }
       size = indexAt(*leading, static_cast<int64_t>(i));
@@ -180,8 +197,8 @@ void concat(OpContext &ctx) {
     if (size < 0 || __builtin_add_overflow(rows, size, &rows))
       return ctx.fail(invalidArgument("leading dimension ", size, " is out of range"));
   Tensor *out = ctx.allocateOutput(0, state.dtype, withLeading(rows, *rest).dims);
-  Tensor *lengths = out ? ctx.allocateOutput(1, DType::Int64, {static_cast<int64_t>(sizes->size())})
-                        : nullptr;
+  Tensor *lengths =
+      out ? ctx.allocateOutput(1, DType::Int64, {static_cast<int64_t>(sizes->size())}) : nullptr;
   if (!lengths)
     return;
   std::ranges::copy(*sizes, lengths->data<int64_t>());
@@ -237,8 +254,8 @@ bool scatterInto(OpContext &ctx, TensorListObject &list, const Tensor &t, const 
 
 bool checkScatter(OpContext &ctx, const Tensor &t, const Tensor &indices) {
   if (t.rank() == 0 || indices.rank() != 1 || indices.count() != t.dim(0))
-    ctx.fail(invalidArgument("indices are ", tensorTypeText(indices), ", expected one for each row of ",
-                             tensorTypeText(t)));
+    ctx.fail(invalidArgument("indices are ", tensorTypeText(indices),
+                             ", expected one for each row of ", tensorTypeText(t)));
   for (int64_t i = 0; i < indices.count() && !ctx.hasFailed(); ++i)
     if (indexAt(indices, i) < 0)
       ctx.fail(invalidArgument("indices[", i, "] is ", indexAt(indices, i),
@@ -293,10 +310,12 @@ void split(OpContext &ctx) {
   if (!shape)
     return;
   if (t.rank() == 0)
-    return ctx.fail(invalidArgument("the tensor must be a vector at least, found ", tensorTypeText(t)));
+    return ctx.fail(
+        invalidArgument("the tensor must be a vector at least, found ", tensorTypeText(t)));
   if (lengths.rank() != 1)
     return ctx.fail(invalidArgument("lengths must be a vector, found ", tensorTypeText(lengths)));
-  if (!mergedShapes(*shape, withLeading(-1, PartialShape::ranked({t.dims().begin() + 1, t.dims().end()}))))
+  if (!mergedShapes(*shape,
+                    withLeading(-1, PartialShape::ranked({t.dims().begin() + 1, t.dims().end()}))))
     return ctx.fail(invalidArgument("pieces of ", tensorTypeText(t),
                                     " do not fit the element shape ", shape->text()));
   auto list = makeRef<TensorListObject>(t.dtype(), std::move(*shape));
@@ -310,8 +329,8 @@ void split(OpContext &ctx) {
     at += length;
   }
   if (at != t.dim(0))
-    return ctx.fail(invalidArgument("lengths add up to ", at, ", but the tensor has ", t.dim(0),
-                                    " rows"));
+    return ctx.fail(
+        invalidArgument("lengths add up to ", at, ", but the tensor has ", t.dim(0), " rows"));
   setList(ctx, std::move(list));
 }
 
@@ -346,8 +365,9 @@ void pushBackBatch(OpContext &ctx) {
     if (!list)
       return;
     if (!list->elementShape.accepts(t.dims().subspan(1)))
-      return ctx.fail(invalidArgument("rows of ", tensorTypeText(t), " do not fit the element shape ",
-                                      list->elementShape.text(), " of list ", i));
+      return ctx.fail(invalidArgument("rows of ", tensorTypeText(t),
+                                      " do not fit the element shape ", list->elementShape.text(),
+                                      " of list ", i));
     if (list->maxElements >= 0 && static_cast<int64_t>(list->elements.size()) >= list->maxElements)
       return ctx.fail(invalidArgument("list ", i, " holds its maximum of ", list->maxElements,
                                       " elements already"));

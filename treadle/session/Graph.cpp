@@ -60,7 +60,14 @@ bool isPlaceholder(tfg::Node node) { return node.opType().starts_with("Placehold
 
 PartialShape feedShape(const ModuleIndex &index, llvm::StringRef name) {
   tfg::Node node = index.node(name);
-  return node && isPlaceholder(node) ? shapeAttr(node) : PartialShape();
+  if (!node || !isPlaceholder(node))
+    return {};
+  PartialShape shape = shapeAttr(node);
+  // Graphs of before could not say that a shape is unknown, and left it empty.
+  constexpr int firstWithUnknownShapes = 24;
+  if (shape.dims.empty() && index.graph().getVersion().getProducer() < firstWithUnknownShapes)
+    return {};
+  return shape;
 }
 
 Expected<Graph> Graph::fromFile(const std::string &path) {

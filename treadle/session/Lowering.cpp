@@ -262,6 +262,11 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
     out.outputTypes.push_back(typeOf(result.getType()));
   if (Expected<void> ok = addAttributes(node, out); !ok)
     return Unexpected(std::move(ok.error()));
+  // Its first input says on which machine to run: here there is one.
+  if (out.op == "RemoteCall" && !out.inputs.empty()) {
+    out.inputs.erase(out.inputs.begin());
+    out.inputTypes.erase(out.inputTypes.begin());
+  }
   if (isDissolved(node))
     addWantedResults(node, out);
   return out;
