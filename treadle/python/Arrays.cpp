@@ -1,0 +1,390 @@
+// Arrays are reached through numpy's Python interface and the buffer protocol: that works for every
+// version of numpy and for the dtypes of ml_dtypes, which a buffer's format cannot name.
+#include "treadle/python/Arrays.h"
+
+#include "treadle/python/Errors.h"
+
+#include <nanobind/stl/string.h>
+
+#include <array>
+#include <unordered_map>
+
+namespace nb = nanobind;
+
+namespace treadle::python {
+
+namespace {
+
+// Below this many bytes a copy costs less than sharing does.
+constexpr size_t smallBytes = 1024;
+// Kernels may use aligned vector loads at the start of a tensor.
+constexpr uintptr_t sharedAlignment = 16;
+
+// Looked up once and kept for good: at exit the interpreter may be gone before we are.
+nb::handle numpy() {
+  static const nb::handle module = nb::module_::import_("numpy").release();
+  return module;
+}
+nb::handle numpyAttr(const char *name) {
+  static auto *cache = new std::unordered_map<std::string_view, nb::handle>;
+  nb::handle &slot = (*cache)[name];
+  if (!slot)
+    slot = nb::object(numpy().attr(name)).release();
+  return slot;
+}
+nb::handle arrayType() {
+  static const nb::handle type = numpyAttr("ndarray");
+  return type;
+}
+
+bool isArray(nb::handle value) {
+  return PyObject_TypeCheck(value.ptr(), reinterpret_cast<PyTypeObject *>(arrayType().ptr()));
+}
+
+std::string text(nb::handle value) { return nb::cast<std::string>(nb::str(value)); }
+
+// A view of an object's memory, without its format.
+class Buffer {
+public:
+  Buffer(nb::handle object, int flags) {
+    if (PyObject_GetBuffer(object.ptr(), &view, flags))
+      throw nb::python_error();
+  }
+  ~Buffer() { PyBuffer_Release(&view); }
+  Buffer(const Buffer &) = delete;
+  Buffer &operator=(const Buffer &) = delete;
+
+  Py_buffer view;
+};
+
+// --- dtypes ------------------------------------------------------------------------------------
+
+bool isQuantized(DType dtype) {
+  return dtype == DType::QInt8 || dtype == DType::QUInt8 || dtype == DType::QInt16 ||
+         dtype == DType::QUInt16 || dtype == DType::QInt32;
+}
+
+nb::object quantizedDtype(DType dtype) {
+  std::string name(dtypeName(dtype));
+  nb::list fields;
+  fields.append(nb::make_tuple(name, numpyAttr("dtype")(name.substr(1))));
+  return numpyAttr("dtype")(fields);
+}
+
+nb::object extensionDtype(std::string_view name) {
+  nb::object module;
+  try {
+    module = nb::module_::import_("ml_dtypes");
+  } catch (nb::python_error &) {
+    raise(failedPrecondition("arrays of ", name, " need the Python package ml_dtypes; install it"));
+  }
+  return numpyAttr("dtype")(module.attr(std::string(name).c_str()));
+}
+
+nb::object makeDtype(DType dtype) {
+  std::string name(dtypeName(dtype));
+  if (dtype == DType::String)
+    return numpyAttr("dtype")("O");
+  if (isQuantized(dtype))
+    return quantizedDtype(dtype);
+  if (dtype == DType::Resource || dtype == DType::Variant || dtype == DType::Invalid)
+    raise(unimplemented("there are no arrays of dtype ", name));
+  bool isExtension = dtype == DType::BFloat16 || dtype >= DType::Float8E5M2;
+  return isExtension ? extensionDtype(name) : numpyAttr("dtype")(name);
+}
+
+} // namespace
+
+nb::object numpyDtype(DType dtype) {
+  static std::array<nb::handle, numDTypes> made;
+  nb::handle &slot = made[static_cast<size_t>(dtype)];
+  if (!slot)
+    slot = makeDtype(dtype).release();
+  return nb::borrow(slot);
+}
+
+namespace {
+
+// The dtype of arrays of strings is any of several; that of arrays without a counterpart is
+// Invalid.
+DType nameDtype(nb::handle dtype) {
+  std::string kind = text(dtype.attr("kind"));
+  if (kind == "O" || kind == "S" || kind == "U" || kind == "T")
+    return DType::String;
+  if (!nb::cast<bool>(dtype.attr("isnative")))
+    return DType::Invalid;
+  nb::object fields = dtype.attr("names");
+  if (!fields.is_none()) {
+    std::optional<DType> named = dtypeFromName(text(fields[nb::int_(0)]));
+    return nb::len(fields) == 1 && named && isQuantized(*named) ? *named : DType::Invalid;
+  }
+  return dtypeFromName(text(dtype.attr("name"))).value_or(DType::Invalid);
+}
+
+DType dtypeOf(nb::handle dtype) {
+  static auto *known = new std::unordered_map<PyObject *, DType>;
+  if (auto it = known->find(dtype.ptr()); it != known->end())
+    return it->second;
+  DType named = nameDtype(dtype);
+  // Dtypes of numbers are few and live for ever; others are made at will.
+  if (named != DType::String && named != DType::Invalid && !isQuantized(named))
+    known->emplace(nb::borrow(dtype).release().ptr(), named);
+  return named;
+}
+
+nb::tuple shapeTuple(Dims dims) {
+  nb::object out = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(dims.size())));
+  for (size_t i = 0; i < dims.size(); ++i)
+    PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(dims[i]));
+  return nb::borrow<nb::tuple>(out);
+}
+
+std::string describe(nb::handle array) {
+  std::string out = text(array.attr("dtype")) + "[";
+  nb::tuple shape = nb::cast<nb::tuple>(array.attr("shape"));
+  for (size_t i = 0; i < shape.size(); ++i)
+    out += (i ? "," : "") + text(shape[i]);
+  return out + "]";
+}
+
+// --- to tensors --------------------------------------------------------------------------------
+
+[[noreturn]] void raiseWrongDtype(const TensorRequest &request, nb::handle array) {
+  std::string wanted(dtypeName(*request.want));
+  bool isNumber = *request.want != DType::String && *request.want != DType::Resource &&
+                  *request.want != DType::Variant;
+  raise(invalidArgument(request.what, " is ", describe(array), ", expected ", wanted,
+                        isNumber ? str("; convert it with .astype('", wanted, "')") : ""));
+}
+
+std::string elementBytes(nb::handle element, const TensorRequest &request) {
+  PyObject *object = element.ptr();
+  if (PyBytes_Check(object))
+    return {PyBytes_AS_STRING(object), static_cast<size_t>(PyBytes_GET_SIZE(object))};
+  if (!PyUnicode_Check(object))
+    raise(invalidArgument(request.what, " holds a ", Py_TYPE(object)->tp_name,
+                          ", expected bytes or str"));
+  Py_ssize_t size;
+  const char *utf8 = PyUnicode_AsUTF8AndSize(object, &size);
+  if (!utf8)
+    throw nb::python_error();
+  return {utf8, static_cast<size_t>(size)};
+}
+
+std::vector<int64_t> dimsOf(nb::handle array) {
+  nb::tuple shape = nb::cast<nb::tuple>(array.attr("shape"));
+  std::vector<int64_t> dims;
+  for (nb::handle dim : shape)
+    dims.push_back(nb::cast<int64_t>(dim));
+  return dims;
+}
+
+Tensor stringTensor(nb::handle array, const TensorRequest &request) {
+  // numpy's own strings lose trailing zeros anyway; as objects each is a str or bytes.
+  nb::object objects = array.attr("astype")("O");
+  Tensor out = orRaise(Tensor::make(DType::String, dimsOf(array)));
+  nb::object flat = objects.attr("reshape")(-1).attr("tolist")();
+  std::string *element = out.data<std::string>();
+  for (nb::handle item : nb::cast<nb::list>(flat))
+    *element++ = elementBytes(item, request);
+  return out;
+}
+
+// Keeps an array's memory as it is until the tensor is gone.
+struct SharedBuffer {
+  explicit SharedBuffer(nb::handle array) {
+    if (PyObject_GetBuffer(array.ptr(), &view, PyBUF_C_CONTIGUOUS))
+      throw nb::python_error();
+  }
+  ~SharedBuffer() {
+    nb::gil_scoped_acquire gil; // the last user may be any thread
+    PyBuffer_Release(&view);
+  }
+  Py_buffer view;
+};
+
+Tensor sharedTensor(DType dtype, Dims dims, std::shared_ptr<SharedBuffer> buffer) {
+  void *data = buffer->view.buf;
+  return Tensor::external(dtype, dims, data,
+                          [kept = std::move(buffer)]() mutable { kept.reset(); });
+}
+
+// An array of a plain dtype.
+Tensor plainTensor(nb::object array, DType dtype, bool mayShare) {
+  Buffer buffer(array, PyBUF_STRIDES);
+  const Py_buffer &view = buffer.view;
+  if (!PyBuffer_IsContiguous(&view, 'C')) {
+    nb::object copy = numpyAttr("array")(array, nb::arg("order") = "C");
+    return plainTensor(std::move(copy), dtype, mayShare);
+  }
+  std::vector<int64_t> dims(view.shape, view.shape + view.ndim);
+  size_t bytes = static_cast<size_t>(view.len);
+  bool isAligned = reinterpret_cast<uintptr_t>(view.buf) % sharedAlignment == 0;
+  if (mayShare && isAligned && bytes >= smallBytes)
+    return sharedTensor(dtype, dims, std::make_shared<SharedBuffer>(array));
+  Tensor out = orRaise(Tensor::make(dtype, dims));
+  if (bytes)
+    std::memcpy(out.raw(), view.buf, bytes);
+  return out;
+}
+
+// True if Python numbers of this array may become the dtype: kinds as Python orders them.
+bool mayBecome(nb::handle array, DType want) {
+  static constexpr std::string_view order = "biufc";
+  std::string kind = text(array.attr("dtype").attr("kind"));
+  size_t from = kind == "u" ? 1 : order.find(kind);
+  size_t to = want == DType::Bool ? 0 : isInteger(want) ? 2 : isFloating(want) ? 3 : 4;
+  return from <= to;
+}
+
+// What isn't an array: Python's numbers, strings and lists of them, or something that numpy can
+// read.
+nb::object looseArray(nb::handle value, const TensorRequest &request) {
+  auto objects = [&] { return numpyAttr("array")(value, nb::arg("dtype") = "O"); };
+  try {
+    if (request.want == DType::String || PyBytes_Check(value.ptr()))
+      return objects();
+    nb::object array = numpyAttr("asarray")(value);
+    // numpy's fixed-length bytes lose the zeros at their end.
+    return text(array.attr("dtype").attr("kind")) == "S" ? objects() : array;
+  } catch (nb::python_error &error) {
+    raise(invalidArgument(request.what, " is no array: ", toError(error).message));
+  }
+}
+
+nb::object fitNumbers(nb::object array, const TensorRequest &request) {
+  nb::object wanted = numpyDtype(*request.want);
+  bool isEmpty = nb::cast<int64_t>(array.attr("size")) == 0;
+  if (!isEmpty && !mayBecome(array, *request.want))
+    raiseWrongDtype(request, array);
+  nb::object fitted = array.attr("astype")(wanted);
+  bool isExact =
+      !isInteger(*request.want) ||
+      nb::cast<bool>(numpyAttr("array_equal")(fitted.attr("astype")(array.attr("dtype")), array));
+  if (!isExact)
+    raise(invalidArgument(request.what, " holds a number that ", dtypeName(*request.want),
+                          " cannot hold"));
+  return fitted;
+}
+
+nb::object castSafely(nb::object array, const TensorRequest &request) {
+  nb::object wanted = numpyDtype(*request.want);
+  if (!nb::cast<bool>(numpyAttr("can_cast")(array.attr("dtype"), wanted)))
+    raiseWrongDtype(request, array);
+  return array.attr("astype")(wanted);
+}
+
+bool isHandle(const std::optional<DType> &want) {
+  return want == DType::Resource || want == DType::Variant;
+}
+
+} // namespace
+
+Tensor toTensor(nb::handle value, const TensorRequest &request) {
+  // A scalar of numpy has a dtype of its own, as an array has.
+  bool isLoose = !isArray(value) && !nb::isinstance(value, numpyAttr("generic"));
+  nb::object array = isArray(value) ? nb::borrow(value) : looseArray(value, request);
+  if (isHandle(request.want))
+    raiseWrongDtype(request, array);
+  DType dtype = dtypeOf(array.attr("dtype"));
+  if (request.want && dtype != *request.want) {
+    if (dtype == DType::String || *request.want == DType::String || isQuantized(*request.want))
+      raiseWrongDtype(request, array);
+    array = isLoose ? fitNumbers(std::move(array), request) : castSafely(std::move(array), request);
+    dtype = *request.want;
+  }
+  if (dtype == DType::String)
+    return stringTensor(array, request);
+  if (dtype == DType::Invalid)
+    raise(invalidArgument(request.what, " is ", describe(array), ", which no tensor can hold"));
+  return plainTensor(std::move(array), dtype, request.mayShare);
+}
+
+// --- to arrays ---------------------------------------------------------------------------------
+
+namespace {
+
+// What an array that uses a tensor's memory keeps alive.
+struct TensorMemory {
+  Tensor tensor;
+  bool isReadOnly;
+};
+
+int getTensorBuffer(PyObject *self, Py_buffer *view, int flags) {
+  TensorMemory *memory = nb::inst_ptr<TensorMemory>(self);
+  return PyBuffer_FillInfo(view, self, memory->tensor.raw(),
+                           static_cast<Py_ssize_t>(memory->tensor.bytes()), memory->isReadOnly,
+                           flags);
+}
+
+nb::object emptyArray(Dims dims, const nb::object &dtype) {
+  return numpyAttr("empty")(shapeTuple(dims), dtype);
+}
+
+nb::object bytesArray(const Tensor &tensor) {
+  nb::object out = emptyArray(tensor.dims(), numpyDtype(DType::String));
+  Buffer buffer(out, PyBUF_WRITABLE);
+  PyObject **slot = static_cast<PyObject **>(buffer.view.buf);
+  for (const std::string &element : tensor.values<std::string>()) {
+    PyObject *bytes =
+        PyBytes_FromStringAndSize(element.data(), static_cast<Py_ssize_t>(element.size()));
+    if (!bytes)
+      throw nb::python_error();
+    Py_XDECREF(std::exchange(*slot++, bytes));
+  }
+  return out;
+}
+
+nb::object sharedArray(Tensor tensor, bool isReadOnly) {
+  nb::object dtype = numpyDtype(tensor.dtype());
+  nb::tuple shape = shapeTuple(tensor.dims());
+  nb::object memory = nb::cast(TensorMemory{std::move(tensor), isReadOnly});
+  return arrayType()(shape, dtype, memory);
+}
+
+nb::object copiedArray(const Tensor &tensor) {
+  nb::object out = emptyArray(tensor.dims(), numpyDtype(tensor.dtype()));
+  Buffer buffer(out, PyBUF_WRITABLE);
+  if (tensor.bytes())
+    std::memcpy(buffer.view.buf, tensor.raw(), tensor.bytes());
+  return out;
+}
+
+void requireArray(const Tensor &tensor, const std::string &what) {
+  if (!tensor)
+    raise(internal(what, " has no value"));
+  if (tensor.dtype() == DType::Resource || tensor.dtype() == DType::Variant)
+    raise(invalidArgument(what, " is a ", dtypeName(tensor.dtype()),
+                          ", which no array can hold; fetch what an op reads from it, or name its "
+                          "node as a target"));
+}
+
+} // namespace
+
+nb::object toArray(Tensor tensor, const std::string &what) {
+  requireArray(tensor, what);
+  if (tensor.dtype() == DType::String)
+    return bytesArray(tensor);
+  if (tensor.bytes() < smallBytes || !tensor.isUnique())
+    return copiedArray(tensor);
+  return sharedArray(std::move(tensor), false);
+}
+
+nb::object toReadOnlyArray(Tensor tensor, const std::string &what) {
+  requireArray(tensor, what);
+  if (tensor.dtype() == DType::String)
+    return bytesArray(tensor);
+  if (tensor.bytes())
+    return sharedArray(std::move(tensor), true);
+  return copiedArray(tensor);
+}
+
+void bindArrays(nb::module_ &module) {
+  static PyType_Slot slots[] = {
+      {Py_bf_getbuffer, reinterpret_cast<void *>(getTensorBuffer)},
+      {0, nullptr},
+  };
+  nb::class_<TensorMemory>(module, "_TensorMemory", nb::type_slots(slots));
+}
+
+} // namespace treadle::python

@@ -1,0 +1,128 @@
+// treadle.Graph.
+#include "treadle/python/Arrays.h"
+#include "treadle/python/Errors.h"
+#include "treadle/python/Module.h"
+
+#include <nanobind/stl/string.h>
+
+namespace nb = nanobind;
+
+namespace treadle::python {
+
+namespace {
+
+nb::object valueTuple(const Graph::Value &value) {
+  static const nb::handle type =
+      nb::object(nb::module_::import_("treadle").attr("Value")).release();
+  nb::object shape = nb::none();
+  if (value.hasRank) {
+    nb::list dims;
+    for (int64_t dim : value.dims)
+      dims.append(dim < 0 ? nb::none() : nb::object(nb::int_(dim)));
+    shape = nb::tuple(dims);
+  }
+  return type(value.name, std::string(dtypeName(value.dtype)), shape);
+}
+
+nb::list valueList(const std::vector<Graph::Value> &values) {
+  nb::list out;
+  for (const Graph::Value &value : values)
+    out.append(valueTuple(value));
+  return out;
+}
+
+std::string fileSystemPath(nb::handle path) {
+  PyObject *bytes = nullptr;
+  if (!PyUnicode_FSConverter(path.ptr(), &bytes))
+    throw nb::python_error();
+  nb::object owner = nb::steal(bytes);
+  return PyBytes_AS_STRING(bytes);
+}
+
+Graph graphFromFile(nb::handle path) {
+  std::string name = fileSystemPath(path);
+  Expected<Graph> graph = [&] {
+    nb::gil_scoped_release release;
+    return Graph::fromFile(name);
+  }();
+  return orRaise(std::move(graph));
+}
+
+Graph graphFromBytes(nb::handle data) {
+  Py_buffer view;
+  if (PyObject_GetBuffer(data.ptr(), &view, PyBUF_SIMPLE))
+    throw nb::python_error();
+  Expected<Graph> graph = [&] {
+    nb::gil_scoped_release release;
+    return Graph::fromBytes({static_cast<const char *>(view.buf), static_cast<size_t>(view.len)});
+  }();
+  PyBuffer_Release(&view);
+  return orRaise(std::move(graph));
+}
+
+void graphToFile(const Graph &graph, nb::handle path) {
+  std::string name = fileSystemPath(path);
+  Expected<void> written = [&] {
+    nb::gil_scoped_release release;
+    return graph.toFile(name);
+  }();
+  orRaise(std::move(written));
+}
+
+nb::bytes graphToBytes(const Graph &graph) {
+  std::string bytes = orRaise(graph.toGraphDef());
+  return nb::bytes(bytes.data(), bytes.size());
+}
+
+[[noreturn]] void runPasses(const Graph &, nb::handle) {
+  raise(unimplemented("Graph.run_passes is not there yet; treadle-opt runs passes on MLIR text"));
+}
+
+std::string graphRepr(const Graph &graph) {
+  Graph::Summary summary = graph.summary();
+  return str("<treadle.Graph: ", summary.nodes, " nodes, ", summary.functions.size(),
+             " functions>");
+}
+
+} // namespace
+
+Graph toGraph(nb::handle value) {
+  if (nb::isinstance<Graph>(value))
+    return nb::cast<Graph>(value);
+  bool isPath = PyUnicode_Check(value.ptr()) || nb::hasattr(value, "__fspath__");
+  if (isPath)
+    return graphFromFile(value);
+  if (PyObject_CheckBuffer(value.ptr()))
+    return graphFromBytes(value);
+  raiseTypeError(str("graph is a ", Py_TYPE(value.ptr())->tp_name,
+                     ", expected bytes of a GraphDef, a path or a treadle.Graph"));
+}
+
+void bindGraph(nb::module_ &module) {
+  nb::class_<Graph>(module, "Graph", "A graph with its functions. It never changes.")
+      .def_static(
+          "from_file", graphFromFile, nb::arg("path"),
+          "Reads a GraphDef (.pb, .pbtxt) or MLIR text (.mlir).\n\n"
+          "NotFoundError if there is no such file, InvalidArgumentError if it is malformed.")
+      .def_static("from_bytes", graphFromBytes, nb::arg("data"),
+                  "Reads a graph from memory: a serialized GraphDef, its text, or MLIR text.")
+      .def("to_file", graphToFile, nb::arg("path"),
+           "Writes the graph in the format that the extension names: .pb, .pbtxt, .mlir.")
+      .def("to_bytes", graphToBytes,
+           "The serialized GraphDef, equal as a message to the one that was read.")
+      .def("text", &Graph::text, nb::call_guard<nb::gil_scoped_release>(),
+           "The graph in MLIR text.")
+      .def(
+          "inputs", [](const Graph &graph) { return valueList(graph.inputs()); },
+          "The placeholders: a list of Value(name, dtype, shape). A shape is a tuple with None "
+          "for\n"
+          "unknown dimensions, or None.")
+      .def(
+          "outputs", [](const Graph &graph) { return valueList(graph.outputs()); },
+          "The values that no node uses: a list of Value(name, dtype, shape).")
+      .def("run_passes", runPasses, nb::arg("pipeline"),
+           "Raises UnimplementedError: not there yet.")
+      .def("__repr__", graphRepr);
+}
+
+} // namespace treadle::python

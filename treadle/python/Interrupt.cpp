@@ -1,0 +1,104 @@
+// A signal handler may hardly do anything: it wakes a thread, which cancels.
+#include "treadle/python/Interrupt.h"
+
+#include <nanobind/nanobind.h>
+
+#include <chrono>
+#include <csignal>
+#include <mutex>
+#include <semaphore.h>
+#include <thread>
+#include <unistd.h>
+
+namespace nb = nanobind;
+
+namespace treadle::python {
+
+namespace {
+
+sem_t wake;
+struct sigaction pythonsAction;
+std::mutex mutex; // guards what follows
+Session *current = nullptr;
+pid_t watcherProcess = 0; // where the watcher runs; a forked child has none
+
+void onInterrupt(int signal, siginfo_t *info, void *context) {
+  sem_post(&wake);
+  if (pythonsAction.sa_flags & SA_SIGINFO)
+    pythonsAction.sa_sigaction(signal, info, context);
+  else if (pythonsAction.sa_handler != SIG_DFL && pythonsAction.sa_handler != SIG_IGN)
+    pythonsAction.sa_handler(signal);
+}
+
+// Again and again until the run is over: it may not have begun when the signal came.
+void cancelCurrent() {
+  using namespace std::chrono_literals;
+  for (;; std::this_thread::sleep_for(5ms)) {
+    std::lock_guard lock(mutex);
+    if (!current)
+      return;
+    current->cancel();
+  }
+}
+
+void watch() {
+  for (;;)
+    if (sem_wait(&wake) == 0)
+      cancelCurrent();
+}
+
+void startWatcher() {
+  if (watcherProcess == getpid())
+    return;
+  watcherProcess = getpid();
+  sem_init(&wake, 0, 0);
+  // The watcher itself takes no signals: Python's handlers belong elsewhere.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread(watch).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+bool isMainThread() {
+  static const unsigned long mainThread = nb::cast<unsigned long>(
+      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  return PyThread_get_thread_ident() == mainThread;
+}
+
+// A program with a handler of its own decides itself what SIGINT means.
+bool hasDefaultHandler() {
+  static const nb::handle module = nb::module_::import_("signal").release();
+  static const nb::handle getsignal = nb::object(module.attr("getsignal")).release();
+  static const nb::handle usual = nb::object(module.attr("default_int_handler")).release();
+  return getsignal(SIGINT).is(usual);
+}
+
+} // namespace
+
+InterruptScope::InterruptScope(Session &session) {
+  if (!isMainThread() || !hasDefaultHandler())
+    return;
+  std::lock_guard lock(mutex);
+  if (current)
+    return; // a run inside a Python kernel of a run
+  startWatcher();
+  while (sem_trywait(&wake) == 0) {
+  }
+  current = &session;
+  isActive = true;
+  struct sigaction action = {};
+  action.sa_sigaction = onInterrupt;
+  action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+  sigaction(SIGINT, &action, &pythonsAction);
+}
+
+InterruptScope::~InterruptScope() {
+  if (!isActive)
+    return;
+  sigaction(SIGINT, &pythonsAction, nullptr);
+  std::lock_guard lock(mutex);
+  current = nullptr;
+}
+
+} // namespace treadle::python

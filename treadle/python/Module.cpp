@@ -1,0 +1,18 @@
+// The native half of the Python package; treadle/__init__.py is what users see.
+#include "treadle/python/Module.h"
+
+#include "treadle/python/Arrays.h"
+
+#include <string>
+
+namespace nb = nanobind;
+
+NB_MODULE(_native, module) {
+  // Sessions and graphs that are alive at exit are no mistake.
+  nb::set_leak_warnings(false);
+  treadle::python::bindArrays(module);
+  treadle::python::bindGraph(module);
+  treadle::python::bindSession(module);
+  treadle::python::bindOps(module);
+  module.attr("__version__") = std::string(treadle::version()).c_str();
+}

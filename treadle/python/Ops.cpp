@@ -1,0 +1,208 @@
+// treadle.register_op: kernels in Python.
+#include "treadle/python/Arrays.h"
+#include "treadle/python/Errors.h"
+#include "treadle/python/Module.h"
+
+#include <nanobind/stl/string.h>
+
+#include <map>
+
+namespace nb = nanobind;
+
+namespace treadle::python {
+
+namespace {
+
+// A Python object that may be dropped by any thread.
+class SharedObject {
+public:
+  explicit SharedObject(nb::object object) : pointer(object.release().ptr()) {}
+  ~SharedObject() {
+    nb::gil_scoped_acquire gil;
+    Py_DECREF(pointer);
+  }
+  SharedObject(const SharedObject &) = delete;
+  SharedObject &operator=(const SharedObject &) = delete;
+
+  nb::handle get() const { return pointer; }
+
+private:
+  PyObject *pointer;
+};
+
+// Registered functions by op, or by PyFunc's token. Guarded by the GIL, and never freed: at exit
+// the interpreter may be gone first.
+using Functions = std::map<std::string, std::shared_ptr<SharedObject>, std::less<>>;
+std::shared_ptr<const Functions> &registered() {
+  static auto *functions = new std::shared_ptr<const Functions>(std::make_shared<Functions>());
+  return *functions;
+}
+std::shared_ptr<const KernelRegistry> &newestKernels() {
+  static auto *kernels = new std::shared_ptr<const KernelRegistry>;
+  return *kernels;
+}
+
+// --- attributes --------------------------------------------------------------------------------
+
+nb::object attrObject(std::monostate) { return nb::none(); }
+nb::object attrObject(int64_t value) { return nb::int_(value); }
+nb::object attrObject(float value) { return nb::float_(value); }
+nb::object attrObject(bool value) { return nb::bool_(value); }
+nb::object attrObject(const FunctionRef &value) { return nb::str(value.name.c_str()); }
+nb::object attrObject(const Tensor &value) { return toReadOnlyArray(value, "an attribute"); }
+
+// Text where it is text; bytes that aren't stay bytes.
+nb::object attrObject(const std::string &value) {
+  auto size = static_cast<Py_ssize_t>(value.size());
+  nb::object out = nb::steal(PyUnicode_DecodeUTF8(value.data(), size, nullptr));
+  if (out)
+    return out;
+  PyErr_Clear();
+  return nb::bytes(value.data(), value.size());
+}
+
+nb::object attrObject(TypeAttr value) {
+  if (value.dtype == DType::Resource || value.dtype == DType::Variant ||
+      value.dtype == DType::Invalid)
+    return nb::str(std::string(dtypeName(value.dtype)).c_str());
+  return numpyDtype(value.dtype);
+}
+
+nb::object attrObject(const PartialShape &value) {
+  if (!value.hasRank)
+    return nb::none();
+  nb::list dims;
+  for (int64_t dim : value.dims)
+    dims.append(dim < 0 ? nb::none() : nb::object(nb::int_(dim)));
+  return nb::tuple(dims);
+}
+
+template <typename T> nb::object attrObject(const std::vector<T> &values) {
+  nb::list out;
+  for (size_t i = 0; i < values.size(); ++i)
+    out.append(attrObject(static_cast<T>(values[i])));
+  return out;
+}
+
+// Attributes that begin with an underscore are notes of tools, and no keyword is meant for them.
+nb::dict attrDict(const AttrMap &attrs) {
+  nb::dict out;
+  for (const auto &[name, value] : attrs)
+    if (!name.starts_with('_'))
+      out[name.c_str()] = std::visit([](const auto &v) { return attrObject(v); }, value);
+  return out;
+}
+
+// --- the kernel --------------------------------------------------------------------------------
+
+struct PythonKernel {
+  std::shared_ptr<SharedObject> function;
+  std::shared_ptr<SharedObject> attrs; // a dict
+  std::vector<DType> outputTypes;
+};
+
+nb::object callFunction(OpContext &ctx, const PythonKernel &kernel) {
+  nb::list args;
+  for (int i = 0; i < ctx.numInputs(); ++i)
+    args.append(toReadOnlyArray(ctx.input(i), str("input ", i)));
+  nb::tuple tuple(args);
+  PyObject *result =
+      PyObject_Call(kernel.function->get().ptr(), tuple.ptr(), kernel.attrs->get().ptr());
+  if (!result)
+    throw nb::python_error();
+  return nb::steal(result);
+}
+
+// None is no result, a tuple is several, and anything else is one.
+nb::tuple resultTuple(nb::object result) {
+  if (result.is_none())
+    return nb::tuple();
+  if (PyTuple_Check(result.ptr()))
+    return nb::borrow<nb::tuple>(result);
+  return nb::make_tuple(std::move(result));
+}
+
+void setOutputs(OpContext &ctx, const PythonKernel &kernel, nb::object result) {
+  bool isOneTuple = ctx.numOutputs() == 1 && nb::isinstance<nb::list>(result);
+  nb::tuple results = isOneTuple ? nb::make_tuple(result) : resultTuple(std::move(result));
+  if (results.size() != kernel.outputTypes.size())
+    return ctx.fail(invalidArgument("its Python function returned ", results.size(),
+                                    " values, expected ", kernel.outputTypes.size(),
+                                    ": a tuple of one array per output"));
+  for (size_t i = 0; i < results.size(); ++i) {
+    TensorRequest request{str("result ", i, " of its Python function"), kernel.outputTypes[i]};
+    ctx.setOutput(static_cast<int>(i), toTensor(results[i], request));
+  }
+}
+
+void callPython(OpContext &ctx) {
+  const PythonKernel &kernel = ctx.state<PythonKernel>();
+  nb::gil_scoped_acquire gil;
+  try {
+    setOutputs(ctx, kernel, callFunction(ctx, kernel));
+  } catch (nb::python_error &raised) {
+    ctx.fail(toError(raised));
+  }
+}
+
+Expected<BoundKernel> bindPython(const std::shared_ptr<SharedObject> &function,
+                                 const BindContext &node) {
+  nb::gil_scoped_acquire gil;
+  try {
+    auto attrs = std::make_shared<SharedObject>(attrDict(node.attrs));
+    BoundKernel bound =
+        boundWith(callPython, PythonKernel{function,
+                                           std::move(attrs),
+                                           {node.outputTypes.begin(), node.outputTypes.end()}});
+    bound.isExpensive = true;
+    return bound;
+  } catch (nb::python_error &raised) {
+    return Unexpected(toError(raised));
+  }
+}
+
+// PyFunc says by a token which function it means. Its own attributes mean nothing to the function.
+Expected<BoundKernel> bindToken(const std::shared_ptr<const Functions> &functions,
+                                const BindContext &node) {
+  std::string token = node.attrs.getOr<std::string>("token", "");
+  auto found = functions->find(token);
+  if (found == functions->end())
+    return Unexpected(unimplemented("the Python function of token '", token,
+                                    "' isn't here; treadle.register_op('", token,
+                                    "', fn) before the session is made"));
+  BindContext bare = node;
+  static const AttrMap none;
+  return bindPython(found->second, BindContext{bare.node, bare.op, none, bare.inputTypes,
+                                               bare.outputTypes, bare.device});
+}
+
+std::shared_ptr<const KernelRegistry> makeKernels() {
+  auto kernels = std::make_shared<KernelRegistry>(&builtinKernels());
+  std::shared_ptr<const Functions> functions = registered();
+  for (const char *op : {"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+    kernels->add(op, [functions](const BindContext &node) { return bindToken(functions, node); });
+  for (const auto &[op, function] : *functions)
+    kernels->add(op, [function](const BindContext &node) { return bindPython(function, node); });
+  return kernels;
+}
+
+void registerFunction(const std::string &name, nb::object function) {
+  auto functions = std::make_shared<Functions>(*registered());
+  (*functions)[name] = std::make_shared<SharedObject>(std::move(function));
+  registered() = std::move(functions);
+  newestKernels().reset();
+}
+
+} // namespace
+
+std::shared_ptr<const KernelRegistry> currentKernels() {
+  if (!newestKernels())
+    newestKernels() = makeKernels();
+  return newestKernels();
+}
+
+void bindOps(nb::module_ &module) {
+  module.def("_register_function", registerFunction, nb::arg("name"), nb::arg("fn"));
+}
+
+} // namespace treadle::python

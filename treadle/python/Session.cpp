@@ -1,0 +1,193 @@
+// treadle.Session.
+#include "treadle/ops/OpTable.h"
+#include "treadle/python/Arrays.h"
+#include "treadle/python/Errors.h"
+#include "treadle/python/Interrupt.h"
+#include "treadle/python/Module.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <algorithm>
+#include <map>
+
+namespace nb = nanobind;
+
+namespace treadle::python {
+
+namespace {
+
+class PySession {
+public:
+  PySession(nb::handle graph, std::optional<int> threads, const std::string &tier,
+            std::optional<double> timeout);
+
+  nb::object run(nb::handle fetches, nb::handle feeds, nb::handle targets);
+  void cancel() { session.cancel(); }
+  const Graph &graph() const { return session.graph(); }
+
+private:
+  Session::Feeds convertFeeds(nb::handle feeds) const;
+  std::vector<Tensor> runFed(const std::vector<std::string> &fetches, const Session::Feeds &feeds,
+                             const std::vector<std::string> &targets);
+
+  std::shared_ptr<const KernelRegistry> kernels; // before the session, which refers to it
+  Session session;
+  std::map<std::string, DType, std::less<>> inputTypes;
+  bool mayShareFeeds;
+};
+
+// Stateful ops that keep nothing that they are given beyond the run.
+bool forgetsItsInputs(std::string_view op) {
+  static constexpr std::string_view forgetful[] = {
+      "Assert",
+      "PlaceholderWithDefault",
+      "Print",
+      "PrintV2",
+      "StatefulPartitionedCall",
+      "While",
+      "If",
+      "Case",
+      "TensorArrayV3",
+      "TensorArrayWriteV3",
+      "RandomUniform",
+      "RandomStandardNormal",
+      "Timestamp",
+  };
+  return std::ranges::find(forgetful, op) != std::end(forgetful);
+}
+
+// A variable that was assigned an array's own memory would change with the array.
+bool keepsNothing(const Graph &graph) {
+  return std::ranges::all_of(graph.summary().ops, [](const Graph::Summary::Count &count) {
+    const OpDef *op = lookupOp(count.op);
+    return op && (!op->isStateful() || forgetsItsInputs(count.op));
+  });
+}
+
+Session createSession(Graph graph, const SessionOptions &options) {
+  return orRaise(Session::create(std::move(graph), options));
+}
+
+PySession::PySession(nb::handle graph, std::optional<int> threads, const std::string &tier,
+                     std::optional<double> timeout)
+    : kernels(currentKernels()), session([&] {
+        SessionOptions options;
+        options.threads = threads.value_or(0);
+        options.tier = tier;
+        options.timeout = timeout.value_or(0);
+        options.kernels = kernels.get();
+        return createSession(toGraph(graph), options);
+      }()),
+      mayShareFeeds(keepsNothing(session.graph())) {
+  for (const Graph::Value &input : session.graph().inputs())
+    inputTypes.emplace(input.name, input.dtype);
+}
+
+// `x` is short for `x:0`.
+std::string fullName(const std::string &name) {
+  return name.find(':') == std::string::npos ? name + ":0" : name;
+}
+
+Session::Feeds PySession::convertFeeds(nb::handle feeds) const {
+  Session::Feeds out;
+  if (feeds.is_none())
+    return out;
+  if (!PyDict_Check(feeds.ptr()))
+    raiseTypeError(
+        str("feeds is a ", Py_TYPE(feeds.ptr())->tp_name, ", expected a dict of names and arrays"));
+  for (auto [key, value] : nb::borrow<nb::dict>(feeds)) {
+    if (!PyUnicode_Check(key.ptr()))
+      raiseTypeError(str("a key of feeds is a ", Py_TYPE(key.ptr())->tp_name,
+                         ", expected a name such as 'x:0'"));
+    std::string name = nb::cast<std::string>(key);
+    TensorRequest request{str("feed '", name, "'"), std::nullopt, mayShareFeeds};
+    if (auto it = inputTypes.find(fullName(name)); it != inputTypes.end())
+      request.want = it->second;
+    Tensor tensor = toTensor(value, request);
+    out.emplace_back(std::move(name), std::move(tensor));
+  }
+  return out;
+}
+
+std::vector<std::string> names(nb::handle list, const char *what) {
+  std::vector<std::string> out;
+  if (list.is_none())
+    return out;
+  for (nb::handle item : nb::iter(list)) {
+    if (!PyUnicode_Check(item.ptr()))
+      raiseTypeError(
+          str(what, " holds a ", Py_TYPE(item.ptr())->tp_name, ", expected names such as 'x:0'"));
+    out.push_back(nb::cast<std::string>(item));
+  }
+  return out;
+}
+
+std::vector<Tensor> PySession::runFed(const std::vector<std::string> &fetches,
+                                      const Session::Feeds &feeds,
+                                      const std::vector<std::string> &targets) {
+  Expected<std::vector<Tensor>> results = [&] {
+    InterruptScope interruptible(session);
+    nb::gil_scoped_release release;
+    return session.run(fetches, feeds, targets);
+  }();
+  if (PyErr_CheckSignals())
+    throw nb::python_error();
+  return orRaise(std::move(results));
+}
+
+nb::object PySession::run(nb::handle fetches, nb::handle feeds, nb::handle targets) {
+  bool isSingle = PyUnicode_Check(fetches.ptr());
+  std::vector<std::string> wanted =
+      isSingle ? std::vector{nb::cast<std::string>(fetches)} : names(fetches, "fetches");
+  std::vector<std::string> also = PyUnicode_Check(targets.ptr())
+                                      ? std::vector{nb::cast<std::string>(targets)}
+                                      : names(targets, "targets");
+  // They stay until the results are arrays: a result that is a feed is seen not to be ours alone.
+  Session::Feeds fed = convertFeeds(feeds);
+  std::vector<Tensor> results = runFed(wanted, fed, also);
+  nb::list arrays;
+  for (size_t i = 0; i < results.size(); ++i) {
+    nb::object array = toArray(std::move(results[i]), str("fetch '", wanted[i], "'"));
+    if (isSingle)
+      return array;
+    arrays.append(std::move(array));
+  }
+  return arrays;
+}
+
+} // namespace
+
+void bindSession(nb::module_ &module) {
+  nb::class_<PySession>(
+      module, "Session",
+      "A graph being used: its variables, queues and tables. Thread-safe.\n\n"
+      "graph is the bytes of a GraphDef, a path or a Graph. threads: how many a run\n"
+      "may use, its caller's included (None: as many as the machine has). tier:\n"
+      "'auto' or 'interpret'. timeout: seconds after which a run fails with\n"
+      "DeadlineExceededError.")
+      .def(nb::init<nb::handle, std::optional<int>, const std::string &, std::optional<double>>(),
+           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
+           nb::arg("tier") = "auto", nb::arg("timeout") = nb::none())
+      .def(
+          "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
+          nb::arg("targets") = nb::tuple(),
+          "Runs what the fetches and the targets need; gives one array a fetch.\n\n"
+          "fetches: names ('x:0', 'x'), as a list, or a single one, which gives the bare array. In "
+          "a\n"
+          "loop 'x:0@3', 'x:0@last' and 'x:0@*' (all, stacked) choose an iteration.\n"
+          "feeds: a dict of names and values: arrays of the graph's dtype and shape, or of one "
+          "that\n"
+          "numpy converts to it without loss, or Python numbers, strings, bytes and lists of "
+          "them.\n"
+          "targets: names of nodes to run without fetching anything.\n\n"
+          "Strings are arrays of objects (bytes); bfloat16 and the 8-bit floats are dtypes of\n"
+          "ml_dtypes. Results are arrays of the caller's own. Raises a subclass of treadle.Error:\n"
+          "InvalidArgumentError for a wrong name, dtype or shape, and whatever the ops raise.\n"
+          "Ctrl-C cancels the run.")
+      .def("cancel", &PySession::cancel, nb::call_guard<nb::gil_scoped_release>(),
+           "Ends the runs in progress, those of other threads, with CancelledError.")
+      .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy, "The graph that it runs.");
+}
+
+} // namespace treadle::python

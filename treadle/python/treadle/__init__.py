@@ -1,0 +1,90 @@
+"""Treadle runs, reshapes and explains dataflow graphs.
+
+>>> import treadle
+>>> session = treadle.Session("model.pb")
+>>> session.run("y:0", {"x:0": [1.0, 2.0]})
+array([2., 3.], dtype=float32)
+"""
+
+from typing import NamedTuple
+
+from ._errors import (
+    AbortedError,
+    AlreadyExistsError,
+    CancelledError,
+    DataLossError,
+    DeadlineExceededError,
+    Error,
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    PermissionDeniedError,
+    ResourceExhaustedError,
+    UnauthenticatedError,
+    UnavailableError,
+    UnimplementedError,
+    UnknownError,
+)
+from ._native import Graph, Session, __version__, _register_function
+
+
+class Value(NamedTuple):
+    """A value that a graph wants or gives: its name, dtype by name, and shape (or None)."""
+
+    name: str
+    dtype: str
+    shape: tuple | None
+
+
+def register_op(name, fn, effects="world"):
+    """Makes a Python function the kernel of an op, in the sessions that are made from now on.
+
+    Args:
+        name: the op, as a node's `op` field gives it, or the token of a PyFunc node.
+        fn: called as fn(*arrays, **attributes) for each execution, with read-only numpy arrays;
+            returns an array, a tuple of one array per output, or None where there is no output.
+            The node's dtypes and number of outputs are checked. What it raises fails the run:
+            a treadle.Error as it is, anything else as UnknownError.
+        effects: what the op sees and changes besides its inputs: "none", "world" (anything), or a
+            dict of resource names, each "read" or "write". Nodes run in the order that the graph's
+            edges ask for, whatever it says.
+    """
+    if not isinstance(name, str) or not name:
+        raise TypeError(f"name is {name!r}, expected the name of an op")
+    if not callable(fn):
+        raise TypeError(f"fn is a {type(fn).__name__}, expected a function")
+    named = isinstance(effects, dict) and set(effects.values()) <= {"read", "write"}
+    if effects not in ("none", "world") and not named:
+        raise ValueError(
+            f"effects is {effects!r}, expected 'none', 'world' or a dict of resource names, "
+            "each 'read' or 'write'"
+        )
+    _register_function(name, fn)
+
+
+__all__ = [
+    "AbortedError",
+    "AlreadyExistsError",
+    "CancelledError",
+    "DataLossError",
+    "DeadlineExceededError",
+    "Error",
+    "FailedPreconditionError",
+    "Graph",
+    "InternalError",
+    "InvalidArgumentError",
+    "NotFoundError",
+    "OutOfRangeError",
+    "PermissionDeniedError",
+    "ResourceExhaustedError",
+    "Session",
+    "UnauthenticatedError",
+    "UnavailableError",
+    "UnimplementedError",
+    "UnknownError",
+    "Value",
+    "__version__",
+    "register_op",
+]
