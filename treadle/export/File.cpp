@@ -15,8 +15,8 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
   if (path.ends_with(".pbtxt"))
     return exportGraphDefText(module);
   if (!path.ends_with(".mlir"))
-    return Unexpected(invalidArgument("'", path.str(),
-                                      "' names no format; end it in .pb, .pbtxt or .mlir"));
+    return Unexpected(
+        invalidArgument("'", path.str(), "' names no format; end it in .pb, .pbtxt or .mlir"));
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream);
@@ -32,8 +32,8 @@ Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
   // Written beside its place, then moved there: readers see the old file or the new one.
   auto file = llvm::sys::fs::TempFile::create(path + ".%%%%%%%%.tmp");
   if (!file)
-    return Unexpected(unavailable("'", path, "' can't be written: ",
-                                  llvm::toString(file.takeError())));
+    return Unexpected(
+        unavailable("'", path, "' can't be written: ", llvm::toString(file.takeError())));
   llvm::raw_fd_ostream out(file->FD, /*shouldClose=*/false);
   out << *content;
   out.flush();

@@ -1,44 +1,11 @@
-// Importing graphs and functions that are built or written here, and every error there is.
-#include "treadle/dialect/Tfg.h"
-#include "treadle/import/GraphDef.h"
-
-#include "mlir/IR/Verifier.h"
-
-#include <gtest/gtest.h>
+// Importing graphs that are written here: what becomes of nodes, edges, versions, damaged bytes.
+#include "treadle/import/ImportTest.h"
+#include "treadle/proto/graph.pb.h"
 
 using namespace mlir;
 using namespace treadle;
 
 namespace {
-
-class ImportTest : public testing::Test {
-protected:
-  /// The module of a graph in text form, checked by the verifier; null with `message` set if the
-  /// import fails.
-  void import(std::string_view text) {
-    auto imported = importGraphDefText(context, text);
-    message = imported ? "" : imported.error().message;
-    module = imported ? std::move(*imported) : OwningOpRef<ModuleOp>();
-    if (!module)
-      return;
-    EXPECT_TRUE(succeeded(verify(*module)));
-    module->walk([&](Operation *op) {
-      if (tfg::Node::isNode(op))
-        nodes[tfg::Node(op).name()] = op;
-    });
-  }
-
-  std::string print() {
-    std::string text;
-    llvm::raw_string_ostream(text) << *module;
-    return text;
-  }
-
-  MLIRContext context{MLIRContext::Threading::DISABLED};
-  OwningOpRef<ModuleOp> module;
-  std::string message;
-  llvm::StringMap<tfg::Node> nodes;
-};
 
 constexpr std::string_view constants = R"(
   node { name: 'a' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
@@ -74,6 +41,141 @@ TEST_F(ImportTest, ANodeMayUseLaterOnes) {
   ASSERT_TRUE(module) << message;
   EXPECT_EQ(nodes["s"].data()[1], nodes["a"].results()[0]);
   EXPECT_EQ(nodes["s"].control()[0], nodes["a"].controlResult());
+}
+
+TEST_F(ImportTest, AnInputMayNameAnyOutput) {
+  import(withConstants(R"(
+    node { name: 'u' op: 'Unpack' input: 'a' attr { key: 'num' value { i: 3 } }
+           attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 's' op: 'AddV2' input: 'u:2' input: 'u'
+           attr { key: 'T' value { type: DT_FLOAT } } })"));
+  ASSERT_TRUE(module) << message;
+  EXPECT_EQ(nodes["u"].results().size(), 3u);
+  EXPECT_EQ(nodes["s"].data()[0], nodes["u"].results()[2]);
+  EXPECT_EQ(nodes["s"].data()[1], nodes["u"].results()[0]);
+}
+
+TEST_F(ImportTest, DefaultsAreNotFilledIn) {
+  import(withConstants(R"(
+    node { name: 'm' op: 'MatMul' input: 'a' input: 'a'
+           attr { key: 'T' value { type: DT_FLOAT } } })"));
+  ASSERT_TRUE(module) << message;
+  EXPECT_TRUE(attr("m", "T"));
+  EXPECT_FALSE(attr("m", "transpose_a"));
+}
+
+TEST_F(ImportTest, AReferenceMayServeAsAValue) {
+  import(R"(
+    node { name: 'v' op: 'VariableV2' attr { key: 'dtype' value { type: DT_FLOAT } }
+           attr { key: 'shape' value { shape {} } } }
+    node { name: 'i' op: 'Identity' input: 'v' attr { key: 'T' value { type: DT_FLOAT } } })");
+  ASSERT_TRUE(module) << message;
+  EXPECT_NE(nodes["v"].results()[0].getType(), nodes["i"].results()[0].getType());
+}
+
+// Nobody says how many outputs an unknown op has, or of which types: as many as are used.
+TEST_F(ImportTest, AnUnknownOpHasTheOutputsThatAreUsed) {
+  import(withConstants(R"(
+    node { name: 'early' op: 'Identity' input: 'u:2' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'u' op: 'NobodyKnows' input: 'a' }
+    node { name: 'late' op: 'NobodyKnows' input: 'u' input: '^u' })"));
+  ASSERT_TRUE(module) << message;
+  EXPECT_EQ(nodes["u"].results().size(), 3u);
+  EXPECT_EQ(nodes["late"].results().size(), 0u);
+  EXPECT_EQ(nodes["late"].control()[0], nodes["u"].controlResult());
+}
+
+TEST_F(ImportTest, ALoopMayCloseThroughNextIteration) {
+  import(withConstants(R"(
+    node { name: 'e' op: 'Enter' input: 'a' attr { key: 'T' value { type: DT_FLOAT } }
+           attr { key: 'frame_name' value { s: 'f' } } }
+    node { name: 'm' op: 'Merge' input: 'e' input: 'n' attr { key: 'T' value { type: DT_FLOAT } }
+           attr { key: 'N' value { i: 2 } } }
+    node { name: 'n' op: 'NextIteration' input: 'm'
+           attr { key: 'T' value { type: DT_FLOAT } } })"));
+  ASSERT_TRUE(module) << message;
+  EXPECT_EQ(nodes["m"].data()[1], nodes["n"].results()[0]);
+}
+
+TEST_F(ImportTest, AnEmptyGraphIsAGraph) {
+  take(importGraphDef(context, std::string_view()));
+  ASSERT_TRUE(module) << message;
+  EXPECT_TRUE(isa<tfg::GraphOp>(module->getBody()->front()));
+}
+
+TEST_F(ImportTest, AMessageInMemoryImportsAsItsBytes) {
+  pb::GraphDef graph;
+  graph.add_node()->set_name("n");
+  graph.mutable_node(0)->set_op("NoOp");
+  graph.mutable_versions()->set_producer(3);
+  take(importGraphDef(context, graph));
+  ASSERT_TRUE(module) << message;
+  std::string fromMessage = print();
+  take(importGraphDef(context, graph.SerializeAsString()));
+  EXPECT_EQ(print(), fromMessage);
+}
+
+//===----------------------------------------------------------------------===//
+// Bytes that are no GraphDef
+//===----------------------------------------------------------------------===//
+
+class DamagedGraph : public ImportTest {
+protected:
+  std::string errorOfBytes(std::string_view bytes) {
+    take(importGraphDef(context, bytes));
+    return message;
+  }
+};
+
+TEST_F(DamagedGraph, TruncatedBytes) {
+  pb::GraphDef graph;
+  graph.add_node()->set_name("a name of some length");
+  std::string bytes = graph.SerializeAsString();
+  bytes.pop_back();
+  EXPECT_EQ(errorOfBytes(bytes),
+            "the bytes are no GraphDef: they end in the middle of a field, or are damaged, at byte "
+            "0; expected a serialized GraphDef (.pb), whole and not compressed");
+}
+
+TEST_F(DamagedGraph, CompressedBytes) {
+  EXPECT_NE(errorOfBytes(std::string_view("\x1f\x8b\x08\x00\x00\x00\x00\x00", 8))
+                .find("the bytes are no GraphDef"),
+            std::string::npos);
+}
+
+TEST_F(DamagedGraph, ANodeThatIsNone) {
+  EXPECT_EQ(errorOfBytes(std::string_view("\x0a\x03\x0a\x7fz", 5)),
+            "the bytes are no GraphDef: node 0 ('') is damaged; expected a serialized GraphDef "
+            "(.pb), whole and not compressed");
+}
+
+TEST_F(DamagedGraph, ALibraryThatIsNone) {
+  EXPECT_EQ(errorOfBytes(std::string_view("\x12\x03\x0a\x7fz", 5)),
+            "the bytes are no GraphDef: its library, versions or debug info are damaged; expected "
+            "a serialized GraphDef (.pb), whole and not compressed");
+}
+
+TEST_F(DamagedGraph, TextWithAnErrorOfSyntax) {
+  EXPECT_EQ(errorOf("node {\n  name: 'a' opp: 'NoOp'\n}"),
+            "the text is no GraphDef: line 2, column 16: Message type \"treadle.pb.NodeDef\" has "
+            "no field named \"opp\".; expected a GraphDef in protobuf's text form (.pbtxt)");
+}
+
+// Attributes may hold functions that have attributes, and so on.
+TEST_F(DamagedGraph, MessagesNestedTooDeep) {
+  pb::AttrValue value;
+  for (int i = 0; i < 200; ++i) {
+    pb::AttrValue outer;
+    outer.mutable_func()->set_name("f");
+    (*outer.mutable_func()->mutable_attr())["f"].Swap(&value);
+    value.Swap(&outer);
+  }
+  pb::GraphDef graph;
+  graph.add_node()->set_op("NoOp");
+  (*graph.mutable_node(0)->mutable_attr())["f"].Swap(&value);
+  EXPECT_NE(errorOfBytes(graph.SerializeAsString()).find("node 0 ('') is damaged"),
+            std::string::npos)
+      << message;
 }
 
 } // namespace

@@ -45,7 +45,7 @@ protected:
 
   mlir::Attribute attr(llvm::StringRef node, llvm::StringRef key) {
     tfg::Node found = nodes.lookup(node);
-    return found ? found.op()->getDiscardableAttr(key) : mlir::Attribute();
+    return found ? found.attr(key) : mlir::Attribute();
   }
 
   mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};

@@ -336,8 +336,12 @@ Expected<void> NodeImporter::checkType(Value value, Type expected) {
 }
 
 Error NodeImporter::atUser(Operation *user, unsigned operand, Error error) {
-  if (isa<tfg::ReturnOp>(user))
-    return Error{error.code, str("result ", operand, " ", error.message)};
+  if (isa<tfg::ReturnOp>(user)) {
+    unsigned numData = user->getParentOfType<tfg::FuncOp>().getResultTypes().size();
+    std::string which =
+        operand < numData ? str("result ", operand) : str("control result ", operand - numData);
+    return Error{error.code, str(which, " ", error.message)};
+  }
   tfg::Node node(user);
   return Error{error.code, str("input ", operand, " ", error.message)}.atNode(
       std::string_view(node.name()), std::string_view(node.opType()));
