@@ -48,6 +48,8 @@ const KernelRegistry &builtinKernels() {
     all->add(transposeKernels());
     all->add(variableKernels());
     all->add(refVariableKernels());
+    all->add(assertKernels());
+    all->add(printKernels());
     all->add(optionalKernels());
     all->add(tensorListKernels());
     all->add(tensorListWholeKernels());
