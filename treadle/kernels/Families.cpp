@@ -50,6 +50,7 @@ const KernelRegistry &builtinKernels() {
     all->add(refVariableKernels());
     all->add(assertKernels());
     all->add(printKernels());
+    all->add(tensorArrayKernels());
     all->add(optionalKernels());
     all->add(tensorListKernels());
     all->add(tensorListWholeKernels());
