@@ -368,6 +368,98 @@ TEST_P(Loops, AFrameThatAValueNeverReachesEnds) {
   EXPECT_EQ(value(go()[0]), 3);
 }
 
+// --- references --------------------------------------------------------------------------------
+
+/// A reference `v` to a variable that holds 5, and a predicate that is true.
+class References : public testing::TestWithParam<Layout> {
+protected:
+  References() {
+    g.attr(v.node, "var", std::string("v"));
+    g.attr(set, "var", std::string("v"));
+    g.graph.nodes[v.node].controls = {set};
+  }
+  void expect(int32_t expected) {
+    if (GetParam() == Layout::Dataflow)
+      ASSERT_TRUE(plan::readReferencesAtBorders(g.graph));
+    functions.onlyDataflow = GetParam() == Layout::Dataflow;
+    auto out = run(g.graph, {}, &functions, GetParam());
+    ASSERT_TRUE(out) << out.error().message;
+    ASSERT_FALSE((*out)[0].isRef());
+    EXPECT_EQ(value((*out)[0]), expected);
+  }
+  Functions functions;
+  GraphMaker g;
+  Endpoint yes{g.boolean(true), 0};
+  int set = g.add("set", "AddToVar", {{g.constant(5), 0}}, {i32});
+  static constexpr ValueType v5{DType::Int32, true};
+  Endpoint v{g.add("v", "RefVar", {}, {v5}), 0};
+};
+
+INSTANTIATE_TEST_SUITE_P(, References, testing::Values(Layout::Chosen, Layout::Dataflow),
+                         [](const auto &info) {
+                           return info.param == Layout::Chosen ? "Chosen" : "Counters";
+                         });
+
+TEST_P(References, KernelsReadThem) {
+  g.result({g.add("sum", "Add", {v, v}, {i32}), 0});
+  expect(10);
+}
+
+TEST_P(References, ASwitchHandsOnTheValue) {
+  int s = g.add("switch", "Switch", {v, yes}, {i32, i32});
+  g.result({g.add("sum", "Add", {{s, 1}, {s, 1}}, {i32}), 0});
+  expect(10);
+}
+
+TEST_P(References, ARefSwitchHandsOnTheReference) {
+  int s = g.add("switch", "RefSwitch", {v, yes}, {v5, v5});
+  int same = g.add("same", "Refs", {{s, 1}}, {v5});
+  g.result({g.add("sum", "Add", {{same, 0}, {same, 0}}, {i32}), 0});
+  expect(10);
+}
+
+TEST_P(References, AMergeHandsOnTheValue) {
+  int m = g.add("merge", "Merge", {v}, {i32, i32});
+  g.result({g.add("sum", "Add", {{m, 0}, {m, 0}}, {i32}), 0});
+  expect(10);
+}
+
+TEST_P(References, AnEnterHandsOnTheValue) {
+  int in = g.add("in", "Enter", {v}, {i32});
+  g.attr(in, "frame_name", std::string("loop"));
+  int sum = g.add("sum", "Add", {{in, 0}, {in, 0}}, {i32});
+  g.result({g.add("out", "Exit", {{sum, 0}}, {i32}), 0});
+  expect(10);
+}
+
+TEST_P(References, FunctionsGetAndGiveValues) {
+  GraphMaker f("f");
+  int x = f.arg();
+  int inner = f.add("inner", "RefVar", {}, {v5});
+  f.attr(inner, "var", std::string("v"));
+  f.result({f.add("sum", "Add", {{x, 0}, {x, 0}}, {i32}), 0});
+  f.result({inner, 0});
+  functions.add(std::move(f.graph));
+  int call = g.call("f", {v}, {i32, i32});
+  g.result({g.add("all", "Add", {{call, 0}, {call, 1}}, {i32}), 0});
+  expect(15);
+}
+
+TEST_P(References, AConditionIsRead) {
+  GraphMaker then("then"), otherwise("else");
+  then.arg();
+  then.result({then.constant(1), 0});
+  otherwise.arg();
+  otherwise.result({otherwise.constant(2), 0});
+  functions.add(std::move(then.graph));
+  functions.add(std::move(otherwise.graph));
+  int node = g.add("if", "If", {v, v}, {i32});
+  g.attr(node, "then_branch", FunctionRef{"then", nullptr});
+  g.attr(node, "else_branch", FunctionRef{"else", nullptr});
+  g.result({node, 0});
+  expect(1);
+}
+
 // --- ops that wait, threads, and ends ----------------------------------------------------------
 
 TEST(Waiting, OpsWaitWithoutHoldingBackOthers) {

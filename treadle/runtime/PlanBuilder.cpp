@@ -169,7 +169,8 @@ bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *funct
   return false;
 }
 
-// What the executor itself moves is a value, except in the ops made for references.
+// What the executor itself moves, and functions get, is a value, except in the ops made for
+// references.
 Expected<void> readReferencesAtBorders(GraphSpec &graph) {
   size_t n = graph.nodes.size();
   for (size_t i = 0; i < n; ++i)
@@ -178,9 +179,7 @@ Expected<void> readReferencesAtBorders(GraphSpec &graph) {
       if (!node.inputTypes[k].isRef)
         continue;
       NodeKind kind = classify(node);
-      bool isBorder = kind == NodeKind::Switch || kind == NodeKind::Merge ||
-                      kind == NodeKind::Enter || kind == NodeKind::Exit ||
-                      kind == NodeKind::NextIteration;
+      bool isBorder = kind != NodeKind::Kernel && kind != NodeKind::NoOp;
       bool isPredicate = kind == NodeKind::Switch && k == 1;
       if (!isBorder || (node.op.starts_with("Ref") && !isPredicate))
         continue;

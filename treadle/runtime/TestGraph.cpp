@@ -72,6 +72,8 @@ Ref<Variable> variable(OpContext &ctx) {
 
 void readVar(OpContext &ctx) { ctx.setOutput(0, variable(ctx)->read()); }
 
+void refVar(OpContext &ctx) { ctx.setOutput(0, makeRefTensor(variable(ctx))); }
+
 void addToVar(OpContext &ctx) {
   Ref<Variable> v = variable(ctx);
   std::lock_guard lock(v->mutex);
@@ -115,6 +117,7 @@ const KernelEntry table[] = {
     {"ReadVar", bindVar<readVar>},
     {"AddToVar", bindVar<addToVar>},
     {"Refs", bindRefs},
+    {"RefVar", bindVar<refVar>},
 };
 
 } // namespace

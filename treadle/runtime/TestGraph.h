@@ -19,8 +19,9 @@ inline constexpr ValueType i1{DType::Bool};
 ///   Add, Sub, Mul (all wrap), Less, NotEqual (bool), Not (bool), Identity, LoopCond, ToFloat;
 ///   SlowAdd: says it is expensive; WaitAdd: suspends, and a thread elsewhere completes it;
 ///   Refuse: fails where its input is attribute `value`, else hands it on;
-///   ReadVar, AddToVar(x): the variable named by attribute `var`, which starts as 0;
-///   Never: suspends and is never completed; Refs: hands on what it is given, references too.
+///   ReadVar, AddToVar(x): the variable named by attribute `var`, which starts as 0; RefVar: a
+///   reference to it; Never: suspends and is never completed; Refs: hands on what it is given,
+///   references too.
 const KernelRegistry &kernels();
 
 /// `value` as an int32 scalar, and back.
