@@ -2,6 +2,7 @@
 
 #include "treadle/export/GraphDef.h"
 
+#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
@@ -23,29 +24,39 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
   return text;
 }
 
+std::error_code write(int descriptor, llvm::StringRef content) {
+  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
+  out << content;
+  out.close();
+  std::error_code failure = out.error();
+  out.clear_error();
+  return failure;
+}
+
+// Written beside its place, then moved there: readers see the old file or the new one. LLVM's
+// TempFile would do, but it handles the whole process's signals: Ctrl-C would end a Python program
+// at once.
+std::error_code replaceFile(const std::string &path, llvm::StringRef content) {
+  int descriptor;
+  llvm::SmallString<128> partial;
+  if (auto failure = llvm::sys::fs::createUniqueFile(path + ".%%%%%%%%.tmp", descriptor, partial))
+    return failure;
+  std::error_code failure = write(descriptor, content);
+  if (!failure)
+    failure = llvm::sys::fs::rename(partial, path);
+  if (failure)
+    llvm::sys::fs::remove(partial);
+  return failure;
+}
+
 } // namespace
 
 Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
   Expected<std::string> content = render(module, path);
   if (!content)
     return Unexpected(std::move(content.error()));
-  // Written beside its place, then moved there: readers see the old file or the new one.
-  auto file = llvm::sys::fs::TempFile::create(path + ".%%%%%%%%.tmp");
-  if (!file)
-    return Unexpected(
-        unavailable("'", path, "' can't be written: ", llvm::toString(file.takeError())));
-  llvm::raw_fd_ostream out(file->FD, /*shouldClose=*/false);
-  out << *content;
-  out.flush();
-  if (out.has_error()) {
-    std::string why = out.error().message();
-    out.clear_error();
-    llvm::consumeError(file->discard());
-    return Unexpected(unavailable("'", path, "' can't be written: ", why));
-  }
-  if (llvm::Error kept = file->keep(path))
-    return Unexpected(
-        unavailable("'", path, "' can't be written: ", llvm::toString(std::move(kept))));
+  if (std::error_code failure = replaceFile(path, *content))
+    return Unexpected(unavailable("'", path, "' can't be written: ", failure.message()));
   return {};
 }
 
