@@ -20,9 +20,13 @@ constexpr size_t smallBytes = 1024;
 // Kernels may use aligned vector loads at the start of a tensor.
 constexpr uintptr_t sharedAlignment = 16;
 
-// Looked up once and kept for good: at exit the interpreter may be gone before we are.
+// Looked up once and kept for good: at exit the interpreter may be gone before we are. Not
+// initialised as statics: an import lets go of the GIL, and whoever took it would wait for the
+// initialisation.
 nb::handle numpy() {
-  static const nb::handle module = nb::module_::import_("numpy").release();
+  static constinit PyObject *module = nullptr;
+  if (!module)
+    module = nb::module_::import_("numpy").release().ptr();
   return module;
 }
 nb::handle numpyAttr(const char *name) {
@@ -32,10 +36,7 @@ nb::handle numpyAttr(const char *name) {
     slot = nb::object(numpy().attr(name)).release();
   return slot;
 }
-nb::handle arrayType() {
-  static const nb::handle type = numpyAttr("ndarray");
-  return type;
-}
+nb::handle arrayType() { return numpyAttr("ndarray"); }
 
 bool isArray(nb::handle value) {
   return PyObject_TypeCheck(value.ptr(), reinterpret_cast<PyTypeObject *>(arrayType().ptr()));
@@ -115,8 +116,10 @@ DType nameDtype(nb::handle dtype) {
     return DType::Invalid;
   nb::object fields = dtype.attr("names");
   if (!fields.is_none()) {
+    if (nb::len(fields) != 1)
+      return DType::Invalid;
     std::optional<DType> named = dtypeFromName(text(fields[nb::int_(0)]));
-    return nb::len(fields) == 1 && named && isQuantized(*named) ? *named : DType::Invalid;
+    return named && isQuantized(*named) ? *named : DType::Invalid;
   }
   return dtypeFromName(text(dtype.attr("name"))).value_or(DType::Invalid);
 }
@@ -252,15 +255,20 @@ nb::object looseArray(nb::handle value, const TensorRequest &request) {
   }
 }
 
+// Casts wrap around, and so do casts back: 2**64 - 1 is -1 there and back. Its sign tells.
+bool isSame(const nb::object &fitted, const nb::object &array) {
+  nb::handle equal = numpyAttr("array_equal"), less = numpyAttr("less");
+  return nb::cast<bool>(equal(fitted.attr("astype")(array.attr("dtype")), array)) &&
+         nb::cast<bool>(equal(less(fitted, 0), less(array, 0)));
+}
+
 nb::object fitNumbers(nb::object array, const TensorRequest &request) {
   nb::object wanted = numpyDtype(*request.want);
   bool isEmpty = nb::cast<int64_t>(array.attr("size")) == 0;
   if (!isEmpty && !mayBecome(array, *request.want))
     raiseWrongDtype(request, array);
   nb::object fitted = array.attr("astype")(wanted);
-  bool isExact =
-      !isInteger(*request.want) ||
-      nb::cast<bool>(numpyAttr("array_equal")(fitted.attr("astype")(array.attr("dtype")), array));
+  bool isExact = !isInteger(*request.want) || isSame(fitted, array);
   if (!isExact)
     raise(invalidArgument(request.what, " holds a number that ", dtypeName(*request.want),
                           " cannot hold"));

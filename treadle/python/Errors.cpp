@@ -28,7 +28,10 @@ Error toError(nb::python_error &raised) {
   }
   nb::object value = nb::borrow(raised.value());
   try {
-    std::string text = nb::cast<std::string>(nb::str(value));
+    // Not every str has an encoding: escapes stand for what hasn't.
+    nb::object encoded = nb::str(value).attr("encode")("utf-8", "backslashreplace");
+    auto bytes = nb::cast<nb::bytes>(encoded);
+    std::string text(bytes.c_str(), bytes.size());
     if (nb::isinstance(value, errorModule().attr("Error")))
       return {static_cast<Code>(nb::cast<int>(value.attr("code"))), std::move(text)};
     std::string type = nb::cast<std::string>(raised.type().attr("__name__"));

@@ -12,8 +12,7 @@ namespace treadle::python {
 namespace {
 
 nb::object valueTuple(const Graph::Value &value) {
-  static const nb::handle type =
-      nb::object(nb::module_::import_("treadle").attr("Value")).release();
+  nb::object type = nb::module_::import_("treadle").attr("Value");
   nb::object shape = nb::none();
   if (value.hasRank) {
     nb::list dims;

@@ -3,6 +3,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <mutex>
@@ -18,11 +19,16 @@ namespace {
 
 sem_t wake;
 struct sigaction pythonsAction;
+// Which run the last signal was for: a watcher that comes late must not end the next one.
+std::atomic<uint64_t> installedRun{0}, interruptedRun{0};
+static_assert(std::atomic<uint64_t>::is_always_lock_free);
 std::mutex mutex; // guards what follows
 Session *current = nullptr;
+uint64_t currentRun = 0;
 pid_t watcherProcess = 0; // where the watcher runs; a forked child has none
 
 void onInterrupt(int signal, siginfo_t *info, void *context) {
+  interruptedRun.store(installedRun.load());
   sem_post(&wake);
   if (pythonsAction.sa_flags & SA_SIGINFO)
     pythonsAction.sa_sigaction(signal, info, context);
@@ -35,7 +41,7 @@ void cancelCurrent() {
   using namespace std::chrono_literals;
   for (;; std::this_thread::sleep_for(5ms)) {
     std::lock_guard lock(mutex);
-    if (!current)
+    if (!current || currentRun != interruptedRun.load())
       return;
     current->cancel();
   }
@@ -61,8 +67,10 @@ void startWatcher() {
 }
 
 bool isMainThread() {
-  static const unsigned long mainThread = nb::cast<unsigned long>(
-      nb::module_::import_("threading").attr("main_thread")().attr("ident"));
+  static constinit unsigned long mainThread = 0; // a lock here could wait for the GIL for ever
+  if (!mainThread)
+    mainThread = nb::cast<unsigned long>(
+        nb::module_::import_("threading").attr("main_thread")().attr("ident"));
   return PyThread_get_thread_ident() == mainThread;
 }
 
@@ -86,6 +94,7 @@ InterruptScope::InterruptScope(Session &session) {
   while (sem_trywait(&wake) == 0) {
   }
   current = &session;
+  installedRun.store(++currentRun);
   isActive = true;
   struct sigaction action = {};
   action.sa_sigaction = onInterrupt;
@@ -96,7 +105,11 @@ InterruptScope::InterruptScope(Session &session) {
 InterruptScope::~InterruptScope() {
   if (!isActive)
     return;
-  sigaction(SIGINT, &pythonsAction, nullptr);
+  // Somebody may have put another handler in place meanwhile: theirs stays.
+  struct sigaction now = {};
+  sigaction(SIGINT, nullptr, &now);
+  if ((now.sa_flags & SA_SIGINFO) && now.sa_sigaction == onInterrupt)
+    sigaction(SIGINT, &pythonsAction, nullptr);
   std::lock_guard lock(mutex);
   current = nullptr;
 }
