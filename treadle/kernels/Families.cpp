@@ -51,6 +51,7 @@ const KernelRegistry &builtinKernels() {
     all->add(assertKernels());
     all->add(printKernels());
     all->add(tensorArrayKernels());
+    all->add(stackKernels());
     all->add(optionalKernels());
     all->add(tensorListKernels());
     all->add(tensorListWholeKernels());

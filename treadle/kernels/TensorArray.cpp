@@ -30,6 +30,19 @@ bool TensorArray::isDynamic() const {
   return traits.isDynamic;
 }
 
+Expected<int64_t> TensorArray::joinedSize() const {
+  std::lock_guard lock(mutex);
+  if (isClosed)
+    return Unexpected(closedError());
+  return isGradient ? splitSize : static_cast<int64_t>(elements.size());
+}
+
+void TensorArray::markSplit(int64_t size) {
+  std::lock_guard lock(mutex);
+  if (!isGradient)
+    splitSize = size;
+}
+
 // --- writing -----------------------------------------------------------------------------------
 
 // Also makes the array longer, where it may become so.
@@ -154,6 +167,8 @@ Ref<TensorArray> TensorArray::makeGradient(Dims prepended) const {
   its.clearsAfterRead = true;
   its.sumsWrites = true;
   auto made = makeRef<TensorArray>(std::move(its), static_cast<int64_t>(elements.size()));
+  made->isGradient = true;
+  made->splitSize = splitSize;
   for (size_t i = 0; i < elements.size(); ++i) {
     if (!elements[i].isWritten)
       continue;

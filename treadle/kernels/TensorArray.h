@@ -33,6 +33,11 @@ public:
   DType dtype() const { return traits.dtype; }
   Expected<int64_t> size() const;
   bool isDynamic() const;
+  /// How many elements are joined by Concat and Pack: all, but of an array of gradients those that
+  /// the array's own values were split into.
+  Expected<int64_t> joinedSize() const;
+  /// Says that a value was split into this many elements.
+  void markSplit(int64_t size);
 
   std::optional<Error> write(int64_t index, Tensor value);
   Expected<Tensor> read(int64_t index);
@@ -62,6 +67,8 @@ private:
   TensorArrayTraits traits;
   std::vector<Element> elements;
   std::vector<std::pair<std::string, Ref<TensorArray>>> gradients;
+  int64_t splitSize = 0;
+  bool isGradient = false;
   bool isClosed = false;
   bool wasSummed = false; // then there is no gradient
 };

@@ -218,9 +218,9 @@ void gather(OpContext &ctx) {
     gatherAt(ctx, *array, Dims(readIndices(ctx.input(1))));
 }
 
-/// All elements in order: 0, 1, ...
+/// Of all elements that are joined, in order: 0, 1, ...
 std::optional<std::vector<int64_t>> allIndices(OpContext &ctx, const TensorArray &array) {
-  auto size = ctx.check(array.size());
+  auto size = ctx.check(array.joinedSize());
   if (!size)
     return std::nullopt;
   std::vector<int64_t> indices(*size);
@@ -267,6 +267,7 @@ void unpack(OpContext &ctx) {
   int64_t rows = value.rank() && array->isDynamic() ? std::max(*size, value.dim(0)) : *size;
   std::vector<int64_t> indices(rows);
   std::iota(indices.begin(), indices.end(), 0);
+  array->markSplit(rows);
   scatterAt(ctx, *array, indices, value);
 }
 
@@ -353,6 +354,7 @@ void split(OpContext &ctx) {
   DimVector lengths = readIndices(ctx.input(2));
   if (!checkSplit(ctx, *array, value, lengths))
     return;
+  array->markSplit(static_cast<int64_t>(lengths.size()));
   for (int64_t i = 0, row = 0; int64_t length : lengths) {
     if (!check(ctx, array->write(i++, rowsOf(value, row, length))))
       return;
