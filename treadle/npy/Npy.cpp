@@ -122,11 +122,11 @@ struct DTypeRow {
 // What numpy has a name for; it stores other dtypes under the first name of their size and kind, or
 // as plain bytes (`V`).
 constexpr DTypeRow dtypeRows[] = {
-    {'b', 1, DType::Bool},       {'i', 1, DType::Int8},        {'i', 2, DType::Int16},
-    {'i', 4, DType::Int32},      {'i', 8, DType::Int64},       {'u', 1, DType::UInt8},
-    {'u', 2, DType::UInt16},     {'u', 4, DType::UInt32},      {'u', 8, DType::UInt64},
-    {'f', 2, DType::Float16},    {'f', 4, DType::Float32},     {'f', 8, DType::Float64},
-    {'c', 8, DType::Complex64},  {'c', 16, DType::Complex128},
+    {'b', 1, DType::Bool},      {'i', 1, DType::Int8},        {'i', 2, DType::Int16},
+    {'i', 4, DType::Int32},     {'i', 8, DType::Int64},       {'u', 1, DType::UInt8},
+    {'u', 2, DType::UInt16},    {'u', 4, DType::UInt32},      {'u', 8, DType::UInt64},
+    {'f', 2, DType::Float16},   {'f', 4, DType::Float32},     {'f', 8, DType::Float64},
+    {'c', 8, DType::Complex64}, {'c', 16, DType::Complex128},
 };
 
 Expected<DType> dtypeOf(const Header &header, DType expected) {
@@ -178,6 +178,8 @@ Expected<Tensor> readPlain(const Header &header, std::string_view data, DType dt
     else
       for (int64_t i = 0; i < tensor.count(); ++i)
         std::memcpy(out + i * size, data.data() + source(i) * size, size);
+    if (dtype == DType::Bool) // any other byte would be no bool
+      std::transform(out, out + tensor.count(), out, [](char byte) { return byte != 0; });
     int parts = isComplex(dtype) ? 2 : 1;
     if (header.order == '>')
       swapBytes(out, tensor.count() * parts, size / parts);
@@ -191,7 +193,7 @@ void appendUtf8(std::string &out, uint32_t c) {
     return;
   }
   int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-  out += static_cast<char>((0xf00 >> more) | (c >> (6 * more)));
+  out += static_cast<char>((0xf0 << (3 - more)) | (c >> (6 * more)));
   while (more--)
     out += static_cast<char>(0x80 | ((c >> (6 * more)) & 0x3f));
 }
@@ -218,8 +220,8 @@ Expected<Tensor> readObjects(const Header &header, std::string_view data, int64_
   if (!texts)
     return Unexpected(std::move(texts.error()));
   if (texts->size() != static_cast<size_t>(count))
-    return Unexpected(malformed(str("its shape wants ", count, " elements, but it holds ",
-                                    texts->size())));
+    return Unexpected(
+        malformed(str("its shape wants ", count, " elements, but it holds ", texts->size())));
   return Tensor::make(DType::String, header.dims).map([&](Tensor tensor) {
     SourceIndex source(header);
     for (int64_t i = 0; i < count; ++i)

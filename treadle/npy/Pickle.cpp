@@ -115,6 +115,11 @@ bool Machine::collectTuple(size_t count) {
     return failDamaged();
   auto tuple = std::make_shared<Value>(Value{Value::Tuple, {}, {}});
   tuple->items.assign(stack.end() - static_cast<ptrdiff_t>(count), stack.end());
+  // Nothing of interest stands in a tuple in a tuple, and depth without end would overflow the
+  // stack.
+  for (Ref &item : tuple->items)
+    if (item->kind == Value::Tuple)
+      item = std::make_shared<Value>();
   stack.resize(stack.size() - count);
   push(std::move(tuple));
   return true;
@@ -155,23 +160,34 @@ bool Machine::recall(uint64_t index) {
 bool Machine::stepContainer(char op) {
   std::vector<Ref> items;
   switch (op) {
-  case '(': push(Value::Mark); return true;
-  case ']': push(Value::List); return true;
-  case ')': return collectTuple(0);
-  case '\x85': return collectTuple(1);
-  case '\x86': return collectTuple(2);
-  case '\x87': return collectTuple(3);
-  case 't': return popToMark(items) && (stack.insert(stack.end(), items.begin(), items.end()), true) &&
-                   collectTuple(items.size());
-  case 'e': return popToMark(items) && append(std::move(items));
+  case '(':
+    push(Value::Mark);
+    return true;
+  case ']':
+    push(Value::List);
+    return true;
+  case ')':
+    return collectTuple(0);
+  case '\x85':
+    return collectTuple(1);
+  case '\x86':
+    return collectTuple(2);
+  case '\x87':
+    return collectTuple(3);
+  case 't':
+    return popToMark(items) && (stack.insert(stack.end(), items.begin(), items.end()), true) &&
+           collectTuple(items.size());
+  case 'e':
+    return popToMark(items) && append(std::move(items));
   case 'a':
     if (stack.size() < 2)
       return failDamaged();
     items.push_back(std::move(stack.back()));
     stack.pop_back();
     return append(std::move(items));
-  default: return fail(unimplemented("object array: its pickle uses opcode ", int{(unsigned char)op},
-                                     "; only arrays of bytes and str can be read"));
+  default:
+    return fail(unimplemented("object array: its pickle uses opcode ", int{(unsigned char)op},
+                              "; only arrays of bytes and str can be read"));
   }
 }
 
@@ -194,31 +210,52 @@ bool Machine::step() {
   if (at >= bytes.size())
     return failDamaged();
   switch (char op = bytes[at++]) {
-  case '\x80': return skip(1);
-  case '\x95': return skip(8);
-  case '.': isDone = true; return false;
-  case 'c': push(Value::Opaque); return skipLine() && skipLine();
+  case '\x80':
+    return skip(1);
+  case '\x95':
+    return skip(8);
+  case '.':
+    isDone = true;
+    return false;
+  case 'c':
+    push(Value::Opaque);
+    return skipLine() && skipLine();
   case '\x93':
-  case 'R': return replaceTop(2);
-  case 'b': return build();
+  case 'R':
+    return replaceTop(2);
+  case 'b':
+    return build();
   case 'N':
   case '\x88':
-  case '\x89': push(Value::Opaque); return true;
-  case 'K': push(Value::Opaque); return skip(1);
-  case 'M': push(Value::Opaque); return skip(2);
-  case 'J': push(Value::Opaque); return skip(4);
+  case '\x89':
+    push(Value::Opaque);
+    return true;
+  case 'K':
+    push(Value::Opaque);
+    return skip(1);
+  case 'M':
+    push(Value::Opaque);
+    return skip(2);
+  case 'J':
+    push(Value::Opaque);
+    return skip(4);
   case 'C':
-  case '\x8c': return readText(1);
+  case '\x8c':
+    return readText(1);
   case 'B':
-  case 'X': return readText(4);
+  case 'X':
+    return readText(4);
   case '\x8d':
-  case '\x8e': return readText(8);
+  case '\x8e':
+    return readText(8);
   case '\x94':
   case 'q':
   case 'r':
   case 'h':
-  case 'j': return stepMemo(op);
-  default: return stepContainer(op);
+  case 'j':
+    return stepMemo(op);
+  default:
+    return stepContainer(op);
   }
 }
 

@@ -1,0 +1,387 @@
+"""The `treadle` command, as somebody types it: what it prints, and how it exits."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import numpy as np
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[1]
+COUNTDOWN = ROOT / "examples" / "countdown.pbtxt"
+
+
+def binary():
+    """Beside the package that PYTHONPATH names; TREADLE_BIN says otherwise."""
+    if "TREADLE_BIN" in os.environ:
+        return pathlib.Path(os.environ["TREADLE_BIN"])
+    import treadle
+
+    return pathlib.Path(treadle.__file__).parents[2] / "bin" / "treadle"
+
+
+BINARY = binary()
+
+
+class Done:
+    def __init__(self, *args, stdin=None):
+        command = [BINARY, *map(str, args)]
+        done = subprocess.run(command, capture_output=True, input=stdin, timeout=60)
+        self.status = done.returncode
+        self.out, self.err = done.stdout.decode(), done.stderr.decode()
+
+
+def output(*args, stdin=None):
+    """What a command that succeeds prints."""
+    done = Done(*args, stdin=stdin)
+    assert (done.status, done.err) == (0, "")
+    return done.out
+
+
+def failure(*args):
+    """The one line of a command that fails, without the program's name."""
+    done = Done(*args)
+    assert done.status == 1 and done.out == ""
+    assert done.err.startswith("treadle: ")
+    return done.err.removeprefix("treadle: ").rstrip("\n")
+
+
+def misuse(*args):
+    """The one line of a command that isn't understood."""
+    done = Done(*args)
+    assert done.status == 2 and done.out == ""
+    assert done.err.startswith("treadle: ") and done.err.count("\n") == 1
+    return done.err.removeprefix("treadle: ").rstrip("\n")
+
+
+@pytest.fixture
+def identity(tmp_path):
+    """Writes a graph of a placeholder `x` and what passes it on, `y`."""
+
+    def write(dtype="DT_FLOAT", shape="unknown_rank: true"):
+        path = tmp_path / "identity.pbtxt"
+        path.write_text(f"""
+            node {{ name: "x" op: "Placeholder"
+              attr {{ key: "dtype" value {{ type: {dtype} }} }}
+              attr {{ key: "shape" value {{ shape {{ {shape} }} }} }} }}
+            node {{ name: "y" op: "Identity" input: "x"
+              attr {{ key: "T" value {{ type: {dtype} }} }} }}
+        """)
+        return path
+
+    return write
+
+
+# --- help and misuse ------------------------------------------------------------------------------
+
+
+def test_help_names_every_command_and_its_options():
+    out = output("--help")
+    assert out == output("help") == output("-h")
+    commands = [line.split()[0] for line in out.splitlines() if line.startswith("  ")]
+    assert commands[:4] == ["run", "bench", "show", "convert"]
+    for command in commands[:4]:
+        text = output(command, "--help")
+        assert text.startswith(f"usage: treadle {command} ")
+        assert "example" in text and "--trace" not in text and "--signature" not in text
+    assert output("--version").split() == ["treadle", "0.1.0"]
+
+
+def test_the_examples_of_help_print_what_help_says():
+    for text in (output("--help"), output("run", "--help")):
+        lines = [line.strip() for line in text.splitlines()]
+        at = next(i for i, line in enumerate(lines) if line.startswith("treadle run"))
+        command = lines[at].replace("examples/countdown.pbtxt", str(COUNTDOWN)).split()
+        assert output(*command[1:]).splitlines() == lines[at + 1 :]
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        ([], "a command is missing"),
+        (["rnu"], "unknown command 'rnu' (did you mean 'run'?)"),
+        (["explode"], "unknown command 'explode'"),
+        (["run"], "'treadle run' got 0 arguments, expected MODEL"),
+        (["run", "a", "b"], "'treadle run' got 2 arguments, expected MODEL"),
+        (["convert", "a"], "'treadle convert' got 1 arguments, expected IN OUT"),
+        (["run", "a", "--fech", "x"], "'--fech' (did you mean '--fetch'?)"),
+        (["run", "a", "--fetch"], "'--fetch'"),
+        (["run", "a", "--threads", "many"], "'many'"),
+        (["run", "a", "--threads", "0"], "'0'"),
+        (["run", "a", "--timeout", "-1"], "'-1'"),
+        (["run", "a", "--tier", "fast"], "expected auto, interpret or jit"),
+        (["run", "a", "--stats=yes"], "--stats"),
+        (["bench", "a", "--repeat", "1.5"], "'1.5'"),
+        (["run", "a", "--check", "b", "--fetch", "c"], "'--check' takes what to fetch"),
+    ],
+)
+def test_misuse_exits_with_2(args, message):
+    line = misuse(*args)
+    assert message in line and "--help" in line
+
+
+# --- run ------------------------------------------------------------------------------------------
+
+
+def test_run_prints_what_nothing_else_uses():
+    assert output("run", COUNTDOWN) == "count:0: int32[] = 0\n"
+    assert output("run", "-", stdin=COUNTDOWN.read_bytes()) == "count:0: int32[] = 0\n"
+
+
+def test_run_fetches_inside_loops():
+    fetches = "loop/dec,loop/dec:0@1,loop/dec:0@last,loop/dec:0@*"
+    out = output("run", COUNTDOWN, "--fetch", fetches, "--input", "start=3")
+    assert out.splitlines() == [
+        "loop/dec: int32[] = 2",
+        "loop/dec:0@1: int32[] = 1",
+        "loop/dec:0@last: int32[] = 0",
+        "loop/dec:0@*: int32[3] = [2 1 0]",
+    ]
+
+
+@pytest.mark.parametrize(
+    "dtype, value, shown",
+    [
+        ("DT_INT32", "5", "int32[] = 5"),
+        ("DT_INT32", "[[1,2],[-3, 4]]", "int32[2,2] = [[1 2] [-3 4]]"),
+        ("DT_INT64", "[]", "int64[0] = []"),
+        ("DT_FLOAT", "2.5", "float32[] = 2.5"),
+        ("DT_FLOAT", "[1,1e-5]", "float32[2] = [1.0 1e-05]"),
+        ("DT_FLOAT", "2x3xf32=0", "float32[2,3] = [[0.0 0.0 0.0] [0.0 0.0 0.0]]"),
+        ("DT_FLOAT", "4xf32=1,2,3,4", "float32[4] = [1.0 2.0 3.0 4.0]"),
+        ("DT_FLOAT", "[nan,inf,-inf]", "float32[3] = [nan inf -inf]"),
+        ("DT_HALF", "0.1", "float16[] = 0.1"),
+        ("DT_BFLOAT16", "0.5", "bfloat16[] = 0.5"),
+        ("DT_DOUBLE", "1e300", "float64[] = 1e+300"),
+        ("DT_BOOL", "[true,false]", "bool[2] = [True False]"),
+        ("DT_UINT64", "18446744073709551615", "uint64[] = 18446744073709551615"),
+        ("DT_STRING", "text, and more", "string[] = b'text, and more'"),
+        ("DT_STRING", '["a","b\\"c"]', "string[2] = [b'a' b'b\"c']"),
+    ],
+)
+def test_values_are_given_and_shown(identity, dtype, value, shown):
+    out = output("run", identity(dtype), "--input", f"x={value}")
+    assert out == f"y:0: {shown}\n"
+
+
+def test_long_values_are_shortened_as_numpy_does(identity):
+    out = output("run", identity("DT_INT32"), "--input", "x=2000xi32=7")
+    assert out == "y:0: int32[2000] = [7 7 7 ... 7 7 7]\n"
+
+
+def test_values_come_from_npy_files(identity, tmp_path):
+    np.save(tmp_path / "x.npy", np.asfortranarray(np.float32([[1, 2], [3, 4]])))
+    out = output("run", identity(), "--input", f"x:0=@{tmp_path}/x.npy")
+    assert out == "y:0: float32[2,2] = [[1.0 2.0] [3.0 4.0]]\n"
+
+
+def test_random_values_are_the_same_each_time(identity):
+    path = identity("DT_FLOAT", "dim { size: -1 } dim { size: 3 }")
+    done = Done("run", path, "--input", "x=random")
+    assert done.status == 0 and "float32[1,3]" in done.out
+    assert done.err == ("treadle: note: input 'x:0' is float32[?,3]: random gives float32[1,3]\n")
+    assert Done("run", path, "--input", "x=random").out == done.out
+
+
+@pytest.mark.parametrize(
+    "dtype, value, message",
+    [
+        ("DT_INT32", "1.5", "'1.5' is no int32"),
+        ("DT_INT8", "[1,200]", "'200' is no int8, or out of its range"),
+        ("DT_UINT32", "-1", "'-1' is no uint32"),
+        ("DT_FLOAT", "1e60", "'1e60' is no float32"),
+        ("DT_BOOL", "maybe", "'maybe' is no bool"),
+        ("DT_INT32", "[1,[2]]", "side by side"),
+        ("DT_INT32", "[[1],[2,3]]", "differ in length"),
+        ("DT_INT32", "[1,2", "a ']' is missing"),
+        ("DT_INT32", "[1,2]3", "after its end"),
+        ("DT_INT32", "", "a value is missing"),
+        ("DT_INT32", "2x2xi32=1,2,3", "has 3 elements, but shape [2,2] wants 4"),
+        ("DT_INT32", "2xf32=1", "feed 'x:0' is float32[2]"),
+        ("DT_STRING", '"abc', "a closing '\"' is missing"),
+        ("DT_INT32", "9999999999999xi32=1", ""),
+    ],
+)
+def test_values_that_do_not_fit(identity, dtype, value, message):
+    assert message in failure("run", identity(dtype), "--input", f"x={value}")
+
+
+def test_a_missing_input_is_explained(identity):
+    text = failure("run", identity("DT_FLOAT", "dim { size: -1 } dim { size: 3 }"))
+    assert text.startswith("InvalidArgumentError: ")
+    assert "x:0: float32[?,3]" in text and "--input NAME=VALUE" in text
+
+
+@pytest.mark.parametrize(
+    "args, message",
+    [
+        (["--fetch", "cuont"], "cuont"),
+        (["--fetch", "count:3"], "count:3"),
+        (["--target", "nowhere"], "nowhere"),
+        (["--input", "start"], "expected NAME=VALUE"),
+        (["--input", "strat=3"], "strat"),
+        (["--input", "start=1", "--input", "start:0=2"], "fed twice"),
+        (["--input", "start=@nowhere.npy"], "NotFoundError: 'nowhere.npy'"),
+        (["--check", "nowhere.npz"], "NotFoundError: 'nowhere.npz'"),
+        (["--tier", "jit"], "UnimplementedError: tier 'jit'"),
+        (["--trace", "out.json"], "UnimplementedError: --trace"),
+        (["--signature", "serve"], "UnimplementedError: --signature"),
+        (["--output", "no-such-folder/out.npz"], "no-such-folder"),
+    ],
+)
+def test_run_fails_with_one_error(args, message):
+    done = Done("run", COUNTDOWN, *args)
+    assert done.status == 1
+    assert done.err.startswith("treadle: ") and message in done.err
+
+
+def test_models_that_are_none(tmp_path):
+    assert failure("run", "nowhere.pb").startswith("NotFoundError: ")
+    assert failure("run", tmp_path).startswith("NotFoundError: ")
+    (tmp_path / "saved_model.pb").write_bytes(b"")
+    assert failure("run", tmp_path).startswith("UnimplementedError: ")
+    (tmp_path / "text.pbtxt").write_text('node { name: "a" op: }')
+    assert failure("run", tmp_path / "text.pbtxt").startswith("InvalidArgumentError: ")
+    (tmp_path / "empty.pb").write_bytes(b"")
+    assert "no output" in failure("run", tmp_path / "empty.pb")
+
+
+def test_a_folder_is_its_graph(tmp_path):
+    output("convert", COUNTDOWN, tmp_path / "graph.pb")
+    assert output("run", tmp_path) == "count:0: int32[] = 0\n"
+
+
+def test_results_go_to_a_file(tmp_path):
+    path = tmp_path / "out.npz"
+    output("run", COUNTDOWN, "--fetch", "count:0,loop/dec:0@*", "--output", path)
+    with np.load(path) as arrays:
+        assert arrays["count:0"] == 0
+        np.testing.assert_array_equal(arrays["loop/dec:0@*"], np.int32([4, 3, 2, 1, 0]))
+
+
+def test_stats_go_to_standard_error():
+    done = Done("run", COUNTDOWN, "--stats")
+    assert done.out == "count:0: int32[] = 0\n"
+    phases = [line.split(":")[0] for line in done.err.splitlines()]
+    assert phases == ["load", "session", "plan and first run", "peak memory"]
+
+
+def test_a_timeout_is_an_error(tmp_path):
+    endless = (
+        COUNTDOWN.read_text()
+        .replace('op: "Sub"', 'op: "AddV2"')
+        .replace("int_val: 0", "int_val: -2147483648")
+    )
+    path = tmp_path / "endless.pbtxt"
+    path.write_text(endless.replace("int_val: 1 }", "int_val: 0 }"))
+    assert failure("run", path, "--timeout", "0.2").startswith("DeadlineExceededError: ")
+
+
+# --- check ----------------------------------------------------------------------------------------
+
+
+def test_check_compares_with_what_is_expected(tmp_path):
+    path = tmp_path / "io.npz"
+    arrays = {"in/start:0": np.int32(3), "out/count:0": np.int32(0), "out/start": np.int32(3)}
+    np.savez_compressed(path, **arrays)
+    assert output("run", COUNTDOWN, "--check", path).splitlines() == [
+        "count:0: int32[] equal",
+        "start:0: int32[] equal",
+        "passed",
+    ]
+    np.savez(path, **arrays | {"out/count:0": np.int32(1)})
+    done = Done("run", COUNTDOWN, "--check", path)
+    assert done.status == 1
+    assert done.out.splitlines() == [
+        "count:0: int32[] differs at []: got 0, expected 1",
+        "start:0: int32[] equal",
+        "failed",
+    ]
+    np.savez(path, **{"out/count:0": np.int64([0])})
+    done = Done("run", COUNTDOWN, "--check", path)
+    assert done.status == 1 and "is not as expected: int64[1]" in done.out
+
+
+@pytest.mark.parametrize("off, status", [(0, 0), (5e-6, 0), (5e-5, 1), (np.nan, 1)])
+def test_check_has_tolerances(identity, tmp_path, off, status):
+    value = np.float32([1, np.nan, np.inf])
+    expected = value + np.float32([off, 0, 0])
+    np.savez(tmp_path / "io.npz", **{"in/x:0": value, "out/y:0": expected})
+    done = Done("run", identity(), "--check", tmp_path / "io.npz")
+    assert done.status == status
+    assert "largest difference" in done.out
+
+
+def test_check_makes_calls_in_order(tmp_path):
+    arrays = {}
+    for call in (10, 2):
+        arrays[f"in/{call}/start"] = np.int32(call)
+        arrays[f"out/{call}/start"] = np.int32(call)
+    np.savez(tmp_path / "io.npz", **arrays)
+    assert output("run", COUNTDOWN, "--check", tmp_path / "io.npz").splitlines() == [
+        "call 0: start:0: int32[] equal",
+        "call 1: start:0: int32[] equal",
+        "passed",
+    ]
+
+
+def test_check_reads_text(identity, tmp_path):
+    text = np.array([b"a\0", "\u00e9"], object)
+    np.savez(tmp_path / "io.npz", **{"in/x:0": text, "out/y:0": text})
+    out = output("run", identity("DT_STRING"), "--check", tmp_path / "io.npz")
+    assert out == "y:0: string[2] equal\npassed\n"
+
+
+def test_files_that_check_cannot_use(tmp_path):
+    path = tmp_path / "io.npz"
+    path.write_bytes(b"no archive")
+    assert "not an npz archive" in failure("run", COUNTDOWN, "--check", path)
+    np.savez(path, **{"in/start:0": np.int32(1)})
+    assert "holds no out/... array" in failure("run", COUNTDOWN, "--check", path)
+    np.savez(path, **{"start:0": np.int32(1)})
+    assert "named neither in/... nor out/..." in failure("run", COUNTDOWN, "--check", path)
+
+
+# --- the other commands ---------------------------------------------------------------------------
+
+
+def test_bench_tells_percentiles():
+    times = json.loads(output("bench", COUNTDOWN, "--repeat", "20", "--json"))
+    assert times["runs"] == 20
+    assert 0 < times["min_ms"] <= times["p50_ms"] <= times["p90_ms"] <= times["p99_ms"]
+    text = output("bench", COUNTDOWN, "--repeat", "20")
+    for word in ("p50", "p90", "p99", "min", "mean"):
+        assert word in text
+
+
+def test_show_tells_what_is_in_a_graph():
+    text = output("show", COUNTDOWN)
+    assert text.startswith("14 nodes, 2 control edges, 0 functions")
+    for line in ("start:0: int32[]", "count:0: int32", "loop (frame)", "Const: 3"):
+        assert line in text
+    summary = json.loads(output("show", COUNTDOWN, "--json"))
+    assert summary["nodes"] == 14
+    assert [loop["name"] for loop in summary["loops"]] == ["loop"]
+
+
+@pytest.mark.parametrize("extension", ["pb", "pbtxt", "mlir"])
+def test_convert_keeps_what_a_graph_means(tmp_path, extension):
+    path = tmp_path / f"graph.{extension}"
+    assert output("convert", COUNTDOWN, path) == ""
+    assert output("run", path, "--input", "start=7") == "count:0: int32[] = 0\n"
+    output("convert", path, tmp_path / "again.pb")
+    output("convert", COUNTDOWN, tmp_path / "straight.pb")
+    assert (tmp_path / "again.pb").read_bytes() == (tmp_path / "straight.pb").read_bytes()
+
+
+def test_convert_refuses_what_it_does_not_know(tmp_path):
+    assert ".xyz" in failure("convert", COUNTDOWN, tmp_path / "graph.xyz")
+    assert failure("convert", COUNTDOWN, tmp_path / "none" / "graph.pb")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_pipe_is_no_success():
+    command = f"'{BINARY}' run '{COUNTDOWN}' >/dev/full"
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
+    assert done.returncode == 1 and "standard output cannot be written" in done.stderr
