@@ -94,6 +94,7 @@ template <typename T> Expected<T> AttrMap::get(std::string_view name) const {
   } else if constexpr (std::is_same_v<T, std::vector<DType>>) {
     return get<std::vector<TypeAttr>>(name).map([](const std::vector<TypeAttr> &types) {
       std::vector<DType> out;
+      out.reserve(types.size());
       for (TypeAttr t : types)
         out.push_back(t.dtype);
       return out;

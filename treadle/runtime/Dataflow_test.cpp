@@ -466,6 +466,7 @@ TEST(Waiting, OpsWaitWithoutHoldingBackOthers) {
   GraphMaker g;
   Endpoint one{g.constant(1), 0};
   std::vector<Endpoint> sums;
+  sums.reserve(100);
   for (int i = 0; i < 100; ++i)
     sums.push_back({g.add(str("wait", i), "WaitAdd", {one, one}, {i32}), 0});
   Endpoint total = sums[0];

@@ -67,11 +67,12 @@ Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
       else if (kinds[source] == NodeKind::Exit)
         f = out.frames[f].parent;
       if (frame >= 0 && frame != f)
-        return Unexpected(invalidArgument("its inputs '", from, "' and '", graph.nodes[source].name,
-                                          "' are in different frames ('", out.frames[frame].name,
-                                          "' and '", out.frames[f].name,
-                                          "'); pass values into a loop through Enter and out through Exit")
-                              .atNode(spec.name, spec.op));
+        return Unexpected(
+            invalidArgument("its inputs '", from, "' and '", graph.nodes[source].name,
+                            "' are in different frames ('", out.frames[frame].name, "' and '",
+                            out.frames[f].name,
+                            "'); pass values into a loop through Enter and out through Exit")
+                .atNode(spec.name, spec.op));
       frame = f;
       from = graph.nodes[source].name;
       return {};

@@ -269,6 +269,21 @@ void runCall(OpContext &ctx) {
 // Both plans are sequential: the loop variables live in the body's argument slots; the condition
 // looks at them without counting references; results move back to the argument slots.
 class WhileLoop {
+  // Copies of tensors that count nothing, gone before anybody can let go of them.
+  class Loan {
+  public:
+    Loan(void *to, const void *from, size_t count) : to(to), bytes(count * sizeof(Tensor)) {
+      std::memcpy(to, from, bytes);
+    }
+    Loan(const Loan &) = delete;
+    Loan &operator=(const Loan &) = delete;
+    ~Loan() { std::memset(to, 0, bytes); }
+
+  private:
+    void *const to;
+    const size_t bytes;
+  };
+
 public:
   WhileLoop(const Plan &cond, const Plan &body, OpContext &ctx)
       : cond(cond), body(body), ctx(ctx), condFrame(cond.numSlots), bodyFrame(body.numSlots),
@@ -289,8 +304,7 @@ public:
 
 private:
   std::optional<bool> evaluateCondition() {
-    void *borrowed = condFrame.slots;
-    std::memcpy(borrowed, bodyFrame.slots, numVars * sizeof(Tensor));
+    Loan loan(condFrame.slots, bodyFrame.slots, numVars);
     bool ok = runNodes(cond, condFrame.slots, ctx.run(), ctx.error);
     std::optional<bool> more;
     if (ok) {
@@ -300,9 +314,8 @@ private:
       else if (!result)
         ctx.fail(deadResult(cond, 0));
       else if (std::optional<bool> yes = ctx.check(isTrue(result)))
-        more = *yes;
+        more = yes;
     }
-    std::memset(borrowed, 0, numVars * sizeof(Tensor));
     return more;
   }
 
@@ -395,7 +408,7 @@ void runFor(OpContext &ctx) {
         return self.caller.fail(ctx, std::move(ok.error()));
     if (!call(**body, {values.slots, numVars + 1}, {results, numVars}, ctx))
       return;
-    std::move(results, results + numVars, vars);
+    std::swap_ranges(results, results + numVars, vars);
   }
   std::move(vars, vars + numVars, ctx.outputs);
 }

@@ -28,6 +28,7 @@ protected:
          const std::function<std::vector<Endpoint>(GraphMaker &, std::vector<Endpoint>)> &write) {
     GraphMaker f(std::move(name));
     std::vector<Endpoint> args;
+    args.reserve(static_cast<size_t>(numArgs));
     for (int i = 0; i < numArgs; ++i)
       args.push_back({f.arg(), 0});
     if (GetParam() == Kind::Waiting)
@@ -152,6 +153,7 @@ protected:
     int n = static_cast<int>(variables.size());
     GraphMaker cond("cond");
     std::vector<Endpoint> args;
+    args.reserve(variables.size());
     for (int i = 0; i < n; ++i)
       args.push_back({cond.arg(), 0});
     cond.result({cond.add("less", "Less", {args[0], args[1]}, {i1}), 0});

@@ -27,7 +27,8 @@ Tensor *OpContext::makeOutput(int i, DType dtype, Dims dims) {
 Tensor *OpContext::reuseInputOrAllocate(int in, int out, DType dtype, Dims dims) {
   const Tensor &candidate = input(in);
   if (isPlain(dtype) && canReuseInput(in) && isPlain(candidate.dtype()) &&
-      dtypeSize(candidate.dtype()) == dtypeSize(dtype) && std::ranges::equal(candidate.dims(), dims)) {
+      dtypeSize(candidate.dtype()) == dtypeSize(dtype) &&
+      std::ranges::equal(candidate.dims(), dims)) {
     Tensor taken = takeInput(in);
     taken.get()->dtype = dtype;
     outputs[out] = std::move(taken);

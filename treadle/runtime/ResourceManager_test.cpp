@@ -62,6 +62,7 @@ TEST(ResourceManager, IsMadeOnceByManyThreads) {
   ResourceManager resources;
   std::atomic<int> made = 0;
   std::vector<std::thread> threads;
+  threads.reserve(4);
   std::vector<Ref<Variable>> found(4);
   for (auto &slot : found)
     threads.emplace_back([&] {
@@ -105,6 +106,7 @@ TEST(Variable, IsSafeToReadAndAssignAtOnce) {
   Ref<Variable> v = makeVariable("v");
   v->assign(Tensor::scalar<int32_t>(DType::Int32, 0));
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int k = 0; k < 3; ++k)
     threads.emplace_back([&] {
       for (int i = 0; i < 1000; ++i) {

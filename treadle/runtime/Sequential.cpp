@@ -53,8 +53,8 @@ namespace {
 bool failAt(const Plan &plan, const PlanNode &node, OpContext &ctx, std::unique_ptr<Error> &error) {
   const NodeInfo &info = plan.infos[node.info];
   error = std::move(ctx.error);
-  bool isCall = node.kind == NodeKind::Call || node.kind == NodeKind::While ||
-                node.kind == NodeKind::For;
+  bool isCall =
+      node.kind == NodeKind::Call || node.kind == NodeKind::While || node.kind == NodeKind::For;
   if (!isCall) // errors inside functions name their own node
     *error = std::move(*error).atNode(info.name, info.op);
   return false;

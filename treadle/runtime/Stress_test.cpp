@@ -16,7 +16,7 @@ namespace {
 
 int64_t fromEnvironment(const char *name, int64_t otherwise) {
   const char *text = std::getenv(name);
-  return text ? std::atoll(text) : otherwise;
+  return text ? std::strtoll(text, nullptr, 10) : otherwise;
 }
 
 int64_t numPrograms() { return fromEnvironment("TREADLE_STRESS_PROGRAMS", 200); }
@@ -255,6 +255,7 @@ TEST(RunsAtOnce, OfOnePlanDoNotMeet) {
     auto plan = build(program.graph, program.functions.get());
     ASSERT_TRUE(plan) << "seed " << seed << ": " << plan.error().message;
     std::vector<std::thread> threads;
+    threads.reserve(4);
     std::vector<std::string> differences(4);
     for (std::string &d : differences)
       threads.emplace_back([&] {

@@ -62,7 +62,7 @@ TEST(Tensor, CopiesShareAndAreNotUnique) {
   Tensor a = Tensor::scalar<int32_t>(DType::Int32, 7);
   EXPECT_TRUE(a.isUnique());
   {
-    Tensor b = a;
+    Tensor b = a; // NOLINT(performance-unnecessary-copy-initialization): the copy is the test
     EXPECT_TRUE(a.sharesElementsWith(b));
     EXPECT_FALSE(a.isUnique());
   }
@@ -168,6 +168,7 @@ TEST(Tensor, BlocksMoveBetweenThreads) {
       }
   }).join();
   std::vector<std::thread> threads;
+  threads.reserve(2);
   for (int k = 0; k < 2; ++k)
     threads.emplace_back([copies = made] {
       for (const Tensor &t : copies)

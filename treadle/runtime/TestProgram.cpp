@@ -235,6 +235,7 @@ void Maker::v1Loop(Writer &w, Scope &scope, int depth) {
   int less = w.g.add(str("less_", w.g.graph.nodes.size()), "Less", {{counter, 0}, bound}, {i1});
   int cond = w.g.add(str("cond_", w.g.graph.nodes.size()), "LoopCond", {{less, 0}}, {i1});
   std::vector<int> switches;
+  switches.reserve(merges.size());
   for (int m : merges)
     switches.push_back(w.g.switchOn({m, 0}, {cond, 0}));
   Scope body;
@@ -305,6 +306,7 @@ std::string Maker::function(size_t numArgs, size_t numResults, int depth, bool i
 int Maker::callNode(Writer &w, Scope &scope, std::string op, std::vector<Endpoint> inputs,
                     size_t results) {
   std::vector<int32_t> controls;
+  controls.reserve(scope.tokens.size());
   for (Endpoint token : scope.tokens)
     controls.push_back(token.node);
   std::string name = str(op, "_", w.g.graph.nodes.size());

@@ -158,6 +158,7 @@ void ReferenceRun::fire(const Tag &tag, int node, const Arrivals &in, bool isDea
     outputs[*in.data.at(1) ? 1 : 0] = in.data.at(0);
   } else {
     std::vector<int32_t> values;
+    values.reserve(in.data.size());
     for (auto [i, value] : in.data)
       values.push_back(*value);
     std::optional<std::vector<Live>> computed = compute(node, values);
@@ -286,6 +287,7 @@ std::optional<std::vector<Live>> ReferenceRun::callFunction(const std::string &n
 
 static std::vector<int32_t> alive(const std::vector<Live> &values) {
   std::vector<int32_t> out;
+  out.reserve(values.size());
   for (Live v : values)
     out.push_back(*v);
   return out;

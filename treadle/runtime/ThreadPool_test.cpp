@@ -57,6 +57,7 @@ TEST(ThreadPool, NestedAndConcurrentCallsEnd) {
     });
   };
   std::vector<std::thread> callers;
+  callers.reserve(3);
   for (int i = 0; i < 3; ++i)
     callers.emplace_back(nested);
   for (std::thread &t : callers)
