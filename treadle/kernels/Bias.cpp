@@ -70,8 +70,9 @@ template <typename T> struct BiasAddKernel {
 };
 
 template <typename T> struct BiasAddGradKernel {
-  // Floats are summed as doubles: there may be very many.
-  using Sum = std::conditional_t<isRealFloat<T>, double, T>;
+  // Floats are summed as doubles, for there may be very many; but bfloat16 as itself, as TensorFlow
+  // has it, whose results would otherwise not be ours.
+  using Sum = std::conditional_t<isRealFloat<T> && !std::is_same_v<T, BFloat16>, double, T>;
 
   static void run(OpContext &ctx) {
     const Tensor gradient = ctx.input(0);

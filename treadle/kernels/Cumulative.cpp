@@ -21,7 +21,7 @@ template <typename T> struct RunningProduct {
   static T start() { return T(1); }
   static T next(T a, T b) { return static_cast<T>(Widened<T>(a) * Widened<T>(b)); }
 };
-// log(exp(a) + exp(b)), starting from log 0.
+// log(exp(a) + exp(b)), starting from log 0; every step is rounded to T, as TensorFlow does.
 template <typename T> struct RunningLogSum {
   using C = Computed<T>;
   static T start() { return T(-std::numeric_limits<C>::infinity()); }
@@ -31,7 +31,9 @@ template <typename T> struct RunningLogSum {
       std::swap(larger, smaller);
     if (smaller == larger && larger == -std::numeric_limits<C>::infinity())
       return a;
-    return T(larger + std::log1p(std::exp(smaller - larger)));
+    C distance = C(T(smaller - larger));
+    C above = C(T(std::log1p(C(T(std::exp(distance))))));
+    return T(larger + above);
   }
 };
 
@@ -61,7 +63,7 @@ template <template <typename> class Op> struct CumulativeOf {
     static void run(OpContext &ctx) {
       const Tensor in = ctx.input(0);
       const Tensor &axisInput = ctx.input(1);
-      if (axisInput.count() != 1)
+      if (!axisInput.isScalar())
         return ctx.fail(
             invalidArgument("axis must be a scalar, but has shape ", dimsText(axisInput.dims())));
       int64_t axis = normalizedAxis(indexAt(axisInput, 0), in.rank());

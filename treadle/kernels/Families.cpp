@@ -17,6 +17,15 @@ const KernelRegistry &builtinKernels() {
     all->add(elementwiseMathKernels());
     all->add(elementwiseGradKernels());
     all->add(castKernels());
+    all->add(fourierKernels());
+    all->add(specialFunctionKernels());
+    all->add(einsumKernels());
+    all->add(decompositionKernels());
+    all->add(linearAlgebraKernels());
+    all->add(lstmKernels());
+    all->add(normalizationKernels());
+    all->add(poolingKernels());
+    all->add(convolutionKernels());
     all->add(bincountKernels());
     all->add(topKKernels());
     all->add(cumulativeKernels());

@@ -1,5 +1,6 @@
 // Matrix products: MatMul and the BatchMatMuls. Float and double go to Eigen as they lie; other
 // types are brought into row-major, untransposed form first, 16-bit floats as float.
+#include "treadle/kernels/MatMul.h"
 #include "treadle/kernels/Broadcast.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Elementwise.h"
@@ -11,12 +12,6 @@ namespace treadle {
 namespace {
 
 // --- one product -------------------------------------------------------------------------------
-
-/// `out[m, n] = sum over k of a[m, k] * b[k, n]`, all row-major; `aTransposed`: a lies as [k, m].
-struct Product {
-  int64_t m, k, n;
-  bool aTransposed, bTransposed;
-};
 
 template <typename T>
 using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -82,9 +77,6 @@ std::vector<To> straightened(const From *x, bool transposed, int64_t rows, int64
     }
   return out;
 }
-
-using MultiplyFn = void (*)(const Product &, const void *a, const void *b, void *out,
-                            bool conjugates);
 
 template <typename T>
 void multiplyReal(const Product &p, const void *a, const void *b, void *out, bool) {
@@ -256,11 +248,9 @@ template <KernelFn fn>
 Expected<BoundKernel> bindProduct(const BindContext &node, const char *aFlag, const char *bFlag,
                                   bool conjugates, bool broadcasts) {
   DType a = node.inputTypes[0], b = node.inputTypes[1], out = node.outputTypes[0];
-  for (const MultiplyRow &row : multiplyRows) {
-    if (row.a != a || row.b != b || row.out != out)
-      continue;
+  if (MultiplyFn multiply = findMultiply(a, b, out)) {
     BoundKernel bound =
-        boundWith(fn, MatMulState{row.fn, out, node.attrs.getOr<bool>(aFlag, false),
+        boundWith(fn, MatMulState{multiply, out, node.attrs.getOr<bool>(aFlag, false),
                                   node.attrs.getOr<bool>(bFlag, false), conjugates, broadcasts});
     bound.isExpensive = true;
     return bound;
@@ -283,6 +273,13 @@ const KernelEntry table[] = {
 };
 
 } // namespace
+
+MultiplyFn findMultiply(DType a, DType b, DType out) {
+  for (const MultiplyRow &row : multiplyRows)
+    if (row.a == a && row.b == b && row.out == out)
+      return row.fn;
+  return nullptr;
+}
 
 std::span<const KernelEntry> matMulKernels() { return table; }
 

@@ -71,7 +71,7 @@ void runSorted(OpContext &ctx) {
 
 // Reads an integer scalar of either size; false, having failed, for anything else.
 bool readCount(OpContext &ctx, const Tensor &t, int64_t &value) {
-  if (t.count() != 1 || t.rank() > 1) {
+  if (!t.isScalar()) {
     ctx.fail(invalidArgument("num_segments must be a scalar, but has shape ", dimsText(t.dims())));
     return false;
   }

@@ -30,17 +30,32 @@ struct SegmentRows {
 /// the lowest value, as unsorted ops have it, not 0.
 bool segmentRowsFor(SegmentKind kind, DType dtype, bool fillsWithLimits, SegmentRows &rows);
 
-/// Segment ids or indices, int32 or int64.
+/// Segment ids or indices, of any integer type.
 class IdList {
 public:
-  explicit IdList(const Tensor &t) : data(t.raw()), isWide(t.dtype() == DType::Int64) {}
+  explicit IdList(const Tensor &t) : data(t.raw()), dtype(t.dtype()) {}
   int64_t operator[](int64_t i) const {
-    return isWide ? static_cast<const int64_t *>(data)[i] : static_cast<const int32_t *>(data)[i];
+    switch (dtype) {
+    case DType::Int32:
+      return at<int32_t>(i);
+    case DType::Int16:
+      return at<int16_t>(i);
+    case DType::UInt16:
+      return at<uint16_t>(i);
+    case DType::Int8:
+      return at<int8_t>(i);
+    case DType::UInt8:
+      return at<uint8_t>(i);
+    default:
+      return at<int64_t>(i);
+    }
   }
 
 private:
+  template <typename T> int64_t at(int64_t i) const { return static_cast<const T *>(data)[i]; }
+
   const void *data;
-  bool isWide;
+  DType dtype;
 };
 
 } // namespace treadle

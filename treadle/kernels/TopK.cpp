@@ -13,30 +13,52 @@ namespace {
 
 struct TopKState {
   int64_t k; // where it is no input
+  bool isSorted;
   DType indexType;
 };
 
 template <typename T> struct TopKKernel {
   // Equal elements keep their order; what is no number comes last.
-  static void selectRow(const T *x, int64_t n, int64_t k, std::vector<int64_t> &order) {
-    std::iota(order.begin(), order.end(), int64_t{0});
-    auto isBefore = [x](int64_t a, int64_t b) {
+  static auto orderOf(const T *x) {
+    return [x](int64_t a, int64_t b) {
       if (x[a] > x[b] || (x[a] == x[a] && x[b] != x[b]))
         return true;
       return !(x[b] > x[a] || (x[b] == x[b] && x[a] != x[a])) && a < b;
     };
+  }
+
+  static void selectRow(const T *x, int64_t n, int64_t k, bool isSorted,
+                        std::vector<int64_t> &order) {
+    std::iota(order.begin(), order.end(), int64_t{0});
+    auto isBefore = orderOf(x);
+    if (!isSorted && k > 1 && k < n)
+      return keepInHeap(x, n, k, order);
     if (k * 8 < n)
       std::nth_element(order.begin(), order.begin() + k, order.end(), isBefore);
     auto end = k * 8 < n ? order.begin() + k : order.end();
     std::partial_sort(order.begin(), order.begin() + k, end, isBefore);
   }
 
+  // Where no order is asked for, TensorFlow gives that of a heap of the best so far.
+  static void keepInHeap(const T *x, int64_t n, int64_t k, std::vector<int64_t> &order) {
+    auto isBefore = orderOf(x);
+    auto begin = order.begin(), end = order.begin() + k + 1; // the last place is spare
+    std::make_heap(begin, end, isBefore);
+    std::pop_heap(begin, end, isBefore);
+    for (int64_t i = k + 1; i < n; ++i)
+      if (isBefore(i, order.front())) {
+        *(end - 1) = i;
+        std::pop_heap(begin, end, isBefore);
+      }
+  }
+
   template <typename Index>
-  static void selectRows(const Tensor &in, int64_t n, int64_t k, Tensor &values, Tensor &indices) {
+  static void selectRows(const Tensor &in, int64_t n, int64_t k, bool isSorted, Tensor &values,
+                         Tensor &indices) {
     std::vector<int64_t> order(static_cast<size_t>(n));
     for (int64_t r = 0; r < in.count() / n; ++r) {
       const T *x = in.data<T>() + r * n;
-      selectRow(x, n, k, order);
+      selectRow(x, n, k, isSorted, order);
       for (int64_t i = 0; i < k; ++i) {
         values.data<T>()[r * k + i] = x[order[static_cast<size_t>(i)]];
         indices.data<Index>()[r * k + i] = static_cast<Index>(order[static_cast<size_t>(i)]);
@@ -62,8 +84,9 @@ template <typename T> struct TopKKernel {
     Tensor *indices = ctx.allocateOutput(1, s.indexType, dims);
     if (!values || !indices || !values->count())
       return;
-    visitType(s.indexType, TypeList<int32_t, int64_t, int16_t>(),
-              [&]<typename Index>() { selectRows<Index>(in, n, k, *values, *indices); });
+    visitType(s.indexType, TypeList<int32_t, int64_t, int16_t>(), [&]<typename Index>() {
+      selectRows<Index>(in, n, k, s.isSorted, *values, *indices);
+    });
   }
 };
 
@@ -71,7 +94,8 @@ Expected<BoundKernel> bindTopK(const BindContext &node) {
   Expected<BoundKernel> bound = bindByType<TopKKernel, RealTypes>(node);
   if (bound)
     bound->state = std::make_shared<const TopKState>(
-        TopKState{node.attrs.getOr<int64_t>("k", 0), node.outputTypes[1]});
+        TopKState{node.attrs.getOr<int64_t>("k", 0), node.attrs.getOr<bool>("sorted", true),
+                  node.outputTypes[1]});
   return bound;
 }
 

@@ -1,0 +1,304 @@
+// Convolutions of images and volumes, in groups and depthwise, and their gradients. All are one
+// loop over the elements of windows; what happens at each is a row operation on channels.
+#include "treadle/kernels/Elementwise.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/Move.h"
+#include "treadle/kernels/Window.h"
+
+#include <vector>
+
+namespace treadle {
+namespace {
+
+/// Which of input, filter and result is computed from the other two.
+enum class Wanted : uint8_t { Result, InputGradient, FilterGradient };
+
+/// Input channel c of group g = c / filterIn goes to the `perGroup` output channels of that group.
+/// The filter is [window, filterIn, out]; a depthwise one [window, in, multiplier] lies the same.
+struct Channels {
+  int64_t in, filterIn, out, groups, perGroup;
+};
+
+struct ConvolutionState;
+using ConvolveFn = void (*)(OpContext &, const ConvolutionState &, const Window &, const Channels &,
+                            int64_t batch, const Tensor &a, const Tensor &b, Tensor &out);
+
+struct ConvolutionState {
+  WindowAttrs attrs;
+  Wanted wanted;
+  bool isDepthwise;
+  ConvolveFn convolve;
+};
+
+// --- the work of one element of a window ---------------------------------------------------------
+
+// The three arrays at their channels 0. The wanted one is written to, the others are read.
+template <typename T, Wanted wanted> void applyTap(const Channels &c, T *in, T *filter, T *out) {
+  if (c.perGroup == 1 && c.filterIn == 1) { // depthwise, without a multiplier
+    TREADLE_VECTORISE
+    for (int64_t i = 0; i < c.in; ++i)
+      if constexpr (wanted == Wanted::Result)
+        out[i] += in[i] * filter[i];
+      else if constexpr (wanted == Wanted::InputGradient)
+        in[i] += out[i] * filter[i];
+      else
+        filter[i] += in[i] * out[i];
+    return;
+  }
+  for (int64_t i = 0; i < c.in; ++i) {
+    int64_t group = i / c.filterIn;
+    T *weights = filter + (i % c.filterIn) * c.out + group * c.perGroup;
+    T *result = out + group * c.perGroup;
+    if constexpr (wanted == Wanted::Result) {
+      const T x = in[i];
+      for (int64_t o = 0; o < c.perGroup; ++o)
+        result[o] += x * weights[o];
+    } else if constexpr (wanted == Wanted::InputGradient) {
+      T sum = 0;
+      for (int64_t o = 0; o < c.perGroup; ++o)
+        sum += result[o] * weights[o];
+      in[i] += sum;
+    } else {
+      const T x = in[i];
+      for (int64_t o = 0; o < c.perGroup; ++o)
+        weights[o] += x * result[o];
+    }
+  }
+}
+
+template <typename T, Wanted wanted>
+void convolveImages(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, T *in,
+                    T *filter, T *out) {
+  int64_t inSize = w.in[0] * w.in[1] * w.in[2] * c.in;
+  int64_t outSize = w.out[0] * w.out[1] * w.out[2] * c.out;
+  int64_t taps = w.size[0] * w.size[1] * w.size[2];
+  auto images = [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n)
+      forEachTap(w, [&](int64_t o, int64_t i, int64_t k) {
+        applyTap<T, wanted>(c, in + n * inSize + i * c.in, filter + k * c.filterIn * c.out,
+                            out + n * outSize + o * c.out);
+      });
+  };
+  if (wanted == Wanted::FilterGradient) // all images add to one filter
+    return images(0, batch);
+  ctx.parallelFor(batch, 0.3 * static_cast<double>(outSize * taps * c.filterIn), images);
+}
+
+// `a` and `b` are what is given of (input, filter, result), in this order.
+template <typename T, typename C>
+void convolve(OpContext &ctx, const ConvolutionState &s, const Window &w, const Channels &c,
+              int64_t batch, const Tensor &a, const Tensor &b, Tensor &out) {
+  std::vector<C> x, y, sum(static_cast<size_t>(out.count()));
+  C *given[2], *wanted = sum.data();
+  auto load = [](const Tensor &t, std::vector<C> &copy) {
+    if constexpr (std::is_same_v<T, C>)
+      return const_cast<C *>(t.data<C>()); // only read
+    copy.resize(static_cast<size_t>(t.count()));
+    std::transform(t.data<T>(), t.data<T>() + t.count(), copy.data(), [](T v) { return C(v); });
+    return copy.data();
+  };
+  given[0] = load(a, x);
+  given[1] = load(b, y);
+  if (s.wanted == Wanted::Result)
+    convolveImages<C, Wanted::Result>(ctx, w, c, batch, given[0], given[1], wanted);
+  else if (s.wanted == Wanted::InputGradient)
+    convolveImages<C, Wanted::InputGradient>(ctx, w, c, batch, wanted, given[0], given[1]);
+  else
+    convolveImages<C, Wanted::FilterGradient>(ctx, w, c, batch, given[0], wanted, given[1]);
+  std::transform(sum.begin(), sum.end(), out.data<T>(), [](C v) { return T(v); });
+}
+
+// --- shapes --------------------------------------------------------------------------------------
+
+struct Shapes {
+  ImageDims in, out;
+  Volume window;
+  Channels channels;
+  Window place;
+};
+
+bool fail(OpContext &ctx, Error error) {
+  ctx.fail(std::move(error));
+  return false;
+}
+
+// The window and the channels of a filter [window..., in, out].
+bool readFilter(OpContext &ctx, const ConvolutionState &s, Dims filter, Shapes &shapes) {
+  auto rank = filter.size();
+  if (static_cast<int>(rank) != s.attrs.spatial + 2)
+    return fail(ctx, invalidArgument("the filter must have rank ", s.attrs.spatial + 2,
+                                     ", but has shape ", dimsText(filter)));
+  shapes.window = {1, 1, 1};
+  for (int i = 0; i < s.attrs.spatial; ++i)
+    shapes.window[3 - s.attrs.spatial + i] = filter[i];
+  if (!countElements(filter).value_or(0))
+    return fail(ctx,
+                invalidArgument("the filter must have elements, but has shape ", dimsText(filter)));
+  Channels &c = shapes.channels;
+  int64_t in = filter[rank - 2], out = filter[rank - 1];
+  c = s.isDepthwise ? Channels{in, 1, in * out, 0, 0} : Channels{0, in, out, 0, 0};
+  return true;
+}
+
+// Everything about a convolution of that input and that filter.
+bool findShapes(OpContext &ctx, const ConvolutionState &s, Dims in, Dims filter, Shapes &shapes) {
+  shapes.in = {.spatial = s.attrs.spatial, .channelsFirst = s.attrs.channelsFirst};
+  if (!shapes.in.read(in))
+    return fail(ctx, invalidArgument("the input must have rank ", s.attrs.spatial + 2,
+                                     ", but has shape ", dimsText(in)));
+  if (!readFilter(ctx, s, filter, shapes))
+    return false;
+  Channels &c = shapes.channels;
+  if (s.isDepthwise ? c.in != shapes.in.channels : shapes.in.channels % c.filterIn != 0)
+    return fail(ctx, invalidArgument("the input's depth ", shapes.in.channels,
+                                     " does not go with the filter's shape ", dimsText(filter)));
+  c.in = shapes.in.channels;
+  c.groups = c.in / c.filterIn;
+  if (c.groups == 0 || c.out % c.groups != 0)
+    return fail(ctx, invalidArgument("the filter's ", c.out,
+                                     " output channels can't be split into ", c.groups, " groups"));
+  c.perGroup = c.out / c.groups;
+  shapes.out = shapes.in;
+  shapes.out.channels = c.out;
+  if (!placeWindow(ctx, s.attrs, shapes.in.size, shapes.window, shapes.place))
+    return false;
+  shapes.out.size = shapes.place.out;
+  return true;
+}
+
+bool checkGradient(OpContext &ctx, const Tensor &gradient, const Shapes &shapes) {
+  if (std::ranges::equal(gradient.dims(), shapes.out.tensorDims()))
+    return true;
+  return fail(ctx, invalidArgument("out_backprop has shape ", dimsText(gradient.dims()),
+                                   ", but the convolution's result has ",
+                                   dimsText(shapes.out.tensorDims())));
+}
+
+// The shape in input 0 or 1 of a gradient op. Of an input's, the spatial part alone will do.
+std::optional<DimVector> readShape(OpContext &ctx, const ConvolutionState &s, int i) {
+  const Tensor &t = ctx.input(i);
+  int full = s.attrs.spatial + 2;
+  if (t.rank() != 1 || (t.dim(0) != full && t.dim(0) != full - 2)) {
+    ctx.fail(invalidArgument("the sizes must be a vector of ", full, " elements, but have shape ",
+                             dimsText(t.dims())));
+    return std::nullopt;
+  }
+  DimVector dims = readIndices(t);
+  if (t.dim(0) == full || s.wanted != Wanted::InputGradient)
+    return dims;
+  const Tensor &filter = ctx.input(1), &gradient = ctx.input(2);
+  if (filter.rank() != full || gradient.rank() != full)
+    return dims; // an error later
+  ImageDims all{.spatial = s.attrs.spatial, .channelsFirst = s.attrs.channelsFirst};
+  all.batch = gradient.dim(0);
+  all.channels = filter.dim(full - 2);
+  std::copy(dims.begin(), dims.end(), all.size.end() - s.attrs.spatial);
+  return DimVector(Dims(all.tensorDims()));
+}
+
+// --- the ops -------------------------------------------------------------------------------------
+
+void runForward(OpContext &ctx) {
+  const ConvolutionState &s = ctx.state<ConvolutionState>();
+  const Tensor in = ctx.input(0), filter = ctx.input(1);
+  Shapes shapes;
+  if (!findShapes(ctx, s, in.dims(), filter.dims(), shapes))
+    return;
+  ImageDims last = shapes.out;
+  last.channelsFirst = false;
+  auto x = withChannelsLast(ctx, in, shapes.in);
+  auto out = ctx.check(Tensor::make(in.dtype(), last.tensorDims()));
+  if (!x || !out)
+    return;
+  if (out->count())
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, filter, *out);
+  setImageOutput(ctx, 0, std::move(*out), shapes.out);
+}
+
+void runInputGradient(OpContext &ctx) {
+  const ConvolutionState &s = ctx.state<ConvolutionState>();
+  const Tensor filter = ctx.input(1), gradient = ctx.input(2);
+  std::optional<DimVector> dims = readShape(ctx, s, 0);
+  Shapes shapes;
+  if (!dims || !findShapes(ctx, s, *dims, filter.dims(), shapes) ||
+      !checkGradient(ctx, gradient, shapes))
+    return;
+  ImageDims last = shapes.in;
+  last.channelsFirst = false;
+  auto g = withChannelsLast(ctx, gradient, shapes.out);
+  auto out = ctx.check(Tensor::make(gradient.dtype(), last.tensorDims()));
+  if (!g || !out)
+    return;
+  if (out->count())
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, filter, *g, *out);
+  setImageOutput(ctx, 0, std::move(*out), shapes.in);
+}
+
+void runFilterGradient(OpContext &ctx) {
+  const ConvolutionState &s = ctx.state<ConvolutionState>();
+  const Tensor in = ctx.input(0), gradient = ctx.input(2);
+  std::optional<DimVector> dims = readShape(ctx, s, 1);
+  Shapes shapes;
+  if (!dims || !findShapes(ctx, s, in.dims(), *dims, shapes) ||
+      !checkGradient(ctx, gradient, shapes))
+    return;
+  auto x = withChannelsLast(ctx, in, shapes.in);
+  auto g = withChannelsLast(ctx, gradient, shapes.out);
+  Tensor *out = ctx.allocateOutput(0, gradient.dtype(), *dims);
+  if (x && g && out && out->count())
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, *g, *out);
+}
+
+constexpr KernelFn runs[] = {runForward, runInputGradient, runFilterGradient};
+
+// Conv says the number of dimensions by its strides.
+int spatialDims(const BindContext &node, int spatial) {
+  if (spatial)
+    return spatial;
+  auto strides = node.attrs.getOr("strides", std::vector<int64_t>());
+  return static_cast<int>(strides.size()) - 2;
+}
+
+template <int spatial, Wanted wanted, bool isDepthwise = false>
+Expected<BoundKernel> bindConvolution(const BindContext &node) {
+  int dims = spatialDims(node, spatial);
+  if (dims < 1 || dims > 3 || node.attrs.getOr<int64_t>("batch_dims", 1) != 1)
+    return Unexpected(unimplemented("op '", node.op,
+                                    "' works on images and volumes with one batch "
+                                    "dimension only"));
+  Expected<WindowAttrs> attrs = WindowAttrs::of(node, dims);
+  if (!attrs)
+    return Unexpected(std::move(attrs.error()));
+  if (attrs->channelStride != 1)
+    return Unexpected(unimplemented("strides along the channels"));
+  ConvolutionState s{*attrs, wanted, isDepthwise, nullptr};
+  DType dtype = node.outputTypes[0];
+  visitType(dtype, FloatTypes(), [&]<typename T>() { s.convolve = convolve<T, Computed<T>>; });
+  if (dtype == DType::Int32)
+    s.convolve = convolve<uint32_t, uint32_t>; // wraps around
+  if (!s.convolve)
+    return unsupportedDType(node, dtype);
+  BoundKernel bound = boundWith(runs[static_cast<int>(wanted)], s);
+  bound.isExpensive = true;
+  return bound;
+}
+
+using enum Wanted;
+const KernelEntry table[] = {
+    {"Conv", bindConvolution<0, Result>},
+    {"Conv2D", bindConvolution<2, Result>},
+    {"Conv3D", bindConvolution<3, Result>},
+    {"Conv2DBackpropInput", bindConvolution<2, InputGradient>},
+    {"Conv3DBackpropInputV2", bindConvolution<3, InputGradient>},
+    {"Conv2DBackpropFilter", bindConvolution<2, FilterGradient>},
+    {"Conv3DBackpropFilterV2", bindConvolution<3, FilterGradient>},
+    {"DepthwiseConv2dNative", bindConvolution<2, Result, true>},
+    {"DepthwiseConv2dNativeBackpropInput", bindConvolution<2, InputGradient, true>},
+    {"DepthwiseConv2dNativeBackpropFilter", bindConvolution<2, FilterGradient, true>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> convolutionKernels() { return table; }
+
+} // namespace treadle

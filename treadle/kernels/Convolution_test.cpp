@@ -1,0 +1,138 @@
+#include "treadle/kernels/KernelTest.h"
+
+namespace treadle {
+namespace {
+
+using Floats = std::vector<float>;
+using Ints = std::vector<int32_t>;
+using Longs = std::vector<int64_t>;
+
+AttrMap window(Longs strides, std::string padding, Longs size = {}) {
+  AttrMap attrs;
+  attrs.set("strides", std::move(strides));
+  attrs.set("padding", std::move(padding));
+  if (!size.empty())
+    attrs.set("ksize", std::move(size));
+  return attrs;
+}
+
+const Tensor image = iota<float>({1, 3, 3, 1}, 1); // 1 to 9
+const Tensor ones = tensor<float>({2, 2, 1, 1}, {1, 1, 1, 1});
+
+TEST(Convolution, ValidAndSame) {
+  Tensor valid = run1("Conv2D", {image, ones}, DType::Float32, window({1, 1, 1, 1}, "VALID"));
+  EXPECT_EQ(dimsText(valid.dims()), "[1,2,2,1]");
+  EXPECT_EQ(values<float>(valid), (Floats{12, 16, 24, 28}));
+  // SAME puts the odd row and column of zeros at the end.
+  EXPECT_EQ(
+      values<float>(run1("Conv2D", {image, ones}, DType::Float32, window({1, 2, 2, 1}, "SAME"))),
+      (Floats{12, 9, 15, 9}));
+}
+
+TEST(Convolution, ChannelsFirstGivesTheSameMoved) {
+  AttrMap attrs = window({1, 1, 1, 1}, "VALID");
+  attrs.set("data_format", std::string("NCHW"));
+  Tensor x = tensor<float>({1, 2, 1, 2}, {1, 2, 10, 20});
+  Tensor filter = tensor<float>({1, 1, 2, 2}, {1, 3, 2, 4}); // [in, out]
+  EXPECT_EQ(values<float>(run1("Conv2D", {x, filter}, DType::Float32, attrs)),
+            (Floats{21, 42, 43, 86}));
+}
+
+TEST(Convolution, GroupsSeeTheirOwnChannels) {
+  Tensor x = tensor<float>({1, 1, 1, 4}, {1, 2, 3, 4});
+  Tensor filter = tensor<float>({1, 1, 2, 2}, {1, 10, 1, 10});
+  EXPECT_EQ(
+      values<float>(run1("Conv2D", {x, filter}, DType::Float32, window({1, 1, 1, 1}, "VALID"))),
+      (Floats{3, 70}));
+}
+
+TEST(Convolution, DepthwiseWithAMultiplier) {
+  Tensor x = tensor<float>({1, 1, 1, 2}, {1, 2}),
+         filter = tensor<float>({1, 1, 2, 2}, {1, 2, 3, 4});
+  EXPECT_EQ(values<float>(run1("DepthwiseConv2dNative", {x, filter}, DType::Float32,
+                               window({1, 1, 1, 1}, "VALID"))),
+            (Floats{1, 2, 6, 8}));
+}
+
+// <conv(x, f), g> is linear in x and in f: both gradients must give the same number with them.
+TEST(Convolution, GradientsAreAdjoint) {
+  AttrMap attrs = window({1, 2, 1, 1}, "SAME");
+  Tensor x = iota<double>({2, 4, 3, 2}, -7), f = iota<double>({2, 3, 2, 3}, 3);
+  Tensor y = run1("Conv2D", {x, f}, DType::Float64, attrs);
+  Tensor g = *Tensor::make(DType::Float64, y.dims());
+  for (int64_t i = 0; i < g.count(); ++i)
+    g.data<double>()[i] = static_cast<double>(i * i % 7);
+  auto dot = [](const Tensor &a, const Tensor &b) {
+    double sum = 0;
+    for (int64_t i = 0; i < a.count(); ++i)
+      sum += a.data<double>()[i] * b.data<double>()[i];
+    return sum;
+  };
+  Tensor dx =
+      run1("Conv2DBackpropInput", {vec<int32_t>({2, 4, 3, 2}), f, g}, DType::Float64, attrs);
+  Tensor df =
+      run1("Conv2DBackpropFilter", {x, vec<int32_t>({2, 3, 2, 3}), g}, DType::Float64, attrs);
+  EXPECT_DOUBLE_EQ(dot(dx, x), dot(y, g));
+  EXPECT_DOUBLE_EQ(dot(df, f), dot(y, g));
+}
+
+TEST(Convolution, WrongShapes) {
+  AttrMap attrs = window({1, 1, 1, 1}, "VALID");
+  EXPECT_EQ(errorClassOf("Conv2D", {vec<float>({1}), ones}, {}, attrs), "InvalidArgumentError");
+  EXPECT_EQ(errorClassOf("Conv2D", {image, tensor<float>({2, 2, 2, 1}, Floats(8))}, {}, attrs),
+            "InvalidArgumentError");
+  EXPECT_EQ(errorClassOf("Conv2D", {image, tensor<float>({9, 1, 1, 1}, Floats(9))}, {}, attrs),
+            "InvalidArgumentError");
+  EXPECT_EQ(errorClassOf("Conv2DBackpropInput", {vec<int32_t>({1, -3, 3, 1}), ones, image},
+                         {DType::Float32}, attrs),
+            "InvalidArgumentError");
+  EXPECT_EQ(errorClassOf("Conv2D", {image, ones}, {}, window({1, 1, 1, 2}, "VALID")),
+            "UnimplementedError");
+}
+
+TEST(Pooling, MaximaAndMeans) {
+  EXPECT_EQ(values<float>(run1("MaxPool", {image}, DType::Float32,
+                               window({1, 1, 1, 1}, "VALID", {1, 2, 2, 1}))),
+            (Floats{5, 6, 8, 9}));
+  // Outside the image there is nothing to count.
+  EXPECT_EQ(values<float>(run1("AvgPool", {image}, DType::Float32,
+                               window({1, 2, 2, 1}, "SAME", {1, 2, 2, 1}))),
+            (Floats{3, 4.5, 7.5, 9}));
+  Tensor size = vec<int32_t>({1, 3, 3, 1});
+  EXPECT_EQ(
+      values<float>(run1("MaxPoolV2", {image, size, size}, DType::Float32, window({}, "VALID"))),
+      (Floats{9}));
+}
+
+TEST(Pooling, AlongChannels) {
+  Tensor x = tensor<float>({1, 1, 1, 4}, {1, 5, 3, 2});
+  EXPECT_EQ(values<float>(
+                run1("MaxPool", {x}, DType::Float32, window({1, 1, 1, 2}, "VALID", {1, 1, 1, 2}))),
+            (Floats{5, 3}));
+  EXPECT_EQ(errorClassOf("MaxPool", {x}, {}, window({1, 1, 1, 1}, "VALID", {1, 1, 1, 2})),
+            "UnimplementedError");
+}
+
+TEST(Pooling, GradientsGoWhereTheValuesCameFrom) {
+  AttrMap attrs = window({1, 1, 1, 1}, "VALID", {1, 2, 2, 1});
+  Tensor y = run1("MaxPool", {image}, DType::Float32, attrs);
+  Tensor g = tensor<float>({1, 2, 2, 1}, {1, 2, 4, 8});
+  EXPECT_EQ(values<float>(run1("MaxPoolGrad", {image, y, g}, DType::Float32, attrs)),
+            (Floats{0, 0, 0, 0, 1, 2, 0, 4, 8}));
+  EXPECT_EQ(
+      values<float>(run1("AvgPoolGrad", {vec<int32_t>({1, 3, 3, 1}), g}, DType::Float32, attrs)),
+      (Floats{0.25, 0.75, 0.5, 1.25, 3.75, 2.5, 1, 3, 2}));
+  EXPECT_EQ(errorClassOf("MaxPoolGrad", {image, y, image}, {}, attrs), "InvalidArgumentError");
+}
+
+TEST(Pooling, ArgmaxIsTheFirstOfEquals) {
+  AttrMap attrs = window({1, 2, 2, 1}, "VALID", {1, 2, 2, 1});
+  auto out = runAll("MaxPoolWithArgmax", {tensor<float>({1, 2, 2, 1}, {1, 7, 7, 0})},
+                    {DType::Float32, DType::Int64}, attrs);
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(values<float>(out[0]), (Floats{7}));
+  EXPECT_EQ(values<int64_t>(out[1]), (Longs{1}));
+}
+
+} // namespace
+} // namespace treadle

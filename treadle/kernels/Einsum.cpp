@@ -1,0 +1,272 @@
+// Einsum: the operands are copied into the form [batch, free, summed], multiplied as matrices, and
+// the product copied into the order that the equation asks for.
+#include "treadle/kernels/Elementwise.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/MatMul.h"
+#include "treadle/kernels/Move.h"
+
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <vector>
+
+namespace treadle {
+namespace {
+
+constexpr char ellipsis = '.';
+
+/// The labels of the operands and of the result; an ellipsis is one character.
+struct EinsumState {
+  std::vector<std::string> inputs;
+  std::string output;
+  MultiplyFn multiply;
+};
+
+Expected<std::string> parseLabels(std::string_view text) {
+  std::string labels;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == ' ')
+      continue;
+    if (text.substr(i, 3) == "...") {
+      labels += ellipsis;
+      i += 2;
+    } else if (std::isalpha(static_cast<unsigned char>(text[i]))) {
+      labels += text[i];
+    } else {
+      return Unexpected(
+          invalidArgument("'", text, "' holds '", text[i], "', but labels are letters or '...'"));
+    }
+  }
+  if (std::ranges::count(labels, ellipsis) > 1)
+    return Unexpected(invalidArgument("'", text, "' holds more than one ellipsis"));
+  return labels;
+}
+
+Expected<EinsumState> parseEquation(std::string_view equation) {
+  EinsumState s;
+  size_t arrow = equation.find("->");
+  if (arrow == std::string_view::npos || equation.find("->", arrow + 2) != std::string_view::npos)
+    return Unexpected(invalidArgument("equation '", equation, "' must hold '->' once"));
+  for (std::string_view rest = equation.substr(0, arrow);;) {
+    size_t comma = rest.find(',');
+    Expected<std::string> labels = parseLabels(rest.substr(0, comma));
+    if (!labels)
+      return Unexpected(std::move(labels.error()));
+    s.inputs.push_back(*labels);
+    if (comma == std::string_view::npos)
+      break;
+    rest.remove_prefix(comma + 1);
+  }
+  Expected<std::string> output = parseLabels(equation.substr(arrow + 2));
+  if (!output)
+    return Unexpected(std::move(output.error()));
+  s.output = *output;
+  if (s.inputs.size() > 2)
+    return Unexpected(invalidArgument("equation '", equation, "' has ", s.inputs.size(),
+                                      " operands, but 1 or 2 are expected"));
+  return s;
+}
+
+// --- labels with their dimensions ----------------------------------------------------------------
+
+/// A label, or one dimension of the ellipsis (counted from the right, as -1, -2, ...).
+using Label = int;
+
+/// A dimension of the whole: where it is in each operand. Stride 0: nowhere, or repeated.
+struct Axis {
+  Label label;
+  int64_t size = 1;
+  int64_t stride[2] = {0, 0};
+  bool isIn[2] = {false, false}, isOut = false;
+};
+
+/// All dimensions of an equation for operands of given shapes.
+class Axes {
+public:
+  std::vector<Axis> all;
+  int ellipsisRank = 0;
+
+  Axis &of(Label label) {
+    for (Axis &axis : all)
+      if (axis.label == label)
+        return axis;
+    return all.emplace_back(Axis{.label = label});
+  }
+
+  std::vector<Label> expand(const std::string &labels, int rank) const {
+    std::vector<Label> out;
+    for (char c : labels)
+      if (c != ellipsis)
+        out.push_back(c);
+      else
+        for (int d = rank; d > 0; --d)
+          out.push_back(-d);
+    return out;
+  }
+
+  bool add(OpContext &ctx, int operand, const Tensor &t, const std::string &labels) {
+    bool hasEllipsis = labels.find(ellipsis) != std::string::npos;
+    int named = static_cast<int>(labels.size()) - hasEllipsis;
+    if (hasEllipsis ? t.rank() < named : t.rank() != named) {
+      ctx.fail(invalidArgument("operand ", operand, " has shape ", dimsText(t.dims()), ", but ",
+                               named, " labels"));
+      return false;
+    }
+    ellipsisRank = std::max(ellipsisRank, t.rank() - named);
+    std::vector<Label> list = expand(labels, t.rank() - named);
+    DimVector strides = rowMajorStrides(t.dims());
+    for (size_t d = 0; d < list.size(); ++d) {
+      Axis &axis = of(list[d]);
+      int64_t size = t.dims()[d];
+      bool repeats = list[d] < 0 && size == 1; // only an ellipsis broadcasts
+      bool isNew = !axis.isIn[0] && !axis.isIn[1];
+      if (isNew || (axis.size == 1 && list[d] < 0))
+        axis.size = size;
+      else if (axis.size != size && !repeats) {
+        ctx.fail(invalidArgument("operand ", operand, " has shape ", dimsText(t.dims()),
+                                 ", but dimension ", d, " should be ", axis.size));
+        return false;
+      }
+      axis.isIn[operand] = true;
+      axis.stride[operand] += repeats ? 0 : strides[d];
+    }
+    return true;
+  }
+};
+
+/// Some of the axes, in one order.
+struct AxisList {
+  DimVector sizes;
+  std::vector<const Axis *> axes;
+  int64_t count = 1;
+
+  void add(const Axis &axis) {
+    sizes.push(axis.size);
+    axes.push_back(&axis);
+    count *= axis.size;
+  }
+};
+
+// An operand's elements along three lists of axes, one after the other.
+std::optional<Tensor> arrange(OpContext &ctx, const Tensor &t, int operand,
+                              std::initializer_list<const AxisList *> lists) {
+  DimVector dims, strides;
+  for (const AxisList *list : lists)
+    for (const Axis *axis : list->axes) {
+      dims.push(axis->size);
+      strides.push(axis->stride[operand]);
+    }
+  auto out = ctx.check(Tensor::make(t.dtype(), dims));
+  if (out && out->count())
+    copyStrided(t.dtype(), dims, out->raw(), rowMajorStrides(dims), t.raw(), strides);
+  return out;
+}
+
+// --- the op --------------------------------------------------------------------------------------
+
+// Copies a product over [batch, free axes of a, free axes of b] to where its labels are in the
+// result; a label twice in the result is its diagonal.
+void giveResult(OpContext &ctx, const Tensor &product, const Axes &axes,
+                const std::vector<Label> &labels, std::initializer_list<const AxisList *> lists) {
+  DimVector dims;
+  for (Label label : labels)
+    dims.push(std::ranges::find(axes.all, label, &Axis::label)->size);
+  Tensor *out = ctx.allocateOutput(0, product.dtype(), dims);
+  if (!out || !out->count())
+    return;
+  DimVector outStrides = rowMajorStrides(dims), sizes, strides;
+  for (const AxisList *list : lists)
+    for (const Axis *axis : list->axes) {
+      int64_t stride = 0;
+      for (size_t d = 0; d < labels.size(); ++d)
+        stride += labels[d] == axis->label ? outStrides[d] : 0;
+      sizes.push(axis->size);
+      strides.push(stride);
+    }
+  if (sizes.size() < dims.size())
+    zeroElements(out->dtype(), out->raw(), out->count());
+  copyStrided(out->dtype(), sizes, out->raw(), strides, product.raw(), rowMajorStrides(sizes));
+}
+
+std::optional<Tensor> multiplyAll(OpContext &ctx, const EinsumState &s, const Tensor &a,
+                                  const Tensor &b, int64_t batch, const Product &p) {
+  auto product = ctx.check(Tensor::make(a.dtype(), {batch, p.m, p.n}));
+  if (!product || !product->count())
+    return product;
+  if (p.k == 0) {
+    zeroElements(product->dtype(), product->raw(), product->count());
+    return product;
+  }
+  DType dtype = a.dtype();
+  for (int64_t i = 0; i < batch; ++i)
+    s.multiply(p, elementAt(dtype, a.raw(), i * p.m * p.k),
+               elementAt(dtype, b.raw(), i * p.k * p.n),
+               elementAt(dtype, product->raw(), i * p.m * p.n), false);
+  return product;
+}
+
+// A scalar 1, to multiply an only operand by.
+Tensor makeOne(DType dtype) {
+  Tensor one = Tensor::makeScalar(dtype);
+  visitType(dtype, NumericTypes(), [&]<typename T>() { *one.data<T>() = T(1); });
+  return one;
+}
+
+void runEinsum(OpContext &ctx) {
+  const EinsumState &s = ctx.state<EinsumState>();
+  const Tensor a = ctx.input(0);
+  const Tensor b = s.inputs.size() > 1 ? ctx.input(1) : makeOne(a.dtype());
+  Axes axes;
+  if (!axes.add(ctx, 0, a, s.inputs[0]) ||
+      (s.inputs.size() > 1 && !axes.add(ctx, 1, b, s.inputs[1])))
+    return;
+  if (axes.ellipsisRank && s.output.find(ellipsis) == std::string::npos)
+    return ctx.fail(invalidArgument("the operands broadcast ", axes.ellipsisRank,
+                                    " dimensions, but the result has no ellipsis"));
+  std::vector<Label> labels = axes.expand(s.output, axes.ellipsisRank);
+  std::erase_if(labels, [&](Label label) {
+    return std::ranges::find(axes.all, label, &Axis::label) == axes.all.end();
+  });
+  for (Label label : labels)
+    axes.of(label).isOut = true;
+  AxisList batch, freeA, freeB, summed;
+  for (const Axis &axis : axes.all)
+    (!axis.isOut ? summed : !axis.isIn[1] ? freeA : !axis.isIn[0] ? freeB : batch).add(axis);
+  auto left = arrange(ctx, a, 0, {&batch, &freeA, &summed});
+  auto right = arrange(ctx, b, 1, {&batch, &summed, &freeB});
+  if (!left || !right)
+    return;
+  Product p{freeA.count, summed.count, freeB.count, false, false};
+  auto product = multiplyAll(ctx, s, *left, *right, batch.count, p);
+  if (product)
+    giveResult(ctx, *product, axes, labels, {&batch, &freeA, &freeB});
+}
+
+Expected<BoundKernel> bindEinsum(const BindContext &node) {
+  Expected<std::string> equation = node.attrs.get<std::string>("equation");
+  if (!equation)
+    return Unexpected(std::move(equation.error()));
+  Expected<EinsumState> s = parseEquation(*equation);
+  if (!s)
+    return Unexpected(std::move(s.error()));
+  if (s->inputs.size() != node.inputTypes.size())
+    return Unexpected(invalidArgument("equation '", *equation, "' has ", s->inputs.size(),
+                                      " operands, but the node has ", node.inputTypes.size()));
+  DType dtype = node.outputTypes[0];
+  s->multiply = findMultiply(dtype, dtype, dtype);
+  if (!s->multiply)
+    return unsupportedDType(node, dtype);
+  BoundKernel bound = boundWith(runEinsum, std::move(*s));
+  bound.isExpensive = true;
+  return bound;
+}
+
+const KernelEntry table[] = {
+    {"Einsum", bindEinsum},
+};
+
+} // namespace
+
+std::span<const KernelEntry> einsumKernels() { return table; }
+
+} // namespace treadle

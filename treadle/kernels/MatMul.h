@@ -1,0 +1,21 @@
+// One product of two matrices, for ops that are made of such products.
+#pragma once
+
+#include "treadle/kernels/Element.h"
+
+namespace treadle {
+
+/// `out[m, n] = sum over k of a[m, k] * b[k, n]`, all row-major; `aTransposed`: a lies as [k, m].
+struct Product {
+  int64_t m, k, n;
+  bool aTransposed, bTransposed;
+};
+
+/// Writes `out`; `conjugates`: a transposed operand is conjugated as well.
+using MultiplyFn = void (*)(const Product &, const void *a, const void *b, void *out,
+                            bool conjugates);
+
+/// The function for these dtypes, or null.
+MultiplyFn findMultiply(DType a, DType b, DType out);
+
+} // namespace treadle

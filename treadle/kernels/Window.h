@@ -1,0 +1,78 @@
+// Windows that slide over images and volumes: what convolutions and pooling have in common. Both
+// are computed on [batch, depth, rows, columns, channels]; an image is a volume of depth 1.
+#pragma once
+
+#include "treadle/kernels/Element.h"
+
+#include <array>
+
+namespace treadle {
+
+using Volume = std::array<int64_t, 3>; // depth, rows, columns
+
+/// [batch, depth, rows, columns, channels] of a tensor, with the number of spatial dimensions and
+/// where the channels are in it.
+struct ImageDims {
+  int spatial = 2;
+  bool channelsFirst = false;
+  int64_t batch = 1, channels = 1;
+  Volume size = {1, 1, 1};
+
+  /// False where the tensor's rank is another.
+  bool read(Dims dims);
+  std::vector<int64_t> tensorDims() const;
+  int64_t positions() const { return size[0] * size[1] * size[2]; }
+};
+
+/// The attributes of a node with a window.
+struct WindowAttrs {
+  enum class Padding : uint8_t { Same, Valid, Explicit };
+  int spatial = 2;
+  bool channelsFirst = false;
+  Padding padding = Padding::Valid;
+  Volume strides = {1, 1, 1}, dilations = {1, 1, 1};
+  Volume padBefore = {0, 0, 0}, padAfter = {0, 0, 0}; // explicit ones
+  int64_t channelStride = 1;
+
+  /// Strides are optional, for ops that have them as an input.
+  static Expected<WindowAttrs> of(const BindContext &node, int spatial);
+  /// A list that goes with the dimensions of the tensor, as volume and channel entries.
+  Expected<int64_t> split(std::string_view name, std::span<const int64_t> list,
+                          Volume &volume) const;
+};
+
+/// A window in its place.
+struct Window {
+  Volume in, out, size, stride, dilation, padBefore;
+};
+
+/// False, having failed, where the window is larger than the input.
+bool placeWindow(OpContext &ctx, const WindowAttrs &attrs, const Volume &in, const Volume &size,
+                 Window &window);
+
+/// The tensor with its channels last (itself where they are); nothing, having failed.
+std::optional<Tensor> withChannelsLast(OpContext &ctx, const Tensor &t, const ImageDims &dims);
+/// Output `i` from a result with its channels last.
+void setImageOutput(OpContext &ctx, int i, Tensor result, const ImageDims &dims);
+
+/// Calls `visit(outPosition, inPosition, windowPosition)` for every element of every window that
+/// lies inside the input; positions count within one image.
+template <typename Visit> void forEachTap(const Window &w, Visit &&visit) {
+  Volume o, k, i;
+  auto inside = [&](int d) {
+    i[d] = o[d] * w.stride[d] - w.padBefore[d] + k[d] * w.dilation[d];
+    return i[d] >= 0 && i[d] < w.in[d];
+  };
+  int64_t outAt = 0;
+  for (o[0] = 0; o[0] < w.out[0]; ++o[0])
+    for (o[1] = 0; o[1] < w.out[1]; ++o[1])
+      for (o[2] = 0; o[2] < w.out[2]; ++o[2], ++outAt)
+        for (k[0] = 0; k[0] < w.size[0]; ++k[0])
+          for (k[1] = 0; inside(0) && k[1] < w.size[1]; ++k[1])
+            for (k[2] = 0; inside(1) && k[2] < w.size[2]; ++k[2])
+              if (inside(2))
+                visit(outAt, (i[0] * w.in[1] + i[1]) * w.in[2] + i[2],
+                      (k[0] * w.size[1] + k[1]) * w.size[2] + k[2]);
+}
+
+} // namespace treadle
