@@ -64,6 +64,10 @@ const KernelRegistry &builtinKernels() {
     all->add(optionalKernels());
     all->add(tensorListKernels());
     all->add(tensorListWholeKernels());
+    all->add(variableScatterKernels());
+    all->add(sparseSerializeKernels());
+    all->add(raggedKernels());
+    all->add(optimizerKernels());
     return all;
   }();
   return *registry;

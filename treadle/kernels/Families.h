@@ -65,6 +65,10 @@ std::span<const KernelEntry> stackKernels();
 std::span<const KernelEntry> optionalKernels();
 std::span<const KernelEntry> tensorListKernels();
 std::span<const KernelEntry> tensorListWholeKernels();
+std::span<const KernelEntry> variableScatterKernels();
+std::span<const KernelEntry> sparseSerializeKernels();
+std::span<const KernelEntry> raggedKernels();
+std::span<const KernelEntry> optimizerKernels();
 
 /// All built-in kernels. Built at the first call; thread-safe.
 const KernelRegistry &builtinKernels();

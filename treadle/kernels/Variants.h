@@ -6,6 +6,16 @@
 
 namespace treadle {
 
+/// A tensor as an element of another: what serialized tensors are kept as.
+class TensorObject final : public VariantObject {
+public:
+  static constexpr std::string_view kindName = "tensor";
+  std::string_view kind() const override { return kindName; }
+
+  explicit TensorObject(Tensor value) : value(std::move(value)) {}
+  const Tensor value;
+};
+
 /// A scalar that holds `object`.
 Tensor makeVariant(Ref<VariantObject> object);
 
