@@ -42,9 +42,12 @@ bool readCell(OpContext &ctx, CellSize &size) {
                  checkDims(ctx, 2, {size.batch, size.cell}) &&
                  checkDims(ctx, 3, {size.input + size.cell, 4 * size.cell}) &&
                  checkDims(ctx, 7, {4 * size.cell});
-  for (int i = 4; isRight && i < 7; ++i)
-    isRight = !ctx.state<CellState>().usesPeephole || checkDims(ctx, i, {size.cell});
-  return isRight;
+  for (int i = 4; isRight && i < 7; ++i) // without peepholes their weights don't count
+    isRight =
+        checkDims(ctx, i, {ctx.state<CellState>().usesPeephole ? size.cell : ctx.input(i).count()});
+  if (isRight && (!size.batch || !size.cell))
+    ctx.fail(invalidArgument("cs_prev has no elements: its shape is ", dimsText(previous.dims())));
+  return !ctx.hasFailed();
 }
 
 template <typename T> struct LstmCellKernel {
