@@ -265,6 +265,17 @@ def test_large_results_are_not_copied():
     assert (kept == -1).all()
 
 
+def test_large_feeds_are_not_copied():
+    def address(x):
+        return np.int64(x.__array_interface__["data"][0])
+
+    treadle.register_op("address", address)
+    session = treadle.Session(pyfunc("address", 1, ["int64"], op="PyFuncStateless"))
+    value = np.ones(100_000, np.float32)
+    assert session.run("f", {"x0": value}) == address(value)
+    assert session.run("f", {"x0": value[:10]}) != address(value)
+
+
 def test_a_variable_is_not_the_array_that_it_was_given():
     session = treadle.Session(variable())
     value = np.ones(5000, np.float32)
@@ -413,7 +424,7 @@ def test_sessions_serve_many_threads():
 # --- ops in Python ------------------------------------------------------------------------------
 
 
-def pyfunc(token, inputs, outputs):
+def pyfunc(token, inputs, outputs, op="PyFunc"):
     """A graph of one PyFunc of float32 inputs x0, x1, ... and outputs of these dtypes."""
     names = [f"x{i}" for i in range(inputs)]
     types = " ".join(f"type: {DTYPES[dtype]}" for dtype in outputs)
@@ -421,7 +432,7 @@ def pyfunc(token, inputs, outputs):
         *[placeholder(name, "float32") for name in names],
         node(
             "f",
-            "PyFunc",
+            op,
             *names,
             token=f's: "{token}"',
             Tin="list { " + "type: DT_FLOAT " * inputs + "}",

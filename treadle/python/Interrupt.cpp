@@ -76,7 +76,8 @@ bool isMainThread() {
 
 // A program with a handler of its own decides itself what SIGINT means.
 bool hasDefaultHandler() {
-  static const nb::handle module = nb::module_::import_("signal").release();
+  // Not `signal`, whose functions take microseconds to make enumerators of numbers.
+  static const nb::handle module = nb::module_::import_("_signal").release();
   static const nb::handle getsignal = nb::object(module.attr("getsignal")).release();
   static const nb::handle usual = nb::object(module.attr("default_int_handler")).release();
   return getsignal(SIGINT).is(usual);

@@ -41,20 +41,23 @@ private:
 bool forgetsItsInputs(std::string_view op) {
   static constexpr std::string_view forgetful[] = {
       "Assert",
+      "Case",
+      "If",
       "PlaceholderWithDefault",
       "Print",
       "PrintV2",
-      "StatefulPartitionedCall",
-      "While",
-      "If",
-      "Case",
-      "TensorArrayV3",
-      "TensorArrayWriteV3",
-      "RandomUniform",
+      "RandomGamma",
       "RandomStandardNormal",
+      "While",
+      "RandomUniform",
       "Timestamp",
+      "RandomUniformInt",
+      "StatefulPartitionedCall",
+      "RandomShuffle",
+      "TruncatedNormal",
   };
-  return std::ranges::find(forgetful, op) != std::end(forgetful);
+  // Tensor arrays end with the run that they are made in.
+  return op.starts_with("TensorArray") || std::ranges::find(forgetful, op) != std::end(forgetful);
 }
 
 // A variable that was assigned an array's own memory would change with the array.
