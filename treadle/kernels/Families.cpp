@@ -61,6 +61,7 @@ const KernelRegistry &builtinKernels() {
     all->add(printKernels());
     all->add(tensorArrayKernels());
     all->add(stackKernels());
+    all->add(queueKernels());
     all->add(optionalKernels());
     all->add(tensorListKernels());
     all->add(tensorListWholeKernels());

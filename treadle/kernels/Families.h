@@ -62,6 +62,7 @@ std::span<const KernelEntry> assertKernels();
 std::span<const KernelEntry> printKernels();
 std::span<const KernelEntry> tensorArrayKernels();
 std::span<const KernelEntry> stackKernels();
+std::span<const KernelEntry> queueKernels();
 std::span<const KernelEntry> optionalKernels();
 std::span<const KernelEntry> tensorListKernels();
 std::span<const KernelEntry> tensorListWholeKernels();
