@@ -97,8 +97,8 @@ void multiplySmallFloat(const Product &p, const void *a, const void *b, void *ou
 template <typename A, typename B, typename Out>
 void multiplyInteger(const Product &p, const void *a, const void *b, void *out, bool) {
   using Acc = Wrapping<Out>;
-  std::vector<Acc> x = straightened<Acc>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
-  std::vector<Acc> y = straightened<Acc>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
+  std::vector<Out> x = straightened<Out>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
+  std::vector<Out> y = straightened<Out>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
   multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<Acc *>(out));
 }
 

@@ -160,8 +160,9 @@ void giveStatistics(OpContext &ctx, const BatchNormState &s, const BatchNorm &n,
                     const Tensor &variance) {
   Tensor *out[4];
   for (int i = 0; i < 4; ++i)
-    if (!(out[i] = ctx.allocateOutput(i + 1, DType::Float32, {n.channels})))
-      return;
+    out[i] = ctx.allocateOutput(i + 1, DType::Float32, {n.channels});
+  if (ctx.hasFailed())
+    return;
   double unbiased = static_cast<double>(n.positions) / std::max<int64_t>(n.positions - 1, 1);
   bool hasRunning = s.isTraining && s.averageFactor != 1;
   for (int64_t c = 0; c < n.channels; ++c) {

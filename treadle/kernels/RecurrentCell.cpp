@@ -121,9 +121,8 @@ template <typename T> struct LstmCellGradKernel {
     Tensor *gates = ctx.allocateOutput(1, dtypeOf<T>, {size.batch, 4 * size.cell});
     Tensor *weights[3];
     for (int k = 0; k < 3; ++k)
-      if (!(weights[k] = ctx.allocateOutput(k + 2, dtypeOf<T>, ctx.input(4 + k).dims())))
-        return;
-    if (!previous || !gates)
+      weights[k] = ctx.allocateOutput(k + 2, dtypeOf<T>, ctx.input(4 + k).dims());
+    if (ctx.hasFailed())
       return;
     std::vector<C> sums(static_cast<size_t>(3 * size.cell));
     for (int64_t row = 0; row < size.batch; ++row)

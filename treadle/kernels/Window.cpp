@@ -15,6 +15,23 @@ void moveChannels(const Tensor &in, const ImageDims &dims, bool toFirst, Tensor 
               toFirst ? last : first);
 }
 
+// Explicit paddings: two for each dimension of the tensor.
+std::optional<Error> readPaddings(const BindContext &node, WindowAttrs &attrs) {
+  auto pads = node.attrs.getOr("explicit_paddings", std::vector<int64_t>());
+  auto spatial = static_cast<size_t>(attrs.spatial);
+  if (pads.size() != 2 * (spatial + 2))
+    return invalidArgument("explicit_paddings must have ", 2 * (spatial + 2), " elements, but has ",
+                           pads.size());
+  for (size_t i = 0; i < spatial; ++i) {
+    size_t at = 2 * ((attrs.channelsFirst ? 2 : 1) + i);
+    attrs.padBefore[3 - spatial + i] = pads[at];
+    attrs.padAfter[3 - spatial + i] = pads[at + 1];
+    if (std::min(pads[at], pads[at + 1]) < 0 || std::max(pads[at], pads[at + 1]) > largestEntry)
+      return invalidArgument("explicit_paddings must not be negative");
+  }
+  return std::nullopt;
+}
+
 } // namespace
 
 bool ImageDims::read(Dims dims) {
@@ -77,19 +94,9 @@ Expected<WindowAttrs> WindowAttrs::of(const BindContext &node, int spatial) {
   attrs.padding = padding == "SAME"       ? Padding::Same
                   : padding == "EXPLICIT" ? Padding::Explicit
                                           : Padding::Valid;
-  auto pads = node.attrs.getOr("explicit_paddings", std::vector<int64_t>());
-  if (attrs.padding != Padding::Explicit)
-    return attrs;
-  if (pads.size() != static_cast<size_t>(2 * (spatial + 2)))
-    return Unexpected(invalidArgument("explicit_paddings must have ", 2 * (spatial + 2),
-                                      " elements, but has ", pads.size()));
-  for (int i = 0; i < spatial; ++i) {
-    size_t at = static_cast<size_t>(2 * ((attrs.channelsFirst ? 2 : 1) + i));
-    attrs.padBefore[3 - spatial + i] = pads[at];
-    attrs.padAfter[3 - spatial + i] = pads[at + 1];
-    if (std::min(pads[at], pads[at + 1]) < 0 || std::max(pads[at], pads[at + 1]) > largestEntry)
-      return Unexpected(invalidArgument("explicit_paddings must not be negative"));
-  }
+  if (attrs.padding == Padding::Explicit)
+    if (std::optional<Error> error = readPaddings(node, attrs))
+      return Unexpected(std::move(*error));
   return attrs;
 }
 
