@@ -68,15 +68,16 @@ private:
   using ArgDefs = google::protobuf::RepeatedPtrField<pb::OpDef::ArgDef>;
 
   Expected<void> checkNames() {
+    for (const pb::OpDef::ArgDef &arg : signature.input_arg())
+      argumentNames.insert(arg.name());
     llvm::StringSet<> seen;
     for (const pb::OpDef::ArgDef &arg : signature.output_arg())
       if (!seen.insert(arg.name()).second)
         return Unexpected(invalidArgument("result '", arg.name(),
                                           "' stands twice in the "
                                           "signature; names must be unique, rename one of them"));
-    seen.clear();
     for (const std::string &name : signature.control_output())
-      if (!seen.insert(name).second)
+      if (!controlNames.insert(name).second)
         return Unexpected(invalidArgument("control result '", name,
                                           "' stands twice in the "
                                           "signature; names must be unique, rename one of them"));
@@ -262,9 +263,7 @@ private:
     if (!endpoint->output.empty())
       return endpoint->isPlainIndex;
     // In a generic function a bare name may be a node as well.
-    return generic || llvm::any_of(signature.input_arg(), [&](const pb::OpDef::ArgDef &arg) {
-             return arg.name() == endpoint->node;
-           });
+    return generic || argumentNames.contains(endpoint->node);
   }
 
   void convertRest() {
@@ -333,7 +332,7 @@ private:
     // Old graphs leave the signature's list out.
     std::map<std::string, std::string> unlisted;
     for (const auto &[name, source] : function.control_ret())
-      if (!llvm::is_contained(signature.control_output(), name))
+      if (!controlNames.contains(name))
         unlisted.emplace(name, source);
     if (!unlisted.empty() || generic) {
       SmallVector<StringRef> listed(signature.control_output().begin(),
@@ -378,6 +377,7 @@ private:
   const pb::OpDef &signature;
   OpBuilder builder;
   bool generic;
+  llvm::StringSet<> argumentNames, controlNames;
   tfg::FuncOp func;
 };
 

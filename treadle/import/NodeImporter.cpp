@@ -236,10 +236,10 @@ Expected<Value> NodeImporter::resolveOpaque(const Endpoint &endpoint, const Prod
     return Unexpected(invalidArgument("is output ", endpoint.index, " of '", text(endpoint.node),
                                       "', expected at most ", INT32_MAX));
   auto output = StringAttr::get(state.context, endpoint.output);
-  auto index = static_cast<int32_t>(endpoint.index);
-  for (Value value : picked[{producer.op, output}])
-    if (cast<tfg::GetResultOp>(value.getDefiningOp()).getNumber() == static_cast<uint32_t>(index))
-      return value;
+  auto index = static_cast<uint32_t>(endpoint.index);
+  Value &value = picked[{producer.op, {output, index}}];
+  if (value)
+    return value;
   OpBuilder builder = OpBuilder::atBlockEnd(&block);
   if (!block.empty() && isa<tfg::ReturnOp>(block.back()))
     builder.setInsertionPoint(&block.back());
@@ -247,9 +247,8 @@ Expected<Value> NodeImporter::resolveOpaque(const Endpoint &endpoint, const Prod
   op.addOperands(all);
   op.addTypes(state.dialect->opaqueTensorType);
   op.addAttribute("name", output);
-  op.addAttribute("number", builder.getI32IntegerAttr(index));
-  Value value = builder.create(op)->getResult(0);
-  picked[{producer.op, output}].push_back(value);
+  op.addAttribute("number", builder.getI32IntegerAttr(static_cast<int32_t>(index)));
+  value = builder.create(op)->getResult(0);
   return value;
 }
 

@@ -112,8 +112,9 @@ private:
   std::vector<Pending> pending;
   llvm::DenseMap<unsigned, UnknownOutputs> unknownOutputs;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> rebuilt;
-  llvm::DenseMap<std::pair<mlir::Operation *, mlir::Attribute>, llvm::SmallVector<mlir::Value, 1>>
-      picked;
+  /// In generic functions: outputs by node, name and index.
+  using Pick = std::pair<mlir::Operation *, std::pair<mlir::Attribute, uint32_t>>;
+  llvm::DenseMap<Pick, mlir::Value> picked;
 
   /// Stands in for values that aren't there yet.
   mlir::Operation *standIn;
