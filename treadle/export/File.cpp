@@ -45,7 +45,7 @@ std::error_code replaceFile(const std::string &path, llvm::StringRef content) {
   if (!failure)
     failure = llvm::sys::fs::rename(partial, path);
   if (failure)
-    llvm::sys::fs::remove(partial);
+    (void)llvm::sys::fs::remove(partial);
   return failure;
 }
 

@@ -28,7 +28,8 @@ std::string header(std::string_view descr, std::string_view shape, bool isFortra
 }
 
 std::string_view bytes(const char *text, size_t size) { return {text, size}; }
-#define BYTES(literal) bytes(literal, sizeof literal - 1)
+// Literals with zeros in them.
+template <size_t N> std::string_view bytes(const char (&literal)[N]) { return {literal, N - 1}; }
 
 template <typename T> std::vector<T> values(const Tensor &tensor) {
   return {tensor.values<T>().begin(), tensor.values<T>().end()};
@@ -39,18 +40,17 @@ std::string errorOf(const Expected<Tensor> &result) {
 }
 
 // What np.save wrote of np.array([b"a\0", "\u00e9"], object), protocol 3.
-constexpr char pickledArray[] =
-    "\x80\x03"
-    "cnumpy.core.multiarray\n_reconstruct\nq\0"
-    "cnumpy\nndarray\nq\1"
-    "K\0\x85q\2"
-    "C\1bq\3\x87q\4Rq\5(K\1K\2\x85q\6"
-    "cnumpy\ndtype\nq\7X\2\0\0\0O8q\x08\x89\x88\x87q\tRq\n"
-    "(K\3X\1\0\0\0|q\x0bNNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK?tq\x0c"
-    "b\x89]q\r("
-    "C\2a\0q\x0eX\2\0\0\0\xc3\xa9q\x0f"
-    "etq\x10"
-    "b.";
+constexpr char pickledArray[] = "\x80\x03"
+                                "cnumpy.core.multiarray\n_reconstruct\nq\0"
+                                "cnumpy\nndarray\nq\1"
+                                "K\0\x85q\2"
+                                "C\1bq\3\x87q\4Rq\5(K\1K\2\x85q\6"
+                                "cnumpy\ndtype\nq\7X\2\0\0\0O8q\x08\x89\x88\x87q\tRq\n"
+                                "(K\3X\1\0\0\0|q\x0bNNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK?tq\x0c"
+                                "b\x89]q\r("
+                                "C\2a\0q\x0eX\2\0\0\0\xc3\xa9q\x0f"
+                                "etq\x10"
+                                "b.";
 constexpr size_t pickledSize = sizeof pickledArray - 1;
 
 } // namespace
@@ -58,7 +58,7 @@ constexpr size_t pickledSize = sizeof pickledArray - 1;
 TEST(Npy, readsEveryVersion) {
   for (char version : {1, 2, 3}) {
     Expected<Tensor> tensor =
-        readNpy(npy(header("<i4", "(2,)"), BYTES("\1\0\0\0\xff\xff\xff\xff"), version));
+        readNpy(npy(header("<i4", "(2,)"), bytes("\1\0\0\0\xff\xff\xff\xff"), version));
     ASSERT_TRUE(tensor) << errorOf(tensor);
     EXPECT_EQ(tensorTypeText(*tensor), "int32[2]");
     EXPECT_EQ(values<int32_t>(*tensor), (std::vector<int32_t>{1, -1}));
@@ -66,34 +66,34 @@ TEST(Npy, readsEveryVersion) {
 }
 
 TEST(Npy, readsEitherByteOrder) {
-  Expected<Tensor> integer = readNpy(npy(header(">i2", "()"), BYTES("\1\2")));
+  Expected<Tensor> integer = readNpy(npy(header(">i2", "()"), bytes("\1\2")));
   ASSERT_TRUE(integer) << errorOf(integer);
   EXPECT_EQ(integer->scalarValue<int16_t>(), 0x102);
   // Of a complex number, each part is turned by itself: 1 + 2i.
-  Expected<Tensor> complex = readNpy(npy(header(">c8", "()"), BYTES("\x3f\x80\0\0\x40\0\0\0")));
+  Expected<Tensor> complex = readNpy(npy(header(">c8", "()"), bytes("\x3f\x80\0\0\x40\0\0\0")));
   ASSERT_TRUE(complex) << errorOf(complex);
   EXPECT_EQ(complex->data<float>()[0], 1);
   EXPECT_EQ(complex->data<float>()[1], 2);
 }
 
 TEST(Npy, readsFortranOrder) {
-  Expected<Tensor> tensor = readNpy(npy(header("|u1", "(2, 3)", true), BYTES("\1\4\2\5\3\6")));
+  Expected<Tensor> tensor = readNpy(npy(header("|u1", "(2, 3)", true), bytes("\1\4\2\5\3\6")));
   ASSERT_TRUE(tensor) << errorOf(tensor);
   EXPECT_EQ(values<uint8_t>(*tensor), (std::vector<uint8_t>{1, 2, 3, 4, 5, 6}));
 }
 
 TEST(Npy, anyByteButZeroIsTrue) {
-  Expected<Tensor> tensor = readNpy(npy(header("|b1", "(3,)"), BYTES("\0\1\2")));
+  Expected<Tensor> tensor = readNpy(npy(header("|b1", "(3,)"), bytes("\0\1\2")));
   ASSERT_TRUE(tensor) << errorOf(tensor);
   EXPECT_EQ(values<uint8_t>(*tensor), (std::vector<uint8_t>{0, 1, 1}));
 }
 
 TEST(Npy, readsTextWithoutItsPadding) {
-  Expected<Tensor> narrow = readNpy(npy(header("|S3", "(2,)"), BYTES("a\0bc\0\0")));
+  Expected<Tensor> narrow = readNpy(npy(header("|S3", "(2,)"), bytes("a\0bc\0\0")));
   ASSERT_TRUE(narrow) << errorOf(narrow);
   EXPECT_EQ(values<std::string>(*narrow), (std::vector<std::string>{{"a\0b", 3}, "c"}));
   Expected<Tensor> wide =
-      readNpy(npy(header("<U2", "(2,)"), BYTES("\xe9\0\0\0\0\0\0\0\xac\x20\0\0\x00\xf6\1\0")));
+      readNpy(npy(header("<U2", "(2,)"), bytes("\xe9\0\0\0\0\0\0\0\xac\x20\0\0\x00\xf6\1\0")));
   ASSERT_TRUE(wide) << errorOf(wide);
   EXPECT_EQ(values<std::string>(*wide), (std::vector<std::string>{"\u00e9", "\u20ac\U0001f600"}));
 }
@@ -105,7 +105,7 @@ TEST(Npy, readsObjectArraysOfText) {
 }
 
 TEST(Npy, unnamedElementsNeedADtype) {
-  std::string file = npy(header("|V2", "(1,)"), BYTES("\x80\x3f"));
+  std::string file = npy(header("|V2", "(1,)"), bytes("\x80\x3f"));
   Expected<Tensor> tensor = readNpy(file, DType::BFloat16);
   ASSERT_TRUE(tensor) << errorOf(tensor);
   EXPECT_EQ(tensorTypeText(*tensor), "bfloat16[1]");
@@ -139,8 +139,8 @@ TEST(Npy, malformedFilesAreErrors) {
   const std::pair<std::string, std::string_view> cases[] = {
       {"", "does not start as one"},
       {"PK\3\4 and so on", "does not start as one"},
-      {std::string(BYTES("\x93NUMPY\1\0\xff\xff{")), "header is cut off"},
-      {std::string(BYTES("\x93NUMPY\2\0\xff\xff")), "header is cut off"},
+      {std::string(bytes("\x93NUMPY\1\0\xff\xff{")), "header is cut off"},
+      {std::string(bytes("\x93NUMPY\2\0\xff\xff")), "header is cut off"},
       {npy("{}", ""), "lacks descr, fortran_order or shape"},
       {npy(header("<i4", "3"), ""), "no shape"},
       {npy(header("<i4", "(-1,)"), ""), "no list of up to 32 sizes"},

@@ -168,6 +168,7 @@ Expected<std::string> NpzFile::unpack(const Entry &entry) const {
 
 std::vector<std::string> NpzFile::names() const {
   std::vector<std::string> out;
+  out.reserve(entries.size());
   for (const Entry &entry : entries)
     out.push_back(entry.name);
   return out;

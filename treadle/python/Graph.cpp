@@ -32,7 +32,7 @@ nb::list valueList(const std::vector<Graph::Value> &values) {
 
 std::string fileSystemPath(nb::handle path) {
   PyObject *bytes = nullptr;
-  if (!PyUnicode_FSConverter(path.ptr(), &bytes))
+  if (!PyUnicode_FSConverter(path.ptr(), static_cast<void *>(&bytes)))
     throw nb::python_error();
   nb::object owner = nb::steal(bytes);
   return PyBytes_AS_STRING(bytes);
