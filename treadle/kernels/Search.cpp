@@ -4,6 +4,8 @@
 #include "treadle/kernels/Move.h"
 
 #include <algorithm>
+#include <ranges>
+#include <unordered_map>
 
 namespace treadle {
 namespace {
@@ -99,7 +101,41 @@ template <bool isUpper> Expected<BoundKernel> bindBound(const BindContext &node)
   return kernel;
 }
 
+// --- samples that are true classes -------------------------------------------------------------
+
+// Where a class was sampled more than once, its last place counts.
+void accidentalHits(OpContext &ctx) {
+  const Tensor &classes = ctx.input(0), &samples = ctx.input(1);
+  if (classes.rank() != 2 || classes.dim(1) != ctx.state<int64_t>() || samples.rank() != 1)
+    return ctx.fail(invalidArgument("true_classes and sampled_candidates are ",
+                                    tensorTypeText(classes), " and ", tensorTypeText(samples),
+                                    ", expected [batch,", ctx.state<int64_t>(), "] and a vector"));
+  std::unordered_map<int64_t, int64_t> places;
+  for (int64_t i = 0; i < samples.count(); ++i)
+    places[samples.data<int64_t>()[i]] = i;
+  std::vector<std::pair<int32_t, int64_t>> hits; // row of the batch, place among the samples
+  for (int64_t i = 0; i < classes.count(); ++i)
+    if (auto found = places.find(classes.data<int64_t>()[i]); found != places.end())
+      hits.emplace_back(static_cast<int32_t>(i / classes.dim(1)), found->second);
+  auto n = static_cast<int64_t>(hits.size());
+  Tensor *rows = ctx.allocateOutput(0, DType::Int32, {n});
+  Tensor *ids = ctx.allocateOutput(1, DType::Int64, {n});
+  Tensor *weights = ctx.allocateOutput(2, DType::Float32, {n});
+  if (!rows || !ids || !weights)
+    return;
+  std::ranges::copy(hits | std::views::keys, rows->data<int32_t>());
+  std::ranges::copy(hits | std::views::values, ids->data<int64_t>());
+  std::fill_n(weights->data<float>(), n, std::numeric_limits<float>::lowest());
+}
+
+Expected<BoundKernel> bindAccidentalHits(const BindContext &node) {
+  return node.attrs.get<int64_t>("num_true").map([](int64_t width) {
+    return boundWith(accidentalHits, width);
+  });
+}
+
 const KernelEntry table[] = {
+    {"ComputeAccidentalHits", bindAccidentalHits},
     {"LowerBound", bindBound<false>},
     {"ToBool", bindByType<ToBool, Join<PlainTypes, TypeList<std::string>>>},
     {"UpperBound", bindBound<true>},

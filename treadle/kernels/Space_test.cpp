@@ -83,6 +83,17 @@ TEST(SearchTest, Bounds) {
             "InvalidArgumentError");
 }
 
+TEST(SearchTest, AccidentalHits) {
+  AttrMap attrs;
+  attrs.set("num_true", L{2});
+  auto out =
+      runAll("ComputeAccidentalHits", {tensor<L>({2, 2}, {1, 2, 3, 2}), vec<L>({2, 1, 7, 2})},
+             {DType::Int32, DType::Int64, DType::Float32}, attrs);
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(values<I>(out[0]), (Values{0, 0, 1}));
+  EXPECT_EQ(values<L>(out[1]), (std::vector<L>{1, 3, 3}));
+}
+
 TEST(AsStringTest, Formats) {
   auto text = [](Tensor in, const AttrMap &attrs) {
     return values<std::string>(run1("AsString", {in}, DType::String, attrs))[0];
