@@ -62,6 +62,9 @@ const KernelRegistry &builtinKernels() {
     all->add(tensorArrayKernels());
     all->add(stackKernels());
     all->add(queueKernels());
+    all->add(mutexKernels());
+    all->add(rendezvousKernels());
+    all->add(barrierKernels());
     all->add(optionalKernels());
     all->add(tensorListKernels());
     all->add(tensorListWholeKernels());

@@ -1,0 +1,142 @@
+// Send and Recv: tensors handed over by name within a run, wherever in the graph the two ops are.
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/runtime/Run.h"
+
+#include <deque>
+#include <map>
+#include <mutex>
+
+namespace treadle {
+namespace {
+
+/// Tensors on their way, of all runs of a session. Thread-safe.
+class Rendezvous final : public Resource {
+public:
+  static constexpr std::string_view kindName = "rendezvous";
+  std::string_view kind() const override { return kindName; }
+
+  void send(OpContext &ctx, const std::string &key, Tensor value);
+  void receive(OpContext &ctx, const std::string &key, DType dtype);
+
+private:
+  struct Receiver {
+    Ref<Suspension> suspension;
+    DType dtype;
+  };
+  // One of the two is empty.
+  struct Line {
+    std::deque<Tensor> values;
+    std::deque<Receiver> waiting;
+    bool isEmpty() const { return values.empty() && waiting.empty(); }
+  };
+  using Key = std::pair<uint64_t, std::string>; // number of the run, name
+
+  void dropOldest();
+
+  std::mutex mutex;
+  std::map<Key, Line> lines;
+};
+
+// Values that nobody received stay behind when their run ends; only so many of them are kept.
+constexpr size_t maxLines = 4096;
+
+Error wrongDType(const std::string &key, const Tensor &sent, DType expected) {
+  return invalidArgument("what was sent as '", key, "' is ", tensorTypeText(sent),
+                         ", but what is received is ", dtypeName(expected));
+}
+
+void Rendezvous::dropOldest() {
+  if (lines.size() > maxLines)
+    lines.erase(lines.begin());
+}
+
+void Rendezvous::send(OpContext &ctx, const std::string &key, Tensor value) {
+  Receiver receiver;
+  {
+    std::lock_guard lock(mutex);
+    auto at = lines.try_emplace({ctx.run().step, key}).first;
+    Line &line = at->second;
+    while (!receiver.suspension && !line.waiting.empty()) {
+      if (line.waiting.front().suspension->claim()) // else its run was stopped
+        receiver = std::move(line.waiting.front());
+      line.waiting.pop_front();
+    }
+    if (!receiver.suspension)
+      line.values.push_back(value);
+    if (line.isEmpty())
+      lines.erase(at);
+    dropOldest();
+  }
+  if (!receiver.suspension)
+    return;
+  if (value.dtype() == receiver.dtype)
+    receiver.suspension->complete({std::move(value)});
+  else
+    receiver.suspension->fail(wrongDType(key, value, receiver.dtype));
+}
+
+void Rendezvous::receive(OpContext &ctx, const std::string &key, DType dtype) {
+  std::lock_guard lock(mutex);
+  auto at = lines.try_emplace({ctx.run().step, key}).first;
+  Line &line = at->second;
+  if (line.values.empty()) {
+    line.waiting.push_back({ctx.suspend(), dtype});
+    return;
+  }
+  if (line.values.front().dtype() != dtype)
+    return ctx.fail(wrongDType(key, line.values.front(), dtype));
+  ctx.setOutput(0, std::move(line.values.front()));
+  line.values.pop_front();
+  if (line.isEmpty())
+    lines.erase(at);
+}
+
+Ref<Rendezvous> rendezvousOf(OpContext &ctx) {
+  return ctx.run().resources.lookupOrCreate<Rendezvous>("", "",
+                                                        [] { return makeRef<Rendezvous>(); });
+}
+
+struct State {
+  std::string key;
+  DType dtype; // of what Recv gives
+};
+
+void send(OpContext &ctx) {
+  rendezvousOf(ctx)->send(ctx, ctx.state<State>().key, ctx.takeInput(0));
+}
+
+void receive(OpContext &ctx) {
+  const auto &state = ctx.state<State>();
+  rendezvousOf(ctx)->receive(ctx, state.key, state.dtype);
+}
+
+/// What both ends agree on.
+std::string keyOf(const AttrMap &attrs) {
+  std::string key;
+  for (std::string_view part : {"send_device", "recv_device", "tensor_name"})
+    key += str(attrs.getOr(part, std::string()), ";");
+  return key;
+}
+
+template <KernelFn fn, bool mayBlock> Expected<BoundKernel> bindEnd(const BindContext &node) {
+  BoundKernel bound =
+      boundWith(fn, State{keyOf(node.attrs),
+                          node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0]});
+  bound.mayBlock = mayBlock;
+  return bound;
+}
+
+constexpr BindFn bindSend = bindEnd<send, false>;
+constexpr BindFn bindReceive = bindEnd<receive, true>;
+
+const KernelEntry table[] = {
+    {"Recv", bindReceive},   {"Send", bindSend},     {"_HostRecv", bindReceive},
+    {"_HostSend", bindSend}, {"_Recv", bindReceive}, {"_Send", bindSend},
+};
+
+} // namespace
+
+std::span<const KernelEntry> rendezvousKernels() { return table; }
+
+} // namespace treadle
