@@ -72,6 +72,7 @@ const KernelRegistry &builtinKernels() {
     all->add(sparseSerializeKernels());
     all->add(raggedKernels());
     all->add(optimizerKernels());
+    all->add(accumulatorKernels());
     return all;
   }();
   return *registry;

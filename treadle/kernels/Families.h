@@ -73,6 +73,7 @@ std::span<const KernelEntry> variableScatterKernels();
 std::span<const KernelEntry> sparseSerializeKernels();
 std::span<const KernelEntry> raggedKernels();
 std::span<const KernelEntry> optimizerKernels();
+std::span<const KernelEntry> accumulatorKernels();
 
 /// All built-in kernels. Built at the first call; thread-safe.
 const KernelRegistry &builtinKernels();
