@@ -123,7 +123,6 @@ Expected<BoundKernel> bindIndexed(const BindContext &node) {
 
 // --- by coordinates ----------------------------------------------------------------------------
 
-
 void gatherNd(OpContext &ctx) {
   const Tensor &params = ctx.input(0), &indices = ctx.input(1);
   if (params.rank() < 1 || indices.rank() < 1)

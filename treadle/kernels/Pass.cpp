@@ -60,20 +60,13 @@ Expected<BoundKernel> bindDeviceIndex(const BindContext &node) {
 }
 
 const KernelEntry table[] = {
-    {"ControlTrigger", bindPlain<doNothing>},
-    {"DeepCopy", bindPlain<deepCopy>},
-    {"DeviceIndex", bindDeviceIndex},
-    {"EnsureShape", bindEnsureShape},
-    {"GuaranteeConst", bindPlain<identity>},
-    {"Identity", bindPlain<identity>},
-    {"IdentityN", bindPlain<identityN>},
-    {"LoopCond", bindPlain<identity>},
-    {"NoOp", bindPlain<doNothing>},
-    {"Placeholder", bindPlaceholder},
-    {"PlaceholderV2", bindPlaceholder},
-    {"PlaceholderWithDefault", bindPlain<identity>},
-    {"PreventGradient", bindPlain<identity>},
-    {"Snapshot", bindPlain<identity>},
+    {"ControlTrigger", bindPlain<doNothing>}, {"DeepCopy", bindPlain<deepCopy>},
+    {"DeviceIndex", bindDeviceIndex},         {"EnsureShape", bindEnsureShape},
+    {"GuaranteeConst", bindPlain<identity>},  {"Identity", bindPlain<identity>},
+    {"IdentityN", bindPlain<identityN>},      {"LoopCond", bindPlain<identity>},
+    {"NoOp", bindPlain<doNothing>},           {"Placeholder", bindPlaceholder},
+    {"PlaceholderV2", bindPlaceholder},       {"PlaceholderWithDefault", bindPlain<identity>},
+    {"PreventGradient", bindPlain<identity>}, {"Snapshot", bindPlain<identity>},
     {"StopGradient", bindPlain<identity>},
 };
 

@@ -64,8 +64,8 @@ void setWithDims(OpContext &ctx, Dims dims) {
   ctx.setOutput(0, std::ranges::equal(in.dims(), dims) ? std::move(in) : in.withDims(dims));
 }
 
-// The size that -1 stands for in `dims`: what makes the counts agree. Where the input is empty, zeros
-// are left out on both sides, as long as they pair up.
+// The size that -1 stands for in `dims`: what makes the counts agree. Where the input is empty,
+// zeros are left out on both sides, as long as they pair up.
 std::optional<int64_t> openSize(Dims in, Dims dims) {
   int64_t have = 1, asked = 1, zeros = 0;
   for (int64_t d : in) {
@@ -95,9 +95,9 @@ Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
     if (dims[i] == -1 && open < 0)
       open = static_cast<int>(i);
     else if (dims[i] < 0)
-      return Unexpected(invalidArgument("shape ", dimsText(dims),
-                                        dims[i] == -1 ? " has more than one -1"
-                                                      : " has a negative dimension"));
+      return Unexpected(
+          invalidArgument("shape ", dimsText(dims),
+                          dims[i] == -1 ? " has more than one -1" : " has a negative dimension"));
   }
   DimVector known = dims;
   if (open >= 0)

@@ -145,8 +145,8 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
   return region;
 }
 
-// How `value`, broadcast to the region's result, steps along the dimensions of the whole; nothing if
-// it can't be.
+// How `value`, broadcast to the region's result, steps along the dimensions of the whole; nothing
+// if it can't be.
 static std::optional<DimVector> broadcastSteps(const StridedRegion &region, const Tensor &value) {
   DimVector steps(region.size.size()), strides = rowMajorStrides(value.dims());
   int pad = static_cast<int>(region.resultDims.size()) - value.rank();
