@@ -76,9 +76,11 @@ std::optional<Error> Barrier::checkInsert(int64_t component, std::span<const std
     return invalidArgument("the key '", *twice,
                            "' is there twice, so it has two values for one "
                            "component");
+  if (isCancelled || (isClosed && incomplete.empty()))
+    return cancelled("the barrier is closed");
   for (const std::string &key : keys) {
     auto element = incomplete.find(key);
-    if (isCancelled || (isClosed && element == incomplete.end()))
+    if (isClosed && element == incomplete.end())
       return cancelled("the barrier is closed: there is nothing to add to for key '", key, "'");
     if (element != incomplete.end() && element->second[component])
       return invalidArgument("the key '", key, "' has a value for component ",
