@@ -1,250 +1,215 @@
-// Conditional accumulators: gradients are added up until enough have come, then taken as one. Those
-// computed from values that are out of date are dropped.
-#include "treadle/kernels/Families.h"
-#include "treadle/kernels/Handles.h"
-#include "treadle/kernels/Move.h"
-#include "treadle/kernels/Update.h"
+#include "treadle/kernels/Accumulator.h"
+
+#include "treadle/kernels/ElementShapes.h"
 
 #include <algorithm>
-#include <deque>
-#include <mutex>
 
 namespace treadle {
-namespace {
 
-struct Traits {
-  DType dtype = DType::Invalid;
-  PartialShape shape;
-  bool isMean = true;
-  bool operator==(const Traits &o) const {
-    return dtype == o.dtype && shape.hasRank == o.shape.hasRank && shape.dims == o.shape.dims &&
-           isMean == o.isMean;
-  }
-};
+// --- who waits ---------------------------------------------------------------------------------
 
-/// Thread-safe. Ops that take wait in order.
-class Accumulator final : public Resource {
-public:
-  static constexpr std::string_view kindName = "accumulator";
-  std::string_view kind() const override { return kindName; }
-
-  explicit Accumulator(Traits traits) : traits(std::move(traits)) {}
-  const Traits traits;
-
-  void apply(OpContext &ctx, int64_t localStep, Tensor gradient);
-  void take(OpContext &ctx, int64_t required);
-  void setGlobalStep(int64_t step) {
-    std::lock_guard lock(mutex);
-    globalStep = step;
-  }
-  int64_t count() const {
-    std::lock_guard lock(mutex);
-    return counter;
-  }
-
-private:
-  struct Taker {
-    Ref<Suspension> suspension;
-    int64_t required;
-    Expected<Tensor> result = Tensor();
-  };
-
-  std::optional<Error> add(Tensor gradient);
-  Expected<Tensor> takeSum();
-
-  mutable std::mutex mutex;
-  Tensor sum;
-  int64_t counter = 0, globalStep = 0;
-  std::deque<Taker> waiting;
-};
-
-std::optional<Error> Accumulator::add(Tensor gradient) {
-  if (!traits.shape.accepts(gradient.dims()))
-    return invalidArgument("the gradient is ", tensorTypeText(gradient),
-                           ", but the accumulator's shape is ", traits.shape.text());
-  if (counter && !std::ranges::equal(sum.dims(), gradient.dims()))
-    return invalidArgument("the gradient is ", tensorTypeText(gradient), ", but those before were ",
-                           tensorTypeText(sum));
-  if (counter) {
-    Expected<Tensor> after = addTensors(std::move(sum), gradient);
-    if (!after) {
-      counter = 0; // what there was is lost with the memory
-      return std::move(after.error());
-    }
-    gradient = std::move(*after);
-  }
-  sum = std::move(gradient);
-  ++counter;
-  return std::nullopt;
-}
-
-/// The sum or mean of what has come; then none has.
-Expected<Tensor> Accumulator::takeSum() {
+Expected<std::vector<Tensor>> Accumulator::takeSum() {
+  int64_t count = std::exchange(gradients, 0);
   ++globalStep;
-  int64_t divisor = std::exchange(counter, 0);
-  Tensor taken = std::exchange(sum, Tensor());
-  if (!traits.isMean || divisor == 1)
-    return taken;
-  Expected<Tensor> out = Tensor::make(taken.dtype(), taken.dims());
-  if (!out)
-    return out;
-  visitType(taken.dtype(), FloatTypes(), [&]<typename T>() {
-    std::ranges::transform(taken.values<T>(), out->data<T>(), [&](T x) {
-      return static_cast<T>(x / static_cast<T>(static_cast<float>(divisor)));
-    });
-  });
-  return out;
+  return sum->take(count, traits.isMean);
 }
 
-void Accumulator::apply(OpContext &ctx, int64_t localStep, Tensor gradient) {
-  std::vector<Taker> served;
-  {
-    std::lock_guard lock(mutex);
-    if (localStep < globalStep)
-      return;
-    if (auto error = add(std::move(gradient)))
-      return ctx.fail(std::move(*error));
-    while (!waiting.empty() && counter >= waiting.front().required) {
-      if (waiting.front().suspension->claim()) { // else its run was stopped
-        waiting.front().result = takeSum();
-        served.push_back(std::move(waiting.front()));
-      }
-      waiting.pop_front();
-    }
+// Takes for those who waited for what there is now. Their ops go on after the lock.
+std::vector<Accumulator::Finished> Accumulator::serve() {
+  std::vector<Finished> finished;
+  while (!takers.empty() && (gradients >= takers.front().required ||
+                             takers.front().suspension->isUnique())) { // nobody waits any more
+    Taker first = std::move(takers.front());
+    takers.erase(takers.begin());
+    if (!first.suspension->isUnique() && first.suspension->claim())
+      finished.push_back({std::move(first.suspension), takeSum()});
   }
-  for (Taker &taker : served) {
-    if (taker.result)
-      taker.suspension->complete({std::move(*taker.result)});
-    else
-      taker.suspension->fail(std::move(taker.result.error()));
-  }
+  return finished;
 }
 
 void Accumulator::take(OpContext &ctx, int64_t required) {
   std::lock_guard lock(mutex);
-  while (!waiting.empty() && waiting.front().suspension->isUnique())
-    waiting.pop_front(); // nobody else knows of it: its run is over
-  if (counter < required || !waiting.empty()) {
-    waiting.push_back({ctx.suspend(), required});
+  // Those who wait before this one may be gone.
+  std::erase_if(takers, [](const Taker &taker) { return taker.suspension->isUnique(); });
+  if (gradients < required || !takers.empty()) {
+    takers.push_back({required, ctx.suspend()});
     return;
   }
-  if (auto taken = ctx.check(takeSum()))
-    ctx.setOutput(0, std::move(*taken));
+  auto result = ctx.check(takeSum());
+  for (size_t i = 0; result && i < result->size(); ++i)
+    ctx.setOutput(static_cast<int>(i), std::move((*result)[i]));
 }
 
-// --- the ops -----------------------------------------------------------------------------------
+void Accumulator::apply(OpContext &ctx, int64_t localStep, std::vector<Tensor> gradient) {
+  std::vector<Finished> finished;
+  {
+    std::lock_guard lock(mutex);
+    if (localStep < globalStep)
+      return;
+    if (auto added = sum->add(std::move(gradient)); !added)
+      return ctx.fail(std::move(added.error()));
+    ++gradients;
+    finished = serve();
+  }
+  for (Finished &f : finished)
+    if (f.result)
+      f.suspension->complete(std::move(*f.result));
+    else
+      f.suspension->fail(std::move(f.result.error()));
+}
 
-struct MakeState {
-  Traits traits;
-  ResourceName resource;
-  DType handleDType;
-  CachedHandle handle = {};
+void Accumulator::setGlobalStep(int64_t step) {
+  std::lock_guard lock(mutex);
+  globalStep = step;
+}
+
+int64_t Accumulator::count() const {
+  std::lock_guard lock(mutex);
+  return gradients;
+}
+
+// --- sums --------------------------------------------------------------------------------------
+
+namespace {
+
+// tensor /= number, in place.
+Expected<void> divide(Tensor &tensor, int64_t number) {
+  Tensor divisor;
+  visitType(tensor.dtype(), NumericTypes(), [&]<typename T>() {
+    divisor = Tensor::scalar<T>(tensor.dtype(), static_cast<T>(static_cast<float>(number)));
+  });
+  UpdateLoop loop = divisor ? updateLoop(Update::Div, tensor.dtype()) : nullptr;
+  if (!loop)
+    return Unexpected(unimplemented("tensors of ", dtypeName(tensor.dtype()), " have no mean"));
+  loop(tensor.raw(), tensor.raw(), divisor.raw(), false, tensor.count());
+  return {};
+}
+
+Error unfit(const Tensor &gradient, const PartialShape &expected) {
+  return invalidArgument("the gradient has shape ", dimsText(gradient.dims()), ", expected ",
+                         expected.text());
+}
+
+// The mean of `count` tensors from their sum.
+Expected<Tensor> meanOf(Tensor sum, int64_t count) {
+  if (count <= 1)
+    return sum;
+  Expected<Tensor> own = sum.isUnique() ? std::move(sum) : sum.clone();
+  if (!own)
+    return own;
+  if (auto divided = divide(*own, count); !divided)
+    return Unexpected(std::move(divided.error()));
+  return own;
+}
+
+class DenseSum final : public GradientSum {
+public:
+  explicit DenseSum(PartialShape shape) : shape(std::move(shape)) {}
+
+  Expected<void> add(std::vector<Tensor> gradient) override {
+    Tensor &g = gradient[0];
+    if (!shape.accepts(g.dims()))
+      return Unexpected(unfit(g, shape));
+    if (total && !std::ranges::equal(total.dims(), g.dims()))
+      return Unexpected(unfit(g, shapeOf(total)));
+    Expected<Tensor> next = total ? addTensors(std::move(total), g) : std::move(g);
+    if (!next)
+      return Unexpected(std::move(next.error()));
+    total = std::move(*next);
+    return {};
+  }
+
+  Expected<std::vector<Tensor>> take(int64_t count, bool divides) override {
+    return meanOf(std::exchange(total, {}), divides ? count : 1).map([](Tensor mean) {
+      return std::vector{std::move(mean)};
+    });
+  }
+
+private:
+  PartialShape shape;
+  Tensor total;
 };
 
-void makeAccumulator(OpContext &ctx) {
-  const auto &state = ctx.state<MakeState>();
-  ResourceManager &resources = ctx.run().resources;
-  bool isOther = false;
-  Tensor handle = state.handle.get(resources, [&] {
-    Ref<Accumulator> found =
-        resources.lookupOrCreate<Accumulator>(state.resource.container, state.resource.name,
-                                              [&] { return makeRef<Accumulator>(state.traits); });
-    isOther = !(found->traits == state.traits);
-    return isOther ? Tensor()
-                   : makeHandleFor(state.handleDType, state.handleDType == DType::String,
-                                   std::move(found), state.resource.name);
-  });
-  if (isOther)
-    return ctx.fail(invalidArgument("the accumulator '", state.resource.name,
-                                    "' has another dtype, shape or reduction"));
-  ctx.setOutput(0, std::move(handle));
-}
+// A row is divided by the number of gradients that had it.
+class SparseSum final : public GradientSum {
+public:
+  SparseSum(DType dtype, PartialShape shape) : dtype(dtype), shape(std::move(shape)) {}
 
-Expected<BoundKernel> bindMake(const BindContext &node) {
-  Expected<DType> dtype = node.attrs.get<DType>("dtype");
-  if (!dtype)
-    return Unexpected(std::move(dtype.error()));
-  if (!visitType(*dtype, FloatTypes(), []<typename T>() {}))
-    return unsupportedDType(node, *dtype);
-  std::string reduction = node.attrs.getOr("reduction_type", std::string("MEAN"));
-  if (reduction != "MEAN" && reduction != "SUM")
-    return Unexpected(invalidArgument("reduction_type is '", reduction, "', expected MEAN or SUM"));
-  ResourceName name = ResourceName::of(node);
-  if (name.name.empty())
-    name.name = node.node;
-  return boundWith(
-      makeAccumulator,
-      MakeState{.traits = {*dtype, node.attrs.getOr("shape", PartialShape()), reduction == "MEAN"},
-                .resource = std::move(name),
-                .handleDType = node.op.starts_with("Resource") ? DType::Resource : DType::String});
-}
+  Expected<void> add(std::vector<Tensor> gradient) override {
+    const Tensor &indices = gradient[0], &values = gradient[1], &dims = gradient[2];
+    if (auto good = check(indices, values, dims); !good)
+      return good;
+    for (int64_t i = 0; i < indices.count(); ++i) {
+      Row &row = rows[indexAt(indices, i)];
+      ++row.count;
+      Expected<Tensor> next =
+          row.sum ? addTensors(std::move(row.sum), rowOf(values, i)) : rowOf(values, i);
+      if (!next)
+        return Unexpected(std::move(next.error()));
+      row.sum = std::move(*next);
+    }
+    whole = shapeOf(values);
+    whole.dims[0] = dims.count()                           ? indexAt(dims, 0)
+                    : shape.hasRank && !shape.dims.empty() ? shape.dims[0]
+                                                           : -1;
+    return {};
+  }
 
-std::optional<int64_t> scalarInput(OpContext &ctx, int i, std::string_view what) {
-  if (ctx.input(i).isScalar())
-    return indexAt(ctx.input(i), 0);
-  ctx.fail(invalidArgument(what, " must be a scalar, found ", tensorTypeText(ctx.input(i))));
-  return std::nullopt;
-}
+  Expected<std::vector<Tensor>> take(int64_t, bool divides) override {
+    std::vector<int64_t> indices;
+    std::vector<Tensor> means;
+    for (auto &[index, row] : rows) {
+      Expected<Tensor> mean = meanOf(std::move(row.sum), divides ? row.count : 1);
+      if (!mean)
+        return Unexpected(std::move(mean.error()));
+      indices.push_back(index);
+      means.push_back(std::move(*mean));
+    }
+    rows.clear();
+    Dims dims = whole.dims;
+    return stackTensors(dtype, means, dims.subspan(1)).map([&](Tensor values) {
+      return std::vector{Tensor::vector<int64_t>(DType::Int64, indices), std::move(values),
+                         Tensor::vector<int64_t>(DType::Int64, dims)};
+    });
+  }
 
-Accumulator *accumulatorInput(OpContext &ctx, DType dtype) {
-  auto *accumulator = resourceInput<Accumulator>(ctx, 0);
-  if (!accumulator || accumulator->traits.dtype == dtype)
-    return accumulator;
-  ctx.fail(invalidArgument("the accumulator's gradients are ", dtypeName(accumulator->traits.dtype),
-                           ", but the op's are ", dtypeName(dtype)));
-  return nullptr;
-}
+private:
+  struct Row {
+    Tensor sum;
+    int64_t count = 0;
+  };
 
-void apply(OpContext &ctx) {
-  auto *accumulator = accumulatorInput(ctx, ctx.input(2).dtype());
-  auto step = scalarInput(ctx, 1, "local_step");
-  if (accumulator && step)
-    accumulator->apply(ctx, *step, ctx.takeInput(2));
-}
+  Expected<void> check(const Tensor &indices, const Tensor &values, const Tensor &dims) const {
+    if (indices.rank() != 1 || values.rank() < 1 || values.dim(0) != indices.count() ||
+        dims.rank() != 1)
+      return Unexpected(invalidArgument("the gradient has values ", tensorTypeText(values),
+                                        " for the indices ", tensorTypeText(indices),
+                                        ", expected a row for each"));
+    PartialShape own = shapeOf(values), others = rows.empty() ? shape : whole;
+    own.dims[0] = -1; // rows may be left out
+    if (!areCompatible(own, others) || !areCompatible(own, shape))
+      return Unexpected(unfit(values, others));
+    int64_t limit = dims.count() ? indexAt(dims, 0) : INT64_MAX;
+    for (int64_t i = 0; i < indices.count(); ++i)
+      if (int64_t index = indexAt(indices, i); index < 0 || index >= limit)
+        return Unexpected(
+            invalidArgument("gradient index ", index, " is outside [0, ", limit, ")"));
+    return {};
+  }
 
-void take(OpContext &ctx) {
-  auto *accumulator = accumulatorInput(ctx, ctx.state<DType>());
-  auto required = scalarInput(ctx, 1, "num_required");
-  if (!accumulator || !required)
-    return;
-  if (*required <= 0)
-    return ctx.fail(invalidArgument("num_required is ", *required, ", expected at least 1"));
-  accumulator->take(ctx, *required);
-}
-
-Expected<BoundKernel> bindTake(const BindContext &node) {
-  BoundKernel bound = boundWith(take, node.outputTypes[0]);
-  bound.mayBlock = true;
-  return bound;
-}
-
-void setGlobalStep(OpContext &ctx) {
-  auto *accumulator = resourceInput<Accumulator>(ctx, 0);
-  auto step = scalarInput(ctx, 1, "new_global_step");
-  if (accumulator && step)
-    accumulator->setGlobalStep(*step);
-}
-
-void numAccumulated(OpContext &ctx) {
-  if (auto *accumulator = resourceInput<Accumulator>(ctx, 0))
-    ctx.setOutput(0, Tensor::scalar(DType::Int32, static_cast<int32_t>(accumulator->count())));
-}
-
-const KernelEntry table[] = {
-    {"AccumulatorApplyGradient", bindPlain<apply>},
-    {"AccumulatorNumAccumulated", bindPlain<numAccumulated>},
-    {"AccumulatorSetGlobalStep", bindPlain<setGlobalStep>},
-    {"AccumulatorTakeGradient", bindTake},
-    {"ConditionalAccumulator", bindMake},
-    {"ResourceAccumulatorApplyGradient", bindPlain<apply>},
-    {"ResourceAccumulatorNumAccumulated", bindPlain<numAccumulated>},
-    {"ResourceAccumulatorSetGlobalStep", bindPlain<setGlobalStep>},
-    {"ResourceAccumulatorTakeGradient", bindTake},
-    {"ResourceConditionalAccumulator", bindMake},
+  DType dtype;
+  PartialShape shape;
+  std::map<int64_t, Row> rows;
+  PartialShape whole; // of the last gradient, with all rows
 };
 
 } // namespace
 
-std::span<const KernelEntry> accumulatorKernels() { return table; }
+std::unique_ptr<GradientSum> makeDenseSum(const AccumulatorTraits &traits) {
+  return std::make_unique<DenseSum>(traits.shape);
+}
+std::unique_ptr<GradientSum> makeSparseSum(const AccumulatorTraits &traits) {
+  return std::make_unique<SparseSum>(traits.dtype, traits.shape);
+}
 
 } // namespace treadle
