@@ -22,6 +22,8 @@ def binary():
 
 
 BINARY = binary()
+# Options that are understood, but say that they aren't there yet: not in help.
+LATER = ("--trace", "--signature", "--loop-overlap")
 
 
 class Done:
@@ -84,7 +86,7 @@ def test_help_names_every_command_and_its_options():
     for command in commands[:4]:
         text = output(command, "--help")
         assert text.startswith(f"usage: treadle {command} ")
-        assert "example" in text and "--trace" not in text and "--signature" not in text
+        assert "example" in text and not any(later in text for later in LATER)
     assert output("--version").split() == ["treadle", "0.1.0"]
 
 
@@ -225,6 +227,7 @@ def test_a_missing_input_is_explained(identity):
         (["--input", "start=@nowhere.npy"], "NotFoundError: 'nowhere.npy'"),
         (["--check", "nowhere.npz"], "NotFoundError: 'nowhere.npz'"),
         (["--tier", "jit"], "UnimplementedError: tier 'jit'"),
+        (["--loop-overlap", "off"], "UnimplementedError: --loop-overlap"),
         (["--trace", "out.json"], "UnimplementedError: --trace"),
         (["--signature", "serve"], "UnimplementedError: --signature"),
         (["--output", "no-such-folder/out.npz"], "no-such-folder"),

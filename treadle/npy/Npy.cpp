@@ -44,8 +44,9 @@ std::optional<std::string_view> valueOf(std::string_view text, std::string_view 
 Expected<std::vector<int64_t>> parseShape(std::string_view text) {
   std::vector<int64_t> dims;
   const char *at = text.data(), *end = at + text.size();
-  if (at == end || *at++ != '(')
+  if (at == end || *at != '(')
     return Unexpected(malformed("its header has no shape"));
+  ++at;
   while (at != end && *at != ')') {
     if (*at == ' ' || *at == ',') {
       ++at;

@@ -159,8 +159,8 @@ Expected<std::string> NpzFile::unpack(const Entry &entry) const {
                                     ", expected stored or deflate"));
   if (entry.method == Stored && entry.size != entry.packedSize)
     return Unexpected(damaged("an uncompressed array has two sizes"));
-  Expected<std::string> content = entry.method == Deflated ? inflateBytes(packed, entry.size)
-                                                           : std::string(packed);
+  Expected<std::string> content =
+      entry.method == Deflated ? inflateBytes(packed, entry.size) : std::string(packed);
   if (content && checksum(*content) != entry.crc)
     return Unexpected(damaged("an array's checksum is wrong"));
   return content;
@@ -195,11 +195,11 @@ Expected<Tensor> NpzFile::read(std::string_view name, DType expected) const {
 /// What the local header and the directory say alike, from the version needed to the extra's size.
 static std::string commonHeader(const std::string &name, const std::string &content) {
   std::string out;
-  put(out, 20, 2);     // version needed
-  put(out, 0x800, 2);  // names are UTF-8
+  put(out, 20, 2);    // version needed
+  put(out, 0x800, 2); // names are UTF-8
   put(out, Stored, 2);
-  put(out, 0, 2);      // time: none, so that equal arrays give equal files
-  put(out, 0x21, 2);   // 1980-01-01
+  put(out, 0, 2);    // time: none, so that equal arrays give equal files
+  put(out, 0x21, 2); // 1980-01-01
   put(out, checksum(content), 4);
   put(out, content.size(), 4);
   put(out, content.size(), 4);

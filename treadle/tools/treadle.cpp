@@ -1,6 +1,7 @@
 // The `treadle` command: picks the subcommand, parses its options by its table, and runs it.
 #include "treadle/tools/cli/Command.h"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace treadle;
@@ -9,10 +10,16 @@ using namespace treadle::cli;
 static const Command *const commands[] = {&runCommand, &benchCommand, &showCommand,
                                           &convertCommand};
 
+// `  name      what it is`, aligned.
+static void printRow(std::string_view name, size_t width, std::string_view text) {
+  std::string padding(width - std::min(width, name.size()), ' ');
+  print(str("  ", name, padding, text, "\n"));
+}
+
 static void printHelp() {
   print("usage: treadle COMMAND ARGUMENTS\n\n");
   for (const Command *command : commands)
-    std::printf("  %-9s%s\n", command->name.data(), command->summary.data());
+    printRow(command->name, 9, command->summary);
   print("\n'treadle COMMAND --help' tells a command's options; 'treadle --version' the version.\n"
         "A model is a GraphDef (.pb, .pbtxt) or MLIR text (.mlir), or a folder with a graph.pb;\n"
         "'-' reads standard input.\n\n"
@@ -26,9 +33,7 @@ static void printHelp(const Command &command) {
             command.options.empty() ? "" : " [OPTIONS]", "\n\n", command.summary, "\n\n"));
   for (const OptionRow &option : command.options)
     if (!option.help.empty())
-      std::printf("  %-28s%s\n",
-                  str(option.name, option.value.empty() ? "" : " ", option.value).c_str(),
-                  option.help.data());
+      printRow(str(option.name, option.value.empty() ? "" : " ", option.value), 28, option.help);
   print(str(command.options.empty() ? "" : "\n", "example:\n", command.example));
 }
 

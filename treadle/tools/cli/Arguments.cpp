@@ -125,8 +125,7 @@ Parsed<double> Arguments::number(std::string_view name, double otherwise, double
 
 Parsed<int64_t> Arguments::integer(std::string_view name, int64_t otherwise, int64_t least) const {
   std::optional<std::string_view> text = value(name);
-  return text ? parseNumber<int64_t>(name, *text, least, "an integer")
-              : Parsed<int64_t>(otherwise);
+  return text ? parseNumber<int64_t>(name, *text, least, "an integer") : Parsed<int64_t>(otherwise);
 }
 
 } // namespace treadle::cli

@@ -11,7 +11,8 @@
 
 namespace treadle::cli {
 
-/// A row of a subcommand's option table. `value` names what the option takes, for help; empty: a flag.
+/// A row of a subcommand's option table. `value` names what the option takes, for help; empty: a
+/// flag.
 struct OptionRow {
   std::string_view name; // `--fetch`
   std::string_view value;

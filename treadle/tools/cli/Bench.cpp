@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <numeric>
 
@@ -11,11 +12,11 @@ namespace treadle::cli {
 using Clock = std::chrono::steady_clock;
 
 struct Times {
-  double warmUp = 0; // ms, the first run, which plans
+  double warmUp = 0;          // ms, the first run, which plans
   std::vector<double> sorted; // ms
 
   double percentile(double share) const {
-    return sorted[static_cast<size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
+    return sorted[static_cast<size_t>(std::lround(share * static_cast<double>(sorted.size() - 1)))];
   }
   double mean() const {
     return std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());

@@ -93,9 +93,7 @@ std::optional<int64_t> callNumber(std::string_view name) {
   return call;
 }
 
-std::string withPort(std::string name) {
-  return name.find(':') == name.npos ? name + ":0" : name;
-}
+std::string withPort(std::string name) { return name.find(':') == name.npos ? name + ":0" : name; }
 
 /// The file's calls in order: `in/K`, or `in/CALL/K` if all of its names are like that.
 Expected<std::vector<Call>> callsOf(const NpzFile &file) {
@@ -116,6 +114,7 @@ Expected<std::vector<Call>> callsOf(const NpzFile &file) {
     (isInput ? call.inputs : call.outputs).emplace_back(name, withPort(key));
   }
   std::vector<Call> ordered;
+  ordered.reserve(calls.size());
   for (auto &[number, call] : calls)
     ordered.push_back(std::move(call));
   return ordered;
@@ -126,7 +125,8 @@ Expected<void> addFeeds(Request &request, const Call &call, const NpzFile &file)
   for (const auto &[array, name] : call.inputs) {
     auto input = std::find_if(inputs.begin(), inputs.end(),
                               [&](const Graph::Value &value) { return value.name == name; });
-    Expected<Tensor> value = file.read(array, input == inputs.end() ? DType::Invalid : input->dtype);
+    Expected<Tensor> value =
+        file.read(array, input == inputs.end() ? DType::Invalid : input->dtype);
     if (!value)
       return Unexpected(std::move(value.error()));
     request.feeds.emplace_back(name, std::move(*value));

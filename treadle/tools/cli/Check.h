@@ -12,7 +12,8 @@ struct Difference {
 };
 
 /// Integers, bools, strings, shapes and dtypes must be equal; floating values may differ by 1e-5 of
-/// the expected value (float16 2e-3, bfloat16 and smaller 1e-2), and a tenth of that where it is zero.
+/// the expected value (float16 2e-3, bfloat16 and smaller 1e-2), and a tenth of that where it is
+/// zero.
 Difference compare(const Tensor &got, const Tensor &expected);
 
 /// Makes the calls that the file holds, in order, on one session; prints a line an output, and

@@ -43,8 +43,9 @@ Expected<Graph> openModel(std::string_view path) {
   if (isFile(file + "/graph.pb"))
     return Graph::fromFile(file + "/graph.pb");
   if (isFile(file + "/saved_model.pb"))
-    return Unexpected(unimplemented("'", path, "' is a SavedModel, which treadle cannot load yet; "
-                                               "expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
+    return Unexpected(unimplemented("'", path,
+                                    "' is a SavedModel, which treadle cannot load yet; "
+                                    "expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
   return Unexpected(notFound("'", path, "' is a folder with neither graph.pb nor saved_model.pb"));
 }
 

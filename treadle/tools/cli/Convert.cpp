@@ -12,13 +12,8 @@ static int convert(const Arguments &args) {
 }
 
 const Command convertCommand = {
-    "convert",
-    "write a graph in another format: .pb, .pbtxt, .mlir",
-    "IN OUT",
-    2,
-    {},
-    "  treadle convert examples/countdown.pbtxt countdown.mlir\n",
-    convert,
+    "convert", "write a graph in another format: .pb, .pbtxt, .mlir",         "IN OUT", 2,
+    {},        "  treadle convert examples/countdown.pbtxt countdown.mlir\n", convert,
 };
 
 } // namespace treadle::cli

@@ -1,4 +1,5 @@
-// Elements by dtype. Small floating types are decoded by their layout, so that one table serves all.
+// Elements by dtype. Small floating types are decoded by their layout, so that one table serves
+// all.
 #include "treadle/tools/cli/Element.h"
 
 #include <array>
@@ -21,14 +22,22 @@ const SmallFloat *smallFloat(DType dtype) {
       e4m3fnuz{3, 4, 8, SmallFloat::MinusZeroIsNan}, e4m3b11{3, 4, 11, SmallFloat::MinusZeroIsNan},
       e5m2fnuz{2, 5, 16, SmallFloat::MinusZeroIsNan};
   switch (dtype) {
-  case DType::Float16: return &half;
-  case DType::BFloat16: return &brain;
-  case DType::Float8E5M2: return &e5m2;
-  case DType::Float8E4M3FN: return &e4m3fn;
-  case DType::Float8E4M3FNUZ: return &e4m3fnuz;
-  case DType::Float8E4M3B11FNUZ: return &e4m3b11;
-  case DType::Float8E5M2FNUZ: return &e5m2fnuz;
-  default: return nullptr;
+  case DType::Float16:
+    return &half;
+  case DType::BFloat16:
+    return &brain;
+  case DType::Float8E5M2:
+    return &e5m2;
+  case DType::Float8E4M3FN:
+    return &e4m3fn;
+  case DType::Float8E4M3FNUZ:
+    return &e4m3fnuz;
+  case DType::Float8E4M3B11FNUZ:
+    return &e4m3b11;
+  case DType::Float8E5M2FNUZ:
+    return &e5m2fnuz;
+  default:
+    return nullptr;
   }
 }
 
@@ -70,8 +79,8 @@ unsigned encode(const SmallFloat &f, double value) {
   unsigned low = 0, high = top;
   while (low < high) {
     unsigned middle = (low + high + 1) / 2;
-    (decode(f, middle) <= magnitude ? low : high) = decode(f, middle) <= magnitude ? middle
-                                                                                   : middle - 1;
+    (decode(f, middle) <= magnitude ? low : high) =
+        decode(f, middle) <= magnitude ? middle : middle - 1;
   }
   if (low < top) {
     double below = magnitude - decode(f, low), above = decode(f, low + 1) - magnitude;
@@ -88,24 +97,33 @@ unsigned bitsOf(const Tensor &t, int64_t i) {
 /// Calls `fn` with a value of the C++ type that holds an integer (or bool) dtype.
 template <typename Fn> auto withIntegerType(DType dtype, Fn fn) {
   switch (dtype) {
-  case DType::Bool: return fn(bool());
+  case DType::Bool:
+    return fn(bool());
   case DType::Int8:
   case DType::QInt8:
   case DType::Int4:
-  case DType::Int2: return fn(int8_t());
+  case DType::Int2:
+    return fn(int8_t());
   case DType::UInt8:
   case DType::QUInt8:
   case DType::UInt4:
-  case DType::UInt2: return fn(uint8_t());
+  case DType::UInt2:
+    return fn(uint8_t());
   case DType::Int16:
-  case DType::QInt16: return fn(int16_t());
+  case DType::QInt16:
+    return fn(int16_t());
   case DType::UInt16:
-  case DType::QUInt16: return fn(uint16_t());
+  case DType::QUInt16:
+    return fn(uint16_t());
   case DType::Int32:
-  case DType::QInt32: return fn(int32_t());
-  case DType::UInt32: return fn(uint32_t());
-  case DType::UInt64: return fn(uint64_t());
-  default: return fn(int64_t());
+  case DType::QInt32:
+    return fn(int32_t());
+  case DType::UInt32:
+    return fn(uint32_t());
+  case DType::UInt64:
+    return fn(uint64_t());
+  default:
+    return fn(int64_t());
   }
 }
 
@@ -115,10 +133,14 @@ struct Range {
 
 Range rangeOf(DType dtype) {
   switch (dtype) {
-  case DType::Int4: return {-8, 7};
-  case DType::UInt4: return {0, 15};
-  case DType::Int2: return {-2, 1};
-  case DType::UInt2: return {0, 3};
+  case DType::Int4:
+    return {-8, 7};
+  case DType::UInt4:
+    return {0, 15};
+  case DType::Int2:
+    return {-2, 1};
+  case DType::UInt2:
+    return {0, 3};
   default:
     return withIntegerType(dtype, [](auto zero) -> Range {
       using Limits = std::numeric_limits<decltype(zero)>;
@@ -141,14 +163,17 @@ double toDouble(const Tensor &t, int64_t i) {
   if (const SmallFloat *layout = smallFloat(t.dtype()))
     return decode(*layout, bitsOf(t, i));
   switch (t.dtype()) {
-  case DType::Float32: return t.data<float>()[i];
-  case DType::Float64: return t.data<double>()[i];
-  case DType::Complex64: return t.data<std::complex<float>>()[i].real();
-  case DType::Complex128: return t.data<std::complex<double>>()[i].real();
+  case DType::Float32:
+    return t.data<float>()[i];
+  case DType::Float64:
+    return t.data<double>()[i];
+  case DType::Complex64:
+    return t.data<std::complex<float>>()[i].real();
+  case DType::Complex128:
+    return t.data<std::complex<double>>()[i].real();
   default:
-    return withIntegerType(t.dtype(), [&](auto zero) {
-      return static_cast<double>(t.data<decltype(zero)>()[i]);
-    });
+    return withIntegerType(
+        t.dtype(), [&](auto zero) { return static_cast<double>(t.data<decltype(zero)>()[i]); });
   }
 }
 
@@ -162,10 +187,17 @@ void storeFloating(Tensor &t, int64_t i, double value) {
     return;
   }
   switch (t.dtype()) {
-  case DType::Float32: t.data<float>()[i] = static_cast<float>(value); break;
-  case DType::Complex64: t.data<std::complex<float>>()[i] = static_cast<float>(value); break;
-  case DType::Complex128: t.data<std::complex<double>>()[i] = value; break;
-  default: t.data<double>()[i] = value;
+  case DType::Float32:
+    t.data<float>()[i] = static_cast<float>(value);
+    break;
+  case DType::Complex64:
+    t.data<std::complex<float>>()[i] = static_cast<float>(value);
+    break;
+  case DType::Complex128:
+    t.data<std::complex<double>>()[i] = value;
+    break;
+  default:
+    t.data<double>()[i] = value;
   }
 }
 
@@ -179,8 +211,8 @@ bool storeInteger(Tensor &t, int64_t i, __int128 value) {
   return true;
 }
 
-/// Shortest digits that read back as the same value, laid out as Python does: exponents from 1e16 on
-/// and below 1e-4, `.0` where nothing else tells that it is no integer.
+/// Shortest digits that read back as the same value, laid out as Python does: exponents from 1e16
+/// on and below 1e-4, `.0` where nothing else tells that it is no integer.
 template <typename T> static std::string floatText(T value) {
   if (std::isnan(value))
     return "nan";
@@ -202,7 +234,8 @@ static std::string smallFloatText(const SmallFloat &layout, unsigned bits) {
     return floatText(value);
   for (int digits = 1; digits < 17; ++digits) {
     char text[48];
-    char *end = std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr;
+    char *end =
+        std::to_chars(text, text + sizeof text, value, std::chars_format::general, digits).ptr;
     double shorter = 0;
     std::from_chars(text, end, shorter);
     if (decode(layout, encode(layout, shorter)) == value)
@@ -214,8 +247,9 @@ static std::string smallFloatText(const SmallFloat &layout, unsigned bits) {
 static std::string bytesText(const std::string &bytes) {
   char quote = bytes.find('\'') != bytes.npos && bytes.find('"') == bytes.npos ? '"' : '\'';
   std::string out = {'b', quote};
-  for (unsigned char c : bytes) {
+  for (char c : bytes) {
     static constexpr char hex[] = "0123456789abcdef";
+    auto code = static_cast<unsigned char>(c);
     if (c == '\n')
       out += "\\n";
     else if (c == '\t')
@@ -223,11 +257,11 @@ static std::string bytesText(const std::string &bytes) {
     else if (c == '\r')
       out += "\\r";
     else if (c == '\\' || c == quote)
-      out += {'\\', static_cast<char>(c)};
-    else if (c < 32 || c > 126)
-      out += {'\\', 'x', hex[c >> 4], hex[c & 15]};
+      out += {'\\', c};
+    else if (code < 32 || code > 126)
+      out += {'\\', 'x', hex[code >> 4], hex[code & 15]};
     else
-      out += static_cast<char>(c);
+      out += c;
   }
   return out + quote;
 }
@@ -246,12 +280,18 @@ std::string elementText(const Tensor &t, int64_t i) {
   if (const SmallFloat *layout = smallFloat(t.dtype()))
     return smallFloatText(*layout, bitsOf(t, i));
   switch (t.dtype()) {
-  case DType::Float32: return floatText(t.data<float>()[i]);
-  case DType::Float64: return floatText(t.data<double>()[i]);
-  case DType::Bool: return t.data<bool>()[i] ? "True" : "False";
-  case DType::String: return bytesText(t.data<std::string>()[i]);
-  case DType::Resource: return "<resource>";
-  case DType::Variant: return "<variant>";
+  case DType::Float32:
+    return floatText(t.data<float>()[i]);
+  case DType::Float64:
+    return floatText(t.data<double>()[i]);
+  case DType::Bool:
+    return t.data<bool>()[i] ? "True" : "False";
+  case DType::String:
+    return bytesText(t.data<std::string>()[i]);
+  case DType::Resource:
+    return "<resource>";
+  case DType::Variant:
+    return "<variant>";
   case DType::Complex64: {
     std::complex<float> z = t.data<std::complex<float>>()[i];
     return complexText(floatText(z.real()), floatText(z.imag()));

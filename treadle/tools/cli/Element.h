@@ -13,7 +13,8 @@ namespace treadle::cli {
 double toDouble(const Tensor &tensor, int64_t i);
 std::complex<double> toComplex(const Tensor &tensor, int64_t i);
 
-/// Stores a number as element `i`, rounded to the dtype's precision. For floating and complex dtypes.
+/// Stores a number as element `i`, rounded to the dtype's precision. For floating and complex
+/// dtypes.
 void storeFloating(Tensor &tensor, int64_t i, double value);
 /// Stores an integer if it is in the range of the dtype (an integer dtype or bool).
 bool storeInteger(Tensor &tensor, int64_t i, __int128 value);

@@ -53,8 +53,8 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   options.tier = args.value("--tier").value_or("auto");
   static constexpr std::string_view tiers[] = {"auto", "interpret", "jit"};
   if (std::find(std::begin(tiers), std::end(tiers), options.tier) == std::end(tiers))
-    return tl::unexpected(UsageError{"option '--tier' is '" + options.tier +
-                                     "', expected auto, interpret or jit"});
+    return tl::unexpected(
+        UsageError{"option '--tier' is '" + options.tier + "', expected auto, interpret or jit"});
   return options;
 }
 
@@ -69,6 +69,9 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
   if (args.has("--signature"))
     return fail(unimplemented("--signature: SavedModels, which have signatures, cannot be loaded "
                               "yet; use --fetch with a GraphDef"));
+  if (args.value("--loop-overlap").value_or("auto") != "auto")
+    return fail(unimplemented("--loop-overlap: overlap can be neither forced nor forbidden yet; "
+                              "'auto' does what the loops' parallel_iterations allow"));
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return fail(graph.error());
@@ -80,8 +83,9 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
     for (const Graph::Value &output : graph->outputs())
       request.fetches.push_back(output.name);
   if (request.fetches.empty() && request.targets.empty() && !isCheck)
-    return fail(invalidArgument("'", args.positional[0], "' has no output that could be fetched; "
-                                                         "choose with --fetch or --target"));
+    return fail(invalidArgument("'", args.positional[0],
+                                "' has no output that could be fetched; "
+                                "choose with --fetch or --target"));
   return request;
 }
 

@@ -25,9 +25,8 @@ struct Request {
       {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},   \
       {"--threads", "N", "threads that a run may use; as many as the machine has by default"},     \
       {"--timeout", "S", "seconds after which a run fails"},                                       \
-      {"--tier", "auto|interpret|jit", "how to run; auto by default"}, {                           \
-    "--signature", "S", ""                                                                         \
-  }
+      {"--tier", "auto|interpret|jit", "how to run; auto by default"},                             \
+      {"--loop-overlap", "auto|off|on", ""}, {"--signature", "S", ""}
 
 /// Reads the model and the options. The exit status, the error having been reported, if that fails;
 /// inputs and outputs are left out where `isCheck` takes them from a file.

@@ -24,9 +24,8 @@ static int runOnce(const Arguments &args, const Request &request, Stats &stats) 
   std::optional<std::string_view> output = args.value("--output");
   if (!output)
     return 0;
-  Expected<void> done = writeNpz(named).and_then([&](const std::string &bytes) {
-    return writeFileBytes(std::string(*output), bytes);
-  });
+  Expected<void> done = writeNpz(named).and_then(
+      [&](const std::string &bytes) { return writeFileBytes(std::string(*output), bytes); });
   return done ? 0 : report(done.error());
 }
 

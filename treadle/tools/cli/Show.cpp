@@ -62,13 +62,12 @@ template <typename Items, typename Text> std::string jsonList(const Items &items
 }
 
 std::string jsonValue(const Graph::Value &value) {
-  std::string shape = value.hasRank ? jsonList(value.dims,
-                                               [](int64_t dim) {
-                                                 return dim < 0 ? "null" : std::to_string(dim);
-                                               })
-                                    : "null";
-  return str("{\"name\": ", jsonText(value.name), ", \"dtype\": ",
-             jsonText(dtypeName(value.dtype)), ", \"shape\": ", shape, "}");
+  std::string shape =
+      value.hasRank
+          ? jsonList(value.dims, [](int64_t dim) { return dim < 0 ? "null" : std::to_string(dim); })
+          : "null";
+  return str("{\"name\": ", jsonText(value.name), ", \"dtype\": ", jsonText(dtypeName(value.dtype)),
+             ", \"shape\": ", shape, "}");
 }
 
 std::string jsonLoop(const Summary::Loop &loop) {

@@ -105,7 +105,9 @@ bool NestedParser::parseLiteral() {
     for (++at; at < text.size() && text[at] != '"'; ++at) {
       bool isEscape = text[at] == '\\' && at + 1 < text.size();
       at += isEscape;
-      literal.text += isEscape && text[at] == 'n' ? '\n' : isEscape && text[at] == 't' ? '\t' : text[at];
+      literal.text += isEscape && text[at] == 'n'   ? '\n'
+                      : isEscape && text[at] == 't' ? '\t'
+                                                    : text[at];
     }
     if (at == text.size())
       return fail("a closing '\"' is missing");
@@ -213,14 +215,16 @@ static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Lit
   std::optional<int64_t> count = countElements(dims);
   bool isFill = literals.size() == 1;
   if (!count || (!isFill && static_cast<size_t>(*count) != literals.size()))
-    return Unexpected(badValue(wanted, text, str(" has ", literals.size(), " elements, but shape ",
-                                                 dimsText(dims), " wants ", count.value_or(-1))));
+    return Unexpected(badValue(wanted, text,
+                               str(" has ", literals.size(), " elements, but shape ",
+                                   dimsText(dims), " wants ", count.value_or(-1))));
   Expected<Tensor> tensor = Tensor::make(dtype, dims);
   for (int64_t i = 0; tensor && i < *count; ++i) {
     const Literal &literal = literals[isFill ? 0 : static_cast<size_t>(i)];
     if (!store(*tensor, i, literal))
-      return Unexpected(badValue(wanted, text, str(": '", literal.text, "' is no ",
-                                                   dtypeName(dtype), ", or out of its range")));
+      return Unexpected(badValue(
+          wanted, text,
+          str(": '", literal.text, "' is no ", dtypeName(dtype), ", or out of its range")));
   }
   return tensor;
 }
@@ -263,8 +267,9 @@ static Expected<Tensor> parseTyped(const TypePrefix &prefix, std::string_view va
 
 static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::string &note) {
   if (wanted.dtype == DType::Invalid)
-    return Unexpected(badValue(wanted, "random", " needs a dtype, and the graph has no "
-                                                 "placeholder of this name; give a typed value"));
+    return Unexpected(badValue(wanted, "random",
+                               " needs a dtype, and the graph has no "
+                               "placeholder of this name; give a typed value"));
   std::vector<int64_t> dims = wanted.dims;
   for (int64_t &dim : dims)
     dim = dim < 0 ? 1 : dim;
@@ -273,16 +278,16 @@ static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::s
                ": random gives ", typeText(wanted.dtype, true, dims));
   if (!isFloating(wanted.dtype) && !isComplex(wanted.dtype) && !isInteger(wanted.dtype) &&
       wanted.dtype != DType::Bool)
-    return Unexpected(badValue(wanted, "random", str(": there are no random values of dtype ",
-                                                     dtypeName(wanted.dtype))));
+    return Unexpected(badValue(
+        wanted, "random", str(": there are no random values of dtype ", dtypeName(wanted.dtype))));
   std::mt19937_64 generator(seed);
   std::normal_distribution<double> normal;
   return Tensor::make(wanted.dtype, dims).map([&](Tensor tensor) {
     bool isReal = isFloating(wanted.dtype) || isComplex(wanted.dtype);
-    uint64_t limit = wanted.dtype == DType::Bool || wanted.dtype == DType::Int2    ? 2
-                     : wanted.dtype == DType::UInt2                               ? 4
-                     : wanted.dtype == DType::Int4                                ? 8
-                                                                                  : 10;
+    uint64_t limit = wanted.dtype == DType::Bool || wanted.dtype == DType::Int2 ? 2
+                     : wanted.dtype == DType::UInt2                             ? 4
+                     : wanted.dtype == DType::Int4                              ? 8
+                                                                                : 10;
     for (int64_t i = 0; i < tensor.count(); ++i)
       if (isReal)
         storeFloating(tensor, i, normal(generator));
