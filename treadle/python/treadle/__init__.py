@@ -6,7 +6,8 @@
 array([2., 3.], dtype=float32)
 """
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, NamedTuple
 
 from ._errors import (
     AbortedError,
@@ -35,10 +36,14 @@ class Value(NamedTuple):
 
     name: str
     dtype: str
-    shape: tuple | None
+    shape: tuple[int | None, ...] | None
 
 
-def register_op(name, fn, effects="world"):
+def register_op(
+    name: str,
+    fn: Callable[..., Any],
+    effects: Literal["none", "world"] | Mapping[str, Literal["read", "write"]] = "world",
+) -> None:
     """Makes a Python function the kernel of an op, in the sessions that are made from now on.
 
     Args:
