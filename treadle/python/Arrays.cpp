@@ -65,13 +65,6 @@ bool isQuantized(DType dtype) {
          dtype == DType::QUInt16 || dtype == DType::QInt32;
 }
 
-nb::object quantizedDtype(DType dtype) {
-  std::string name(dtypeName(dtype));
-  nb::list fields;
-  fields.append(nb::make_tuple(name, numpyAttr("dtype")(name.substr(1))));
-  return numpyAttr("dtype")(fields);
-}
-
 nb::object extensionDtype(std::string_view name) {
   nb::object module;
   try {
@@ -86,8 +79,8 @@ nb::object makeDtype(DType dtype) {
   std::string name(dtypeName(dtype));
   if (dtype == DType::String)
     return numpyAttr("dtype")("O");
-  if (isQuantized(dtype))
-    return quantizedDtype(dtype);
+  if (isQuantized(dtype)) // numpy has no such dtype: qint8 is int8 there
+    return numpyAttr("dtype")(name.substr(1));
   if (dtype == DType::Resource || dtype == DType::Variant || dtype == DType::Invalid)
     raise(unimplemented("there are no arrays of dtype ", name));
   bool isExtension = dtype == DType::BFloat16 || dtype >= DType::Float8E5M2;
