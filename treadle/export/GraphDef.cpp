@@ -111,6 +111,7 @@ private:
 } // namespace
 
 Expected<pb::GraphDef> treadle::exportGraphDef(ModuleOp module) {
+  google::protobuf::LogSilencer silencer;
   pb::GraphDef def;
   GraphExporter exporter(module);
   Expected<void> ok = exporter.exportHeader(def);
