@@ -3,7 +3,6 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Move.h"
 #include "treadle/kernels/Variants.h"
-#include "treadle/kernels/Update.h"
 
 #include <cmath>
 #include <type_traits>
@@ -52,11 +51,6 @@ void zerosLike(OpContext &ctx) {
     zeroElements(out->dtype(), out->raw(), out->count());
 }
 
-void zerosLikeVariantsOf(OpContext &ctx) {
-  if (auto zeros = ctx.check(zerosLikeTensor(ctx.input(0))))
-    ctx.setOutput(0, std::move(*zeros));
-}
-
 void zerosLikeVariant(OpContext &ctx) {
   if (auto zeros = ctx.check(zerosLikeVariants(ctx.input(0))))
     ctx.setOutput(0, std::move(*zeros));
@@ -66,7 +60,7 @@ Expected<BoundKernel> bindZerosLike(const BindContext &node) {
   DType dtype = node.inputTypes[0];
   if (dtype == DType::Resource)
     return unsupportedDType(node, dtype);
-  return BoundKernel{dtype == DType::Variant ? zerosLikeVariantsOf : zerosLike};
+  return BoundKernel{dtype == DType::Variant ? zerosLikeVariant : zerosLike};
 }
 
 template <typename T> struct OnesLike {

@@ -6,6 +6,7 @@
 #include "treadle/kernels/Variables.h"
 
 #include <algorithm>
+#include <map>
 
 namespace treadle {
 namespace {
@@ -51,8 +52,35 @@ Expected<BoundKernel> bindVariable(const BindContext &node) {
 
 // --- temporary ones ----------------------------------------------------------------------------
 
+// Which temporary variables of a session's runs were not destroyed yet, and the nodes that made
+// them.
+class TemporaryNames final : public Resource {
+public:
+  static constexpr std::string_view kindName = "names of temporary variables";
+  std::string_view kind() const override { return kindName; }
+
+  static Ref<TemporaryNames> of(OpContext &ctx) {
+    return ctx.run().resources.lookupOrCreate<TemporaryNames>(
+        "", "", [] { return makeRef<TemporaryNames>(); });
+  }
+  /// False if another node of the run has a variable of that name. The same node may have several:
+  /// one for each iteration of a loop.
+  bool add(uint64_t step, const std::string &name, const std::string &node) {
+    std::lock_guard lock(mutex);
+    return nodes.try_emplace({step, name}, node).first->second == node;
+  }
+  void remove(uint64_t step, const std::string &name) {
+    std::lock_guard lock(mutex);
+    nodes.erase({step, name});
+  }
+
+private:
+  std::mutex mutex;
+  std::map<std::pair<uint64_t, std::string>, std::string> nodes;
+};
+
 struct TemporaryState {
-  std::string name;
+  std::string node, name;
   DType dtype;
   std::vector<int64_t> dims;
 };
@@ -63,6 +91,9 @@ void temporaryVariable(OpContext &ctx) {
   auto zeros = ctx.check(zerosOf(state.dtype, state.dims));
   if (!zeros)
     return;
+  if (!TemporaryNames::of(ctx)->add(ctx.run().step, state.name, state.node))
+    return ctx.fail(alreadyExists("there is a temporary variable '", state.name,
+                                  "' already; give each a var_name of its own"));
   auto made = makeRef<Variable>(state.name, state.dtype);
   made->assign(std::move(*zeros));
   ctx.setOutput(0, makeRefTensor(std::move(made)));
@@ -76,15 +107,20 @@ Expected<BoundKernel> bindTemporary(const BindContext &node) {
   if (!shape->isFullyKnown())
     return Unexpected(invalidArgument("attribute 'shape' is ", shape->text(),
                                       "; expected one without unknown dimensions"));
-  std::string name = node.attrs.getOr("var_name", std::string());
-  return boundWith(temporaryVariable, TemporaryState{name.empty() ? std::string(node.node) : name,
-                                                     *dtype, shape->dims});
+  std::string own(node.node), name = node.attrs.getOr("var_name", std::string());
+  return boundWith(temporaryVariable,
+                   TemporaryState{own, name.empty() ? own : name, *dtype, shape->dims});
 }
 
 void destroyTemporary(OpContext &ctx) {
+  const auto &name = ctx.state<std::string>();
   Variable *variable = variableInput(ctx, 0);
   if (!variable)
     return;
+  if (variable->name != name)
+    return ctx.fail(notFound("there is no temporary variable '", name, "'; the input is '",
+                             variable->name, "'"));
+  TemporaryNames::of(ctx)->remove(ctx.run().step, name);
   Tensor value;
   {
     std::lock_guard lock(variable->mutex);
@@ -93,6 +129,12 @@ void destroyTemporary(OpContext &ctx) {
   if (!value)
     return ctx.fail(notFound("temporary variable '", variable->name, "' was destroyed before"));
   ctx.setOutput(0, std::move(value));
+}
+
+Expected<BoundKernel> bindDestroyTemporary(const BindContext &node) {
+  return node.attrs.get<std::string>("var_name").map([](std::string name) {
+    return takingRefs(boundWith(destroyTemporary, std::move(name)));
+  });
 }
 
 // --- assigning ---------------------------------------------------------------------------------
@@ -155,7 +197,7 @@ template <KernelFn fn> Expected<BoundKernel> bindTakingRefs(const BindContext &)
 
 const KernelEntry table[] = {
     {"Assign", bindAssign},
-    {"DestroyTemporaryVariable", bindTakingRefs<destroyTemporary>},
+    {"DestroyTemporaryVariable", bindDestroyTemporary},
     {"IsVariableInitialized", bindTakingRefs<isInitialized>},
     {"RefIdentity", bindTakingRefs<passReference>},
     {"TemporaryVariable", bindTemporary},

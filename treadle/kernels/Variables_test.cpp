@@ -148,6 +148,10 @@ TEST(RefVariables, temporaryOnesGiveTheirValueWhenDestroyed) {
             (std::vector<int32_t>{3, 4}));
   EXPECT_EQ(errorClassOf("DestroyTemporaryVariable", {reference}, {DType::Int32}, attrs),
             "NotFoundError");
+  Tensor other = run1("TemporaryVariable", {}, DType::Int32, attrs);
+  attrs.set("var_name", std::string("another"));
+  EXPECT_EQ(errorClassOf("DestroyTemporaryVariable", {other}, {DType::Int32}, attrs),
+            "NotFoundError");
 }
 
 // --- rows --------------------------------------------------------------------------------------
