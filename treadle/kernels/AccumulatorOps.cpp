@@ -30,7 +30,7 @@ void makeAccumulator(OpContext &ctx) {
                                               [&] { return makeRef<Accumulator>(state.traits); });
     if (agree(found->traits, state.traits))
       return makeHandleFor(state.handleDType, state.handleDType == DType::String, std::move(found),
-                           state.resource.name);
+                           state.resource);
     ctx.fail(invalidArgument("the accumulator '", state.resource.name, "' is of ",
                              dtypeName(found->traits.dtype), found->traits.shape.text(),
                              " or reduces otherwise than the op expects"));

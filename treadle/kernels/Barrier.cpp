@@ -181,7 +181,7 @@ void makeBarrier(OpContext &ctx) {
     isOther = barrier->traits().dtypes != wanted.dtypes ||
               !std::ranges::equal(barrier->traits().shapes, wanted.shapes, areSame);
     return isOther ? Tensor()
-                   : makeHandleFor(DType::String, true, std::move(barrier), state.resource.name);
+                   : makeHandleFor(DType::String, true, std::move(barrier), state.resource);
   });
   if (isOther)
     return ctx.fail(invalidArgument("the barrier '", state.resource.name,

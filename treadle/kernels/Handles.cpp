@@ -2,6 +2,7 @@
 
 #include "treadle/runtime/Variable.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <unordered_map>
@@ -9,41 +10,62 @@
 namespace treadle {
 namespace {
 
-// The objects that string handles name. A handle's tensor owns the object and takes the entry out
-// when it goes.
-class NamedObjects {
-public:
-  static NamedObjects &instance() {
-    static auto *objects = new NamedObjects; // outlives every tensor
-    return *objects;
-  }
-  void add(const std::string &name, Resource *object) {
-    std::lock_guard lock(mutex);
-    byName[name] = object;
-  }
-  void remove(const std::string &name) {
-    std::lock_guard lock(mutex);
-    byName.erase(name);
-  }
-  Resource *find(const std::string &name) {
-    std::lock_guard lock(mutex);
-    auto it = byName.find(name);
-    return it == byName.end() ? nullptr : it->second;
-  }
-
-private:
-  std::mutex mutex;
-  std::unordered_map<std::string, Resource *> byName;
-};
-
 struct StringHandle {
   std::array<std::string, 2> text; // container, name
   Ref<Resource> object;
 };
 
+// All string handles there are. Names are not unique where sessions name alike, so a handle is
+// known by where its text stands; a copy of the text will do where the name says enough.
+class StringHandles {
+public:
+  static StringHandles &instance() {
+    static auto *handles = new StringHandles; // outlives every tensor
+    return *handles;
+  }
+  void add(const StringHandle &handle) {
+    std::lock_guard lock(mutex);
+    byText[handle.text.data()] = handle.object.get();
+    byName.emplace(handle.text[1], handle.object.get());
+  }
+  void remove(const StringHandle &handle) {
+    std::lock_guard lock(mutex);
+    byText.erase(handle.text.data());
+    auto [first, last] = byName.equal_range(handle.text[1]);
+    byName.erase(std::find_if(
+        first, last, [&](const auto &entry) { return entry.second == handle.object.get(); }));
+  }
+  Resource *find(const std::string *text) {
+    std::lock_guard lock(mutex);
+    if (auto it = byText.find(text); it != byText.end())
+      return it->second;
+    auto [first, last] = byName.equal_range(text[1]);
+    bool isClear = first != last && std::all_of(first, last, [first = first](const auto &entry) {
+                     return entry.second == first->second;
+                   });
+    return isClear ? first->second : nullptr;
+  }
+
+private:
+  std::mutex mutex;
+  std::unordered_map<const std::string *, Resource *> byText;
+  std::unordered_multimap<std::string, Resource *> byName;
+};
+
 Resource *findByString(const Tensor &handle) {
-  return handle.count() == 2 ? NamedObjects::instance().find(handle.data<std::string>()[1])
-                             : nullptr;
+  return handle.count() == 2 ? StringHandles::instance().find(handle.data<std::string>()) : nullptr;
+}
+
+Tensor makeStringHandle(Ref<Resource> resource, const ResourceName &name) {
+  // TensorFlow's name for the container that has none.
+  std::string container = name.container.empty() ? "localhost" : name.container;
+  auto *own = new StringHandle{{std::move(container), name.name}, std::move(resource)};
+  StringHandles::instance().add(*own);
+  int64_t two = 2;
+  return Tensor::external(DType::String, Dims(&two, 1), own->text.data(), [own] {
+    StringHandles::instance().remove(*own);
+    delete own;
+  });
 }
 
 } // namespace
@@ -54,26 +76,23 @@ Tensor makeHandle(Ref<Resource> resource) {
   return handle;
 }
 
-Tensor makeStringHandle(Ref<Resource> resource, std::string_view name) {
-  static std::atomic<uint64_t> counter{0};
-  auto *own = new StringHandle{{"", str(name, "_", ++counter)}, std::move(resource)};
-  NamedObjects::instance().add(own->text[1], own->object.get());
-  int64_t two = 2;
-  return Tensor::external(DType::String, Dims(&two, 1), own->text.data(), [own] {
-    NamedObjects::instance().remove(own->text[1]);
-    delete own;
-  });
-}
-
-Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, std::string_view name) {
+Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, const ResourceName &name) {
   if (dtype == DType::Resource)
     return makeHandle(std::move(resource));
   Tensor handle = makeStringHandle(std::move(resource), name);
   if (!isRef)
     return handle;
-  auto variable = makeRef<Variable>(std::string(name), DType::String);
+  auto variable = makeRef<Variable>(name.name, DType::String);
   variable->assign(std::move(handle));
   return makeRefTensor(std::move(variable));
+}
+
+Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, std::string_view prefix) {
+  static std::atomic<uint64_t> counter{0};
+  ResourceName name;
+  if (dtype == DType::String)
+    name = {"", str(prefix, "_", ++counter)};
+  return makeHandleFor(dtype, isRef, std::move(resource), name);
 }
 
 Resource *resourceInput(OpContext &ctx, int i) {

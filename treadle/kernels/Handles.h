@@ -12,14 +12,20 @@ namespace treadle {
 /// A scalar handle to `resource`.
 Tensor makeHandle(Ref<Resource> resource);
 
-/// A string handle of two elements, for ops from before resources. It keeps the object alive as
-/// long as the tensor's elements live, and nothing else does.
-Tensor makeStringHandle(Ref<Resource> resource, std::string_view name);
+/// The attributes `container` and `shared_name` of an op that makes a named resource.
+struct ResourceName {
+  std::string container, name;
+  static ResourceName of(const BindContext &node);
+};
 
-/// A handle in whichever form output `i` has: resource, string, or reference to a string.
-Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, std::string_view name);
+/// A handle in whichever form an output has: a resource, a string [container, name], or a reference
+/// to one. The object lives as long as the tensor's elements.
+Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, const ResourceName &name);
+/// The same for an object that nobody else can name.
+Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, std::string_view prefix);
 
-/// The object behind input `i`, alive as long as the input; null, having failed, where there is none.
+/// The object behind input `i`, alive as long as the input; null, having failed, where there is
+/// none.
 Resource *resourceInput(OpContext &ctx, int i);
 
 /// The error of a handle to something else.
@@ -61,12 +67,6 @@ private:
   mutable Tensor handle;
   mutable const ResourceManager *owner = nullptr;
   mutable uint64_t generation = 0;
-};
-
-/// The attributes `container` and `shared_name` of an op that makes a named resource.
-struct ResourceName {
-  std::string container, name;
-  static ResourceName of(const BindContext &node);
 };
 
 } // namespace treadle

@@ -57,7 +57,7 @@ void makeQueue(OpContext &ctx) {
     error = mismatch(state.resource.name, queue->traits, state.traits);
     return error ? Tensor()
                  : makeHandleFor(state.handleDType, state.handleDType == DType::String,
-                                 std::move(queue), state.resource.name);
+                                 std::move(queue), state.resource);
   });
   if (error)
     return ctx.fail(std::move(*error));

@@ -1,0 +1,76 @@
+// Handles in all their forms lead to the same objects.
+#include "treadle/kernels/Handles.h"
+
+#include "treadle/kernels/KernelTest.h"
+#include "treadle/runtime/Variable.h"
+
+namespace treadle {
+namespace {
+
+Ref<Variable> object() { return makeRef<Variable>("v", DType::Float32); }
+
+Resource *behind(Tensor handle) {
+  if (handle.isRef())
+    handle = refVariable(handle).read();
+  uint32_t index = 0;
+  OpContext ctx;
+  ctx.bases[0] = &handle;
+  ctx.inputIndex = &index;
+  ctx.inputCount = 1;
+  Resource *found = resourceInput(ctx, 0);
+  EXPECT_EQ(ctx.hasFailed(), found == nullptr);
+  return found;
+}
+
+TEST(Handles, everyFormLeadsToItsObject) {
+  auto variable = object();
+  ResourceName name{"", "shared"};
+  Tensor resource = makeHandleFor(DType::Resource, false, variable, name);
+  Tensor text = makeHandleFor(DType::String, false, variable, name);
+  Tensor reference = makeHandleFor(DType::String, true, variable, name);
+  EXPECT_EQ(behind(resource), variable.get());
+  EXPECT_EQ(behind(text), variable.get());
+  EXPECT_EQ(behind(reference), variable.get());
+  EXPECT_EQ(values<std::string>(text), (std::vector<std::string>{"localhost", "shared"}));
+}
+
+TEST(Handles, aCopyOfTheTextWillDoWhileTheNameIsClear) {
+  auto variable = object(), other = object();
+  Tensor handle = makeHandleFor(DType::String, false, variable, ResourceName{"", "copied"});
+  Tensor copy = *handle.clone();
+  EXPECT_EQ(behind(copy), variable.get());
+  Tensor alike = makeHandleFor(DType::String, false, other, ResourceName{"", "copied"});
+  EXPECT_EQ(behind(copy), nullptr);
+  EXPECT_EQ(behind(handle), variable.get());
+  EXPECT_EQ(behind(alike), other.get());
+  alike.reset();
+  EXPECT_EQ(behind(copy), variable.get());
+  handle.reset();
+  EXPECT_EQ(behind(copy), nullptr);
+}
+
+TEST(Handles, objectsWithoutANameAreToldApart) {
+  auto a = object(), b = object();
+  Tensor first = makeHandleFor(DType::String, false, a, "stack");
+  Tensor second = makeHandleFor(DType::String, false, b, "stack");
+  EXPECT_EQ(behind(*first.clone()), a.get());
+  EXPECT_EQ(behind(*second.clone()), b.get());
+}
+
+TEST(Handles, anObjectLivesAsLongAsItsHandle) {
+  auto variable = object();
+  Tensor handle = makeHandleFor(DType::String, true, variable, ResourceName{"", "owned"});
+  EXPECT_FALSE(variable->isUnique());
+  handle.reset();
+  EXPECT_TRUE(variable->isUnique());
+}
+
+TEST(Handles, whatIsNoHandle) {
+  EXPECT_EQ(behind(Tensor::makeScalar(DType::Resource)), nullptr);
+  EXPECT_EQ(behind(vec<std::string>({"", "nobody"})), nullptr);
+  EXPECT_EQ(behind(vec<std::string>({"one"})), nullptr);
+  EXPECT_EQ(behind(vec<float>({1})), nullptr);
+}
+
+} // namespace
+} // namespace treadle
