@@ -68,6 +68,7 @@ void check(std::string_view bytes) {
 // MLIR's libraries aren't instrumented: what they poison or not says nothing.
 extern "C" const char *__asan_default_options() { return "allow_user_poisoning=0"; }
 
+// libFuzzer gives the name. NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   check({reinterpret_cast<const char *>(data), size});
   return 0;
