@@ -80,6 +80,7 @@ bool Queue::tryDequeue(Attempt &a) {
     return true;
   }
   std::vector<QueueTuple> tuples;
+  tuples.reserve(count);
   for (int64_t i = 0; i < count; ++i)
     tuples.push_back(storage->pop());
   Expected<QueueTuple> batch = batchOf(traits, tuples);
@@ -240,6 +241,7 @@ Expected<QueueTuple> batchOf(const QueueTraits &traits, std::span<const QueueTup
   QueueTuple batch;
   for (size_t c = 0; c < traits.dtypes.size(); ++c) {
     std::vector<Tensor> column;
+    column.reserve(tuples.size());
     for (const QueueTuple &tuple : tuples)
       column.push_back(tuple[c]);
     PartialShape shape = batchedShape(traits, tuples, c);
