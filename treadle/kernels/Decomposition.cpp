@@ -9,6 +9,16 @@
 namespace treadle {
 namespace {
 
+// The algorithms are compiled for two types only: they take Eigen's compiler time, and single precision
+// gains from the double's accuracy.
+template <typename T>
+using Wide = std::conditional_t<Eigen::NumTraits<T>::IsComplex, std::complex<double>, double>;
+template <typename T> using WideMatrix = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;
+
+template <typename T> WideMatrix<T> widened(const Matrices &m, const Tensor &in, int64_t i) {
+  return m.at<T>(in, i).template cast<Wide<T>>();
+}
+
 struct DecompositionState {
   bool isFull;     // square orthogonal factors
   bool hasVectors; // beside the values
@@ -31,11 +41,11 @@ template <typename T> struct QrKernel {
       qAt.setIdentity();
       if (least == 0)
         continue;
-      Eigen::HouseholderQR<MatrixOf<T>> qr(m.at<T>(in, i));
-      MatrixOf<T> factor = qr.householderQ() * MatrixOf<T>::Identity(m.rows, inner);
-      qAt = factor;
-      matrixAt<T>(*r, i, inner, m.columns) =
-          qr.matrixQR().topRows(inner).template triangularView<Eigen::Upper>();
+      Eigen::HouseholderQR<WideMatrix<T>> qr(widened<T>(m, in, i));
+      WideMatrix<T> factor = qr.householderQ() * WideMatrix<T>::Identity(m.rows, inner);
+      qAt = factor.template cast<T>();
+      factor = qr.matrixQR().topRows(inner).template triangularView<Eigen::Upper>();
+      matrixAt<T>(*r, i, inner, m.columns) = factor.template cast<T>();
     }
   }
 };
@@ -63,26 +73,25 @@ template <typename T> struct SvdKernel {
     if (s.hasVectors)
       options = s.isFull ? Eigen::ComputeFullU | Eigen::ComputeFullV
                          : Eigen::ComputeThinU | Eigen::ComputeThinV;
-    using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic>;
     for (int64_t i = 0; i < m.batch; ++i) {
       if (least == 0) {
         matrixAt<T>(*u, i, m.rows, uColumns).setIdentity();
         matrixAt<T>(*v, i, m.columns, vColumns).setIdentity();
         continue;
       }
-      Matrix matrix = m.at<T>(in, i);
+      WideMatrix<T> matrix = widened<T>(m, in, i);
       if (!matrix.allFinite()) { // the algorithm may not end
         fillWithNan(*values, i, least, 1);
         fillWithNan(*u, i, m.rows, uColumns);
         fillWithNan(*v, i, m.columns, vColumns);
         continue;
       }
-      Eigen::BDCSVD<Matrix> svd(matrix, options);
+      Eigen::BDCSVD<WideMatrix<T>> svd(matrix, options);
       matrixAt<T>(*values, i, least, 1) = svd.singularValues().template cast<T>();
       if (!s.hasVectors)
         continue;
-      matrixAt<T>(*u, i, m.rows, uColumns) = svd.matrixU();
-      matrixAt<T>(*v, i, m.columns, vColumns) = svd.matrixV();
+      matrixAt<T>(*u, i, m.rows, uColumns) = svd.matrixU().template cast<T>();
+      matrixAt<T>(*v, i, m.columns, vColumns) = svd.matrixV().template cast<T>();
     }
   }
 
@@ -104,14 +113,14 @@ template <typename T> struct SelfAdjointEigKernel {
     if (!values || !vectors)
       return;
     for (int64_t i = 0; i < m.batch && m.rows; ++i) {
-      Eigen::SelfAdjointEigenSolver<MatrixOf<T>> solver(
-          m.at<T>(in, i), s.hasVectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
+      Eigen::SelfAdjointEigenSolver<WideMatrix<T>> solver(
+          widened<T>(m, in, i), s.hasVectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
       if (solver.info() != Eigen::Success)
         return ctx.fail(invalidArgument("the eigenvalues of matrix ", i,
                                         " were not found; is everything in it finite?"));
       matrixAt<T>(*values, i, m.rows, 1) = solver.eigenvalues().template cast<T>();
       if (s.hasVectors)
-        matrixAt<T>(*vectors, i, m.rows, m.rows) = solver.eigenvectors();
+        matrixAt<T>(*vectors, i, m.rows, m.rows) = solver.eigenvectors().template cast<T>();
     }
   }
 };
