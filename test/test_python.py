@@ -138,8 +138,14 @@ def test_graphs_that_are_none():
         treadle.Session(b"\x00\x01\x02 this is no graph")
     with pytest.raises(TypeError, match="expected bytes of a GraphDef, a path or a treadle.Graph"):
         treadle.Session(3)
-    with pytest.raises(treadle.UnimplementedError, match="run_passes"):
+    with pytest.raises(treadle.InvalidArgumentError, match="'fold' is no pipeline of passes"):
         treadle.Graph.from_file(COUNTDOWN).run_passes("fold")
+
+
+def test_passes_give_a_new_graph():
+    graph = treadle.Graph.from_bytes(b'node { name: "a" op: "NoOp" } node { name: "b" op: "NoOp" }')
+    assert repr(graph.run_passes("tfg-cse")) == "<treadle.Graph: 1 nodes, 0 functions>"
+    assert repr(graph) == "<treadle.Graph: 2 nodes, 0 functions>"
 
 
 # --- values -------------------------------------------------------------------------------------

@@ -40,6 +40,10 @@ public:
   /// The graph in MLIR text.
   std::string text() const;
 
+  /// A copy of the graph after passes, in MLIR's pipeline syntax: `tfg-cse{keep=a,b},tfg-toposort`.
+  /// InvalidArgument for a pipeline that can't be read, and where a pass fails.
+  Expected<Graph> runPasses(std::string_view pipeline) const;
+
   /// A value that the graph's nodes give or want.
   struct Value {
     std::string name; // `x:0`

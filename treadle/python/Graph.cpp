@@ -73,8 +73,12 @@ nb::bytes graphToBytes(const Graph &graph) {
   return nb::bytes(bytes.data(), bytes.size());
 }
 
-[[noreturn]] void runPasses(const Graph &, nb::handle) {
-  raise(unimplemented("Graph.run_passes is not there yet; treadle-opt runs passes on MLIR text"));
+Graph runPasses(const Graph &graph, const std::string &pipeline) {
+  Expected<Graph> result = [&] {
+    nb::gil_scoped_release release;
+    return graph.runPasses(pipeline);
+  }();
+  return orRaise(std::move(result));
 }
 
 std::string graphRepr(const Graph &graph) {
@@ -120,7 +124,9 @@ void bindGraph(nb::module_ &module) {
           "outputs", [](const Graph &graph) { return valueList(graph.outputs()); },
           "The values that no node uses: a list of Value(name, dtype, shape).")
       .def("run_passes", runPasses, nb::arg("pipeline"),
-           "Raises UnimplementedError: not there yet.")
+           "A copy of the graph after passes, in MLIR's pipeline syntax:\n"
+           "\"tfg-cse{keep=a,b},tfg-toposort\".\n\n"
+           "InvalidArgumentError for a pipeline that can't be read, and where a pass fails.")
       .def("__repr__", graphRepr);
 }
 

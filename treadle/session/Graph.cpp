@@ -4,12 +4,13 @@
 #include "treadle/export/File.h"
 #include "treadle/export/GraphDef.h"
 #include "treadle/import/File.h"
-#include "treadle/session/Attributes.h"
+#include "treadle/lowering/Attributes.h"
 
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 namespace treadle {
 namespace {
@@ -130,8 +131,9 @@ public:
   Graph::Summary finish() {
     for (auto &[op, count] : counts)
       out.ops.push_back({op, count});
-    std::stable_sort(out.ops.begin(), out.ops.end(),
-                     [](const auto &a, const auto &b) { return a.count > b.count; });
+    std::sort(out.ops.begin(), out.ops.end(), [](const auto &a, const auto &b) {
+      return std::tie(b.count, a.op) < std::tie(a.count, b.op);
+    });
     return std::move(out);
   }
 

@@ -1,7 +1,7 @@
 // Internal to the session folder: what a Graph holds.
 #pragma once
 
-#include "treadle/session/Lowering.h"
+#include "treadle/lowering/Lowering.h"
 #include "treadle/treadle.h"
 
 #include "mlir/IR/BuiltinOps.h"

@@ -4,7 +4,7 @@
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
-#include "treadle/session/Functions.h"
+#include "treadle/lowering/Functions.h"
 #include "treadle/treadle.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // Sessions over small graphs: values, and one test for each way to ask wrongly.
 #include "treadle/treadle.h"
 
-#include "treadle/session/Lowering.h"
+#include "treadle/lowering/Lowering.h"
 
 #include <gtest/gtest.h>
 

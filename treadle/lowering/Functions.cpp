@@ -1,4 +1,4 @@
-#include "treadle/session/Functions.h"
+#include "treadle/lowering/Functions.h"
 
 namespace treadle {
 

@@ -1,5 +1,5 @@
 // Tensors from their messages: raw content, or typed values of which the last one repeats.
-#include "treadle/session/Attributes.h"
+#include "treadle/lowering/Attributes.h"
 
 #include <complex>
 

@@ -1,7 +1,7 @@
-#include "treadle/session/Lowering.h"
+#include "treadle/lowering/Lowering.h"
 
 #include "treadle/ops/OpTable.h"
-#include "treadle/session/Attributes.h"
+#include "treadle/lowering/Attributes.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"

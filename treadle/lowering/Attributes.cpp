@@ -1,4 +1,4 @@
-#include "treadle/session/Attributes.h"
+#include "treadle/lowering/Attributes.h"
 
 #include "treadle/import/Types.h"
 #include "treadle/proto/attr_value.pb.h"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "treadle/runtime/Plan.h"
-#include "treadle/session/Lowering.h"
+#include "treadle/lowering/Lowering.h"
 
 #include <map>
 #include <mutex>

@@ -1,0 +1,77 @@
+// Graph::runPasses: a copy of the graph in a context of its own, and the passes over it.
+#include "treadle/session/GraphImpl.h"
+
+#include "treadle/transforms/Passes.h"
+
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+/// Keeps the first error that is emitted in a context.
+class FirstError {
+public:
+  explicit FirstError(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            message = diagnostic.str();
+        }) {}
+
+  std::string message;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+/// Contexts don't lock: a graph that others may read at the same time is copied, not shared.
+Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) {
+  context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  Block block;
+  FirstError errors(context);
+  if (failed(writeBytecodeToFile(module, stream)) ||
+      failed(readBytecodeFile(llvm::MemoryBufferRef(bytes, "graph"), &block, &context)))
+    return Unexpected(internal("the graph can't be copied: ", errors.message));
+  auto copy = cast<ModuleOp>(block.front());
+  copy->remove();
+  return OwningOpRef<ModuleOp>(copy);
+}
+
+void registerOnce() {
+  static const bool isDone = (registerTreadlePasses(), true);
+  (void)isDone;
+}
+
+} // namespace
+
+Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
+  registerOnce();
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *impl->module);
+  if (!module)
+    return Unexpected(std::move(module.error()));
+  PassManager passes(context.get(), ModuleOp::getOperationName());
+  std::string why;
+  llvm::raw_string_ostream stream(why);
+  if (failed(parsePassPipeline(StringRef(pipeline), passes, stream)))
+    return Unexpected(invalidArgument("'", pipeline,
+                                      "' is no pipeline of passes: ", StringRef(why).trim().str(),
+                                      "; 'treadle-opt --help' lists the passes"));
+  FirstError errors(*context);
+  if (failed(passes.run(**module)))
+    return Unexpected(invalidArgument(errors.message.empty() ? "a pass failed" : errors.message));
+  Graph graph;
+  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+  return graph;
+}
+
+} // namespace treadle

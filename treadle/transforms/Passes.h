@@ -1,0 +1,12 @@
+// Passes over graphs: constructors and registration.
+#pragma once
+
+#include "mlir/Pass/Pass.h"
+
+namespace treadle {
+
+#define GEN_PASS_DECL
+#define GEN_PASS_REGISTRATION
+#include "treadle/transforms/Passes.h.inc"
+
+} // namespace treadle

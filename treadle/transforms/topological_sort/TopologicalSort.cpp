@@ -1,0 +1,98 @@
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+#include "treadle/transforms/Passes.h"
+
+#include "treadle/dialect/Tfg.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SmallVector.h"
+
+#include <queue>
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_TOPOLOGICALSORT
+#include "treadle/transforms/Passes.h.inc"
+
+namespace {
+
+bool isBackEdge(Operation *from) {
+  return from->getName().stripDialect().ends_with("NextIteration");
+}
+
+} // namespace
+
+namespace tfg {
+
+// Kahn's algorithm; of the nodes that are ready the first one in the given order goes first. Where
+// none is ready the first one left is on a cycle, and goes.
+std::vector<Operation *> topologicalOrder(Block &body) {
+  std::vector<Operation *> nodes;
+  llvm::DenseMap<Operation *, unsigned> position;
+  for (Operation &op : body) {
+    if (op.hasTrait<OpTrait::IsTerminator>())
+      continue;
+    position[&op] = nodes.size();
+    nodes.push_back(&op);
+  }
+  std::vector<unsigned> waiting(nodes.size(), 0);
+  auto isInput = [&](Value value) {
+    Operation *from = value.getDefiningOp();
+    return from && !isBackEdge(from) && position.contains(from);
+  };
+  std::priority_queue<unsigned, std::vector<unsigned>, std::greater<>> ready;
+  for (auto [index, op] : llvm::enumerate(nodes)) {
+    waiting[index] = llvm::count_if(op->getOperands(), isInput);
+    if (!waiting[index])
+      ready.push(index);
+  }
+  std::vector<Operation *> order;
+  order.reserve(nodes.size());
+  std::vector<bool> isDone(nodes.size());
+  for (unsigned firstLeft = 0; order.size() < nodes.size();) {
+    if (ready.empty()) {
+      while (isDone[firstLeft])
+        ++firstLeft;
+      ready.push(firstLeft);
+    }
+    unsigned index = ready.top();
+    ready.pop();
+    if (isDone[index])
+      continue;
+    isDone[index] = true;
+    order.push_back(nodes[index]);
+    if (isBackEdge(nodes[index]))
+      continue;
+    for (OpOperand &use : nodes[index]->getUses())
+      if (auto user = position.find(use.getOwner());
+          user != position.end() && --waiting[user->second] == 0)
+        ready.push(user->second);
+  }
+  return order;
+}
+
+void sortTopologically(Block &body) {
+  Operation *previous = nullptr;
+  for (Operation *op : topologicalOrder(body)) {
+    if (previous)
+      op->moveAfter(previous);
+    else if (op != &body.front())
+      op->moveBefore(&body.front());
+    previous = op;
+  }
+}
+
+} // namespace tfg
+
+namespace {
+
+struct TopologicalSort : impl::TopologicalSortBase<TopologicalSort> {
+  void runOnOperation() override {
+    tfg::forEachBody(getOperation(), tfg::sortTopologically, /*withGeneric=*/true);
+  }
+};
+
+} // namespace
+} // namespace treadle
