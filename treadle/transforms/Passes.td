@@ -34,4 +34,37 @@ def CommonSubexpressions : Pass<"tfg-cse", "::mlir::ModuleOp"> {
   ];
 }
 
+def Prune : Pass<"tfg-prune", "::mlir::ModuleOp"> {
+  let summary = "remove what nothing needs";
+  let description = [{
+    Of the graph stays what the fetches and targets need over data and control edges, as in a run of a
+    session; feeds cut it off. Without fetches and targets the graph stays whole, since any node of it
+    may be asked for. A node that is only there to be fed becomes a Placeholder of its name.
+
+    Of a function stays what its results and control results need, and what has effects. A function
+    goes if neither the graph nor a function that stays names it.
+
+    ```mlir
+    // fetches=y:0 feeds=x:0
+    %a, %c0 = Const name("a") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
+    %x, %c1 = Neg(%a) name("x") : (tensor<f32>) -> (tensor<f32>)
+    %y, %c2 = Abs(%x) name("y") : (tensor<f32>) -> (tensor<f32>)
+    %z, %c3 = Abs(%a) name("z") : (tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %x, %c1 = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)
+    %y, %c2 = Abs(%x) name("y") : (tensor<f32>) -> (tensor<f32>)
+    ```
+
+    It does not look into conditions that are constant, and leaves generic functions alone.
+  }];
+  let options = [
+    ListOption<"fetches", "fetches", "std::string", "values that runs ask for (x or x:0)">,
+    ListOption<"targets", "targets", "std::string", "nodes that runs ask for">,
+    ListOption<"feeds", "feeds", "std::string", "values that runs give">,
+    Option<"keepEffects", "keep-effects", "bool", "false",
+           "keep nodes of the graph that have effects as if they were targets">,
+    Option<"functions", "functions", "bool", "true", "remove functions that nothing names">
+  ];
+}
+
 #endif // TREADLE_TRANSFORMS_PASSES

@@ -1,0 +1,235 @@
+#include "treadle/lowering/Lowering.h"
+#include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_PRUNE
+#include "treadle/transforms/Passes.h.inc"
+
+namespace {
+
+/// What is needed of one body, found from what is asked of it.
+class Needed {
+public:
+  /// Who needs the value gets it from outside.
+  void feed(Value value) { fed.insert(value); }
+  bool isFed(Value value) const { return fed.contains(value); }
+
+  void need(Operation *op) {
+    if (needed.insert(op).second)
+      pending.push_back(op);
+  }
+  void need(Value value) {
+    Operation *op = value.getDefiningOp();
+    if (op && !fed.contains(value) && !isFedPlaceholder(op))
+      need(op);
+  }
+  void needEverythingBehind() {
+    while (!pending.empty())
+      for (Value operand : pending.pop_back_val()->getOperands())
+        need(operand);
+  }
+  bool contains(Operation *op) const { return needed.contains(op); }
+
+private:
+  // It has nothing else to do: who waits for it waits for nothing.
+  bool isFedPlaceholder(Operation *op) const {
+    return op->getNumResults() == 2 && fed.contains(op->getResult(0)) &&
+           op->getName().stripDialect().starts_with("Placeholder");
+  }
+
+  llvm::DenseSet<Value> fed;
+  llvm::DenseSet<Operation *> needed;
+  SmallVector<Operation *> pending;
+};
+
+/// Whether nobody could notice that the node doesn't run, its results being unused.
+bool isRemovable(tfg::Node node, tfg::Effects &effects) {
+  static const llvm::StringSet<> onlyReads = {"ReadVariableOp", "VarHandleOp", "Placeholder",
+                                              "PlaceholderWithDefault"};
+  return effects.isPure(node) || tfg::isV1ControlFlow(node) || onlyReads.contains(node.opType());
+}
+
+void eraseUnneeded(Block &body, llvm::function_ref<bool(Operation *)> isNeeded) {
+  SmallVector<Operation *> dead;
+  for (Operation &op : body)
+    if (!isNeeded(&op))
+      dead.push_back(&op);
+  for (Operation *op : dead)
+    op->dropAllReferences();
+  for (Operation *op : dead) {
+    op->dropAllUses();
+    op->erase();
+  }
+}
+
+/// The functions that nodes outside of them can reach by name.
+class ReachedFunctions {
+public:
+  explicit ReachedFunctions(ModuleOp module) {
+    for (auto function : module.getOps<tfg::FuncOp>())
+      functions[function.getName()] = function;
+    // Names of functions also stand in strings ("forward_function_name").
+    walker.addWalk([this](StringAttr text) { reach(text.getValue()); });
+    walker.addWalk([this](SymbolRefAttr symbol) { reach(symbol.getRootReference().getValue()); });
+    walker.addWalk([this](tf_type::MessageAttr message) {
+      for (auto &entry : functions)
+        if (message.getValue().contains(entry.getKey()))
+          reach(entry.getKey());
+    });
+  }
+
+  void reachFrom(Block &body) {
+    for (Operation &op : body) {
+      reach(op.getName().stripDialect());
+      walker.walk(op.getAttrDictionary());
+    }
+  }
+
+  llvm::StringSet<> findAll(tfg::GraphOp graph) {
+    reachFrom(graph.getNodes().front());
+    while (!pending.empty()) {
+      tfg::FuncOp function = pending.pop_back_val();
+      if (auto gradient = function.getGradientAttr())
+        reach(gradient.getValue());
+      if (!function.isExternal())
+        reachFrom(function.getEntry());
+    }
+    return std::move(reached);
+  }
+
+private:
+  void reach(StringRef name) {
+    if (auto function = functions.find(name);
+        function != functions.end() && reached.insert(name).second)
+      pending.push_back(function->second);
+  }
+
+  llvm::StringMap<tfg::FuncOp> functions;
+  llvm::StringSet<> reached;
+  SmallVector<tfg::FuncOp> pending;
+  AttrTypeWalker walker;
+};
+
+struct Prune : impl::PruneBase<Prune> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    tfg::Effects effects(getOperation());
+    tfg::GraphOp graph;
+    for (auto op : getOperation().getOps<tfg::GraphOp>())
+      graph = op;
+    if (graph && !(fetches.empty() && targets.empty()) && failed(pruneGraph(graph, effects)))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<tfg::FuncOp>())
+      if (!function.getGeneric() && !function.isExternal())
+        pruneFunction(function, effects);
+    if (graph && functions)
+      eraseUnusedFunctions(graph);
+  }
+
+private:
+  FailureOr<Value> findValue(const ModuleIndex &index, StringRef text, StringRef what) {
+    Expected<ValueName> name = parseValueName(std::string_view(text));
+    if (!name)
+      return emitError(UnknownLoc::get(&getContext())) << name.error().message;
+    tfg::Node node = index.node(name->node);
+    if (!node)
+      return emitError(UnknownLoc::get(&getContext()))
+             << what << " '" << text << "': the graph has no node '" << name->node << "'"
+             << index.suggestions(name->node);
+    if (static_cast<unsigned>(name->output) >= node->getNumResults())
+      return emitError(UnknownLoc::get(&getContext()))
+             << what << " '" << text << "': '" << name->node << "' (" << node.opType() << ") has "
+             << node.numResults() << " outputs";
+    return node->getResult(name->output);
+  }
+
+  LogicalResult pruneGraph(tfg::GraphOp graph, tfg::Effects &effects) {
+    ModuleIndex index(getOperation());
+    Needed needed;
+    SmallVector<Value> fed;
+    for (const std::string &feed : feeds) {
+      FailureOr<Value> value = findValue(index, feed, "feed");
+      if (failed(value))
+        return failure();
+      needed.feed(*value);
+      fed.push_back(*value);
+    }
+    for (const std::string &fetch : fetches) {
+      FailureOr<Value> value = findValue(index, fetch, "fetch");
+      if (failed(value))
+        return failure();
+      needed.need(*value);
+      // A fetched feed is looked up by name.
+      fed.push_back(*value);
+    }
+    for (const std::string &target : targets) {
+      FailureOr<Value> value = findValue(index, target, "target");
+      if (failed(value))
+        return failure();
+      needed.need(value->getDefiningOp());
+    }
+    Block &body = graph.getNodes().front();
+    if (keepEffects)
+      for (Operation &op : body)
+        if (!isRemovable(tfg::Node(&op), effects))
+          needed.need(&op);
+    needed.needEverythingBehind();
+    for (Value value : fed)
+      keepName(value.getDefiningOp(), needed);
+    eraseUnneeded(body, [&](Operation *op) { return needed.contains(op); });
+    return success();
+  }
+
+  // A node that is only there to be fed needs none of its inputs.
+  void keepName(Operation *op, Needed &needed) {
+    tfg::Node node(op);
+    if (needed.contains(op))
+      return;
+    needed.need(op);
+    if (node.numResults() != 1 || node->getNumOperands() == 0 ||
+        node.opType().starts_with("Placeholder"))
+      return needed.needEverythingBehind();
+    OpBuilder builder(op);
+    auto type = cast<TensorType>(op->getResult(0).getType());
+    tfg::Node placeholder =
+        tfg::NodeBuilder(builder, "Placeholder")
+            .name(node.name())
+            .placedAs(node)
+            .attr("dtype", mlir::TypeAttr::get(tf_type::dereference(type.getElementType())))
+            .attr("shape", tf_type::ShapeAttr::get(cast<ShapedType>(type)))
+            .results(type)
+            .build();
+    op->replaceAllUsesWith(placeholder.getOperation());
+    op->setOperands({});
+    op->erase();
+    needed.need(placeholder.getOperation());
+  }
+
+  static void pruneFunction(tfg::FuncOp function, tfg::Effects &effects) {
+    Needed needed;
+    for (Operation &op : function.getEntry())
+      if (!tfg::Node::isNode(&op) || !isRemovable(tfg::Node(&op), effects))
+        needed.need(&op);
+    needed.needEverythingBehind();
+    eraseUnneeded(function.getEntry(), [&](Operation *op) { return needed.contains(op); });
+  }
+
+  void eraseUnusedFunctions(tfg::GraphOp graph) {
+    llvm::StringSet<> reached = ReachedFunctions(getOperation()).findAll(graph);
+    for (auto function : llvm::make_early_inc_range(getOperation().getOps<tfg::FuncOp>()))
+      if (!reached.contains(function.getName()))
+        function.erase();
+  }
+};
+
+} // namespace
+} // namespace treadle
