@@ -9,8 +9,8 @@
 namespace treadle {
 namespace {
 
-// The algorithms are compiled for two types only: they take Eigen's compiler time, and single precision
-// gains from the double's accuracy.
+// The algorithms are compiled for two types only: they take Eigen's compiler time, and single
+// precision gains from the double's accuracy.
 template <typename T>
 using Wide = std::conditional_t<Eigen::NumTraits<T>::IsComplex, std::complex<double>, double>;
 template <typename T> using WideMatrix = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;

@@ -1,0 +1,55 @@
+"""What stands in docs/ is true: programs there run as they stand, and print what is said there.
+
+A page's ```mlir file=NAME blocks are files; in its ```console blocks each `$ command` is run in a
+folder of these files, and what it prints, to either stream, is what follows it.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BIN = ROOT / "build" / "release" / "bin"
+PAGES = sorted((ROOT / "docs").rglob("*.md")) + [ROOT / "README.md"]
+
+FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(page, language):
+    for found in FENCE.finditer(page.read_text()):
+        if found[1] == language:
+            yield found[2].strip(), found[3]
+
+
+def commands(text):
+    """Pairs of a command and what it prints."""
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_programs_print_what_the_page_says(page, tmp_path):
+    for option, text in blocks(page, "mlir"):
+        if option.startswith("file="):
+            (tmp_path / option.removeprefix("file=")).write_text(text)
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    for _, text in blocks(page, "console"):
+        for command, output in commands(text):
+            done = subprocess.run(
+                ["bash", "-c", command],
+                cwd=tmp_path,
+                env={**os.environ, "PATH": path},
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                timeout=120,
+            )
+            assert done.stdout == output, command
+
+
+def test_a_page_with_programs_is_found():
+    assert any(list(blocks(page, "console")) for page in PAGES)
