@@ -1,5 +1,7 @@
-// Convolutions of images and volumes, in groups and depthwise, and their gradients. All are one
-// loop over the elements of windows; what happens at each is a row operation on channels.
+// Convolutions of images and volumes, in groups and depthwise, and their gradients. Floating-point
+// ones of one group are matrix products. All others are one loop over the elements of windows; what
+// happens at each is a row operation on channels.
+#include "treadle/kernels/ConvolutionByMatrix.h"
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Move.h"
@@ -84,28 +86,77 @@ void convolveImages(OpContext &ctx, const Window &w, const Channels &c, int64_t 
   ctx.parallelFor(batch, 0.3 * static_cast<double>(outSize * taps * c.filterIn), images);
 }
 
+/// Whether there is a faster way than by taps; if so, it was taken.
+template <typename T, Wanted wanted>
+bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, T *in,
+                  T *filter, T *out) {
+  if constexpr (std::is_floating_point_v<T>) {
+    PlacedConvolution placed{w, batch, c.in, c.out};
+    if (c.filterIn == 1 && c.perGroup == 1 && wanted == Wanted::Result) {
+      convolveDepthwise<T>(ctx, placed, in, filter, out);
+      return true;
+    }
+    if (c.groups != 1)
+      return false;
+    if constexpr (wanted == Wanted::Result)
+      convolveByMatrix<T>(ctx, placed, in, filter, out);
+    else if constexpr (wanted == Wanted::InputGradient)
+      inputGradientByMatrix<T>(ctx, placed, in, filter, out);
+    else
+      filterGradientByMatrix<T>(ctx, placed, in, filter, out);
+    return true;
+  }
+  return false;
+}
+
+/// A tensor's elements as C: as they lie, or a copy.
+template <typename T, typename C> struct As {
+  explicit As(const Tensor &t) {
+    if constexpr (std::is_same_v<T, C>) {
+      data = const_cast<C *>(t.data<C>()); // only read
+    } else {
+      copy.resize(static_cast<size_t>(t.count()));
+      std::transform(t.data<T>(), t.data<T>() + t.count(), copy.data(), [](T v) { return C(v); });
+      data = copy.data();
+    }
+  }
+
+  std::vector<C> copy;
+  C *data;
+};
+
 // `a` and `b` are what is given of (input, filter, result), in this order.
+template <typename T, typename C, Wanted wanted>
+void convolveAs(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, const Tensor &a,
+                const Tensor &b, Tensor &out) {
+  As<T, C> x(a), y(b);
+  auto compute = [&](C *result) {
+    C *arrays[3] = {x.data, y.data, result};
+    if (wanted == Wanted::InputGradient)
+      std::rotate(arrays, arrays + 2, arrays + 3);
+    else if (wanted == Wanted::FilterGradient)
+      std::swap(arrays[1], arrays[2]);
+    if (convolveFast<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2]))
+      return;
+    std::fill_n(result, out.count(), C(0));
+    convolveImages<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2]);
+  };
+  if constexpr (std::is_same_v<T, C>) {
+    compute(out.data<C>());
+  } else {
+    std::vector<C> sum(static_cast<size_t>(out.count()));
+    compute(sum.data());
+    std::transform(sum.begin(), sum.end(), out.data<T>(), [](C v) { return T(v); });
+  }
+}
+
 template <typename T, typename C>
 void convolve(OpContext &ctx, const ConvolutionState &s, const Window &w, const Channels &c,
               int64_t batch, const Tensor &a, const Tensor &b, Tensor &out) {
-  std::vector<C> x, y, sum(static_cast<size_t>(out.count()));
-  C *given[2], *wanted = sum.data();
-  auto load = [](const Tensor &t, std::vector<C> &copy) {
-    if constexpr (std::is_same_v<T, C>)
-      return const_cast<C *>(t.data<C>()); // only read
-    copy.resize(static_cast<size_t>(t.count()));
-    std::transform(t.data<T>(), t.data<T>() + t.count(), copy.data(), [](T v) { return C(v); });
-    return copy.data();
-  };
-  given[0] = load(a, x);
-  given[1] = load(b, y);
-  if (s.wanted == Wanted::Result)
-    convolveImages<C, Wanted::Result>(ctx, w, c, batch, given[0], given[1], wanted);
-  else if (s.wanted == Wanted::InputGradient)
-    convolveImages<C, Wanted::InputGradient>(ctx, w, c, batch, wanted, given[0], given[1]);
-  else
-    convolveImages<C, Wanted::FilterGradient>(ctx, w, c, batch, given[0], wanted, given[1]);
-  std::transform(sum.begin(), sum.end(), out.data<T>(), [](C v) { return T(v); });
+  constexpr decltype(&convolveAs<T, C, Wanted::Result>) fns[] = {
+      convolveAs<T, C, Wanted::Result>, convolveAs<T, C, Wanted::InputGradient>,
+      convolveAs<T, C, Wanted::FilterGradient>};
+  fns[static_cast<int>(s.wanted)](ctx, w, c, batch, a, b, out);
 }
 
 // --- shapes --------------------------------------------------------------------------------------

@@ -134,5 +134,102 @@ TEST(Pooling, ArgmaxIsTheFirstOfEquals) {
   EXPECT_EQ(values<int64_t>(out[1]), (Longs{1}));
 }
 
+// --- against the definition
+// ------------------------------------------------------------------------
+
+struct Case {
+  int64_t batch, rows, columns, in, out, window, stride, dilation;
+  const char *padding;
+};
+
+/// A convolution of images by its definition, with a callback for each product.
+template <typename Visit> void forEachProduct(const Case &c, Visit visit) {
+  int64_t reach = (c.window - 1) * c.dilation + 1;
+  bool isSame = std::string_view(c.padding) == "SAME";
+  auto outSize = [&](int64_t in) {
+    return isSame ? (in + c.stride - 1) / c.stride : (in - reach) / c.stride + 1;
+  };
+  auto before = [&](int64_t in) {
+    return isSame ? std::max<int64_t>(0, (outSize(in) - 1) * c.stride + reach - in) / 2 : 0;
+  };
+  for (int64_t n = 0; n < c.batch; ++n)
+    for (int64_t y = 0; y < outSize(c.rows); ++y)
+      for (int64_t x = 0; x < outSize(c.columns); ++x)
+        for (int64_t i = 0; i < c.window; ++i)
+          for (int64_t j = 0; j < c.window; ++j) {
+            int64_t row = y * c.stride - before(c.rows) + i * c.dilation;
+            int64_t column = x * c.stride - before(c.columns) + j * c.dilation;
+            if (row < 0 || row >= c.rows || column < 0 || column >= c.columns)
+              continue;
+            visit((n * outSize(c.rows) + y) * outSize(c.columns) + x,
+                  (n * c.rows + row) * c.columns + column, i * c.window + j);
+          }
+}
+
+// Small integers: sums are exact in any order.
+Tensor smallIntegers(std::vector<int64_t> dims, int64_t seed) {
+  Tensor t = *Tensor::make(DType::Float32, dims);
+  for (int64_t i = 0; i < t.count(); ++i)
+    t.data<float>()[i] = static_cast<float>((i * 7 + seed) % 11 - 5);
+  return t;
+}
+
+Tensor sizesOf(const Tensor &t) {
+  Ints sizes(t.dims().begin(), t.dims().end());
+  return tensor<int32_t>({static_cast<int64_t>(sizes.size())}, sizes);
+}
+
+class ConvolutionCases : public testing::TestWithParam<Case> {};
+
+TEST_P(ConvolutionCases, AreSumsOfProducts) {
+  const Case &c = GetParam();
+  AttrMap attrs = window({1, c.stride, c.stride, 1}, c.padding);
+  attrs.set("dilations", Longs{1, c.dilation, c.dilation, 1});
+  Tensor image = smallIntegers({c.batch, c.rows, c.columns, c.in}, 1);
+  Tensor filter = smallIntegers({c.window, c.window, c.in, c.out}, 2);
+  Tensor result = run1("Conv2D", {image, filter}, DType::Float32, attrs);
+  Tensor gradient = smallIntegers({result.dims().begin(), result.dims().end()}, 3);
+  Floats out(result.count()), images(image.count()), filters(filter.count());
+  forEachProduct(c, [&](int64_t o, int64_t i, int64_t k) {
+    for (int64_t ci = 0; ci < c.in; ++ci)
+      for (int64_t co = 0; co < c.out; ++co) {
+        int64_t x = i * c.in + ci, w = (k * c.in + ci) * c.out + co, y = o * c.out + co;
+        out[y] += image.data<float>()[x] * filter.data<float>()[w];
+        images[x] += gradient.data<float>()[y] * filter.data<float>()[w];
+        filters[w] += gradient.data<float>()[y] * image.data<float>()[x];
+      }
+  });
+  EXPECT_EQ(values<float>(result), out);
+  EXPECT_EQ(values<float>(run1("Conv2DBackpropInput", {sizesOf(image), filter, gradient},
+                               DType::Float32, attrs)),
+            images);
+  EXPECT_EQ(values<float>(run1("Conv2DBackpropFilter", {image, sizesOf(filter), gradient},
+                               DType::Float32, attrs)),
+            filters);
+}
+
+TEST_P(ConvolutionCases, DepthwiseToo) {
+  const Case &c = GetParam();
+  AttrMap attrs = window({1, c.stride, c.stride, 1}, c.padding);
+  attrs.set("dilations", Longs{1, c.dilation, c.dilation, 1});
+  Tensor image = smallIntegers({c.batch, c.rows, c.columns, c.in}, 1);
+  Tensor filter = smallIntegers({c.window, c.window, c.in, 1}, 2);
+  Tensor result = run1("DepthwiseConv2dNative", {image, filter}, DType::Float32, attrs);
+  Floats out(result.count());
+  forEachProduct(c, [&](int64_t o, int64_t i, int64_t k) {
+    for (int64_t ci = 0; ci < c.in; ++ci)
+      out[o * c.in + ci] +=
+          image.data<float>()[i * c.in + ci] * filter.data<float>()[k * c.in + ci];
+  });
+  EXPECT_EQ(values<float>(result), out);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Convolution, ConvolutionCases,
+    testing::Values(Case{1, 5, 6, 3, 4, 3, 1, 1, "SAME"}, Case{2, 9, 7, 40, 5, 3, 2, 1, "SAME"},
+                    Case{1, 9, 9, 2, 70, 3, 1, 2, "SAME"}, Case{2, 8, 9, 33, 3, 2, 2, 3, "VALID"},
+                    Case{3, 19, 11, 6, 130, 1, 1, 1, "VALID"}, Case{1, 4, 4, 8, 8, 1, 2, 1, "SAME"},
+                    Case{1, 2, 2, 64, 3, 5, 1, 1, "SAME"}, Case{2, 30, 20, 3, 9, 5, 1, 1, "SAME"}));
+
 } // namespace
 } // namespace treadle

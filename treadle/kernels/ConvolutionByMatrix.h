@@ -1,0 +1,37 @@
+// Convolutions of one group as matrix products, and depthwise ones by rows: what images in float
+// and double are convolved with.
+#pragma once
+
+#include "treadle/kernels/Window.h"
+
+namespace treadle {
+
+/// A convolution in its place: [batch, in..., inChannels] with a filter [window..., inChannels,
+/// outChannels] gives [batch, out..., outChannels]. Channels are last everywhere.
+struct PlacedConvolution {
+  Window window;
+  int64_t batch, inChannels, outChannels;
+};
+
+/// The result, as patches[positions, window * inChannels] * filter. T is float or double.
+template <typename T>
+void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
+                      T *out);
+
+/// The gradient of the input: the patches' gradients added where the patches come from.
+template <typename T>
+void inputGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, T *in, const T *filter,
+                           const T *out);
+
+/// The gradient of the filter, patches' * gradient.
+template <typename T>
+void filterGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, T *filter,
+                            const T *out);
+
+/// A depthwise convolution without a multiplier: outChannels = inChannels, the filter is
+/// [window..., inChannels].
+template <typename T>
+void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
+                       T *out);
+
+} // namespace treadle
