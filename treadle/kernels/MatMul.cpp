@@ -7,6 +7,7 @@
 #include "treadle/kernels/Families.h"
 
 #include <algorithm>
+#include <vector>
 
 namespace treadle {
 namespace {
@@ -133,6 +134,9 @@ const MultiplyRow multiplyRows[] = {
 
 // --- the ops -----------------------------------------------------------------------------------
 
+// Nanoseconds that one multiplication takes: to judge whether threads are worth it.
+constexpr double costOfProduct = 0.03;
+
 struct MatMulState {
   MultiplyFn multiply;
   DType out;
@@ -175,7 +179,7 @@ void runMatMul(OpContext &ctx) {
     std::memset(out->raw(), 0, out->bytes());
     return;
   }
-  double work = static_cast<double>(p.k) * static_cast<double>(p.n) * 0.05;
+  double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
   // Rows of an a that lies straight can be given to different threads.
   if (s.transposesA || p.m < 8 || p.m * work < 100000)
     return s.multiply(p, a.raw(), b.raw(), out->raw(), s.conjugates);
@@ -204,21 +208,39 @@ bool planBatches(OpContext &ctx, const MatMulState &s, BroadcastPlan<2> &plan) {
   return false;
 }
 
+/// Where the operands of one product lie, counted in matrices.
+struct Pair {
+  int64_t a, b;
+};
+
+// The pairs of matrices, in the order of their products.
+std::vector<Pair> pairBatches(const BroadcastPlan<2> &plan, int64_t count) {
+  std::vector<Pair> pairs(static_cast<size_t>(count));
+  int inner = plan.loops - 1;
+  forEachRow<2>(plan, [&](const std::array<int64_t, 2> &at, int64_t begin) {
+    for (int64_t i = 0; i < plan.size[inner]; ++i)
+      pairs[static_cast<size_t>(begin + i)] = {at[0] + i * plan.stride[0][inner],
+                                               at[1] + i * plan.stride[1][inner]};
+  });
+  return pairs;
+}
+
 // All products of the batches that `plan` pairs up.
-void multiplyBatches(const MatMulState &s, const Product &p, const BroadcastPlan<2> &plan,
-                     const Tensor &a, const Tensor &b, Tensor &out) {
+void multiplyBatches(OpContext &ctx, const MatMulState &s, const Product &p,
+                     const BroadcastPlan<2> &plan, const Tensor &a, const Tensor &b, Tensor &out) {
   auto *aData = static_cast<const char *>(a.raw());
   auto *bData = static_cast<const char *>(b.raw());
   auto *outData = static_cast<char *>(out.raw());
   int64_t aSize = p.m * p.k * static_cast<int64_t>(dtypeSize(a.dtype()));
   int64_t bSize = p.k * p.n * static_cast<int64_t>(dtypeSize(b.dtype()));
   int64_t outSize = p.m * p.n * static_cast<int64_t>(dtypeSize(out.dtype()));
-  int inner = plan.loops - 1;
-  forEachRow<2>(plan, [&](const std::array<int64_t, 2> &at, int64_t begin) {
-    for (int64_t i = 0; i < plan.size[inner]; ++i)
-      s.multiply(p, aData + (at[0] + i * plan.stride[0][inner]) * aSize,
-                 bData + (at[1] + i * plan.stride[1][inner]) * bSize,
-                 outData + (begin + i) * outSize, s.conjugates);
+  std::vector<Pair> pairs = pairBatches(plan, out.count() / (p.m * p.n));
+  double cost = costOfProduct * static_cast<double>(p.m) * static_cast<double>(p.k * p.n);
+  ctx.parallelFor(std::ssize(pairs), cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      s.multiply(p, aData + pairs[static_cast<size_t>(i)].a * aSize,
+                 bData + pairs[static_cast<size_t>(i)].b * bSize, outData + i * outSize,
+                 s.conjugates);
   });
 }
 
@@ -241,7 +263,7 @@ void runBatchMatMul(OpContext &ctx) {
   if (p.k == 0)
     std::memset(out->raw(), 0, out->bytes());
   else
-    multiplyBatches(s, p, plan, a, b, *out);
+    multiplyBatches(ctx, s, p, plan, a, b, *out);
 }
 
 template <KernelFn fn>
