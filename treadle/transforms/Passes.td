@@ -67,4 +67,44 @@ def Prune : Pass<"tfg-prune", "::mlir::ModuleOp"> {
   ];
 }
 
+def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
+  let summary = "put bodies of functions where they are called";
+  let description = [{
+    Calls are nodes whose op is a function's name, PartitionedCall and StatefulPartitionedCall.
+    Callees come first: no body is copied before the calls in it are gone. A node `n` of the body is
+    then called `call/n`; a body node without a device takes the call's, and a part of a device's
+    name that it doesn't state is taken from there. In a graph a node of the call's name stays
+    (Identity, IdentityN or NoOp), so that it can be fetched as before.
+
+    What the call waited for, the nodes of the body wait for that depend on no other of its nodes.
+    Who waits for the call waits for all nodes with effects and for the control results; and so does
+    who uses a result, but for effects that the result depends on anyway: none is lost where only
+    the result is fetched. Beside control flow of v1 a body runs, as the call did, only if no input
+    is dead.
+
+    ```mlir
+    %a, %c0 = PartitionedCall(%x) [%init] name("a") {f = #tf_type.func<@f, {}>, ...}
+        : (tensor<f32>) -> (tensor<f32>)
+    tfg.func @f(%v: tensor<f32> {tfg.name = "v"}) -> (tensor<f32> {tfg.name = "y"}) {
+      %n, %c = Neg(%v) name("n") : (tensor<f32>) -> (tensor<f32>)
+      return(%n) : tensor<f32>
+    }
+    // becomes, beside the function
+    %n, %c1 = Neg(%x) [%init] name("a/n") : (tensor<f32>) -> (tensor<f32>)
+    %a, %c0 = Identity(%n) name("a") : (tensor<f32>) -> (tensor<f32>)
+    ```
+
+    Calls stay of functions that are generic, that call themselves, that say `_noinline` or
+    `_XlaMustCompile`, that hold a resource without a name (a copy would have one of its own), or
+    whose effects stand behind a Switch or Enter. Functions stay, and so do If, While and the like.
+  }];
+  let options = [
+    ListOption<"noinline", "noinline", "std::string", "functions whose calls stay">,
+    Option<"maxNodes", "max-nodes", "uint64_t", "2000000", "how many nodes a body may come to have">,
+    Option<"keepNames", "keep-names", "bool", "true",
+           "keep a node of the call's name in a graph">,
+    Option<"explain", "explain", "bool", "false", "a remark on each call that stays: why">
+  ];
+}
+
 #endif // TREADLE_TRANSFORMS_PASSES

@@ -97,6 +97,16 @@ std::string NameScope::unique(StringRef base) {
   }
 }
 
+TypeAttr dtypeAttr(Type tensorType) {
+  Type element = tf_type::dereference(cast<TensorType>(tensorType).getElementType());
+  MLIRContext *context = tensorType.getContext();
+  if (isa<tf_type::ResourceType>(element))
+    element = tf_type::ResourceType::get(context, {});
+  else if (isa<tf_type::VariantType>(element))
+    element = tf_type::VariantType::get(context, {});
+  return TypeAttr::get(element);
+}
+
 //===----------------------------------------------------------------------===//
 // Control dependencies
 //===----------------------------------------------------------------------===//

@@ -56,6 +56,10 @@ private:
   llvm::StringMap<unsigned> next; // the suffix to try first
 };
 
+/// The value of an attribute `T` for a tensor type: its dtype, without what is known of a handle,
+/// and for a reference that of what it refers to.
+mlir::TypeAttr dtypeAttr(mlir::Type tensorType);
+
 /// Replaces the control inputs.
 void setControl(Node node, mlir::ValueRange tokens);
 /// Adds a control input, if it isn't there and the node isn't its own.

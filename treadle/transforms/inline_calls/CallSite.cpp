@@ -1,0 +1,273 @@
+#include "treadle/transforms/inline_calls/CallSite.h"
+
+#include "treadle/transforms/devices/DeviceName.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+std::string obstacleOfCall(Node call, const Callee &callee) {
+  for (StringRef key : {"_noinline", "_XlaMustCompile"})
+    if (auto flag = call.attr<BoolAttr>(key); flag && flag.getValue())
+      return ("its attribute '" + key + "' is true").str();
+  if (auto executor = call.attr<StringAttr>("executor_type"); executor && !executor.empty())
+    return "it asks for the executor '" + executor.str() + "'";
+  FuncOp function = callee.function;
+  unsigned numArguments = function.getNumDataArguments();
+  if (call.numData() != numArguments || call.numResults() != function.getNumResults())
+    return "it has " + llvm::utostr(call.numData()) + " inputs and " +
+           llvm::utostr(call.numResults()) + " outputs, the function " +
+           llvm::utostr(numArguments) + " and " + llvm::utostr(function.getNumResults());
+  for (unsigned i = 0; i < numArguments; ++i)
+    if (!tf_type::areCompatible(call.data()[i].getType(), function.getDataArgument(i).getType()))
+      return "input " + llvm::utostr(i) + " is of another type than the argument";
+  return "";
+}
+
+namespace {
+
+class Expansion {
+public:
+  Expansion(Node call, const Callee &callee, CallerBody caller)
+      : call(call), callee(callee), function(callee.function), caller(caller),
+        builder(call.getOperation()), prefix(call.name().str() + "/") {}
+
+  void run() {
+    mapArguments();
+    cloneNodes();
+    enterNodes();
+    leaveThroughResults();
+  }
+
+private:
+  NodeBuilder newNode(StringRef op, StringRef suffix) {
+    return NodeBuilder(builder, op).placedAs(call).name(caller.names.unique(prefix + suffix.str()));
+  }
+
+  Node identity(Value value, std::string name) {
+    return NodeBuilder(builder, "Identity")
+        .placedAs(call)
+        .name(name)
+        .attr("T", dtypeAttr(value.getType()))
+        .inputs(value)
+        .results(value.getType())
+        .build();
+  }
+
+  void mapArguments() {
+
+    SmallVector<Value> before(call.control());
+    for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i) {
+      Value value = call.data()[i];
+      // The token of a Switch doesn't tell which of its outputs is dead: a node behind it does.
+      if (caller.hasV1ControlFlow) {
+        Node node =
+            identity(value, caller.names.unique(prefix + function.getDataArgumentName(i).str()));
+        value = node.results().front();
+        before.push_back(node.controlResult());
+      }
+      inputs.push_back(value);
+      BlockArgument argument = function.getDataArgument(i);
+      mapping.map(argument, value);
+    }
+    if (before.size() == 1)
+      entry = before.front();
+    else if (!before.empty())
+      entry = newNode("NoOp", "inputs").control(before).build().controlResult();
+    for (auto [i, value] : llvm::enumerate(inputs)) {
+      Value token = entry ? entry : controlTokenOf(value);
+      mapping.map(FuncOp::getControlTokenOf(function.getDataArgument(i)), token);
+    }
+  }
+
+  void cloneNodes() {
+    for (Operation &op : function.getEntry()) {
+      if (!Node::isNode(&op))
+        continue;
+      Operation *copy = builder.clone(op, mapping);
+      copies.emplace_back(copy);
+      newNames[Node(&op).name()] = caller.names.unique(prefix + Node(&op).name().str());
+    }
+    // Nodes may stand before what they use: what wasn't copied yet is mapped now.
+    for (Node copy : copies)
+      copy->walk([&](Operation *op) {
+        for (OpOperand &operand : op->getOpOperands())
+          operand.set(mapping.lookupOrDefault(operand.get()));
+      });
+    for (Node copy : copies)
+      adapt(copy);
+  }
+
+  void adapt(Node copy) {
+    copy.setName(newNames.lookup(copy.name()));
+    copy.setDevice(deviceOf(copy));
+    copy->setLoc(CallSiteLoc::get(copy->getLoc(), call->getLoc()));
+    if (auto frame = copy.attr<StringAttr>("frame_name"))
+      copy->setDiscardableAttr("frame_name", builder.getStringAttr(prefix + frame.str()));
+    if (auto classes = copy.attr<ArrayAttr>("_class"))
+      copy->setDiscardableAttr("_class", renamedClasses(classes));
+    removeDoubleTokens(copy);
+  }
+
+  // Two arguments' tokens may have become one.
+  static void removeDoubleTokens(Node copy) {
+    llvm::SmallSetVector<Value, 8> tokens(copy.control().begin(), copy.control().end());
+    if (tokens.size() != copy.numControl())
+      setControl(copy, tokens.takeVector());
+  }
+
+  std::string deviceOf(Node copy) const {
+    std::optional<DeviceName> own = DeviceName::parse(copy.device());
+    std::optional<DeviceName> callers = DeviceName::parse(call.device());
+    if (!own || !callers || call.device().empty())
+      return copy.device().str();
+    if (copy.device().empty())
+      return call.device().str();
+    own->fillFrom(*callers);
+    return own->str();
+  }
+
+  ArrayAttr renamedClasses(ArrayAttr classes) {
+    SmallVector<Attribute> renamed;
+    for (Attribute attr : classes) {
+      auto text = dyn_cast<StringAttr>(attr);
+      StringRef name = text ? text.getValue() : StringRef();
+      auto known = name.consume_front("loc:@") ? newNames.find(name) : newNames.end();
+      renamed.push_back(known == newNames.end() ? attr
+                                                : builder.getStringAttr("loc:@" + known->second));
+    }
+    return builder.getArrayAttr(renamed);
+  }
+
+  // What depends on no other node of the body waits for the call's inputs.
+  void enterNodes() {
+    if (!entry)
+      return;
+    llvm::DenseSet<Operation *> inside;
+    for (Node copy : copies)
+      inside.insert(copy.getOperation());
+    for (Node copy : copies)
+      if (llvm::none_of(copy->getOperands(),
+                        [&](Value operand) { return inside.contains(operand.getDefiningOp()); }))
+        addControl(copy, entry);
+  }
+
+  void leaveThroughResults() {
+    SmallVector<Value> values;
+    for (auto [value, type] : llvm::zip(function.getReturn().getData(), call.results().getTypes()))
+      values.push_back(mapping.lookup(value));
+    SmallVector<Value> done;
+    for (Node node : callee.lastEffects)
+      done.push_back(mapping.lookup(node.controlResult()));
+    bool isWaited = !call.controlResult().use_empty() || caller.keepsNames ||
+                    llvm::is_contained(callee.resultMustWait, true);
+    if (done.size() > 1 && isWaited)
+      done = {newNode("NoOp", "done").control(done).build().controlResult()};
+    if (caller.keepsNames)
+      replaceByKeptNode(values, done);
+    else
+      replaceByValues(values, done);
+  }
+
+  // An argument that is a result waits, as the call did.
+  bool mustWait(unsigned index, Value value) const {
+    return callee.resultMustWait[index] || (entry && llvm::is_contained(inputs, value));
+  }
+
+  // What has effects waits for the entry, so that one of the two is enough.
+  SmallVector<Value> waitingFor(ArrayRef<Value> done) const {
+    if (done.empty() && entry)
+      return {entry};
+    return SmallVector<Value>(done);
+  }
+
+  // Whoever waits for the call waits for all its inputs, those included that nothing needs.
+  void addUnneededInputs(llvm::SmallSetVector<Value, 4> &tokens) const {
+    if (entry && caller.hasV1ControlFlow)
+      return;
+    for (auto [isNeeded, value] : llvm::zip(callee.argumentIsNeeded, inputs))
+      if (Value token = isNeeded ? Value() : controlTokenOf(value))
+        tokens.insert(token);
+  }
+
+  void replaceByKeptNode(ArrayRef<Value> values, ArrayRef<Value> done) {
+    std::string name = call.name().str();
+    bool waits = false;
+    for (auto [i, value] : llvm::enumerate(values))
+      waits |= mustWait(i, value);
+    llvm::SmallSetVector<Value, 4> tokens;
+    if (values.empty() || waits)
+      tokens.insert_range(waitingFor(done));
+    if (!call.controlResult().use_empty())
+      addUnneededInputs(tokens);
+    SmallVector<Attribute> types;
+    for (Value value : values)
+      types.push_back(dtypeAttr(value.getType()));
+    NodeBuilder kept(builder, values.empty()       ? "NoOp"
+                              : values.size() == 1 ? "Identity"
+                                                   : "IdentityN");
+    kept.placedAs(call).name(name).inputs(values).control(tokens.getArrayRef());
+    kept.results(call.results().getTypes());
+    if (values.size() == 1)
+      kept.attr("T", types.front());
+    else if (!values.empty())
+      kept.attr("T", builder.getArrayAttr(types));
+    Node node = kept.build();
+    for (auto [i, value] : llvm::enumerate(values)) {
+      bool isDirect = values.size() > 1 && !mustWait(i, value);
+      call.results()[i].replaceAllUsesWith(isDirect ? value : Value(node.results()[i]));
+    }
+    replaceControl(call.controlResult(), node.controlResult());
+    call->erase();
+  }
+
+  void replaceByValues(ArrayRef<Value> values, ArrayRef<Value> done) {
+    llvm::SmallSetVector<Value, 4> tokens(done.begin(), done.end());
+    for (auto [i, value] : llvm::enumerate(values)) {
+      Value result = value;
+      if (mustWait(i, value)) {
+        Node node = identity(value, caller.names.unique(prefix + resultName(i)));
+        setControl(node, waitingFor(done));
+        result = node.results().front();
+      }
+      call.results()[i].replaceAllUsesWith(result);
+      if (Value token = controlTokenOf(result))
+        tokens.insert(token);
+    }
+    if (tokens.empty() && entry)
+      tokens.insert(entry);
+    addUnneededInputs(tokens);
+    if (tokens.empty() && !call.controlResult().use_empty())
+      tokens.insert(newNode("NoOp", "done").build().controlResult());
+    replaceControl(call.controlResult(), tokens.getArrayRef());
+    call->erase();
+  }
+
+  std::string resultName(unsigned index) {
+    auto name = function.getResultAttrOfType<StringAttr>(index, call.dialect().argNameKey);
+    return name ? name.str() : "result_" + llvm::utostr(index);
+  }
+
+  Node call;
+  const Callee &callee;
+  FuncOp function;
+  CallerBody caller;
+  OpBuilder builder;
+  std::string prefix;
+  Value entry; // waits for all that the call waited for; null if that was nothing
+  SmallVector<Value> inputs;
+  SmallVector<Node> copies;
+  llvm::StringMap<std::string> newNames;
+  IRMapping mapping;
+};
+
+} // namespace
+
+void expandCall(Node call, const Callee &callee, CallerBody caller) {
+  Expansion(call, callee, caller).run();
+}
+
+} // namespace treadle::tfg

@@ -1,0 +1,182 @@
+#include "treadle/transforms/inline_calls/Callee.h"
+
+#include "treadle/ops/OpTable.h"
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+StringRef calledFunction(Node node, const llvm::StringMap<FuncOp> &functions) {
+  StringRef op = node.opType();
+  if (functions.contains(op))
+    return op;
+  if (op != "PartitionedCall" && op != "StatefulPartitionedCall")
+    return {};
+  auto callee = node.attr<tf_type::FuncAttr>("f");
+  return callee ? callee.getName().getRootReference().getValue() : StringRef();
+}
+
+// Handles name a resource, whichever node makes them; to run such a node has no effect.
+static bool onlyNames(Node node) {
+  StringRef op = node.opType();
+  return op == "VarHandleOp" || op == "Placeholder" || op == "PlaceholderWithDefault" ||
+         op == "_Arg";
+}
+
+// A resource without a name belongs to its node: a copy of the node would have one of its own.
+static bool ownsResource(Node node) {
+  const OpDef *def = lookupOp(node.opType());
+  if (!def || !def->isStateful() || onlyNames(node) || !def->findAttr("shared_name"))
+    return false;
+  auto name = node.attr<StringAttr>("shared_name");
+  return !name || name.empty();
+}
+
+namespace {
+
+/// Facts of one body, by node.
+class BodyFacts {
+public:
+  BodyFacts(Callee &callee, Effects &effects)
+      : callee(callee), order(topologicalOrder(callee.function.getEntry())) {
+    for (Operation *op : order)
+      if (isEffect(Node(op), effects))
+        effectNodes.insert(op);
+    for (Value token : callee.function.getReturn().getControl())
+      if (Operation *op = token.getDefiningOp())
+        effectNodes.insert(op);
+  }
+
+  void fill() {
+    markNeeded();
+    findLastEffects();
+    findWaitingResults();
+  }
+
+  /// Switch and Enter leave it open whether, and in which frame, what follows them runs.
+  Operation *firstConditionalEffect() {
+    llvm::DenseSet<Operation *> conditional;
+    for (Operation *op : order) {
+      bool isConditional = isV1ControlFlow(Node(op));
+      for (Value operand : op->getOperands())
+        isConditional = isConditional || conditional.contains(operand.getDefiningOp());
+      if (!isConditional)
+        continue;
+      conditional.insert(op);
+      if (effectNodes.contains(op))
+        return op;
+    }
+    return nullptr;
+  }
+
+private:
+  static bool isEffect(Node node, Effects &effects) {
+    return !isV1ControlFlow(node) && !onlyNames(node) && !effects.isPure(node);
+  }
+
+  // What is only read, and used nowhere, might as well not be read.
+  void markNeeded() {
+    auto needs = [&](Operation *op) {
+      return effectNodes.contains(op) && Node(op).opType() != "ReadVariableOp";
+    };
+    callee.argumentIsNeeded.assign(callee.function.getNumDataArguments(), false);
+    auto need = [&](Value value) {
+      needed.insert(value.getDefiningOp());
+      if (auto argument = dyn_cast<BlockArgument>(value))
+        callee.argumentIsNeeded[argument.getArgNumber() / 2] = true;
+    };
+    for (Value value : callee.function.getReturn()->getOperands())
+      need(value);
+    for (Operation *op : llvm::reverse(order))
+      if (needs(op) || needed.contains(op))
+        for (Value operand : op->getOperands())
+          need(operand);
+    effectNodes.remove_if([&](Operation *op) { return !needs(op) && !needed.contains(op); });
+  }
+
+  void findLastEffects() {
+    llvm::DenseSet<Operation *> beforeEffect;
+    for (Operation *op : llvm::reverse(order)) {
+      bool isEffect = effectNodes.contains(op);
+      if (isEffect && !beforeEffect.contains(op))
+        callee.lastEffects.push_back(Node(op));
+      if (isEffect || beforeEffect.contains(op))
+        for (Value operand : op->getOperands())
+          beforeEffect.insert(operand.getDefiningOp());
+    }
+    std::reverse(callee.lastEffects.begin(), callee.lastEffects.end());
+  }
+
+  // Each last effect is a bit; where there are more than a word has, every result waits.
+  void findWaitingResults() {
+    ReturnOp returnOp = callee.function.getReturn();
+    size_t numEffects = callee.lastEffects.size();
+    callee.resultMustWait.assign(returnOp.getData().size(), numEffects > 64);
+    if (numEffects == 0 || numEffects > 64)
+      return;
+    llvm::DenseMap<Operation *, uint64_t> reached;
+    for (auto [bit, node] : llvm::enumerate(callee.lastEffects))
+      reached[node.getOperation()] = uint64_t(1) << bit;
+    for (Operation *op : order) {
+      uint64_t mask = reached.lookup(op);
+      for (Value operand : op->getOperands())
+        mask |= reached.lookup(operand.getDefiningOp());
+      if (mask)
+        reached[op] = mask;
+    }
+    uint64_t all = ~uint64_t(0) >> (64 - numEffects);
+    for (auto [wait, value] : llvm::zip(callee.resultMustWait, returnOp.getData()))
+      wait = reached.lookup(value.getDefiningOp()) != all;
+  }
+
+  Callee &callee;
+  std::vector<Operation *> order;
+  llvm::SetVector<Operation *> effectNodes;
+  llvm::DenseSet<Operation *> needed;
+};
+
+} // namespace
+
+static std::string findObstacle(FuncOp function) {
+  if (function.isExternal())
+    return "it has no body";
+  if (function.getGeneric())
+    return "it is generic";
+  auto isSet = [&](StringRef key) {
+    auto flag = function->getAttrOfType<BoolAttr>(key);
+    return flag && flag.getValue();
+  };
+  for (StringRef key : {"_noinline", "tf._noinline", "_XlaMustCompile", "tf._XlaMustCompile"})
+    if (isSet(key))
+      return ("its attribute '" + key + "' is true").str();
+  for (Operation &op : function.getEntry())
+    if (Node::isNode(&op) && ownsResource(Node(&op)))
+      return ("its node '" + Node(&op).name() + "' (" + Node(&op).opType() +
+              ") owns a resource without a name")
+          .str();
+  return "";
+}
+
+Callee analyzeCallee(FuncOp function, Effects &effects) {
+  Callee callee;
+  callee.function = function;
+  callee.obstacle = findObstacle(function);
+  if (!callee.obstacle.empty())
+    return callee;
+  for (Operation &op : function.getEntry())
+    if (Node::isNode(&op)) {
+      ++callee.numNodes;
+      callee.hasV1ControlFlow |= isV1ControlFlow(Node(&op));
+    }
+  BodyFacts facts(callee, effects);
+  if (Operation *op = callee.hasV1ControlFlow ? facts.firstConditionalEffect() : nullptr)
+    callee.obstacle = ("its node '" + Node(op).name() + "' (" + Node(op).opType() +
+                       ") has effects and stands behind Switch or Enter")
+                          .str();
+  else
+    facts.fill();
+  return callee;
+}
+
+} // namespace treadle::tfg

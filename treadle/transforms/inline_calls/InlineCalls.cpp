@@ -1,0 +1,176 @@
+#include "treadle/transforms/Passes.h"
+#include "treadle/transforms/inline_calls/CallSite.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_INLINECALLS
+#include "treadle/transforms/Passes.h.inc"
+
+namespace tfg {
+namespace {
+
+/// Functions with the callees of each before it; those that a call inside their own callees leads
+/// back to are recursive.
+class CalleesFirst {
+public:
+  explicit CalleesFirst(const llvm::StringMap<FuncOp> &functions) : functions(functions) {}
+
+  void visit(FuncOp root) {
+    if (!push(root))
+      return;
+    while (!path.empty()) {
+      Frame &frame = path.back();
+      if (frame.next == frame.callees.size()) {
+        state[frame.function] = State::Done;
+        order.push_back(frame.function);
+        path.pop_back();
+        continue;
+      }
+      FuncOp callee = frame.callees[frame.next++];
+      if (!push(callee) && state[callee] == State::OnPath)
+        recursive.insert(callee);
+    }
+  }
+
+  std::vector<FuncOp> order;
+  llvm::DenseSet<FuncOp> recursive;
+
+private:
+  enum class State { New, OnPath, Done };
+  struct Frame {
+    FuncOp function;
+    SmallVector<FuncOp, 0> callees;
+    size_t next;
+  };
+
+  bool push(FuncOp function) {
+    if (state[function] != State::New)
+      return false;
+    state[function] = State::OnPath;
+    path.push_back({function, calleesOf(function), 0});
+    return true;
+  }
+
+  SmallVector<FuncOp, 0> calleesOf(FuncOp function) {
+    llvm::SetVector<FuncOp> callees;
+    if (function.isExternal() || function.getGeneric())
+      return {};
+    for (Operation &op : function.getEntry())
+      if (Node::isNode(&op))
+        if (FuncOp callee = functions.lookup(calledFunction(Node(&op), functions)))
+          callees.insert(callee);
+    return callees.takeVector();
+  }
+
+  const llvm::StringMap<FuncOp> &functions;
+  std::vector<Frame> path;
+  llvm::DenseMap<FuncOp, State> state;
+};
+
+/// The calls of a module, callees before callers, so that every body is complete when it is copied.
+class Inliner {
+public:
+  Inliner(ModuleOp module, const InlineCallsOptions &options)
+      : module(module), options(options), effects(module) {
+    for (FuncOp function : module.getOps<FuncOp>())
+      functions[function.getName()] = function;
+    kept.insert_range(options.noinline);
+  }
+
+  void run() {
+    CalleesFirst sorted(functions);
+    for (FuncOp function : module.getOps<FuncOp>())
+      sorted.visit(function);
+    // Set before their callers' bodies, and their own, are looked at.
+    for (FuncOp function : sorted.recursive) {
+      Callee &callee = callees[function.getName()];
+      callee.function = function;
+      callee.obstacle = "it calls itself";
+    }
+    for (FuncOp function : sorted.order) {
+      if (!function.isExternal() && !function.getGeneric())
+        expandIn(function.getEntry(), /*isGraph=*/false);
+      if (sorted.recursive.contains(function))
+        continue;
+      Callee callee = analyzeCallee(function, effects);
+      if (kept.contains(function.getName()))
+        callee.obstacle = "the option noinline lists it";
+      callees.try_emplace(function.getName(), std::move(callee));
+    }
+    for (GraphOp graph : module.getOps<GraphOp>())
+      expandIn(graph.getNodes().front(), /*isGraph=*/true);
+  }
+
+private:
+  void expandIn(Block &body, bool isGraph) {
+    std::vector<Node> calls;
+    size_t size = 0;
+    bool hasV1 = false;
+    for (Operation &op : body) {
+      if (!Node::isNode(&op))
+        continue;
+      Node node(&op);
+      ++size;
+      hasV1 |= isV1ControlFlow(node);
+      if (functions.contains(calledFunction(node, functions)))
+        calls.push_back(node);
+    }
+    if (calls.empty())
+      return;
+    NameScope names(body);
+    for (Node call : calls) {
+      const Callee &callee = callees.find(calledFunction(call, functions))->second;
+      if (std::string why = obstacle(call, callee, size); !why.empty()) {
+        report(call, callee, why);
+        continue;
+      }
+      size += callee.numNodes;
+      hasV1 |= callee.hasV1ControlFlow;
+      expandCall(call, callee, {names, hasV1, isGraph && options.keepNames});
+    }
+  }
+
+  std::string obstacle(Node call, const Callee &callee, size_t size) const {
+    if (!callee.obstacle.empty())
+      return callee.obstacle;
+    if (size + callee.numNodes > options.maxNodes)
+      return "there would be more than " + std::to_string(options.maxNodes) +
+             " nodes; the option max-nodes allows more";
+    return obstacleOfCall(call, callee);
+  }
+
+  void report(Node call, const Callee &callee, StringRef why) const {
+    FuncOp function = callee.function;
+    if (options.explain)
+      call->emitRemark() << "node '" << call.name() << "' (" << call.opType() << "): function '"
+                         << function.getName() << "' stays a call: " << why;
+  }
+
+  ModuleOp module;
+  const InlineCallsOptions &options;
+  Effects effects;
+  llvm::StringMap<FuncOp> functions;
+  llvm::StringMap<Callee> callees;
+  llvm::StringSet<> kept;
+};
+
+} // namespace
+} // namespace tfg
+
+namespace {
+
+struct InlineCalls : impl::InlineCallsBase<InlineCalls> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    InlineCallsOptions options{llvm::to_vector(noinline), maxNodes, keepNames, explain};
+    tfg::Inliner(getOperation(), options).run();
+  }
+};
+
+} // namespace
+} // namespace treadle
