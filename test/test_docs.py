@@ -13,6 +13,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BIN = ROOT / "build" / "release" / "bin"
+REFERENCE = ROOT / "build" / "release" / "docs"
 PAGES = sorted((ROOT / "docs").rglob("*.md")) + [ROOT / "README.md"]
 
 FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -53,3 +54,23 @@ def test_programs_print_what_the_page_says(page, tmp_path):
 
 def test_a_page_with_programs_is_found():
     assert any(list(blocks(page, "console")) for page in PAGES)
+
+
+def reference_sections():
+    """Ops and passes: (page, name, text), as the reference is made from the .td files."""
+    for page in sorted(REFERENCE.glob("*.md")):
+        text = re.split(r"^## (?:Attributes|Types|Enums)$", page.read_text(), flags=re.MULTILINE)[0]
+        for section in re.split(r"^### ", text, flags=re.MULTILINE)[1:]:
+            yield page.stem, section.split("`")[1], section
+
+
+@pytest.mark.parametrize(
+    "section",
+    [pytest.param(text, id=f"{page}:{name}") for page, name, text in reference_sections()],
+)
+def test_the_reference_has_an_example(section):
+    assert "```mlir\n" in section
+
+
+def test_there_is_a_reference():
+    assert {"tfg", "passes"} <= {page for page, _, _ in reference_sections()}

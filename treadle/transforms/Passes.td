@@ -10,6 +10,14 @@ def TopologicalSort : Pass<"tfg-toposort", "::mlir::ModuleOp"> {
   let description = [{
     The order is stable: a node moves only where it has to. Cycles (the loops of v1 control flow) are
     cut at the inputs that come from NextIteration; a node on another cycle keeps its place.
+
+    ```mlir
+    %b, %c1 = Neg(%a) name("b") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    %a, %c0 = Placeholder name("a") {dtype = f32} : () -> (tensor<f32>)
+    // becomes
+    %a, %c0 = Placeholder name("a") {dtype = f32} : () -> (tensor<f32>)
+    %b, %c1 = Neg(%a) name("b") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    ```
   }];
 }
 
