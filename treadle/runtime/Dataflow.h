@@ -4,7 +4,7 @@
 // them; no counter is shared, so nothing here locks. Kernels that are worth another thread go to
 // the run's pool, and ops that wait (for a queue, a lock, a message) hold no thread at all: both
 // come back through an inbox. A node runs when its inputs have arrived in its frame and iteration;
-// a dead input makes it dead (docs/spec.md will say it formally).
+// a dead input makes it dead (docs/spec.md says it formally).
 #pragma once
 
 #include "treadle/runtime/DataflowState.h"

@@ -120,12 +120,13 @@ void ReferenceRun::arrive(const Token &token) {
   in.hasDead |= !token.value;
   in.hasDeadEnter |= !token.value && token.isFromEnter && token.input >= 0;
   bool hasControls = in.numControls == spec.controls.size();
-  if (!isOp(spec, "Merge")) {
+  if (!isOp(spec, "Merge")) { // node_1, node_2
     if (hasControls && in.data.size() == spec.inputs.size())
       fire(token.tag, token.node, in, in.hasDead && !isOp(spec, "ControlTrigger"));
     return;
   }
-  // A Merge: one live value, or nothing but dead ones; its control inputs only say when.
+  // merge_1, merge_4, merge_5: one live value, or nothing but dead ones; its control inputs only
+  // say when.
   auto isLive = [](const auto &entry) { return entry.second.has_value(); };
   auto numLive = std::count_if(in.data.begin(), in.data.end(), isLive);
   out.isAmbiguous |= numLive > 1;
@@ -145,17 +146,17 @@ void ReferenceRun::fire(const Tag &tag, int node, const Arrivals &in, bool isDea
   if (isOp(spec, "Exit"))
     return fireExit(tag, node, isDead ? Live() : in.data.at(0));
   if (isOp(spec, "NextIteration"))
-    return isDead ? void() : fireNext(tag, node, in.data.at(0));
+    return isDead ? void() : fireNext(tag, node, in.data.at(0)); // frame_3
   if (isDead)
-    return deliverAll(tag, node, {}, true);
+    return deliverAll(tag, node, {}, true); // node_2, merge_3
   std::vector<Live> outputs;
   if (isOp(spec, "Merge")) {
     for (auto [i, value] : in.data)
       if (value)
-        outputs = {value, i};
+        outputs = {value, i}; // merge_2
   } else if (isOp(spec, "Switch")) {
     outputs.resize(2);
-    outputs[*in.data.at(1) ? 1 : 0] = in.data.at(0);
+    outputs[*in.data.at(1) ? 1 : 0] = in.data.at(0); // switch_1
   } else {
     std::vector<int32_t> values;
     values.reserve(in.data.size());
@@ -163,7 +164,7 @@ void ReferenceRun::fire(const Tag &tag, int node, const Arrivals &in, bool isDea
       values.push_back(*value);
     std::optional<std::vector<Live>> computed = compute(node, values);
     if (!computed)
-      return void(out.failures.insert(spec.name));
+      return void(out.failures.insert(spec.name)); // node_4
     outputs = std::move(*computed);
   }
   record(tag, node, outputs);
@@ -204,8 +205,8 @@ void ReferenceRun::fireEnter(const Tag &tag, int node, Live value) {
   if (value)
     record(tag, node, {value});
   if (!spec.attrs.getOr<bool>("is_constant", false))
-    return deliverAll(inside(key, 0), node, {value}, !value, true);
-  frame.constants.emplace_back(node, value);
+    return deliverAll(inside(key, 0), node, {value}, !value, true); // frame_1
+  frame.constants.emplace_back(node, value);                        // frame_2
   for (int64_t i = 0; i < frame.started; ++i)
     deliverAll(inside(key, i), node, {value}, !value, true);
 }
@@ -216,7 +217,7 @@ void ReferenceRun::fireExit(const Tag &tag, int node, Live value) {
   if (!value)
     return void(frame.deadExits.insert(node));
   if (!frame.liveExits.insert(node).second)
-    return void(out.isAmbiguous = true);
+    return void(out.isAmbiguous = true); // frame_5
   record(key.first, node, {value});
   deliverAll(key.first, node, {value}, false);
 }
@@ -231,8 +232,8 @@ void ReferenceRun::fireNext(const Tag &tag, int node, Live value) {
   deliverAll(inside(key, next), node, {value}, false);
 }
 
-// When no token moves, a frame with none inside it is over, and its Exits that never were live are
-// dead. One that some Enter never reached ends only when there is no other.
+// frame_6: when no token moves, a frame with none inside it is over, and its Exits that never were
+// live are dead. One that some Enter never reached ends only when there is no other.
 bool ReferenceRun::closeAFrame() {
   auto isInside = [](const FrameKey &inner, const FrameKey &outer) {
     size_t depth = outer.first.size();

@@ -1,5 +1,6 @@
-// For tests of the runtime: what a graph means, by tokens and tags, one firing at a time. Slow, and
-// simple enough to be believed: the executors are compared with it.
+// For tests of the runtime: what a graph means, by the rules of docs/spec.md (whose labels stand in
+// the code), one firing at a time. Slow, and simple enough to be believed: the executors are
+// compared with it.
 #pragma once
 
 #include "treadle/runtime/TestGraph.h"
