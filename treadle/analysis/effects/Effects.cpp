@@ -1,0 +1,572 @@
+#include "treadle/analysis/effects/Effects.h"
+
+#include "treadle/ops/OpTable.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <deque>
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// The shared_name that makes a handle nobody else can get.
+constexpr llvm::StringLiteral anonymousName = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
+
+Type elementTypeOf(Value value) { return getElementTypeOrSelf(value.getType()); }
+
+bool isHandle(Value value) {
+  Type type = elementTypeOf(value);
+  return isa<tf_type::ResourceType, tf_type::VariantType>(type) || tf_type::isReference(type);
+}
+
+/// Before there were resources, handles were strings.
+bool isString(Value value) { return isa<tf_type::StringType>(elementTypeOf(value)); }
+
+StringRef text(Node node, StringRef key) {
+  auto attr = node.attr<StringAttr>(key);
+  return attr ? attr.getValue() : StringRef();
+}
+
+std::string where(Node node) {
+  auto function = node->getParentOfType<FuncOp>();
+  return function ? (" in '" + function.getName() + "'").str() : "";
+}
+
+/// A random op whose seeds are zero is seeded by chance: no order of its runs is the right one.
+bool isUnseeded(Node node) {
+  auto isZero = [&](StringRef key) {
+    auto seed = node.attr<IntegerAttr>(key);
+    return seed && seed.getInt() == 0;
+  };
+  const OpDef *def = lookupOp(node.opType());
+  bool hasSeeds = def && def->findAttr("seed") && def->findAttr("seed2");
+  return hasSeeds && (isZero("seed") || !node.attr("seed")) &&
+         (isZero("seed2") || !node.attr("seed2"));
+}
+
+bool isWhile(StringRef op) {
+  static const llvm::StringSet<> ops = {"While", "StatelessWhile", "_While", "XlaWhile",
+                                        "RiscWhile"};
+  return ops.contains(op);
+}
+
+/// How many operands come before those that are the callee's arguments; none where operands and
+/// arguments don't correspond one to one.
+std::optional<unsigned> operandsBeforeArguments(StringRef op) {
+  static const llvm::StringMap<unsigned> known = {
+      {"PartitionedCall", 0}, {"StatefulPartitionedCall", 0},
+      {"RemoteCall", 1},      {"If", 1},
+      {"StatelessIf", 1},     {"_If", 1},
+      {"XlaIf", 1},           {"Case", 1},
+      {"StatelessCase", 1},   {"SymbolicGradient", 0}};
+  if (isWhile(op))
+    return 0;
+  auto entry = known.find(op);
+  return entry == known.end() ? std::nullopt : std::optional<unsigned>(entry->second);
+}
+
+/// Whether data operand `index` is taken as a reference; if it is one and isn't, it is read.
+bool takesReference(Node node, unsigned index) {
+  const OpDef *def = lookupOp(node.opType());
+  if (!def)
+    return true;
+  for (const ArgDef &input : def->inputs()) {
+    bool isList = !input.numberAttr().empty() || !input.typeListAttr().empty();
+    if (isList || index == 0)
+      return input.isRef();
+    --index;
+  }
+  return false;
+}
+
+void sortAndUnique(SmallVectorImpl<Effect> &effects) {
+  auto order = [](Effect e) { return std::tuple(e.resource, e.part, e.writes); };
+  llvm::sort(effects, [&](Effect a, Effect b) { return order(a) < order(b); });
+  effects.erase(llvm::unique(effects), effects.end());
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Resources
+//===----------------------------------------------------------------------===//
+
+ResourceId EffectAnalysis::intern(Resource resource, StringRef key) {
+  auto [entry, isNew] = byKey.try_emplace(key, resources.size());
+  if (isNew)
+    resources.push_back(std::move(resource));
+  return entry->second;
+}
+
+ResourceId EffectAnalysis::originating(Resource::Kind kind, Operation *origin, unsigned index,
+                                       std::string text) {
+  auto [entry, isNew] = byOrigin.try_emplace({origin, index}, resources.size());
+  if (isNew)
+    resources.push_back({kind, std::move(text), origin, index});
+  return entry->second;
+}
+
+// Arguments of one unique id are one resource: the first of them.
+ResourceId EffectAnalysis::argument(FuncOp function, unsigned index) {
+  auto keys = function.getResourceArgUniqueIdsKeys();
+  auto values = function.getResourceArgUniqueIdsValues();
+  if (keys && values) {
+    SmallVector<int32_t> args(keys->getValues<int32_t>()), ids(values->getValues<int32_t>());
+    auto own = llvm::find(args, static_cast<int32_t>(index));
+    if (own != args.end() && args.size() == ids.size())
+      for (auto [arg, id] : llvm::zip(args, ids))
+        if (id == ids[own - args.begin()] && arg >= 0)
+          index = std::min(index, static_cast<unsigned>(arg));
+  }
+  return originating(Resource::Argument, function, index,
+                     ("argument '" + function.getDataArgumentName(index) + "'").str());
+}
+
+ResourceId EffectAnalysis::made(Node node, StringRef family) {
+  StringRef name = text(node, "shared_name"), container = text(node, "container");
+  bool canBeShared = node.attr<StringAttr>("shared_name") != nullptr;
+  if (!canBeShared || name == anonymousName || node.opType().starts_with("Anonymous") ||
+      family == "stack" || family == "tensor array")
+    return originating(Resource::Created, node.getOperation(), 0,
+                       (family + " made by '" + node.name() + "'" + where(node)).str());
+  if (name.empty())
+    name = node.name();
+  std::string key = (family + " '" + name + "'").str();
+  if (!container.empty())
+    key += (" in container '" + container + "'").str();
+  Resource resource{Resource::Named, key};
+  resource.isFifo = family == "queue";
+  return intern(std::move(resource), key);
+}
+
+bool EffectAnalysis::mayAlias(ResourceId a, ResourceId b) const {
+  if (a == b)
+    return true;
+  if (a == world || b == world)
+    return false;
+  auto isAnything = [&](ResourceId id) {
+    return resources[id].kind == Resource::Unknown || anything.contains(id);
+  };
+  if (isAnything(a) || isAnything(b))
+    return true;
+  auto others = aliases.find(a);
+  return others != aliases.end() && others->second.contains(b);
+}
+
+bool EffectAnalysis::conflict(Effect a, Effect b) const {
+  if (!(a.writes || b.writes) || !mayAlias(a.resource, b.resource))
+    return false;
+  bool meets = static_cast<unsigned>(a.part) & static_cast<unsigned>(b.part);
+  return meets || a.resource != b.resource || !resources[a.resource].isFifo;
+}
+
+bool EffectAnalysis::add(IdSet &set, ArrayRef<ResourceId> ids) {
+  size_t before = set.size();
+  for (ResourceId id : ids) {
+    auto place = llvm::lower_bound(set, id);
+    if (place == set.end() || *place != id)
+      set.insert(place, id);
+  }
+  return set.size() != before;
+}
+
+ArrayRef<ResourceId> EffectAnalysis::handles(Value value) const {
+  auto entry = held.find(value);
+  return entry == held.end() ? ArrayRef<ResourceId>() : entry->second;
+}
+
+ArrayRef<Effect> EffectAnalysis::of(Node node) const {
+  auto entry = effects.find(node.getOperation());
+  return entry == effects.end() ? ArrayRef<Effect>() : entry->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+EffectAnalysis::Call EffectAnalysis::bind(Node node, FuncOp function) {
+  Call call{function, {}};
+  if (!function || function.isExternal() || function.getGeneric())
+    return {};
+  bool isByName = functions.contains(node.opType());
+  std::optional<unsigned> first = isByName ? 0 : operandsBeforeArguments(node.opType());
+  call.binding.resize(function.getNumDataArguments());
+  for (unsigned i = 0; i < call.binding.size(); ++i) {
+    if (!first) {
+      for (Value input : node.data())
+        add(call.binding[i], handles(input));
+      continue;
+    }
+    if (*first + i < node.numData())
+      add(call.binding[i], handles(node.data()[*first + i]));
+    if (isWhile(node.opType()) && i < node.numResults())
+      add(call.binding[i], handles(node.results()[i]));
+  }
+  return call;
+}
+
+std::vector<EffectAnalysis::Call> EffectAnalysis::callsOf(Node node) {
+  std::vector<Call> calls;
+  if (auto function = functions.find(node.opType()); function != functions.end())
+    calls.push_back(bind(node, function->second));
+  for (NamedAttribute attr : node.attrs())
+    attr.getValue().walk([&](tf_type::FuncAttr callee) {
+      StringRef name = callee.getName().getRootReference();
+      if (!name.empty())
+        calls.push_back(bind(node, functions.lookup(name)));
+    });
+  return calls;
+}
+
+EffectAnalysis::IdSet EffectAnalysis::substitute(ArrayRef<ResourceId> ids, FuncOp callee,
+                                                 const Binding &binding) const {
+  IdSet out;
+  for (ResourceId id : ids) {
+    const Resource &resource = resources[id];
+    bool isArgument = resource.kind == Resource::Argument && resource.origin == callee;
+    llvm::append_range(out, isArgument ? ArrayRef<ResourceId>(binding[resource.argument])
+                                       : ArrayRef<ResourceId>(id));
+  }
+  llvm::sort(out);
+  out.erase(llvm::unique(out), out.end());
+  return out;
+}
+
+//===----------------------------------------------------------------------===//
+// Flow of handles
+//===----------------------------------------------------------------------===//
+
+EffectAnalysis::IdSet EffectAnalysis::resultHandles(Node node, unsigned index,
+                                                    ArrayRef<Call> calls) {
+  IdSet out;
+  Value result = node.results()[index];
+  bool hasStringHandle = llvm::any_of(
+      node.data(), [&](Value input) { return isString(input) && !handles(input).empty(); });
+  StringRef family = resourceFamily(node.opType());
+  if (!isHandle(result) && !(isString(result) && (hasStringHandle || !family.empty())))
+    return out;
+  if (!family.empty()) {
+    add(out, made(node, family));
+    return out;
+  }
+  if (node.opType() == "IdentityN" || isWhile(node.opType())) {
+    if (index < node.numData())
+      add(out, handles(node.data()[index]));
+  }
+  if (node.opType() == "IdentityN")
+    return out;
+  bool isUnknown = !lookupOp(node.opType()) && calls.empty();
+  for (const Call &call : calls) {
+    if (!call.function) {
+      isUnknown = true;
+      continue;
+    }
+    const Summary &summary = summaries[call.function];
+    if (index < summary.results.size())
+      add(out, substitute(summary.results[index], call.function, call.binding));
+  }
+  bool isDeferred = lookupEffects(node.opType()).isDeferred;
+  if (isDeferred)
+    for (const Call &call : calls)
+      if (call.function)
+        for (Effect effect : summaries[call.function].effects)
+          add(out, substitute(effect.resource, call.function, call.binding));
+  const OpDef *def = lookupOp(node.opType());
+  bool comesFromNowhere = node->getNumOperands() == 0 || (def && def->isStateful());
+  if (isUnknown || (calls.empty() && comesFromNowhere && !isDeferred &&
+                    isa<tf_type::ResourceType>(elementTypeOf(result)) &&
+                    !node.opType().starts_with("TensorArrayGrad")))
+    add(out, originating(Resource::Unknown, node.getOperation(), 0,
+                         ("what '" + node.name() + "' gives a handle to" + where(node)).str()));
+  if (isUnknown || calls.empty() || isDeferred)
+    for (Value input : node.data())
+      add(out, handles(input));
+  return out;
+}
+
+bool EffectAnalysis::transferOnce(Node node) {
+  // Most nodes have nothing to do with handles.
+  auto matters = [&](Value value) { return isHandle(value) || isString(value); };
+  if (llvm::none_of(node.results(), matters))
+    return false;
+  std::vector<Call> calls = callsOf(node);
+  bool changed = false;
+  for (unsigned i = 0, e = node.numResults(); i < e; ++i)
+    if (IdSet ids = resultHandles(node, i, calls); !ids.empty())
+      changed |= add(held[node.results()[i]], ids);
+  return changed;
+}
+
+bool EffectAnalysis::transfer(Node node) {
+  bool changed = false;
+  while (transferOnce(node)) { // a While's results are its arguments as well
+    changed = true;
+    if (!isWhile(node.opType()))
+      break;
+  }
+  return changed;
+}
+
+void EffectAnalysis::flow(Block &body) {
+  std::deque<Operation *> work;
+  llvm::DenseSet<Operation *> waiting;
+  auto push = [&](Operation *op) {
+    if (Node::isNode(op) && waiting.insert(op).second)
+      work.push_back(op);
+  };
+  for (Operation &op : body)
+    push(&op);
+  while (!work.empty()) {
+    Operation *op = work.front();
+    work.pop_front();
+    waiting.erase(op);
+    if (transfer(Node(op)))
+      for (Value result : Node(op).results())
+        for (Operation *user : result.getUsers())
+          push(user);
+  }
+}
+
+/// What a dataset uses is used by whoever takes from an iterator over it.
+bool EffectAnalysis::noteContents(Node node) {
+  static const llvm::StringSet<> ops = {"MakeIterator", "MultiDeviceIteratorInit"};
+  if (!ops.contains(node.opType()) || node.numData() < 2)
+    return false;
+  bool changed = false;
+  for (ResourceId iterator : handles(node.data()[1]))
+    changed |= add(contents[iterator], handles(node.data()[0]));
+  return changed;
+}
+
+//===----------------------------------------------------------------------===//
+// Effects
+//===----------------------------------------------------------------------===//
+
+void EffectAnalysis::addHandleEffects(Node node, Access access, EffectSet &out) {
+  for (auto [i, input] : llvm::enumerate(node.data())) {
+    ArrayRef<ResourceId> ids = handles(input);
+    if (ids.empty())
+      continue;
+    Access here = access;
+    if (tf_type::isReference(elementTypeOf(input)) && !takesReference(node, i))
+      here = {Access::Read, Part::Whole};
+    if (here.kind == Access::None)
+      continue;
+    bool writes = here.kind == Access::Write;
+    for (ResourceId id : ids) {
+      out.push_back({id, here.part, writes});
+      if (auto inside = contents.find(id); writes && inside != contents.end())
+        for (ResourceId reached : inside->second)
+          out.push_back({reached, Part::Whole, true});
+    }
+  }
+}
+
+void EffectAnalysis::addReach(Node node, const OpEffects &known, EffectSet &out) {
+  Resource resource{Resource::Named, ""};
+  resource.isFifo = true;
+  switch (known.reach) {
+  case OpEffects::Reach::Nothing:
+    return;
+  case OpEffects::Reach::World:
+    out.push_back({world, Part::Whole, known.reached.kind == Access::Write});
+    return;
+  case OpEffects::Reach::Own:
+    if (isUnseeded(node))
+      return;
+    resource.text = ("the state of '" + node.name() + "'" + where(node)).str();
+    break;
+  case OpEffects::Reach::Named: {
+    StringRef name = text(node, "shared_name");
+    resource.text = ("staging area '" + text(node, "container") + "/" +
+                     (name.empty() ? node.name() : name) + "'")
+                        .str();
+    break;
+  }
+  case OpEffects::Reach::Channel:
+    resource.text = ("channel '" + text(node, "tensor_name") + "' from '" +
+                     text(node, "send_device") + "' to '" + text(node, "recv_device") + "'")
+                        .str();
+    break;
+  }
+  std::string key = resource.text;
+  out.push_back(
+      {intern(std::move(resource), key), known.reached.part, known.reached.kind == Access::Write});
+}
+
+EffectAnalysis::EffectSet EffectAnalysis::effectsOf(Node node) {
+  EffectSet out;
+  std::vector<Call> calls = callsOf(node);
+  bool isByName = functions.contains(node.opType());
+  OpEffects known = isByName ? OpEffects{} : lookupEffects(node.opType());
+  addHandleEffects(node, known.handles, out);
+  addReach(node, known, out);
+  for (const Call &call : known.isDeferred ? std::vector<Call>{} : calls) {
+    if (!call.function) {
+      addHandleEffects(node, {Access::Write, Part::Whole}, out);
+      out.push_back({world, Part::Whole, true});
+      continue;
+    }
+    for (Effect effect : summaries[call.function].effects)
+      for (ResourceId id : substitute(effect.resource, call.function, call.binding))
+        out.push_back({id, effect.part, effect.writes});
+  }
+  sortAndUnique(out);
+  return out;
+}
+
+EffectAnalysis::Summary EffectAnalysis::summarize(FuncOp function) {
+  Summary summary;
+  for (Value result : function.getReturn().getData())
+    summary.results.emplace_back(handles(result));
+  // What a call makes for itself is seen by the caller only if it gets a handle to it.
+  auto isSeen = [&](ResourceId id) {
+    return resources[id].kind != Resource::Created ||
+           llvm::any_of(summary.results,
+                        [&](const IdSet &ids) { return llvm::is_contained(ids, id); });
+  };
+  for (Operation &op : function.getEntry())
+    if (Node::isNode(&op))
+      for (Effect effect : effectsOf(Node(&op)))
+        if (isSeen(effect.resource))
+          summary.effects.push_back(effect);
+  sortAndUnique(summary.effects);
+  return summary;
+}
+
+//===----------------------------------------------------------------------===//
+// Aliases
+//===----------------------------------------------------------------------===//
+
+bool EffectAnalysis::addAlias(ResourceId a, ResourceId b) {
+  return a != b && aliases[a].insert(b) && aliases[b].insert(a);
+}
+
+// Arguments may be one object where a call gives them one, or two that may be one.
+bool EffectAnalysis::noteAliases(const Call &call) {
+  llvm::MapVector<ResourceId, SmallVector<ResourceId, 1>> receivers;
+  bool changed = false;
+  for (auto [i, ids] : llvm::enumerate(call.binding))
+    for (ResourceId id : ids) {
+      ResourceId arg = argument(call.function, i);
+      if (resources[id].kind == Resource::Unknown || anything.contains(id))
+        changed |= anything.insert(arg).second;
+      if (resources[id].kind == Resource::Named)
+        changed |= addAlias(arg, id);
+      receivers[id].push_back(arg);
+    }
+  auto join = [&](ArrayRef<ResourceId> some, ArrayRef<ResourceId> others) {
+    for (ResourceId a : some)
+      for (ResourceId b : others)
+        changed |= addAlias(a, b);
+  };
+  for (auto &[id, args] : receivers) {
+    join(args, args);
+    auto known = aliases.find(id);
+    if (known == aliases.end())
+      continue;
+    for (ResourceId other : SmallVector<ResourceId>(known->second.begin(), known->second.end())) {
+      if (auto others = receivers.find(other); others != receivers.end())
+        join(args, others->second);
+      // The caller's argument may be a named resource: so may the callee's that it becomes.
+      if (resources[other].kind == Resource::Named)
+        join(args, other);
+    }
+  }
+  return changed;
+}
+
+//===----------------------------------------------------------------------===//
+// The module
+//===----------------------------------------------------------------------===//
+
+std::vector<Block *> EffectAnalysis::bodiesCalleesFirst(ModuleOp module) {
+  std::vector<Block *> order;
+  llvm::DenseSet<Operation *> entered;
+  SmallVector<std::pair<Operation *, bool>> stack; // whether its callees are done
+  auto enter = [&](Operation *op) {
+    auto function = dyn_cast_or_null<FuncOp>(op);
+    if (function && (function.isExternal() || function.getGeneric()))
+      return;
+    if (op && entered.insert(op).second)
+      stack.push_back({op, false});
+  };
+  for (Operation &top : *module.getBody()) {
+    enter(isa<GraphOp, FuncOp>(top) ? &top : nullptr);
+    while (!stack.empty()) {
+      auto &[op, isDone] = stack.back();
+      Block &body = op->getRegion(0).front();
+      if (isDone) {
+        order.push_back(&body);
+        stack.pop_back();
+        continue;
+      }
+      isDone = true;
+      for (Operation &node : body) {
+        enter(functions.lookup(node.getName().stripDialect()));
+        for (NamedAttribute attr : node.getDiscardableAttrs())
+          attr.getValue().walk([&](tf_type::FuncAttr callee) {
+            enter(functions.lookup(callee.getName().getRootReference()));
+          });
+      }
+    }
+  }
+  return order;
+}
+
+// Callers and callees need each other where functions recurse: until nothing is new.
+void EffectAnalysis::summarizeAll(ArrayRef<Block *> bodies) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (Block *body : bodies) {
+      flow(*body);
+      for (Operation &op : *body)
+        if (Node::isNode(&op))
+          changed |= noteContents(Node(&op));
+      auto function = dyn_cast<FuncOp>(body->getParentOp());
+      if (!function)
+        continue;
+      Summary summary = summarize(function);
+      if (summary == summaries[function])
+        continue;
+      summaries[function] = std::move(summary);
+      changed = true;
+    }
+  }
+}
+
+EffectAnalysis::EffectAnalysis(ModuleOp module) {
+  intern({Resource::World, "the world"}, "the world");
+  for (FuncOp function : module.getOps<FuncOp>()) {
+    functions[function.getName()] = function;
+    if (function.isExternal() || function.getGeneric())
+      continue;
+    for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)
+      if (Value arg = function.getDataArgument(i); isHandle(arg))
+        add(held[arg], argument(function, i));
+  }
+  std::vector<Block *> bodies = bodiesCalleesFirst(module);
+  summarizeAll(bodies);
+  std::vector<Call> calls;
+  for (Block *body : bodies)
+    for (Operation &op : *body) {
+      if (!Node::isNode(&op))
+        continue;
+      if (EffectSet set = effectsOf(Node(&op)); !set.empty())
+        effects[&op] = std::move(set);
+      for (Call &call : callsOf(Node(&op)))
+        if (call.function)
+          calls.push_back(std::move(call));
+    }
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Call &call : calls)
+      changed |= noteAliases(call);
+  }
+}
+
+} // namespace treadle::tfg

@@ -1,0 +1,215 @@
+#include "treadle/analysis/races/FrameGraph.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+bool isOp(Node node, StringRef name) {
+  StringRef op = node.opType();
+  op.consume_front("Ref");
+  return op == name;
+}
+
+/// More sides than this are forgotten: then two nodes count as running together.
+constexpr size_t maxSides = 32;
+
+} // namespace
+
+FrameGraph::FrameGraph(Block &body) {
+  number(body);
+  connect();
+  findFrames();
+  connectExits();
+  findSides();
+  sort();
+}
+
+// In postorder from each node over what it uses, so that all that comes first; a NextIteration is
+// entered only as a start of its own.
+void FrameGraph::number(Block &body) {
+  SmallVector<std::pair<Operation *, unsigned>> stack;
+  llvm::DenseSet<Operation *> entered;
+  auto enter = [&](Operation *op) {
+    if (op && Node::isNode(op) && entered.insert(op).second)
+      stack.push_back({op, 0});
+  };
+  for (Operation &start : body) {
+    enter(&start);
+    while (!stack.empty()) {
+      auto &[op, operand] = stack.back();
+      if (operand == op->getNumOperands()) {
+        indices[op] = nodes.size();
+        nodes.push_back(Node(op));
+        stack.pop_back();
+        continue;
+      }
+      Operation *input = op->getOperand(operand++).getDefiningOp();
+      if (input && !(isOp(Node(op), "Merge") && isOp(Node(input), "NextIteration")))
+        enter(input);
+    }
+  }
+}
+
+bool FrameGraph::isForward(Operation *from, Index to) const {
+  auto entry = from ? indices.find(from) : indices.end();
+  return entry != indices.end() && entry->second < to &&
+         !(isOp(nodes[to], "Merge") && isOp(Node(from), "NextIteration"));
+}
+
+void FrameGraph::connect() {
+  edges.resize(nodes.size());
+  for (Index i = 0; i < nodes.size(); ++i)
+    for (Value input : nodes[i]->getOperands()) {
+      Operation *op = input.getDefiningOp();
+      if (isForward(op, i))
+        edges[indices[op]].push_back(i);
+      else if (op && indices.contains(op))
+        back.push_back({indices[op], i});
+    }
+}
+
+FrameGraph::Index FrameGraph::frameBelow(Index parent, Node enter) {
+  auto name = enter.attr<StringAttr>("frame_name");
+  StringRef text = name ? name.getValue() : "";
+  for (Index i = 0; i < allFrames.size(); ++i)
+    if (allFrames[i].parent == parent && allFrames[i].name == text)
+      return i;
+  auto parallel = enter.attr<IntegerAttr>("parallel_iterations");
+  unsigned depth = parent == none ? 1 : allFrames[parent].depth + 1;
+  allFrames.push_back({text.str(), parent, depth, !parallel || parallel.getInt() != 1});
+  return allFrames.size() - 1;
+}
+
+void FrameGraph::findFrames() {
+  frame.assign(nodes.size(), none);
+  std::vector<Index> given(nodes.size(), none); // the frame of its results
+  for (Index i = 0; i < nodes.size(); ++i) {
+    for (Value input : nodes[i]->getOperands()) {
+      Operation *op = input.getDefiningOp();
+      if (!isForward(op, i) || given[indices[op]] == none)
+        continue;
+      // A control edge from outside doesn't take a node out of its loop.
+      Index candidate = given[indices[op]];
+      if (frame[i] == none || allFrames[candidate].depth > allFrames[frame[i]].depth)
+        frame[i] = candidate;
+    }
+    given[i] = frame[i];
+    if (isOp(nodes[i], "Enter"))
+      given[i] = frameBelow(frame[i], nodes[i]);
+    else if (isOp(nodes[i], "Exit") && frame[i] != none)
+      given[i] = allFrames[frame[i]].parent;
+  }
+}
+
+// What is carried to the next iteration is there when the loop ends: in the Exits of its own
+// variable, and in all of them if the condition looks at it.
+void FrameGraph::connectExits() {
+  std::vector<bool> inCondition(nodes.size()); // reaches LoopCond within the iteration
+  for (Index i = nodes.size(); i-- > 0;) {
+    inCondition[i] = isOp(nodes[i], "LoopCond");
+    if (isOp(nodes[i], "Switch") || isOp(nodes[i], "Exit") || isOp(nodes[i], "Enter"))
+      continue;
+    for (Index user : edges[i])
+      inCondition[i] = inCondition[i] || inCondition[user];
+  }
+  std::vector<std::vector<Index>> exits(allFrames.size());
+  for (Index i = 0; i < nodes.size(); ++i)
+    if (isOp(nodes[i], "Exit") && frame[i] != none)
+      exits[frame[i]].push_back(i);
+  for (auto [from, merge] : back) {
+    auto connect = [&, from = from](Index exit) { edges[from].push_back(exit); };
+    if (inCondition[merge] && frame[merge] != none)
+      llvm::for_each(exits[frame[merge]], connect);
+    else
+      for (Index user : edges[merge])
+        if (isOp(nodes[user], "Switch"))
+          for (Index exit : edges[user])
+            if (isOp(nodes[exit], "Exit"))
+              connect(exit);
+  }
+}
+
+// The predicate of a loop says which iteration runs, not which of two nodes does.
+FrameGraph::Sides FrameGraph::sidesGiven(Value input) const {
+  Node from(input.getDefiningOp());
+  Sides given = sides[indices.lookup(from.getOperation())];
+  if (!isOp(from, "Switch") || isControl(input) || from.numData() != 2)
+    return given;
+  Value predicate = from.data()[1];
+  Operation *source = predicate.getDefiningOp();
+  if (source && Node::isNode(source) && isOp(Node(source), "LoopCond"))
+    return given;
+  given.push_back(
+      {predicate.getAsOpaquePointer(), static_cast<int>(cast<OpResult>(input).getResultNumber())});
+  llvm::sort(given);
+  return given;
+}
+
+void FrameGraph::findSides() {
+  sides.resize(nodes.size());
+  for (Index i = 0; i < nodes.size(); ++i) {
+    Sides own;
+    bool isFirst = true;
+    for (Value input : nodes[i]->getOperands()) {
+      if (!isForward(input.getDefiningOp(), i))
+        continue;
+      Sides given = sidesGiven(input), joined;
+      if (isOp(nodes[i], "Merge") && !isControl(input) && !isFirst)
+        std::set_intersection(own.begin(), own.end(), given.begin(), given.end(),
+                              std::back_inserter(joined));
+      else
+        std::set_union(own.begin(), own.end(), given.begin(), given.end(),
+                       std::back_inserter(joined));
+      own = std::move(joined);
+      isFirst = false;
+    }
+    // A predicate inside a loop says nothing outside.
+    if (isOp(nodes[i], "Exit"))
+      llvm::erase_if(own, [&](auto &side) {
+        Operation *op = Value::getFromOpaquePointer(side.first).getDefiningOp();
+        return op && indices.contains(op) && isInside(indices[op], frame[i]);
+      });
+    if (own.size() <= maxSides)
+      sides[i] = std::move(own);
+  }
+}
+
+void FrameGraph::sort() {
+  std::vector<unsigned> waiting(nodes.size());
+  for (const std::vector<Index> &users : edges)
+    for (Index user : users)
+      ++waiting[user];
+  for (Index i = 0; i < nodes.size(); ++i)
+    if (waiting[i] == 0)
+      sorted.push_back(i);
+  for (size_t next = 0; next < sorted.size(); ++next)
+    for (Index user : edges[sorted[next]])
+      if (--waiting[user] == 0)
+        sorted.push_back(user);
+}
+
+bool FrameGraph::isInside(Index node, Index outer) const {
+  for (Index f = frame[node]; f != none; f = allFrames[f].parent)
+    if (f == outer)
+      return true;
+  return outer == none;
+}
+
+FrameGraph::Index FrameGraph::commonFrame(Index a, Index b) const {
+  for (Index f = frame[a]; f != none; f = allFrames[f].parent)
+    if (isInside(b, f))
+      return f;
+  return none;
+}
+
+bool FrameGraph::areExclusive(Index a, Index b) const {
+  for (auto [predicate, side] : sides[a])
+    if (llvm::is_contained(sides[b], std::pair(predicate, 1 - side)))
+      return true;
+  return false;
+}
+
+} // namespace treadle::tfg

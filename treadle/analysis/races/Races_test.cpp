@@ -1,0 +1,116 @@
+#include "treadle/analysis/races/Races.h"
+
+#include "treadle/analysis/AnalysisTest.h"
+
+namespace treadle::tfg {
+namespace {
+
+class RacesTest : public AnalysisTest {
+protected:
+  /// `a b: variable 'v'; a a: variable 'v' in loop`.
+  std::string racesOf(const std::string &body) {
+    parseGraph(body);
+    EffectAnalysis effects(*module);
+    std::string out;
+    for (const Race &race : findRaces(graph(), effects))
+      out += (out.empty() ? "" : "; ") + race.first.name().str() + " " + race.second.name().str() +
+             ": " + effects.resource(race.resource).text +
+             (race.frame.empty() ? "" : " in " + race.frame);
+    return out;
+  }
+};
+
+TEST_F(RacesTest, WhatNoPathOrdersIsARace) {
+  std::string start = variable("v") + constant("c") + assign("a", "v", "c");
+  EXPECT_EQ(racesOf(start + assign("b", "v", "c")), "a b: variable 'v'");
+  EXPECT_EQ(racesOf(start + assign("b", "v", "c", "[%a]")), "");
+  EXPECT_EQ(racesOf(start + constant("d", "[%a]") + assign("b", "v", "d")), "");
+  EXPECT_EQ(racesOf(start + variable("w") + assign("b", "w", "c")), "");
+  EXPECT_EQ(racesOf(start + read("r", "v") + read("s", "v", "[%a]")), "a r: variable 'v'");
+}
+
+TEST_F(RacesTest, ManyNodesOnOneResource) {
+  std::string body = variable("v") + constant("c");
+  for (int i = 0; i < 200; ++i)
+    body += assign("a" + std::to_string(i), "v", "c",
+                   i % 100 ? "[%a" + std::to_string(i - 1) + "]" : "");
+  parseGraph(body);
+  EffectAnalysis effects(*module);
+  EXPECT_EQ(findRaces(graph(), effects, 100000).size(), 100u * 100u);
+  EXPECT_EQ(findRaces(graph(), effects, 17).size(), 17u);
+}
+
+constexpr const char *predicate =
+    "%p, %pc = Placeholder name(\"p\") {dtype = i1} : () -> (tensor<i1>)\n"
+    "%s:2, %sc = Switch(%c, %p) name(\"s\") : (tensor<f32>, tensor<i1>) -> (tensor<f32>, "
+    "tensor<f32>)\n";
+
+TEST_F(RacesTest, TheSidesOfASwitchDontMeet) {
+  std::string start = variable("v") + constant("c") + predicate;
+  EXPECT_EQ(racesOf(start + assign("a", "v", "s#0") + assign("b", "v", "s#1")), "");
+  EXPECT_EQ(racesOf(start + assign("a", "v", "s#0") + assign("b", "v", "c")), "a b: variable 'v'");
+  EXPECT_EQ(racesOf(start + assign("a", "v", "s#0") + assign("b", "v", "m#0") +
+                    "%m:2, %mc = Merge(%s#0, %s#1) name(\"m\") : (tensor<f32>, tensor<f32>) -> "
+                    "(tensor<f32>, tensor<i32>)\n"),
+            "a b: variable 'v'");
+}
+
+/// A loop over i, with `body` inside; `%i` is this iteration's value, `%j` is carried to the next.
+std::string loop(const std::string &body, int parallel = 10) {
+  return variable("v") + constant("c") + R"(
+    %e, %ec = Enter(%c) name("e") {frame_name = "loop", parallel_iterations = )" +
+         std::to_string(parallel) + R"( : i64} : (tensor<f32>) -> (tensor<f32>)
+    %h, %hc = Enter(%v) name("h") {frame_name = "loop", is_constant = true, parallel_iterations = )" +
+         std::to_string(parallel) +
+         R"( : i64} : (tensor<!tf_type.resource>) -> (tensor<!tf_type.resource>)
+    %m:2, %mc = Merge(%e, %n) name("m") : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<i32>)
+    %g, %gc = Less(%m#0, %m#0) name("g") : (tensor<f32>, tensor<f32>) -> (tensor<i1>)
+    %l, %lc = LoopCond(%g) name("l") : (tensor<i1>) -> (tensor<i1>)
+    %s:2, %sc = Switch(%m#0, %l) name("s") : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
+    %i, %ic = Identity(%s#1) name("i") : (tensor<f32>) -> (tensor<f32>)
+    %n, %nc = NextIteration(%j) name("n") : (tensor<f32>) -> (tensor<f32>)
+    %x, %xc = Exit(%s#0) name("x") : (tensor<f32>) -> (tensor<f32>)
+)" + body;
+}
+
+std::string next(const std::string &control = "") {
+  return "%j, %jc = Add(%i, %i) " + control +
+         " name(\"j\") : (tensor<f32>, tensor<f32>) -> (tensor<f32>)\n";
+}
+
+TEST_F(RacesTest, AnIterationAndTheNextMayOverlap) {
+  EXPECT_EQ(racesOf(loop(assign("a", "h", "i") + next())), "a a: variable 'v' in loop");
+  EXPECT_EQ(racesOf(loop(assign("a", "h", "i") + next("[%a]"))), "");
+  EXPECT_EQ(racesOf(loop(assign("a", "h", "i") + next(), /*parallel=*/1)), "");
+  EXPECT_EQ(racesOf(loop(read("r", "h", "[%ic]") + next())), "");
+}
+
+TEST_F(RacesTest, ReadThenWriteNeedsTheWayBackAsWell) {
+  EXPECT_EQ(racesOf(loop(read("r", "h", "[%ic]") + assign("a", "h", "r") + next("[%rc]"))),
+            "r a: variable 'v' in loop; a a: variable 'v' in loop");
+  EXPECT_EQ(racesOf(loop(read("r", "h", "[%ic]") + assign("a", "h", "r") + next("[%a]"))), "");
+}
+
+TEST_F(RacesTest, WhatComesBeforeAndAfterALoopIsOrderedByIt) {
+  std::string inside = assign("a", "h", "i") + next("[%a]");
+  EXPECT_EQ(racesOf(loop(inside + assign("after", "v", "x"))), "");
+  EXPECT_EQ(racesOf(loop(inside + assign("beside", "v", "c"))), "a beside: variable 'v'");
+  EXPECT_EQ(racesOf(loop(assign("a", "h", "i") + next() + assign("after", "v", "x"))),
+            "a after: variable 'v'; a a: variable 'v' in loop");
+}
+
+TEST_F(RacesTest, ALoopsConditionSeparatesIterationsNotNodes) {
+  EXPECT_EQ(racesOf(loop(assign("a", "h", "i") + next() + assign("b", "v", "x"))),
+            "a b: variable 'v'; a a: variable 'v' in loop");
+}
+
+TEST_F(RacesTest, AHandleFromNowhereMayBeAnything) {
+  EXPECT_EQ(racesOf(variable("v") + constant("c") +
+                    "%h, %hc = Placeholder name(\"h\") {dtype = !tf_type.resource} : () -> "
+                    "(tensor<!tf_type.resource>)\n" +
+                    assign("a", "v", "c") + read("r", "h")),
+            "a r: variable 'v'");
+}
+
+} // namespace
+} // namespace treadle::tfg
