@@ -115,4 +115,41 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
   ];
 }
 
+def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
+  let summary = "compute what is known, and drop what changes nothing";
+  let description = [{
+    A pure node whose inputs are all constants is evaluated with the runtime's kernel, and becomes a
+    Const of the same name and device, which waits for what the node and its inputs waited for. One
+    with several results stays for its name, and its users take constants. What fails stays, so that
+    the run reports it.
+
+    Ops with a neutral or an absorbing operand, ops that undo or repeat each other, shapes that the
+    types of values tell, and ops that move nothing become an Identity or a Const of the same name;
+    only where the result is the same bit by bit (`x + 0.0` is not: `-0.0`). What an Identity passes
+    on goes to its users directly; a NoOp of few edges is passed by; control edges are dropped that
+    say no more than a data edge of the same node, or that wait for a constant which waits for
+    nothing.
+
+    ```mlir
+    %c, %c0 = Const name("c") {dtype = i32, value = dense<2> : tensor<i32>} : () -> (tensor<i32>)
+    %d, %c1 = Mul(%c, %c) [%x.ctl] name("d") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+    // becomes
+    %d, %c1 = Const [%x.ctl] name("d") {dtype = i32, value = dense<4> : tensor<i32>} : () -> (tensor<i32>)
+    ```
+
+    Names stay, so every node may still be fetched; tfg-prune removes what is then unused. Values
+    that runs feed must be named, but for those of placeholders. Shapes are taken from the types, which
+    tfg-shape-inference fills in. It doesn't fold nodes with effects, v1 control flow and what is beyond it,
+    calls, and handles; it doesn't decide conditionals.
+  }];
+  let options = [
+    ListOption<"feeds", "feeds", "std::string", "values that runs give (x or x:0)">,
+    Option<"maxBytes", "max-bytes", "int64_t", "102400",
+           "largest result to store, unless the inputs are larger">,
+    Option<"evaluate", "evaluate", "bool", "true", "compute nodes of constant inputs">,
+    Option<"identities", "identities", "bool", "true", "drop what changes nothing">,
+    Option<"control", "control", "bool", "true", "drop control edges that say nothing">
+  ];
+}
+
 #endif // TREADLE_TRANSFORMS_PASSES

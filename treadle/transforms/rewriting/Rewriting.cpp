@@ -192,6 +192,11 @@ Effects::Effects(ModuleOp module) {
     functions[function.getName()] = function;
 }
 
+static bool isReferenceTensor(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor && tf_type::isReference(tensor.getElementType());
+}
+
 bool Effects::isPure(Node node) {
   if (isV1ControlFlow(node))
     return false;
@@ -199,7 +204,8 @@ bool Effects::isPure(Node node) {
   if (functions.contains(node.opType()))
     return isPureFunction(node.opType());
   const OpDef *def = lookupOp(node.opType());
-  if (!def)
+  // What takes a reference reads or writes a variable.
+  if (!def || llvm::any_of(node->getOperandTypes(), isReferenceTensor))
     return false;
   bool calls = false;
   bool isPureAll = true;

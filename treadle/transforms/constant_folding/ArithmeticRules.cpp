@@ -1,0 +1,300 @@
+// Neutral and absorbing elements, and ops that undo or repeat themselves. Only what is exact: every
+// bit of a result stays, -0.0 and infinities included.
+#include "treadle/lowering/Attributes.h"
+#include "treadle/transforms/constant_folding/Simplifier.h"
+
+#include <bit>
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+enum class Element { None, Zero, NegativeZero, One, AllOnes };
+
+/// The element as it stands in memory; nothing where the dtype has no such element.
+std::optional<uint64_t> bitsOf(Element element, DType dtype) {
+  uint64_t signBit = 1ULL << (8 * dtypeSize(dtype) - 1);
+  bool isPlainInteger = isInteger(dtype) && dtypeSize(dtype) <= 8 && dtype != DType::Int4 &&
+                        dtype != DType::UInt4 && dtype != DType::Int2 && dtype != DType::UInt2;
+  switch (element) {
+  case Element::None:
+    return std::nullopt;
+  case Element::Zero:
+    return 0;
+  case Element::NegativeZero:
+    return isFloating(dtype) && dtypeSize(dtype) > 1 ? std::optional(signBit) : std::nullopt;
+  case Element::AllOnes:
+    return isPlainInteger ? std::optional(~0ULL >> (64 - 8 * dtypeSize(dtype))) : std::nullopt;
+  case Element::One:
+    if (isPlainInteger || dtype == DType::Bool)
+      return 1;
+    switch (dtype) {
+    case DType::Float16:
+      return 0x3c00;
+    case DType::BFloat16:
+      return 0x3f80;
+    case DType::Float32:
+      return std::bit_cast<uint32_t>(1.0F);
+    case DType::Float64:
+      return std::bit_cast<uint64_t>(1.0);
+    default:
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+bool isSplatOf(const Tensor &tensor, Element element) {
+  if (!tensor || !isPlain(tensor.dtype()) || isComplex(tensor.dtype()))
+    return false;
+  std::optional<uint64_t> bits = bitsOf(element, tensor.dtype());
+  size_t size = dtypeSize(tensor.dtype());
+  if (!bits || size > sizeof(uint64_t) || tensor.count() == 0)
+    return false;
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    if (std::memcmp(tensor.data<char>() + i * size, &*bits, size) != 0)
+      return false;
+  return true;
+}
+
+/// Whether the result of an elementwise op of both has the shape of `value`.
+bool keepsShape(Value value, const Tensor &constant) {
+  if (constant.rank() == 0)
+    return true;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || constant.rank() > type.getRank())
+    return false;
+  ArrayRef<int64_t> tail = type.getShape().take_back(constant.rank());
+  return llvm::all_of(llvm::zip(tail, constant.dims()), [](auto pair) {
+    auto [dim, own] = pair;
+    return own == 1 || own == dim;
+  });
+}
+
+/// What an op's other operand does to an operand, for integers (and bools), and for floats.
+struct SpecialElement {
+  std::string_view op;
+  bool leftToo; // the constant may be the first operand
+  Element integer, floating;
+};
+
+constexpr SpecialElement neutral[] = {
+    {"Add", true, Element::Zero, Element::NegativeZero},
+    {"AddV2", true, Element::Zero, Element::NegativeZero},
+    {"Sub", false, Element::Zero, Element::Zero},
+    {"Mul", true, Element::One, Element::One},
+    {"Div", false, Element::One, Element::One},
+    {"RealDiv", false, Element::None, Element::One},
+    {"DivNoNan", false, Element::None, Element::One},
+    {"FloorDiv", false, Element::One, Element::None},
+    {"TruncateDiv", false, Element::One, Element::None},
+    {"Pow", false, Element::One, Element::One},
+    {"BitwiseOr", true, Element::Zero, Element::None},
+    {"BitwiseXor", true, Element::Zero, Element::None},
+    {"BitwiseAnd", true, Element::AllOnes, Element::None},
+    {"LeftShift", false, Element::Zero, Element::None},
+    {"RightShift", false, Element::Zero, Element::None},
+    {"LogicalAnd", true, Element::One, Element::None},
+    {"LogicalOr", true, Element::Zero, Element::None},
+};
+
+constexpr SpecialElement absorbing[] = {
+    {"Mul", true, Element::Zero, Element::None},
+    {"BitwiseAnd", true, Element::Zero, Element::None},
+    {"BitwiseOr", true, Element::AllOnes, Element::None},
+    {"LogicalAnd", true, Element::Zero, Element::None},
+    {"LogicalOr", true, Element::One, Element::None},
+};
+
+/// The operand that is the special element, with its value.
+template <typename Apply>
+Node applyElement(Simplifier &simplifier, Node node, ArrayRef<SpecialElement> table, Apply apply) {
+  if (node.numData() != 2)
+    return {};
+  for (const SpecialElement &row : table) {
+    if (row.op != std::string_view(node.opType()))
+      continue;
+    for (unsigned side : {1U, 0U}) {
+      if (side == 0 && !row.leftToo)
+        continue;
+      Tensor constant = simplifier.constants.valueOf(node->getOperand(side));
+      if (!constant)
+        continue;
+      bool isFloat = isFloating(constant.dtype());
+      Element element = isFloat ? row.floating : row.integer;
+      if (!isSplatOf(constant, element))
+        continue;
+      if (Node made = apply(node->getOperand(1 - side), constant, element))
+        return made;
+    }
+  }
+  return {};
+}
+
+Node applyNeutral(Simplifier &simplifier, Node node) {
+  return applyElement(simplifier, node, neutral,
+                      [&](Value other, const Tensor &constant, Element) -> Node {
+                        if (!keepsShape(other, constant))
+                          return {};
+                        return simplifier.makeIdentity(node, other);
+                      });
+}
+
+Node applyAbsorbing(Simplifier &simplifier, Node node) {
+  return applyElement(simplifier, node, absorbing,
+                      [&](Value, const Tensor &constant, Element element) -> Node {
+                        return simplifier.makeSplat(node, *bitsOf(element, constant.dtype()));
+                      });
+}
+
+Node applyBoth(Simplifier &simplifier, Node node) {
+  Node made = applyNeutral(simplifier, node);
+  return made ? made : applyAbsorbing(simplifier, node);
+}
+
+// f(f(x)) = x
+Node undoTwice(Simplifier &simplifier, Node node) {
+  Node inner = simplifier.producer(node->getOperand(0));
+  if (!inner || inner.opType() != node.opType() || inner.numData() != 1)
+    return {};
+  return simplifier.makeIdentity(node, inner->getOperand(0));
+}
+
+// f(f(x)) = f(x)
+Node applyOnce(Simplifier &simplifier, Node node) {
+  Node inner = simplifier.producer(node->getOperand(0));
+  if (!inner || inner.opType() != node.opType() || inner.numData() != 1)
+    return {};
+  return simplifier.makeIdentity(node, node->getOperand(0));
+}
+
+// f(x, x) = x
+Node applyToItself(Simplifier &simplifier, Node node) {
+  if (node.numData() != 2 || node->getOperand(0) != node->getOperand(1))
+    return {};
+  return simplifier.makeIdentity(node, node->getOperand(0));
+}
+
+Node logical(Simplifier &simplifier, Node node) {
+  Node made = applyToItself(simplifier, node);
+  return made ? made : applyBoth(simplifier, node);
+}
+
+// !(a < b) is a >= b where no NaN is among them.
+Node negateComparison(Simplifier &simplifier, Node node) {
+  if (Node made = undoTwice(simplifier, node))
+    return made;
+  struct Opposite {
+    StringRef op, opposite;
+    bool isExactForFloats;
+  };
+  constexpr Opposite table[] = {
+      {"Equal", "NotEqual", true},     {"NotEqual", "Equal", true},
+      {"Less", "GreaterEqual", false}, {"GreaterEqual", "Less", false},
+      {"Greater", "LessEqual", false}, {"LessEqual", "Greater", false},
+  };
+  Node inner = simplifier.producer(node->getOperand(0));
+  if (!inner || inner.numData() != 2)
+    return {};
+  DType dtype = valueTypeOf(inner->getOperand(0).getType()).dtype;
+  for (const Opposite &row : table)
+    if (inner.opType() == row.op && (row.isExactForFloats || isInteger(dtype))) {
+      SmallVector<NamedAttribute> attrs;
+      for (NamedAttribute attr : inner.attrs())
+        if (!attr.getName().strref().starts_with("_"))
+          attrs.push_back(attr);
+      return simplifier.makeOp(node, row.opposite, SmallVector<Value>(inner.data()), attrs);
+    }
+  return {};
+}
+
+// A conditional of a constant condition, both sides of one shape.
+Node selectByConstant(Simplifier &simplifier, Node node) {
+  Tensor condition = simplifier.constants.valueOf(node->getOperand(0));
+  if (!condition || condition.dtype() != DType::Bool || condition.count() == 0 ||
+      node.numData() != 3)
+    return {};
+  auto left = dyn_cast<RankedTensorType>(node->getOperand(1).getType());
+  auto right = dyn_cast<RankedTensorType>(node->getOperand(2).getType());
+  if (!left || left != right || !left.hasStaticShape() ||
+      !keepsShape(node->getOperand(1), condition))
+    return {};
+  bool first = condition.data<bool>()[0];
+  if (llvm::any_of(condition.values<bool>(), [&](bool value) { return value != first; }))
+    return {};
+  return simplifier.makeIdentity(node, node->getOperand(first ? 1 : 2));
+}
+
+// A single one of many.
+Node onlyInput(Simplifier &simplifier, Node node) {
+  return node.numData() == 1 ? simplifier.makeIdentity(node, node->getOperand(0)) : Node();
+}
+
+Node isIdentity(Simplifier &simplifier, Node node) {
+  return simplifier.makeIdentity(node, node->getOperand(0));
+}
+
+Node conjugateReal(Simplifier &simplifier, Node node) {
+  if (!isComplex(valueTypeOf(node->getOperand(0).getType()).dtype))
+    return simplifier.makeIdentity(node, node->getOperand(0));
+  return undoTwice(simplifier, node);
+}
+
+// Nothing is rounded where there is no fraction.
+Node roundInteger(Simplifier &simplifier, Node node) {
+  if (isInteger(valueTypeOf(node->getOperand(0).getType()).dtype))
+    return simplifier.makeIdentity(node, node->getOperand(0));
+  return applyOnce(simplifier, node);
+}
+
+constexpr RuleEntry table[] = {
+    {"Add", applyNeutral},
+    {"AddV2", applyNeutral},
+    {"Sub", applyNeutral},
+    {"Mul", applyBoth},
+    {"Div", applyNeutral},
+    {"RealDiv", applyNeutral},
+    {"DivNoNan", applyNeutral},
+    {"FloorDiv", applyNeutral},
+    {"TruncateDiv", applyNeutral},
+    {"Pow", applyNeutral},
+    {"BitwiseOr", logical},
+    {"BitwiseXor", applyNeutral},
+    {"BitwiseAnd", logical},
+    {"LeftShift", applyNeutral},
+    {"RightShift", applyNeutral},
+    {"LogicalAnd", logical},
+    {"LogicalOr", logical},
+    {"Maximum", applyToItself},
+    {"Minimum", applyToItself},
+    {"AddN", onlyInput},
+    {"Neg", undoTwice},
+    {"Invert", undoTwice},
+    {"LogicalNot", negateComparison},
+    {"Conj", conjugateReal},
+    {"Real",
+     [](Simplifier &s, Node node) {
+       return isComplex(valueTypeOf(node->getOperand(0).getType()).dtype) ? Node()
+                                                                          : isIdentity(s, node);
+     }},
+    {"Abs", applyOnce},
+    {"Relu", applyOnce},
+    {"Relu6", applyOnce},
+    {"Sign", applyOnce},
+    {"Floor", roundInteger},
+    {"Ceil", roundInteger},
+    {"Rint", roundInteger},
+    {"Round", roundInteger},
+    {"Select", selectByConstant},
+    {"SelectV2", selectByConstant},
+    {"StopGradient", isIdentity},
+    {"PreventGradient", isIdentity},
+    {"Snapshot", isIdentity},
+};
+
+} // namespace
+
+ArrayRef<RuleEntry> arithmeticRules() { return table; }
+
+} // namespace treadle::tfg

@@ -1,0 +1,90 @@
+#include "treadle/lowering/Lowering.h"
+#include "treadle/transforms/Passes.h"
+#include "treadle/transforms/constant_folding/Simplifier.h"
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_CONSTANTFOLDING
+#include "treadle/transforms/Passes.h.inc"
+
+namespace {
+
+const llvm::StringMap<SmallVector<tfg::Rule, 1>> &rulesByOp() {
+  static const auto rules = [] {
+    llvm::StringMap<SmallVector<tfg::Rule, 1>> out;
+    for (ArrayRef<tfg::RuleEntry> table : {tfg::arithmeticRules(), tfg::shapeRules()})
+      for (const tfg::RuleEntry &entry : table)
+        out[StringRef(entry.op)].push_back(entry.rule);
+    return out;
+  }();
+  return rules;
+}
+
+struct ConstantFolding : impl::ConstantFoldingBase<ConstantFolding> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    tfg::Effects effects(getOperation());
+    tfg::Constants constants;
+    if (failed(markFeeds(constants)))
+      return signalPassFailure();
+    tfg::forEachBody(getOperation(), [&](Block &body) {
+      tfg::Simplifier simplifier(body, constants, effects, maxBytes);
+      for (Operation *op : tfg::topologicalOrder(body))
+        if (tfg::Node::isNode(op))
+          simplify(simplifier, tfg::Node(op));
+    });
+  }
+
+private:
+  LogicalResult markFeeds(tfg::Constants &constants) {
+    ModuleIndex index(getOperation());
+    for (const std::string &feed : feeds) {
+      Expected<ValueName> name = parseValueName(feed);
+      if (!name)
+        return emitError(UnknownLoc::get(&getContext())) << name.error().message;
+      // A feed of another signature isn't this graph's.
+      tfg::Node node = index.node(name->node);
+      if (node && static_cast<unsigned>(name->output) < node.numResults())
+        constants.setFed(node->getResult(name->output));
+    }
+    return success();
+  }
+
+  void simplify(tfg::Simplifier &simplifier, tfg::Node node) {
+    constexpr int mostRewrites = 8; // each does less than the one before; rules don't go in circles
+    for (int i = 0; i < mostRewrites; ++i) {
+      tfg::Node made = rewriteOnce(simplifier, node);
+      if (!made)
+        break;
+      node = made;
+    }
+    if (identities) {
+      tfg::bypassIdentity(simplifier, node);
+      tfg::bypassNoOp(node);
+    }
+    if (control)
+      tfg::dropRedundantControl(simplifier, node);
+  }
+
+  tfg::Node rewriteOnce(tfg::Simplifier &simplifier, tfg::Node node) const {
+    if (evaluate)
+      if (tfg::Node made = tfg::foldConstantInputs(simplifier, node))
+        return made;
+    if (!identities)
+      return {};
+    auto rules = rulesByOp().find(node.opType());
+    if (rules == rulesByOp().end() || node.numData() == 0 || !simplifier.isFree(node))
+      return {};
+    for (tfg::Rule rule : rules->second)
+      if (tfg::Node made = rule(simplifier, node))
+        return made;
+    return {};
+  }
+};
+
+} // namespace
+} // namespace treadle

@@ -1,0 +1,263 @@
+#include "treadle/transforms/constant_folding/Simplifier.h"
+
+#include "treadle/lowering/Attributes.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+static bool waitsForNothing(Node node) {
+  return node && node.opType() == "Const" && node.numControl() == 0;
+}
+
+void Simplifier::appendTokens(Value value, SmallVectorImpl<Value> &tokens) const {
+  if (constants.isFed(value))
+    return;
+  Node node = definingNode(value);
+  if (!node || node.opType() != "Const") {
+    if (Value token = controlTokenOf(value))
+      tokens.push_back(token);
+    return;
+  }
+  // A constant is there when what it waits for is.
+  llvm::append_range(tokens, node.control());
+}
+
+bool Simplifier::isFree(Node node) {
+  return node.numResults() == 1 && !constants.isFed(node->getResult(0)) && effects.isPure(node);
+}
+
+/// Whether a node that has all `inputs` has what `value` would be waited for: it comes from them
+/// alone, by an op that can't fail where the node doesn't.
+static bool isImplied(Value value, ValueRange inputs) {
+  static const llvm::StringSet<> total = {"Neg",   "Invert",   "LogicalNot", "Conj",
+                                          "Equal", "NotEqual", "Less",       "LessEqual",
+                                          "Cast",  "Greater",  "Transpose",  "GreaterEqual"};
+  Node node = definingNode(value);
+  return node && node.numControl() == 0 && total.contains(node.opType()) &&
+         llvm::all_of(node.data(), [&](Value input) {
+           return llvm::is_contained(inputs, input) || waitsForNothing(definingNode(input));
+         });
+}
+
+SmallVector<Value> Simplifier::tokensWithout(Node node, ValueRange inputs) {
+  SmallVector<Value> tokens(node.control());
+  for (Value input : node.data())
+    if (!llvm::is_contained(inputs, input) && (inputs.empty() || !isImplied(input, inputs)))
+      appendTokens(input, tokens);
+  llvm::SmallSetVector<Value, 8> unique(tokens.begin(), tokens.end());
+  return unique.takeVector();
+}
+
+/// The attributes that say something about the node, not to its op.
+static void keepMarks(Node from, Node to) {
+  for (NamedAttribute attr : from.attrs())
+    if (attr.getName().strref().starts_with("_") && !from.isKeyword(attr.getName()))
+      to->setDiscardableAttr(attr.getName(), attr.getValue());
+}
+
+Node Simplifier::replace(Node node, Node replacement) {
+  keepMarks(node, replacement);
+  constants.forget(node);
+  node->replaceAllUsesWith(replacement.getOperation());
+  node->erase();
+  return replacement;
+}
+
+Node Simplifier::makeOp(Node node, StringRef opType, ValueRange inputs,
+                        ArrayRef<NamedAttribute> attrs) {
+  OpBuilder builder(node.getOperation());
+  return replace(node, NodeBuilder(builder, opType)
+                           .name(node.name())
+                           .placedAs(node)
+                           .attrs(attrs)
+                           .inputs(inputs)
+                           .control(tokensWithout(node, inputs))
+                           .results(node->getResult(0).getType())
+                           .build());
+}
+
+Node Simplifier::makeIdentity(Node node, Value input) {
+  auto type = dyn_cast<TensorType>(input.getType());
+  if (!type || tf_type::isReference(type.getElementType()) ||
+      !tf_type::areCompatible(type, node->getResult(0).getType()))
+    return {};
+  if (node.opType() == "Identity")
+    return {};
+  OpBuilder builder(node.getOperation());
+  return makeOp(node, "Identity", input,
+                builder.getNamedAttr("T", mlir::TypeAttr::get(type.getElementType())));
+}
+
+Node Simplifier::makeConst(Node node, const Tensor &value) {
+  auto type = cast<TensorType>(node->getResult(0).getType());
+  if (valueTypeOf(type).dtype != value.dtype() ||
+      (type.hasRank() && !tf_type::areCompatible(type, typeOf(value, node->getContext()))))
+    return {};
+  OpBuilder builder(node.getOperation());
+  Node built = buildConst(builder, node.name(), value, node, tokensWithout(node, {}));
+  return built ? replace(node, built) : Node();
+}
+
+Node Simplifier::makeSplat(Node node, uint64_t bits) {
+  auto type = dyn_cast<RankedTensorType>(node->getResult(0).getType());
+  if (!type || !type.hasStaticShape())
+    return {};
+  DType dtype = valueTypeOf(type).dtype;
+  std::optional<int64_t> count = countElements(Dims(type.getShape().data(), type.getRank()));
+  if (!count || !isPlain(dtype) || dtypeSize(dtype) > sizeof(bits) ||
+      *count > maxBytes / static_cast<int64_t>(dtypeSize(dtype)))
+    return {};
+  Expected<Tensor> value = Tensor::make(dtype, Dims(type.getShape().data(), type.getRank()));
+  if (!value)
+    return {};
+  for (int64_t i = 0; i < *count; ++i)
+    std::memcpy(value->data<char>() + i * dtypeSize(dtype), &bits, dtypeSize(dtype));
+  return makeConst(node, *value);
+}
+
+Value Simplifier::constantBeside(Node node, const Tensor &value) {
+  if (!names)
+    names.emplace(body);
+  OpBuilder builder(node.getOperation());
+  SmallVector<Value> tokens(node.control());
+  Node built =
+      buildConst(builder, names->unique((node.name() + "/folded").str()), value, node, tokens);
+  return built ? Value(built->getResult(0)) : Value();
+}
+
+//===----------------------------------------------------------------------===//
+// Rules for every op
+//===----------------------------------------------------------------------===//
+
+static bool isFoldable(Simplifier &simplifier, Node node) {
+  static const llvm::StringSet<> never = {
+      "Const", "_Arg", "_Retval", "NoOp", "ImmutableConst", "Identity", "PlaceholderWithDefault"};
+  StringRef op = node.opType();
+  if (node.numData() == 0 || node.numResults() == 0 || never.contains(op) ||
+      op.starts_with("Placeholder") || !simplifier.effects.isPure(node))
+    return false;
+  return llvm::none_of(node.results(), [&](Value result) {
+    auto type = dyn_cast<TensorType>(result.getType());
+    return !type || simplifier.constants.isFed(result) ||
+           isa<tf_type::ResourceType, tf_type::VariantType>(type.getElementType());
+  });
+}
+
+// The node stays for its name; who takes its results takes constants.
+static void replaceResults(Simplifier &simplifier, Node node, ArrayRef<Tensor> values) {
+  SmallVector<Value> tokens(node.control());
+  for (Value input : node.data())
+    simplifier.appendTokens(input, tokens);
+  for (auto [result, value] : llvm::zip(node.results(), values)) {
+    if (result.use_empty())
+      continue;
+    if (Value constant = simplifier.constantBeside(node, value)) {
+      setControl(Node(constant.getDefiningOp()), {});
+      for (Value token : tokens)
+        addControl(Node(constant.getDefiningOp()), token);
+      result.replaceAllUsesWith(constant);
+    }
+  }
+}
+
+Node foldConstantInputs(Simplifier &simplifier, Node node) {
+  if (!isFoldable(simplifier, node))
+    return {};
+  std::vector<Tensor> inputs;
+  int64_t inputBytes = 0;
+  for (Value input : node.data()) {
+    Tensor value = simplifier.constants.valueOf(input);
+    if (!value)
+      return {};
+    inputBytes += static_cast<int64_t>(value.bytes());
+    inputs.push_back(std::move(value));
+  }
+  if (node.numResults() > 1 &&
+      llvm::all_of(node.results(), [](Value result) { return result.use_empty(); }))
+    return {};
+  // What fails stays as it is: the error belongs to the run.
+  Expected<std::vector<Tensor>> outputs = evaluate(node, std::move(inputs));
+  if (!outputs)
+    return {};
+  int64_t bytes = 0;
+  for (const Tensor &output : *outputs) {
+    if (!output)
+      return {};
+    bytes += static_cast<int64_t>(output.bytes());
+  }
+  if (!simplifier.mayStore(bytes, inputBytes))
+    return {};
+  if (outputs->size() == 1)
+    return simplifier.makeConst(node, outputs->front());
+  replaceResults(simplifier, node, *outputs);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes that only pass on
+//===----------------------------------------------------------------------===//
+
+static bool isV1Value(Value value) {
+  Node node = definingNode(value);
+  return node && isV1ControlFlow(node);
+}
+
+bool bypassIdentity(Simplifier &simplifier, Node node) {
+  if (node.numControl() != 0 || (node.opType() != "Identity" && node.opType() != "IdentityN"))
+    return false;
+  bool changed = false;
+  for (auto [input, result] : llvm::zip(node.data(), node.results())) {
+    auto type = dyn_cast<TensorType>(input.getType());
+    // Loops and conditionals are recognised by the identities at their switches.
+    if (!type || tf_type::isReference(type.getElementType()) || isV1Value(input) ||
+        simplifier.constants.isFed(result) || result.use_empty())
+      continue;
+    result.replaceAllUsesWith(input);
+    changed = true;
+  }
+  Value token = node.controlResult();
+  if (node.opType() != "Identity" || token.use_empty() || isV1Value(node->getOperand(0)) ||
+      isa<tf_type::OpaqueTensorType>(node->getOperand(0).getType()) ||
+      tf_type::isReference(cast<TensorType>(node->getOperand(0).getType()).getElementType()) ||
+      simplifier.constants.isFed(node->getOperand(0)))
+    return changed;
+  replaceControl(token, controlTokenOf(node->getOperand(0)));
+  return true;
+}
+
+bool bypassNoOp(Node node) {
+  Value token = node.controlResult();
+  if (node.opType() != "NoOp" || token.use_empty())
+    return false;
+  size_t inputs = node.numControl();
+  size_t users = std::distance(token.use_begin(), token.use_end());
+  bool isReturned = llvm::any_of(token.getUsers(), llvm::IsaPred<ReturnOp>);
+  if (isReturned ? inputs != 1 : inputs * users > inputs + users)
+    return false;
+  replaceControl(token, SmallVector<Value>(node.control()));
+  return true;
+}
+
+bool dropRedundantControl(Simplifier &simplifier, Node node) {
+  if (node.numControl() == 0 || isV1ControlFlow(node))
+    return false;
+  llvm::DenseSet<Operation *> implied;
+  for (Value input : node.data())
+    if (Operation *op = input.getDefiningOp(); op && !simplifier.constants.isFed(input))
+      implied.insert(op);
+  SmallVector<Value> kept;
+  for (Value token : node.control()) {
+    Operation *op = token.getDefiningOp();
+    if (!op || (!implied.contains(op) && !waitsForNothing(Node(op))))
+      kept.push_back(token);
+  }
+  if (kept.size() == node.numControl())
+    return false;
+  setControl(node, kept);
+  return true;
+}
+
+} // namespace treadle::tfg
