@@ -47,7 +47,7 @@ Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) 
 }
 
 void registerOnce() {
-  static const bool isDone = (registerTreadlePasses(), true);
+  static const bool isDone = (registerTreadlePasses(), registerTreadlePipelines(), true);
   (void)isDone;
 }
 

@@ -11,6 +11,7 @@ int main(int argc, char **argv) {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   treadle::registerTreadlePasses();
+  treadle::registerTreadlePipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Treadle's optimizer driver\n", registry));
 }

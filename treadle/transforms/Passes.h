@@ -9,4 +9,7 @@ namespace treadle {
 #define GEN_PASS_REGISTRATION
 #include "treadle/transforms/Passes.h.inc"
 
+/// Makes the named pipelines known (tfg-default and others); after registerTreadlePasses().
+void registerTreadlePipelines();
+
 } // namespace treadle

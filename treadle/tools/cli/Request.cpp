@@ -73,6 +73,8 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
     return fail(unimplemented("--loop-overlap: overlap can be neither forced nor forbidden yet; "
                               "'auto' does what the loops' parallel_iterations allow"));
   Expected<Graph> graph = openModel(args.positional[0]);
+  if (auto passes = args.value("--passes"); graph && passes)
+    graph = graph->runPasses(*passes);
   if (!graph)
     return fail(graph.error());
   Expected<Session::Feeds> feeds = parseInputs(args, *graph);

@@ -1,0 +1,105 @@
+// The named pipelines: phases of passes, each phase checked by tfg-verify.
+#include "treadle/transforms/Passes.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+/// What a pipeline is told of the runs that follow. Without fetches and targets any node of the
+/// graph may be asked for, and the graph loses none.
+struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
+  ListOption<std::string> fetches{*this, "fetches", llvm::cl::desc("values that runs ask for")};
+  ListOption<std::string> targets{*this, "targets", llvm::cl::desc("nodes that runs ask for")};
+  ListOption<std::string> feeds{*this, "feeds", llvm::cl::desc("values that runs give")};
+
+  /// The nodes that runs name.
+  SmallVector<std::string> nodes() const {
+    SmallVector<std::string> out;
+    for (const auto *names : {&fetches, &targets, &feeds})
+      for (StringRef name : *names)
+        out.push_back(name.split(':').first.str());
+    return out;
+  }
+};
+
+class Phases {
+public:
+  Phases(OpPassManager &passes, const PipelineOptions &options)
+      : passes(passes), options(options), named(options.nodes()) {}
+
+  void verified(function_ref<void()> addPasses) {
+    addPasses();
+    passes.addPass(createVerify());
+  }
+
+  void prune() {
+    PruneOptions prune;
+    prune.fetches = llvm::to_vector(options.fetches);
+    prune.targets = llvm::to_vector(options.targets);
+    prune.feeds = llvm::to_vector(options.feeds);
+    passes.addPass(createPrune(prune));
+  }
+  void mergeEqual() { passes.addPass(createCommonSubexpressions({named})); }
+  void inlineCalls() { passes.addPass(createInlineCalls()); }
+  void sort() { passes.addPass(createTopologicalSort()); }
+
+private:
+  OpPassManager &passes;
+  const PipelineOptions &options;
+  SmallVector<std::string> named;
+};
+
+void cleanUp(Phases &phases) {
+  phases.verified([&] {
+    phases.prune();
+    phases.mergeEqual();
+    phases.prune();
+  });
+}
+
+void inlineAll(Phases &phases) {
+  phases.verified([&] {
+    phases.inlineCalls();
+    phases.prune();
+  });
+}
+
+void optimize(Phases &phases) {
+  phases.verified([&] { phases.prune(); });
+  inlineAll(phases);
+  cleanUp(phases);
+  phases.verified([&] { phases.sort(); });
+}
+
+struct Pipeline {
+  StringLiteral name, summary;
+  void (*build)(Phases &phases);
+};
+
+constexpr Pipeline pipelines[] = {
+    {"tfg-cleanup", "remove what is not needed, make one of what is equal", cleanUp},
+    {"tfg-inline-all", "inline every call that can be, and remove the functions that are left over",
+     inlineAll},
+    {"tfg-default", "what makes most graphs smaller and faster, in a good order", optimize},
+};
+
+} // namespace
+
+void registerTreadlePipelines() {
+  // A registration adds to a global list, and need not live on.
+  for (const Pipeline &pipeline : pipelines)
+    PassPipelineRegistration<PipelineOptions>(
+        pipeline.name, pipeline.summary,
+        [&pipeline](OpPassManager &passes, const PipelineOptions &options) {
+          Phases phases(passes, options);
+          phases.verified([] {});
+          pipeline.build(phases);
+        });
+}
+
+} // namespace treadle
