@@ -75,6 +75,22 @@ def Prune : Pass<"tfg-prune", "::mlir::ModuleOp"> {
   ];
 }
 
+def Verify : Pass<"tfg-verify", "::mlir::ModuleOp"> {
+  let summary = "hold every node to the op table";
+  let description = [{
+    Checks what the dialect's own verifier leaves open: that each node has the attributes that its op
+    asks for, of the right kinds and values; as many inputs and outputs as they say, of those types;
+    and that only loops are cycles, closed by an edge from a NextIteration to a Merge. A function
+    that an op names counts as its definition; ops that nobody knows, and generic functions, are not
+    looked into. It changes nothing.
+
+    ```mlir
+    %a, %c = AddV2(%x) name("a") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    // error: node 'a' (AddV2): has 1 data input, expected 2
+    ```
+  }];
+}
+
 def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
   let summary = "put bodies of functions where they are called";
   let description = [{
@@ -150,21 +166,5 @@ def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
     Option<"identities", "identities", "bool", "true", "drop what changes nothing">,
     Option<"control", "control", "bool", "true", "drop control edges that say nothing">
   ];
-
-def Verify : Pass<"tfg-verify", "::mlir::ModuleOp"> {
-  let summary = "hold every node to the op table";
-  let description = [{
-    Checks what the dialect's own verifier leaves open: that each node has the attributes that its op
-    asks for, of the right kinds and values; as many inputs and outputs as they say, of those types;
-    and that only loops are cycles, closed by an edge from a NextIteration to a Merge. A function
-    that an op names counts as its definition; ops that nobody knows, and generic functions, are not
-    looked into. It changes nothing.
-
-    ```mlir
-    %a, %c = AddV2(%x) name("a") {T = f32} : (tensor<f32>) -> (tensor<f32>)
-    // error: node 'a' (AddV2): has 1 data input, expected 2
-    ```
-  }];
-}
 
 #endif // TREADLE_TRANSFORMS_PASSES
