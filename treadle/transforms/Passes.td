@@ -166,5 +166,6 @@ def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
     Option<"identities", "identities", "bool", "true", "drop what changes nothing">,
     Option<"control", "control", "bool", "true", "drop control edges that say nothing">
   ];
+}
 
 #endif // TREADLE_TRANSFORMS_PASSES
