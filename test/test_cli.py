@@ -242,8 +242,8 @@ def test_run_fails_with_one_error(args, message):
 def test_models_that_are_none(tmp_path):
     assert failure("run", "nowhere.pb").startswith("NotFoundError: ")
     assert failure("run", tmp_path).startswith("NotFoundError: ")
-    (tmp_path / "saved_model.pb").write_bytes(b"")
-    assert failure("run", tmp_path).startswith("UnimplementedError: ")
+    (tmp_path / "saved_model.pb").write_bytes(b"no model")
+    assert failure("run", tmp_path).startswith("InvalidArgumentError: ")
     (tmp_path / "text.pbtxt").write_text('node { name: "a" op: }')
     assert failure("run", tmp_path / "text.pbtxt").startswith("InvalidArgumentError: ")
     (tmp_path / "empty.pb").write_bytes(b"")
@@ -388,3 +388,43 @@ def test_a_closed_pipe_is_no_success():
     command = f"'{BINARY}' run '{COUNTDOWN}' >/dev/full"
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True)
     assert done.returncode == 1 and "standard output cannot be written" in done.stderr
+
+
+SAVED_MODEL = """
+saved_model_schema_version: 1
+meta_graphs {
+  meta_info_def { tags: "serve" }
+  graph_def { node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } } }
+  signature_def {
+    key: "serving_default"
+    value {
+      inputs { key: "x" value { name: "x:0" dtype: DT_FLOAT tensor_shape { dim { size: -1 } } } }
+      method_name: "tensorflow/serving/predict"
+    }
+  }
+}
+"""
+
+
+def test_a_saved_model_is_converted_as_a_whole(tmp_path):
+    model = tmp_path / "model"
+    (model / "variables").mkdir(parents=True)
+    (model / "saved_model.pbtxt").write_text(SAVED_MODEL)
+    (model / "variables" / "variables.index").write_bytes(b"index")
+    output("convert", model, tmp_path / "binary")
+    output("convert", tmp_path / "binary", tmp_path / "text.mlir")
+    output("convert", tmp_path / "text.mlir", tmp_path / "back")
+    for name in ["saved_model.pb", "variables/variables.index"]:
+        assert (tmp_path / "back" / name).read_bytes() == (tmp_path / "binary" / name).read_bytes()
+    error = failure("convert", model, tmp_path / "back")
+    assert error.startswith("AlreadyExistsError: ")
+
+
+def test_show_lists_signatures(tmp_path):
+    (tmp_path / "saved_model.pbtxt").write_text(SAVED_MODEL)
+    shown = output("show", tmp_path)
+    assert "  serving_default of {serve}, tensorflow/serving/predict\n" in shown
+    assert "    <- x: float32[?] (x:0)\n" in shown
+    signature = json.loads(output("show", tmp_path, "--json"))["signatures"][0]
+    tensor = {"name": "x:0", "dtype": "float32", "shape": [None]}
+    assert signature["inputs"] == [{"key": "x", "tensor": tensor}]

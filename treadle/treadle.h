@@ -25,7 +25,8 @@ namespace treadle {
 /// graph, which never changes after it was read. Thread-safe.
 class Graph {
 public:
-  /// Reads a GraphDef, binary (.pb) or text (.pbtxt), or MLIR text (.mlir); `-` reads standard input.
+  /// Reads a GraphDef, binary (.pb) or text (.pbtxt), MLIR text (.mlir), or the folder of a
+  /// SavedModel; `-` reads standard input.
   /// The content decides where the name doesn't. NotFound if there is no such file, InvalidArgument
   /// if it is none of these or malformed (with line and column, or the node at fault).
   static Expected<Graph> fromFile(const std::string &path);
@@ -33,7 +34,8 @@ public:
   static Expected<Graph> fromBytes(std::string_view bytes);
 
   /// Writes the graph in the format that the extension names: .pb, .pbtxt, .mlir. A file that
-  /// exists is replaced as a whole or not at all.
+  /// exists is replaced as a whole or not at all. A SavedModel becomes a folder where there is no
+  /// extension, with copies of its variables and assets; AlreadyExists if it would replace anything.
   Expected<void> toFile(const std::string &path) const;
   /// The graph as a serialized GraphDef, equal as a message to what was read.
   Expected<std::string> toGraphDef() const;
@@ -56,6 +58,17 @@ public:
   /// What `run` fetches when nothing is asked for: the values of the last nodes, those that no other
   /// node uses.
   std::vector<Value> outputs() const;
+
+  /// A signature of a SavedModel: its tensors by the names that callers use.
+  struct Signature {
+    std::string name;      // `serving_default`
+    std::string method;    // `tensorflow/serving/predict`
+    std::string metaGraph; // the tags of the meta graph that it is of: `serve`, `serve,gpu`
+    /// By key; `name` of a value is the tensor in the graph, several of a composite one.
+    std::vector<std::pair<std::string, Value>> inputs, outputs;
+  };
+  /// Sorted by name within each meta graph; empty for a plain graph.
+  std::vector<Signature> signatures() const;
 
   /// What `treadle show` prints.
   struct Summary {

@@ -1,10 +1,14 @@
 #include "treadle/export/File.h"
 
 #include "treadle/export/GraphDef.h"
+#include "treadle/export/SavedModel.h"
+#include "treadle/import/File.h"
+#include "treadle/import/Keywords.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 namespace treadle {
@@ -17,7 +21,9 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
     return exportGraphDefText(module);
   if (!path.ends_with(".mlir"))
     return Unexpected(
-        invalidArgument("'", path.str(), "' names no format; end it in .pb, .pbtxt or .mlir"));
+        invalidArgument("'", path.str(),
+                        "' names no format; end it in .pb, .pbtxt or .mlir (a folder is for "
+                        "SavedModels)"));
   std::string text;
   llvm::raw_string_ostream stream(text);
   module->print(stream);
@@ -49,9 +55,24 @@ std::error_code replaceFile(const std::string &path, llvm::StringRef content) {
   return failure;
 }
 
+/// The folder that a path means for this module, if it means one: `out`, `out/saved_model.pb`.
+std::optional<llvm::StringRef> folderOf(mlir::ModuleOp module, llvm::StringRef path) {
+  std::optional<GraphFormat> format = formatOfName(path);
+  if (format == GraphFormat::SavedModelBinary || format == GraphFormat::SavedModelText) {
+    llvm::StringRef parent = llvm::sys::path::parent_path(path);
+    return parent.empty() ? llvm::StringRef(".") : parent;
+  }
+  if (!format && module->hasAttr(graphdef::savedModelKey))
+    return path;
+  return std::nullopt;
+}
+
 } // namespace
 
 Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
+  if (std::optional<llvm::StringRef> folder = folderOf(module, path))
+    return exportSavedModelFolder(module, folder->str(),
+                                  formatOfName(path) == GraphFormat::SavedModelText);
   Expected<std::string> content = render(module, path);
   if (!content)
     return Unexpected(std::move(content.error()));

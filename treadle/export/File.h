@@ -10,8 +10,10 @@
 namespace treadle {
 
 /// Writes the module in the format that the path's extension names: .pb, .pbtxt, .mlir. A file that
-/// is there already is replaced as a whole or stays as it was. InvalidArgument for another
-/// extension, otherwise as the exporters of the formats.
+/// is there already is replaced as a whole or stays as it was. A SavedModel without an extension in
+/// the path becomes a folder, and so does `folder/saved_model.pb` or `.pbtxt`; as .pb or .pbtxt it
+/// is the GraphDef of its meta graph alone. InvalidArgument for another extension, otherwise as the
+/// exporters of the formats.
 Expected<void> exportFile(mlir::ModuleOp module, const std::string &path);
 
 } // namespace treadle

@@ -63,6 +63,9 @@ private:
     for (Operation &op : *module.getBody()) {
       if (isa<tfg::FuncOp>(op))
         continue;
+      if (isa<ModuleOp>(op) && module->hasAttr(savedModelKey))
+        return Unexpected(invalidArgument("found a module of modules, a SavedModel of several meta "
+                                          "graphs, expected one graph"));
       auto next = dyn_cast<tfg::GraphOp>(op);
       if (!next)
         return Unexpected(invalidArgument("found ", op.getName().getStringRef().str(),

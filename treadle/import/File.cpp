@@ -3,6 +3,8 @@
 
 #include "treadle/dialect/Tfg.h"
 #include "treadle/import/GraphDef.h"
+#include "treadle/import/Keywords.h"
+#include "treadle/import/SavedModel.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -10,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -18,13 +21,18 @@ using ImportedModule = Expected<OwningOpRef<ModuleOp>>;
 
 std::optional<GraphFormat> treadle::formatOfName(std::string_view path) {
   struct Row {
-    StringRef extension;
+    StringRef end;
     GraphFormat format;
+    bool isWholeName = false;
   };
-  constexpr Row rows[] = {
-      {".pb", GraphFormat::Binary}, {".pbtxt", GraphFormat::Text}, {".mlir", GraphFormat::Mlir}};
+  constexpr Row rows[] = {{"saved_model.pb", GraphFormat::SavedModelBinary, true},
+                          {"saved_model.pbtxt", GraphFormat::SavedModelText, true},
+                          {".pb", GraphFormat::Binary},
+                          {".pbtxt", GraphFormat::Text},
+                          {".mlir", GraphFormat::Mlir}};
+  StringRef name = llvm::sys::path::filename(path);
   for (const Row &row : rows)
-    if (StringRef(path).ends_with(row.extension))
+    if (row.isWholeName ? name == row.end : name.ends_with(row.end))
       return row.format;
   return std::nullopt;
 }
@@ -54,9 +62,17 @@ static bool looksLikeMlir(StringRef content) {
 
 GraphFormat treadle::formatOfContent(std::string_view content) {
   constexpr size_t looked = 4096;
+  // A SavedModel begins with its version, a number; no field of a GraphDef has that tag.
+  constexpr char versionTag = 1 << 3;
   if (content.empty() || !looksLikeText(StringRef(content).take_front(looked)))
-    return GraphFormat::Binary;
-  return looksLikeMlir(content) ? GraphFormat::Mlir : GraphFormat::Text;
+    return !content.empty() && content.front() == versionTag ? GraphFormat::SavedModelBinary
+                                                             : GraphFormat::Binary;
+  if (looksLikeMlir(content))
+    return GraphFormat::Mlir;
+  StringRef body = skipBlanks(content, "#");
+  return body.starts_with("saved_model_schema_version") || body.starts_with("meta_graphs")
+             ? GraphFormat::SavedModelText
+             : GraphFormat::Text;
 }
 
 ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
@@ -82,6 +98,10 @@ static ImportedModule import(MLIRContext &context, std::string_view content, Gra
     return importGraphDef(context, content);
   case GraphFormat::Text:
     return importGraphDefText(context, content);
+  case GraphFormat::SavedModelBinary:
+    return importSavedModel(context, content);
+  case GraphFormat::SavedModelText:
+    return importSavedModelText(context, content);
   case GraphFormat::Mlir:
     return importMlirText(context, content);
   }
@@ -93,10 +113,6 @@ ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes
 }
 
 static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
-  if (llvm::sys::fs::is_directory(path))
-    return Unexpected(unimplemented("'", path,
-                                    "' is a folder; a SavedModel can't be read yet, only a "
-                                    "GraphDef (.pb, .pbtxt) or MLIR text (.mlir)"));
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/false,
                                                    /*RequiresNullTerminator=*/false);
   if (buffer)
@@ -109,19 +125,56 @@ static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string 
   return Unexpected(unavailable("'", path, "' can't be read: ", why));
 }
 
+/// The file of a folder that holds the graph.
+static Expected<std::string> fileInFolder(const std::string &folder) {
+  for (StringRef name : {"saved_model.pb", "saved_model.pbtxt", "graph.pb"}) {
+    llvm::SmallString<128> file(folder);
+    llvm::sys::path::append(file, name);
+    if (llvm::sys::fs::exists(file))
+      return file.str().str();
+  }
+  return Unexpected(notFound("'", folder,
+                             "' is a folder with neither saved_model.pb nor saved_model.pbtxt nor "
+                             "graph.pb"));
+}
+
+/// Notes where a SavedModel's other files are.
+static void setFiles(ModuleOp module, StringRef path) {
+  llvm::SmallString<128> folder = llvm::sys::path::parent_path(path);
+  (void)llvm::sys::fs::make_absolute(folder);
+  llvm::sys::path::remove_dots(folder, /*remove_dot_dot=*/true);
+  module->setAttr(graphdef::filesKey, StringAttr::get(module.getContext(), folder));
+}
+
+/// What a file is read as.
+static GraphFormat formatOf(StringRef path, StringRef content) {
+  GraphFormat byContent = formatOfContent(content);
+  GraphFormat format = formatOfName(path).value_or(byContent);
+  bool isText = byContent == GraphFormat::Text || byContent == GraphFormat::SavedModelText;
+  // Many a graph in text form is called graph.pb.
+  if (format == GraphFormat::Binary)
+    return byContent;
+  return format == GraphFormat::SavedModelBinary && isText ? GraphFormat::SavedModelText : format;
+}
+
 ImportedModule treadle::importFile(MLIRContext &context, const std::string &path) {
-  Expected<std::unique_ptr<llvm::MemoryBuffer>> file = openFile(path);
+  std::string named = path;
+  if (llvm::sys::fs::is_directory(path)) {
+    Expected<std::string> found = fileInFolder(path);
+    if (!found)
+      return Unexpected(found.error());
+    named = *found;
+  }
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> file = openFile(named);
   if (!file)
     return Unexpected(file.error());
   StringRef content = (*file)->getBuffer();
-  GraphFormat byContent = formatOfContent(content);
-  GraphFormat format = formatOfName(path).value_or(byContent);
-  // Many a graph in text form is called graph.pb.
-  if (format == GraphFormat::Binary)
-    format = byContent;
+  GraphFormat format = formatOf(named, content);
   ImportedModule module = import(context, content, format);
   if (!module)
     module.error().message =
-        str(path == "-" ? "standard input" : path, ": ", module.error().message);
+        str(path == "-" ? "standard input" : named, ": ", module.error().message);
+  else if (path != "-" && format != GraphFormat::Mlir && !metaGraphs(**module).empty())
+    setFiles(**module, named);
   return module;
 }

@@ -12,19 +12,20 @@
 
 namespace treadle {
 
-/// The formats that a graph may be stored in: a GraphDef, a GraphDef in protobuf's text form, MLIR
-/// text of the tfg dialect.
-enum class GraphFormat { Binary, Text, Mlir };
+/// The formats that a graph may be stored in: a GraphDef or the message of a SavedModel, each also
+/// in protobuf's text form, and MLIR text of the tfg dialect.
+enum class GraphFormat { Binary, Text, SavedModelBinary, SavedModelText, Mlir };
 
-/// What the name of a file says (.pb, .pbtxt, .mlir); nullopt for other names.
+/// What the name of a file says (.pb, .pbtxt, .mlir, and saved_model.pb, saved_model.pbtxt);
+/// nullopt for other names.
 std::optional<GraphFormat> formatOfName(std::string_view path);
 
 /// What the content looks like; empty content is an empty GraphDef.
 GraphFormat formatOfContent(std::string_view content);
 
 /// Reads a graph from a file. `-` is standard input. The name's extension tells the format, and the
-/// content where the name doesn't; text in a file called .pb is read as text. NotFound if there is
-/// no such file, Unimplemented for a folder that may be a SavedModel, otherwise as the importers of
+/// content where the name doesn't; text in a file called .pb is read as text. A folder is a
+/// SavedModel, or has a graph.pb. NotFound if there is no such file, otherwise as the importers of
 /// the formats, with the path in front.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importFile(mlir::MLIRContext &context,
                                                        const std::string &path);

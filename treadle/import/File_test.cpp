@@ -87,10 +87,19 @@ TEST_F(FileTest, AMissingFile) {
   EXPECT_EQ(read.error().message, "there is no file '" + path + "'");
 }
 
-TEST_F(FileTest, AFolder) {
+TEST_F(FileTest, AFolderWithoutAModel) {
   auto read = importFile(context, folder);
   ASSERT_FALSE(read);
-  EXPECT_EQ(read.error().code, Code::Unimplemented);
+  EXPECT_EQ(read.error().code, Code::NotFound);
+  EXPECT_EQ(read.error().message, "'" + folder.string() +
+                                      "' is a folder with neither saved_model.pb nor "
+                                      "saved_model.pbtxt nor graph.pb");
+}
+
+TEST_F(FileTest, AFolderWithAGraph) {
+  write("graph.pb", "node { name: 'n' op: 'NoOp' }");
+  auto read = importFile(context, folder);
+  EXPECT_TRUE(read) << read.error().message;
 }
 
 TEST_F(FileTest, AnErrorBeginsWithThePath) {

@@ -3,15 +3,14 @@
 
 #include "treadle/import/FunctionDef.h"
 #include "treadle/import/Keywords.h"
+#include "treadle/import/TextForm.h"
 #include "treadle/import/UnknownFields.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/tokenizer.h>
 #include <google/protobuf/stubs/logging.h>
-#include <google/protobuf/text_format.h>
 #include <google/protobuf/wire_format_lite.h>
 
 #include <memory>
@@ -24,9 +23,6 @@ using google::protobuf::internal::WireFormatLite;
 using google::protobuf::io::CodedInputStream;
 
 namespace {
-
-/// Nested messages deeper than this are refused, as protobuf does for binary messages.
-constexpr int maxDepth = 100;
 
 using ImportedModule = Expected<OwningOpRef<ModuleOp>>;
 
@@ -187,16 +183,6 @@ ImportedModule importParts(MLIRContext &context, const Parts &parts) {
   return importer.end();
 }
 
-/// The first error of a text; protobuf counts lines and columns from 0.
-class FirstError : public google::protobuf::io::ErrorCollector {
-public:
-  void AddError(int line, int column, const std::string &message) override {
-    if (text.empty())
-      text = str("line ", line + 1, ", column ", column + 1, ": ", message);
-  }
-  std::string text;
-};
-
 } // namespace
 
 ImportedModule treadle::importGraphDef(MLIRContext &context, std::string_view bytes) {
@@ -230,13 +216,8 @@ ImportedModule treadle::importGraphDef(MLIRContext &context, const pb::GraphDef 
 
 ImportedModule treadle::importGraphDefText(MLIRContext &context, std::string_view text) {
   google::protobuf::LogSilencer silencer;
-  google::protobuf::TextFormat::Parser parser;
-  FirstError error;
-  parser.RecordErrorsTo(&error);
-  parser.SetRecursionLimit(maxDepth);
   pb::GraphDef graph;
-  if (text.size() > INT32_MAX || !parser.ParseFromString(std::string(text), &graph))
-    return Unexpected(invalidArgument("the text is no GraphDef: ", error.text,
-                                      "; expected a GraphDef in protobuf's text form (.pbtxt)"));
+  if (Expected<void> ok = parseTextForm(text, "GraphDef", ".pbtxt", graph); !ok)
+    return Unexpected(ok.error());
   return importGraphDef(context, graph);
 }

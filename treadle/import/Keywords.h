@@ -35,4 +35,14 @@ inline constexpr llvm::StringLiteral argRestKey = "tfg.rest";
 /// On a generic function: the definitions of its attributes by name.
 inline constexpr llvm::StringLiteral funcAttrsKey = "tfg.func_attrs";
 
+// On the module of a SavedModel.
+/// The outermost: a #tf_type.message of the SavedModel without its meta graphs.
+inline constexpr llvm::StringLiteral savedModelKey = "tfg.saved_model";
+/// The folder that the SavedModel came from, where its variables and assets are.
+inline constexpr llvm::StringLiteral filesKey = "tfg.files";
+/// Of a meta graph: a #tf_type.message of it without its graph and what `tfg.signatures` has.
+inline constexpr llvm::StringLiteral metaGraphKey = "tfg.meta_graph";
+/// Of a meta graph: its signatures by name, see import/Signatures.h.
+inline constexpr llvm::StringLiteral signaturesKey = "tfg.signatures";
+
 } // namespace treadle::graphdef

@@ -26,28 +26,7 @@ void note(const std::string &message) { complain("note: " + message); }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-static bool isFolder(const std::string &path) {
-  struct stat status = {};
-  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-static bool isFile(const std::string &path) {
-  struct stat status = {};
-  return stat(path.c_str(), &status) == 0 && !S_ISDIR(status.st_mode);
-}
-
-Expected<Graph> openModel(std::string_view path) {
-  std::string file(path);
-  if (!isFolder(file))
-    return Graph::fromFile(file);
-  if (isFile(file + "/graph.pb"))
-    return Graph::fromFile(file + "/graph.pb");
-  if (isFile(file + "/saved_model.pb"))
-    return Unexpected(unimplemented("'", path,
-                                    "' is a SavedModel, which treadle cannot load yet; "
-                                    "expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
-  return Unexpected(notFound("'", path, "' is a folder with neither graph.pb nor saved_model.pb"));
-}
+Expected<Graph> openModel(std::string_view path) { return Graph::fromFile(std::string(path)); }
 
 std::string jsonText(std::string_view text) {
   std::string out = "\"";

@@ -19,8 +19,8 @@ constexpr OptionRow options[] = {
     {"--passes", "PIPELINE", "passes to run on the way: tfg-cse,tfg-toposort"}};
 
 const Command convertCommand = {
-    "convert", "write a graph in another format: .pb, .pbtxt, .mlir",         "IN OUT", 2,
-    options,   "  treadle convert examples/countdown.pbtxt countdown.mlir\n", convert,
+    "convert", "write a graph in another format: .pb, .pbtxt, .mlir, SavedModel", "IN OUT", 2,
+    options,   "  treadle convert examples/countdown.pbtxt countdown.mlir\n",     convert,
 };
 
 } // namespace treadle::cli

@@ -37,10 +37,23 @@ std::string functionText(const Summary::Function &function) {
              plural(function.results, "result"));
 }
 
+std::string signatureText(const Graph::Signature &signature) {
+  std::string out = str(signature.name, signature.metaGraph.empty() ? "" : " of {",
+                        signature.metaGraph, signature.metaGraph.empty() ? "" : "}",
+                        signature.method.empty() ? "" : ", ", signature.method);
+  for (auto [arrow, values] :
+       {std::pair("<-", &signature.inputs), std::pair("->", &signature.outputs)})
+    for (const auto &[name, value] : *values)
+      out += str("\n    ", arrow, " ", name, ": ", typeText(value.dtype, value.hasRank, value.dims),
+                 " (", value.name, ")");
+  return out;
+}
+
 void printText(const Graph &graph, const Summary &summary) {
   print(str(plural(summary.nodes, "node"), ", ", plural(summary.controlEdges, "control edge"), ", ",
             plural(static_cast<int64_t>(summary.functions.size()), "function"), "; version ",
             summary.producer, ", consumers from ", summary.minConsumer, "\n"));
+  printSection("signatures", graph.signatures(), signatureText);
   printSection("inputs", graph.inputs(), valueText);
   printSection("outputs", graph.outputs(), valueText);
   printSection("variables", summary.variables, valueText);
@@ -70,6 +83,17 @@ std::string jsonValue(const Graph::Value &value) {
              ", \"shape\": ", shape, "}");
 }
 
+std::string jsonNamed(const std::pair<std::string, Graph::Value> &named) {
+  return str("{\"key\": ", jsonText(named.first), ", \"tensor\": ", jsonValue(named.second), "}");
+}
+
+std::string jsonSignature(const Graph::Signature &signature) {
+  return str("{\"name\": ", jsonText(signature.name), ", \"method\": ", jsonText(signature.method),
+             ", \"meta_graph\": ", jsonText(signature.metaGraph),
+             ", \"inputs\": ", jsonList(signature.inputs, jsonNamed),
+             ", \"outputs\": ", jsonList(signature.outputs, jsonNamed), "}");
+}
+
 std::string jsonLoop(const Summary::Loop &loop) {
   return str("{\"name\": ", jsonText(loop.name), ", \"kind\": ", jsonText(loop.kind),
              ", \"where\": ", jsonText(loop.where),
@@ -97,6 +121,7 @@ std::string jsonCounts(const std::vector<Summary::Count> &counts) {
 void printJson(const Graph &graph, const Summary &summary) {
   print(str("{\"nodes\": ", summary.nodes, ",\n \"control_edges\": ", summary.controlEdges,
             ",\n \"producer\": ", summary.producer, ",\n \"min_consumer\": ", summary.minConsumer,
+            ",\n \"signatures\": ", jsonList(graph.signatures(), jsonSignature),
             ",\n \"inputs\": ", jsonList(graph.inputs(), jsonValue),
             ",\n \"outputs\": ", jsonList(graph.outputs(), jsonValue),
             ",\n \"variables\": ", jsonList(summary.variables, jsonValue),

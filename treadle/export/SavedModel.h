@@ -1,0 +1,27 @@
+// Modules of SavedModels become messages and folders again.
+#pragma once
+
+#include "treadle/proto/saved_model.pb.h"
+#include "treadle/runtime/Error.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+#include <string>
+
+namespace treadle {
+
+/// The message of a module that importSavedModel made; equal to what was read if nothing changed.
+/// InvalidArgument for other modules, otherwise as exportGraphDef.
+Expected<pb::SavedModel> exportSavedModel(mlir::ModuleOp module);
+
+/// One meta graph of `metaGraphs(module)` without its graph: signatures, collections, object graph.
+Expected<pb::MetaGraphDef> exportMetaGraphHeader(mlir::ModuleOp metaGraph);
+
+/// Writes the SavedModel's folder: saved_model.pb or, `asText`, saved_model.pbtxt, and copies of
+/// everything else in the folder that it came from (variables, assets, fingerprint). The folder
+/// appears as a whole or not at all. AlreadyExists if something is there that is no empty folder,
+/// NotFound if the folder it came from is gone.
+Expected<void> exportSavedModelFolder(mlir::ModuleOp module, const std::string &folder,
+                                      bool asText);
+
+} // namespace treadle

@@ -1,0 +1,145 @@
+// The folder of a SavedModel: built beside its place, then moved there.
+#include "treadle/export/SavedModel.h"
+
+#include "treadle/import/Attributes.h"
+#include "treadle/import/Keywords.h"
+
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <filesystem>
+#include <fstream>
+#include <google/protobuf/text_format.h>
+
+using namespace mlir;
+using namespace treadle;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A folder that is gone when this is, unless it was moved to its place.
+class PartialFolder {
+public:
+  explicit PartialFolder(const fs::path &final) : final(final) {}
+  ~PartialFolder() {
+    std::error_code ignored;
+    if (!path.empty())
+      fs::remove_all(path, ignored);
+  }
+  PartialFolder(const PartialFolder &) = delete;
+  PartialFolder &operator=(const PartialFolder &) = delete;
+
+  std::error_code create() {
+    llvm::SmallString<128> unique;
+    llvm::sys::fs::createUniquePath(final.string() + ".%%%%%%%%.tmp", unique,
+                                    /*MakeAbsolute=*/false);
+    path = unique.str().str();
+    std::error_code failure;
+    fs::create_directories(path, failure);
+    return failure;
+  }
+
+  std::error_code moveToPlace() {
+    std::error_code failure;
+    fs::rename(path, final, failure);
+    if (!failure)
+      path.clear();
+    return failure;
+  }
+
+  fs::path path;
+
+private:
+  fs::path final;
+};
+
+/// What of the source isn't copied, since it is written anew.
+bool isMessage(const fs::path &name) {
+  return name == "saved_model.pb" || name == "saved_model.pbtxt" || name == "saved_model.cpb";
+}
+
+std::error_code copyFiles(const fs::path &from, const fs::path &to) {
+  std::error_code failure;
+  for (fs::directory_iterator it(from, failure), end; !failure && it != end;
+       it.increment(failure)) {
+    if (isMessage(it->path().filename()))
+      continue;
+    fs::copy(it->path(), to / it->path().filename(), fs::copy_options::recursive, failure);
+    if (failure)
+      break;
+  }
+  return failure;
+}
+
+std::error_code write(const fs::path &path, const std::string &content) {
+  std::ofstream file(path, std::ios::binary);
+  file.write(content.data(), static_cast<std::streamsize>(content.size()));
+  file.close();
+  return file ? std::error_code() : std::make_error_code(std::errc::io_error);
+}
+
+/// Whether `inner` is `outer`, or in it.
+bool isInside(const fs::path &inner, const fs::path &outer) {
+  std::error_code ignored;
+  fs::path relative =
+      fs::weakly_canonical(inner, ignored).lexically_relative(fs::weakly_canonical(outer, ignored));
+  return !relative.empty() && *relative.begin() != "..";
+}
+
+Expected<void> checkPlace(const fs::path &folder, const fs::path &source) {
+  std::error_code failure;
+  bool isFree = !fs::exists(folder, failure) ||
+                (fs::is_directory(folder, failure) && fs::is_empty(folder, failure));
+  if (!isFree)
+    return Unexpected(alreadyExists("'", folder.string(),
+                                    "' is there already, expected no folder or an empty one; "
+                                    "remove it, or name another"));
+  if (source.empty())
+    return {};
+  if (!fs::is_directory(source, failure))
+    return Unexpected(notFound("the SavedModel's variables and assets were in '", source.string(),
+                               "', which is gone; put it back, or set ", graphdef::filesKey.str(),
+                               " to where they are"));
+  if (isInside(folder, source))
+    return Unexpected(invalidArgument("'", folder.string(), "' is in the SavedModel's own folder '",
+                                      source.string(), "', expected another place"));
+  return {};
+}
+
+std::string render(const pb::SavedModel &model, bool asText) {
+  if (!asText)
+    return graphdef::serialize(model);
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(model, &text);
+  return text;
+}
+
+} // namespace
+
+Expected<void> treadle::exportSavedModelFolder(ModuleOp module, const std::string &folder,
+                                               bool asText) {
+  fs::path place = fs::path(folder).lexically_normal();
+  if (!place.has_filename())
+    place = place.parent_path();
+  auto files = module->getAttrOfType<StringAttr>(graphdef::filesKey);
+  fs::path source = files ? files.str() : "";
+  Expected<pb::SavedModel> model = exportSavedModel(module);
+  if (!model)
+    return Unexpected(model.error());
+  if (Expected<void> ok = checkPlace(place, source); !ok)
+    return ok;
+
+  PartialFolder partial(place);
+  std::error_code failure = partial.create();
+  if (!failure)
+    failure = write(partial.path / (asText ? "saved_model.pbtxt" : "saved_model.pb"),
+                    render(*model, asText));
+  if (!failure && !source.empty())
+    failure = copyFiles(source, partial.path);
+  if (!failure)
+    failure = partial.moveToPlace();
+  if (failure)
+    return Unexpected(unavailable("'", folder, "' can't be written: ", failure.message()));
+  return {};
+}

@@ -1,0 +1,77 @@
+// Graph::signatures: what a SavedModel offers to callers.
+#include "treadle/session/GraphImpl.h"
+
+#include "treadle/export/SavedModel.h"
+#include "treadle/import/SavedModel.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+using Signature = Graph::Signature;
+
+/// The tensors in the graph, joined by commas where there are several.
+std::string tensorName(const pb::TensorInfo &info) {
+  switch (info.encoding_case()) {
+  case pb::TensorInfo::kCooSparse:
+    return str(info.coo_sparse().indices_tensor_name(), ",", info.coo_sparse().values_tensor_name(),
+               ",", info.coo_sparse().dense_shape_tensor_name());
+  case pb::TensorInfo::kCompositeTensor: {
+    std::vector<std::string> names;
+    for (const pb::TensorInfo &component : info.composite_tensor().components())
+      names.push_back(tensorName(component));
+    return llvm::join(names, ",");
+  }
+  default:
+    return info.name();
+  }
+}
+
+/// Of a reference it is that of what it refers to.
+DType valueDType(int dtype) {
+  constexpr int firstReference = 100;
+  return static_cast<DType>(dtype > firstReference ? dtype - firstReference : dtype);
+}
+
+Graph::Value describe(const pb::TensorInfo &info) {
+  Graph::Value value;
+  value.name = tensorName(info);
+  value.dtype = valueDType(info.dtype());
+  value.hasRank = info.has_tensor_shape() && !info.tensor_shape().unknown_rank();
+  for (const auto &dim : info.tensor_shape().dim())
+    value.dims.push_back(dim.size());
+  return value;
+}
+
+template <typename Infos>
+std::vector<std::pair<std::string, Graph::Value>> describeAll(const Infos &infos) {
+  std::vector<std::pair<std::string, Graph::Value>> values;
+  for (const auto &[name, info] : infos)
+    values.emplace_back(name, describe(info));
+  llvm::sort(values, llvm::less_first());
+  return values;
+}
+
+} // namespace
+
+std::vector<Signature> Graph::signatures() const {
+  std::vector<Signature> signatures;
+  for (mlir::ModuleOp module : metaGraphs(*impl->module)) {
+    Expected<pb::MetaGraphDef> meta = exportMetaGraphHeader(module);
+    if (!meta)
+      continue;
+    auto first = static_cast<std::ptrdiff_t>(signatures.size());
+    std::string tags = llvm::join(meta->meta_info_def().tags(), ",");
+    for (const auto &[name, def] : meta->signature_def())
+      signatures.push_back(
+          {name, def.method_name(), tags, describeAll(def.inputs()), describeAll(def.outputs())});
+    std::sort(signatures.begin() + first, signatures.end(),
+              [](const Signature &a, const Signature &b) { return a.name < b.name; });
+  }
+  return signatures;
+}
+
+} // namespace treadle
