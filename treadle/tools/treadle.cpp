@@ -7,7 +7,7 @@
 using namespace treadle;
 using namespace treadle::cli;
 
-static const Command *const commands[] = {&runCommand, &benchCommand, &showCommand,
+static const Command *const commands[] = {&runCommand, &benchCommand, &showCommand, &checkCommand,
                                           &convertCommand};
 
 // `  name      what it is`, aligned.
@@ -77,7 +77,7 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (name.empty())
-    return report(UsageError{"a command is missing: run, bench, show or convert"});
+    return report(UsageError{"a command is missing: run, bench, show, check or convert"});
   const Command *command = findCommand(name);
   if (!command)
     return unknownCommand(name);

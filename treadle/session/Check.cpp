@@ -1,0 +1,98 @@
+// Graph::check: what the op table and the effects of nodes say about a graph.
+#include "treadle/analysis/conformance/Conformance.h"
+#include "treadle/analysis/races/Races.h"
+#include "treadle/session/GraphImpl.h"
+
+#include "mlir/IR/Verifier.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+std::string describe(tfg::Node node) {
+  return str("'", node.name().str(), "' (", node.opType().str(), ")");
+}
+
+/// `'x' in function 'f'`.
+std::string place(tfg::Node node) {
+  auto function = node->getParentOfType<tfg::FuncOp>();
+  return str("node '", node.name().str(), "'",
+             function ? str(" in function '", function.getName().str(), "'") : "");
+}
+
+std::string raceText(const tfg::Race &race, const tfg::EffectAnalysis &effects) {
+  const std::string &resource = effects.resource(race.resource).text;
+  std::string loop = race.frame.empty() ? "" : str(" of loop '", race.frame, "'");
+  if (race.first == race.second)
+    return str("node ", describe(race.first), " writes ", resource,
+               ", and nothing orders an iteration", loop,
+               " and the next; let what the loop carries wait for it by a control edge");
+  std::string both = race.firstWrites == race.secondWrites
+                         ? str("both write ", resource)
+                         : str("one ", race.firstWrites ? "writes" : "reads", " ", resource,
+                               ", the other ", race.secondWrites ? "writes" : "reads", " it");
+  return str("nodes ", describe(race.first), " and ", describe(race.second), ": ", both,
+             loop.empty() ? ", and no path orders them; add a control edge"
+                          : str(", and nothing orders an iteration", loop,
+                                " and the next; let what the loop carries wait for both"));
+}
+
+/// What `roots` need, themselves included.
+std::set<Operation *> neededBy(std::vector<Operation *> roots) {
+  std::set<Operation *> needed(roots.begin(), roots.end());
+  while (!roots.empty()) {
+    Operation *op = roots.back();
+    roots.pop_back();
+    for (Value input : op->getOperands())
+      if (Operation *from = input.getDefiningOp(); from && needed.insert(from).second)
+        roots.push_back(from);
+  }
+  return needed;
+}
+
+Expected<std::set<Operation *>> neededBy(const ModuleIndex &index,
+                                         const std::vector<std::string> &names) {
+  std::vector<Operation *> roots;
+  for (const std::string &name : names) {
+    StringRef nodeName = StringRef(name).split(':').first;
+    nodeName.consume_front("^");
+    tfg::Node node = index.node(nodeName);
+    if (!node)
+      return Unexpected(invalidArgument("'", name, "' asks for node '", nodeName.str(),
+                                        "', which isn't in the graph"));
+    roots.push_back(node.getOperation());
+  }
+  return neededBy(std::move(roots));
+}
+
+} // namespace
+
+Expected<std::vector<Graph::Problem>> Graph::check(const std::vector<std::string> &asked,
+                                                   size_t limit) const {
+  std::vector<Problem> problems;
+  Expected<std::set<Operation *>> needed = neededBy(impl->index(), asked);
+  if (!needed)
+    return Unexpected(needed.error());
+  for (tfg::Finding &finding : tfg::checkConformance(*impl->module, limit))
+    problems.push_back({finding.isNote ? "note" : "error",
+                        {finding.node.name().str()},
+                        str(place(finding.node), ": ", finding.message)});
+  tfg::EffectAnalysis effects(*impl->module);
+  for (tfg::GraphOp graph : impl->module->getOps<tfg::GraphOp>())
+    for (tfg::Race &race : tfg::findRaces(graph, effects, limit)) {
+      bool isAsked = asked.empty() || (needed->contains(race.first.getOperation()) &&
+                                       needed->contains(race.second.getOperation()));
+      if (!isAsked)
+        continue;
+      std::vector<std::string> nodes = {race.first.name().str()};
+      if (race.first != race.second)
+        nodes.push_back(race.second.name().str());
+      problems.push_back({"race", std::move(nodes), raceText(race, effects)});
+    }
+  return problems;
+}
+
+} // namespace treadle
