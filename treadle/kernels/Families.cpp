@@ -1,78 +1,88 @@
 // Gathers the families into one registry.
 #include "treadle/kernels/Families.h"
 
+// One line a family; `std::span<const KernelEntry> xyzKernels()` stands at the end of its file. It
+// is declared here alone, so that a new family doesn't compile the others anew.
+#define TREADLE_FAMILIES(X)                                                                        \
+  X(elementwiseArithmetic)                                                                         \
+  X(elementwiseCompare)                                                                            \
+  X(elementwiseDivision)                                                                           \
+  X(reductionArg)                                                                                  \
+  X(reduction)                                                                                     \
+  X(elementwiseUnary)                                                                              \
+  X(elementwiseSelect)                                                                             \
+  X(elementwiseMath)                                                                               \
+  X(elementwiseGrad)                                                                               \
+  X(cast)                                                                                          \
+  X(fourier)                                                                                       \
+  X(specialFunction)                                                                               \
+  X(einsum)                                                                                        \
+  X(decomposition)                                                                                 \
+  X(linearAlgebra)                                                                                 \
+  X(lstm)                                                                                          \
+  X(normalization)                                                                                 \
+  X(pooling)                                                                                       \
+  X(convolution)                                                                                   \
+  X(bincount)                                                                                      \
+  X(topK)                                                                                          \
+  X(cumulative)                                                                                    \
+  X(softmax)                                                                                       \
+  X(bias)                                                                                          \
+  X(activation)                                                                                    \
+  X(randomStateless)                                                                               \
+  X(random)                                                                                        \
+  X(sparseSegment)                                                                                 \
+  X(segment)                                                                                       \
+  X(matMul)                                                                                        \
+  X(concat)                                                                                        \
+  X(fill)                                                                                          \
+  X(pass)                                                                                          \
+  X(shape)                                                                                         \
+  X(gather)                                                                                        \
+  X(slice)                                                                                         \
+  X(tile)                                                                                          \
+  X(asString)                                                                                      \
+  X(search)                                                                                        \
+  X(space)                                                                                         \
+  X(matrix)                                                                                        \
+  X(scatter)                                                                                       \
+  X(string)                                                                                        \
+  X(set)                                                                                           \
+  X(partition)                                                                                     \
+  X(unique)                                                                                        \
+  X(reverse)                                                                                       \
+  X(transpose)                                                                                     \
+  X(variable)                                                                                      \
+  X(refVariable)                                                                                   \
+  X(assert)                                                                                        \
+  X(print)                                                                                         \
+  X(tensorArray)                                                                                   \
+  X(stack)                                                                                         \
+  X(queue)                                                                                         \
+  X(mutex)                                                                                         \
+  X(rendezvous)                                                                                    \
+  X(barrier)                                                                                       \
+  X(optional)                                                                                      \
+  X(tensorList)                                                                                    \
+  X(tensorListWhole)                                                                               \
+  X(variableScatter)                                                                               \
+  X(sparseSerialize)                                                                               \
+  X(ragged)                                                                                        \
+  X(optimizer)                                                                                     \
+  X(accumulator)
+
 namespace treadle {
+
+#define TREADLE_DECLARE(family) std::span<const KernelEntry> family##Kernels();
+TREADLE_FAMILIES(TREADLE_DECLARE)
+#undef TREADLE_DECLARE
 
 const KernelRegistry &builtinKernels() {
   static const KernelRegistry *registry = [] {
     auto *all = new KernelRegistry;
-    // for each family: all->add(xyzKernels());
-    all->add(elementwiseArithmeticKernels());
-    all->add(elementwiseCompareKernels());
-    all->add(elementwiseDivisionKernels());
-    all->add(reductionArgKernels());
-    all->add(reductionKernels());
-    all->add(elementwiseUnaryKernels());
-    all->add(elementwiseSelectKernels());
-    all->add(elementwiseMathKernels());
-    all->add(elementwiseGradKernels());
-    all->add(castKernels());
-    all->add(fourierKernels());
-    all->add(specialFunctionKernels());
-    all->add(einsumKernels());
-    all->add(decompositionKernels());
-    all->add(linearAlgebraKernels());
-    all->add(lstmKernels());
-    all->add(normalizationKernels());
-    all->add(poolingKernels());
-    all->add(convolutionKernels());
-    all->add(bincountKernels());
-    all->add(topKKernels());
-    all->add(cumulativeKernels());
-    all->add(softmaxKernels());
-    all->add(biasKernels());
-    all->add(activationKernels());
-    all->add(randomStatelessKernels());
-    all->add(randomKernels());
-    all->add(sparseSegmentKernels());
-    all->add(segmentKernels());
-    all->add(matMulKernels());
-    all->add(concatKernels());
-    all->add(fillKernels());
-    all->add(passKernels());
-    all->add(shapeKernels());
-    all->add(gatherKernels());
-    all->add(sliceKernels());
-    all->add(tileKernels());
-    all->add(asStringKernels());
-    all->add(searchKernels());
-    all->add(spaceKernels());
-    all->add(matrixKernels());
-    all->add(scatterKernels());
-    all->add(stringKernels());
-    all->add(setKernels());
-    all->add(partitionKernels());
-    all->add(uniqueKernels());
-    all->add(reverseKernels());
-    all->add(transposeKernels());
-    all->add(variableKernels());
-    all->add(refVariableKernels());
-    all->add(assertKernels());
-    all->add(printKernels());
-    all->add(tensorArrayKernels());
-    all->add(stackKernels());
-    all->add(queueKernels());
-    all->add(mutexKernels());
-    all->add(rendezvousKernels());
-    all->add(barrierKernels());
-    all->add(optionalKernels());
-    all->add(tensorListKernels());
-    all->add(tensorListWholeKernels());
-    all->add(variableScatterKernels());
-    all->add(sparseSerializeKernels());
-    all->add(raggedKernels());
-    all->add(optimizerKernels());
-    all->add(accumulatorKernels());
+#define TREADLE_ADD(family) all->add(family##Kernels());
+    TREADLE_FAMILIES(TREADLE_ADD)
+#undef TREADLE_ADD
     return all;
   }();
   return *registry;
