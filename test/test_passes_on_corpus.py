@@ -34,7 +34,7 @@ def test_values_stay(sample):
 
 def test_every_pass_is_found():
     found = harness.single_passes()
-    assert found["tfg-cse"] == ["keep"]
+    assert found["tfg-cse"] == ["keep", "feeds"]
     assert found["tfg-prune"] == ["fetches", "targets", "feeds"]
     assert "tfg-default" in harness.pipelines()
 

@@ -38,7 +38,9 @@ def CommonSubexpressions : Pass<"tfg-cse", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    ListOption<"keep", "keep", "std::string", "names of nodes that must stay">
+    ListOption<"keep", "keep", "std::string", "names of nodes that must stay">,
+    ListOption<"feeds", "feeds", "std::string",
+               "values that runs give (x or x:0), whatever their nodes would compute">
   ];
 }
 
@@ -89,6 +91,31 @@ def Verify : Pass<"tfg-verify", "::mlir::ModuleOp"> {
     // error: node 'a' (AddV2): has 1 data input, expected 2
     ```
   }];
+}
+
+def PruneArguments : Pass<"tfg-prune-arguments", "::mlir::ModuleOp"> {
+  let summary = "remove what functions take and give for nothing";
+  let description = [{
+    For calls, If, Case and While, and the functions that they run: arguments that no result and no
+    effect depends on, results that nobody uses, and variables of loops that serve only themselves.
+    With them goes the code that computed them. Where a pure node passes an argument through, its
+    result is what it was given. What the node waited for over an argument that goes, it waits for as
+    a control input.
+
+    ```mlir
+    %w:2, %c = StatelessWhile(%n, %unused) name("w") {T = [i32, f32], ...}   // only %w#0 has uses
+    // becomes
+    %w, %c = StatelessWhile(%n) name("w") {T = [i32], ...}
+    ```
+
+    Functions that attributes of other nodes, gradients or generic functions name stay as they are, and
+    so does everything beside v1 control flow. Results of nodes of the graph itself go only with
+    `graph`, since `w:1` would be another value then.
+  }];
+  let options = [
+    ListOption<"keep", "keep", "std::string", "nodes whose results must stay, and are not bypassed">,
+    Option<"graph", "graph", "bool", "false", "remove results of nodes of the graph too">
+  ];
 }
 
 def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {

@@ -44,7 +44,10 @@ public:
     prune.feeds = llvm::to_vector(options.feeds);
     passes.addPass(createPrune(prune));
   }
-  void mergeEqual() { passes.addPass(createCommonSubexpressions({named})); }
+  void mergeEqual() {
+    passes.addPass(createCommonSubexpressions({named, llvm::to_vector(options.feeds)}));
+  }
+  void pruneArguments() { passes.addPass(createPruneArguments({named, false})); }
   void inlineCalls() { passes.addPass(createInlineCalls()); }
   void sort() { passes.addPass(createTopologicalSort()); }
 
@@ -72,6 +75,7 @@ void inlineAll(Phases &phases) {
 void optimize(Phases &phases) {
   phases.verified([&] { phases.prune(); });
   inlineAll(phases);
+  phases.verified([&] { phases.pruneArguments(); });
   cleanUp(phases);
   phases.verified([&] { phases.sort(); });
 }

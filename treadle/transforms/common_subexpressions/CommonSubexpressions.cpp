@@ -60,6 +60,9 @@ struct SameComputation : llvm::DenseMapInfo<Operation *> {
   }
 };
 
+/// Equal to look at, but each is fed a value of its own.
+bool isPlaceholder(tfg::Node node) { return node.opType().starts_with("Placeholder"); }
+
 struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpressions> {
   using Base::Base;
 
@@ -68,11 +71,14 @@ struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpression
     llvm::StringSet<> kept;
     for (const std::string &name : keep)
       kept.insert(name);
+    llvm::StringSet<> fed;
+    for (StringRef value : feeds)
+      fed.insert(value.split(':').first);
     tfg::forEachBody(getOperation(), [&](Block &body) {
       llvm::DenseSet<Operation *, SameComputation> seen;
       for (Operation *op : tfg::topologicalOrder(body)) {
         tfg::Node node(op);
-        if (!effects.isPure(node))
+        if (!effects.isPure(node) || isPlaceholder(node) || fed.contains(node.name()))
           continue;
         auto [first, isNew] = seen.insert(op);
         if (!isNew && !kept.contains(node.name()))

@@ -1,5 +1,6 @@
 // RUN: treadle-opt --tfg-cse %s | FileCheck %s
 // RUN: treadle-opt "--tfg-cse=keep=b" %s | FileCheck %s --check-prefix=KEEP
+// RUN: treadle-opt "--tfg-cse=feeds=a:0" %s | FileCheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: tfg.graph
 // CHECK: %[[X:.*]], %[[XC:.*]] = Placeholder
@@ -25,5 +26,15 @@ tfg.func @draws(%n: tensor<1xi32> {tfg.name = "n"}) -> (tensor<*xf32> {tfg.name 
   %c, %cc = Neg(%a) [%bc] name("c") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
   %d, %dc = Neg(%a) name("d") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
   %e, %ec = Sub(%c, %d) name("e") {T = f32} : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+  return(%e) : tensor<*xf32>
+}
+
+// Each is fed a value of its own.
+// CHECK-LABEL: tfg.func @inputs
+// CHECK-COUNT-2: Placeholder
+tfg.func @inputs() -> (tensor<*xf32> {tfg.name = "y"}) {
+  %a, %ac = Placeholder name("a") {dtype = f32} : () -> (tensor<*xf32>)
+  %b, %bc = Placeholder name("b") {dtype = f32} : () -> (tensor<*xf32>)
+  %e, %ec = Sub(%a, %b) name("e") {T = f32} : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
   return(%e) : tensor<*xf32>
 }

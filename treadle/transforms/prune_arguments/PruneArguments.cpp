@@ -1,0 +1,305 @@
+#include "treadle/transforms/Passes.h"
+#include "treadle/transforms/functions/FunctionalNode.h"
+
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_PRUNEARGUMENTS
+#include "treadle/transforms/Passes.h.inc"
+
+namespace tfg {
+namespace {
+
+/// Functions that change together, because nodes share them; and those nodes.
+struct Group {
+  SmallVector<FunctionalNode, 1> nodes;
+  llvm::SmallSetVector<Operation *, 2> functions;
+
+  FunctionalKind kind() const { return nodes.front().kind; }
+  unsigned numArguments() const { return nodes.front().arguments().size(); }
+  unsigned numResults() {
+    FunctionalNode &first = nodes.front();
+    return first.node.numResults();
+  }
+};
+
+/// What of a body the rest of the program needs, found backwards from results and effects.
+class Needed {
+public:
+  Needed(FuncOp function, Effects &effects) : function(function) {
+    arguments.resize(function.getNumDataArguments());
+    for (Operation &op : function.getEntry())
+      if (Node::isNode(&op) && !effects.isPure(Node(&op)))
+        add(&op);
+    for (Value token : function.getReturn().getControl())
+      add(token);
+  }
+
+  void add(Value value) {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      arguments.set(argument.getArgNumber() / 2);
+    else
+      add(value.getDefiningOp());
+  }
+  void addResult(unsigned index) { add(function.getReturn().getData()[index]); }
+
+  /// Removes the rest of the body, which no result may use any more.
+  void eraseRest(llvm::DenseSet<Operation *> &erased) {
+    SmallVector<Operation *> rest;
+    for (Operation &op : function.getEntry())
+      if (Node::isNode(&op) && !nodes.contains(&op))
+        rest.push_back(&op);
+    for (Operation *op : rest)
+      op->dropAllReferences();
+    for (Operation *op : rest) {
+      erased.insert(op);
+      op->erase();
+    }
+  }
+
+  llvm::BitVector arguments;
+
+private:
+  void add(Operation *root) {
+    SmallVector<Operation *> open = {root};
+    while (!open.empty()) {
+      Operation *op = open.pop_back_val();
+      if (!nodes.insert(op).second)
+        continue;
+      // Regions of a node may use values from around it.
+      op->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (auto argument = dyn_cast<BlockArgument>(operand)) {
+            if (argument.getOwner() == &function.getEntry())
+              arguments.set(argument.getArgNumber() / 2);
+          } else {
+            open.push_back(operand.getDefiningOp());
+          }
+      });
+    }
+  }
+
+  FuncOp function;
+  llvm::DenseSet<Operation *> nodes;
+};
+
+class Pruner {
+public:
+  Pruner(ModuleOp module, const PruneArgumentsOptions &options)
+      : module(module), options(options), effects(module) {
+    for (FuncOp function : module.getOps<FuncOp>())
+      functions[function.getName()] = function;
+    kept.insert_range(options.keep);
+  }
+
+  bool runOnce() {
+    collect();
+    bool isChanged = false;
+    for (auto &[leader, group] : groups) {
+      bypass(group);
+      isChanged |= prune(group);
+    }
+    return isChanged;
+  }
+
+private:
+  void collect();
+  void pin(StringRef name) { pinned.insert(functions.lookup(name)); }
+  void collectNode(Node node, bool isInside);
+
+  // A result that is an argument passed through is what the node was given.
+  void bypass(Group &group);
+  bool prune(Group &group);
+  bool mustKeepResults(Node node) const {
+    return isa<GraphOp>(node->getParentOp()) && (!options.graph || kept.contains(node.name()));
+  }
+  llvm::BitVector neededResults(Group &group) const;
+  void orderBehind(FunctionalNode &functional, const llvm::BitVector &dead);
+  bool fits(Group &group) const;
+
+  ModuleOp module;
+  const PruneArgumentsOptions &options;
+  Effects effects;
+  llvm::StringMap<FuncOp> functions;
+  llvm::StringSet<> kept;
+  llvm::MapVector<Operation *, Group> groups;
+  llvm::DenseSet<Operation *> pinned; // functions that have to stay as they are
+  llvm::DenseSet<Block *> withV1;
+  llvm::DenseSet<Operation *> erased;
+};
+
+void Pruner::collect() {
+  groups.clear(), pinned.clear(), withV1.clear(), erased.clear();
+  llvm::EquivalenceClasses<Operation *> shared;
+  SmallVector<FunctionalNode, 0> found;
+  auto pinAll = [&](Operation *op) {
+    for (NamedAttribute attr : op->getDiscardableAttrs())
+      forEachFunctionName(attr.getValue(), [&](StringRef name) { pin(name); });
+    pin(op->getName().stripDialect());
+  };
+  for (FuncOp function : module.getOps<FuncOp>()) {
+    pinAll(function);
+    if (std::optional<StringRef> gradient = function.getGradient()) {
+      pin(*gradient);
+      pinned.insert(function);
+    }
+    if (function.getGeneric())
+      function.walk(pinAll);
+  }
+  forEachBody(module, [&](Block &body) {
+    for (Operation &op : body) {
+      if (Node::isNode(&op) && isV1ControlFlow(Node(&op)))
+        withV1.insert(&body);
+      std::optional<FunctionalNode> node =
+          Node::isNode(&op) ? FunctionalNode::of(Node(&op), functions) : std::nullopt;
+      if (!node) {
+        op.walk(pinAll);
+        continue;
+      }
+      for (FuncOp function : node->functions)
+        shared.unionSets(node->functions.front(), function);
+      found.push_back(*node);
+    }
+  });
+  for (const FunctionalNode &node : found) {
+    FuncOp first = node.functions.front();
+    Group &group = groups[shared.getLeaderValue(first)];
+    group.nodes.push_back(node);
+    for (FuncOp function : node.functions)
+      group.functions.insert(function);
+  }
+}
+
+bool Pruner::fits(Group &group) const {
+  llvm::erase_if(group.nodes, [&](FunctionalNode &functional) {
+    return erased.contains(functional.node.getOperation());
+  });
+  if (group.nodes.empty() ||
+      llvm::any_of(group.functions, [&](Operation *f) { return pinned.contains(f); }))
+    return false;
+  llvm::DenseSet<Operation *> conditions, bodies;
+  for (FunctionalNode &functional : group.nodes) {
+    if (functional.kind != group.kind() || withV1.contains(functional.node->getBlock()) ||
+        functional.arguments().size() != group.numArguments() ||
+        functional.node.numResults() != group.numResults())
+      return false;
+    if (functional.kind == FunctionalKind::While) {
+      conditions.insert(functional.functions[0]);
+      bodies.insert(functional.functions[1]);
+    }
+  }
+  return llvm::none_of(conditions, [&](Operation *f) { return bodies.contains(f); });
+}
+
+void Pruner::bypass(Group &group) {
+  for (FunctionalNode &functional : group.nodes) {
+    Node node = functional.node;
+    if (erased.contains(node.getOperation()) || withV1.contains(node->getBlock()) ||
+        kept.contains(node.name()) || node.numControl() || !effects.isPure(node))
+      continue;
+    bool isWhile = functional.kind == FunctionalKind::While;
+    for (auto [i, result] : llvm::enumerate(node.results())) {
+      llvm::SmallDenseSet<int, 2> sources;
+      for (FuncOp function : ArrayRef(functional.functions).drop_front(isWhile)) {
+        auto argument = dyn_cast<BlockArgument>(function.getReturn().getData()[i]);
+        sources.insert(argument ? argument.getArgNumber() / 2 : -1);
+      }
+      int source = sources.size() == 1 ? *sources.begin() : -1;
+      if (source >= 0 && (!isWhile || source == static_cast<int>(i)))
+        result.replaceAllUsesWith(functional.arguments()[source]);
+    }
+  }
+}
+
+llvm::BitVector Pruner::neededResults(Group &group) const {
+  llvm::BitVector needed(group.numResults());
+  for (FunctionalNode &functional : group.nodes)
+    for (auto [i, result] : llvm::enumerate(functional.node.results()))
+      if (!result.use_empty() || mustKeepResults(functional.node))
+        needed.set(i);
+  return needed;
+}
+
+// The node waited for what it was given, and so did who waits for the node.
+void Pruner::orderBehind(FunctionalNode &functional, const llvm::BitVector &dead) {
+  Node node = functional.node;
+  if (effects.isPure(node) && node.controlResult().use_empty())
+    return;
+  SmallVector<Value> arguments(functional.arguments());
+  for (unsigned i : dead.set_bits())
+    if (Node from = definingNode(arguments[i]); from && from->getNumOperands())
+      addControl(node, from.controlResult());
+}
+
+bool Pruner::prune(Group &group) {
+  if (!fits(group))
+    return false;
+  bool isLoop = group.kind() == FunctionalKind::While;
+  llvm::BitVector results = neededResults(group), arguments(group.numArguments());
+  llvm::SmallDenseSet<Operation *, 2> conditions;
+  if (isLoop)
+    for (FunctionalNode &functional : group.nodes)
+      conditions.insert(functional.functions[0]);
+  llvm::MapVector<Operation *, std::unique_ptr<Needed>> needed;
+  for (Operation *function : group.functions)
+    needed[function] = std::make_unique<Needed>(cast<FuncOp>(function), effects);
+
+  // A variable of a loop that is needed needs others to be computed.
+  for (size_t before = ~size_t(0); before != results.count();) {
+    before = results.count();
+    for (auto &[function, body] : needed) {
+      if (conditions.contains(function))
+        body->addResult(0);
+      else
+        for (unsigned i : results.set_bits())
+          body->addResult(i);
+      arguments |= body->arguments;
+    }
+    if (isLoop)
+      results |= arguments;
+  }
+  if (isLoop)
+    arguments |= results;
+  if (arguments.all() && results.all())
+    return false;
+  arguments.flip(), results.flip();
+  for (auto &[function, body] : needed) {
+    FuncOp edited = cast<FuncOp>(function);
+    if (!conditions.contains(function))
+      eraseResults(edited, results);
+    body->eraseRest(erased);
+    eraseArguments(edited, arguments);
+  }
+  for (FunctionalNode &functional : group.nodes) {
+    if (erased.contains(functional.node.getOperation()))
+      continue;
+    orderBehind(functional, arguments);
+    eraseFromNode(functional, arguments, results);
+  }
+  return true;
+}
+
+} // namespace
+} // namespace tfg
+
+namespace {
+
+struct PruneArguments : impl::PruneArgumentsBase<PruneArguments> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    PruneArgumentsOptions options{llvm::to_vector(keep), graph};
+    tfg::Pruner pruner(getOperation(), options);
+    // What one function no longer takes, its callers need not compute: a few rounds find most.
+    constexpr int maxRounds = 8;
+    for (int round = 0; round < maxRounds && pruner.runOnce(); ++round) {
+    }
+  }
+};
+
+} // namespace
+} // namespace treadle
