@@ -150,6 +150,9 @@ ElementsAttr importStrings(const pb::TensorProto &tensor, RankedTensorType type,
     values.push_back(value);
   if (numValues != 1 && llvm::all_equal(values))
     return {};
+  // MLIR's bytecode ends a string at its first zero byte.
+  if (llvm::any_of(values, [](StringRef value) { return value.contains('\0'); }))
+    return {};
   return DenseElementsAttr::get(type, values);
 }
 

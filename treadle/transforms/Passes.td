@@ -158,6 +158,32 @@ def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
   ];
 }
 
+def ShapeInference : Pass<"tfg-shape-inference", "::mlir::ModuleOp"> {
+  let summary = "write the shapes that follow into the types of values";
+  let description = [{
+    Goes by a table of shape functions, by the values of integer constants and what is computed from
+    them (`[batch, -1]`), and by the types that are there. Shapes go through calls, conditionals and
+    loops, functional ones and those of Switch and Merge: what a loop changes is unknown. Handles of
+    variables and tensor lists take the shapes of what they hold along. The arguments of a function get
+    what all its calls have in common; where somebody else may call it, they stay as they are.
+
+    ```mlir
+    %s, %c0 = Const name("s") {dtype = i32, value = dense<[2, -1]> : tensor<2xi32>} : () -> (tensor<2xi32>)
+    %r, %c1 = Reshape(%x, %s) name("r") {T = f32, Tshape = i32} : (tensor<4x3xf32>, tensor<2xi32>) -> (tensor<*xf32>)
+    // becomes
+    %r, %c1 = Reshape(%x, %s) name("r") {T = f32, Tshape = i32} : (tensor<4x3xf32>, tensor<2xi32>) -> (tensor<2x6xf32>)
+    ```
+
+    Results of ops without a shape function keep their types; so do nodes inside regions, and generic
+    functions. Shapes that contradict each other are left to the run to report.
+  }];
+  let options = [
+    ListOption<"feeds", "feeds", "std::string", "values of any shape that runs give (x or x:0)">,
+    Option<"outputShapes", "output-shapes", "bool", "false",
+           "also write the attribute _output_shapes, which GraphDefs keep">
+  ];
+}
+
 def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
   let summary = "compute what is known, and drop what changes nothing";
   let description = [{

@@ -126,7 +126,9 @@ Node reshape(Simplifier &simplifier, Node node) {
   RankedTensorType type = rankedType(node->getOperand(0));
   auto dims = simplifier.constants.integersOf(node->getOperand(1));
   Tensor constant = simplifier.constants.valueOf(node->getOperand(1));
-  if (!type || !dims || constant.rank() != 1 ||
+  // The op itself refuses more dimensions than tensors have.
+  constexpr size_t mostDimensions = 64;
+  if (!type || !dims || constant.rank() != 1 || dims->size() > mostDimensions ||
       static_cast<int64_t>(dims->size()) != type.getRank())
     return {};
   // All dimensions the same, but for one that follows from the others.

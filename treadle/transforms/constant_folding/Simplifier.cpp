@@ -42,11 +42,21 @@ static bool isImplied(Value value, ValueRange inputs) {
          });
 }
 
-SmallVector<Value> Simplifier::tokensWithout(Node node, ValueRange inputs) {
+bool isConditionalResult(Value value) {
+  static const llvm::StringSet<> conditionals = {"If", "StatelessIf", "Case", "StatelessCase"};
+  Node node = definingNode(value);
+  return node && conditionals.contains(node.opType());
+}
+
+std::optional<SmallVector<Value>> Simplifier::tokensWithout(Node node, ValueRange inputs) {
   SmallVector<Value> tokens(node.control());
-  for (Value input : node.data())
-    if (!llvm::is_contained(inputs, input) && (inputs.empty() || !isImplied(input, inputs)))
-      appendTokens(input, tokens);
+  for (Value input : node.data()) {
+    if (llvm::is_contained(inputs, input) || (!inputs.empty() && isImplied(input, inputs)))
+      continue;
+    if (isConditionalResult(input) && !constants.isFed(input))
+      return std::nullopt;
+    appendTokens(input, tokens);
+  }
   llvm::SmallSetVector<Value, 8> unique(tokens.begin(), tokens.end());
   return unique.takeVector();
 }
@@ -68,13 +78,16 @@ Node Simplifier::replace(Node node, Node replacement) {
 
 Node Simplifier::makeOp(Node node, StringRef opType, ValueRange inputs,
                         ArrayRef<NamedAttribute> attrs) {
+  auto tokens = tokensWithout(node, inputs);
+  if (!tokens)
+    return {};
   OpBuilder builder(node.getOperation());
   return replace(node, NodeBuilder(builder, opType)
                            .name(node.name())
                            .placedAs(node)
                            .attrs(attrs)
                            .inputs(inputs)
-                           .control(tokensWithout(node, inputs))
+                           .control(*tokens)
                            .results(node->getResult(0).getType())
                            .build());
 }
@@ -96,8 +109,11 @@ Node Simplifier::makeConst(Node node, const Tensor &value) {
   if (valueTypeOf(type).dtype != value.dtype() ||
       (type.hasRank() && !tf_type::areCompatible(type, typeOf(value, node->getContext()))))
     return {};
+  auto tokens = tokensWithout(node, {});
+  if (!tokens)
+    return {};
   OpBuilder builder(node.getOperation());
-  Node built = buildConst(builder, node.name(), value, node, tokensWithout(node, {}));
+  Node built = buildConst(builder, node.name(), value, node, *tokens);
   return built ? replace(node, built) : Node();
 }
 
@@ -220,6 +236,7 @@ bool bypassIdentity(Simplifier &simplifier, Node node) {
   }
   Value token = node.controlResult();
   if (node.opType() != "Identity" || token.use_empty() || isV1Value(node->getOperand(0)) ||
+      isConditionalResult(node->getOperand(0)) ||
       isa<tf_type::OpaqueTensorType>(node->getOperand(0).getType()) ||
       tf_type::isReference(cast<TensorType>(node->getOperand(0).getType()).getElementType()) ||
       simplifier.constants.isFed(node->getOperand(0)))

@@ -48,11 +48,16 @@ public:
 
 private:
   Node replace(Node node, Node replacement);
-  llvm::SmallVector<mlir::Value> tokensWithout(Node node, mlir::ValueRange inputs);
+  /// What a node that takes `inputs` in place of `node` has to wait for.
+  std::optional<llvm::SmallVector<mlir::Value>> tokensWithout(Node node, mlir::ValueRange inputs);
 
   mlir::Block &body;
   std::optional<NameScope> names;
 };
+
+/// Whether the value comes from a conditional. Its branch may run no more than what the results
+/// that are used need, so a use of one can't become an edge from the conditional.
+bool isConditionalResult(mlir::Value value);
 
 /// Gives the node that stands in for `node`, or null where it doesn't apply.
 using Rule = Node (*)(Simplifier &, Node);

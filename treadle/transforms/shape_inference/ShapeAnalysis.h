@@ -1,0 +1,58 @@
+// What is known of the shapes of all values of a module.
+#pragma once
+
+#include "treadle/transforms/shape_inference/FunctionCalls.h"
+#include "treadle/transforms/shape_inference/Shape.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace treadle::tfg {
+
+using ValueShapes = llvm::DenseMap<mlir::Value, KnownValue>;
+
+/// Follows shapes through the nodes of bodies and the calls between them, loops until nothing
+/// changes. The arguments of a function are what all calls of it have in common, where all its
+/// calls are known.
+class ShapeAnalysis {
+public:
+  explicit ShapeAnalysis(mlir::ModuleOp module);
+
+  /// Nothing is known of this value but its type.
+  void setFed(mlir::Value value) { fed.insert(value); }
+  void run();
+
+  /// After the run: of a graph's or a function's body.
+  ValueShapes shapesOf(mlir::Block &body);
+
+private:
+  struct Called {
+    std::optional<std::vector<KnownValue>> arguments; // nothing: it isn't called
+    std::vector<std::pair<std::vector<KnownValue>, std::vector<KnownValue>>> known;
+    bool isRunning = false;
+    bool isOpen = false; // called from who knows where
+  };
+
+  void findOpenFunctions();
+  std::vector<KnownValue> declaredArguments(FuncOp function);
+  std::vector<KnownValue> call(FuncOp function, std::vector<KnownValue> arguments);
+  ValueShapes runBody(mlir::Block &body, llvm::ArrayRef<KnownValue> arguments);
+  bool visit(Node node, ValueShapes &values, unsigned round);
+  llvm::SmallVector<KnownValue, 2> resultsOf(Node node, llvm::ArrayRef<const KnownValue *> inputs);
+  llvm::SmallVector<KnownValue, 2> callResults(Node node, const CallInfo &info,
+                                               llvm::ArrayRef<const KnownValue *> inputs);
+  std::vector<KnownValue> loopResults(const CallInfo &info, std::vector<KnownValue> values);
+  const std::vector<mlir::Operation *> &orderOf(mlir::Block &body);
+
+  mlir::ModuleOp module;
+  FunctionsByName functions;
+  std::map<mlir::Operation *, Called> called;
+  std::map<mlir::Block *, std::vector<mlir::Operation *>> orders;
+  llvm::DenseSet<mlir::Value> fed;
+  int depth = 0;
+};
+
+} // namespace treadle::tfg
