@@ -64,23 +64,16 @@ void setWithDims(OpContext &ctx, Dims dims) {
   ctx.setOutput(0, std::ranges::equal(in.dims(), dims) ? std::move(in) : in.withDims(dims));
 }
 
-// The size that -1 stands for in `dims`: what makes the counts agree. Where the input is empty,
-// zeros are left out on both sides, as long as they pair up.
-std::optional<int64_t> openSize(Dims in, Dims dims) {
-  int64_t have = 1, asked = 1, zeros = 0;
-  for (int64_t d : in) {
-    zeros += d == 0;
-    have *= std::max<int64_t>(d, 1);
-  }
-  for (int64_t d : dims) {
-    if (d < 0)
-      continue;
-    zeros -= d == 0;
+// The size that -1 stands for in `dims`: what makes the counts agree. As in TensorFlow, zeros of
+// the input count only where none is asked for, and an empty input's other sizes need not divide.
+std::optional<int64_t> openSize(const Tensor &in, Dims dims) {
+  bool asksForNone = std::ranges::find(dims, 0) != dims.end();
+  int64_t have = 1, asked = 1;
+  for (int64_t d : in.dims())
+    have *= asksForNone ? std::max<int64_t>(d, 1) : d;
+  for (int64_t d : dims)
     asked *= std::max<int64_t>(d, 1);
-  }
-  if (zeros > 0)
-    return 0;
-  return have % asked ? std::nullopt : std::optional(have / asked);
+  return have % asked && in.count() ? std::nullopt : std::optional(have / asked);
 }
 
 // The dimensions that a Reshape asks for, with its one -1 worked out.
@@ -104,7 +97,7 @@ Expected<DimVector> reshapedDims(const Tensor &in, const Tensor &shape) {
     known[open] = 1;
   std::optional<int64_t> count = countElements(known);
   if (count && open >= 0) {
-    if (std::optional<int64_t> size = openSize(in.dims(), dims)) {
+    if (std::optional<int64_t> size = openSize(in, dims)) {
       dims[open] = *size;
       count = countElements(dims);
     }
