@@ -222,11 +222,40 @@ def test_numbers_become_what_the_graph_wants(dtype, value, want):
         ("int32", [[1], [2, 3]], "feed 'x:0' is no array"),
         ("int32", None, "expected int32"),
         ("float32", np.array(["2020-01-01"], "M8[D]"), "expected float32"),
+        ("float16", 1e300, "holds a number that float16 cannot hold"),
+        ("float16", [65520], "holds a number that float16 cannot hold"),
+        ("bfloat16", 1e300, "holds a number that bfloat16 cannot hold"),
+        ("float32", 10**400, "holds a number that float32 cannot hold"),
+        ("uint64", 2**64, "holds a number that uint64 cannot hold"),
+        ("float32", [1, {}], "holds a dict, expected float32"),
+        ("float32", np.ma.array(np.float32([1, 2]), mask=[0, 1]), "has masked elements"),
+        ("string", "\ud800", "holds a str that is no Unicode text"),
     ],
 )
 def test_values_that_do_not_fit(dtype, value, message):
     with pytest.raises(treadle.InvalidArgumentError, match=message):
         treadle.Session(identity(dtype)).run("y:0", {"x:0": value})
+
+
+def test_what_just_fits():
+    run = treadle.Session(identity("float16")).run
+    assert run("y:0", {"x:0": 65519}) == 65504
+    assert run("y:0", {"x:0": [1, float("inf")]}).tolist() == [1, float("inf")]
+    assert np.isnan(run("y:0", {"x:0": float("nan")}))
+    unmasked = np.ma.array(np.float16([1, 2]), mask=[0, 0])
+    assert run("y:0", {"x:0": unmasked}).tolist() == [1, 2]
+
+
+def test_results_that_numpy_cannot_hold():
+    reshape = typed("y", "Reshape", "x", "shape", Tshape="type: DT_INT64")
+    session = treadle.Session(
+        graph(placeholder("x", "float32"), placeholder("shape", "int64"), reshape)
+    )
+    assert session.run("y", {"x": [1], "shape": [1] * 64}).ndim == 64
+    with pytest.raises(treadle.InvalidArgumentError, match="which no array of numpy can be"):
+        session.run("y", {"x": [1], "shape": [1] * 65})
+    with pytest.raises(treadle.InvalidArgumentError, match="which no array of numpy can be"):
+        session.run("y", {"x": [], "shape": [0, 1 << 62]})
 
 
 def test_arrays_of_any_layout():
@@ -340,6 +369,22 @@ def test_calls_that_are_wrong():
         treadle.Session(COUNTDOWN, tier="jit")
     with pytest.raises(treadle.InvalidArgumentError, match="threads is -1"):
         treadle.Session(COUNTDOWN, threads=-1)
+
+
+def test_names_that_are_no_text():
+    session = treadle.Session(COUNTDOWN)
+    for what, args in {
+        "fetches": ["\ud800"],
+        "feeds": ["count", {"\ud800": 1}],
+        "targets": [[], {}, ["\ud800"]],
+    }.items():
+        with pytest.raises(treadle.InvalidArgumentError, match=f"a name in {what} is no Unicode"):
+            session.run(*args)
+
+
+def test_more_threads_and_time_than_there_are():
+    session = treadle.Session(COUNTDOWN, threads=10**9, timeout=1e300)
+    assert session.run("count", {"start": 10_000}) == 0
 
 
 # --- runs that do not end -----------------------------------------------------------------------

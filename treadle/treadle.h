@@ -2,10 +2,11 @@
 //
 //     auto graph = treadle::Graph::fromFile("model.pb");
 //     auto session = treadle::Session::create(*graph);
-//     auto values = session->run({"y:0"}, {{"x:0", treadle::Tensor::scalar(treadle::DType::Float32, 1.0f)}});
+//     auto x = treadle::Tensor::scalar(treadle::DType::Float32, 1.0f);
+//     auto values = session->run({"y:0"}, {{"x:0", x}});
 //
-// Nothing here throws (but std::bad_alloc), prints or exits; every failure is an `Error` with one of
-// TensorFlow's canonical codes.
+// Nothing here throws (but std::bad_alloc), prints (but Print ops) or exits; every failure is an
+// `Error` with one of TensorFlow's canonical codes.
 #pragma once
 
 #include "treadle/runtime/Error.h"
@@ -35,7 +36,8 @@ public:
 
   /// Writes the graph in the format that the extension names: .pb, .pbtxt, .mlir. A file that
   /// exists is replaced as a whole or not at all. A SavedModel becomes a folder where there is no
-  /// extension, with copies of its variables and assets; AlreadyExists if it would replace anything.
+  /// extension, with copies of its variables and assets; AlreadyExists if it would replace
+  /// anything.
   Expected<void> toFile(const std::string &path) const;
   /// The graph as a serialized GraphDef, equal as a message to what was read.
   Expected<std::string> toGraphDef() const;
@@ -55,8 +57,8 @@ public:
   };
   /// Placeholders, in order.
   std::vector<Value> inputs() const;
-  /// What `run` fetches when nothing is asked for: the values of the last nodes, those that no other
-  /// node uses.
+  /// What `run` fetches when nothing is asked for: the values of the last nodes, those that no
+  /// other node uses.
   std::vector<Value> outputs() const;
 
   /// A signature of a SavedModel: its tensors by the names that callers use.
@@ -82,8 +84,8 @@ public:
       bool isGeneric;
     };
     struct Loop {
-      std::string name; // a While node, or a v1 frame
-      std::string kind; // its op, or `frame`
+      std::string name;  // a While node, or a v1 frame
+      std::string kind;  // its op, or `frame`
       std::string where; // the function that it is in; empty: the graph
       int64_t parallelIterations;
     };
@@ -104,8 +106,9 @@ public:
   };
   /// What is wrong with a graph that could be read: nodes that aren't what their ops' definitions
   /// say; and races, which are nodes with conflicting effects on one resource that no path of edges
-  /// orders. With names asked for (`x:0`, `x`), races only among the nodes that these need: what one
-  /// run would run. At most `limit` of a kind. InvalidArgument for a name that isn't in the graph.
+  /// orders. With names asked for (`x:0`, `x`), races only among the nodes that these need: what
+  /// one run would run. At most `limit` of a kind. InvalidArgument for a name that isn't in the
+  /// graph.
   Expected<std::vector<Problem>> check(const std::vector<std::string> &asked = {},
                                        size_t limit = 1000) const;
 
@@ -114,7 +117,8 @@ public:
 };
 
 struct SessionOptions {
-  /// Threads that a run may use, its own included; 0: as many as the machine has.
+  /// Threads that a run may use, its own included; 0: as many as the machine has. At most 1,024,
+  /// and as many as the system gives.
   int threads = 0;
   /// `auto`, `interpret` or `jit`. Compilation is not there yet: `jit` is refused as Unimplemented.
   std::string tier = "auto";
@@ -135,10 +139,12 @@ public:
   static Expected<Session> create(Graph graph, SessionOptions options = {});
 
   /// Runs what the fetches (`x:0`, `x`; in a loop also `x:0@3`, `x:0@last`, `x:0@*`, one selector a
-  /// frame, outermost first: `x:0@2@*`) and the targets (node names) need, with values fed in place of
-  /// `feeds`. Gives one tensor a fetch. Errors: InvalidArgument for a feed of wrong name, dtype or
-  /// shape, a fetch that doesn't exist (NotFound is never given: as TensorFlow), and whatever ops give.
-  Expected<std::vector<Tensor>> run(const std::vector<std::string> &fetches, const Feeds &feeds = {},
+  /// frame, outermost first: `x:0@2@*`) and the targets (node names) need, with values fed in place
+  /// of `feeds`. Gives one tensor a fetch. Errors: InvalidArgument for a feed of wrong name, dtype
+  /// or shape, a fetch that doesn't exist (NotFound is never given: as TensorFlow), and whatever
+  /// ops give.
+  Expected<std::vector<Tensor>> run(const std::vector<std::string> &fetches,
+                                    const Feeds &feeds = {},
                                     const std::vector<std::string> &targets = {});
   /// Ends the runs in progress with a Cancelled error.
   void cancel();

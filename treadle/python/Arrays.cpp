@@ -7,6 +7,7 @@
 #include <nanobind/stl/string.h>
 
 #include <array>
+#include <cmath>
 #include <unordered_map>
 
 namespace nb = nanobind;
@@ -162,9 +163,11 @@ std::string elementBytes(nb::handle element, const TensorRequest &request) {
                           ", expected bytes or str"));
   Py_ssize_t size;
   const char *utf8 = PyUnicode_AsUTF8AndSize(object, &size);
-  if (!utf8)
-    throw nb::python_error();
-  return {utf8, static_cast<size_t>(size)};
+  if (utf8)
+    return {utf8, static_cast<size_t>(size)};
+  nb::python_error error; // a surrogate without its other half
+  raise(invalidArgument(request.what, " holds a str that is no Unicode text: ",
+                        toError(error).message, "; give bytes"));
 }
 
 std::vector<int64_t> dimsOf(nb::handle array) {
@@ -255,17 +258,62 @@ bool isSame(const nb::object &fitted, const nb::object &array) {
          nb::cast<bool>(equal(less(fitted, 0), less(array, 0)));
 }
 
+[[noreturn]] void raiseUnfitNumber(const TensorRequest &request) {
+  raise(invalidArgument(request.what, " holds a number that ", dtypeName(*request.want),
+                        " cannot hold"));
+}
+
+// numpy makes arrays of objects of whatever it has no dtype for: integers beyond 64 bits too.
+[[noreturn]] void raiseUnfitObject(nb::handle array, const TensorRequest &request) {
+  nb::object items = array.attr("reshape")(-1).attr("tolist")();
+  for (nb::handle item : nb::cast<nb::list>(items))
+    if (!PyLong_Check(item.ptr()) && !PyFloat_Check(item.ptr()))
+      raise(invalidArgument(request.what, " holds a ", Py_TYPE(item.ptr())->tp_name, ", expected ",
+                            dtypeName(*request.want)));
+  raiseUnfitNumber(request);
+}
+
+// Casts to a dtype without room for large numbers give infinity, and a warning that says less than
+// an error.
+nb::object castNumbers(const nb::object &array, DType want) {
+  nb::object errstate = numpyAttr("errstate")(nb::arg("all") = "ignore");
+  errstate.attr("__enter__")();
+  nb::object fitted = array.attr("astype")(numpyDtype(want));
+  errstate.attr("__exit__")(nb::none(), nb::none(), nb::none());
+  return fitted;
+}
+
+bool isAsFinite(const nb::object &fitted, const nb::object &array) {
+  nb::handle isfinite = numpyAttr("isfinite");
+  return nb::cast<bool>(numpyAttr("array_equal")(isfinite(fitted), isfinite(array)));
+}
+
 nb::object fitNumbers(nb::object array, const TensorRequest &request) {
-  nb::object wanted = numpyDtype(*request.want);
   bool isEmpty = nb::cast<int64_t>(array.attr("size")) == 0;
   if (!isEmpty && !mayBecome(array, *request.want))
     raiseWrongDtype(request, array);
-  nb::object fitted = array.attr("astype")(wanted);
-  bool isExact = !isInteger(*request.want) || isSame(fitted, array);
-  if (!isExact)
-    raise(invalidArgument(request.what, " holds a number that ", dtypeName(*request.want),
-                          " cannot hold"));
+  nb::object fitted = castNumbers(array, *request.want);
+  bool fits = isInteger(*request.want) ? isSame(fitted, array) : isAsFinite(fitted, array);
+  if (!fits)
+    raiseUnfitNumber(request);
   return fitted;
+}
+
+// Numbers up to this are sure to fit a floating dtype.
+double surelyFits(DType dtype) {
+  return dtype == DType::Float64                               ? HUGE_VAL
+         : dtype == DType::Float32 || dtype == DType::BFloat16 ? 1e38
+         : dtype == DType::Float16                             ? 65504
+                                                               : 8;
+}
+
+// Of an int or a float of Python's; infinity where a double has no room.
+double magnitude(nb::handle number) {
+  double value = PyFloat_AsDouble(number.ptr());
+  if (value != -1 || !PyErr_Occurred())
+    return std::fabs(value);
+  PyErr_Clear();
+  return HUGE_VAL;
 }
 
 // A single number, as most loose values are: what looseArray and fitNumbers would make of it, at a
@@ -274,6 +322,8 @@ nb::object numberArray(nb::handle value, DType want) {
   bool isInt = PyLong_CheckExact(value.ptr()) && (isInteger(want) || isFloating(want));
   bool isFloat = PyFloat_CheckExact(value.ptr()) && isFloating(want);
   if (!isInt && !isFloat)
+    return {};
+  if (isFloating(want) && !(magnitude(value) <= surelyFits(want)))
     return {};
   PyObject *args[] = {value.ptr(), numpyDtype(want).ptr()};
   nb::object array = nb::steal(PyObject_Vectorcall(numpyAttr("asarray").ptr(), args, 2, nullptr));
@@ -292,6 +342,15 @@ nb::object castSafely(nb::object array, const TensorRequest &request) {
   return array.attr("astype")(wanted);
 }
 
+bool isOfObjects(nb::handle array) { return text(array.attr("dtype").attr("kind")) == "O"; }
+
+// What a mask hides would be computed with.
+void requireUnmasked(nb::handle value, const TensorRequest &request) {
+  bool isPlainArray = value.type().is(arrayType());
+  if (!isPlainArray && isArray(value) && nb::cast<bool>(numpyAttr("ma").attr("is_masked")(value)))
+    raise(invalidArgument(request.what, " has masked elements; fill them with .filled()"));
+}
+
 bool isHandle(const std::optional<DType> &want) {
   return want == DType::Resource || want == DType::Variant;
 }
@@ -302,6 +361,7 @@ Tensor toTensor(nb::handle value, const TensorRequest &request) {
   if (request.want)
     if (nb::object number = numberArray(value, *request.want))
       return plainTensor(std::move(number), *request.want, false);
+  requireUnmasked(value, request);
   // A scalar of numpy has a dtype of its own, as an array has.
   bool isLoose = !isArray(value) && !nb::isinstance(value, numpyAttr("generic"));
   nb::object array = isArray(value) ? nb::borrow(value) : looseArray(value, request);
@@ -309,6 +369,8 @@ Tensor toTensor(nb::handle value, const TensorRequest &request) {
     raiseWrongDtype(request, array);
   DType dtype = dtypeOf(array.attr("dtype"));
   if (request.want && dtype != *request.want) {
+    if (isLoose && *request.want != DType::String && isOfObjects(array))
+      raiseUnfitObject(array, request);
     if (dtype == DType::String || *request.want == DType::String || isQuantized(*request.want))
       raiseWrongDtype(request, array);
     array = isLoose ? fitNumbers(std::move(array), request) : castSafely(std::move(array), request);
@@ -382,22 +444,41 @@ void requireArray(const Tensor &tensor, const std::string &what) {
 
 } // namespace
 
-nb::object toArray(Tensor tensor, const std::string &what) {
+// numpy allows fewer dimensions, counts bytes of empty arrays too, and runs out of memory.
+template <typename Make>
+static nb::object makeArray(const Tensor &tensor, const std::string &what, Make make) {
   requireArray(tensor, what);
-  if (tensor.dtype() == DType::String)
-    return bytesArray(tensor);
-  if (tensor.bytes() < smallBytes || !tensor.isUnique())
-    return copiedArray(tensor);
-  return sharedArray(std::move(tensor), false);
+  std::string type = tensorTypeText(tensor);
+  try {
+    return make();
+  } catch (nb::python_error &error) {
+    if (error.matches(PyExc_MemoryError))
+      raise(resourceExhausted(what, " is ", type, ", and there is no memory for an array of it"));
+    if (!error.matches(PyExc_ValueError))
+      throw;
+    raise(invalidArgument(what, " is ", type,
+                          ", which no array of numpy can be: ", toError(error).message));
+  }
+}
+
+nb::object toArray(Tensor tensor, const std::string &what) {
+  return makeArray(tensor, what, [&] {
+    if (tensor.dtype() == DType::String)
+      return bytesArray(tensor);
+    if (tensor.bytes() < smallBytes || !tensor.isUnique())
+      return copiedArray(tensor);
+    return sharedArray(std::move(tensor), false);
+  });
 }
 
 nb::object toReadOnlyArray(Tensor tensor, const std::string &what) {
-  requireArray(tensor, what);
-  if (tensor.dtype() == DType::String)
-    return bytesArray(tensor);
-  if (tensor.bytes())
-    return sharedArray(std::move(tensor), true);
-  return copiedArray(tensor);
+  return makeArray(tensor, what, [&] {
+    if (tensor.dtype() == DType::String)
+      return bytesArray(tensor);
+    if (tensor.bytes())
+      return sharedArray(std::move(tensor), true);
+    return copiedArray(tensor);
+  });
 }
 
 void bindArrays(nb::module_ &module) {

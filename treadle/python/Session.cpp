@@ -87,6 +87,15 @@ PySession::PySession(nb::handle graph, std::optional<int> threads, const std::st
     inputTypes.emplace(input.name, input.dtype);
 }
 
+// A str may hold halves of surrogate pairs, which no text of a graph can.
+std::string nameOf(nb::handle name, const char *what) {
+  Py_ssize_t size;
+  if (const char *utf8 = PyUnicode_AsUTF8AndSize(name.ptr(), &size))
+    return {utf8, static_cast<size_t>(size)};
+  nb::python_error error;
+  raise(invalidArgument("a name in ", what, " is no Unicode text: ", toError(error).message));
+}
+
 // `x` is short for `x:0`.
 std::string fullName(const std::string &name) {
   return name.find(':') == std::string::npos ? name + ":0" : name;
@@ -103,7 +112,7 @@ Session::Feeds PySession::convertFeeds(nb::handle feeds) const {
     if (!PyUnicode_Check(key.ptr()))
       raiseTypeError(str("a key of feeds is a ", Py_TYPE(key.ptr())->tp_name,
                          ", expected a name such as 'x:0'"));
-    std::string name = nb::cast<std::string>(key);
+    std::string name = nameOf(key, "feeds");
     TensorRequest request{str("feed '", name, "'"), std::nullopt, mayShareFeeds};
     if (auto it = inputTypes.find(fullName(name)); it != inputTypes.end())
       request.want = it->second;
@@ -121,7 +130,7 @@ std::vector<std::string> names(nb::handle list, const char *what) {
     if (!PyUnicode_Check(item.ptr()))
       raiseTypeError(
           str(what, " holds a ", Py_TYPE(item.ptr())->tp_name, ", expected names such as 'x:0'"));
-    out.push_back(nb::cast<std::string>(item));
+    out.push_back(nameOf(item, what));
   }
   return out;
 }
@@ -142,9 +151,9 @@ std::vector<Tensor> PySession::runFed(const std::vector<std::string> &fetches,
 nb::object PySession::run(nb::handle fetches, nb::handle feeds, nb::handle targets) {
   bool isSingle = PyUnicode_Check(fetches.ptr());
   std::vector<std::string> wanted =
-      isSingle ? std::vector{nb::cast<std::string>(fetches)} : names(fetches, "fetches");
+      isSingle ? std::vector{nameOf(fetches, "fetches")} : names(fetches, "fetches");
   std::vector<std::string> also = PyUnicode_Check(targets.ptr())
-                                      ? std::vector{nb::cast<std::string>(targets)}
+                                      ? std::vector{nameOf(targets, "targets")}
                                       : names(targets, "targets");
   // They stay until the results are arrays: a result that is a feed is seen not to be ours alone.
   Session::Feeds fed = convertFeeds(feeds);

@@ -4,12 +4,18 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <system_error>
 
 namespace treadle {
 
 ThreadPool::ThreadPool(int workers) {
-  for (int i = 0; i < workers; ++i)
-    threads.emplace_back([this] { work(); });
+  threads.reserve(static_cast<size_t>(workers));
+  try {
+    for (int i = 0; i < workers; ++i)
+      threads.emplace_back([this] { work(); });
+  } catch (const std::system_error &) {
+    // The system gives no more; those that are there do the work, or the caller alone.
+  }
 }
 
 ThreadPool::~ThreadPool() {

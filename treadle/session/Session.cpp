@@ -1,10 +1,10 @@
 // Sessions: plans for what is asked, and their runs.
 #include "treadle/session/GraphImpl.h"
 
+#include "treadle/lowering/Functions.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
-#include "treadle/lowering/Functions.h"
 #include "treadle/treadle.h"
 
 #include <algorithm>
@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <system_error>
 #include <thread>
 
 namespace treadle {
@@ -22,7 +23,7 @@ namespace {
 class Deadline {
 public:
   Deadline(RunState &run, double seconds) {
-    if (seconds > 0)
+    if (seconds > 0 && seconds < never)
       timer = std::thread([this, &run, seconds] {
         std::unique_lock lock(mutex);
         if (!ended.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return isOver; }))
@@ -41,6 +42,9 @@ public:
   }
 
 private:
+  // Decades, which clocks still can count.
+  static constexpr double never = 1e9;
+
   std::mutex mutex;
   std::condition_variable ended;
   bool isOver = false;
@@ -70,6 +74,9 @@ bool givesReference(const NodeSpec &node) {
 
 } // namespace
 
+// More would only wait: for each other, or for the machine.
+static constexpr int maxThreads = 1024;
+
 struct Session::Impl {
   Impl(Graph g, SessionOptions o)
       : graph(std::move(g)), options(std::move(o)),
@@ -78,7 +85,7 @@ struct Session::Impl {
     int threads =
         options.threads ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
     if (threads > 1)
-      pool = std::make_unique<ThreadPool>(threads - 1);
+      pool = std::make_unique<ThreadPool>(std::min(threads, maxThreads) - 1);
   }
   ~Impl() { resources.clear(); }
 
@@ -211,11 +218,13 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     impl->running.insert(&run);
   }
   Expected<std::vector<Tensor>> results = [&]() -> Expected<std::vector<Tensor>> {
-    Deadline deadline(run, impl->options.timeout);
     try {
+      Deadline deadline(run, impl->options.timeout);
       return runPlan(plan, std::move(args), run);
     } catch (const std::bad_alloc &) {
       return Unexpected(resourceExhausted("out of memory"));
+    } catch (const std::system_error &error) {
+      return Unexpected(resourceExhausted("there is no thread for the timeout: ", error.what()));
     }
   }();
   {
