@@ -3,7 +3,9 @@
 import json
 import os
 import pathlib
+import signal
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -90,12 +92,13 @@ def test_help_names_every_command_and_its_options():
     assert output("--version").split() == ["treadle", "0.1.0"]
 
 
-def test_the_examples_of_help_print_what_help_says():
-    for text in (output("--help"), output("run", "--help")):
-        lines = [line.strip() for line in text.splitlines()]
-        at = next(i for i, line in enumerate(lines) if line.startswith("treadle run"))
-        command = lines[at].replace("examples/countdown.pbtxt", str(COUNTDOWN)).split()
-        assert output(*command[1:]).splitlines() == lines[at + 1 :]
+@pytest.mark.parametrize("command", [[], ["run"], ["show"]])
+def test_the_examples_of_help_print_what_help_says(command):
+    lines = [line.strip() for line in output(*command, "--help").splitlines()]
+    at = next(i for i, line in enumerate(lines) if line.startswith("treadle "))
+    command = lines[at].replace("examples/countdown.pbtxt", str(COUNTDOWN)).split()
+    said = [line for line in lines[at + 1 :] if line != "..."]
+    assert output(*command[1:]).splitlines()[: len(said)] == said
 
 
 @pytest.mark.parametrize(
@@ -114,6 +117,8 @@ def test_the_examples_of_help_print_what_help_says():
         (["run", "a", "--timeout", "-1"], "'-1'"),
         (["run", "a", "--tier", "fast"], "expected auto, interpret or jit"),
         (["run", "a", "--stats=yes"], "--stats"),
+        (["run", "a", "--fetch", ""], "'--fetch' names nothing"),
+        (["run", "a", "--target=,"], "'--target' names nothing"),
         (["bench", "a", "--repeat", "1.5"], "'1.5'"),
         (["run", "a", "--check", "b", "--fetch", "c"], "'--check' takes what to fetch"),
     ],
@@ -202,7 +207,8 @@ def test_random_values_are_the_same_each_time(identity):
         ("DT_INT32", "2x2xi32=1,2,3", "has 3 elements, but shape [2,2] wants 4"),
         ("DT_INT32", "2xf32=1", "feed 'x:0' is float32[2]"),
         ("DT_STRING", '"abc', "a closing '\"' is missing"),
-        ("DT_INT32", "9999999999999xi32=1", ""),
+        ("DT_INT32", "9999999999999xi32=1", "ResourceExhaustedError: "),
+        ("DT_INT32", "9999999999x9999999999xi32=1", "has too many elements"),
     ],
 )
 def test_values_that_do_not_fit(identity, dtype, value, message):
@@ -247,7 +253,9 @@ def test_models_that_are_none(tmp_path):
     (tmp_path / "text.pbtxt").write_text('node { name: "a" op: }')
     assert failure("run", tmp_path / "text.pbtxt").startswith("InvalidArgumentError: ")
     (tmp_path / "empty.pb").write_bytes(b"")
-    assert "no output" in failure("run", tmp_path / "empty.pb")
+    assert "has no nodes; expected a GraphDef" in failure("run", tmp_path / "empty.pb")
+    (tmp_path / "input.pbtxt").write_text('node { name: "a" op: "NoOp" }')
+    assert "has no output" in failure("run", tmp_path / "input.pbtxt")
 
 
 def test_a_folder_is_its_graph(tmp_path):
@@ -263,6 +271,15 @@ def test_results_go_to_a_file(tmp_path):
         np.testing.assert_array_equal(arrays["loop/dec:0@*"], np.int32([4, 3, 2, 1, 0]))
 
 
+def test_a_pipe_is_written_to_and_stays_a_pipe(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with open(path, "r+b", buffering=0) as reader:
+        output("run", COUNTDOWN, "--output", path)
+        assert reader.read(4) == b"PK\3\4"
+    assert path.is_fifo() and list(tmp_path.iterdir()) == [path]
+
+
 def test_stats_go_to_standard_error():
     done = Done("run", COUNTDOWN, "--stats")
     assert done.out == "count:0: int32[] = 0\n"
@@ -270,15 +287,52 @@ def test_stats_go_to_standard_error():
     assert phases == ["load", "session", "plan and first run", "peak memory"]
 
 
-def test_a_timeout_is_an_error(tmp_path):
-    endless = (
+@pytest.fixture
+def endless(tmp_path):
+    text = (
         COUNTDOWN.read_text()
         .replace('op: "Sub"', 'op: "AddV2"')
         .replace("int_val: 0", "int_val: -2147483648")
     )
     path = tmp_path / "endless.pbtxt"
-    path.write_text(endless.replace("int_val: 1 }", "int_val: 0 }"))
-    assert failure("run", path, "--timeout", "0.2").startswith("DeadlineExceededError: ")
+    path.write_text(text.replace("int_val: 1 }", "int_val: 0 }"))
+    return path
+
+
+def test_a_timeout_is_an_error(endless):
+    assert failure("run", endless, "--timeout", "0.2").startswith("DeadlineExceededError: ")
+
+
+@pytest.mark.parametrize("disposition", [signal.SIG_DFL, signal.SIG_IGN])
+def test_interrupt_ends_a_run_unless_ignored(endless, disposition):
+    before = signal.signal(signal.SIGINT, disposition)  # the child inherits it
+    try:
+        process = subprocess.Popen(
+            [BINARY, "run", endless, "--timeout", "2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    finally:
+        signal.signal(signal.SIGINT, before)
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    if disposition == signal.SIG_DFL:
+        assert (process.returncode, out, err) == (-signal.SIGINT, b"", b"treadle: interrupted\n")
+    else:
+        assert process.returncode == 1 and b"DeadlineExceededError" in err
+
+
+@pytest.mark.parametrize("args", [["--fetch", "u"], ["--target", "u"]])
+def test_an_unknown_op_is_named_where_it_is_reached(tmp_path, args):
+    path = tmp_path / "graph.pbtxt"
+    path.write_text(
+        COUNTDOWN.read_text() + 'node { name: "u" op: "Fancy" input: "count" }',
+    )
+    assert output("run", path, "--fetch", "count") == "count: int32[] = 0\n"
+    message = failure("run", path, *args)
+    assert message.startswith("UnimplementedError: ")
+    assert "node 'u' (Fancy): op 'Fancy' is not known here" in message
 
 
 # --- check ----------------------------------------------------------------------------------------

@@ -1,7 +1,7 @@
 #include "treadle/lowering/Lowering.h"
 
-#include "treadle/ops/OpTable.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -289,6 +289,17 @@ Expected<void> Lowering::convert(mlir::Block &block) {
   return {};
 }
 
+Error missingOutput(tfg::Node node, const ValueName &name, std::string_view what) {
+  std::string op = node.opType().str();
+  // An op that is in no table is given the outputs that the graph uses.
+  if (!lookupOp(op) && node.numResults() == 0)
+    return unimplemented(what, " '", name.node, ":", name.output, "': node '", name.node, "' (", op,
+                         "): op '", op, "' is not known here, nor what outputs it has");
+  return invalidArgument(what, " '", name.node, ":", name.output, "': '", name.node, "' (", op,
+                         ") has ", node.numResults(),
+                         node.numResults() == 1 ? " output" : " outputs");
+}
+
 Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,
                                 std::string_view what) {
   tfg::Node node = index.node(name.node);
@@ -297,9 +308,7 @@ Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,
                                       "': the graph has no node '", name.node, "'",
                                       index.suggestions(name.node)));
   if (static_cast<unsigned>(name.output) >= node.numResults())
-    return Unexpected(invalidArgument(what, " '", name.node, ":", name.output, "': '", name.node,
-                                      "' (", node.opType().str(), ") has ", node.numResults(),
-                                      node.numResults() == 1 ? " output" : " outputs"));
+    return Unexpected(missingOutput(node, name, what));
   return node->getResult(name.output);
 }
 
@@ -314,7 +323,8 @@ Expected<GraphSpec> lowerGraph(const ModuleIndex &index, const Request &request)
     if (!name)
       return Unexpected(std::move(name.error()));
     if (!name->iterations.empty())
-      return Unexpected(invalidArgument("feed '", feed, "': a feed stands for all iterations"));
+      return Unexpected(invalidArgument(
+          "feed '", feed, "': a feed has one value, whatever the iteration; leave out '@...'"));
     Expected<mlir::Value> value = findValue(index, *name, "feed");
     if (!value)
       return Unexpected(std::move(value.error()));

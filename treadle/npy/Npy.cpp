@@ -337,17 +337,29 @@ Expected<std::string> readFileBytes(const std::string &path) {
   return bytes;
 }
 
-Expected<void> writeFileBytes(const std::string &path, std::string_view bytes) {
-  std::string partial = str(path, ".partial-", getpid());
-  std::unique_ptr<FILE, int (*)(FILE *)> file(std::fopen(partial.c_str(), "wb"), std::fclose);
+// Leaves the reason in errno.
+static bool writeAll(const std::string &path, std::string_view bytes) {
+  FILE *file = std::fopen(path.c_str(), "wb");
   if (!file)
-    return Unexpected(fileError(path, "cannot be written"));
-  bool isWritten = std::fwrite(bytes.data(), 1, bytes.size(), file.get()) == bytes.size();
-  isWritten = std::fclose(file.release()) == 0 && isWritten;
-  if (isWritten && std::rename(partial.c_str(), path.c_str()) == 0)
+    return false;
+  bool isWritten = std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size();
+  return std::fclose(file) == 0 && isWritten;
+}
+
+// What a rename would take the place of, and must not: a device, a pipe, a folder.
+static bool isIrreplaceable(const std::string &path) {
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
+}
+
+Expected<void> writeFileBytes(const std::string &path, std::string_view bytes) {
+  bool isDirect = isIrreplaceable(path);
+  std::string written = isDirect ? path : str(path, ".partial-", getpid());
+  if (writeAll(written, bytes) && (isDirect || std::rename(written.c_str(), path.c_str()) == 0))
     return {};
   Error error = fileError(path, "cannot be written");
-  std::remove(partial.c_str());
+  if (!isDirect)
+    std::remove(written.c_str());
   return Unexpected(std::move(error));
 }
 

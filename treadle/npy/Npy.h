@@ -23,7 +23,7 @@ Expected<std::string> writeNpy(const Tensor &tensor);
 
 /// The bytes of a file; NotFound if there is none, PermissionDenied if it can't be read.
 Expected<std::string> readFileBytes(const std::string &path);
-/// Replaces a file as a whole or not at all.
+/// Replaces a file as a whole or not at all; what is no file, such as a pipe, is written to.
 Expected<void> writeFileBytes(const std::string &path, std::string_view bytes);
 
 } // namespace treadle

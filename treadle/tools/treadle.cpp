@@ -2,7 +2,10 @@
 #include "treadle/tools/cli/Command.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
+
+#include <unistd.h>
 
 using namespace treadle;
 using namespace treadle::cli;
@@ -66,7 +69,24 @@ static int runCommandLine(const Command &command, std::span<char *const> args) {
   return command.run(*parsed);
 }
 
+// Says that Ctrl-C was heard, and ends as the signal would: shells and make see why.
+static void onInterrupt(int signal) {
+  static constexpr std::string_view text = "treadle: interrupted\n";
+  [[maybe_unused]] ssize_t written = write(STDERR_FILENO, text.data(), text.size());
+  raise(signal); // once this returns, and without a handler: SA_RESETHAND
+}
+
+static void handleInterrupts() {
+  struct sigaction now = {}, action = {};
+  action.sa_handler = onInterrupt;
+  action.sa_flags = static_cast<int>(SA_RESETHAND);
+  // A job in the background may have been started to ignore it.
+  if (sigaction(SIGINT, nullptr, &now) == 0 && now.sa_handler == SIG_DFL)
+    sigaction(SIGINT, &action, nullptr);
+}
+
 int main(int argc, char **argv) {
+  handleInterrupts();
   std::string_view name = argc > 1 ? argv[1] : "";
   if (name == "--help" || name == "-h" || name == "help") {
     printHelp();

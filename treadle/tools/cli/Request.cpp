@@ -4,6 +4,7 @@
 #include "treadle/tools/cli/Value.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace treadle::cli {
 
@@ -45,7 +46,7 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   Parsed<int64_t> threads = args.integer("--threads", 0, 1);
   if (!threads)
     return tl::unexpected(std::move(threads.error()));
-  options.threads = static_cast<int>(std::min<int64_t>(*threads, 1024));
+  options.threads = static_cast<int>(std::min<int64_t>(*threads, std::numeric_limits<int>::max()));
   Parsed<double> timeout = args.number("--timeout", 0, 0);
   if (!timeout)
     return tl::unexpected(std::move(timeout.error()));
@@ -58,6 +59,14 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   return options;
 }
 
+/// An option that is there but empty, as when a shell's variable is, must not choose the default.
+static std::optional<UsageError> findEmptyList(const Arguments &args) {
+  for (std::string_view option : {"--fetch", "--target"})
+    if (args.has(option) && args.list(option).empty())
+      return UsageError{str("option '", option, "' names nothing")};
+  return std::nullopt;
+}
+
 std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &status) {
   auto fail = [&](auto error) {
     status = report(error);
@@ -66,6 +75,8 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
   Parsed<SessionOptions> options = parseOptions(args);
   if (!options)
     return fail(options.error());
+  if (std::optional<UsageError> empty = findEmptyList(args))
+    return fail(*empty);
   if (args.has("--signature"))
     return fail(unimplemented("--signature: SavedModels, which have signatures, cannot be loaded "
                               "yet; use --fetch with a GraphDef"));
@@ -85,9 +96,10 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
     for (const Graph::Value &output : graph->outputs())
       request.fetches.push_back(output.name);
   if (request.fetches.empty() && request.targets.empty() && !isCheck)
-    return fail(invalidArgument("'", args.positional[0],
-                                "' has no output that could be fetched; "
-                                "choose with --fetch or --target"));
+    return fail(invalidArgument(
+        "'", args.positional[0], "' has no ",
+        graph->summary().nodes ? "output that could be fetched; choose with --fetch or --target"
+                               : "nodes; expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
   return request;
 }
 

@@ -150,7 +150,7 @@ const Command showCommand = {
     1,
     options,
     "  treadle show examples/countdown.pbtxt\n"
-    "  13 nodes, 3 control edges, 0 functions; version 0, consumers from 0\n"
+    "  14 nodes, 2 control edges, 0 functions; version 2474, consumers from 0\n"
     "  ...\n",
     show,
 };

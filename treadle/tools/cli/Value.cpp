@@ -214,10 +214,13 @@ static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Lit
         badValue(wanted, text, str(": a ", dtypeName(dtype), " cannot be written as text")));
   std::optional<int64_t> count = countElements(dims);
   bool isFill = literals.size() == 1;
-  if (!count || (!isFill && static_cast<size_t>(*count) != literals.size()))
-    return Unexpected(badValue(wanted, text,
-                               str(" has ", literals.size(), " elements, but shape ",
-                                   dimsText(dims), " wants ", count.value_or(-1))));
+  if (!count)
+    return Unexpected(
+        badValue(wanted, text, str(": shape ", dimsText(dims), " has too many elements")));
+  if (!isFill && static_cast<size_t>(*count) != literals.size())
+    return Unexpected(badValue(
+        wanted, text,
+        str(" has ", literals.size(), " elements, but shape ", dimsText(dims), " wants ", *count)));
   Expected<Tensor> tensor = Tensor::make(dtype, dims);
   for (int64_t i = 0; tensor && i < *count; ++i) {
     const Literal &literal = literals[isFill ? 0 : static_cast<size_t>(i)];
