@@ -31,7 +31,7 @@ import numpy as np
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 CORPUS = pathlib.Path(os.environ.get("TREADLE_SHARED", ROOT.parent / "shared")) / "corpus"
 TIMEOUT = 1.0  # seconds that a run may take
-PATIENCE = 20.0  # seconds after which a process that says nothing hangs
+PATIENCE = 120.0  # seconds after which a process that says nothing hangs; machines may be busy
 MEMORY = 3 << 30
 
 # --- protobuf's wire format, as far as GraphDef needs it ------------------------------------------
@@ -349,16 +349,16 @@ def run_one(name, graph, calls, seed, save=None):
     except treadle.Error as error:
         return blame(error)
     for feeds, fetches, targets in calls:
-        start, is_late = time.monotonic(), False
+        start, is_late = time.process_time(), False
         try:
             session.run(fetches, feeds, targets)
         except treadle.Error as error:
             if text := blame(error):
                 return text
             is_late = isinstance(error, treadle.DeadlineExceededError)
-        took = time.monotonic() - start
-        if took > TIMEOUT + 4:
-            return f"took {took:.1f} s, with a timeout of {TIMEOUT} s"
+        took = time.process_time() - start  # of two threads
+        if took > 2 * TIMEOUT + 4:
+            return f"worked for {took:.1f} s, with a timeout of {TIMEOUT} s"
         if is_late:  # what follows may wait for what this call did not do
             break
     return ""
