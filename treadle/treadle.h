@@ -9,12 +9,14 @@
 // `Error` with one of TensorFlow's canonical codes.
 #pragma once
 
+#include "treadle/runtime/Attr.h"
 #include "treadle/runtime/Error.h"
 #include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/Tensor.h"
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -112,8 +114,47 @@ public:
   Expected<std::vector<Problem>> check(const std::vector<std::string> &asked = {},
                                        size_t limit = 1000) const;
 
+  // --- Editing: each of these changes this graph alone. What was copied from it before (in a
+  // session, for one) stays as it was; the first edit after a copy makes a graph of its own. An edit
+  // that fails changes nothing. Not to be called while another thread uses this very object.
+  // Names: a node's `x`, a value's `x:0` (or `x`), a control input's `^x`. Errors: NotFound for
+  // what isn't there, AlreadyExists for names that are taken, InvalidArgument for edges of another
+  // dtype and for cycles, FailedPrecondition for removing what is used.
+
+  struct NodeInfo {
+    std::string name, op, device;
+    std::vector<std::string> inputs; // data `x:0`, then control `^x`
+    AttrMap attrs;
+    std::vector<Value> outputs;
+  };
+  /// The names of the graph's nodes in order, or of those of one op.
+  std::vector<std::string> nodeNames(std::string_view op = {}) const;
+  Expected<std::string> nodeOp(std::string_view name) const;
+  Expected<std::vector<std::string>> nodeInputs(std::string_view name) const;
+  /// The nodes that use a node's values or wait for it, each once.
+  Expected<std::vector<std::string>> nodeUsers(std::string_view name) const;
+  Expected<NodeInfo> node(std::string_view name) const;
+  std::vector<std::string> functionNames() const;
+
+  /// Adds a node after the others; gives its name, which is made from the op if it states none.
+  /// Types and counts that its inputs tell needn't be among the attributes. The outputs' dtypes are
+  /// those of the op's definition; a node of an unknown op states them.
+  Expected<std::string> addNode(NodeInfo node);
+  Expected<void> removeNode(std::string_view name);
+  Expected<void> renameNode(std::string_view name, std::string_view newName);
+  Expected<void> setNodeInputs(std::string_view name, const std::vector<std::string> &inputs);
+  /// Without a value, removes the attribute.
+  Expected<void> setNodeAttr(std::string_view name, std::string_view key,
+                             const std::optional<AttrValue> &value);
+  Expected<void> setNodeDevice(std::string_view name, std::string_view device);
+  /// Who used the value `from` (or, with `^x`, waited for a node) uses `to` instead.
+  Expected<void> replaceUses(std::string_view from, std::string_view to);
+
   struct Impl;
   std::shared_ptr<const Impl> impl; // internal
+
+private:
+  Expected<void> makeOwn();
 };
 
 struct SessionOptions {
@@ -146,6 +187,9 @@ public:
   Expected<std::vector<Tensor>> run(const std::vector<std::string> &fetches,
                                     const Feeds &feeds = {},
                                     const std::vector<std::string> &targets = {});
+  /// The variables that were made so far and have a value, by name (`container/name` in a container
+  /// of its own).
+  std::vector<std::pair<std::string, Tensor>> variables() const;
   /// Ends the runs in progress with a Cancelled error.
   void cancel();
 

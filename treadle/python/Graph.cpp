@@ -1,9 +1,11 @@
 // treadle.Graph.
 #include "treadle/python/Arrays.h"
+#include "treadle/python/Attributes.h"
 #include "treadle/python/Errors.h"
 #include "treadle/python/Module.h"
 
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
 
@@ -81,6 +83,86 @@ Graph runPasses(const Graph &graph, const std::string &pipeline) {
   return orRaise(std::move(result));
 }
 
+// ---- editing: Node, in _graph.py, is what users see of these
+
+nb::dict nodeAttrs(const Graph &graph, const std::string &name) {
+  Graph::NodeInfo node = orRaise(graph.node(name));
+  nb::dict out;
+  for (const auto &[key, value] : node.attrs)
+    out[key.c_str()] = attrObject(value);
+  return out;
+}
+
+std::string addNode(Graph &graph, const std::string &op, const std::vector<std::string> &inputs,
+                    const std::string &name, nb::dict attrs, const std::string &device,
+                    const std::vector<std::string> &outputs) {
+  Graph::NodeInfo node{name, op, device, inputs, {}, {}};
+  for (auto [key, value] : attrs) {
+    std::string text = nb::cast<std::string>(key);
+    node.attrs.set(text, toAttr(op, text, value));
+  }
+  for (const std::string &dtype : outputs) {
+    AttrValue type = toAttr("Identity", "T", nb::str(dtype.c_str()));
+    node.outputs.push_back({"", std::get<TypeAttr>(type).dtype, false, {}});
+  }
+  return orRaise(graph.addNode(std::move(node)));
+}
+
+void setAttr(Graph &graph, const std::string &name, const std::string &key, nb::object value) {
+  std::string op = orRaise(graph.nodeOp(name));
+  orRaise(graph.setNodeAttr(name, key, toAttr(op, key, value)));
+}
+
+nb::list checkGraph(const Graph &graph, const std::vector<std::string> &asked) {
+  nb::object type = nb::module_::import_("treadle").attr("Problem");
+  nb::list out;
+  for (Graph::Problem &problem : orRaise(graph.check(asked)))
+    out.append(type(problem.kind, nb::tuple(nb::cast(problem.nodes)), problem.message));
+  return out;
+}
+
+void bindEditing(nb::class_<Graph> &graph) {
+  graph
+      .def(
+          "_node_names", [](const Graph &g, const std::string &op) { return g.nodeNames(op); },
+          nb::arg("op") = "")
+      .def("_functions", &Graph::functionNames)
+      .def("_op", [](const Graph &g, const std::string &name) { return orRaise(g.nodeOp(name)); })
+      .def("_inputs",
+           [](const Graph &g, const std::string &name) { return orRaise(g.nodeInputs(name)); })
+      .def("_users",
+           [](const Graph &g, const std::string &name) { return orRaise(g.nodeUsers(name)); })
+      .def("_device",
+           [](const Graph &g, const std::string &name) { return orRaise(g.node(name)).device; })
+      .def("_outputs",
+           [](const Graph &g, const std::string &name) {
+             return valueList(orRaise(g.node(name)).outputs);
+           })
+      .def("_attrs", nodeAttrs)
+      .def("_add", addNode)
+      .def("_remove", [](Graph &g, const std::string &name) { orRaise(g.removeNode(name)); })
+      .def("_rename", [](Graph &g, const std::string &name,
+                         const std::string &newName) { orRaise(g.renameNode(name, newName)); })
+      .def("_set_inputs",
+           [](Graph &g, const std::string &name, const std::vector<std::string> &inputs) {
+             orRaise(g.setNodeInputs(name, inputs));
+           })
+      .def("_set_attr", setAttr)
+      .def("_remove_attr",
+           [](Graph &g, const std::string &name, const std::string &key) {
+             orRaise(g.setNodeAttr(name, key, std::nullopt));
+           })
+      .def("_set_device", [](Graph &g, const std::string &name,
+                             const std::string &device) { orRaise(g.setNodeDevice(name, device)); })
+      .def("_replace_uses", [](Graph &g, const std::string &from,
+                               const std::string &to) { orRaise(g.replaceUses(from, to)); })
+      .def("_assign", [](Graph &g, const Graph &other) { g = other; })
+      .def("__contains__",
+           [](const Graph &g, const std::string &name) { return g.nodeOp(name).has_value(); })
+      .def("_check", checkGraph)
+      .def("__copy__", [](const Graph &g) { return g; });
+}
+
 std::string graphRepr(const Graph &graph) {
   Graph::Summary summary = graph.summary();
   return str("<treadle.Graph: ", summary.nodes, " nodes, ", summary.functions.size(),
@@ -102,7 +184,11 @@ Graph toGraph(nb::handle value) {
 }
 
 void bindGraph(nb::module_ &module) {
-  nb::class_<Graph>(module, "Graph", "A graph with its functions. It never changes.")
+  nb::class_<Graph> graph(module, "Graph",
+                          "A graph with its functions. Its nodes can be read and edited; what a "
+                          "Session or\na copy was made from doesn't change with it.");
+  bindEditing(graph);
+  graph
       .def_static(
           "from_file", graphFromFile, nb::arg("path"),
           "Reads a GraphDef (.pb, .pbtxt) or MLIR text (.mlir).\n\n"

@@ -25,6 +25,7 @@ public:
   nb::object run(nb::handle fetches, nb::handle feeds, nb::handle targets);
   void cancel() { session.cancel(); }
   const Graph &graph() const { return session.graph(); }
+  nb::dict variables() const;
 
 private:
   Session::Feeds convertFeeds(nb::handle feeds) const;
@@ -148,6 +149,13 @@ std::vector<Tensor> PySession::runFed(const std::vector<std::string> &fetches,
   return orRaise(std::move(results));
 }
 
+nb::dict PySession::variables() const {
+  nb::dict out;
+  for (auto &[name, value] : session.variables())
+    out[name.c_str()] = toReadOnlyArray(value, str("variable '", name, "'"));
+  return out;
+}
+
 nb::object PySession::run(nb::handle fetches, nb::handle feeds, nb::handle targets) {
   bool isSingle = PyUnicode_Check(fetches.ptr());
   std::vector<std::string> wanted =
@@ -197,6 +205,9 @@ void bindSession(nb::module_ &module) {
           "ml_dtypes. Results are arrays of the caller's own. Raises a subclass of treadle.Error:\n"
           "InvalidArgumentError for a wrong name, dtype or shape, and whatever the ops raise.\n"
           "Ctrl-C cancels the run.")
+      .def("variables", &PySession::variables,
+           "The values of the variables that were made so far: a dict of read-only arrays by "
+           "name.")
       .def("cancel", &PySession::cancel, nb::call_guard<nb::gil_scoped_release>(),
            "Ends the runs in progress, those of other threads, with CancelledError.")
       .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy, "The graph that it runs.");

@@ -9,8 +9,19 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <mutex>
+#include <optional>
 
 namespace treadle {
+
+struct EditIndex;
+struct EditIndexDeleter {
+  void operator()(EditIndex *index) const;
+};
+
+/// A copy of the module. Contexts don't lock: a graph that others may read at the same time is
+/// copied, not shared.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> copyInto(mlir::MLIRContext &context,
+                                                     mlir::ModuleOp module);
 
 struct Graph::Impl {
   explicit Impl(std::unique_ptr<mlir::MLIRContext> context,
@@ -19,15 +30,23 @@ struct Graph::Impl {
 
   /// Made when first asked for; thread-safe.
   const ModuleIndex &index() const {
-    std::call_once(indexed, [this] { moduleIndex = std::make_unique<ModuleIndex>(*module); });
+    std::call_once(*indexed, [this] { moduleIndex = std::make_unique<ModuleIndex>(*module); });
     return *moduleIndex;
+  }
+
+  /// After an edit, which nothing else may run beside.
+  void forgetIndex() {
+    moduleIndex.reset();
+    indexed.emplace();
   }
 
   const std::unique_ptr<mlir::MLIRContext> context;
   mutable mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The names of the graph's nodes, kept by edits; see Edit.cpp.
+  mutable std::unique_ptr<EditIndex, EditIndexDeleter> editIndex;
 
 private:
-  mutable std::once_flag indexed;
+  mutable std::optional<std::once_flag> indexed{std::in_place};
   mutable std::unique_ptr<ModuleIndex> moduleIndex;
 };
 

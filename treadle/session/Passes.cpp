@@ -31,7 +31,13 @@ private:
   ScopedDiagnosticHandler handler;
 };
 
-/// Contexts don't lock: a graph that others may read at the same time is copied, not shared.
+void registerOnce() {
+  static const bool isDone = (registerTreadlePasses(), registerTreadlePipelines(), true);
+  (void)isDone;
+}
+
+} // namespace
+
 Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) {
   context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
   std::string bytes;
@@ -45,13 +51,6 @@ Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) 
   copy->remove();
   return OwningOpRef<ModuleOp>(copy);
 }
-
-void registerOnce() {
-  static const bool isDone = (registerTreadlePasses(), registerTreadlePipelines(), true);
-  (void)isDone;
-}
-
-} // namespace
 
 Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
   registerOnce();

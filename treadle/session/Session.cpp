@@ -142,6 +142,15 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
 
 const Graph &Session::graph() const { return impl->graph; }
 
+std::vector<std::pair<std::string, Tensor>> Session::variables() const {
+  std::vector<std::pair<std::string, Tensor>> out;
+  for (const auto &[name, resource] : impl->resources.all())
+    if (resource->kind() == Variable::kindName)
+      if (Tensor value = static_cast<const Variable &>(*resource).read(); value)
+        out.emplace_back(name, std::move(value));
+  return out;
+}
+
 void Session::cancel() {
   std::lock_guard lock(impl->mutex);
   for (RunState *run : impl->running)

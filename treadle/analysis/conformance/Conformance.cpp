@@ -148,46 +148,12 @@ private:
     return false;
   }
 
-  /// The dtypes of one argument; Invalid stands for any.
-  std::vector<DType> dtypesOf(const ArgDef &arg) {
-    auto typeAttr = [&](std::string_view name) -> std::vector<DType> {
-      Attribute value = attr(name);
-      if (auto list = dyn_cast_or_null<ArrayAttr>(value)) {
-        std::vector<DType> types;
-        for (Attribute element : list) {
-          auto type = dyn_cast<mlir::TypeAttr>(element);
-          types.push_back(type ? dtypeOf(type.getValue()) : DType::Invalid);
-        }
-        return types;
-      }
-      if (auto type = dyn_cast_or_null<mlir::TypeAttr>(value))
-        return {dtypeOf(type.getValue())};
-      const AttrDef *attrDef = def.findAttr(name);
-      std::vector<DType> types;
-      if (!value && attrDef && attrDef->hasDefault())
-        for (const AttrConstant &constant : attrDef->defaultValues())
-          types.push_back(constant.asType());
-      return value || types.empty() ? std::vector<DType>{DType::Invalid} : types;
-    };
-    if (!arg.typeListAttr().empty())
-      return typeAttr(arg.typeListAttr());
-    DType dtype = arg.type() != DType::Invalid ? arg.type() : typeAttr(arg.typeAttr()).front();
-    return std::vector<DType>(count(arg), dtype);
-  }
-
-  size_t count(const ArgDef &arg) const {
-    if (arg.numberAttr().empty())
-      return 1;
-    if (auto number = dyn_cast_or_null<IntegerAttr>(attr(arg.numberAttr())))
-      return std::max<int64_t>(number.getInt(), 0);
-    const AttrDef *attrDef = def.findAttr(arg.numberAttr());
-    return attrDef && attrDef->hasDefault() ? attrDef->defaultValues()[0].asInt() : 0;
-  }
-
   void checkValues(std::span<const ArgDef> args, TypeRange types, StringRef what) {
     size_t next = 0;
     for (const ArgDef &arg : args)
-      for (DType expected : dtypesOf(arg)) {
+      for (ValueType type :
+           argumentTypes(def, arg, [&](StringRef name) { return node.attr(name); })) {
+        DType expected = type.dtype;
         if (next < types.size()) {
           DType found = dtypeOf(types[next]);
           bool isKnown = expected != DType::Invalid && found != DType::Invalid;
@@ -208,7 +174,52 @@ private:
   std::vector<std::string> problems;
 };
 
+size_t countOf(const OpDef &def, const ArgDef &arg, function_ref<Attribute(StringRef)> attr) {
+  if (arg.numberAttr().empty())
+    return 1;
+  if (auto number = dyn_cast_or_null<IntegerAttr>(attr(arg.numberAttr())))
+    return std::max<int64_t>(number.getInt(), 0);
+  const AttrDef *attrDef = def.findAttr(arg.numberAttr());
+  return attrDef && attrDef->hasDefault() ? attrDef->defaultValues()[0].asInt() : 0;
+}
+
+/// What a type attribute, or a list of types, holds; one that is open if it can't be told.
+std::vector<ValueType> typesIn(const OpDef &def, std::string_view name, Attribute value) {
+  std::vector<ValueType> types;
+  auto add = [&](Attribute element) {
+    auto type = dyn_cast_or_null<mlir::TypeAttr>(element);
+    types.push_back(type ? valueTypeOf(type.getValue()) : ValueType{});
+  };
+  if (auto list = dyn_cast_or_null<ArrayAttr>(value)) {
+    llvm::for_each(list, add);
+    return types;
+  }
+  const AttrDef *attrDef = def.findAttr(name);
+  if (!value && attrDef && attrDef->hasDefault())
+    for (const AttrConstant &constant : attrDef->defaultValues())
+      types.push_back({constant.asType()});
+  else
+    add(value);
+  return types;
+}
+
 } // namespace
+
+std::vector<ValueType> argumentTypes(const OpDef &def, const ArgDef &arg,
+                                     function_ref<Attribute(StringRef)> attr) {
+  std::vector<ValueType> types;
+  if (!arg.typeListAttr().empty())
+    types = typesIn(def, arg.typeListAttr(), attr(arg.typeListAttr()));
+  else if (arg.type() != DType::Invalid)
+    types.assign(countOf(def, arg, attr), {arg.type()});
+  else {
+    std::vector<ValueType> one = typesIn(def, arg.typeAttr(), attr(arg.typeAttr()));
+    types.assign(countOf(def, arg, attr), one.empty() ? ValueType{} : one.front());
+  }
+  for (ValueType &type : types)
+    type.isRef |= arg.isRef();
+  return types;
+}
 
 std::vector<Finding> checkConformance(ModuleOp module, size_t limit) {
   std::vector<Finding> findings;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -17,6 +19,11 @@ struct Finding {
   /// Nothing is wrong: the op is one that nobody here knows.
   bool isNote = false;
 };
+
+/// The types that attributes give the values of one input or output of an op; those that they leave
+/// open have an Invalid dtype. `attr` gives null for attributes that a node doesn't have.
+std::vector<ValueType> argumentTypes(const OpDef &def, const ArgDef &arg,
+                                     llvm::function_ref<mlir::Attribute(llvm::StringRef)> attr);
 
 /// Looks at each node of the graph and of the functions: attributes that are missing, unknown, of
 /// another kind, or outside of the values that the op allows; inputs and outputs of another number

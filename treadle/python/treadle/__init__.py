@@ -28,7 +28,17 @@ from ._errors import (
     UnimplementedError,
     UnknownError,
 )
+from ._graph import Node
 from ._native import Graph, Session, __version__, _register_function
+from ._patterns import Match
+
+
+class Problem(NamedTuple):
+    """Something that Graph.check finds: kind ("error", "race", "note"), nodes, and a message."""
+
+    kind: str
+    nodes: tuple[str, ...]
+    message: str
 
 
 class Value(NamedTuple):
@@ -80,9 +90,12 @@ __all__ = [
     "Graph",
     "InternalError",
     "InvalidArgumentError",
+    "Match",
+    "Node",
     "NotFoundError",
     "OutOfRangeError",
     "PermissionDeniedError",
+    "Problem",
     "ResourceExhaustedError",
     "Session",
     "UnauthenticatedError",

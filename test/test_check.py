@@ -1,0 +1,81 @@
+"""`treadle check`, as somebody types it."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import treadle
+
+ROOT = pathlib.Path(__file__).parents[1]
+BINARIES = pathlib.Path(treadle.__file__).parents[2] / "bin"
+BINARY = os.environ.get("TREADLE_BIN", BINARIES / "treadle")
+
+RACE = """
+node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "shape" value { shape { } } } attr { key: "shared_name" value { s: "v" } } }
+node { name: "c" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+       attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 1 } } } }
+node { name: "init" op: "AssignVariableOp" input: "v" input: "c"
+       attr { key: "dtype" value { type: DT_FLOAT } } }
+node { name: "read" op: "ReadVariableOp" input: "v" %s
+       attr { key: "dtype" value { type: DT_FLOAT } } }
+"""
+
+
+@pytest.fixture
+def check(tmp_path):
+    def run(text, *options):
+        path = tmp_path / "graph.pbtxt"
+        path.write_text(text)
+        command = [BINARY, "check", path, *options]
+        done = subprocess.run(command, capture_output=True, timeout=60, text=True)
+        assert not done.stderr or done.returncode
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def test_races_are_told_and_fail(check):
+    assert check(RACE % "") == (
+        1,
+        "race: nodes 'init' (AssignVariableOp) and 'read' (ReadVariableOp): one writes "
+        "variable 'v', the other reads it, and no path orders them; add a control edge\n"
+        "0 errors, 1 race\n",
+        "",
+    )
+    assert check(RACE % 'input: "^init"') == (0, "0 errors, 0 races\n", "")
+
+
+def test_races_of_one_run(check):
+    assert check(RACE % "", "--fetch", "read:0")[0] == 0
+    assert check(RACE % "", "--fetch", "read:0", "--target", "init")[0] == 1
+    status, _, error = check(RACE % "", "--fetch", "q")
+    assert status == 1 and "'q'" in error
+
+
+def test_malformed_attributes_are_told(check):
+    text = RACE.replace("shape { }", "shape { dim { size: 2 } }") % 'input: "^init"'
+    text += 'node { name: "n" op: "Neg" input: "c" attr { key: "T" value { s: "float" } } }'
+    status, out, error = check(text)
+    assert status == 1 and "'T'" in out + error and "node 'n'" in out + error
+
+
+def test_unknown_ops_are_notes(check):
+    status, out, _ = check('node { name: "n" op: "Mystery" }')
+    assert (status, out.splitlines()[-1]) == (0, "0 errors, 0 races")
+    assert out.startswith("note: node 'n': op 'Mystery' is neither known nor a function")
+
+
+def test_json(check):
+    status, out, _ = check(RACE % "", "--json")
+    (race,) = json.loads(out)
+    assert status == 1 and race["kind"] == "race" and race["nodes"] == ["init", "read"]
+
+
+def test_the_example_is_clean():
+    example = ROOT / "examples" / "countdown.pbtxt"
+    done = subprocess.run([BINARY, "check", example], capture_output=True, timeout=60, text=True)
+    assert (done.returncode, done.stdout) == (0, "0 errors, 0 races\n")

@@ -1,0 +1,18 @@
+// Attributes of nodes as Python objects, both ways.
+#pragma once
+
+#include "treadle/runtime/Attr.h"
+
+#include <nanobind/nanobind.h>
+
+namespace treadle::python {
+
+/// An int, float, bool, str or bytes, the name of a dtype, a shape (a tuple with None, or None), a
+/// read-only array, the name of a function, or a list of these.
+nanobind::object attrObject(const AttrValue &value);
+
+/// The attribute `name` of an op from what a Python user gives for it; of an op that isn't known,
+/// as the value's own type says. Raises TypeError.
+AttrValue toAttr(std::string_view op, std::string_view name, nanobind::handle value);
+
+} // namespace treadle::python

@@ -1,0 +1,445 @@
+"""Nodes of a Graph as objects, and edits of whole parts of it."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ._errors import FailedPreconditionError, NotFoundError, UnimplementedError
+from ._native import Graph
+from ._patterns import Match, Pattern
+
+if TYPE_CHECKING:
+    from . import Problem, Value
+    from ._native import Session
+
+# The names of nodes that are added while a replacement is being made.
+_added: ContextVar[list[str] | None] = ContextVar("_added", default=None)
+
+
+class Node:
+    """A node of a graph, by its name: reading it reads the graph as it is now.
+
+    NotFoundError from everything here once the node is gone.
+    """
+
+    __slots__ = ("_graph", "_name")
+
+    def __init__(self, graph: Graph, name: str) -> None:
+        self._graph, self._name = graph, name
+
+    @property
+    def graph(self) -> Graph:
+        return self._graph
+
+    @property
+    def name(self) -> str:
+        """The name; setting it renames the node. AlreadyExistsError if it is taken."""
+        return self._name
+
+    @name.setter
+    def name(self, name: str) -> None:
+        self._graph._rename(self._name, name)
+        self._name = name
+
+    @property
+    def op(self) -> str:
+        return self._graph._op(self._name)
+
+    @property
+    def device(self) -> str:
+        """The requested device; empty for none."""
+        return self._graph._device(self._name)
+
+    @device.setter
+    def device(self, device: str) -> None:
+        self._graph._set_device(self._name, device)
+
+    @property
+    def inputs(self) -> list[str]:
+        """Data inputs (`x:0`), then control inputs (`^x`). Setting them rewires the node.
+
+        InvalidArgumentError for a number or dtype that the op doesn't take, and for a cycle;
+        NotFoundError for a value that isn't there.
+        """
+        return self._graph._inputs(self._name)
+
+    @inputs.setter
+    def inputs(self, inputs: Iterable[str | Node]) -> None:
+        self._graph._set_inputs(self._name, [_value(i) for i in inputs])
+
+    def set_input(self, index: int, value: str | Node) -> None:
+        """Rewires one input: `index` counts data and control inputs alike."""
+        inputs = self.inputs
+        if not -len(inputs) <= index < len(inputs):
+            raise NotFoundError(f"node '{self._name}' has {len(inputs)} inputs, and none is {index}")
+        inputs[index] = _value(value)
+        self.inputs = inputs
+
+    def add_control(self, node: str | Node) -> None:
+        """Makes this node wait for another."""
+        self.inputs = [*self.inputs, "^" + _name(node)]
+
+    def remove_control(self, node: str | Node) -> None:
+        """Takes a control input away; NotFoundError if there is none from that node."""
+        token = "^" + _name(node)
+        if token not in self.inputs:
+            raise NotFoundError(f"node '{self._name}' has no control input '{token}'")
+        self.inputs = [i for i in self.inputs if i != token]
+
+    @property
+    def attrs(self) -> dict[str, Any]:
+        """A copy of the attributes: dtypes by name, shapes as tuples (None: unknown)."""
+        return self._graph._attrs(self._name)
+
+    def set_attr(self, name: str, value: Any) -> None:
+        """Sets an attribute to what the op's definition calls for.
+
+        TypeError for a value of another kind, InvalidArgumentError where the dtype or number of
+        inputs or outputs would no longer be that of the node.
+        """
+        self._graph._set_attr(self._name, name, value)
+
+    def remove_attr(self, name: str) -> None:
+        self._graph._remove_attr(self._name, name)
+
+    @property
+    def outputs(self) -> list[Value]:
+        """What the node gives: Value(name, dtype, shape)."""
+        return self._graph._outputs(self._name)
+
+    @property
+    def users(self) -> list[Node]:
+        """The nodes that use a value of this one, or wait for it."""
+        return [Node(self._graph, name) for name in self._graph._users(self._name)]
+
+    def __eq__(self, other: object) -> bool:
+        same = isinstance(other, Node) and other._graph is self._graph
+        return same and other._name == self._name
+
+    def __hash__(self) -> int:
+        return hash((id(self._graph), self._name))
+
+    def __repr__(self) -> str:
+        return f"<treadle.Node '{self._name}' ({self.op})>"
+
+
+def _name(node: str | Node) -> str:
+    return node.name if isinstance(node, Node) else node
+
+
+def _value(value: str | Node) -> str:
+    if isinstance(value, Node):
+        return value.name
+    if not isinstance(value, str):
+        raise TypeError(f"an input is a {type(value).__name__}, expected 'x:0', '^x' or a Node")
+    return value
+
+
+def _node(graph: Graph, name: str) -> Node:
+    """The node of this name; NotFoundError if there is none."""
+    graph._op(name)
+    return Node(graph, name)
+
+
+def _nodes(graph: Graph, op: str = "") -> list[Node]:
+    """The graph's nodes in order, or those of one op."""
+    return [Node(graph, name) for name in graph._node_names(op)]
+
+
+def _add(
+    graph: Graph,
+    op: str,
+    inputs: Iterable[str | Node] = (),
+    *,
+    name: str = "",
+    attrs: Mapping[str, Any] | None = None,
+    device: str = "",
+    outputs: Iterable[str] = (),
+) -> Node:
+    """Adds a node.
+
+    Args:
+        op: the op, or the name of a function of the graph.
+        inputs: data inputs (`x:0`, `x` or a Node), then control inputs (`^x`).
+        name: made from the op if empty.
+        attrs: as Node.attrs; types and numbers that the inputs tell may be left out.
+        outputs: dtypes by name, for an op that nobody knows.
+
+    AlreadyExistsError for a name that is taken, NotFoundError for inputs that aren't there,
+    InvalidArgumentError for inputs of another number or dtype than the op takes, and for
+    attributes that are missing.
+    """
+    values = [_value(i) for i in inputs]
+    added = graph._add(op, values, name, dict(attrs or {}), device, list(outputs))
+    if (record := _added.get()) is not None:
+        record.append(added)
+    return Node(graph, added)
+
+
+def _remove(graph: Graph, node: str | Node, *, keep_order: bool = False) -> None:
+    """Removes a node.
+
+    FailedPreconditionError if another uses it. With keep_order, what only waits for it waits for
+    what it waited for instead.
+    """
+    name = _name(node)
+    users = graph._users(name)
+    if keep_order and users:
+        graph_inputs = {user: graph._inputs(user) for user in users}
+        if all(_uses_data(inputs, name) is False for inputs in graph_inputs.values()):
+            before = ["^" + i.lstrip("^").split(":")[0] for i in graph._inputs(name)]
+            for user, inputs in graph_inputs.items():
+                kept = [i for i in inputs if i != "^" + name]
+                graph._set_inputs(user, kept + [i for i in before if i not in kept])
+    graph._remove(name)
+
+
+def _uses_data(inputs: list[str], name: str) -> bool:
+    return any(i.split(":")[0] == name for i in inputs if not i.startswith("^"))
+
+
+def _replace(
+    graph: Graph,
+    pattern: str,
+    fn: Callable[[Match], str | Node | Iterable[str | Node] | None],
+) -> int:
+    """Replaces each match of a pattern by what a function makes of it; gives their number.
+
+    >>> def fuse(match):
+    ...     return graph.add("_FusedMatMul", [match["x"], match["w"], match["b"]], attrs=...)
+    >>> graph.replace("Relu(BiasAdd(MatMul(x, w), b))", fuse)
+
+    A pattern is an op and its data inputs: `Op(...)`; a word without parentheses matches any value
+    and keeps it (a word that comes twice has to be the same value), `_` any without keeping it.
+    `A|B(...)` is either op, `Op(...):1` another output than the first, `Op` followed by `(...)` is
+    an op with any inputs, `mm=MatMul(x, w)` keeps the node, and `MatMul(x, w){transpose_a: False}`
+    asks for attributes.
+
+    The function gets the match and returns the value that takes the place of the root's first
+    output (a node's name stands for its first), or one value for each output, or None to leave the
+    match alone. Nodes of the match that nobody uses any more are removed; control dependencies stay:
+    what came before a removed node comes before what replaces it, and what waited for it waits for
+    that. A new node takes the root's name. If the function raises, the graph is as it was before.
+    """
+    parsed = Pattern(pattern)
+    backup = copy.copy(graph)
+    record: list[str] = []
+    token = _added.set(record)
+    count = 0
+    try:
+        for op in parsed.root_ops:
+            for name in graph._node_names(op):
+                count += _replace_at(graph, parsed, name, fn, record)
+    except BaseException:
+        graph._assign(backup)
+        raise
+    finally:
+        _added.reset(token)
+    return count
+
+
+def _replace_at(graph: Graph, pattern: Pattern, name: str, fn: Any, record: list[str]) -> int:
+    try:
+        match = pattern.match(graph, name)
+    except NotFoundError:  # an earlier replacement removed it
+        return 0
+    if match is None:
+        return 0
+    record.clear()
+    made = fn(match)
+    if made is None:
+        return 0
+    values = [made] if isinstance(made, str | Node) else list(made)
+    values = [_value(v) for v in values]
+    values = [v if ":" in v else v + ":0" for v in values]
+    used = len(graph._outputs(name))
+    if len(values) > used:
+        raise ValueError(f"'{name}' has {used} outputs, and {len(values)} values were given for them")
+    matched = match._names
+    before = [i for n in matched for i in graph._inputs(n) if i.startswith("^")]
+    before = [i for i in dict.fromkeys(before) if i[1:] not in matched]
+    target = values[0].split(":")[0]
+    is_new = target in record
+    waiting = [target] if is_new else graph._users(name)
+    for index, value in enumerate(values):
+        graph._replace_uses(f"{name}:{index}", value)
+    if target not in matched:
+        graph._replace_uses("^" + name, "^" + target)
+    for user in waiting:
+        inputs = graph._inputs(user)
+        added = [i for i in before if i not in inputs and i[1:] != user]
+        if added:
+            graph._set_inputs(user, inputs + added)
+    for node in matched:
+        users = graph._users(node)
+        if not any(_uses_data(graph._inputs(u), node) for u in users) and node != target:
+            _remove(graph, node, keep_order=True)
+            if node == name and is_new:
+                graph._rename(target, name)
+                target = name
+    return 1
+
+
+def _extract(graph: Graph, fetches: Iterable[str], feeds: Iterable[str] = ()) -> Graph:
+    """A new graph of what fetches need, with a Placeholder in the place of each fed value.
+
+    A fed node of one output gives its name to the Placeholder; of more, `x:1` becomes `x/1`.
+    NotFoundError for names that aren't there.
+    """
+    result = copy.copy(graph)
+    fetches = [fetches] if isinstance(fetches, str) else list(fetches)
+    for fetch in fetches:
+        result._op(fetch.split(":")[0])
+    for feed in [feeds] if isinstance(feeds, str) else feeds:
+        fetches = [_feed(result, feed, fetch) for fetch in fetches]
+    return result.run_passes("tfg-prune{fetches=" + ",".join(fetches) + "}")
+
+
+def _feed(graph: Graph, feed: str, fetch: str) -> str:
+    name, _, index = feed.partition(":")
+    output = int(index or 0)
+    if graph._op(name) == "Placeholder":
+        return fetch
+    outputs = graph._outputs(name)
+    if output >= len(outputs):
+        raise NotFoundError(f"there is no value '{feed}': '{name}' has {len(outputs)} outputs")
+    attrs = {"dtype": outputs[output].dtype, "shape": outputs[output].shape}
+    if len(outputs) > 1:
+        graph._add("Placeholder", [], f"{name}/{output}", attrs, "", [])
+        graph._replace_uses(f"{name}:{output}", f"{name}/{output}:0")
+        return f"{name}/{output}:0" if fetch == f"{name}:{output}" else fetch
+    made = graph._add("Placeholder", [], "", attrs, "", [])
+    graph._replace_uses(f"{name}:0", f"{made}:0")
+    graph._replace_uses(f"^{name}", f"^{made}")
+    graph._remove(name)
+    graph._rename(made, name)
+    return fetch
+
+
+def _freeze(
+    graph: Graph, session: Session, fetches: Iterable[str], feeds: Iterable[str] = ()
+) -> Graph:
+    """A new graph of what fetches need, with the session's variables as constants.
+
+    Calls of functions are inlined where that can be. FailedPreconditionError for a variable without
+    a value in the session, and for one that a fetch writes; UnimplementedError where the handle of a
+    variable goes into a loop or a function that stays one.
+    """
+    result = _extract(graph, fetches, feeds).run_passes("tfg-inline")
+    values = session.variables()
+    for op in ("VarHandleOp", "VariableV2", "Variable"):
+        for name in result._node_names(op):
+            _freeze_variable(result, name, values)
+    names = [fetches] if isinstance(fetches, str) else list(fetches)
+    return result.run_passes("tfg-prune{fetches=" + ",".join(names) + "}")
+
+
+def _freeze_variable(graph: Graph, name: str, values: Mapping[str, np.ndarray]) -> None:
+    attrs = graph._attrs(name)
+    key = attrs.get("shared_name") or name
+    key = f"{attrs['container']}/{key}" if attrs.get("container") else key
+    if key not in values:
+        raise FailedPreconditionError(
+            f"variable '{key}' (node '{name}') has no value in the session; "
+            "run what initializes it there first"
+        )
+    for user in graph._users(name):
+        if not _uses_data(graph._inputs(user), name):
+            continue
+        make = _FROZEN.get(graph._op(user))
+        if make is None:
+            raise _cannot_freeze(graph, key, user)
+        inputs = graph._inputs(user)
+        tokens = [i for i in inputs if i.startswith("^")]
+        made = make(graph, user, values[key], tokens)
+        graph._replace_uses(f"{user}:0", f"{made}:0")
+        graph._replace_uses(f"^{user}", f"^{made}")
+        graph._remove(user)
+        graph._rename(made, user)
+
+
+def _cannot_freeze(graph: Graph, variable: str, user: str) -> Exception:
+    op = graph._op(user)
+    if "Assign" in op or "Apply" in op or "Scatter" in op:
+        return FailedPreconditionError(
+            f"node '{user}' ({op}) writes variable '{variable}', which can't be constant then; "
+            "fetch only what doesn't need it"
+        )
+    return UnimplementedError(f"variable '{variable}' goes into node '{user}' ({op})")
+
+
+def _constant(graph: Graph, value: Any, dtype: str, tokens: list[str]) -> str:
+    return graph._add("Const", tokens, "", {"dtype": dtype, "value": value}, "", [])
+
+
+def _frozen_read(graph: Graph, user: str, value: Any, tokens: list[str]) -> str:
+    return _constant(graph, value, graph._outputs(user)[0].dtype, tokens)
+
+
+def _frozen_test(graph: Graph, user: str, value: Any, tokens: list[str]) -> str:
+    return _constant(graph, np.array(True), "bool", tokens)
+
+
+def _frozen_shape(graph: Graph, user: str, value: Any, tokens: list[str]) -> str:
+    dtype = graph._outputs(user)[0].dtype
+    return _constant(graph, np.array(value.shape, dtype), dtype, tokens)
+
+
+def _frozen_gather(graph: Graph, user: str, value: Any, tokens: list[str]) -> str:
+    table = _constant(graph, value, graph._outputs(user)[0].dtype, [])
+    axis = _constant(graph, np.array(0, np.int32), "int32", [])
+    attrs = {"batch_dims": graph._attrs(user).get("batch_dims", 0)}
+    inputs = [table, graph._inputs(user)[1], axis, *tokens]
+    return graph._add("GatherV2", inputs, "", attrs, "", [])
+
+
+_FROZEN: dict[str, Callable[..., str]] = {
+    "ReadVariableOp": _frozen_read,
+    "Identity": _frozen_read,
+    "VarIsInitializedOp": _frozen_test,
+    "IsVariableInitialized": _frozen_test,
+    "VariableShape": _frozen_shape,
+    "ResourceGather": _frozen_gather,
+}
+
+
+def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
+    """What is wrong with the graph: a list of Problem(kind, nodes, message).
+
+    Kinds are "error" for a node that isn't what its op's definition says, "race" for conflicting
+    effects on one resource that no path orders, "note" for the rest. With names asked for, races
+    are looked for only among what these need. NotFoundError for names that aren't there.
+    """
+    return graph._check([asked] if isinstance(asked, str) else list(asked))
+
+
+def _replace_uses(graph: Graph, old: str | Node, new: str | Node) -> None:
+    """Lets what uses a value use another instead: `x:0` by `y:0`, or `^x` by `^y` for waiting.
+
+    A node that the new value is made from goes on using the old one. InvalidArgumentError for a
+    value of another dtype.
+    """
+    graph._replace_uses(_value(old), _value(new))
+
+
+for _method, _function in {
+    "node": _node,
+    "nodes": _nodes,
+    "add": _add,
+    "remove": _remove,
+    "replace": _replace,
+    "replace_uses": _replace_uses,
+    "extract": _extract,
+    "freeze": _freeze,
+    "check": _check,
+}.items():
+    _function.__name__ = _method
+    _function.__qualname__ = f"Graph.{_method}"
+    setattr(Graph, _method, _function)
+Graph.__getitem__ = _node
+Graph.functions = property(Graph._functions, doc="The names of the graph's functions.")
