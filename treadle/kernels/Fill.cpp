@@ -44,6 +44,26 @@ Expected<BoundKernel> bindEmpty(const BindContext &node) {
   return boundWith(empty, node.outputTypes[0]);
 }
 
+// A value that nobody reads, where a branch has to give one: what is unknown of its shape is as
+// small as it can be.
+struct FakeValue {
+  DType dtype;
+  std::vector<int64_t> dims;
+};
+
+void fakeParam(OpContext &ctx) {
+  const auto &value = ctx.state<FakeValue>();
+  if (Tensor *out = ctx.allocateOutput(0, value.dtype, value.dims))
+    zeroElements(out->dtype(), out->raw(), out->count());
+}
+
+Expected<BoundKernel> bindFakeParam(const BindContext &node) {
+  FakeValue value{node.outputTypes[0], node.attrs.getOr("shape", PartialShape()).dims};
+  for (int64_t &size : value.dims)
+    size = std::max<int64_t>(size, 0);
+  return boundWith(fakeParam, std::move(value));
+}
+
 void zerosLike(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
   Tensor *out = ctx.reuseInputOrAllocate(0, 0, in.dtype(), in.dims());
@@ -180,6 +200,7 @@ using RangeTypes = Join<FloatTypes, Join<SignedTypes, TypeList<uint16_t, uint32_
 
 const KernelEntry table[] = {
     {"Empty", bindEmpty},
+    {"FakeParam", bindFakeParam},
     {"Fill", bindPlain<fill>},
     {"LinSpace", bindByType<LinSpace, FloatTypes>},
     {"OneHot", bindOneHot},

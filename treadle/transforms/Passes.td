@@ -221,4 +221,48 @@ def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
   ];
 }
 
+def V1ToFunctional : Pass<"tfg-v1-to-functional", "::mlir::ModuleOp"> {
+  let summary = "make While, If and Case nodes of the frames, Switch and Merge nodes of v1 control flow";
+  let description = [{
+    Loops first, the innermost ones before those around them, then conditionals in the same order.
+
+    A loop is a frame with one LoopCond: what LoopCond needs becomes the function of the condition,
+    what the NextIteration nodes need the function of the body. The values of constant Enter nodes
+    become loop variables that never change. `parallel_iterations` stays, and the name of the frame
+    as `_frame_name`.
+
+    A conditional is the Switch nodes of one predicate, in one place, and the Merge nodes that have an
+    input from each outcome: it becomes an If, or a Case of as many branches as Switch has outputs.
+    Where a branch depends on a result of its own conditional, by a way outside of it, as in
+    gradients, there is an If for each step, and values that a later one needs are results of the
+    earlier one. What stands in a branch and reaches no Merge goes, if it is in a graph: nothing but a
+    fetch could need it.
+
+    ```mlir
+    %s:2, %c0 = Switch(%x, %p) name("cond/Switch") : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
+    %n, %c1 = Neg(%s#1) name("cond/Neg") : (tensor<f32>) -> (tensor<f32>)
+    %m:2, %c2 = Merge(%s#0, %n) name("cond/Merge") : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<i32>)
+    // becomes
+    %i, %c0 = StatelessIf(%p, %x) name("cond") {then_branch = #tf_type.func<@cond_true, {}>, ...}
+        : (tensor<i1>, tensor<f32>) -> (tensor<f32>)
+    %m, %c1 = Identity(%i) name("cond/Merge") : (tensor<f32>) -> (tensor<f32>)
+    ```
+
+    In a graph, results of outermost loops and conditionals keep their names: an Identity stands for
+    the Exit or Merge. Nodes that `keep` names stay, and with them the loops and conditionals they are
+    in. What doesn't fit (references to variables, frames that others than Enter and Exit lead into
+    and out of, a Switch without Merge) stays, and a remark says why.
+  }];
+  let options = [
+    ListOption<"keep", "keep", "std::string", "names of nodes that must stay where they are">
+  ];
+  let statistics = [
+    Statistic<"numLoops", "loops", "loops found">,
+    Statistic<"numConvertedLoops", "converted-loops", "loops that became While">,
+    Statistic<"numConditionals", "conditionals", "conditionals found">,
+    Statistic<"numConvertedConditionals", "converted-conditionals",
+              "conditionals that became If or Case">
+  ];
+}
+
 #endif // TREADLE_TRANSFORMS_PASSES

@@ -86,10 +86,12 @@ public:
   /// nobody uses them, and two such nodes of equal inputs may be one. False for ops that nobody
   /// knows, for v1 control flow, and for calls of functions that aren't pure all through.
   bool isPure(Node node);
+  /// Whether all nodes of a function are pure; false where there is no such function.
+  bool isPureFunction(llvm::StringRef name);
+  /// A function that wasn't there when this was made.
+  void add(FuncOp function) { functions[function.getName()] = function; }
 
 private:
-  bool isPureFunction(llvm::StringRef name);
-
   llvm::StringMap<FuncOp> functions;
   llvm::StringMap<bool> known; // being looked into: false
 };

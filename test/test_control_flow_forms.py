@@ -1,0 +1,36 @@
+"""Graphs of the corpus give the same values in other forms of control flow, where it is at hand.
+
+One case in twenty runs; TREADLE_ALL_FORMS=1 runs all of them.
+"""
+
+import os
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import control_flow_forms as forms  # noqa: E402
+
+EVERY = 1 if os.environ.get("TREADLE_ALL_FORMS") else 20
+# Of all loops and conditionals; of a few, those that hold references to variables may be more.
+SHARE_TO_STAY = 0.05 if EVERY == 1 else 0.15
+
+
+def convert(passes, version):
+    if not forms.CORPUS.exists():
+        pytest.skip(f"there is no {forms.CORPUS}")
+    cases = forms.select(EVERY, "", version)
+    before = forms.run(cases, "none")
+    return [(a, b) for a, b in zip(before, forms.run(cases, passes), strict=True) if not a["why"]]
+
+
+def total(results, what, index):
+    return sum(result[what][index] for _, result in results)
+
+
+def test_v1_control_flow_becomes_functional():
+    results = convert("functional", "cf_v1")
+    assert not [after for _, after in results if after["why"]]
+    for index in (0, 1):  # loops, and the Merge nodes of conditionals
+        assert total(results, "after", index) <= SHARE_TO_STAY * total(results, "before", index)

@@ -1,0 +1,58 @@
+// What the parts of the conversion of v1 control flow share: the module as it changes.
+#pragma once
+
+#include "treadle/transforms/rewriting/Outline.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+
+namespace treadle::tfg {
+
+/// How much was found, and how much of it became structured.
+struct ConversionCounts {
+  unsigned loops = 0, convertedLoops = 0;
+  unsigned conditionals = 0, convertedConditionals = 0;
+};
+
+class Conversion {
+public:
+  Conversion(mlir::ModuleOp module, const llvm::StringSet<> &kept)
+      : module(module), kept(kept), functions(module), effects(module) {}
+
+  /// Whether the node must stay where it is: it is one of the graph, and called so.
+  bool isKept(Node node) const {
+    return kept.contains(node.name()) && mlir::isa<GraphOp>(node->getParentOp());
+  }
+
+  mlir::ModuleOp module;
+  const llvm::StringSet<> &kept;
+  FunctionNames functions;
+  Effects effects;
+  ConversionCounts counts;
+};
+
+/// Whether nodes run because they are there (in a function), or because something that is fetched
+/// needs them (in the graph).
+inline bool runsUnneeded(mlir::Block &body) { return mlir::isa<FuncOp>(body.getParentOp()); }
+
+/// The nodes of a set that aren't pure, and whose results nothing else of the set uses: what a
+/// function that is made of the set must return tokens of.
+llvm::SmallVector<mlir::Value> effectTokens(Effects &effects,
+                                            llvm::ArrayRef<mlir::Operation *> nodes,
+                                            llvm::function_ref<bool(mlir::Operation *)> isInSet);
+
+/// `[T, ...]` of the element types of tensors.
+mlir::ArrayAttr elementTypes(mlir::MLIRContext *context, mlir::TypeRange types);
+
+/// The type of a value that is either of two.
+mlir::Type commonType(mlir::Type a, mlir::Type b);
+
+/// Whether a value is a reference to a variable's tensor, which no function can take.
+bool isReference(mlir::Value value);
+
+/// Makes While nodes of the loops of a body, and functions of their conditions and bodies.
+void convertLoops(Conversion &conversion, mlir::Block &body);
+
+/// Makes If and Case nodes of the Switch and Merge nodes of a body, and functions of their
+/// branches.
+void convertConditionals(Conversion &conversion, mlir::Block &body);
+
+} // namespace treadle::tfg
