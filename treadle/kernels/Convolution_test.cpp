@@ -109,6 +109,12 @@ TEST(Pooling, AlongChannels) {
   EXPECT_EQ(values<float>(
                 run1("MaxPool", {x}, DType::Float32, window({1, 1, 1, 2}, "VALID", {1, 1, 1, 2}))),
             (Floats{5, 3}));
+  AttrMap pairs = window({1, 1, 1, 2}, "VALID", {1, 1, 1, 2});
+  EXPECT_EQ(values<float>(run1("AvgPool", {x}, DType::Float32, pairs)), (Floats{3, 2.5}));
+  Tensor g = tensor<float>({1, 1, 1, 2}, {2, 4});
+  EXPECT_EQ(
+      values<float>(run1("AvgPoolGrad", {vec<int32_t>({1, 1, 1, 4}), g}, DType::Float32, pairs)),
+      (Floats{1, 1, 2, 2}));
   EXPECT_EQ(errorClassOf("MaxPool", {x}, {}, window({1, 1, 1, 1}, "VALID", {1, 1, 1, 2})),
             "UnimplementedError");
 }

@@ -110,7 +110,9 @@ template <typename Visit> void forEachElement(const Pool &pool, int64_t n, Visit
 // How many elements of the input each window covers.
 std::vector<int32_t> coveredElements(const Pool &pool) {
   std::vector<int32_t> covered(static_cast<size_t>(pool.out.positions()));
-  forEachTap(pool.window, [&](int64_t o, int64_t, int64_t) { ++covered[static_cast<size_t>(o)]; });
+  forEachTap(pool.window, [&](int64_t o, int64_t, int64_t) {
+    covered[static_cast<size_t>(o)] += static_cast<int32_t>(pool.channelWindow);
+  });
   return covered;
 }
 
