@@ -1,6 +1,7 @@
-"""Reads and writes back GraphDefs that TensorFlow made, where they are at hand: equal as messages.
+"""Reads and writes back GraphDefs: equal as messages. Our own lie in graphs/.
 
-They lie outside this repository: TREADLE_SHARED, or ../shared, holds corpus/ and graphdefs/.
+Those that TensorFlow made are tried where they are at hand, outside this repository: TREADLE_SHARED,
+or ../shared, holds corpus/ and graphdefs/.
 """
 
 import os
@@ -71,6 +72,13 @@ def test_corpus(tmp_path):
     problems, number = round_trip("--verify", "--text", tmp_path)
     assert not problems, "\n".join(problems[:40])
     assert number == expected > 0
+
+
+def test_graphs_of_our_own():
+    graphs = sorted((ROOT / "test" / "graphs").glob("*.pbtxt"))
+    problems, number = round_trip("--verify", "--text", *graphs)
+    assert not problems, "\n".join(problems)
+    assert number == len(graphs) > 0
 
 
 def test_valid_graphs_in_text_form():

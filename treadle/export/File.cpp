@@ -1,5 +1,6 @@
 #include "treadle/export/File.h"
 
+#include "treadle/export/Chunks.h"
 #include "treadle/export/GraphDef.h"
 #include "treadle/export/SavedModel.h"
 #include "treadle/import/File.h"
@@ -22,7 +23,7 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
   if (!path.ends_with(".mlir"))
     return Unexpected(
         invalidArgument("'", path.str(),
-                        "' names no format; end it in .pb, .pbtxt or .mlir (a folder is for "
+                        "' names no format; end it in .pb, .pbtxt, .cpb or .mlir (a folder is for "
                         "SavedModels)"));
   std::string text;
   llvm::raw_string_ostream stream(text);
@@ -30,35 +31,35 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
   return text;
 }
 
-std::error_code write(int descriptor, llvm::StringRef content) {
-  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
-  out << content;
-  out.close();
-  std::error_code failure = out.error();
-  out.clear_error();
-  return failure;
-}
-
 // Written beside its place, then moved there: readers see the old file or the new one. LLVM's
 // TempFile would do, but it handles the whole process's signals: Ctrl-C would end a Python program
 // at once.
-std::error_code replaceFile(const std::string &path, llvm::StringRef content) {
+Expected<void> replaceFile(const std::string &path,
+                           llvm::function_ref<Expected<void>(llvm::raw_ostream &)> write) {
   int descriptor;
   llvm::SmallString<128> partial;
-  if (auto failure = llvm::sys::fs::createUniqueFile(path + ".%%%%%%%%.tmp", descriptor, partial))
-    return failure;
-  std::error_code failure = write(descriptor, content);
-  if (!failure)
-    failure = llvm::sys::fs::rename(partial, path);
+  std::error_code failure =
+      llvm::sys::fs::createUniqueFile(path + ".%%%%%%%%.tmp", descriptor, partial);
   if (failure)
+    return Unexpected(unavailable("'", path, "' can't be written: ", failure.message()));
+  llvm::raw_fd_ostream out(descriptor, /*shouldClose=*/true);
+  Expected<void> written = write(out);
+  out.close();
+  failure = out.error();
+  out.clear_error();
+  if (!failure && written)
+    failure = llvm::sys::fs::rename(partial, path);
+  if (failure || !written)
     (void)llvm::sys::fs::remove(partial);
-  return failure;
+  if (written && failure)
+    return Unexpected(unavailable("'", path, "' can't be written: ", failure.message()));
+  return written;
 }
 
 /// The folder that a path means for this module, if it means one: `out`, `out/saved_model.pb`.
 std::optional<llvm::StringRef> folderOf(mlir::ModuleOp module, llvm::StringRef path) {
   std::optional<GraphFormat> format = formatOfName(path);
-  if (format == GraphFormat::SavedModelBinary || format == GraphFormat::SavedModelText) {
+  if (format && isSavedModel(*format)) {
     llvm::StringRef parent = llvm::sys::path::parent_path(path);
     return parent.empty() ? llvm::StringRef(".") : parent;
   }
@@ -67,18 +68,37 @@ std::optional<llvm::StringRef> folderOf(mlir::ModuleOp module, llvm::StringRef p
   return std::nullopt;
 }
 
+SavedModelForm formOf(std::optional<GraphFormat> format) {
+  if (format == GraphFormat::SavedModelText)
+    return SavedModelForm::Text;
+  return format == GraphFormat::SavedModelChunks ? SavedModelForm::Chunks : SavedModelForm::Binary;
+}
+
 } // namespace
 
 Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
+  std::optional<GraphFormat> format = formatOfName(path);
   if (std::optional<llvm::StringRef> folder = folderOf(module, path))
-    return exportSavedModelFolder(module, folder->str(),
-                                  formatOfName(path) == GraphFormat::SavedModelText);
+    return exportSavedModelFolder(module, folder->str(), formOf(format));
+  if (format == GraphFormat::Chunks)
+    return replaceFile(path, [&](llvm::raw_ostream &out) {
+      return exportGraphDefChunks(module, [&](std::string_view bytes) {
+        out << bytes;
+        return true;
+      });
+    });
+  if (format == GraphFormat::Binary && needsChunks(module))
+    return Unexpected(
+        resourceExhausted("'", path,
+                          "': the graph takes more than 2 GiB, which no protobuf "
+                          "message may; name it .cpb to write it in chunks, or .mlir"));
   Expected<std::string> content = render(module, path);
   if (!content)
     return Unexpected(std::move(content.error()));
-  if (std::error_code failure = replaceFile(path, *content))
-    return Unexpected(unavailable("'", path, "' can't be written: ", failure.message()));
-  return {};
+  return replaceFile(path, [&](llvm::raw_ostream &out) {
+    out << *content;
+    return Expected<void>();
+  });
 }
 
 } // namespace treadle

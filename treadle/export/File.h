@@ -9,11 +9,13 @@
 
 namespace treadle {
 
-/// Writes the module in the format that the path's extension names: .pb, .pbtxt, .mlir. A file that
+/// Writes the module in the format that the path's extension names: .pb, .pbtxt, .cpb (chunks, for
+/// any size), .mlir. A file that
 /// is there already is replaced as a whole or stays as it was. A SavedModel without an extension in
-/// the path becomes a folder, and so does `folder/saved_model.pb` or `.pbtxt`; as .pb or .pbtxt it
-/// is the GraphDef of its meta graph alone. InvalidArgument for another extension, otherwise as the
-/// exporters of the formats.
+/// the path becomes a folder, and so does `folder/saved_model.pb`, `.pbtxt` or `.cpb`; as .pb or
+/// .pbtxt it is the GraphDef of its meta graph alone. InvalidArgument for another extension,
+/// otherwise as the exporters of the formats. A SavedModel of more than 2 GiB is written in chunks
+/// by itself.
 Expected<void> exportFile(mlir::ModuleOp module, const std::string &path);
 
 } // namespace treadle

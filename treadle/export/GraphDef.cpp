@@ -127,6 +127,28 @@ Expected<pb::GraphDef> treadle::exportGraphDef(ModuleOp module) {
   return def;
 }
 
+Expected<void> treadle::exportGraphDefByNode(ModuleOp module,
+                                             llvm::function_ref<void(pb::NodeDef &)> take,
+                                             pb::GraphDef &rest) {
+  google::protobuf::LogSilencer silencer;
+  GraphExporter exporter(module);
+  if (Expected<void> ok = exporter.exportHeader(rest); !ok)
+    return ok;
+  pb::NodeDef def;
+  return exporter.exportNodes([&](NodeExporter &nodes, tfg::Node node) {
+    def.Clear();
+    Expected<void> exported = nodes.exportNode(node, def);
+    if (exported)
+      take(def);
+    return exported;
+  });
+}
+
+static Error tooLarge() {
+  return resourceExhausted("the graph takes more than 2 GiB, which no protobuf message may; write "
+                           "it in chunks (.cpb) or as MLIR text (.mlir)");
+}
+
 Expected<std::string> treadle::exportGraphDefBytes(ModuleOp module) {
   google::protobuf::LogSilencer silencer;
   pb::GraphDef header;
@@ -141,9 +163,16 @@ Expected<std::string> treadle::exportGraphDefBytes(ModuleOp module) {
     coded.SetSerializationDeterministic(true);
     constexpr uint32_t nodeTag = pb::GraphDef::kNodeFieldNumber << 3 | 2;
     constexpr size_t arenaSize = 1 << 16;
+    // A message and each of its fields has a length below this.
+    constexpr size_t limit = INT32_MAX;
+    size_t size = header.ByteSizeLong();
     Expected<void> ok = exporter.exportNodes([&](NodeExporter &nodes, tfg::Node node) {
       auto *def = google::protobuf::Arena::CreateMessage<pb::NodeDef>(&arena);
       Expected<void> exported = nodes.exportNode(node, *def);
+      constexpr size_t mostOverhead = 6;
+      size += def->ByteSizeLong() + mostOverhead;
+      if (size > limit)
+        return Expected<void>(Unexpected(tooLarge()));
       coded.WriteTag(nodeTag);
       coded.WriteVarint32(static_cast<uint32_t>(def->ByteSizeLong()));
       def->SerializeWithCachedSizes(&coded);

@@ -16,7 +16,14 @@ namespace treadle {
 Expected<pb::GraphDef> exportGraphDef(mlir::ModuleOp module);
 
 /// Serialized, the same bytes for equal graphs. Needs memory for the bytes and one node at a time.
+/// ResourceExhausted beyond 2 GiB, which no message may have: see export/Chunks.h.
 Expected<std::string> exportGraphDefBytes(mlir::ModuleOp module);
+
+/// The message in parts: calls `take` for each node, whose memory is reused, and puts the rest into
+/// `rest`.
+Expected<void> exportGraphDefByNode(mlir::ModuleOp module,
+                                    llvm::function_ref<void(pb::NodeDef &)> take,
+                                    pb::GraphDef &rest);
 
 /// In protobuf's text form.
 Expected<std::string> exportGraphDefText(mlir::ModuleOp module);

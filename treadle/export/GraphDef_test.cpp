@@ -284,7 +284,7 @@ TEST_F(ExportTest, AnExtensionOfNoFormat) {
   auto written = exportFile(*module, "graph.txt");
   ASSERT_FALSE(written);
   EXPECT_EQ(written.error().message,
-            "'graph.txt' names no format; end it in .pb, .pbtxt or .mlir (a "
+            "'graph.txt' names no format; end it in .pb, .pbtxt, .cpb or .mlir (a "
             "folder is for SavedModels)");
 }
 

@@ -80,16 +80,8 @@ Expected<void> exportHeader(ModuleOp module, pb::MetaGraphDef &meta) {
   return {};
 }
 
-Expected<void> exportMetaGraph(ModuleOp module, pb::MetaGraphDef &meta) {
-  if (Expected<void> ok = exportHeader(module, meta); !ok)
-    return ok;
-  Expected<pb::GraphDef> graph = exportGraphDef(module);
-  if (!graph)
-    return Unexpected(graph.error());
-  bool isThere = !module.getOps<tfg::GraphOp>().empty() || !module.getOps<tfg::FuncOp>().empty();
-  if (isThere)
-    *meta.mutable_graph_def() = std::move(*graph);
-  return {};
+bool hasGraph(ModuleOp module) {
+  return !module.getOps<tfg::GraphOp>().empty() || !module.getOps<tfg::FuncOp>().empty();
 }
 
 } // namespace
@@ -102,7 +94,7 @@ Expected<pb::MetaGraphDef> treadle::exportMetaGraphHeader(ModuleOp metaGraph) {
   return meta;
 }
 
-Expected<pb::SavedModel> treadle::exportSavedModel(ModuleOp module) {
+Expected<pb::SavedModel> treadle::exportSavedModelHeader(ModuleOp module) {
   google::protobuf::LogSilencer silencer;
   Attribute rest = module->getAttr(savedModelKey);
   if (!rest)
@@ -112,8 +104,28 @@ Expected<pb::SavedModel> treadle::exportSavedModel(ModuleOp module) {
   pb::SavedModel model;
   if (Expected<void> ok = mergeMessage(rest, "SavedModel", model); !ok)
     return Unexpected(ok.error());
-  for (ModuleOp meta : metaGraphs(module))
-    if (Expected<void> ok = exportMetaGraph(meta, *model.add_meta_graphs()); !ok)
+  for (ModuleOp metaGraph : metaGraphs(module)) {
+    pb::MetaGraphDef &meta = *model.add_meta_graphs();
+    if (Expected<void> ok = exportHeader(metaGraph, meta); !ok)
       return Unexpected(ok.error());
+    if (hasGraph(metaGraph))
+      meta.mutable_graph_def();
+  }
+  return model;
+}
+
+Expected<pb::SavedModel> treadle::exportSavedModel(ModuleOp module) {
+  Expected<pb::SavedModel> model = exportSavedModelHeader(module);
+  if (!model)
+    return model;
+  for (auto [index, metaGraph] : llvm::enumerate(metaGraphs(module))) {
+    pb::MetaGraphDef &meta = *model->mutable_meta_graphs(static_cast<int>(index));
+    if (!meta.has_graph_def())
+      continue;
+    Expected<pb::GraphDef> graph = exportGraphDef(metaGraph);
+    if (!graph)
+      return Unexpected(graph.error());
+    *meta.mutable_graph_def() = std::move(*graph);
+  }
   return model;
 }

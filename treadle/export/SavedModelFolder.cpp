@@ -1,6 +1,7 @@
 // The folder of a SavedModel: built beside its place, then moved there.
 #include "treadle/export/SavedModel.h"
 
+#include "treadle/export/Chunks.h"
 #include "treadle/import/Attributes.h"
 #include "treadle/import/Keywords.h"
 
@@ -72,13 +73,6 @@ std::error_code copyFiles(const fs::path &from, const fs::path &to) {
   return failure;
 }
 
-std::error_code write(const fs::path &path, const std::string &content) {
-  std::ofstream file(path, std::ios::binary);
-  file.write(content.data(), static_cast<std::streamsize>(content.size()));
-  file.close();
-  return file ? std::error_code() : std::make_error_code(std::errc::io_error);
-}
-
 /// Whether `inner` is `outer`, or in it.
 bool isInside(const fs::path &inner, const fs::path &outer) {
   std::error_code ignored;
@@ -107,34 +101,58 @@ Expected<void> checkPlace(const fs::path &folder, const fs::path &source) {
   return {};
 }
 
-std::string render(const pb::SavedModel &model, bool asText) {
-  if (!asText)
-    return graphdef::serialize(model);
+constexpr const char *names[] = {"saved_model.pb", "saved_model.pbtxt", "saved_model.cpb"};
+
+Expected<std::string> render(ModuleOp module, SavedModelForm form) {
+  Expected<pb::SavedModel> model = exportSavedModel(module);
+  if (!model)
+    return Unexpected(model.error());
+  if (form == SavedModelForm::Binary)
+    return graphdef::serialize(*model);
   std::string text;
-  google::protobuf::TextFormat::PrintToString(model, &text);
+  google::protobuf::TextFormat::PrintToString(*model, &text);
   return text;
+}
+
+Expected<void> writeMessage(ModuleOp module, SavedModelForm form, const fs::path &folder) {
+  std::ofstream file(folder / names[static_cast<int>(form)], std::ios::binary);
+  auto sink = [&](std::string_view bytes) {
+    return static_cast<bool>(file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())));
+  };
+  if (form == SavedModelForm::Chunks) {
+    if (Expected<void> ok = exportSavedModelChunks(module, sink); !ok)
+      return ok;
+  } else {
+    Expected<std::string> content = render(module, form);
+    if (!content)
+      return Unexpected(content.error());
+    sink(*content);
+  }
+  file.close();
+  return file ? Expected<void>() : Unexpected(unavailable("the bytes can't be written"));
 }
 
 } // namespace
 
 Expected<void> treadle::exportSavedModelFolder(ModuleOp module, const std::string &folder,
-                                               bool asText) {
+                                               SavedModelForm form) {
   fs::path place = fs::path(folder).lexically_normal();
   if (!place.has_filename())
     place = place.parent_path();
   auto files = module->getAttrOfType<StringAttr>(graphdef::filesKey);
   fs::path source = files ? files.str() : "";
-  Expected<pb::SavedModel> model = exportSavedModel(module);
-  if (!model)
-    return Unexpected(model.error());
+  if (form == SavedModelForm::Binary && needsChunks(module))
+    form = SavedModelForm::Chunks;
+  if (Expected<pb::SavedModel> header = exportSavedModelHeader(module); !header)
+    return Unexpected(header.error());
   if (Expected<void> ok = checkPlace(place, source); !ok)
     return ok;
 
   PartialFolder partial(place);
   std::error_code failure = partial.create();
   if (!failure)
-    failure = write(partial.path / (asText ? "saved_model.pbtxt" : "saved_model.pb"),
-                    render(*model, asText));
+    if (Expected<void> ok = writeMessage(module, form, partial.path); !ok)
+      return ok;
   if (!failure && !source.empty())
     failure = copyFiles(source, partial.path);
   if (!failure)

@@ -2,9 +2,11 @@
 #include "treadle/import/File.h"
 
 #include "treadle/dialect/Tfg.h"
+#include "treadle/import/Chunks.h"
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/SavedModel.h"
+#include "treadle/riegeli/RecordReader.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
@@ -27,8 +29,10 @@ std::optional<GraphFormat> treadle::formatOfName(std::string_view path) {
   };
   constexpr Row rows[] = {{"saved_model.pb", GraphFormat::SavedModelBinary, true},
                           {"saved_model.pbtxt", GraphFormat::SavedModelText, true},
+                          {"saved_model.cpb", GraphFormat::SavedModelChunks, true},
                           {".pb", GraphFormat::Binary},
                           {".pbtxt", GraphFormat::Text},
+                          {".cpb", GraphFormat::Chunks},
                           {".mlir", GraphFormat::Mlir}};
   StringRef name = llvm::sys::path::filename(path);
   for (const Row &row : rows)
@@ -65,8 +69,9 @@ GraphFormat treadle::formatOfContent(std::string_view content) {
   // A SavedModel begins with its version, a number; no field of a GraphDef has that tag.
   constexpr char versionTag = 1 << 3;
   if (content.empty() || !looksLikeText(StringRef(content).take_front(looked)))
-    return !content.empty() && content.front() == versionTag ? GraphFormat::SavedModelBinary
-                                                             : GraphFormat::Binary;
+    return riegeli::isRiegeli(content)                         ? GraphFormat::Chunks
+           : !content.empty() && content.front() == versionTag ? GraphFormat::SavedModelBinary
+                                                               : GraphFormat::Binary;
   if (looksLikeMlir(content))
     return GraphFormat::Mlir;
   StringRef body = skipBlanks(content, "#");
@@ -92,6 +97,21 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
   return module;
 }
 
+static ImportedModule importMessage(MLIRContext &context, pb::GraphDef &&graph) {
+  return importGraphDef(context, std::move(graph));
+}
+static ImportedModule importMessage(MLIRContext &context, pb::SavedModel &&model) {
+  return importSavedModel(context, std::move(model));
+}
+
+template <typename Message>
+static ImportedModule importChunks(MLIRContext &context, std::string_view bytes) {
+  Message message;
+  if (Expected<void> ok = graphdef::mergeChunks(bytes, message); !ok)
+    return Unexpected(ok.error());
+  return importMessage(context, std::move(message));
+}
+
 static ImportedModule import(MLIRContext &context, std::string_view content, GraphFormat format) {
   switch (format) {
   case GraphFormat::Binary:
@@ -102,6 +122,10 @@ static ImportedModule import(MLIRContext &context, std::string_view content, Gra
     return importSavedModel(context, content);
   case GraphFormat::SavedModelText:
     return importSavedModelText(context, content);
+  case GraphFormat::Chunks:
+    return importChunks<pb::GraphDef>(context, content);
+  case GraphFormat::SavedModelChunks:
+    return importChunks<pb::SavedModel>(context, content);
   case GraphFormat::Mlir:
     return importMlirText(context, content);
   }
@@ -127,7 +151,7 @@ static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string 
 
 /// The file of a folder that holds the graph.
 static Expected<std::string> fileInFolder(const std::string &folder) {
-  for (StringRef name : {"saved_model.pb", "saved_model.pbtxt", "graph.pb"}) {
+  for (StringRef name : {"saved_model.cpb", "saved_model.pb", "saved_model.pbtxt", "graph.pb"}) {
     llvm::SmallString<128> file(folder);
     llvm::sys::path::append(file, name);
     if (llvm::sys::fs::exists(file))
@@ -135,7 +159,7 @@ static Expected<std::string> fileInFolder(const std::string &folder) {
   }
   return Unexpected(notFound("'", folder,
                              "' is a folder with neither saved_model.pb nor saved_model.pbtxt nor "
-                             "graph.pb"));
+                             "saved_model.cpb nor graph.pb"));
 }
 
 /// Notes where a SavedModel's other files are.

@@ -13,10 +13,23 @@
 namespace treadle {
 
 /// The formats that a graph may be stored in: a GraphDef or the message of a SavedModel, each also
-/// in protobuf's text form, and MLIR text of the tfg dialect.
-enum class GraphFormat { Binary, Text, SavedModelBinary, SavedModelText, Mlir };
+/// in protobuf's text form and in chunks, and MLIR text of the tfg dialect.
+enum class GraphFormat {
+  Binary,
+  Text,
+  Chunks,
+  SavedModelBinary,
+  SavedModelText,
+  SavedModelChunks,
+  Mlir
+};
 
-/// What the name of a file says (.pb, .pbtxt, .mlir, and saved_model.pb, saved_model.pbtxt);
+inline bool isSavedModel(GraphFormat format) {
+  return format == GraphFormat::SavedModelBinary || format == GraphFormat::SavedModelText ||
+         format == GraphFormat::SavedModelChunks;
+}
+
+/// What the name of a file says (.pb, .pbtxt, .cpb, .mlir, and saved_model.pb, .pbtxt, .cpb);
 /// nullopt for other names.
 std::optional<GraphFormat> formatOfName(std::string_view path);
 

@@ -93,7 +93,7 @@ TEST_F(FileTest, AFolderWithoutAModel) {
   EXPECT_EQ(read.error().code, Code::NotFound);
   EXPECT_EQ(read.error().message, "'" + folder.string() +
                                       "' is a folder with neither saved_model.pb nor "
-                                      "saved_model.pbtxt nor graph.pb");
+                                      "saved_model.pbtxt nor saved_model.cpb nor graph.pb");
 }
 
 TEST_F(FileTest, AFolderWithAGraph) {

@@ -194,23 +194,22 @@ ImportedModule treadle::importGraphDef(MLIRContext &context, std::string_view by
 }
 
 ImportedModule treadle::importGraphDef(MLIRContext &context, const pb::GraphDef &graph) {
-  google::protobuf::LogSilencer silencer;
-  pb::GraphDef header;
-  if (graph.has_versions())
-    *header.mutable_versions() = graph.versions();
-  if (graph.has_library())
-    *header.mutable_library() = graph.library();
-  if (graph.has_debug_info())
-    *header.mutable_debug_info() = graph.debug_info();
-  header.set_version(graph.version());
-  copyUnknownFields(graph, header);
+  return importGraphDef(context, pb::GraphDef(graph));
+}
 
-  GraphImporter importer(context, header);
+ImportedModule treadle::importGraphDef(MLIRContext &context, pb::GraphDef &&graph) {
+  google::protobuf::LogSilencer silencer;
+  google::protobuf::RepeatedPtrField<pb::NodeDef> nodes;
+  nodes.Swap(graph.mutable_node());
+  GraphImporter importer(context, graph);
   if (Expected<void> ok = importer.begin(); !ok)
     return Unexpected(ok.error());
-  for (const pb::NodeDef &node : graph.node())
+  importer.reserve(nodes.size());
+  for (pb::NodeDef &node : nodes) {
     if (Expected<void> ok = importer.addNode(node); !ok)
       return Unexpected(ok.error());
+    pb::NodeDef().Swap(&node);
+  }
   return importer.end();
 }
 
@@ -219,5 +218,5 @@ ImportedModule treadle::importGraphDefText(MLIRContext &context, std::string_vie
   pb::GraphDef graph;
   if (Expected<void> ok = parseTextForm(text, "GraphDef", ".pbtxt", graph); !ok)
     return Unexpected(ok.error());
-  return importGraphDef(context, graph);
+  return importGraphDef(context, std::move(graph));
 }

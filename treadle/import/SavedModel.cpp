@@ -27,10 +27,11 @@ std::string tagsOf(const pb::MetaGraphDef &meta) {
 
 /// Takes the graph and the signatures out of `meta`.
 ImportedModule importMetaGraph(MLIRContext &context, pb::MetaGraphDef &meta) {
-  ImportedModule module = importGraphDef(context, meta.graph_def());
+  bool hasGraph = meta.has_graph_def();
+  ImportedModule module = importGraphDef(context, std::move(*meta.mutable_graph_def()));
   if (!module)
     return module;
-  if (!meta.has_graph_def())
+  if (!hasGraph)
     for (tfg::GraphOp graph : llvm::make_early_inc_range((*module)->getOps<tfg::GraphOp>()))
       graph.erase();
   meta.clear_graph_def();

@@ -36,7 +36,12 @@ MODULES = [
 
 
 def our_pool(protoc):
-    files = sorted(str(p.relative_to(ROOT)) for p in pathlib.Path(__file__).parent.glob("*.proto"))
+    # The wheel has no Python of chunk.proto's messages, which are not of tensorflow's package.
+    files = sorted(
+        str(p.relative_to(ROOT))
+        for p in pathlib.Path(__file__).parent.glob("*.proto")
+        if p.name != "chunk.proto"
+    )
     with tempfile.NamedTemporaryFile() as out:
         subprocess.run(
             [protoc, f"--proto_path={ROOT}", "--include_imports", f"-o{out.name}", *files],

@@ -1,0 +1,195 @@
+// The last record of the file says what each of the others is: a message to merge, or the bytes of
+// a field.
+#include "treadle/import/Chunks.h"
+
+#include "treadle/import/TextForm.h"
+#include "treadle/proto/chunk.pb.h"
+#include "treadle/proto/node_def.pb.h"
+#include "treadle/riegeli/RecordReader.h"
+
+#include <algorithm>
+#include <google/protobuf/stubs/logging.h>
+
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
+using google::protobuf::Reflection;
+
+namespace treadle::graphdef {
+namespace {
+
+using FieldTag = google::protobuf::RepeatedPtrField<pb::FieldIndex>;
+
+std::string nameOf(const FieldDescriptor *field) { return std::string(field->full_name()); }
+
+/// Fields are merged from the outside in, and elements of a list in their order.
+bool comesBefore(const pb::ChunkedField *a, const pb::ChunkedField *b) {
+  int depth = std::min(a->field_tag_size(), b->field_tag_size());
+  for (int i = 0; i < depth; ++i) {
+    const pb::FieldIndex &left = a->field_tag(i), &right = b->field_tag(i);
+    if (left.kind_case() != right.kind_case())
+      return left.kind_case() < right.kind_case();
+    if (left.field() != right.field())
+      return left.field() < right.field();
+    if (left.index() != right.index())
+      return left.index() < right.index();
+    if (left.map_key().s() != right.map_key().s())
+      return left.map_key().s() < right.map_key().s();
+  }
+  if (a->field_tag_size() != b->field_tag_size())
+    return a->field_tag_size() < b->field_tag_size();
+  return a->message().chunk_index() < b->message().chunk_index();
+}
+
+class Merger {
+public:
+  Merger(riegeli::RecordReader &reader, const pb::ChunkMetadata &metadata)
+      : reader(reader), metadata(metadata) {}
+
+  Expected<void> merge(const pb::ChunkedMessage &from, Message &to, int depth = 0) {
+    if (depth > maxDepth)
+      return Unexpected(invalidArgument("its chunks are nested more than ", maxDepth, " deep"));
+    if (from.has_chunk_index())
+      if (Expected<void> ok = mergeChunk(from.chunk_index(), to); !ok)
+        return ok;
+    std::vector<const pb::ChunkedField *> fields;
+    for (const pb::ChunkedField &field : from.chunked_fields())
+      fields.push_back(&field);
+    std::sort(fields.begin(), fields.end(), comesBefore);
+    for (const pb::ChunkedField *field : fields)
+      if (Expected<void> ok = mergeField(field->field_tag(), 0, field->message(), to, depth); !ok)
+        return ok;
+    return {};
+  }
+
+private:
+  Expected<std::string> read(uint64_t index) {
+    if (index >= static_cast<uint64_t>(metadata.chunks_size()))
+      return Unexpected(invalidArgument("it names chunk ", index, ", but has ",
+                                        metadata.chunks_size(), " chunks"));
+    const pb::ChunkInfo &info = metadata.chunks(static_cast<int>(index));
+    Expected<std::string> chunk = reader.read(info.offset());
+    if (chunk && info.size() != 0 && chunk->size() != info.size())
+      return Unexpected(
+          dataLoss("chunk ", index, " has ", chunk->size(), " bytes, expected ", info.size()));
+    return chunk;
+  }
+
+  Expected<void> mergeChunk(uint64_t index, Message &to) {
+    Expected<std::string> chunk = read(index);
+    if (!chunk)
+      return Unexpected(chunk.error());
+    google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t *>(chunk->data()),
+                                                 static_cast<int>(chunk->size()));
+    if (!to.MergeFromCodedStream(&input) || !input.ConsumedEntireMessage())
+      return Unexpected(invalidArgument("chunk ", index, " is no ", to.GetTypeName().substr(11)));
+    return {};
+  }
+
+  /// `tag[at...]` is the way from `to` to the field.
+  Expected<void> mergeField(const FieldTag &tag, int at, const pb::ChunkedMessage &from,
+                            Message &to, int depth) {
+    if (at == tag.size())
+      return merge(from, to, depth + 1);
+    const FieldDescriptor *field =
+        to.GetDescriptor()->FindFieldByNumber(static_cast<int>(tag[at].field()));
+    if (!tag[at].has_field() || !field)
+      return Unexpected(invalidArgument("it names field ", tag[at].field(), " of a ",
+                                        to.GetTypeName().substr(11),
+                                        ", which has none of that number"));
+    bool isElement = at + 1 < tag.size() && !tag[at + 1].has_field();
+    int next = at + 1 + isElement;
+    if (field->is_repeated() != isElement)
+      return Unexpected(unimplemented("chunks of ", nameOf(field), " as a whole can't be merged"));
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE)
+      return mergeValue(field, from, to);
+    Expected<Message *> element = isElement ? findElement(field, tag[at + 1], to)
+                                            : to.GetReflection()->MutableMessage(&to, field);
+    if (!element)
+      return Unexpected(element.error());
+    return mergeField(tag, next, from, **element, depth);
+  }
+
+  /// Bytes of a field that was split alone.
+  Expected<void> mergeValue(const FieldDescriptor *field, const pb::ChunkedMessage &from,
+                            Message &to) {
+    if (field->cpp_type() != FieldDescriptor::CPPTYPE_STRING || field->is_repeated())
+      return Unexpected(unimplemented("a chunk of ", nameOf(field), " can't be merged"));
+    Expected<std::string> chunk = read(from.chunk_index());
+    if (!chunk)
+      return Unexpected(chunk.error());
+    std::string value = to.GetReflection()->GetString(to, field);
+    to.GetReflection()->SetString(&to, field, value.empty() ? std::move(*chunk) : value + *chunk);
+    return {};
+  }
+
+  Expected<Message *> findElement(const FieldDescriptor *field, const pb::FieldIndex &which,
+                                  Message &in) {
+    if (field->is_map())
+      return findEntry(field, which.map_key(), in);
+    const Reflection &reflection = *in.GetReflection();
+    // As many are missing as chunks may give, not more.
+    uint64_t size = reflection.FieldSize(in, field);
+    if (!which.has_index() || which.index() > size + metadata.chunks_size())
+      return Unexpected(invalidArgument("it names element ", which.index(), " of ", nameOf(field),
+                                        ", which has ", size));
+    for (; size <= which.index(); ++size)
+      reflection.AddMessage(&in, field);
+    return reflection.MutableRepeatedMessage(&in, field, static_cast<int>(which.index()));
+  }
+
+  Expected<Message *> findEntry(const FieldDescriptor *field, const pb::FieldIndex::MapKey &key,
+                                Message &in) {
+    // Not by reflection, which would keep a second copy of the map.
+    if (auto *node = google::protobuf::DynamicCastToGenerated<pb::NodeDef>(&in))
+      return static_cast<Message *>(&(*node->mutable_attr())[key.s()]);
+    const FieldDescriptor *keyField = field->message_type()->map_key();
+    const FieldDescriptor *valueField = field->message_type()->map_value();
+    if (keyField->cpp_type() != FieldDescriptor::CPPTYPE_STRING || !key.has_s() ||
+        valueField->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE)
+      return Unexpected(
+          unimplemented("a chunk of an entry of ", nameOf(field), " can't be merged"));
+    const Reflection &reflection = *in.GetReflection();
+    Message *entry = nullptr;
+    for (int i = 0; i < reflection.FieldSize(in, field) && !entry; ++i) {
+      Message *candidate = reflection.MutableRepeatedMessage(&in, field, i);
+      if (candidate->GetReflection()->GetString(*candidate, keyField) == key.s())
+        entry = candidate;
+    }
+    if (!entry) {
+      entry = reflection.AddMessage(&in, field);
+      entry->GetReflection()->SetString(entry, keyField, key.s());
+    }
+    return entry->GetReflection()->MutableMessage(entry, valueField);
+  }
+
+  riegeli::RecordReader &reader;
+  const pb::ChunkMetadata &metadata;
+};
+
+Unexpected said(const Error &error) {
+  return Unexpected(Error{error.code, "the file of chunks can't be read: " + error.message});
+}
+
+} // namespace
+
+Expected<void> mergeChunks(std::string_view bytes, Message &message) {
+  google::protobuf::LogSilencer silencer;
+  Expected<riegeli::RecordReader> reader = riegeli::RecordReader::open(bytes);
+  if (!reader)
+    return said(reader.error());
+  Expected<std::string> last = reader->readLast();
+  if (!last)
+    return said(last.error());
+  pb::ChunkMetadata metadata;
+  if (!metadata.ParseFromString(*last))
+    return said(invalidArgument("its last record doesn't say what its chunks are"));
+  constexpr int joinVersion = 0;
+  if (metadata.version().join_version() > joinVersion)
+    return said(unimplemented("it is of version ", metadata.version().join_version(),
+                              ", expected at most ", joinVersion));
+  if (Expected<void> ok = Merger(*reader, metadata).merge(metadata.message(), message); !ok)
+    return said(ok.error());
+  return {};
+}
+
+} // namespace treadle::graphdef

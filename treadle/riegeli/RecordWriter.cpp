@@ -1,0 +1,84 @@
+#include "treadle/riegeli/RecordWriter.h"
+
+#include "treadle/riegeli/Format.h"
+#include "treadle/riegeli/HighwayHash.h"
+
+#include <algorithm>
+
+namespace treadle::riegeli {
+namespace {
+
+void append(std::string &to, uint64_t value) {
+  to.append(reinterpret_cast<const char *>(&value), sizeof value);
+}
+
+void appendVarint(std::string &to, uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    to += static_cast<char>(value | 0x80);
+  to += static_cast<char>(value);
+}
+
+/// The hash of some numbers, then they themselves.
+std::string withHash(std::initializer_list<uint64_t> values) {
+  std::string numbers, result;
+  for (uint64_t value : values)
+    append(numbers, value);
+  append(result, hashOf(numbers));
+  return result + numbers;
+}
+
+uint64_t totalSize(const std::vector<std::string_view> &parts) {
+  uint64_t size = 0;
+  for (std::string_view part : parts)
+    size += part.size();
+  return size;
+}
+
+} // namespace
+
+RecordWriter::RecordWriter(Sink sink) : sink(std::move(sink)) {
+  writeChunk(static_cast<char>(ChunkType::Signature), 0, 0, {});
+}
+
+uint64_t RecordWriter::write(const std::vector<std::string_view> &parts) {
+  uint64_t begin = position, size = totalSize(parts);
+  std::string sizes, front(1, static_cast<char>(Compression::None));
+  appendVarint(sizes, size);
+  appendVarint(front, sizes.size());
+  front += sizes;
+  std::vector<std::string_view> data = {front};
+  data.insert(data.end(), parts.begin(), parts.end());
+  writeChunk(static_cast<char>(ChunkType::Simple), 1, size, data);
+  return begin;
+}
+
+void RecordWriter::writeChunk(char type, uint64_t numRecords, uint64_t decodedSize,
+                              const std::vector<std::string_view> &data) {
+  HighwayHash hash;
+  for (std::string_view part : data)
+    hash.add(part);
+  uint64_t dataSize = totalSize(data), begin = position;
+  uint64_t typeAndNumber = numRecords << 8 | static_cast<unsigned char>(type);
+  std::string header = withHash({dataSize, hash.finish(), typeAndNumber, decodedSize});
+  uint64_t end = advance(begin, chunkHeaderSize + dataSize);
+  writeBytes(header, begin, end);
+  for (std::string_view part : data)
+    writeBytes(part, begin, end);
+}
+
+/// Bytes of a chunk, and the block headers that interrupt them.
+void RecordWriter::writeBytes(std::string_view bytes, uint64_t chunkBegin, uint64_t chunkEnd) {
+  while (isOk && !bytes.empty()) {
+    if (position % blockSize == 0) {
+      isOk = sink(withHash({position - chunkBegin, chunkEnd - position}));
+      position += blockHeaderSize;
+      continue;
+    }
+    uint64_t run = std::min<uint64_t>(bytes.size(), blockSize - position % blockSize);
+    isOk = isOk && sink(bytes.substr(0, run));
+    bytes.remove_prefix(run);
+    position += run;
+  }
+}
+
+} // namespace treadle::riegeli
