@@ -1,13 +1,17 @@
 // treadle-opt: mlir-opt for our dialects and passes.
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
+#include "treadle/dialect/TfExecutor.h"
 #include "treadle/dialect/Tfg.h"
 #include "treadle/transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<treadle::tf_type::TfTypeDialect, treadle::tfg::TfgDialect>();
+  registry.insert<mlir::func::FuncDialect, treadle::tf::TfDialect,
+                  treadle::tf_executor::TfExecutorDialect, treadle::tf_type::TfTypeDialect,
+                  treadle::tfg::TfgDialect>();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   treadle::registerTreadlePasses();
