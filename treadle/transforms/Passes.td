@@ -118,6 +118,50 @@ def PruneArguments : Pass<"tfg-prune-arguments", "::mlir::ModuleOp"> {
   ];
 }
 
+def DedupeConstants : Pass<"tfg-dedupe-constants", "::mlir::ModuleOp"> {
+  let summary = "make one of constants of equal value";
+  let description = [{
+    Of one body's Const nodes with equal values and devices one stays, one that waits for nothing; their
+    other attributes don't count. What the others waited for, their users wait for (`hoist`); where all
+    wait for something, one that doesn't is made. Beside v1 control flow constants with control inputs
+    stay, since these say in which frame and branch they are.
+
+    ```mlir
+    %a, %c0 = Const name("a") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
+    %b, %c1 = Const [%p] name("b") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
+    %n, %c2 = Neg(%b) name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %a, %c0 = Const name("a") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
+    %n, %c2 = Neg(%a) [%p] name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    ```
+  }];
+  let options = [
+    ListOption<"keep", "keep", "std::string", "names of nodes that must stay">,
+    ListOption<"feeds", "feeds", "std::string",
+               "values that runs give (x or x:0), whatever their nodes would compute">,
+    Option<"hoist", "hoist", "bool", "true", "constants with control inputs too">
+  ];
+}
+
+def NameCompress : Pass<"tfg-name-compress", "::mlir::ModuleOp"> {
+  let summary = "give nodes short names";
+  let description = [{
+    Nodes are called a, b, and so on, in the order of each body. Names stay of placeholders, of nodes
+    that the option lists, and of those that make a resource, which may be known by it. Names of
+    functions, arguments, frames and resources stay.
+
+    ```mlir
+    %n, %c = Neg(%x) name("model/layer_1/neg") : (tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %n, %c = Neg(%x) name("a") : (tensor<f32>) -> (tensor<f32>)
+    ```
+  }];
+  let options = [
+    ListOption<"keep", "keep", "std::string", "nodes of the graph that keep their names">,
+    Option<"graph", "graph", "bool", "true", "rename nodes of the graph, not of functions alone">
+  ];
+}
+
 def InlineCalls : Pass<"tfg-inline", "::mlir::ModuleOp"> {
   let summary = "put bodies of functions where they are called";
   let description = [{

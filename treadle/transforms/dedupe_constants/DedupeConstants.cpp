@@ -1,0 +1,101 @@
+#include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_DEDUPECONSTANTS
+#include "treadle/transforms/Passes.h.inc"
+
+namespace {
+
+struct DedupeConstants : impl::DedupeConstantsBase<DedupeConstants> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (const std::string &name : keep)
+      kept.insert(name);
+    for (StringRef value : feeds)
+      fed.insert(value.split(':').first);
+    tfg::forEachBody(getOperation(), [&](Block &body) { run(body); });
+  }
+
+private:
+  using Key = std::tuple<Attribute, Attribute, Attribute, Attribute>;
+
+  void run(Block &body) {
+    llvm::MapVector<Key, SmallVector<tfg::Node, 1>> groups;
+    bool hasV1 = false;
+    for (Operation &op : body) {
+      if (!tfg::Node::isNode(&op))
+        continue;
+      tfg::Node node(&op);
+      hasV1 |= tfg::isV1ControlFlow(node);
+      if (node.opType() == "Const" && !fed.contains(node.name()))
+        groups[{node.attr("value"), node.attr("dtype"), node.deviceAttr(),
+                node.assignedDeviceAttr()}]
+            .push_back(node);
+    }
+    for (auto &[key, nodes] : groups)
+      if (nodes.size() > 1)
+        merge(nodes, hasV1);
+  }
+
+  // The one that waits for nothing stands for all: theirs is the order of the graph, or that of the
+  // frames and branches of v1.
+  void merge(ArrayRef<tfg::Node> nodes, bool hasV1) {
+    const tfg::Node *first =
+        llvm::find_if(nodes, [](tfg::Node node) { return node.numControl() == 0; });
+    if (first == nodes.end() && (hasV1 || !hoist))
+      return;
+    tfg::Node one = first == nodes.end() ? copyWithoutControl(nodes.front()) : *first;
+    for (tfg::Node node : nodes) {
+      bool isSame = node == one || kept.contains(node.name());
+      if (!isSame && (node.numControl() == 0 || (hoist && !hasV1 && moveControlToUsers(node))))
+        replace(node, one);
+    }
+  }
+
+  tfg::Node copyWithoutControl(tfg::Node node) {
+    OpBuilder builder(node.getOperation());
+    tfg::NameScope names(*node->getBlock());
+    return tfg::NodeBuilder(builder, "Const")
+        .placedAs(node)
+        .attrs(node.attrs())
+        .name(names.unique((node.name() + "/hoisted").str()))
+        .results(node.results().getTypes())
+        .build();
+  }
+
+  // Who used the constant waited for what it waited for. A function's results can't wait.
+  static bool moveControlToUsers(tfg::Node node) {
+    constexpr unsigned maxTokens = 4;
+    Value result = node.results().front();
+    if (node.numControl() > maxTokens ||
+        llvm::any_of(result.getUsers(), [](Operation *user) { return !tfg::Node::isNode(user); }))
+      return false;
+    SmallVector<Value> tokens(node.control());
+    SmallVector<Operation *> users(result.getUsers());
+    for (Operation *user : users)
+      for (Value token : tokens)
+        tfg::addControl(tfg::Node(user), token);
+    return true;
+  }
+
+  static void replace(tfg::Node node, tfg::Node one) {
+    node.results().front().replaceAllUsesWith(one.results().front());
+    SmallVector<Value> tokens(node.control());
+    if (tokens.empty())
+      tokens.push_back(one.controlResult());
+    tfg::replaceControl(node.controlResult(), tokens);
+    node->erase();
+  }
+
+  llvm::StringSet<> kept, fed;
+};
+
+} // namespace
+} // namespace treadle

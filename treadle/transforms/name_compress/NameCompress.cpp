@@ -1,0 +1,96 @@
+#include "treadle/ops/OpTable.h"
+#include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_NAMECOMPRESS
+#include "treadle/transforms/Passes.h.inc"
+
+namespace {
+
+constexpr StringLiteral letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+/// a, b, ..., Z, aa, ba, ...
+std::string shortName(size_t number) {
+  std::string name;
+  for (++number; number > 0; number = (number - 1) / letters.size())
+    name += letters[(number - 1) % letters.size()];
+  return name;
+}
+
+// The resource that it makes is known by the node's name, where it states none.
+bool isKnownByName(tfg::Node node) {
+  if (node.opType().starts_with("Placeholder"))
+    return true;
+  const OpDef *def = lookupOp(node.opType());
+  return def && (def->findAttr("shared_name") || def->findAttr("var_name"));
+}
+
+struct NameCompress : impl::NameCompressBase<NameCompress> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    kept.insert_range(keep);
+    for (Operation &op : *getOperation().getBody())
+      if (auto function = dyn_cast<tfg::FuncOp>(op)) {
+        if (!function.isExternal() && !function.getGeneric())
+          rename(function.getEntry(), {});
+      } else if (auto graph = dyn_cast<tfg::GraphOp>(op); graph && this->graph) {
+        rename(graph.getNodes().front(), kept);
+      }
+  }
+
+private:
+  void rename(Block &body, const llvm::StringSet<> &keptHere) {
+    std::vector<tfg::Node> nodes;
+    llvm::StringSet<> taken;
+    if (auto function = dyn_cast<tfg::FuncOp>(body.getParentOp()))
+      for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)
+        taken.insert(function.getDataArgumentName(i));
+    for (Operation &op : body) {
+      if (!tfg::Node::isNode(&op))
+        continue;
+      tfg::Node node(&op);
+      if (keptHere.contains(node.name()) || isKnownByName(node))
+        taken.insert(node.name());
+      else
+        nodes.push_back(node);
+    }
+    llvm::StringMap<std::string> renamed;
+    size_t number = 0;
+    for (tfg::Node node : nodes) {
+      std::string name = shortName(number++);
+      while (taken.contains(name))
+        name = shortName(number++);
+      renamed[node.name()] = name;
+      node.setName(name);
+    }
+    for (Operation &op : body)
+      if (tfg::Node::isNode(&op))
+        renameColocation(tfg::Node(&op), renamed);
+  }
+
+  static void renameColocation(tfg::Node node, const llvm::StringMap<std::string> &renamed) {
+    auto classes = node.attr<ArrayAttr>("_class");
+    if (!classes)
+      return;
+    SmallVector<Attribute> changed;
+    for (Attribute attr : classes) {
+      auto text = dyn_cast<StringAttr>(attr);
+      StringRef name = text ? text.getValue() : StringRef();
+      auto known = name.consume_front("loc:@") ? renamed.find(name) : renamed.end();
+      changed.push_back(known == renamed.end()
+                            ? attr
+                            : StringAttr::get(node->getContext(), "loc:@" + known->second));
+    }
+    node->setDiscardableAttr("_class", ArrayAttr::get(node->getContext(), changed));
+  }
+
+  llvm::StringSet<> kept;
+};
+
+} // namespace
+} // namespace treadle
