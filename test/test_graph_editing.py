@@ -1,4 +1,4 @@
-"""Working on graphs in Python: nodes read, added, rewired, renamed, removed, replaced by pattern."""
+"""Working on graphs in Python: nodes read, added, rewired, removed, replaced by pattern."""
 
 import copy
 
@@ -198,7 +198,7 @@ def test_misuse_is_an_error_and_changes_nothing(graph, name):
     assert not gone
 
 
-# --- patterns --------------------------------------------------------------------------------------
+# --- patterns ----------------------------------------------------------------------------------
 
 
 def test_a_pattern_is_replaced(graph):
@@ -281,7 +281,7 @@ def test_a_replacement_that_fails_leaves_the_graph_alone(graph):
     assert graph.text() == before
 
 
-# --- parts -----------------------------------------------------------------------------------------
+# --- parts -------------------------------------------------------------------------------------
 
 
 def test_a_part_is_extracted_between_feeds_and_fetches(graph):

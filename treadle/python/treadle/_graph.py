@@ -76,7 +76,9 @@ class Node:
         """Rewires one input: `index` counts data and control inputs alike."""
         inputs = self.inputs
         if not -len(inputs) <= index < len(inputs):
-            raise NotFoundError(f"node '{self._name}' has {len(inputs)} inputs, and none is {index}")
+            raise NotFoundError(
+                f"node '{self._name}' has {len(inputs)} inputs, and none is {index}"
+            )
         inputs[index] = _value(value)
         self.inputs = inputs
 
@@ -222,9 +224,10 @@ def _replace(
 
     The function gets the match and returns the value that takes the place of the root's first
     output (a node's name stands for its first), or one value for each output, or None to leave the
-    match alone. Nodes of the match that nobody uses any more are removed; control dependencies stay:
-    what came before a removed node comes before what replaces it, and what waited for it waits for
-    that. A new node takes the root's name. If the function raises, the graph is as it was before.
+    match alone. Nodes of the match that nobody uses any more are removed; control dependencies
+    stay: what came before a removed node comes before what replaces it, and what waited for it
+    waits for that. A new node takes the root's name. If the function raises, the graph is as it
+    was before.
     """
     parsed = Pattern(pattern)
     backup = copy.copy(graph)
@@ -259,7 +262,9 @@ def _replace_at(graph: Graph, pattern: Pattern, name: str, fn: Any, record: list
     values = [v if ":" in v else v + ":0" for v in values]
     used = len(graph._outputs(name))
     if len(values) > used:
-        raise ValueError(f"'{name}' has {used} outputs, and {len(values)} values were given for them")
+        raise ValueError(
+            f"'{name}' has {used} outputs, and {len(values)} values were given for them"
+        )
     matched = match._names
     before = [i for n in matched for i in graph._inputs(n) if i.startswith("^")]
     before = [i for i in dict.fromkeys(before) if i[1:] not in matched]
@@ -326,9 +331,9 @@ def _freeze(
 ) -> Graph:
     """A new graph of what fetches need, with the session's variables as constants.
 
-    Calls of functions are inlined where that can be. FailedPreconditionError for a variable without
-    a value in the session, and for one that a fetch writes; UnimplementedError where the handle of a
-    variable goes into a loop or a function that stays one.
+    Calls of functions are inlined where that can be. FailedPreconditionError for a variable
+    without a value in the session, and for one that a fetch writes; UnimplementedError where the
+    handle of a variable goes into a loop or a function that stays one.
     """
     result = _extract(graph, fetches, feeds).run_passes("tfg-inline")
     values = session.variables()

@@ -29,7 +29,7 @@ class _Call:
 
 
 class Match:
-    """What a pattern found: match["x"] is a value's name, match["mm"] of `mm=MatMul(...)` a Node."""
+    """What a pattern found: match["x"] is a value's name, match["mm"] a Node (`mm=MatMul(...)`)."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph

@@ -1,0 +1,63 @@
+// `treadle diff`: what differs between two graphs.
+#include "treadle/session/Diff.h"
+#include "treadle/tools/cli/Command.h"
+
+namespace treadle::cli {
+namespace {
+
+std::string lineOf(const Difference &difference) {
+  std::string_view sign = difference.kind == "added"     ? "+"
+                          : difference.kind == "removed" ? "-"
+                                                         : "~";
+  std::string where =
+      difference.function.empty() ? "" : str("function '", difference.function, "'");
+  if (!difference.node.empty())
+    where = str("node '", difference.node, "'", where.empty() ? "" : " in " + where);
+  return str(sign, " ", where.empty() ? "graph" : where, ": ", difference.message, "\n");
+}
+
+std::string jsonOf(const Difference &difference) {
+  return str("{\"kind\": ", jsonText(difference.kind),
+             ", \"function\": ", jsonText(difference.function),
+             ", \"node\": ", jsonText(difference.node),
+             ", \"message\": ", jsonText(difference.message), "}");
+}
+
+int diff(const Arguments &args) {
+  Expected<Graph> before = openModel(args.positional[0]);
+  if (!before)
+    return report(before.error());
+  Expected<Graph> after = openModel(args.positional[1]);
+  if (!after)
+    return report(after.error());
+  Expected<std::vector<Difference>> differences = diffGraphs(*before, *after);
+  if (!differences)
+    return report(differences.error());
+  std::string json;
+  for (const Difference &difference : *differences)
+    if (args.has("--json"))
+      json += (json.empty() ? "" : ",\n ") + jsonOf(difference);
+    else
+      print(lineOf(difference));
+  if (args.has("--json"))
+    print("[" + json + "]\n");
+  return differences->empty() ? 0 : 1;
+}
+
+constexpr OptionRow options[] = {{"--json", "", "print a JSON array"}};
+
+} // namespace
+
+const Command diffCommand = {
+    "diff",
+    "compare two graphs, node by node and function by function",
+    "A B",
+    2,
+    options,
+    "  treadle diff before.pb after.pb\n"
+    "  ~ node 'y': inputs are [x:0], were [w:0]\n"
+    "Prints nothing and exits 0 where they are equal; else exits 1.\n",
+    diff,
+};
+
+} // namespace treadle::cli
