@@ -49,8 +49,8 @@ std::set<std::string> preservedNodes(const TF_GrapplerItem *item) {
   std::set<std::string> names;
   TF_Status *status = TF_NewStatus();
   for (auto [getSize, getList] :
-       {std::pair(TF_GetNodesToPreserveListSize, TF_GetNodesToPreserveList),
-        std::pair(TF_GetFetchNodesListSize, TF_GetFetchNodesList)}) {
+       {std::pair(&TF_GetNodesToPreserveListSize, &TF_GetNodesToPreserveList),
+        std::pair(&TF_GetFetchNodesListSize, &TF_GetFetchNodesList)}) {
     int count = 0;
     size_t size = 0;
     getSize(item, &count, &size, status);
