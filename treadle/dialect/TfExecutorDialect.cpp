@@ -179,7 +179,7 @@ LogicalResult NextIterationSinkOp::verify() {
   NextIterationSourceOp source = getSource();
   if (!source)
     return emitOpError("has a token that isn't the result of a tf_executor.NextIteration.Source");
-  if (source.getOutput().getType() != getInput().getType())
+  if (!tf_type::areCompatible(source.getOutput().getType(), getInput().getType()))
     return emitOpError("takes ") << getInput().getType()
                                  << ", but its tf_executor.NextIteration.Source gives "
                                  << source.getOutput().getType();

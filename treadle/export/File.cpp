@@ -5,6 +5,7 @@
 #include "treadle/export/SavedModel.h"
 #include "treadle/import/File.h"
 #include "treadle/import/Keywords.h"
+#include "treadle/import/TfExecutor.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
@@ -16,6 +17,10 @@ namespace treadle {
 namespace {
 
 Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
+  if (hasTfExecutor(module) && !path.ends_with(".mlir"))
+    return Unexpected(invalidArgument("'", path.str(),
+                                      "' can't hold a graph in tf_executor; end the name in .mlir, "
+                                      "or run the pass tf-executor-to-tfg first"));
   if (path.ends_with(".pb"))
     return exportGraphDefBytes(module);
   if (path.ends_with(".pbtxt"))
@@ -25,10 +30,7 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
         invalidArgument("'", path.str(),
                         "' names no format; end it in .pb, .pbtxt, .cpb or .mlir (a folder is for "
                         "SavedModels)"));
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  module->print(stream);
-  return text;
+  return printMlir(module);
 }
 
 // Written beside its place, then moved there: readers see the old file or the new one. LLVM's
@@ -99,6 +101,16 @@ Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
     out << *content;
     return Expected<void>();
   });
+}
+
+std::string printMlir(mlir::ModuleOp module) {
+  mlir::OpPrintingFlags flags;
+  if (hasTfExecutor(module))
+    flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module->print(stream, flags);
+  return text;
 }
 
 } // namespace treadle

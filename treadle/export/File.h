@@ -18,4 +18,7 @@ namespace treadle {
 /// by itself.
 Expected<void> exportFile(mlir::ModuleOp module, const std::string &path);
 
+/// The module as MLIR text. In tf_executor locations are the names of nodes: they are printed then.
+std::string printMlir(mlir::ModuleOp module);
+
 } // namespace treadle

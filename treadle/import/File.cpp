@@ -1,13 +1,16 @@
 // Telling formats apart, and reading files.
 #include "treadle/import/File.h"
 
+#include "treadle/dialect/TfExecutor.h"
 #include "treadle/dialect/Tfg.h"
 #include "treadle/import/Chunks.h"
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/SavedModel.h"
+#include "treadle/import/TfExecutor.h"
 #include "treadle/riegeli/RecordReader.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -81,7 +84,8 @@ GraphFormat treadle::formatOfContent(std::string_view content) {
 }
 
 ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
-  context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
+  context.loadDialect<func::FuncDialect, tf_executor::TfExecutorDialect, tfg::TfgDialect,
+                      tf_type::TfTypeDialect>();
   std::string message;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (!message.empty() || diagnostic.getSeverity() != DiagnosticSeverity::Error)
@@ -91,8 +95,11 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
     message += diagnostic.str();
   });
   auto module = parseSourceString<ModuleOp>(StringRef(text), ParserConfig(&context));
+  if (module && hasTfExecutor(*module) && failed(importTfExecutor(*module)))
+    return Unexpected(message.starts_with("unimplemented: ") ? unimplemented(message.substr(15))
+                                                             : invalidArgument(message));
   if (!module)
-    return Unexpected(invalidArgument("the text is no MLIR of the tfg dialect: ",
+    return Unexpected(invalidArgument("the text is no MLIR of the tfg or tf_executor dialect: ",
                                       message.empty() ? "it holds no module" : message));
   return module;
 }

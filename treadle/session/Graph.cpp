@@ -6,7 +6,7 @@
 #include "treadle/import/File.h"
 #include "treadle/lowering/Attributes.h"
 
-#include "llvm/Support/raw_ostream.h"
+#include "llvm/ADT/StringExtras.h"
 
 #include <algorithm>
 #include <map>
@@ -89,12 +89,7 @@ Expected<void> Graph::toFile(const std::string &path) const {
 
 Expected<std::string> Graph::toGraphDef() const { return exportGraphDefBytes(*impl->module); }
 
-std::string Graph::text() const {
-  std::string out;
-  llvm::raw_string_ostream stream(out);
-  impl->module->print(stream);
-  return out;
-}
+std::string Graph::text() const { return printMlir(*impl->module); }
 
 std::vector<Graph::Value> Graph::inputs() const {
   std::vector<Value> out;
@@ -105,8 +100,29 @@ std::vector<Graph::Value> Graph::inputs() const {
   return out;
 }
 
+/// What the graph lists as its results: `x:0,y:1`. A graph that was a function has such a list.
+static std::vector<Graph::Value> listedOutputs(const ModuleIndex &index) {
+  std::vector<Graph::Value> out;
+  mlir::DictionaryAttr entry;
+  if (index.graph())
+    entry = index.graph()->getAttrOfType<mlir::DictionaryAttr>("tf.entry_function");
+  auto list = entry ? entry.getAs<mlir::StringAttr>("outputs") : mlir::StringAttr();
+  if (!list)
+    return out;
+  for (llvm::StringRef endpoint : llvm::split(list.getValue(), ',')) {
+    auto [name, number] = endpoint.split(':');
+    tfg::Node node = index.node(name);
+    unsigned output = 0;
+    if (node && (number.empty() || !number.getAsInteger(10, output)) && output < node.numResults())
+      out.push_back(describe(node, output));
+  }
+  return out;
+}
+
 std::vector<Graph::Value> Graph::outputs() const {
-  std::vector<Value> out;
+  std::vector<Value> out = listedOutputs(impl->index());
+  if (!out.empty())
+    return out;
   forEachNode(impl->index(), [&](tfg::Node node) {
     if (!node->use_empty() || isPlaceholder(node))
       return;

@@ -309,4 +309,72 @@ def V1ToFunctional : Pass<"tfg-v1-to-functional", "::mlir::ModuleOp"> {
   ];
 }
 
+def TfgToTfExecutor : Pass<"tfg-to-tf-executor", "::mlir::ModuleOp"> {
+  let summary = "write graphs and functions in TensorFlow's tf_executor dialect";
+  let description = [{
+    The graph becomes `@main`, functions become private functions. Ops of v1 control flow become
+    operations of tf_executor, all others islands. Names become locations: print them
+    (`--mlir-print-debuginfo`). Attributes that follow from types are left out, as TensorFlow does.
+
+    ```mlir
+    tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+      %x, %c0 = Placeholder name("x") {dtype = f32, shape = #tf_type.shape<>} : () -> (tensor<*xf32>)
+      %y, %c1 = Neg(%x) [%c0] name("y") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
+    }
+    // becomes
+    func.func @main() {
+      tf_executor.graph {
+        %outputs, %control = tf_executor.island wraps "tf.Placeholder"() {device = "", shape = #tf_type.shape<>} : () -> tensor<*xf32>
+        %outputs_0, %control_1 = tf_executor.island(%control) wraps "tf.Neg"(%outputs) {device = ""} : (tensor<*xf32>) -> tensor<*xf32>
+        tf_executor.fetch
+      }
+      return
+    }
+    ```
+
+    tf-executor-to-tfg gives the same graph back: what tf_executor has no place for (the order of
+    nodes where it isn't topological, attributes that a node leaves out, fields of functions) is kept
+    in attributes that TensorFlow ignores. Generic functions stay as they are. It doesn't convert
+    nodes with regions, cycles that go through no NextIteration, and a function called `main`.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect",
+                           "::treadle::tf_executor::TfExecutorDialect"];
+}
+
+def TfExecutorToTfg : Pass<"tf-executor-to-tfg", "::mlir::ModuleOp"> {
+  let summary = "read functions in TensorFlow's tf_executor dialect as graphs and functions";
+  let description = [{
+    `@main` becomes the graph, with a Placeholder for each argument; other functions become functions.
+    An island of one operation is a node. What an island of several does in order is a node each,
+    with control edges between those that have effects; where a value that the island uses may be
+    dead, an IdentityN of all of them keeps the others from running. A function without a
+    tf_executor.graph is read as one island. The attributes that follow from types are filled in.
+
+    ```mlir
+    func.func @main() {
+      tf_executor.graph {
+        %x, %c0 = tf_executor.island wraps "tf.Const"() {value = dense<1.0> : tensor<f32>} : () -> tensor<f32> loc("x")
+        %c1 = tf_executor.island {
+          %0 = "tf.Neg"(%x) : (tensor<f32>) -> tensor<f32> loc("y")
+          "tf.PrintV2"(%0) {end = ""} : (tensor<f32>) -> () loc("z")
+        }
+        tf_executor.fetch
+      }
+      return
+    }
+    // becomes
+    tfg.graph #tf_type.version<producer = 0, min_consumer = 0> {
+      %Const, %ctl = Const name("x") {dtype = f32, value = dense<1.0> : tensor<f32>} : () -> (tensor<f32>)
+      %Neg, %ctl_0 = Neg(%Const) name("y") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+      %ctl_1 = PrintV2(%Neg) name("z") {end = ""} : tensor<f32>
+    }
+    ```
+
+    An Enter without which the predicate of its loop can't be computed again becomes a constant one.
+    Functions of several blocks, operations with regions and a tf_executor.graph beside other
+    operations aren't converted.
+  }];
+  let dependentDialects = ["::treadle::tfg::TfgDialect"];
+}
+
 #endif // TREADLE_TRANSFORMS_PASSES

@@ -3,7 +3,20 @@
 
 namespace treadle::cli {
 
+/// The pass that leads to a dialect; nullptr for tfg, in which graphs are.
+static Parsed<const char *> passTo(std::string_view dialect) {
+  if (dialect == "tfg")
+    return nullptr;
+  if (dialect == "tf_executor")
+    return "tfg-to-tf-executor";
+  return tl::unexpected(
+      UsageError{str("option '--to' is '", dialect, "', expected tfg or tf_executor")});
+}
+
 static int convert(const Arguments &args) {
+  Parsed<const char *> passToDialect = passTo(args.value("--to").value_or("tfg"));
+  if (!passToDialect)
+    return report(passToDialect.error());
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());
@@ -11,12 +24,17 @@ static int convert(const Arguments &args) {
     graph = graph->runPasses(*passes);
   if (!graph)
     return report(graph.error());
+  if (*passToDialect)
+    graph = graph->runPasses(*passToDialect);
+  if (!graph)
+    return report(graph.error());
   Expected<void> done = graph->toFile(std::string(args.positional[1]));
   return done ? 0 : report(done.error());
 }
 
 constexpr OptionRow options[] = {
-    {"--passes", "PIPELINE", "passes to run on the way: tfg-cse,tfg-toposort"}};
+    {"--passes", "PIPELINE", "passes to run on the way: tfg-cse,tfg-toposort"},
+    {"--to", "DIALECT", "of an .mlir file: tfg (default) or tf_executor"}};
 
 const Command convertCommand = {
     "convert", "write a graph in another format: .pb, .pbtxt, .mlir, SavedModel", "IN OUT", 2,

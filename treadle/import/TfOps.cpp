@@ -1,0 +1,216 @@
+#include "treadle/import/TfOps.h"
+
+#include "treadle/import/DerivedAttributes.h"
+#include "treadle/import/LoopInvariants.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Location.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::graphdef;
+
+namespace {
+
+/// Ops of v1 control flow, and whether a form for references exists.
+struct ExecutorRow {
+  StringRef op;
+  bool hasRefForm;
+};
+constexpr ExecutorRow executorOps[] = {
+    {"Switch", true}, {"_SwitchN", false},     {"Merge", true},     {"Enter", true},
+    {"Exit", true},   {"NextIteration", true}, {"LoopCond", false}, {"ControlTrigger", false}};
+
+constexpr StringRef statelessTwins[] = {"While", "If", "Case"};
+
+constexpr StringLiteral statelessKey = "is_stateless";
+constexpr StringLiteral deviceKey = "device";
+
+/// Attributes that only the dialects of TensorFlow have.
+bool isForeign(StringRef op, StringRef key) {
+  return key == notConstantKey || key == operandSegmentsKey || key == resultSegmentsKey ||
+         key == omittedKey || (op == "While" && key == "shape_invariant") ||
+         (op == "StringFormat" && key == "strtemplate");
+}
+
+} // namespace
+
+bool graphdef::hasStatelessTwin(StringRef op) { return llvm::is_contained(statelessTwins, op); }
+
+StringRef graphdef::executorOp(StringRef op) {
+  for (const ExecutorRow &row : executorOps)
+    if (op == row.op || (row.hasRefForm && op.starts_with("Ref") && op.drop_front(3) == row.op))
+      return row.op;
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static void collectNames(Location location, SmallVectorImpl<StringRef> &names) {
+  if (auto named = dyn_cast<NameLoc>(location)) {
+    // "Const:" is the op, not the node.
+    StringRef name = named.getName().getValue().split('@').first;
+    if (!name.empty() && !name.ends_with(":"))
+      names.push_back(name);
+  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    collectNames(call.getCallee(), names);
+  } else if (auto fused = dyn_cast<FusedLoc>(location)) {
+    for (Location part : fused.getLocations())
+      collectNames(part, names);
+  }
+}
+
+std::string graphdef::nameInLocation(Location location) {
+  SmallVector<StringRef> names;
+  collectNames(location, names);
+  std::string name = llvm::join(names, ";");
+  // What inputs use to name outputs and control dependencies.
+  llvm::replace(name, ':', '.');
+  if (StringRef(name).starts_with("^"))
+    name.front() = '.';
+  return name;
+}
+
+std::string LocationNames::stated(StringRef name) {
+  return taken.insert(name).second ? name.str() : numbered(name);
+}
+
+std::string LocationNames::made(StringRef base) {
+  return !reserved.contains(base) && taken.insert(base).second ? base.str() : numbered(base);
+}
+
+std::string LocationNames::numbered(StringRef base) {
+  std::string name;
+  do
+    name = (base + Twine(++counts[base])).str();
+  while (reserved.contains(name) || !taken.insert(name).second);
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+static NamedAttrList allAttrs(Operation *op) {
+  NamedAttrList attrs(op->getAttrDictionary());
+  // <{...}> of an operation that isn't registered.
+  if (!op->isRegistered())
+    if (auto properties = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute()))
+      for (NamedAttribute attr : properties)
+        attrs.set(attr.getName(), attr.getValue());
+  return attrs;
+}
+
+/// @f -> #tf_type.func<@f, {}>, in lists too.
+static Attribute toFunc(Attribute attr, DictionaryAttr attrs) {
+  if (auto symbol = dyn_cast<SymbolRefAttr>(attr))
+    return tf_type::FuncAttr::get(attr.getContext(), symbol, attrs);
+  auto list = dyn_cast<ArrayAttr>(attr);
+  if (!list || !llvm::any_of(list, llvm::IsaPred<SymbolRefAttr>))
+    return attr;
+  auto convert = [&](Attribute element) { return toFunc(element, attrs); };
+  return ArrayAttr::get(attr.getContext(), llvm::map_to_vector(list, convert));
+}
+
+/// {f = @f, f.x = 1} -> {f = #tf_type.func<@f, {x = 1}>}
+static NamedAttrList withFuncs(const NamedAttrList &attrs, MLIRContext *context) {
+  llvm::StringMap<NamedAttrList> ofFuncs;
+  NamedAttrList result;
+  for (NamedAttribute attr : attrs) {
+    auto [func, key] = attr.getName().getValue().split('.');
+    if (!key.empty() && isa_and_nonnull<SymbolRefAttr>(attrs.get(func)))
+      ofFuncs[func].append(key, attr.getValue());
+    else
+      result.append(attr);
+  }
+  for (NamedAttribute &attr : result) {
+    auto it = ofFuncs.find(attr.getName().getValue());
+    DictionaryAttr own =
+        it == ofFuncs.end() ? DictionaryAttr::get(context) : it->second.getDictionary(context);
+    attr.setValue(toFunc(attr.getValue(), own));
+  }
+  return result;
+}
+
+/// Fills in what follows from the types. Where a dtype is expected a tensor type is none.
+static void complete(NodeParts &parts, const NamedAttrList &stated, TypeRange inputs,
+                     TypeRange outputs, MLIRContext *context) {
+  const OpDef *def = lookupOp(parts.op);
+  if (!def)
+    return;
+  auto omitted = dyn_cast_or_null<ArrayAttr>(stated.get(omittedKey));
+  for (NamedAttribute attr : deriveAttributes(*def, inputs, outputs, stated, context)) {
+    auto type = dyn_cast_or_null<TypeAttr>(parts.attrs.get(attr.getName()));
+    bool isStated =
+        type ? !isa<TensorType>(type.getValue()) : bool(parts.attrs.get(attr.getName()));
+    bool isOmitted = omitted && llvm::is_contained(omitted, Attribute(attr.getName()));
+    if (!isStated && !isOmitted)
+      parts.attrs.set(attr.getName(), attr.getValue());
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static bool isReference(TypeRange types) {
+  auto tensor = types.empty() ? TensorType() : dyn_cast<TensorType>(types.front());
+  return tensor && tf_type::isReference(tensor.getElementType());
+}
+
+/// The op of the node, as far as the operation's name says it.
+static std::string opOf(Operation *op, TypeRange outputs) {
+  if (isa<tf_executor::NextIterationSourceOp>(op))
+    return isReference(outputs) ? "RefNextIteration" : "NextIteration";
+  StringRef name = op->getName().stripDialect();
+  if (isa<tf_executor::TfExecutorDialect>(op->getDialect()) &&
+      executorOp("Ref" + name.str()) == name)
+    return ((isReference(outputs) ? "Ref" : "") + name).str();
+  return name.str();
+}
+
+NodeParts graphdef::takeApart(Operation *op, TypeRange inputs, TypeRange outputs,
+                              const llvm::StringSet<> &functions) {
+  MLIRContext *context = op->getContext();
+  auto *dialect = context->getOrLoadDialect<tfg::TfgDialect>();
+  NamedAttrList stated = allAttrs(op);
+  NodeParts parts;
+  parts.op = opOf(op, outputs);
+  if (auto isStateless = dyn_cast_or_null<BoolAttr>(stated.get(statelessKey));
+      isStateless && hasStatelessTwin(parts.op)) {
+    stated.erase(statelessKey);
+    if (isStateless.getValue())
+      parts.op = "Stateless" + parts.op;
+  }
+  if (auto callee = dyn_cast_or_null<FlatSymbolRefAttr>(stated.get("f"));
+      callee && parts.op == legacyCallOp && functions.contains(callee.getValue())) {
+    parts.op = callee.getValue().str();
+    stated.erase("f");
+  }
+  if (auto name = dyn_cast_or_null<StringAttr>(stated.get(dialect->nameKey)))
+    parts.name = name.str();
+  else
+    parts.name = nameInLocation(op->getLoc());
+  stated.erase(dialect->nameKey);
+
+  StringRef shortOp = StringRef(parts.op);
+  shortOp.consume_front("Stateless");
+  for (NamedAttribute attr : withFuncs(stated, context)) {
+    StringRef key = attr.getName().getValue();
+    if (key == deviceKey && isa<StringAttr>(attr.getValue())) {
+      if (!cast<StringAttr>(attr.getValue()).empty())
+        parts.attrs.append(dialect->deviceKey, attr.getValue());
+    } else if (!isForeign(shortOp, key)) {
+      parts.attrs.append(attr);
+    }
+  }
+  if (auto omitted = dyn_cast_or_null<ArrayAttr>(stated.get(omittedKey)))
+    for (auto key : omitted.getAsRange<StringAttr>())
+      parts.attrs.erase(key);
+  if (!functions.contains(parts.op))
+    complete(parts, stated, inputs, outputs, context);
+  return parts;
+}

@@ -1,0 +1,43 @@
+// RUN: treadle-opt --split-input-file --verify-diagnostics --tf-executor-to-tfg %s
+
+// expected-error@+1 {{function 'f' has no body, expected one}}
+func.func private @f()
+
+// -----
+
+// expected-error@+1 {{unimplemented: function 'f' has several blocks, expected one}}
+func.func @f() {
+  "tf.Branch"()[^bb1] : () -> ()
+^bb1:
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{unimplemented: function 'f' has more than a tf_executor.graph in it, expected that alone}}
+  tf_executor.graph {
+  }
+  "tf.NoOp"() : () -> ()
+  return
+}
+
+// -----
+
+func.func @f() {
+  // expected-error@+1 {{unimplemented: op 'tf.WhileRegion' has regions; control flow must be in functions (tf.While, tf.If)}}
+  "tf.WhileRegion"() ({
+  }) : () -> ()
+  return
+}
+
+// -----
+
+func.func private @g() {
+  return
+}
+func.func @f() {
+  // expected-error@+1 {{op 'func.call' stands in a function or island, expected operations of the tf dialect}}
+  func.call @g() : () -> ()
+  return
+}
