@@ -31,6 +31,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRANSFORMS = ROOT / "treadle" / "transforms"
 SHARED = pathlib.Path(os.environ.get("TREADLE_SHARED", ROOT.parent / "shared"))
 CORPUS = SHARED / "corpus"
+THERE_AND_BACK = {"tfg-to-tf-executor": "tfg-to-tf-executor,tf-executor-to-tfg"}
 
 
 def single_passes():
@@ -65,6 +66,8 @@ def spelled(name, options, case):
     everything = [tensor.split(":")[0] for names in asked.values() for tensor in names]
     asked["keep"] = dict.fromkeys(everything)
     text = " ".join(f"{o}={','.join(asked[o])}" for o in options if asked[o])
+    # What leaves the dialect that runs comes back.
+    name = THERE_AND_BACK.get(name, name)
     return f"{name}{{{text}}}" if text else name
 
 
