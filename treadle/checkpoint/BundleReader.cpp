@@ -1,0 +1,225 @@
+#include "treadle/checkpoint/BundleReader.h"
+
+#include "treadle/checkpoint/Crc32c.h"
+#include "treadle/checkpoint/Wire.h"
+
+#include <algorithm>
+
+namespace treadle {
+
+struct BundleReader::Shards {
+  std::mutex mutex;
+  std::map<int32_t, std::unique_ptr<InputFile>> open;
+};
+
+namespace {
+
+Error mismatch(std::string_view name, const char *what) {
+  return dataLoss("tensor '", name, "' of the checkpoint ", what, " its checksum");
+}
+
+Expected<void> checkSum(std::string_view name, uint32_t crc, const BundleEntry &entry) {
+  if (maskCrc(crc) != entry.crc)
+    return Unexpected(mismatch(name, "doesn't match"));
+  return {};
+}
+
+Error wrongSize(std::string_view name, const BundleEntry &entry) {
+  return dataLoss("tensor '", name, "' of the checkpoint has ", entry.size,
+                  " bytes, which is not what ", dtypeName(entry.dtype), dimsText(entry.dims),
+                  " takes");
+}
+
+/// Plain elements are stored as they are in memory. Read in pieces that stay in the cache until
+/// they are summed.
+Expected<void> readPlain(const InputFile &file, std::string_view name, const BundleEntry &entry,
+                         Tensor &out) {
+  constexpr int64_t piece = 256 << 10;
+  auto size = static_cast<int64_t>(out.bytes());
+  if (size != entry.size)
+    return Unexpected(wrongSize(name, entry));
+  uint32_t crc = 0;
+  for (int64_t at = 0; at < size; at += piece) {
+    int64_t now = std::min(piece, size - at);
+    if (Expected<void> ok = file.read(out.data<char>() + at, now, entry.offset + at); !ok)
+      return ok;
+    crc = extendCrc32c(crc, out.data<char>() + at, static_cast<size_t>(now));
+  }
+  return checkSum(name, crc, entry);
+}
+
+/// The checksum of strings takes each length as a number of 32 bits, of 64 where it needs them.
+uint32_t extendByLength(uint32_t crc, uint64_t length) {
+  bool isLong = length > UINT32_MAX;
+  return extendCrc32c(crc, &length, isLong ? sizeof(uint64_t) : sizeof(uint32_t));
+}
+
+/// Strings: their lengths as varints, the masked checksum of the lengths, then their bytes.
+Expected<void> readStrings(const InputFile &file, std::string_view name, const BundleEntry &entry,
+                           Tensor &out) {
+  auto *strings = out.data<std::string>();
+  std::string bytes(static_cast<size_t>(entry.size), '\0');
+  if (Expected<void> ok = file.read(bytes.data(), entry.size, entry.offset); !ok)
+    return ok;
+  WireReader reader(bytes);
+  std::vector<uint64_t> lengths(static_cast<size_t>(out.count()));
+  uint32_t crc = 0;
+  for (uint64_t &length : lengths)
+    crc = extendByLength(crc, length = reader.varint());
+  auto stored = reader.fixed<uint32_t>();
+  if (!reader.isGood())
+    return Unexpected(dataLoss("tensor '", name,
+                               "' of the checkpoint: the lengths of its strings "
+                               "can't be read"));
+  if (maskCrc(crc) != stored)
+    return Unexpected(mismatch(name, "has strings whose lengths don't match"));
+  crc = extendCrc32c(crc, &stored, sizeof stored);
+  for (size_t i = 0; i < lengths.size(); ++i) {
+    strings[i] = reader.bytes(lengths[i]);
+    crc = extendCrc32c(crc, strings[i].data(), strings[i].size());
+  }
+  if (!reader.isGood() || !reader.isAtEnd())
+    return Unexpected(dataLoss("tensor '", name, "' of the checkpoint: its strings don't fill its ",
+                               entry.size, " bytes"));
+  return checkSum(name, crc, entry);
+}
+
+bool covers(const TensorSlice &slice, Dims dims) {
+  for (size_t d = 0; d < dims.size(); ++d)
+    if (slice.extents[d].start != 0 || slice.extents[d].length != dims[d])
+      return false;
+  return true;
+}
+
+int64_t volume(const TensorSlice &slice) {
+  int64_t count = 1;
+  for (const TensorSlice::Extent &extent : slice.extents)
+    count *= extent.length;
+  return count;
+}
+
+} // namespace
+
+BundleReader::BundleReader(std::string prefix, BundleIndex index)
+    : prefix(std::move(prefix)), contents(std::move(index)), shards(std::make_shared<Shards>()) {}
+
+Expected<BundleReader> BundleReader::open(std::string prefix) {
+  return BundleIndex::read(prefix).map(
+      [&](BundleIndex index) { return BundleReader(std::move(prefix), std::move(index)); });
+}
+
+Expected<const BundleEntry *> BundleReader::find(std::string_view name) const {
+  auto it = contents.entries.find(name);
+  if (it == contents.entries.end())
+    return Unexpected(notFound("key ", name, " not found in checkpoint '", prefix, "'"));
+  return &it->second;
+}
+
+Expected<const InputFile *> BundleReader::shard(int32_t number) const {
+  std::lock_guard lock(shards->mutex);
+  std::unique_ptr<InputFile> &file = shards->open[number];
+  if (!file) {
+    std::string path = BundleIndex::shardPath(prefix, number, contents.numShards);
+    Expected<InputFile> opened = InputFile::open(path);
+    if (!opened && opened.error().code == Code::NotFound)
+      return Unexpected(notFound("shard ", number, " of checkpoint '", prefix,
+                                 "' is missing: there is no file '", path, "'"));
+    if (!opened)
+      return Unexpected(std::move(opened.error()));
+    file = std::make_unique<InputFile>(std::move(*opened));
+  }
+  return file.get();
+}
+
+Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntry &entry) const {
+  bool isString = entry.dtype == DType::String;
+  if (!isString && !isPlain(entry.dtype))
+    return Unexpected(unimplemented("tensor '", name, "' of the checkpoint is of dtype ",
+                                    dtypeName(entry.dtype), ", which can't be restored"));
+  Expected<const InputFile *> file = shard(entry.shard);
+  if (!file)
+    return Unexpected(std::move(file.error()));
+  // Before memory is taken for what a damaged index says.
+  if (entry.offset > (*file)->size() || entry.size > (*file)->size() - entry.offset)
+    return Unexpected(dataLoss("shard ", entry.shard, " of checkpoint '", prefix,
+                               "' is truncated: it has ", (*file)->size(), " bytes, but tensor '",
+                               name, "' ends at ", entry.offset + entry.size));
+  int64_t count = *countElements(entry.dims);
+  int64_t least = isString ? 1 : static_cast<int64_t>(dtypeSize(entry.dtype));
+  if (count > entry.size / least)
+    return Unexpected(wrongSize(name, entry));
+  Expected<Tensor> out = Tensor::make(entry.dtype, entry.dims);
+  if (!out)
+    return out;
+  Expected<void> done =
+      isString ? readStrings(**file, name, entry, *out) : readPlain(**file, name, entry, *out);
+  if (!done)
+    return Unexpected(std::move(done.error()));
+  return out;
+}
+
+Expected<Tensor> BundleReader::read(std::string_view name) const {
+  return find(name).and_then([&](const BundleEntry *entry) -> Expected<Tensor> {
+    if (entry->slices.empty())
+      return readEntry(name, *entry);
+    TensorSlice all{std::vector<TensorSlice::Extent>(entry->dims.size())};
+    return readParts(name, *entry, all.resolved(entry->dims));
+  });
+}
+
+Expected<Tensor> BundleReader::readSlice(std::string_view name, const TensorSlice &slice) const {
+  Expected<const BundleEntry *> entry = find(name);
+  if (!entry)
+    return Unexpected(std::move(entry.error()));
+  Expected<std::vector<int64_t>> dims = slice.dimsIn((*entry)->dims);
+  if (!dims)
+    return Unexpected(std::move(dims.error()));
+  TensorSlice wanted = slice.resolved((*entry)->dims);
+  if (!(*entry)->slices.empty())
+    return readParts(name, **entry, wanted);
+  Expected<Tensor> whole = readEntry(name, **entry);
+  if (!whole || covers(wanted, (*entry)->dims))
+    return whole;
+  Expected<Tensor> out = Tensor::make((*entry)->dtype, *dims);
+  TensorSlice all{std::vector<TensorSlice::Extent>((*entry)->dims.size())};
+  if (out && out->count())
+    copyRegion(wanted, *whole, all.resolved((*entry)->dims), *out, wanted);
+  return out;
+}
+
+Expected<Tensor> BundleReader::readParts(std::string_view name, const BundleEntry &entry,
+                                         const TensorSlice &wanted) const {
+  Expected<std::vector<int64_t>> dims = wanted.dimsIn(entry.dims);
+  if (!dims)
+    return Unexpected(std::move(dims.error()));
+  Expected<Tensor> out = Tensor::make(entry.dtype, *dims);
+  if (!out)
+    return out;
+  int64_t covered = 0; // parts don't overlap
+  for (const TensorSlice &slice : entry.slices) {
+    TensorSlice part = slice.resolved(entry.dims);
+    std::optional<TensorSlice> shared = part.intersection(wanted);
+    if (!shared)
+      continue;
+    Expected<const BundleEntry *> stored = find(sliceKey(name, slice));
+    if (!stored)
+      return Unexpected(dataLoss("part '", slice.text(), "' of tensor '", name,
+                                 "' is not in checkpoint '", prefix, "'"));
+    if (!std::ranges::equal((*stored)->dims, *slice.dimsIn(entry.dims)) ||
+        (*stored)->dtype != entry.dtype)
+      return Unexpected(dataLoss("part '", slice.text(), "' of tensor '", name,
+                                 "' is of another shape or dtype in checkpoint '", prefix, "'"));
+    Expected<Tensor> value = readEntry(name, **stored);
+    if (!value)
+      return value;
+    copyRegion(*shared, *value, part, *out, wanted);
+    covered += volume(*shared);
+  }
+  if (covered != out->count())
+    return Unexpected(dataLoss("the parts of tensor '", name, "' in checkpoint '", prefix,
+                               "' hold ", covered, " of the ", out->count(),
+                               " elements that are wanted"));
+  return out;
+}
+
+} // namespace treadle

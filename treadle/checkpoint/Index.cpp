@@ -1,0 +1,259 @@
+#include "treadle/checkpoint/Index.h"
+
+#include "treadle/checkpoint/Files.h"
+#include "treadle/checkpoint/Table.h"
+#include "treadle/checkpoint/Wire.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace treadle {
+namespace {
+
+// Numbers of the fields of the messages.
+namespace header {
+enum Field : uint32_t { NumShards = 1, Endianness = 2, Version = 3 };
+}
+namespace version {
+enum Field : uint32_t { Producer = 1, MinConsumer = 2, BadConsumers = 3 };
+}
+namespace entry {
+enum Field : uint32_t {
+  DataType = 1,
+  Shape = 2,
+  Shard = 3,
+  Offset = 4,
+  Size = 5,
+  Crc = 6,
+  Slices = 7
+};
+}
+namespace shape {
+enum Field : uint32_t { Dim = 2, UnknownRank = 3 };
+}
+namespace dim {
+enum Field : uint32_t { Size = 1 };
+}
+namespace slice {
+enum Field : uint32_t { Extent = 1 };
+}
+namespace extent {
+enum Field : uint32_t { Start = 1, Length = 2 };
+}
+
+/// The format's version: its writer, and the oldest reader that understands it.
+constexpr uint64_t formatVersion = 1;
+
+// --- reading -----------------------------------------------------------------------------------
+
+/// Calls `visit(field)` for each field of a message; false if the message or the visitor is not
+/// good.
+template <typename Visit> bool forEachField(std::string_view message, Visit visit) {
+  WireReader reader(message);
+  for (WireReader::Field field; reader.next(field);)
+    if (!visit(field))
+      return false;
+  return reader.isGood();
+}
+
+bool readDims(std::string_view message, std::vector<int64_t> &dims) {
+  bool isGood = forEachField(message, [&](const WireReader::Field &field) {
+    if (field.number != shape::Dim)
+      return field.number != shape::UnknownRank || !field.value;
+    dims.push_back(0);
+    return forEachField(field.bytes, [&](const WireReader::Field &inner) {
+      if (inner.number == dim::Size)
+        dims.back() = static_cast<int64_t>(inner.value);
+      return true;
+    });
+  });
+  return isGood && countElements(dims);
+}
+
+bool readSlice(std::string_view message, TensorSlice &read) {
+  return forEachField(message, [&](const WireReader::Field &field) {
+    if (field.number != slice::Extent)
+      return true;
+    TensorSlice::Extent &added = read.extents.emplace_back();
+    return forEachField(field.bytes, [&](const WireReader::Field &inner) {
+      if (inner.number == extent::Start)
+        added.start = static_cast<int64_t>(inner.value);
+      if (inner.number == extent::Length)
+        added.length = static_cast<int64_t>(inner.value);
+      return added.start >= 0 && added.length >= -1;
+    });
+  });
+}
+
+bool isBase(uint64_t dtype) { return dtype && dtype < numDTypes; }
+
+bool setField(BundleEntry &entry, const WireReader::Field &field) {
+  switch (field.number) {
+  case entry::DataType:
+    entry.dtype = static_cast<DType>(isBase(field.value) ? field.value : 0);
+    return isBase(field.value);
+  case entry::Shape:
+    return readDims(field.bytes, entry.dims);
+  case entry::Shard:
+    entry.shard = static_cast<int32_t>(field.value);
+    return true;
+  case entry::Offset:
+    entry.offset = static_cast<int64_t>(field.value);
+    return true;
+  case entry::Size:
+    entry.size = static_cast<int64_t>(field.value);
+    return true;
+  case entry::Crc:
+    entry.crc = static_cast<uint32_t>(field.value);
+    return true;
+  case entry::Slices:
+    return readSlice(field.bytes, entry.slices.emplace_back());
+  default:
+    return true;
+  }
+}
+
+bool slicesFit(const BundleEntry &entry) {
+  return std::ranges::all_of(
+      entry.slices, [&](const TensorSlice &slice) { return slice.dimsIn(entry.dims).has_value(); });
+}
+
+Expected<BundleEntry> readEntry(std::string_view name, std::string_view message,
+                                int32_t numShards) {
+  BundleEntry entry;
+  bool isGood =
+      forEachField(message, [&](const WireReader::Field &field) { return setField(entry, field); });
+  isGood = isGood && entry.dtype != DType::Invalid && entry.offset >= 0 && entry.size >= 0;
+  if (!isGood || !slicesFit(entry))
+    return Unexpected(dataLoss("the entry of tensor '", name, "' makes no sense"));
+  if (entry.slices.empty() && (entry.shard < 0 || entry.shard >= numShards))
+    return Unexpected(dataLoss("tensor '", name, "' is said to be in shard ", entry.shard,
+                               ", but there are ", numShards));
+  return entry;
+}
+
+Expected<int32_t> readHeader(std::string_view message) {
+  uint64_t numShards = 0, isBigEndian = 0, minConsumer = 0;
+  bool isGood = forEachField(message, [&](const WireReader::Field &field) {
+    if (field.number == header::NumShards)
+      numShards = field.value;
+    if (field.number == header::Endianness)
+      isBigEndian = field.value;
+    return field.number != header::Version ||
+           forEachField(field.bytes, [&](const WireReader::Field &inner) {
+             if (inner.number == version::MinConsumer)
+               minConsumer = inner.value;
+             return true;
+           });
+  });
+  if (!isGood || numShards > INT32_MAX)
+    return Unexpected(dataLoss("the header makes no sense"));
+  if (isBigEndian)
+    return Unexpected(unimplemented("it was written by a big-endian machine, which can't be read"));
+  if (minConsumer > formatVersion)
+    return Unexpected(unimplemented("it wants a reader of version ", minConsumer,
+                                    ", and this one is of version ", formatVersion));
+  return static_cast<int32_t>(numShards);
+}
+
+// --- writing -----------------------------------------------------------------------------------
+
+std::string headerBytes(int32_t numShards) {
+  std::string version, out;
+  putNumber(version, version::Producer, formatVersion);
+  putNumber(out, header::NumShards, static_cast<uint64_t>(numShards));
+  putBytes(out, header::Version, version);
+  return out;
+}
+
+std::string shapeBytes(Dims dims) {
+  std::string out;
+  for (int64_t size : dims) {
+    std::string dim;
+    putNumber(dim, dim::Size, static_cast<uint64_t>(size));
+    putBytes(out, shape::Dim, dim);
+  }
+  return out;
+}
+
+std::string sliceBytes(const TensorSlice &slice) {
+  std::string out;
+  for (const TensorSlice::Extent &extent : slice.extents) {
+    std::string one;
+    if (!extent.isFull()) {
+      putNumber(one, extent::Start, static_cast<uint64_t>(extent.start));
+      putTag(one, extent::Length, WireType::Varint); // present even where it is 0
+      putVarint(one, static_cast<uint64_t>(extent.length));
+    }
+    putBytes(out, slice::Extent, one);
+  }
+  return out;
+}
+
+std::string entryBytes(const BundleEntry &entry) {
+  std::string out;
+  putNumber(out, entry::DataType, static_cast<uint64_t>(entry.dtype));
+  putBytes(out, entry::Shape, shapeBytes(entry.dims));
+  putNumber(out, entry::Shard, static_cast<uint64_t>(entry.shard));
+  putNumber(out, entry::Offset, static_cast<uint64_t>(entry.offset));
+  putNumber(out, entry::Size, static_cast<uint64_t>(entry.size));
+  if (entry.crc) {
+    putTag(out, entry::Crc, WireType::Fixed32);
+    putFixed(out, entry.crc);
+  }
+  for (const TensorSlice &slice : entry.slices)
+    putBytes(out, entry::Slices, sliceBytes(slice));
+  return out;
+}
+
+Expected<BundleIndex> parse(std::string_view bytes) {
+  Expected<TableRows> rows = readTable(bytes);
+  if (!rows)
+    return Unexpected(std::move(rows.error()));
+  if (rows->empty() || !rows->front().first.empty())
+    return Unexpected(dataLoss("there is no header"));
+  BundleIndex index;
+  Expected<int32_t> numShards = readHeader(rows->front().second);
+  if (!numShards)
+    return Unexpected(std::move(numShards.error()));
+  index.numShards = *numShards;
+  for (size_t i = 1; i < rows->size(); ++i) {
+    auto &[name, message] = (*rows)[i];
+    Expected<BundleEntry> entry = readEntry(name, message, index.numShards);
+    if (!entry)
+      return Unexpected(std::move(entry.error()));
+    index.entries.emplace_hint(index.entries.end(), std::move(name), std::move(*entry));
+  }
+  return index;
+}
+
+} // namespace
+
+std::string BundleIndex::path(std::string_view prefix) { return str(prefix, ".index"); }
+
+std::string BundleIndex::shardPath(std::string_view prefix, int32_t shard, int32_t numShards) {
+  char suffix[48];
+  std::snprintf(suffix, sizeof suffix, ".data-%05d-of-%05d", shard, numShards);
+  return str(prefix, suffix);
+}
+
+Expected<BundleIndex> BundleIndex::read(std::string_view prefix) {
+  std::string file = path(prefix);
+  Expected<std::string> bytes = readWholeFile(file);
+  if (!bytes)
+    return Unexpected(std::move(bytes.error()));
+  Expected<BundleIndex> index = parse(*bytes);
+  if (!index)
+    index.error().message = str("checkpoint '", file, "': ", index.error().message);
+  return index;
+}
+
+std::string BundleIndex::bytes() const {
+  TableBuilder builder;
+  builder.add("", headerBytes(numShards));
+  for (const auto &[name, entry] : entries)
+    builder.add(name, entryBytes(entry));
+  return builder.finish();
+}
+
+} // namespace treadle
