@@ -30,10 +30,10 @@ v = tf.Variable(1.0)
 @tf.function
 def f(x, n):
     a = tf.math.sin(x) + tf.math.sin(x)
-    i, total = tf.constant(0), tf.constant(0.0)
-    while i < n:
-        total += tf.reduce_sum(a) * tf.math.sin(1.0)
-        i += 1
+    _, total = tf.while_loop(
+        lambda i, total: i < n,
+        lambda i, total: (i + 1, total + tf.reduce_sum(a) * tf.math.sin(1.0)),
+        (tf.constant(0), tf.constant(0.0)))
     v.assign_add(total)
     return a, total, v.read_value()
 
