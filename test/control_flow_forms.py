@@ -1,9 +1,9 @@
-"""Converts the corpus' graphs between the forms of control flow, runs them, and compares the values.
+"""Converts the corpus' graphs between the forms of control flow, runs them, compares the values.
 
     control_flow_forms.py [--passes functional] [--every N] [--only TEXT] [--out FILE]
 
-reads cases from ../shared/corpus (or TREADLE_SHARED), and says how many loops and conditionals of v1
-control flow became structured. Fetched and fed nodes are kept.
+reads cases from ../shared/corpus (or TREADLE_SHARED), and says how many loops and conditionals of
+v1 control flow became structured. Fetched and fed nodes are kept.
 """
 
 import argparse
@@ -49,7 +49,9 @@ def names_used(case):
 
 def count(text):
     """Loops and conditional Merge nodes in a module's text, references to variables left out."""
-    count_of = {op: len(re.findall(rf"= {op}\(", text)) for op in ("LoopCond", "Merge", "NextIteration")}
+    count_of = {
+        op: len(re.findall(rf"= {op}\(", text)) for op in ("LoopCond", "Merge", "NextIteration")
+    }
     return count_of["LoopCond"], count_of["Merge"] - count_of["NextIteration"]
 
 

@@ -23,14 +23,21 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 0> {
   %h, %hc = Shape(%z) name("h") {T = f32, out_type = i32} : (tensor<*xf32>) -> (tensor<*xi32>)
   %s, %sc = Mul(%h, %h) name("s") {T = i32} : (tensor<*xi32>, tensor<*xi32>) -> (tensor<*xi32>)
   %a, %ac = ZerosLike(%x) name("a") {T = f32} : (tensor<2xf32>) -> (tensor<*xf32>)
-  %w:3, %wc = While(%a, %n, %x) name("w") {T = [f32, i32, f32], body = #tf_type.func<@body, {}>, cond = #tf_type.func<@cond, {}>, output_shapes = [], parallel_iterations = 10 : i64} : (tensor<*xf32>, tensor<i32>, tensor<2xf32>) -> (tensor<*xf32>, tensor<*xi32>, tensor<*xf32>)
+  %w:3, %wc = While(%a, %n, %x) name("w") {T = [f32, i32, f32], body = #tf_type.func<@body, {}>,
+      cond = #tf_type.func<@cond, {}>, output_shapes = [], parallel_iterations = 10 : i64}
+      : (tensor<*xf32>, tensor<i32>, tensor<2xf32>)
+      -> (tensor<*xf32>, tensor<*xi32>, tensor<*xf32>)
 }
-tfg.func @cond(%a: tensor<*xf32> {tfg.name = "a"}, %n: tensor<*xi32> {tfg.name = "n"}, %x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xi1> {tfg.name = "p"}) {
+tfg.func @cond(%a: tensor<*xf32> {tfg.name = "a"}, %n: tensor<*xi32> {tfg.name = "n"},
+               %x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xi1> {tfg.name = "p"}) {
   %k, %kc = Const name("k") {dtype = i32, value = dense<0> : tensor<i32>} : () -> (tensor<i32>)
   %p, %pc = Greater(%n, %k) name("p") {T = i32} : (tensor<*xi32>, tensor<i32>) -> (tensor<*xi1>)
   return(%p) : tensor<*xi1>
 }
-tfg.func @body(%a: tensor<*xf32> {tfg.name = "a"}, %n: tensor<*xi32> {tfg.name = "n"}, %x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "b"}, tensor<*xi32> {tfg.name = "m"}, tensor<*xf32> {tfg.name = "y"}) {
+tfg.func @body(%a: tensor<*xf32> {tfg.name = "a"}, %n: tensor<*xi32> {tfg.name = "n"},
+               %x: tensor<*xf32> {tfg.name = "x"})
+    -> (tensor<*xf32> {tfg.name = "b"}, tensor<*xi32> {tfg.name = "m"},
+        tensor<*xf32> {tfg.name = "y"}) {
   %e, %ec = Exp(%x) name("e") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
   %b, %bc = AddV2(%a, %e) name("b") {T = f32} : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
   %k, %kc = Const name("k") {dtype = i32, value = dense<-1> : tensor<i32>} : () -> (tensor<i32>)
@@ -54,6 +61,6 @@ def test_values_stay(graph, pipeline, count):
     fetches = ["w:0", "s:0", "z:0"]
     expected = treadle.Session(graph).run(fetches, feeds)
     got = treadle.Session(graph.run_passes(pipeline)).run(fetches, feeds)
-    for want, value in zip(expected, got):
+    for want, value in zip(expected, got, strict=True):
         assert want.dtype == value.dtype
         assert want.tobytes() == value.tobytes()

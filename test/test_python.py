@@ -423,7 +423,15 @@ def test_other_threads_go_on_during_a_run():
     assert ticks > 10
 
 
-def test_interrupt_ends_a_run(tmp_path):
+@pytest.fixture
+def interruptible():
+    """SIGINT as Python handles it: a job in the background inherits that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def test_interrupt_ends_a_run(tmp_path, interruptible):
     session = treadle.Session(endless())
     # Writing a file must not change who handles signals.
     session.graph.to_file(tmp_path / "graph.pb")

@@ -1,7 +1,7 @@
 """Reads and writes back GraphDefs: equal as messages. Our own lie in graphs/.
 
-Those that TensorFlow made are tried where they are at hand, outside this repository: TREADLE_SHARED,
-or ../shared, holds corpus/ and graphdefs/.
+Those that TensorFlow made are tried where they are at hand, outside this repository:
+TREADLE_SHARED, or ../shared, holds corpus/ and graphdefs/.
 """
 
 import os

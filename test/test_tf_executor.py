@@ -1,7 +1,7 @@
 """Graphs that TensorFlow made, to tf_executor and back: equal as messages.
 
-They lie outside this repository: TREADLE_SHARED, or ../shared, holds corpus/ and programs/. A sample of the
-corpus by default; TREADLE_WHOLE_CORPUS=1 takes all of it.
+They lie outside this repository: TREADLE_SHARED, or ../shared, holds corpus/ and programs/. A
+sample of the corpus by default; TREADLE_WHOLE_CORPUS=1 takes all of it.
 """
 
 import os
@@ -9,6 +9,7 @@ import pathlib
 import tarfile
 
 import pytest
+
 import treadle
 
 ROOT = pathlib.Path(__file__).parents[1]

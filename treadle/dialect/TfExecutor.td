@@ -162,6 +162,13 @@ def IslandOp : NamedResultsOp<"island", [
 
 def YieldOp : TfExecutorOp<"yield", [Pure, Terminator, ReturnLike, HasParent<"IslandOp">]> {
   let summary = "what an island gives";
+  let description = [{
+    Ends an island. Its operands are the island's results; its control token follows by itself.
+
+    ```mlir
+    tf_executor.yield %0, %1 : tensor<f32>, tensor<i32>
+    ```
+  }];
   let arguments = (ins Variadic<DataType>:$fetches);
   let builders = [OpBuilder<(ins), [{ (void)$_builder; }]>];
 }
