@@ -115,8 +115,8 @@ public:
                                        size_t limit = 1000) const;
 
   // --- Editing: each of these changes this graph alone. What was copied from it before (in a
-  // session, for one) stays as it was; the first edit after a copy makes a graph of its own. An edit
-  // that fails changes nothing. Not to be called while another thread uses this very object.
+  // session, for one) stays as it was; the first edit after a copy makes a graph of its own. An
+  // edit that fails changes nothing. Not to be called while another thread uses this very object.
   // Names: a node's `x`, a value's `x:0` (or `x`), a control input's `^x`. Errors: NotFound for
   // what isn't there, AlreadyExists for names that are taken, InvalidArgument for edges of another
   // dtype and for cycles, FailedPrecondition for removing what is used.

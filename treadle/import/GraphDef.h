@@ -28,8 +28,8 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDefText(mlir::MLIRContext
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDef(mlir::MLIRContext &context,
                                                            const pb::GraphDef &graph);
 
-/// The same for a message that is no longer needed: each part is freed once it is converted, so that
-/// large constants aren't there twice.
+/// The same for a message that is no longer needed: each part is freed once it is converted, so
+/// that large constants aren't there twice.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importGraphDef(mlir::MLIRContext &context,
                                                            pb::GraphDef &&graph);
 

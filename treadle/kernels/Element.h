@@ -66,8 +66,8 @@ inline Unexpected unsupportedDType(const BindContext &node, DType dtype) {
   return Unexpected(unimplemented("op '", node.op, "' has no kernel for ", dtypeName(dtype)));
 }
 
-/// A bind function for a kernel that is a class template `Kernel<T>::run(OpContext &)`, chosen among
-/// `Types` by the dtype of input 0 (or of output 0 where there is no input). One line an op:
+/// A bind function for a kernel that is a class template `Kernel<T>::run(OpContext &)`, chosen
+/// among `Types` by the dtype of input 0 (or of output 0 where there is no input). One line an op:
 ///     {"Neg", bindByType<NegKernel, NumericTypes>}
 template <template <typename> class Kernel, typename Types>
 Expected<BoundKernel> bindByType(const BindContext &node) {

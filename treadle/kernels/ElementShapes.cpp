@@ -4,8 +4,8 @@ namespace treadle {
 
 Expected<PartialShape> shapeFromTensor(const Tensor &t) {
   if (t.dtype() != DType::Int32 && t.dtype() != DType::Int64)
-    return Unexpected(invalidArgument("an element shape must be int32 or int64, found ",
-                                      tensorTypeText(t)));
+    return Unexpected(
+        invalidArgument("an element shape must be int32 or int64, found ", tensorTypeText(t)));
   if (t.rank() == 0) {
     if (indexAt(t, 0) == -1)
       return PartialShape();
@@ -19,7 +19,8 @@ Expected<PartialShape> shapeFromTensor(const Tensor &t) {
   DimVector dims = readIndices(t);
   for (int64_t d : dims)
     if (d < -1)
-      return Unexpected(invalidArgument("element shape ", dimsText(dims), " has a dimension below -1"));
+      return Unexpected(
+          invalidArgument("element shape ", dimsText(dims), " has a dimension below -1"));
   return PartialShape::ranked({dims.begin(), dims.end()});
 }
 

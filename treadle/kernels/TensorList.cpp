@@ -54,8 +54,8 @@ Expected<Ref<VariantObject>> addLists(const TensorListObject &a, const TensorLis
 const TensorListObject *listInput(OpContext &ctx, int i) {
   const auto *list = variantIn<TensorListObject>(ctx.input(i));
   if (!list)
-    ctx.fail(invalidArgument("input ", i, " (", tensorTypeText(ctx.input(i)),
-                             ") is not a tensor list"));
+    ctx.fail(
+        invalidArgument("input ", i, " (", tensorTypeText(ctx.input(i)), ") is not a tensor list"));
   return list;
 }
 
@@ -63,8 +63,8 @@ const TensorListObject *listInput(OpContext &ctx, int i, DType dtype) {
   const TensorListObject *list = listInput(ctx, i);
   if (!list || list->dtype == dtype)
     return list;
-  ctx.fail(invalidArgument("the list's elements are ", dtypeName(list->dtype), ", but the op's are ",
-                           dtypeName(dtype)));
+  ctx.fail(invalidArgument("the list's elements are ", dtypeName(list->dtype),
+                           ", but the op's are ", dtypeName(dtype)));
   return nullptr;
 }
 
@@ -183,8 +183,8 @@ void pushBack(OpContext &ctx) {
   if (!list || !acceptsElement(ctx, *list, ctx.input(1)))
     return;
   if (list->maxElements >= 0 && static_cast<int64_t>(list->elements.size()) >= list->maxElements)
-    return ctx.fail(invalidArgument("the list holds its maximum of ", list->maxElements,
-                                    " elements already"));
+    return ctx.fail(
+        invalidArgument("the list holds its maximum of ", list->maxElements, " elements already"));
   Tensor holder;
   takeList(ctx, holder)->elements.push_back(ctx.takeInput(1));
   ctx.setOutput(0, std::move(holder));
@@ -201,8 +201,9 @@ std::optional<PartialShape> shapeOfUnset(OpContext &ctx, const TensorListObject 
       continue;
     auto merged = mergedShapes(*shape, shapeOf(t));
     if (!merged) {
-      ctx.fail(invalidArgument("the list's elements have different shapes, ", shape->text(), " and ",
-                               dimsText(t.dims()), ", so the shape of one never set is unknown"));
+      ctx.fail(invalidArgument("the list's elements have different shapes, ", shape->text(),
+                               " and ", dimsText(t.dims()),
+                               ", so the shape of one never set is unknown"));
       return std::nullopt;
     }
     shape = std::move(merged);

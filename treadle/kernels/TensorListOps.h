@@ -28,7 +28,9 @@ void setList(OpContext &ctx, Ref<TensorListObject> list);
 
 /// Binds an op whose state is its attribute `element_dtype`.
 template <KernelFn fn> Expected<BoundKernel> bindElementDType(const BindContext &node) {
-  return node.attrs.get<DType>("element_dtype").map([](DType dtype) { return boundWith(fn, dtype); });
+  return node.attrs.get<DType>("element_dtype").map([](DType dtype) {
+    return boundWith(fn, dtype);
+  });
 }
 /// Binds an op whose state is the dtype of its output.
 template <KernelFn fn> Expected<BoundKernel> bindOutputDType(const BindContext &node) {

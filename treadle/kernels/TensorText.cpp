@@ -11,7 +11,8 @@
 namespace treadle {
 namespace {
 
-template <typename T> std::string shortestOf(T value, int digits, int moreDigits, T (*parse)(const char *, char **)) {
+template <typename T>
+std::string shortestOf(T value, int digits, int moreDigits, T (*parse)(const char *, char **)) {
   if (std::isnan(value))
     return "nan";
   if (std::isinf(value))

@@ -72,7 +72,8 @@ bool loop(void *out, const void *a, const void *b, bool bSteps, int64_t n) {
   return true;
 }
 
-template <typename T> bool assignLoop(void *out, const void *, const void *b, bool bSteps, int64_t n) {
+template <typename T>
+bool assignLoop(void *out, const void *, const void *b, bool bSteps, int64_t n) {
   auto *to = static_cast<T *>(out);
   auto *y = static_cast<const T *>(b);
   if (bSteps)
@@ -139,7 +140,8 @@ Expected<Tensor> zerosOf(DType dtype, Dims dims) {
 }
 
 Expected<Tensor> zerosLikeTensor(const Tensor &like) {
-  return like.dtype() == DType::Variant ? zerosLikeVariants(like) : zerosOf(like.dtype(), like.dims());
+  return like.dtype() == DType::Variant ? zerosLikeVariants(like)
+                                        : zerosOf(like.dtype(), like.dims());
 }
 
 } // namespace treadle

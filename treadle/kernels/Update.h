@@ -8,8 +8,8 @@ namespace treadle {
 
 enum class Update : uint8_t { Assign, Add, Sub, Mul, Div, Min, Max };
 
-/// out[i] = a[i] (update) b[i], or b[0] for all where b doesn't step; `out` may be `a`. Integers wrap
-/// around. False: an integer was divided by zero.
+/// out[i] = a[i] (update) b[i], or b[0] for all where b doesn't step; `out` may be `a`. Integers
+/// wrap around. False: an integer was divided by zero.
 using UpdateLoop = bool (*)(void *out, const void *a, const void *b, bool bSteps, int64_t n);
 
 /// Null where the dtype has no such operation. Assign is defined for every dtype.

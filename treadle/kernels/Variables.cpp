@@ -21,8 +21,9 @@ Variable *variableInput(OpContext &ctx, int i) {
 
 Error uninitialised(const Variable &variable, bool isRef) {
   if (isRef)
-    return failedPrecondition("variable '", variable.name,
-                              "' is uninitialised; run its Assign or the graph's initialiser first");
+    return failedPrecondition(
+        "variable '", variable.name,
+        "' is uninitialised; run its Assign or the graph's initialiser first");
   return notFound("variable '", variable.name,
                   "' has no value: it was never assigned, or was destroyed");
 }
@@ -73,9 +74,10 @@ struct HandleState {
 };
 
 Expected<Tensor> namedVariable(ResourceManager &resources, const HandleState &state) {
-  Ref<Variable> variable = resources.lookupOrCreate<Variable>(
-      state.name.container, state.name.name,
-      [&] { return makeRef<Variable>(state.name.name, state.dtype); });
+  Ref<Variable> variable =
+      resources.lookupOrCreate<Variable>(state.name.container, state.name.name, [&] {
+        return makeRef<Variable>(state.name.name, state.dtype);
+      });
   if (variable->dtype != state.dtype)
     return Unexpected(invalidArgument("variable '", state.name.name, "' is ",
                                       dtypeName(variable->dtype), ", expected ",
@@ -105,7 +107,8 @@ Expected<BoundKernel> bindVarHandle(const BindContext &node) {
 void destroyResource(OpContext &ctx) {
   bool ignoreLookupError = ctx.state<bool>();
   const Tensor &handle = ctx.input(0);
-  Resource *resource = handle.count() == 1 ? handle.data<ResourceHandle>()->resource.get() : nullptr;
+  Resource *resource =
+      handle.count() == 1 ? handle.data<ResourceHandle>()->resource.get() : nullptr;
   bool isGone = !resource;
   if (resource && resource->kind() == Variable::kindName) {
     auto *variable = static_cast<Variable *>(resource);
@@ -157,7 +160,8 @@ Expected<BoundKernel> bindReadMany(const BindContext &node) {
 
 void varIsInitialized(OpContext &ctx) {
   const Tensor &handle = ctx.input(0);
-  Resource *resource = handle.count() == 1 ? handle.data<ResourceHandle>()->resource.get() : nullptr;
+  Resource *resource =
+      handle.count() == 1 ? handle.data<ResourceHandle>()->resource.get() : nullptr;
   bool isInitialized = resource && resource->kind() == Variable::kindName &&
                        static_cast<bool>(static_cast<Variable *>(resource)->read());
   ctx.setOutput(0, Tensor::scalar(DType::Bool, isInitialized));

@@ -98,7 +98,8 @@ Expected<Tensor> addVariantTensors(const Tensor &a, const Tensor &b) {
   if (!out)
     return out;
   for (int64_t i = 0; i < a.count(); ++i) {
-    Expected<Object> sum = add(a.data<Variant>()[i].object.get(), b.data<Variant>()[i].object.get());
+    Expected<Object> sum =
+        add(a.data<Variant>()[i].object.get(), b.data<Variant>()[i].object.get());
     if (!sum)
       return Unexpected(std::move(sum.error()));
     out->data<Variant>()[i].object = std::move(*sum);

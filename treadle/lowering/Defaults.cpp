@@ -1,6 +1,6 @@
 // Attributes that a graph left to the definition of the op.
-#include "treadle/ops/OpTable.h"
 #include "treadle/lowering/Lowering.h"
+#include "treadle/ops/OpTable.h"
 
 #include <algorithm>
 

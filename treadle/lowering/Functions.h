@@ -1,8 +1,8 @@
 // The functions of a module as plans, built when they are first called.
 #pragma once
 
-#include "treadle/runtime/Plan.h"
 #include "treadle/lowering/Lowering.h"
+#include "treadle/runtime/Plan.h"
 
 #include <map>
 #include <mutex>

@@ -74,15 +74,24 @@ private:
 
 namespace detail {
 template <typename T> constexpr std::string_view attrKindName() {
-  if constexpr (std::is_same_v<T, std::string>) return "a string";
-  else if constexpr (std::is_same_v<T, int64_t>) return "an int";
-  else if constexpr (std::is_same_v<T, float>) return "a float";
-  else if constexpr (std::is_same_v<T, bool>) return "a bool";
-  else if constexpr (std::is_same_v<T, TypeAttr>) return "a type";
-  else if constexpr (std::is_same_v<T, PartialShape>) return "a shape";
-  else if constexpr (std::is_same_v<T, Tensor>) return "a tensor";
-  else if constexpr (std::is_same_v<T, FunctionRef>) return "a func";
-  else return "a list";
+  if constexpr (std::is_same_v<T, std::string>)
+    return "a string";
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return "an int";
+  else if constexpr (std::is_same_v<T, float>)
+    return "a float";
+  else if constexpr (std::is_same_v<T, bool>)
+    return "a bool";
+  else if constexpr (std::is_same_v<T, TypeAttr>)
+    return "a type";
+  else if constexpr (std::is_same_v<T, PartialShape>)
+    return "a shape";
+  else if constexpr (std::is_same_v<T, Tensor>)
+    return "a tensor";
+  else if constexpr (std::is_same_v<T, FunctionRef>)
+    return "a func";
+  else
+    return "a list";
 }
 template <typename T> struct IsVector : std::false_type {};
 template <typename T> struct IsVector<std::vector<T>> : std::true_type {};

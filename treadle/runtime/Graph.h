@@ -41,11 +41,12 @@ struct NodeSpec {
   std::vector<int32_t> controls; // nodes that must have finished
   std::vector<ValueType> inputTypes;
   std::vector<ValueType> outputTypes;
-  bool isFunctionCall = false; // `op` names a function, `attrs` instantiate it
+  bool isFunctionCall = false;           // `op` names a function, `attrs` instantiate it
   std::shared_ptr<const LoopPlans> loop; // a While made of a v1 frame
 };
 
-/// Which iterations of the frames around a value a result wants, one selector a frame, outermost first.
+/// Which iterations of the frames around a value a result wants, one selector a frame, outermost
+/// first.
 struct IterationSelector {
   enum Kind : uint8_t { At, Last, All } kind = At;
   int64_t iteration = 0; // for At
@@ -54,7 +55,7 @@ struct IterationSelector {
 /// A value that the graph gives.
 struct ResultSpec {
   Endpoint from;
-  std::string name; // for messages
+  std::string name;                          // for messages
   std::vector<IterationSelector> iterations; // empty: the first of each frame
 };
 

@@ -53,7 +53,8 @@ public:
     uint32_t k = inputIndex[i];
     return bases[k >> 31][k & InputIndex::slotMask];
   }
-  /// Input `i` by value: moved out where nobody else needs it (then `input(i)` is gone), else shared.
+  /// Input `i` by value: moved out where nobody else needs it (then `input(i)` is gone), else
+  /// shared.
   Tensor takeInput(int i) {
     uint32_t k = inputIndex[i];
     if (k & InputIndex::takeBit)
@@ -74,8 +75,9 @@ public:
   Tensor *allocateOutput(int i, DType dtype, std::initializer_list<int64_t> dims) {
     return makeOutput(i, dtype, Dims(dims.begin(), dims.size()));
   }
-  /// Input `input`'s own block if it can be reused and has this dtype size and shape, else a new one.
-  /// Read pointers to the inputs' elements *before* the call: they stay valid, `input(i)` may not.
+  /// Input `input`'s own block if it can be reused and has this dtype size and shape, else a new
+  /// one. Read pointers to the inputs' elements *before* the call: they stay valid, `input(i)` may
+  /// not.
   Tensor *reuseInputOrAllocate(int input, int output, DType dtype, Dims dims);
 
   /// The node's bound state, as the bind function made it.
@@ -98,12 +100,14 @@ public:
   RunState &run() const { return *runState; }
 
   /// Splits [0, total) into ranges for the run's threads and calls `body(begin, end)` for each,
-  /// returning when all are done; runs inline where total * costPerItem (in ns) isn't worth a hand-over.
+  /// returning when all are done; runs inline where total * costPerItem (in ns) isn't worth a
+  /// hand-over.
   void parallelFor(int64_t total, double costPerItem,
                    const std::function<void(int64_t, int64_t)> &body);
 
-  /// For ops that wait (dequeue, lock, receive): the kernel returns without outputs, and whoever can
-  /// later complete the op calls the Suspension's `complete` or `fail`. Needs BoundKernel::mayBlock.
+  /// For ops that wait (dequeue, lock, receive): the kernel returns without outputs, and whoever
+  /// can later complete the op calls the Suspension's `complete` or `fail`. Needs
+  /// BoundKernel::mayBlock.
   Ref<Suspension> suspend();
 
   // Set by executors only.
@@ -135,16 +139,16 @@ private:
   std::atomic<bool> isClaimed{false};
 };
 
-/// Waits for a suspended op (if it is) and takes its outputs or its error; a stopped run cancels it.
-/// For executors that have nothing else to do meanwhile.
+/// Waits for a suspended op (if it is) and takes its outputs or its error; a stopped run cancels
+/// it. For executors that have nothing else to do meanwhile.
 void finishSuspended(OpContext &ctx);
 
 /// What a bind function is told about its node.
 struct BindContext {
   std::string_view node; // its name, for resources named after it
   std::string_view op;
-  const AttrMap &attrs;                 // defaults of the op's definition are filled in
-  std::span<const DType> inputTypes;    // base dtypes
+  const AttrMap &attrs;              // defaults of the op's definition are filled in
+  std::span<const DType> inputTypes; // base dtypes
   std::span<const DType> outputTypes;
   std::string_view device = {};
 };
@@ -166,8 +170,8 @@ template <typename State> BoundKernel boundWith(KernelFn fn, State state) {
   return bound;
 }
 
-/// Errors of a bind are reported when the node is reached, with the node's name added. Unimplemented
-/// for a dtype or an attribute value that the kernel lacks.
+/// Errors of a bind are reported when the node is reached, with the node's name added.
+/// Unimplemented for a dtype or an attribute value that the kernel lacks.
 using BindFn = Expected<BoundKernel> (*)(const BindContext &);
 
 /// A row of a kernel table.

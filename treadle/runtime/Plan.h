@@ -1,8 +1,8 @@
 // A plan: a graph made ready to run. Flat arrays of nodes with their kernels bound, and of the
 // places where values go; immutable once built and shared by all runs.
 //
-// There are two layouts. A *sequential* plan has no frames and nothing that waits: its nodes stand in
-// the order in which one thread runs them, every value has a slot, and the last use of a slot is
+// There are two layouts. A *sequential* plan has no frames and nothing that waits: its nodes stand
+// in the order in which one thread runs them, every value has a slot, and the last use of a slot is
 // known. A *dataflow* plan has counters: a node runs when its inputs have arrived, in its frame and
 // iteration, dead or alive.
 #pragma once
@@ -36,8 +36,8 @@ public:
   virtual bool mayBlock(const std::string &function) = 0;
 };
 
-/// Whether an op of this name may wait for another op or run (as TensorFlow defines its ops; kernels
-/// of users say so themselves).
+/// Whether an op of this name may wait for another op or run (as TensorFlow defines its ops;
+/// kernels of users say so themselves).
 bool isBlockingOp(std::string_view op);
 
 enum class NodeKind : uint8_t {
@@ -96,7 +96,8 @@ struct PlanFrame {
 
 /// Counters of a node in an iteration, as they start (dataflow).
 struct NodeCounter {
-  int32_t pending;   // inputs still to come; of a Merge: 2 a control input, plus 1 until a live value came
+  int32_t pending; // inputs still to come; of a Merge: 2 a control input, plus 1 until a live value
+                   // came
   uint16_t dead = 0; // dead data inputs so far
   uint16_t flags = 0;
 };
@@ -119,25 +120,25 @@ public:
   uint32_t numSlots = 0; // the first argTypes.size() are the arguments
   std::vector<uint32_t> inputIndices;
   std::vector<uint32_t> resultIndices;
-  std::vector<uint8_t> isOutputUnused;    // by slot
-  std::vector<uint8_t> isPassThrough;     // by argument: LoopBody's result stays in its slot
-  bool resultsNeedTemporaries = false;    // LoopBody: a result is another argument
-  std::vector<uint32_t> controlInputs;    // hasDeadness: nodes, by controlBegin
-  std::vector<uint32_t> controlBegin;     // hasDeadness: by node, and one more
+  std::vector<uint8_t> isOutputUnused; // by slot
+  std::vector<uint8_t> isPassThrough;  // by argument: LoopBody's result stays in its slot
+  bool resultsNeedTemporaries = false; // LoopBody: a result is another argument
+  std::vector<uint32_t> controlInputs; // hasDeadness: nodes, by controlBegin
+  std::vector<uint32_t> controlBegin;  // hasDeadness: by node, and one more
 
   // Dataflow.
   std::vector<PlanFrame> frames;
-  std::vector<uint32_t> frameOf;          // by node
-  std::vector<uint32_t> localIndex;       // by node: its counter in the frame
+  std::vector<uint32_t> frameOf;                         // by node
+  std::vector<uint32_t> localIndex;                      // by node: its counter in the frame
   std::vector<std::vector<NodeCounter>> initialCounters; // by frame
-  std::vector<uint32_t> edgeBegins;       // by output (PlanNode::outputBegin + i; control is the last)
+  std::vector<uint32_t> edgeBegins; // by output (PlanNode::outputBegin + i; control is the last)
   std::vector<PlanEdge> edges;
-  std::vector<uint32_t> roots;            // nodes without inputs
-  std::vector<int32_t> childFrame;        // by node: the frame that an Enter opens
-  std::vector<uint8_t> isConstantEnter;   // by node
-  std::vector<int32_t> argOf;             // by node: number of the argument, or -1
+  std::vector<uint32_t> roots;                  // nodes without inputs
+  std::vector<int32_t> childFrame;              // by node: the frame that an Enter opens
+  std::vector<uint8_t> isConstantEnter;         // by node
+  std::vector<int32_t> argOf;                   // by node: number of the argument, or -1
   std::vector<std::vector<uint32_t>> resultsOf; // by node: results it gives (numbers), mostly empty
-  std::vector<uint8_t> hasResults;        // by node
+  std::vector<uint8_t> hasResults;              // by node
 };
 
 struct PlanOptions {
@@ -146,9 +147,9 @@ struct PlanOptions {
   ArgMode argMode = ArgMode::Owned;
 };
 
-/// Builds the plan of a graph. Ops without a kernel, and binds that fail, become nodes that fail when
-/// they are reached. Errors here are those of the graph itself: a cycle outside a loop, frames that
-/// don't nest, a loop with no parallel iteration.
+/// Builds the plan of a graph. Ops without a kernel, and binds that fail, become nodes that fail
+/// when they are reached. Errors here are those of the graph itself: a cycle outside a loop, frames
+/// that don't nest, a loop with no parallel iteration.
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options);
 
 /// Runs a plan to its end on this thread (and the run's threads): one tensor a result.

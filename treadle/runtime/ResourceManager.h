@@ -20,9 +20,8 @@ public:
   template <typename T>
   Ref<T> lookupOrCreate(std::string_view container, std::string_view name,
                         const std::function<Ref<T>()> &make) {
-    Ref<Resource> found = lookupOrCreateErased(container, name, T::kindName, [&] {
-      return Ref<Resource>(make());
-    });
+    Ref<Resource> found =
+        lookupOrCreateErased(container, name, T::kindName, [&] { return Ref<Resource>(make()); });
     return Ref<T>::adopt(static_cast<T *>(found.take()));
   }
   /// The resource, or null.

@@ -1,8 +1,9 @@
 // Internal to the runtime: runs sequential plans on the calling thread.
 //
-// A call of a plan is a *frame*: an array of slots on a stack of the thread. Nodes run in the plan's
-// order; inputs are read where they stand, moved out at their last use, and so a buffer is reused in
-// place as soon as nobody else needs it. Calls, conditionals and loops are kernels that push a frame.
+// A call of a plan is a *frame*: an array of slots on a stack of the thread. Nodes run in the
+// plan's order; inputs are read where they stand, moved out at their last use, and so a buffer is
+// reused in place as soon as nobody else needs it. Calls, conditionals and loops are kernels that
+// push a frame.
 #pragma once
 
 #include "treadle/runtime/Plan.h"

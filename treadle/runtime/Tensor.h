@@ -41,8 +41,8 @@ struct TensorBlock {
 static_assert(sizeof(TensorBlock) == 32);
 
 /// A shared, counted reference to a block of elements with a dtype and a shape; may be empty (no
-/// block at all). Copying shares. Elements may be written only while the block is new or `isUnique()`.
-/// Different Tensors may be used from different threads; one Tensor object may not.
+/// block at all). Copying shares. Elements may be written only while the block is new or
+/// `isUnique()`. Different Tensors may be used from different threads; one Tensor object may not.
 class Tensor {
 public:
   Tensor() = default;
@@ -66,7 +66,8 @@ public:
   ~Tensor() { reset(); }
 
   /// A new tensor. Plain elements are uninitialised, others default-constructed. Errors:
-  /// InvalidArgument for a negative or overflowing shape, ResourceExhausted when there is no memory.
+  /// InvalidArgument for a negative or overflowing shape, ResourceExhausted when there is no
+  /// memory.
   static Expected<Tensor> make(DType dtype, Dims dims);
   static Expected<Tensor> make(DType dtype, std::initializer_list<int64_t> dims) {
     return make(dtype, Dims(dims.begin(), dims.size()));
