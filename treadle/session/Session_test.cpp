@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -277,12 +278,14 @@ TEST(SessionErrorTest, CancelEndsALoop) {
   endless.replace(endless.find("int_val: 32"), 11, "int_val: -1");
   Session s = open(endless);
   Values out;
-  std::thread runner([&] { out = s.run({"exit"}); });
-  while (out && out->empty()) {
+  std::atomic<bool> isDone = false;
+  std::thread runner([&] {
+    out = s.run({"exit"});
+    isDone = true;
+  });
+  while (!isDone) { // one cancellation may come before the run has begun
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
     s.cancel();
-    if (!out)
-      break;
   }
   runner.join();
   EXPECT_ERROR(out, Cancelled, "cancelled");
