@@ -69,6 +69,11 @@
   X(sparseSerialize)                                                                               \
   X(ragged)                                                                                        \
   X(optimizer)                                                                                     \
+  X(checkpoint)                                                                                    \
+  X(regex)                                                                                         \
+  X(stringSplit)                                                                                   \
+  X(lookupTable)                                                                                   \
+  X(raggedToTensor)                                                                                \
   X(accumulator)
 
 namespace treadle {

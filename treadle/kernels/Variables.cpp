@@ -317,6 +317,7 @@ const KernelEntry table[] = {
     {"AssignVariableOp", bindAssign},
     {"CountUpTo", bindCountUpTo},
     {"DestroyResourceOp", bindDestroyResource},
+    {"DisableCopyOnRead", bindPlain<[](OpContext &) {}>}, // reads never copy
     {"ReadVariableOp", bindRead},
     {"ResourceCountUpTo", bindCountUpTo},
     {"VarHandleOp", bindVarHandle},
