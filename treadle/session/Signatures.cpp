@@ -1,5 +1,6 @@
 // Graph::signatures: what a SavedModel offers to callers.
 #include "treadle/session/GraphImpl.h"
+#include "treadle/session/SavedModel.h"
 
 #include "treadle/export/SavedModel.h"
 #include "treadle/import/SavedModel.h"
@@ -57,20 +58,22 @@ std::vector<std::pair<std::string, Graph::Value>> describeAll(const Infos &infos
 
 } // namespace
 
+std::vector<Signature> signaturesOf(const pb::MetaGraphDef &meta) {
+  std::vector<Signature> signatures;
+  std::string tags = llvm::join(meta.meta_info_def().tags(), ",");
+  for (const auto &[name, def] : meta.signature_def())
+    signatures.push_back(
+        {name, def.method_name(), tags, describeAll(def.inputs()), describeAll(def.outputs())});
+  std::ranges::sort(signatures, {}, &Signature::name);
+  return signatures;
+}
+
 std::vector<Signature> Graph::signatures() const {
   std::vector<Signature> signatures;
-  for (mlir::ModuleOp module : metaGraphs(*impl->module)) {
-    Expected<pb::MetaGraphDef> meta = exportMetaGraphHeader(module);
-    if (!meta)
-      continue;
-    auto first = static_cast<std::ptrdiff_t>(signatures.size());
-    std::string tags = llvm::join(meta->meta_info_def().tags(), ",");
-    for (const auto &[name, def] : meta->signature_def())
-      signatures.push_back(
-          {name, def.method_name(), tags, describeAll(def.inputs()), describeAll(def.outputs())});
-    std::sort(signatures.begin() + first, signatures.end(),
-              [](const Signature &a, const Signature &b) { return a.name < b.name; });
-  }
+  for (mlir::ModuleOp module : metaGraphs(*impl->module))
+    if (Expected<pb::MetaGraphDef> meta = exportMetaGraphHeader(module))
+      for (Signature &signature : signaturesOf(*meta))
+        signatures.push_back(std::move(signature));
   return signatures;
 }
 
