@@ -71,6 +71,8 @@ public:
     /// By key; `name` of a value is the tensor in the graph, several of a composite one.
     std::vector<std::pair<std::string, Value>> inputs, outputs;
   };
+  /// True if the graph was read from a SavedModel, with or without signatures.
+  bool isSavedModel() const;
   /// Sorted by name within each meta graph; empty for a plain graph.
   std::vector<Signature> signatures() const;
 

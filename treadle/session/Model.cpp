@@ -55,7 +55,7 @@ Error during(const std::string &what, Error error) {
 Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
                                                             const std::vector<std::string> &tags) {
   size_t count = metaGraphs(*graph.impl->module).size();
-  if (!count && !(*graph.impl->module)->hasAttr("tfg.saved_model"))
+  if (!graph.isSavedModel())
     return Unexpected(invalidArgument("the graph comes from no SavedModel: it has no signatures to "
                                       "call; run it with a Session"));
   if (count == 1)

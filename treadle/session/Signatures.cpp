@@ -3,6 +3,7 @@
 #include "treadle/session/SavedModel.h"
 
 #include "treadle/export/SavedModel.h"
+#include "treadle/import/Keywords.h"
 #include "treadle/import/SavedModel.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -67,6 +68,8 @@ std::vector<Signature> signaturesOf(const pb::MetaGraphDef &meta) {
   std::ranges::sort(signatures, {}, &Signature::name);
   return signatures;
 }
+
+bool Graph::isSavedModel() const { return (*impl->module)->hasAttr(graphdef::savedModelKey); }
 
 std::vector<Signature> Graph::signatures() const {
   std::vector<Signature> signatures;

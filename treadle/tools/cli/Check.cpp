@@ -93,10 +93,8 @@ std::optional<int64_t> callNumber(std::string_view name) {
   return call;
 }
 
-std::string withPort(std::string name) { return name.find(':') == name.npos ? name + ":0" : name; }
-
 /// The file's calls in order: `in/K`, or `in/CALL/K` if all of its names are like that.
-Expected<std::vector<Call>> callsOf(const NpzFile &file) {
+Expected<std::vector<Call>> callsOf(const Request &request, const NpzFile &file) {
   std::vector<std::string> names = file.names();
   bool areNumbered = std::all_of(names.begin(), names.end(), [](std::string_view name) {
     return callNumber(name.substr(std::min(name.find('/') + 1, name.size()))).has_value();
@@ -111,7 +109,7 @@ Expected<std::vector<Call>> callsOf(const NpzFile &file) {
     if (areNumbered)
       key.erase(0, key.find('/') + 1);
     Call &call = calls[number];
-    (isInput ? call.inputs : call.outputs).emplace_back(name, withPort(key));
+    (isInput ? call.inputs : call.outputs).emplace_back(name, request.valueName(key));
   }
   std::vector<Call> ordered;
   ordered.reserve(calls.size());
@@ -121,7 +119,7 @@ Expected<std::vector<Call>> callsOf(const NpzFile &file) {
 }
 
 Expected<void> addFeeds(Request &request, const Call &call, const NpzFile &file) {
-  std::vector<Graph::Value> inputs = request.graph.inputs();
+  std::vector<Graph::Value> inputs = request.inputs();
   for (const auto &[array, name] : call.inputs) {
     auto input = std::find_if(inputs.begin(), inputs.end(),
                               [&](const Graph::Value &value) { return value.name == name; });
@@ -177,7 +175,7 @@ int check(const Request &request, const std::string &path) {
   Expected<NpzFile> file = NpzFile::open(path);
   if (!file)
     return report(file.error());
-  Expected<std::vector<Call>> calls = callsOf(*file);
+  Expected<std::vector<Call>> calls = callsOf(request, *file);
   if (!calls)
     return report(calls.error());
   bool hasOutputs = std::any_of(calls->begin(), calls->end(),

@@ -12,12 +12,14 @@ static std::string endpoint(std::string_view name) {
   return std::string(name) + (name.find(':') == name.npos ? ":0" : "");
 }
 
-static Expected<std::pair<std::string, Tensor>>
-parseInput(std::string_view text, const std::vector<Graph::Value> &inputs, uint64_t seed) {
+static Expected<std::pair<std::string, Tensor>> parseInput(std::string_view text,
+                                                           const Request &request,
+                                                           const std::vector<Graph::Value> &inputs,
+                                                           uint64_t seed) {
   size_t equals = text.find('=');
   if (equals == text.npos || equals == 0)
     return Unexpected(invalidArgument("--input '", text, "': expected NAME=VALUE, such as x:0=5"));
-  std::string name = endpoint(text.substr(0, equals));
+  std::string name = request.valueName(text.substr(0, equals));
   Wanted wanted{name, DType::Invalid, false, {}};
   for (const Graph::Value &input : inputs)
     if (input.name == name)
@@ -29,11 +31,11 @@ parseInput(std::string_view text, const std::vector<Graph::Value> &inputs, uint6
   return value.map([&](Tensor tensor) { return std::pair(name, std::move(tensor)); });
 }
 
-static Expected<Session::Feeds> parseInputs(const Arguments &args, const Graph &graph) {
+static Expected<Session::Feeds> parseInputs(const Arguments &args, const Request &request) {
   Session::Feeds feeds;
-  std::vector<Graph::Value> inputs = graph.inputs();
+  std::vector<Graph::Value> inputs = request.inputs();
   for (std::string_view text : args.values("--input")) {
-    auto feed = parseInput(text, inputs, feeds.size());
+    auto feed = parseInput(text, request, inputs, feeds.size());
     if (!feed)
       return Unexpected(std::move(feed.error()));
     feeds.push_back(std::move(*feed));
@@ -67,6 +69,32 @@ static std::optional<UsageError> findEmptyList(const Arguments &args) {
   return std::nullopt;
 }
 
+/// Loads a SavedModel, and finds the signature to call: the one asked for, else, where no tensor or
+/// node of the graph is asked for, serving_default or the only one.
+static Expected<void> openSignature(const Arguments &args, Request &request) {
+  std::optional<std::string_view> asked = args.value("--signature");
+  if (!request.graph.isSavedModel())
+    return asked ? Unexpected(invalidArgument("'", args.positional[0],
+                                              "' is no SavedModel, so it "
+                                              "has no signatures; use --fetch"))
+                 : Expected<void>();
+  Expected<Model> model = Model::create(request.graph, request.options);
+  if (!model)
+    return Unexpected(std::move(model.error()));
+  request.graph = model->session().graph();
+  request.model = *model;
+  bool asksForNames = !request.fetches.empty() || !request.targets.empty();
+  if (asked && asksForNames)
+    return Unexpected(invalidArgument("--signature and --fetch or --target can't be used together: "
+                                      "a signature gives all of its outputs"));
+  if (asksForNames || (!asked && model->signatures().empty()))
+    return {};
+  std::string name(asked.value_or(model->signatures().size() == 1 ? model->signatures()[0].name
+                                                                  : "serving_default"));
+  return model->signature(name).map(
+      [&](const Graph::Signature *signature) { request.signature = *signature; });
+}
+
 std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &status) {
   auto fail = [&](auto error) {
     status = report(error);
@@ -77,9 +105,6 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
     return fail(options.error());
   if (std::optional<UsageError> empty = findEmptyList(args))
     return fail(*empty);
-  if (args.has("--signature"))
-    return fail(unimplemented("--signature: SavedModels, which have signatures, cannot be loaded "
-                              "yet; use --fetch with a GraphDef"));
   if (args.value("--loop-overlap").value_or("auto") != "auto")
     return fail(unimplemented("--loop-overlap: overlap can be neither forced nor forbidden yet; "
                               "'auto' does what the loops' parallel_iterations allow"));
@@ -88,12 +113,18 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
     graph = graph->runPasses(*passes);
   if (!graph)
     return fail(graph.error());
-  Expected<Session::Feeds> feeds = parseInputs(args, *graph);
+  Request request{*graph, *options, args.list("--fetch"), args.list("--target"), {}, {}, {}};
+  if (Expected<void> ok = openSignature(args, request); !ok)
+    return fail(ok.error());
+  Expected<Session::Feeds> feeds = parseInputs(args, request);
   if (!feeds)
     return fail(feeds.error());
-  Request request{*graph, *options, args.list("--fetch"), args.list("--target"), *feeds};
+  request.feeds = std::move(*feeds);
+  if (request.signature && !isCheck)
+    for (const auto &[key, value] : request.signature->outputs)
+      request.fetches.push_back(key);
   if (request.fetches.empty() && request.targets.empty() && !isCheck)
-    for (const Graph::Value &output : graph->outputs())
+    for (const Graph::Value &output : request.graph.outputs())
       request.fetches.push_back(output.name);
   if (request.fetches.empty() && request.targets.empty() && !isCheck)
     return fail(invalidArgument(
@@ -103,9 +134,24 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
   return request;
 }
 
+std::vector<Graph::Value> Request::inputs() const {
+  if (!signature)
+    return graph.inputs();
+  std::vector<Graph::Value> values;
+  for (const auto &[key, value] : signature->inputs) {
+    values.push_back(value);
+    values.back().name = key;
+  }
+  return values;
+}
+
+std::string Request::valueName(std::string_view name) const {
+  return signature ? std::string(name) : endpoint(name);
+}
+
 static std::string listInputs(const Request &request) {
-  std::string out = "\nthe graph's inputs:";
-  for (const Graph::Value &input : request.graph.inputs()) {
+  std::string out = request.signature ? "\nthe signature's inputs:" : "\nthe graph's inputs:";
+  for (const Graph::Value &input : request.inputs()) {
     bool isFed = std::any_of(request.feeds.begin(), request.feeds.end(),
                              [&](const auto &feed) { return feed.first == input.name; });
     out += str("\n  ", input.name, ": ", typeText(input.dtype, input.hasRank, input.dims),
@@ -114,9 +160,28 @@ static std::string listInputs(const Request &request) {
   return out + "\ngive each with --input NAME=VALUE: 5, [1,2,3], 2x3xf32=0, @file.npy, random";
 }
 
+/// The outputs that are fetched, of all that a signature gives.
+static Expected<std::vector<Tensor>> callSignature(const Request &request) {
+  const Graph::Signature &signature = *request.signature;
+  for (const std::string &name : request.fetches)
+    if (std::ranges::find(signature.outputs, name, [](const auto &o) { return o.first; }) ==
+        signature.outputs.end())
+      return Unexpected(
+          invalidArgument("signature '", signature.name, "' has no output '", name, "'"));
+  return request.model->call(signature.name, request.feeds).map([&](const Model::Values &values) {
+    std::vector<Tensor> fetched;
+    for (const std::string &name : request.fetches)
+      fetched.push_back(
+          std::ranges::find(values, name, [](const auto &o) { return o.first; })->second);
+    return fetched;
+  });
+}
+
 Expected<std::vector<Tensor>> Request::run(Session &session) const {
-  Expected<std::vector<Tensor>> values = session.run(fetches, feeds, targets);
-  if (!values && values.error().message.find("has no value; feed") != std::string::npos)
+  Expected<std::vector<Tensor>> values =
+      signature ? callSignature(*this) : session.run(fetches, feeds, targets);
+  if (!values && (values.error().message.find("has no value; feed") != std::string::npos ||
+                  values.error().message.find("has no value; expected") != std::string::npos))
     values.error().message += listInputs(*this);
   return values;
 }

@@ -12,8 +12,17 @@ struct Request {
   SessionOptions options;
   std::vector<std::string> fetches, targets;
   Session::Feeds feeds;
+  std::optional<Model> model; // of a SavedModel
+  /// Of the model, if one is called: inputs and fetches are then its keys.
+  std::optional<Graph::Signature> signature;
 
-  Expected<Session> makeSession() const { return Session::create(graph, options); }
+  Expected<Session> makeSession() const {
+    return model ? Expected<Session>(model->session()) : Session::create(graph, options);
+  }
+  /// What can be fed, by the names that it is fed by.
+  std::vector<Graph::Value> inputs() const;
+  /// `x:0` for `x`; keys of a signature as they are.
+  std::string valueName(std::string_view name) const;
   /// Runs once; an error about a missing value lists the inputs and how to give them.
   Expected<std::vector<Tensor>> run(Session &session) const;
 };
@@ -27,7 +36,9 @@ struct Request {
       {"--timeout", "S", "seconds after which a run fails"},                                       \
       {"--tier", "auto|interpret|jit", "how to run; auto by default"},                             \
       {"--passes", "PIPELINE", "passes over the graph before it runs: tfg-default"},               \
-      {"--loop-overlap", "auto|off|on", ""}, {"--signature", "S", ""}
+      {"--loop-overlap", "auto|off|on", ""},                                                       \
+      {"--signature", "S",                                                                         \
+       "which of a SavedModel's signatures to call; serving_default by default"}
 
 /// Reads the model and the options. The exit status, the error having been reported, if that fails;
 /// inputs and outputs are left out where `isCheck` takes them from a file.
