@@ -192,6 +192,9 @@ public:
   /// The variables that were made so far and have a value, by name (`container/name` in a container
   /// of its own).
   std::vector<std::pair<std::string, Tensor>> variables() const;
+  /// Gives the variable of that name, in no container of its own, a value; it is made if it wasn't
+  /// yet. InvalidArgument for a value of another dtype than the variable's.
+  Expected<void> setVariable(const std::string &name, Tensor value);
   /// Ends the runs in progress with a Cancelled error.
   void cancel();
 

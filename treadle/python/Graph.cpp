@@ -11,9 +11,7 @@ namespace nb = nanobind;
 
 namespace treadle::python {
 
-namespace {
-
-nb::object valueTuple(const Graph::Value &value) {
+nb::object toValue(const Graph::Value &value) {
   nb::object type = nb::module_::import_("treadle").attr("Value");
   nb::object shape = nb::none();
   if (value.hasRank) {
@@ -25,14 +23,7 @@ nb::object valueTuple(const Graph::Value &value) {
   return type(value.name, std::string(dtypeName(value.dtype)), shape);
 }
 
-nb::list valueList(const std::vector<Graph::Value> &values) {
-  nb::list out;
-  for (const Graph::Value &value : values)
-    out.append(valueTuple(value));
-  return out;
-}
-
-std::string fileSystemPath(nb::handle path) {
+std::string toPath(nb::handle path) {
   PyObject *bytes = nullptr;
   if (!PyUnicode_FSConverter(path.ptr(), static_cast<void *>(&bytes)))
     throw nb::python_error();
@@ -40,8 +31,17 @@ std::string fileSystemPath(nb::handle path) {
   return PyBytes_AS_STRING(bytes);
 }
 
+namespace {
+
+nb::list valueList(const std::vector<Graph::Value> &values) {
+  nb::list out;
+  for (const Graph::Value &value : values)
+    out.append(toValue(value));
+  return out;
+}
+
 Graph graphFromFile(nb::handle path) {
-  std::string name = fileSystemPath(path);
+  std::string name = toPath(path);
   Expected<Graph> graph = [&] {
     nb::gil_scoped_release release;
     return Graph::fromFile(name);
@@ -62,7 +62,7 @@ Graph graphFromBytes(nb::handle data) {
 }
 
 void graphToFile(const Graph &graph, nb::handle path) {
-  std::string name = fileSystemPath(path);
+  std::string name = toPath(path);
   Expected<void> written = [&] {
     nb::gil_scoped_release release;
     return graph.toFile(name);

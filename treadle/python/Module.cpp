@@ -13,6 +13,7 @@ NB_MODULE(_native, module) {
   treadle::python::bindArrays(module);
   treadle::python::bindGraph(module);
   treadle::python::bindSession(module);
+  treadle::python::bindModel(module);
   treadle::python::bindOps(module);
   module.attr("__version__") = std::string(treadle::version()).c_str();
 }

@@ -5,7 +5,17 @@
 
 #include <nanobind/nanobind.h>
 
+#include <memory>
+#include <optional>
+#include <string>
+
 namespace treadle::python {
+
+/// treadle.Value, of a placeholder, an output or an entry of a signature.
+nanobind::object toValue(const Graph::Value &value);
+
+/// A str or a path object, as the file system has it. Raises what os.fsencode raises.
+std::string toPath(nanobind::handle path);
 
 /// Bytes of a GraphDef, a path, or a treadle.Graph.
 Graph toGraph(nanobind::handle value);
@@ -14,7 +24,18 @@ Graph toGraph(nanobind::handle value);
 /// registered later is in the next one.
 std::shared_ptr<const KernelRegistry> currentKernels();
 
+/// What sessions and models take as keywords. `kernels` must outlive what is made with them.
+SessionOptions sessionOptions(std::optional<int> threads, const std::string &tier,
+                              std::optional<double> timeout, const KernelRegistry &kernels);
+
+/// A treadle.Session of a session that was made already.
+nanobind::object toSession(Session session, std::shared_ptr<const KernelRegistry> kernels);
+
+/// A str that has a UTF-8 form. `what` holds it, for messages.
+std::string toName(nanobind::handle name, const char *what);
+
 void bindGraph(nanobind::module_ &module);
+void bindModel(nanobind::module_ &module);
 void bindOps(nanobind::module_ &module);
 void bindSession(nanobind::module_ &module);
 

@@ -19,8 +19,7 @@ namespace {
 
 class PySession {
 public:
-  PySession(nb::handle graph, std::optional<int> threads, const std::string &tier,
-            std::optional<double> timeout);
+  PySession(Session session, std::shared_ptr<const KernelRegistry> kernels);
 
   nb::object run(nb::handle fetches, nb::handle feeds, nb::handle targets);
   void cancel() { session.cancel(); }
@@ -69,32 +68,11 @@ bool keepsNothing(const Graph &graph) {
   });
 }
 
-Session createSession(Graph graph, const SessionOptions &options) {
-  return orRaise(Session::create(std::move(graph), options));
-}
-
-PySession::PySession(nb::handle graph, std::optional<int> threads, const std::string &tier,
-                     std::optional<double> timeout)
-    : kernels(currentKernels()), session([&] {
-        SessionOptions options;
-        options.threads = threads.value_or(0);
-        options.tier = tier;
-        options.timeout = timeout.value_or(0);
-        options.kernels = kernels.get();
-        return createSession(toGraph(graph), options);
-      }()),
+PySession::PySession(Session made, std::shared_ptr<const KernelRegistry> kernels)
+    : kernels(std::move(kernels)), session(std::move(made)),
       mayShareFeeds(keepsNothing(session.graph())) {
   for (const Graph::Value &input : session.graph().inputs())
     inputTypes.emplace(input.name, input.dtype);
-}
-
-// A str may hold halves of surrogate pairs, which no text of a graph can.
-std::string nameOf(nb::handle name, const char *what) {
-  Py_ssize_t size;
-  if (const char *utf8 = PyUnicode_AsUTF8AndSize(name.ptr(), &size))
-    return {utf8, static_cast<size_t>(size)};
-  nb::python_error error;
-  raise(invalidArgument("a name in ", what, " is no Unicode text: ", toError(error).message));
 }
 
 // `x` is short for `x:0`.
@@ -113,7 +91,7 @@ Session::Feeds PySession::convertFeeds(nb::handle feeds) const {
     if (!PyUnicode_Check(key.ptr()))
       raiseTypeError(str("a key of feeds is a ", Py_TYPE(key.ptr())->tp_name,
                          ", expected a name such as 'x:0'"));
-    std::string name = nameOf(key, "feeds");
+    std::string name = toName(key, "feeds");
     TensorRequest request{str("feed '", name, "'"), std::nullopt, mayShareFeeds};
     if (auto it = inputTypes.find(fullName(name)); it != inputTypes.end())
       request.want = it->second;
@@ -131,7 +109,7 @@ std::vector<std::string> names(nb::handle list, const char *what) {
     if (!PyUnicode_Check(item.ptr()))
       raiseTypeError(
           str(what, " holds a ", Py_TYPE(item.ptr())->tp_name, ", expected names such as 'x:0'"));
-    out.push_back(nameOf(item, what));
+    out.push_back(toName(item, what));
   }
   return out;
 }
@@ -159,9 +137,9 @@ nb::dict PySession::variables() const {
 nb::object PySession::run(nb::handle fetches, nb::handle feeds, nb::handle targets) {
   bool isSingle = PyUnicode_Check(fetches.ptr());
   std::vector<std::string> wanted =
-      isSingle ? std::vector{nameOf(fetches, "fetches")} : names(fetches, "fetches");
+      isSingle ? std::vector{toName(fetches, "fetches")} : names(fetches, "fetches");
   std::vector<std::string> also = PyUnicode_Check(targets.ptr())
-                                      ? std::vector{nameOf(targets, "targets")}
+                                      ? std::vector{toName(targets, "targets")}
                                       : names(targets, "targets");
   // They stay until the results are arrays: a result that is a feed is seen not to be ours alone.
   Session::Feeds fed = convertFeeds(feeds);
@@ -178,6 +156,29 @@ nb::object PySession::run(nb::handle fetches, nb::handle feeds, nb::handle targe
 
 } // namespace
 
+// A str may hold halves of surrogate pairs, which no text of a graph can.
+std::string toName(nb::handle name, const char *what) {
+  Py_ssize_t size;
+  if (const char *utf8 = PyUnicode_AsUTF8AndSize(name.ptr(), &size))
+    return {utf8, static_cast<size_t>(size)};
+  nb::python_error error;
+  raise(invalidArgument("a name in ", what, " is no Unicode text: ", toError(error).message));
+}
+
+SessionOptions sessionOptions(std::optional<int> threads, const std::string &tier,
+                              std::optional<double> timeout, const KernelRegistry &kernels) {
+  SessionOptions options;
+  options.threads = threads.value_or(0);
+  options.tier = tier;
+  options.timeout = timeout.value_or(0);
+  options.kernels = &kernels;
+  return options;
+}
+
+nb::object toSession(Session session, std::shared_ptr<const KernelRegistry> kernels) {
+  return nb::cast(PySession(std::move(session), std::move(kernels)));
+}
+
 void bindSession(nb::module_ &module) {
   nb::class_<PySession>(
       module, "Session",
@@ -186,9 +187,16 @@ void bindSession(nb::module_ &module) {
       "may use, its caller's included (None: as many as the machine has). tier:\n"
       "'auto' or 'interpret'. timeout: seconds after which a run fails with\n"
       "DeadlineExceededError.")
-      .def(nb::init<nb::handle, std::optional<int>, const std::string &, std::optional<double>>(),
-           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
-           nb::arg("tier") = "auto", nb::arg("timeout") = nb::none())
+      .def(
+          "__init__",
+          [](PySession *self, nb::handle graph, std::optional<int> threads, const std::string &tier,
+             std::optional<double> timeout) {
+            std::shared_ptr<const KernelRegistry> kernels = currentKernels();
+            SessionOptions options = sessionOptions(threads, tier, timeout, *kernels);
+            new (self) PySession(orRaise(Session::create(toGraph(graph), options)), kernels);
+          },
+          nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
+          nb::arg("tier") = "auto", nb::arg("timeout") = nb::none())
       .def(
           "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
           nb::arg("targets") = nb::tuple(),

@@ -1,9 +1,12 @@
 // Models: SavedModels that are ready to be called.
 //
 // Loading goes as in TensorFlow: the saver's restore op runs with the checkpoint's name and the
-// assets' paths fed, then the init op.
+// assets' paths fed, then the init op. Variables that the op leaves out are found as Python's
+// loader finds them, through the model's objects: Keras writes models whose restore op is of no
+// use.
 #include "treadle/checkpoint/Index.h"
 #include "treadle/session/GraphImpl.h"
+#include "treadle/session/ObjectGraph.h"
 #include "treadle/session/SavedModel.h"
 
 #include "treadle/import/File.h"
@@ -12,6 +15,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <unordered_set>
 
 namespace treadle {
 
@@ -23,6 +27,7 @@ struct Model::Impl {
   Session session;
 
   Expected<void> restore();
+  Expected<void> restoreObjects();
   Expected<void> initialize();
   Expected<void> saveTo(const std::string &prefix);
   Session::Feeds assetFeeds() const;
@@ -168,7 +173,35 @@ Expected<void> Model::Impl::restore() {
   }
   Session::Feeds feeds = assetFeeds();
   feeds.emplace_back(withPort(saver.filename_tensor_name()), Tensor::scalarString(prefix));
-  return session.run({}, onlyNew(std::move(feeds)), {saver.restore_op_name()}).map([](auto &&) {});
+  auto restored = session.run({}, onlyNew(std::move(feeds)), {saver.restore_op_name()});
+  return restored ? restoreObjects() : Unexpected(std::move(restored.error()));
+}
+
+Expected<void> Model::Impl::restoreObjects() {
+  std::unordered_set<std::string> missing;
+  for (const pb::SavedObject &object : files.meta.object_graph_def().nodes())
+    if (object.has_variable())
+      missing.insert(object.variable().name());
+  for (const auto &[name, value] : session.variables())
+    missing.erase(name);
+  if (missing.empty())
+    return {};
+  Expected<BundleReader> checkpoint = BundleReader::open(files.variables());
+  if (!checkpoint)
+    return Unexpected(std::move(checkpoint.error()));
+  auto variables = checkpointedVariables(files.meta, *checkpoint);
+  if (!variables)
+    return Unexpected(std::move(variables.error()));
+  for (const auto &[name, key] : *variables) {
+    if (!missing.contains(name))
+      continue;
+    Expected<Tensor> value = checkpoint->read(key);
+    if (!value)
+      return Unexpected(std::move(value.error()));
+    if (Expected<void> ok = session.setVariable(name, std::move(*value)); !ok)
+      return ok;
+  }
+  return {};
 }
 
 Expected<void> Model::Impl::initialize() {

@@ -151,6 +151,16 @@ std::vector<std::pair<std::string, Tensor>> Session::variables() const {
   return out;
 }
 
+Expected<void> Session::setVariable(const std::string &name, Tensor value) {
+  Ref<Variable> variable = impl->resources.lookupOrCreate<Variable>(
+      "", name, [&] { return makeRef<Variable>(name, value.dtype()); });
+  if (variable->dtype != value.dtype())
+    return Unexpected(invalidArgument("variable '", name, "' is ", dtypeName(variable->dtype),
+                                      ", but its new value is ", tensorTypeText(value)));
+  variable->assign(std::move(value));
+  return {};
+}
+
 void Session::cancel() {
   std::lock_guard lock(impl->mutex);
   for (RunState *run : impl->running)

@@ -29,6 +29,7 @@ from ._errors import (
     UnknownError,
 )
 from ._graph import Node
+from ._model import Model, Signature, load
 from ._native import Graph, Session, __version__, _register_function
 from ._patterns import Match
 
@@ -91,6 +92,7 @@ __all__ = [
     "InternalError",
     "InvalidArgumentError",
     "Match",
+    "Model",
     "Node",
     "NotFoundError",
     "OutOfRangeError",
@@ -98,11 +100,13 @@ __all__ = [
     "Problem",
     "ResourceExhaustedError",
     "Session",
+    "Signature",
     "UnauthenticatedError",
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
     "Value",
     "__version__",
+    "load",
     "register_op",
 ]

@@ -13,6 +13,8 @@
 namespace treadle::cli {
 namespace {
 
+/// Sums of many products are rounded by the size of what was summed, not of what is left over: an
+/// element may differ by `relative` of itself and of the root mean square of all, or by `absolute`.
 struct Tolerance {
   double relative, absolute;
 };
@@ -53,16 +55,26 @@ std::string gotText(const Tensor &got, const Tensor &expected, int64_t i) {
              elementText(expected, i));
 }
 
+/// Of the finite elements.
+double rootMeanSquare(const Tensor &tensor) {
+  double sum = 0;
+  int64_t count = 0;
+  for (int64_t i = 0; i < tensor.count(); ++i)
+    if (double square = std::norm(toComplex(tensor, i)); std::isfinite(square))
+      sum += square, ++count;
+  return count ? std::sqrt(sum / static_cast<double>(count)) : 0;
+}
+
 Difference compareFloating(const Tensor &got, const Tensor &expected) {
   Tolerance tolerance = toleranceOf(got.dtype());
+  double absolute = std::max(tolerance.absolute, tolerance.relative * rootMeanSquare(expected));
   double largest = 0;
   int64_t worst = -1;
   double worstExcess = 0;
   for (int64_t i = 0; i < got.count(); ++i) {
     double apart = distance(got, expected, i);
     double magnitude = std::abs(toComplex(expected, i));
-    double allowed =
-        tolerance.absolute + tolerance.relative * (std::isfinite(magnitude) ? magnitude : 0);
+    double allowed = absolute + tolerance.relative * (std::isfinite(magnitude) ? magnitude : 0);
     largest = std::max(largest, apart);
     if (apart - allowed > worstExcess)
       worstExcess = apart - allowed, worst = i;

@@ -1,0 +1,117 @@
+"""SavedModels that are ready to be called."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._native import Session, _Model
+
+if TYPE_CHECKING:
+    from . import Value
+
+
+class Signature:
+    """One of the functions that a model offers: call it with arrays by name.
+
+    `inputs` and `outputs` are dicts of Value(name, dtype, shape) by key; a value's name is the
+    tensor's in the model's graph.
+    """
+
+    __slots__ = ("_model", "inputs", "name", "outputs")
+
+    def __init__(
+        self, model: _Model, name: str, inputs: dict[str, Value], outputs: dict[str, Value]
+    ) -> None:
+        self._model, self.name = model, name
+        self.inputs: Mapping[str, Value] = MappingProxyType(inputs)
+        self.outputs: Mapping[str, Value] = MappingProxyType(outputs)
+
+    def __call__(self, /, **inputs: ArrayLike) -> dict[str, np.ndarray]:
+        """Calls it; gives all of its outputs by key.
+
+        inputs: arrays of the dtype and shape that `inputs` gives, or of one that numpy converts to
+        it without loss, or Python numbers, strings, bytes and lists of them. Raises
+        InvalidArgumentError for an input that is missing, unknown, or of another dtype or shape,
+        and whatever the model's ops raise. Ctrl-C cancels the call.
+        """
+        return self._model.call(self.name, inputs)
+
+    def __repr__(self) -> str:
+        def text(values: Mapping[str, Value]) -> str:
+            return ", ".join(f"{key}: {_type_text(value)}" for key, value in values.items())
+
+        return f"<treadle.Signature '{self.name}' ({text(self.inputs)}) -> ({text(self.outputs)})>"
+
+
+def _type_text(value: Value) -> str:
+    if value.shape is None:
+        return value.dtype
+    return f"{value.dtype}[{', '.join('?' if d is None else str(d) for d in value.shape)}]"
+
+
+class Model:
+    """A SavedModel with its variables restored and its tables filled; see treadle.load.
+
+    Thread-safe, as a Session is: calls that change variables see each other's changes.
+    """
+
+    __slots__ = ("_native", "signatures")
+
+    def __init__(self, native: _Model) -> None:
+        self._native = native
+        self.signatures: Mapping[str, Signature] = MappingProxyType(
+            {
+                name: Signature(native, name, inputs, outputs)
+                for name, (inputs, outputs) in native.signatures().items()
+            }
+        )
+
+    @property
+    def session(self) -> Session:
+        """The session that holds the model's state: for tensors that no signature has."""
+        return self._native.session()
+
+    def variables(self) -> dict[str, np.ndarray]:
+        """The values of the variables: a dict of read-only arrays by name."""
+        return self.session.variables()
+
+    def save(self, folder: str | os.PathLike[str] | None = None) -> None:
+        """Writes the variables as they are now.
+
+        Without a folder to the checkpoint that they were restored from, which is replaced at once
+        or not at all; else the whole model, to a folder that is empty or not there yet.
+        FailedPreconditionError if the model holds nothing that saves.
+        """
+        self._native.save(folder)
+
+    def __repr__(self) -> str:
+        return f"<treadle.Model with signatures {', '.join(self.signatures) or 'none'}>"
+
+
+def load(
+    path: str | os.PathLike[str],
+    tags: str | Iterable[str] = (),
+    *,
+    threads: int | None = None,
+    tier: str = "auto",
+    timeout: float | None = None,
+) -> Model:
+    """Loads a SavedModel: restores its variables and runs its initialization.
+
+    Args:
+        path: the model's folder, or a .mlir file that one was converted to.
+        tags: which meta graph, where there are several; "serve" or the only one by default.
+        threads, tier, timeout: as of Session, for all calls.
+
+    Raises NotFoundError for a folder, meta graph, checkpoint or asset that isn't there,
+    InvalidArgumentError for a graph that isn't a SavedModel's or a path that leaves the folder,
+    DataLossError for a damaged checkpoint. Nothing is half-loaded.
+    """
+    wanted: list[Any] = [tags] if isinstance(tags, str) else list(tags)
+    return Model(_Model(path, wanted, threads, tier, timeout))
