@@ -25,7 +25,7 @@ def binary():
 
 BINARY = binary()
 # Options that are understood, but say that they aren't there yet: not in help.
-LATER = ("--trace", "--signature", "--loop-overlap")
+LATER = ("--trace", "--loop-overlap")
 
 
 class Done:
@@ -236,7 +236,7 @@ def test_a_missing_input_is_explained(identity):
         (["--tier", "jit"], "UnimplementedError: tier 'jit'"),
         (["--loop-overlap", "off"], "UnimplementedError: --loop-overlap"),
         (["--trace", "out.json"], "UnimplementedError: --trace"),
-        (["--signature", "serve"], "UnimplementedError: --signature"),
+        (["--signature", "serve"], "is no SavedModel, so it has no signatures; use --fetch"),
         (["--output", "no-such-folder/out.npz"], "no-such-folder"),
     ],
 )

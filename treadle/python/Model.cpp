@@ -105,10 +105,10 @@ void bindModel(nb::module_ &module) {
   nb::class_<PyModel>(module, "_Model")
       .def(nb::init<nb::handle, const std::vector<std::string> &, std::optional<int>,
                     const std::string &, std::optional<double>>())
-      .def("signatures", &PyModel::signatures)
-      .def("call", &PyModel::call)
-      .def("save", &PyModel::save)
-      .def("session", &PyModel::session);
+      .def("signatures", &PyModel::signatures, "By name: the inputs and the outputs, each by key.")
+      .def("call", &PyModel::call, "Signature.__call__.")
+      .def("save", &PyModel::save, nb::arg("folder").none(), "Model.save.")
+      .def("session", &PyModel::session, "Model.session.");
 }
 
 } // namespace treadle::python

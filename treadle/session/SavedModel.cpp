@@ -51,11 +51,11 @@ int choose(const std::vector<Tags> &all, const Tags &wanted) {
   return chosen;
 }
 
-Error noSuchTags(const std::string &folder, const std::vector<Tags> &all, const Tags &wanted) {
+Error noSuchTags(const std::vector<Tags> &all, const Tags &wanted) {
   std::string have;
   for (const Tags &tags : all)
     have += str(have.empty() ? "" : ", ", textOf(tags));
-  return notFound("'", folder, "' has no single meta graph with the tags ",
+  return notFound("the model has no single meta graph with the tags ",
                   textOf(wanted.empty() ? Tags{"serve"} : wanted), "; it has ",
                   have.empty() ? "none at all" : have);
 }
@@ -99,7 +99,7 @@ Expected<SavedModelFiles> SavedModelFiles::of(mlir::OwningOpRef<mlir::ModuleOp> 
   }
   int chosen = choose(tags, {wanted.begin(), wanted.end()});
   if (chosen < 0)
-    return Unexpected(noSuchTags(files.folder, tags, {wanted.begin(), wanted.end()}));
+    return Unexpected(noSuchTags(tags, {wanted.begin(), wanted.end()}));
   auto index = static_cast<size_t>(chosen);
   files.meta = std::move(metas[index]);
   if (modules[index] != *module) {
