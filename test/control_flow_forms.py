@@ -24,8 +24,6 @@ CORPUS = SHARED / "corpus"
 PASSES = {
     "none": "",
     "functional": "tfg-v1-to-functional{KEEP}",
-    "region": "tfg-v1-to-functional{KEEP},tfg-functional-to-region",
-    "regions-back": "tfg-functional-to-region,tfg-region-to-functional",
     "v1": "tfg-functional-to-v1",
     "there-and-back": "tfg-functional-to-v1,tfg-v1-to-functional{KEEP}",
 }

@@ -34,3 +34,11 @@ def test_v1_control_flow_becomes_functional():
     assert not [after for _, after in results if after["why"]]
     for index in (0, 1):  # loops, and the Merge nodes of conditionals
         assert total(results, "after", index) <= SHARE_TO_STAY * total(results, "before", index)
+
+
+@pytest.mark.parametrize("passes", ["v1", "there-and-back"])
+def test_functional_control_flow_becomes_v1_and_comes_back(passes):
+    results = convert(passes, "cf_v2")
+    assert not [after for _, after in results if after["why"]]
+    if passes == "there-and-back":
+        assert total(results, "after", 0) == total(results, "before", 0)

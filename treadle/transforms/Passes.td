@@ -377,4 +377,30 @@ def TfExecutorToTfg : Pass<"tf-executor-to-tfg", "::mlir::ModuleOp"> {
   let dependentDialects = ["::treadle::tfg::TfgDialect"];
 }
 
+def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
+  let summary = "lower While, If and Case nodes to frames, Switch and Merge nodes";
+  let description = [{
+    The functions are called where v1 control flow has its nodes: the condition between Merge and
+    LoopCond, the body between Switch and NextIteration, a branch between Switch and Merge. tfg-inline
+    puts their nodes there. A loop or conditional begins when all inputs and control inputs of its
+    node are there, and what waited for the node waits for all results. Handles that a body gives back
+    as they were come in by constant Enter nodes.
+
+    ```mlir
+    %y, %c = StatelessIf(%p, %x) name("if") {then_branch = #tf_type.func<@t, {}>, ...}
+        : (tensor<i1>, tensor<f32>) -> (tensor<f32>)
+    // becomes, pivots left out
+    %s:2, %c0 = Switch(%x, %p) name("if/Switch_0") : (tensor<f32>, tensor<i1>) -> (tensor<f32>, tensor<f32>)
+    %f, %c1 = PartitionedCall(%s#0) name("if/branch_0") {f = #tf_type.func<@e, {}>, ...} : (tensor<f32>) -> (tensor<f32>)
+    %t, %c2 = PartitionedCall(%s#1) name("if/branch_1") {f = #tf_type.func<@t, {}>, ...} : (tensor<f32>) -> (tensor<f32>)
+    %m:2, %c3 = Merge(%f, %t) name("if/Merge_0") : (tensor<f32>, tensor<f32>) -> (tensor<f32>, tensor<i32>)
+    %y, %c = IdentityN(%m#0) name("if") : (tensor<f32>) -> (tensor<f32>)
+    ```
+
+    The IdentityN keeps the node's name for fetches, and its attributes (as `_lowered.KEY`), so that
+    tfg-v1-to-functional gives the node back. For, Case of one branch, and loops whose variables are
+    all handles that don't change, stay, with a remark.
+  }];
+}
+
 #endif // TREADLE_TRANSFORMS_PASSES

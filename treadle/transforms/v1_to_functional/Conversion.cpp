@@ -31,4 +31,28 @@ bool isReference(Value value) {
   return tf_type::isReference(getElementTypeOrSelf(value.getType()));
 }
 
+static tf_type::FuncAttr forwardedCall(FuncOp function) {
+  Block &entry = function.getEntry();
+  if (entry.getOperations().size() != 2 || !Node::isNode(&entry.front()))
+    return {};
+  Node call(&entry.front());
+  SmallVector<Value> arguments;
+  for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)
+    arguments.push_back(function.getDataArgument(i));
+  bool forwards = call.opType().ends_with("PartitionedCall") && call.numControl() == 0 &&
+                  llvm::equal(call.data(), arguments) &&
+                  llvm::equal(function.getReturn().getData(), call.results());
+  return forwards ? call.attr<tf_type::FuncAttr>("f") : tf_type::FuncAttr();
+}
+
+tf_type::FuncAttr calleeFor(Conversion &conversion, FuncOp function) {
+  if (tf_type::FuncAttr callee = forwardedCall(function)) {
+    function.erase();
+    return callee;
+  }
+  conversion.effects.add(function);
+  return tf_type::FuncAttr::get(function.getContext(), function.getName(),
+                                DictionaryAttr::get(function.getContext()));
+}
+
 } // namespace treadle::tfg

@@ -48,6 +48,10 @@ mlir::Type commonType(mlir::Type a, mlir::Type b);
 /// Whether a value is a reference to a variable's tensor, which no function can take.
 bool isReference(mlir::Value value);
 
+/// How a node refers to a function that was made for it. Where it does nothing but call another
+/// one, that is referred to, and the new one goes.
+tf_type::FuncAttr calleeFor(Conversion &conversion, FuncOp function);
+
 /// Makes While nodes of the loops of a body, and functions of their conditions and bodies.
 void convertLoops(Conversion &conversion, mlir::Block &body);
 

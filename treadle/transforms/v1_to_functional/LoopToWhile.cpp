@@ -1,5 +1,6 @@
 // Loops of v1 control flow made While nodes: what LoopCond needs becomes the condition's function,
 // what NextIteration needs the body's.
+#include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
@@ -54,8 +55,8 @@ private:
   bool collectBody(SmallVector<Operation *> pending);
   bool collectCondition(SmallVector<Operation *> pending);
   void build();
-  FuncOp buildCondition(StringRef base);
-  FuncOp buildBody(StringRef base);
+  tf_type::FuncAttr buildCondition(StringRef base);
+  tf_type::FuncAttr buildBody(StringRef base);
   void mapLoopValues(Outline &outline);
   void replaceExits(Node loopNode);
   void eraseMembers();
@@ -318,7 +319,7 @@ static SmallVector<Operation *> inOrder(llvm::SetVector<Operation *> &set, Loop 
   return result;
 }
 
-FuncOp LoopConverter::buildCondition(StringRef base) {
+tf_type::FuncAttr LoopConverter::buildCondition(StringRef base) {
   Outline outline(conversion.module, conversion.functions.unique((base + "_cond").str()),
                   loopCond->getLoc());
   mapLoopValues(outline);
@@ -332,11 +333,11 @@ FuncOp LoopConverter::buildCondition(StringRef base) {
       tokens.push_back(token);
   FuncOp function = outline.finish(loopCond.data(), {"goes_on"}, tokens);
   convertConditionals(conversion, function.getEntry());
-  conversion.effects.add(function);
-  return function;
+  restoreLowered(function.getEntry());
+  return calleeFor(conversion, function);
 }
 
-FuncOp LoopConverter::buildBody(StringRef base) {
+tf_type::FuncAttr LoopConverter::buildBody(StringRef base) {
   Outline outline(conversion.module, conversion.functions.unique((base + "_body").str()),
                   loopCond->getLoc());
   mapLoopValues(outline);
@@ -379,8 +380,8 @@ FuncOp LoopConverter::buildBody(StringRef base) {
                                            [&](Operation *op) { return bodyNodes.contains(op); });
   FuncOp function = outline.finish(results, resultNames, tokens);
   convertConditionals(conversion, function.getEntry());
-  conversion.effects.add(function);
-  return function;
+  restoreLowered(function.getEntry());
+  return calleeFor(conversion, function);
 }
 
 static std::string loopName(StringRef frameName) {
@@ -390,7 +391,7 @@ static std::string loopName(StringRef frameName) {
 
 void LoopConverter::build() {
   std::string base = loopName(loop.frameName.getValue());
-  FuncOp condition = buildCondition(base), bodyFunction = buildBody(base);
+  tf_type::FuncAttr condition = buildCondition(base), bodyFunction = buildBody(base);
   SmallVector<Value> inputs, tokens;
   SmallVector<Type> types;
   for (Variable &variable : variables) {
@@ -404,17 +405,14 @@ void LoopConverter::build() {
 
   OpBuilder builder(loopCond.getOperation());
   MLIRContext *context = builder.getContext();
-  auto functionAttr = [&](FuncOp function) {
-    return tf_type::FuncAttr::get(context, function.getName(), builder.getDictionaryAttr({}));
+  auto isPure = [&](tf_type::FuncAttr callee) {
+    return conversion.effects.isPureFunction(callee.getName().getRootReference());
   };
-  NodeBuilder node(builder, conversion.effects.isPureFunction(condition.getName()) &&
-                                    conversion.effects.isPureFunction(bodyFunction.getName())
-                                ? "StatelessWhile"
-                                : "While");
+  NodeBuilder node(builder, isPure(condition) && isPure(bodyFunction) ? "StatelessWhile" : "While");
   node.name(names.unique(base))
       .attr("T", elementTypes(context, types))
-      .attr("cond", functionAttr(condition))
-      .attr("body", functionAttr(bodyFunction))
+      .attr("cond", condition)
+      .attr("body", bodyFunction)
       .attr("output_shapes", builder.getArrayAttr({}))
       .attr("_frame_name", loop.frameName)
       .inputs(inputs)
@@ -436,7 +434,7 @@ void LoopConverter::replaceExits(Node loopNode) {
     Node exit(op);
     Value result = loopNode.results()[*indexOf(exit.data()[0])];
     Value token = loopNode.controlResult();
-    if (isGraph) {
+    if (isGraph && !isLowered(exit)) {
       OpBuilder builder(op);
       Node identity = NodeBuilder(builder, "Identity")
                           .placedAs(exit)

@@ -1,5 +1,6 @@
 // Switch and Merge nodes of one predicate made If nodes, or Case nodes where the predicate has more
 // outcomes than two.
+#include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 #include "treadle/transforms/v1_to_functional/Branches.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
@@ -307,7 +308,7 @@ public:
 
   Node build() {
     collect();
-    SmallVector<FuncOp> functions;
+    SmallVector<tf_type::FuncAttr> functions;
     std::string base = baseName();
     for (Branch *branch : conditional.branches)
       functions.push_back(buildBranch(base, *branch));
@@ -318,15 +319,16 @@ public:
 
 private:
   bool isOfStage(Operation *op) const { return of.isInside(op) && of.stages.lookup(op) == stage; }
+  bool isIf() const { return v1Kind(Node(conditional.switches.front())) == "Switch"; }
   void collect();
   void capture(Value value);
   void waitFor(Value token);
   void findCrossing();
   std::string baseName() const;
-  FuncOp buildBranch(StringRef base, Branch &branch);
+  tf_type::FuncAttr buildBranch(StringRef base, Branch &branch);
   Value placeholder(Outline &outline, Value like);
   Value indexConst(Outline &outline, Node merge, unsigned index);
-  Node buildNode(StringRef base, ArrayRef<FuncOp> functions);
+  Node buildNode(StringRef base, ArrayRef<tf_type::FuncAttr> functions);
   void replace();
   void replaceMerge(Node merge, Value result, Value index);
 
@@ -448,10 +450,9 @@ Value StageBuilder::indexConst(Outline &outline, Node merge, unsigned index) {
       .results()[0];
 }
 
-FuncOp StageBuilder::buildBranch(StringRef base, Branch &branch) {
-  bool isIf = conditional.branches.size() == 2;
+tf_type::FuncAttr StageBuilder::buildBranch(StringRef base, Branch &branch) {
   std::string suffix =
-      isIf ? (branch.side ? "_true" : "_false") : ("_branch" + Twine(branch.side)).str();
+      isIf() ? (branch.side ? "_true" : "_false") : ("_branch" + Twine(branch.side)).str();
   Outline outline(conversion.module, conversion.functions.unique(base.str() + suffix),
                   conditional.switches.front()->getLoc());
   llvm::DenseMap<Value, Value> arguments;
@@ -497,25 +498,23 @@ FuncOp StageBuilder::buildBranch(StringRef base, Branch &branch) {
     types[index] = commonType(types[index], result.getType());
   }
   FuncOp function = outline.finish(results, names, effects);
-  conversion.effects.add(function);
-  return function;
+  restoreLowered(function.getEntry());
+  return calleeFor(conversion, function);
 }
 
-Node StageBuilder::buildNode(StringRef base, ArrayRef<FuncOp> functions) {
+Node StageBuilder::buildNode(StringRef base, ArrayRef<tf_type::FuncAttr> functions) {
   Operation *place = !merges.empty() ? merges.front() : members.back();
   OpBuilder builder(place);
   MLIRContext *context = builder.getContext();
   bool isPure = true;
   SmallVector<Attribute> callees;
-  for (FuncOp function : functions) {
-    isPure = isPure && conversion.effects.isPureFunction(function.getName());
-    callees.push_back(
-        tf_type::FuncAttr::get(context, function.getName(), builder.getDictionaryAttr({})));
+  for (tf_type::FuncAttr callee : functions) {
+    isPure = isPure && conversion.effects.isPureFunction(callee.getName().getRootReference());
+    callees.push_back(callee);
   }
-  bool isIf = functions.size() == 2;
-  NodeBuilder built(
-      builder,
-      (isPure ? Twine("Stateless") + (isIf ? "If" : "Case") : Twine(isIf ? "If" : "Case")).str());
+  NodeBuilder built(builder, (isPure ? Twine("Stateless") + (isIf() ? "If" : "Case")
+                                     : Twine(isIf() ? "If" : "Case"))
+                                 .str());
   built.name(base)
       .attr("Tin", elementTypes(context, ValueRange(inputs.getArrayRef()).getTypes()))
       .attr("Tout", elementTypes(context, types))
@@ -524,7 +523,7 @@ Node StageBuilder::buildNode(StringRef base, ArrayRef<FuncOp> functions) {
       .inputs(inputs.getArrayRef())
       .control(tokens.getArrayRef())
       .results(types);
-  if (isIf)
+  if (isIf())
     built.attr("Tcond", elementTypes(context, of.predicate.getType())[0])
         .attr("then_branch", callees[1])
         .attr("else_branch", callees[0]);
@@ -536,7 +535,7 @@ Node StageBuilder::buildNode(StringRef base, ArrayRef<FuncOp> functions) {
 // In a graph the results of a conditional can be fetched: their names stay.
 void StageBuilder::replaceMerge(Node merge, Value result, Value index) {
   Value token = node.controlResult();
-  if (isa<GraphOp>(merge->getParentOp()) && !conditional.parent) {
+  if (isa<GraphOp>(merge->getParentOp()) && !conditional.parent && !isLowered(merge)) {
     OpBuilder builder(merge.getOperation());
     NodeBuilder named(builder, index ? "IdentityN" : "Identity");
     named.placedAs(merge).name(merge.name()).inputs(result);

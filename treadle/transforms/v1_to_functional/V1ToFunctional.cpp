@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 
 using namespace mlir;
@@ -24,6 +25,7 @@ struct V1ToFunctional : impl::V1ToFunctionalBase<V1ToFunctional> {
     for (Block *body : bodies) {
       tfg::convertLoops(conversion, *body);
       tfg::convertConditionals(conversion, *body);
+      tfg::restoreLowered(*body);
     }
     numLoops += conversion.counts.loops;
     numConvertedLoops += conversion.counts.convertedLoops;
