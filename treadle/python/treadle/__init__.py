@@ -9,6 +9,7 @@ array([2., 3.], dtype=float32)
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
+from . import _deepbind as _deepbind  # before all that imports the native module
 from ._errors import (
     AbortedError,
     AlreadyExistsError,
