@@ -5,6 +5,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FewRows.h"
 
 #include <algorithm>
 #include <vector>
@@ -39,6 +40,8 @@ void multiplyMaps(const Product &p, const T *a, const T *b, T *out) {
 }
 
 template <typename T> void multiplyByEigen(const Product &p, const T *a, const T *b, T *out) {
+  if (multiplyFewRows(p, a, b, out))
+    return;
   if (p.n == 1)
     return multiplyVector(a, p.aTransposed, p.m, p.k, b, out);
   if (p.m == 1) // out' = b' a'
