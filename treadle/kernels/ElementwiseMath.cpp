@@ -2,8 +2,10 @@
 // and double go through Eigen's vectorised forms where there are any.
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/VectorMath.h"
 
 #include <cmath>
+#include <concepts>
 
 namespace treadle {
 namespace {
@@ -62,10 +64,22 @@ TREADLE_MATH(CoshOp, std::cosh)
 TREADLE_MATH(AsinhOp, std::asinh)
 TREADLE_MATH(AcoshOp, std::acosh)
 TREADLE_MATH(AtanhOp, std::atanh)
-TREADLE_MATH(ErfOp, std::erf)
-TREADLE_MATH(ErfcOp, std::erfc)
 #undef TREADLE_MATH
 #undef TREADLE_VECTOR_MATH
+
+// One element by the standard library, arrays of float by a loop that is vectorised.
+#define TREADLE_LOOP_MATH(Name, function, floatFunction)                                           \
+  struct Name {                                                                                    \
+    static constexpr float cost = 4;                                                               \
+    template <typename T> static T apply(T x) { return T(function(Computed<T>(x))); }              \
+    /* `out` may be `in`, but never lies across it. */                                             \
+    template <std::same_as<float> T> static void applyAll(const T *in, T *out, int64_t n) {        \
+      TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = floatFunction(in[i]);             \
+    }                                                                                              \
+  };
+TREADLE_LOOP_MATH(ErfOp, std::erf, vectorErf)
+TREADLE_LOOP_MATH(ErfcOp, std::erfc, vectorErfc)
+#undef TREADLE_LOOP_MATH
 
 using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;
 

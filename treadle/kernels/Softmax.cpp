@@ -3,6 +3,7 @@
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/SegmentRows.h"
+#include "treadle/kernels/VectorMath.h"
 
 #include <cmath>
 #include <vector>
@@ -30,6 +31,11 @@ template <typename T> void softmaxRow(const T *x, T *out, int64_t n) {
   const C scale = 1 / row.sum;
   for (int64_t i = 0; i < n; ++i)
     out[i] = T(std::exp(C(x[i]) - row.largest) * scale);
+}
+template <> void softmaxRow<float>(const float *x, float *out, int64_t n) {
+  const float scale = 1 / expAndSum(x, largestOf(x, n), out, n);
+  for (int64_t i = 0; i < n; ++i)
+    out[i] *= scale;
 }
 template <typename T> void logSoftmaxRow(const T *x, T *out, int64_t n) {
   RowSum<T> row(x, n);

@@ -1,0 +1,137 @@
+// Exponentials and error functions of floats without branches or calls: loops over them become
+// vector instructions, once they are inlined. Accurate to a few units in the last place, for
+// infinities and NaN as well.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace treadle {
+
+/// e to the power of x, denormal results included: the remainder of x by ln 2 goes through the
+/// polynomial of Cephes' expf.
+[[gnu::always_inline]] inline float vectorExp(float x) {
+#pragma clang fp contract(fast)
+  // Beyond these the result is 0 or infinite.
+  x = x > 90.0f ? 90.0f : x;
+  x = x < -105.0f ? -105.0f : x;
+  // Adding and taking away 1.5 * 2^23 rounds to a whole number, which then is in the low bits.
+  constexpr float shifter = 12582912.0f;
+  float shifted = x * 1.44269504f + shifter;
+  float whole = shifted - shifter;
+  int32_t n = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(shifter);
+  float r = x - whole * 0.693359375f + whole * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r + 1;
+  // In two steps, as 2^n may be too small or too large for a float.
+  int32_t half = n >> 1;
+  float first = std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(half + 127) << 23));
+  float second =
+      std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(n - half + 127) << 23));
+  return p * first * second;
+}
+
+/// erf(x) / x for |x| < 1, as a polynomial in x * x (Cephes).
+[[gnu::always_inline]] inline float erfOverX(float square) {
+#pragma clang fp contract(fast)
+  float p = 7.853861353153693e-5f;
+  p = p * square - 8.010193625184903e-4f;
+  p = p * square + 5.188327685732524e-3f;
+  p = p * square - 2.685381193529856e-2f;
+  p = p * square + 1.128358514861418e-1f;
+  p = p * square - 3.761262582423300e-1f;
+  return p * square + 1.128379165726710e+0f;
+}
+
+/// erfc(x) for x >= 1: exp(-x * x) / x times one of two polynomials in 1 / (x * x) (Cephes).
+[[gnu::always_inline]] inline float erfcTail(float x) {
+#pragma clang fp contract(fast)
+  float inverse = 1 / x, q = inverse * inverse;
+  float near = 2.326819970068386e-2f;
+  near = near * q - 1.387039388740657e-1f;
+  near = near * q + 3.687424674597105e-1f;
+  near = near * q - 5.824733027278666e-1f;
+  near = near * q + 6.210004621745983e-1f;
+  near = near * q - 4.944515323274145e-1f;
+  near = near * q + 3.404879937665872e-1f;
+  near = near * q - 2.741127028184656e-1f;
+  near = near * q + 5.638259427386472e-1f;
+  float far = -1.047766399936249e+1f;
+  far = far * q + 1.297719955372516e+1f;
+  far = far * q - 7.495518717768503e+0f;
+  far = far * q + 2.921019019210786e+0f;
+  far = far * q - 1.015265279202700e+0f;
+  far = far * q + 4.218463358204948e-1f;
+  far = far * q - 2.820767439740514e-1f;
+  far = far * q + 5.641895067754075e-1f;
+  // x * x is rounded; what it lost counts once it is an exponent.
+  float bounded = x > 12 ? 12 : x;
+  float square = bounded * bounded;
+  float lost = std::fma(bounded, bounded, -square);
+  float gauss = vectorExp(-square) * (1 - lost);
+  return gauss * inverse * (x < 2 ? near : far);
+}
+
+/// 1 - erf(x), without the cancellation for large x.
+[[gnu::always_inline]] inline float vectorErfc(float x) {
+  float size = std::fabs(x);
+  float tail = erfcTail(size);
+  float result = x < 0 ? 2 - tail : tail;
+  return size < 1 ? 1 - x * erfOverX(x * x) : result;
+}
+
+[[gnu::always_inline]] inline float vectorErf(float x) {
+  float size = std::fabs(x);
+  float result = 1 - erfcTail(size);
+  return size < 1 ? x * erfOverX(x * x) : std::copysign(result, x);
+}
+
+/// How many sums or maxima a loop keeps side by side, so that it can be vectorised.
+inline constexpr int64_t reductionLanes = 16;
+
+/// The largest of `n` elements; -infinity for none. NaNs count only where all are.
+inline float largestOf(const float *x, int64_t n) {
+  float lanes[reductionLanes];
+  for (float &lane : lanes)
+    lane = -std::numeric_limits<float>::infinity();
+  int64_t i = 0;
+  for (; i + reductionLanes <= n; i += reductionLanes)
+    for (int64_t l = 0; l < reductionLanes; ++l)
+      lanes[l] = x[i + l] > lanes[l] ? x[i + l] : lanes[l];
+  float largest = lanes[0];
+  for (float lane : lanes)
+    largest = lane > largest ? lane : largest;
+  for (; i < n; ++i)
+    largest = x[i] > largest ? x[i] : largest;
+  return largest;
+}
+
+/// `out[i] = exp(x[i] - shift)`; gives their sum. `out` may be `x`.
+inline float expAndSum(const float *x, float shift, float *out, int64_t n) {
+  float lanes[reductionLanes] = {};
+  int64_t i = 0;
+  for (; i + reductionLanes <= n; i += reductionLanes) {
+    float values[reductionLanes];
+    for (int64_t l = 0; l < reductionLanes; ++l)
+      values[l] = vectorExp(x[i + l] - shift);
+    for (int64_t l = 0; l < reductionLanes; ++l) {
+      out[i + l] = values[l];
+      lanes[l] += values[l];
+    }
+  }
+  float sum = 0;
+  for (; i < n; ++i)
+    sum += out[i] = vectorExp(x[i] - shift);
+  for (float lane : lanes)
+    sum += lane;
+  return sum;
+}
+
+} // namespace treadle

@@ -1,0 +1,70 @@
+// The functions of VectorMath.h against the standard library's in double.
+#include "treadle/kernels/VectorMath.h"
+
+#include "gtest/gtest.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace treadle {
+namespace {
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+template <typename Fn, typename Exact>
+void expectClose(Fn fn, Exact exact, double from, double to, double relative) {
+  for (int i = 0; i <= 20000; ++i) {
+    auto x = static_cast<float>(from + (to - from) * i / 20000);
+    double expected = exact(static_cast<double>(x));
+    // Half a unit of the smallest denormal, for results down there.
+    ASSERT_NEAR(fn(x), expected, relative * std::abs(expected) + 1.5e-45) << "at " << x;
+  }
+}
+
+TEST(VectorMath, Exp) {
+  expectClose(vectorExp, [](double x) { return std::exp(x); }, -87, 88.7, 2e-7);
+  expectClose(vectorExp, [](double x) { return std::exp(x); }, -106, -87, 2e-7);
+  EXPECT_EQ(vectorExp(0), 1);
+  EXPECT_EQ(vectorExp(89), inf);
+  EXPECT_EQ(vectorExp(inf), inf);
+  EXPECT_EQ(vectorExp(-inf), 0);
+  EXPECT_EQ(vectorExp(-1e30f), 0);
+  EXPECT_TRUE(std::isnan(vectorExp(nan)));
+}
+
+TEST(VectorMath, ErrorFunctions) {
+  expectClose(vectorErf, [](double x) { return std::erf(x); }, -5, 5, 3e-7);
+  expectClose(vectorErfc, [](double x) { return std::erfc(x); }, -5, 0.5, 3e-7);
+  expectClose(vectorErfc, [](double x) { return std::erfc(x); }, 0.5, 9, 2e-6);
+  expectClose(vectorErfc, [](double x) { return std::erfc(x); }, 9, 11, 1e-4); // denormal
+  for (float x : {inf, 1e30f}) {
+    EXPECT_EQ(vectorErf(x), 1);
+    EXPECT_EQ(vectorErf(-x), -1);
+    EXPECT_EQ(vectorErfc(x), 0);
+    EXPECT_EQ(vectorErfc(-x), 2);
+  }
+  EXPECT_EQ(vectorErf(0), 0);
+  EXPECT_EQ(vectorErfc(0), 1);
+  EXPECT_TRUE(std::signbit(vectorErf(-0.0f)));
+  EXPECT_TRUE(std::isnan(vectorErf(nan)));
+  EXPECT_TRUE(std::isnan(vectorErfc(nan)));
+}
+
+TEST(VectorMath, SumsAndMaxima) {
+  for (int64_t n : {0, 1, 15, 16, 17, 40}) {
+    std::vector<float> x(static_cast<size_t>(n)), out(x.size());
+    double sum = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      x[i] = static_cast<float>(i * 7 % 11);
+      sum += std::exp(x[i] - 10.0);
+    }
+    EXPECT_EQ(largestOf(x.data(), n), n ? *std::max_element(x.begin(), x.end()) : -inf);
+    EXPECT_NEAR(expAndSum(x.data(), 10, out.data(), n), sum, 1e-6 * sum);
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_EQ(out[i], vectorExp(x[i] - 10));
+  }
+}
+
+} // namespace
+} // namespace treadle
