@@ -1,5 +1,5 @@
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/transforms/rewriting/ControlMerger.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -14,12 +14,14 @@ namespace treadle {
 
 namespace {
 
-/// What makes nodes equal: everything but the name, and the order of control inputs.
+/// What makes nodes equal: everything but the name, and the order of control inputs. One may be
+/// there twice while nodes are merged.
 struct SameComputation : llvm::DenseMapInfo<Operation *> {
   static SmallVector<Value> sortedControl(tfg::Node node) {
     SmallVector<Value> tokens(node.control());
     llvm::sort(tokens,
                [](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); });
+    tokens.erase(llvm::unique(tokens), tokens.end());
     return tokens;
   }
 
@@ -76,21 +78,24 @@ struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpression
       fed.insert(value.split(':').first);
     tfg::forEachBody(getOperation(), [&](Block &body) {
       llvm::DenseSet<Operation *, SameComputation> seen;
+      tfg::ControlMerger control;
       for (Operation *op : tfg::topologicalOrder(body)) {
         tfg::Node node(op);
         if (!effects.isPure(node) || isPlaceholder(node) || fed.contains(node.name()))
           continue;
         auto [first, isNew] = seen.insert(op);
         if (!isNew && !kept.contains(node.name()))
-          merge(node, tfg::Node(*first));
+          merge(node, tfg::Node(*first), control);
       }
+      control.finish();
     });
   }
 
-  static void merge(tfg::Node node, tfg::Node first) {
+  static void merge(tfg::Node node, tfg::Node first, tfg::ControlMerger &control) {
     for (auto [from, to] : llvm::zip(node.results(), first.results()))
       from.replaceAllUsesWith(to);
-    tfg::replaceControl(node.controlResult(), first.controlResult());
+    control.replace(node.controlResult(), first.controlResult());
+    control.forget(node.getOperation());
     node->erase();
   }
 };

@@ -1,5 +1,5 @@
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/transforms/rewriting/ControlMerger.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -39,9 +39,11 @@ private:
                 node.assignedDeviceAttr()}]
             .push_back(node);
     }
+    names.reset();
     for (auto &[key, nodes] : groups)
       if (nodes.size() > 1)
         merge(nodes, hasV1);
+    control.finish();
   }
 
   // The one that waits for nothing stands for all: theirs is the order of the graph, or that of the
@@ -61,11 +63,12 @@ private:
 
   tfg::Node copyWithoutControl(tfg::Node node) {
     OpBuilder builder(node.getOperation());
-    tfg::NameScope names(*node->getBlock());
+    if (!names)
+      names.emplace(*node->getBlock());
     return tfg::NodeBuilder(builder, "Const")
         .placedAs(node)
         .attrs(node.attrs())
-        .name(names.unique((node.name() + "/hoisted").str()))
+        .name(names->unique((node.name() + "/hoisted").str()))
         .results(node.results().getTypes())
         .build();
   }
@@ -85,16 +88,19 @@ private:
     return true;
   }
 
-  static void replace(tfg::Node node, tfg::Node one) {
+  void replace(tfg::Node node, tfg::Node one) {
     node.results().front().replaceAllUsesWith(one.results().front());
     SmallVector<Value> tokens(node.control());
     if (tokens.empty())
       tokens.push_back(one.controlResult());
-    tfg::replaceControl(node.controlResult(), tokens);
+    control.replace(node.controlResult(), tokens);
+    control.forget(node.getOperation());
     node->erase();
   }
 
   llvm::StringSet<> kept, fed;
+  std::optional<tfg::NameScope> names; // of the body at hand
+  tfg::ControlMerger control;
 };
 
 } // namespace
