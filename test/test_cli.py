@@ -1,8 +1,11 @@
 """The `treadle` command, as somebody types it: what it prints, and how it exits."""
 
+import contextlib
 import json
 import os
 import pathlib
+import pty
+import re
 import signal
 import subprocess
 import time
@@ -483,3 +486,20 @@ def test_show_lists_signatures(tmp_path):
     signature = json.loads(output("show", tmp_path, "--json"))["signatures"][0]
     tensor = {"name": "x:0", "dtype": "float32", "shape": [None]}
     assert signature["inputs"] == [{"key": "x", "tensor": tensor}]
+
+
+def test_progress_is_shown_on_terminals_only():
+    command = [BINARY, "bench", COUNTDOWN, "--fetch", "count:0", "--input", "start=3000000"]
+    command += ["--repeat", "14"]
+    main, terminal = pty.openpty()
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal) as process:
+        os.close(terminal)
+        shown = b""
+        with contextlib.suppress(OSError):  # EIO: the other end was closed
+            while chunk := os.read(main, 4096):
+                shown += chunk
+        assert process.wait() == 0
+    os.close(main)
+    assert re.search(rb"measuring \[#*-*\] \d+% \d+ s", shown)
+    assert shown.endswith(b"\r\x1b[K")
+    assert Done(*command[1:]).err == ""

@@ -224,6 +224,20 @@ def test_damaged_checkpoints(folder, damage):
         treadle.load(folder)
 
 
+def test_variables_of_another_shape(tmp_path):
+    folder = write_model(tmp_path)
+    model = folder / "saved_model.pbtxt"
+    scale = node(
+        "scale", "VarHandleOp", (), dtype("DT_FLOAT"), shape(), text("shared_name", "scale")
+    )
+    other = scale.replace(shape(), shape(2))
+    assert scale in model.read_text()
+    model.write_text(model.read_text().replace(scale, other))
+    message = r"variable 'scale' is float32\[2\] in the graph, but float32\[\] in the checkpoint"
+    with pytest.raises(treadle.InvalidArgumentError, match=message):
+        treadle.load(folder)
+
+
 def run(*args, status=0):
     done = subprocess.run([BINARY, *map(str, args)], capture_output=True, text=True, timeout=60)
     assert done.returncode == status, done.stdout + done.stderr

@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <unordered_map>
 #include <unordered_set>
 
 namespace treadle {
@@ -28,6 +29,7 @@ struct Model::Impl {
 
   Expected<void> restore();
   Expected<void> restoreObjects();
+  Expected<void> checkVariables() const;
   Expected<void> initialize();
   Expected<void> saveTo(const std::string &prefix);
   Session::Feeds assetFeeds() const;
@@ -204,6 +206,24 @@ Expected<void> Model::Impl::restoreObjects() {
   return {};
 }
 
+/// The restore op takes whatever shape the checkpoint has.
+Expected<void> Model::Impl::checkVariables() const {
+  std::unordered_map<std::string, Graph::Value> wanted;
+  for (Graph::Value &variable : graph.summary().variables)
+    wanted.try_emplace(variable.name, std::move(variable));
+  for (const auto &[name, value] : session.variables()) {
+    auto it = wanted.find(name);
+    if (it == wanted.end() || !it->second.hasRank)
+      continue;
+    PartialShape shape = PartialShape::ranked(it->second.dims);
+    if (!shape.accepts(value.dims()))
+      return Unexpected(invalidArgument("variable '", name, "' is ", dtypeName(it->second.dtype),
+                                        shape.text(), " in the graph, but ", tensorTypeText(value),
+                                        " in the checkpoint"));
+  }
+  return {};
+}
+
 Expected<void> Model::Impl::initialize() {
   std::string node = files.initOp();
   if (node.empty())
@@ -250,6 +270,8 @@ Expected<Model> Model::create(Graph graph, SessionOptions options,
   impl->session = std::move(*session);
   if (Expected<void> ok = impl->restore(); !ok)
     return Unexpected(during("the variables can't be restored", std::move(ok.error())));
+  if (Expected<void> ok = impl->checkVariables(); !ok)
+    return Unexpected(std::move(ok.error()));
   if (Expected<void> ok = impl->initialize(); !ok)
     return Unexpected(during("the model can't be initialized", std::move(ok.error())));
   Model model;

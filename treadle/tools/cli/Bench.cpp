@@ -1,4 +1,5 @@
 // `treadle bench`: how long a run takes, as percentiles after a warm-up.
+#include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 
 #include <algorithm>
@@ -51,6 +52,7 @@ static Expected<Times> measure(const Request &request, int64_t repeat) {
   if (!session)
     return Unexpected(std::move(session.error()));
   Times times;
+  Progress progress("measuring");
   if (Expected<void> warm = warmUp(request, *session, times); !warm)
     return Unexpected(std::move(warm.error()));
   for (int64_t i = 0; i < repeat; ++i) {
@@ -58,6 +60,7 @@ static Expected<Times> measure(const Request &request, int64_t repeat) {
     if (!time)
       return Unexpected(std::move(time.error()));
     times.sorted.push_back(*time);
+    progress.set(static_cast<double>(i + 1) / static_cast<double>(repeat));
   }
   std::sort(times.sorted.begin(), times.sorted.end());
   return times;

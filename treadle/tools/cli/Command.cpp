@@ -1,5 +1,6 @@
 // What the subcommands share: errors, models.
 #include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/Progress.h"
 
 #include <cstdio>
 
@@ -26,7 +27,10 @@ void note(const std::string &message) { complain("note: " + message); }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
-Expected<Graph> openModel(std::string_view path) { return Graph::fromFile(std::string(path)); }
+Expected<Graph> openModel(std::string_view path) {
+  Progress progress(str("loading ", path));
+  return Graph::fromFile(std::string(path));
+}
 
 std::string jsonText(std::string_view text) {
   std::string out = "\"";

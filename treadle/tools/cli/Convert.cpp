@@ -1,5 +1,6 @@
 // `treadle convert`: reads a graph in one format, writes it in another.
 #include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/Progress.h"
 
 namespace treadle::cli {
 
@@ -28,7 +29,10 @@ static int convert(const Arguments &args) {
     graph = graph->runPasses(*passToDialect);
   if (!graph)
     return report(graph.error());
-  Expected<void> done = graph->toFile(std::string(args.positional[1]));
+  Expected<void> done = [&] {
+    Progress progress(str("writing ", args.positional[1]));
+    return graph->toFile(std::string(args.positional[1]));
+  }();
   return done ? 0 : report(done.error());
 }
 

@@ -1,6 +1,7 @@
 // From command-line options to feeds and fetches.
 #include "treadle/tools/cli/Request.h"
 
+#include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Value.h"
 
 #include <algorithm>
@@ -78,7 +79,10 @@ static Expected<void> openSignature(const Arguments &args, Request &request) {
                                               "' is no SavedModel, so it "
                                               "has no signatures; use --fetch"))
                  : Expected<void>();
-  Expected<Model> model = Model::create(request.graph, request.options);
+  Expected<Model> model = [&] {
+    Progress progress(str("restoring ", args.positional[0]));
+    return Model::create(request.graph, request.options);
+  }();
   if (!model)
     return Unexpected(std::move(model.error()));
   request.graph = model->session().graph();

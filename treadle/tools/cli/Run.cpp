@@ -2,6 +2,7 @@
 #include "treadle/npy/Npz.h"
 #include "treadle/tools/cli/Check.h"
 #include "treadle/tools/cli/Element.h"
+#include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Stats.h"
 
 namespace treadle::cli {
@@ -11,7 +12,10 @@ static int runOnce(const Arguments &args, const Request &request, Stats &stats) 
   if (!session)
     return report(session.error());
   stats.lap("session");
-  Expected<std::vector<Tensor>> values = request.run(*session);
+  Expected<std::vector<Tensor>> values = [&] {
+    Progress progress(str("running ", args.positional[0]));
+    return request.run(*session);
+  }();
   stats.lap("plan and first run");
   if (!values)
     return report(values.error());

@@ -1,0 +1,58 @@
+// Progress: drawn by a thread of its own, ten times a second.
+#include "treadle/tools/cli/Progress.h"
+
+#include "treadle/runtime/Error.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <unistd.h>
+
+namespace treadle::cli {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds patience{1000}, period{100};
+
+std::string progressText(const std::string &what, double share, double seconds) {
+  std::string text = what;
+  if (share >= 0) {
+    constexpr int width = 20;
+    double bounded = std::clamp(share, 0.0, 1.0);
+    auto full = static_cast<size_t>(std::floor(bounded * width));
+    text += str(" [", std::string(full, '#'), std::string(width - full, '-'), "] ",
+                static_cast<int>(bounded * 100), "%");
+  }
+  return str(text, " ", static_cast<int64_t>(seconds), " s");
+}
+
+Progress::Progress(std::string text) : what(std::move(text)) {
+  if (isatty(STDERR_FILENO))
+    thread = std::thread([this] { show(); });
+}
+
+Progress::~Progress() {
+  if (!thread.joinable())
+    return;
+  {
+    std::lock_guard lock(mutex);
+    hasEnded = true;
+  }
+  ended.notify_one();
+  thread.join();
+}
+
+void Progress::show() {
+  Clock::time_point start = Clock::now();
+  std::unique_lock lock(mutex);
+  if (ended.wait_for(lock, patience, [this] { return hasEnded; }))
+    return;
+  do {
+    double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    // The cursor goes back to the front, so that what others print replaces the line.
+    std::fprintf(stderr, "\r\033[K%s\r", progressText(what, done, seconds).c_str());
+  } while (!ended.wait_for(lock, period, [this] { return hasEnded; }));
+  std::fputs("\r\033[K", stderr);
+}
+
+} // namespace treadle::cli
