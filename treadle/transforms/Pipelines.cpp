@@ -16,13 +16,33 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   ListOption<std::string> fetches{*this, "fetches", llvm::cl::desc("values that runs ask for")};
   ListOption<std::string> targets{*this, "targets", llvm::cl::desc("nodes that runs ask for")};
   ListOption<std::string> feeds{*this, "feeds", llvm::cl::desc("values that runs give")};
+  ListOption<std::string> keep{
+      *this, "keep", llvm::cl::desc("nodes that must stay, and may be fed or asked for")};
+  Option<bool> keepEffects{*this, "keep-effects", llvm::cl::init(false),
+                           llvm::cl::desc("keep nodes of the graph that have effects")};
+  Option<bool> keepFunctions{*this, "keep-functions", llvm::cl::init(false),
+                             llvm::cl::desc("leave functions as they are: others know them")};
 
   /// The nodes that runs name.
   SmallVector<std::string> nodes() const {
     SmallVector<std::string> out;
-    for (const auto *names : {&fetches, &targets, &feeds})
+    for (const auto *names : {&fetches, &targets, &feeds, &keep})
       for (StringRef name : *names)
         out.push_back(name.split(':').first.str());
+    return out;
+  }
+
+  /// What is known to stay of what runs ask for.
+  SmallVector<std::string> wanted() const {
+    SmallVector<std::string> out(targets.begin(), targets.end());
+    out.append(keep.begin(), keep.end());
+    return out;
+  }
+
+  /// The values that nothing may be concluded from.
+  SmallVector<std::string> unknown() const {
+    SmallVector<std::string> out(feeds.begin(), feeds.end());
+    out.append(keep.begin(), keep.end());
     return out;
   }
 };
@@ -40,14 +60,19 @@ public:
   void prune() {
     PruneOptions prune;
     prune.fetches = llvm::to_vector(options.fetches);
-    prune.targets = llvm::to_vector(options.targets);
+    prune.targets = options.wanted();
     prune.feeds = llvm::to_vector(options.feeds);
+    prune.keepEffects = options.keepEffects;
+    prune.functions = !options.keepFunctions;
     passes.addPass(createPrune(prune));
   }
   void mergeEqual() {
-    passes.addPass(createCommonSubexpressions({named, llvm::to_vector(options.feeds)}));
+    passes.addPass(createCommonSubexpressions({named, options.unknown()}));
   }
-  void pruneArguments() { passes.addPass(createPruneArguments({named, false})); }
+  void pruneArguments() {
+    if (!options.keepFunctions)
+      passes.addPass(createPruneArguments({named, false}));
+  }
   void inlineCalls() { passes.addPass(createInlineCalls()); }
   void sort() { passes.addPass(createTopologicalSort()); }
 

@@ -1,0 +1,81 @@
+// Messages: a mark, the number of parts, the length of each, and their bytes.
+#include "treadle/tensorflow_plugin/Channel.h"
+
+#include <cerrno>
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+namespace treadle::tensorflow {
+namespace {
+
+constexpr uint64_t mark = 0x31656C6461657274; // treadle1
+constexpr uint64_t mostParts = 16;
+constexpr uint64_t mostBytes = uint64_t(1) << 34;
+
+/// No SIGPIPE where the other end is a socket that was closed.
+ssize_t writeSome(int file, const char *data, size_t size) {
+  ssize_t done = ::send(file, data, size, MSG_NOSIGNAL);
+  return done < 0 && errno == ENOTSOCK ? ::write(file, data, size) : done;
+}
+
+} // namespace
+
+bool Channel::write(const void *data, size_t size) {
+  const char *at = static_cast<const char *>(data);
+  while (size > 0) {
+    ssize_t done = writeSome(out, at, size);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return false;
+    at += done;
+    size -= static_cast<size_t>(done);
+  }
+  return true;
+}
+
+bool Channel::read(void *data, size_t size) {
+  char *at = static_cast<char *>(data);
+  while (size > 0) {
+    ssize_t done = ::read(in, at, size);
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      return false;
+    at += done;
+    size -= static_cast<size_t>(done);
+  }
+  return true;
+}
+
+bool Channel::send(const Message &message) {
+  std::vector<uint64_t> header = {mark, message.size()};
+  for (const std::string &part : message)
+    header.push_back(part.size());
+  if (!write(header.data(), header.size() * sizeof(uint64_t)))
+    return false;
+  for (const std::string &part : message)
+    if (!write(part.data(), part.size()))
+      return false;
+  return true;
+}
+
+std::optional<Message> Channel::receive() {
+  uint64_t header[2];
+  if (!read(header, sizeof(header)) || header[0] != mark || header[1] > mostParts)
+    return std::nullopt;
+  std::vector<uint64_t> sizes(header[1]);
+  if (!read(sizes.data(), sizes.size() * sizeof(uint64_t)))
+    return std::nullopt;
+  for (uint64_t size : sizes)
+    if (size > mostBytes)
+      return std::nullopt;
+  Message message;
+  for (uint64_t size : sizes)
+    if (!read(message.emplace_back(size, '\0').data(), size))
+      return std::nullopt;
+  return message;
+}
+
+} // namespace treadle::tensorflow

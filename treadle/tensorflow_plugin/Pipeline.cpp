@@ -1,0 +1,83 @@
+// A table of passes and the options that keep nodes.
+#include "treadle/tensorflow_plugin/Pipeline.h"
+
+#include <algorithm>
+
+namespace treadle::tensorflow {
+namespace {
+
+constexpr std::string_view placeholder = "{names}";
+
+struct Row {
+  std::string_view pass, options;
+};
+
+/// What a pass must be told here. Names may be fed as well as fetched: TensorFlow doesn't say
+/// which.
+constexpr Row rows[] = {
+    {"tfg-default", "keep={names} keep-effects=true keep-functions=true"},
+    {"tfg-cleanup", "keep={names} keep-effects=true keep-functions=true"},
+    {"tfg-inline-all", "keep={names} keep-effects=true keep-functions=true"},
+    {"tfg-prune", "targets={names} keep-effects=true functions=false"},
+    {"tfg-cse", "keep={names} feeds={names}"},
+    {"tfg-dedupe-constants", "keep={names} feeds={names}"},
+    {"tfg-constant-folding", "feeds={names}"},
+    {"tfg-shape-inference", "feeds={names}"},
+    {"tfg-prune-arguments", "keep={names}"},
+    {"tfg-name-compress", "keep={names}"},
+    {"tfg-v1-to-functional", "keep={names}"},
+};
+
+std::string_view optionsOf(std::string_view pass) {
+  for (const Row &row : rows)
+    if (row.pass == pass)
+      return row.options;
+  return {};
+}
+
+/// An option with an empty list is left out: `keep=` would name a node called ''.
+std::string fill(std::string_view options, const std::string &names) {
+  std::string out(options);
+  for (size_t at; (at = out.find(placeholder)) != std::string::npos;)
+    if (!names.empty()) {
+      out.replace(at, placeholder.size(), names);
+    } else {
+      size_t key = out.find_last_of("{ ", at - 1) + 1;
+      out.erase(key, at + placeholder.size() - key);
+    }
+  return out;
+}
+
+std::string_view trim(std::string_view text) {
+  while (text.starts_with(' '))
+    text.remove_prefix(1);
+  while (text.ends_with(' '))
+    text.remove_suffix(1);
+  return text;
+}
+
+} // namespace
+
+std::string withNames(std::string_view pipeline, const std::vector<std::string> &names) {
+  std::string list;
+  for (const std::string &name : names)
+    list += (list.empty() ? "" : ",") + name;
+  std::string out;
+  int depth = 0;
+  size_t start = 0;
+  for (size_t at = 0; at <= pipeline.size(); ++at) {
+    char c = at < pipeline.size() ? pipeline[at] : ',';
+    depth += (c == '{' || c == '(') - (c == '}' || c == ')');
+    if (c != ',' || (depth > 0 && at < pipeline.size()))
+      continue;
+    std::string_view pass = trim(pipeline.substr(start, at - start));
+    out += out.empty() ? "" : ",";
+    out += fill(pass, list);
+    if (std::string options = fill(optionsOf(pass), list); !options.empty())
+      out += "{" + options + "}";
+    start = at + 1;
+  }
+  return out;
+}
+
+} // namespace treadle::tensorflow

@@ -1,0 +1,82 @@
+// The program treadle-rewriter: reads graphs from its input, runs passes over each, and writes them
+// to its output, until the input ends. See Channel.h for the messages.
+#include "treadle/tensorflow_plugin/Channel.h"
+#include "treadle/tensorflow_plugin/Library.h"
+#include "treadle/tensorflow_plugin/Pipeline.h"
+#include "treadle/treadle.h"
+
+#include <unistd.h>
+
+namespace treadle::tensorflow {
+namespace {
+
+std::vector<std::string> lines(std::string_view text) {
+  std::vector<std::string> out;
+  for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
+    out.emplace_back(text.substr(0, end));
+  return out;
+}
+
+/// The names that are there: TensorFlow also asks to keep nodes that other parts of a program have.
+std::vector<std::string> present(const std::vector<std::string> &names, const Graph &graph) {
+  std::vector<std::string> out;
+  for (const std::string &name : names)
+    if (graph.nodeOp(name))
+      out.push_back(name);
+  return out;
+}
+
+Expected<void> checkKept(const std::vector<std::string> &names, const Graph &graph) {
+  for (const std::string &name : names)
+    if (!graph.nodeOp(name))
+      return Unexpected(invalidArgument("the pipeline removed node '", name,
+                                        "', which TensorFlow needs; '{names}' in the options of a "
+                                        "pass stands for such nodes"));
+  return {};
+}
+
+Expected<Message> rewrite(const std::string &pipeline, const std::string &names,
+                          std::string_view bytes) {
+  Library library;
+  Expected<std::string> body = library.takeFrom(bytes);
+  if (!body)
+    return Unexpected(body.error());
+  Expected<Graph> graph = Graph::fromBytes(*body);
+  if (!graph)
+    return Unexpected(graph.error());
+  std::vector<std::string> kept = present(lines(names), *graph);
+  Expected<Graph> result = graph->runPasses(withNames(pipeline, kept));
+  if (!result)
+    return Unexpected(result.error());
+  if (Expected<void> done = checkKept(kept, *result); !done)
+    return Unexpected(done.error());
+  Expected<std::string> out = result->toGraphDef();
+  if (out)
+    out = library.putBackInto(std::move(*out));
+  if (!out)
+    return Unexpected(out.error());
+  return Message{
+      "", std::move(*out),
+      str(graph->nodeNames().size(), " nodes, ", result->nodeNames().size(), " after ", pipeline)};
+}
+
+void serve(Channel channel) {
+  while (std::optional<Message> request = channel.receive()) {
+    if (request->size() != 3)
+      return;
+    Expected<Message> reply = rewrite((*request)[0], (*request)[1], (*request)[2]);
+    if (!channel.send(reply ? *reply : Message{reply.error().message, "", ""}))
+      return;
+  }
+}
+
+} // namespace
+} // namespace treadle::tensorflow
+
+int main() {
+  using treadle::tensorflow::Channel;
+  // What a library prints must not end up among the messages.
+  int out = dup(STDOUT_FILENO);
+  dup2(STDERR_FILENO, STDOUT_FILENO);
+  treadle::tensorflow::serve(Channel(STDIN_FILENO, out));
+}
