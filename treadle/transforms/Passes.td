@@ -143,6 +143,38 @@ def DedupeConstants : Pass<"tfg-dedupe-constants", "::mlir::ModuleOp"> {
   ];
 }
 
+def Order : Pass<"tfg-order", "::mlir::ModuleOp"> {
+  let summary = "order nodes whose effects conflict, as the graph lists them";
+  let description = [{
+    Automatic control dependencies: two nodes conflict if both access one resource (a variable, a
+    table, a queue, ...; or the world: printing, Python, whatever is unknown) and one of them writes
+    it. Where no path of edges orders two such nodes, the one that stands later in the graph gets a
+    control input from the one before. A read waits for the last write, a write for the last write and
+    the reads since. Edges that are there stay. A node that writes something, or an assertion, that
+    no result of its function waits for becomes a control result of the function, so that it runs.
+
+    What a node accesses is found by following handles through the graph and through the functions
+    that it calls: `treadle check` shows races by the same analysis.
+
+    Functions are ordered, and with the option `graph` the graph too. That suits a graph that is run as
+    a whole; one whose variables are initialized by nodes that stand behind those that read them, to
+    be run first, must be pruned to the fetches of one run before (tfg-prune). Bodies with v1 control flow are
+    left alone, with a remark: run tfg-v1-to-functional first. Iterations of a While run one after
+    the other as long as its body's nodes are ordered from end to end.
+
+    ```mlir
+    %read, %c0 = ReadVariableOp(%v) name("read") {dtype = f32} : (tensor<!tf_type.resource>) -> (tensor<f32>)
+    %c1 = AssignVariableOp(%v, %x) name("assign") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
+    // becomes
+    %read, %c0 = ReadVariableOp(%v) name("read") {dtype = f32} : (tensor<!tf_type.resource>) -> (tensor<f32>)
+    %c1 = AssignVariableOp(%v, %x) [%c0] name("assign") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
+    ```
+  }];
+  let options = [
+    Option<"graph", "graph", "bool", "false", "order the nodes of the graph as well">
+  ];
+}
+
 def NameCompress : Pass<"tfg-name-compress", "::mlir::ModuleOp"> {
   let summary = "give nodes short names";
   let description = [{
