@@ -10,6 +10,7 @@ import treadle
 PIPELINES = [
     "tfg-constant-folding",
     "tfg-shape-inference,tfg-constant-folding",
+    "tfg-shape-inference,tfg-hoist-loop-invariants,tfg-constant-folding",
     "tfg-shape-inference,tfg-constant-folding,tfg-prune{fetches=w:0,s:0,z:0}",
 ]
 

@@ -260,6 +260,35 @@ def ShapeInference : Pass<"tfg-shape-inference", "::mlir::ModuleOp"> {
   ];
 }
 
+def HoistLoopInvariants : Pass<"tfg-hoist-loop-invariants", "::mlir::ModuleOp"> {
+  let summary = "compute before a loop what is the same in all its iterations";
+  let description = [{
+    Of a While: pure nodes of loop variables that the body hands on unchanged move before the loop, and
+    what they gave comes in as another loop variable. The condition runs at least once, so any pure
+    node of it may move; the body may not run, so of it only nodes that can't fail do: a table of ops,
+    and for those of two operands shapes that are known to fit (tfg-shape-inference fills them in).
+    Functions that something else calls as well stay as they are.
+
+    Of a loop of Enter and Exit: a pure node whose inputs all come from constant Enters moves before
+    them, and an Enter of its result takes its place and its name. It ran in each iteration, the first
+    one included, so it may be one that fails.
+
+    ```mlir
+    %a, %c0 = Enter(%x) name("a") {T = f32, frame_name = "f", is_constant = true, parallel_iterations = 10 : i64} : (tensor<f32>) -> (tensor<f32>)
+    %n, %c1 = Neg(%a) name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %i, %c1 = Neg(%x) name("n/invariant") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    %n, %c2 = Enter(%i) name("n") {T = f32, frame_name = "f", is_constant = true, parallel_iterations = 10 : i64} : (tensor<f32>) -> (tensor<f32>)
+    ```
+
+    It does not move reads of variables, nodes with control inputs, nor constants alone; what is unused
+    in the functions afterwards is for tfg-prune.
+  }];
+  let options = [
+    Option<"frames", "frames", "bool", "true", "also of loops of Enter and Exit">
+  ];
+}
+
 def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
   let summary = "compute what is known, and drop what changes nothing";
   let description = [{

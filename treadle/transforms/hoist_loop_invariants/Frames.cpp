@@ -1,0 +1,84 @@
+// Loops of Enter and Exit: what is computed from constant Enters alone is computed before them.
+#include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
+
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+Node constantEnter(Value value) {
+  Node node = definingNode(value);
+  if (!node || node.opType() != "Enter")
+    return {};
+  auto isConstant = node.attr<BoolAttr>("is_constant");
+  return isConstant && isConstant.getValue() ? node : Node();
+}
+
+/// The first of the Enters, if all inputs come from constant Enters of one frame. Then the node
+/// runs in every iteration, the first one included, so it may fail outside as it would have inside.
+Node commonEnter(Node node) {
+  Node first;
+  for (Value input : node.data()) {
+    Node enter = constantEnter(input);
+    if (!enter || (first && enter.attr("frame_name") != first.attr("frame_name")))
+      return {};
+    if (!first)
+      first = enter;
+  }
+  return first;
+}
+
+bool isHoistable(Node node, Effects &effects) {
+  return node.numResults() == 1 && node.numControl() == 0 && node.numData() > 0 &&
+         node.opType() != "Identity" && effects.isPure(node) &&
+         isa<TensorType>(node->getResult(0).getType()) && commonEnter(node);
+}
+
+// The value that enters takes the node's place and its name.
+Node hoist(Node node, NameScope &names) {
+  Node enter = commonEnter(node);
+  OpBuilder builder(node.getOperation());
+  Node outside(builder.clone(*node.getOperation()));
+  outside.setName(names.unique((node.name() + "/invariant").str()));
+  SmallVector<Value> tokens;
+  for (unsigned i = 0; i < node.numData(); ++i) {
+    Node from = constantEnter(node->getOperand(i));
+    outside->setOperand(i, from->getOperand(0));
+    llvm::append_range(tokens, from.control());
+  }
+  Value result = outside->getResult(0);
+  Node entered =
+      NodeBuilder(builder, "Enter")
+          .placedAs(node)
+          .attrs(enter.attrs())
+          .name(node.name())
+          .attr("T", mlir::TypeAttr::get(cast<TensorType>(result.getType()).getElementType()))
+          .inputs(result)
+          .control(tokens)
+          .results(node->getResult(0).getType())
+          .build();
+  entered->removeDiscardableAttr("_output_shapes");
+  node->replaceAllUsesWith(entered.getOperation());
+  node->erase();
+  return outside;
+}
+
+} // namespace
+
+void hoistFromFrames(Block &body, Effects &effects) {
+  std::optional<NameScope> names;
+  for (Operation *op : topologicalOrder(body)) {
+    if (!Node::isNode(op))
+      continue;
+    // Out of one loop after the other.
+    for (Node node(op); isHoistable(node, effects);) {
+      if (!names)
+        names.emplace(body);
+      node = hoist(node, *names);
+    }
+  }
+}
+
+} // namespace treadle::tfg

@@ -1,0 +1,63 @@
+#include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
+
+#include "treadle/transforms/Passes.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_HOISTLOOPINVARIANTS
+#include "treadle/transforms/Passes.h.inc"
+
+namespace {
+
+struct HoistLoopInvariants : impl::HoistLoopInvariantsBase<HoistLoopInvariants> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    tfg::Effects effects(getOperation());
+    llvm::StringMap<tfg::FuncOp> functions;
+    for (auto function : getOperation().getOps<tfg::FuncOp>())
+      functions[function.getName()] = function;
+    llvm::StringMap<unsigned> uses = countUses();
+    tfg::forEachBody(getOperation(), [&](Block &body) {
+      if (frames)
+        tfg::hoistFromFrames(body, effects);
+      SmallVector<tfg::Node> nodes;
+      for (Operation &op : body)
+        if (tfg::Node::isNode(&op))
+          nodes.push_back(tfg::Node(&op));
+      std::optional<tfg::NameScope> names;
+      for (tfg::Node node : nodes) {
+        auto loop = tfg::FunctionalNode::of(node, functions);
+        if (!loop || loop->kind != tfg::FunctionalKind::While || !isOnlyUser(*loop, uses))
+          continue;
+        if (!names)
+          names.emplace(body);
+        tfg::hoistFromWhile(*loop, effects, *names);
+      }
+    });
+  }
+
+private:
+  llvm::StringMap<unsigned> countUses() {
+    llvm::StringMap<unsigned> uses;
+    getOperation().walk([&](Operation *op) {
+      ++uses[op->getName().stripDialect()];
+      for (NamedAttribute attr : op->getAttrs())
+        tfg::forEachFunctionName(attr.getValue(), [&](StringRef name) { ++uses[name]; });
+      if (auto function = dyn_cast<tfg::FuncOp>(op); function && function.getGradientAttr())
+        uses[function.getName()] += 2;
+    });
+    return uses;
+  }
+
+  static bool isOnlyUser(const tfg::FunctionalNode &loop, const llvm::StringMap<unsigned> &uses) {
+    return loop.functions[0] != loop.functions[1] &&
+           llvm::all_of(loop.functions,
+                        [&](tfg::FuncOp function) { return uses.lookup(function.getName()) == 1; });
+  }
+};
+
+} // namespace
+} // namespace treadle

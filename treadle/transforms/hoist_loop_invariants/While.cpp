@@ -1,0 +1,203 @@
+// Loops of functions: pure nodes of loop variables that the body hands on as they are.
+#include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
+#include "treadle/transforms/hoist_loop_invariants/TotalOps.h"
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// The invariant nodes of one function: those of a set of arguments, in order.
+class InvariantNodes {
+public:
+  /// A condition runs at least once; a body may not run, so what could fail stays in it.
+  InvariantNodes(FuncOp function, const llvm::BitVector &arguments, bool runsAlways,
+                 Effects &effects)
+      : function(function), runsAlways(runsAlways), effects(effects) {
+    for (unsigned i : arguments.set_bits())
+      values.insert(function.getDataArgument(i));
+    for (Operation *op : topologicalOrder(function.getEntry()))
+      if (Node::isNode(op) && isInvariant(Node(op))) {
+        nodes.insert(op);
+        values.insert(op->getResult(0));
+      }
+  }
+
+  const llvm::SetVector<Operation *> &all() const { return nodes; }
+
+  /// Those that something else uses, and that are worth a loop variable.
+  SmallVector<Node> roots() const {
+    SmallVector<Node> out;
+    for (Operation *op : nodes)
+      if (op->getNumOperands() > 0 && Node(op).opType() != "Identity" &&
+          llvm::any_of(op->getResult(0).getUsers(),
+                       [&](Operation *user) { return !nodes.contains(user); }))
+        out.push_back(Node(op));
+    return out;
+  }
+
+private:
+  bool isInvariant(Node node) const {
+    if (node.numResults() != 1 || !effects.isPure(node) || !(runsAlways || cannotFail(node)))
+      return false;
+    auto type = dyn_cast<TensorType>(node->getResult(0).getType());
+    // A handle may stand for something that its node makes.
+    if (!type || isa<tf_type::ResourceType, tf_type::VariantType>(type.getElementType()))
+      return false;
+    return llvm::all_of(node.data(), [&](Value value) { return values.contains(value); }) &&
+           llvm::all_of(node.control(), [](Value token) { return isa<BlockArgument>(token); }) &&
+           (node.numData() > 0 || node.opType() == "Const");
+  }
+
+  FuncOp function;
+  bool runsAlways;
+  Effects &effects;
+  llvm::SetVector<Operation *> nodes;
+  llvm::DenseSet<Value> values;
+};
+
+llvm::BitVector invariantArguments(FuncOp body) {
+  llvm::BitVector out(body.getNumDataArguments());
+  for (auto [i, value] : llvm::enumerate(body.getReturn().getData())) {
+    Node node;
+    while ((node = definingNode(value)) && node.opType() == "Identity")
+      value = node->getOperand(0);
+    out[i] = value == body.getDataArgument(i);
+  }
+  return out;
+}
+
+/// Copies what `root` needs, and gives its value before the loop.
+Value copyBefore(const FunctionalNode &loop, FuncOp function, Node root,
+                 const InvariantNodes &invariant, IRMapping &map, NameScope &names) {
+  OpBuilder builder(loop.node.getOperation());
+  llvm::DenseSet<Operation *> needed;
+  SmallVector<Operation *> pending{root.getOperation()};
+  while (!pending.empty())
+    if (Operation *op = pending.pop_back_val(); op && needed.insert(op).second)
+      for (Value value : Node(op).data())
+        pending.push_back(value.getDefiningOp());
+  for (Operation *op : invariant.all()) {
+    if (!needed.contains(op) || map.contains(op->getResult(0)))
+      continue;
+    Node copy(builder.clone(*op, map));
+    setControl(copy, {});
+    copy.setName(names.unique((loop.node.name() + "/" + Node(op).name()).str()));
+  }
+  return map.lookup(root->getResult(0));
+}
+
+/// A name for an argument after a node of the body.
+std::string argumentName(Node node, FuncOp function) {
+  std::string base = node.name().lower();
+  for (char &c : base)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  return NameScope(function.getEntry()).unique(base);
+}
+
+BlockArgument appendArgument(FuncOp function, StringRef name, Type type) {
+  MLIRContext *context = function.getContext();
+  Builder builder(context);
+  unsigned at = function.getNumArguments();
+  DictionaryAttr named =
+      builder.getDictionaryAttr(builder.getNamedAttr("tfg.name", builder.getStringAttr(name)));
+  (void)function.insertArguments({at, at}, {type, tf_type::ControlType::get(context)},
+                                 {named, builder.getDictionaryAttr({})},
+                                 {function.getLoc(), function.getLoc()});
+  return function.getDataArgument(function.getNumDataArguments() - 1);
+}
+
+void appendResult(FuncOp function, StringRef name, Value value) {
+  Builder builder(function.getContext());
+  unsigned at = function.getReturn().getData().size();
+  function.getReturn()->insertOperands(at, value);
+  (void)function.insertResult(
+      at, value.getType(),
+      builder.getDictionaryAttr(builder.getNamedAttr("tfg.name", builder.getStringAttr(name))));
+}
+
+ArrayAttr appended(ArrayAttr list, Attribute last) {
+  SmallVector<Attribute> all(list.begin(), list.end());
+  all.push_back(last);
+  return ArrayAttr::get(list.getContext(), all);
+}
+
+Node withVariable(Node node, Value value) {
+  OpBuilder builder(node.getOperation());
+  auto type = cast<TensorType>(value.getType());
+  SmallVector<Value> inputs(node.data());
+  inputs.push_back(value);
+  SmallVector<Type> types(node.results().getTypes());
+  types.push_back(type);
+  SmallVector<NamedAttribute> attrs;
+  for (NamedAttribute attr : node.attrs()) {
+    auto list = dyn_cast<ArrayAttr>(attr.getValue());
+    StringRef key = attr.getName();
+    if (key == "T")
+      attrs.emplace_back(attr.getName(),
+                         appended(list, mlir::TypeAttr::get(type.getElementType())));
+    else if (key == "output_shapes" && list && list.size() == node.numResults())
+      attrs.emplace_back(attr.getName(),
+                         appended(list, tf_type::ShapeAttr::get(cast<ShapedType>(type))));
+    else if (key != "_output_shapes" && key != "_input_shapes" &&
+             attr.getName() != node.dialect().fullTypeKey)
+      attrs.push_back(attr);
+  }
+  Node fresh = NodeBuilder(builder, node.opType())
+                   .placedAs(node)
+                   .attrs(attrs)
+                   .inputs(inputs)
+                   .control(node.control())
+                   .results(types)
+                   .build();
+  for (auto [from, to] : llvm::zip(node.results(), fresh.results()))
+    from.replaceAllUsesWith(to);
+  node.controlResult().replaceAllUsesWith(fresh.controlResult());
+  node->erase();
+  return fresh;
+}
+
+} // namespace
+
+bool hoistFromWhile(const FunctionalNode &start, Effects &effects, NameScope &names) {
+  FunctionalNode loop = start;
+  llvm::BitVector arguments = invariantArguments(loop.functions[1]);
+  bool changed = false;
+  for (unsigned which : {0U, 1U}) {
+    FuncOp function = loop.functions[which];
+    InvariantNodes invariant(function, arguments, /*runsAlways=*/which == 0, effects);
+    IRMapping map;
+    for (auto [i, value] : llvm::enumerate(SmallVector<Value>(loop.node.data())))
+      if (i < arguments.size())
+        map.map(function.getDataArgument(i), value);
+    // All copies first: what is handed in afterwards takes the place of what they are copied from.
+    SmallVector<std::pair<Node, Value>> copies;
+    for (Node root : invariant.roots())
+      copies.emplace_back(root, copyBefore(loop, function, root, invariant, map, names));
+    for (auto [root, value] : copies) {
+      std::string name = argumentName(root, function);
+      loop.node = withVariable(loop.node, value);
+      for (unsigned other : {0U, 1U}) {
+        FuncOp target = loop.functions[other];
+        std::string own = other == which ? name : argumentName(root, target);
+        BlockArgument argument = appendArgument(target, own, value.getType());
+        if (other == 1)
+          appendResult(target, own + "_out", argument);
+        if (other != which)
+          continue;
+        root->getResult(0).replaceAllUsesWith(argument);
+        replaceControl(root.controlResult(), FuncOp::getControlTokenOf(argument));
+      }
+      changed = true;
+    }
+  }
+  return changed;
+}
+
+} // namespace treadle::tfg
