@@ -1,4 +1,5 @@
-// Convolutions of images and volumes, in groups and depthwise, and their gradients. Floating-point
+// Convolutions of images and volumes, in groups and depthwise, with what is fused with them, and
+// their gradients. Floating-point
 // ones of one group are matrix products. All others are one loop over the elements of windows; what
 // happens at each is a row operation on channels.
 #include "treadle/kernels/ConvolutionByMatrix.h"
@@ -23,13 +24,15 @@ struct Channels {
 
 struct ConvolutionState;
 using ConvolveFn = void (*)(OpContext &, const ConvolutionState &, const Window &, const Channels &,
-                            int64_t batch, const Tensor &a, const Tensor &b, Tensor &out);
+                            int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
+                            const Epilogue *epilogue);
 
 struct ConvolutionState {
   WindowAttrs attrs;
   Wanted wanted;
   bool isDepthwise;
   ConvolveFn convolve;
+  std::optional<EpilogueSpec> epilogue = {};
 };
 
 // --- the work of one element of a window ---------------------------------------------------------
@@ -89,17 +92,17 @@ void convolveImages(OpContext &ctx, const Window &w, const Channels &c, int64_t 
 /// Whether there is a faster way than by taps; if so, it was taken.
 template <typename T, Wanted wanted>
 bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, T *in,
-                  T *filter, T *out) {
+                  T *filter, T *out, const Epilogue *epilogue) {
   if constexpr (std::is_floating_point_v<T>) {
     PlacedConvolution placed{w, batch, c.in, c.out};
     if (c.filterIn == 1 && c.perGroup == 1 && wanted == Wanted::Result) {
-      convolveDepthwise<T>(ctx, placed, in, filter, out);
+      convolveDepthwise<T>(ctx, placed, in, filter, out, epilogue);
       return true;
     }
     if (c.groups != 1)
       return false;
     if constexpr (wanted == Wanted::Result)
-      convolveByMatrix<T>(ctx, placed, in, filter, out);
+      convolveByMatrix<T>(ctx, placed, in, filter, out, epilogue);
     else if constexpr (wanted == Wanted::InputGradient)
       inputGradientByMatrix<T>(ctx, placed, in, filter, out);
     else
@@ -128,7 +131,7 @@ template <typename T, typename C> struct As {
 // `a` and `b` are what is given of (input, filter, result), in this order.
 template <typename T, typename C, Wanted wanted>
 void convolveAs(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, const Tensor &a,
-                const Tensor &b, Tensor &out) {
+                const Tensor &b, Tensor &out, const Epilogue *epilogue) {
   As<T, C> x(a), y(b);
   auto compute = [&](C *result) {
     C *arrays[3] = {x.data, y.data, result};
@@ -136,10 +139,13 @@ void convolveAs(OpContext &ctx, const Window &w, const Channels &c, int64_t batc
       std::rotate(arrays, arrays + 2, arrays + 3);
     else if (wanted == Wanted::FilterGradient)
       std::swap(arrays[1], arrays[2]);
-    if (convolveFast<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2]))
+    if (convolveFast<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2], epilogue))
       return;
     std::fill_n(result, out.count(), C(0));
     convolveImages<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2]);
+    if constexpr (std::is_floating_point_v<C>)
+      if (epilogue)
+        epilogue->apply(result, 0, out.count() / c.out, 0, c.out);
   };
   if constexpr (std::is_same_v<T, C>) {
     compute(out.data<C>());
@@ -152,11 +158,12 @@ void convolveAs(OpContext &ctx, const Window &w, const Channels &c, int64_t batc
 
 template <typename T, typename C>
 void convolve(OpContext &ctx, const ConvolutionState &s, const Window &w, const Channels &c,
-              int64_t batch, const Tensor &a, const Tensor &b, Tensor &out) {
+              int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
+              const Epilogue *epilogue) {
   constexpr decltype(&convolveAs<T, C, Wanted::Result>) fns[] = {
       convolveAs<T, C, Wanted::Result>, convolveAs<T, C, Wanted::InputGradient>,
       convolveAs<T, C, Wanted::FilterGradient>};
-  fns[static_cast<int>(s.wanted)](ctx, w, c, batch, a, b, out);
+  fns[static_cast<int>(s.wanted)](ctx, w, c, batch, a, b, out, epilogue);
 }
 
 // --- shapes --------------------------------------------------------------------------------------
@@ -249,11 +256,34 @@ std::optional<DimVector> readShape(OpContext &ctx, const ConvolutionState &s, in
 
 // --- the ops -------------------------------------------------------------------------------------
 
+// What is fused with a convolution, its summand with the channels last; `epilogue` stays empty
+// where nothing is. False, having failed.
+bool readEpilogue(OpContext &ctx, const ConvolutionState &s, const Shapes &shapes, DType dtype,
+                  std::optional<Epilogue> &epilogue) {
+  if (!s.epilogue)
+    return true;
+  epilogue = Epilogue::of(ctx, *s.epilogue, 2, shapes.channels.out, dtype);
+  if (!epilogue || !epilogue->summand())
+    return epilogue.has_value();
+  Tensor summand = epilogue->summand();
+  if (!std::ranges::equal(summand.dims(), shapes.out.tensorDims()))
+    return fail(ctx, invalidArgument("the summand has shape ", dimsText(summand.dims()),
+                                     ", but the convolution's result has ",
+                                     dimsText(shapes.out.tensorDims())));
+  auto last = withChannelsLast(ctx, summand, shapes.out);
+  if (last)
+    epilogue->setSummand(std::move(*last));
+  return last.has_value();
+}
+
 void runForward(OpContext &ctx) {
   const ConvolutionState &s = ctx.state<ConvolutionState>();
   const Tensor in = ctx.input(0), filter = ctx.input(1);
   Shapes shapes;
   if (!findShapes(ctx, s, in.dims(), filter.dims(), shapes))
+    return;
+  std::optional<Epilogue> epilogue;
+  if (!readEpilogue(ctx, s, shapes, in.dtype(), epilogue))
     return;
   ImageDims last = shapes.out;
   last.channelsFirst = false;
@@ -262,7 +292,8 @@ void runForward(OpContext &ctx) {
   if (!x || !out)
     return;
   if (out->count())
-    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, filter, *out);
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, filter, *out,
+               epilogue ? &*epilogue : nullptr);
   setImageOutput(ctx, 0, std::move(*out), shapes.out);
 }
 
@@ -281,7 +312,7 @@ void runInputGradient(OpContext &ctx) {
   if (!g || !out)
     return;
   if (out->count())
-    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, filter, *g, *out);
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, filter, *g, *out, nullptr);
   setImageOutput(ctx, 0, std::move(*out), shapes.in);
 }
 
@@ -297,7 +328,7 @@ void runFilterGradient(OpContext &ctx) {
   auto g = withChannelsLast(ctx, gradient, shapes.out);
   Tensor *out = ctx.allocateOutput(0, gradient.dtype(), *dims);
   if (x && g && out && out->count())
-    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, *g, *out);
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, *g, *out, nullptr);
 }
 
 constexpr KernelFn runs[] = {runForward, runInputGradient, runFilterGradient};
@@ -334,6 +365,20 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   return bound;
 }
 
+template <int spatial, bool isDepthwise> Expected<BoundKernel> bindFused(const BindContext &node) {
+  DType dtype = node.outputTypes[0];
+  if (dtype != DType::Float32 && dtype != DType::Float64)
+    return unsupportedDType(node, dtype);
+  Expected<BoundKernel> bound = bindConvolution<spatial, Wanted::Result, isDepthwise>(node);
+  Expected<EpilogueSpec> epilogue = EpilogueSpec::of(node);
+  if (!bound || !epilogue)
+    return bound ? Unexpected(std::move(epilogue.error())) : bound;
+  ConvolutionState s = *static_cast<const ConvolutionState *>(bound->state.get());
+  s.epilogue = *epilogue;
+  bound->state = std::make_shared<const ConvolutionState>(s);
+  return bound;
+}
+
 using enum Wanted;
 const KernelEntry table[] = {
     {"Conv", bindConvolution<0, Result>},
@@ -343,7 +388,10 @@ const KernelEntry table[] = {
     {"Conv3DBackpropInputV2", bindConvolution<3, InputGradient>},
     {"Conv2DBackpropFilter", bindConvolution<2, FilterGradient>},
     {"Conv3DBackpropFilterV2", bindConvolution<3, FilterGradient>},
+    {"_FusedConv2D", bindFused<2, false>},
+    {"_FusedConv3D", bindFused<3, false>},
     {"DepthwiseConv2dNative", bindConvolution<2, Result, true>},
+    {"_FusedDepthwiseConv2dNative", bindFused<2, true>},
     {"DepthwiseConv2dNativeBackpropInput", bindConvolution<2, InputGradient, true>},
     {"DepthwiseConv2dNativeBackpropFilter", bindConvolution<2, FilterGradient, true>},
 };

@@ -1,4 +1,5 @@
 #include "treadle/kernels/ConvolutionByMatrix.h"
+#include "treadle/kernels/MatMul.h"
 
 #include <algorithm>
 #include <memory>
@@ -7,19 +8,15 @@
 namespace treadle {
 namespace {
 
-template <typename T>
-using Matrix = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 /// Some columns of a matrix, or all.
-template <typename T> using Columns = Eigen::Map<Matrix<T>, 0, Eigen::OuterStride<>>;
-template <typename T> using ConstColumns = Eigen::Map<const Matrix<T>, 0, Eigen::OuterStride<>>;
+template <typename T> using Columns = Eigen::Map<RowMajor<T>, 0, Eigen::OuterStride<>>;
+template <typename T> using ConstColumns = Eigen::Map<const RowMajor<T>, 0, Eigen::OuterStride<>>;
 
 // Eigen packs the filter anew for each product: as many rows as keep that below a twentieth of the
 // work, and the patches of 4,000 elements still in a cache of 4 MB.
 constexpr int64_t rowsPerTile = 256;
 // Columns that one thread takes, where there is but one tile.
 constexpr int64_t columnsPerPart = 64;
-// Nanoseconds that one multiplication takes: to judge whether threads are worth it.
-constexpr double costOfProduct = 0.03;
 
 /// Positions of results as rows, and the patches of the input that they are made of.
 template <typename T> class Patches {
@@ -117,21 +114,24 @@ private:
   std::unique_ptr<T[]> storage;
 };
 
-/// out[rows, columns] = patches * filter, for the columns from `column`.
+/// out[first..., columns] = patches * filter, for the rows from `first` and the columns from
+/// `column`.
 template <typename T>
-void multiply(const Patches<T> &patches, const T *tile, int64_t rows, const T *filter, T *out,
-              int64_t column, int64_t columns) {
+void multiply(const Patches<T> &patches, const T *tile, int64_t first, int64_t rows,
+              const T *filter, T *out, int64_t column, int64_t columns, const Epilogue *epilogue) {
   int64_t n = patches.c.outChannels;
-  Eigen::Map<const Matrix<T>> a(tile, rows, patches.depth);
+  Eigen::Map<const RowMajor<T>> a(tile, rows, patches.depth);
   ConstColumns<T> b(filter + column, patches.depth, columns, Eigen::OuterStride<>(n));
-  Columns<T>(out + column, rows, columns, Eigen::OuterStride<>(n)).noalias() = a * b;
+  Columns<T>(out + first * n + column, rows, columns, Eigen::OuterStride<>(n)).noalias() = a * b;
+  if (epilogue)
+    epilogue->apply(out, first, rows, column, columns);
 }
 
 } // namespace
 
 template <typename T>
 void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
-                      T *out) {
+                      T *out, const Epilogue *epilogue) {
   Patches<T> patches(c);
   double rowCost = costOfProduct * static_cast<double>(patches.depth * c.outChannels);
   if (patches.tiles() == 1) {
@@ -141,8 +141,8 @@ void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, c
     double cost = rowCost * static_cast<double>(patches.rows()) / static_cast<double>(parts);
     ctx.parallelFor(parts, cost, [&](int64_t begin, int64_t end) {
       int64_t first = begin * columnsPerPart;
-      multiply(patches, gathered, patches.rows(), filter, out, first,
-               std::min(c.outChannels, end * columnsPerPart) - first);
+      multiply(patches, gathered, 0, patches.rows(), filter, out, first,
+               std::min(c.outChannels, end * columnsPerPart) - first, epilogue);
     });
     return;
   }
@@ -150,8 +150,8 @@ void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, c
     Tile<T> tile(patches);
     for (int64_t t = begin; t < end; ++t) {
       int64_t first = t * rowsPerTile, last = std::min(first + rowsPerTile, patches.rows());
-      multiply(patches, tile.gather(in, first, last), last - first, filter,
-               out + first * c.outChannels, 0, c.outChannels);
+      multiply(patches, tile.gather(in, first, last), first, last - first, filter, out, 0,
+               c.outChannels, epilogue);
     }
   });
 }
@@ -161,16 +161,16 @@ template <typename T>
 void inputGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, T *in, const T *filter,
                            const T *out) {
   Patches<T> patches(c);
-  Eigen::Map<const Matrix<T>> weights(filter, patches.depth, c.outChannels);
+  Eigen::Map<const RowMajor<T>> weights(filter, patches.depth, c.outChannels);
   auto products = static_cast<double>(patches.perImage * patches.depth * c.outChannels);
   ctx.parallelFor(c.batch, costOfProduct * products, [&](int64_t begin, int64_t end) {
     std::fill(in + begin * patches.inPerImage, in + end * patches.inPerImage, T(0));
-    Matrix<T> tile;
+    RowMajor<T> tile;
     for (int64_t first = begin * patches.perImage, last; first < end * patches.perImage;
          first = last) {
       last = std::min(first + rowsPerTile, end * patches.perImage);
       tile.noalias() =
-          Eigen::Map<const Matrix<T>>(out + first * c.outChannels, last - first, c.outChannels) *
+          Eigen::Map<const RowMajor<T>>(out + first * c.outChannels, last - first, c.outChannels) *
           weights.transpose();
       patches.forEachRun(first, last, [&](int64_t patch, int64_t image, int64_t count) {
         if (image < 0)
@@ -192,14 +192,14 @@ void filterGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, const T 
   Tile<T> tile(patches);
   for (int64_t first = 0, last; first < patches.rows(); first = last) {
     last = std::min(first + rowsPerTile, patches.rows());
-    Eigen::Map<const Matrix<T>> a(tile.gather(in, first, last), last - first, patches.depth);
-    Eigen::Map<const Matrix<T>> b(out + first * c.outChannels, last - first, c.outChannels);
+    Eigen::Map<const RowMajor<T>> a(tile.gather(in, first, last), last - first, patches.depth);
+    Eigen::Map<const RowMajor<T>> b(out + first * c.outChannels, last - first, c.outChannels);
     int64_t parts = (patches.depth + columnsPerPart - 1) / columnsPerPart;
     auto products = static_cast<double>((last - first) * columnsPerPart * c.outChannels);
     ctx.parallelFor(parts, costOfProduct * products, [&](int64_t begin, int64_t end) {
       int64_t row = begin * columnsPerPart;
       int64_t rows = std::min(patches.depth, end * columnsPerPart) - row;
-      Eigen::Map<Matrix<T>>(filter + row * c.outChannels, rows, c.outChannels).noalias() +=
+      Eigen::Map<RowMajor<T>>(filter + row * c.outChannels, rows, c.outChannels).noalias() +=
           a.middleCols(row, rows).transpose() * b;
     });
   }
@@ -247,7 +247,7 @@ void sumWindow(const Window &w, const Inside (&at)[3], int64_t channels, const T
 
 template <typename T>
 void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
-                       T *out) {
+                       T *out, const Epilogue *epilogue) {
   const Window &w = c.window;
   int64_t channels = c.inChannels, inSize = w.in[0] * w.in[1] * w.in[2] * channels;
   int64_t taps = w.size[0] * w.size[1] * w.size[2], lines = c.batch * w.out[0] * w.out[1];
@@ -266,19 +266,21 @@ void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const T *in, 
         if (i < channels)
           sumWindow(w, at, channels, image + i, filter + i, result + i, channels - i);
       }
+      if (epilogue)
+        epilogue->apply(out, line * w.out[2], w.out[2], 0, channels);
     }
   });
 }
 
 #define TREADLE_INSTANTIATE(T)                                                                     \
   template void convolveByMatrix<T>(OpContext &, const PlacedConvolution &, const T *, const T *,  \
-                                    T *);                                                          \
+                                    T *, const Epilogue *);                                        \
   template void inputGradientByMatrix<T>(OpContext &, const PlacedConvolution &, T *, const T *,   \
                                          const T *);                                               \
   template void filterGradientByMatrix<T>(OpContext &, const PlacedConvolution &, const T *, T *,  \
                                           const T *);                                              \
   template void convolveDepthwise<T>(OpContext &, const PlacedConvolution &, const T *, const T *, \
-                                     T *);
+                                     T *, const Epilogue *);
 TREADLE_INSTANTIATE(float)
 TREADLE_INSTANTIATE(double)
 #undef TREADLE_INSTANTIATE

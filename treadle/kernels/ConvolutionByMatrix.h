@@ -2,6 +2,7 @@
 // and double are convolved with.
 #pragma once
 
+#include "treadle/kernels/Epilogue.h"
 #include "treadle/kernels/Window.h"
 
 namespace treadle {
@@ -13,10 +14,11 @@ struct PlacedConvolution {
   int64_t batch, inChannels, outChannels;
 };
 
-/// The result, as patches[positions, window * inChannels] * filter. T is float or double.
+/// The result, as patches[positions, window * inChannels] * filter, and then the epilogue, which
+/// may be null. T is float or double.
 template <typename T>
 void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
-                      T *out);
+                      T *out, const Epilogue *epilogue);
 
 /// The gradient of the input: the patches' gradients added where the patches come from.
 template <typename T>
@@ -32,6 +34,6 @@ void filterGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, const T 
 /// [window..., inChannels].
 template <typename T>
 void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
-                       T *out);
+                       T *out, const Epilogue *epilogue);
 
 } // namespace treadle

@@ -21,6 +21,7 @@
   X(linearAlgebra)                                                                                 \
   X(lstm)                                                                                          \
   X(normalization)                                                                                 \
+  X(layerNorm)                                                                                     \
   X(pooling)                                                                                       \
   X(convolution)                                                                                   \
   X(bincount)                                                                                      \

@@ -1,9 +1,10 @@
-// Matrix products: MatMul and the BatchMatMuls. Float and double go to Eigen as they lie; other
-// types are brought into row-major, untransposed form first, 16-bit floats as float.
+// Matrix products: MatMul, the BatchMatMuls, and _FusedMatMul. Float and double go to Eigen as they
+// lie; other types are brought into row-major, untransposed form first, 16-bit floats as float.
 #include "treadle/kernels/MatMul.h"
 #include "treadle/kernels/Broadcast.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Elementwise.h"
+#include "treadle/kernels/Epilogue.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/FewRows.h"
 
@@ -15,8 +16,6 @@ namespace {
 
 // --- one product -------------------------------------------------------------------------------
 
-template <typename T>
-using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 template <typename T>
 using ColMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
 template <typename T> using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
@@ -137,15 +136,13 @@ const MultiplyRow multiplyRows[] = {
 
 // --- the ops -----------------------------------------------------------------------------------
 
-// Nanoseconds that one multiplication takes: to judge whether threads are worth it.
-constexpr double costOfProduct = 0.03;
-
 struct MatMulState {
   MultiplyFn multiply;
   DType out;
   bool transposesA, transposesB;
   bool conjugates; // a transposed operand is conjugated as well
   bool broadcasts; // batch dimensions do
+  std::optional<EpilogueSpec> epilogue = {};
 };
 
 // The sizes of the product of the last two dimensions.
@@ -166,6 +163,43 @@ bool findProduct(OpContext &ctx, const MatMulState &s, const Tensor &a, const Te
   return false;
 }
 
+// Rows [begin, end) of the product, and what is fused with it.
+void multiplyPart(const MatMulState &s, const Product &p, const Tensor &a, const Tensor &b,
+                  Tensor &out, const Epilogue *epilogue, int64_t begin, int64_t end) {
+  Product part = p;
+  part.m = end - begin;
+  auto *aData = static_cast<const char *>(a.raw());
+  auto *outData = static_cast<char *>(out.raw());
+  int64_t size = static_cast<int64_t>(dtypeSize(a.dtype()));
+  int64_t outSize = static_cast<int64_t>(dtypeSize(out.dtype()));
+  if (p.k == 0)
+    std::memset(outData + begin * p.n * outSize, 0, static_cast<size_t>(part.m * p.n * outSize));
+  else
+    s.multiply(part, aData + begin * p.k * size, b.raw(), outData + begin * p.n * outSize,
+               s.conjugates);
+  if (!epilogue)
+    return;
+  if (out.dtype() == DType::Float32)
+    epilogue->apply(out.data<float>(), begin, part.m, 0, p.n);
+  else
+    epilogue->apply(out.data<double>(), begin, part.m, 0, p.n);
+}
+
+void multiplyMatrices(OpContext &ctx, const Product &p, const Epilogue *epilogue) {
+  const MatMulState &s = ctx.state<MatMulState>();
+  const Tensor a = ctx.input(0), b = ctx.input(1);
+  Tensor *out = ctx.allocateOutput(0, s.out, {p.m, p.n});
+  if (!out || !out->count())
+    return;
+  double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
+  // Rows of an a that lies straight can be given to different threads.
+  if (s.transposesA || p.m < 8 || p.m * work < 100000)
+    return multiplyPart(s, p, a, b, *out, epilogue, 0, p.m);
+  ctx.parallelFor((p.m + 7) / 8, work * 8, [&](int64_t begin, int64_t end) {
+    multiplyPart(s, p, a, b, *out, epilogue, begin * 8, std::min(p.m, end * 8));
+  });
+}
+
 void runMatMul(OpContext &ctx) {
   const MatMulState &s = ctx.state<MatMulState>();
   const Tensor &a = ctx.input(0), &b = ctx.input(1);
@@ -175,27 +209,16 @@ void runMatMul(OpContext &ctx) {
   Product p;
   if (!findProduct(ctx, s, a, b, p))
     return;
-  Tensor *out = ctx.allocateOutput(0, s.out, {p.m, p.n});
-  if (!out || !out->count())
+  if (!s.epilogue)
+    return multiplyMatrices(ctx, p, nullptr);
+  auto epilogue = Epilogue::of(ctx, *s.epilogue, 2, p.n, s.out);
+  if (!epilogue)
     return;
-  if (p.k == 0) {
-    std::memset(out->raw(), 0, out->bytes());
-    return;
-  }
-  double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
-  // Rows of an a that lies straight can be given to different threads.
-  if (s.transposesA || p.m < 8 || p.m * work < 100000)
-    return s.multiply(p, a.raw(), b.raw(), out->raw(), s.conjugates);
-  auto *aData = static_cast<const char *>(a.raw());
-  auto *outData = static_cast<char *>(out->raw());
-  int64_t size = static_cast<int64_t>(dtypeSize(a.dtype()));
-  ctx.parallelFor((p.m + 7) / 8, work * 8, [&](int64_t begin, int64_t end) {
-    Product part = p;
-    int64_t first = begin * 8;
-    part.m = std::min(p.m, end * 8) - first;
-    s.multiply(part, aData + first * p.k * size, b.raw(), outData + first * p.n * size,
-               s.conjugates);
-  });
+  const Tensor &summand = epilogue->summand();
+  if (summand && (summand.rank() != 2 || summand.dim(0) != p.m || summand.dim(1) != p.n))
+    return ctx.fail(invalidArgument("the summand has shape ", dimsText(summand.dims()),
+                                    ", but the product is ", p.m, " by ", p.n));
+  multiplyMatrices(ctx, p, &*epilogue);
 }
 
 // How the batch dimensions pair up; false, having failed, where they don't.
@@ -286,12 +309,30 @@ Expected<BoundKernel> bindProduct(const BindContext &node, const char *aFlag, co
 Expected<BoundKernel> bindMatMul(const BindContext &node) {
   return bindProduct<runMatMul>(node, "transpose_a", "transpose_b", false, false);
 }
+
+Expected<BoundKernel> bindFusedMatMul(const BindContext &node) {
+  DType dtype = node.outputTypes[0];
+  MultiplyFn multiply = findMultiply(dtype, dtype, dtype);
+  if (!multiply || (dtype != DType::Float32 && dtype != DType::Float64))
+    return unsupportedDType(node, dtype);
+  Expected<EpilogueSpec> epilogue = EpilogueSpec::of(node);
+  if (!epilogue)
+    return Unexpected(std::move(epilogue.error()));
+  BoundKernel bound =
+      boundWith(runMatMul,
+                MatMulState{multiply, dtype, node.attrs.getOr<bool>("transpose_a", false),
+                            node.attrs.getOr<bool>("transpose_b", false), false, false, *epilogue});
+  bound.isExpensive = true;
+  return bound;
+}
+
 template <bool broadcasts> Expected<BoundKernel> bindBatchMatMul(const BindContext &node) {
   return bindProduct<runBatchMatMul>(node, "adj_x", "adj_y", true, broadcasts);
 }
 
 const KernelEntry table[] = {
     {"MatMul", bindMatMul},
+    {"_FusedMatMul", bindFusedMatMul},
     {"BatchMatMul", bindBatchMatMul<false>},
     {"BatchMatMulV2", bindBatchMatMul<true>},
     {"BatchMatMulV3", bindBatchMatMul<true>},

@@ -5,6 +5,12 @@
 
 namespace treadle {
 
+template <typename T>
+using RowMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+/// Nanoseconds that one multiplication takes: to judge whether threads are worth it.
+constexpr double costOfProduct = 0.03;
+
 /// `out[m, n] = sum over k of a[m, k] * b[k, n]`, all row-major; `aTransposed`: a lies as [k, m].
 struct Product {
   int64_t m, k, n;

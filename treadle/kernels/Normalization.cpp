@@ -1,5 +1,7 @@
-// Normalisation across channels (LRN) and over batches (FusedBatchNorm), with their gradients.
+// Normalisation across channels (LRN) and over batches (FusedBatchNorm, and with a summand and an
+// activation _FusedBatchNormEx), with their gradients.
 #include "treadle/kernels/Elementwise.h"
+#include "treadle/kernels/Epilogue.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Move.h"
 #include "treadle/kernels/Window.h"
@@ -110,6 +112,9 @@ template <template <typename> class Kernel> Expected<BoundKernel> bindLrn(const 
 struct BatchNormState {
   float epsilon, averageFactor; // of the batch, in the running mean and variance
   bool isTraining, channelsFirst;
+  // Of _FusedBatchNormEx.
+  bool hasSummand = false;
+  Activation activation = Activation::None;
 };
 
 // Channels-last data of the input as [positions, channels], statistics as floats.
@@ -179,7 +184,42 @@ void giveStatistics(OpContext &ctx, const BatchNormState &s, const BatchNorm &n,
     ctx.allocateOutput(5, DType::Float32, {0});
 }
 
+// A summand of x's shape, with its channels last; an empty tensor where there is none.
+std::optional<Tensor> readSummand(OpContext &ctx, const Tensor &x, const ImageDims &dims) {
+  if (!ctx.state<BatchNormState>().hasSummand)
+    return Tensor();
+  if (!std::ranges::equal(ctx.input(5).dims(), x.dims())) {
+    ctx.fail(invalidArgument("side_input has shape ", dimsText(ctx.input(5).dims()),
+                             ", but the input has ", dimsText(x.dims())));
+    return std::nullopt;
+  }
+  return withChannelsLast(ctx, ctx.input(5), dims);
+}
+
 template <typename T> struct BatchNormKernel {
+  static void normalise(const BatchNormState &s, const BatchNorm &n, const Tensor &x,
+                        const float *scale, const float *offset, const Tensor &summand,
+                        Tensor &out) {
+    auto channels = static_cast<size_t>(n.channels);
+    std::vector<double> factor(channels);
+    for (size_t c = 0; c < channels; ++c)
+      factor[c] = scale[c] / std::sqrt(n.variance[c] + s.epsilon);
+    const double *mean = n.mean.data(), *factors = factor.data();
+    for (int64_t at = 0; at < x.count(); at += n.channels) {
+      const T *in = x.data<T>() + at;
+      T *result = out.data<T>() + at;
+      TREADLE_VECTORISE
+      for (int64_t c = 0; c < n.channels; ++c)
+        result[c] =
+            T(static_cast<float>((static_cast<double>(in[c]) - mean[c]) * factors[c] + offset[c]));
+    }
+    if constexpr (std::is_same_v<T, float>) {
+      for (int64_t i = 0; summand && i < x.count(); ++i)
+        out.data<float>()[i] += summand.data<float>()[i];
+      activate(s.activation, 0, out.data<float>(), x.count());
+    }
+  }
+
   static void run(OpContext &ctx) {
     const BatchNormState &s = ctx.state<BatchNormState>();
     const Tensor in = ctx.input(0), scale = ctx.input(1), offset = ctx.input(2);
@@ -193,10 +233,11 @@ template <typename T> struct BatchNormKernel {
         (!checkChannels(ctx, 3, dims.channels) || !checkChannels(ctx, 4, dims.channels)))
       return;
     auto x = withChannelsLast(ctx, in, dims);
+    auto summand = readSummand(ctx, in, dims);
     ImageDims last = dims;
     last.channelsFirst = false;
     auto out = ctx.check(Tensor::make(in.dtype(), last.tensorDims()));
-    if (!x || !out)
+    if (!x || !summand || !out)
       return;
     BatchNorm n{x->count() / std::max<int64_t>(dims.channels, 1), dims.channels, {}, {}};
     if (s.isTraining) {
@@ -205,13 +246,7 @@ template <typename T> struct BatchNormKernel {
       n.mean.assign(mean.data<float>(), mean.data<float>() + dims.channels);
       n.variance.assign(variance.data<float>(), variance.data<float>() + dims.channels);
     }
-    for (int64_t i = 0; i < x->count(); ++i) {
-      int64_t c = i % dims.channels;
-      double factor = scale.data<float>()[c] / std::sqrt(n.variance[c] + s.epsilon);
-      out->template data<T>()[i] = T(
-          static_cast<float>((static_cast<double>(x->template data<T>()[i]) - n.mean[c]) * factor +
-                             offset.data<float>()[c]));
-    }
+    normalise(s, n, *x, scale.data<float>(), offset.data<float>(), *summand, *out);
     giveStatistics(ctx, s, n, mean, variance);
     setImageOutput(ctx, 0, std::move(*out), dims);
   }
@@ -283,12 +318,32 @@ Expected<BoundKernel> bindBatchNorm(const BindContext &node) {
   return bound;
 }
 
+Expected<BoundKernel> bindBatchNormEx(const BindContext &node) {
+  if (node.outputTypes[0] != DType::Float32)
+    return unsupportedDType(node, node.outputTypes[0]);
+  Expected<BoundKernel> bound = bindBatchNorm<BatchNormKernel>(node);
+  std::string mode = node.attrs.getOr("activation_mode", std::string("Identity"));
+  std::optional<Activation> activation = findActivation(mode);
+  int64_t summands = node.attrs.getOr<int64_t>("num_side_inputs", 0);
+  if (!activation || summands < 0 || summands > 1)
+    return Unexpected(unimplemented("op '", node.op, "' with activation_mode '", mode, "' and ",
+                                    summands, " side inputs"));
+  if (!bound)
+    return bound;
+  BatchNormState s = *static_cast<const BatchNormState *>(bound->state.get());
+  s.hasSummand = summands == 1;
+  s.activation = *activation;
+  bound->state = std::make_shared<const BatchNormState>(s);
+  return bound;
+}
+
 const KernelEntry table[] = {
     {"LRN", bindLrn<LrnKernel>},
     {"LRNGrad", bindLrn<LrnGradKernel>},
     {"FusedBatchNorm", bindBatchNorm<BatchNormKernel>},
     {"FusedBatchNormV2", bindBatchNorm<BatchNormKernel>},
     {"FusedBatchNormV3", bindBatchNorm<BatchNormKernel>},
+    {"_FusedBatchNormEx", bindBatchNormEx},
     {"FusedBatchNormGrad", bindBatchNorm<BatchNormGradKernel>},
     {"FusedBatchNormGradV2", bindBatchNorm<BatchNormGradKernel>},
     {"FusedBatchNormGradV3", bindBatchNorm<BatchNormGradKernel>},

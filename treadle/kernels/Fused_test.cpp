@@ -1,0 +1,146 @@
+// Fused ops give what their parts give one after the other.
+#include "treadle/kernels/KernelTest.h"
+
+namespace treadle {
+namespace {
+
+using Floats = std::vector<float>;
+using Longs = std::vector<int64_t>;
+using Names = std::vector<std::string>;
+
+void expectAs(const Tensor &got, const Tensor &want, double tolerance) {
+  Floats wanted = values<float>(want);
+  expectNear<float>(got, {wanted.begin(), wanted.end()}, tolerance);
+}
+
+AttrMap fused(Names ops) {
+  AttrMap attrs;
+  attrs.set("fused_ops", std::move(ops));
+  attrs.set("strides", Longs{1, 1, 1, 1});
+  attrs.set("padding", std::string("SAME"));
+  attrs.set("epsilon", 0.5f);
+  attrs.set("leakyrelu_alpha", 0.25f);
+  return attrs;
+}
+
+Tensor scattered(std::vector<int64_t> dims) {
+  Tensor t = iota<float>(dims, 0);
+  for (int64_t i = 0; i < t.count(); ++i)
+    t.data<float>()[i] = static_cast<float>((i * 37 + 11) % 19 - 9) / 8;
+  return t;
+}
+
+const Tensor left = scattered({40, 5}), right = scattered({5, 70}), bias = scattered({70});
+
+TEST(FusedMatMul, ActivationsFollowTheBias) {
+  Tensor sum = run1("BiasAdd", {run1("MatMul", {left, right}), bias});
+  for (const char *name : {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid"})
+    expectAs(run1("_FusedMatMul", {left, right, bias}, DType::Float32, fused({"BiasAdd", name})),
+             run1(name, {sum}), 1e-6);
+  AttrMap alpha;
+  alpha.set("alpha", 0.25f);
+  expectAs(
+      run1("_FusedMatMul", {left, right, bias}, DType::Float32, fused({"BiasAdd", "LeakyRelu"})),
+      run1("LeakyRelu", {sum}, DType::Float32, alpha), 1e-6);
+}
+
+TEST(FusedMatMul, GeluIsExactOrNot) {
+  Tensor a = tensor<float>({1, 1}, {1}), b = tensor<float>({1, 4}, {0, 1, -2, -9});
+  Tensor none = tensor<float>({4}, {0, 0, 0, 0});
+  expectNear<float>(
+      run1("_FusedMatMul", {a, b, none}, DType::Float32, fused({"BiasAdd", "GeluExact"})),
+      {0, 0.84134475f, -0.04550026f, 0}, 1e-6);
+  expectNear<float>(
+      run1("_FusedMatMul", {a, b, none}, DType::Float32, fused({"BiasAdd", "GeluApproximate"})),
+      {0, 0.841192f, -0.04540229f, 0}, 1e-6);
+}
+
+TEST(FusedMatMul, NothingToSumIsTheBias) {
+  Tensor a = tensor<float>({2, 0}, {}), b = tensor<float>({0, 2}, {});
+  EXPECT_EQ(values<float>(run1("_FusedMatMul", {a, b, vec<float>({-1, 2})}, DType::Float32,
+                               fused({"BiasAdd", "Relu"}))),
+            (Floats{0, 2, 0, 2}));
+}
+
+TEST(FusedConvolution, BatchNormIsAFactorAndAnOffset) {
+  Tensor x = scattered({2, 9, 17, 3}), filter = scattered({3, 3, 3, 70});
+  Tensor scale = scattered({70}), offset = iota<float>({70}, -9), mean = iota<float>({70}, 2);
+  Tensor variance = iota<float>({70}, 1);
+  AttrMap attrs = fused({});
+  attrs.set("is_training", false);
+  Tensor convolved = run1("Conv2D", {x, filter}, DType::Float32, attrs);
+  auto f32 = DType::Float32;
+  auto normal = runAll("FusedBatchNormV3", {convolved, scale, offset, mean, variance},
+                       {f32, f32, f32, f32, f32, f32}, attrs);
+  expectAs(run1("_FusedConv2D", {x, filter, scale, offset, mean, variance}, f32,
+                fused({"FusedBatchNorm", "Relu"})),
+           run1("Relu", {normal[0]}), 1e-4);
+}
+
+// Few positions, so that threads share the columns, and many; with the channels first as well.
+TEST(FusedConvolution, TheSummandComesBeforeTheActivation) {
+  for (int64_t size : {3, 20})
+    for (const char *format : {"NHWC", "NCHW"}) {
+      bool first = format[1] == 'C';
+      Tensor x = scattered(first ? Longs{1, 3, size, size} : Longs{1, size, size, 3});
+      Tensor y = scattered(first ? Longs{1, 70, size, size} : Longs{1, size, size, 70});
+      Tensor filter = scattered({3, 3, 3, 70});
+      AttrMap attrs = fused({"BiasAdd", "Add", "Relu"});
+      attrs.set("data_format", std::string(format));
+      Tensor sum = run1("BiasAdd", {run1("Conv2D", {x, filter}, DType::Float32, attrs), bias},
+                        DType::Float32, attrs);
+      expectAs(run1("_FusedConv2D", {x, filter, bias, y}, DType::Float32, attrs),
+               run1("Relu", {run1("AddV2", {sum, y})}), 1e-5);
+    }
+}
+
+TEST(FusedConvolution, Depthwise) {
+  Tensor x = scattered({1, 5, 6, 70}), filter = scattered({3, 3, 70, 1});
+  AttrMap attrs = fused({"BiasAdd", "Relu6"});
+  Tensor sum =
+      run1("BiasAdd", {run1("DepthwiseConv2dNative", {x, filter}, DType::Float32, attrs), bias});
+  expectAs(run1("_FusedDepthwiseConv2dNative", {x, filter, bias}, DType::Float32, attrs),
+           run1("Relu6", {sum}), 1e-6);
+}
+
+TEST(FusedBatchNorm, SummandAndActivation) {
+  Tensor x = tensor<float>({1, 1, 2, 2}, {1, 2, 3, 4}),
+         y = tensor<float>({1, 1, 2, 2}, {0, 1, 0, -9});
+  Tensor one = vec<float>({1, 1}), none = vec<float>({0, 0});
+  AttrMap attrs;
+  attrs.set("is_training", false);
+  attrs.set("epsilon", 0.0f);
+  attrs.set("num_side_inputs", int64_t(1));
+  attrs.set("activation_mode", std::string("Relu"));
+  auto f32 = DType::Float32;
+  auto out = runAll("_FusedBatchNormEx", {x, one, none, vec<float>({2, 0}), one, y},
+                    {f32, f32, f32, f32, f32, f32}, attrs);
+  ASSERT_EQ(out.size(), 6u);
+  EXPECT_EQ(values<float>(out[0]), (Floats{0, 3, 1, 0}));
+}
+
+TEST(LayerNorm, RowsByThemselves) {
+  AttrMap attrs;
+  attrs.set("epsilon", 0.0f);
+  Tensor x = tensor<float>({2, 1, 2}, {1, 3, -10, 10});
+  expectNear<float>(
+      run1("_MklLayerNorm", {x, vec<float>({1, 2}), vec<float>({0, 5})}, DType::Float32, attrs),
+      {-1, 7, -1, 7}, 1e-6);
+  EXPECT_EQ(errorOf("_MklLayerNorm", {x, vec<float>({1}), vec<float>({0, 5})}),
+            "InvalidArgumentError: input 1 must be a vector of 2 elements, one a column of "
+            "[2,1,2], but has shape [1]");
+}
+
+TEST(FusedOps, ErrorsNameWhatIsExpected) {
+  EXPECT_EQ(errorOf("_FusedMatMul", {left, right, vec<float>({1})}, {}, fused({"BiasAdd"})),
+            "InvalidArgumentError: input 2 must be a vector of 70 elements, one a channel, but has "
+            "shape [1]");
+  EXPECT_EQ(errorOf("_FusedMatMul", {left, right, bias}, {}, fused({"Relu", "BiasAdd"})),
+            "UnimplementedError: op '_FusedMatMul' with fused_ops = [Relu, BiasAdd]; known are "
+            "BiasAdd or FusedBatchNorm, Add, and an activation, in this order");
+  EXPECT_EQ(errorOf("_FusedMatMul", {left, right}, {}, fused({"BiasAdd"})),
+            "InvalidArgumentError: has 2 inputs, but its fused_ops ask for 3");
+}
+
+} // namespace
+} // namespace treadle
