@@ -80,12 +80,6 @@ Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
   });
 }
 
-std::vector<Signature> callable(const SavedModelFiles &files) {
-  std::vector<Signature> signatures = signaturesOf(files.meta);
-  std::erase_if(signatures, [](const Signature &s) { return s.name == SavedModelFiles::initKey; });
-  return signatures;
-}
-
 /// The candidate most like `name`, for messages: ` (did you mean 'a'?)`, or nothing.
 std::string nearestText(llvm::StringRef name, const std::vector<std::string_view> &candidates) {
   unsigned best = std::max<unsigned>(2, name.size() / 3) + 1;
@@ -259,7 +253,7 @@ Expected<Model> Model::create(Graph graph, SessionOptions options,
   auto impl = std::make_shared<Impl>();
   impl->graph = std::move(chosen->first);
   impl->files = std::move(chosen->second);
-  impl->signatures = callable(impl->files);
+  impl->signatures = signaturesOf(impl->files.meta);
   auto assets = impl->files.assets();
   if (!assets)
     return Unexpected(std::move(assets.error()));

@@ -42,7 +42,7 @@ struct SavedModelFiles {
   std::string initOp() const;
 };
 
-/// A meta graph's signatures, sorted by name.
+/// What a meta graph offers to call, sorted by name.
 std::vector<Graph::Signature> signaturesOf(const pb::MetaGraphDef &meta);
 
 } // namespace treadle

@@ -62,9 +62,12 @@ std::vector<std::pair<std::string, Graph::Value>> describeAll(const Infos &infos
 std::vector<Signature> signaturesOf(const pb::MetaGraphDef &meta) {
   std::vector<Signature> signatures;
   std::string tags = llvm::join(meta.meta_info_def().tags(), ",");
-  for (const auto &[name, def] : meta.signature_def())
+  for (const auto &[name, def] : meta.signature_def()) {
+    if (name == SavedModelFiles::initKey)
+      continue;
     signatures.push_back(
         {name, def.method_name(), tags, describeAll(def.inputs()), describeAll(def.outputs())});
+  }
   std::ranges::sort(signatures, {}, &Signature::name);
   return signatures;
 }

@@ -24,7 +24,8 @@ static void printHelp() {
   for (const Command *command : commands)
     printRow(command->name, 9, command->summary);
   print("\n'treadle COMMAND --help' tells a command's options; 'treadle --version' the version.\n"
-        "A model is a GraphDef (.pb, .pbtxt) or MLIR text (.mlir), or a folder with a graph.pb;\n"
+        "A model is a GraphDef (.pb, .pbtxt), MLIR text (.mlir), the folder of a SavedModel, or a\n"
+        "folder with a graph.pb;\n"
         "'-' reads standard input.\n\n"
         "  treadle run examples/countdown.pbtxt --fetch count:0,loop/dec:0@*\n"
         "  count:0: int32[] = 0\n"

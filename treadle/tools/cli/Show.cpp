@@ -54,8 +54,11 @@ void printText(const Graph &graph, const Summary &summary) {
             plural(static_cast<int64_t>(summary.functions.size()), "function"), "; version ",
             summary.producer, ", consumers from ", summary.minConsumer, "\n"));
   printSection("signatures", graph.signatures(), signatureText);
-  printSection("inputs", graph.inputs(), valueText);
-  printSection("outputs", graph.outputs(), valueText);
+  // Those of a SavedModel's graph say less than its signatures.
+  if (graph.signatures().empty()) {
+    printSection("inputs", graph.inputs(), valueText);
+    printSection("outputs", graph.outputs(), valueText);
+  }
   printSection("variables", summary.variables, valueText);
   printSection("loops", summary.loops, [](const auto &loop) { return loopText(loop, true); });
   printSection("conditionals", summary.conditionals,
