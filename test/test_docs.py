@@ -1,7 +1,7 @@
 """What stands in docs/ is true: programs there run as they stand, and print what is said there.
 
 A page's ```mlir file=NAME blocks are files; in its ```console blocks each `$ command` is run in a
-folder of these files, and what it prints, to either stream, is what follows it.
+folder of these files and the examples, and what it prints, to either stream, is what follows it.
 """
 
 import os
@@ -37,6 +37,7 @@ def test_programs_print_what_the_page_says(page, tmp_path):
     for option, text in blocks(page, "mlir"):
         if option.startswith("file="):
             (tmp_path / option.removeprefix("file=")).write_text(text)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
     path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
     for _, text in blocks(page, "console"):
         for command, output in commands(text):
