@@ -45,14 +45,21 @@ template <typename T> bool hasZeroPivot(const Eigen::PartialPivLU<MatrixOf<T>> &
   return !(lu.matrixLU().diagonal().cwiseAbs().minCoeff() > 0);
 }
 
+// The output of an op that makes a square matrix of each; null if the op failed or has none to
+// make.
+Tensor *startSquare(OpContext &ctx, const Tensor &in, Matrices &m) {
+  if (!m.readSquare(ctx, in))
+    return nullptr;
+  Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
+  return out && out->count() ? out : nullptr;
+}
+
 template <typename T> struct CholeskyKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
     Matrices m;
-    if (!m.readSquare(ctx, in))
-      return;
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-    if (!out || !out->count())
+    Tensor *out = startSquare(ctx, in, m);
+    if (!out)
       return;
     for (int64_t i = 0; i < m.batch; ++i) {
       Eigen::LLT<MatrixOf<T>> factor(m.at<T>(in, i));
@@ -68,10 +75,8 @@ template <typename T> struct InverseKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
     Matrices m;
-    if (!m.readSquare(ctx, in))
-      return;
-    Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
-    if (!out || !out->count())
+    Tensor *out = startSquare(ctx, in, m);
+    if (!out)
       return;
     for (int64_t i = 0; i < m.batch; ++i) {
       MatrixOf<T> matrix = m.at<T>(in, i);

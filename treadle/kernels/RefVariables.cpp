@@ -13,41 +13,16 @@ namespace {
 
 // --- making ------------------------------------------------------------------------------------
 
-struct VariableState {
-  ResourceName name;
-  DType dtype;
-  CachedHandle cached;
-};
+Tensor referenceTo(Ref<Variable> variable) { return makeRefTensor(std::move(variable)); }
 
-Expected<Tensor> namedVariable(ResourceManager &resources, const VariableState &state) {
-  Ref<Variable> variable =
-      resources.lookupOrCreate<Variable>(state.name.container, state.name.name, [&] {
-        return makeRef<Variable>(state.name.name, state.dtype);
-      });
-  if (variable->dtype != state.dtype)
-    return Unexpected(invalidArgument("variable '", state.name.name, "' is ",
-                                      dtypeName(variable->dtype), ", expected ",
-                                      dtypeName(state.dtype)));
-  return makeRefTensor(std::move(variable));
-}
-
-void variable(OpContext &ctx) {
-  const auto &state = ctx.state<VariableState>();
-  ResourceManager &resources = ctx.run().resources;
-  Tensor reference = state.cached.get(resources, [&] {
-    auto made = ctx.check(namedVariable(resources, state));
-    return made ? std::move(*made) : Tensor();
-  });
-  if (reference)
-    ctx.setOutput(0, std::move(reference));
-}
+void variable(OpContext &ctx) { giveNamedVariable(ctx, ctx.state<NamedVariable>(), referenceTo); }
 
 Expected<BoundKernel> bindVariable(const BindContext &node) {
   ResourceName name = ResourceName::of(node);
   if (name.name.empty())
     name.name = node.node;
   return node.attrs.get<DType>("dtype").map(
-      [&](DType dtype) { return boundWith(variable, VariableState{std::move(name), dtype, {}}); });
+      [&](DType dtype) { return boundWith(variable, NamedVariable{std::move(name), dtype, {}}); });
 }
 
 // --- temporary ones ----------------------------------------------------------------------------

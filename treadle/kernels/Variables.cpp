@@ -10,6 +10,29 @@
 
 namespace treadle {
 
+static Expected<Ref<Variable>> lookUpVariable(ResourceManager &resources,
+                                              const NamedVariable &named) {
+  Ref<Variable> variable =
+      resources.lookupOrCreate<Variable>(named.name.container, named.name.name, [&] {
+        return makeRef<Variable>(named.name.name, named.dtype);
+      });
+  if (variable->dtype != named.dtype)
+    return Unexpected(invalidArgument("variable '", named.name.name, "' is ",
+                                      dtypeName(variable->dtype), ", expected ",
+                                      dtypeName(named.dtype)));
+  return variable;
+}
+
+void giveNamedVariable(OpContext &ctx, const NamedVariable &named, Tensor (*wrap)(Ref<Variable>)) {
+  ResourceManager &resources = ctx.run().resources;
+  Tensor wrapped = named.cached.get(resources, [&] {
+    auto found = ctx.check(lookUpVariable(resources, named));
+    return found ? wrap(std::move(*found)) : Tensor();
+  });
+  if (wrapped)
+    ctx.setOutput(0, std::move(wrapped));
+}
+
 // --- reaching variables ------------------------------------------------------------------------
 
 Variable *variableInput(OpContext &ctx, int i) {
@@ -67,40 +90,18 @@ namespace {
 // The name under which TensorFlow asks for a variable that nobody else can find.
 constexpr std::string_view anonymousName = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
 
-struct HandleState {
-  ResourceName name;
-  DType dtype;
-  CachedHandle cached;
-};
-
-Expected<Tensor> namedVariable(ResourceManager &resources, const HandleState &state) {
-  Ref<Variable> variable =
-      resources.lookupOrCreate<Variable>(state.name.container, state.name.name, [&] {
-        return makeRef<Variable>(state.name.name, state.dtype);
-      });
-  if (variable->dtype != state.dtype)
-    return Unexpected(invalidArgument("variable '", state.name.name, "' is ",
-                                      dtypeName(variable->dtype), ", expected ",
-                                      dtypeName(state.dtype)));
-  return makeHandle(std::move(variable));
-}
+Tensor handleOf(Ref<Variable> variable) { return makeHandle(std::move(variable)); }
 
 void varHandle(OpContext &ctx) {
-  const auto &state = ctx.state<HandleState>();
+  const auto &state = ctx.state<NamedVariable>();
   if (state.name.name == anonymousName)
     return ctx.setOutput(0, makeHandle(makeRef<Variable>(state.name.name, state.dtype)));
-  ResourceManager &resources = ctx.run().resources;
-  Tensor handle = state.cached.get(resources, [&] {
-    auto made = ctx.check(namedVariable(resources, state));
-    return made ? std::move(*made) : Tensor();
-  });
-  if (handle)
-    ctx.setOutput(0, std::move(handle));
+  giveNamedVariable(ctx, state, handleOf);
 }
 
 Expected<BoundKernel> bindVarHandle(const BindContext &node) {
   return node.attrs.get<DType>("dtype").map([&](DType dtype) {
-    return boundWith(varHandle, HandleState{ResourceName::of(node), dtype, {}});
+    return boundWith(varHandle, NamedVariable{ResourceName::of(node), dtype, {}});
   });
 }
 

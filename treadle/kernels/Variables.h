@@ -9,6 +9,17 @@ namespace treadle {
 /// The variable that input `i` names, by handle or by reference; null, having failed.
 Variable *variableInput(OpContext &ctx, int i);
 
+/// What a node that makes a named variable knows.
+struct NamedVariable {
+  ResourceName name;
+  DType dtype;
+  CachedHandle cached;
+};
+
+/// Gives the session's variable of this name, made when first asked for, in the form that `wrap`
+/// makes of it: a handle or a reference. Fails where the name is that of another dtype's.
+void giveNamedVariable(OpContext &ctx, const NamedVariable &named, Tensor (*wrap)(Ref<Variable>));
+
 /// The error of using a variable without a value: NotFound behind a handle, FailedPrecondition
 /// behind a reference, as TensorFlow has it.
 Error uninitialised(const Variable &variable, bool isRef);
