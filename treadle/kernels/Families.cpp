@@ -75,7 +75,11 @@
   X(stringSplit)                                                                                   \
   X(lookupTable)                                                                                   \
   X(raggedToTensor)                                                                                \
-  X(accumulator)
+  X(accumulator)                                                                                   \
+  X(stringHash)                                                                                    \
+  X(bytes)                                                                                         \
+  X(stringNumber)                                                                                  \
+  X(parseExample)
 
 namespace treadle {
 

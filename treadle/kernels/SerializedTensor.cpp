@@ -1,33 +1,21 @@
 #include "treadle/kernels/SerializedTensor.h"
 
 #include "treadle/kernels/Move.h"
+#include "treadle/kernels/WireFormat.h"
+
+#include <algorithm>
+#include <vector>
 
 namespace treadle {
 namespace {
 
+using namespace wire;
+
 // Numbers of the fields of TensorProto, of its shape, and of a dimension.
-constexpr uint64_t dtypeField = 1, shapeField = 2, versionField = 3, contentField = 4;
+constexpr uint64_t dtypeField = 1, shapeField = 2, contentField = 4;
 constexpr uint64_t dimField = 2, sizeField = 1;
-enum Wire : uint64_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
 // --- writing -----------------------------------------------------------------------------------
-
-void putVarint(std::string &out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
-
-void putNumber(std::string &out, uint64_t field, uint64_t value) {
-  putVarint(out, field << 3 | Varint);
-  putVarint(out, value);
-}
-
-void putBytes(std::string &out, uint64_t field, std::string_view bytes) {
-  putVarint(out, field << 3 | Bytes);
-  putVarint(out, bytes.size());
-  out += bytes;
-}
 
 std::string shapeBytes(Dims dims) {
   std::string shape;
@@ -52,65 +40,6 @@ std::string stringContent(const Tensor &tensor) {
 
 // --- reading -----------------------------------------------------------------------------------
 
-class Reader {
-public:
-  explicit Reader(std::string_view bytes) : rest(bytes) {}
-  bool isAtEnd() const { return rest.empty(); }
-  bool isGood() const { return good; }
-
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (rest.empty())
-        break;
-      auto byte = static_cast<unsigned char>(rest.front());
-      rest.remove_prefix(1);
-      value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80)
-        return value;
-    }
-    fail();
-    return 0;
-  }
-  std::string_view bytes(uint64_t size) {
-    if (size > rest.size()) {
-      fail();
-      return {};
-    }
-    std::string_view taken = rest.substr(0, size);
-    rest.remove_prefix(size);
-    return taken;
-  }
-  void skip(uint64_t wire) {
-    if (wire == Varint)
-      varint();
-    else if (wire == Bytes)
-      bytes(varint());
-    else if (wire == Fixed32 || wire == Fixed64)
-      bytes(wire == Fixed32 ? 4 : 8);
-    else
-      fail();
-  }
-
-private:
-  void fail() {
-    good = false;
-    rest = {};
-  }
-  std::string_view rest;
-  bool good = true;
-};
-
-// Calls `visit(field, wire, reader)` for each field; the visit reads or skips it. False: malformed.
-template <typename Visit> bool readFields(std::string_view bytes, Visit &&visit) {
-  Reader reader(bytes);
-  while (!reader.isAtEnd()) {
-    uint64_t tag = reader.varint();
-    visit(tag >> 3, tag & 7, reader);
-  }
-  return reader.isGood();
-}
-
 bool readShape(std::string_view bytes, DimVector &dims) {
   bool isGood = true;
   return readFields(bytes,
@@ -130,28 +59,81 @@ bool readShape(std::string_view bytes, DimVector &dims) {
          isGood && dims.size() < 255;
 }
 
+// How elements are listed one by one: the field of a dtype, and how many bytes each takes there (0:
+// a varint). Complex numbers are two listed components.
+struct Listed {
+  DType dtype;
+  uint64_t field;
+  size_t width;
+};
+constexpr Listed listedElements[] = {
+    {DType::Float32, 5, 4},   {DType::Float64, 6, 8},     {DType::Int32, 7, 0},
+    {DType::Int16, 7, 0},     {DType::Int8, 7, 0},        {DType::UInt8, 7, 0},
+    {DType::UInt16, 7, 0},    {DType::Complex64, 9, 4},   {DType::Int64, 10, 0},
+    {DType::Bool, 11, 0},     {DType::Complex128, 12, 8}, {DType::Float16, 13, 0},
+    {DType::BFloat16, 13, 0}, {DType::UInt32, 16, 0},     {DType::UInt64, 17, 0},
+};
+constexpr uint64_t textField = 8;
+
 struct Fields {
   DType dtype = DType::Invalid;
   DimVector dims;
   std::string_view content;
-  bool hasListedValues = false;
+  std::vector<std::string_view> texts;
+  std::string elements; // listed ones, as they lie in memory
   bool isGood = true;
 };
 
+// One listed element, or many packed into one field.
+void readListed(Reader &reader, uint64_t wire, const Listed &listed, std::string &out) {
+  size_t size = dtypeSize(listed.dtype);
+  auto readOne = [&](Reader &from) {
+    if (listed.width) {
+      out += from.bytes(listed.width);
+      return;
+    }
+    uint64_t value = from.varint(); // little-endian: the low bytes come first
+    if (listed.dtype == DType::Bool)
+      value = value != 0;
+    out.append(reinterpret_cast<const char *>(&value), size);
+  };
+  if (wire != Bytes)
+    return readOne(reader);
+  Reader packed(reader.delimited());
+  while (!packed.isAtEnd())
+    readOne(packed);
+  if (!packed.isGood())
+    reader.fail();
+}
+
+// A first pass, since elements may stand before their dtype.
+DType readDType(std::string_view bytes) {
+  DType dtype = DType::Invalid;
+  readFields(bytes, [&](uint64_t field, uint64_t wire, Reader &reader) {
+    if (field != dtypeField || wire != Varint)
+      return reader.skip(wire);
+    uint64_t number = reader.varint();
+    dtype = number < numDTypes ? static_cast<DType>(number) : DType::Invalid;
+  });
+  return dtype;
+}
+
 Fields readTensorFields(std::string_view bytes) {
   Fields found;
+  found.dtype = readDType(bytes);
+  auto listed = std::ranges::find(listedElements, found.dtype, &Listed::dtype);
+  uint64_t listedField = listed == std::end(listedElements) ? 0 : listed->field;
   bool isGood = readFields(bytes, [&](uint64_t field, uint64_t wire, Reader &reader) {
-    if (field == dtypeField && wire == Varint) {
-      uint64_t number = reader.varint();
-      found.dtype = number < numDTypes ? static_cast<DType>(number) : DType::Invalid;
-    } else if (field == shapeField && wire == Bytes) {
+    if (field == shapeField && wire == Bytes)
       found.isGood &= readShape(reader.bytes(reader.varint()), found.dims);
-    } else if (field == contentField && wire == Bytes) {
+    else if (field == contentField && wire == Bytes)
       found.content = reader.bytes(reader.varint());
-    } else {
-      found.hasListedValues |= field > versionField;
+    else if (field == textField && wire == Bytes && found.dtype == DType::String)
+      found.texts.push_back(reader.delimited());
+    else if (field == listedField)
+      readListed(reader, wire, *listed, found.elements);
+    else
       reader.skip(wire);
-    }
   });
   found.isGood &= isGood && found.dtype != DType::Invalid && found.dtype != DType::Resource &&
                   found.dtype != DType::Variant;
@@ -172,17 +154,42 @@ bool readStrings(std::string_view content, Tensor &out) {
   return texts.isGood();
 }
 
+// The last listed element stands for all after it; without any they are zero.
+bool fillFromListed(const Fields &found, Tensor &out) {
+  if (out.dtype() == DType::String) {
+    auto *texts = out.data<std::string>();
+    auto count = std::min<int64_t>(out.count(), std::ssize(found.texts));
+    std::copy_n(found.texts.begin(), count, texts);
+    for (int64_t i = count; count && i < out.count(); ++i)
+      texts[i] = texts[count - 1];
+    return std::ssize(found.texts) <= out.count();
+  }
+  auto size = static_cast<int64_t>(dtypeSize(out.dtype()));
+  int64_t count = std::ssize(found.elements) / size;
+  if (count > out.count() || std::ssize(found.elements) % size)
+    return false;
+  zeroElements(out.dtype(), out.raw(), out.count());
+  copyElements(out.dtype(), out.raw(), found.elements.data(), count);
+  if (count && count < out.count())
+    fillElements(out.dtype(), elementAt(out.dtype(), out.raw(), count),
+                 elementAt(out.dtype(), out.raw(), count - 1), out.count() - count);
+  return true;
+}
+
 Unexpected malformed() {
   return Unexpected(invalidArgument("the bytes are not a serialized tensor"));
 }
 
 } // namespace
 
-std::string serializedTensor(const Tensor &tensor) {
+std::string serializedTensor(const Tensor &tensor, TextPlace place) {
   std::string out;
   putNumber(out, dtypeField, static_cast<uint64_t>(tensor.dtype()));
   putBytes(out, shapeField, shapeBytes(tensor.dims()));
-  if (tensor.dtype() == DType::String)
+  if (tensor.dtype() == DType::String && place == TextPlace::Listed)
+    for (const std::string &text : tensor.values<std::string>())
+      putBytes(out, textField, text);
+  else if (tensor.dtype() == DType::String)
     putBytes(out, contentField, stringContent(tensor));
   else if (isPlain(tensor.dtype()) && tensor.count())
     putBytes(out, contentField, {static_cast<const char *>(tensor.raw()), tensor.bytes()});
@@ -194,15 +201,15 @@ Expected<Tensor> parsedTensor(std::string_view bytes) {
   if (!found.isGood)
     return malformed();
   auto count = countElements(found.dims);
-  if (found.hasListedValues)
-    return Unexpected(
-        unimplemented("a serialized tensor whose elements are listed one by one can't be read"));
-  // Never make room for more than the bytes can hold.
-  if (!count || *count > static_cast<int64_t>(found.content.size()))
+  // Never make room for more than the content can hold.
+  bool hasContent = !found.content.empty();
+  if (!count || (hasContent && *count > static_cast<int64_t>(found.content.size())))
     return malformed();
   Expected<Tensor> out = Tensor::make(found.dtype, found.dims);
   if (!out)
     return out;
+  if (!hasContent)
+    return fillFromListed(found, *out) ? std::move(out) : malformed();
   if (found.dtype == DType::String)
     return readStrings(found.content, *out) ? std::move(out) : malformed();
   if (out->bytes() != found.content.size())

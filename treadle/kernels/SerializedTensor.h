@@ -8,11 +8,14 @@
 
 namespace treadle {
 
-/// The bytes of `tensor`, which holds plain elements or strings; empty for others.
-std::string serializedTensor(const Tensor &tensor);
+/// Where the bytes of strings stand: together as `tensor_content`, or a field each.
+enum class TextPlace : uint8_t { Content, Listed };
 
-/// The tensor that such bytes stand for. InvalidArgument where they are something else,
-/// Unimplemented where elements are listed one by one instead of as `tensor_content`.
+/// The bytes of `tensor`, which holds plain elements or strings; empty for others.
+std::string serializedTensor(const Tensor &tensor, TextPlace place = TextPlace::Content);
+
+/// The tensor that such bytes stand for; InvalidArgument where they are something else. Of elements
+/// that are listed one by one the last stands for all that are missing.
 Expected<Tensor> parsedTensor(std::string_view bytes);
 
 } // namespace treadle

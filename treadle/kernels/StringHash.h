@@ -1,0 +1,30 @@
+// Hashes of bytes that stay the same everywhere and for ever: models are trained with them.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace treadle {
+
+/// FarmHash's Fingerprint64.
+uint64_t farmFingerprint64(std::string_view bytes);
+
+/// Murmur's 64-bit hash, variant A.
+uint64_t murmurHash64(std::string_view bytes, uint64_t seed);
+
+/// SipHash-2-4 with a key of 128 bits.
+uint64_t sipHash24(std::string_view bytes, uint64_t key0, uint64_t key1);
+
+/// A fingerprint of two.
+inline uint64_t fingerprintOfTwo(uint64_t a, uint64_t b) {
+  constexpr uint64_t multiplier = 0x9ddfea08eb382d69;
+  uint64_t x = (b ^ a) * multiplier;
+  x ^= x >> 47;
+  uint64_t y = (a ^ x) * multiplier;
+  y ^= y >> 44;
+  y *= multiplier;
+  y ^= y >> 41;
+  return y * multiplier;
+}
+
+} // namespace treadle
