@@ -14,6 +14,7 @@ import pathlib
 import re
 import subprocess
 import sys
+import tempfile
 import types
 
 ROOT = pathlib.Path(__file__).parents[1]
@@ -25,8 +26,14 @@ PASSES = {
     "none": "",
     "functional": "tfg-v1-to-functional{KEEP}",
     "v1": "tfg-functional-to-v1",
+    "functional-v1": "tfg-v1-to-functional{KEEP},tfg-functional-to-v1",
     "there-and-back": "tfg-functional-to-v1,tfg-v1-to-functional{KEEP}",
 }
+# Here the graph that the passes get has only functional control flow, and they are to give it back.
+GIVES_BACK = "there-and-back"
+
+
+NOTHING = {"before": None, "after": None, "differences": []}
 
 
 def load_replay():
@@ -53,6 +60,19 @@ def count(text):
     return count_of["LoopCond"], count_of["Merge"] - count_of["NextIteration"]
 
 
+def differences(before, after):
+    """The lines of `treadle diff` for two graphs."""
+    import treadle
+
+    program = pathlib.Path(treadle.__file__).parents[2] / "bin" / "treadle"
+    with tempfile.TemporaryDirectory() as folder:
+        paths = [f"{folder}/before.pb", f"{folder}/after.pb"]
+        for graph, path in zip((before, after), paths, strict=True):
+            graph.to_file(path)
+        command = [os.environ.get("TREADLE_BIN", program), "diff", *paths]
+        return subprocess.run(command, capture_output=True, text=True).stdout.splitlines()
+
+
 def run_case(replay, files, passes):
     import treadle
 
@@ -60,12 +80,22 @@ def run_case(replay, files, passes):
     graph = treadle.Graph.from_bytes(files["graph.pb"])
     before = count(graph.text())
     keep = ",".join(names_used(case))
-    pipeline = PASSES[passes].replace("KEEP", f"keep={keep}" if keep else "")
-    if pipeline:
-        graph = graph.run_passes(pipeline)
-    after = count(graph.text())
+
+    def convert(graph, choice):
+        pipeline = PASSES[choice].replace("KEEP", f"keep={keep}" if keep else "")
+        return graph.run_passes(pipeline) if pipeline else graph
+
+    functional = convert(graph, "functional") if passes == GIVES_BACK else graph
+    graph = convert(functional, passes)
     changed = {**files, "graph.pb": graph.to_bytes()}
-    return before, after, replay.replay(changed, "treadle", None)
+    failure = replay.replay(changed, "treadle", None)
+    differing = differences(functional, graph) if passes == GIVES_BACK else []
+    return {
+        "before": before,
+        "after": count(graph.text()),
+        "why": failure[1] if failure else None,
+        "differences": differing,
+    }
 
 
 def worker(passes):
@@ -77,10 +107,9 @@ def worker(passes):
         if cache[0] != archive:
             cache = (archive, replay.read(CORPUS / "cases" / f"{archive}.tar.xz", None))
         try:
-            before, after, failure = run_case(replay, cache[1][name], passes)
-            answer = {"before": before, "after": after, "why": failure and failure[1]}
+            answer = run_case(replay, cache[1][name], passes)
         except Exception as error:  # any error of any case is a result
-            answer = {"before": None, "after": None, "why": f"{type(error).__name__}: {error}"}
+            answer = {**NOTHING, "why": f"{type(error).__name__}: {error}"}
         print(json.dumps(answer), file=out, flush=True)
 
 
@@ -109,7 +138,7 @@ def run(cases, passes, timeout=30):
             results.append({"case": case, **json.loads(answer)})
         else:
             why = f"crash: exit {process.wait()}"
-            results.append({"case": case, "before": None, "after": None, "why": why})
+            results.append({**NOTHING, "case": case, "why": why})
             process = None
     if process:
         process.stdin.close()
@@ -136,6 +165,9 @@ def main():
         before = sum(r["before"][index] for r in counted)
         after = sum(r["after"][index] for r in counted)
         print(f"{what}: {before} before, {after} after")
+    if chosen.passes == GIVES_BACK:
+        equal = sum(not r["differences"] for r in counted)
+        print(f"{equal} of {len(counted)} graphs came back equal")
     reasons = collections.Counter(r["why"][:110] for r in results if r["why"])
     for why, number in reasons.most_common(20):
         print(f"{number:5d}  {why}")

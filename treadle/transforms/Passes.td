@@ -353,6 +353,9 @@ def V1ToFunctional : Pass<"tfg-v1-to-functional", "::mlir::ModuleOp"> {
     %m, %c1 = Identity(%i) name("cond/Merge") : (tensor<f32>) -> (tensor<f32>)
     ```
 
+    What tfg-functional-to-v1 made becomes what it was: the same node, with its name, attributes and
+    functions, as long as nothing but calls of these stands in its place.
+
     In a graph, results of outermost loops and conditionals keep their names: an Identity stands for
     the Exit or Merge. Nodes that `keep` names stay, and with them the loops and conditionals they are
     in. What doesn't fit (references to variables, frames that others than Enter and Exit lead into
@@ -439,7 +442,7 @@ def TfExecutorToTfg : Pass<"tf-executor-to-tfg", "::mlir::ModuleOp"> {
 }
 
 def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
-  let summary = "lower While, If and Case nodes to frames, Switch and Merge nodes";
+  let summary = "lower While, For, If and Case nodes to frames, Switch and Merge nodes";
   let description = [{
     The functions are called where v1 control flow has its nodes: the condition between Merge and
     LoopCond, the body between Switch and NextIteration, a branch between Switch and Merge. tfg-inline
@@ -458,9 +461,12 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
     %y, %c = IdentityN(%m#0) name("if") : (tensor<f32>) -> (tensor<f32>)
     ```
 
-    The IdentityN keeps the node's name for fetches, and its attributes (as `_lowered.KEY`), so that
-    tfg-v1-to-functional gives the node back. For, Case of one branch, and loops whose variables are
-    all handles that don't change, stay, with a remark.
+    For becomes a loop over an index of 64 bits, and an Assert that the range ends.
+
+    The IdentityN (a NoOp where there are no results) keeps the node's name for fetches, and its
+    attributes (as `_lowered.KEY`); the other nodes say in `_lowered_from` what they were made of. So
+    tfg-v1-to-functional gives the node back, the order of its inputs included. While without loop
+    variables, and nodes whose functions, inputs and outputs don't go together, stay, with a remark.
   }];
 }
 

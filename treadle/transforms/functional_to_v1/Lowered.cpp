@@ -1,71 +1,229 @@
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 
 namespace treadle::tfg {
 
-StringRef functionalKind(Node node) {
-  StringRef kind = node.opType();
+StringRef functionalKind(StringRef opType) {
+  StringRef kind = opType;
   if (!kind.consume_front("Stateless"))
     kind.consume_front("Stateful");
   bool isKind = kind == "While" || kind == "If" || kind == "Case" || kind == "For";
   return isKind ? kind : StringRef();
 }
 
-/// What a node has because of its functions and operands.
-static bool isDerived(StringRef key) {
-  static const llvm::StringSet<> keys = {"T",    "Tin",         "Tout",        "cond",
-                                         "body", "then_branch", "else_branch", "branches"};
-  return keys.contains(key);
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+/// What a node has because of its functions and operands; the frame of a For has other functions.
+static bool isDerived(StringRef key, StringRef kind) {
+  static const llvm::StringSet<> types = {"T", "Tin", "Tout"};
+  static const llvm::StringSet<> functions = {"cond", "body", "then_branch", "else_branch",
+                                              "branches"};
+  return types.contains(key) || (functions.contains(key) && kind != "For");
+}
+
+/// What stands for a field of the node other than its name and place: it stays as it is.
+static bool isField(Node node, NamedAttribute attr) {
+  const TfgDialect &tfg = node.dialect();
+  StringAttr key = attr.getName();
+  return key.strref().starts_with("_mlir_") && key != tfg.nameKey && key != tfg.deviceKey &&
+         key != tfg.assignedDeviceKey;
 }
 
 SmallVector<NamedAttribute> savedAttrs(Node node) {
   MLIRContext *context = node->getContext();
   SmallVector<NamedAttribute> saved;
   saved.emplace_back(StringAttr::get(context, loweredKey), StringAttr::get(context, node.opType()));
-  for (NamedAttribute attr : node.attrs())
-    if (!attr.getName().strref().starts_with("_mlir_") && !isDerived(attr.getName()))
-      saved.emplace_back(StringAttr::get(context, loweredKey + "." + attr.getName().getValue()),
+  for (NamedAttribute attr : node.attrs()) {
+    StringAttr key = attr.getName();
+    if (isField(node, attr))
+      saved.push_back(attr);
+    else if (!key.strref().starts_with("_mlir_") && !isDerived(key, functionalKind(node.opType())))
+      saved.emplace_back(StringAttr::get(context, loweredKey + "." + key.getValue()),
                          attr.getValue());
+  }
   return saved;
 }
 
-/// The functional node whose results `named` stands for.
-static Node sourceOf(Node named) {
-  Value first = named->getNumOperands() ? named->getOperand(0) : Value();
-  Node source = first ? definingNode(first) : Node();
-  if (!source || functionalKind(source).empty())
-    return {};
-  bool isAll =
-      named.opType() == "IdentityN"
-          ? llvm::equal(named.data(), source.results()) && named.numControl() == 0
-          : named.opType() == "NoOp" && source.numResults() == 0 && named.numControl() == 1;
-  return isAll ? source : Node();
+//===----------------------------------------------------------------------===//
+// The way back
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A node that says what it was, and the functional node that v1 control flow became.
+class Restoration {
+public:
+  explicit Restoration(Node named)
+      : named(named), opType(named.attr<StringAttr>(loweredKey).getValue()),
+        isFor(opType == "For") {}
+
+  void run() {
+    if (!findSource() || (isFor && !isForLoop()))
+      return;
+    build();
+  }
+
+private:
+  bool findSource();
+  bool gives(Node candidate);
+  bool isForLoop();
+  bool isForFunction(StringRef key);
+  SmallVector<Value> inputs();
+  SmallVector<Value> tokens();
+  void build();
+  void eraseUnused(ValueRange values);
+  FuncOp function(StringRef key) {
+    return module().lookupSymbol<FuncOp>(
+        source.attr<tf_type::FuncAttr>(key).getName().getRootReference());
+  }
+  ModuleOp module() { return named->getParentOfType<ModuleOp>(); }
+
+  Node named, source;
+  StringRef opType;
+  bool isFor;
+};
+
+} // namespace
+
+/// The node before `value` if lowering made it and it is of this op.
+static Node loweredNode(Value value, StringRef opType) {
+  Node node = definingNode(value);
+  return node && node.opType() == opType && isLowered(node) ? node : Node();
 }
 
-static void restore(Node named, Node source) {
-  OpBuilder builder(named.getOperation());
-  std::string name = named.name().str();
-  std::string opType = named.attr<StringAttr>(loweredKey).str();
-  NodeBuilder built(builder, opType);
-  built.placedAs(named).name(name);
-  for (NamedAttribute attr : source.attrs())
-    if (isDerived(attr.getName()))
-      built.attr(attr.getName(), attr.getValue());
-  for (NamedAttribute attr : named.attrs())
-    if (StringRef key = attr.getName(); key.consume_front(loweredKey) && key.consume_front("."))
-      built.attr(key, attr.getValue());
-  Node node = built.inputs(source.data())
-                  .control(source.control())
-                  .results(source.results().getTypes())
-                  .build();
-  for (Node old : {named, source}) {
-    for (auto [from, to] : llvm::zip(old.results(), node.results()))
-      from.replaceAllUsesWith(to);
-    replaceControl(old.controlResult(), node.controlResult());
+/// Handles that a loop hands on don't come out of it.
+bool Restoration::gives(Node candidate) {
+  StringRef kind = functionalKind(candidate.opType());
+  if (kind != (isFor ? "While" : functionalKind(opType)))
+    return false;
+  ValueRange results = candidate.results();
+  if (isFor && results.size() >= 3)
+    results = results.drop_front(3);
+  if (results.size() != named.numData())
+    return false;
+  for (unsigned i = 0, e = results.size(); i < e; ++i) {
+    Value value = named.data()[i];
+    bool isHandle = isa<tf_type::ResourceType>(getElementTypeOrSelf(value));
+    bool isHandedOn = kind == "While" && !isFor && isHandle && value == candidate.data()[i];
+    if (value != results[i] && !isHandedOn)
+      return false;
   }
-  named->erase();
-  source->erase();
+  return true;
+}
+
+bool Restoration::findSource() {
+  bool isList = named.opType() == "IdentityN" && named.numControl() == 0;
+  bool isToken = named.opType() == "NoOp" && named.numControl() == 1;
+  if (!isList && !isToken)
+    return false;
+  for (Value operand : named->getOperands())
+    if (Node candidate = definingNode(operand); candidate && gives(candidate)) {
+      source = candidate;
+      return true;
+    }
+  return false;
+}
+
+/// Whether nothing stands in the function but what lowering made and the call of the body.
+bool Restoration::isForFunction(StringRef key) {
+  FuncOp loop = function(key);
+  Attribute body = named.attr((loweredKey + ".body").str());
+  return loop && body && llvm::all_of(loop.getEntry(), [&](Operation &op) {
+           return !Node::isNode(&op) || isLowered(Node(&op)) || Node(&op).attr("f") == body;
+         });
+}
+
+bool Restoration::isForLoop() {
+  if (source.numData() != named.numData() + 3 || !isForFunction("cond") || !isForFunction("body"))
+    return false;
+  Node bound = loweredNode(source.data()[1], "Mul");
+  return loweredNode(source.data()[0], "Cast") && loweredNode(source.data()[2], "Cast") && bound &&
+         loweredNode(bound.data()[0], "Cast");
+}
+
+SmallVector<Value> Restoration::inputs() {
+  SmallVector<Value> values(source.data());
+  auto before = [](Value value) { return value.getDefiningOp()->getOperand(0); };
+  if (isFor) {
+    values[0] = before(values[0]);
+    values[1] = before(before(values[1]));
+    values[2] = before(values[2]);
+  } else if (!values.empty() && loweredNode(values[0], "ToBool")) {
+    values[0] = before(values[0]);
+  }
+  return values;
+}
+
+SmallVector<Value> Restoration::tokens() {
+  SmallVector<Value> result;
+  for (Value token : source.control())
+    if (Node check = loweredNode(token, "Assert"); check && isFor)
+      llvm::append_range(result, check.control());
+    else
+      result.push_back(token);
+  return result;
+}
+
+void Restoration::build() {
+  OpBuilder builder(named.getOperation());
+  NodeBuilder built(builder, opType);
+  built.placedAs(named).name(named.name());
+  for (NamedAttribute attr : source.attrs())
+    if (StringRef key = attr.getName(); isDerived(key, opType) && !(isFor && key == "T"))
+      built.attr(key, attr.getValue());
+  for (NamedAttribute attr : named.attrs())
+    if (StringRef key = attr.getName();
+        isField(named, attr) || (key.consume_front(loweredKey) && key.consume_front(".")))
+      built.attr(key, attr.getValue());
+  if (isFor)
+    built.attr("T", named.attr("T") ? named.attr("T") : builder.getArrayAttr({}));
+  ResultRange results = source.results();
+  Node node = built.inputs(inputs())
+                  .control(tokens())
+                  .results(TypeRange(results).drop_front(isFor ? 3 : 0))
+                  .build();
+  SmallVector<Value> before(source->getOperands());
+  SmallVector<FuncOp> functions;
+  if (isFor)
+    functions = {function("cond"), function("body")};
+  for (auto [from, to] : llvm::zip(named.results(), node.results()))
+    from.replaceAllUsesWith(to);
+  for (auto [from, to] : llvm::zip(results.drop_front(isFor ? 3 : 0), node.results()))
+    from.replaceAllUsesWith(to);
+  for (Node old : {named, source}) {
+    replaceControl(old.controlResult(), node.controlResult());
+    old->erase();
+  }
+  for (FuncOp function : functions)
+    function.erase();
+  eraseUnused(before);
+}
+
+/// What lowering made for the node's inputs: a few nodes, of which some use others.
+void Restoration::eraseUnused(ValueRange values) {
+  static const llvm::StringSet<> ops = {"Assert",    "Cast", "Equal", "Less",
+                                        "LogicalOr", "Mul",  "ToBool"};
+  llvm::SetVector<Operation *> made;
+  auto add = [&](ValueRange inputs) {
+    for (Value value : inputs)
+      if (Node node = definingNode(value); node && isLowered(node) && ops.contains(node.opType()))
+        made.insert(node.getOperation());
+  };
+  add(values);
+  for (unsigned i = 0; i < made.size(); ++i)
+    add(made[i]->getOperands());
+  auto isUnused = [](Operation *op) { return op->use_empty(); };
+  for (auto it = llvm::find_if(made, isUnused); it != made.end();
+       it = llvm::find_if(made, isUnused)) {
+    Operation *op = *it;
+    made.erase(it);
+    op->erase();
+  }
 }
 
 void restoreLowered(Block &body) {
@@ -74,8 +232,7 @@ void restoreLowered(Block &body) {
     if (Node::isNode(&op) && Node(&op).attr<StringAttr>(loweredKey))
       lowered.push_back(Node(&op));
   for (Node named : lowered)
-    if (Node source = sourceOf(named))
-      restore(named, source);
+    Restoration(named).run();
 }
 
 } // namespace treadle::tfg

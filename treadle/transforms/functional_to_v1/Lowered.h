@@ -6,17 +6,30 @@
 
 namespace treadle::tfg {
 
-/// On every node made: the functional node's op.
+/// On the node that takes a functional node's name: that node's op, and (as `_lowered.KEY`) its
+/// attributes.
 inline constexpr llvm::StringLiteral loweredKey = "_lowered";
+/// On every other node made of a functional node: that node's name.
+inline constexpr llvm::StringLiteral loweredFromKey = "_lowered_from";
+/// On an Enter or Switch: which input (the selector of branches left out) it lets in.
+inline constexpr llvm::StringLiteral loweredInputKey = "_lowered_input";
 
 /// "While", "If", "Case" or "For" for the forms of these, else empty.
-llvm::StringRef functionalKind(Node node);
+llvm::StringRef functionalKind(llvm::StringRef opType);
 
 /// What the node that takes a functional node's name carries: the op, and the attributes but for
-/// functions and lists of types, as `_lowered.KEY`.
+/// those that follow from the nodes around it.
 llvm::SmallVector<mlir::NamedAttribute> savedAttrs(Node node);
 
-inline bool isLowered(Node node) { return node.attr(loweredKey) != nullptr; }
+/// The functional node that a node was made of, null for other nodes.
+inline mlir::StringAttr loweredFrom(Node node) {
+  return node.attr<mlir::StringAttr>(loweredFromKey);
+}
+inline bool isLowered(Node node) { return loweredFrom(node) != nullptr; }
+/// Null for nodes that let no input in.
+inline mlir::IntegerAttr loweredInput(Node node) {
+  return node.attr<mlir::IntegerAttr>(loweredInputKey);
+}
 
 /// Gives functional nodes of a body the names, ops and attributes that they had before they were
 /// lowered, where a node says so and gives just their results.

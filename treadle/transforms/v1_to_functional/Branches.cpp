@@ -1,5 +1,6 @@
 #include "treadle/transforms/v1_to_functional/Branches.h"
 
+#include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
@@ -112,11 +113,10 @@ void Branches::placeSwitch(Node node) {
   if (kindOf(predicate.getDefiningOp()) == "LoopCond")
     return;
   for (Branch *outer = branch; outer; outer = outer->conditional->parent)
-    if (outer->conditional->predicate == predicate)
+    if (outer->conditional->predicate == predicate &&
+        outer->conditional->origin == loweredFrom(node))
       return markUnstructured(node.getOperation());
-  for (unsigned side = 0, e = node.numResults(); side < e; ++side)
-    child(branch, predicate, side, e);
-  Conditional *conditional = byPredicate[{branch, predicate}];
+  Conditional *conditional = conditionalAt(branch, predicate, node);
   if (conditional->branches.size() != node.numResults())
     return markUnstructured(node.getOperation());
   conditional->switches.push_back(node.getOperation());
@@ -144,23 +144,25 @@ void Branches::placeMerge(Node node) {
   add(node.getOperation(), conditional->parent);
 }
 
-Branch *Branches::child(Branch *parent, Value predicate, unsigned side, unsigned sides) {
-  Conditional *&conditional = byPredicate[{parent, predicate}];
-  if (!conditional) {
-    conditional = all.emplace_back(std::make_unique<Conditional>()).get();
-    conditional->parent = parent;
-    conditional->predicate = predicate;
-    conditional->depth = depthOf(parent);
-    if (parent)
-      parent->conditionals.push_back(conditional);
-    for (unsigned i = 0; i < sides; ++i) {
-      Branch *branch = branches.emplace_back(std::make_unique<Branch>()).get();
-      branch->conditional = conditional;
-      branch->side = i;
-      conditional->branches.push_back(branch);
-    }
+/// The conditional that a Switch belongs to.
+Conditional *Branches::conditionalAt(Branch *parent, Value predicate, Node node) {
+  Conditional *&conditional = byPredicate[{parent, predicate, loweredFrom(node)}];
+  if (conditional)
+    return conditional;
+  conditional = all.emplace_back(std::make_unique<Conditional>()).get();
+  conditional->parent = parent;
+  conditional->predicate = predicate;
+  conditional->origin = loweredFrom(node);
+  conditional->depth = depthOf(parent);
+  if (parent)
+    parent->conditionals.push_back(conditional);
+  for (unsigned side = 0, e = node.numResults(); side < e; ++side) {
+    Branch *branch = branches.emplace_back(std::make_unique<Branch>()).get();
+    branch->conditional = conditional;
+    branch->side = side;
+    conditional->branches.push_back(branch);
   }
-  return conditional->branches[std::min<size_t>(side, conditional->branches.size() - 1)];
+  return conditional;
 }
 
 // The conditionals that it depends on can't be told apart from what it does.

@@ -27,6 +27,7 @@ struct Branch {
 struct Conditional {
   Branch *parent = nullptr; // null: not in a branch
   mlir::Value predicate;    // what Identity and Switch nodes hand on
+  mlir::Attribute origin;   // the If or Case that it was made of, if any: two stay two
   unsigned depth = 0;
   std::vector<Branch *> branches;
   std::vector<mlir::Operation *> switches, merges;
@@ -71,12 +72,12 @@ private:
   void placeMerge(Node node);
   /// The innermost branch of the inputs; false if there is none.
   bool innermost(Node node, Branch *&result);
-  Branch *child(Branch *parent, mlir::Value predicate, unsigned side, unsigned sides);
+  Conditional *conditionalAt(Branch *parent, mlir::Value predicate, Node node);
   void markUnstructured(mlir::Operation *op);
 
   std::vector<std::unique_ptr<Conditional>> all;
   std::vector<std::unique_ptr<Branch>> branches;
-  llvm::DenseMap<std::pair<Branch *, mlir::Value>, Conditional *> byPredicate;
+  llvm::DenseMap<std::tuple<Branch *, mlir::Value, mlir::Attribute>, Conditional *> byPredicate;
   llvm::DenseMap<mlir::Operation *, Branch *> nodes;
   llvm::DenseMap<mlir::Operation *, Conditional *> switches;
   llvm::DenseSet<mlir::Operation *> unstructured;

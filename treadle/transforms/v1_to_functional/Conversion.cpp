@@ -31,7 +31,19 @@ bool isReference(Value value) {
   return tf_type::isReference(getElementTypeOrSelf(value.getType()));
 }
 
-static tf_type::FuncAttr forwardedCall(FuncOp function) {
+/// Whether `value`, which a function returns as result `index`, is what the one call in it gives: a
+/// handle that the callee hands on may go past the call.
+static bool isResultOf(Conversion &conversion, Node call, unsigned index, Value value) {
+  if (value == call.results()[index])
+    return true;
+  FuncOp callee =
+      conversion.function(call.attr<tf_type::FuncAttr>("f").getName().getRootReference());
+  return callee && !callee.isExternal() && !callee.getGeneric() &&
+         index < callee.getNumDataArguments() && value == call.data()[index] &&
+         callee.getReturn().getData()[index] == callee.getDataArgument(index);
+}
+
+static tf_type::FuncAttr forwardedCall(Conversion &conversion, FuncOp function) {
   Block &entry = function.getEntry();
   if (entry.getOperations().size() != 2 || !Node::isNode(&entry.front()))
     return {};
@@ -39,18 +51,20 @@ static tf_type::FuncAttr forwardedCall(FuncOp function) {
   SmallVector<Value> arguments;
   for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)
     arguments.push_back(function.getDataArgument(i));
-  bool forwards = call.opType().ends_with("PartitionedCall") && call.numControl() == 0 &&
-                  llvm::equal(call.data(), arguments) &&
-                  llvm::equal(function.getReturn().getData(), call.results());
+  bool forwards = call.opType().ends_with("PartitionedCall") && call.attr<tf_type::FuncAttr>("f") &&
+                  call.numControl() == 0 && llvm::equal(call.data(), arguments) &&
+                  function.getReturn().getData().size() == call.numResults();
+  for (auto [index, value] : llvm::enumerate(function.getReturn().getData()))
+    forwards = forwards && isResultOf(conversion, call, index, value);
   return forwards ? call.attr<tf_type::FuncAttr>("f") : tf_type::FuncAttr();
 }
 
 tf_type::FuncAttr calleeFor(Conversion &conversion, FuncOp function) {
-  if (tf_type::FuncAttr callee = forwardedCall(function)) {
+  if (tf_type::FuncAttr callee = forwardedCall(conversion, function)) {
     function.erase();
     return callee;
   }
-  conversion.effects.add(function);
+  conversion.add(function);
   return tf_type::FuncAttr::get(function.getContext(), function.getName(),
                                 DictionaryAttr::get(function.getContext()));
 }

@@ -15,7 +15,10 @@ struct ConversionCounts {
 class Conversion {
 public:
   Conversion(mlir::ModuleOp module, const llvm::StringSet<> &kept)
-      : module(module), kept(kept), functions(module), effects(module) {}
+      : module(module), kept(kept), functions(module), effects(module) {
+    for (FuncOp function : module.getOps<FuncOp>())
+      byName[function.getName()] = function;
+  }
 
   /// Whether the node must stay where it is: it is one of the graph, and called so.
   bool isKept(Node node) const {
@@ -26,7 +29,17 @@ public:
   const llvm::StringSet<> &kept;
   FunctionNames functions;
   Effects effects;
+  /// Null where there is none of this name.
+  FuncOp function(mlir::StringAttr name) const { return byName.lookup(name.getValue()); }
+  void add(FuncOp function) {
+    byName[function.getName()] = function;
+    effects.add(function);
+  }
+
   ConversionCounts counts;
+
+private:
+  llvm::StringMap<FuncOp> byName;
 };
 
 /// Whether nodes run because they are there (in a function), or because something that is fetched

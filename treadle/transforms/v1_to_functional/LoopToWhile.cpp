@@ -11,9 +11,14 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// A value that changes from iteration to iteration.
+/// A value of the While node: one that changes from iteration to iteration, or one that a constant
+/// Enter brings in (then `merge` and `next` are null).
 struct Variable {
   Node enter, merge, next;
+
+  Value initial() const { return enter.data()[0]; }
+  Type type() const { return merge ? merge.results()[0].getType() : initial().getType(); }
+  StringRef name() const { return merge ? enter.name() : nameOf(initial()); }
 };
 
 class LoopConverter {
@@ -48,6 +53,8 @@ private:
   bool checkMembers();
   bool findVariables();
   bool addVariable(Node merge);
+  bool addInvariants();
+  void orderAsBefore();
   bool checkNextIterations();
   bool checkExits();
   void markBody();
@@ -89,7 +96,6 @@ private:
   llvm::DenseSet<Operation *> members; // Exit nodes of the loop left out
   llvm::DenseSet<Operation *> own;     // nodes of the frame itself
   SmallVector<Variable> variables;
-  SmallVector<Value> invariants; // what constant Enter nodes bring in
   llvm::DenseMap<Operation *, unsigned> indices;
   Node loopCond;
   llvm::DenseSet<Operation *> bodySide;
@@ -165,7 +171,15 @@ bool LoopConverter::findVariables() {
   }
   if (!loopCond)
     return refuse(loop.enters.empty() ? nullptr : loop.enters.front(), "it has no LoopCond");
-  llvm::DenseMap<Value, unsigned> known;
+  if (!addInvariants())
+    return false;
+  orderAsBefore();
+  return true;
+}
+
+// What comes in twice is one value, unless a While had it twice.
+bool LoopConverter::addInvariants() {
+  llvm::DenseMap<std::pair<Value, Attribute>, unsigned> known;
   for (Operation *op : loop.enters) {
     Node enter(op);
     auto isConstant = enter.attr<BoolAttr>("is_constant");
@@ -178,13 +192,33 @@ bool LoopConverter::findVariables() {
                               .str());
       continue;
     }
-    Value value = enter.data()[0];
-    auto [index, isNew] = known.try_emplace(value, variables.size() + invariants.size());
+    auto [index, isNew] =
+        known.try_emplace({enter.data()[0], loweredInput(enter)}, variables.size());
     if (isNew)
-      invariants.push_back(value);
+      variables.push_back({enter, {}, {}});
     indices[op] = index->second;
   }
   return true;
+}
+
+/// A loop that was a While has its values in the order of that.
+void LoopConverter::orderAsBefore() {
+  auto inputOf = [](const Variable &variable) { return loweredInput(variable.enter); };
+  if (!llvm::all_of(variables, inputOf))
+    return;
+  SmallVector<std::pair<int64_t, unsigned>> order;
+  for (auto [index, variable] : llvm::enumerate(variables))
+    order.emplace_back(inputOf(variable).getInt(), index);
+  llvm::sort(order);
+  SmallVector<Variable> ordered;
+  SmallVector<unsigned> indexNow(variables.size());
+  for (auto [input, before] : order) {
+    indexNow[before] = ordered.size();
+    ordered.push_back(variables[before]);
+  }
+  variables = std::move(ordered);
+  for (auto &[op, index] : indices)
+    index = indexNow[index];
 }
 
 bool LoopConverter::checkNextIterations() {
@@ -236,7 +270,8 @@ bool LoopConverter::collect() {
       list.push_back(input.getDefiningOp());
   };
   for (Variable &variable : variables)
-    add(body, variable.next);
+    if (variable.next)
+      add(body, variable.next);
   bool unneededRun = runsUnneeded(this->body);
   for (Operation *op : loop.nodes) {
     if (!unneededRun || isV1ControlFlow(Node(op)) || conversion.effects.isPure(Node(op)))
@@ -301,10 +336,7 @@ bool LoopConverter::collectCondition(SmallVector<Operation *> pending) {
 void LoopConverter::mapLoopValues(Outline &outline) {
   SmallVector<Value> arguments;
   for (Variable &variable : variables)
-    arguments.push_back(
-        outline.addArgument(variable.merge.results()[0].getType(), variable.enter.name()));
-  for (Value value : invariants)
-    arguments.push_back(outline.addArgument(value.getType(), nameOf(value)));
+    arguments.push_back(outline.addArgument(variable.type(), variable.name()));
   for (auto [op, index] : indices)
     outline.map(op->getResult(0), arguments[index]);
 }
@@ -337,6 +369,26 @@ tf_type::FuncAttr LoopConverter::buildCondition(StringRef base) {
   return calleeFor(conversion, function);
 }
 
+/// What a NextIteration hands on, once what it waits for is over.
+static Value nextValue(Outline &outline, Node next) {
+  SmallVector<Value> waits;
+  for (Value token : next.control())
+    if (outline.contains(token))
+      waits.push_back(outline.lookup(token));
+  Value value = outline.lookup(next.data()[0]);
+  if (waits.empty())
+    return value;
+  return NodeBuilder(outline.atEnd(), "Identity")
+      .name(outline.uniqueName(next.name()))
+      .placedAs(next)
+      .attr("T", next.attr<Attribute>("T"))
+      .inputs(value)
+      .control(waits)
+      .results(value.getType())
+      .build()
+      .results()[0];
+}
+
 tf_type::FuncAttr LoopConverter::buildBody(StringRef base) {
   Outline outline(conversion.module, conversion.functions.unique((base + "_body").str()),
                   loopCond->getLoc());
@@ -350,31 +402,11 @@ tf_type::FuncAttr LoopConverter::buildBody(StringRef base) {
 
   SmallVector<Value> results;
   SmallVector<std::string> resultNames;
-  for (Variable &variable : variables) {
-    Node next = variable.next;
-    SmallVector<Value> waits;
-    for (Value token : next.control())
-      if (outline.contains(token))
-        waits.push_back(outline.lookup(token));
-    Value value = outline.lookup(next.data()[0]);
-    if (!waits.empty())
-      value = NodeBuilder(outline.atEnd(), "Identity")
-                  .name(outline.uniqueName(next.name()))
-                  .placedAs(next)
-                  .attr("T", next.attr<Attribute>("T"))
-                  .inputs(value)
-                  .control(waits)
-                  .results(value.getType())
-                  .build()
-                  .results()[0];
-    results.push_back(value);
-    resultNames.push_back(next.name().str());
-  }
-  for (auto [index, value] : llvm::enumerate(invariants)) {
-    unsigned argument = 2 * (variables.size() + index);
-    results.push_back(
-        cast<FuncOp>(outline.atEnd().getBlock()->getParentOp()).getArgument(argument));
-    resultNames.push_back(nameOf(value).str());
+  for (auto [index, variable] : llvm::enumerate(variables)) {
+    auto function = cast<FuncOp>(outline.atEnd().getBlock()->getParentOp());
+    results.push_back(variable.next ? nextValue(outline, variable.next)
+                                    : function.getDataArgument(index));
+    resultNames.push_back((variable.next ? variable.next.name() : variable.name()).str());
   }
   SmallVector<Value> tokens = effectTokens(conversion.effects, nodes,
                                            [&](Operation *op) { return bodyNodes.contains(op); });
@@ -395,11 +427,9 @@ void LoopConverter::build() {
   SmallVector<Value> inputs, tokens;
   SmallVector<Type> types;
   for (Variable &variable : variables) {
-    inputs.push_back(variable.enter.data()[0]);
-    types.push_back(variable.merge.results()[0].getType());
+    inputs.push_back(variable.initial());
+    types.push_back(variable.type());
   }
-  llvm::append_range(inputs, invariants);
-  llvm::append_range(types, ValueRange(invariants).getTypes());
   for (Operation *enter : loop.enters)
     llvm::append_range(tokens, Node(enter).control());
 

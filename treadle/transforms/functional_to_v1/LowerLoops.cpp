@@ -1,0 +1,170 @@
+// While and For as frames.
+#include "treadle/transforms/functional_to_v1/Lowering.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+Value Lowering::enter(const LoopValue &value, unsigned index, StringAttr frame, ValueRange tokens) {
+  auto parallel = node.attr<IntegerAttr>("parallel_iterations");
+  return make("Enter", "Enter_" + Twine(index), value.initial)
+      .attr("frame_name", frame)
+      .attr("is_constant", builder.getBoolAttr(value.isConstant))
+      .attr("parallel_iterations", parallel ? parallel : builder.getI64IntegerAttr(10))
+      .attr(loweredInputKey, builder.getI64IntegerAttr(index))
+      .inputs(value.initial)
+      .control(tokens)
+      .results(value.type)
+      .build()
+      .results()[0];
+}
+
+/// The results of the Exit nodes; for constants, what they are.
+SmallVector<Value> Lowering::lowerLoop(ArrayRef<LoopValue> values, ValueRange tokens,
+                                       function_ref<Value(Values)> condition,
+                                       function_ref<SmallVector<Value>(Values)> body) {
+  auto wanted = node.attr<StringAttr>("_frame_name");
+  StringAttr frame = builder.getStringAttr(names.frame(wanted ? wanted.getValue() : name));
+  SmallVector<Value> current, inBody, results;
+  SmallVector<Node> merges(values.size());
+  for (auto [index, value] : llvm::enumerate(values)) {
+    current.push_back(enter(value, index, frame, tokens));
+    if (value.isConstant)
+      continue;
+    merges[index] = mergeOf({current[index], current[index]}, "Merge_" + Twine(index));
+    current[index] = merges[index].results()[0];
+  }
+  Type boolean = scalar(builder.getI1Type());
+  Value goesOn =
+      make("LoopCond", "LoopCond").inputs(condition(current)).results(boolean).build().results()[0];
+  for (auto [index, value] : llvm::enumerate(values)) {
+    inBody.push_back(current[index]);
+    results.push_back(value.initial);
+    if (value.isConstant)
+      continue;
+    Node split = make("Switch", "Switch_" + Twine(index), current[index])
+                     .inputs({current[index], goesOn})
+                     .results({value.type, value.type})
+                     .build();
+    inBody[index] = split.results()[1];
+    results[index] = compute("Exit", "Exit_" + Twine(index), split.results()[0], value.type);
+  }
+  SmallVector<Value> next = body(inBody);
+  for (auto [index, value] : llvm::enumerate(values))
+    if (!value.isConstant)
+      merges[index]->setOperand(
+          1, compute("NextIteration", "NextIteration_" + Twine(index), next[index], value.type));
+  return results;
+}
+
+/// Whether the body gives a loop variable back as it was.
+bool Lowering::passesOn(tf_type::FuncAttr callee, unsigned index) {
+  auto body = functions.lookup<FuncOp>(callee.getName().getRootReference());
+  return body && !body.isExternal() && !body.getGeneric() && index < body.getNumDataArguments() &&
+         body.getReturn().getData()[index] == body.getDataArgument(index);
+}
+
+// Handles that never change come in once, as TensorFlow has it; so they don't come out either. But
+// a frame needs something that goes round.
+void Lowering::lowerWhile() {
+  auto cond = node.attr<tf_type::FuncAttr>("cond"), body = node.attr<tf_type::FuncAttr>("body");
+  SmallVector<LoopValue> values;
+  for (auto [index, value] : llvm::enumerate(node.data())) {
+    bool isHandle = isa<tf_type::ResourceType>(getElementTypeOrSelf(value));
+    values.push_back({value, node.results()[index].getType(), isHandle && passesOn(body, index)});
+  }
+  if (values.empty()) {
+    node->emitRemark() << "node '" << name << "' (" << node.opType()
+                       << ") stays: it has no loop variable that a frame could be built on";
+    return;
+  }
+  if (llvm::all_of(values, [](const LoopValue &value) { return value.isConstant; }))
+    values.front().isConstant = false;
+  SmallVector<Value> results = lowerLoop(
+      values, node.control(),
+      [&](Values current) {
+        return call("cond", cond, current, {}, scalar(builder.getI1Type())).results()[0];
+      },
+      [&](Values current) {
+        return SmallVector<Value>(
+            call("body", body, current, {}, node.results().getTypes()).results());
+      });
+  replace(results, {});
+}
+
+// The counter is wider than what it counts, and goes on while counter * delta < limit * delta: that
+// is right for both signs, and nothing overflows. A range that never ends is an error, as it is in
+// For.
+void Lowering::lowerFor() {
+  Type wide = scalar(builder.getI64Type()), boolean = scalar(builder.getI1Type());
+  auto widened = [&](unsigned index, StringRef what) {
+    return make("Cast", what)
+        .attr("SrcT", dtypeOf(node.data()[index]))
+        .attr("DstT", TypeAttr::get(builder.getI64Type()))
+        .attr("Truncate", builder.getBoolAttr(false))
+        .attr(loweredFromKey, builder.getStringAttr(name))
+        .inputs(node.data()[index])
+        .results(wide)
+        .build()
+        .results()[0];
+  };
+  Value start = widened(0, "start"), limit = widened(1, "limit"), delta = widened(2, "delta");
+  Value bound = compute("Mul", "bound", {limit, delta}, wide);
+  Value first = compute("Mul", "first", {start, delta}, wide);
+  Value isRange = compute("Less", "ends", {first, bound}, boolean);
+  Value isEmpty = make("Equal", "is_empty", start)
+                      .attr("incompatible_shape_error", builder.getBoolAttr(true))
+                      .inputs({start, limit})
+                      .results(boolean)
+                      .build()
+                      .results()[0];
+  Value isValid = make("LogicalOr", "is_valid")
+                      .attr(loweredFromKey, builder.getStringAttr(name))
+                      .inputs({isRange, isEmpty})
+                      .results(boolean)
+                      .build()
+                      .results()[0];
+  Node check = make("Assert", "check")
+                   .attr("T", dtypesOf({start.getType(), limit.getType(), delta.getType()}))
+                   .attr("summarize", builder.getI64IntegerAttr(3))
+                   .attr(loweredFromKey, builder.getStringAttr(name))
+                   .inputs({isValid, start, limit, delta})
+                   .control(node.control())
+                   .build();
+
+  SmallVector<LoopValue> values = {{start, wide}, {bound, wide, true}, {delta, wide, true}};
+  for (auto [input, result] : llvm::zip(node.data().drop_front(3), node.results()))
+    values.push_back({input, result.getType()});
+  SmallVector<Value> results = lowerLoop(
+      values, check.controlResult(),
+      [&](Values current) {
+        Value now = compute("Mul", "now", {current[0], current[2]}, wide);
+        return compute("Less", "goes_on", {now, current[1]}, boolean);
+      },
+      [&](Values current) {
+        SmallVector<Value> inputs = {make("Cast", "index")
+                                         .attr("SrcT", TypeAttr::get(builder.getI64Type()))
+                                         .attr("DstT", TypeAttr::get(builder.getI32Type()))
+                                         .attr("Truncate", builder.getBoolAttr(false))
+                                         .attr(loweredFromKey, builder.getStringAttr(name))
+                                         .inputs(current[0])
+                                         .results(scalar(builder.getI32Type()))
+                                         .build()
+                                         .results()[0]};
+        llvm::append_range(inputs, current.drop_front(3));
+        Node done = call("body", node.attr<tf_type::FuncAttr>("body"), inputs, {},
+                         node.results().getTypes());
+        // An iteration that gives nothing is still to be over before the next one begins.
+        Node step = make("AddV2", "step", current[0])
+                        .inputs({current[0], current[2]})
+                        .control(done.controlResult())
+                        .results(wide)
+                        .build();
+        SmallVector<Value> next = {step.results()[0], {}, {}};
+        llvm::append_range(next, done.results());
+        return next;
+      });
+  replace(ArrayRef(results).drop_front(3), controlTokenOf(results.front()));
+}
+
+} // namespace treadle::tfg

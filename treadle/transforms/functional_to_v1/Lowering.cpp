@@ -1,0 +1,96 @@
+// What lowering loops and conditionals share: nodes and names, and what takes the old node's place.
+#include "treadle/transforms/functional_to_v1/Lowering.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+BodyNames::BodyNames(Block &body) : nodes(body) {
+  for (Operation &op : body)
+    if (Node::isNode(&op))
+      if (auto frame = Node(&op).attr<StringAttr>("frame_name"))
+        frames.insert(frame.getValue());
+}
+
+std::string BodyNames::frame(StringRef base) {
+  std::string name = base.str();
+  for (unsigned next = 1; !frames.insert(name).second; ++next)
+    name = (base + "_" + Twine(next)).str();
+  return name;
+}
+
+NodeBuilder Lowering::make(StringRef opType, const Twine &suffix) {
+  NodeBuilder built(builder, opType);
+  built.placedAs(node).name(names.node((name + "/" + suffix).str()));
+  return built;
+}
+
+NodeBuilder Lowering::make(StringRef opType, const Twine &suffix, Value like) {
+  NodeBuilder built = make(opType, suffix);
+  built.attr("T", dtypeOf(like)).attr(loweredFromKey, builder.getStringAttr(name));
+  return built;
+}
+
+Value Lowering::compute(StringRef opType, const Twine &suffix, ValueRange inputs, Type type) {
+  return make(opType, suffix, inputs.front()).inputs(inputs).results(type).build().results()[0];
+}
+
+ArrayAttr Lowering::dtypesOf(TypeRange types) {
+  SmallVector<Attribute> attrs;
+  for (Type type : types)
+    attrs.push_back(TypeAttr::get(getElementTypeOrSelf(type)));
+  return builder.getArrayAttr(attrs);
+}
+
+Node Lowering::call(const Twine &suffix, tf_type::FuncAttr callee, ValueRange inputs, Value token,
+                    TypeRange results) {
+  bool isPure = effects.isPureFunction(callee.getName().getRootReference().getValue());
+  return make(isPure ? "PartitionedCall" : "StatefulPartitionedCall", suffix)
+      .attr("Tin", dtypesOf(inputs.getTypes()))
+      .attr("Tout", dtypesOf(results))
+      .attr("f", callee)
+      .attr("config", builder.getStringAttr(""))
+      .attr("config_proto", builder.getStringAttr(""))
+      .attr("executor_type", builder.getStringAttr(""))
+      .inputs(inputs)
+      .control(token)
+      .results(results)
+      .build();
+}
+
+Node Lowering::mergeOf(ValueRange values, const Twine &suffix) {
+  return make("Merge", suffix, values.front())
+      .attr("N", builder.getI64IntegerAttr(values.size()))
+      .inputs(values)
+      .results({values.front().getType(), scalar(builder.getI32Type())})
+      .build();
+}
+
+Value Lowering::identity(Value value, Value token, const Twine &suffix) {
+  return make("Identity", suffix, value)
+      .inputs(value)
+      .control(token)
+      .results(value.getType())
+      .build()
+      .results()[0];
+}
+
+// The node's name and attributes go to an IdentityN of the results, so that they can be fetched and
+// the node be made again.
+void Lowering::replace(ArrayRef<Value> results, Value token) {
+  NodeBuilder built(builder, results.empty() ? "NoOp" : "IdentityN");
+  built.placedAs(node).name(name).attrs(savedAttrs(node));
+  if (results.empty())
+    built.control(token);
+  else
+    built.attr("T", dtypesOf(node.results().getTypes()))
+        .inputs(results)
+        .results(node.results().getTypes());
+  Node named = built.build();
+  for (auto [from, to] : llvm::zip(node.results(), named.results()))
+    from.replaceAllUsesWith(to);
+  replaceControl(node.controlResult(), named.controlResult());
+  node->erase();
+}
+
+} // namespace treadle::tfg

@@ -1,0 +1,81 @@
+// A functional node while it is made v1 control flow.
+#pragma once
+
+#include "treadle/transforms/functional_to_v1/Lowered.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+namespace treadle::tfg {
+
+/// The names of the nodes and of the frames of a body.
+class BodyNames {
+public:
+  explicit BodyNames(mlir::Block &body);
+
+  std::string node(llvm::StringRef base) { return nodes.unique(base); }
+  /// `base` where no frame is called so, else that with a number.
+  std::string frame(llvm::StringRef base);
+
+private:
+  NameScope nodes;
+  llvm::StringSet<> frames;
+};
+
+/// Lowers one node. What it makes is named for it: `while/Enter_0`, `while/Merge_0`, ...
+class Lowering {
+public:
+  Lowering(Node node, BodyNames &names, Effects &effects, mlir::SymbolTable &functions)
+      : node(node), names(names), effects(effects), functions(functions),
+        builder(node.getOperation()), name(node.name().str()) {}
+
+  void lowerWhile();
+  void lowerFor();
+  void lowerIf();
+  void lowerCase();
+
+private:
+  /// What changes from iteration to iteration, or (constant) is the same in all of them.
+  struct LoopValue {
+    mlir::Value initial;
+    mlir::Type type;
+    bool isConstant = false;
+  };
+  struct Loop;
+  using Values = llvm::ArrayRef<mlir::Value>;
+
+  NodeBuilder make(llvm::StringRef opType, const llvm::Twine &suffix);
+  NodeBuilder make(llvm::StringRef opType, const llvm::Twine &suffix, mlir::Value like);
+  /// A node whose one result is of `type`.
+  mlir::Value compute(llvm::StringRef opType, const llvm::Twine &suffix, mlir::ValueRange inputs,
+                      mlir::Type type);
+  mlir::TypeAttr dtypeOf(mlir::Value value) {
+    return mlir::TypeAttr::get(mlir::getElementTypeOrSelf(value.getType()));
+  }
+  mlir::ArrayAttr dtypesOf(mlir::TypeRange types);
+  mlir::Type scalar(mlir::Type element) { return mlir::RankedTensorType::get({}, element); }
+  Node call(const llvm::Twine &suffix, tf_type::FuncAttr callee, mlir::ValueRange inputs,
+            mlir::Value token, mlir::TypeRange results);
+
+  mlir::Value enter(const LoopValue &value, unsigned index, mlir::StringAttr frame,
+                    mlir::ValueRange tokens);
+  bool passesOn(tf_type::FuncAttr callee, unsigned index);
+  llvm::SmallVector<mlir::Value>
+  lowerLoop(llvm::ArrayRef<LoopValue> values, mlir::ValueRange tokens,
+            llvm::function_ref<mlir::Value(Values)> condition,
+            llvm::function_ref<llvm::SmallVector<mlir::Value>(Values)> body);
+  void lowerBranches(mlir::Value selector, llvm::ArrayRef<tf_type::FuncAttr> callees);
+  Node switchFor(mlir::Value value, mlir::Value selector, unsigned count, const llvm::Twine &suffix,
+                 std::optional<unsigned> input);
+  Node mergeOf(mlir::ValueRange values, const llvm::Twine &suffix);
+  mlir::Value identity(mlir::Value value, mlir::Value token, const llvm::Twine &suffix);
+  void replace(Values results, mlir::Value token);
+
+  Node node;
+  BodyNames &names;
+  Effects &effects;
+  mlir::SymbolTable &functions;
+  mlir::OpBuilder builder;
+  std::string name;
+};
+
+} // namespace treadle::tfg

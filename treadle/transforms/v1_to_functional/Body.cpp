@@ -1,0 +1,71 @@
+#include "treadle/transforms/v1_to_functional/Body.h"
+
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+Body::Body(Conversion &conversion, Block &block)
+    : conversion(conversion), block(block), branches(block), names(block) {
+  std::vector<Operation *> sorted = topologicalOrder(block);
+  order.resize(sorted.size() + 1);
+  for (auto [index, op] : llvm::enumerate(sorted))
+    place(op, index + 1);
+  // Enough for all conditionals of most graphs, and seconds for a graph of millions of nodes.
+  looksLeft = 64 * order.size() + (size_t{1} << 24);
+  findNeeded();
+}
+
+void Body::add(Operation *op, Branch *branch) {
+  branches.add(op, branch);
+  needed.insert(op);
+}
+
+void Body::addHandingOn(Operation *op, Operation *source) {
+  add(op, nullptr);
+  handedOn[op] = source;
+}
+
+void Body::kill(Operation *op) {
+  if (!dead.insert(op).second)
+    return;
+  op->dropAllUses();
+  op->dropAllReferences();
+}
+
+void Body::eraseDead() {
+  for (Operation *op : dead)
+    op->erase();
+}
+
+bool Body::mayLookAt(unsigned positions) {
+  if (positions > looksLeft)
+    return false;
+  looksLeft -= positions;
+  return true;
+}
+
+/// What has to run: nodes outside of all branches, and what they need. In a branch of a graph other
+/// nodes run only if someone fetches them, which `keep` would say.
+void Body::findNeeded() {
+  SmallVector<Operation *> pending;
+  auto push = [&](Operation *op) {
+    if (op && needed.insert(op).second)
+      pending.push_back(op);
+  };
+  for (Operation &op : block) {
+    bool isRoot = !Node::isNode(&op) || branches.isUnstructured(&op) ||
+                  (!branches.branchOf(&op) && !branches.conditionalOf(&op)) ||
+                  conversion.isKept(Node(&op)) ||
+                  (runsUnneeded(block) && !isV1ControlFlow(Node(&op)) &&
+                   !conversion.effects.isPure(Node(&op)));
+    if (isRoot)
+      push(&op);
+  }
+  while (!pending.empty())
+    for (Value input : pending.pop_back_val()->getOperands())
+      push(input.getDefiningOp());
+}
+
+} // namespace treadle::tfg

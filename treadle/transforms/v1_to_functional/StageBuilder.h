@@ -1,0 +1,79 @@
+// One stage of a conditional made an If or a Case, and a function for each branch.
+#pragma once
+
+#include "treadle/transforms/v1_to_functional/Stages.h"
+
+#include "llvm/ADT/SetVector.h"
+
+namespace treadle::tfg {
+
+/// What the stages of a conditional have in common.
+struct StagedConditional {
+  mlir::Value predicate;
+  llvm::SmallVector<mlir::Value> predicateTokens;
+  llvm::DenseMap<mlir::Value, mlir::Value> crossing; // values of earlier stages: results
+  llvm::DenseMap<mlir::Operation *, Node> nodes;     // members and merges: what they became
+};
+
+class StageBuilder {
+public:
+  StageBuilder(Body &body, Conditional &conditional, const Stages &stages,
+               StagedConditional &shared, unsigned stage)
+      : body(body), conversion(body.conversion), conditional(conditional), stages(stages),
+        shared(shared), stage(stage) {}
+
+  /// Null where the stage is empty.
+  Node build();
+
+private:
+  /// Something from outside, as the node takes it: each value once, unless an If or a Case that the
+  /// conditional was made of had it twice.
+  using Input = std::pair<mlir::Value, mlir::Attribute>;
+
+  bool isOfStage(mlir::Operation *op) const {
+    return stages.isInside(op) && stages.stageOf(op) == stage;
+  }
+  bool isIf() const;
+  bool isPivot(mlir::Operation *op) const;
+  Input outside(mlir::Value value) const;
+  mlir::ValueRange data() const { return inputs; }
+
+  void findNodes();
+  void findInputs();
+  void findTokens();
+  void findPassedOn();
+  void capture(mlir::Value value);
+  void waitFor(mlir::Value token);
+
+  std::string baseName() const;
+  tf_type::FuncAttr buildBranch(llvm::StringRef base, Branch &branch);
+  mlir::Value placeholder(Outline &outline, mlir::Value like);
+  mlir::Value indexConst(Outline &outline, Node merge, unsigned index);
+  unsigned inputOf(Node merge, const Branch &branch) const;
+  bool hasIndex(Node merge) const {
+    return !merge.results()[1].use_empty() || conversion.isKept(merge);
+  }
+  void buildNode(llvm::StringRef base, llvm::ArrayRef<tf_type::FuncAttr> functions);
+  void replace();
+  void replaceMerge(Node merge, mlir::Value result, mlir::Value index);
+  Node handOn(Node merge, mlir::Value result, mlir::Value index);
+
+  Body &body;
+  Conversion &conversion;
+  Conditional &conditional;
+  const Stages &stages;
+  StagedConditional &shared;
+  unsigned stage;
+  llvm::SetVector<mlir::Operation *> members;
+  llvm::SmallVector<mlir::Operation *> merges, ends;
+  llvm::SetVector<mlir::Value> inner; // what branches see of outside, as they see it
+  llvm::SetVector<Input> captured;    // the same as it is outside
+  llvm::SmallVector<mlir::Value> inputs;
+  llvm::DenseSet<mlir::Value> inputSet;
+  llvm::SetVector<mlir::Value> tokens;
+  llvm::SmallVector<mlir::Value> passedOn; // values that later stages need
+  llvm::SmallVector<mlir::Type> types;
+  Node node;
+};
+
+} // namespace treadle::tfg
