@@ -1,5 +1,6 @@
 #include "treadle/export/File.h"
 
+#include "treadle/dialect/SourceLocation.h"
 #include "treadle/export/Chunks.h"
 #include "treadle/export/GraphDef.h"
 #include "treadle/export/SavedModel.h"
@@ -103,9 +104,18 @@ Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
   });
 }
 
+/// Whether nodes say where a program defined them.
+static bool hasStacks(mlir::ModuleOp module) {
+  return module
+      .walk([](mlir::Operation *op) {
+        return stackOf(op->getLoc()) ? mlir::WalkResult::interrupt() : mlir::WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
 std::string printMlir(mlir::ModuleOp module) {
   mlir::OpPrintingFlags flags;
-  if (hasTfExecutor(module))
+  if (hasTfExecutor(module) || hasStacks(module))
     flags.enableDebugInfo(/*enable=*/true, /*prettyForm=*/false);
   std::string text;
   llvm::raw_string_ostream stream(text);

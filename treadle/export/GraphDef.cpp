@@ -1,6 +1,7 @@
 // From a module to a message, bytes or text.
 #include "treadle/export/GraphDef.h"
 
+#include "treadle/export/DebugInfo.h"
 #include "treadle/export/FunctionDef.h"
 #include "treadle/import/Attributes.h"
 #include "treadle/import/Keywords.h"
@@ -40,7 +41,10 @@ public:
       for (int32_t consumer : version.getBadConsumers())
         def.mutable_versions()->add_bad_consumers(consumer);
     }
-    return mergeRest(def);
+    if (Expected<void> ok = mergeRest(def); !ok)
+      return ok;
+    addToDebugInfo(module, *graph.getBody(), def);
+    return {};
   }
 
   /// Calls `take(node)` for every node; the message's memory is reused.

@@ -349,7 +349,8 @@ private:
   }
 
   Expected<void> convertBody() {
-    NodeImporter nodes(state, func.getEntry(), generic ? Scope::GenericFunction : Scope::Function);
+    NodeImporter nodes(state, func.getEntry(), generic ? Scope::GenericFunction : Scope::Function,
+                       signature.name());
     for (unsigned i = 0, e = func.getNumDataArguments(); i < e; ++i)
       if (auto ok = nodes.addArgument(func.getDataArgumentName(i), func.getDataArgument(i)); !ok)
         return ok;

@@ -30,7 +30,9 @@ using ImportedModule = Expected<OwningOpRef<ModuleOp>>;
 class GraphImporter {
 public:
   GraphImporter(MLIRContext &context, const pb::GraphDef &header)
-      : state(&context), header(header), module(ModuleOp::create(state.location)) {
+      : state(&context), header(header), debugInfo(&context, header.debug_info()),
+        module(ModuleOp::create(state.location)) {
+    state.debugInfo = &debugInfo;
     const pb::VersionDef &versions = header.versions();
     SmallVector<int32_t> bad(versions.bad_consumers().begin(), versions.bad_consumers().end());
     OpBuilder builder = OpBuilder::atBlockEnd(module->getBody());
@@ -113,6 +115,7 @@ private:
 
   ImportState state;
   const pb::GraphDef &header;
+  DebugInfo debugInfo;
   OwningOpRef<ModuleOp> module;
   tfg::GraphOp graph;
   std::unique_ptr<NodeImporter> nodes;

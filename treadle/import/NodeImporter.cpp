@@ -51,8 +51,8 @@ ImportState::ImportState(MLIRContext *context)
       signatures(context, types), restKey(StringAttr::get(context, graphdef::restKey)),
       outputsKey(StringAttr::get(context, graphdef::outputsKey)) {}
 
-NodeImporter::NodeImporter(ImportState &state, Block &block, Scope scope)
-    : state(state), block(block), scope(scope) {
+NodeImporter::NodeImporter(ImportState &state, Block &block, Scope scope, StringRef function)
+    : state(state), block(block), scope(scope), function(function) {
   OperationState stateOfStandIn(state.location, "tfg._standin");
   stateOfStandIn.addTypes(state.dialect->controlType);
   standIn = Operation::create(stateOfStandIn);
@@ -401,8 +401,10 @@ Expected<void> NodeImporter::addNode(const pb::NodeDef &node) {
   if (Expected<void> ok = checkInputCount(signature, numData); !ok)
     return fail(ok.error());
 
-  Operation *op = Operation::create(state.location, signature.name, resultTypes, operands,
-                                    *dictionary, /*properties=*/nullptr, /*successors=*/{},
+  Location location =
+      state.debugInfo ? state.debugInfo->locationOf(node, function) : state.location;
+  Operation *op = Operation::create(location, signature.name, resultTypes, operands, *dictionary,
+                                    /*properties=*/nullptr, /*successors=*/{},
                                     /*numRegions=*/0);
   block.push_back(op);
   for (Pending &entry : llvm::MutableArrayRef(pending).drop_front(firstPending))

@@ -3,6 +3,7 @@
 
 #include "treadle/dialect/Tfg.h"
 #include "treadle/import/Attributes.h"
+#include "treadle/import/DebugInfo.h"
 #include "treadle/import/Endpoints.h"
 #include "treadle/import/OpSignatures.h"
 #include "treadle/proto/node_def.pb.h"
@@ -26,6 +27,8 @@ struct ImportState {
   AttributeImporter attributes;
   OpSignatures signatures;
   mlir::StringAttr restKey, outputsKey;
+  /// Null for none.
+  DebugInfo *debugInfo = nullptr;
 };
 
 enum class Scope {
@@ -40,7 +43,8 @@ enum class Scope {
 /// the cost is linear in the size of the nodes.
 class NodeImporter {
 public:
-  NodeImporter(ImportState &state, mlir::Block &block, Scope scope);
+  /// `function` is the name of the function that the block is of, empty for the graph.
+  NodeImporter(ImportState &state, mlir::Block &block, Scope scope, llvm::StringRef function = {});
   ~NodeImporter();
   NodeImporter(const NodeImporter &) = delete;
   NodeImporter &operator=(const NodeImporter &) = delete;
@@ -106,6 +110,7 @@ private:
   ImportState &state;
   mlir::Block &block;
   Scope scope;
+  llvm::StringRef function;
 
   std::vector<Producer> producers;
   llvm::DenseMap<llvm::CachedHashStringRef, unsigned> names;

@@ -1,6 +1,7 @@
 // Graph::check: what the op table and the effects of nodes say about a graph.
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/analysis/races/Races.h"
+#include "treadle/dialect/SourceLocation.h"
 #include "treadle/session/GraphImpl.h"
 
 #include "mlir/IR/Verifier.h"
@@ -12,15 +13,21 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-std::string describe(tfg::Node node) {
-  return str("'", node.name().str(), "' (", node.opType().str(), ")");
+/// `, defined at model.py:31`, where that is known.
+std::string origin(tfg::Node node) {
+  std::string line = sourceLine(node->getLoc());
+  return line.empty() ? "" : str(", defined at ", line);
 }
 
 /// `'x' in function 'f'`.
 std::string place(tfg::Node node) {
   auto function = node->getParentOfType<tfg::FuncOp>();
   return str("node '", node.name().str(), "'",
-             function ? str(" in function '", function.getName().str(), "'") : "");
+             function ? str(" in function '", function.getName().str(), "'") : "", origin(node));
+}
+
+std::string describe(tfg::Node node) {
+  return str("'", node.name().str(), "' (", node.opType().str(), origin(node), ")");
 }
 
 std::string raceText(const tfg::Race &race, const tfg::EffectAnalysis &effects) {

@@ -1,10 +1,12 @@
 // Graph::runPasses: a copy of the graph in a context of its own, and the passes over it.
 #include "treadle/session/GraphImpl.h"
 
+#include "treadle/dialect/TfExecutor.h"
 #include "treadle/transforms/Passes.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -39,6 +41,9 @@ void registerOnce() {
 } // namespace
 
 Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) {
+  DialectRegistry registry; // for graphs that a pass has written in tf_executor
+  registry.insert<func::FuncDialect, tf_executor::TfExecutorDialect, tf::TfDialect>();
+  context.appendDialectRegistry(registry);
   context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);

@@ -1,5 +1,6 @@
 // Sessions: plans for what is asked, and their runs.
 #include "treadle/session/GraphImpl.h"
+#include "treadle/session/Origin.h"
 
 #include "treadle/lowering/Functions.h"
 #include "treadle/runtime/Run.h"
@@ -221,7 +222,7 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
   }
   Expected<SessionPlan> found = impl->planFor(std::move(key));
   if (!found)
-    return Unexpected(std::move(found.error()));
+    return Unexpected(withOrigin(std::move(found.error()), *impl->graph.impl->module));
   const Plan &plan = *found->plan;
   for (size_t i = 0; i < feeds.size(); ++i)
     if (Expected<void> ok = checkFeed(impl->graph, impl->graph.impl->index(), feeds[i].first,
@@ -251,7 +252,7 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     impl->running.erase(&run);
   }
   if (!results)
-    return results;
+    return Unexpected(withOrigin(std::move(results.error()), *impl->graph.impl->module));
   for (size_t i = 0; i < results->size(); ++i)
     if (Expected<void> ok = detachFromVariables((*results)[i], fetches[i], found->hasReferences);
         !ok)

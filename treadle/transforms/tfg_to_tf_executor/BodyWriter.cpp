@@ -1,5 +1,6 @@
 #include "treadle/transforms/tfg_to_tf_executor/BodyWriter.h"
 
+#include "treadle/dialect/SourceLocation.h"
 #include "treadle/import/LoopInvariants.h"
 #include "treadle/import/TfOps.h"
 #include "treadle/transforms/tfg_to_tf_executor/Attributes.h"
@@ -79,6 +80,8 @@ Location BodyWriter::locationOf(tfg::Node node, NamedAttrList &attrs) {
       builder.getFusedLoc({named(node.opType() + ":"), named(node.name() + suffix)});
   if (nameInLocation(location) != node.name())
     attrs.set(node.dialect().nameKey, node.nameAttr());
+  if (std::optional<Location> stack = stackOf(node->getLoc()))
+    return CallSiteLoc::get(location, *stack);
   return location;
 }
 

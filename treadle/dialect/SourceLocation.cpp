@@ -1,0 +1,86 @@
+// Stacks in locations, made and taken apart.
+#include "treadle/dialect/SourceLocation.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+Location stackFrame(FileLineColLoc place, StringAttr function) {
+  return function && !function.empty() ? Location(NameLoc::get(function, place)) : place;
+}
+
+Location definedAt(StringAttr key, ArrayRef<Location> frames) {
+  return CallSiteLoc::get(NameLoc::get(key), frames);
+}
+
+/// Whether there is no place in a file in it.
+static bool isNameAlone(Location location) {
+  if (auto name = dyn_cast<NameLoc>(location))
+    return isa<UnknownLoc>(name.getChildLoc());
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    return llvm::all_of(fused.getLocations(), isNameAlone);
+  return isa<UnknownLoc>(location);
+}
+
+StringRef definitionKey(Location location) {
+  auto call = dyn_cast<CallSiteLoc>(location);
+  // What is inlined is called from somewhere.
+  if (call && isa<CallSiteLoc>(call.getCallee()))
+    return definitionKey(call.getCallee());
+  auto name = call ? dyn_cast<NameLoc>(call.getCallee()) : NameLoc();
+  return name && isNameAlone(name) ? name.getName().getValue() : StringRef();
+}
+
+std::optional<Location> stackOf(Location location) {
+  if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    // A stack of one frame may be a place alone.
+    if (isNameAlone(call.getCallee()))
+      return isa<FileLineColLoc>(call.getCaller()) ? call.getCaller() : stackOf(call.getCaller());
+    return location;
+  }
+  if (auto name = dyn_cast<NameLoc>(location); name && isa<FileLineColLoc>(name.getChildLoc()))
+    return location;
+  if (auto fused = dyn_cast<FusedLoc>(location))
+    for (Location part : fused.getLocations())
+      if (std::optional<Location> stack = stackOf(part))
+        return stack;
+  return std::nullopt;
+}
+
+static bool isOfLibrary(StringRef file) {
+  constexpr StringLiteral parts[] = {"/tensorflow/python/", "/tensorflow/core/",
+                                     "/tensorflow_core/",   "/keras/",
+                                     "/tf_keras/",          "/tensorflow_estimator/"};
+  return llvm::any_of(parts, [&](StringRef part) { return file.contains(part); });
+}
+
+/// The places of a stack, innermost first.
+static void addPlaces(Location location, SmallVectorImpl<FileLineColLoc> &places) {
+  if (auto place = dyn_cast<FileLineColLoc>(location)) {
+    places.push_back(place);
+  } else if (auto name = dyn_cast<NameLoc>(location)) {
+    addPlaces(name.getChildLoc(), places);
+  } else if (auto call = dyn_cast<CallSiteLoc>(location)) {
+    addPlaces(call.getCallee(), places);
+    addPlaces(call.getCaller(), places);
+  }
+}
+
+std::string sourceLine(Location location) {
+  std::optional<Location> stack = stackOf(location);
+  SmallVector<FileLineColLoc> places;
+  if (stack)
+    addPlaces(*stack, places);
+  if (places.empty())
+    return "";
+  const auto *users =
+      llvm::find_if(places, [](FileLineColLoc place) { return !isOfLibrary(place.getFilename()); });
+  FileLineColLoc chosen = users == places.end() ? places.front() : *users;
+  return (chosen.getFilename().getValue() + ":" + Twine(chosen.getLine())).str();
+}
+
+} // namespace treadle
