@@ -289,6 +289,42 @@ def HoistLoopInvariants : Pass<"tfg-hoist-loop-invariants", "::mlir::ModuleOp"> 
   ];
 }
 
+def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
+  let summary = "make one fused node of common sequences of ops";
+  let description = [{
+    A matrix product or a convolution takes in what is done to its result: a bias, a batch norm, a
+    factor a channel, then a summand, then an activation (Relu, Relu6, Elu, LeakyRelu, Tanh, Sigmoid,
+    and gelu, exact or by tanh, as it is spelled out). It becomes _FusedMatMul, _FusedConv2D or
+    _FusedDepthwiseConv2dNative, with TensorFlow's attributes; an Einsum that is rows times a matrix
+    is one as well. What is constant becomes one bias, and its factor goes into a constant filter.
+    Normalisation over the last dimension, however it is spelled, becomes _MklLayerNorm;
+    FusedBatchNormV3 and Relu, _FusedBatchNormEx.
+
+    ```mlir
+    %p, %c0 = MatMul(%x, %w) name("p") : (tensor<?x4xf32>, tensor<4x8xf32>) -> (tensor<?x8xf32>)
+    %b, %c1 = BiasAdd(%p, %v) name("b") : (tensor<?x8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>)
+    %r, %c2 = Relu(%b) name("r") : (tensor<?x8xf32>) -> (tensor<?x8xf32>)
+    // becomes
+    %r, %c2 = _FusedMatMul(%x, %w, %v) name("r") {fused_ops = ["BiasAdd", "Relu"], num_args = 1 : i64, ...}
+        : (tensor<?x4xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>)
+    ```
+
+    Only float32, only nodes in one place, and only where nobody else uses what is between them. The
+    fused node waits for all that they waited for. In a graph they stay, unused, for their names:
+    tfg-prune removes them. Shapes are taken from the types (tfg-shape-inference), and constants must
+    be Const nodes (tfg-constant-folding). Results may differ in the last bits. It fuses no gradients
+    and no products of batches.
+  }];
+  let options = [
+    ListOption<"keep", "keep", "std::string", "nodes that runs ask for: they are not taken in">,
+    ListOption<"feeds", "feeds", "std::string", "values that runs give (x or x:0)">,
+    Option<"contractions", "contractions", "bool", "true",
+           "matrix products and convolutions, with what follows them">,
+    Option<"layerNorm", "layer-norm", "bool", "true", "normalisation over the last dimension">,
+    Option<"batchNorm", "batch-norm", "bool", "true", "batch norms without a convolution">
+  ];
+}
+
 def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
   let summary = "compute what is known, and drop what changes nothing";
   let description = [{

@@ -1,4 +1,3 @@
-#include "treadle/lowering/Lowering.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/constant_folding/Simplifier.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -29,7 +28,7 @@ struct ConstantFolding : impl::ConstantFoldingBase<ConstantFolding> {
   void runOnOperation() override {
     tfg::Effects effects(getOperation());
     tfg::Constants constants;
-    if (failed(markFeeds(constants)))
+    if (failed(tfg::markFed(getOperation(), llvm::to_vector(feeds), constants)))
       return signalPassFailure();
     tfg::forEachBody(getOperation(), [&](Block &body) {
       tfg::Simplifier simplifier(body, constants, effects, maxBytes);
@@ -40,20 +39,6 @@ struct ConstantFolding : impl::ConstantFoldingBase<ConstantFolding> {
   }
 
 private:
-  LogicalResult markFeeds(tfg::Constants &constants) {
-    ModuleIndex index(getOperation());
-    for (const std::string &feed : feeds) {
-      Expected<ValueName> name = parseValueName(feed);
-      if (!name)
-        return emitError(UnknownLoc::get(&getContext())) << name.error().message;
-      // A feed of another signature isn't this graph's.
-      tfg::Node node = index.node(name->node);
-      if (node && static_cast<unsigned>(name->output) < node.numResults())
-        constants.setFed(node->getResult(name->output));
-    }
-    return success();
-  }
-
   void simplify(tfg::Simplifier &simplifier, tfg::Node node) {
     constexpr int mostRewrites = 8; // each does less than the one before; rules don't go in circles
     for (int i = 0; i < mostRewrites; ++i) {

@@ -102,6 +102,21 @@ std::optional<SmallVector<int64_t>> Constants::integersOf(Value value) {
   return std::nullopt;
 }
 
+LogicalResult markFed(ModuleOp module, ArrayRef<std::string> feeds, Constants &constants) {
+  if (feeds.empty())
+    return success();
+  ModuleIndex index(module);
+  for (const std::string &feed : feeds) {
+    Expected<ValueName> name = parseValueName(feed);
+    if (!name)
+      return emitError(UnknownLoc::get(module.getContext())) << name.error().message;
+    Node node = index.node(name->node);
+    if (node && static_cast<unsigned>(name->output) < node.numResults())
+      constants.setFed(node->getResult(name->output));
+  }
+  return success();
+}
+
 Node buildConst(OpBuilder &builder, StringRef name, const Tensor &value, Node placedAs,
                 ValueRange control) {
   Attribute attr = attributeOf(value, builder.getContext());

@@ -37,6 +37,11 @@ private:
   llvm::DenseSet<mlir::Value> fed;
 };
 
+/// Marks what `feeds` names (x or x:0) in the graph of a module; fails, having said why, where a
+/// name is malformed. A feed that the graph doesn't have is another signature's.
+llvm::LogicalResult markFed(mlir::ModuleOp module, llvm::ArrayRef<std::string> feeds,
+                            Constants &constants);
+
 /// Builds a Const of this value; null where no attribute can hold it.
 Node buildConst(mlir::OpBuilder &builder, llvm::StringRef name, const Tensor &value, Node placedAs,
                 mlir::ValueRange control);
