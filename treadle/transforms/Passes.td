@@ -325,6 +325,61 @@ def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
   ];
 }
 
+def RemoveQuantization : Pass<"tfg-remove-quantization", "::mlir::ModuleOp"> {
+  let summary = "compute in full precision what is only rounded to a few bits";
+  let description = [{
+    A FakeQuant or QuantizeAndDequantize op becomes an Identity of its input; a Dequantize of what a
+    QuantizeV2 made, one of what that was made of. Values change: they are no longer rounded, and no
+    longer cut off at the range. The ranges are not waited for any more, other control inputs are.
+
+    ```mlir
+    %f, %c = FakeQuantWithMinMaxVars(%x, %min, %max) [%init] name("f") {num_bits = 8 : i64, ...}
+        : (tensor<?xf32>, tensor<f32>, tensor<f32>) -> (tensor<?xf32>)
+    // becomes
+    %f, %c = Identity(%x) [%init] name("f") {T = f32} : (tensor<?xf32>) -> (tensor<?xf32>)
+    ```
+
+    It leaves alone ops that compute on quantized values (QuantizedConv2D and the like), what comes
+    quantized from outside, and gradients. tfg-prune removes what is then unused.
+  }];
+  let options = [
+    ListOption<"feeds", "feeds", "std::string", "values that runs give (x or x:0)">
+  ];
+}
+
+def Place : Pass<"tfg-place", "::mlir::ModuleOp"> {
+  let summary = "say on which devices nodes run, by rules";
+  let description = [{
+    A rule is PATTERN=DEVICE, where the regular expression is all of a node's op, or
+    name:PATTERN=DEVICE, where it is found in its name; the first rule that matches decides. Rules
+    are separated by semicolons. A node that has a device keeps it.
+
+    Nodes that say `_class = ["loc:@x"]` are together, and with node x; so are a variable, or any
+    other resource, and all nodes that take its handle. Such a group goes where its first placed node
+    is, else where its first node that a rule knows goes. That two nodes of a group are placed apart
+    is an error.
+
+    ```mlir
+    // rules="MatMul|Conv.*=/device:GPU:0;name:^loop/=/job:w/task:0"
+    %p, %c0 = MatMul(%x, %w) name("p") : (tensor<2x2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>)
+    %n, %c1 = Neg(%p) name("n") {_class = ["loc:@p"]} : (tensor<2x2xf32>) -> (tensor<2x2xf32>)
+    // becomes
+    %p, %c0 = MatMul(%x, %w) device("/device:GPU:0") name("p") : ...
+    %n, %c1 = Neg(%p) device("/device:GPU:0") name("n") {_class = ["loc:@p"]} : ...
+    ```
+
+    It knows nothing of what kernels a device has, nor of costs, and cuts no graph in parts. Calls go
+    by rules of their own: the handles that they are given don't bind them.
+  }];
+  let options = [
+    Option<"rules", "rules", "std::string", "", "PATTERN=DEVICE;name:PATTERN=DEVICE;...">,
+    Option<"functions", "functions", "bool", "true", "place nodes of functions too">
+  ];
+  let statistics = [
+    Statistic<"numPlaced", "placed", "nodes that were given a device">
+  ];
+}
+
 def ConstantFolding : Pass<"tfg-constant-folding", "::mlir::ModuleOp"> {
   let summary = "compute what is known, and drop what changes nothing";
   let description = [{
