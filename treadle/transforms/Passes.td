@@ -309,7 +309,8 @@ def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
         : (tensor<?x4xf32>, tensor<4x8xf32>, tensor<8xf32>) -> (tensor<?x8xf32>)
     ```
 
-    Only float32, only nodes in one place, and only where nobody else uses what is between them. The
+    Only what TensorFlow 2.21 runs as well, some of it with oneDNN only (`onednn`), only float32, only
+    nodes in one place, and only where nobody else uses what is between them. The
     fused node waits for all that they waited for. In a graph they stay, unused, for their names:
     tfg-prune removes them. Shapes are taken from the types (tfg-shape-inference), and constants must
     be Const nodes (tfg-constant-folding). Results may differ in the last bits. It fuses no gradients
@@ -321,6 +322,8 @@ def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
     Option<"contractions", "contractions", "bool", "true",
            "matrix products and convolutions, with what follows them">,
     Option<"layerNorm", "layer-norm", "bool", "true", "normalisation over the last dimension">,
+    Option<"oneDnn", "onednn", "bool", "true",
+           "also what TensorFlow runs with oneDNN only: depthwise convolutions, summands, gelu, norms">,
     Option<"batchNorm", "batch-norm", "bool", "true", "batch norms without a convolution">
   ];
 }

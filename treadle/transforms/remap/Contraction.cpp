@@ -34,6 +34,29 @@ constexpr ContractionOp contractions[] = {
     {"DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative", depthwiseChannels, false, noInner},
 };
 
+/// What TensorFlow 2.21 can run: activations after a bias (or a batch norm) and, or not, a summand.
+struct FusedForm {
+  StringLiteral fusedOp;
+  bool hasSummand, needsOneDnn;
+  StringLiteral activations; // between spaces
+};
+constexpr FusedForm forms[] = {
+    {"_FusedConv2D", false, false, " - Relu Relu6 Elu LeakyRelu "},
+    {"_FusedConv2D", true, true, " - Relu Relu6 Elu LeakyRelu "},
+    {"_FusedDepthwiseConv2dNative", false, true, " - Relu Relu6 Elu "},
+    {"_FusedMatMul", false, false, " - Relu Relu6 Elu LeakyRelu Tanh Sigmoid "},
+    {"_FusedMatMul", false, true, " GeluExact GeluApproximate "},
+    {"_FusedMatMul", true, true, " - "},
+};
+
+bool isKnownForm(const Chain &chain, bool withOneDnn) {
+  std::string activation = " " + (chain.activation.empty() ? "-" : chain.activation) + " ";
+  return llvm::any_of(forms, [&](const FusedForm &form) {
+    return form.fusedOp == chain.op->fusedOp && form.hasSummand == (chain.summand != nullptr) &&
+           (withOneDnn || !form.needsOneDnn) && form.activations.contains(activation);
+  });
+}
+
 /// "abc,cd->abd", whatever the letters: rows times a matrix.
 bool isProductOfRows(Node node) {
   auto equation = node.attr<StringAttr>("equation");
@@ -173,7 +196,7 @@ private:
 
   bool isSound(const Chain &found) const {
     bool isWorthIt = !found.affine.empty() || StringRef(found.activation).starts_with("Gelu");
-    if (!isWorthIt || !isFloat32(root->getResult(0)) ||
+    if (!isWorthIt || !isKnownForm(found, remapper.withOneDnn) || !isFloat32(root->getResult(0)) ||
         !isFloat32(found.contraction->getResult(0)) || !remapper.canFuse(root, found.nodes))
       return false;
     unsigned fromEnd = channelsFromEnd(found.contraction);

@@ -213,12 +213,14 @@ bool isVectorOf(Value value, int64_t n) {
   return type && type.getRank() == 1 && type.getDimSize(0) == n;
 }
 
-/// Whether a scale or an offset (or none) can be a vector of `n` elements.
-bool fits(const Remapper &remapper, Value value, int64_t n) {
+/// Whether a scale or an offset (or none) can be a vector, one element a column of x.
+bool fits(const Remapper &remapper, Value value, Value x) {
+  int64_t n = lastDim(x);
   if (!value || isVectorOf(value, n))
     return true;
   Tensor given = remapper.constant(value);
-  return given && (given.count() == 1 || (given.count() == n && given.dim(given.rank() - 1) == n));
+  return given && given.rank() <= rankedTypeOf(x).getRank() &&
+         (given.count() == 1 || (given.count() == n && given.dim(given.rank() - 1) == n));
 }
 
 /// That vector: the value as it is, or a constant.
@@ -246,9 +248,10 @@ Node fuseLayerNorm(Remapper &remapper, Node root) {
   std::optional<LayerNorm> norm = matcher.match(root);
   if (!norm || !remapper.canFuse(root, matcher.nodes))
     return {};
-  int64_t n = lastDim(norm->x);
-  if (ShapedType::isDynamic(n) || n == 0 || !fits(remapper, norm->scale, n) ||
-      !fits(remapper, norm->offset, n))
+  // TensorFlow's kernel knows two and three dimensions.
+  int64_t n = lastDim(norm->x), rank = rankedTypeOf(norm->x) ? rankedTypeOf(norm->x).getRank() : 0;
+  if (rank < 2 || rank > 3 || ShapedType::isDynamic(n) || n == 0 ||
+      !fits(remapper, norm->scale, norm->x) || !fits(remapper, norm->offset, norm->x))
     return {};
   Value scale = vectorOf(remapper, root, "scale", norm->scale, 1, norm->x);
   Value offset = scale ? vectorOf(remapper, root, "offset", norm->offset, 0, norm->x) : Value();

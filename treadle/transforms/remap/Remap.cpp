@@ -24,7 +24,7 @@ struct Remap : impl::RemapBase<Remap> {
     if (failed(tfg::markFed(getOperation(), llvm::to_vector(feeds), constants)))
       return signalPassFailure();
     tfg::forEachBody(getOperation(), [&](Block &body) {
-      tfg::Remapper remapper(body, constants, kept);
+      tfg::Remapper remapper(body, constants, kept, oneDnn);
       remap(body, remapper);
     });
   }
@@ -34,11 +34,11 @@ private:
   // rewrite takes in is passed by.
   void remap(Block &body, tfg::Remapper &remapper) {
     SmallVector<Rewrite> rewrites;
-    if (layerNorm)
+    if (layerNorm && oneDnn)
       rewrites.push_back(tfg::fuseLayerNorm);
     if (contractions)
       rewrites.push_back(tfg::fuseContraction);
-    if (batchNorm)
+    if (batchNorm && oneDnn)
       rewrites.push_back(tfg::fuseBatchNorm);
     std::vector<Operation *> order = tfg::topologicalOrder(body);
     for (Operation *op : llvm::reverse(order)) {

@@ -18,8 +18,9 @@ int64_t lastDim(Value value) {
   return type && type.getRank() > 0 ? type.getShape().back() : ShapedType::kDynamic;
 }
 
-Remapper::Remapper(Block &body, Constants &constants, const llvm::StringSet<> &kept)
-    : constants(constants), body(body), kept(kept) {
+Remapper::Remapper(Block &body, Constants &constants, const llvm::StringSet<> &kept,
+                   bool withOneDnn)
+    : constants(constants), withOneDnn(withOneDnn), body(body), kept(kept) {
   for (Operation &op : body)
     hasV1ControlFlow = hasV1ControlFlow || (Node::isNode(&op) && isV1ControlFlow(Node(&op)));
 }
@@ -47,7 +48,8 @@ Tensor Remapper::constant(Value value) const {
 
 std::optional<double> Remapper::scalar(Value value) const {
   Tensor tensor = constant(value);
-  if (!tensor || tensor.count() != 1)
+  // One of more dimensions may give a result more than it had.
+  if (!tensor || tensor.count() != 1 || tensor.rank() > 1)
     return std::nullopt;
   return tensor.data<float>()[0];
 }

@@ -14,8 +14,9 @@ using NodeSet = llvm::SmallSetVector<mlir::Operation *, 8>;
 
 class Remapper {
 public:
-  /// `kept`: nodes that stay, since runs ask for them.
-  Remapper(mlir::Block &body, Constants &constants, const llvm::StringSet<> &kept);
+  /// `kept`: nodes that stay, since runs ask for them; `withOneDnn`: also forms that TensorFlow
+  /// runs only with oneDNN.
+  Remapper(mlir::Block &body, Constants &constants, const llvm::StringSet<> &kept, bool withOneDnn);
 
   /// The node that gives `value` as its first result, past nodes that only pass it on where
   /// `value` is no result of interest; null where it comes from outside (an argument, a feed).
@@ -53,6 +54,7 @@ public:
   void eraseTaken();
 
   Constants &constants;
+  const bool withOneDnn;
 
 private:
   mlir::Block &body;

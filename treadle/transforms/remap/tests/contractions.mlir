@@ -1,4 +1,5 @@
 // RUN: treadle-opt --tfg-remap %s | FileCheck %s
+// RUN: treadle-opt --tfg-remap=onednn=false %s | FileCheck %s --check-prefix=PLAIN
 
 // The fused node has the name of the last one, and waits for what all waited for. The others stay
 // for their names.
@@ -43,6 +44,9 @@ tfg.func @images(%x: tensor<2x4x4x1xf32> {tfg.name = "x"}, %y: tensor<2x4x4x2xf3
 }
 
 // A product that something else uses stays, and so does what is not a vector.
+// PLAIN-LABEL: tfg.func @images
+// PLAIN: %[[S:.*]], %{{.*}} = _FusedConv2D(%x, %{{.*}}, %{{.*}}) name("a")
+// PLAIN: AddV2(%y, %[[S]]) name("d")
 // CHECK-LABEL: tfg.func @others
 // CHECK-NOT: _Fused
 tfg.func @others(%x: tensor<?x2xf32> {tfg.name = "x"}, %w: tensor<2x3xf32> {tfg.name = "w"}, %b: tensor<3xf32> {tfg.name = "b"}, %m: tensor<?x3xf32> {tfg.name = "m"}) -> (tensor<?x3xf32> {tfg.name = "p"}, tensor<?x3xf32> {tfg.name = "s"}, tensor<*xf32> {tfg.name = "t"}) {
