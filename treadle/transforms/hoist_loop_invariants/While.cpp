@@ -113,8 +113,18 @@ BlockArgument appendArgument(FuncOp function, StringRef name, Type type) {
   return function.getDataArgument(function.getNumDataArguments() - 1);
 }
 
-void appendResult(FuncOp function, StringRef name, Value value) {
+bool isResultName(FuncOp function, StringRef name) {
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (auto own = function.getResultAttrOfType<StringAttr>(i, "tfg.name"))
+      if (own.getValue() == name)
+        return true;
+  return false;
+}
+
+void appendResult(FuncOp function, std::string name, Value value) {
   Builder builder(function.getContext());
+  while (isResultName(function, name))
+    name += "_";
   unsigned at = function.getReturn().getData().size();
   function.getReturn()->insertOperands(at, value);
   (void)function.insertResult(
