@@ -194,6 +194,8 @@ Node foldConstantInputs(Simplifier &simplifier, Node node) {
   if (node.numResults() > 1 &&
       llvm::all_of(node.results(), [](Value result) { return result.use_empty(); }))
     return {};
+  if (!simplifier.mayStore(expectedBytes(node, inputs), inputBytes))
+    return {};
   // What fails stays as it is: the error belongs to the run.
   Expected<std::vector<Tensor>> outputs = evaluate(node, std::move(inputs));
   if (!outputs)
