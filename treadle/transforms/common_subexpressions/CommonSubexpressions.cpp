@@ -14,51 +14,57 @@ namespace treadle {
 
 namespace {
 
-/// What makes nodes equal: everything but the name, and the order of control inputs. One may be
-/// there twice while nodes are merged.
-struct SameComputation : llvm::DenseMapInfo<Operation *> {
-  static SmallVector<Value> sortedControl(tfg::Node node) {
-    SmallVector<Value> tokens(node.control());
+/// A node and what it computes: everything but the name, and the order of control inputs. One may
+/// be there twice while nodes are merged. The control inputs are sorted once, when it is made.
+struct Computation {
+  auto attrs() const {
+    tfg::Node node(op);
+    return llvm::make_filter_range(
+        node.attrs(),
+        [key = node.dialect().nameKey](NamedAttribute attr) { return attr.getName() != key; });
+  }
+
+  explicit Computation(tfg::Node node) : op(node.getOperation()), tokens(node.control()) {
     llvm::sort(tokens,
                [](Value a, Value b) { return a.getAsOpaquePointer() < b.getAsOpaquePointer(); });
     tokens.erase(llvm::unique(tokens), tokens.end());
-    return tokens;
-  }
-
-  template <typename Visit> static void forEachAttr(tfg::Node node, Visit visit) {
-    for (NamedAttribute attr : node.attrs())
-      if (attr.getName() != node.dialect().nameKey)
-        visit(attr);
-  }
-
-  static unsigned getHashValue(Operation *op) {
-    tfg::Node node(op);
-    llvm::hash_code hash = llvm::hash_combine(op->getName(), op->getNumResults());
-    forEachAttr(node, [&](NamedAttribute attr) {
+    hash = llvm::hash_combine(op->getName(), op->getNumResults());
+    for (NamedAttribute attr : attrs())
       hash = llvm::hash_combine(hash, attr.getName(), attr.getValue());
-    });
     for (Value value : node.data())
       hash = llvm::hash_combine(hash, value.getAsOpaquePointer());
-    for (Value token : sortedControl(node))
+    for (Value token : tokens)
       hash = llvm::hash_combine(hash, token.getAsOpaquePointer());
-    return hash;
+  }
+  /// A marker of the hash table.
+  explicit Computation(Operation *marker) : op(marker) {}
+
+  bool operator==(const Computation &other) const {
+    return op->getName() == other.op->getName() && tokens == other.tokens &&
+           op->getResultTypes() == other.op->getResultTypes() &&
+           llvm::equal(tfg::Node(op).data(), tfg::Node(other.op).data()) &&
+           llvm::equal(attrs(), other.attrs());
   }
 
-  static bool isEqual(Operation *a, Operation *b) {
-    if (a == b)
+  Operation *op;
+  SmallVector<Value, 1> tokens;
+  llvm::hash_code hash{0};
+};
+
+struct ComputationInfo {
+  using Pointer = llvm::DenseMapInfo<Operation *>;
+  static Computation getEmptyKey() { return Computation(Pointer::getEmptyKey()); }
+  static Computation getTombstoneKey() { return Computation(Pointer::getTombstoneKey()); }
+  static unsigned getHashValue(const Computation &key) {
+    return static_cast<unsigned>(static_cast<size_t>(key.hash));
+  }
+  static bool isEqual(const Computation &a, const Computation &b) {
+    if (a.op == b.op)
       return true;
-    auto isMarker = [](Operation *op) { return op == getEmptyKey() || op == getTombstoneKey(); };
-    if (isMarker(a) || isMarker(b))
-      return false;
-    if (a->getName() != b->getName() || a->getResultTypes() != b->getResultTypes())
-      return false;
-    tfg::Node left(a), right(b);
-    if (!llvm::equal(left.data(), right.data()) || sortedControl(left) != sortedControl(right))
-      return false;
-    SmallVector<NamedAttribute> leftAttrs, rightAttrs;
-    forEachAttr(left, [&](NamedAttribute attr) { leftAttrs.push_back(attr); });
-    forEachAttr(right, [&](NamedAttribute attr) { rightAttrs.push_back(attr); });
-    return leftAttrs == rightAttrs;
+    auto isMarker = [](Operation *op) {
+      return op == Pointer::getEmptyKey() || op == Pointer::getTombstoneKey();
+    };
+    return !isMarker(a.op) && !isMarker(b.op) && a.hash == b.hash && a == b;
   }
 };
 
@@ -77,15 +83,15 @@ struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpression
     for (StringRef value : feeds)
       fed.insert(value.split(':').first);
     tfg::forEachBody(getOperation(), [&](Block &body) {
-      llvm::DenseSet<Operation *, SameComputation> seen;
+      llvm::DenseSet<Computation, ComputationInfo> seen;
       tfg::ControlMerger control;
       for (Operation *op : tfg::topologicalOrder(body)) {
         tfg::Node node(op);
         if (!effects.isPure(node) || isPlaceholder(node) || fed.contains(node.name()))
           continue;
-        auto [first, isNew] = seen.insert(op);
+        auto [first, isNew] = seen.insert(Computation(node));
         if (!isNew && !kept.contains(node.name()))
-          merge(node, tfg::Node(*first), control);
+          merge(node, tfg::Node(first->op), control);
       }
       control.finish();
     });
