@@ -1,10 +1,10 @@
 // RUN: not treadle-opt '--tfg-place=rules=MatMul' %s 2>&1 | FileCheck %s --check-prefix=NO-DEVICE
-// RUN: not treadle-opt '--tfg-place=rules=MatMul=/dev:0' %s 2>&1 | FileCheck %s --check-prefix=DEVICE
+// RUN: not treadle-opt '--tfg-place=rules=MatMul=gpu' %s 2>&1 | FileCheck %s --check-prefix=DEVICE
 // RUN: not treadle-opt '--tfg-place=rules="Mat(=/cpu:0"' %s 2>&1 | FileCheck %s --check-prefix=PATTERN
 // RUN: not treadle-opt --tfg-place %s 2>&1 | FileCheck %s --check-prefix=APART
 
 // NO-DEVICE: error: rule 'MatMul': expected PATTERN=DEVICE or name:PATTERN=DEVICE, as in 'MatMul=/device:GPU:0'
-// DEVICE: error: rule 'MatMul=/dev:0': '/dev:0' is no name of a device; expected one like
+// DEVICE: error: rule 'MatMul=gpu': 'gpu' is no name of a device; expected one like
 // PATTERN: error: rule 'Mat(=/cpu:0': 'Mat(' is no regular expression:
 // APART: error: node 'b' is on '/GPU:0', but must be together with node 'a' on '/CPU:0'; place both on one device, or neither
 tfg.graph #tf_type.version<producer = 1482, min_consumer = 0> {
