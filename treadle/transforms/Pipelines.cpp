@@ -16,8 +16,8 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
   ListOption<std::string> fetches{*this, "fetches", llvm::cl::desc("values that runs ask for")};
   ListOption<std::string> targets{*this, "targets", llvm::cl::desc("nodes that runs ask for")};
   ListOption<std::string> feeds{*this, "feeds", llvm::cl::desc("values that runs give")};
-  ListOption<std::string> keep{
-      *this, "keep", llvm::cl::desc("nodes that must stay, and may be fed or asked for")};
+  ListOption<std::string> keep{*this, "keep",
+                               llvm::cl::desc("nodes that must stay, and may be fed or asked for")};
   Option<bool> keepEffects{*this, "keep-effects", llvm::cl::init(false),
                            llvm::cl::desc("keep nodes of the graph that have effects")};
   Option<bool> keepFunctions{*this, "keep-functions", llvm::cl::init(false),
@@ -66,14 +66,15 @@ public:
     prune.functions = !options.keepFunctions;
     passes.addPass(createPrune(prune));
   }
-  void mergeEqual() {
-    passes.addPass(createCommonSubexpressions({named, options.unknown()}));
-  }
-  void pruneArguments() {
+  void mergeEqual() { passes.addPass(createCommonSubexpressions({named, options.unknown()})); }
+  void pruneArguments(bool ofGraph = false) {
     if (!options.keepFunctions)
-      passes.addPass(createPruneArguments({named, false}));
+      passes.addPass(createPruneArguments({named, ofGraph}));
   }
+  bool knowsFetches() const { return !options.fetches.empty() || !options.targets.empty(); }
   void inlineCalls() { passes.addPass(createInlineCalls()); }
+  void toFunctional() { passes.addPass(createV1ToFunctional({named})); }
+  void toV1() { passes.addPass(createFunctionalToV1()); }
   void sort() { passes.addPass(createTopologicalSort()); }
 
 private:
@@ -105,6 +106,21 @@ void optimize(Phases &phases) {
   phases.verified([&] { phases.sort(); });
 }
 
+// Where it is known what runs ask for, the nodes that were made lose unused results too.
+void toFunctional(Phases &phases) {
+  phases.verified([&] { phases.prune(); });
+  phases.verified([&] { phases.toFunctional(); });
+  phases.verified([&] { phases.pruneArguments(phases.knowsFetches()); });
+  cleanUp(phases);
+  phases.verified([&] { phases.sort(); });
+}
+
+void toV1(Phases &phases) {
+  phases.verified([&] { phases.prune(); });
+  phases.verified([&] { phases.toV1(); });
+  phases.verified([&] { phases.sort(); });
+}
+
 struct Pipeline {
   StringLiteral name, summary;
   void (*build)(Phases &phases);
@@ -115,6 +131,10 @@ constexpr Pipeline pipelines[] = {
     {"tfg-inline-all", "inline every call that can be, and remove the functions that are left over",
      inlineAll},
     {"tfg-default", "what makes most graphs smaller and faster, in a good order", optimize},
+    {"tfg-structured",
+     "make frames, Switch and Merge nodes While, If and Case, without what these don't need",
+     toFunctional},
+    {"tfg-frames", "make While, For, If and Case frames, Switch and Merge nodes", toV1},
 };
 
 } // namespace

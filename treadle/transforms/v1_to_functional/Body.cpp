@@ -12,8 +12,8 @@ Body::Body(Conversion &conversion, Block &block)
   order.resize(sorted.size() + 1);
   for (auto [index, op] : llvm::enumerate(sorted))
     place(op, index + 1);
-  // Enough for all conditionals of most graphs, and seconds for a graph of millions of nodes.
-  looksLeft = 64 * order.size() + (size_t{1} << 24);
+  // Enough for all conditionals of most graphs, and a few seconds for one of a million nodes.
+  looksLeft = 16 * order.size() + (size_t{1} << 22);
   findNeeded();
 }
 
