@@ -181,11 +181,14 @@ TEST(SerializedTensor, theBytesAreTensorFlows) {
             std::string("\x08\x03\x12\x04\x12\x02\x08\x02\x22\x08\1\0\0\0\2\0\0\0", 18));
 }
 
-TEST(SerializedTensor, everyShortenedTextIsAnError) {
+TEST(SerializedTensor, shortenedTextIsAnErrorInsideAField) {
+  constexpr size_t endOfDtype = 2, endOfShape = 8; // the elements that are missing are zero
   for (const Tensor &t : {vec<int32_t>({1, 2}), vec<std::string>({"ab", "c"})}) {
     std::string bytes = serializedTensor(t);
     for (size_t n = 0; n < bytes.size(); ++n)
-      EXPECT_FALSE(parsedTensor(std::string_view(bytes).substr(0, n))) << n;
+      EXPECT_EQ(bool(parsedTensor(std::string_view(bytes).substr(0, n))),
+                n == endOfDtype || n == endOfShape)
+          << n;
   }
   std::string huge("\x08\x03\x12\x0d\x12\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\x7f", 15);
   EXPECT_FALSE(parsedTensor(huge));
