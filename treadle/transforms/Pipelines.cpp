@@ -72,6 +72,24 @@ public:
       passes.addPass(createPruneArguments({named, ofGraph}));
   }
   bool knowsFetches() const { return !options.fetches.empty() || !options.targets.empty(); }
+  /// Shapes go into the types first: what can be computed from them is.
+  void foldConstants() {
+    if (!options.keepFunctions)
+      passes.addPass(createShapeInference({options.unknown(), false}));
+    ConstantFoldingOptions folding;
+    folding.feeds = options.unknown();
+    passes.addPass(createConstantFolding(folding));
+  }
+  void hoistLoopInvariants() {
+    if (!options.keepFunctions)
+      passes.addPass(createHoistLoopInvariants());
+  }
+  void fuse() {
+    RemapOptions remap;
+    remap.keep = named;
+    remap.feeds = options.unknown();
+    passes.addPass(createRemap(remap));
+  }
   void inlineCalls() { passes.addPass(createInlineCalls()); }
   void toFunctional() { passes.addPass(createV1ToFunctional({named})); }
   void toV1() { passes.addPass(createFunctionalToV1()); }
@@ -98,11 +116,19 @@ void inlineAll(Phases &phases) {
   });
 }
 
-void optimize(Phases &phases) {
+void simplify(Phases &phases) {
   phases.verified([&] { phases.prune(); });
   inlineAll(phases);
   phases.verified([&] { phases.pruneArguments(); });
+  phases.verified([&] {
+    phases.foldConstants();
+    phases.hoistLoopInvariants();
+  });
   cleanUp(phases);
+}
+
+void optimize(Phases &phases) {
+  simplify(phases);
   phases.verified([&] { phases.sort(); });
 }
 
@@ -121,6 +147,15 @@ void toV1(Phases &phases) {
   phases.verified([&] { phases.sort(); });
 }
 
+void optimizeAndFuse(Phases &phases) {
+  simplify(phases);
+  phases.verified([&] {
+    phases.fuse();
+    phases.prune();
+    phases.sort();
+  });
+}
+
 struct Pipeline {
   StringLiteral name, summary;
   void (*build)(Phases &phases);
@@ -135,6 +170,8 @@ constexpr Pipeline pipelines[] = {
      "make frames, Switch and Merge nodes While, If and Case, without what these don't need",
      toFunctional},
     {"tfg-frames", "make While, For, If and Case frames, Switch and Merge nodes", toV1},
+    {"tfg-inference", "tfg-default, and fused ops: what a graph that only gives results is run as",
+     optimizeAndFuse},
 };
 
 } // namespace
