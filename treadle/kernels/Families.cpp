@@ -79,7 +79,16 @@
   X(stringHash)                                                                                    \
   X(bytes)                                                                                         \
   X(stringNumber)                                                                                  \
-  X(parseExample)
+  X(parseExample)                                                                                  \
+  X(imageResize)                                                                                   \
+  X(scaleAndTranslate)                                                                             \
+  X(cropAndResize)                                                                                 \
+  X(nonMaxSuppression)                                                                             \
+  X(combinedNonMaxSuppression)                                                                     \
+  X(imageColor)                                                                                    \
+  X(imageTransform)                                                                                \
+  X(numericCheck)                                                                                  \
+  X(fakeQuantization)
 
 namespace treadle {
 
