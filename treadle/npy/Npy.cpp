@@ -327,8 +327,13 @@ Expected<std::string> readFileBytes(const std::string &path) {
     return Unexpected(fileError(path, "cannot be opened"));
   std::string bytes;
   struct stat status = {};
-  if (fstat(fileno(file.get()), &status) == 0 && S_ISREG(status.st_mode))
-    bytes.reserve(static_cast<size_t>(status.st_size));
+  if (fstat(fileno(file.get()), &status) == 0) {
+    // Some give bytes without end.
+    if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
+      return Unexpected(invalidArgument("'", path, "' is a device, expected a file or a pipe"));
+    if (S_ISREG(status.st_mode))
+      bytes.reserve(static_cast<size_t>(status.st_size));
+  }
   char buffer[1 << 16];
   while (size_t count = std::fread(buffer, 1, sizeof buffer, file.get()))
     bytes.append(buffer, count);

@@ -53,6 +53,14 @@ constexpr char pickledArray[] = "\x80\x03"
                                 "b.";
 constexpr size_t pickledSize = sizeof pickledArray - 1;
 
+TEST(Npy, ADeviceIsNoFile) {
+  Expected<Tensor> tensor = readNpyFile("/dev/zero", DType::Invalid);
+  ASSERT_FALSE(tensor);
+  EXPECT_NE(tensor.error().message.find("'/dev/zero' is a device, expected a file or a pipe"),
+            std::string::npos)
+      << tensor.error().message;
+}
+
 } // namespace
 
 TEST(Npy, readsEveryVersion) {

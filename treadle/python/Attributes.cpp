@@ -10,43 +10,57 @@ namespace nb = nanobind;
 namespace treadle::python {
 namespace {
 
-nb::object single(std::monostate) { return nb::none(); }
-nb::object single(int64_t value) { return nb::int_(value); }
-nb::object single(float value) { return nb::float_(value); }
-nb::object single(bool value) { return nb::bool_(value); }
-nb::object single(const FunctionRef &value) { return nb::str(value.name.c_str()); }
-nb::object single(const Tensor &value) { return toReadOnlyArray(value, "an attribute"); }
-
-// Text where it is UTF-8, else bytes.
-nb::object single(const std::string &value) {
-  PyObject *text =
-      PyUnicode_DecodeUTF8(value.data(), static_cast<Py_ssize_t>(value.size()), nullptr);
-  if (text)
-    return nb::steal(text);
-  PyErr_Clear();
-  return nb::bytes(value.data(), value.size());
-}
-
-nb::object single(TypeAttr value) {
+nb::object nameOfType(TypeAttr value) {
   std::string name(dtypeName(value.dtype));
   return nb::str((value.isRef ? name + "_ref" : name).c_str());
 }
 
-nb::object single(const PartialShape &value) {
-  if (!value.hasRank)
-    return nb::none();
-  nb::list dims;
-  for (int64_t dim : value.dims)
-    dims.append(dim < 0 ? nb::none() : nb::object(nb::int_(dim)));
-  return nb::tuple(dims);
+/// What numpy has no dtype for has its name.
+nb::object numpyType(TypeAttr value) {
+  if (value.dtype == DType::Resource || value.dtype == DType::Variant ||
+      value.dtype == DType::Invalid)
+    return nameOfType({value.dtype});
+  return numpyDtype(value.dtype);
 }
 
-template <typename T> nb::object single(const std::vector<T> &values) {
-  nb::list out;
-  for (size_t i = 0; i < values.size(); ++i)
-    out.append(single(static_cast<T>(values[i])));
-  return out;
-}
+struct ToPython {
+  nb::object (*type)(TypeAttr);
+
+  nb::object operator()(std::monostate) const { return nb::none(); }
+  nb::object operator()(int64_t value) const { return nb::int_(value); }
+  nb::object operator()(float value) const { return nb::float_(value); }
+  nb::object operator()(bool value) const { return nb::bool_(value); }
+  nb::object operator()(TypeAttr value) const { return type(value); }
+  nb::object operator()(const FunctionRef &value) const { return nb::str(value.name.c_str()); }
+  nb::object operator()(const Tensor &value) const {
+    return toReadOnlyArray(value, "an attribute");
+  }
+
+  // Text where it is UTF-8, else bytes.
+  nb::object operator()(const std::string &value) const {
+    auto size = static_cast<Py_ssize_t>(value.size());
+    if (PyObject *text = PyUnicode_DecodeUTF8(value.data(), size, nullptr))
+      return nb::steal(text);
+    PyErr_Clear();
+    return nb::bytes(value.data(), value.size());
+  }
+
+  nb::object operator()(const PartialShape &value) const {
+    if (!value.hasRank)
+      return nb::none();
+    nb::list dims;
+    for (int64_t dim : value.dims)
+      dims.append(dim < 0 ? nb::none() : nb::object(nb::int_(dim)));
+    return nb::tuple(dims);
+  }
+
+  template <typename T> nb::object operator()(const std::vector<T> &values) const {
+    nb::list out;
+    for (size_t i = 0; i < values.size(); ++i)
+      out.append((*this)(static_cast<T>(values[i])));
+    return out;
+  }
+};
 
 // ---- from Python
 
@@ -194,8 +208,8 @@ AttrKind kindOf(const Reader &reader, nb::handle value) {
 
 } // namespace
 
-nb::object attrObject(const AttrValue &value) {
-  return std::visit([](const auto &v) { return single(v); }, value);
+nb::object attrObject(const AttrValue &value, Dtypes dtypes) {
+  return std::visit(ToPython{dtypes == Dtypes::Names ? nameOfType : numpyType}, value);
 }
 
 AttrValue toAttr(std::string_view op, std::string_view name, nb::handle value) {

@@ -7,9 +7,12 @@
 
 namespace treadle::python {
 
-/// An int, float, bool, str or bytes, the name of a dtype, a shape (a tuple with None, or None), a
+/// How dtypes are told: `float32`, `float32_ref`; or as numpy's objects.
+enum class Dtypes { Names, Numpy };
+
+/// An int, float, bool, str or bytes, a dtype, a shape (a tuple with None, or None), a
 /// read-only array, the name of a function, or a list of these.
-nanobind::object attrObject(const AttrValue &value);
+nanobind::object attrObject(const AttrValue &value, Dtypes dtypes = Dtypes::Names);
 
 /// The attribute `name` of an op from what a Python user gives for it; of an op that isn't known,
 /// as the value's own type says. Raises TypeError.

@@ -1,5 +1,6 @@
 // treadle.register_op: kernels in Python.
 #include "treadle/python/Arrays.h"
+#include "treadle/python/Attributes.h"
 #include "treadle/python/Errors.h"
 #include "treadle/python/Module.h"
 
@@ -44,52 +45,12 @@ std::shared_ptr<const KernelRegistry> &newestKernels() {
 
 // --- attributes --------------------------------------------------------------------------------
 
-nb::object attrObject(std::monostate) { return nb::none(); }
-nb::object attrObject(int64_t value) { return nb::int_(value); }
-nb::object attrObject(float value) { return nb::float_(value); }
-nb::object attrObject(bool value) { return nb::bool_(value); }
-nb::object attrObject(const FunctionRef &value) { return nb::str(value.name.c_str()); }
-nb::object attrObject(const Tensor &value) { return toReadOnlyArray(value, "an attribute"); }
-
-// Text where it is text; bytes that aren't stay bytes.
-nb::object attrObject(const std::string &value) {
-  auto size = static_cast<Py_ssize_t>(value.size());
-  nb::object out = nb::steal(PyUnicode_DecodeUTF8(value.data(), size, nullptr));
-  if (out)
-    return out;
-  PyErr_Clear();
-  return nb::bytes(value.data(), value.size());
-}
-
-nb::object attrObject(TypeAttr value) {
-  if (value.dtype == DType::Resource || value.dtype == DType::Variant ||
-      value.dtype == DType::Invalid)
-    return nb::str(std::string(dtypeName(value.dtype)).c_str());
-  return numpyDtype(value.dtype);
-}
-
-nb::object attrObject(const PartialShape &value) {
-  if (!value.hasRank)
-    return nb::none();
-  nb::list dims;
-  for (int64_t dim : value.dims)
-    dims.append(dim < 0 ? nb::none() : nb::object(nb::int_(dim)));
-  return nb::tuple(dims);
-}
-
-template <typename T> nb::object attrObject(const std::vector<T> &values) {
-  nb::list out;
-  for (size_t i = 0; i < values.size(); ++i)
-    out.append(attrObject(static_cast<T>(values[i])));
-  return out;
-}
-
 // Attributes that begin with an underscore are notes of tools, and no keyword is meant for them.
 nb::dict attrDict(const AttrMap &attrs) {
   nb::dict out;
   for (const auto &[name, value] : attrs)
     if (!name.starts_with('_'))
-      out[name.c_str()] = std::visit([](const auto &v) { return attrObject(v); }, value);
+      out[name.c_str()] = attrObject(value, Dtypes::Numpy);
   return out;
 }
 
