@@ -503,3 +503,12 @@ def test_progress_is_shown_on_terminals_only():
     assert re.search(rb"measuring \[#*-*\] \d+% \d+ s", shown)
     assert shown.endswith(b"\r\x1b[K")
     assert Done(*command[1:]).err == ""
+
+
+def test_text_with_nodes_that_cannot_be(tmp_path):
+    (tmp_path / "x.mlir").write_text(
+        "tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {\n"
+        '  %x, %c = NoOp name("x") : () -> (tensor<f32>)\n}\n'
+    )
+    message = "node 'x' (NoOp): it has 0 inputs and 1 outputs, which its op can't have"
+    assert message in failure("run", tmp_path / "x.mlir", "--fetch", "x")

@@ -169,6 +169,39 @@ bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *funct
   return false;
 }
 
+// The importer of GraphDefs can't make such nodes, but MLIR text can.
+static Expected<void> checkArity(const GraphSpec &graph) {
+  struct Arity {
+    size_t minInputs, maxInputs, minOutputs, maxOutputs;
+  };
+  constexpr size_t any = SIZE_MAX;
+  auto arityOf = [](const NodeSpec &node) -> Arity {
+    switch (classify(node)) {
+    case NodeKind::NoOp:
+      return {0, 0, 0, 0};
+    case NodeKind::Switch:
+      return node.op == "_SwitchN" ? Arity{2, 2, 1, any} : Arity{2, 2, 2, 2};
+    case NodeKind::Merge:
+      return {1, any, 2, 2};
+    case NodeKind::Enter:
+    case NodeKind::Exit:
+    case NodeKind::NextIteration:
+      return {1, 1, 1, 1};
+    default:
+      return {0, any, 0, any};
+    }
+  };
+  for (const NodeSpec &node : graph.nodes) {
+    auto [minInputs, maxInputs, minOutputs, maxOutputs] = arityOf(node);
+    size_t inputs = node.inputs.size(), outputs = node.outputTypes.size();
+    if (inputs < minInputs || inputs > maxInputs || outputs < minOutputs || outputs > maxOutputs)
+      return Unexpected(invalidArgument("it has ", inputs, " inputs and ", outputs,
+                                        " outputs, which its op can't have")
+                            .atNode(node.name, node.op));
+  }
+  return {};
+}
+
 // What the executor itself moves, and functions get, is a value, except in the ops made for
 // references.
 Expected<void> readReferencesAtBorders(GraphSpec &graph) {
@@ -342,6 +375,8 @@ bool isBlockingOp(std::string_view op) {
 }
 
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
+  if (Expected<void> ok = plan::checkArity(graph); !ok)
+    return Unexpected(std::move(ok.error()));
   if (Expected<void> ok = plan::readReferencesAtBorders(graph); !ok)
     return Unexpected(std::move(ok.error()));
   auto hasFrames = [&] {
