@@ -249,6 +249,7 @@ const KernelEntry table[] = {
     {"Select", bindSelect<runSelect>},
     {"SelectV2", bindSelect<runSelectV2>},
     {"ClipByValue", bindByType<ClipKernel, RealTypes>},
+    {"AccumulateNV2", bindAddN},
     {"AddN", bindAddN},
 };
 

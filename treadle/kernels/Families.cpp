@@ -88,7 +88,11 @@
   X(imageColor)                                                                                    \
   X(imageTransform)                                                                                \
   X(numericCheck)                                                                                  \
-  X(fakeQuantization)
+  X(fakeQuantization)                                                                              \
+  X(sparseShape)                                                                                   \
+  X(sparseMath)                                                                                    \
+  X(raggedRow)                                                                                     \
+  X(substring)
 
 namespace treadle {
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 
 namespace treadle {
-namespace {
 
 // --- splits ------------------------------------------------------------------------------------
 
@@ -19,6 +18,8 @@ Tensor makeSplits(DType dtype, std::span<const int64_t> values) {
     std::ranges::copy(values, splits.data<int32_t>());
   return splits;
 }
+
+namespace {
 
 // Splits start at zero, never fall, and end at the number of rows that they split.
 Expected<void> checkSplits(const Tensor &splits, int64_t rows) {
@@ -35,6 +36,8 @@ Expected<void> checkSplits(const Tensor &splits, int64_t rows) {
   return {};
 }
 
+} // namespace
+
 Expected<void> checkRagged(std::span<const Tensor> splits, const Tensor &values) {
   if (!splits.empty() && values.rank() == 0)
     return Unexpected(invalidArgument("the values of a ragged tensor are a scalar"));
@@ -45,6 +48,8 @@ Expected<void> checkRagged(std::span<const Tensor> splits, const Tensor &values)
   }
   return {};
 }
+
+namespace {
 
 // --- to variants -------------------------------------------------------------------------------
 

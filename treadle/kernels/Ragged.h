@@ -4,6 +4,7 @@
 
 #include "treadle/kernels/Variants.h"
 
+#include <span>
 #include <vector>
 
 namespace treadle {
@@ -20,5 +21,11 @@ public:
   const std::vector<Tensor> splits;
   const Tensor values;
 };
+
+/// Splits as a tensor of int32 or int64.
+Tensor makeSplits(DType dtype, std::span<const int64_t> values);
+
+/// InvalidArgument unless the splits, from the outermost inwards, and the values fit together.
+Expected<void> checkRagged(std::span<const Tensor> splits, const Tensor &values);
 
 } // namespace treadle
