@@ -38,8 +38,32 @@ bool ModuleFunctions::mayBlock(const std::string &function) {
   return reachesBlockingOp(index.function(function));
 }
 
+Expected<std::string> ModuleFunctions::resolve(const FunctionRef &function) {
+  if (!function.attrs || !function.attrs->has(gradientAttr))
+    return function.name;
+  std::lock_guard lock(gradientsMutex);
+  if (!gradients)
+    gradients.emplace(index);
+  return gradients->of(function.name).map([](tfg::FuncOp gradient) {
+    return gradient.getName().str();
+  });
+}
+
+Expected<GraphSpec> ModuleFunctions::lower(const std::string &function,
+                                           const std::vector<int64_t> *wanted) {
+  if (tfg::FuncOp op = index.function(function))
+    return lowerFunction(index, op, wanted);
+  std::lock_guard lock(gradientsMutex);
+  if (tfg::FuncOp op = gradients ? gradients->index().function(function) : tfg::FuncOp())
+    return lowerFunction(gradients->index(), op, wanted);
+  return Unexpected(notFound("function '", function, "' is not in the graph's library"));
+}
+
 Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMode mode) {
-  Key key(function.name, mode, std::nullopt);
+  Expected<std::string> resolved = resolve(function);
+  if (!resolved)
+    return Unexpected(std::move(resolved.error()));
+  Key key(std::move(*resolved), mode, std::nullopt);
   auto &[name, argMode, wanted] = key;
   if (function.attrs && function.attrs->has(wantedResultsAttr))
     wanted = function.attrs->getOr(wantedResultsAttr, std::vector<int64_t>());
@@ -48,15 +72,12 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
     if (auto it = plans.find(key); it != plans.end())
       return it->second.get();
   }
-  tfg::FuncOp op = index.function(function.name);
-  if (!op)
-    return Unexpected(notFound("function '", function.name, "' is not in the graph's library"));
-  Expected<GraphSpec> spec = lowerFunction(index, op, wanted ? &*wanted : nullptr);
+  Expected<GraphSpec> spec = lower(name, wanted ? &*wanted : nullptr);
   if (!spec)
     return Unexpected(std::move(spec.error()));
   Expected<std::unique_ptr<Plan>> built = buildPlan(std::move(*spec), {&kernels, this, mode});
   if (!built) {
-    built.error().message = str("in function '", function.name, "': ", built.error().message);
+    built.error().message = str("in function '", name, "': ", built.error().message);
     return Unexpected(std::move(built.error()));
   }
   std::lock_guard lock(mutex);

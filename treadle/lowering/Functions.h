@@ -1,7 +1,7 @@
 // The functions of a module as plans, built when they are first called.
 #pragma once
 
-#include "treadle/lowering/Lowering.h"
+#include "treadle/lowering/Gradients.h"
 #include "treadle/runtime/Plan.h"
 
 #include <map>
@@ -23,10 +23,15 @@ public:
 
 private:
   bool reachesBlockingOp(tfg::FuncOp function);
+  /// The name of the function that is meant: where it is a gradient, of the one that computes it.
+  Expected<std::string> resolve(const FunctionRef &function);
+  Expected<GraphSpec> lower(const std::string &function, const std::vector<int64_t> *wanted);
 
   const ModuleIndex &index;
   const KernelRegistry &kernels;
-  std::mutex mutex; // guards what follows
+  std::mutex gradientsMutex; // guards the gradients; locked before the other, if at all
+  std::optional<ModuleGradients> gradients; // made when the first is asked for
+  std::mutex mutex;                         // guards what follows
   // By name, mode, and the results wanted; without the last where all of the body is.
   using Key = std::tuple<std::string, ArgMode, std::optional<std::vector<int64_t>>>;
   std::map<Key, std::unique_ptr<Plan>> plans;

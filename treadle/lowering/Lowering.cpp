@@ -115,6 +115,7 @@ private:
   Expected<void> addAttributes(tfg::Node node, NodeSpec &spec);
   void addWantedResults(tfg::Node node, NodeSpec &spec);
 
+  void markGradient(NodeSpec &spec);
   bool isDissolved(tfg::Node node) const;
 
   const ModuleIndex &index;
@@ -240,6 +241,16 @@ void Lowering::addWantedResults(tfg::Node node, NodeSpec &spec) {
   mark("branches", std::vector<FunctionRef>());
 }
 
+// Says in the reference to the function that its gradient is to be called.
+void Lowering::markGradient(NodeSpec &spec) {
+  Expected<FunctionRef> function = spec.attrs.get<FunctionRef>("f");
+  if (!function)
+    return;
+  AttrMap attrs;
+  attrs.set(gradientAttr, true);
+  spec.attrs.set("f", FunctionRef{function->name, std::make_shared<const AttrMap>(attrs)});
+}
+
 Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   NodeSpec out;
   out.name = node.name().str();
@@ -267,6 +278,8 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
     out.inputs.erase(out.inputs.begin());
     out.inputTypes.erase(out.inputTypes.begin());
   }
+  if (out.op == "SymbolicGradient")
+    markGradient(out);
   if (isDissolved(node))
     addWantedResults(node, out);
   return out;

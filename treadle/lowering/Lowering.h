@@ -13,12 +13,16 @@ namespace treadle {
 class ModuleIndex {
 public:
   explicit ModuleIndex(mlir::ModuleOp module);
+  /// An index of functions alone.
+  explicit ModuleIndex(llvm::StringMap<tfg::FuncOp> functions) : functions(std::move(functions)) {}
 
   /// Null if the module has none.
   tfg::GraphOp graph() const { return graphOp; }
   tfg::Node node(llvm::StringRef name) const { return nodes.lookup(name); }
   tfg::FuncOp function(llvm::StringRef name) const { return functions.lookup(name); }
   const llvm::StringMap<tfg::FuncOp> &allFunctions() const { return functions; }
+  /// A function that was made since. Nobody may read the index meanwhile.
+  void add(tfg::FuncOp function) { functions[function.getName()] = function; }
   /// The names most like `name`, for messages: ` (did you mean 'a' or 'b'?)`, or nothing.
   std::string suggestions(llvm::StringRef name) const;
 
@@ -51,6 +55,9 @@ Expected<GraphSpec> lowerGraph(const ModuleIndex &index, const Request &request)
 /// ascending). Branches of a conditional that TensorFlow would dissolve into the session's graph
 /// have it: there a branch runs only what its wanted and its control results need, effects or not.
 inline constexpr std::string_view wantedResultsAttr = "_wanted_results";
+
+/// Set in a FunctionRef whose gradient is meant: what a SymbolicGradient node asks for.
+inline constexpr std::string_view gradientAttr = "_gradient";
 
 /// The body of a function: what its results need, and what has effects. With `wanted`, only what
 /// these and the control results need; the others are empty tensors.

@@ -32,6 +32,7 @@ NodeKind classify(const NodeSpec &node) {
       {"PartitionedCall", NodeKind::Call},
       {"StatefulPartitionedCall", NodeKind::Call},
       {"RemoteCall", NodeKind::Call},
+      {"SymbolicGradient", NodeKind::Call},
       {"If", NodeKind::Call},
       {"StatelessIf", NodeKind::Call},
       {"Case", NodeKind::Call},

@@ -564,4 +564,28 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
   }];
 }
 
+def ExpandSymbolicGradients : Pass<"tfg-expand-symbolic-gradients", "::mlir::ModuleOp"> {
+  let summary = "replace SymbolicGradient nodes by calls of gradient functions";
+  let description = [{
+    A SymbolicGradient node becomes a call of the function that the library declares as the gradient
+    of `f`; where it declares none, of a new function `f_gradient`: a copy of f's body, and the nodes
+    that compute the gradients of its arguments, the last op first. Gradients of a value that is used
+    several times are added; an argument that no result depends on gets zeros. Calls in f's body get
+    gradient functions of their own, and so do gradients in it.
+
+    ```mlir
+    %dx, %c0 = SymbolicGradient(%x, %dy) name("grad") {Tin = [f32, f32], Tout = [f32],
+        f = #tf_type.func<@square, {}>} : (tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
+    // becomes
+    %dx, %c0 = PartitionedCall(%x, %dy) name("grad") {Tin = [f32, f32], Tout = [f32],
+        f = #tf_type.func<@square_gradient, {}>} : (tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
+    ```
+
+    It fails on ops whose gradient nobody defined, control flow (If, Case, While, Switch, Enter)
+    among them, and on generic functions. It does not remove nodes of the copied body that the
+    gradients don't need: tfg-prune does. Runs need no pass: they make the same functions when they
+    come to such a node.
+  }];
+}
+
 #endif // TREADLE_TRANSFORMS_PASSES

@@ -1,0 +1,35 @@
+// Gradient functions, made when they are first called.
+#pragma once
+
+#include "treadle/lowering/Lowering.h"
+#include "treadle/transforms/symbolic_gradient/SymbolicGradients.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace treadle {
+
+/// The gradient functions of a module, in a context of their own: others may read the module's at
+/// the same time. Not thread-safe.
+class ModuleGradients {
+public:
+  explicit ModuleGradients(const ModuleIndex &module);
+
+  /// The function that computes the gradients of `function`: one that was made, or a copy of one of
+  /// the module, by the same name.
+  Expected<tfg::FuncOp> of(llvm::StringRef function) { return gradients.of(function); }
+  /// The functions of the module and those that were made.
+  const ModuleIndex &index() const { return functions; }
+
+private:
+  tfg::FuncOp find(llvm::StringRef name);
+  tfg::FuncOp copyOf(tfg::FuncOp original);
+
+  ModuleIndex functions;
+  mlir::MLIRContext context{mlir::MLIRContext::Threading::DISABLED};
+  mlir::OwningOpRef<mlir::ModuleOp> target;
+  llvm::StringMap<tfg::FuncOp> known; // functions of the target
+  tfg::SymbolicGradients gradients;
+};
+
+} // namespace treadle

@@ -1,0 +1,87 @@
+#include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/transforms/symbolic_gradient/SymbolicGradients.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_EXPANDSYMBOLICGRADIENTS
+#include "treadle/transforms/Passes.h.inc"
+
+namespace {
+
+/// A call of the function in the place of the node, with its name.
+void replaceByCall(tfg::Node node, tfg::FuncOp gradient) {
+  OpBuilder builder(node.getOperation());
+  bool isStateful = gradient.getIsStateful();
+  tfg::Node call =
+      tfg::NodeBuilder(builder, isStateful ? "StatefulPartitionedCall" : "PartitionedCall")
+          .placedAs(node)
+          .attrs(node.attrs())
+          .attr("f", tf_type::FuncAttr::get(node->getContext(), gradient.getName(),
+                                            builder.getDictionaryAttr({})))
+          .inputs(node.data())
+          .control(node.control())
+          .results(node.results().getTypes())
+          .build();
+  node->replaceAllUsesWith(call.getOperation());
+  node->erase();
+}
+
+struct ExpandSymbolicGradients : impl::ExpandSymbolicGradientsBase<ExpandSymbolicGradients> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    for (tfg::FuncOp function : getOperation().getOps<tfg::FuncOp>())
+      functions[function.getName()] = function;
+    tfg::SymbolicGradients gradients(
+        getOperation(), [&](StringRef name) { return functions.lookup(name); },
+        [&](tfg::FuncOp made) { functions[made.getName()] = made; });
+    // Functions that are made meanwhile come last, and may ask for more.
+    for (Operation &op : *getOperation().getBody()) {
+      if (auto function = dyn_cast<tfg::FuncOp>(op);
+          function && (function.isExternal() || function.getGeneric()))
+        continue;
+      if (isa<tfg::GraphOp, tfg::FuncOp>(op) &&
+          failed(expandIn(op.getRegion(0).front(), gradients)))
+        return signalPassFailure();
+    }
+  }
+
+private:
+  LogicalResult expandIn(Block &body, tfg::SymbolicGradients &gradients) {
+    for (Operation &op : llvm::make_early_inc_range(body)) {
+      tfg::Node node(&op);
+      if (!tfg::Node::isNode(&op) || node.opType() != "SymbolicGradient")
+        continue;
+      auto function = node.attr<tf_type::FuncAttr>("f");
+      if (!function)
+        return op.emitError() << "node '" << node.name()
+                              << "' (SymbolicGradient): attribute 'f' names no function";
+      Expected<tfg::FuncOp> gradient = gradients.of(function.getName().getRootReference());
+      if (!gradient)
+        return op.emitError() << "node '" << node.name()
+                              << "' (SymbolicGradient): " << gradient.error().message;
+      if (failed(checkSignature(node, *gradient)))
+        return failure();
+      replaceByCall(node, *gradient);
+    }
+    return success();
+  }
+
+  LogicalResult checkSignature(tfg::Node node, tfg::FuncOp gradient) {
+    unsigned arguments = gradient.getNumDataArguments(), results = gradient.getNumResults();
+    if (node.numData() == arguments && node.numResults() == results)
+      return success();
+    return node->emitError() << "node '" << node.name() << "' (SymbolicGradient): it has "
+                             << node.numData() << " inputs and " << node.numResults()
+                             << " outputs, but the gradient function '" << gradient.getName()
+                             << "' takes " << arguments << " and gives " << results;
+  }
+
+  llvm::StringMap<tfg::FuncOp> functions;
+};
+
+} // namespace
+} // namespace treadle

@@ -1,0 +1,44 @@
+// RUN: treadle-opt --tfg-expand-symbolic-gradients %s | FileCheck %s
+
+// The node calls a new function, which keeps the forward body and takes the gradients of its results.
+// CHECK-LABEL: tfg.graph
+// CHECK: PartitionedCall(%[[X:.*]], %[[X]]) [%[[INIT:.*]]] device("/CPU:0") name("grad") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@poly_gradient, {}>}
+// CHECK: PartitionedCall(%[[X]], %[[X]]) name("again") {{.*}}f = #tf_type.func<@poly_gradient, {}>
+tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
+  %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)
+  %init = NoOp name("init")
+  %g, %gc = SymbolicGradient(%x, %x) [%init] device("/CPU:0") name("grad") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@poly, {}>} : (tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
+  %h, %hc = SymbolicGradient(%x, %x) name("again") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@poly, {}>} : (tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
+}
+
+// The body itself stays as it is.
+// CHECK: tfg.func @poly(%{{.*}}: tensor<*xf32>
+// CHECK-NEXT: Square
+// CHECK-NEXT: Neg
+// CHECK-NEXT: declared
+// CHECK-NEXT: AddN
+tfg.func @poly(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {
+  %s, %sc = Square(%x) name("s") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
+  %n, %nc = Neg(%x) name("n") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
+  %d, %dc = declared(%x) name("d") : (tensor<*xf32>) -> (tensor<*xf32>)
+  %y, %yc = AddN(%s, %n, %d) name("y") {N = 3 : i64, T = f32} : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+  return(%y) : tensor<*xf32>
+}
+
+tfg.func @declared(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"})
+ attributes {gradient = @mine} {
+  return(%x) : tensor<*xf32>
+}
+
+tfg.func @mine(%x: tensor<*xf32> {tfg.name = "x"}, %dy: tensor<*xf32> {tfg.name = "dy"}) -> (tensor<*xf32> {tfg.name = "dx"}) {
+  return(%dy) : tensor<*xf32>
+}
+
+// What flows to x from its three uses is added; a call asks for the gradient that is declared.
+// CHECK: tfg.func @poly_gradient(%[[X:.*]]: tensor<*xf32> {tfg.name = "x"}, %[[DY:.*]]: tensor<*xf32> {tfg.name = "dy_0"}) -> (tensor<*xf32> {tfg.name = "dx_0"})
+// CHECK: AddN({{.*}}) name("y")
+// CHECK-DAG: PartitionedCall(%[[X]], %[[DY]]) name("d_grad/SymbolicGradient") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@mine, {}>}
+// CHECK-DAG: %[[NEG:.*]], %{{.*}} = Neg(%[[DY]]) name("n_grad/Neg") {T = f32}
+// CHECK-DAG: Mul(%{{.*}}, %[[X]]) name("s_grad/Mul") {T = f32}
+// CHECK: %[[SUM:.*]], %{{.*}} = AddN({{.*}}) name("x_grad/AddN") {N = 3 : i64, T = f32}
+// CHECK-NEXT: return(%[[SUM]])
