@@ -51,8 +51,8 @@ TREADLE_VECTOR_MATH(ExpOp, std::exp, exp)
 TREADLE_VECTOR_MATH(LogOp, std::log, log)
 TREADLE_VECTOR_MATH(SinOp, std::sin, sin)
 TREADLE_VECTOR_MATH(CosOp, std::cos, cos)
-TREADLE_VECTOR_MATH(TanhOp, std::tanh, tanh)
-TREADLE_VECTOR_MATH(SigmoidOp, logisticOf, logistic)
+TREADLE_VECTOR_MATH(DoubleTanh, std::tanh, tanh)
+TREADLE_VECTOR_MATH(DoubleSigmoid, logisticOf, logistic)
 TREADLE_MATH(Expm1Op, expm1Of)
 TREADLE_MATH(Log1pOp, log1pOf)
 TREADLE_MATH(TanOp, std::tan)
@@ -80,6 +80,20 @@ TREADLE_MATH(AtanhOp, std::atanh)
 TREADLE_LOOP_MATH(ErfOp, std::erf, vectorErf)
 TREADLE_LOOP_MATH(ErfcOp, std::erfc, vectorErfc)
 #undef TREADLE_LOOP_MATH
+
+// Eigen's logistic of float loses whole digits of small results, its tanh two bits.
+struct TanhOp : DoubleTanh {
+  using DoubleTanh::applyAll;
+  static void applyAll(const float *in, float *out, int64_t n) {
+    TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = vectorTanh(in[i]);
+  }
+};
+struct SigmoidOp : DoubleSigmoid {
+  using DoubleSigmoid::applyAll;
+  static void applyAll(const float *in, float *out, int64_t n) {
+    TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = vectorLogistic(in[i]);
+  }
+};
 
 using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;
 

@@ -1,5 +1,6 @@
 #include "treadle/kernels/Epilogue.h"
 #include "treadle/kernels/Elementwise.h"
+#include "treadle/kernels/VectorMath.h"
 
 #include <unsupported/Eigen/SpecialFunctions>
 
@@ -79,10 +80,15 @@ template <typename T> void activate(Activation activation, float alpha, T *x, in
     return applyEach(x, n, [](T v) { return v < T(0) ? std::expm1(v) : v; });
   case Activation::LeakyRelu:
     return applyEach(x, n, [a = T(alpha)](T v) { return v > T(0) ? v : v * a; });
+  // As the ops of these names do.
   case Activation::Tanh:
+    if constexpr (std::is_same_v<T, float>)
+      return applyEach(x, n, [](T v) { return vectorTanh(v); });
     Elements<T>(x, n) = Elements<T>(x, n).tanh();
     return;
   case Activation::Sigmoid:
+    if constexpr (std::is_same_v<T, float>)
+      return applyEach(x, n, [](T v) { return vectorLogistic(v); });
     Elements<T>(x, n) = Elements<T>(x, n).logistic();
     return;
   case Activation::GeluExact:

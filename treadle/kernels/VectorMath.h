@@ -1,5 +1,5 @@
-// Exponentials and error functions of floats without branches or calls: loops over them become
-// vector instructions, once they are inlined. Accurate to a few units in the last place, for
+// Exponentials, sigmoids and error functions of floats without branches or calls: loops over them
+// become vector instructions, once they are inlined. Accurate to a few units in the last place, for
 // infinities and NaN as well.
 #pragma once
 
@@ -36,6 +36,26 @@ namespace treadle {
   float second =
       std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(n - half + 127) << 23));
   return p * first * second;
+}
+
+/// 1 / (1 + exp(-x)), without an overflow, and to the last places where it is close to 0.
+[[gnu::always_inline]] inline float vectorLogistic(float x) {
+  float e = vectorExp(-std::fabs(x));
+  return (x < 0 ? e : 1) / (1 + e);
+}
+
+/// tanh(x): for small x an odd polynomial (Cephes), beyond 1 - 2 / (exp(2 x) + 1).
+[[gnu::always_inline]] inline float vectorTanh(float x) {
+#pragma clang fp contract(fast)
+  float size = std::fabs(x), square = x * x;
+  float p = -5.70498872745e-3f;
+  p = p * square + 2.06390887954e-2f;
+  p = p * square - 5.37397155531e-2f;
+  p = p * square + 1.33314422036e-1f;
+  p = p * square - 3.33332819422e-1f;
+  float near = p * square * x + x;
+  float far = 1 - 2 / (vectorExp(2 * size) + 1);
+  return std::copysign(size < 0.625f ? near : far, x);
 }
 
 /// erf(x) / x for |x| < 1, as a polynomial in x * x (Cephes).

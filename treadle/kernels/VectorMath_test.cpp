@@ -33,6 +33,23 @@ TEST(VectorMath, Exp) {
   EXPECT_TRUE(std::isnan(vectorExp(nan)));
 }
 
+TEST(VectorMath, Sigmoids) {
+  auto logistic = [](double x) { return 1 / (1 + std::exp(-x)); };
+  expectClose(vectorLogistic, logistic, -87, 20, 3e-7);
+  expectClose(vectorTanh, [](double x) { return std::tanh(x); }, -12, 12, 3e-7);
+  expectClose(vectorTanh, [](double x) { return std::tanh(x); }, -0.7, 0.7, 3e-7);
+  for (float x : {inf, 1e30f}) {
+    EXPECT_EQ(vectorLogistic(x), 1);
+    EXPECT_EQ(vectorLogistic(-x), 0);
+    EXPECT_EQ(vectorTanh(x), 1);
+    EXPECT_EQ(vectorTanh(-x), -1);
+  }
+  EXPECT_EQ(vectorLogistic(0), 0.5f);
+  EXPECT_TRUE(std::signbit(vectorTanh(-0.0f)));
+  EXPECT_TRUE(std::isnan(vectorLogistic(nan)));
+  EXPECT_TRUE(std::isnan(vectorTanh(nan)));
+}
+
 TEST(VectorMath, ErrorFunctions) {
   expectClose(vectorErf, [](double x) { return std::erf(x); }, -5, 5, 3e-7);
   expectClose(vectorErfc, [](double x) { return std::erfc(x); }, -5, 0.5, 3e-7);

@@ -13,10 +13,11 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
 
 // The body itself stays as it is.
 // CHECK: tfg.func @poly(%{{.*}}: tensor<*xf32>
-// CHECK-NEXT: Square
+// CHECK: Square
 // CHECK-NEXT: Neg
 // CHECK-NEXT: declared
 // CHECK-NEXT: AddN
+// CHECK-NEXT: return
 tfg.func @poly(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {
   %s, %sc = Square(%x) name("s") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
   %n, %nc = Neg(%x) name("n") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
@@ -35,10 +36,13 @@ tfg.func @mine(%x: tensor<*xf32> {tfg.name = "x"}, %dy: tensor<*xf32> {tfg.name 
 }
 
 // What flows to x from its three uses is added; a call asks for the gradient that is declared.
-// CHECK: tfg.func @poly_gradient(%[[X:.*]]: tensor<*xf32> {tfg.name = "x"}, %[[DY:.*]]: tensor<*xf32> {tfg.name = "dy_0"}) -> (tensor<*xf32> {tfg.name = "dx_0"})
+// CHECK: tfg.func @poly_gradient(%[[X:.*]]: tensor<*xf32> {tfg.name = "x"},
+// CHECK-NEXT: %[[DY:.*]]: tensor<*xf32> {tfg.name = "dy_0"})
+// CHECK-NEXT: -> (tensor<*xf32> {tfg.name = "dx_0"})
 // CHECK: AddN({{.*}}) name("y")
-// CHECK-DAG: PartitionedCall(%[[X]], %[[DY]]) name("d_grad/SymbolicGradient") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@mine, {}>}
-// CHECK-DAG: %[[NEG:.*]], %{{.*}} = Neg(%[[DY]]) name("n_grad/Neg") {T = f32}
-// CHECK-DAG: Mul(%{{.*}}, %[[X]]) name("s_grad/Mul") {T = f32}
-// CHECK: %[[SUM:.*]], %{{.*}} = AddN({{.*}}) name("x_grad/AddN") {N = 3 : i64, T = f32}
+// CHECK-NEXT: %[[D:.*]], %{{.*}} = PartitionedCall(%[[X]], %[[DY]]) name("d_grad/SymbolicGradient") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@mine, {}>}
+// CHECK-NEXT: %[[N:.*]], %{{.*}} = Neg(%[[DY]]) name("n_grad/Neg") {T = f32}
+// CHECK: %[[TWICE:.*]], %{{.*}} = Mul(%{{.*}}, %[[X]]) name("s_grad/Mul") {T = f32}
+// CHECK-NEXT: %[[S:.*]], %{{.*}} = Mul(%[[DY]], %[[TWICE]]) name("s_grad/Mul_1") {T = f32}
+// CHECK-NEXT: %[[SUM:.*]], %{{.*}} = AddN(%[[D]], %[[N]], %[[S]]) name("x_grad/AddN") {N = 3 : i64, T = f32}
 // CHECK-NEXT: return(%[[SUM]])
