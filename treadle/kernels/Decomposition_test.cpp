@@ -18,6 +18,16 @@ AttrMap with(std::string_view name, bool value) {
 
 Tensor product(const Tensor &a, const Tensor &b) { return run1("BatchMatMulV2", {a, b}); }
 
+TEST(LinearAlgebra, Lu) {
+  Tensor matrix = tensor<float>({2, 2}, {1, 2, 4, 10});
+  std::vector<Tensor> out = runAll("Lu", {matrix}, {DType::Float32, DType::Int32});
+  EXPECT_EQ(values<float>(out[0]), (std::vector<float>{4, 10, 0.25, -0.5}));
+  EXPECT_EQ(values<int32_t>(out[1]), (std::vector<int32_t>{1, 0}));
+  EXPECT_EQ(
+      errorClassOf("Lu", {tensor<float>({2, 2}, {1, 2, 2, 4})}, {DType::Float32, DType::Int32}),
+      "InvalidArgumentError");
+}
+
 TEST(LinearAlgebra, CholeskyFactorIsLower) {
   expectNear<double>(run1("Cholesky", {positive}), {2, 0, 1, 3}, 1e-12);
   EXPECT_EQ(errorClassOf("Cholesky", {tensor<double>({1, 1}, {-1})}), "InvalidArgumentError");

@@ -91,6 +91,7 @@
   X(fakeQuantization)                                                                              \
   X(sparseShape)                                                                                   \
   X(sparseMath)                                                                                    \
+  X(sparseMerge)                                                                                   \
   X(raggedRow)                                                                                     \
   X(substring)
 

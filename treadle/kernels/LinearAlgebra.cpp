@@ -90,6 +90,41 @@ template <typename T> struct InverseKernel {
   }
 };
 
+/// Both factors in one matrix, and the rows' permutation.
+template <typename T> struct LuKernel {
+  template <typename Index>
+  static void give(const Eigen::PartialPivLU<MatrixOf<T>> &lu, Index *permutation) {
+    auto indices = lu.permutationP().transpose().eval().indices();
+    std::copy_n(indices.data(), indices.size(), permutation);
+  }
+
+  static void run(OpContext &ctx) {
+    const Tensor in = ctx.input(0);
+    Matrices m;
+    if (!m.readSquare(ctx, in))
+      return;
+    Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
+    Tensor *rows = out ? ctx.allocateOutput(1, ctx.state<DType>(), m.dimsWith({m.rows})) : nullptr;
+    if (!rows || !out->count())
+      return;
+    for (int64_t i = 0; i < m.batch; ++i) {
+      Eigen::PartialPivLU<MatrixOf<T>> lu(m.at<T>(in, i));
+      if (hasZeroPivot(lu))
+        return ctx.fail(invalidArgument(notInvertible));
+      matrixAt<T>(*out, i, m.rows, m.rows) = lu.matrixLU();
+      if (rows->dtype() == DType::Int32)
+        give(lu, rows->data<int32_t>() + i * m.rows);
+      else
+        give(lu, rows->data<int64_t>() + i * m.rows);
+    }
+  }
+};
+
+Expected<BoundKernel> bindLu(const BindContext &node) {
+  return bindByType<LuKernel, MatrixTypes>(node).map(
+      [&](BoundKernel bound) { return boundWith(bound.fn, DType(node.outputTypes[1])); });
+}
+
 template <typename T> struct DeterminantKernel {
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
@@ -228,6 +263,7 @@ const KernelEntry table[] = {
     {"Cholesky", bindMatrixOp<CholeskyKernel>},
     {"MatrixInverse", bindMatrixOp<InverseKernel>},
     {"MatrixDeterminant", bindMatrixOp<DeterminantKernel>},
+    {"Lu", bindLu},
     {"LogMatrixDeterminant", bindMatrixOp<LogDeterminantKernel>},
     {"MatrixSolve", bindMatrixOp<SolveKernel>},
     {"MatrixTriangularSolve", bindTriangularSolve},

@@ -22,6 +22,26 @@ TEST(SparseOpsTest, Reorder) {
             "InvalidArgumentError");
 }
 
+TEST(SparseOpsTest, EntriesOfTwoTensors) {
+  std::vector<Tensor> inputs = {index({2, 2}, {0, 1, 1, 0}), vec<float>({1, -2}),
+                                vec<int64_t>({2, 2}),        index({2, 2}, {0, 0, 1, 0}),
+                                vec<float>({0.5, 1.5}),      vec<int64_t>({2, 2})};
+  std::vector<Tensor> out = runAll("SparseSparseMaximum", inputs, {DType::Int64, DType::Float32});
+  EXPECT_EQ(values<int64_t>(out[0]), (Longs{0, 0, 0, 1, 1, 0}));
+  EXPECT_EQ(values<float>(out[1]), (std::vector<float>{0.5, 1, 1.5}));
+  out = runAll("SparseSparseMinimum", inputs, {DType::Int64, DType::Float32});
+  EXPECT_EQ(values<float>(out[1]), (std::vector<float>{0, 0, -2}));
+
+  std::vector<DType> types = {DType::Int64, DType::Float32, DType::Int64};
+  inputs.push_back(scalar<float>(0.75));
+  out = runAll("SparseAdd", inputs, types);
+  EXPECT_EQ(values<int64_t>(out[0]), (Longs{0, 1})); // what is smaller than the threshold goes
+  EXPECT_EQ(values<float>(out[1]), (std::vector<float>{1}));
+  EXPECT_EQ(values<int64_t>(out[2]), (Longs{2, 2}));
+  inputs[5] = vec<int64_t>({2, 3});
+  EXPECT_EQ(errorClassOf("SparseAdd", inputs, types), "InvalidArgumentError");
+}
+
 TEST(SparseOpsTest, Reshape) {
   auto reshape = [](Longs shape, Longs asked) {
     return std::vector<Tensor>{index({2, 2}, {0, 1, 1, 2}), vec<int64_t>(shape),
