@@ -1,12 +1,13 @@
 // The tfg dialect: registration, what it answers for operations that aren't registered, and their
 // text form.
 #include "treadle/dialect/NodeSyntax.h"
-#include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/Regions.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/IR/OpImplementation.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -48,12 +49,23 @@ struct TfgDialect::Fallbacks {
 
 #include "treadle/dialect/TfgDialect.cpp.inc"
 
+#define GET_ATTRDEF_CLASSES
+#include "treadle/dialect/RegionAttributes.cpp.inc"
+
 TfgDialect::~TfgDialect() = default;
 
 void TfgDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "treadle/dialect/TfgOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "treadle/dialect/RegionOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "treadle/dialect/RegionAttributes.cpp.inc"
       >();
   allowUnknownOperations();
   fallbacks = std::make_unique<Fallbacks>();
@@ -98,13 +110,19 @@ Type TfgDialect::parseType(DialectAsmParser &parser) const {
 Attribute TfgDialect::parseAttribute(DialectAsmParser &parser, Type type) const {
   SMLoc loc = parser.getCurrentLocation();
   StringRef keyword;
-  if (parser.parseKeyword(&keyword))
-    return {};
+  Attribute attr;
+  if (auto result = generatedAttributeParser(parser, &keyword, type, attr); result.has_value())
+    return attr;
   if (keyword == tf_type::VersionAttr::getMnemonic())
     return tf_type::VersionAttr::parse(parser, type);
-  parser.emitError(loc) << "found #tfg." << keyword
-                        << ", expected #tfg.version; other attributes are #tf_type." << keyword;
+  parser.emitError(loc)
+      << "found #tfg." << keyword
+      << ", expected #tfg.version or #tfg.region_attrs; other attributes are #tf_type." << keyword;
   return {};
+}
+
+void TfgDialect::printAttribute(Attribute attr, DialectAsmPrinter &printer) const {
+  (void)generatedAttributePrinter(attr, printer);
 }
 
 //===----------------------------------------------------------------------===//

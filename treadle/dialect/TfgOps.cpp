@@ -1,6 +1,6 @@
 // Operations of the tfg dialect: builders, text forms, verifiers.
 #include "treadle/dialect/NodeSyntax.h"
-#include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/RegionSyntax.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpImplementation.h"
@@ -28,7 +28,7 @@ using tf_type::OpaqueTensorType;
 
 bool Node::isNode(Operation *op) {
   return isa_and_nonnull<TfgDialect>(op->getDialect()) &&
-         !isa<GraphOp, FuncOp, ReturnOp, GetResultOp>(op);
+         !isa<GraphOp, FuncOp, ReturnOp, GetResultOp, YieldOp, ConditionOp>(op);
 }
 
 void Node::set(StringAttr key, StringRef value) {
@@ -49,8 +49,12 @@ Value tfg::controlTokenOf(Value value) {
     value = getResult.getValue();
   if (isControl(value))
     return value;
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return FuncOp::getControlTokenOf(argument);
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    // A function has pairs of a value and a token, a region values first.
+    if (isa<FuncOp>(argument.getOwner()->getParentOp()))
+      return FuncOp::getControlTokenOf(argument);
+    return tokenOf(*argument.getOwner()->getParent(), argument.getArgNumber());
+  }
   return Node(value.getDefiningOp()).controlResult();
 }
 
@@ -58,10 +62,16 @@ Value tfg::controlTokenOf(Value value) {
 // Verification of nodes
 //===----------------------------------------------------------------------===//
 
+InFlightDiagnostic tfg::emitNodeError(Node node) {
+  StringRef name = node.name();
+  if (name.empty())
+    return node->emitError() << "node without a name (" << node.opType() << "): ";
+  return node->emitError() << "node '" << name << "' (" << node.opType() << "): ";
+}
+
 namespace {
 
-/// Checks the nodes of one graph or function in one pass. What is said of them begins with the
-/// node's name, since most graphs were never text.
+/// Checks the nodes of one graph, function or region in one pass.
 class NodeVerifier {
 public:
   explicit NodeVerifier(bool generic) : generic(generic) {}
@@ -78,30 +88,24 @@ public:
   }
 
 private:
-  InFlightDiagnostic emitError(Node node) {
-    StringRef name = node.name();
-    if (name.empty())
-      return node->emitError() << "node without a name (" << node.opType() << "): ";
-    return node->emitError() << "node '" << name << "' (" << node.opType() << "): ";
-  }
-
   LogicalResult verifyTokens(Node node) {
     for (auto [index, operand] : llvm::enumerate(node.data()))
       if (isControl(operand))
-        return emitError(node) << "operand " << index
-                               << " is a control token, but a data operand follows it; control "
-                                  "operands stand last";
+        return emitNodeError(node) << "operand " << index
+                                   << " is a control token, but a data operand follows it; control "
+                                      "operands stand last";
     if (!node.controlResult())
-      return emitError(node) << "found no control token among " << node->getNumResults()
-                             << " results, expected one as the last";
+      return emitNodeError(node) << "found no control token among " << node->getNumResults()
+                                 << " results, expected one as the last";
     if (node.numResults() + 1 != node->getNumResults())
-      return emitError(node) << "found " << node->getNumResults() - node.numResults()
-                             << " control tokens as results, expected one";
+      return emitNodeError(node) << "found " << node->getNumResults() - node.numResults()
+                                 << " control tokens as results, expected one";
     for (auto [index, result] : llvm::enumerate(node.results()))
       if (isControl(result))
-        return emitError(node) << "result " << index
-                               << " is a control token, but a data result follows it; the control "
-                                  "token stands last";
+        return emitNodeError(node)
+               << "result " << index
+               << " is a control token, but a data result follows it; the control "
+                  "token stands last";
     return success();
   }
 
@@ -113,16 +117,16 @@ private:
         continue;
       auto text = dyn_cast<StringAttr>(attr);
       if (!text)
-        return emitError(node) << "attribute '" << key.getValue() << "' is " << attr
-                               << ", expected a string";
+        return emitNodeError(node)
+               << "attribute '" << key.getValue() << "' is " << attr << ", expected a string";
       if (text.empty())
-        return emitError(node) << "attribute '" << key.getValue()
-                               << "' is empty; leave it out instead";
+        return emitNodeError(node)
+               << "attribute '" << key.getValue() << "' is empty; leave it out instead";
     }
     Attribute fullType = node.attr(dialect.fullTypeKey);
     if (fullType && !isa<tf_type::FullTypeAttr, tf_type::MessageAttr>(fullType))
-      return emitError(node) << "attribute '" << dialect.fullTypeKey.getValue() << "' is "
-                             << fullType << ", expected a #tf_type.full_type";
+      return emitNodeError(node) << "attribute '" << dialect.fullTypeKey.getValue() << "' is "
+                                 << fullType << ", expected a #tf_type.full_type";
     return success();
   }
 
@@ -133,7 +137,7 @@ private:
     auto [it, inserted] = nodes.try_emplace(name, node.getOperation());
     if (inserted)
       return success();
-    InFlightDiagnostic diag = emitError(node) << "its name is taken by another node";
+    InFlightDiagnostic diag = emitNodeError(node) << "its name is taken by another node";
     diag.attachNote(it->second->getLoc()) << "the other node (" << Node(it->second).opType() << ")";
     return diag;
   }
@@ -144,9 +148,9 @@ private:
           node, node->getOperandTypes(), "operand",
           [](Type type) { return isa<TensorType, OpaqueTensorType>(type); }, "a tensor");
     if (node.numResults() > 1)
-      return emitError(node) << "found " << node.numResults()
-                             << " data results in a generic function, expected one; "
-                                "tfg.get_result takes it apart";
+      return emitNodeError(node) << "found " << node.numResults()
+                                 << " data results in a generic function, expected one; "
+                                    "tfg.get_result takes it apart";
     auto isOpaque = [](Type type) { return isa<OpaqueTensorType>(type); };
     return success(succeeded(verifyTensors(node, node.data().getTypes(), "operand", isOpaque,
                                            "!tf_type.tensor in a generic function")) &&
@@ -159,8 +163,8 @@ private:
                               StringRef expected) {
     for (auto [index, type] : llvm::enumerate(types))
       if (!fits(type) && !isa<ControlType>(type))
-        return emitError(node) << kind << ' ' << index << " is of type " << type << ", expected "
-                               << expected;
+        return emitNodeError(node)
+               << kind << ' ' << index << " is of type " << type << ", expected " << expected;
     return success();
   }
 
@@ -168,15 +172,15 @@ private:
   llvm::DenseMap<StringAttr, Operation *> nodes;
 };
 
-LogicalResult verifyNodes(Block &block, bool generic) {
+} // namespace
+
+LogicalResult tfg::verifyNodes(Block &block, bool generic) {
   NodeVerifier verifier(generic);
   for (Operation &op : block)
     if (failed(verifier.verify(op)))
       return failure();
   return success();
 }
-
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // GraphOp

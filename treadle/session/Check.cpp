@@ -1,6 +1,7 @@
 // Graph::check: what the op table and the effects of nodes say about a graph.
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/analysis/races/Races.h"
+#include "treadle/dialect/Regions.h"
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/session/GraphImpl.h"
 
@@ -53,7 +54,9 @@ std::set<Operation *> neededBy(std::vector<Operation *> roots) {
   while (!roots.empty()) {
     Operation *op = roots.back();
     roots.pop_back();
-    for (Value input : op->getOperands())
+    SmallVector<Value> inputs(op->getOperands());
+    llvm::append_range(inputs, tfg::capturesOf(op));
+    for (Value input : inputs)
       if (Operation *from = input.getDefiningOp(); from && needed.insert(from).second)
         roots.push_back(from);
   }

@@ -221,9 +221,12 @@ void diffModules(ModuleOp before, ModuleOp after, std::vector<Difference> &out) 
 
 // In one context equal attributes are one.
 Expected<std::vector<Difference>> diffGraphs(const Graph &before, const Graph &after) {
+  Expected<Graph> plainBefore = withoutRegions(before), plainAfter = withoutRegions(after);
+  if (!plainBefore || !plainAfter)
+    return Unexpected(plainBefore ? plainAfter.error() : plainBefore.error());
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> old = copyInto(context, *before.impl->module);
-  Expected<OwningOpRef<ModuleOp>> current = copyInto(context, *after.impl->module);
+  Expected<OwningOpRef<ModuleOp>> old = copyInto(context, *plainBefore->impl->module);
+  Expected<OwningOpRef<ModuleOp>> current = copyInto(context, *plainAfter->impl->module);
   if (!old || !current)
     return Unexpected(old ? current.error() : old.error());
   std::vector<Difference> differences;

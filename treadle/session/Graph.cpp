@@ -83,11 +83,18 @@ Expected<Graph> Graph::fromBytes(std::string_view bytes) {
   return makeGraph(std::move(context), std::move(module));
 }
 
+// Text alone has a place for regions.
 Expected<void> Graph::toFile(const std::string &path) const {
-  return exportFile(*impl->module, path);
+  if (llvm::StringRef(path).ends_with(".mlir"))
+    return exportFile(*impl->module, path);
+  return withoutRegions(*this).and_then(
+      [&](const Graph &graph) { return exportFile(*graph.impl->module, path); });
 }
 
-Expected<std::string> Graph::toGraphDef() const { return exportGraphDefBytes(*impl->module); }
+Expected<std::string> Graph::toGraphDef() const {
+  return withoutRegions(*this).and_then(
+      [](const Graph &graph) { return exportGraphDefBytes(*graph.impl->module); });
+}
 
 std::string Graph::text() const { return printMlir(*impl->module); }
 
@@ -138,10 +145,14 @@ namespace {
 
 class Summarizer {
 public:
-  void visitBlock(mlir::Block &block, std::string where) {
-    for (mlir::Operation &op : block)
-      if (tfg::Node::isNode(&op))
-        visit(tfg::Node(&op), where);
+  void visitBlock(mlir::Block &block, const std::string &where) {
+    for (mlir::Operation &op : block) {
+      if (!tfg::Node::isNode(&op))
+        continue;
+      visit(tfg::Node(&op), where);
+      for (mlir::Region &region : op.getRegions())
+        visitBlock(region.front(), where);
+    }
   }
 
   Graph::Summary finish() {
@@ -160,18 +171,20 @@ private:
     llvm::StringRef op = node.opType();
     ++counts[op.str()];
     out.controlEdges += node.numControl();
-    if (op.ends_with("While") || op == "For")
+    llvm::StringRef plain = op;
+    plain.consume_back("Region");
+    if (plain.ends_with("While") || plain == "For")
       out.loops.push_back({node.name().str(), op.str(), where, parallelIterations(node)});
     else if (op == "Enter" || op == "RefEnter")
       visitEnter(node, where);
-    else if (op.ends_with("If") || op.ends_with("Case"))
+    else if (plain.ends_with("If") || plain.ends_with("Case"))
       out.conditionals.push_back({node.name().str(), op.str(), where, 1});
     else if (op == "VarHandleOp" || op == "VariableV2" || op == "Variable")
       visitVariable(node);
   }
 
   int64_t parallelIterations(tfg::Node node) {
-    auto attr = node.attr<mlir::IntegerAttr>("parallel_iterations");
+    auto attr = node->getAttrOfType<mlir::IntegerAttr>("parallel_iterations");
     return attr ? attr.getInt() : 10;
   }
 
@@ -203,12 +216,19 @@ private:
 
 } // namespace
 
+/// Those in regions included.
+static int64_t numNodes(mlir::Block &block) {
+  int64_t count = 0;
+  block.walk([&](mlir::Operation *op) { count += tfg::Node::isNode(op); });
+  return count;
+}
+
 Graph::Summary Graph::summary() const {
   Summarizer summarizer;
   const ModuleIndex &index = impl->index();
   if (tfg::GraphOp graph = index.graph()) {
     mlir::Block &block = graph->getRegion(0).front();
-    summarizer.out.nodes = static_cast<int64_t>(block.getOperations().size());
+    summarizer.out.nodes = numNodes(block);
     summarizer.out.producer = graph.getVersion().getProducer();
     summarizer.out.minConsumer = graph.getVersion().getMinConsumer();
     summarizer.visitBlock(block, "");
@@ -222,9 +242,9 @@ Graph::Summary Graph::summary() const {
     if (mlir::Operation *end = body.getTerminator())
       for (mlir::Value operand : end->getOperands())
         results += !tfg::isControl(operand);
-    summarizer.out.functions.push_back(
-        {function.getName().str(), static_cast<int64_t>(body.getOperations().size()) - 1,
-         static_cast<int64_t>(body.getNumArguments() / 2), results, function.getGeneric()});
+    summarizer.out.functions.push_back({function.getName().str(), numNodes(body),
+                                        static_cast<int64_t>(body.getNumArguments() / 2), results,
+                                        function.getGeneric()});
     summarizer.visitBlock(body, function.getName().str());
   }
   return summarizer.finish();

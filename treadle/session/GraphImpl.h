@@ -50,6 +50,11 @@ private:
   mutable std::unique_ptr<ModuleIndex> moduleIndex;
 };
 
+/// The graph as the runtime and other formats take it: with functions instead of the regions of
+/// conditionals and loops. The same graph if it has none; Unimplemented where there is no such
+/// function.
+Expected<Graph> withoutRegions(const Graph &graph);
+
 /// The shape that a placeholder states; unknown for other nodes.
 PartialShape feedShape(const ModuleIndex &index, llvm::StringRef node);
 

@@ -78,4 +78,22 @@ Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
   return graph;
 }
 
+static bool hasRegions(ModuleOp module) {
+  for (Operation &top : *module.getBody())
+    for (Region &body : top.getRegions())
+      for (Operation &op : body.getOps())
+        if (tfg::Node::isNode(&op) && op.getNumRegions() != 0)
+          return true;
+  return false;
+}
+
+Expected<Graph> withoutRegions(const Graph &graph) {
+  if (!hasRegions(*graph.impl->module))
+    return graph;
+  Expected<Graph> functional = graph.runPasses("tfg-region-to-functional");
+  if (!functional)
+    return Unexpected(unimplemented(functional.error().message));
+  return functional;
+}
+
 } // namespace treadle

@@ -136,8 +136,11 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (options.tier != "auto" && options.tier != "interpret")
     return Unexpected(
         invalidArgument("tier is '", options.tier, "', expected 'auto', 'interpret' or 'jit'"));
+  Expected<Graph> runnable = withoutRegions(graph);
+  if (!runnable)
+    return Unexpected(std::move(runnable.error()));
   Session session;
-  session.impl = std::make_shared<Impl>(std::move(graph), std::move(options));
+  session.impl = std::make_shared<Impl>(std::move(*runnable), std::move(options));
   return session;
 }
 

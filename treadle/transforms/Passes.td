@@ -562,6 +562,110 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
     tfg-v1-to-functional gives the node back, the order of its inputs included. While without loop
     variables, and nodes whose functions, inputs and outputs don't go together, stay, with a remark.
   }];
+
+def FunctionalToRegion : Pass<"tfg-functional-to-region", "::mlir::ModuleOp"> {
+  let summary = "put the functions of If, Case, While and For into regions";
+  let description = [{
+    Each form of If, Case, While and For becomes the op of that name with regions: copies of the bodies
+    of its functions. Branches use the values around them instead of arguments. What the functions
+    are called, and their other attributes, stays in `#tfg.region_attrs`; a functional op inside a
+    function that goes into a region becomes one with regions too. A condition that is no boolean goes
+    through a ToBool.
+
+    ```mlir
+    %If, %ctl = If(%p, %x) name("if") {Tcond = i1, Tin = [f32], Tout = [f32], else_branch = #tf_type.func<@same, {}>,
+        then_branch = #tf_type.func<@neg, {}>} : (tensor<i1>, tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %If, %ctl = IfRegion %p then {
+      %Neg, %ctl_0 = Neg(%x) name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+      yield(%Neg) : tensor<f32>
+    } else {
+      yield(%x) : tensor<f32>
+    } {_mlir_name = "if", _operands = ["x"], else_attrs = {},
+       else_region_attrs = #tfg.region_attrs<{sym_name = "same"} [] [{tfg.name = "y"} ]>, then_attrs = {},
+       then_region_attrs = #tfg.region_attrs<{sym_name = "neg"} [] [{tfg.name = "y"} ]>} : (tensor<i1>) -> tensor<f32>
+    ```
+
+    The functions stay; tfg-prune removes those that nothing names. tfg-region-to-functional gives the
+    same graph back, and finds them again. An op stays as it is where a function is missing, generic,
+    compiled apart by XLA, has a gradient, runs itself, or fits the op's types only at run time.
+  }];
+  let options = [
+    Option<"maxNodes", "max-nodes", "uint64_t", "200000",
+           "how many nodes a body may come to have, those in regions included">
+  ];
+  let statistics = [
+    Statistic<"numConverted", "converted", "ops that got regions">,
+    Statistic<"numKept", "kept", "ops that stayed as they were">
+  ];
+  let dependentDialects = ["::treadle::tfg::TfgDialect"];
+}
+
+def RegionToFunctional : Pass<"tfg-region-to-functional", "::mlir::ModuleOp"> {
+  let summary = "make functions of the regions of conditionals and loops";
+  let description = [{
+    The inverse of tfg-functional-to-region. Values that a branch uses become arguments; those that a
+    loop's regions use become values of the loop that never change, after the others, and with them
+    come results that nobody uses. Tokens from outside become control inputs of the op. Where a
+    function of the name in `#tfg.region_attrs` still says what the region says, it is called again;
+    else there is a new one.
+
+    ```mlir
+    %If, %ctl = IfRegion %p then {
+      %Neg, %ctl_0 = Neg(%x) name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+      yield(%Neg) : tensor<f32>
+    } else {
+      yield(%x) : tensor<f32>
+    } {_mlir_name = "if"} : (tensor<i1>) -> tensor<f32>
+    // becomes
+    %If, %ctl = If(%p, %x) name("if") {Tcond = i1, Tin = [f32], Tout = [f32], else_branch = #tf_type.func<@if_else_branch, {}>,
+        then_branch = #tf_type.func<@if_then_branch, {}>} : (tensor<i1>, tensor<f32>) -> (tensor<f32>)
+    ```
+
+    StatefulIfRegion and the like, which have no counterpart that runs, become the plain If, Case and
+    While. It doesn't convert a loop whose condition hands on other values than its own arguments,
+    and regions that use a reference from outside: the pass fails.
+  }];
+  let statistics = [
+    Statistic<"numConverted", "converted", "ops with regions that became functional">,
+    Statistic<"numReused", "reused", "functions that were there already">
+  ];
+  let dependentDialects = ["::treadle::tfg::TfgDialect"];
+}
+
+def ControlFlowSink : Pass<"tfg-cf-sink", "::mlir::ModuleOp"> {
+  let summary = "compute what only one branch uses in that branch";
+  let description = [{
+    A node without effects whose results and token are used in one branch of one conditional, and
+    nowhere else, moves into that branch, and with it what then is used there alone. The conditional
+    waits for all it waited for before.
+
+    ```mlir
+    %Neg, %ctl = Neg(%x) [%init] name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    %If, %ctl_0 = IfRegion %p then {
+      yield(%Neg) : tensor<f32>
+    } else {
+      yield(%x) : tensor<f32>
+    } {_mlir_name = "if"} : (tensor<i1>) -> tensor<f32>
+    // becomes
+    %If, %ctl_0 = IfRegion %p then {
+      %Neg, %ctl = Neg(%x) [%init] name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+      yield(%Neg) : tensor<f32>
+    } else {
+      yield(%x) : tensor<f32>
+    } {_mlir_name = "if"} : (tensor<i1>) -> tensor<f32>
+    ```
+
+    Nodes of the graph itself stay, since anyone may fetch them, unless `graph` says otherwise. Nothing
+    moves into a loop, and nothing is copied into several branches. tfg-cf-sink-functional does the
+    same for If and Case nodes that name functions.
+  }];
+  let options = [
+    Option<"graph", "graph", "bool", "false", "move nodes of the graph too">,
+    ListOption<"keep", "keep", "std::string", "names of nodes of the graph that must stay">,
+    ListOption<"feeds", "feeds", "std::string", "values that runs give (x or x:0)">
+  ];
+  let statistics = [Statistic<"numSunk", "sunk", "nodes that moved">];
 }
 
 def ExpandSymbolicGradients : Pass<"tfg-expand-symbolic-gradients", "::mlir::ModuleOp"> {

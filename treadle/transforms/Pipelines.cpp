@@ -174,9 +174,28 @@ constexpr Pipeline pipelines[] = {
      optimizeAndFuse},
 };
 
+struct SinkOptions : mlir::PassPipelineOptions<SinkOptions> {
+  Option<bool> graph{*this, "graph", llvm::cl::desc("move nodes of the graph too")};
+  ListOption<std::string> keep{*this, "keep", llvm::cl::desc("nodes of the graph that must stay")};
+  ListOption<std::string> feeds{*this, "feeds", llvm::cl::desc("values that runs give")};
+};
+
+/// With regions for as long as it takes: what goes into a branch is an argument of it no more.
+void sinkIntoFunctions(OpPassManager &passes, const SinkOptions &options) {
+  passes.addPass(createFunctionalToRegion());
+  passes.addPass(createControlFlowSink(
+      {options.graph, llvm::to_vector(options.keep), llvm::to_vector(options.feeds)}));
+  passes.addPass(createRegionToFunctional());
+  passes.addPass(createPrune());
+  passes.addPass(createVerify());
+}
+
 } // namespace
 
 void registerTreadlePipelines() {
+  PassPipelineRegistration<SinkOptions>(
+      "tfg-cf-sink-functional", "compute what only one branch of an If or Case uses in that branch",
+      sinkIntoFunctions);
   // A registration adds to a global list, and need not live on.
   for (const Pipeline &pipeline : pipelines)
     PassPipelineRegistration<PipelineOptions>(

@@ -236,7 +236,7 @@ std::vector<Finding> checkConformance(ModuleOp module, size_t limit) {
     Node node(op);
     auto function = op->getParentOfType<FuncOp>();
     bool isGeneric = function && function.getGeneric();
-    if (functions.contains(node.opType()))
+    if (functions.contains(node.opType()) || op->getNumRegions() != 0)
       return;
     const OpDef *def = lookupOp(node.opType());
     if (!def) {

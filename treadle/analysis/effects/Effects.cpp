@@ -1,5 +1,6 @@
 #include "treadle/analysis/effects/Effects.h"
 
+#include "treadle/dialect/Regions.h"
 #include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -288,7 +289,49 @@ EffectAnalysis::IdSet EffectAnalysis::resultHandles(Node node, unsigned index,
   return out;
 }
 
+// Control carries handles from yields to results, and around a loop.
+bool EffectAnalysis::transferRegions(Node node) {
+  bool changed = false;
+  auto carry = [&](Value from, Value to) {
+    if (IdSet ids(handles(from)); !ids.empty())
+      changed |= add(held[to], ids);
+  };
+  auto carryAll = [&](auto from, auto to) {
+    for (auto [source, target] : llvm::zip(from, to))
+      carry(source, target);
+  };
+  auto valuesAtEnd = [&](unsigned region) {
+    return Node(&node->getRegion(region).front().back()).data();
+  };
+  switch (*regionFormOf(node.getOperation())) {
+  case RegionForm::If:
+  case RegionForm::Case:
+    for (unsigned i = 0, e = node->getNumRegions(); i < e; ++i)
+      carryAll(valuesAtEnd(i), node.results());
+    break;
+  case RegionForm::While: {
+    Region &condition = node->getRegion(0), &body = node->getRegion(1);
+    carryAll(node.data(), dataArguments(condition));
+    carryAll(valuesAtEnd(1), dataArguments(condition));
+    carryAll(valuesAtEnd(0).drop_front(), dataArguments(body));
+    carryAll(valuesAtEnd(0).drop_front(), node.results());
+    break;
+  }
+  case RegionForm::For: {
+    auto arguments = dataArguments(node->getRegion(0)).drop_front();
+    for (OperandRange values : {node.data().drop_front(3), valuesAtEnd(0)}) {
+      carryAll(values, arguments);
+      carryAll(values, node.results());
+    }
+    break;
+  }
+  }
+  return changed;
+}
+
 bool EffectAnalysis::transferOnce(Node node) {
+  if (hasRegions(node))
+    return transferRegions(node);
   // Most nodes have nothing to do with handles.
   auto matters = [&](Value value) { return isHandle(value) || isString(value); };
   if (llvm::none_of(node.results(), matters))
@@ -315,19 +358,26 @@ void EffectAnalysis::flow(Block &body) {
   std::deque<Operation *> work;
   llvm::DenseSet<Operation *> waiting;
   auto push = [&](Operation *op) {
+    if (isa<YieldOp, ConditionOp>(op))
+      op = op->getParentOp();
     if (Node::isNode(op) && waiting.insert(op).second)
       work.push_back(op);
   };
-  for (Operation &op : body)
-    push(&op);
+  auto pushUsers = [&](auto values) {
+    for (Value value : values)
+      for (Operation *user : value.getUsers())
+        push(user);
+  };
+  body.walk(push);
   while (!work.empty()) {
     Operation *op = work.front();
     work.pop_front();
     waiting.erase(op);
-    if (transfer(Node(op)))
-      for (Value result : Node(op).results())
-        for (Operation *user : result.getUsers())
-          push(user);
+    if (!transfer(Node(op)))
+      continue;
+    pushUsers(Node(op).results());
+    for (Region &region : op->getRegions())
+      pushUsers(dataArguments(region));
   }
 }
 
@@ -400,6 +450,14 @@ void EffectAnalysis::addReach(Node node, const OpEffects &known, EffectSet &out)
 
 EffectAnalysis::EffectSet EffectAnalysis::effectsOf(Node node) {
   EffectSet out;
+  if (hasRegions(node)) {
+    for (Region &region : node->getRegions())
+      for (Operation &op : region.front())
+        if (Node::isNode(&op))
+          llvm::append_range(out, effectsOf(Node(&op)));
+    sortAndUnique(out);
+    return out;
+  }
   std::vector<Call> calls = callsOf(node);
   bool isByName = functions.contains(node.opType());
   OpEffects known = isByName ? OpEffects{} : lookupEffects(node.opType());
@@ -506,13 +564,13 @@ std::vector<Block *> EffectAnalysis::bodiesCalleesFirst(ModuleOp module) {
         continue;
       }
       isDone = true;
-      for (Operation &node : body) {
-        enter(functions.lookup(node.getName().stripDialect()));
-        for (NamedAttribute attr : node.getDiscardableAttrs())
+      body.walk([&](Operation *node) {
+        enter(functions.lookup(node->getName().stripDialect()));
+        for (NamedAttribute attr : node->getDiscardableAttrs())
           attr.getValue().walk([&](tf_type::FuncAttr callee) {
             enter(functions.lookup(callee.getName().getRootReference()));
           });
-      }
+      });
     }
   }
   return order;
@@ -524,9 +582,7 @@ void EffectAnalysis::summarizeAll(ArrayRef<Block *> bodies) {
     changed = false;
     for (Block *body : bodies) {
       flow(*body);
-      for (Operation &op : *body)
-        if (Node::isNode(&op))
-          changed |= noteContents(Node(&op));
+      body->walk([&](Operation *op) { changed |= Node::isNode(op) && noteContents(Node(op)); });
       auto function = dyn_cast<FuncOp>(body->getParentOp());
       if (!function)
         continue;
@@ -553,15 +609,15 @@ EffectAnalysis::EffectAnalysis(ModuleOp module) {
   summarizeAll(bodies);
   std::vector<Call> calls;
   for (Block *body : bodies)
-    for (Operation &op : *body) {
-      if (!Node::isNode(&op))
-        continue;
-      if (EffectSet set = effectsOf(Node(&op)); !set.empty())
-        effects[&op] = std::move(set);
-      for (Call &call : callsOf(Node(&op)))
+    body->walk([&](Operation *op) {
+      if (!Node::isNode(op))
+        return;
+      if (EffectSet set = effectsOf(Node(op)); !set.empty())
+        effects[op] = std::move(set);
+      for (Call &call : callsOf(Node(op)))
         if (call.function)
           calls.push_back(std::move(call));
-    }
+    });
   for (bool changed = true; changed;) {
     changed = false;
     for (const Call &call : calls)

@@ -51,6 +51,8 @@ struct Effect {
 /// where it is called; so two calls of one function on two variables don't meet. In the body of a
 /// function two arguments are two resources, unless resource_arg_unique_ids say that they are one,
 /// or a call in the module gives both of them handles to one.
+///
+/// What the nodes in a node's regions do is what the node does, and each of them has its own effects.
 class EffectAnalysis {
 public:
   explicit EffectAnalysis(mlir::ModuleOp module);
@@ -96,6 +98,7 @@ private:
   void flow(mlir::Block &body);
   bool transfer(Node node);
   bool transferOnce(Node node);
+  bool transferRegions(Node node);
   IdSet resultHandles(Node node, unsigned index, llvm::ArrayRef<Call> calls);
   EffectSet effectsOf(Node node);
   void addHandleEffects(Node node, Access access, EffectSet &out);

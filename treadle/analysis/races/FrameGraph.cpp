@@ -1,5 +1,7 @@
 #include "treadle/analysis/races/FrameGraph.h"
 
+#include "treadle/dialect/Regions.h"
+
 #include <algorithm>
 
 using namespace mlir;
@@ -11,6 +13,14 @@ bool isOp(Node node, StringRef name) {
   StringRef op = node.opType();
   op.consume_front("Ref");
   return op == name;
+}
+
+/// What the regions of a node use, the node uses.
+SmallVector<Value> inputsOf(Operation *op) {
+  SmallVector<Value> inputs(op->getOperands());
+  if (op->getNumRegions() != 0)
+    llvm::append_range(inputs, capturesOf(op));
+  return inputs;
 }
 
 /// More sides than this are forgotten: then two nodes count as running together.
@@ -30,23 +40,27 @@ FrameGraph::FrameGraph(Block &body) {
 // In postorder from each node over what it uses, so that all that comes first; a NextIteration is
 // entered only as a start of its own.
 void FrameGraph::number(Block &body) {
-  SmallVector<std::pair<Operation *, unsigned>> stack;
+  struct Entry {
+    Operation *op;
+    SmallVector<Value> inputs;
+  };
+  SmallVector<Entry> stack;
   llvm::DenseSet<Operation *> entered;
   auto enter = [&](Operation *op) {
     if (op && Node::isNode(op) && entered.insert(op).second)
-      stack.push_back({op, 0});
+      stack.push_back({op, llvm::to_vector(llvm::reverse(inputsOf(op)))});
   };
   for (Operation &start : body) {
     enter(&start);
     while (!stack.empty()) {
-      auto &[op, operand] = stack.back();
-      if (operand == op->getNumOperands()) {
+      auto &[op, inputs] = stack.back();
+      if (inputs.empty()) {
         indices[op] = nodes.size();
         nodes.push_back(Node(op));
         stack.pop_back();
         continue;
       }
-      Operation *input = op->getOperand(operand++).getDefiningOp();
+      Operation *input = inputs.pop_back_val().getDefiningOp();
       if (input && !(isOp(Node(op), "Merge") && isOp(Node(input), "NextIteration")))
         enter(input);
     }
@@ -62,7 +76,7 @@ bool FrameGraph::isForward(Operation *from, Index to) const {
 void FrameGraph::connect() {
   edges.resize(nodes.size());
   for (Index i = 0; i < nodes.size(); ++i)
-    for (Value input : nodes[i]->getOperands()) {
+    for (Value input : inputsOf(nodes[i].getOperation())) {
       Operation *op = input.getDefiningOp();
       if (isForward(op, i))
         edges[indices[op]].push_back(i);
@@ -87,7 +101,7 @@ void FrameGraph::findFrames() {
   frame.assign(nodes.size(), none);
   std::vector<Index> given(nodes.size(), none); // the frame of its results
   for (Index i = 0; i < nodes.size(); ++i) {
-    for (Value input : nodes[i]->getOperands()) {
+    for (Value input : inputsOf(nodes[i].getOperation())) {
       Operation *op = input.getDefiningOp();
       if (!isForward(op, i) || given[indices[op]] == none)
         continue;
@@ -153,7 +167,7 @@ void FrameGraph::findSides() {
   for (Index i = 0; i < nodes.size(); ++i) {
     Sides own;
     bool isFirst = true;
-    for (Value input : nodes[i]->getOperands()) {
+    for (Value input : inputsOf(nodes[i].getOperation())) {
       if (!isForward(input.getDefiningOp(), i))
         continue;
       Sides given = sidesGiven(input), joined;

@@ -82,7 +82,7 @@ struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpression
     llvm::StringSet<> fed;
     for (StringRef value : feeds)
       fed.insert(value.split(':').first);
-    tfg::forEachBody(getOperation(), [&](Block &body) {
+    auto run = [&](Block &body) {
       llvm::DenseSet<Computation, ComputationInfo> seen;
       tfg::ControlMerger control;
       for (Operation *op : tfg::topologicalOrder(body)) {
@@ -94,6 +94,10 @@ struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpression
           merge(node, tfg::Node(first->op), control);
       }
       control.finish();
+    };
+    tfg::forEachBody(getOperation(), [&](Block &body) {
+      run(body);
+      tfg::forEachRegionBody(body, run);
     });
   }
 

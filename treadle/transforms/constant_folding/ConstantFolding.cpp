@@ -30,11 +30,16 @@ struct ConstantFolding : impl::ConstantFoldingBase<ConstantFolding> {
     tfg::Constants constants;
     if (failed(tfg::markFed(getOperation(), llvm::to_vector(feeds), constants)))
       return signalPassFailure();
-    tfg::forEachBody(getOperation(), [&](Block &body) {
+    auto run = [&](Block &body) {
       tfg::Simplifier simplifier(body, constants, effects, maxBytes);
       for (Operation *op : tfg::topologicalOrder(body))
         if (tfg::Node::isNode(op))
           simplify(simplifier, tfg::Node(op));
+    };
+    // What is around a region first: it may give constants to it.
+    tfg::forEachBody(getOperation(), [&](Block &body) {
+      run(body);
+      tfg::forEachRegionBody(body, run);
     });
   }
 

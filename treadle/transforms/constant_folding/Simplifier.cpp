@@ -43,7 +43,9 @@ static bool isImplied(Value value, ValueRange inputs) {
 }
 
 bool isConditionalResult(Value value) {
-  static const llvm::StringSet<> conditionals = {"If", "StatelessIf", "Case", "StatelessCase"};
+  static const llvm::StringSet<> conditionals = {
+      "If",       "StatelessIf",       "Case",       "StatelessCase",
+      "IfRegion", "StatelessIfRegion", "CaseRegion", "StatelessCaseRegion"};
   Node node = definingNode(value);
   return node && conditionals.contains(node.opType());
 }

@@ -20,7 +20,10 @@ struct DedupeConstants : impl::DedupeConstantsBase<DedupeConstants> {
       kept.insert(name);
     for (StringRef value : feeds)
       fed.insert(value.split(':').first);
-    tfg::forEachBody(getOperation(), [&](Block &body) { run(body); });
+    tfg::forEachBody(getOperation(), [&](Block &body) {
+      run(body);
+      tfg::forEachRegionBody(body, [&](Block &inner) { run(inner); });
+    });
   }
 
 private:

@@ -151,6 +151,11 @@ static std::string findObstacle(FuncOp function) {
     if (isSet(key))
       return ("its attribute '" + key + "' is true").str();
   for (Operation &op : function.getEntry())
+    if (op.getNumRegions() != 0)
+      return ("its node '" + Node(&op).name() + "' (" + Node(&op).opType() +
+              ") has regions; tfg-region-to-functional makes functions of them")
+          .str();
+  for (Operation &op : function.getEntry())
     if (Node::isNode(&op) && ownsResource(Node(&op)))
       return ("its node '" + Node(&op).name() + "' (" + Node(&op).opType() +
               ") owns a resource without a name")

@@ -1,3 +1,4 @@
+#include "treadle/dialect/Regions.h"
 #include "treadle/lowering/Lowering.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
@@ -32,9 +33,14 @@ public:
       need(op);
   }
   void needEverythingBehind() {
-    while (!pending.empty())
-      for (Value operand : pending.pop_back_val()->getOperands())
+    while (!pending.empty()) {
+      Operation *op = pending.pop_back_val();
+      for (Value operand : op->getOperands())
         need(operand);
+      if (op->getNumRegions() != 0)
+        for (Value operand : tfg::capturesOf(op))
+          need(operand);
+    }
   }
   bool contains(Operation *op) const { return needed.contains(op); }
 
@@ -54,7 +60,8 @@ private:
 bool isRemovable(tfg::Node node, tfg::Effects &effects) {
   static const llvm::StringSet<> onlyReads = {"ReadVariableOp", "VarHandleOp", "Placeholder",
                                               "PlaceholderWithDefault"};
-  return effects.isPure(node) || tfg::isV1ControlFlow(node) || onlyReads.contains(node.opType());
+  return effects.isPure(node) || effects.hasPureRegions(node) || tfg::isV1ControlFlow(node) ||
+         onlyReads.contains(node.opType());
 }
 
 void eraseUnneeded(Block &body, llvm::function_ref<bool(Operation *)> isNeeded) {
@@ -87,10 +94,13 @@ public:
   }
 
   void reachFrom(Block &body) {
-    for (Operation &op : body) {
-      reach(op.getName().stripDialect());
-      walker.walk(op.getAttrDictionary());
-    }
+    body.walk([&](Operation *op) {
+      reach(op->getName().stripDialect());
+      // A region stands for the function that its attributes name.
+      for (NamedAttribute attr : op->getAttrs())
+        if (!tfg::hasRegionAttrs(attr.getValue()))
+          walker.walk(attr.getValue());
+    });
   }
 
   llvm::StringSet<> findAll(tfg::GraphOp graph) {
@@ -126,11 +136,13 @@ struct Prune : impl::PruneBase<Prune> {
     tfg::GraphOp graph;
     for (auto op : getOperation().getOps<tfg::GraphOp>())
       graph = op;
+    // Regions first: they may be all that needs something around them.
+    tfg::forEachBody(getOperation(), [&](Block &body) { pruneRegions(body, effects); });
     if (graph && !(fetches.empty() && targets.empty()) && failed(pruneGraph(graph, effects)))
       return signalPassFailure();
     for (auto function : getOperation().getOps<tfg::FuncOp>())
       if (!function.getGeneric() && !function.isExternal())
-        pruneFunction(function, effects);
+        pruneBody(function.getEntry(), effects);
     if (graph && functions)
       eraseUnusedFunctions(graph);
   }
@@ -214,13 +226,18 @@ private:
     needed.need(placeholder.getOperation());
   }
 
-  static void pruneFunction(tfg::FuncOp function, tfg::Effects &effects) {
+  // Of a region stays what of a function would.
+  static void pruneBody(Block &body, tfg::Effects &effects) {
     Needed needed;
-    for (Operation &op : function.getEntry())
+    for (Operation &op : body)
       if (!tfg::Node::isNode(&op) || !isRemovable(tfg::Node(&op), effects))
         needed.need(&op);
     needed.needEverythingBehind();
-    eraseUnneeded(function.getEntry(), [&](Operation *op) { return needed.contains(op); });
+    eraseUnneeded(body, [&](Operation *op) { return needed.contains(op); });
+  }
+
+  static void pruneRegions(Block &body, tfg::Effects &effects) {
+    tfg::forEachRegionBody(body, [&](Block &inner) { pruneBody(inner, effects); });
   }
 
   void eraseUnusedFunctions(tfg::GraphOp graph) {

@@ -198,7 +198,8 @@ static bool isReferenceTensor(Type type) {
 }
 
 bool Effects::isPure(Node node) {
-  if (isV1ControlFlow(node))
+  // Who compares nodes or drops their inputs would have to look into the regions.
+  if (isV1ControlFlow(node) || node->getNumRegions() != 0)
     return false;
   // What a call may do is known from its function, not from the call's op.
   if (functions.contains(node.opType()))
@@ -230,9 +231,19 @@ bool Effects::isPureFunction(StringRef name) {
   if (!isNew)
     return entry->second;
   bool isPureAll = !function->second.getGeneric();
-  for (Operation &op : function->second.getEntry())
-    isPureAll = isPureAll && (!Node::isNode(&op) || isPure(Node(&op)));
+  function->second.getEntry().walk([&](Operation *op) {
+    isPureAll = isPureAll && (!Node::isNode(op) || op->getNumRegions() != 0 || isPure(Node(op)));
+  });
   return known[name] = isPureAll;
+}
+
+bool Effects::hasPureRegions(Node node) {
+  bool isPureAll = node->getNumRegions() != 0;
+  for (Region &region : node->getRegions())
+    region.walk([&](Operation *op) {
+      isPureAll = isPureAll && (!Node::isNode(op) || op->getNumRegions() != 0 || isPure(Node(op)));
+    });
+  return isPureAll;
 }
 
 void forEachBody(ModuleOp module, function_ref<void(Block &)> visit, bool withGeneric) {
@@ -243,6 +254,14 @@ void forEachBody(ModuleOp module, function_ref<void(Block &)> visit, bool withGe
              function && !function.isExternal() && (withGeneric || !function.getGeneric()))
       visit(function.getEntry());
   }
+}
+
+void forEachRegionBody(Block &body, function_ref<void(Block &)> visit) {
+  for (Operation &op : body)
+    for (Region &region : op.getRegions()) {
+      forEachRegionBody(region.front(), visit);
+      visit(region.front());
+    }
 }
 
 } // namespace treadle::tfg

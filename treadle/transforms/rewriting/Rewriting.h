@@ -84,8 +84,12 @@ public:
 
   /// Whether the node only computes its results from its inputs: then it may be removed where
   /// nobody uses them, and two such nodes of equal inputs may be one. False for ops that nobody
-  /// knows, for v1 control flow, and for calls of functions that aren't pure all through.
+  /// knows, for v1 control flow, for calls of functions that aren't pure all through, and for
+  /// whatever has regions.
   bool isPure(Node node);
+  /// Whether the node has regions, in which all nodes are pure: it may be removed where nobody uses
+  /// its results.
+  bool hasPureRegions(Node node);
   /// Whether all nodes of a function are pure; false where there is no such function.
   bool isPureFunction(llvm::StringRef name);
   /// A function that wasn't there when this was made.
@@ -103,5 +107,8 @@ bool isV1ControlFlow(Node node);
 /// `withGeneric`).
 void forEachBody(mlir::ModuleOp module, llvm::function_ref<void(mlir::Block &)> visit,
                  bool withGeneric = false);
+
+/// Calls `visit` for the bodies of all regions of `body`'s nodes, at any depth, inner ones first.
+void forEachRegionBody(mlir::Block &body, llvm::function_ref<void(mlir::Block &)> visit);
 
 } // namespace treadle::tfg

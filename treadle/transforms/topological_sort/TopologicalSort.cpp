@@ -42,9 +42,21 @@ std::vector<Operation *> topologicalOrder(Block &body) {
     Operation *from = value.getDefiningOp();
     return from && !isBackEdge(from) && position.contains(from);
   };
+  // What the regions of a node use, it uses.
+  auto countInputs = [&](Operation *op) {
+    unsigned count = llvm::count_if(op->getOperands(), isInput);
+    for (Region &region : op->getRegions())
+      region.walk(
+          [&](Operation *inner) { count += llvm::count_if(inner->getOperands(), isInput); });
+    return count;
+  };
+  auto userAt = [&](OpOperand &use) {
+    Operation *owner = use.getOwner();
+    return position.find(owner->getBlock() == &body ? owner : body.findAncestorOpInBlock(*owner));
+  };
   std::priority_queue<unsigned, std::vector<unsigned>, std::greater<>> ready;
   for (auto [index, op] : llvm::enumerate(nodes)) {
-    waiting[index] = llvm::count_if(op->getOperands(), isInput);
+    waiting[index] = countInputs(op);
     if (!waiting[index])
       ready.push(index);
   }
@@ -66,8 +78,7 @@ std::vector<Operation *> topologicalOrder(Block &body) {
     if (isBackEdge(nodes[index]))
       continue;
     for (OpOperand &use : nodes[index]->getUses())
-      if (auto user = position.find(use.getOwner());
-          user != position.end() && --waiting[user->second] == 0)
+      if (auto user = userAt(use); user != position.end() && --waiting[user->second] == 0)
         ready.push(user->second);
   }
   return order;
@@ -90,7 +101,14 @@ namespace {
 
 struct TopologicalSort : impl::TopologicalSortBase<TopologicalSort> {
   void runOnOperation() override {
-    tfg::forEachBody(getOperation(), tfg::sortTopologically, /*withGeneric=*/true);
+    tfg::forEachBody(getOperation(), sortWithRegions, /*withGeneric=*/true);
+  }
+
+  static void sortWithRegions(Block &body) {
+    tfg::sortTopologically(body);
+    for (Operation &op : body)
+      for (Region &region : op.getRegions())
+        sortWithRegions(region.front());
   }
 };
 

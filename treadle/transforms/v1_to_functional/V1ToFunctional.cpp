@@ -11,6 +11,23 @@ namespace treadle {
 
 namespace {
 
+/// A body with both isn't looked into: what regions use from a branch or a frame belongs to it.
+bool hasRegionsBesideV1(Block &body) {
+  Operation *withRegions = nullptr;
+  bool hasV1 = false;
+  for (Operation &op : body) {
+    withRegions = op.getNumRegions() != 0 ? &op : withRegions;
+    hasV1 |= tfg::Node::isNode(&op) && tfg::isV1ControlFlow(tfg::Node(&op));
+  }
+  if (!hasV1 || !withRegions)
+    return false;
+  tfg::Node node(withRegions);
+  withRegions->emitRemark() << "node '" << node.name() << "' (" << node.opType()
+                            << ") has regions, so the v1 control flow around it stays; run "
+                               "tfg-region-to-functional first";
+  return true;
+}
+
 struct V1ToFunctional : impl::V1ToFunctionalBase<V1ToFunctional> {
   using Base::Base;
 
@@ -20,7 +37,10 @@ struct V1ToFunctional : impl::V1ToFunctionalBase<V1ToFunctional> {
       kept.insert(name);
     // Functions that are made on the way are finished by then.
     SmallVector<Block *> bodies;
-    tfg::forEachBody(getOperation(), [&](Block &body) { bodies.push_back(&body); });
+    tfg::forEachBody(getOperation(), [&](Block &body) {
+      if (!hasRegionsBesideV1(body))
+        bodies.push_back(&body);
+    });
     tfg::Conversion conversion(getOperation(), kept);
     for (Block *body : bodies) {
       tfg::convertLoops(conversion, *body);

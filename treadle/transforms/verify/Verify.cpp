@@ -87,8 +87,11 @@ struct Verify : impl::VerifyBase<Verify> {
   void runOnOperation() override {
     Verifier verifier(getOperation());
     bool isFine = true;
-    tfg::forEachBody(getOperation(),
-                     [&](Block &body) { isFine &= succeeded(verifier.verify(body)); });
+    auto verify = [&](Block &body) { isFine &= succeeded(verifier.verify(body)); };
+    tfg::forEachBody(getOperation(), [&](Block &body) {
+      verify(body);
+      tfg::forEachRegionBody(body, verify);
+    });
     if (!isFine)
       signalPassFailure();
     markAllAnalysesPreserved();
