@@ -168,9 +168,7 @@ static ParseResult parseForTypes(OpAsmParser &parser, Parts &parts, SmallVector<
   }
   if (parseInto(parts.dataTypes) || parser.parseRParen())
     return failure();
-  if (failed(parser.parseOptionalArrow()))
-    return success();
-  return parser.parseArrowTypeList(results);
+  return parser.parseOptionalArrowTypeList(results);
 }
 
 ParseResult regions::parseFor(OpAsmParser &parser, OperationState &state) {

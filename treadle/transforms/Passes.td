@@ -562,6 +562,7 @@ def FunctionalToV1 : Pass<"tfg-functional-to-v1", "::mlir::ModuleOp"> {
     tfg-v1-to-functional gives the node back, the order of its inputs included. While without loop
     variables, and nodes whose functions, inputs and outputs don't go together, stay, with a remark.
   }];
+}
 
 def FunctionalToRegion : Pass<"tfg-functional-to-region", "::mlir::ModuleOp"> {
   let summary = "put the functions of If, Case, While and For into regions";

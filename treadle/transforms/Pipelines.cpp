@@ -93,6 +93,12 @@ public:
   void inlineCalls() { passes.addPass(createInlineCalls()); }
   void toFunctional() { passes.addPass(createV1ToFunctional({named})); }
   void toV1() { passes.addPass(createFunctionalToV1()); }
+  // With regions for as long as it takes: what goes into a branch is no argument of it any more.
+  void sinkIntoBranches() {
+    passes.addPass(createFunctionalToRegion());
+    passes.addPass(createControlFlowSink({knowsFetches(), named, options.unknown()}));
+    passes.addPass(createRegionToFunctional());
+  }
   void sort() { passes.addPass(createTopologicalSort()); }
 
 private:
@@ -156,6 +162,13 @@ void optimizeAndFuse(Phases &phases) {
   });
 }
 
+void sinkIntoBranches(Phases &phases) {
+  phases.verified([&] {
+    phases.sinkIntoBranches();
+    phases.prune();
+  });
+}
+
 struct Pipeline {
   StringLiteral name, summary;
   void (*build)(Phases &phases);
@@ -165,6 +178,9 @@ constexpr Pipeline pipelines[] = {
     {"tfg-cleanup", "remove what is not needed, make one of what is equal", cleanUp},
     {"tfg-inline-all", "inline every call that can be, and remove the functions that are left over",
      inlineAll},
+    {"tfg-cf-sink-functional",
+     "compute what only one branch of an If or Case uses in that branch, and nowhere else",
+     sinkIntoBranches},
     {"tfg-default", "what makes most graphs smaller and faster, in a good order", optimize},
     {"tfg-structured",
      "make frames, Switch and Merge nodes While, If and Case, without what these don't need",
@@ -174,28 +190,9 @@ constexpr Pipeline pipelines[] = {
      optimizeAndFuse},
 };
 
-struct SinkOptions : mlir::PassPipelineOptions<SinkOptions> {
-  Option<bool> graph{*this, "graph", llvm::cl::desc("move nodes of the graph too")};
-  ListOption<std::string> keep{*this, "keep", llvm::cl::desc("nodes of the graph that must stay")};
-  ListOption<std::string> feeds{*this, "feeds", llvm::cl::desc("values that runs give")};
-};
-
-/// With regions for as long as it takes: what goes into a branch is an argument of it no more.
-void sinkIntoFunctions(OpPassManager &passes, const SinkOptions &options) {
-  passes.addPass(createFunctionalToRegion());
-  passes.addPass(createControlFlowSink(
-      {options.graph, llvm::to_vector(options.keep), llvm::to_vector(options.feeds)}));
-  passes.addPass(createRegionToFunctional());
-  passes.addPass(createPrune());
-  passes.addPass(createVerify());
-}
-
 } // namespace
 
 void registerTreadlePipelines() {
-  PassPipelineRegistration<SinkOptions>(
-      "tfg-cf-sink-functional", "compute what only one branch of an If or Case uses in that branch",
-      sinkIntoFunctions);
   // A registration adds to a global list, and need not live on.
   for (const Pipeline &pipeline : pipelines)
     PassPipelineRegistration<PipelineOptions>(

@@ -221,5 +221,50 @@ TEST_F(EffectsTest, AnIteratorReachesWhatItsDatasetUses) {
   EXPECT_TRUE(conflict("n", "k"));
 }
 
+TEST_F(EffectsTest, RegionsOfAConditionalUseHandlesFromOutside) {
+  parseGraph(variable("v") + variable("w") + constant("c") + R"(
+    %p, %pc = Placeholder name("p") {dtype = i1} : () -> (tensor<i1>)
+    %h, %hc = IfRegion %p then {
+      %t = AssignVariableOp(%v, %c) name("inside") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
+      yield(%v) [%t] : tensor<!tf_type.resource>
+    } else {
+      yield(%w) : tensor<!tf_type.resource>
+    } {_mlir_name = "if"} : (tensor<i1>) -> tensor<!tf_type.resource>
+  )" + read("r", "h"));
+  analyze();
+  EXPECT_EQ(effectsOf("if"), "write variable 'v'");
+  EXPECT_EQ(effectsOf("inside"), "write variable 'v'");
+  EXPECT_EQ(effectsOf("r"), "read variable 'v'; read variable 'w'");
+  EXPECT_TRUE(conflict("if", "r"));
+}
+
+TEST_F(EffectsTest, HandlesGoAroundLoopsWithRegions) {
+  parseGraph(variable("v") + variable("w") + constant("c") + R"(
+    %i, %ic = Placeholder name("i") {dtype = i32} : () -> (tensor<i32>)
+    %p, %pc = Placeholder name("p") {dtype = i1} : () -> (tensor<i1>)
+    %l:2, %lc = WhileRegion(%v, %w) {
+    ^bb0(%a: tensor<!tf_type.resource>, %b: tensor<!tf_type.resource>, %ac: !tf_type.control, %bc: !tf_type.control):
+      condition %p : tensor<i1> (%a, %b) : tensor<!tf_type.resource>, tensor<!tf_type.resource>
+    } do {
+    ^bb0(%a: tensor<!tf_type.resource>, %b: tensor<!tf_type.resource>, %ac: !tf_type.control, %bc: !tf_type.control):
+      %t = AssignVariableOp(%a, %c) name("inside") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
+      yield(%b, %b) [%t] : tensor<!tf_type.resource>, tensor<!tf_type.resource>
+    } {_mlir_name = "while", parallel_iterations = 1 : i64} : (tensor<!tf_type.resource>, tensor<!tf_type.resource>) -> (tensor<!tf_type.resource>, tensor<!tf_type.resource>)
+    %f, %fc = ForRegion(%w) from %i to %i by %i {
+    ^bb0(%n: tensor<i32>, %b: tensor<!tf_type.resource>, %nc: !tf_type.control, %bc: !tf_type.control):
+      %t = AssignVariableOp(%b, %c) name("stored") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
+      yield(%b) [%t] : tensor<!tf_type.resource>
+    } {_mlir_name = "for"} : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<!tf_type.resource>) -> (tensor<!tf_type.resource>)
+  )" + read("r", "l#0") +
+             read("s", "l#1") + read("q", "f"));
+  analyze();
+  EXPECT_EQ(effectsOf("inside"), "write variable 'v'; write variable 'w'");
+  EXPECT_EQ(effectsOf("while"), "write variable 'v'; write variable 'w'");
+  EXPECT_EQ(effectsOf("for"), "write variable 'w'");
+  EXPECT_EQ(effectsOf("r"), "read variable 'v'; read variable 'w'");
+  EXPECT_EQ(effectsOf("s"), "read variable 'w'");
+  EXPECT_EQ(effectsOf("q"), "read variable 'w'");
+}
+
 } // namespace
 } // namespace treadle::tfg

@@ -112,5 +112,23 @@ TEST_F(RacesTest, AHandleFromNowhereMayBeAnything) {
             "a r: variable 'v'");
 }
 
+TEST_F(RacesTest, WhatARegionUsesComesBeforeIt) {
+  auto conditional = [](const std::string &control) {
+    return R"(
+    %p, %pc = Placeholder name("p") {dtype = i1} : () -> (tensor<i1>)
+    %i = IfRegion %p then {
+      %t = AssignVariableOp(%v, %c) )" +
+           control + R"( name("inside") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
+      yield [%t]
+    } else {
+      yield
+    } {_mlir_name = "i"} : (tensor<i1>) -> ()
+)";
+  };
+  std::string start = variable("v") + constant("c") + assign("a", "v", "c");
+  EXPECT_EQ(racesOf(start + conditional("")), "a i: variable 'v'");
+  EXPECT_EQ(racesOf(start + conditional("[%a]")), "");
+}
+
 } // namespace
 } // namespace treadle::tfg

@@ -15,7 +15,7 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
 
 // -----
 
-// expected-error @+1 {{found #tfg.shape, expected #tfg.version; other attributes are #tf_type.shape}}
+// expected-error @+1 {{found #tfg.shape, expected #tfg.version or #tfg.region_attrs; other attributes are #tf_type.shape}}
 module attributes {tfg.x = #tfg.shape<2>} {}
 
 // -----

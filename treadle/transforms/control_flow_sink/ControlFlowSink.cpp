@@ -68,7 +68,8 @@ private:
   // conditional waits for still, since the branch uses its token.
   void sink(Block &body, Effects &effects, const llvm::StringSet<> *keptNames) {
     llvm::DenseMap<Region *, std::unique_ptr<NameScope>> scopes;
-    for (Operation *op : llvm::reverse(topologicalOrder(body))) {
+    std::vector<Operation *> order = topologicalOrder(body);
+    for (Operation *op : llvm::reverse(order)) {
       Node node(op);
       if (!Node::isNode(op) || isPlaceholder(node) ||
           (keptNames && keptNames->contains(node.name())))

@@ -23,6 +23,12 @@ bool isCompiledApart(FuncOp function) {
   return false;
 }
 
+/// A tensor, and no reference to one: a call would read it.
+bool isValue(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor && !tf_type::isReference(tensor.getElementType());
+}
+
 bool areCompatible(TypeRange left, TypeRange right) {
   return left.size() == right.size() && llvm::all_of(llvm::zip(left, right), [](auto types) {
            return tf_type::areCompatible(std::get<0>(types), std::get<1>(types));
@@ -52,7 +58,8 @@ void renameOperands(Block &body, llvm::StringMap<std::string> names) {
       SmallVector<Attribute> renamed;
       for (auto entry : list.getAsRange<StringAttr>()) {
         StringRef name = entry.getValue();
-        StringRef mark = name.consume_front("^") ? "^" : "";
+        StringRef mark = name.take_while([](char c) { return c == '^'; });
+        name = name.drop_front(mark.size());
         auto found = names.find(name);
         renamed.push_back(found == names.end() ? entry
                                                : builder.getStringAttr(mark + found->second));
@@ -134,8 +141,7 @@ private:
   /// Whether regions in the place of the functions would verify.
   bool fits(Node node, RegionForm form, ArrayRef<FuncOp> callees) {
     unsigned first = firstArgumentOf(form);
-    if (node.numData() < first ||
-        !llvm::all_of(node.data().getTypes(), llvm::IsaPred<TensorType>) ||
+    if (node.numData() < first || !llvm::all_of(node.data().getTypes(), isValue) ||
         !llvm::all_of(node.results().getTypes(), llvm::IsaPred<TensorType>))
       return false;
     SmallVector<Type> arguments(node.data().drop_front(first).getTypes());
@@ -327,9 +333,12 @@ private:
     Builder builder(op->getContext());
     SmallVector<Attribute> names;
     for (auto [index, value] : llvm::drop_begin(llvm::enumerate(node.data()))) {
-      names.push_back(builder.getStringAttr((isUsed[index] ? "" : "^") + operandName(value)));
+      Value token = controlTokenOf(value);
+      bool isThere = llvm::is_contained(Node(op).control(), token);
+      StringRef mark = isUsed[index] ? "" : isThere ? "^^" : "^";
+      names.push_back(builder.getStringAttr(mark + operandName(value)));
       if (!isUsed[index])
-        addControl(Node(op), controlTokenOf(value));
+        addControl(Node(op), token);
     }
     if (!names.empty())
       op->setAttr(operandsKey, builder.getArrayAttr(names));

@@ -4,6 +4,7 @@
 #include "treadle/transforms/rewriting/Outline.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 
@@ -56,16 +57,17 @@ Captures findCaptures(Operation *op, SmallVectorImpl<Value> &control) {
     found.insert(value);
     brought.insert(controlTokenOf(value));
   };
+  SmallVector<Value> before(control.begin(), control.end());
   auto names = op->getAttrOfType<ArrayAttr>(operandsKey);
   for (Attribute entry : names ? names.getValue() : ArrayRef<Attribute>()) {
     StringRef name = cast<StringAttr>(entry).getValue();
-    bool isUnused = name.consume_front("^");
+    bool isUnused = name.consume_front("^"), wasThere = name.consume_front("^");
     Value value = name.empty() ? Value() : byName.lookup(name);
     // Its token alone is used, or nothing but the op itself waits for it.
-    for (Value token : isUnused ? ArrayRef<Value>(control) : ArrayRef<Value>(tokens))
+    for (Value token : isUnused ? ArrayRef<Value>(before) : ArrayRef<Value>(tokens))
       if (!value && !name.empty())
         value = valueBehind(token, name);
-    if (value && isUnused)
+    if (value && isUnused && !wasThere)
       llvm::erase(control, controlTokenOf(value));
     if (value)
       add(value);
@@ -191,12 +193,13 @@ private:
     Block &entry = function.getEntry();
     IRMapping mapping = addArguments(entry, region, captures);
     moveNodes(body, entry, mapping);
-    endFunction(function);
+    bool isBody = form == RegionForm::For || (form == RegionForm::While && index == 1);
+    endFunction(function, isBody ? captures.arguments.size() : 0);
     setAttributes(function, attrs, body.getNumArguments() / 2);
     std::string base = attrs && attrs.getAttrs().get("sym_name")
                            ? attrs.getAttrs().getAs<StringAttr>("sym_name").str()
                            : defaultName(node, keys, index);
-    return settle(function, base);
+    return settle(function, base, form == RegionForm::If || form == RegionForm::Case);
   }
 
   /// A pair for each value of a loop, then for each captured one; the region's arguments are
@@ -234,7 +237,8 @@ private:
     }
   }
 
-  static void endFunction(FuncOp function) {
+  /// The last `numCarried` arguments are results too: values that a loop never changes.
+  static void endFunction(FuncOp function, unsigned numCarried) {
     Operation &end = function.getEntry().back();
     OpBuilder builder(&end);
     SmallVector<Value> data;
@@ -242,6 +246,9 @@ private:
       data.push_back(withoutToBool(end.getOpOperand(0)));
     else
       llvm::append_range(data, Node(&end).data());
+    unsigned numArguments = function.getEntry().getNumArguments();
+    for (unsigned i = 0; i < numCarried; ++i)
+      data.push_back(function.getEntry().getArgument(numArguments - 2 * (numCarried - i)));
     SmallVector<Value> control(Node(&end).control());
     llvm::StringSet<> taken;
     SmallVector<Attribute> names;
@@ -269,6 +276,12 @@ private:
         builder.getNamedAttr(dialect->argNameKey, builder.getStringAttr(name)));
   }
 
+  static void takeNames(ArrayAttr attrs, llvm::StringSet<> &taken) {
+    for (auto own : attrs.getAsRange<DictionaryAttr>())
+      if (auto name = own.getAs<StringAttr>("tfg.name"))
+        taken.insert(name.getValue());
+  }
+
   static void setAttributes(FuncOp function, RegionAttrsAttr attrs, unsigned numOwnArguments) {
     Builder builder(function.getContext());
     llvm::StringSet<> taken;
@@ -276,9 +289,7 @@ private:
       taken.insert(Node::isNode(&op) ? Node(&op).name() : StringRef());
     SmallVector<Attribute> arguments, results;
     if (attrs)
-      for (Attribute own : attrs.getArgAttrs())
-        if (auto name = cast<DictionaryAttr>(own).getAs<StringAttr>("tfg.name"))
-          taken.insert(name.getValue());
+      takeNames(attrs.getArgAttrs(), taken);
     for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i) {
       bool isKnown = attrs && i < numOwnArguments && i < attrs.getArgAttrs().size();
       arguments.push_back(isKnown ? attrs.getArgAttrs()[i]
@@ -286,9 +297,12 @@ private:
       arguments.push_back(builder.getDictionaryAttr({}));
     }
     llvm::StringSet<> takenResults;
+    if (attrs)
+      takeNames(attrs.getResAttrs(), takenResults);
     for (unsigned i = 0, e = function.getNumResults(); i < e; ++i)
-      results.push_back(attrs ? attrs.getResAttrs()[i]
-                              : nameAttr(function, unique(takenResults, "r" + std::to_string(i))));
+      results.push_back(attrs && i < attrs.getResAttrs().size()
+                            ? attrs.getResAttrs()[i]
+                            : nameAttr(function, unique(takenResults, "r" + std::to_string(i))));
     function.setArgAttrsAttr(builder.getArrayAttr(arguments));
     function.setResAttrsAttr(builder.getArrayAttr(results));
     for (NamedAttribute attr : attrs ? attrs.getAttrs().getValue() : ArrayRef<NamedAttribute>())
@@ -308,7 +322,7 @@ private:
   }
 
   /// A function of that name that says the same, or this one under a name of its own.
-  FailureOr<FuncOp> settle(FuncOp function, StringRef base) {
+  FailureOr<FuncOp> settle(FuncOp function, StringRef base, bool isConditional) {
     SmallVector<FuncOp> &known = candidates[base];
     for (FuncOp candidate : known) {
       if (failed(convertBody(candidate))) {
@@ -321,6 +335,9 @@ private:
         return candidate;
       }
     }
+    if (isConditional) // arguments are listed by number
+      for (StringRef key : {"resource_arg_unique_ids_keys", "resource_arg_unique_ids_values"})
+        function->removeAttr(key);
     std::string name = base.str();
     for (unsigned &suffix = suffixes[base]; functions.contains(name);)
       name = (base + "_" + Twine(++suffix)).str();
@@ -372,7 +389,7 @@ private:
       auto callAttrs = dyn_cast_or_null<DictionaryAttr>(
           regionAttr(node->getAttrDictionary(), keys, keys.callAttrs, index));
       auto callee = tf_type::FuncAttr::get(
-          node->getContext(), SymbolRefAttr::get(node->getContext(), function.getName()),
+          node->getContext(), SymbolRefAttr::get(node->getContext(), FuncOp(function).getName()),
           callAttrs ? callAttrs : builder.getDictionaryAttr({}));
       callees.push_back(callee);
       if (!keys.isList)
@@ -380,6 +397,7 @@ private:
     }
     if (keys.isList)
       out.set(keys.functions.front(), builder.getArrayAttr(callees));
+    addShapes(node, results, out);
     auto dtypes = [&](auto values) {
       return builder.getArrayAttr(
           llvm::map_to_vector(values, [](Type type) { return Attribute(dtypeAttr(type)); }));
@@ -390,6 +408,22 @@ private:
                    : key == "Tout" ? dtypes(results)
                                    : dtypes(arguments));
     return SmallVector<NamedAttribute>(out.getAttrs());
+  }
+
+  /// Attributes that list something for each result follow, where there are more results now.
+  static void addShapes(Node node, ArrayRef<Type> results, NamedAttrList &out) {
+    if (results.size() == node.numResults())
+      return;
+    out.erase(node.dialect().fullTypeKey);
+    for (StringRef key : {"output_shapes", "_output_shapes"}) {
+      auto list = dyn_cast_or_null<ArrayAttr>(out.get(key));
+      if (!list || list.size() != node.numResults())
+        continue;
+      SmallVector<Attribute> shapes(list.begin(), list.end());
+      for (Type type : results.drop_front(node.numResults()))
+        shapes.push_back(tf_type::ShapeAttr::get(cast<ShapedType>(type)));
+      out.set(key, ArrayAttr::get(node->getContext(), shapes));
+    }
   }
 
   ModuleOp module;

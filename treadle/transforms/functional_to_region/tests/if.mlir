@@ -26,7 +26,7 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   // CHECK-NEXT: yield(%[[NEG]]) [%[[CN]]]
   // CHECK-NEXT: } else {
   // CHECK-NEXT: yield(%[[X]]#1)
-  // CHECK-NEXT: } {_mlir_device = "/CPU:0", _mlir_name = "if", _mine = 3 : i64, _operands = ["x:1", "x"],
+  // CHECK-NEXT: } {_mine = 3 : i64, _mlir_device = "/CPU:0", _mlir_name = "if", _operands = ["x:1", "x"],
   // CHECK-SAME: else_attrs = {},
   // CHECK-SAME: else_region_attrs = #tfg.region_attrs<{sym_name = "else"} [] [{tfg.name = "r"}]>,
   // CHECK-SAME: then_attrs = {config = "c"},

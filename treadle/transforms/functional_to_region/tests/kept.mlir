@@ -26,7 +26,7 @@ tfg.func @again(%v: tensor<f32> {tfg.name = "v"}) -> (tensor<f32> {tfg.name = "r
 }
 
 // CHECK-LABEL: tfg.func @uses
-tfg.func @uses(%p: tensor<i1>, %v: tensor<f32>) -> (tensor<f32>) {
+tfg.func @uses(%p: tensor<i1> {tfg.name = "p"}, %v: tensor<f32> {tfg.name = "v"}) -> (tensor<f32>) {
   // CHECK: If(%p, %v) name("missing")
   %a, %c0 = If(%p, %v) name("missing") {Tcond = i1, Tin = [f32], Tout = [f32], else_branch = #tf_type.func<@id, {}>, then_branch = #tf_type.func<@nobody, {}>} : (tensor<i1>, tensor<f32>) -> (tensor<f32>)
   // CHECK: If(%p, %v) name("generic")
