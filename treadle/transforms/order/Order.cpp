@@ -4,6 +4,7 @@
 
 #include "treadle/analysis/effects/Effects.h"
 #include "treadle/analysis/races/FrameGraph.h"
+#include "treadle/dialect/Regions.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -196,10 +197,15 @@ SmallVector<Node> BodyOrder::notWaitedFor(ReturnOp end) const {
   auto wait = [&](Operation *op) {
     if (op && waitedFor.insert(op).second)
       pending.push_back(op);
-    while (!pending.empty())
-      for (Value value : pending.pop_back_val()->getOperands())
+    while (!pending.empty()) {
+      Operation *waiting = pending.pop_back_val();
+      SmallVector<Value> inputs(waiting->getOperands());
+      if (waiting->getNumRegions() != 0)
+        llvm::append_range(inputs, capturesOf(waiting));
+      for (Value value : inputs)
         if (Operation *from = value.getDefiningOp(); from && waitedFor.insert(from).second)
           pending.push_back(from);
+    }
   };
   wait(end);
   SmallVector<Node> found;
