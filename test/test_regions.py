@@ -81,11 +81,11 @@ def tool(*arguments):
 
 
 def test_the_tools_take_regions(model, tmp_path):
-    assert tool("run", model, "--fetch", "y:0", "--input", "x=2") == "y:0: float32[] = -16\n"
+    assert tool("run", model, "--fetch", "y:0", "--input", "x=2") == "y:0: float32[] = -16.0\n"
     for name in ("out.pb", "out.pbtxt"):
         tool("convert", model, tmp_path / name)
         shown = tool("run", tmp_path / name, "--fetch", "y:0", "--input", "x=2")
-        assert shown == "y:0: float32[] = -16\n"
+        assert shown == "y:0: float32[] = -16.0\n"
     # Text keeps the regions.
     tool("convert", model, tmp_path / "out.mlir")
     assert "ForRegion" in (tmp_path / "out.mlir").read_text()
