@@ -52,7 +52,8 @@ struct Effect {
 /// function two arguments are two resources, unless resource_arg_unique_ids say that they are one,
 /// or a call in the module gives both of them handles to one.
 ///
-/// What the nodes in a node's regions do is what the node does, and each of them has its own effects.
+/// What the nodes in a node's regions do is what the node does, and each of them has its own
+/// effects.
 class EffectAnalysis {
 public:
   explicit EffectAnalysis(mlir::ModuleOp module);

@@ -37,7 +37,8 @@ unsigned firstArgumentOf(RegionForm form);
 mlir::Attribute regionAttr(mlir::DictionaryAttr attrs, const RegionAttrKeys &keys,
                            llvm::ArrayRef<llvm::StringLiteral> which, unsigned region);
 
-/// Of a conditional with regions: what the functional form gave to its functions, by name, in order.
+/// Of a conditional with regions: what the functional form gave to its functions, by name, in
+/// order.
 /// `^x` where no branch used the value, so that it became a control input; `^^x` where it was one.
 inline constexpr llvm::StringLiteral operandsKey = "_operands";
 /// Marks a ToBool that makes a predicate of what the functional form had as its condition.
