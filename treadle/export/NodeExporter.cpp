@@ -139,7 +139,9 @@ Expected<void> NodeExporter::exportInputs(tfg::Node node, pb::NodeDef &def) {
 Expected<void> NodeExporter::exportAttrs(tfg::Node node, pb::NodeDef &def) {
   auto &map = *def.mutable_attr();
   for (NamedAttribute attr : node.attrs()) {
-    if (attr.getName().getValue().starts_with(reservedPrefix))
+    // A symbol stands for what the op's name says already (tfg-lift-legacy-call).
+    if (attr.getName().getValue().starts_with(reservedPrefix) ||
+        isa<FlatSymbolRefAttr>(attr.getValue()))
       continue;
     if (Expected<void> ok = exportAttr(attr.getValue(), map[attr.getName().str()]); !ok)
       return Unexpected(Error{ok.error().code,

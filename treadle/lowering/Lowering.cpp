@@ -399,8 +399,8 @@ Expected<GraphSpec> lowerFunction(const ModuleIndex &index, tfg::FuncOp function
   lowering.spec.name = name;
   if (function.getGeneric())
     return Unexpected(unimplemented("function '", name,
-                                    "' is generic (its types are attributes); only functions with "
-                                    "known types can be called yet"));
+                                    "' is generic (its types are attributes), and the call doesn't "
+                                    "state what they are"));
   mlir::Block &body = function->getRegion(0).front();
   for (unsigned i = 0; i < body.getNumArguments(); i += 2)
     lowering.replace(body.getArgument(i), str("arg", i / 2));

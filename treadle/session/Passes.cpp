@@ -2,7 +2,10 @@
 #include "treadle/session/GraphImpl.h"
 
 #include "treadle/dialect/TfExecutor.h"
+#include "treadle/import/SavedModel.h"
+#include "treadle/session/OutsideNames.h"
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/functions/FunctionalNode.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -57,22 +60,57 @@ Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) 
   return OwningOpRef<ModuleOp>(copy);
 }
 
-Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
-  registerOnce();
-  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *impl->module);
-  if (!module)
-    return Unexpected(std::move(module.error()));
-  PassManager passes(context.get(), ModuleOp::getOperationName());
+static Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
   std::string why;
   llvm::raw_string_ostream stream(why);
   if (failed(parsePassPipeline(StringRef(pipeline), passes, stream)))
     return Unexpected(invalidArgument("'", pipeline,
                                       "' is no pipeline of passes: ", StringRef(why).trim().str(),
                                       "; 'treadle-opt --help' lists the passes"));
-  FirstError errors(*context);
-  if (failed(passes.run(**module)))
+  FirstError errors(*module.getContext());
+  if (failed(passes.run(module)))
     return Unexpected(invalidArgument(errors.message.empty() ? "a pass failed" : errors.message));
+  return {};
+}
+
+/// While passes run, functions that the model names outside count as named by the graph.
+static void markFunctions(ModuleOp metaGraph, const OutsideNames &names, bool isMarked) {
+  Builder builder(metaGraph.getContext());
+  SmallVector<Attribute> functions;
+  for (const std::string &name : names.functions)
+    functions.push_back(
+        tf_type::FuncAttr::get(builder.getContext(), name, builder.getDictionaryAttr({})));
+  for (auto graph : metaGraph.getOps<tfg::GraphOp>())
+    if (isMarked)
+      graph->setDiscardableAttr(tfg::keptFunctionsKey, builder.getArrayAttr(functions));
+    else
+      graph->removeDiscardableAttr(tfg::keptFunctionsKey);
+}
+
+static Expected<void> runOnMetaGraph(ModuleOp metaGraph, std::string_view pipeline) {
+  Expected<OutsideNames> names = outsideNames(metaGraph);
+  if (!names)
+    return Unexpected(std::move(names.error()));
+  markFunctions(metaGraph, *names, true);
+  Expected<void> done = runOn(metaGraph, pipelineKeeping(pipeline, *names));
+  markFunctions(metaGraph, *names, false);
+  return done ? checkAllThere(metaGraph, *names) : done;
+}
+
+Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
+  registerOnce();
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *impl->module);
+  if (!module)
+    return Unexpected(std::move(module.error()));
+  SmallVector<ModuleOp> models = metaGraphs(**module);
+  if (models.empty())
+    if (Expected<void> done = runOn(**module, pipeline); !done)
+      return Unexpected(std::move(done.error()));
+  for (ModuleOp metaGraph : models)
+    if (Expected<void> done = runOnMetaGraph(metaGraph, pipeline); !done)
+      return Unexpected(std::move(done.error()));
   Graph graph;
   graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
   return graph;

@@ -123,6 +123,12 @@ Expected<SessionPlan> Session::Impl::planFor(PlanKey key) {
   return plans.try_emplace(std::move(key), std::move(made)).first->second;
 }
 
+/// They run as copies with known types, which are made beforehand.
+static bool hasGenericFunctions(const Graph &graph) {
+  auto isGeneric = [](tfg::FuncOp function) { return function.getGeneric(); };
+  return llvm::any_of(graph.impl->module->getOps<tfg::FuncOp>(), isGeneric);
+}
+
 Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (!graph.impl)
     return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
@@ -136,6 +142,12 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (options.tier != "auto" && options.tier != "interpret")
     return Unexpected(
         invalidArgument("tier is '", options.tier, "', expected 'auto', 'interpret' or 'jit'"));
+  if (hasGenericFunctions(graph)) {
+    Expected<Graph> closed = graph.runPasses("tfg-specialize-functions");
+    if (!closed)
+      return Unexpected(std::move(closed.error()));
+    graph = std::move(*closed);
+  }
   Expected<Graph> runnable = withoutRegions(graph);
   if (!runnable)
     return Unexpected(std::move(runnable.error()));

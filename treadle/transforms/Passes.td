@@ -693,4 +693,148 @@ def ExpandSymbolicGradients : Pass<"tfg-expand-symbolic-gradients", "::mlir::Mod
   }];
 }
 
+
+def SpecializeFunctions : Pass<"tfg-specialize-functions", "::mlir::ModuleOp"> {
+  let summary = "give calls functions of their own: for their attributes, shapes or constants";
+  let description = [{
+    Where a node calls a generic function, by its op or in an attribute, a copy of it is made in which
+    the attributes of the call are filled in and types are known; calls of equal attributes share it.
+    It is called as the function, with the attributes behind. A list of arguments `x` becomes `x_0`,
+    `x_1`, ...
+
+    With `shapes`, calls, If and Case get functions whose arguments are of the types that they are
+    given; with `constants`, ones that hold the constants they are given (tfg-prune-arguments removes
+    the arguments then). Functions that this leaves unused go.
+
+    ```mlir
+    %y, %c = square(%x) name("y") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    tfg.func generic @square(%a {tfg.name = "a", tfg.type_attr = "T"}) -> ({tfg.name = "b", tfg.type_attr = "T"}) {
+      %m, %mc = Mul(%a, %a) name("m") {T = #tf_type.placeholder<"T">} : (!tf_type.tensor, !tf_type.tensor) -> (!tf_type.tensor)
+      %0 = get_result(%m) "z" : 0
+      return(%0)
+    }
+    // becomes
+    %y, %c = square_T_f32(%x) name("y") : (tensor<f32>) -> (tensor<f32>)
+    tfg.func @square_T_f32(%a: tensor<*xf32> {tfg.name = "a"}) -> (tensor<*xf32> {tfg.name = "b"}) {
+      %m, %mc = Mul(%a, %a) name("m") {T = f32} : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+      return(%m) : tensor<*xf32>
+    }
+    ```
+
+    A call stays, and a remark says why, where an attribute is missing or the op of a node unknown.
+    It doesn't look into While for shapes and constants, nor at the functions of SymbolicGradient.
+  }];
+  let options = [
+    Option<"shapes", "shapes", "bool", "false", "functions for the shapes of arguments">,
+    Option<"constants", "constants", "bool", "false", "functions for arguments that are constants">
+  ];
+}
+
+def LiftGraphToFunc : Pass<"tfg-lift-graph-to-func", "::mlir::ModuleOp"> {
+  let summary = "make a function of the graph";
+  let description = [{
+    Feeds become arguments, fetches results, targets control results; `x` is all results of a node,
+    `x:1` one. An argument is called `x_1` and notes what it stands for, so that tfg-lower-func-to-graph
+    can undo this. All nodes come along, fed ones too; tfg-prune and tfg-prune-arguments remove what
+    is then unused. Who waited for a placeholder that is fed waits for the argument.
+
+    ```mlir
+    // feeds=x fetches=y
+    tfg.graph #tf_type.version<producer = 1482, min_consumer = 0> {
+      %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)
+      %y, %yc = Neg(%x) name("y") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    }
+    // becomes
+    tfg.func @_mlir_lifted_graph(%x_0: tensor<f32> {tfg.name = "x_0", tfg.lifted_value_attr = ["x", 0 : index]})
+        -> (tensor<f32> {tfg.name = "y_0"})
+        attributes {tfg.lifted_graph_version = #tf_type.version<producer = 1482, min_consumer = 0>} {
+      %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<f32>)
+      %y, %yc = Neg(%x_0) name("y") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+      return(%y) : tensor<f32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"name", "name", "std::string", "\"_mlir_lifted_graph\"", "what the function is called">,
+    ListOption<"feeds", "feeds", "std::string", "nodes or values that become arguments">,
+    ListOption<"fetches", "fetches", "std::string", "nodes or values that become results">,
+    ListOption<"targets", "targets", "std::string", "nodes that become control results">
+  ];
+}
+
+def LowerFuncToGraph : Pass<"tfg-lower-func-to-graph", "::mlir::ModuleOp"> {
+  let summary = "make a function the graph";
+  let description = [{
+    Undoes tfg-lift-graph-to-func: arguments become the results of nodes that they stood for. The
+    arguments of any other function, and those whose node is gone, become placeholders of their
+    names, and its results Identity nodes of theirs.
+
+    ```mlir
+    tfg.func @f(%a: tensor<f32> {tfg.name = "a"}) -> (tensor<f32> {tfg.name = "b"}) {
+      %n, %c = Neg(%a) name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+      return(%n) : tensor<f32>
+    }
+    // name=f becomes
+    tfg.graph #tf_type.version<producer = 2286, min_consumer = 0> {
+      %a, %ac = Placeholder name("a") {dtype = f32, shape = #tf_type.shape<>} : () -> (tensor<f32>)
+      %n, %c = Neg(%a) name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+      %b, %bc = Identity(%n) name("b") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    }
+    ```
+
+    The module must not have a graph yet. Control results have no place in a graph.
+  }];
+  let options = [
+    Option<"name", "name", "std::string", "\"_mlir_lifted_graph\"", "the function">
+  ];
+}
+
+def LiftLegacyCall : Pass<"tfg-lift-legacy-call", "::mlir::ModuleOp"> {
+  let summary = "name the function that a node calls by its op as a symbol";
+  let description = [{
+    So that what knows symbols alone, but not the ops of this dialect, finds the use. No GraphDef has
+    the attribute.
+
+    ```mlir
+    %y, %c = f(%x) name("y") : (tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %y, %c = f(%x) name("y") {tfg.legacy_call = @f} : (tensor<f32>) -> (tensor<f32>)
+    ```
+  }];
+}
+
+def ConsolidateAttrs : Pass<"tfg-consolidate-attrs", "::mlir::ModuleOp"> {
+  let summary = "move what attributes say of types into the types";
+  let description = [{
+    The shapes in `_output_shapes` of nodes and arguments and in `_input_shapes` of functions, and the
+    handle data of arguments. What types can't hold stays an attribute; tfg-prepare-attrs-export
+    writes the others again.
+
+    ```mlir
+    %y, %c = Neg(%x) name("y") {T = f32, _output_shapes = [#tf_type.shape<2x?>]} : (tensor<*xf32>) -> (tensor<*xf32>)
+    // becomes
+    %y, %c = Neg(%x) name("y") {T = f32, _mlir_regenerate_output_shapes} : (tensor<*xf32>) -> (tensor<2x?xf32>)
+    ```
+
+    A GraphDef has no place for these types: run tfg-prepare-attrs-export before writing one. Generic
+    functions stay as they are, and so do attributes that define a node's types (`T`, `Tin`).
+  }];
+}
+
+def PrepareAttrsExport : Pass<"tfg-prepare-attrs-export", "::mlir::ModuleOp"> {
+  let summary = "write what types say into the attributes that it came from";
+  let description = [{
+    Undoes tfg-consolidate-attrs, with what passes in between found out.
+
+    ```mlir
+    %y, %c = Neg(%x) name("y") {T = f32, _mlir_regenerate_output_shapes} : (tensor<2x3xf32>) -> (tensor<2x3xf32>)
+    // becomes
+    %y, %c = Neg(%x) name("y") {T = f32, _output_shapes = [#tf_type.shape<2x3>]} : (tensor<2x3xf32>) -> (tensor<2x3xf32>)
+    ```
+  }];
+  let options = [
+    Option<"all", "all", "bool", "false", "on all nodes and functions, not those alone that had them">
+  ];
+}
+
 #endif // TREADLE_TRANSFORMS_PASSES

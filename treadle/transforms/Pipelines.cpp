@@ -90,6 +90,14 @@ public:
     remap.feeds = options.unknown();
     passes.addPass(createRemap(remap));
   }
+  void specialize() { passes.addPass(createSpecializeFunctions()); }
+  void dedupeConstants() {
+    passes.addPass(createDedupeConstants({named, options.unknown(), true}));
+  }
+  void shortenNames() {
+    // Without fetches and targets any name may be asked for.
+    passes.addPass(createNameCompress({named, knowsFetches()}));
+  }
   void inlineCalls() { passes.addPass(createInlineCalls()); }
   void toFunctional() { passes.addPass(createV1ToFunctional({named})); }
   void toV1() { passes.addPass(createFunctionalToV1()); }
@@ -117,6 +125,7 @@ void cleanUp(Phases &phases) {
 
 void inlineAll(Phases &phases) {
   phases.verified([&] {
+    phases.specialize();
     phases.inlineCalls();
     phases.prune();
   });
@@ -169,6 +178,14 @@ void sinkIntoBranches(Phases &phases) {
   });
 }
 
+void makeSmall(Phases &phases) {
+  simplify(phases);
+  phases.verified([&] {
+    phases.dedupeConstants();
+    phases.shortenNames();
+  });
+}
+
 struct Pipeline {
   StringLiteral name, summary;
   void (*build)(Phases &phases);
@@ -188,6 +205,8 @@ constexpr Pipeline pipelines[] = {
     {"tfg-frames", "make While, For, If and Case frames, Switch and Merge nodes", toV1},
     {"tfg-inference", "tfg-default, and fused ops: what a graph that only gives results is run as",
      optimizeAndFuse},
+    {"tfg-small", "simpler, with one constant of each value and short names: for small files",
+     makeSmall},
 };
 
 } // namespace

@@ -28,6 +28,10 @@ struct FunctionalNode {
   auto arguments() const { return node.data().drop_front(firstArgument); }
 };
 
+/// On a tfg.graph while passes run: functions that somebody outside of the module knows, as a list
+/// of #tf_type.func. They stay, with their signatures.
+inline constexpr llvm::StringLiteral keptFunctionsKey = "tfg.kept_functions";
+
 /// The names of all functions that the attribute mentions, at any depth.
 void forEachFunctionName(mlir::Attribute attr, llvm::function_ref<void(llvm::StringRef)> visit);
 

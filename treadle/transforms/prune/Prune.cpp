@@ -104,6 +104,7 @@ public:
   }
 
   llvm::StringSet<> findAll(tfg::GraphOp graph) {
+    walker.walk(graph->getAttrDictionary());
     reachFrom(graph.getNodes().front());
     while (!pending.empty()) {
       tfg::FuncOp function = pending.pop_back_val();

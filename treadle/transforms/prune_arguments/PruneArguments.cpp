@@ -141,6 +141,8 @@ void Pruner::collect() {
       forEachFunctionName(attr.getValue(), [&](StringRef name) { pin(name); });
     pin(op->getName().stripDialect());
   };
+  for (GraphOp graph : module.getOps<GraphOp>())
+    pinAll(graph);
   for (FuncOp function : module.getOps<FuncOp>()) {
     pinAll(function);
     if (std::optional<StringRef> gradient = function.getGradient()) {

@@ -1,0 +1,382 @@
+#include "treadle/import/Instantiation.h"
+
+#include "treadle/import/Keywords.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::graphdef;
+
+/// An argument or result of the signature, as its dictionary states it.
+static DictionaryAttr dictionaryAt(tfg::FuncOp function, ArrayAttr attrs, unsigned index) {
+  if (attrs && index < attrs.size())
+    if (auto dictionary = dyn_cast<DictionaryAttr>(attrs[index]))
+      return dictionary;
+  return DictionaryAttr::get(function.getContext());
+}
+
+SmallVector<StringAttr> graphdef::parametersOf(tfg::FuncOp generic) {
+  llvm::SmallSetVector<Attribute, 4> found;
+  if (auto defs = generic->getAttrOfType<DictionaryAttr>(funcAttrsKey))
+    for (NamedAttribute def : defs)
+      found.insert(def.getName());
+  for (ArrayAttr all : {generic.getArgAttrsAttr(), generic.getResAttrsAttr()})
+    for (Attribute one : all ? all.getValue() : ArrayRef<Attribute>())
+      for (StringRef key : {argTypeAttrKey, argNumberAttrKey, argTypeListAttrKey})
+        if (auto name = cast<DictionaryAttr>(one).getAs<StringAttr>(key))
+          found.insert(name);
+  for (Operation &op : generic.getEntry())
+    for (NamedAttribute attr : op.getDiscardableAttrDictionary())
+      attr.getValue().walk([&](tf_type::PlaceholderAttr hole) {
+        found.insert(StringAttr::get(generic.getContext(), hole.getValue()));
+      });
+  SmallVector<StringAttr> names;
+  for (Attribute name : found)
+    names.push_back(cast<StringAttr>(name));
+  llvm::sort(names, [](StringAttr a, StringAttr b) { return a.getValue() < b.getValue(); });
+  return names;
+}
+
+namespace {
+
+/// One function in the making.
+class Instance {
+public:
+  Instance(ImportState &state, tfg::FuncOp generic, DictionaryAttr attrs)
+      : state(state), generic(generic), builder(generic->getContext()) {
+    for (StringAttr parameter : parametersOf(generic))
+      if (Attribute value = attrs.get(parameter))
+        known.set(parameter, value);
+      else if (Attribute value = defaultOf(parameter))
+        known.set(parameter, value);
+  }
+
+  Expected<tfg::FuncOp> make(StringRef name) {
+    builder.setInsertionPointAfter(generic);
+    if (Expected<void> ok = makeSignature(name); !ok)
+      return Unexpected(ok.error());
+    llvm::scope_exit discard([&] { function->erase(); });
+    if (Expected<void> ok = makeNodes(); !ok)
+      return Unexpected(ok.error());
+    if (Expected<void> ok = connectNodes(); !ok)
+      return Unexpected(ok.error());
+    if (Expected<void> ok = makeReturn(); !ok)
+      return Unexpected(ok.error());
+    discard.release();
+    return function;
+  }
+
+private:
+  /// The values of a list in their order; one value, mostly.
+  using Values = SmallVector<Value, 1>;
+
+  Attribute defaultOf(StringAttr parameter) {
+    auto defs = generic->getAttrOfType<DictionaryAttr>(funcAttrsKey);
+    auto def = defs ? defs.getAs<DictionaryAttr>(parameter) : nullptr;
+    return def ? def.get("default_value") : nullptr;
+  }
+
+  Expected<Attribute> valueOf(StringRef parameter) {
+    if (Attribute value = known.get(parameter))
+      return value;
+    return Unexpected(invalidArgument("attribute '", parameter.str(),
+                                      "' is not stated by the call, and has no default"));
+  }
+
+  //===--- the signature
+
+  Expected<Type> elementType(DictionaryAttr arg) {
+    Attribute type = arg.get(argTypeKey);
+    if (auto parameter = arg.getAs<StringAttr>(argTypeAttrKey)) {
+      Expected<Attribute> value = valueOf(parameter);
+      if (!value)
+        return Unexpected(value.error());
+      type = *value;
+    }
+    if (auto stated = dyn_cast_or_null<mlir::TypeAttr>(type))
+      return stated.getValue();
+    return Unexpected(invalidArgument("has no dtype: an attribute that states it is no type"));
+  }
+
+  Expected<SmallVector<Type>> expand(DictionaryAttr arg) {
+    SmallVector<Type> types;
+    auto add = [&](Type element) {
+      types.push_back(arg.contains(argIsRefKey) ? state.types.referenceTensor(element)
+                                                : state.types.tensor(element));
+    };
+    if (auto parameter = arg.getAs<StringAttr>(argTypeListAttrKey)) {
+      Expected<Attribute> value = valueOf(parameter);
+      if (!value)
+        return Unexpected(value.error());
+      auto list = dyn_cast<ArrayAttr>(*value);
+      if (!list || !llvm::all_of(list, llvm::IsaPred<mlir::TypeAttr>))
+        return Unexpected(invalidArgument("attribute '", parameter.str(), "' is no list of types"));
+      for (Attribute type : list)
+        add(cast<mlir::TypeAttr>(type).getValue());
+      return types;
+    }
+    Expected<Type> element = elementType(arg);
+    if (!element)
+      return Unexpected(element.error());
+    int64_t count = 1;
+    if (auto parameter = arg.getAs<StringAttr>(argNumberAttrKey)) {
+      Expected<Attribute> value = valueOf(parameter);
+      if (!value)
+        return Unexpected(value.error());
+      auto number = dyn_cast<IntegerAttr>(*value);
+      if (!number || number.getInt() < 0 || number.getInt() > maxValues)
+        return Unexpected(invalidArgument("attribute '", parameter.str(),
+                                          "' is no number from 0 to ", maxValues));
+      count = number.getInt();
+    }
+    for (int64_t i = 0; i < count; ++i)
+      add(*element);
+    return types;
+  }
+
+  /// What stays of an argument's dictionary once its types are known.
+  Expected<DictionaryAttr> closedAttrs(DictionaryAttr arg, StringRef suffix) {
+    NamedAttrList closed;
+    for (NamedAttribute attr : arg) {
+      StringRef key = attr.getName();
+      if (key == argTypeKey || key == argTypeAttrKey || key == argNumberAttrKey ||
+          key == argTypeListAttrKey || key == argIsRefKey || key == argRestKey)
+        continue;
+      Expected<Attribute> value = substitute(attr.getValue());
+      if (!value)
+        return Unexpected(value.error());
+      if (key == argAttrsKey)
+        for (NamedAttribute own : cast<DictionaryAttr>(*value))
+          closed.append((attrPrefix + own.getName().getValue()).str(), own.getValue());
+      else
+        closed.append(attr.getName(), *value);
+    }
+    if (auto name = arg.getAs<StringAttr>(state.dialect->argNameKey); name && !suffix.empty())
+      closed.set(state.dialect->argNameKey, builder.getStringAttr(name.getValue() + suffix));
+    return closed.getDictionary(state.context);
+  }
+
+  /// Calls `take` with the type and dictionary of each value that a list of arguments stands for.
+  Expected<unsigned> expandArg(DictionaryAttr arg, function_ref<void(Type, DictionaryAttr)> take) {
+    Expected<SmallVector<Type>> types = expand(arg);
+    if (!types)
+      return Unexpected(types.error());
+    bool isList = arg.contains(argTypeListAttrKey) || arg.contains(argNumberAttrKey);
+    for (auto [i, type] : llvm::enumerate(*types)) {
+      Expected<DictionaryAttr> attrs = closedAttrs(arg, isList ? str("_", i) : "");
+      if (!attrs)
+        return Unexpected(attrs.error());
+      take(type, *attrs);
+    }
+    return types->size();
+  }
+
+  Expected<void> makeSignature(StringRef name) {
+    SmallVector<Type> argTypes, resultTypes;
+    SmallVector<Attribute> argAttrs, resultAttrs;
+    SmallVector<unsigned> counts;
+    for (unsigned i = 0, e = generic.getNumDataArguments(); i < e; ++i) {
+      auto take = [&](Type type, DictionaryAttr attrs) {
+        argTypes.append({type, state.dialect->controlType});
+        argAttrs.append({attrs, builder.getDictionaryAttr({})});
+      };
+      auto count = expandArg(dictionaryAt(generic, generic.getArgAttrsAttr(), 2 * i), take);
+      if (!count)
+        return Unexpected(invalidArgument("argument '", generic.getDataArgumentName(i).str(),
+                                          "': ", count.error().message));
+      counts.push_back(*count);
+    }
+    for (unsigned i = 0, e = generic.getResultTypes().size(); i < e; ++i) {
+      auto take = [&](Type type, DictionaryAttr attrs) {
+        resultTypes.push_back(type);
+        resultAttrs.push_back(attrs);
+      };
+      if (auto ok = expandArg(dictionaryAt(generic, generic.getResAttrsAttr(), i), take); !ok)
+        return Unexpected(invalidArgument("result ", i, ": ", ok.error().message));
+    }
+    function = tfg::FuncOp::create(builder, generic->getLoc(), name,
+                                   builder.getFunctionType(argTypes, resultTypes));
+    function.setArgAttrsAttr(builder.getArrayAttr(argAttrs));
+    function.setResAttrsAttr(builder.getArrayAttr(resultAttrs));
+    function.setIsStateful(generic.getIsStateful());
+    for (NamedAttribute attr : generic->getDiscardableAttrs())
+      if (attr.getName().strref().starts_with(attrPrefix))
+        function->setDiscardableAttr(attr.getName(), attr.getValue());
+    mapArguments(counts);
+    return {};
+  }
+
+  void mapArguments(ArrayRef<unsigned> counts) {
+    unsigned next = 0;
+    for (auto [i, count] : llvm::enumerate(counts)) {
+      BlockArgument list = generic.getDataArgument(i);
+      Values &tokens = values[tfg::FuncOp::getControlTokenOf(list)];
+      Values &data = values[list];
+      for (unsigned k = 0; k < count; ++k, ++next) {
+        data.push_back(function.getDataArgument(next));
+        tokens.push_back(tfg::FuncOp::getControlTokenOf(function.getDataArgument(next)));
+      }
+    }
+  }
+
+  //===--- the body
+
+  /// The attribute with all placeholders in it filled.
+  Expected<Attribute> substitute(Attribute attr) {
+    std::string missing;
+    AttrTypeReplacer replacer;
+    replacer.addReplacement([&](tf_type::PlaceholderAttr hole) -> std::optional<Attribute> {
+      Attribute value = known.get(hole.getValue());
+      if (!value)
+        missing = hole.getValue().str();
+      return value ? std::optional(value) : std::nullopt;
+    });
+    Attribute filled = replacer.replace(attr);
+    if (!missing.empty())
+      return Unexpected(valueOf(missing).error());
+    return filled;
+  }
+
+  Expected<void> makeNode(tfg::Node node) {
+    SmallVector<NamedAttribute> attrs;
+    for (NamedAttribute attr : node.attrs()) {
+      Expected<Attribute> value = substitute(attr.getValue());
+      if (!value)
+        return Unexpected(value.error());
+      // It holds spellings of the inputs, which are others now.
+      if (attr.getName() != state.restKey)
+        attrs.emplace_back(attr.getName(), *value);
+    }
+    const OpSignature &signature = state.signatures.lookup(node.opType());
+    if (!signature.isKnown())
+      return Unexpected(invalidArgument("op '", node.opType().str(), "' is not known"));
+    SmallVector<Type> types;
+    if (Expected<void> ok = state.signatures.checkAttrs(signature, attrs); !ok)
+      return ok;
+    if (Expected<void> ok = state.signatures.outputTypes(signature, attrs, types); !ok)
+      return ok;
+    types.push_back(state.dialect->controlType);
+    OperationState made(node->getLoc(), node->getName());
+    made.addTypes(types);
+    made.addAttributes(attrs);
+    Operation *op = builder.create(made);
+    values[node->getResult(0)].assign(op->result_begin(), std::prev(op->result_end()));
+    values[node.controlResult()].push_back(op->getResults().back());
+    nodes[node.getOperation()] = op;
+    return {};
+  }
+
+  Expected<void> makeNodes() {
+    builder.setInsertionPointToEnd(&function.getEntry());
+    for (Operation &op : generic.getEntry())
+      if (tfg::Node::isNode(&op))
+        if (Expected<void> ok = makeNode(tfg::Node(&op)); !ok)
+          return Unexpected(
+              Error(ok.error()).atNode(tfg::Node(&op).name().str(), tfg::Node(&op).opType().str()));
+    return {};
+  }
+
+  Expected<Value> pick(tfg::GetResultOp op) {
+    Operation *from = nodes.lookup(op.getValue().getDefiningOp());
+    tfg::Node node(from);
+    const OpSignature &signature = state.signatures.lookup(node.opType());
+    std::optional<unsigned> index = op.getNumber();
+    if (!op.getName().empty()) {
+      auto range = state.signatures.outputRange(signature, node.attrs(), op.getName());
+      index = range && op.getNumber() < range->size ? std::optional(range->begin + op.getNumber())
+                                                    : std::nullopt;
+    }
+    if (index && *index < node.numResults())
+      return from->getResult(*index);
+    return Unexpected(invalidArgument("'", node.name().str(), "' (", node.opType().str(),
+                                      ") has no output '", op.getName().str(), ":", op.getNumber(),
+                                      "'"));
+  }
+
+  Expected<void> append(Value outer, SmallVectorImpl<Value> &to) {
+    if (auto op = outer.getDefiningOp<tfg::GetResultOp>()) {
+      Expected<Value> value = pick(op);
+      if (!value)
+        return Unexpected(value.error());
+      to.push_back(*value);
+    } else {
+      llvm::append_range(to, values[outer]);
+    }
+    return {};
+  }
+
+  Expected<void> connectNode(tfg::Node node, Operation *op) {
+    SmallVector<Value> operands;
+    for (Value operand : node->getOperands())
+      if (Expected<void> ok = append(operand, operands); !ok)
+        return ok;
+    op->setOperands(operands);
+    SmallVector<Type> expected;
+    const OpSignature &signature = state.signatures.lookup(node.opType());
+    if (Expected<void> ok = state.signatures.inputTypes(signature, tfg::Node(op).attrs(), expected);
+        !ok)
+      return ok;
+    tfg::Node made(op);
+    if (expected.size() != made.numData())
+      return Unexpected(
+          invalidArgument("has ", made.numData(), " data inputs, expected ", expected.size()));
+    for (auto [i, value, type] : llvm::enumerate(made.data(), expected))
+      if (!tf_type::areCompatible(cast<TensorType>(value.getType()), type))
+        return Unexpected(invalidArgument("input ", i, " is of another dtype than its op says"));
+    return {};
+  }
+
+  Expected<void> connectNodes() {
+    for (Operation &op : generic.getEntry())
+      if (Operation *inner = nodes.lookup(&op))
+        if (Expected<void> ok = connectNode(tfg::Node(&op), inner); !ok)
+          return Unexpected(
+              Error(ok.error()).atNode(tfg::Node(&op).name().str(), tfg::Node(&op).opType().str()));
+    return {};
+  }
+
+  Expected<void> makeReturn() {
+    SmallVector<Value> data, control;
+    for (Value value : generic.getReturn().getData())
+      if (Expected<void> ok = append(value, data); !ok)
+        return ok;
+    for (Value token : generic.getReturn().getControl())
+      control.push_back(values[token].front());
+    if (TypeRange(ValueRange(data)) != TypeRange(function.getResultTypes()))
+      return Unexpected(
+          invalidArgument("its results are not of the types that its signature says"));
+    tfg::ReturnOp::create(builder, generic->getLoc(), data, control,
+                          generic.getReturn().getControlRetAttrs());
+    return {};
+  }
+
+  /// More is no list that anybody means.
+  static constexpr int64_t maxValues = 65'536;
+
+  ImportState &state;
+  tfg::FuncOp generic, function;
+  OpBuilder builder;
+  NamedAttrList known;
+  llvm::DenseMap<Value, Values> values; // by those of the generic function
+  llvm::DenseMap<Operation *, Operation *> nodes;
+};
+
+} // namespace
+
+Instantiator::Instantiator(ModuleOp module) : state(module.getContext()) {
+  for (auto function : module.getOps<tfg::FuncOp>())
+    add(function);
+}
+
+Expected<tfg::FuncOp> Instantiator::instantiate(tfg::FuncOp generic, DictionaryAttr attrs,
+                                                StringRef name) {
+  Expected<tfg::FuncOp> made = Instance(state, generic, attrs).make(name);
+  if (!made)
+    return Unexpected(Error{made.error().code, str("function '", generic.getName().str(),
+                                                   "': ", made.error().message)});
+  add(*made);
+  return made;
+}

@@ -1,0 +1,15 @@
+// A call that lacks an attribute stays, with a remark; so does the function.
+// RUN: treadle-opt --tfg-specialize-functions %s 2>&1 | FileCheck %s
+
+// CHECK: remark: call of 'neg' stays generic: function 'neg': argument 'a': attribute 'T' is not stated by the call, and has no default
+// CHECK: neg(%{{.*}}) name("y") :
+// CHECK: tfg.func generic @neg
+tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
+  %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<*xf32>)
+  %y, %yc = neg(%x) name("y") : (tensor<*xf32>) -> (tensor<*xf32>)
+}
+tfg.func generic @neg(%a {tfg.name = "a", tfg.type_attr = "T"}) -> ({tfg.name = "b", tfg.type_attr = "T"}) {
+  %n, %nc = Neg(%a) name("n") {T = #tf_type.placeholder<"T">} : (!tf_type.tensor) -> (!tf_type.tensor)
+  %0 = get_result(%n) "y" : 0
+  return(%0)
+}
