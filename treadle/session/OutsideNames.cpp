@@ -92,7 +92,10 @@ constexpr Keeping keepings[] = {
     {"tfg-cleanup", "keep"},
     {"tfg-default", "keep"},
     {"tfg-inline-all", "keep"},
-    {"tfg-optimize", "keep"},
+    {"tfg-remap", "keep"},
+    {"tfg-inference", "keep"},
+    {"tfg-structured", "keep"},
+    {"tfg-frames", "keep"},
     {"tfg-small", "keep"},
 };
 

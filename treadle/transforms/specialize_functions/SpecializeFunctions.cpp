@@ -50,6 +50,9 @@ public:
   }
 
   void run() {
+    auto isGeneric = [](FuncOp function) { return function.getGeneric(); };
+    if (!options.shapes && !options.constants && llvm::none_of(module.getOps<FuncOp>(), isGeneric))
+      return;
     forEachBody(module, [&](Block &body) { open.push_back(&body); });
     while (!open.empty()) {
       Block *body = open.pop_back_val();
@@ -57,7 +60,8 @@ public:
         if (Node::isNode(&op))
           visit(Node(&op));
     }
-    removeUnused();
+    if (!specialized.empty())
+      removeUnused();
   }
 
 private:
