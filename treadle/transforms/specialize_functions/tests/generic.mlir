@@ -19,14 +19,14 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
 // SUM:      tfg.func @sum_N_2_T_f32(%v_0: tensor<*xf32> {tfg.name = "v_0"},
 // SUM-NEXT: %v_1: tensor<*xf32> {tfg.name = "v_1"})
 // SUM:      AddN(%v_0, %v_1) [%{{.*}}] name("n") {N = 2 : i64, T = f32} : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
-tfg.func generic @twice(%a {tfg.name = "a", tfg.type_attr = "T"}) -> ({tfg.name = "b", tfg.type_attr = "T"}) {
+tfg.func generic @twice(%a: !tf_type.tensor {tfg.name = "a", tfg.type_attr = "T"}) -> (!tf_type.tensor {tfg.name = "b", tfg.type_attr = "T"}) {
   %s, %sc = sum(%a, %a) name("s") {T = #tf_type.placeholder<"T">, N = 2 : i64} : (!tf_type.tensor, !tf_type.tensor) -> (!tf_type.tensor)
   %0 = get_result(%s) "r" : 0
-  return(%0)
+  return(%0) : !tf_type.tensor
 }
-tfg.func generic @sum(%v {tfg.name = "v", tfg.number_attr = "N", tfg.type_attr = "T"}) -> ({tfg.name = "r", tfg.type_attr = "T"}) {
+tfg.func generic @sum(%v: !tf_type.tensor {tfg.name = "v", tfg.number_attr = "N", tfg.type_attr = "T"}) -> (!tf_type.tensor {tfg.name = "r", tfg.type_attr = "T"}) {
   %n, %nc = AddN(%v) [%u] name("n") {T = #tf_type.placeholder<"T">, N = #tf_type.placeholder<"N">} : (!tf_type.tensor) -> (!tf_type.tensor)
   %u = NoOp name("u")
   %0 = get_result(%n) "sum" : 0
-  return(%0)
+  return(%0) : !tf_type.tensor
 }

@@ -8,8 +8,8 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %x, %xc = Placeholder name("x") {dtype = f32} : () -> (tensor<*xf32>)
   %y, %yc = neg(%x) name("y") : (tensor<*xf32>) -> (tensor<*xf32>)
 }
-tfg.func generic @neg(%a {tfg.name = "a", tfg.type_attr = "T"}) -> ({tfg.name = "b", tfg.type_attr = "T"}) {
+tfg.func generic @neg(%a: !tf_type.tensor {tfg.name = "a", tfg.type_attr = "T"}) -> (!tf_type.tensor {tfg.name = "b", tfg.type_attr = "T"}) {
   %n, %nc = Neg(%a) name("n") {T = #tf_type.placeholder<"T">} : (!tf_type.tensor) -> (!tf_type.tensor)
   %0 = get_result(%n) "y" : 0
-  return(%0)
+  return(%0) : !tf_type.tensor
 }
