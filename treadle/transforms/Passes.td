@@ -708,10 +708,11 @@ def SpecializeFunctions : Pass<"tfg-specialize-functions", "::mlir::ModuleOp"> {
 
     ```mlir
     %y, %c = square(%x) name("y") {T = f32} : (tensor<f32>) -> (tensor<f32>)
-    tfg.func generic @square(%a {tfg.name = "a", tfg.type_attr = "T"}) -> ({tfg.name = "b", tfg.type_attr = "T"}) {
+    tfg.func generic @square(%a: !tf_type.tensor {tfg.name = "a", tfg.type_attr = "T"})
+        -> (!tf_type.tensor {tfg.name = "b", tfg.type_attr = "T"}) {
       %m, %mc = Mul(%a, %a) name("m") {T = #tf_type.placeholder<"T">} : (!tf_type.tensor, !tf_type.tensor) -> (!tf_type.tensor)
       %0 = get_result(%m) "z" : 0
-      return(%0)
+      return(%0) : !tf_type.tensor
     }
     // becomes
     %y, %c = square_T_f32(%x) name("y") : (tensor<f32>) -> (tensor<f32>)
