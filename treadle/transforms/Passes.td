@@ -693,7 +693,6 @@ def ExpandSymbolicGradients : Pass<"tfg-expand-symbolic-gradients", "::mlir::Mod
   }];
 }
 
-
 def SpecializeFunctions : Pass<"tfg-specialize-functions", "::mlir::ModuleOp"> {
   let summary = "give calls functions of their own: for their attributes, shapes or constants";
   let description = [{
