@@ -31,7 +31,14 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 TRANSFORMS = ROOT / "treadle" / "transforms"
 SHARED = pathlib.Path(os.environ.get("TREADLE_SHARED", ROOT.parent / "shared"))
 CORPUS = SHARED / "corpus"
-THERE_AND_BACK = {"tfg-to-tf-executor": "tfg-to-tf-executor,tf-executor-to-tfg"}
+# What leaves a form that runs, with what comes back to it.
+THERE_AND_BACK = {
+    "tfg-to-tf-executor": "tf-executor-to-tfg",
+    "tfg-lift-graph-to-func": "tfg-lower-func-to-graph",
+}
+
+
+ONLY_BACK = ("tfg-lower-func-to-graph",)
 
 
 def single_passes():
@@ -44,7 +51,7 @@ def single_passes():
             found[name.group(1)] = [
                 o for o in options if o in ("fetches", "targets", "feeds", "keep")
             ]
-    return found
+    return {name: options for name, options in found.items() if name not in ONLY_BACK}
 
 
 def pipelines():
@@ -66,9 +73,8 @@ def spelled(name, options, case):
     everything = [tensor.split(":")[0] for names in asked.values() for tensor in names]
     asked["keep"] = dict.fromkeys(everything)
     text = " ".join(f"{o}={','.join(asked[o])}" for o in options if asked[o])
-    # What leaves the dialect that runs comes back.
-    name = THERE_AND_BACK.get(name, name)
-    return f"{name}{{{text}}}" if text else name
+    there = f"{name}{{{text}}}" if text else name
+    return f"{there},{THERE_AND_BACK[name]}" if name in THERE_AND_BACK else there
 
 
 def load_replay():

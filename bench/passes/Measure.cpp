@@ -51,9 +51,12 @@ std::optional<double> timed(mlir::ModuleOp module, const std::string &pipeline) 
 
 std::vector<std::string> allPasses() {
   std::vector<std::string> all(std::begin(passNames), std::end(passNames));
-  // What comes from tf_executor has to go there first.
-  std::replace(all.begin(), all.end(), std::string("tf-executor-to-tfg"),
-               std::string("tfg-to-tf-executor,tf-executor-to-tfg"));
+  // What comes back has to go there first.
+  const std::pair<const char *, const char *> thereAndBack[] = {
+      {"tf-executor-to-tfg", "tfg-to-tf-executor,tf-executor-to-tfg"},
+      {"tfg-lower-func-to-graph", "tfg-lift-graph-to-func{fetches=$last},tfg-lower-func-to-graph"}};
+  for (auto [back, both] : thereAndBack)
+    std::replace(all.begin(), all.end(), std::string(back), std::string(both));
   for (const char *withFetch : {"tfg-prune", "tfg-default"})
     all.push_back(std::string(withFetch) + "{fetches=$last}");
   return all;

@@ -10,10 +10,6 @@ namespace {
 constexpr int64_t smallSize = 1'000, largeSize = 8'000;
 /// Quadratic time is an excess of six; a busy machine and small caches blur that.
 constexpr double limit = 3.5;
-/// To be mended: looks through the whole graph for each conditional.
-bool isKnownToBeSlow(const std::string &pipeline, const std::string &shape) {
-  return pipeline == "tfg-v1-to-functional" && shape == "conditionals";
-}
 /// Below it the time is noise.
 constexpr double least = 2e-3;
 
@@ -28,7 +24,7 @@ TEST_P(Scaling, isNoWorseThanNLogN) {
     auto excessOf = [&](double time) {
       return excess(std::max(*small[i], least), smallSize, time, largeSize);
     };
-    if (excessOf(*large[i]) < limit || isKnownToBeSlow(pipelines[i], GetParam().name))
+    if (excessOf(*large[i]) < limit)
       continue;
     // It may have been the machine.
     double again = *measure(GetParam(), largeSize, {pipelines[i]}, 3)[0];
