@@ -155,6 +155,7 @@ def test_values_stay(name, fetched):
     for want, value in zip(
         treadle.Session(graph).run([f"{f}:0" for f in fetched], {"x:0": x}),
         treadle.Session(fused).run([f"{f}:0" for f in fetched], {"x:0": x}),
+        strict=True,
     ):
         np.testing.assert_allclose(value, want, rtol=1e-5, atol=1e-5)
     ops = {n.op for n in fused.nodes()}

@@ -13,6 +13,7 @@ import sys
 
 import numpy
 import pytest
+
 import treadle
 
 SPEC = importlib.util.spec_from_file_location(
@@ -39,7 +40,8 @@ tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
   ^bb0(%v: tensor<f32>, %vc: !tf_type.control):
     %f, %cf = ForRegion(%v) from %i to %n by %o {
     ^bb0(%j: tensor<i32>, %u: tensor<f32>, %jc: !tf_type.control, %uc: !tf_type.control):
-      %a, %ca = AddV2(%u, %u) [%vc] name("a") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
+      %a, %ca = AddV2(%u, %u) [%vc] name("a") {T = f32}
+          : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
       yield(%a) : tensor<f32>
     } {_mlir_name = "f"} : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<f32>) -> (tensor<f32>)
     yield(%f) [%vc] : tensor<f32>

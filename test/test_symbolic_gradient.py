@@ -25,7 +25,7 @@ class Body:
         self.types["%" + name] = type
         bound = f"%{name}:{results}" if results > 1 else f"%{name}"
         self.lines.append(
-            f"  {bound}, %{name}_ctl = {op}({', '.join(inputs)}) name(\"{name}\") {{{attrs}}}"
+            f'  {bound}, %{name}_ctl = {op}({", ".join(inputs)}) name("{name}") {{{attrs}}}'
             f" : ({given}) -> ({', '.join([type] * results)})"
         )
         return [f"%{name}#{i}" for i in range(results)] if results > 1 else f"%{name}"
@@ -271,7 +271,8 @@ def test_an_argument_that_counts_as_constant_gets_zeros(tmp_path):
     np.testing.assert_array_equal(gradients[1], np.zeros(TALL))
 
 
-CUBED = """tfg.func @cube(%x0: tensor<*xf64> {tfg.name = "x0"}) -> (tensor<*xf64> {tfg.name = "y"}) {
+CUBED = """tfg.func @cube(%x0: tensor<*xf64> {tfg.name = "x0"})
+    -> (tensor<*xf64> {tfg.name = "y"}) {
   %s, %sc = Square(%x0) name("s") {T = f64} : (tensor<*xf64>) -> (tensor<*xf64>)
   %y, %yc = Mul(%s, %x0) name("y") {T = f64} : (tensor<*xf64>, tensor<*xf64>) -> (tensor<*xf64>)
   return(%y) : tensor<*xf64>

@@ -176,9 +176,10 @@ constexpr Graph graphs[] = {
     {"DebugInfo", "node { name: 'n' op: 'NoOp' experimental_debug_info { original_node_names: 'o' "
                   "original_func_names: 'f' } }"},
     {"EmptyDebugInfo", "node { name: 'n' op: 'NoOp' experimental_debug_info { } }"},
-    {"Traces", X "debug_info { files: 'a.py' traces { key: 'x@' value { file_line_cols { line: 3 "
-               "file_index: 0 func: 'f' code: 'x = 1' } file_line_cols { file_index: 9 line: -1 } } "
-               "} traces { key: 'y@g' value { } } }"},
+    {"Traces",
+     X "debug_info { files: 'a.py' traces { key: 'x@' value { file_line_cols { line: 3 "
+       "file_index: 0 func: 'f' code: 'x = 1' } file_line_cols { file_index: 9 line: -1 } } "
+       "} traces { key: 'y@g' value { } } }"},
     {"TracesByNumber",
      X "debug_info { files: 'a.py' frames_by_id { key: 7 value { file_index: 0 line: 3 col: 4 } } "
        "traces_by_id { key: 1 value { frame_id: 7 frame_id: 8 } } name_to_trace_id { key: 'x@' "
