@@ -241,7 +241,8 @@ LogicalResult regions::verifyFor(Operation *op) {
   if (Node(op).numData() < 3)
     return verifier.emit() << "has " << Node(op).numData()
                            << " data operands, expected start, limit and delta first";
-  for (auto [index, what] : llvm::enumerate(ArrayRef<StringRef>{"start", "limit", "delta"}))
+  static constexpr StringLiteral range[] = {"start", "limit", "delta"};
+  for (auto [index, what] : llvm::enumerate(range))
     if (failed(verifier.verifyOperand(index, 32, what)))
       return failure();
   SmallVector<Type> types(Node(op).data().drop_front(3).getTypes());
