@@ -108,12 +108,13 @@ public:
     return good;
   }
 
-private:
+protected:
   void fail() {
     good = false;
     rest = {};
   }
 
+private:
   std::string_view rest;
   bool good = true;
 };

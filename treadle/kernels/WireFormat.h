@@ -1,6 +1,8 @@
 // Protocol buffers' wire format, for the few messages that ops read and write themselves.
 #pragma once
 
+#include "treadle/checkpoint/Wire.h"
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -10,53 +12,21 @@ namespace treadle::wire {
 /// How a field is encoded: the low three bits of its tag.
 enum Type : uint64_t { Varint = 0, Fixed64 = 1, Bytes = 2, Fixed32 = 5 };
 
-inline void putVarint(std::string &out, uint64_t value) {
-  for (; value >= 0x80; value >>= 7)
-    out += static_cast<char>(value | 0x80);
-  out += static_cast<char>(value);
-}
+using treadle::putBytes;
+using treadle::putVarint;
 
+/// A value of 0 is written too.
 inline void putNumber(std::string &out, uint64_t field, uint64_t value) {
   putVarint(out, field << 3 | Varint);
   putVarint(out, value);
 }
 
-inline void putBytes(std::string &out, uint64_t field, std::string_view bytes) {
-  putVarint(out, field << 3 | Bytes);
-  putVarint(out, bytes.size());
-  out += bytes;
-}
-
-/// Reads from bytes that outlive it; after the first bad read it is at the end, and not good.
-class Reader {
+/// A reader for those who handle each field's type themselves.
+class Reader : public WireReader {
 public:
-  explicit Reader(std::string_view bytes) : rest(bytes) {}
-  bool isAtEnd() const { return rest.empty(); }
-  bool isGood() const { return good; }
+  using WireReader::fail;
+  using WireReader::WireReader;
 
-  uint64_t varint() {
-    uint64_t value = 0;
-    for (int shift = 0; shift < 64; shift += 7) {
-      if (rest.empty())
-        break;
-      auto byte = static_cast<unsigned char>(rest.front());
-      rest.remove_prefix(1);
-      value |= uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80)
-        return value;
-    }
-    fail();
-    return 0;
-  }
-  std::string_view bytes(uint64_t size) {
-    if (size > rest.size()) {
-      fail();
-      return {};
-    }
-    std::string_view taken = rest.substr(0, size);
-    rest.remove_prefix(size);
-    return taken;
-  }
   /// Bytes with their length in front.
   std::string_view delimited() { return bytes(varint()); }
   void skip(uint64_t type) {
@@ -69,14 +39,6 @@ public:
     else
       fail();
   }
-  void fail() {
-    good = false;
-    rest = {};
-  }
-
-private:
-  std::string_view rest;
-  bool good = true;
 };
 
 /// Calls `visit(field, type, reader)` for each field; the visit reads or skips it. False:

@@ -19,12 +19,10 @@ ssize_t writeSome(int file, const char *data, size_t size) {
   return done < 0 && errno == ENOTSOCK ? ::write(file, data, size) : done;
 }
 
-} // namespace
-
-bool Channel::write(const void *data, size_t size) {
-  const char *at = static_cast<const char *>(data);
+/// Calls `some`, which may do a part, until all is done; false if it fails or comes to an end.
+template <typename Byte, typename Some> bool transferAll(Byte *at, size_t size, Some some) {
   while (size > 0) {
-    ssize_t done = writeSome(out, at, size);
+    ssize_t done = some(at, size);
     if (done < 0 && errno == EINTR)
       continue;
     if (done <= 0)
@@ -35,18 +33,16 @@ bool Channel::write(const void *data, size_t size) {
   return true;
 }
 
+} // namespace
+
+bool Channel::write(const void *data, size_t size) {
+  return transferAll(static_cast<const char *>(data), size,
+                     [&](const char *at, size_t left) { return writeSome(out, at, left); });
+}
+
 bool Channel::read(void *data, size_t size) {
-  char *at = static_cast<char *>(data);
-  while (size > 0) {
-    ssize_t done = ::read(in, at, size);
-    if (done < 0 && errno == EINTR)
-      continue;
-    if (done <= 0)
-      return false;
-    at += done;
-    size -= static_cast<size_t>(done);
-  }
-  return true;
+  return transferAll(static_cast<char *>(data), size,
+                     [&](char *at, size_t left) { return ::read(in, at, left); });
 }
 
 bool Channel::send(const Message &message) {
