@@ -93,7 +93,8 @@
   X(sparseMath)                                                                                    \
   X(sparseMerge)                                                                                   \
   X(raggedRow)                                                                                     \
-  X(substring)
+  X(substring)                                                                                     \
+  X(unicode)
 
 namespace treadle {
 
