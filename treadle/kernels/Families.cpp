@@ -92,6 +92,10 @@
   X(sparseShape)                                                                                   \
   X(sparseMath)                                                                                    \
   X(sparseMerge)                                                                                   \
+  X(featureCross)                                                                                  \
+  X(countSparse)                                                                                   \
+  X(sparseGradient)                                                                                \
+  X(sparseTensorMap)                                                                               \
   X(raggedRow)                                                                                     \
   X(substring)                                                                                     \
   X(unicode)

@@ -114,6 +114,14 @@ void multiplyComplex(const Product &p, const void *a, const void *b, void *out, 
   multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<T *>(out));
 }
 
+// Small floats widened to floats.
+template <typename A, typename B>
+void multiplyWidened(const Product &p, const void *a, const void *b, void *out, bool) {
+  auto x = straightened<float>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
+  auto y = straightened<float>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
+  multiplyReal<float>(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), out, false);
+}
+
 struct MultiplyRow {
   DType a, b, out;
   MultiplyFn fn;
@@ -123,6 +131,9 @@ const MultiplyRow multiplyRows[] = {
     {DType::Float64, DType::Float64, DType::Float64, multiplyReal<double>},
     {DType::Float16, DType::Float16, DType::Float16, multiplySmallFloat<Half>},
     {DType::BFloat16, DType::BFloat16, DType::BFloat16, multiplySmallFloat<BFloat16>},
+    {DType::BFloat16, DType::BFloat16, DType::Float32, multiplyWidened<BFloat16, BFloat16>},
+    {DType::BFloat16, DType::Float32, DType::Float32, multiplyWidened<BFloat16, float>},
+    {DType::Float32, DType::BFloat16, DType::Float32, multiplyWidened<float, BFloat16>},
     {DType::Int32, DType::Int32, DType::Int32, multiplyInteger<int32_t, int32_t, int32_t>},
     {DType::Int64, DType::Int64, DType::Int64, multiplyInteger<int64_t, int64_t, int64_t>},
     {DType::Int16, DType::Int16, DType::Int16, multiplyInteger<int16_t, int16_t, int16_t>},
@@ -332,6 +343,7 @@ template <bool broadcasts> Expected<BoundKernel> bindBatchMatMul(const BindConte
 
 const KernelEntry table[] = {
     {"MatMul", bindMatMul},
+    {"SparseMatMul", bindMatMul}, // its operands are dense, only likely to be full of zeros
     {"_FusedMatMul", bindFusedMatMul},
     {"BatchMatMul", bindBatchMatMul<false>},
     {"BatchMatMulV2", bindBatchMatMul<true>},

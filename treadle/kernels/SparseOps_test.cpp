@@ -164,5 +164,35 @@ TEST(SparseOpsTest, RaggedToSparse) {
   EXPECT_EQ(values<int64_t>(out[2]), (Longs{3, 2}));
 }
 
+TEST(SparseOpsTest, RaggedRowsFilled) {
+  auto out =
+      runAll("RaggedFillEmptyRows",
+             {vec<int64_t>({2, 0, 2}), vec<float>({1, 2, 3}), scalar<int64_t>(4), scalar<float>(9)},
+             {DType::Int64, DType::Float32, DType::Bool, DType::Int64});
+  ASSERT_EQ(out.size(), 4u);
+  EXPECT_EQ(values<int64_t>(out[0]), (Longs{0, 1, 2, 2, 3}));
+  EXPECT_EQ(values<float>(out[1]), (std::vector<float>{2, 9, 1, 3, 9}));
+  EXPECT_EQ(values<int64_t>(out[3]), (Longs{2, 0, 3}));
+}
+
+TEST(SparseOpsTest, GradientsOfEntries) {
+  auto out = runAll("SparseAddGrad",
+                    {vec<float>({1, 2, 4}), index({2, 2}, {0, 0, 1, 0}),
+                     index({2, 2}, {0, 1, 1, 1}), index({3, 2}, {0, 0, 0, 1, 1, 0})},
+                    {DType::Float32, DType::Float32});
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(values<float>(out[0]), (std::vector<float>{1, 4}));
+  EXPECT_EQ(values<float>(out[1]), (std::vector<float>{2, 0})); // [1,1] fell below the threshold
+  Tensor slice = run1("SparseSliceGrad", {vec<float>({3}), index({2, 2}, {0, 0, 1, 1}),
+                                          vec<int64_t>({1, 1}), index({1, 2}, {0, 0})});
+  EXPECT_EQ(values<float>(slice), (std::vector<float>{0, 3}));
+}
+
+TEST(SparseOpsTest, ProductWidensSmallFloats) {
+  Tensor a = tensor<BFloat16>({1, 2}, {BFloat16(1.5f), BFloat16(2)}),
+         b = tensor<float>({2, 1}, {2, 4});
+  expectNear<float>(run1("SparseMatMul", {a, b}, DType::Float32), {11});
+}
+
 } // namespace
 } // namespace treadle

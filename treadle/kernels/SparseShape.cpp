@@ -90,32 +90,33 @@ void reshape(OpContext &ctx) {
 
 // --- SparseFillEmptyRows -----------------------------------------------------------------------
 
-void fillEmptyRows(OpContext &ctx) {
-  auto in = sparseInput(ctx, 0, 1, 2);
-  if (!in)
-    return;
+/// Of a sparse tensor, or of rows that `isRagged`: those have no second coordinate, and their
+/// numbers come as a vector.
+void fillRows(OpContext &ctx, const SparseView &in, bool isRagged) {
   const Tensor &fallback = ctx.input(3);
-  if (in->rank < 1 || !fallback.isScalar())
-    return ctx.fail(invalidArgument("the shape has ", in->rank, " dimensions and the default is ",
+  if (in.rank < 1 || !fallback.isScalar())
+    return ctx.fail(invalidArgument("the shape has ", in.rank, " dimensions and the default is ",
                                     tensorTypeText(fallback), ", expected rows and a scalar"));
-  int64_t rows = in->dims[0], rank = in->rank;
-  DType dtype = in->values->dtype();
-  for (int64_t e = 0; e < in->count; ++e)
-    if (int64_t row = in->index(e)[0]; row < 0 || row >= rows)
+  int64_t rows = in.dims[0], rank = in.rank;
+  DType dtype = in.values->dtype();
+  for (int64_t e = 0; e < in.count; ++e)
+    if (int64_t row = in.index(e)[0]; row < 0 || row >= rows)
       return ctx.fail(
           invalidArgument("indices[", e, ",0] is ", row, ", expected it in [0, ", rows, ")"));
   Tensor *isEmpty = ctx.allocateOutput(2, DType::Bool, {rows});
-  Tensor *places = isEmpty ? ctx.allocateOutput(3, DType::Int64, {in->count}) : nullptr;
+  Tensor *places = isEmpty ? ctx.allocateOutput(3, DType::Int64, {in.count}) : nullptr;
   if (!places)
     return;
   std::vector<int64_t> next(rows + 1); // where the next entry of each row goes
-  for (int64_t e = 0; e < in->count; ++e)
-    ++next[in->index(e)[0] + 1];
+  for (int64_t e = 0; e < in.count; ++e)
+    ++next[in.index(e)[0] + 1];
   for (int64_t row = 0; row < rows; ++row) {
     isEmpty->data<bool>()[row] = next[row + 1] == 0;
     next[row + 1] = next[row] + std::max<int64_t>(next[row + 1], 1);
   }
-  Tensor *indices = ctx.allocateOutput(0, DType::Int64, {next[rows], rank});
+  // Of no rows TensorFlow gives a matrix of row numbers.
+  Tensor *indices = isRagged && rows ? ctx.allocateOutput(0, DType::Int64, {next[rows]})
+                                     : ctx.allocateOutput(0, DType::Int64, {next[rows], rank});
   Tensor *values = indices ? ctx.allocateOutput(1, dtype, {next[rows]}) : nullptr;
   if (!values)
     return;
@@ -129,11 +130,27 @@ void fillEmptyRows(OpContext &ctx) {
       std::fill_n(index, rank, 0);
       index[0] = row;
     }
-  for (int64_t e = 0; e < in->count; ++e) {
-    int64_t to = next[in->index(e)[0]]++;
-    std::copy_n(in->index(e), rank, put(to, elementAt(dtype, in->values->raw(), e)));
+  for (int64_t e = 0; e < in.count; ++e) {
+    int64_t to = next[in.index(e)[0]]++;
+    std::copy_n(in.index(e), rank, put(to, elementAt(dtype, in.values->raw(), e)));
     places->data<int64_t>()[e] = to;
   }
+}
+
+void fillEmptyRows(OpContext &ctx) {
+  if (auto in = sparseInput(ctx, 0, 1, 2))
+    fillRows(ctx, *in, false);
+}
+
+// Inputs: the row of each value, values, number of rows, default.
+void fillEmptyRaggedRows(OpContext &ctx) {
+  const Tensor rowIds = ctx.input(0), values = ctx.input(1), rows = ctx.input(2);
+  if (rowIds.rank() != 1 || values.rank() != 1 || rowIds.count() != values.count() ||
+      rows.rank() != 0 || rows.scalarValue<int64_t>() < 0)
+    return ctx.fail(invalidArgument("value_rowids, values and nrows are ", tensorTypeText(rowIds),
+                                    ", ", tensorTypeText(values), " and ", tensorTypeText(rows),
+                                    ", expected vectors of one size and a number of rows"));
+  fillRows(ctx, {rowIds.data<int64_t>(), &values, rows.data<int64_t>(), values.count(), 1}, true);
 }
 
 template <typename T> struct FillEmptyRowsGrad {
@@ -298,6 +315,8 @@ Expected<BoundKernel> bindSplit(const BindContext &node) {
 }
 
 const KernelEntry table[] = {
+    {"RaggedFillEmptyRows", bindPlain<fillEmptyRaggedRows>},
+    {"RaggedFillEmptyRowsGrad", bindFillEmptyRowsGrad},
     {"SparseConcat", bindConcat},
     {"SparseFillEmptyRows", bindPlain<fillEmptyRows>},
     {"SparseFillEmptyRowsGrad", bindFillEmptyRowsGrad},

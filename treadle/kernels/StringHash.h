@@ -15,16 +15,12 @@ uint64_t murmurHash64(std::string_view bytes, uint64_t seed);
 /// SipHash-2-4 with a key of 128 bits.
 uint64_t sipHash24(std::string_view bytes, uint64_t key0, uint64_t key1);
 
-/// A fingerprint of two.
+/// TensorFlow's fingerprint of two fingerprints, mixed as Murmur's hash mixes words.
 inline uint64_t fingerprintOfTwo(uint64_t a, uint64_t b) {
-  constexpr uint64_t multiplier = 0x9ddfea08eb382d69;
-  uint64_t x = (b ^ a) * multiplier;
-  x ^= x >> 47;
-  uint64_t y = (a ^ x) * multiplier;
-  y ^= y >> 44;
-  y *= multiplier;
-  y ^= y >> 41;
-  return y * multiplier;
+  constexpr uint64_t multiplier = 0xc6a4a7935bd1e995;
+  auto mix = [](uint64_t x) { return x ^ (x >> 47); };
+  uint64_t x = ((a ^ multiplier) ^ mix(b * multiplier) * multiplier) * multiplier;
+  return mix(mix(x) * multiplier);
 }
 
 } // namespace treadle
