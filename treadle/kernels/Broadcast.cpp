@@ -71,5 +71,6 @@ template <int N> bool planBroadcast(const std::array<Dims, N> &operands, Broadca
 
 template bool planBroadcast<2>(const std::array<Dims, 2> &, BroadcastPlan<2> &);
 template bool planBroadcast<3>(const std::array<Dims, 3> &, BroadcastPlan<3> &);
+template bool planBroadcast<4>(const std::array<Dims, 4> &, BroadcastPlan<4> &);
 
 } // namespace treadle

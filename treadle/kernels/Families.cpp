@@ -31,7 +31,11 @@
   X(bias)                                                                                          \
   X(activation)                                                                                    \
   X(randomStateless)                                                                               \
-  X(random)                                                                                        \
+  X(random)\
+  X(randomStateful)\
+  X(randomSample)\
+  X(randomTruncated)\
+  X(multinomial)\
   X(sparseSegment)                                                                                 \
   X(segment)                                                                                       \
   X(matMul)                                                                                        \

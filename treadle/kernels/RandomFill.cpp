@@ -1,72 +1,13 @@
 #include "treadle/kernels/RandomFill.h"
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Move.h"
+#include "treadle/kernels/RandomNumbers.h"
 
-#include <bit>
 #include <cmath>
-#include <numbers>
+#include <numeric>
 
 namespace treadle {
 namespace {
-
-// --- numbers from bits: random mantissas under the exponent of [1, 2), less 1 --------------------
-
-float uniformFloat(uint32_t x) {
-  return std::bit_cast<float>(uint32_t{127} << 23 | (x & 0x7fffff)) - 1;
-}
-double uniformDouble(uint32_t x0, uint32_t x1) {
-  uint64_t mantissa = uint64_t{x0 & 0xfffff} << 32 | x1;
-  return std::bit_cast<double>(uint64_t{1023} << 52 | mantissa) - 1;
-}
-template <typename T> T uniformNumber(uint32_t x) {
-  if constexpr (std::is_same_v<T, Half>)
-    return std::bit_cast<Half>(static_cast<uint16_t>(15 << 10 | (x & 0x3ff))) - Half(1);
-  else if constexpr (std::is_same_v<T, BFloat16>)
-    return std::bit_cast<BFloat16>(static_cast<uint16_t>(127 << 7 | (x & 0x7f))) - BFloat16(1);
-  else
-    return uniformFloat(x);
-}
-
-// Two normal numbers from two uniform ones (Box and Muller).
-template <typename T> std::array<T, 2> normalPair(T x, T y) {
-  T radius = std::sqrt(T(-2) * std::log(std::max(x, T(1.0e-7))));
-  T angle = static_cast<T>(2 * std::numbers::pi * y); // rounded once
-  return {std::sin(angle) * radius, std::cos(angle) * radius};
-}
-
-// --- distributions: `draw` makes a group of numbers ----------------------------------------------
-
-template <typename T> inline constexpr int groupOf = sizeof(T) == 8 ? 2 : 4;
-
-template <typename T> struct UniformNumbers {
-  static constexpr float cost = 2;
-  static void draw(Philox &stream, const IntegerRange &, T *out) {
-    Philox::Block x = stream.next();
-    if constexpr (sizeof(T) == 8)
-      for (int i = 0; i < 2; ++i)
-        out[i] = uniformDouble(x[2 * i], x[2 * i + 1]);
-    else
-      for (int i = 0; i < 4; ++i)
-        out[i] = uniformNumber<T>(x[i]);
-  }
-};
-
-template <typename T> struct NormalNumbers {
-  static constexpr float cost = 15;
-  static void draw(Philox &stream, const IntegerRange &, T *out) {
-    Philox::Block x = stream.next();
-    if constexpr (sizeof(T) == 8) {
-      std::array<double, 2> pair = normalPair(uniformDouble(x[0], x[1]), uniformDouble(x[2], x[3]));
-      std::copy_n(pair.data(), 2, out);
-      return;
-    }
-    for (int i = 0; i < 4; i += 2) {
-      std::array<float, 2> pair = normalPair(uniformFloat(x[i]), uniformFloat(x[i + 1]));
-      out[i] = T(pair[0]);
-      out[i + 1] = T(pair[1]);
-    }
-  }
-};
 
 // Draws until the group is full, so each group has 256 numbers an element of the stream to itself.
 template <typename T> struct TruncatedNormalNumbers {
@@ -195,6 +136,27 @@ bool readIntegerRange(OpContext &ctx, int lowInput, int highInput, IntegerRange 
   if (isEmpty)
     ctx.fail(invalidArgument("minval must be less than maxval"));
   return !isEmpty;
+}
+
+void shuffleRows(OpContext &ctx, const std::function<Philox(uint64_t)> &streamOf) {
+  const Tensor in = ctx.input(0);
+  if (in.rank() == 0 || in.dim(0) < 2)
+    return ctx.setOutput(0, in);
+  int64_t rows = in.dim(0), width = in.count() / rows;
+  Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
+  if (!out)
+    return;
+  std::vector<int64_t> order(static_cast<size_t>(rows));
+  std::iota(order.begin(), order.end(), int64_t{0});
+  Philox stream = streamOf((static_cast<uint64_t>(rows - 1) + 3) / 4);
+  PhiloxNumbers source(stream);
+  for (int64_t i = 0; i + 1 < rows; ++i) {
+    auto rest = static_cast<uint32_t>(rows - i);
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(i + source.next() % rest)]);
+  }
+  for (int64_t i = 0; i < rows; ++i)
+    copyElements(in.dtype(), elementAt(in.dtype(), out->raw(), i * width),
+                 elementAt(in.dtype(), in.raw(), order[static_cast<size_t>(i)] * width), width);
 }
 
 } // namespace treadle

@@ -5,6 +5,8 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Philox.h"
 
+#include <functional>
+
 namespace treadle {
 
 /// What the distributions of integers are told.
@@ -37,5 +39,9 @@ Tensor *allocateRandomOutput(OpContext &ctx, int i, DType dtype);
 
 /// The range that two scalar inputs give; false having failed where it is empty.
 bool readIntegerRange(OpContext &ctx, int lowInput, int highInput, IntegerRange &range);
+
+/// Puts the rows of input 0 in another order, as in Fisher and Yates' shuffle, with one number a
+/// place; `streamOf` gives the stream, told how many blocks are needed.
+void shuffleRows(OpContext &ctx, const std::function<Philox(uint64_t blocks)> &streamOf);
 
 } // namespace treadle
