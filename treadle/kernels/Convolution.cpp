@@ -33,6 +33,7 @@ struct ConvolutionState {
   bool isDepthwise;
   ConvolveFn convolve;
   std::optional<EpilogueSpec> epilogue = {};
+  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
 };
 
 // --- the work of one element of a window ---------------------------------------------------------
@@ -128,10 +129,29 @@ template <typename T, typename C> struct As {
   C *data;
 };
 
+/// Whether images of floats were convolved, in one group, with `filter`; `data` are its elements.
+bool convolveFloats(OpContext &ctx, const ConvolutionState &s, const PlacedConvolution &c,
+                    const float *in, const Tensor &filter, const float *data, float *out,
+                    const Epilogue *epilogue) {
+  auto pack = [&] {
+    MatrixOffsets offsets(filter.count() / c.outChannels, c.outChannels, false);
+    return PackedMatrix::make(ctx, offsets.of(data));
+  };
+  std::shared_ptr<const PackedMatrix> packed;
+  if (filter.dtype() == DType::Float32)
+    packed = s.weights->find(filter, pack);
+  if (!packed)
+    packed = pack();
+  if (packed)
+    convolvePacked(ctx, c, in, *packed, out, epilogue);
+  return packed != nullptr;
+}
+
 // `a` and `b` are what is given of (input, filter, result), in this order.
 template <typename T, typename C, Wanted wanted>
-void convolveAs(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, const Tensor &a,
-                const Tensor &b, Tensor &out, const Epilogue *epilogue) {
+void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, const Channels &c,
+                int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
+                const Epilogue *epilogue) {
   As<T, C> x(a), y(b);
   auto compute = [&](C *result) {
     C *arrays[3] = {x.data, y.data, result};
@@ -139,6 +159,10 @@ void convolveAs(OpContext &ctx, const Window &w, const Channels &c, int64_t batc
       std::rotate(arrays, arrays + 2, arrays + 3);
     else if (wanted == Wanted::FilterGradient)
       std::swap(arrays[1], arrays[2]);
+    if constexpr (std::is_same_v<C, float> && wanted == Wanted::Result)
+      if (c.groups == 1 && convolveFloats(ctx, s, {w, batch, c.in, c.out}, arrays[0], b, arrays[1],
+                                          result, epilogue))
+        return;
     if (convolveFast<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2], epilogue))
       return;
     std::fill_n(result, out.count(), C(0));
@@ -163,7 +187,7 @@ void convolve(OpContext &ctx, const ConvolutionState &s, const Window &w, const 
   constexpr decltype(&convolveAs<T, C, Wanted::Result>) fns[] = {
       convolveAs<T, C, Wanted::Result>, convolveAs<T, C, Wanted::InputGradient>,
       convolveAs<T, C, Wanted::FilterGradient>};
-  fns[static_cast<int>(s.wanted)](ctx, w, c, batch, a, b, out, epilogue);
+  fns[static_cast<int>(s.wanted)](ctx, s, w, c, batch, a, b, out, epilogue);
 }
 
 // --- shapes --------------------------------------------------------------------------------------
@@ -262,15 +286,12 @@ bool readEpilogue(OpContext &ctx, const ConvolutionState &s, const Shapes &shape
                   std::optional<Epilogue> &epilogue) {
   if (!s.epilogue)
     return true;
-  epilogue = Epilogue::of(ctx, *s.epilogue, 2, shapes.channels.out, dtype);
+  epilogue = Epilogue::of(
+      ctx, *s.epilogue, 2,
+      {dtype, shapes.out.tensorDims(), shapes.channels.out, !shapes.out.channelsFirst});
   if (!epilogue || !epilogue->summand())
     return epilogue.has_value();
-  Tensor summand = epilogue->summand();
-  if (!std::ranges::equal(summand.dims(), shapes.out.tensorDims()))
-    return fail(ctx, invalidArgument("the summand has shape ", dimsText(summand.dims()),
-                                     ", but the convolution's result has ",
-                                     dimsText(shapes.out.tensorDims())));
-  auto last = withChannelsLast(ctx, summand, shapes.out);
+  auto last = withChannelsLast(ctx, epilogue->summand(), shapes.out);
   if (last)
     epilogue->setSummand(std::move(*last));
   return last.has_value();
@@ -294,6 +315,8 @@ void runForward(OpContext &ctx) {
   if (out->count())
     s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, filter, *out,
                epilogue ? &*epilogue : nullptr);
+  if (epilogue && !epilogue->finish(ctx, *out))
+    return;
   setImageOutput(ctx, 0, std::move(*out), shapes.out);
 }
 

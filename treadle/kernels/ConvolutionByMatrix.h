@@ -3,6 +3,7 @@
 #pragma once
 
 #include "treadle/kernels/Epilogue.h"
+#include "treadle/kernels/PackedProduct.h"
 #include "treadle/kernels/Window.h"
 
 namespace treadle {
@@ -15,7 +16,11 @@ struct PlacedConvolution {
 };
 
 /// The result, as patches[positions, window * inChannels] * filter, and then the epilogue, which
-/// may be null. T is float or double.
+/// may be null.
+void convolvePacked(OpContext &ctx, const PlacedConvolution &c, const float *in,
+                    const PackedMatrix &filter, float *out, const Epilogue *epilogue);
+
+/// The same for a filter as it lies. T is float or double.
 template <typename T>
 void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
                       T *out, const Epilogue *epilogue);

@@ -1,5 +1,6 @@
 // Einsum: the operands are copied into the form [batch, free, summed], multiplied as matrices, and
 // the product copied into the order that the equation asks for.
+#include "treadle/kernels/EinsumAxes.h"
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/MatMul.h"
@@ -13,13 +14,14 @@
 namespace treadle {
 namespace {
 
-constexpr char ellipsis = '.';
+using namespace einsum;
 
 /// The labels of the operands and of the result; an ellipsis is one character.
 struct EinsumState {
   std::vector<std::string> inputs;
   std::string output;
   MultiplyFn multiply;
+  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
 };
 
 Expected<std::string> parseLabels(std::string_view text) {
@@ -67,86 +69,6 @@ Expected<EinsumState> parseEquation(std::string_view equation) {
   return s;
 }
 
-// --- labels with their dimensions ----------------------------------------------------------------
-
-/// A label, or one dimension of the ellipsis (counted from the right, as -1, -2, ...).
-using Label = int;
-
-/// A dimension of the whole: where it is in each operand. Stride 0: nowhere, or repeated.
-struct Axis {
-  Label label;
-  int64_t size = 1;
-  int64_t stride[2] = {0, 0};
-  bool isIn[2] = {false, false}, isOut = false;
-};
-
-/// All dimensions of an equation for operands of given shapes.
-class Axes {
-public:
-  std::vector<Axis> all;
-  int ellipsisRank = 0;
-
-  Axis &of(Label label) {
-    for (Axis &axis : all)
-      if (axis.label == label)
-        return axis;
-    return all.emplace_back(Axis{.label = label});
-  }
-
-  std::vector<Label> expand(const std::string &labels, int rank) const {
-    std::vector<Label> out;
-    for (char c : labels)
-      if (c != ellipsis)
-        out.push_back(c);
-      else
-        for (int d = rank; d > 0; --d)
-          out.push_back(-d);
-    return out;
-  }
-
-  bool add(OpContext &ctx, int operand, const Tensor &t, const std::string &labels) {
-    bool hasEllipsis = labels.find(ellipsis) != std::string::npos;
-    int named = static_cast<int>(labels.size()) - hasEllipsis;
-    if (hasEllipsis ? t.rank() < named : t.rank() != named) {
-      ctx.fail(invalidArgument("operand ", operand, " has shape ", dimsText(t.dims()), ", but ",
-                               named, " labels"));
-      return false;
-    }
-    ellipsisRank = std::max(ellipsisRank, t.rank() - named);
-    std::vector<Label> list = expand(labels, t.rank() - named);
-    DimVector strides = rowMajorStrides(t.dims());
-    for (size_t d = 0; d < list.size(); ++d) {
-      Axis &axis = of(list[d]);
-      int64_t size = t.dims()[d];
-      bool repeats = list[d] < 0 && size == 1; // only an ellipsis broadcasts
-      bool isNew = !axis.isIn[0] && !axis.isIn[1];
-      if (isNew || (axis.size == 1 && list[d] < 0))
-        axis.size = size;
-      else if (axis.size != size && !repeats) {
-        ctx.fail(invalidArgument("operand ", operand, " has shape ", dimsText(t.dims()),
-                                 ", but dimension ", d, " should be ", axis.size));
-        return false;
-      }
-      axis.isIn[operand] = true;
-      axis.stride[operand] += repeats ? 0 : strides[d];
-    }
-    return true;
-  }
-};
-
-/// Some of the axes, in one order.
-struct AxisList {
-  DimVector sizes;
-  std::vector<const Axis *> axes;
-  int64_t count = 1;
-
-  void add(const Axis &axis) {
-    sizes.push(axis.size);
-    axes.push_back(&axis);
-    count *= axis.size;
-  }
-};
-
 // An operand's elements along three lists of axes, one after the other.
 std::optional<Tensor> arrange(OpContext &ctx, const Tensor &t, int operand,
                               std::initializer_list<const AxisList *> lists) {
@@ -164,28 +86,31 @@ std::optional<Tensor> arrange(OpContext &ctx, const Tensor &t, int operand,
 
 // --- the op --------------------------------------------------------------------------------------
 
-// Copies a product over [batch, free axes of a, free axes of b] to where its labels are in the
-// result; a label twice in the result is its diagonal.
-void giveResult(OpContext &ctx, const Tensor &product, const Axes &axes,
-                const std::vector<Label> &labels, std::initializer_list<const AxisList *> lists) {
+// The result, not filled in yet; says of each axis where it lies there. A label twice in the result
+// is its diagonal.
+Tensor *allocateResult(OpContext &ctx, DType dtype, Axes &axes, const std::vector<Label> &labels) {
   DimVector dims;
   for (Label label : labels)
-    dims.push(std::ranges::find(axes.all, label, &Axis::label)->size);
-  Tensor *out = ctx.allocateOutput(0, product.dtype(), dims);
-  if (!out || !out->count())
-    return;
-  DimVector outStrides = rowMajorStrides(dims), sizes, strides;
-  for (const AxisList *list : lists)
+    dims.push(axes.of(label).size);
+  DimVector strides = rowMajorStrides(dims);
+  for (size_t d = 0; d < labels.size(); ++d) {
+    axes.of(labels[d]).isOut = true;
+    axes.of(labels[d]).outStride += strides[d];
+  }
+  return ctx.allocateOutput(0, dtype, dims);
+}
+
+// Copies a product over [batch, free axes of a, free axes of b] to where its labels are.
+void giveResult(const Tensor &product, const ProductAxes &axes, Tensor &out) {
+  DimVector sizes, strides;
+  for (const AxisList *list : {&axes.batch, &axes.freeA, &axes.freeB})
     for (const Axis *axis : list->axes) {
-      int64_t stride = 0;
-      for (size_t d = 0; d < labels.size(); ++d)
-        stride += labels[d] == axis->label ? outStrides[d] : 0;
       sizes.push(axis->size);
-      strides.push(stride);
+      strides.push(axis->outStride);
     }
-  if (sizes.size() < dims.size())
-    zeroElements(out->dtype(), out->raw(), out->count());
-  copyStrided(out->dtype(), sizes, out->raw(), strides, product.raw(), rowMajorStrides(sizes));
+  if (product.count() < out.count())
+    zeroElements(out.dtype(), out.raw(), out.count());
+  copyStrided(out.dtype(), sizes, out.raw(), strides, product.raw(), rowMajorStrides(sizes));
 }
 
 std::optional<Tensor> multiplyAll(OpContext &ctx, const EinsumState &s, const Tensor &a,
@@ -227,19 +152,27 @@ void runEinsum(OpContext &ctx) {
   std::erase_if(labels, [&](Label label) {
     return std::ranges::find(axes.all, label, &Axis::label) == axes.all.end();
   });
-  for (Label label : labels)
-    axes.of(label).isOut = true;
-  AxisList batch, freeA, freeB, summed;
+  Tensor *out = allocateResult(ctx, a.dtype(), axes, labels);
+  if (!out || !out->count())
+    return;
+  ProductAxes lists;
   for (const Axis &axis : axes.all)
-    (!axis.isOut ? summed : !axis.isIn[1] ? freeA : !axis.isIn[0] ? freeB : batch).add(axis);
-  auto left = arrange(ctx, a, 0, {&batch, &freeA, &summed});
-  auto right = arrange(ctx, b, 1, {&batch, &summed, &freeB});
+    (!axis.isOut     ? lists.summed
+     : !axis.isIn[1] ? lists.freeA
+     : !axis.isIn[0] ? lists.freeB
+                     : lists.batch)
+        .add(axis);
+  if (a.dtype() == DType::Float32 && lists.summed.count &&
+      multiplyInPlace(ctx, lists, a, b, *out, *s.weights))
+    return;
+  auto left = arrange(ctx, a, 0, {&lists.batch, &lists.freeA, &lists.summed});
+  auto right = arrange(ctx, b, 1, {&lists.batch, &lists.summed, &lists.freeB});
   if (!left || !right)
     return;
-  Product p{freeA.count, summed.count, freeB.count, false, false};
-  auto product = multiplyAll(ctx, s, *left, *right, batch.count, p);
+  Product p{lists.freeA.count, lists.summed.count, lists.freeB.count, false, false};
+  auto product = multiplyAll(ctx, s, *left, *right, lists.batch.count, p);
   if (product)
-    giveResult(ctx, *product, axes, labels, {&batch, &freeA, &freeB});
+    giveResult(*product, lists, *out);
 }
 
 Expected<BoundKernel> bindEinsum(const BindContext &node) {

@@ -51,6 +51,36 @@ TEST(Einsum, EllipsesBroadcast) {
       "[3,4,2,5]");
 }
 
+// Floats are multiplied where they lie, doubles after they were brought into order.
+TEST(Einsum, FloatsGiveWhatDoublesGive) {
+  auto sizeOf = [](char label) { return 3 + (label * 7) % 11; };
+  auto operand = [&]<typename T>(T, std::string_view labels) {
+    std::vector<int64_t> dims;
+    for (char label : labels)
+      dims.push_back(sizeOf(label));
+    Tensor t = *Tensor::make(dtypeOf<T>, dims);
+    for (int64_t i = 0; i < t.count(); ++i)
+      t.data<T>()[i] = static_cast<T>((i * 13) % 7 - 3);
+    return t;
+  };
+  const std::pair<const char *, const char *> operands[] = {
+      {"abc", "cde"}, {"aecd", "abcd"}, {"acbe", "aecd"}, {"abcd", "cde"}, {"ij", "kj"},
+      {"bij", "bjk"}, {"abc", "bcd"},   {"xyz", "zw"},    {"aab", "bc"}};
+  const char *results[] = {"abde", "acbe", "abcd", "abe", "ik", "bik", "ad", "wxy", "ca"};
+  for (size_t i = 0; i < std::size(operands); ++i) {
+    auto [left, right] = operands[i];
+    for (bool isSwapped : {false, true}) {
+      std::string_view l = isSwapped ? right : left, r = isSwapped ? left : right;
+      std::string equation = str(l, ",", r, "->", results[i]);
+      Tensor got = einsum(equation, {operand(0.0F, l), operand(0.0F, r)});
+      Tensor want = einsum(equation, {operand(0.0, l), operand(0.0, r)});
+      ASSERT_EQ(dimsText(got.dims()), dimsText(want.dims()));
+      Doubles wanted = values<double>(want);
+      EXPECT_EQ(values<float>(got), std::vector<float>(wanted.begin(), wanted.end())) << equation;
+    }
+  }
+}
+
 TEST(Einsum, NothingSummedIsZero) {
   EXPECT_EQ(values<double>(einsum("ij->i", {tensor<double>({2, 0}, {})})), (Doubles{0, 0}));
 }

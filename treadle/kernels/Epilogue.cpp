@@ -1,11 +1,13 @@
 #include "treadle/kernels/Epilogue.h"
 #include "treadle/kernels/Elementwise.h"
+#include "treadle/kernels/Families.h"
 #include "treadle/kernels/VectorMath.h"
 
 #include <unsupported/Eigen/SpecialFunctions>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace treadle {
 
@@ -99,105 +101,225 @@ template <typename T> void activate(Activation activation, float alpha, T *x, in
 
 // --- the attributes ------------------------------------------------------------------------------
 
+namespace {
+
+struct NamedStep {
+  std::string_view name;
+  EpilogueSpec::Step step;
+  int arguments;
+  bool mustBeFirst;
+};
+using enum EpilogueSpec::Step;
+constexpr NamedStep namedSteps[] = {
+    {"BiasAdd", BiasAdd, 1, true},
+    {"FusedBatchNorm", BatchNorm, 4, true},
+    {"Mul", Mul, 1, false},
+    {"Add", Add, 1, false},
+};
+
+Error unknownSequence(const BindContext &node, const std::vector<std::string> &ops) {
+  std::string list;
+  for (const std::string &op : ops)
+    list += (list.empty() ? "" : ", ") + op;
+  return unimplemented("op '", node.op, "' with fused_ops = [", list,
+                       "]; known are BiasAdd or FusedBatchNorm, then Mul and Add, then an "
+                       "activation");
+}
+
+} // namespace
+
 Expected<EpilogueSpec> EpilogueSpec::of(const BindContext &node) {
   using Names = std::vector<std::string>;
   EpilogueSpec spec;
   spec.epsilon = node.attrs.getOr("epsilon", 0.0001f);
   spec.alpha = node.attrs.getOr("leakyrelu_alpha", 0.2f);
   Names ops = node.attrs.getOr("fused_ops", Names());
-  auto at = ops.begin();
-  auto take = [&](std::string_view name) {
-    bool isThere = at != ops.end() && *at == name;
-    at += isThere;
-    return isThere;
-  };
-  if (take("BiasAdd"))
-    spec.channels = Channels::Bias;
-  else if (take("FusedBatchNorm"))
-    spec.channels = Channels::BatchNorm;
-  spec.hasSummand = take("Add");
-  if (at == ops.end())
-    return spec;
-  std::optional<Activation> activation = findActivation(*at);
-  if (!activation || ++at != ops.end()) {
-    std::string list;
-    for (const std::string &op : ops)
-      list += (list.empty() ? "" : ", ") + op;
-    return Unexpected(unimplemented("op '", node.op, "' with fused_ops = [", list,
-                                    "]; known are BiasAdd or FusedBatchNorm, Add, and an "
-                                    "activation, in this order"));
+  for (size_t i = 0; i < ops.size(); ++i) {
+    const auto *named = std::ranges::find(namedSteps, ops[i], &NamedStep::name);
+    if (named != std::end(namedSteps) && (i == 0 || !named->mustBeFirst)) {
+      spec.steps.push_back(named->step);
+      continue;
+    }
+    std::optional<Activation> activation = findActivation(ops[i]);
+    if (!activation || i + 1 < ops.size())
+      return Unexpected(unknownSequence(node, ops));
+    spec.activation = *activation;
   }
-  spec.activation = *activation;
   return spec;
 }
 
 int EpilogueSpec::numArguments() const {
-  constexpr int ofChannels[] = {0, 1, 4};
-  return ofChannels[static_cast<int>(channels)] + hasSummand;
+  int count = 0;
+  for (Step step : steps)
+    count += std::ranges::find(namedSteps, step, &NamedStep::step)->arguments;
+  return count;
 }
 
-// --- the work ------------------------------------------------------------------------------------
+// --- the arguments -------------------------------------------------------------------------------
 
 // Of BatchNorm: scale, offset, mean and variance, as one factor and one offset.
-template <typename T> void Epilogue::fold(OpContext &ctx, int first) {
-  auto scale = ctx.check(Tensor::make(dtypeOf<T>, {&channels, 1}));
-  auto shift = ctx.check(Tensor::make(dtypeOf<T>, {&channels, 1}));
-  if (!scale || !shift)
-    return;
+template <typename T> bool Epilogue::normalise(OpContext &ctx, int first) {
+  auto f = ctx.check(Tensor::make(dtypeOf<T>, {channels}));
+  auto o = ctx.check(Tensor::make(dtypeOf<T>, {channels}));
+  if (!f || !o)
+    return false;
   const T *in[4];
   for (int i = 0; i < 4; ++i)
     in[i] = ctx.input(first + i).data<T>();
   for (int64_t c = 0; c < channels; ++c) {
-    double f = in[0][c] / std::sqrt(static_cast<double>(in[3][c]) + spec.epsilon);
-    scale->template data<T>()[c] = static_cast<T>(f);
-    shift->template data<T>()[c] = static_cast<T>(in[1][c] - in[2][c] * f);
+    double by = in[0][c] / std::sqrt(static_cast<double>(in[3][c]) + epsilon);
+    f->template data<T>()[c] = static_cast<T>(by);
+    o->template data<T>()[c] = static_cast<T>(in[1][c] - in[2][c] * by);
   }
-  factor = std::move(*scale);
-  offset = std::move(*shift);
+  factor = std::move(*f);
+  offset = std::move(*o);
+  return true;
 }
 
-bool Epilogue::readVectors(OpContext &ctx, int first, DType dtype) {
-  int count = spec.numArguments() - spec.hasSummand;
-  for (int i = first; i < first + count; ++i) {
-    const Tensor &t = ctx.input(i);
-    if (t.count() == channels && t.rank() == 1 && t.dtype() == dtype)
-      continue;
-    ctx.fail(invalidArgument("input ", i, " must be a vector of ", channels,
-                             " elements, one a channel, but has shape ", dimsText(t.dims())));
-    return false;
+namespace {
+
+template <typename T, typename Fn>
+std::optional<Tensor> combine(OpContext &ctx, const Tensor &a, const Tensor &b, Fn fn) {
+  auto out = ctx.check(Tensor::make(a.dtype(), {a.count()}));
+  if (out)
+    std::transform(a.data<T>(), a.data<T>() + a.count(), b.data<T>(), out->template data<T>(), fn);
+  return out;
+}
+
+// One element a channel, as a vector or with leading dimensions of 1.
+bool isOfChannels(const Tensor &t, const EpilogueTarget &target) {
+  return target.channelsLast && t.rank() > 0 && t.rank() <= std::ssize(target.dims) &&
+         t.count() == target.channels && t.dim(t.rank() - 1) == target.channels;
+}
+
+} // namespace
+
+// (x + offset) * by, or x * factor * by.
+template <typename T> bool Epilogue::scale(OpContext &ctx, const Tensor &by) {
+  for (Tensor *t : {&factor, &offset})
+    if (*t) {
+      auto product = combine<T>(ctx, *t, by, std::multiplies<T>());
+      if (!product)
+        return false;
+      *t = std::move(*product);
+    }
+  if (!factor)
+    factor = by;
+  return true;
+}
+
+template <typename T> bool Epilogue::shift(OpContext &ctx, const Tensor &by) {
+  if (!offset) {
+    offset = by;
+    return true;
   }
-  if (spec.channels == EpilogueSpec::Channels::Bias)
+  auto sum = combine<T>(ctx, offset, by, std::plus<T>());
+  if (sum)
+    offset = std::move(*sum);
+  return sum.has_value();
+}
+
+bool Epilogue::readStep(OpContext &ctx, EpilogueSpec::Step step, int &input,
+                        const EpilogueTarget &target) {
+  bool isFloat = target.dtype == DType::Float32;
+  int count = std::ranges::find(namedSteps, step, &NamedStep::step)->arguments, first = input;
+  input += count;
+  if (step == BiasAdd || step == BatchNorm) {
+    for (int i = first; i < input; ++i)
+      if (const Tensor &t = ctx.input(i); t.rank() != 1 || t.count() != channels) {
+        ctx.fail(invalidArgument("input ", i, " must be a vector of ", channels,
+                                 " elements, one a channel, but has shape ", dimsText(t.dims())));
+        return false;
+      }
+    if (step == BatchNorm)
+      return isFloat ? normalise<float>(ctx, first) : normalise<double>(ctx, first);
     offset = ctx.input(first);
-  else if (spec.channels == EpilogueSpec::Channels::BatchNorm)
-    dtype == DType::Float32 ? fold<float>(ctx, first) : fold<double>(ctx, first);
-  return !ctx.hasFailed();
+    return true;
+  }
+  const Tensor &by = ctx.input(first);
+  bool isEarly = late.empty() && !added;
+  if (isEarly && isOfChannels(by, target)) {
+    if (step == Mul)
+      return isFloat ? scale<float>(ctx, by) : scale<double>(ctx, by);
+    return isFloat ? shift<float>(ctx, by) : shift<double>(ctx, by);
+  }
+  if (isEarly && step == Add && std::ranges::equal(by.dims(), target.dims))
+    added = by;
+  else
+    late.push_back({step, by});
+  return true;
 }
 
 std::optional<Epilogue> Epilogue::of(OpContext &ctx, const EpilogueSpec &spec, int first,
-                                     int64_t channels, DType dtype) {
+                                     const EpilogueTarget &target) {
   Epilogue out;
-  out.spec = spec;
-  out.channels = channels;
-  if (ctx.numInputs() < first + spec.numArguments()) {
-    ctx.fail(invalidArgument("has ", ctx.numInputs(), " inputs, but its fused_ops ask for ",
-                             first + spec.numArguments()));
+  out.channels = target.channels;
+  out.epsilon = spec.epsilon;
+  out.alpha = spec.alpha;
+  out.activation = spec.activation;
+  int wanted = first + spec.numArguments();
+  if (ctx.numInputs() < wanted) {
+    ctx.fail(
+        invalidArgument("has ", ctx.numInputs(), " inputs, but its fused_ops ask for ", wanted));
     return std::nullopt;
   }
-  if (!out.readVectors(ctx, first, dtype))
+  for (int i = first; i < wanted; ++i)
+    if (const Tensor &t = ctx.input(i); t.dtype() != target.dtype) {
+      ctx.fail(invalidArgument("input ", i, " is ", tensorTypeText(t), ", expected ",
+                               dtypeName(target.dtype)));
+      return std::nullopt;
+    }
+  int input = first;
+  for (EpilogueSpec::Step step : spec.steps)
+    if (!out.readStep(ctx, step, input, target))
+      return std::nullopt;
+  if (!out.late.empty() && !target.channelsLast) {
+    ctx.fail(invalidArgument("a summand must have the shape of the result, ", dimsText(target.dims),
+                             ", but one has ", dimsText(out.late.front().argument.dims())));
     return std::nullopt;
-  if (spec.hasSummand)
-    out.added = ctx.input(first + spec.numArguments() - 1);
+  }
   return out;
+}
+
+// --- the work ------------------------------------------------------------------------------------
+
+bool Epilogue::finish(OpContext &ctx, Tensor &result) const {
+  if (late.empty())
+    return true;
+  for (const Late &l : late) {
+    AttrMap attrs;
+    attrs.set("T", TypeAttr{result.dtype()});
+    auto out = ctx.check(runOp(builtinKernels(), l.step == Mul ? "Mul" : "AddV2", attrs,
+                               {std::move(result), l.argument}, {l.argument.dtype()}));
+    if (!out)
+      return false;
+    result = std::move(out->front());
+  }
+  if (!result.isUnique()) {
+    auto copy = ctx.check(result.clone());
+    if (!copy)
+      return false;
+    result = std::move(*copy);
+  }
+  if (result.dtype() == DType::Float32)
+    activate(activation, alpha, result.data<float>(), result.count());
+  else
+    activate(activation, alpha, result.data<double>(), result.count());
+  return true;
 }
 
 namespace {
 
 template <typename T>
 void scaleRow(T *x, const T *factor, const T *offset, const T *added, int64_t n) {
-  if (factor) {
+  if (factor && offset) {
     TREADLE_VECTORISE
     for (int64_t i = 0; i < n; ++i)
       x[i] = x[i] * factor[i] + offset[i];
+  } else if (factor) {
+    TREADLE_VECTORISE
+    for (int64_t i = 0; i < n; ++i)
+      x[i] *= factor[i];
   } else if (offset) {
     TREADLE_VECTORISE
     for (int64_t i = 0; i < n; ++i)
@@ -218,11 +340,11 @@ void Epilogue::apply(T *result, int64_t row, int64_t rows, int64_t column, int64
   for (int64_t r = row; r < row + rows; ++r) {
     int64_t at = r * channels + column;
     scaleRow(result + at, from(factor, column), from(offset, column), from(added, at), columns);
-    if (columns != channels)
-      activate(spec.activation, spec.alpha, result + at, columns);
+    if (late.empty() && columns != channels)
+      activate(activation, alpha, result + at, columns);
   }
-  if (columns == channels)
-    activate(spec.activation, spec.alpha, result + row * channels, rows * channels);
+  if (late.empty() && columns == channels)
+    activate(activation, alpha, result + row * channels, rows * channels);
 }
 
 #define TREADLE_INSTANTIATE(T)                                                                     \

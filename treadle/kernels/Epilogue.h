@@ -4,6 +4,8 @@
 
 #include "treadle/kernels/Element.h"
 
+#include <vector>
+
 namespace treadle {
 
 enum class Activation : uint8_t {
@@ -25,10 +27,11 @@ std::optional<Activation> findActivation(std::string_view name);
 template <typename T> void activate(Activation activation, float alpha, T *x, int64_t n);
 
 /// The attributes fused_ops, epsilon and leakyrelu_alpha: what happens to a result, in this order.
+/// BiasAdd and FusedBatchNorm come first, an activation last; between them stand Mul and Add, which
+/// broadcast as the ops of these names do.
 struct EpilogueSpec {
-  enum class Channels : uint8_t { AsTheyAre, Bias, BatchNorm };
-  Channels channels = Channels::AsTheyAre;
-  bool hasSummand = false;
+  enum class Step : uint8_t { BiasAdd, BatchNorm, Mul, Add };
+  std::vector<Step> steps;
   Activation activation = Activation::None;
   float epsilon = 0, alpha = 0;
 
@@ -37,13 +40,21 @@ struct EpilogueSpec {
   int numArguments() const;
 };
 
-/// A spec with its arguments: the vectors of a result of `channels` channels, and the summand.
+/// A result that an epilogue is made for.
+struct EpilogueTarget {
+  DType dtype;
+  Dims dims; // of the output
+  int64_t channels;
+  bool channelsLast = true;
+};
+
+/// A spec with its arguments. Factors and offsets a channel and one summand of the result's shape
+/// are applied piece by piece; steps with other arguments are left to `finish`.
 class Epilogue {
 public:
-  /// Reads inputs from `first` on; nothing, having failed, where they aren't vectors of so many
-  /// elements. The dtype is that of the result, and so is the shape of the summand.
+  /// Reads inputs from `first` on; nothing, having failed, where they don't go with the result.
   static std::optional<Epilogue> of(OpContext &ctx, const EpilogueSpec &spec, int first,
-                                    int64_t channels, DType dtype);
+                                    const EpilogueTarget &target);
 
   const Tensor &summand() const { return added; }
   /// With its channels last, as the result lies.
@@ -53,14 +64,25 @@ public:
   /// and lies as [positions, channels].
   template <typename T>
   void apply(T *result, int64_t row, int64_t rows, int64_t column, int64_t columns) const;
+  /// The steps that `apply` left out, on the whole result; false, having failed.
+  bool finish(OpContext &ctx, Tensor &result) const;
 
 private:
-  bool readVectors(OpContext &ctx, int first, DType dtype);
-  template <typename T> void fold(OpContext &ctx, int first);
+  struct Late {
+    EpilogueSpec::Step step;
+    Tensor argument;
+  };
 
-  EpilogueSpec spec;
+  bool readStep(OpContext &ctx, EpilogueSpec::Step step, int &input, const EpilogueTarget &target);
+  template <typename T> bool scale(OpContext &ctx, const Tensor &by);
+  template <typename T> bool shift(OpContext &ctx, const Tensor &by);
+  template <typename T> bool normalise(OpContext &ctx, int first);
+
   int64_t channels = 0;
+  float epsilon = 0, alpha = 0;
+  Activation activation = Activation::None;
   Tensor factor, offset, added; // empty where there is none
+  std::vector<Late> late;
 };
 
 } // namespace treadle

@@ -137,7 +137,7 @@ TEST(FusedOps, ErrorsNameWhatIsExpected) {
             "shape [1]");
   EXPECT_EQ(errorOf("_FusedMatMul", {left, right, bias}, {}, fused({"Relu", "BiasAdd"})),
             "UnimplementedError: op '_FusedMatMul' with fused_ops = [Relu, BiasAdd]; known are "
-            "BiasAdd or FusedBatchNorm, Add, and an activation, in this order");
+            "BiasAdd or FusedBatchNorm, then Mul and Add, then an activation");
   EXPECT_EQ(errorOf("_FusedMatMul", {left, right}, {}, fused({"BiasAdd"})),
             "InvalidArgumentError: has 2 inputs, but its fused_ops ask for 3");
 }

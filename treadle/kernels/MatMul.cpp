@@ -7,6 +7,7 @@
 #include "treadle/kernels/Epilogue.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/FewRows.h"
+#include "treadle/kernels/PackedProduct.h"
 
 #include <algorithm>
 #include <vector>
@@ -154,6 +155,7 @@ struct MatMulState {
   bool conjugates; // a transposed operand is conjugated as well
   bool broadcasts; // batch dimensions do
   std::optional<EpilogueSpec> epilogue = {};
+  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
 };
 
 // The sizes of the product of the last two dimensions.
@@ -196,11 +198,32 @@ void multiplyPart(const MatMulState &s, const Product &p, const Tensor &a, const
     epilogue->apply(out.data<double>(), begin, part.m, 0, p.n);
 }
 
+// Whether the right operand are weights, and the product was made with their packed form.
+bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Tensor &b,
+                     Tensor &out, const Epilogue *epilogue) {
+  constexpr int64_t leastRows = 3, leastDepth = 16, leastColumns = 16;
+  const MatMulState &s = ctx.state<MatMulState>();
+  if (s.out != DType::Float32 || p.m < leastRows || p.k < leastDepth || p.n < leastColumns)
+    return false;
+  auto packed = s.weights->find(b, [&] {
+    return PackedMatrix::make(ctx, MatrixOffsets(p.k, p.n, p.bTransposed).of(b.data<float>()));
+  });
+  if (!packed)
+    return false;
+  const int64_t zero = 0, step = p.aTransposed ? p.m : 1, stride = p.aTransposed ? 1 : p.k;
+  PackedLeft left{{&zero, 1}, p.k, step};
+  multiplyPacked(ctx, p.m, [&](int64_t row) { return a.data<float>() + row * stride; }, left,
+                 *packed, {out.data<float>(), p.n, epilogue});
+  return true;
+}
+
 void multiplyMatrices(OpContext &ctx, const Product &p, const Epilogue *epilogue) {
   const MatMulState &s = ctx.state<MatMulState>();
   const Tensor a = ctx.input(0), b = ctx.input(1);
   Tensor *out = ctx.allocateOutput(0, s.out, {p.m, p.n});
   if (!out || !out->count())
+    return;
+  if (multiplyWeights(ctx, p, a, b, *out, epilogue))
     return;
   double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
   // Rows of an a that lies straight can be given to different threads.
@@ -222,14 +245,13 @@ void runMatMul(OpContext &ctx) {
     return;
   if (!s.epilogue)
     return multiplyMatrices(ctx, p, nullptr);
-  auto epilogue = Epilogue::of(ctx, *s.epilogue, 2, p.n, s.out);
+  const int64_t dims[] = {p.m, p.n};
+  auto epilogue = Epilogue::of(ctx, *s.epilogue, 2, {s.out, dims, p.n});
   if (!epilogue)
     return;
-  const Tensor &summand = epilogue->summand();
-  if (summand && (summand.rank() != 2 || summand.dim(0) != p.m || summand.dim(1) != p.n))
-    return ctx.fail(invalidArgument("the summand has shape ", dimsText(summand.dims()),
-                                    ", but the product is ", p.m, " by ", p.n));
   multiplyMatrices(ctx, p, &*epilogue);
+  if (!ctx.hasFailed())
+    epilogue->finish(ctx, ctx.output(0));
 }
 
 // How the batch dimensions pair up; false, having failed, where they don't.

@@ -1,5 +1,7 @@
 #include "treadle/lowering/Functions.h"
 
+#include "treadle/lowering/Fusion.h"
+
 namespace treadle {
 
 // Functions are named in attributes, alone or in lists.
@@ -75,6 +77,8 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
   Expected<GraphSpec> spec = lower(name, wanted ? &*wanted : nullptr);
   if (!spec)
     return Unexpected(std::move(spec.error()));
+  if (fuses)
+    fuseContractions(*spec);
   Expected<std::unique_ptr<Plan>> built = buildPlan(std::move(*spec), {&kernels, this, mode});
   if (!built) {
     built.error().message = str("in function '", name, "': ", built.error().message);

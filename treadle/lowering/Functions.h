@@ -15,8 +15,9 @@ namespace treadle {
 /// Builds and keeps plans of functions. Thread-safe; plans live as long as it does.
 class ModuleFunctions final : public FunctionLibrary {
 public:
-  ModuleFunctions(const ModuleIndex &index, const KernelRegistry &kernels)
-      : index(index), kernels(kernels) {}
+  /// `fuses`: chains of nodes become one (see Fusion.h).
+  ModuleFunctions(const ModuleIndex &index, const KernelRegistry &kernels, bool fuses)
+      : index(index), kernels(kernels), fuses(fuses) {}
 
   Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) override;
   bool mayBlock(const std::string &function) override;
@@ -29,6 +30,7 @@ private:
 
   const ModuleIndex &index;
   const KernelRegistry &kernels;
+  const bool fuses;
   std::mutex gradientsMutex; // guards the gradients; locked before the other, if at all
   std::optional<ModuleGradients> gradients; // made when the first is asked for
   std::mutex mutex;                         // guards what follows

@@ -3,6 +3,7 @@
 #include "treadle/session/Origin.h"
 
 #include "treadle/lowering/Functions.h"
+#include "treadle/lowering/Fusion.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
@@ -82,7 +83,7 @@ struct Session::Impl {
   Impl(Graph g, SessionOptions o)
       : graph(std::move(g)), options(std::move(o)),
         kernels(options.kernels ? *options.kernels : builtinKernels()),
-        functions(graph.impl->index(), kernels) {
+        functions(graph.impl->index(), kernels, fuses()) {
     int threads =
         options.threads ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
     if (threads > 1)
@@ -91,6 +92,8 @@ struct Session::Impl {
   ~Impl() { resources.clear(); }
 
   Expected<SessionPlan> planFor(PlanKey key);
+  /// The interpreter takes nodes one by one.
+  bool fuses() const { return options.tier != "interpret"; }
 
   const Graph graph;
   const SessionOptions options;
@@ -114,6 +117,8 @@ Expected<SessionPlan> Session::Impl::planFor(PlanKey key) {
   Expected<GraphSpec> spec = lowerGraph(graph.impl->index(), {key.feeds, key.fetches, key.targets});
   if (!spec)
     return Unexpected(std::move(spec.error()));
+  if (fuses())
+    fuseContractions(*spec);
   bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);
   Expected<std::unique_ptr<Plan>> built = buildPlan(std::move(*spec), {&kernels, &functions});
   if (!built)

@@ -1,0 +1,243 @@
+// The order of loops is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix
+// Multiplication", 2008, but for the left operand, which is read where it lies: a panel of the
+// right one stays in the first cache while some rows pass, those rows in the second while all
+// panels do.
+#include "treadle/kernels/PackedProduct.h"
+
+#include "treadle/kernels/MatMul.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+// As in every library's matrix products: a sum is rounded once for each product.
+#pragma clang fp contract(fast)
+
+namespace treadle {
+namespace {
+
+#ifdef __AVX512F__
+constexpr int vectorBytes = 64, tileRows = 12;
+#else
+constexpr int vectorBytes = 32, tileRows = 6;
+#endif
+constexpr int lanes = vectorBytes / sizeof(float), tileVectors = 2,
+              tileColumns = lanes * tileVectors;
+/// So many rows of the right operand that a panel of them takes half of the first cache.
+constexpr int64_t depthBlock = 256;
+/// So many rows of the left operand that those stay in the second cache.
+constexpr int64_t rowsPerBlock = 96;
+static_assert(rowsPerBlock % tileRows == 0);
+/// Enough for a few threads to share the work evenly.
+constexpr int64_t wantedParts = 8, leastPanels = 4;
+
+typedef float Vector __attribute__((vector_size(vectorBytes)));
+
+Vector load(const float *from) {
+  Vector value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+void store(float *to, Vector value) { std::memcpy(to, &value, sizeof value); }
+
+/// Where a tile's result goes.
+struct TileOut {
+  float *at;
+  int64_t stride;
+  int columns; // of tileColumns
+  bool adds;
+};
+
+template <int rows> void writeTile(const TileOut &out, const Vector (&sum)[rows][tileVectors]) {
+  if (out.columns == tileColumns) {
+    for (int r = 0; r < rows; ++r)
+      for (int v = 0; v < tileVectors; ++v) {
+        float *to = out.at + r * out.stride + v * lanes;
+        store(to, out.adds ? load(to) + sum[r][v] : sum[r][v]);
+      }
+    return;
+  }
+  for (int r = 0; r < rows; ++r) {
+    float line[tileColumns];
+    std::memcpy(line, sum[r], sizeof line);
+    float *to = out.at + r * out.stride;
+    for (int c = 0; c < out.columns; ++c)
+      to[c] = out.adds ? to[c] + line[c] : line[c];
+  }
+}
+
+/// sum += the rows' `count` elements times as many rows of the panel.
+template <int rows>
+[[gnu::always_inline]] inline void multiplySegment(const float *const *left, int64_t offset,
+                                                   int64_t step, int64_t count, const float *panel,
+                                                   Vector (&sum)[rows][tileVectors]) {
+  const float *row[rows];
+  for (int r = 0; r < rows; ++r)
+    row[r] = left[r] + offset;
+  const float *end = panel + count * tileColumns;
+  int64_t at = 0;
+#pragma clang loop unroll(disable)
+  for (; panel != end; panel += tileColumns, at += step) {
+    Vector b[tileVectors];
+    for (int v = 0; v < tileVectors; ++v)
+      b[v] = load(panel + v * lanes);
+    for (int r = 0; r < rows; ++r)
+      for (int v = 0; v < tileVectors; ++v)
+        sum[r][v] += row[r][at] * b[v];
+  }
+}
+
+/// The elements [begin, end) of the depth; `panel` is at `begin`.
+template <int rows>
+void multiplyTile(const float *const *left, const PackedLeft &form, int64_t begin, int64_t end,
+                  const float *panel, const TileOut &out) {
+  Vector sum[rows][tileVectors] = {};
+  for (int r = 0; r < rows; ++r)
+    __builtin_prefetch(out.at + r * out.stride, 1);
+  for (int64_t segment = begin / form.segmentSize; begin < end; ++segment) {
+    int64_t within = begin - segment * form.segmentSize;
+    int64_t count = std::min(form.segmentSize - within, end - begin);
+    int64_t offset = form.segments[static_cast<size_t>(segment)] + within * form.step;
+    multiplySegment<rows>(left, offset, form.step, count, panel, sum);
+    begin += count;
+    panel += count * tileColumns;
+  }
+  writeTile<rows>(out, sum);
+}
+
+using TileFn = void (*)(const float *const *, const PackedLeft &, int64_t, int64_t, const float *,
+                        const TileOut &);
+
+/// The function for each number of rows but 0.
+constexpr auto tileFns = []<int... rows>(std::integer_sequence<int, rows...>) {
+  return std::array<TileFn, tileRows>{multiplyTile<rows + 1>...};
+}(std::make_integer_sequence<int, tileRows>());
+
+} // namespace
+
+const int64_t PackedMatrix::panelColumns = tileColumns;
+const int64_t PackedMatrix::blockRows = depthBlock;
+
+// Columns of the panels [panel, endPanel) of a few rows. `out` is where the first row begins.
+static void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
+                          const PackedMatrix &right, int64_t panel, int64_t endPanel, float *out,
+                          int64_t stride) {
+  for (int64_t begin = 0; begin < right.depth(); begin += depthBlock) {
+    int64_t end = std::min(begin + depthBlock, right.depth());
+    for (int64_t p = panel; p < endPanel; ++p) {
+      int64_t column = p * tileColumns;
+      TileOut to{out + column, stride,
+                 static_cast<int>(std::min<int64_t>(tileColumns, right.columns() - column)),
+                 begin > 0};
+      for (size_t r = 0; r < rows.size(); r += tileRows, to.at += tileRows * stride)
+        tileFns[std::min<size_t>(tileRows, rows.size() - r) - 1](rows.data() + r, left, begin, end,
+                                                                 right.panel(begin, p), to);
+    }
+  }
+}
+
+void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const PackedLeft &left,
+                    const PackedMatrix &right, const PackedResult &out) {
+  // Blocks of equal size, of whole tiles.
+  int64_t blocks = (rows + rowsPerBlock - 1) / rowsPerBlock;
+  int64_t perBlock = (rows + blocks * tileRows - 1) / (blocks * tileRows) * tileRows;
+  blocks = (rows + perBlock - 1) / perBlock;
+  int64_t panels = right.panels();
+  int64_t parts = std::clamp<int64_t>(wantedParts / blocks, 1, std::max(panels / leastPanels, 1L));
+  int64_t perPart = (panels + parts - 1) / parts;
+  parts = (panels + perPart - 1) / perPart;
+
+  auto multiplyPart = [&](int64_t block, int64_t part) {
+    int64_t first = block * perBlock, count = std::min(perBlock, rows - first);
+    int64_t panel = part * perPart, endPanel = std::min(panel + perPart, panels);
+    const float *starts[rowsPerBlock];
+    for (int64_t r = 0; r < count; ++r)
+      starts[r] = rowAt(first + r);
+    multiplyBlock({starts, static_cast<size_t>(count)}, left, right, panel, endPanel,
+                  out.data + first * out.stride, out.stride);
+    int64_t column = panel * tileColumns;
+    if (out.epilogue)
+      out.epilogue->apply(out.data, first, count, column,
+                          std::min(endPanel * tileColumns, right.columns()) - column);
+  };
+  double cost = costOfProduct * static_cast<double>(perBlock * perPart) *
+                static_cast<double>(tileColumns * right.depth());
+  ctx.parallelFor(blocks * parts, cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      multiplyPart(i / parts, i % parts);
+  });
+}
+
+// --- packing -------------------------------------------------------------------------------------
+
+MatrixOffsets::MatrixOffsets(int64_t rowCount, int64_t columnCount, bool transposed)
+    : rows(static_cast<size_t>(rowCount)), columns(static_cast<size_t>(columnCount)) {
+  int64_t at = 0;
+  for (int64_t &row : rows)
+    row = std::exchange(at, at + (transposed ? 1 : columnCount));
+  at = 0;
+  for (int64_t &column : columns)
+    column = std::exchange(at, at + (transposed ? rowCount : 1));
+}
+
+void PackedMatrix::fill(const PackedSource &source, int64_t row, int64_t p) {
+  int64_t first = p * tileColumns, count = std::min<int64_t>(tileColumns, width - first);
+  auto from = source.rows.subspan(static_cast<size_t>(row));
+  from = from.first(std::min<size_t>(depthBlock, from.size()));
+  auto of = source.columns.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+  auto *to = const_cast<float *>(panel(row, p));
+  if (count < tileColumns)
+    std::fill_n(to, tileColumns * std::ssize(from), 0.0F);
+  bool isStraight = of.back() - of.front() == count - 1 && std::ranges::is_sorted(of);
+  if (isStraight) {
+    for (int64_t at : from)
+      std::copy_n(source.data + at + of.front(), count, std::exchange(to, to + tileColumns));
+    return;
+  }
+  for (int64_t column : of) {
+    float *next = to++;
+    for (int64_t at : from)
+      *std::exchange(next, next + tileColumns) = source.data[at + column];
+  }
+}
+
+std::shared_ptr<const PackedMatrix> PackedMatrix::make(OpContext &ctx, const PackedSource &source) {
+  int64_t depth = std::ssize(source.rows);
+  std::shared_ptr<PackedMatrix> packed(new PackedMatrix(depth, std::ssize(source.columns)));
+  int64_t panels = packed->panels(), blocks = (depth + depthBlock - 1) / depthBlock;
+  packed->elements.reset(static_cast<float *>(std::aligned_alloc(
+      vectorBytes, static_cast<size_t>(panels * tileColumns * depth) * sizeof(float))));
+  if (!packed->elements)
+    return nullptr;
+  ctx.parallelFor(panels * blocks, 0.3 * static_cast<double>(tileColumns * depthBlock),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i)
+                      packed->fill(source, i / panels * depthBlock, i % panels);
+                  });
+  return packed;
+}
+
+// A caller's own memory is behind a view, and may change without our knowing.
+static bool mayBeKept(const Tensor &t) { return !t.get()->owner && !t.isRef(); }
+
+std::shared_ptr<const PackedMatrix> PackedWeights::find(const Tensor &matrix,
+                                                        const Make &make) const {
+  constexpr int maxDisappointments = 3;
+  std::lock_guard lock(mutex);
+  if (kept && kept.get() == matrix.get())
+    return packed;
+  if (kept) { // it did not stay: whoever wrote it had to copy
+    ++disappointments;
+    kept.reset();
+    packed.reset();
+  }
+  if (std::exchange(seen, matrix.raw()) != matrix.raw() || disappointments >= maxDisappointments ||
+      !mayBeKept(matrix))
+    return nullptr;
+  packed = make();
+  if (packed)
+    kept = matrix;
+  return packed;
+}
+
+} // namespace treadle
