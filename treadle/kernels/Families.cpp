@@ -100,6 +100,9 @@
   X(countSparse)                                                                                   \
   X(sparseGradient)                                                                                \
   X(sparseTensorMap)                                                                               \
+  X(csrMatrix)                                                                                     \
+  X(csrProduct)                                                                                    \
+  X(csrElementwise)                                                                                \
   X(raggedRow)                                                                                     \
   X(substring)                                                                                     \
   X(unicode)
