@@ -105,7 +105,9 @@
   X(csrElementwise)                                                                                \
   X(raggedRow)                                                                                     \
   X(substring)                                                                                     \
-  X(unicode)
+  X(unicode)                                                                                       \
+  X(decodeImage)                                                                                   \
+  X(encodeImage)
 
 namespace treadle {
 
