@@ -201,9 +201,9 @@ void multiplyPart(const MatMulState &s, const Product &p, const Tensor &a, const
 // Whether the right operand are weights, and the product was made with their packed form.
 bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Tensor &b,
                      Tensor &out, const Epilogue *epilogue) {
-  constexpr int64_t leastRows = 3, leastDepth = 16, leastColumns = 16;
+  constexpr int64_t leastDepth = 16, leastColumns = 16;
   const MatMulState &s = ctx.state<MatMulState>();
-  if (s.out != DType::Float32 || p.m < leastRows || p.k < leastDepth || p.n < leastColumns)
+  if (s.out != DType::Float32 || p.k < leastDepth || p.n < leastColumns)
     return false;
   auto packed = s.weights->find(b, [&] {
     return PackedMatrix::make(ctx, MatrixOffsets(p.k, p.n, p.bTransposed).of(b.data<float>()));

@@ -66,6 +66,22 @@ template <int rows> void writeTile(const TileOut &out, const Vector (&sum)[rows]
   }
 }
 
+/// sum += the rows' elements at `at` times one row of the panel.
+template <int rows>
+[[gnu::always_inline]] inline void multiplyElement(const float *const (&row)[rows], int64_t at,
+                                                   const float *panel,
+                                                   Vector (&sum)[rows][tileVectors]) {
+  Vector b[tileVectors];
+  for (int v = 0; v < tileVectors; ++v)
+    b[v] = load(panel + v * lanes);
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < tileVectors; ++v)
+      sum[r][v] += row[r][at] * b[v];
+}
+
+/// A sum waits for the one before it: of few rows there are so many sums, to keep multipliers busy.
+template <int rows> constexpr int sumsOfRow = rows == 1 ? 4 : rows == 2 ? 2 : 1;
+
 /// sum += the rows' `count` elements times as many rows of the panel.
 template <int rows>
 [[gnu::always_inline]] inline void multiplySegment(const float *const *left, int64_t offset,
@@ -76,15 +92,20 @@ template <int rows>
     row[r] = left[r] + offset;
   const float *end = panel + count * tileColumns;
   int64_t at = 0;
+  if constexpr (constexpr int sums = sumsOfRow<rows>; sums > 1) {
+    Vector part[sums][rows][tileVectors] = {};
 #pragma clang loop unroll(disable)
-  for (; panel != end; panel += tileColumns, at += step) {
-    Vector b[tileVectors];
-    for (int v = 0; v < tileVectors; ++v)
-      b[v] = load(panel + v * lanes);
-    for (int r = 0; r < rows; ++r)
-      for (int v = 0; v < tileVectors; ++v)
-        sum[r][v] += row[r][at] * b[v];
+    for (; end - panel >= sums * tileColumns; panel += sums * tileColumns, at += sums * step)
+      for (int i = 0; i < sums; ++i)
+        multiplyElement<rows>(row, at + i * step, panel + i * tileColumns, part[i]);
+    for (int i = 0; i < sums; ++i)
+      for (int r = 0; r < rows; ++r)
+        for (int v = 0; v < tileVectors; ++v)
+          sum[r][v] += part[i][r][v];
   }
+#pragma clang loop unroll(disable)
+  for (; panel != end; panel += tileColumns, at += step)
+    multiplyElement<rows>(row, at, panel, sum);
 }
 
 /// The elements [begin, end) of the depth; `panel` is at `begin`.
