@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures calls of SavedModels against TensorFlow, side by side in one process.
+"""Measures calls of SavedModels against TensorFlow and ONNX Runtime, side by side in one process.
 
 A folder of models has one folder each, with the SavedModel and an io.npz: in/K holds the inputs of
 serving_default, out/K what it gives (in/CALL/K and out/CALL/K for several calls, made in order).
@@ -18,6 +18,7 @@ import sys
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 
 import numpy as np
+import onnx_models
 
 import bench
 
@@ -72,6 +73,10 @@ def measure(folder, args):
     calls = {"treadle": treadle_call(folder, inputs, args.threads)}
     if not args.no_tensorflow:
         calls["tensorflow"] = tensorflow_call(folder, inputs)
+    if not args.no_onnx:
+        onnx = onnx_models.onnx_call(folder, inputs, outputs, args.threads)
+        if onnx:
+            calls["onnx"] = onnx
     for name, call in calls.items():
         check(f"{folder.name} in {name}", call(), outputs)
     medians = {k: v * 1e3 for k, v in bench.interleaved(calls, args.repeat).items()}
@@ -84,15 +89,17 @@ LOOPS = ("beam_search", "cartpole", "greedy_decode", "lstm_text")
 
 
 def print_rows(rows, markdown):
-    line = "| {} | {} | {} | {} |" if markdown else "{:<16} {:>12} {:>12} {:>8}  {}"
+    line = "| {} | {} | {} | {} | {} | {} |" if markdown else "{:<16}" + " {:>12}" * 5 + "  {}"
     verdict = [] if markdown else [""]
-    print(line.format("a call, ms", "TensorFlow", "Treadle", "ratio", *verdict))
+    heads = ("TensorFlow", "ONNX Runtime", "Treadle", "of TF", "of ONNX")
+    print(line.format("a call, ms", *heads, *verdict))
     if markdown:
-        print("| --- | --- | --- | --- |")
+        print("| --- " * 6 + "|")
     for row in rows:
-        theirs = row.tensorflow()
-        figures = [f"{x:.3g}" if x else "" for x in (theirs, row.treadle(), row.ratio())]
-        print(line.format(row.name, *figures, *([] if markdown else [row.verdict()])))
+        theirs, onnx, own = row.tensorflow(), row.medians.get("onnx"), row.treadle()
+        times = [f"{x:.3g}" if x else "can't" for x in (theirs, onnx, own)]
+        ratios = [f"{x / own:.3g}x" if x else "" for x in (theirs, onnx)]
+        print(line.format(row.name, *times, *ratios, *([] if markdown else [row.verdict()])))
 
 
 def main():
@@ -104,6 +111,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2, help="of each runtime; 2 by default")
     parser.add_argument("--repeat", type=int, default=30, help="rounds; 30 by default")
     parser.add_argument("--no-tensorflow", action="store_true")
+    parser.add_argument("--no-onnx", action="store_true", help="without ONNX Runtime")
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()

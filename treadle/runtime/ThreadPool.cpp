@@ -2,13 +2,37 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <exception>
 #include <memory>
 #include <system_error>
 
 namespace treadle {
+namespace {
 
-ThreadPool::ThreadPool(int workers) {
+/// To sleep and to be woken takes tens of microseconds; who waits for less looks for the end of it
+/// instead. The time is short, so that somebody else's thread is not kept from the core for long.
+constexpr auto longestLook = std::chrono::microseconds(50);
+
+/// Looks for `condition` for a while: whether it came true.
+template <typename Condition> bool lookFor(Condition condition) {
+  auto end = std::chrono::steady_clock::now() + longestLook;
+  do {
+    for (int i = 0; i < 32; ++i) {
+      if (condition())
+        return true;
+#ifdef __x86_64__
+      __builtin_ia32_pause();
+#endif
+    }
+  } while (std::chrono::steady_clock::now() < end);
+  return false;
+}
+
+} // namespace
+
+ThreadPool::ThreadPool(int workers)
+    : looks(workers < static_cast<int>(std::thread::hardware_concurrency())) {
   threads.reserve(static_cast<size_t>(workers));
   try {
     for (int i = 0; i < workers; ++i)
@@ -32,6 +56,7 @@ void ThreadPool::schedule(std::function<void()> task) {
   {
     std::lock_guard lock(mutex);
     queue.push_back(std::move(task));
+    queued.store(std::ssize(queue), std::memory_order_release);
   }
   wake.notify_one();
 }
@@ -39,6 +64,8 @@ void ThreadPool::schedule(std::function<void()> task) {
 void ThreadPool::work() {
   for (;;) {
     std::function<void()> task;
+    if (looks)
+      lookFor([this] { return queued.load(std::memory_order_acquire) > 0; });
     {
       std::unique_lock lock(mutex);
       wake.wait(lock, [this] { return isStopping || !queue.empty(); });
@@ -46,6 +73,7 @@ void ThreadPool::work() {
         return;
       task = std::move(queue.front());
       queue.pop_front();
+      queued.store(std::ssize(queue), std::memory_order_release);
     }
     task();
   }
@@ -99,8 +127,11 @@ void ThreadPool::parallelFor(int64_t total, int64_t grain,
   for (int i = 0; i < numWorkers() && i + 1 < shared->count; ++i)
     schedule([shared] { shared->run(); });
   shared->run();
-  std::unique_lock lock(shared->mutex);
-  shared->finished.wait(lock, [&] { return shared->done.load() == shared->count; });
+  auto isDone = [&] { return shared->done.load(std::memory_order_acquire) == shared->count; };
+  if (!looks || !lookFor(isDone)) {
+    std::unique_lock lock(shared->mutex);
+    shared->finished.wait(lock, isDone);
+  }
   if (shared->thrown)
     std::rethrow_exception(shared->thrown);
 }

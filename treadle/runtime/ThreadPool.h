@@ -1,6 +1,7 @@
 // A fixed set of threads for work beside the caller's own thread.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
@@ -33,6 +34,8 @@ private:
   std::condition_variable wake;
   std::deque<std::function<void()>> queue;
   bool isStopping = false;
+  std::atomic<int64_t> queued{0}; // of the queue, for those who look without the lock
+  const bool looks;               // before they sleep; not where threads share cores
   std::vector<std::thread> threads;
 };
 
