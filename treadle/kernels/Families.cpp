@@ -31,11 +31,11 @@
   X(bias)                                                                                          \
   X(activation)                                                                                    \
   X(randomStateless)                                                                               \
-  X(random)\
-  X(randomStateful)\
-  X(randomSample)\
-  X(randomTruncated)\
-  X(multinomial)\
+  X(random)                                                                                        \
+  X(randomStateful)                                                                                \
+  X(randomSample)                                                                                  \
+  X(randomTruncated)                                                                               \
+  X(multinomial)                                                                                   \
   X(sparseSegment)                                                                                 \
   X(segment)                                                                                       \
   X(matMul)                                                                                        \
@@ -103,6 +103,11 @@
   X(csrMatrix)                                                                                     \
   X(csrProduct)                                                                                    \
   X(csrElementwise)                                                                                \
+  X(tensorMap)                                                                                     \
+  X(compositeTensor)                                                                               \
+  X(staging)                                                                                       \
+  X(mapStaging)                                                                                    \
+  X(sessionTensor)                                                                                 \
   X(raggedRow)                                                                                     \
   X(substring)                                                                                     \
   X(unicode)                                                                                       \

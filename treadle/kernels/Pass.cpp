@@ -59,15 +59,48 @@ Expected<BoundKernel> bindDeviceIndex(const BindContext &node) {
   return boundWith(deviceIndex, static_cast<int32_t>(position));
 }
 
+// What Copy and the DebugIdentities hand to a debugger isn't handed to anybody.
+Expected<BoundKernel> bindDebugIdentity(const BindContext &node) {
+  if (auto urls = node.attrs.getOr("debug_urls", std::vector<std::string>()); !urls.empty())
+    return Unexpected(unimplemented("dumps of tensors (to '", urls[0],
+                                    "') are not written; remove the attribute 'debug_urls'"));
+  return bindPlain<identity>(node);
+}
+
+// A library never ends its process: the run ends instead.
+Expected<BoundKernel> bindAbort(const BindContext &node) {
+  return boundWith<std::string>(
+      [](OpContext &ctx) {
+        ctx.fail(aborted("the graph ends itself: ", ctx.state<std::string>()));
+      },
+      node.attrs.getOr("error_msg", std::string()));
+}
+
 const KernelEntry table[] = {
-    {"ControlTrigger", bindPlain<doNothing>}, {"DeepCopy", bindPlain<deepCopy>},
-    {"DeviceIndex", bindDeviceIndex},         {"EnsureShape", bindEnsureShape},
-    {"GuaranteeConst", bindPlain<identity>},  {"Identity", bindPlain<identity>},
-    {"IdentityN", bindPlain<identityN>},      {"LoopCond", bindPlain<identity>},
-    {"NoOp", bindPlain<doNothing>},           {"Placeholder", bindPlaceholder},
-    {"PlaceholderV2", bindPlaceholder},       {"PlaceholderWithDefault", bindPlain<identity>},
-    {"PreventGradient", bindPlain<identity>}, {"Snapshot", bindPlain<identity>},
+    {"Abort", bindAbort},
+    {"ControlTrigger", bindPlain<doNothing>},
+    {"Copy", bindPlain<identity>},
+    {"CopyHost", bindPlain<identity>},
+    {"DebugGradientIdentity", bindPlain<identity>},
+    {"DebugIdentity", bindDebugIdentity},
+    {"DebugIdentityV2", bindDebugIdentity},
+    {"DebugIdentityV3", bindDebugIdentity},
+    {"DeepCopy", bindPlain<deepCopy>},
+    {"DeviceIndex", bindDeviceIndex},
+    {"EnsureShape", bindEnsureShape},
+    {"GuaranteeConst", bindPlain<identity>},
+    {"Identity", bindPlain<identity>},
+    {"IdentityN", bindPlain<identityN>},
+    {"LoopCond", bindPlain<identity>},
+    {"NoOp", bindPlain<doNothing>},
+    {"Placeholder", bindPlaceholder},
+    {"PlaceholderV2", bindPlaceholder},
+    {"PlaceholderWithDefault", bindPlain<identity>},
+    {"PreventGradient", bindPlain<identity>},
+    {"Snapshot", bindPlain<identity>},
     {"StopGradient", bindPlain<identity>},
+    {"_ArrayToList", bindPlain<identityN>},
+    {"_ListToArray", bindPlain<identityN>},
 };
 
 } // namespace

@@ -2,6 +2,7 @@
 
 #include "treadle/kernels/Optional.h"
 #include "treadle/kernels/TensorList.h"
+#include "treadle/kernels/TensorMap.h"
 #include "treadle/kernels/Update.h"
 
 #include <algorithm>
@@ -55,6 +56,8 @@ Expected<Object> zerosLike(const VariantObject *object) {
     return zerosLikeList(*list);
   if (auto *optional = as<OptionalObject>(object))
     return zerosLikeOptional(*optional);
+  if (as<TensorMapObject>(object)) // an entry that isn't there counts as zeros
+    return Object(makeRef<TensorMapObject>());
   return Unexpected(unimplemented("a variant that holds a ", object->kind(), " has no zeros"));
 }
 
@@ -65,6 +68,8 @@ Expected<Object> add(const VariantObject *a, const VariantObject *b) {
     return addLists(*as<TensorListObject>(a), *as<TensorListObject>(b));
   if (as<OptionalObject>(a) && as<OptionalObject>(b))
     return addOptionals(*as<OptionalObject>(a), *as<OptionalObject>(b));
+  if (as<TensorMapObject>(a) && as<TensorMapObject>(b))
+    return addMaps(*as<TensorMapObject>(a), *as<TensorMapObject>(b));
   return Unexpected(invalidArgument("cannot add a ", a ? a->kind() : "variant without a value",
                                     " and a ", b ? b->kind() : "variant without a value"));
 }

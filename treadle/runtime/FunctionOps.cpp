@@ -422,7 +422,7 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
   };
   if (spec.isFunctionCall) {
     add({spec.op, std::make_shared<AttrMap>(spec.attrs)});
-  } else if (spec.op == "If" || spec.op == "StatelessIf") {
+  } else if (spec.op == "If" || spec.op == "StatelessIf" || spec.op == "_If") {
     state.choice = CallState::If;
     if (spec.inputs.empty())
       return Unexpected(invalidArgument("it has no condition among its inputs"));

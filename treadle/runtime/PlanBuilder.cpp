@@ -34,10 +34,12 @@ NodeKind classify(const NodeSpec &node) {
       {"RemoteCall", NodeKind::Call},
       {"SymbolicGradient", NodeKind::Call},
       {"If", NodeKind::Call},
+      {"_If", NodeKind::Call},
       {"StatelessIf", NodeKind::Call},
       {"Case", NodeKind::Call},
       {"StatelessCase", NodeKind::Call},
       {"While", NodeKind::While},
+      {"_While", NodeKind::While},
       {"StatelessWhile", NodeKind::While},
       {"For", NodeKind::For},
   };
@@ -128,7 +130,7 @@ BoundKernel dereferencing(BoundKernel inner, size_t numInputs) {
 } // namespace
 
 void bindNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node, NodeInfo &info) {
-  Expected<BoundKernel> kernel = spec.op == "Const"   ? bindConst(spec)
+  Expected<BoundKernel> kernel = spec.op == "Const" || spec.op == "HostConst" ? bindConst(spec)
                                  : spec.op == "_Read" ? bindRead()
                                                       : bindFromRegistry(spec, options);
   if (!kernel)
@@ -343,10 +345,18 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph) {
 } // namespace plan
 
 bool isBlockingOp(std::string_view op) {
-  static constexpr std::array<std::string_view, 27> names = {
+  static constexpr std::array<std::string_view, 35> names = {
       "AccumulatorTakeGradient",
       "BarrierTakeMany",
+      "MapPeek",
+      "MapStage",
+      "MapUnstage",
+      "MapUnstageNoKey",
       "MutexLock",
+      "OrderedMapPeek",
+      "OrderedMapStage",
+      "OrderedMapUnstage",
+      "OrderedMapUnstageNoKey",
       "QueueDequeue",
       "QueueDequeueMany",
       "QueueDequeueManyV2",

@@ -1,0 +1,133 @@
+// Handles of odd kinds: tensors that a session keeps between runs under text handles, stubs, and
+// what handles say of themselves.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/Handles.h"
+
+#include <algorithm>
+#include <map>
+
+namespace treadle {
+namespace {
+
+// --- tensors that a session keeps --------------------------------------------------------------
+
+/// Thread-safe.
+class SessionTensors final : public Resource {
+public:
+  static constexpr std::string_view kindName = "tensors of a session";
+  std::string_view kind() const override { return kindName; }
+
+  static Ref<SessionTensors> of(OpContext &ctx) {
+    return ctx.run().resources.lookupOrCreate<SessionTensors>(
+        "", "", [] { return makeRef<SessionTensors>(); });
+  }
+  /// The handle that it is kept under.
+  std::string keep(Tensor value, std::string_view node) {
+    std::lock_guard lock(mutex);
+    std::string handle = str("GetSessionHandle;", node, ";", ++count);
+    kept[handle] = std::move(value);
+    return handle;
+  }
+  Expected<Tensor> find(const std::string &handle) {
+    std::lock_guard lock(mutex);
+    auto entry = kept.find(handle);
+    if (entry == kept.end())
+      return Unexpected(invalidArgument("the session keeps no tensor under the handle '", handle,
+                                        "', expected one of GetSessionHandle's"));
+    return entry->second;
+  }
+  void forget(const std::string &handle) {
+    std::lock_guard lock(mutex);
+    kept.erase(handle);
+  }
+
+private:
+  std::mutex mutex;
+  std::map<std::string, Tensor> kept;
+  uint64_t count = 0;
+};
+
+void keep(OpContext &ctx) {
+  ctx.setOutput(0, Tensor::scalarString(
+                       SessionTensors::of(ctx)->keep(ctx.input(0), ctx.state<std::string>())));
+}
+
+Expected<BoundKernel> bindKeep(const BindContext &node) {
+  return boundWith(keep, std::string(node.node));
+}
+
+const std::string *textHandle(OpContext &ctx) {
+  if (ctx.input(0).count() == 1)
+    return ctx.input(0).data<std::string>();
+  ctx.fail(invalidArgument("the handle is ", tensorTypeText(ctx.input(0)), ", expected a scalar"));
+  return nullptr;
+}
+
+void get(OpContext &ctx) {
+  const std::string *handle = textHandle(ctx);
+  auto value = handle ? ctx.check(SessionTensors::of(ctx)->find(*handle)) : std::nullopt;
+  if (!value)
+    return;
+  if (value->dtype() != ctx.state<DType>())
+    return ctx.fail(invalidArgument("the handle is of ", tensorTypeText(*value), ", expected ",
+                                    dtypeName(ctx.state<DType>())));
+  ctx.setOutput(0, std::move(*value));
+}
+
+Expected<BoundKernel> bindGet(const BindContext &node) {
+  return boundWith(get, node.outputTypes[0]);
+}
+
+void forget(OpContext &ctx) {
+  if (const std::string *handle = textHandle(ctx))
+    SessionTensors::of(ctx)->forget(*handle);
+}
+
+// --- resource handles --------------------------------------------------------------------------
+
+class Stub final : public Resource {
+public:
+  static constexpr std::string_view kindName = "stub";
+  std::string_view kind() const override { return kindName; }
+};
+
+void makeStub(OpContext &ctx) {
+  const auto &name = ctx.state<ResourceName>();
+  ctx.setOutput(0, makeHandle(ctx.run().resources.lookupOrCreate<Stub>(
+                       name.container, name.name, [] { return makeRef<Stub>(); })));
+}
+
+Expected<BoundKernel> bindStub(const BindContext &node) {
+  ResourceName name = ResourceName::of(node);
+  if (name.name.empty())
+    name.name = node.node;
+  return boundWith(makeStub, std::move(name));
+}
+
+// What a session knows by a name lives as long as that; other objects as long as their handles.
+void countsReferences(OpContext &ctx) {
+  Resource *resource = resourceInput(ctx, 0);
+  if (!resource)
+    return;
+  bool isNamed = std::ranges::any_of(
+      ctx.run().resources.all(), [&](const auto &entry) { return entry.second.get() == resource; });
+  ctx.setOutput(0, Tensor::scalar(DType::Bool, !isNamed));
+}
+
+// Handles always keep their object alive, so a weak one is like any other.
+void weak(OpContext &ctx) { ctx.setOutput(0, ctx.input(0)); }
+
+const KernelEntry table[] = {
+    {"DeleteSessionTensor", bindPlain<forget>},
+    {"GetSessionHandle", bindKeep},
+    {"GetSessionTensor", bindGet},
+    {"IsResourceHandleRefCounting", bindPlain<countsReferences>},
+    {"MakeWeakResourceHandle", bindPlain<weak>},
+    {"StubResourceHandleOp", bindStub},
+};
+
+} // namespace
+
+std::span<const KernelEntry> sessionTensorKernels() { return table; }
+
+} // namespace treadle
