@@ -112,7 +112,11 @@
   X(substring)                                                                                     \
   X(unicode)                                                                                       \
   X(decodeImage)                                                                                   \
-  X(encodeImage)
+  X(encodeImage)                                                                                   \
+  X(file)                                                                                          \
+  X(ctcLoss)                                                                                       \
+  X(ctcDecode)                                                                                     \
+  X(editDistance)
 
 namespace treadle {
 

@@ -1,0 +1,24 @@
+// Logarithms of probabilities, as the ops of connectionist temporal classification add them.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+namespace treadle {
+
+template <typename T> inline constexpr T logZero = -std::numeric_limits<T>::infinity();
+
+/// The logarithm of the sum of what `a` and `b` are the logarithms of. The correction is a float
+/// for doubles too, as in TensorFlow.
+template <typename T> T logSum(T a, T b) {
+  if (a == logZero<T>)
+    return b;
+  if (b == logZero<T>)
+    return a;
+  auto correction = [](T difference) {
+    return std::log1p(std::exp(static_cast<float>(difference)));
+  };
+  return a > b ? a + correction(b - a) : b + correction(a - b);
+}
+
+} // namespace treadle

@@ -1,0 +1,111 @@
+// Files as wholes: reading, writing, and finding them by pattern; and the time of day.
+#include "treadle/checkpoint/Files.h"
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Families.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <fnmatch.h>
+
+namespace treadle {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string *textInput(OpContext &ctx, int i, const char *what) {
+  const Tensor &in = ctx.input(i);
+  if (in.isScalar())
+    return in.data<std::string>();
+  ctx.fail(invalidArgument(what, " must be a scalar, but it is ", tensorTypeText(in)));
+  return nullptr;
+}
+
+// --- ReadFile, WriteFile -------------------------------------------------------------------------
+
+void readFile(OpContext &ctx) {
+  const std::string *path = textInput(ctx, 0, "filename");
+  if (!path)
+    return;
+  std::error_code error;
+  if (fs::is_directory(*path, error) || error == std::errc::not_a_directory)
+    return ctx.fail(failedPrecondition("'", *path, "' is a folder, or within a file"));
+  if (auto contents = ctx.check(readWholeFile(*path)))
+    ctx.setOutput(0, Tensor::scalarString(std::move(*contents)));
+}
+
+void writeFile(OpContext &ctx) {
+  const std::string *path = textInput(ctx, 0, "filename");
+  const std::string *contents = path ? textInput(ctx, 1, "contents") : nullptr;
+  if (!contents)
+    return;
+  auto file = ctx.check(OutputFile::create(*path));
+  if (!file)
+    return;
+  Expected<void> done = file->append(*contents);
+  if (done)
+    done = file->commit();
+  if (!done)
+    ctx.fail(std::move(done.error()));
+}
+
+// --- MatchingFiles -------------------------------------------------------------------------------
+
+bool hasWildcard(std::string_view text) { return text.find_first_of("*?[\\") != text.npos; }
+
+// The parts of a path between slashes are matched one by one. Only a path without wildcards may end
+// with a slash: elsewhere it is passed over.
+void findMatches(const fs::path &folder, fs::path::iterator part, fs::path::iterator end,
+                 bool isLiteral, std::vector<std::string> &found) {
+  std::error_code ignored;
+  if (part == end || (part->empty() && std::next(part) == end && !isLiteral)) {
+    if (fs::exists(fs::symlink_status(folder, ignored)))
+      found.push_back(folder.string());
+    return;
+  }
+  std::string pattern = part->string();
+  auto next = std::next(part);
+  if (!hasWildcard(pattern))
+    return findMatches(folder / *part, next, end, isLiteral, found);
+  for (const auto &entry : fs::directory_iterator(folder, ignored)) {
+    std::string name = entry.path().filename().string();
+    if (fnmatch(pattern.c_str(), name.c_str(), FNM_PATHNAME) == 0)
+      findMatches(folder / name, next, end, isLiteral, found);
+  }
+}
+
+void matchingFiles(OpContext &ctx) {
+  const Tensor &patterns = ctx.input(0);
+  if (patterns.rank() > 1)
+    return ctx.fail(invalidArgument("pattern must be a scalar or a vector, but it is ",
+                                    tensorTypeText(patterns)));
+  std::vector<std::string> found;
+  for (const std::string &text : patterns.values<std::string>()) {
+    fs::path pattern(text);
+    bool startsHere = !pattern.empty() && hasWildcard(pattern.begin()->string());
+    findMatches(startsHere ? "." : "", pattern.begin(), pattern.end(), !hasWildcard(text), found);
+  }
+  std::ranges::sort(found);
+  if (Tensor *out = ctx.allocateOutput(0, DType::String, {std::ssize(found)}))
+    std::ranges::move(found, out->data<std::string>());
+}
+
+// --- Timestamp -----------------------------------------------------------------------------------
+
+void timestamp(OpContext &ctx) {
+  std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  ctx.setOutput(0, Tensor::scalar(DType::Float64, now.count()));
+}
+
+const KernelEntry table[] = {
+    {"ReadFile", bindPlain<readFile>},
+    {"WriteFile", bindPlain<writeFile>},
+    {"MatchingFiles", bindPlain<matchingFiles>},
+    {"Timestamp", bindPlain<timestamp>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> fileKernels() { return table; }
+
+} // namespace treadle
