@@ -116,7 +116,9 @@
   X(file)                                                                                          \
   X(ctcLoss)                                                                                       \
   X(ctcDecode)                                                                                     \
-  X(editDistance)
+  X(editDistance)                                                                                  \
+  X(blockLstm)                                                                                     \
+  X(gru)
 
 namespace treadle {
 

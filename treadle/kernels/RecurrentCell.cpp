@@ -1,19 +1,10 @@
 // LSTMBlockCell: one step of a long short-term memory, and its gradient. Gates lie in the order
 // input, cell, forget, output.
-#include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
-
-#include <cmath>
+#include "treadle/kernels/LstmStep.h"
 
 namespace treadle {
 namespace {
-
-struct CellState {
-  float forgetBias, cellClip;
-  bool usesPeephole;
-};
-
-template <typename T> T sigmoid(T x) { return T(1) / (T(1) + std::exp(-x)); }
 
 /// What all inputs of a cell must agree in.
 struct CellSize {
@@ -43,31 +34,25 @@ bool readCell(OpContext &ctx, CellSize &size) {
                  checkDims(ctx, 3, {size.input + size.cell, 4 * size.cell}) &&
                  checkDims(ctx, 7, {4 * size.cell});
   for (int i = 4; isRight && i < 7; ++i) // without peepholes their weights don't count
-    isRight =
-        checkDims(ctx, i, {ctx.state<CellState>().usesPeephole ? size.cell : ctx.input(i).count()});
+    isRight = checkDims(ctx, i,
+                        {ctx.state<LstmOptions>().usesPeephole ? size.cell : ctx.input(i).count()});
   if (isRight && (!size.batch || !size.cell))
     ctx.fail(invalidArgument("cs_prev has no elements: its shape is ", dimsText(previous.dims())));
   return !ctx.hasFailed();
 }
 
+template <typename T> LstmStep<T> stepOf(OpContext &ctx, const CellSize &size) {
+  auto weights = [&](int i) { return ctx.input(i).data<T>(); };
+  return {ctx.state<LstmOptions>(),
+          size.input,
+          size.cell,
+          weights(3),
+          {weights(4), weights(5), weights(6)},
+          weights(7)};
+}
+
 template <typename T> struct LstmCellKernel {
-  using C = Computed<T>;
-
-  // One row of [x, h] * w + b.
-  static void addGates(OpContext &ctx, const CellSize &size, int64_t row, std::vector<C> &gates) {
-    const T *w = ctx.input(3).data<T>(), *b = ctx.input(7).data<T>();
-    std::copy_n(b, gates.size(), gates.begin());
-    auto add = [&](const T *values, int64_t n) {
-      for (int64_t k = 0; k < n; ++k, w += gates.size())
-        for (size_t g = 0; g < gates.size(); ++g)
-          gates[g] += C(values[k]) * C(w[g]);
-    };
-    add(ctx.input(0).data<T>() + row * size.input, size.input);
-    add(ctx.input(2).data<T>() + row * size.cell, size.cell);
-  }
-
   static void run(OpContext &ctx) {
-    const CellState &s = ctx.state<CellState>();
     CellSize size;
     if (!readCell(ctx, size))
       return;
@@ -78,28 +63,14 @@ template <typename T> struct LstmCellKernel {
         return;
       out[k] = t->data<T>();
     }
-    std::vector<C> gates(static_cast<size_t>(4 * size.cell));
-    auto peephole = [&](int input, int64_t c, C state) {
-      return s.usesPeephole ? C(ctx.input(input).data<T>()[c]) * state : C(0);
-    };
+    LstmStep<T> step = stepOf<T>(ctx, size);
+    std::vector<Computed<T>> gates;
     for (int64_t row = 0; row < size.batch; ++row) {
-      addGates(ctx, size, row, gates);
-      for (int64_t c = 0; c < size.cell; ++c) {
-        const C *gate = gates.data() + c;
-        int64_t at = row * size.cell + c;
-        C previous(ctx.input(1).data<T>()[at]);
-        C i = sigmoid(gate[0] + peephole(4, c, previous));
-        C ci = std::tanh(gate[size.cell]);
-        C f = sigmoid(gate[2 * size.cell] + C(s.forgetBias) + peephole(5, c, previous));
-        C cs = f * previous + i * ci;
-        if (s.cellClip > 0)
-          cs = std::clamp(cs, C(-s.cellClip), C(s.cellClip));
-        C o = sigmoid(gate[3 * size.cell] + peephole(6, c, cs));
-        C co = std::tanh(cs);
-        const C results[] = {i, cs, f, o, ci, co, o * co};
-        for (int k = 0; k < 7; ++k)
-          out[k][at] = T(results[k]);
-      }
+      int64_t at = row * size.cell;
+      step.forward(ctx.input(0).data<T>() + row * size.input, ctx.input(1).data<T>() + at,
+                   ctx.input(2).data<T>() + at, gates, out);
+      for (T *&o : out)
+        o += size.cell;
     }
   }
 };
@@ -110,7 +81,6 @@ template <typename T> struct LstmCellGradKernel {
   using C = Computed<T>;
 
   static void run(OpContext &ctx) {
-    const CellState &s = ctx.state<CellState>();
     CellSize size;
     if (!readCell(ctx, size))
       return;
@@ -125,31 +95,19 @@ template <typename T> struct LstmCellGradKernel {
     if (ctx.hasFailed())
       return;
     std::vector<C> sums(static_cast<size_t>(3 * size.cell));
-    for (int64_t row = 0; row < size.batch; ++row)
-      for (int64_t c = 0; c < size.cell; ++c) {
-        int64_t at = row * size.cell + c;
-        auto in = [&](int i) { return C(ctx.input(i).data<T>()[at]); };
-        auto weight = [&](int i) { return s.usesPeephole ? C(ctx.input(i).data<T>()[c]) : C(0); };
-        C before = in(1), i = in(8), cs = in(9), f = in(10), o = in(11), ci = in(12), co = in(13);
-        C csGradient = in(14), hGradient = in(15);
-        C dO = o * (1 - o) * hGradient * co;
-        C dCs = (1 - co * co) * hGradient * o + csGradient + dO * weight(6);
-        C dCi = (1 - ci * ci) * dCs * i;
-        C dF = f * (1 - f) * dCs * before;
-        C dI = i * (1 - i) * dCs * ci;
-        previous->data<T>()[at] = T(dCs * f + dI * weight(4) + dF * weight(5));
-        T *gate = gates->data<T>() + row * 4 * size.cell + c;
-        const C slopes[] = {dI, dCi, dF, dO};
-        for (int k = 0; k < 4; ++k)
-          gate[k * size.cell] = T(slopes[k]);
-        sums[static_cast<size_t>(c)] += dI * before;
-        sums[static_cast<size_t>(size.cell + c)] += dF * before;
-        sums[static_cast<size_t>(2 * size.cell + c)] += dO * cs;
-      }
+    LstmStep<T> step = stepOf<T>(ctx, size);
+    for (int64_t row = 0; row < size.batch; ++row) {
+      int64_t at = row * size.cell;
+      auto in = [&](int i) { return ctx.input(i).data<T>() + at; };
+      step.backward({in(8), in(9), in(10), in(11), in(12), in(13), in(1)}, SlopeAt<T>{in(14)},
+                    SlopeAt<T>{in(15)}, gates->data<T>() + 4 * at, previous->data<T>() + at,
+                    sums.data());
+    }
+    bool usesPeephole = step.options.usesPeephole;
     for (int k = 0; k < 3; ++k)
       for (int64_t c = 0; c < weights[k]->count(); ++c)
         weights[k]->data<T>()[c] =
-            T(s.usesPeephole ? sums[static_cast<size_t>(k * size.cell + c)] : C(0));
+            T(usesPeephole ? sums[static_cast<size_t>(k * size.cell + c)] : C(0));
   }
 };
 
@@ -157,7 +115,7 @@ template <template <typename> class Kernel>
 Expected<BoundKernel> bindCell(const BindContext &node) {
   Expected<BoundKernel> bound = bindByType<Kernel, TypeList<float, Half>>(node);
   if (bound)
-    bound->state = std::make_shared<const CellState>(CellState{
+    bound->state = std::make_shared<const LstmOptions>(LstmOptions{
         node.attrs.getOr<float>("forget_bias", 1), node.attrs.getOr<float>("cell_clip", 3),
         node.attrs.getOr<bool>("use_peephole", false)});
   return bound;
