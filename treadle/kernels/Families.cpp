@@ -108,6 +108,7 @@
   X(staging)                                                                                       \
   X(mapStaging)                                                                                    \
   X(sessionTensor)                                                                                 \
+  X(batch)                                                                                         \
   X(raggedRow)                                                                                     \
   X(substring)                                                                                     \
   X(unicode)                                                                                       \

@@ -206,8 +206,10 @@ Tensor takeResult(const Plan &plan, Tensor *slots, size_t r) {
   return slots[index & InputIndex::slotMask];
 }
 
-// Runs any plan over tensors that the caller gives away.
-bool call(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results, OpContext &ctx) {
+} // namespace
+
+bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
+                  OpContext &ctx) {
   RunState &run = ctx.run();
   DepthGuard depth(run);
   if (depth.isTooDeep()) {
@@ -237,6 +239,8 @@ bool call(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results, O
   return succeed(ctx, readReferences(plan, results));
 }
 
+namespace {
+
 bool takeArguments(const Plan &plan, int firstInput, Tensor *args, const Caller &caller,
                    OpContext &ctx) {
   for (size_t i = 0; i < plan.argTypes.size(); ++i) {
@@ -261,7 +265,7 @@ void runCall(OpContext &ctx) {
     return self.caller.fail(ctx, std::move(plan.error()));
   Frame args(static_cast<uint32_t>(numArgs));
   if (takeArguments(**plan, self.firstArg(), args.slots, self.caller, ctx))
-    call(**plan, {args.slots, numArgs}, {ctx.outputs, ctx.outputCount}, ctx);
+    callFunction(**plan, {args.slots, numArgs}, {ctx.outputs, ctx.outputCount}, ctx);
 }
 
 // --- while -------------------------------------------------------------------------------------
@@ -353,12 +357,12 @@ bool runGeneralWhile(const Plan &cond, const Plan &body, std::span<Tensor> vars,
   for (;;) {
     std::span<Tensor> copies(scratch.slots, vars.size());
     std::copy(vars.begin(), vars.end(), copies.begin());
-    if (!call(cond, copies, {&more, 1}, ctx))
+    if (!callFunction(cond, copies, {&more, 1}, ctx))
       return false;
     std::optional<bool> yes = ctx.check(isTrue(more));
     if (!yes || !*yes)
       return yes.has_value();
-    if (!call(body, vars, copies, ctx))
+    if (!callFunction(body, vars, copies, ctx))
       return false;
     std::move(copies.begin(), copies.end(), vars.begin());
   }
@@ -406,7 +410,7 @@ void runFor(OpContext &ctx) {
     for (uint32_t a = 0; a <= numVars; ++a)
       if (Expected<void> ok = acceptArgument(**body, a, values.slots[a]); !ok)
         return self.caller.fail(ctx, std::move(ok.error()));
-    if (!call(**body, {values.slots, numVars + 1}, {results, numVars}, ctx))
+    if (!callFunction(**body, {values.slots, numVars + 1}, {results, numVars}, ctx))
       return;
     std::swap_ranges(results, results + numVars, vars);
   }
@@ -416,6 +420,8 @@ void runFor(OpContext &ctx) {
 // --- binding -----------------------------------------------------------------------------------
 
 Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
+  if (spec.op == "MapDefun")
+    return bindMapDefun(spec, library);
   CallState state{{spec.name, spec.op}, CallState::Always, {}};
   auto add = [&](const FunctionRef &f) {
     state.functions.emplace_back(f, spec.outputTypes, ArgMode::Owned, library);

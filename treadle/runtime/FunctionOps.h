@@ -93,6 +93,13 @@ Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value);
 /// Functions give values: results that are references are read.
 Expected<void> readReferences(const Plan &plan, std::span<Tensor> results);
 
+/// Runs any plan over tensors that the caller gives away; false, having failed.
+bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
+                  OpContext &ctx);
+
+/// MapDefun: a call for each row. It holds its thread while the function waits.
+Expected<BoundKernel> bindMapDefun(const NodeSpec &spec, FunctionLibrary *library);
+
 /// What to say of a result that is dead, and of calls inside calls without end.
 Error deadResult(const Plan &plan, size_t result);
 Error tooDeep(const Plan &plan);

@@ -32,6 +32,7 @@ NodeKind classify(const NodeSpec &node) {
       {"PartitionedCall", NodeKind::Call},
       {"StatefulPartitionedCall", NodeKind::Call},
       {"RemoteCall", NodeKind::Call},
+      {"MapDefun", NodeKind::Call},
       {"SymbolicGradient", NodeKind::Call},
       {"If", NodeKind::Call},
       {"_If", NodeKind::Call},
@@ -127,12 +128,20 @@ BoundKernel dereferencing(BoundKernel inner, size_t numInputs) {
   return outer;
 }
 
+Expected<BoundKernel> bindByOp(const NodeSpec &spec, const PlanOptions &options) {
+  if (spec.op == "Const" || spec.op == "HostConst")
+    return bindConst(spec);
+  if (spec.op == "_Read")
+    return bindRead();
+  if (spec.op == "_FillBatch" || spec.op == "_CutBatch")
+    return bindBatchPart(spec);
+  return bindFromRegistry(spec, options);
+}
+
 } // namespace
 
 void bindNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node, NodeInfo &info) {
-  Expected<BoundKernel> kernel = spec.op == "Const" || spec.op == "HostConst" ? bindConst(spec)
-                                 : spec.op == "_Read" ? bindRead()
-                                                      : bindFromRegistry(spec, options);
+  Expected<BoundKernel> kernel = bindByOp(spec, options);
   if (!kernel)
     kernel = failingKernel(std::move(kernel.error()));
   bool hasRefInputs = std::any_of(spec.inputTypes.begin(), spec.inputTypes.end(),
@@ -166,6 +175,8 @@ bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *funct
     return spec.loop->cond->mayBlock || spec.loop->body->mayBlock;
   if (node.kind != NodeKind::Call && node.kind != NodeKind::While && node.kind != NodeKind::For)
     return false;
+  if (spec.op == "MapDefun")
+    return false; // holds its thread
   for (const FunctionRef &f : calledFunctions(spec))
     if (functions && functions->mayBlock(f.name))
       return true;
@@ -388,6 +399,7 @@ bool isBlockingOp(std::string_view op) {
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
   if (Expected<void> ok = plan::checkArity(graph); !ok)
     return Unexpected(std::move(ok.error()));
+  plan::expandBatchFunctions(graph);
   if (Expected<void> ok = plan::readReferencesAtBorders(graph); !ok)
     return Unexpected(std::move(ok.error()));
   auto hasFrames = [&] {

@@ -22,6 +22,11 @@ bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *funct
 /// Functions that the node names in its attributes.
 std::vector<FunctionRef> calledFunctions(const NodeSpec &spec);
 
+/// Replaces each BatchFunction by a call between two nodes that fill its batch up and cut it again.
+void expandBatchFunctions(GraphSpec &graph);
+/// Binds one of those two.
+Expected<BoundKernel> bindBatchPart(const NodeSpec &spec);
+
 /// Puts a `_Read` before each op of the executor that wants a value and gets a reference.
 Expected<void> readReferencesAtBorders(GraphSpec &graph);
 
