@@ -119,7 +119,12 @@
   X(ctcDecode)                                                                                     \
   X(editDistance)                                                                                  \
   X(blockLstm)                                                                                     \
-  X(gru)
+  X(gru)                                                                                           \
+  X(drawBoxes)                                                                                     \
+  X(randomCrop)                                                                                    \
+  X(glimpse)                                                                                       \
+  X(wavFile)                                                                                       \
+  X(spectrogram)
 
 namespace treadle {
 

@@ -161,12 +161,42 @@ template <typename T> struct AdjustContrast {
   }
 };
 
+// The first version takes any numbers, gives floats, and clips them.
+template <typename T> struct AdjustContrastV1 {
+  static void run(OpContext &ctx) {
+    const Tensor in = ctx.input(0);
+    if (in.rank() < 3)
+      return ctx.fail(
+          invalidArgument("images must have rank 3 or more, but have shape ", dimsText(in.dims())));
+    for (int i : {1, 2, 3})
+      if (!ctx.input(i).isScalar())
+        return ctx.fail(invalidArgument("input ", i, " must be a scalar, but has shape ",
+                                        dimsText(ctx.input(i).dims())));
+    float factor = ctx.input(1).scalarValue<float>(), low = ctx.input(2).scalarValue<float>(),
+          high = ctx.input(3).scalarValue<float>();
+    Tensor *out = ctx.allocateOutput(0, DType::Float32, in.dims());
+    if (!out || !out->count())
+      return;
+    int64_t channels = in.dim(in.rank() - 1);
+    int64_t pixels = in.dim(in.rank() - 3) * in.dim(in.rank() - 2);
+    float *to = out->data<float>();
+    std::transform(in.data<T>(), in.data<T>() + in.count(), to,
+                   [](T v) { return static_cast<float>(v); });
+    for (float *image = to; image < to + out->count(); image += pixels * channels)
+      AdjustContrast<float>::adjust(image, pixels, channels, factor, image);
+    std::transform(to, to + out->count(), to,
+                   [&](float v) { return std::max(std::min(v, high), low); });
+  }
+};
+
 using ImageTypes = TypeList<float, Half>;
+using AnyImageTypes = TypeList<uint8_t, int8_t, int16_t, int32_t, float, double>;
 const KernelEntry table[] = {
     {"RGBToHSV", bindByType<RgbToHsv, FloatTypes>},
     {"HSVToRGB", bindByType<HsvToRgb, FloatTypes>},
     {"AdjustHue", bindByType<AdjustHue, ImageTypes>},
     {"AdjustSaturation", bindByType<AdjustSaturation, ImageTypes>},
+    {"AdjustContrast", bindByType<AdjustContrastV1, AnyImageTypes>},
     {"AdjustContrastv2", bindByType<AdjustContrast, ImageTypes>},
 };
 

@@ -1,0 +1,195 @@
+// What speech is recognised by: AudioSpectrogram, and Mfcc, the cepstral coefficients of one on the
+// mel scale (S. B. Davis and P. Mermelstein, 1980).
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Families.h"
+
+#include <unsupported/Eigen/FFT>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <numbers>
+#include <vector>
+
+namespace treadle {
+namespace {
+
+// --- AudioSpectrogram ----------------------------------------------------------------------------
+
+struct SpectrogramOptions {
+  int64_t window, stride;
+  bool isSquared;
+};
+
+std::vector<double> hannWindow(int64_t size) {
+  std::vector<double> window(static_cast<size_t>(size));
+  for (size_t i = 0; i < window.size(); ++i)
+    window[i] = 0.5 - 0.5 * std::cos(2 * std::numbers::pi * static_cast<double>(i) /
+                                     static_cast<double>(size));
+  return window;
+}
+
+void spectrogram(OpContext &ctx) {
+  const auto &how = ctx.state<SpectrogramOptions>();
+  const Tensor in = ctx.input(0);
+  if (in.rank() != 2)
+    return ctx.fail(
+        invalidArgument("input must be of [samples,channels], but it is ", tensorTypeText(in)));
+  int64_t samples = in.dim(0), channels = in.dim(1);
+  int64_t rows = samples < how.window ? 0 : 1 + (samples - how.window) / how.stride;
+  auto length = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(how.window)));
+  int64_t columns = length / 2 + 1;
+  Tensor *out = ctx.allocateOutput(0, DType::Float32, {channels, rows, columns});
+  if (!out)
+    return;
+  const std::vector<double> window = hannWindow(how.window);
+  double cost = 10.0 * static_cast<double>(length);
+  ctx.parallelFor(channels * rows, cost, [&](int64_t begin, int64_t end) {
+    Eigen::FFT<double> fft;
+    std::vector<double> line(static_cast<size_t>(length));
+    std::vector<std::complex<double>> spectrum;
+    for (int64_t row = begin; row < end; ++row) {
+      const float *from = in.data<float>() + row % rows * how.stride * channels + row / rows;
+      for (size_t i = 0; i < window.size(); ++i)
+        line[i] = from[static_cast<int64_t>(i) * channels] * window[i];
+      fft.fwd(spectrum, line);
+      float *to = out->data<float>() + row * columns;
+      for (int64_t c = 0; c < columns; ++c) {
+        auto power = static_cast<float>(std::norm(spectrum[static_cast<size_t>(c)]));
+        to[c] = how.isSquared ? power : std::sqrt(power);
+      }
+    }
+  });
+}
+
+Expected<BoundKernel> bindSpectrogram(const BindContext &node) {
+  SpectrogramOptions how{node.attrs.getOr<int64_t>("window_size", 0),
+                         node.attrs.getOr<int64_t>("stride", 0),
+                         node.attrs.getOr("magnitude_squared", false)};
+  if (how.window < 2 || how.stride < 1)
+    return Unexpected(invalidArgument("attributes 'window_size' and 'stride' are ", how.window,
+                                      " and ", how.stride, ", expected at least 2 and 1"));
+  return boundWith(spectrogram, how);
+}
+
+// --- Mfcc ----------------------------------------------------------------------------------------
+
+double toMel(double frequency) { return 1127.0 * std::log1p(frequency / 700.0); }
+
+struct MfccOptions {
+  double highest, lowest; // frequencies
+  int64_t filters, coefficients;
+};
+
+/// Filters that overlap by halves on the mel scale: each bin of a spectrum belongs to two of them.
+class MelFilters {
+public:
+  MelFilters(const MfccOptions &how, int64_t bins, double sampleRate) : how(how), bins(bins) {
+    double low = toMel(how.lowest);
+    double spacing = (toMel(how.highest) - low) / static_cast<double>(how.filters + 1);
+    double perBin = 0.5 * sampleRate / static_cast<double>(bins - 1);
+    first = static_cast<int64_t>(1.5 + how.lowest / perBin); // never the constant part
+    last = static_cast<int64_t>(how.highest / perBin);
+    auto centre = [&](int64_t filter) { return low + spacing * static_cast<double>(filter + 1); };
+    int64_t filter = 0;
+    for (int64_t i = first; i <= std::min(last, bins - 1); ++i) {
+      double mel = toMel(static_cast<double>(i) * perBin);
+      while (filter < how.filters && centre(filter) < mel)
+        ++filter;
+      double below = filter ? centre(filter - 1) : low;
+      parts.push_back({filter, (centre(filter) - mel) / (centre(filter) - below)});
+    }
+  }
+
+  /// Sums of magnitudes; nothing, where the spectrum ends below the highest frequency.
+  std::vector<double> apply(const float *spectrum) const {
+    if (bins <= last)
+      return {};
+    std::vector<double> sums(static_cast<size_t>(how.filters));
+    for (size_t i = 0; i < parts.size(); ++i) {
+      auto [filter, falling] = parts[i];
+      double magnitude = std::sqrt(double{spectrum[first + static_cast<int64_t>(i)]});
+      double weighted = magnitude * falling;
+      if (filter > 0)
+        sums[static_cast<size_t>(filter - 1)] += weighted;
+      if (filter < how.filters)
+        sums[static_cast<size_t>(filter)] += magnitude - weighted;
+    }
+    return sums;
+  }
+
+private:
+  struct Part {
+    int64_t filter; // whose rising side the bin is on; on the one before, it falls
+    double falling; // the share of that one
+  };
+  const MfccOptions &how;
+  int64_t bins, first, last;
+  std::vector<Part> parts; // of bins from `first` on
+};
+
+std::vector<double> cosines(const MfccOptions &how) {
+  auto filters = static_cast<double>(how.filters);
+  std::vector<double> table;
+  for (int64_t i = 0; i < how.coefficients; ++i)
+    for (int64_t j = 0; j < how.filters; ++j)
+      table.push_back(std::sqrt(2.0 / filters) *
+                      std::cos(static_cast<double>(i) * (std::numbers::pi / filters) *
+                               (static_cast<double>(j) + 0.5)));
+  return table;
+}
+
+void mfcc(OpContext &ctx) {
+  const auto &how = ctx.state<MfccOptions>();
+  const Tensor &in = ctx.input(0), &rate = ctx.input(1);
+  if (in.rank() != 3 || !rate.isScalar())
+    return ctx.fail(invalidArgument("spectrogram must have rank 3 and sample_rate be a scalar, but "
+                                    "they are ",
+                                    tensorTypeText(in), " and ", tensorTypeText(rate)));
+  int64_t bins = in.dim(2), rows = in.dim(0) * in.dim(1);
+  auto sampleRate = static_cast<double>(rate.scalarValue<int32_t>());
+  if (bins < 2 || sampleRate <= 0)
+    return ctx.fail(invalidArgument("spectrogram has ", bins, " bins at ", sampleRate,
+                                    " samples a second, expected 2 bins or more"));
+  Tensor *out = ctx.allocateOutput(0, DType::Float32, {in.dim(0), in.dim(1), how.coefficients});
+  if (!out)
+    return;
+  MelFilters filters(how, bins, sampleRate);
+  const std::vector<double> table = cosines(how);
+  constexpr double floor = 1e-12;
+  for (int64_t row = 0; row < rows; ++row) {
+    std::vector<double> sums = filters.apply(in.data<float>() + row * bins);
+    for (double &sum : sums)
+      sum = std::log(std::max(sum, floor));
+    for (int64_t i = 0; i < how.coefficients; ++i) {
+      double coefficient = 0;
+      for (size_t j = 0; j < sums.size(); ++j)
+        coefficient += table[static_cast<size_t>(i * how.filters) + j] * sums[j];
+      out->data<float>()[row * how.coefficients + i] = static_cast<float>(coefficient);
+    }
+  }
+}
+
+Expected<BoundKernel> bindMfcc(const BindContext &node) {
+  MfccOptions how{node.attrs.getOr<float>("upper_frequency_limit", 4000),
+                  node.attrs.getOr<float>("lower_frequency_limit", 20),
+                  node.attrs.getOr<int64_t>("filterbank_channel_count", 40),
+                  node.attrs.getOr<int64_t>("dct_coefficient_count", 13)};
+  if (how.filters < 1 || how.lowest < 0 || how.highest <= how.lowest || how.coefficients < 1 ||
+      how.coefficients > how.filters)
+    return Unexpected(invalidArgument("attributes ask for ", how.coefficients, " coefficients of ",
+                                      how.filters, " filters from ", how.lowest, " to ",
+                                      how.highest, " Hz"));
+  return boundWith(mfcc, how);
+}
+
+const KernelEntry table[] = {
+    {"AudioSpectrogram", bindSpectrogram},
+    {"Mfcc", bindMfcc},
+};
+
+} // namespace
+
+std::span<const KernelEntry> spectrogramKernels() { return table; }
+
+} // namespace treadle
