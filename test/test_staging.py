@@ -1,4 +1,4 @@
-"""Staging areas, session tensors and maps of sparse tensors keep what they are given between runs."""
+"""Staging areas, session tensors and maps of sparse tensors keep what they get between runs."""
 
 import threading
 

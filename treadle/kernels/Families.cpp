@@ -109,6 +109,8 @@
   X(mapStaging)                                                                                    \
   X(sessionTensor)                                                                                 \
   X(batch)                                                                                         \
+  X(summary)                                                                                       \
+  X(summaryWriter)                                                                                 \
   X(raggedRow)                                                                                     \
   X(substring)                                                                                     \
   X(unicode)                                                                                       \
