@@ -32,6 +32,7 @@ struct ConvolutionState {
   Wanted wanted;
   bool isDepthwise;
   ConvolveFn convolve;
+  bool shapesAreTensors = false; // instead of a shape, a tensor of that shape is given
   std::optional<EpilogueSpec> epilogue = {};
   std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
 };
@@ -259,6 +260,8 @@ bool checkGradient(OpContext &ctx, const Tensor &gradient, const Shapes &shapes)
 // The shape in input 0 or 1 of a gradient op. Of an input's, the spatial part alone will do.
 std::optional<DimVector> readShape(OpContext &ctx, const ConvolutionState &s, int i) {
   const Tensor &t = ctx.input(i);
+  if (s.shapesAreTensors)
+    return DimVector(t.dims());
   int full = s.attrs.spatial + 2;
   if (t.rank() != 1 || (t.dim(0) != full && t.dim(0) != full - 2)) {
     ctx.fail(invalidArgument("the sizes must be a vector of ", full, " elements, but have shape ",
@@ -388,6 +391,17 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   return bound;
 }
 
+template <int spatial, Wanted wanted>
+Expected<BoundKernel> bindWithTensors(const BindContext &node) {
+  Expected<BoundKernel> bound = bindConvolution<spatial, wanted>(node);
+  if (!bound)
+    return bound;
+  ConvolutionState s = *static_cast<const ConvolutionState *>(bound->state.get());
+  s.shapesAreTensors = true;
+  bound->state = std::make_shared<const ConvolutionState>(std::move(s));
+  return bound;
+}
+
 template <int spatial, bool isDepthwise> Expected<BoundKernel> bindFused(const BindContext &node) {
   DType dtype = node.outputTypes[0];
   if (dtype != DType::Float32 && dtype != DType::Float64)
@@ -408,8 +422,12 @@ const KernelEntry table[] = {
     {"Conv2D", bindConvolution<2, Result>},
     {"Conv3D", bindConvolution<3, Result>},
     {"Conv2DBackpropInput", bindConvolution<2, InputGradient>},
+    {"Conv2DBackpropInputV2", bindWithTensors<2, InputGradient>},
+    {"Conv3DBackpropInput", bindWithTensors<3, InputGradient>},
     {"Conv3DBackpropInputV2", bindConvolution<3, InputGradient>},
     {"Conv2DBackpropFilter", bindConvolution<2, FilterGradient>},
+    {"Conv2DBackpropFilterV2", bindWithTensors<2, FilterGradient>},
+    {"Conv3DBackpropFilter", bindWithTensors<3, FilterGradient>},
     {"Conv3DBackpropFilterV2", bindConvolution<3, FilterGradient>},
     {"_FusedConv2D", bindFused<2, false>},
     {"_FusedConv3D", bindFused<3, false>},

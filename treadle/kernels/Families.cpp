@@ -126,7 +126,10 @@
   X(randomCrop)                                                                                    \
   X(glimpse)                                                                                       \
   X(wavFile)                                                                                       \
-  X(spectrogram)
+  X(spectrogram)                                                                                   \
+  X(dilation)                                                                                      \
+  X(globalNormalization)                                                                           \
+  X(remapping)
 
 namespace treadle {
 

@@ -245,6 +245,26 @@ template <typename T> struct MaxPoolGradKernel {
   }
 };
 
+// Inputs: the input, the result, the gradient's gradient, of which each maximum's is taken.
+template <typename T> struct MaxPoolGradGradKernel {
+  static void run(OpContext &ctx) {
+    const Tensor in = ctx.input(0), gradient = ctx.input(2);
+    Pool pool;
+    if (!findPool(ctx, ctx.state<PoolState>(), in.dims(), pool) ||
+        !checkSame(ctx, "the result", ctx.input(1), pool.out) ||
+        !checkSame(ctx, "the gradient", gradient, pool.in))
+      return;
+    auto x = withChannelsLast(ctx, in, pool.in), g = withChannelsLast(ctx, gradient, pool.in);
+    auto out = makeImage(ctx, in.dtype(), pool.out);
+    if (!x || !g || !out)
+      return;
+    std::vector<int64_t> at = findMaxima(pool, x->template data<T>());
+    std::ranges::transform(at, out->template data<T>(),
+                           [&](int64_t i) { return i < 0 ? T(0) : g->template data<T>()[i]; });
+    setImageOutput(ctx, 0, std::move(*out), pool.out);
+  }
+};
+
 // Inputs: the input, the result's gradient, where the maxima were.
 template <typename T> struct MaxPoolGradWithArgmaxKernel {
   static void run(OpContext &ctx) {
@@ -335,6 +355,9 @@ const KernelEntry table[] = {
     {"MaxPoolGradWithArgmax", bindPool<MaxPoolGradWithArgmaxKernel, RealTypes, 2>},
     {"MaxPoolGrad", bindPool<MaxPoolGradKernel, RealTypes, 2>},
     {"MaxPoolGradV2", bindPool<MaxPoolGradKernel, RealTypes, 2>},
+    {"MaxPoolGradGrad", bindPool<MaxPoolGradGradKernel, RealTypes, 2>},
+    {"MaxPoolGradGradV2", bindPool<MaxPoolGradGradKernel, RealTypes, 2>},
+    {"MaxPool3DGradGrad", bindPool<MaxPoolGradGradKernel, FloatTypes, 3>},
     {"MaxPool3DGrad", bindPool<MaxPoolGradKernel, FloatTypes, 3>},
     {"AvgPoolGrad", bindPool<AvgPoolGradKernel, FloatTypes, 2>},
     {"AvgPool3DGrad", bindPool<AvgPoolGradKernel, FloatTypes, 3>},

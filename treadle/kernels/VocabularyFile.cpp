@@ -103,6 +103,9 @@ readVocabulary(const std::string &path, const VocabularyFormat &format, DType ke
         invalidArgument("'", path, "' has ", count, " lines, but vocab_size is ", format.numLines));
   if (format.numLines >= 0)
     count = format.numLines;
+  for (size_t i = first; i < first + static_cast<size_t>(count); ++i)
+    if (lines[i].empty())
+      return Unexpected(atLine(path, i, "it is empty"));
   auto column = [&](int64_t index, DType dtype) {
     return readColumn(path, lines, first, count, index, format.delimiter[0], dtype);
   };

@@ -111,12 +111,12 @@ bool placeWindow(OpContext &ctx, const WindowAttrs &attrs, const Volume &in, con
       continue;
     }
     int64_t padded = in[d] + attrs.padBefore[d] + attrs.padAfter[d];
-    if (padded - reach + stride < 0) {
+    w.out[d] = (padded - reach + stride) / stride; // 0 too where it lies between -1 and 0
+    if (w.out[d] < 0) {
       ctx.fail(invalidArgument("the output size would be negative: an input of ", padded,
                                " under a window of ", reach, " with stride ", stride));
       return false;
     }
-    w.out[d] = (padded - reach + stride) / stride;
   }
   return true;
 }
