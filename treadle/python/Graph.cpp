@@ -121,6 +121,28 @@ nb::list checkGraph(const Graph &graph, const std::vector<std::string> &asked) {
   return out;
 }
 
+nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb::dict feeds,
+                        std::vector<std::string> targets, std::vector<std::string> setup,
+                        int64_t limit) {
+  Graph::ExploreRequest request{
+      std::move(fetches), std::move(targets), {}, std::move(setup), limit};
+  for (auto [key, value] : feeds) {
+    auto name = nb::cast<std::string>(key);
+    TensorRequest want{str("feed '", name, "'"), std::nullopt, false};
+    if (auto node = graph.node(name.substr(0, name.find(':'))); node && !node->outputs.empty())
+      want.want = node->outputs.front().dtype;
+    request.feeds.emplace_back(name, toTensor(value, want));
+  }
+  Graph::Exploration found = orRaise(graph.explore(request));
+  nb::object module = nb::module_::import_("treadle");
+  nb::list difference;
+  for (const auto &schedule : found.difference)
+    difference.append(
+        module.attr("Schedule")(nb::tuple(nb::cast(schedule.firings)), schedule.outcome));
+  return module.attr("Exploration")(found.schedules, found.isComplete, found.isAmbiguous,
+                                    found.isRandom, nb::tuple(difference));
+}
+
 void bindEditing(nb::class_<Graph> &graph) {
   graph
       .def(
@@ -160,6 +182,7 @@ void bindEditing(nb::class_<Graph> &graph) {
       .def("__contains__",
            [](const Graph &g, const std::string &name) { return g.nodeOp(name).has_value(); })
       .def("_check", checkGraph)
+      .def("_explore", exploreGraph)
       .def("__copy__", [](const Graph &g) { return g; });
 }
 

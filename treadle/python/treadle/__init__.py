@@ -43,6 +43,27 @@ class Problem(NamedTuple):
     message: str
 
 
+class Schedule(NamedTuple):
+    """An order of nodes with effects (`x@2` in a loop's iteration 2), and what it gave, as text."""
+
+    firings: tuple[str, ...]
+    outcome: str
+
+
+class Exploration(NamedTuple):
+    """What Graph.explore finds.
+
+    `difference` has two schedules that give different things, or none. `is_ambiguous`: two live
+    values met at a Merge, or left a loop; `is_random`: one schedule gave two things.
+    """
+
+    schedules: int
+    is_complete: bool
+    is_ambiguous: bool
+    is_random: bool
+    difference: tuple[Schedule, ...]
+
+
 class Value(NamedTuple):
     """A value that a graph wants or gives: its name, dtype by name, and shape (or None)."""
 
@@ -88,6 +109,7 @@ __all__ = [
     "DataLossError",
     "DeadlineExceededError",
     "Error",
+    "Exploration",
     "FailedPreconditionError",
     "Graph",
     "InternalError",
@@ -99,6 +121,7 @@ __all__ = [
     "OutOfRangeError",
     "PermissionDeniedError",
     "Problem",
+    "Schedule",
     "ResourceExhaustedError",
     "Session",
     "Signature",

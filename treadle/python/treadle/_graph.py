@@ -14,7 +14,7 @@ from ._native import Graph
 from ._patterns import Match, Pattern
 
 if TYPE_CHECKING:
-    from . import Problem, Value
+    from . import Exploration, Problem, Value
     from ._native import Session
 
 # The names of nodes that are added while a replacement is being made.
@@ -423,6 +423,25 @@ def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
     return graph._check([asked] if isinstance(asked, str) else list(asked))
 
 
+def _explore(
+    graph: Graph,
+    fetches: str | Iterable[str] = (),
+    feeds: Mapping[str, Any] | None = None,
+    targets: str | Iterable[str] = (),
+    *,
+    setup: str | Iterable[str] = (),
+    limit: int = 10000,
+) -> Exploration:
+    """Runs all schedules of a small graph, and tells whether what they give differs.
+
+    Schedules that keep the order of conflicting nodes count as one. The nodes of `setup` run before
+    each: initializers of variables. At most `limit` schedules are run. Calls, conditionals and
+    loops are taken apart first. Errors are those of a Session's run.
+    """
+    names = [[x] if isinstance(x, str) else list(x) for x in (fetches, targets, setup)]
+    return graph._explore(names[0], dict(feeds or {}), names[1], names[2], limit)
+
+
 def _replace_uses(graph: Graph, old: str | Node, new: str | Node) -> None:
     """Lets what uses a value use another instead: `x:0` by `y:0`, or `^x` by `^y` for waiting.
 
@@ -442,6 +461,7 @@ for _method, _function in {
     "extract": _extract,
     "freeze": _freeze,
     "check": _check,
+    "explore": _explore,
 }.items():
     _function.__name__ = _method
     _function.__qualname__ = f"Graph.{_method}"

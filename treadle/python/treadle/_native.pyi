@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import Problem, Value
+from . import Exploration, Problem, Value
 from ._graph import Node
 from ._patterns import Match
 
@@ -53,6 +53,15 @@ class Graph:
         self, session: Session, fetches: Iterable[str], feeds: Iterable[str] = ()
     ) -> Graph: ...
     def check(self, asked: Iterable[str] = ()) -> list[Problem]: ...
+    def explore(
+        self,
+        fetches: str | Iterable[str] = (),
+        feeds: Mapping[str, Any] | None = None,
+        targets: str | Iterable[str] = (),
+        *,
+        setup: str | Iterable[str] = (),
+        limit: int = 10000,
+    ) -> Exploration: ...
     # What these are made of.
     def _functions(self) -> list[str]: ...
     def _node_names(self, op: str = "") -> list[str]: ...
@@ -80,6 +89,14 @@ class Graph:
     def _replace_uses(self, old: str, new: str) -> None: ...
     def _assign(self, other: Graph) -> None: ...
     def _check(self, asked: list[str]) -> list[Problem]: ...
+    def _explore(
+        self,
+        fetches: list[str],
+        feeds: dict[str, Any],
+        targets: list[str],
+        setup: list[str],
+        limit: int,
+    ) -> Exploration: ...
 
 class Session:
     def __init__(

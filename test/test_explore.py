@@ -1,0 +1,144 @@
+"""`treadle explore` and Graph.explore, as somebody uses them."""
+
+import json
+import os
+import pathlib
+import subprocess
+
+import pytest
+
+import treadle
+
+BINARIES = pathlib.Path(treadle.__file__).parents[2] / "bin"
+BINARY = os.environ.get("TREADLE_BIN", BINARIES / "treadle")
+
+# An increment spelled as a read and a write, twice: without an order one of them may get lost.
+TWO_INCREMENTS = """
+node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: DT_INT32 } }
+       attr { key: "shape" value { shape { } } } attr { key: "shared_name" value { s: "v" } } }
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
+node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+       attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape { } int_val: 0 } } } }
+node { name: "init" op: "AssignVariableOp" input: "v" input: "zero"
+       attr { key: "dtype" value { type: DT_INT32 } } }
+""" + "".join(
+    f"""
+node {{ name: "r{i}" op: "ReadVariableOp" input: "v" AFTER{i}
+       attr {{ key: "dtype" value {{ type: DT_INT32 }} }} }}
+node {{ name: "s{i}" op: "AddV2" input: "r{i}" input: "x"
+       attr {{ key: "T" value {{ type: DT_INT32 }} }} }}
+node {{ name: "w{i}" op: "AssignVariableOp" input: "v" input: "s{i}"
+       attr {{ key: "dtype" value {{ type: DT_INT32 }} }} }}
+"""
+    for i in (1, 2)
+)
+RACING = TWO_INCREMENTS.replace("AFTER1", "").replace("AFTER2", "")
+ORDERED = TWO_INCREMENTS.replace("AFTER1", "").replace("AFTER2", 'input: "^w1"')
+
+
+def explore(text, **options):
+    graph = treadle.Graph.from_bytes(text.encode())
+    return graph.explore([], {"x:0": 5}, ["w1", "w2"], setup="init", **options)
+
+
+def test_a_lost_update_is_found():
+    found = explore(RACING)
+    assert found.is_complete and not found.is_random and not found.is_ambiguous
+    outcomes = {schedule.outcome for schedule in found.difference}
+    assert outcomes == {"variable 'v': int32[] = 10", "variable 'v': int32[] = 5"}
+    lost = next(s.firings for s in found.difference if s.outcome.endswith("5"))
+    assert max(lost.index("r1"), lost.index("r2")) < min(lost.index("w1"), lost.index("w2"))
+
+
+def test_an_edge_leaves_one_schedule():
+    assert explore(ORDERED) == treadle.Exploration(1, True, False, False, ())
+
+
+def test_the_limit_is_told():
+    assert not explore(RACING, limit=1).is_complete
+
+
+def test_errors_of_the_request():
+    with pytest.raises(treadle.InvalidArgumentError, match="no node 'q'"):
+        treadle.Graph.from_bytes(RACING.encode()).explore("q")
+    with pytest.raises(treadle.InvalidArgumentError, match="'nowhere'"):
+        treadle.Graph.from_bytes(RACING.encode()).explore([], setup="nowhere")
+
+
+def test_loops_with_effects_of_function_bodies_keep_their_order(tmp_path):
+    pytest.importorskip("numpy")
+    # while v < 3: v += 1, as a functional loop whose body nobody ordered: the bodies' order is meant.
+    text = """
+module {
+  tfg.func @cond(%v: tensor<!tf_type.resource> {tfg.name = "v"}, %i: tensor<i32> {tfg.name = "i"})
+      -> (tensor<i1> {tfg.name = "more"}) {
+    %n, %c = Const name("n") {dtype = i32, value = dense<2> : tensor<i32>} : () -> (tensor<i32>)
+    %l, %c1 = Less(%i, %n) name("l") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+    return(%l) : tensor<i1>
+  }
+  tfg.func @body(%v: tensor<!tf_type.resource> {tfg.name = "v"}, %i: tensor<i32> {tfg.name = "i"})
+      -> (tensor<!tf_type.resource> {tfg.name = "v_out"}, tensor<i32> {tfg.name = "i_out"}) {
+    %one, %c = Const name("one") {dtype = i32, value = dense<1> : tensor<i32>}
+        : () -> (tensor<i32>)
+    %r, %c1 = ReadVariableOp(%v) name("r") {dtype = i32}
+        : (tensor<!tf_type.resource>) -> (tensor<i32>)
+    %s, %c2 = AddV2(%r, %one) name("s") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+    %c3 = AssignVariableOp(%v, %s) name("w") {dtype = i32}
+        : tensor<!tf_type.resource>, tensor<i32>
+    %next, %c4 = AddV2(%i, %one) name("next") {T = i32}
+        : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+    return(%v, %next) : tensor<!tf_type.resource>, tensor<i32>
+  }
+  tfg.graph #tf_type.version<producer = 1200, min_consumer = 12> {
+    %v, %c = VarHandleOp name("v") {container = "", dtype = i32, shape = #tf_type.shape<>,
+        shared_name = "v"} : () -> (tensor<!tf_type.resource>)
+    %zero, %c1 = Const name("zero") {dtype = i32, value = dense<0> : tensor<i32>}
+        : () -> (tensor<i32>)
+    %c2 = AssignVariableOp(%v, %zero) name("init") {dtype = i32}
+        : tensor<!tf_type.resource>, tensor<i32>
+    %w:2, %c3 = While(%v, %zero) name("while") {T = [!tf_type.resource, i32],
+        body = #tf_type.func<@body, {}>, cond = #tf_type.func<@cond, {}>, output_shapes = [],
+        parallel_iterations = 10 : i64} : (tensor<!tf_type.resource>, tensor<i32>)
+        -> (tensor<!tf_type.resource>, tensor<i32>)
+  }
+}
+"""
+    path = tmp_path / "loop.mlir"
+    path.write_text(text)
+    graph = treadle.Graph.from_file(path)
+    found = graph.explore("while:1", setup="init")
+    assert found.is_complete and not found.difference and found.schedules == 1
+
+
+@pytest.fixture
+def command(tmp_path):
+    def run(text, *options):
+        path = tmp_path / "graph.pbtxt"
+        path.write_text(text)
+        line = [BINARY, "explore", path, *options]
+        done = subprocess.run(line, capture_output=True, timeout=60, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+REQUEST = ("--target", "w1,w2", "--setup", "init", "--input", "x=5")
+
+
+def test_the_command_exits_1_where_schedules_differ(command):
+    status, out, _ = command(RACING, *REQUEST)
+    assert status == 1
+    assert "they give different things:" in out and "variable 'v': int32[] = 10" in out
+    assert command(ORDERED, *REQUEST) == (0, "1 schedule explored\nall give the same\n", "")
+
+
+def test_json(command):
+    status, out, _ = command(RACING, *REQUEST, "--json")
+    found = json.loads(out)
+    assert status == 1 and found["complete"] and len(found["difference"]) == 2
+    assert {"firings", "outcome"} == set(found["difference"][0])
+
+
+def test_a_wrong_option_is_named(command):
+    status, _, error = command(ORDERED, "--setpu", "init")
+    assert status == 2 and "--setpu" in error and "--setup" in error

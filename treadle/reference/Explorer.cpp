@@ -1,0 +1,191 @@
+#include "treadle/reference/Explorer.h"
+
+#include <algorithm>
+
+namespace treadle::reference {
+namespace {
+
+/// A firing of the schedule at hand.
+struct Event {
+  Instance instance;
+  Past past; // what it got tokens from
+  std::set<size_t>
+      clock; // events that it comes after in every equivalent schedule, itself included
+};
+
+/// A choice between instances.
+struct Choice {
+  std::set<Instance> enabled, wanted, asleep;
+  Instance chosen;
+};
+
+class Search {
+public:
+  Search(Experiment &experiment, int64_t limit) : experiment(experiment), limit(limit) {}
+
+  Findings run() {
+    runSchedule();
+    if (isRandom())
+      findings.isRandom = true;
+    else
+      while (findings.isComplete && nextChoice())
+        runSchedule();
+    return std::move(findings);
+  }
+
+private:
+  void runSchedule();
+  void addEvent(const Instance &instance, const Past &past);
+  void wantReversed(size_t earlier, const Event &late);
+  void finish();
+  bool isRandom();
+  bool nextChoice();
+  bool conflict(const Instance &a, const Instance &b) const {
+    return experiment.conflict(a.node, b.node);
+  }
+
+  Experiment &experiment;
+  int64_t limit;
+  std::vector<Choice> choices;
+  std::vector<Event> events;
+  std::vector<Schedule> seen; // of each outcome some
+  Findings findings;
+};
+
+// Follows the choices made so far, and then goes on to the end.
+void Search::runSchedule() {
+  if (findings.schedules == limit) {
+    findings.isComplete = false;
+    return;
+  }
+  Machine &machine = experiment.begin();
+  events.clear();
+  for (size_t depth = 0; !machine.ready().empty(); ++depth) {
+    if (depth == choices.size()) {
+      Choice choice;
+      for (const auto &[instance, past] : machine.ready())
+        choice.enabled.insert(instance);
+      if (depth > 0)
+        for (const Instance &sleeper : choices[depth - 1].asleep)
+          if (!conflict(sleeper, choices[depth - 1].chosen))
+            choice.asleep.insert(sleeper);
+      auto awake = std::ranges::find_if(
+          choice.enabled, [&](const Instance &i) { return !choice.asleep.contains(i); });
+      if (awake == choice.enabled.end())
+        return; // another schedule was the same
+      choice.chosen = *awake;
+      choice.wanted.insert(*awake);
+      choices.push_back(std::move(choice));
+    }
+    Instance chosen = choices[depth].chosen;
+    addEvent(chosen, machine.ready().at(chosen));
+    machine.fire(chosen);
+  }
+  findings.isAmbiguous |= machine.isAmbiguous();
+  finish();
+}
+
+void Search::addEvent(const Instance &instance, const Past &past) {
+  size_t at = events.size();
+  Event event{instance, past, {at}};
+  std::vector<size_t> conflicting;
+  for (size_t i = 0; i < at; ++i) {
+    bool isCause = past.contains(events[i].instance);
+    if (!isCause && conflict(events[i].instance, instance))
+      conflicting.push_back(i);
+    if (isCause || conflict(events[i].instance, instance))
+      event.clock.insert(events[i].clock.begin(), events[i].clock.end());
+  }
+  events.push_back(event);
+  for (size_t i : conflicting) {
+    bool isBetween = std::ranges::any_of(
+        event.clock, [&](size_t m) { return m > i && m < at && events[m].clock.contains(i); });
+    if (!isBetween)
+      wantReversed(i, event);
+  }
+}
+
+// The late one could come before the earlier: some schedule must begin with what leads to that.
+void Search::wantReversed(size_t earlier, const Event &late) {
+  std::vector<size_t> others;
+  for (size_t m = earlier + 1; m < events.size(); ++m)
+    if (!events[m].clock.contains(earlier) || &events[m] == &events.back())
+      others.push_back(m);
+  Choice &choice = choices[earlier];
+  std::optional<Instance> first;
+  for (size_t m : others) {
+    bool isInitial = std::ranges::none_of(
+        others, [&](size_t before) { return before < m && events[m].clock.contains(before); });
+    if (!isInitial || !choice.enabled.contains(events[m].instance))
+      continue;
+    if (choice.wanted.contains(events[m].instance))
+      return;
+    if (!first)
+      first = events[m].instance;
+  }
+  if (first)
+    choice.wanted.insert(*first);
+}
+
+void Search::finish() {
+  ++findings.schedules;
+  Schedule schedule;
+  for (const Event &event : events)
+    schedule.instances.push_back(event.instance);
+  schedule.outcome = experiment.outcome();
+  auto between = [](const Schedule &a, const Schedule &b) {
+    size_t n = std::min(a.instances.size(), b.instances.size()), prefix = 0, suffix = 0;
+    while (prefix < n && a.instances[prefix] == b.instances[prefix])
+      ++prefix;
+    while (suffix < n - prefix && a.instances[a.instances.size() - 1 - suffix] ==
+                                      b.instances[b.instances.size() - 1 - suffix])
+      ++suffix;
+    return a.instances.size() + b.instances.size() - 2 * (prefix + suffix);
+  };
+  std::vector<Schedule> &best = findings.difference;
+  for (const Schedule &other : seen) {
+    if (other.outcome == schedule.outcome)
+      continue;
+    if (best.empty() || between(other, schedule) < between(best[0], best[1]))
+      best = {other, schedule};
+  }
+  constexpr size_t mostSeen = 2000;
+  auto isNew = [&] {
+    return std::ranges::none_of(seen,
+                                [&](const Schedule &s) { return s.outcome == schedule.outcome; });
+  };
+  if (seen.size() < mostSeen || isNew())
+    seen.push_back(std::move(schedule));
+}
+
+/// Whether the first schedule gives something else the second time.
+bool Search::isRandom() {
+  if (seen.empty())
+    return false;
+  Machine &machine = experiment.begin();
+  for (const Instance &instance : seen.front().instances)
+    if (machine.ready().contains(instance))
+      machine.fire(instance);
+  return experiment.outcome() != seen.front().outcome;
+}
+
+bool Search::nextChoice() {
+  while (!choices.empty()) {
+    Choice &choice = choices.back();
+    choice.asleep.insert(choice.chosen);
+    auto next = std::ranges::find_if(choice.wanted,
+                                     [&](const Instance &i) { return !choice.asleep.contains(i); });
+    if (next != choice.wanted.end()) {
+      choice.chosen = *next;
+      return true;
+    }
+    choices.pop_back();
+  }
+  return false;
+}
+
+} // namespace
+
+Findings explore(Experiment &experiment, int64_t limit) { return Search(experiment, limit).run(); }
+
+} // namespace treadle::reference

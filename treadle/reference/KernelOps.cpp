@@ -1,0 +1,39 @@
+#include "treadle/reference/KernelOps.h"
+
+namespace treadle::reference {
+
+// The node with an argument for each input and a result for each output.
+static GraphSpec alone(const NodeSpec &node) {
+  GraphSpec graph;
+  NodeSpec copy = node;
+  copy.controls.clear();
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    NodeSpec arg;
+    arg.name = "input_" + std::to_string(i);
+    arg.op = "_Arg";
+    arg.outputTypes = {node.inputTypes[i]};
+    auto number = static_cast<int32_t>(graph.nodes.size());
+    graph.nodes.push_back(std::move(arg));
+    graph.args.push_back({number, 0});
+    copy.inputs[i] = {number, 0};
+  }
+  auto number = static_cast<int32_t>(graph.nodes.size());
+  for (size_t o = 0; o < node.outputTypes.size(); ++o)
+    graph.results.push_back({{number, static_cast<int32_t>(o)}, node.name, {}});
+  graph.nodes.push_back(std::move(copy));
+  return graph;
+}
+
+Expected<std::vector<Tensor>> KernelOps::compute(const GraphSpec &graph, int32_t node,
+                                                 std::vector<Tensor> inputs) {
+  std::unique_ptr<Plan> &plan = plans[{&graph, node}];
+  if (!plan) {
+    auto built = buildPlan(alone(graph.nodes[static_cast<size_t>(node)]), {&kernels, functions});
+    if (!built)
+      return Unexpected(std::move(built.error()));
+    plan = std::move(*built);
+  }
+  return runPlan(*plan, std::move(inputs), *run);
+}
+
+} // namespace treadle::reference

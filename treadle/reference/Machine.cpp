@@ -1,0 +1,322 @@
+#include "treadle/reference/Machine.h"
+
+#include <algorithm>
+
+namespace treadle::reference {
+namespace {
+
+bool isOp(const NodeSpec &node, std::string_view op) {
+  return node.op == op || (node.op.starts_with("Ref") && node.op.substr(3) == op);
+}
+
+std::string frameName(const NodeSpec &enter) {
+  return enter.attrs.getOr<std::string>("frame_name", "");
+}
+
+Tag inside(const std::pair<Tag, std::string> &frame, int64_t iteration) {
+  Tag tag = frame.first;
+  tag.emplace_back(frame.second, iteration);
+  return tag;
+}
+
+std::pair<Tag, std::string> frameAround(Tag tag) {
+  std::string name = tag.back().first;
+  tag.pop_back();
+  return {std::move(tag), std::move(name)};
+}
+
+bool beginsWith(const Tag &tag, const Tag &prefix) {
+  return tag.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), tag.begin());
+}
+
+bool asBool(const Tensor &t) { return t.dtype() == DType::Bool && t.scalarValue<bool>(); }
+
+int64_t asInteger(const Tensor &t) {
+  return t.dtype() == DType::Int64 ? t.scalarValue<int64_t>() : t.scalarValue<int32_t>();
+}
+
+} // namespace
+
+Machine::Machine(const GraphSpec &graph, std::vector<bool> hasEffects, std::vector<Tensor> args,
+                 Ops &ops, std::mt19937 *random)
+    : graph(graph), hasEffects(std::move(hasEffects)), args(std::move(args)), ops(ops),
+      random(random), found(graph.results.size()) {
+  for (int32_t n = 0; n < std::ssize(graph.nodes); ++n) {
+    for (int32_t i = 0; i < std::ssize(spec(n).inputs); ++i)
+      consumers[{spec(n).inputs[static_cast<size_t>(i)].node,
+                 spec(n).inputs[static_cast<size_t>(i)].output}]
+          .emplace_back(n, i);
+    for (int32_t c : spec(n).controls)
+      consumers[{c, -1}].emplace_back(n, -1);
+  }
+  for (int32_t n = 0; n < std::ssize(graph.nodes); ++n)
+    if (spec(n).inputs.empty() && spec(n).controls.empty()) // token_1
+      fireNode({}, n, {}, false);
+  settle();
+}
+
+void Machine::send(const Tag &tag, int32_t node, int32_t output, const Value &value,
+                   const Past &past) {
+  for (Tag around = tag; !around.empty(); around.pop_back())
+    pasts[around].insert(past.begin(), past.end());
+  if (auto it = consumers.find({node, output}); it != consumers.end())
+    for (auto [consumer, input] : it->second)
+      tokens.push_back({tag, consumer, input, value, past});
+}
+
+void Machine::sendAll(const Tag &tag, int32_t node, std::vector<Value> values, bool isDead,
+                      const Past &past, bool isFromEnter) {
+  values.resize(spec(node).outputTypes.size(), Value{{}, true});
+  for (size_t o = 0; o < values.size(); ++o) {
+    values[o].isFromEnter = isFromEnter;
+    send(tag, node, static_cast<int32_t>(o), values[o], past);
+  }
+  send(tag, node, -1, {{}, isDead, isFromEnter}, past);
+}
+
+// token_2: any order will do.
+void Machine::settle() {
+  do {
+    while (!tokens.empty() && !failed) {
+      size_t at = random ? (*random)() % tokens.size() : 0;
+      Token token = std::move(tokens[at]);
+      tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(at));
+      arrive(token);
+    }
+  } while (!failed && (startHeldIteration() || closeAFrame()));
+  if (failed)
+    waiting.clear(); // error_1: what else runs is not told
+}
+
+void Machine::arrive(const Token &token) {
+  const NodeSpec &node = spec(token.node);
+  Arrivals &in = arrivals[{token.tag, token.node}];
+  in.past.insert(token.past.begin(), token.past.end());
+  if (token.input < 0)
+    ++in.numControls;
+  else
+    in.data[token.input] = token.value;
+  in.hasDead |= token.value.isDead;
+  in.hasDeadEnter |= token.value.isDead && token.value.isFromEnter && token.input >= 0;
+  if (isOp(node, "Merge"))
+    return arriveAtMerge(token, in);
+  if (in.numControls == node.controls.size() && in.data.size() == node.inputs.size()) // node_1
+    fireNode(token.tag, token.node, in, in.hasDead && !isOp(node, "ControlTrigger")); // node_2
+}
+
+// merge_1, merge_4, merge_5: one live value, or nothing but dead ones; its control inputs only say
+// when.
+void Machine::arriveAtMerge(const Token &token, Arrivals &in) {
+  const NodeSpec &node = spec(token.node);
+  auto numLive = std::ranges::count_if(in.data, [](const auto &e) { return !e.second.isDead; });
+  ambiguous |= numLive > 1;
+  if (in.hasFired || in.numControls != node.controls.size())
+    return;
+  if (numLive > 0 || in.hasDeadEnter || in.data.size() == node.inputs.size()) {
+    in.hasFired = true;
+    fireNode(token.tag, token.node, in, numLive == 0);
+  }
+}
+
+void Machine::fireNode(const Tag &tag, int32_t node, const Arrivals &in, bool isDead) {
+  const NodeSpec &n = spec(node);
+  if (isOp(n, "Enter"))
+    return fireEnter(tag, node, isDead ? Value{{}, true} : in.data.at(0), in.past);
+  if (isOp(n, "Exit"))
+    return fireExit(tag, node, isDead ? Value{{}, true} : in.data.at(0), in.past);
+  if (isOp(n, "NextIteration"))
+    return isDead ? void() : fireNext(tag, node, in.data.at(0), in.past); // frame_3
+  if (isDead)
+    return sendAll(tag, node, {}, true, in.past); // node_2, merge_3
+  std::vector<Value> outputs;
+  if (isOp(n, "Merge")) { // merge_2
+    for (const auto &[i, value] : in.data)
+      if (!value.isDead)
+        outputs = {value, {Tensor::scalar(DType::Int32, i)}};
+  } else if (isOp(n, "Switch")) { // switch_1
+    outputs.assign(2, {{}, true});
+    outputs[asBool(in.data.at(1).tensor)] = in.data.at(0);
+  } else if (isOp(n, "_SwitchN")) { // switch_2
+    int64_t index = asInteger(in.data.at(1).tensor), last = std::ssize(n.outputTypes) - 1;
+    outputs.assign(n.outputTypes.size(), {{}, true});
+    outputs[static_cast<size_t>(index < 0 || index > last ? last : index)] = in.data.at(0);
+  } else {
+    std::vector<Tensor> inputs;
+    for (const auto &[i, value] : in.data)
+      inputs.push_back(value.tensor);
+    if (!hasEffects[static_cast<size_t>(node)])
+      return computeNode({tag, node}, std::move(inputs), in.past);
+    waiting[{tag, node}] = in.past;
+    waitingInputs[{tag, node}] = std::move(inputs);
+    return;
+  }
+  record(tag, node, outputs);
+  sendAll(tag, node, std::move(outputs), false, in.past);
+}
+
+void Machine::fire(const Instance &instance) {
+  Past past = waiting.at(instance);
+  past.insert(instance);
+  waiting.erase(instance);
+  computeNode(instance, std::move(waitingInputs.extract(instance).mapped()), past);
+  settle();
+}
+
+void Machine::computeNode(const Instance &instance, std::vector<Tensor> inputs, const Past &past) {
+  const NodeSpec &n = spec(instance.node);
+  std::vector<Value> outputs;
+  if (n.op == "_Arg") {
+    for (size_t a = 0; a < graph.args.size(); ++a)
+      if (graph.args[a].node == instance.node)
+        outputs = {{args[a]}};
+  } else if (n.op != "NoOp" && n.op != "ControlTrigger") {
+    Expected<std::vector<Tensor>> computed = ops.compute(graph, instance.node, std::move(inputs));
+    if (!computed) { // node_4
+      if (!failed)
+        failed.emplace(instance, std::move(computed.error()));
+      return;
+    }
+    for (Tensor &t : *computed)
+      outputs.push_back({std::move(t)});
+  }
+  record(instance.tag, instance.node, outputs);
+  sendAll(instance.tag, instance.node, std::move(outputs), false, past); // node_3, node_5
+}
+
+// --- frames --------------------------------------------------------------------------------------
+
+void Machine::startIteration(const FrameKey &key, FrameRun &frame) {
+  Tag tag = inside(key, frame.started++);
+  for (const FrameRun::Constant &c : frame.constants)
+    sendAll(tag, c.node, {c.value}, c.value.isDead, c.past, true);
+}
+
+void Machine::fireEnter(const Tag &tag, int32_t node, const Value &value, const Past &past) {
+  const NodeSpec &n = spec(node);
+  FrameKey key{tag, frameName(n)};
+  FrameRun &frame = frames[key];
+  frame.parallelIterations = n.attrs.getOr<int64_t>("parallel_iterations", 10);
+  if (frame.started == 0)
+    startIteration(key, frame);
+  ++frame.enters;
+  if (!value.isDead)
+    record(tag, node, {value});
+  if (!n.attrs.getOr("is_constant", false))
+    return sendAll(inside(key, 0), node, {value}, value.isDead, past, true); // frame_1
+  frame.constants.push_back({node, value, past});                            // frame_2
+  for (int64_t i = 0; i < frame.started; ++i)
+    sendAll(inside(key, i), node, {value}, value.isDead, past, true);
+}
+
+// frame_4
+void Machine::fireExit(const Tag &tag, int32_t node, const Value &value, const Past &past) {
+  FrameKey key = frameAround(tag);
+  FrameRun &frame = frames[key];
+  if (value.isDead)
+    return void(frame.deadExits.insert(node));
+  if (!frame.liveExits.insert(node).second)
+    return void(ambiguous = true); // frame_5
+  record(key.first, node, {value});
+  sendAll(key.first, node, {value}, false, past);
+}
+
+void Machine::fireNext(const Tag &tag, int32_t node, const Value &value, const Past &past) {
+  FrameKey key = frameAround(tag);
+  FrameRun &frame = frames[key];
+  int64_t next = tag.back().second + 1;
+  record(tag, node, {value});
+  if (frame.started == next)
+    frame.held.push_back({inside(key, next), node, 0, value, past});
+  else
+    sendAll(inside(key, next), node, {value}, false, past);
+}
+
+// Whether a token or an instance that waits is under the tag.
+bool Machine::isUnderWay(const Tag &tag) const {
+  return std::ranges::any_of(tokens, [&](const Token &t) { return beginsWith(t.tag, tag); }) ||
+         std::ranges::any_of(waiting,
+                             [&](const auto &e) { return beginsWith(e.first.tag, tag); }) ||
+         std::ranges::any_of(frames, [&](const auto &e) {
+           return !e.second.isClosed && beginsWith(e.first.first, tag);
+         });
+}
+
+// Whether all iterations up to that one are over.
+bool Machine::isOver(const FrameKey &key, FrameRun &frame, int64_t iteration) {
+  while (std::ssize(frame.over) <= iteration) {
+    Tag tag = inside(key, std::ssize(frame.over));
+    if (isUnderWay(tag))
+      return false;
+    Past past = frame.over.empty() ? Past() : frame.over.back();
+    if (auto own = pasts.extract(tag))
+      past.merge(own.mapped());
+    frame.over.push_back(std::move(past));
+  }
+  return true;
+}
+
+// frame_7: an iteration that may begin, with the tokens that were held for it.
+bool Machine::startHeldIteration() {
+  for (auto &[key, frame] : frames) {
+    if (frame.held.empty())
+      continue;
+    int64_t last = frame.started - frame.parallelIterations; // must be over
+    if (last >= 0 && !isOver(key, frame, last))
+      continue;
+    std::vector<Token> held = std::exchange(frame.held, {});
+    startIteration(key, frame);
+    for (Token &token : held) {
+      if (last >= 0)
+        token.past.insert(frame.over[static_cast<size_t>(last)].begin(),
+                          frame.over[static_cast<size_t>(last)].end());
+      sendAll(token.tag, token.node, {token.value}, false, token.past);
+    }
+    return true;
+  }
+  return false;
+}
+
+// frame_6. A frame that some Enter never reached ends only when nothing else can happen.
+bool Machine::closeAFrame() {
+  auto isWhole = [&](const FrameKey &key, const FrameRun &frame) {
+    auto isItsEnter = [&](const NodeSpec &n) {
+      return isOp(n, "Enter") && frameName(n) == key.second;
+    };
+    return frame.enters == static_cast<size_t>(std::ranges::count_if(graph.nodes, isItsEnter));
+  };
+  auto best = frames.end();
+  for (auto it = frames.begin(); it != frames.end(); ++it) {
+    auto &[key, frame] = *it;
+    if (frame.isClosed || !frame.held.empty() || !isOver(key, frame, frame.started - 1) ||
+        (!waiting.empty() && !isWhole(key, frame)))
+      continue;
+    auto rank = [&](auto e) {
+      return std::pair(isWhole(e->first, e->second), e->first.first.size());
+    };
+    if (best == frames.end() || rank(it) > rank(best))
+      best = it;
+  }
+  if (best == frames.end())
+    return false;
+  auto &[key, frame] = *best;
+  frame.isClosed = true;
+  for (int32_t exit : frame.deadExits)
+    if (!frame.liveExits.contains(exit))
+      sendAll(key.first, exit, {{{}, true}}, true, frame.over.back());
+  return true;
+}
+
+// --- results -------------------------------------------------------------------------------------
+
+void Machine::record(const Tag &tag, int32_t node, const std::vector<Value> &outputs) {
+  std::vector<int64_t> path;
+  for (const auto &[frame, iteration] : tag)
+    path.push_back(iteration);
+  for (size_t r = 0; r < graph.results.size(); ++r) {
+    Endpoint from = graph.results[r].from;
+    if (from.node == node && !outputs[static_cast<size_t>(from.output)].isDead)
+      found[r][path] = outputs[static_cast<size_t>(from.output)].tensor;
+  }
+}
+
+} // namespace treadle::reference

@@ -1,0 +1,133 @@
+// What a graph means, by the rules of docs/spec.md, whose labels stand in the code: a machine that
+// takes one token at a time and fires one node at a time. Slow, and simple enough to be believed.
+#pragma once
+
+#include "treadle/runtime/Graph.h"
+#include "treadle/runtime/Kernel.h"
+#include "treadle/runtime/Plan.h"
+#include "treadle/runtime/Run.h"
+
+#include <map>
+#include <random>
+#include <set>
+
+namespace treadle::reference {
+
+/// Where a token is: frame and iteration, outermost first.
+using Tag = std::vector<std::pair<std::string, int64_t>>;
+
+/// A firing of a node.
+struct Instance {
+  Tag tag;
+  int32_t node = -1;
+  auto operator<=>(const Instance &) const = default;
+};
+
+/// What has happened before: the instances with effects that something depends on.
+using Past = std::set<Instance>;
+
+/// What is computed by kernels and functions: one firing of an ordinary node.
+class Ops {
+public:
+  virtual ~Ops() = default;
+  virtual Expected<std::vector<Tensor>> compute(const GraphSpec &graph, int32_t node,
+                                                std::vector<Tensor> inputs) = 0;
+};
+
+/// A run of a graph. Nodes without effects fire by themselves; those with effects wait to be
+/// chosen.
+class Machine {
+public:
+  /// `hasEffects`: by node. `random` draws the order of tokens; null: the oldest first.
+  Machine(const GraphSpec &graph, std::vector<bool> hasEffects, std::vector<Tensor> args, Ops &ops,
+          std::mt19937 *random = nullptr);
+
+  /// Instances with effects that can fire, each with what it depends on. Sorted; empty when the run
+  /// is over.
+  const std::map<Instance, Past> &ready() const { return waiting; }
+  void fire(const Instance &instance);
+
+  /// After the run: the failed instance and its error, or nothing.
+  const std::optional<std::pair<Instance, Error>> &failure() const { return failed; }
+  /// The live values that a result had, by the iterations of the frames around it.
+  using Values = std::map<std::vector<int64_t>, Tensor>;
+  const std::vector<Values> &results() const { return found; }
+  /// Whether tokens could have come in an order that gives something else (merge_5, frame_5).
+  bool isAmbiguous() const { return ambiguous; }
+
+private:
+  struct Value {
+    Tensor tensor; // empty: dead, or a control token
+    bool isDead = false;
+    bool isFromEnter = false;
+  };
+  struct Token {
+    Tag tag;
+    int32_t node;
+    int32_t input; // -1: control
+    Value value;
+    Past past;
+  };
+  /// What has arrived at a node, under one tag.
+  struct Arrivals {
+    std::map<int32_t, Value> data;
+    size_t numControls = 0;
+    bool hasDead = false, hasDeadEnter = false, hasFired = false;
+    Past past;
+  };
+  /// One execution of a frame: the tag around it, and its name.
+  using FrameKey = std::pair<Tag, std::string>;
+  struct FrameRun {
+    int64_t started = 0;    // iterations
+    std::vector<Past> over; // of them, the first so many; of each, the past of those up to it
+    int64_t parallelIterations = 1;
+    size_t enters = 0;
+    struct Constant {
+      int32_t node;
+      Value value;
+      Past past;
+    };
+    std::vector<Constant> constants;
+    std::set<int32_t> liveExits, deadExits;
+    bool isClosed = false;
+    std::vector<Token> held; // of NextIterations, for iterations that may not begin yet
+  };
+
+  const NodeSpec &spec(int32_t node) const { return graph.nodes[static_cast<size_t>(node)]; }
+  void send(const Tag &tag, int32_t node, int32_t output, const Value &value, const Past &past);
+  void sendAll(const Tag &tag, int32_t node, std::vector<Value> values, bool isDead,
+               const Past &past, bool isFromEnter = false);
+  void settle();
+  void arrive(const Token &token);
+  void arriveAtMerge(const Token &token, Arrivals &in);
+  void fireNode(const Tag &tag, int32_t node, const Arrivals &in, bool isDead);
+  void computeNode(const Instance &instance, std::vector<Tensor> inputs, const Past &past);
+  void fireEnter(const Tag &tag, int32_t node, const Value &value, const Past &past);
+  void fireExit(const Tag &tag, int32_t node, const Value &value, const Past &past);
+  void fireNext(const Tag &tag, int32_t node, const Value &value, const Past &past);
+  void startIteration(const FrameKey &key, FrameRun &frame);
+  bool isUnderWay(const Tag &tag) const;
+  bool isOver(const FrameKey &key, FrameRun &frame, int64_t iteration);
+  bool startHeldIteration();
+  bool closeAFrame();
+  void record(const Tag &tag, int32_t node, const std::vector<Value> &outputs);
+
+  const GraphSpec &graph;
+  const std::vector<bool> hasEffects;
+  const std::vector<Tensor> args;
+  Ops &ops;
+  std::mt19937 *random;
+  /// Who takes an output of a node; output -1 is the control output.
+  std::map<std::pair<int32_t, int32_t>, std::vector<std::pair<int32_t, int32_t>>> consumers;
+  std::vector<Token> tokens;
+  std::map<Instance, Arrivals> arrivals;
+  std::map<Instance, Past> waiting;
+  std::map<Instance, std::vector<Tensor>> waitingInputs;
+  std::map<FrameKey, FrameRun> frames;
+  std::map<Tag, Past> pasts; // of all that was under a tag, frames within it included
+  std::vector<Values> found; // by result
+  std::optional<std::pair<Instance, Error>> failed;
+  bool ambiguous = false;
+};
+
+} // namespace treadle::reference

@@ -1,0 +1,96 @@
+// `treadle explore`: all schedules of a small graph, and whether they give the same.
+#include "treadle/tools/cli/Request.h"
+
+namespace treadle::cli {
+namespace {
+
+using Exploration = Graph::Exploration;
+
+std::string joined(const std::vector<std::string> &names, std::string_view separator) {
+  std::string out;
+  for (const std::string &name : names)
+    out += (out.empty() ? "" : std::string(separator)) + name;
+  return out;
+}
+
+/// `  text`, on each line.
+std::string indented(std::string_view text) {
+  std::string out = "    ";
+  for (char c : text)
+    out += c == '\n' ? "\n    " : std::string(1, c);
+  return out;
+}
+
+void printText(const Exploration &found) {
+  print(str(found.schedules, found.schedules == 1 ? " schedule" : " schedules", " explored",
+            found.isComplete ? "" : ", but there are more: raise --limit", "\n"));
+  if (found.isRandom)
+    print("one schedule gave two things: there is a random op without a seed\n");
+  if (found.isAmbiguous)
+    print("two live values met at a Merge, or left a loop: which one counts is not defined\n");
+  if (found.difference.empty())
+    return print(found.isRandom ? "" : "all give the same\n");
+  print("they give different things:\n");
+  for (const Exploration::Schedule &schedule : found.difference)
+    print(str("  ", joined(schedule.firings, ", "), "\n", indented(schedule.outcome), "\n"));
+}
+
+void printJson(const Exploration &found) {
+  auto flag = [](bool value) { return value ? "true" : "false"; };
+  std::string schedules;
+  for (const Exploration::Schedule &schedule : found.difference) {
+    std::vector<std::string> firings;
+    for (const std::string &name : schedule.firings)
+      firings.push_back(jsonText(name));
+    schedules += str(schedules.empty() ? "" : ", ", "{\"firings\": [", joined(firings, ", "),
+                     "], \"outcome\": ", jsonText(schedule.outcome), "}");
+  }
+  print(str("{\"schedules\": ", found.schedules, ", \"complete\": ", flag(found.isComplete),
+            ", \"random\": ", flag(found.isRandom), ", \"ambiguous\": ", flag(found.isAmbiguous),
+            ", \"difference\": [", schedules, "]}\n"));
+}
+
+int explore(const Arguments &args) {
+  Parsed<int64_t> limit = args.integer("--limit", 10000, 1);
+  if (!limit)
+    return report(limit.error());
+  int status = 0;
+  std::optional<Request> request = makeRequest(args, false, status);
+  if (!request)
+    return status;
+  if (request->model)
+    return report(UsageError{"explore takes a graph, not a SavedModel: nodes that set its "
+                             "variables go to --setup"});
+  Expected<Exploration> found = request->graph.explore(
+      {request->fetches, request->targets, request->feeds, args.list("--setup"), *limit});
+  if (!found)
+    return report(found.error());
+  (args.has("--json") ? printJson : printText)(*found);
+  return found->difference.empty() && !found->isAmbiguous && !found->isRandom ? 0 : 1;
+}
+
+constexpr OptionRow options[] = {
+    {"--fetch", "T,...", "tensors to compute"},
+    {"--target", "N,...", "nodes to run for their effects"},
+    {"--setup", "N,...", "nodes to run before each schedule: initializers"},
+    {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},
+    {"--limit", "N", "at most so many schedules (10000)"},
+    {"--json", "", "print one JSON object"},
+};
+
+} // namespace
+
+const Command exploreCommand = {
+    "explore",
+    "run all schedules of a small graph: do they give the same?",
+    "MODEL",
+    1,
+    options,
+    "  treadle explore examples/countdown.pbtxt --fetch count:0 --input start=3\n"
+    "  1 schedule explored\n"
+    "  all give the same\n"
+    "Exits 1 if they don't.\n",
+    explore,
+};
+
+} // namespace treadle::cli
