@@ -1,4 +1,5 @@
 // Strings as bytes: tensors read from them, base 64, compressed data.
+#include "treadle/kernels/Compression.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Move.h"
@@ -189,6 +190,20 @@ struct Inflater {
   }
 };
 
+// What zlib is told: windows of 15 bits, plus 16 for gzip; 0: not compressed.
+struct Compression {
+  std::string_view name;
+  int windowBits;
+};
+const Compression compressions[] = {{"", 0}, {"ZLIB", 15}, {"GZIP", 15 + 16}};
+
+} // namespace
+
+std::optional<int> windowBitsOf(std::string_view compressionType) {
+  auto row = std::ranges::find(compressions, compressionType, &Compression::name);
+  return row == std::end(compressions) ? std::nullopt : std::optional(row->windowBits);
+}
+
 bool inflateAll(std::string_view bytes, int windowBits, std::string &out) {
   Inflater inflater(windowBits);
   z_stream &stream = inflater.stream;
@@ -209,12 +224,7 @@ bool inflateAll(std::string_view bytes, int windowBits, std::string &out) {
   return status == Z_OK || status == Z_STREAM_END || status == Z_BUF_ERROR;
 }
 
-// What zlib is told: windows of 15 bits, plus 16 for gzip; 0: not compressed.
-struct Compression {
-  std::string_view name;
-  int windowBits;
-};
-const Compression compressions[] = {{"", 0}, {"ZLIB", 15}, {"GZIP", 15 + 16}};
+namespace {
 
 void decodeCompressed(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
@@ -229,11 +239,11 @@ void decodeCompressed(OpContext &ctx) {
 
 Expected<BoundKernel> bindDecodeCompressed(const BindContext &node) {
   auto name = node.attrs.getOr("compression_type", std::string());
-  auto row = std::ranges::find(compressions, name, &Compression::name);
-  if (row == std::end(compressions))
+  auto windowBits = windowBitsOf(name);
+  if (!windowBits)
     return Unexpected(
         invalidArgument("compression_type is '", name, "', expected ZLIB, GZIP or nothing"));
-  return boundWith(decodeCompressed, row->windowBits);
+  return boundWith(decodeCompressed, *windowBits);
 }
 
 const KernelEntry table[] = {

@@ -111,6 +111,7 @@
   X(batch)                                                                                         \
   X(summary)                                                                                       \
   X(summaryWriter)                                                                                 \
+  X(reader)                                                                                        \
   X(raggedRow)                                                                                     \
   X(substring)                                                                                     \
   X(unicode)                                                                                       \
