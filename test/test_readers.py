@@ -43,7 +43,7 @@ def read_all(s, paths):
             key, value = s.run(["read:0", "read:1"])
         except treadle.OutOfRangeError:
             return records
-        records.append((key.decode().rsplit("/")[-1], value))
+        records.append((key.item().decode().rsplit("/")[-1], value.item()))
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_whole_files_and_state(files):
     assert read_all(s, paths) == [("a", b"first"), ("b", b"second")]
     s.run([], {"name": b"\x08\x05\x10\x05\x18\x07"}, ["restore"])
     assert s.run(["records", "files"]) == [7, 5]
-    assert s.run("state") == b"\x08\x05\x10\x05\x18\x07"
+    assert s.run("state").item() == b"\x08\x05\x10\x05\x18\x07"
     with pytest.raises(treadle.UnimplementedError, match="a reader of parts of files"):
         session("TextLineReader").run("state")
 
@@ -121,4 +121,4 @@ def test_a_reader_waits_for_work(files):
     thread.start()
     s.run([], {"name": str(path)}, ["put"])
     thread.join()
-    assert values == [b"late"]
+    assert [v.item() for v in values] == [b"late"]
