@@ -130,7 +130,9 @@
   X(spectrogram)                                                                                   \
   X(dilation)                                                                                      \
   X(globalNormalization)                                                                           \
-  X(remapping)
+  X(remapping)                                                                                     \
+  X(fractionalPooling)                                                                             \
+  X(fusedPadding)
 
 namespace treadle {
 
