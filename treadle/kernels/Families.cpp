@@ -112,6 +112,7 @@
   X(summary)                                                                                       \
   X(summaryWriter)                                                                                 \
   X(reader)                                                                                        \
+  X(debugNumber)                                                                                   \
   X(raggedRow)                                                                                     \
   X(substring)                                                                                     \
   X(unicode)                                                                                       \

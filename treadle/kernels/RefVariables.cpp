@@ -166,15 +166,29 @@ void isInitialized(OpContext &ctx) {
     ctx.setOutput(0, Tensor::scalar(DType::Bool, static_cast<bool>(variable->read())));
 }
 
+// Inputs: index, references.
+void selectReference(OpContext &ctx) {
+  const Tensor &index = ctx.input(0);
+  int64_t count = ctx.numInputs() - 1;
+  int64_t i = index.isScalar() && !index.isRef() ? index.scalarValue<int32_t>() : -1;
+  if (i < 0 || i >= count)
+    return ctx.fail(invalidArgument("the index is ",
+                                    index.isScalar() ? str(i) : tensorTypeText(index),
+                                    ", expected a scalar in [0, ", count, ")"));
+  ctx.setOutput(0, ctx.input(static_cast<int>(i) + 1));
+}
+
 template <KernelFn fn> Expected<BoundKernel> bindTakingRefs(const BindContext &) {
   return takingRefs(BoundKernel{fn});
 }
 
 const KernelEntry table[] = {
     {"Assign", bindAssign},
+    {"DebugGradientRefIdentity", bindTakingRefs<passReference>},
     {"DestroyTemporaryVariable", bindDestroyTemporary},
     {"IsVariableInitialized", bindTakingRefs<isInitialized>},
     {"RefIdentity", bindTakingRefs<passReference>},
+    {"RefSelect", bindTakingRefs<selectReference>},
     {"TemporaryVariable", bindTemporary},
     {"Variable", bindVariable},
     {"VariableV2", bindVariable},
