@@ -16,6 +16,7 @@
   X(cast)                                                                                          \
   X(fourier)                                                                                       \
   X(specialFunction)                                                                               \
+  X(integralFunction)                                                                              \
   X(einsum)                                                                                        \
   X(decomposition)                                                                                 \
   X(linearAlgebra)                                                                                 \
@@ -93,6 +94,8 @@
   X(imageTransform)                                                                                \
   X(numericCheck)                                                                                  \
   X(fakeQuantization)                                                                              \
+  X(quantize)                                                                                      \
+  X(quantizeAndDequantize)                                                                         \
   X(sparseShape)                                                                                   \
   X(sparseMath)                                                                                    \
   X(sparseMerge)                                                                                   \
