@@ -1,6 +1,7 @@
-// Cast between all pairs of plain dtypes, and Bitcast.
+// Cast between all pairs of plain dtypes and some of small numbers, and Bitcast.
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/SmallNumbers.h"
 
 #include <array>
 #include <cmath>
@@ -40,8 +41,14 @@ template <typename To, typename From> To convert(const From &x) {
       return convert<To>(x.real());
   } else if constexpr (isComplexType<To>) {
     return To(convert<typename To::value_type>(x));
-  } else if constexpr (isSmallFloat<From>) {
+  } else if constexpr (isSmallFloat<From> || isFloat8<From>) {
     return convert<To>(static_cast<float>(x));
+  } else if constexpr (isNibble<From>) {
+    return convert<To>(static_cast<int64_t>(x));
+  } else if constexpr (isFloat8<To>) {
+    return To(static_cast<double>(x));
+  } else if constexpr (isNibble<To>) {
+    return To(static_cast<int64_t>(x));
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (isSmallFloat<To>) {
@@ -77,13 +84,29 @@ template <typename From, typename... Tos> constexpr CastRow makeRow(TypeList<Tos
   return row;
 }
 
-template <typename... Froms> constexpr auto makePairs(TypeList<Froms...> all) {
+template <typename... Froms, typename Tos>
+constexpr void addPairs(std::array<CastRow, numDTypes> &pairs, TypeList<Froms...>, Tos tos) {
+  auto add = [](CastRow &row, const CastRow &more) {
+    for (size_t i = 0; i < row.size(); ++i)
+      row[i] = more[i] ? more[i] : row[i];
+  };
+  (add(pairs[static_cast<size_t>(dtypeOf<Froms>)], makeRow<Froms>(tos)), ...);
+}
+
+// Small numbers are converted only to what TensorFlow converts them to.
+constexpr auto makePairs() {
+  using Floats8 = TypeList<Float8E5M2, Float8E4M3FN>;
+  using Nibbles = TypeList<Int4, UInt4>;
   std::array<CastRow, numDTypes> pairs{};
-  ((pairs[static_cast<size_t>(dtypeOf<Froms>)] = makeRow<Froms>(all)), ...);
+  addPairs(pairs, PlainTypes(), PlainTypes());
+  addPairs(pairs, Floats8(), Join<PlainTypes, Floats8>());
+  addPairs(pairs, FloatTypes(), Floats8());
+  addPairs(pairs, Nibbles(), Join<IntegerTypes, Nibbles>());
+  addPairs(pairs, IntegerTypes(), Nibbles());
   return pairs;
 }
 
-constexpr std::array<CastRow, numDTypes> castPairs = makePairs(PlainTypes());
+constexpr std::array<CastRow, numDTypes> castPairs = makePairs();
 
 void passOn(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }
 

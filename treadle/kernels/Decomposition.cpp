@@ -1,8 +1,7 @@
-// Matrices as products: Qr, Svd and the eigenvalues of self-adjoint matrices.
+// Matrices as products: Qr and Svd.
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/LinearAlgebra.h"
 
-#include <Eigen/Eigenvalues>
 #include <Eigen/QR>
 #include <Eigen/SVD>
 
@@ -100,36 +99,12 @@ template <typename T> struct SvdKernel {
   }
 };
 
-template <typename T> struct SelfAdjointEigKernel {
-  static void run(OpContext &ctx) {
-    const DecompositionState &s = ctx.state<DecompositionState>();
-    const Tensor in = ctx.input(0);
-    Matrices m;
-    if (!m.readSquare(ctx, in))
-      return;
-    Tensor *values = ctx.allocateOutput(0, in.dtype(), m.dimsWith({m.rows}));
-    Tensor *vectors = s.hasVectors ? ctx.allocateOutput(1, in.dtype(), in.dims())
-                                   : ctx.allocateOutput(1, in.dtype(), {0});
-    if (!values || !vectors)
-      return;
-    for (int64_t i = 0; i < m.batch && m.rows; ++i) {
-      Eigen::SelfAdjointEigenSolver<WideMatrix<T>> solver(
-          widened<T>(m, in, i), s.hasVectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
-      if (solver.info() != Eigen::Success)
-        return ctx.fail(invalidArgument("the eigenvalues of matrix ", i,
-                                        " were not found; is everything in it finite?"));
-      matrixAt<T>(*values, i, m.rows, 1) = solver.eigenvalues().template cast<T>();
-      if (s.hasVectors)
-        matrixAt<T>(*vectors, i, m.rows, m.rows) = solver.eigenvectors().template cast<T>();
-    }
-  }
-};
-
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindDecomposition(const BindContext &node) {
   Expected<BoundKernel> bound = bindByType<Kernel, MatrixTypes>(node);
   if (bound) {
-    bool hasVectors = node.attrs.getOr<bool>(node.op == "Svd" ? "compute_uv" : "compute_v", true);
+    bool hasVectors =
+        node.attrs.getOr<bool>(node.op.ends_with("Svd") ? "compute_uv" : "compute_v", true);
     bound->state = std::make_shared<const DecompositionState>(
         DecompositionState{node.attrs.getOr<bool>("full_matrices", false), hasVectors});
   }
@@ -139,7 +114,7 @@ Expected<BoundKernel> bindDecomposition(const BindContext &node) {
 const KernelEntry table[] = {
     {"Qr", bindDecomposition<QrKernel>},
     {"Svd", bindDecomposition<SvdKernel>},
-    {"SelfAdjointEigV2", bindDecomposition<SelfAdjointEigKernel>},
+    {"BatchSvd", bindDecomposition<SvdKernel>},
 };
 
 } // namespace

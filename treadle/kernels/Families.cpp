@@ -20,6 +20,10 @@
   X(einsum)                                                                                        \
   X(decomposition)                                                                                 \
   X(linearAlgebra)                                                                                 \
+  X(matrixFunction)                                                                                \
+  X(leastSquares)                                                                                  \
+  X(eigenvalue)                                                                                    \
+  X(bandedMatrix)                                                                                  \
   X(lstm)                                                                                          \
   X(normalization)                                                                                 \
   X(layerNorm)                                                                                     \
@@ -27,6 +31,9 @@
   X(convolution)                                                                                   \
   X(bincount)                                                                                      \
   X(topK)                                                                                          \
+  X(selection)                                                                                     \
+  X(candidateSampling)                                                                             \
+  X(cross)                                                                                         \
   X(cumulative)                                                                                    \
   X(softmax)                                                                                       \
   X(bias)                                                                                          \
@@ -96,6 +103,8 @@
   X(fakeQuantization)                                                                              \
   X(quantize)                                                                                      \
   X(quantizeAndDequantize)                                                                         \
+  X(requantize)                                                                                    \
+  X(quantizedMath)                                                                                 \
   X(sparseShape)                                                                                   \
   X(sparseMath)                                                                                    \
   X(sparseMerge)                                                                                   \

@@ -184,6 +184,12 @@ Expected<BoundKernel> bindFourier(const BindContext &node) {
 }
 
 const KernelEntry table[] = {
+    {"BatchFFT", bindFourier<ComplexFourier, 1, false>},
+    {"BatchFFT2D", bindFourier<ComplexFourier, 2, false>},
+    {"BatchFFT3D", bindFourier<ComplexFourier, 3, false>},
+    {"BatchIFFT", bindFourier<ComplexFourier, 1, true>},
+    {"BatchIFFT2D", bindFourier<ComplexFourier, 2, true>},
+    {"BatchIFFT3D", bindFourier<ComplexFourier, 3, true>},
     {"FFT", bindFourier<ComplexFourier, 1, false>},
     {"FFT2D", bindFourier<ComplexFourier, 2, false>},
     {"FFT3D", bindFourier<ComplexFourier, 3, false>},

@@ -294,6 +294,10 @@ void diagPart(OpContext &ctx) {
 const KernelEntry table[] = {
     {"Diag", bindPlain<diag>},
     {"DiagPart", bindPlain<diagPart>},
+    {"BatchMatrixBandPart", bindPlain<matrixBandPart>},
+    {"BatchMatrixDiag", bindAligned<matrixDiag>},
+    {"BatchMatrixDiagPart", bindAligned<matrixDiagPart>},
+    {"BatchMatrixSetDiag", bindAligned<matrixSetDiag>},
     {"MatrixBandPart", bindPlain<matrixBandPart>},
     {"MatrixDiag", bindAligned<matrixDiag>},
     {"MatrixDiagPart", bindAligned<matrixDiagPart>},

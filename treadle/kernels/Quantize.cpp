@@ -73,6 +73,12 @@ std::optional<Slices> readSlices(OpContext &ctx, int64_t axis) {
 
 // --- QuantizeV2 ----------------------------------------------------------------------------------
 
+// What int32 can't hold becomes its least number, as the processor converts it.
+template <typename T> T integerOf(float steps) {
+  bool isHeld = steps >= -2147483648.0f && steps < 2147483648.0f;
+  return static_cast<T>(isHeld ? static_cast<int32_t>(steps) : lowestOf<int32_t>);
+}
+
 template <typename T>
 void quantizeSlice(const QuantizeState &s, const Slices &slices, int64_t slice, const float *in,
                    T *out, FloatRange &range) {
@@ -87,10 +93,7 @@ void quantizeSlice(const QuantizeState &s, const Slices &slices, int64_t slice, 
     auto half = static_cast<float>(stepsOf<T> / 2);
     return slices.forEach(slice, [&](int64_t i) {
       float steps = (clamped(i) - range.min) * scale;
-      out[i] = std::is_signed_v<T>
-                   ? static_cast<T>(std::clamp(static_cast<int64_t>(std::round(steps - half)),
-                                               lowestOf<T>, highestOf<T>))
-                   : static_cast<T>(steps + 0.5f);
+      out[i] = integerOf<T>(std::is_signed_v<T> ? std::round(steps - half) : steps + 0.5f);
     });
   }
   auto low = static_cast<int>(lowestOf<T> + (s.isNarrow ? 1 : 0));
@@ -102,8 +105,7 @@ void quantizeSlice(const QuantizeState &s, const Slices &slices, int64_t slice, 
   range = {float(low) / scale, float(high) / scale};
   slices.forEach(slice, [&](int64_t i) {
     float steps = clamped(i) * scale;
-    steps = s.halfToEven ? std::nearbyint(steps) : std::round(steps);
-    out[i] = static_cast<T>(std::clamp(static_cast<int64_t>(steps), lowestOf<T>, highestOf<T>));
+    out[i] = integerOf<T>(s.halfToEven ? std::nearbyint(steps) : std::round(steps));
   });
 }
 

@@ -1,0 +1,61 @@
+// Square roots, logarithms and exponentials of matrices.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/LinearAlgebra.h"
+
+#include <unsupported/Eigen/MatrixFunctions>
+
+namespace treadle {
+namespace {
+
+// All are computed in double precision: Eigen's algorithms are compiled for fewer types so.
+template <typename T>
+using Wide = std::conditional_t<Eigen::NumTraits<T>::IsComplex, std::complex<double>, double>;
+template <typename T> using WideMatrix = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;
+
+template <typename T> WideMatrix<T> widened(const Matrices &m, const Tensor &in, int64_t i) {
+  return m.at<T>(in, i).template cast<Wide<T>>();
+}
+
+// --- functions of a matrix -----------------------------------------------------------------------
+
+struct SquareRoot {
+  template <typename M> [[gnu::noinline]] static M apply(const M &matrix) { return matrix.sqrt(); }
+};
+struct Logarithm {
+  template <typename M> [[gnu::noinline]] static M apply(const M &matrix) { return matrix.log(); }
+};
+struct Exponential {
+  template <typename M> [[gnu::noinline]] static M apply(const M &matrix) { return matrix.exp(); }
+};
+
+template <typename Function> struct FunctionOf {
+  template <typename T> struct Kernel {
+    static void run(OpContext &ctx) {
+      const Tensor in = ctx.input(0);
+      Matrices m;
+      if (!m.readSquare(ctx, in))
+        return;
+      Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
+      for (int64_t i = 0; out && i < m.batch && m.rows; ++i) {
+        WideMatrix<T> matrix = widened<T>(m, in, i);
+        if (!matrix.allFinite()) // the algorithms may not end
+          matrix.setConstant(std::numeric_limits<double>::quiet_NaN());
+        else
+          matrix = Function::apply(matrix);
+        matrixAt<T>(*out, i, m.rows, m.rows) = matrix.template cast<T>();
+      }
+    }
+  };
+};
+
+const KernelEntry table[] = {
+    {"MatrixSquareRoot", bindByType<FunctionOf<SquareRoot>::Kernel, MatrixTypes>},
+    {"MatrixLogarithm", bindByType<FunctionOf<Logarithm>::Kernel, ComplexTypes>},
+    {"MatrixExponential", bindByType<FunctionOf<Exponential>::Kernel, MatrixTypes>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> matrixFunctionKernels() { return table; }
+
+} // namespace treadle
