@@ -152,11 +152,12 @@ FloatRange rangeOfSum(FloatRange a, FloatRange b, int room) {
   return {-most, most};
 }
 
-// An operand in the range of a sum: a multiple of its integers, as TensorFlow has it, whose
-// rounding adds up from level to level.
+// An operand in the range of a sum. TensorFlow multiplies the integers of a tensor, so that the
+// rounding of a level adds up, but not a single one.
 template <typename T> struct Term {
-  Term(FloatRange from, FloatRange to)
-      : first(codeOf(0, from, to)), step(codeOf(1, from, to) - first) {}
+  Term(const Tensor &t, FloatRange from, FloatRange to)
+      : first(codeOf(t.count() == 1 ? *t.data<T>() : T(0), from, to)),
+        step(t.count() == 1 ? 0 : codeOf(1, from, to) - first) {}
   static int32_t codeOf(T x, FloatRange from, FloatRange to) {
     return quantized<int32_t>(dequantized(x, from), to);
   }

@@ -241,10 +241,8 @@ template <bool isMean> void poolQuantized(OpContext &ctx) {
         }
       });
       for (size_t i = 0; i < sums.size(); ++i)
-        out->data<T>()[b * outSize + static_cast<int64_t>(i)] = static_cast<T>(
-            isMean && counts[i]
-                ? std::nearbyint(static_cast<float>(sums[i]) / static_cast<float>(counts[i]))
-                : sums[i]);
+        out->data<T>()[b * outSize + static_cast<int64_t>(i)] =
+            static_cast<T>(isMean && counts[i] ? sums[i] / counts[i] : sums[i]);
     }
   });
   giveRange(ctx, 1, range);
