@@ -1,6 +1,7 @@
 // Activation functions; their gradients are with the other elementwise gradients.
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/VectorMath.h"
 
 #include <cmath>
 
@@ -17,6 +18,10 @@ struct Relu6Op {
 struct EluOp {
   static constexpr float cost = 10;
   template <typename T> static T apply(T x) { return x < T(0) ? T(std::expm1(Computed<T>(x))) : x; }
+  static void applyAll(const float *in, float *out, int64_t n) {
+    TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] =
+        in[i] < 0 ? vectorExpm1(in[i]) : in[i];
+  }
 };
 // Klambauer et al., "Self-normalizing neural networks", 2017: lambda, and lambda * alpha.
 struct SeluOp {
@@ -27,6 +32,11 @@ struct SeluOp {
     using C = Computed<T>;
     C v(x);
     return T(v < 0 ? C(scaledAlpha) * std::expm1(v) : C(scale) * v);
+  }
+  static void applyAll(const float *in, float *out, int64_t n) {
+    constexpr auto below = static_cast<float>(scaledAlpha), above = static_cast<float>(scale);
+    TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] =
+        in[i] < 0 ? below * vectorExpm1(in[i]) : above * in[i];
   }
 };
 struct SoftplusOp {
@@ -40,6 +50,14 @@ struct SoftplusOp {
       return x;
     C e = std::exp(v);
     return T(v < -limit ? e : std::log1p(e));
+  }
+  static void applyAll(const float *in, float *out, int64_t n) {
+    const float limit = -std::log(std::numeric_limits<float>::epsilon()) - 2;
+    TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) {
+      float e = vectorExp(in[i]), sum = vectorLog1p(e);
+      float result = in[i] < -limit ? e : sum;
+      out[i] = in[i] > limit ? in[i] : result;
+    }
   }
 };
 struct SoftsignOp {

@@ -8,6 +8,7 @@
 #include "treadle/kernels/Move.h"
 #include "treadle/kernels/Window.h"
 
+#include <numeric>
 #include <vector>
 
 namespace treadle {
@@ -130,22 +131,33 @@ template <typename T, typename C> struct As {
   C *data;
 };
 
-/// Whether images of floats were convolved, in one group, with `filter`; `data` are its elements.
-bool convolveFloats(OpContext &ctx, const ConvolutionState &s, const PlacedConvolution &c,
-                    const float *in, const Tensor &filter, const float *data, float *out,
-                    const Epilogue *epilogue) {
-  auto pack = [&] {
-    MatrixOffsets offsets(filter.count() / c.outChannels, c.outChannels, false);
-    return PackedMatrix::make(ctx, offsets.of(data));
-  };
-  std::shared_ptr<const PackedMatrix> packed;
-  if (filter.dtype() == DType::Float32)
-    packed = s.weights->find(filter, pack);
-  if (!packed)
-    packed = pack();
-  if (packed)
-    convolvePacked(ctx, c, in, *packed, out, epilogue);
-  return packed != nullptr;
+/// Groups with fewer products at a point are faster one by one.
+constexpr int64_t leastOfGroup = 16;
+
+/// The filter of one group, as [window * inChannels of the group, outChannels of the group].
+std::shared_ptr<const PackedMatrix> packGroup(OpContext &ctx, const float *filter,
+                                              const Channels &c, int64_t depth, int64_t group) {
+  std::vector<int64_t> rows(static_cast<size_t>(depth)), columns(static_cast<size_t>(c.perGroup));
+  for (int64_t i = 0; i < depth; ++i)
+    rows[static_cast<size_t>(i)] = i * c.out;
+  std::iota(columns.begin(), columns.end(), group * c.perGroup);
+  return PackedMatrix::make(ctx, {filter, rows, columns});
+}
+
+/// Whether images of floats were convolved with `filter`; `data` are its elements.
+bool convolveFloats(OpContext &ctx, const ConvolutionState &s, const PlacedConvolution &placed,
+                    const Channels &c, const float *in, const Tensor &filter, const float *data,
+                    float *out, const Epilogue *epilogue) {
+  int64_t depth = filter.count() / c.out;
+  auto pack = [&](int64_t group) { return packGroup(ctx, data, c, depth, group); };
+  std::vector<std::shared_ptr<const PackedMatrix>> packed(static_cast<size_t>(c.groups));
+  if (c.groups == 1 && filter.dtype() == DType::Float32)
+    packed[0] = s.weights->find(filter, [&] { return pack(0); });
+  for (int64_t g = 0; g < c.groups; ++g)
+    if (auto &one = packed[static_cast<size_t>(g)]; !one && !(one = pack(g)))
+      return false;
+  convolvePacked(ctx, placed, in, packed, out, epilogue);
+  return true;
 }
 
 // `a` and `b` are what is given of (input, filter, result), in this order.
@@ -161,8 +173,9 @@ void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, cons
     else if (wanted == Wanted::FilterGradient)
       std::swap(arrays[1], arrays[2]);
     if constexpr (std::is_same_v<C, float> && wanted == Wanted::Result)
-      if (c.groups == 1 && convolveFloats(ctx, s, {w, batch, c.in, c.out}, arrays[0], b, arrays[1],
-                                          result, epilogue))
+      if (c.filterIn * c.perGroup >= leastOfGroup &&
+          convolveFloats(ctx, s, {w, batch, c.in, c.out}, c, arrays[0], b, arrays[1], result,
+                         epilogue))
         return;
     if (convolveFast<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2], epilogue))
       return;

@@ -16,11 +16,13 @@ struct PlacedConvolution {
 };
 
 /// The result, as patches[positions, window * inChannels] * filter, and then the epilogue, which
-/// may be null.
+/// may be null. Of several groups each has a filter, its part of the input's channels, and its part
+/// of the output's, in order.
 void convolvePacked(OpContext &ctx, const PlacedConvolution &c, const float *in,
-                    const PackedMatrix &filter, float *out, const Epilogue *epilogue);
+                    std::span<const std::shared_ptr<const PackedMatrix>> filters, float *out,
+                    const Epilogue *epilogue);
 
-/// The same for a filter as it lies. T is float or double.
+/// The same for one filter as it lies. T is float or double.
 template <typename T>
 void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
                       T *out, const Epilogue *epilogue);

@@ -75,31 +75,39 @@ private:
 } // namespace
 
 void convolvePacked(OpContext &ctx, const PlacedConvolution &c, const float *in,
-                    const PackedMatrix &filter, float *out, const Epilogue *epilogue) {
+                    std::span<const std::shared_ptr<const PackedMatrix>> filters, float *out,
+                    const Epilogue *epilogue) {
   const Window &w = c.window;
   std::optional<Margined> image = Margined::of(ctx, c, in);
   if (!image)
     return;
   const int64_t column = c.inChannels, line = image->size[2] * column,
-                plane = image->size[1] * line;
+                plane = image->size[1] * line, rows = c.batch * w.out[0] * w.out[1] * w.out[2];
+  auto groups = static_cast<int64_t>(filters.size());
   // What lies side by side: a line of the window, unless there are gaps in it.
-  bool hasGaps = w.dilation[2] != 1 && w.size[2] != 1;
+  bool hasGaps = (w.dilation[2] != 1 && w.size[2] != 1) || groups > 1;
   std::vector<int64_t> segments;
   for (int64_t i = 0; i < w.size[0]; ++i)
     for (int64_t j = 0; j < w.size[1]; ++j)
       for (int64_t k = 0; k < (hasGaps ? w.size[2] : 1); ++k)
         segments.push_back(i * w.dilation[0] * plane + j * w.dilation[1] * line +
                            k * w.dilation[2] * column);
-  PackedLeft left{segments, hasGaps ? column : w.size[2] * column, 1};
-  auto windowAt = [&](int64_t position) {
-    int64_t o2 = position % w.out[2], o1 = position / w.out[2] % w.out[1];
-    int64_t o0 = position / (w.out[2] * w.out[1]) % w.out[0];
-    int64_t batch = position / (w.out[2] * w.out[1] * w.out[0]);
-    return image->data + (batch * image->size[0] + o0 * w.stride[0]) * plane +
-           o1 * w.stride[1] * line + o2 * w.stride[2] * column;
-  };
-  multiplyPacked(ctx, c.batch * w.out[0] * w.out[1] * w.out[2], windowAt, left, filter,
-                 {out, c.outChannels, epilogue});
+  PackedLeft left{segments, hasGaps ? column / groups : w.size[2] * column, 1};
+  for (int64_t g = 0; g < groups; ++g) {
+    const float *first = image->data + g * (column / groups);
+    auto windowAt = [&](int64_t position) {
+      int64_t o2 = position % w.out[2], o1 = position / w.out[2] % w.out[1];
+      int64_t o0 = position / (w.out[2] * w.out[1]) % w.out[0];
+      int64_t batch = position / (w.out[2] * w.out[1] * w.out[0]);
+      return first + (batch * image->size[0] + o0 * w.stride[0]) * plane + o1 * w.stride[1] * line +
+             o2 * w.stride[2] * column;
+    };
+    multiplyPacked(
+        ctx, rows, windowAt, left, *filters[static_cast<size_t>(g)],
+        {out + g * (c.outChannels / groups), c.outChannels, groups == 1 ? epilogue : nullptr});
+  }
+  if (groups > 1 && epilogue)
+    epilogue->apply(out, 0, rows, 0, c.outChannels);
 }
 
 } // namespace treadle

@@ -53,12 +53,9 @@ TREADLE_VECTOR_MATH(SinOp, std::sin, sin)
 TREADLE_VECTOR_MATH(CosOp, std::cos, cos)
 TREADLE_VECTOR_MATH(DoubleTanh, std::tanh, tanh)
 TREADLE_VECTOR_MATH(DoubleSigmoid, logisticOf, logistic)
-TREADLE_MATH(Expm1Op, expm1Of)
-TREADLE_MATH(Log1pOp, log1pOf)
 TREADLE_MATH(TanOp, std::tan)
 TREADLE_MATH(AsinOp, std::asin)
 TREADLE_MATH(AcosOp, std::acos)
-TREADLE_MATH(AtanOp, std::atan)
 TREADLE_MATH(SinhOp, std::sinh)
 TREADLE_MATH(CoshOp, std::cosh)
 TREADLE_MATH(AsinhOp, std::asinh)
@@ -77,6 +74,9 @@ TREADLE_MATH(AtanhOp, std::atanh)
       TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = floatFunction(in[i]);             \
     }                                                                                              \
   };
+TREADLE_LOOP_MATH(Expm1Op, expm1Of, vectorExpm1)
+TREADLE_LOOP_MATH(Log1pOp, log1pOf, vectorLog1p)
+TREADLE_LOOP_MATH(AtanOp, std::atan, vectorAtan)
 TREADLE_LOOP_MATH(ErfOp, std::erf, vectorErf)
 TREADLE_LOOP_MATH(ErfcOp, std::erfc, vectorErfc)
 #undef TREADLE_LOOP_MATH

@@ -79,6 +79,8 @@ template <typename T> void activate(Activation activation, float alpha, T *x, in
   case Activation::Relu6:
     return applyEach(x, n, [](T v) { return v < T(0) ? T(0) : v > T(6) ? T(6) : v; });
   case Activation::Elu:
+    if constexpr (std::is_same_v<T, float>)
+      return applyEach(x, n, [](T v) { return v < T(0) ? vectorExpm1(v) : v; });
     return applyEach(x, n, [](T v) { return v < T(0) ? std::expm1(v) : v; });
   case Activation::LeakyRelu:
     return applyEach(x, n, [a = T(alpha)](T v) { return v > T(0) ? v : v * a; });

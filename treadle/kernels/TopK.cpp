@@ -34,9 +34,26 @@ template <typename T> struct TopKKernel {
     if (!isSorted && k > 1 && k < n)
       return keepInHeap(x, n, k, order);
     if (k * 8 < n)
-      std::nth_element(order.begin(), order.begin() + k, order.end(), isBefore);
-    auto end = k * 8 < n ? order.begin() + k : order.end();
-    std::partial_sort(order.begin(), order.begin() + k, end, isBefore);
+      return keepBest(x, n, k, order);
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), isBefore);
+  }
+
+  // A heap of the best so far, the last of them in front: most elements are not among them.
+  static void keepBest(const T *x, int64_t n, int64_t k, std::vector<int64_t> &order) {
+    auto isBefore = orderOf(x);
+    auto begin = order.begin(), end = order.begin() + k;
+    std::make_heap(begin, end, isBefore);
+    for (int64_t i = k; i < n && k > 0; ++i) {
+      T last = x[order.front()];
+      if (!(x[i] > last) && last == last)
+        continue;
+      if (!isBefore(i, order.front()))
+        continue;
+      std::pop_heap(begin, end, isBefore);
+      *(end - 1) = i;
+      std::push_heap(begin, end, isBefore);
+    }
+    std::sort_heap(begin, end, isBefore);
   }
 
   // Where no order is asked for, TensorFlow gives that of a heap of the best so far.
@@ -53,10 +70,10 @@ template <typename T> struct TopKKernel {
   }
 
   template <typename Index>
-  static void selectRows(const Tensor &in, int64_t n, int64_t k, bool isSorted, Tensor &values,
-                         Tensor &indices) {
+  static void selectRows(const Tensor &in, int64_t n, int64_t k, bool isSorted, int64_t begin,
+                         int64_t end, Tensor &values, Tensor &indices) {
     std::vector<int64_t> order(static_cast<size_t>(n));
-    for (int64_t r = 0; r < in.count() / n; ++r) {
+    for (int64_t r = begin; r < end; ++r) {
       const T *x = in.data<T>() + r * n;
       selectRow(x, n, k, isSorted, order);
       for (int64_t i = 0; i < k; ++i) {
@@ -85,7 +102,10 @@ template <typename T> struct TopKKernel {
     if (!values || !indices || !values->count())
       return;
     visitType(s.indexType, TypeList<int32_t, int64_t, int16_t>(), [&]<typename Index>() {
-      selectRows<Index>(in, n, k, s.isSorted, *values, *indices);
+      ctx.parallelFor(in.count() / n, 3.0 * static_cast<double>(n),
+                      [&](int64_t begin, int64_t end) {
+                        selectRows<Index>(in, n, k, s.isSorted, begin, end, *values, *indices);
+                      });
     });
   }
 };

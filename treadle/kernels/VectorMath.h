@@ -1,6 +1,6 @@
-// Exponentials, sigmoids and error functions of floats without branches or calls: loops over them
-// become vector instructions, once they are inlined. Accurate to a few units in the last place, for
-// infinities and NaN as well.
+// Exponentials, logarithms, sigmoids and error functions of floats without branches or calls: loops
+// over them become vector instructions, once they are inlined. Accurate to a few units in the last
+// place, for infinities and NaN as well.
 #pragma once
 
 #include <bit>
@@ -36,6 +36,83 @@ namespace treadle {
   float second =
       std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(n - half + 127) << 23));
   return p * first * second;
+}
+
+/// exp(x) - 1, without the cancellation near 0: 2^n (exp(r) - 1) + (2^n - 1).
+[[gnu::always_inline]] inline float vectorExpm1(float x) {
+#pragma clang fp contract(fast)
+  float bounded = x > 90.0f ? 90.0f : x;
+  bounded = bounded < -20.0f ? -20.0f : bounded;
+  constexpr float shifter = 12582912.0f;
+  float shifted = bounded * 1.44269504f + shifter;
+  float whole = shifted - shifter;
+  int32_t n = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(shifter);
+  float r = bounded - whole * 0.693359375f + whole * 2.12194440e-4f;
+  float p = 1.9875691500e-4f;
+  p = p * r + 1.3981999507e-3f;
+  p = p * r + 8.3334519073e-3f;
+  p = p * r + 4.1665795894e-2f;
+  p = p * r + 1.6666665459e-1f;
+  p = p * r + 5.0000001201e-1f;
+  p = p * r * r + r;
+  int32_t half = n >> 1;
+  float first = std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(half + 127) << 23));
+  float second =
+      std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(n - half + 127) << 23));
+  float inverse = std::bit_cast<float>(
+      static_cast<int32_t>(static_cast<uint32_t>(half - n + 127) << 23)); // of second
+  float result = (p * first + (first - inverse)) * second;
+  return std::fabs(x) < 1e-5f ? std::copysign(x + x * x * 0.5f, x) : result;
+}
+
+/// ln x for a normal x > 0, as Cephes' logf: a polynomial for a mantissa around 1.
+[[gnu::always_inline]] inline float logOfNormal(float x) {
+#pragma clang fp contract(fast)
+  int32_t bits = std::bit_cast<int32_t>(x);
+  // The exponent for a mantissa in [sqrt(1/2), sqrt(2)).
+  int32_t exponent = (bits - 0x3f3504f3) >> 23;
+  float m = std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(bits) -
+                                                      (static_cast<uint32_t>(exponent) << 23))) -
+            1;
+  auto e = static_cast<float>(exponent);
+  float square = m * m;
+  float p = 7.0376836292e-2f;
+  p = p * m - 1.1514610310e-1f;
+  p = p * m + 1.1676998740e-1f;
+  p = p * m - 1.2420140846e-1f;
+  p = p * m + 1.4249322787e-1f;
+  p = p * m - 1.6668057665e-1f;
+  p = p * m + 2.0000714765e-1f;
+  p = p * m - 2.4999993993e-1f;
+  p = p * m + 3.3333331174e-1f;
+  float tail = p * m * square - e * 2.12194440e-4f - square * 0.5f;
+  return m + tail + e * 0.693359375f;
+}
+
+/// ln(1 + x): what 1 + x loses of x is put back.
+[[gnu::always_inline]] inline float vectorLog1p(float x) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  float sum = 1 + x;
+  float result = logOfNormal(sum) + (x - (sum - 1)) / sum;
+  result = sum > 0 ? result : sum == 0 ? -inf : std::numeric_limits<float>::quiet_NaN();
+  result = x == inf ? inf : result;
+  return std::fabs(x) < 1e-5f ? x - x * x * 0.5f : result;
+}
+
+/// arctan x, as Cephes' atanf: reduced to |x| < tan(pi / 8).
+[[gnu::always_inline]] inline float vectorAtan(float x) {
+#pragma clang fp contract(fast)
+  float size = std::fabs(x);
+  bool isLarge = size > 2.414213562373095f, isMiddle = size > 0.4142135623730950f;
+  float above = isLarge ? -1.0f : size - 1, below = isLarge ? size : size + 1;
+  float reduced = isMiddle ? above / below : size;
+  float base = isLarge ? 1.5707963267948966f : isMiddle ? 0.7853981633974483f : 0.0f;
+  float square = reduced * reduced;
+  float p = 8.05374449538e-2f;
+  p = p * square - 1.38776856032e-1f;
+  p = p * square + 1.99777106478e-1f;
+  p = p * square - 3.33329491539e-1f;
+  return std::copysign(base + (p * square * reduced + reduced), x);
 }
 
 /// 1 / (1 + exp(-x)), without an overflow, and to the last places where it is close to 0.

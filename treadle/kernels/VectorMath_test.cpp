@@ -33,6 +33,42 @@ TEST(VectorMath, Exp) {
   EXPECT_TRUE(std::isnan(vectorExp(nan)));
 }
 
+TEST(VectorMath, Expm1) {
+  auto exact = [](double x) { return std::expm1(x); };
+  expectClose(vectorExpm1, exact, -20, 88.7, 3e-7);
+  expectClose(vectorExpm1, exact, -1, 1, 3e-7);
+  expectClose(vectorExpm1, exact, -1e-4, 1e-4, 3e-7);
+  EXPECT_EQ(vectorExpm1(89), inf);
+  EXPECT_EQ(vectorExpm1(inf), inf);
+  EXPECT_EQ(vectorExpm1(-inf), -1);
+  EXPECT_EQ(vectorExpm1(-100), -1);
+  EXPECT_TRUE(std::signbit(vectorExpm1(-0.0f)));
+  EXPECT_TRUE(std::isnan(vectorExpm1(nan)));
+}
+
+TEST(VectorMath, Log1p) {
+  auto exact = [](double x) { return std::log1p(x); };
+  expectClose(vectorLog1p, exact, -0.999, 10, 4e-7);
+  expectClose(vectorLog1p, exact, -0.01, 0.01, 4e-7);
+  expectClose(vectorLog1p, exact, -1e-4, 1e-4, 3e-7);
+  expectClose(vectorLog1p, exact, 10, 1e30, 3e-7);
+  EXPECT_EQ(vectorLog1p(inf), inf);
+  EXPECT_EQ(vectorLog1p(-1), -inf);
+  EXPECT_TRUE(std::isnan(vectorLog1p(-2)));
+  EXPECT_TRUE(std::isnan(vectorLog1p(nan)));
+  EXPECT_TRUE(std::signbit(vectorLog1p(-0.0f)));
+}
+
+TEST(VectorMath, Atan) {
+  auto exact = [](double x) { return std::atan(x); };
+  expectClose(vectorAtan, exact, -5, 5, 3e-7);
+  expectClose(vectorAtan, exact, -1e9, 1e9, 3e-7);
+  EXPECT_FLOAT_EQ(vectorAtan(inf), 1.57079633f);
+  EXPECT_FLOAT_EQ(vectorAtan(-inf), -1.57079633f);
+  EXPECT_TRUE(std::signbit(vectorAtan(-0.0f)));
+  EXPECT_TRUE(std::isnan(vectorAtan(nan)));
+}
+
 TEST(VectorMath, Sigmoids) {
   auto logistic = [](double x) { return 1 / (1 + std::exp(-x)); };
   expectClose(vectorLogistic, logistic, -87, 20, 3e-7);
