@@ -6,6 +6,8 @@
 
 #include <unsupported/Eigen/FFT>
 
+#include <algorithm>
+#include <cmath>
 #include <vector>
 
 namespace treadle {
@@ -18,43 +20,46 @@ struct FourierState {
 
 // Transforms `data` of that shape in place along dimension `d`.
 template <typename Real>
-void transformAlong(std::complex<Real> *data, Dims dims, size_t d, bool isInverse) {
+void transformAlong(OpContext &ctx, std::complex<Real> *data, Dims dims, size_t d, bool isInverse) {
+  using Complex = std::complex<Real>;
   int64_t n = dims[d], inner = countBetween(dims, d + 1, dims.size());
   int64_t outer = countBetween(dims, 0, d);
   if (n < 2)
     return;
-  Eigen::FFT<Real> fft;
-  std::vector<std::complex<Real>> in(static_cast<size_t>(n)), out(static_cast<size_t>(n));
-  for (int64_t o = 0; o < outer; ++o)
-    for (int64_t i = 0; i < inner; ++i) {
-      std::complex<Real> *line = data + o * n * inner + i;
+  double cost = 3.0 * static_cast<double>(n) * std::log2(static_cast<double>(n));
+  ctx.parallelFor(outer * inner, cost, [&](int64_t begin, int64_t end) {
+    Eigen::FFT<Real> fft; // it keeps tables
+    std::vector<Complex> in(static_cast<size_t>(n)), out(static_cast<size_t>(n));
+    for (int64_t i = begin; i < end; ++i) {
+      Complex *line = data + i / inner * n * inner + i % inner;
       for (int64_t k = 0; k < n; ++k)
         in[static_cast<size_t>(k)] = line[k * inner];
       if (isInverse)
-        fft.inv(out, in);
+        fft.inv(out.data(), in.data(), n);
       else
-        fft.fwd(out, in);
+        fft.fwd(out.data(), in.data(), n);
       for (int64_t k = 0; k < n; ++k)
         line[k * inner] = out[static_cast<size_t>(k)];
     }
+  });
 }
 
 // Copies the part that two shapes of one rank have in common; the rest of `out` is zero.
 template <typename From, typename To>
 void copyCommon(const From *in, Dims inDims, To *out, Dims outDims) {
   std::fill_n(out, *countElements(outDims), To(0));
-  DimVector common(outDims), at(outDims.size());
+  DimVector common(outDims);
   for (size_t d = 0; d < common.size(); ++d)
     common[d] = std::min(inDims[d], outDims[d]);
   DimVector inStrides = rowMajorStrides(inDims), outStrides = rowMajorStrides(outDims);
-  int64_t count = *countElements(common);
-  for (int64_t i = 0; i < count; ++i) {
-    int64_t rest = i, from = 0, to = 0;
-    for (size_t d = common.size(); d-- > 0; rest /= common[d]) {
+  int64_t width = common[common.size() - 1], rows = width ? *countElements(common) / width : 0;
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t rest = row, from = 0, to = 0;
+    for (size_t d = common.size() - 1; d-- > 0; rest /= common[d]) {
       from += rest % common[d] * inStrides[d];
       to += rest % common[d] * outStrides[d];
     }
-    out[to] = To(in[from]);
+    std::transform(in + from, in + from + width, out + to, [](From x) { return To(x); });
   }
 }
 
@@ -78,7 +83,7 @@ template <typename Real> struct ComplexFourier {
     auto *data = out->data<std::complex<Real>>();
     std::copy_n(in.data<std::complex<Real>>(), in.count(), data);
     for (int d = in.rank() - s.rank; d < in.rank(); ++d)
-      transformAlong(data, in.dims(), static_cast<size_t>(d), s.isInverse);
+      transformAlong(ctx, data, in.dims(), static_cast<size_t>(d), s.isInverse);
   }
 };
 
@@ -129,7 +134,7 @@ template <typename Real> struct RealFourier {
     copyCommon(in.data<Real>(), in.dims(), data, *dims);
     size_t rank = dims->size();
     for (size_t d = rank - static_cast<size_t>(ctx.state<FourierState>().rank); d < rank; ++d)
-      transformAlong(data, *dims, d, false);
+      transformAlong(ctx, data, *dims, d, false);
     copyCommon(data, *dims, out->data<Complex>(), half);
   }
 };
@@ -155,16 +160,20 @@ template <typename Real> struct InverseRealFourier {
     auto *data = part->template data<Complex>();
     copyCommon(in.data<Complex>(), in.dims(), data, half);
     for (size_t d = rank - static_cast<size_t>(ctx.state<FourierState>().rank); d + 1 < rank; ++d)
-      transformAlong(data, half, d, true);
-    std::vector<Complex> line(static_cast<size_t>(n));
-    for (int64_t row = 0; row < out->count() / n; ++row) {
-      for (int64_t k = 0; k < n; ++k)
-        line[static_cast<size_t>(k)] =
-            k < kept ? data[row * kept + k] : std::conj(data[row * kept + n - k]);
-      transformAlong(line.data(), Dims(&n, 1), 0, true);
-      for (int64_t k = 0; k < n; ++k)
-        out->data<Real>()[row * n + k] = line[static_cast<size_t>(k)].real();
-    }
+      transformAlong(ctx, data, half, d, true);
+    double cost = 3.0 * static_cast<double>(n) * std::log2(static_cast<double>(n) + 1);
+    ctx.parallelFor(out->count() / n, cost, [&](int64_t begin, int64_t end) {
+      OpContext alone; // no run: works on this thread
+      std::vector<Complex> line(static_cast<size_t>(n));
+      for (int64_t row = begin; row < end; ++row) {
+        for (int64_t k = 0; k < n; ++k)
+          line[static_cast<size_t>(k)] =
+              k < kept ? data[row * kept + k] : std::conj(data[row * kept + n - k]);
+        transformAlong(alone, line.data(), Dims(&n, 1), 0, true);
+        for (int64_t k = 0; k < n; ++k)
+          out->data<Real>()[row * n + k] = line[static_cast<size_t>(k)].real();
+      }
+    });
   }
 };
 
