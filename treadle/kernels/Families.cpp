@@ -145,7 +145,8 @@
   X(globalNormalization)                                                                           \
   X(remapping)                                                                                     \
   X(fractionalPooling)                                                                             \
-  X(fusedPadding)
+  X(fusedPadding)                                                                                  \
+  X(sliceFile)
 
 namespace treadle {
 

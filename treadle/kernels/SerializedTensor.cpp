@@ -38,6 +38,46 @@ std::string stringContent(const Tensor &tensor) {
   return content;
 }
 
+// How elements are listed one by one: the field of a dtype, and how many bytes each takes there (0:
+// a varint). Complex numbers are two listed components.
+struct Listed {
+  DType dtype;
+  uint64_t field;
+  size_t width;
+};
+constexpr Listed listedElements[] = {
+    {DType::Float32, 5, 4},   {DType::Float64, 6, 8},     {DType::Int32, 7, 0},
+    {DType::Int16, 7, 0},     {DType::Int8, 7, 0},        {DType::UInt8, 7, 0},
+    {DType::UInt16, 7, 0},    {DType::Complex64, 9, 4},   {DType::Int64, 10, 0},
+    {DType::Bool, 11, 0},     {DType::Complex128, 12, 8}, {DType::Float16, 13, 0},
+    {DType::BFloat16, 13, 0}, {DType::UInt32, 16, 0},     {DType::UInt64, 17, 0},
+};
+constexpr uint64_t textField = 8;
+
+// A packed varint: of signed numbers with their sign.
+template <typename T> void putElements(const Tensor &tensor, std::string &packed) {
+  for (T element : tensor.values<T>())
+    if constexpr (std::is_signed_v<T>)
+      putVarint(packed, static_cast<uint64_t>(int64_t{element}));
+    else
+      putVarint(packed, element);
+}
+
+void putVarints(const Tensor &tensor, std::string &packed) {
+  bool isSigned = tensor.dtype() == DType::Int8 || tensor.dtype() == DType::Int16 ||
+                  tensor.dtype() == DType::Int32 || tensor.dtype() == DType::Int64;
+  switch (dtypeSize(tensor.dtype())) {
+  case 1:
+    return isSigned ? putElements<int8_t>(tensor, packed) : putElements<uint8_t>(tensor, packed);
+  case 2:
+    return isSigned ? putElements<int16_t>(tensor, packed) : putElements<uint16_t>(tensor, packed);
+  case 4:
+    return isSigned ? putElements<int32_t>(tensor, packed) : putElements<uint32_t>(tensor, packed);
+  default:
+    return isSigned ? putElements<int64_t>(tensor, packed) : putElements<uint64_t>(tensor, packed);
+  }
+}
+
 // --- reading -----------------------------------------------------------------------------------
 
 bool readShape(std::string_view bytes, DimVector &dims) {
@@ -58,22 +98,6 @@ bool readShape(std::string_view bytes, DimVector &dims) {
                     }) &&
          isGood && dims.size() < 255;
 }
-
-// How elements are listed one by one: the field of a dtype, and how many bytes each takes there (0:
-// a varint). Complex numbers are two listed components.
-struct Listed {
-  DType dtype;
-  uint64_t field;
-  size_t width;
-};
-constexpr Listed listedElements[] = {
-    {DType::Float32, 5, 4},   {DType::Float64, 6, 8},     {DType::Int32, 7, 0},
-    {DType::Int16, 7, 0},     {DType::Int8, 7, 0},        {DType::UInt8, 7, 0},
-    {DType::UInt16, 7, 0},    {DType::Complex64, 9, 4},   {DType::Int64, 10, 0},
-    {DType::Bool, 11, 0},     {DType::Complex128, 12, 8}, {DType::Float16, 13, 0},
-    {DType::BFloat16, 13, 0}, {DType::UInt32, 16, 0},     {DType::UInt64, 17, 0},
-};
-constexpr uint64_t textField = 8;
 
 struct Fields {
   DType dtype = DType::Invalid;
@@ -193,6 +217,24 @@ std::string serializedTensor(const Tensor &tensor, TextPlace place) {
     putBytes(out, contentField, stringContent(tensor));
   else if (isPlain(tensor.dtype()) && tensor.count())
     putBytes(out, contentField, {static_cast<const char *>(tensor.raw()), tensor.bytes()});
+  return out;
+}
+
+std::string listedElementsOf(const Tensor &tensor) {
+  std::string out, packed;
+  if (tensor.dtype() == DType::String) {
+    for (const std::string &text : tensor.values<std::string>())
+      putBytes(out, textField, text);
+    return out;
+  }
+  auto listed = std::ranges::find(listedElements, tensor.dtype(), &Listed::dtype);
+  if (listed == std::end(listedElements) || !tensor.count())
+    return out;
+  if (listed->width)
+    packed.assign(static_cast<const char *>(tensor.raw()), tensor.bytes());
+  else
+    putVarints(tensor, packed);
+  putBytes(out, listed->field, packed);
   return out;
 }
 

@@ -14,6 +14,10 @@ enum class TextPlace : uint8_t { Content, Listed };
 /// The bytes of `tensor`, which holds plain elements or strings; empty for others.
 std::string serializedTensor(const Tensor &tensor, TextPlace place = TextPlace::Content);
 
+/// Only the elements of a tensor of plain elements or strings, each in a field or packed into one,
+/// as fields of such a message.
+std::string listedElementsOf(const Tensor &tensor);
+
 /// The tensor that such bytes stand for; InvalidArgument where they are something else. Of elements
 /// that are listed one by one the last stands for all that are missing.
 Expected<Tensor> parsedTensor(std::string_view bytes);
