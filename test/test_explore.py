@@ -67,7 +67,7 @@ def test_errors_of_the_request():
 
 def test_loops_with_effects_of_function_bodies_keep_their_order(tmp_path):
     pytest.importorskip("numpy")
-    # while v < 3: v += 1, as a functional loop whose body nobody ordered: the bodies' order is meant.
+    # A functional loop whose body nobody ordered: the order of its nodes is meant.
     text = """
 module {
   tfg.func @cond(%v: tensor<!tf_type.resource> {tfg.name = "v"}, %i: tensor<i32> {tfg.name = "i"})

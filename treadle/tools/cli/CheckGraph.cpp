@@ -37,6 +37,35 @@ void printText(const std::vector<Graph::Problem> &problems) {
             plural(count(problems, "race"), "race"), "\n"));
 }
 
+/// Lets the later node of each race wait for the earlier one, and says so. Between iterations of a
+/// loop no such edge helps.
+Expected<void> fixRaces(Graph &graph, const std::vector<Graph::Problem> &problems) {
+  for (const Graph::Problem &problem : problems) {
+    if (problem.kind != "race" || problem.nodes.size() != 2 || problem.nodes[0] == problem.nodes[1])
+      continue;
+    const std::string &first = problem.nodes[0], &second = problem.nodes[1];
+    Expected<std::vector<std::string>> inputs = graph.nodeInputs(second);
+    if (!inputs)
+      return Unexpected(std::move(inputs.error()));
+    inputs->push_back("^" + first);
+    // A cycle: edges that were added order the two already.
+    if (graph.setNodeInputs(second, *inputs))
+      note(str("added an edge: '", second, "' waits for '", first, "'"));
+  }
+  return {};
+}
+
+/// The graph with its races fixed goes to a file; the problems that are left.
+Expected<std::vector<Graph::Problem>> fixInto(const std::string &path, Graph graph,
+                                              const std::vector<Graph::Problem> &problems,
+                                              const std::vector<std::string> &asked, size_t limit) {
+  if (Expected<void> fixed = fixRaces(graph, problems); !fixed)
+    return Unexpected(std::move(fixed.error()));
+  if (Expected<void> written = graph.toFile(path); !written)
+    return Unexpected(std::move(written.error()));
+  return graph.check(asked, limit);
+}
+
 int check(const Arguments &args) {
   Parsed<int64_t> limit = args.integer("--limit", 1000, 1);
   if (!limit)
@@ -48,6 +77,9 @@ int check(const Arguments &args) {
   for (std::string &target : args.list("--target"))
     asked.push_back(std::move(target));
   Expected<std::vector<Graph::Problem>> problems = graph->check(asked, static_cast<size_t>(*limit));
+  if (problems && args.has("--fix"))
+    problems = fixInto(std::string(*args.value("--fix")), *graph, *problems, asked,
+                       static_cast<size_t>(*limit));
   if (!problems)
     return report(problems.error());
   (args.has("--json") ? printJson : printText)(*problems);
@@ -58,6 +90,7 @@ constexpr OptionRow options[] = {
     {"--fetch", "T,...", "races only among what a run needs that fetches these"},
     {"--target", "N,...", "the same for nodes that a run has to run"},
     {"--limit", "N", "at most so many problems of a kind (1000)"},
+    {"--fix", "OUT", "write the graph with an edge for each race, in the graph's order"},
     {"--json", "", "print a JSON array"},
 };
 
