@@ -125,6 +125,8 @@
   X(summaryWriter)                                                                                 \
   X(reader)                                                                                        \
   X(debugNumber)                                                                                   \
+  X(crossProduct)                                                                                  \
+  X(imageSummary)                                                                                  \
   X(raggedRow)                                                                                     \
   X(substring)                                                                                     \
   X(unicode)                                                                                       \

@@ -194,6 +194,17 @@ struct Buckets {
   uint64_t count, key0, key1;
 };
 
+// Numbers are hashed as text.
+template <typename T> struct NumberBuckets {
+  static void run(OpContext &ctx) {
+    const Tensor &in = ctx.input(0);
+    Tensor *out = ctx.allocateOutput(0, DType::Int64, in.dims());
+    for (int64_t i = 0; out && i < in.count(); ++i)
+      out->data<int64_t>()[i] = static_cast<int64_t>(
+          farmFingerprint64(std::to_string(in.data<T>()[i])) % ctx.state<Buckets>().count);
+  }
+};
+
 struct OldHash {
   static uint64_t of(std::string_view text, const Buckets &) {
     return murmurHash64(text, 0xdecafcaffe);
@@ -230,6 +241,15 @@ template <typename Hash> Expected<BoundKernel> bindBuckets(const BindContext &no
     buckets.key1 = static_cast<uint64_t>(key[1]);
   }
   return boundWith(toBuckets<Hash>, buckets);
+}
+
+Expected<BoundKernel> bindNumberBuckets(const BindContext &node) {
+  Expected<BoundKernel> numbers = bindByType<NumberBuckets, IntegerTypes>(node);
+  return numbers ? bindBuckets<FastHash>(node).map([&](BoundKernel bound) {
+    bound.fn = numbers->fn;
+    return bound;
+  })
+                 : numbers;
 }
 
 // The bytes of row `row`; of strings those of their fingerprints, or of the only one itself.
@@ -278,6 +298,7 @@ const KernelEntry table[] = {
     {"StringToHashBucket", bindBuckets<OldHash>},
     {"StringToHashBucketFast", bindBuckets<FastHash>},
     {"StringToHashBucketStrong", bindBuckets<StrongHash>},
+    {"_TensorToHashBucketFast", bindNumberBuckets},
 };
 
 } // namespace

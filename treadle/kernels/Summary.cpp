@@ -138,6 +138,12 @@ float realAt(const Tensor &tensor, int64_t i) {
   return number;
 }
 
+std::string partSummary(std::string_view tag, uint32_t field, std::string_view bytes) {
+  std::string value = taggedValue(tag);
+  putBytes(value, field, bytes);
+  return summaryOf(value);
+}
+
 std::string scalarSummary(std::string_view tag, float number) {
   std::string value = taggedValue(tag);
   putTag(value, valueSimple, WireType::Fixed32);
@@ -163,9 +169,7 @@ Expected<std::string> histogramSummary(std::string_view tag, const Tensor &value
                                         ", expected a finite number"));
     histogram.add(number);
   }
-  std::string value = taggedValue(tag);
-  putBytes(value, valueHistogram, histogram.bytes());
-  return summaryOf(value);
+  return partSummary(tag, valueHistogram, histogram.bytes());
 }
 
 // --- ops that give summaries -------------------------------------------------------------------

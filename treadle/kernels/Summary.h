@@ -19,6 +19,13 @@ std::string tensorSummary(std::string_view tag, const Tensor &tensor, std::strin
 /// are not finite.
 Expected<std::string> histogramSummary(std::string_view tag, const Tensor &values);
 
+/// Images [batch,height,width,channels], `most` of them; pixels that are not finite in that color.
+Expected<std::string> imageSummary(std::string_view tag, const Tensor &images, int64_t most,
+                                   const Tensor &badColor);
+
+/// A summary of one value whose field `field` (of a `Summary.Value`) is `bytes`.
+std::string partSummary(std::string_view tag, uint32_t field, std::string_view bytes);
+
 /// A number of any real dtype, or a bool, as a float.
 float realAt(const Tensor &tensor, int64_t i);
 

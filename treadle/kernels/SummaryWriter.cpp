@@ -170,6 +170,20 @@ void writeHistogram(OpContext &ctx) {
     writeEvent(ctx, EventsFile::Summary, *summary);
 }
 
+// Inputs: writer, step, tag, images, the color of pixels that are not finite.
+void writeImages(OpContext &ctx) {
+  const std::string *tag = tagInput(ctx, 2);
+  auto summary =
+      tag ? ctx.check(imageSummary(*tag, ctx.input(3), ctx.state<int64_t>(), ctx.input(4)))
+          : std::nullopt;
+  if (summary)
+    writeEvent(ctx, EventsFile::Summary, *summary);
+}
+
+Expected<BoundKernel> bindWriteImages(const BindContext &node) {
+  return boundWith(writeImages, node.attrs.getOr<int64_t>("max_images", 3));
+}
+
 // Inputs: writer, step, tensor, tag, metadata.
 void writeTensor(OpContext &ctx) {
   const std::string *tag = tagInput(ctx, 3), *metadata = tag ? tagInput(ctx, 4) : nullptr;
@@ -229,6 +243,7 @@ const KernelEntry table[] = {
     {"SummaryWriter", bindMake},
     {"WriteGraphSummary", bindPlain<writeGraph>},
     {"WriteHistogramSummary", bindPlain<writeHistogram>},
+    {"WriteImageSummary", bindWriteImages},
     {"WriteRawProtoSummary", bindPlain<writeSummaries>},
     {"WriteScalarSummary", bindPlain<writeScalar>},
     {"WriteSummary", bindPlain<writeTensor>},

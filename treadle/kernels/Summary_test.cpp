@@ -57,5 +57,21 @@ TEST(SummaryTest, Merged) {
               "InvalidArgumentError");
 }
 
+TEST(SummaryTest, Images) {
+  Tensor images = tensor<float>({2, 1, 2, 1}, {0, 2, NAN, 1});
+  std::string summary = text(run1("ImageSummary", {word("i"), images}, DType::String));
+  EXPECT_NE(summary.find("i/image/0"), std::string::npos);
+  EXPECT_NE(summary.find("i/image/1"), std::string::npos);
+  size_t first = summary.find("\x89PNG");
+  Tensor pixels = run1("DecodePng", {word(summary.substr(first))}, DType::UInt8);
+  EXPECT_EQ(values<uint8_t>(pixels), (std::vector<uint8_t>{0, 255}));
+  pixels =
+      run1("DecodePng", {word(summary.substr(summary.find("\x89PNG", first + 1)))}, DType::UInt8);
+  EXPECT_EQ(values<uint8_t>(pixels), (std::vector<uint8_t>{255, 255})); // red's first part, and 1
+  EXPECT_EQ(errorClassOf("ImageSummary", {word("i"), tensor<float>({1, 1, 1, 2}, {1, 2})},
+                         {DType::String}),
+            "InvalidArgumentError");
+}
+
 } // namespace
 } // namespace treadle
