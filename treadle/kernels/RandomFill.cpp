@@ -2,6 +2,7 @@
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Move.h"
 #include "treadle/kernels/RandomNumbers.h"
+#include "treadle/kernels/VectorMath.h"
 
 #include <cmath>
 #include <numeric>
@@ -75,6 +76,55 @@ void fillGroups(const Philox &stream, const IntegerRange &range, int64_t first, 
   }
 }
 
+// --- floats, many groups at a time ---------------------------------------------------------------
+
+/// Groups whose numbers are made side by side.
+constexpr int manyGroups = 64;
+
+/// out[4 * g + i] from bits[i][g].
+struct ManyUniform {
+  static void make(const uint32_t (&bits)[4][manyGroups], float *out) {
+    for (int i = 0; i < 4; ++i)
+      for (int g = 0; g < manyGroups; ++g)
+        out[4 * g + i] = uniformFloat(bits[i][g]);
+  }
+};
+struct ManyNormal {
+  static void make(const uint32_t (&bits)[4][manyGroups], float *out) {
+    for (int i = 0; i < 4; i += 2) {
+      float sines[manyGroups], cosines[manyGroups];
+      TREADLE_VECTORISE
+      for (int g = 0; g < manyGroups; ++g) {
+        float x = uniformFloat(bits[i][g]), y = uniformFloat(bits[i + 1][g]);
+        float log = logOfNormal(x < 1.0e-7f ? 1.0e-7f : x);
+        float radius = __builtin_elementwise_sqrt(-2 * log); // without errno
+        float sine, cosine;
+        vectorSinCos(static_cast<float>(2 * std::numbers::pi * y), sine, cosine);
+        sines[g] = sine * radius;
+        cosines[g] = cosine * radius;
+      }
+      for (int g = 0; g < manyGroups; ++g) {
+        out[4 * g + i] = sines[g];
+        out[4 * g + i + 1] = cosines[g];
+      }
+    }
+  }
+};
+
+template <typename Many, typename Numbers>
+void fillMany(const Philox &stream, const IntegerRange &range, int64_t first, int64_t end,
+              void *data, int64_t count) {
+  auto *out = static_cast<float *>(data);
+  for (; first + manyGroups <= end && (first + manyGroups) * 4 <= count; first += manyGroups) {
+    Philox own = stream;
+    own.skip(static_cast<uint64_t>(first));
+    uint32_t bits[4][manyGroups];
+    own.peek(bits);
+    Many::make(bits, out + first * 4);
+  }
+  fillGroups<Numbers, float>(stream, range, first, end, data, count);
+}
+
 template <template <typename> class Numbers, typename Types> RandomFill fillOf(DType dtype) {
   RandomFill fill;
   visitType(dtype, Types(), [&]<typename T>() {
@@ -89,8 +139,12 @@ RandomFill randomFillFor(Distribution distribution, DType dtype) {
   using WideAndUnsigned = TypeList<int32_t, int64_t, uint32_t, uint64_t>;
   switch (distribution) {
   case Distribution::Uniform:
+    if (dtype == DType::Float32)
+      return {fillMany<ManyUniform, UniformNumbers<float>>, 4, 0.5F};
     return fillOf<UniformNumbers, FloatTypes>(dtype);
   case Distribution::Normal:
+    if (dtype == DType::Float32)
+      return {fillMany<ManyNormal, NormalNumbers<float>>, 4, 2};
     return fillOf<NormalNumbers, FloatTypes>(dtype);
   case Distribution::TruncatedNormal:
     return fillOf<TruncatedNormalNumbers, FloatTypes>(dtype);

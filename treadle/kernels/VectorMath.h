@@ -99,6 +99,27 @@ namespace treadle {
   return std::fabs(x) < 1e-5f ? x - x * x * 0.5f : result;
 }
 
+/// sin x and cos x for 0 <= x <= 2 pi, as Cephes' sinf: polynomials for the distance from the
+/// nearest multiple of pi / 2.
+[[gnu::always_inline]] inline void vectorSinCos(float x, float &sine, float &cosine) {
+#pragma clang fp contract(fast)
+  auto quarter = static_cast<int32_t>(x * 0.636619772f + 0.5f);
+  auto q = static_cast<float>(quarter);
+  float r = x - q * 1.5703125f - q * 4.837512969970703125e-4f - q * 7.54978995489188216e-8f;
+  float square = r * r;
+  float s = -1.9515295891e-4f;
+  s = s * square + 8.3321608736e-3f;
+  s = s * square - 1.6666654611e-1f;
+  s = s * square * r + r;
+  float c = 2.443315711809948e-5f;
+  c = c * square - 1.388731625493765e-3f;
+  c = c * square + 4.166664568298827e-2f;
+  c = c * square * square - 0.5f * square + 1;
+  float a = quarter & 1 ? c : s, b = quarter & 1 ? s : c;
+  sine = quarter & 2 ? -a : a;
+  cosine = (quarter + 1) & 2 ? -b : b;
+}
+
 /// arctan x, as Cephes' atanf: reduced to |x| < tan(pi / 8).
 [[gnu::always_inline]] inline float vectorAtan(float x) {
 #pragma clang fp contract(fast)

@@ -59,6 +59,16 @@ TEST(VectorMath, Log1p) {
   EXPECT_TRUE(std::signbit(vectorLog1p(-0.0f)));
 }
 
+TEST(VectorMath, SinCos) {
+  for (int i = 0; i <= 20000; ++i) {
+    auto x = static_cast<float>(6.2831853 * i / 20000);
+    float sine, cosine;
+    vectorSinCos(x, sine, cosine);
+    ASSERT_NEAR(sine, std::sin(static_cast<double>(x)), 1e-7) << x;
+    ASSERT_NEAR(cosine, std::cos(static_cast<double>(x)), 1e-7) << x;
+  }
+}
+
 TEST(VectorMath, Atan) {
   auto exact = [](double x) { return std::atan(x); };
   expectClose(vectorAtan, exact, -5, 5, 3e-7);
