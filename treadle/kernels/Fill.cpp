@@ -4,7 +4,10 @@
 #include "treadle/kernels/Move.h"
 #include "treadle/kernels/Variants.h"
 
+#include "treadle/checkpoint/Files.h"
+
 #include <cmath>
+#include <mutex>
 #include <type_traits>
 
 namespace treadle {
@@ -16,6 +19,63 @@ bool checkScalar(OpContext &ctx, int i, const char *what) {
     return true;
   ctx.fail(invalidArgument(what, " must be a scalar, but it is ", tensorTypeText(ctx.input(i))));
   return false;
+}
+
+// --- elements of a file ------------------------------------------------------------------------
+
+/// Read once, when it is first asked for.
+class FileConstant {
+public:
+  FileConstant(DType dtype, std::vector<int64_t> dims, std::string path)
+      : dtype(dtype), dims(std::move(dims)), path(std::move(path)) {}
+  FileConstant(FileConstant &&other) noexcept
+      : dtype(other.dtype), dims(std::move(other.dims)), path(std::move(other.path)) {}
+
+  Expected<Tensor> get() const {
+    std::lock_guard lock(mutex);
+    if (value)
+      return value;
+    return read().map([&](Tensor made) { return value = std::move(made); });
+  }
+
+private:
+  Expected<Tensor> read() const {
+    Expected<Tensor> made = Tensor::make(dtype, dims);
+    Expected<InputFile> file = InputFile::open(path);
+    if (!made || !file)
+      return Unexpected(std::move((made ? file.error() : made.error())));
+    auto bytes = static_cast<int64_t>(made->bytes());
+    if (file->size() < bytes)
+      return Unexpected(internal("'", path, "' has ", file->size(), " bytes, expected ", bytes,
+                                 " for ", tensorTypeText(*made)));
+    if (auto done = file->read(made->raw(), bytes, 0); !done)
+      return Unexpected(std::move(done.error()));
+    return made;
+  }
+
+  DType dtype;
+  std::vector<int64_t> dims;
+  std::string path;
+  mutable std::mutex mutex;
+  mutable Tensor value;
+};
+
+void fileConstant(OpContext &ctx) {
+  if (auto value = ctx.check(ctx.state<FileConstant>().get()))
+    ctx.setOutput(0, std::move(*value));
+}
+
+Expected<BoundKernel> bindFileConstant(const BindContext &node) {
+  DType dtype = node.outputTypes[0];
+  PartialShape shape = node.attrs.getOr("shape", PartialShape());
+  if (!isPlain(dtype))
+    return unsupportedDType(node, dtype);
+  if (shape.hasRank && !shape.isFullyKnown())
+    return Unexpected(invalidArgument("attribute 'shape' is ", shape.text(),
+                                      "; expected one without unknown dimensions"));
+  return boundWith(
+      fileConstant,
+      FileConstant(dtype, shape.dims, node.attrs.getOr("memory_region_name", std::string())));
 }
 
 // --- fills -------------------------------------------------------------------------------------
@@ -199,6 +259,7 @@ Expected<BoundKernel> bindOneHot(const BindContext &node) {
 using RangeTypes = Join<FloatTypes, Join<SignedTypes, TypeList<uint16_t, uint32_t, uint64_t>>>;
 
 const KernelEntry table[] = {
+    {"ImmutableConst", bindFileConstant},
     {"Empty", bindEmpty},
     {"FakeParam", bindFakeParam},
     {"Fill", bindPlain<fill>},

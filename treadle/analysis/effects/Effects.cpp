@@ -63,7 +63,8 @@ std::optional<unsigned> operandsBeforeArguments(StringRef op) {
       {"RemoteCall", 1},      {"If", 1},
       {"StatelessIf", 1},     {"_If", 1},
       {"XlaIf", 1},           {"Case", 1},
-      {"StatelessCase", 1},   {"SymbolicGradient", 0}};
+      {"StatelessCase", 1},   {"SymbolicGradient", 0},
+      {"BatchFunction", 0},   {"MapDefun", 0}};
   if (isWhile(op))
     return 0;
   auto entry = known.find(op);
