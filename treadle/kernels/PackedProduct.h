@@ -84,8 +84,8 @@ class PackedWeights {
 public:
   using Make = std::function<std::shared_ptr<const PackedMatrix>()>;
 
-  /// What `make` gave for this tensor, now or in an earlier call; null where the operand isn't known
-  /// to stay. A tensor that is kept here has an owner more, so that nobody writes over it.
+  /// What `make` gave for this tensor, now or in an earlier call; null where the operand isn't
+  /// known to stay. A tensor that is kept here has an owner more, so that nobody writes over it.
   std::shared_ptr<const PackedMatrix> find(const Tensor &matrix, const Make &make) const;
 
 private:

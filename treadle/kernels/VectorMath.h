@@ -10,13 +10,14 @@
 
 namespace treadle {
 
-/// e to the power of x, denormal results included: the remainder of x by ln 2 goes through the
-/// polynomial of Cephes' expf.
-[[gnu::always_inline]] inline float vectorExp(float x) {
+/// exp(x) as (1 + rest) * first * second, the latter powers of two: in two steps, as their product
+/// may be too small or too large for a float. The remainder of x by ln 2 goes through the
+/// polynomial of Cephes' expf. For -130 < x < 130.
+struct SplitExp {
+  float rest, first, second, inverseOfSecond;
+};
+[[gnu::always_inline]] inline SplitExp splitExp(float x) {
 #pragma clang fp contract(fast)
-  // Beyond these the result is 0 or infinite.
-  x = x > 90.0f ? 90.0f : x;
-  x = x < -105.0f ? -105.0f : x;
   // Adding and taking away 1.5 * 2^23 rounds to a whole number, which then is in the low bits.
   constexpr float shifter = 12582912.0f;
   float shifted = x * 1.44269504f + shifter;
@@ -29,39 +30,30 @@ namespace treadle {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r + 1;
-  // In two steps, as 2^n may be too small or too large for a float.
+  auto power = [](int32_t e) {
+    return std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(e + 127) << 23));
+  };
   int32_t half = n >> 1;
-  float first = std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(half + 127) << 23));
-  float second =
-      std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(n - half + 127) << 23));
-  return p * first * second;
+  return {p * r * r + r, power(half), power(n - half), power(half - n)};
 }
 
-/// exp(x) - 1, without the cancellation near 0: 2^n (exp(r) - 1) + (2^n - 1).
+/// e to the power of x, denormal results included.
+[[gnu::always_inline]] inline float vectorExp(float x) {
+#pragma clang fp contract(fast)
+  // Beyond these the result is 0 or infinite.
+  x = x > 90.0f ? 90.0f : x;
+  x = x < -105.0f ? -105.0f : x;
+  SplitExp e = splitExp(x);
+  return (e.rest + 1) * e.first * e.second;
+}
+
+/// exp(x) - 1, without the cancellation near 0.
 [[gnu::always_inline]] inline float vectorExpm1(float x) {
 #pragma clang fp contract(fast)
   float bounded = x > 90.0f ? 90.0f : x;
   bounded = bounded < -20.0f ? -20.0f : bounded;
-  constexpr float shifter = 12582912.0f;
-  float shifted = bounded * 1.44269504f + shifter;
-  float whole = shifted - shifter;
-  int32_t n = std::bit_cast<int32_t>(shifted) - std::bit_cast<int32_t>(shifter);
-  float r = bounded - whole * 0.693359375f + whole * 2.12194440e-4f;
-  float p = 1.9875691500e-4f;
-  p = p * r + 1.3981999507e-3f;
-  p = p * r + 8.3334519073e-3f;
-  p = p * r + 4.1665795894e-2f;
-  p = p * r + 1.6666665459e-1f;
-  p = p * r + 5.0000001201e-1f;
-  p = p * r * r + r;
-  int32_t half = n >> 1;
-  float first = std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(half + 127) << 23));
-  float second =
-      std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(n - half + 127) << 23));
-  float inverse = std::bit_cast<float>(
-      static_cast<int32_t>(static_cast<uint32_t>(half - n + 127) << 23)); // of second
-  float result = (p * first + (first - inverse)) * second;
+  SplitExp e = splitExp(bounded);
+  float result = (e.rest * e.first + (e.first - e.inverseOfSecond)) * e.second;
   return std::fabs(x) < 1e-5f ? std::copysign(x + x * x * 0.5f, x) : result;
 }
 

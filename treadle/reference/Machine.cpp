@@ -37,18 +37,22 @@ int64_t asInteger(const Tensor &t) {
 
 } // namespace
 
-Machine::Machine(const GraphSpec &graph, std::vector<bool> hasEffects, std::vector<Tensor> args,
-                 Ops &ops, std::mt19937 *random)
-    : graph(graph), hasEffects(std::move(hasEffects)), args(std::move(args)), ops(ops),
-      random(random), found(graph.results.size()) {
+Wiring::Wiring(const GraphSpec &graph) : graph(graph) {
   for (int32_t n = 0; n < std::ssize(graph.nodes); ++n) {
-    for (int32_t i = 0; i < std::ssize(spec(n).inputs); ++i)
-      consumers[{spec(n).inputs[static_cast<size_t>(i)].node,
-                 spec(n).inputs[static_cast<size_t>(i)].output}]
-          .emplace_back(n, i);
-    for (int32_t c : spec(n).controls)
+    const NodeSpec &node = graph.nodes[static_cast<size_t>(n)];
+    for (int32_t i = 0; i < std::ssize(node.inputs); ++i) {
+      Endpoint from = node.inputs[static_cast<size_t>(i)];
+      consumers[{from.node, from.output}].emplace_back(n, i);
+    }
+    for (int32_t c : node.controls)
       consumers[{c, -1}].emplace_back(n, -1);
   }
+}
+
+Machine::Machine(const Wiring &wiring, std::vector<bool> hasEffects, std::vector<Tensor> args,
+                 Ops &ops, int64_t &stepsLeft, std::mt19937 *random)
+    : wiring(wiring), graph(wiring.graph), hasEffects(std::move(hasEffects)), args(std::move(args)),
+      ops(ops), stepsLeft(stepsLeft), random(random), found(graph.results.size()) {
   for (int32_t n = 0; n < std::ssize(graph.nodes); ++n)
     if (spec(n).inputs.empty() && spec(n).controls.empty()) // token_1
       fireNode({}, n, {}, false);
@@ -59,7 +63,7 @@ void Machine::send(const Tag &tag, int32_t node, int32_t output, const Value &va
                    const Past &past) {
   for (Tag around = tag; !around.empty(); around.pop_back())
     pasts[around].insert(past.begin(), past.end());
-  if (auto it = consumers.find({node, output}); it != consumers.end())
+  if (auto it = wiring.consumers.find({node, output}); it != wiring.consumers.end())
     for (auto [consumer, input] : it->second)
       tokens.push_back({tag, consumer, input, value, past});
 }
@@ -77,15 +81,19 @@ void Machine::sendAll(const Tag &tag, int32_t node, std::vector<Value> values, b
 // token_2: any order will do.
 void Machine::settle() {
   do {
-    while (!tokens.empty() && !failed) {
-      size_t at = random ? (*random)() % tokens.size() : 0;
-      Token token = std::move(tokens[at]);
-      tokens.erase(tokens.begin() + static_cast<ptrdiff_t>(at));
+    while (!tokens.empty()) {
+      if (--stepsLeft < 0) {
+        tokens.clear();
+        waiting.clear();
+        return;
+      }
+      if (random)
+        std::swap(tokens[(*random)() % tokens.size()], tokens.front());
+      Token token = std::move(tokens.front());
+      tokens.pop_front();
       arrive(token);
     }
-  } while (!failed && (startHeldIteration() || closeAFrame()));
-  if (failed)
-    waiting.clear(); // error_1: what else runs is not told
+  } while (startHeldIteration() || closeAFrame());
 }
 
 void Machine::arrive(const Token &token) {
@@ -171,9 +179,8 @@ void Machine::computeNode(const Instance &instance, std::vector<Tensor> inputs, 
         outputs = {{args[a]}};
   } else if (n.op != "NoOp" && n.op != "ControlTrigger") {
     Expected<std::vector<Tensor>> computed = ops.compute(graph, instance.node, std::move(inputs));
-    if (!computed) { // node_4
-      if (!failed)
-        failed.emplace(instance, std::move(computed.error()));
+    if (!computed) { // node_4, error_1
+      failed.emplace_back(instance, std::move(computed.error()));
       return;
     }
     for (Tensor &t : *computed)
@@ -185,6 +192,12 @@ void Machine::computeNode(const Instance &instance, std::vector<Tensor> inputs, 
 
 // --- frames --------------------------------------------------------------------------------------
 
+// A frame that was closed while an Enter was missing may still be entered.
+Machine::FrameRun &Machine::frameOf(const FrameKey &key) {
+  auto it = closed.find(key);
+  return it != closed.end() ? it->second : frames[key];
+}
+
 void Machine::startIteration(const FrameKey &key, FrameRun &frame) {
   Tag tag = inside(key, frame.started++);
   for (const FrameRun::Constant &c : frame.constants)
@@ -194,7 +207,7 @@ void Machine::startIteration(const FrameKey &key, FrameRun &frame) {
 void Machine::fireEnter(const Tag &tag, int32_t node, const Value &value, const Past &past) {
   const NodeSpec &n = spec(node);
   FrameKey key{tag, frameName(n)};
-  FrameRun &frame = frames[key];
+  FrameRun &frame = frameOf(key);
   frame.parallelIterations = n.attrs.getOr<int64_t>("parallel_iterations", 10);
   if (frame.started == 0)
     startIteration(key, frame);
@@ -211,7 +224,7 @@ void Machine::fireEnter(const Tag &tag, int32_t node, const Value &value, const 
 // frame_4
 void Machine::fireExit(const Tag &tag, int32_t node, const Value &value, const Past &past) {
   FrameKey key = frameAround(tag);
-  FrameRun &frame = frames[key];
+  FrameRun &frame = frameOf(key);
   if (value.isDead)
     return void(frame.deadExits.insert(node));
   if (!frame.liveExits.insert(node).second)
@@ -222,7 +235,7 @@ void Machine::fireExit(const Tag &tag, int32_t node, const Value &value, const P
 
 void Machine::fireNext(const Tag &tag, int32_t node, const Value &value, const Past &past) {
   FrameKey key = frameAround(tag);
-  FrameRun &frame = frames[key];
+  FrameRun &frame = frameOf(key);
   int64_t next = tag.back().second + 1;
   record(tag, node, {value});
   if (frame.started == next)
@@ -233,12 +246,14 @@ void Machine::fireNext(const Tag &tag, int32_t node, const Value &value, const P
 
 // Whether a token or an instance that waits is under the tag.
 bool Machine::isUnderWay(const Tag &tag) const {
-  return std::ranges::any_of(tokens, [&](const Token &t) { return beginsWith(t.tag, tag); }) ||
-         std::ranges::any_of(waiting,
-                             [&](const auto &e) { return beginsWith(e.first.tag, tag); }) ||
-         std::ranges::any_of(frames, [&](const auto &e) {
-           return !e.second.isClosed && beginsWith(e.first.first, tag);
-         });
+  if (std::ranges::any_of(tokens, [&](const Token &t) { return beginsWith(t.tag, tag); }))
+    return true;
+  // What begins with a tag stands together in a map.
+  if (auto it = waiting.lower_bound({tag, -1});
+      it != waiting.end() && beginsWith(it->first.tag, tag))
+    return true;
+  auto inner = frames.lower_bound({tag, ""});
+  return inner != frames.end() && beginsWith(inner->first.first, tag);
 }
 
 // Whether all iterations up to that one are over.
@@ -287,7 +302,7 @@ bool Machine::closeAFrame() {
   auto best = frames.end();
   for (auto it = frames.begin(); it != frames.end(); ++it) {
     auto &[key, frame] = *it;
-    if (frame.isClosed || !frame.held.empty() || !isOver(key, frame, frame.started - 1) ||
+    if (!frame.held.empty() || !isOver(key, frame, frame.started - 1) ||
         (!waiting.empty() && !isWhole(key, frame)))
       continue;
     auto rank = [&](auto e) {
@@ -299,10 +314,10 @@ bool Machine::closeAFrame() {
   if (best == frames.end())
     return false;
   auto &[key, frame] = *best;
-  frame.isClosed = true;
   for (int32_t exit : frame.deadExits)
     if (!frame.liveExits.contains(exit))
       sendAll(key.first, exit, {{{}, true}}, true, frame.over.back());
+  closed.insert(frames.extract(best));
   return true;
 }
 

@@ -7,6 +7,7 @@
 #include "treadle/runtime/Plan.h"
 #include "treadle/runtime/Run.h"
 
+#include <deque>
 #include <map>
 #include <random>
 #include <set>
@@ -34,21 +35,31 @@ public:
                                                 std::vector<Tensor> inputs) = 0;
 };
 
+/// A graph, and who takes what in it. The graph outlives it.
+struct Wiring {
+  explicit Wiring(const GraphSpec &graph);
+
+  const GraphSpec &graph;
+  /// By node and output (-1: the control output), the nodes and inputs (-1: control).
+  std::map<std::pair<int32_t, int32_t>, std::vector<std::pair<int32_t, int32_t>>> consumers;
+};
+
 /// A run of a graph. Nodes without effects fire by themselves; those with effects wait to be
 /// chosen.
 class Machine {
 public:
-  /// `hasEffects`: by node. `random` draws the order of tokens; null: the oldest first.
-  Machine(const GraphSpec &graph, std::vector<bool> hasEffects, std::vector<Tensor> args, Ops &ops,
-          std::mt19937 *random = nullptr);
+  /// `hasEffects`: by node. `stepsLeft` counts tokens down; below zero the run ends. `random` draws
+  /// the order of tokens; null: the oldest first.
+  Machine(const Wiring &wiring, std::vector<bool> hasEffects, std::vector<Tensor> args, Ops &ops,
+          int64_t &stepsLeft, std::mt19937 *random = nullptr);
 
   /// Instances with effects that can fire, each with what it depends on. Sorted; empty when the run
   /// is over.
   const std::map<Instance, Past> &ready() const { return waiting; }
   void fire(const Instance &instance);
 
-  /// After the run: the failed instance and its error, or nothing.
-  const std::optional<std::pair<Instance, Error>> &failure() const { return failed; }
+  /// The instances that failed, in this order. What doesn't depend on them ran all the same.
+  const std::vector<std::pair<Instance, Error>> &failures() const { return failed; }
   /// The live values that a result had, by the iterations of the frames around it.
   using Values = std::map<std::vector<int64_t>, Tensor>;
   const std::vector<Values> &results() const { return found; }
@@ -89,7 +100,6 @@ private:
     };
     std::vector<Constant> constants;
     std::set<int32_t> liveExits, deadExits;
-    bool isClosed = false;
     std::vector<Token> held; // of NextIterations, for iterations that may not begin yet
   };
 
@@ -105,6 +115,7 @@ private:
   void fireEnter(const Tag &tag, int32_t node, const Value &value, const Past &past);
   void fireExit(const Tag &tag, int32_t node, const Value &value, const Past &past);
   void fireNext(const Tag &tag, int32_t node, const Value &value, const Past &past);
+  FrameRun &frameOf(const FrameKey &key);
   void startIteration(const FrameKey &key, FrameRun &frame);
   bool isUnderWay(const Tag &tag) const;
   bool isOver(const FrameKey &key, FrameRun &frame, int64_t iteration);
@@ -112,21 +123,21 @@ private:
   bool closeAFrame();
   void record(const Tag &tag, int32_t node, const std::vector<Value> &outputs);
 
+  const Wiring &wiring;
   const GraphSpec &graph;
   const std::vector<bool> hasEffects;
   const std::vector<Tensor> args;
   Ops &ops;
+  int64_t &stepsLeft;
   std::mt19937 *random;
-  /// Who takes an output of a node; output -1 is the control output.
-  std::map<std::pair<int32_t, int32_t>, std::vector<std::pair<int32_t, int32_t>>> consumers;
-  std::vector<Token> tokens;
+  std::deque<Token> tokens;
   std::map<Instance, Arrivals> arrivals;
   std::map<Instance, Past> waiting;
   std::map<Instance, std::vector<Tensor>> waitingInputs;
-  std::map<FrameKey, FrameRun> frames;
+  std::map<FrameKey, FrameRun> frames, closed;
   std::map<Tag, Past> pasts; // of all that was under a tag, frames within it included
   std::vector<Values> found; // by result
-  std::optional<std::pair<Instance, Error>> failed;
+  std::vector<std::pair<Instance, Error>> failed;
   bool ambiguous = false;
 };
 

@@ -3,330 +3,92 @@
 #include <algorithm>
 
 namespace treadle::test {
-namespace {
 
-constexpr int64_t maxSteps = 30000;
+using Ints = std::vector<int32_t>;
 
-using Live = std::optional<int32_t>; // nothing: dead
-
-/// Where a token is: frame and iteration, outermost first.
-using Tag = std::vector<std::pair<std::string, int64_t>>;
-
-struct Token {
-  Tag tag;
-  int node;
-  int input; // -1: control
-  Live value;
-  bool isFromEnter;
-};
-
-/// What has arrived at a node, under one tag.
-struct Arrivals {
-  std::map<int, Live> data;
-  size_t numControls = 0;
-  bool hasDead = false, hasDeadEnter = false, hasFired = false;
-};
-
-/// One execution of a frame: the tag around it, and its name.
-using FrameKey = std::pair<Tag, std::string>;
-
-struct FrameRun {
-  int64_t started = 0; // iterations
-  size_t enters = 0;
-  std::vector<std::pair<int, Live>> constants;
-  std::set<int> liveExits, deadExits;
-  bool isClosed = false;
-};
-
-} // namespace
-
-class ReferenceRun {
+/// The tests' ops, over int32 and bool scalars.
+class ReferenceOps final : public reference::Ops {
 public:
-  ReferenceRun(Reference &owner, const GraphSpec &graph, std::vector<int32_t> args)
-      : owner(owner), graph(graph), args(std::move(args)), consumers(owner.consumersOf(graph)) {}
-  Meaning run();
+  ReferenceOps(Reference &owner, Meaning &out) : owner(owner), out(out) {}
+
+  Expected<std::vector<Tensor>> compute(const GraphSpec &graph, int32_t node,
+                                        std::vector<Tensor> inputs) override {
+    const NodeSpec &spec = graph.nodes[static_cast<size_t>(node)];
+    Ints in;
+    for (const Tensor &t : inputs)
+      in.push_back(toInt(t));
+    std::optional<Ints> computed = compute(spec, in);
+    if (!computed)
+      return Unexpected(invalidArgument("refused"));
+    std::vector<Tensor> outputs;
+    for (size_t i = 0; i < computed->size(); ++i)
+      outputs.push_back(spec.outputTypes[i].dtype == DType::Bool
+                            ? Tensor::scalar(DType::Bool, (*computed)[i] != 0)
+                            : scalar((*computed)[i]));
+    return outputs;
+  }
+
+  static int32_t toInt(const Tensor &t) {
+    return t.dtype() == DType::Bool ? t.scalarValue<bool>() : value(t);
+  }
 
 private:
-  void deliver(const Tag &tag, int node, int output, Live value, bool isFromEnter = false);
-  void deliverAll(const Tag &tag, int node, std::vector<Live> values, bool isDead,
-                  bool isFromEnter = false);
-  void arrive(const Token &token);
-  void fire(const Tag &tag, int node, const Arrivals &in, bool isDead);
-  void fireEnter(const Tag &tag, int node, Live value);
-  void fireExit(const Tag &tag, int node, Live value);
-  void fireNext(const Tag &tag, int node, Live value);
-  void startIteration(const FrameKey &key, FrameRun &frame);
-  bool closeAFrame();
-  std::optional<std::vector<Live>> compute(int node, const std::vector<int32_t> &in);
-  std::optional<std::vector<Live>> callFunction(const std::string &name, std::vector<int32_t> in);
-  std::optional<std::vector<Live>> computeCall(const NodeSpec &spec, std::vector<int32_t> in);
-  void record(const Tag &tag, int node, const std::vector<Live> &outputs);
-  std::optional<Meaning::Value> select(const std::map<std::vector<int64_t>, int32_t> &entries,
-                                       const ResultSpec &spec, size_t depth);
+  std::optional<Ints> compute(const NodeSpec &spec, const Ints &in);
+  std::optional<Ints> call(const std::string &function, Ints in);
+  std::optional<Ints> computeCall(const NodeSpec &spec, Ints in);
 
   Reference &owner;
-  const GraphSpec &graph;
-  const std::vector<int32_t> args;
-  const Reference::Consumers &consumers;
-  std::vector<Token> tokens;
-  std::map<std::pair<Tag, int>, Arrivals> arrivals;
-  std::map<FrameKey, FrameRun> frames;
-  std::vector<std::map<std::vector<int64_t>, int32_t>> found; // by result
-  Meaning out;
+  Meaning &out;
 };
 
 static bool isOp(const NodeSpec &node, std::string_view op) { return node.op == op; }
 
-// Output -1 is the control output.
-void ReferenceRun::deliver(const Tag &tag, int node, int output, Live value, bool isFromEnter) {
-  auto it = consumers.find({node, output});
-  if (it != consumers.end())
-    for (auto [consumer, input] : it->second)
-      tokens.push_back({tag, consumer, input, value, isFromEnter});
-}
-
-const Reference::Consumers &Reference::consumersOf(const GraphSpec &graph) {
-  auto before = [](Endpoint a, Endpoint b) {
-    return std::pair(a.node, a.output) < std::pair(b.node, b.output);
-  };
-  auto [it, isNew] = consumers.try_emplace(&graph, before);
-  if (!isNew)
-    return it->second;
-  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n) {
-    const NodeSpec &spec = graph.nodes[n];
-    for (int i = 0; i < static_cast<int>(spec.inputs.size()); ++i)
-      it->second[spec.inputs[i]].emplace_back(n, i);
-    for (int32_t c : spec.controls)
-      it->second[{c, -1}].emplace_back(n, -1);
-  }
-  return it->second;
-}
-
-void ReferenceRun::deliverAll(const Tag &tag, int node, std::vector<Live> values, bool isDead,
-                              bool isFromEnter) {
-  values.resize(graph.nodes[node].outputTypes.size());
-  for (size_t o = 0; o < values.size(); ++o)
-    deliver(tag, node, static_cast<int>(o), values[o], isFromEnter);
-  deliver(tag, node, -1, isDead ? Live() : Live(0), isFromEnter);
-}
-
-void ReferenceRun::arrive(const Token &token) {
-  const NodeSpec &spec = graph.nodes[token.node];
-  Arrivals &in = arrivals[{token.tag, token.node}];
-  if (token.input < 0)
-    ++in.numControls;
-  else
-    in.data[token.input] = token.value;
-  in.hasDead |= !token.value;
-  in.hasDeadEnter |= !token.value && token.isFromEnter && token.input >= 0;
-  bool hasControls = in.numControls == spec.controls.size();
-  if (!isOp(spec, "Merge")) { // node_1, node_2
-    if (hasControls && in.data.size() == spec.inputs.size())
-      fire(token.tag, token.node, in, in.hasDead && !isOp(spec, "ControlTrigger"));
-    return;
-  }
-  // merge_1, merge_4, merge_5: one live value, or nothing but dead ones; its control inputs only
-  // say when.
-  auto isLive = [](const auto &entry) { return entry.second.has_value(); };
-  auto numLive = std::count_if(in.data.begin(), in.data.end(), isLive);
-  out.isAmbiguous |= numLive > 1;
-  if (in.hasFired || !hasControls)
-    return;
-  bool isDead = in.hasDeadEnter || in.data.size() == spec.inputs.size();
-  if (numLive > 0 || isDead) {
-    in.hasFired = true;
-    fire(token.tag, token.node, in, numLive == 0);
-  }
-}
-
-void ReferenceRun::fire(const Tag &tag, int node, const Arrivals &in, bool isDead) {
-  const NodeSpec &spec = graph.nodes[node];
-  if (isOp(spec, "Enter"))
-    return fireEnter(tag, node, isDead ? Live() : in.data.at(0));
-  if (isOp(spec, "Exit"))
-    return fireExit(tag, node, isDead ? Live() : in.data.at(0));
-  if (isOp(spec, "NextIteration"))
-    return isDead ? void() : fireNext(tag, node, in.data.at(0)); // frame_3
-  if (isDead)
-    return deliverAll(tag, node, {}, true); // node_2, merge_3
-  std::vector<Live> outputs;
-  if (isOp(spec, "Merge")) {
-    for (auto [i, value] : in.data)
-      if (value)
-        outputs = {value, i}; // merge_2
-  } else if (isOp(spec, "Switch")) {
-    outputs.resize(2);
-    outputs[*in.data.at(1) ? 1 : 0] = in.data.at(0); // switch_1
-  } else {
-    std::vector<int32_t> values;
-    values.reserve(in.data.size());
-    for (auto [i, value] : in.data)
-      values.push_back(*value);
-    std::optional<std::vector<Live>> computed = compute(node, values);
-    if (!computed)
-      return void(out.failures.insert(spec.name)); // node_4
-    outputs = std::move(*computed);
-  }
-  record(tag, node, outputs);
-  deliverAll(tag, node, std::move(outputs), false);
-}
-
-// --- frames ------------------------------------------------------------------------------------
-
-static std::string frameName(const NodeSpec &enter) {
-  return *enter.attrs.get<std::string>("frame_name");
-}
-
-static Tag inside(const FrameKey &key, int64_t iteration) {
-  Tag tag = key.first;
-  tag.emplace_back(key.second, iteration);
-  return tag;
-}
-
-static FrameKey frameAround(Tag tag) {
-  std::string name = tag.back().first;
-  tag.pop_back();
-  return {std::move(tag), std::move(name)};
-}
-
-void ReferenceRun::startIteration(const FrameKey &key, FrameRun &frame) {
-  Tag tag = inside(key, frame.started++);
-  for (auto [enter, value] : frame.constants)
-    deliverAll(tag, enter, {value}, !value, true);
-}
-
-void ReferenceRun::fireEnter(const Tag &tag, int node, Live value) {
-  const NodeSpec &spec = graph.nodes[node];
-  FrameKey key{tag, frameName(spec)};
-  FrameRun &frame = frames[key];
-  if (frame.started == 0)
-    startIteration(key, frame);
-  ++frame.enters;
-  if (value)
-    record(tag, node, {value});
-  if (!spec.attrs.getOr<bool>("is_constant", false))
-    return deliverAll(inside(key, 0), node, {value}, !value, true); // frame_1
-  frame.constants.emplace_back(node, value);                        // frame_2
-  for (int64_t i = 0; i < frame.started; ++i)
-    deliverAll(inside(key, i), node, {value}, !value, true);
-}
-
-void ReferenceRun::fireExit(const Tag &tag, int node, Live value) {
-  FrameKey key = frameAround(tag);
-  FrameRun &frame = frames[key];
-  if (!value)
-    return void(frame.deadExits.insert(node));
-  if (!frame.liveExits.insert(node).second)
-    return void(out.isAmbiguous = true); // frame_5
-  record(key.first, node, {value});
-  deliverAll(key.first, node, {value}, false);
-}
-
-void ReferenceRun::fireNext(const Tag &tag, int node, Live value) {
-  FrameKey key = frameAround(tag);
-  FrameRun &frame = frames[key];
-  int64_t next = tag.back().second + 1;
-  if (frame.started == next)
-    startIteration(key, frame);
-  record(tag, node, {value});
-  deliverAll(inside(key, next), node, {value}, false);
-}
-
-// frame_6: when no token moves, a frame with none inside it is over, and its Exits that never were
-// live are dead. One that some Enter never reached ends only when there is no other.
-bool ReferenceRun::closeAFrame() {
-  auto isInside = [](const FrameKey &inner, const FrameKey &outer) {
-    size_t depth = outer.first.size();
-    return inner.first.size() > depth && inner.first[depth].first == outer.second &&
-           std::equal(outer.first.begin(), outer.first.end(), inner.first.begin());
-  };
-  auto isWhole = [&](const auto &entry) {
-    auto isItsEnter = [&](const NodeSpec &n) {
-      return isOp(n, "Enter") && frameName(n) == entry.first.second;
-    };
-    auto n = std::count_if(graph.nodes.begin(), graph.nodes.end(), isItsEnter);
-    return entry.second.enters == static_cast<size_t>(n);
-  };
-  auto best = frames.end();
-  for (auto it = frames.begin(); it != frames.end(); ++it) {
-    bool hasInner = std::any_of(frames.begin(), frames.end(), [&](const auto &other) {
-      return !other.second.isClosed && isInside(other.first, it->first);
-    });
-    if (it->second.isClosed || hasInner)
-      continue;
-    auto rank = [&](auto entry) { return std::pair(isWhole(*entry), entry->first.first.size()); };
-    if (best == frames.end() || rank(it) > rank(best))
-      best = it;
-  }
-  if (best == frames.end())
-    return false;
-  auto &[key, frame] = *best;
-  frame.isClosed = true;
-  for (int exit : frame.deadExits)
-    if (!frame.liveExits.contains(exit))
-      deliverAll(key.first, exit, {Live()}, true);
-  return true;
-}
-
-// --- ops ---------------------------------------------------------------------------------------
-
-std::optional<std::vector<Live>> ReferenceRun::callFunction(const std::string &name,
-                                                            std::vector<int32_t> in) {
+std::optional<Ints> ReferenceOps::call(const std::string &name, Ints in) {
   const GraphSpec *body = owner.functions->body(name);
-  Meaning inner = ReferenceRun(owner, *body, std::move(in)).run();
+  Meaning inner = owner.run(*body, std::move(in));
   out.isAmbiguous |= inner.isAmbiguous;
   out.isTooLong |= inner.isTooLong;
   bool isWhole = inner.failures.empty() && !inner.isTooLong;
   out.failures.merge(inner.failures);
-  std::vector<Live> results;
+  Ints results;
   for (const auto &result : inner.results)
     if (result)
-      results.emplace_back(result->elements[0]);
+      results.push_back(result->elements[0]);
   isWhole &= results.size() == body->results.size();
   return isWhole ? std::optional(results) : std::nullopt;
 }
 
-static std::vector<int32_t> alive(const std::vector<Live> &values) {
-  std::vector<int32_t> out;
-  out.reserve(values.size());
-  for (Live v : values)
-    out.push_back(*v);
-  return out;
-}
-
-std::optional<std::vector<Live>> ReferenceRun::computeCall(const NodeSpec &spec,
-                                                           std::vector<int32_t> in) {
+std::optional<Ints> ReferenceOps::computeCall(const NodeSpec &spec, Ints in) {
   auto function = [&](std::string_view attr) { return spec.attrs.get<FunctionRef>(attr)->name; };
   if (spec.isFunctionCall)
-    return callFunction(spec.op, in);
+    return call(spec.op, in);
   if (isOp(spec, "PartitionedCall"))
-    return callFunction(function("f"), in);
-  std::vector<int32_t> rest(in.begin() + 1, in.end());
+    return call(function("f"), in);
+  Ints rest(in.begin() + 1, in.end());
   if (isOp(spec, "If"))
-    return callFunction(function(in[0] ? "then_branch" : "else_branch"), rest);
+    return call(function(in[0] ? "then_branch" : "else_branch"), rest);
   if (isOp(spec, "Case")) {
     auto branches = *spec.attrs.get<std::vector<FunctionRef>>("branches");
     int last = static_cast<int>(branches.size()) - 1;
-    return callFunction(branches[in[0] < 0 || in[0] > last ? last : in[0]].name, rest);
+    return call(branches[in[0] < 0 || in[0] > last ? last : in[0]].name, rest);
   }
-  std::vector<Live> vars(in.begin(), in.end());
   if (isOp(spec, "While"))
-    for (;;) {
-      auto more = callFunction(function("cond"), alive(vars));
+    for (Ints vars = in;;) {
+      auto more = call(function("cond"), vars);
       if (!more || out.isTooLong)
         return std::nullopt;
-      if (!*(*more)[0])
+      if (!(*more)[0])
         return vars;
-      auto next = callFunction(function("body"), alive(vars));
+      auto next = call(function("body"), vars);
       if (!next)
         return std::nullopt;
       vars = *next;
     }
-  vars.erase(vars.begin(), vars.begin() + 3); // For
+  Ints vars(in.begin() + 3, in.end()); // For
   for (int64_t i = in[0]; in[2] > 0 ? i < in[1] : i > in[1]; i += in[2]) {
-    std::vector<int32_t> callArgs = alive(vars);
-    callArgs.insert(callArgs.begin(), static_cast<int32_t>(i));
-    auto next = callFunction(function("body"), callArgs);
+    Ints args = vars;
+    args.insert(args.begin(), static_cast<int32_t>(i));
+    auto next = call(function("body"), args);
     if (!next)
       return std::nullopt;
     vars = *next;
@@ -334,35 +96,25 @@ std::optional<std::vector<Live>> ReferenceRun::computeCall(const NodeSpec &spec,
   return vars;
 }
 
-std::optional<std::vector<Live>> ReferenceRun::compute(int node, const std::vector<int32_t> &in) {
-  const NodeSpec &spec = graph.nodes[node];
-  auto one = [](int64_t v) { return std::vector<Live>{static_cast<int32_t>(v)}; };
-  using Ints = const std::vector<int32_t> &;
-  static const std::map<std::string_view, int64_t (*)(Ints)> binary = {
-      {"Add", [](Ints v) { return int64_t{v[0]} + v[1]; }},
-      {"SlowAdd", [](Ints v) { return int64_t{v[0]} + v[1]; }},
-      {"WaitAdd", [](Ints v) { return int64_t{v[0]} + v[1]; }},
-      {"Sub", [](Ints v) { return int64_t{v[0]} - v[1]; }},
-      {"Mul", [](Ints v) { return int64_t{v[0]} * v[1]; }},
-      {"Less", [](Ints v) { return int64_t{v[0] < v[1]}; }},
-      {"NotEqual", [](Ints v) { return int64_t{v[0] != v[1]}; }},
-      {"Not", [](Ints v) { return int64_t{!v[0]}; }},
-      {"Identity", [](Ints v) { return int64_t{v[0]}; }},
-      {"LoopCond", [](Ints v) { return int64_t{v[0]}; }},
+std::optional<Ints> ReferenceOps::compute(const NodeSpec &spec, const Ints &in) {
+  auto one = [](int64_t v) { return Ints{static_cast<int32_t>(v)}; };
+  static const std::map<std::string_view, int64_t (*)(const Ints &)> binary = {
+      {"Add", [](const Ints &v) { return int64_t{v[0]} + v[1]; }},
+      {"SlowAdd", [](const Ints &v) { return int64_t{v[0]} + v[1]; }},
+      {"WaitAdd", [](const Ints &v) { return int64_t{v[0]} + v[1]; }},
+      {"Sub", [](const Ints &v) { return int64_t{v[0]} - v[1]; }},
+      {"Mul", [](const Ints &v) { return int64_t{v[0]} * v[1]; }},
+      {"Less", [](const Ints &v) { return int64_t{v[0] < v[1]}; }},
+      {"NotEqual", [](const Ints &v) { return int64_t{v[0] != v[1]}; }},
+      {"Not", [](const Ints &v) { return int64_t{!v[0]}; }},
+      {"Identity", [](const Ints &v) { return int64_t{v[0]}; }},
+      {"LoopCond", [](const Ints &v) { return int64_t{v[0]}; }},
   };
   if (auto it = binary.find(spec.op); it != binary.end())
     return one(it->second(in));
-  if (isOp(spec, "NoOp") || isOp(spec, "ControlTrigger"))
-    return std::vector<Live>();
   if (isOp(spec, "Const")) {
     Tensor t = *spec.attrs.get<Tensor>("value");
     return one(t.dtype() == DType::Bool ? t.scalarValue<bool>() : value(t));
-  }
-  if (isOp(spec, "_Arg")) {
-    for (size_t a = 0; a < graph.args.size(); ++a)
-      if (graph.args[a].node == node)
-        return one(args[a]);
-    return std::nullopt;
   }
   if (isOp(spec, "Refuse"))
     return in[0] == *spec.attrs.get<int64_t>("value") ? std::nullopt : std::optional(one(in[0]));
@@ -377,20 +129,8 @@ std::optional<std::vector<Live>> ReferenceRun::compute(int node, const std::vect
 
 // --- results -----------------------------------------------------------------------------------
 
-void ReferenceRun::record(const Tag &tag, int node, const std::vector<Live> &outputs) {
-  std::vector<int64_t> path;
-  for (const auto &[frame, iteration] : tag)
-    path.push_back(iteration);
-  for (size_t r = 0; r < graph.results.size(); ++r) {
-    Endpoint from = graph.results[r].from;
-    if (from.node == node && outputs[from.output])
-      found[r][path] = *outputs[from.output];
-  }
-}
-
-std::optional<Meaning::Value>
-ReferenceRun::select(const std::map<std::vector<int64_t>, int32_t> &entries, const ResultSpec &spec,
-                     size_t depth) {
+static std::optional<Meaning::Value> select(const std::map<std::vector<int64_t>, int32_t> &entries,
+                                            const ResultSpec &spec, size_t depth) {
   if (entries.empty())
     return std::nullopt;
   if (depth == entries.begin()->first.size())
@@ -421,37 +161,40 @@ ReferenceRun::select(const std::map<std::vector<int64_t>, int32_t> &entries, con
   return all;
 }
 
-Meaning ReferenceRun::run() {
-  found.resize(graph.results.size());
-  for (int n = 0; n < static_cast<int>(graph.nodes.size()); ++n)
-    if (graph.nodes[n].inputs.empty() && graph.nodes[n].controls.empty())
-      fire({}, n, {}, false);
-  do {
-    while (!tokens.empty() && !out.isTooLong) {
-      std::swap(tokens[owner.random() % tokens.size()], tokens.back());
-      Token token = std::move(tokens.back());
-      tokens.pop_back();
-      out.isTooLong |= ++owner.steps > maxSteps;
-      arrive(token);
-    }
-  } while (!out.isTooLong && closeAFrame());
-  for (size_t r = 0; r < graph.results.size(); ++r) {
-    const std::vector<IterationSelector> &wanted = graph.results[r].iterations;
-    std::erase_if(found[r], [&](const auto &entry) {
-      for (size_t d = 0; d < entry.first.size(); ++d) {
-        IterationSelector s = d < wanted.size() ? wanted[d] : IterationSelector{};
-        if (s.kind == IterationSelector::At && entry.first[d] != s.iteration)
-          return true;
-      }
-      return false;
-    });
-    out.results.push_back(select(found[r], graph.results[r], 0));
-  }
-  return std::move(out);
+const reference::Wiring &Reference::wiringOf(const GraphSpec &graph) {
+  return wirings.try_emplace(&graph, graph).first->second;
 }
 
 Meaning Reference::run(const GraphSpec &graph, std::vector<int32_t> args) {
-  return ReferenceRun(*this, graph, std::move(args)).run();
+  Meaning out;
+  std::vector<Tensor> tensors;
+  for (size_t a = 0; a < args.size(); ++a) {
+    ValueType type = graph.nodes[static_cast<size_t>(graph.args[a].node)].outputTypes[0];
+    tensors.push_back(type.dtype == DType::Bool ? Tensor::scalar(DType::Bool, args[a] != 0)
+                                                : scalar(args[a]));
+  }
+  ReferenceOps ops(*this, out);
+  reference::Machine machine(wiringOf(graph), std::vector<bool>(graph.nodes.size()),
+                             std::move(tensors), ops, stepsLeft, &random);
+  out.isAmbiguous |= machine.isAmbiguous();
+  out.isTooLong |= stepsLeft < 0;
+  for (const auto &[instance, error] : machine.failures())
+    out.failures.insert(graph.nodes[static_cast<size_t>(instance.node)].name);
+  for (size_t r = 0; r < graph.results.size(); ++r) {
+    const std::vector<IterationSelector> &wanted = graph.results[r].iterations;
+    std::map<std::vector<int64_t>, int32_t> entries;
+    for (const auto &[path, tensor] : machine.results()[r]) {
+      bool isWanted = true;
+      for (size_t d = 0; d < path.size(); ++d) {
+        IterationSelector s = d < wanted.size() ? wanted[d] : IterationSelector{};
+        isWanted &= s.kind != IterationSelector::At || path[d] == s.iteration;
+      }
+      if (isWanted)
+        entries[path] = ReferenceOps::toInt(tensor);
+    }
+    out.results.push_back(select(entries, graph.results[r], 0));
+  }
+  return out;
 }
 
 } // namespace treadle::test

@@ -1,8 +1,8 @@
-// For tests of the runtime: what a graph means, by the rules of docs/spec.md (whose labels stand in
-// the code), one firing at a time. Slow, and simple enough to be believed: the executors are
-// compared with it.
+// For tests of the runtime: what a graph of the tests' ops means, by the reference machine and by
+// ops and calls of its own, no kernel or plan among them. The executors are compared with it.
 #pragma once
 
+#include "treadle/reference/Machine.h"
 #include "treadle/runtime/TestGraph.h"
 
 #include <random>
@@ -31,15 +31,13 @@ public:
   std::map<std::string, int32_t> variables;
 
 private:
-  friend class ReferenceRun;
-  /// Who takes an output of a node; output -1 is the control output.
-  using Consumers =
-      std::map<Endpoint, std::vector<std::pair<int, int>>, bool (*)(Endpoint, Endpoint)>;
-  const Consumers &consumersOf(const GraphSpec &graph);
-  std::map<const GraphSpec *, Consumers> consumers;
+  friend class ReferenceOps;
+  const treadle::reference::Wiring &wiringOf(const GraphSpec &graph);
+
+  std::map<const GraphSpec *, treadle::reference::Wiring> wirings;
   const Functions *functions;
   std::mt19937 random;
-  int64_t steps = 0;
+  int64_t stepsLeft = 30000;
 };
 
 } // namespace treadle::test

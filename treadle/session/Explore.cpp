@@ -78,14 +78,19 @@ public:
     run->print = [this](std::string_view line, std::string_view) { printed += line; };
     runSetup();
     ops.begin(*run);
-    machine = std::make_unique<reference::Machine>(graph, conflicts.ordered(), args, ops);
+    stepsLeft = mostSteps;
+    machine =
+        std::make_unique<reference::Machine>(wiring, conflicts.ordered(), args, ops, stepsLeft);
     return *machine;
   }
 
   bool conflict(int32_t a, int32_t b) const override { return conflicts.of(a, b); }
 
   std::string outcome() override {
-    if (machine->failure()) // others may or may not have run
+    if (stepsLeft < 0)
+      error = resourceExhausted("a run of the graph takes more than ", mostSteps,
+                                " steps; explore a smaller part of it, or fewer iterations");
+    if (!machine->failures().empty()) // others may or may not have run
       return "the run fails";
     std::string text;
     for (size_t r = 0; r < graph.results.size(); ++r) {
@@ -110,7 +115,7 @@ public:
   }
 
   const GraphSpec &spec() const { return graph; }
-  /// Of the setup, where it failed.
+  /// Of the setup, where it failed, or of a run that doesn't end.
   std::optional<Error> error;
 
 private:
@@ -122,13 +127,17 @@ private:
       error = std::move(done.error());
   }
 
+  static constexpr int64_t mostSteps = 1000000;
+
   const GraphSpec graph, setup;
+  const reference::Wiring wiring{graph};
   const Conflicts conflicts;
   const std::vector<Tensor> args;
   ModuleFunctions functions;
   reference::KernelOps ops;
   std::unique_ptr<ResourceManager> resources;
   std::unique_ptr<RunState> run;
+  int64_t stepsLeft = 0;
   std::unique_ptr<reference::Machine> machine;
   std::string printed;
 };
@@ -158,6 +167,7 @@ Expected<Graph::Exploration> Graph::explore(const ExploreRequest &request) const
   RunExperiment experiment(index, std::move(*graph), std::move(*setup), std::move(conflicts),
                            std::move(args));
   experiment.begin();
+  experiment.outcome();
   if (experiment.error)
     return Unexpected(std::move(*experiment.error));
   reference::Findings found = reference::explore(experiment, request.limit);

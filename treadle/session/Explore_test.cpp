@@ -1,4 +1,5 @@
 // The explorer on graphs whose schedules can be counted by hand.
+#include "treadle/session/NodeText.h"
 #include "treadle/treadle.h"
 
 #include <gtest/gtest.h>
@@ -8,21 +9,6 @@ namespace {
 
 using Exploration = Graph::Exploration;
 
-std::string typed(std::string_view key, std::string_view dtype) {
-  return str(" attr { key: '", key, "' value { type: ", dtype, " } }");
-}
-std::string constant(std::string_view name, int value) {
-  return str("node { name: '", name, "' op: 'Const'", typed("dtype", "DT_INT32"),
-             " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: ",
-             value, " } } } }\n");
-}
-std::string node(std::string_view name, std::string_view op, std::vector<std::string> inputs,
-                 std::string_view attrs = typed("T", "DT_INT32")) {
-  std::string out = str("node { name: '", name, "' op: '", op, "'");
-  for (const std::string &input : inputs)
-    out += str(" input: '", input, "'");
-  return str(out, attrs, " }\n");
-}
 std::string variable(std::string_view name) {
   std::string shape = " attr { key: 'shape' value { shape {} } }";
   std::string shared = str(" attr { key: 'shared_name' value { s: '", name, "' } }");

@@ -1,4 +1,5 @@
 // Sessions over small graphs: values, and one test for each way to ask wrongly.
+#include "treadle/session/NodeText.h"
 #include "treadle/treadle.h"
 
 #include "treadle/lowering/Lowering.h"
@@ -13,30 +14,6 @@ namespace treadle {
 namespace {
 
 // --- making graphs -----------------------------------------------------------------------------
-
-std::string typed(std::string_view key, std::string_view dtype) {
-  return str(" attr { key: '", key, "' value { type: ", dtype, " } }");
-}
-
-std::string placeholder(std::string_view name, std::string_view dtype,
-                        std::string_view shape = "") {
-  return str("node { name: '", name, "' op: 'Placeholder'", typed("dtype", dtype),
-             " attr { key: 'shape' value { shape { ", shape, " } } } }\n");
-}
-
-std::string constant(std::string_view name, int value) {
-  return str("node { name: '", name, "' op: 'Const'", typed("dtype", "DT_INT32"),
-             " attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape {} int_val: ",
-             value, " } } } }\n");
-}
-
-std::string node(std::string_view name, std::string_view op, std::vector<std::string> inputs,
-                 std::string_view attrs = typed("T", "DT_INT32")) {
-  std::string out = str("node { name: '", name, "' op: '", op, "'");
-  for (const std::string &input : inputs)
-    out += str(" input: '", input, "'");
-  return str(out, attrs, " }\n");
-}
 
 std::string countdown(int64_t parallelIterations = 10) {
   std::string enter =
