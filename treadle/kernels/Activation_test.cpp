@@ -9,6 +9,12 @@ using Floats = std::vector<float>;
 const float infinity = std::numeric_limits<float>::infinity();
 const float notANumber = std::numeric_limits<float>::quiet_NaN();
 
+TEST(Activation, ClipsThePartsOfComplexNumbers) {
+  Tensor clipped = run1("ClipByValue", {vec<Complex64>({{1, 1}, {5, -3}, {-2, 7}}),
+                                        scalar(Complex64(3, -.5f)), scalar(Complex64(3, .5f))});
+  EXPECT_EQ(values<Complex64>(clipped), (std::vector<Complex64>{{3, .5f}, {3, -.5f}, {3, .5f}}));
+}
+
 TEST(Activation, ClipsAndKeepsNan) {
   Tensor x = vec<float>({-2, 0, 7, notANumber});
   Tensor relu = run1("Relu", {x});

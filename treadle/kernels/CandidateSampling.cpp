@@ -150,7 +150,12 @@ template <auto makeSampler> Expected<BoundKernel> bindFixed(const BindContext &n
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindSampling(const BindContext &node) {
-  return stateOf(node).map([](SamplingState s) { return boundWith(fn, std::move(s)); });
+  auto s = stateOf(node);
+  if (!s)
+    return Unexpected(std::move(s.error()));
+  if (s->range > std::numeric_limits<int32_t>::max())
+    return Unexpected(invalidArgument("range_max is ", s->range, ", which is too large to learn"));
+  return boundWith(fn, std::move(*s));
 }
 
 // The last column of each line of a file.
@@ -205,6 +210,10 @@ Expected<BoundKernel> bindFixedUnigram(const BindContext &node) {
   if (static_cast<int64_t>(weights->size()) != s->range)
     return Unexpected(invalidArgument("range_max is ", s->range, ", but there are ",
                                       weights->size(), " weights"));
+  auto possible = std::ranges::count_if(*weights, [](float w) { return w > 0; });
+  if (s->isUnique && possible < s->samples)
+    return Unexpected(invalidArgument(s->samples, " unique classes can't be drawn: only ", possible,
+                                      " have a weight"));
   s->sampler = makeWeightedSampler(std::move(*weights));
   return boundWith(runFixed, std::move(*s));
 }

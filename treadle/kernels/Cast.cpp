@@ -1,4 +1,4 @@
-// Cast between all pairs of plain dtypes and some of small numbers, and Bitcast.
+// Cast between all pairs of plain dtypes, quantized ones and some of small numbers, and Bitcast.
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/SmallNumbers.h"
@@ -149,18 +149,53 @@ KernelFn truncatingCast(DType from, DType to) {
   return nullptr;
 }
 
+KernelFn castOf(DType from, DType to, bool truncates) {
+  if (from == to)
+    return passOn;
+  KernelFn fn = truncates ? truncatingCast(from, to) : nullptr;
+  return fn ? fn : castPairs[static_cast<size_t>(from)][static_cast<size_t>(to)];
+}
+
+// A quantized dtype is cast as the integers that it is made of.
+DType integersOf(DType dtype) {
+  switch (dtype) {
+  case DType::QInt8:
+    return DType::Int8;
+  case DType::QUInt8:
+    return DType::UInt8;
+  case DType::QInt16:
+    return DType::Int16;
+  case DType::QUInt16:
+    return DType::UInt16;
+  case DType::QInt32:
+    return DType::Int32;
+  default:
+    return dtype;
+  }
+}
+
+struct QuantizedCast {
+  KernelFn fn;
+  DType to;
+};
+
+void runQuantizedCast(OpContext &ctx) {
+  const auto &s = ctx.state<QuantizedCast>();
+  s.fn(ctx);
+  if (!ctx.hasFailed())
+    ctx.setOutput(0, ctx.output(0).withDType(s.to, ctx.output(0).dims()));
+}
+
 Expected<BoundKernel> bindCast(const BindContext &node) {
   DType from = node.inputTypes[0], to = node.outputTypes[0];
   BoundKernel bound;
-  if (from == to)
-    bound.fn = passOn;
-  if (!bound.fn && node.attrs.getOr<bool>("Truncate", false))
-    bound.fn = truncatingCast(from, to);
-  if (!bound.fn)
-    bound.fn = castPairs[static_cast<size_t>(from)][static_cast<size_t>(to)];
+  bound.fn = castOf(integersOf(from), integersOf(to), node.attrs.getOr<bool>("Truncate", false));
   if (!bound.fn)
     return Unexpected(
         unimplemented("op 'Cast' has no kernel from ", dtypeName(from), " to ", dtypeName(to)));
+  bool isRenamed = bound.fn == passOn && from != to;
+  if (isRenamed || to != integersOf(to))
+    return boundWith(runQuantizedCast, QuantizedCast{bound.fn, to});
   return bound;
 }
 

@@ -188,9 +188,13 @@ template <typename T> struct ClipKernel {
         result[i] = clip(x[i], lo[lowSteps ? i : 0], hi[highSteps ? i : 0]);
     }
   }
-  static T clip(T x, T least, T most) {
-    T capped = most < x ? most : x;
-    return capped < least ? least : capped;
+  template <typename R> static R clip(R x, R least, R most) {
+    if constexpr (isComplexType<R>) { // each part by itself
+      return {clip(x.real(), least.real(), most.real()), clip(x.imag(), least.imag(), most.imag())};
+    } else {
+      R capped = most < x ? most : x;
+      return capped < least ? least : capped;
+    }
   }
 };
 
@@ -248,7 +252,7 @@ Expected<BoundKernel> bindAddN(const BindContext &node) {
 const KernelEntry table[] = {
     {"Select", bindSelect<runSelect>},
     {"SelectV2", bindSelect<runSelectV2>},
-    {"ClipByValue", bindByType<ClipKernel, RealTypes>},
+    {"ClipByValue", bindByType<ClipKernel, NumericTypes>},
     {"AccumulateNV2", bindAddN},
     {"AddN", bindAddN},
 };

@@ -87,12 +87,12 @@ void multiplyReal(const Product &p, const void *a, const void *b, void *out, boo
   multiplyByEigen(p, static_cast<const T *>(a), static_cast<const T *>(b), static_cast<T *>(out));
 }
 
-template <typename T>
+template <typename T, typename A = T, typename B = T>
 void multiplySmallFloat(const Product &p, const void *a, const void *b, void *out, bool) {
   std::vector<float> x =
-      straightened<float>(static_cast<const T *>(a), p.aTransposed, p.m, p.k, false);
+      straightened<float>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
   std::vector<float> y =
-      straightened<float>(static_cast<const T *>(b), p.bTransposed, p.k, p.n, false);
+      straightened<float>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
   std::vector<float> sum(static_cast<size_t>(p.m * p.n));
   multiplyByEigen<float>({p.m, p.k, p.n, false, false}, x.data(), y.data(), sum.data());
   std::transform(sum.begin(), sum.end(), static_cast<T *>(out), [](float v) { return T(v); });
@@ -132,6 +132,12 @@ const MultiplyRow multiplyRows[] = {
     {DType::Float64, DType::Float64, DType::Float64, multiplyReal<double>},
     {DType::Float16, DType::Float16, DType::Float16, multiplySmallFloat<Half>},
     {DType::BFloat16, DType::BFloat16, DType::BFloat16, multiplySmallFloat<BFloat16>},
+    {DType::BFloat16, DType::Int8, DType::BFloat16, multiplySmallFloat<BFloat16, BFloat16, int8_t>},
+    {DType::BFloat16, DType::UInt8, DType::BFloat16,
+     multiplySmallFloat<BFloat16, BFloat16, uint8_t>},
+    {DType::Int8, DType::BFloat16, DType::BFloat16, multiplySmallFloat<BFloat16, int8_t, BFloat16>},
+    {DType::UInt8, DType::BFloat16, DType::BFloat16,
+     multiplySmallFloat<BFloat16, uint8_t, BFloat16>},
     {DType::BFloat16, DType::BFloat16, DType::Float32, multiplyWidened<BFloat16, BFloat16>},
     {DType::BFloat16, DType::Float32, DType::Float32, multiplyWidened<BFloat16, float>},
     {DType::Float32, DType::BFloat16, DType::Float32, multiplyWidened<float, BFloat16>},
@@ -203,7 +209,8 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
                      Tensor &out, const Epilogue *epilogue) {
   constexpr int64_t leastDepth = 16, leastColumns = 16;
   const MatMulState &s = ctx.state<MatMulState>();
-  if (s.out != DType::Float32 || p.k < leastDepth || p.n < leastColumns)
+  bool areFloats = a.dtype() == DType::Float32 && b.dtype() == DType::Float32;
+  if (!areFloats || s.out != DType::Float32 || p.k < leastDepth || p.n < leastColumns)
     return false;
   auto packed = s.weights->find(b, [&] {
     return PackedMatrix::make(ctx, MatrixOffsets(p.k, p.n, p.bTransposed).of(b.data<float>()));

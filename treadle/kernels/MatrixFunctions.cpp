@@ -2,6 +2,7 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/LinearAlgebra.h"
 
+#include <Eigen/LU>
 #include <unsupported/Eigen/MatrixFunctions>
 
 namespace treadle {
@@ -22,7 +23,13 @@ struct SquareRoot {
   template <typename M> [[gnu::noinline]] static M apply(const M &matrix) { return matrix.sqrt(); }
 };
 struct Logarithm {
-  template <typename M> [[gnu::noinline]] static M apply(const M &matrix) { return matrix.log(); }
+  // A singular matrix has none, and the algorithm would look for it without end.
+  template <typename M> [[gnu::noinline]] static M apply(const M &matrix) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    if ((Eigen::PartialPivLU<M>(matrix).matrixLU().diagonal().array() == 0.0).any())
+      return M::Constant(matrix.rows(), matrix.cols(), typename M::Scalar(nan, nan));
+    return matrix.log();
+  }
 };
 struct Exponential {
   template <typename M> [[gnu::noinline]] static M apply(const M &matrix) { return matrix.exp(); }

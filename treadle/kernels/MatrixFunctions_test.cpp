@@ -12,6 +12,8 @@ TEST(MatrixFunctions, OfTriangularMatrices) {
   Tensor log = run1("MatrixLogarithm", {tensor<Complex128>({2, 2}, {1, 1, 0, 1})});
   EXPECT_NEAR(std::abs(log.data<Complex128>()[1] - 1.0), 0, 1e-12);
   EXPECT_NEAR(std::abs(log.data<Complex128>()[0]), 0, 1e-12);
+  Tensor zero = tensor<Complex128>({3, 3}, std::vector<Complex128>(9));
+  EXPECT_TRUE(std::isnan(run1("MatrixLogarithm", {zero}).data<Complex128>()[0].real()));
   EXPECT_EQ(errorClassOf("MatrixExponential", {tensor<float>({1, 2}, {0, 1})}),
             "InvalidArgumentError");
 }

@@ -94,8 +94,8 @@ struct BinomialSampler {
   double draw(Philox own) const {
     if (count <= 0 || p == 0)
       return isMirrored ? count : 0;
-    if (std::isnan(p))
-      return p;
+    if (!std::isfinite(count * p))
+      return std::numeric_limits<double>::quiet_NaN();
     Uniforms uniforms(own);
     double k = hasMany ? rejection(uniforms) : inversion(uniforms);
     return isMirrored ? count - k : k;

@@ -12,6 +12,9 @@
 namespace treadle {
 namespace {
 
+// What is no number comes last, so that there is an order.
+template <typename T> bool isBefore(T a, T b) { return a < b || (a == a && b != b); }
+
 // --- NthElement ----------------------------------------------------------------------------------
 
 template <typename T> struct NthElementKernel {
@@ -35,7 +38,7 @@ template <typename T> struct NthElementKernel {
     std::vector<T> row(static_cast<size_t>(width));
     for (int64_t i = 0; i < out->count(); ++i) {
       std::copy_n(in.data<T>() + i * width, width, row.begin());
-      std::nth_element(row.begin(), row.begin() + n, row.end());
+      std::nth_element(row.begin(), row.begin() + n, row.end(), isBefore<T>);
       out->data<T>()[i] = row[static_cast<size_t>(n)];
     }
   }
@@ -73,6 +76,7 @@ template <typename T> struct ApproxTopKKernel {
     Tensor *indices = ctx.allocateOutput(1, DType::Int32, dims);
     if (!values || !indices || !values->count())
       return;
+    auto isAhead = [&](T a, T b) { return (s.isLargest ? a > b : a < b) || (a == a && b != b); };
     std::vector<int32_t> order(static_cast<size_t>(n));
     for (int64_t line = 0; line < in.count() / n; ++line) {
       int64_t outer = line / inner, column = line % inner;
@@ -80,7 +84,7 @@ template <typename T> struct ApproxTopKKernel {
       std::iota(order.begin(), order.end(), 0);
       std::partial_sort(order.begin(), order.begin() + s.k, order.end(), [&](int32_t a, int32_t b) {
         T u = x[a * inner], v = x[b * inner];
-        return (s.isLargest ? u > v : u < v) || (u == v && a < b);
+        return isAhead(u, v) || (!isAhead(v, u) && a < b);
       });
       for (int64_t i = 0; i < s.k; ++i) {
         int64_t to = (outer * s.k + i) * inner + column;

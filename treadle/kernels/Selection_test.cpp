@@ -25,6 +25,17 @@ TEST(Selection, ApproxTopKAlongAnyDimension) {
   EXPECT_EQ(values<int32_t>(out[1]), (std::vector<int32_t>{0, 1, 1}));
 }
 
+TEST(Selection, WhatIsNoNumberComesLast) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  Tensor in = vec<float>({nan, 2, nan, 3, nan, 1, nan});
+  EXPECT_EQ(values<float>(run1("NthElement", {in, scalar<int32_t>(2)})), (std::vector<float>{3}));
+  AttrMap attrs;
+  attrs.set("k", int64_t{3});
+  auto out = runAll("ApproxTopK", {in}, {DType::Float32, DType::Int32}, attrs);
+  ASSERT_EQ(out.size(), 2u);
+  EXPECT_EQ(values<float>(out[0]), (std::vector<float>{3, 2, 1}));
+}
+
 TEST(Selection, NearestNeighbors) {
   auto out = runAll("NearestNeighbors",
                     {tensor<float>({1, 2}, {1, 1}), tensor<float>({3, 2}, {5, 5, 0, 0, 1, 3}),

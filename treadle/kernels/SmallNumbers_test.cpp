@@ -39,5 +39,11 @@ TEST(SmallNumbers, IntegersWrapAround) {
   EXPECT_EQ(errorClassOf("Cast", {vec<float>({1})}, {DType::Int4}), "UnimplementedError");
 }
 
+TEST(SmallNumbers, QuantizedDTypesAreTheirIntegers) {
+  Tensor quantized = run1("Cast", {vec<float>({1.5f, -3, 300})}, DType::QUInt8);
+  expectNear<float>(run1("Cast", {quantized}, DType::Float32), {1, 253, 44});
+  expectNear<uint8_t>(run1("Cast", {quantized}, DType::UInt8), {1, 253, 44});
+}
+
 } // namespace
 } // namespace treadle
