@@ -33,7 +33,6 @@
   X(topK)                                                                                          \
   X(selection)                                                                                     \
   X(candidateSampling)                                                                             \
-  X(cross)                                                                                         \
   X(cumulative)                                                                                    \
   X(softmax)                                                                                       \
   X(bias)                                                                                          \
