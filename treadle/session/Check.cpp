@@ -4,6 +4,7 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/session/GraphImpl.h"
+#include "treadle/transforms/shape_inference/ShapeAnalysis.h"
 
 #include "mlir/IR/Verifier.h"
 
@@ -78,6 +79,17 @@ Expected<std::set<Operation *>> neededBy(const ModuleIndex &index,
   return neededBy(std::move(roots));
 }
 
+/// Nodes whose inputs are of shapes that their op can't take.
+void addShapeConflicts(ModuleOp module, size_t limit, std::vector<Graph::Problem> &problems) {
+  tfg::ShapeAnalysis analysis(module);
+  analysis.run();
+  std::vector<tfg::ShapeConflict> conflicts = analysis.findConflicts();
+  conflicts.resize(std::min(conflicts.size(), limit));
+  for (const tfg::ShapeConflict &conflict : conflicts)
+    problems.push_back(
+        {"error", {conflict.node.name().str()}, str(place(conflict.node), ": ", conflict.message)});
+}
+
 } // namespace
 
 Expected<std::vector<Graph::Problem>> Graph::check(const std::vector<std::string> &asked,
@@ -90,6 +102,7 @@ Expected<std::vector<Graph::Problem>> Graph::check(const std::vector<std::string
     problems.push_back({finding.isNote ? "note" : "error",
                         {finding.node.name().str()},
                         str(place(finding.node), ": ", finding.message)});
+  addShapeConflicts(*impl->module, limit, problems);
   tfg::EffectAnalysis effects(*impl->module);
   for (tfg::GraphOp graph : impl->module->getOps<tfg::GraphOp>())
     for (tfg::Race &race : tfg::findRaces(graph, effects, limit)) {

@@ -42,7 +42,12 @@ Graph::Value describe(tfg::Node node, unsigned output) {
   Graph::Value value;
   value.name = str(node.name().str(), ":", output);
   value.dtype = valueTypeOf(node->getResult(output).getType()).dtype;
-  PartialShape shape = shapeAttr(node);
+  // Types say more where a pass has found shapes.
+  auto type = mlir::dyn_cast<mlir::RankedTensorType>(node->getResult(output).getType());
+  PartialShape shape = type ? PartialShape::ranked({type.getShape().begin(), type.getShape().end()})
+                            : shapeAttr(node);
+  for (int64_t &dim : shape.dims)
+    dim = std::max<int64_t>(dim, -1);
   value.hasRank = shape.hasRank;
   value.dims = std::move(shape.dims);
   return value;

@@ -138,7 +138,9 @@ int show(const Arguments &args) {
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());
-  (args.has("--json") ? printJson : printText)(*graph, graph->summary());
+  // Shapes that follow from the others; what the graph itself is made of stays as it was.
+  Expected<Graph> inferred = graph->runPasses("tfg-shape-inference");
+  (args.has("--json") ? printJson : printText)(inferred ? *inferred : *graph, graph->summary());
   return 0;
 }
 

@@ -3,7 +3,7 @@
 #include "treadle/import/Keywords.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
-#include "treadle/transforms/shape_inference/Shape.h"
+#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 using namespace mlir;
 
@@ -53,7 +53,8 @@ Type refined(Type type, Attribute shape) {
   Type stated = cast<tf_type::ShapeAttr>(shape).tensorOf(tensor.getElementType());
   if (!tf_type::areCompatible(tensor, stated))
     return type;
-  return meet(Shape::of(tensor), Shape::of(stated)).tensorOf(tensor.getElementType());
+  return tfg::tensorOf(meet(tfg::shapeOf(Type(tensor)), tfg::shapeOf(stated)),
+                       tensor.getElementType());
 }
 
 //===----------------------------------------------------------------------===//

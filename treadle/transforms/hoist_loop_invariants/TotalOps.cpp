@@ -1,6 +1,6 @@
 #include "treadle/transforms/hoist_loop_invariants/TotalOps.h"
 
-#include "treadle/transforms/shape_inference/Shape.h"
+#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 using namespace mlir;
 
@@ -34,7 +34,7 @@ bool areNumbers(Node node) {
 
 bool fitTogether(const Shape &a, const Shape &b) {
   bool hasScalar = (a.hasRank() && a.rank() == 0) || (b.hasRank() && b.rank() == 0);
-  return hasScalar || (a.isStatic() && b.isStatic() && broadcast(a, b).hasRank());
+  return hasScalar || (a.isStatic() && b.isStatic() && broadcast(a, b));
 }
 
 bool multipliesMatrices(Node node) {
@@ -42,7 +42,7 @@ bool multipliesMatrices(Node node) {
     auto attr = node.attr<BoolAttr>(key);
     return attr && attr.getValue();
   };
-  Shape a = Shape::of(node->getOperand(0).getType()), b = Shape::of(node->getOperand(1).getType());
+  Shape a = shapeOf(node->getOperand(0).getType()), b = shapeOf(node->getOperand(1).getType());
   int64_t inner = a.dim(flag("transpose_a") ? 0 : 1);
   return a.hasRank() && b.hasRank() && a.rank() == 2 && b.rank() == 2 && inner != Shape::unknown &&
          inner == b.dim(flag("transpose_b") ? 1 : 0);
@@ -62,8 +62,8 @@ bool cannotFail(Node node) {
     return false;
   if (op == "MatMul")
     return multipliesMatrices(node);
-  return broadcasting.contains(op) && fitTogether(Shape::of(node->getOperand(0).getType()),
-                                                  Shape::of(node->getOperand(1).getType()));
+  return broadcasting.contains(op) && fitTogether(shapeOf(node->getOperand(0).getType()),
+                                                  shapeOf(node->getOperand(1).getType()));
 }
 
 } // namespace treadle::tfg

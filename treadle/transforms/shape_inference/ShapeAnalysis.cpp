@@ -1,6 +1,9 @@
 #include "treadle/transforms/shape_inference/ShapeAnalysis.h"
 
-#include "treadle/transforms/shape_inference/ShapeFunctions.h"
+#include "treadle/transforms/constant_folding/Simplifier.h"
+#include "treadle/transforms/constants/Constants.h"
+#include "treadle/transforms/shape_inference/NodeShapes.h"
+#include "treadle/transforms/shape_inference/TypeShapes.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;
@@ -11,7 +14,7 @@ constexpr unsigned mostRounds = 12; // of a loop, before what still changes coun
 constexpr int deepestCall = 100;
 constexpr size_t mostContexts = 32; // of a function, before they are taken together
 
-ShapeAnalysis::ShapeAnalysis(ModuleOp module) : module(module) {
+ShapeAnalysis::ShapeAnalysis(ModuleOp module) : module(module), effects(module) {
   for (auto function : module.getOps<FuncOp>())
     functions[function.getName()] = function;
   findOpenFunctions();
@@ -56,7 +59,7 @@ void ShapeAnalysis::findOpenFunctions() {
 std::vector<KnownValue> ShapeAnalysis::declaredArguments(FuncOp function) {
   std::vector<KnownValue> out;
   for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)
-    out.push_back({Shape::of(function.getDataArgument(i).getType())});
+    out.emplace_back(shapeOf(function.getDataArgument(i).getType()));
   return out;
 }
 
@@ -134,7 +137,7 @@ ValueShapes ShapeAnalysis::runBody(Block &body, ArrayRef<KnownValue> arguments) 
     for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i) {
       BlockArgument argument = function.getDataArgument(i);
       KnownValue value = arguments[i];
-      value.shape = meet(value.shape, Shape::of(argument.getType()));
+      value.shape = meet(value.shape, shapeOf(argument.getType()));
       values[argument] = value;
     }
   const std::vector<Operation *> &order = orderOf(body);
@@ -165,21 +168,21 @@ bool ShapeAnalysis::visit(Node node, ValueShapes &values, unsigned round) {
       continue;
     inputs.push_back(known == values.end() ? &nothing : &known->second);
   }
-  SmallVector<KnownValue, 2> results = resultsOf(node, inputs);
+  ShapeResults found = resultsOf(node, inputs);
+  if (depth == 0)
+    note(node, std::move(found.conflict));
+  std::vector<KnownValue> &results = found.values;
   results.resize(node.numResults());
   bool changed = isLoop && round == 0;
   for (auto [result, value] : llvm::zip(node.results(), results)) {
-    for (int64_t i = 0; i < value.shape.rank(); ++i)
-      if (value.shape.dim(i) < 0)
-        value.shape.setDim(i, Shape::unknown);
     if (fed.contains(result))
       value = {};
-    value.shape = meet(Shape::of(result.getType()), value.shape);
+    value.shape = meet(shapeOf(result.getType()), value.shape);
     if (isLoop && round > 0) {
       KnownValue together = join(values[result], value);
       if (together != values[result]) {
         changed = true;
-        value = round >= mostRounds ? KnownValue{Shape::of(result.getType())} : together;
+        value = round >= mostRounds ? KnownValue{shapeOf(result.getType())} : together;
       }
     }
     values[result] = value;
@@ -187,36 +190,70 @@ bool ShapeAnalysis::visit(Node node, ValueShapes &values, unsigned round) {
   return changed;
 }
 
-SmallVector<KnownValue, 2> ShapeAnalysis::resultsOf(Node node,
-                                                    ArrayRef<const KnownValue *> inputs) {
+ShapeResults ShapeAnalysis::resultsOf(Node node, ArrayRef<const KnownValue *> inputs) {
   CallInfo info = callInfoOf(node, functions);
   if (info.kind != CallInfo::None)
     return callResults(node, info, inputs);
-  ShapeFunction function = shapeFunctionOf(node.opType());
-  ShapeQuery query{node, inputs};
-  SmallVector<KnownValue, 2> results;
-  // Functions may count on their op's inputs: malformed nodes have fewer.
-  if (function && (!inputs.empty() || node.numData() == 0))
-    results = function(query);
-  if (auto integers = integersOf(query)) {
-    if (results.empty())
-      results.emplace_back();
-    results[0].integers = std::move(integers);
-  }
+  ShapeResults results = tfg::shapesOf(node, inputs);
+  if (!inputs.empty() && llvm::all_of(inputs, [](auto *input) { return bool(input->constant); }))
+    evaluateInto(node, inputs, results);
   return results;
 }
 
-SmallVector<KnownValue, 2> ShapeAnalysis::callResults(Node node, const CallInfo &info,
-                                                      ArrayRef<const KnownValue *> inputs) {
+/// What the last round over a body says counts.
+void ShapeAnalysis::note(Node node, std::string conflict) {
+  if (conflict.empty())
+    conflicts.erase(node.getOperation());
+  else
+    conflicts[node.getOperation()] = std::move(conflict);
+}
+
+std::vector<ShapeConflict> ShapeAnalysis::findConflicts() {
+  std::vector<ShapeConflict> out;
+  forEachBody(module, [&](Block &body) {
+    conflicts.clear();
+    shapesOf(body);
+    for (Operation &op : body)
+      if (auto found = conflicts.find(&op); found != conflicts.end())
+        out.push_back({Node(&op), std::move(found->second)});
+  });
+  return out;
+}
+
+/// What small constants give is one, and shapes may depend on it.
+void ShapeAnalysis::evaluateInto(Node node, ArrayRef<const KnownValue *> inputs,
+                                 ShapeResults &results) {
+  results.values.resize(node.numResults());
+  bool isNeeded = llvm::any_of(results.values, [](auto &value) { return !value.constant; });
+  bool isLarge =
+      llvm::any_of(results.values, [](auto &value) { return value.shape.count() > mostConstants; });
+  std::vector<Tensor> constants;
+  for (const KnownValue *input : inputs)
+    constants.push_back(input->constant);
+  constexpr int64_t mostBytes = mostConstants * 16;
+  if (!isNeeded || isLarge || !effects.isPure(node) || expectedBytes(node, constants) > mostBytes)
+    return;
+  Expected<std::vector<Tensor>> values = evaluate(node, std::move(constants));
+  if (!values || values->size() != results.values.size())
+    return;
+  for (auto [result, value] : llvm::zip(results.values, *values))
+    if (value && !value.isRef() && isPlain(value.dtype()))
+      result = knownOf(value);
+}
+
+ShapeResults ShapeAnalysis::callResults(Node node, const CallInfo &info,
+                                        ArrayRef<const KnownValue *> inputs) {
   std::vector<KnownValue> arguments;
   for (const KnownValue *input :
        inputs.drop_front(std::min<size_t>(info.firstOperand, inputs.size())))
     arguments.push_back(*input);
   if (info.kind == CallInfo::Loop) {
-    std::vector<KnownValue> results = loopResults(info, std::move(arguments));
-    return {results.begin(), results.end()};
+    ShapeResults results;
+    results.values = loopResults(info, std::move(arguments));
+    return results;
   }
-  SmallVector<KnownValue, 2> joined;
+  ShapeResults out;
+  std::vector<KnownValue> &joined = out.values;
   for (auto [i, callee] : llvm::enumerate(info.callees)) {
     std::vector<KnownValue> results = call(callee, arguments);
     results.resize(node.numResults());
@@ -226,7 +263,7 @@ SmallVector<KnownValue, 2> ShapeAnalysis::callResults(Node node, const CallInfo 
       for (auto [sofar, result] : llvm::zip(joined, results))
         sofar = join(sofar, result);
   }
-  return joined;
+  return out;
 }
 
 std::vector<KnownValue> ShapeAnalysis::loopResults(const CallInfo &info,

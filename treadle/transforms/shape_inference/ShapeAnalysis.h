@@ -1,8 +1,9 @@
 // What is known of the shapes of all values of a module.
 #pragma once
 
+#include "treadle/shapes/ShapeFunctions.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
 #include "treadle/transforms/shape_inference/FunctionCalls.h"
-#include "treadle/transforms/shape_inference/Shape.h"
 
 #include "llvm/ADT/DenseSet.h"
 
@@ -11,6 +12,12 @@
 #include <vector>
 
 namespace treadle::tfg {
+
+/// A node whose inputs are of shapes that it can't take.
+struct ShapeConflict {
+  Node node;
+  std::string message;
+};
 
 using ValueShapes = llvm::DenseMap<mlir::Value, KnownValue>;
 
@@ -28,6 +35,9 @@ public:
   /// After the run: of a graph's or a function's body.
   ValueShapes shapesOf(mlir::Block &body);
 
+  /// After the run: nodes that fail whenever they run, in the order of the bodies.
+  std::vector<ShapeConflict> findConflicts();
+
 private:
   struct Called {
     std::optional<std::vector<KnownValue>> arguments; // nothing: it isn't called
@@ -41,17 +51,21 @@ private:
   std::vector<KnownValue> call(FuncOp function, std::vector<KnownValue> arguments);
   ValueShapes runBody(mlir::Block &body, llvm::ArrayRef<KnownValue> arguments);
   bool visit(Node node, ValueShapes &values, unsigned round);
-  llvm::SmallVector<KnownValue, 2> resultsOf(Node node, llvm::ArrayRef<const KnownValue *> inputs);
-  llvm::SmallVector<KnownValue, 2> callResults(Node node, const CallInfo &info,
-                                               llvm::ArrayRef<const KnownValue *> inputs);
+  void note(Node node, std::string conflict);
+  ShapeResults resultsOf(Node node, llvm::ArrayRef<const KnownValue *> inputs);
+  void evaluateInto(Node node, llvm::ArrayRef<const KnownValue *> inputs, ShapeResults &results);
+  ShapeResults callResults(Node node, const CallInfo &info,
+                           llvm::ArrayRef<const KnownValue *> inputs);
   std::vector<KnownValue> loopResults(const CallInfo &info, std::vector<KnownValue> values);
   const std::vector<mlir::Operation *> &orderOf(mlir::Block &body);
 
   mlir::ModuleOp module;
+  Effects effects;
   FunctionsByName functions;
   std::map<mlir::Operation *, Called> called;
   std::map<mlir::Block *, std::vector<mlir::Operation *>> orders;
   llvm::DenseSet<mlir::Value> fed;
+  std::map<mlir::Operation *, std::string> conflicts;
   int depth = 0;
 };
 

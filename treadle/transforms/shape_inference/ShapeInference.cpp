@@ -1,6 +1,7 @@
 #include "treadle/lowering/Lowering.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/shape_inference/ShapeAnalysis.h"
+#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 using namespace mlir;
 
@@ -34,8 +35,8 @@ struct ShapeInference : impl::ShapeInferenceBase<ShapeInference> {
     tfg::forEachBody(getOperation(), [&](Block &body) {
       for (auto &[value, known] : analysis.shapesOf(body))
         if (auto type = dyn_cast<TensorType>(value.getType());
-            type && known.shape.hasRank() && tfg::Shape::of(type) != known.shape)
-          refined.emplace_back(value, known.shape.tensorOf(type.getElementType()));
+            type && known.shape.hasRank() && tfg::shapeOf(type) != known.shape)
+          refined.emplace_back(value, tfg::tensorOf(known.shape, type.getElementType()));
     });
     for (auto [value, type] : refined)
       value.setType(type);
@@ -52,8 +53,8 @@ private:
     for (auto [declared, value] :
          llvm::zip(function.getResultTypes(), function.getReturn().getData())) {
       auto type = dyn_cast<TensorType>(declared);
-      tfg::Shape shape = tfg::meet(tfg::Shape::of(declared), tfg::Shape::of(value.getType()));
-      results.push_back(type ? Type(shape.tensorOf(type.getElementType())) : declared);
+      Shape shape = meet(tfg::shapeOf(declared), tfg::shapeOf(value.getType()));
+      results.push_back(type ? Type(tfg::tensorOf(shape, type.getElementType())) : declared);
     }
     function.setFunctionType(
         FunctionType::get(function.getContext(), function.getEntry().getArgumentTypes(), results));

@@ -1,0 +1,410 @@
+// Constants, reductions, and ops that give their input another shape, repeat it or put it together.
+#include "treadle/shapes/ShapeFunctions.h"
+
+#include <algorithm>
+#include <set>
+
+namespace treadle {
+namespace {
+
+ShapeResults constant(const ShapeQuery &query) { return {query.constant("value")}; }
+
+// Before version 24 of graphs a scalar stood for an unknown shape.
+ShapeResults placeholder(const ShapeQuery &query) {
+  Shape shape = query.shapeAttr("shape");
+  bool isOld = query.producer() > 0 && query.producer() < 24;
+  return {isOld && shape.isRank(0) ? Shape() : shape};
+}
+
+ShapeResults placeholderWithDefault(const ShapeQuery &query) {
+  Shape shape = query.shapeAttr("shape");
+  if (!merge(shape, query.shape(0)))
+    return conflicting(
+        str("the default is of shape ", query.shape(0).text(), ", expected ", shape.text()));
+  return {shape};
+}
+
+ShapeResults ensureShape(const ShapeQuery &query) {
+  Shape stated = query.shapeAttr("shape");
+  std::optional<Shape> both = merge(query.shape(0), stated);
+  if (!both)
+    return conflicting(
+        str("input 0 is of shape ", query.shape(0).text(), ", expected ", stated.text()));
+  return {*both};
+}
+
+ShapeResults shapeOf(const ShapeQuery &query) {
+  ShapeResults out;
+  for (size_t i = 0; i < query.numInputs(); ++i) {
+    const Shape &input = query.shape(i);
+    KnownValue value(Shape{input.hasRank() ? input.rank() : Shape::unknown});
+    if (input.hasRank())
+      value.integers = Shape::Dims(input.all().begin(), input.all().end());
+    out.values.push_back(std::move(value));
+  }
+  return out;
+}
+
+ShapeResults shapeOfVariable(const ShapeQuery &query) {
+  Shape held = query.held(0);
+  return {Shape{held.hasRank() ? held.rank() : Shape::unknown}};
+}
+
+std::string badAxis(const Shape &input, int64_t axis) {
+  return str("axis ", axis, " isn't one of shape ", input.text(), "; expected ", -input.rank(),
+             " to ", input.rank() - 1);
+}
+
+ShapeResults reduced(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  const std::optional<Shape::Dims> &axes = query.integers(1);
+  bool keep = query.boolAttr("keep_dims") || query.boolAttr("keepdims");
+  if (!input.hasRank())
+    return {};
+  if (!axes || std::ranges::count(*axes, Shape::unknown)) {
+    // As many axes as dimensions leave a scalar: each is a different one.
+    if (!keep && input.rank() == 1 && query.shape(1).isStatic() && query.shape(1).count() == 1)
+      return {Shape::scalar()};
+    return {keep ? Shape::ofRank(input.rank()) : Shape()};
+  }
+  std::set<int64_t> gone;
+  for (int64_t axis : *axes) {
+    if (!input.axis(axis))
+      return conflicting(badAxis(input, axis));
+    gone.insert(*input.axis(axis));
+  }
+  Shape out = Shape::scalar();
+  for (int64_t i = 0; i < input.rank(); ++i)
+    if (!gone.contains(i) || keep)
+      out = out + Shape{gone.contains(i) ? 1 : input.dim(i)};
+  return {out};
+}
+
+ShapeResults argReduced(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  std::optional<int64_t> axis = query.integer(1);
+  if (!input.hasRank() || input.rank() == 0)
+    return {};
+  if (!axis)
+    return {Shape::ofRank(input.rank() - 1)};
+  if (!input.axis(*axis))
+    return conflicting(badAxis(input, *axis));
+  return {input.without(*axis)};
+}
+
+/// The one missing dimension of a shape, from how many elements there are.
+void fillMissing(Shape &out, const Shape &input, const Shape::Dims &dims) {
+  int64_t known = 1, missing = -1, unknowns = 0;
+  for (size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] < 0) {
+      ++unknowns;
+      missing = static_cast<int64_t>(i);
+    } else {
+      known = dims::times(known, dims[i]);
+    }
+  }
+  if (unknowns == 1)
+    if (int64_t value = dims::exactly(input.count(), known); dims::isKnown(value))
+      out.setDim(missing, value);
+}
+
+ShapeResults reshape(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  Shape out = query.shapeFrom(1);
+  const std::optional<Shape::Dims> &dims = query.integers(1);
+  if (!out.hasRank() || !dims)
+    return {out};
+  fillMissing(out, input, *dims);
+  if (dims::isKnown(input.count()) && dims::isKnown(out.count()) && input.count() != out.count())
+    return conflicting(str("an input of shape ", input.text(), ", ", input.count(),
+                           " elements, can't be of shape ", out.text(), ", ", out.count()));
+  return {out};
+}
+
+ShapeResults expandDims(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  std::optional<int64_t> axis = query.integer(1);
+  if (!input.hasRank())
+    return {};
+  if (!axis)
+    return {Shape::ofRank(input.rank() + 1)};
+  if (*axis < -input.rank() - 1 || *axis > input.rank())
+    return conflicting(str("axis ", *axis, " can't be put into shape ", input.text(), "; expected ",
+                           -input.rank() - 1, " to ", input.rank()));
+  return {input.inserted(*axis, 1)};
+}
+
+ShapeResults squeeze(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  std::vector<int64_t> axes = query.intsAttr("squeeze_dims");
+  if (!input.hasRank() || (axes.empty() && !input.isStatic()))
+    return {};
+  std::set<int64_t> gone;
+  for (int64_t axis : axes) {
+    if (!input.axis(axis))
+      return conflicting(badAxis(input, axis));
+    gone.insert(*input.axis(axis));
+    if (dims::isKnown(input.dim(axis)) && input.dim(axis) != 1)
+      return conflicting(
+          str("dimension ", axis, " of shape ", input.text(), " can't go, it isn't 1"));
+  }
+  Shape out = Shape::scalar();
+  for (int64_t i = 0; i < input.rank(); ++i)
+    if (axes.empty() ? input.dim(i) != 1 : !gone.contains(i))
+      out = out + Shape{input.dim(i)};
+  return {out};
+}
+
+ShapeResults transpose(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  const std::optional<Shape::Dims> &perm = query.integers(1);
+  if (!perm) {
+    Shape out = input.hasRank()
+                    ? Shape::ofRank(input.rank())
+                    : Shape::ofRank(query.shapeFrom(1).hasRank() ? query.shapeFrom(1).rank()
+                                                                 : Shape::unknown);
+    // The order of fewer than two dimensions is the only one.
+    return {input.hasRank() && input.rank() < 2 ? input : out};
+  }
+  Shape out = Shape::ofRank(static_cast<int64_t>(perm->size()));
+  if (input.hasRank() && input.rank() != out.rank())
+    return conflicting(str("a permutation of ", out.rank(), " doesn't fit shape ", input.text()));
+  for (int64_t i = 0; i < out.rank(); ++i)
+    if (dims::isKnown((*perm)[i]))
+      out.setDim(i, input.dim((*perm)[i]));
+  return {out};
+}
+
+ShapeResults pack(const ShapeQuery &query) {
+  Shape shape;
+  for (size_t i = 0; i < query.numInputs(); ++i) {
+    std::optional<Shape> both = merge(shape, query.shape(i));
+    if (!both)
+      return conflicting(str("input ", i, " is of shape ", query.shape(i).text(),
+                             ", expected that of the others: ", shape.text()));
+    shape = *both;
+  }
+  if (!shape.hasRank())
+    return {};
+  return {shape.inserted(query.intAttr("axis"), static_cast<int64_t>(query.numInputs()))};
+}
+
+ShapeResults unpack(const ShapeQuery &query) {
+  return ShapeResults::all(query.numResults(), query.shape(0).without(query.intAttr("axis")));
+}
+
+/// The inputs from `first` to `last`, one after the other along an axis.
+ShapeResults concat(const ShapeQuery &query, size_t first, size_t last,
+                    std::optional<int64_t> axis) {
+  Shape shape;
+  for (size_t i = first; i < last && !shape.hasRank(); ++i)
+    if (query.shape(i).hasRank() && query.shape(i).rank() > 0)
+      shape = query.shape(i);
+  if (!shape.hasRank())
+    return {};
+  std::optional<int64_t> at = axis ? shape.axis(*axis) : std::nullopt;
+  if (!at)
+    return axis ? conflicting(badAxis(shape, *axis)) : ShapeResults{Shape::ofRank(shape.rank())};
+  int64_t sum = 0;
+  for (size_t i = first; i < last; ++i) {
+    const Shape &part = query.shape(i);
+    std::optional<Shape> both = merge(shape.with(*at, Shape::unknown),
+                                      part.hasRank() ? part.with(*at, Shape::unknown) : Shape());
+    if (!both || (part.hasRank() && part.rank() != shape.rank()))
+      return conflicting(str("input ", i, " is of shape ", part.text(), ", expected ",
+                             shape.with(*at, Shape::unknown).text(),
+                             " to be put together along axis ", *at));
+    sum = dims::plus(sum, part.dim(*at));
+    shape = *both;
+  }
+  return {shape.with(*at, sum)};
+}
+
+ShapeResults concatLast(const ShapeQuery &query) {
+  size_t count = query.numInputs();
+  return count ? concat(query, 0, count - 1, query.integer(count - 1)) : ShapeResults();
+}
+
+ShapeResults concatFirst(const ShapeQuery &query) {
+  return concat(query, 1, query.numInputs(), query.integer(0));
+}
+
+ShapeResults parallelConcat(const ShapeQuery &query) { return {query.shapeAttr("shape")}; }
+
+// Where each of the parts begins: only along the axis elsewhere than at 0.
+ShapeResults concatOffset(const ShapeQuery &query) {
+  ShapeResults out;
+  for (size_t i = 1; i < query.numInputs(); ++i)
+    out.values.emplace_back(query.shape(i));
+  int64_t rank = query.shape(1).dim(0);
+  std::optional<int64_t> axis = query.integer(0);
+  axis = axis ? Shape::ofRank(rank).axis(*axis) : std::nullopt;
+  if (!axis || rank > static_cast<int64_t>(mostIntegers))
+    return out;
+  int64_t offset = 0;
+  for (size_t i = 0; i < out.values.size(); ++i) {
+    out.values[i].integers = Shape::Dims(rank, 0);
+    (*out.values[i].integers)[*axis] = offset;
+    offset = dims::plus(offset, query.dimFrom(i + 1, *axis));
+  }
+  return out;
+}
+
+// The axes along which a gradient is summed up, where its operand was repeated.
+ShapeResults broadcastGradientAxes(const ShapeQuery &query) {
+  ShapeResults out{Shape{Shape::unknown}, Shape{Shape::unknown}};
+  const std::optional<Shape::Dims> &left = query.integers(0), &right = query.integers(1);
+  if (!left || !right || !Shape(*left).isStatic() || !Shape(*right).isStatic())
+    return out;
+  int64_t rank = static_cast<int64_t>(std::max(left->size(), right->size()));
+  auto padded = [&](const Shape::Dims &dims) {
+    Shape::Dims longer(rank - dims.size(), 1);
+    longer.insert(longer.end(), dims.begin(), dims.end());
+    return longer;
+  };
+  Shape::Dims a = padded(*left), b = padded(*right), axes[2];
+  for (int64_t i = 0; i < rank; ++i) {
+    // Of two 1s either may be summed up.
+    if (a[i] == 1)
+      axes[0].push_back(i);
+    if (b[i] == 1)
+      axes[1].push_back(i);
+  }
+  bool areEqual = a == b && left->size() == right->size();
+  for (int i = 0; i < 2; ++i) {
+    Shape::Dims found = areEqual ? Shape::Dims() : axes[i];
+    out.values[i].shape = Shape{static_cast<int64_t>(found.size())};
+    out.values[i].integers = std::move(found);
+  }
+  return out;
+}
+
+ShapeResults tile(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  const std::optional<Shape::Dims> &multiples = query.integers(1);
+  if (!input.hasRank())
+    return {multiples ? Shape::ofRank(static_cast<int64_t>(multiples->size())) : Shape()};
+  Shape out = Shape::ofRank(input.rank());
+  if (multiples && static_cast<int64_t>(multiples->size()) == input.rank())
+    for (int64_t i = 0; i < input.rank(); ++i)
+      out.setDim(i, dims::times((*multiples)[i], input.dim(i)));
+  return {out};
+}
+
+// Rows of paddings are pairs: before and after. `sign` is -1 where they are taken away.
+template <int sign> ShapeResults pad(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  const std::optional<Shape::Dims> &paddings = query.integers(1);
+  int64_t rank = input.hasRank() ? input.rank() : query.shape(1).dim(0);
+  if (!dims::isKnown(rank))
+    return {};
+  Shape out = Shape::ofRank(rank);
+  if (!input.hasRank() || !paddings || static_cast<int64_t>(paddings->size()) != 2 * rank)
+    return {out};
+  for (int64_t i = 0; i < rank; ++i) {
+    int64_t both = dims::plus((*paddings)[2 * i], (*paddings)[2 * i + 1]);
+    out.setDim(i, sign > 0 ? dims::plus(input.dim(i), both) : dims::minus(input.dim(i), both));
+  }
+  return {out};
+}
+
+ShapeResults range(const ShapeQuery &query) {
+  std::optional<int64_t> start = query.integer(0), limit = query.integer(1),
+                         step = query.integer(2);
+  int64_t distance = 0;
+  if (!start || !limit || !step || *step == 0 ||
+      __builtin_sub_overflow(*limit, *start, &distance) || distance == Shape::unknown)
+    return {Shape{Shape::unknown}};
+  if (distance != 0 && (distance > 0) != (*step > 0))
+    return conflicting(str("from ", *start, " to ", *limit, " doesn't go by steps of ", *step));
+  // Rounded away from zero, both of one sign.
+  return {Shape{distance / *step + (distance % *step != 0)}};
+}
+
+ShapeResults oneHot(const ShapeQuery &query) {
+  const Shape &indices = query.shape(0);
+  if (!indices.hasRank())
+    return {};
+  return {indices.inserted(query.intAttr("axis", -1), query.dimFrom(1))};
+}
+
+ShapeResults where(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  return {Shape{Shape::unknown, input.hasRank() ? input.rank() : Shape::unknown}};
+}
+
+// The shape that both are broadcast to has the longer one's rank.
+ShapeResults broadcastArgs(const ShapeQuery &query) {
+  int64_t left = query.shape(0).dim(0), right = query.shape(1).dim(0);
+  bool isKnown = dims::isKnown(left) && dims::isKnown(right);
+  return {Shape{isKnown ? std::max(left, right) : Shape::unknown}};
+}
+
+const std::vector<SignatureEntry> &signatures() {
+  static const std::vector<SignatureEntry> table = {
+      {"-> {shape}", {"PlaceholderV2"}},
+      {"* -> []", {"Rank", "Size", "LoopCond"}},
+      {"*, * -> =0", {"Fill"}},
+      {"[n] -> =0", {"Empty"}},
+      {"*, * -> =1", {"BroadcastTo"}},
+      {"[], [], [] -> [$2]", {"LinSpace"}},
+      {"X, *, * -> X", {"InplaceUpdate", "InplaceAdd", "InplaceSub"}},
+      {"[n], [m] -> [?], [?]", {"ListDiff"}},
+      {"[B,n], [B,m] -> [B,m]", {"LowerBound", "UpperBound"}},
+      {"X -> X", {"DataFormatVecPermute"}},
+      {"[n] -> [?], [n]", {"Unique"}},
+      {"[n] -> [?], [n], [?]", {"UniqueWithCounts"}},
+  };
+  return table;
+}
+
+const std::vector<ShapeEntry> &functions() {
+  static const std::vector<ShapeEntry> table = {
+      {"Const", constant},
+      {"Placeholder", placeholder},
+      {"PlaceholderWithDefault", placeholderWithDefault},
+      {"EnsureShape", ensureShape},
+      {"Shape", shapeOf},
+      {"ShapeN", shapeOf},
+      {"VariableShape", shapeOfVariable},
+      {"Sum", reduced},
+      {"Prod", reduced},
+      {"Max", reduced},
+      {"Min", reduced},
+      {"Mean", reduced},
+      {"EuclideanNorm", reduced},
+      {"All", reduced},
+      {"Any", reduced},
+      {"ReduceJoin", reduced},
+      {"ArgMax", argReduced},
+      {"ArgMin", argReduced},
+      {"Reshape", reshape},
+      {"ExpandDims", expandDims},
+      {"Squeeze", squeeze},
+      {"Transpose", transpose},
+      {"ConjugateTranspose", transpose},
+      {"Pack", pack},
+      {"Unpack", unpack},
+      {"ConcatV2", concatLast},
+      {"Concat", concatFirst},
+      {"ParallelConcat", parallelConcat},
+      {"ConcatOffset", concatOffset},
+      {"Tile", tile},
+      {"Pad", pad<1>},
+      {"PadV2", pad<1>},
+      {"MirrorPad", pad<1>},
+      {"MirrorPadGrad", pad<-1>},
+      {"Range", range},
+      {"OneHot", oneHot},
+      {"Where", where},
+      {"BroadcastArgs", broadcastArgs},
+      {"BroadcastGradientArgs", broadcastGradientAxes},
+  };
+  return table;
+}
+
+} // namespace
+
+ShapeFamily arrayShapes() { return {signatures(), functions()}; }
+
+} // namespace treadle

@@ -1,0 +1,83 @@
+// Control flow of version 1, calls whose results only attributes tell, messages, and what has no
+// results.
+#include "treadle/shapes/ShapeFunctions.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+ShapeResults merged(const ShapeQuery &query) {
+  if (query.numInputs() == 0)
+    return {};
+  KnownValue out = query.input(0);
+  for (size_t i = 1; i < query.numInputs(); ++i)
+    out = join(out, query.input(i));
+  return {out, Shape::scalar()};
+}
+
+ShapeResults branches(const ShapeQuery &query) {
+  return ShapeResults::all(query.numResults(), query.input(0));
+}
+
+// A value that is an optional's, or the other way round.
+ShapeResults optionalOf(const ShapeQuery &query) {
+  KnownValue out(Shape::scalar());
+  for (size_t i = 0; i < query.numInputs(); ++i)
+    out.held.push_back(query.shape(i));
+  return {out};
+}
+
+ShapeResults valueOfOptional(const ShapeQuery &query) {
+  ShapeResults out;
+  std::vector<Shape> stated = query.shapesAttr("output_shapes");
+  stated.resize(std::min(std::max(stated.size(), query.input(0).held.size()), query.numResults()));
+  for (size_t i = 0; i < stated.size(); ++i)
+    out.values.emplace_back(meet(stated[i], query.held(0, i)));
+  return out;
+}
+
+// A gradient has the shape of what it is one of: the inputs, then the results' gradients.
+ShapeResults gradients(const ShapeQuery &query) {
+  ShapeResults out;
+  for (size_t i = 0; i < query.numResults() && i < query.numInputs(); ++i)
+    out.values.emplace_back(query.shape(i));
+  return out;
+}
+
+const std::vector<SignatureEntry> &signatures() {
+  static const std::vector<SignatureEntry> table = {
+      {"-> ", {"NoOp", "ControlTrigger", "Abort"}},
+      {"*+ -> ", {"Assert", "PrintV2", "Send", "_Send", "_HostSend"}},
+      {"-> *+", {"Recv", "_Recv", "_HostRecv"}},
+      {"-> {shape}", {"FakeParam"}},
+      {"-> []", {"DeviceIndex", "OptionalNone", "MutexV2"}},
+      {"* -> []", {"OptionalHasValue", "MutexLock"}},
+      {"* -> ", {"ConsumeMutexLock"}},
+      {"*+ -> {output_shapes}+",
+       {"IteratorGetNext", "IteratorGetNextSync", "If", "StatelessIf", "Case", "StatelessCase",
+        "While", "StatelessWhile", "EagerPyFunc"}},
+      {"*+ -> *+",
+       {"PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "PyFunc", "PyFuncStateless",
+        "_Arg", "For"}},
+      {"* -> *+", {"_Retval"}},
+  };
+  return table;
+}
+
+constexpr ShapeEntry functions[] = {
+    {"Merge", merged},
+    {"RefMerge", merged},
+    {"Switch", branches},
+    {"RefSwitch", branches},
+    {"_SwitchN", branches},
+    {"OptionalFromValue", optionalOf},
+    {"OptionalGetValue", valueOfOptional},
+    {"SymbolicGradient", gradients},
+};
+
+} // namespace
+
+ShapeFamily controlShapes() { return {signatures(), functions}; }
+
+} // namespace treadle

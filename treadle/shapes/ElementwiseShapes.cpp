@@ -1,0 +1,281 @@
+// Ops whose results are as their operands, one by one or broadcast.
+#include "treadle/shapes/ShapeFunctions.h"
+
+namespace treadle {
+namespace {
+
+ShapeResults broadcasted(const ShapeQuery &query) {
+  Shape shape = Shape::scalar();
+  for (size_t i = 0; i < query.numInputs(); ++i) {
+    std::optional<Shape> both = broadcast(shape, query.shape(i));
+    if (!both)
+      return conflicting(str("inputs of shape ", shape.text(), " and ", query.shape(i).text(),
+                             " can't be broadcast to each other"));
+    shape = *both;
+  }
+  return {shape};
+}
+
+// Equal and NotEqual may answer false to shapes that don't fit.
+ShapeResults compared(const ShapeQuery &query) {
+  bool isStrict = query.boolAttr("incompatible_shape_error", true);
+  if (!isStrict && !(query.shape(0).isStatic() && query.shape(0) == query.shape(1)))
+    return {};
+  return broadcasted(query);
+}
+
+// A scalar condition, one for each row, or one for each element.
+ShapeResults selected(const ShapeQuery &query) {
+  const Shape &condition = query.shape(0);
+  std::optional<Shape> both = merge(query.shape(1), query.shape(2));
+  if (!both)
+    return conflicting(str("inputs 1 and 2 are of shapes ", query.shape(1).text(), " and ",
+                           query.shape(2).text(), ", expected equal ones"));
+  if (condition.hasRank() && condition.rank() > 1)
+    return {meet(*both, condition)};
+  return {*both};
+}
+
+// Strings of one shape; scalars fit all.
+ShapeResults joined(const ShapeQuery &query) {
+  Shape shape = Shape::scalar();
+  for (size_t i = 0; i < query.numInputs(); ++i) {
+    if (!query.shape(i).hasRank())
+      return {};
+    if (query.shape(i).rank() != 0)
+      shape = shape.rank() == 0 ? query.shape(i) : meet(shape, query.shape(i));
+  }
+  return {shape};
+}
+
+ShapeResults passedOn(const ShapeQuery &query) {
+  ShapeResults out;
+  for (size_t i = 0; i < query.numInputs(); ++i)
+    out.values.push_back(query.input(i));
+  return out;
+}
+
+// Of handles of lists as well: what is made holds what they do.
+ShapeResults alike(const ShapeQuery &query) {
+  KnownValue out = query.input(0);
+  out.constant = {};
+  out.integers = {};
+  for (size_t i = 1; i < query.numInputs(); ++i) {
+    std::optional<Shape> both = merge(out.shape, query.shape(i));
+    if (!both)
+      return conflicting(str("input ", i, " is of shape ", query.shape(i).text(),
+                             ", expected that of the others: ", out.shape.text()));
+    out.shape = *both;
+  }
+  return {out};
+}
+
+ShapeResults firstPassedOn(const ShapeQuery &query) { return {query.input(0)}; }
+
+// The elements are seen as smaller ones, along another dimension, or as larger ones.
+ShapeResults bitcast(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  DType from = query.typeAttr("T"), to = query.typeAttr("type");
+  if (from == DType::Invalid || to == DType::Invalid || !isPlain(from) || !isPlain(to))
+    return {};
+  int64_t before = static_cast<int64_t>(dtypeSize(from)),
+          after = static_cast<int64_t>(dtypeSize(to));
+  if (before == after)
+    return {input};
+  if (before > after)
+    return {input + Shape{before / after}};
+  if (input.hasRank() &&
+      (input.rank() == 0 || (dims::isKnown(input.dim(-1)) && input.dim(-1) * before != after)))
+    return conflicting(str("input 0 is of shape ", input.text(), ", expected a last dimension of ",
+                           after / before));
+  return {input.take(-1)};
+}
+
+const std::vector<SignatureEntry> &signatures() {
+  static const std::vector<SignatureEntry> table = {
+      {"X -> X",
+       {"Abs",
+        "Neg",
+        "Exp",
+        "Expm1",
+        "Log",
+        "Log1p",
+        "Sqrt",
+        "Rsqrt",
+        "Square",
+        "Reciprocal",
+        "Inv",
+        "Sin",
+        "Cos",
+        "Tan",
+        "Asin",
+        "Acos",
+        "Atan",
+        "Sinh",
+        "Cosh",
+        "Tanh",
+        "Asinh",
+        "Acosh",
+        "Atanh",
+        "Sigmoid",
+        "Erf",
+        "Erfc",
+        "Erfinv",
+        "Ndtri",
+        "Lgamma",
+        "Digamma",
+        "BesselI0",
+        "BesselI1",
+        "BesselI0e",
+        "BesselI1e",
+        "BesselK0",
+        "BesselK1",
+        "BesselK0e",
+        "BesselK1e",
+        "BesselJ0",
+        "BesselJ1",
+        "BesselY0",
+        "BesselY1",
+        "Dawsn",
+        "Expint",
+        "FresnelCos",
+        "FresnelSin",
+        "Spence",
+        "Sign",
+        "Floor",
+        "Ceil",
+        "Rint",
+        "Round",
+        "IsNan",
+        "IsInf",
+        "IsFinite",
+        "LogicalNot",
+        "Invert",
+        "PopulationCount",
+        "Real",
+        "Imag",
+        "Conj",
+        "Angle",
+        "ComplexAbs",
+        "Relu",
+        "Relu6",
+        "LeakyRelu",
+        "Elu",
+        "Selu",
+        "Softplus",
+        "Softsign",
+        "Cast",
+        "CheckNumerics",
+        "CheckNumericsV2",
+        "AsString",
+        "StringToNumber",
+        "StringLower",
+        "StringUpper",
+        "StringStrip",
+        "StringLength",
+        "StringToHashBucket",
+        "StringToHashBucketFast",
+        "StringToHashBucketStrong",
+        "StaticRegexReplace",
+        "StaticRegexFullMatch",
+        "EncodeBase64",
+        "DecodeBase64",
+        "Bucketize",
+        "QuantizeAndDequantize",
+        "FakeQuantWithMinMaxArgs",
+        "GuaranteeConst",
+        "DataFormatDimMap",
+        "_UnaryOpsComposition",
+        "DecodeCompressed"}},
+      {"[B,n] -> [B,n]", {"Softmax", "LogSoftmax"}},
+      {"X, * -> X", {"Reverse", "Cumsum", "Cumprod", "CumulativeLogsumexp"}},
+      {"X, *, * -> X", {"Roll", "ClipByValue"}},
+      {"X, [], [] -> X", {"RegexReplace"}},
+      {"X, [] -> X", {"RegexFullMatch"}},
+      {"[n] -> [n]", {"InvertPermutation"}},
+      {"X, * -> X", {"ReverseV2"}},
+      {"[B,n], [n] -> [B,n]", {"BiasAddV1"}},
+      {"X, [n] -> X", {"ReverseSequence"}},
+      {"X, *, * -> X", {"QuantizeAndDequantizeV2", "QuantizeAndDequantizeV4"}},
+      {"X, *, *, [] -> X", {"QuantizeAndDequantizeV3"}},
+      {"X, X, Y, Y -> X, Y, Y", {"QuantizeAndDequantizeV4Grad"}},
+      {"X, [], [] -> X", {"FakeQuantWithMinMaxVars"}},
+      {"[B,d], [d], [d] -> [B,d]", {"FakeQuantWithMinMaxVarsPerChannel"}},
+      {"X, X -> X", {"FakeQuantWithMinMaxArgsGradient"}},
+      {"X, X, [], [] -> X, [], []", {"FakeQuantWithMinMaxVarsGradient"}},
+      {"[B,d], [B,d], [d], [d] -> [B,d], [d], [d]", {"FakeQuantWithMinMaxVarsPerChannelGradient"}},
+      {"X, X -> X",
+       {"ReluGrad", "Relu6Grad", "LeakyReluGrad", "EluGrad", "SeluGrad", "SoftplusGrad",
+        "SoftsignGrad", "TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad",
+        "InvGrad", "ApproximateEqual"}},
+      {"X+ -> X", {"AccumulateNV2"}},
+      {"* -> []", {"L2Loss", "ToBool"}},
+      {"X, *+ -> X", {"Print"}},
+  };
+  return table;
+}
+
+const std::vector<ShapeEntry> &functions() {
+  static const std::vector<ShapeEntry> table = [] {
+    std::vector<ShapeEntry> out = {
+        {"Equal", compared},    {"NotEqual", compared},  {"Select", selected},
+        {"StringJoin", joined}, {"IdentityN", passedOn}, {"Bitcast", bitcast},
+        {"ZerosLike", alike},   {"OnesLike", alike},     {"AddN", alike},
+    };
+    for (std::string_view op : {"Identity", "StopGradient", "PreventGradient", "Snapshot",
+                                "RefIdentity", "Enter", "RefEnter", "Exit", "RefExit",
+                                "NextIteration", "RefNextIteration", "DeepCopy", "_EagerConst"})
+      out.push_back({op, firstPassedOn});
+    for (std::string_view op : {"Add",
+                                "AddV2",
+                                "Sub",
+                                "Mul",
+                                "MulNoNan",
+                                "Div",
+                                "DivNoNan",
+                                "RealDiv",
+                                "FloorDiv",
+                                "TruncateDiv",
+                                "Mod",
+                                "FloorMod",
+                                "TruncateMod",
+                                "Pow",
+                                "Maximum",
+                                "Minimum",
+                                "SquaredDifference",
+                                "Atan2",
+                                "Complex",
+                                "Less",
+                                "LessEqual",
+                                "Greater",
+                                "GreaterEqual",
+                                "LogicalAnd",
+                                "LogicalOr",
+                                "BitwiseAnd",
+                                "BitwiseOr",
+                                "BitwiseXor",
+                                "LeftShift",
+                                "RightShift",
+                                "Xdivy",
+                                "Xlogy",
+                                "Xlog1py",
+                                "Igamma",
+                                "Igammac",
+                                "IgammaGradA",
+                                "Zeta",
+                                "Polygamma",
+                                "NextAfter",
+                                "SelectV2",
+                                "Betainc",
+                                "RandomGammaGrad"})
+      out.push_back({op, broadcasted});
+    return out;
+  }();
+  return table;
+}
+
+} // namespace
+
+ShapeFamily elementwiseShapes() { return {signatures(), functions()}; }
+
+} // namespace treadle

@@ -1,0 +1,44 @@
+// Fourier transforms.
+#include "treadle/shapes/ShapeFunctions.h"
+
+namespace treadle {
+namespace {
+
+/// Real ones: the lengths are an input, and of the last one only a half and one is complex.
+template <int64_t rank, bool isForward> ShapeResults realTransform(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  const std::optional<Shape::Dims> &lengths = query.integers(1);
+  if (!input.hasRank())
+    return {};
+  if (input.rank() < rank)
+    return conflicting(
+        str("input 0 is of shape ", input.text(), ", expected ", rank, " dimensions or more"));
+  Shape out = input.take(-rank) + Shape::ofRank(rank);
+  for (int64_t i = 0; lengths && static_cast<int64_t>(lengths->size()) == rank && i < rank; ++i) {
+    int64_t length = (*lengths)[i];
+    bool isHalf = isForward && i == rank - 1 && length > 0;
+    out.setDim(input.rank() - rank + i, isHalf ? length / 2 + 1 : length);
+  }
+  return {out};
+}
+
+const std::vector<SignatureEntry> &signatures() {
+  static const std::vector<SignatureEntry> table = {
+      {"[B,n] -> [B,n]", {"FFT", "IFFT"}},
+      {"[B,m,n] -> [B,m,n]", {"FFT2D", "IFFT2D"}},
+      {"[B,k,m,n] -> [B,k,m,n]", {"FFT3D", "IFFT3D"}},
+  };
+  return table;
+}
+
+constexpr ShapeEntry functions[] = {
+    {"RFFT", realTransform<1, true>},     {"RFFT2D", realTransform<2, true>},
+    {"RFFT3D", realTransform<3, true>},   {"IRFFT", realTransform<1, false>},
+    {"IRFFT2D", realTransform<2, false>}, {"IRFFT3D", realTransform<3, false>},
+};
+
+} // namespace
+
+ShapeFamily fourierShapes() { return {signatures(), functions}; }
+
+} // namespace treadle

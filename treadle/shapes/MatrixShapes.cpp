@@ -1,0 +1,291 @@
+// Matrix products, decompositions, diagonals and recurrent cells.
+#include "treadle/shapes/ShapeFunctions.h"
+
+#include <algorithm>
+#include <map>
+
+namespace treadle {
+namespace {
+
+ShapeResults product(const Shape &left, const Shape &right, int64_t inner, int64_t otherInner,
+                     const Shape &out) {
+  if (dims::isKnown(inner) && dims::isKnown(otherInner) && inner != otherInner)
+    return conflicting(str("matrices of shapes ", left.text(), " and ", right.text(),
+                           " can't be multiplied: ", inner, " columns, ", otherInner, " rows"));
+  return {out};
+}
+
+ShapeResults matMul(const ShapeQuery &query) {
+  const Shape &left = query.shape(0), &right = query.shape(1);
+  for (size_t i = 0; i < 2; ++i)
+    if (query.shape(i).hasRank() && query.shape(i).rank() != 2)
+      return conflicting(
+          str("input ", i, " is of shape ", query.shape(i).text(), ", expected a matrix"));
+  int a = query.boolAttr("transpose_a"), b = query.boolAttr("transpose_b");
+  return product(left, right, left.dim(1 - a), right.dim(b), Shape{left.dim(a), right.dim(1 - b)});
+}
+
+ShapeResults batchMatMul(const ShapeQuery &query) {
+  const Shape &left = query.shape(0), &right = query.shape(1);
+  for (size_t i = 0; i < 2; ++i)
+    if (query.shape(i).hasRank() && query.shape(i).rank() < 2)
+      return conflicting(
+          str("input ", i, " is of shape ", query.shape(i).text(), ", expected matrices"));
+  std::optional<Shape> batch = broadcast(left.take(-2), right.take(-2));
+  if (!batch)
+    return conflicting(str("batches of shapes ", left.text(), " and ", right.text(),
+                           " can't be broadcast to each other"));
+  bool x = query.boolAttr("adj_x"), y = query.boolAttr("adj_y");
+  return product(left, right, left.dim(x ? -2 : -1), right.dim(y ? -1 : -2),
+                 *batch + Shape{left.dim(x ? -1 : -2), right.dim(y ? -2 : -1)});
+}
+
+// --- Einsum --------------------------------------------------------------------------------------
+
+/// What the labels of an equation stand for, and what the ellipsis does.
+struct Labels {
+  std::map<char, int64_t> sizes;
+  Shape ellipsis = Shape::scalar();
+  bool isEllipsisKnown = true;
+
+  bool bind(std::string_view labels, const Shape &shape);
+  bool bindDim(char label, int64_t dim);
+  Shape make(std::string_view labels) const;
+};
+
+bool Labels::bindDim(char label, int64_t dim) {
+  int64_t &size = sizes.try_emplace(label, Shape::unknown).first->second;
+  if (size == Shape::unknown || size == 1)
+    size = dims::isKnown(dim) ? dim : size;
+  return !dims::isKnown(dim) || dim == 1 || size == dim;
+}
+
+bool Labels::bind(std::string_view labels, const Shape &shape) {
+  size_t dots = labels.find("...");
+  std::string_view before = labels.substr(0, dots);
+  std::string_view after = dots == std::string_view::npos ? "" : labels.substr(dots + 3);
+  int64_t fixed = static_cast<int64_t>(before.size() + after.size());
+  bool isList = dots != std::string_view::npos;
+  if (shape.hasRank() && (isList ? shape.rank() < fixed : shape.rank() != fixed))
+    return false;
+  for (size_t i = 0; i < before.size(); ++i)
+    if (!bindDim(before[i], shape.dim(static_cast<int64_t>(i))))
+      return false;
+  for (size_t i = 1; i <= after.size(); ++i)
+    if (!bindDim(after[after.size() - i], shape.dim(-static_cast<int64_t>(i))))
+      return false;
+  if (!isList)
+    return true;
+  isEllipsisKnown &= shape.hasRank();
+  if (!isEllipsisKnown)
+    return true;
+  std::optional<Shape> both = broadcast(
+      ellipsis, shape.drop(static_cast<int64_t>(before.size())).take(shape.rank() - fixed));
+  ellipsis = both.value_or(ellipsis);
+  return both.has_value();
+}
+
+Shape Labels::make(std::string_view labels) const {
+  Shape out = Shape::scalar();
+  for (size_t i = 0; i < labels.size(); ++i) {
+    if (labels.substr(i).starts_with("...")) {
+      out = out + (isEllipsisKnown ? ellipsis : Shape());
+      i += 2;
+      continue;
+    }
+    auto found = sizes.find(labels[i]);
+    out = out + Shape{found == sizes.end() ? Shape::unknown : found->second};
+  }
+  return out;
+}
+
+ShapeResults einsum(const ShapeQuery &query) {
+  std::string equation = query.textAttr("equation");
+  std::erase(equation, ' ');
+  size_t arrow = equation.find("->");
+  if (arrow == std::string::npos)
+    return {};
+  std::string_view inputs = std::string_view(equation).substr(0, arrow);
+  Labels labels;
+  for (size_t i = 0; i < query.numInputs(); ++i) {
+    size_t comma = inputs.find(',');
+    std::string_view operand = inputs.substr(0, comma);
+    if (!labels.bind(operand, query.shape(i)))
+      return conflicting(str("input ", i, " is of shape ", query.shape(i).text(),
+                             ", which doesn't fit '", operand, "' of '", equation, "'"));
+    bool isLast = comma == std::string_view::npos;
+    if (isLast != (i + 1 == query.numInputs()))
+      return {};
+    inputs.remove_prefix(isLast ? inputs.size() : comma + 1);
+  }
+  return {labels.make(std::string_view(equation).substr(arrow + 2))};
+}
+
+// --- Decompositions ------------------------------------------------------------------------------
+
+int64_t lesser(int64_t a, int64_t b) {
+  return dims::isKnown(a) && dims::isKnown(b) ? std::min(a, b) : Shape::unknown;
+}
+
+ShapeResults qr(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  int64_t m = input.dim(-2), n = input.dim(-1), p = lesser(m, n);
+  Shape batch = input.take(-2);
+  if (query.boolAttr("full_matrices"))
+    return {batch + Shape{m, m}, batch + Shape{m, n}};
+  return {batch + Shape{m, p}, batch + Shape{p, n}};
+}
+
+ShapeResults svd(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  int64_t m = input.dim(-2), n = input.dim(-1), p = lesser(m, n);
+  Shape batch = input.take(-2), values = batch + Shape{p};
+  if (!query.boolAttr("compute_uv", true))
+    return {values, Shape{0}, Shape{0}};
+  bool isFull = query.boolAttr("full_matrices");
+  return {values, batch + Shape{m, isFull ? m : p}, batch + Shape{n, isFull ? n : p}};
+}
+
+ShapeResults selfAdjointEig(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  int64_t n = dims::meet(input.dim(-2), input.dim(-1));
+  Shape batch = input.take(-2);
+  return {batch + Shape{n}, query.boolAttr("compute_v", true) ? batch + Shape{n, n} : Shape{0}};
+}
+
+// The first matrix of a batch may stand for all of them in a triangular solve.
+ShapeResults triangularSolve(const ShapeQuery &query) {
+  const Shape &matrix = query.shape(0), &right = query.shape(1);
+  std::optional<Shape> batch = broadcast(matrix.take(-2), right.take(-2));
+  if (!batch)
+    return {};
+  return {*batch + Shape{dims::meet(matrix.dim(-2), right.dim(-2)), right.dim(-1)}};
+}
+
+// --- Diagonals -----------------------------------------------------------------------------------
+
+ShapeResults diagonalPart(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  return {input.take(-2) + Shape{lesser(input.dim(-2), input.dim(-1))}};
+}
+
+/// The band of diagonals that an input of one or two elements says; nothing where it isn't known.
+std::optional<std::pair<int64_t, int64_t>> bandOf(const ShapeQuery &query, size_t input) {
+  const std::optional<Shape::Dims> &k = query.integers(input);
+  if (!k || k->empty() || k->size() > 2 || k->front() == Shape::unknown ||
+      k->back() == Shape::unknown || k->front() > k->back() || std::abs(k->front()) > INT32_MAX ||
+      std::abs(k->back()) > INT32_MAX)
+    return std::nullopt;
+  return std::pair(k->front(), k->back());
+}
+
+ShapeResults diagonalBandPart(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  auto band = bandOf(query, 1);
+  if (!input.hasRank() || input.rank() < 2 || !band)
+    return {};
+  auto [lower, upper] = *band;
+  int64_t rows = input.dim(-2), columns = input.dim(-1), length = Shape::unknown;
+  if (dims::isKnown(rows) && dims::isKnown(columns))
+    length = std::min(rows + std::min<int64_t>(upper, 0), columns - std::max<int64_t>(lower, 0));
+  Shape bands = lower == upper ? Shape::scalar() : Shape{upper - lower + 1};
+  return {input.take(-2) + bands + Shape{length}};
+}
+
+/// A number of rows or columns that is given, or what the diagonals need.
+ShapeResults diagonalBand(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  auto band = bandOf(query, 1);
+  if (!input.hasRank() || !band)
+    return {};
+  auto [lower, upper] = *band;
+  int64_t length = input.dim(-1);
+  int64_t fewestRows = dims::isKnown(length) ? length - std::min<int64_t>(upper, 0) : length;
+  int64_t fewestColumns = dims::isKnown(length) ? length + std::max<int64_t>(lower, 0) : length;
+  std::optional<int64_t> rows = query.integer(2), columns = query.integer(3);
+  int64_t givenRows = rows ? *rows : Shape::unknown,
+          givenColumns = columns ? *columns : Shape::unknown;
+  if (!rows || !columns)
+    return {input.take(lower == upper ? -1 : -2) +
+            Shape{givenRows == -1 ? Shape::unknown : givenRows,
+                  givenColumns == -1 ? Shape::unknown : givenColumns}};
+  // One that isn't given is as small as it can be; both are then those of a square.
+  if (*rows == -1 && *columns == -1)
+    givenRows = givenColumns = std::max(fewestRows, fewestColumns);
+  else if (*rows == -1)
+    givenRows = fewestRows;
+  else if (*columns == -1)
+    givenColumns = fewestColumns;
+  return {input.take(lower == upper ? -1 : -2) + Shape{givenRows, givenColumns}};
+}
+
+ShapeResults diagonalTensor(const ShapeQuery &query) { return {query.shape(0) + query.shape(0)}; }
+
+ShapeResults diagonalTensorPart(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  if (!input.hasRank())
+    return {};
+  std::optional<Shape> half =
+      input.rank() % 2 ? std::nullopt
+                       : merge(input.take(input.rank() / 2), input.drop(input.rank() / 2));
+  if (!half)
+    return conflicting(str("input 0 is of shape ", input.text(), ", expected one twice"));
+  return {*half};
+}
+
+const std::vector<SignatureEntry> &signatures() {
+  static const std::vector<SignatureEntry> table = {
+      {"[B,n,n] -> [B,n,n]",
+       {"Cholesky", "MatrixInverse", "MatrixExponential", "MatrixSquareRoot", "MatrixLogarithm"}},
+      {"[B,n,n], [B,n,n] -> [B,n,n]", {"CholeskyGrad"}},
+      {"[B,n,n] -> [B]", {"MatrixDeterminant"}},
+      {"[B,n,n] -> [B], [B]", {"LogMatrixDeterminant"}},
+      {"[B,n,n] -> [B,n,n], [B,n]", {"Lu"}},
+      {"[B,n,n], [B,n,k] -> [B,n,k]", {"MatrixSolve"}},
+      {"[B,m,n], [B,m,k], [] -> [B,n,k]", {"MatrixSolveLs"}},
+      {"[B,m,n], [], [] -> [B,m,n]", {"MatrixBandPart"}},
+      {"[B,n] -> [B,n,n]", {"MatrixDiag"}},
+      {"[B,m,n], [B,?] -> [B,m,n]", {"MatrixSetDiag"}},
+      {"[B,m,n], *, * -> [B,m,n]", {"MatrixSetDiagV2", "MatrixSetDiagV3"}},
+      {"[b,i], [b,u], [b,u], [?,4u], *, *, *, [4u] -> "
+       "[b,u], [b,u], [b,u], [b,u], [b,u], [b,u], [b,u]",
+       {"LSTMBlockCell"}},
+      {"[b,i], [b,u], [b,u], [?,4u], *, *, *, [4u], [b,u], [b,u], [b,u], [b,u], [b,u], "
+       "[b,u], [b,u], [b,u] -> [b,u], [b,4u], [u], [u], [u]",
+       {"LSTMBlockCellGrad"}},
+      {"[], [t,b,?], *, *, *, *, *, *, [4u] -> "
+       "[t,b,u], [t,b,u], [t,b,u], [t,b,u], [t,b,u], [t,b,u], [t,b,u]",
+       {"BlockLSTM", "BlockLSTMV2"}},
+  };
+  return table;
+}
+
+const std::vector<ShapeEntry> &functions() {
+  static const std::vector<ShapeEntry> table = {
+      {"MatMul", matMul},
+      {"_FusedMatMul", matMul},
+      {"SparseMatMul", matMul},
+      {"BatchMatMul", batchMatMul},
+      {"BatchMatMulV2", batchMatMul},
+      {"BatchMatMulV3", batchMatMul},
+      {"Einsum", einsum},
+      {"Qr", qr},
+      {"Svd", svd},
+      {"SelfAdjointEigV2", selfAdjointEig},
+      {"MatrixTriangularSolve", triangularSolve},
+      {"MatrixDiagPart", diagonalPart},
+      {"MatrixDiagPartV2", diagonalBandPart},
+      {"MatrixDiagPartV3", diagonalBandPart},
+      {"MatrixDiagV2", diagonalBand},
+      {"MatrixDiagV3", diagonalBand},
+      {"Diag", diagonalTensor},
+      {"DiagPart", diagonalTensorPart},
+  };
+  return table;
+}
+
+} // namespace
+
+ShapeFamily matrixShapes() { return {signatures(), functions()}; }
+
+} // namespace treadle

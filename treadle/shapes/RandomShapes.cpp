@@ -1,0 +1,44 @@
+// Random numbers: the shape is an input.
+#include "treadle/shapes/ShapeFunctions.h"
+
+namespace treadle {
+namespace {
+
+// A sample for each element of the parameters.
+ShapeResults samplesFirst(const ShapeQuery &query) { return {query.shapeFrom(0) + query.shape(1)}; }
+
+const std::vector<SignatureEntry> &signatures() {
+  static const std::vector<SignatureEntry> table = {
+      {"*, *+ -> =0",
+       {"RandomUniform", "RandomUniformInt", "RandomStandardNormal", "TruncatedNormal",
+        "ParameterizedTruncatedNormal", "StatelessRandomUniform", "StatelessRandomUniformInt",
+        "StatelessRandomUniformFullInt", "StatelessRandomNormal", "StatelessTruncatedNormal",
+        "StatelessRandomUniformV2", "StatelessRandomUniformIntV2",
+        "StatelessRandomUniformFullIntV2", "StatelessRandomNormalV2", "StatelessTruncatedNormalV2",
+        "StatelessRandomGammaV2", "StatelessRandomGammaV3", "StatelessRandomPoisson",
+        "StatelessRandomBinomial"}},
+      {"*, *, *+ -> =2",
+       {"StatefulUniform", "StatefulUniformInt", "StatefulUniformFullInt",
+        "StatefulStandardNormalV2", "StatefulTruncatedNormal"}},
+      {"X -> X", {"RandomShuffle"}},
+      {"X, *+ -> X", {"StatelessShuffle"}},
+      {"[b,c], [] -> [b,$1]", {"Multinomial"}},
+      {"[b,c], [], [2] -> [b,$1]", {"StatelessMultinomial"}},
+      {"[2] -> [1], [2]", {"StatelessRandomGetKeyCounter"}},
+      {"[2] -> [1], [2], []", {"StatelessRandomGetKeyCounterAlg"}},
+      {"-> []", {"StatelessRandomGetAlg"}},
+  };
+  return table;
+}
+
+constexpr ShapeEntry functions[] = {
+    {"RandomGamma", samplesFirst},
+    {"RandomPoisson", samplesFirst},
+    {"RandomPoissonV2", samplesFirst},
+};
+
+} // namespace
+
+ShapeFamily randomShapes() { return {signatures(), functions}; }
+
+} // namespace treadle

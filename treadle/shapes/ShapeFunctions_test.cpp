@@ -1,0 +1,216 @@
+#include "treadle/shapes/ShapeFunctions.h"
+
+#include "treadle/kernels/Families.h"
+#include "treadle/ops/OpTable.h"
+#include "treadle/shapes/Signature.h"
+#include "treadle/shapes/TestNode.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+namespace treadle {
+namespace {
+
+const int64_t u = Shape::unknown;
+
+ShapeResults infer(const TestNode &node, const std::vector<KnownValue> &inputs) {
+  std::vector<const KnownValue *> pointers;
+  for (const KnownValue &input : inputs)
+    pointers.push_back(&input);
+  return inferShapes(ShapeQuery(node, pointers));
+}
+
+Shape shapeOf(std::string op, const std::vector<KnownValue> &inputs, const AttrMap &attrs = {}) {
+  ShapeResults results = infer(TestNode(std::move(op), 1, attrs), inputs);
+  EXPECT_EQ(results.conflict, "");
+  return results.values.empty() ? Shape() : results.values[0].shape;
+}
+
+KnownValue integers(Shape::Dims values) {
+  KnownValue out(Shape{static_cast<int64_t>(values.size())});
+  out.integers = std::move(values);
+  return out;
+}
+
+KnownValue scalar(int64_t value) {
+  KnownValue out(Shape::scalar());
+  out.integers = Shape::Dims{value};
+  return out;
+}
+
+AttrMap ints(std::initializer_list<std::pair<std::string_view, AttrValue>> values) {
+  AttrMap out;
+  for (const auto &[key, value] : values)
+    out.set(key, value);
+  return out;
+}
+
+bool isList(const ArgDef &arg) { return !arg.numberAttr().empty() || !arg.typeListAttr().empty(); }
+
+/// Whether the fixed arguments of a definition are as many as a signature has.
+TEST(ShapeTable, SignaturesAreThoseOfTheirOps) {
+  for (const ShapeFamily &family : shapeFamilies())
+    for (const SignatureEntry &entry : family.signatures) {
+      std::optional<Signature> signature = Signature::parse(entry.signature);
+      ASSERT_TRUE(signature) << entry.signature;
+      for (std::string_view name : entry.ops) {
+        const OpDef *op = lookupOp(name);
+        if (!op)
+          continue;
+        EXPECT_TRUE(signature->takes(op->inputs().size()) ||
+                    std::ranges::any_of(op->inputs(), isList))
+            << name << ": " << entry.signature;
+        EXPECT_TRUE(signature->gives(op->outputs().size()) ||
+                    std::ranges::any_of(op->outputs(), isList))
+            << name << ": " << entry.signature;
+      }
+    }
+}
+
+TEST(ShapeTable, EveryOpIsThereOnce) {
+  std::set<std::string_view> seen;
+  for (const ShapeFamily &family : shapeFamilies()) {
+    for (const SignatureEntry &entry : family.signatures)
+      for (std::string_view name : entry.ops)
+        EXPECT_TRUE(seen.insert(name).second) << name;
+    for (const ShapeEntry &entry : family.functions)
+      EXPECT_TRUE(seen.insert(entry.op).second) << entry.op;
+  }
+}
+
+TEST(ShapeTable, EveryKernelHasAShapeFunction) {
+  for (const OpDef &op : allOps())
+    if (builtinKernels().find(op.name()))
+      EXPECT_TRUE(hasShapeFunction(op.name())) << op.name();
+}
+
+TEST(ShapeFunctions, Windows) {
+  AttrMap attrs =
+      ints({{"strides", std::vector<int64_t>{1, 2, 2, 1}}, {"padding", std::string("SAME")}});
+  EXPECT_EQ(shapeOf("Conv2D", {Shape{u, 7, 8, 3}, Shape{3, 3, 3, 5}}, attrs), (Shape{u, 4, 4, 5}));
+  attrs.set("padding", std::string("VALID"));
+  EXPECT_EQ(shapeOf("Conv2D", {Shape{1, 7, 8, 3}, Shape{3, 3, 3, 5}}, attrs), (Shape{1, 3, 3, 5}));
+  EXPECT_NE(infer(TestNode("Conv2D", 1, attrs), {Shape{1, 7, 8, 4}, Shape{3, 3, 3, 5}}).conflict,
+            "");
+}
+
+TEST(ShapeFunctions, Reshape) {
+  EXPECT_EQ(shapeOf("Reshape", {Shape{4, 6}, integers({3, -1})}), (Shape{3, 8}));
+  EXPECT_EQ(infer(TestNode("Reshape", 1), {Shape{4, 6}, integers({5, 5})}).conflict,
+            "an input of shape [4,6], 24 elements, can't be of shape [5,5], 25");
+}
+
+TEST(ShapeFunctions, MatMul) {
+  EXPECT_EQ(infer(TestNode("MatMul", 1), {Shape{2, 3}, Shape{4, 5}}).conflict,
+            "matrices of shapes [2,3] and [4,5] can't be multiplied: 3 columns, 4 rows");
+  EXPECT_EQ(shapeOf("MatMul", {Shape{2, 3}, Shape{5, 3}}, ints({{"transpose_b", true}})),
+            (Shape{2, 5}));
+}
+
+TEST(ShapeFunctions, Einsum) {
+  auto equation = [](std::string text) { return ints({{"equation", std::move(text)}}); };
+  EXPECT_EQ(shapeOf("Einsum", {Shape{2, 3}, Shape{3, 4}}, equation("ij,jk->ik")), (Shape{2, 4}));
+  EXPECT_EQ(shapeOf("Einsum", {Shape{7, 2, 3}, Shape{1, 3, 4}}, equation("...ij,...jk->k...i")),
+            (Shape{4, 7, 2}));
+}
+
+TEST(ShapeFunctions, QueuesGiveWhatTheyHold) {
+  KnownValue queue(Shape::scalar(), {Shape{2}, Shape::scalar()});
+  ShapeResults many = infer(TestNode("QueueDequeueManyV2", 2), {queue, scalar(5)});
+  ASSERT_EQ(many.values.size(), 2u);
+  EXPECT_EQ(many.values[0].shape, (Shape{5, 2}));
+  EXPECT_EQ(many.values[1].shape, (Shape{5}));
+}
+
+TEST(ShapeFunctions, ListsOfAnyShapeStayThat) {
+  KnownValue list(Shape::scalar(), {Shape()});
+  ShapeResults pushed = infer(TestNode("TensorListPushBack", 1), {list, Shape{2}});
+  ASSERT_EQ(pushed.values.size(), 1u);
+  EXPECT_EQ(pushed.values[0].held, std::vector<Shape>{Shape()});
+}
+
+TEST(IntegerValues, AreFollowed) {
+  auto valuesOf = [](std::string op, const std::vector<KnownValue> &inputs, AttrMap attrs = {}) {
+    ShapeResults out = infer(TestNode(std::move(op), 1, std::move(attrs)), inputs);
+    return out.values.empty() ? std::nullopt : out.values[0].integers;
+  };
+  using Dims = Shape::Dims;
+  EXPECT_EQ(valuesOf("Shape", {Shape{2, u}}), (Dims{2, u}));
+  EXPECT_EQ(valuesOf("FloorDiv", {scalar(-7), scalar(2)}), Dims{-4});
+  EXPECT_EQ(valuesOf("FloorMod", {scalar(-7), scalar(2)}), Dims{1});
+  EXPECT_EQ(valuesOf("Mul", {scalar(1 << 20), scalar(1 << 20)}), Dims{u});
+  EXPECT_EQ(valuesOf("ListDiff", {integers({0, 1, 2}), integers({1})}), (Dims{0, 2}));
+  EXPECT_EQ(valuesOf("Range", {scalar(0), scalar(5), scalar(2)}), (Dims{0, 2, 4}));
+  EXPECT_EQ(valuesOf("Pack", {integers({1, 2}), integers({3, 4})}, ints({{"axis", int64_t{1}}})),
+            (Dims{1, 3, 2, 4}));
+}
+
+// Anything may come from a file: nothing crashes, and no shape has a negative dimension.
+TEST(ShapeFunctions, MalformedNodesAreUnknown) {
+  std::mt19937 random(1);
+  auto any = [&](int below) { return static_cast<int64_t>(random() % below); };
+  const int64_t odd[] = {0, 1, 2, 3, -1, -2, 7, 1 << 20, INT64_MAX, INT64_MAX / 2, -INT64_MAX, u};
+  auto number = [&] { return odd[any(std::size(odd))]; };
+  auto numbers = [&] {
+    Shape::Dims out(any(6));
+    for (int64_t &value : out)
+      value = number();
+    return out;
+  };
+  auto value = [&] {
+    KnownValue out(any(4) ? Shape(numbers()) : Shape());
+    if (any(3) == 0)
+      out.held = {Shape(numbers())};
+    if (any(2)) {
+      out.integers = numbers();
+      if (any(3))
+        out.shape = Shape{static_cast<int64_t>(out.integers->size())};
+    }
+    return out;
+  };
+  auto check = [&](std::string_view op) {
+    AttrMap attrs;
+    const OpDef *definition = lookupOp(op);
+    for (const AttrDef &attr : definition ? definition->attrs() : std::span<const AttrDef>())
+      switch (any(6)) {
+      case 0:
+        attrs.set(attr.name(), number());
+        break;
+      case 1:
+        attrs.set(attr.name(), numbers());
+        break;
+      case 2:
+        attrs.set(attr.name(), std::string(any(2) ? "SAME" : "VALID"));
+        break;
+      case 3:
+        attrs.set(attr.name(), PartialShape{any(2) != 0, numbers()});
+        break;
+      case 4:
+        attrs.set(attr.name(), std::vector<PartialShape>{PartialShape{true, numbers()}});
+        break;
+      default:
+        break;
+      }
+    std::vector<KnownValue> inputs(any(12));
+    for (KnownValue &input : inputs)
+      input = value();
+    ShapeResults out = infer(TestNode(std::string(op), any(6), attrs), inputs);
+    for (const KnownValue &result : out.values)
+      for (int64_t dim : result.shape.all())
+        EXPECT_TRUE(dim >= 0 || dim == u) << op;
+  };
+  for (const ShapeFamily &family : shapeFamilies())
+    for (int repeat = 0; repeat < 200; ++repeat) {
+      for (const SignatureEntry &entry : family.signatures)
+        for (std::string_view op : entry.ops)
+          check(op);
+      for (const ShapeEntry &entry : family.functions)
+        check(entry.op);
+    }
+}
+
+} // namespace
+} // namespace treadle
