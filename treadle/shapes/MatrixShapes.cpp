@@ -256,6 +256,10 @@ const std::vector<SignatureEntry> &signatures() {
       {"[], [t,b,?], *, *, *, *, *, *, [4u] -> "
        "[t,b,u], [t,b,u], [t,b,u], [t,b,u], [t,b,u], [t,b,u], [t,b,u]",
        {"BlockLSTM", "BlockLSTMV2"}},
+      {"[], X, C, H, W, I, F, O, B, *, *, *, *, *, *, *, *, * -> X, C, H, W, I, F, O, B",
+       {"BlockLSTMGrad", "BlockLSTMGradV2"}},
+      {"[b,i], [b,u], *, *, *, * -> [b,u], [b,u], [b,u], [b,u]", {"GRUBlockCell"}},
+      {"[b,i], [b,u], *, *, *, *, *, *, *, * -> [b,i], [b,u], [b,u], [b,2u]", {"GRUBlockCellGrad"}},
   };
   return table;
 }

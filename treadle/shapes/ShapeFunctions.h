@@ -121,6 +121,9 @@ ShapeFamily tensorArrayShapes();
 ShapeFamily raggedShapes();
 ShapeFamily spaceShapes();
 ShapeFamily fourierShapes();
+ShapeFamily mediaShapes();
+ShapeFamily stagingShapes();
+ShapeFamily compressedShapes();
 std::span<const ShapeFamily> shapeFamilies();
 
 /// Whether anything is known of an op, be it that its results may be of any shape.

@@ -250,8 +250,9 @@ def ShapeInference : Pass<"tfg-shape-inference", "::mlir::ModuleOp"> {
     %r, %c1 = Reshape(%x, %s) name("r") {T = f32, Tshape = i32} : (tensor<4x3xf32>, tensor<2xi32>) -> (tensor<2x6xf32>)
     ```
 
-    Results of ops without a shape function keep their types; so do nodes inside regions, and generic
-    functions. Shapes that contradict each other are left to the run to report.
+    What pure nodes make of small constants is computed, so that shapes may follow from it. Results of
+    ops without a shape function keep their types; so do nodes inside regions, and generic functions.
+    Shapes that contradict each other are left to `treadle check` and the run to report.
   }];
   let options = [
     ListOption<"feeds", "feeds", "std::string", "values of any shape that runs give (x or x:0)">,

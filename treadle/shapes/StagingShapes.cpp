@@ -1,0 +1,77 @@
+// Values kept aside between runs or under a key, batches, and functions of rows.
+#include "treadle/shapes/ShapeFunctions.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+// The batch's length is that of all that came together.
+ShapeResults batched(const ShapeQuery &query) {
+  ShapeResults out;
+  for (size_t i = 0; i < query.numInputs(); ++i)
+    out.values.emplace_back(query.shape(i).hasRank() && query.shape(i).rank() > 0
+                                ? query.shape(i).with(0, Shape::unknown)
+                                : Shape());
+  out.values.emplace_back(Shape{Shape::unknown, 3});
+  out.values.emplace_back(Shape::scalar());
+  return out;
+}
+
+// A row for each call: its shape is stated.
+ShapeResults mapped(const ShapeQuery &query) {
+  ShapeResults out;
+  Shape rows{query.listSize("Targuments") ? query.shape(0).dim(0) : Shape::unknown};
+  for (const Shape &shape : query.shapesAttr("output_shapes"))
+    out.values.emplace_back(rows + shape);
+  return out;
+}
+
+const std::vector<SignatureEntry> &signatures() {
+  static const std::vector<SignatureEntry> table = {
+      {"*+ -> ", {"Stage", "MapStage", "OrderedMapStage"}},
+      {"-> *+", {"Unstage"}},
+      {"[] -> *+", {"StagePeek"}},
+      {"*, * -> *+", {"MapPeek", "MapUnstage", "OrderedMapPeek", "OrderedMapUnstage"}},
+      {"* -> [], *+", {"MapUnstageNoKey", "OrderedMapUnstageNoKey"}},
+      {"-> []",
+       {"StageSize", "MapSize", "MapIncompleteSize", "OrderedMapSize", "OrderedMapIncompleteSize",
+        "EmptyTensorMap", "Timestamp", "StubResourceHandleOp"}},
+      {"-> ", {"StageClear", "MapClear", "OrderedMapClear"}},
+      {"* -> []", {"GetSessionHandle", "TensorMapSize", "IsResourceHandleRefCounting"}},
+      {"* -> *", {"GetSessionTensor", "TensorMapStackKeys"}},
+      {"* -> ", {"DeleteSessionTensor"}},
+      {"[], * -> *", {"TensorMapLookup"}},
+      {"[], * -> []", {"TensorMapErase", "TensorMapHasKey"}},
+      {"[], *, * -> []", {"TensorMapInsert"}},
+      {"*+ -> []", {"CompositeTensorVariantFromComponents"}},
+      {"* -> *+", {"CompositeTensorVariantToComponents"}},
+      {"X -> X",
+       {"Copy", "CopyHost", "DebugIdentity", "DebugIdentityV2", "DebugIdentityV3",
+        "DebugGradientIdentity", "MakeWeakResourceHandle"}},
+      {"*, *, [] -> *", {"Unbatch"}},
+      {"*, *, *, [] -> *", {"UnbatchGrad"}},
+      {"*+ -> *+", {"_If", "_While", "BatchFunction"}},
+  };
+  return table;
+}
+
+ShapeResults passedOn(const ShapeQuery &query) {
+  ShapeResults out;
+  for (size_t i = 0; i < std::min(query.numInputs(), query.numResults()); ++i)
+    out.values.push_back(query.input(i));
+  return out;
+}
+
+constexpr ShapeEntry functions[] = {
+    {"Batch", batched},
+    {"MapDefun", mapped},
+    {"_ArrayToList", passedOn},
+    {"_ListToArray", passedOn},
+};
+
+} // namespace
+
+ShapeFamily stagingShapes() { return {signatures(), functions}; }
+
+} // namespace treadle
