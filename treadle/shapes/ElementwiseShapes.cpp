@@ -18,10 +18,11 @@ ShapeResults broadcasted(const ShapeQuery &query) {
 
 // Equal and NotEqual may answer false to shapes that don't fit.
 ShapeResults compared(const ShapeQuery &query) {
-  bool isStrict = query.boolAttr("incompatible_shape_error", true);
-  if (!isStrict && !(query.shape(0).isStatic() && query.shape(0) == query.shape(1)))
+  if (query.boolAttr("incompatible_shape_error", true))
+    return broadcasted(query);
+  if (!query.shape(0).isStatic() || !query.shape(1).isStatic())
     return {};
-  return broadcasted(query);
+  return {broadcast(query.shape(0), query.shape(1)).value_or(Shape::scalar())};
 }
 
 // A scalar condition, one for each row, or one for each element.
@@ -36,16 +37,22 @@ ShapeResults selected(const ShapeQuery &query) {
   return {*both};
 }
 
-// Strings of one shape; scalars fit all.
+// Strings of one shape; scalars fit all. What is unknown may be a scalar.
 ShapeResults joined(const ShapeQuery &query) {
   Shape shape = Shape::scalar();
+  bool isKnown = true;
   for (size_t i = 0; i < query.numInputs(); ++i) {
-    if (!query.shape(i).hasRank())
-      return {};
-    if (query.shape(i).rank() != 0)
-      shape = shape.rank() == 0 ? query.shape(i) : meet(shape, query.shape(i));
+    const Shape &input = query.shape(i);
+    isKnown &= input.hasRank();
+    if (!input.hasRank() || input.rank() == 0)
+      continue;
+    std::optional<Shape> both = shape.rank() == 0 ? input : merge(shape, input);
+    if (!both)
+      return conflicting(str("input ", i, " is of shape ", input.text(),
+                             ", expected a scalar or that of the others: ", shape.text()));
+    shape = *both;
   }
-  return {shape};
+  return {isKnown || shape.rank() > 0 ? shape : Shape()};
 }
 
 ShapeResults passedOn(const ShapeQuery &query) {
@@ -208,7 +215,7 @@ const std::vector<SignatureEntry> &signatures() {
        {"ReluGrad", "Relu6Grad", "LeakyReluGrad", "EluGrad", "SeluGrad", "SoftplusGrad",
         "SoftsignGrad", "TanhGrad", "SigmoidGrad", "SqrtGrad", "RsqrtGrad", "ReciprocalGrad",
         "InvGrad", "ApproximateEqual"}},
-      {"X+ -> X", {"AccumulateNV2"}},
+      {"X+ -> {shape}", {"AccumulateNV2"}},
       {"* -> []", {"L2Loss", "ToBool"}},
       {"X, *+ -> X", {"Print"}},
   };

@@ -1,4 +1,4 @@
-// Pictures and sounds as files hold them, spectra, boxes, and small files read whole.
+// Pictures and sounds as files hold them, spectra, boxes, small files read whole, and summaries.
 #include "treadle/shapes/ShapeFunctions.h"
 
 namespace treadle {
@@ -42,12 +42,20 @@ ShapeResults cepstrum(const ShapeQuery &query) {
 const std::vector<SignatureEntry> &signatures() {
   static const std::vector<SignatureEntry> table = {
       {"[] -> [?,?,?,3]", {"DecodeGif"}},
+      {"[] -> *", {"DecodeWebP"}},
       {"X -> []", {"EncodeJpeg"}},
       {"*, [] -> []", {"EncodeJpegVariableQuality"}},
       {"[B,h,w,c] -> [B]", {"EncodePng"}},
       {"[] -> [3]", {"ExtractJpegShape"}},
       {"[s,c], [] -> []", {"EncodeWav"}},
       {"[], [] -> ", {"WriteFile"}},
+      {"*+ -> []",
+       {"HistogramSummary", "MergeSummary", "ScalarSummary", "TensorSummary", "TensorSummaryV2",
+        "SummaryWriter"}},
+      {"*+ -> ",
+       {"CloseSummaryWriter", "CreateSummaryFileWriter", "FlushSummaryWriter", "ImportEvent",
+        "WriteGraphSummary", "WriteHistogramSummary", "WriteRawProtoSummary", "WriteScalarSummary",
+        "WriteSummary"}},
       {"* -> [?]", {"MatchingFiles"}},
       {"[b,h,w,c], [b,n,4] -> [b,h,w,c]", {"DrawBoundingBoxes"}},
       {"[b,h,w,c], [b,n,4], [m,d] -> [b,h,w,c]", {"DrawBoundingBoxesV2"}},
@@ -62,15 +70,9 @@ const std::vector<SignatureEntry> &signatures() {
 }
 
 constexpr ShapeEntry functions[] = {
-    {"DecodeJpeg", picture},
-    {"DecodePng", picture},
-    {"DecodeBmp", picture},
-    {"DecodeWebP", picture},
-    {"DecodeAndCropJpeg", picture},
-    {"DecodeImage", anyPicture},
-    {"DecodeWav", sound},
-    {"AudioSpectrogram", spectrogram},
-    {"Mfcc", cepstrum},
+    {"DecodeJpeg", picture},           {"DecodePng", picture},      {"DecodeBmp", picture},
+    {"DecodeAndCropJpeg", picture},    {"DecodeImage", anyPicture}, {"DecodeWav", sound},
+    {"AudioSpectrogram", spectrogram}, {"Mfcc", cepstrum},
 };
 
 } // namespace

@@ -76,7 +76,7 @@ ShapeResults dealtOut(const ShapeQuery &query) {
 // A row of counts for each row of the input.
 ShapeResults countedRows(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
-  if (!input.hasRank())
+  if (!input.hasRank() || input.rank() == 0)
     return {};
   return {input.rank() == 2 ? Shape{input.dim(0), query.dimFrom(1)} : Shape{query.dimFrom(1)}};
 }

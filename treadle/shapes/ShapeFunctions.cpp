@@ -105,10 +105,11 @@ size_t ShapeQuery::listSize(std::string_view key) const {
 
 std::span<const ShapeFamily> shapeFamilies() {
   static const std::vector<ShapeFamily> families = {
-      elementwiseShapes(), arrayShapes(),    sliceShapes(),   matrixShapes(),  windowShapes(),
-      imageShapes(),       segmentShapes(),  sparseShapes(),  stringShapes(),  parsingShapes(),
-      randomShapes(),      variableShapes(), controlShapes(), queueShapes(),   tensorListShapes(),
-      tensorArrayShapes(), raggedShapes(),   spaceShapes(),   fourierShapes(),
+      elementwiseShapes(), arrayShapes(),      sliceShapes(),   matrixShapes(),  windowShapes(),
+      imageShapes(),       segmentShapes(),    sparseShapes(),  stringShapes(),  parsingShapes(),
+      randomShapes(),      variableShapes(),   controlShapes(), queueShapes(),   tensorListShapes(),
+      tensorArrayShapes(), raggedShapes(),     spaceShapes(),   fourierShapes(), mediaShapes(),
+      stagingShapes(),     compressedShapes(),
   };
   return families;
 }

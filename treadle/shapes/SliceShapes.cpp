@@ -254,9 +254,13 @@ const std::vector<SignatureEntry> &signatures() {
   return table;
 }
 
-// One index gives one coordinate for each dimension, a vector of them a column for each.
+// One index gives a coordinate for each dimension, several give a column each.
 ShapeResults unravelled(const ShapeQuery &query) {
-  return {Shape{query.shape(1).dim(0)} + query.shape(0)};
+  const Shape &indices = query.shape(0);
+  if (!indices.hasRank())
+    return {};
+  Shape coordinates{query.shape(1).dim(0)};
+  return {indices.rank() == 0 ? coordinates : coordinates + Shape{indices.count()}};
 }
 
 const std::vector<ShapeEntry> &functions() {

@@ -26,13 +26,13 @@ ShapeResults reducedDense(const ShapeQuery &query) {
 }
 
 ShapeResults split(const ShapeQuery &query) {
-  int64_t rank = query.shape(3).dim(0);
+  const Shape &shape = query.shape(3);
   size_t parts = query.numResults() / 3;
-  ShapeResults out = ShapeResults::all(parts, Shape{Shape::unknown, rank});
+  ShapeResults out = ShapeResults::all(parts, Shape{Shape::unknown, shape.count()});
   for (size_t i = 0; i < parts; ++i)
     out.values.emplace_back(Shape{Shape::unknown});
   for (size_t i = 0; i < parts; ++i)
-    out.values.emplace_back(Shape{rank});
+    out.values.emplace_back(shape);
   return out;
 }
 

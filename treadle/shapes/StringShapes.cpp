@@ -31,8 +31,6 @@ const std::vector<SignatureEntry> &signatures() {
       {"[n], [m] -> [?], [m]", {"StringNGrams"}},
       {"*+ -> []", {"StringFormat"}},
       {"*, * -> *", {"UnicodeEncode"}},
-      {"* -> [?], [?]", {"UnicodeDecode"}},
-      {"* -> [?], [?], [?]", {"UnicodeDecodeWithOffsets"}},
       {"[], [], [] -> []", {"ShardedFilename"}},
       {"[], [] -> []", {"ShardedFilespec"}},
       {"[B] -> [B,?]", {"DecodeRaw"}},
@@ -50,11 +48,16 @@ ShapeResults restored(const ShapeQuery &query) {
   return ShapeResults::all(query.numResults(), Shape());
 }
 
+// Where the characters of each string begin, one more than there are strings.
+ShapeResults characters(const ShapeQuery &query) {
+  Shape all{Shape::unknown};
+  return {Shape{dims::plus(query.shape(0).count(), 1)}, all, all};
+}
+
 constexpr ShapeEntry functions[] = {
-    {"Substr", substring},
-    {"Fingerprint", fingerprints},
-    {"DecodePaddedRaw", paddedRaw},
-    {"RestoreV2", restored},
+    {"UnicodeDecode", characters},  {"UnicodeDecodeWithOffsets", characters},
+    {"Substr", substring},          {"Fingerprint", fingerprints},
+    {"DecodePaddedRaw", paddedRaw}, {"RestoreV2", restored},
 };
 
 } // namespace

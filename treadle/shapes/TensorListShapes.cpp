@@ -51,9 +51,7 @@ ShapeResults stacked(const ShapeQuery &query) {
   return {Shape{length} + elementOf(query, 1)};
 }
 
-ShapeResults gathered(const ShapeQuery &query) {
-  return {Shape{query.shape(1).dim(0)} + elementOf(query, 2)};
-}
+ShapeResults gathered(const ShapeQuery &query) { return {query.shape(1) + elementOf(query, 2)}; }
 
 /// One after the other along the first dimension.
 ShapeResults concatenated(const Shape &element) {

@@ -160,21 +160,29 @@ int64_t channelsOf(const ShapeQuery &query, const Shape &input) {
   return input.dim(isFirst ? 1 : -1);
 }
 
+/// With the number of channels filled in.
+Shape withChannels(const ShapeQuery &query, const Shape &input, int64_t channels) {
+  std::optional<Layout> layout = layoutOf(query);
+  if (!layout || (input.hasRank() && input.rank() != layout->rank))
+    return input;
+  return meet(input, Shape::ofRank(layout->rank)).with(layout->channel, channels);
+}
+
 /// The input, and two vectors of an element for each channel. Reserve spaces belong to the kernel.
 ShapeResults batchNorm(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   int64_t channels = channelsOf(query, input);
   for (size_t i = 1; i < 5; ++i)
-    channels = query.shape(i).isRank(1) && query.shape(i).dim(0) != 0
-                   ? dims::meet(channels, query.shape(i).dim(0))
-                   : channels;
-  return {input, Shape{channels}, Shape{channels}};
+    if (query.shape(i).dim(0) != 0)
+      channels = dims::meet(channels, query.shape(i).dim(0));
+  return {withChannels(query, input, channels), Shape{channels}, Shape{channels}};
 }
 
 ShapeResults batchNormGradient(const ShapeQuery &query) {
   Shape input = meet(query.shape(0), query.shape(1));
   int64_t channels = dims::meet(channelsOf(query, input), query.shape(2).dim(0));
-  return {input, Shape{channels}, Shape{channels}, Shape{0}, Shape{0}};
+  return {withChannels(query, input, channels), Shape{channels}, Shape{channels}, Shape{0},
+          Shape{0}};
 }
 
 ShapeResults biasAdd(const ShapeQuery &query) {
@@ -195,9 +203,11 @@ ShapeResults biasGradient(const ShapeQuery &query) {
 
 // Logits and labels are broadcast to each other.
 ShapeResults crossEntropy(const ShapeQuery &query) {
-  std::optional<Shape> both = broadcast(query.shape(0), query.shape(1));
-  if (!both || !both->isRank(2))
-    both = Shape::ofRank(2);
+  auto matrix = [&](size_t i) { return meet(Shape::ofRank(2), query.shape(i)); };
+  std::optional<Shape> both = broadcast(matrix(0), matrix(1));
+  if (!both)
+    return conflicting(str("logits of shape ", query.shape(0).text(), " and labels of shape ",
+                           query.shape(1).text(), " can't be broadcast to each other"));
   return {Shape{both->dim(0)}, *both};
 }
 
@@ -209,8 +219,9 @@ const std::vector<SignatureEntry> &signatures() {
        {"Conv2DBackpropInput", "Conv3DBackpropInputV2", "DepthwiseConv2dNativeBackpropInput"}},
       {"*, [n], * -> =1",
        {"Conv2DBackpropFilter", "Conv3DBackpropFilterV2", "DepthwiseConv2dNativeBackpropFilter"}},
-      {"X, *, * -> X", {"MaxPoolGrad", "MaxPool3DGrad", "MaxPoolGradWithArgmax"}},
-      {"X, *, *, *, * -> X", {"MaxPoolGradV2"}},
+      {"[n,h,w,c], *, * -> [n,h,w,c]", {"MaxPoolGrad", "MaxPoolGradWithArgmax"}},
+      {"[n,d,h,w,c], *, * -> [n,d,h,w,c]", {"MaxPool3DGrad"}},
+      {"[n,h,w,c], *, *, *, * -> [n,h,w,c]", {"MaxPoolGradV2"}},
       {"[b,c], [b] -> [b], [b,c]", {"SparseSoftmaxCrossEntropyWithLogits"}},
       {"[b,c], [b] -> [b]", {"InTopK"}},
       {"[b,c], [b], [] -> [b]", {"InTopKV2"}},
