@@ -121,6 +121,8 @@ ShapeResults reshape(const ShapeQuery &query) {
   return {out};
 }
 
+ShapeResults quantizedReshape(const ShapeQuery &query) { return withRange(reshape(query)); }
+
 ShapeResults expandDims(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
   std::optional<int64_t> axis = query.integer(1);
@@ -227,6 +229,15 @@ ShapeResults concatLast(const ShapeQuery &query) {
 
 ShapeResults concatFirst(const ShapeQuery &query) {
   return concat(query, 1, query.numInputs(), query.integer(0));
+}
+
+// Values, the axis before or behind them, and a range for each.
+ShapeResults quantizedConcatFirst(const ShapeQuery &query) {
+  return withRange(concat(query, 1, 1 + query.numInputs() / 3, query.integer(0)));
+}
+ShapeResults quantizedConcat(const ShapeQuery &query) {
+  size_t count = query.numInputs() / 3;
+  return withRange(concat(query, 0, count, query.integer(count)));
 }
 
 ShapeResults parallelConcat(const ShapeQuery &query) { return {query.shapeAttr("shape")}; }
@@ -379,6 +390,9 @@ const std::vector<ShapeEntry> &functions() {
       {"ArgMax", argReduced},
       {"ArgMin", argReduced},
       {"Reshape", reshape},
+      {"QuantizedReshape", quantizedReshape},
+      {"QuantizedConcat", quantizedConcatFirst},
+      {"QuantizedConcatV2", quantizedConcat},
       {"ExpandDims", expandDims},
       {"Squeeze", squeeze},
       {"Transpose", transpose},

@@ -16,6 +16,15 @@ ShapeResults merged(const ShapeQuery &query) {
   return {out, Shape::scalar()};
 }
 
+ShapeResults chosen(const ShapeQuery &query) {
+  if (query.numInputs() < 2)
+    return {};
+  Shape out = query.shape(1);
+  for (size_t i = 2; i < query.numInputs(); ++i)
+    out = join(out, query.shape(i));
+  return {out};
+}
+
 ShapeResults branches(const ShapeQuery &query) {
   return ShapeResults::all(query.numResults(), query.input(0));
 }
@@ -68,6 +77,7 @@ const std::vector<SignatureEntry> &signatures() {
 constexpr ShapeEntry functions[] = {
     {"Merge", merged},
     {"RefMerge", merged},
+    {"RefSelect", chosen},
     {"Switch", branches},
     {"RefSwitch", branches},
     {"_SwitchN", branches},

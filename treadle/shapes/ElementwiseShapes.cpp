@@ -55,6 +55,10 @@ ShapeResults joined(const ShapeQuery &query) {
   return {isKnown || shape.rank() > 0 ? shape : Shape()};
 }
 
+ShapeResults quantizedBinary(const ShapeQuery &query) {
+  return withRange({broadcast(query.shape(0), query.shape(1)).value_or(Shape())});
+}
+
 ShapeResults passedOn(const ShapeQuery &query) {
   ShapeResults out;
   for (size_t i = 0; i < query.numInputs(); ++i)
@@ -225,9 +229,17 @@ const std::vector<SignatureEntry> &signatures() {
 const std::vector<ShapeEntry> &functions() {
   static const std::vector<ShapeEntry> table = [] {
     std::vector<ShapeEntry> out = {
-        {"Equal", compared},    {"NotEqual", compared},  {"Select", selected},
-        {"StringJoin", joined}, {"IdentityN", passedOn}, {"Bitcast", bitcast},
-        {"ZerosLike", alike},   {"OnesLike", alike},     {"AddN", alike},
+        {"Equal", compared},
+        {"NotEqual", compared},
+        {"Select", selected},
+        {"StringJoin", joined},
+        {"IdentityN", passedOn},
+        {"Bitcast", bitcast},
+        {"QuantizedAdd", quantizedBinary},
+        {"QuantizedMul", quantizedBinary},
+        {"ZerosLike", alike},
+        {"OnesLike", alike},
+        {"AddN", alike},
     };
     for (std::string_view op : {"Identity", "StopGradient", "PreventGradient", "Snapshot",
                                 "RefIdentity", "Enter", "RefEnter", "Exit", "RefExit",

@@ -24,9 +24,9 @@ template <int64_t rank, bool isForward> ShapeResults realTransform(const ShapeQu
 
 const std::vector<SignatureEntry> &signatures() {
   static const std::vector<SignatureEntry> table = {
-      {"[B,n] -> [B,n]", {"FFT", "IFFT"}},
-      {"[B,m,n] -> [B,m,n]", {"FFT2D", "IFFT2D"}},
-      {"[B,k,m,n] -> [B,k,m,n]", {"FFT3D", "IFFT3D"}},
+      {"[B,n] -> [B,n]", {"FFT", "IFFT", "BatchFFT", "BatchIFFT"}},
+      {"[B,m,n] -> [B,m,n]", {"FFT2D", "IFFT2D", "BatchFFT2D", "BatchIFFT2D"}},
+      {"[B,k,m,n] -> [B,k,m,n]", {"FFT3D", "IFFT3D", "BatchFFT3D", "BatchIFFT3D"}},
   };
   return table;
 }

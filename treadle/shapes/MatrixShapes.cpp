@@ -40,6 +40,8 @@ ShapeResults batchMatMul(const ShapeQuery &query) {
                  *batch + Shape{left.dim(x ? -1 : -2), right.dim(y ? -2 : -1)});
 }
 
+ShapeResults quantizedMatMul(const ShapeQuery &query) { return withRange(matMul(query)); }
+
 // --- Einsum --------------------------------------------------------------------------------------
 
 /// What the labels of an equation stand for, and what the ellipsis does.
@@ -162,6 +164,20 @@ ShapeResults triangularSolve(const ShapeQuery &query) {
   return {*batch + Shape{dims::meet(matrix.dim(-2), right.dim(-2)), right.dim(-1)}};
 }
 
+// Of the bands of a matrix, [k,n].
+ShapeResults bandedSolve(const ShapeQuery &query) {
+  const Shape &bands = query.shape(0), &right = query.shape(1);
+  std::optional<Shape> batch = broadcast(bands.take(-2), right.take(-2));
+  return batch ? ShapeResults{*batch + right.drop(-2)} : ShapeResults();
+}
+
+// The eigenvalues are a row above the vectors.
+ShapeResults valuesOverVectors(const ShapeQuery &query) {
+  const Shape &input = query.shape(0);
+  int64_t n = dims::meet(input.dim(-2), input.dim(-1));
+  return {input.take(-2) + Shape{dims::plus(n, 1), n}};
+}
+
 // --- Diagonals -----------------------------------------------------------------------------------
 
 ShapeResults diagonalPart(const ShapeQuery &query) {
@@ -236,16 +252,20 @@ ShapeResults diagonalTensorPart(const ShapeQuery &query) {
 const std::vector<SignatureEntry> &signatures() {
   static const std::vector<SignatureEntry> table = {
       {"[B,n,n] -> [B,n,n]",
-       {"Cholesky", "MatrixInverse", "MatrixExponential", "MatrixSquareRoot", "MatrixLogarithm"}},
-      {"[B,n,n], [B,n,n] -> [B,n,n]", {"CholeskyGrad"}},
-      {"[B,n,n] -> [B]", {"MatrixDeterminant"}},
+       {"Cholesky", "MatrixInverse", "MatrixExponential", "MatrixSquareRoot", "MatrixLogarithm",
+        "BatchCholesky", "BatchMatrixInverse"}},
+      {"[B,n,n], [B,n,n] -> [B,n,n]", {"CholeskyGrad", "BatchCholeskyGrad"}},
+      {"[B,n,n] -> [B]", {"MatrixDeterminant", "BatchMatrixDeterminant"}},
       {"[B,n,n] -> [B], [B]", {"LogMatrixDeterminant"}},
       {"[B,n,n] -> [B,n,n], [B,n]", {"Lu"}},
-      {"[B,n,n], [B,n,k] -> [B,n,k]", {"MatrixSolve"}},
-      {"[B,m,n], [B,m,k], [] -> [B,n,k]", {"MatrixSolveLs"}},
-      {"[B,m,n], [], [] -> [B,m,n]", {"MatrixBandPart"}},
-      {"[B,n] -> [B,n,n]", {"MatrixDiag"}},
-      {"[B,m,n], [B,?] -> [B,m,n]", {"MatrixSetDiag"}},
+      {"[B,3], [B,3] -> [B,3]", {"Cross"}},
+      {"*, *, *, X -> X", {"TridiagonalMatMul"}},
+      {"*, X -> X", {"TridiagonalSolve"}},
+      {"[B,n,n], [B,n,k] -> [B,n,k]", {"MatrixSolve", "BatchMatrixSolve"}},
+      {"[B,m,n], [B,m,k], [] -> [B,n,k]", {"MatrixSolveLs", "BatchMatrixSolveLs"}},
+      {"[B,m,n], [], [] -> [B,m,n]", {"MatrixBandPart", "BatchMatrixBandPart"}},
+      {"[B,n] -> [B,n,n]", {"MatrixDiag", "BatchMatrixDiag"}},
+      {"[B,m,n], [B,?] -> [B,m,n]", {"MatrixSetDiag", "BatchMatrixSetDiag"}},
       {"[B,m,n], *, * -> [B,m,n]", {"MatrixSetDiagV2", "MatrixSetDiagV3"}},
       {"[b,i], [b,u], [b,u], [?,4u], *, *, *, [4u] -> "
        "[b,u], [b,u], [b,u], [b,u], [b,u], [b,u], [b,u]",
@@ -277,6 +297,15 @@ const std::vector<ShapeEntry> &functions() {
       {"Svd", svd},
       {"SelfAdjointEigV2", selfAdjointEig},
       {"MatrixTriangularSolve", triangularSolve},
+      {"BatchMatrixTriangularSolve", triangularSolve},
+      {"BandedTriangularSolve", bandedSolve},
+      {"BatchSvd", svd},
+      {"Eig", selfAdjointEig},
+      {"BatchSelfAdjointEigV2", selfAdjointEig},
+      {"SelfAdjointEig", valuesOverVectors},
+      {"BatchSelfAdjointEig", valuesOverVectors},
+      {"BatchMatrixDiagPart", diagonalPart},
+      {"QuantizedMatMul", quantizedMatMul},
       {"MatrixDiagPart", diagonalPart},
       {"MatrixDiagPartV2", diagonalBandPart},
       {"MatrixDiagPartV3", diagonalBandPart},

@@ -19,6 +19,12 @@ ShapeResults conflicting(std::string message) {
   return out;
 }
 
+ShapeResults withRange(ShapeResults results) {
+  results.values.resize(1);
+  results.values.resize(3, Shape::scalar());
+  return results;
+}
+
 const KnownValue &ShapeQuery::input(size_t index) const {
   static const KnownValue nothing;
   return index < inputs.size() ? *inputs[index] : nothing;
@@ -105,11 +111,12 @@ size_t ShapeQuery::listSize(std::string_view key) const {
 
 std::span<const ShapeFamily> shapeFamilies() {
   static const std::vector<ShapeFamily> families = {
-      elementwiseShapes(), arrayShapes(),      sliceShapes(),   matrixShapes(),  windowShapes(),
-      imageShapes(),       segmentShapes(),    sparseShapes(),  stringShapes(),  parsingShapes(),
-      randomShapes(),      variableShapes(),   controlShapes(), queueShapes(),   tensorListShapes(),
-      tensorArrayShapes(), raggedShapes(),     spaceShapes(),   fourierShapes(), mediaShapes(),
-      stagingShapes(),     compressedShapes(),
+      elementwiseShapes(), arrayShapes(),      sliceShapes(),      matrixShapes(),
+      windowShapes(),      imageShapes(),      segmentShapes(),    sparseShapes(),
+      stringShapes(),      parsingShapes(),    randomShapes(),     variableShapes(),
+      controlShapes(),     queueShapes(),      tensorListShapes(), tensorArrayShapes(),
+      raggedShapes(),      spaceShapes(),      fourierShapes(),    mediaShapes(),
+      stagingShapes(),     compressedShapes(), quantizedShapes(),
   };
   return families;
 }

@@ -39,6 +39,9 @@ struct ShapeResults {
 /// `input 1 is of shape [2], ...`: results that can't be.
 ShapeResults conflicting(std::string message);
 
+/// Of a quantized op: its result, and the least and the largest value that this stands for.
+ShapeResults withRange(ShapeResults results);
+
 /// A node whose results are asked for, and what is known of its inputs. Nothing here fails on a
 /// malformed node: what isn't there is unknown, or what is given for that case.
 class ShapeQuery {
@@ -123,6 +126,7 @@ ShapeFamily spaceShapes();
 ShapeFamily fourierShapes();
 ShapeFamily mediaShapes();
 ShapeFamily stagingShapes();
+ShapeFamily quantizedShapes();
 ShapeFamily compressedShapes();
 std::span<const ShapeFamily> shapeFamilies();
 

@@ -214,6 +214,14 @@ ShapeResults topK(const ShapeQuery &query) {
   return {out, out};
 }
 
+// Nearly the best: without putting the parts together there may be more.
+ShapeResults nearlyTopK(const ShapeQuery &query) {
+  bool isWhole = query.boolAttr("aggregate_to_topk", true);
+  int64_t k = isWhole ? query.intAttr("k", Shape::unknown) : Shape::unknown;
+  Shape out = query.shape(0).with(query.intAttr("reduction_dimension", -1), k);
+  return {out, out};
+}
+
 // Along an axis that is given as a vector of at most one element.
 ShapeResults uniqueAlong(const ShapeQuery &query) {
   const Shape &input = query.shape(0);
@@ -234,6 +242,9 @@ ShapeResults sliceGradient(const ShapeQuery &query) { return {query.shapeFrom(0)
 const std::vector<SignatureEntry> &signatures() {
   static const std::vector<SignatureEntry> table = {
       {"[n,R], I -> [I,R]", {"Gather"}},
+      {"[B,n], [] -> [B]", {"NthElement"}},
+      {"[B,n] -> [B,n], [B,n]", {"IsotonicRegression"}},
+      {"[n,d], [m,d], [] -> [n,?], [n,?]", {"NearestNeighbors"}},
       {"*:X, [n], [n], [n], * -> ", {"ResourceStridedSliceAssign"}},
       {"X, [n], [n], [n], * -> X", {"StridedSliceAssign", "TensorStridedSliceUpdate"}},
       {"X, [I,d], [V] -> X",
@@ -274,6 +285,7 @@ const std::vector<ShapeEntry> &functions() {
       {"ResourceGatherNd", gatherNdFromVariable},
       {"Split", splitEvenly},
       {"SplitV", splitBySizes},
+      {"ApproxTopK", nearlyTopK},
       {"TopK", topK},
       {"TopKV2", topK},
       {"UniqueV2", uniqueAlong},

@@ -143,6 +143,23 @@ ShapeResults volumePool(const ShapeQuery &query) {
                 query.intsAttr("strides"));
 }
 
+ShapeResults quantizedPool(const ShapeQuery &query) { return withRange(pool(query)); }
+
+ShapeResults quantizedConvolution(const ShapeQuery &query) {
+  return withRange(convolution<false>(query));
+}
+
+// The filter has no channels of its own.
+ShapeResults dilation(const ShapeQuery &query) {
+  const Shape &input = query.shape(0), &filter = query.shape(1);
+  std::vector<int64_t> strides = query.intsAttr("strides"), rates = query.intsAttr("rates");
+  Shape out = input.isRank(4) ? input : Shape::ofRank(4);
+  for (int64_t i = 1; i < 3; ++i)
+    out.setDim(
+        i, windows(query, input.dim(i), filter.dim(i - 1), at(strides, i, 0), at(rates, i, 1), i));
+  return {out};
+}
+
 ShapeResults poolByInputs(const ShapeQuery &query) {
   return poolOf(query, layoutOf(query), query.integers(1).value_or(Shape::Dims()),
                 query.integers(2).value_or(Shape::Dims()));
@@ -224,6 +241,19 @@ const std::vector<SignatureEntry> &signatures() {
       {"[n,h,w,c], *, *, *, * -> [n,h,w,c]", {"MaxPoolGradV2"}},
       {"[b,c], [b] -> [b], [b,c]", {"SparseSoftmaxCrossEntropyWithLogits"}},
       {"[b,c], [b] -> [b]", {"InTopK"}},
+      {"*, X, * -> X",
+       {"Conv2DBackpropFilterV2", "Conv3DBackpropFilter", "Dilation2DBackpropFilter",
+        "MaxPoolGradGrad", "MaxPool3DGradGrad"}},
+      {"*, X, *, *, * -> X", {"MaxPoolGradGradV2"}},
+      {"X, *, * -> X", {"Conv2DBackpropInputV2", "Conv3DBackpropInput", "Dilation2DBackpropInput"}},
+      {"X, *, *, *, * -> X", {"FractionalMaxPoolGrad"}},
+      {"[4], *, *, * -> =0", {"FractionalAvgPoolGrad"}},
+      {"[n,h,w,c] -> [n,?,?,c], [?], [?]", {"FractionalMaxPool", "FractionalAvgPool"}},
+      {"[b,?,?,?], *, [?,?,?,c] -> [b,?,?,c]", {"FusedPadConv2D"}},
+      {"[b,?,?,?], [2], *, [?,?,?,c] -> [b,?,?,c]", {"FusedResizeAndPadConv2D"}},
+      {"[b,h,w,c], [c], [c], [c], [c] -> [b,h,w,c]", {"BatchNormWithGlobalNormalization"}},
+      {"[b,h,w,c], [c], [c], [c], [b,h,w,c] -> [b,h,w,c], [c], [c], [c], [c]",
+       {"BatchNormWithGlobalNormalizationGrad"}},
       {"[b,c], [b], [] -> [b]", {"InTopKV2"}},
       {"[b,h,w,c] -> [b,h,w,c]", {"LRN"}},
       {"[b,h,w,c], [b,h,w,c], [b,h,w,c] -> [b,h,w,c]", {"LRNGrad"}},
@@ -241,6 +271,10 @@ const std::vector<ShapeEntry> &functions() {
       {"_FusedDepthwiseConv2dNative", convolution<true>},
       {"Conv3D", volumeConvolution},
       {"_FusedConv3D", volumeConvolution},
+      {"QuantizedConv2D", quantizedConvolution},
+      {"QuantizedAvgPool", quantizedPool},
+      {"QuantizedMaxPool", quantizedPool},
+      {"Dilation2D", dilation},
       {"MaxPool", pool},
       {"AvgPool", pool},
       {"MaxPoolV2", poolByInputs},
