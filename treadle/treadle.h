@@ -12,6 +12,7 @@
 #include "treadle/runtime/Attr.h"
 #include "treadle/runtime/Error.h"
 #include "treadle/runtime/Kernel.h"
+#include "treadle/runtime/OpTraits.h"
 #include "treadle/runtime/Tensor.h"
 
 #include <functional>
@@ -190,10 +191,16 @@ struct SessionOptions {
   int threads = 0;
   /// `auto`, `interpret` or `jit`. Compilation is not there yet: `jit` is refused as Unimplemented.
   std::string tier = "auto";
+  /// Which loops' iterations run at the same time, wherever the order of effects and the loop's
+  /// parallel_iterations allow: `off`: none; `auto`: those with ops that wait (queues, Python, ops
+  /// whose traits say so) if they end sooner for it; `on`: all that may.
+  std::string loopOverlap = "auto";
   /// Seconds after which a run fails with DeadlineExceeded; 0: never.
   double timeout = 0;
   /// Kernels to look in before the built-in ones; null: none. Must outlive the session.
   const KernelRegistry *kernels = nullptr;
+  /// What is said of the ops of `kernels`; null: nothing. Must outlive the session.
+  const OpTraitsTable *traits = nullptr;
   /// Where Print ops write; by default standard error (PrintV2: the stream that it names).
   std::function<void(std::string_view line, std::string_view stream)> print;
 };

@@ -13,31 +13,44 @@ template <typename Visit> static void forEachFunctionName(mlir::Attribute attr, 
       forEachFunctionName(element, visit);
 }
 
-bool ModuleFunctions::reachesBlockingOp(tfg::FuncOp function) {
+/// Whether the function, or one that it calls, has an op that passes the test.
+template <typename Test>
+bool ModuleFunctions::reaches(tfg::FuncOp function, Known &known, Test test) {
   if (!function || function->getRegion(0).empty())
     return false;
   std::string name = function.getName().str();
-  auto [it, isNew] = blocking.try_emplace(name, false);
+  auto [it, isNew] = known.try_emplace(name, false);
   if (!isNew)
     return it->second;
   bool found = false;
   for (mlir::Operation &op : function->getRegion(0).front()) {
     tfg::Node node(&op);
-    found |= isBlockingOp(node.opType());
+    found |= test(node);
     if (tfg::FuncOp callee = index.function(node.opType()))
-      found |= reachesBlockingOp(callee);
+      found |= reaches(callee, known, test);
     for (mlir::NamedAttribute named : node.attrs())
       forEachFunctionName(named.getValue(), [&](llvm::StringRef callee) {
-        found |= reachesBlockingOp(index.function(callee));
+        found |= reaches(index.function(callee), known, test);
       });
   }
-  blocking[name] = found;
+  known[name] = found;
   return found;
 }
 
 bool ModuleFunctions::mayBlock(const std::string &function) {
   std::lock_guard lock(mutex);
-  return reachesBlockingOp(index.function(function));
+  return reaches(index.function(function), blocking,
+                 [](tfg::Node node) { return isBlockingOp(node.opType()); });
+}
+
+bool ModuleFunctions::waits(const std::string &function) {
+  std::lock_guard lock(mutex);
+  return reaches(index.function(function), waiting, [this](tfg::Node node) {
+    auto token = node.attr<mlir::StringAttr>("token");
+    const OpTraits *found =
+        traits ? traits->find(node.opType(), token ? token.getValue() : "") : nullptr;
+    return found && found->waits;
+  });
 }
 
 Expected<std::string> ModuleFunctions::resolve(const FunctionRef &function) {
@@ -79,7 +92,8 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
     return Unexpected(std::move(spec.error()));
   if (fuses)
     fuseContractions(*spec);
-  Expected<std::unique_ptr<Plan>> built = buildPlan(std::move(*spec), {&kernels, this, mode});
+  Expected<std::unique_ptr<Plan>> built =
+      buildPlan(std::move(*spec), {&kernels, this, mode, loopOverlap, traits});
   if (!built) {
     built.error().message = str("in function '", name, "': ", built.error().message);
     return Unexpected(std::move(built.error()));

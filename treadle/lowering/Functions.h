@@ -16,14 +16,18 @@ namespace treadle {
 class ModuleFunctions final : public FunctionLibrary {
 public:
   /// `fuses`: chains of nodes become one (see Fusion.h).
-  ModuleFunctions(const ModuleIndex &index, const KernelRegistry &kernels, bool fuses)
-      : index(index), kernels(kernels), fuses(fuses) {}
+  ModuleFunctions(const ModuleIndex &index, const KernelRegistry &kernels, bool fuses,
+                  LoopOverlap loopOverlap = LoopOverlap::Auto,
+                  const OpTraitsTable *traits = nullptr)
+      : index(index), kernels(kernels), fuses(fuses), loopOverlap(loopOverlap), traits(traits) {}
 
   Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) override;
   bool mayBlock(const std::string &function) override;
+  bool waits(const std::string &function) override;
 
 private:
-  bool reachesBlockingOp(tfg::FuncOp function);
+  using Known = std::unordered_map<std::string, bool>; // (false) being looked into, or known
+  template <typename Test> bool reaches(tfg::FuncOp function, Known &known, Test test);
   /// The name of the function that is meant: where it is a gradient, of the one that computes it.
   Expected<std::string> resolve(const FunctionRef &function);
   Expected<GraphSpec> lower(const std::string &function, const std::vector<int64_t> *wanted);
@@ -31,13 +35,15 @@ private:
   const ModuleIndex &index;
   const KernelRegistry &kernels;
   const bool fuses;
-  std::mutex gradientsMutex; // guards the gradients; locked before the other, if at all
+  const LoopOverlap loopOverlap;
+  const OpTraitsTable *const traits; // may be null
+  std::mutex gradientsMutex;         // guards the gradients; locked before the other, if at all
   std::optional<ModuleGradients> gradients; // made when the first is asked for
   std::mutex mutex;                         // guards what follows
   // By name, mode, and the results wanted; without the last where all of the body is.
   using Key = std::tuple<std::string, ArgMode, std::optional<std::vector<int64_t>>>;
   std::map<Key, std::unique_ptr<Plan>> plans;
-  std::unordered_map<std::string, bool> blocking; // known, or (false) being looked into
+  Known blocking, waiting;
 };
 
 } // namespace treadle

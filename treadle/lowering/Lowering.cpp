@@ -1,5 +1,7 @@
 #include "treadle/lowering/Lowering.h"
 
+#include "treadle/runtime/Plan.h"
+
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
 
@@ -191,7 +193,7 @@ Endpoint Lowering::emptyTensor(mlir::Type type) {
 Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   for (mlir::NamedAttribute named : node.attrs()) {
     llvm::StringRef key = named.getName().getValue();
-    if (key.starts_with("_"))
+    if (key.starts_with("_") && key != llvm::StringRef(overlapAttr))
       continue;
     Expected<AttrValue> value = convertAttribute(named.getValue());
     if (!value)
@@ -381,6 +383,10 @@ namespace {
 // Whether leaving the node out of a function could be noticed.
 bool hasEffects(tfg::Node node, const ModuleIndex &index) {
   llvm::StringRef op = node.opType();
+  if (auto stated = node.attr<mlir::ArrayAttr>("_effects"))
+    return llvm::any_of(stated.getAsRange<mlir::StringAttr>(), [](mlir::StringAttr effect) {
+      return !effect.getValue().starts_with("read ");
+    });
   if (index.function(op))
     return true;
   const OpDef *def = lookupOp(op);

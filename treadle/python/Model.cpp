@@ -19,15 +19,15 @@ namespace {
 class PyModel {
 public:
   PyModel(nb::handle path, const std::vector<std::string> &tags, std::optional<int> threads,
-          const std::string &tier, std::optional<double> timeout);
+          const std::string &tier, const std::string &loopOverlap, std::optional<double> timeout);
 
   nb::dict signatures() const;
   nb::dict call(const std::string &signature, nb::dict inputs);
   void save(nb::handle folder);
-  nb::object session() const { return toSession(model.session(), kernels); }
+  nb::object session() const { return toSession(model.session(), ops); }
 
 private:
-  std::shared_ptr<const KernelRegistry> kernels; // before the model, which refers to it
+  std::shared_ptr<const RegisteredOps> ops; // before the model, which refers to it
   Model model;
 };
 
@@ -53,9 +53,11 @@ Model loadModel(const std::string &path, const SessionOptions &options,
 }
 
 PyModel::PyModel(nb::handle path, const std::vector<std::string> &tags, std::optional<int> threads,
-                 const std::string &tier, std::optional<double> timeout)
-    : kernels(currentKernels()),
-      model(loadModel(toPath(path), sessionOptions(threads, tier, timeout, *kernels), tags)) {}
+                 const std::string &tier, const std::string &loopOverlap,
+                 std::optional<double> timeout)
+    : ops(currentOps()),
+      model(loadModel(toPath(path), sessionOptions(threads, tier, loopOverlap, timeout, *ops),
+                      tags)) {}
 
 nb::dict describe(const std::vector<std::pair<std::string, Graph::Value>> &entries) {
   nb::dict values;
@@ -104,7 +106,7 @@ void PyModel::save(nb::handle folder) {
 void bindModel(nb::module_ &module) {
   nb::class_<PyModel>(module, "_Model")
       .def(nb::init<nb::handle, const std::vector<std::string> &, std::optional<int>,
-                    const std::string &, std::optional<double>>())
+                    const std::string &, const std::string &, std::optional<double>>())
       .def("signatures", &PyModel::signatures, "By name: the inputs and the outputs, each by key.")
       .def("call", &PyModel::call, "Signature.__call__.")
       .def("save", &PyModel::save, nb::arg("folder").none(), "Model.save.")

@@ -1,6 +1,7 @@
 // What the parts of the Python module give each other.
 #pragma once
 
+#include "treadle/runtime/OpTraits.h"
 #include "treadle/treadle.h"
 
 #include <nanobind/nanobind.h>
@@ -22,14 +23,19 @@ Graph toGraph(nanobind::handle value);
 
 /// The built-in kernels, and above them all ops registered so far. Never changes: an op that is
 /// registered later is in the next one.
-std::shared_ptr<const KernelRegistry> currentKernels();
+struct RegisteredOps {
+  KernelRegistry kernels{&builtinKernels()};
+  OpTraitsTable traits;
+};
+std::shared_ptr<const RegisteredOps> currentOps();
 
-/// What sessions and models take as keywords. `kernels` must outlive what is made with them.
+/// What sessions and models take as keywords. `ops` must outlive what is made with them.
 SessionOptions sessionOptions(std::optional<int> threads, const std::string &tier,
-                              std::optional<double> timeout, const KernelRegistry &kernels);
+                              const std::string &loopOverlap, std::optional<double> timeout,
+                              const RegisteredOps &ops);
 
 /// A treadle.Session of a session that was made already.
-nanobind::object toSession(Session session, std::shared_ptr<const KernelRegistry> kernels);
+nanobind::object toSession(Session session, std::shared_ptr<const RegisteredOps> ops);
 
 /// A str that has a UTF-8 form. `what` holds it, for messages.
 std::string toName(nanobind::handle name, const char *what);

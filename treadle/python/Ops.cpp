@@ -4,6 +4,7 @@
 #include "treadle/python/Errors.h"
 #include "treadle/python/Module.h"
 
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 
 #include <map>
@@ -33,14 +34,18 @@ private:
 
 // Registered functions by op, or by PyFunc's token. Guarded by the GIL, and never freed: at exit
 // the interpreter may be gone first.
-using Functions = std::map<std::string, std::shared_ptr<SharedObject>, std::less<>>;
+struct Registered {
+  std::shared_ptr<SharedObject> function;
+  OpTraits traits;
+};
+using Functions = std::map<std::string, Registered, std::less<>>;
 std::shared_ptr<const Functions> &registered() {
   static auto *functions = new std::shared_ptr<const Functions>(std::make_shared<Functions>());
   return *functions;
 }
-std::shared_ptr<const KernelRegistry> &newestKernels() {
-  static auto *kernels = new std::shared_ptr<const KernelRegistry>;
-  return *kernels;
+std::shared_ptr<const RegisteredOps> &newestOps() {
+  static auto *ops = new std::shared_ptr<const RegisteredOps>;
+  return *ops;
 }
 
 // --- attributes --------------------------------------------------------------------------------
@@ -133,37 +138,48 @@ Expected<BoundKernel> bindToken(const std::shared_ptr<const Functions> &function
                                     "', fn) before the session is made"));
   BindContext bare = node;
   static const AttrMap none;
-  return bindPython(found->second, BindContext{bare.node, bare.op, none, bare.inputTypes,
-                                               bare.outputTypes, bare.device});
+  return bindPython(found->second.function, BindContext{bare.node, bare.op, none, bare.inputTypes,
+                                                        bare.outputTypes, bare.device});
 }
 
-std::shared_ptr<const KernelRegistry> makeKernels() {
-  auto kernels = std::make_shared<KernelRegistry>(&builtinKernels());
+std::shared_ptr<const RegisteredOps> makeOps() {
+  auto ops = std::make_shared<RegisteredOps>();
+  KernelRegistry *kernels = &ops->kernels;
   std::shared_ptr<const Functions> functions = registered();
   for (const char *op : {"PyFunc", "PyFuncStateless", "EagerPyFunc"})
     kernels->add(op, [functions](const BindContext &node) { return bindToken(functions, node); });
-  for (const auto &[op, function] : *functions)
-    kernels->add(op, [function](const BindContext &node) { return bindPython(function, node); });
-  return kernels;
+  for (const auto &[op, entry] : *functions)
+    kernels->add(op, [function = entry.function](const BindContext &node) {
+      return bindPython(function, node);
+    });
+  for (const auto &[op, entry] : *functions)
+    ops->traits.add(op, entry.traits);
+  return ops;
 }
 
-void registerFunction(const std::string &name, nb::object function) {
+void registerFunction(const std::string &name, nb::object function,
+                      const std::map<std::string, bool> &effects, bool touchesWorld) {
+  OpTraits traits;
+  traits.touchesWorld = touchesWorld;
+  for (const auto &[resource, writes] : effects)
+    traits.effects.push_back({resource, writes});
   auto functions = std::make_shared<Functions>(*registered());
-  (*functions)[name] = std::make_shared<SharedObject>(std::move(function));
+  (*functions)[name] = {std::make_shared<SharedObject>(std::move(function)), std::move(traits)};
   registered() = std::move(functions);
-  newestKernels().reset();
+  newestOps().reset();
 }
 
 } // namespace
 
-std::shared_ptr<const KernelRegistry> currentKernels() {
-  if (!newestKernels())
-    newestKernels() = makeKernels();
-  return newestKernels();
+std::shared_ptr<const RegisteredOps> currentOps() {
+  if (!newestOps())
+    newestOps() = makeOps();
+  return newestOps();
 }
 
 void bindOps(nb::module_ &module) {
-  module.def("_register_function", registerFunction, nb::arg("name"), nb::arg("fn"));
+  module.def("_register_function", registerFunction, nb::arg("name"), nb::arg("fn"),
+             nb::arg("effects"), nb::arg("world"));
 }
 
 } // namespace treadle::python

@@ -19,7 +19,7 @@ namespace {
 
 class PySession {
 public:
-  PySession(Session session, std::shared_ptr<const KernelRegistry> kernels);
+  PySession(Session session, std::shared_ptr<const RegisteredOps> ops);
 
   nb::object run(nb::handle fetches, nb::handle feeds, nb::handle targets);
   void cancel() { session.cancel(); }
@@ -31,7 +31,7 @@ private:
   std::vector<Tensor> runFed(const std::vector<std::string> &fetches, const Session::Feeds &feeds,
                              const std::vector<std::string> &targets);
 
-  std::shared_ptr<const KernelRegistry> kernels; // before the session, which refers to it
+  std::shared_ptr<const RegisteredOps> ops; // before the session, which refers to it
   Session session;
   std::map<std::string, DType, std::less<>> inputTypes;
   bool mayShareFeeds;
@@ -68,9 +68,8 @@ bool keepsNothing(const Graph &graph) {
   });
 }
 
-PySession::PySession(Session made, std::shared_ptr<const KernelRegistry> kernels)
-    : kernels(std::move(kernels)), session(std::move(made)),
-      mayShareFeeds(keepsNothing(session.graph())) {
+PySession::PySession(Session made, std::shared_ptr<const RegisteredOps> ops)
+    : ops(std::move(ops)), session(std::move(made)), mayShareFeeds(keepsNothing(session.graph())) {
   for (const Graph::Value &input : session.graph().inputs())
     inputTypes.emplace(input.name, input.dtype);
 }
@@ -166,17 +165,20 @@ std::string toName(nb::handle name, const char *what) {
 }
 
 SessionOptions sessionOptions(std::optional<int> threads, const std::string &tier,
-                              std::optional<double> timeout, const KernelRegistry &kernels) {
+                              const std::string &loopOverlap, std::optional<double> timeout,
+                              const RegisteredOps &ops) {
   SessionOptions options;
+  options.loopOverlap = loopOverlap;
   options.threads = threads.value_or(0);
   options.tier = tier;
   options.timeout = timeout.value_or(0);
-  options.kernels = &kernels;
+  options.kernels = &ops.kernels;
+  options.traits = &ops.traits;
   return options;
 }
 
-nb::object toSession(Session session, std::shared_ptr<const KernelRegistry> kernels) {
-  return nb::cast(PySession(std::move(session), std::move(kernels)));
+nb::object toSession(Session session, std::shared_ptr<const RegisteredOps> ops) {
+  return nb::cast(PySession(std::move(session), std::move(ops)));
 }
 
 void bindSession(nb::module_ &module) {
@@ -185,18 +187,21 @@ void bindSession(nb::module_ &module) {
       "A graph being used: its variables, queues and tables. Thread-safe.\n\n"
       "graph is the bytes of a GraphDef, a path or a Graph. threads: how many a run\n"
       "may use, its caller's included (None: as many as the machine has). tier:\n"
-      "'auto' or 'interpret'. timeout: seconds after which a run fails with\n"
+      "'auto' or 'interpret'. loop_overlap: which loops' iterations overlap wherever\n"
+      "the order of effects allows, 'off', 'on', or 'auto' for those with ops that\n"
+      "wait. timeout: seconds after which a run fails with\n"
       "DeadlineExceededError.")
       .def(
           "__init__",
           [](PySession *self, nb::handle graph, std::optional<int> threads, const std::string &tier,
-             std::optional<double> timeout) {
-            std::shared_ptr<const KernelRegistry> kernels = currentKernels();
-            SessionOptions options = sessionOptions(threads, tier, timeout, *kernels);
-            new (self) PySession(orRaise(Session::create(toGraph(graph), options)), kernels);
+             const std::string &loopOverlap, std::optional<double> timeout) {
+            std::shared_ptr<const RegisteredOps> ops = currentOps();
+            SessionOptions options = sessionOptions(threads, tier, loopOverlap, timeout, *ops);
+            new (self) PySession(orRaise(Session::create(toGraph(graph), options)), ops);
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
-          nb::arg("tier") = "auto", nb::arg("timeout") = nb::none())
+          nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",
+          nb::arg("timeout") = nb::none())
       .def(
           "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
           nb::arg("targets") = nb::tuple(),

@@ -3,6 +3,7 @@
 
 #include "treadle/runtime/Sequential.h"
 #include "treadle/runtime/ThreadPool.h"
+#include "treadle/runtime/WaitingThreads.h"
 
 #include <algorithm>
 
@@ -143,7 +144,7 @@ void Runner::loop() {
 }
 
 Expected<std::vector<Tensor>> Runner::execute(const Plan &plan, std::vector<Tensor> args) {
-  callPlan(plan, std::move(args), {}, run.callDepth);
+  callPlan(plan, std::move(args), {}, std::atomic_ref(run.callDepth).load());
   loop();
   abandon();
   if (error)
@@ -198,17 +199,26 @@ void Runner::fire(Ready next) {
     return propagate(site, {&value, 1}, false);
   }
   case NodeKind::Call:
-    return node.mayBlock ? startCall(site) : runKernel(site);
+    return node.mayBlock ? startCall(site) : runHere(site);
   case NodeKind::While:
-    return node.mayBlock ? startWhile(site) : runKernel(site);
+    return node.mayBlock ? startWhile(site) : runHere(site);
   case NodeKind::For:
-    return node.mayBlock ? startFor(site) : runKernel(site);
+    return node.mayBlock ? startFor(site) : runHere(site);
   default:
-    // An op that waits would hold a thread of the pool.
-    if (node.isExpensive && !node.mayBlock && run.pool && readyHead < ready.size())
-      return offload(site);
-    return runKernel(site);
+    return runHere(site);
   }
+}
+
+// On this thread, unless others can go on meanwhile. What suspends holds none.
+void Runner::runHere(Site site) {
+  const PlanNode &node = nodeAt(site);
+  bool isReady = readyHead < ready.size();
+  if (node.waits && !node.mayBlock && (isReady || outstanding > 0))
+    return offload(site, [](std::function<void()> task) { WaitingThreads::run(std::move(task)); });
+  if (node.isExpensive && !node.mayBlock && run.pool && isReady)
+    return offload(site,
+                   [this](std::function<void()> task) { run.pool->schedule(std::move(task)); });
+  return runKernel(site);
 }
 
 void Runner::prepare(OpContext &ctx, Site site, Tensor *outputs) {
@@ -254,7 +264,7 @@ void Runner::runKernel(Site site) {
   scratch = std::move(outputs);
 }
 
-void Runner::offload(Site site) {
+void Runner::offload(Site site, const Schedule &schedule) {
   const PlanNode &node = nodeAt(site);
   auto op = std::make_shared<Offloaded>();
   op->outputs.resize(node.outputCount);
@@ -263,7 +273,7 @@ void Runner::offload(Site site) {
   prepare(op->ctx, site, op->outputs.data());
   op->ctx.inputIndex = op->indices.data();
   ++outstanding;
-  run.pool->schedule([this, op, site, fn = node.fn] {
+  schedule([this, op, site, fn = node.fn] {
     try {
       fn(op->ctx);
       finishSuspended(op->ctx);

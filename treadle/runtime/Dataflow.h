@@ -58,7 +58,9 @@ private:
   // Nodes.
   void fire(Ready ready);
   void runKernel(Site site);
-  void offload(Site site);
+  void runHere(Site site);
+  using Schedule = std::function<void(std::function<void()>)>;
+  void offload(Site site, const Schedule &schedule);
   void finishKernel(Site site, std::span<Tensor> outputs);
   void runSwitch(Site site);
   void runMerge(Site site);

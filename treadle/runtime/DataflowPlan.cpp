@@ -61,6 +61,7 @@ void Layout::placeNodes() {
       bindFunctionNode(spec, options, node, info);
     node.mayBlock = mayBlock(spec, node, options.functions);
     plan->mayBlock |= node.mayBlock;
+    node.waits = waits(spec, node, options);
     plan->isConstantEnter[i] =
         kinds[i] == NodeKind::Enter && spec.attrs.getOr<bool>("is_constant", false);
     plan->localIndex.push_back(frame.numNodes++);
@@ -129,6 +130,9 @@ Expected<std::unique_ptr<Plan>> Layout::build() {
   if (!assignment)
     return Unexpected(std::move(assignment.error()));
   plan->frames = std::move(assignment->frames);
+  if (options.loopOverlap == LoopOverlap::Off)
+    for (PlanFrame &frame : plan->frames)
+      frame.parallelIterations = 1;
   plan->frameOf = std::move(assignment->frameOf);
   plan->childFrame = std::move(assignment->childFrame);
   placeNodes();

@@ -404,7 +404,7 @@ Expected<std::vector<Tensor>> Runner::takeResults(Activation &activation) {
       return Unexpected(outOfRange("'", spec.name, "' has no value in the iteration asked for"));
     if (!results[r])
       return Unexpected(
-          &activation == top && run.callDepth == 0
+          &activation == top && std::atomic_ref(run.callDepth).load() == 0
               ? invalidArgument("'", spec.name,
                                 "' has no value: it is on a branch that was not taken")
               : deadResult(activation.plan, r));

@@ -6,6 +6,7 @@
 #include "treadle/runtime/Variable.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 namespace treadle {
@@ -188,12 +189,14 @@ bool succeed(OpContext &ctx, Expected<void> result) {
 
 class DepthGuard {
 public:
-  explicit DepthGuard(RunState &run) : run(run) { ++run.callDepth; }
-  ~DepthGuard() { --run.callDepth; }
-  bool isTooDeep() const { return run.callDepth > RunState::maxCallDepth; }
+  explicit DepthGuard(RunState &run) : depth(run.callDepth), own(++depth) {}
+  ~DepthGuard() { --depth; }
+  bool isTooDeep() const { return own > RunState::maxCallDepth; }
 
 private:
-  RunState &run;
+  // Calls of one run may be under way on several threads.
+  std::atomic_ref<int> depth;
+  const int own;
 };
 
 // The value of a result, moved out where this was its last use.

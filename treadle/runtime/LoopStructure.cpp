@@ -110,6 +110,8 @@ bool Structurer::collect(uint32_t frame) {
   for (int32_t i : enters) {
     NodeSpec &node = graph.nodes[i];
     resolve(node);
+    if (node.attrs.getOr<bool>(overlapAttr, false))
+      return false;
     if (node.op != "Enter" || node.outputTypes[0].isRef || node.inputTypes[0].isRef)
       return false;
     if (isConstantEnter(i)) {

@@ -9,9 +9,11 @@
 
 #include "treadle/runtime/Graph.h"
 #include "treadle/runtime/Kernel.h"
+#include "treadle/runtime/OpTraits.h"
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,11 +36,20 @@ public:
   virtual Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) = 0;
   /// True if the function or one that it calls holds an op that may wait for another op.
   virtual bool mayBlock(const std::string &function) = 0;
+  /// True if it holds an op that waits inside its call.
+  virtual bool waits(const std::string &) { return false; }
 };
 
 /// Whether an op of this name may wait for another op or run (as TensorFlow defines its ops;
 /// kernels of users say so themselves).
 bool isBlockingOp(std::string_view op);
+
+/// Which loops' iterations overlap: none; those that gain by it; all that may.
+enum class LoopOverlap : uint8_t { Off, Auto, On };
+std::optional<LoopOverlap> parseLoopOverlap(std::string_view text);
+
+/// On the Enter nodes of a loop that is not to become a structured one: a bool.
+inline constexpr std::string_view overlapAttr = "_overlap";
 
 enum class NodeKind : uint8_t {
   Kernel,
@@ -66,7 +77,8 @@ struct PlanNode {
   bool clearsOutputs = false; // some outputs are used by nobody (sequential)
   bool isExpensive = false;
   bool mayBlock = false;
-  uint32_t info = 0; // into Plan::infos
+  bool waits = false; // as OpTraits::waits; of a call: something in the function does
+  uint32_t info = 0;  // into Plan::infos
 };
 
 /// What is needed of a node only on unusual paths.
@@ -145,6 +157,8 @@ struct PlanOptions {
   const KernelRegistry *kernels = nullptr;
   FunctionLibrary *functions = nullptr; // may be null: no functions
   ArgMode argMode = ArgMode::Owned;
+  LoopOverlap loopOverlap = LoopOverlap::Auto;
+  const OpTraitsTable *traits = nullptr; // may be null
 };
 
 /// Builds the plan of a graph. Ops without a kernel, and binds that fail, become nodes that fail

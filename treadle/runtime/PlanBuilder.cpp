@@ -183,6 +183,18 @@ bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *funct
   return false;
 }
 
+bool waits(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options) {
+  if (node.kind == NodeKind::Kernel) {
+    const OpTraits *traits =
+        options.traits ? options.traits->find(spec.op, spec.attrs.getOr<std::string>("token", ""))
+                       : nullptr;
+    return traits && traits->waits;
+  }
+  return options.functions && std::ranges::any_of(calledFunctions(spec), [&](const FunctionRef &f) {
+           return options.functions->waits(f.name);
+         });
+}
+
 // The importer of GraphDefs can't make such nodes, but MLIR text can.
 static Expected<void> checkArity(const GraphSpec &graph) {
   struct Arity {
@@ -355,6 +367,15 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph) {
 
 } // namespace plan
 
+std::optional<LoopOverlap> parseLoopOverlap(std::string_view text) {
+  static constexpr std::pair<std::string_view, LoopOverlap> words[] = {
+      {"off", LoopOverlap::Off}, {"auto", LoopOverlap::Auto}, {"on", LoopOverlap::On}};
+  for (auto [word, value] : words)
+    if (word == text)
+      return value;
+  return std::nullopt;
+}
+
 bool isBlockingOp(std::string_view op) {
   static constexpr std::array<std::string_view, 35> names = {
       "AccumulatorTakeGradient",
@@ -409,7 +430,7 @@ Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &op
     });
   };
   bool needsDataflow = hasFrames();
-  if (needsDataflow) {
+  if (needsDataflow && options.loopOverlap != LoopOverlap::On) {
     if (Expected<void> ok = plan::structureLoops(graph, options); !ok)
       return Unexpected(std::move(ok.error()));
     needsDataflow = hasFrames();

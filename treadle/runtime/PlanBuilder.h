@@ -19,6 +19,9 @@ void bindFunctionNode(const NodeSpec &spec, const PlanOptions &options, PlanNode
 /// True if the node, or a function that it calls, may wait for another op.
 bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *functions);
 
+/// True if the node's op waits inside its call, or one in a function that it calls.
+bool waits(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options);
+
 /// Functions that the node names in its attributes.
 std::vector<FunctionRef> calledFunctions(const NodeSpec &spec);
 

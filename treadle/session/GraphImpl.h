@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/lowering/Lowering.h"
+#include "treadle/runtime/Plan.h"
 #include "treadle/treadle.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -54,6 +55,11 @@ private:
 /// conditionals and loops. The same graph if it has none; Unimplemented where there is no such
 /// function.
 Expected<Graph> withoutRegions(const Graph &graph);
+
+/// The graph with loops that overlap as frames, and with what users say of their ops; the table may
+/// be null.
+Expected<Graph> withOverlappingLoops(const Graph &graph, LoopOverlap overlap,
+                                     const OpTraitsTable *table);
 
 /// The shape that a placeholder states; unknown for other nodes.
 PartialShape feedShape(const ModuleIndex &index, llvm::StringRef node);

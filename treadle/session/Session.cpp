@@ -83,7 +83,8 @@ struct Session::Impl {
   Impl(Graph g, SessionOptions o)
       : graph(std::move(g)), options(std::move(o)),
         kernels(options.kernels ? *options.kernels : builtinKernels()),
-        functions(graph.impl->index(), kernels, fuses()) {
+        loopOverlap(*parseLoopOverlap(options.loopOverlap)),
+        functions(graph.impl->index(), kernels, fuses(), loopOverlap, options.traits) {
     int threads =
         options.threads ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
     if (threads > 1)
@@ -98,6 +99,7 @@ struct Session::Impl {
   const Graph graph;
   const SessionOptions options;
   const KernelRegistry &kernels;
+  const LoopOverlap loopOverlap;
   ModuleFunctions functions;
   ResourceManager resources;
   std::unique_ptr<ThreadPool> pool;
@@ -120,7 +122,8 @@ Expected<SessionPlan> Session::Impl::planFor(PlanKey key) {
   if (fuses())
     fuseContractions(*spec);
   bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);
-  Expected<std::unique_ptr<Plan>> built = buildPlan(std::move(*spec), {&kernels, &functions});
+  Expected<std::unique_ptr<Plan>> built = buildPlan(
+      std::move(*spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits});
   if (!built)
     return Unexpected(std::move(built.error()));
   std::lock_guard lock(mutex);
@@ -147,13 +150,19 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (options.tier != "auto" && options.tier != "interpret")
     return Unexpected(
         invalidArgument("tier is '", options.tier, "', expected 'auto', 'interpret' or 'jit'"));
+  std::optional<LoopOverlap> loopOverlap = parseLoopOverlap(options.loopOverlap);
+  if (!loopOverlap)
+    return Unexpected(invalidArgument("loop overlap is '", options.loopOverlap,
+                                      "', expected 'auto', 'on' or 'off'"));
   if (hasGenericFunctions(graph)) {
     Expected<Graph> closed = graph.runPasses("tfg-specialize-functions");
     if (!closed)
       return Unexpected(std::move(closed.error()));
     graph = std::move(*closed);
   }
-  Expected<Graph> runnable = withoutRegions(graph);
+  Expected<Graph> runnable = withoutRegions(graph).and_then([&](const Graph &functional) {
+    return withOverlappingLoops(functional, *loopOverlap, options.traits);
+  });
   if (!runnable)
     return Unexpected(std::move(runnable.error()));
   Session session;

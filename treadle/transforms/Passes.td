@@ -175,6 +175,74 @@ def Order : Pass<"tfg-order", "::mlir::ModuleOp"> {
   ];
 }
 
+def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
+  let summary = "order a loop's iterations by values that go around it, so that the rest may overlap";
+  let description = [{
+    The iterations of a While whose body has effects run one after the other, since the body's results
+    wait until all of its effects have happened. Here they wait no longer: what conflicts between one
+    iteration and the next (both access a resource, and one writes it) is ordered by a loop variable
+    of its own, a chain. What accesses the resource first waits for the chain's value, and the next value
+    waits for what accesses it last. A resource that the loop only reads needs none. Where the resource's
+    handle is a loop variable by which everything gets to it, that is the chain. Reads after the last
+    write get a second chain where the next iteration begins with reads: these wait for the write alone.
+
+    The condition's effects wait for the chains too, and its result waits for them. Nodes of one
+    iteration that conflict and aren't ordered get the edges that tfg-order gives. What must have run
+    when the loop is over, and isn't waited for by a chain, gets a chain that nobody waits for.
+
+    ```mlir
+    tfg.func @body(%i: tensor<i32> {tfg.name = "i"}, %v: tensor<!tf_type.resource> {tfg.name = "v"}) -> ... {
+      ...
+      %c = AssignAddVariableOp(%v, %one) name("add") {dtype = i32} : tensor<!tf_type.resource>, tensor<i32>
+      %done = NoOp [%c] name("done")
+      %r, %c1 = Identity(%next) [%done] name("r") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+      return(%r, %v) [%c {tfg.name = "add"} ] : ...
+    // becomes
+      %c = AssignAddVariableOp(%v, %one) name("add") {dtype = i32} : tensor<!tf_type.resource>, tensor<i32>
+      %r, %c1 = Identity(%next) name("r") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+      %w, %c2 = Identity(%v) [%c] name("v/next") {T = !tf_type.resource} : (tensor<!tf_type.resource>) -> (tensor<!tf_type.resource>)
+      return(%r, %w) : ...
+    ```
+
+    All other edges stay. Run by calling its functions in turns, such a loop does what it did; its
+    iterations overlap where it is lowered to frames and its functions are inlined (tfg-overlap-loops).
+    A loop stays as it is if its parallel_iterations is 1, if a function holds v1 control flow, or if
+    `_stateful_parallelism` is false. A function that others call too is copied.
+  }];
+  let options = [
+    Option<"loopOverlap", "loop-overlap", "std::string", "\"auto\"",
+           "off: change nothing; on: change loops whose `_stateful_parallelism` is false, too">,
+    Option<"onlyGaining", "only-gaining", "bool", "false",
+           "change only loops that something waits in and that overlap then">
+  ];
+  let statistics = [
+    Statistic<"numChained", "chained", "loops that were changed">,
+    Statistic<"numKept", "kept", "loops that have to stay as they are">
+  ];
+}
+
+def OverlapLoops : Pass<"tfg-overlap-loops", "::mlir::ModuleOp"> {
+  let summary = "lower loops to frames in which iterations overlap";
+  let description = [{
+    While loops that tfg-deps-to-chains took the barriers from, or that have no effects, become v1
+    frames as with tfg-functional-to-v1; but the nodes of condition and body stand in the frame itself,
+    and each runs as soon as its own inputs are there. Functions in which there is such a loop are ordered
+    first, as with tfg-order. What waited for the loop waits for all of its effects.
+
+    Without the option `all` only loops that gain are lowered: those in which something waits (a queue,
+    Python, an op that nobody knows) while something else of another iteration could run.
+
+    An inner loop is a loop of its own. Conditionals and calls stay: they run when all of their inputs
+    are there.
+  }];
+  let options = [
+    Option<"all", "all", "bool", "false", "lower also what gains nothing by it">
+  ];
+  let statistics = [
+    Statistic<"numLowered", "lowered", "loops that became frames">
+  ];
+}
+
 def NameCompress : Pass<"tfg-name-compress", "::mlir::ModuleOp"> {
   let summary = "give nodes short names";
   let description = [{

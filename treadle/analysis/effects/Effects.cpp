@@ -449,8 +449,28 @@ void EffectAnalysis::addReach(Node node, const OpEffects &known, EffectSet &out)
       {intern(std::move(resource), key), known.reached.part, known.reached.kind == Access::Write});
 }
 
+/// What the node itself says: `world`, `read NAME` or `write NAME`; and it may do anything to what
+/// it is given handles to.
+void EffectAnalysis::addStated(Node node, ArrayAttr stated, EffectSet &out) {
+  addHandleEffects(node, {Access::Write, Part::Whole}, out);
+  for (StringAttr effect : stated.getAsRange<StringAttr>()) {
+    auto [kind, name] = effect.getValue().split(' ');
+    ResourceId id = world;
+    if (kind != "world") {
+      std::string text = ("resource '" + name + "'").str();
+      id = intern({Resource::Named, text}, text);
+    }
+    out.push_back({id, Part::Whole, kind != "read"});
+  }
+  sortAndUnique(out);
+}
+
 EffectAnalysis::EffectSet EffectAnalysis::effectsOf(Node node) {
   EffectSet out;
+  if (auto stated = node.attr<ArrayAttr>(statedEffectsKey)) {
+    addStated(node, stated, out);
+    return out;
+  }
   if (hasRegions(node)) {
     for (Region &region : node->getRegions())
       for (Operation &op : region.front())

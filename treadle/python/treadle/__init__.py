@@ -86,8 +86,9 @@ def register_op(
             The node's dtypes and number of outputs are checked. What it raises fails the run:
             a treadle.Error as it is, anything else as UnknownError.
         effects: what the op sees and changes besides its inputs: "none", "world" (anything), or a
-            dict of resource names, each "read" or "write". Nodes run in the order that the graph's
-            edges ask for, whatever it says.
+            dict of resource names, each "read" or "write". In a function, nodes that access one
+            resource run in order if one of them writes it, those of a loop's iterations too; in a
+            graph, nodes run in the order that its edges ask for.
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"name is {name!r}, expected the name of an op")
@@ -99,7 +100,9 @@ def register_op(
             f"effects is {effects!r}, expected 'none', 'world' or a dict of resource names, "
             "each 'read' or 'write'"
         )
-    _register_function(name, fn)
+    resources = {} if isinstance(effects, str) else dict(effects)
+    writes = {resource: access == "write" for resource, access in resources.items()}
+    _register_function(name, fn, writes, effects == "world")
 
 
 __all__ = [

@@ -105,6 +105,7 @@ class Session:
         *,
         threads: int | None = None,
         tier: str = "auto",
+        loop_overlap: str = "auto",
         timeout: float | None = None,
     ) -> None: ...
     @overload
@@ -133,6 +134,7 @@ class _Model:
         tags: list[str],
         threads: int | None,
         tier: str,
+        loop_overlap: str,
         timeout: float | None,
     ) -> None: ...
     def signatures(self) -> dict[str, tuple[dict[str, Value], dict[str, Value]]]: ...
@@ -140,4 +142,6 @@ class _Model:
     def save(self, folder: str | os.PathLike[str] | None) -> None: ...
     def session(self) -> Session: ...
 
-def _register_function(name: str, fn: Callable[..., Any]) -> None: ...
+def _register_function(
+    name: str, fn: Callable[..., Any], effects: dict[str, bool], world: bool
+) -> None: ...

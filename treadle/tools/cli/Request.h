@@ -35,6 +35,7 @@ struct Request {
       {"--threads", "N", "threads that a run may use; as many as the machine has by default"},     \
       {"--timeout", "S", "seconds after which a run fails"},                                       \
       {"--tier", "auto|interpret|jit", "how to run; auto by default"},                             \
+      {"--loop-overlap", "auto|off|on", "which loops' iterations overlap; auto by default"},       \
       {"--passes", "PIPELINE", "passes over the graph before it runs: tfg-default"},               \
       {"--loop-overlap", "auto|off|on", ""},                                                       \
       {"--signature", "S",                                                                         \

@@ -1,4 +1,5 @@
 // While and For as frames.
+#include "treadle/runtime/Plan.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
 using namespace mlir;
@@ -7,8 +8,10 @@ namespace treadle::tfg {
 
 Value Lowering::enter(const LoopValue &value, unsigned index, StringAttr frame, ValueRange tokens) {
   auto parallel = node.attr<IntegerAttr>("parallel_iterations");
-  return make("Enter", "Enter_" + Twine(index), value.initial)
-      .attr("frame_name", frame)
+  NodeBuilder built = make("Enter", "Enter_" + Twine(index), value.initial);
+  if (isInFrame)
+    built.attr(StringRef(overlapAttr), builder.getBoolAttr(true));
+  return built.attr("frame_name", frame)
       .attr("is_constant", builder.getBoolAttr(value.isConstant))
       .attr("parallel_iterations", parallel ? parallel : builder.getI64IntegerAttr(10))
       .attr(loweredInputKey, builder.getI64IntegerAttr(index))
@@ -64,15 +67,20 @@ bool Lowering::passesOn(tf_type::FuncAttr callee, unsigned index) {
          body.getReturn().getData()[index] == body.getDataArgument(index);
 }
 
-// Handles that never change come in once, as TensorFlow has it; so they don't come out either. But
-// a frame needs something that goes round.
-void Lowering::lowerWhile() {
-  auto cond = node.attr<tf_type::FuncAttr>("cond"), body = node.attr<tf_type::FuncAttr>("body");
+// Handles that never change come in once, as TensorFlow has it; so they don't come out either.
+SmallVector<Lowering::LoopValue> Lowering::loopValues(tf_type::FuncAttr body) {
   SmallVector<LoopValue> values;
   for (auto [index, value] : llvm::enumerate(node.data())) {
     bool isHandle = isa<tf_type::ResourceType>(getElementTypeOrSelf(value));
     values.push_back({value, node.results()[index].getType(), isHandle && passesOn(body, index)});
   }
+  return values;
+}
+
+// A frame needs something that goes round.
+void Lowering::lowerWhile() {
+  auto cond = node.attr<tf_type::FuncAttr>("cond"), body = node.attr<tf_type::FuncAttr>("body");
+  SmallVector<LoopValue> values = loopValues(body);
   if (values.empty()) {
     node->emitRemark() << "node '" << name << "' (" << node.opType()
                        << ") stays: it has no loop variable that a frame could be built on";
@@ -100,7 +108,7 @@ void Lowering::lowerFor() {
   auto widened = [&](unsigned index, StringRef what) {
     return make("Cast", what)
         .attr("SrcT", dtypeOf(node.data()[index]))
-        .attr("DstT", TypeAttr::get(builder.getI64Type()))
+        .attr("DstT", mlir::TypeAttr::get(builder.getI64Type()))
         .attr("Truncate", builder.getBoolAttr(false))
         .attr(loweredFromKey, builder.getStringAttr(name))
         .inputs(node.data()[index])
@@ -143,8 +151,8 @@ void Lowering::lowerFor() {
       },
       [&](Values current) {
         SmallVector<Value> inputs = {make("Cast", "index")
-                                         .attr("SrcT", TypeAttr::get(builder.getI64Type()))
-                                         .attr("DstT", TypeAttr::get(builder.getI32Type()))
+                                         .attr("SrcT", mlir::TypeAttr::get(builder.getI64Type()))
+                                         .attr("DstT", mlir::TypeAttr::get(builder.getI32Type()))
                                          .attr("Truncate", builder.getBoolAttr(false))
                                          .attr(loweredFromKey, builder.getStringAttr(name))
                                          .inputs(current[0])

@@ -30,6 +30,9 @@ public:
 
   void lowerWhile();
   void lowerFor();
+  /// A While, with the nodes of its functions in the frame itself, where each runs as soon as its
+  /// own inputs are there. Gives these nodes.
+  llvm::SmallVector<Node> lowerWhileInFrame(FuncOp condition, FuncOp body);
   void lowerIf();
   void lowerCase();
 
@@ -59,6 +62,9 @@ private:
   mlir::Value enter(const LoopValue &value, unsigned index, mlir::StringAttr frame,
                     mlir::ValueRange tokens);
   bool passesOn(tf_type::FuncAttr callee, unsigned index);
+  llvm::SmallVector<LoopValue> loopValues(tf_type::FuncAttr body);
+  mlir::Value startToken();
+  LoopValue pivot(mlir::Value start);
   llvm::SmallVector<mlir::Value>
   lowerLoop(llvm::ArrayRef<LoopValue> values, mlir::ValueRange tokens,
             llvm::function_ref<mlir::Value(Values)> condition,
@@ -76,6 +82,7 @@ private:
   mlir::SymbolTable &functions;
   mlir::OpBuilder builder;
   std::string name;
+  bool isInFrame = false; // the functions' nodes stand in the frame
 };
 
 } // namespace treadle::tfg

@@ -1,4 +1,5 @@
 // Loops of functions: pure nodes of loop variables that the body hands on as they are.
+#include "treadle/transforms/functions/LoopVariables.h"
 #include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
 #include "treadle/transforms/hoist_loop_invariants/TotalOps.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -101,78 +102,6 @@ std::string argumentName(Node node, FuncOp function) {
   return NameScope(function.getEntry()).unique(base);
 }
 
-BlockArgument appendArgument(FuncOp function, StringRef name, Type type) {
-  MLIRContext *context = function.getContext();
-  Builder builder(context);
-  unsigned at = function.getNumArguments();
-  DictionaryAttr named =
-      builder.getDictionaryAttr(builder.getNamedAttr("tfg.name", builder.getStringAttr(name)));
-  (void)function.insertArguments({at, at}, {type, tf_type::ControlType::get(context)},
-                                 {named, builder.getDictionaryAttr({})},
-                                 {function.getLoc(), function.getLoc()});
-  return function.getDataArgument(function.getNumDataArguments() - 1);
-}
-
-bool isResultName(FuncOp function, StringRef name) {
-  for (unsigned i = 0; i < function.getNumResults(); ++i)
-    if (auto own = function.getResultAttrOfType<StringAttr>(i, "tfg.name"))
-      if (own.getValue() == name)
-        return true;
-  return false;
-}
-
-void appendResult(FuncOp function, std::string name, Value value) {
-  Builder builder(function.getContext());
-  while (isResultName(function, name))
-    name += "_";
-  unsigned at = function.getReturn().getData().size();
-  function.getReturn()->insertOperands(at, value);
-  (void)function.insertResult(
-      at, value.getType(),
-      builder.getDictionaryAttr(builder.getNamedAttr("tfg.name", builder.getStringAttr(name))));
-}
-
-ArrayAttr appended(ArrayAttr list, Attribute last) {
-  SmallVector<Attribute> all(list.begin(), list.end());
-  all.push_back(last);
-  return ArrayAttr::get(list.getContext(), all);
-}
-
-Node withVariable(Node node, Value value) {
-  OpBuilder builder(node.getOperation());
-  auto type = cast<TensorType>(value.getType());
-  SmallVector<Value> inputs(node.data());
-  inputs.push_back(value);
-  SmallVector<Type> types(node.results().getTypes());
-  types.push_back(type);
-  SmallVector<NamedAttribute> attrs;
-  for (NamedAttribute attr : node.attrs()) {
-    auto list = dyn_cast<ArrayAttr>(attr.getValue());
-    StringRef key = attr.getName();
-    if (key == "T")
-      attrs.emplace_back(attr.getName(),
-                         appended(list, mlir::TypeAttr::get(type.getElementType())));
-    else if (key == "output_shapes" && list && list.size() == node.numResults())
-      attrs.emplace_back(attr.getName(),
-                         appended(list, tf_type::ShapeAttr::get(cast<ShapedType>(type))));
-    else if (key != "_output_shapes" && key != "_input_shapes" &&
-             attr.getName() != node.dialect().fullTypeKey)
-      attrs.push_back(attr);
-  }
-  Node fresh = NodeBuilder(builder, node.opType())
-                   .placedAs(node)
-                   .attrs(attrs)
-                   .inputs(inputs)
-                   .control(node.control())
-                   .results(types)
-                   .build();
-  for (auto [from, to] : llvm::zip(node.results(), fresh.results()))
-    from.replaceAllUsesWith(to);
-  node.controlResult().replaceAllUsesWith(fresh.controlResult());
-  node->erase();
-  return fresh;
-}
-
 } // namespace
 
 bool hoistFromWhile(const FunctionalNode &start, Effects &effects, NameScope &names) {
@@ -192,7 +121,7 @@ bool hoistFromWhile(const FunctionalNode &start, Effects &effects, NameScope &na
       copies.emplace_back(root, copyBefore(loop, function, root, invariant, map, names));
     for (auto [root, value] : copies) {
       std::string name = argumentName(root, function);
-      loop.node = withVariable(loop.node, value);
+      loop.node = withVariables(loop.node, value);
       for (unsigned other : {0U, 1U}) {
         FuncOp target = loop.functions[other];
         std::string own = other == which ? name : argumentName(root, target);

@@ -2,14 +2,8 @@
 // graph's definition.
 #include "treadle/transforms/Passes.h"
 
-#include "treadle/analysis/effects/Effects.h"
-#include "treadle/analysis/races/FrameGraph.h"
-#include "treadle/dialect/Regions.h"
-#include "treadle/ops/OpTable.h"
+#include "treadle/transforms/order/BodyOrder.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
-#include "treadle/transforms/topological_sort/TopologicalSort.h"
-
-#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 
@@ -20,204 +14,6 @@ namespace treadle {
 
 namespace tfg {
 namespace {
-
-using Index = FrameGraph::Index;
-
-struct Edge {
-  Index from, to;
-  bool operator==(const Edge &) const = default;
-};
-
-/// The edges that one body lacks. Nodes are looked at in their order; of each resource it knows who
-/// has accessed it and hasn't been ordered before a later write of it.
-class BodyOrder {
-public:
-  BodyOrder(Block &body, const EffectAnalysis &effects) : graph(body), effects(effects) {
-    for (Operation *op : topologicalOrder(body))
-      order.push_back(graph.indexOf(Node(op)));
-  }
-
-  std::vector<Edge> missingEdges() {
-    for (Index node : order)
-      visit(node);
-    dropOrdered();
-    return std::move(edges);
-  }
-
-  Node node(Index index) const { return graph.node(index); }
-
-  /// Nodes that must run and that nothing which the function returns waits for: the last ones.
-  SmallVector<Node> notWaitedFor(ReturnOp end) const;
-
-private:
-  struct Access {
-    Index node;
-    Effect effect;
-  };
-
-  void visit(Index node) {
-    size_t first = edges.size();
-    ArrayRef<Effect> own = effects.of(graph.node(node));
-    for (Effect effect : own)
-      forEachThatMayMeet(effect.resource, [&](ArrayRef<Access> earlier) {
-        for (const Access &access : earlier)
-          if (access.node != node && effects.conflict(access.effect, effect) &&
-              !waitsFor(earlier.back(), access, effect))
-            addEdge({access.node, node}, first);
-      });
-    for (Effect effect : own) {
-      auto &accesses = recent(effect.resource);
-      // What comes after this write, and would wait for those, waits for them by way of it.
-      if (effect.writes)
-        llvm::erase_if(accesses, [&](const Access &access) {
-          return effects.conflict(access.effect, effect) && covers(effect, access.effect);
-        });
-      accesses.push_back({node, effect});
-    }
-  }
-
-  /// Whether what is about to have `effect` waits for `earlier` by way of `last`.
-  bool waitsFor(Access last, Access earlier, Effect effect) const {
-    return last.node != earlier.node && effects.conflict(last.effect, earlier.effect) &&
-           effects.conflict(last.effect, effect);
-  }
-
-  /// Whether all that conflicts with `earlier` conflicts with `write` as well.
-  static bool covers(Effect write, Effect earlier) {
-    auto parts = static_cast<unsigned>(earlier.part);
-    return (static_cast<unsigned>(write.part) & parts) == parts;
-  }
-
-  bool mustRun(Node node) const;
-
-  void addEdge(Edge edge, size_t first) {
-    if (!llvm::is_contained(ArrayRef(edges).drop_front(first), edge))
-      edges.push_back(edge);
-  }
-
-  SmallVector<Access> &recent(ResourceId resource) {
-    auto [entry, isNew] = accessed.try_emplace(resource);
-    if (isNew && mayBeSeveral(resource))
-      broad.push_back(resource);
-    return entry->second;
-  }
-
-  /// Resources of one name meet nothing but themselves and the others.
-  bool mayBeSeveral(ResourceId resource) const {
-    Resource::Kind kind = effects.resource(resource).kind;
-    return kind == Resource::Unknown || kind == Resource::Argument;
-  }
-
-  template <typename Visit> void forEachThatMayMeet(ResourceId resource, Visit visit) {
-    if (mayBeSeveral(resource)) {
-      for (const auto &entry : accessed)
-        visit(entry.second);
-      return;
-    }
-    if (auto entry = accessed.find(resource); entry != accessed.end())
-      visit(entry->second);
-    for (ResourceId other : broad)
-      visit(accessed.find(other)->second);
-  }
-
-  /// Drops edges between nodes that a path of the body orders already. As many of their sources at
-  /// a time as a word has bits: which of them reach a node is then one word. A path that leads
-  /// further than `lookahead` nodes is not looked for: an edge too many does no harm.
-  void dropOrdered();
-  static constexpr size_t lookahead = 4096;
-
-  FrameGraph graph;
-  const EffectAnalysis &effects;
-  /// That of the graph's definition, as far as it puts nodes after what they use.
-  std::vector<Index> order;
-  llvm::MapVector<ResourceId, SmallVector<Access>> accessed;
-  SmallVector<ResourceId> broad;
-  std::vector<Edge> edges; // by target, in the order of the graph
-};
-
-void BodyOrder::dropOrdered() {
-  constexpr size_t blockSize = 64;
-  std::vector<size_t> position(graph.size());
-  for (auto [place, node] : llvm::enumerate(order))
-    position[node] = place;
-  llvm::sort(edges, [&](Edge a, Edge b) {
-    return std::pair(position[a.from], position[a.to]) <
-           std::pair(position[b.from], position[b.to]);
-  });
-  std::vector<uint64_t> reached(graph.size());
-  std::vector<Index> touched;
-  auto reach = [&](Index node, uint64_t sources) {
-    if (!reached[node])
-      touched.push_back(node);
-    reached[node] |= sources;
-  };
-  std::vector<Edge> kept;
-  for (auto rest = ArrayRef(edges); !rest.empty();) {
-    SmallVector<Index, blockSize> sources;
-    size_t count = 0, end = 0;
-    for (; count < rest.size(); ++count) {
-      if (sources.empty() || sources.back() != rest[count].from) {
-        if (sources.size() == blockSize)
-          break;
-        reach(rest[count].from, uint64_t(1) << sources.size());
-        sources.push_back(rest[count].from);
-      }
-      end = std::max(end, position[rest[count].to]);
-    }
-    end = std::min(end, position[sources.back()] + lookahead);
-    for (size_t p = position[sources.front()]; p < end; ++p)
-      if (Index node = order[p]; reached[node])
-        for (Index user : graph.forward()[node])
-          reach(user, reached[node]);
-    for (Edge edge : rest.take_front(count)) {
-      size_t source = llvm::find(sources, edge.from) - sources.begin();
-      if (!(reached[edge.to] >> source & 1))
-        kept.push_back(edge);
-    }
-    for (Index node : touched)
-      reached[node] = 0;
-    touched.clear();
-    rest = rest.drop_front(count);
-  }
-  edges = std::move(kept);
-}
-
-/// Of a function's nodes those run that a result waits for, and those that do something: write, or
-/// fail if an assertion doesn't hold.
-bool BodyOrder::mustRun(Node node) const {
-  if (llvm::any_of(effects.of(node), [](Effect effect) { return effect.writes; }))
-    return true;
-  const OpDef *def = node.numResults() ? nullptr : lookupOp(node.opType());
-  return def && def->isStateful();
-}
-
-SmallVector<Node> BodyOrder::notWaitedFor(ReturnOp end) const {
-  llvm::DenseSet<Operation *> waitedFor;
-  SmallVector<Operation *> pending;
-  auto wait = [&](Operation *op) {
-    if (op && waitedFor.insert(op).second)
-      pending.push_back(op);
-    while (!pending.empty()) {
-      Operation *waiting = pending.pop_back_val();
-      SmallVector<Value> inputs(waiting->getOperands());
-      if (waiting->getNumRegions() != 0)
-        llvm::append_range(inputs, capturesOf(waiting));
-      for (Value value : inputs)
-        if (Operation *from = value.getDefiningOp(); from && waitedFor.insert(from).second)
-          pending.push_back(from);
-    }
-  };
-  wait(end);
-  SmallVector<Node> found;
-  for (Index index : llvm::reverse(order)) {
-    Node node = graph.node(index);
-    if (!mustRun(node) || waitedFor.contains(node.getOperation()))
-      continue;
-    found.push_back(node);
-    wait(node.getOperation());
-  }
-  return SmallVector<Node>(llvm::reverse(found));
-}
 
 /// Adds control results, named after their nodes.
 void returnControl(ReturnOp end, ArrayRef<Node> nodes) {
@@ -236,17 +32,14 @@ void returnControl(ReturnOp end, ArrayRef<Node> nodes) {
   end.erase();
 }
 
-/// False, with a remark, for a body that has v1 control flow: where a branch isn't taken its nodes
-/// are dead, and so would be what waits for them.
+/// False, with a remark, for a body that has v1 control flow.
 bool isStraight(Block &body) {
-  for (Operation &op : body)
-    if (auto node = dyn_cast<Node>(&op); node && isV1ControlFlow(node)) {
-      op.emitRemark() << "node '" << node.name() << "' (" << node.opType()
-                      << ") is v1 control flow: the nodes of this body are left as they are; run "
-                         "tfg-v1-to-functional first";
-      return false;
-    }
-  return true;
+  Node node = firstV1Node(body);
+  if (node)
+    node->emitRemark() << "node '" << node.name() << "' (" << node.opType()
+                       << ") is v1 control flow: the nodes of this body are left as they are; run "
+                          "tfg-v1-to-functional first";
+  return !node;
 }
 
 } // namespace
@@ -262,11 +55,10 @@ struct Order : impl::OrderBase<Order> {
     tfg::forEachBody(getOperation(), [&](Block &body) {
       if ((isa<tfg::GraphOp>(body.getParentOp()) && !graph) || !tfg::isStraight(body))
         return;
-      tfg::BodyOrder order(body, effects);
-      for (tfg::Edge edge : order.missingEdges())
-        tfg::addControl(order.node(edge.to), order.node(edge.from).controlResult());
-      if (auto end = dyn_cast<tfg::ReturnOp>(body.getTerminator()))
-        tfg::returnControl(end, order.notWaitedFor(end));
+      for (tfg::OrderEdge edge : tfg::missingOrder(body, effects))
+        tfg::addControl(edge.to, edge.from.controlResult());
+      if (auto function = dyn_cast<tfg::FuncOp>(body.getParentOp()))
+        tfg::returnControl(function.getReturn(), tfg::notWaitedFor(function, effects));
     });
   }
 };

@@ -1,0 +1,16 @@
+// Threads for work that mostly waits.
+#pragma once
+
+#include <functional>
+
+namespace treadle {
+
+/// One thread for each piece of such work, kept a while for the next. They are the process's, and
+/// use no processor to speak of.
+class WaitingThreads {
+public:
+  /// Runs `task` on such a thread; on this one where the system gives none.
+  static void run(std::function<void()> task);
+};
+
+} // namespace treadle

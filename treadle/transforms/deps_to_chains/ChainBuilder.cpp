@@ -1,0 +1,256 @@
+#include "treadle/transforms/deps_to_chains/ChainBuilder.h"
+
+#include "treadle/transforms/functions/LoopVariables.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// All loops of a module, inner ones first.
+class Builder {
+public:
+  Builder(ModuleOp module, MutableArrayRef<LoopOrder> loops) : module(module), symbols(module) {
+    countUses();
+    for (LoopOrder &order : loops)
+      in[order.loop.node->getBlock()].push_back(&order);
+  }
+
+  void build(LoopOrder &order);
+  unsigned numChanged = 0;
+
+private:
+  // The function as the loop's own: itself, or a copy; and what of it became what.
+  struct Own {
+    FuncOp function;
+    IRMapping copies;
+    bool isCopy = false;
+  };
+
+  void countUses();
+  void buildInside(FuncOp function);
+  Own makeOwn(FuncOp function);
+  Node find(Node planned, const Own &own) const;
+  SmallVector<Value> tokensOf(ArrayRef<Node> nodes, const Own &own) const;
+  void addMissing(const LoopOrder &order, const Own &condition, const Own &body);
+  void addChain(const LoopChain &chain, Own &condition, Own &body);
+  void chainThrough(unsigned variable, const LoopChain &chain, Own &body);
+  void holdPredicate(const LoopOrder &order, Own &condition);
+  void removeBarriers(const LoopOrder &order, Own &body);
+  void replaceLoop(const LoopOrder &order, const Own &condition, const Own &body);
+  Value initialValue(Node loop);
+  NameScope &namesOf(Block &block);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::StringMap<unsigned> uses;
+  llvm::DenseMap<Block *, SmallVector<LoopOrder *>> in;
+  llvm::DenseSet<LoopOrder *> done;
+  llvm::DenseMap<Operation *, Operation *> replaced;
+  llvm::DenseMap<Block *, std::unique_ptr<NameScope>> names;
+  unsigned numNew = 0; // chains of the loop at hand
+};
+
+void Builder::countUses() {
+  module.walk([&](Operation *op) {
+    ++uses[op->getName().stripDialect()];
+    for (NamedAttribute attr : op->getAttrs())
+      forEachFunctionName(attr.getValue(), [&](StringRef name) { ++uses[name]; });
+    if (auto function = dyn_cast<FuncOp>(op); function && function.getGradientAttr())
+      uses[function.getName()] += 2;
+  });
+}
+
+NameScope &Builder::namesOf(Block &block) {
+  std::unique_ptr<NameScope> &scope = names[&block];
+  if (!scope)
+    scope = std::make_unique<NameScope>(block);
+  return *scope;
+}
+
+Builder::Own Builder::makeOwn(FuncOp function) {
+  Own own{function, {}, false};
+  unsigned &count = uses[function.getName()];
+  if (count <= 1)
+    return own;
+  --count;
+  own.isCopy = true;
+  own.function = cast<FuncOp>(function->clone(own.copies));
+  symbols.insert(own.function, std::next(Block::iterator(function)));
+  uses[own.function.getName()] = 1;
+  own.function.walk([&](Operation *op) {
+    for (NamedAttribute attr : op->getDiscardableAttrs())
+      forEachFunctionName(attr.getValue(), [&](StringRef name) { ++uses[name]; });
+  });
+  return own;
+}
+
+/// What became of a node of the plan.
+Node Builder::find(Node planned, const Own &own) const {
+  Operation *op = planned.getOperation();
+  for (auto next = replaced.find(op); next != replaced.end(); next = replaced.find(op))
+    op = next->second;
+  return own.isCopy ? own.copies.lookup(op) : op;
+}
+
+SmallVector<Value> Builder::tokensOf(ArrayRef<Node> nodes, const Own &own) const {
+  SmallVector<Value> tokens;
+  for (Node node : nodes)
+    tokens.push_back(find(node, own).controlResult());
+  return tokens;
+}
+
+void Builder::addMissing(const LoopOrder &order, const Own &condition, const Own &body) {
+  for (OrderEdge edge : order.missing) {
+    bool isInBody = edge.to->getParentOp() == order.loop.functions[1];
+    const Own &own = isInBody ? body : condition;
+    addControl(find(edge.to, own), find(edge.from, own).controlResult());
+  }
+}
+
+/// The resource's handle is handed on when all is done that the chain waits for.
+void Builder::chainThrough(unsigned variable, const LoopChain &chain, Own &body) {
+  Value handle = body.function.getDataArgument(variable);
+  ReturnOp end = body.function.getReturn();
+  OpBuilder builder(end);
+  Node next = NodeBuilder(builder, "Identity")
+                  .name(namesOf(body.function.getEntry())
+                            .unique((body.function.getDataArgumentName(variable) + "/next").str()))
+                  .attr("T", dtypeAttr(handle.getType()))
+                  .inputs(handle)
+                  .control(tokensOf(chain.last, body))
+                  .results(handle.getType())
+                  .build();
+  end->setOperand(variable, next.results()[0]);
+}
+
+void Builder::addChain(const LoopChain &chain, Own &condition, Own &body) {
+  if (chain.variable)
+    return chainThrough(*chain.variable, chain, body);
+  ++numNew;
+  Type type = RankedTensorType::get({}, Float32Type::get(module.getContext()));
+  auto append = [&](Own &own, ArrayRef<Node> waiting) {
+    std::string name = namesOf(own.function.getEntry()).unique("chain");
+    BlockArgument value = appendArgument(own.function, name, type);
+    for (Node node : waiting)
+      addControl(find(node, own), FuncOp::getControlTokenOf(value));
+    return value;
+  };
+  append(condition, chain.inCondition);
+  BlockArgument value = append(body, chain.inBody);
+  OpBuilder builder(body.function.getReturn());
+  std::string name = body.function.getDataArgumentName(value.getArgNumber() / 2).str();
+  Node next = NodeBuilder(builder, "Identity")
+                  .name(namesOf(body.function.getEntry()).unique(name + "/next"))
+                  .attr("T", dtypeAttr(type))
+                  .inputs(Value(value))
+                  .control(tokensOf(chain.last, body))
+                  .results(type)
+                  .build();
+  appendResult(body.function, name + "_next", next.results()[0]);
+}
+
+void Builder::holdPredicate(const LoopOrder &order, Own &condition) {
+  if (order.beforePredicate.empty())
+    return;
+  ReturnOp end = condition.function.getReturn();
+  Value predicate = end->getOperand(0);
+  OpBuilder builder(end);
+  Node held = NodeBuilder(builder, "Identity")
+                  .name(namesOf(condition.function.getEntry()).unique("predicate"))
+                  .attr("T", dtypeAttr(predicate.getType()))
+                  .inputs(predicate)
+                  .control(tokensOf(order.beforePredicate, condition))
+                  .results(predicate.getType())
+                  .build();
+  end->setOperand(0, held.results()[0]);
+}
+
+/// Drops what only made the iteration wait for its own end, the body's control results too.
+void Builder::removeBarriers(const LoopOrder &order, Own &body) {
+  ReturnOp end = body.function.getReturn();
+  SmallVector<Value> data(end.getData());
+  OpBuilder builder(end);
+  ReturnOp::create(builder, end.getLoc(), data, ValueRange(), builder.getArrayAttr({}));
+  end.erase();
+  for (Node planned : order.barriers) {
+    Node barrier = find(planned, body);
+    Value token = barrier.controlResult();
+    for (Operation *user : llvm::make_early_inc_range(token.getUsers())) {
+      SmallVector<Value> kept(Node(user).control());
+      llvm::erase(kept, token);
+      setControl(Node(user), kept);
+    }
+    barrier->erase();
+  }
+}
+
+Value Builder::initialValue(Node loop) {
+  auto type = RankedTensorType::get({}, Float32Type::get(module.getContext()));
+  OpBuilder builder(loop.getOperation());
+  return NodeBuilder(builder, "Const")
+      .placedAs(loop)
+      .name(namesOf(*loop->getBlock()).unique((loop.name() + "/chain").str()))
+      .attr("dtype", dtypeAttr(type))
+      .attr("value", DenseElementsAttr::get(type, 0.0f))
+      .results(type)
+      .build()
+      .results()[0];
+}
+
+void Builder::replaceLoop(const LoopOrder &order, const Own &condition, const Own &body) {
+  Node loop = find(order.loop.node, {});
+  MLIRContext *context = module.getContext();
+  auto setFunction = [&](StringRef key, FuncOp function) {
+    auto old = loop.attr<tf_type::FuncAttr>(key);
+    loop->setDiscardableAttr(
+        key, tf_type::FuncAttr::get(context, SymbolRefAttr::get(function), old.getAttrs()));
+  };
+  setFunction("cond", condition.function);
+  setFunction("body", body.function);
+  loop->setDiscardableAttr(chainedKey, BoolAttr::get(context, true));
+  if (numNew == 0)
+    return;
+  Value initial = initialValue(loop);
+  Node fresh = withVariables(loop, SmallVector<Value>(numNew, initial));
+  replaced[order.loop.node.getOperation()] = fresh.getOperation();
+}
+
+void Builder::buildInside(FuncOp function) {
+  auto inner = in.find(&function.getEntry());
+  if (inner == in.end())
+    return;
+  for (LoopOrder *order : SmallVector<LoopOrder *>(inner->second))
+    build(*order);
+}
+
+void Builder::build(LoopOrder &order) {
+  if (!done.insert(&order).second || !order.needsChange())
+    return;
+  for (FuncOp function : order.loop.functions)
+    buildInside(function);
+  numNew = 0;
+  ++numChanged;
+  Own condition = makeOwn(order.loop.functions[0]), body = makeOwn(order.loop.functions[1]);
+  addMissing(order, condition, body);
+  holdPredicate(order, condition);
+  removeBarriers(order, body);
+  for (const LoopChain &chain : order.chains)
+    addChain(chain, condition, body);
+  replaceLoop(order, condition, body);
+}
+
+} // namespace
+
+unsigned buildChains(ModuleOp module, MutableArrayRef<LoopOrder> loops) {
+  Builder builder(module, loops);
+  for (LoopOrder &order : loops)
+    builder.build(order);
+  return builder.numChanged;
+}
+
+} // namespace treadle::tfg

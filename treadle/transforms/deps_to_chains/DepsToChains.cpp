@@ -1,0 +1,49 @@
+// tfg-deps-to-chains: the order between the iterations of a loop becomes values that go around it.
+#include "treadle/transforms/Passes.h"
+
+#include "treadle/transforms/deps_to_chains/ChainBuilder.h"
+#include "treadle/transforms/deps_to_chains/Gain.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_DEPSTOCHAINS
+#include "treadle/transforms/Passes.h.inc"
+
+namespace {
+
+struct DepsToChains : impl::DepsToChainsBase<DepsToChains> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    std::optional<LoopOverlap> mode = parseMode();
+    if (!mode)
+      return signalPassFailure();
+    if (*mode == LoopOverlap::Off)
+      return;
+    tfg::EffectAnalysis effects(getOperation());
+    std::vector<tfg::LoopOrder> loops = tfg::planLoops(getOperation(), effects, *mode);
+    tfg::WaitingNodes waiting(getOperation());
+    for (const tfg::LoopOrder &order : loops)
+      if (!order.obstacle.empty())
+        ++numKept;
+    if (onlyGaining)
+      llvm::erase_if(loops, [&](const tfg::LoopOrder &order) {
+        return !order.obstacle.empty() || !tfg::estimate(order, effects, waiting).gains();
+      });
+    numChained += tfg::buildChains(getOperation(), loops);
+  }
+
+private:
+  std::optional<LoopOverlap> parseMode() {
+    std::optional<LoopOverlap> mode = treadle::parseLoopOverlap(loopOverlap.getValue());
+    if (!mode)
+      getOperation().emitError() << "option loop-overlap is '" << loopOverlap
+                                 << "', expected 'off', 'on' or 'auto'";
+    return mode;
+  }
+};
+
+} // namespace
+} // namespace treadle

@@ -1,0 +1,169 @@
+#include "treadle/transforms/deps_to_chains/Gain.h"
+
+#include "treadle/ops/OpTable.h"
+#include "treadle/runtime/Plan.h"
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+WaitingNodes::WaitingNodes(ModuleOp module) {
+  for (FuncOp function : module.getOps<FuncOp>())
+    functions[function.getName()] = function;
+}
+
+bool WaitingNodes::waits(Node node) {
+  static const llvm::StringSet<> python = {"PyFunc", "EagerPyFunc", "PyFuncStateless"};
+  if (auto stated = node.attr<BoolAttr>(waitsKey))
+    return stated.getValue();
+  StringRef op = node.opType();
+  if (isBlockingOp(op) || python.contains(op))
+    return true;
+  return (!lookupOp(op) && !functions.contains(op)) || waitsInside(node);
+}
+
+bool WaitingNodes::waitsInside(Node node) {
+  bool found = false;
+  auto look = [&](StringRef name) {
+    FuncOp function = functions.lookup(name);
+    if (!function || function.isExternal())
+      return;
+    auto [entry, isNew] = known.try_emplace(name, false);
+    if (isNew) {
+      bool waiting = llvm::any_of(function.getEntry(), [&](Operation &op) {
+        return Node::isNode(&op) && waits(Node(&op));
+      });
+      known[name] = waiting;
+      found |= waiting;
+      return;
+    }
+    found |= entry->second;
+  };
+  look(node.opType());
+  for (NamedAttribute attr : node.attrs())
+    forEachFunctionName(attr.getValue(), look);
+  return found;
+}
+
+namespace {
+
+/// Runs the loop on paper: each node ends as soon as its inputs allow.
+class Schedule {
+public:
+  Schedule(const LoopOrder &order, const EffectAnalysis &effects, WaitingNodes &waiting)
+      : order(order), effects(effects), waiting(waiting), condition(order.loop.functions[0]),
+        body(order.loop.functions[1]) {
+    for (OrderEdge edge : order.missing)
+      waitsFor[edge.to.getOperation()].push_back(edge.from.getOperation());
+    for (auto [index, chain] : llvm::enumerate(order.chains)) {
+      if (chain.variable)
+        continue;
+      for (Node node : chain.inBody)
+        waitsForChain[node.getOperation()].push_back(index);
+      for (Node node : chain.inCondition)
+        waitsForChain[node.getOperation()].push_back(index);
+    }
+    for (FuncOp *function : {&condition, &body})
+      nodes.push_back(topologicalOrder(function->getEntry()));
+  }
+
+  LoopTimes run() {
+    constexpr int iterations = 8;
+    variables.assign(body.getNumDataArguments(), 0);
+    chains.assign(order.chains.size(), 0);
+    for (int i = 0; i < iterations; ++i)
+      iterate();
+    return {iterations * inTurns(), last};
+  }
+
+private:
+  double costOf(Operation *op) {
+    constexpr double ofEffect = 1e-3;
+    return waiting.waits(Node(op)) ? 1 : effects.of(Node(op)).empty() ? 0 : ofEffect;
+  }
+
+  double inTurns() {
+    double sum = 0;
+    for (const std::vector<Operation *> &list : nodes)
+      for (Operation *op : list)
+        sum += costOf(op);
+    return sum;
+  }
+
+  void iterate() {
+    runNodes(nodes[0], condition);
+    predicate = endOf(condition.getReturn().getData()[0]);
+    for (Node node : order.beforePredicate)
+      predicate = std::max(predicate, ends.lookup(node.getOperation()));
+    runNodes(nodes[1], body);
+    std::vector<double> next;
+    for (Value value : body.getReturn().getData())
+      next.push_back(std::max(predicate, endOfResult(value)));
+    variables = std::move(next);
+    for (auto [index, chain] : llvm::enumerate(order.chains)) {
+      double &time = chain.variable ? variables[*chain.variable] : chains[index];
+      time = std::max(time, predicate);
+      for (Node node : chain.last)
+        time = std::max(time, ends.lookup(node.getOperation()));
+    }
+  }
+
+  void runNodes(ArrayRef<Operation *> list, FuncOp function) {
+    for (Operation *op : list) {
+      double start = predicate;
+      for (Value value : op->getOperands())
+        start = std::max(start, endOf(value));
+      if (auto more = waitsFor.find(op); more != waitsFor.end())
+        for (Operation *from : more->second)
+          start = std::max(start, ends.lookup(from));
+      if (auto more = waitsForChain.find(op); more != waitsForChain.end())
+        for (size_t chain : more->second)
+          start = std::max(start, chains[chain]);
+      ends[op] = start + costOf(op);
+      last = std::max(last, ends[op]);
+    }
+  }
+
+  double endOf(Value value) const {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return variables[argument.getArgNumber() / 2];
+    return ends.lookup(value.getDefiningOp());
+  }
+
+  /// Of what a barrier holds, as if it were gone.
+  double endOfResult(Value value) const {
+    Node node = definingNode(value);
+    bool isHeld = node && llvm::any_of(node.control(), [&](Value token) {
+                    return llvm::is_contained(order.barriers, Node(token.getDefiningOp()));
+                  });
+    if (!isHeld)
+      return endOf(value);
+    double end = 0;
+    for (Value input : node->getOperands())
+      if (!llvm::is_contained(order.barriers, Node(input.getDefiningOp())))
+        end = std::max(end, endOf(input));
+    return end;
+  }
+
+  const LoopOrder &order;
+  const EffectAnalysis &effects;
+  WaitingNodes &waiting;
+  FuncOp condition, body;
+  std::vector<std::vector<Operation *>> nodes;
+  llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> waitsFor;
+  llvm::DenseMap<Operation *, SmallVector<size_t, 2>> waitsForChain;
+  std::vector<double> variables, chains;
+  llvm::DenseMap<Operation *, double> ends;
+  double predicate = 0, last = 0;
+};
+
+} // namespace
+
+LoopTimes estimate(const LoopOrder &order, const EffectAnalysis &effects, WaitingNodes &waiting) {
+  return Schedule(order, effects, waiting).run();
+}
+
+} // namespace treadle::tfg

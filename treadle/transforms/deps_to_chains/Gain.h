@@ -1,0 +1,36 @@
+// Whether a loop runs sooner if its iterations overlap.
+#pragma once
+
+#include "treadle/transforms/deps_to_chains/LoopOrder.h"
+
+namespace treadle::tfg {
+
+/// On a node: whether it may wait for long (a device, a timer, another run) where the machine could
+/// do something else. Without it, ops say so by their names.
+inline constexpr llvm::StringLiteral waitsKey = "_waits";
+
+/// Knows which nodes wait: blocking ops, Python, ops that nobody knows, and whatever calls a
+/// function with such nodes.
+class WaitingNodes {
+public:
+  explicit WaitingNodes(mlir::ModuleOp module);
+  bool waits(Node node);
+
+private:
+  bool waitsInside(Node node);
+
+  llvm::StringMap<FuncOp> functions;
+  llvm::StringMap<bool> known; // by function; false while it is looked into
+};
+
+/// How long a few iterations take, in units of one wait, if all else is nearly free and as much is
+/// done at a time as the order allows.
+struct LoopTimes {
+  double inTurns = 0, overlapping = 0;
+  bool gains() const { return inTurns >= 1 && overlapping < inTurns - 1e-6; }
+};
+
+/// For a loop without obstacle, as it will be with its chains.
+LoopTimes estimate(const LoopOrder &order, const EffectAnalysis &effects, WaitingNodes &waiting);
+
+} // namespace treadle::tfg

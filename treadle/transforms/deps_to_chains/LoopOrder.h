@@ -1,0 +1,55 @@
+// What the effects of a loop ask of the order of its iterations, and how chains would keep it: the
+// part of tfg-deps-to-chains that only looks.
+#pragma once
+
+#include "treadle/runtime/Plan.h"
+#include "treadle/transforms/functions/FunctionalNode.h"
+#include "treadle/transforms/order/BodyOrder.h"
+
+namespace treadle::tfg {
+
+/// A value that goes from iteration to iteration, for the order alone. Those that wait for it run
+/// after what the iteration before hands it on after.
+struct LoopChain {
+  /// What it is for: `variable 'v'`; empty for what must have run when the loop is over.
+  std::string resource;
+  /// Number of the loop variable that serves, where the resource's handle is one.
+  std::optional<unsigned> variable;
+  /// Nodes of the body and of the condition that wait for it, and those of the body that it is
+  /// handed on after.
+  llvm::SmallVector<Node> inBody, inCondition, last;
+};
+
+/// What is known of one loop.
+struct LoopOrder {
+  FunctionalNode loop;
+  /// Whether it has been given its chains before.
+  bool isChained = false;
+  /// Why the loop has to stay as it is, empty if it hasn't: `parallel_iterations is 1`.
+  std::string obstacle;
+
+  llvm::SmallVector<LoopChain> chains;
+  /// Nodes of the condition that its result has to wait for, and doesn't.
+  llvm::SmallVector<Node> beforePredicate;
+  /// NoOps that hold the body's results until all of its effects have happened.
+  llvm::SmallVector<Node> barriers;
+  /// What the condition and the body lack of an order of their own.
+  std::vector<OrderEdge> missing;
+
+  /// Whether there is something to change.
+  bool needsChange() const {
+    return obstacle.empty() &&
+           !(chains.empty() && beforePredicate.empty() && barriers.empty() && missing.empty());
+  }
+};
+
+/// On a loop whose iterations are ordered by chains, and by nothing else.
+inline constexpr llvm::StringLiteral chainedKey = "_chained";
+
+/// The While loops of a module, those in functions included.
+std::vector<LoopOrder> planLoops(mlir::ModuleOp module, const EffectAnalysis &effects,
+                                 LoopOverlap overlap);
+
+LoopOrder planLoop(const FunctionalNode &loop, const EffectAnalysis &effects, LoopOverlap overlap);
+
+} // namespace treadle::tfg

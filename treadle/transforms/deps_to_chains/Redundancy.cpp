@@ -1,0 +1,119 @@
+#include "treadle/transforms/deps_to_chains/Redundancy.h"
+
+#include "treadle/dialect/Regions.h"
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// The nodes of a body in order, with the edges that it has and that it will have.
+class BodyEdges {
+public:
+  explicit BodyEdges(const LoopOrder &order)
+      : nodes(topologicalOrder(FuncOp(order.loop.functions[1]).getEntry())) {
+    for (OrderEdge edge : order.missing)
+      added[edge.to.getOperation()].push_back(edge.from.getOperation());
+  }
+
+  std::vector<Operation *> nodes;
+
+  template <typename Visit> void forEachInput(Operation *op, Visit visit) const {
+    for (Value value : op->getOperands())
+      if (Operation *from = value.getDefiningOp())
+        visit(from);
+    if (op->getNumRegions() != 0)
+      for (Value value : capturesOf(op))
+        if (Operation *from = value.getDefiningOp())
+          visit(from);
+    if (auto more = added.find(op); more != added.end())
+      for (Operation *from : more->second)
+        visit(from);
+  }
+
+private:
+  llvm::DenseMap<Operation *, SmallVector<Operation *, 2>> added;
+};
+
+/// A bit for each chain of a word's worth of them.
+using Mask = uint64_t;
+constexpr size_t chainsAtOnce = 64;
+
+using Masks = llvm::DenseMap<Operation *, Mask>;
+
+Masks membersOf(MutableArrayRef<LoopChain> chains, SmallVector<Node> LoopChain::*list) {
+  Masks masks;
+  for (auto [bit, chain] : llvm::enumerate(chains))
+    for (Node node : chain.*list)
+      masks[node.getOperation()] |= Mask(1) << bit;
+  return masks;
+}
+
+void drop(MutableArrayRef<LoopChain> chains, SmallVector<Node> LoopChain::*list,
+          const Masks &covered) {
+  for (auto [bit, chain] : llvm::enumerate(chains))
+    llvm::erase_if(chain.*list, [&, bit = bit](Node node) {
+      return covered.lookup(node.getOperation()) >> bit & 1;
+    });
+}
+
+void dropFirst(MutableArrayRef<LoopChain> chains, const BodyEdges &body) {
+  Masks waits = membersOf(chains, &LoopChain::inBody), covered;
+  for (Operation *op : body.nodes) {
+    Mask before = 0;
+    body.forEachInput(op, [&](Operation *from) { before |= waits.lookup(from); });
+    if (!before)
+      continue;
+    covered[op] = before;
+    waits[op] |= before;
+  }
+  drop(chains, &LoopChain::inBody, covered);
+}
+
+void dropLast(MutableArrayRef<LoopChain> chains, const BodyEdges &body) {
+  Masks waited = membersOf(chains, &LoopChain::last), covered;
+  for (Operation *op : llvm::reverse(body.nodes))
+    if (Mask mask = waited.lookup(op))
+      body.forEachInput(op, [&](Operation *from) {
+        covered[from] |= mask;
+        waited[from] |= mask;
+      });
+  drop(chains, &LoopChain::last, covered);
+}
+
+} // namespace
+
+void dropRedundant(LoopOrder &order) {
+  BodyEdges body(order);
+  for (MutableArrayRef<LoopChain> rest = order.chains; !rest.empty();) {
+    MutableArrayRef<LoopChain> some = rest.take_front(chainsAtOnce);
+    dropFirst(some, body);
+    dropLast(some, body);
+    rest = rest.drop_front(some.size());
+  }
+}
+
+SmallVector<Node> lastUnchained(const LoopOrder &order, const EffectAnalysis &effects) {
+  BodyEdges body(order);
+  llvm::DenseSet<Operation *> waited;
+  for (const LoopChain &chain : order.chains)
+    for (Node node : chain.last)
+      waited.insert(node.getOperation());
+  SmallVector<Node> last;
+  for (Operation *op : llvm::reverse(body.nodes)) {
+    bool matters = !effects.of(Node(op)).empty() || mustRun(Node(op), effects);
+    if (!waited.contains(op)) {
+      if (!matters)
+        continue;
+      last.push_back(Node(op));
+    }
+    body.forEachInput(op, [&](Operation *from) { waited.insert(from); });
+  }
+  std::reverse(last.begin(), last.end());
+  return last;
+}
+
+} // namespace treadle::tfg

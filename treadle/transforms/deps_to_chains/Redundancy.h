@@ -1,0 +1,16 @@
+// What of a loop's order other edges keep already, and what nothing waits for.
+#pragma once
+
+#include "treadle/transforms/deps_to_chains/LoopOrder.h"
+
+namespace treadle::tfg {
+
+/// Of each chain drops the nodes that wait for it by way of another, and those that another of the
+/// nodes it is handed on after waits for.
+void dropRedundant(LoopOrder &order);
+
+/// The last nodes of the body that do something, or see what others do, and that no chain waits
+/// for: the loop isn't over before they are.
+llvm::SmallVector<Node> lastUnchained(const LoopOrder &order, const EffectAnalysis &effects);
+
+} // namespace treadle::tfg

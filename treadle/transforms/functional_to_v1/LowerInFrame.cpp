@@ -1,0 +1,130 @@
+// While as a frame that its functions' nodes stand in.
+#include "treadle/transforms/functional_to_v1/Lowering.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// Copies of a function's nodes in another body.
+class Expansion {
+public:
+  Expansion(OpBuilder &builder, Node caller, BodyNames &names, const Twine &prefix)
+      : builder(builder), caller(caller), names(names), prefix(prefix.str()) {}
+
+  void map(BlockArgument argument, Value value, Value token) {
+    mapping.map(Value(argument), value);
+    mapping.map(Value(FuncOp::getControlTokenOf(argument)), token);
+  }
+
+  /// What needs nothing of the function waits for `entry`.
+  void run(FuncOp function, Value entry) {
+    for (Operation &op : function.getEntry())
+      if (Node::isNode(&op))
+        copies.emplace_back(builder.clone(op, mapping));
+    // Nodes may stand before what they use: what wasn't copied yet is mapped now.
+    for (Node copy : copies)
+      copy->walk([&](Operation *op) {
+        for (OpOperand &operand : op->getOpOperands())
+          operand.set(mapping.lookupOrDefault(operand.get()));
+      });
+    for (Node copy : copies)
+      adapt(copy, entry);
+  }
+
+  Value operator()(Value value) const { return mapping.lookup(value); }
+
+  SmallVector<Node> copies;
+
+private:
+  void adapt(Node copy, Value entry) {
+    copy.setName(names.node((prefix + "/" + copy.name()).str()));
+    if (copy.device().empty())
+      copy.setDevice(caller.device());
+    copy->setLoc(CallSiteLoc::get(copy->getLoc(), caller->getLoc()));
+    copy->removeDiscardableAttr("_class"); // names nodes of the function
+    llvm::SmallSetVector<Value, 8> tokens(copy.control().begin(), copy.control().end());
+    if (tokens.size() != copy.numControl())
+      setControl(copy, tokens.getArrayRef());
+    if (copy->getNumOperands() == 0)
+      addControl(copy, entry);
+  }
+
+  OpBuilder &builder;
+  Node caller;
+  BodyNames &names;
+  std::string prefix;
+  IRMapping mapping;
+};
+
+} // namespace
+
+/// The loop begins when all of its inputs and tokens are there, as a call would. The token of a
+/// Switch doesn't tell which of its outputs is dead: a node behind it does.
+Value Lowering::startToken() {
+  SmallVector<Value> before(node.control());
+  for (Value value : node.data()) {
+    Node from = definingNode(value);
+    bool isSplit = from && (from.opType() == "Switch" || from.opType() == "_SwitchN");
+    before.push_back(controlTokenOf(isSplit ? identity(value, {}, "input") : value));
+  }
+  llvm::SmallSetVector<Value, 8> tokens(before.begin(), before.end());
+  return make("NoOp", "start").control(tokens.getArrayRef()).build().controlResult();
+}
+
+/// A variable that only says in which iteration something runs.
+Lowering::LoopValue Lowering::pivot(Value start) {
+  auto type = RankedTensorType::get({}, builder.getF32Type());
+  Value zero = make("Const", "pivot_init")
+                   .attr("dtype", TypeAttr::get(type.getElementType()))
+                   .attr("value", DenseElementsAttr::get(type, 0.0f))
+                   .control(start)
+                   .results(type)
+                   .build()
+                   .results()[0];
+  return {zero, type, false};
+}
+
+SmallVector<Node> Lowering::lowerWhileInFrame(FuncOp condition, FuncOp body) {
+  isInFrame = true;
+  Value start = startToken();
+  SmallVector<LoopValue> values = loopValues(node.attr<tf_type::FuncAttr>("body"));
+  values.push_back(pivot(start));
+  SmallVector<Node> copies;
+  auto expandCondition = [&](Values current) -> Value {
+    Expansion expansion(builder, node, names, name + "/cond");
+    for (auto [index, value] : llvm::enumerate(current.drop_back()))
+      expansion.map(condition.getDataArgument(index), value, controlTokenOf(value));
+    expansion.run(condition, controlTokenOf(current.back()));
+    llvm::append_range(copies, expansion.copies);
+    Value result = expansion(condition.getReturn().getData()[0]);
+    return getElementTypeOrSelf(result).isInteger(1)
+               ? result
+               : compute("ToBool", "ToBool", result, scalar(builder.getI1Type()));
+  };
+  auto expandBody = [&](Values current) {
+    Expansion expansion(builder, node, names, name + "/body");
+    Value alive = identity(current.back(), {}, "pivot");
+    Value entry = controlTokenOf(alive);
+    for (auto [index, value] : llvm::enumerate(current.drop_back())) {
+      Value argument =
+          identity(value, values[index].isConstant ? entry : Value(), "arg_" + Twine(index));
+      expansion.map(body.getDataArgument(index), argument, controlTokenOf(argument));
+    }
+    expansion.run(body, entry);
+    llvm::append_range(copies, expansion.copies);
+    SmallVector<Value> next;
+    for (Value value : body.getReturn().getData())
+      next.push_back(expansion(value));
+    next.push_back(alive);
+    return next;
+  };
+  SmallVector<Value> results = lowerLoop(values, start, expandCondition, expandBody);
+  results.pop_back();
+  replace(results, {});
+  return copies;
+}
+
+} // namespace treadle::tfg
