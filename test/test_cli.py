@@ -28,7 +28,7 @@ def binary():
 
 BINARY = binary()
 # Options that are understood, but say that they aren't there yet: not in help.
-LATER = ("--trace")
+LATER = ("--trace",)
 
 
 class Done:
