@@ -85,6 +85,12 @@ TEST(ImageFiles, TruncatedJpegIsAnErrorOrRecovered) {
             (std::vector<int64_t>{32, 32, 1}));
 }
 
+TEST(ImageFiles, EndlessHeaderEnds) {
+  EXPECT_EQ(errorClassOf("DecodeJpeg", {file("\xff\xd8\xff\xff\xff\xff"s)}, {DType::UInt8},
+                         with("try_recover_truncated", true)),
+            "InvalidArgumentError");
+}
+
 // Two frames of 2 by 1: red and blue, then a transparent pixel and red.
 const std::string twoFrames = "GIF89a\x02\0\x01\0\x80\0\0\xff\0\0\0\0\xff"
                               ",\0\0\0\0\x02\0\x01\0\0\x02\x02\x44\x0a\0"

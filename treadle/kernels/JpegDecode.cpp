@@ -83,11 +83,24 @@ private:
     if (!source.bytes_in_buffer && source.next_input_byte == begin())
       ERREXIT(&info, JERR_INPUT_EMPTY);
     if (source.bytes_in_buffer) // it stops in the middle of something
-      return recoversTruncated;
+      return mayRepeat();
     if (!recoversTruncated || source.next_input_byte == endMarker)
       ERREXIT(&info, JERR_FILE_READ);
     source.next_input_byte = endMarker;
     source.bytes_in_buffer = sizeof endMarker;
+    return TRUE;
+  }
+  // The library reads what it has of that something again, which ends a block of pixels as well as
+  // anything, but might go on for ever in a header.
+  boolean mayRepeat() {
+    constexpr int tooOften = 1 << 16;
+    if (repeatedAt != source.next_input_byte)
+      repeats = 0;
+    repeatedAt = source.next_input_byte;
+    if (!recoversTruncated)
+      return FALSE;
+    if (++repeats > tooOften)
+      ERREXIT(&info, JERR_FILE_READ);
     return TRUE;
   }
   const JOCTET *begin() const { return reinterpret_cast<const JOCTET *>(file.data()); }
@@ -96,6 +109,8 @@ private:
   bool recoversTruncated;
   jpeg_error_mgr errors{};
   jpeg_source_mgr source{};
+  const JOCTET *repeatedAt = nullptr;
+  int repeats = 0;
   std::jmp_buf jump;
   char message[JMSG_LENGTH_MAX] = "";
 };
