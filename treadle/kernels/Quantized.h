@@ -37,7 +37,8 @@ struct FloatRange {
   float min = 0, max = 0;
 };
 
-template <typename T> inline constexpr int64_t lowestOf = std::numeric_limits<T>::min();
+template <typename T>
+inline constexpr auto lowestOf = static_cast<int64_t>(std::numeric_limits<T>::min());
 template <typename T> inline constexpr int64_t highestOf = std::numeric_limits<T>::max();
 template <typename T> inline constexpr double stepsOf = double(int64_t{1} << (8 * sizeof(T)));
 

@@ -61,10 +61,11 @@ struct PoissonSampler {
   }
 
   double product(Uniforms &uniforms) const {
-    double least = std::exp(-rate), x = 0;
-    for (double left = uniforms.next(); left > least; left *= uniforms.next())
-      ++x;
-    return x;
+    double least = std::exp(-rate), left = uniforms.next();
+    int count = 0;
+    for (; left > least; ++count)
+      left *= uniforms.next();
+    return count;
   }
 
   double rejection(Uniforms &uniforms) const {

@@ -235,7 +235,7 @@ template <bool isMean> void poolQuantized(OpContext &ctx) {
       forEachTap(window, [&](int64_t to, int64_t from, int64_t) {
         for (int64_t c = 0; c < channels; ++c) {
           auto i = static_cast<size_t>(to * channels + c);
-          int32_t value = x[from * channels + c];
+          auto value = static_cast<int32_t>(x[from * channels + c]);
           sums[i] = isMean ? sums[i] + value : std::max(sums[i], value);
           ++counts[i];
         }
