@@ -238,7 +238,6 @@ def test_a_missing_input_is_explained(identity):
         (["--input", "start=@nowhere.npy"], "NotFoundError: 'nowhere.npy'"),
         (["--check", "nowhere.npz"], "NotFoundError: 'nowhere.npz'"),
         (["--tier", "jit"], "UnimplementedError: tier 'jit'"),
-        (["off"], "UnimplementedError: --loop-overlap"),
         (["--trace", "out.json"], "UnimplementedError: --trace"),
         (["--signature", "serve"], "is no SavedModel, so it has no signatures; use --fetch"),
         (["--output", "no-such-folder/out.npz"], "no-such-folder"),

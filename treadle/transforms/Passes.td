@@ -234,6 +234,18 @@ def OverlapLoops : Pass<"tfg-overlap-loops", "::mlir::ModuleOp"> {
 
     An inner loop is a loop of its own. Conditionals and calls stay: they run when all of their inputs
     are there.
+
+    ```mlir
+    %w, %c = StatelessWhile(%x) name("while") {T = [i32], body = #tf_type.func<@double, {}>,
+        cond = #tf_type.func<@small, {}>, parallel_iterations = 7} : (tensor<i32>) -> (tensor<i32>)
+    // becomes, pivots and the condition left out
+    %e, %c0 = Enter(%x) name("while/Enter_0") {frame_name = "while", parallel_iterations = 7} : (tensor<i32>) -> (tensor<i32>)
+    %m:2, %c1 = Merge(%e, %n) name("while/Merge_0") : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+    %s:2, %c2 = Switch(%m#0, %more) name("while/Switch_0") : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+    %y, %c3 = AddV2(%s#1, %s#1) name("while/body/y") : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+    %n, %c4 = NextIteration(%y) name("while/NextIteration_0") : (tensor<i32>) -> (tensor<i32>)
+    %r, %c5 = Exit(%s#0) name("while/Exit_0") : (tensor<i32>) -> (tensor<i32>)
+    ```
   }];
   let options = [
     Option<"all", "all", "bool", "false", "lower also what gains nothing by it">
