@@ -231,7 +231,10 @@ void ShapeAnalysis::evaluateInto(Node node, ArrayRef<const KnownValue *> inputs,
   for (const KnownValue *input : inputs)
     constants.push_back(input->constant);
   constexpr int64_t mostBytes = mostConstants * 16;
-  if (!isNeeded || isLarge || !effects.isPure(node) || expectedBytes(node, constants) > mostBytes)
+  // A default is what a run has that gives nothing else.
+  bool isDefault = node.opType() == "PlaceholderWithDefault";
+  if (isDefault || !isNeeded || isLarge || !effects.isPure(node) ||
+      expectedBytes(node, constants) > mostBytes)
     return;
   Expected<std::vector<Tensor>> values = evaluate(node, std::move(constants));
   if (!values || values->size() != results.values.size())
