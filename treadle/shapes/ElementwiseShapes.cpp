@@ -186,6 +186,7 @@ const std::vector<SignatureEntry> &signatures() {
         "StringLength",
         "StringToHashBucket",
         "StringToHashBucketFast",
+        "_TensorToHashBucketFast",
         "StringToHashBucketStrong",
         "StaticRegexReplace",
         "StaticRegexFullMatch",

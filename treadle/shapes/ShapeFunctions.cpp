@@ -19,6 +19,11 @@ ShapeResults conflicting(std::string message) {
   return out;
 }
 
+ShapeResults noSuchAxis(const Shape &shape, int64_t axis) {
+  return conflicting(str("axis ", axis, " isn't one of shape ", shape.text(), "; expected ",
+                         -shape.rank(), " to ", shape.rank() - 1));
+}
+
 ShapeResults withRange(ShapeResults results) {
   results.values.resize(1);
   results.values.resize(3, Shape::scalar());
@@ -111,12 +116,12 @@ size_t ShapeQuery::listSize(std::string_view key) const {
 
 std::span<const ShapeFamily> shapeFamilies() {
   static const std::vector<ShapeFamily> families = {
-      elementwiseShapes(), arrayShapes(),      sliceShapes(),      matrixShapes(),
-      windowShapes(),      imageShapes(),      segmentShapes(),    sparseShapes(),
-      stringShapes(),      parsingShapes(),    randomShapes(),     variableShapes(),
-      controlShapes(),     queueShapes(),      tensorListShapes(), tensorArrayShapes(),
-      raggedShapes(),      spaceShapes(),      fourierShapes(),    mediaShapes(),
-      stagingShapes(),     compressedShapes(), quantizedShapes(),
+      elementwiseShapes(), arrayShapes(),   concatShapes(),     sliceShapes(),
+      matrixShapes(),      windowShapes(),  imageShapes(),      segmentShapes(),
+      sparseShapes(),      stringShapes(),  parsingShapes(),    randomShapes(),
+      variableShapes(),    controlShapes(), queueShapes(),      tensorListShapes(),
+      tensorArrayShapes(), raggedShapes(),  spaceShapes(),      fourierShapes(),
+      mediaShapes(),       stagingShapes(), compressedShapes(), quantizedShapes(),
   };
   return families;
 }

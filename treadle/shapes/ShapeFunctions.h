@@ -39,6 +39,9 @@ struct ShapeResults {
 /// `input 1 is of shape [2], ...`: results that can't be.
 ShapeResults conflicting(std::string message);
 
+/// `axis 3 isn't one of shape [2,4]; expected -2 to 1`.
+ShapeResults noSuchAxis(const Shape &shape, int64_t axis);
+
 /// Of a quantized op: its result, and the least and the largest value that this stands for.
 ShapeResults withRange(ShapeResults results);
 
@@ -107,6 +110,7 @@ struct ShapeFamily {
 
 ShapeFamily elementwiseShapes();
 ShapeFamily arrayShapes();
+ShapeFamily concatShapes();
 ShapeFamily sliceShapes();
 ShapeFamily matrixShapes();
 ShapeFamily windowShapes();

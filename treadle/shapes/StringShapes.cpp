@@ -38,6 +38,10 @@ const std::vector<SignatureEntry> &signatures() {
       {"* -> []", {"SerializeTensor", "ReadFile"}},
       {"[] -> *", {"ParseTensor"}},
       {"[], [n], [n], *+ -> ", {"SaveV2"}},
+      {"[], [n], *+ -> ", {"Save"}},
+      {"[], [n], [n], *+ -> ", {"SaveSlices"}},
+      {"[], [] -> *", {"Restore"}},
+      {"[], [], [] -> *", {"RestoreSlice"}},
       {"*, [] -> ", {"MergeV2Checkpoints"}},
   };
   return table;
