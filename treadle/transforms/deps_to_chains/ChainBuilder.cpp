@@ -91,8 +91,9 @@ Builder::Own Builder::makeOwn(FuncOp function) {
 
 /// What became of a node of the plan.
 Node Builder::find(Node planned, const Own &own) const {
+  // A new loop may have the address of an old one: each is looked up once.
   Operation *op = planned.getOperation();
-  for (auto next = replaced.find(op); next != replaced.end(); next = replaced.find(op))
+  if (auto next = replaced.find(op); next != replaced.end())
     op = next->second;
   return own.isCopy ? own.copies.lookup(op) : op;
 }
@@ -105,11 +106,12 @@ SmallVector<Value> Builder::tokensOf(ArrayRef<Node> nodes, const Own &own) const
 }
 
 void Builder::addMissing(const LoopOrder &order, const Own &condition, const Own &body) {
-  for (OrderEdge edge : order.missing) {
-    bool isInBody = edge.to->getParentOp() == order.loop.functions[1];
-    const Own &own = isInBody ? body : condition;
-    addControl(find(edge.to, own), find(edge.from, own).controlResult());
-  }
+  auto add = [&](ArrayRef<OrderEdge> edges, const Own &own) {
+    for (OrderEdge edge : edges)
+      addControl(find(edge.to, own), find(edge.from, own).controlResult());
+  };
+  add(order.missingInCondition, condition);
+  add(order.missing, body);
 }
 
 /// The resource's handle is handed on when all is done that the chain waits for.

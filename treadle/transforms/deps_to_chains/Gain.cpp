@@ -56,8 +56,9 @@ public:
   Schedule(const LoopOrder &order, const EffectAnalysis &effects, WaitingNodes &waiting)
       : order(order), effects(effects), waiting(waiting), condition(order.loop.functions[0]),
         body(order.loop.functions[1]) {
-    for (OrderEdge edge : order.missing)
-      waitsFor[edge.to.getOperation()].push_back(edge.from.getOperation());
+    for (const auto *edges : {&order.missing, &order.missingInCondition})
+      for (OrderEdge edge : *edges)
+        waitsFor[edge.to.getOperation()].push_back(edge.from.getOperation());
     for (auto [index, chain] : llvm::enumerate(order.chains)) {
       if (chain.variable)
         continue;

@@ -24,8 +24,8 @@ public:
       return std::move(order);
     collect(condition, accesses.condition);
     collect(body, accesses.body);
-    for (FuncOp function : {condition, body})
-      llvm::append_range(order.missing, missingOrder(function.getEntry(), effects));
+    order.missing = missingOrder(body.getEntry(), effects);
+    order.missingInCondition = missingOrder(condition.getEntry(), effects);
     for (const ResourceGroup &group : groupResources(accesses, effects))
       addChains(group);
     findBeforePredicate();

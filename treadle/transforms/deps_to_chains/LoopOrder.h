@@ -33,13 +33,13 @@ struct LoopOrder {
   llvm::SmallVector<Node> beforePredicate;
   /// NoOps that hold the body's results until all of its effects have happened.
   llvm::SmallVector<Node> barriers;
-  /// What the condition and the body lack of an order of their own.
-  std::vector<OrderEdge> missing;
+  /// What the body and the condition lack of an order of their own.
+  std::vector<OrderEdge> missing, missingInCondition;
 
   /// Whether there is something to change.
   bool needsChange() const {
-    return obstacle.empty() &&
-           !(chains.empty() && beforePredicate.empty() && barriers.empty() && missing.empty());
+    return obstacle.empty() && !(chains.empty() && beforePredicate.empty() && barriers.empty() &&
+                                 missing.empty() && missingInCondition.empty());
   }
 };
 
