@@ -50,6 +50,18 @@ class Body:
     def mul(self, a: str, b: str) -> str:
         return self.node("Mul", [a, b], ["i32", "i32"], ["i32"], "T = i32")[0]
 
+    def say(self, text: str) -> None:
+        self.count += 1
+        string = "tensor<!tf_type.string>"
+        self.lines.append(
+            f'  %t{self.count}, %tc{self.count} = Const name("text_{self.count}") '
+            f'{{dtype = !tf_type.string, value = dense<"{text}"> : {string}}} : () -> ({string})'
+        )
+        self.lines.append(
+            f'  %c{self.count} = PrintV2(%t{self.count}) name("say_{self.count}") '
+            f'{{end = "", output_stream = "stdout"}} : {string}'
+        )
+
     def op(self, op: str, *inputs: str, results: int = 1) -> list[str]:
         return self.node(op, list(inputs), ["i32"] * len(inputs), ["i32"] * results, "")
 
@@ -130,6 +142,11 @@ class Program:
 }}"""
         whole = function("main", ["i32"], main, values, results)
         return "\n".join([graph, whole, *self.functions]) + "\n"
+
+
+    def graph(self, main: Body) -> str:
+        """The program as a graph's own nodes, where `main` has no function's arguments."""
+        return "\n".join([f"tfg.graph {HEAD} {{", *main.lines, "}", *self.functions]) + "\n"
 
 
 def less(body: Body, a: str, b: str) -> str:
