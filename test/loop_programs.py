@@ -1,7 +1,7 @@
 """Programs with loops that have effects, as text of the tfg dialect, for the tests of their order.
 
 Each has a function `main` that gets `n`, and is called by the node `call`. Nothing in it orders its
-effects but their places. The op Delay hands on its input after a while; what it waits is the test's.
+effects but their places. The op Delay hands on its input after a while that the test says.
 """
 
 from __future__ import annotations
@@ -9,7 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 HEAD = "#tf_type.version<producer = 1482, min_consumer = 12>"
-TYPES = {"i32": "tensor<i32>", "list": "tensor<!tf_type.variant>", "handle": "tensor<!tf_type.resource>"}
+TYPES = {
+    "i32": "tensor<i32>",
+    "list": "tensor<!tf_type.variant>",
+    "handle": "tensor<!tf_type.resource>",
+}
 DTYPES = {"i32": "i32", "list": "!tf_type.variant", "handle": "!tf_type.resource"}
 
 
@@ -21,7 +25,13 @@ class Body:
     count: int = 0
 
     def node(
-        self, op: str, inputs: list[str], kinds: list[str], results: list[str], attrs: str, name: str = ""
+        self,
+        op: str,
+        inputs: list[str],
+        kinds: list[str],
+        results: list[str],
+        attrs: str,
+        name: str = "",
     ) -> list[str]:
         self.count += 1
         values = [f"%v{self.count}_{i}" for i in range(len(results))]
@@ -87,7 +97,8 @@ class Body:
             "{dtype = i32, value = dense<> : tensor<0xi32>} : () -> (tensor<0xi32>)"
         )
         self.lines.append(
-            f'  {out}, %c{self.count} = TensorListStack({items}, {shape}) name("stack_{self.count}") '
+            f"  {out}, %c{self.count} = TensorListStack({items}, {shape}) "
+            f'name("stack_{self.count}") '
             "{element_dtype = i32, num_elements = -1 : i64} : "
             "(tensor<!tf_type.variant>, tensor<0xi32>) -> (tensor<*xi32>)"
         )
@@ -128,7 +139,8 @@ class Program:
             kinds,
             kinds,
             f"T = [{types}], body = #tf_type.func<@{name}_body, {{}}>, "
-            f"cond = #tf_type.func<@{name}_cond, {{}}>, parallel_iterations = {parallel} : i64" + attrs,
+            f"cond = #tf_type.func<@{name}_cond, {{}}>, parallel_iterations = {parallel} : i64"
+            + attrs,
             name,
         )
 
@@ -138,11 +150,12 @@ class Program:
         names = ", ".join(f"%r{i}" for i in range(len(results)))
         graph = f"""tfg.graph {HEAD} {{
   %n, %nc = Placeholder name("n") {{dtype = i32, shape = #tf_type.shape<>}} : () -> (tensor<i32>)
-  {names}{", " if names else ""}%rc = StatefulPartitionedCall(%n) name("call") {{Tin = [i32], Tout = [{dtypes}], config = "", config_proto = "", executor_type = "", f = #tf_type.func<@main, {{}}>}} : (tensor<i32>) -> ({outs})
+  {names}{", " if names else ""}%rc = StatefulPartitionedCall(%n) name("call")
+      {{Tin = [i32], Tout = [{dtypes}], config = "", config_proto = "", executor_type = "",
+       f = #tf_type.func<@main, {{}}>}} : (tensor<i32>) -> ({outs})
 }}"""
         whole = function("main", ["i32"], main, values, results)
         return "\n".join([graph, whole, *self.functions]) + "\n"
-
 
     def graph(self, main: Body) -> str:
         """The program as a graph's own nodes, where `main` has no function's arguments."""

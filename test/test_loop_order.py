@@ -131,7 +131,14 @@ def two_variables():
 
 PROGRAMS = {
     f.__name__: f
-    for f in (multi_reads, reads_at_both_ends, condition_reads, condition_writes, says, two_variables)
+    for f in (
+        multi_reads,
+        reads_at_both_ends,
+        condition_reads,
+        condition_writes,
+        says,
+        two_variables,
+    )
 }
 
 
@@ -263,7 +270,7 @@ class RandomProgram:
         # Some of the handles come in as variables, the others by name.
         own = [h for h in handles if self.random.random() < 0.6]
         kinds = ["i32", "list", "i32"] + ["handle"] * len(own)
-        names = [n for n, h in zip("uvw", handles) if h not in own]
+        names = [n for n, h in zip("uvw", handles, strict=True) if h not in own]
         looks = self.random.random() < 0.3
 
         def cond(b, i, items, count, *rest):

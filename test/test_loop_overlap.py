@@ -336,7 +336,7 @@ def best_of(attempts, limit, measure):
 @pytest.mark.parametrize("threads", [2])
 def test_stages_on_resources_of_their_own_run_as_a_pipeline(session, threads):
     order = []
-    for name, resource in zip("ABC", ("a", "b", "c")):
+    for name, resource in zip("ABC", ("a", "b", "c"), strict=True):
         stage(f"Stage{name}", order, resource)
     made = session(stages(["StageA", "StageB", "StageC"]), threads=threads)
     run(made, 1, 1)
@@ -384,5 +384,7 @@ def test_reads_wait_side_by_side(session):
 
 
 def test_unknown_mode(session):
-    with pytest.raises(treadle.InvalidArgumentError, match="loop overlap is 'sometimes', expected 'auto'"):
+    with pytest.raises(
+        treadle.InvalidArgumentError, match="loop overlap is 'sometimes', expected 'auto'"
+    ):
         session(stateless(), "sometimes")

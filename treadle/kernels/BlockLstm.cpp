@@ -1,5 +1,6 @@
 // BlockLSTM: a long short-term memory over all steps of a sequence at once, and its gradient.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/InputDims.h"
 #include "treadle/kernels/LstmStep.h"
 
 #include <ranges>
@@ -14,15 +15,6 @@ struct Sizes {
 
   int64_t row(int64_t t, int64_t b) const { return t * batch + b; }
 };
-
-bool checkDims(OpContext &ctx, int i, std::initializer_list<int64_t> expected) {
-  Dims dims(expected.begin(), expected.size());
-  if (std::ranges::equal(ctx.input(i).dims(), dims))
-    return true;
-  ctx.fail(invalidArgument("input ", i, " has shape ", dimsText(ctx.input(i).dims()), ", expected ",
-                           dimsText(dims)));
-  return false;
-}
 
 // Inputs 0 to 8 of both ops: seq_len_max, x, cs_prev, h_prev, w, wci, wcf, wco, b.
 bool readSizes(OpContext &ctx, Sizes &s) {

@@ -2,6 +2,7 @@
 // side by side.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/InputDims.h"
 
 #include <Eigen/Core>
 
@@ -17,15 +18,6 @@ using Row = Eigen::Array<float, 1, Eigen::Dynamic>;
 struct Sizes {
   int64_t batch = 0, input = 0, cell = 0;
 };
-
-bool checkDims(OpContext &ctx, int i, std::initializer_list<int64_t> expected) {
-  Dims dims(expected.begin(), expected.size());
-  if (std::ranges::equal(ctx.input(i).dims(), dims))
-    return true;
-  ctx.fail(invalidArgument("input ", i, " has shape ", dimsText(ctx.input(i).dims()), ", expected ",
-                           dimsText(dims)));
-  return false;
-}
 
 // Inputs 0 to 5 of both ops: x, h_prev, w_ru, w_c, b_ru, b_c.
 bool readSizes(OpContext &ctx, Sizes &s) {

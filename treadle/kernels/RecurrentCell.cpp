@@ -1,6 +1,7 @@
 // LSTMBlockCell: one step of a long short-term memory, and its gradient. Gates lie in the order
 // input, cell, forget, output.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/InputDims.h"
 #include "treadle/kernels/LstmStep.h"
 
 namespace treadle {
@@ -10,15 +11,6 @@ namespace {
 struct CellSize {
   int64_t batch = 0, input = 0, cell = 0;
 };
-
-bool checkDims(OpContext &ctx, int i, std::initializer_list<int64_t> expected) {
-  Dims dims(expected.begin(), expected.size());
-  if (std::ranges::equal(ctx.input(i).dims(), dims))
-    return true;
-  ctx.fail(invalidArgument("input ", i, " has shape ", dimsText(ctx.input(i).dims()), ", expected ",
-                           dimsText(dims)));
-  return false;
-}
 
 // Inputs 0 to 7 of both ops: x, cs_prev, h_prev, w, wci, wcf, wco, b.
 bool readCell(OpContext &ctx, CellSize &size) {

@@ -21,7 +21,8 @@ ShapeResults patches(const ShapeQuery &query) {
   int64_t depth = input.dim(-1);
   for (int64_t i = 1; i < rank - 1; ++i) {
     depth = dims::times(depth, sizes[i]);
-    int64_t size = input.dim(i), reach = dims::plus(dims::times(sizes[i] - 1, rates[i]), 1);
+    int64_t size = input.dim(i),
+            reach = dims::plus(dims::times(dims::minus(sizes[i], 1), rates[i]), 1);
     int64_t rest = padding == "SAME" ? dims::minus(size, 1) : dims::minus(size, reach);
     bool isKnown = dims::isKnown(rest) && strides[i] > 0;
     out.setDim(i, isKnown ? rest / strides[i] + 1 : size == 0 && padding == "SAME" ? 0 : -1);

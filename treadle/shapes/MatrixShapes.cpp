@@ -189,8 +189,8 @@ ShapeResults diagonalPart(const ShapeQuery &query) {
 std::optional<std::pair<int64_t, int64_t>> bandOf(const ShapeQuery &query, size_t input) {
   const std::optional<Shape::Dims> &k = query.integers(input);
   if (!k || k->empty() || k->size() > 2 || k->front() == Shape::unknown ||
-      k->back() == Shape::unknown || k->front() > k->back() || std::abs(k->front()) > INT32_MAX ||
-      std::abs(k->back()) > INT32_MAX)
+      k->back() == Shape::unknown || k->front() > k->back() || k->front() < -INT32_MAX ||
+      k->back() > INT32_MAX)
     return std::nullopt;
   return std::pair(k->front(), k->back());
 }
@@ -201,9 +201,11 @@ ShapeResults diagonalBandPart(const ShapeQuery &query) {
   if (!input.hasRank() || input.rank() < 2 || !band)
     return {};
   auto [lower, upper] = *band;
-  int64_t rows = input.dim(-2), columns = input.dim(-1), length = Shape::unknown;
+  int64_t rows = dims::minus(input.dim(-2), std::max<int64_t>(-upper, 0)),
+          columns = dims::minus(input.dim(-1), std::max<int64_t>(lower, 0)),
+          length = Shape::unknown;
   if (dims::isKnown(rows) && dims::isKnown(columns))
-    length = std::min(rows + std::min<int64_t>(upper, 0), columns - std::max<int64_t>(lower, 0));
+    length = std::min(rows, columns);
   Shape bands = lower == upper ? Shape::scalar() : Shape{upper - lower + 1};
   return {input.take(-2) + bands + Shape{length}};
 }
@@ -216,8 +218,8 @@ ShapeResults diagonalBand(const ShapeQuery &query) {
     return {};
   auto [lower, upper] = *band;
   int64_t length = input.dim(-1);
-  int64_t fewestRows = dims::isKnown(length) ? length - std::min<int64_t>(upper, 0) : length;
-  int64_t fewestColumns = dims::isKnown(length) ? length + std::max<int64_t>(lower, 0) : length;
+  int64_t fewestRows = dims::plus(length, std::max<int64_t>(-upper, 0));
+  int64_t fewestColumns = dims::plus(length, std::max<int64_t>(lower, 0));
   std::optional<int64_t> rows = query.integer(2), columns = query.integer(3);
   int64_t givenRows = rows ? *rows : Shape::unknown,
           givenColumns = columns ? *columns : Shape::unknown;
