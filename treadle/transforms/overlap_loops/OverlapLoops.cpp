@@ -95,7 +95,8 @@ private:
     module.walk([&](Operation *op) {
       if (!isChosen(*op))
         return;
-      for (FuncOp called : FunctionalNode::of(Node(op), functions)->functions)
+      auto loop = FunctionalNode::of(Node(op), functions);
+      for (FuncOp called : loop->functions)
         loopFunctions.insert(called);
     });
   }
