@@ -91,15 +91,18 @@ LOOPS = ("beam_search", "cartpole", "greedy_decode", "lstm_text")
 def print_rows(rows, markdown):
     line = "| {} | {} | {} | {} | {} | {} |" if markdown else "{:<16}" + " {:>12}" * 5 + "  {}"
     verdict = [] if markdown else [""]
-    heads = ("TensorFlow", "ONNX Runtime", "Treadle", "of TF", "of ONNX")
+    ratios = ("of TF", "of ONNX")
+    if markdown:
+        ratios = ("TensorFlow / Treadle", "ONNX Runtime / Treadle")
+    heads = ("TensorFlow", "ONNX Runtime", "Treadle", *ratios)
     print(line.format("a call, ms", *heads, *verdict))
     if markdown:
         print("| --- " * 6 + "|")
     for row in rows:
         theirs, onnx, own = row.tensorflow(), row.medians.get("onnx"), row.treadle()
         times = [f"{x:.3g}" if x else "can't" for x in (theirs, onnx, own)]
-        ratios = [f"{x / own:.3g}x" if x else "" for x in (theirs, onnx)]
-        print(line.format(row.name, *times, *ratios, *([] if markdown else [row.verdict()])))
+        faster = [f"{x / own:.3g}x" if x else "" for x in (theirs, onnx)]
+        print(line.format(row.name, *times, *faster, *([] if markdown else [row.verdict()])))
 
 
 def main():
