@@ -1,6 +1,7 @@
 // Comparisons and logic.
 #include "treadle/kernels/Elementwise.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/Quantized.h"
 
 #include <cmath>
 
@@ -51,12 +52,14 @@ template <typename Op, typename T> struct LenientKernel {
 };
 
 template <typename Op> Expected<BoundKernel> bindEquality(const BindContext &node) {
-  if (node.attrs.getOr<bool>("incompatible_shape_error", true))
-    return bindWrapping<Op, EqualityTypes>(node);
+  bool isLenient = !node.attrs.getOr<bool>("incompatible_shape_error", true);
   BoundKernel bound;
-  if (!visitType(node.inputTypes[0], EqualityTypes(),
-                 [&]<typename T>() { bound.fn = LenientKernel<Op, T>::run; }))
-    return unsupportedDType(node, node.inputTypes[0]);
+  auto bind = [&]<typename T>() {
+    bound.fn = isLenient ? LenientKernel<Op, T>::run : BinaryKernel<Op, T>::run;
+  };
+  DType dtype = node.inputTypes[0];
+  if (!visitType(dtype, EqualityTypes(), bind) && !visitQuantized(dtype, bind))
+    return unsupportedDType(node, dtype);
   return bound;
 }
 
