@@ -1,17 +1,18 @@
 """`treadle check`, as somebody types it."""
 
 import json
-import os
 import pathlib
 import subprocess
+import sys
 
 import pytest
 
 import treadle
 
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import command_line  # noqa: E402
+
 ROOT = pathlib.Path(__file__).parents[1]
-BINARIES = pathlib.Path(treadle.__file__).parents[2] / "bin"
-BINARY = os.environ.get("TREADLE_BIN", BINARIES / "treadle")
 
 RACE = """
 node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: DT_FLOAT } }
@@ -27,14 +28,7 @@ node { name: "read" op: "ReadVariableOp" input: "v" %s
 
 @pytest.fixture
 def check(tmp_path):
-    def run(text, *options):
-        path = tmp_path / "graph.pbtxt"
-        path.write_text(text)
-        command = [BINARY, "check", path, *options]
-        done = subprocess.run(command, capture_output=True, timeout=60, text=True)
-        return done.returncode, done.stdout, done.stderr
-
-    return run
+    return command_line.on_text("check", tmp_path)
 
 
 def test_races_are_told_and_fail(check):
@@ -90,5 +84,7 @@ def test_json(check):
 
 def test_the_example_is_clean():
     example = ROOT / "examples" / "countdown.pbtxt"
-    done = subprocess.run([BINARY, "check", example], capture_output=True, timeout=60, text=True)
+    done = subprocess.run(
+        [command_line.BINARY, "check", example], capture_output=True, timeout=60, text=True
+    )
     assert (done.returncode, done.stdout) == (0, "0 errors, 0 races\n")

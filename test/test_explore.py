@@ -1,16 +1,15 @@
 """`treadle explore` and Graph.explore, as somebody uses them."""
 
 import json
-import os
 import pathlib
-import subprocess
+import sys
 
 import pytest
 
 import treadle
 
-BINARIES = pathlib.Path(treadle.__file__).parents[2] / "bin"
-BINARY = os.environ.get("TREADLE_BIN", BINARIES / "treadle")
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import command_line  # noqa: E402
 
 # An increment spelled as a read and a write, twice: without an order one of them may get lost.
 TWO_INCREMENTS = """
@@ -112,14 +111,7 @@ module {
 
 @pytest.fixture
 def command(tmp_path):
-    def run(text, *options):
-        path = tmp_path / "graph.pbtxt"
-        path.write_text(text)
-        line = [BINARY, "explore", path, *options]
-        done = subprocess.run(line, capture_output=True, timeout=60, text=True)
-        return done.returncode, done.stdout, done.stderr
-
-    return run
+    return command_line.on_text("explore", tmp_path)
 
 
 REQUEST = ("--target", "w1,w2", "--setup", "init", "--input", "x=5")

@@ -169,14 +169,8 @@ def stateless():
     return program.text(main, loop[:3], [I32] * 3)
 
 
-def ticking(read="Peek"):
-    """A slow op of the world's changes what a fast one reads behind the graph's back."""
-    program, main = Program(), Body()
-
-    def body(b, i, items, n):
-        b.op("WaitThenTick", b.add(i, b.const(1)), results=0)
-        return b.add(i, b.const(1)), b.set_item(items, i, b.op(read)[0]), n
-
+def counted(program, main, body):
+    """The text of a program that gives what `body(b, i, items, n)` lists for i from 0 to n."""
     loop = program.loop(
         main,
         "while",
@@ -186,6 +180,17 @@ def ticking(read="Peek"):
         body,
     )
     return program.text(main, [main.stack(loop[1])], [VECTOR])
+
+
+def ticking(read="Peek"):
+    """A slow op of the world's changes what a fast one reads behind the graph's back."""
+    program, main = Program(), Body()
+
+    def body(b, i, items, n):
+        b.op("WaitThenTick", b.add(i, b.const(1)), results=0)
+        return b.add(i, b.const(1)), b.set_item(items, i, b.op(read)[0]), n
+
+    return counted(program, main, body)
 
 
 def stages(ops):
@@ -198,15 +203,7 @@ def stages(ops):
             value = b.op(op, value)[0]
         return b.add(i, b.const(1)), b.set_item(items, i, value), n
 
-    loop = program.loop(
-        main,
-        "while",
-        ["i32", "list", "i32"],
-        [main.const(0), main.new_list(), "%a0"],
-        lambda b, i, items, n: less(b, i, n),
-        body,
-    )
-    return program.text(main, [main.stack(loop[1])], [VECTOR])
+    return counted(program, main, body)
 
 
 def waiting_reader():
