@@ -8,16 +8,6 @@
 namespace treadle {
 namespace {
 
-// The algorithms are compiled for two types only: they take Eigen's compiler time, and single
-// precision gains from the double's accuracy.
-template <typename T>
-using Wide = std::conditional_t<Eigen::NumTraits<T>::IsComplex, std::complex<double>, double>;
-template <typename T> using WideMatrix = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;
-
-template <typename T> WideMatrix<T> widened(const Matrices &m, const Tensor &in, int64_t i) {
-  return m.at<T>(in, i).template cast<Wide<T>>();
-}
-
 struct DecompositionState {
   bool isFull;     // square orthogonal factors
   bool hasVectors; // beside the values

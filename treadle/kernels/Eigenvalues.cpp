@@ -7,15 +7,7 @@
 namespace treadle {
 namespace {
 
-// Only matrices of doubles are computed with: it takes Eigen's compiler time, and single precision
-// gains from the accuracy.
-template <typename T>
-using Wide = std::conditional_t<Eigen::NumTraits<T>::IsComplex, std::complex<double>, double>;
 template <typename W> using Columns = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
-
-template <typename T> Columns<Wide<T>> widened(const Matrices &m, const Tensor &in, int64_t i) {
-  return m.at<T>(in, i).template cast<Wide<T>>();
-}
 
 template <typename W> struct Eigensystem {
   Columns<W> values, vectors;

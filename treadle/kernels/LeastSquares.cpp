@@ -8,15 +8,6 @@
 namespace treadle {
 namespace {
 
-// All are computed in double precision: Eigen's algorithms are compiled for fewer types so.
-template <typename T>
-using Wide = std::conditional_t<Eigen::NumTraits<T>::IsComplex, std::complex<double>, double>;
-template <typename T> using WideMatrix = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;
-
-template <typename T> WideMatrix<T> widened(const Matrices &m, const Tensor &in, int64_t i) {
-  return m.at<T>(in, i).template cast<Wide<T>>();
-}
-
 // --- least squares -------------------------------------------------------------------------------
 
 // By the normal equations; false where these have no single solution.

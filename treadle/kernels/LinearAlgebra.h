@@ -31,6 +31,16 @@ struct Matrices {
   }
 };
 
+// Large algorithms are compiled for two types only: they take Eigen's compiler time, and single
+// precision gains from the double's accuracy.
+template <typename T>
+using Wide = std::conditional_t<Eigen::NumTraits<T>::IsComplex, std::complex<double>, double>;
+template <typename T> using WideMatrix = Eigen::Matrix<Wide<T>, Eigen::Dynamic, Eigen::Dynamic>;
+
+template <typename T> WideMatrix<T> widened(const Matrices &m, const Tensor &in, int64_t i) {
+  return m.at<T>(in, i).template cast<Wide<T>>();
+}
+
 /// Matrix `i` of a tensor of matrices of that size.
 template <typename T> MatrixMap<T> matrixAt(Tensor &t, int64_t i, int64_t rows, int64_t columns) {
   return {t.data<T>() + i * rows * columns, rows, columns};
