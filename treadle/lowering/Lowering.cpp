@@ -275,6 +275,8 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
     out.outputTypes.push_back(typeOf(result.getType()));
   if (Expected<void> ok = addAttributes(node, out); !ok)
     return Unexpected(std::move(ok.error()));
+  if (Expected<void> ok = checkSignature(out); !ok)
+    return Unexpected(std::move(ok.error()));
   // Its first input says on which machine to run: here there is one.
   if (out.op == "RemoteCall" && !out.inputs.empty()) {
     out.inputs.erase(out.inputs.begin());

@@ -67,4 +67,8 @@ Expected<GraphSpec> lowerFunction(const ModuleIndex &index, tfg::FuncOp function
 /// Adds what the op's definition gives to attributes that are missing.
 void addDefaults(std::string_view op, AttrMap &attrs);
 
+/// That a node of a known op has as many inputs and outputs as its op, of the dtypes that its
+/// attributes give them. Kernels rely on it. InvalidArgument otherwise.
+Expected<void> checkSignature(const NodeSpec &node);
+
 } // namespace treadle

@@ -219,6 +219,43 @@ TEST(SessionErrorTest, UnknownOpFailsWhenItIsReached) {
   EXPECT_ERROR(s.run({}, {}, {"strange"}), Unimplemented, "node 'strange' (Frobnicate)");
 }
 
+// Kernels take the number and the dtypes of their inputs for granted; MLIR text can state others.
+TEST(SessionErrorTest, NodesThatAreNotAsTheirOpsSay) {
+  struct Case {
+    const char *node, *message;
+  };
+  const Case cases[] = {
+      {R"(%x:2, %ctl = Split name("x") : () -> (tensor<f32>, tensor<f32>))",
+       "node 'x' (Split): it has 0 inputs, expected 2"},
+      {R"(%x, %ctl = Neg(%a, %a) name("x") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>))",
+       "it has 2 inputs, expected 1"},
+      {R"(%x, %ctl = Neg(%a) name("x") {T = f64} : (tensor<i32>) -> (tensor<f64>))",
+       "input 0 ('x') is int32, expected float64"},
+      {R"(%x, %ctl = Neg(%a) name("x") {T = i32} : (tensor<i32>) -> (tensor<f64>))",
+       "output 0 ('y') is float64, expected int32"},
+      {R"(%x:2, %ctl = Neg(%a) name("x") {T = i32} : (tensor<i32>) -> (tensor<i32>, tensor<i32>))",
+       "it has 2 outputs, expected 1"},
+      {R"(%x, %ctl = AddN(%a, %a) name("x") {N = 1099511627776, T = i32}
+              : (tensor<i32>, tensor<i32>) -> (tensor<i32>))",
+       "it has 2 inputs, expected 1099511627776"},
+      {R"(%x:2, %ctl = IdentityN(%a, %a) name("x") {T = [i32, f32]}
+              : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<f32>))",
+       "input 1 ('input') is int32, expected float32"},
+      {R"(%x, %ctl = Assign(%a, %a) name("x") {T = i32}
+              : (tensor<i32>, tensor<i32>) -> (tensor<!tf_type.int32ref>))",
+       "input 0 ('ref') is a value, expected a reference to a variable"},
+  };
+  for (const Case &c : cases) {
+    SCOPED_TRACE(c.node);
+    Session s =
+        open(str("tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {\n",
+                 R"(%a, %ca = Const name("a") {dtype = i32, value = dense<1> : tensor<i32>})",
+                 " : () -> (tensor<i32>)\n", c.node, "\n}\n"));
+    EXPECT_ERROR(s.run({"x"}), InvalidArgument, c.message);
+    EXPECT_TRUE(s.run({"a"}));
+  }
+}
+
 TEST(SessionErrorTest, ParallelIterationsOfZero) {
   Session s = open(countdown(0));
   EXPECT_ERROR(s.run({"exit"}), InvalidArgument, "parallel_iterations is 0");

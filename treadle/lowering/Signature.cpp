@@ -1,0 +1,105 @@
+// What kernels rely on without looking: that nodes have the inputs and outputs of their ops.
+#include "treadle/lowering/Lowering.h"
+#include "treadle/ops/OpTable.h"
+
+#include <algorithm>
+#include <optional>
+
+namespace treadle {
+namespace {
+
+/// The number and the dtype of the tensors of one argument; Invalid stands for any dtype.
+struct Run {
+  size_t count = 0;
+  DType dtype = DType::Invalid;
+};
+
+/// None where an attribute that decides is missing.
+std::optional<Run> runOf(const ArgDef &arg, const AttrMap &attrs) {
+  Run run{1, arg.type()};
+  if (!arg.numberAttr().empty()) {
+    Expected<int64_t> count = attrs.get<int64_t>(arg.numberAttr());
+    if (!count || *count < 0)
+      return std::nullopt;
+    run.count = *count;
+  }
+  if (run.dtype == DType::Invalid)
+    run.dtype = attrs.getOr<DType>(arg.typeAttr(), DType::Invalid);
+  return run;
+}
+
+/// The walk over one side of a node, argument by argument.
+class Side {
+public:
+  Side(std::string_view what, std::span<const ArgDef> args, const std::vector<ValueType> &found,
+       const AttrMap &attrs)
+      : what(what), args(args), found(found), attrs(attrs) {}
+
+  Expected<void> check() {
+    for (const ArgDef &arg : args) {
+      if (!arg.typeListAttr().empty()) {
+        Expected<std::vector<TypeAttr>> types =
+            attrs.get<std::vector<TypeAttr>>(arg.typeListAttr());
+        if (!types)
+          return {};
+        for (TypeAttr type : *types)
+          if (Expected<void> ok = take(arg, type.dtype); !ok)
+            return ok;
+        continue;
+      }
+      std::optional<Run> run = runOf(arg, attrs);
+      if (!run)
+        return {};
+      size_t end = next + run->count; // perhaps absurdly far
+      while (next < std::min(end, found.size()))
+        if (Expected<void> ok = take(arg, run->dtype); !ok)
+          return ok;
+      next = end;
+    }
+    if (next != found.size())
+      return wrongCount(next);
+    return {};
+  }
+
+private:
+  Expected<void> take(const ArgDef &arg, DType expected) {
+    size_t i = next++;
+    if (i >= found.size())
+      return {}; // told at the end, with the number
+    const ValueType &type = found[i];
+    if (expected != DType::Invalid && type.dtype != DType::Invalid && type.dtype != expected)
+      return Unexpected(invalidArgument(what, " ", i, " ('", arg.name(), "') is ",
+                                        dtypeName(type.dtype), ", expected ", dtypeName(expected)));
+    if (arg.isRef() && !type.isRef && type.dtype != DType::Invalid)
+      return Unexpected(invalidArgument(what, " ", i, " ('", arg.name(),
+                                        "') is a value, expected a reference to a variable"));
+    return {};
+  }
+
+  Expected<void> wrongCount(size_t expected) const {
+    return Unexpected(invalidArgument("it has ", found.size(), " ", what,
+                                      found.size() == 1 ? "" : "s", ", expected ", expected));
+  }
+
+  std::string_view what;
+  std::span<const ArgDef> args;
+  const std::vector<ValueType> &found;
+  const AttrMap &attrs;
+  size_t next = 0;
+};
+
+} // namespace
+
+Expected<void> checkSignature(const NodeSpec &node) {
+  const OpDef *def = node.isFunctionCall ? nullptr : lookupOp(node.op);
+  if (!def)
+    return {};
+  Expected<void> ok = Side("input", def->inputs(), node.inputTypes, node.attrs).check();
+  if (ok)
+    ok = Side("output", def->outputs(), node.outputTypes, node.attrs).check();
+  if (!ok)
+    return Unexpected(std::move(ok.error()).atNode(node.name, node.op));
+  return {};
+}
+
+} // namespace treadle
