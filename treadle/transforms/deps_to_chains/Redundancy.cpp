@@ -10,12 +10,12 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// The nodes of a body in order, with the edges that it has and that it will have.
+/// The nodes of a function in order, with the edges that it has and that it will have.
 class BodyEdges {
 public:
-  explicit BodyEdges(const LoopOrder &order)
-      : nodes(topologicalOrder(FuncOp(order.loop.functions[1]).getEntry())) {
-    for (OrderEdge edge : order.missing)
+  BodyEdges(FuncOp function, ArrayRef<OrderEdge> missing)
+      : nodes(topologicalOrder(function.getEntry())) {
+    for (OrderEdge edge : missing)
       added[edge.to.getOperation()].push_back(edge.from.getOperation());
   }
 
@@ -60,8 +60,9 @@ void drop(MutableArrayRef<LoopChain> chains, SmallVector<Node> LoopChain::*list,
     });
 }
 
-void dropFirst(MutableArrayRef<LoopChain> chains, const BodyEdges &body) {
-  Masks waits = membersOf(chains, &LoopChain::inBody), covered;
+void dropFirst(MutableArrayRef<LoopChain> chains, SmallVector<Node> LoopChain::*list,
+               const BodyEdges &body) {
+  Masks waits = membersOf(chains, list), covered;
   for (Operation *op : body.nodes) {
     Mask before = 0;
     body.forEachInput(op, [&](Operation *from) { before |= waits.lookup(from); });
@@ -70,7 +71,7 @@ void dropFirst(MutableArrayRef<LoopChain> chains, const BodyEdges &body) {
     covered[op] = before;
     waits[op] |= before;
   }
-  drop(chains, &LoopChain::inBody, covered);
+  drop(chains, list, covered);
 }
 
 void dropLast(MutableArrayRef<LoopChain> chains, const BodyEdges &body) {
@@ -84,20 +85,42 @@ void dropLast(MutableArrayRef<LoopChain> chains, const BodyEdges &body) {
   drop(chains, &LoopChain::last, covered);
 }
 
+BodyEdges conditionOf(const LoopOrder &order) {
+  return {order.loop.functions[0], order.missingInCondition};
+}
+BodyEdges bodyOf(const LoopOrder &order) { return {order.loop.functions[1], order.missing}; }
+
+/// Of these nodes those stay that none of the others waits for.
+void keepLast(SmallVector<Node> &nodes, const BodyEdges &edges) {
+  llvm::DenseSet<Operation *> among, waitedFor;
+  for (Node node : nodes)
+    among.insert(node.getOperation());
+  for (Operation *op : llvm::reverse(edges.nodes))
+    if (among.contains(op) || waitedFor.contains(op))
+      edges.forEachInput(op, [&](Operation *from) { waitedFor.insert(from); });
+  llvm::erase_if(nodes, [&](Node node) { return waitedFor.contains(node.getOperation()); });
+}
+
 } // namespace
 
 void dropRedundant(LoopOrder &order) {
-  BodyEdges body(order);
+  BodyEdges condition = conditionOf(order), body = bodyOf(order);
+  keepLast(order.beforePredicate, condition);
+  // The body begins when the condition's result is there, which waits for the condition's accesses.
+  for (LoopChain &chain : order.chains)
+    if (!chain.inCondition.empty())
+      chain.inBody.clear();
   for (MutableArrayRef<LoopChain> rest = order.chains; !rest.empty();) {
     MutableArrayRef<LoopChain> some = rest.take_front(chainsAtOnce);
-    dropFirst(some, body);
+    dropFirst(some, &LoopChain::inCondition, condition);
+    dropFirst(some, &LoopChain::inBody, body);
     dropLast(some, body);
     rest = rest.drop_front(some.size());
   }
 }
 
 SmallVector<Node> lastUnchained(const LoopOrder &order, const EffectAnalysis &effects) {
-  BodyEdges body(order);
+  BodyEdges body = bodyOf(order);
   llvm::DenseSet<Operation *> waited;
   for (const LoopChain &chain : order.chains)
     for (Node node : chain.last)

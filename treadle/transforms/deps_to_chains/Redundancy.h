@@ -6,7 +6,7 @@
 namespace treadle::tfg {
 
 /// Of each chain drops the nodes that wait for it by way of another, and those that another of the
-/// nodes it is handed on after waits for.
+/// nodes it is handed on after waits for; and of what the condition's result waits for, the same.
 void dropRedundant(LoopOrder &order);
 
 /// The last nodes of the body that do something, or see what others do, and that no chain waits
