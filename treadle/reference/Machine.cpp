@@ -46,6 +46,8 @@ Wiring::Wiring(const GraphSpec &graph) : graph(graph) {
     }
     for (int32_t c : node.controls)
       consumers[{c, -1}].emplace_back(n, -1);
+    if (isOp(node, "Enter"))
+      ++enters[frameName(node)];
   }
 }
 
@@ -256,8 +258,11 @@ bool Machine::isUnderWay(const Tag &tag) const {
   return inner != frames.end() && beginsWith(inner->first.first, tag);
 }
 
-// Whether all iterations up to that one are over.
+// Whether all iterations up to that one are over. None is while an Enter may still come: its token
+// goes to the first, and a constant's to all.
 bool Machine::isOver(const FrameKey &key, FrameRun &frame, int64_t iteration) {
+  if (!waiting.empty() && !isWhole(key, frame))
+    return false;
   while (std::ssize(frame.over) <= iteration) {
     Tag tag = inside(key, std::ssize(frame.over));
     if (isUnderWay(tag))
@@ -291,19 +296,17 @@ bool Machine::startHeldIteration() {
   return false;
 }
 
+// Whether every Enter has come.
+bool Machine::isWhole(const FrameKey &key, const FrameRun &frame) const {
+  return frame.enters == wiring.enters.at(key.second);
+}
+
 // frame_6. A frame that some Enter never reached ends only when nothing else can happen.
 bool Machine::closeAFrame() {
-  auto isWhole = [&](const FrameKey &key, const FrameRun &frame) {
-    auto isItsEnter = [&](const NodeSpec &n) {
-      return isOp(n, "Enter") && frameName(n) == key.second;
-    };
-    return frame.enters == static_cast<size_t>(std::ranges::count_if(graph.nodes, isItsEnter));
-  };
   auto best = frames.end();
   for (auto it = frames.begin(); it != frames.end(); ++it) {
     auto &[key, frame] = *it;
-    if (!frame.held.empty() || !isOver(key, frame, frame.started - 1) ||
-        (!waiting.empty() && !isWhole(key, frame)))
+    if (!frame.held.empty() || !isOver(key, frame, frame.started - 1))
       continue;
     auto rank = [&](auto e) {
       return std::pair(isWhole(e->first, e->second), e->first.first.size());

@@ -42,6 +42,7 @@ struct Wiring {
   const GraphSpec &graph;
   /// By node and output (-1: the control output), the nodes and inputs (-1: control).
   std::map<std::pair<int32_t, int32_t>, std::vector<std::pair<int32_t, int32_t>>> consumers;
+  std::map<std::string, size_t> enters; // by frame: how many
 };
 
 /// A run of a graph. Nodes without effects fire by themselves; those with effects wait to be
@@ -119,6 +120,7 @@ private:
   void startIteration(const FrameKey &key, FrameRun &frame);
   bool isUnderWay(const Tag &tag) const;
   bool isOver(const FrameKey &key, FrameRun &frame, int64_t iteration);
+  bool isWhole(const FrameKey &key, const FrameRun &frame) const;
   bool startHeldIteration();
   bool closeAFrame();
   void record(const Tag &tag, int32_t node, const std::vector<Value> &outputs);
