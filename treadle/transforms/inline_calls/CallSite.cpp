@@ -36,10 +36,18 @@ public:
         builder(call.getOperation()), prefix(call.name().str() + "/") {}
 
   void run() {
+    Block &body = *call->getBlock();
+    Operation *before = call->getPrevNode(), *after = call->getNextNode();
+    bool isAfterEffects = caller.afterEffects.contains(call.getOperation());
     mapArguments();
     cloneNodes();
     enterNodes();
+    enterEffects();
     leaveThroughResults();
+    if (isAfterEffects)
+      for (auto it = before ? std::next(Block::iterator(before)) : body.begin();
+           it != body.end() && &*it != after; ++it)
+        caller.afterEffects.insert(&*it);
   }
 
 private:
@@ -58,7 +66,6 @@ private:
   }
 
   void mapArguments() {
-
     SmallVector<Value> before(call.control());
     for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i) {
       Value value = call.data()[i];
@@ -153,6 +160,34 @@ private:
       if (llvm::none_of(copy->getOperands(),
                         [&](Value operand) { return inside.contains(operand.getDefiningOp()); }))
         addControl(copy, entry);
+  }
+
+  // The call's effects came after all that its inputs came after, also those that they don't use.
+  // (With control flow of v1 the entry waits for all inputs.)
+  void enterEffects() {
+    if (callee.firstEffects.empty() || caller.hasV1ControlFlow)
+      return;
+    llvm::SmallSetVector<Value, 4> tokens;
+    for (Value value : inputs)
+      if (Operation *from = value.getDefiningOp(); from && caller.afterEffects.contains(from))
+        tokens.insert(Node(from).controlResult());
+    Value all;
+    for (Node planned : callee.firstEffects) {
+      Node node(mapping.lookup(planned.controlResult()).getDefiningOp());
+      SmallVector<Value> missing;
+      for (Value token : tokens)
+        if (llvm::none_of(node->getOperands(), [&](Value operand) {
+              return operand.getDefiningOp() == token.getDefiningOp();
+            }))
+          missing.push_back(token);
+      if (missing.size() > 1) {
+        if (!all)
+          all = newNode("NoOp", "inputs").control(tokens.getArrayRef()).build().controlResult();
+        missing = {all};
+      }
+      for (Value token : missing)
+        addControl(node, token);
+    }
   }
 
   void leaveThroughResults() {

@@ -13,6 +13,8 @@ struct CallerBody {
   bool hasV1ControlFlow;
   /// A node of the call's name keeps its results.
   bool keepsNames;
+  /// What has effects, or comes after one that does; with what the call becomes.
+  llvm::DenseSet<mlir::Operation *> &afterEffects;
 };
 
 /// Puts a copy of the callee's body in the place of the call, which is removed.

@@ -33,6 +33,10 @@ static bool ownsResource(Node node) {
   return !name || name.empty();
 }
 
+static bool isEffect(Node node, Effects &effects) {
+  return !isV1ControlFlow(node) && !onlyNames(node) && !effects.isPure(node);
+}
+
 namespace {
 
 /// Facts of one body, by node.
@@ -50,6 +54,7 @@ public:
 
   void fill() {
     markNeeded();
+    findFirstEffects();
     findLastEffects();
     findWaitingResults();
   }
@@ -71,10 +76,6 @@ public:
   }
 
 private:
-  static bool isEffect(Node node, Effects &effects) {
-    return !isV1ControlFlow(node) && !onlyNames(node) && !effects.isPure(node);
-  }
-
   // What is only read, and used nowhere, might as well not be read.
   void markNeeded() {
     auto needs = [&](Operation *op) {
@@ -93,6 +94,19 @@ private:
         for (Value operand : op->getOperands())
           need(operand);
     effectNodes.remove_if([&](Operation *op) { return !needs(op) && !needed.contains(op); });
+  }
+
+  void findFirstEffects() {
+    llvm::DenseSet<Operation *> afterEffect;
+    for (Operation *op : order) {
+      bool isAfter = llvm::any_of(op->getOperands(), [&](Value operand) {
+        return afterEffect.contains(operand.getDefiningOp());
+      });
+      if (effectNodes.contains(op) && !isAfter)
+        callee.firstEffects.push_back(Node(op));
+      if (effectNodes.contains(op) || isAfter)
+        afterEffect.insert(op);
+    }
   }
 
   void findLastEffects() {
@@ -137,6 +151,16 @@ private:
 };
 
 } // namespace
+
+llvm::DenseSet<Operation *> nodesAfterEffects(Block &body, Effects &effects) {
+  llvm::DenseSet<Operation *> found;
+  for (Operation *op : topologicalOrder(body)) {
+    auto isAfter = [&](Value operand) { return found.contains(operand.getDefiningOp()); };
+    if (isEffect(Node(op), effects) || llvm::any_of(op->getOperands(), isAfter))
+      found.insert(op);
+  }
+  return found;
+}
 
 static std::string findObstacle(FuncOp function) {
   if (function.isExternal())

@@ -14,6 +14,8 @@ struct Callee {
   /// Nodes with effects, and nodes of control results, that no other such node depends on. Once
   /// they have run, every effect of the body has happened.
   llvm::SmallVector<Node> lastEffects;
+  /// Such nodes that depend on no other.
+  llvm::SmallVector<Node> firstEffects;
   /// For each result, whether one of `lastEffects` is none of its ancestors.
   llvm::SmallVector<bool> resultMustWait;
   /// For each argument, whether a result or an effect depends on it.
@@ -23,6 +25,9 @@ struct Callee {
 
 /// Looks at the body as it is now.
 Callee analyzeCallee(FuncOp function, Effects &effects);
+
+/// The nodes of a body that have effects, or come after one that does.
+llvm::DenseSet<mlir::Operation *> nodesAfterEffects(mlir::Block &body, Effects &effects);
 
 /// Whether the node calls a function with its own inputs, and which: by an op that is named as the
 /// function, or by PartitionedCall and StatefulPartitionedCall. Empty if it doesn't.

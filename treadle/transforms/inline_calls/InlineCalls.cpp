@@ -122,6 +122,7 @@ private:
     if (calls.empty())
       return;
     NameScope names(body);
+    llvm::DenseSet<Operation *> afterEffects = nodesAfterEffects(body, effects);
     for (Node call : calls) {
       const Callee &callee = callees.find(calledFunction(call, functions))->second;
       if (std::string why = obstacle(call, callee, size); !why.empty()) {
@@ -130,7 +131,7 @@ private:
       }
       size += callee.numNodes;
       hasV1 |= callee.hasV1ControlFlow;
-      expandCall(call, callee, {names, hasV1, isGraph && options.keepNames});
+      expandCall(call, callee, {names, hasV1, isGraph && options.keepNames, afterEffects});
     }
   }
 

@@ -50,3 +50,19 @@ tfg.func @constant(%q: tensor<f32> {tfg.name = "q"}) -> (tensor<f32> {tfg.name =
   %k, %kc = Const name("k") {dtype = f32, value = dense<2.0> : tensor<f32>} : () -> (tensor<f32>)
   return(%k) : tensor<f32>
 }
+
+// What has effects comes after all that the call's inputs came after, whether it uses them or not.
+// CHECK-LABEL: tfg.func @ordered
+// CHECK: %[[READ:.*]], %[[RC:.*]] = ReadVariableOp({{.*}}) name("read")
+// CHECK: AssignVariableOp({{.*}}) [%[[RC]]] name("second/assign")
+// CHECK: Neg(%[[READ]]) name("second/n")
+tfg.func @ordered(%v: tensor<!tf_type.resource> {tfg.name = "v"}, %x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "y"}) {
+  %read, %rc = ReadVariableOp(%v) name("read") {dtype = f32} : (tensor<!tf_type.resource>) -> (tensor<f32>)
+  %y, %yc = third(%v, %x, %read) name("second") : (tensor<!tf_type.resource>, tensor<f32>, tensor<f32>) -> (tensor<f32>)
+  return(%y) : tensor<f32>
+}
+tfg.func @third(%v: tensor<!tf_type.resource> {tfg.name = "v"}, %x: tensor<f32> {tfg.name = "x"}, %z: tensor<f32> {tfg.name = "z"}) -> (tensor<f32> {tfg.name = "y"}) {
+  %a = AssignVariableOp(%v, %x) name("assign") {dtype = f32} : tensor<!tf_type.resource>, tensor<f32>
+  %n, %nc = Neg(%z) name("n") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+  return(%n) : tensor<f32>
+}
