@@ -1,0 +1,379 @@
+// Random programs before and after every pass: by the reference machine under a random schedule,
+// and by the executor on one thread and on eight. All give what the program means.
+// TREADLE_STRESS_PROGRAMS sets how many; TREADLE_STRESS_SEED the first one, to repeat a failure.
+#include "treadle/analysis/effects/Effects.h"
+#include "treadle/dialect/TfExecutor.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/lowering/Functions.h"
+#include "treadle/lowering/Fusion.h"
+#include "treadle/reference/KernelOps.h"
+#include "treadle/runtime/Run.h"
+#include "treadle/runtime/ThreadPool.h"
+#include "treadle/runtime/Variable.h"
+#include "treadle/session/RandomProgram.h"
+#include "treadle/transforms/Passes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OperationSupport.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <mutex>
+#include <thread>
+
+using namespace mlir;
+
+namespace treadle::test {
+namespace {
+
+int64_t fromEnvironment(const char *name, int64_t otherwise) {
+  const char *text = std::getenv(name);
+  return text ? std::strtoll(text, nullptr, 10) : otherwise;
+}
+
+// --- passes --------------------------------------------------------------------------------------
+
+/// A function's effects have the order of its nodes; most passes keep what edges say, which is why
+/// tfg-order comes first. What leaves a form that runs comes back to it.
+constexpr const char *anyOrder[] = {
+    "tfg-order",
+    "tfg-toposort",
+    "tfg-verify",
+    "tfg-order,tfg-inline,tfg-functional-to-v1,tfg-inline",
+    "tfg-order,tfg-inline,tfg-deps-to-chains,tfg-overlap-loops{all=true}",
+    "tfg-functional-to-region,tfg-region-to-functional",
+    "tfg-to-tf-executor,tf-executor-to-tfg",
+    "tfg-deps-to-chains",
+    "tfg-deps-to-chains{only-gaining=true},tfg-overlap-loops",
+    "tfg-deps-to-chains{loop-overlap=on},tfg-overlap-loops{all=true}",
+};
+constexpr const char *ordered[] = {
+    "tfg-cse{keep=call}",
+    "tfg-prune{fetches=call:0,call:1,call:2,call:3,call:4}",
+    "tfg-prune-arguments{keep=call}",
+    "tfg-dedupe-constants{keep=call}",
+    "tfg-deps-to-chains,tfg-overlap-loops{all=true}",
+    "tfg-name-compress{keep=call}",
+    "tfg-inline",
+    "tfg-shape-inference",
+    "tfg-hoist-loop-invariants",
+    "tfg-remap{keep=call}",
+    "tfg-remove-quantization",
+    "tfg-place{rules=\"VarHandleOp=/cpu:0\"}",
+    "tfg-constant-folding",
+    "tfg-functional-to-v1",
+    "tfg-functional-to-v1,tfg-hoist-loop-invariants",
+    "tfg-functional-to-v1,tfg-v1-to-functional",
+    "tfg-functional-to-v1,tfg-inline",
+    "tfg-functional-to-region,tfg-cf-sink,tfg-region-to-functional",
+    "tfg-expand-symbolic-gradients",
+    "tfg-specialize-functions",
+    "tfg-specialize-functions{shapes=true constants=true}",
+    "tfg-lift-graph-to-func{fetches=call:0,call:1,call:2,call:3,call:4},tfg-lower-func-to-graph",
+    "tfg-lift-legacy-call",
+    "tfg-consolidate-attrs",
+    "tfg-consolidate-attrs,tfg-prepare-attrs-export",
+    "tfg-default{fetches=call:0,call:1,call:2,call:3,call:4}",
+};
+
+/// A context, and the passes made for it.
+class Compiler {
+public:
+  Compiler() : context(MLIRContext::Threading::DISABLED) {
+    static const bool isRegistered = (registerTreadlePasses(), registerTreadlePipelines(), true);
+    (void)isRegistered;
+    context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect, func::FuncDialect,
+                        tf_executor::TfExecutorDialect, tf::TfDialect>();
+  }
+
+  OwningOpRef<ModuleOp> parse(const std::string &text) {
+    return parseSourceString<ModuleOp>(text, &context);
+  }
+  /// A copy that the passes have changed; null if they fail.
+  OwningOpRef<ModuleOp> run(ModuleOp module, const std::string &pipeline) {
+    std::unique_ptr<PassManager> &passes = managers[pipeline];
+    if (!passes) {
+      passes = std::make_unique<PassManager>(&context, ModuleOp::getOperationName());
+      passes->enableVerifier(false); // once is enough
+      EXPECT_TRUE(succeeded(parsePassPipeline(pipeline, *passes))) << pipeline;
+    }
+    OwningOpRef<ModuleOp> copy(module.clone());
+    bool isRight = succeeded(passes->run(*copy)) && succeeded(verify(*copy));
+    return isRight ? std::move(copy) : OwningOpRef<ModuleOp>();
+  }
+
+private:
+  MLIRContext context;
+  std::map<std::string, std::unique_ptr<PassManager>> managers;
+};
+
+bool areEqual(ModuleOp a, ModuleOp b) {
+  return OperationEquivalence::isEquivalentTo(a, b, OperationEquivalence::IgnoreLocations);
+}
+
+// --- runs ----------------------------------------------------------------------------------------
+
+/// Mostly short, now and then long enough for others to overtake.
+void delay() {
+  thread_local std::minstd_rand random(
+      static_cast<unsigned>(std::hash<std::thread::id>()(std::this_thread::get_id())));
+  if (unsigned r = random() % 16; r == 0)
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  else if (r < 8)
+    std::this_thread::yield();
+}
+
+const KernelRegistry &kernels() {
+  static const KernelRegistry *registry = [] {
+    auto *made = new KernelRegistry(&builtinKernels());
+    made->add("Delay", [](const BindContext &) {
+      return Expected<BoundKernel>(BoundKernel{[](OpContext &ctx) {
+        delay();
+        ctx.setOutput(0, ctx.takeInput(0));
+      }});
+    });
+    return made;
+  }();
+  return *registry;
+}
+
+const OpTraitsTable &traits() {
+  static const OpTraitsTable *table = [] {
+    auto *made = new OpTraitsTable;
+    made->add("Delay", {{}, /*touchesWorld=*/false, /*waits=*/true});
+    return made;
+  }();
+  return *table;
+}
+
+/// What a run changes and prints.
+struct World {
+  explicit World(ThreadPool *pool) : run(resources, pool) {
+    run.print = [this](std::string_view line, std::string_view) {
+      std::lock_guard lock(mutex);
+      printed += line;
+    };
+  }
+  ~World() { resources.clear(); }
+
+  std::string outcome(const std::vector<Tensor> &results) {
+    std::vector<int32_t> log(results[1].data<int32_t>(),
+                             results[1].data<int32_t>() + results[1].count());
+    std::array<int32_t, numVariables> variables{};
+    for (int i = 0; i < numVariables; ++i)
+      variables[i] = results[2 + i].scalarValue<int32_t>();
+    return outcomeText(results[0].scalarValue<int32_t>(), log, variables, printed);
+  }
+
+  ResourceManager resources;
+  RunState run;
+  std::mutex mutex;
+  std::string printed;
+};
+
+Expected<GraphSpec> lowered(const ModuleIndex &index) {
+  return lowerGraph(index, {{}, {"call:0", "call:1", "call:2", "call:3", "call:4"}, {}});
+}
+
+class Executable {
+public:
+  explicit Executable(ModuleOp module)
+      : index(module), functions(index, kernels(), /*fuses=*/true, LoopOverlap::Auto, &traits()) {
+    Expected<GraphSpec> graph = lowered(index);
+    if (!graph) {
+      error = graph.error().message;
+      return;
+    }
+    fuseContractions(*graph);
+    auto built = buildPlan(std::move(*graph),
+                           {&kernels(), &functions, ArgMode::Owned, LoopOverlap::Auto, &traits()});
+    if (built)
+      plan = std::move(*built);
+    else
+      error = built.error().message;
+  }
+
+  std::string run(ThreadPool *pool) {
+    if (!plan)
+      return "no plan: " + error;
+    World world(pool);
+    auto results = runPlan(*plan, {}, world.run);
+    return results ? world.outcome(*results) : "error: " + results.error().message;
+  }
+
+private:
+  const ModuleIndex index;
+  ModuleFunctions functions;
+  std::unique_ptr<Plan> plan;
+  std::string error;
+};
+
+/// By the reference machine; whose turn it is, chance says.
+std::string byReference(ModuleOp module, unsigned seed) {
+  ModuleIndex index(module);
+  Expected<GraphSpec> graph = lowered(index);
+  if (!graph)
+    return "no graph: " + graph.error().message;
+  tfg::EffectAnalysis effects(module);
+  std::vector<bool> hasEffects;
+  for (const NodeSpec &node : graph->nodes) {
+    tfg::Node source = index.node(node.name);
+    hasEffects.push_back(source && !effects.of(source).empty());
+  }
+  ModuleFunctions functions(index, kernels(), /*fuses=*/false);
+  reference::KernelOps ops(kernels(), &functions);
+  World world(nullptr);
+  ops.begin(world.run);
+  std::mt19937 random(seed);
+  int64_t stepsLeft = 1000000;
+  reference::Wiring wiring(*graph);
+  reference::Machine machine(wiring, hasEffects, {}, ops, stepsLeft, &random);
+  while (!machine.ready().empty()) {
+    auto next = machine.ready().begin();
+    std::advance(next, random() % machine.ready().size());
+    machine.fire(reference::Instance(next->first));
+  }
+  if (!machine.failures().empty())
+    return "error: " + machine.failures().front().second.message;
+  std::vector<Tensor> results;
+  for (const reference::Machine::Values &values : machine.results()) {
+    if (values.size() != 1)
+      return str("result ", results.size(), values.empty() ? " is dead" : " has several values");
+    results.push_back(values.begin()->second);
+  }
+  return world.outcome(results);
+}
+
+// --- the test ------------------------------------------------------------------------------------
+
+struct Tally {
+  std::atomic<int64_t> programs = 0;
+  std::mutex mutex;
+  std::map<std::string, int64_t> changed; // by pipeline
+};
+
+class Trial {
+public:
+  Trial(Compiler &compiler, Tally &tally, unsigned seed, ThreadPool &pool)
+      : compiler(compiler), tally(tally), seed(seed), pool(pool) {}
+
+  void run() {
+    Program program = randomProgram(seed);
+    std::optional<std::string> meaning = program.meaning();
+    if (!meaning)
+      return;
+    expected = *meaning;
+    ++tally.programs;
+    text = program.text();
+    OwningOpRef<ModuleOp> module = compiler.parse(text);
+    ASSERT_TRUE(module) << text;
+    check(*module, "no pass", 4);
+    for (const char *pipeline : anyOrder)
+      tryPass(*module, pipeline, "");
+    OwningOpRef<ModuleOp> inOrder = compiler.run(*module, "tfg-order");
+    for (const char *pipeline : ordered)
+      tryPass(*inOrder, pipeline, "tfg-order,");
+  }
+
+private:
+  void check(ModuleOp module, const std::string &passes, int runs = 1) {
+    Executable executable(module);
+    expect(executable.run(nullptr), passes + ", 1 thread");
+    for (int i = 0; i < runs; ++i)
+      expect(executable.run(&pool), passes + ", 8 threads");
+  }
+
+  void tryPass(ModuleOp module, const std::string &pipeline, const char *before) {
+    OwningOpRef<ModuleOp> changed = compiler.run(module, pipeline);
+    if (!changed)
+      return expect("the pass fails", before + pipeline);
+    if (areEqual(module, *changed))
+      return;
+    {
+      std::lock_guard lock(tally.mutex);
+      ++tally.changed[pipeline];
+    }
+    check(*changed, before + pipeline);
+    // The machine sees into frames, but not into functions.
+    if (pipeline.starts_with("tfg-order,tfg-inline,"))
+      expect(byReference(*changed, seed), before + pipeline + ", by the reference");
+  }
+
+  void expect(const std::string &found, const std::string &where) {
+    EXPECT_EQ(found, expected) << "seed " << seed << ": " << where
+                               << (isShown ? std::string() : "\n" + text);
+    isShown |= found != expected;
+  }
+
+  Compiler &compiler;
+  Tally &tally;
+  const unsigned seed;
+  ThreadPool &pool;
+  std::string expected, text;
+  bool isShown = false;
+};
+
+TEST(RandomPrograms, GiveTheSameAfterEveryPass) {
+  int64_t count = fromEnvironment("TREADLE_STRESS_PROGRAMS", 2000);
+  auto first = static_cast<unsigned>(fromEnvironment("TREADLE_STRESS_SEED", 1));
+  ThreadPool pool(7);
+  Tally tally;
+  std::atomic<int64_t> next = 0;
+  auto work = [&] {
+    std::unique_ptr<Compiler> compiler;
+    constexpr int whileOneServes = 100; // contexts only grow
+    for (int served = 0; !HasFailure(); ++served) {
+      int64_t i = next++;
+      if (i >= count)
+        return;
+      if (served % whileOneServes == 0)
+        compiler = std::make_unique<Compiler>();
+      Trial(*compiler, tally, first + static_cast<unsigned>(i), pool).run();
+    }
+  };
+  std::vector<std::thread> workers(std::max(1u, std::thread::hardware_concurrency()));
+  for (std::thread &worker : workers)
+    worker = std::thread(work);
+  for (std::thread &worker : workers)
+    worker.join();
+  EXPECT_GT(tally.programs, count / 2);
+  for (auto [pipeline, changed] : tally.changed)
+    RecordProperty(pipeline, changed);
+}
+
+// A new pass belongs in one of the lists above.
+TEST(RandomPrograms, TryEveryPass) {
+  std::ifstream file(PASSES_TD);
+  ASSERT_TRUE(file) << PASSES_TD;
+  std::string tried;
+  for (const char *pipeline : anyOrder)
+    tried += str(pipeline, ",");
+  for (const char *pipeline : ordered)
+    tried += str(pipeline, ",");
+  int count = 0;
+  std::string line;
+  for (std::string_view opening = ": Pass<\""; std::getline(file, line);) {
+    size_t begin = line.find(opening);
+    if (begin == line.npos)
+      continue;
+    begin += opening.size();
+    std::string pass = line.substr(begin, line.find('"', begin) - begin);
+    EXPECT_TRUE(tried.find(pass + ",") != tried.npos || tried.find(pass + "{") != tried.npos)
+        << pass;
+    ++count;
+  }
+  EXPECT_GT(count, 20);
+}
+
+} // namespace
+} // namespace treadle::test
