@@ -2,7 +2,7 @@
 #pragma once
 
 #include "treadle/lowering/Lowering.h"
-#include "treadle/transforms/symbolic_gradient/SymbolicGradients.h"
+#include "treadle/transforms/gradients/SymbolicGradients.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -143,6 +143,15 @@ nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb
                                     found.isRandom, nb::tuple(difference));
 }
 
+nb::list addGradients(Graph &graph, const std::vector<std::string> &ys,
+                      const std::vector<std::string> &xs, const std::vector<std::string> &gradYs,
+                      const std::vector<std::string> &stops) {
+  nb::list out;
+  for (const std::string &name : orRaise(graph.addGradients({ys, xs, gradYs, stops})))
+    out.append(name.empty() ? nb::none() : nb::object(nb::str(name.c_str())));
+  return out;
+}
+
 void bindEditing(nb::class_<Graph> &graph) {
   graph
       .def(
@@ -178,6 +187,7 @@ void bindEditing(nb::class_<Graph> &graph) {
                              const std::string &device) { orRaise(g.setNodeDevice(name, device)); })
       .def("_replace_uses", [](Graph &g, const std::string &from,
                                const std::string &to) { orRaise(g.replaceUses(from, to)); })
+      .def("_gradients", addGradients)
       .def("_assign", [](Graph &g, const Graph &other) { g = other; })
       .def("__contains__",
            [](const Graph &g, const std::string &name) { return g.nodeOp(name).has_value(); })

@@ -451,6 +451,35 @@ def _replace_uses(graph: Graph, old: str | Node, new: str | Node) -> None:
     graph._replace_uses(_value(old), _value(new))
 
 
+def _gradients(
+    graph: Graph,
+    ys: str | Node | Iterable[str | Node],
+    xs: str | Node | Iterable[str | Node],
+    grad_ys: Iterable[str | Node | None] | None = None,
+    *,
+    stop_gradients: Iterable[str | Node] = (),
+) -> list[str | None]:
+    """Adds the gradients of the sum of all ys with respect to each x; gives their values' names.
+
+    They go through calls, conditionals and loops, nested ones too. None where no y depends on an
+    x, and where its dtype has no gradients. An x that is the handle of a variable stands for all
+    that is read of it.
+
+    Args:
+        ys: values (`y:0`, `y` or a Node).
+        xs: values, too.
+        grad_ys: what flows from each y, of its shape; None for ones.
+        stop_gradients: values that count as constant where others are computed from them.
+
+    Nodes that run functions get further results; v1 control flow and regions on the way become
+    functional. UnimplementedError, and a graph as it was, where an op on the way has no gradient.
+    """
+    many = [[v] if isinstance(v, str | Node) else list(v) for v in (ys, xs, stop_gradients)]
+    names = [[_value(v) for v in values] for values in many]
+    starts = ["" if g is None else _value(g) for g in grad_ys or ()]
+    return graph._gradients(names[0], names[1], starts, names[2])
+
+
 for _method, _function in {
     "node": _node,
     "nodes": _nodes,
@@ -462,6 +491,7 @@ for _method, _function in {
     "freeze": _freeze,
     "check": _check,
     "explore": _explore,
+    "gradients": _gradients,
 }.items():
     _function.__name__ = _method
     _function.__qualname__ = f"Graph.{_method}"

@@ -40,7 +40,7 @@ tfg.func @mine(%x: tensor<*xf32> {tfg.name = "x"}, %dy: tensor<*xf32> {tfg.name 
 // CHECK-NEXT: %[[DY:.*]]: tensor<*xf32> {tfg.name = "dy_0"})
 // CHECK-NEXT: -> (tensor<*xf32> {tfg.name = "dx_0"})
 // CHECK: AddN({{.*}}) name("y")
-// CHECK-NEXT: %[[D:.*]], %{{.*}} = PartitionedCall(%[[X]], %[[DY]]) name("d_grad/SymbolicGradient") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@mine, {}>}
+// CHECK-NEXT: %[[D:.*]], %{{.*}} = PartitionedCall(%[[X]], %[[DY]]) name("d_grad/PartitionedCall") {Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@mine, {}>}
 // CHECK-NEXT: %[[N:.*]], %{{.*}} = Neg(%[[DY]]) name("n_grad/Neg") {T = f32}
 // CHECK: %[[TWICE:.*]], %{{.*}} = Mul(%{{.*}}, %[[X]]) name("s_grad/Mul") {T = f32}
 // CHECK-NEXT: %[[S:.*]], %{{.*}} = Mul(%[[DY]], %[[TWICE]]) name("s_grad/Mul_1") {T = f32}

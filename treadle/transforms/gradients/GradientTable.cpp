@@ -1,4 +1,4 @@
-#include "treadle/transforms/symbolic_gradient/GradientTable.h"
+#include "treadle/transforms/gradients/GradientTable.h"
 
 namespace treadle::tfg {
 

@@ -1,4 +1,7 @@
-#include "treadle/transforms/symbolic_gradient/Emitter.h"
+#include "treadle/transforms/gradients/Emitter.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
 
@@ -8,25 +11,34 @@ Type elementOf(Value value) {
   return tf_type::dereference(cast<TensorType>(value.getType()).getElementType());
 }
 
-Type gradientTypeOf(Value value) {
-  Type element = elementOf(value);
-  if (isa<tf_type::ResourceType>(element))
-    element = Float32Type::get(value.getContext());
-  return UnrankedTensorType::get(element);
+std::optional<ArrayRef<int64_t>> staticShape(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape())
+    return std::nullopt;
+  return type.getShape();
 }
 
-Emitter::Emitter(Block &body) : builder(body.getTerminator()), names(body) {}
+static OpBuilder builderAtEnd(Block &body) {
+  return isa<FuncOp>(body.getParentOp()) ? OpBuilder(body.getTerminator())
+                                         : OpBuilder::atBlockEnd(&body);
+}
 
-Node Emitter::emit(StringRef op, ValueRange inputs, TypeRange elements, Attrs attrs) {
+Emitter::Emitter(Block &body) : builder(builderAtEnd(body)), names(body) {}
+
+Node Emitter::emitForward(StringRef op, ValueRange inputs, TypeRange elements, Attrs attrs) {
   SmallVector<Type> types;
   for (Type element : elements)
     types.push_back(UnrankedTensorType::get(element));
-  Node node = NodeBuilder(builder, op)
-                  .name(names.unique(origin + "_grad/" + op.str()))
-                  .attrs(attrs)
-                  .inputs(inputs)
-                  .results(types)
-                  .build();
+  return NodeBuilder(builder, op)
+      .name(names.unique(origin + "_grad/" + op.str()))
+      .attrs(attrs)
+      .inputs(inputs)
+      .results(types)
+      .build();
+}
+
+Node Emitter::emit(StringRef op, ValueRange inputs, TypeRange elements, Attrs attrs) {
+  Node node = emitForward(op, inputs, elements, attrs);
   emitted.push_back(node.getOperation());
   return node;
 }
@@ -74,14 +86,65 @@ Value Emitter::cast(Value x, Type element) {
 }
 
 Value Emitter::shapeOf(Value x) {
-  return to(builder.getI32Type(), "Shape", x, attr("out_type", builder.getI32Type()));
+  Value &shape = shapes[x];
+  if (shape)
+    return shape;
+  if (auto known = staticShape(x))
+    shape = integers(SmallVector<int32_t>(known->begin(), known->end()));
+  else
+    shape = to(builder.getI32Type(), "Shape", x, attr("out_type", builder.getI32Type()));
+  return shape;
+}
+
+void Emitter::moveShape(Value from, Value to) {
+  if (Value shape = shapes.lookup(from))
+    shapes[to] = shape;
+  shapes.erase(from);
+}
+
+Value Emitter::fill(Value shape, Value number) {
+  Type element = elementOf(number);
+  return emit("Fill", {shape, number}, element,
+              {attr("T", element), attr("index_type", elementOf(shape))})
+      ->getResult(0);
 }
 
 Value Emitter::zerosLike(Value x) {
   if (!isa<tf_type::ResourceType>(elementOf(x)))
     return same("ZerosLike", x);
-  Type element = cast<TensorType>(gradientTypeOf(x)).getElementType();
-  return same("ZerosLike", emit("ReadVariableOp", x, element, attr("dtype", element)).results());
+  Type i32 = builder.getI32Type();
+  Value shape = emit("VariableShape", x, i32, attr("out_type", i32))->getResult(0);
+  return fill(shape, number(0, gradientElement(x)));
+}
+
+/// The dtype that a node which gives or takes a handle states of the variable.
+static Type statedVariable(Node node) {
+  bool isOfVariables = llvm::StringSwitch<bool>(node.opType())
+                           .Cases({"VarHandleOp", "ReadVariableOp", "ResourceGather"}, true)
+                           .Cases({"AssignVariableOp", "AssignAddVariableOp"}, true)
+                           .Cases({"AssignSubVariableOp", "ResourceGatherNd"}, true)
+                           .Default(false);
+  auto stated = isOfVariables ? node.attr<TypeAttr>("dtype") : TypeAttr();
+  return stated ? stated.getValue() : Type();
+}
+
+Type Emitter::gradientElement(Value value) {
+  auto handle = dyn_cast<tf_type::ResourceType>(elementOf(value));
+  if (!handle)
+    return elementOf(value);
+  if (!handle.getSubtypes().empty())
+    return handle.getSubtypes().front().getElementType();
+  if (Type known = variableElements.lookup(value))
+    return known;
+  Node node = definingNode(value);
+  if (node && node.opType() == "Identity")
+    return gradientElement(node->getOperand(0));
+  if (Type stated = node ? statedVariable(node) : Type())
+    return stated;
+  for (Operation *user : value.getUsers())
+    if (Type stated = Node::isNode(user) ? statedVariable(Node(user)) : Type())
+      return stated;
+  return builder.getF32Type();
 }
 
 Value Emitter::reshape(Value x, Value shape) {
@@ -153,11 +216,17 @@ void Emitter::fail(Error error) {
     failure = std::move(error);
 }
 
-void Emitter::eraseUnused() {
+void Emitter::eraseUnused(ValueRange kept) {
+  llvm::DenseSet<Operation *> giving, gone;
+  for (Value value : kept)
+    if (value)
+      giving.insert(value.getDefiningOp());
   for (Operation *op : llvm::reverse(emitted))
-    if (op->use_empty())
+    if (op->use_empty() && !giving.contains(op)) {
+      gone.insert(op);
       op->erase();
-  emitted.clear();
+    }
+  llvm::erase_if(emitted, [&](Operation *op) { return gone.contains(op); });
 }
 
 } // namespace treadle::tfg

@@ -1,5 +1,5 @@
 // Gradients of elementwise ops of one input.
-#include "treadle/transforms/symbolic_gradient/GradientTable.h"
+#include "treadle/transforms/gradients/GradientTable.h"
 
 using namespace mlir;
 
@@ -69,7 +69,9 @@ Values imagGradient(Emitter &e, const Forward &f) {
 void addUnaryGradients(GradientTable &table) {
   for (auto [op, formula] : formulas)
     table[op] = [formula](Emitter &e, const Forward &f) -> Values {
-      return {formula({&e, f.x(0)}, {&e, f.y(0)}, {&e, f.dy()})};
+      Term x{&e, f.x(0)}, y{&e, f.y(0)};
+      bool isComplex = isa<ComplexType>(f.element());
+      return {formula(isComplex ? x("Conj") : x, isComplex ? y("Conj") : y, {&e, f.dy()})};
     };
   table["Cast"] = castBack;
   table["Real"] = realGradient;

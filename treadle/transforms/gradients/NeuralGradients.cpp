@@ -1,5 +1,5 @@
 // Gradients of what neural networks are made of.
-#include "treadle/transforms/symbolic_gradient/GradientTable.h"
+#include "treadle/transforms/gradients/GradientTable.h"
 
 using namespace mlir;
 

@@ -1,5 +1,5 @@
 // Gradients of products of matrices.
-#include "treadle/transforms/symbolic_gradient/GradientTable.h"
+#include "treadle/transforms/gradients/GradientTable.h"
 
 using namespace mlir;
 

@@ -1,5 +1,4 @@
-// What gradients are written with: the nodes of a gradient function in the making, and terms that
-// read like the formulas.
+// What gradients are written with: nodes in the making, and terms that read like the formulas.
 #pragma once
 
 #include "treadle/runtime/Error.h"
@@ -15,14 +14,12 @@ using Attrs = llvm::ArrayRef<mlir::NamedAttribute>;
 /// The dtype of a value; of a reference, that of what it refers to.
 mlir::Type elementOf(mlir::Value value);
 
-/// The type of a value's gradient: its dtype in any shape; for a handle of a variable float, which
-/// is what TensorFlow takes every variable for.
-mlir::Type gradientTypeOf(mlir::Value value);
+/// The dimensions of a value where all are known.
+std::optional<llvm::ArrayRef<int64_t>> staticShape(mlir::Value value);
 
-/// Builds nodes at the end of a gradient function. Results have unknown shapes.
+/// Builds nodes at the end of a graph or function. Results have unknown shapes.
 class Emitter {
 public:
-  /// `body` has a terminator, and keeps it at its end.
   explicit Emitter(mlir::Block &body);
 
   /// The node that nodes are emitted for from now on; they are named after it.
@@ -30,6 +27,9 @@ public:
 
   /// A node with results of these dtypes, and with these attributes alone.
   Node emit(llvm::StringRef op, mlir::ValueRange inputs, mlir::TypeRange elements, Attrs attrs);
+  /// The same, but the node counts as one that was there before.
+  Node emitForward(llvm::StringRef op, mlir::ValueRange inputs, mlir::TypeRange elements,
+                   Attrs attrs);
   /// A node of one result that has an attribute T: the dtype of its first input and of its result.
   mlir::Value same(llvm::StringRef op, mlir::ValueRange inputs, Attrs attrs = {});
   /// The same with a result of another dtype.
@@ -43,9 +43,13 @@ public:
   mlir::Value cast(mlir::Value x, mlir::Type element);
   /// As int32, whatever integer it is.
   mlir::Value index(mlir::Value x) { return cast(x, builder.getI32Type()); }
-  mlir::Value shapeOf(mlir::Value x);
+  mlir::Value shapeOf(mlir::Value x); // int32
+  /// Another value is in the place of one that is gone.
+  void moveShape(mlir::Value from, mlir::Value to);
   mlir::Value rankOf(mlir::Value x) { return to(builder.getI32Type(), "Rank", x); }
+  /// For a handle of a variable: of the variable's shape and dtype.
   mlir::Value zerosLike(mlir::Value x);
+  mlir::Value fill(mlir::Value shape, mlir::Value number);
   mlir::Value reshape(mlir::Value x, mlir::Value shape);
   mlir::Value broadcastTo(mlir::Value x, mlir::Value shape);
   mlir::Value sum(mlir::Value x, mlir::Value axes, bool keepDims = false);
@@ -56,6 +60,14 @@ public:
   mlir::Value range(mlir::Value limit);
   /// The axes that inputs of these shapes were broadcast along.
   std::pair<mlir::Value, mlir::Value> broadcastAxes(mlir::Value shapeX, mlir::Value shapeY);
+
+  /// The dtype of a value's gradient: its own; for a handle that of its variable, where the graph
+  /// tells it, else float, which is what TensorFlow takes every variable for.
+  mlir::Type gradientElement(mlir::Value value);
+  /// Says it of a handle that is an argument.
+  void setVariableElement(mlir::Value handle, mlir::Type element) {
+    variableElements[handle] = element;
+  }
 
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value);
   mlir::NamedAttribute attr(llvm::StringRef name, bool value);
@@ -70,13 +82,17 @@ public:
 
   mlir::OpBuilder builder;
 
-  /// Removes those emitted nodes whose results nobody uses.
-  void eraseUnused();
+  /// Removes those emitted nodes whose results nobody uses, and that give none of `kept`.
+  void eraseUnused(mlir::ValueRange kept = {});
+  /// The nodes that were emitted, each after what it uses.
+  const std::vector<mlir::Operation *> &nodes() const { return emitted; }
 
 private:
   NameScope names;
   std::string origin;
   std::vector<mlir::Operation *> emitted;
+  llvm::DenseMap<mlir::Value, mlir::Value> shapes;
+  llvm::DenseMap<mlir::Value, mlir::Type> variableElements;
 };
 
 /// A value in a formula: `-dy * square(y)`.

@@ -1,5 +1,5 @@
 // Gradients of ops that move whole tensors: reshaped, joined, split, permuted, repeated.
-#include "treadle/transforms/symbolic_gradient/GradientTable.h"
+#include "treadle/transforms/gradients/GradientTable.h"
 
 using namespace mlir;
 

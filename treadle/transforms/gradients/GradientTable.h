@@ -1,7 +1,7 @@
 // The gradients of ops: a function each that builds the gradients of a node's inputs.
 #pragma once
 
-#include "treadle/transforms/symbolic_gradient/Emitter.h"
+#include "treadle/transforms/gradients/Emitter.h"
 
 #include <functional>
 

@@ -1,5 +1,5 @@
 // Gradients of elementwise ops of several inputs.
-#include "treadle/transforms/symbolic_gradient/GradientTable.h"
+#include "treadle/transforms/gradients/GradientTable.h"
 
 using namespace mlir;
 
@@ -10,7 +10,6 @@ struct Operands {
   Term x, y, z, dz;
   bool isComplex;
 
-  Term conj(Term t) const { return isComplex ? t("Conj") : t; }
   Value compare(StringRef op, Value a, Value b) const {
     return x.emitter->to(x.emitter->builder.getI1Type(), op, {a, b});
   }
@@ -62,7 +61,7 @@ const std::pair<const char *, Formula> formulas[] = {
     {"Add", [](const Operands &o) { return Pair{o.dz, o.dz}; }},
     {"AddV2", [](const Operands &o) { return Pair{o.dz, o.dz}; }},
     {"Sub", [](const Operands &o) { return Pair{o.dz, -o.dz}; }},
-    {"Mul", [](const Operands &o) { return Pair{o.dz * o.conj(o.y), o.conj(o.x) * o.dz}; }},
+    {"Mul", [](const Operands &o) { return Pair{o.dz * o.y, o.x * o.dz}; }},
     {"MulNoNan",
      [](const Operands &o) { return Pair{o.dz("MulNoNan", o.y), o.x("MulNoNan", o.dz)}; }},
     {"Div", [](const Operands &o) { return quotient(o, "Div"); }},
@@ -116,17 +115,33 @@ Values sumGradient(Emitter &, const Forward &f) { return Values(f.numInputs(), f
 
 } // namespace
 
+/// Whether both shapes are known, and the result has that of `x`.
+static bool staysWhole(Value x, Value y) {
+  auto own = staticShape(x), other = staticShape(y);
+  if (!own || !other || other->size() > own->size())
+    return false;
+  return llvm::all_of(llvm::zip(llvm::reverse(*own), llvm::reverse(*other)), [](auto dims) {
+    auto [a, b] = dims;
+    return a == b || b == 1;
+  });
+}
+
 Values summedToInputs(Emitter &e, const Forward &f, Value gx, Value gy) {
+  bool xStays = staysWhole(f.x(0), f.x(1)), yStays = staysWhole(f.x(1), f.x(0));
+  if (xStays && yStays)
+    return {gx, gy};
   Value shapeX = e.shapeOf(f.x(0)), shapeY = e.shapeOf(f.x(1));
   auto [axesX, axesY] = e.broadcastAxes(shapeX, shapeY);
-  return {e.reshape(e.sum(gx, axesX), shapeX), e.reshape(e.sum(gy, axesY), shapeY)};
+  return {xStays ? gx : e.reshape(e.sum(gx, axesX), shapeX),
+          yStays ? gy : e.reshape(e.sum(gy, axesY), shapeY)};
 }
 
 void addBinaryGradients(GradientTable &table) {
   for (auto [op, formula] : formulas)
     table[op] = [formula](Emitter &e, const Forward &f) {
-      Pair flow = formula(
-          {{&e, f.x(0)}, {&e, f.x(1)}, {&e, f.y(0)}, {&e, f.dy()}, isa<ComplexType>(f.element())});
+      bool isComplex = isa<ComplexType>(f.element());
+      auto conj = [&](Value v) { return isComplex ? Term{&e, v}("Conj") : Term{&e, v}; };
+      Pair flow = formula({conj(f.x(0)), conj(f.x(1)), conj(f.y(0)), {&e, f.dy()}, isComplex});
       return summedToInputs(e, f, flow.x, flow.y);
     };
   table["Complex"] = complexGradient;

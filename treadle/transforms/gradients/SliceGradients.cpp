@@ -1,5 +1,5 @@
 // Gradients of ops that take parts of tensors, or put tensors into larger ones.
-#include "treadle/transforms/symbolic_gradient/GradientTable.h"
+#include "treadle/transforms/gradients/GradientTable.h"
 
 using namespace mlir;
 
