@@ -323,16 +323,12 @@ def test_an_op_without_gradient_is_named(tmp_path):
         session.run(["g:0"], {"x0:0": np.float64(1), "dy:0": np.float64(1)})
 
 
-def test_control_flow_has_no_gradient(tmp_path):
+def test_a_conditional_inside(tmp_path):
     body = Body()
     yes = body.op("Const", [], "dtype = i1, value = dense<true> : tensor<i1>", type="tensor<i1>")
     branches = "then_branch = #tf_type.func<@cube, {}>, else_branch = #tf_type.func<@cube, {}>"
-    chosen = body.op(
-        "StatelessIf",
-        [yes, "%x0"],
-        f"Tcond = i1, Tin = [f64], Tout = [f64], output_shapes = [], {branches}",
-        name="either",
-    )
-    session = treadle.Session(load(tmp_path, program(1, body.function("f", 1, chosen) + CUBED)))
-    with pytest.raises(treadle.UnimplementedError, match="node 'either' .*'StatelessIf'"):
-        session.run(["g:0"], {"x0:0": np.float64(1), "dy:0": np.float64(1)})
+    attrs = f"Tcond = i1, Tin = [f64], Tout = [f64], output_shapes = [], {branches}"
+    chosen = body.op("StatelessIf", [yes, "%x0"], attrs, name="either")
+    graph = load(tmp_path, program(1, body.function("f", 1, chosen) + CUBED))
+    check(graph, [TALL])
+    check(graph.run_passes("tfg-expand-symbolic-gradients"), [TALL])
