@@ -512,3 +512,9 @@ def test_text_with_nodes_that_cannot_be(tmp_path):
     )
     message = "node 'x' (NoOp): it has 0 inputs and 1 outputs, which its op can't have"
     assert message in failure("run", tmp_path / "x.mlir", "--fetch", "x")
+
+
+@pytest.mark.parametrize("mode", ["auto", "off", "on"])
+def test_loop_overlap_can_be_chosen(mode):
+    done = Done("run", COUNTDOWN, "--loop-overlap", mode, "--fetch", "count:0")
+    assert (done.status, done.out) == (0, "count:0: int32[] = 0\n")

@@ -115,9 +115,6 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
     return fail(options.error());
   if (std::optional<UsageError> empty = findEmptyList(args))
     return fail(*empty);
-  if (args.value("--loop-overlap").value_or("auto") != "auto")
-    return fail(unimplemented("--loop-overlap: overlap can be neither forced nor forbidden yet; "
-                              "'auto' does what the loops' parallel_iterations allow"));
   Expected<Graph> graph = openModel(args.positional[0]);
   if (auto passes = args.value("--passes"); graph && passes)
     graph = graph->runPasses(*passes);

@@ -37,7 +37,6 @@ struct Request {
       {"--tier", "auto|interpret|jit", "how to run; auto by default"},                             \
       {"--loop-overlap", "auto|off|on", "which loops' iterations overlap; auto by default"},       \
       {"--passes", "PIPELINE", "passes over the graph before it runs: tfg-default"},               \
-      {"--loop-overlap", "auto|off|on", ""},                                                       \
       {"--signature", "S",                                                                         \
        "which of a SavedModel's signatures to call; serving_default by default"}
 
