@@ -142,6 +142,64 @@ public:
   /// whole. Errors: those of a run's request, and of its setup.
   Expected<Exploration> explore(const ExploreRequest &request) const;
 
+  struct ExplainRequest {
+    /// With any of these, only what runs of them get to is explained.
+    std::vector<std::string> fetches, targets;
+    const OpTraitsTable *traits = nullptr; // what is said of ops; null: nothing
+  };
+  /// What `explain` tells.
+  struct Explanation {
+    struct Op {
+      std::string name, op, where; // `where`: its function; empty: the graph
+      std::string line;            // `model.py:31`; empty if nobody knows
+    };
+    struct Access {
+      Op op;
+      bool writes = false;
+      bool isInCondition = false;
+    };
+    /// What a loop's iterations, or parts of them, might run one after the other for.
+    struct Order {
+      /// `condition`: the condition's result and what goes into it; `values`: what one iteration
+      /// computes for the next; `resource`: what both access, and one writes.
+      std::string kind;
+      std::string subject;         // the loop variables, or `variable 'v'`
+      std::vector<Access> by;      // the ops on the way, or those that access the resource
+      bool isOrder = true;         // false for a resource that is only read, and for a race
+      bool isRace = false;         // of a v1 loop: the graph's edges leave it open who is first
+      std::vector<Op> wouldBeFree; // what would overlap if nothing wrote the resource
+    };
+    struct Loop {
+      std::string name, kind; // as in Summary::Loop
+      std::string line;
+      int64_t parallelIterations = 0;
+      std::vector<std::string> functions; // the condition's and the body's
+      /// Whether something of two iterations may run at the same time with --loop-overlap auto and
+      /// on, and why or why not, for people.
+      bool overlapsInAuto = false, overlapsWhenOn = false;
+      std::string inAuto, whenOn;
+      std::vector<Order> orders;
+      /// Ops that do something, by whether they run in the order of the iterations.
+      std::vector<Op> inTurns, overlapping;
+      std::vector<std::string> advice; // what would let more of it overlap, for people
+    };
+    /// The graph, or a function, and what uses it: `body of 'while' (While)`.
+    struct Body {
+      std::string function; // empty: the graph
+      std::vector<std::string> users;
+      std::vector<Loop> loops; // in the order of the graph
+    };
+    std::vector<Body> bodies; // those with loops: the graph, then functions in their order
+
+    /// All of it, for people.
+    std::string text() const;
+  };
+  /// For each loop what orders its iterations, what of them may overlap, and what would set it
+  /// free. Those in functions are explained once, where they stand. Errors: InvalidArgument for a
+  /// name that isn't in the graph.
+  Expected<Explanation> explain(const ExplainRequest &request) const;
+  Expected<Explanation> explain() const { return explain(ExplainRequest()); }
+
   // --- Editing: each of these changes this graph alone. What was copied from it before (in a
   // session, for one) stays as it was; the first edit after a copy makes a graph of its own. An
   // edit that fails changes nothing. Not to be called while another thread uses this very object.

@@ -152,6 +152,41 @@ nb::list addGradients(Graph &graph, const std::vector<std::string> &ys,
   return out;
 }
 
+nb::object explainGraph(const Graph &graph, std::vector<std::string> fetches,
+                        std::vector<std::string> targets) {
+  nb::object module = nb::module_::import_("treadle.explanation");
+  auto tupleOf = [](const auto &items, auto make) {
+    nb::list out;
+    for (const auto &item : items)
+      out.append(make(item));
+    return nb::tuple(out);
+  };
+  auto text = [](const std::string &s) { return nb::cast(s); };
+  auto op = [&](const Graph::Explanation::Op &o) {
+    return module.attr("Op")(o.name, o.op, o.where, o.line);
+  };
+  auto access = [&](const Graph::Explanation::Access &a) {
+    return module.attr("Access")(op(a.op), a.writes, a.isInCondition);
+  };
+  auto order = [&](const Graph::Explanation::Order &o) {
+    return module.attr("Order")(o.kind, o.subject, tupleOf(o.by, access), o.isOrder, o.isRace,
+                                tupleOf(o.wouldBeFree, op));
+  };
+  auto loop = [&](const Graph::Explanation::Loop &l) {
+    return module.attr("Loop")(l.name, l.kind, l.line, l.parallelIterations,
+                               tupleOf(l.functions, text), l.overlapsInAuto, l.overlapsWhenOn,
+                               l.inAuto, l.whenOn, tupleOf(l.orders, order), tupleOf(l.inTurns, op),
+                               tupleOf(l.overlapping, op), tupleOf(l.advice, text));
+  };
+  auto body = [&](const Graph::Explanation::Body &b) {
+    return module.attr("Body")(b.function, tupleOf(b.users, text), tupleOf(b.loops, loop));
+  };
+  std::shared_ptr<const RegisteredOps> ops = currentOps();
+  Graph::Explanation found =
+      orRaise(graph.explain({std::move(fetches), std::move(targets), &ops->traits}));
+  return module.attr("Explanation")(tupleOf(found.bodies, body), found.text());
+}
+
 void bindEditing(nb::class_<Graph> &graph) {
   graph
       .def(
@@ -192,6 +227,7 @@ void bindEditing(nb::class_<Graph> &graph) {
       .def("__contains__",
            [](const Graph &g, const std::string &name) { return g.nodeOp(name).has_value(); })
       .def("_check", checkGraph)
+      .def("_explain", explainGraph)
       .def("_explore", exploreGraph)
       .def("__copy__", [](const Graph &g) { return g; });
 }

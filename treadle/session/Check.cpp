@@ -1,14 +1,12 @@
 // Graph::check: what the op table and the effects of nodes say about a graph.
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/analysis/races/Races.h"
-#include "treadle/dialect/Regions.h"
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/session/GraphImpl.h"
+#include "treadle/session/Needed.h"
 #include "treadle/transforms/shape_inference/ShapeAnalysis.h"
 
 #include "mlir/IR/Verifier.h"
-
-#include <set>
 
 using namespace mlir;
 
@@ -47,36 +45,6 @@ std::string raceText(const tfg::Race &race, const tfg::EffectAnalysis &effects) 
              loop.empty() ? ", and no path orders them; add a control edge"
                           : str(", and nothing orders an iteration", loop,
                                 " and the next; let what the loop carries wait for both"));
-}
-
-/// What `roots` need, themselves included.
-std::set<Operation *> neededBy(std::vector<Operation *> roots) {
-  std::set<Operation *> needed(roots.begin(), roots.end());
-  while (!roots.empty()) {
-    Operation *op = roots.back();
-    roots.pop_back();
-    SmallVector<Value> inputs(op->getOperands());
-    llvm::append_range(inputs, tfg::capturesOf(op));
-    for (Value input : inputs)
-      if (Operation *from = input.getDefiningOp(); from && needed.insert(from).second)
-        roots.push_back(from);
-  }
-  return needed;
-}
-
-Expected<std::set<Operation *>> neededBy(const ModuleIndex &index,
-                                         const std::vector<std::string> &names) {
-  std::vector<Operation *> roots;
-  for (const std::string &name : names) {
-    StringRef nodeName = StringRef(name).split(':').first;
-    nodeName.consume_front("^");
-    tfg::Node node = index.node(nodeName);
-    if (!node)
-      return Unexpected(invalidArgument("'", name, "' asks for node '", nodeName.str(),
-                                        "', which isn't in the graph"));
-    roots.push_back(node.getOperation());
-  }
-  return neededBy(std::move(roots));
 }
 
 /// Nodes whose inputs are of shapes that their op can't take.

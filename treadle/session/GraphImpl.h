@@ -56,6 +56,10 @@ private:
 /// function.
 Expected<Graph> withoutRegions(const Graph &graph);
 
+/// The graph with what users say of their ops as attributes of its nodes; itself if they say
+/// nothing of its. The table may be null.
+Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table);
+
 /// The graph with loops that overlap as frames, and with what users say of their ops; the table may
 /// be null.
 Expected<Graph> withOverlappingLoops(const Graph &graph, LoopOverlap overlap,

@@ -35,7 +35,22 @@ void state(tfg::Node node, const OpTraits &traits) {
   node->setDiscardableAttr(tfg::waitsKey, builder.getBoolAttr(traits.waits));
 }
 
-/// The graph with the traits of registered ops on their nodes; itself if it has none.
+bool isWhile(tfg::Node node) {
+  return node.opType() == "While" || node.opType() == "StatelessWhile";
+}
+
+/// Whether there is a loop that could overlap, or (where that must pay) one that waits.
+bool hasLoops(const Graph &graph, bool mustWait) {
+  tfg::WaitingNodes waiting(*graph.impl->module);
+  bool found = false;
+  forEachNode(*graph.impl->module, [&](tfg::Node node) {
+    found = found || (isWhile(node) && (!mustWait || waiting.waits(node)));
+  });
+  return found;
+}
+
+} // namespace
+
 Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table) {
   bool hasTraits = false;
   if (table && !table->empty())
@@ -55,22 +70,6 @@ Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table) {
   stated.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
   return stated;
 }
-
-bool isWhile(tfg::Node node) {
-  return node.opType() == "While" || node.opType() == "StatelessWhile";
-}
-
-/// Whether there is a loop that could overlap, or (where that must pay) one that waits.
-bool hasLoops(const Graph &graph, bool mustWait) {
-  tfg::WaitingNodes waiting(*graph.impl->module);
-  bool found = false;
-  forEachNode(*graph.impl->module, [&](tfg::Node node) {
-    found = found || (isWhile(node) && (!mustWait || waiting.waits(node)));
-  });
-  return found;
-}
-
-} // namespace
 
 Expected<Graph> withOverlappingLoops(const Graph &graph, LoopOverlap overlap,
                                      const OpTraitsTable *table) {

@@ -10,9 +10,9 @@
 using namespace treadle;
 using namespace treadle::cli;
 
-static const Command *const commands[] = {&runCommand,    &benchCommand,   &showCommand,
-                                          &checkCommand,  &exploreCommand, &diffCommand,
-                                          &convertCommand};
+static const Command *const commands[] = {&runCommand,   &benchCommand,   &showCommand,
+                                          &checkCommand, &explainCommand, &exploreCommand,
+                                          &diffCommand,  &convertCommand};
 
 // `  name      what it is`, aligned.
 static void printRow(std::string_view name, size_t width, std::string_view text) {
@@ -99,8 +99,9 @@ int main(int argc, char **argv) {
     return 0;
   }
   if (name.empty())
-    return report(UsageError{"a command is missing: run, bench, show, check, explore, diff or "
-                             "convert"});
+    return report(
+        UsageError{"a command is missing: run, bench, show, check, explain, explore, diff or "
+                   "convert"});
   const Command *command = findCommand(name);
   if (!command)
     return unknownCommand(name);

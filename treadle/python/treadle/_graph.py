@@ -16,6 +16,7 @@ from ._patterns import Match, Pattern
 if TYPE_CHECKING:
     from . import Exploration, Problem, Value
     from ._native import Session
+    from .explanation import Explanation
 
 # The names of nodes that are added while a replacement is being made.
 _added: ContextVar[list[str] | None] = ContextVar("_added", default=None)
@@ -423,6 +424,19 @@ def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
     return graph._check([asked] if isinstance(asked, str) else list(asked))
 
 
+def _explain(
+    graph: Graph, fetches: str | Iterable[str] = (), targets: str | Iterable[str] = ()
+) -> Explanation:
+    """Tells for each loop what orders its iterations, what may overlap, and what would set it free.
+
+    print() gives it in words; treadle.explanation describes its parts. With fetches or targets
+    only the loops that such a run gets to. What register_op said of ops counts.
+    InvalidArgumentError for names that aren't there.
+    """
+    names = [[x] if isinstance(x, str) else list(x) for x in (fetches, targets)]
+    return graph._explain(names[0], names[1])
+
+
 def _explore(
     graph: Graph,
     fetches: str | Iterable[str] = (),
@@ -490,6 +504,7 @@ for _method, _function in {
     "extract": _extract,
     "freeze": _freeze,
     "check": _check,
+    "explain": _explain,
     "explore": _explore,
     "gradients": _gradients,
 }.items():

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import Exploration, Problem, Value
 from ._graph import Node
 from ._patterns import Match
+from .explanation import Explanation
 
 __version__: str
 
@@ -61,6 +62,9 @@ class Graph:
         stop_gradients: Iterable[str | Node] = (),
     ) -> list[str | None]: ...
     def check(self, asked: Iterable[str] = ()) -> list[Problem]: ...
+    def explain(
+        self, fetches: str | Iterable[str] = (), targets: str | Iterable[str] = ()
+    ) -> Explanation: ...
     def explore(
         self,
         fetches: str | Iterable[str] = (),
@@ -100,6 +104,7 @@ class Graph:
     ) -> list[str | None]: ...
     def _assign(self, other: Graph) -> None: ...
     def _check(self, asked: list[str]) -> list[Problem]: ...
+    def _explain(self, fetches: list[str], targets: list[str]) -> Explanation: ...
     def _explore(
         self,
         fetches: list[str],

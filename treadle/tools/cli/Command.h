@@ -21,8 +21,8 @@ struct Command {
   int (*run)(const Arguments &args);
 };
 
-extern const Command runCommand, benchCommand, showCommand, checkCommand, exploreCommand,
-    diffCommand, convertCommand;
+extern const Command runCommand, benchCommand, showCommand, checkCommand, explainCommand,
+    exploreCommand, diffCommand, convertCommand;
 
 /// Prints `treadle: InvalidArgumentError: message` to standard error; returns exit status 1.
 int report(const Error &error);

@@ -18,32 +18,41 @@ public:
 
   LoopOrder plan(LoopOverlap overlap) {
     order.loop = loop;
-    order.obstacle = findObstacle(overlap);
+    order.obstacle = findObstacleInside();
+    order.isOpaque = !order.obstacle.empty();
     order.isChained = loop.node.attr(chainedKey) != nullptr;
-    if (!order.obstacle.empty() || order.isChained)
+    if (order.isOpaque)
       return std::move(order);
+    order.obstacle = findObstacle(overlap);
     collect(condition, accesses.condition);
     collect(body, accesses.body);
+    SmallVector<ResourceGroup> groups = groupResources(accesses, effects);
+    for (const ResourceGroup &group : groups)
+      addResource(group);
+    if (order.isChained)
+      return std::move(order);
     order.missing = missingOrder(body.getEntry(), effects);
     order.missingInCondition = missingOrder(condition.getEntry(), effects);
-    for (const ResourceGroup &group : groupResources(accesses, effects))
-      addChains(group);
+    for (auto [number, group] : llvm::enumerate(groups))
+      addChains(group, number);
     findBeforePredicate();
     findBarriers();
     dropRedundant(order);
     // Handed from iteration to iteration, so that the last one's is handed on after all.
     if (SmallVector<Node> last = lastUnchained(order, effects); !last.empty())
-      order.chains.push_back({"", std::nullopt, {}, {}, std::move(last)});
+      order.chains.push_back({"", std::nullopt, std::nullopt, {}, {}, std::move(last)});
     return std::move(order);
   }
 
 private:
+  std::string findObstacleInside() const;
   std::string findObstacle(LoopOverlap overlap) const;
   void collect(FuncOp function, std::vector<LoopAccess> &out) const;
   bool isPrivate(ResourceId id, FuncOp function) const;
   llvm::SmallVector<ResourceId, 2> idsOutside(ResourceId id, FuncOp function) const;
   bool isLoopVariable(ResourceId id) const;
-  void addChains(const ResourceGroup &group);
+  void addResource(const ResourceGroup &group);
+  void addChains(const ResourceGroup &group, unsigned number);
   std::optional<unsigned> ownVariable(const ResourceGroup &group, const GroupOrder &accesses);
   bool passesOn(unsigned variable);
   std::string textOf(const ResourceGroup &group) const;
@@ -67,6 +76,10 @@ std::string Planner::findObstacle(LoopOverlap overlap) const {
   auto parallel = loop.node.attr<IntegerAttr>("parallel_iterations");
   if (parallel && parallel.getInt() == 1)
     return "its attribute 'parallel_iterations' is 1";
+  return "";
+}
+
+std::string Planner::findObstacleInside() const {
   if (condition == body)
     return "its condition and its body are one function";
   for (FuncOp function : {condition, body})
@@ -123,7 +136,22 @@ std::string Planner::textOf(const ResourceGroup &group) const {
   return text;
 }
 
-void Planner::addChains(const ResourceGroup &group) {
+void Planner::addResource(const ResourceGroup &group) {
+  LoopResource &resource = order.resources.emplace_back();
+  resource.text = textOf(group);
+  resource.ids = group.ids;
+  resource.part = group.part;
+  for (const auto *list : {&accesses.condition, &accesses.body})
+    for (const LoopAccess &access : *list) {
+      auto meets = [&](Effect effect) { return group.contains(effect); };
+      auto writes = [&](Effect effect) { return effect.writes && meets(effect); };
+      if (llvm::any_of(access.effects, meets))
+        resource.accesses.push_back(
+            {access.node, llvm::any_of(access.effects, writes), list == &accesses.condition});
+    }
+}
+
+void Planner::addChains(const ResourceGroup &group, unsigned number) {
   GroupOrder accesses(group, this->accesses);
   if (!accesses.needsChain())
     return;
@@ -136,6 +164,7 @@ void Planner::addChains(const ResourceGroup &group) {
     chains.front().variable = ownVariable(group, accesses);
   for (LoopChain &chain : chains) {
     chain.resource = textOf(group);
+    chain.resourceNumber = number;
     order.chains.push_back(std::move(chain));
   }
 }

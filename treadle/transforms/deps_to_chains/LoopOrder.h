@@ -8,11 +8,28 @@
 
 namespace treadle::tfg {
 
+/// A resource that nodes of a loop get to, or several that may be one.
+struct LoopResource {
+  /// For people: `variable 'v'`.
+  std::string text;
+  /// By EffectAnalysis, as seen from the loop's node: sorted.
+  llvm::SmallVector<unsigned, 2> ids;
+  /// Which end of a queue this is about.
+  Part part = Part::Whole;
+  struct Access {
+    Node node;
+    bool writes, isInCondition;
+  };
+  llvm::SmallVector<Access> accesses; // the condition's first
+};
+
 /// A value that goes from iteration to iteration, for the order alone. Those that wait for it run
 /// after what the iteration before hands it on after.
 struct LoopChain {
   /// What it is for: `variable 'v'`; empty for what must have run when the loop is over.
   std::string resource;
+  /// The same, as a number of LoopOrder::resources.
+  std::optional<unsigned> resourceNumber;
   /// Number of the loop variable that serves, where the resource's handle is one.
   std::optional<unsigned> variable;
   /// Nodes of the body and of the condition that wait for it, and those of the body that it is
@@ -27,7 +44,10 @@ struct LoopOrder {
   bool isChained = false;
   /// Why the loop has to stay as it is, empty if it hasn't: `parallel_iterations is 1`.
   std::string obstacle;
+  /// Whether that lies in its functions, so that nothing else is known of it.
+  bool isOpaque = false;
 
+  std::vector<LoopResource> resources;
   llvm::SmallVector<LoopChain> chains;
   /// Nodes of the condition that its result has to wait for, and doesn't.
   llvm::SmallVector<Node> beforePredicate;

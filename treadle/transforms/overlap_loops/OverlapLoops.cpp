@@ -3,10 +3,9 @@
 
 #include "treadle/transforms/deps_to_chains/Gain.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
-#include "treadle/transforms/inline_calls/Callee.h"
+#include "treadle/transforms/overlap_loops/FrameFit.h"
 
 #include "llvm/ADT/DenseSet.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -29,7 +28,8 @@ public:
   void choose(const EffectAnalysis &analysis, bool all) {
     WaitingNodes waiting(module);
     for (const LoopOrder &order : planLoops(module, analysis, LoopOverlap::On))
-      if (order.obstacle.empty() && !order.needsChange() && canStandInFrame(order.loop) &&
+      if (order.obstacle.empty() && !order.needsChange() &&
+          frameObstacle(order.loop, effects, functions).empty() &&
           (all || estimate(order, analysis, waiting).gains()))
         order.loop.node->setDiscardableAttr(chosenKey, UnitAttr::get(module.getContext()));
   }
@@ -66,28 +66,6 @@ private:
   bool hasChosen(FuncOp function) {
     return !function.isExternal() && !function.getGeneric() &&
            llvm::any_of(function.getEntry(), isChosen);
-  }
-
-  bool canStandInFrame(const FunctionalNode &loop) {
-    return !loop.node.data().empty() && llvm::all_of(loop.functions, [&](FuncOp function) {
-      return analyzeCallee(function, effects).obstacle.empty() && !isRecursive(function);
-    });
-  }
-
-  /// Whether a loop in the function, or in one of that loop's, runs the function again.
-  bool isRecursive(FuncOp function) {
-    llvm::SmallSetVector<Operation *, 4> reached;
-    reached.insert(function);
-    for (unsigned i = 0; i < reached.size(); ++i)
-      for (Operation &op : cast<FuncOp>(reached[i]).getEntry())
-        if (auto loop = Node::isNode(&op) ? FunctionalNode::of(Node(&op), functions) : std::nullopt;
-            loop && loop->kind == FunctionalKind::While)
-          for (FuncOp called : loop->functions) {
-            if (called == function)
-              return true;
-            reached.insert(called);
-          }
-    return false;
   }
 
   /// The conditions and bodies of chosen loops: their own loops are lowered where they go to.

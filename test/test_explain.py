@@ -1,0 +1,352 @@
+"""`treadle explain` and Graph.explain: what orders a loop's iterations, and what is said of it."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+import treadle
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import command_line  # noqa: E402
+from loop_programs import Body, Program, less, variable  # noqa: E402
+from test_loop_order import PROGRAMS, load  # noqa: E402
+
+ROOT = pathlib.Path(__file__).parents[1]
+PASSES_OF_AUTO = "tfg-deps-to-chains{only-gaining=true},tfg-overlap-loops"
+PASSES_OF_ON = "tfg-deps-to-chains{loop-overlap=on},tfg-overlap-loops{all=true}"
+
+
+@pytest.fixture
+def explain(tmp_path):
+    return lambda text, **asked: load(tmp_path, text).explain(**asked)
+
+
+@pytest.fixture
+def command(tmp_path):
+    def run(text, *options):
+        path = tmp_path / "graph.mlir"
+        path.write_text(text)
+        line = [command_line.BINARY, "explain", path, *options]
+        done = subprocess.run(line, capture_output=True, timeout=60, text=True)
+        return done.returncode, done.stdout, done.stderr
+
+    return run
+
+
+def counted(make_body, cond=lambda b: None, **options):
+    """A loop `while` with a counter and a list; make_body gives the list's next item."""
+    program, main = Program(), Body()
+
+    def condition(b, i, items):
+        cond(b)
+        return less(b, i, b.const(3))
+
+    def body(b, i, items):
+        return b.add(i, b.const(1)), b.set_item(items, i, make_body(b, i))
+
+    init = [main.const(0), main.new_list()]
+    loop = program.loop(main, "while", ["i32", "list"], init, condition, body, **options)
+    main.stack(loop[1])
+    return program.graph(main)
+
+
+def writing(name, value=lambda b, i, handle: i):
+    def body(b, i):
+        handle = variable(b, name)
+        b.write("AssignVariableOp", handle, value(b, i, handle))
+        return b.mul(i, i)
+
+    return body
+
+
+def resources(loop):
+    return {order.subject: order for order in loop.orders if order.kind == "resource"}
+
+
+def names(ops):
+    return {op.name for op in ops}
+
+
+def ops(things):
+    return {op.op for op in things}
+
+
+# --- what orders iterations ----------------------------------------------------------------------
+
+# By program: resources that order the loop's iterations, and those that are only read.
+ORDERS = {
+    "multi_reads": ({"variable 'v'"}, set()),
+    "reads_at_both_ends": ({"variable 'v'"}, set()),
+    "condition_reads": ({"variable 'v'", "variable 'w'"}, set()),
+    "condition_writes": ({"variable 'v'"}, set()),
+    "says": ({"the outside world"}, set()),
+    "two_variables": ({"variable 'v'", "variable 'w'"}, set()),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_resources_that_order(explain, name):
+    (loop,) = explain(PROGRAMS[name]()[0]).loops
+    found = resources(loop)
+    assert {s for s, order in found.items() if order.orders} == ORDERS[name][0]
+    assert {s for s, order in found.items() if not order.orders} == ORDERS[name][1]
+
+
+def test_a_loop_without_effects(explain):
+    found = explain(counted(lambda b, i: b.mul(i, i)))
+    (loop,) = found.loops
+    assert not resources(loop) and loop.overlaps_when_on and not loop.overlaps_in_auto
+    assert ops(loop.overlapping) == {"Mul"}
+    assert ops(loop.in_turns) == {"Less", "AddV2", "TensorListSetItem"}
+    assert "nothing in it waits" in loop.in_auto and not loop.advice
+    assert "nothing else orders its iterations" in str(found)
+
+
+def test_a_counter_alone_has_nothing_to_overlap(explain):
+    (loop,) = explain(counted(lambda b, i: i)).loops
+    assert not loop.overlaps_when_on and not loop.overlapping
+    assert "each of its ops waits for the iteration before" in loop.when_on
+
+
+def test_a_variable_is_named_with_what_gets_to_it(explain):
+    found = explain(counted(writing("v", lambda b, i, v: b.add(b.read(v), i))))
+    (loop,) = found.loops
+    order = resources(loop)["variable 'v'"]
+    assert [(a.op.op, a.writes) for a in order.by] == [
+        ("ReadVariableOp", False),
+        ("AssignVariableOp", True),
+    ]
+    assert ops(order.would_be_free) == {"ReadVariableOp", "AddV2", "AssignVariableOp"}
+    assert "Mul" in ops(loop.overlapping)
+    (advice,) = loop.advice
+    free = "'readvariableop_4' (ReadVariableOp) and 'addv2_5' (AddV2)"
+    assert advice.endswith(f" writes variable 'v'; if that were not so, {free} would overlap")
+
+
+def test_a_variable_that_is_only_read_orders_nothing(explain):
+    found = explain(counted(lambda b, i: b.read(variable(b, "v"))))
+    (loop,) = found.loops
+    assert not resources(loop)["variable 'v'"].orders and "ReadVariableOp" in ops(loop.overlapping)
+    assert "only read:   variable 'v'" in str(found)
+
+
+def test_an_effect_of_the_condition(explain):
+    (loop,) = explain(counted(lambda b, i: b.mul(i, i), lambda b: b.say("x"))).loops
+    (access,) = resources(loop)["the outside world"].by
+    assert access.in_condition and access.writes
+    assert not {"Mul"} & ops(loop.in_turns)
+
+
+def test_prints_are_what_stands_in_the_way(explain):
+    def body(b, i):
+        b.say("x")
+        return b.mul(i, i)
+
+    (loop,) = explain(counted(body)).loops
+    (advice,) = loop.advice
+    assert "(PrintV2) prints; if that were not so" in advice
+
+
+def test_a_writer_in_a_called_function_is_found(explain):
+    program, main, callee = Program(), Body(), Body()
+    callee.say("deep")
+
+    def body(b, i):
+        b.node(
+            "StatefulPartitionedCall", [], [], [], 'Tin = [], Tout = [], config = "", '
+            'config_proto = "", executor_type = "", f = #tf_type.func<@callee, {}>', "call",
+        )  # fmt: skip
+        return (b.add(i, b.const(1)),)
+
+    program.loop(main, "while", ["i32"], [main.const(0)], lambda b, i: less(b, i, b.const(2)), body)
+    text = program.graph(main) + "\n".join(
+        ["tfg.func @callee() -> () {", *callee.lines, "return", "}"]
+    )
+    (loop,) = explain(text).loops
+    (access,) = resources(loop)["the outside world"].by
+    assert access.op.name == "call"
+    assert loop.advice and "(PrintV2) prints" in loop.advice[0]
+
+
+# --- verdicts ------------------------------------------------------------------------------------
+
+
+def test_one_unknown_op(explain):
+    (loop,) = explain(counted(lambda b, i: b.op("Mystery", b.mul(i, i))[0])).loops
+    assert "Mystery" in ops(loop.in_turns) and "Mul" in ops(loop.overlapping)
+    (advice,) = loop.advice
+    assert "of an op that nobody knows" in advice and "register_op" in advice
+
+
+def test_what_register_op_says_counts(explain):
+    text = counted(lambda b, i: b.op("ExplainedOp", b.mul(i, i))[0])
+    treadle.register_op("ExplainedOp", lambda x: x, effects="none")
+    (loop,) = explain(text).loops
+    assert "ExplainedOp" in ops(loop.overlapping) and loop.overlaps_in_auto
+    assert loop.in_auto.startswith("up to 10 iterations at a time, since ")
+    treadle.register_op("ExplainedOp", lambda x: x, effects={"r": "write"})
+    (loop,) = explain(text).loops
+    assert "ExplainedOp" in ops(loop.in_turns) and not loop.overlaps_in_auto
+    assert resources(loop)["resource 'r'"].orders
+    assert "may wait, but in the order of the iterations" in loop.in_auto
+
+
+@pytest.mark.parametrize(
+    ("options", "says", "advises"),
+    [
+        ({"parallel": 1}, "'parallel_iterations' is 1", "'parallel_iterations' to 2 or more"),
+        (
+            {"attrs": ", _stateful_parallelism = false"},
+            "'_stateful_parallelism' is false",
+            "--loop-overlap on",
+        ),
+    ],
+)
+def test_attributes_that_forbid(explain, options, says, advises):
+    (loop,) = explain(counted(lambda b, i: b.mul(i, i), **options)).loops
+    assert not loop.overlaps_in_auto and says in loop.in_auto
+    assert loop.overlaps_when_on == ("parallel" not in options)
+    assert any(advises in advice for advice in loop.advice)
+
+
+BODIES = {
+    "pure": lambda b, i: b.mul(i, i),
+    "waits": lambda b, i: waits(b, b.mul(i, i)),
+    "reads and waits": lambda b, i: waits(b, b.read(variable(b, "v"))),
+    "waits and may do anything": lambda b, i: b.op("Mystery", waits(b, i))[0],
+    "may do anything": lambda b, i: b.op("Mystery", i)[0],
+    "waits and writes": writing("v", lambda b, i, v: waits(b, i)),
+    "reads, waits and writes": writing("v", lambda b, i, v: waits(b, b.read(v))),
+}
+
+
+def waits(b, value):
+    """An op that waits and has no effects on anything that others have."""
+    attrs = "_waits = true, _effects = []"
+    return b.node("Mystery", [value], ["i32"], ["i32"], attrs)[0]
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("options", [{}, {"parallel": 1}])
+def test_what_is_said_of_auto_and_on_is_what_the_passes_do(tmp_path, body, options):
+    body = BODIES[body]
+    graph = load(tmp_path, counted(body, **options))
+    (loop,) = graph.explain().loops
+
+    def stays(passes):
+        return any(node.op == "While" for node in graph.run_passes(passes).nodes())
+
+    assert loop.overlaps_in_auto == (not stays(PASSES_OF_AUTO))
+    assert loop.overlaps_when_on == (not stays(PASSES_OF_ON) and bool(loop.overlapping))
+
+
+# --- where loops are -----------------------------------------------------------------------------
+
+
+def nested():
+    program, main = Program(), Body()
+
+    def outer(b, i):
+        def inner(c, j):
+            return (c.add(j, c.const(1)),)
+
+        program.loop(b, "inner", ["i32"], [i], lambda c, j: less(c, j, c.const(5)), inner)
+        return (b.add(i, b.const(1)),)
+
+    cond = lambda b, i: less(b, i, b.const(3))  # noqa: E731
+    out = program.loop(main, "outer", ["i32"], ["%a0"], cond, outer)
+    return program.text(main, out, ["tensor<i32>"])
+
+
+def test_loops_in_functions_and_loops(explain):
+    found = explain(nested())
+    assert [(body.function, [loop.name for loop in body.loops]) for body in found.bodies] == [
+        ("main", ["outer"]),
+        ("outer_body", ["inner"]),
+    ]
+    assert found.bodies[0].users == ("called by 'call' (StatefulPartitionedCall)",)
+    assert found.bodies[1].users == ("body of 'outer' (While)",)
+
+
+def test_loops_in_regions_keep_their_op(tmp_path):
+    graph = load(tmp_path, nested()).run_passes("tfg-functional-to-region")
+    found = graph.explain()
+    assert {loop.kind for loop in found.loops} == {"WhileRegion"}
+    assert {loop.name for loop in found.loops} == {"outer", "inner"}
+
+
+def test_only_what_a_run_gets_to(explain):
+    text = counted(lambda b, i: i)
+    assert len(explain(text, fetches="while").loops) == 1
+    assert explain(text, fetches=["const_1:0"]).bodies == ()
+    assert str(explain(text, targets="const_1")) == "no loops\n"
+    with pytest.raises(treadle.InvalidArgumentError, match="'q'"):
+        explain(text, fetches="q")
+
+
+def test_a_v1_loop_is_explained_by_its_edges():
+    graph = treadle.Graph.from_file(ROOT / "examples" / "countdown.pbtxt")
+    (loop,) = graph.explain().loops
+    assert (loop.name, loop.kind) == ("loop", "frame")
+    assert names(loop.in_turns) == {"loop/more", "loop/dec"}
+
+
+def test_races_of_a_v1_loop_are_none_of_its_orders(tmp_path):
+    program = counted(writing("v"))
+    frames = load(tmp_path, program).run_passes("tfg-overlap-loops{all=true}")
+    chained = load(tmp_path, program).run_passes(PASSES_OF_ON)
+    for graph in (frames, chained):
+        for loop in graph.explain().loops:
+            order = resources(loop)["variable 'v'"]
+            races = [p for p in graph.check(["while"]) if p.kind == "race"]
+            assert order.race == bool(races) and order.orders == (not races)
+    assert [loop.kind for loop in chained.explain().loops] == ["frame"]
+
+
+# --- the command ---------------------------------------------------------------------------------
+
+
+def test_the_command_says_it_in_words(command):
+    status, out, error = command(counted(writing("v", lambda b, i, v: b.add(b.read(v), i))))
+    assert (status, error) == (0, "")
+    assert out.startswith("graph\n  loop 'while' (While), parallel_iterations 10\n    auto: ")
+    assert "in order:    the condition, with what it needs: " in out
+    assert (
+        "variable 'v': 'readvariableop_4' (ReadVariableOp) reads it, 'assignv" in out
+        and "to free it: " in out
+    )
+
+
+def test_json(command):
+    status, out, _ = command(counted(writing("v")), "--json")
+    (body,) = json.loads(out)["bodies"]
+    (loop,) = body["loops"]
+    assert (
+        status == 0
+        and body["function"] == ""
+        and loop["overlaps"]
+        == {
+            "auto": False,
+            "on": True,
+        }
+    )
+    assert [order["kind"] for order in loop["orders"]].count("resource") == 1
+
+
+def test_a_wrong_option_is_named(command):
+    status, _, error = command("", "--fecth", "x")
+    assert status == 2 and "--fecth" in error and "--fetch" in error
+    status, _, error = command(counted(lambda b, i: i), "--fetch", "nowhere")
+    assert status == 1 and "'nowhere'" in error
+
+
+def test_help_shows_what_the_example_prints():
+    run = {"capture_output": True, "text": True, "timeout": 60, "cwd": ROOT}
+    out = subprocess.run([command_line.BINARY, "explain", "--help"], **run).stdout
+    made = subprocess.run(
+        [command_line.BINARY, "explain", "examples/countdown.pbtxt"], **run
+    ).stdout
+    assert made and all("  " + line in out for line in made.splitlines())

@@ -1,0 +1,95 @@
+// `treadle explain`: for each loop what orders its iterations, and what would set them free.
+#include "treadle/tools/cli/Command.h"
+
+namespace treadle::cli {
+namespace {
+
+using Explanation = Graph::Explanation;
+
+template <typename Items, typename Text>
+std::string jsonList(const Items &items, Text text, std::string_view separator = ", ") {
+  std::string out;
+  for (const auto &item : items)
+    out += (out.empty() ? "" : std::string(separator)) + text(item);
+  return "[" + out + "]";
+}
+
+std::string_view jsonFlag(bool value) { return value ? "true" : "false"; }
+
+std::string jsonOp(const Explanation::Op &op) {
+  return str("{\"name\": ", jsonText(op.name), ", \"op\": ", jsonText(op.op),
+             ", \"where\": ", jsonText(op.where), ", \"line\": ", jsonText(op.line), "}");
+}
+
+std::string jsonAccess(const Explanation::Access &access) {
+  return str("{\"op\": ", jsonOp(access.op), ", \"writes\": ", jsonFlag(access.writes),
+             ", \"in_condition\": ", jsonFlag(access.isInCondition), "}");
+}
+
+std::string jsonOrder(const Explanation::Order &order) {
+  return str("{\"kind\": ", jsonText(order.kind), ", \"subject\": ", jsonText(order.subject),
+             ", \"by\": ", jsonList(order.by, jsonAccess),
+             ", \"orders\": ", jsonFlag(order.isOrder), ", \"race\": ", jsonFlag(order.isRace),
+             ", \"would_be_free\": ", jsonList(order.wouldBeFree, jsonOp), "}");
+}
+
+std::string jsonLoop(const Explanation::Loop &loop) {
+  return str("{\"name\": ", jsonText(loop.name), ", \"kind\": ", jsonText(loop.kind),
+             ", \"line\": ", jsonText(loop.line),
+             ", \"parallel_iterations\": ", loop.parallelIterations,
+             ",\n  \"functions\": ", jsonList(loop.functions, jsonText),
+             ",\n  \"overlaps\": {\"auto\": ", jsonFlag(loop.overlapsInAuto),
+             ", \"on\": ", jsonFlag(loop.overlapsWhenOn),
+             "}, \"why\": {\"auto\": ", jsonText(loop.inAuto), ", \"on\": ", jsonText(loop.whenOn),
+             "},\n  \"orders\": ", jsonList(loop.orders, jsonOrder, ",\n   "),
+             ",\n  \"in_turns\": ", jsonList(loop.inTurns, jsonOp),
+             ",\n  \"overlapping\": ", jsonList(loop.overlapping, jsonOp),
+             ",\n  \"advice\": ", jsonList(loop.advice, jsonText), "}");
+}
+
+std::string jsonBody(const Explanation::Body &body) {
+  return str("{\"function\": ", jsonText(body.function),
+             ", \"users\": ", jsonList(body.users, jsonText),
+             ",\n \"loops\": ", jsonList(body.loops, jsonLoop, ",\n "), "}");
+}
+
+int explain(const Arguments &args) {
+  Expected<Graph> graph = openModel(args.positional[0]);
+  if (!graph)
+    return report(graph.error());
+  Expected<Explanation> found =
+      graph->explain({args.list("--fetch"), args.list("--target"), nullptr});
+  if (!found)
+    return report(found.error());
+  print(args.has("--json") ? str("{\"bodies\": ", jsonList(found->bodies, jsonBody, ",\n"), "}\n")
+                           : found->text());
+  return 0;
+}
+
+constexpr OptionRow options[] = {
+    {"--fetch", "T,...", "only loops that a run gets to that fetches these"},
+    {"--target", "N,...", "the same for nodes that a run has to run"},
+    {"--json", "", "print one JSON object"},
+};
+
+} // namespace
+
+const Command explainCommand = {
+    "explain",
+    "tell for each loop what orders its iterations, what overlaps, and what would set it free",
+    "MODEL",
+    1,
+    options,
+    "  treadle explain examples/countdown.pbtxt\n"
+    "  graph\n"
+    "    loop 'loop' (frame), parallel_iterations 10\n"
+    "      auto:        one iteration after the other: each of its ops waits for the iteration "
+    "before\n"
+    "      in order:    the condition, with what it needs: 'loop/more' (Greater) and 'loop/dec' "
+    "(Sub)\n"
+    "                   nothing else orders its iterations: they share no effects\n"
+    "'auto' and 'on' tell what --loop-overlap auto and on make of the loop.\n",
+    explain,
+};
+
+} // namespace treadle::cli

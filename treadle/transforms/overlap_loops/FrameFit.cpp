@@ -1,0 +1,40 @@
+#include "treadle/transforms/overlap_loops/FrameFit.h"
+
+#include "treadle/transforms/inline_calls/Callee.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+/// Whether a loop in the function, or in one of that loop's, runs the function again.
+static bool isRecursive(FuncOp function, const llvm::StringMap<FuncOp> &functions) {
+  llvm::SmallSetVector<Operation *, 4> reached;
+  reached.insert(function);
+  for (unsigned i = 0; i < reached.size(); ++i)
+    for (Operation &op : cast<FuncOp>(reached[i]).getEntry())
+      if (auto loop = Node::isNode(&op) ? FunctionalNode::of(Node(&op), functions) : std::nullopt;
+          loop && loop->kind == FunctionalKind::While)
+        for (FuncOp called : loop->functions) {
+          if (called == function)
+            return true;
+          reached.insert(called);
+        }
+  return false;
+}
+
+std::string frameObstacle(const FunctionalNode &loop, Effects &effects,
+                          const llvm::StringMap<FuncOp> &functions) {
+  if (loop.node.data().empty())
+    return "it has no loop variables";
+  for (FuncOp function : loop.functions) {
+    if (std::string obstacle = analyzeCallee(function, effects).obstacle; !obstacle.empty())
+      return obstacle;
+    if (isRecursive(function, functions))
+      return ("function '" + function.getName() + "' runs itself again").str();
+  }
+  return "";
+}
+
+} // namespace treadle::tfg

@@ -1,0 +1,12 @@
+// Whether a loop's condition and body can stand in a frame of the body around it.
+#pragma once
+
+#include "treadle/transforms/functions/FunctionalNode.h"
+
+namespace treadle::tfg {
+
+/// Why they can't; empty if they can.
+std::string frameObstacle(const FunctionalNode &loop, Effects &effects,
+                          const llvm::StringMap<FuncOp> &functions);
+
+} // namespace treadle::tfg
