@@ -94,7 +94,9 @@ def loop(name, variables, body, results, iterations=4, *, op="StatelessWhile", i
     while_node = count(f"{name}_zero", 0) + count(f"{name}_end", iterations)
     while_node += node(name, op, f"%{name}_zero, %{name}_end, {values}", attrs, types, types)
     functions = function(f"{name}_cond", arguments, TEST, [("%less", "tensor<i1>")])
-    given = [("%next", I32), ("%n", I32)] + [(r, t) for r, (_, t) in zip(results, variables)]
+    given = [("%next", I32), ("%n", I32)] + [
+        (r, t) for r, (_, t) in zip(results, variables, strict=True)
+    ]
     return while_node, functions + function(f"{name}_body", arguments, NEXT + body, given)
 
 
@@ -198,6 +200,12 @@ def test_a_conditional_in_a_loop(tmp_path):
     check_slopes(graph, "loop:2", {"x:0": numbers(3)})
 
 
+def test_the_gradient_of_a_gradient(tmp_path):
+    graph = load(tmp_path, *nested())
+    [first] = graph.gradients("outer:2", "x:0")
+    check_slopes(graph, first, {"x:0": numbers(2)})
+
+
 def test_a_call_with_a_loop(tmp_path):
     body = math("p", "Mul", "%v", "%x") + math("q", "Tanh", "%p")
     inner, functions = loop(
@@ -258,15 +266,84 @@ def test_what_gets_no_gradient(tmp_path):
 
 
 def test_an_op_without_gradient_is_named_with_its_path(tmp_path):
-    functions = function("f", [("a", F64)], math("psi", "Digamma", "%a"), [("%psi", F64)])
+    functions = function("f", [("a", F64)], math("hsv", "RGBToHSV", "%a"), [("%hsv", F64)])
     attrs = "Tin = [f64], Tout = [f64], f = #tf_type.func<@f, {}>"
     nodes = placeholder("x", [2]) + node("y", "PartitionedCall", "%x", attrs, F64, F64)
     graph = load(tmp_path, nodes, functions)
     before = graph.text()
-    path = r"node 'y' \(PartitionedCall\): in the gradient of function 'f': node 'psi' .*'Digamma'"
+    path = r"node 'y' \(PartitionedCall\): in the gradient of function 'f': node 'hsv' .*'RGBToHSV'"
     with pytest.raises(treadle.UnimplementedError, match=path):
         graph.gradients("y:0", "x:0")
     assert graph.text() == before
+
+
+def test_a_gradient_that_python_holds_is_refused(tmp_path):
+    custom = node(
+        "s", "Identity", "%x", 'T = f64, _gradient_op_type = "CustomGradient-7"', F64, F64
+    )
+    graph = load(tmp_path, placeholder("x", [2]) + custom + math("y", "Square", "%s"))
+    with pytest.raises(treadle.UnimplementedError, match="node 's' .*'CustomGradient-7'"):
+        graph.gradients("y", "x")
+
+
+def test_a_function_that_runs_itself(tmp_path):
+    """x to the power of 2 ** n, n levels deep."""
+    n = node("m", "Sub", "%n, %one", "T = i32", f"{I32}, {I32}", I32)
+    attrs = "Tin = [i32, f64], Tout = [f64], f = #tf_type.func<@power, {}>"
+    yes = count("one", 1) + n + math("s", "Square", "%x")
+    yes += node("again", "PartitionedCall", "%m, %s", attrs, f"{I32}, {F64}", F64)
+    arguments = [("n", I32), ("x", F64)]
+    functions = function("yes", arguments, yes, [("%again", F64)])
+    functions += function("no", arguments, "", [("%x", F64)])
+    body = count("zero", 0)
+    body += node("more", "Greater", "%n, %zero", "T = i32", f"{I32}, {I32}", "tensor<i1>")
+    branches = (
+        "Tcond = i1, Tin = [i32, f64], Tout = [f64], output_shapes = [], "
+        "then_branch = #tf_type.func<@yes, {}>, else_branch = #tf_type.func<@no, {}>"
+    )
+    types = f"tensor<i1>, {I32}, {F64}"
+    body += node("either", "StatelessIf", "%more, %n, %x", branches, types, F64)
+    functions += function("power", arguments, body, [("%either", F64)])
+    nodes = placeholder("x", [2]) + count("levels", 3)
+    nodes += node("y", "PartitionedCall", "%levels, %x", attrs, f"{I32}, {F64}", F64)
+    check_slopes(load(tmp_path, nodes, functions), "y:0", {"x:0": numbers(2)})
+
+
+def v1_loop():
+    """y = x ** 5, by the nodes of v1 control flow."""
+    frame = 'frame_name = "loop", is_constant = {}, parallel_iterations = 10 : i64'
+    text = placeholder("x", [2]) + count("zero", 0) + count("end", 4)
+    for name, of, type, is_constant in [
+        ("ei", "%zero", "i32", "false"),
+        ("en", "%end", "i32", "true"),
+        ("ev", "%x", "f64", "false"),
+        ("ex", "%x", "f64", "true"),
+    ]:
+        full = f"tensor<*x{type}>" if type == "f64" else I32
+        attrs = f"T = {type}, " + frame.format(is_constant)
+        text += node(name, "Enter", of, attrs, full, full)
+    merge = "tensor<i32>, tensor<i32>", f"{I32}, {I32}"
+    text += node("mi", "Merge", "%ei, %ni", "N = 2 : i64, T = i32", *merge)
+    text += node(
+        "mv", "Merge", "%ev, %nv", "N = 2 : i64, T = f64", f"{F64}, {F64}", f"{F64}, {I32}"
+    )
+    text += node("test", "Less", "%mi#0, %en", "T = i32", f"{I32}, {I32}", "tensor<i1>")
+    text += node("go", "LoopCond", "%test", "", "tensor<i1>", "tensor<i1>")
+    text += node("si", "Switch", "%mi#0, %go", "T = i32", f"{I32}, tensor<i1>", f"{I32}, {I32}")
+    text += node("sv", "Switch", "%mv#0, %go", "T = f64", f"{F64}, tensor<i1>", f"{F64}, {F64}")
+    text += (
+        '  %one, %one_c = Const [%si_c] name("one") {dtype = i32, value = dense<1> : tensor<i32>}'
+    )
+    text += f" : () -> ({I32})\n"
+    text += node("ai", "AddV2", "%si#1, %one", "T = i32", f"{I32}, {I32}", I32)
+    text += math("av", "Mul", "%sv#1", "%ex")
+    text += node("ni", "NextIteration", "%ai", "T = i32", I32, I32)
+    text += node("nv", "NextIteration", "%av", "T = f64", F64, F64)
+    return text + node("y", "Exit", "%sv#0", "T = f64", F64, F64)
+
+
+def test_a_v1_loop(tmp_path):
+    check_slopes(load(tmp_path, v1_loop()), "y:0", {"x:0": numbers(2)})
 
 
 def test_requests_that_make_no_sense(tmp_path):

@@ -756,8 +756,9 @@ def ExpandSymbolicGradients : Pass<"tfg-expand-symbolic-gradients", "::mlir::Mod
     A SymbolicGradient node becomes a call of the function that the library declares as the gradient
     of `f`; where it declares none, of a new function `f_gradient`: a copy of f's body, and the nodes
     that compute the gradients of its arguments, the last op first. Gradients of a value that is used
-    several times are added; an argument that no result depends on gets zeros. Calls in f's body get
-    gradient functions of their own, and so do gradients in it.
+    several times are added; an argument that no result depends on gets zeros. Calls, conditionals
+    and loops in f's body are replaced, in the copy, by ones that give what their gradients need as
+    further results (docs/gradients.md says how); gradients in it get gradient functions of their own.
 
     ```mlir
     %dx, %c0 = SymbolicGradient(%x, %dy) name("grad") {Tin = [f32, f32], Tout = [f32],
@@ -767,8 +768,8 @@ def ExpandSymbolicGradients : Pass<"tfg-expand-symbolic-gradients", "::mlir::Mod
         f = #tf_type.func<@square_gradient, {}>} : (tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
     ```
 
-    It fails on ops whose gradient nobody defined, control flow (If, Case, While, Switch, Enter)
-    among them, and on generic functions. It does not remove nodes of the copied body that the
+    It fails on ops whose gradient nobody defined, v1 control flow (Switch, Enter) and nodes with
+    regions among them, and on generic functions. It does not remove nodes of the copied body that the
     gradients don't need: tfg-prune does. Runs need no pass: they make the same functions when they
     come to such a node.
   }];

@@ -97,7 +97,8 @@ Values tileGradient(Emitter &e, const Forward &f) {
 } // namespace
 
 void addArrayGradients(GradientTable &table) {
-  for (const char *op : {"Identity", "IdentityN", "EnsureShape", "CheckNumerics", "Snapshot"})
+  for (const char *op : {"Identity", "IdentityN", "EnsureShape", "CheckNumerics", "CheckNumericsV2",
+                         "Snapshot", "DeepCopy", "RefIdentity", "PlaceholderWithDefault", "Print"})
     table[op] = passThrough;
   table["ReadVariableOp"] = readGradient;
   for (const char *op : {"Reshape", "ExpandDims", "Squeeze"})

@@ -89,7 +89,18 @@ void Backpropagation::findVarying(const Request &request, ArrayRef<Node> order) 
           varying.insert(result);
 }
 
+/// What TensorFlow's Python registers for one node, other than for its op.
+static StringRef registeredGradient(Node node) {
+  auto type = node.attr<StringAttr>("_gradient_op_type");
+  return type && !StringRef(type.getValue()).contains("PartitionedCall") ? type.getValue()
+                                                                         : StringRef();
+}
+
 Expected<Values> Backpropagation::inputGradients(const Forward &forward) {
+  if (StringRef name = registeredGradient(forward.node); !name.empty())
+    return Unexpected(unimplemented("its gradient is '", name.str(),
+                                    "', a Python function that the graph doesn't hold; remove the "
+                                    "attribute '_gradient_op_type' to use that of the op"));
   Expected<std::optional<Values>> ofFunctions = functionGradients(*this, forward);
   if (!ofFunctions)
     return Unexpected(std::move(ofFunctions.error()));

@@ -57,6 +57,11 @@ Pair squaredDifference(const Operands &o) {
   return {gx, -gx};
 }
 
+Pair arcTangent(const Operands &o) {
+  Term each = o.dz / (square(o.x) + square(o.y));
+  return {o.y * each, -o.x * each};
+}
+
 const std::pair<const char *, Formula> formulas[] = {
     {"Add", [](const Operands &o) { return Pair{o.dz, o.dz}; }},
     {"AddV2", [](const Operands &o) { return Pair{o.dz, o.dz}; }},
@@ -74,6 +79,11 @@ const std::pair<const char *, Formula> formulas[] = {
     {"Xlog1py", [](const Operands &o) { return xlogy(o, "Xlog1py", 1.0 + o.y); }},
     {"Xdivy", [](const Operands &o) { return xlogy(o, "Xdivy", -square(o.y)); }},
     {"SquaredDifference", squaredDifference},
+    {"Atan2", arcTangent},
+    {"FloorMod", [](const Operands &o) { return Pair{o.dz, -(o.dz * o.x("FloorDiv", o.y))}; }},
+    {"Mod", [](const Operands &o) { return Pair{o.dz, -(o.dz * o.x("TruncateDiv", o.y))}; }},
+    {"TruncateMod",
+     [](const Operands &o) { return Pair{o.dz, -(o.dz * o.x("TruncateDiv", o.y))}; }},
 };
 
 Values complexGradient(Emitter &e, const Forward &f) {
@@ -109,6 +119,26 @@ Values selectV2Gradient(Emitter &e, const Forward &f) {
     return e.reshape(e.sum(gradient, axes), e.shapeOf(input));
   };
   return {nullptr, summed(gx, f.x(1)), summed(gy, f.x(2))};
+}
+
+/// Inside of the bounds it passes through; what was cut off goes to the bound that did it.
+Values clipGradient(Emitter &e, const Forward &f) {
+  Type i1 = e.builder.getI1Type();
+  Value zeros = e.zerosLike(f.dy());
+  auto where = [&](Value mask) {
+    return e
+        .emit("SelectV2", {mask, f.dy(), zeros}, elementOf(f.dy()), e.attr("T", elementOf(f.dy())))
+        ->getResult(0);
+  };
+  Value isBelow = e.to(i1, "Less", {f.x(0), f.x(1)});
+  Value isAbove = e.to(i1, "Greater", {f.x(0), f.x(2)});
+  Value isOutside = e.emit("LogicalOr", {isBelow, isAbove}, i1, {})->getResult(0);
+  Value isInside = e.emit("LogicalNot", isOutside, i1, {})->getResult(0);
+  auto bound = [&](Value gradient, Value x) {
+    Value axes = e.broadcastAxes(e.shapeOf(x), e.shapeOf(f.dy())).first;
+    return e.reshape(e.sum(gradient, axes), e.shapeOf(x));
+  };
+  return {where(isInside), bound(where(isBelow), f.x(1)), bound(where(isAbove), f.x(2))};
 }
 
 Values sumGradient(Emitter &, const Forward &f) { return Values(f.numInputs(), f.dy()); }
@@ -148,6 +178,8 @@ void addBinaryGradients(GradientTable &table) {
   table["Select"] = selectGradient;
   table["SelectV2"] = selectV2Gradient;
   table["AddN"] = sumGradient;
+  table["AccumulateNV2"] = sumGradient;
+  table["ClipByValue"] = clipGradient;
 }
 
 } // namespace treadle::tfg

@@ -38,9 +38,24 @@ void addArrayGradients(GradientTable &table);
 void addSliceGradients(GradientTable &table);
 void addReductionGradients(GradientTable &table);
 void addMatrixGradients(GradientTable &table);
+void addLinearAlgebraGradients(GradientTable &table);
 void addNeuralGradients(GradientTable &table);
+void addActivationGradients(GradientTable &table);
+void addConvolutionGradients(GradientTable &table);
+void addImageGradients(GradientTable &table);
+void addCumulativeGradients(GradientTable &table);
+void addGatherGradients(GradientTable &table);
+void addEinsumGradients(GradientTable &table);
+void addListGradients(GradientTable &table);
+void addTensorArrayGradients(GradientTable &table);
 
 /// The gradients of inputs that an elementwise op broadcast, from those in the result's shape.
 Values summedToInputs(Emitter &e, const Forward &f, mlir::Value gx, mlir::Value gy);
+
+/// The same of a product of matrices, whose first dimensions alone are broadcast.
+Values summedOverBatches(Emitter &e, const Forward &f, mlir::Value gx, mlir::Value gy);
+
+/// The shape of a reduction's input with 1 along the axes that were reduced.
+mlir::Value keptShape(Emitter &e, const Forward &f, mlir::Value shape);
 
 } // namespace treadle::tfg

@@ -46,12 +46,6 @@ Value batchShape(Emitter &e, Value shape) {
                 e.attr("Index", elementOf(shape)));
 }
 
-Values summedOverBatches(Emitter &e, const Forward &f, Value gx, Value gy) {
-  Value shapeX = e.shapeOf(f.x(0)), shapeY = e.shapeOf(f.x(1));
-  auto [axesX, axesY] = e.broadcastAxes(batchShape(e, shapeX), batchShape(e, shapeY));
-  return {e.reshape(e.sum(gx, axesX), shapeX), e.reshape(e.sum(gy, axesY), shapeY)};
-}
-
 Values productGradient(Emitter &e, const Forward &f, const MatMulOp &op) {
   if (f.element() != elementOf(f.x(1)) || f.element() != elementOf(f.dy())) {
     e.fail(unimplemented("its inputs and its result have several dtypes"));
@@ -70,6 +64,12 @@ Values matMulGradient(Emitter &e, const Forward &f) {
 }
 
 } // namespace
+
+Values summedOverBatches(Emitter &e, const Forward &f, Value gx, Value gy) {
+  Value shapeX = e.shapeOf(f.x(0)), shapeY = e.shapeOf(f.x(1));
+  auto [axesX, axesY] = e.broadcastAxes(batchShape(e, shapeX), batchShape(e, shapeY));
+  return {e.reshape(e.sum(gx, axesX), shapeX), e.reshape(e.sum(gy, axesY), shapeY)};
+}
 
 void addMatrixGradients(GradientTable &table) {
   table["MatMul"] = matMulGradient;

@@ -6,22 +6,6 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// The shape of the input with 1 along the reduced axes.
-Value keptShape(Emitter &e, const Forward &f, Value shape) {
-  Type i32 = e.builder.getI32Type();
-  Value rank = e.rankOf(f.x(0));
-  Term axes{&e, e.index(f.x(1))};
-  // Axes may count from the end.
-  Value positive = (axes + Term{&e, rank})("FloorMod", {&e, rank});
-  Value ones = e.emit("Fill", {e.shapeOf(axes), e.integer(1)}, i32,
-                      {e.attr("T", i32), e.attr("index_type", i32)})
-                   ->getResult(0);
-  return e
-      .emit("DynamicStitch", {e.range(rank), positive, shape, ones}, i32,
-            {e.attr("T", i32), e.integerAttr("N", 2)})
-      ->getResult(0);
-}
-
 Value spread(Emitter &e, const Forward &f, Value gradient) {
   Value shape = e.shapeOf(f.x(0));
   return e.broadcastTo(e.reshape(gradient, keptShape(e, f, shape)), shape);
@@ -50,6 +34,21 @@ Values extremeGradient(Emitter &e, const Forward &f) {
 }
 
 } // namespace
+
+Value keptShape(Emitter &e, const Forward &f, Value shape) {
+  Type i32 = e.builder.getI32Type();
+  Value rank = e.rankOf(f.x(0));
+  Term axes{&e, e.index(f.x(1))};
+  // Axes may count from the end.
+  Value positive = (axes + Term{&e, rank})("FloorMod", {&e, rank});
+  Value ones = e.emit("Fill", {e.shapeOf(axes), e.integer(1)}, i32,
+                      {e.attr("T", i32), e.attr("index_type", i32)})
+                   ->getResult(0);
+  return e
+      .emit("DynamicStitch", {e.range(rank), positive, shape, ones}, i32,
+            {e.attr("T", i32), e.integerAttr("N", 2)})
+      ->getResult(0);
+}
 
 void addReductionGradients(GradientTable &table) {
   table["Sum"] = sumGradient;

@@ -40,25 +40,6 @@ Values stridedSliceGradGradient(Emitter &e, const Forward &f) {
   return {nullptr, nullptr, nullptr, nullptr, sliced};
 }
 
-/// The rows that were gathered, added up where they came from.
-Value scatteredRows(Emitter &e, const Forward &f) {
-  Value indices = f.x(1), shape = e.shapeOf(f.x(0));
-  Value rest = e.same("StridedSlice", {shape, e.integers(1), e.integers(0), e.integers(1)},
-                      {e.attr("Index", elementOf(shape)), e.integerAttr("end_mask", 1)});
-  Value flat = e.same("Reshape", {indices, e.integers(-1)}, e.attr("Tshape", elementOf(shape)));
-  Type i32 = e.builder.getI32Type();
-  Value count =
-      e.same("Reshape", {e.to(i32, "Size", indices, e.attr("out_type", i32)), e.integers(1)},
-             e.attr("Tshape", i32));
-  Value rowsShape = e.concat({count, rest}, e.integer(0));
-  Value limit = e.same("StridedSlice", {shape, e.integers(0), e.integers(1), e.integers(1)},
-                       {e.attr("Index", elementOf(shape)), e.integerAttr("shrink_axis_mask", 1)});
-  return e.same("UnsortedSegmentSum", {e.reshape(f.dy(), rowsShape), flat, limit},
-                {e.attr("Tindices", elementOf(flat)), e.attr("Tnumsegments", i32)});
-}
-
-Values gatherGradient(Emitter &e, const Forward &f) { return {scatteredRows(e, f)}; }
-
 } // namespace
 
 void addSliceGradients(GradientTable &table) {
@@ -67,7 +48,6 @@ void addSliceGradients(GradientTable &table) {
   table["PadV2"] = padGradient;
   table["StridedSlice"] = stridedSliceGradient;
   table["StridedSliceGrad"] = stridedSliceGradGradient;
-  table["Gather"] = gatherGradient;
 }
 
 } // namespace treadle::tfg

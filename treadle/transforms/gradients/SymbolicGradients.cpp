@@ -133,7 +133,12 @@ Expected<FuncOp> SymbolicGradients::make(FuncOp function) {
   unsigned numArguments = function.getNumDataArguments();
   FuncOp gradient = copyOf(function, (function.getName() + "_gradient").str());
   gradient.setResAttrsAttr(nullptr);
-  if (Expected<void> ok = differentiate(gradient, *this); !ok) {
+  // A call of the function in its own body asks for the gradient function that is being made.
+  bool isEntered = enter(name);
+  Expected<void> ok = differentiate(gradient, *this);
+  if (isEntered)
+    leave(name);
+  if (!ok) {
     gradient->erase();
     return Unexpected(Error{ok.error().code,
                             str("in the gradient of function '", name, "': ", ok.error().message)});

@@ -46,6 +46,45 @@ const std::pair<const char *, Formula> formulas[] = {
     {"Softsign", [](Term x, Term y, Term dy) { return dy("SoftsignGrad", x); }},
 };
 
+// 2 / sqrt(pi), sqrt(pi) / 2, sqrt(2 pi)
+constexpr double erfSlope = 1.1283791670955126, erfinvSlope = 0.88622692545275801,
+                 ndtriSlope = 2.5066282746310002;
+
+const std::pair<const char *, Formula> specialFunctions[] = {
+    {"Erf", [](Term x, Term y, Term dy) { return dy * (erfSlope * (-square(x))("Exp")); }},
+    {"Erfc", [](Term x, Term y, Term dy) { return dy * (-erfSlope * (-square(x))("Exp")); }},
+    {"Erfinv", [](Term x, Term y, Term dy) { return dy * (erfinvSlope * square(y)("Exp")); }},
+    {"Ndtri", [](Term x, Term y, Term dy) { return dy * (ndtriSlope * (0.5 * square(y))("Exp")); }},
+    {"Lgamma", [](Term x, Term y, Term dy) { return dy * x("Digamma"); }},
+    {"Digamma", [](Term x, Term y, Term dy) { return dy * x.number(1)("Polygamma", x); }},
+    {"BesselI0e", [](Term x, Term y, Term dy) { return dy * (x("BesselI1e") - x("Sign") * y); }},
+    {"BesselI0", [](Term x, Term y, Term dy) { return dy * x("BesselI1"); }},
+    {"BesselJ0", [](Term x, Term y, Term dy) { return -(dy * x("BesselJ1")); }},
+    {"BesselY0", [](Term x, Term y, Term dy) { return -(dy * x("BesselY1")); }},
+    {"BesselK0", [](Term x, Term y, Term dy) { return -(dy * x("BesselK1")); }},
+    {"BesselK0e", [](Term x, Term y, Term dy) { return dy * (y - x("BesselK1e")); }},
+    {"Dawsn", [](Term x, Term y, Term dy) { return dy * (1.0 - 2.0 * (x * y)); }},
+    {"Expint", [](Term x, Term y, Term dy) { return dy * (x("Exp") / x); }},
+    {"FresnelCos",
+     [](Term x, Term y, Term dy) { return dy * (1.5707963267948966 * square(x))("Cos"); }},
+    {"FresnelSin",
+     [](Term x, Term y, Term dy) { return dy * (1.5707963267948966 * square(x))("Sin"); }},
+    {"Spence", [](Term x, Term y, Term dy) { return dy * (x("Log") / (1.0 - x)); }},
+};
+
+Values polygammaGradient(Emitter &e, const Forward &f) {
+  Term n{&e, f.x(0)}, x{&e, f.x(1)}, dy{&e, f.dy()};
+  return {nullptr, dy * (1.0 + n)("Polygamma", x)};
+}
+
+Values complexAbsGradient(Emitter &e, const Forward &f) {
+  Type part = elementOf(f.dy());
+  Value whole = e.emit("Complex", {f.dy(), e.number(0, part)}, f.element(),
+                       {e.attr("T", part), e.attr("Tout", f.element())})
+                    ->getResult(0);
+  return {e.same("Mul", {whole, e.same("Sign", f.x(0))})};
+}
+
 Value complexOf(Emitter &e, const Forward &f, Value real, Value imaginary) {
   Type part = elementOf(f.dy());
   return e
@@ -67,12 +106,16 @@ Values imagGradient(Emitter &e, const Forward &f) {
 } // namespace
 
 void addUnaryGradients(GradientTable &table) {
-  for (auto [op, formula] : formulas)
+  std::vector<std::pair<const char *, Formula>> all(std::begin(formulas), std::end(formulas));
+  all.insert(all.end(), std::begin(specialFunctions), std::end(specialFunctions));
+  for (auto [op, formula] : all)
     table[op] = [formula](Emitter &e, const Forward &f) -> Values {
       Term x{&e, f.x(0)}, y{&e, f.y(0)};
       bool isComplex = isa<ComplexType>(f.element());
       return {formula(isComplex ? x("Conj") : x, isComplex ? y("Conj") : y, {&e, f.dy()})};
     };
+  table["Polygamma"] = polygammaGradient;
+  table["ComplexAbs"] = complexAbsGradient;
   table["Cast"] = castBack;
   table["Real"] = realGradient;
   table["Imag"] = imagGradient;
