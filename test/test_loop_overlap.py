@@ -19,6 +19,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from loop_programs import Body, Program, less, variable  # noqa: E402
 
 RUNS = 1000 if os.environ.get("TREADLE_LONG_TESTS") else 8
+# Of programs that there are many of, or that sleep.
+FEW_RUNS = 1000 if os.environ.get("TREADLE_LONG_TESTS") else 1
 MODES = ["off", "auto", "on"]
 I32, VECTOR = "tensor<i32>", "tensor<*xi32>"
 
@@ -238,7 +240,7 @@ def test_resource_handling(session, mode, flags):
     before, inside, after, reads_before, reads_after = flags
     count = 1 + reads_before + reads_after + 1
     made = session(handling(*flags), mode)
-    for _ in range(max(1, RUNS // 8)):
+    for _ in range(FEW_RUNS):
         got = run(made, 3, count)
         items, values = got[0], [int(v) for v in got[1:]]
         want = [before + (i + 1) * inside for i in range(3)]
@@ -300,7 +302,7 @@ def test_reads_overtake_slow_effects_of_others(session, mode):
     register("WaitThenTick", tick, "world")
     register("Peek", lambda: np.int32(state["ticker"]), {"ticker": "read"})
     made = session(ticking(), mode)
-    for _ in range(max(1, RUNS // 8)):
+    for _ in range(FEW_RUNS):
         state["ticker"], ticks[:] = 0, []
         assert max(run(made, 3, 1)[0]) == 0
         assert ticks == [1, 2, 3] and state["ticker"] == 3

@@ -206,8 +206,14 @@ def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
 
     All other edges stay. Run by calling its functions in turns, such a loop does what it did; its
     iterations overlap where it is lowered to frames and its functions are inlined (tfg-overlap-loops).
-    A loop stays as it is if its parallel_iterations is 1, if a function holds v1 control flow, or if
-    `_stateful_parallelism` is false. A function that others call too is copied.
+    A loop stays as it is if its parallel_iterations is 1, if v1 control flow that tfg-v1-to-functional
+    doesn't convert stands in it, or if `_stateful_parallelism` is false; a remark says why. A function
+    that others call too is copied.
+
+    Loops with effects that are frames or WhileRegions are made While nodes first, and what they were
+    afterwards: a chain is a variable of the frame or region. Nodes in a frame keep their names, but for
+    those that frames consist of; conditionals there become If and Case nodes. Frames whose iterations
+    nothing ordered get the order of their nodes.
   }];
   let options = [
     Option<"loopOverlap", "loop-overlap", "std::string", "\"auto\"",

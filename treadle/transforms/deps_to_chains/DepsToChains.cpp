@@ -3,6 +3,7 @@
 
 #include "treadle/transforms/deps_to_chains/ChainBuilder.h"
 #include "treadle/transforms/deps_to_chains/Gain.h"
+#include "treadle/transforms/deps_to_chains/LoopForms.h"
 
 using namespace mlir;
 
@@ -22,12 +23,23 @@ struct DepsToChains : impl::DepsToChainsBase<DepsToChains> {
       return signalPassFailure();
     if (*mode == LoopOverlap::Off)
       return;
+    tfg::LoopForms forms(getOperation());
+    forms.toWhile();
+    addChains(*mode);
+    forms.restore();
+  }
+
+private:
+  void addChains(LoopOverlap mode) {
     tfg::EffectAnalysis effects(getOperation());
-    std::vector<tfg::LoopOrder> loops = tfg::planLoops(getOperation(), effects, *mode);
+    std::vector<tfg::LoopOrder> loops = tfg::planLoops(getOperation(), effects, mode);
     tfg::WaitingNodes waiting(getOperation());
     for (const tfg::LoopOrder &order : loops)
-      if (!order.obstacle.empty())
+      if (!order.obstacle.empty()) {
         ++numKept;
+        order.loop.node->emitRemark() << "node '" << order.loop.node.name() << "' ("
+                                      << order.loop.node.opType() << ") stays: " << order.obstacle;
+      }
     if (onlyGaining)
       llvm::erase_if(loops, [&](const tfg::LoopOrder &order) {
         return !order.obstacle.empty() || !tfg::estimate(order, effects, waiting).gains();
@@ -35,7 +47,6 @@ struct DepsToChains : impl::DepsToChainsBase<DepsToChains> {
     numChained += tfg::buildChains(getOperation(), loops);
   }
 
-private:
   std::optional<LoopOverlap> parseMode() {
     std::optional<LoopOverlap> mode = treadle::parseLoopOverlap(loopOverlap.getValue());
     if (!mode)

@@ -109,7 +109,8 @@ private:
     uint64_t size = std::distance(body.begin(), body.end());
     SmallVector<Node> nodes;
     for (Operation &op : body)
-      if (Node::isNode(&op) && regionNamesOfFunctional(Node(&op).opType()))
+      if (Node::isNode(&op) && regionNamesOfFunctional(Node(&op).opType()) &&
+          !op.hasAttr(staysFunctionalKey))
         nodes.push_back(Node(&op));
     if (nodes.empty())
       return size;

@@ -11,8 +11,9 @@ namespace {
 /// Copies of a function's nodes in another body.
 class Expansion {
 public:
-  Expansion(OpBuilder &builder, Node caller, BodyNames &names, const Twine &prefix)
-      : builder(builder), caller(caller), names(names), prefix(prefix.str()) {}
+  /// The nodes are called `PREFIX/x`; without a prefix as they were.
+  Expansion(OpBuilder &builder, Node caller, BodyNames &names, std::string prefix)
+      : builder(builder), caller(caller), names(names), prefix(std::move(prefix)) {}
 
   void map(BlockArgument argument, Value value, Value token) {
     mapping.map(Value(argument), value);
@@ -40,11 +41,15 @@ public:
 
 private:
   void adapt(Node copy, Value entry) {
-    copy.setName(names.node((prefix + "/" + copy.name()).str()));
-    if (copy.device().empty())
-      copy.setDevice(caller.device());
-    copy->setLoc(CallSiteLoc::get(copy->getLoc(), caller->getLoc()));
-    copy->removeDiscardableAttr("_class"); // names nodes of the function
+    if (prefix.empty()) {
+      copy.setName(names.node(copy.name()));
+    } else {
+      copy.setName(names.node(prefix + "/" + copy.name().str()));
+      if (copy.device().empty())
+        copy.setDevice(caller.device());
+      copy->setLoc(CallSiteLoc::get(copy->getLoc(), caller->getLoc()));
+      copy->removeDiscardableAttr("_class"); // names nodes of the function
+    }
     llvm::SmallSetVector<Value, 8> tokens(copy.control().begin(), copy.control().end());
     if (tokens.size() != copy.numControl())
       setControl(copy, tokens.getArrayRef());
@@ -87,25 +92,40 @@ Lowering::LoopValue Lowering::pivot(Value start) {
   return {zero, type, false};
 }
 
-SmallVector<Node> Lowering::lowerWhileInFrame(FuncOp condition, FuncOp body) {
-  isInFrame = true;
+SmallVector<Node> Lowering::lowerWhileInFrame(FuncOp condition, FuncOp body, FrameOptions options) {
+  overlaps = options.overlaps;
   Value start = startToken();
   SmallVector<LoopValue> values = loopValues(node.attr<tf_type::FuncAttr>("body"));
   values.push_back(pivot(start));
   SmallVector<Node> copies;
+  // What must have run when a function is over.
+  auto tokensOf = [](FuncOp function, const Expansion &expansion) {
+    SmallVector<Value> tokens;
+    for (Value token : function.getReturn().getControl())
+      tokens.push_back(expansion(token));
+    return tokens;
+  };
+  auto held = [&](Value value, const Twine &suffix, ArrayRef<Value> tokens) {
+    if (tokens.empty())
+      return value;
+    Value result = identity(value, {}, suffix);
+    setControl(definingNode(result), tokens);
+    return result;
+  };
   auto expandCondition = [&](Values current) -> Value {
-    Expansion expansion(builder, node, names, name + "/cond");
+    Expansion expansion(builder, node, names, options.ownNames ? "" : name + "/cond");
     for (auto [index, value] : llvm::enumerate(current.drop_back()))
       expansion.map(condition.getDataArgument(index), value, controlTokenOf(value));
     expansion.run(condition, controlTokenOf(current.back()));
     llvm::append_range(copies, expansion.copies);
-    Value result = expansion(condition.getReturn().getData()[0]);
+    Value result = held(expansion(condition.getReturn().getData()[0]), "predicate",
+                        tokensOf(condition, expansion));
     return getElementTypeOrSelf(result).isInteger(1)
                ? result
                : compute("ToBool", "ToBool", result, scalar(builder.getI1Type()));
   };
   auto expandBody = [&](Values current) {
-    Expansion expansion(builder, node, names, name + "/body");
+    Expansion expansion(builder, node, names, options.ownNames ? "" : name + "/body");
     Value alive = identity(current.back(), {}, "pivot");
     Value entry = controlTokenOf(alive);
     for (auto [index, value] : llvm::enumerate(current.drop_back())) {
@@ -115,9 +135,11 @@ SmallVector<Node> Lowering::lowerWhileInFrame(FuncOp condition, FuncOp body) {
     }
     expansion.run(body, entry);
     llvm::append_range(copies, expansion.copies);
-    SmallVector<Value> next;
-    for (Value value : body.getReturn().getData())
-      next.push_back(expansion(value));
+    SmallVector<Value> next, tokens = tokensOf(body, expansion);
+    if (tokens.size() > 1)
+      tokens = {make("NoOp", "done").control(tokens).build().controlResult()};
+    for (auto [index, value] : llvm::enumerate(body.getReturn().getData()))
+      next.push_back(held(expansion(value), "next_" + Twine(index), tokens));
     next.push_back(alive);
     return next;
   };

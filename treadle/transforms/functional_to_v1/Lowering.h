@@ -30,9 +30,13 @@ public:
 
   void lowerWhile();
   void lowerFor();
+  struct FrameOptions {
+    bool overlaps = true;  // for the runtime: iterations overlap
+    bool ownNames = false; // nodes are called as in the functions
+  };
   /// A While, with the nodes of its functions in the frame itself, where each runs as soon as its
   /// own inputs are there. Gives these nodes.
-  llvm::SmallVector<Node> lowerWhileInFrame(FuncOp condition, FuncOp body);
+  llvm::SmallVector<Node> lowerWhileInFrame(FuncOp condition, FuncOp body, FrameOptions options);
   void lowerIf();
   void lowerCase();
 
@@ -82,7 +86,7 @@ private:
   mlir::SymbolTable &functions;
   mlir::OpBuilder builder;
   std::string name;
-  bool isInFrame = false; // the functions' nodes stand in the frame
+  bool overlaps = false; // for the runtime: iterations overlap
 };
 
 } // namespace treadle::tfg

@@ -37,6 +37,9 @@ unsigned firstArgumentOf(RegionForm form);
 mlir::Attribute regionAttr(mlir::DictionaryAttr attrs, const RegionAttrKeys &keys,
                            llvm::ArrayRef<llvm::StringLiteral> which, unsigned region);
 
+/// On a functional node while passes run: that it gets no regions.
+inline constexpr llvm::StringLiteral staysFunctionalKey = "tfg.stays_functional";
+
 /// Of a conditional with regions: what the functional form gave to its functions, by name, in
 /// order.
 /// `^x` where no branch used the value, so that it became a control input; `^^x` where it was one.

@@ -1,0 +1,173 @@
+#include "treadle/transforms/deps_to_chains/LoopForms.h"
+
+#include "treadle/transforms/Passes.h"
+#include "treadle/transforms/deps_to_chains/LoopOrder.h"
+#include "treadle/transforms/overlap_loops/FrameLowering.h"
+#include "treadle/transforms/region_forms/RegionForms.h"
+#include "treadle/transforms/v1_to_functional/Conversion.h"
+#include "treadle/transforms/v1_to_functional/Loops.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// On While nodes meanwhile: whether they are from a frame.
+constexpr llvm::StringLiteral fromFrameKey = "tfg.from_frame";
+
+template <typename Visit> void forEachNode(ModuleOp module, Visit visit) {
+  module.walk([&](Operation *op) {
+    if (Node::isNode(op))
+      visit(Node(op));
+  });
+}
+
+bool isWhile(Node node) { return node.opType() == "While" || node.opType() == "StatelessWhile"; }
+
+/// Where the pass fails, nothing changes and nothing is said.
+bool runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
+  OwningOpRef<ModuleOp> copy(module.clone());
+  ScopedDiagnosticHandler silent(module.getContext(), [](Diagnostic &) { return success(); });
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  passes.addPass(std::move(pass));
+  if (failed(passes.run(*copy)))
+    return false;
+  module.getBodyRegion().takeBody(copy->getBodyRegion());
+  return true;
+}
+
+StringRef calledBy(Node loop, StringRef key) {
+  auto callee = loop.attr<tf_type::FuncAttr>(key);
+  return callee ? callee.getName().getRootReference().getValue() : StringRef();
+}
+
+/// Functions that were there before may have conditionals of v1, too.
+void convertBranches(Node loop, Conversion &conversion) {
+  for (StringRef key : {"cond", "body"})
+    if (FuncOp function =
+            conversion.function(StringAttr::get(loop->getContext(), calledBy(loop, key)));
+        function && !function.isExternal() && firstV1Node(function.getEntry()))
+      convertConditionals(conversion, function.getEntry());
+}
+
+/// Whether an iteration of the frame does something, and chains don't order its iterations yet.
+bool needsChains(const Loop &loop, Effects &effects) {
+  for (Operation *enter : loop.enters)
+    if (enter->hasAttr(chainedKey))
+      return false;
+  return llvm::any_of(loop.nodes, [&](Operation *op) {
+    return !isV1ControlFlow(Node(op)) && !effects.isPure(Node(op));
+  });
+}
+
+} // namespace
+
+LoopForms::LoopForms(ModuleOp module) : module(module) {
+  for (FuncOp function : module.getOps<FuncOp>())
+    oldFunctions.insert(function.getName());
+}
+
+void LoopForms::toWhile() {
+  regionsToWhile();
+  framesToWhile();
+}
+
+void LoopForms::restore() {
+  if (hadFrames)
+    framesFromWhile();
+  if (hadRegions) {
+    runPass(module, createFunctionalToRegion());
+    forEachNode(module, [](Node node) { node->removeDiscardableAttr(staysFunctionalKey); });
+  }
+  if (hadFrames || hadRegions)
+    eraseNewFunctions();
+}
+
+void LoopForms::regionsToWhile() {
+  Effects effects(module);
+  bool hasLoops = false;
+  module.walk([&](Operation *op) {
+    hasLoops |= regionFormOf(op) == RegionForm::While && !effects.hasPureRegions(Node(op));
+  });
+  if (!hasLoops)
+    return;
+  forEachNode(module, [&](Node node) {
+    if (regionNamesOfFunctional(node.opType()))
+      node->setDiscardableAttr(staysFunctionalKey, UnitAttr::get(module.getContext()));
+  });
+  hadRegions = runPass(module, createRegionToFunctional());
+  if (!hadRegions)
+    forEachNode(module, [](Node node) { node->removeDiscardableAttr(staysFunctionalKey); });
+}
+
+void LoopForms::framesToWhile() {
+  SmallVector<Block *> bodies;
+  Effects effects(module);
+  forEachBody(module, [&](Block &body) {
+    if (llvm::any_of(findLoops(body),
+                     [&](const auto &loop) { return needsChains(*loop, effects); }))
+      bodies.push_back(&body);
+  });
+  if (bodies.empty())
+    return;
+  hadFrames = true;
+  Builder builder(module.getContext());
+  forEachNode(module, [&](Node node) {
+    if (isWhile(node))
+      node->setDiscardableAttr(fromFrameKey, builder.getBoolAttr(false));
+  });
+  llvm::StringSet<> kept;
+  Conversion conversion(module, kept);
+  for (Block *body : bodies)
+    convertLoops(conversion, *body);
+  SmallVector<Node> nodes;
+  forEachNode(module, [&](Node node) {
+    if (isWhile(node))
+      nodes.push_back(node);
+  });
+  for (Node node : nodes) {
+    auto isOld = node.attr<BoolAttr>(fromFrameKey);
+    if (!isOld) {
+      node->setDiscardableAttr(fromFrameKey, builder.getBoolAttr(true));
+      convertBranches(node, conversion);
+    } else {
+      node->removeDiscardableAttr(fromFrameKey);
+    }
+  }
+}
+
+void LoopForms::framesFromWhile() {
+  FrameLowering lowering(module);
+  forEachNode(module, [&](Node node) {
+    if (!node->removeDiscardableAttr(fromFrameKey))
+      return;
+    // Where the frame did nothing but call functions, these are the loop's.
+    bool hadNodes = !oldFunctions.contains(calledBy(node, "body"));
+    lowering.choose(node, hadNodes ? FrameLowering::Names::Own : FrameLowering::Names::Prefixed,
+                    /*overlaps=*/false);
+  });
+  lowering.run();
+}
+
+/// Those that were made for While nodes that are none any more.
+void LoopForms::eraseNewFunctions() {
+  for (bool isDone = false; !isDone;) {
+    llvm::StringSet<> used;
+    module.walk([&](Operation *op) {
+      used.insert(op->getName().stripDialect());
+      for (NamedAttribute attr : op->getAttrs())
+        forEachFunctionName(attr.getValue(), [&](StringRef name) { used.insert(name); });
+    });
+    isDone = true;
+    for (FuncOp function : llvm::make_early_inc_range(module.getOps<FuncOp>()))
+      if (!oldFunctions.contains(function.getName()) && !used.contains(function.getName())) {
+        function.erase();
+        isDone = false;
+      }
+  }
+}
+
+} // namespace treadle::tfg

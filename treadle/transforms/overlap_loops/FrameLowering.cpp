@@ -1,0 +1,98 @@
+#include "treadle/transforms/overlap_loops/FrameLowering.h"
+
+#include "treadle/transforms/functional_to_v1/Lowering.h"
+#include "treadle/transforms/overlap_loops/FrameFit.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// Whether iterations are to overlap; and on those whose names are to be the functions' own.
+constexpr llvm::StringLiteral chosenKey = "tfg.overlap", ownNamesKey = "tfg.own_names";
+
+bool isChosen(Operation &op) { return Node::isNode(&op) && op.hasAttr(chosenKey); }
+
+} // namespace
+
+FrameLowering::FrameLowering(ModuleOp module) : module(module), effects(module), symbols(module) {
+  for (FuncOp function : module.getOps<FuncOp>())
+    functions[function.getName()] = function;
+}
+
+void FrameLowering::choose(Node loop, Names names, bool overlaps) {
+  loop->setDiscardableAttr(chosenKey, BoolAttr::get(module.getContext(), overlaps));
+  if (names == Names::Own)
+    loop->setDiscardableAttr(ownNamesKey, UnitAttr::get(module.getContext()));
+}
+
+bool FrameLowering::hasChosen(FuncOp function) {
+  return !function.isExternal() && !function.getGeneric() &&
+         llvm::any_of(function.getEntry(), isChosen);
+}
+
+std::vector<OrderEdge> FrameLowering::missingEdges(const EffectAnalysis &analysis) {
+  std::vector<OrderEdge> edges;
+  for (FuncOp function : module.getOps<FuncOp>())
+    if (hasChosen(function) && !firstV1Node(function.getEntry()))
+      llvm::append_range(edges, missingOrder(function.getEntry(), analysis));
+  return edges;
+}
+
+/// Bodies of chosen loops are needed as they are until no loop is left that they belong to.
+unsigned FrameLowering::run() {
+  findLoopFunctions();
+  unsigned count = 0;
+  for (GraphOp graph : module.getOps<GraphOp>())
+    count += lowerIn(graph.getNodes().front());
+  for (FuncOp function : module.getOps<FuncOp>())
+    if (hasChosen(function) && !loopFunctions.contains(function))
+      count += lowerIn(function.getEntry());
+  module.walk([](Operation *op) {
+    if (Node::isNode(op)) {
+      op->removeDiscardableAttr(chosenKey);
+      op->removeDiscardableAttr(ownNamesKey);
+    }
+  });
+  return count;
+}
+
+std::string FrameLowering::obstacle(const FunctionalNode &loop) {
+  return frameObstacle(loop, effects, functions);
+}
+
+/// The conditions and bodies of chosen loops: their own loops are lowered where they go to.
+void FrameLowering::findLoopFunctions() {
+  module.walk([&](Operation *op) {
+    if (!isChosen(*op))
+      return;
+    auto loop = FunctionalNode::of(Node(op), functions);
+    for (FuncOp called : loop->functions)
+      loopFunctions.insert(called);
+  });
+}
+
+unsigned FrameLowering::lowerIn(Block &body) {
+  std::vector<Node> open;
+  for (Operation &op : body)
+    if (isChosen(op))
+      open.push_back(Node(&op));
+  if (open.empty())
+    return 0;
+  unsigned count = 0;
+  for (BodyNames names(body); !open.empty(); ++count) {
+    Node node = open.back();
+    open.pop_back();
+    auto loop = FunctionalNode::of(node, functions);
+    Lowering::FrameOptions options;
+    options.overlaps = cast<BoolAttr>(node->removeDiscardableAttr(chosenKey)).getValue();
+    options.ownNames = node->removeDiscardableAttr(ownNamesKey) != nullptr;
+    for (Node copy : Lowering(node, names, effects, symbols)
+                         .lowerWhileInFrame(loop->functions[0], loop->functions[1], options))
+      if (isChosen(*copy.getOperation()))
+        open.push_back(copy);
+  }
+  return count;
+}
+
+} // namespace treadle::tfg
