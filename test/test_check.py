@@ -11,6 +11,7 @@ import treadle
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import command_line  # noqa: E402
+import model_texts  # noqa: E402
 
 ROOT = pathlib.Path(__file__).parents[1]
 
@@ -88,3 +89,30 @@ def test_the_example_is_clean():
         [command_line.BINARY, "check", example], capture_output=True, timeout=60, text=True
     )
     assert (done.returncode, done.stdout) == (0, "0 errors, 0 races\n")
+
+
+ADDITION = 'node { name: "add" op: "AssignAddVariableOp" input: "v" input: "x" TYPES %s }'
+RESULT = (
+    'node { name: "r" op: "Identity" input: "read" input: "^add" '
+    'attr { key: "T" value { type: DT_INT32 } } }'
+)
+
+
+def problems(extra, folder):
+    model = model_texts.variable_model(extra, {"r": "r:0"}, folder)
+    return [(p.kind, p.nodes) for p in treadle.Graph.from_file(model).check()]
+
+
+def test_what_a_models_callers_never_run_together_does_not_race(tmp_path):
+    # The initializer writes what a signature reads.
+    ordered = ADDITION % 'input: "^read"' + RESULT
+    assert problems(ordered, tmp_path / "ordered") == []
+
+
+def test_a_race_within_a_signature_is_told(tmp_path):
+    racing = ADDITION % "" + RESULT
+    assert problems(racing, tmp_path / "racing") == [("race", ("read", "add"))]
+
+
+def test_a_signature_of_what_is_not_there_is_told(tmp_path):
+    assert problems("", tmp_path / "lacking") == [("error", ())]

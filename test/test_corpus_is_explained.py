@@ -69,3 +69,15 @@ def test_every_loop_gets_an_answer():
             if not (loop.name and loop.in_auto and loop.when_on and loop.parallel_iterations):
                 silent.append(f"{name}: {loop}")
     assert count > 500 and not silent, "\n".join(silent[:20])
+
+
+MODELS = pathlib.Path(os.environ.get("TREADLE_MODELS", "no models"))
+
+
+@pytest.mark.skipif(not MODELS.is_dir(), reason="TREADLE_MODELS names no folder of models")
+def test_check_is_silent_on_models_and_their_loops_are_explained():
+    for folder in sorted(path for path in MODELS.iterdir() if path.is_dir()):
+        plain = folder / "graph.pb"
+        graph = treadle.Graph.from_file(plain if plain.exists() else folder)
+        assert [p for p in graph.check() if p.kind != "note"] == [], folder.name
+        assert all(loop.in_auto and loop.when_on for loop in graph.explain().loops), folder.name

@@ -2,8 +2,11 @@
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/analysis/races/Races.h"
 #include "treadle/dialect/SourceLocation.h"
+#include "treadle/export/SavedModel.h"
+#include "treadle/import/SavedModel.h"
 #include "treadle/session/GraphImpl.h"
 #include "treadle/session/Needed.h"
+#include "treadle/session/SavedModel.h"
 #include "treadle/transforms/shape_inference/ShapeAnalysis.h"
 
 #include "mlir/IR/Verifier.h"
@@ -60,6 +63,58 @@ void addShapeConflicts(ModuleOp module, size_t limit, std::vector<Graph::Problem
 
 } // namespace
 
+namespace {
+
+/// Nodes of one graph that run together, in each of some runs.
+using Runs = std::vector<std::set<Operation *>>;
+
+/// What a model's callers can run: each signature, and what initializes, saves and restores it. A
+/// signature that asks for what isn't there is a problem.
+Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta,
+            std::vector<Graph::Problem> &problems) {
+  ModuleIndex index(metaGraph);
+  Runs runs;
+  auto add = [&](const std::vector<std::string> &names, const std::string &what) {
+    if (Expected<std::set<Operation *>> needed = neededBy(index, names))
+      runs.push_back(std::move(*needed));
+    else
+      problems.push_back({"error", {}, str(what, ": ", needed.error().message)});
+  };
+  for (const Graph::Signature &signature : signaturesOf(meta)) {
+    SmallVector<StringRef> names;
+    for (const auto &[key, value] : signature.outputs)
+      StringRef(value.name).split(names, ',', -1, /*KeepEmpty=*/false);
+    add({names.begin(), names.end()}, str("signature '", signature.name, "'"));
+  }
+  SavedModelFiles files;
+  files.meta = meta;
+  for (const std::string &node :
+       {files.initOp(), meta.saver_def().save_tensor_name(), meta.saver_def().restore_op_name()})
+    if (!node.empty())
+      add({node}, "the model");
+  return runs;
+}
+
+/// Of races that matter to one of the runs, or with none given, to any.
+void addRaces(ModuleOp module, const std::optional<Runs> &runs, size_t limit,
+              std::vector<Graph::Problem> &problems) {
+  auto runTogether = [&](tfg::Node a, tfg::Node b) {
+    return !runs || llvm::any_of(*runs, [&](const std::set<Operation *> &run) {
+      return run.contains(a.getOperation()) && run.contains(b.getOperation());
+    });
+  };
+  tfg::EffectAnalysis effects(module);
+  for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
+    for (tfg::Race &race : tfg::findRaces(graph, effects, limit, runTogether)) {
+      std::vector<std::string> nodes = {race.first.name().str()};
+      if (race.first != race.second)
+        nodes.push_back(race.second.name().str());
+      problems.push_back({"race", std::move(nodes), raceText(race, effects)});
+    }
+}
+
+} // namespace
+
 Expected<std::vector<Graph::Problem>> Graph::check(const std::vector<std::string> &asked,
                                                    size_t limit) const {
   std::vector<Problem> problems;
@@ -71,18 +126,18 @@ Expected<std::vector<Graph::Problem>> Graph::check(const std::vector<std::string
                         {finding.node.name().str()},
                         str(place(finding.node), ": ", finding.message)});
   addShapeConflicts(*impl->module, limit, problems);
-  tfg::EffectAnalysis effects(*impl->module);
-  for (tfg::GraphOp graph : impl->module->getOps<tfg::GraphOp>())
-    for (tfg::Race &race : tfg::findRaces(graph, effects, limit)) {
-      bool isAsked = asked.empty() || (needed->contains(race.first.getOperation()) &&
-                                       needed->contains(race.second.getOperation()));
-      if (!isAsked)
-        continue;
-      std::vector<std::string> nodes = {race.first.name().str()};
-      if (race.first != race.second)
-        nodes.push_back(race.second.name().str());
-      problems.push_back({"race", std::move(nodes), raceText(race, effects)});
-    }
+  SmallVector<ModuleOp> models = metaGraphs(*impl->module);
+  if (models.empty() || !asked.empty()) {
+    addRaces(*impl->module, asked.empty() ? std::nullopt : std::optional(Runs{*needed}), limit,
+             problems);
+    return problems;
+  }
+  for (ModuleOp model : models) {
+    Expected<pb::MetaGraphDef> meta = exportMetaGraphHeader(model);
+    if (!meta)
+      return Unexpected(std::move(meta.error()));
+    addRaces(model, runsOf(model, *meta, problems), limit, problems);
+  }
   return problems;
 }
 

@@ -16,8 +16,9 @@ using Index = FrameGraph::Index;
 
 class RaceFinder {
 public:
-  RaceFinder(GraphOp graph, const EffectAnalysis &effects, size_t limit)
-      : graph(graph.getNodes().front()), effects(effects), limit(limit),
+  RaceFinder(GraphOp graph, const EffectAnalysis &effects, size_t limit,
+             function_ref<bool(Node, Node)> counts)
+      : graph(graph.getNodes().front()), effects(effects), limit(limit), counts(counts),
         position(this->graph.size()) {
     for (auto [place, node] : llvm::enumerate(this->graph.order()))
       position[node] = place;
@@ -89,7 +90,7 @@ private:
   }
 
   void report(Index a, Index b, StringRef frame) {
-    if (races.size() >= limit)
+    if (races.size() >= limit || (counts && !counts(graph.node(a), graph.node(b))))
       return;
     // In the order of the graph, as people read it.
     if (graph.node(b)->isBeforeInBlock(graph.node(a).getOperation()))
@@ -125,6 +126,7 @@ private:
   FrameGraph graph;
   const EffectAnalysis &effects;
   size_t limit;
+  function_ref<bool(Node, Node)> counts;
   std::vector<size_t> position;
   std::vector<Index> active; // nodes with effects, in order
   std::vector<Race> races;
@@ -192,8 +194,9 @@ std::vector<unsigned> RaceFinder::components(Index f) {
 
 } // namespace
 
-std::vector<Race> findRaces(GraphOp graph, const EffectAnalysis &effects, size_t limit) {
-  return RaceFinder(graph, effects, limit).find();
+std::vector<Race> findRaces(GraphOp graph, const EffectAnalysis &effects, size_t limit,
+                            function_ref<bool(Node, Node)> counts) {
+  return RaceFinder(graph, effects, limit, counts).find();
 }
 
 } // namespace treadle::tfg
