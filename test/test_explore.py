@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import subprocess
 import sys
 
 import pytest
@@ -10,6 +11,9 @@ import treadle
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import command_line  # noqa: E402
+import model_texts  # noqa: E402
+from loop_programs import Body, Program, less, variable  # noqa: E402
+from test_loop_order import add_initializers  # noqa: E402
 
 # An increment spelled as a read and a write, twice: without an order one of them may get lost.
 TWO_INCREMENTS = """
@@ -134,3 +138,60 @@ def test_json(command):
 def test_a_wrong_option_is_named(command):
     status, _, error = command(ORDERED, "--setpu", "init")
     assert status == 2 and "--setpu" in error and "--setup" in error
+
+
+def run_on(model, *options):
+    line = [command_line.BINARY, "explore", model, *options]
+    done = subprocess.run(line, capture_output=True, timeout=60, text=True)
+    return done.returncode, done.stdout, done.stderr
+
+
+ADD = 'node { name: "add" op: "AssignAddVariableOp" input: "v" input: "x" TYPES }'
+AFTER = (
+    'node { name: "r" op: "Identity" input: "read" input: "^add" '
+    'attr { key: "T" value { type: DT_INT32 } } }'
+)
+
+
+def test_each_schedule_of_a_model_begins_as_it_is_loaded(tmp_path):
+    model = model_texts.variable_model(ADD + AFTER, {"r": "r:0"}, tmp_path / "model")
+    found = treadle.Graph.from_file(model).explore("r:0", {"x:0": 5})
+    assert found.schedules == 2 and {s.outcome for s in found.difference} == {
+        "r:0: int32[] = 10\nvariable 'v': int32[] = 15",
+        "r:0: int32[] = 15\nvariable 'v': int32[] = 15",
+    }
+    status, out, _ = run_on(model, "--input", "x=5")
+    assert status == 1 and "r:0: int32[] = 10" in out and "r:0: int32[] = 15" in out
+    assert run_on(model, "--fetch", "read")[0] == 0
+
+
+def counting(effect, step, limit=3):
+    """A loop that counts in steps, of 0 without end, and may add to a variable."""
+    program, main = Program(), Body()
+
+    def body(b, i, v):
+        if effect:
+            b.write("AssignAddVariableOp", v, i)
+        return b.add(i, b.const(step)), v
+
+    init = [main.const(0), variable(main, "v")]
+    cond = lambda b, i, v: less(b, i, b.const(limit))  # noqa: E731
+    program.loop(main, "while", ["i32", "handle"], init, cond, body)
+    return treadle.Graph.from_bytes(add_initializers(program.graph(main), ["v"]).encode())
+
+
+@pytest.mark.parametrize(
+    ("effect", "message"),
+    [
+        (True, "runs nodes with effects more than 5000 times; explore a smaller part of it"),
+        (False, "takes more than 1000000 steps; explore a smaller part of it"),
+    ],
+)
+def test_a_run_without_end_is_an_error(effect, message):
+    with pytest.raises(treadle.ResourceExhaustedError, match=message):
+        counting(effect, step=0).explore("while:0", setup="v/init")
+
+
+def test_a_long_loop_is_explored():
+    found = counting(True, step=1, limit=1000).explore("while:0", setup="v/init")
+    assert found.schedules == 1 and found.is_complete

@@ -1,6 +1,7 @@
 #include "treadle/reference/Explorer.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace treadle::reference {
 namespace {
@@ -8,9 +9,7 @@ namespace {
 /// A firing of the schedule at hand.
 struct Event {
   Instance instance;
-  Past past; // what it got tokens from
-  std::set<size_t>
-      clock; // events that it comes after in every equivalent schedule, itself included
+  Past clock; // events that it comes after in every equivalent schedule, itself included
 };
 
 /// A choice between instances.
@@ -25,10 +24,10 @@ public:
 
   Findings run() {
     runSchedule();
-    if (isRandom())
+    if (!isStopped && isRandom())
       findings.isRandom = true;
     else
-      while (findings.isComplete && nextChoice())
+      while (!isStopped && findings.isComplete && nextChoice())
         runSchedule();
     return std::move(findings);
   }
@@ -50,6 +49,7 @@ private:
   std::vector<Event> events;
   std::vector<Schedule> seen; // of each outcome some
   Findings findings;
+  bool isStopped = false; // by the experiment
 };
 
 // Follows the choices made so far, and then goes on to the end.
@@ -61,6 +61,9 @@ void Search::runSchedule() {
   Machine &machine = experiment.begin();
   events.clear();
   for (size_t depth = 0; !machine.ready().empty(); ++depth) {
+    isStopped = !experiment.goesOn(depth);
+    if (isStopped)
+      return;
     if (depth == choices.size()) {
       Choice choice;
       for (const auto &[instance, past] : machine.ready())
@@ -81,28 +84,32 @@ void Search::runSchedule() {
     addEvent(chosen, machine.ready().at(chosen));
     machine.fire(chosen);
   }
+  isStopped = !experiment.goesOn(events.size());
+  if (isStopped)
+    return;
   findings.isAmbiguous |= machine.isAmbiguous();
   finish();
 }
 
+// The events of a schedule have the numbers of the machine's firings.
 void Search::addEvent(const Instance &instance, const Past &past) {
   size_t at = events.size();
-  Event event{instance, past, {at}};
-  std::vector<size_t> conflicting;
-  for (size_t i = 0; i < at; ++i) {
-    bool isCause = past.contains(events[i].instance);
-    if (!isCause && conflict(events[i].instance, instance))
+  Event event{instance, {}};
+  event.clock.add(at);
+  std::vector<size_t> conflicting; // with nothing between that orders the two
+  for (size_t i = at; i-- > 0;) {
+    if (event.clock.contains(i))
+      continue; // and so is all that comes before it
+    bool isCause = past.contains(i);
+    if (!isCause && !conflict(events[i].instance, instance))
+      continue;
+    event.clock.addAll(events[i].clock);
+    if (!isCause)
       conflicting.push_back(i);
-    if (isCause || conflict(events[i].instance, instance))
-      event.clock.insert(events[i].clock.begin(), events[i].clock.end());
   }
-  events.push_back(event);
-  for (size_t i : conflicting) {
-    bool isBetween = std::ranges::any_of(
-        event.clock, [&](size_t m) { return m > i && m < at && events[m].clock.contains(i); });
-    if (!isBetween)
-      wantReversed(i, event);
-  }
+  events.push_back(std::move(event));
+  for (size_t i : std::views::reverse(conflicting))
+    wantReversed(i, events.back());
 }
 
 // The late one could come before the earlier: some schedule must begin with what leads to that.

@@ -17,6 +17,9 @@ public:
   virtual Machine &begin() = 0;
   /// Whether the order of two firings matters, by node.
   virtual bool conflict(int32_t a, int32_t b) const = 0;
+  /// Whether to go on with the run that `begin` began, after so many firings, or else to explore no
+  /// further.
+  virtual bool goesOn(size_t firings) = 0;
   /// What can be seen of the run that `begin` began, now that it is over; equal texts are equal.
   virtual std::string outcome() = 0;
 };

@@ -51,6 +51,21 @@ Wiring::Wiring(const GraphSpec &graph) : graph(graph) {
   }
 }
 
+void Past::add(size_t firing) {
+  words.resize(std::max(words.size(), firing / 64 + 1));
+  words[firing / 64] |= uint64_t{1} << firing % 64;
+}
+
+void Past::addAll(const Past &other) {
+  words.resize(std::max(words.size(), other.words.size()));
+  for (size_t i = 0; i < other.words.size(); ++i)
+    words[i] |= other.words[i];
+}
+
+bool Past::contains(size_t firing) const {
+  return firing / 64 < words.size() && (words[firing / 64] >> firing % 64 & 1);
+}
+
 Machine::Machine(const Wiring &wiring, std::vector<bool> hasEffects, std::vector<Tensor> args,
                  Ops &ops, int64_t &stepsLeft, std::mt19937 *random)
     : wiring(wiring), graph(wiring.graph), hasEffects(std::move(hasEffects)), args(std::move(args)),
@@ -64,7 +79,7 @@ Machine::Machine(const Wiring &wiring, std::vector<bool> hasEffects, std::vector
 void Machine::send(const Tag &tag, int32_t node, int32_t output, const Value &value,
                    const Past &past) {
   for (Tag around = tag; !around.empty(); around.pop_back())
-    pasts[around].insert(past.begin(), past.end());
+    pasts[around].addAll(past);
   if (auto it = wiring.consumers.find({node, output}); it != wiring.consumers.end())
     for (auto [consumer, input] : it->second)
       tokens.push_back({tag, consumer, input, value, past});
@@ -101,7 +116,7 @@ void Machine::settle() {
 void Machine::arrive(const Token &token) {
   const NodeSpec &node = spec(token.node);
   Arrivals &in = arrivals[{token.tag, token.node}];
-  in.past.insert(token.past.begin(), token.past.end());
+  in.past.addAll(token.past);
   if (token.input < 0)
     ++in.numControls;
   else
@@ -166,7 +181,7 @@ void Machine::fireNode(const Tag &tag, int32_t node, const Arrivals &in, bool is
 
 void Machine::fire(const Instance &instance) {
   Past past = waiting.at(instance);
-  past.insert(instance);
+  past.add(numFired++);
   waiting.erase(instance);
   computeNode(instance, std::move(waitingInputs.extract(instance).mapped()), past);
   settle();
@@ -269,7 +284,7 @@ bool Machine::isOver(const FrameKey &key, FrameRun &frame, int64_t iteration) {
       return false;
     Past past = frame.over.empty() ? Past() : frame.over.back();
     if (auto own = pasts.extract(tag))
-      past.merge(own.mapped());
+      past.addAll(own.mapped());
     frame.over.push_back(std::move(past));
   }
   return true;
@@ -287,8 +302,7 @@ bool Machine::startHeldIteration() {
     startIteration(key, frame);
     for (Token &token : held) {
       if (last >= 0)
-        token.past.insert(frame.over[static_cast<size_t>(last)].begin(),
-                          frame.over[static_cast<size_t>(last)].end());
+        token.past.addAll(frame.over[static_cast<size_t>(last)]);
       sendAll(token.tag, token.node, {token.value}, false, token.past);
     }
     return true;

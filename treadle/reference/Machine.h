@@ -24,8 +24,16 @@ struct Instance {
   auto operator<=>(const Instance &) const = default;
 };
 
-/// What has happened before: the instances with effects that something depends on.
-using Past = std::set<Instance>;
+/// What has happened before: the firings with effects that something depends on, by their numbers.
+class Past {
+public:
+  void add(size_t firing);
+  void addAll(const Past &other);
+  bool contains(size_t firing) const;
+
+private:
+  std::vector<uint64_t> words;
+};
 
 /// What is computed by kernels and functions: one firing of an ordinary node.
 class Ops {
@@ -57,6 +65,7 @@ public:
   /// Instances with effects that can fire, each with what it depends on. Sorted; empty when the run
   /// is over.
   const std::map<Instance, Past> &ready() const { return waiting; }
+  /// Firings are numbered from 0 on.
   void fire(const Instance &instance);
 
   /// The instances that failed, in this order. What doesn't depend on them ran all the same.
@@ -140,6 +149,7 @@ private:
   std::map<Tag, Past> pasts; // of all that was under a tag, frames within it included
   std::vector<Values> found; // by result
   std::vector<std::pair<Instance, Error>> failed;
+  size_t numFired = 0; // of those with effects
   bool ambiguous = false;
 };
 

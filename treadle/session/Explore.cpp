@@ -6,17 +6,31 @@
 #include "treadle/reference/KernelOps.h"
 #include "treadle/runtime/Variable.h"
 #include "treadle/session/GraphImpl.h"
+#include "treadle/session/SessionResources.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/xxhash.h"
 
 #include <algorithm>
 
 namespace treadle {
+
+using Exploration = Graph::Exploration;
+
 namespace {
+
+/// Of values with more elements the text has their hash.
+constexpr int64_t mostShown = 1000;
 
 std::string valueText(const Tensor &t) {
   if (!t)
     return "no value";
   if (t.isRef())
     return valueText(refVariable(t).read());
+  if (t.count() > mostShown && isPlain(t.dtype())) {
+    llvm::ArrayRef<uint8_t> bytes(t.data<uint8_t>(), t.count() * dtypeSize(t.dtype()));
+    return str(tensorTypeText(t), " with hash ", llvm::utohexstr(llvm::xxh3_64bits(bytes)));
+  }
   return str(tensorTypeText(t), " = ", nestedText(t, -1));
 }
 
@@ -66,13 +80,13 @@ private:
 class RunExperiment final : public reference::Experiment {
 public:
   RunExperiment(const ModuleIndex &index, GraphSpec graph, GraphSpec setup, Conflicts conflicts,
-                std::vector<Tensor> args)
+                std::vector<Tensor> args, std::optional<Graph> model)
       : graph(std::move(graph)), setup(std::move(setup)), conflicts(std::move(conflicts)),
-        args(std::move(args)), functions(index, builtinKernels(), /*fuses=*/false),
-        ops(builtinKernels(), &functions) {}
+        args(std::move(args)), model(std::move(model)),
+        functions(index, builtinKernels(), /*fuses=*/false), ops(builtinKernels(), &functions) {}
 
   reference::Machine &begin() override {
-    resources = std::make_unique<ResourceManager>();
+    makeResources();
     run = std::make_unique<RunState>(*resources, nullptr);
     printed.clear();
     run->print = [this](std::string_view line, std::string_view) { printed += line; };
@@ -86,10 +100,19 @@ public:
 
   bool conflict(int32_t a, int32_t b) const override { return conflicts.of(a, b); }
 
-  std::string outcome() override {
+  bool goesOn(size_t firings) override {
+    constexpr std::string_view advice = "; explore a smaller part of it, or fewer iterations";
+    if (error)
+      return false;
     if (stepsLeft < 0)
-      error = resourceExhausted("a run of the graph takes more than ", mostSteps,
-                                " steps; explore a smaller part of it, or fewer iterations");
+      error = resourceExhausted("a run of the graph takes more than ", mostSteps, " steps", advice);
+    else if (firings > mostFirings)
+      error = resourceExhausted("a run of the graph runs nodes with effects more than ",
+                                mostFirings, " times", advice);
+    return !error;
+  }
+
+  std::string outcome() override {
     if (!machine->failures().empty()) // others may or may not have run
       return "the run fails";
     std::string text;
@@ -115,10 +138,30 @@ public:
   }
 
   const GraphSpec &spec() const { return graph; }
-  /// Of the setup, where it failed, or of a run that doesn't end.
+  /// Of the setup, where it failed, or of a run that takes too long.
   std::optional<Error> error;
 
 private:
+  /// Those of a model are as it is loaded.
+  void makeResources() {
+    if (!model) {
+      own = std::make_unique<ResourceManager>();
+      resources = own.get();
+      return;
+    }
+    SessionOptions options;
+    options.threads = 1;
+    Expected<Model> loaded = Model::create(*model, options);
+    if (!loaded) { // as it could be loaded before, so that files changed
+      error = std::move(loaded.error());
+      own = std::make_unique<ResourceManager>();
+      resources = own.get();
+      return;
+    }
+    session = loaded->session();
+    resources = &resourcesOf(*session);
+  }
+
   void runSetup() {
     auto plan = buildPlan(setup, {&builtinKernels(), &functions});
     Expected<std::vector<Tensor>> done =
@@ -128,14 +171,18 @@ private:
   }
 
   static constexpr int64_t mostSteps = 1000000;
+  static constexpr size_t mostFirings = 5000;
 
   const GraphSpec graph, setup;
   const reference::Wiring wiring{graph};
   const Conflicts conflicts;
   const std::vector<Tensor> args;
+  const std::optional<Graph> model;
   ModuleFunctions functions;
   reference::KernelOps ops;
-  std::unique_ptr<ResourceManager> resources;
+  std::unique_ptr<ResourceManager> own;
+  std::optional<Session> session; // of the model
+  ResourceManager *resources = nullptr;
   std::unique_ptr<RunState> run;
   int64_t stepsLeft = 0;
   std::unique_ptr<reference::Machine> machine;
@@ -144,12 +191,12 @@ private:
 
 } // namespace
 
-Expected<Graph::Exploration> Graph::explore(const ExploreRequest &request) const {
-  if (!impl)
-    return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
+/// `model`: the graph, if it is a model's, whose state each schedule begins with.
+static Expected<Exploration> exploreGraph(const Graph &whole, const Graph::ExploreRequest &request,
+                                          std::optional<Graph> model) {
   // As one graph of frames: what could take place at once is then there to see.
   Expected<Graph> flat =
-      runPasses("tfg-region-to-functional,tfg-order,tfg-functional-to-v1,tfg-inline");
+      whole.runPasses("tfg-region-to-functional,tfg-order,tfg-functional-to-v1,tfg-inline");
   if (!flat)
     return Unexpected(std::move(flat.error()));
   const ModuleIndex &index = flat->impl->index();
@@ -165,12 +212,10 @@ Expected<Graph::Exploration> Graph::explore(const ExploreRequest &request) const
     return Unexpected(std::move(graph ? setup.error() : graph.error()));
   Conflicts conflicts(index, *flat->impl->module, *graph);
   RunExperiment experiment(index, std::move(*graph), std::move(*setup), std::move(conflicts),
-                           std::move(args));
-  experiment.begin();
-  experiment.outcome();
+                           std::move(args), std::move(model));
+  reference::Findings found = reference::explore(experiment, request.limit);
   if (experiment.error)
     return Unexpected(std::move(*experiment.error));
-  reference::Findings found = reference::explore(experiment, request.limit);
   Exploration out{found.schedules, found.isComplete, found.isAmbiguous, found.isRandom, {}};
   for (const reference::Schedule &schedule : found.difference) {
     Exploration::Schedule &text = out.difference.emplace_back();
@@ -179,6 +224,19 @@ Expected<Graph::Exploration> Graph::explore(const ExploreRequest &request) const
       text.firings.push_back(firingText(experiment.spec(), instance));
   }
   return out;
+}
+
+Expected<Exploration> Graph::explore(const ExploreRequest &request) const {
+  if (!impl)
+    return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
+  if (!isSavedModel())
+    return exploreGraph(*this, request, std::nullopt);
+  SessionOptions options;
+  options.threads = 1;
+  return Model::create(*this, options).and_then([&](const Model &model) {
+    Graph chosen = model.session().graph(); // of several meta graphs
+    return exploreGraph(chosen, request, chosen);
+  });
 }
 
 } // namespace treadle

@@ -1,6 +1,7 @@
 // Sessions: plans for what is asked, and their runs.
 #include "treadle/session/GraphImpl.h"
 #include "treadle/session/Origin.h"
+#include "treadle/session/SessionResources.h"
 
 #include "treadle/lowering/Functions.h"
 #include "treadle/lowering/Fusion.h"
@@ -109,6 +110,8 @@ struct Session::Impl {
   std::map<PlanKey, SessionPlan> plans;
   std::set<RunState *> running;
 };
+
+ResourceManager &resourcesOf(const Session &session) { return session.impl->resources; }
 
 Expected<SessionPlan> Session::Impl::planFor(PlanKey key) {
   {

@@ -50,6 +50,22 @@ void printJson(const Exploration &found) {
             ", \"difference\": [", schedules, "]}\n"));
 }
 
+/// Keys become the tensors that the signature has for them.
+void useTensorsOf(const Graph::Signature &signature, Request &request) {
+  for (std::string &fetch : request.fetches)
+    for (const auto &[key, value] : signature.outputs)
+      if (fetch == key) {
+        fetch = value.name;
+        break;
+      }
+  for (auto &[name, value] : request.feeds)
+    for (const auto &[key, input] : signature.inputs)
+      if (name == key) {
+        name = input.name;
+        break;
+      }
+}
+
 int explore(const Arguments &args) {
   Parsed<int64_t> limit = args.integer("--limit", 10000, 1);
   if (!limit)
@@ -58,9 +74,8 @@ int explore(const Arguments &args) {
   std::optional<Request> request = makeRequest(args, false, status);
   if (!request)
     return status;
-  if (request->model)
-    return report(UsageError{"explore takes a graph, not a SavedModel: nodes that set its "
-                             "variables go to --setup"});
+  if (request->signature)
+    useTensorsOf(*request->signature, *request);
   Expected<Exploration> found = request->graph.explore(
       {request->fetches, request->targets, request->feeds, args.list("--setup"), *limit});
   if (!found)
@@ -73,6 +88,7 @@ constexpr OptionRow options[] = {
     {"--fetch", "T,...", "tensors to compute"},
     {"--target", "N,...", "nodes to run for their effects"},
     {"--setup", "N,...", "nodes to run before each schedule: initializers"},
+    {"--signature", "S", "of a SavedModel: what to call; serving_default by default"},
     {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},
     {"--limit", "N", "at most so many schedules (10000)"},
     {"--json", "", "print one JSON object"},
