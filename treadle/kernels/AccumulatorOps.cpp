@@ -123,7 +123,7 @@ void numAccumulated(OpContext &ctx) {
     ctx.setOutput(0, Tensor::scalar(DType::Int32, static_cast<int32_t>(accumulator->count())));
 }
 
-const KernelEntry table[] = {
+const KernelEntry accumulatorTable[] = {
     {"AccumulatorApplyGradient", bindPlain<apply<false>>},
     {"AccumulatorNumAccumulated", bindPlain<numAccumulated>},
     {"AccumulatorSetGlobalStep", bindPlain<setGlobalStep>},
@@ -141,6 +141,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> accumulatorKernels() { return table; }
+std::span<const KernelEntry> accumulatorKernels() { return accumulatorTable; }
 
 } // namespace treadle

@@ -101,7 +101,7 @@ template <typename T> struct L2LossKernel {
   }
 };
 
-const KernelEntry table[] = {
+const KernelEntry activationTable[] = {
     {"Relu", bindUnary<ReluOp, RealTypes>},
     {"Relu6", bindUnary<Relu6Op, RealTypes>},
     {"LeakyRelu", bindLeakyRelu},
@@ -114,6 +114,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> activationKernels() { return table; }
+std::span<const KernelEntry> activationKernels() { return activationTable; }
 
 } // namespace treadle

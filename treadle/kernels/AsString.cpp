@@ -90,12 +90,12 @@ Expected<BoundKernel> bindAsString(const BindContext &node) {
   });
 }
 
-const KernelEntry table[] = {
+const KernelEntry asStringTable[] = {
     {"AsString", bindAsString},
 };
 
 } // namespace
 
-std::span<const KernelEntry> asStringKernels() { return table; }
+std::span<const KernelEntry> asStringKernels() { return asStringTable; }
 
 } // namespace treadle

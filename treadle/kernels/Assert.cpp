@@ -23,12 +23,12 @@ Expected<BoundKernel> bindAssert(const BindContext &node) {
   return boundWith(assertTrue, node.attrs.getOr<int64_t>("summarize", 3));
 }
 
-const KernelEntry table[] = {
+const KernelEntry assertTable[] = {
     {"Assert", bindAssert},
 };
 
 } // namespace
 
-std::span<const KernelEntry> assertKernels() { return table; }
+std::span<const KernelEntry> assertKernels() { return assertTable; }
 
 } // namespace treadle

@@ -224,7 +224,7 @@ Expected<BoundKernel> bindBandedSolve(const BindContext &node) {
   });
 }
 
-const KernelEntry table[] = {
+const KernelEntry bandedMatrixTable[] = {
     {"TridiagonalSolve", bindTridiagonalSolve},
     {"TridiagonalMatMul", bindByType<TridiagonalMatMulKernel, MatrixTypes>},
     {"BandedTriangularSolve", bindBandedSolve},
@@ -232,6 +232,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> bandedMatrixKernels() { return table; }
+std::span<const KernelEntry> bandedMatrixKernels() { return bandedMatrixTable; }
 
 } // namespace treadle

@@ -268,7 +268,7 @@ template <int64_t (Barrier::*count)() const> void counted(OpContext &ctx) {
     ctx.setOutput(0, Tensor::scalar(DType::Int32, static_cast<int32_t>((barrier->*count)())));
 }
 
-const KernelEntry table[] = {
+const KernelEntry barrierTable[] = {
     {"Barrier", bindMake},
     {"BarrierClose", bindClose},
     {"BarrierIncompleteSize", bindPlain<counted<&Barrier::incompleteCount>>},
@@ -279,6 +279,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> barrierKernels() { return table; }
+std::span<const KernelEntry> barrierKernels() { return barrierTable; }
 
 } // namespace treadle

@@ -81,7 +81,7 @@ void unbatchGrad(OpContext &ctx) {
   ctx.setOutput(0, grad);
 }
 
-const KernelEntry table[] = {
+const KernelEntry batchTable[] = {
     {"Batch", bindBatch},
     {"Unbatch", bindPlain<unbatch>},
     {"UnbatchGrad", bindPlain<unbatchGrad>},
@@ -89,6 +89,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> batchKernels() { return table; }
+std::span<const KernelEntry> batchKernels() { return batchTable; }
 
 } // namespace treadle

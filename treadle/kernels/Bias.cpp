@@ -103,7 +103,7 @@ Expected<BoundKernel> bindBias(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry biasTable[] = {
     {"BiasAdd", bindBias<BiasAddKernel>},
     {"BiasAddV1", bindBias<BiasAddKernel>},
     {"BiasAddGrad", bindBias<BiasAddGradKernel>},
@@ -111,6 +111,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> biasKernels() { return table; }
+std::span<const KernelEntry> biasKernels() { return biasTable; }
 
 } // namespace treadle

@@ -199,7 +199,7 @@ Expected<BoundKernel> bindBucketize(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry bincountTable[] = {
     {"Bincount", bindBincount<DenseOf<false>::Kernel>},
     {"DenseBincount", bindBincount<DenseOf<true>::Kernel>},
     {"SparseBincount", bindBincount<SparseBincount>},
@@ -209,6 +209,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> bincountKernels() { return table; }
+std::span<const KernelEntry> bincountKernels() { return bincountTable; }
 
 } // namespace treadle

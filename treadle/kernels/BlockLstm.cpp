@@ -190,7 +190,7 @@ Expected<BoundKernel> bindBlock(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry blockLstmTable[] = {
     {"BlockLSTM", bindBlock<BlockLstm, false>},
     {"BlockLSTMV2", bindBlock<BlockLstm, true>},
     {"BlockLSTMGrad", bindBlock<BlockLstmGrad, false>},
@@ -199,6 +199,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> blockLstmKernels() { return table; }
+std::span<const KernelEntry> blockLstmKernels() { return blockLstmTable; }
 
 } // namespace treadle

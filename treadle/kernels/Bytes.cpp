@@ -246,7 +246,7 @@ Expected<BoundKernel> bindDecodeCompressed(const BindContext &node) {
   return boundWith(decodeCompressed, *windowBits);
 }
 
-const KernelEntry table[] = {
+const KernelEntry bytesTable[] = {
     {"DecodeBase64", bindPlain<decodeBase64>},
     {"DecodeCompressed", bindDecodeCompressed},
     {"DecodePaddedRaw", bindRaw<decodePaddedRaw>},
@@ -258,6 +258,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> bytesKernels() { return table; }
+std::span<const KernelEntry> bytesKernels() { return bytesTable; }
 
 } // namespace treadle

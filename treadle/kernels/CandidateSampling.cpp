@@ -249,7 +249,7 @@ Expected<BoundKernel> bindHits(const BindContext &node) {
   return boundWith(findHits, node.attrs.getOr<int64_t>("num_true", 1));
 }
 
-const KernelEntry table[] = {
+const KernelEntry candidateSamplingTable[] = {
     {"UniformCandidateSampler", bindFixed<makeUniformSampler>},
     {"LogUniformCandidateSampler", bindFixed<makeLogUniformSampler>},
     {"FixedUnigramCandidateSampler", bindFixedUnigram},
@@ -261,6 +261,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> candidateSamplingKernels() { return table; }
+std::span<const KernelEntry> candidateSamplingKernels() { return candidateSamplingTable; }
 
 } // namespace treadle

@@ -225,13 +225,13 @@ Expected<BoundKernel> bindBitcast(const BindContext &node) {
   return boundWith(runBitcast, node.outputTypes[0]);
 }
 
-const KernelEntry table[] = {
+const KernelEntry castTable[] = {
     {"Cast", bindCast},
     {"Bitcast", bindBitcast},
 };
 
 } // namespace
 
-std::span<const KernelEntry> castKernels() { return table; }
+std::span<const KernelEntry> castKernels() { return castTable; }
 
 } // namespace treadle

@@ -184,7 +184,7 @@ Expected<BoundKernel> bindMerge(const BindContext &node) {
                                        node.attrs.getOr("allow_missing_files", false)});
 }
 
-const KernelEntry table[] = {
+const KernelEntry checkpointTable[] = {
     {"MergeV2Checkpoints", bindMerge},
     {"RestoreV2", bindRestore},
     {"SaveV2", bindPlain<save>},
@@ -192,6 +192,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> checkpointKernels() { return table; }
+std::span<const KernelEntry> checkpointKernels() { return checkpointTable; }
 
 } // namespace treadle

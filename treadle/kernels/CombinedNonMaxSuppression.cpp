@@ -158,10 +158,12 @@ Expected<BoundKernel> bindCombined(const BindContext &node) {
                                              node.attrs.getOr("clip_boxes", true)});
 }
 
-const KernelEntry table[] = {{"CombinedNonMaxSuppression", bindCombined}};
+const KernelEntry combinedNonMaxSuppressionTable[] = {{"CombinedNonMaxSuppression", bindCombined}};
 
 } // namespace
 
-std::span<const KernelEntry> combinedNonMaxSuppressionKernels() { return table; }
+std::span<const KernelEntry> combinedNonMaxSuppressionKernels() {
+  return combinedNonMaxSuppressionTable;
+}
 
 } // namespace treadle

@@ -45,13 +45,13 @@ Expected<BoundKernel> bindUnpack(const BindContext &node) {
   return boundWith(unpack, std::vector<DType>(node.outputTypes.begin(), node.outputTypes.end()));
 }
 
-const KernelEntry table[] = {
+const KernelEntry compositeTensorTable[] = {
     {"CompositeTensorVariantFromComponents", bindPlain<pack>},
     {"CompositeTensorVariantToComponents", bindUnpack},
 };
 
 } // namespace
 
-std::span<const KernelEntry> compositeTensorKernels() { return table; }
+std::span<const KernelEntry> compositeTensorKernels() { return compositeTensorTable; }
 
 } // namespace treadle

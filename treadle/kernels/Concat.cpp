@@ -281,7 +281,7 @@ Expected<BoundKernel> bindUnpack(const BindContext &node) {
   return boundWith(unpack, node.attrs.getOr<int64_t>("axis", 0));
 }
 
-const KernelEntry table[] = {
+const KernelEntry concatTable[] = {
     {"Concat", bindPlain<concatV1>},        {"ConcatOffset", bindConcatOffset},
     {"ConcatV2", bindPlain<concatV2>},      {"Pack", bindPack},
     {"ParallelConcat", bindParallelConcat}, {"Split", bindPlain<split>},
@@ -290,6 +290,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> concatKernels() { return table; }
+std::span<const KernelEntry> concatKernels() { return concatTable; }
 
 } // namespace treadle

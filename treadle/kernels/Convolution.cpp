@@ -430,7 +430,7 @@ template <int spatial, bool isDepthwise> Expected<BoundKernel> bindFused(const B
 }
 
 using enum Wanted;
-const KernelEntry table[] = {
+const KernelEntry convolutionTable[] = {
     {"Conv", bindConvolution<0, Result>},
     {"Conv2D", bindConvolution<2, Result>},
     {"Conv3D", bindConvolution<3, Result>},
@@ -452,6 +452,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> convolutionKernels() { return table; }
+std::span<const KernelEntry> convolutionKernels() { return convolutionTable; }
 
 } // namespace treadle

@@ -143,7 +143,7 @@ Expected<BoundKernel> bindCount(const BindContext &node) {
                                         node.attrs.getOr("binary_output", false)});
 }
 
-const KernelEntry table[] = {
+const KernelEntry countSparseTable[] = {
     {"DenseCountSparseOutput", bindCount<Dense>},
     {"RaggedCountSparseOutput", bindCount<RaggedRows>},
     {"SparseCountSparseOutput", bindCount<SparseRows>},
@@ -151,6 +151,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> countSparseKernels() { return table; }
+std::span<const KernelEntry> countSparseKernels() { return countSparseTable; }
 
 } // namespace treadle

@@ -303,7 +303,7 @@ Expected<BoundKernel> bindCrop(const BindContext &node) {
 }
 
 using GradTypes = TypeList<float, double, Half>;
-const KernelEntry table[] = {
+const KernelEntry cropAndResizeTable[] = {
     {"CropAndResize", bindCrop<Crop, RealTypes, TypeOf::Input0, true>},
     {"CropAndResizeGradImage", bindCrop<ImageGrad, GradTypes, TypeOf::Output0, true>},
     {"CropAndResizeGradBoxes", bindCrop<BoxGrad, RealTypes, TypeOf::Input1, false>},
@@ -311,6 +311,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> cropAndResizeKernels() { return table; }
+std::span<const KernelEntry> cropAndResizeKernels() { return cropAndResizeTable; }
 
 } // namespace treadle

@@ -39,12 +39,12 @@ template <typename T> struct CrossKernel {
   }
 };
 
-const KernelEntry table[] = {
+const KernelEntry crossProductTable[] = {
     {"Cross", bindByType<CrossKernel, RealTypes>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> crossProductKernels() { return table; }
+std::span<const KernelEntry> crossProductKernels() { return crossProductTable; }
 
 } // namespace treadle

@@ -134,7 +134,7 @@ Expected<BoundKernel> bindByOperand(const BindContext &node) {
 
 using RealMatrixTypes = TypeList<float, double>;
 
-const KernelEntry table[] = {
+const KernelEntry csrElementwiseTable[] = {
     {"SparseMatrixAdd", bindByOperand<AddKernel>},
     {"SparseMatrixMul", bindByOperand<ScaleKernel>},
     {"SparseMatrixSoftmax", bindCsr<SoftmaxKernel, RealMatrixTypes>},
@@ -143,6 +143,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> csrElementwiseKernels() { return table; }
+std::span<const KernelEntry> csrElementwiseKernels() { return csrElementwiseTable; }
 
 } // namespace treadle

@@ -183,7 +183,7 @@ template <KernelFn fn> Expected<BoundKernel> bindOfType(const BindContext &node)
   return boundWith(fn, node.attrs.getOr("type", DType::Invalid));
 }
 
-const KernelEntry table[] = {
+const KernelEntry csrMatrixTable[] = {
     {"CSRSparseMatrixComponents", bindOfType<components>},
     {"CSRSparseMatrixToDense", bindCsr<ToDense>},
     {"CSRSparseMatrixToSparseTensor", bindOfType<toEntries>},
@@ -195,6 +195,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> csrMatrixKernels() { return table; }
+std::span<const KernelEntry> csrMatrixKernels() { return csrMatrixTable; }
 
 } // namespace treadle

@@ -270,7 +270,7 @@ template <typename T> struct CholeskyKernel {
   }
 };
 
-const KernelEntry table[] = {
+const KernelEntry csrProductTable[] = {
     {"SparseMatrixMatMul", bindDenseProduct},
     {"SparseMatrixOrderingAMD", bindPlain<order>},
     {"SparseMatrixSparseCholesky", bindCsr<CholeskyKernel>},
@@ -280,6 +280,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> csrProductKernels() { return table; }
+std::span<const KernelEntry> csrProductKernels() { return csrProductTable; }
 
 } // namespace treadle

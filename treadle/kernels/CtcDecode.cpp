@@ -263,13 +263,13 @@ Expected<BoundKernel> bindBeam(const BindContext &node) {
                         node.attrs.getOr("merge_repeated", true)});
 }
 
-const KernelEntry table[] = {
+const KernelEntry ctcDecodeTable[] = {
     {"CTCGreedyDecoder", bindGreedy},
     {"CTCBeamSearchDecoder", bindBeam},
 };
 
 } // namespace
 
-std::span<const KernelEntry> ctcDecodeKernels() { return table; }
+std::span<const KernelEntry> ctcDecodeKernels() { return ctcDecodeTable; }
 
 } // namespace treadle

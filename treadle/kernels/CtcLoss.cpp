@@ -251,12 +251,12 @@ Expected<BoundKernel> bindLoss(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry ctcLossTable[] = {
     {"CTCLoss", bindLoss},
 };
 
 } // namespace
 
-std::span<const KernelEntry> ctcLossKernels() { return table; }
+std::span<const KernelEntry> ctcLossKernels() { return ctcLossTable; }
 
 } // namespace treadle

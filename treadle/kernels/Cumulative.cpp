@@ -93,7 +93,7 @@ Expected<BoundKernel> bindCumulative(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry cumulativeTable[] = {
     {"Cumsum", bindCumulative<RunningSum, NumericTypes>},
     {"Cumprod", bindCumulative<RunningProduct, NumericTypes>},
     {"CumulativeLogsumexp", bindCumulative<RunningLogSum, FloatTypes>},
@@ -101,6 +101,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> cumulativeKernels() { return table; }
+std::span<const KernelEntry> cumulativeKernels() { return cumulativeTable; }
 
 } // namespace treadle

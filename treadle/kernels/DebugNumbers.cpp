@@ -176,7 +176,7 @@ Expected<BoundKernel> bindTell(const BindContext &node) {
   });
 }
 
-const KernelEntry table[] = {
+const KernelEntry debugNumberTable[] = {
     {"DebugNanCount", bindByType<CountNans, DebuggedTypes>},
     {"DebugNumericSummary", bindSummarize},
     {"DebugNumericSummaryV2", bindTell},
@@ -184,6 +184,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> debugNumberKernels() { return table; }
+std::span<const KernelEntry> debugNumberKernels() { return debugNumberTable; }
 
 } // namespace treadle

@@ -236,7 +236,7 @@ Expected<BoundKernel> bindExtractShape(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry decodeImageTable[] = {
     {"DecodeImage", bindDecode<Op::Image>},
     {"DecodeJpeg", bindDecode<Op::Jpeg>},
     {"DecodeAndCropJpeg", bindDecode<Op::CroppedJpeg>},
@@ -249,6 +249,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> decodeImageKernels() { return table; }
+std::span<const KernelEntry> decodeImageKernels() { return decodeImageTable; }
 
 } // namespace treadle

@@ -101,7 +101,7 @@ Expected<BoundKernel> bindDecomposition(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry decompositionTable[] = {
     {"Qr", bindDecomposition<QrKernel>},
     {"Svd", bindDecomposition<SvdKernel>},
     {"BatchSvd", bindDecomposition<SvdKernel>},
@@ -109,6 +109,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> decompositionKernels() { return table; }
+std::span<const KernelEntry> decompositionKernels() { return decompositionTable; }
 
 } // namespace treadle

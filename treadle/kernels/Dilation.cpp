@@ -130,7 +130,7 @@ Expected<BoundKernel> bindDilation(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry dilationTable[] = {
     {"Dilation2D", bindDilation<Dilation>},
     {"Dilation2DBackpropInput", bindDilation<InputGradient>},
     {"Dilation2DBackpropFilter", bindDilation<FilterGradient>},
@@ -138,6 +138,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> dilationKernels() { return table; }
+std::span<const KernelEntry> dilationKernels() { return dilationTable; }
 
 } // namespace treadle

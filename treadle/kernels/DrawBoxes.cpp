@@ -103,13 +103,13 @@ private:
 };
 
 using ImageTypes = TypeList<float, Half>;
-const KernelEntry table[] = {
+const KernelEntry drawBoxesTable[] = {
     {"DrawBoundingBoxes", bindByType<DrawBoxes, ImageTypes>},
     {"DrawBoundingBoxesV2", bindByType<DrawBoxes, ImageTypes>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> drawBoxesKernels() { return table; }
+std::span<const KernelEntry> drawBoxesKernels() { return drawBoxesTable; }
 
 } // namespace treadle

@@ -125,12 +125,12 @@ Expected<BoundKernel> bindEditDistance(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry editDistanceTable[] = {
     {"EditDistance", bindEditDistance},
 };
 
 } // namespace
 
-std::span<const KernelEntry> editDistanceKernels() { return table; }
+std::span<const KernelEntry> editDistanceKernels() { return editDistanceTable; }
 
 } // namespace treadle

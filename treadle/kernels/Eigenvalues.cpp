@@ -107,7 +107,7 @@ Expected<BoundKernel> bindEigenvalues(const BindContext &node) {
   });
 }
 
-const KernelEntry table[] = {
+const KernelEntry eigenvalueTable[] = {
     {"SelfAdjointEig", bindEigenvalues<JoinedEigKernel>},
     {"SelfAdjointEigV2", bindEigenvalues<SelfAdjointEigKernel>},
     {"Eig", bindEigenvalues<EigKernel>},
@@ -117,6 +117,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> eigenvalueKernels() { return table; }
+std::span<const KernelEntry> eigenvalueKernels() { return eigenvalueTable; }
 
 } // namespace treadle

@@ -194,12 +194,12 @@ Expected<BoundKernel> bindEinsum(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry einsumTable[] = {
     {"Einsum", bindEinsum},
 };
 
 } // namespace
 
-std::span<const KernelEntry> einsumKernels() { return table; }
+std::span<const KernelEntry> einsumKernels() { return einsumTable; }
 
 } // namespace treadle

@@ -68,7 +68,7 @@ struct MinimumOp {
 using SquaredDifferenceTypes = Join<Join<FloatTypes, TypeList<int32_t, int64_t>>, ComplexTypes>;
 using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;
 
-const KernelEntry table[] = {
+const KernelEntry elementwiseArithmeticTable[] = {
     {"Add", bindWrapping<AddOp, Join<NumericTypes, TypeList<std::string>>>},
     {"AddV2", bindWrapping<AddOp, Join<NumericTypes, TypeList<std::string>>>},
     {"Sub", bindWrapping<SubOp, NumericTypes>},
@@ -81,6 +81,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> elementwiseArithmeticKernels() { return table; }
+std::span<const KernelEntry> elementwiseArithmeticKernels() { return elementwiseArithmeticTable; }
 
 } // namespace treadle

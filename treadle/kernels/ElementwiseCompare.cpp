@@ -89,7 +89,7 @@ Expected<BoundKernel> bindApproximateEqual(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry elementwiseCompareTable[] = {
     {"Less", bindBinary<LessOp, RealTypes>},
     {"LessEqual", bindBinary<LessEqualOp, RealTypes>},
     {"Greater", bindBinary<GreaterOp, RealTypes>},
@@ -104,6 +104,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> elementwiseCompareKernels() { return table; }
+std::span<const KernelEntry> elementwiseCompareKernels() { return elementwiseCompareTable; }
 
 } // namespace treadle

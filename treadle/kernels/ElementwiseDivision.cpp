@@ -178,7 +178,7 @@ Expected<BoundKernel> bindDivision(const BindContext &node) {
 
 using ModIntegers = TypeList<int32_t, int64_t>;
 
-const KernelEntry table[] = {
+const KernelEntry elementwiseDivisionTable[] = {
     {"Div", bindDivision<TruncateDivOp, IntegerTypes, QuotientOp, FloatAndComplexTypes>},
     {"RealDiv", bindBinary<QuotientOp, FloatAndComplexTypes>},
     {"DivNoNan", bindBinary<DivNoNanOp, FloatAndComplexTypes>},
@@ -197,6 +197,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> elementwiseDivisionKernels() { return table; }
+std::span<const KernelEntry> elementwiseDivisionKernels() { return elementwiseDivisionTable; }
 
 } // namespace treadle

@@ -104,7 +104,7 @@ Expected<BoundKernel> bindLeakyReluGrad(const BindContext &node) {
 
 using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;
 
-const KernelEntry table[] = {
+const KernelEntry elementwiseGradTable[] = {
     {"SigmoidGrad", bindPairwise<SigmoidGradOp, FloatAndComplexTypes>},
     {"TanhGrad", bindPairwise<TanhGradOp, FloatAndComplexTypes>},
     {"SqrtGrad", bindPairwise<SqrtGradOp, FloatAndComplexTypes>},
@@ -122,6 +122,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> elementwiseGradKernels() { return table; }
+std::span<const KernelEntry> elementwiseGradKernels() { return elementwiseGradTable; }
 
 } // namespace treadle

@@ -97,7 +97,7 @@ struct SigmoidOp : DoubleSigmoid {
 
 using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;
 
-const KernelEntry table[] = {
+const KernelEntry elementwiseMathTable[] = {
     {"Exp", bindUnary<ExpOp, FloatAndComplexTypes>},
     {"Expm1", bindUnary<Expm1Op, FloatAndComplexTypes>},
     {"Log", bindUnary<LogOp, FloatAndComplexTypes>},
@@ -121,6 +121,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> elementwiseMathKernels() { return table; }
+std::span<const KernelEntry> elementwiseMathKernels() { return elementwiseMathTable; }
 
 } // namespace treadle

@@ -249,7 +249,7 @@ Expected<BoundKernel> bindAddN(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry elementwiseSelectTable[] = {
     {"Select", bindSelect<runSelect>},
     {"SelectV2", bindSelect<runSelectV2>},
     {"ClipByValue", bindByType<ClipKernel, NumericTypes>},
@@ -259,6 +259,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> elementwiseSelectKernels() { return table; }
+std::span<const KernelEntry> elementwiseSelectKernels() { return elementwiseSelectTable; }
 
 } // namespace treadle

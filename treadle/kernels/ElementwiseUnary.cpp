@@ -176,7 +176,7 @@ Expected<BoundKernel> bindConj(const BindContext &node) {
 using SignedNumbers = Join<FloatTypes, SignedTypes>;
 using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;
 
-const KernelEntry table[] = {
+const KernelEntry elementwiseUnaryTable[] = {
     {"Neg", bindUnary<NegOp, Join<SignedNumbers, ComplexTypes>>},
     {"Abs", bindUnary<AbsOp, SignedNumbers>},
     {"Sign", bindUnary<SignOp, Join<SignedNumbers, ComplexTypes>>},
@@ -209,6 +209,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> elementwiseUnaryKernels() { return table; }
+std::span<const KernelEntry> elementwiseUnaryKernels() { return elementwiseUnaryTable; }
 
 } // namespace treadle

@@ -117,7 +117,7 @@ void encodeJpegOfQuality(OpContext &ctx) {
   writeJpeg(ctx, options, 0);
 }
 
-const KernelEntry table[] = {
+const KernelEntry encodeImageTable[] = {
     {"EncodePng", bindEncodePng},
     {"EncodeJpeg", bindEncodeJpeg},
     {"EncodeJpegVariableQuality", bindPlain<encodeJpegOfQuality>},
@@ -125,6 +125,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> encodeImageKernels() { return table; }
+std::span<const KernelEntry> encodeImageKernels() { return encodeImageTable; }
 
 } // namespace treadle

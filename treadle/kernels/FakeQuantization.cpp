@@ -174,7 +174,7 @@ template <KernelFn fn, bool hasRange> Expected<BoundKernel> bindFake(const BindC
   return boundWith(fn, s);
 }
 
-const KernelEntry table[] = {
+const KernelEntry fakeQuantizationTable[] = {
     {"FakeQuantWithMinMaxArgs", bindFake<runArgs, true>},
     {"FakeQuantWithMinMaxArgsGradient", bindFake<runArgsGrad, true>},
     {"FakeQuantWithMinMaxVars", bindFake<runVars<false>, false>},
@@ -185,6 +185,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> fakeQuantizationKernels() { return table; }
+std::span<const KernelEntry> fakeQuantizationKernels() { return fakeQuantizationTable; }
 
 } // namespace treadle

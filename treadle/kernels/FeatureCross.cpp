@@ -420,7 +420,7 @@ Expected<BoundKernel> bindRaggedCross(const BindContext &node) {
                    std::move(state));
 }
 
-const KernelEntry table[] = {
+const KernelEntry featureCrossTable[] = {
     {"RaggedCross", bindRaggedCross},
     {"SparseCross", bindSparseCross},
     {"SparseCrossHashed", bindCross<sparseCrossHashed, 3>},
@@ -429,6 +429,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> featureCrossKernels() { return table; }
+std::span<const KernelEntry> featureCrossKernels() { return featureCrossTable; }
 
 } // namespace treadle

@@ -97,7 +97,7 @@ void timestamp(OpContext &ctx) {
   ctx.setOutput(0, Tensor::scalar(DType::Float64, now.count()));
 }
 
-const KernelEntry table[] = {
+const KernelEntry fileTable[] = {
     {"ReadFile", bindPlain<readFile>},
     {"WriteFile", bindPlain<writeFile>},
     {"MatchingFiles", bindPlain<matchingFiles>},
@@ -106,6 +106,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> fileKernels() { return table; }
+std::span<const KernelEntry> fileKernels() { return fileTable; }
 
 } // namespace treadle

@@ -258,7 +258,7 @@ Expected<BoundKernel> bindOneHot(const BindContext &node) {
 
 using RangeTypes = Join<FloatTypes, Join<SignedTypes, TypeList<uint16_t, uint32_t, uint64_t>>>;
 
-const KernelEntry table[] = {
+const KernelEntry fillTable[] = {
     {"ImmutableConst", bindFileConstant},
     {"Empty", bindEmpty},
     {"FakeParam", bindFakeParam},
@@ -272,6 +272,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> fillKernels() { return table; }
+std::span<const KernelEntry> fillKernels() { return fillTable; }
 
 } // namespace treadle

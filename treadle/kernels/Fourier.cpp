@@ -192,7 +192,7 @@ Expected<BoundKernel> bindFourier(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry fourierTable[] = {
     {"BatchFFT", bindFourier<ComplexFourier, 1, false>},
     {"BatchFFT2D", bindFourier<ComplexFourier, 2, false>},
     {"BatchFFT3D", bindFourier<ComplexFourier, 3, false>},
@@ -215,6 +215,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> fourierKernels() { return table; }
+std::span<const KernelEntry> fourierKernels() { return fourierTable; }
 
 } // namespace treadle

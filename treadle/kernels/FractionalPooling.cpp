@@ -277,7 +277,7 @@ Expected<BoundKernel> bindGrad(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry fractionalPoolingTable[] = {
     {"FractionalMaxPool", bindPool<MaxPool>},
     {"FractionalAvgPool", bindPool<AvgPool>},
     {"FractionalMaxPoolGrad", bindGrad<MaxPoolGrad>},
@@ -286,6 +286,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> fractionalPoolingKernels() { return table; }
+std::span<const KernelEntry> fractionalPoolingKernels() { return fractionalPoolingTable; }
 
 } // namespace treadle

@@ -62,13 +62,13 @@ template <bool resizes> Expected<BoundKernel> bindFused(const BindContext &node)
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry fusedPaddingTable[] = {
     {"FusedPadConv2D", bindFused<false>},
     {"FusedResizeAndPadConv2D", bindFused<true>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> fusedPaddingKernels() { return table; }
+std::span<const KernelEntry> fusedPaddingKernels() { return fusedPaddingTable; }
 
 } // namespace treadle

@@ -176,7 +176,7 @@ Expected<BoundKernel> bindGatherNd(const BindContext &node) {
   return boundWith(gatherNd, ignores ? BadIndices::Ignore : BadIndices::Fail);
 }
 
-const KernelEntry table[] = {
+const KernelEntry gatherTable[] = {
     {"Gather", bindIndexed<gatherV1<int16_t>, gatherV1<int32_t>, gatherV1<int64_t>>},
     {"GatherNd", bindGatherNd},
     {"GatherV2", bindIndexed<gatherV2<int16_t>, gatherV2<int32_t>, gatherV2<int64_t>>},
@@ -184,6 +184,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> gatherKernels() { return table; }
+std::span<const KernelEntry> gatherKernels() { return gatherTable; }
 
 } // namespace treadle

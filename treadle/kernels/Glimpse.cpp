@@ -121,13 +121,13 @@ template <bool isV2> Expected<BoundKernel> bindGlimpse(const BindContext &node) 
                                       node.attrs.getOr("normalized", true), !isV2});
 }
 
-const KernelEntry table[] = {
+const KernelEntry glimpseTable[] = {
     {"ExtractGlimpse", bindGlimpse<false>},
     {"ExtractGlimpseV2", bindGlimpse<true>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> glimpseKernels() { return table; }
+std::span<const KernelEntry> glimpseKernels() { return glimpseTable; }
 
 } // namespace treadle

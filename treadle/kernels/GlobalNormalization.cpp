@@ -102,13 +102,13 @@ Expected<BoundKernel> bindNormalization(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry globalNormalizationTable[] = {
     {"BatchNormWithGlobalNormalization", bindNormalization<Normalize>},
     {"BatchNormWithGlobalNormalizationGrad", bindNormalization<NormalizeGrad>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> globalNormalizationKernels() { return table; }
+std::span<const KernelEntry> globalNormalizationKernels() { return globalNormalizationTable; }
 
 } // namespace treadle

@@ -99,13 +99,13 @@ template <KernelFn fn> Expected<BoundKernel> bindGru(const BindContext &node) {
   return bindPlain<fn>(node);
 }
 
-const KernelEntry table[] = {
+const KernelEntry gruTable[] = {
     {"GRUBlockCell", bindGru<gru>},
     {"GRUBlockCellGrad", bindGru<gruGrad>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> gruKernels() { return table; }
+std::span<const KernelEntry> gruKernels() { return gruTable; }
 
 } // namespace treadle

@@ -191,7 +191,7 @@ template <typename T> struct AdjustContrastV1 {
 
 using ImageTypes = TypeList<float, Half>;
 using AnyImageTypes = TypeList<uint8_t, int8_t, int16_t, int32_t, float, double>;
-const KernelEntry table[] = {
+const KernelEntry imageColorTable[] = {
     {"RGBToHSV", bindByType<RgbToHsv, FloatTypes>},
     {"HSVToRGB", bindByType<HsvToRgb, FloatTypes>},
     {"AdjustHue", bindByType<AdjustHue, ImageTypes>},
@@ -202,6 +202,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> imageColorKernels() { return table; }
+std::span<const KernelEntry> imageColorKernels() { return imageColorTable; }
 
 } // namespace treadle

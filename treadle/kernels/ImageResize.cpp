@@ -358,7 +358,7 @@ Expected<BoundKernel> bindNearestGrad(const BindContext &node) {
   return bound ? bindState(node, bound->fn) : bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry imageResizeTable[] = {
     {"ResizeBilinear", bindResize<runResize<Bilinear>, RealTypes>},
     {"ResizeBilinearGrad", bindResizeGrad<runResizeGrad<Bilinear>, FloatTypes>},
     {"ResizeBicubic", bindResize<runResize<Bicubic>, RealTypes>},
@@ -370,6 +370,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> imageResizeKernels() { return table; }
+std::span<const KernelEntry> imageResizeKernels() { return imageResizeTable; }
 
 } // namespace treadle

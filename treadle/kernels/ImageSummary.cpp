@@ -122,12 +122,12 @@ Expected<BoundKernel> bindImages(const BindContext &node) {
                  node.attrs.getOr("bad_color", Tensor::vector<uint8_t>(DType::UInt8, red))});
 }
 
-const KernelEntry table[] = {
+const KernelEntry imageSummaryTable[] = {
     {"ImageSummary", bindImages},
 };
 
 } // namespace
 
-std::span<const KernelEntry> imageSummaryKernels() { return table; }
+std::span<const KernelEntry> imageSummaryKernels() { return imageSummaryTable; }
 
 } // namespace treadle

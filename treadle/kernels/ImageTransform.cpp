@@ -240,7 +240,7 @@ template <int spatial> Expected<BoundKernel> bindPatches(const BindContext &node
   return boundWith(runPatches, s);
 }
 
-const KernelEntry table[] = {
+const KernelEntry imageTransformTable[] = {
     {"ImageProjectiveTransformV2", bindProject},
     {"ImageProjectiveTransformV3", bindProject},
     {"ExtractImagePatches", bindPatches<2>},
@@ -249,6 +249,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> imageTransformKernels() { return table; }
+std::span<const KernelEntry> imageTransformKernels() { return imageTransformTable; }
 
 } // namespace treadle

@@ -308,7 +308,7 @@ struct SpenceOp {
 
 using WideFloats = TypeList<float, double>;
 
-const KernelEntry table[] = {
+const KernelEntry integralFunctionTable[] = {
     {"Dawsn", bindUnary<DawsnOp, WideFloats>},
     {"Expint", bindUnary<ExpintOp, WideFloats>},
     {"FresnelCos", bindUnary<FresnelOp<false>, WideFloats>},
@@ -318,6 +318,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> integralFunctionKernels() { return table; }
+std::span<const KernelEntry> integralFunctionKernels() { return integralFunctionTable; }
 
 } // namespace treadle

@@ -50,10 +50,10 @@ Expected<BoundKernel> bindLayerNorm(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {{"_MklLayerNorm", bindLayerNorm}};
+const KernelEntry layerNormTable[] = {{"_MklLayerNorm", bindLayerNorm}};
 
 } // namespace
 
-std::span<const KernelEntry> layerNormKernels() { return table; }
+std::span<const KernelEntry> layerNormKernels() { return layerNormTable; }
 
 } // namespace treadle

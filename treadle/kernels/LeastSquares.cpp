@@ -106,7 +106,7 @@ template <typename T> struct CholeskyGradKernel {
   }
 };
 
-const KernelEntry table[] = {
+const KernelEntry leastSquaresTable[] = {
     {"MatrixSolveLs", bindSolveLs},
     {"BatchMatrixSolveLs", bindSolveLs},
     {"CholeskyGrad", bindByType<CholeskyGradKernel, TypeList<float, double>>},
@@ -115,6 +115,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> leastSquaresKernels() { return table; }
+std::span<const KernelEntry> leastSquaresKernels() { return leastSquaresTable; }
 
 } // namespace treadle

@@ -259,7 +259,7 @@ Expected<BoundKernel> bindTriangularSolve(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry linearAlgebraTable[] = {
     {"Cholesky", bindMatrixOp<CholeskyKernel>},
     {"MatrixInverse", bindMatrixOp<InverseKernel>},
     {"MatrixDeterminant", bindMatrixOp<DeterminantKernel>},
@@ -276,6 +276,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> linearAlgebraKernels() { return table; }
+std::span<const KernelEntry> linearAlgebraKernels() { return linearAlgebraTable; }
 
 } // namespace treadle

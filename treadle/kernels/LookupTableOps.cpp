@@ -149,7 +149,7 @@ Expected<BoundKernel> bindInitializeFromFile(const BindContext &node) {
 
 constexpr auto named = Sharing::Named, anonymous = Sharing::Anonymous;
 
-const KernelEntry table[] = {
+const KernelEntry lookupTableTable[] = {
     {"AnonymousHashTable", bindMake<false, anonymous, false>},
     {"AnonymousMutableDenseHashTable", bindMake<true, anonymous, true>},
     {"AnonymousMutableHashTable", bindMake<true, anonymous, false>},
@@ -181,6 +181,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> lookupTableKernels() { return table; }
+std::span<const KernelEntry> lookupTableKernels() { return lookupTableTable; }
 
 } // namespace treadle

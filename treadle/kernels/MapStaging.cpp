@@ -198,7 +198,7 @@ void incompleteSize(OpContext &ctx) {
 void clear(OpContext &ctx) { stagingArea<KeyedArea>(ctx)->clear(ctx); }
 
 // Both kinds of map give the lowest key first: that of the one without an order is any.
-const KernelEntry table[] = {
+const KernelEntry mapStagingTable[] = {
     {"MapClear", bindStagingNow<clear>},
     {"MapIncompleteSize", bindStagingNow<incompleteSize>},
     {"MapPeek", bindStaging<unstage<true>>},
@@ -217,6 +217,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> mapStagingKernels() { return table; }
+std::span<const KernelEntry> mapStagingKernels() { return mapStagingTable; }
 
 } // namespace treadle

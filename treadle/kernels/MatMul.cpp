@@ -370,7 +370,7 @@ template <bool broadcasts> Expected<BoundKernel> bindBatchMatMul(const BindConte
   return bindProduct<runBatchMatMul>(node, "adj_x", "adj_y", true, broadcasts);
 }
 
-const KernelEntry table[] = {
+const KernelEntry matMulTable[] = {
     {"MatMul", bindMatMul},
     {"SparseMatMul", bindMatMul}, // its operands are dense, only likely to be full of zeros
     {"_FusedMatMul", bindFusedMatMul},
@@ -388,6 +388,6 @@ MultiplyFn findMultiply(DType a, DType b, DType out) {
   return nullptr;
 }
 
-std::span<const KernelEntry> matMulKernels() { return table; }
+std::span<const KernelEntry> matMulKernels() { return matMulTable; }
 
 } // namespace treadle

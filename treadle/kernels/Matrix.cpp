@@ -291,7 +291,7 @@ void diagPart(OpContext &ctx) {
     readDiagonals({1, out->count(), out->count(), 0, 0, out->count(), {}}, in, *out);
 }
 
-const KernelEntry table[] = {
+const KernelEntry matrixTable[] = {
     {"Diag", bindPlain<diag>},
     {"DiagPart", bindPlain<diagPart>},
     {"BatchMatrixBandPart", bindPlain<matrixBandPart>},
@@ -312,6 +312,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> matrixKernels() { return table; }
+std::span<const KernelEntry> matrixKernels() { return matrixTable; }
 
 } // namespace treadle

@@ -46,7 +46,7 @@ template <typename Function> struct FunctionOf {
   };
 };
 
-const KernelEntry table[] = {
+const KernelEntry matrixFunctionTable[] = {
     {"MatrixSquareRoot", bindByType<FunctionOf<SquareRoot>::Kernel, MatrixTypes>},
     {"MatrixLogarithm", bindByType<FunctionOf<Logarithm>::Kernel, ComplexTypes>},
     {"MatrixExponential", bindByType<FunctionOf<Exponential>::Kernel, MatrixTypes>},
@@ -54,6 +54,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> matrixFunctionKernels() { return table; }
+std::span<const KernelEntry> matrixFunctionKernels() { return matrixFunctionTable; }
 
 } // namespace treadle

@@ -85,13 +85,13 @@ Expected<BoundKernel> bindMultinomial(const BindContext &node) {
   });
 }
 
-const KernelEntry table[] = {
+const KernelEntry multinomialTable[] = {
     {"Multinomial", bindMultinomial},
     {"StatelessMultinomial", bindMultinomial},
 };
 
 } // namespace
 
-std::span<const KernelEntry> multinomialKernels() { return table; }
+std::span<const KernelEntry> multinomialKernels() { return multinomialTable; }
 
 } // namespace treadle

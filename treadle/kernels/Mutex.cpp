@@ -103,7 +103,7 @@ void consume(OpContext &ctx) {
     ctx.fail(invalidArgument("input 0 (", tensorTypeText(lock), ") is not a mutex lock"));
 }
 
-const KernelEntry table[] = {
+const KernelEntry mutexTable[] = {
     {"ConsumeMutexLock", bindPlain<consume>},
     {"MutexLock", bindLock},
     {"MutexV2", bindMake},
@@ -111,6 +111,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> mutexKernels() { return table; }
+std::span<const KernelEntry> mutexKernels() { return mutexTable; }
 
 } // namespace treadle

@@ -218,7 +218,7 @@ template <int version> Expected<BoundKernel> bindVersion(const BindContext &node
   return bindSuppress(node, version);
 }
 
-const KernelEntry table[] = {
+const KernelEntry nonMaxSuppressionTable[] = {
     {"NonMaxSuppression", bindVersion<1>},
     {"NonMaxSuppressionV2", bindVersion<2>},
     {"NonMaxSuppressionV3", bindVersion<3>},
@@ -229,6 +229,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> nonMaxSuppressionKernels() { return table; }
+std::span<const KernelEntry> nonMaxSuppressionKernels() { return nonMaxSuppressionTable; }
 
 } // namespace treadle

@@ -337,7 +337,7 @@ Expected<BoundKernel> bindBatchNormEx(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry normalizationTable[] = {
     {"LRN", bindLrn<LrnKernel>},
     {"LRNGrad", bindLrn<LrnGradKernel>},
     {"FusedBatchNorm", bindBatchNorm<BatchNormKernel>},
@@ -351,6 +351,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> normalizationKernels() { return table; }
+std::span<const KernelEntry> normalizationKernels() { return normalizationTable; }
 
 } // namespace treadle

@@ -177,7 +177,7 @@ Expected<BoundKernel> bindHistogram(const BindContext &node) {
   return bound ? boundWith(bound->fn, HistogramState{node.outputTypes[0]}) : bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry numericCheckTable[] = {
     {"CheckNumerics", bindCheck<false>},
     {"CheckNumericsV2", bindCheck<true>},
     {"UnravelIndex", bindByType<UnravelIndex, TypeList<int32_t, int64_t>>},
@@ -186,6 +186,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> numericCheckKernels() { return table; }
+std::span<const KernelEntry> numericCheckKernels() { return numericCheckTable; }
 
 } // namespace treadle

@@ -317,7 +317,7 @@ constexpr BindFn sparse = bindRule<Rule, gradient, Rows::Some, Types>;
 using Linear = Join<FloatTypes, ComplexTypes>; // rules without roots and signs
 
 // The number is the input that is the gradient.
-const KernelEntry table[] = {
+const KernelEntry optimizerTable[] = {
     {"ApplyAdaMax", dense<AdaMax, 8>},
     {"ApplyAdadelta", dense<Adadelta, 6>},
     {"ApplyAdagrad", dense<Adagrad, 3>},
@@ -379,6 +379,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> optimizerKernels() { return table; }
+std::span<const KernelEntry> optimizerKernels() { return optimizerTable; }
 
 } // namespace treadle

@@ -63,7 +63,7 @@ Expected<BoundKernel> bindGetValue(const BindContext &node) {
                             node.attrs.getOr("output_shapes", std::vector<PartialShape>())});
 }
 
-const KernelEntry table[] = {
+const KernelEntry optionalTable[] = {
     {"OptionalFromValue", bindPlain<optionalFromValue>},
     {"OptionalGetValue", bindGetValue},
     {"OptionalHasValue", bindPlain<optionalHasValue>},
@@ -72,6 +72,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> optionalKernels() { return table; }
+std::span<const KernelEntry> optionalKernels() { return optionalTable; }
 
 } // namespace treadle

@@ -305,7 +305,7 @@ template <const OpLayout &layout> Expected<BoundKernel> bind(const BindContext &
   return bindParse(node, layout);
 }
 
-const KernelEntry table[] = {
+const KernelEntry parseExampleTable[] = {
     {"ParseExample", bind<parseExample>},
     {"ParseExampleV2", bind<parseExampleV2>},
     {"ParseSequenceExample", bind<parseSequence>},
@@ -316,6 +316,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> parseExampleKernels() { return table; }
+std::span<const KernelEntry> parseExampleKernels() { return parseExampleTable; }
 
 } // namespace treadle

@@ -118,7 +118,7 @@ void dynamicStitch(OpContext &ctx) {
                    stitch->width);
 }
 
-const KernelEntry table[] = {
+const KernelEntry partitionTable[] = {
     {"DynamicPartition", bindPlain<dynamicPartition>},
     {"DynamicStitch", bindPlain<dynamicStitch>},
     {"ParallelDynamicStitch", bindPlain<dynamicStitch>},
@@ -126,6 +126,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> partitionKernels() { return table; }
+std::span<const KernelEntry> partitionKernels() { return partitionTable; }
 
 } // namespace treadle

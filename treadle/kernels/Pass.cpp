@@ -76,7 +76,7 @@ Expected<BoundKernel> bindAbort(const BindContext &node) {
       node.attrs.getOr("error_msg", std::string()));
 }
 
-const KernelEntry table[] = {
+const KernelEntry passTable[] = {
     {"Abort", bindAbort},
     {"ControlTrigger", bindPlain<doNothing>},
     {"Copy", bindPlain<identity>},
@@ -105,6 +105,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> passKernels() { return table; }
+std::span<const KernelEntry> passKernels() { return passTable; }
 
 } // namespace treadle

@@ -345,7 +345,7 @@ Expected<BoundKernel> bindPool(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry poolingTable[] = {
     {"MaxPool", bindPool<ForwardOf<MaxPoolKernel>::Run, RealTypes, 2>},
     {"MaxPoolV2", bindPool<ForwardOf<MaxPoolKernel>::Run, RealTypes, 2>},
     {"MaxPool3D", bindPool<ForwardOf<MaxPoolKernel>::Run, FloatTypes, 3>},
@@ -365,6 +365,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> poolingKernels() { return table; }
+std::span<const KernelEntry> poolingKernels() { return poolingTable; }
 
 } // namespace treadle

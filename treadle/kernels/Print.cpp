@@ -87,13 +87,13 @@ Expected<BoundKernel> bindPrintV2(const BindContext &node) {
   return boundWith(printV2, std::move(state));
 }
 
-const KernelEntry table[] = {
+const KernelEntry printTable[] = {
     {"Print", bindPrint},
     {"PrintV2", bindPrintV2},
 };
 
 } // namespace
 
-std::span<const KernelEntry> printKernels() { return table; }
+std::span<const KernelEntry> printKernels() { return printTable; }
 
 } // namespace treadle

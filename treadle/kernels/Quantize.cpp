@@ -216,13 +216,13 @@ Expected<BoundKernel> bindDequantize(const BindContext &node) {
   return bindFor<DequantizeKernel>(node, node.inputTypes[0]);
 }
 
-const KernelEntry table[] = {
+const KernelEntry quantizeTable[] = {
     {"QuantizeV2", bindQuantize},
     {"Dequantize", bindDequantize},
 };
 
 } // namespace
 
-std::span<const KernelEntry> quantizeKernels() { return table; }
+std::span<const KernelEntry> quantizeKernels() { return quantizeTable; }
 
 } // namespace treadle

@@ -180,7 +180,7 @@ Expected<BoundKernel> bindRounding(const BindContext &node) {
       [&](BoundKernel bound) { return boundWith(bound.fn, s); });
 }
 
-const KernelEntry table[] = {
+const KernelEntry quantizeAndDequantizeTable[] = {
     {"QuantizeAndDequantize", bindRounding<RoundingKernel>},
     {"QuantizeAndDequantizeV2", bindRounding<RoundingKernel>},
     {"QuantizeAndDequantizeV3", bindRounding<RoundingKernel>},
@@ -190,6 +190,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> quantizeAndDequantizeKernels() { return table; }
+std::span<const KernelEntry> quantizeAndDequantizeKernels() { return quantizeAndDequantizeTable; }
 
 } // namespace treadle

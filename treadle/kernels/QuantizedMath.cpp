@@ -247,7 +247,7 @@ Expected<BoundKernel> bindBias(const BindContext &node) {
   return bindPlain<addBias>(node);
 }
 
-const KernelEntry table[] = {
+const KernelEntry quantizedMathTable[] = {
     {"QuantizedMatMul", bindMatMul},
     {"QuantizedConv2D", bindConvolution},
     {"QuantizedAdd", bindCombination<combine<SumOf>>},
@@ -257,6 +257,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> quantizedMathKernels() { return table; }
+std::span<const KernelEntry> quantizedMathKernels() { return quantizedMathTable; }
 
 } // namespace treadle

@@ -257,7 +257,7 @@ Expected<BoundKernel> bindClose(const BindContext &node) {
 constexpr BindFn bindDequeueMany = bindTaking<dequeueBatch<Queue::Taking::Batch>>;
 constexpr BindFn bindDequeueUpTo = bindTaking<dequeueBatch<Queue::Taking::BatchUpTo>>;
 
-const KernelEntry table[] = {
+const KernelEntry queueTable[] = {
     {"FIFOQueue", bindMake<fifo>},
     {"FIFOQueueV2", bindMake<fifo>},
     {"PaddingFIFOQueue", bindMake<fifo>},
@@ -286,6 +286,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> queueKernels() { return table; }
+std::span<const KernelEntry> queueKernels() { return queueTable; }
 
 } // namespace treadle

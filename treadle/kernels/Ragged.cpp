@@ -293,7 +293,7 @@ Expected<BoundKernel> bindGradient(const BindContext &node) {
   return boundWith(toVariantGradient, node.outputTypes[0]);
 }
 
-const KernelEntry table[] = {
+const KernelEntry raggedTable[] = {
     {"RaggedTensorFromVariant", bindFromVariant},
     {"RaggedTensorToVariant", bindToVariant},
     {"RaggedTensorToVariantGradient", bindGradient},
@@ -301,6 +301,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> raggedKernels() { return table; }
+std::span<const KernelEntry> raggedKernels() { return raggedTable; }
 
 } // namespace treadle

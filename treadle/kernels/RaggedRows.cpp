@@ -212,7 +212,7 @@ Expected<BoundKernel> bindToSparse(const BindContext &node) {
   return bindPlain<toSparse>(node);
 }
 
-const KernelEntry table[] = {
+const KernelEntry raggedRowTable[] = {
     {"RaggedGather", bindGather},
     {"RaggedRange", bindRange},
     {"RaggedTensorToSparse", bindToSparse},
@@ -220,6 +220,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> raggedRowKernels() { return table; }
+std::span<const KernelEntry> raggedRowKernels() { return raggedRowTable; }
 
 } // namespace treadle

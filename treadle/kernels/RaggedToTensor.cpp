@@ -182,12 +182,12 @@ Expected<BoundKernel> bindFill(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry raggedToTensorTable[] = {
     {"RaggedTensorToTensor", bindFill},
 };
 
 } // namespace
 
-std::span<const KernelEntry> raggedToTensorKernels() { return table; }
+std::span<const KernelEntry> raggedToTensorKernels() { return raggedToTensorTable; }
 
 } // namespace treadle

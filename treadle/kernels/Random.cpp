@@ -49,7 +49,7 @@ Expected<BoundKernel> bindShuffle(const BindContext &node) {
   return boundWith(runShuffle, NodeStream::of(node));
 }
 
-const KernelEntry table[] = {
+const KernelEntry randomTable[] = {
     {"RandomUniform", bindRandom<Distribution::Uniform, runReal>},
     {"RandomStandardNormal", bindRandom<Distribution::Normal, runReal>},
     {"TruncatedNormal", bindRandom<Distribution::TruncatedNormal, runReal>},
@@ -59,6 +59,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> randomKernels() { return table; }
+std::span<const KernelEntry> randomKernels() { return randomTable; }
 
 } // namespace treadle

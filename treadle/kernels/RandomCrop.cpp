@@ -235,7 +235,7 @@ template <bool isStateless> Expected<BoundKernel> bindSampling(const BindContext
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry randomCropTable[] = {
     {"RandomCrop", bindRandomCrop},
     {"SampleDistortedBoundingBox", bindSampling<false>},
     {"SampleDistortedBoundingBoxV2", bindSampling<false>},
@@ -244,6 +244,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> randomCropKernels() { return table; }
+std::span<const KernelEntry> randomCropKernels() { return randomCropTable; }
 
 } // namespace treadle

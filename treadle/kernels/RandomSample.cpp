@@ -320,7 +320,7 @@ template <bool isStateful> Expected<BoundKernel> bindBinomialOp(const BindContex
 
 using PoissonTypes = TypeList<float, double, Half, int32_t, int64_t>;
 
-const KernelEntry table[] = {
+const KernelEntry randomSampleTable[] = {
     {"RandomGamma", bindSamples<runSeeded<GammaSampler>, FloatTypes>},
     {"RandomPoisson", bindSamples<runSeeded<PoissonSampler>, TypeList<float, double, Half>>},
     {"RandomPoissonV2", bindSamples<runSeeded<PoissonSampler>, PoissonTypes>},
@@ -333,6 +333,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> randomSampleKernels() { return table; }
+std::span<const KernelEntry> randomSampleKernels() { return randomSampleTable; }
 
 } // namespace treadle

@@ -197,7 +197,7 @@ Expected<BoundKernel> bindIndexShuffle(const BindContext &node) {
 }
 
 using enum Distribution;
-const KernelEntry table[] = {
+const KernelEntry randomStatefulTable[] = {
     {"StatefulUniform", bindStateful<Uniform, runStateful<false>>},
     {"StatefulStandardNormalV2", bindStateful<Normal, runStateful<false>>},
     {"StatefulStandardNormal", bindStateful<Normal, runAlgorithmInState>},
@@ -212,6 +212,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> randomStatefulKernels() { return table; }
+std::span<const KernelEntry> randomStatefulKernels() { return randomStatefulTable; }
 
 } // namespace treadle

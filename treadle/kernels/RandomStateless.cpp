@@ -75,7 +75,7 @@ void runShuffle(OpContext &ctx) {
 }
 
 using enum Distribution;
-const KernelEntry table[] = {
+const KernelEntry randomStatelessTable[] = {
     {"StatelessRandomUniform", bindStateless<Uniform, false>},
     {"StatelessRandomNormal", bindStateless<Normal, false>},
     {"StatelessTruncatedNormal", bindStateless<TruncatedNormal, false>},
@@ -94,6 +94,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> randomStatelessKernels() { return table; }
+std::span<const KernelEntry> randomStatelessKernels() { return randomStatelessTable; }
 
 } // namespace treadle

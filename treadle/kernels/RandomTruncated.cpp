@@ -239,13 +239,13 @@ Expected<BoundKernel> bindStatelessTruncated(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry randomTruncatedTable[] = {
     {"ParameterizedTruncatedNormal", bindTruncated},
     {"StatelessParameterizedTruncatedNormal", bindStatelessTruncated},
 };
 
 } // namespace
 
-std::span<const KernelEntry> randomTruncatedKernels() { return table; }
+std::span<const KernelEntry> randomTruncatedKernels() { return randomTruncatedTable; }
 
 } // namespace treadle

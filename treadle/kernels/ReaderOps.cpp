@@ -280,7 +280,7 @@ template <KernelFn fn> Expected<BoundKernel> bindReading(const BindContext &) {
   return BoundKernel{.fn = fn, .isExpensive = true};
 }
 
-const KernelEntry table[] = {
+const KernelEntry readerTable[] = {
     {"FixedLengthRecordReader", bindFixedLength},
     {"FixedLengthRecordReaderV2", bindFixedLength},
     {"IdentityReader", bindSimple<IdentityReader>},
@@ -309,6 +309,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> readerKernels() { return table; }
+std::span<const KernelEntry> readerKernels() { return readerTable; }
 
 } // namespace treadle

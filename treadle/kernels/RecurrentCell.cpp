@@ -113,13 +113,13 @@ Expected<BoundKernel> bindCell(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry lstmTable[] = {
     {"LSTMBlockCell", bindCell<LstmCellKernel>},
     {"LSTMBlockCellGrad", bindCell<LstmCellGradKernel>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> lstmKernels() { return table; }
+std::span<const KernelEntry> lstmKernels() { return lstmTable; }
 
 } // namespace treadle

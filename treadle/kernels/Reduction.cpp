@@ -335,7 +335,7 @@ Expected<BoundKernel> bindReduction(const BindContext &node) {
   return boundWith(runReduce, state);
 }
 
-const KernelEntry table[] = {
+const KernelEntry reductionTable[] = {
     {"Sum", bindReduction<SumReduction, NumericTypes, true>},
     {"Prod", bindReduction<ProdReduction, NumericTypes, true>},
     {"Mean", bindReduction<MeanReduction, NumericTypes>},
@@ -348,6 +348,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> reductionKernels() { return table; }
+std::span<const KernelEntry> reductionKernels() { return reductionTable; }
 
 } // namespace treadle

@@ -108,13 +108,13 @@ template <typename Order> Expected<BoundKernel> bindArg(const BindContext &node)
   return boundWith(runArg, state);
 }
 
-const KernelEntry table[] = {
+const KernelEntry reductionArgTable[] = {
     {"ArgMax", bindArg<Greater>},
     {"ArgMin", bindArg<Smaller>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> reductionArgKernels() { return table; }
+std::span<const KernelEntry> reductionArgKernels() { return reductionArgTable; }
 
 } // namespace treadle

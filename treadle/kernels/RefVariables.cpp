@@ -182,7 +182,7 @@ template <KernelFn fn> Expected<BoundKernel> bindTakingRefs(const BindContext &)
   return takingRefs(BoundKernel{fn});
 }
 
-const KernelEntry table[] = {
+const KernelEntry refVariableTable[] = {
     {"Assign", bindAssign},
     {"DebugGradientRefIdentity", bindTakingRefs<passReference>},
     {"DestroyTemporaryVariable", bindDestroyTemporary},
@@ -196,6 +196,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> refVariableKernels() { return table; }
+std::span<const KernelEntry> refVariableKernels() { return refVariableTable; }
 
 } // namespace treadle

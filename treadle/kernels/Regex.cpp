@@ -100,7 +100,7 @@ Expected<BoundKernel> bindStaticReplace(const BindContext &node) {
   });
 }
 
-const KernelEntry table[] = {
+const KernelEntry regexTable[] = {
     {"RegexFullMatch", bindPlain<fullMatch>},
     {"RegexReplace", bindReplace},
     {"StaticRegexFullMatch", bindStaticFullMatch},
@@ -109,6 +109,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> regexKernels() { return table; }
+std::span<const KernelEntry> regexKernels() { return regexTable; }
 
 } // namespace treadle

@@ -161,13 +161,13 @@ Expected<BoundKernel> bindMatrix(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry remappingTable[] = {
     {"GenerateVocabRemapping", bindVocabulary},
     {"LoadAndRemapMatrix", bindMatrix},
 };
 
 } // namespace
 
-std::span<const KernelEntry> remappingKernels() { return table; }
+std::span<const KernelEntry> remappingKernels() { return remappingTable; }
 
 } // namespace treadle

@@ -130,13 +130,13 @@ template <KernelFn fn, bool mayBlock> Expected<BoundKernel> bindEnd(const BindCo
 constexpr BindFn bindSend = bindEnd<send, false>;
 constexpr BindFn bindReceive = bindEnd<receive, true>;
 
-const KernelEntry table[] = {
+const KernelEntry rendezvousTable[] = {
     {"Recv", bindReceive},   {"Send", bindSend},     {"_HostRecv", bindReceive},
     {"_HostSend", bindSend}, {"_Recv", bindReceive}, {"_Send", bindSend},
 };
 
 } // namespace
 
-std::span<const KernelEntry> rendezvousKernels() { return table; }
+std::span<const KernelEntry> rendezvousKernels() { return rendezvousTable; }
 
 } // namespace treadle

@@ -261,7 +261,7 @@ template <bool isMean> Expected<BoundKernel> bindPooling(const BindContext &node
   return boundWith(poolQuantized<isMean>, s);
 }
 
-const KernelEntry table[] = {
+const KernelEntry requantizeTable[] = {
     {"RequantizationRange", bindPlain<requantizationRange>},
     {"QuantizeDownAndShrinkRange", bindTo<shrinkRange>},
     {"Requantize", bindTo<requantizeTo>},
@@ -277,6 +277,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> requantizeKernels() { return table; }
+std::span<const KernelEntry> requantizeKernels() { return requantizeTable; }
 
 } // namespace treadle

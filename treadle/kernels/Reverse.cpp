@@ -163,7 +163,7 @@ void roll(OpContext &ctx) {
   ctx.setOutput(0, std::move(now));
 }
 
-const KernelEntry table[] = {
+const KernelEntry reverseTable[] = {
     {"Reverse", bindPlain<reverse>},
     {"ReverseSequence", bindReverseSequence},
     {"ReverseV2", bindPlain<reverseV2>},
@@ -172,6 +172,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> reverseKernels() { return table; }
+std::span<const KernelEntry> reverseKernels() { return reverseTable; }
 
 } // namespace treadle

@@ -218,13 +218,13 @@ template <KernelFn fn> Expected<BoundKernel> bindTranslate(const BindContext &no
   return boundWith(fn, TranslateState{filter, node.attrs.getOr("antialias", true)});
 }
 
-const KernelEntry table[] = {
+const KernelEntry scaleAndTranslateTable[] = {
     {"ScaleAndTranslate", bindTranslate<runForward>},
     {"ScaleAndTranslateGrad", bindTranslate<runGrad>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> scaleAndTranslateKernels() { return table; }
+std::span<const KernelEntry> scaleAndTranslateKernels() { return scaleAndTranslateTable; }
 
 } // namespace treadle

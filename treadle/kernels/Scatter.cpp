@@ -213,7 +213,7 @@ Expected<BoundKernel> bindSparseToDense(const BindContext &node) {
   return boundWith(sparseToDense, node.attrs.getOr("validate_indices", true));
 }
 
-const KernelEntry table[] = {
+const KernelEntry scatterTable[] = {
     {"InplaceAdd", bindScatter<updateRows, Update::Add, 1>},
     {"InplaceSub", bindScatter<updateRows, Update::Sub, 1>},
     {"InplaceUpdate", bindScatter<updateRows, Update::Assign, 1>},
@@ -229,6 +229,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> scatterKernels() { return table; }
+std::span<const KernelEntry> scatterKernels() { return scatterTable; }
 
 } // namespace treadle

@@ -134,7 +134,7 @@ Expected<BoundKernel> bindAccidentalHits(const BindContext &node) {
   });
 }
 
-const KernelEntry table[] = {
+const KernelEntry searchTable[] = {
     {"ComputeAccidentalHits", bindAccidentalHits},
     {"LowerBound", bindBound<false>},
     {"ToBool", bindByType<ToBool, Join<PlainTypes, TypeList<std::string>>>},
@@ -144,6 +144,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> searchKernels() { return table; }
+std::span<const KernelEntry> searchKernels() { return searchTable; }
 
 } // namespace treadle

@@ -129,7 +129,7 @@ Expected<BoundKernel> bindSegment(const BindContext &node) {
   return boundWith(isSorted ? runSorted : runUnsorted, rows);
 }
 
-const KernelEntry table[] = {
+const KernelEntry segmentTable[] = {
     {"SegmentSum", bindSegment<SegmentKind::Sum, true>},
     {"SegmentProd", bindSegment<SegmentKind::Prod, true>},
     {"SegmentMean", bindSegment<SegmentKind::Mean, true>},
@@ -148,6 +148,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> segmentKernels() { return table; }
+std::span<const KernelEntry> segmentKernels() { return segmentTable; }
 
 } // namespace treadle

@@ -197,7 +197,7 @@ Expected<BoundKernel> bindIsotonic(const BindContext &node) {
       [&](BoundKernel bound) { return boundWith(bound.fn, out); });
 }
 
-const KernelEntry table[] = {
+const KernelEntry selectionTable[] = {
     {"NthElement", bindNthElement},
     {"ApproxTopK", bindApproxTopK},
     {"NearestNeighbors", bindPlain<nearestNeighbors>},
@@ -206,6 +206,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> selectionKernels() { return table; }
+std::span<const KernelEntry> selectionKernels() { return selectionTable; }
 
 } // namespace treadle

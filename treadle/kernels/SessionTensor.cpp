@@ -117,7 +117,7 @@ void countsReferences(OpContext &ctx) {
 // Handles always keep their object alive, so a weak one is like any other.
 void weak(OpContext &ctx) { ctx.setOutput(0, ctx.input(0)); }
 
-const KernelEntry table[] = {
+const KernelEntry sessionTensorTable[] = {
     {"DeleteSessionTensor", bindPlain<forget>},
     {"GetSessionHandle", bindKeep},
     {"GetSessionTensor", bindGet},
@@ -128,6 +128,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> sessionTensorKernels() { return table; }
+std::span<const KernelEntry> sessionTensorKernels() { return sessionTensorTable; }
 
 } // namespace treadle

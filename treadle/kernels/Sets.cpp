@@ -242,7 +242,7 @@ Expected<BoundKernel> bindOperation(const BindContext &node) {
       [&](BoundKernel bound) { return boundWith(bound.fn, row->operation); });
 }
 
-const KernelEntry table[] = {
+const KernelEntry setTable[] = {
     {"DenseToDenseSetOperation", bindOperation<DenseToDense>},
     {"DenseToSparseSetOperation", bindOperation<DenseToSparse>},
     {"SetSize", bindByValues<SetSize>},
@@ -251,6 +251,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> setKernels() { return table; }
+std::span<const KernelEntry> setKernels() { return setTable; }
 
 } // namespace treadle

@@ -227,7 +227,7 @@ void broadcastGradientArgs(OpContext &ctx) {
   setIndices(ctx, 1, dtype, reduceB);
 }
 
-const KernelEntry table[] = {
+const KernelEntry shapeTable[] = {
     {"BroadcastArgs", bindPlain<broadcastArgs>},
     {"BroadcastGradientArgs", bindPlain<broadcastGradientArgs>},
     {"ExpandDims", bindPlain<expandDims>},
@@ -241,6 +241,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> shapeKernels() { return table; }
+std::span<const KernelEntry> shapeKernels() { return shapeTable; }
 
 } // namespace treadle

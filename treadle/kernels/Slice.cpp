@@ -293,7 +293,7 @@ template <KernelFn fn> Expected<BoundKernel> bindMasked(const BindContext &node)
   return boundWith(fn, SliceMasks::of(node.attrs));
 }
 
-const KernelEntry table[] = {
+const KernelEntry sliceTable[] = {
     {"Slice", bindPlain<slice>},
     {"StridedSlice", bindMasked<stridedSlice>},
     {"StridedSliceGrad", bindMasked<stridedSliceGrad>},
@@ -302,6 +302,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> sliceKernels() { return table; }
+std::span<const KernelEntry> sliceKernels() { return sliceTable; }
 
 } // namespace treadle

@@ -114,7 +114,7 @@ Expected<BoundKernel> bindRestore(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry sliceFileTable[] = {
     {"Save", bindSave<false>},
     {"SaveSlices", bindSave<true>},
     {"Restore", bindRestore},
@@ -123,6 +123,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> sliceFileKernels() { return table; }
+std::span<const KernelEntry> sliceFileKernels() { return sliceFileTable; }
 
 } // namespace treadle

@@ -160,7 +160,7 @@ template <typename T> struct SparseCrossEntropyKernel {
   }
 };
 
-const KernelEntry table[] = {
+const KernelEntry softmaxTable[] = {
     {"Softmax", bindByType<SoftmaxOf<false>::Kernel, FloatTypes>},
     {"LogSoftmax", bindByType<SoftmaxOf<true>::Kernel, FloatTypes>},
     {"SoftmaxCrossEntropyWithLogits", bindByType<CrossEntropyKernel, FloatTypes>},
@@ -169,6 +169,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> softmaxKernels() { return table; }
+std::span<const KernelEntry> softmaxKernels() { return softmaxTable; }
 
 } // namespace treadle

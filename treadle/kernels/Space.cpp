@@ -256,7 +256,7 @@ Expected<BoundKernel> bindVecPermute(const BindContext &node) {
       [](Formats formats) { return boundWith(vecPermute, std::move(formats)); });
 }
 
-const KernelEntry table[] = {
+const KernelEntry spaceTable[] = {
     {"BatchToSpace", bindBlockSize<squareBlocks<batchToSpace>>},
     {"BatchToSpaceND", bindPlain<blocksFromInput<batchToSpace>>},
     {"DataFormatDimMap", bindDimMap},
@@ -269,6 +269,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> spaceKernels() { return table; }
+std::span<const KernelEntry> spaceKernels() { return spaceTable; }
 
 } // namespace treadle

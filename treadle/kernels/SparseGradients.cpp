@@ -95,13 +95,13 @@ template <typename T> struct SliceGrad {
   }
 };
 
-const KernelEntry table[] = {
+const KernelEntry sparseGradientTable[] = {
     {"SparseAddGrad", bindByType<AddGrad, NumericTypes>},
     {"SparseSliceGrad", bindByType<SliceGrad, NumericTypes>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> sparseGradientKernels() { return table; }
+std::span<const KernelEntry> sparseGradientKernels() { return sparseGradientTable; }
 
 } // namespace treadle

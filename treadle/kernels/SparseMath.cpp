@@ -317,7 +317,7 @@ template <typename T> struct Softmax {
   }
 };
 
-const KernelEntry table[] = {
+const KernelEntry sparseMathTable[] = {
     {"SparseDenseCwiseAdd", bindByValues<WithDense<Plus>::Kernel, NumericTypes, 1>},
     {"SparseDenseCwiseDiv", bindByValues<WithDense<Over>::Kernel, NumericTypes, 1>},
     {"SparseDenseCwiseMul", bindByValues<WithDense<Times>::Kernel, NumericTypes, 1>},
@@ -332,6 +332,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> sparseMathKernels() { return table; }
+std::span<const KernelEntry> sparseMathKernels() { return sparseMathTable; }
 
 } // namespace treadle

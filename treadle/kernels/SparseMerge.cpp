@@ -137,7 +137,7 @@ Expected<BoundKernel> bindMerge(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry sparseMergeTable[] = {
     {"SparseAdd", bindMerge<Add, NumericTypes>},
     {"SparseSparseMaximum", bindMerge<Extreme<true>::Kernel, RealTypes>},
     {"SparseSparseMinimum", bindMerge<Extreme<false>::Kernel, RealTypes>},
@@ -145,6 +145,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> sparseMergeKernels() { return table; }
+std::span<const KernelEntry> sparseMergeKernels() { return sparseMergeTable; }
 
 } // namespace treadle

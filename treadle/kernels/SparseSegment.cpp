@@ -176,7 +176,7 @@ Expected<BoundKernel> bindSparseSegment(const BindContext &node) {
 }
 
 using enum SegmentKind;
-const KernelEntry table[] = {
+const KernelEntry sparseSegmentTable[] = {
     {"SparseSegmentSum", bindSparseSegment<Sum, runForward>},
     {"SparseSegmentMean", bindSparseSegment<Mean, runForward>},
     {"SparseSegmentSqrtN", bindSparseSegment<SqrtN, runForward>},
@@ -193,6 +193,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> sparseSegmentKernels() { return table; }
+std::span<const KernelEntry> sparseSegmentKernels() { return sparseSegmentTable; }
 
 } // namespace treadle

@@ -115,7 +115,7 @@ Expected<BoundKernel> bindDeserialize(const BindContext &node) {
   return boundWith(deserializeSparse, node.outputTypes[1]);
 }
 
-const KernelEntry table[] = {
+const KernelEntry sparseSerializeTable[] = {
     {"DeserializeManySparse", bindDeserialize},
     {"DeserializeSparse", bindDeserialize},
     {"SerializeManySparse", bindSerialize<serializeManySparse>},
@@ -124,6 +124,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> sparseSerializeKernels() { return table; }
+std::span<const KernelEntry> sparseSerializeKernels() { return sparseSerializeTable; }
 
 } // namespace treadle

@@ -314,7 +314,7 @@ Expected<BoundKernel> bindSplit(const BindContext &node) {
   return boundWith(split, node.attrs.getOr("num_split", int64_t{1}));
 }
 
-const KernelEntry table[] = {
+const KernelEntry sparseShapeTable[] = {
     {"RaggedFillEmptyRows", bindPlain<fillEmptyRaggedRows>},
     {"RaggedFillEmptyRowsGrad", bindFillEmptyRowsGrad},
     {"SparseConcat", bindConcat},
@@ -328,6 +328,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> sparseShapeKernels() { return table; }
+std::span<const KernelEntry> sparseShapeKernels() { return sparseShapeTable; }
 
 } // namespace treadle

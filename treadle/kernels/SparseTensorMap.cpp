@@ -122,7 +122,7 @@ template <KernelFn fn> Expected<BoundKernel> bindMap(const BindContext &node) {
                                                      : DType::Invalid});
 }
 
-const KernelEntry table[] = {
+const KernelEntry sparseTensorMapTable[] = {
     {"AddManySparseToTensorsMap", bindMap<addMany>},
     {"AddSparseToTensorsMap", bindMap<add>},
     {"TakeManySparseFromTensorsMap", bindMap<takeMany>},
@@ -130,6 +130,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> sparseTensorMapKernels() { return table; }
+std::span<const KernelEntry> sparseTensorMapKernels() { return sparseTensorMapTable; }
 
 } // namespace treadle

@@ -81,7 +81,7 @@ template <typename T> struct BetaincKernel {
 using WideFloats = TypeList<float, double>;
 using BesselTypes = TypeList<float, double, Half>;
 
-const KernelEntry table[] = {
+const KernelEntry specialFunctionTable[] = {
     {"Lgamma", bindUnary<LgammaOp, FloatTypes>},
     {"Digamma", bindUnary<DigammaOp, FloatTypes>},
     {"Ndtri", bindUnary<NdtriOp, WideFloats>},
@@ -109,6 +109,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> specialFunctionKernels() { return table; }
+std::span<const KernelEntry> specialFunctionKernels() { return specialFunctionTable; }
 
 } // namespace treadle

@@ -183,13 +183,13 @@ Expected<BoundKernel> bindMfcc(const BindContext &node) {
   return boundWith(mfcc, how);
 }
 
-const KernelEntry table[] = {
+const KernelEntry spectrogramTable[] = {
     {"AudioSpectrogram", bindSpectrogram},
     {"Mfcc", bindMfcc},
 };
 
 } // namespace
 
-std::span<const KernelEntry> spectrogramKernels() { return table; }
+std::span<const KernelEntry> spectrogramKernels() { return spectrogramTable; }
 
 } // namespace treadle

@@ -119,7 +119,7 @@ void close(OpContext &ctx) {
     stack->close();
 }
 
-const KernelEntry table[] = {
+const KernelEntry stackTable[] = {
     {"Stack", bindMake},
     {"StackClose", bindPlain<close>},
     {"StackCloseV2", bindPlain<close>},
@@ -132,6 +132,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> stackKernels() { return table; }
+std::span<const KernelEntry> stackKernels() { return stackTable; }
 
 } // namespace treadle

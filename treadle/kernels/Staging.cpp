@@ -158,7 +158,7 @@ void peek(OpContext &ctx) {
 void size(OpContext &ctx) { giveSize(ctx, stagingArea<Line>(ctx)->size()); }
 void clear(OpContext &ctx) { stagingArea<Line>(ctx)->clear(ctx); }
 
-const KernelEntry table[] = {
+const KernelEntry stagingTable[] = {
     {"Stage", bindStaging<stage>},     {"StageClear", bindStagingNow<clear>},
     {"StagePeek", bindStaging<peek>},  {"StageSize", bindStagingNow<size>},
     {"Unstage", bindStaging<unstage>},
@@ -166,6 +166,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> stagingKernels() { return table; }
+std::span<const KernelEntry> stagingKernels() { return stagingTable; }
 
 } // namespace treadle

@@ -293,7 +293,7 @@ Expected<BoundKernel> bindFingerprint(const BindContext &node) {
   return bindPlain<fingerprint>(node);
 }
 
-const KernelEntry table[] = {
+const KernelEntry stringHashTable[] = {
     {"Fingerprint", bindFingerprint},
     {"StringToHashBucket", bindBuckets<OldHash>},
     {"StringToHashBucketFast", bindBuckets<FastHash>},
@@ -303,6 +303,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> stringHashKernels() { return table; }
+std::span<const KernelEntry> stringHashKernels() { return stringHashTable; }
 
 } // namespace treadle

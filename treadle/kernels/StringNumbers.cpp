@@ -237,13 +237,13 @@ Expected<BoundKernel> bindDecodeCsv(const BindContext &node) {
   return boundWith(decodeCsv, std::move(options));
 }
 
-const KernelEntry table[] = {
+const KernelEntry stringNumberTable[] = {
     {"DecodeCSV", bindDecodeCsv},
     {"StringToNumber", bindToNumber},
 };
 
 } // namespace
 
-std::span<const KernelEntry> stringNumberKernels() { return table; }
+std::span<const KernelEntry> stringNumberKernels() { return stringNumberTable; }
 
 } // namespace treadle

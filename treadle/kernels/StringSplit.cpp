@@ -117,13 +117,13 @@ Expected<BoundKernel> bindSplit(const BindContext &node) {
   return boundWith(split, node.attrs.getOr("skip_empty", true));
 }
 
-const KernelEntry table[] = {
+const KernelEntry stringSplitTable[] = {
     {"StringSplit", bindSplit},
     {"StringSplitV2", bindSplitV2},
 };
 
 } // namespace
 
-std::span<const KernelEntry> stringSplitKernels() { return table; }
+std::span<const KernelEntry> stringSplitKernels() { return stringSplitTable; }
 
 } // namespace treadle

@@ -274,7 +274,7 @@ template <bool hasShard> void shardedName(OpContext &ctx) {
   ctx.setOutput(0, Tensor::scalarString(ctx.input(0).scalarValue<std::string>() + buffer));
 }
 
-const KernelEntry table[] = {
+const KernelEntry stringTable[] = {
     {"ReduceJoin", bindReduceJoin},
     {"ShardedFilename", bindPlain<shardedName<true>>},
     {"ShardedFilespec", bindPlain<shardedName<false>>},
@@ -288,6 +288,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> stringKernels() { return table; }
+std::span<const KernelEntry> stringKernels() { return stringTable; }
 
 } // namespace treadle

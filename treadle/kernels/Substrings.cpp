@@ -236,7 +236,7 @@ Expected<BoundKernel> bindSegmentJoin(const BindContext &node) {
   return boundWith(segmentJoin, node.attrs.getOr("separator", std::string()));
 }
 
-const KernelEntry table[] = {
+const KernelEntry substringTable[] = {
     {"StringNGrams", bindNGrams},
     {"Substr", bindSubstr},
     {"UnsortedSegmentJoin", bindSegmentJoin},
@@ -244,6 +244,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> substringKernels() { return table; }
+std::span<const KernelEntry> substringKernels() { return substringTable; }
 
 } // namespace treadle

@@ -255,7 +255,7 @@ void merge(OpContext &ctx) {
   ctx.setOutput(0, Tensor::scalarString(std::move(merged)));
 }
 
-const KernelEntry table[] = {
+const KernelEntry summaryTable[] = {
     {"HistogramSummary", bindPlain<histogram>}, {"MergeSummary", bindPlain<merge>},
     {"ScalarSummary", bindPlain<scalars>},      {"TensorSummary", bindTensorV1},
     {"TensorSummaryV2", bindPlain<tensorV2>},
@@ -263,6 +263,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> summaryKernels() { return table; }
+std::span<const KernelEntry> summaryKernels() { return summaryTable; }
 
 } // namespace treadle

@@ -235,7 +235,7 @@ void importEvent(OpContext &ctx) {
     succeed(ctx, writer->write([&](EventsFile &file) { file.addEvent(*event); }));
 }
 
-const KernelEntry table[] = {
+const KernelEntry summaryWriterTable[] = {
     {"CloseSummaryWriter", bindPlain<onWriter<&SummaryWriter::close>>},
     {"CreateSummaryFileWriter", bindPlain<open>},
     {"FlushSummaryWriter", bindPlain<onWriter<&SummaryWriter::flush>>},
@@ -251,6 +251,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> summaryWriterKernels() { return table; }
+std::span<const KernelEntry> summaryWriterKernels() { return summaryWriterTable; }
 
 } // namespace treadle

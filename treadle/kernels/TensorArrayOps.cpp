@@ -363,7 +363,7 @@ void split(OpContext &ctx) {
   passFlow(ctx);
 }
 
-const KernelEntry table[] = {
+const KernelEntry tensorArrayTable[] = {
     {"TensorArray", bindMake},
     {"TensorArrayV2", bindMake},
     {"TensorArrayV3", bindMake},
@@ -401,6 +401,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> tensorArrayKernels() { return table; }
+std::span<const KernelEntry> tensorArrayKernels() { return tensorArrayTable; }
 
 } // namespace treadle

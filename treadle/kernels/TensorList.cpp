@@ -295,7 +295,7 @@ void resize(OpContext &ctx) {
     ctx.setOutput(0, std::move(holder));
 }
 
-const KernelEntry table[] = {
+const KernelEntry tensorListTable[] = {
     {"EmptyTensorList", bindElementDType<emptyTensorList>},
     {"TensorListElementShape", bindOutputDType<elementShape>},
     {"TensorListGetItem", bindElementDType<getItem>},
@@ -309,6 +309,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> tensorListKernels() { return table; }
+std::span<const KernelEntry> tensorListKernels() { return tensorListTable; }
 
 } // namespace treadle

@@ -404,7 +404,7 @@ void concatLists(OpContext &ctx) {
   ctx.setOutput(0, std::move(*out));
 }
 
-const KernelEntry table[] = {
+const KernelEntry tensorListWholeTable[] = {
     {"TensorListConcat", bindConcat},
     {"TensorListConcatLists", bindElementDType<concatLists>},
     {"TensorListConcatV2", bindConcatV2},
@@ -420,6 +420,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> tensorListWholeKernels() { return table; }
+std::span<const KernelEntry> tensorListWholeKernels() { return tensorListWholeTable; }
 
 } // namespace treadle

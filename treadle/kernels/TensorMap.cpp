@@ -165,7 +165,7 @@ template <KernelFn fn> Expected<BoundKernel> bindWithOutput(const BindContext &n
   return boundWith(fn, node.outputTypes[0]);
 }
 
-const KernelEntry table[] = {
+const KernelEntry tensorMapTable[] = {
     {"EmptyTensorMap", bindPlain<makeEmpty>},
     {"TensorMapErase", bindPlain<erase>},
     {"TensorMapHasKey", bindPlain<hasKey>},
@@ -177,6 +177,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> tensorMapKernels() { return table; }
+std::span<const KernelEntry> tensorMapKernels() { return tensorMapTable; }
 
 } // namespace treadle

@@ -248,7 +248,7 @@ Expected<BoundKernel> bindMirrorPadGrad(const BindContext &node) {
   return bound;
 }
 
-const KernelEntry table[] = {
+const KernelEntry tileTable[] = {
     {"BroadcastTo", bindPlain<broadcastTo>},
     {"MirrorPad", bindMirrorPad},
     {"MirrorPadGrad", bindMirrorPadGrad},
@@ -259,6 +259,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> tileKernels() { return table; }
+std::span<const KernelEntry> tileKernels() { return tileTable; }
 
 } // namespace treadle

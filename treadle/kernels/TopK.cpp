@@ -158,7 +158,7 @@ Expected<BoundKernel> bindInTopK(const BindContext &node) {
   return boundWith(runInTopK, node.attrs.getOr<int64_t>("k", 0));
 }
 
-const KernelEntry table[] = {
+const KernelEntry topKTable[] = {
     {"TopK", bindTopK},
     {"TopKV2", bindTopK},
     {"InTopK", bindInTopK},
@@ -167,6 +167,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> topKKernels() { return table; }
+std::span<const KernelEntry> topKKernels() { return topKTable; }
 
 } // namespace treadle

@@ -108,7 +108,7 @@ template <typename T> struct InvertPermutation {
   }
 };
 
-const KernelEntry table[] = {
+const KernelEntry transposeTable[] = {
     {"ConjugateTranspose", bindConjugateTranspose},
     {"InvertPermutation", bindByType<InvertPermutation, TypeList<int32_t, int64_t>>},
     {"Transpose", bindPlain<transpose>},
@@ -116,6 +116,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> transposeKernels() { return table; }
+std::span<const KernelEntry> transposeKernels() { return transposeTable; }
 
 } // namespace treadle

@@ -326,7 +326,7 @@ void script(OpContext &ctx) {
   std::ranges::transform(in.values<int32_t>(), out->data<int32_t>(), scriptOf);
 }
 
-const KernelEntry table[] = {
+const KernelEntry unicodeTable[] = {
     {"UnicodeDecode", bindDecode},        {"UnicodeDecodeWithOffsets", bindDecode},
     {"UnicodeEncode", bindEncode},        {"UnicodeTranscode", bindTranscode},
     {"UnicodeScript", bindPlain<script>},
@@ -334,6 +334,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> unicodeKernels() { return table; }
+std::span<const KernelEntry> unicodeKernels() { return unicodeTable; }
 
 } // namespace treadle

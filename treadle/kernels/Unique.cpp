@@ -156,7 +156,7 @@ Expected<BoundKernel> bindIndexed(const BindContext &node) {
   return boundWith(node.outputTypes[1] == DType::Int64 ? fn64 : fn32, options);
 }
 
-const KernelEntry table[] = {
+const KernelEntry uniqueTable[] = {
     {"ListDiff", bindIndexed<listDiff<int32_t>, listDiff<int64_t>>},
     {"Unique", bindIndexed<unique<int32_t>, unique<int64_t>>},
     {"UniqueV2", bindIndexed<unique<int32_t>, unique<int64_t>, true>},
@@ -166,6 +166,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> uniqueKernels() { return table; }
+std::span<const KernelEntry> uniqueKernels() { return uniqueTable; }
 
 } // namespace treadle

@@ -175,7 +175,7 @@ Expected<BoundKernel> bindAssignSlice(const BindContext &node) {
   return bindUpdater<assignSlice>(SliceMasks::of(node.attrs));
 }
 
-const KernelEntry table[] = {
+const KernelEntry variableScatterTable[] = {
     {"ResourceGather", bindGather},
     {"ResourceGatherNd", bindGatherNd},
     {"ResourceScatterAdd", bindScatter<Update::Add>},
@@ -208,6 +208,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> variableScatterKernels() { return table; }
+std::span<const KernelEntry> variableScatterKernels() { return variableScatterTable; }
 
 } // namespace treadle

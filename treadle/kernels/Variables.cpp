@@ -310,7 +310,7 @@ Expected<BoundKernel> bindCountUpTo(const BindContext &node) {
   }
 }
 
-const KernelEntry table[] = {
+const KernelEntry variableTable[] = {
     {"AssignAdd", bindRefUpdate<Update::Add>},
     {"AssignAddVariableOp", bindUpdate<Update::Add>},
     {"AssignSub", bindRefUpdate<Update::Sub>},
@@ -329,6 +329,6 @@ const KernelEntry table[] = {
 
 } // namespace
 
-std::span<const KernelEntry> variableKernels() { return table; }
+std::span<const KernelEntry> variableKernels() { return variableTable; }
 
 } // namespace treadle

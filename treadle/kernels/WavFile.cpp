@@ -196,13 +196,13 @@ void encode(OpContext &ctx) {
   ctx.setOutput(0, Tensor::scalarString(std::move(file)));
 }
 
-const KernelEntry table[] = {
+const KernelEntry wavFileTable[] = {
     {"DecodeWav", bindDecode},
     {"EncodeWav", bindPlain<encode>},
 };
 
 } // namespace
 
-std::span<const KernelEntry> wavFileKernels() { return table; }
+std::span<const KernelEntry> wavFileKernels() { return wavFileTable; }
 
 } // namespace treadle
