@@ -29,8 +29,8 @@ namespace treadle {
 /// graph, which never changes after it was read. Thread-safe.
 class Graph {
 public:
-  /// Reads a GraphDef, binary (.pb) or text (.pbtxt), MLIR text (.mlir), or the folder of a
-  /// SavedModel; `-` reads standard input.
+  /// Reads a GraphDef, binary (.pb) or text (.pbtxt), MLIR text (.mlir: of tfg, tf_executor,
+  /// stablehlo or mhlo), or the folder of a SavedModel; `-` reads standard input.
   /// The content decides where the name doesn't. NotFound if there is no such file, InvalidArgument
   /// if it is none of these or malformed (with line and column, or the node at fault).
   static Expected<Graph> fromFile(const std::string &path);
@@ -74,7 +74,9 @@ public:
   };
   /// True if the graph was read from a SavedModel, with or without signatures.
   bool isSavedModel() const;
-  /// Sorted by name within each meta graph; empty for a plain graph.
+  /// Sorted by name within each meta graph, their values by key; of a program in StableHLO the one
+  /// function that the graph was made from, with its arguments and results in order. Empty for a
+  /// plain graph.
   std::vector<Signature> signatures() const;
 
   /// What `treadle show` prints.
@@ -309,7 +311,7 @@ public:
   std::shared_ptr<Impl> impl; // internal
 };
 
-/// A SavedModel that is ready to be called: its variables restored, its tables filled. What calls
+/// A SavedModel, or a program in StableHLO, that is ready to be called: its variables restored, its tables filled. What calls
 /// change stays in it until the next one. Cheap to copy: copies share the state. Thread-safe as a
 /// Session is.
 class Model {
@@ -346,6 +348,9 @@ public:
 
   struct Impl;
   std::shared_ptr<Impl> impl; // internal
+
+private:
+  static Expected<Model> ofProgram(Graph graph, SessionOptions options);
 };
 
 /// The built-in kernels.

@@ -3,11 +3,13 @@
 
 #include "treadle/dialect/TfExecutor.h"
 #include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/Chunks.h"
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/import/TfExecutor.h"
+#include "treadle/import/stablehlo/Import.h"
 #include "treadle/riegeli/RecordReader.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -62,9 +64,9 @@ static bool looksLikeMlir(StringRef content) {
   StringRef body = skipBlanks(content, "//");
   if (body.size() != content.ltrim().size())
     return true;
-  return llvm::any_of(
-      ArrayRef<StringRef>{"module", "builtin.", "tfg.", "\"", "!", "#tf", "#loc", "#map", "{-#"},
-      [&](StringRef start) { return body.starts_with(start); });
+  return llvm::any_of(ArrayRef<StringRef>{"module", "builtin.", "func.func", "tfg.", "\"", "!",
+                                          "#tf", "#loc", "#map", "{-#"},
+                      [&](StringRef start) { return body.starts_with(start); });
 }
 
 GraphFormat treadle::formatOfContent(std::string_view content) {
@@ -83,21 +85,43 @@ GraphFormat treadle::formatOfContent(std::string_view content) {
              : GraphFormat::Text;
 }
 
+/// Programs of these dialects may have attributes and operations of any other.
+static bool mentionsStableHlo(StringRef text) {
+  return llvm::any_of(ArrayRef<StringRef>{"stablehlo.", "mhlo.", "chlo."},
+                      [&](StringRef name) { return text.contains(name); });
+}
+
+/// What else is read into tfg, in place.
+static LogicalResult convert(ModuleOp module) {
+  if (hasStableHlo(module))
+    return importStableHlo(module);
+  return hasTfExecutor(module) ? importTfExecutor(module) : success();
+}
+
 ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
   context.loadDialect<func::FuncDialect, tf_executor::TfExecutorDialect, tfg::TfgDialect,
                       tf_type::TfTypeDialect>();
   std::string message;
+  bool isUnimplemented = false;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (!message.empty() || diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return;
     if (auto at = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
       message = str("line ", at.getLine(), ", column ", at.getColumn(), ": ");
-    message += diagnostic.str();
+    std::string text = diagnostic.str();
+    StringRef what = text;
+    isUnimplemented = what.consume_front("unimplemented: ");
+    message += what;
   });
+  bool wasOpen = context.allowsUnregisteredDialects();
+  if (mentionsStableHlo(text)) {
+    stablehlo::loadDialects(context);
+    context.allowUnregisteredDialects();
+  }
   auto module = parseSourceString<ModuleOp>(StringRef(text), ParserConfig(&context));
-  if (module && hasTfExecutor(*module) && failed(importTfExecutor(*module)))
-    return Unexpected(message.starts_with("unimplemented: ") ? unimplemented(message.substr(15))
-                                                             : invalidArgument(message));
+  context.allowUnregisteredDialects(wasOpen);
+  if (module && failed(convert(*module)))
+    return Unexpected(isUnimplemented ? unimplemented(message) : invalidArgument(message));
   if (!module)
     return Unexpected(invalidArgument("the text is no MLIR of the tfg or tf_executor dialect: ",
                                       message.empty() ? "it holds no module" : message));

@@ -47,6 +47,8 @@
   X(segment)                                                                                       \
   X(matMul)                                                                                        \
   X(concat)                                                                                        \
+  X(xla)                                                                                           \
+  X(xlaRandom)                                                                                     \
   X(fill)                                                                                          \
   X(pass)                                                                                          \
   X(shape)                                                                                         \

@@ -1,5 +1,7 @@
 #include "treadle/runtime/FunctionOps.h"
 
+#include "treadle/runtime/TensorFunctions.h"
+
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/Sequential.h"
@@ -425,6 +427,9 @@ void runFor(OpContext &ctx) {
 Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
   if (spec.op == "MapDefun")
     return bindMapDefun(spec, library);
+  Expected<BoundKernel> ofElements = bindTensorFunction(spec, library);
+  if (!ofElements || ofElements->fn)
+    return ofElements;
   CallState state{{spec.name, spec.op}, CallState::Always, {}};
   auto add = [&](const FunctionRef &f) {
     state.functions.emplace_back(f, spec.outputTypes, ArgMode::Owned, library);

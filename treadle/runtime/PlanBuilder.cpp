@@ -34,6 +34,11 @@ NodeKind classify(const NodeSpec &node) {
       {"RemoteCall", NodeKind::Call},
       {"MapDefun", NodeKind::Call},
       {"SymbolicGradient", NodeKind::Call},
+      {"XlaVariadicReduceV2", NodeKind::Call},
+      {"XlaReduceWindow", NodeKind::Call},
+      {"XlaScatter", NodeKind::Call},
+      {"XlaSelectAndScatter", NodeKind::Call},
+      {"XlaVariadicSort", NodeKind::Call},
       {"If", NodeKind::Call},
       {"_If", NodeKind::Call},
       {"StatelessIf", NodeKind::Call},
@@ -175,7 +180,7 @@ bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *funct
     return spec.loop->cond->mayBlock || spec.loop->body->mayBlock;
   if (node.kind != NodeKind::Call && node.kind != NodeKind::While && node.kind != NodeKind::For)
     return false;
-  if (spec.op == "MapDefun")
+  if (spec.op == "MapDefun" || spec.op.starts_with("Xla"))
     return false; // holds its thread
   for (const FunctionRef &f : calledFunctions(spec))
     if (functions && functions->mayBlock(f.name))

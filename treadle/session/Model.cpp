@@ -147,7 +147,10 @@ Session::Feeds Model::Impl::assetFeeds() const {
 }
 
 Expected<Tensor> Model::Impl::defaultOf(const Signature &signature, const std::string &key) const {
-  const auto &defaults = files.meta.signature_def().at(signature.name).defaults();
+  auto def = files.meta.signature_def().find(signature.name);
+  if (def == files.meta.signature_def().end())
+    return Tensor();
+  const auto &defaults = def->second.defaults();
   auto it = defaults.find(key);
   return it == defaults.end() ? Tensor() : tensorFromProto(it->second);
 }
@@ -245,8 +248,23 @@ Expected<Model> Model::load(const std::string &path, SessionOptions options,
   return model;
 }
 
+/// A program has no state to restore.
+Expected<Model> Model::ofProgram(Graph graph, SessionOptions options) {
+  auto impl = std::make_shared<Impl>();
+  impl->graph = std::move(graph);
+  impl->signatures = impl->graph.signatures();
+  return Session::create(impl->graph, std::move(options)).map([&](Session session) {
+    impl->session = std::move(session);
+    Model model;
+    model.impl = std::move(impl);
+    return model;
+  });
+}
+
 Expected<Model> Model::create(Graph graph, SessionOptions options,
                               const std::vector<std::string> &tags) {
+  if (!graph.isSavedModel() && !graph.signatures().empty())
+    return ofProgram(std::move(graph), std::move(options));
   auto chosen = chooseMetaGraph(std::move(graph), tags);
   if (!chosen)
     return Unexpected(std::move(chosen.error()));

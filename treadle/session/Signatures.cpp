@@ -74,8 +74,39 @@ std::vector<Signature> signaturesOf(const pb::MetaGraphDef &meta) {
 
 bool Graph::isSavedModel() const { return (*impl->module)->hasAttr(graphdef::savedModelKey); }
 
+/// The values that a list in `tf.entry_function` names, in its order, by the names of their nodes.
+static std::vector<std::pair<std::string, Graph::Value>>
+listedValues(mlir::DictionaryAttr entry, llvm::StringRef key,
+             const std::vector<Graph::Value> &known) {
+  std::vector<std::pair<std::string, Graph::Value>> values;
+  auto list = entry.getAs<mlir::StringAttr>(key);
+  if (!list)
+    return values;
+  for (llvm::StringRef name : llvm::split(list.getValue(), ',')) {
+    std::string node = name.split(':').first.str();
+    auto it = std::ranges::find(known, node + ":0", &Graph::Value::name);
+    if (it != known.end())
+      values.emplace_back(node, *it);
+  }
+  return values;
+}
+
+/// A graph that was one function of a program is a signature of that name.
+static std::optional<Signature> programSignature(const Graph &graph) {
+  tfg::GraphOp op = graph.impl->index().graph();
+  auto entry =
+      op ? op->getAttrOfType<mlir::DictionaryAttr>("tf.entry_function") : mlir::DictionaryAttr();
+  auto name = entry ? entry.getAs<mlir::StringAttr>("name") : mlir::StringAttr();
+  if (!name)
+    return std::nullopt;
+  return Signature{name.str(), "", "", listedValues(entry, "inputs", graph.inputs()),
+                   listedValues(entry, "outputs", graph.outputs())};
+}
+
 std::vector<Signature> Graph::signatures() const {
   std::vector<Signature> signatures;
+  if (std::optional<Signature> program = programSignature(*this))
+    return {*program};
   for (mlir::ModuleOp module : metaGraphs(*impl->module))
     if (Expected<pb::MetaGraphDef> meta = exportMetaGraphHeader(module))
       for (Signature &signature : signaturesOf(*meta))

@@ -1,4 +1,4 @@
-"""SavedModels that are ready to be called."""
+"""SavedModels and programs that are ready to be called."""
 
 from __future__ import annotations
 
@@ -32,14 +32,21 @@ class Signature:
         self.inputs: Mapping[str, Value] = MappingProxyType(inputs)
         self.outputs: Mapping[str, Value] = MappingProxyType(outputs)
 
-    def __call__(self, /, **inputs: ArrayLike) -> dict[str, np.ndarray]:
+    def __call__(self, /, *values: ArrayLike, **inputs: ArrayLike) -> dict[str, np.ndarray]:
         """Calls it; gives all of its outputs by key.
 
+        values: those of the first inputs, in the order of `inputs`.
         inputs: arrays of the dtype and shape that `inputs` gives, or of one that numpy converts to
         it without loss, or Python numbers, strings, bytes and lists of them. Raises
         InvalidArgumentError for an input that is missing, unknown, or of another dtype or shape,
         and whatever the model's ops raise. Ctrl-C cancels the call.
         """
+        if len(values) > len(self.inputs):
+            raise TypeError(f"{len(values)} values for {len(self.inputs)} inputs of {self!r}")
+        for key, value in zip(self.inputs, values, strict=False):
+            if key in inputs:
+                raise TypeError(f"input '{key}' is given both by place and by name")
+            inputs[key] = value
         return self._model.call(self.name, inputs)
 
     def __repr__(self) -> str:
@@ -105,8 +112,10 @@ def load(
 ) -> Model:
     """Loads a SavedModel: restores its variables and runs its initialization.
 
+    A program in StableHLO or MHLO text (.mlir) has one signature, its function "main".
+
     Args:
-        path: the model's folder, or a .mlir file that one was converted to.
+        path: the model's folder, a .mlir file that one was converted to, or a program.
         tags: which meta graph, where there are several; "serve" or the only one by default.
         threads, tier, loop_overlap, timeout: as of Session, for all calls.
 

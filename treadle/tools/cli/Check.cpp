@@ -121,7 +121,7 @@ Expected<std::vector<Call>> callsOf(const Request &request, const NpzFile &file)
     if (areNumbered)
       key.erase(0, key.find('/') + 1);
     Call &call = calls[number];
-    (isInput ? call.inputs : call.outputs).emplace_back(name, request.valueName(key));
+    (isInput ? call.inputs : call.outputs).emplace_back(name, request.valueName(key, isInput));
   }
   std::vector<Call> ordered;
   ordered.reserve(calls.size());

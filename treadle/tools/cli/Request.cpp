@@ -5,6 +5,7 @@
 #include "treadle/tools/cli/Value.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 
 namespace treadle::cli {
@@ -20,7 +21,7 @@ static Expected<std::pair<std::string, Tensor>> parseInput(std::string_view text
   size_t equals = text.find('=');
   if (equals == text.npos || equals == 0)
     return Unexpected(invalidArgument("--input '", text, "': expected NAME=VALUE, such as x:0=5"));
-  std::string name = request.valueName(text.substr(0, equals));
+  std::string name = request.valueName(text.substr(0, equals), true);
   Wanted wanted{name, DType::Invalid, false, {}};
   for (const Graph::Value &input : inputs)
     if (input.name == name)
@@ -80,7 +81,7 @@ static std::optional<UsageError> findEmptyList(const Arguments &args) {
 /// node of the graph is asked for, serving_default or the only one.
 static Expected<void> openSignature(const Arguments &args, Request &request) {
   std::optional<std::string_view> asked = args.value("--signature");
-  if (!request.graph.isSavedModel())
+  if (!request.graph.isSavedModel() && request.graph.signatures().empty())
     return asked ? Unexpected(invalidArgument("'", args.positional[0],
                                               "' is no SavedModel, so it "
                                               "has no signatures; use --fetch"))
@@ -152,8 +153,23 @@ std::vector<Graph::Value> Request::inputs() const {
   return values;
 }
 
-std::string Request::valueName(std::string_view name) const {
-  return signature ? std::string(name) : endpoint(name);
+/// The place of a program's argument: `0`, `1`, ...
+static std::optional<size_t> placeOf(std::string_view name) {
+  size_t place = 0;
+  auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), place);
+  return error == std::errc() && end == name.data() + name.size() ? std::optional(place)
+                                                                  : std::nullopt;
+}
+
+std::string Request::valueName(std::string_view name, bool isInput) const {
+  if (!signature)
+    return endpoint(name);
+  const auto &values = isInput ? signature->inputs : signature->outputs;
+  auto isNamed = [&](const auto &value) { return value.first == name; };
+  std::optional<size_t> place = placeOf(name);
+  return place && *place < values.size() && std::ranges::none_of(values, isNamed)
+             ? values[*place].first
+             : std::string(name);
 }
 
 static std::string listInputs(const Request &request) {

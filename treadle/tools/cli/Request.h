@@ -21,8 +21,8 @@ struct Request {
   }
   /// What can be fed, by the names that it is fed by.
   std::vector<Graph::Value> inputs() const;
-  /// `x:0` for `x`; keys of a signature as they are.
-  std::string valueName(std::string_view name) const;
+  /// `x:0` for `x`; keys of a signature as they are, `0`, `1`, ... for them by place.
+  std::string valueName(std::string_view name, bool isInput) const;
   /// Runs once; an error about a missing value lists the inputs and how to give them.
   Expected<std::vector<Tensor>> run(Session &session) const;
 };

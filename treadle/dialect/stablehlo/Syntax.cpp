@@ -1,0 +1,477 @@
+// The pretty forms. Nearly all ops share one: operands, keywords and `key = value` separated by
+// commas, an attribute dictionary, a colon and types; tables say what the keys stand for. The ops
+// with regions have parsers of their own.
+#include "treadle/dialect/stablehlo/StableHlo.h"
+
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace treadle;
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static Attribute keywordValue(StringRef word, Builder &builder) {
+  if (word == "true" || word == "false")
+    return builder.getBoolAttr(word == "true");
+  return builder.getStringAttr(word);
+}
+
+/// What follows `[`.
+static ParseResult parseListTail(AsmParser &parser, Attribute &list) {
+  Builder &builder = parser.getBuilder();
+  SmallVector<Attribute> items;
+  if (succeeded(parser.parseOptionalRSquare())) {
+    list = builder.getArrayAttr(items);
+    return success();
+  }
+  auto parseItem = [&]() -> ParseResult {
+    if (succeeded(parser.parseOptionalQuestion())) {
+      items.push_back(builder.getI64IntegerAttr(ShapedType::kDynamic));
+      return success();
+    }
+    int64_t number;
+    OptionalParseResult found = parser.parseOptionalInteger(number);
+    if (found.has_value()) {
+      items.push_back(builder.getI64IntegerAttr(number));
+      return *found;
+    }
+    FailureOr<Attribute> value = stablehlo::parseValue(parser);
+    if (failed(value))
+      return failure();
+    items.push_back(*value);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(parseItem) || parser.parseRSquare())
+    return failure();
+  list = builder.getArrayAttr(items);
+  return success();
+}
+
+/// `[0, 1]`, and the lists that `x` and `->` join to it.
+static FailureOr<Attribute> parseLists(AsmParser &parser) {
+  SmallVector<Attribute> lists(1);
+  if (parseListTail(parser, lists[0]))
+    return failure();
+  while (succeeded(parser.parseOptionalKeyword("x")) || succeeded(parser.parseOptionalArrow())) {
+    if (parser.parseLSquare() || parseListTail(parser, lists.emplace_back()))
+      return failure();
+  }
+  if (lists.size() == 1)
+    return lists[0];
+  return Attribute(parser.getBuilder().getArrayAttr(lists));
+}
+
+FailureOr<DictionaryAttr> stablehlo::parseFields(AsmParser &parser) {
+  NamedAttrList fields;
+  StringRef key;
+  while (succeeded(parser.parseOptionalKeyword(&key))) {
+    if (parser.parseEqual())
+      return failure();
+    FailureOr<Attribute> value = parseValue(parser);
+    if (failed(value))
+      return failure();
+    fields.set(key, *value);
+    if (failed(parser.parseOptionalComma()))
+      break;
+  }
+  return fields.getDictionary(parser.getContext());
+}
+
+FailureOr<Attribute> stablehlo::parseValue(AsmParser &parser) {
+  if (succeeded(parser.parseOptionalLSquare()))
+    return parseLists(parser);
+  bool isBraced = succeeded(parser.parseOptionalLBrace());
+  if (isBraced || succeeded(parser.parseOptionalLess())) {
+    FailureOr<DictionaryAttr> fields = parseFields(parser);
+    if (failed(fields) || (isBraced ? parser.parseRBrace() : parser.parseGreater()))
+      return failure();
+    return Attribute(*fields);
+  }
+  int64_t number; // ahead of attributes, which would take `0 : type` whole
+  if (OptionalParseResult found = parser.parseOptionalInteger(number); found.has_value())
+    return failed(*found) ? FailureOr<Attribute>(failure())
+                          : Attribute(parser.getBuilder().getI64IntegerAttr(number));
+  StringRef word;
+  if (succeeded(parser.parseOptionalKeyword(
+          &word, {"true", "false"})) /* these are keywords of attributes too */)
+    return keywordValue(word, parser.getBuilder());
+  Attribute value;
+  OptionalParseResult found = parser.parseOptionalAttribute(value);
+  if (found.has_value())
+    return failed(*found) ? FailureOr<Attribute>(failure()) : value;
+  if (parser.parseKeyword(&word))
+    return failure();
+  return keywordValue(word, parser.getBuilder());
+}
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// What a key of the pretty form is called in the generic one. Keys that aren't listed keep their
+/// names.
+struct Key {
+  StringRef op, key, attr; // an empty op: any
+};
+
+constexpr Key keys[] = {
+    {"broadcast_in_dim", "dims", "broadcast_dimensions"},
+    {"dynamic_broadcast_in_dim", "dims", "broadcast_dimensions"},
+    {"transpose", "dims", "permutation"},
+    {"reverse", "dims", "dimensions"},
+    {"iota", "dim", "iota_dimension"},
+    {"dynamic_iota", "dim", "iota_dimension"},
+    {"fft", "type", "fft_type"},
+    {"fft", "length", "fft_length"},
+    {"rng", "distribution", "rng_distribution"},
+    {"rng_bit_generator", "algorithm", "rng_algorithm"},
+    {"", "dim", "dimension"},
+    {"", "sizes", "slice_sizes"},
+    {"", "low", "edge_padding_low"},
+    {"", "high", "edge_padding_high"},
+    {"", "interior", "interior_padding"},
+    {"", "precision", "precision_config"},
+    {"", "dim_numbers", "dimension_numbers"},
+    {"", "stride", "window_strides"},
+    {"", "pad", "padding"},
+    {"", "lhs_dilate", "lhs_dilation"},
+    {"", "rhs_dilate", "rhs_dilation"},
+    {"", "reverse", "window_reversal"},
+};
+
+/// Reads one op in the form that most share.
+class OpReader {
+public:
+  OpReader(OpAsmParser &parser, OperationState &state)
+      : parser(parser), state(state), builder(parser.getBuilder()),
+        op(state.name.getStringRef().split('.').second) {}
+
+  ParseResult parse() {
+    return failure(parseItems() || parser.parseOptionalAttrDict(state.attributes) || parseTypes());
+  }
+
+private:
+  ParseResult parseItems();
+  ParseResult parseItem(bool &found);
+  ParseResult parseRanges();
+  void addKeyword(StringRef word);
+  ParseResult addKey(StringRef key, Attribute value);
+  void addContraction(StringRef side, Attribute value);
+  ParseResult parseTypes();
+  ParseResult assignTypes(ArrayRef<Type> types);
+  ParseResult resolve(TypeRange operandTypes, TypeRange resultTypes);
+
+  OpAsmParser &parser;
+  OperationState &state;
+  Builder &builder;
+  StringRef op;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  NamedAttrList contraction;
+};
+
+} // namespace
+
+ParseResult OpReader::parseItems() {
+  for (bool found = true; found;) {
+    if (parseItem(found))
+      return failure();
+    (void)parser.parseOptionalComma();
+  }
+  if (!contraction.empty())
+    state.addAttribute("dot_dimension_numbers", contraction.getDictionary(parser.getContext()));
+  return success();
+}
+
+ParseResult OpReader::parseItem(bool &found) {
+  found = true;
+  OpAsmParser::UnresolvedOperand operand;
+  OptionalParseResult hasOperand = parser.parseOptionalOperand(operand);
+  if (hasOperand.has_value()) {
+    if (succeeded(*hasOperand))
+      operands.push_back(operand);
+    return *hasOperand;
+  }
+  if (succeeded(parser.parseOptionalLParen()) || succeeded(parser.parseOptionalRParen()))
+    return success();
+  if (succeeded(parser.parseOptionalLSquare()))
+    return parseRanges();
+  StringAttr symbol;
+  if (succeeded(parser.parseOptionalSymbolName(symbol))) {
+    state.addAttribute("call_target_name", symbol);
+    return success();
+  }
+  std::string text;
+  if (succeeded(parser.parseOptionalString(&text))) {
+    state.addAttribute(op == "einsum" ? "einsum_config" : "name", builder.getStringAttr(text));
+    return success();
+  }
+  StringRef word;
+  if (failed(parser.parseOptionalKeyword(&word))) {
+    found = false;
+    return success();
+  }
+  if (failed(parser.parseOptionalEqual())) {
+    addKeyword(word);
+    return success();
+  }
+  FailureOr<Attribute> value = stablehlo::parseValue(parser);
+  return failed(value) ? failure() : addKey(word, *value);
+}
+
+/// `[0:2, 1:7:3]` of a slice, `[1]` of a tuple's element.
+ParseResult OpReader::parseRanges() {
+  SmallVector<int64_t> starts, limits, strides;
+  auto parseRange = [&]() -> ParseResult {
+    int64_t start, limit = 0, stride = 1;
+    if (parser.parseInteger(start))
+      return failure();
+    if (succeeded(parser.parseOptionalColon()) &&
+        (parser.parseInteger(limit) ||
+         (succeeded(parser.parseOptionalColon()) && parser.parseInteger(stride))))
+      return failure();
+    starts.push_back(start);
+    limits.push_back(limit);
+    strides.push_back(stride);
+    return success();
+  };
+  if (succeeded(parser.parseOptionalRSquare())) {
+  } else if (parser.parseCommaSeparatedList(parseRange) || parser.parseRSquare()) {
+    return failure();
+  }
+  if (op == "get_tuple_element") {
+    state.addAttribute("index", builder.getI32IntegerAttr(starts.empty() ? 0 : starts[0]));
+    return success();
+  }
+  state.addAttribute("start_indices", builder.getDenseI64ArrayAttr(starts));
+  state.addAttribute("limit_indices", builder.getDenseI64ArrayAttr(limits));
+  state.addAttribute("strides", builder.getDenseI64ArrayAttr(strides));
+  return success();
+}
+
+void OpReader::addKeyword(StringRef word) {
+  bool isDirection = !state.attributes.get("comparison_direction");
+  state.addAttribute(isDirection ? "comparison_direction" : "compare_type",
+                     builder.getStringAttr(word));
+}
+
+void OpReader::addContraction(StringRef side, Attribute value) {
+  auto lists = dyn_cast<ArrayAttr>(value);
+  if (!lists || lists.size() != 2)
+    return;
+  contraction.set(("lhs_" + side).str(), lists[0]);
+  contraction.set(("rhs_" + side).str(), lists[1]);
+}
+
+ParseResult OpReader::addKey(StringRef key, Attribute value) {
+  if (key == "contracting_dims" || key == "batching_dims") {
+    addContraction(key == "batching_dims" ? "batching_dimensions" : "contracting_dimensions",
+                   value);
+    return success();
+  }
+  if (key == "window") {
+    for (NamedAttribute field : cast<DictionaryAttr>(value))
+      (void)addKey(field.getName(), field.getValue());
+    return success();
+  }
+  if (key == "format") { // e5m10
+    StringRef text = cast<StringAttr>(value);
+    int exponent = 0, mantissa = 0;
+    auto [left, right] = text.drop_front().split('m');
+    if (left.getAsInteger(10, exponent) || right.getAsInteger(10, mantissa))
+      return parser.emitError(parser.getCurrentLocation())
+             << "found format '" << text << "', expected one like e5m10";
+    state.addAttribute("exponent_bits", builder.getI32IntegerAttr(exponent));
+    state.addAttribute("mantissa_bits", builder.getI32IntegerAttr(mantissa));
+    return success();
+  }
+  for (const Key &row : keys)
+    if (row.key == key && (row.op.empty() || row.op == op)) {
+      key = row.attr;
+      break;
+    }
+  state.addAttribute(key, value);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+ParseResult OpReader::resolve(TypeRange operandTypes, TypeRange resultTypes) {
+  state.addTypes(resultTypes);
+  return parser.resolveOperands(operands, operandTypes, parser.getNameLoc(), state.operands);
+}
+
+ParseResult OpReader::parseTypes() {
+  SmallVector<Type> types, results;
+  if (failed(parser.parseOptionalColon()))
+    return resolve({}, {});
+  if (parser.parseTypeList(types))
+    return failure();
+  if (types.size() == 1)
+    if (auto function = dyn_cast<FunctionType>(types[0]))
+      return resolve(function.getInputs(), function.getResults());
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalArrow())) {
+    if (succeeded(parser.parseOptionalLParen())) {
+      if (parser.parseTypeList(results) || parser.parseRParen())
+        return failure();
+    } else if (parser.parseTypeList(results)) {
+      return failure();
+    }
+    return parser.resolveOperands(operands, types, loc, state.operands)
+               ? failure()
+               : (state.addTypes(results), success());
+  }
+  return assignTypes(types);
+}
+
+/// Types that stand for those of operands and results that are alike.
+ParseResult OpReader::assignTypes(ArrayRef<Type> types) {
+  size_t numResults = parser.getNumResults();
+  if (op == "select" && types.size() == 2 && operands.size() == 3)
+    return resolve({types[0], types[1], types[1]}, types[1]);
+  if (op == "complex" && types.size() == 1) {
+    auto whole = cast<ShapedType>(types[0]);
+    auto element = dyn_cast<ComplexType>(whole.getElementType());
+    Type part = element ? Type(whole.clone(element.getElementType())) : types[0];
+    return resolve({part, part}, types[0]);
+  }
+  if (auto tuple = types.size() == 1 ? dyn_cast<TupleType>(types[0]) : TupleType();
+      tuple && op == "tuple")
+    return resolve(tuple.getTypes(), types[0]);
+  if (types.size() == operands.size() && types.size() != 1)
+    return resolve(types, numResults ? types : ArrayRef<Type>());
+  if (types.size() == 1)
+    return resolve(SmallVector<Type>(operands.size(), types[0]),
+                   SmallVector<Type>(numResults, types[0]));
+  if (operands.empty())
+    return resolve({}, types);
+  return parser.emitError(parser.getNameLoc())
+         << "'" << state.name.getStringRef() << "' has " << operands.size() << " operands and "
+         << types.size() << " types, expected a function type";
+}
+
+//===----------------------------------------------------------------------===//
+// Ops of other forms
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseConstant(OpAsmParser &parser, OperationState &state) {
+  Attribute value;
+  if (parser.parseOptionalAttrDict(state.attributes) || parser.parseAttribute(value))
+    return failure();
+  auto typed = dyn_cast<TypedAttr>(value);
+  if (!typed)
+    return parser.emitError(parser.getNameLoc()) << "expected a constant with a type";
+  Type type = typed.getType();
+  // Where the type is not the value's own.
+  if (succeeded(parser.parseOptionalArrow()) && parser.parseType(type))
+    return failure();
+  state.addAttribute("value", value);
+  state.addTypes(type);
+  return success();
+}
+
+/// (%x = %a, %y = %b) : types attributes {...} cond {...} do {...}
+static ParseResult parseWhile(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::Argument> variables;
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  auto parsePair = [&]() -> ParseResult {
+    return failure(parser.parseArgument(variables.emplace_back()) || parser.parseEqual() ||
+                   parser.parseOperand(operands.emplace_back()));
+  };
+  SMLoc loc = parser.getCurrentLocation();
+  SmallVector<Type> types;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, parsePair) ||
+      (!operands.empty() && parser.parseColonTypeList(types)) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parser.resolveOperands(operands, types, loc, state.operands))
+    return failure();
+  state.addTypes(types);
+  for (auto [variable, type] : llvm::zip(variables, types))
+    variable.type = type;
+  for (StringRef keyword : {"cond", "do"})
+    if (parser.parseKeyword(keyword) || parser.parseRegion(*state.addRegion(), variables))
+      return failure();
+  return success();
+}
+
+/// The region of `applies stablehlo.add`: the op of two scalars.
+static void addAppliedOp(Region &region, StringRef opName, Type type, Location loc,
+                         StringRef dialect) {
+  Block &block = region.emplaceBlock();
+  Type scalar = RankedTensorType::get({}, cast<ShapedType>(type).getElementType());
+  block.addArguments({scalar, scalar}, {loc, loc});
+  OpBuilder builder(loc.getContext()); // the region has no operation yet
+  builder.setInsertionPointToEnd(&block);
+  OperationState applied(loc, opName);
+  applied.addOperands(block.getArguments());
+  applied.addTypes(scalar);
+  Operation *op = builder.create(applied);
+  OperationState end(loc, (dialect + ".return").str());
+  end.addOperands(op->getResults());
+  builder.create(end);
+}
+
+/// reducer(%a: t, %b: t) (%c: t, %d: t) {...}: a pair for each input.
+static ParseResult parseReducer(OpAsmParser &parser, OperationState &state, size_t numInputs) {
+  SmallVector<OpAsmParser::Argument> left, right;
+  for (size_t i = 0; i < numInputs; ++i)
+    if (parser.parseLParen() ||
+        parser.parseArgument(left.emplace_back(), /*allowType=*/true, /*allowAttrs=*/true) ||
+        parser.parseComma() ||
+        parser.parseArgument(right.emplace_back(), /*allowType=*/true, /*allowAttrs=*/true) ||
+        parser.parseRParen())
+      return failure();
+  llvm::append_range(left, right);
+  return parser.parseRegion(*state.addRegion(), left);
+}
+
+/// (%x init: %i), ... applies OP across dimensions = [0] {...} : type
+/// (%x init: %i), ... across dimensions = [0] {...} : type reducer(...) {...}
+static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands, inits;
+  SMLoc loc = parser.getCurrentLocation();
+  do {
+    if (parser.parseLParen() || parser.parseOperand(operands.emplace_back()) ||
+        parser.parseKeyword("init") || parser.parseColon() ||
+        parser.parseOperand(inits.emplace_back()) || parser.parseRParen())
+      return failure();
+  } while (succeeded(parser.parseOptionalComma()));
+  size_t numInputs = operands.size();
+  llvm::append_range(operands, inits);
+  StringRef applied;
+  if (succeeded(parser.parseOptionalKeyword("applies")) && parser.parseKeyword(&applied))
+    return failure();
+  std::string opName = applied.str();
+  FunctionType type;
+  if (parser.parseKeyword("across") || parser.parseKeyword("dimensions") || parser.parseEqual())
+    return failure();
+  FailureOr<Attribute> dimensions = stablehlo::parseValue(parser);
+  if (failed(dimensions) || parser.parseOptionalAttrDict(state.attributes) ||
+      parser.parseColonType(type) ||
+      parser.resolveOperands(operands, type.getInputs(), loc, state.operands))
+    return failure();
+  state.addAttribute("dimensions", *dimensions);
+  state.addTypes(type.getResults());
+  if (opName.empty())
+    return failure(parser.parseKeyword("reducer") || parseReducer(parser, state, numInputs));
+  addAppliedOp(*state.addRegion(), opName, type.getInput(0), state.location,
+               state.name.getDialectNamespace());
+  return success();
+}
+
+ParseResult stablehlo::parseOp(OpAsmParser &parser, OperationState &state) {
+  using Form = ParseResult (*)(OpAsmParser &, OperationState &);
+  Form form = llvm::StringSwitch<Form>(state.name.getStringRef().split('.').second)
+                  .Case("constant", parseConstant)
+                  .Case("while", parseWhile)
+                  .Case("reduce", parseReduce)
+                  .Default(nullptr);
+  return form ? form(parser, state) : OpReader(parser, state).parse();
+}

@@ -1,0 +1,508 @@
+// Ops that work element by element.
+#include "treadle/import/stablehlo/Body.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+static LogicalResult done(Body &body, Operation *op, Value value) {
+  body.map(op->getResult(0), value);
+  return success();
+}
+
+/// The operands: all whole where none has the full shape, else as little of each as broadcasts.
+static SmallVector<Value> elementwiseInputs(Body &body, Operation *op) {
+  SmallVector<Value> whole = body.allOf(op->getOperands()), compact;
+  bool hasFull = false;
+  for (auto [operand, value] : llvm::zip(op->getOperands(), whole)) {
+    compact.push_back(body.compactOf(operand));
+    hasFull |= compact.back() == value && operand.getType() == op->getResult(0).getType();
+    // Of another element type (a predicate, a comparison's inputs) but the same shape.
+    auto from = dyn_cast<ShapedType>(operand.getType());
+    auto to = dyn_cast<ShapedType>(op->getResult(0).getType());
+    hasFull |= compact.back() == value && from && to && from.hasRank() && to.hasRank() &&
+               from.getShape() == to.getShape();
+  }
+  return hasFull ? compact : whole;
+}
+
+/// Types that are for storage: ops have no kernels for them, and are computed in a wider one.
+static Type computedIn(Type element) {
+  MLIRContext *context = element.getContext();
+  if (isa<IntegerType>(element) && !isBool(element) && element.getIntOrFloatBitWidth() < 8)
+    return IntegerType::get(context, 8, cast<IntegerType>(element).getSignedness());
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() <= 8)
+    return Float32Type::get(context);
+  return element;
+}
+
+static Value addNode(Body &body, Operation *op, StringRef name) {
+  SmallVector<Value> inputs = elementwiseInputs(body, op);
+  for (Value &value : inputs)
+    value = body.cast(value, computedIn(elementOf(value)));
+  Type type = body.resultType(op), element = elementOf(type);
+  Value result = body.node(name, inputs, Body::withElement(type, computedIn(element)));
+  return body.cast(result, element);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops that are one op
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct Same {
+  StringRef op, name, ofBool; // ofBool: the op for i1, empty if it is the same
+};
+
+constexpr Same same[] = {
+    {"add", "AddV2", "LogicalOr"},
+    {"subtract", "Sub", ""},
+    {"multiply", "Mul", "LogicalAnd"},
+    {"maximum", "Maximum", "LogicalOr"},
+    {"minimum", "Minimum", "LogicalAnd"},
+    {"and", "BitwiseAnd", "LogicalAnd"},
+    {"or", "BitwiseOr", "LogicalOr"},
+    {"xor", "BitwiseXor", "NotEqual"},
+    {"not", "Invert", "LogicalNot"},
+    {"atan2", "Atan2", ""},
+    {"select", "SelectV2", "SelectV2"},
+    {"exponential", "Exp", ""},
+    {"exponential_minus_one", "Expm1", ""},
+    {"log", "Log", ""},
+    {"log_plus_one", "Log1p", ""},
+    {"logistic", "Sigmoid", ""},
+    {"sine", "Sin", ""},
+    {"cosine", "Cos", ""},
+    {"tan", "Tan", ""},
+    {"tanh", "Tanh", ""},
+    {"sqrt", "Sqrt", ""},
+    {"rsqrt", "Rsqrt", ""},
+    {"floor", "Floor", ""},
+    {"ceil", "Ceil", ""},
+    {"round_nearest_even", "Rint", ""},
+    {"is_finite", "IsFinite", ""},
+    {"real", "Real", ""},
+    {"imag", "Imag", ""},
+    {"complex", "Complex", ""},
+    {"abs", "Abs", ""},
+    // chlo
+    {"erf", "Erf", ""},
+    {"erfc", "Erfc", ""},
+    {"erf_inv", "Erfinv", ""},
+    {"lgamma", "Lgamma", ""},
+    {"digamma", "Digamma", ""},
+    {"acos", "Acos", ""},
+    {"acosh", "Acosh", ""},
+    {"asin", "Asin", ""},
+    {"asinh", "Asinh", ""},
+    {"atan", "Atan", ""},
+    {"atanh", "Atanh", ""},
+    {"sinh", "Sinh", ""},
+    {"cosh", "Cosh", ""},
+    {"square", "Square", ""},
+    {"conj", "Conj", ""},
+    {"is_inf", "IsInf", ""},
+    {"next_after", "NextAfter", ""},
+    {"bessel_i1e", "BesselI1e", ""},
+    {"polygamma", "Polygamma", ""},
+    {"zeta", "Zeta", ""},
+    {"copy", "Identity", "Identity"},
+};
+
+} // namespace
+
+static LogicalResult readSame(Body &body, Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  const Same *row = llvm::find_if(same, [&](const Same &s) { return s.op == name; });
+  Type element = elementOf(op->getOperand(op->getNumOperands() - 1).getType());
+  bool isOfBools = isBool(element) && !row->ofBool.empty();
+  Value value = input(body, op, 0);
+  if (name == "abs" && isUnsigned(element))
+    return done(body, op, value);
+  if (name == "abs" && isComplex(element))
+    return done(body, op, body.node("ComplexAbs", value, body.resultType(op)));
+  if (name == "real" && !isComplex(elementOf(value)))
+    return done(body, op, value);
+  return done(body, op, addNode(body, op, isOfBools ? row->ofBool : row->name));
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+static LogicalResult readNegate(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Type element = elementOf(x);
+  if (!isUnsigned(element))
+    return done(body, op, body.like("Neg", x));
+  return done(body, op, body.node("Sub", {body.scalarInt(element, 0), x}, x.getType()));
+}
+
+/// -1, 0 or 1; NaN and zeros as they are.
+static LogicalResult readSign(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Type element = elementOf(x);
+  if (isUnsigned(element)) {
+    Value isSet =
+        body.likeOf("NotEqual", {x, body.scalarInt(element, 0)}, body.builder.getI1Type());
+    return done(body, op, body.cast(isSet, element));
+  }
+  Value sign = body.like("Sign", x);
+  if (!isFloat(element))
+    return done(body, op, sign);
+  Value isNumber =
+      body.likeOf("NotEqual", {sign, body.scalar(element, 0)}, body.builder.getI1Type());
+  return done(body, op, body.node("SelectV2", {isNumber, sign, x}, x.getType()));
+}
+
+static Value isZero(Body &body, Value x) {
+  return body.likeOf("Equal", {x, body.scalarInt(elementOf(x), 0)}, body.builder.getI1Type());
+}
+
+static Value choose(Body &body, Value condition, Value yes, Value no, Type type) {
+  return body.node("SelectV2", {condition, yes, no}, type);
+}
+
+/// A constant without zeros and minus ones, which need care.
+static bool isPlainDivisor(Value divisor) {
+  Operation *op = divisor.getDefiningOp();
+  DenseIntElementsAttr elements;
+  if (op && op->getName().stripDialect() == "broadcast_in_dim")
+    op = op->getOperand(0).getDefiningOp();
+  if (op && op->getName().stripDialect() == "constant")
+    elements = dyn_cast_or_null<DenseIntElementsAttr>(op->getAttr("value"));
+  return elements && elements.isSplat() && !elements.getSplatValue<APInt>().isZero() &&
+         !elements.getSplatValue<APInt>().isAllOnes();
+}
+
+static Value minusOne(Body &body, Type element) { return body.scalarInt(element, -1); }
+
+/// x / 0 is -1 (all bits set), the least number by -1 itself.
+static LogicalResult readDivide(Body &body, Operation *op) {
+  Type element = elementOf(op->getOperand(0).getType());
+  if (!element.isIntOrIndex() || isBool(element))
+    return done(body, op, addNode(body, op, "RealDiv"));
+  if (isPlainDivisor(op->getOperand(1)))
+    return done(body, op, addNode(body, op, "TruncateDiv"));
+  Value x = input(body, op, 0), y = input(body, op, 1);
+  element = elementOf(x);
+  Type type = x.getType();
+  Value zero = isZero(body, y), one = body.scalarInt(element, 1);
+  if (isUnsigned(element)) {
+    Value safe = choose(body, zero, one, y, y.getType());
+    Value quotient = body.node("TruncateDiv", {x, safe}, type);
+    return done(body, op, choose(body, zero, minusOne(body, element), quotient, type));
+  }
+  Value isNegated = body.likeOf("Equal", {y, minusOne(body, element)}, body.builder.getI1Type());
+  Value special = body.like("LogicalOr", {zero, isNegated});
+  Value safe = choose(body, special, one, y, y.getType());
+  Value quotient = body.node("TruncateDiv", {x, safe}, type);
+  Value negated = body.node("Sub", {body.scalarInt(element, 0), x}, type);
+  Value byMinusOne = choose(body, isNegated, negated, quotient, type);
+  return done(body, op, choose(body, zero, minusOne(body, element), byMinusOne, type));
+}
+
+/// x by 0 leaves x, anything by -1 nothing.
+static LogicalResult readRemainder(Body &body, Operation *op) {
+  Value x = input(body, op, 0), y = input(body, op, 1);
+  Type element = elementOf(x), type = x.getType();
+  if (!isa<IntegerType>(element))
+    return done(body, op, body.node("TruncateMod", {x, y}, type));
+  Value zero = isZero(body, y), special = zero;
+  if (!isUnsigned(element))
+    special = body.like("LogicalOr", {zero, body.likeOf("Equal", {y, minusOne(body, element)},
+                                                        body.builder.getI1Type())});
+  Value safe = isPlainDivisor(op->getOperand(1))
+                   ? y
+                   : choose(body, special, body.scalarInt(element, 1), y, y.getType());
+  Value quotient = body.node("TruncateDiv", {x, safe}, type);
+  Value rest = body.node("Sub", {x, body.node("Mul", {quotient, safe}, type)}, type);
+  if (safe == y)
+    return done(body, op, rest);
+  return done(body, op, choose(body, zero, x, rest, type));
+}
+
+/// By a negative exponent only 1 and -1 are something else than 0.
+static LogicalResult readPower(Body &body, Operation *op) {
+  Type element = elementOf(op->getOperand(0).getType());
+  if (!isa<IntegerType>(element))
+    return done(body, op, addNode(body, op, "Pow"));
+  Value x = input(body, op, 0), y = input(body, op, 1);
+  Type type = x.getType(), wide = body.builder.getI64Type();
+  Value base = body.cast(x, wide), exponent = body.cast(y, wide);
+  Type wideType = base.getType(), flag = body.builder.getI1Type();
+  Value zero = body.scalarInt(wide, 0), one = body.scalarInt(wide, 1);
+  Value isNegative = body.likeOf("Less", {exponent, zero}, flag);
+  Value power =
+      body.node("Pow", {base, body.node("Maximum", {exponent, zero}, wideType)}, wideType);
+  Value magnitude = body.node("Abs", base, wideType);
+  Value isUnit = body.likeOf("Equal", {magnitude, one}, flag);
+  Value odd = body.node("BitwiseAnd", {exponent, one}, wideType);
+  Value unit = choose(body, body.likeOf("Equal", {odd, zero}, flag), one, base, wideType);
+  Value small = choose(body, isUnit, unit, zero, wideType);
+  return done(body, op,
+              body.cast(choose(body, isNegative, small, power, wideType), elementOf(type)));
+}
+
+/// Halves go away from zero.
+static LogicalResult readRoundAway(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Type element = elementOf(x), type = x.getType(), flag = body.builder.getI1Type();
+  Value size = body.like("Abs", x), whole = body.like("Floor", size);
+  Value rest = body.like("Sub", {size, whole});
+  Value isUp = body.likeOf("GreaterEqual", {rest, body.scalar(element, 0.5)}, flag);
+  Value rounded =
+      choose(body, isUp, body.like("AddV2", {whole, body.scalar(element, 1)}), whole, type);
+  Value isNegative = body.likeOf("Less", {x, body.scalar(element, 0)}, flag);
+  Value isWhole = body.likeOf("Equal", {rounded, size}, flag);
+  Value result = choose(body, isNegative, body.like("Neg", rounded), rounded, type);
+  return done(body, op, choose(body, isWhole, x, result, type));
+}
+
+static LogicalResult readCubeRoot(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Type element = elementOf(x), type = x.getType();
+  Value size = body.like("Abs", x);
+  Value root = body.like("Pow", {size, body.scalar(element, 1.0 / 3.0)});
+  Value isNegative = body.likeOf("Less", {x, body.scalar(element, 0)}, body.builder.getI1Type());
+  Value isSpecial = body.likeOf("Equal", {size, body.scalar(element, 0)}, body.builder.getI1Type());
+  Value result = choose(body, isNegative, body.like("Neg", root), root, type);
+  return done(body, op, choose(body, isSpecial, x, result, type));
+}
+
+static LogicalResult readClamp(Body &body, Operation *op) {
+  Value low = input(body, op, 0), x = input(body, op, 1), high = input(body, op, 2);
+  Value raised = body.node("Maximum", {x, low}, x.getType());
+  return done(body, op, body.node("Minimum", {raised, high}, x.getType()));
+}
+
+static LogicalResult readReducePrecision(Body &body, Operation *op) {
+  Attrs attrs;
+  for (StringRef key : {"exponent_bits", "mantissa_bits"})
+    attrs.append(key, body.builder.getI64IntegerAttr(numberOr(op, key, 0)));
+  return done(body, op,
+              body.node("XlaReducePrecision", input(body, op, 0), body.resultType(op), attrs));
+}
+
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+static Type unsignedOf(Type element) {
+  return IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth(),
+                          IntegerType::Unsigned);
+}
+
+static Value bitcast(Body &body, Value x, Type element) {
+  return elementOf(x) == element ? x : body.likeOf("Bitcast", x, element);
+}
+
+/// Whether the shift is by a constant below the number of bits.
+static bool isSmallShift(Value amount, unsigned bits) {
+  Operation *op = amount.getDefiningOp();
+  if (op && op->getName().stripDialect() == "broadcast_in_dim")
+    op = op->getOperand(0).getDefiningOp();
+  if (!op || op->getName().stripDialect() != "constant")
+    return false;
+  auto elements = dyn_cast_or_null<DenseIntElementsAttr>(op->getAttr("value"));
+  return elements && llvm::all_of(elements.getValues<APInt>(),
+                                  [&](const APInt &value) { return value.ult(bits); });
+}
+
+/// Shifts by as many bits as there are, or more, leave nothing but copies of the sign.
+static LogicalResult readShift(Body &body, Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  bool isLeft = name == "shift_left", isLogical = name == "shift_right_logical";
+  SmallVector<Value> inputs = elementwiseInputs(body, op);
+  Value x = inputs[0], amount = inputs[1];
+  Type element = elementOf(x), logical = unsignedOf(element);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (isLogical || isLeft) {
+    x = bitcast(body, x, logical);
+    amount = bitcast(body, amount, logical);
+  }
+  Type resultType = body.resultType(op);
+  Type shifted = isLeft || isLogical ? Body::withElement(resultType, logical) : resultType;
+  auto finish = [&](Value value) { return done(body, op, bitcast(body, value, element)); };
+  StringRef shift = isLeft ? "LeftShift" : "RightShift";
+  if (isSmallShift(op->getOperand(1), bits))
+    return finish(body.node(shift, {x, amount}, shifted));
+  // The amount counts as unsigned.
+  Value count = bitcast(body, amount, logical);
+  Value most = body.scalarInt(logical, bits - 1);
+  Value isLarge = body.likeOf("Greater", {count, most}, body.builder.getI1Type());
+  Value least = bitcast(body, body.like("Minimum", {count, most}), elementOf(x));
+  Value value = body.node(shift, {x, least}, shifted);
+  if (!isLeft && !isLogical)
+    return finish(value);
+  return finish(choose(body, isLarge, body.scalarInt(logical, 0), value, shifted));
+}
+
+static Value populationCount(Body &body, Value x) {
+  Type element = elementOf(x);
+  Value count = body.likeOf("PopulationCount", x,
+                            IntegerType::get(element.getContext(), 8, IntegerType::Unsigned));
+  return body.cast(count, element);
+}
+
+static LogicalResult readPopulationCount(Body &body, Operation *op) {
+  return done(body, op, populationCount(body, input(body, op, 0)));
+}
+
+/// The bits below the highest that is set are set too; those that stay clear are counted.
+static LogicalResult readLeadingZeros(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Type element = elementOf(x), logical = unsignedOf(element);
+  unsigned bits = element.getIntOrFloatBitWidth();
+  Value spread = bitcast(body, x, logical);
+  for (unsigned by = 1; by < bits; by *= 2)
+    spread = body.like("BitwiseOr",
+                       {spread, body.like("RightShift", {spread, body.scalarInt(logical, by)})});
+  return done(body, op, bitcast(body, populationCount(body, body.like("Invert", spread)), element));
+}
+
+static LogicalResult readBitcast(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  if (elementOf(x) == elementOf(body.resultType(op)))
+    return done(body, op, x);
+  return done(body, op, body.node("Bitcast", x, body.resultType(op)));
+}
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+/// Integers in the order that IEEE gives all values: -NaN, -inf, ..., -0, 0, ..., inf, NaN.
+static Value totalOrder(Body &body, Value x) {
+  unsigned bits = elementOf(x).getIntOrFloatBitWidth();
+  Type whole = body.builder.getIntegerType(bits);
+  Value pattern = bitcast(body, x, whole);
+  Value sign = body.like("RightShift", {pattern, body.scalarInt(whole, bits - 1)});
+  Value flip = body.like("BitwiseAnd", {sign, body.scalarInt(whole, llvm::maxIntN(bits))});
+  return body.like("BitwiseXor", {pattern, flip});
+}
+
+static LogicalResult readCompare(Body &body, Operation *op) {
+  static const llvm::StringMap<StringRef> ops = {
+      {"EQ", "Equal"},     {"NE", "NotEqual"}, {"LT", "Less"},
+      {"LE", "LessEqual"}, {"GT", "Greater"},  {"GE", "GreaterEqual"},
+  };
+  StringRef direction = word(op, "comparison_direction");
+  StringRef name = ops.lookup(direction);
+  if (name.empty())
+    return op->emitError("found comparison_direction '")
+           << direction << "', expected EQ, NE, LT, LE, GT or GE";
+  SmallVector<Value> inputs = elementwiseInputs(body, op);
+  Type element = elementOf(inputs[0]);
+  if (word(op, "compare_type") == "TOTALORDER" && isFloat(element))
+    for (Value &value : inputs)
+      value = totalOrder(body, value);
+  else if (isBool(element) && direction != "EQ" && direction != "NE")
+    for (Value &value : inputs)
+      value = body.cast(value, unsignedOf(body.builder.getI8Type()));
+  for (Value &value : inputs)
+    value = body.cast(value, computedIn(elementOf(value)));
+  return done(body, op, body.node(name, inputs, body.resultType(op)));
+}
+
+//===----------------------------------------------------------------------===//
+// Conversion
+//===----------------------------------------------------------------------===//
+
+/// A float that doesn't fit becomes the nearest integer that there is, NaN becomes 0.
+static Value toInteger(Body &body, Value x, IntegerType to) {
+  Type from = elementOf(x), flag = body.builder.getI1Type();
+  if (from.getIntOrFloatBitWidth() < 32) {
+    from = body.builder.getF32Type();
+    x = body.cast(x, from);
+  }
+  unsigned bits = to.getWidth();
+  bool isSigned = !to.isUnsigned();
+  APInt least = isSigned ? APInt::getSignedMinValue(bits) : APInt::getZero(bits);
+  APInt most = isSigned ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits);
+  double above = isSigned ? -least.signedRoundToDouble() : most.roundToDouble() + (bits < 64);
+  Type type = Body::withElement(x.getType(), to);
+  auto scalarOf = [&](const APInt &value) {
+    return body.constant(DenseElementsAttr::get(RankedTensorType::get({}, to), value));
+  };
+  double lowest = isSigned ? least.signedRoundToDouble() : 0.0;
+  Value isHigh = body.likeOf("GreaterEqual", {x, body.scalar(from, above)}, flag);
+  Value isLow = body.likeOf("Less", {x, body.scalar(from, lowest)}, flag);
+  Value isNan = body.likeOf("NotEqual", {x, x}, flag);
+  Value outside = body.like("LogicalOr", {body.like("LogicalOr", {isHigh, isLow}), isNan});
+  Value safe = body.node("SelectV2", {outside, body.scalar(from, 0), x}, x.getType());
+  Value converted = body.node("Cast", safe, type);
+  Value low = choose(body, isLow, scalarOf(least), converted, type);
+  return choose(body, isHigh, scalarOf(most), low, type);
+}
+
+static LogicalResult readConvert(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Type from = elementOf(x), to = elementOf(body.resultType(op));
+  if (from == to)
+    return done(body, op, x);
+  if (isComplex(from) && !isComplex(to)) {
+    from = cast<ComplexType>(from).getElementType();
+    x = body.likeOf("Real", x, from);
+  }
+  auto integer = dyn_cast<IntegerType>(to);
+  if (isFloat(from) && integer && !isBool(to))
+    return done(body, op, toInteger(body, x, integer));
+  return done(body, op, body.cast(x, to));
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of scalars on tensors
+//===----------------------------------------------------------------------===//
+
+static LogicalResult readConstant(Body &body, Operation *op) {
+  auto value = op->getAttr("value");
+  if (auto elements = dyn_cast_or_null<ElementsAttr>(value)) {
+    if (isa<IndexType>(elements.getElementType()))
+      return unimplemented(op) << " of index tensors";
+    auto type = cast<RankedTensorType>(elements.getType());
+    if (type.getEncoding())
+      return unimplemented(op) << " with an encoding";
+    return done(body, op, body.constant(elements));
+  }
+  Type type = op->getResult(0).getType();
+  if (auto number = dyn_cast_or_null<IntegerAttr>(value))
+    return done(body, op,
+                body.scalarInt(elementOf(body.typeOf(type)), number.getValue().getSExtValue()));
+  if (auto number = dyn_cast_or_null<FloatAttr>(value))
+    return done(body, op, body.scalar(type, number.getValueAsDouble()));
+  return op->emitError("its value is no tensor of numbers");
+}
+
+static constexpr Row rows[] = {
+    {"constant", readConstant},
+    {"arith.constant", readConstant},
+    {"negate", readNegate},
+    {"sign", readSign},
+    {"divide", readDivide},
+    {"remainder", readRemainder},
+    {"power", readPower},
+    {"round_nearest_afz", readRoundAway},
+    {"cbrt", readCubeRoot},
+    {"clamp", readClamp},
+    {"reduce_precision", readReducePrecision},
+    {"shift_left", readShift},
+    {"shift_right_logical", readShift},
+    {"shift_right_arithmetic", readShift},
+    {"popcnt", readPopulationCount},
+    {"count_leading_zeros", readLeadingZeros},
+    {"bitcast_convert", readBitcast},
+    {"compare", readCompare},
+    {"convert", readConvert},
+};
+
+ArrayRef<Row> hlo::arithmeticRows() {
+  static const SmallVector<Row> all = [] {
+    SmallVector<Row> list(std::begin(rows), std::end(rows));
+    for (const Same &row : same)
+      list.push_back({row.op, readSame});
+    return list;
+  }();
+  return all;
+}

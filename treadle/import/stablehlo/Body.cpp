@@ -1,0 +1,263 @@
+#include "treadle/import/stablehlo/Body.h"
+
+#include "treadle/import/DerivedAttributes.h"
+#include "treadle/ops/OpTable.h"
+
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+//===----------------------------------------------------------------------===//
+// Attributes of the source
+//===----------------------------------------------------------------------===//
+
+static void appendNumbers(Attribute attr, SmallVector<int64_t> &out) {
+  if (auto list = dyn_cast_or_null<ArrayAttr>(attr)) {
+    for (Attribute item : list)
+      appendNumbers(item, out);
+  } else if (auto number = dyn_cast_or_null<IntegerAttr>(attr)) {
+    out.push_back(number.getType().isInteger(1) ? number.getValue().getZExtValue()
+                                                : number.getValue().getSExtValue());
+  } else if (auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr)) {
+    bool isFlag = elements.getElementType().isInteger(1);
+    for (const APInt &value : elements.getValues<APInt>())
+      out.push_back(isFlag ? value.getZExtValue() : value.getSExtValue());
+  } else if (auto array = dyn_cast_or_null<DenseI64ArrayAttr>(attr)) {
+    llvm::append_range(out, array.asArrayRef());
+  } else if (auto array = dyn_cast_or_null<DenseI32ArrayAttr>(attr)) {
+    llvm::append_range(out, array.asArrayRef());
+  } else if (auto array = dyn_cast_or_null<DenseBoolArrayAttr>(attr)) {
+    llvm::append_range(out, array.asArrayRef());
+  }
+}
+
+SmallVector<int64_t> hlo::numbers(Attribute attr) {
+  SmallVector<int64_t> out;
+  appendNumbers(attr, out);
+  return out;
+}
+
+SmallVector<int64_t> hlo::numbersOr(Operation *op, StringRef key, size_t count, int64_t value) {
+  Attribute attr = op->getAttr(key);
+  return attr ? numbers(attr) : SmallVector<int64_t>(count, value);
+}
+
+int64_t hlo::numberOr(Operation *op, StringRef key, int64_t value) {
+  SmallVector<int64_t> found = numbers(op, key);
+  return found.empty() ? value : found.front();
+}
+
+SmallVector<int64_t> hlo::fieldNumbers(DictionaryAttr fields, StringRef key) {
+  return fields ? numbers(fields.get(key)) : SmallVector<int64_t>();
+}
+
+StringRef hlo::word(Operation *op, StringRef key) {
+  auto text = op->getAttrOfType<StringAttr>(key);
+  return text ? text.getValue() : StringRef();
+}
+
+InFlightDiagnostic hlo::unimplemented(Operation *op) {
+  return op->emitError("unimplemented: ") << op->getName().getStringRef();
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+Body::Body(Program &program, Block &target, bool isElementwise)
+    : program(program), builder(OpBuilder::atBlockEnd(&target)), isElementwise(isElementwise) {}
+
+Type Body::convertedType(Type source, bool isElementwise) {
+  Type element = elementOf(source);
+  if (isa<IndexType>(element))
+    element = IntegerType::get(source.getContext(), 64);
+  if (isa<NoneType>(element)) // tokens
+    element = IntegerType::get(source.getContext(), 1);
+  if (isElementwise || isa<UnrankedTensorType>(source))
+    return UnrankedTensorType::get(element);
+  auto ranked = dyn_cast<RankedTensorType>(source);
+  return RankedTensorType::get(ranked ? ranked.getShape() : ArrayRef<int64_t>(), element);
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+static bool isConstant(Operation *op) { return op && (op->getName().stripDialect() == "constant"); }
+
+Value Body::of(Value source) {
+  auto it = values.find(source);
+  if (it != values.end())
+    return it->second;
+  // Constants around a region are made again in its function; anything else it captures.
+  Operation *definition = source.getDefiningOp();
+  if (isConstant(definition) && succeeded(read(definition)))
+    return values.lookup(source);
+  return {};
+}
+
+Value Body::compactOf(Value source) {
+  Value compact = compacts.lookup(source);
+  return compact ? compact : of(source);
+}
+
+SmallVector<Value> Body::allOf(ValueRange sources) {
+  return llvm::map_to_vector(sources, [&](Value source) { return of(source); });
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> Body::nodes(StringRef op, ValueRange inputs, TypeRange results, Attrs attrs) {
+  tfg::TfgDialect &dialect = program.dialect;
+  Location location = current ? current->getLoc() : builder.getUnknownLoc();
+  OperationState state(location, ("tfg." + op).str());
+  state.addOperands(inputs);
+  state.addTypes(results);
+  state.addTypes(dialect.controlType);
+  if (const OpDef *def = lookupOp(op))
+    for (NamedAttribute attr :
+         graphdef::deriveAttributes(*def, inputs.getTypes(), results, attrs, builder.getContext()))
+      if (!attrs.get(attr.getName()))
+        attrs.append(attr);
+  StringRef base = current ? current->getName().stripDialect() : op;
+  attrs.set(dialect.nameKey, builder.getStringAttr(names.made(base)));
+  state.addAttributes(attrs);
+  tfg::Node made(builder.create(state));
+  return llvm::to_vector_of<Value>(made.results());
+}
+
+/// Elements that lie in a resource are taken out of it.
+static ElementsAttr inModule(ElementsAttr value) {
+  auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+  AsmResourceBlob *blob = resource ? resource.getRawHandle().getBlob() : nullptr;
+  return blob ? DenseElementsAttr::getFromRawBuffer(resource.getType(), blob->getData()) : value;
+}
+
+Value Body::constant(ElementsAttr value) {
+  value = inModule(value);
+  Attrs attrs;
+  attrs.append("dtype", TypeAttr::get(value.getElementType()));
+  attrs.append("value", value);
+  return node("Const", {}, cast<RankedTensorType>(value.getType()), std::move(attrs));
+}
+
+Value Body::vector(ArrayRef<int64_t> numbers) {
+  auto size = static_cast<int64_t>(numbers.size());
+  bool isNarrow = llvm::all_of(numbers, [](int64_t n) { return n == static_cast<int32_t>(n); });
+  if (!isNarrow)
+    return constant(
+        DenseElementsAttr::get(RankedTensorType::get({size}, builder.getI64Type()), numbers));
+  SmallVector<int32_t> narrow(numbers.begin(), numbers.end());
+  return constant(DenseElementsAttr::get(RankedTensorType::get({size}, builder.getI32Type()),
+                                         ArrayRef<int32_t>(narrow)));
+}
+
+Value Body::index(int64_t value) {
+  return constant(DenseElementsAttr::get(RankedTensorType::get({}, builder.getI32Type()),
+                                         static_cast<int32_t>(value)));
+}
+
+Value Body::scalar(Type element, double value) {
+  auto type = RankedTensorType::get({}, element);
+  if (auto real = dyn_cast<FloatType>(element)) {
+    APFloat number(value);
+    bool losesInfo;
+    number.convert(real.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    return constant(DenseElementsAttr::get(type, number));
+  }
+  if (auto complex = dyn_cast<ComplexType>(element)) {
+    auto part = cast<FloatType>(complex.getElementType());
+    APFloat number(value), zero(0.0);
+    bool losesInfo;
+    number.convert(part.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    zero.convert(part.getFloatSemantics(), APFloat::rmNearestTiesToEven, &losesInfo);
+    return constant(DenseElementsAttr::get(type, std::complex<APFloat>(number, zero)));
+  }
+  return scalarInt(element, static_cast<int64_t>(value));
+}
+
+Value Body::scalarInt(Type element, int64_t value) {
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer)
+    return scalar(element, static_cast<double>(value));
+  APInt bits(64, static_cast<uint64_t>(value));
+  return constant(DenseElementsAttr::get(RankedTensorType::get({}, element),
+                                         bits.sextOrTrunc(integer.getWidth())));
+}
+
+Value Body::cast(Value value, Type element) {
+  if (elementOf(value) == element)
+    return value;
+  return likeOf("Cast", value, element);
+}
+
+Value Body::reshape(Value value, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> dims(shape);
+  for (int64_t &dim : dims)
+    dim = dim == -1 ? ShapedType::kDynamic : dim;
+  Type type = RankedTensorType::get(dims, elementOf(value));
+  if (type == value.getType())
+    return value;
+  return node("Reshape", {value, vector(shape)}, type);
+}
+
+Value Body::reshapeTo(Value value, RankedTensorType type) {
+  SmallVector<int64_t> dims(type.getShape());
+  for (int64_t &dim : dims)
+    dim = ShapedType::isDynamic(dim) ? -1 : dim;
+  if (isElementwise)
+    return value;
+  return reshape(value, dims);
+}
+
+Attribute Body::func(StringRef name) {
+  return tf_type::FuncAttr::get(builder.getContext(),
+                                FlatSymbolRefAttr::get(builder.getContext(), name),
+                                builder.getDictionaryAttr({}));
+}
+
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
+
+static const llvm::StringMap<Converter> &converters() {
+  static const llvm::StringMap<Converter> table = [] {
+    llvm::StringMap<Converter> rows;
+    for (ArrayRef<Row> part : {arithmeticRows(), shapeRows(), indexRows(), reductionRows(),
+                               productRows(), controlRows(), moreRows()})
+      for (const Row &row : part)
+        rows[row.op] = row.convert;
+    return rows;
+  }();
+  return table;
+}
+
+/// The name that the tables know the op by: other dialects keep theirs.
+static StringRef tableName(Operation *op) {
+  StringRef name = op->getName().getStringRef(), dialect = op->getName().getDialectNamespace();
+  return dialect == "stablehlo" || dialect == "mhlo" || dialect == "chlo"
+             ? op->getName().stripDialect()
+             : name;
+}
+
+LogicalResult Body::read(Operation *op) {
+  Converter convert = converters().lookup(tableName(op));
+  if (!convert)
+    return hlo::unimplemented(op) << " is not supported";
+  Operation *outer = std::exchange(current, op);
+  LogicalResult result = convert(*this, op);
+  current = outer;
+  return result;
+}
+
+LogicalResult Body::readBlock(Block &block) {
+  for (Operation &op : withoutLast(block))
+    if (failed(read(&op)))
+      return failure();
+  return success();
+}

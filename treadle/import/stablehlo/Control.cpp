@@ -1,0 +1,407 @@
+// Calls, loops, conditionals, tuples and tokens.
+#include "treadle/import/stablehlo/Body.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+static size_t sizeOf(func::FuncOp func) {
+  size_t size = 0;
+  func.walk([&](Operation *) { ++size; });
+  return size;
+}
+
+static LogicalResult callFunction(Body &body, Operation *op, func::FuncOp callee) {
+  FailureOr<std::string> name = body.program.convertedFunction(callee);
+  if (failed(name))
+    return failure();
+  bool hasEffects = body.program.hasEffects(callee);
+  Attrs attrs;
+  attrs.append("f", body.func(*name));
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(body.typeOf(type));
+  SmallVector<Value> results =
+      body.nodes(hasEffects ? "StatefulPartitionedCall" : "PartitionedCall",
+                 body.allOf(op->getOperands()), types, attrs);
+  for (auto [from, to] : llvm::zip(op->getResults(), results))
+    body.map(from, to);
+  if (hasEffects)
+    body.effects.push_back(body.builder.getBlock()->back().getResults().back());
+  return success();
+}
+
+namespace treadle::hlo {
+
+/// Small functions (tracing makes many) become part of the caller, as do all that a function of
+/// scalars calls.
+LogicalResult readCall(Body &body, Operation *op) {
+  constexpr size_t smallSize = 40;
+  FlatSymbolRefAttr symbol;
+  for (StringRef key : {"callee", "decomposition"})
+    if (!symbol)
+      symbol = op->getAttrOfType<FlatSymbolRefAttr>(key);
+  func::FuncOp callee = symbol ? body.program.function(symbol.getValue()) : func::FuncOp();
+  if (!callee || callee.isExternal())
+    return op->emitError("it calls '")
+           << (symbol ? symbol.getValue() : "") << "', which the module doesn't have";
+  if (callee.getNumArguments() != op->getNumOperands() ||
+      callee.getNumResults() != op->getNumResults())
+    return op->emitError("it calls '")
+           << callee.getName() << "' with " << op->getNumOperands() << " operands and "
+           << op->getNumResults() << " results, expected " << callee.getNumArguments() << " and "
+           << callee.getNumResults();
+  if (llvm::is_contained(body.inlined, callee.getOperation()))
+    return unimplemented(op) << ": '" << callee.getName() << "' calls itself";
+  if (!body.isElementwise && sizeOf(callee) > smallSize)
+    return callFunction(body, op, callee);
+  SmallVector<Value> arguments = body.allOf(op->getOperands());
+  for (auto [from, to] : llvm::zip(callee.getArguments(), arguments))
+    body.map(from, to);
+  body.inlined.push_back(callee);
+  LogicalResult result = body.readBlock(callee.front());
+  body.inlined.pop_back();
+  if (failed(result))
+    return failure();
+  for (auto [from, to] : llvm::zip(op->getResults(), callee.front().back().getOperands()))
+    body.map(from, body.of(to));
+  return success();
+}
+
+} // namespace treadle::hlo
+
+//===----------------------------------------------------------------------===//
+// Regions as functions
+//===----------------------------------------------------------------------===//
+
+/// What the regions use of the values around them, but for constants, which are made again.
+static SmallVector<Value> capturesOf(MutableArrayRef<Region> regions) {
+  llvm::SetVector<Value> used;
+  getUsedValuesDefinedAbove(regions, used);
+  SmallVector<Value> captures;
+  for (Value value : used)
+    if (!value.getDefiningOp() || value.getDefiningOp()->getName().stripDialect() != "constant")
+      captures.push_back(value);
+  return captures;
+}
+
+/// The function of a region: its arguments, then the captures. With `passesCaptures` it gives
+/// the captures after its results.
+static FailureOr<std::string> regionFunction(Body &body, Region &region, ValueRange captures,
+                                             bool passesCaptures, StringRef base) {
+  if (!llvm::hasSingleElement(region))
+    return region.getParentOp()->emitError("a region has several blocks, expected one");
+  Block &block = region.front();
+  SmallVector<Type> inputs, results;
+  for (Value argument : block.getArguments())
+    inputs.push_back(body.typeOf(argument.getType()));
+  for (Value capture : captures)
+    inputs.push_back(body.of(capture).getType());
+  for (Value result : block.back().getOperands())
+    results.push_back(body.typeOf(result.getType()));
+  if (passesCaptures)
+    llvm::append_range(results, ArrayRef(inputs).drop_front(block.getNumArguments()));
+  return body.program.addFunction(base, inputs, results, body.isElementwise,
+                                  region.getParentOp()->getLoc(),
+                                  [&](Body &inner, tfg::FuncOp target, SmallVector<Value> &values) {
+                                    unsigned next = 0;
+                                    for (Value argument : block.getArguments())
+                                      inner.map(argument, target.getDataArgument(next++));
+                                    for (Value capture : captures)
+                                      inner.map(capture, target.getDataArgument(next++));
+                                    if (failed(inner.readBlock(block)))
+                                      return failure();
+                                    values = inner.allOf(block.back().getOperands());
+                                    if (passesCaptures)
+                                      llvm::append_range(values, inner.allOf(captures));
+                                    return success();
+                                  });
+}
+
+static SmallVector<Value> addControlNode(Body &body, Operation *op, StringRef kind,
+                                         ValueRange inputs, TypeRange types, Attrs attrs) {
+  bool hasEffects = body.program.hasEffects(op);
+  SmallVector<Value> results =
+      body.nodes(hasEffects ? kind.str() : ("Stateless" + kind).str(), inputs, types, attrs);
+  for (auto [from, to] : llvm::zip(op->getResults(), results))
+    body.map(from, to);
+  if (hasEffects)
+    body.effects.push_back(body.builder.getBlock()->back().getResults().back());
+  return results;
+}
+
+static LogicalResult readWhile(Body &body, Operation *op) {
+  if (op->getNumRegions() != 2)
+    return op->emitError("it has ") << op->getNumRegions() << " regions, expected 2";
+  SmallVector<Value> captures = capturesOf(op->getRegions());
+  FailureOr<std::string> cond =
+      regionFunction(body, op->getRegion(0), captures, false, "while_cond");
+  FailureOr<std::string> loop =
+      regionFunction(body, op->getRegion(1), captures, true, "while_body");
+  if (failed(cond) || failed(loop))
+    return failure();
+  SmallVector<Value> inputs = body.allOf(op->getOperands());
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(body.typeOf(type));
+  for (Value capture : captures) {
+    inputs.push_back(body.of(capture));
+    types.push_back(inputs.back().getType());
+  }
+  Attrs attrs;
+  attrs.append("cond", body.func(*cond));
+  attrs.append("body", body.func(*loop));
+  addControlNode(body, op, "While", inputs, types, attrs);
+  return success();
+}
+
+static FailureOr<SmallVector<Attribute>> branchFunctions(Body &body, Operation *op,
+                                                         ValueRange captures) {
+  SmallVector<Attribute> functions;
+  for (Region &region : op->getRegions()) {
+    FailureOr<std::string> name = regionFunction(body, region, captures, false, "branch");
+    if (failed(name))
+      return failure();
+    functions.push_back(body.func(*name));
+  }
+  return functions;
+}
+
+/// Inputs of a conditional; the operands after the first are passed to each branch's arguments by
+/// old programs, which isn't read.
+static LogicalResult readConditional(Body &body, Operation *op, StringRef kind) {
+  if (op->getNumOperands() != 1 || op->getNumRegions() == 0)
+    return unimplemented(op) << " with " << op->getNumOperands()
+                             << " operands; expected a selector alone";
+  SmallVector<Value> captures = capturesOf(op->getRegions());
+  FailureOr<SmallVector<Attribute>> functions = branchFunctions(body, op, captures);
+  if (failed(functions))
+    return failure();
+  SmallVector<Value> inputs{body.of(op->getOperand(0))};
+  llvm::append_range(inputs, body.allOf(captures));
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    types.push_back(body.typeOf(type));
+  Attrs attrs;
+  if (kind == "If" && functions->size() == 2) {
+    attrs.append("then_branch", (*functions)[0]);
+    attrs.append("else_branch", (*functions)[1]);
+  } else {
+    attrs.append("branches", body.builder.getArrayAttr(*functions));
+  }
+  addControlNode(body, op, kind, inputs, types, attrs);
+  return success();
+}
+
+static LogicalResult readIf(Body &body, Operation *op) { return readConditional(body, op, "If"); }
+static LogicalResult readCase(Body &body, Operation *op) {
+  return readConditional(body, op, "Case");
+}
+
+//===----------------------------------------------------------------------===//
+// Functions of scalars
+//===----------------------------------------------------------------------===//
+
+StringRef hlo::combinerOf(Region &region) {
+  if (!llvm::hasSingleElement(region) || region.front().getNumArguments() != 2)
+    return {};
+  Block &block = region.front();
+  Operation *end = &block.back();
+  if (end->getNumOperands() != 1)
+    return {};
+  Value result = end->getOperand(0);
+  if (block.getOperations().size() == 1 && result == block.getArgument(1))
+    return "second";
+  Operation *op = &block.front();
+  if (block.getOperations().size() != 2 || op->getNumOperands() != 2 || op->getNumResults() != 1 ||
+      op->getNumRegions() || result != op->getResult(0))
+    return {};
+  Value a = op->getOperand(0), b = op->getOperand(1);
+  bool isStraight = a == block.getArgument(0) && b == block.getArgument(1);
+  bool isSwapped = a == block.getArgument(1) && b == block.getArgument(0);
+  StringRef name = op->getName().stripDialect();
+  bool commutes =
+      llvm::is_contained({"add", "multiply", "maximum", "minimum", "and", "or", "xor"}, name);
+  return isStraight || (isSwapped && commutes) ? name : StringRef();
+}
+
+/// Whether an op of scalars is, element by element, also one of tensors.
+static bool isScalarOp(Body &body, Operation *op) {
+  static const llvm::StringSet<> others = {"while",
+                                           "if",
+                                           "case",
+                                           "reduce",
+                                           "gather",
+                                           "scatter",
+                                           "sort",
+                                           "map",
+                                           "pad",
+                                           "concatenate",
+                                           "slice",
+                                           "iota",
+                                           "custom_call",
+                                           "dot_general",
+                                           "rng",
+                                           "tuple",
+                                           "transpose",
+                                           "fft",
+                                           "get_dimension_size",
+                                           "reduce_window"};
+  StringRef name = op->getName().stripDialect();
+  if (others.contains(name) || name.starts_with("dynamic_") || name.starts_with("rng_"))
+    return false;
+  if (auto callee = op->getAttrOfType<FlatSymbolRefAttr>("callee")) {
+    func::FuncOp function = body.program.function(callee.getValue());
+    return function && !function.isExternal() &&
+           llvm::all_of(withoutLast(function.front()),
+                        [&](Operation &inner) { return isScalarOp(body, &inner); });
+  }
+  auto isScalar = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.getRank() == 0;
+  };
+  return llvm::all_of(op->getOperandTypes(), isScalar) &&
+         llvm::all_of(op->getResultTypes(), isScalar);
+}
+
+static FailureOr<ScalarFunction> scalarFunctionOfBlock(Body &body, Block &block, Location location,
+                                                       ValueRange captures, StringRef base) {
+  if (!captures.empty())
+    return block.getParentOp()->emitError("unimplemented: ")
+           << block.getParentOp()->getName().getStringRef()
+           << " whose region uses values from outside";
+  bool isElementwise =
+      llvm::all_of(withoutLast(block), [&](Operation &op) { return isScalarOp(body, &op); });
+  SmallVector<Type> inputs, results;
+  auto typeOf = [&](Value value) -> Type {
+    Type type = body.typeOf(value.getType());
+    return isElementwise ? Type(UnrankedTensorType::get(elementOf(type))) : type;
+  };
+  for (Value argument : block.getArguments())
+    inputs.push_back(typeOf(argument));
+  for (Value result : block.back().getOperands())
+    results.push_back(typeOf(result));
+  FailureOr<std::string> name = body.program.addFunction(
+      base, inputs, results, isElementwise, location,
+      [&](Body &inner, tfg::FuncOp target, SmallVector<Value> &values) {
+        for (BlockArgument argument : block.getArguments())
+          inner.map(argument, target.getDataArgument(argument.getArgNumber()));
+        if (failed(inner.readBlock(block)))
+          return failure();
+        values = inner.allOf(block.back().getOperands());
+        return success();
+      });
+  if (failed(name))
+    return failure();
+  return ScalarFunction{*name, isElementwise};
+}
+
+FailureOr<ScalarFunction> hlo::scalarFunction(Body &body, Region &region, StringRef base) {
+  if (!llvm::hasSingleElement(region))
+    return region.getParentOp()->emitError("a region has several blocks, expected one");
+  return scalarFunctionOfBlock(body, region.front(), region.getParentOp()->getLoc(),
+                               capturesOf(region), base);
+}
+
+FailureOr<ScalarFunction> hlo::scalarFunctionOf(Body &body, func::FuncOp function) {
+  return scalarFunctionOfBlock(body, function.front(), function.getLoc(), {}, function.getName());
+}
+
+//===----------------------------------------------------------------------===//
+// Tuples, tokens, barriers, assertions
+//===----------------------------------------------------------------------===//
+
+/// A tuple has no value of its own; its elements are looked up where it is taken apart.
+static LogicalResult readTuple(Body &, Operation *) { return success(); }
+
+static LogicalResult readTupleElement(Body &body, Operation *op) {
+  Operation *tuple = op->getOperand(0).getDefiningOp();
+  auto index = numberOr(op, "index", 0);
+  if (!tuple || tuple->getName().stripDialect() != "tuple" ||
+      index >= static_cast<int64_t>(tuple->getNumOperands()))
+    return unimplemented(op) << " of a tuple that isn't made by a tuple op of the same function";
+  body.map(op->getResult(0), body.of(tuple->getOperand(index)));
+  return success();
+}
+
+static LogicalResult readToken(Body &body, Operation *op) {
+  body.map(op->getResult(0), body.scalarInt(body.builder.getI1Type(), 1));
+  return success();
+}
+
+static LogicalResult readBarrier(Body &body, Operation *op) {
+  for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults()))
+    body.map(to, body.of(from));
+  return success();
+}
+
+/// A program whose input shapes are out of step with each other says so.
+static LogicalResult readShapeAssertion(Body &body, Operation *op) {
+  StringRef message = word(op, "error_message");
+  auto type = RankedTensorType::get({}, tf_type::StringType::get(op->getContext()));
+  SmallVector<Value> inputs = body.allOf(op->getOperands());
+  Value text = body.constant(DenseStringElementsAttr::get(type, ArrayRef<StringRef>(message)));
+  inputs.insert(inputs.begin() + 1, text);
+  (void)body.nodes("Assert", inputs, {});
+  body.effects.push_back(body.builder.getBlock()->back().getResults().back());
+  return success();
+}
+
+static LogicalResult readDynamicReduceWindow(Body &body, Operation *op) {
+  auto functions = op->getAttrOfType<ArrayAttr>("called_computations");
+  auto symbol = functions && functions.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(functions[0])
+                                                   : FlatSymbolRefAttr();
+  func::FuncOp callee = symbol ? body.program.function(symbol.getValue()) : func::FuncOp();
+  if (!callee || op->getNumOperands() != 7)
+    return unimplemented(op) << " @stablehlo.dynamic_reduce_window of several inputs";
+  FailureOr<ScalarFunction> function = scalarFunctionOf(body, callee);
+  if (failed(function))
+    return failure();
+  Attrs attrs;
+  attrs.append("computation", body.func(function->name));
+  attrs.append("_elementwise", body.builder.getBoolAttr(function->isElementwise));
+  body.map(op->getResult(0),
+           body.node("XlaReduceWindow", body.allOf(op->getOperands()), body.resultType(op), attrs));
+  return success();
+}
+
+static LogicalResult readCustomCall(Body &body, Operation *op) {
+  static const llvm::StringMap<Converter> known = {
+      {"shape_assertion", readShapeAssertion},
+      {"stablehlo.dynamic_reduce_window", readDynamicReduceWindow},
+      {"Sharding", readBarrier},
+      {"SPMDFullToShardShape", readBarrier},
+      {"SPMDShardToFullShape", readBarrier},
+      {"LayoutConstraint", readBarrier},
+  };
+  StringRef target = word(op, "call_target_name");
+  if (auto it = known.find(target); it != known.end())
+    return it->second(body, op);
+  return unimplemented(op) << " @" << target << " is not known";
+}
+
+/// A composite that is an op of chlo is read as that op, any other as its decomposition.
+static LogicalResult readComposite(Body &body, Operation *op) { return readCall(body, op); }
+
+static constexpr Row rows[] = {
+    {"func.call", readCall},
+    {"composite", readComposite},
+    {"while", readWhile},
+    {"if", readIf},
+    {"case", readCase},
+    {"tuple", readTuple},
+    {"get_tuple_element", readTupleElement},
+    {"create_token", readToken},
+    {"after_all", readToken},
+    {"optimization_barrier", readBarrier},
+    {"custom_call", readCustomCall},
+};
+
+ArrayRef<Row> hlo::controlRows() { return rows; }

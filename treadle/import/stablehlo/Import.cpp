@@ -1,0 +1,296 @@
+#include "treadle/import/stablehlo/Import.h"
+
+#include "treadle/dialect/stablehlo/StableHlo.h"
+#include "treadle/import/stablehlo/Body.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+Program::Program(ModuleOp module)
+    : module(module), dialect(*module.getContext()->getOrLoadDialect<tfg::TfgDialect>()),
+      functionBuilder(OpBuilder::atBlockEnd(module.getBody())) {
+  for (auto func : module.getOps<func::FuncOp>())
+    functions[func.getName()] = func;
+}
+
+/// What does more than its results say.
+static bool isEffect(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  if (name == "custom_call") {
+    auto target = op->getAttrOfType<StringAttr>("call_target_name");
+    return target && target.getValue() == "shape_assertion";
+  }
+  return name == "rng" || name == "infeed" || name == "outfeed" || name == "send" || name == "recv";
+}
+
+bool Program::functionHasEffects(StringRef name) {
+  auto [it, isNew] = effects.try_emplace(name, false);
+  if (!isNew)
+    return it->second;
+  func::FuncOp func = functions.lookup(name);
+  bool found = func && hasEffects(func);
+  return effects[name] = found;
+}
+
+bool Program::hasEffects(Operation *op) {
+  WalkResult result = op->walk([&](Operation *inner) {
+    if (isEffect(inner))
+      return WalkResult::interrupt();
+    for (StringRef key : {"callee", "decomposition"})
+      if (auto callee = inner->getAttrOfType<FlatSymbolRefAttr>(key);
+          callee && functionHasEffects(callee.getValue()))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+FailureOr<std::string> Program::addFunction(
+    StringRef base, TypeRange inputs, TypeRange results, bool isElementwise, Location location,
+    const std::function<LogicalResult(Body &, tfg::FuncOp, SmallVector<Value> &)> &fill) {
+  OpBuilder &builder = functionBuilder;
+  std::string name;
+  do
+    name = names.made(base);
+  while (functions.contains(name) && converted.lookup(name).empty());
+  SmallVector<Type> types;
+  SmallVector<Attribute> argAttrs, resultAttrs;
+  auto named = [&](const Twine &text) {
+    return builder.getDictionaryAttr(
+        builder.getNamedAttr(dialect.argNameKey, builder.getStringAttr(text)));
+  };
+  for (auto [i, type] : llvm::enumerate(inputs)) {
+    types.append({type, dialect.controlType});
+    argAttrs.append({named("arg" + Twine(i)), builder.getDictionaryAttr({})});
+  }
+  for (size_t i = 0; i < results.size(); ++i)
+    resultAttrs.push_back(named("result_" + Twine(i)));
+  auto target =
+      tfg::FuncOp::create(builder, location, name, builder.getFunctionType(types, results));
+  target.setArgAttrsAttr(builder.getArrayAttr(argAttrs));
+  target.setResAttrsAttr(builder.getArrayAttr(resultAttrs));
+  Body body(*this, target.getEntry(), isElementwise);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    body.names.stated(("arg" + Twine(i)).str());
+  SmallVector<Value> values;
+  if (failed(fill(body, target, values)))
+    return failure();
+  SmallVector<Attribute> controlAttrs;
+  for (Value token : body.effects) {
+    NamedAttrList attrs;
+    if (tfg::Node node = tfg::definingNode(token))
+      attrs.append(dialect.argNameKey, node.nameAttr());
+    controlAttrs.push_back(attrs.getDictionary(builder.getContext()));
+  }
+  if (!body.effects.empty())
+    target.setIsStateful(true);
+  body.builder.setInsertionPointToEnd(&target.getEntry());
+  tfg::ReturnOp::create(body.builder, location, values, body.effects,
+                        builder.getArrayAttr(controlAttrs));
+  return name;
+}
+
+FailureOr<std::string> Program::convertedFunction(func::FuncOp source) {
+  auto it = converted.find(source.getName());
+  if (it != converted.end())
+    return it->second;
+  if (source.isExternal())
+    return source.emitError("unimplemented: function '") << source.getName() << "' has no body";
+  SmallVector<Type> inputs, results;
+  for (Type type : source.getArgumentTypes())
+    inputs.push_back(Body::convertedType(type));
+  for (Type type : source.getResultTypes())
+    results.push_back(Body::convertedType(type));
+  std::string base = source.getName().str();
+  for (char &c : base)
+    c = llvm::isAlnum(c) || c == '_' ? c : '_';
+  FailureOr<std::string> name =
+      addFunction(base, inputs, results, false, source.getLoc(),
+                  [&](Body &body, tfg::FuncOp target, SmallVector<Value> &values) {
+                    Block &block = source.front();
+                    for (BlockArgument argument : block.getArguments())
+                      body.map(argument, target.getDataArgument(argument.getArgNumber()));
+                    if (failed(body.readBlock(block)))
+                      return failure();
+                    values = body.allOf(block.back().getOperands());
+                    return success();
+                  });
+  if (succeeded(name))
+    converted[source.getName()] = *name;
+  return name;
+}
+
+//===----------------------------------------------------------------------===//
+// @main
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// The graph of the program's entry.
+class MainReader {
+public:
+  MainReader(Program &program, func::FuncOp main)
+      : program(program), main(main), builder(main),
+        graph(tfg::GraphOp::create(builder, main.getLoc(),
+                                   tf_type::VersionAttr::get(main.getContext(), producer, 0, {}))),
+        body(program, *graph.getBody(), false) {}
+
+  LogicalResult read();
+
+private:
+  /// A version whose shapes may say that they are unknown.
+  static constexpr int producer = 1882;
+
+  static bool isNodeName(StringRef name);
+  std::string argumentName(unsigned index);
+  std::string resultName(unsigned index);
+  Value addNamed(StringRef op, StringRef name, ValueRange inputs, Type type, NamedAttrList attrs);
+  void addPlaceholders();
+  void addResults(ValueRange results);
+  void describeEntry();
+
+  Program &program;
+  func::FuncOp main;
+  OpBuilder builder;
+  tfg::GraphOp graph;
+  Body body;
+  SmallVector<std::string> inputs, outputs;
+};
+
+} // namespace
+
+bool MainReader::isNodeName(StringRef name) {
+  return !name.empty() && (llvm::isAlnum(name.front()) || name.front() == '_') &&
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || StringRef("_.-/").contains(c); });
+}
+
+std::string MainReader::argumentName(unsigned index) {
+  auto name = main.getArgAttrOfType<StringAttr>(index, program.dialect.argNameKey);
+  return name && isNodeName(name) ? name.str() : "arg" + std::to_string(index);
+}
+
+std::string MainReader::resultName(unsigned index) {
+  auto name = main.getResultAttrOfType<StringAttr>(index, program.dialect.argNameKey);
+  if (name && isNodeName(name))
+    return name.str();
+  return main.getNumResults() == 1 ? "result" : "result_" + std::to_string(index);
+}
+
+Value MainReader::addNamed(StringRef op, StringRef name, ValueRange operands, Type type,
+                           NamedAttrList attrs) {
+  OperationState state(main.getLoc(), ("tfg." + op).str());
+  state.addOperands(operands);
+  state.addTypes({type, program.dialect.controlType});
+  attrs.set(program.dialect.nameKey, builder.getStringAttr(name));
+  state.addAttributes(attrs);
+  return body.builder.create(state)->getResult(0);
+}
+
+void MainReader::addPlaceholders() {
+  for (BlockArgument argument : main.getArguments()) {
+    Type type = body.typeOf(argument.getType());
+    std::string name = body.names.stated(argumentName(argument.getArgNumber()));
+    NamedAttrList attrs;
+    attrs.append("dtype", TypeAttr::get(elementOf(type)));
+    attrs.append("shape", tf_type::ShapeAttr::get(mlir::cast<ShapedType>(type)));
+    body.map(argument, addNamed("Placeholder", name, {}, type, attrs));
+    inputs.push_back(name);
+  }
+  for (unsigned i = 0; i < main.getNumResults(); ++i)
+    outputs.push_back(body.names.stated(resultName(i)));
+}
+
+/// An Identity of each result, after all that must run.
+void MainReader::addResults(ValueRange results) {
+  for (auto [name, value] : llvm::zip(outputs, results)) {
+    NamedAttrList attrs;
+    attrs.append("T", TypeAttr::get(elementOf(value)));
+    SmallVector<Value> operands{value};
+    llvm::append_range(operands, body.effects);
+    addNamed("Identity", name, operands, value.getType(), attrs);
+  }
+}
+
+void MainReader::describeEntry() {
+  for (std::string &name : outputs)
+    name += ":0";
+  auto list = [&](ArrayRef<std::string> names) {
+    return builder.getStringAttr(llvm::join(names, ","));
+  };
+  graph->setDiscardableAttr(
+      graphdef::entryFunctionKey,
+      builder.getDictionaryAttr(
+          {builder.getNamedAttr("control_outputs", list({})),
+           builder.getNamedAttr("inputs", list(inputs)),
+           builder.getNamedAttr("name", builder.getStringAttr(main.getName())),
+           builder.getNamedAttr("outputs", list(outputs))}));
+}
+
+LogicalResult MainReader::read() {
+  if (main.isExternal() || !llvm::hasSingleElement(main.getBody()))
+    return main.emitError("unimplemented: function '")
+           << main.getName() << "' has " << main.getBody().getBlocks().size()
+           << " blocks, expected one";
+  addPlaceholders();
+  if (failed(body.readBlock(main.front())))
+    return failure();
+  addResults(body.allOf(main.front().back().getOperands()));
+  describeEntry();
+  return success();
+}
+
+/// @main, or the only function that isn't private.
+static FailureOr<func::FuncOp> findMain(ModuleOp module) {
+  SmallVector<func::FuncOp> open;
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.getName() == "main")
+      return func;
+    if (!func.isPrivate())
+      open.push_back(func);
+  }
+  if (open.size() == 1)
+    return open.front();
+  return module.emitError("the module has no function @main and ")
+         << open.size() << " public ones, expected @main or one that is public";
+}
+
+/// The module's functions may stand in a module of their own.
+static void flatten(ModuleOp module) {
+  for (auto inner : llvm::make_early_inc_range(module.getOps<ModuleOp>())) {
+    module.getBody()->getOperations().splice(inner->getIterator(),
+                                             inner.getBody()->getOperations());
+    inner.erase();
+  }
+}
+
+bool treadle::hasStableHlo(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    return stablehlo::isHlo(op) ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return result.wasInterrupted();
+}
+
+LogicalResult treadle::importStableHlo(ModuleOp module) {
+  module.getContext()->loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
+  flatten(module);
+  FailureOr<func::FuncOp> main = findMain(module);
+  if (failed(main))
+    return failure();
+  Program program(module);
+  if (failed(MainReader(program, *main).read()))
+    return failure();
+  for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
+    if (!isa<tfg::GraphOp, tfg::FuncOp>(op))
+      op.erase();
+  for (NamedAttribute attr : llvm::to_vector(module->getDiscardableAttrs()))
+    module->removeAttr(attr.getName());
+  return success();
+}

@@ -1,0 +1,138 @@
+// Slices at computed places, gather, scatter.
+#include "treadle/import/stablehlo/Body.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+static LogicalResult done(Body &body, Operation *op, Value value) {
+  body.map(op->getResult(0), value);
+  return success();
+}
+
+/// Indices of a type that TensorFlow's ops take.
+static Value indicesOf(Body &body, Value indices) {
+  Type element = elementOf(indices);
+  return element.isSignlessInteger(32) || element.isSignlessInteger(64)
+             ? indices
+             : body.cast(indices, body.builder.getI64Type());
+}
+
+/// Scalars as one vector; old programs have a vector already.
+static Value packed(Body &body, ValueRange scalars) {
+  if (scalars.size() == 1 && rankedOf(body.of(scalars[0])).getRank() == 1)
+    return indicesOf(body, body.of(scalars[0]));
+  SmallVector<Value> inputs;
+  bool isUniform = llvm::all_equal(scalars.getTypes());
+  for (Value scalar : scalars)
+    inputs.push_back(isUniform ? indicesOf(body, body.of(scalar))
+                               : body.cast(body.of(scalar), body.builder.getI64Type()));
+  return body.node(
+      "Pack", inputs,
+      RankedTensorType::get({static_cast<int64_t>(inputs.size())}, elementOf(inputs[0])));
+}
+
+/// Numbers as a vector of the indices' type.
+static Value sizesLike(Body &body, ArrayRef<int64_t> sizes, Value indices) {
+  return body.cast(body.vector(sizes), elementOf(indices));
+}
+
+static LogicalResult readDynamicSlice(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  if (op->getNumOperands() == 1)
+    return done(body, op, x);
+  Value starts = packed(body, op->getOperands().drop_front());
+  Value sizes = sizesLike(body, numbers(op, "slice_sizes"), starts);
+  return done(body, op, body.node("XlaDynamicSlice", {x, starts, sizes}, body.resultType(op)));
+}
+
+static LogicalResult readDynamicUpdateSlice(Body &body, Operation *op) {
+  Value x = input(body, op, 0), update = input(body, op, 1);
+  if (op->getNumOperands() == 2)
+    return done(body, op, update);
+  Value starts = packed(body, op->getOperands().drop_front(2));
+  return done(body, op,
+              body.node("XlaDynamicUpdateSlice", {x, update, starts}, body.resultType(op)));
+}
+
+//===----------------------------------------------------------------------===//
+// Dimension numbers as TensorFlow's ops have them: a message in protobuf's wire format
+//===----------------------------------------------------------------------===//
+
+static void appendVarint(std::string &out, uint64_t value) {
+  for (; value >= 0x80; value >>= 7)
+    out.push_back(static_cast<char>(value | 0x80));
+  out.push_back(static_cast<char>(value));
+}
+
+/// Field `number` for each of `values`.
+static void appendField(std::string &out, int number, ArrayRef<int64_t> values) {
+  for (int64_t value : values) {
+    appendVarint(out, static_cast<uint64_t>(number) << 3);
+    appendVarint(out, static_cast<uint64_t>(value));
+  }
+}
+
+static std::string dimensionNumbers(DictionaryAttr fields, ArrayRef<StringRef> keys) {
+  std::string out;
+  for (auto [i, key] : llvm::enumerate(keys))
+    appendField(out, static_cast<int>(i) + 1, fieldNumbers(fields, key));
+  return out;
+}
+
+static constexpr StringRef gatherFields[] = {
+    "offset_dims",      "collapsed_slice_dims",  "start_index_map",
+    "index_vector_dim", "operand_batching_dims", "start_indices_batching_dims"};
+static constexpr StringRef scatterFields[] = {
+    "update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims",
+    "index_vector_dim",   "input_batching_dims",  "scatter_indices_batching_dims"};
+
+static DictionaryAttr fieldsOf(Operation *op, StringRef key) {
+  return op->getAttrOfType<DictionaryAttr>(key);
+}
+
+static LogicalResult readGather(Body &body, Operation *op) {
+  Value x = input(body, op, 0), starts = indicesOf(body, input(body, op, 1));
+  bool isDynamic = op->getNumOperands() == 3;
+  Value sizes = isDynamic ? body.cast(input(body, op, 2), elementOf(starts))
+                          : sizesLike(body, numbers(op, "slice_sizes"), starts);
+  DictionaryAttr fields = fieldsOf(op, "dimension_numbers");
+  if (!fields)
+    return op->emitError("it has no dimension_numbers");
+  Attrs attrs;
+  attrs.append("dimension_numbers",
+               body.builder.getStringAttr(dimensionNumbers(fields, gatherFields)));
+  attrs.append("indices_are_sorted", body.builder.getBoolAttr(false));
+  return done(body, op, body.node("XlaGather", {x, starts, sizes}, body.resultType(op), attrs));
+}
+
+static LogicalResult readScatter(Body &body, Operation *op) {
+  if (op->getNumOperands() != 3 || op->getNumRegions() != 1)
+    return unimplemented(op) << " of several inputs";
+  DictionaryAttr fields = fieldsOf(op, "scatter_dimension_numbers");
+  if (!fields)
+    return op->emitError("it has no scatter_dimension_numbers");
+  FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "scatter");
+  if (failed(function))
+    return failure();
+  Value x = input(body, op, 0), indices = indicesOf(body, input(body, op, 1)),
+        updates = input(body, op, 2);
+  Attrs attrs;
+  attrs.append("dimension_numbers",
+               body.builder.getStringAttr(dimensionNumbers(fields, scatterFields)));
+  attrs.append("indices_are_sorted", body.builder.getBoolAttr(false));
+  attrs.append("update_computation", body.func(function->name));
+  attrs.append("_elementwise", body.builder.getBoolAttr(function->isElementwise));
+  attrs.append("_combiner", body.builder.getStringAttr(combinerOf(op->getRegion(0))));
+  return done(body, op, body.node("XlaScatter", {x, indices, updates}, body.resultType(op), attrs));
+}
+
+static constexpr Row rows[] = {
+    {"dynamic_slice", readDynamicSlice},
+    {"dynamic_update_slice", readDynamicUpdateSlice},
+    {"gather", readGather},
+    {"dynamic_gather", readGather},
+    {"scatter", readScatter},
+};
+
+ArrayRef<Row> hlo::indexRows() { return rows; }

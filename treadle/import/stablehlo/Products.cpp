@@ -1,0 +1,441 @@
+// Matrix products, convolutions, transforms.
+#include "treadle/import/stablehlo/Body.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+static LogicalResult done(Body &body, Operation *op, Value value) {
+  body.map(op->getResult(0), value);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static std::string einsumText(ArrayRef<int> letters) {
+  std::string text;
+  for (int letter : letters)
+    text.push_back(static_cast<char>(letter < 26 ? 'a' + letter : 'A' + letter - 26));
+  return text;
+}
+
+/// `abc,cd->abd` for a product: batch dimensions first, then those that each side has alone.
+static std::string equationOf(int64_t leftRank, int64_t rightRank, ArrayRef<int64_t> leftBatch,
+                              ArrayRef<int64_t> rightBatch, ArrayRef<int64_t> leftContracting,
+                              ArrayRef<int64_t> rightContracting) {
+  SmallVector<int> left(leftRank, -1), right(rightRank, -1), out;
+  int next = 0;
+  for (auto [l, r] : llvm::zip(leftBatch, rightBatch)) {
+    left[l] = right[r] = next;
+    out.push_back(next++);
+  }
+  for (auto [l, r] : llvm::zip(leftContracting, rightContracting))
+    left[l] = right[r] = next++;
+  for (SmallVector<int> *side : {&left, &right})
+    for (int &letter : *side)
+      if (letter < 0)
+        out.push_back(letter = next++);
+  return einsumText(left) + "," + einsumText(right) + "->" + einsumText(out);
+}
+
+static Value einsum(Body &body, Value left, Value right, StringRef equation, Type type) {
+  Attrs attrs;
+  attrs.append("equation", body.builder.getStringAttr(equation));
+  return body.node("Einsum", {left, right}, type, attrs);
+}
+
+static Value matMul(Body &body, Value left, Value right, bool leftTransposed, bool rightTransposed,
+                    Type type) {
+  Attrs attrs;
+  attrs.append("transpose_a", body.builder.getBoolAttr(leftTransposed));
+  attrs.append("transpose_b", body.builder.getBoolAttr(rightTransposed));
+  return body.node("MatMul", {left, right}, type, attrs);
+}
+
+/// Element types that products have kernels for; others are computed in a wider one.
+static Type productType(Type element, Body &body) {
+  auto integer = dyn_cast<IntegerType>(element);
+  if (!integer)
+    return isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 16
+               ? Type(body.builder.getF32Type())
+               : element;
+  return integer.getWidth() <= 32 && !integer.isUnsigned() ? Type(body.builder.getI32Type())
+                                                           : Type(body.builder.getI64Type());
+}
+
+static Value product(Body &body, Value left, Value right, RankedTensorType type,
+                     ArrayRef<int64_t> leftBatch, ArrayRef<int64_t> rightBatch,
+                     ArrayRef<int64_t> leftContracting, ArrayRef<int64_t> rightContracting) {
+  Type element = productType(type.getElementType(), body);
+  left = body.cast(left, element);
+  right = body.cast(right, element);
+  auto computed = cast<RankedTensorType>(type.clone(element));
+  int64_t leftRank = rankedOf(left).getRank(), rightRank = rankedOf(right).getRank();
+  Value result;
+  if (leftRank == 2 && rightRank == 2 && leftBatch.empty() && leftContracting.size() == 1)
+    result = matMul(body, left, right, leftContracting[0] == 0, rightContracting[0] == 1, computed);
+  else
+    result = einsum(
+        body, left, right,
+        equationOf(leftRank, rightRank, leftBatch, rightBatch, leftContracting, rightContracting),
+        computed);
+  return body.cast(result, type.getElementType());
+}
+
+static LogicalResult readDotGeneral(Body &body, Operation *op) {
+  auto fields = op->getAttrOfType<DictionaryAttr>("dot_dimension_numbers");
+  Value result = product(body, input(body, op, 0), input(body, op, 1),
+                         cast<RankedTensorType>(body.resultType(op)),
+                         fieldNumbers(fields, "lhs_batching_dimensions"),
+                         fieldNumbers(fields, "rhs_batching_dimensions"),
+                         fieldNumbers(fields, "lhs_contracting_dimensions"),
+                         fieldNumbers(fields, "rhs_contracting_dimensions"));
+  return done(body, op, result);
+}
+
+/// The last dimension of the left side by the first of the right one.
+static LogicalResult readDot(Body &body, Operation *op) {
+  Value left = input(body, op, 0);
+  return done(body, op,
+              product(body, left, input(body, op, 1), cast<RankedTensorType>(body.resultType(op)),
+                      {}, {}, {rankedOf(left).getRank() - 1}, {0}));
+}
+
+static LogicalResult readEinsum(Body &body, Operation *op) {
+  return done(body, op,
+              einsum(body, input(body, op, 0), input(body, op, 1), word(op, "einsum_config"),
+                     body.resultType(op)));
+}
+
+//===----------------------------------------------------------------------===//
+// Convolution
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Where the dimensions of one side stand: two special ones, and the spatial ones in order.
+struct Layout {
+  int64_t first = 0, last = 0; // batch and feature, or for the filter input and output feature
+  SmallVector<int64_t> spatial;
+};
+
+/// A convolution brought to what TensorFlow's ops take: NHWC, filters HWIO.
+class ConvolutionReader {
+public:
+  ConvolutionReader(Body &body, Operation *op) : body(body), op(op) {}
+  LogicalResult read();
+
+private:
+  LogicalResult readAttributes();
+  void readPaddings();
+  static Layout layoutOf(ArrayAttr names, char first, char last);
+  LogicalResult readLayouts();
+  Value toStandard(Value x, const Layout &layout, bool isFilter);
+  Value dilatedAndPadded(Value x);
+  Value convolve(Value x, Value filter, RankedTensorType type);
+  Value convolveInGroups(Value x, Value filter, RankedTensorType type);
+  Value piece(Value x, int64_t dim, int64_t index, int64_t count);
+  SmallVector<int64_t> standardShape(RankedTensorType type, const Layout &layout);
+
+  Body &body;
+  Operation *op;
+  Layout input, filter, output;
+  size_t rank = 0; // spatial
+  int64_t groups = 1, batchGroups = 1;
+  SmallVector<int64_t> strides, inputDilation, filterDilation, padding, reversal;
+  Value dynamicPadding;
+};
+
+} // namespace
+
+Layout ConvolutionReader::layoutOf(ArrayAttr names, char first, char last) {
+  Layout layout;
+  layout.spatial.resize(names.size() - 2);
+  for (auto [i, name] : llvm::enumerate(names)) {
+    auto place = static_cast<int64_t>(i);
+    if (auto text = dyn_cast<StringAttr>(name))
+      (text.getValue()[0] == first ? layout.first : layout.last) = place;
+    else if (int64_t dim = cast<IntegerAttr>(name).getInt();
+             dim >= 0 && dim < std::ssize(layout.spatial))
+      layout.spatial[dim] = place;
+  }
+  return layout;
+}
+
+LogicalResult ConvolutionReader::readLayouts() {
+  Attribute attr = op->getAttr("dimension_numbers");
+  if (auto lists = dyn_cast_or_null<ArrayAttr>(attr); lists && lists.size() == 3) {
+    auto list = [&](unsigned i) { return cast<ArrayAttr>(lists[i]); };
+    input = layoutOf(list(0), 'b', 'f');
+    filter = layoutOf(list(1), 'i', 'o');
+    output = layoutOf(list(2), 'b', 'f');
+    return success();
+  }
+  auto fields = dyn_cast_or_null<DictionaryAttr>(attr);
+  if (!fields)
+    return op->emitError("it has no dimension_numbers");
+  auto one = [&](StringRef key) {
+    SmallVector<int64_t> found = fieldNumbers(fields, key);
+    return found.empty() ? 0 : found.front();
+  };
+  input = {one("input_batch_dimension"), one("input_feature_dimension"),
+           fieldNumbers(fields, "input_spatial_dimensions")};
+  filter = {one("kernel_input_feature_dimension"), one("kernel_output_feature_dimension"),
+            fieldNumbers(fields, "kernel_spatial_dimensions")};
+  output = {one("output_batch_dimension"), one("output_feature_dimension"),
+            fieldNumbers(fields, "output_spatial_dimensions")};
+  return success();
+}
+
+LogicalResult ConvolutionReader::readAttributes() {
+  if (failed(readLayouts()))
+    return failure();
+  rank = input.spatial.size();
+  if (rank > 3)
+    return unimplemented(op) << " over " << rank << " dimensions; up to 3 are supported";
+  strides = numbersOr(op, "window_strides", rank, 1);
+  inputDilation = numbersOr(op, "lhs_dilation", rank, 1);
+  filterDilation = numbersOr(op, "rhs_dilation", rank, 1);
+  padding = numbersOr(op, "padding", 2 * rank, 0);
+  padding.resize(2 * rank, padding.empty() ? 0 : padding.back());
+  reversal = numbersOr(op, "window_reversal", rank, 0);
+  groups = numberOr(op, "feature_group_count", 1);
+  batchGroups = numberOr(op, "batch_group_count", 1);
+  if (op->getNumOperands() == 3)
+    dynamicPadding = body.of(op->getOperand(2));
+  return success();
+}
+
+SmallVector<int64_t> ConvolutionReader::standardShape(RankedTensorType type, const Layout &layout) {
+  SmallVector<int64_t> shape{type.getDimSize(layout.first)};
+  for (int64_t dim : layout.spatial)
+    shape.push_back(type.getDimSize(dim));
+  shape.push_back(type.getDimSize(layout.last));
+  return shape;
+}
+
+/// Batch, spatial dimensions, features; of the filter spatial dimensions, input and output
+/// features. One dimension becomes two.
+Value ConvolutionReader::toStandard(Value x, const Layout &layout, bool isFilter) {
+  SmallVector<int64_t> order(layout.spatial);
+  if (isFilter)
+    order.append({layout.first, layout.last});
+  else {
+    order.insert(order.begin(), layout.first);
+    order.push_back(layout.last);
+  }
+  RankedTensorType type = rankedOf(x);
+  SmallVector<int64_t> shape;
+  for (int64_t dim : order)
+    shape.push_back(type.getDimSize(dim));
+  if (!llvm::is_sorted(order))
+    x = body.node("Transpose", {x, body.vector(order)}, type.clone(shape));
+  if (isFilter) {
+    SmallVector<int64_t> reversed;
+    for (size_t i = 0; i < rank; ++i)
+      if (reversal[i])
+        reversed.push_back(static_cast<int64_t>(i));
+    if (!reversed.empty())
+      x = body.like("ReverseV2", {x, body.vector(reversed)});
+  }
+  return x;
+}
+
+/// What TensorFlow's ops can't do: holes between the elements, padding that cuts off, and any
+/// padding in three dimensions.
+Value ConvolutionReader::dilatedAndPadded(Value x) {
+  bool isPlain = llvm::all_of(inputDilation, [](int64_t d) { return d == 1; }) &&
+                 llvm::all_of(padding, [](int64_t p) { return p >= 0; }) && rank < 3;
+  bool hasPadding = llvm::any_of(padding, [](int64_t p) { return p != 0; });
+  if (!dynamicPadding &&
+      (isPlain ||
+       (rank == 3 && !hasPadding && llvm::all_of(inputDilation, [](int64_t d) { return d == 1; }))))
+    return x;
+  SmallVector<int64_t> low(rank + 2, 0), high(rank + 2, 0), interior(rank + 2, 0),
+      shape(rankedOf(x).getShape());
+  for (size_t i = 0; i < rank; ++i) {
+    low[i + 1] = padding[2 * i];
+    high[i + 1] = padding[2 * i + 1];
+    interior[i + 1] = inputDilation[i] - 1;
+    int64_t &size = shape[i + 1];
+    if (dynamicPadding)
+      size = ShapedType::kDynamic;
+    else if (!ShapedType::isDynamic(size))
+      size = (size ? size + (size - 1) * interior[i + 1] : 0) + low[i + 1] + high[i + 1];
+  }
+  Value lowValue = body.vector(low), highValue = body.vector(high);
+  if (dynamicPadding) {
+    // A column of [spatial, 2] between zeros.
+    Value zero = body.vector({0});
+    auto column = [&](int64_t i) {
+      Type type = RankedTensorType::get({static_cast<int64_t>(rank), 1}, elementOf(dynamicPadding));
+      Value part = body.node(
+          "Slice",
+          {dynamicPadding, body.vector({0, i}), body.vector({static_cast<int64_t>(rank), 1})},
+          type);
+      part = body.cast(body.reshape(part, {static_cast<int64_t>(rank)}), body.builder.getI32Type());
+      Type whole = RankedTensorType::get({static_cast<int64_t>(rank) + 2}, elementOf(part));
+      return body.node("ConcatV2", {zero, part, zero, body.index(0)}, whole);
+    };
+    lowValue = column(0);
+    highValue = column(1);
+  }
+  x = body.node("XlaPad",
+                {x, body.scalar(elementOf(x), 0), lowValue, highValue, body.vector(interior)},
+                rankedOf(x).clone(shape));
+  padding.assign(2 * rank, 0);
+  return x;
+}
+
+/// Of one spatial dimension two are made.
+Value ConvolutionReader::convolve(Value x, Value filterValue, RankedTensorType type) {
+  auto widened = [](RankedTensorType narrow, size_t at) {
+    SmallVector<int64_t> shape(narrow.getShape());
+    shape.insert(shape.begin() + at, 1);
+    return RankedTensorType::get(shape, narrow.getElementType());
+  };
+  RankedTensorType computed = type;
+  SmallVector<int64_t> ones(strides), holes(filterDilation), pads(padding);
+  if (rank == 1) {
+    x = body.node("ExpandDims", {x, body.index(1)}, widened(rankedOf(x), 1));
+    filterValue =
+        body.node("ExpandDims", {filterValue, body.index(0)}, widened(rankedOf(filterValue), 0));
+    computed = widened(type, 1);
+    ones.insert(ones.begin(), 1);
+    holes.insert(holes.begin(), 1);
+    pads.insert(pads.begin(), {0, 0});
+  }
+  auto framed = [&](ArrayRef<int64_t> inner) {
+    SmallVector<int64_t> all{1};
+    all.append(inner.begin(), inner.end());
+    all.push_back(1);
+    return body.builder.getI64ArrayAttr(all);
+  };
+  bool hasPadding = llvm::any_of(pads, [](int64_t p) { return p != 0; });
+  Attrs attrs;
+  attrs.append("strides", framed(ones));
+  attrs.append("dilations", framed(holes));
+  attrs.append("padding", body.builder.getStringAttr(hasPadding ? "EXPLICIT" : "VALID"));
+  if (hasPadding) {
+    SmallVector<int64_t> explicitPads{0, 0};
+    explicitPads.append(pads);
+    explicitPads.append({0, 0});
+    attrs.append("explicit_paddings", body.builder.getI64ArrayAttr(explicitPads));
+  }
+  Value result = body.node(rank == 3 ? "Conv3D" : "Conv2D", {x, filterValue}, computed, attrs);
+  if (rank != 1)
+    return result;
+  Attrs squeeze;
+  squeeze.append("squeeze_dims", body.builder.getI64ArrayAttr({1}));
+  return body.node("Squeeze", result, type, squeeze);
+}
+
+/// One of `count` equal pieces along a dimension.
+Value ConvolutionReader::piece(Value x, int64_t dim, int64_t index, int64_t count) {
+  SmallVector<int64_t> shape(rankedOf(x).getShape()), begin(shape.size(), 0),
+      size(shape.size(), -1);
+  shape[dim] /= count;
+  begin[dim] = index * shape[dim];
+  size[dim] = shape[dim];
+  return body.node("Slice", {x, body.vector(begin), body.vector(size)}, rankedOf(x).clone(shape));
+}
+
+/// Groups one by one: of the batch, or of the features where an op doesn't know groups.
+Value ConvolutionReader::convolveInGroups(Value x, Value filterValue, RankedTensorType type) {
+  int64_t count = batchGroups > 1 ? batchGroups : groups;
+  int64_t inputDim = batchGroups > 1 ? 0 : static_cast<int64_t>(rank) + 1;
+  int64_t last = static_cast<int64_t>(rank) + 1;
+  SmallVector<int64_t> shape(type.getShape());
+  shape[last] /= count;
+  SmallVector<Value> parts;
+  for (int64_t i = 0; i < count; ++i)
+    parts.push_back(convolve(piece(x, inputDim, i, count), piece(filterValue, last, i, count),
+                             cast<RankedTensorType>(type.clone(shape))));
+  parts.push_back(body.index(last));
+  return body.node("ConcatV2", parts, type);
+}
+
+LogicalResult ConvolutionReader::read() {
+  if (failed(readAttributes()))
+    return failure();
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  Type element = productType(type.getElementType(), body);
+  Value x = toStandard(body.cast(body.of(op->getOperand(0)), element), input, false);
+  Value filterValue = toStandard(body.cast(body.of(op->getOperand(1)), element), filter, true);
+  auto standard = RankedTensorType::get(standardShape(type, output), element);
+  x = dilatedAndPadded(x);
+  if (batchGroups > 1 && (rankedOf(x).isDynamicDim(0) || !rankedOf(filterValue).hasStaticShape()))
+    return unimplemented(op) << " in groups of a batch of unknown size";
+  bool isByParts = batchGroups > 1 || (groups > 1 && rank == 3);
+  Value result =
+      isByParts ? convolveInGroups(x, filterValue, standard) : convolve(x, filterValue, standard);
+  result = body.cast(result, type.getElementType());
+  // Back to the layout of the output.
+  SmallVector<int64_t> order(rank + 2);
+  order[output.first] = 0;
+  for (auto [i, dim] : llvm::enumerate(output.spatial))
+    order[dim] = static_cast<int64_t>(i) + 1;
+  order[output.last] = static_cast<int64_t>(rank) + 1;
+  if (!llvm::is_sorted(order))
+    result = body.node("Transpose", {result, body.vector(order)}, type);
+  return done(body, op, result);
+}
+
+static LogicalResult readConvolution(Body &body, Operation *op) {
+  return ConvolutionReader(body, op).read();
+}
+
+//===----------------------------------------------------------------------===//
+// Fourier transforms and decompositions
+//===----------------------------------------------------------------------===//
+
+static LogicalResult readFft(Body &body, Operation *op) {
+  StringRef kind = word(op, "fft_type");
+  SmallVector<int64_t> length = numbers(op, "fft_length");
+  if (length.empty() || length.size() > 3)
+    return unimplemented(op) << " over " << length.size() << " dimensions; 1 to 3 are supported";
+  std::string name = kind.str();
+  if (length.size() > 1)
+    name += std::to_string(length.size()) + "D";
+  SmallVector<Value> inputs{input(body, op, 0)};
+  if (kind == "RFFT" || kind == "IRFFT")
+    inputs.push_back(body.vector(length));
+  return done(body, op, body.node(name, inputs, body.resultType(op)));
+}
+
+static LogicalResult readCholesky(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  if (numberOr(op, "lower", 0))
+    return done(body, op, body.like("Cholesky", x));
+  return unimplemented(op) << " with lower = false";
+}
+
+static LogicalResult readTriangularSolve(Body &body, Operation *op) {
+  Value a = input(body, op, 0), b = input(body, op, 1);
+  StringRef transpose = word(op, "transpose_a");
+  if (!numberOr(op, "left_side", 1) || numberOr(op, "unit_diagonal", 0) ||
+      (transpose == "TRANSPOSE" && isComplex(elementOf(a))))
+    return unimplemented(op) << " from the right, with a unit diagonal, or transposed and complex";
+  Attrs attrs;
+  attrs.append("lower", body.builder.getBoolAttr(numberOr(op, "lower", 0)));
+  attrs.append("adjoint",
+               body.builder.getBoolAttr(transpose == "TRANSPOSE" || transpose == "ADJOINT"));
+  return done(body, op, body.node("MatrixTriangularSolve", {a, b}, b.getType(), attrs));
+}
+
+static constexpr Row rows[] = {
+    {"dot_general", readDotGeneral},
+    {"dot", readDot},
+    {"einsum", readEinsum},
+    {"convolution", readConvolution},
+    {"dynamic_conv", readConvolution},
+    {"fft", readFft},
+    {"cholesky", readCholesky},
+    {"triangular_solve", readTriangularSolve},
+};
+
+ArrayRef<Row> hlo::productRows() { return rows; }

@@ -1,0 +1,52 @@
+// Random bits.
+#include "treadle/import/stablehlo/Body.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+/// The numbers that XLA gives its algorithms.
+static int64_t algorithmNumber(StringRef name) {
+  return llvm::StringMap<int64_t>{{"DEFAULT", 0}, {"THREE_FRY", 1}, {"PHILOX", 2}}.lookup(name);
+}
+
+static LogicalResult readRngBitGenerator(Body &body, Operation *op) {
+  auto type = cast<RankedTensorType>(body.resultType(op, 1));
+  Value state = input(body, op, 0);
+  Type stateType = state.getType();
+  if (!elementOf(state).isUnsignedInteger(64))
+    return unimplemented(op) << " with a state of another type than ui64";
+  SmallVector<Value> results = body.nodes(
+      "XlaRngBitGenerator",
+      {body.index(algorithmNumber(word(op, "rng_algorithm"))), state, body.vector(type.getShape())},
+      {stateType, type});
+  for (auto [from, to] : llvm::zip(op->getResults(), results))
+    body.map(from, to);
+  return success();
+}
+
+/// rng: numbers of a generator that has no seed: its values can't be relied on by any program.
+static LogicalResult readRng(Body &body, Operation *op) {
+  Value a = input(body, op, 0), b = input(body, op, 1), shape = input(body, op, 2);
+  Type element = elementOf(a);
+  StringRef distribution = word(op, "rng_distribution");
+  if (!isFloat(element))
+    return unimplemented(op) << " of integers";
+  if (!elementOf(shape).isSignlessInteger(32))
+    shape = body.cast(shape, body.builder.getI64Type());
+  Attrs attrs;
+  attrs.append("dtype", TypeAttr::get(element));
+  Type type = body.resultType(op);
+  bool isNormal = distribution == "NORMAL";
+  Value drawn = body.node(isNormal ? "RandomStandardNormal" : "RandomUniform", shape, type, attrs);
+  Value scale = isNormal ? b : body.like("Sub", {b, a});
+  body.map(op->getResult(0), body.like("AddV2", {body.like("Mul", {drawn, scale}), a}));
+  return success();
+}
+
+static constexpr Row rows[] = {
+    {"rng_bit_generator", readRngBitGenerator},
+    {"rng", readRng},
+};
+
+ArrayRef<Row> hlo::moreRows() { return rows; }

@@ -1,0 +1,330 @@
+// Ops that move elements to places that their attributes name, and ops about shapes.
+#include "treadle/import/stablehlo/Body.h"
+
+#include <numeric>
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+static LogicalResult done(Body &body, Operation *op, Value value) {
+  body.map(op->getResult(0), value);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Broadcast
+//===----------------------------------------------------------------------===//
+
+/// `x` with its dimensions at the places `dims` of `rank`, 1 elsewhere.
+static Value aligned(Body &body, Value x, ArrayRef<int64_t> dims, int64_t rank) {
+  RankedTensorType type = rankedOf(x);
+  SmallVector<int64_t> order(dims.size());
+  std::iota(order.begin(), order.end(), 0);
+  llvm::sort(order, [&](int64_t a, int64_t b) { return dims[a] < dims[b]; });
+  if (!llvm::is_sorted(order)) {
+    SmallVector<int64_t> shape;
+    for (int64_t from : order)
+      shape.push_back(type.getDimSize(from));
+    type = type.clone(shape);
+    x = body.node("Transpose", {x, body.vector(order)}, type);
+  }
+  SmallVector<int64_t> sorted(dims), shape(rank, 1);
+  llvm::sort(sorted);
+  for (auto [i, dim] : llvm::enumerate(sorted))
+    shape[dim] = type.getDimSize(i);
+  if (llvm::count_if(shape, ShapedType::isDynamic) <= 1)
+    return body.reshapeTo(x, type.clone(shape));
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (llvm::is_contained(sorted, dim))
+      continue;
+    SmallVector<int64_t> grown(rankedOf(x).getShape());
+    grown.insert(grown.begin() + dim, 1);
+    x = body.node("ExpandDims", {x, body.index(dim)}, type.clone(grown));
+  }
+  return x;
+}
+
+static LogicalResult readBroadcast(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  if (body.isElementwise)
+    return done(body, op, x);
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  SmallVector<int64_t> dims = numbers(op, "broadcast_dimensions");
+  if (static_cast<int64_t>(dims.size()) != rankedOf(x).getRank())
+    return op->emitError("it has ")
+           << dims.size() << " broadcast dimensions for an operand of rank "
+           << rankedOf(x).getRank();
+  Value compact = aligned(body, x, dims, type.getRank());
+  if (compact.getType() == type && type.hasStaticShape())
+    return done(body, op, compact);
+  if (!type.hasStaticShape())
+    return unimplemented(op) << " to a shape that isn't known; expected dynamic_broadcast_in_dim";
+  // A scalar broadcasts to anything by itself.
+  body.mapCompact(op->getResult(0), rankedOf(x).getRank() == 0 ? x : compact);
+  return done(body, op, body.node("BroadcastTo", {compact, body.vector(type.getShape())}, type));
+}
+
+/// A vector of sizes, of a type that TensorFlow's ops take.
+static Value sizesOf(Body &body, Value sizes) {
+  Type element = elementOf(sizes);
+  return element.isSignlessInteger(32) || element.isSignlessInteger(64)
+             ? sizes
+             : body.cast(sizes, body.builder.getI64Type());
+}
+
+static LogicalResult readDynamicBroadcast(Body &body, Operation *op) {
+  Value x = input(body, op, 0), shape = sizesOf(body, input(body, op, 1));
+  if (body.isElementwise)
+    return done(body, op, x);
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  Value compact = aligned(body, x, numbers(op, "broadcast_dimensions"), type.getRank());
+  return done(body, op, body.node("BroadcastTo", {compact, shape}, type));
+}
+
+/// broadcast: new dimensions in front.
+static LogicalResult readOldBroadcast(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  return done(body, op, body.node("BroadcastTo", {x, body.vector(type.getShape())}, type));
+}
+
+//===----------------------------------------------------------------------===//
+// Reshape and transpose
+//===----------------------------------------------------------------------===//
+
+static LogicalResult readReshape(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  if (body.isElementwise)
+    return done(body, op, x);
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
+    return unimplemented(op) << " to a shape with several unknown sizes";
+  return done(body, op, body.reshapeTo(x, type));
+}
+
+static LogicalResult readDynamicReshape(Body &body, Operation *op) {
+  Value x = input(body, op, 0), shape = sizesOf(body, input(body, op, 1));
+  return done(body, op, body.node("Reshape", {x, shape}, body.resultType(op)));
+}
+
+static LogicalResult readTranspose(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  SmallVector<int64_t> order = numbers(op, "permutation");
+  if (body.isElementwise || llvm::is_sorted(order))
+    return done(body, op, x);
+  return done(body, op, body.node("Transpose", {x, body.vector(order)}, body.resultType(op)));
+}
+
+static LogicalResult readReverse(Body &body, Operation *op) {
+  return done(body, op,
+              body.node("ReverseV2", {input(body, op, 0), body.vector(numbers(op, "dimensions"))},
+                        body.resultType(op)));
+}
+
+static LogicalResult readConcatenate(Body &body, Operation *op) {
+  SmallVector<Value> inputs = body.allOf(op->getOperands());
+  if (inputs.size() == 1)
+    return done(body, op, inputs[0]);
+  inputs.push_back(body.index(numberOr(op, "dimension", 0)));
+  return done(body, op, body.node("ConcatV2", inputs, body.resultType(op)));
+}
+
+//===----------------------------------------------------------------------===//
+// Slices and padding
+//===----------------------------------------------------------------------===//
+
+static LogicalResult readSlice(Body &body, Operation *op) {
+  SmallVector<int64_t> starts = numbers(op, "start_indices"), limits = numbers(op, "limit_indices"),
+                       strides = numbersOr(op, "strides", starts.size(), 1);
+  Value x = input(body, op, 0);
+  Type type = body.resultType(op);
+  bool isDense = llvm::all_of(strides, [](int64_t stride) { return stride == 1; });
+  if (!isDense)
+    return done(body, op,
+                body.node("StridedSlice",
+                          {x, body.vector(starts), body.vector(limits), body.vector(strides)},
+                          type));
+  if (type == x.getType() && cast<RankedTensorType>(type).hasStaticShape())
+    return done(body, op, x);
+  SmallVector<int64_t> sizes;
+  for (auto [start, limit] : llvm::zip(starts, limits))
+    sizes.push_back(limit - start);
+  return done(body, op, body.node("Slice", {x, body.vector(starts), body.vector(sizes)}, type));
+}
+
+static LogicalResult readRealDynamicSlice(Body &body, Operation *op) {
+  SmallVector<Value> inputs = body.allOf(op->getOperands());
+  for (Value &value : MutableArrayRef(inputs).drop_front())
+    value = sizesOf(body, value);
+  return done(body, op, body.node("StridedSlice", inputs, body.resultType(op)));
+}
+
+static LogicalResult readPad(Body &body, Operation *op) {
+  Value x = input(body, op, 0), filler = input(body, op, 1);
+  SmallVector<int64_t> low = numbers(op, "edge_padding_low"),
+                       high = numbers(op, "edge_padding_high"),
+                       interior = numbersOr(op, "interior_padding", low.size(), 0);
+  auto isNegative = [](int64_t n) { return n < 0; };
+  bool isPlain = llvm::all_of(interior, [](int64_t n) { return n == 0; }) &&
+                 llvm::none_of(low, isNegative) && llvm::none_of(high, isNegative);
+  Type type = body.resultType(op);
+  if (!isPlain)
+    return done(body, op,
+                body.node("XlaPad",
+                          {x, filler, body.vector(low), body.vector(high), body.vector(interior)},
+                          type));
+  SmallVector<int64_t> pairs;
+  for (auto [before, after] : llvm::zip(low, high))
+    pairs.append({before, after});
+  Value paddings = body.reshape(body.vector(pairs), {static_cast<int64_t>(low.size()), 2});
+  return done(body, op, body.node("PadV2", {x, paddings, filler}, type));
+}
+
+static LogicalResult readDynamicPad(Body &body, Operation *op) {
+  SmallVector<Value> inputs = body.allOf(op->getOperands());
+  for (Value &value : MutableArrayRef(inputs).drop_front(2))
+    value = sizesOf(body, value);
+  return done(body, op, body.node("XlaPad", inputs, body.resultType(op)));
+}
+
+//===----------------------------------------------------------------------===//
+// Counting
+//===----------------------------------------------------------------------===//
+
+/// 0, 1, ... `count` - 1 of an element type.
+static Value counted(Body &body, Value count, Type element, int64_t size) {
+  Type whole = elementOf(count);
+  Value range = body.node("Range", {body.scalarInt(whole, 0), count, body.scalarInt(whole, 1)},
+                          RankedTensorType::get({size}, whole));
+  return body.cast(range, element);
+}
+
+static LogicalResult readIota(Body &body, Operation *op) {
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  int64_t dim = numberOr(op, "iota_dimension", 0), rank = type.getRank();
+  if (dim >= rank)
+    return op->emitError("found iota_dimension ") << dim << ", expected one below " << rank;
+  int64_t size = type.getDimSize(dim);
+  Value numbers = counted(body, body.index(size), type.getElementType(), size);
+  if (rank == 1)
+    return done(body, op, numbers);
+  Value compact = aligned(body, numbers, {dim}, rank);
+  body.mapCompact(op->getResult(0), compact);
+  return done(body, op, body.node("BroadcastTo", {compact, body.vector(type.getShape())}, type));
+}
+
+/// Element `i` of a vector, as a scalar.
+static Value elementAt(Body &body, Value vector, int64_t i) {
+  Attrs attrs;
+  attrs.append("shrink_axis_mask", body.builder.getI64IntegerAttr(1));
+  Type type = RankedTensorType::get({}, elementOf(vector));
+  return body.node("StridedSlice",
+                   {vector, body.vector({i}), body.vector({i + 1}), body.vector({1})}, type, attrs);
+}
+
+static LogicalResult readDynamicIota(Body &body, Operation *op) {
+  Value shape = sizesOf(body, input(body, op, 0));
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  int64_t dim = numberOr(op, "iota_dimension", 0);
+  Value numbers =
+      counted(body, elementAt(body, shape, dim), type.getElementType(), type.getDimSize(dim));
+  Value compact = aligned(body, numbers, {dim}, type.getRank());
+  return done(body, op, body.node("BroadcastTo", {compact, shape}, type));
+}
+
+static Value shapeOf(Body &body, Value x, Type element) {
+  Attrs attrs;
+  attrs.append("out_type", TypeAttr::get(element));
+  RankedTensorType type = rankedOf(x);
+  return body.node("Shape", x, RankedTensorType::get({type.getRank()}, element), attrs);
+}
+
+static LogicalResult readDimensionSize(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  int64_t dim = numberOr(op, "dimension", 0);
+  if (int64_t size = rankedOf(x).getDimSize(dim); !ShapedType::isDynamic(size))
+    return done(body, op, body.index(size));
+  return done(body, op, elementAt(body, shapeOf(body, x, body.builder.getI32Type()), dim));
+}
+
+//===----------------------------------------------------------------------===//
+// The dialects tensor, shape and arith, as far as programs with unknown shapes use them
+//===----------------------------------------------------------------------===//
+
+static LogicalResult readShapeOf(Body &body, Operation *op) {
+  return done(body, op, shapeOf(body, input(body, op, 0), body.builder.getI64Type()));
+}
+
+static LogicalResult readTensorDim(Body &body, Operation *op) {
+  Value shape = shapeOf(body, input(body, op, 0), body.builder.getI64Type());
+  Value index = input(body, op, 1);
+  return done(body, op, body.node("GatherV2", {shape, index, body.index(0)}, body.resultType(op)));
+}
+
+static LogicalResult readFromElements(Body &body, Operation *op) {
+  SmallVector<Value> inputs = body.allOf(op->getOperands());
+  return done(body, op, body.node("Pack", inputs, body.resultType(op)));
+}
+
+static LogicalResult readExtract(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  if (op->getNumOperands() == 1)
+    return done(body, op, body.reshape(x, {}));
+  SmallVector<Value> indices = body.allOf(op->getOperands().drop_front());
+  Value at = body.node(
+      "Pack", indices,
+      RankedTensorType::get({static_cast<int64_t>(indices.size())}, elementOf(indices[0])));
+  return done(body, op, body.node("GatherNd", {x, at}, body.resultType(op)));
+}
+
+static LogicalResult readIndexCast(Body &body, Operation *op) {
+  return done(body, op, body.cast(input(body, op, 0), elementOf(body.resultType(op))));
+}
+
+static LogicalResult readSameValue(Body &body, Operation *op) {
+  return done(body, op, input(body, op, 0));
+}
+
+template <const char *name> static LogicalResult readBinary(Body &body, Operation *op) {
+  return done(body, op, body.like(name, {input(body, op, 0), input(body, op, 1)}));
+}
+static constexpr char addOp[] = "AddV2", subOp[] = "Sub", mulOp[] = "Mul", maxOp[] = "Maximum",
+                      minOp[] = "Minimum", divOp[] = "TruncateDiv", floorOp[] = "FloorDiv";
+
+static constexpr Row rows[] = {
+    {"broadcast_in_dim", readBroadcast},
+    {"dynamic_broadcast_in_dim", readDynamicBroadcast},
+    {"broadcast", readOldBroadcast},
+    {"reshape", readReshape},
+    {"dynamic_reshape", readDynamicReshape},
+    {"transpose", readTranspose},
+    {"reverse", readReverse},
+    {"concatenate", readConcatenate},
+    {"slice", readSlice},
+    {"real_dynamic_slice", readRealDynamicSlice},
+    {"pad", readPad},
+    {"dynamic_pad", readDynamicPad},
+    {"iota", readIota},
+    {"dynamic_iota", readDynamicIota},
+    {"get_dimension_size", readDimensionSize},
+    {"shape.shape_of", readShapeOf},
+    {"shape.to_extent_tensor", readSameValue},
+    {"shape.from_extents", readFromElements},
+    {"tensor.dim", readTensorDim},
+    {"tensor.from_elements", readFromElements},
+    {"tensor.extract", readExtract},
+    {"tensor.cast", readSameValue},
+    {"arith.index_cast", readIndexCast},
+    {"arith.addi", readBinary<addOp>},
+    {"arith.subi", readBinary<subOp>},
+    {"arith.muli", readBinary<mulOp>},
+    {"arith.divsi", readBinary<divOp>},
+    {"arith.floordivsi", readBinary<floorOp>},
+    {"arith.maxsi", readBinary<maxOp>},
+    {"arith.minsi", readBinary<minOp>},
+    {"arith.addf", readBinary<addOp>},
+    {"arith.mulf", readBinary<mulOp>},
+};
+
+ArrayRef<Row> hlo::shapeRows() { return rows; }
