@@ -501,7 +501,7 @@ case(
 )
 case(
     "bf16",
-    lambda x, y: (x.astype(jnp.bfloat16) * y.astype(jnp.bfloat16)).astype(jnp.float32),
+    lambda x, y: jnp.maximum(x.astype(jnp.bfloat16), y.astype(jnp.bfloat16)).astype(jnp.float32),
     f(3, 4),
     f(3, 4),
 )

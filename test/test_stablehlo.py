@@ -415,7 +415,7 @@ def test_command_line_runs_a_program(tmp_path):
     path.write_text(SCALED)
     for first, second in (("0", "1"), ("arg0", "arg1")):
         done = command("run", path, "--input", f"{first}=[1,2]", "--input", f"{second}=[10,20]")
-        assert done.stdout == "result: float32[2] = [12, 24]\n", done.stderr
+        assert done.stdout == "result: float32[2] = [12.0 24.0]\n", done.stderr
     shown = command("show", path).stdout
     assert "main" in shown and "<- arg0: float32[2]" in shown and "-> result" in shown
 

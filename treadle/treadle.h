@@ -311,9 +311,9 @@ public:
   std::shared_ptr<Impl> impl; // internal
 };
 
-/// A SavedModel, or a program in StableHLO, that is ready to be called: its variables restored, its tables filled. What calls
-/// change stays in it until the next one. Cheap to copy: copies share the state. Thread-safe as a
-/// Session is.
+/// A SavedModel, or a program in StableHLO, that is ready to be called: its variables restored, its
+/// tables filled. What calls change stays in it until the next one. Cheap to copy: copies share the
+/// state. Thread-safe as a Session is.
 class Model {
 public:
   /// Loads the SavedModel in a folder, or one that was converted to .mlir. Of several meta graphs

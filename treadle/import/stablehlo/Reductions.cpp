@@ -209,6 +209,7 @@ static constexpr Row rows[] = {
     {"sort", readSort},
     {"map", readMap},
     {"top_k", readTopK},
+    {"topk", readTopK},
 };
 
 ArrayRef<Row> hlo::reductionRows() { return rows; }
