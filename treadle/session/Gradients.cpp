@@ -103,6 +103,11 @@ Expected<std::vector<std::string>> Graph::addGradients(const GradientsRequest &r
   auto copy = std::make_shared<const Impl>(std::move(context), std::move(*module));
   EditIndex index(*copy);
   Expected<tfg::GradientsRequest> resolved = resolve(index, request);
+  bool isConverted = ready->impl != impl;
+  if (!resolved && isConverted && resolve(EditIndex(*impl), request))
+    return Unexpected(invalidArgument(
+        resolved.error().message, " any more, now that its loops and conditionals are functional: "
+                                  "it stands inside of one; expected values outside of them"));
   if (!resolved)
     return Unexpected(std::move(resolved.error()));
   auto gradients = tfg::addGradients(*copy->module, index.graph.getNodes().front(), *resolved);

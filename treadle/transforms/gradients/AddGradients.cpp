@@ -1,6 +1,7 @@
 #include "treadle/transforms/gradients/AddGradients.h"
 
 #include "treadle/transforms/gradients/Backpropagation.h"
+#include "treadle/transforms/gradients/TensorArraySource.h"
 #include "treadle/transforms/rewriting/Outline.h"
 
 using namespace mlir;
@@ -16,6 +17,26 @@ static Expected<Value> onesLike(Backpropagation &b, Value y) {
   return Unexpected(invalidArgument("the gradient of '", nameOf(y).str(),
                                     "' can't begin with ones, since it is no real number; give "
                                     "the gradient to begin with"));
+}
+
+/// The arrays of gradients that were made get a name that no others in the module have.
+static void nameArraySource(ModuleOp module) {
+  llvm::StringSet<> taken;
+  SmallVector<Operation *> fresh;
+  module.walk([&](Operation *op) {
+    if (!Node::isNode(op) || !Node(op).opType().starts_with("TensorArrayGrad"))
+      return;
+    auto source = Node(op).attr<StringAttr>("source");
+    if (source && source.getValue() == newArraySource)
+      fresh.push_back(op);
+    else if (source)
+      taken.insert(source.getValue());
+  });
+  std::string name = "gradients";
+  for (unsigned suffix = 1; taken.contains(name); ++suffix)
+    name = "gradients_" + std::to_string(suffix);
+  for (Operation *op : fresh)
+    op->setDiscardableAttr("source", StringAttr::get(module.getContext(), name));
 }
 
 Expected<SmallVector<Value>> addGradients(ModuleOp module, Block &body,
@@ -42,6 +63,7 @@ Expected<SmallVector<Value>> addGradients(ModuleOp module, Block &body,
   if (!gradients)
     return Unexpected(std::move(gradients.error()));
   backpropagation.emitter.eraseUnused(*gradients);
+  nameArraySource(module);
   return SmallVector<Value>(gradients->begin(), gradients->end());
 }
 

@@ -219,6 +219,14 @@ Values unsortedSegmentExtremeGradient(Emitter &e, const Forward &f) {
   return {shared(e, f, extreme, s.gathered(f.dy()), gatherRows(e, counts, s.clipped()))};
 }
 
+/// Rows are picked first, and summed then: there is an op for each that does both backward.
+Values sparseSegmentGradient(Emitter &e, const Forward &f) {
+  Value shape = e.shapeOf(f.x(0));
+  Value rows = product(e, part(e, shape, e.integer(0), e.integer(1)));
+  SmallVector<NamedAttribute> attrs = e.attrsOf(f.node, {"Tidx", "Tsegmentids"});
+  return {e.same((f.node.opType() + "Grad").str(), {f.dy(), f.x(1), f.x(2), rows}, attrs)};
+}
+
 // --- stitching ---------------------------------------------------------------------------------
 
 Values dynamicStitchGradient(Emitter &e, const Forward &f) {
@@ -278,6 +286,9 @@ const std::pair<const char *, Values (*)(Emitter &, const Forward &)> gradients[
     {"UnsortedSegmentSum", unsortedSegmentSumGradient},
     {"UnsortedSegmentMax", unsortedSegmentExtremeGradient},
     {"UnsortedSegmentMin", unsortedSegmentExtremeGradient},
+    {"SparseSegmentSum", sparseSegmentGradient},
+    {"SparseSegmentMean", sparseSegmentGradient},
+    {"SparseSegmentSqrtN", sparseSegmentGradient},
     {"DynamicStitch", dynamicStitchGradient},
     {"ParallelDynamicStitch", dynamicStitchGradient},
     {"DynamicPartition", dynamicPartitionGradient},

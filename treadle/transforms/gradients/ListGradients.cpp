@@ -1,5 +1,5 @@
-// Gradients of TensorList ops: the gradient of a list is a list. An element that was reserved and
-// never set counts as zeros.
+// Gradients of ops on lists and optionals: the gradient of a list is a list. An element that was
+// reserved and never set counts as zeros.
 #include "treadle/transforms/gradients/GradientTable.h"
 
 using namespace mlir;
@@ -114,6 +114,39 @@ Values resizeGradient(Emitter &e, const Forward &f) {
   return {e.emit("TensorListResize", {f.dy(), length}, elementOf(f.dy()), {})->getResult(0)};
 }
 
+// --- optionals: the gradient of one is one of the gradients of its components -------------------
+
+SmallVector<Type> elementsOf(ValueRange values) {
+  SmallVector<Type> elements;
+  for (Value value : values)
+    elements.push_back(elementOf(value));
+  return elements;
+}
+
+Attribute dtypesOf(Emitter &e, ArrayRef<Type> elements) {
+  SmallVector<Attribute> list;
+  for (Type element : elements)
+    list.push_back(TypeAttr::get(element));
+  return e.builder.getArrayAttr(list);
+}
+
+Values optionalFromValueGradient(Emitter &e, const Forward &f) {
+  SmallVector<Type> elements = elementsOf(SmallVector<Value>(f.node.data()));
+  SmallVector<Attribute> shapes;
+  for (Type element : elements)
+    shapes.push_back(tf_type::ShapeAttr::get(UnrankedTensorType::get(element)));
+  return Values(e.emit("OptionalGetValue", f.dy(), elements,
+                       {e.attr("output_types", dtypesOf(e, elements)),
+                        e.attr("output_shapes", Attribute(e.builder.getArrayAttr(shapes)))})
+                    .results());
+}
+
+Values optionalGetValueGradient(Emitter &e, const Forward &f) {
+  Type variant = elementOf(f.x(0));
+  NamedAttribute dtypes = e.attr("Toutput_types", dtypesOf(e, elementsOf(f.gradients)));
+  return {e.emit("OptionalFromValue", f.gradients, variant, dtypes)->getResult(0)};
+}
+
 using Formula = Values (*)(const Lists &);
 
 const std::pair<const char *, Formula> formulas[] = {
@@ -143,6 +176,10 @@ void addListGradients(GradientTable &table) {
       return {};
     };
   table["TensorListResize"] = resizeGradient;
+  table["OptionalFromValue"] = optionalFromValueGradient;
+  table["OptionalGetValue"] = optionalGetValueGradient;
+  table["OptionalNone"];
+  table["OptionalHasValue"];
   for (const char *op :
        {"EmptyTensorList", "TensorListReserve", "TensorListLength", "TensorListElementShape"})
     table[op];

@@ -1,6 +1,7 @@
 // Gradients of TensorArrays of the kind that v1 graphs hold: an array of gradients stands beside
 // the array, and the flow of the one continues in the gradient of the flow of the other.
 #include "treadle/transforms/gradients/GradientTable.h"
+#include "treadle/transforms/gradients/TensorArraySource.h"
 
 using namespace mlir;
 
@@ -29,7 +30,7 @@ struct Arrays {
 /// the flow orders.
 Arrays gradientArray(Emitter &e, const Forward &f, Value flow) {
   Node made = e.emit("TensorArrayGradV3", {f.x(0), flow}, {elementOf(f.x(0)), elementOf(flow)},
-                     e.attr("source", Attribute(e.builder.getStringAttr("gradients"))));
+                     e.attr("source", Attribute(e.builder.getStringAttr(newArraySource))));
   return {e, f, made->getResult(0), made->getResult(1)};
 }
 
