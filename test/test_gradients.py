@@ -346,6 +346,12 @@ def test_a_v1_loop(tmp_path):
     check_slopes(load(tmp_path, v1_loop()), "y:0", {"x:0": numbers(2)})
 
 
+def test_a_value_inside_of_a_v1_loop_is_refused(tmp_path):
+    graph = load(tmp_path, v1_loop())
+    with pytest.raises(treadle.InvalidArgumentError, match="'av' .* stands inside of one"):
+        graph.gradients("y:0", "av")
+
+
 def test_requests_that_make_no_sense(tmp_path):
     graph = load(tmp_path, placeholder("x", [2]) + math("y", "Square", "%x") + count("n", 2))
     with pytest.raises(treadle.NotFoundError, match="there is no node 'z'"):

@@ -120,6 +120,13 @@ def lists(g):
     return g.add("ConcatV2", [*total, const(g, 0)], attrs={"N": 2})
 
 
+def optional(g):
+    types = {"output_types": ["float64", "float64"], "output_shapes": [None, None]}
+    whole = g.add("OptionalFromValue", ["x0", square(g, "x1")])
+    parts = g.add("OptionalGetValue", [whole], attrs=types)
+    return g.add("Mul", [f"{parts.name}:0", f"{parts.name}:1"])
+
+
 def tensor_array(g):
     """Written, read and gathered."""
     array = g.add("TensorArrayV3", [const(g, 3)], attrs={"dtype": "float64"})
@@ -175,6 +182,10 @@ CASES = {
     "UnsortedSegmentSum": (squared(op("UnsortedSegmentSum", [1, -1, 1, 0], 3)), [(4, 2)]),
     "UnsortedSegmentMax": (squared(op("UnsortedSegmentMax", [1, 0, 1, 0], 2)), [(4, 2)]),
     "UnsortedSegmentMin": (squared(op("UnsortedSegmentMin", [1, 0, 1, 0], 2)), [(4, 2)]),
+    **{
+        name: (squared(op(name, [0, 3, 3, 1], [0, 0, 1, 1])), [(4, 2)])
+        for name in ("SparseSegmentSum", "SparseSegmentMean", "SparseSegmentSqrtN")
+    },
     "DynamicStitch": (stitch("DynamicStitch"), [(2, 2), (2, 2)]),
     "ParallelDynamicStitch": (stitch("ParallelDynamicStitch"), [(2, 2), (2, 2)]),
     "DynamicPartition": (partition, [(4, 2)]),
@@ -223,6 +234,7 @@ CASES = {
     "DepthToSpace": (squared(op("DepthToSpace", block_size=2)), [(1, 2, 2, 4)]),
     "SpaceToBatchND": (squared(op("SpaceToBatchND", [2, 2], [[0, 0], [1, 1]])), [IMAGE]),
     "BatchToSpaceND": (squared(op("BatchToSpaceND", [2, 2], [[0, 1], [1, 0]])), [(4, 2, 2, 1)]),
+    "optionals": (optional, [TALL, TALL]),
     "lists": (lists, [(4, 2), (2, 2)]),
     "tensor arrays": (tensor_array, [(2, 3), (2, 3)]),
 }
@@ -256,3 +268,13 @@ def test_gradient_is_the_slope(tmp_path, case):
         gradient = session.run([name], feeds)[0] if name else np.zeros_like(expected)
         assert gradient.shape == expected.shape
         np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6, err_msg=x)
+
+
+def test_arrays_of_several_requests_do_not_meet(tmp_path):
+    graph = graph_of(tmp_path, [(2, 3), (2, 3)])
+    y = tensor_array(graph).name
+    names = graph.gradients(y, ["x0", "x1"]) + graph.gradients(y, ["x0", "x1"])
+    feeds = {"x0:0": np.full((2, 3), 2.0), "x1:0": np.full((2, 3), 3.0)}
+    first, second, *again = treadle.Session(graph).run(names, feeds)
+    np.testing.assert_array_equal(first, again[0])
+    np.testing.assert_array_equal(second, again[1])
