@@ -12,6 +12,7 @@ NB_MODULE(_native, module) {
   nb::set_leak_warnings(false);
   treadle::python::bindArrays(module);
   treadle::python::bindGraph(module);
+  treadle::python::bindBuilder(module);
   treadle::python::bindSession(module);
   treadle::python::bindModel(module);
   treadle::python::bindOps(module);

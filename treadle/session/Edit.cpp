@@ -1,6 +1,7 @@
 // Graph's nodes: reading and editing them one by one.
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/session/EditIndex.h"
+#include "treadle/session/NodeInputs.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -81,32 +82,6 @@ Expected<void> checkAcyclic(tfg::Node node, ValueRange inputs) {
                                         "' would close a cycle; only a NextIteration closes one"));
   }
   return {};
-}
-
-// ---- what the inputs of a new node say of its attributes
-
-/// Sets the type and number attributes that inputs decide and the node doesn't state.
-void inferAttrs(const OpDef &def, ArrayRef<Value> data, AttrMap &attrs) {
-  size_t fixed = 0;
-  for (const ArgDef &input : def.inputs())
-    fixed += input.numberAttr().empty() && input.typeListAttr().empty();
-  size_t listed = data.size() - std::min(data.size(), fixed), next = 0;
-  for (const ArgDef &input : def.inputs()) {
-    bool isList = !input.numberAttr().empty() || !input.typeListAttr().empty();
-    size_t count = isList ? listed : 1;
-    if (auto stated = attrs.get<int64_t>(input.numberAttr()); stated && isList)
-      count = std::max<int64_t>(*stated, 0);
-    std::vector<TypeAttr> types;
-    for (size_t i = next; i < std::min(next + count, data.size()); ++i)
-      types.push_back({valueTypeOf(data[i].getType()).dtype});
-    next += count;
-    if (!input.numberAttr().empty() && !attrs.has(input.numberAttr()))
-      attrs.set(input.numberAttr(), static_cast<int64_t>(count));
-    if (!input.typeListAttr().empty() && !attrs.has(input.typeListAttr()))
-      attrs.set(input.typeListAttr(), types);
-    if (!input.typeAttr().empty() && !attrs.has(input.typeAttr()) && !types.empty())
-      attrs.set(input.typeAttr(), types.front());
-  }
 }
 
 using AttrLookup = llvm::function_ref<Attribute(StringRef)>;
@@ -269,8 +244,12 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
     return Unexpected(inputs.error());
   auto &[data, tokens] = *inputs;
   const OpDef *def = lookupOp(info.op);
-  if (def)
-    inferAttrs(*def, data, info.attrs);
+  if (def) {
+    std::vector<DType> dtypes;
+    for (mlir::Value value : data)
+      dtypes.push_back(valueTypeOf(value.getType()).dtype);
+    inferAttrs(*def, dtypes, info.attrs);
+  }
   NamedAttrList attrs;
   for (const auto &[key, value] : info.attrs) {
     Attribute attr = index.attribute(value);

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from . import _deepbind as _deepbind  # before all that imports the native module
+from ._builder import Builder
 from ._errors import (
     AbortedError,
     AlreadyExistsError,
@@ -31,7 +32,15 @@ from ._errors import (
 )
 from ._graph import Node
 from ._model import Model, Signature, load
-from ._native import Graph, Session, __version__, _register_function
+from ._native import (
+    Graph,
+    Operation,
+    Output,
+    Session,
+    Variable,
+    __version__,
+    _register_function,
+)
 from ._patterns import Match
 
 
@@ -108,6 +117,7 @@ def register_op(
 __all__ = [
     "AbortedError",
     "AlreadyExistsError",
+    "Builder",
     "CancelledError",
     "DataLossError",
     "DeadlineExceededError",
@@ -121,7 +131,9 @@ __all__ = [
     "Model",
     "Node",
     "NotFoundError",
+    "Operation",
     "OutOfRangeError",
+    "Output",
     "PermissionDeniedError",
     "Problem",
     "Schedule",
@@ -133,6 +145,7 @@ __all__ = [
     "UnimplementedError",
     "UnknownError",
     "Value",
+    "Variable",
     "__version__",
     "load",
     "register_op",

@@ -29,9 +29,10 @@ public:
       order.push_back(graph.indexOf(Node(op)));
   }
 
-  std::vector<Edge> missingEdges() {
-    for (Index node : order)
-      visit(node);
+  std::vector<Edge> missingEdges(llvm::function_ref<bool(Node)> isOrdered) {
+    for (Index index : order)
+      if (!isOrdered || isOrdered(node(index)))
+        visit(index);
     dropOrdered();
     return std::move(edges);
   }
@@ -202,16 +203,33 @@ SmallVector<Node> BodyOrder::notWaitedFor(ReturnOp end) const {
 
 } // namespace
 
-std::vector<OrderEdge> missingOrder(Block &body, const EffectAnalysis &effects) {
+std::vector<OrderEdge> missingOrder(Block &body, const EffectAnalysis &effects,
+                                    llvm::function_ref<bool(Node)> isOrdered) {
   BodyOrder order(body, effects);
   std::vector<OrderEdge> edges;
-  for (Edge edge : order.missingEdges())
+  for (Edge edge : order.missingEdges(isOrdered))
     edges.push_back({order.node(edge.from), order.node(edge.to)});
   return edges;
 }
 
 SmallVector<Node> notWaitedFor(FuncOp function, const EffectAnalysis &effects) {
   return BodyOrder(function.getEntry(), effects).notWaitedFor(function.getReturn());
+}
+
+void returnControl(ReturnOp end, ArrayRef<Node> nodes) {
+  if (nodes.empty())
+    return;
+  OpBuilder builder(end);
+  SmallVector<Value> tokens(end.getControl());
+  SmallVector<Attribute> attributes(end.getControlRetAttrs().getValue());
+  StringAttr key = Node(nodes.front()).dialect().argNameKey;
+  for (Node node : nodes) {
+    tokens.push_back(node.controlResult());
+    attributes.push_back(builder.getDictionaryAttr(NamedAttribute(key, node.nameAttr())));
+  }
+  SmallVector<Value> data(end.getData());
+  ReturnOp::create(builder, end.getLoc(), data, tokens, builder.getArrayAttr(attributes));
+  end.erase();
 }
 
 bool mustRun(Node node, const EffectAnalysis &effects) {

@@ -11,8 +11,12 @@ struct OrderEdge {
 
 /// The edges that a body lacks for nodes whose effects conflict to run in the order of its
 /// definition: one for each pair that no path orders, as far as paths are looked for. The body has
-/// no v1 control flow.
-std::vector<OrderEdge> missingOrder(mlir::Block &body, const EffectAnalysis &effects);
+/// no v1 control flow. With `isOrdered`, only between nodes that it holds for.
+std::vector<OrderEdge> missingOrder(mlir::Block &body, const EffectAnalysis &effects,
+                                    llvm::function_ref<bool(Node)> isOrdered = nullptr);
+
+/// Adds control results to a function, named after their nodes.
+void returnControl(ReturnOp end, llvm::ArrayRef<Node> nodes);
 
 /// Of a function's nodes those that must run (they write, or fail if an assertion doesn't hold) and
 /// that nothing which the function returns waits for: the last ones.

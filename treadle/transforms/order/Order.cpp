@@ -15,23 +15,6 @@ namespace treadle {
 namespace tfg {
 namespace {
 
-/// Adds control results, named after their nodes.
-void returnControl(ReturnOp end, ArrayRef<Node> nodes) {
-  if (nodes.empty())
-    return;
-  OpBuilder builder(end);
-  SmallVector<Value> tokens(end.getControl());
-  SmallVector<Attribute> attributes(end.getControlRetAttrs().getValue());
-  StringAttr key = Node(nodes.front()).dialect().argNameKey;
-  for (Node node : nodes) {
-    tokens.push_back(node.controlResult());
-    attributes.push_back(builder.getDictionaryAttr(NamedAttribute(key, node.nameAttr())));
-  }
-  SmallVector<Value> data(end.getData());
-  ReturnOp::create(builder, end.getLoc(), data, tokens, builder.getArrayAttr(attributes));
-  end.erase();
-}
-
 /// False, with a remark, for a body that has v1 control flow.
 bool isStraight(Block &body) {
   Node node = firstV1Node(body);

@@ -55,6 +55,11 @@ public:
   /// Values and tokens may be outer ones that are mapped. Names are made unique.
   FuncOp finish(mlir::ValueRange results, llvm::ArrayRef<std::string> resultNames,
                 mlir::ValueRange control);
+  /// Takes the function away again.
+  void discard() { function.erase(); }
+
+  llvm::StringRef name() { return function.getName(); }
+  mlir::Block &body() { return function.getEntry(); }
 
 private:
   void resolve(Node node);

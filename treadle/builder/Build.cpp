@@ -1,0 +1,101 @@
+// The graph that a builder gives: a copy of what it has so far, in which effects have their order.
+#include "treadle/builder/BuilderImpl.h"
+
+#include "treadle/transforms/order/BodyOrder.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+/// The nodes of the graph by the runs that they are for: those of `init`, and the others. Nothing
+/// orders the ones after the others.
+class GraphOrder {
+public:
+  GraphOrder(tfg::GraphOp graph, const llvm::StringSet<> &initNodes)
+      : body(graph.getNodes().front()), initNodes(initNodes) {}
+
+  void order(const tfg::EffectAnalysis &effects) {
+    for (bool isInit : {false, true})
+      for (tfg::OrderEdge edge : tfg::missingOrder(
+               body, effects, [&](tfg::Node node) { return isOfInit(node) == isInit; }))
+        tfg::addControl(edge.to, edge.from.controlResult());
+  }
+
+  /// Nodes of these names wait for all before them that must run.
+  void waitForEffects(ArrayRef<std::string> names, const tfg::EffectAnalysis &effects) {
+    SmallVector<mlir::Value> tokens;
+    for (mlir::Operation &op : body) {
+      tfg::Node node(&op);
+      if (llvm::is_contained(names, node.name()))
+        for (mlir::Value token : tokens)
+          tfg::addControl(node, token);
+      else if (!isOfInit(node) && tfg::mustRun(node, effects))
+        tokens.push_back(node.controlResult());
+    }
+  }
+
+  void addInit(ArrayRef<std::string> initializers) {
+    llvm::StringSet<> names;
+    for (const std::string &name : initializers)
+      names.insert(name);
+    SmallVector<mlir::Value> tokens;
+    for (mlir::Operation &op : body)
+      if (names.contains(tfg::Node(&op).name()))
+        tokens.push_back(tfg::Node(&op).controlResult());
+    OpBuilder builder = OpBuilder::atBlockEnd(&body);
+    tfg::NodeBuilder(builder, "NoOp")
+        .name(StringRef(Builder::initName))
+        .control(ValueRange(tokens))
+        .build();
+  }
+
+private:
+  bool isOfInit(tfg::Node node) const { return initNodes.contains(node.name()); }
+
+  Block &body;
+  const llvm::StringSet<> &initNodes;
+};
+
+void orderFunctions(ModuleOp module, const tfg::EffectAnalysis &effects) {
+  for (auto function : module.getOps<tfg::FuncOp>()) {
+    for (tfg::OrderEdge edge : tfg::missingOrder(function.getEntry(), effects))
+      tfg::addControl(edge.to, edge.from.controlResult());
+    tfg::returnControl(function.getReturn(), tfg::notWaitedFor(function, effects));
+  }
+}
+
+} // namespace
+
+Expected<Graph> BuilderImpl::build() {
+  if (current != root)
+    return Unexpected(notInnermost("the graph is built"));
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*context, module);
+  if (!copy)
+    return Unexpected(std::move(copy.error()));
+  {
+    tfg::EffectAnalysis effects(**copy);
+    GraphOrder nodes(*(*copy)->getOps<tfg::GraphOp>().begin(), initNodes);
+    nodes.order(effects);
+    nodes.waitForEffects(effectsNodes, effects);
+    orderFunctions(**copy, effects);
+    if (!initializers.empty())
+      nodes.addInit(initializers);
+  }
+  std::string why;
+  ScopedDiagnosticHandler handler(context.get(), [&](Diagnostic &diagnostic) {
+    if (why.empty())
+      why = diagnostic.str();
+  });
+  if (failed(verify(**copy)))
+    return Unexpected(internal("the graph that was built doesn't verify: ", why));
+  Graph built;
+  built.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*copy));
+  return built;
+}
+
+} // namespace treadle
