@@ -145,6 +145,33 @@ def indexing():
     return x[::2, ::2], x[1, ::-1], x[None, :1, :, None][:, 0], x[k, -1]
 
 
+def gradients_of_nested_loops(w=("float", 1.5)):
+    x = tf.constant(2.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = x
+        for i in tf.range(4):
+            for _ in tf.range(i):
+                y = y * w + x
+            if y > 20.0:
+                y = y - 3.0 * x
+    return y, *tape.gradient(y, [x, w])
+
+
+def gradients_of_a_function(w=("float", [1.0, 2.0]), calls=("float", 0.0)):
+    @tf.function
+    def loss(x):
+        calls.assign_add(1.0)
+        return tf.reduce_sum((x - w) ** 2.0)
+
+    first, second = tf.constant([3.0, 6.0]), tf.constant([1.0, 2.0])
+    with tf.GradientTape() as tape:
+        total = loss(first) + loss(second) + 2.0 * loss(first)
+    slope = tape.gradient(total, w)
+    calls.assign_add(1.0)
+    return calls.read_value(), slope + (-4.0, -8.0)
+
+
 def own_values(name):
     """What the tf.function gives, with variables of the kinds and values that its defaults say."""
     function = globals()[name]

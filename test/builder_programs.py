@@ -208,3 +208,50 @@ def indexing(g):
     k = g.placeholder("k", "int32", [])
     x = g.constant([[1, 2, 3], [4, 5, 6], [7, 8, 9]])
     return x[::2, ::2], x[1, ::-1], x[None, :1, :, None][:, 0], x[k, -1]
+
+
+def _nested(x, w):
+    """y, and its slopes in x and w: forward, beside the values."""
+    y, dx, dw = x, 1.0, 0.0
+    for i in range(4):
+        for _ in range(i):
+            y, dx, dw = y * w + x, dx * w + 1.0, dw * w + y
+        if y > 20.0:
+            y, dx = y - 3.0 * x, dx - 3.0
+    return [y, dx, dw]
+
+
+@program(_nested(2.0, 1.5), {"x": np.float32(2.0)})
+def gradients_of_nested_loops(g):
+    x, w = g.placeholder("x", "float32", []), g.variable("w", 1.5)
+    with g.while_loop(i=0, y=x) as outer:
+        outer.condition(outer.i < 4)
+        with g.while_loop(j=0, y=outer.y) as inner:
+            inner.condition(inner.j < outer.i)
+            inner.y = inner.y * w + x
+            inner.j += 1
+        with g.cond(inner.y > 20.0) as c:
+            with c.true():
+                c.y = inner.y - 3.0 * x
+            with c.false():
+                c.y = inner.y
+        outer.y = c.y
+        outer.i += 1
+    return outer.y, *g.gradients(outer.y, [x, w])
+
+
+@program([4.0, [-16.0, -32.0]])
+def gradients_of_a_function(g):
+    w = g.variable("w", [1.0, 2.0])
+    calls = g.variable("calls", 0.0)
+
+    @g.function
+    def loss(x):
+        calls.assign_add(1.0)
+        return g.op("Sum", [(x - w) ** 2.0, 0])
+
+    total = loss([3.0, 6.0]) + loss([1.0, 2.0]) + 2.0 * loss([3.0, 6.0])
+    slope = g.gradients(total, w)
+    with g.control_dependencies([slope.op]):
+        calls.assign_add(1.0)
+    return calls.read(), slope + (-4.0, -8.0)

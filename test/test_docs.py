@@ -2,12 +2,14 @@
 
 A page's ```mlir file=NAME blocks are files; in its ```console blocks each `$ command` is run in a
 folder of these files and the examples, and what it prints, to either stream, is what follows it.
+A ```python run block is a program that prints what the ```output block after it says.
 """
 
 import os
 import pathlib
 import re
 import subprocess
+import sys
 
 import pytest
 
@@ -53,8 +55,26 @@ def test_programs_print_what_the_page_says(page, tmp_path):
             assert done.stdout == output, command
 
 
+def python_programs(page):
+    found = list(FENCE.finditer(page.read_text()))
+    for index, block in enumerate(found):
+        if block[1] == "python" and block[2].strip() == "run":
+            assert found[index + 1][1] == "output"
+            yield block[3], found[index + 1][3]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_python_programs_print_what_the_page_says(page):
+    for program, output in python_programs(page):
+        done = subprocess.run(
+            [sys.executable, "-c", program], capture_output=True, text=True, timeout=120
+        )
+        assert (done.stdout, done.stderr) == (output, ""), program
+
+
 def test_a_page_with_programs_is_found():
     assert any(list(blocks(page, "console")) for page in PAGES)
+    assert any(list(python_programs(page)) for page in PAGES)
 
 
 def reference_sections():

@@ -245,6 +245,13 @@ public:
   Operation call(const Function &function, const std::vector<Input> &inputs,
                  std::string_view name = {});
 
+  /// The gradients of the sum of all ys with respect to each x, through calls, conditionals and
+  /// loops; empty where no y depends on an x. An x that is a variable stands for all that is read
+  /// of it. `gradYs`: what flows from each y, ones if there are none. Where a gradient fails in a
+  /// body, the builder can't go on.
+  std::vector<Output> gradients(const std::vector<Input> &ys, const std::vector<Input> &xs,
+                                const std::vector<Input> &gradYs = {});
+
   /// A node that does nothing once these have run.
   Operation group(const std::vector<Operation> &operations, std::string_view name = {});
   /// A node that does nothing once all that has effects and was called before has run.

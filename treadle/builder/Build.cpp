@@ -73,6 +73,9 @@ void orderFunctions(ModuleOp module, const tfg::EffectAnalysis &effects) {
 Expected<Graph> BuilderImpl::build() {
   if (current != root)
     return Unexpected(notInnermost("the graph is built"));
+  if (isBroken)
+    return Unexpected(Error{Code::FailedPrecondition,
+                            "a gradient couldn't be added in a body: begin with another builder"});
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
   Expected<OwningOpRef<ModuleOp>> copy = copyInto(*context, module);
   if (!copy)

@@ -171,7 +171,17 @@ public:
   Expected<Operation> call(const Function &function, const std::vector<Input> &inputs,
                            std::string_view name);
 
-  // --- Ordering.cpp
+  // --- Gradients.cpp
+  Expected<std::vector<Output>> gradients(const std::vector<Input> &ys,
+                                          const std::vector<Input> &xs,
+                                          const std::vector<Input> &dys);
+  /// Lets a copy of the module take its place; no function is open.
+  Expected<void> useCopy();
+  /// Looks up the values of the innermost body by their names: its nodes may be others now.
+  void findAgain();
+  Output gradientOutput(mlir::Value value, const Shape &shape);
+
+  // --- Build.cpp
   Expected<Graph> build();
 
   Graph graph;
@@ -184,6 +194,7 @@ public:
   std::deque<OperationSlot> operations;
   std::deque<VariableSlot> variables;
 
+  bool isBroken = false;       // an error has left the module in pieces
   bool isInitializing = false; // what is added runs with `init`
   llvm::StringSet<> initNodes;
   std::vector<std::string> initializers; // nodes that `init` waits for

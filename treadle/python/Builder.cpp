@@ -586,6 +586,20 @@ void bindBuilder(nb::module_ &module) {
            [](const Owner &b, const std::string &name) {
              return PyOperation{b, b->checked(b->builder.effects(name))};
            })
+      .def("_gradients",
+           [](const Owner &b, nb::list ys, nb::list xs, nb::list gradYs) {
+             auto inputs = [&](nb::list values) {
+               std::vector<Input> out;
+               for (nb::handle value : values)
+                 out.push_back(toInput(b, value));
+               return out;
+             };
+             nb::list out;
+             for (const Output &x :
+                  b->checked(b->builder.gradients(inputs(ys), inputs(xs), inputs(gradYs))))
+               out.append(x ? wrap(b, x) : nb::none());
+             return out;
+           })
       .def("_push_scope",
            [](const Owner &b, const std::string &name) {
              b->builder.pushScope(name);

@@ -491,6 +491,26 @@ class Builder:
 
         return made
 
+    def gradients(self, ys: Any, xs: Any, grad_ys: Any = ()) -> Any:
+        """The gradients of the sum of all ys with respect to each x; None where none depends on it.
+
+        They go through calls, conditionals and loops, nested ones too. An x that is a variable
+        stands for all that is read of it.
+
+        Args:
+            ys, xs: a value or a list of them.
+            grad_ys: what flows from each y, of its shape; ones where there are none.
+
+        Returns:
+            A list where xs is one.
+
+        >>> dw, db = g.gradients(loss, [w, b])
+        >>> w.assign_sub(0.1 * dw)
+        """
+        many = [list(v) if isinstance(v, list | tuple) else [v] for v in (ys, xs, grad_ys)]
+        found = self._native._gradients(*many)
+        return found if isinstance(xs, list | tuple) else found[0]
+
     def group(self, operations: Iterable[Operation | Output], *, name: str = "") -> Operation:
         """A node that does nothing once these have run: a target for runs.
 
