@@ -1,10 +1,11 @@
 // Graphs made in a program: nodes are added in the order in which they are meant to run, and what
 // has effects runs in that order, in loops, conditionals and functions as well.
 //
-//     treadle::Builder g;
-//     treadle::Output x = g.placeholder("x", treadle::DType::Float32);
-//     treadle::Variable v = g.variable("v", treadle::Tensor::scalar(treadle::DType::Float32,
-//     0.0f)); treadle::Loop loop = g.whileLoop({"loop", {{"i", 0}, {"total", x}}});
+//     using namespace treadle::builder;
+//     Builder g;
+//     Output x = g.placeholder("x", treadle::DType::Float32);
+//     Variable v = g.variable("v", 0.0);
+//     Loop loop = g.whileLoop({"loop", {{"i", 0}, {"total", x}}});
 //     loop.condition(loop["i"] < 10);
 //     v.assignAdd(1.0);
 //     loop.set("i", loop["i"] + 1);
@@ -26,7 +27,7 @@
 #include <string_view>
 #include <vector>
 
-namespace treadle {
+namespace treadle::builder {
 
 class BuilderImpl;
 
@@ -286,4 +287,8 @@ Output operator<=(const Input &x, const Input &y);
 Output operator>(const Input &x, const Input &y);
 Output operator>=(const Input &x, const Input &y);
 
+} // namespace treadle::builder
+
+namespace treadle {
+using builder::Builder;
 } // namespace treadle

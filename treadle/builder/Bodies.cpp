@@ -5,7 +5,7 @@
 
 using namespace mlir;
 
-namespace treadle {
+namespace treadle::builder {
 
 Body &BuilderImpl::open(Body::Kind kind, std::string_view functionName, std::string title,
                         std::string way) {
@@ -140,4 +140,4 @@ tfg::FuncOp BuilderImpl::finish(Body &body, ArrayRef<Output> results,
   return function;
 }
 
-} // namespace treadle
+} // namespace treadle::builder

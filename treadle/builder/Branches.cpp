@@ -3,7 +3,7 @@
 
 using namespace mlir;
 
-namespace treadle {
+namespace treadle::builder {
 
 struct Branches::State {
   struct Result {
@@ -259,4 +259,4 @@ void Branches::abandon() {
   state->isEnded = true;
 }
 
-} // namespace treadle
+} // namespace treadle::builder

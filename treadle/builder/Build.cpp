@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace treadle {
+namespace treadle::builder {
 namespace {
 
 /// The nodes of the graph by the runs that they are for: those of `init`, and the others. Nothing
@@ -101,4 +101,4 @@ Expected<Graph> BuilderImpl::build() {
   return built;
 }
 
-} // namespace treadle
+} // namespace treadle::builder

@@ -5,7 +5,7 @@
 
 using namespace mlir;
 
-namespace treadle {
+namespace treadle::builder {
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -255,4 +255,4 @@ Output operator/(const Input &x, const Input &y) {
   return impl ? impl->orFail(impl->divide(x, y)) : Output();
 }
 
-} // namespace treadle
+} // namespace treadle::builder

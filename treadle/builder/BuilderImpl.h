@@ -13,7 +13,7 @@
 
 #include <deque>
 
-namespace treadle {
+namespace treadle::builder {
 
 /// The graph, or a function in the making.
 struct Body {
@@ -202,4 +202,4 @@ public:
   std::optional<Error> firstError;
 };
 
-} // namespace treadle
+} // namespace treadle::builder

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-namespace treadle {
+namespace treadle::builder {
 namespace {
 
 std::vector<Tensor> run(Builder &g, const std::vector<std::string> &fetches,
@@ -150,4 +150,4 @@ TEST(BuilderTest, AnEmptyValueIsTakenInSilence) {
 }
 
 } // namespace
-} // namespace treadle
+} // namespace treadle::builder

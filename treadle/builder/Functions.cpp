@@ -3,7 +3,7 @@
 
 using namespace mlir;
 
-namespace treadle {
+namespace treadle::builder {
 
 struct Function::State {
   struct Result {
@@ -145,4 +145,4 @@ void Function::abandon() {
   state->isEnded = state->isDropped = true;
 }
 
-} // namespace treadle
+} // namespace treadle::builder

@@ -7,7 +7,7 @@
 
 using namespace mlir;
 
-namespace treadle {
+namespace treadle::builder {
 namespace {
 
 /// An open body of a function ends in nothing yet, which no pass knows.
@@ -164,4 +164,4 @@ std::vector<Output> Builder::gradients(const std::vector<Input> &ys, const std::
   return impl->orFail(impl->gradients(ys, xs, gradYs));
 }
 
-} // namespace treadle
+} // namespace treadle::builder

@@ -7,7 +7,7 @@
 #include <complex>
 #include <limits>
 
-namespace treadle {
+namespace treadle::builder {
 namespace {
 
 template <typename T> Tensor scalar(DType dtype, double number) {
@@ -113,4 +113,4 @@ Input::Input(const char *text) {
   };
 }
 
-} // namespace treadle
+} // namespace treadle::builder

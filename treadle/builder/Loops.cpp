@@ -3,7 +3,7 @@
 
 using namespace mlir;
 
-namespace treadle {
+namespace treadle::builder {
 
 struct Loop::State {
   struct Variable {
@@ -221,4 +221,4 @@ void Loop::abandon() {
   state->isEnded = true;
 }
 
-} // namespace treadle
+} // namespace treadle::builder

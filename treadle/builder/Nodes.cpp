@@ -8,7 +8,7 @@
 
 using namespace mlir;
 
-namespace treadle {
+namespace treadle::builder {
 namespace {
 
 /// Takes back what was added to a body, unless told to keep it.
@@ -439,4 +439,4 @@ Expected<Output> BuilderImpl::divide(const Input &x, const Input &y) {
   return add({"RealDiv", floats}).map(result);
 }
 
-} // namespace treadle
+} // namespace treadle::builder

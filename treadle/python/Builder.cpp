@@ -16,6 +16,8 @@
 namespace nb = nanobind;
 
 namespace treadle::python {
+
+using namespace builder;
 namespace {
 
 /// A builder, and what keeps it alive in values.
@@ -380,7 +382,7 @@ void bindValues(nb::module_ &module) {
   nb::class_<PyVariable> variable(
       module, "Variable",
       "A resource variable of a graph that is being written; where a value is wanted it is read.");
-  using Assign = treadle::Operation (Variable::*)(const Input &) const;
+  using Assign = builder::Operation (Variable::*)(const Input &) const;
   auto assigner = [](Assign method) {
     return [method](const PyVariable &v, nb::handle value) {
       Input input = toInput(v.owner, value);
