@@ -93,7 +93,7 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
   if (fuses)
     fuseContractions(*spec);
   Expected<std::unique_ptr<Plan>> built =
-      buildPlan(std::move(*spec), {&kernels, this, mode, loopOverlap, traits});
+      buildPlan(std::move(*spec), {&kernels, this, mode, loopOverlap, traits, clusters});
   if (!built) {
     built.error().message = str("in function '", name, "': ", built.error().message);
     return Unexpected(std::move(built.error()));

@@ -21,6 +21,9 @@ public:
                   const OpTraitsTable *traits = nullptr)
       : index(index), kernels(kernels), fuses(fuses), loopOverlap(loopOverlap), traits(traits) {}
 
+  /// Before the first plan: calls that are marked as clusters are compiled.
+  void setClusters(ClusterLibrary *library) { clusters = library; }
+
   Expected<const Plan *> plan(const FunctionRef &function, ArgMode mode) override;
   bool mayBlock(const std::string &function) override;
   bool waits(const std::string &function) override;
@@ -36,7 +39,8 @@ private:
   const KernelRegistry &kernels;
   const bool fuses;
   const LoopOverlap loopOverlap;
-  const OpTraitsTable *const traits; // may be null
+  const OpTraitsTable *const traits;  // may be null
+  ClusterLibrary *clusters = nullptr; // may be null
   std::mutex gradientsMutex;         // guards the gradients; locked before the other, if at all
   std::optional<ModuleGradients> gradients; // made when the first is asked for
   std::mutex mutex;                         // guards what follows

@@ -193,7 +193,8 @@ Endpoint Lowering::emptyTensor(mlir::Type type) {
 Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   for (mlir::NamedAttribute named : node.attrs()) {
     llvm::StringRef key = named.getName().getValue();
-    if (key.starts_with("_") && key != llvm::StringRef(overlapAttr))
+    if (key.starts_with("_") && key != llvm::StringRef(overlapAttr) &&
+        key != llvm::StringRef(clusterAttr))
       continue;
     Expected<AttrValue> value = convertAttribute(named.getValue());
     if (!value)

@@ -99,8 +99,7 @@ void Runner::abandon() {
 
 void Runner::failAt(Site site, Error e) {
   const NodeInfo &info = planOf(site).infos[nodeAt(site).info];
-  if (nodeAt(site).kind != NodeKind::Call && nodeAt(site).kind != NodeKind::While &&
-      nodeAt(site).kind != NodeKind::For)
+  if (!runsFunctions(nodeAt(site), info))
     e = std::move(e).atNode(info.name, info.op);
   uint64_t order = info.programOrder;
   if (error && order >= errorOrder)

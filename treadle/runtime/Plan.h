@@ -51,6 +51,19 @@ std::optional<LoopOverlap> parseLoopOverlap(std::string_view text);
 /// On the Enter nodes of a loop that is not to become a structured one: a bool.
 inline constexpr std::string_view overlapAttr = "_overlap";
 
+/// On calls of functions that are worth compiling: a bool.
+inline constexpr std::string_view clusterAttr = "_cluster";
+/// What such a call is in a plan that compiles it.
+inline constexpr std::string_view clusterOp = "_Cluster";
+
+/// Where the kernels of calls marked so come from.
+class ClusterLibrary {
+public:
+  virtual ~ClusterLibrary() = default;
+  /// A kernel that takes the call's inputs as the function's arguments.
+  virtual BoundKernel bind(const NodeSpec &call) = 0;
+};
+
 enum class NodeKind : uint8_t {
   Kernel,
   Arg,
@@ -88,6 +101,12 @@ struct NodeInfo {
   std::shared_ptr<const void> state; // keeps PlanNode::state alive
   uint32_t programOrder = 0;
 };
+
+/// Whether the node runs functions: an error in one names a node of its own.
+inline bool runsFunctions(const PlanNode &node, const NodeInfo &info) {
+  return node.kind == NodeKind::Call || node.kind == NodeKind::While ||
+         node.kind == NodeKind::For || info.op == clusterOp;
+}
 
 /// A place that a value goes to (dataflow).
 struct PlanEdge {
@@ -159,6 +178,7 @@ struct PlanOptions {
   ArgMode argMode = ArgMode::Owned;
   LoopOverlap loopOverlap = LoopOverlap::Auto;
   const OpTraitsTable *traits = nullptr; // may be null
+  ClusterLibrary *clusters = nullptr;    // may be null: clusters are calls like others
 };
 
 /// Builds the plan of a graph. Ops without a kernel, and binds that fail, become nodes that fail

@@ -138,6 +138,8 @@ Expected<BoundKernel> bindByOp(const NodeSpec &spec, const PlanOptions &options)
     return bindConst(spec);
   if (spec.op == "_Read")
     return bindRead();
+  if (spec.op == clusterOp)
+    return options.clusters->bind(spec);
   if (spec.op == "_FillBatch" || spec.op == "_CutBatch")
     return bindBatchPart(spec);
   return bindFromRegistry(spec, options);
@@ -198,6 +200,13 @@ bool waits(const NodeSpec &spec, const PlanNode &node, const PlanOptions &option
   return options.functions && std::ranges::any_of(calledFunctions(spec), [&](const FunctionRef &f) {
            return options.functions->waits(f.name);
          });
+}
+
+/// Calls that are compiled run like any other kernel.
+static void takeClusters(GraphSpec &graph) {
+  for (NodeSpec &node : graph.nodes)
+    if (node.attrs.getOr<bool>(clusterAttr, false))
+      node.op = clusterOp;
 }
 
 // The importer of GraphDefs can't make such nodes, but MLIR text can.
@@ -425,6 +434,8 @@ bool isBlockingOp(std::string_view op) {
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
   if (Expected<void> ok = plan::checkArity(graph); !ok)
     return Unexpected(std::move(ok.error()));
+  if (options.clusters)
+    plan::takeClusters(graph);
   plan::expandBatchFunctions(graph);
   if (Expected<void> ok = plan::readReferencesAtBorders(graph); !ok)
     return Unexpected(std::move(ok.error()));

@@ -30,6 +30,8 @@ public:
 
   /// True once the run should end; loops and long kernels look at it.
   bool isStopped() const { return stopped.load(std::memory_order_relaxed); }
+  /// The same as memory, for code that isn't C++.
+  const std::atomic<bool> &stopFlag() const { return stopped; }
   /// Stops the run with this error (the first stays) and wakes everything that waits.
   void stop(Error reason);
   /// Why it was stopped; Cancelled where nothing was said.

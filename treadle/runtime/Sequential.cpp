@@ -53,9 +53,7 @@ namespace {
 bool failAt(const Plan &plan, const PlanNode &node, OpContext &ctx, std::unique_ptr<Error> &error) {
   const NodeInfo &info = plan.infos[node.info];
   error = std::move(ctx.error);
-  bool isCall =
-      node.kind == NodeKind::Call || node.kind == NodeKind::While || node.kind == NodeKind::For;
-  if (!isCall) // errors inside functions name their own node
+  if (!runsFunctions(node, info))
     *error = std::move(*error).atNode(info.name, info.op);
   return false;
 }

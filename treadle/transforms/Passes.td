@@ -925,4 +925,32 @@ def PrepareAttrsExport : Pass<"tfg-prepare-attrs-export", "::mlir::ModuleOp"> {
   ];
 }
 
+def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
+  let summary = "make functions of what is worth compiling";
+  let description = [{
+    Connected nodes that are pure, or only read variables, with a loop among them, become a function and
+    a call that is marked `_cluster`; functions that they call are left as they are. Sets are chosen so
+    that nothing outside comes between: what ran before or after the nodes runs before or after the
+    call. Constants are copied into the function.
+
+    ```mlir
+    %w:2, %c = While(%n, %x) name("w") {cond = #tf_type.func<@cond, {}>, ...} : ...
+    %y, %cy = Tanh(%w#1) name("y") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %y, %c = PartitionedCall(%n, %x) name("cluster") {_cluster = true, f = #tf_type.func<@cluster, {}>, ...} : ...
+    ```
+
+    It does not compile anything, and takes no node that has an effect, waits for others, or is v1
+    control flow (tfg-v1-to-functional first).
+  }];
+  let options = [
+    ListOption<"keep", "keep", "std::string", "nodes of the graph that must stay">,
+    ListOption<"fetches", "fetches", "std::string",
+               "nodes of the graph whose results must stay under their names">
+  ];
+  let statistics = [
+    Statistic<"numClusters", "clusters", "functions made">
+  ];
+}
+
 #endif // TREADLE_TRANSFORMS_PASSES

@@ -1,0 +1,270 @@
+// From tensors, which are values, to references to tensors, which are somewhere.
+//
+// The types of values change in place, one by one: a tensor is one reference whatever control flow
+// it goes through, so loops and conditionals stay as they are.
+#include "treadle/codegen/Passes.h"
+#include "treadle/codegen/Rc.h"
+#include "treadle/lowering/Attributes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+class Bufferizer {
+public:
+  Bufferizer(func::FuncOp function, std::vector<Tensor> &constants)
+      : function(function), constants(constants), b(function.getContext()) {}
+  LogicalResult run();
+
+private:
+  LogicalResult rewrite(Operation *op);
+  LogicalResult rewrite(linalg::GenericOp op);
+  void rewrite(rc::KernelOp op);
+  LogicalResult rewrite(arith::ConstantOp op);
+  void rewrite(tensor::CastOp op);
+
+  Value alloc(TensorType type, ValueRange dims, ValueRange models = {});
+  Value view(Value ref);
+  Value loadScalar(Value ref);
+  void storeScalar(Value value, Value ref);
+  void check(Value condition) { rc::CheckOp::create(b, loc, condition); }
+  void checkShape(Value ref, RankedTensorType type, RankedTensorType known);
+
+  func::FuncOp function;
+  std::vector<Tensor> &constants;
+  OpBuilder b;
+  Location loc = UnknownLoc::get(function.getContext());
+};
+
+Type referenceTo(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor ? rc::RefType::get(type.getContext(), tensor) : type;
+}
+
+TensorType tensorOf(Value ref) { return cast<rc::RefType>(ref.getType()).getTensor(); }
+
+/// Booleans are bytes in memory.
+Type storedAs(Type element) {
+  return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
+}
+
+Value fromStored(OpBuilder &b, Location loc, Value stored, Type element) {
+  if (stored.getType() == element)
+    return stored;
+  Value zero = arith::ConstantOp::create(b, loc, b.getI8IntegerAttr(0));
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, stored, zero);
+}
+
+Value toStored(OpBuilder &b, Location loc, Value value) {
+  Type type = storedAs(value.getType());
+  return type == value.getType() ? value : Value(arith::ExtUIOp::create(b, loc, type, value));
+}
+
+Value Bufferizer::alloc(TensorType type, ValueRange dims, ValueRange models) {
+  auto made = rc::AllocOp::create(b, loc, referenceTo(type), b.getI1Type(), dims, models);
+  check(made.getOk());
+  return made.getResult();
+}
+
+Value Bufferizer::view(Value ref) {
+  auto type = cast<RankedTensorType>(tensorOf(ref));
+  return rc::ViewOp::create(b, loc,
+                            MemRefType::get(type.getShape(), storedAs(type.getElementType())), ref);
+}
+
+Value Bufferizer::loadScalar(Value ref) {
+  Value stored = memref::LoadOp::create(b, loc, view(ref), ValueRange());
+  return fromStored(b, loc, stored, tensorOf(ref).getElementType());
+}
+
+void Bufferizer::storeScalar(Value value, Value ref) {
+  memref::StoreOp::create(b, loc, toStored(b, loc, value), view(ref), ValueRange());
+}
+
+/// That a tensor is of this type, as far as the type doesn't say it already.
+void Bufferizer::checkShape(Value ref, RankedTensorType type, RankedTensorType known) {
+  auto equal = [&](Value found, int64_t expected) {
+    Value wanted = arith::ConstantIndexOp::create(b, loc, expected);
+    check(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, found, wanted));
+  };
+  if (!known)
+    equal(rc::RankOp::create(b, loc, b.getIndexType(), ref), type.getRank());
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (!type.isDynamicDim(i) && (!known || known.isDynamicDim(i)))
+      equal(rc::DimOp::create(b, loc, b.getIndexType(), ref, i), type.getDimSize(i));
+}
+
+void Bufferizer::rewrite(rc::KernelOp op) {
+  SmallVector<Type> types;
+  for (Type type : op.getResultTypes())
+    types.push_back(referenceTo(type));
+  types.push_back(b.getI1Type());
+  auto made = rc::KernelOp::create(
+      b, loc, types, op.getInputs(), op.getIndex(), op.getOp(),
+      b.getDenseBoolArrayAttr(SmallVector<bool>(op.getInputs().size(), false)));
+  check(made.getOutputs().back());
+  for (auto [old, result] : llvm::zip(op.getOutputs(), made.getOutputs()))
+    old.replaceAllUsesWith(result);
+  op.erase();
+}
+
+void Bufferizer::rewrite(tensor::CastOp op) {
+  Value ref = op.getSource();
+  if (auto type = dyn_cast<RankedTensorType>(op.getType()))
+    checkShape(ref, type, dyn_cast<RankedTensorType>(tensorOf(ref)));
+  Value cast = rc::CastOp::create(b, loc, referenceTo(op.getType()), ref);
+  op.getResult().replaceAllUsesWith(cast);
+  op.erase();
+}
+
+LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
+  SmallVector<Value> inputs(op.getInputs()), outputs;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (auto [i, init] : llvm::enumerate(op.getOutputs())) {
+    auto empty = init.getDefiningOp<tensor::EmptyOp>();
+    if (!empty)
+      return op.emitOpError("writes into a tensor that is not new");
+    auto type = cast<RankedTensorType>(init.getType());
+    AffineMap map = maps[inputs.size() + i];
+    SmallVector<Value> models;
+    for (auto [input, inputMap] : llvm::zip(inputs, maps)) {
+      auto of = cast<RankedTensorType>(tensorOf(input));
+      if (inputMap == map && !llvm::is_contained(models, input) &&
+          storedAs(of.getElementType()).getIntOrFloatBitWidth() ==
+              storedAs(type.getElementType()).getIntOrFloatBitWidth())
+        models.push_back(input);
+    }
+    outputs.push_back(alloc(type, empty.getDynamicSizes(), models));
+  }
+  SmallVector<Value> inputViews, outputViews;
+  for (Value input : inputs)
+    inputViews.push_back(view(input));
+  for (Value output : outputs)
+    outputViews.push_back(view(output));
+  auto made = linalg::GenericOp::create(b, loc, TypeRange(), inputViews, outputViews, maps,
+                                        op.getIteratorTypesArray());
+  Block &block = op.getRegion().front();
+  // The elements as they are stored, and as the ops of the block have them.
+  for (BlockArgument argument : block.getArguments()) {
+    Type element = argument.getType(), stored = storedAs(element);
+    if (stored == element)
+      continue;
+    b.setInsertionPointToStart(&block);
+    argument.setType(stored);
+    if (argument.use_empty())
+      continue;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : argument.getUses())
+      uses.push_back(&use);
+    Value value = fromStored(b, loc, argument, element);
+    for (OpOperand *use : uses)
+      use->set(value);
+  }
+  Operation *end = block.getTerminator();
+  b.setInsertionPoint(end);
+  for (OpOperand &operand : end->getOpOperands())
+    operand.set(toStored(b, loc, operand.get()));
+  made.getRegion().takeBody(op.getRegion());
+  for (auto [old, output] : llvm::zip(op.getResults(), outputs))
+    old.replaceAllUsesWith(output);
+  op.erase();
+  return success();
+}
+
+/// Scalars that were found to be constant.
+LogicalResult Bufferizer::rewrite(arith::ConstantOp op) {
+  Expected<AttrValue> value = convertAttribute(op.getValue());
+  if (!value || !std::holds_alternative<Tensor>(*value))
+    return op.emitOpError("is no tensor that the runtime knows");
+  Value ref = rc::ConstantOp::create(b, loc, referenceTo(op.getType()),
+                                     static_cast<int32_t>(constants.size()));
+  constants.push_back(std::get<Tensor>(*value));
+  op.getResult().replaceAllUsesWith(ref);
+  return op.erase(), success();
+}
+
+LogicalResult Bufferizer::rewrite(Operation *op) {
+  b.setInsertionPoint(op);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op);
+      constant && isa<TensorType>(constant.getType()))
+    return rewrite(constant);
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return rewrite(generic);
+  if (auto kernel = dyn_cast<rc::KernelOp>(op))
+    return rewrite(kernel), success();
+  if (auto cast = dyn_cast<tensor::CastOp>(op))
+    return rewrite(cast), success();
+  if (auto dim = dyn_cast<tensor::DimOp>(op)) {
+    std::optional<int64_t> index = dim.getConstantIndex();
+    if (!index)
+      return op->emitOpError("asks for a dimension that isn't known");
+    Value size = rc::DimOp::create(b, loc, b.getIndexType(), dim.getSource(), *index);
+    dim.getResult().replaceAllUsesWith(size);
+    return op->erase(), success();
+  }
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
+    Value ref = extract.getTensor();
+    if (!extract.getIndices().empty())
+      return op->emitOpError("takes an element out of a tensor that is no scalar");
+    extract.getResult().replaceAllUsesWith(loadScalar(ref));
+    return op->erase(), success();
+  }
+  if (auto elements = dyn_cast<tensor::FromElementsOp>(op)) {
+    Value ref = alloc(elements.getType(), {});
+    storeScalar(elements.getElements().front(), ref);
+    elements.getResult().replaceAllUsesWith(ref);
+    return op->erase(), success();
+  }
+  if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<TensorType>(select.getType())) {
+    Value chosen =
+        rc::SelectOp::create(b, loc, referenceTo(select.getType()), select.getCondition(),
+                             select.getTrueValue(), select.getFalseValue());
+    select.getResult().replaceAllUsesWith(chosen);
+    return op->erase(), success();
+  }
+  for (Value result : op->getResults())
+    result.setType(referenceTo(result.getType()));
+  for (Region &region : op->getRegions())
+    for (Block &block : region)
+      for (BlockArgument argument : block.getArguments())
+        argument.setType(referenceTo(argument.getType()));
+  return success();
+}
+
+LogicalResult Bufferizer::run() {
+  // Results before their uses: a nested op's operands come from ops that stand before it.
+  SmallVector<Operation *> ops;
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (op->getParentOfType<linalg::GenericOp>() || isa<tensor::EmptyOp>(op))
+      return;
+    ops.push_back(op);
+  });
+  for (Operation *op : ops)
+    if (failed(rewrite(op)))
+      return failure();
+  SmallVector<Type> arguments, results;
+  for (Type type : function.getArgumentTypes())
+    arguments.push_back(referenceTo(type));
+  for (Type type : function.getResultTypes())
+    results.push_back(referenceTo(type));
+  function.setFunctionType(FunctionType::get(function.getContext(), arguments, results));
+  function.walk([](tensor::EmptyOp empty) {
+    if (empty->use_empty())
+      empty.erase();
+  });
+  return success();
+}
+
+} // namespace
+
+LogicalResult bufferize(func::FuncOp function, std::vector<Tensor> &constants) {
+  return Bufferizer(function, constants).run();
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,319 @@
+// Functions compiled and run: values, and what becomes of memory.
+#include "treadle/codegen/Cluster.h"
+#include "treadle/codegen/Jit.h"
+#include "treadle/kernels/Families.h"
+
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Parser/Parser.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+
+namespace treadle::codegen {
+namespace {
+
+Tensor f32(std::vector<float> values, std::vector<int64_t> dims) {
+  Tensor t = *Tensor::make(DType::Float32, dims);
+  std::copy(values.begin(), values.end(), t.data<float>());
+  return t;
+}
+Tensor row(std::vector<float> values) {
+  int64_t size = static_cast<int64_t>(values.size());
+  return f32(std::move(values), {size});
+}
+Tensor i32(int32_t value) { return Tensor::scalar(DType::Int32, value); }
+Tensor scalar(float value) { return Tensor::scalar(DType::Float32, value); }
+
+std::vector<float> floats(const Tensor &tensor) {
+  auto values = tensor.values<float>();
+  return {values.begin(), values.end()};
+}
+
+class CodegenTest : public testing::Test {
+protected:
+  CodegenTest() {
+    context.loadDialect<tfg::TfgDialect>();
+    liveBefore = Tensor::liveBytes();
+  }
+
+  /// The function `f` of a module, for arguments of these classes.
+  void build(const std::string &text, const std::vector<Tensor> &arguments) {
+    module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
+    ASSERT_TRUE(module);
+    std::vector<ArgumentClass> classes;
+    for (const Tensor &argument : arguments)
+      classes.push_back(ArgumentClass::of(argument));
+    auto find = [&](llvm::StringRef name) { return module->lookupSymbol<tfg::FuncOp>(name); };
+    Expected<TensorProgram> program = translate(find("f"), classes, find, context);
+    ASSERT_TRUE(program) << program.error().message;
+    Expected<std::shared_ptr<const CompiledCluster>> made =
+        compile(std::move(*program), builtinKernels());
+    ASSERT_TRUE(made) << made.error().message;
+    compiled = *made;
+    numResults = find("f").getReturn()->getNumOperands();
+  }
+
+  /// Runs what was built; no results where it bails.
+  std::vector<Tensor> call(std::vector<Tensor> arguments) {
+    ResourceManager resources;
+    RunState run(resources, nullptr);
+    std::vector<Tensor> results(numResults);
+    ClusterStatistics before = clusterStatistics();
+    bool finished = compiled->run(arguments, results, run);
+    ClusterStatistics after = clusterStatistics();
+    allocations = after.allocations - before.allocations;
+    reuses = after.reuses - before.reuses;
+    if (!finished)
+      results.clear();
+    return results;
+  }
+
+  std::vector<Tensor> buildAndCall(const std::string &text, std::vector<Tensor> arguments) {
+    build(text, arguments);
+    return compiled ? call(std::move(arguments)) : std::vector<Tensor>();
+  }
+
+  mlir::MLIRContext context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::shared_ptr<const CompiledCluster> compiled;
+  size_t numResults = 0;
+  uint64_t allocations = 0, reuses = 0;
+  int64_t liveBefore = 0;
+};
+
+// Functions in text: a header, nodes, and what is returned.
+std::string constant(const std::string &name, const std::string &type, const std::string &value) {
+  return "%" + name + ", %" + name + "_ctl = Const name(\"" + name + "\") {dtype = " + type +
+         ", value = dense<" + value + "> : tensor<" + type + ">} : () -> (tensor<" + type + ">)\n";
+}
+std::string op(const std::string &name, const std::string &op, const std::string &operands,
+               const std::string &attrs, const std::string &types) {
+  return "%" + name + ", %" + name + "_ctl = " + op + "(" + operands + ") name(\"" + name +
+         "\") {" + attrs + "} : " + types + "\n";
+}
+
+TEST_F(CodegenTest, ScalarsAreComputedInRegisters) {
+  auto results = buildAndCall(
+      R"(tfg.func @f(%x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "y"}) {)" +
+          constant("half", "f32", "0.5") +
+          op("product", "Mul", "%x, %half", "T = f32",
+             "(tensor<f32>, tensor<f32>) -> (tensor<f32>)") +
+          "return(%product) : tensor<f32> }",
+      {scalar(3)});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].scalarValue<float>(), 1.5f);
+}
+
+TEST_F(CodegenTest, ElementwiseOpsAreFusedAndOverwriteWhatNobodyNeeds) {
+  std::string text =
+      R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name = "y"})
+             -> (tensor<*xf32> {tfg.name = "z"}) {)" +
+      op("sum", "AddV2", "%x, %y", "T = f32", "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)") +
+      op("power", "Tanh", "%sum", "T = f32", "(tensor<*xf32>) -> (tensor<*xf32>)") +
+      op("product", "Mul", "%power, %x", "T = f32",
+         "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)") +
+      "return(%product) : tensor<*xf32> }";
+  std::vector<float> a, b, expected;
+  for (int i = 0; i < 1003; ++i) {
+    a.push_back(static_cast<float>(i) / 100 - 5);
+    b.push_back(static_cast<float>(i % 7) / 3);
+    expected.push_back(std::tanh(a.back() + b.back()) * a.back());
+  }
+  build(text, {row(a), row(b)});
+  ASSERT_TRUE(compiled);
+  std::vector<Tensor> owned;
+  owned.push_back(row(a));
+  owned.push_back(row(b));
+  auto results = call(std::move(owned));
+  ASSERT_EQ(results.size(), 1u);
+  for (size_t i = 0; i < a.size(); ++i)
+    EXPECT_NEAR(results[0].values<float>()[i], expected[i], 1e-6);
+  EXPECT_EQ(allocations, 0u); // x is the caller's no more
+  EXPECT_EQ(reuses, 1u);
+  Tensor x = row(a);
+  results = call({x, row(b)});
+  EXPECT_EQ(floats(x), a);
+}
+
+TEST_F(CodegenTest, RowsAreRepeatedWhereShapesSaySo) {
+  std::string text =
+      R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name = "y"})
+             -> (tensor<*xf32> {tfg.name = "z"}) {)" +
+      op("sum", "Sub", "%x, %y", "T = f32", "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)") +
+      "return(%sum) : tensor<*xf32> }";
+  auto results = buildAndCall(text, {f32({1, 2, 3, 4, 5, 6}, {2, 3}), row({1, 2, 3})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{0, 0, 0, 3, 3, 3}));
+  results = buildAndCall(text, {f32({1, 2}, {2, 1}), row({1, 2, 3})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{0, -1, -2, 1, 0, -1}));
+  // The same class, other shapes; and shapes that don't fit, which the interpreter tells.
+  results = call({f32({7}, {1, 1}), row({1, 2})});
+  EXPECT_TRUE(results.empty() || floats(results[0]) == (std::vector<float>{6, 5}));
+  results = buildAndCall(text, {row({1, 2, 3}), row({1, 2, 3})});
+  EXPECT_TRUE(call({row({1, 2, 3}), row({1, 2})}).empty());
+}
+
+TEST_F(CodegenTest, DivisionByZeroIsTheInterpretersBusiness) {
+  std::string text =
+      R"(tfg.func @f(%x: tensor<i32> {tfg.name = "x"}, %y: tensor<i32> {tfg.name = "y"})
+             -> (tensor<i32> {tfg.name = "q"}, tensor<i32> {tfg.name = "r"}) {)" +
+      op("q", "FloorDiv", "%x, %y", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i32>)") +
+      op("r", "FloorMod", "%x, %y", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i32>)") +
+      "return(%q, %r) : tensor<i32>, tensor<i32> }";
+  build(text, {i32(7), i32(2)});
+  ASSERT_TRUE(compiled);
+  for (int x : {7, -7, 8, -8, 0})
+    for (int y : {2, -2, 3, -3, 1}) {
+      auto results = call({i32(x), i32(y)});
+      ASSERT_EQ(results.size(), 2u);
+      int quotient = static_cast<int>(std::floor(static_cast<double>(x) / y));
+      EXPECT_EQ(results[0].scalarValue<int32_t>(), quotient) << x << " / " << y;
+      EXPECT_EQ(results[1].scalarValue<int32_t>(), x - quotient * y) << x << " / " << y;
+    }
+  EXPECT_TRUE(call({i32(7), i32(0)}).empty());
+}
+
+// while (i < n) { i += 1; ... }
+std::string loopOf(const std::string &type, const std::string &body, const std::string &results) {
+  auto arguments = [&] {
+    return "%i: tensor<i32> {tfg.name = \"i\"}, %n: tensor<i32> {tfg.name = \"n\"}, %x: " + type +
+           " {tfg.name = \"x\"}, %y: " + type + " {tfg.name = \"y\"}";
+  };
+  std::string types = "tensor<i32>, tensor<i32>, " + type + ", " + type;
+  std::string named = "tensor<i32> {tfg.name = \"a\"}, tensor<i32> {tfg.name = \"b\"}, " + type +
+                      " {tfg.name = \"c\"}, " + type + " {tfg.name = \"d\"}";
+  return "tfg.func @cond(" + arguments() + ") -> (tensor<i1> {tfg.name = \"p\"}) {\n" +
+         op("p", "Less", "%i, %n", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i1>)") +
+         "return(%p) : tensor<i1> }\n" + "tfg.func @body(" + arguments() + ") -> (" + named +
+         ") {\n" + constant("one", "i32", "1") +
+         op("next", "AddV2", "%i, %one", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i32>)") +
+         body + "return(%next, %n, " + results + ") : " + types + " }\n" + "tfg.func @f(" +
+         arguments() + ") -> (" + named + ") {\n" +
+         "%w:4, %wc = While(%i, %n, %x, %y) name(\"w\") {T = [i32, i32, f32, f32], cond = "
+         "#tf_type.func<@cond, {}>, body = #tf_type.func<@body, {}>, output_shapes = [], "
+         "parallel_iterations = 10 : i64} : (" +
+         types + ") -> (" + types + ")\n" + "return(%w#0, %w#1, %w#2, %w#3) : " + types + " }\n";
+}
+
+TEST_F(CodegenTest, ScalarLoop) {
+  std::string text = loopOf(
+      "tensor<f32>",
+      constant("half", "f32", "0.5") + constant("unit", "f32", "1.0") +
+          op("m", "Mul", "%x, %half", "T = f32", "(tensor<f32>, tensor<f32>) -> (tensor<f32>)") +
+          op("z", "AddV2", "%m, %unit", "T = f32", "(tensor<f32>, tensor<f32>) -> (tensor<f32>)"),
+      "%z, %y");
+  auto results = buildAndCall(text, {i32(0), i32(5), scalar(1), scalar(9)});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(results[0].scalarValue<int32_t>(), 5);
+  EXPECT_EQ(results[2].scalarValue<float>(), 1.96875f);
+  EXPECT_EQ(results[3].scalarValue<float>(), 9);
+}
+
+TEST_F(CodegenTest, LoopInPlaceAllocatesOnce) {
+  std::string type = "tensor<*xf32>";
+  std::string text = loopOf(
+      type,
+      op("z", "AddV2", "%x, %y", "T = f32", "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)"),
+      "%z, %y");
+  build(text, {i32(0), i32(8), row({1, 2, 3}), row({1, 1, 1})});
+  ASSERT_TRUE(compiled);
+  Tensor x = row({1, 2, 3}), y = row({1, 1, 1});
+  auto results = call({i32(0), i32(8), x, y});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(floats(results[2]), (std::vector<float>{9, 10, 11}));
+  EXPECT_EQ(floats(x), (std::vector<float>{1, 2, 3}));
+  EXPECT_EQ(allocations, 1u);
+  EXPECT_EQ(reuses, 7u);
+}
+
+TEST_F(CodegenTest, SwappedTensorsAreNotCopied) {
+  auto results = buildAndCall(loopOf("tensor<*xf32>", "", "%y, %x"),
+                              {i32(0), i32(3), row({1, 2}), row({3, 4})});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(floats(results[2]), (std::vector<float>{3, 4}));
+  EXPECT_EQ(floats(results[3]), (std::vector<float>{1, 2}));
+  EXPECT_EQ(allocations, 0u);
+}
+
+TEST_F(CodegenTest, GrowingTensorTakesOneAllocationAnIteration) {
+  std::string text =
+      loopOf("tensor<*xf32>",
+             constant("axis", "i32", "0") +
+                 op("z", "ConcatV2", "%x, %y, %axis", "N = 2 : i64, T = f32, Tidx = i32",
+                    "(tensor<*xf32>, tensor<*xf32>, tensor<i32>) -> (tensor<*xf32>)"),
+             "%z, %y");
+  auto results = buildAndCall(text, {i32(0), i32(4), row({1}), row({2, 3})});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(floats(results[2]), (std::vector<float>{1, 2, 3, 2, 3, 2, 3, 2, 3}));
+}
+
+TEST_F(CodegenTest, NothingIsLeakedWhereTheLoopIsLeft) {
+  std::string body =
+      constant("zero", "i32", "0") + constant("three", "i32", "3") +
+      op("d", "Sub", "%three, %i", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i32>)") +
+      op("q", "FloorDiv", "%n, %d", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i32>)") +
+      op("s", "Cast", "%q", "SrcT = i32, DstT = f32", "(tensor<i32>) -> (tensor<f32>)") +
+      op("z", "AddV2", "%x, %s", "T = f32", "(tensor<*xf32>, tensor<f32>) -> (tensor<*xf32>)");
+  build(loopOf("tensor<*xf32>", body, "%z, %x"), {i32(0), i32(3), row({1, 2}), row({3, 4})});
+  ASSERT_TRUE(compiled);
+  int64_t live = Tensor::liveBytes();
+  {
+    auto results = call({i32(0), i32(3), row({1, 2}), row({3, 4})});
+    ASSERT_EQ(results.size(), 4u);
+    EXPECT_EQ(floats(results[2]), (std::vector<float>{6, 7})); // 1 + 1 + 1 + 3
+  }
+  EXPECT_TRUE(call({i32(0), i32(6), row({1, 2}), row({3, 4})}).empty());
+  EXPECT_EQ(Tensor::liveBytes(), live);
+}
+
+TEST_F(CodegenTest, TheBranchesOfAConditionalHandBackWhatTheyWereGiven) {
+  std::string branch = [](const char *name, const char *value) {
+    return std::string("tfg.func @") + name +
+           R"((%a: tensor<*xf32> {tfg.name = "a"}, %b: tensor<*xf32> {tfg.name = "b"})
+               -> (tensor<*xf32> {tfg.name = "r"}) { return(%)" +
+           value + ") : tensor<*xf32> }\n";
+  }("first", "a");
+  std::string other =
+      R"(tfg.func @second(%a: tensor<*xf32> {tfg.name = "a"}, %b: tensor<*xf32> {tfg.name = "b"})
+               -> (tensor<*xf32> {tfg.name = "r"}) { return(%b) : tensor<*xf32> }
+)";
+  std::string text =
+      branch + other +
+      R"(tfg.func @f(%p: tensor<i1> {tfg.name = "p"}, %x: tensor<*xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name = "y"})
+             -> (tensor<*xf32> {tfg.name = "z"}) {
+           %i, %ic = If(%p, %x, %y) name("i") {Tcond = i1, Tin = [f32, f32], Tout = [f32],
+             output_shapes = [], then_branch = #tf_type.func<@first, {}>,
+             else_branch = #tf_type.func<@second, {}>}
+             : (tensor<i1>, tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+           return(%i) : tensor<*xf32> })";
+  Tensor yes = Tensor::scalar(DType::Bool, true), no = Tensor::scalar(DType::Bool, false);
+  Tensor x = row({1, 2}), y = row({3, 4, 5});
+  build(text, {yes, x, y});
+  ASSERT_TRUE(compiled);
+  auto results = call({yes, x, y});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].sharesElementsWith(x));
+  results = call({no, x, y});
+  EXPECT_TRUE(results[0].sharesElementsWith(y));
+  EXPECT_EQ(allocations, 0u);
+}
+
+TEST_F(CodegenTest, StatefulOpsAreNotCompiled) {
+  module = mlir::parseSourceString<mlir::ModuleOp>(
+      R"(tfg.func @f(%s: tensor<*xi32> {tfg.name = "s"}) -> (tensor<*xf32> {tfg.name = "r"}) {
+           %r, %c = RandomUniform(%s) name("dice") {T = i32, dtype = f32, seed = 0 : i64, seed2 = 0 : i64}
+             : (tensor<*xi32>) -> (tensor<*xf32>)
+           return(%r) : tensor<*xf32> })",
+      &context);
+  ASSERT_TRUE(module);
+  auto find = [&](llvm::StringRef name) { return module->lookupSymbol<tfg::FuncOp>(name); };
+  Expected<TensorProgram> program =
+      translate(find("f"), {ArgumentClass{DType::Int32, true, {false}}}, find, context);
+  ASSERT_FALSE(program);
+  EXPECT_EQ(program.error().code, Code::Unimplemented);
+  EXPECT_NE(program.error().message.find("'dice'"), std::string::npos) << program.error().message;
+}
+
+} // namespace
+} // namespace treadle::codegen

@@ -1,0 +1,277 @@
+#include "treadle/codegen/Elementwise.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+bool isFloat(Type type) { return type.isF32() || type.isF64(); }
+bool isInt(Type type) { return type.isSignlessInteger(32) || type.isSignlessInteger(64); }
+bool isBool(Type type) { return type.isSignlessInteger(1); }
+
+bool floats(ArrayRef<Type> types) { return llvm::all_of(types, isFloat); }
+bool ints(ArrayRef<Type> types) { return llvm::all_of(types, isInt); }
+bool bools(ArrayRef<Type> types) { return llvm::all_of(types, isBool); }
+bool numbers(ArrayRef<Type> types) { return floats(types) || ints(types); }
+bool natives(ArrayRef<Type> types) { return llvm::all_of(types, isNative); }
+bool comparable(ArrayRef<Type> types) { return numbers(types) || bools(types); }
+bool choice(ArrayRef<Type> types) { return isBool(types[0]) && natives(types); }
+
+Value constant(OpBuilder &b, Location loc, Type type, double value) {
+  if (isFloat(type))
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, static_cast<int64_t>(value)));
+}
+
+/// The float or the integer operation of the same meaning.
+template <typename FloatOp, typename IntOp>
+Value arithmetic(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  if (isFloat(type))
+    return FloatOp::create(b, loc, in[0], in[1]);
+  return IntOp::create(b, loc, in[0], in[1]);
+}
+
+template <typename Op> Value unary(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return Op::create(b, loc, in[0]);
+}
+
+template <typename Op> Value binary(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return Op::create(b, loc, in[0], in[1]);
+}
+
+template <arith::CmpFPredicate floatPredicate, arith::CmpIPredicate intPredicate>
+Value compare(OpBuilder &b, Location loc, ValueRange in, Type) {
+  if (isFloat(in[0].getType()))
+    return arith::CmpFOp::create(b, loc, floatPredicate, in[0], in[1]);
+  return arith::CmpIOp::create(b, loc, intPredicate, in[0], in[1]);
+}
+
+constexpr auto lessThan = compare<arith::CmpFPredicate::OLT, arith::CmpIPredicate::slt>;
+constexpr auto atMost = compare<arith::CmpFPredicate::OLE, arith::CmpIPredicate::sle>;
+constexpr auto moreThan = compare<arith::CmpFPredicate::OGT, arith::CmpIPredicate::sgt>;
+constexpr auto atLeast = compare<arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge>;
+constexpr auto equals = compare<arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq>;
+constexpr auto differs = compare<arith::CmpFPredicate::UNE, arith::CmpIPredicate::ne>;
+
+Value select(OpBuilder &b, Location loc, Value condition, Value a, Value otherwise) {
+  return arith::SelectOp::create(b, loc, condition, a, otherwise);
+}
+
+/// The greater or lesser of two; the first one if it is no number, as the kernels do.
+template <auto floatCompare> Value extreme(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value first = floatCompare(b, loc, in, type);
+  if (isFloat(type)) {
+    Value isNan = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, in[0], in[0]);
+    first = arith::OrIOp::create(b, loc, isNan, first);
+  }
+  return select(b, loc, first, in[0], in[1]);
+}
+
+Value negate(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  if (isFloat(type))
+    return arith::NegFOp::create(b, loc, in[0]);
+  return arith::SubIOp::create(b, loc, constant(b, loc, type, 0), in[0]);
+}
+
+Value absolute(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  if (isFloat(type))
+    return math::AbsFOp::create(b, loc, in[0]);
+  return select(b, loc, lessThan(b, loc, {in[0], constant(b, loc, type, 0)}, type),
+                negate(b, loc, in, type), in[0]);
+}
+
+Value square(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return arithmetic<arith::MulFOp, arith::MulIOp>(b, loc, {in[0], in[0]}, type);
+}
+
+Value squaredDifference(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return square(b, loc, arithmetic<arith::SubFOp, arith::SubIOp>(b, loc, in, type), type);
+}
+
+Value reciprocal(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return arith::DivFOp::create(b, loc, constant(b, loc, type, 1), in[0]);
+}
+
+Value rsqrt(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return reciprocal(b, loc, math::SqrtOp::create(b, loc, in[0]).getResult(), type);
+}
+
+Value sigmoid(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value power = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, in[0]));
+  return reciprocal(
+      b, loc, arith::AddFOp::create(b, loc, power, constant(b, loc, type, 1)).getResult(), type);
+}
+
+Value relu(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return extreme<atLeast>(b, loc, {in[0], constant(b, loc, type, 0)}, type);
+}
+
+Value relu6(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return extreme<atMost>(b, loc, {relu(b, loc, in, type), constant(b, loc, type, 6)}, type);
+}
+
+Value sign(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value zero = constant(b, loc, type, 0);
+  Value negative = select(b, loc, lessThan(b, loc, {in[0], zero}, type), constant(b, loc, type, -1),
+                          in[0]); // zeros and NaN are themselves
+  return select(b, loc, moreThan(b, loc, {in[0], zero}, type), constant(b, loc, type, 1), negative);
+}
+
+Value logicalNot(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return arith::XOrIOp::create(b, loc, in[0], constant(b, loc, type, 1));
+}
+
+Value choose(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return select(b, loc, in[0], in[1], in[2]);
+}
+
+Value first(OpBuilder &, Location, ValueRange in, Type) { return in[0]; }
+
+Value zero(OpBuilder &b, Location loc, ValueRange, Type type) { return constant(b, loc, type, 0); }
+Value one(OpBuilder &b, Location loc, ValueRange, Type type) { return constant(b, loc, type, 1); }
+
+// --- integer division --------------------------------------------------------------------------
+
+/// Not by zero; and not of the least number by -1, which machines trap on.
+Value canDivide(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value divisor = in[1], none = constant(b, loc, type, 0), minusOne = constant(b, loc, type, -1);
+  Value notZero = differs(b, loc, {divisor, none}, type);
+  Value notMinusOne = differs(b, loc, {divisor, minusOne}, type);
+  return arith::AndIOp::create(b, loc, notZero, notMinusOne);
+}
+
+/// Whether a division that leaves `rest` is to be rounded away from zero to be rounded down.
+Value roundsDown(OpBuilder &b, Location loc, Value rest, Value divisor, Type type) {
+  Value none = constant(b, loc, type, 0);
+  Value mixed = arith::XOrIOp::create(b, loc, lessThan(b, loc, {rest, none}, type),
+                                      lessThan(b, loc, {divisor, none}, type));
+  return arith::AndIOp::create(b, loc, mixed, differs(b, loc, {rest, none}, type));
+}
+
+Value floorMod(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value rest = arith::RemSIOp::create(b, loc, in[0], in[1]);
+  return select(b, loc, roundsDown(b, loc, rest, in[1], type),
+                arith::AddIOp::create(b, loc, rest, in[1]), rest);
+}
+
+Value floorDiv(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value quotient = arith::DivSIOp::create(b, loc, in[0], in[1]);
+  Value rest = arith::RemSIOp::create(b, loc, in[0], in[1]);
+  Value less = arith::SubIOp::create(b, loc, quotient, constant(b, loc, type, 1));
+  return select(b, loc, roundsDown(b, loc, rest, in[1], type), less, quotient);
+}
+
+// --- conversions -------------------------------------------------------------------------------
+
+Value cast(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value x = in[0];
+  Type from = x.getType();
+  if (from == type)
+    return x;
+  if (isBool(type))
+    return differs(b, loc, {x, constant(b, loc, from, 0)}, from);
+  if (isFloat(from) && isFloat(type))
+    return type.isF64() ? Value(arith::ExtFOp::create(b, loc, type, x))
+                        : Value(arith::TruncFOp::create(b, loc, type, x));
+  if (isFloat(from))
+    return arith::FPToSIOp::create(b, loc, type, x);
+  if (isFloat(type))
+    return isBool(from) ? Value(arith::UIToFPOp::create(b, loc, type, x))
+                        : Value(arith::SIToFPOp::create(b, loc, type, x));
+  if (isBool(from))
+    return arith::ExtUIOp::create(b, loc, type, x);
+  return type.getIntOrFloatBitWidth() == 64 ? Value(arith::ExtSIOp::create(b, loc, type, x))
+                                            : Value(arith::TruncIOp::create(b, loc, type, x));
+}
+
+/// A float within the integers: what becomes of others is the kernel's business.
+Value canCast(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Type from = in[0].getType();
+  double bound = type.getIntOrFloatBitWidth() == 64 ? 0x1p62 : 0x1p30;
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
+                               math::AbsFOp::create(b, loc, in[0]), constant(b, loc, from, bound));
+}
+
+bool castIsTotal(Type from, Type to) { return !isFloat(from) || !isInt(to); }
+
+// --- the table ---------------------------------------------------------------------------------
+
+const llvm::StringMap<ElementwiseOp> &table() {
+  static const llvm::StringMap<ElementwiseOp> ops = {
+      {"Add", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
+      {"AddV2", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
+      {"Sub", {numbers, arithmetic<arith::SubFOp, arith::SubIOp>}},
+      {"Mul", {numbers, arithmetic<arith::MulFOp, arith::MulIOp>}},
+      {"RealDiv", {floats, binary<arith::DivFOp>}},
+      {"Div", {floats, binary<arith::DivFOp>}},
+      {"FloorMod", {ints, floorMod, canDivide}},
+      {"FloorDiv", {ints, floorDiv, canDivide}},
+      {"TruncateDiv", {ints, binary<arith::DivSIOp>, canDivide}},
+      {"TruncateMod", {ints, binary<arith::RemSIOp>, canDivide}},
+      {"Maximum", {numbers, extreme<atLeast>}},
+      {"Minimum", {numbers, extreme<atMost>}},
+      {"SquaredDifference", {numbers, squaredDifference}},
+      {"Less", {numbers, lessThan}},
+      {"LessEqual", {numbers, atMost}},
+      {"Greater", {numbers, moreThan}},
+      {"GreaterEqual", {numbers, atLeast}},
+      {"Equal", {comparable, equals}},
+      {"NotEqual", {comparable, differs}},
+      {"LogicalAnd", {bools, binary<arith::AndIOp>}},
+      {"LogicalOr", {bools, binary<arith::OrIOp>}},
+      {"LogicalNot", {bools, logicalNot}},
+      {"BitwiseAnd", {ints, binary<arith::AndIOp>}},
+      {"BitwiseOr", {ints, binary<arith::OrIOp>}},
+      {"BitwiseXor", {ints, binary<arith::XOrIOp>}},
+      {"Select", {choice, choose}},
+      {"SelectV2", {choice, choose}},
+      {"Neg", {numbers, negate}},
+      {"Abs", {numbers, absolute}},
+      {"Sign", {numbers, sign}},
+      {"Square", {numbers, square}},
+      {"Sqrt", {floats, unary<math::SqrtOp>}},
+      {"Rsqrt", {floats, rsqrt}},
+      {"Reciprocal", {floats, reciprocal}},
+      {"Inv", {floats, reciprocal}},
+      {"Exp", {floats, unary<math::ExpOp>}},
+      {"Log", {floats, unary<math::LogOp>}},
+      {"Sin", {floats, unary<math::SinOp>}},
+      {"Cos", {floats, unary<math::CosOp>}},
+      {"Tanh", {floats, unary<math::TanhOp>}},
+      {"Sigmoid", {floats, sigmoid}},
+      {"Relu", {numbers, relu}},
+      {"Relu6", {numbers, relu6}},
+      {"Floor", {floats, unary<math::FloorOp>}},
+      {"Ceil", {floats, unary<math::CeilOp>}},
+      {"Cast", {natives, cast, canCast, castIsTotal}},
+      {"Identity", {natives, first}},
+      {"Snapshot", {natives, first}},
+      {"StopGradient", {natives, first}},
+      {"PreventGradient", {natives, first}},
+      {"ZerosLike", {natives, zero}},
+      {"OnesLike", {natives, one}},
+  };
+  return ops;
+}
+
+} // namespace
+
+bool isNative(Type elementType) {
+  return isFloat(elementType) || isInt(elementType) || isBool(elementType);
+}
+
+const ElementwiseOp *findElementwise(tfg::Node node, ArrayRef<Type> inputs) {
+  auto it = table().find(node.opType());
+  if (it == table().end() || !it->second.accepts(inputs))
+    return nullptr;
+  // Shapes that don't fit make these false instead of failing.
+  if (auto strict = node.attr<BoolAttr>("incompatible_shape_error"); strict && !strict.getValue())
+    return nullptr;
+  return &it->second;
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,37 @@
+// Ops that compute each element of their result from one element of each input, as scalar
+// operations.
+#pragma once
+
+#include "treadle/dialect/Tfg.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace treadle::codegen {
+
+/// An op on elements.
+struct ElementwiseOp {
+  /// Whether it is one for inputs of these element types.
+  bool (*accepts)(llvm::ArrayRef<mlir::Type> inputs);
+  /// The result for inputs that are scalars of the element types.
+  mlir::Value (*emit)(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
+                      mlir::Type result);
+  /// Whether these inputs have a result, as an i1; null where all have. Where they have none the
+  /// op fails, or its result is the kernel's business.
+  mlir::Value (*isDefined)(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
+                           mlir::Type result) = nullptr;
+  /// Whether `isDefined` needn't be asked for these element types; null: it must.
+  bool (*isTotal)(mlir::Type input, mlir::Type result) = nullptr;
+
+  /// An op that may be undefined for an element is left to its kernel where it is one over tensors.
+  bool isDefinedForAll(mlir::Type input, mlir::Type result) const {
+    return !isDefined || (isTotal && isTotal(input, result));
+  }
+};
+
+/// Null if compiled code leaves this op, with these element types, to its kernel.
+const ElementwiseOp *findElementwise(tfg::Node node, llvm::ArrayRef<mlir::Type> inputs);
+
+/// Whether scalars and elements of this type are computed in registers.
+bool isNative(mlir::Type elementType);
+
+} // namespace treadle::codegen

@@ -1,0 +1,97 @@
+#include "treadle/codegen/Frame.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace treadle::codegen {
+namespace {
+
+std::atomic<uint64_t> allocations, allocatedBytes, reuses;
+
+TensorBlock *allocate(uint8_t dtype, int32_t rank, const int64_t *dims) {
+  Expected<Tensor> made = Tensor::make(static_cast<DType>(dtype), Dims(dims, rank));
+  if (!made)
+    return nullptr;
+  if (rank) {
+    allocations.fetch_add(1, std::memory_order_relaxed);
+    allocatedBytes.fetch_add(made->bytes(), std::memory_order_relaxed);
+  }
+  return made->take();
+}
+
+TensorBlock *reuse(TensorBlock *of, uint8_t dtype, int32_t rank, const int64_t *dims) {
+  Tensor tensor = Tensor::adopt(of);
+  bool fits = tensor.isUnique() && static_cast<uint8_t>(tensor.dtype()) == dtype &&
+              std::ranges::equal(tensor.dims(), Dims(dims, rank));
+  if (!fits) {
+    tensor.take();
+    return allocate(dtype, rank, dims);
+  }
+  reuses.fetch_add(1, std::memory_order_relaxed);
+  Tensor again = tensor;
+  tensor.take();
+  return again.take();
+}
+
+void release(TensorBlock *block) {
+  if (block)
+    Tensor::adopt(block).reset();
+}
+
+/// Compiled code has its tensors in arrays of pointers, which is what a Tensor is.
+Tensor *asTensors(TensorBlock **blocks) { return reinterpret_cast<Tensor *>(blocks); }
+
+int32_t callKernel(Frame *frame, int32_t number, int32_t numInputs, TensorBlock **inputs,
+                   uint64_t takes, int32_t numOutputs, TensorBlock **outputs) {
+  const auto &[kernel, expected] = frame->kernels[number];
+  uint32_t indices[maxKernelInputs];
+  for (int i = 0; i < numInputs; ++i)
+    indices[i] = i | (takes >> i & 1 ? InputIndex::takeBit : 0);
+  for (int i = 0; i < numOutputs; ++i)
+    outputs[i] = nullptr;
+  OpContext ctx;
+  ctx.bases[0] = asTensors(inputs);
+  ctx.inputIndex = indices;
+  ctx.inputCount = static_cast<uint16_t>(numInputs);
+  ctx.outputs = asTensors(outputs);
+  ctx.outputCount = static_cast<uint16_t>(numOutputs);
+  ctx.boundState = kernel.state.get();
+  ctx.runState = frame->run;
+  kernel.fn(ctx);
+  for (uint64_t left = takes; left; left &= left - 1)
+    asTensors(inputs)[std::countr_zero(left)].reset();
+  bool succeeded = !ctx.hasFailed();
+  for (int i = 0; i < numOutputs; ++i)
+    succeeded &= outputs[i] && expected[i].accepts(asTensors(outputs)[i]);
+  if (!succeeded)
+    for (int i = 0; i < numOutputs; ++i)
+      asTensors(outputs)[i].reset();
+  return succeeded;
+}
+
+} // namespace
+
+bool ExpectedShape::accepts(const Tensor &tensor) const {
+  if (!hasRank)
+    return true;
+  if (tensor.rank() != static_cast<int>(dims.size()))
+    return false;
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] >= 0 && tensor.dim(static_cast<int>(i)) != dims[i])
+      return false;
+  return true;
+}
+
+std::vector<RuntimeFunction> runtimeFunctions() {
+  auto address = [](auto *function) { return reinterpret_cast<void *>(function); };
+  return {{"treadle_allocate", address(allocate)},
+          {"treadle_reuse", address(reuse)},
+          {"treadle_release", address(release)},
+          {"treadle_kernel", address(callKernel)}};
+}
+
+ClusterStatistics clusterStatistics() {
+  return {allocations.load(), allocatedBytes.load(), reuses.load()};
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,57 @@
+// What compiled code is called with, and what it calls. No LLVM, no MLIR.
+#pragma once
+
+#include "treadle/runtime/Kernel.h"
+#include "treadle/runtime/Run.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace treadle::codegen {
+
+/// What compiled code takes for granted of a kernel's result: its rank, and dimensions that are
+/// known; -1: any.
+struct ExpectedShape {
+  bool hasRank = false;
+  std::vector<int64_t> dims = {};
+
+  bool accepts(const Tensor &tensor) const;
+};
+
+/// A kernel that compiled code calls.
+struct ClusterKernel {
+  BoundKernel kernel;
+  std::vector<ExpectedShape> outputs;
+};
+
+/// One call of a cluster. Compiled code reads the first two fields.
+struct Frame {
+  const std::atomic<bool> *stopped;
+  TensorBlock *const *constants;
+  const ClusterKernel *kernels;
+  RunState *run;
+};
+
+/// 0, with results that the caller owns; or 1, without, and then the interpreter is to run the
+/// cluster. The arguments are taken over either way.
+using ClusterCode = int32_t (*)(Frame *, TensorBlock **arguments, TensorBlock **results);
+
+/// The most inputs of a kernel that compiled code calls: a word says which it gives away.
+constexpr int maxKernelInputs = 64;
+
+/// A function of ours that compiled code calls, by name.
+struct RuntimeFunction {
+  const char *name;
+  void *address;
+};
+std::vector<RuntimeFunction> runtimeFunctions();
+
+/// What compiled code did, of all threads, since the process began.
+struct ClusterStatistics {
+  uint64_t allocations; // of tensors that are no scalars
+  uint64_t bytes;
+  uint64_t reuses; // tensors that took over the block of another
+};
+ClusterStatistics clusterStatistics();
+
+} // namespace treadle::codegen

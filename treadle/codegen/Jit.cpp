@@ -1,0 +1,121 @@
+#include "treadle/codegen/Jit.h"
+#include "treadle/codegen/Cluster.h"
+#include "treadle/codegen/MachineCode.h"
+#include "treadle/codegen/Passes.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+#include <chrono>
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+class Clock {
+public:
+  /// Milliseconds since it was last asked.
+  double lap() {
+    auto now = std::chrono::steady_clock::now();
+    double ms = std::chrono::duration<double, std::milli>(now - last).count();
+    last = now;
+    return ms;
+  }
+
+private:
+  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
+};
+
+LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants) {
+  module.getContext()
+      ->loadDialect<cf::ControlFlowDialect, memref::MemRefDialect, LLVM::LLVMDialect>();
+  auto cluster = module.lookupSymbol<func::FuncOp>("cluster");
+  PassManager cleanup(module.getContext());
+  cleanup.addPass(createCanonicalizerPass());
+  cleanup.addPass(createCSEPass());
+  if (failed(fuseElementwise(module)) || failed(cleanup.run(module)) ||
+      failed(bufferize(cluster, constants)) || failed(verify(module)) ||
+      failed(lowerControlFlow(module)))
+    return failure();
+  insertCounts(cluster);
+  elideCounts(cluster);
+  return success(succeeded(verify(module)) && succeeded(lowerLoops(module)) &&
+                 succeeded(lowerToLlvm(module)));
+}
+
+Expected<BoundKernel> bind(const KernelCall &call, const KernelRegistry &registry) {
+  const KernelRegistry::Bind *binder = registry.find(call.op);
+  if (!binder)
+    return Unexpected(unimplemented("there is no kernel").atNode(call.node, call.op));
+  Expected<BoundKernel> kernel =
+      (*binder)({call.node, call.op, call.attrs, call.inputTypes, call.outputTypes, call.device});
+  if (!kernel)
+    return Unexpected(std::move(kernel.error()).atNode(call.node, call.op));
+  if (kernel->mayBlock || kernel->takesRefs)
+    return Unexpected(unimplemented("its kernel may wait").atNode(call.node, call.op));
+  return kernel;
+}
+
+} // namespace
+
+CompiledCluster::~CompiledCluster() = default;
+
+bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results,
+                          RunState &run) const {
+  constexpr size_t few = 32;
+  TensorBlock *fewBlocks[few];
+  std::vector<TensorBlock *> manyBlocks;
+  TensorBlock **in = fewBlocks;
+  if (arguments.size() + results.size() > few) {
+    manyBlocks.resize(arguments.size() + results.size());
+    in = manyBlocks.data();
+  }
+  TensorBlock **out = in + arguments.size();
+  for (size_t i = 0; i < arguments.size(); ++i)
+    in[i] = arguments[i].take();
+  Frame frame{&run.stopFlag(), constantBlocks.data(), kernels.data(), &run};
+  if (entry(&frame, in, out) != 0)
+    return false;
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i] = Tensor::adopt(out[i]);
+  return true;
+}
+
+Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
+                                                         const KernelRegistry &kernels) {
+  auto compiled = std::make_shared<CompiledCluster>();
+  Clock clock;
+  for (const KernelCall &call : program.tables.kernels) {
+    Expected<BoundKernel> kernel = bind(call, kernels);
+    if (!kernel)
+      return Unexpected(std::move(kernel.error()));
+    compiled->kernels.push_back({std::move(*kernel), call.outputs});
+    compiled->kernelOps.push_back(call.op);
+  }
+  compiled->constants = std::move(program.tables.constants);
+  std::string message;
+  ScopedDiagnosticHandler handler(program.module->getContext(), [&](Diagnostic &diagnostic) {
+    if (message.empty())
+      message = diagnostic.str();
+    return success();
+  });
+  if (failed(runPasses(*program.module, compiled->constants)))
+    return Unexpected(internal("compiling failed: ", message));
+  for (const Tensor &constant : compiled->constants)
+    compiled->constantBlocks.push_back(constant.get());
+  compiled->times.passes = clock.lap();
+  Expected<std::unique_ptr<MachineCode>> code = generate(*program.module, compiled->times);
+  if (!code)
+    return Unexpected(std::move(code.error()));
+  compiled->entry = reinterpret_cast<ClusterCode>((*code)->entry);
+  compiled->code = std::move(*code);
+  return std::shared_ptr<const CompiledCluster>(std::move(compiled));
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,208 @@
+#include "treadle/codegen/MachineCode.h"
+#include "treadle/codegen/VectorMath.h"
+
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/MDBuilder.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Host.h"
+
+#include <chrono>
+#include <mutex>
+
+using namespace llvm;
+
+namespace treadle::codegen {
+namespace {
+
+std::string textOf(llvm::Error error) { return toString(std::move(error)); }
+
+/// What all compilations of a process share.
+class Machine {
+public:
+  static Expected<Machine *> get() {
+    static Machine machine;
+    if (!machine.jit)
+      return Unexpected(internal("there is no compiler for this machine: ", machine.failure));
+    return &machine;
+  }
+
+  std::unique_ptr<TargetMachine> newTarget() {
+    auto target = builder->createTargetMachine();
+    return target ? std::move(*target) : nullptr;
+  }
+
+  std::unique_ptr<orc::LLJIT> jit;
+  std::atomic<unsigned> modules{0};
+
+private:
+  Machine() {
+    InitializeNativeTarget();
+    InitializeNativeTargetAsmPrinter();
+    auto host = orc::JITTargetMachineBuilder::detectHost();
+    if (!host) {
+      failure = textOf(host.takeError());
+      return;
+    }
+    builder = std::move(*host);
+    builder->setCodeGenOptLevel(CodeGenOptLevel::Default);
+    auto made = orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
+    if (!made) {
+      failure = textOf(made.takeError());
+      return;
+    }
+    auto &library = (*made)->getMainJITDylib();
+    orc::SymbolMap symbols;
+    for (const RuntimeFunction &function : runtimeFunctions())
+      symbols[(*made)->mangleAndIntern(function.name)] = {
+          orc::ExecutorAddr::fromPtr(function.address), JITSymbolFlags::Exported};
+    for (const RuntimeFunction &function : vectorMathFunctions())
+      symbols[(*made)->mangleAndIntern(function.name)] = {
+          orc::ExecutorAddr::fromPtr(function.address), JITSymbolFlags::Exported};
+    if (auto error = library.define(orc::absoluteSymbols(std::move(symbols)))) {
+      failure = textOf(std::move(error));
+      return;
+    }
+    auto process = orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+        (*made)->getDataLayout().getGlobalPrefix());
+    if (process)
+      library.addGenerator(std::move(*process));
+    else
+      consumeError(process.takeError());
+    jit = std::move(*made);
+  }
+
+  std::optional<orc::JITTargetMachineBuilder> builder;
+  std::string failure;
+};
+
+/// The loops around calls of the marker have no dependences between their iterations.
+void markParallelLoops(Module &module) {
+  Function *marker = module.getFunction("treadle.parallel");
+  if (!marker)
+    return;
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    SmallVector<CallInst *> calls;
+    for (User *user : marker->users())
+      if (auto *call = dyn_cast<CallInst>(user); call && call->getFunction() == &function)
+        calls.push_back(call);
+    if (calls.empty())
+      continue;
+    DominatorTree dominators(function);
+    LoopInfo loops(dominators);
+    LLVMContext &context = module.getContext();
+    for (CallInst *call : calls) {
+      Loop *loop = loops.getLoopFor(call->getParent());
+      call->eraseFromParent();
+      if (!loop)
+        continue;
+      MDNode *group = MDNode::getDistinct(context, {});
+      for (BasicBlock *block : loop->blocks())
+        for (Instruction &instruction : *block)
+          if (instruction.mayReadOrWriteMemory())
+            instruction.setMetadata(LLVMContext::MD_access_group, group);
+      MDNode *parallel =
+          MDNode::get(context, {MDString::get(context, "llvm.loop.parallel_accesses"), group});
+      MDNode *id = MDNode::getDistinct(context, {nullptr, parallel});
+      id->replaceOperandWith(0, id);
+      loop->setLoopID(id);
+    }
+  }
+  marker->eraseFromParent();
+}
+
+void optimize(Module &module, TargetMachine &target) {
+  LoopAnalysisManager loopAnalyses;
+  FunctionAnalysisManager functionAnalyses;
+  CGSCCAnalysisManager callGraphAnalyses;
+  ModuleAnalysisManager moduleAnalyses;
+  PassBuilder passes(&target);
+  TargetLibraryInfoImpl library(target.getTargetTriple());
+  library.addVectorizableFunctions(vectorMathDescriptions());
+  functionAnalyses.registerPass([&] { return TargetLibraryAnalysis(library); });
+  passes.registerModuleAnalyses(moduleAnalyses);
+  passes.registerCGSCCAnalyses(callGraphAnalyses);
+  passes.registerFunctionAnalyses(functionAnalyses);
+  passes.registerLoopAnalyses(loopAnalyses);
+  passes.crossRegisterProxies(loopAnalyses, functionAnalyses, callGraphAnalyses, moduleAnalyses);
+  passes.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, moduleAnalyses);
+}
+
+Expected<std::unique_ptr<MemoryBuffer>> objectOf(Module &module, TargetMachine &target) {
+  SmallVector<char, 0> object;
+  raw_svector_ostream stream(object);
+  legacy::PassManager passes;
+  if (target.addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile))
+    return Unexpected(internal("this machine's compiler writes no objects"));
+  passes.run(module);
+  return std::unique_ptr<MemoryBuffer>(
+      std::make_unique<SmallVectorMemoryBuffer>(std::move(object), "cluster"));
+}
+
+} // namespace
+
+Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module, CompileTimes &times) {
+  auto begin = std::chrono::steady_clock::now();
+  auto lap = [&] {
+    auto now = std::chrono::steady_clock::now();
+    double ms = std::chrono::duration<double, std::milli>(now - begin).count();
+    begin = now;
+    return ms;
+  };
+  Expected<Machine *> machine = Machine::get();
+  if (!machine)
+    return Unexpected(std::move(machine.error()));
+  mlir::registerBuiltinDialectTranslation(*module.getContext());
+  mlir::registerLLVMDialectTranslation(*module.getContext());
+  LLVMContext context;
+  std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context);
+  std::unique_ptr<TargetMachine> target = (*machine)->newTarget();
+  if (!translated || !target)
+    return Unexpected(internal("compiling failed: the code can't be translated"));
+  translated->setTargetTriple(target->getTargetTriple());
+  translated->setDataLayout(target->createDataLayout());
+  for (Function &function : *translated)
+    if (!function.isDeclaration()) {
+      function.addFnAttr("target-cpu", target->getTargetCPU());
+      function.addFnAttr("target-features", target->getTargetFeatureString());
+      function.addFnAttr("prefer-vector-width", "256");
+    }
+  markParallelLoops(*translated);
+  optimize(*translated, *target);
+  times.optimization = lap();
+  Expected<std::unique_ptr<MemoryBuffer>> object = objectOf(*translated, *target);
+  if (!object)
+    return Unexpected(std::move(object.error()));
+  times.machineCode = lap();
+
+  orc::LLJIT &jit = *(*machine)->jit;
+  auto library = jit.createJITDylib(str("cluster", (*machine)->modules++));
+  if (!library)
+    return Unexpected(internal("linking failed: ", textOf(library.takeError())));
+  library->addToLinkOrder(jit.getMainJITDylib());
+  // Ends with the last user of the code.
+  auto remove = [&jit](orc::JITDylib *gone) {
+    consumeError(jit.getExecutionSession().removeJITDylib(*gone));
+  };
+  std::shared_ptr<orc::JITDylib> owner(&*library, remove);
+  if (auto error = jit.addObjectFile(*library, std::move(*object)))
+    return Unexpected(internal("linking failed: ", textOf(std::move(error))));
+  auto entry = jit.lookup(*library, "cluster");
+  if (!entry)
+    return Unexpected(internal("linking failed: ", textOf(entry.takeError())));
+  times.link = lap();
+  return std::make_unique<MachineCode>(entry->toPtr<void *>(), owner);
+}
+
+} // namespace treadle::codegen

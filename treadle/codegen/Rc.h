@@ -1,0 +1,18 @@
+// The rc dialect in C++.
+#pragma once
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "treadle/codegen/RcDialect.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "treadle/codegen/RcTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "treadle/codegen/RcOps.h.inc"

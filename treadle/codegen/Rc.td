@@ -1,0 +1,169 @@
+// The dialect of counted references: tensors as the runtime holds them, seen by compiled code.
+#ifndef TREADLE_CODEGEN_RC_TD
+#define TREADLE_CODEGEN_RC_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/OpBase.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+def Rc_Dialect : Dialect {
+  let name = "rc";
+  let cppNamespace = "::treadle::rc";
+  let summary = "Tensors with reference counts that the IR shows";
+  let description = [{
+    Between tensors, which nobody owns, and machine code, which only has addresses. A value of
+    type `!rc.ref<T>` is one pointer to a block of the runtime: its reference count, shape and
+    elements. `rc-insert-counts` makes ownership explicit:
+
+    - An operation borrows its operands: they are there before it and after it.
+    - A branch, a return, and `rc.release` take theirs over: a value handed on this way is owned by
+      the block argument, or by the caller.
+    - What an operation gives is owned by the block that holds it, until it is released or handed
+      on. A value that is needed twice is retained first.
+
+    Nothing in the dialect has an effect on anything but memory, so compiled code can stop at any
+    check, free what it holds, and leave the rest to the interpreter.
+  }];
+  let useDefaultTypePrinterParser = 1;
+}
+
+class Rc_Op<string mnemonic, list<Trait> traits = []> : Op<Rc_Dialect, mnemonic, traits>;
+
+def Rc_Ref : TypeDef<Rc_Dialect, "Ref"> {
+  let mnemonic = "ref";
+  let summary = "One reference to a tensor of this type";
+  let parameters = (ins "::mlir::TensorType":$tensor);
+  let assemblyFormat = "`<` $tensor `>`";
+}
+
+def Rc_KernelOp : Rc_Op<"kernel"> {
+  let summary = "Calls a kernel of the runtime";
+  let description = [{
+    Runs the op that has this number in the cluster's table. Its operands and results are tensors
+    or references. It may overwrite operands marked in `takes`, which it gets for good; the others
+    it borrows. Over references there is one result more: whether the kernel succeeded.
+  }];
+  let arguments = (ins Variadic<AnyType>:$inputs, I32Attr:$index, StrAttr:$op,
+                       OptionalAttr<DenseBoolArrayAttr>:$takes);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = "$op $index `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)";
+}
+
+def Rc_ConstantOp : Rc_Op<"constant", [Pure]> {
+  let summary = "A constant of the cluster's table";
+  let arguments = (ins I32Attr:$index);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$index attr-dict `:` type($result)";
+}
+
+def Rc_CheckOp : Rc_Op<"check"> {
+  let summary = "Leaves the compiled code unless a condition holds";
+  let description = [{
+    Where it doesn't, everything that is held is released and the interpreter runs the cluster from
+    its inputs again. So no check needs a message, and errors are the interpreter's own.
+  }];
+  let arguments = (ins I1:$condition);
+  let assemblyFormat = "$condition attr-dict";
+}
+
+def Rc_RunningOp : Rc_Op<"running"> {
+  let summary = "False once the run was cancelled, failed elsewhere, or is over its deadline";
+  let results = (outs I1:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Rc_BailOp : Rc_Op<"bail", [Terminator]> {
+  let summary = "Returns to the interpreter without results";
+  let assemblyFormat = "attr-dict";
+}
+
+def Rc_AllocOp : Rc_Op<"alloc", [AttrSizedOperandSegments]> {
+  let summary = "A new tensor that holds one reference, with any elements";
+  let description = [{
+    `models` are tensors of the same shape that are read element by element where the new one is
+    written: one of them may give its elements up for it, if it is not needed afterwards.
+  }];
+  let arguments = (ins Variadic<Index>:$dims, Variadic<Rc_Ref>:$models);
+  let results = (outs Rc_Ref:$result, I1:$ok);
+  let assemblyFormat = [{
+    `(` $dims `)` (`like` `(` $models^ `:` type($models) `)`)? attr-dict `:` type($result)
+  }];
+}
+
+def Rc_ReuseOp : Rc_Op<"reuse"> {
+  let summary = "Another reference to a tensor that nobody else holds, or a new tensor";
+  let description = [{
+    Where the operand has one reference, is of the same size, and is about to be released, its
+    block serves for the result. Where not, the result is as of `rc.alloc`.
+  }];
+  let arguments = (ins Rc_Ref:$of, Variadic<Index>:$dims);
+  let results = (outs Rc_Ref:$result, I1:$ok);
+  let assemblyFormat = "$of `(` $dims `)` attr-dict `:` type($of) `->` type($result)";
+}
+
+def Rc_RetainOp : Rc_Op<"retain"> {
+  let summary = "Adds a reference";
+  let arguments = (ins Rc_Ref:$ref);
+  let assemblyFormat = "$ref attr-dict `:` type($ref)";
+}
+
+def Rc_ReleaseOp : Rc_Op<"release"> {
+  let summary = "Gives a reference back; the last one frees the tensor";
+  let arguments = (ins Rc_Ref:$ref);
+  let assemblyFormat = "$ref attr-dict `:` type($ref)";
+}
+
+def Rc_DimOp : Rc_Op<"dim"> {
+  let summary = "A dimension of a tensor";
+  let arguments = (ins Rc_Ref:$ref, I64Attr:$index);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$ref `,` $index attr-dict `:` type($ref)";
+}
+
+def Rc_CastOp : Rc_Op<"cast", [Pure]> {
+  let summary = "The same reference, with more or less of its shape known";
+  let description = [{
+    More than was known is taken for granted: `rc.check` it first.
+  }];
+  let arguments = (ins Rc_Ref:$ref);
+  let results = (outs Rc_Ref:$result);
+  let assemblyFormat = "$ref attr-dict `:` type($ref) `->` type($result)";
+}
+
+def Rc_SelectOp : Rc_Op<"select"> {
+  let summary = "Another reference to one of two tensors";
+  let arguments = (ins I1:$condition, Rc_Ref:$first, Rc_Ref:$second);
+  let results = (outs Rc_Ref:$result);
+  let assemblyFormat = [{
+    $condition `,` $first `,` $second attr-dict `:` functional-type(operands, $result)
+  }];
+}
+
+def Rc_RankOp : Rc_Op<"rank"> {
+  let summary = "The number of dimensions of a tensor";
+  let arguments = (ins Rc_Ref:$ref);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$ref attr-dict `:` type($ref)";
+}
+
+def Rc_ViewOp : Rc_Op<"view"> {
+  let summary = "The elements of a tensor";
+  let description = [{
+    Good while the reference is. Booleans are bytes. A row of unknown length is all elements, in
+    the order of memory, whatever the shape.
+  }];
+  let arguments = (ins Rc_Ref:$ref);
+  let results = (outs AnyMemRef:$result);
+  let assemblyFormat = "$ref attr-dict `:` type($ref) `->` type($result)";
+}
+
+def Rc_ParallelOp : Rc_Op<"parallel"> {
+  let summary = "Says of the innermost loop around it that its iterations don't meet in memory";
+  let description = [{
+    An iteration may write what it read itself, as where a tensor is overwritten in place; a test of
+    addresses couldn't tell that from iterations that depend on each other.
+  }];
+  let assemblyFormat = "attr-dict";
+}
+
+#endif // TREADLE_CODEGEN_RC_TD

@@ -1,0 +1,342 @@
+// The last step inside MLIR: references are pointers to the runtime's blocks.
+#include "treadle/codegen/Passes.h"
+#include "treadle/codegen/Rc.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/runtime/Tensor.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
+#include "mlir/Conversion/LLVMCommon/Pattern.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Transforms/DialectConversion.h"
+
+#include <cstddef>
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+DType dtypeOf(rc::RefType type) { return valueTypeOf(type.getTensor().getElementType()).dtype; }
+
+/// Builds the LLVM operations of one rc op.
+class Emit {
+public:
+  Emit(OpBuilder &b, Operation *op) : b(b), loc(op->getLoc()), op(op) {}
+
+  LLVM::LLVMFuncOp function() const { return op->getParentOfType<LLVM::LLVMFuncOp>(); }
+  Value frame() const { return function().getArgument(0); }
+  Type pointer() const { return LLVM::LLVMPointerType::get(b.getContext()); }
+
+  Value number(Type type, int64_t value) {
+    return LLVM::ConstantOp::create(b, loc, type, b.getIntegerAttr(type, value));
+  }
+  Value field(Value base, int64_t offset) {
+    return LLVM::GEPOp::create(b, loc, pointer(), b.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(offset)});
+  }
+  Value load(Type type, Value base, int64_t offset, bool isVolatile = false) {
+    return LLVM::LoadOp::create(b, loc, type, field(base, offset), 0, isVolatile);
+  }
+  void store(Value value, Value base, int64_t offset) {
+    LLVM::StoreOp::create(b, loc, value, field(base, offset));
+  }
+  /// Memory of this call: in the entry block, so that a loop doesn't take it again and again.
+  Value array(int64_t size) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&function().getBody().front());
+    return LLVM::AllocaOp::create(b, loc, pointer(), b.getI64Type(),
+                                  number(b.getI64Type(), std::max<int64_t>(size, 1)));
+  }
+  Value call(StringRef name, Type result, ValueRange arguments) {
+    auto module = op->getParentOfType<ModuleOp>();
+    auto callee = module.lookupSymbol<LLVM::LLVMFuncOp>(name);
+    if (!callee) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(module.getBody());
+      callee = LLVM::LLVMFuncOp::create(
+          b, loc, name, LLVM::LLVMFunctionType::get(result, llvm::to_vector(arguments.getTypes())));
+    }
+    auto made = LLVM::CallOp::create(b, loc, callee, arguments);
+    return made.getNumResults() ? made.getResult() : Value();
+  }
+
+  OpBuilder &b;
+  Location loc;
+  Operation *op;
+};
+
+template <typename Op> class RcPattern : public ConvertOpToLLVMPattern<Op> {
+public:
+  using Adaptor = typename Op::Adaptor;
+  using Lower = void (*)(Op, Adaptor, ConversionPatternRewriter &, const LLVMTypeConverter &);
+  RcPattern(const LLVMTypeConverter &types, Lower lower)
+      : ConvertOpToLLVMPattern<Op>(types), lower(lower) {}
+
+  LogicalResult matchAndRewrite(Op op, Adaptor adaptor,
+                                ConversionPatternRewriter &rewriter) const override {
+    lower(op, adaptor, rewriter, *this->getTypeConverter());
+    return success();
+  }
+
+private:
+  Lower lower;
+};
+
+using Rewriter = ConversionPatternRewriter;
+using Types = LLVMTypeConverter;
+
+constexpr int64_t rankOffset = offsetof(TensorBlock, rank),
+                  dataOffset = offsetof(TensorBlock, data),
+                  countOffset = offsetof(TensorBlock, count),
+                  dimsOffset = offsetof(TensorBlock, dims);
+
+void retain(Emit &e, Value block) {
+  LLVM::AtomicRMWOp::create(e.b, e.loc, LLVM::AtomicBinOp::add, block,
+                            e.number(e.b.getI32Type(), 1), LLVM::AtomicOrdering::monotonic);
+}
+
+void lowerConstant(rc::ConstantOp op, rc::ConstantOp::Adaptor, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Value table = e.load(e.pointer(), e.frame(), 8);
+  Value block = e.load(e.pointer(), table, 8 * op.getIndex());
+  retain(e, block);
+  rewriter.replaceOp(op, block);
+}
+
+void lowerRetain(rc::RetainOp op, rc::RetainOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  retain(e, in.getRef());
+  rewriter.eraseOp(op);
+}
+
+void lowerRelease(rc::ReleaseOp op, rc::ReleaseOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  e.call("treadle_release", LLVM::LLVMVoidType::get(rewriter.getContext()), {in.getRef()});
+  rewriter.eraseOp(op);
+}
+
+void lowerRunning(rc::RunningOp op, rc::RunningOp::Adaptor, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Value flag = e.load(e.pointer(), e.frame(), 0);
+  Value stopped = e.load(rewriter.getI8Type(), flag, 0, /*isVolatile=*/true);
+  rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::eq, stopped,
+                                            e.number(rewriter.getI8Type(), 0));
+}
+
+void lowerDim(rc::DimOp op, rc::DimOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  rewriter.replaceOp(op,
+                     e.load(rewriter.getI64Type(), in.getRef(), dimsOffset + 8 * op.getIndex()));
+}
+
+void lowerRank(rc::RankOp op, rc::RankOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Value rank = e.load(rewriter.getI8Type(), in.getRef(), rankOffset);
+  rewriter.replaceOpWithNewOp<LLVM::ZExtOp>(op, rewriter.getI64Type(), rank);
+}
+
+void lowerCast(rc::CastOp op, rc::CastOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  rewriter.replaceOp(op, in.getRef());
+}
+
+void lowerSelect(rc::SelectOp op, rc::SelectOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Value block = LLVM::SelectOp::create(rewriter, op.getLoc(), in.getCondition(), in.getFirst(),
+                                       in.getSecond());
+  retain(e, block);
+  rewriter.replaceOp(op, block);
+}
+
+void lowerBail(rc::BailOp op, rc::BailOp::Adaptor, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  rewriter.replaceOpWithNewOp<LLVM::ReturnOp>(op, e.number(rewriter.getI32Type(), 1));
+}
+
+void lowerParallel(rc::ParallelOp op, rc::ParallelOp::Adaptor, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  e.call("treadle.parallel", LLVM::LLVMVoidType::get(rewriter.getContext()), {});
+  rewriter.eraseOp(op);
+}
+
+/// The dimensions of a new tensor in memory.
+Value dimsArray(Emit &e, RankedTensorType type, ValueRange dynamic) {
+  Value array = e.array(type.getRank());
+  size_t next = 0;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    Value size =
+        type.isDynamicDim(i) ? dynamic[next++] : e.number(e.b.getI64Type(), type.getDimSize(i));
+    e.store(size, array, 8 * i);
+  }
+  return array;
+}
+
+/// Calls a function that gives a block, or null.
+template <typename Op>
+void lowerNew(Op op, Rewriter &rewriter, StringRef function, ValueRange first, ValueRange dims) {
+  Emit e(rewriter, op);
+  auto type = cast<rc::RefType>(op.getResult().getType());
+  auto tensor = cast<RankedTensorType>(type.getTensor());
+  SmallVector<Value> arguments(first);
+  arguments.push_back(e.number(rewriter.getI8Type(), static_cast<int64_t>(dtypeOf(type))));
+  arguments.push_back(e.number(rewriter.getI32Type(), tensor.getRank()));
+  arguments.push_back(dimsArray(e, tensor, dims));
+  Value block = e.call(function, e.pointer(), arguments);
+  Value none = LLVM::ZeroOp::create(rewriter, op.getLoc(), e.pointer());
+  Value ok = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::ne, block, none);
+  rewriter.replaceOp(op, {block, ok});
+}
+
+void lowerAlloc(rc::AllocOp op, rc::AllocOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  lowerNew(op, rewriter, "treadle_allocate", {}, in.getDims());
+}
+
+void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  lowerNew(op, rewriter, "treadle_reuse", {in.getOf()}, in.getDims());
+}
+
+void lowerKernel(rc::KernelOp op, rc::KernelOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  size_t numInputs = in.getInputs().size(), numOutputs = op.getOutputs().size() - 1;
+  Value inputs = e.array(numInputs), outputs = e.array(numOutputs);
+  uint64_t takes = 0;
+  for (auto [i, taken] : llvm::enumerate(op.getTakes().value_or(ArrayRef<bool>())))
+    takes |= uint64_t(taken) << i;
+  for (auto [i, input] : llvm::enumerate(in.getInputs()))
+    e.store(input, inputs, 8 * i);
+  Type i32 = rewriter.getI32Type();
+  Value status = e.call("treadle_kernel", i32,
+                        {e.frame(), e.number(i32, op.getIndex()), e.number(i32, numInputs), inputs,
+                         e.number(rewriter.getI64Type(), static_cast<int64_t>(takes)),
+                         e.number(i32, numOutputs), outputs});
+  SmallVector<Value> results;
+  for (size_t i = 0; i < numOutputs; ++i)
+    results.push_back(e.load(e.pointer(), outputs, 8 * i));
+  results.push_back(LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::ne, status,
+                                         e.number(i32, 0)));
+  rewriter.replaceOp(op, results);
+}
+
+void lowerView(rc::ViewOp op, rc::ViewOp::Adaptor in, Rewriter &rewriter, const Types &types) {
+  Emit e(rewriter, op);
+  Location loc = op.getLoc();
+  auto type = cast<MemRefType>(op.getType());
+  auto tensor = dyn_cast<RankedTensorType>(cast<rc::RefType>(op.getRef().getType()).getTensor());
+  bool isRow = type.getRank() == 1 && (!tensor || tensor.getRank() != 1);
+  MemRefDescriptor descriptor = MemRefDescriptor::poison(rewriter, loc, types.convertType(type));
+  Value data = e.load(e.pointer(), in.getRef(), dataOffset);
+  descriptor.setAllocatedPtr(rewriter, loc, data);
+  descriptor.setAlignedPtr(rewriter, loc, data);
+  Type i64 = rewriter.getI64Type();
+  descriptor.setOffset(rewriter, loc, e.number(i64, 0));
+  Value stride = e.number(i64, 1);
+  for (int64_t i = type.getRank() - 1; i >= 0; --i) {
+    Value size = isRow                  ? e.load(i64, in.getRef(), countOffset)
+                 : type.isDynamicDim(i) ? e.load(i64, in.getRef(), dimsOffset + 8 * i)
+                                        : e.number(i64, type.getDimSize(i));
+    descriptor.setSize(rewriter, loc, i, size);
+    descriptor.setStride(rewriter, loc, i, stride);
+    if (i)
+      stride = LLVM::MulOp::create(rewriter, loc, stride, size);
+  }
+  rewriter.replaceOp(op, Value(descriptor));
+}
+
+template <typename Op, typename Lower>
+void add(RewritePatternSet &patterns, const Types &types, Lower lower) {
+  patterns.add<RcPattern<Op>>(types, lower);
+}
+
+/// The function's signature as the runtime calls it: references come from one array and go into
+/// another.
+void changeSignature(func::FuncOp function) {
+  OpBuilder b(function.getContext());
+  Location loc = function.getLoc();
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  auto asPointer = [&](Value value) {
+    return UnrealizedConversionCastOp::create(b, loc, pointer, value).getResult(0);
+  };
+  Block &entry = function.getBody().front();
+  unsigned numArguments = entry.getNumArguments();
+  for (int i = 0; i < 3; ++i)
+    entry.addArgument(pointer, loc);
+  Value arguments = entry.getArgument(numArguments + 1),
+        results = entry.getArgument(numArguments + 2);
+  b.setInsertionPointToStart(&entry);
+  for (unsigned i = 0; i < numArguments; ++i) {
+    Value place = LLVM::GEPOp::create(b, loc, pointer, pointer, arguments,
+                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value block = LLVM::LoadOp::create(b, loc, pointer, place);
+    Value ref = UnrealizedConversionCastOp::create(b, loc, entry.getArgument(i).getType(), block)
+                    .getResult(0);
+    entry.getArgument(i).replaceAllUsesWith(ref);
+  }
+  entry.eraseArguments(0, numArguments);
+  for (auto end : llvm::to_vector(function.getOps<func::ReturnOp>())) {
+    b.setInsertionPoint(end);
+    for (auto [i, value] : llvm::enumerate(end.getOperands())) {
+      Value place = LLVM::GEPOp::create(b, loc, pointer, pointer, results,
+                                        ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+      LLVM::StoreOp::create(b, loc, asPointer(value), place);
+    }
+    Value zero = LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(0));
+    func::ReturnOp::create(b, loc, zero);
+    end.erase();
+  }
+  function.setFunctionType(b.getFunctionType({pointer, pointer, pointer}, {b.getI32Type()}));
+}
+
+} // namespace
+
+LogicalResult lowerToLlvm(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    changeSignature(function);
+  LowerToLLVMOptions options(context);
+  LLVMTypeConverter types(context, options);
+  types.addConversion(
+      [](rc::RefType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+  RewritePatternSet patterns(context);
+  arith::populateArithToLLVMConversionPatterns(types, patterns);
+  populateMathToLLVMConversionPatterns(types, patterns);
+  populateMathToLibmConversionPatterns(patterns);
+  populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);
+  populateFuncToLLVMConversionPatterns(types, patterns);
+  cf::populateControlFlowToLLVMConversionPatterns(types, patterns);
+  add<rc::ConstantOp>(patterns, types, lowerConstant);
+  add<rc::RetainOp>(patterns, types, lowerRetain);
+  add<rc::ReleaseOp>(patterns, types, lowerRelease);
+  add<rc::RunningOp>(patterns, types, lowerRunning);
+  add<rc::DimOp>(patterns, types, lowerDim);
+  add<rc::RankOp>(patterns, types, lowerRank);
+  add<rc::CastOp>(patterns, types, lowerCast);
+  add<rc::SelectOp>(patterns, types, lowerSelect);
+  add<rc::BailOp>(patterns, types, lowerBail);
+  add<rc::ParallelOp>(patterns, types, lowerParallel);
+  add<rc::AllocOp>(patterns, types, lowerAlloc);
+  add<rc::ReuseOp>(patterns, types, lowerReuse);
+  add<rc::KernelOp>(patterns, types, lowerKernel);
+  add<rc::ViewOp>(patterns, types, lowerView);
+  LLVMConversionTarget target(*context);
+  target.addLegalOp<ModuleOp>();
+  // Folders look at values whose types are half converted, and there is nothing left to fold.
+  ConversionConfig config;
+  config.foldingMode = DialectConversionFoldingMode::Never;
+  if (failed(applyFullConversion(module, target, std::move(patterns), config)))
+    return failure();
+  SmallVector<UnrealizedConversionCastOp> casts;
+  module.walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+  reconcileUnrealizedCasts(casts);
+  return success();
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,75 @@
+// glibc's libmvec: at most 4 units in the last place from the true value. Names are those of the
+// vector function ABI: _ZGV, the instruction set (b: SSE4, d: AVX2, e: AVX-512), N for unmasked,
+// the number of elements, a `v` for each argument, and the scalar function.
+#include "treadle/codegen/VectorMath.h"
+
+#include <deque>
+#include <dlfcn.h>
+#include <string>
+
+namespace treadle::codegen {
+namespace {
+
+struct MathFunction {
+  const char *name;      // for doubles; floats have an `f` more
+  const char *intrinsic; // of LLVM: null if there is none
+};
+
+constexpr MathFunction functions[] = {
+    {"exp", "llvm.exp"},   {"log", "llvm.log"},   {"sin", "llvm.sin"},   {"cos", "llvm.cos"},
+    {"tan", "llvm.tan"},   {"tanh", "llvm.tanh"}, {"sinh", "llvm.sinh"}, {"cosh", "llvm.cosh"},
+    {"expm1", nullptr},    {"log1p", nullptr},    {"erf", nullptr},      {"asin", "llvm.asin"},
+    {"acos", "llvm.acos"}, {"atan", "llvm.atan"},
+};
+
+struct Variant {
+  const char *set;
+  unsigned doubles; // elements; twice as many floats
+};
+constexpr Variant variants[] = {{"b", 2}, {"d", 4}, {"e", 8}};
+
+struct Library {
+  std::vector<llvm::VecDesc> descriptions;
+  std::vector<RuntimeFunction> found;
+  std::deque<std::string> names; // stay where they are
+
+  const std::string &keep(std::string name) { return names.emplace_back(std::move(name)); }
+
+  Library() {
+    void *library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!library)
+      return;
+    for (const MathFunction &function : functions)
+      for (const Variant &variant : variants)
+        for (bool isFloat : {false, true}) {
+          unsigned elements = isFloat ? 2 * variant.doubles : variant.doubles;
+          const std::string &scalar = keep(std::string(function.name) + (isFloat ? "f" : ""));
+          std::string prefix =
+              std::string("_ZGV") + variant.set + "N" + std::to_string(elements) + "v";
+          const std::string &vector = keep(prefix + "_" + scalar);
+          void *address = dlsym(library, vector.c_str());
+          if (!address)
+            continue;
+          found.push_back({vector.c_str(), address});
+          const std::string &abi = keep("_ZGV_LLVM_N" + std::to_string(elements) + "v");
+          auto count = llvm::ElementCount::getFixed(elements);
+          descriptions.emplace_back(scalar, vector, count, false, abi, std::nullopt);
+          if (function.intrinsic)
+            descriptions.emplace_back(
+                keep(std::string(function.intrinsic) + (isFloat ? ".f32" : ".f64")), vector, count,
+                false, abi, std::nullopt);
+        }
+  }
+};
+
+const Library &library() {
+  static const Library loaded;
+  return loaded;
+}
+
+} // namespace
+
+const std::vector<llvm::VecDesc> &vectorMathDescriptions() { return library().descriptions; }
+std::vector<RuntimeFunction> vectorMathFunctions() { return library().found; }
+
+} // namespace treadle::codegen

@@ -1,0 +1,107 @@
+#include "treadle/transforms/outline_clusters/Compilable.h"
+
+#include "treadle/kernels/Families.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
+#include "treadle/runtime/Plan.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+bool readsVariablesOnly(StringRef op) {
+  static const llvm::StringSet<> ops = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd",
+                                        "VariableShape"};
+  return ops.contains(op);
+}
+
+Compilable::Compilable(ModuleOp module) {
+  for (FuncOp function : module.getOps<FuncOp>())
+    functions[function.getName()] = function;
+}
+
+const Compilable::Known &Compilable::of(StringRef name) {
+  auto [it, isNew] = known.try_emplace(name);
+  if (!isNew)
+    return it->second;
+  FuncOp function = functions.lookup(name);
+  Known result;
+  if (!function || function.getGeneric() || function->getRegion(0).empty()) {
+    result.obstacle = str("function '", name.str(), "' isn't there, or is generic");
+  } else {
+    known[name].obstacle = str("function '", name.str(), "' calls itself"); // while in it
+    // All of them: what has effects runs whether or not a result needs it.
+    for (Operation &op : function.getEntry().without_terminator()) {
+      Known node = of(Node(&op));
+      if (result.obstacle.empty() && !node.obstacle.empty())
+        result.obstacle = str("node '", Node(&op).name().str(), "' (", Node(&op).opType().str(),
+                              ") in function '", name.str(), "': ", node.obstacle);
+      result.hasLoop |= node.hasLoop;
+      result.reads |= node.reads;
+    }
+  }
+  return known[name] = std::move(result);
+}
+
+/// Functions in attributes, alone or in lists.
+static void forEachFunction(Attribute attr, llvm::function_ref<void(StringRef)> visit) {
+  if (auto function = dyn_cast<tf_type::FuncAttr>(attr))
+    visit(function.getName().getRootReference().getValue());
+  else if (auto list = dyn_cast<ArrayAttr>(attr))
+    for (Attribute element : list)
+      forEachFunction(element, visit);
+}
+
+Compilable::Known Compilable::of(Node node) {
+  static const llvm::StringSet<> loops = {"While", "StatelessWhile"};
+  static const llvm::StringSet<> callers = {
+      "PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase",
+      "While",           "StatelessWhile"};
+  Known result;
+  StringRef op = node.opType();
+  result.hasLoop = loops.contains(op);
+  auto include = [&](StringRef function) {
+    const Known &callee = of(function);
+    if (result.obstacle.empty())
+      result.obstacle = callee.obstacle;
+    result.hasLoop |= callee.hasLoop;
+    result.reads |= callee.reads;
+  };
+  if (node->getNumRegions() || isV1ControlFlow(node)) {
+    result.obstacle = "its form of control flow is not compiled";
+  } else if (functions.contains(op)) {
+    include(op);
+  } else if (callers.contains(op)) {
+    for (NamedAttribute attr : node.attrs())
+      forEachFunction(attr.getValue(), include);
+  } else if (const OpDef *def = lookupOp(op); !def) {
+    result.obstacle = "its op isn't known";
+  } else if (readsVariablesOnly(op)) {
+    result.reads = true;
+  } else if (def->isStateful() || op.starts_with("Placeholder")) {
+    result.obstacle = "its op has effects, or sees what others have";
+  } else if (isBlockingOp(op)) {
+    result.obstacle = "its op may wait for others";
+  } else if (op != "Const" && op != "HostConst" && !builtinKernels().find(op)) {
+    result.obstacle = "its op has no kernel";
+  } else {
+    for (NamedAttribute attr : node.attrs())
+      forEachFunction(attr.getValue(), [&](StringRef) {
+        result.obstacle = "its op calls functions in a way that is not compiled";
+      });
+  }
+  if (result.obstacle.empty() && llvm::any_of(TypeRange(node->getOperandTypes()), [](Type type) {
+        return isa<TensorType>(type) && valueTypeOf(getElementTypeOrSelf(type)).isRef;
+      }))
+    result.obstacle = "it uses a reference to a variable";
+  return result;
+}
+
+std::string Compilable::obstacle(Node node) { return of(node).obstacle; }
+bool Compilable::hasLoop(Node node) { return of(node).hasLoop; }
+bool Compilable::readsVariables(Node node) { return of(node).reads; }
+
+} // namespace treadle::tfg

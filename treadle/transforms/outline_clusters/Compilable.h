@@ -1,0 +1,40 @@
+// What can be part of compiled code.
+#pragma once
+
+#include "treadle/dialect/Tfg.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace treadle::tfg {
+
+/// Ops that read variables and change nothing: compiled code calls their kernels as it does those
+/// of pure ops. What orders them is said of the cluster as a whole.
+bool readsVariablesOnly(llvm::StringRef op);
+
+/// Asked about the nodes of a module, which must not change meanwhile.
+class Compilable {
+public:
+  explicit Compilable(mlir::ModuleOp module);
+
+  /// Why the node can't be part of compiled code; empty if it can. Of nodes that call functions all
+  /// of the functions' nodes count.
+  std::string obstacle(Node node);
+  /// Whether the node is a loop, or calls a function with one.
+  bool hasLoop(Node node);
+  /// Whether the node, or one in a function that it calls, reads variables.
+  bool readsVariables(Node node);
+
+private:
+  struct Known {
+    std::string obstacle;
+    bool hasLoop = false, reads = false;
+  };
+  Known of(Node node);
+  const Known &of(llvm::StringRef function);
+
+  llvm::StringMap<FuncOp> functions;
+  llvm::StringMap<Known> known;
+};
+
+} // namespace treadle::tfg
