@@ -365,8 +365,6 @@ def test_calls_that_are_wrong():
         treadle.Session(variable()).run("v")
     with pytest.raises(treadle.InvalidArgumentError, match="tier is 'fast'"):
         treadle.Session(COUNTDOWN, tier="fast")
-    with pytest.raises(treadle.UnimplementedError, match="tier 'jit'"):
-        treadle.Session(COUNTDOWN, tier="jit")
     with pytest.raises(treadle.InvalidArgumentError, match="threads is -1"):
         treadle.Session(COUNTDOWN, threads=-1)
 

@@ -264,7 +264,9 @@ struct SessionOptions {
   /// Threads that a run may use, its own included; 0: as many as the machine has. At most 1,024,
   /// and as many as the system gives.
   int threads = 0;
-  /// `auto`, `interpret` or `jit`. Compilation is not there yet: `jit` is refused as Unimplemented.
+  /// `interpret`: node by node. `auto`: chains of nodes become one. `jit`: as `auto`, and loops are
+  /// compiled to machine code when they are first reached, for the ranks of the tensors that come;
+  /// the run waits for it. What can't be compiled is interpreted.
   std::string tier = "auto";
   /// Which loops' iterations run at the same time, wherever the order of effects and the loop's
   /// parallel_iterations allow: `off`: none; `auto`: those with ops that wait (queues, Python, ops

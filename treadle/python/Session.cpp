@@ -187,7 +187,9 @@ void bindSession(nb::module_ &module) {
       "A graph being used: its variables, queues and tables. Thread-safe.\n\n"
       "graph is the bytes of a GraphDef, a path or a Graph. threads: how many a run\n"
       "may use, its caller's included (None: as many as the machine has). tier:\n"
-      "'auto' or 'interpret'. loop_overlap: which loops' iterations overlap wherever\n"
+      "'interpret' runs node by node; 'auto' makes one of chains of nodes; 'jit' also\n"
+      "compiles loops to machine code when they are first reached.\n"
+      "loop_overlap: which loops' iterations overlap wherever\n"
       "the order of effects allows, 'off', 'on', or 'auto' for those with ops that\n"
       "wait. timeout: seconds after which a run fails with\n"
       "DeadlineExceededError.")

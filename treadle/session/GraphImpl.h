@@ -24,6 +24,10 @@ struct EditIndexDeleter {
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> copyInto(mlir::MLIRContext &context,
                                                      mlir::ModuleOp module);
 
+/// Runs passes over a module in place. InvalidArgument for a pipeline that can't be read, and where a
+/// pass fails.
+Expected<void> runOn(mlir::ModuleOp module, std::string_view pipeline);
+
 struct Graph::Impl {
   explicit Impl(std::unique_ptr<mlir::MLIRContext> context,
                 mlir::OwningOpRef<mlir::ModuleOp> module)

@@ -60,7 +60,8 @@ Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) 
   return OwningOpRef<ModuleOp>(copy);
 }
 
-static Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
+Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
+  registerOnce();
   PassManager passes(module.getContext(), ModuleOp::getOperationName());
   std::string why;
   llvm::raw_string_ostream stream(why);
@@ -99,7 +100,6 @@ static Expected<void> runOnMetaGraph(ModuleOp metaGraph, std::string_view pipeli
 }
 
 Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
-  registerOnce();
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
   Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *impl->module);
   if (!module)

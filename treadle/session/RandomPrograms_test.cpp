@@ -70,6 +70,7 @@ constexpr const char *ordered[] = {
     "tfg-inline",
     "tfg-shape-inference",
     "tfg-hoist-loop-invariants",
+    "tfg-outline-clusters{fetches=call}",
     "tfg-remap{keep=call}",
     "tfg-remove-quantization",
     "tfg-place{rules=\"VarHandleOp=/cpu:0\"}",

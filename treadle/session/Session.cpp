@@ -1,4 +1,5 @@
 // Sessions: plans for what is asked, and their runs.
+#include "treadle/session/Compilation.h"
 #include "treadle/session/GraphImpl.h"
 #include "treadle/session/Origin.h"
 #include "treadle/session/SessionResources.h"
@@ -94,6 +95,9 @@ struct Session::Impl {
   ~Impl() { resources.clear(); }
 
   Expected<SessionPlan> planFor(PlanKey key);
+  Expected<SessionPlan> interpretedPlan(const PlanKey &key);
+  bool mayCompile(const PlanKey &key) const;
+  Expected<std::shared_ptr<CompiledPlan>> compiledPlan(const PlanKey &key);
   /// The interpreter takes nodes one by one.
   bool fuses() const { return options.tier != "interpret"; }
 
@@ -119,6 +123,21 @@ Expected<SessionPlan> Session::Impl::planFor(PlanKey key) {
     if (auto it = plans.find(key); it != plans.end())
       return it->second;
   }
+  Expected<SessionPlan> made = interpretedPlan(key);
+  if (made && mayCompile(key)) {
+    auto compiled = compiledPlan(key);
+    if (!compiled)
+      return Unexpected(std::move(compiled.error()));
+    if (*compiled)
+      made->plan = {*compiled, (*compiled)->plan.get()};
+  }
+  if (!made)
+    return made;
+  std::lock_guard lock(mutex);
+  return plans.try_emplace(std::move(key), std::move(*made)).first->second;
+}
+
+Expected<SessionPlan> Session::Impl::interpretedPlan(const PlanKey &key) {
   Expected<GraphSpec> spec = lowerGraph(graph.impl->index(), {key.feeds, key.fetches, key.targets});
   if (!spec)
     return Unexpected(std::move(spec.error()));
@@ -129,9 +148,23 @@ Expected<SessionPlan> Session::Impl::planFor(PlanKey key) {
       std::move(*spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits});
   if (!built)
     return Unexpected(std::move(built.error()));
-  std::lock_guard lock(mutex);
-  SessionPlan made{std::move(*built), hasReferences};
-  return plans.try_emplace(std::move(key), std::move(made)).first->second;
+  return SessionPlan{std::move(*built), hasReferences};
+}
+
+/// A fetch inside a loop looks into what compiled code doesn't show.
+bool Session::Impl::mayCompile(const PlanKey &key) const {
+  return options.tier == "jit" && treadle::mayCompile(*graph.impl->module) &&
+         std::ranges::none_of(key.fetches,
+                              [](const std::string &name) { return name.find('@') != name.npos; });
+}
+
+Expected<std::shared_ptr<CompiledPlan>> Session::Impl::compiledPlan(const PlanKey &key) {
+  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  auto copy = copyInto(*context, *graph.impl->module);
+  if (!copy)
+    return Unexpected(std::move(copy.error()));
+  return planCompiled(std::move(context), std::move(*copy), {key.feeds, key.fetches, key.targets},
+                      {kernels, loopOverlap, options.traits});
 }
 
 /// They run as copies with known types, which are made beforehand.
@@ -148,9 +181,7 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (!(options.timeout >= 0))
     return Unexpected(
         invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
-  if (options.tier == "jit")
-    return Unexpected(unimplemented("tier 'jit' is not there yet; use 'auto' or 'interpret'"));
-  if (options.tier != "auto" && options.tier != "interpret")
+  if (options.tier != "auto" && options.tier != "interpret" && options.tier != "jit")
     return Unexpected(
         invalidArgument("tier is '", options.tier, "', expected 'auto', 'interpret' or 'jit'"));
   std::optional<LoopOverlap> loopOverlap = parseLoopOverlap(options.loopOverlap);
@@ -252,7 +283,7 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     key.feeds.push_back(name);
     args.push_back(value);
   }
-  Expected<SessionPlan> found = impl->planFor(std::move(key));
+  Expected<SessionPlan> found = impl->planFor(key);
   if (!found)
     return Unexpected(withOrigin(std::move(found.error()), *impl->graph.impl->module));
   const Plan &plan = *found->plan;

@@ -313,8 +313,6 @@ TEST(SessionErrorTest, OptionsOutOfRange) {
   options.threads = 1;
   options.tier = "fast";
   EXPECT_ERROR(Session::create(graph, options), InvalidArgument, "tier is 'fast'");
-  options.tier = "jit";
-  EXPECT_ERROR(Session::create(graph, options), Unimplemented, "jit");
 }
 
 TEST(SessionErrorTest, TensorTooLargeForTheMachine) {

@@ -1,0 +1,175 @@
+"""Loops as machine code: the values, the errors and the effects are those of the interpreter."""
+
+import pathlib
+import threading
+
+import numpy as np
+import pytest
+
+import treadle
+
+EXAMPLES = pathlib.Path(__file__).resolve().parents[1] / "examples"
+COUNTDOWN = EXAMPLES / "countdown.pbtxt"
+
+F32 = "tensor<*xf32>"
+I32 = "tensor<*xi32>"
+
+
+def op(result, name, operands, attrs, types):
+    return f'%{result}, %{result}_ctl = {name}({operands}) name("{result}") {{{attrs}}} : {types}\n'
+
+
+def constant(name, value, dtype="i32"):
+    attrs = f"dtype = {dtype}, value = dense<{value}> : tensor<{dtype}>"
+    return op(name, "Const", "", attrs, f"() -> (tensor<{dtype}>)").replace("Const()", "Const")
+
+
+def loop(body, comparison="Less"):
+    """while i < n: x = body(i, n, x), over placeholders n and x."""
+    arguments = ", ".join(f'%{a}: {t} {{tfg.name = "{a}"}}' for a, t in ARGUMENTS)
+    results = ", ".join(f'{t} {{tfg.name = "{a}_out"}}' for a, t in ARGUMENTS)
+    types = ", ".join(t for _, t in ARGUMENTS)
+    return f"""
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {{
+  %n, %nc = Placeholder name("n") {{dtype = i32, shape = #tf_type.shape<>}} : () -> (tensor<i32>)
+  %x, %xc = Placeholder name("x") {{dtype = f32, shape = #tf_type.shape<*>}} : () -> ({F32})
+  {constant("zero", 0)}
+  %w:3, %wc = While(%zero, %n, %x) name("w") {{T = [i32, i32, f32],
+      cond = #tf_type.func<@cond, {{}}>, body = #tf_type.func<@body, {{}}>, output_shapes = [],
+      parallel_iterations = 10 : i64}}
+      : (tensor<i32>, tensor<i32>, {F32}) -> ({types})
+}}
+tfg.func @cond({arguments}) -> (tensor<*xi1> {{tfg.name = "p"}}) {{
+  {op("p", comparison, "%i, %n", "T = i32", f"({I32}, {I32}) -> (tensor<*xi1>)")}
+  return(%p) : tensor<*xi1>
+}}
+tfg.func @body({arguments}) -> ({results}) {{
+  {constant("one", 1)}
+  {op("next", "AddV2", "%i, %one", "T = i32", f"({I32}, tensor<i32>) -> ({I32})")}
+  {body}
+  return(%next, %n, %z) : {types}
+}}
+"""
+
+
+ARGUMENTS = [("i", I32), ("n", I32), ("x", F32)]
+FF = f"({F32}, {F32}) -> ({F32})"
+
+BODIES = {
+    "elementwise": op("y", "Tanh", "%x", "T = f32", f"({F32}) -> ({F32})")
+    + op("z", "AddV2", "%y, %x", "T = f32", FF),
+    "by kernel": op("y", "Softmax", "%x", "T = f32", f"({F32}) -> ({F32})")
+    + op("z", "Sub", "%x, %y", "T = f32", FF),
+    "growing": constant("axis", 0)
+    + op(
+        "z",
+        "ConcatV2",
+        "%x, %x, %axis",
+        "N = 2 : i64, T = f32, Tidx = i32",
+        f"({F32}, {F32}, tensor<i32>) -> ({F32})",
+    ),
+    "mixed": op("f", "Cast", "%i", "SrcT = i32, DstT = f32", f"({I32}) -> ({F32})")
+    + op("y", "Mul", "%f, %x", "T = f32", FF)
+    + op("z", "Maximum", "%y, %x", "T = f32", FF),
+}
+
+
+def sessions(text, **options):
+    graph = treadle.Graph.from_bytes(text.encode())
+    return [treadle.Session(graph, tier=tier, **options) for tier in ("interpret", "jit")]
+
+
+@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("shape", [(), (1,), (3,), (2, 3), (1, 4), (0,), (2, 1, 5)])
+def test_values_are_the_interpreters(body, shape):
+    interpreted, compiled = sessions(loop(BODIES[body]))
+    rng = np.random.default_rng(len(shape))
+    for n in (0, 1, 4):
+        feeds = {"n:0": np.int32(n), "x:0": rng.normal(size=shape).astype(np.float32)}
+        try:
+            expected = interpreted.run(["w:0", "w:2"], feeds)
+        except treadle.Error as error:
+            with pytest.raises(type(error)) as found:
+                compiled.run(["w:0", "w:2"], feeds)
+            assert str(found.value) == str(error)
+            continue
+        for a, b in zip(expected, compiled.run(["w:0", "w:2"], feeds), strict=True):
+            assert a.dtype == b.dtype and a.shape == b.shape
+            np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
+
+
+def test_shapes_of_all_sizes_are_one_class():
+    interpreted, compiled = sessions(loop(BODIES["elementwise"]))
+    for size in range(2, 60):
+        feeds = {"n:0": np.int32(3), "x:0": np.linspace(-2, 2, size, dtype=np.float32)}
+        expected = interpreted.run("w:2", feeds)
+        np.testing.assert_allclose(compiled.run("w:2", feeds), expected, rtol=1e-6, atol=1e-7)
+
+
+def test_an_error_in_the_middle_is_the_interpreters():
+    body = (
+        constant("three", 3)
+        + op("left", "Sub", "%three, %i", "T = i32", f"(tensor<i32>, {I32}) -> ({I32})")
+        + op("q", "FloorDiv", "%n, %left", "T = i32", f"({I32}, {I32}) -> ({I32})")
+        + op("f", "Cast", "%q", "SrcT = i32, DstT = f32", f"({I32}) -> ({F32})")
+        + op("z", "AddV2", "%f, %x", "T = f32", FF)
+    )
+    interpreted, compiled = sessions(loop(body))
+    feeds = {"n:0": np.int32(3), "x:0": np.ones(4, np.float32)}
+    np.testing.assert_array_equal(interpreted.run("w:2", feeds), compiled.run("w:2", feeds))
+    feeds["n:0"] = np.int32(9)
+    errors = []
+    for session in (interpreted, compiled):
+        with pytest.raises(treadle.InvalidArgumentError) as error:
+            session.run("w:2", feeds)
+        errors.append(str(error.value))
+    assert errors[0] == errors[1] and "'q'" in errors[0]
+
+
+def test_what_was_fed_is_not_overwritten():
+    _, compiled = sessions(loop(BODIES["elementwise"]))
+    x = np.ones(1000, np.float32)
+    for _ in range(3):
+        compiled.run("w:2", {"n:0": np.int32(5), "x:0": x})
+        assert (x == 1).all()
+
+
+def test_a_run_without_end_is_stopped():
+    text = loop(BODIES["elementwise"], comparison="NotEqual")  # of i and -1
+    graph = treadle.Graph.from_bytes(text.encode())
+    session = treadle.Session(graph, tier="jit", timeout=0.3)
+    with pytest.raises(treadle.DeadlineExceededError):
+        session.run("w:2", {"n:0": np.int32(-1), "x:0": np.ones(8, np.float32)})
+
+
+def test_v1_loops_are_compiled():
+    session = treadle.Session(COUNTDOWN, tier="jit")
+    assert session.run("count", {"start:0": 1000}) == 0
+    assert session.run("count", {"start:0": 7}) == 0
+
+
+def test_a_fetch_inside_a_loop_still_works():
+    session = treadle.Session(COUNTDOWN, tier="jit")
+    assert session.run("loop/dec:0@2", {"start:0": 9}) == 6
+
+
+def test_threads_share_what_is_compiled():
+    graph = treadle.Graph.from_bytes(loop(BODIES["mixed"]).encode())
+    session = treadle.Session(graph, tier="jit")
+    reference = treadle.Session(graph, tier="interpret")
+    wrong = []
+
+    def work(seed):
+        rng = np.random.default_rng(seed)
+        for _ in range(50):
+            shape = tuple(rng.integers(1, 4, size=rng.integers(0, 3)))
+            feeds = {"n:0": np.int32(3), "x:0": rng.normal(size=shape).astype(np.float32)}
+            if not np.allclose(session.run("w:2", feeds), reference.run("w:2", feeds)):
+                wrong.append(shape)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -1,0 +1,37 @@
+// Internal to the session folder: plans whose loops are compiled.
+#pragma once
+
+#include "treadle/codegen/Clusters.h"
+#include "treadle/lowering/Functions.h"
+#include "treadle/session/GraphImpl.h"
+
+namespace treadle {
+
+/// A plan of its own for one request, over a copy of the graph in which what is worth compiling are
+/// calls. Lives while a run uses it.
+struct CompiledPlan {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<ModuleIndex> index;
+  std::unique_ptr<ModuleFunctions> functions;
+  std::unique_ptr<codegen::Clusters> clusters;
+  std::unique_ptr<Plan> plan;
+};
+
+/// What plans are made with.
+struct CompilationOptions {
+  const KernelRegistry &kernels;
+  LoopOverlap loopOverlap;
+  const OpTraitsTable *traits;
+};
+
+/// Whether compiling may pay for the graph at all: it has a loop.
+bool mayCompile(mlir::ModuleOp module);
+
+/// Null where nothing is worth compiling. `module` is a copy that becomes the plan's.
+Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<mlir::MLIRContext> context,
+                                                     mlir::OwningOpRef<mlir::ModuleOp> module,
+                                                     const Request &request,
+                                                     const CompilationOptions &options);
+
+} // namespace treadle
