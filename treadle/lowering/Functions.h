@@ -41,7 +41,7 @@ private:
   const LoopOverlap loopOverlap;
   const OpTraitsTable *const traits;  // may be null
   ClusterLibrary *clusters = nullptr; // may be null
-  std::mutex gradientsMutex;         // guards the gradients; locked before the other, if at all
+  std::mutex gradientsMutex;          // guards the gradients; locked before the other, if at all
   std::optional<ModuleGradients> gradients; // made when the first is asked for
   std::mutex mutex;                         // guards what follows
   // By name, mode, and the results wanted; without the last where all of the body is.

@@ -24,8 +24,8 @@ struct EditIndexDeleter {
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> copyInto(mlir::MLIRContext &context,
                                                      mlir::ModuleOp module);
 
-/// Runs passes over a module in place. InvalidArgument for a pipeline that can't be read, and where a
-/// pass fails.
+/// Runs passes over a module in place. InvalidArgument for a pipeline that can't be read, and where
+/// a pass fails.
 Expected<void> runOn(mlir::ModuleOp module, std::string_view pipeline);
 
 struct Graph::Impl {

@@ -1,6 +1,6 @@
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
 #include "treadle/transforms/gradients/SymbolicGradients.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
 
 using namespace mlir;
 
