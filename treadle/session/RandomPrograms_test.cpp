@@ -327,8 +327,15 @@ private:
   bool isShown = false;
 };
 
+// A sanitizer makes each of them many times slower.
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+constexpr int64_t defaultPrograms = 150;
+#else
+constexpr int64_t defaultPrograms = 2000;
+#endif
+
 TEST(RandomPrograms, GiveTheSameAfterEveryPass) {
-  int64_t count = fromEnvironment("TREADLE_STRESS_PROGRAMS", 2000);
+  int64_t count = fromEnvironment("TREADLE_STRESS_PROGRAMS", defaultPrograms);
   auto first = static_cast<unsigned>(fromEnvironment("TREADLE_STRESS_SEED", 1));
   ThreadPool pool(7);
   Tally tally;
