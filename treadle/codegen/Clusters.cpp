@@ -26,7 +26,6 @@ public:
   }
 
   void run(OpContext &ctx);
-  ClusterState state();
 
 private:
   /// A class of argument shapes.
@@ -54,7 +53,6 @@ private:
   std::string function;
   const size_t numResults;
   std::atomic<Variant *> newest{nullptr};
-  std::atomic<uint64_t> runs{0}, interpreted{0}, bails{0};
   std::mutex mutex; // guards what follows, and adding
   unsigned numVariants = 0;
   std::string obstacle;
@@ -111,7 +109,6 @@ void ClusterSite::compileVariant(Variant &variant) {
 }
 
 void ClusterSite::interpret(OpContext &ctx, std::span<Tensor> arguments) {
-  interpreted.fetch_add(1, std::memory_order_relaxed);
   Expected<const Plan *> plan = owner.functions.plan({function, nullptr}, ArgMode::Owned);
   if (!plan)
     return ctx.fail(std::move(plan.error()).atNode(node, op));
@@ -130,44 +127,23 @@ void ClusterSite::run(OpContext &ctx) {
   if (code) {
     for (size_t i = 0; i < numInputs; ++i)
       arguments[i] = ctx.input(static_cast<int>(i));
-    if (code->run(arguments, {&ctx.output(0), numResults}, ctx.run())) {
-      runs.fetch_add(1, std::memory_order_relaxed);
+    if (code->run(arguments, {&ctx.output(0), numResults}, ctx.run()))
       return;
-    }
-    if (!ctx.run().isStopped()) {
+    if (!ctx.run().isStopped())
       variant->bails.fetch_add(1, std::memory_order_relaxed);
-      bails.fetch_add(1, std::memory_order_relaxed);
-    }
   }
   for (size_t i = 0; i < numInputs; ++i)
     arguments[i] = ctx.takeInput(static_cast<int>(i));
   interpret(ctx, arguments);
 }
 
-ClusterState ClusterSite::state() {
-  std::lock_guard lock(mutex);
-  return {function, numVariants, runs.load(), interpreted.load(), bails.load(), obstacle};
-}
-
 BoundKernel Clusters::bind(const NodeSpec &call) {
-  auto site = std::make_shared<ClusterSite>(*this, call);
-  {
-    std::lock_guard lock(mutex);
-    sites.push_back(site);
-  }
   BoundKernel kernel;
   kernel.fn = [](OpContext &ctx) { ctx.state<std::shared_ptr<ClusterSite>>()->run(ctx); };
-  kernel.state = std::make_shared<const std::shared_ptr<ClusterSite>>(std::move(site));
+  kernel.state = std::make_shared<const std::shared_ptr<ClusterSite>>(
+      std::make_shared<ClusterSite>(*this, call));
   kernel.isExpensive = true;
   return kernel;
-}
-
-std::vector<ClusterState> Clusters::states() {
-  std::lock_guard lock(mutex);
-  std::vector<ClusterState> states;
-  for (const auto &site : sites)
-    states.push_back(site->state());
-  return states;
 }
 
 } // namespace treadle::codegen

@@ -10,18 +10,6 @@
 
 namespace treadle::codegen {
 
-/// What became of a cluster, for explanations.
-struct ClusterState {
-  std::string function;
-  unsigned variants = 0;    // classes of shapes that it was compiled for
-  uint64_t runs = 0;        // compiled
-  uint64_t interpreted = 0; // runs of the interpreter, bails included
-  uint64_t bails = 0;
-  std::string obstacle; // why it isn't compiled; empty if it is
-};
-
-class ClusterSite;
-
 /// The clusters of a module. Thread-safe. The module must not change while it lives, and nobody
 /// else may make types or attributes in its context.
 class Clusters final : public ClusterLibrary {
@@ -31,7 +19,6 @@ public:
       : module(module), index(index), functions(functions), kernels(kernels) {}
 
   BoundKernel bind(const NodeSpec &call) override;
-  std::vector<ClusterState> states();
 
 private:
   friend class ClusterSite;
@@ -41,8 +28,6 @@ private:
   FunctionLibrary &functions;
   const KernelRegistry &kernels;
   std::mutex compiling; // one at a time: the context doesn't lock
-  std::mutex mutex;     // guards what follows
-  std::vector<std::shared_ptr<ClusterSite>> sites;
 };
 
 } // namespace treadle::codegen

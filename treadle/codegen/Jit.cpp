@@ -11,26 +11,10 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 
-#include <chrono>
-
 using namespace mlir;
 
 namespace treadle::codegen {
 namespace {
-
-class Clock {
-public:
-  /// Milliseconds since it was last asked.
-  double lap() {
-    auto now = std::chrono::steady_clock::now();
-    double ms = std::chrono::duration<double, std::milli>(now - last).count();
-    last = now;
-    return ms;
-  }
-
-private:
-  std::chrono::steady_clock::time_point last = std::chrono::steady_clock::now();
-};
 
 LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants) {
   module.getContext()
@@ -90,13 +74,11 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
 Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
                                                          const KernelRegistry &kernels) {
   auto compiled = std::make_shared<CompiledCluster>();
-  Clock clock;
   for (const KernelCall &call : program.tables.kernels) {
     Expected<BoundKernel> kernel = bind(call, kernels);
     if (!kernel)
       return Unexpected(std::move(kernel.error()));
     compiled->kernels.push_back({std::move(*kernel), call.outputs});
-    compiled->kernelOps.push_back(call.op);
   }
   compiled->constants = std::move(program.tables.constants);
   std::string message;
@@ -109,8 +91,7 @@ Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
     return Unexpected(internal("compiling failed: ", message));
   for (const Tensor &constant : compiled->constants)
     compiled->constantBlocks.push_back(constant.get());
-  compiled->times.passes = clock.lap();
-  Expected<std::unique_ptr<MachineCode>> code = generate(*program.module, compiled->times);
+  Expected<std::unique_ptr<MachineCode>> code = generate(*program.module);
   if (!code)
     return Unexpected(std::move(code.error()));
   compiled->entry = reinterpret_cast<ClusterCode>((*code)->entry);

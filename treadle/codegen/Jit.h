@@ -13,12 +13,6 @@ namespace treadle::codegen {
 class MachineCode;
 struct TensorProgram;
 
-/// What a compilation took, in milliseconds.
-struct CompileTimes {
-  double passes = 0, optimization = 0, machineCode = 0, link = 0;
-  double total() const { return passes + optimization + machineCode + link; }
-};
-
 /// A cluster for one class of argument shapes. Thread-safe: it holds no state of a call.
 class CompiledCluster {
 public:
@@ -27,10 +21,6 @@ public:
   /// Runs it. The arguments are taken over. False where compiled code can't go on: then the
   /// interpreter is to run the cluster, with arguments that the caller kept.
   bool run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run) const;
-
-  CompileTimes times;
-  /// The kernels that the code calls, by op, for explanations.
-  std::vector<std::string> kernelOps;
 
 private:
   friend Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,

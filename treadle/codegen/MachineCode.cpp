@@ -16,7 +16,6 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
 
-#include <chrono>
 #include <mutex>
 
 using namespace llvm;
@@ -152,14 +151,7 @@ Expected<std::unique_ptr<MemoryBuffer>> objectOf(Module &module, TargetMachine &
 
 } // namespace
 
-Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module, CompileTimes &times) {
-  auto begin = std::chrono::steady_clock::now();
-  auto lap = [&] {
-    auto now = std::chrono::steady_clock::now();
-    double ms = std::chrono::duration<double, std::milli>(now - begin).count();
-    begin = now;
-    return ms;
-  };
+Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module) {
   Expected<Machine *> machine = Machine::get();
   if (!machine)
     return Unexpected(std::move(machine.error()));
@@ -180,11 +172,9 @@ Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module, CompileTi
     }
   markParallelLoops(*translated);
   optimize(*translated, *target);
-  times.optimization = lap();
   Expected<std::unique_ptr<MemoryBuffer>> object = objectOf(*translated, *target);
   if (!object)
     return Unexpected(std::move(object.error()));
-  times.machineCode = lap();
 
   orc::LLJIT &jit = *(*machine)->jit;
   auto library = jit.createJITDylib(str("cluster", (*machine)->modules++));
@@ -201,7 +191,6 @@ Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module, CompileTi
   auto entry = jit.lookup(*library, "cluster");
   if (!entry)
     return Unexpected(internal("linking failed: ", textOf(entry.takeError())));
-  times.link = lap();
   return std::make_unique<MachineCode>(entry->toPtr<void *>(), owner);
 }
 

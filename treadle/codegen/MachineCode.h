@@ -20,6 +20,6 @@ private:
 };
 
 /// Optimizes and compiles for this machine's CPU, and links with the runtime's functions.
-Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module, CompileTimes &times);
+Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module);
 
 } // namespace treadle::codegen

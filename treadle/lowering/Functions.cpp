@@ -4,8 +4,7 @@
 
 namespace treadle {
 
-// Functions are named in attributes, alone or in lists.
-template <typename Visit> static void forEachFunctionName(mlir::Attribute attr, Visit visit) {
+void forEachFunctionName(mlir::Attribute attr, llvm::function_ref<void(llvm::StringRef)> visit) {
   if (auto func = mlir::dyn_cast<tf_type::FuncAttr>(attr))
     visit(func.getName().getRootReference().getValue());
   else if (auto array = mlir::dyn_cast<mlir::ArrayAttr>(attr))

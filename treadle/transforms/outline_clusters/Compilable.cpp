@@ -2,6 +2,7 @@
 
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/lowering/Functions.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Plan.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
@@ -46,15 +47,6 @@ const Compilable::Known &Compilable::of(StringRef name) {
   return known[name] = std::move(result);
 }
 
-/// Functions in attributes, alone or in lists.
-static void forEachFunction(Attribute attr, llvm::function_ref<void(StringRef)> visit) {
-  if (auto function = dyn_cast<tf_type::FuncAttr>(attr))
-    visit(function.getName().getRootReference().getValue());
-  else if (auto list = dyn_cast<ArrayAttr>(attr))
-    for (Attribute element : list)
-      forEachFunction(element, visit);
-}
-
 Compilable::Known Compilable::of(Node node) {
   static const llvm::StringSet<> loops = {"While", "StatelessWhile"};
   static const llvm::StringSet<> callers = {
@@ -76,7 +68,7 @@ Compilable::Known Compilable::of(Node node) {
     include(op);
   } else if (callers.contains(op)) {
     for (NamedAttribute attr : node.attrs())
-      forEachFunction(attr.getValue(), include);
+      forEachFunctionName(attr.getValue(), include);
   } else if (const OpDef *def = lookupOp(op); !def) {
     result.obstacle = "its op isn't known";
   } else if (readsVariablesOnly(op)) {
@@ -89,7 +81,7 @@ Compilable::Known Compilable::of(Node node) {
     result.obstacle = "its op has no kernel";
   } else {
     for (NamedAttribute attr : node.attrs())
-      forEachFunction(attr.getValue(), [&](StringRef) {
+      forEachFunctionName(attr.getValue(), [&](StringRef) {
         result.obstacle = "its op calls functions in a way that is not compiled";
       });
   }
