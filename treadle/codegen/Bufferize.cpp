@@ -49,6 +49,9 @@ Type referenceTo(Type type) {
 
 TensorType tensorOf(Value ref) { return cast<rc::RefType>(ref.getType()).getTensor(); }
 
+/// An operand that is a reference by now, which the op's own accessor would take for a tensor.
+Value referenceOf(Operation *op) { return op->getOperand(0); }
+
 /// Booleans are bytes in memory.
 Type storedAs(Type element) {
   return element.isInteger(1) ? IntegerType::get(element.getContext(), 8) : element;
@@ -115,7 +118,7 @@ void Bufferizer::rewrite(rc::KernelOp op) {
 }
 
 void Bufferizer::rewrite(tensor::CastOp op) {
-  Value ref = op.getSource();
+  Value ref = referenceOf(op);
   if (auto type = dyn_cast<RankedTensorType>(op.getType()))
     checkShape(ref, type, dyn_cast<RankedTensorType>(tensorOf(ref)));
   Value cast = rc::CastOp::create(b, loc, referenceTo(op.getType()), ref);
@@ -204,12 +207,12 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
     std::optional<int64_t> index = dim.getConstantIndex();
     if (!index)
       return op->emitOpError("asks for a dimension that isn't known");
-    Value size = rc::DimOp::create(b, loc, b.getIndexType(), dim.getSource(), *index);
+    Value size = rc::DimOp::create(b, loc, b.getIndexType(), referenceOf(dim), *index);
     dim.getResult().replaceAllUsesWith(size);
     return op->erase(), success();
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    Value ref = extract.getTensor();
+    Value ref = referenceOf(extract);
     if (!extract.getIndices().empty())
       return op->emitOpError("takes an element out of a tensor that is no scalar");
     extract.getResult().replaceAllUsesWith(loadScalar(ref));
