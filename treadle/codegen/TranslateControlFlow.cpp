@@ -1,0 +1,250 @@
+// Calls, conditionals and loops.
+#include "treadle/codegen/Rc.h"
+#include "treadle/codegen/Translator.h"
+#include "treadle/lowering/Attributes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/ADT/ScopeExit.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+
+/// Attempts to find types that a loop's variables keep.
+static constexpr int maxRounds = 8;
+
+Expected<tfg::FuncOp> Translator::functionIn(tfg::Node node, Attribute attr) {
+  auto name = dyn_cast_or_null<tf_type::FuncAttr>(attr);
+  tfg::FuncOp function = name ? find(name.getName().getRootReference().getValue()) : tfg::FuncOp();
+  if (!function || function.getGeneric() || function->getRegion(0).empty())
+    return Unexpected(unsupported(node, "a function that it calls isn't there, or is generic"));
+  return function;
+}
+
+Expected<Values> Translator::call(tfg::Node node, Attribute name, ArrayRef<Typed> inputs) {
+  Expected<tfg::FuncOp> function = functionIn(node, name);
+  if (!function)
+    return Unexpected(std::move(function.error()));
+  return inlineFunction(*function, inputs);
+}
+
+/// Whether a condition holds: scalars only, and strings are left to the interpreter.
+Expected<Value> Translator::truth(tfg::Node node, const Typed &condition) {
+  Value value = condition.value;
+  if (isTensor(value.getType()))
+    return Unexpected(unsupported(node, "its condition may be no scalar"));
+  if (value.getType().isInteger(1))
+    return value;
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
+  if (isa<FloatType>(value.getType()))
+    return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNE, value, zero).getResult();
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, value, zero).getResult();
+}
+
+/// Branch `branch` where `selector` chooses it, else the others. Both sides are made first: what
+/// types their results have in common is known only then.
+Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> branches,
+                                         size_t branch, Value selector, ArrayRef<Typed> inputs) {
+  if (branch + 1 == branches.size())
+    return inlineFunction(branches[branch], inputs);
+  Value chosen = selector;
+  if (!selector.getType().isInteger(1)) {
+    Value number = arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(branch));
+    chosen = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, selector, number);
+  }
+  auto sides = scf::IfOp::create(b, loc, TypeRange(), chosen, /*withElseRegion=*/true);
+  Values results[2];
+  for (int side : {0, 1}) {
+    OpBuilder::InsertionGuard guard(b);
+    Block &block = sides->getRegion(side).front();
+    block.clear();
+    b.setInsertionPointToStart(&block);
+    Expected<Values> given = side == 0 ? inlineFunction(branches[branch], inputs)
+                                       : conditional(node, branches, branch + 1, selector, inputs);
+    if (!given)
+      return given;
+    results[side] = std::move(*given);
+  }
+  if (results[0].size() != results[1].size())
+    return Unexpected(unsupported(node, "its branches give different numbers of results"));
+  SmallVector<Type> types;
+  for (auto [a, c] : llvm::zip(results[0], results[1])) {
+    if (elementOf(a.value.getType()) != elementOf(c.value.getType()))
+      return Unexpected(unsupported(node, "its branches give different dtypes"));
+    types.push_back(joined(a.value.getType(), c.value.getType()));
+  }
+  auto typed = scf::IfOp::create(b, loc, types, chosen, /*withElseRegion=*/true);
+  for (int side : {0, 1}) {
+    Region &region = typed->getRegion(side);
+    region.takeBody(sides->getRegion(side));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(&region.front());
+    SmallVector<Value> yielded;
+    for (auto [result, type] : llvm::zip(results[side], types))
+      yielded.push_back(coerce(result.value, type));
+    scf::YieldOp::create(b, loc, yielded);
+  }
+  sides.erase();
+  Values out;
+  for (auto [i, result] : llvm::enumerate(typed.getResults()))
+    out.push_back({result, join(results[0][i].known, results[1][i].known)});
+  return out;
+}
+
+Expected<Values> Translator::branches(tfg::Node node, const Values &inputs) {
+  SmallVector<Attribute> names;
+  bool isIf = node.opType().ends_with("If");
+  if (isIf)
+    names = {node.attr("then_branch"), node.attr("else_branch")};
+  else if (auto list = node.attr<ArrayAttr>("branches"))
+    names.append(list.begin(), list.end());
+  SmallVector<tfg::FuncOp> functions;
+  for (Attribute name : names) {
+    Expected<tfg::FuncOp> function = functionIn(node, name);
+    if (!function)
+      return Unexpected(std::move(function.error()));
+    functions.push_back(*function);
+  }
+  if (functions.empty() || inputs.empty())
+    return Unexpected(unsupported(node, "it has no branches"));
+  Value selector = inputs[0].value;
+  if (isIf) {
+    Expected<Value> holds = truth(node, inputs[0]);
+    if (!holds)
+      return Unexpected(std::move(holds.error()));
+    selector = *holds;
+  } else if (isTensor(selector.getType()) || !selector.getType().isInteger(32)) {
+    return Unexpected(unsupported(node, "its branch index may be no scalar"));
+  }
+  return conditional(node, functions, 0, selector, ArrayRef(inputs).drop_front());
+}
+
+/// Which results of a body are its own arguments, for each result: they are the same in all
+/// iterations.
+static SmallVector<bool> invariantsOf(tfg::FuncOp body) {
+  SmallVector<bool> invariant;
+  OperandRange results = body.getReturn().getOperands();
+  for (auto [i, value] : llvm::enumerate(results)) {
+    if (tfg::isControl(value))
+      break;
+    Value from = value;
+    while (tfg::Node node = tfg::definingNode(from)) {
+      if (node.opType() != "Identity")
+        break;
+      from = node->getOperand(0);
+    }
+    auto argument = dyn_cast<BlockArgument>(from);
+    invariant.push_back(argument && argument.getArgNumber() == 2 * i);
+  }
+  return invariant;
+}
+
+/// A loop whose variables are first taken to be as they begin. Where an iteration gives them other
+/// types, the loop is made again with what both have in common.
+Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
+  Expected<tfg::FuncOp> cond = functionIn(node, node.attr("cond"));
+  if (!cond)
+    return Unexpected(std::move(cond.error()));
+  Expected<tfg::FuncOp> body = functionIn(node, node.attr("body"));
+  if (!body)
+    return Unexpected(std::move(body.error()));
+  SmallVector<bool> isInvariant = invariantsOf(*body);
+  if (isInvariant.size() != inputs.size())
+    return Unexpected(unsupported(node, "its body gives another number of values"));
+  SmallVector<size_t> variables;
+  for (auto [i, invariant] : llvm::enumerate(isInvariant))
+    if (!invariant)
+      variables.push_back(i);
+  // Values differ from iteration to iteration, be they constants to begin with.
+  auto forgetValue = [](KnownValue known) {
+    known.constant = Tensor();
+    known.integers.reset();
+    return known;
+  };
+  SmallVector<Type> types;
+  Values now = inputs;
+  for (size_t i : variables) {
+    types.push_back(inputs[i].value.getType());
+    now[i].known = forgetValue(now[i].known);
+  }
+  SmallVector<Location> locations(types.size(), loc);
+  for (int round = 0; round < maxRounds; ++round) {
+    SmallVector<Value> begin;
+    for (auto [i, type] : llvm::zip(variables, types))
+      begin.push_back(coerce(inputs[i].value, type));
+    auto made = scf::WhileOp::create(b, loc, types, begin);
+    Expected<Values> given = iteration(node, made, *cond, *body, variables, now);
+    if (!given)
+      return given;
+    bool isStable = true;
+    for (auto [i, type] : llvm::zip(variables, types)) {
+      Type next = (*given)[i].value.getType();
+      if (elementOf(next) != elementOf(type))
+        return Unexpected(unsupported(node, "a loop variable changes its dtype"));
+      KnownValue both = forgetValue(join(now[i].known, (*given)[i].known));
+      isStable &= joined(type, next) == type && both == now[i].known;
+      type = joined(type, next);
+      now[i].known = std::move(both);
+    }
+    if (isStable) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToEnd(&made.getAfter().front());
+      SmallVector<Value> yielded;
+      for (auto [i, type] : llvm::zip(variables, types))
+        yielded.push_back(coerce((*given)[i].value, type));
+      scf::YieldOp::create(b, loc, yielded);
+      for (auto [i, result] : llvm::zip(variables, made.getResults()))
+        now[i].value = result;
+      return now;
+    }
+    erase(made);
+  }
+  return Unexpected(unsupported(node, "its loop variables keep changing their types"));
+}
+
+/// Fills a loop's regions but for the end; gives what the body gives.
+Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::FuncOp cond,
+                                       tfg::FuncOp body, ArrayRef<size_t> variables,
+                                       const Values &now) {
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Location> locations(variables.size(), loc);
+  auto argumentsOf = [&](Region &region) {
+    Block *block = b.createBlock(&region, {}, made.getResultTypes(), locations);
+    Values arguments = now;
+    for (auto [i, argument] : llvm::zip(variables, block->getArguments()))
+      arguments[i].value = argument;
+    return arguments;
+  };
+  Expected<Values> decision = inlineFunction(cond, argumentsOf(made.getBefore()));
+  if (!decision)
+    return decision;
+  if (decision->size() != 1)
+    return Unexpected(unsupported(node, "its condition gives more than one value"));
+  Expected<Value> goesOn = truth(node, decision->front());
+  if (!goesOn)
+    return Unexpected(std::move(goesOn.error()));
+  scf::ConditionOp::create(b, loc, *goesOn, made.getBefore().getArguments());
+
+  Values arguments = argumentsOf(made.getAfter());
+  check(rc::RunningOp::create(b, loc, b.getI1Type()));
+  return inlineFunction(body, arguments);
+}
+
+/// What is known by address of values that go must go as well.
+void Translator::erase(Operation *op) {
+  op->walk([&](Operation *inner) {
+    auto forget = [&](Value value) {
+      if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+        for (int64_t i = 0; i < type.getRank(); ++i)
+          dims.erase({value, i});
+    };
+    llvm::for_each(inner->getResults(), forget);
+    for (Region &region : inner->getRegions())
+      for (Block &block : region)
+        llvm::for_each(block.getArguments(), forget);
+  });
+  op->erase();
+}
+
+} // namespace treadle::codegen

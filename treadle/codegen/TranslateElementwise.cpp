@@ -1,0 +1,119 @@
+// Ops over elements become one loop nest each, which fusion joins later.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Translator.h"
+#include "treadle/transforms/shape_inference/NodeShapes.h"
+#include "treadle/transforms/shape_inference/TypeShapes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+
+/// An op over elements: nothing if this node isn't one that is compiled.
+MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
+  if (node.numResults() != 1 || inputs.empty())
+    return std::nullopt;
+  SmallVector<Type> elements;
+  int64_t rank = 0;
+  for (const Typed &input : inputs) {
+    Type type = input.value.getType();
+    if (isa<UnrankedTensorType>(type))
+      return std::nullopt;
+    if (auto ranked = dyn_cast<RankedTensorType>(type))
+      rank = std::max(rank, ranked.getRank());
+    elements.push_back(elementOf(type));
+  }
+  Type result = elementOf(node->getResult(0).getType());
+  const ElementwiseOp *op = isNative(result) ? findElementwise(node, elements) : nullptr;
+  if (!op)
+    return std::nullopt;
+  bool areScalars =
+      llvm::none_of(inputs, [](const Typed &in) { return isTensor(in.value.getType()); });
+  SmallVector<Value> values;
+  for (const Typed &input : inputs)
+    values.push_back(input.value);
+  std::vector<const KnownValue *> known;
+  for (const Typed &input : inputs)
+    known.push_back(&input.known);
+  KnownValue outcome = tfg::shapesOf(node, known).values.front();
+  if (areScalars) {
+    if (!op->isDefinedForAll(elements[0], result))
+      check(op->isDefined(b, loc, values, result));
+    return Values{{op->emit(b, loc, values, result), std::move(outcome)}};
+  }
+  if (!op->isDefinedForAll(elements[0], result))
+    return std::nullopt;
+  // The first form of Select has a rule of its own for vectors of conditions.
+  if (node.opType() == "Select")
+    if (auto condition = dyn_cast<RankedTensorType>(values[0].getType());
+        condition && condition.getRank() != rank)
+      return std::nullopt;
+
+  SmallVector<int64_t> shape(rank, 1);
+  SmallVector<Value> sizes(rank);
+  // The first input with a dimension that may be other than 1 says how large it is.
+  for (Value value : values)
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      for (int64_t i = 0; i < type.getRank(); ++i) {
+        int64_t at = rank - type.getRank() + i, size = type.getDimSize(i);
+        if (size == 1)
+          continue;
+        if (!sizes[at]) {
+          sizes[at] = dim(value, i);
+          shape[at] = size;
+          continue;
+        }
+        bool isKnown = size != ShapedType::kDynamic;
+        if (isKnown && shape[at] != ShapedType::kDynamic && shape[at] != size)
+          return std::nullopt; // fails
+        Value own = dim(value, i);
+        if (own != sizes[at] && !(isKnown && shape[at] == size))
+          check(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, own, sizes[at]));
+        if (isKnown) {
+          sizes[at] = own;
+          shape[at] = size;
+        }
+      }
+  SmallVector<AffineMap> maps;
+  SmallVector<Value> operands;
+  for (Value value : values) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    if (!type)
+      continue; // used as it is
+    SmallVector<AffineExpr> exprs;
+    for (int64_t i = 0; i < type.getRank(); ++i) {
+      int64_t at = rank - type.getRank() + i;
+      bool isRepeated = type.getDimSize(i) == 1 && shape[at] != 1;
+      exprs.push_back(isRepeated ? b.getAffineConstantExpr(0) : b.getAffineDimExpr(at));
+    }
+    maps.push_back(AffineMap::get(rank, 0, exprs, b.getContext()));
+    operands.push_back(value);
+  }
+  maps.push_back(b.getMultiDimIdentityMap(rank));
+  SmallVector<Value> dynamic;
+  for (int64_t i = 0; i < rank; ++i)
+    if (shape[i] == ShapedType::kDynamic)
+      dynamic.push_back(sizes[i]);
+  Value empty = tensor::EmptyOp::create(b, loc, shape, result, dynamic);
+  auto generic = linalg::GenericOp::create(
+      b, loc, TypeRange(empty.getType()), operands, ValueRange(empty), maps,
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      [&](OpBuilder &inner, Location at, ValueRange arguments) {
+        SmallVector<Value> scalars;
+        size_t next = 0;
+        for (Value value : values)
+          scalars.push_back(isTensor(value.getType()) ? arguments[next++] : value);
+        linalg::YieldOp::create(inner, at, op->emit(inner, at, scalars, result));
+      });
+  Value out = generic.getResult(0);
+  for (int64_t i = 0; i < rank; ++i)
+    if (shape[i] == ShapedType::kDynamic)
+      dims[{out, i}] = sizes[i];
+  outcome.shape = meet(outcome.shape, tfg::shapeOf(out.getType()));
+  return Values{{out, std::move(outcome)}};
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,64 @@
+// Ops without a native form are calls of their kernels.
+#include "treadle/codegen/Frame.h"
+#include "treadle/codegen/Rc.h"
+#include "treadle/codegen/Translator.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/lowering/Lowering.h"
+#include "treadle/ops/OpTable.h"
+#include "treadle/transforms/outline_clusters/Compilable.h"
+#include "treadle/transforms/shape_inference/NodeShapes.h"
+#include "treadle/transforms/shape_inference/TypeShapes.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+
+Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
+  const OpDef *def = lookupOp(node.opType());
+  if (!def)
+    return Unexpected(unsupported(node, "its op isn't known"));
+  if (def->isStateful() && !tfg::readsVariablesOnly(node.opType()))
+    return Unexpected(unsupported(node, "its op has effects, or sees what others have"));
+  if (inputs.size() > maxKernelInputs)
+    return Unexpected(unsupported(node, "it has too many inputs"));
+  Expected<AttrMap> attrs = tfg::kernelAttributes(node);
+  if (!attrs)
+    return Unexpected(std::move(attrs.error()));
+  for (const auto &[name, value] : *attrs)
+    if (std::holds_alternative<FunctionRef>(value) ||
+        std::holds_alternative<std::vector<FunctionRef>>(value))
+      return Unexpected(unsupported(node, "its op calls functions"));
+  KernelCall entry{
+      node.name().str(), node.opType().str(), node.device().str(), std::move(*attrs), {}, {}, {}};
+  SmallVector<Value> operands;
+  std::vector<const KnownValue *> known;
+  for (const Typed &input : inputs) {
+    operands.push_back(boxed(input.value));
+    known.push_back(&input.known);
+    entry.inputTypes.push_back(valueTypeOf(elementOf(input.value.getType())).dtype);
+  }
+  ShapeResults shapes = tfg::shapesOf(node, known);
+  shapes.values.resize(node.numResults());
+  SmallVector<Type> types;
+  for (auto [result, value] : llvm::zip(node.results(), shapes.values)) {
+    Type element = elementOf(result.getType());
+    ValueType type = valueTypeOf(element);
+    if (type.isRef)
+      return Unexpected(unsupported(node, "it gives a reference to a variable"));
+    entry.outputTypes.push_back(type.dtype);
+    types.push_back(tfg::tensorOf(value.shape, element));
+    ExpectedShape expected{value.shape.hasRank()};
+    for (int64_t dim : value.shape.all())
+      expected.dims.push_back(dim == Shape::unknown ? -1 : dim);
+    entry.outputs.push_back(std::move(expected));
+  }
+  int32_t index = static_cast<int32_t>(tables.kernels.size());
+  tables.kernels.push_back(std::move(entry));
+  auto op = rc::KernelOp::create(b, loc, types, operands, index, node.opType(), nullptr);
+  Values results;
+  for (auto [result, value] : llvm::zip(op.getOutputs(), shapes.values))
+    results.push_back(unboxed(result, std::move(value)));
+  return results;
+}
+
+} // namespace treadle::codegen

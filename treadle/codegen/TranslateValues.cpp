@@ -1,0 +1,92 @@
+// Values while a function is translated: scalars in registers, tensors, and what is known of both.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Rc.h"
+#include "treadle/codegen/Translator.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/transforms/shape_inference/NodeShapes.h"
+#include "treadle/transforms/shape_inference/TypeShapes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+
+void Translator::check(Value condition) { rc::CheckOp::create(b, loc, condition); }
+
+Value Translator::boxed(Value value) {
+  if (isTensor(value.getType()))
+    return value;
+  return tensor::FromElementsOp::create(b, loc, RankedTensorType::get({}, value.getType()), value);
+}
+
+/// Scalars of native types are held in registers.
+Typed Translator::unboxed(Value value, KnownValue known) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (type && type.getRank() == 0 && isNative(type.getElementType()))
+    value = tensor::ExtractOp::create(b, loc, value, ValueRange());
+  return {value, std::move(known)};
+}
+
+/// The value as one of a type that says less; or says more, which is checked.
+Value Translator::coerce(Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (!isTensor(type))
+    return tensor::ExtractOp::create(b, loc, coerce(value, RankedTensorType::get({}, type)),
+                                     ValueRange());
+  value = boxed(value);
+  if (value.getType() == type)
+    return value;
+  return tensor::CastOp::create(b, loc, type, value);
+}
+
+/// A dimension, told right after the value is made: it is there wherever the value is.
+Value Translator::dim(Value value, int64_t index) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Value &known = dims[{value, index}];
+  if (known)
+    return known;
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(value);
+  if (type.isDynamicDim(index))
+    known = tensor::DimOp::create(b, loc, value, index);
+  else
+    known = arith::ConstantIndexOp::create(b, loc, type.getDimSize(index));
+  return known;
+}
+
+/// The type that says what both say.
+Type Translator::joined(Type a, Type b) {
+  if (a == b)
+    return a;
+  auto shape = [](Type type) { return isTensor(type) ? tfg::shapeOf(type) : Shape::scalar(); };
+  return tfg::tensorOf(join(shape(a), shape(b)), elementOf(a));
+}
+
+Typed Translator::constant(tfg::Node node, const Tensor &tensor) {
+  KnownValue known = tfg::shapesOf(node, {}).values.front();
+  RankedTensorType type = tfg::typeOf(tensor, b.getContext());
+  Type element = type.getElementType();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&cluster.front());
+  if (type.getRank() == 0 && isNative(element)) {
+    TypedAttr attr;
+    if (element.isF32())
+      attr = b.getF32FloatAttr(tensor.scalarValue<float>());
+    else if (element.isF64())
+      attr = b.getF64FloatAttr(tensor.scalarValue<double>());
+    else if (element.isInteger(1))
+      attr = b.getBoolAttr(tensor.scalarValue<bool>());
+    else
+      attr = b.getIntegerAttr(element, element.isInteger(32) ? tensor.scalarValue<int32_t>()
+                                                             : tensor.scalarValue<int64_t>());
+    return {arith::ConstantOp::create(b, loc, attr), std::move(known)};
+  }
+  int32_t index = static_cast<int32_t>(tables.constants.size());
+  tables.constants.push_back(tensor);
+  return {rc::ConstantOp::create(b, loc, type, index), std::move(known)};
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,97 @@
+// A function on its way from nodes to tensor code. Private to the translation; its callers see
+// `translate` in Cluster.h.
+#pragma once
+
+#include "treadle/codegen/Cluster.h"
+#include "treadle/transforms/constants/Constants.h"
+#include "treadle/transforms/shape_inference/NodeShapes.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+
+namespace mlir::scf {
+class WhileOp;
+} // namespace mlir::scf
+
+namespace treadle::codegen {
+
+/// A value of the graph: what computes it, and what is known of it. It is a scalar of a native type
+/// or a tensor, ranked where its rank is known.
+struct Typed {
+  mlir::Value value;
+  KnownValue known;
+};
+
+using Values = llvm::SmallVector<Typed>;
+
+/// The values of a node; nothing where this way of translating it doesn't serve.
+using MaybeValues = Expected<std::optional<Values>>;
+
+/// Dimensions that have to be equal are checked when the code runs; a check that doesn't hold hands
+/// the cluster back to the interpreter, so that errors, and shapes that nobody foresaw, are its
+/// business.
+class Translator {
+public:
+  Translator(const FindFunction &find, mlir::MLIRContext &context)
+      : find(find), b(&context), loc(b.getUnknownLoc()) {}
+
+  Expected<TensorProgram> run(tfg::FuncOp function, llvm::ArrayRef<ArgumentClass> arguments);
+
+  // Functions and control flow.
+  using Results = Expected<Values>;
+  Results inlineFunction(tfg::FuncOp function, llvm::ArrayRef<Typed> arguments);
+  Results call(tfg::Node node, mlir::Attribute function, llvm::ArrayRef<Typed> inputs);
+  Results branches(tfg::Node node, const Values &inputs);
+  Results loop(tfg::Node node, Values inputs);
+
+  // Nodes.
+  Results translateNode(tfg::Node node, Values inputs);
+  Typed constant(tfg::Node node, const Tensor &tensor);
+  MaybeValues elementwise(tfg::Node node, const Values &inputs);
+  Results kernel(tfg::Node node, const Values &inputs);
+
+  // Values.
+  mlir::Value boxed(mlir::Value value);
+  Typed unboxed(mlir::Value value, KnownValue known);
+  mlir::Value coerce(mlir::Value value, mlir::Type type);
+  mlir::Value dim(mlir::Value value, int64_t index);
+  mlir::Type joined(mlir::Type a, mlir::Type b);
+  void check(mlir::Value condition);
+
+  static Error unsupported(tfg::Node node, std::string_view why) {
+    return unimplemented(why).atNode(node.name().str(), node.opType().str());
+  }
+
+  const FindFunction &find;
+  mlir::OpBuilder b;
+  mlir::Location loc;
+  tfg::Constants constants;
+  ClusterTables tables;
+  mlir::func::FuncOp cluster;
+  /// Dimensions that were told, by tensor and index.
+  llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> dims;
+
+private:
+  Results conditional(tfg::Node node, llvm::ArrayRef<tfg::FuncOp> branches, size_t branch,
+                      mlir::Value selector, llvm::ArrayRef<Typed> inputs);
+  Results iteration(tfg::Node node, mlir::scf::WhileOp made, tfg::FuncOp cond, tfg::FuncOp body,
+                    llvm::ArrayRef<size_t> variables, const Values &now);
+  void erase(mlir::Operation *op);
+  Expected<tfg::FuncOp> functionIn(tfg::Node node, mlir::Attribute attr);
+  Expected<mlir::Value> truth(tfg::Node node, const Typed &condition);
+
+  int depth = 0;
+};
+
+/// How an op is translated. Where it gives nothing, the op is left to its kernel.
+using Lowering = MaybeValues (*)(Translator &translator, tfg::Node node, Values inputs);
+
+/// Null for ops that have no lowering of their own.
+Lowering findLowering(llvm::StringRef op);
+
+inline mlir::Type elementOf(mlir::Type type) { return mlir::getElementTypeOrSelf(type); }
+inline bool isTensor(mlir::Type type) { return mlir::isa<mlir::TensorType>(type); }
+
+} // namespace treadle::codegen
