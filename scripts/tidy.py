@@ -3,6 +3,8 @@
 
 tidy.py BUILD [--jobs N] [FILE...]      BUILD holds compile_commands.json
 
+Sources that BUILD compiles in batches are checked one by one.
+
 A source counts as clean as long as it, the project's headers that it includes, its command and
 .clang-tidy stay the same.
 """
@@ -49,9 +51,21 @@ def key(entry, build):
     return digest.hexdigest()
 
 
-def check(source, build):
+def one_by_one(commands):
+    """The commands for the sources of a batch instead of the batch's own."""
+    for entry in commands:
+        batch = pathlib.Path(entry["file"])
+        if batch.parent.name != "Unity":
+            yield entry
+            continue
+        for name in INCLUDE.findall(batch.read_bytes()):
+            source = name.decode()
+            yield {**entry, "file": source, "command": entry["command"].replace(str(batch), source)}
+
+
+def check(source, commands):
     done = subprocess.run(
-        ["clang-tidy-22", "--quiet", "-p", build, "--warnings-as-errors=*", source],
+        ["clang-tidy-22", "--quiet", "-p", commands, "--warnings-as-errors=*", source],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,
@@ -67,9 +81,11 @@ def main():
     args = parser.parse_args()
 
     wanted = {str(pathlib.Path(f).resolve()) for f in args.files} or tracked()
-    commands = json.loads((args.build / "compile_commands.json").read_text())
+    batches = json.loads((args.build / "compile_commands.json").read_text())
+    commands = list(one_by_one(batches))
     clean = args.build.parent / "tidy"
     clean.mkdir(exist_ok=True)
+    (clean / "compile_commands.json").write_text(json.dumps(commands))
     stale = {}
     for entry in commands:
         mark = clean / key(entry, args.build) if entry["file"] in wanted else None
@@ -78,7 +94,7 @@ def main():
 
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        answers = pool.map(lambda source: check(source, args.build), stale)
+        answers = pool.map(lambda source: check(source, clean), stale)
         for (source, mark), (ok, text) in zip(stale.items(), answers, strict=True):
             if ok:
                 mark.touch()
