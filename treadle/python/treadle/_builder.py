@@ -6,7 +6,7 @@ import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from ._errors import InvalidArgumentError, UnimplementedError
 from ._native import Graph, Operation, Output, Variable, _Branches, _Builder, _Function, _Loop
@@ -75,22 +75,16 @@ for _type in (Output, Variable):
     _type.__array_ufunc__ = None  # numpy leaves `array + value` to the value
 
 
-class Loop:
-    """A while loop that is being written; made by Builder.while_loop.
+_AnyBody = TypeVar("_AnyBody", bound="_Body")
 
-    Its variables are its attributes. Before `condition` is called they are what each iteration
-    begins with; after it, in the body, setting one says what the next iteration begins with; after
-    the loop they are what the last one left. loop["name"] serves for any name.
-    """
+
+class _Body:
+    """What is being written, with its values by name: as attributes, and as items for any name."""
 
     __slots__ = ("_native",)
 
-    def __init__(self, native: _Loop) -> None:
+    def __init__(self, native: _Loop | _Branches) -> None:
         object.__setattr__(self, "_native", native)
-
-    def condition(self, value: Output | bool) -> None:
-        """Ends the condition, a scalar bool that is evaluated before each iteration."""
-        self._native.condition(value)
 
     def __getitem__(self, name: str) -> Output:
         return self._native.get(name)
@@ -106,24 +100,49 @@ class Loop:
     def __setattr__(self, name: str, value: Any) -> None:
         self._native.set(name, value)
 
-    def __enter__(self) -> Loop:
+    def __enter__(self: _AnyBody) -> _AnyBody:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        _leave(self._native, kind)
+        """Ends the body; what was written is left out where something was raised."""
+        if kind is not None:
+            self._native.abandon()
+            return
+        try:
+            self._native.end()
+        except BaseException:
+            self._native.abandon()
+            raise
 
 
-class Branches:
+class Loop(_Body):
+    """A while loop that is being written; made by Builder.while_loop.
+
+    Its variables are its attributes. Before `condition` is called they are what each iteration
+    begins with; after it, in the body, setting one says what the next iteration begins with; after
+    the loop they are what the last one left. loop["name"] serves for any name.
+    """
+
+    __slots__ = ()
+    _native: _Loop
+
+    def condition(self, value: Output | bool) -> None:
+        """Ends the condition, a scalar bool that is evaluated before each iteration."""
+        self._native.condition(value)
+
+
+class Branches(_Body):
     """A conditional that is being written; made by Builder.cond and Builder.switch_case.
 
     In a branch, setting an attribute gives a result: all branches give the same ones. After the
     conditional the attributes are the results of the branch that ran.
     """
 
-    __slots__ = ("_cases", "_native")
+    __slots__ = ("_cases",)
+    _native: _Branches
 
     def __init__(self, native: _Branches, cases: list[object]) -> None:
-        object.__setattr__(self, "_native", native)
+        super().__init__(native)
         object.__setattr__(self, "_cases", cases)
 
     @contextmanager
@@ -134,26 +153,6 @@ class Branches:
         self._native.begin()
         yield
         self._native.end_branch()
-
-    def __getitem__(self, name: str) -> Output:
-        return self._native.get(name)
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        self._native.set(name, value)
-
-    def __getattr__(self, name: str) -> Output:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return self._native.get(name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        self._native.set(name, value)
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        _leave(self._native, kind)
 
 
 class Conditional(Branches):
@@ -185,18 +184,6 @@ class SwitchCase(Branches):
     def default(self) -> Any:
         """The branch for all other numbers, a context manager; it comes last."""
         return self._branch("default", "default" if "default" not in self._cases else "no other")
-
-
-def _leave(native: _Loop | _Branches, kind: type[BaseException] | None) -> None:
-    """Ends a body; what was written is left out where something was raised."""
-    if kind is not None:
-        native.abandon()
-        return
-    try:
-        native.end()
-    except BaseException:
-        native.abandon()
-        raise
 
 
 class Function:
