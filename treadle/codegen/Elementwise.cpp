@@ -4,6 +4,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <limits>
+
 using namespace mlir;
 
 namespace treadle::codegen {
@@ -100,10 +102,52 @@ Value rsqrt(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return reciprocal(b, loc, math::SqrtOp::create(b, loc, in[0]).getResult(), type);
 }
 
+/// 1 / (1 + exp(-x)), without an overflow, and to the last places where it is close to 0.
 Value sigmoid(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Value power = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, in[0]));
-  return reciprocal(
-      b, loc, arith::AddFOp::create(b, loc, power, constant(b, loc, type, 1)).getResult(), type);
+  Value size = math::AbsFOp::create(b, loc, in[0]);
+  Value power = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, size));
+  Value unit = constant(b, loc, type, 1);
+  Value isNegative = lessThan(b, loc, {in[0], constant(b, loc, type, 0)}, type);
+  return arith::DivFOp::create(b, loc, select(b, loc, isNegative, power, unit),
+                               arith::AddFOp::create(b, loc, power, unit));
+}
+
+/// ln(1 + exp(x)): exp(x) where it is small, x where it is large.
+Value softplus(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value size = math::AbsFOp::create(b, loc, in[0]);
+  Value power = math::ExpOp::create(b, loc, arith::NegFOp::create(b, loc, size));
+  Value rest = math::Log1pOp::create(b, loc, power);
+  Value positive = extreme<atLeast>(b, loc, {in[0], constant(b, loc, type, 0)}, type);
+  return arith::AddFOp::create(b, loc, positive, rest);
+}
+
+Value softsign(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value size = math::AbsFOp::create(b, loc, in[0]);
+  return arith::DivFOp::create(
+      b, loc, in[0], arith::AddFOp::create(b, loc, size, constant(b, loc, type, 1)).getResult());
+}
+
+Value elu(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return select(b, loc, lessThan(b, loc, {in[0], constant(b, loc, type, 0)}, type),
+                math::ExpM1Op::create(b, loc, in[0]), in[0]);
+}
+
+/// 0 where the divisor is.
+template <typename Op> Value orZero(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value none = constant(b, loc, type, 0);
+  return select(b, loc, equals(b, loc, {in[1], none}, type), none,
+                Op::create(b, loc, in[0], in[1]).getResult());
+}
+
+Value isNan(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, in[0], in[0]);
+}
+
+template <arith::CmpFPredicate predicate>
+Value compareToInfinity(OpBuilder &b, Location loc, ValueRange in, Type) {
+  Value size = math::AbsFOp::create(b, loc, in[0]);
+  Value inf = constant(b, loc, in[0].getType(), std::numeric_limits<double>::infinity());
+  return arith::CmpFOp::create(b, loc, predicate, size, inf);
 }
 
 Value relu(OpBuilder &b, Location loc, ValueRange in, Type type) {
@@ -123,6 +167,10 @@ Value sign(OpBuilder &b, Location loc, ValueRange in, Type type) {
 
 Value logicalNot(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return arith::XOrIOp::create(b, loc, in[0], constant(b, loc, type, 1));
+}
+
+Value invert(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return arith::XOrIOp::create(b, loc, in[0], constant(b, loc, type, -1));
 }
 
 Value choose(OpBuilder &b, Location loc, ValueRange in, Type) {
@@ -242,6 +290,24 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"Sin", {floats, unary<math::SinOp>}},
       {"Cos", {floats, unary<math::CosOp>}},
       {"Tanh", {floats, unary<math::TanhOp>}},
+      {"Tan", {floats, unary<math::TanOp>}},
+      {"Sinh", {floats, unary<math::SinhOp>}},
+      {"Cosh", {floats, unary<math::CoshOp>}},
+      {"Atan", {floats, unary<math::AtanOp>}},
+      {"Expm1", {floats, unary<math::ExpM1Op>}},
+      {"Log1p", {floats, unary<math::Log1pOp>}},
+      {"Erf", {floats, unary<math::ErfOp>}},
+      {"Softplus", {floats, softplus}},
+      {"Softsign", {floats, softsign}},
+      {"Elu", {floats, elu}},
+      {"Round", {floats, unary<math::RoundEvenOp>}},
+      {"Rint", {floats, unary<math::RoundEvenOp>}},
+      {"DivNoNan", {floats, orZero<arith::DivFOp>}},
+      {"MulNoNan", {floats, orZero<arith::MulFOp>}},
+      {"IsNan", {floats, isNan}},
+      {"IsInf", {floats, compareToInfinity<arith::CmpFPredicate::OEQ>}},
+      {"IsFinite", {floats, compareToInfinity<arith::CmpFPredicate::OLT>}},
+      {"Invert", {ints, invert}},
       {"Sigmoid", {floats, sigmoid}},
       {"Relu", {numbers, relu}},
       {"Relu6", {numbers, relu6}},

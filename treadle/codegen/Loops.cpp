@@ -1,4 +1,5 @@
 // Loops over the elements of tensors.
+#include "treadle/codegen/FloatMath.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 
@@ -93,8 +94,15 @@ private:
     size_t numInputs = op.getNumDpsInputs();
     for (size_t i = 0; i < numInputs; ++i)
       mapping.map(block.getArgument(i), memref::LoadOp::create(b, loc, memory[i], place(i)));
-    for (Operation &inner : block.without_terminator())
-      b.clone(inner, mapping);
+    for (Operation &inner : block.without_terminator()) {
+      SmallVector<Value> operands;
+      for (Value operand : inner.getOperands())
+        operands.push_back(mapping.lookupOrDefault(operand));
+      if (Value expanded = expandFloatMath(b, &inner, operands))
+        mapping.map(inner.getResult(0), expanded);
+      else
+        b.clone(inner, mapping);
+    }
     for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
       memref::StoreOp::create(b, loc, mapping.lookupOrDefault(value), memory[numInputs + i],
                               place(numInputs + i));

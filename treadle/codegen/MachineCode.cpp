@@ -84,6 +84,17 @@ private:
   std::string failure;
 };
 
+/// Instructions of a loop's body beyond which its iterations, each a chain of operations that wait
+/// for each other, are computed several side by side.
+constexpr size_t longBody = 40;
+
+size_t lengthOf(const Loop &loop) {
+  size_t length = 0;
+  for (const BasicBlock *block : loop.blocks())
+    length += block->size();
+  return length;
+}
+
 /// The loops around calls of the marker have no dependences between their iterations.
 void markParallelLoops(Module &module) {
   Function *marker = module.getFunction("treadle.parallel");
@@ -113,7 +124,12 @@ void markParallelLoops(Module &module) {
             instruction.setMetadata(LLVMContext::MD_access_group, group);
       MDNode *parallel =
           MDNode::get(context, {MDString::get(context, "llvm.loop.parallel_accesses"), group});
-      MDNode *id = MDNode::getDistinct(context, {nullptr, parallel});
+      SmallVector<Metadata *> properties = {nullptr, parallel};
+      if (lengthOf(*loop) > longBody)
+        properties.push_back(MDNode::get(
+            context, {MDString::get(context, "llvm.loop.interleave.count"),
+                      ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 4))}));
+      MDNode *id = MDNode::getDistinct(context, properties);
       id->replaceOperandWith(0, id);
       loop->setLoopID(id);
     }
