@@ -4,6 +4,7 @@
 #include "treadle/codegen/Cluster.h"
 #include "treadle/codegen/Jit.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/runtime/ThreadPool.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -56,7 +57,7 @@ protected:
   /// Runs what was built; no results where it bails.
   std::vector<Tensor> call(std::vector<Tensor> arguments) {
     ResourceManager resources;
-    RunState run(resources, nullptr);
+    RunState run(resources, threads);
     std::vector<Tensor> results(numResults);
     ClusterStatistics before = clusterStatistics();
     bool finished = compiled->run(arguments, results, run);
@@ -73,6 +74,7 @@ protected:
     return compiled ? call(std::move(arguments)) : std::vector<Tensor>();
   }
 
+  ThreadPool *threads = nullptr; // beside the caller's own
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::shared_ptr<const CompiledCluster> compiled;

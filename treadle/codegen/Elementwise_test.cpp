@@ -69,5 +69,42 @@ INSTANTIATE_TEST_SUITE_P(Ops, FloatMathTest,
                                          Function{"Floor", std::floor}),
                          [](const auto &info) { return std::string(info.param.op); });
 
+// Large tensors are shared by threads, in ranges of elements or of rows.
+class SharedLoopTest : public CodegenTest, public testing::WithParamInterface<int> {};
+
+TEST_P(SharedLoopTest, GivesWhatOneThreadGives) {
+  ThreadPool pool(GetParam());
+  threads = GetParam() ? &pool : nullptr;
+  std::string binary = "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)";
+  std::string text =
+      R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name = "y"},
+                     %k: tensor<f32> {tfg.name = "k"}) -> (tensor<*xf32> {tfg.name = "z"}) {)" +
+      constant("half", "f32", "0.5") +
+      op("scaled", "Mul", "%x, %k", "T = f32", "(tensor<*xf32>, tensor<f32>) -> (tensor<*xf32>)") +
+      op("halved", "Mul", "%scaled, %half", "T = f32",
+         "(tensor<*xf32>, tensor<f32>) -> (tensor<*xf32>)") +
+      op("power", "Square", "%halved", "T = f32", "(tensor<*xf32>) -> (tensor<*xf32>)") +
+      op("z", "AddV2", "%power, %y", "T = f32", binary) + "return(%z) : tensor<*xf32> }";
+  constexpr int64_t rows = 700, columns = 900;
+  std::vector<float> x, y;
+  for (int64_t i = 0; i < rows * columns; ++i)
+    x.push_back(static_cast<float>(i % 1000));
+  for (int64_t i = 0; i < columns; ++i)
+    y.push_back(static_cast<float>(i));
+  auto expectedAt = [&](int64_t i, float added) { return x[i] * x[i] + added; };
+  auto results = buildAndCall(text, {f32(x, {rows, columns}), row(y), scalar(2)});
+  ASSERT_EQ(results.size(), 1u);
+  std::vector<float> found = floats(results[0]);
+  for (int64_t i = 0; i < rows * columns; ++i)
+    ASSERT_EQ(found[i], expectedAt(i, y[i % columns])) << i;
+  results = buildAndCall(text, {f32(x, {rows, columns}), f32(x, {rows, columns}), scalar(2)});
+  ASSERT_EQ(results.size(), 1u);
+  found = floats(results[0]);
+  for (int64_t i = 0; i < rows * columns; ++i)
+    ASSERT_EQ(found[i], expectedAt(i, x[i])) << i;
+}
+
+INSTANTIATE_TEST_SUITE_P(Workers, SharedLoopTest, testing::Values(0, 1, 3));
+
 } // namespace
 } // namespace treadle::codegen

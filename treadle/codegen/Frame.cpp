@@ -69,6 +69,18 @@ int32_t callKernel(Frame *frame, int32_t number, int32_t numInputs, TensorBlock 
   return succeeded;
 }
 
+/// Code for a range of numbers.
+using Part = void (*)(void *captures, int64_t begin, int64_t end);
+
+void spread(Frame *frame, Part part, void *captures, int64_t size, int64_t count,
+            int64_t picoseconds) {
+  OpContext ctx;
+  ctx.runState = frame->run;
+  double perNumber = static_cast<double>(picoseconds) * 1e-3 * static_cast<double>(count) /
+                     static_cast<double>(std::max<int64_t>(size, 1));
+  ctx.parallelFor(size, perNumber, [&](int64_t begin, int64_t end) { part(captures, begin, end); });
+}
+
 } // namespace
 
 bool ExpectedShape::accepts(const Tensor &tensor) const {
@@ -87,6 +99,7 @@ std::vector<RuntimeFunction> runtimeFunctions() {
   return {{"treadle_allocate", address(allocate)},
           {"treadle_reuse", address(reuse)},
           {"treadle_release", address(release)},
+          {"treadle_spread", address(spread)},
           {"treadle_kernel", address(callKernel)}};
 }
 

@@ -3,15 +3,17 @@
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 
-#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -23,50 +25,130 @@ bool isFlat(linalg::GenericOp op) {
   return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); });
 }
 
+/// What an element takes, in picoseconds: of vectorised code, roughly.
+int64_t costOf(linalg::GenericOp op) {
+  int64_t cost = 100;
+  for (Operation &inner : op.getRegion().front())
+    cost += isa<math::MathDialect>(inner.getDialect()) && !isa<math::AbsFOp>(inner) ? 700 : 100;
+  return cost;
+}
+
+/// Work in picoseconds beyond which threads may share a loop.
+constexpr int64_t worthSharing = 40'000'000;
+
+/// Makes a loop nest of an op. One that may be long becomes a function of its own, for ranges of
+/// its outermost loop, so that threads can share it.
 class LoopBuilder {
 public:
-  explicit LoopBuilder(linalg::GenericOp op) : op(op), b(op), loc(op.getLoc()) {}
+  explicit LoopBuilder(linalg::GenericOp op) : op(op), b(op), loc(op.getLoc()), isRow(isFlat(op)) {}
 
-  void build() {
-    // What is read and written element by element is a single row, whatever its shape.
-    if (isFlat(op)) {
-      for (Value view : op->getOperands())
-        memory.push_back(flattened(view));
-      Value size = op.getNumLoops() == 0 ? arith::ConstantIndexOp::create(b, loc, 1).getResult()
-                                         : memref::DimOp::create(b, loc, memory.back(), 0);
-      loop(size, [&](Value index) { body({index}, /*flat=*/true); });
+  void build(unsigned &numParts) {
+    if (op.getNumLoops() == 0) {
+      see(op->getOperands());
+      Value zero = number(0);
+      loop(zero, number(1), [&](Value index) { body({index}); });
+    } else if (isShort()) {
+      see(op->getOperands());
+      all(number(0), sizeOf(memory.back(), 0));
     } else {
-      memory.assign(op->operand_begin(), op->operand_end());
-      nest({});
+      share(str("part", numParts++));
     }
     op.erase();
   }
 
 private:
-  Value flattened(Value view) {
+  Value number(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  Value sizeOf(Value view, int64_t dim) { return memref::DimOp::create(b, loc, view, dim); }
+
+  /// Whether it is known to be not worth sharing.
+  bool isShort() const {
+    auto type = cast<MemRefType>(op->getOperands().back().getType());
+    return type.hasStaticShape() && type.getNumElements() * costOf(op) < worthSharing;
+  }
+
+  /// What is read and written element by element is a single row, whatever its shape.
+  void see(ValueRange views) {
+    for (Value view : views)
+      memory.push_back(isRow ? row(view) : view);
+  }
+
+  Value row(Value view) {
     auto type = cast<MemRefType>(view.getType());
     if (type.getRank() == 1)
       return view;
-    auto of = view.getDefiningOp<rc::ViewOp>();
-    auto row = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
-    return rc::ViewOp::create(b, loc, row, of.getRef());
+    auto flat = MemRefType::get({ShapedType::kDynamic}, type.getElementType());
+    return rc::ViewOp::create(b, loc, flat, mapping.lookupOrDefault(refOf(view)));
   }
 
-  void loop(Value size, llvm::function_ref<void(Value)> fill) {
-    Value zero = arith::ConstantIndexOp::create(b, loc, 0);
-    Value one = arith::ConstantIndexOp::create(b, loc, 1);
-    auto made = scf::ForOp::create(b, loc, zero, size, one);
+  static Value refOf(Value view) { return view.getDefiningOp<rc::ViewOp>().getRef(); }
+
+  /// The loops as a function, and a call: by this thread, or by several where that pays.
+  void share(std::string name) {
+    llvm::SetVector<Value> captured, used;
+    for (Value view : op->getOperands())
+      captured.insert(refOf(view));
+    getUsedValuesDefinedAbove(op.getRegion(), used);
+    SmallVector<Operation *> constants;
+    for (Value value : used)
+      if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+        constants.push_back(constant);
+      else
+        captured.insert(value);
+
+    Value output = op->getOperands().back();
+    Value count = sizeOf(row(output), 0);
+    Value size = isRow ? count : sizeOf(output, 0);
+    Value isLong = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, count,
+                                         number(std::max<int64_t>(worthSharing / costOf(op), 1)));
+    auto sides = scf::IfOp::create(b, loc, isLong, /*withElseRegion=*/true);
+    for (bool isShared : {true, false}) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(isShared ? sides.thenBlock() : sides.elseBlock());
+      rc::SpreadOp::create(b, loc, name, size, count, captured.getArrayRef(), costOf(op),
+                           !isShared);
+    }
+
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToEnd(op->getParentOfType<ModuleOp>().getBody());
+    SmallVector<Type> types;
+    for (Value value : captured)
+      types.push_back(value.getType());
+    types.append(2, b.getIndexType());
+    auto part = func::FuncOp::create(b, loc, name, b.getFunctionType(types, {}));
+    part.setPrivate();
+    part->setAttr(rc::partAttr, b.getUnitAttr());
+    Block &entry = *part.addEntryBlock();
+    b.setInsertionPointToStart(&entry);
+    for (auto [value, argument] : llvm::zip(captured, entry.getArguments()))
+      mapping.map(value, argument);
+    for (Operation *constant : constants)
+      b.clone(*constant, mapping);
+    for (Value view : op->getOperands()) {
+      auto made = rc::ViewOp::create(b, loc, view.getType(), mapping.lookup(refOf(view)));
+      memory.push_back(isRow ? row(made) : made);
+    }
+    size_t first = captured.size();
+    all(entry.getArgument(first), entry.getArgument(first + 1));
+    func::ReturnOp::create(b, loc);
+  }
+
+  void loop(Value begin, Value end, llvm::function_ref<void(Value)> fill) {
+    auto made = scf::ForOp::create(b, loc, begin, end, number(1));
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(made.getBody());
     fill(made.getInductionVar());
   }
 
+  /// All loops, the outermost one for a range.
+  void all(Value begin, Value end) {
+    loop(begin, end, [&](Value index) { isRow ? body({index}) : nest({index}); });
+  }
+
   /// The loops that are left, inside those of `indices`. The result has all dimensions in order.
   void nest(SmallVector<Value> indices) {
     if (indices.size() == op.getNumLoops())
-      return body(indices, /*flat=*/false);
-    Value size = memref::DimOp::create(b, loc, memory.back(), indices.size());
-    loop(size, [&](Value index) {
+      return body(indices);
+    loop(number(0), sizeOf(memory.back(), indices.size()), [&](Value index) {
       SmallVector<Value> more = indices;
       more.push_back(index);
       nest(more);
@@ -85,12 +167,11 @@ private:
     return result;
   }
 
-  void body(SmallVector<Value> indices, bool flat) {
+  void body(SmallVector<Value> indices) {
     rc::ParallelOp::create(b, loc);
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-    auto place = [&](size_t i) { return flat ? indices : at(maps[i], indices); };
+    auto place = [&](size_t i) { return isRow ? indices : at(maps[i], indices); };
     Block &block = op.getRegion().front();
-    IRMapping mapping;
     size_t numInputs = op.getNumDpsInputs();
     for (size_t i = 0; i < numInputs; ++i)
       mapping.map(block.getArgument(i), memref::LoadOp::create(b, loc, memory[i], place(i)));
@@ -111,7 +192,9 @@ private:
   linalg::GenericOp op;
   OpBuilder b;
   Location loc;
+  const bool isRow;
   SmallVector<Value> memory;
+  IRMapping mapping; // what the loops use of the code around them
 };
 
 } // namespace
@@ -130,8 +213,9 @@ LogicalResult fuseElementwise(ModuleOp module) {
 LogicalResult lowerLoops(ModuleOp module) {
   SmallVector<linalg::GenericOp> ops;
   module.walk([&](linalg::GenericOp op) { ops.push_back(op); });
+  unsigned numParts = 0;
   for (linalg::GenericOp op : ops)
-    LoopBuilder(op).build();
+    LoopBuilder(op).build(numParts);
   return lowerControlFlow(module);
 }
 

@@ -11,6 +11,11 @@
 
 #include "treadle/codegen/RcDialect.h.inc"
 
+namespace treadle::rc {
+/// Marks a function that `rc.spread` runs.
+inline constexpr llvm::StringLiteral partAttr = "rc.part";
+} // namespace treadle::rc
+
 #define GET_TYPEDEF_CLASSES
 #include "treadle/codegen/RcTypes.h.inc"
 

@@ -166,4 +166,20 @@ def Rc_ParallelOp : Rc_Op<"parallel"> {
   let assemblyFormat = "attr-dict";
 }
 
+def Rc_SpreadOp : Rc_Op<"spread"> {
+  let summary = "Runs a part of the code for all numbers below a size";
+  let description = [{
+    The part is a function of the module that is marked with `rc.part`: it has the captures as its
+    arguments, and the begin and the end of a range. Ranges meet neither in memory nor otherwise, so
+    threads of the run may share them; `alone` says that this thread does all. There are `count`
+    elements, each of which takes about `cost` picoseconds.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$part, Index:$size, Index:$count,
+                       Variadic<AnyType>:$captures, I64Attr:$cost, UnitAttr:$alone);
+  let assemblyFormat = [{
+    $part `(` $size `,` $count `)` (`alone` $alone^)? `cost` $cost `with` `(` $captures `)` attr-dict
+    `:` type($captures)
+  }];
+}
+
 #endif // TREADLE_CODEGEN_RC_TD

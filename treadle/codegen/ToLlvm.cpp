@@ -168,6 +168,25 @@ void lowerParallel(rc::ParallelOp op, rc::ParallelOp::Adaptor, Rewriter &rewrite
   rewriter.eraseOp(op);
 }
 
+/// Captures lie in an array of words.
+void lowerSpread(rc::SpreadOp op, rc::SpreadOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Value captures = e.array(static_cast<int64_t>(in.getCaptures().size()));
+  for (auto [i, value] : llvm::enumerate(in.getCaptures()))
+    e.store(value, captures, 8 * static_cast<int64_t>(i));
+  Type none = LLVM::LLVMVoidType::get(rewriter.getContext()), i64 = rewriter.getI64Type();
+  if (op.getAlone()) {
+    LLVM::CallOp::create(rewriter, op.getLoc(), TypeRange(), op.getPart(),
+                         ValueRange{captures, e.number(i64, 0), in.getSize()});
+  } else {
+    Value part = LLVM::AddressOfOp::create(rewriter, op.getLoc(), e.pointer(), op.getPart());
+    e.call("treadle_spread", none,
+           {e.frame(), part, captures, in.getSize(), in.getCount(),
+            e.number(i64, static_cast<int64_t>(op.getCost()))});
+  }
+  rewriter.eraseOp(op);
+}
+
 /// The dimensions of a new tensor in memory.
 Value dimsArray(Emit &e, RankedTensorType type, ValueRange dynamic) {
   Value array = e.array(type.getRank());
@@ -295,16 +314,43 @@ void changeSignature(func::FuncOp function) {
   function.setFunctionType(b.getFunctionType({pointer, pointer, pointer}, {b.getI32Type()}));
 }
 
+/// A part's signature: the array of captures, and the range.
+void changePartSignature(func::FuncOp function, const Types &types) {
+  OpBuilder b(function.getContext());
+  Location loc = function.getLoc();
+  Block &entry = function.getBody().front();
+  unsigned numCaptures = entry.getNumArguments() - 2;
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Value captures = entry.insertArgument(numCaptures, pointer, loc);
+  b.setInsertionPointToStart(&entry);
+  for (unsigned i = 0; i < numCaptures; ++i) {
+    Type type = entry.getArgument(i).getType(), stored = types.convertType(type);
+    Value place = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), captures,
+                                      ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    Value value = LLVM::LoadOp::create(b, loc, stored, place);
+    if (stored != type)
+      value = UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
+    entry.getArgument(i).replaceAllUsesWith(value);
+  }
+  entry.eraseArguments(0, numCaptures);
+  function.setFunctionType(b.getFunctionType({pointer, b.getIndexType(), b.getIndexType()}, {}));
+  function->setAttr("llvm.linkage",
+                    LLVM::LinkageAttr::get(b.getContext(), LLVM::Linkage::Internal));
+}
+
 } // namespace
 
 LogicalResult lowerToLlvm(ModuleOp module) {
   MLIRContext *context = module.getContext();
-  for (func::FuncOp function : module.getOps<func::FuncOp>())
-    changeSignature(function);
   LowerToLLVMOptions options(context);
   LLVMTypeConverter types(context, options);
   types.addConversion(
       [](rc::RefType type) -> Type { return LLVM::LLVMPointerType::get(type.getContext()); });
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    if (function->hasAttr(rc::partAttr))
+      changePartSignature(function, types);
+    else
+      changeSignature(function);
   RewritePatternSet patterns(context);
   arith::populateArithToLLVMConversionPatterns(types, patterns);
   populateMathToLLVMConversionPatterns(types, patterns);
@@ -322,6 +368,7 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   add<rc::SelectOp>(patterns, types, lowerSelect);
   add<rc::BailOp>(patterns, types, lowerBail);
   add<rc::ParallelOp>(patterns, types, lowerParallel);
+  add<rc::SpreadOp>(patterns, types, lowerSpread);
   add<rc::AllocOp>(patterns, types, lowerAlloc);
   add<rc::ReuseOp>(patterns, types, lowerReuse);
   add<rc::KernelOp>(patterns, types, lowerKernel);
