@@ -1,6 +1,6 @@
 """Loops whose iterations overlap: the order of their effects is kept, and time is saved.
 
-Set TREADLE_LONG_TESTS to run each program 1,000 times.
+Set TREADLE_LONG_TESTS to run each program 1,000 times, on 1, 2 and 8 threads.
 """
 
 import itertools
@@ -18,10 +18,13 @@ import treadle
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from loop_programs import Body, Program, less, variable  # noqa: E402
 
-RUNS = 1000 if os.environ.get("TREADLE_LONG_TESTS") else 8
+IS_LONG = bool(os.environ.get("TREADLE_LONG_TESTS"))
+RUNS = 1000 if IS_LONG else 8
 # Of programs that there are many of, or that sleep.
-FEW_RUNS = 1000 if os.environ.get("TREADLE_LONG_TESTS") else 1
+FEW_RUNS = 1000 if IS_LONG else 1
 MODES = ["off", "auto", "on"]
+# The same programs whatever the threads: most of what there is to see, 2 and 8 show.
+THREADS = [1, 2, 8]
 I32, VECTOR = "tensor<i32>", "tensor<*xi32>"
 
 
@@ -234,12 +237,13 @@ def waiting_reader():
 # --- what they give ------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("flags", list(itertools.product([False, True], repeat=5)))
-def test_resource_handling(session, mode, flags):
+def test_resource_handling(session, mode, flags, threads):
     before, inside, after, reads_before, reads_after = flags
     count = 1 + reads_before + reads_after + 1
-    made = session(handling(*flags), mode)
+    made = session(handling(*flags), mode, threads)
     for _ in range(FEW_RUNS):
         got = run(made, 3, count)
         items, values = got[0], [int(v) for v in got[1:]]
@@ -249,22 +253,25 @@ def test_resource_handling(session, mode, flags):
         assert values == [before] * reads_before + [end] * reads_after + [end]
 
 
+@pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("mode", MODES)
-def test_reads_before_a_slow_write(session, mode):
-    made = session(multi_reads(), mode)
+def test_reads_before_a_slow_write(session, mode, threads):
+    made = session(multi_reads(), mode, threads)
     for _ in range(RUNS):
         assert list(run(made, 3, 1)[0]) == [0, 0, 1, 1, 2, 2, 3, 3]
 
 
+@pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("mode", MODES)
-def test_condition_that_reads_what_the_body_writes(session, mode):
-    made = session(condition_reads(), mode)
+def test_condition_that_reads_what_the_body_writes(session, mode, threads):
+    made = session(condition_reads(), mode, threads)
     for _ in range(RUNS):
         assert [int(v) for v in run(made, 3, 2)] == [3, 3]
 
 
+@pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("mode", MODES)
-def test_effects_of_condition_and_body_alternate(session, mode):
+def test_effects_of_condition_and_body_alternate(session, mode, threads):
     said = []
 
     def say(letter):
@@ -276,22 +283,24 @@ def test_effects_of_condition_and_body_alternate(session, mode):
 
     register("SayA", say("A"), "world")
     register("SayB", say("B"), "world")
-    made = session(effects_in_condition(), mode)
+    made = session(effects_in_condition(), mode, threads)
     for _ in range(RUNS):
         said.clear()
         assert int(run(made, 3, 1)[0]) == 3
         assert said == list("ABABABA")
 
 
+@pytest.mark.parametrize("threads", THREADS)
 @pytest.mark.parametrize("mode", MODES)
-def test_stateless_loop(session, mode):
-    made = session(stateless(), mode)
+def test_stateless_loop(session, mode, threads):
+    made = session(stateless(), mode, threads)
     for _ in range(RUNS):
         assert [int(v) for v in run(made, 3, 3)] == [3, 6, 27]
 
 
-@pytest.mark.parametrize("mode", ["auto", "on"])
-def test_reads_overtake_slow_effects_of_others(session, mode):
+@pytest.mark.parametrize("threads", THREADS)
+@pytest.mark.parametrize("mode", MODES)
+def test_reads_overtake_slow_effects_of_others(session, mode, threads):
     state, ticks = {"ticker": 0}, []
 
     def tick(i):
@@ -301,11 +310,102 @@ def test_reads_overtake_slow_effects_of_others(session, mode):
 
     register("WaitThenTick", tick, "world")
     register("Peek", lambda: np.int32(state["ticker"]), {"ticker": "read"})
-    made = session(ticking(), mode)
-    for _ in range(FEW_RUNS):
-        state["ticker"], ticks[:] = 0, []
-        assert max(run(made, 3, 1)[0]) == 0
+    made = session(ticking(), mode, threads)
+    # Each sleeps: a twentieth of the runs takes as long as all others together.
+    for _ in range(max(1, FEW_RUNS // 20)):
+        state["ticker"], ticks[:] = 123, []
+        items = list(run(made, 3, 1)[0])
+        # Overlapping, all reads are over before the first tick; in turns, each sees the one before.
+        in_turns = [[1, 2, 3], [123, 1, 2]]
+        assert items == [123] * 3 if mode != "off" else items in in_turns
         assert ticks == [1, 2, 3] and state["ticker"] == 3
+
+
+# --- loops of v1 ---------------------------------------------------------------------------------
+
+
+def frame():
+    """A frame in which only the order of its nodes says that a read comes before a slow write.
+
+    Its values: `i_exit` counts, `sum_exit` adds up what was read, `written_exit` waits for writes.
+    """
+    scalar, boolean = "tensor<i32>", "tensor<i1>"
+    resource = "tensor<!tf_type.resource>"
+    lines = []
+
+    def node(out, op, ins, in_types, out_types, attrs="", after=()):
+        controls = f" [{', '.join(after)}]" if after else ""
+        names = f"%{out}:{len(out_types)}" if len(out_types) > 1 else f"%{out}"
+        left = f"{names}, %{out}_c" if out_types else f"%{out}_c"
+        types = f"({', '.join(in_types)}) -> ({', '.join(out_types)})"
+        if not out_types:
+            types = ", ".join(in_types)
+        lines.append(
+            f'  {left} = {op}({", ".join(ins)}){controls} name("{out}") {{{attrs}}} : {types}'
+        )
+
+    def const(out, value, after=()):
+        attrs = f"dtype = i32, value = dense<{value}> : {scalar}"
+        node(out, "Const", [], [], [scalar], attrs, after)
+
+    frame = 'frame_name = "while", parallel_iterations = 10 : i64'
+    const("zero", 0)
+    attrs = 'dtype = i32, shape = #tf_type.shape<>, shared_name = "v", container = ""'
+    node("v", "VarHandleOp", [], [], [resource], attrs)
+    node("init", "AssignVariableOp", ["%v", "%zero"], [resource, scalar], [], "dtype = i32")
+    attrs = f"T = !tf_type.resource, is_constant = true, {frame}"
+    node("handle", "Enter", ["%v"], [resource], [resource], attrs, ["%init_c"])
+    for name in ("i", "sum", "written"):
+        attrs = f"T = i32, is_constant = false, {frame}"
+        node(f"{name}_enter", "Enter", ["%zero"], [scalar], [scalar], attrs, ["%init_c"])
+        ins = [f"%{name}_enter", f"%{name}_next"]
+        node(f"{name}_merge", "Merge", ins, [scalar] * 2, [scalar] * 2, "N = 2 : i64, T = i32")
+    const("three", 3, ["%i_merge_c"])
+    node("less", "Less", ["%i_merge#0", "%three"], [scalar] * 2, [boolean], "T = i32")
+    node("cond", "LoopCond", ["%less"], [boolean], [boolean])
+    for name in ("i", "sum", "written"):
+        ins = [f"%{name}_merge#0", "%cond"]
+        node(f"{name}_switch", "Switch", ins, [scalar, boolean], [scalar] * 2, "T = i32")
+        node(f"{name}_exit", "Exit", [f"%{name}_switch#0"], [scalar], [scalar], "T = i32")
+        node(f"{name}_now", "Identity", [f"%{name}_switch#1"], [scalar], [scalar], "T = i32")
+    const("one", 1, ["%i_now_c"])
+    node("read", "ReadVariableOp", ["%handle"], [resource], [scalar], "dtype = i32", ["%i_now_c"])
+    node("slow", "Sleep1", ["%one"], [scalar], [scalar])
+    node(
+        "write", "AssignAddVariableOp", ["%handle", "%slow"], [resource, scalar], [], "dtype = i32"
+    )
+    node("i_add", "AddV2", ["%i_now", "%one"], [scalar] * 2, [scalar], "T = i32")
+    node("sum_add", "AddV2", ["%sum_now", "%read"], [scalar] * 2, [scalar], "T = i32")
+    node("wait", "Identity", ["%written_now"], [scalar], [scalar], "T = i32", ["%write_c"])
+    for name, value in (("i", "i_add"), ("sum", "sum_add"), ("written", "wait")):
+        node(f"{name}_next", "NextIteration", [f"%{value}"], [scalar], [scalar], "T = i32")
+    version = "#tf_type.version<producer = 1482, min_consumer = 12>"
+    return "\n".join([f"tfg.graph {version} {{", *lines, "}"]) + "\n"
+
+
+def sleep(x):
+    time.sleep(1e-3)
+    return x
+
+
+@pytest.mark.parametrize("threads", THREADS)
+def test_on_keeps_the_order_of_nodes_in_a_frame(session, threads):
+    register("Sleep1", sleep, "none")
+    made = session(frame(), "on", threads)
+    fetches = ["i_exit:0", "sum_exit:0", "written_exit:0", "sum_add:0@*"]
+    for _ in range(RUNS):
+        count, total, _, sums = made.run(fetches)
+        assert (int(count), int(total), list(sums)) == (3, 0 + 1 + 2, [0, 1, 3])
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_what_nobody_asks_for_stays_away_from_a_frame(session, mode):
+    """A chain must not make the read need the write."""
+    register("Sleep1", sleep, "none")
+    made = session(frame(), mode)
+    for _ in range(RUNS):
+        assert int(made.run(["sum_exit:0"])[0]) == 0
+        assert int(made.variables()["v"]) == 0
 
 
 # --- time ----------------------------------------------------------------------------------------

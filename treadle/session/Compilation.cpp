@@ -33,6 +33,11 @@ static std::string option(std::string_view name, const std::vector<std::string> 
   return text.empty() ? text : text + " ";
 }
 
+std::string pruningTo(const Request &request) {
+  return str("tfg-prune{", option("fetches", request.fetches), option("targets", request.targets),
+             option("feeds", request.feeds), "functions=false}");
+}
+
 Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext> context,
                                                      OwningOpRef<ModuleOp> module,
                                                      const Request &request,
@@ -47,10 +52,9 @@ Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext
   asked.insert(asked.end(), request.targets.begin(), request.targets.end());
   std::vector<std::string> all = fed;
   all.insert(all.end(), asked.begin(), asked.end());
-  std::string pipeline = str(
-      "tfg-prune{", option("fetches", request.fetches), option("targets", request.targets),
-      option("feeds", request.feeds), "functions=false},tfg-v1-to-functional{", option("keep", all),
-      "},tfg-outline-clusters{", option("keep", fed), option("fetches", asked), "}");
+  std::string pipeline =
+      str(pruningTo(request), ",tfg-v1-to-functional{", option("keep", all),
+          "},tfg-outline-clusters{", option("keep", fed), option("fetches", asked), "}");
   if (Expected<void> ok = runOn(*module, pipeline); !ok)
     return Unexpected(
         internal("the graph can't be prepared for compilation: ", ok.error().message));

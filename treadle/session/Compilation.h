@@ -28,6 +28,9 @@ struct CompilationOptions {
 /// Whether compiling may pay for the graph at all: it has a loop.
 bool mayCompile(mlir::ModuleOp module);
 
+/// The pass that leaves of a graph what a request needs.
+std::string pruningTo(const Request &request);
+
 /// Null where nothing is worth compiling. `module` is a copy that becomes the plan's.
 Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<mlir::MLIRContext> context,
                                                      mlir::OwningOpRef<mlir::ModuleOp> module,

@@ -1,4 +1,5 @@
 // Sessions: plans for what is asked, and their runs.
+#include "treadle/session/ChainedFrames.h"
 #include "treadle/session/Compilation.h"
 #include "treadle/session/GraphImpl.h"
 #include "treadle/session/Origin.h"
@@ -96,6 +97,7 @@ struct Session::Impl {
 
   Expected<SessionPlan> planFor(PlanKey key);
   Expected<SessionPlan> interpretedPlan(const PlanKey &key);
+  Expected<std::shared_ptr<CompiledPlan>> chainedPlan(const PlanKey &key);
   bool mayCompile(const PlanKey &key) const;
   Expected<std::shared_ptr<CompiledPlan>> compiledPlan(const PlanKey &key);
   /// The interpreter takes nodes one by one.
@@ -124,6 +126,13 @@ Expected<SessionPlan> Session::Impl::planFor(PlanKey key) {
       return it->second;
   }
   Expected<SessionPlan> made = interpretedPlan(key);
+  if (made && loopOverlap == LoopOverlap::On && hasFrames(*graph.impl->module)) {
+    auto chained = chainedPlan(key);
+    if (!chained)
+      return Unexpected(std::move(chained.error()));
+    if (*chained)
+      made->plan = {*chained, (*chained)->plan.get()};
+  }
   if (made && mayCompile(key)) {
     auto compiled = compiledPlan(key);
     if (!compiled)
@@ -149,6 +158,11 @@ Expected<SessionPlan> Session::Impl::interpretedPlan(const PlanKey &key) {
   if (!built)
     return Unexpected(std::move(built.error()));
   return SessionPlan{std::move(*built), hasReferences};
+}
+
+Expected<std::shared_ptr<CompiledPlan>> Session::Impl::chainedPlan(const PlanKey &key) {
+  return planWithChains(*graph.impl->module, {key.feeds, key.fetches, key.targets}, fuses(),
+                        {kernels, loopOverlap, options.traits});
 }
 
 /// A fetch inside a loop looks into what compiled code doesn't show.

@@ -1,0 +1,72 @@
+#include "treadle/session/ChainedFrames.h"
+
+#include "treadle/lowering/Fusion.h"
+#include "treadle/transforms/deps_to_chains/LoopOrder.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+int64_t countChained(ModuleOp module) {
+  int64_t count = 0;
+  module.walk([&](Operation *op) { count += op->hasAttr(tfg::chainedKey); });
+  return count;
+}
+
+std::string nodeOf(const std::string &value) { return value.substr(0, value.find(':')); }
+
+bool hasAll(const ModuleIndex &index, const std::vector<std::string> &values) {
+  return llvm::all_of(values, [&](const std::string &value) {
+    return static_cast<bool>(index.node(nodeOf(value)));
+  });
+}
+
+} // namespace
+
+bool hasFrames(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        bool isLoop = tfg::Node::isNode(op) && tfg::Node(op).opType() == "NextIteration";
+        return isLoop ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+Expected<std::shared_ptr<CompiledPlan>> planWithChains(ModuleOp module, const Request &request,
+                                                       bool fuses,
+                                                       const CompilationOptions &options) {
+  auto made = std::make_shared<CompiledPlan>();
+  made->context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*made->context, module);
+  if (!copy)
+    return Unexpected(std::move(copy.error()));
+  made->module = std::move(*copy);
+  int64_t before = countChained(*made->module);
+  if (Expected<void> ok =
+          runOn(*made->module, pruningTo(request) + ",tfg-deps-to-chains{loop-overlap=on}");
+      !ok)
+    return Unexpected(internal("the graph's loops can't be chained: ", ok.error().message));
+  if (countChained(*made->module) == before)
+    return std::shared_ptr<CompiledPlan>();
+  made->index = std::make_unique<ModuleIndex>(*made->module);
+  if (!hasAll(*made->index, request.feeds) || !hasAll(*made->index, request.fetches) ||
+      !hasAll(*made->index, request.targets))
+    return std::shared_ptr<CompiledPlan>();
+  made->functions = std::make_unique<ModuleFunctions>(*made->index, options.kernels, fuses,
+                                                      options.loopOverlap, options.traits);
+  Expected<GraphSpec> spec = lowerGraph(*made->index, request);
+  if (!spec)
+    return Unexpected(std::move(spec.error()));
+  if (fuses)
+    fuseContractions(*spec);
+  Expected<std::unique_ptr<Plan>> plan =
+      buildPlan(std::move(*spec), {&options.kernels, made->functions.get(), ArgMode::Owned,
+                                   options.loopOverlap, options.traits});
+  if (!plan)
+    return Unexpected(std::move(plan.error()));
+  made->plan = std::move(*plan);
+  return made;
+}
+
+} // namespace treadle
