@@ -1,5 +1,6 @@
 #include "treadle/analysis/effects/Effects.h"
 
+#include "treadle/dialect/FunctionNames.h"
 #include "treadle/dialect/Regions.h"
 #include "treadle/ops/OpTable.h"
 
@@ -216,7 +217,7 @@ std::vector<EffectAnalysis::Call> EffectAnalysis::callsOf(Node node) {
   if (auto function = functions.find(node.opType()); function != functions.end())
     calls.push_back(bind(node, function->second));
   for (NamedAttribute attr : node.attrs())
-    attr.getValue().walk([&](tf_type::FuncAttr callee) {
+    forEachFunctionIn(attr.getValue(), [&](tf_type::FuncAttr callee) {
       StringRef name = callee.getName().getRootReference();
       if (!name.empty())
         calls.push_back(bind(node, functions.lookup(name)));
@@ -588,7 +589,7 @@ std::vector<Block *> EffectAnalysis::bodiesCalleesFirst(ModuleOp module) {
       body.walk([&](Operation *node) {
         enter(functions.lookup(node->getName().stripDialect()));
         for (NamedAttribute attr : node->getDiscardableAttrs())
-          attr.getValue().walk([&](tf_type::FuncAttr callee) {
+          forEachFunctionIn(attr.getValue(), [&](tf_type::FuncAttr callee) {
             enter(functions.lookup(callee.getName().getRootReference()));
           });
       });

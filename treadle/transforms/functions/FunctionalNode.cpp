@@ -1,5 +1,7 @@
 #include "treadle/transforms/functions/FunctionalNode.h"
 
+#include "treadle/dialect/FunctionNames.h"
+
 using namespace mlir;
 
 namespace treadle::tfg {
@@ -81,10 +83,9 @@ std::optional<FunctionalNode> FunctionalNode::of(Node node,
 }
 
 void forEachFunctionName(Attribute attr, function_ref<void(StringRef)> visit) {
-  if (attr)
-    attr.walk([&](tf_type::FuncAttr function) {
-      visit(function.getName().getRootReference().getValue());
-    });
+  forEachFunctionIn(attr, [&](tf_type::FuncAttr function) {
+    visit(function.getName().getRootReference().getValue());
+  });
 }
 
 void eraseArguments(FuncOp function, const llvm::BitVector &arguments) {

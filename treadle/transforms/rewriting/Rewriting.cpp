@@ -1,5 +1,6 @@
 #include "treadle/transforms/rewriting/Rewriting.h"
 
+#include "treadle/dialect/FunctionNames.h"
 #include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -211,7 +212,7 @@ bool Effects::isPure(Node node) {
   bool calls = false;
   bool isPureAll = true;
   for (NamedAttribute attr : node.attrs())
-    attr.getValue().walk([&](tf_type::FuncAttr callee) {
+    forEachFunctionIn(attr.getValue(), [&](tf_type::FuncAttr callee) {
       calls = true;
       isPureAll = isPureAll && isPureFunction(callee.getName().getRootReference());
     });
