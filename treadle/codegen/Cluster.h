@@ -1,9 +1,8 @@
-// What is compiled: a function of pure ops, and what the numbers in its code stand for.
+// What is compiled: a function of pure ops.
 #pragma once
 
-#include "treadle/codegen/Frame.h"
+#include "treadle/codegen/Tables.h"
 #include "treadle/dialect/Tfg.h"
-#include "treadle/runtime/Attr.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
@@ -13,21 +12,6 @@
 #include <vector>
 
 namespace treadle::codegen {
-
-/// An op that compiled code leaves to its kernel.
-struct KernelCall {
-  std::string node, op, device;
-  AttrMap attrs;
-  std::vector<DType> inputTypes, outputTypes;
-  /// A kernel isn't trusted with shapes: what was inferred is checked.
-  std::vector<ExpectedShape> outputs;
-};
-
-/// What compiled code refers to by number.
-struct ClusterTables {
-  std::vector<KernelCall> kernels;
-  std::vector<Tensor> constants;
-};
 
 /// A cluster as tensor code: a `func.func @cluster` over boxed tensors.
 struct TensorProgram {
@@ -49,10 +33,22 @@ struct ArgumentClass {
 /// Finds a function by name; null if there is none.
 using FindFunction = std::function<tfg::FuncOp(llvm::StringRef)>;
 
+struct TranslationOptions {
+  /// Register allocation takes more than linear time; a thousand operations are half a second.
+  int64_t maxOps = 1000;
+  /// The value of the variable that a VarHandleOp names, empty if it has none: for code that
+  /// outlives the variables. Without it, variables are read when the code runs.
+  std::function<Tensor(tfg::Node)> variable = {};
+};
+
 /// The tensor code of a function whose nodes are pure: scalars in registers, elementwise ops in
 /// linalg, loops and conditionals in scf, the rest as calls of kernels. Functions that it calls
 /// become part of it. Unimplemented, naming the node, where something can't be compiled.
 Expected<TensorProgram> translate(tfg::FuncOp function, llvm::ArrayRef<ArgumentClass> arguments,
-                                  const FindFunction &find, mlir::MLIRContext &context);
+                                  const FindFunction &find, mlir::MLIRContext &context,
+                                  const TranslationOptions &options = {});
+
+/// From tensor code to LLVM's dialect: all the steps of Passes.h. New constants join the table.
+Expected<void> lower(TensorProgram &program);
 
 } // namespace treadle::codegen

@@ -8,7 +8,18 @@ namespace {
 
 std::atomic<uint64_t> allocations, allocatedBytes, reuses;
 
-TensorBlock *allocate(uint8_t dtype, int32_t rank, const int64_t *dims) {
+/// Code for a range of numbers.
+using Part = void (*)(void *captures, int64_t begin, int64_t end);
+
+/// Compiled code has its tensors in arrays of pointers, which is what a Tensor is.
+Tensor *asTensors(TensorBlock **blocks) { return reinterpret_cast<Tensor *>(blocks); }
+
+} // namespace
+
+// By these names compiled code finds them, in this process or in a program that it is linked to.
+extern "C" {
+
+TensorBlock *treadle_allocate(uint8_t dtype, int32_t rank, const int64_t *dims) {
   Expected<Tensor> made = Tensor::make(static_cast<DType>(dtype), Dims(dims, rank));
   if (!made)
     return nullptr;
@@ -19,13 +30,13 @@ TensorBlock *allocate(uint8_t dtype, int32_t rank, const int64_t *dims) {
   return made->take();
 }
 
-TensorBlock *reuse(TensorBlock *of, uint8_t dtype, int32_t rank, const int64_t *dims) {
+TensorBlock *treadle_reuse(TensorBlock *of, uint8_t dtype, int32_t rank, const int64_t *dims) {
   Tensor tensor = Tensor::adopt(of);
   bool fits = tensor.isUnique() && static_cast<uint8_t>(tensor.dtype()) == dtype &&
               std::ranges::equal(tensor.dims(), Dims(dims, rank));
   if (!fits) {
     tensor.take();
-    return allocate(dtype, rank, dims);
+    return treadle_allocate(dtype, rank, dims);
   }
   reuses.fetch_add(1, std::memory_order_relaxed);
   Tensor again = tensor;
@@ -33,16 +44,13 @@ TensorBlock *reuse(TensorBlock *of, uint8_t dtype, int32_t rank, const int64_t *
   return again.take();
 }
 
-void release(TensorBlock *block) {
+void treadle_release(TensorBlock *block) {
   if (block)
     Tensor::adopt(block).reset();
 }
 
-/// Compiled code has its tensors in arrays of pointers, which is what a Tensor is.
-Tensor *asTensors(TensorBlock **blocks) { return reinterpret_cast<Tensor *>(blocks); }
-
-int32_t callKernel(Frame *frame, int32_t number, int32_t numInputs, TensorBlock **inputs,
-                   uint64_t takes, int32_t numOutputs, TensorBlock **outputs) {
+int32_t treadle_kernel(Frame *frame, int32_t number, int32_t numInputs, TensorBlock **inputs,
+                       uint64_t takes, int32_t numOutputs, TensorBlock **outputs) {
   const auto &[kernel, expected] = frame->kernels[number];
   uint32_t indices[maxKernelInputs];
   for (int i = 0; i < numInputs; ++i)
@@ -66,14 +74,13 @@ int32_t callKernel(Frame *frame, int32_t number, int32_t numInputs, TensorBlock 
   if (!succeeded)
     for (int i = 0; i < numOutputs; ++i)
       asTensors(outputs)[i].reset();
+  if (ctx.hasFailed() && frame->failure)
+    *frame->failure = {number, std::move(*ctx.error)};
   return succeeded;
 }
 
-/// Code for a range of numbers.
-using Part = void (*)(void *captures, int64_t begin, int64_t end);
-
-void spread(Frame *frame, Part part, void *captures, int64_t size, int64_t count,
-            int64_t picoseconds) {
+void treadle_spread(Frame *frame, Part part, void *captures, int64_t size, int64_t count,
+                    int64_t picoseconds) {
   OpContext ctx;
   ctx.runState = frame->run;
   double perNumber = static_cast<double>(picoseconds) * 1e-3 * static_cast<double>(count) /
@@ -81,7 +88,7 @@ void spread(Frame *frame, Part part, void *captures, int64_t size, int64_t count
   ctx.parallelFor(size, perNumber, [&](int64_t begin, int64_t end) { part(captures, begin, end); });
 }
 
-} // namespace
+} // extern "C"
 
 bool ExpectedShape::accepts(const Tensor &tensor) const {
   if (!hasRank)
@@ -99,8 +106,13 @@ std::vector<RuntimeFunction> runtimeFunctions() {
   return {{"treadle_allocate", address(allocate)},
           {"treadle_reuse", address(reuse)},
           {"treadle_release", address(release)},
-          {"treadle_spread", address(spread)},
+          {"treadle_spread", address(treadle_spread)},
           {"treadle_kernel", address(callKernel)}};
+=======
+  return {{"treadle_allocate", address(treadle_allocate)},
+          {"treadle_reuse", address(treadle_reuse)},
+          {"treadle_release", address(treadle_release)},
+          {"treadle_kernel", address(treadle_kernel)}};
 }
 
 ClusterStatistics clusterStatistics() {

@@ -24,12 +24,20 @@ struct ClusterKernel {
   std::vector<ExpectedShape> outputs;
 };
 
+/// A kernel's error, and its number.
+struct KernelFailure {
+  int32_t kernel = -1;
+  Error error;
+};
+
 /// One call of a cluster. Compiled code reads the first two fields.
 struct Frame {
   const std::atomic<bool> *stopped;
   TensorBlock *const *constants;
   const ClusterKernel *kernels;
   RunState *run;
+  /// Gets the error of a kernel; null where the interpreter will find it again.
+  KernelFailure *failure = nullptr;
 };
 
 /// 0, with results that the caller owns; or 1, without, and then the interpreter is to run the

@@ -33,19 +33,6 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants) {
                  succeeded(lowerToLlvm(module)));
 }
 
-Expected<BoundKernel> bind(const KernelCall &call, const KernelRegistry &registry) {
-  const KernelRegistry::Bind *binder = registry.find(call.op);
-  if (!binder)
-    return Unexpected(unimplemented("there is no kernel").atNode(call.node, call.op));
-  Expected<BoundKernel> kernel =
-      (*binder)({call.node, call.op, call.attrs, call.inputTypes, call.outputTypes, call.device});
-  if (!kernel)
-    return Unexpected(std::move(kernel.error()).atNode(call.node, call.op));
-  if (kernel->mayBlock || kernel->takesRefs)
-    return Unexpected(unimplemented("its kernel may wait").atNode(call.node, call.op));
-  return kernel;
-}
-
 } // namespace
 
 CompiledCluster::~CompiledCluster() = default;
@@ -71,24 +58,30 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
   return true;
 }
 
-Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
-                                                         const KernelRegistry &kernels) {
-  auto compiled = std::make_shared<CompiledCluster>();
-  for (const KernelCall &call : program.tables.kernels) {
-    Expected<BoundKernel> kernel = bind(call, kernels);
-    if (!kernel)
-      return Unexpected(std::move(kernel.error()));
-    compiled->kernels.push_back({std::move(*kernel), call.outputs});
-  }
-  compiled->constants = std::move(program.tables.constants);
+Expected<void> lower(TensorProgram &program) {
   std::string message;
   ScopedDiagnosticHandler handler(program.module->getContext(), [&](Diagnostic &diagnostic) {
     if (message.empty())
       message = diagnostic.str();
     return success();
   });
-  if (failed(runPasses(*program.module, compiled->constants)))
+  if (failed(runPasses(*program.module, program.tables.constants)))
     return Unexpected(internal("compiling failed: ", message));
+  return {};
+}
+
+Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
+                                                         const KernelRegistry &kernels) {
+  auto compiled = std::make_shared<CompiledCluster>();
+  for (const KernelCall &call : program.tables.kernels) {
+    Expected<BoundKernel> kernel = bindKernel(call, kernels);
+    if (!kernel)
+      return Unexpected(std::move(kernel.error()));
+    compiled->kernels.push_back({std::move(*kernel), call.outputs});
+  }
+  if (Expected<void> lowered = lower(program); !lowered)
+    return Unexpected(std::move(lowered.error()));
+  compiled->constants = std::move(program.tables.constants);
   for (const Tensor &constant : compiled->constants)
     compiled->constantBlocks.push_back(constant.get());
   Expected<std::unique_ptr<MachineCode>> code = generate(*program.module);

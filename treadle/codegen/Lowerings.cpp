@@ -31,7 +31,19 @@ MaybeValues constant(Translator &t, tfg::Node node, Values) {
   Tensor value = t.constants.valueOf(node->getResult(0));
   if (!value)
     return Unexpected(Translator::unsupported(node, "its value can't be told"));
-  return Values{t.constant(node, value)};
+  return Values{t.constant(value, tfg::shapesOf(node, {}).values.front())};
+}
+
+MaybeValues handle(Translator &t, tfg::Node node, Values) {
+  if (!t.options.variable)
+    return std::nullopt;
+  return some(t.handle(node));
+}
+
+MaybeValues readVariable(Translator &t, tfg::Node node, Values inputs) {
+  if (!t.options.variable)
+    return std::nullopt;
+  return some(t.readVariable(node, inputs.front()));
 }
 
 MaybeValues identity(Translator &, tfg::Node node, Values inputs) {
@@ -49,6 +61,7 @@ const llvm::StringMap<Lowering> &table() {
       {"PartitionedCall", call}, {"StatefulPartitionedCall", call},
       {"Const", constant},       {"HostConst", constant},
       {"Identity", identity},    {"IdentityN", identity},
+      {"VarHandleOp", handle},   {"ReadVariableOp", readVariable},
   };
   return lowerings;
 }

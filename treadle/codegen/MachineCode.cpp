@@ -35,9 +35,16 @@ public:
     return &machine;
   }
 
-  std::unique_ptr<TargetMachine> newTarget() {
-    auto target = builder->createTargetMachine();
-    return target ? std::move(*target) : nullptr;
+  /// `isLinked`: for a linker's object files, not for this process.
+  std::unique_ptr<TargetMachine> newTarget(bool isLinked = false) {
+    orc::JITTargetMachineBuilder own = *builder;
+    if (isLinked)
+      own.setRelocationModel(Reloc::PIC_).setCodeModel(CodeModel::Small);
+    auto target = own.createTargetMachine();
+    if (target)
+      return std::move(*target);
+    consumeError(target.takeError());
+    return nullptr;
   }
 
   std::unique_ptr<orc::LLJIT> jit;
@@ -167,28 +174,52 @@ Expected<std::unique_ptr<MemoryBuffer>> objectOf(Module &module, TargetMachine &
 
 } // namespace
 
+Expected<std::unique_ptr<Module>> toLlvm(mlir::ModuleOp module, LLVMContext &context,
+                                         const TargetMachine &target) {
+  mlir::registerBuiltinDialectTranslation(*module.getContext());
+  mlir::registerLLVMDialectTranslation(*module.getContext());
+  std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context);
+  if (!translated)
+    return Unexpected(internal("compiling failed: the code can't be translated"));
+  translated->setTargetTriple(target.getTargetTriple());
+  translated->setDataLayout(target.createDataLayout());
+  for (Function &function : *translated)
+    if (!function.isDeclaration()) {
+      function.addFnAttr("target-cpu", target.getTargetCPU());
+      function.addFnAttr("target-features", target.getTargetFeatureString());
+      function.addFnAttr("prefer-vector-width", "256");
+    }
+  markParallelLoops(*translated);
+  return translated;
+}
+
+Expected<std::unique_ptr<MemoryBuffer>> toObject(Module &module, TargetMachine &target) {
+  optimize(module, target);
+  return objectOf(module, target);
+}
+
+Expected<std::unique_ptr<TargetMachine>> hostTarget() {
+  Expected<Machine *> machine = Machine::get();
+  if (!machine)
+    return Unexpected(std::move(machine.error()));
+  std::unique_ptr<TargetMachine> target = (*machine)->newTarget(/*isLinked=*/true);
+  if (!target)
+    return Unexpected(internal("there is no compiler for this machine"));
+  return target;
+}
+
 Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module) {
   Expected<Machine *> machine = Machine::get();
   if (!machine)
     return Unexpected(std::move(machine.error()));
-  mlir::registerBuiltinDialectTranslation(*module.getContext());
-  mlir::registerLLVMDialectTranslation(*module.getContext());
-  LLVMContext context;
-  std::unique_ptr<Module> translated = mlir::translateModuleToLLVMIR(module, context);
   std::unique_ptr<TargetMachine> target = (*machine)->newTarget();
-  if (!translated || !target)
-    return Unexpected(internal("compiling failed: the code can't be translated"));
-  translated->setTargetTriple(target->getTargetTriple());
-  translated->setDataLayout(target->createDataLayout());
-  for (Function &function : *translated)
-    if (!function.isDeclaration()) {
-      function.addFnAttr("target-cpu", target->getTargetCPU());
-      function.addFnAttr("target-features", target->getTargetFeatureString());
-      function.addFnAttr("prefer-vector-width", "256");
-    }
-  markParallelLoops(*translated);
-  optimize(*translated, *target);
-  Expected<std::unique_ptr<MemoryBuffer>> object = objectOf(*translated, *target);
+  if (!target)
+    return Unexpected(internal("there is no compiler for this machine"));
+  LLVMContext context;
+  Expected<std::unique_ptr<Module>> translated = toLlvm(module, context, *target);
+  if (!translated)
+    return Unexpected(std::move(translated.error()));
+  Expected<std::unique_ptr<MemoryBuffer>> object = toObject(**translated, *target);
   if (!object)
     return Unexpected(std::move(object.error()));
 

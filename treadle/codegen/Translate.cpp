@@ -18,8 +18,6 @@ namespace treadle::codegen {
 
 /// Functions inside functions, beyond which a cluster is left to the interpreter.
 static constexpr int maxDepth = 32;
-/// Register allocation takes more than linear time; a thousand operations are half a second.
-static constexpr int64_t maxOps = 1000;
 
 Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
   if (tfg::FuncOp function = find(node.opType()))
@@ -129,9 +127,9 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   cluster.setFunctionType(b.getFunctionType(types, ValueRange(returned).getTypes()));
   int64_t numOps = 0;
   cluster.walk([&](Operation *) { ++numOps; });
-  if (numOps > maxOps)
+  if (numOps > options.maxOps)
     return Unexpected(unimplemented("function '", function.getName().str(),
-                                    "' is too large: ", numOps, " operations, and ", maxOps,
+                                    "' is too large: ", numOps, " operations, and ", options.maxOps,
                                     " are what compiles in useful time"));
   return TensorProgram{std::move(module), std::move(tables)};
 }
@@ -144,10 +142,11 @@ ArgumentClass ArgumentClass::of(const Tensor &tensor) {
 }
 
 Expected<TensorProgram> translate(tfg::FuncOp function, ArrayRef<ArgumentClass> arguments,
-                                  const FindFunction &find, MLIRContext &context) {
+                                  const FindFunction &find, MLIRContext &context,
+                                  const TranslationOptions &options) {
   context.loadDialect<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                       math::MathDialect, scf::SCFDialect, tensor::TensorDialect, rc::RcDialect>();
-  return Translator(find, context).run(function, arguments);
+  return Translator(find, context, options).run(function, arguments);
 }
 
 } // namespace treadle::codegen

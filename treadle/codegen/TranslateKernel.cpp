@@ -33,6 +33,8 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   SmallVector<Value> operands;
   std::vector<const KnownValue *> known;
   for (const Typed &input : inputs) {
+    if (variables.contains(input.value))
+      return Unexpected(unsupported(node, "it does more with a variable than to read it"));
     operands.push_back(boxed(input.value));
     known.push_back(&input.known);
     entry.inputTypes.push_back(valueTypeOf(elementOf(input.value.getType())).dtype);

@@ -65,8 +65,7 @@ Type Translator::joined(Type a, Type b) {
   return tfg::tensorOf(join(shape(a), shape(b)), elementOf(a));
 }
 
-Typed Translator::constant(tfg::Node node, const Tensor &tensor) {
-  KnownValue known = tfg::shapesOf(node, {}).values.front();
+Typed Translator::constant(const Tensor &tensor, KnownValue known) {
   RankedTensorType type = tfg::typeOf(tensor, b.getContext());
   Type element = type.getElementType();
   OpBuilder::InsertionGuard guard(b);
@@ -87,6 +86,30 @@ Typed Translator::constant(tfg::Node node, const Tensor &tensor) {
   int32_t index = static_cast<int32_t>(tables.constants.size());
   tables.constants.push_back(tensor);
   return {rc::ConstantOp::create(b, loc, type, index), std::move(known)};
+}
+
+/// Nothing reads it but what is replaced by the variable's value.
+Expected<Values> Translator::handle(tfg::Node node) {
+  Tensor value = options.variable(node);
+  if (!value)
+    return Unexpected(
+        unsupported(node, "its variable has no value yet, as it has in a SavedModel"));
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&cluster.front());
+  auto type = RankedTensorType::get({}, elementOf(node->getResult(0).getType()));
+  int32_t index = static_cast<int32_t>(tables.constants.size());
+  tables.constants.push_back(Tensor::scalar<int32_t>(DType::Int32, 0));
+  Value made = rc::ConstantOp::create(b, loc, type, index);
+  variables[made] = value;
+  return Values{{made, KnownValue(Shape::scalar())}};
+}
+
+Expected<Values> Translator::readVariable(tfg::Node node, const Typed &handle) {
+  Tensor value = variables.lookup(handle.value);
+  if (!value)
+    return Unexpected(unsupported(node, "which variable it reads can't be told"));
+  KnownValue known(tfg::shapeOf(tfg::typeOf(value, b.getContext())));
+  return Values{constant(value, std::move(known))};
 }
 
 } // namespace treadle::codegen

@@ -34,8 +34,9 @@ using MaybeValues = Expected<std::optional<Values>>;
 /// business.
 class Translator {
 public:
-  Translator(const FindFunction &find, mlir::MLIRContext &context)
-      : find(find), b(&context), loc(b.getUnknownLoc()) {}
+  Translator(const FindFunction &find, mlir::MLIRContext &context,
+             const TranslationOptions &options)
+      : find(find), options(options), b(&context), loc(b.getUnknownLoc()) {}
 
   Expected<TensorProgram> run(tfg::FuncOp function, llvm::ArrayRef<ArgumentClass> arguments);
 
@@ -48,7 +49,9 @@ public:
 
   // Nodes.
   Results translateNode(tfg::Node node, Values inputs);
-  Typed constant(tfg::Node node, const Tensor &tensor);
+  Typed constant(const Tensor &tensor, KnownValue known);
+  Results handle(tfg::Node node);
+  Results readVariable(tfg::Node node, const Typed &handle);
   MaybeValues elementwise(tfg::Node node, const Values &inputs);
   Results kernel(tfg::Node node, const Values &inputs);
 
@@ -65,11 +68,14 @@ public:
   }
 
   const FindFunction &find;
+  const TranslationOptions &options;
   mlir::OpBuilder b;
   mlir::Location loc;
   tfg::Constants constants;
   ClusterTables tables;
   mlir::func::FuncOp cluster;
+  /// The values of variables whose handles these are, where the code will outlive them.
+  llvm::DenseMap<mlir::Value, Tensor> variables;
   /// Dimensions that were told, by tensor and index.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> dims;
 

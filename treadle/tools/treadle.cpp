@@ -1,5 +1,5 @@
 // The `treadle` command: picks the subcommand, parses its options by its table, and runs it.
-#include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/Compile.h"
 
 #include <algorithm>
 #include <csignal>
@@ -12,7 +12,7 @@ using namespace treadle::cli;
 
 static const Command *const commands[] = {&runCommand,   &benchCommand,   &showCommand,
                                           &checkCommand, &explainCommand, &exploreCommand,
-                                          &diffCommand,  &convertCommand};
+                                          &diffCommand,  &convertCommand, &compileCommand};
 
 // `  name      what it is`, aligned.
 static void printRow(std::string_view name, size_t width, std::string_view text) {
@@ -100,8 +100,8 @@ int main(int argc, char **argv) {
   }
   if (name.empty())
     return report(
-        UsageError{"a command is missing: run, bench, show, check, explain, explore, diff or "
-                   "convert"});
+        UsageError{"a command is missing: run, bench, show, check, explain, explore, diff, "
+                   "convert or compile"});
   const Command *command = findCommand(name);
   if (!command)
     return unknownCommand(name);

@@ -1,0 +1,100 @@
+// The C header of an object file.
+#include "treadle/codegen/ObjectFile.h"
+#include "treadle/codegen/Program.h"
+
+namespace treadle::codegen {
+namespace {
+
+/// What all such headers declare: a program may include several.
+constexpr const char *common = R"(#ifndef TREADLE_TENSOR_DEFINED
+#define TREADLE_TENSOR_DEFINED
+#define TREADLE_MAX_RANK 8
+
+enum treadle_dtype {
+  TREADLE_FLOAT32 = 1,
+  TREADLE_FLOAT64 = 2,
+  TREADLE_INT32 = 3,
+  TREADLE_UINT8 = 4,
+  TREADLE_INT16 = 5,
+  TREADLE_INT8 = 6,
+  TREADLE_COMPLEX64 = 8,
+  TREADLE_INT64 = 9,
+  TREADLE_BOOL = 10, /* a byte: 0 or 1 */
+  TREADLE_BFLOAT16 = 14,
+  TREADLE_UINT16 = 17,
+  TREADLE_COMPLEX128 = 18,
+  TREADLE_FLOAT16 = 19,
+  TREADLE_UINT32 = 22,
+  TREADLE_UINT64 = 23
+};
+
+/* Elements stand row by row, the last dimension closest together. Of an input all belongs to the
+   caller: `data` is only read, and only during the call; `owner` is ignored. Of an output `data`
+   belongs to the library until the outputs are freed, and may be overwritten until then. */
+typedef struct treadle_tensor {
+  void *data;
+  int64_t dims[TREADLE_MAX_RANK]; /* `rank` of them */
+  int32_t rank;
+  int32_t dtype; /* enum treadle_dtype */
+  void *owner;
+} treadle_tensor;
+
+/* Codes as in gRPC: 3 a wrong argument, 8 no memory, 12 not implemented. */
+typedef struct treadle_error {
+  int32_t code; /* 0: none */
+  char message[508];
+} treadle_error;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+void treadle_free_outputs(treadle_tensor *outputs, uint64_t count);
+#ifdef __cplusplus
+}
+#endif
+#endif
+)";
+
+std::string structText(const ObjectFunction &function, const char *kind,
+                       const std::vector<ObjectValue> &values) {
+  std::string text = str("typedef struct ", function.symbol, "_", kind, " {\n");
+  for (const ObjectValue &value : values)
+    text +=
+        str("  treadle_tensor ", value.member, "; /* ", value.name, ": ", dtypeName(value.dtype),
+            value.shape.hasRank ? value.shape.text() : " of any shape", " */\n");
+  if (values.empty())
+    text += "  char none;\n";
+  return text + str("} ", function.symbol, "_", kind, ";\n\n");
+}
+
+std::string functionText(const ObjectFunction &function) {
+  const std::string &symbol = function.symbol;
+  std::string text = structText(function, "inputs", function.inputs);
+  text += structText(function, "outputs", function.outputs);
+  text +=
+      str("/* ", function.title,
+          ". Gives 0, and outputs to be freed; or the code of an error, without outputs:\n"
+          "   then `error` says what is wrong, unless it is null. Any number of threads may call"
+          " it at a\n   time. */\n");
+  text += str("int32_t ", symbol, "(const ", symbol, "_inputs *inputs, ", symbol,
+              "_outputs *outputs,\n                treadle_error *error);\n\n");
+  text += str("static inline void ", symbol, "_free(", symbol, "_outputs *outputs) {\n",
+              "  treadle_free_outputs((treadle_tensor *)outputs, ", function.outputs.size(),
+              ");\n}\n\n");
+  return text;
+}
+
+} // namespace
+
+std::string headerText(const std::vector<ObjectFunction> &functions, const std::string &name,
+                       const std::string &guard) {
+  std::string text =
+      str("/* ", name, ", compiled by Treadle. Link with -ltreadle_runtime -lm. */\n#ifndef ",
+          guard, "\n#define ", guard, "\n\n#include <stdint.h>\n\n", common,
+          "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  for (const ObjectFunction &function : functions)
+    text += functionText(function);
+  return text + "#ifdef __cplusplus\n}\n#endif\n#endif\n";
+}
+
+} // namespace treadle::codegen

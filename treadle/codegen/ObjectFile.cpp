@@ -1,0 +1,150 @@
+#include "treadle/codegen/ObjectFile.h"
+#include "treadle/codegen/MachineCode.h"
+#include "treadle/codegen/Program.h"
+
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <cstddef>
+
+using namespace llvm;
+
+namespace treadle::codegen {
+namespace {
+
+// What is written here is read as these structures.
+static_assert(sizeof(ProgramValue) == 24 && offsetof(ProgramValue, dims) == 16);
+static_assert(sizeof(ProgramVariant) == 40 && offsetof(ProgramVariant, ones) == 32);
+static_assert(sizeof(ProgramFunction) == 56 && offsetof(ProgramFunction, state) == 48);
+
+/// Builds the module of an object file.
+class ObjectBuilder {
+public:
+  explicit ObjectBuilder(TargetMachine &target)
+      : target(target), module("treadle", context), linker(module), b(context),
+        pointer(PointerType::get(context, 0)) {
+    module.setTargetTriple(target.getTargetTriple());
+    module.setDataLayout(target.createDataLayout());
+    module.setPICLevel(PICLevel::BigPIC);
+  }
+
+  Expected<void> add(ObjectFunction &function);
+  Expected<std::string> finish() {
+    return toObject(module, target).map([](std::unique_ptr<MemoryBuffer> object) {
+      return object->getBuffer().str();
+    });
+  }
+
+private:
+  Expected<Constant *> variant(ObjectVariant &variant, const std::string &symbol);
+  Constant *value(const ObjectValue &value);
+  void addEntry(const std::string &symbol, Constant *program);
+
+  Constant *u32(uint64_t value) { return b.getInt32(static_cast<uint32_t>(value)); }
+  Constant *global(Constant *initializer, bool isConstant = true, Align align = Align(8)) {
+    auto *made = new GlobalVariable(module, initializer->getType(), isConstant,
+                                    GlobalValue::PrivateLinkage, initializer);
+    made->setAlignment(align);
+    return made;
+  }
+  Constant *text(StringRef value) { return global(ConstantDataArray::getString(context, value)); }
+  Constant *record(ArrayRef<Constant *> fields) { return ConstantStruct::getAnon(context, fields); }
+  Constant *array(ArrayRef<Constant *> records) {
+    if (records.empty())
+      return ConstantPointerNull::get(pointer);
+    auto *type = ArrayType::get(records.front()->getType(), records.size());
+    return global(ConstantArray::get(type, records));
+  }
+
+  TargetMachine &target;
+  LLVMContext context;
+  Module module;
+  Linker linker;
+  IRBuilder<> b;
+  PointerType *pointer;
+};
+
+Expected<Constant *> ObjectBuilder::variant(ObjectVariant &variant, const std::string &symbol) {
+  if (Expected<void> lowered = lower(variant.program); !lowered)
+    return Unexpected(std::move(lowered.error()));
+  Expected<std::string> tables = tablesToBytes(variant.program.tables);
+  if (!tables)
+    return Unexpected(std::move(tables.error()));
+  Expected<std::unique_ptr<Module>> code = toLlvm(*variant.program.module, context, target);
+  if (!code)
+    return Unexpected(std::move(code.error()));
+  for (Function &function : **code)
+    if (!function.isDeclaration())
+      function.setLinkage(GlobalValue::InternalLinkage); // variants have parts of the same names
+  Function *cluster = (*code)->getFunction("cluster");
+  cluster->setName(symbol);
+  cluster->setLinkage(GlobalValue::ExternalLinkage);
+  if (linker.linkInModule(std::move(*code)))
+    return Unexpected(internal("linking the function '", symbol, "' failed"));
+  Function *entry = module.getFunction(symbol);
+  entry->setLinkage(GlobalValue::InternalLinkage);
+  std::vector<uint32_t> ones;
+  for (auto [input, dim] : variant.ones)
+    ones.insert(ones.end(), {input, dim});
+  Constant *bytes =
+      global(ConstantDataArray::getString(context, *tables, /*AddNull=*/false), true, Align(64));
+  return record({entry, bytes, b.getInt64(tables->size()), b.getInt64(variant.ones.size()),
+                 ones.empty() ? ConstantPointerNull::get(pointer)
+                              : global(ConstantDataArray::get(context, ones))});
+}
+
+Constant *ObjectBuilder::value(const ObjectValue &value) {
+  uint64_t rank = value.shape.hasRank ? value.shape.dims.size() : static_cast<uint64_t>(-1);
+  SmallVector<uint64_t> dims(value.shape.dims.begin(), value.shape.dims.end());
+  return record({text(value.name), u32(static_cast<uint64_t>(value.dtype)), u32(rank),
+                 dims.empty() ? ConstantPointerNull::get(pointer)
+                              : global(ConstantDataArray::get(context, dims))});
+}
+
+/// `int32_t symbol(const inputs *, outputs *, treadle_error *)`, and what frees the outputs.
+void ObjectBuilder::addEntry(const std::string &symbol, Constant *program) {
+  auto *type = FunctionType::get(b.getInt32Ty(), {pointer, pointer, pointer}, false);
+  auto *entry = Function::Create(type, GlobalValue::ExternalLinkage, symbol, module);
+  auto runType = FunctionType::get(b.getInt32Ty(), {pointer, pointer, pointer, pointer}, false);
+  FunctionCallee run = module.getOrInsertFunction("treadle_run_function", runType);
+  b.SetInsertPoint(BasicBlock::Create(context, "", entry));
+  b.CreateRet(b.CreateCall(run, {program, entry->getArg(0), entry->getArg(1), entry->getArg(2)}));
+}
+
+Expected<void> ObjectBuilder::add(ObjectFunction &function) {
+  SmallVector<Constant *> variants, inputs, outputs;
+  for (auto [i, each] : enumerate(function.variants)) {
+    Expected<Constant *> made = variant(each, str(function.symbol, "_variant_", i));
+    if (!made)
+      return Unexpected(std::move(made.error()));
+    variants.push_back(*made);
+  }
+  for (const ObjectValue &input : function.inputs)
+    inputs.push_back(value(input));
+  for (const ObjectValue &output : function.outputs)
+    outputs.push_back(value(output));
+  Constant *program = record({u32(programAbi), u32(inputs.size()), u32(outputs.size()),
+                              u32(variants.size()), text(function.title), array(inputs),
+                              array(outputs), array(variants), ConstantPointerNull::get(pointer)});
+  addEntry(function.symbol, global(program, /*isConstant=*/false));
+  return {};
+}
+
+} // namespace
+
+Expected<std::string> objectFile(std::vector<ObjectFunction> functions) {
+  Expected<std::unique_ptr<TargetMachine>> target = hostTarget();
+  if (!target)
+    return Unexpected(std::move(target.error()));
+  ObjectBuilder builder(**target);
+  for (ObjectFunction &function : functions)
+    if (Expected<void> added = builder.add(function); !added)
+      return Unexpected(std::move(added.error()));
+  return builder.finish();
+}
+
+} // namespace treadle::codegen

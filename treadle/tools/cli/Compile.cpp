@@ -1,0 +1,84 @@
+// `treadle compile`: a model as an object file and a C header.
+#include "treadle/tools/cli/Compile.h"
+#include "treadle/Compile.h"
+#include "treadle/tools/cli/Progress.h"
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+
+namespace treadle::cli {
+namespace {
+
+/// `models/my-net.o`: my_net.
+std::string nameOf(const std::filesystem::path &file) {
+  std::string name = file.stem().string();
+  for (char &c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c)))
+      c = '_';
+  return name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ? "model_" + name : name;
+}
+
+Expected<void> write(const std::filesystem::path &path, const std::string &text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (!file)
+    return Unexpected(unavailable("'", path.string(), "' can't be written"));
+  return {};
+}
+
+int compile(const Arguments &args) {
+  std::optional<std::string_view> out = args.value("-o");
+  if (!out || out->empty())
+    return report(UsageError{"option '-o' is missing: the object file to write"});
+  std::filesystem::path object(*out), header = object;
+  header.replace_extension(".h");
+  if (object == header)
+    return report(
+        UsageError{str("option '-o' is '", *out,
+                       "', which is where the header goes; expected an object file (.o)")});
+  Expected<Graph> graph = openModel(args.positional[0]);
+  if (!graph)
+    return report(graph.error());
+  ObjectOptions options;
+  options.name = args.value("--name") ? std::string(*args.value("--name")) : nameOf(object);
+  options.signatures = args.list("--signature");
+  options.feeds = args.list("--feed");
+  options.fetches = args.list("--fetch");
+  if (!options.signatures.empty() && !options.fetches.empty())
+    return report(UsageError{"options '--signature' and '--fetch' can't be used together: a "
+                             "signature gives all of its outputs"});
+  Expected<ObjectCode> code = [&] {
+    Progress progress(str("compiling ", args.positional[0]));
+    return compileToObject(*graph, options);
+  }();
+  if (!code)
+    return report(code.error());
+  Expected<void> done =
+      write(object, code->object).and_then([&] { return write(header, code->header); });
+  return done ? 0 : report(done.error());
+}
+
+constexpr OptionRow options[] = {
+    {"-o", "FILE", "the object file to write; the C header goes beside it (.h)"},
+    {"--signature", "S,...", "of a model: which signatures become functions (all)"},
+    {"--fetch", "T,...", "of a graph: the function's outputs"},
+    {"--feed", "T,...", "of a graph: its inputs (the placeholders that the outputs need)"},
+    {"--name", "NAME", "what the names in C begin with (FILE's name)"},
+};
+
+} // namespace
+
+const Command compileCommand = {
+    "compile",
+    "make an object file and a C header, for programs without the compiler",
+    "MODEL",
+    1,
+    options,
+    "  treadle compile examples/countdown.pbtxt --fetch count:0 -o countdown.o\n"
+    "  cc program.c countdown.o -ltreadle_runtime -lm\n",
+    compile,
+};
+
+} // namespace treadle::cli
