@@ -18,8 +18,12 @@ namespace {
 
 // What is written here is read as these structures.
 static_assert(sizeof(ProgramValue) == 24 && offsetof(ProgramValue, dims) == 16);
-static_assert(sizeof(ProgramVariant) == 40 && offsetof(ProgramVariant, ones) == 32);
+static_assert(sizeof(ProgramConstant) == 32 && offsetof(ProgramConstant, data) == 24);
+static_assert(sizeof(ProgramVariant) == 56 && offsetof(ProgramVariant, ones) == 48);
 static_assert(sizeof(ProgramFunction) == 56 && offsetof(ProgramFunction, state) == 48);
+
+/// Smaller constants stand in the tables of each variant.
+constexpr size_t largeConstant = 1024;
 
 /// Builds the module of an object file.
 class ObjectBuilder {
@@ -41,6 +45,7 @@ public:
 
 private:
   Expected<Constant *> variant(ObjectVariant &variant, const std::string &symbol);
+  SmallVector<Constant *> takeLarge(std::vector<Tensor> &constants);
   Constant *value(const ObjectValue &value);
   void addEntry(const std::string &symbol, Constant *program);
 
@@ -66,11 +71,40 @@ private:
   Linker linker;
   IRBuilder<> b;
   PointerType *pointer;
+  /// The elements of large constants, by where they are now.
+  DenseMap<const void *, std::pair<Tensor, Constant *>> large;
 };
+
+/// Large constants go from a table into the object, each once.
+SmallVector<Constant *> ObjectBuilder::takeLarge(std::vector<Tensor> &constants) {
+  SmallVector<Constant *> records;
+  for (auto [i, tensor] : enumerate(constants)) {
+    bool isPlain = tensor.dtype() != DType::String && dtypeSize(tensor.dtype()) != 0 &&
+                   tensor.dtype() != DType::Resource && tensor.dtype() != DType::Variant;
+    if (!isPlain || tensor.bytes() < largeConstant)
+      continue;
+    auto &[held, elements] = large[tensor.raw()];
+    if (!elements || held.bytes() != tensor.bytes()) {
+      StringRef bytes(static_cast<const char *>(tensor.raw()), tensor.bytes());
+      elements =
+          global(ConstantDataArray::getString(context, bytes, /*AddNull=*/false), true, Align(64));
+      held = tensor;
+    }
+    SmallVector<uint64_t> dims(tensor.dims().begin(), tensor.dims().end());
+    records.push_back(
+        record({u32(i), u32(static_cast<uint64_t>(tensor.dtype())), b.getInt64(dims.size()),
+                dims.empty() ? ConstantPointerNull::get(pointer)
+                             : global(ConstantDataArray::get(context, dims)),
+                elements}));
+    tensor = Tensor::scalar<uint8_t>(DType::UInt8, 0);
+  }
+  return records;
+}
 
 Expected<Constant *> ObjectBuilder::variant(ObjectVariant &variant, const std::string &symbol) {
   if (Expected<void> lowered = lower(variant.program); !lowered)
     return Unexpected(std::move(lowered.error()));
+  SmallVector<Constant *> constants = takeLarge(variant.program.tables.constants);
   Expected<std::string> tables = tablesToBytes(variant.program.tables);
   if (!tables)
     return Unexpected(std::move(tables.error()));
@@ -92,7 +126,8 @@ Expected<Constant *> ObjectBuilder::variant(ObjectVariant &variant, const std::s
     ones.insert(ones.end(), {input, dim});
   Constant *bytes =
       global(ConstantDataArray::getString(context, *tables, /*AddNull=*/false), true, Align(64));
-  return record({entry, bytes, b.getInt64(tables->size()), b.getInt64(variant.ones.size()),
+  return record({entry, bytes, b.getInt64(tables->size()), b.getInt64(constants.size()),
+                 array(constants), b.getInt64(variant.ones.size()),
                  ones.empty() ? ConstantPointerNull::get(pointer)
                               : global(ConstantDataArray::get(context, ones))});
 }

@@ -43,6 +43,13 @@ Expected<Variant> load(const ProgramVariant &image) {
       return Unexpected(std::move(kernel.error()));
     variant.kernels.push_back({std::move(*kernel), call.outputs});
   }
+  for (const ProgramConstant &constant : std::span(image.constants, image.numConstants)) {
+    if (constant.index >= variant.constants.size())
+      return Unexpected(dataLoss("the tables of compiled code are damaged"));
+    variant.constants[constant.index] =
+        Tensor::external(static_cast<DType>(constant.dtype), Dims(constant.dims, constant.rank),
+                         const_cast<void *>(constant.data), [] {});
+  }
   for (const Tensor &constant : variant.constants)
     variant.constantBlocks.push_back(constant.get());
   return variant;

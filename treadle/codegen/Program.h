@@ -38,11 +38,22 @@ struct ProgramValue {
   const int64_t *dims; // -1: any
 };
 
+/// A large constant, which the variants share.
+struct ProgramConstant {
+  uint32_t index; // in the table
+  int32_t dtype;
+  uint64_t rank;
+  const int64_t *dims;
+  const void *data;
+};
+
 /// The code for a class of shapes: good where these dimensions are 1.
 struct ProgramVariant {
   ClusterCode code;
   const char *tables;
   uint64_t tablesSize;
+  uint64_t numConstants;
+  const ProgramConstant *constants;
   uint64_t numOnes;
   const uint32_t *ones; // pairs: an input, and a dimension of it
 };

@@ -2,6 +2,7 @@
 #include "treadle/Compile.h"
 #include "treadle/session/Compilation.h"
 #include "treadle/session/Needed.h"
+#include "treadle/session/VariableReads.h"
 
 #include "treadle/analysis/effects/Effects.h"
 #include "treadle/codegen/ObjectFile.h"
@@ -361,6 +362,7 @@ Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
           "},tfg-lift-graph-to-func{name=", functionName, names, "}");
   if (Expected<void> ok = runOn(module, pipeline); !ok)
     return Unexpected(internal("the graph can't be prepared: ", ok.error().message));
+  separateVariableReads(module);
   index = std::make_unique<ModuleIndex>(module);
   tfg::FuncOp function = index->function(functionName);
   if (!function)
