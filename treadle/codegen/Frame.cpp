@@ -103,15 +103,10 @@ bool ExpectedShape::accepts(const Tensor &tensor) const {
 
 std::vector<RuntimeFunction> runtimeFunctions() {
   auto address = [](auto *function) { return reinterpret_cast<void *>(function); };
-  return {{"treadle_allocate", address(allocate)},
-          {"treadle_reuse", address(reuse)},
-          {"treadle_release", address(release)},
-          {"treadle_spread", address(treadle_spread)},
-          {"treadle_kernel", address(callKernel)}};
-=======
   return {{"treadle_allocate", address(treadle_allocate)},
           {"treadle_reuse", address(treadle_reuse)},
           {"treadle_release", address(treadle_release)},
+          {"treadle_spread", address(treadle_spread)},
           {"treadle_kernel", address(treadle_kernel)}};
 }
 
