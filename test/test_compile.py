@@ -376,6 +376,53 @@ def test_unknown_fetch(growing, tmp_path):
     assert status == 1 and "'lop:2' asks for node 'lop', which isn't in the graph" in message
 
 
+def test_an_input_that_is_left_out(growing, tmp_path):
+    status, message = refused(growing, tmp_path / "net.o", "--fetch", "loop:2", "--feed", "n")
+    assert status == 1
+    assert "InvalidArgumentError: node 'x' (Placeholder): it is no input of the function" in message
+
+
+def test_several_functions_for_c_and_cpp(tmp_path):
+    """Headers of two objects go into one C++ program; names of any kind become C names."""
+    for name, node in (("one", "in/put:0"), ("two", "in/put:0")):
+        (tmp_path / "graph.pbtxt").write_text("""
+node { name: "in/put" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } }
+       attr { key: "shape" value { shape { } } } }
+node { name: "out.put" op: "Neg" input: "in/put" attr { key: "T" value { type: DT_INT32 } } }
+""")
+        done = compile_model(
+            tmp_path / "graph.pbtxt", tmp_path / f"{name}.o", "--fetch", "out.put", "--feed", node
+        )
+        assert done.returncode == 0, done.stderr
+    (tmp_path / "main.cpp").write_text("""
+#include "one.h"
+#include "two.h"
+int main() {
+  int value = 3;
+  one_run_inputs in{};
+  in.in_put.data = &value;
+  in.in_put.dtype = TREADLE_INT32;
+  one_run_outputs out;
+  if (one_run(&in, &out, nullptr) != 0)
+    return 1;
+  two_run_inputs again{out.out_put};
+  two_run_outputs last;
+  if (two_run(&again, &last, nullptr) != 0)
+    return 2;
+  int result = *static_cast<int *>(last.out_put.data);
+  one_run_free(&out);
+  two_run_free(&last);
+  return result == 3 ? 0 : 3;
+}
+""")
+    line = ["c++", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers"]
+    line += ["-o", "main", "main.cpp", "one.o", "two.o", f"-L{LIBRARIES}"]
+    line += [f"-Wl,-rpath,{LIBRARIES}", "-ltreadle_runtime", "-lm"]
+    built = subprocess.run(line, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert built.returncode == 0, built.stderr
+    assert subprocess.run([tmp_path / "main"], timeout=60).returncode == 0
+
+
 def test_effects_are_refused(tmp_path):
     extra = """
 node { name: "add" op: "AssignAddVariableOp" input: "v" input: "x" TYPES }

@@ -55,13 +55,21 @@ void treadle_free_outputs(treadle_tensor *outputs, uint64_t count);
 #endif
 )";
 
+/// As part of a comment.
+std::string inComment(std::string text) {
+  for (char &c : text)
+    if (c == '*' || c == '\\' || static_cast<unsigned char>(c) < ' ')
+      c = '_';
+  return text;
+}
+
 std::string structText(const ObjectFunction &function, const char *kind,
                        const std::vector<ObjectValue> &values) {
   std::string text = str("typedef struct ", function.symbol, "_", kind, " {\n");
   for (const ObjectValue &value : values)
-    text +=
-        str("  treadle_tensor ", value.member, "; /* ", value.name, ": ", dtypeName(value.dtype),
-            value.shape.hasRank ? value.shape.text() : " of any shape", " */\n");
+    text += str("  treadle_tensor ", value.member, "; /* ", inComment(value.name), ": ",
+                dtypeName(value.dtype), value.shape.hasRank ? value.shape.text() : " of any shape",
+                " */\n");
   if (values.empty())
     text += "  char none;\n";
   return text + str("} ", function.symbol, "_", kind, ";\n\n");

@@ -223,8 +223,8 @@ tfg::Node writerIn(tfg::Node node, const tfg::EffectAnalysis &effects, const Mod
   return found ? found : node;
 }
 
-/// Compiled functions compute and do nothing else.
-Expected<void> checkEffects(ModuleOp module, tfg::FuncOp function, const ModuleIndex &index) {
+/// Compiled functions compute from their inputs, and do nothing else.
+Expected<void> checkNodes(ModuleOp module, tfg::FuncOp function, const ModuleIndex &index) {
   tfg::EffectAnalysis effects(module);
   SmallVector<Operation *> work = {function.getEntry().getTerminator()};
   std::set<Operation *> seen;
@@ -236,6 +236,9 @@ Expected<void> checkEffects(ModuleOp module, tfg::FuncOp function, const ModuleI
     if (!tfg::Node::isNode(op))
       continue;
     tfg::Node node(op);
+    if (node.opType() == "Placeholder" || node.opType() == "PlaceholderV2")
+      return Unexpected(invalidArgument("it is no input of the function; add it to --feed")
+                            .atNode(node.name().str(), node.opType().str()));
     if (llvm::any_of(effects.of(node), [](tfg::Effect effect) { return effect.writes; })) {
       tfg::Node writer = writerIn(node, effects, index);
       return Unexpected(
@@ -367,7 +370,7 @@ Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
   tfg::FuncOp function = index->function(functionName);
   if (!function)
     return Unexpected(internal("the graph can't be prepared: no function came of it"));
-  return checkEffects(module, function, *index).map([&] { return function; });
+  return checkNodes(module, function, *index).map([&] { return function; });
 }
 
 Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function, const Wanted &wanted,
