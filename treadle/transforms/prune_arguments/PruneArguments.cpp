@@ -98,6 +98,7 @@ public:
 
   bool runOnce() {
     collect();
+    findOrdered();
     bool isChanged = false;
     for (auto &[leader, group] : groups) {
       bypass(group);
@@ -110,9 +111,11 @@ private:
   void collect();
   void pin(StringRef name) { pinned.insert(functions.lookup(name)); }
   void collectNode(Node node, bool isInside);
+  void findOrdered();
 
   // A result that is an argument passed through is what the node was given.
   void bypass(Group &group);
+  void bypass(Node node, Value result, Value argument);
   bool prune(Group &group);
   bool mustKeepResults(Node node) const {
     return isa<GraphOp>(node->getParentOp()) && (!options.graph || kept.contains(node.name()));
@@ -130,6 +133,7 @@ private:
   llvm::DenseSet<Operation *> pinned; // functions that have to stay as they are
   llvm::DenseSet<Block *> withV1;
   llvm::DenseSet<Operation *> erased;
+  llvm::DenseSet<Operation *> ordered; // nodes by which others wait for effects, or for edges
 };
 
 void Pruner::collect() {
@@ -176,6 +180,28 @@ void Pruner::collect() {
   }
 }
 
+void Pruner::findOrdered() {
+  ordered.clear();
+  SmallVector<Operation *> open;
+  auto add = [&](Operation *op) {
+    if (Node::isNode(op) && ordered.insert(op).second)
+      open.push_back(op);
+  };
+  // Making a handle is no effect that anybody could wait for.
+  auto isSource = [&](Node node) {
+    return node.numControl() ||
+           (!effects.isPure(node) && (node.numData() || !node.opType().ends_with("HandleOp")));
+  };
+  forEachBody(module, [&](Block &body) {
+    for (Operation &op : body)
+      if (Node::isNode(&op) && isSource(Node(&op)))
+        add(&op);
+  });
+  while (!open.empty())
+    for (Operation *user : open.pop_back_val()->getUsers())
+      add(user);
+}
+
 bool Pruner::fits(Group &group) const {
   llvm::erase_if(group.nodes, [&](FunctionalNode &functional) {
     return erased.contains(functional.node.getOperation());
@@ -212,8 +238,28 @@ void Pruner::bypass(Group &group) {
       }
       int source = sources.size() == 1 ? *sources.begin() : -1;
       if (source >= 0 && (!isWhile || source == static_cast<int>(i)))
-        result.replaceAllUsesWith(functional.arguments()[source]);
+        bypass(node, result, functional.arguments()[source]);
     }
+  }
+}
+
+// Who used the result waited for all that the node was given, and still does.
+void Pruner::bypass(Node node, Value result, Value argument) {
+  llvm::SmallSetVector<Value, 4> tokens;
+  for (Value input : node.data())
+    if (Node from = definingNode(input);
+        from && input != argument && ordered.contains(from.getOperation()))
+      tokens.insert(from.controlResult());
+  if (tokens.empty())
+    return result.replaceAllUsesWith(argument);
+  llvm::SmallSetVector<Operation *, 4> users(result.user_begin(), result.user_end());
+  for (Operation *user : users) {
+    // What a function gives, or a region uses, has no edges of its own.
+    if (!Node::isNode(user) || user->getBlock() != node->getBlock())
+      continue;
+    user->replaceUsesOfWith(result, argument);
+    for (Value token : tokens)
+      addControl(Node(user), token);
   }
 }
 
@@ -229,11 +275,11 @@ llvm::BitVector Pruner::neededResults(Group &group) const {
 // The node waited for what it was given, and so did who waits for the node.
 void Pruner::orderBehind(FunctionalNode &functional, const llvm::BitVector &dead) {
   Node node = functional.node;
-  if (effects.isPure(node) && node.controlResult().use_empty())
-    return;
+  bool isPure = effects.isPure(node) && node.controlResult().use_empty();
   SmallVector<Value> arguments(functional.arguments());
   for (unsigned i : dead.set_bits())
-    if (Node from = definingNode(arguments[i]); from && from->getNumOperands())
+    if (Node from = definingNode(arguments[i]);
+        from && (isPure ? ordered.contains(from.getOperation()) : from->getNumOperands() != 0))
       addControl(node, from.controlResult());
 }
 
@@ -280,7 +326,11 @@ bool Pruner::prune(Group &group) {
     if (erased.contains(functional.node.getOperation()))
       continue;
     orderBehind(functional, arguments);
-    eraseFromNode(functional, arguments, results);
+    bool wasOrdered = ordered.contains(functional.node.getOperation());
+    Node made = eraseFromNode(functional, arguments, results);
+    ordered.erase(made.getOperation()); // of another node that was there
+    if (wasOrdered)
+      ordered.insert(made.getOperation());
   }
   return true;
 }
