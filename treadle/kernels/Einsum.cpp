@@ -163,7 +163,8 @@ void runEinsum(OpContext &ctx) {
                      : lists.batch)
         .add(axis);
   if (a.dtype() == DType::Float32 && lists.summed.count &&
-      multiplyInPlace(ctx, lists, a, b, *out, *s.weights))
+      (multiplyVectors(ctx, lists, a, b, *out) ||
+       multiplyInPlace(ctx, lists, a, b, *out, *s.weights)))
     return;
   auto left = arrange(ctx, a, 0, {&lists.batch, &lists.freeA, &lists.summed});
   auto right = arrange(ctx, b, 1, {&lists.batch, &lists.summed, &lists.freeB});

@@ -104,4 +104,9 @@ struct ProductAxes {
 bool multiplyInPlace(OpContext &ctx, const ProductAxes &axes, const Tensor &a, const Tensor &b,
                      Tensor &out, const PackedWeights &weights);
 
+/// Multiplies floats where they lie, one operand being a vector; false if none is, or if the
+/// matrix has neither its rows nor its columns in one piece.
+bool multiplyVectors(OpContext &ctx, const ProductAxes &axes, const Tensor &a, const Tensor &b,
+                     Tensor &out);
+
 } // namespace treadle::einsum

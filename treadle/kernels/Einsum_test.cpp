@@ -51,9 +51,10 @@ TEST(Einsum, EllipsesBroadcast) {
       "[3,4,2,5]");
 }
 
-// Floats are multiplied where they lie, doubles after they were brought into order.
-TEST(Einsum, FloatsGiveWhatDoublesGive) {
-  auto sizeOf = [](char label) { return 3 + (label * 7) % 11; };
+// Floats are multiplied where they lie, doubles after they were brought into order: both must give
+// the same. Of operands with labels `l` and `r`.
+void expectFloatsAsDoubles(std::string_view l, std::string_view r, const char *result,
+                           int64_t (*sizeOf)(char)) {
   auto operand = [&]<typename T>(T, std::string_view labels) {
     std::vector<int64_t> dims;
     for (char label : labels)
@@ -63,22 +64,49 @@ TEST(Einsum, FloatsGiveWhatDoublesGive) {
       t.data<T>()[i] = static_cast<T>((i * 13) % 7 - 3);
     return t;
   };
-  const std::pair<const char *, const char *> operands[] = {
-      {"abc", "cde"}, {"aecd", "abcd"}, {"acbe", "aecd"}, {"abcd", "cde"}, {"ij", "kj"},
-      {"bij", "bjk"}, {"abc", "bcd"},   {"xyz", "zw"},    {"aab", "bc"}};
-  const char *results[] = {"abde", "acbe", "abcd", "abe", "ik", "bik", "ad", "wxy", "ca"};
-  for (size_t i = 0; i < std::size(operands); ++i) {
-    auto [left, right] = operands[i];
-    for (bool isSwapped : {false, true}) {
-      std::string_view l = isSwapped ? right : left, r = isSwapped ? left : right;
-      std::string equation = str(l, ",", r, "->", results[i]);
-      Tensor got = einsum(equation, {operand(0.0F, l), operand(0.0F, r)});
-      Tensor want = einsum(equation, {operand(0.0, l), operand(0.0, r)});
-      ASSERT_EQ(dimsText(got.dims()), dimsText(want.dims()));
-      Doubles wanted = values<double>(want);
-      EXPECT_EQ(values<float>(got), std::vector<float>(wanted.begin(), wanted.end())) << equation;
-    }
+  for (bool isSwapped : {false, true}) {
+    std::string equation = str(isSwapped ? r : l, ",", isSwapped ? l : r, "->", result);
+    std::string_view first = isSwapped ? r : l, second = isSwapped ? l : r;
+    Tensor got = einsum(equation, {operand(0.0F, first), operand(0.0F, second)});
+    Tensor want = einsum(equation, {operand(0.0, first), operand(0.0, second)});
+    ASSERT_EQ(dimsText(got.dims()), dimsText(want.dims()));
+    Doubles wanted = values<double>(want);
+    EXPECT_EQ(values<float>(got), std::vector<float>(wanted.begin(), wanted.end())) << equation;
   }
+}
+
+TEST(Einsum, FloatsGiveWhatDoublesGive) {
+  struct Row {
+    const char *left, *right, *result;
+  };
+  const Row rows[] = {{"abc", "cde", "abde"}, {"aecd", "abcd", "acbe"}, {"acbe", "aecd", "abcd"},
+                      {"abcd", "cde", "abe"}, {"ij", "kj", "ik"},       {"bij", "bjk", "bik"},
+                      {"abc", "bcd", "ad"},   {"xyz", "zw", "wxy"},     {"aab", "bc", "ca"}};
+  for (const Row &row : rows)
+    expectFloatsAsDoubles(row.left, row.right, row.result,
+                          [](char label) -> int64_t { return 3 + (label * 7) % 11; });
+}
+
+TEST(Einsum, FloatsTimesVectorsGiveWhatDoublesGive) {
+  struct Row {
+    const char *left, *right, *result;
+  };
+  const Row rows[] = {{"bh", "bth", "bt"},        {"bt", "bth", "bh"},  {"h", "th", "t"},
+                      {"bh", "bh", "b"},          {"bh", "bht", "tb"},  {"bch", "thbc", "tbc"},
+                      {"oh", "htu", "otu"},       {"oh", "hut", "otu"}, {"ohk", "hkt", "ot"},
+                      {"okh", "hkt", "ot"},       {"oh", "bth", "bto"}, {"bh", "bhth", "bt"},
+                      {"boqhd", "bkhd", "bhoqk"}, {"h", "h", ""},       {"bt", "b", "bt"},
+                      {"t", "tt", "t"},           {"bhq", "bth", "btq"}};
+  for (const Row &row : rows)
+    expectFloatsAsDoubles(row.left, row.right, row.result, [](char label) -> int64_t {
+      return label == 'o' || label == 'q' ? 1 : 2 + label % 9;
+    });
+  EXPECT_EQ(values<float>(einsum("i,j->ij", {vec<float>({2}), vec<float>({3, 4})})),
+            (std::vector<float>{6, 8}));
+  EXPECT_EQ(values<float>(einsum("ij->i", {iota<float>({2, 3}, 0)})), (std::vector<float>{3, 12}));
+  EXPECT_EQ(values<float>(einsum("ij->j", {iota<float>({2, 3}, 0)})),
+            (std::vector<float>{3, 5, 7}));
+  EXPECT_EQ(values<float>(einsum("i->ii", {vec<float>({1, 2})})), (std::vector<float>{1, 0, 0, 2}));
 }
 
 TEST(Einsum, NothingSummedIsZero) {

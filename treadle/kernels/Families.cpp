@@ -25,6 +25,7 @@
   X(eigenvalue)                                                                                    \
   X(bandedMatrix)                                                                                  \
   X(lstm)                                                                                          \
+  X(lstmGates)                                                                                     \
   X(normalization)                                                                                 \
   X(layerNorm)                                                                                     \
   X(pooling)                                                                                       \

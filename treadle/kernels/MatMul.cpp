@@ -8,6 +8,7 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/FewRows.h"
 #include "treadle/kernels/PackedProduct.h"
+#include "treadle/kernels/ProductAhead.h"
 
 #include <algorithm>
 #include <vector>
@@ -162,6 +163,7 @@ struct MatMulState {
   bool broadcasts; // batch dimensions do
   std::optional<EpilogueSpec> epilogue = {};
   std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
+  std::shared_ptr<ProductAhead> ahead = std::make_shared<ProductAhead>();
 };
 
 // The sizes of the product of the last two dimensions.
@@ -217,6 +219,11 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
   });
   if (!packed)
     return false;
+  if (!p.aTransposed && s.ahead->multiply(ctx, a, packed, out.data<float>())) {
+    if (epilogue)
+      epilogue->apply(out.data<float>(), 0, p.m, 0, p.n);
+    return true;
+  }
   const int64_t zero = 0, step = p.aTransposed ? p.m : 1, stride = p.aTransposed ? 1 : p.k;
   PackedLeft left{{&zero, 1}, p.k, step};
   multiplyPacked(ctx, p.m, [&](int64_t row) { return a.data<float>() + row * stride; }, left,

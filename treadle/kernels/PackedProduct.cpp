@@ -80,7 +80,9 @@ template <int rows>
 }
 
 /// A sum waits for the one before it: of few rows there are so many sums, to keep multipliers busy.
-template <int rows> constexpr int sumsOfRow = rows == 1 ? 4 : rows == 2 ? 2 : 1;
+template <int rows> constexpr int sumsOfRow = rows == 1 ? 4 : rows <= 3 ? 2 : 1;
+/// So few rows wait for the second cache: so many rows of a panel ahead are fetched into the first.
+constexpr int64_t prefetchDistance = 16;
 
 /// sum += the rows' `count` elements times as many rows of the panel.
 template <int rows>
@@ -96,8 +98,10 @@ template <int rows>
     Vector part[sums][rows][tileVectors] = {};
 #pragma clang loop unroll(disable)
     for (; end - panel >= sums * tileColumns; panel += sums * tileColumns, at += sums * step)
-      for (int i = 0; i < sums; ++i)
+      for (int i = 0; i < sums; ++i) {
+        __builtin_prefetch(panel + (prefetchDistance + i) * tileColumns);
         multiplyElement<rows>(row, at + i * step, panel + i * tileColumns, part[i]);
+      }
     for (int i = 0; i < sums; ++i)
       for (int r = 0; r < rows; ++r)
         for (int v = 0; v < tileVectors; ++v)

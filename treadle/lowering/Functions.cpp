@@ -90,7 +90,7 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
   if (!spec)
     return Unexpected(std::move(spec.error()));
   if (fuses)
-    fuseContractions(*spec);
+    fuseNodes(*spec);
   Expected<std::unique_ptr<Plan>> built =
       buildPlan(std::move(*spec), {&kernels, this, mode, loopOverlap, traits, clusters});
   if (!built) {

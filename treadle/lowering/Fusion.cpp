@@ -49,7 +49,7 @@ public:
     for (size_t i = 0; i < spec.nodes.size(); ++i)
       if (const Contraction *contraction = findContraction(spec.nodes[i]))
         fuseFrom(static_cast<int32_t>(i), *contraction);
-    removeDead();
+    removeFused(spec);
   }
 
 private:
@@ -141,30 +141,34 @@ private:
     at(last) = std::move(fused);
   }
 
-  /// Nodes without an op were fused with others.
-  void removeDead() {
-    std::vector<int32_t> numbers(spec.nodes.size());
-    int32_t next = 0;
-    for (size_t i = 0; i < spec.nodes.size(); ++i)
-      numbers[i] = spec.nodes[i].op.empty() ? -1 : next++;
-    std::erase_if(spec.nodes, [](const NodeSpec &node) { return node.op.empty(); });
-    auto renumber = [&](int32_t &node) { node = numbers[static_cast<size_t>(node)]; };
-    for (NodeSpec &node : spec.nodes) {
-      for (Endpoint &input : node.inputs)
-        renumber(input.node);
-      std::ranges::for_each(node.controls, renumber);
-    }
-    for (Endpoint &arg : spec.args)
-      renumber(arg.node);
-    for (ResultSpec &result : spec.results)
-      renumber(result.from.node);
-  }
-
   GraphSpec &spec;
   std::vector<Readers> readers;
 };
 
 } // namespace
+
+void removeFused(GraphSpec &spec) {
+  std::vector<int32_t> numbers(spec.nodes.size());
+  int32_t next = 0;
+  for (size_t i = 0; i < spec.nodes.size(); ++i)
+    numbers[i] = spec.nodes[i].op.empty() ? -1 : next++;
+  std::erase_if(spec.nodes, [](const NodeSpec &node) { return node.op.empty(); });
+  auto renumber = [&](int32_t &node) { node = numbers[static_cast<size_t>(node)]; };
+  for (NodeSpec &node : spec.nodes) {
+    for (Endpoint &input : node.inputs)
+      renumber(input.node);
+    std::ranges::for_each(node.controls, renumber);
+  }
+  for (Endpoint &arg : spec.args)
+    renumber(arg.node);
+  for (ResultSpec &result : spec.results)
+    renumber(result.from.node);
+}
+
+void fuseNodes(GraphSpec &spec) {
+  fuseLstmGates(spec);
+  fuseContractions(spec);
+}
 
 void fuseContractions(GraphSpec &spec) {
   if (std::ranges::any_of(spec.nodes,

@@ -73,7 +73,7 @@ Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext
   Expected<GraphSpec> spec = lowerGraph(*made->index, request);
   if (!spec)
     return Unexpected(std::move(spec.error()));
-  fuseContractions(*spec);
+  fuseNodes(*spec);
   Expected<std::unique_ptr<Plan>> plan =
       buildPlan(std::move(*spec), {&options.kernels, made->functions.get(), ArgMode::Owned,
                                    options.loopOverlap, options.traits, made->clusters.get()});

@@ -34,7 +34,7 @@ struct Chain {
 
   /// The ops in order, placeholders left out; fused ones with what is fused.
   std::vector<std::string> fused() {
-    fuseContractions(spec);
+    fuseNodes(spec);
     std::vector<std::string> out;
     for (const NodeSpec &node : spec.nodes) {
       if (node.op == "Placeholder")
@@ -170,6 +170,62 @@ TEST(Fusion, TheInterpreterTakesNodesOneByOneAndAgrees) {
           ASSERT_NEAR(got.data<float>()[i], want.data<float>()[i], 1e-4)
               << dimsText(m) << " " << dimsText(a) << " " << dimsText(b);
       }
+}
+
+/// A step of a long short-term memory as Keras writes it.
+struct LstmStep : Chain {
+  int sums = placeholder(), bias = placeholder(), cell = placeholder();
+  int biased = add("BiasAdd", {sums, bias});
+  int split = add("Split", {axis(), biased}, 4);
+  int input = gate("Sigmoid", 0), forget = gate("Sigmoid", 1), fresh = gate("Tanh", 2);
+  int next = add("AddV2", {add("Mul", {forget, cell}), add("Mul", {input, fresh})});
+  int opened = gate("Sigmoid", 3);
+  int output = add("Mul", {opened, add("Tanh", {next})});
+
+  int axis() {
+    int node = add("Const", {});
+    attr(node, "value", Tensor::scalar<int32_t>(DType::Int32, 1));
+    spec.nodes.back().outputTypes[0].dtype = DType::Int32;
+    return node;
+  }
+  int gate(std::string op, int part) {
+    int node = add(std::move(op), {split});
+    spec.nodes.back().inputs[0].output = part;
+    return node;
+  }
+};
+
+TEST(Fusion, MakesOneNodeOfAnLstmsGates) {
+  LstmStep g;
+  g.result(g.output);
+  g.result(g.next);
+  g.result(g.add("Neg", {g.output}));
+  EXPECT_EQ(g.fused(), Ops({"Const", "_FusedLstmGates", "Neg"}));
+  const NodeSpec &node = g.spec.nodes[4];
+  ASSERT_EQ(node.inputs.size(), 3u);
+  EXPECT_EQ(node.inputs[0].node, g.sums);
+  EXPECT_EQ(node.inputs[1].node, g.cell);
+  EXPECT_EQ(node.inputs[2].node, g.bias);
+  EXPECT_EQ(node.attrs.getOr("gates", std::vector<int64_t>()), std::vector<int64_t>({0, 1, 2, 3}));
+  EXPECT_EQ(g.spec.results[0].from, (Endpoint{4, 1}));
+  EXPECT_EQ(g.spec.results[1].from, (Endpoint{4, 0}));
+  EXPECT_EQ(g.spec.nodes[5].inputs[0], (Endpoint{4, 1}));
+}
+
+TEST(Fusion, LeavesGatesApartThatOthersSee) {
+  for (int LstmStep::*seen : {&LstmStep::biased, &LstmStep::input, &LstmStep::forget,
+                              &LstmStep::fresh, &LstmStep::opened, &LstmStep::split}) {
+    LstmStep g;
+    g.result(g.output);
+    g.result(g.*seen);
+    Ops ops = g.fused();
+    bool isFused = std::ranges::count(ops, "_FusedLstmGates") == 1;
+    EXPECT_EQ(isFused, seen == &LstmStep::biased) << g.*seen; // then without the bias
+  }
+  LstmStep twice; // two gates of one part are no gates
+  twice.spec.nodes[static_cast<size_t>(twice.forget)].inputs[0].output = 0;
+  twice.result(twice.output);
+  EXPECT_EQ(std::ranges::count(twice.fused(), "_FusedLstmGates"), 0);
 }
 
 } // namespace

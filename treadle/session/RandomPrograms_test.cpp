@@ -237,7 +237,7 @@ public:
       error = graph.error().message;
       return;
     }
-    fuseContractions(*graph);
+    fuseNodes(*graph);
     auto built = buildPlan(std::move(*graph),
                            {&kernels(), &functions, ArgMode::Owned, LoopOverlap::Auto, &traits()});
     if (built)

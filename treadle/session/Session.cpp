@@ -151,7 +151,7 @@ Expected<SessionPlan> Session::Impl::interpretedPlan(const PlanKey &key) {
   if (!spec)
     return Unexpected(std::move(spec.error()));
   if (fuses())
-    fuseContractions(*spec);
+    fuseNodes(*spec);
   bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);
   Expected<std::unique_ptr<Plan>> built = buildPlan(
       std::move(*spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits});

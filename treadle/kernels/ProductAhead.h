@@ -1,0 +1,42 @@
+// Products of pieces of one tensor that a loop takes one after the other, as a recurrent network
+// does with its inputs: a piece has too few rows for a fast product, many of them have enough.
+#pragma once
+
+#include "treadle/kernels/PackedProduct.h"
+
+#include <atomic>
+
+namespace treadle {
+
+/// Multiplies the pieces that follow together with the one that is asked for, and keeps what will
+/// be asked for next. It begins when a piece follows the one of the call before in memory, and
+/// computes at most four times as many ahead as were asked for so far. Thread-safe: of calls at a
+/// time one looks ahead.
+class ProductAhead {
+public:
+  /// Writes left * right to `out` and returns true, if `left`, row-major and straight, is next in a
+  /// sequence; false, having done nothing, if it isn't.
+  bool multiply(OpContext &ctx, const Tensor &left,
+                const std::shared_ptr<const PackedMatrix> &right, float *out) const;
+
+private:
+  struct Sequence {
+    Tensor last; // its owner's elements stay what they are while this is kept
+    std::shared_ptr<const PackedMatrix> right;
+    int64_t asked = 0; // pieces, by this sequence
+    Tensor products;   // of the pieces [first, first + count)
+    int64_t first = 0, count = 0;
+
+    bool continuesWith(const Tensor &left, const PackedMatrix *matrix) const;
+    int64_t unused() const { return first + count - asked; }
+  };
+
+  bool computeNext(OpContext &ctx, const Tensor &left) const;
+  void begin(const Tensor &left, const std::shared_ptr<const PackedMatrix> &right) const;
+
+  mutable std::atomic<bool> isBusy{false}; // guards what follows
+  mutable Sequence sequence;
+  mutable int disappointments = 0;
+};
+
+} // namespace treadle
