@@ -6,6 +6,8 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/VectorMath.h"
 
+#include <algorithm>
+
 // The values are those of the ops apart.
 #pragma clang fp contract(off)
 
@@ -30,17 +32,33 @@ struct Row {
   float *nextCell, *output;
 };
 
+/// In blocks, one function at a time: all at once are more than there are registers.
 template <bool hasBias> void computeRow(const Row &row, float forgetBias, int64_t n) {
-  auto sum = [&](int gate, int64_t i) {
-    return hasBias ? row.sums[gate][i] + row.bias[gate][i] : row.sums[gate][i];
-  };
-  TREADLE_VECTORISE
-  for (int64_t i = 0; i < n; ++i) {
-    float kept = vectorLogistic(sum(1, i) + forgetBias) * row.cell[i];
-    float added = vectorLogistic(sum(0, i)) * vectorTanh(sum(2, i));
-    float next = kept + added;
-    row.nextCell[i] = next;
-    row.output[i] = vectorLogistic(sum(3, i)) * vectorTanh(next);
+  constexpr int64_t block = 64;
+  float kept[block], input[block], open[block];
+  for (int64_t at = 0; at < n; at += block) {
+    int64_t count = std::min(block, n - at);
+    auto sum = [&](int gate, int64_t i) {
+      float value = row.sums[gate][at + i];
+      return hasBias ? value + row.bias[gate][at + i] : value;
+    };
+    const float *cell = row.cell + at;
+    float *next = row.nextCell + at, *output = row.output + at;
+    TREADLE_VECTORISE
+    for (int64_t i = 0; i < count; ++i)
+      kept[i] = vectorLogistic(sum(1, i) + forgetBias) * cell[i];
+    TREADLE_VECTORISE
+    for (int64_t i = 0; i < count; ++i)
+      input[i] = vectorLogistic(sum(0, i));
+    TREADLE_VECTORISE
+    for (int64_t i = 0; i < count; ++i)
+      open[i] = vectorLogistic(sum(3, i));
+    TREADLE_VECTORISE
+    for (int64_t i = 0; i < count; ++i)
+      next[i] = kept[i] + input[i] * vectorTanh(sum(2, i));
+    TREADLE_VECTORISE
+    for (int64_t i = 0; i < count; ++i)
+      output[i] = open[i] * vectorTanh(next[i]);
   }
 }
 

@@ -81,8 +81,6 @@ template <int rows>
 
 /// A sum waits for the one before it: of few rows there are so many sums, to keep multipliers busy.
 template <int rows> constexpr int sumsOfRow = rows == 1 ? 4 : rows <= 3 ? 2 : 1;
-/// So few rows wait for the second cache: so many rows of a panel ahead are fetched into the first.
-constexpr int64_t prefetchDistance = 16;
 
 /// sum += the rows' `count` elements times as many rows of the panel.
 template <int rows>
@@ -98,10 +96,8 @@ template <int rows>
     Vector part[sums][rows][tileVectors] = {};
 #pragma clang loop unroll(disable)
     for (; end - panel >= sums * tileColumns; panel += sums * tileColumns, at += sums * step)
-      for (int i = 0; i < sums; ++i) {
-        __builtin_prefetch(panel + (prefetchDistance + i) * tileColumns);
+      for (int i = 0; i < sums; ++i)
         multiplyElement<rows>(row, at + i * step, panel + i * tileColumns, part[i]);
-      }
     for (int i = 0; i < sums; ++i)
       for (int r = 0; r < rows; ++r)
         for (int v = 0; v < tileVectors; ++v)
@@ -130,6 +126,57 @@ void multiplyTile(const float *const *left, const PackedLeft &form, int64_t begi
   writeTile<rows>(out, sum);
 }
 
+/// Of so few rows, panels are the work; they come from the second cache, two at a time so that each
+/// element of a row serves for longer.
+constexpr int maxStripRows = 2;
+constexpr int64_t prefetchDistance = 8;
+
+/// The columns of `panels` panels, 1 or 2, that lie `count` rows long one after the other.
+template <int rows, int panels>
+[[gnu::always_inline]] inline void multiplyPanels(const float *const (&row)[rows], int64_t step,
+                                                  int64_t count, const float *panel,
+                                                  const TileOut &out, int lastColumns) {
+  constexpr int sums = 4 / (rows * panels);
+  static_assert(sums > 0);
+  Vector sum[sums][panels][rows][tileVectors] = {};
+  auto multiplyAt = [&](int64_t i, auto &to) {
+    for (int p = 0; p < panels; ++p) {
+      const float *from = panel + (p * count + i) * tileColumns;
+      __builtin_prefetch(from + prefetchDistance * tileColumns);
+      multiplyElement<rows>(row, i * step, from, to[p]);
+    }
+  };
+  int64_t i = 0;
+#pragma clang loop unroll(disable)
+  for (; i + sums <= count; i += sums)
+    for (int k = 0; k < sums; ++k)
+      multiplyAt(i + k, sum[k]);
+  for (; i < count; ++i)
+    multiplyAt(i, sum[0]);
+  for (int p = 0; p < panels; ++p) {
+    for (int k = 1; k < sums; ++k)
+      for (int r = 0; r < rows; ++r)
+        for (int v = 0; v < tileVectors; ++v)
+          sum[0][p][r][v] += sum[k][p][r][v];
+    int columns = p + 1 < panels ? tileColumns : lastColumns;
+    writeTile<rows>({out.at + p * tileColumns, out.stride, columns, out.adds}, sum[0][p]);
+  }
+}
+
+/// `panels` panels one after the other, the last of which has `lastColumns` columns.
+template <int rows>
+void multiplyStrip(const float *const *left, int64_t step, int64_t count, const float *panel,
+                   int64_t panels, TileOut out, int lastColumns) {
+  const float *row[rows];
+  std::copy_n(left, rows, row);
+  for (; panels > 2; panels -= 2, panel += 2 * count * tileColumns, out.at += 2 * tileColumns)
+    multiplyPanels<rows, 2>(row, step, count, panel, out, tileColumns);
+  if (panels == 2)
+    multiplyPanels<rows, 2>(row, step, count, panel, out, lastColumns);
+  else
+    multiplyPanels<rows, 1>(row, step, count, panel, out, lastColumns);
+}
+
 using TileFn = void (*)(const float *const *, const PackedLeft &, int64_t, int64_t, const float *,
                         const TileOut &);
 
@@ -143,10 +190,29 @@ constexpr auto tileFns = []<int... rows>(std::integer_sequence<int, rows...>) {
 const int64_t PackedMatrix::panelColumns = tileColumns;
 const int64_t PackedMatrix::blockRows = depthBlock;
 
-// Columns of the panels [panel, endPanel) of a few rows. `out` is where the first row begins.
+// Columns of the panels [panel, endPanel) of one or two rows.
+static void multiplyStrips(std::span<const float *const> rows, const PackedLeft &left,
+                           const PackedMatrix &right, int64_t panel, int64_t endPanel, float *out,
+                           int64_t stride) {
+  auto multiply = rows.size() == 1 ? multiplyStrip<1> : multiplyStrip<2>;
+  auto lastColumns = static_cast<int>(
+      std::min<int64_t>(tileColumns, right.columns() - (endPanel - 1) * tileColumns));
+  for (int64_t begin = 0; begin < right.depth(); begin += depthBlock) {
+    const float *starts[maxStripRows];
+    for (size_t r = 0; r < rows.size(); ++r)
+      starts[r] = rows[r] + left.segments[0] + begin * left.step;
+    multiply(starts, left.step, std::min(depthBlock, right.depth() - begin),
+             right.panel(begin, panel), endPanel - panel,
+             {out + panel * tileColumns, stride, tileColumns, begin > 0}, lastColumns);
+  }
+}
+
+// Columns of the panels [panel, endPanel) of some rows. `out` is where the first row begins.
 static void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
                           const PackedMatrix &right, int64_t panel, int64_t endPanel, float *out,
                           int64_t stride) {
+  if (rows.size() <= maxStripRows && left.segments.size() == 1)
+    return multiplyStrips(rows, left, right, panel, endPanel, out, stride);
   for (int64_t begin = 0; begin < right.depth(); begin += depthBlock) {
     int64_t end = std::min(begin + depthBlock, right.depth());
     for (int64_t p = panel; p < endPanel; ++p) {

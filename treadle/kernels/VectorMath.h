@@ -16,7 +16,12 @@ namespace treadle {
 struct SplitExp {
   float rest, first, second, inverseOfSecond;
 };
-[[gnu::always_inline]] inline SplitExp splitExp(float x) {
+/// The same with one power of two, 2^exponent.
+struct RestOfExp {
+  float rest;
+  int32_t exponent;
+};
+[[gnu::always_inline]] inline RestOfExp restOfExp(float x) {
 #pragma clang fp contract(fast)
   // Adding and taking away 1.5 * 2^23 rounds to a whole number, which then is in the low bits.
   constexpr float shifter = 12582912.0f;
@@ -30,11 +35,24 @@ struct SplitExp {
   p = p * r + 4.1665795894e-2f;
   p = p * r + 1.6666665459e-1f;
   p = p * r + 5.0000001201e-1f;
-  auto power = [](int32_t e) {
-    return std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(e + 127) << 23));
-  };
+  return {p * r * r + r, n};
+}
+
+/// 2^e for -127 < e < 128.
+[[gnu::always_inline]] inline float powerOfTwo(int32_t e) {
+  return std::bit_cast<float>(static_cast<int32_t>(static_cast<uint32_t>(e + 127) << 23));
+}
+
+[[gnu::always_inline]] inline SplitExp splitExp(float x) {
+  auto [rest, n] = restOfExp(x);
   int32_t half = n >> 1;
-  return {p * r * r + r, power(half), power(n - half), power(half - n)};
+  return {rest, powerOfTwo(half), powerOfTwo(n - half), powerOfTwo(half - n)};
+}
+
+/// e to the power of x for -80 < x < 80.
+[[gnu::always_inline]] inline float vectorExpOfSmall(float x) {
+  auto [rest, n] = restOfExp(x);
+  return (rest + 1) * powerOfTwo(n);
 }
 
 /// e to the power of x, denormal results included.
@@ -144,7 +162,8 @@ struct SplitExp {
   p = p * square + 1.33314422036e-1f;
   p = p * square - 3.33332819422e-1f;
   float near = p * square * x + x;
-  float far = 1 - 2 / (vectorExp(2 * size) + 1);
+  float bounded = size > 10 ? 10 : size; // beyond it the result is 1
+  float far = 1 - 2 / (vectorExpOfSmall(2 * bounded) + 1);
   return std::copysign(size < 0.625f ? near : far, x);
 }
 
