@@ -114,8 +114,9 @@ public:
   /// What is wrong with a graph that could be read: nodes that aren't what their ops' definitions
   /// say; and races, which are nodes with conflicting effects on one resource that no path of edges
   /// orders. With names asked for (`x:0`, `x`), races only among the nodes that these need: what
-  /// one run would run. At most `limit` of a kind. InvalidArgument for a name that isn't in the
-  /// graph.
+  /// one run would run. Of a SavedModel without names: among the nodes of each signature, and of
+  /// what initializes, saves and restores it; a signature that names what isn't there is an error.
+  /// At most `limit` of a kind. InvalidArgument for a name that isn't in the graph.
   Expected<std::vector<Problem>> check(const std::vector<std::string> &asked = {},
                                        size_t limit = 1000) const;
 
@@ -270,7 +271,8 @@ struct SessionOptions {
   std::string tier = "auto";
   /// Which loops' iterations run at the same time, wherever the order of effects and the loop's
   /// parallel_iterations allow: `off`: none; `auto`: those with ops that wait (queues, Python, ops
-  /// whose traits say so) if they end sooner for it; `on`: all that may.
+  /// whose traits say so) if they end sooner for it; `on`: all that may. Loops of v1 overlap as far
+  /// as their edges let them; `on` keeps the order of their nodes where these conflict.
   std::string loopOverlap = "auto";
   /// Seconds after which a run fails with DeadlineExceeded; 0: never.
   double timeout = 0;
