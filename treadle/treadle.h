@@ -194,12 +194,29 @@ public:
     };
     std::vector<Body> bodies; // those with loops: the graph, then functions in their order
 
+    /// A part of a body that becomes machine code, once for each class of shapes that comes: the
+    /// ranks of its inputs, and which dimensions are 1.
+    struct Cluster {
+      std::string where;               // its function; empty: the graph
+      std::vector<Op> nodes;           // of the body
+      int64_t ops = 0;                 // with those of the functions that they call, but constants
+      std::vector<std::string> inputs; // `float32[?,16]`, as far as the graph tells
+    };
+    /// Ops that stay with the interpreter, and why.
+    struct Interpreted {
+      std::string why;
+      std::vector<Op> nodes;
+    };
+    std::vector<Cluster> clusters; // with what runs ask for unknown: fetches may divide them
+    std::vector<Interpreted> interpreted;
+
     /// All of it, for people.
     std::string text() const;
   };
   /// For each loop what orders its iterations, what of them may overlap, and what would set it
-  /// free. Those in functions are explained once, where they stand. Errors: InvalidArgument for a
-  /// name that isn't in the graph.
+  /// free. Those in functions are explained once, where they stand. Then which parts become machine
+  /// code where that is asked for, and why the others don't. Errors: InvalidArgument for a name
+  /// that isn't in the graph.
   Expected<Explanation> explain(const ExplainRequest &request) const;
   Expected<Explanation> explain() const { return explain(ExplainRequest()); }
 
@@ -276,6 +293,8 @@ struct SessionOptions {
   std::string loopOverlap = "auto";
   /// Seconds after which a run fails with DeadlineExceeded; 0: never.
   double timeout = 0;
+  /// Whether to count what compiled code does, for `Session::statistics`.
+  bool statistics = false;
   /// Kernels to look in before the built-in ones; null: none. Must outlive the session.
   const KernelRegistry *kernels = nullptr;
   /// What is said of the ops of `kernels`; null: nothing. Must outlive the session.
@@ -308,6 +327,26 @@ public:
   Expected<void> setVariable(const std::string &name, Tensor value);
   /// Ends the runs in progress with a Cancelled error.
   void cancel();
+
+  /// What the session did since it was made.
+  struct Statistics {
+    int64_t runs = 0;
+    /// Calls of parts that may be compiled: that compiled code ran to the end; that it left to the
+    /// interpreter when it met something unforeseen (an error, for one); that were interpreted from
+    /// the beginning, for want of code.
+    int64_t compiledCalls = 0, bails = 0, interpretedCalls = 0;
+    int64_t compilations = 0;
+    double compileSeconds = 0; // of all of them
+    /// Tensors that compiled code and the kernels that it called made, scalars aside: new ones, and
+    /// their bytes; those among them that only hold elements of others (as a concatenation does);
+    /// and those that took over the memory of another.
+    int64_t allocations = 0, allocatedBytes = 0, copies = 0, reuses = 0;
+    /// Bytes of large tensors (above 1 MiB) that are alive now, in the whole process.
+    int64_t liveBytes = 0;
+  };
+  /// Consistent between runs, not in the middle of one. FailedPrecondition unless the session was
+  /// made to count.
+  Expected<Statistics> statistics() const;
 
   const Graph &graph() const;
 

@@ -29,7 +29,7 @@ private:
   LogicalResult rewrite(arith::ConstantOp op);
   void rewrite(tensor::CastOp op);
 
-  Value alloc(TensorType type, ValueRange dims, ValueRange models = {});
+  Value alloc(TensorType type, ValueRange dims, ValueRange models = {}, bool copies = false);
   Value view(Value ref);
   Value loadScalar(Value ref);
   void storeScalar(Value value, Value ref);
@@ -69,8 +69,8 @@ Value toStored(OpBuilder &b, Location loc, Value value) {
   return type == value.getType() ? value : Value(arith::ExtUIOp::create(b, loc, type, value));
 }
 
-Value Bufferizer::alloc(TensorType type, ValueRange dims, ValueRange models) {
-  auto made = rc::AllocOp::create(b, loc, referenceTo(type), b.getI1Type(), dims, models);
+Value Bufferizer::alloc(TensorType type, ValueRange dims, ValueRange models, bool copies) {
+  auto made = rc::AllocOp::create(b, loc, referenceTo(type), b.getI1Type(), dims, models, copies);
   check(made.getOk());
   return made.getResult();
 }
@@ -143,7 +143,8 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
               storedAs(type.getElementType()).getIntOrFloatBitWidth())
         models.push_back(input);
     }
-    outputs.push_back(alloc(type, empty.getDynamicSizes(), models));
+    bool copies = isa<BlockArgument>(op.getRegion().front().getTerminator()->getOperand(i));
+    outputs.push_back(alloc(type, empty.getDynamicSizes(), models, copies));
   }
   SmallVector<Value> inputViews, outputViews;
   for (Value input : inputs)

@@ -2,6 +2,8 @@
 #include "treadle/codegen/Cluster.h"
 #include "treadle/runtime/FunctionOps.h"
 
+#include <chrono>
+
 namespace treadle::codegen {
 
 /// The class of one argument in a word: its rank, and which of its dimensions are 1.
@@ -92,8 +94,26 @@ ClusterSite::Variant *ClusterSite::add(OpContext &ctx) {
   return variant;
 }
 
+/// Counts a compilation, and its time.
+class CompilationCount {
+public:
+  explicit CompilationCount(ClusterCounters *counters) : counters(counters) {}
+  ~CompilationCount() {
+    if (!counters)
+      return;
+    ClusterCounters::add(counters->compilations);
+    std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
+    ClusterCounters::add(counters->compileNanoseconds, static_cast<uint64_t>(took.count()));
+  }
+
+private:
+  ClusterCounters *counters;
+  const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
 void ClusterSite::compileVariant(Variant &variant) {
   std::lock_guard compiling(owner.compiling);
+  CompilationCount count(owner.counters.get());
   auto find = [&](llvm::StringRef name) { return owner.index.function(name); };
   Expected<std::shared_ptr<const CompiledCluster>> made =
       translate(find(function), variant.classes, find, *owner.module->getContext())
@@ -124,14 +144,20 @@ void ClusterSite::run(OpContext &ctx) {
   const CompiledCluster *code = variant && variant->bails.load(std::memory_order_relaxed) < maxBails
                                     ? variant->code.load(std::memory_order_acquire)
                                     : nullptr;
+  ClusterCounters *counters = owner.counters.get();
   if (code) {
     for (size_t i = 0; i < numInputs; ++i)
       arguments[i] = ctx.input(static_cast<int>(i));
-    if (code->run(arguments, {&ctx.output(0), numResults}, ctx.run()))
+    if (code->run(arguments, {&ctx.output(0), numResults}, ctx.run(), counters)) {
+      if (counters)
+        ClusterCounters::add(counters->calls);
       return;
+    }
     if (!ctx.run().isStopped())
       variant->bails.fetch_add(1, std::memory_order_relaxed);
   }
+  if (counters)
+    ClusterCounters::add(code ? counters->bails : counters->interpreted);
   for (size_t i = 0; i < numInputs; ++i)
     arguments[i] = ctx.takeInput(static_cast<int>(i));
   interpret(ctx, arguments);

@@ -15,8 +15,9 @@ namespace treadle::codegen {
 class Clusters final : public ClusterLibrary {
 public:
   Clusters(mlir::ModuleOp module, const ModuleIndex &index, FunctionLibrary &functions,
-           const KernelRegistry &kernels)
-      : module(module), index(index), functions(functions), kernels(kernels) {}
+           const KernelRegistry &kernels, std::shared_ptr<ClusterCounters> counters = nullptr)
+      : module(module), index(index), functions(functions), kernels(kernels),
+        counters(std::move(counters)) {}
 
   BoundKernel bind(const NodeSpec &call) override;
 
@@ -27,7 +28,8 @@ private:
   const ModuleIndex &index;
   FunctionLibrary &functions;
   const KernelRegistry &kernels;
-  std::mutex compiling; // one at a time: the context doesn't lock
+  const std::shared_ptr<ClusterCounters> counters; // null: nobody counts
+  std::mutex compiling;                            // one at a time: the context doesn't lock
 };
 
 } // namespace treadle::codegen

@@ -9,7 +9,9 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
 
+#include <functional>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace treadle::codegen {
 
@@ -59,11 +61,15 @@ protected:
     ResourceManager resources;
     RunState run(resources, threads);
     std::vector<Tensor> results(numResults);
-    ClusterStatistics before = clusterStatistics();
-    bool finished = compiled->run(arguments, results, run);
-    ClusterStatistics after = clusterStatistics();
-    allocations = after.allocations - before.allocations;
-    reuses = after.reuses - before.reuses;
+    ClusterCounters counters;
+    std::jthread other([&] {
+      if (meanwhile)
+        meanwhile(run);
+    });
+    bool finished = compiled->run(arguments, results, run, &counters);
+    allocations = counters.allocations;
+    copies = counters.copies;
+    reuses = counters.reuses;
     if (!finished)
       results.clear();
     return results;
@@ -74,12 +80,13 @@ protected:
     return compiled ? call(std::move(arguments)) : std::vector<Tensor>();
   }
 
-  ThreadPool *threads = nullptr; // beside the caller's own
+  ThreadPool *threads = nullptr;             // beside the caller's own
+  std::function<void(RunState &)> meanwhile; // what another thread does during a call
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::shared_ptr<const CompiledCluster> compiled;
   size_t numResults = 0;
-  uint64_t allocations = 0, reuses = 0;
+  uint64_t allocations = 0, copies = 0, reuses = 0;
   int64_t liveBefore = 0;
 };
 
@@ -93,6 +100,29 @@ inline std::string op(const std::string &name, const std::string &op, const std:
                       const std::string &attrs, const std::string &types) {
   return "%" + name + ", %" + name + "_ctl = " + op + "(" + operands + ") name(\"" + name +
          "\") {" + attrs + "} : " + types + "\n";
+}
+
+// while (i < n) { i += 1; ... }
+inline std::string loopOf(const std::string &type, const std::string &body,
+                          const std::string &results) {
+  auto arguments = [&] {
+    return "%i: tensor<i32> {tfg.name = \"i\"}, %n: tensor<i32> {tfg.name = \"n\"}, %x: " + type +
+           " {tfg.name = \"x\"}, %y: " + type + " {tfg.name = \"y\"}";
+  };
+  std::string types = "tensor<i32>, tensor<i32>, " + type + ", " + type;
+  std::string named = "tensor<i32> {tfg.name = \"a\"}, tensor<i32> {tfg.name = \"b\"}, " + type +
+                      " {tfg.name = \"c\"}, " + type + " {tfg.name = \"d\"}";
+  return "tfg.func @cond(" + arguments() + ") -> (tensor<i1> {tfg.name = \"p\"}) {\n" +
+         op("p", "Less", "%i, %n", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i1>)") +
+         "return(%p) : tensor<i1> }\n" + "tfg.func @body(" + arguments() + ") -> (" + named +
+         ") {\n" + constant("one", "i32", "1") +
+         op("next", "AddV2", "%i, %one", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i32>)") +
+         body + "return(%next, %n, " + results + ") : " + types + " }\n" + "tfg.func @f(" +
+         arguments() + ") -> (" + named + ") {\n" +
+         "%w:4, %wc = While(%i, %n, %x, %y) name(\"w\") {T = [i32, i32, f32, f32], cond = "
+         "#tf_type.func<@cond, {}>, body = #tf_type.func<@body, {}>, output_shapes = [], "
+         "parallel_iterations = 10 : i64} : (" +
+         types + ") -> (" + types + ")\n" + "return(%w#0, %w#1, %w#2, %w#3) : " + types + " }\n";
 }
 
 } // namespace treadle::codegen

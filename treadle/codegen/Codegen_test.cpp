@@ -88,28 +88,6 @@ TEST_F(CodegenTest, DivisionByZeroIsTheInterpretersBusiness) {
   EXPECT_TRUE(call({i32(7), i32(0)}).empty());
 }
 
-// while (i < n) { i += 1; ... }
-std::string loopOf(const std::string &type, const std::string &body, const std::string &results) {
-  auto arguments = [&] {
-    return "%i: tensor<i32> {tfg.name = \"i\"}, %n: tensor<i32> {tfg.name = \"n\"}, %x: " + type +
-           " {tfg.name = \"x\"}, %y: " + type + " {tfg.name = \"y\"}";
-  };
-  std::string types = "tensor<i32>, tensor<i32>, " + type + ", " + type;
-  std::string named = "tensor<i32> {tfg.name = \"a\"}, tensor<i32> {tfg.name = \"b\"}, " + type +
-                      " {tfg.name = \"c\"}, " + type + " {tfg.name = \"d\"}";
-  return "tfg.func @cond(" + arguments() + ") -> (tensor<i1> {tfg.name = \"p\"}) {\n" +
-         op("p", "Less", "%i, %n", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i1>)") +
-         "return(%p) : tensor<i1> }\n" + "tfg.func @body(" + arguments() + ") -> (" + named +
-         ") {\n" + constant("one", "i32", "1") +
-         op("next", "AddV2", "%i, %one", "T = i32", "(tensor<i32>, tensor<i32>) -> (tensor<i32>)") +
-         body + "return(%next, %n, " + results + ") : " + types + " }\n" + "tfg.func @f(" +
-         arguments() + ") -> (" + named + ") {\n" +
-         "%w:4, %wc = While(%i, %n, %x, %y) name(\"w\") {T = [i32, i32, f32, f32], cond = "
-         "#tf_type.func<@cond, {}>, body = #tf_type.func<@body, {}>, output_shapes = [], "
-         "parallel_iterations = 10 : i64} : (" +
-         types + ") -> (" + types + ")\n" + "return(%w#0, %w#1, %w#2, %w#3) : " + types + " }\n";
-}
-
 TEST_F(CodegenTest, ScalarLoop) {
   std::string text = loopOf(
       "tensor<f32>",
@@ -138,6 +116,7 @@ TEST_F(CodegenTest, LoopInPlaceAllocatesOnce) {
   EXPECT_EQ(floats(results[2]), (std::vector<float>{9, 10, 11}));
   EXPECT_EQ(floats(x), (std::vector<float>{1, 2, 3}));
   EXPECT_EQ(allocations, 1u);
+  EXPECT_EQ(copies, 0u);
   EXPECT_EQ(reuses, 7u);
 }
 
@@ -148,6 +127,7 @@ TEST_F(CodegenTest, SwappedTensorsAreNotCopied) {
   EXPECT_EQ(floats(results[2]), (std::vector<float>{3, 4}));
   EXPECT_EQ(floats(results[3]), (std::vector<float>{1, 2}));
   EXPECT_EQ(allocations, 0u);
+  EXPECT_EQ(copies, 0u);
 }
 
 TEST_F(CodegenTest, GrowingTensorTakesOneAllocationAnIteration) {
@@ -160,6 +140,8 @@ TEST_F(CodegenTest, GrowingTensorTakesOneAllocationAnIteration) {
   auto results = buildAndCall(text, {i32(0), i32(4), row({1}), row({2, 3})});
   ASSERT_EQ(results.size(), 4u);
   EXPECT_EQ(floats(results[2]), (std::vector<float>{1, 2, 3, 2, 3, 2, 3, 2, 3}));
+  EXPECT_EQ(allocations, 4u); // beside the first one, which is the caller's
+  EXPECT_EQ(copies, 4u);
 }
 
 TEST_F(CodegenTest, NothingIsLeakedWhereTheLoopIsLeft) {
@@ -211,6 +193,7 @@ TEST_F(CodegenTest, TheBranchesOfAConditionalHandBackWhatTheyWereGiven) {
   results = call({no, x, y});
   EXPECT_TRUE(results[0].sharesElementsWith(y));
   EXPECT_EQ(allocations, 0u);
+  EXPECT_EQ(copies, 0u);
 }
 
 TEST_F(CodegenTest, StatefulOpsAreNotCompiled) {

@@ -2,11 +2,17 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <span>
 
 namespace treadle::codegen {
 namespace {
 
-std::atomic<uint64_t> allocations, allocatedBytes, reuses;
+void countAllocation(ClusterCounters &counters, const Tensor &made, bool isCopy) {
+  ClusterCounters::add(counters.allocations);
+  ClusterCounters::add(counters.bytes, made.bytes());
+  ClusterCounters::add(counters.copies, isCopy);
+}
 
 /// Code for a range of numbers.
 using Part = void (*)(void *captures, int64_t begin, int64_t end);
@@ -14,31 +20,54 @@ using Part = void (*)(void *captures, int64_t begin, int64_t end);
 /// Compiled code has its tensors in arrays of pointers, which is what a Tensor is.
 Tensor *asTensors(TensorBlock **blocks) { return reinterpret_cast<Tensor *>(blocks); }
 
+/// What a kernel did with memory, as far as its inputs and outputs tell.
+class KernelWatch {
+public:
+  KernelWatch(ClusterCounters &counters, std::span<const Tensor> inputs) : counters(counters) {
+    for (const Tensor &input : inputs)
+      elements.push_back(input.raw());
+  }
+
+  void see(const Tensor &output, bool copies) {
+    if (!output || !output.rank() || output.get()->owner || !output.isUnique())
+      return; // one that is elsewhere too, or a part of one
+    if (std::ranges::find(elements, output.raw()) != elements.end())
+      ClusterCounters::add(counters.reuses);
+    else
+      countAllocation(counters, output, copies);
+  }
+
+private:
+  ClusterCounters &counters;
+  std::vector<const void *> elements; // of the inputs
+};
+
 } // namespace
 
 // By these names compiled code finds them, in this process or in a program that it is linked to.
 extern "C" {
 
-TensorBlock *treadle_allocate(uint8_t dtype, int32_t rank, const int64_t *dims) {
+TensorBlock *treadle_allocate(Frame *frame, uint8_t isCopy, uint8_t dtype, int32_t rank,
+                              const int64_t *dims) {
   Expected<Tensor> made = Tensor::make(static_cast<DType>(dtype), Dims(dims, rank));
   if (!made)
     return nullptr;
-  if (rank) {
-    allocations.fetch_add(1, std::memory_order_relaxed);
-    allocatedBytes.fetch_add(made->bytes(), std::memory_order_relaxed);
-  }
+  if (frame->counters && rank)
+    countAllocation(*frame->counters, *made, isCopy);
   return made->take();
 }
 
-TensorBlock *treadle_reuse(TensorBlock *of, uint8_t dtype, int32_t rank, const int64_t *dims) {
+TensorBlock *treadle_reuse(Frame *frame, TensorBlock *of, uint8_t dtype, int32_t rank,
+                           const int64_t *dims) {
   Tensor tensor = Tensor::adopt(of);
   bool fits = tensor.isUnique() && static_cast<uint8_t>(tensor.dtype()) == dtype &&
               std::ranges::equal(tensor.dims(), Dims(dims, rank));
   if (!fits) {
     tensor.take();
-    return treadle_allocate(dtype, rank, dims);
+    return treadle_allocate(frame, /*isCopy=*/false, dtype, rank, dims);
   }
-  reuses.fetch_add(1, std::memory_order_relaxed);
+  if (frame->counters && rank)
+    ClusterCounters::add(frame->counters->reuses);
   Tensor again = tensor;
   tensor.take();
   return again.take();
@@ -51,7 +80,7 @@ void treadle_release(TensorBlock *block) {
 
 int32_t treadle_kernel(Frame *frame, int32_t number, int32_t numInputs, TensorBlock **inputs,
                        uint64_t takes, int32_t numOutputs, TensorBlock **outputs) {
-  const auto &[kernel, expected] = frame->kernels[number];
+  const auto &[kernel, expected, copies] = frame->kernels[number];
   uint32_t indices[maxKernelInputs];
   for (int i = 0; i < numInputs; ++i)
     indices[i] = i | (takes >> i & 1 ? InputIndex::takeBit : 0);
@@ -65,9 +94,15 @@ int32_t treadle_kernel(Frame *frame, int32_t number, int32_t numInputs, TensorBl
   ctx.outputCount = static_cast<uint16_t>(numOutputs);
   ctx.boundState = kernel.state.get();
   ctx.runState = frame->run;
+  std::optional<KernelWatch> watch;
+  if (frame->counters) [[unlikely]]
+    watch.emplace(*frame->counters, std::span(asTensors(inputs), numInputs));
   kernel.fn(ctx);
   for (uint64_t left = takes; left; left &= left - 1)
     asTensors(inputs)[std::countr_zero(left)].reset();
+  if (watch)
+    for (int i = 0; i < numOutputs; ++i)
+      watch->see(asTensors(outputs)[i], copies);
   bool succeeded = !ctx.hasFailed();
   for (int i = 0; i < numOutputs; ++i)
     succeeded &= outputs[i] && expected[i].accepts(asTensors(outputs)[i]);
@@ -108,10 +143,6 @@ std::vector<RuntimeFunction> runtimeFunctions() {
           {"treadle_release", address(treadle_release)},
           {"treadle_spread", address(treadle_spread)},
           {"treadle_kernel", address(treadle_kernel)}};
-}
-
-ClusterStatistics clusterStatistics() {
-  return {allocations.load(), allocatedBytes.load(), reuses.load()};
 }
 
 } // namespace treadle::codegen

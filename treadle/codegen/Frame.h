@@ -1,6 +1,7 @@
 // What compiled code is called with, and what it calls. No LLVM, no MLIR.
 #pragma once
 
+#include "treadle/codegen/Counters.h"
 #include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/Run.h"
 
@@ -22,6 +23,7 @@ struct ExpectedShape {
 struct ClusterKernel {
   BoundKernel kernel;
   std::vector<ExpectedShape> outputs;
+  bool copies = false; // its results are elements of its inputs, in another place or order
 };
 
 /// A kernel's error, and its number.
@@ -38,6 +40,7 @@ struct Frame {
   RunState *run;
   /// Gets the error of a kernel; null where the interpreter will find it again.
   KernelFailure *failure = nullptr;
+  ClusterCounters *counters = nullptr; // null: nobody counts
 };
 
 /// 0, with results that the caller owns; or 1, without, and then the interpreter is to run the
@@ -53,13 +56,5 @@ struct RuntimeFunction {
   void *address;
 };
 std::vector<RuntimeFunction> runtimeFunctions();
-
-/// What compiled code did, of all threads, since the process began.
-struct ClusterStatistics {
-  uint64_t allocations; // of tensors that are no scalars
-  uint64_t bytes;
-  uint64_t reuses; // tensors that took over the block of another
-};
-ClusterStatistics clusterStatistics();
 
 } // namespace treadle::codegen

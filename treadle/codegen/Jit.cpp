@@ -10,6 +10,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -33,12 +34,43 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants) {
                  succeeded(lowerToLlvm(module)));
 }
 
+/// Ops whose results are elements of their inputs, put elsewhere.
+bool movesElements(const std::string &op) {
+  static const llvm::StringSet<> ops = {"BatchToSpaceND",
+                                        "BroadcastTo",
+                                        "Concat",
+                                        "ConcatV2",
+                                        "DepthToSpace",
+                                        "DynamicStitch",
+                                        "Gather",
+                                        "GatherNd",
+                                        "GatherV2",
+                                        "MirrorPad",
+                                        "Pack",
+                                        "Pad",
+                                        "PadV2",
+                                        "ReverseV2",
+                                        "Roll",
+                                        "Slice",
+                                        "SpaceToBatchND",
+                                        "SpaceToDepth",
+                                        "Split",
+                                        "SplitV",
+                                        "StridedSlice",
+                                        "TensorListStack",
+                                        "TensorScatterUpdate",
+                                        "Tile",
+                                        "Transpose",
+                                        "Unpack"};
+  return ops.contains(op);
+}
+
 } // namespace
 
 CompiledCluster::~CompiledCluster() = default;
 
-bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results,
-                          RunState &run) const {
+bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run,
+                          ClusterCounters *counters) const {
   constexpr size_t few = 32;
   TensorBlock *fewBlocks[few];
   std::vector<TensorBlock *> manyBlocks;
@@ -50,7 +82,7 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
   TensorBlock **out = in + arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i)
     in[i] = arguments[i].take();
-  Frame frame{&run.stopFlag(), constantBlocks.data(), kernels.data(), &run};
+  Frame frame{&run.stopFlag(), constantBlocks.data(), kernels.data(), &run, nullptr, counters};
   if (entry(&frame, in, out) != 0)
     return false;
   for (size_t i = 0; i < results.size(); ++i)
@@ -77,7 +109,7 @@ Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
     Expected<BoundKernel> kernel = bindKernel(call, kernels);
     if (!kernel)
       return Unexpected(std::move(kernel.error()));
-    compiled->kernels.push_back({std::move(*kernel), call.outputs});
+    compiled->kernels.push_back({std::move(*kernel), call.outputs, movesElements(call.op)});
   }
   if (Expected<void> lowered = lower(program); !lowered)
     return Unexpected(std::move(lowered.error()));

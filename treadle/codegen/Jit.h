@@ -19,8 +19,10 @@ public:
   ~CompiledCluster();
 
   /// Runs it. The arguments are taken over. False where compiled code can't go on: then the
-  /// interpreter is to run the cluster, with arguments that the caller kept.
-  bool run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run) const;
+  /// interpreter is to run the cluster, with arguments that the caller kept. Counts what it does
+  /// with memory, where somebody wants to know.
+  bool run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run,
+           ClusterCounters *counters = nullptr) const;
 
 private:
   friend Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
 #include "treadle/runtime/Tensor.h"
 
 namespace treadle::codegen {
@@ -33,5 +34,11 @@ llvm::LogicalResult lowerLoops(mlir::ModuleOp module);
 ///     int32_t cluster(Frame *, TensorBlock **arguments, TensorBlock **results)
 /// which takes the arguments over and gives 0 with results that the caller owns, or 1 without.
 llvm::LogicalResult lowerToLlvm(mlir::ModuleOp module);
+
+/// The dialects that the steps go through.
+void insertCodegenDialects(mlir::DialectRegistry &registry);
+
+/// Makes the steps known as passes: rc-translate and others. They are listed in Passes.td.
+void registerCodegenPasses();
 
 } // namespace treadle::codegen

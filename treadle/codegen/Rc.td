@@ -81,9 +81,10 @@ def Rc_AllocOp : Rc_Op<"alloc", [AttrSizedOperandSegments]> {
   let summary = "A new tensor that holds one reference, with any elements";
   let description = [{
     `models` are tensors of the same shape that are read element by element where the new one is
-    written: one of them may give its elements up for it, if it is not needed afterwards.
+    written: one of them may give its elements up for it, if it is not needed afterwards. `copies`
+    marks a tensor that will hold nothing but elements of others: statistics count these.
   }];
-  let arguments = (ins Variadic<Index>:$dims, Variadic<Rc_Ref>:$models);
+  let arguments = (ins Variadic<Index>:$dims, Variadic<Rc_Ref>:$models, UnitAttr:$copies);
   let results = (outs Rc_Ref:$result, I1:$ok);
   let assemblyFormat = [{
     `(` $dims `)` (`like` `(` $models^ `:` type($models) `)`)? attr-dict `:` type($result)

@@ -216,11 +216,14 @@ void lowerNew(Op op, Rewriter &rewriter, StringRef function, ValueRange first, V
 }
 
 void lowerAlloc(rc::AllocOp op, rc::AllocOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  lowerNew(op, rewriter, "treadle_allocate", {}, in.getDims());
+  Emit e(rewriter, op);
+  Value copies = e.number(rewriter.getI8Type(), op.getCopies());
+  lowerNew(op, rewriter, "treadle_allocate", {e.frame(), copies}, in.getDims());
 }
 
 void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, const Types &) {
-  lowerNew(op, rewriter, "treadle_reuse", {in.getOf()}, in.getDims());
+  Emit e(rewriter, op);
+  lowerNew(op, rewriter, "treadle_reuse", {e.frame(), in.getOf()}, in.getDims());
 }
 
 void lowerKernel(rc::KernelOp op, rc::KernelOp::Adaptor in, Rewriter &rewriter, const Types &) {

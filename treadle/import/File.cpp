@@ -123,8 +123,9 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
   if (module && failed(convert(*module)))
     return Unexpected(isUnimplemented ? unimplemented(message) : invalidArgument(message));
   if (!module)
-    return Unexpected(invalidArgument("the text is no MLIR of the tfg or tf_executor dialect: ",
-                                      message.empty() ? "it holds no module" : message));
+    return Unexpected(
+        invalidArgument("the text is no MLIR of the tfg, tf_executor or stablehlo dialect: ",
+                        message.empty() ? "it holds no module" : message));
   return module;
 }
 

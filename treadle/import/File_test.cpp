@@ -114,9 +114,10 @@ TEST_F(FileTest, MlirTextWithAnErrorOfSyntax) {
   auto read = importMlirText(context, "module {\n  what\n}");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::InvalidArgument);
-  EXPECT_EQ(read.error().message.find(
-                "the text is no MLIR of the tfg or tf_executor dialect: line 2, column 3: "),
-            0u)
+  EXPECT_EQ(
+      read.error().message.find(
+          "the text is no MLIR of the tfg, tf_executor or stablehlo dialect: line 2, column 3: "),
+      0u)
       << read.error().message;
 }
 

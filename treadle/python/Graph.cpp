@@ -184,7 +184,14 @@ nb::object explainGraph(const Graph &graph, std::vector<std::string> fetches,
   std::shared_ptr<const RegisteredOps> ops = currentOps();
   Graph::Explanation found =
       orRaise(graph.explain({std::move(fetches), std::move(targets), &ops->traits}));
-  return module.attr("Explanation")(tupleOf(found.bodies, body), found.text());
+  auto cluster = [&](const Graph::Explanation::Cluster &c) {
+    return module.attr("Cluster")(c.where, tupleOf(c.nodes, op), c.ops, tupleOf(c.inputs, text));
+  };
+  auto interpreted = [&](const Graph::Explanation::Interpreted &i) {
+    return module.attr("Interpreted")(i.why, tupleOf(i.nodes, op));
+  };
+  return module.attr("Explanation")(tupleOf(found.bodies, body), tupleOf(found.clusters, cluster),
+                                    tupleOf(found.interpreted, interpreted), found.text());
 }
 
 void bindEditing(nb::class_<Graph> &graph) {

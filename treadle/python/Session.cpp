@@ -25,6 +25,7 @@ public:
   void cancel() { session.cancel(); }
   const Graph &graph() const { return session.graph(); }
   nb::dict variables() const;
+  Session::Statistics statistics() const { return orRaise(session.statistics()); }
 
 private:
   Session::Feeds convertFeeds(nb::handle feeds) const;
@@ -166,12 +167,13 @@ std::string toName(nb::handle name, const char *what) {
 
 SessionOptions sessionOptions(std::optional<int> threads, const std::string &tier,
                               const std::string &loopOverlap, std::optional<double> timeout,
-                              const RegisteredOps &ops) {
+                              bool statistics, const RegisteredOps &ops) {
   SessionOptions options;
   options.loopOverlap = loopOverlap;
   options.threads = threads.value_or(0);
   options.tier = tier;
   options.timeout = timeout.value_or(0);
+  options.statistics = statistics;
   options.kernels = &ops.kernels;
   options.traits = &ops.traits;
   return options;
@@ -181,7 +183,42 @@ nb::object toSession(Session session, std::shared_ptr<const RegisteredOps> ops) 
   return nb::cast(PySession(std::move(session), std::move(ops)));
 }
 
+static void bindStatistics(nb::module_ &module) {
+  using Statistics = Session::Statistics;
+  nb::class_<Statistics>(
+      module, "Statistics",
+      "What a session did since it was made.\n\n"
+      "Of parts that may be compiled: compiled_calls that compiled code ran to the end, bails "
+      "that\n"
+      "it left to the interpreter (at an error, for one), interpreted_calls for want of code.\n"
+      "compilations and compile_seconds. Of the tensors that compiled code and its kernels made,\n"
+      "scalars aside: allocations and allocated_bytes, those among them that are copies of "
+      "others'\n"
+      "elements, and reuses of the memory of another. live_bytes: those of all large tensors "
+      "(above\n"
+      "1 MiB) in the process.")
+      .def_ro("runs", &Statistics::runs)
+      .def_ro("compiled_calls", &Statistics::compiledCalls)
+      .def_ro("bails", &Statistics::bails)
+      .def_ro("interpreted_calls", &Statistics::interpretedCalls)
+      .def_ro("compilations", &Statistics::compilations)
+      .def_ro("compile_seconds", &Statistics::compileSeconds)
+      .def_ro("allocations", &Statistics::allocations)
+      .def_ro("allocated_bytes", &Statistics::allocatedBytes)
+      .def_ro("copies", &Statistics::copies)
+      .def_ro("reuses", &Statistics::reuses)
+      .def_ro("live_bytes", &Statistics::liveBytes)
+      .def("__repr__", [](const Statistics &s) {
+        return str("<treadle.Statistics runs=", s.runs, " compiled_calls=", s.compiledCalls,
+                   " bails=", s.bails, " interpreted_calls=", s.interpretedCalls,
+                   " compilations=", s.compilations, " compile_seconds=", s.compileSeconds,
+                   " allocations=", s.allocations, " allocated_bytes=", s.allocatedBytes,
+                   " copies=", s.copies, " reuses=", s.reuses, " live_bytes=", s.liveBytes, ">");
+      });
+}
+
 void bindSession(nb::module_ &module) {
+  bindStatistics(module);
   nb::class_<PySession>(
       module, "Session",
       "A graph being used: its variables, queues and tables. Thread-safe.\n\n"
@@ -192,18 +229,20 @@ void bindSession(nb::module_ &module) {
       "loop_overlap: which loops' iterations overlap wherever\n"
       "the order of effects allows, 'off', 'on', or 'auto' for those with ops that\n"
       "wait. timeout: seconds after which a run fails with\n"
-      "DeadlineExceededError.")
+      "DeadlineExceededError. statistics: whether to count what compiled code does,\n"
+      "for statistics().")
       .def(
           "__init__",
           [](PySession *self, nb::handle graph, std::optional<int> threads, const std::string &tier,
-             const std::string &loopOverlap, std::optional<double> timeout) {
+             const std::string &loopOverlap, std::optional<double> timeout, bool statistics) {
             std::shared_ptr<const RegisteredOps> ops = currentOps();
-            SessionOptions options = sessionOptions(threads, tier, loopOverlap, timeout, *ops);
+            SessionOptions options =
+                sessionOptions(threads, tier, loopOverlap, timeout, statistics, *ops);
             new (self) PySession(orRaise(Session::create(toGraph(graph), options)), ops);
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
           nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",
-          nb::arg("timeout") = nb::none())
+          nb::arg("timeout") = nb::none(), nb::arg("statistics") = false)
       .def(
           "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
           nb::arg("targets") = nb::tuple(),
@@ -223,6 +262,9 @@ void bindSession(nb::module_ &module) {
       .def("variables", &PySession::variables,
            "The values of the variables that were made so far: a dict of read-only arrays by "
            "name.")
+      .def("statistics", &PySession::statistics,
+           "What compiled code did since the session was made. FailedPreconditionError unless it\n"
+           "was made with statistics=True.")
       .def("cancel", &PySession::cancel, nb::call_guard<nb::gil_scoped_release>(),
            "Ends the runs in progress, those of other threads, with CancelledError.")
       .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy, "The graph that it runs.");

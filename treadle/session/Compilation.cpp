@@ -38,10 +38,7 @@ std::string pruningTo(const Request &request) {
              option("feeds", request.feeds), "functions=false}");
 }
 
-Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext> context,
-                                                     OwningOpRef<ModuleOp> module,
-                                                     const Request &request,
-                                                     const CompilationOptions &options) {
+std::string compilationPipeline(const Request &request, bool prunes) {
   auto nodesOf = [](const std::vector<std::string> &values) {
     std::vector<std::string> nodes;
     for (const std::string &value : values)
@@ -52,10 +49,16 @@ Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext
   asked.insert(asked.end(), request.targets.begin(), request.targets.end());
   std::vector<std::string> all = fed;
   all.insert(all.end(), asked.begin(), asked.end());
-  std::string pipeline =
-      str(pruningTo(request), ",tfg-v1-to-functional{", option("keep", all),
-          "},tfg-outline-clusters{", option("keep", fed), option("fetches", asked), "}");
-  if (Expected<void> ok = runOn(*module, pipeline); !ok)
+  std::string prune = prunes ? pruningTo(request) + "," : "";
+  return str(prune, "tfg-v1-to-functional{", option("keep", all), "},tfg-outline-clusters{",
+             option("keep", fed), option("fetches", asked), "}");
+}
+
+Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext> context,
+                                                     OwningOpRef<ModuleOp> module,
+                                                     const Request &request,
+                                                     const CompilationOptions &options) {
+  if (Expected<void> ok = runOn(*module, compilationPipeline(request)); !ok)
     return Unexpected(
         internal("the graph can't be prepared for compilation: ", ok.error().message));
   if (!hasClusters(*module))
@@ -67,8 +70,8 @@ Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext
   made->index = std::make_unique<ModuleIndex>(*made->module);
   made->functions = std::make_unique<ModuleFunctions>(*made->index, options.kernels, /*fuses=*/true,
                                                       options.loopOverlap, options.traits);
-  made->clusters = std::make_unique<codegen::Clusters>(*made->module, *made->index,
-                                                       *made->functions, options.kernels);
+  made->clusters = std::make_unique<codegen::Clusters>(
+      *made->module, *made->index, *made->functions, options.kernels, options.counters);
   made->functions->setClusters(made->clusters.get());
   Expected<GraphSpec> spec = lowerGraph(*made->index, request);
   if (!spec)

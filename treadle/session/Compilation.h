@@ -23,6 +23,7 @@ struct CompilationOptions {
   const KernelRegistry &kernels;
   LoopOverlap loopOverlap;
   const OpTraitsTable *traits;
+  std::shared_ptr<codegen::ClusterCounters> counters = nullptr; // null: nobody counts
 };
 
 /// Whether compiling may pay for the graph at all: it has a loop.
@@ -30,6 +31,9 @@ bool mayCompile(mlir::ModuleOp module);
 
 /// The pass that leaves of a graph what a request needs.
 std::string pruningTo(const Request &request);
+/// The passes that bring a graph into the form that plans are made from: for one request, or
+/// without losing what it doesn't need.
+std::string compilationPipeline(const Request &request, bool prunes = true);
 
 /// Null where nothing is worth compiling. `module` is a copy that becomes the plan's.
 Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<mlir::MLIRContext> context,

@@ -1,5 +1,6 @@
 // Graph::explain: the loops of a graph and of its functions, one by one.
 #include "treadle/import/SavedModel.h"
+#include "treadle/session/ClusterExplanation.h"
 #include "treadle/session/GraphImpl.h"
 #include "treadle/session/LoopExplanation.h"
 #include "treadle/session/Needed.h"
@@ -182,6 +183,8 @@ Expected<Explanation> Graph::explain(const ExplainRequest &request) const {
   Explanation out;
   for (ModuleOp module : modules)
     ModuleExplainer(module, kinds).run(asked.empty() ? nullptr : &*needed, out);
+  if (Expected<void> ok = explainClusters(*graph, request, out); !ok)
+    return Unexpected(std::move(ok.error()));
   return out;
 }
 

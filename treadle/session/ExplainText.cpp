@@ -130,15 +130,34 @@ std::string bodyText(const Explanation::Body &body) {
   return text;
 }
 
+std::string clusterText(const Explanation::Cluster &cluster) {
+  std::string text = str("  ", opList(cluster.nodes));
+  if (!cluster.where.empty())
+    text += str(" in function '", cluster.where, "'");
+  return str(text, ": ", cluster.ops, cluster.ops == 1 ? " op" : " ops",
+             cluster.inputs.empty() ? "" : ", for " + listText(cluster.inputs), "\n");
+}
+
+std::string clustersText(const Explanation &explanation) {
+  std::string text;
+  if (!explanation.clusters.empty())
+    text += "compiled by tier jit\n";
+  for (const Explanation::Cluster &cluster : explanation.clusters)
+    text += clusterText(cluster);
+  if (!explanation.interpreted.empty())
+    text += "always interpreted\n";
+  for (const Explanation::Interpreted &part : explanation.interpreted)
+    text += str("  ", opList(part.nodes), ": ", part.why, "\n");
+  return text;
+}
+
 } // namespace
 
 std::string Graph::Explanation::text() const {
-  if (bodies.empty())
-    return "no loops\n";
-  std::string text;
+  std::string text = bodies.empty() ? "no loops\n" : "";
   for (const Body &body : bodies)
     text += bodyText(body);
-  return text;
+  return text + clustersText(*this);
 }
 
 } // namespace treadle

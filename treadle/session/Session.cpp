@@ -87,7 +87,8 @@ struct Session::Impl {
       : graph(std::move(g)), options(std::move(o)),
         kernels(options.kernels ? *options.kernels : builtinKernels()),
         loopOverlap(*parseLoopOverlap(options.loopOverlap)),
-        functions(graph.impl->index(), kernels, fuses(), loopOverlap, options.traits) {
+        functions(graph.impl->index(), kernels, fuses(), loopOverlap, options.traits),
+        counters(options.statistics ? std::make_shared<codegen::ClusterCounters>() : nullptr) {
     int threads =
         options.threads ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
     if (threads > 1)
@@ -111,6 +112,7 @@ struct Session::Impl {
   ResourceManager resources;
   std::unique_ptr<ThreadPool> pool;
   std::atomic<uint64_t> steps{0};
+  const std::shared_ptr<codegen::ClusterCounters> counters; // null: nobody counts
 
   std::mutex mutex; // guards what follows
   std::map<PlanKey, SessionPlan> plans;
@@ -178,7 +180,7 @@ Expected<std::shared_ptr<CompiledPlan>> Session::Impl::compiledPlan(const PlanKe
   if (!copy)
     return Unexpected(std::move(copy.error()));
   return planCompiled(std::move(context), std::move(*copy), {key.feeds, key.fetches, key.targets},
-                      {kernels, loopOverlap, options.traits});
+                      {kernels, loopOverlap, options.traits, counters});
 }
 
 /// They run as copies with known types, which are made beforehand.
@@ -243,6 +245,25 @@ void Session::cancel() {
   std::lock_guard lock(impl->mutex);
   for (RunState *run : impl->running)
     run->stop(cancelled("the run was cancelled"));
+}
+
+Expected<Session::Statistics> Session::statistics() const {
+  const codegen::ClusterCounters *counters = impl->counters.get();
+  if (!counters)
+    return Unexpected(failedPrecondition("the session doesn't count: make it with statistics"));
+  auto number = [](const auto &count) { return static_cast<int64_t>(count.load()); };
+  return Statistics{.runs = number(impl->steps),
+                    .compiledCalls = number(counters->calls),
+                    .bails = number(counters->bails),
+                    .interpretedCalls = number(counters->interpreted),
+                    .compilations = number(counters->compilations),
+                    .compileSeconds =
+                        static_cast<double>(number(counters->compileNanoseconds)) / 1e9,
+                    .allocations = number(counters->allocations),
+                    .allocatedBytes = number(counters->bytes),
+                    .copies = number(counters->copies),
+                    .reuses = number(counters->reuses),
+                    .liveBytes = Tensor::liveBytes()};
 }
 
 namespace {

@@ -110,6 +110,10 @@ void stablehlo::loadDialects(MLIRContext &context) {
   context.loadDialect<StableHloDialect, MhloDialect, ChloDialect>();
 }
 
+void stablehlo::insertDialects(DialectRegistry &registry) {
+  registry.insert<StableHloDialect, MhloDialect, ChloDialect>();
+}
+
 bool stablehlo::isHlo(Operation *op) {
   StringRef name = op->getName().getDialectNamespace();
   return name == "stablehlo" || name == "mhlo" || name == "chlo";

@@ -12,6 +12,8 @@ namespace treadle::stablehlo {
 /// "LT", `#stablehlo.dot<lhs_contracting_dimensions = [1]>` a dictionary,
 /// `#stablehlo.conv<[b, f]x[i, o]->[b, f]>` an array of three arrays. A token is a `none`.
 void loadDialects(mlir::MLIRContext &context);
+/// For contexts that load dialects as they meet them. Ops still have to be allowed unregistered.
+void insertDialects(mlir::DialectRegistry &registry);
 
 /// Whether the operation is of one of the three.
 bool isHlo(mlir::Operation *op);

@@ -1,4 +1,4 @@
-"""What Graph.explain gives: why iterations of loops run one after the other, or may overlap."""
+"""What Graph.explain gives: why iterations of loops take turns or overlap, and what is compiled."""
 
 from typing import NamedTuple
 
@@ -68,10 +68,37 @@ class Body(NamedTuple):
     loops: tuple[Loop, ...]
 
 
+class Cluster(NamedTuple):
+    """A part of a body that tier "jit" makes machine code of, once for each class of shapes.
+
+    A class is the ranks of its inputs, and which dimensions are 1. `nodes` are those of the body,
+    `ops` also counts those of the functions that they call (but constants), and `inputs` are types
+    as far as the graph tells them: "float32[?,16]".
+    """
+
+    where: str
+    nodes: tuple[Op, ...]
+    ops: int
+    inputs: tuple[str, ...]
+
+
+class Interpreted(NamedTuple):
+    """Ops that stay with the interpreter, and why."""
+
+    why: str
+    nodes: tuple[Op, ...]
+
+
 class Explanation(NamedTuple):
-    """All loops of a graph, by the bodies that they are in."""
+    """All loops of a graph, by the bodies that they are in, and what of the graph is compiled.
+
+    What runs fetch and feed may divide `clusters`: they are what a run would compile that fetches
+    nothing from inside them.
+    """
 
     bodies: tuple[Body, ...]
+    clusters: tuple[Cluster, ...]
+    interpreted: tuple[Interpreted, ...]
     text: str
 
     def __str__(self) -> str:

@@ -183,7 +183,7 @@ Difference compare(const Tensor &got, const Tensor &expected) {
   return {true, "equal"};
 }
 
-int check(const Request &request, const std::string &path) {
+int check(const Request &request, const std::string &path, Stats &stats) {
   Expected<NpzFile> file = NpzFile::open(path);
   if (!file)
     return report(file.error());
@@ -205,6 +205,7 @@ int check(const Request &request, const std::string &path) {
       return report(result.error());
     isWithin &= *result;
   }
+  stats.take(*session);
   print(isWithin ? "passed\n" : "failed\n");
   return isWithin ? 0 : 1;
 }

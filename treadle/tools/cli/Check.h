@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/tools/cli/Request.h"
+#include "treadle/tools/cli/Stats.h"
 
 namespace treadle::cli {
 
@@ -18,6 +19,6 @@ Difference compare(const Tensor &got, const Tensor &expected);
 
 /// Makes the calls that the file holds, in order, on one session; prints a line an output, and
 /// `passed` or `failed`. The exit status.
-int check(const Request &request, const std::string &path);
+int check(const Request &request, const std::string &path, Stats &stats);
 
 } // namespace treadle::cli

@@ -1,4 +1,5 @@
-// `treadle explain`: for each loop what orders its iterations, and what would set them free.
+// `treadle explain`: for each loop what orders its iterations, and what would set them free; and
+// what is compiled.
 #include "treadle/tools/cli/Command.h"
 
 namespace treadle::cli {
@@ -53,6 +54,24 @@ std::string jsonBody(const Explanation::Body &body) {
              ",\n \"loops\": ", jsonList(body.loops, jsonLoop, ",\n "), "}");
 }
 
+std::string jsonCluster(const Explanation::Cluster &cluster) {
+  return str("{\"where\": ", jsonText(cluster.where), ", \"ops\": ", cluster.ops,
+             ", \"inputs\": ", jsonList(cluster.inputs, jsonText),
+             ",\n  \"nodes\": ", jsonList(cluster.nodes, jsonOp), "}");
+}
+
+std::string jsonInterpreted(const Explanation::Interpreted &part) {
+  return str("{\"why\": ", jsonText(part.why), ",\n  \"nodes\": ", jsonList(part.nodes, jsonOp),
+             "}");
+}
+
+std::string jsonExplanation(const Explanation &explanation) {
+  return str("{\"bodies\": ", jsonList(explanation.bodies, jsonBody, ",\n"),
+             ",\n\"clusters\": ", jsonList(explanation.clusters, jsonCluster, ",\n "),
+             ",\n\"interpreted\": ", jsonList(explanation.interpreted, jsonInterpreted, ",\n "),
+             "}\n");
+}
+
 int explain(const Arguments &args) {
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
@@ -61,8 +80,7 @@ int explain(const Arguments &args) {
       graph->explain({args.list("--fetch"), args.list("--target"), nullptr});
   if (!found)
     return report(found.error());
-  print(args.has("--json") ? str("{\"bodies\": ", jsonList(found->bodies, jsonBody, ",\n"), "}\n")
-                           : found->text());
+  print(args.has("--json") ? jsonExplanation(*found) : found->text());
   return 0;
 }
 
@@ -76,7 +94,8 @@ constexpr OptionRow options[] = {
 
 const Command explainCommand = {
     "explain",
-    "tell for each loop what orders its iterations, what overlaps, and what would set it free",
+    "tell for each loop what orders its iterations and what would set it free; and what is "
+    "compiled",
     "MODEL",
     1,
     options,

@@ -17,6 +17,7 @@ static int runOnce(const Arguments &args, const Request &request, Stats &stats) 
     return request.run(*session);
   }();
   stats.lap("plan and first run");
+  stats.take(*session);
   if (!values)
     return report(values.error());
   NamedTensors named;
@@ -46,7 +47,8 @@ static int run(const Arguments &args) {
   if (!request)
     return status;
   stats.lap("load");
-  status = checkFile ? check(*request, std::string(*checkFile)) : runOnce(args, *request, stats);
+  status =
+      checkFile ? check(*request, std::string(*checkFile), stats) : runOnce(args, *request, stats);
   if (args.has("--stats") && !status)
     stats.print();
   return status;
@@ -56,7 +58,7 @@ static constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
     {"--check", "IO.npz", "feed in/K, compare with out/K; exit 1 beyond tolerance"},
     {"--output", "FILE.npz", "store what was fetched"},
-    {"--stats", "", "print times and memory to standard error"},
+    {"--stats", "", "print times, memory and what compiled code did to standard error"},
     {"--trace", "FILE", ""},
 };
 

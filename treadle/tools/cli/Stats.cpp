@@ -13,9 +13,27 @@ void Stats::lap(std::string_view phase) {
   last = now;
 }
 
+void Stats::take(const Session &from) {
+  session = from.statistics().value_or(Session::Statistics());
+}
+
+/// Nothing where nothing was compiled.
+static void printCompiled(const Session::Statistics &s) {
+  auto number = [](int64_t value) { return static_cast<long long>(value); };
+  if (!s.compilations && !s.compiledCalls)
+    return;
+  std::fprintf(stderr,
+               "compiled: %lld times in %.3f ms; %lld calls, %lld left, %lld without code\n",
+               number(s.compilations), s.compileSeconds * 1e3, number(s.compiledCalls),
+               number(s.bails), number(s.interpretedCalls));
+  std::fprintf(stderr, "its tensors: %lld made (%lld bytes, %lld as copies), %lld in place\n",
+               number(s.allocations), number(s.allocatedBytes), number(s.copies), number(s.reuses));
+}
+
 void Stats::print() const {
   for (const auto &[phase, time] : phases)
     std::fprintf(stderr, "%.*s: %.3f ms\n", static_cast<int>(phase.size()), phase.data(), time);
+  printCompiled(session);
   rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   std::fprintf(stderr, "peak memory: %.1f MB\n", static_cast<double>(usage.ru_maxrss) / 1024);

@@ -1,5 +1,7 @@
-// Times and memory of a run, for `--stats`.
+// Times and memory of a run, and what compiled code did, for `--stats`.
 #pragma once
+
+#include "treadle/treadle.h"
 
 #include <chrono>
 #include <string>
@@ -13,13 +15,16 @@ class Stats {
 public:
   /// Ends a phase that began at the lap before.
   void lap(std::string_view phase);
-  /// Prints the phases and the process's peak memory to standard error.
+  /// Takes what the session counted, if it was made to.
+  void take(const Session &session);
+  /// Prints the phases, what compiled code did, and the process's peak memory to standard error.
   void print() const;
 
 private:
   using Clock = std::chrono::steady_clock;
   Clock::time_point last = Clock::now();
   std::vector<std::pair<std::string_view, double>> phases; // in ms
+  Session::Statistics session;
 };
 
 } // namespace treadle::cli

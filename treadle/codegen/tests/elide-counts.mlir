@@ -1,0 +1,76 @@
+// RUN: treadle-opt --split-input-file --rc-elide-counts %s | FileCheck %s
+
+// A retain and a release cancel out where nothing between them looks at counts.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK-NOT: rc.retain
+// CHECK-NOT: rc.release
+// CHECK: return
+func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> !rc.ref<tensor<*xf32>> {
+  rc.retain %x : !rc.ref<tensor<?xf32>>
+  %y = rc.cast %x : !rc.ref<tensor<?xf32>> -> !rc.ref<tensor<*xf32>>
+  rc.release %x : !rc.ref<tensor<?xf32>>
+  return %y : !rc.ref<tensor<*xf32>>
+}
+
+// -----
+
+// They stay around a kernel, which may free what it is given.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK: rc.retain
+// CHECK-NEXT: rc.kernel
+// CHECK-SAME: takes = array<i1: true>
+// CHECK-NEXT: return
+func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> (!rc.ref<tensor<?xf32>>, !rc.ref<tensor<?xf32>>) {
+  rc.retain %x : !rc.ref<tensor<?xf32>>
+  %z, %ok = rc.kernel "Op" 0(%x) : (!rc.ref<tensor<?xf32>>) -> (!rc.ref<tensor<?xf32>>, i1)
+  rc.release %x : !rc.ref<tensor<?xf32>>
+  return %x, %z : !rc.ref<tensor<?xf32>>, !rc.ref<tensor<?xf32>>
+}
+
+// -----
+
+// An allocation takes over the model that ends where the new tensor has been filled.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK-SAME: (%[[X:.*]]: !rc.ref<tensor<?xf32>>)
+// CHECK: rc.reuse %[[X]](
+// CHECK-NOT: rc.alloc
+func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> !rc.ref<tensor<?xf32>> {
+  %size = rc.dim %x, 0 : !rc.ref<tensor<?xf32>>
+  %r, %ok = rc.alloc(%size) like(%x : !rc.ref<tensor<?xf32>>) : !rc.ref<tensor<?xf32>>
+  %in = rc.view %x : !rc.ref<tensor<?xf32>> -> memref<?xf32>
+  %out = rc.view %r : !rc.ref<tensor<?xf32>> -> memref<?xf32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                  iterator_types = ["parallel"]}
+      ins(%in : memref<?xf32>) outs(%out : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %negative = arith.negf %a : f32
+    linalg.yield %negative : f32
+  }
+  rc.release %x : !rc.ref<tensor<?xf32>>
+  return %r : !rc.ref<tensor<?xf32>>
+}
+
+// -----
+
+// Not where the model lives on.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK: rc.alloc(%{{.*}}) :
+// CHECK-NOT: rc.reuse
+func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> (!rc.ref<tensor<?xf32>>, !rc.ref<tensor<?xf32>>) {
+  %size = rc.dim %x, 0 : !rc.ref<tensor<?xf32>>
+  %r, %ok = rc.alloc(%size) like(%x : !rc.ref<tensor<?xf32>>) : !rc.ref<tensor<?xf32>>
+  %in = rc.view %x : !rc.ref<tensor<?xf32>> -> memref<?xf32>
+  %out = rc.view %r : !rc.ref<tensor<?xf32>> -> memref<?xf32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>],
+                  iterator_types = ["parallel"]}
+      ins(%in : memref<?xf32>) outs(%out : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %negative = arith.negf %a : f32
+    linalg.yield %negative : f32
+  }
+  return %x, %r : !rc.ref<tensor<?xf32>>, !rc.ref<tensor<?xf32>>
+}
