@@ -200,15 +200,16 @@ def fastest(times, ours):
     return min((v for k, v in times.items() if k.startswith("Treadle") == ours), default=None)
 
 
-def print_rows(rows, columns, markdown):
-    head = ["", *columns, "best rival / best of Treadle"]
+def print_rows(rows, columns, markdown, missing="can't"):
+    has_rivals = any(not column.startswith("Treadle") for column in columns)
+    head = ["", *columns, *(["best rival / best of Treadle"] if has_rivals else [])]
     lines = [head]
     for row in rows:
         times = row["times"]
-        cells = [f"{times[c]:.3g}" if c in times else "can't" for c in columns]
+        cells = [f"{times[c]:.3g}" if c in times else missing for c in columns]
         theirs, own = fastest(times, False), fastest(times, True)
         ratio = f"{theirs / own:.3g}x" if theirs and own else ""
-        lines.append([f"{row['name']}, {row['unit']}", *cells, ratio])
+        lines.append([f"{row['name']}, {row['unit']}", *cells, ratio][: len(head)])
     if markdown:
         lines.insert(1, ["---"] * len(head))
         print("\n".join(f"| {' | '.join(line)} |" for line in lines))
@@ -245,7 +246,7 @@ def main():
         return
     print_rows(rows, [name for name in args.chosen if name not in tiers] + tiers, args.markdown)
     print()
-    print_rows(starts, tiers, args.markdown)
+    print_rows(starts, tiers, args.markdown, missing="")
 
 
 if __name__ == "__main__":

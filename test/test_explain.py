@@ -336,6 +336,26 @@ def test_json(command):
     assert [order["kind"] for order in loop["orders"]].count("resource") == 1
 
 
+def test_what_is_compiled_and_why_the_rest_is_not(explain, command):
+    found = explain(counted(lambda b, i: b.mul(i, i)))
+    (cluster,) = found.clusters
+    assert "while" in [node.name for node in cluster.nodes] and cluster.where == ""
+    assert cluster.ops >= 4  # the loop, its condition, its counter, the product
+    assert "compiled by tier jit\n" in str(found)
+
+    text = counted(lambda b, i: b.mul(i, i), lambda b: b.say("x"))
+    found = explain(text)
+    assert found.clusters == ()
+    (why,) = [part.why for part in found.interpreted if "while" in [n.name for n in part.nodes]]
+    assert "its op has effects" in why
+    assert "always interpreted\n" in str(found)
+    status, out, _ = command(text, "--json")
+    read = json.loads(out)
+    assert status == 0 and read["clusters"] == []
+    assert why in [part["why"] for part in read["interpreted"]]
+    assert any("too small" in part["why"] for part in read["interpreted"])
+
+
 def test_a_wrong_option_is_named(command):
     status, _, error = command("", "--fecth", "x")
     assert status == 2 and "--fecth" in error and "--fetch" in error

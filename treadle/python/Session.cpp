@@ -197,17 +197,18 @@ static void bindStatistics(nb::module_ &module) {
       "elements, and reuses of the memory of another. live_bytes: those of all large tensors "
       "(above\n"
       "1 MiB) in the process.")
-      .def_ro("runs", &Statistics::runs)
-      .def_ro("compiled_calls", &Statistics::compiledCalls)
-      .def_ro("bails", &Statistics::bails)
-      .def_ro("interpreted_calls", &Statistics::interpretedCalls)
-      .def_ro("compilations", &Statistics::compilations)
-      .def_ro("compile_seconds", &Statistics::compileSeconds)
-      .def_ro("allocations", &Statistics::allocations)
-      .def_ro("allocated_bytes", &Statistics::allocatedBytes)
-      .def_ro("copies", &Statistics::copies)
-      .def_ro("reuses", &Statistics::reuses)
-      .def_ro("live_bytes", &Statistics::liveBytes)
+      .def_ro("runs", &Statistics::runs, "Runs of the session.")
+      .def_ro("compiled_calls", &Statistics::compiledCalls,
+              "Calls that compiled code ran to the end.")
+      .def_ro("bails", &Statistics::bails, "Calls that compiled code left to the interpreter.")
+      .def_ro("interpreted_calls", &Statistics::interpretedCalls, "Calls without code.")
+      .def_ro("compilations", &Statistics::compilations, "Compilations.")
+      .def_ro("compile_seconds", &Statistics::compileSeconds, "Time of all compilations.")
+      .def_ro("allocations", &Statistics::allocations, "Tensors made anew.")
+      .def_ro("allocated_bytes", &Statistics::allocatedBytes, "Their bytes.")
+      .def_ro("copies", &Statistics::copies, "Those that only hold elements of others.")
+      .def_ro("reuses", &Statistics::reuses, "Tensors in the memory of others.")
+      .def_ro("live_bytes", &Statistics::liveBytes, "Bytes of all large tensors in the process.")
       .def("__repr__", [](const Statistics &s) {
         return str("<treadle.Statistics runs=", s.runs, " compiled_calls=", s.compiledCalls,
                    " bails=", s.bails, " interpreted_calls=", s.interpretedCalls,

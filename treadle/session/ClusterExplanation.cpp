@@ -89,18 +89,18 @@ private:
         addCluster(node, function, where);
         continue;
       }
-      bool hasBody = false;
+      if (isWorthAWord(node))
+        addRemaining(node);
       forEachCalled(node, [&](tfg::FuncOp function) {
-        hasBody = true;
         if (seen.insert(function.getName()).second)
           addBody(function.getEntry(), function.getName());
       });
-      if (isWorthAWord(node))
-        addRemaining(node, hasBody);
     }
   }
 
-  void addRemaining(Node node, bool hasBody) {
+  void addRemaining(Node node) {
+    bool hasBody = false;
+    forEachCalled(node, [&](tfg::FuncOp) { hasBody = true; });
     std::string why = compilable.obstacle(node);
     if (hasBody && (why.empty() || !compilable.hasLoop(node)))
       return; // its nodes have words of their own
