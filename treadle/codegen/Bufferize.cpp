@@ -31,8 +31,6 @@ private:
 
   Value alloc(TensorType type, ValueRange dims, ValueRange models = {}, bool copies = false);
   Value view(Value ref);
-  Value loadScalar(Value ref);
-  void storeScalar(Value value, Value ref);
   void check(Value condition) { rc::CheckOp::create(b, loc, condition); }
   void checkShape(Value ref, RankedTensorType type, RankedTensorType known);
 
@@ -81,15 +79,6 @@ Value Bufferizer::view(Value ref) {
                             MemRefType::get(type.getShape(), storedAs(type.getElementType())), ref);
 }
 
-Value Bufferizer::loadScalar(Value ref) {
-  Value stored = memref::LoadOp::create(b, loc, view(ref), ValueRange());
-  return fromStored(b, loc, stored, tensorOf(ref).getElementType());
-}
-
-void Bufferizer::storeScalar(Value value, Value ref) {
-  memref::StoreOp::create(b, loc, toStored(b, loc, value), view(ref), ValueRange());
-}
-
 /// That a tensor is of this type, as far as the type doesn't say it already.
 void Bufferizer::checkShape(Value ref, RankedTensorType type, RankedTensorType known) {
   auto equal = [&](Value found, int64_t expected) {
@@ -129,6 +118,13 @@ void Bufferizer::rewrite(tensor::CastOp op) {
 LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   SmallVector<Value> inputs(op.getInputs()), outputs;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<std::pair<tensor::ExtractOp, Value>> extracts;
+  op.getRegion().walk([&](tensor::ExtractOp extract) {
+    extracts.emplace_back(extract, extract->getOperand(0)); // a reference by now
+  });
+  auto isReadElsewhere = [&](Value ref) {
+    return llvm::any_of(extracts, [&](const auto &extract) { return extract.second == ref; });
+  };
   for (auto [i, init] : llvm::enumerate(op.getOutputs())) {
     auto empty = init.getDefiningOp<tensor::EmptyOp>();
     if (!empty)
@@ -138,7 +134,7 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
     SmallVector<Value> models;
     for (auto [input, inputMap] : llvm::zip(inputs, maps)) {
       auto of = cast<RankedTensorType>(tensorOf(input));
-      if (inputMap == map && !llvm::is_contained(models, input) &&
+      if (inputMap == map && !llvm::is_contained(models, input) && !isReadElsewhere(input) &&
           storedAs(of.getElementType()).getIntOrFloatBitWidth() ==
               storedAs(type.getElementType()).getIntOrFloatBitWidth())
         models.push_back(input);
@@ -151,6 +147,15 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
     inputViews.push_back(view(input));
   for (Value output : outputs)
     outputViews.push_back(view(output));
+  // What is read at other places than the loops' own.
+  for (auto [extract, ref] : extracts) {
+    Value elements = view(ref);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(extract);
+    Value stored = memref::LoadOp::create(b, loc, elements, extract.getIndices());
+    extract.replaceAllUsesWith(fromStored(b, loc, stored, tensorOf(ref).getElementType()));
+    extract.erase();
+  }
   auto made = linalg::GenericOp::create(b, loc, TypeRange(), inputViews, outputViews, maps,
                                         op.getIteratorTypesArray());
   Block &block = op.getRegion().front();
@@ -213,16 +218,32 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
     return op->erase(), success();
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    Value ref = referenceOf(extract);
-    if (!extract.getIndices().empty())
-      return op->emitOpError("takes an element out of a tensor that is no scalar");
-    extract.getResult().replaceAllUsesWith(loadScalar(ref));
+    Value ref = extract->getOperand(0);
+    Value stored = memref::LoadOp::create(b, loc, view(ref), extract.getIndices());
+    extract.getResult().replaceAllUsesWith(
+        fromStored(b, loc, stored, tensorOf(ref).getElementType()));
     return op->erase(), success();
   }
   if (auto elements = dyn_cast<tensor::FromElementsOp>(op)) {
-    Value ref = alloc(elements.getType(), {});
-    storeScalar(elements.getElements().front(), ref);
+    RankedTensorType type = elements.getType();
+    if (type.getRank() > 1)
+      return op->emitOpError("makes a tensor of elements that is no scalar or vector");
+    Value ref = alloc(type, {}), memory = view(ref);
+    for (auto [i, element] : llvm::enumerate(elements.getElements())) {
+      SmallVector<Value> place;
+      if (type.getRank())
+        place.push_back(arith::ConstantIndexOp::create(b, loc, static_cast<int64_t>(i)));
+      memref::StoreOp::create(b, loc, toStored(b, loc, element), memory, place);
+    }
     elements.getResult().replaceAllUsesWith(ref);
+    return op->erase(), success();
+  }
+  if (auto reshape = dyn_cast<rc::ReshapeOp>(op)) {
+    Type type = reshape.getOutputs().front().getType();
+    auto made = rc::ReshapeOp::create(b, loc, TypeRange{referenceTo(type), b.getI1Type()},
+                                      reshape.getFrom(), reshape.getDims());
+    check(made.getOutputs().back());
+    reshape.getOutputs().front().replaceAllUsesWith(made.getOutputs().front());
     return op->erase(), success();
   }
   if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<TensorType>(select.getType())) {

@@ -252,6 +252,7 @@ const llvm::StringMap<ElementwiseOp> &table() {
   static const llvm::StringMap<ElementwiseOp> ops = {
       {"Add", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
       {"AddV2", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
+      {"BiasAdd", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
       {"Sub", {numbers, arithmetic<arith::SubFOp, arith::SubIOp>}},
       {"Mul", {numbers, arithmetic<arith::MulFOp, arith::MulIOp>}},
       {"RealDiv", {floats, binary<arith::DivFOp>}},

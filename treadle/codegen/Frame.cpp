@@ -73,6 +73,15 @@ TensorBlock *treadle_reuse(Frame *frame, TensorBlock *of, uint8_t dtype, int32_t
   return again.take();
 }
 
+TensorBlock *treadle_reshape(TensorBlock *from, int32_t rank, const int64_t *dims) {
+  if (countElements(Dims(dims, rank)) != from->count)
+    return nullptr;
+  Tensor tensor = Tensor::adopt(from);
+  Tensor result = tensor.withDims(Dims(dims, rank));
+  tensor.take();
+  return result.take();
+}
+
 void treadle_release(TensorBlock *block) {
   if (block)
     Tensor::adopt(block).reset();
@@ -140,6 +149,7 @@ std::vector<RuntimeFunction> runtimeFunctions() {
   auto address = [](auto *function) { return reinterpret_cast<void *>(function); };
   return {{"treadle_allocate", address(treadle_allocate)},
           {"treadle_reuse", address(treadle_reuse)},
+          {"treadle_reshape", address(treadle_reshape)},
           {"treadle_release", address(treadle_release)},
           {"treadle_spread", address(treadle_spread)},
           {"treadle_kernel", address(treadle_kernel)}};

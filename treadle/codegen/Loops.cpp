@@ -3,6 +3,8 @@
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -20,17 +22,20 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// Whether all operands are read and written element by element, in the order of memory.
-bool isFlat(linalg::GenericOp op) {
-  return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); });
-}
-
 /// What an element takes, in picoseconds: of vectorised code, roughly.
 int64_t costOf(linalg::GenericOp op) {
   int64_t cost = 100;
   for (Operation &inner : op.getRegion().front())
     cost += isa<math::MathDialect>(inner.getDialect()) && !isa<math::AbsFOp>(inner) ? 700 : 100;
   return cost;
+}
+
+/// Whether all operands are read and written element by element, in the order of memory.
+bool isFlat(linalg::GenericOp op) {
+  Block &block = op.getRegion().front();
+  if (!block.getOps<linalg::IndexOp>().empty())
+    return false;
+  return llvm::all_of(op.getIndexingMapsArray(), [](AffineMap map) { return map.isIdentity(); });
 }
 
 /// Work in picoseconds beyond which threads may share a loop.
@@ -89,11 +94,16 @@ private:
       captured.insert(refOf(view));
     getUsedValuesDefinedAbove(op.getRegion(), used);
     SmallVector<Operation *> constants;
+    SmallVector<Value> views; // of tensors that are read at other places
     for (Value value : used)
-      if (auto constant = value.getDefiningOp<arith::ConstantOp>())
+      if (isa<MemRefType>(value.getType())) {
+        views.push_back(value);
+        captured.insert(refOf(value));
+      } else if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
         constants.push_back(constant);
-      else
+      } else {
         captured.insert(value);
+      }
 
     Value output = op->getOperands().back();
     Value count = sizeOf(row(output), 0);
@@ -123,6 +133,10 @@ private:
       mapping.map(value, argument);
     for (Operation *constant : constants)
       b.clone(*constant, mapping);
+    for (Value view : views)
+      mapping.map(
+          view,
+          rc::ViewOp::create(b, loc, view.getType(), mapping.lookup(refOf(view))).getResult());
     for (Value view : op->getOperands()) {
       auto made = rc::ViewOp::create(b, loc, view.getType(), mapping.lookup(refOf(view)));
       memory.push_back(isRow ? row(made) : made);
@@ -176,9 +190,18 @@ private:
     for (size_t i = 0; i < numInputs; ++i)
       mapping.map(block.getArgument(i), memref::LoadOp::create(b, loc, memory[i], place(i)));
     for (Operation &inner : block.without_terminator()) {
+      if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
+        mapping.map(index.getResult(), indices[index.getDim()]);
+        continue;
+      }
       SmallVector<Value> operands;
       for (Value operand : inner.getOperands())
         operands.push_back(mapping.lookupOrDefault(operand));
+      if (auto apply = dyn_cast<affine::AffineApplyOp>(inner)) {
+        mapping.map(apply.getResult(),
+                    affine::expandAffineMap(b, loc, apply.getAffineMap(), operands)->front());
+        continue;
+      }
       if (Value expanded = expandFloatMath(b, &inner, operands))
         mapping.map(inner.getResult(0), expanded);
       else
@@ -204,8 +227,13 @@ LogicalResult fuseElementwise(ModuleOp module) {
   linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *fused) {
     // What several ops read is computed once.
     Operation *producer = fused->get().getDefiningOp();
-    return producer && producer->hasOneUse() &&
-           producer->getBlock() == fused->getOwner()->getBlock();
+    if (!producer || !producer->hasOneUse() ||
+        producer->getBlock() != fused->getOwner()->getBlock())
+      return false;
+    // An element that several read would be computed for each; loading it is cheaper.
+    auto consumer = cast<linalg::GenericOp>(fused->getOwner());
+    auto made = dyn_cast<linalg::GenericOp>(producer);
+    return consumer.getMatchingIndexingMap(fused).isPermutation() || (made && costOf(made) <= 300);
   });
   return applyPatternsGreedily(module, std::move(patterns));
 }

@@ -53,8 +53,20 @@ MaybeValues identity(Translator &, tfg::Node node, Values inputs) {
   return inputs;
 }
 
-const llvm::StringMap<Lowering> &table() {
-  static const llvm::StringMap<Lowering> lowerings = {
+MaybeValues biasAdd(Translator &t, tfg::Node node, Values inputs) {
+  if (auto format = node.attr<StringAttr>("data_format"); format && format.getValue() != "NHWC")
+    return std::nullopt;
+  auto value = dyn_cast<RankedTensorType>(inputs[0].value.getType());
+  auto bias = dyn_cast<RankedTensorType>(inputs[1].value.getType());
+  // Nothing is repeated along the last dimension.
+  if (!value || !bias || value.getRank() < 2 || bias.getRank() != 1 ||
+      (value.getShape().back() == 1) != (bias.getShape()[0] == 1))
+    return std::nullopt;
+  return t.elementwise(node, inputs);
+}
+
+llvm::StringMap<Lowering> makeTable() {
+  llvm::StringMap<Lowering> lowerings = {
       {"While", loop},           {"StatelessWhile", loop},
       {"If", conditional},       {"StatelessIf", conditional},
       {"Case", conditional},     {"StatelessCase", conditional},
@@ -62,12 +74,19 @@ const llvm::StringMap<Lowering> &table() {
       {"Const", constant},       {"HostConst", constant},
       {"Identity", identity},    {"IdentityN", identity},
       {"VarHandleOp", handle},   {"ReadVariableOp", readVariable},
+      {"BiasAdd", biasAdd},
   };
+  for (LoweringTable more : {shapeLowerings(), sliceLowerings()})
+    for (auto [op, lowering] : more)
+      lowerings[op] = lowering;
   return lowerings;
 }
 
 } // namespace
 
-Lowering findLowering(StringRef op) { return table().lookup(op); }
+Lowering findLowering(StringRef op) {
+  static const llvm::StringMap<Lowering> table = makeTable();
+  return table.lookup(op);
+}
 
 } // namespace treadle::codegen

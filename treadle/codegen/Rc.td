@@ -140,6 +140,17 @@ def Rc_SelectOp : Rc_Op<"select"> {
   }];
 }
 
+def Rc_ReshapeOp : Rc_Op<"reshape", [Pure]> {
+  let summary = "The same elements in another shape, without a copy";
+  let description = [{
+    `dims` are the dimensions that the result's type doesn't tell. Over references there is one
+    result more: whether the shape has as many elements as the operand.
+  }];
+  let arguments = (ins AnyType:$from, Variadic<Index>:$dims);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = "$from `(` $dims `)` attr-dict `:` type($from) `->` type($outputs)";
+}
+
 def Rc_RankOp : Rc_Op<"rank"> {
   let summary = "The number of dimensions of a tensor";
   let arguments = (ins Rc_Ref:$ref);

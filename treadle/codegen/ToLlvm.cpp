@@ -226,6 +226,18 @@ void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, con
   lowerNew(op, rewriter, "treadle_reuse", {e.frame(), in.getOf()}, in.getDims());
 }
 
+void lowerReshape(rc::ReshapeOp op, rc::ReshapeOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  auto type = cast<rc::RefType>(op->getResult(0).getType());
+  auto tensor = cast<RankedTensorType>(type.getTensor());
+  Value block = e.call("treadle_reshape", e.pointer(),
+                       {in.getFrom(), e.number(rewriter.getI32Type(), tensor.getRank()),
+                        dimsArray(e, tensor, in.getDims())});
+  Value none = LLVM::ZeroOp::create(rewriter, op.getLoc(), e.pointer());
+  Value ok = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::ne, block, none);
+  rewriter.replaceOp(op, {block, ok});
+}
+
 void lowerKernel(rc::KernelOp op, rc::KernelOp::Adaptor in, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
   size_t numInputs = in.getInputs().size(), numOutputs = op.getOutputs().size() - 1;
@@ -373,6 +385,7 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   add<rc::ParallelOp>(patterns, types, lowerParallel);
   add<rc::SpreadOp>(patterns, types, lowerSpread);
   add<rc::AllocOp>(patterns, types, lowerAlloc);
+  add<rc::ReshapeOp>(patterns, types, lowerReshape);
   add<rc::ReuseOp>(patterns, types, lowerReuse);
   add<rc::KernelOp>(patterns, types, lowerKernel);
   add<rc::ViewOp>(patterns, types, lowerView);

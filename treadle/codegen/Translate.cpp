@@ -5,6 +5,7 @@
 #include "treadle/transforms/shape_inference/TypeShapes.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -126,7 +127,7 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   func::ReturnOp::create(b, loc, returned);
   cluster.setFunctionType(b.getFunctionType(types, ValueRange(returned).getTypes()));
   int64_t numOps = 0;
-  cluster.walk([&](Operation *) { ++numOps; });
+  cluster.walk([&](Operation *op) { numOps += !isa<arith::ConstantOp>(op); });
   if (numOps > options.maxOps)
     return Unexpected(unimplemented("function '", function.getName().str(),
                                     "' is too large: ", numOps, " operations, and ", options.maxOps,

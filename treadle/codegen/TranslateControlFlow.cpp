@@ -167,6 +167,7 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
   for (size_t i : variables) {
     types.push_back(inputs[i].value.getType());
     now[i].known = forgetValue(now[i].known);
+    now[i].elements.reset();
   }
   SmallVector<Location> locations(types.size(), loc);
   for (int round = 0; round < maxRounds; ++round) {

@@ -12,6 +12,29 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
+/// An op over vectors of integers whose elements are in registers, as those of shapes are.
+std::optional<Typed> Translator::inRegisters(const ElementwiseOp &op, const Values &inputs,
+                                             Type result, const KnownValue &known) {
+  std::optional<size_t> length;
+  for (const Typed &input : inputs) {
+    if (!isTensor(input.value.getType()))
+      continue;
+    if (!input.elements || (length && *length != input.elements->size()))
+      return std::nullopt;
+    length = input.elements->size();
+  }
+  if (!length || !(result.isInteger(32) || result.isInteger(64)))
+    return std::nullopt;
+  SmallVector<Value> elements;
+  for (size_t i = 0; i < *length; ++i) {
+    SmallVector<Value> operands;
+    for (const Typed &input : inputs)
+      operands.push_back(input.elements ? (*input.elements)[i] : input.value);
+    elements.push_back(op.emit(b, loc, operands, result));
+  }
+  return vector(elements, result, known);
+}
+
 /// An op over elements: nothing if this node isn't one that is compiled.
 MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   if (node.numResults() != 1 || inputs.empty())
@@ -35,10 +58,7 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   SmallVector<Value> values;
   for (const Typed &input : inputs)
     values.push_back(input.value);
-  std::vector<const KnownValue *> known;
-  for (const Typed &input : inputs)
-    known.push_back(&input.known);
-  KnownValue outcome = tfg::shapesOf(node, known).values.front();
+  KnownValue outcome = this->outcome(node, inputs);
   if (areScalars) {
     if (!op->isDefinedForAll(elements[0], result))
       check(op->isDefined(b, loc, values, result));
@@ -46,6 +66,8 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   }
   if (!op->isDefinedForAll(elements[0], result))
     return std::nullopt;
+  if (std::optional<Typed> small = inRegisters(*op, inputs, result, outcome))
+    return Values{std::move(*small)};
   // The first form of Select has a rule of its own for vectors of conditions.
   if (node.opType() == "Select")
     if (auto condition = dyn_cast<RankedTensorType>(values[0].getType());

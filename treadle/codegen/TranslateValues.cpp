@@ -7,7 +7,9 @@
 #include "treadle/transforms/shape_inference/TypeShapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
 
@@ -110,6 +112,95 @@ Expected<Values> Translator::readVariable(tfg::Node node, const Typed &handle) {
     return Unexpected(unsupported(node, "which variable it reads can't be told"));
   KnownValue known(tfg::shapeOf(tfg::typeOf(value, b.getContext())));
   return Values{constant(value, std::move(known))};
+}
+
+Value Translator::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+
+std::optional<SmallVector<Value>> Translator::indices(const Typed &typed) {
+  constexpr int64_t most = 16;
+  Type type = typed.value.getType();
+  Type element = elementOf(type);
+  if (!element.isInteger(32) && !element.isInteger(64))
+    return std::nullopt;
+  SmallVector<Value> result;
+  auto add = [&](Value value) {
+    result.push_back(b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), value));
+  };
+  if (const Tensor &constant = typed.known.constant; constant && constant.rank() < 2) {
+    if (constant.count() > most)
+      return std::nullopt;
+    for (int64_t i = 0; i < constant.count(); ++i)
+      result.push_back(index(constant.dtype() == DType::Int32 ? constant.data<int32_t>()[i]
+                                                              : constant.data<int64_t>()[i]));
+  } else if (typed.elements) {
+    llvm::for_each(*typed.elements, add);
+  } else if (!isTensor(type)) {
+    add(typed.value);
+  } else {
+    return std::nullopt;
+  }
+  return result;
+}
+
+Typed Translator::vector(ArrayRef<Value> elements, Type element, KnownValue known) {
+  auto type = RankedTensorType::get({static_cast<int64_t>(elements.size())}, element);
+  Value value = tensor::FromElementsOp::create(b, loc, type, elements);
+  return {value, std::move(known), SmallVector<Value>(elements)};
+}
+
+KnownValue Translator::outcome(tfg::Node node, const Values &inputs) {
+  std::vector<const KnownValue *> known;
+  for (const Typed &input : inputs)
+    known.push_back(&input.known);
+  return tfg::shapesOf(node, known).values.front();
+}
+
+Sizes::Sizes(ArrayRef<Value> sizes, const Shape &known) {
+  bool isKnown = known.hasRank() && known.all().size() == sizes.size();
+  for (auto [i, size] : llvm::enumerate(sizes)) {
+    if (std::optional<int64_t> constant = getConstantIntValue(size)) {
+      shape.push_back(*constant);
+    } else if (isKnown && known.all()[i] != Shape::unknown) {
+      shape.push_back(known.all()[i]);
+    } else {
+      shape.push_back(ShapedType::kDynamic);
+      dynamic.push_back(size);
+    }
+  }
+}
+
+Typed Translator::generate(ArrayRef<Value> sizes, Type element, KnownValue known,
+                           ElementAt elementAt) {
+  Sizes is(sizes, known.shape);
+  auto rank = static_cast<int64_t>(sizes.size());
+  Value empty = tensor::EmptyOp::create(b, loc, is.shape, element, is.dynamic);
+  auto generic = linalg::GenericOp::create(
+      b, loc, TypeRange(empty.getType()), ValueRange(), ValueRange(empty),
+      ArrayRef(b.getMultiDimIdentityMap(rank)),
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      [&](OpBuilder &inner, Location at, ValueRange) {
+        SmallVector<Value> places;
+        for (int64_t i = 0; i < rank; ++i)
+          places.push_back(linalg::IndexOp::create(inner, at, i));
+        linalg::YieldOp::create(inner, at, elementAt(inner, at, places));
+      });
+  Value out = generic.getResult(0);
+  for (auto [i, size] : llvm::enumerate(sizes))
+    dims[{out, i}] = size;
+  known.shape = meet(known.shape, tfg::shapeOf(out.getType()));
+  return {out, std::move(known)};
+}
+
+Typed Translator::reshape(Value value, ArrayRef<Value> sizes, KnownValue known) {
+  Sizes is(sizes, known.shape);
+  value = boxed(value);
+  auto type = RankedTensorType::get(is.shape, elementOf(value.getType()));
+  auto made = rc::ReshapeOp::create(b, loc, TypeRange(type), value, is.dynamic);
+  Value out = made->getResult(0);
+  for (auto [i, size] : llvm::enumerate(sizes))
+    dims[{out, i}] = size;
+  known.shape = meet(known.shape, tfg::shapeOf(out.getType()));
+  return {out, std::move(known)};
 }
 
 } // namespace treadle::codegen

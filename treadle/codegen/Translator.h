@@ -17,11 +17,15 @@ class WhileOp;
 
 namespace treadle::codegen {
 
+struct ElementwiseOp;
+
 /// A value of the graph: what computes it, and what is known of it. It is a scalar of a native type
 /// or a tensor, ranked where its rank is known.
 struct Typed {
   mlir::Value value;
   KnownValue known;
+  /// The elements of a vector of integers that was computed in registers, such as a shape.
+  std::optional<llvm::SmallVector<mlir::Value>> elements = std::nullopt;
 };
 
 using Values = llvm::SmallVector<Typed>;
@@ -61,6 +65,21 @@ public:
   mlir::Value coerce(mlir::Value value, mlir::Type type);
   mlir::Value dim(mlir::Value value, int64_t index);
   mlir::Type joined(mlir::Type a, mlir::Type b);
+  mlir::Value index(int64_t value);
+  /// An integer scalar, or the elements of a small vector of integers, as indices: where they are
+  /// constant or in registers.
+  std::optional<llvm::SmallVector<mlir::Value>> indices(const Typed &typed);
+  /// A vector of integers.
+  Typed vector(llvm::ArrayRef<mlir::Value> elements, mlir::Type element, KnownValue known);
+  /// What is known of a node's only result.
+  KnownValue outcome(tfg::Node node, const Values &inputs);
+  /// A tensor of these sizes whose elements are computed from their indices.
+  using ElementAt =
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange indices)>;
+  Typed generate(llvm::ArrayRef<mlir::Value> sizes, mlir::Type element, KnownValue known,
+                 ElementAt elementAt);
+  /// The same elements in another shape.
+  Typed reshape(mlir::Value value, llvm::ArrayRef<mlir::Value> sizes, KnownValue known);
   void check(mlir::Value condition);
 
   static Error unsupported(tfg::Node node, std::string_view why) {
@@ -82,6 +101,8 @@ public:
 private:
   Results conditional(tfg::Node node, llvm::ArrayRef<tfg::FuncOp> branches, size_t branch,
                       mlir::Value selector, llvm::ArrayRef<Typed> inputs);
+  std::optional<Typed> inRegisters(const ElementwiseOp &op, const Values &inputs, mlir::Type result,
+                                   const KnownValue &known);
   Results iteration(tfg::Node node, mlir::scf::WhileOp made, tfg::FuncOp cond, tfg::FuncOp body,
                     llvm::ArrayRef<size_t> variables, const Values &now);
   void erase(mlir::Operation *op);
@@ -91,8 +112,21 @@ private:
   int depth = 0;
 };
 
+/// What a list of sizes says of a type: -1 in `shape` where a size is one of `dynamic`.
+struct Sizes {
+  llvm::SmallVector<int64_t> shape;
+  llvm::SmallVector<mlir::Value> dynamic;
+
+  Sizes(llvm::ArrayRef<mlir::Value> sizes, const Shape &known);
+};
+
 /// How an op is translated. Where it gives nothing, the op is left to its kernel.
 using Lowering = MaybeValues (*)(Translator &translator, tfg::Node node, Values inputs);
+
+/// Ops of one topic.
+using LoweringTable = llvm::ArrayRef<std::pair<llvm::StringRef, Lowering>>;
+LoweringTable shapeLowerings();
+LoweringTable sliceLowerings();
 
 /// Null for ops that have no lowering of their own.
 Lowering findLowering(llvm::StringRef op);

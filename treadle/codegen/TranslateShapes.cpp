@@ -1,0 +1,237 @@
+// Shapes, and what is computed from them, in registers; the same elements in other shapes.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Translator.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+bool isInteger(Type type) { return type.isInteger(32) || type.isInteger(64); }
+
+Value toInteger(Translator &t, Value index, Type type) {
+  return t.b.createOrFold<arith::IndexCastOp>(t.loc, type, index);
+}
+
+Value multiply(Translator &t, Value x, Value y) {
+  return t.b.createOrFold<arith::MulIOp>(t.loc, x, y);
+}
+
+Value compare(Translator &t, arith::CmpIPredicate predicate, Value x, Value y) {
+  return arith::CmpIOp::create(t.b, t.loc, predicate, x, y);
+}
+
+/// The dimensions of a value; nothing where not even their number is known.
+std::optional<SmallVector<Value>> sizesOf(Translator &t, Value value) {
+  SmallVector<Value> sizes;
+  if (!isTensor(value.getType()))
+    return sizes;
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type)
+    return std::nullopt;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    sizes.push_back(t.dim(value, i));
+  return sizes;
+}
+
+MaybeValues shape(Translator &t, tfg::Node node, Values inputs) {
+  Type element = elementOf(node->getResult(0).getType());
+  std::optional<SmallVector<Value>> sizes = sizesOf(t, inputs[0].value);
+  if (!sizes || sizes->empty() || !isInteger(element))
+    return std::nullopt;
+  SmallVector<Value> elements;
+  for (Value size : *sizes)
+    elements.push_back(toInteger(t, size, element));
+  return Values{t.vector(elements, element, t.outcome(node, inputs))};
+}
+
+MaybeValues size(Translator &t, tfg::Node node, Values inputs) {
+  Type element = elementOf(node->getResult(0).getType());
+  std::optional<SmallVector<Value>> sizes = sizesOf(t, inputs[0].value);
+  if (!sizes || !isInteger(element))
+    return std::nullopt;
+  Value product = t.index(1);
+  for (Value size : *sizes)
+    product = multiply(t, product, size);
+  return Values{{toInteger(t, product, element), t.outcome(node, inputs)}};
+}
+
+MaybeValues rank(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<SmallVector<Value>> sizes = sizesOf(t, inputs[0].value);
+  if (!sizes)
+    return std::nullopt;
+  Value number = t.index(static_cast<int64_t>(sizes->size()));
+  return Values{{toInteger(t, number, t.b.getI32Type()), t.outcome(node, inputs)}};
+}
+
+/// Whether an axis is that of vectors.
+bool isOnlyAxis(Translator &t, const Typed &axis) {
+  std::optional<SmallVector<Value>> axes = t.indices(axis);
+  std::optional<int64_t> only =
+      axes && axes->size() == 1 ? getConstantIntValue(axes->front()) : std::nullopt;
+  return only == 0 || only == -1;
+}
+
+/// Scalars as a vector.
+MaybeValues pack(Translator &t, tfg::Node node, Values inputs) {
+  Type element = elementOf(node->getResult(0).getType());
+  auto axis = node.attr<IntegerAttr>("axis");
+  if (!isInteger(element) || inputs.size() > 16 || (axis && axis.getInt() > 0))
+    return std::nullopt;
+  SmallVector<Value> elements;
+  for (const Typed &input : inputs) {
+    if (isTensor(input.value.getType()))
+      return std::nullopt;
+    elements.push_back(input.value);
+  }
+  return Values{t.vector(elements, element, t.outcome(node, inputs))};
+}
+
+/// Vectors in registers, one after the other.
+MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
+  Type element = elementOf(node->getResult(0).getType());
+  if (!isInteger(element) || inputs.size() < 2 || !isOnlyAxis(t, inputs.back()))
+    return std::nullopt;
+  SmallVector<Value> elements;
+  bool isComputed = false;
+  for (const Typed &input : ArrayRef(inputs).drop_back()) {
+    auto type = dyn_cast<RankedTensorType>(input.value.getType());
+    std::optional<SmallVector<Value>> own = t.indices(input);
+    if (!type || type.getRank() != 1 || !own)
+      return std::nullopt;
+    isComputed |= input.elements.has_value();
+    for (Value value : *own)
+      elements.push_back(toInteger(t, value, element));
+  }
+  if (!isComputed || elements.empty() || elements.size() > 16)
+    return std::nullopt;
+  return Values{t.vector(elements, element, t.outcome(node, inputs))};
+}
+
+MaybeValues product(Translator &t, tfg::Node node, Values inputs) {
+  auto keeps = node.attr<BoolAttr>("keep_dims");
+  if (!inputs[0].elements || (keeps && keeps.getValue()) || !isOnlyAxis(t, inputs[1]))
+    return std::nullopt;
+  Type element = elementOf(node->getResult(0).getType());
+  Value product = arith::ConstantOp::create(t.b, t.loc, t.b.getIntegerAttr(element, 1));
+  for (Value value : *inputs[0].elements)
+    product = multiply(t, product, value);
+  return Values{{product, t.outcome(node, inputs)}};
+}
+
+/// A tensor that holds one value everywhere.
+MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
+  Type element = elementOf(node->getResult(0).getType());
+  Value value = inputs[1].value;
+  std::optional<SmallVector<Value>> sizes = t.indices(inputs[0]);
+  if (!sizes || sizes->empty() || isTensor(value.getType()) || !isNative(element))
+    return std::nullopt;
+  for (Value size : *sizes)
+    t.check(compare(t, arith::CmpIPredicate::sge, size, t.index(0)));
+  return Values{t.generate(*sizes, element, t.outcome(node, inputs),
+                           [&](OpBuilder &, Location, ValueRange) { return value; })};
+}
+
+/// What a reshape gives: in registers where it can.
+Typed reshaped(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<Value> sizes) {
+  KnownValue known = t.outcome(node, inputs);
+  Value value = inputs[0].value;
+  if (!isTensor(value.getType()) && isInteger(value.getType()) && sizes.size() == 1)
+    return t.vector(value, value.getType(), std::move(known));
+  return t.reshape(value, sizes, std::move(known));
+}
+
+MaybeValues reshape(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<SmallVector<Value>> own = sizesOf(t, inputs[0].value);
+  std::optional<SmallVector<Value>> sizes = t.indices(inputs[1]);
+  auto wanted = dyn_cast<RankedTensorType>(inputs[1].value.getType());
+  if (!own || !sizes || sizes->empty() || !wanted || wanted.getRank() != 1)
+    return std::nullopt;
+  // A size of -1 is what is left; others that aren't constant have to be sizes.
+  Value rest;
+  Value product = t.index(1), total = t.index(1);
+  for (Value &size : *sizes) {
+    std::optional<int64_t> constant = getConstantIntValue(size);
+    if (constant && *constant < 0) {
+      if (rest || *constant != -1)
+        return std::nullopt;
+      rest = size;
+      continue;
+    }
+    if (!constant)
+      t.check(compare(t, arith::CmpIPredicate::sge, size, t.index(0)));
+    product = multiply(t, product, size);
+  }
+  for (Value size : *own)
+    total = multiply(t, total, size);
+  if (rest) {
+    std::optional<int64_t> divisor = getConstantIntValue(product);
+    if (divisor == 0)
+      return std::nullopt;
+    if (!divisor)
+      t.check(compare(t, arith::CmpIPredicate::ne, product, t.index(0)));
+    Value left = t.b.createOrFold<arith::DivSIOp>(t.loc, total, product);
+    t.check(compare(t, arith::CmpIPredicate::eq, multiply(t, left, product), total));
+    *llvm::find(*sizes, rest) = left;
+  } else if (!isTensor(inputs[0].value.getType())) {
+    t.check(compare(t, arith::CmpIPredicate::eq, product, total));
+  }
+  return Values{reshaped(t, node, inputs, *sizes)};
+}
+
+MaybeValues expandDims(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<SmallVector<Value>> sizes = sizesOf(t, inputs[0].value);
+  std::optional<SmallVector<Value>> axes = t.indices(inputs[1]);
+  std::optional<int64_t> axis =
+      axes && axes->size() == 1 ? getConstantIntValue(axes->front()) : std::nullopt;
+  if (!sizes || !axis)
+    return std::nullopt;
+  auto rank = static_cast<int64_t>(sizes->size());
+  int64_t at = *axis < 0 ? *axis + rank + 1 : *axis;
+  if (at < 0 || at > rank)
+    return std::nullopt;
+  sizes->insert(sizes->begin() + at, t.index(1));
+  return Values{reshaped(t, node, inputs, *sizes)};
+}
+
+MaybeValues squeeze(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<SmallVector<Value>> sizes = sizesOf(t, inputs[0].value);
+  auto axes = node.attr<ArrayAttr>("squeeze_dims");
+  if (!sizes || !axes || axes.empty())
+    return std::nullopt;
+  auto rank = static_cast<int64_t>(sizes->size());
+  SmallVector<bool> isGone(rank);
+  for (Attribute attr : axes) {
+    int64_t axis = cast<IntegerAttr>(attr).getInt();
+    axis = axis < 0 ? axis + rank : axis;
+    if (axis < 0 || axis >= rank)
+      return std::nullopt;
+    isGone[axis] = true;
+  }
+  SmallVector<Value> left;
+  for (auto [size, gone] : llvm::zip(*sizes, isGone))
+    if (!gone)
+      left.push_back(size);
+    else if (getConstantIntValue(size) != 1)
+      t.check(compare(t, arith::CmpIPredicate::eq, size, t.index(1)));
+  if (left.empty())
+    return std::nullopt; // a scalar
+  return Values{reshaped(t, node, inputs, left)};
+}
+
+constexpr std::pair<StringRef, Lowering> table[] = {
+    {"Shape", shape},     {"Size", size},
+    {"Rank", rank},       {"Pack", pack},
+    {"Prod", product},    {"Fill", fill},
+    {"Reshape", reshape}, {"Squeeze", squeeze},
+    {"ConcatV2", concat}, {"ExpandDims", expandDims},
+};
+
+} // namespace
+
+LoweringTable shapeLowerings() { return table; }
+
+} // namespace treadle::codegen

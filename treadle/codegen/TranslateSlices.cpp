@@ -1,0 +1,234 @@
+// Parts of tensors: loops that read another element than they write, which fusion joins with those
+// that use them. Parts along the first dimension alone are left to kernels, which don't copy them.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Translator.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+/// Arithmetic on indices that is done at once where it can be.
+struct Indices {
+  OpBuilder &b;
+  Location loc;
+
+  Value number(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+  Value add(Value x, Value y) { return b.createOrFold<arith::AddIOp>(loc, x, y); }
+  Value sub(Value x, Value y) { return b.createOrFold<arith::SubIOp>(loc, x, y); }
+  Value mul(Value x, Value y) { return b.createOrFold<arith::MulIOp>(loc, x, y); }
+  Value divide(Value x, Value y) { return b.createOrFold<arith::DivSIOp>(loc, x, y); }
+  Value isLess(Value x, Value y) {
+    return b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, x, y);
+  }
+  Value select(Value condition, Value x, Value y) {
+    return b.createOrFold<arith::SelectOp>(loc, condition, x, y);
+  }
+  Value atLeast(Value x, Value bound) { return select(isLess(x, bound), bound, x); }
+  Value atMost(Value x, Value bound) { return select(isLess(bound, x), bound, x); }
+  /// Counted from the end where it is negative.
+  Value fromFront(Value x, Value size) { return select(isLess(x, number(0)), add(x, size), x); }
+};
+
+/// What a slice takes of one dimension of its input.
+struct Part {
+  Value begin, step, size; // no size: one element, and the dimension goes
+  bool isAll = false;
+};
+
+/// A strided slice, read from a node's attributes.
+struct Masks {
+  explicit Masks(tfg::Node node)
+      : begin(of(node, "begin_mask")), end(of(node, "end_mask")),
+        ellipsis(of(node, "ellipsis_mask")), newAxis(of(node, "new_axis_mask")),
+        shrink(of(node, "shrink_axis_mask")) {}
+  static int64_t of(tfg::Node node, StringRef name) {
+    auto attr = node.attr<IntegerAttr>(name);
+    return attr ? attr.getInt() : 0;
+  }
+  int64_t begin, end, ellipsis, newAxis, shrink;
+};
+
+Part partOf(Translator &t, Indices &in, const Masks &masks, size_t entry, Value begin, Value end,
+            int64_t step, Value size) {
+  int64_t bit = int64_t(1) << entry;
+  Part part;
+  part.step = in.number(step);
+  Value zero = in.number(0);
+  if (masks.shrink & bit) {
+    part.begin = in.fromFront(begin, size);
+    // Compared as unsigned, a negative one is too large.
+    t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, part.begin, size));
+    return part;
+  }
+  bool fromFirst = masks.begin & bit, toLast = masks.end & bit;
+  part.isAll = fromFirst && toLast && step == 1;
+  part.begin = fromFirst ? zero : in.atMost(in.atLeast(in.fromFront(begin, size), zero), size);
+  Value last = toLast ? size : in.atMost(in.atLeast(in.fromFront(end, size), zero), size);
+  Value length = in.atLeast(in.sub(last, part.begin), zero);
+  part.size = in.divide(in.add(length, in.number(step - 1)), part.step);
+  return part;
+}
+
+/// One or more elements of a vector in registers.
+MaybeValues sliceOfRegisters(Translator &t, tfg::Node node, const Values &inputs) {
+  std::optional<SmallVector<Value>> begins = t.indices(inputs[1]), ends = t.indices(inputs[2]),
+                                    steps = t.indices(inputs[3]);
+  Masks masks(node);
+  if (!begins || !ends || !steps || begins->size() != 1 || ends->size() != 1 ||
+      steps->size() != 1 || masks.ellipsis || masks.newAxis ||
+      getConstantIntValue(steps->front()) != 1)
+    return std::nullopt;
+  ArrayRef<Value> elements = *inputs[0].elements;
+  auto size = static_cast<int64_t>(elements.size());
+  auto place = [&](Value index, bool isMasked, int64_t otherwise) -> std::optional<int64_t> {
+    if (isMasked)
+      return otherwise;
+    std::optional<int64_t> constant = getConstantIntValue(index);
+    if (constant && *constant < 0)
+      *constant += size;
+    return constant;
+  };
+  std::optional<int64_t> begin = place(begins->front(), masks.begin && !masks.shrink, 0);
+  std::optional<int64_t> end = place(ends->front(), masks.end, size);
+  if (!begin || *begin < 0)
+    return std::nullopt;
+  if (masks.shrink) {
+    if (*begin >= size)
+      return std::nullopt;
+    return Values{{elements[*begin], t.outcome(node, inputs)}};
+  }
+  if (!end || *end <= *begin || *end > size)
+    return std::nullopt;
+  return Values{t.vector(elements.slice(*begin, *end - *begin), elements[0].getType(),
+                         t.outcome(node, inputs))};
+}
+
+MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
+  if (inputs[0].elements)
+    return sliceOfRegisters(t, node, inputs);
+  Value from = inputs[0].value;
+  auto type = dyn_cast<RankedTensorType>(from.getType());
+  std::optional<SmallVector<Value>> begins = t.indices(inputs[1]), ends = t.indices(inputs[2]),
+                                    steps = t.indices(inputs[3]);
+  if (!type || type.getRank() == 0 || !isNative(type.getElementType()) || !begins || !ends ||
+      !steps || begins->size() != ends->size() || begins->size() != steps->size())
+    return std::nullopt;
+  Masks masks(node);
+  // Every entry is a dimension, but for new ones; an ellipsis is all that are left.
+  auto numEntries = static_cast<int64_t>(begins->size());
+  if (!masks.ellipsis)
+    masks.ellipsis = int64_t(1) << numEntries++;
+  int64_t named = 0;
+  for (int64_t i = 0; i < numEntries; ++i)
+    named += !((masks.ellipsis | masks.newAxis) >> i & 1);
+  int64_t left = type.getRank() - named;
+  if (left < 0 || llvm::popcount(static_cast<uint64_t>(masks.ellipsis)) != 1)
+    return std::nullopt;
+  for (Value step : *steps)
+    if (getConstantIntValue(step).value_or(0) < 1)
+      return std::nullopt;
+
+  Indices in{t.b, t.loc};
+  SmallVector<Part> parts; // of the input's dimensions
+  SmallVector<Value> sizes;
+  SmallVector<int64_t> isFrom; // for each dimension of the result: the input's, or -1
+  for (int64_t i = 0; i < numEntries; ++i) {
+    if (masks.ellipsis >> i & 1) {
+      for (int64_t k = 0; k < left; ++k) {
+        Value size = t.dim(from, static_cast<int64_t>(parts.size()));
+        isFrom.push_back(static_cast<int64_t>(parts.size()));
+        sizes.push_back(size);
+        parts.push_back({in.number(0), in.number(1), size, true});
+      }
+    } else if (masks.newAxis >> i & 1) {
+      isFrom.push_back(-1);
+      sizes.push_back(in.number(1));
+    } else {
+      Part part =
+          partOf(t, in, masks, i, (*begins)[i], (*ends)[i], *getConstantIntValue((*steps)[i]),
+                 t.dim(from, static_cast<int64_t>(parts.size())));
+      if (part.size) {
+        isFrom.push_back(static_cast<int64_t>(parts.size()));
+        sizes.push_back(part.size);
+      }
+      parts.push_back(part);
+    }
+  }
+  KnownValue known = t.outcome(node, inputs);
+  bool isScalar = sizes.empty();
+  auto isAll = [](const Part &part) { return part.isAll; };
+  if (!isScalar && llvm::all_of(parts, isAll))
+    return Values{t.reshape(from, sizes, std::move(known))};
+  if (!isScalar && llvm::all_of(ArrayRef(parts).drop_front(), isAll))
+    return std::nullopt;
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
+    SmallVector<Value> places;
+    for (const Part &part : parts)
+      places.push_back(part.begin);
+    for (auto [place, dim] : llvm::zip(at, isFrom))
+      if (dim >= 0) {
+        Value scaled = arith::MulIOp::create(b, loc, place, parts[dim].step);
+        places[dim] = arith::AddIOp::create(b, loc, places[dim], scaled);
+      }
+    return tensor::ExtractOp::create(b, loc, from, places);
+  };
+  if (isScalar)
+    return Values{{element(t.b, t.loc, {}), std::move(known)}};
+  return Values{t.generate(sizes, type.getElementType(), std::move(known), element)};
+}
+
+/// Equal parts along an axis that isn't the first.
+MaybeValues split(Translator &t, tfg::Node node, Values inputs) {
+  Value from = inputs[1].value;
+  auto type = dyn_cast<RankedTensorType>(from.getType());
+  std::optional<SmallVector<Value>> axes = t.indices(inputs[0]);
+  std::optional<int64_t> axis =
+      axes && axes->size() == 1 ? getConstantIntValue(axes->front()) : std::nullopt;
+  if (!type || !axis || !isNative(type.getElementType()))
+    return std::nullopt;
+  if (*axis < 0)
+    *axis += type.getRank();
+  if (*axis < 1 || *axis >= type.getRank())
+    return std::nullopt;
+  Indices in{t.b, t.loc};
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    sizes.push_back(t.dim(from, i));
+  Value count = in.number(static_cast<int64_t>(node.numResults()));
+  Value part = in.divide(sizes[*axis], count);
+  t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, in.mul(part, count),
+                                sizes[*axis]));
+  sizes[*axis] = part;
+  std::vector<const KnownValue *> given;
+  for (const Typed &input : inputs)
+    given.push_back(&input.known);
+  ShapeResults shapes = tfg::shapesOf(node, given);
+  shapes.values.resize(node.numResults());
+  Values results;
+  for (auto [i, known] : llvm::enumerate(shapes.values)) {
+    Value offset = in.mul(part, in.number(static_cast<int64_t>(i)));
+    auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
+      SmallVector<Value> places(at);
+      places[*axis] = arith::AddIOp::create(b, loc, places[*axis], offset);
+      return tensor::ExtractOp::create(b, loc, from, places);
+    };
+    results.push_back(t.generate(sizes, type.getElementType(), known, element));
+  }
+  return results;
+}
+
+constexpr std::pair<StringRef, Lowering> table[] = {
+    {"StridedSlice", stridedSlice},
+    {"Split", split},
+};
+
+} // namespace
+
+LoweringTable sliceLowerings() { return table; }
+
+} // namespace treadle::codegen
