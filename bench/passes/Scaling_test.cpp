@@ -9,7 +9,7 @@ namespace {
 
 constexpr int64_t smallSize = 1'000, largeSize = 8'000;
 /// Quadratic time is an excess of six; a busy machine and small caches blur that.
-constexpr double limit = 3.5;
+constexpr double limit = 4.5;
 /// Below it the time is noise.
 constexpr double least = 2e-3;
 
