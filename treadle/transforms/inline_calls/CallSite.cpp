@@ -207,16 +207,34 @@ private:
       replaceByValues(values, done);
   }
 
+  // The call's results came after all that its inputs came after, also those that they don't need.
+  // (With effects in the body it is these that wait: see enterEffects.)
+  SmallVector<Value> inputsMissedBy(unsigned result) const {
+    SmallVector<Value> missed;
+    if (!callee.lastEffects.empty() || caller.hasV1ControlFlow)
+      return missed;
+    for (auto [i, value] : llvm::enumerate(inputs)) {
+      Operation *from = value.getDefiningOp();
+      bool isNeeded = i < 64 && callee.resultArguments[result] >> i & 1;
+      if (from && !isNeeded && caller.afterEffects.contains(from))
+        missed.push_back(Node(from).controlResult());
+    }
+    return missed;
+  }
+
   // An argument that is a result waits, as the call did.
   bool mustWait(unsigned index, Value value) const {
-    return callee.resultMustWait[index] || (entry && llvm::is_contained(inputs, value));
+    return callee.resultMustWait[index] || (entry && llvm::is_contained(inputs, value)) ||
+           !inputsMissedBy(index).empty();
   }
 
   // What has effects waits for the entry, so that one of the two is enough.
-  SmallVector<Value> waitingFor(ArrayRef<Value> done) const {
+  void addWaits(unsigned index, ArrayRef<Value> done,
+                llvm::SmallSetVector<Value, 4> &tokens) const {
     if (done.empty() && entry)
-      return {entry};
-    return SmallVector<Value>(done);
+      tokens.insert(entry);
+    tokens.insert_range(done);
+    tokens.insert_range(inputsMissedBy(index));
   }
 
   // Whoever waits for the call waits for all its inputs, those included that nothing needs.
@@ -230,12 +248,12 @@ private:
 
   void replaceByKeptNode(ArrayRef<Value> values, ArrayRef<Value> done) {
     std::string name = call.name().str();
-    bool waits = false;
-    for (auto [i, value] : llvm::enumerate(values))
-      waits |= mustWait(i, value);
     llvm::SmallSetVector<Value, 4> tokens;
-    if (values.empty() || waits)
-      tokens.insert_range(waitingFor(done));
+    for (auto [i, value] : llvm::enumerate(values))
+      if (mustWait(i, value))
+        addWaits(i, done, tokens);
+    if (values.empty())
+      tokens.insert_range(done.empty() && entry ? ArrayRef(entry) : done);
     if (!call.controlResult().use_empty())
       addUnneededInputs(tokens);
     SmallVector<Attribute> types;
@@ -265,7 +283,9 @@ private:
       Value result = value;
       if (mustWait(i, value)) {
         Node node = identity(value, caller.names.unique(prefix + resultName(i)));
-        setControl(node, waitingFor(done));
+        llvm::SmallSetVector<Value, 4> waits;
+        addWaits(i, done, waits);
+        setControl(node, waits.getArrayRef());
         result = node.results().front();
       }
       call.results()[i].replaceAllUsesWith(result);

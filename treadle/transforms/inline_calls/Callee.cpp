@@ -57,6 +57,7 @@ public:
     findFirstEffects();
     findLastEffects();
     findWaitingResults();
+    findResultArguments();
   }
 
   /// Switch and Enter leave it open whether, and in which frame, what follows them runs.
@@ -142,6 +143,26 @@ private:
     uint64_t all = ~uint64_t(0) >> (64 - numEffects);
     for (auto [wait, value] : llvm::zip(callee.resultMustWait, returnOp.getData()))
       wait = reached.lookup(value.getDefiningOp()) != all;
+  }
+
+  void findResultArguments() {
+    llvm::DenseMap<Operation *, uint64_t> reached;
+    auto argumentsOf = [&](Value value) -> uint64_t {
+      auto argument = dyn_cast<BlockArgument>(value);
+      if (!argument)
+        return reached.lookup(value.getDefiningOp());
+      unsigned index = argument.getArgNumber() / 2;
+      return index < 64 ? uint64_t(1) << index : 0;
+    };
+    for (Operation *op : order) {
+      uint64_t mask = 0;
+      for (Value operand : op->getOperands())
+        mask |= argumentsOf(operand);
+      if (mask)
+        reached[op] = mask;
+    }
+    for (Value value : callee.function.getReturn().getData())
+      callee.resultArguments.push_back(argumentsOf(value));
   }
 
   Callee &callee;

@@ -18,6 +18,8 @@ struct Callee {
   llvm::SmallVector<Node> firstEffects;
   /// For each result, whether one of `lastEffects` is none of its ancestors.
   llvm::SmallVector<bool> resultMustWait;
+  /// For each result, the arguments it depends on, a bit each; none of those from the 65th on.
+  llvm::SmallVector<uint64_t> resultArguments;
   /// For each argument, whether a result or an effect depends on it.
   llvm::SmallVector<bool> argumentIsNeeded;
   bool hasV1ControlFlow = false;
