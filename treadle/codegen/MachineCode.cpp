@@ -144,7 +144,13 @@ void markParallelLoops(Module &module) {
   marker->eraseFromParent();
 }
 
+/// Beyond it compiling takes tens of seconds if LLVM does its best: some of its passes aren't linear.
+constexpr unsigned manyInstructions = 10'000;
+
 void optimize(Module &module, TargetMachine &target) {
+  bool isLarge = module.getInstructionCount() > manyInstructions;
+  if (isLarge)
+    target.setOptLevel(CodeGenOptLevel::None);
   LoopAnalysisManager loopAnalyses;
   FunctionAnalysisManager functionAnalyses;
   CGSCCAnalysisManager callGraphAnalyses;
@@ -158,7 +164,8 @@ void optimize(Module &module, TargetMachine &target) {
   passes.registerFunctionAnalyses(functionAnalyses);
   passes.registerLoopAnalyses(loopAnalyses);
   passes.crossRegisterProxies(loopAnalyses, functionAnalyses, callGraphAnalyses, moduleAnalyses);
-  passes.buildPerModuleDefaultPipeline(OptimizationLevel::O2).run(module, moduleAnalyses);
+  OptimizationLevel level = isLarge ? OptimizationLevel::O1 : OptimizationLevel::O2;
+  passes.buildPerModuleDefaultPipeline(level).run(module, moduleAnalyses);
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> objectOf(Module &module, TargetMachine &target) {
