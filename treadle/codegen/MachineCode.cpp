@@ -144,7 +144,7 @@ void markParallelLoops(Module &module) {
   marker->eraseFromParent();
 }
 
-/// Beyond it compiling takes tens of seconds if LLVM does its best: some of its passes aren't linear.
+/// Beyond it LLVM's best takes tens of seconds: some of its passes are worse than linear.
 constexpr unsigned manyInstructions = 10'000;
 
 void optimize(Module &module, TargetMachine &target) {
