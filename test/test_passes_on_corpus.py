@@ -25,7 +25,7 @@ def test_values_stay(sample):
     flags, size = SAMPLES[sample]
     cases = harness.chosen_cases(flags=flags, sample=size)
     passes = list(harness.single_passes() | harness.pipelines())
-    results = harness.run_cases(cases, passes, jobs=2, timeout=30)
+    results = harness.run_cases(cases, passes, jobs=2, timeout=90)
     bad = [result for result in results if result[2]]
     assert not bad, harness.table(results, passes) + "\n" + "\n".join(map(str, bad[:20]))
     # Most cases pass as they are, so that the passes were put to the test.
