@@ -119,9 +119,8 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   SmallVector<Value> inputs(op.getInputs()), outputs;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<std::pair<tensor::ExtractOp, Value>> extracts;
-  op.getRegion().walk([&](tensor::ExtractOp extract) {
-    extracts.emplace_back(extract, extract->getOperand(0)); // a reference by now
-  });
+  op.getRegion().walk(
+      [&](tensor::ExtractOp extract) { extracts.emplace_back(extract, referenceOf(extract)); });
   auto isReadElsewhere = [&](Value ref) {
     return llvm::any_of(extracts, [&](const auto &extract) { return extract.second == ref; });
   };
@@ -218,7 +217,7 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
     return op->erase(), success();
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    Value ref = extract->getOperand(0);
+    Value ref = referenceOf(extract);
     Value stored = memref::LoadOp::create(b, loc, view(ref), extract.getIndices());
     extract.getResult().replaceAllUsesWith(
         fromStored(b, loc, stored, tensorOf(ref).getElementType()));

@@ -1,6 +1,5 @@
 #include "treadle/session/ChainedFrames.h"
 
-#include "treadle/lowering/Fusion.h"
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
 
 using namespace mlir;
@@ -53,19 +52,8 @@ Expected<std::shared_ptr<CompiledPlan>> planWithChains(ModuleOp module, const Re
   if (!hasAll(*made->index, request.feeds) || !hasAll(*made->index, request.fetches) ||
       !hasAll(*made->index, request.targets))
     return std::shared_ptr<CompiledPlan>();
-  made->functions = std::make_unique<ModuleFunctions>(*made->index, options.kernels, fuses,
-                                                      options.loopOverlap, options.traits);
-  Expected<GraphSpec> spec = lowerGraph(*made->index, request);
-  if (!spec)
-    return Unexpected(std::move(spec.error()));
-  if (fuses)
-    fuseContractions(*spec);
-  Expected<std::unique_ptr<Plan>> plan =
-      buildPlan(std::move(*spec), {&options.kernels, made->functions.get(), ArgMode::Owned,
-                                   options.loopOverlap, options.traits});
-  if (!plan)
-    return Unexpected(std::move(plan.error()));
-  made->plan = std::move(*plan);
+  if (Expected<void> ok = buildOver(*made, request, options, fuses, /*compiles=*/false); !ok)
+    return Unexpected(std::move(ok.error()));
   return made;
 }
 

@@ -54,6 +54,29 @@ std::string compilationPipeline(const Request &request, bool prunes) {
              option("keep", fed), option("fetches", asked), "}");
 }
 
+Expected<void> buildOver(CompiledPlan &made, const Request &request,
+                         const CompilationOptions &options, bool fuses, bool compiles) {
+  made.functions = std::make_unique<ModuleFunctions>(*made.index, options.kernels, fuses,
+                                                     options.loopOverlap, options.traits);
+  if (compiles) {
+    made.clusters = std::make_unique<codegen::Clusters>(*made.module, *made.index, *made.functions,
+                                                        options.kernels, options.counters);
+    made.functions->setClusters(made.clusters.get());
+  }
+  Expected<GraphSpec> spec = lowerGraph(*made.index, request);
+  if (!spec)
+    return Unexpected(std::move(spec.error()));
+  if (fuses)
+    fuseNodes(*spec);
+  Expected<std::unique_ptr<Plan>> plan =
+      buildPlan(std::move(*spec), {&options.kernels, made.functions.get(), ArgMode::Owned,
+                                   options.loopOverlap, options.traits, made.clusters.get()});
+  if (!plan)
+    return Unexpected(std::move(plan.error()));
+  made.plan = std::move(*plan);
+  return {};
+}
+
 Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext> context,
                                                      OwningOpRef<ModuleOp> module,
                                                      const Request &request,
@@ -68,21 +91,9 @@ Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext
   made->context = std::move(context);
   made->module = std::move(module);
   made->index = std::make_unique<ModuleIndex>(*made->module);
-  made->functions = std::make_unique<ModuleFunctions>(*made->index, options.kernels, /*fuses=*/true,
-                                                      options.loopOverlap, options.traits);
-  made->clusters = std::make_unique<codegen::Clusters>(
-      *made->module, *made->index, *made->functions, options.kernels, options.counters);
-  made->functions->setClusters(made->clusters.get());
-  Expected<GraphSpec> spec = lowerGraph(*made->index, request);
-  if (!spec)
-    return Unexpected(std::move(spec.error()));
-  fuseNodes(*spec);
-  Expected<std::unique_ptr<Plan>> plan =
-      buildPlan(std::move(*spec), {&options.kernels, made->functions.get(), ArgMode::Owned,
-                                   options.loopOverlap, options.traits, made->clusters.get()});
-  if (!plan)
-    return Unexpected(std::move(plan.error()));
-  made->plan = std::move(*plan);
+  if (Expected<void> ok = buildOver(*made, request, options, /*fuses=*/true, /*compiles=*/true);
+      !ok)
+    return Unexpected(std::move(ok.error()));
   return made;
 }
 

@@ -35,6 +35,11 @@ std::string pruningTo(const Request &request);
 /// without losing what it doesn't need.
 std::string compilationPipeline(const Request &request, bool prunes = true);
 
+/// Makes the rest of a plan that has its graph and the index of it. `fuses`: chains of nodes become
+/// one; `compiles`: calls of clusters run compiled code.
+Expected<void> buildOver(CompiledPlan &made, const Request &request,
+                         const CompilationOptions &options, bool fuses, bool compiles);
+
 /// Null where nothing is worth compiling. `module` is a copy that becomes the plan's.
 Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<mlir::MLIRContext> context,
                                                      mlir::OwningOpRef<mlir::ModuleOp> module,
