@@ -5,6 +5,17 @@
 namespace treadle::codegen {
 namespace {
 
+/// The fields of a call in the order in which they are written and read.
+template <typename Call, typename Visit> void eachField(Call &call, Visit &visit) {
+  visit(call.node);
+  visit(call.op);
+  visit(call.device);
+  visit(call.attrs);
+  visit(call.inputTypes);
+  visit(call.outputTypes);
+  visit(call.outputs);
+}
+
 constexpr size_t alignment = 64;
 /// Smaller constants are copied: they needn't be aligned.
 constexpr size_t smallBytes = 256;
@@ -69,15 +80,7 @@ public:
       (*this)(value);
     }
   }
-  void operator()(const KernelCall &call) {
-    (*this)(call.node);
-    (*this)(call.op);
-    (*this)(call.device);
-    (*this)(call.attrs);
-    (*this)(call.inputTypes);
-    (*this)(call.outputTypes);
-    (*this)(call.outputs);
-  }
+  void operator()(const KernelCall &call) { eachField(call, *this); }
   template <typename T> void operator()(const std::vector<T> &values) {
     number<uint64_t>(values.size());
     for (const T &value : values)
@@ -144,13 +147,7 @@ public:
     }
   }
   void operator()(KernelCall &call) {
-    (*this)(call.node);
-    (*this)(call.op);
-    (*this)(call.device);
-    (*this)(call.attrs);
-    (*this)(call.inputTypes);
-    (*this)(call.outputTypes);
-    (*this)(call.outputs);
+    eachField(call, *this);
     hasFailed |= call.outputs.size() != call.outputTypes.size();
   }
   template <typename T> void operator()(std::vector<T> &values) {
