@@ -229,11 +229,13 @@ private:
   }
 
   // What has effects waits for the entry, so that one of the two is enough.
+  ArrayRef<Value> doneOrEntry(ArrayRef<Value> done) const {
+    return done.empty() && entry ? ArrayRef(entry) : done;
+  }
+
   void addWaits(unsigned index, ArrayRef<Value> done,
                 llvm::SmallSetVector<Value, 4> &tokens) const {
-    if (done.empty() && entry)
-      tokens.insert(entry);
-    tokens.insert_range(done);
+    tokens.insert_range(doneOrEntry(done));
     tokens.insert_range(inputsMissedBy(index));
   }
 
@@ -253,7 +255,7 @@ private:
       if (mustWait(i, value))
         addWaits(i, done, tokens);
     if (values.empty())
-      tokens.insert_range(done.empty() && entry ? ArrayRef(entry) : done);
+      tokens.insert_range(doneOrEntry(done));
     if (!call.controlResult().use_empty())
       addUnneededInputs(tokens);
     SmallVector<Attribute> types;
