@@ -22,8 +22,9 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 os.environ["TREADLE_CACHE"] = "off"  # what is compiled is compiled here
 
 import models
-import onnx_models
+import numpy as np
 import rivals
+from model_rivals import MODEL_RIVALS, rival_call
 
 import bench
 
@@ -101,50 +102,19 @@ def unbound(calls):
 def check(name, values):
     reference = values["Treadle interpret"]
     for runtime, value in values.items():
-        if not models.np.allclose(value, reference, rtol=1e-4, atol=1e-5):
+        if not np.allclose(value, reference, rtol=1e-4, atol=1e-5):
             sys.exit(f"bench: {name}: {runtime} gives another value than the interpreter")
 
 
-def model_calls(folder, inputs, outputs, args):
-    """Callables by runtime."""
-    import treadle
-
-    def ours(tier):
-        model = treadle.load(folder, threads=args.threads, tier=tier)
-        signature = model.signatures["serving_default"]
-        return lambda: signature(**inputs)
-
-    calls = {f"Treadle {tier}": ours(tier) for tier in rivals.TIERS}
-    if "TensorFlow" in args.chosen:
-        rivals.limit_tensorflow(args.threads)
-        calls["TensorFlow"] = models.tensorflow_call(folder, inputs)
-    if "XLA" in args.chosen:
-        calls["XLA"] = xla_call(folder, inputs)
-    if "ONNX Runtime" in args.chosen:
-        calls["ONNX Runtime"] = onnx_models.onnx_call(folder, inputs, outputs, args.threads)
-    return {name: call for name, call in calls.items() if call}
-
-
-def xla_call(folder, inputs):
-    import tensorflow as tf
-
-    model = tf.saved_model.load(folder)
-    signature = model.signatures["serving_default"]
-    compiled = tf.function(lambda **values: signature(**values), jit_compile=True)
-    constants = {key: tf.constant(value) for key, value in inputs.items()}
-
-    def call(model=model):  # the model must outlive its signatures
-        return {key: value.numpy() for key, value in compiled(**constants).items()}
-
-    return rivals.quietly(lambda: lambda _: call()) and call
-
-
 def measure_model(folder, args):
-    inputs, outputs = models.first_call(folder / "io.npz")
-    calls = model_calls(folder, inputs, outputs, args)
-    for name, call in calls.items():
-        models.check(f"{folder.name} in {name}", call(), outputs)
-        call()
+    model = models.first_call(folder)
+    calls = {
+        f"Treadle {tier}": models.treadle_call(model, args.threads, tier) for tier in rivals.TIERS
+    }
+    for name in MODEL_RIVALS:
+        call = name not in args.without and rival_call(name, model, args.threads)
+        if call:
+            calls[name] = call
     times = {k: v * 1e3 for k, v in shortest(calls, args.repeat).items()}
     return {"name": f"{folder.name}, a call", "unit": "ms", "times": times}
 
@@ -164,7 +134,7 @@ def first_answers(folders, args):
         make = lambda tier: rivals.treadle(tier, program, args.threads)(1)  # noqa: B023, E731
         rows.append(first_answer(f"{program}: first answer", make))
     for folder in folders:
-        inputs, _ = models.first_call(folder / "io.npz")
+        inputs = models.first_call(folder).inputs
 
         def make(tier):
             import treadle
@@ -186,7 +156,7 @@ def compile_time():
         graph = treadle.Graph.from_bytes(rivals.PROGRAMS["straight"].encode())
         session = treadle.Session(graph, tier="jit", statistics=True)
         names = [value.name for value in graph.inputs()]
-        feeds = dict(zip(names, (models.np.int32(3), models.np.float32(1)), strict=True))
+        feeds = dict(zip(names, (np.int32(3), np.float32(1)), strict=True))
         session.run([value.name for value in graph.outputs()], feeds)
         times.append(session.statistics().compile_seconds * 1e3)
     return {
@@ -228,7 +198,8 @@ def main():
     parser.add_argument("folder", type=pathlib.Path, nargs="?", help="of models")
     parser.add_argument("--threads", type=int, default=2, help="of each runtime; 2 by default")
     parser.add_argument("--repeat", type=int, default=20, help="rounds; 20 by default")
-    parser.add_argument("--without", action="append", default=[], choices=[*rivals.RIVALS])
+    names = list(dict.fromkeys([*rivals.RIVALS, *MODEL_RIVALS]))
+    parser.add_argument("--without", action="append", default=[], choices=names)
     parser.add_argument("--markdown", action="store_true")
     parser.add_argument("--json", action="store_true")
     args = parser.parse_args()
@@ -244,7 +215,8 @@ def main():
     if args.json:
         print(json.dumps(rows + starts))
         return
-    print_rows(rows, [name for name in args.chosen if name not in tiers] + tiers, args.markdown)
+    columns = [name for name in names if any(name in row["times"] for row in rows)]
+    print_rows(rows, columns + tiers, args.markdown)
     print()
     print_rows(starts, tiers, args.markdown, missing="")
 

@@ -7,9 +7,9 @@ can't run.
 
 import contextlib
 import functools
-import io
 import logging
 import os
+import sys
 
 import numpy as np
 
@@ -169,18 +169,17 @@ def tensorflow_function(program, **options):
     return tf.function(functions[program], input_signature=signature, **options), signature
 
 
-def limit_tensorflow(threads):
+def limited_tensorflow(threads):
     import tensorflow as tf
 
     with contextlib.suppress(RuntimeError):  # set already
         tf.config.threading.set_intra_op_parallelism_threads(threads)
         tf.config.threading.set_inter_op_parallelism_threads(threads)
+    return tf
 
 
 def tensorflow(program, threads, **options):
-    import tensorflow as tf
-
-    limit_tensorflow(threads)
+    tf = limited_tensorflow(threads)
     function, _ = tensorflow_function(program, **options)
     start = tf.constant(STARTS[program])
     return lambda count: function(tf.constant(count), start).numpy()
@@ -190,22 +189,26 @@ def xla(program, threads):
     return tensorflow(program, threads, jit_compile=True)
 
 
-def onnx(program, threads):
+def onnx_session(model, threads):
+    """Of a serialised model."""
     import onnxruntime
-    import tf2onnx
 
-    limit_tensorflow(threads)
-    logging.disable(logging.ERROR)
-    function, signature = tensorflow_function(program)
-    model, _ = tf2onnx.convert.from_function(function, signature, opset=17)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 4
+    # Its threads would go on looking for work while the next runtime is measured.
     options.add_session_config_entry("session.force_spinning_stop", "1")
-    session = onnxruntime.InferenceSession(
-        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+
+
+def onnx(program, threads):
+    import tf2onnx
+
+    limited_tensorflow(threads)
+    function, signature = tensorflow_function(program)
+    model, _ = tf2onnx.convert.from_function(function, signature, opset=17)
+    session = onnx_session(model.SerializeToString(), threads)
     wanted = {value.name for value in session.get_inputs()}  # of the chain no count
     start = np.asarray(STARTS[program])
 
@@ -228,10 +231,31 @@ TIERS = ("interpret", "auto", "jit")
 TREADLE = {f"Treadle {tier}": functools.partial(treadle, tier) for tier in TIERS}
 
 
+@contextlib.contextmanager
+def quiet():
+    """Converters and compilers tell at length what they can't do, from C++ as well."""
+    streams = (sys.stdout, sys.stderr)
+    for stream in streams:
+        stream.flush()
+    kept = [os.dup(stream.fileno()) for stream in streams]
+    logging.disable(logging.ERROR)
+    with open(os.devnull, "w") as nothing:
+        for stream in streams:
+            os.dup2(nothing.fileno(), stream.fileno())
+        try:
+            yield
+        finally:
+            for stream, copy in zip(streams, kept, strict=True):
+                stream.flush()
+                os.dup2(copy, stream.fileno())
+                os.close(copy)
+            logging.disable(logging.NOTSET)
+
+
 def quietly(maker, *args):
     """What the maker gives, having answered once, or None where its runtime can't run it."""
     try:
-        with contextlib.redirect_stderr(io.StringIO()):
+        with quiet():
             call = maker(*args)
             call(1)
     except Exception:  # the runtimes' own, of many kinds

@@ -1,0 +1,94 @@
+"""SavedModels in the runtimes that `./dev bench models` compares with.
+
+A maker takes a Model and the number of threads, and gives a function of no arguments that calls
+serving_default and gives its outputs by name. It raises whatever its runtime does, or the converter
+before it, where it can't run the model.
+"""
+
+import dataclasses
+import pathlib
+
+import numpy as np
+from rivals import limited_tensorflow, onnx_session, quiet
+
+OPSET = 17
+
+
+@dataclasses.dataclass
+class Model:
+    folder: pathlib.Path
+    inputs: dict  # of the first call, by name
+    outputs: dict  # what it should give
+
+
+def tensorflow(model, threads, compiles=False):
+    tf = limited_tensorflow(threads)
+    loaded = tf.saved_model.load(model.folder)
+    signature = loaded.signatures["serving_default"]
+    if compiles:
+        signature = tf.function(signature, jit_compile=True)
+    constants = {key: tf.constant(value) for key, value in model.inputs.items()}
+
+    def call(loaded=loaded):  # the model must outlive its signatures
+        return {key: value.numpy() for key, value in signature(**constants).items()}
+
+    return call
+
+
+def xla(model, threads):
+    if any(array.dtype.hasobject for array in [*model.inputs.values(), *model.outputs.values()]):
+        raise NotImplementedError("it aborts where it meets strings")
+    return tensorflow(model, threads, compiles=True)
+
+
+def to_onnx(folder):
+    tf = limited_tensorflow(2)
+    from tf2onnx import tf_loader, tfonnx
+
+    graph_def, inputs, outputs = tf_loader.from_saved_model(
+        str(folder), None, None, signatures=["serving_default"]
+    )[:3]
+    with tf.Graph().as_default() as graph:
+        tf.import_graph_def(graph_def, name="")
+        with tf_loader.tf_session(graph=graph):
+            converted = tfonnx.process_tf_graph(
+                graph, input_names=inputs, output_names=outputs, opset=OPSET
+            )
+    return converted.make_model(folder.name).SerializeToString()
+
+
+def onnx(model, threads):
+    session = onnx_session(to_onnx(model.folder), threads)
+    feeds = {f"{key}:0": value for key, value in model.inputs.items()}
+    # A signature's outputs are in the order of their names.
+    names = sorted(model.outputs)
+    return lambda: dict(zip(names, session.run(None, feeds), strict=True))
+
+
+def litert(model, threads):
+    tf = limited_tensorflow(threads)
+    converter = tf.lite.TFLiteConverter.from_saved_model(str(model.folder))
+    interpreter = tf.lite.Interpreter(model_content=converter.convert(), num_threads=threads)
+    runner = interpreter.get_signature_runner("serving_default")
+    return lambda: runner(**model.inputs)
+
+
+# In the order of tables.
+MODEL_RIVALS = {"TensorFlow": tensorflow, "XLA": xla, "ONNX Runtime": onnx, "LiteRT": litert}
+
+
+def agrees(got, expected):
+    return all(
+        value.dtype.kind != "f" or np.allclose(got[key], value, rtol=1e-3, atol=1e-4)
+        for key, value in expected.items()
+    )
+
+
+def rival_call(name, model, threads):
+    """The call of this rival, or None where it can't run the model or gives something else."""
+    try:
+        with quiet():
+            call = MODEL_RIVALS[name](model, threads)
+            return call if agrees(call(), model.outputs) else None
+    except Exception:  # the converters' and the runtimes' own, of many kinds
+        return None
