@@ -5,6 +5,8 @@
 #include "treadle/kernels/PackedProduct.h"
 
 #include "treadle/kernels/MatMul.h"
+#include "treadle/runtime/Run.h"
+#include "treadle/runtime/ThreadPool.h"
 
 #include <array>
 #include <cstring>
@@ -23,13 +25,16 @@ constexpr int vectorBytes = 32, tileRows = 6;
 #endif
 constexpr int lanes = vectorBytes / sizeof(float), tileVectors = 2,
               tileColumns = lanes * tileVectors;
-/// So many rows of the right operand that a panel of them takes half of the first cache.
-constexpr int64_t depthBlock = 256;
+/// So many rows of the right operand at a time that a panel of them comes from the first cache, or
+/// nearly, and results are seldom read and written again.
+constexpr int64_t depthBlock = 384;
 /// So many rows of the left operand that those stay in the second cache.
 constexpr int64_t rowsPerBlock = 96;
 static_assert(rowsPerBlock % tileRows == 0);
 /// Enough for a few threads to share the work evenly.
 constexpr int64_t wantedParts = 8, leastPanels = 4;
+/// ns of work that are shared with workers that look for it, and with them alone.
+constexpr double leastToShare = 2500, mostToShare = 40000;
 
 typedef float Vector __attribute__((vector_size(vectorBytes)));
 
@@ -48,34 +53,43 @@ struct TileOut {
   bool adds;
 };
 
-template <int rows> void writeTile(const TileOut &out, const Vector (&sum)[rows][tileVectors]) {
-  if (out.columns == tileColumns) {
-    for (int r = 0; r < rows; ++r)
-      for (int v = 0; v < tileVectors; ++v) {
-        float *to = out.at + r * out.stride + v * lanes;
-        store(to, out.adds ? load(to) + sum[r][v] : sum[r][v]);
-      }
+/// Inlined, as all that sees the sums of a tile: they stay in registers only where nobody else
+/// could point to them.
+template <int rows, int vectors>
+[[gnu::always_inline]] inline void writeTile(const TileOut &out,
+                                             const Vector (&sum)[rows][vectors]) {
+  constexpr int width = vectors * lanes;
+  float partial[rows * width]; // to index the sums themselves would keep them in memory
+  bool isWhole = out.columns >= width;
+  float *at = isWhole ? out.at : partial;
+  int64_t stride = isWhole ? out.stride : width;
+  bool adds = isWhole && out.adds;
+#pragma clang loop unroll(full)
+  for (int r = 0; r < rows; ++r)
+#pragma clang loop unroll(full)
+    for (int v = 0; v < vectors; ++v) {
+      float *to = at + r * stride + v * lanes;
+      store(to, adds ? load(to) + sum[r][v] : sum[r][v]);
+    }
+  if (isWhole)
     return;
-  }
-  for (int r = 0; r < rows; ++r) {
-    float line[tileColumns];
-    std::memcpy(line, sum[r], sizeof line);
-    float *to = out.at + r * out.stride;
-    for (int c = 0; c < out.columns; ++c)
-      to[c] = out.adds ? to[c] + line[c] : line[c];
-  }
+  for (int r = 0; r < rows; ++r)
+    for (int c = 0; c < out.columns; ++c) {
+      float &to = out.at[r * out.stride + c];
+      to = out.adds ? to + partial[r * width + c] : partial[r * width + c];
+    }
 }
 
 /// sum += the rows' elements at `at` times one row of the panel.
-template <int rows>
+template <int rows, int vectors>
 [[gnu::always_inline]] inline void multiplyElement(const float *const (&row)[rows], int64_t at,
                                                    const float *panel,
-                                                   Vector (&sum)[rows][tileVectors]) {
-  Vector b[tileVectors];
-  for (int v = 0; v < tileVectors; ++v)
+                                                   Vector (&sum)[rows][vectors]) {
+  Vector b[vectors];
+  for (int v = 0; v < vectors; ++v)
     b[v] = load(panel + v * lanes);
   for (int r = 0; r < rows; ++r)
-    for (int v = 0; v < tileVectors; ++v)
+    for (int v = 0; v < vectors; ++v)
       sum[r][v] += row[r][at] * b[v];
 }
 
@@ -83,47 +97,48 @@ template <int rows>
 template <int rows> constexpr int sumsOfRow = rows == 1 ? 4 : rows <= 3 ? 2 : 1;
 
 /// sum += the rows' `count` elements times as many rows of the panel.
-template <int rows>
+template <int rows, int vectors>
 [[gnu::always_inline]] inline void multiplySegment(const float *const *left, int64_t offset,
                                                    int64_t step, int64_t count, const float *panel,
-                                                   Vector (&sum)[rows][tileVectors]) {
+                                                   Vector (&sum)[rows][vectors]) {
   const float *row[rows];
   for (int r = 0; r < rows; ++r)
     row[r] = left[r] + offset;
   const float *end = panel + count * tileColumns;
   int64_t at = 0;
   if constexpr (constexpr int sums = sumsOfRow<rows>; sums > 1) {
-    Vector part[sums][rows][tileVectors] = {};
+    Vector part[sums][rows][vectors] = {};
 #pragma clang loop unroll(disable)
     for (; end - panel >= sums * tileColumns; panel += sums * tileColumns, at += sums * step)
       for (int i = 0; i < sums; ++i)
-        multiplyElement<rows>(row, at + i * step, panel + i * tileColumns, part[i]);
+        multiplyElement(row, at + i * step, panel + i * tileColumns, part[i]);
     for (int i = 0; i < sums; ++i)
       for (int r = 0; r < rows; ++r)
-        for (int v = 0; v < tileVectors; ++v)
+        for (int v = 0; v < vectors; ++v)
           sum[r][v] += part[i][r][v];
   }
 #pragma clang loop unroll(disable)
   for (; panel != end; panel += tileColumns, at += step)
-    multiplyElement<rows>(row, at, panel, sum);
+    multiplyElement(row, at, panel, sum);
 }
 
-/// The elements [begin, end) of the depth; `panel` is at `begin`.
-template <int rows>
+/// The elements [begin, end) of the depth; `panel` is at `begin`. Of a panel's columns the first
+/// `vectors` vectors are wanted.
+template <int rows, int vectors>
 void multiplyTile(const float *const *left, const PackedLeft &form, int64_t begin, int64_t end,
                   const float *panel, const TileOut &out) {
-  Vector sum[rows][tileVectors] = {};
+  Vector sum[rows][vectors] = {};
   for (int r = 0; r < rows; ++r)
     __builtin_prefetch(out.at + r * out.stride, 1);
   for (int64_t segment = begin / form.segmentSize; begin < end; ++segment) {
     int64_t within = begin - segment * form.segmentSize;
     int64_t count = std::min(form.segmentSize - within, end - begin);
     int64_t offset = form.segments[static_cast<size_t>(segment)] + within * form.step;
-    multiplySegment<rows>(left, offset, form.step, count, panel, sum);
+    multiplySegment(left, offset, form.step, count, panel, sum);
     begin += count;
     panel += count * tileColumns;
   }
-  writeTile<rows>(out, sum);
+  writeTile(out, sum);
 }
 
 /// Of so few rows, panels are the work; they come from the second cache, two at a time so that each
@@ -143,7 +158,7 @@ template <int rows, int panels>
     for (int p = 0; p < panels; ++p) {
       const float *from = panel + (p * count + i) * tileColumns;
       __builtin_prefetch(from + prefetchDistance * tileColumns);
-      multiplyElement<rows>(row, i * step, from, to[p]);
+      multiplyElement(row, i * step, from, to[p]);
     }
   };
   int64_t i = 0;
@@ -159,7 +174,7 @@ template <int rows, int panels>
         for (int v = 0; v < tileVectors; ++v)
           sum[0][p][r][v] += sum[k][p][r][v];
     int columns = p + 1 < panels ? tileColumns : lastColumns;
-    writeTile<rows>({out.at + p * tileColumns, out.stride, columns, out.adds}, sum[0][p]);
+    writeTile({out.at + p * tileColumns, out.stride, columns, out.adds}, sum[0][p]);
   }
 }
 
@@ -180,9 +195,10 @@ void multiplyStrip(const float *const *left, int64_t step, int64_t count, const 
 using TileFn = void (*)(const float *const *, const PackedLeft &, int64_t, int64_t, const float *,
                         const TileOut &);
 
-/// The function for each number of rows but 0.
+/// The function for each number of rows but 0, and of vectors.
+template <int vectors>
 constexpr auto tileFns = []<int... rows>(std::integer_sequence<int, rows...>) {
-  return std::array<TileFn, tileRows>{multiplyTile<rows + 1>...};
+  return std::array<TileFn, tileRows>{multiplyTile<rows + 1, vectors>...};
 }(std::make_integer_sequence<int, tileRows>());
 
 } // namespace
@@ -220,9 +236,10 @@ static void multiplyBlock(std::span<const float *const> rows, const PackedLeft &
       TileOut to{out + column, stride,
                  static_cast<int>(std::min<int64_t>(tileColumns, right.columns() - column)),
                  begin > 0};
+      const auto &fns = to.columns <= lanes ? tileFns<1> : tileFns<tileVectors>;
       for (size_t r = 0; r < rows.size(); r += tileRows, to.at += tileRows * stride)
-        tileFns[std::min<size_t>(tileRows, rows.size() - r) - 1](rows.data() + r, left, begin, end,
-                                                                 right.panel(begin, p), to);
+        fns[std::min<size_t>(tileRows, rows.size() - r) - 1](rows.data() + r, left, begin, end,
+                                                             right.panel(begin, p), to);
     }
   }
 }
@@ -251,12 +268,20 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
       out.epilogue->apply(out.data, first, count, column,
                           std::min(endPanel * tileColumns, right.columns()) - column);
   };
-  double cost = costOfProduct * static_cast<double>(perBlock * perPart) *
+  double cost = costOfProduct * static_cast<double>(std::min(perBlock, rows) * perPart) *
                 static_cast<double>(tileColumns * right.depth());
-  ctx.parallelFor(blocks * parts, cost, [&](int64_t begin, int64_t end) {
+  auto multiply = [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       multiplyPart(i / parts, i % parts);
-  });
+  };
+  // A step of a loop is too short for waking somebody, but not for who has not gone to sleep since
+  // the step before.
+  ThreadPool *pool = ctx.runState ? ctx.runState->pool : nullptr;
+  double whole = cost * static_cast<double>(blocks * parts);
+  if (pool && pool->numLooking() && whole >= leastToShare && whole < mostToShare)
+    pool->parallelForSoon(blocks * parts, 1, multiply);
+  else
+    ctx.parallelFor(blocks * parts, cost, multiply);
 }
 
 // --- packing -------------------------------------------------------------------------------------
