@@ -1,10 +1,11 @@
 #include "treadle/runtime/ThreadPool.h"
 
+#include "treadle/runtime/Resource.h"
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <memory>
 #include <system_error>
 
 namespace treadle {
@@ -31,12 +32,60 @@ template <typename Condition> bool lookFor(Condition condition) {
 
 } // namespace
 
+// Ranges are claimed by whoever is free; a worker that comes late finds none left. The caller
+// leaves when all ranges are done, not when all workers have come, so nesting cannot deadlock.
+class ThreadPool::Ranges : public RefCounted {
+public:
+  Ranges(int64_t total, int64_t count, const std::function<void(int64_t, int64_t)> &body)
+      : body(body), total(total), step((total + count - 1) / count),
+        count((total + step - 1) / step) {}
+
+  int64_t size() const { return count; }
+
+  void run() {
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+      try {
+        body(i * step, std::min(total, (i + 1) * step));
+      } catch (...) {
+        std::lock_guard lock(mutex);
+        if (!thrown)
+          thrown = std::current_exception();
+      }
+      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
+        std::lock_guard lock(mutex);
+        finished.notify_all();
+      }
+    }
+  }
+
+  /// Throws what a range threw first.
+  void wait(bool looks) {
+    auto isDone = [&] { return done.load(std::memory_order_acquire) == count; };
+    if (!isDone() && (!looks || !lookFor(isDone))) {
+      std::unique_lock lock(mutex);
+      finished.wait(lock, isDone);
+    }
+    if (thrown)
+      std::rethrow_exception(thrown);
+  }
+
+private:
+  const std::function<void(int64_t, int64_t)> &body; // not touched once all ranges are claimed
+  const int64_t total, step, count;
+  std::atomic<int64_t> next{0};
+  std::atomic<int64_t> done{0};
+  std::mutex mutex;
+  std::condition_variable finished;
+  std::exception_ptr thrown; // the first
+};
+
 ThreadPool::ThreadPool(int workers)
-    : looks(workers < static_cast<int>(std::thread::hardware_concurrency())) {
+    : looks(workers < static_cast<int>(std::thread::hardware_concurrency())),
+      mailboxes(static_cast<size_t>(workers)) {
   threads.reserve(static_cast<size_t>(workers));
   try {
-    for (int i = 0; i < workers; ++i)
-      threads.emplace_back([this] { work(); });
+    for (Mailbox &mailbox : mailboxes)
+      threads.emplace_back([this, &mailbox] { work(mailbox); });
   } catch (const std::system_error &) {
     // The system gives no more; those that are there do the work, or the caller alone.
   }
@@ -61,11 +110,11 @@ void ThreadPool::schedule(std::function<void()> task) {
   wake.notify_one();
 }
 
-void ThreadPool::work() {
+void ThreadPool::work(Mailbox &own) {
   for (;;) {
     std::function<void()> task;
     if (looks)
-      lookFor([this] { return queued.load(std::memory_order_acquire) > 0; });
+      look(own);
     {
       std::unique_lock lock(mutex);
       wake.wait(lock, [this] { return isStopping || !queue.empty(); });
@@ -79,61 +128,78 @@ void ThreadPool::work() {
   }
 }
 
-namespace {
-
-// Ranges are claimed by whoever is free; a worker that comes late finds none left. The caller
-// leaves when all ranges are done, not when all workers have come, so nesting cannot deadlock.
-struct SharedRanges {
-  const std::function<void(int64_t, int64_t)> *body;
-  int64_t total, step, count;
-  std::atomic<int64_t> next{0};
-  std::atomic<int64_t> done{0};
-  std::mutex mutex;
-  std::condition_variable finished;
-  std::exception_ptr thrown; // the first
-
-  void run() {
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
-      try {
-        (*body)(i *step, std::min(total, (i + 1) * step));
-      } catch (...) {
-        std::lock_guard lock(mutex);
-        if (!thrown)
-          thrown = std::current_exception();
-      }
-      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
-        std::lock_guard lock(mutex);
-        finished.notify_all();
-      }
+/// Does what it is handed, until a task is in the queue or nothing comes for a while.
+void ThreadPool::look(Mailbox &own) {
+  auto isHanded = [&] { return own.offer.load(std::memory_order_relaxed) != nullptr; };
+  auto isQueued = [&] { return queued.load(std::memory_order_acquire) > 0; };
+  auto setOpen = [&](bool isOpen) {
+    own.isOpen.store(isOpen, std::memory_order_relaxed);
+    looking.fetch_add(isOpen ? 1 : -1, std::memory_order_relaxed);
+  };
+  setOpen(true);
+  while (lookFor([&] { return isHanded() || isQueued(); }) && !isQueued())
+    if (Ranges *ranges = own.offer.exchange(nullptr, std::memory_order_acquire)) {
+      setOpen(false);
+      Ref<Ranges>::adopt(ranges)->run();
+      setOpen(true);
     }
+  setOpen(false);
+}
+
+/// Hands the ranges to at most so many workers that look for work. One that has just ceased to look
+/// leaves them where they are.
+int64_t ThreadPool::offer(Ranges &ranges, int64_t most) {
+  int64_t offered = 0;
+  for (Mailbox &mailbox : mailboxes) {
+    if (offered == most)
+      break;
+    if (!mailbox.isOpen.load(std::memory_order_relaxed))
+      continue;
+    Ranges *none = nullptr;
+    ranges.retain();
+    if (mailbox.offer.compare_exchange_strong(none, &ranges, std::memory_order_release,
+                                              std::memory_order_relaxed))
+      ++offered;
+    else
+      ranges.release();
   }
-};
+  return offered;
+}
 
-} // namespace
+void ThreadPool::takeBack(Ranges &ranges) {
+  for (Mailbox &mailbox : mailboxes) {
+    Ranges *own = &ranges;
+    if (mailbox.offer.compare_exchange_strong(own, nullptr, std::memory_order_relaxed))
+      ranges.release();
+  }
+}
 
-void ThreadPool::parallelFor(int64_t total, int64_t grain,
-                             const std::function<void(int64_t, int64_t)> &body) {
-  int64_t ranges = std::min<int64_t>((numWorkers() + 1) * 4, total / std::max<int64_t>(grain, 1));
-  if (ranges <= 1 || threads.empty()) {
+void ThreadPool::share(int64_t total, int64_t grain, int64_t helpers, bool wakes,
+                       const std::function<void(int64_t, int64_t)> &body) {
+  int64_t count = std::min<int64_t>((helpers + 1) * 4, total / std::max<int64_t>(grain, 1));
+  if (count <= 1 || helpers == 0) {
     if (total > 0)
       body(0, total);
     return;
   }
-  auto shared = std::make_shared<SharedRanges>();
-  shared->body = &body;
-  shared->total = total;
-  shared->step = (total + ranges - 1) / ranges;
-  shared->count = (total + shared->step - 1) / shared->step;
-  for (int i = 0; i < numWorkers() && i + 1 < shared->count; ++i)
-    schedule([shared] { shared->run(); });
-  shared->run();
-  auto isDone = [&] { return shared->done.load(std::memory_order_acquire) == shared->count; };
-  if (!looks || !lookFor(isDone)) {
-    std::unique_lock lock(shared->mutex);
-    shared->finished.wait(lock, isDone);
-  }
-  if (shared->thrown)
-    std::rethrow_exception(shared->thrown);
+  auto ranges = Ref<Ranges>::adopt(new Ranges(total, count, body));
+  helpers = std::min(helpers, ranges->size() - 1);
+  int64_t offered = offer(*ranges.get(), helpers);
+  for (int64_t i = offered; wakes && i < helpers; ++i)
+    schedule([ranges] { ranges->run(); });
+  ranges->run();
+  takeBack(*ranges.get());
+  ranges->wait(looks);
+}
+
+void ThreadPool::parallelFor(int64_t total, int64_t grain,
+                             const std::function<void(int64_t, int64_t)> &body) {
+  share(total, grain, std::ssize(threads), /*wakes=*/true, body);
+}
+
+void ThreadPool::parallelForSoon(int64_t total, int64_t grain,
+                                 const std::function<void(int64_t, int64_t)> &body) {
+  share(total, grain, numLooking(), /*wakes=*/false, body);
 }
 
 } // namespace treadle

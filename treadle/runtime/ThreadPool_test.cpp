@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <stdexcept>
 
@@ -35,6 +36,21 @@ TEST_P(ParallelFor, CoversEachIndexOnce) {
   }
 }
 
+TEST_P(ParallelFor, CoversEachIndexOnceWithThoseWhoLook) {
+  ThreadPool pool(GetParam());
+  for (int repeat = 0; repeat < 2000; ++repeat) {
+    std::array<std::atomic<int>, 8> seen = {};
+    pool.parallelForSoon(8, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        ++seen[static_cast<size_t>(i)];
+    });
+    for (const auto &count : seen)
+      ASSERT_EQ(count, 1);
+    if (repeat % 100 == 0) // those who sleep are woken, and look again
+      pool.parallelFor(8, 1, [](int64_t, int64_t) {});
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Workers, ParallelFor, testing::Values(0, 1, 3));
 
 TEST(ThreadPool, KeepsRangesAsLongAsTheGrain) {
@@ -63,6 +79,19 @@ TEST(ThreadPool, NestedAndConcurrentCallsEnd) {
   for (std::thread &t : callers)
     t.join();
   EXPECT_EQ(sum, 3 * 20 * 10);
+}
+
+TEST(ThreadPool, SeveralCallersHandWorkToThoseWhoLook) {
+  ThreadPool pool(1); // looks where there are two cores
+  std::atomic<int64_t> sum = 0;
+  auto call = [&] {
+    for (int i = 0; i < 500; ++i)
+      pool.parallelForSoon(4, 1, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  };
+  std::thread other(call);
+  call();
+  other.join();
+  EXPECT_EQ(sum, 2 * 500 * 4);
 }
 
 TEST(ThreadPool, WhatABodyThrowsReachesTheCaller) {
