@@ -1,16 +1,9 @@
 #include "treadle/lowering/Functions.h"
 
+#include "treadle/dialect/FunctionNames.h"
 #include "treadle/lowering/Fusion.h"
 
 namespace treadle {
-
-void forEachFunctionName(mlir::Attribute attr, llvm::function_ref<void(llvm::StringRef)> visit) {
-  if (auto func = mlir::dyn_cast<tf_type::FuncAttr>(attr))
-    visit(func.getName().getRootReference().getValue());
-  else if (auto array = mlir::dyn_cast<mlir::ArrayAttr>(attr))
-    for (mlir::Attribute element : array)
-      forEachFunctionName(element, visit);
-}
 
 /// Whether the function, or one that it calls, has an op that passes the test.
 template <typename Test>
@@ -28,8 +21,9 @@ bool ModuleFunctions::reaches(tfg::FuncOp function, Known &known, Test test) {
     if (tfg::FuncOp callee = index.function(node.opType()))
       found |= reaches(callee, known, test);
     for (mlir::NamedAttribute named : node.attrs())
-      forEachFunctionName(named.getValue(), [&](llvm::StringRef callee) {
-        found |= reaches(index.function(callee), known, test);
+      tfg::forEachFunctionIn(named.getValue(), [&](tf_type::FuncAttr callee) {
+        llvm::StringRef calleeName = callee.getName().getRootReference().getValue();
+        found |= reaches(index.function(calleeName), known, test);
       });
   }
   known[name] = found;

@@ -12,9 +12,6 @@
 
 namespace treadle {
 
-/// The functions that an attribute names, alone or in lists.
-void forEachFunctionName(mlir::Attribute attr, llvm::function_ref<void(llvm::StringRef)> visit);
-
 /// Builds and keeps plans of functions. Thread-safe; plans live as long as it does.
 class ModuleFunctions final : public FunctionLibrary {
 public:

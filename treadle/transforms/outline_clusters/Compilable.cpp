@@ -2,9 +2,9 @@
 
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Attributes.h"
-#include "treadle/lowering/Functions.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Plan.h"
+#include "treadle/transforms/functions/FunctionalNode.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
 
 #include "llvm/ADT/StringSet.h"
