@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <malloc.h>
+#include <mutex>
 #include <new>
 #include <unistd.h>
 
@@ -84,6 +86,58 @@ private:
 thread_local bool Pool::isGone = false;
 thread_local Pool pool;
 
+/// Blocks beyond the pool's that were freed, of all threads: the system would hand out fresh ones a
+/// page fault for each 4 KiB. Never destroyed, since tensors may outlive any static object.
+class LargeBlocks {
+public:
+  /// A block of at least so many bytes, but not of many more; null where none is kept.
+  void *take(size_t bytes) {
+    std::lock_guard lock(mutex);
+    auto fits = [&](const Block &b) { return b.bytes >= bytes && b.bytes - bytes <= bytes / 4; };
+    auto *found = std::find_if(blocks, blocks + count, fits);
+    if (found == blocks + count)
+      return nullptr;
+    void *data = found->data;
+    kept -= found->bytes;
+    std::move(found + 1, blocks + count, found);
+    --count;
+    return data;
+  }
+  /// Keeps it, or frees it if it is too large; those that came long ago give way.
+  void put(void *data) {
+    size_t bytes = malloc_usable_size(data);
+    if (bytes > mostBytes)
+      return std::free(data);
+    std::lock_guard lock(mutex);
+    while (count == mostBlocks || kept + bytes > mostBytes)
+      freeOldest();
+    blocks[count++] = {data, bytes};
+    kept += bytes;
+  }
+
+private:
+  static constexpr size_t mostBytes = 48 << 20;
+  static constexpr int mostBlocks = 16;
+  struct Block {
+    void *data;
+    size_t bytes;
+  };
+
+  void freeOldest() {
+    std::free(blocks[0].data);
+    kept -= blocks[0].bytes;
+    std::move(blocks + 1, blocks + count, blocks);
+    --count;
+  }
+
+  std::mutex mutex; // guards what follows
+  Block blocks[mostBlocks] = {};
+  int count = 0;
+  size_t kept = 0;
+};
+
+constinit LargeBlocks largeBlocks;
+
 void *poolAllocate(size_t bytes, uint8_t &sizeClass) {
 #if TREADLE_POOL
   int k = bytes <= 64 ? 0 : std::bit_width(bytes - 1) - 6;
@@ -93,10 +147,18 @@ void *poolAllocate(size_t bytes, uint8_t &sizeClass) {
   }
 #endif
   sizeClass = systemClass;
+#if TREADLE_POOL
+  if (void *kept = largeBlocks.take(bytes))
+    return kept;
+#endif
   return Pool::systemAllocate(bytes);
 }
 
 void poolFree(void *p, uint8_t sizeClass) {
+#if TREADLE_POOL
+  if (sizeClass == systemClass)
+    return largeBlocks.put(p);
+#endif
   if (sizeClass == systemClass || Pool::isGone)
     return std::free(p);
   pool.free(p, sizeClass);
