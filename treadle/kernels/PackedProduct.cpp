@@ -34,7 +34,7 @@ static_assert(rowsPerBlock % tileRows == 0);
 /// Enough for a few threads to share the work evenly.
 constexpr int64_t wantedParts = 8, leastPanels = 4;
 /// ns of work that are shared with workers that look for it, and with them alone.
-constexpr double leastToShare = 2500, mostToShare = 40000;
+constexpr double leastToShare = 6000, mostToShare = 40000;
 
 typedef float Vector __attribute__((vector_size(vectorBytes)));
 
