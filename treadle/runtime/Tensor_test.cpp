@@ -158,6 +158,38 @@ TEST(Tensor, LiveBytesGoUpAndDown) {
 }
 
 // Blocks made by one thread and let go of by another, in every size class.
+// Address sanitizer has the system's blocks only, to see what is used too late.
+#if !__has_feature(address_sanitizer)
+TEST(Tensor, LargeBlocksServeAgain) {
+  constexpr int64_t count = 2 << 20;
+  const void *first = Tensor::make(DType::Float32, {count})->raw();
+  EXPECT_EQ(Tensor::make(DType::Float32, {count})->raw(), first);
+  Tensor smaller = *Tensor::make(DType::Float32, {count - count / 8});
+  EXPECT_EQ(smaller.raw(), first);
+  EXPECT_NE(Tensor::make(DType::Float32, {count})->raw(), first);
+}
+
+TEST(Tensor, LargeBlocksAreNotWastedOnMuchSmallerTensors) {
+  constexpr int64_t count = 2 << 20;
+  const void *first = Tensor::make(DType::Float32, {count})->raw();
+  Tensor half = *Tensor::make(DType::Float32, {count / 2});
+  EXPECT_NE(half.raw(), first);
+}
+#endif
+
+TEST(Tensor, LargeBlocksMoveBetweenThreads) {
+  auto work = [] {
+    for (int64_t i = 0; i < 200; ++i) {
+      Tensor t = *Tensor::make(DType::Int8, {(1 << 20) + i % 7 * 300000});
+      std::fill_n(t.data<int8_t>(), t.count(), static_cast<int8_t>(i));
+      EXPECT_EQ(t.data<int8_t>()[t.count() - 1], static_cast<int8_t>(i));
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+}
+
 TEST(Tensor, BlocksMoveBetweenThreads) {
   std::vector<Tensor> made;
   std::thread([&] {
