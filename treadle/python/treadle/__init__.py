@@ -6,7 +6,7 @@
 array([2., 3.], dtype=float32)
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from . import _deepbind as _deepbind  # before all that imports the native module
@@ -115,6 +115,17 @@ def register_op(
     _register_function(name, fn, writes, effects == "world")
 
 
+def from_fx(graph_module: Any, example_inputs: Sequence[Any], **options: Any) -> Any:
+    """Imports a graph module of PyTorch, which has to be installed; see treadle.torch.from_fx.
+
+    >>> program = treadle.from_fx(torch.fx.symbolic_trace(model), [x])
+    >>> y = program(x)
+    """
+    from .torch import from_fx
+
+    return from_fx(graph_module, example_inputs, **options)
+
+
 __all__ = [
     "AbortedError",
     "AlreadyExistsError",
@@ -149,6 +160,7 @@ __all__ = [
     "Value",
     "Variable",
     "__version__",
+    "from_fx",
     "load",
     "register_op",
 ]

@@ -1,0 +1,550 @@
+"""Ops on one element at a time: each promotes its inputs as PyTorch does, and broadcasts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from .._native import Output
+from ._rules import rule
+from ._writer import BOOL, FLOAT, KEEP, POWER, REAL, Scalar, Tensor, Writer
+
+# ---- one input
+
+Unary = Callable[[Writer, Output], Output]
+
+
+def _node(op: str) -> Unary:
+    return lambda w, x: w.op(op, x)
+
+
+def _is_floating(x: Output) -> bool:
+    return x.dtype.startswith(("float", "bfloat", "complex"))
+
+
+def _of_floats(op: str) -> Unary:
+    """Integers are what they are."""
+    return lambda w, x: w.op(op, x) if _is_floating(x) else x
+
+
+def _truncated(w: Writer, x: Output) -> Output:
+    if not _is_floating(x):
+        return x
+    return w.op("SelectV2", x < 0, w.op("Ceil", x), w.op("Floor", x))
+
+
+def _of_integers_never(op: str, otherwise: bool) -> Unary:
+    """A question about floating numbers, whose answer for others is known."""
+
+    def write(w: Writer, x: Output) -> Output:
+        if _is_floating(x):
+            return w.op(op, x)
+        return w.op("Fill", w.op("Shape", x), w.constant(otherwise))
+
+    return write
+
+
+def _in_wider(op: str) -> Callable[..., Output]:
+    """An op that doesn't know the narrowest integers: modulo 2^n wide ones give the same."""
+
+    def write(w: Writer, *values: Output) -> Output:
+        dtype = values[0].dtype
+        if dtype not in ("uint8", "int8", "int16"):
+            return w.op(op, *values)
+        wide = [w.cast(v, torch.int64) for v in values]
+        return w.cast(w.op(op, *wide), getattr(torch, dtype))
+
+    return write
+
+
+def _sign_bit(w: Writer, x: Output) -> Output:
+    """True for -0.0 as well."""
+    if not _is_floating(x):
+        return x < 0 if x.dtype.startswith("int") else w.op("NotEqual", x, x)
+    return w.op("SelectV2", x == 0.0, w.op("Reciprocal", x) < 0.0, x < 0.0)
+
+
+def _silu(w: Writer, x: Output) -> Output:
+    return x * w.op("Sigmoid", x)
+
+
+def _sign(w: Writer, x: Output) -> Output:
+    if x.dtype == "bool":
+        return x
+    if x.dtype.startswith("uint"):  # which have no Sign
+        return w.op("Cast", x > 0, DstT=x.dtype)
+    sign = w.op("Sign", x)
+    return w.op("SelectV2", w.op("IsNan", x), _like(w, 0, x), sign) if _is_floating(x) else sign
+
+
+def _within(op: str, low: float, high: float) -> Unary:
+    """NaN beyond what an op is defined for."""
+
+    def write(w: Writer, x: Output) -> Output:
+        inside = w.op("LogicalAnd", x >= low, x <= high)
+        return w.op("SelectV2", inside, w.op(op, x), _like(w, math.nan, x))
+
+    return write
+
+
+def _digamma(w: Writer, x: Output) -> Output:
+    """At zero infinite, with the other sign."""
+    return w.op("SelectV2", x == 0.0, -w.op("Reciprocal", x), w.op("Digamma", x))
+
+
+_UNARY: dict[str, tuple[Any, Unary]] = {
+    "abs": (REAL, lambda w, x: x if x.dtype.startswith(("uint", "bool")) else w.op("Abs", x)),
+    "acos": (FLOAT, _node("Acos")),
+    "acosh": (FLOAT, _node("Acosh")),
+    "asin": (FLOAT, _node("Asin")),
+    "asinh": (FLOAT, _node("Asinh")),
+    "atan": (FLOAT, _node("Atan")),
+    "atanh": (FLOAT, _node("Atanh")),
+    "bitwise_not": (KEEP, lambda w, x: ~x),
+    "ceil": (KEEP, _of_floats("Ceil")),
+    "cos": (FLOAT, _node("Cos")),
+    "cosh": (FLOAT, _node("Cosh")),
+    "digamma": (FLOAT, _digamma),
+    "erf": (FLOAT, _node("Erf")),
+    "erfc": (FLOAT, _node("Erfc")),
+    "erfinv": (FLOAT, _within("Erfinv", -1.0, 1.0)),
+    "exp": (FLOAT, _node("Exp")),
+    "exp2": (FLOAT, lambda w, x: w.op("Pow", w.op("Fill", w.op("Shape", x), _like(w, 2, x)), x)),
+    "expm1": (FLOAT, _node("Expm1")),
+    "floor": (KEEP, _of_floats("Floor")),
+    "frac": (KEEP, lambda w, x: x - _truncated(w, x)),
+    "isfinite": (KEEP, _of_integers_never("IsFinite", True)),
+    "isinf": (KEEP, _of_integers_never("IsInf", False)),
+    "isnan": (KEEP, _of_integers_never("IsNan", False)),
+    "lgamma": (FLOAT, _node("Lgamma")),
+    "log": (FLOAT, _node("Log")),
+    "log10": (FLOAT, lambda w, x: w.op("Log", x) * (1 / math.log(10))),
+    "log1p": (FLOAT, _node("Log1p")),
+    "log2": (FLOAT, lambda w, x: w.op("Log", x) * (1 / math.log(2))),
+    "logical_not": (KEEP, lambda w, x: w.op("LogicalNot", _truth(w, x))),
+    "neg": (KEEP, _in_wider("Neg")),
+    "positive": (KEEP, lambda w, x: x),
+    "reciprocal": (FLOAT, _node("Reciprocal")),
+    "relu": (KEEP, _node("Relu")),
+    "rsqrt": (FLOAT, _node("Rsqrt")),
+    "prims.bessel_i0": (FLOAT, _node("BesselI0")),
+    "prims.bessel_i1": (FLOAT, _node("BesselI1")),
+    "prims.signbit": (KEEP, _sign_bit),
+    "sgn": (KEEP, _sign),
+    "sigmoid": (FLOAT, _node("Sigmoid")),
+    "sign": (KEEP, _sign),
+    "silu": (KEEP, _silu),
+    "sin": (FLOAT, _node("Sin")),
+    "signbit": (KEEP, _sign_bit),
+    "sinh": (FLOAT, _node("Sinh")),
+    "special_i0e": (FLOAT, _node("BesselI0e")),
+    "special_i1e": (FLOAT, _node("BesselI1e")),
+    "special_ndtri": (FLOAT, _within("Ndtri", 0.0, 1.0)),
+    "sqrt": (FLOAT, _node("Sqrt")),
+    "square": (KEEP, _node("Square")),
+    "tan": (FLOAT, _node("Tan")),
+    "tanh": (FLOAT, _node("Tanh")),
+    "trunc": (KEEP, _truncated),
+}
+
+# Whose results are truth values whatever goes in.
+_QUESTIONS = {"isfinite", "isinf", "isnan", "logical_not", "prims.signbit", "signbit"}
+
+
+def _register_unary(name: str, kind: Any, write: Unary) -> None:
+    def apply(w: Writer, x: Tensor) -> Output:
+        (value,), dtype = w.promoted(kind, x)
+        return w.cast(write(w, value), torch.bool if name in _QUESTIONS else dtype)
+
+    rule(name)(apply)
+
+
+for _name, (_kind, _write) in _UNARY.items():
+    _register_unary(_name, _kind, _write)
+
+
+def _like(w: Writer, number: float, x: Output) -> Output:
+    """A number in the dtype of a value."""
+    return w.cast(number, getattr(torch, x.dtype))
+
+
+def _truth(w: Writer, x: Output) -> Output:
+    return x if x.dtype == "bool" else w.op("NotEqual", x, _like(w, 0, x))
+
+
+@rule("round")
+def _round(w: Writer, x: Tensor, *, decimals: int = 0) -> Output:
+    (value,), dtype = w.promoted(KEEP, x)
+    if not _is_floating(value):
+        return value
+    scale = 10.0 ** abs(decimals)
+    if decimals < 0:
+        return w.cast(w.op("Rint", value / scale) * scale, dtype)
+    rounded = w.op("Rint", value * scale) / scale if decimals else w.op("Rint", value)
+    return w.cast(rounded, dtype)
+
+
+# ---- two inputs
+
+Binary = Callable[[Writer, Output, Output], Output]
+
+
+def _or_on_bool(op: str, on_bool: str) -> Binary:
+    return lambda w, x, y: w.op(on_bool if x.dtype == "bool" else op, x, y)
+
+
+def _compared(op: str) -> Binary:
+    """False is less than true."""
+
+    def write(w: Writer, x: Output, y: Output) -> Output:
+        if x.dtype == "bool" and op not in ("Equal", "NotEqual"):
+            x, y = w.cast(x, torch.uint8), w.cast(y, torch.uint8)
+        return w.op(op, x, y)
+
+    return write
+
+
+def _logical(op: str) -> Binary:
+    return lambda w, x, y: w.op(op, _truth(w, x), _truth(w, y))
+
+
+def _truncated_division(w: Writer, x: Output, y: Output) -> Output:
+    return _truncated(w, w.op("RealDiv", x, y)) if _is_floating(x) else w.op("TruncateDiv", x, y)
+
+
+def _floor_division(w: Writer, x: Output, y: Output) -> Output:
+    """In floating point: of what is left without the remainder, so that it fits the remainder.
+
+    A quotient that is no finite number is what the division gives.
+    """
+    if not _is_floating(x):
+        return w.op("FloorDiv", x, y)
+    exact = w.op("RealDiv", x, y)
+    whole = w.op("Rint", w.op("RealDiv", x - w.op("FloorMod", x, y), y))
+    return w.op("SelectV2", w.op("IsFinite", exact), whole, exact)
+
+
+def _remainder_towards_zero(w: Writer, x: Output, y: Output) -> Output:
+    return w.op("Mod", x, y) if _is_floating(x) else _in_wider("TruncateMod")(w, x, y)
+
+
+def _larger_number(op: str, on_bool: str) -> Binary:
+    """The larger or smaller one; of a number and NaN the number."""
+
+    def write(w: Writer, x: Output, y: Output) -> Output:
+        if not _is_floating(x):
+            return _or_on_bool(op, on_bool)(w, x, y)
+        either = w.op("SelectV2", w.op("IsNan", y), x, w.op(op, x, y))
+        return w.op("SelectV2", w.op("IsNan", x), y, either)
+
+    return write
+
+
+def _hypotenuse(w: Writer, x: Output, y: Output) -> Output:
+    x, y = w.op("Abs", x), w.op("Abs", y)
+    large, small = w.op("Maximum", x, y), w.op("Minimum", x, y)
+    ratio = w.op("DivNoNan", small, large)
+    return large * w.op("Sqrt", w.op("Square", ratio) + 1.0)
+
+
+def _x_log_y(w: Writer, x: Output, y: Output) -> Output:
+    """Zero where x is, unless y is NaN."""
+    value = w.op("Xlogy", x, y)
+    return w.op("SelectV2", w.op("IsNan", y), y, value)
+
+
+def _with_sign(w: Writer, x: Output, y: Output) -> Output:
+    size = w.op("Abs", x)
+    return w.op("SelectV2", _sign_bit(w, y), -size, size)
+
+
+_BINARY: dict[str, tuple[Any, Binary]] = {
+    "atan2": (FLOAT, lambda w, x, y: w.op("Atan2", x, y)),
+    "bitwise_and": (KEEP, lambda w, x, y: x & y),
+    "bitwise_left_shift": (KEEP, lambda w, x, y: w.op("LeftShift", x, y)),
+    "bitwise_or": (KEEP, lambda w, x, y: x | y),
+    "bitwise_right_shift": (KEEP, lambda w, x, y: w.op("RightShift", x, y)),
+    "bitwise_xor": (KEEP, lambda w, x, y: x ^ y),
+    "copysign": (FLOAT, _with_sign),
+    "eq": (BOOL, _compared("Equal")),
+    "floor_divide": (KEEP, _floor_division),
+    "fmax": (KEEP, _larger_number("Maximum", "LogicalOr")),
+    "fmin": (KEEP, _larger_number("Minimum", "LogicalAnd")),
+    "fmod": (KEEP, _remainder_towards_zero),
+    "ge": (BOOL, _compared("GreaterEqual")),
+    "gt": (BOOL, _compared("Greater")),
+    "hypot": (KEEP, _hypotenuse),
+    "le": (BOOL, _compared("LessEqual")),
+    "logical_and": (BOOL, _logical("LogicalAnd")),
+    "logical_or": (BOOL, _logical("LogicalOr")),
+    "logical_xor": (BOOL, lambda w, x, y: w.op("NotEqual", _truth(w, x), _truth(w, y))),
+    "lt": (BOOL, _compared("Less")),
+    "maximum": (KEEP, _or_on_bool("Maximum", "LogicalOr")),
+    "max.other": (KEEP, _or_on_bool("Maximum", "LogicalOr")),
+    "minimum": (KEEP, _or_on_bool("Minimum", "LogicalAnd")),
+    "min.other": (KEEP, _or_on_bool("Minimum", "LogicalAnd")),
+    "mul": (KEEP, _or_on_bool("Mul", "LogicalAnd")),
+    "ne": (BOOL, _compared("NotEqual")),
+    "nextafter": (KEEP, lambda w, x, y: w.op("NextAfter", x, y)),
+    "remainder": (KEEP, lambda w, x, y: w.op("FloorMod", x, y)),
+    "xlogy": (FLOAT, _x_log_y),
+}
+
+
+def _register_binary(name: str, kind: Any, write: Binary) -> None:
+    def apply(w: Writer, x: Tensor | Scalar, y: Tensor | Scalar) -> Output:
+        values, dtype = w.promoted(kind, x, y)
+        return w.cast(write(w, *values), dtype)
+
+    rule(name)(apply)
+
+
+for _name, (_kind, _write) in _BINARY.items():
+    _register_binary(_name, _kind, _write)
+
+
+def _scaled(w: Writer, x: Output, factor: Scalar) -> Output:
+    is_whole = isinstance(factor, int | float) and factor == 1
+    return x if is_whole else x * _like(w, factor, x)
+
+
+@rule("add")
+def _add(w: Writer, x: Any, y: Any, *, alpha: Scalar = 1) -> Output:
+    (x, y), dtype = w.promoted(KEEP, x, y)
+    if x.dtype == "bool":
+        return w.op("LogicalOr", x, y)
+    return w.cast(w.op("AddV2", x, _scaled(w, y, alpha)), dtype)
+
+
+@rule("sub")
+def _sub(w: Writer, x: Any, y: Any, *, alpha: Scalar = 1) -> Output:
+    (x, y), dtype = w.promoted(KEEP, x, y)
+    return w.cast(w.op("Sub", x, _scaled(w, y, alpha)), dtype)
+
+
+@rule("rsub")
+def _rsub(w: Writer, x: Any, y: Any, alpha: Scalar = 1) -> Output:
+    return _sub(w, y, x, alpha=alpha)
+
+
+_DIVISIONS: dict[str | None, tuple[Any, Binary]] = {
+    None: (FLOAT, lambda w, x, y: w.op("RealDiv", x, y)),
+    "trunc": (KEEP, _truncated_division),
+    "floor": (KEEP, _floor_division),
+}
+
+
+@rule("div", "true_divide")
+def _div(w: Writer, x: Any, y: Any, *, rounding_mode: str | None = None) -> Output:
+    kind, write = _DIVISIONS[rounding_mode]
+    values, dtype = w.promoted(kind, x, y)
+    return w.cast(write(w, *values), dtype)
+
+
+_POWERS: dict[float, Unary] = {
+    1.0: lambda w, x: x,
+    2.0: _node("Square"),
+    3.0: lambda w, x: x * w.op("Square", x),
+    0.5: _node("Sqrt"),
+    -0.5: _node("Rsqrt"),
+    -1.0: _node("Reciprocal"),
+}
+
+
+@rule("pow")
+def _pow(w: Writer, x: Any, y: Any) -> Output:
+    (base, exponent), dtype = w.promoted(POWER, x, y)
+    special = _POWERS.get(y) if isinstance(y, int | float) and _is_floating(base) else None
+    out = special(w, base) if special else _in_wider("Pow")(w, base, exponent)
+    return w.cast(out, dtype)
+
+
+# ---- three and more
+
+
+@rule("where")
+def _where(w: Writer, condition: Tensor, x: Any, y: Any) -> Output:
+    (x, y), dtype = w.promoted(KEEP, x, y)
+    # Choosing computes nothing, so the numbers needn't be of the dtype to compute in.
+    return w.op("SelectV2", _truth(w, condition.out), w.cast(x, dtype), w.cast(y, dtype))
+
+
+@rule("clamp", "clip")
+def _clamp(w: Writer, x: Tensor, min: Any = None, max: Any = None) -> Output:
+    given = [v for v in (min, max) if v is not None]
+    (value, *bounds), dtype = w.promoted(KEEP, x, *given)
+    if min is not None:
+        value = w.op("Maximum", value, bounds.pop(0))
+    if max is not None:
+        value = w.op("Minimum", value, bounds.pop(0))
+    return w.cast(value, dtype)
+
+
+@rule("clamp_min")
+def _clamp_min(w: Writer, x: Tensor, min: Any) -> Output:
+    return _clamp(w, x, min)
+
+
+@rule("clamp_max")
+def _clamp_max(w: Writer, x: Tensor, max: Any) -> Output:
+    return _clamp(w, x, None, max)
+
+
+@rule("addcmul")
+def _addcmul(w: Writer, x: Tensor, y: Any, z: Any, *, value: Scalar = 1) -> Output:
+    (x, y, z), dtype = w.promoted(KEEP, x, y, z)
+    return w.cast(x + _scaled(w, y * z, value), dtype)
+
+
+@rule("addcdiv")
+def _addcdiv(w: Writer, x: Tensor, y: Any, z: Any, *, value: Scalar = 1) -> Output:
+    (x, y, z), dtype = w.promoted(FLOAT, x, y, z)
+    return w.cast(x + _scaled(w, w.op("RealDiv", y, z), value), dtype)
+
+
+@rule("lerp")
+def _lerp(w: Writer, start: Tensor, end: Tensor, weight: Any) -> Output:
+    (start, end, weight), dtype = w.promoted(KEEP, start, end, weight)
+    return w.cast(start + weight * (end - start), dtype)
+
+
+@rule("masked_fill")
+def _masked_fill(w: Writer, x: Tensor, mask: Tensor, value: Any) -> Output:
+    return w.op("SelectV2", mask, w.cast(value, x.dtype), x)
+
+
+@rule("nan_to_num")
+def _nan_to_num(
+    w: Writer,
+    x: Tensor,
+    nan: float | None = None,
+    posinf: float | None = None,
+    neginf: float | None = None,
+) -> Output | Tensor:
+    if not x.dtype.is_floating_point:
+        return x
+    limits = torch.finfo(x.dtype)
+    value = x.out
+    chosen = w.op("SelectV2", w.op("IsNan", value), _like(w, nan or 0.0, value), value)
+    for infinity, given, limit in ((math.inf, posinf, limits.max), (-math.inf, neginf, limits.min)):
+        number = _like(w, limit if given is None else given, value)
+        chosen = w.op("SelectV2", value == _like(w, infinity, value), number, chosen)
+    return chosen
+
+
+# ---- activations and their gradients
+
+
+def _gelu_tanh(w: Writer, x: Output) -> tuple[Output, Output]:
+    """The tanh in GELU's approximation (Hendrycks and Gimpel, arXiv 1606.08415), and what is x's
+    part of its argument's derivative."""
+    factor = math.sqrt(2 / math.pi)
+    inner = (x + x * w.op("Square", x) * 0.044715) * factor
+    slope = (w.op("Square", x) * (3 * 0.044715) + 1.0) * factor
+    return w.op("Tanh", inner), slope
+
+
+@rule("gelu")
+def _gelu(w: Writer, x: Tensor, *, approximate: str = "none") -> Output:
+    (value,), dtype = w.promoted(KEEP, x)
+    if approximate == "tanh":
+        tanh, _ = _gelu_tanh(w, value)
+        return w.cast(value * 0.5 * (tanh + 1.0), dtype)
+    erf = w.op("Erf", value * math.sqrt(0.5))
+    return w.cast(value * 0.5 * (erf + 1.0), dtype)
+
+
+@rule("gelu_backward")
+def _gelu_backward(w: Writer, grad: Tensor, x: Tensor, *, approximate: str = "none") -> Output:
+    (grad, value), dtype = w.promoted(KEEP, grad, x)
+    if approximate == "tanh":
+        tanh, slope = _gelu_tanh(w, value)
+        left = (tanh + 1.0) * 0.5
+        right = value * 0.5 * (1.0 - w.op("Square", tanh)) * slope
+    else:
+        left = (w.op("Erf", value * math.sqrt(0.5)) + 1.0) * 0.5
+        density = w.op("Exp", w.op("Square", value) * -0.5) * (1 / math.sqrt(2 * math.pi))
+        right = value * density
+    return w.cast(grad * (left + right), dtype)
+
+
+@rule("silu_backward")
+def _silu_backward(w: Writer, grad: Tensor, x: Tensor) -> Output:
+    (grad, value), dtype = w.promoted(KEEP, grad, x)
+    sigmoid = w.op("Sigmoid", value)
+    return w.cast(grad * sigmoid * (value * (1.0 - sigmoid) + 1.0), dtype)
+
+
+@rule("sigmoid_backward")
+def _sigmoid_backward(w: Writer, grad: Tensor, out: Tensor) -> Output:
+    return w.op("SigmoidGrad", out, grad)
+
+
+@rule("tanh_backward")
+def _tanh_backward(w: Writer, grad: Tensor, out: Tensor) -> Output:
+    return w.op("TanhGrad", out, grad)
+
+
+@rule("threshold_backward")
+def _threshold_backward(w: Writer, grad: Tensor, x: Tensor, threshold: Scalar) -> Output:
+    (grad, value), dtype = w.promoted(KEEP, grad, x)
+    if isinstance(threshold, int | float) and threshold == 0 and _is_floating(value):
+        return w.cast(w.op("ReluGrad", grad, value), dtype)
+    below = value <= _like(w, threshold, value)
+    return w.cast(w.op("SelectV2", below, _like(w, 0, grad), grad), dtype)
+
+
+@rule("threshold")
+def _threshold(w: Writer, x: Tensor, threshold: Scalar, value: Scalar) -> Output:
+    below = x.out <= w.cast(threshold, x.dtype)
+    return w.op("SelectV2", below, w.cast(value, x.dtype), x)
+
+
+@rule("hardtanh")
+def _hardtanh(w: Writer, x: Tensor, min_val: Scalar = -1, max_val: Scalar = 1) -> Output:
+    return w.cast(_clamp(w, x, min_val, max_val), x.dtype)
+
+
+@rule("leaky_relu")
+def _leaky_relu(w: Writer, x: Tensor, negative_slope: Scalar = 0.01) -> Output:
+    (value,), dtype = w.promoted(KEEP, x)
+    slope = _like(w, negative_slope, value)
+    return w.cast(w.op("SelectV2", value > 0.0, value, value * slope), dtype)
+
+
+@rule("elu")
+def _elu(
+    w: Writer, x: Tensor, alpha: Scalar = 1, scale: Scalar = 1, input_scale: Scalar = 1
+) -> Output:
+    (value,), dtype = w.promoted(KEEP, x)
+    negative = _scaled(w, w.op("Expm1", _scaled(w, value, input_scale)), alpha)
+    return w.cast(_scaled(w, w.op("SelectV2", value > 0.0, value, negative), scale), dtype)
+
+
+@rule("softplus")
+def _softplus(w: Writer, x: Tensor, beta: Scalar = 1, threshold: Scalar = 20) -> Output:
+    (value,), dtype = w.promoted(KEEP, x)
+    scaled = _scaled(w, value, beta)
+    soft = w.op("RealDiv", w.op("Log1p", w.op("Exp", scaled)), _like(w, beta, value))
+    return w.cast(w.op("SelectV2", scaled > _like(w, threshold, value), value, soft), dtype)
+
+
+@rule("_to_copy", "to")
+def _to_copy(w: Writer, x: Tensor, *_: Any, **__: Any) -> Output:
+    """Dtypes alone matter here: layouts, devices and formats of memory are PyTorch's."""
+    return _converted(w, x, w.result.dtype)
+
+
+@rule("prims.convert_element_type")
+def _convert(w: Writer, x: Tensor, dtype: torch.dtype) -> Output:
+    return _converted(w, x, dtype)
+
+
+def _converted(w: Writer, x: Tensor, dtype: torch.dtype) -> Output:
+    if dtype == torch.bool:
+        return _truth(w, x.out)
+    # Truncates towards zero, as both do.
+    return w.cast(x, dtype)

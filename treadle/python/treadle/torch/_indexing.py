@@ -1,0 +1,244 @@
+"""Ops that take or put elements at places that tensors name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+
+from .._errors import UnimplementedError
+from .._native import Output
+from ._rules import rule
+from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_static, product
+
+
+def _from_start(w: Writer, index: Output, extent: Dim) -> Output:
+    """Places that may count from the end, as ones from the start."""
+    dtype = getattr(torch, index.dtype)
+    is_behind = w.op("Less", index, w.cast(0, dtype))
+    return w.op("SelectV2", is_behind, index + w.cast(extent, dtype), index)
+
+
+@rule("index_select")
+def _index_select(w: Writer, x: Tensor, dim: int, index: Tensor) -> Output:
+    if x.rank == 0:
+        return w.reshape(x, [])
+    return w.op("GatherV2", x, index, w.indices(axis_of(dim, x.rank)))
+
+
+# ---- one place for each element, along one dimension
+
+
+def _flat_places(w: Writer, index: Tensor, dims: Sequence[Dim], axis: int) -> Output:
+    """The places, in a tensor of shape `dims` as a vector, of what `index` names along an axis:
+    the other coordinates are those of the index itself."""
+    strides = [product(dims[i + 1 :]) for i in range(len(dims))]
+    places = w.cast(index, torch.int64) * strides[axis]
+    for other, extent in enumerate(index.shape):
+        if other == axis or (isinstance(extent, int) and extent == 1):
+            continue
+        column = [1] * index.rank
+        column[other] = -1
+        places = places + w.reshape(w.range(extent) * strides[other], column)
+    return w.reshape(places, [-1])
+
+
+@rule("gather")
+def _gather(w: Writer, x: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Output:
+    if x.rank == 0 or index.rank == 0:
+        return w.op("GatherV2", w.reshape(x, [-1]), index, w.indices(0))
+    places = _flat_places(w, index, x.shape, axis_of(dim, x.rank))
+    taken = w.op("GatherV2", w.reshape(x, [-1]), places, w.indices(0))
+    return w.reshape(taken, index.shape)
+
+
+def _leading_part(w: Writer, x: Value, index: Tensor) -> Output:
+    """What of a source belongs to an index, which may be smaller."""
+    value = x.out if isinstance(x, Tensor) else x
+    if isinstance(x, Tensor) and is_static(x.shape) and x.shape == index.shape:
+        return value
+    return w.op("Slice", value, w.indices([0] * index.rank), w.integers(index.shape))
+
+
+def _scattered(w: Writer, op: str, x: Tensor, dim: int, index: Tensor, source: Output) -> Output:
+    if x.rank == 0:
+        return w.reshape(
+            w.op(op, w.reshape(x, [1]), w.reshape(index, [1, 1]), w.reshape(source, [1])), []
+        )
+    places = _flat_places(w, index, x.shape, axis_of(dim, x.rank))
+    column = w.op("ExpandDims", places, w.indices(1))
+    out = w.op(op, w.reshape(x, [-1]), column, w.reshape(source, [-1]))
+    return w.reshape(out, x.shape)
+
+
+@rule("scatter.src")
+def _scatter(w: Writer, x: Tensor, dim: int, index: Tensor, src: Tensor) -> Output:
+    source = _leading_part(w, src, index)
+    return _scattered(w, "TensorScatterUpdate", x, dim, index, source)
+
+
+@rule("scatter.value")
+def _scatter_value(w: Writer, x: Tensor, dim: int, index: Tensor, value: Scalar) -> Output:
+    source = w.full(index.shape, value, x.dtype)
+    return _scattered(w, "TensorScatterUpdate", x, dim, index, source)
+
+
+@rule("scatter_add")
+def _scatter_add(w: Writer, x: Tensor, dim: int, index: Tensor, src: Tensor) -> Output:
+    return _scattered(w, "TensorScatterAdd", x, dim, index, _leading_part(w, src, index))
+
+
+_SCATTERS = {
+    "add": "TensorScatterAdd",
+    "sum": "TensorScatterAdd",
+    "amax": "TensorScatterMax",
+    "amin": "TensorScatterMin",
+}
+
+
+@rule("scatter.reduce", "scatter_reduce.two")
+def _scatter_reduce(
+    w: Writer,
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor,
+    reduce: str = "",
+    *,
+    include_self: bool = True,
+) -> Output:
+    if reduce not in _SCATTERS or not include_self:
+        raise UnimplementedError(f"reduce='{reduce}' with include_self={include_self}")
+    return _scattered(w, _SCATTERS[reduce], x, dim, index, _leading_part(w, src, index))
+
+
+# ---- one place for each part, along one dimension
+
+
+def _first(x_rank: int, axis: int) -> tuple[list[int], list[int]]:
+    """A permutation that brings an axis to the front, and the one back."""
+    order = [axis, *(i for i in range(x_rank) if i != axis)]
+    return order, [order.index(i) for i in range(x_rank)]
+
+
+def _with_rows(w: Writer, op: str, x: Tensor, dim: int, index: Tensor, source: Output) -> Output:
+    order, back = _first(x.rank, axis_of(dim, x.rank))
+    places = w.reshape(index, [-1, 1])
+    out = w.op(op, w.transpose(x, order), places, w.transpose(source, order))
+    return w.transpose(out, back)
+
+
+@rule("index_add")
+def _index_add(
+    w: Writer, x: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1
+) -> Output:
+    value = source.out if isinstance(alpha, int | float) and alpha == 1 else (
+        source.out * w.cast(alpha, source.dtype))  # fmt: skip
+    return _with_rows(w, "TensorScatterAdd", x, dim, index, value)
+
+
+@rule("index_copy")
+def _index_copy(w: Writer, x: Tensor, dim: int, index: Tensor, source: Tensor) -> Output:
+    return _with_rows(w, "TensorScatterUpdate", x, dim, index, source.out)
+
+
+@rule("index_fill.int_Scalar")
+def _index_fill(w: Writer, x: Tensor, dim: int, index: Tensor, value: Scalar) -> Output:
+    dims = x.shape
+    dims[axis_of(dim, x.rank)] = index.shape[0] if index.rank else 1
+    source = w.full(dims, value, x.dtype)
+    return _with_rows(w, "TensorScatterUpdate", x, dim, index, source)
+
+
+# ---- x[i, :, j]
+
+
+class _Places:
+    """Indices of some dimensions of a tensor, brought to its front.
+
+    Attributes:
+        order: the dimensions, those with an index first.
+        where: [..., number of indices], coordinates.
+        shape: of the indices, once stretched to fit each other.
+        at: before which of the other dimensions that shape comes in a result.
+    """
+
+    def __init__(self, w: Writer, x: Tensor, indices: Sequence[Tensor | None]) -> None:
+        given = [i for i, index in enumerate(indices) if index is not None]
+        self.order = [*given, *(i for i in range(x.rank) if i not in given)]
+        self.count = len(given)
+        # Where the indexed dimensions lie apart, theirs come first.
+        together = given == list(range(given[0], given[-1] + 1))
+        self.at = given[0] if together else 0
+        tensors = [t for t in indices if t is not None]
+        if any(t.dtype in (torch.bool, torch.uint8) for t in tensors):
+            raise UnimplementedError("an index of truth values, which decide a size")
+        self.fakes = torch.broadcast_shapes(*(tuple(t.fake.shape) for t in tensors))
+        self.shape = w.dims(self.fakes)
+        columns = []
+        for axis, index in zip(given, tensors, strict=True):
+            place = _from_start(w, w.cast(index, torch.int64), x.shape[axis])
+            same = is_static([*index.shape, *self.shape]) and index.shape == self.shape
+            columns.append(place if same else w.broadcast(place, self.shape))
+        self.where = w.op("Pack", columns, axis=len(self.shape))
+
+    def out_order(self, rank: int) -> list[int]:
+        """From [places..., others...] to where they belong."""
+        width, others = len(self.shape), rank - self.count
+        first = list(range(width, width + self.at))
+        rest = list(range(width + self.at, width + others))
+        return [*first, *range(width), *rest]
+
+
+@rule("index.Tensor", "_unsafe_index.Tensor")
+def _index(w: Writer, x: Tensor, indices: Sequence[Tensor | None]) -> Output:
+    tensors = [i for i in indices if i is not None]
+    if len(tensors) == 1:
+        axis = next(i for i, index in enumerate(indices) if index is not None)
+        if tensors[0].dtype in (torch.int32, torch.int64):
+            places = _from_start(w, tensors[0].out, x.shape[axis])
+            return w.op("GatherV2", x, places, w.indices(axis))
+    found = _Places(w, x, indices)
+    taken = w.op("GatherNd", w.transpose(x, found.order), found.where)
+    return w.transpose(taken, found.out_order(x.rank))
+
+
+@rule("index_put", "_unsafe_index_put")
+def _index_put(
+    w: Writer,
+    x: Tensor,
+    indices: Sequence[Tensor | None],
+    values: Tensor,
+    accumulate: bool = False,
+    unsafe: bool = False,
+) -> Output:
+    tensors = [i for i in indices if i is not None]
+    if len(tensors) == 1 and tensors[0].dtype == torch.bool:
+        return _masked_put(w, x, indices, values, accumulate)
+    found = _Places(w, x, indices)
+    others = [x.shape[i] for i in found.order[found.count :]]
+    dims = [*others[: found.at], *found.shape, *others[found.at :]]
+    order = found.out_order(x.rank)
+    back = [order.index(i) for i in range(len(order))]
+    source = w.transpose(w.broadcast(values, dims), back)
+    op = "TensorScatterAdd" if accumulate else "TensorScatterUpdate"
+    out = w.op(op, w.transpose(x, found.order), found.where, source)
+    return w.transpose(out, [found.order.index(i) for i in range(x.rank)])
+
+
+def _masked_put(
+    w: Writer, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool
+) -> Output:
+    """One number wherever a mask over the leading dimensions is true."""
+    mask = next(i for i in indices if i is not None)
+    if indices[0] is not mask or product(values.fake.shape) != 1:
+        raise UnimplementedError("many values are put where a mask is true")
+    wide = w.reshape(mask, [*mask.shape, *[1] * (x.rank - mask.rank)])
+    number = w.reshape(values, [])
+    return w.op("SelectV2", wide, x.out + number if accumulate else number, x)
+
+
+@rule("take")
+def _take(w: Writer, x: Tensor, index: Tensor) -> Output:
+    places = _from_start(w, index.out, product(x.shape))
+    return w.op("GatherV2", w.reshape(x, [-1]), places, w.indices(0))

@@ -1,0 +1,490 @@
+"""Layers of networks: normalisation, softmax, embeddings, dropout, and their gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .._native import Output
+from ._reductions import count_of, moments, reduce
+from ._rules import rule
+from ._writer import KEEP, Dim, Tensor, Writer, axis_of
+
+# ---- softmax
+
+
+def _along_last(w: Writer, op: str, x: Tensor, value: Output, dim: int) -> Output:
+    """An op on rows, along any dimension."""
+    if x.rank == 0:
+        return w.reshape(w.op(op, w.reshape(value, [1])), [])
+    order = list(range(x.rank))
+    axis = axis_of(dim, x.rank)
+    order[axis], order[-1] = order[-1], order[axis]
+    return w.transpose(w.op(op, w.transpose(value, order)), order)
+
+
+def _register_softmax(name: str, op: str) -> None:
+    @rule(f"_{name}")
+    def whole(w: Writer, x: Tensor, dim: int, half_to_float: bool = False) -> Output:
+        (value,), _ = w.promoted(KEEP, x)
+        return w.cast(_along_last(w, op, x, value, dim), w.result.dtype)
+
+    @rule(f"{name}.int")
+    def converted(w: Writer, x: Tensor, dim: int, dtype: Any = None) -> Output:
+        (value,), _ = w.promoted(KEEP, x)
+        wide = value if dtype is None else w.cast(x, dtype)
+        return w.cast(_along_last(w, op, x, wide, dim), w.result.dtype)
+
+
+_register_softmax("softmax", "Softmax")
+_register_softmax("log_softmax", "LogSoftmax")
+
+
+@rule("_safe_softmax")
+def _safe_softmax(w: Writer, x: Tensor, dim: int, dtype: Any = None) -> Output:
+    """Zeros where all is masked."""
+    value = w.cast(x, w.result.dtype)
+    out = _along_last(w, "Softmax", x, value, dim)
+    masked = w.op("Equal", value, w.cast(float("-inf"), w.result.dtype))
+    all_masked = w.op("All", masked, w.indices([axis_of(dim, x.rank)]), keep_dims=True)
+    return w.op("SelectV2", all_masked, w.cast(0, w.result.dtype), out)
+
+
+@rule("_softmax_backward_data")
+def _softmax_backward(
+    w: Writer, grad: Tensor, out: Tensor, dim: int, input_dtype: torch.dtype
+) -> Output:
+    (grad_out, y), _ = w.promoted(KEEP, grad, out)
+    axes = [axis_of(dim, out.rank)] if out.rank else []
+    inner = reduce(w, "Sum", grad_out * y, axes, True)
+    return w.cast((grad_out - inner) * y, input_dtype)
+
+
+@rule("_log_softmax_backward_data")
+def _log_softmax_backward(
+    w: Writer, grad: Tensor, out: Tensor, dim: int, input_dtype: torch.dtype
+) -> Output:
+    (grad_out, y), _ = w.promoted(KEEP, grad, out)
+    axes = [axis_of(dim, out.rank)] if out.rank else []
+    total = reduce(w, "Sum", grad_out, axes, True)
+    return w.cast(grad_out - w.op("Exp", y) * total, input_dtype)
+
+
+# ---- normalisation of rows
+
+
+def _scaled(w: Writer, x: Output, weight: Tensor | None, bias: Tensor | None) -> Output:
+    x = x if weight is None else x * w.cast(weight, getattr(torch, x.dtype))
+    return x if bias is None else w.op("AddV2", x, w.cast(bias, getattr(torch, x.dtype)))
+
+
+@rule("native_layer_norm")
+def _layer_norm(
+    w: Writer,
+    x: Tensor,
+    normalized_shape: Sequence[Dim],
+    weight: Tensor | None,
+    bias: Tensor | None,
+    eps: float,
+) -> tuple[Output, Output, Output]:
+    (value,), dtype = w.promoted(KEEP, x)
+    axes = list(range(x.rank - len(normalized_shape), x.rank))
+    mean, variance = moments(w, value, axes)
+    rstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, getattr(torch, value.dtype))))
+    out = _scaled(w, (value - mean) * rstd, weight, bias)
+    stored = w.result[1].dtype
+    return w.cast(out, dtype), w.cast(mean, stored), w.cast(rstd, stored)
+
+
+@rule("native_layer_norm_backward")
+def _layer_norm_backward(
+    w: Writer,
+    grad_out: Tensor,
+    x: Tensor,
+    normalized_shape: Sequence[Dim],
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    output_mask: Sequence[bool],
+) -> tuple[Output | None, ...]:
+    """Of y = (x - mean) * rstd: dx = rstd * (g - mean(g) - y * mean(g * y)), g = grad * weight."""
+    (grad, value), dtype = w.promoted(KEEP, grad_out, x)
+    computed = getattr(torch, value.dtype)
+    split = x.rank - len(normalized_shape)
+    inner, outer = list(range(split, x.rank)), list(range(split))
+    y = (value - w.cast(mean, computed)) * w.cast(rstd, computed)
+    dx = dw = db = None
+    if output_mask[0]:
+        g = _scaled(w, grad, weight, None)
+        mean_g = reduce(w, "Mean", g, inner, True)
+        mean_gy = reduce(w, "Mean", g * y, inner, True)
+        dx = w.cast((g - mean_g - y * mean_gy) * w.cast(rstd, computed), dtype)
+    if output_mask[1]:
+        dw = w.cast(reduce(w, "Sum", grad * y, outer), dtype)
+    if output_mask[2]:
+        db = w.cast(reduce(w, "Sum", grad, outer), dtype)
+    return dx, dw, db
+
+
+@rule("native_group_norm")
+def _group_norm(
+    w: Writer,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    n: Dim,
+    c: Dim,
+    hxw: Dim,
+    group: int,
+    eps: float,
+) -> tuple[Output, Output, Output]:
+    (value,), dtype = w.promoted(KEEP, x)
+    n, c = w.dims([n, c])
+    grouped = w.reshape(value, [n, group, -1])
+    mean, variance = moments(w, grouped, [2])
+    rstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, getattr(torch, value.dtype))))
+    out = w.reshape((grouped - mean) * rstd, x.shape)
+    if weight is not None:
+        out = out * _per_channel(w, weight, x.rank, value.dtype)
+    if bias is not None:
+        out = out + _per_channel(w, bias, x.rank, value.dtype)
+    stored = w.result[1].dtype
+    squeezed = [w.cast(w.op("Squeeze", v, squeeze_dims=[2]), stored) for v in (mean, rstd)]
+    return w.cast(out, dtype), squeezed[0], squeezed[1]
+
+
+# ---- normalisation of batches
+
+
+def _per_channel(w: Writer, x: Tensor | Output, rank: int, dtype: str) -> Output:
+    """A vector along dimension 1."""
+    return w.reshape(w.cast(x, getattr(torch, dtype)), [1, -1, *[1] * (rank - 2)])
+
+
+def _apply_channels(
+    w: Writer,
+    x: Tensor,
+    value: Output,
+    mean: Any,
+    invstd: Any,
+    weight: Tensor | None,
+    bias: Tensor | None,
+) -> Output:
+    """(x - mean) * invstd * weight + bias, as one factor and one summand a channel."""
+    computed = getattr(torch, value.dtype)
+    factor = w.cast(invstd, computed)
+    factor = factor if weight is None else factor * w.cast(weight, computed)
+    shift = -(w.cast(mean, computed) * factor)
+    shift = shift if bias is None else shift + w.cast(bias, computed)
+    scaled = value * _per_channel(w, factor, x.rank, value.dtype)
+    return scaled + _per_channel(w, shift, x.rank, value.dtype)
+
+
+def _batch_norm_eval(
+    w: Writer, x: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, eps: float
+) -> Output:
+    (value,), dtype = w.promoted(KEEP, x)
+    computed = getattr(torch, value.dtype)
+    invstd = w.op("Rsqrt", w.op("AddV2", w.cast(var, computed), w.cast(eps, computed)))
+    return w.cast(_apply_channels(w, x, value, mean, invstd, weight, bias), dtype)
+
+
+def _batch_statistics(w: Writer, x: Tensor, value: Output, eps: float) -> tuple[Output, ...]:
+    """Mean, variance (over n) and 1 / sqrt(variance + eps), a vector each."""
+    axes = [0, *range(2, x.rank)]
+    mean, variance = (w.reshape(v, [-1]) for v in moments(w, value, axes))
+    invstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, getattr(torch, value.dtype))))
+    return mean, variance, invstd
+
+
+def batch_norm_train(
+    w: Writer, x: Tensor, weight: Any, bias: Any, eps: float
+) -> tuple[Output, Output, Output, Output]:
+    """The result, and the mean, 1 / deviation and variance (over n) that it was made with."""
+    (value,), dtype = w.promoted(KEEP, x)
+    mean, variance, invstd = _batch_statistics(w, x, value, eps)
+    # Of the difference: with the mean in a summand of its own digits would be lost.
+    centred = value - _per_channel(w, mean, x.rank, value.dtype)
+    computed = getattr(torch, value.dtype)
+    factor = invstd if weight is None else invstd * w.cast(weight, computed)
+    out = centred * _per_channel(w, factor, x.rank, value.dtype)
+    out = out if bias is None else out + _per_channel(w, bias, x.rank, value.dtype)
+    return w.cast(out, dtype), mean, invstd, variance
+
+
+def running(w: Writer, old: Tensor, new: Output, momentum: float) -> Output:
+    fresh = w.cast(new, old.dtype)
+    return old.out * (1.0 - momentum) + fresh * momentum
+
+
+def unbiased(w: Writer, x: Tensor, variance: Output) -> Output:
+    """A variance over n as one over n - 1."""
+    n = count_of(w, x, [0, *range(2, x.rank)])
+    if isinstance(n, int):
+        return variance * (n / (n - 1)) if n > 1 else variance * float("nan")
+    n = w.op("Cast", n, DstT=variance.dtype)
+    return variance * (n / (n - 1.0))
+
+
+def _no_rows(w: Writer, dtype: torch.dtype) -> Output:
+    return w.constant([], dtype)
+
+
+@rule("_native_batch_norm_legit_functional", "_batch_norm_with_update_functional")
+def _functional_batch_norm(
+    w: Writer,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    *rest: Any,
+) -> tuple[Output | Tensor, ...]:
+    """With new running statistics as the last two results. One overload has a flag of training."""
+    training = rest[0] if isinstance(rest[0], bool) else True
+    momentum, eps = rest[-2:]
+    has_reserve = len(w.result) == 6
+    reserve = (w.constant([], torch.uint8),) if has_reserve else ()
+    if not training:
+        out = _batch_norm_eval(w, x, weight, bias, running_mean, running_var, eps)
+        empty = _no_rows(w, w.result[1].dtype)
+        return (out, empty, empty, *reserve, running_mean, running_var)
+    out, mean, invstd, variance = batch_norm_train(w, x, weight, bias, eps)
+    stored = w.result[1].dtype
+    return (
+        out,
+        w.cast(mean, stored),
+        w.cast(invstd, stored),
+        *reserve,
+        running(w, running_mean, mean, momentum),
+        running(w, running_var, unbiased(w, x, variance), momentum),
+    )
+
+
+@rule("native_batch_norm")
+def _native_batch_norm(
+    w: Writer,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Output, Output, Output]:
+    """Without training; what training changes is for the importer to see to."""
+    return _batch_norm_no_training(w, x, weight, bias, running_mean, running_var, momentum, eps)
+
+
+@rule("_native_batch_norm_legit_no_training")
+def _batch_norm_no_training(
+    w: Writer,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor,
+    running_var: Tensor,
+    momentum: float,
+    eps: float,
+) -> tuple[Output, Output, Output]:
+    out = _batch_norm_eval(w, x, weight, bias, running_mean, running_var, eps)
+    empty = _no_rows(w, w.result[1].dtype)
+    return out, empty, empty
+
+
+@rule("_native_batch_norm_legit.no_stats")
+def _batch_norm_no_stats(
+    w: Writer,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+) -> tuple[Output, Output, Output]:
+    out, mean, invstd, _ = batch_norm_train(w, x, weight, bias, eps)
+    stored = w.result[1].dtype
+    return out, w.cast(mean, stored), w.cast(invstd, stored)
+
+
+@rule("native_batch_norm_backward")
+def _batch_norm_backward(
+    w: Writer,
+    grad_out: Tensor,
+    x: Tensor,
+    weight: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    save_mean: Tensor | None,
+    save_invstd: Tensor | None,
+    train: bool,
+    eps: float,
+    output_mask: Sequence[bool],
+) -> tuple[Output | None, ...]:
+    """Of y = (x - mean) * invstd: dx = invstd * weight * (g - mean(g) - y * mean(g * y)), where
+    the statistics are of the batch, else invstd * weight * g."""
+    (grad, value), dtype = w.promoted(KEEP, grad_out, x)
+    computed = getattr(torch, value.dtype)
+    axes = [0, *range(2, x.rank)]
+    if train:
+        mean, invstd = w.cast(save_mean, computed), w.cast(save_invstd, computed)
+    else:
+        mean = w.cast(running_mean, computed)
+        invstd = w.op("Rsqrt", w.op("AddV2", w.cast(running_var, computed), w.cast(eps, computed)))
+    wide_mean, wide_invstd = (_per_channel(w, v, x.rank, value.dtype) for v in (mean, invstd))
+    y = (value - wide_mean) * wide_invstd
+    db, dw = reduce(w, "Sum", grad, axes), reduce(w, "Sum", grad * y, axes)
+    dx = None
+    if output_mask[0]:
+        factor = invstd if weight is None else invstd * w.cast(weight, computed)
+        rest = grad
+        if train:
+            share = w.op("Reciprocal", w.cast(count_of(w, x, axes), computed))
+            rest = grad - _per_channel(w, db * share, x.rank, value.dtype)
+            rest = rest - y * _per_channel(w, dw * share, x.rank, value.dtype)
+        dx = w.cast(rest * _per_channel(w, factor, x.rank, value.dtype), dtype)
+    stored = weight.dtype if weight is not None else computed
+    return (
+        dx,
+        w.cast(dw, stored) if output_mask[1] else None,
+        w.cast(db, stored) if output_mask[2] else None,
+    )
+
+
+# ---- embeddings
+
+
+@rule("embedding")
+def _embedding(
+    w: Writer,
+    weight: Tensor,
+    indices: Tensor,
+    padding_idx: int = -1,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Output:
+    return w.op("GatherV2", weight, indices, w.indices(0))
+
+
+@rule("embedding_dense_backward")
+def _embedding_backward(
+    w: Writer,
+    grad: Tensor,
+    indices: Tensor,
+    num_weights: Dim,
+    padding_idx: int,
+    scale_grad_by_freq: bool,
+) -> Output:
+    """Rows added up by their numbers; those of the padding are left out."""
+    if scale_grad_by_freq:
+        return NotImplemented
+    count = w.dim(num_weights)
+    places = indices.out
+    if isinstance(padding_idx, int) and padding_idx >= 0:
+        # Segments of negative numbers are dropped.
+        minus_one = w.cast(-1, indices.dtype)
+        places = w.op("SelectV2", w.op("Equal", places, w.cast(padding_idx, indices.dtype)),
+                      minus_one, places)  # fmt: skip
+    return w.op("UnsortedSegmentSum", grad, places, w.cast(count, torch.int64))
+
+
+# ---- random numbers
+
+
+def _uniform(w: Writer, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
+    """Between 0 and 1, without 1; halves are made of floats."""
+    drawn = dtype if dtype in (torch.float32, torch.float64) else torch.float32
+    name = str(drawn).removeprefix("torch.")
+    out = w.op("StatelessRandomUniform", w.integers(dims), w.seed(), dtype=name)
+    return w.cast(out, dtype)
+
+
+@rule("rand", "rand_like")
+def _rand(w: Writer, *_: Any, **__: Any) -> Output:
+    return _uniform(w, w.dims(w.result.shape), w.result.dtype)
+
+
+def _normal(w: Writer, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
+    drawn = dtype if dtype in (torch.float32, torch.float64) else torch.float32
+    name = str(drawn).removeprefix("torch.")
+    out = w.op("StatelessRandomNormal", w.integers(dims), w.seed(), dtype=name)
+    return w.cast(out, dtype)
+
+
+@rule("randn", "randn_like")
+def _randn(w: Writer, *_: Any, **__: Any) -> Output:
+    return _normal(w, w.dims(w.result.shape), w.result.dtype)
+
+
+@rule("normal_functional")
+def _normal_functional(
+    w: Writer, x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any
+) -> Output:
+    return _normal(w, x.shape, x.dtype) * std + mean
+
+
+@rule("uniform")
+def _uniform_between(w: Writer, x: Tensor, low: float = 0.0, high: float = 1.0, **_: Any) -> Output:
+    return _uniform(w, x.shape, x.dtype) * (high - low) + low
+
+
+def _integers_between(w: Writer, low: Any, high: Any) -> Output:
+    shape = w.integers(w.dims(w.result.shape))
+    low, high = w.cast(low, torch.int64), w.cast(high, torch.int64)
+    drawn = w.op("StatelessRandomUniformInt", shape, w.seed(), low, high, dtype="int64")
+    return w.cast(drawn, w.result.dtype)
+
+
+@rule("randint.default")
+def _randint(w: Writer, high: Any, size: Any, **_: Any) -> Output:
+    return _integers_between(w, 0, high)
+
+
+@rule("randint.low")
+def _randint_from(w: Writer, low: Any, high: Any, size: Any, **_: Any) -> Output:
+    return _integers_between(w, low, high)
+
+
+@rule("randint_like.default")
+def _randint_like(w: Writer, x: Tensor, high: Any, **_: Any) -> Output:
+    return _integers_between(w, 0, high)
+
+
+@rule("randint_like.low_dtype")
+def _randint_like_from(w: Writer, x: Tensor, low: Any, high: Any, **_: Any) -> Output:
+    return _integers_between(w, low, high)
+
+
+def _drawn(w: Writer, x: Tensor, probability: Any) -> Output:
+    """True with a probability, for each element of a tensor's shape."""
+    return w.op("Less", _uniform(w, x.shape, torch.float32), w.cast(probability, torch.float32))
+
+
+@rule("bernoulli.default")
+def _bernoulli(w: Writer, x: Tensor, **_: Any) -> Output:
+    return w.cast(_drawn(w, x, x), x.dtype)
+
+
+@rule("bernoulli.p", "bernoulli.Tensor")
+def _bernoulli_of(w: Writer, x: Tensor, p: Any = 0.5, **_: Any) -> Output:
+    return w.cast(_drawn(w, x, p), x.dtype)
+
+
+@rule("native_dropout")
+def _dropout(
+    w: Writer, x: Tensor, p: float, train: bool | None = None
+) -> tuple[Output | Tensor, Output]:
+    if train is False or p == 0:
+        return x, w.full(x.shape, True, torch.bool)
+    kept = _drawn(w, x, 1.0 - p)
+    factor = 0.0 if p == 1 else 1.0 / (1.0 - p)
+    return x.out * w.cast(kept, x.dtype) * factor, kept
+
+
+@rule("native_dropout_backward")
+def _dropout_backward(w: Writer, grad: Tensor, mask: Tensor, scale: float) -> Output:
+    return grad.out * w.cast(mask, grad.dtype) * scale

@@ -1,0 +1,205 @@
+"""Products of matrices and vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._native import Output
+from ._rules import rule
+from ._writer import Scalar, Tensor, Writer
+
+
+def _operand(x: Tensor) -> tuple[Output, bool]:
+    """What a product is made of, and whether it has to be taken with its dimensions swapped."""
+    return (x.out, False) if x.swapped is None else (x.swapped, True)
+
+
+def multiply(w: Writer, x: Tensor, y: Tensor) -> Output:
+    """x @ y of matrices, or of as many matrices each."""
+    (left, adj_x), (right, adj_y) = _operand(x), _operand(y)
+    if x.rank == 2 and y.rank == 2:
+        return w.op("MatMul", left, right, transpose_a=adj_x, transpose_b=adj_y)
+    adj_x, adj_y = adj_x and not x.dtype.is_complex, adj_y and not y.dtype.is_complex
+    left, right = left if adj_x else x.out, right if adj_y else y.out
+    return w.op("BatchMatMulV2", left, right, adj_x=adj_x, adj_y=adj_y)
+
+
+def _scaled(w: Writer, x: Output, factor: Scalar) -> Output:
+    is_whole = isinstance(factor, int | float) and factor == 1
+    return x if is_whole else x * w.cast(factor, getattr(torch, x.dtype))
+
+
+def _sum(w: Writer, x: Tensor, out: Output, beta: Scalar, alpha: Scalar) -> Output:
+    """beta * x + alpha * out; x isn't looked at where beta is zero."""
+    out = _scaled(w, out, alpha)
+    if isinstance(beta, int | float) and beta == 0:
+        return out
+    is_bias = x.rank == 1 and len(out.shape) == 2 and isinstance(beta, int | float) and beta == 1
+    if is_bias and _is_as_wide(x, out):
+        return w.op("BiasAdd", out, x)
+    return w.op("AddV2", out, _scaled(w, x.out, beta))
+
+
+def _is_as_wide(x: Tensor, out: Output) -> bool:
+    """A bias of one element is stretched, which only additions do."""
+    return isinstance(x.shape[0], int) and x.shape[0] == out.shape[-1]
+
+
+@rule("mm", "bmm")
+def _mm(w: Writer, x: Tensor, y: Tensor) -> Output:
+    return multiply(w, x, y)
+
+
+@rule("addmm", "baddbmm")
+def _addmm(
+    w: Writer, x: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> Output:
+    return _sum(w, x, multiply(w, a, b), beta, alpha)
+
+
+def _column(w: Writer, x: Tensor) -> Output:
+    return w.op("ExpandDims", x, w.indices(-1))
+
+
+def _times_vector(w: Writer, x: Tensor, v: Tensor) -> Output:
+    value, is_swapped = _operand(x)
+    out = w.op("MatMul", value, _column(w, v), transpose_a=is_swapped)
+    return w.op("Squeeze", out, squeeze_dims=[1])
+
+
+@rule("mv")
+def _mv(w: Writer, x: Tensor, v: Tensor) -> Output:
+    return _times_vector(w, x, v)
+
+
+@rule("addmv")
+def _addmv(
+    w: Writer, x: Tensor, a: Tensor, v: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> Output:
+    return _sum(w, x, _times_vector(w, a, v), beta, alpha)
+
+
+@rule("dot", "vdot", "inner")
+def _dot(w: Writer, x: Tensor, y: Tensor) -> Output:
+    return w.op("Sum", x.out * y.out, w.indices([0]))
+
+
+@rule("linear")
+def _linear(w: Writer, x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Output:
+    """Rows times a matrix that is stored a row for each result."""
+    dims = x.shape
+    rows = x.out if x.rank == 2 else w.reshape(x, [-1, dims[-1]])
+    out = w.op("MatMul", rows, weight, transpose_b=True)
+    out = out if bias is None else w.op("BiasAdd", out, bias)
+    return out if x.rank == 2 else w.reshape(out, w.dims(w.result.shape))
+
+
+@rule("matmul")
+def _matmul(w: Writer, x: Tensor, y: Tensor) -> Output:
+    if x.rank == 1 and y.rank == 1:
+        return _dot(w, x, y)
+    if x.rank >= 2 and y.rank >= 2:
+        return multiply(w, x, y)
+    if y.rank == 1:
+        out = w.op("BatchMatMulV2", x, _column(w, y))
+        return w.op("Squeeze", out, squeeze_dims=[x.rank - 1])
+    row = w.op("ExpandDims", x, w.indices(0))
+    out = w.op("BatchMatMulV2", row, y)
+    return w.op("Squeeze", out, squeeze_dims=[y.rank - 2])
+
+
+# ---- attention
+
+
+def _scores(
+    w: Writer, q: Tensor, k: Tensor, scale: Any, is_causal: bool, mask: Tensor | None
+) -> Output:
+    """What the softmax of attention is taken of."""
+    scores = _scaled(w, w.op("BatchMatMulV2", q, k, adj_y=True), scale)
+    if mask is not None:
+        low = w.cast(float("-inf"), q.dtype)
+        if mask.dtype == torch.bool:
+            scores = w.op("SelectV2", mask, scores, low)
+        else:
+            scores = scores + w.cast(mask, q.dtype)
+    if is_causal:
+        rows, columns = w.range(q.shape[-2]), w.range(k.shape[-2])
+        ahead = columns > w.op("ExpandDims", rows, w.indices(1))
+        scores = w.op("SelectV2", ahead, w.cast(float("-inf"), q.dtype), scores)
+    return scores
+
+
+def _scale_of(q: Tensor, scale: float | None) -> float:
+    return float(q.fake.shape[-1]) ** -0.5 if scale is None else scale
+
+
+@rule("_scaled_dot_product_flash_attention_for_cpu")
+def _attention(
+    w: Writer,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Output, Output | None]:
+    """softmax(q k^T * scale + mask) v, and the logarithm of the softmax's denominators."""
+    scores = _scores(w, q, k, _scale_of(q, scale), is_causal, attn_mask)
+    out = w.op("BatchMatMulV2", w.op("Softmax", scores), v)
+    if not w.is_used(1):
+        return out, None
+    largest = w.op("Max", scores, w.indices([-1]), keep_dims=True)
+    total = w.op("Sum", w.op("Exp", scores - largest), w.indices([-1]))
+    logsumexp = w.op("Log", total) + w.op("Squeeze", largest, squeeze_dims=[3])
+    return out, w.cast(logsumexp, w.result[1].dtype)
+
+
+@rule("_scaled_dot_product_flash_attention_for_cpu_backward")
+def _attention_backward(
+    w: Writer,
+    grad: Tensor,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    *,
+    attn_mask: Tensor | None = None,
+    scale: float | None = None,
+) -> tuple[Output, Output, Output]:
+    """Of the probabilities p: dv = p^T g, ds = p * (g v^T - sum(g * out)), and dq = ds k * scale
+    (Dao and others, FlashAttention, arXiv 2205.14135, appendix B)."""
+    factor = _scale_of(q, scale)
+    scores = _scores(w, q, k, factor, is_causal, attn_mask)
+    below = w.op("ExpandDims", w.cast(logsumexp, q.dtype), w.indices(3))
+    p = w.op("Exp", scores - below)
+    dv = w.op("BatchMatMulV2", p, grad, adj_x=True)
+    inner = w.op("Sum", grad.out * out.out, w.indices([-1]), keep_dims=True)
+    ds = p * (w.op("BatchMatMulV2", grad, v, adj_y=True) - inner)
+    ds = _scaled(w, ds, factor)
+    return w.op("BatchMatMulV2", ds, k), w.op("BatchMatMulV2", ds, q, adj_x=True), dv
+
+
+@rule("scaled_dot_product_attention")
+def _whole_attention(
+    w: Writer,
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Output:
+    if dropout_p or enable_gqa or is_causal and attn_mask is not None:
+        return NotImplemented  # as PyTorch takes it apart
+    scores = _scores(w, q, k, _scale_of(q, scale), is_causal, attn_mask)
+    return w.op("BatchMatMulV2", w.op("Softmax", scores), v)

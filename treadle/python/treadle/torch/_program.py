@@ -1,0 +1,131 @@
+"""A graph that was PyTorch's, to be called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils import _pytree as pytree
+
+from .._errors import InvalidArgumentError
+from .._native import Graph, Session
+from ._importer import Imported, Source, as_array, as_tensor
+
+
+class Program:
+    """A graph that was imported from PyTorch; from_fx makes it.
+
+    Calling it runs the graph: tensors in, tensors out, as the graph module takes and gives them.
+    Contiguous tensors go in without a copy, and results are tensors of the caller's own. No
+    gradients are recorded; torch.compile(model, backend="treadle") does that. Thread-safe.
+
+    >>> program = treadle.from_fx(torch.fx.symbolic_trace(model), [x])
+    >>> y = program(x)
+    """
+
+    def __init__(self, imported: Imported, tier: str, threads: int | None) -> None:
+        self._imported = imported
+        graph = _prepared(imported)
+        # What nothing needs isn't there any more.
+        self._sources = [s for s in imported.sources if s.name.split(":")[0] in graph]
+        self._takes = [s for s in self._sources if s.argument is not None]
+        # Tensors of the module are looked at again at each call, so that training them is seen.
+        self._captured = [s for s in self._sources if s.captured is not None]
+        self._seed = imported.seed if imported.seed and imported.seed[:-2] in graph else None
+        self._fetches = imported.fetches
+        self._session = Session(graph, threads=threads, tier=tier)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph as it was imported: a node has the name that it had in PyTorch's graph."""
+        return self._imported.graph
+
+    @property
+    def session(self) -> Session:
+        """What runs it."""
+        return self._session
+
+    @property
+    def inputs(self) -> dict[str, int | None]:
+        """What runs are fed with: names, and the number of the argument that each is (None for
+        tensors of the module, and for the seed of random numbers)."""
+        found = {s.name: s.argument for s in self._sources}
+        return found | {self._seed: None} if self._seed else found
+
+    @property
+    def outputs(self) -> list[str | None]:
+        """The value that each result is; None for one that is an argument or a constant."""
+        results = self._imported.results
+        return [None if r.fetch is None else self._fetches[r.fetch] for r in results]
+
+    def __call__(self, *args: Any) -> Any:
+        """Runs the graph on tensors (or arrays of numpy); gives tensors."""
+        arrays = self._fetch(args)
+        tensors = [as_tensor(a) for a in arrays]
+        self._write_back(args, tensors)
+        return self._results(args, tensors)
+
+    def call_flat(self, args: list[Any]) -> list[Any]:
+        """As a call, without the structure of what is returned."""
+        tensors = [as_tensor(a) for a in self._fetch(args)]
+        self._write_back(args, tensors)
+        return self._leaves(args, tensors)
+
+    def run(self, *args: Any) -> Any:
+        """Runs the graph on arrays of numpy (or tensors); gives arrays."""
+        arrays = self._fetch(args)
+        self._write_back(args, [as_tensor(a) for a in arrays] if self._imported.mutations else [])
+        return self._results(args, arrays)
+
+    def _fetch(self, args: Any) -> list[np.ndarray]:
+        if not self._fetches:
+            return []
+        feeds = {}
+        for source in self._takes:
+            feeds[source.name] = _fed(source, args)
+        for source in self._captured:
+            feeds[source.name] = as_array(source.captured)
+        if self._seed:
+            # Drawn from PyTorch's own generator: torch.manual_seed decides what comes.
+            feeds[self._seed] = torch.randint(-(2**62), 2**62, (2,)).numpy()
+        return self._session.run(self._fetches, feeds)
+
+    def _write_back(self, args: Any, tensors: list[torch.Tensor]) -> None:
+        for target, fetch in self._imported.mutations:
+            goal = args[target] if isinstance(target, int) else target
+            with torch.no_grad():
+                goal.copy_(tensors[fetch])
+
+    def _leaves(self, args: Any, values: list[Any]) -> list[Any]:
+        out = []
+        for result in self._imported.results:
+            if result.fetch is not None:
+                value = values[result.fetch]
+                out.append(value.item() if result.is_number else value)
+            else:
+                out.append(result.constant if result.argument is None else args[result.argument])
+        return out
+
+    def _results(self, args: Any, values: list[Any]) -> Any:
+        return pytree.tree_unflatten(self._leaves(args, values), self._imported.structure)
+
+
+def _fed(source: Source, args: Any) -> Any:
+    try:
+        value = args[source.argument]
+    except IndexError:
+        raise InvalidArgumentError(
+            f"{len(args)} arguments are given, and '{source.name}' is number {source.argument}"
+        ) from None
+    return as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
+
+
+def _prepared(imported: Imported) -> Graph:
+    """The graph as it runs: what no fetch needs is left out, and what belongs together is one."""
+    names = sorted({f.split(":")[0] for f in imported.fetches})
+    if not names:
+        return imported.graph
+    keep = [*names, *(s.name.split(":")[0] for s in imported.sources)]
+    listed, kept = ",".join(imported.fetches), ",".join(keep)
+    return imported.graph.run_passes(f"tfg-prune{{fetches={listed}}},tfg-remap{{keep={kept}}}")

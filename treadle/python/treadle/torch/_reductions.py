@@ -1,0 +1,283 @@
+"""Ops that make one number of many: sums, extremes, moments, scans, and sorting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from .._native import Output
+from ._rules import rule
+from ._writer import KEEP, Scalar, Tensor, Value, Writer, axes_of, axis_of, product
+
+
+def reduce(w: Writer, op: str, x: Value, axes: Sequence[int], keepdim: bool = False) -> Output:
+    return w.op(op, x, w.indices(list(axes)), keep_dims=keepdim)
+
+
+def _register_sum(name: str, op: str) -> None:
+    """Sums and products are computed in the dtype of the result."""
+
+    def apply(
+        w: Writer, x: Tensor, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
+    ) -> Output:
+        value = w.cast(x, w.result.dtype)
+        return reduce(w, op, value, axes_of(dim, x.rank), keepdim)
+
+    rule(name)(apply)
+
+
+for _name, _op in {"sum": "Sum", "mean": "Mean", "prod": "Prod"}.items():
+    _register_sum(_name, _op)
+
+
+def _extreme(w: Writer, op: str, x: Tensor, axes: list[int], keepdim: bool) -> Output:
+    """Truth values have no order here, and bytes have the same one."""
+    value = w.cast(x, torch.uint8) if x.dtype == torch.bool else x.out
+    return w.cast(reduce(w, op, value, axes, keepdim), x.dtype)
+
+
+def _register_extreme(name: str, op: str, index_op: str) -> None:
+    @rule(f"a{name}")
+    def over_dims(w: Writer, x: Tensor, dim: Any = (), keepdim: bool = False) -> Output:
+        return _extreme(w, op, x, axes_of(dim, x.rank), keepdim)
+
+    @rule(f"{name}.default")
+    def over_all(w: Writer, x: Tensor) -> Output:
+        return _extreme(w, op, x, axes_of(None, x.rank), False)
+
+    @rule(f"{name}.dim")
+    def along(w: Writer, x: Tensor, dim: int, keepdim: bool = False) -> tuple[Output, Output]:
+        values = _extreme(w, op, x, axes_of(dim, x.rank), keepdim)
+        return values, _place_of(w, index_op, x, dim, keepdim)
+
+    @rule(f"arg{name}")
+    def place(w: Writer, x: Tensor, dim: int | None = None, keepdim: bool = False) -> Output:
+        return _place_of(w, index_op, x, dim, keepdim)
+
+
+def _place_of(w: Writer, op: str, x: Tensor, dim: int | None, keepdim: bool) -> Output:
+    value = w.cast(x, torch.uint8) if x.dtype == torch.bool else x.out
+    if x.rank == 0:
+        return w.constant(0, torch.int64)
+    if dim is None:
+        flat = w.op(op, w.reshape(value, [-1]), w.indices(0), output_type="int64")
+        return w.reshape(flat, [1] * x.rank) if keepdim else flat
+    axis = axis_of(dim, x.rank)
+    place = w.op(op, value, w.indices(axis), output_type="int64")
+    return w.op("ExpandDims", place, w.indices(axis)) if keepdim else place
+
+
+_register_extreme("max", "Max", "ArgMax")
+_register_extreme("min", "Min", "ArgMin")
+
+
+@rule("aminmax")
+def _aminmax(
+    w: Writer, x: Tensor, *, dim: int | None = None, keepdim: bool = False
+) -> tuple[Output, Output]:
+    axes = axes_of(dim, x.rank)
+    return _extreme(w, "Min", x, axes, keepdim), _extreme(w, "Max", x, axes, keepdim)
+
+
+def _register_truth(name: str, op: str) -> None:
+    def apply(w: Writer, x: Tensor, dim: Any = None, keepdim: bool = False) -> Output:
+        value = x.out if x.dtype == torch.bool else w.op("NotEqual", x, w.cast(0, x.dtype))
+        # Of bytes the answer is a byte.
+        return w.cast(reduce(w, op, value, axes_of(dim, x.rank), keepdim), w.result.dtype)
+
+    rule(name)(apply)
+
+
+_register_truth("any", "Any")
+_register_truth("all", "All")
+
+
+# ---- moments
+
+
+def count_of(w: Writer, x: Tensor, axes: Sequence[int]) -> Any:
+    """How many elements are reduced to one."""
+    return product(x.shape[a] for a in axes)
+
+
+def moments(w: Writer, value: Output, axes: Sequence[int]) -> tuple[Output, Output]:
+    """Mean and variance (over n), with the dimensions kept."""
+    mean = reduce(w, "Mean", value, axes, True)
+    variance = reduce(w, "Mean", w.op("SquaredDifference", value, mean), axes, True)
+    return mean, variance
+
+
+def _variance(
+    w: Writer, x: Tensor, dim: Any, correction: Any, keepdim: bool
+) -> tuple[Output, Output]:
+    (value,), dtype = w.promoted(KEEP, x)
+    axes = axes_of(dim, x.rank)
+    mean = reduce(w, "Mean", value, axes, True)
+    total = reduce(w, "Sum", w.op("SquaredDifference", value, mean), axes, keepdim)
+    rest = count_of(w, x, axes) - (1 if correction is None else correction)
+    if isinstance(rest, int | float):
+        # Of one element nothing is left: NaN, as what PyTorch divides by is no less than zero.
+        rest = max(float(rest), 0.0)
+    variance = w.op("RealDiv", total, w.cast(rest, getattr(torch, value.dtype)))
+    if not keepdim:
+        mean = w.op("Squeeze", mean, squeeze_dims=axes) if axes else mean
+    return w.cast(variance, dtype), w.cast(mean, dtype)
+
+
+def _register_variance(name: str, finish: Callable[[Writer, Output, Output], Any]) -> None:
+    @rule(f"{name}.correction")
+    def corrected(
+        w: Writer, x: Tensor, dim: Any = None, *, correction: Any = None, keepdim: bool = False
+    ) -> Any:
+        return finish(w, *_variance(w, x, dim, correction, keepdim))
+
+    @rule(f"{name}.dim")
+    def along(w: Writer, x: Tensor, dim: Any, unbiased: bool = True, keepdim: bool = False) -> Any:
+        return finish(w, *_variance(w, x, dim, int(unbiased), keepdim))
+
+    @rule(f"{name}.default")
+    def whole(w: Writer, x: Tensor, unbiased: bool = True) -> Any:
+        return finish(w, *_variance(w, x, None, int(unbiased), False))
+
+
+_register_variance("var", lambda w, variance, mean: variance)
+_register_variance("std", lambda w, variance, mean: w.op("Sqrt", variance))
+_register_variance("var_mean", lambda w, variance, mean: (variance, mean))
+_register_variance("std_mean", lambda w, variance, mean: (w.op("Sqrt", variance), mean))
+
+
+# ---- norms
+
+_NORMS: dict[float, Callable[[Writer, Output, list[int], bool], Output]] = {
+    math.inf: lambda w, x, axes, keep: reduce(w, "Max", w.op("Abs", x), axes, keep),
+    -math.inf: lambda w, x, axes, keep: reduce(w, "Min", w.op("Abs", x), axes, keep),
+    0.0: lambda w, x, axes, keep: reduce(w, "Sum", w.op("Abs", w.op("Sign", x)), axes, keep),
+    1.0: lambda w, x, axes, keep: reduce(w, "Sum", w.op("Abs", x), axes, keep),
+    2.0: lambda w, x, axes, keep: w.op("Sqrt", reduce(w, "Sum", w.op("Square", x), axes, keep)),
+}  # fmt: skip
+
+
+@rule("linalg_vector_norm")
+def _vector_norm(
+    w: Writer,
+    x: Tensor,
+    ord: Scalar = 2,
+    dim: Any = None,
+    keepdim: bool = False,
+    *,
+    dtype: torch.dtype | None = None,
+) -> Output:
+    (value,), result = w.promoted(KEEP, x)
+    if dtype is not None:
+        value, result = w.cast(value, dtype), dtype
+    axes = axes_of(dim, x.rank)
+    if ord in _NORMS:
+        return w.cast(_NORMS[ord](w, value, axes, keepdim), result)
+    total = reduce(w, "Sum", w.op("Pow", w.op("Abs", value), float(ord)), axes, keepdim)
+    return w.cast(w.op("Pow", total, 1.0 / ord), result)
+
+
+@rule("norm.Scalar")
+def _norm(w: Writer, x: Tensor, p: Scalar = 2) -> Output:
+    return _vector_norm(w, x, p)
+
+
+@rule("norm.ScalarOpt_dim", "norm.ScalarOpt_dim_dtype")
+def _norm_along(w: Writer, x: Tensor, p: Any, dim: Any, keepdim: bool = False, **_: Any) -> Output:
+    return _vector_norm(w, x, 2 if p is None else p, dim, keepdim)
+
+
+@rule("logsumexp")
+def _logsumexp(w: Writer, x: Tensor, dim: Any, keepdim: bool = False) -> Output:
+    value = w.cast(x, w.result.dtype)
+    axes = axes_of(dim, x.rank)
+    largest = reduce(w, "Max", value, axes, True)
+    # Of infinities alone the difference is NaN, and the result infinite.
+    zero = w.cast(0, w.result.dtype)
+    base = w.op("SelectV2", w.op("IsFinite", largest), largest, zero)
+    total = w.op("Log", reduce(w, "Sum", w.op("Exp", value - base), axes, True))
+    out = total + base
+    return out if keepdim or not axes else w.op("Squeeze", out, squeeze_dims=axes)
+
+
+@rule("count_nonzero")
+def _count_nonzero(w: Writer, x: Tensor, dim: Any = None) -> Output:
+    is_set = x.out if x.dtype == torch.bool else w.op("NotEqual", x, w.cast(0, x.dtype))
+    return reduce(w, "Sum", w.cast(is_set, torch.int64), axes_of(dim, x.rank))
+
+
+# ---- scans
+
+
+def _register_scan(name: str, op: str) -> None:
+    def apply(w: Writer, x: Tensor, dim: int, *, dtype: Any = None) -> Output:
+        value = w.cast(x, w.result.dtype)
+        return w.op(op, value, w.indices(axis_of(dim, x.rank))) if x.rank else value
+
+    rule(name)(apply)
+
+
+_register_scan("cumsum", "Cumsum")
+_register_scan("cumprod", "Cumprod")
+
+
+# ---- sorting
+
+
+def _descending_keys(w: Writer, x: Tensor) -> Output:
+    """Numbers whose order is the other way round."""
+    value = w.cast(x, torch.uint8) if x.dtype == torch.bool else x.out
+    # The negative of the smallest integer is none; its complement is the largest.
+    return -value if x.dtype.is_floating_point else w.op("Invert", value)
+
+
+def _top(w: Writer, x: Tensor, count: Any, dim: int, largest: bool) -> tuple[Output, Output]:
+    """The first elements of those in order; equal ones in the order in which they come."""
+    if x.rank == 0:
+        return x.out, w.constant(0, torch.int64)
+    axis = axis_of(dim, x.rank)
+    order = list(range(x.rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    keys = _descending_keys(w, x) if not largest else w.cast(
+        x, torch.uint8 if x.dtype == torch.bool else x.dtype)  # fmt: skip
+    count = w.constant(count, torch.int32) if isinstance(count, int) else w.cast(count, torch.int32)
+    found, places = w.op("TopKV2", w.transpose(keys, order), count, sorted=True)
+    if not largest:
+        found = -found if x.dtype.is_floating_point else w.op("Invert", found)
+    values = w.cast(w.transpose(found, order), x.dtype)
+    return values, w.cast(w.transpose(places, order), torch.int64)
+
+
+@rule("topk")
+def _topk(
+    w: Writer, x: Tensor, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[Output, Output]:
+    return _top(w, x, k, dim, largest)
+
+
+@rule("sort.default")
+def _sort(w: Writer, x: Tensor, dim: int = -1, descending: bool = False) -> tuple[Output, Output]:
+    extent = x.shape[axis_of(dim, x.rank)] if x.rank else 1
+    return _top(w, x, extent, dim, descending)
+
+
+@rule("sort.stable")
+def _stable_sort(
+    w: Writer, x: Tensor, *, stable: bool | None = None, dim: int = -1, descending: bool = False
+) -> tuple[Output, Output]:
+    return _sort(w, x, dim, descending)
+
+
+@rule("argsort.default")
+def _argsort(w: Writer, x: Tensor, dim: int = -1, descending: bool = False) -> Output:
+    return _sort(w, x, dim, descending)[1]
+
+
+@rule("argsort.stable")
+def _stable_argsort(
+    w: Writer, x: Tensor, *, stable: bool, dim: int = -1, descending: bool = False
+) -> Output:
+    return _sort(w, x, dim, descending)[1]

@@ -1,0 +1,285 @@
+"""What rules write with: values with PyTorch's dtypes and shapes, over a treadle.Builder."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
+
+from .._builder import Builder
+from .._errors import InvalidArgumentError, UnimplementedError
+from .._native import Output
+
+KEEP = ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT
+FLOAT = ELEMENTWISE_TYPE_PROMOTION_KIND.INT_TO_FLOAT
+REAL = ELEMENTWISE_TYPE_PROMOTION_KIND.COMPLEX_TO_FLOAT
+BOOL = ELEMENTWISE_TYPE_PROMOTION_KIND.ALWAYS_BOOL
+POWER = ELEMENTWISE_TYPE_PROMOTION_KIND.BOOL_TO_LONG
+
+#: A dimension: a number, or a value of the graph where the shape is symbolic.
+Dim = int | Output
+
+_DTYPES = (
+    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 "
+    "float16 bfloat16 float32 float64 complex64 complex128 float8_e5m2 float8_e4m3fn"
+)
+#: PyTorch's dtypes and ours, by name.
+NAMES: dict[torch.dtype, str] = {
+    getattr(torch, name): name for name in _DTYPES.split() if hasattr(torch, name)
+}
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    """Our name of PyTorch's dtype; UnimplementedError for one that no tensor of ours has."""
+    if dtype not in NAMES:
+        raise UnimplementedError(f"there are no tensors of {dtype}")
+    return NAMES[dtype]
+
+
+class Tensor:
+    """A value of the graph, with what PyTorch knows of it.
+
+    Attributes:
+        out: the builder's value.
+        fake: PyTorch's tensor without data: dtype, and shape with its symbols.
+        swapped: the same with the last two dimensions swapped, where the graph has it: products
+            take it in place of a transposition.
+    """
+
+    __slots__ = ("_writer", "fake", "out", "swapped")
+
+    def __init__(self, writer: Writer, out: Output, fake: Any, swapped: Output | None = None):
+        self._writer, self.out, self.fake, self.swapped = writer, out, fake, swapped
+
+    @property
+    def dtype(self) -> torch.dtype:
+        return self.fake.dtype
+
+    @property
+    def rank(self) -> int:
+        return self.fake.dim()
+
+    @property
+    def shape(self) -> list[Dim]:
+        return [self._writer.dim(d) for d in self.fake.shape]
+
+
+Value = Tensor | Output
+Scalar = bool | int | float | Output
+
+
+def product(dims: Iterable[Dim]) -> Dim:
+    return functools.reduce(operator.mul, dims, 1)
+
+
+def is_one(dim: Dim) -> bool:
+    return isinstance(dim, int) and dim == 1
+
+
+def is_static(dims: Iterable[Dim]) -> bool:
+    return all(isinstance(d, int) for d in dims)
+
+
+class Writer:
+    """Adds nodes to a builder, for one node of PyTorch's graph at a time.
+
+    `result` is what PyTorch says of that node's result: a tensor without data, or a tuple of them.
+    `is_used` tells whether anything uses the result of a number.
+    """
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+        self.result: Any = None
+        self.is_used: Callable[[int], bool] = lambda index: True
+        self._dims: dict[Any, Output] = {}
+        self._seed: Output | None = None
+        self._draws = 0
+
+    # ---- nodes
+
+    def op(self, op: str, *inputs: Any, **attrs: Any) -> Any:
+        """Adds a node; gives its output, or a tuple of several."""
+        return self.builder.op(op, [self._input(i) for i in inputs], attrs=attrs)
+
+    @staticmethod
+    def _input(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            return value.out
+        if isinstance(value, list | tuple):
+            return [Writer._input(v) for v in value]
+        return value
+
+    def constant(self, value: Any, dtype: torch.dtype | None = None) -> Output:
+        """A constant; Python's numbers and arrays become ones of the dtype."""
+        if dtype is None:
+            return self.builder.constant(value)
+        name = dtype_name(dtype)
+        return self.builder.constant(np.asarray(value).astype(_numpy_dtype(name)))
+
+    def indices(self, values: Any) -> Output:
+        """Numbers as an op wants axes and sizes."""
+        return self.builder.constant(np.asarray(values, np.int64))
+
+    def integers(self, value: Any) -> Output:
+        """A shape: a constant, or packed where a dimension is symbolic."""
+        dims = list(value)
+        if is_static(dims):
+            return self.indices(dims)
+        return self.op("Pack", [d if isinstance(d, Output) else self.indices(d) for d in dims])
+
+    # ---- dtypes
+
+    def cast(self, value: Any, dtype: torch.dtype) -> Output:
+        """A value or a number in a dtype."""
+        if isinstance(value, Tensor):
+            value = value.out
+        if not isinstance(value, Output):
+            return self.constant(value, dtype)
+        name = dtype_name(dtype)
+        return value if value.dtype == name else self.op("Cast", value, DstT=name)
+
+    def promoted(self, kind: Any, *values: Any) -> tuple[list[Output], torch.dtype]:
+        """The values in the dtype that PyTorch computes in, and the dtype of its result."""
+        stands = [_stand_in(v) for v in values]
+        computed, result = elementwise_dtypes(*stands, type_promotion_kind=kind)
+        return [self.cast(v, computed) for v in values], result
+
+    # ---- shapes
+
+    def dim(self, dim: Any) -> Dim:
+        """A dimension as PyTorch's graph has it: a number, a symbol's expression, or a value."""
+        if isinstance(dim, int | Output):
+            return dim
+        known = dim.node.maybe_as_int()
+        return known if known is not None else self._expression(dim.node.expr)
+
+    def dims(self, dims: Iterable[Any]) -> list[Dim]:
+        return [self.dim(d) for d in dims]
+
+    def bind(self, dim: Any, value: Callable[[], Output]) -> None:
+        """Says where the value of a symbolic dimension is; what is known already stays."""
+        if isinstance(dim, int) or dim.node.maybe_as_int() is not None:
+            return
+        if dim.node.expr not in self._dims:
+            self._dims[dim.node.expr] = value()
+
+    def _expression(self, expr: Any) -> Dim:
+        if expr in self._dims:
+            return self._dims[expr]
+        if expr.is_Integer:
+            return int(expr)
+        kind = type(expr).__name__
+        if kind not in _EXPRESSIONS:
+            raise UnimplementedError(f"a dimension is {expr}, which no input has")
+        parts = [self._expression(part) for part in expr.args]
+        value = functools.reduce(functools.partial(_EXPRESSIONS[kind], self), parts)
+        if isinstance(value, Output):
+            self._dims[expr] = value
+        return value
+
+    def reshape(self, value: Value, dims: Sequence[Dim]) -> Output:
+        """A value in another shape; one symbolic dimension is left to the op to find."""
+        symbolic = [i for i, d in enumerate(dims) if not isinstance(d, int)]
+        if len(symbolic) == 1 and all(d != 0 for i, d in enumerate(dims) if i not in symbolic):
+            dims = [-1 if i in symbolic else d for i, d in enumerate(dims)]
+        return self.op("Reshape", value, self.integers(dims))
+
+    def transpose(self, value: Value, permutation: Sequence[int]) -> Output:
+        if list(permutation) == list(range(len(permutation))):
+            return value.out if isinstance(value, Tensor) else value
+        return self.op("Transpose", value, self.indices(permutation))
+
+    def broadcast(self, value: Value, dims: Sequence[Dim]) -> Output:
+        return self.op("BroadcastTo", value, self.integers(dims))
+
+    def full(self, dims: Sequence[Dim], number: Any, dtype: torch.dtype) -> Output:
+        return self.op("Fill", self.integers(dims), self.cast(number, dtype))
+
+    def range(self, count: Dim, dtype: torch.dtype = torch.int64) -> Output:
+        """0, 1, ... up to a count."""
+        if isinstance(count, int):
+            return self.constant(np.arange(count), dtype)
+        zero, one = self.indices(0), self.indices(1)
+        return self.cast(self.op("Range", zero, count, one), dtype)
+
+    # ---- random numbers
+
+    @property
+    def seed_name(self) -> str | None:
+        """The placeholder that runs feed with two random integers; None where nothing is drawn."""
+        return None if self._seed is None else self._seed.name
+
+    def seed(self) -> Output:
+        """A pair of integers of its own for each call of it, and for each run of the graph."""
+        if self._seed is None:
+            self._seed = self.builder.placeholder("random_seed", "int64", [2])
+        self._draws += 1
+        return self.op("AddV2", self._seed, self.indices([0, self._draws]))
+
+
+def _numpy_dtype(name: str) -> Any:
+    if name in ("bfloat16", "float8_e5m2", "float8_e4m3fn"):
+        import ml_dtypes
+
+        return getattr(ml_dtypes, name)
+    return name
+
+
+def _stand_in(value: Any) -> Any:
+    """What PyTorch's rules of promotion see of a value: values of the graph without a tensor
+    are Python's numbers."""
+    if isinstance(value, Tensor):
+        return value.fake
+    if isinstance(value, Output):
+        return 1.0 if value.dtype.startswith("float") else 1
+    return value
+
+
+def _power(writer: Writer, base: Dim, exponent: Dim) -> Dim:
+    if not isinstance(exponent, int) or exponent < 0:
+        raise UnimplementedError("a dimension is a power of no fixed exponent")
+    return product([base] * exponent)
+
+
+def _extreme(op: str, fn: Callable[[int, int], int]) -> Callable[..., Dim]:
+    def apply(writer: Writer, x: Dim, y: Dim) -> Dim:
+        both = isinstance(x, int) and isinstance(y, int)
+        return fn(x, y) if both else writer.op(op, x, y)
+
+    return apply
+
+
+# What the expressions of symbolic dimensions are made of, by the names of their classes.
+_EXPRESSIONS: dict[str, Callable[..., Dim]] = {
+    "Add": lambda w, x, y: x + y,
+    "Mul": lambda w, x, y: x * y,
+    "Pow": _power,
+    "PowByNatural": _power,
+    "FloorDiv": lambda w, x, y: x // y,
+    "CleanDiv": lambda w, x, y: x // y,
+    "Mod": lambda w, x, y: x % y,
+    "PythonMod": lambda w, x, y: x % y,
+    "Max": _extreme("Maximum", max),
+    "Min": _extreme("Minimum", min),
+}
+
+
+def axis_of(dim: int, rank: int) -> int:
+    """A dimension as a number from 0 on; scalars count as vectors of one."""
+    extent = max(rank, 1)
+    if not -extent <= dim < extent:
+        raise InvalidArgumentError(f"dimension {dim} of a tensor of rank {rank}")
+    return dim % extent
+
+
+def axes_of(dims: Any, rank: int) -> list[int]:
+    """Dimensions to reduce: all where none are named."""
+    if dims is None or (isinstance(dims, list | tuple) and not dims):
+        return list(range(rank))
+    named = [dims] if isinstance(dims, int) else dims
+    return sorted({axis_of(d, rank) for d in named}) if rank else []
