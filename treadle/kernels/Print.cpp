@@ -1,6 +1,6 @@
 // Print and PrintV2: text on a stream, through the run's own printer where it has one.
-#include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/Handles.h"
 #include "treadle/kernels/TensorText.h"
 #include "treadle/runtime/Run.h"
 
@@ -21,16 +21,35 @@ void write(OpContext &ctx, std::string_view text, std::string_view stream) {
 
 // --- Print -------------------------------------------------------------------------------------
 
+/// How often a node has printed. It is its session's: plans come and go.
+class PrintCount : public Resource {
+public:
+  static constexpr std::string_view kindName = "print count";
+  std::string_view kind() const override { return kindName; }
+
+  std::atomic<int64_t> printed{0};
+};
+
 struct PrintState {
-  std::string message;
+  std::string node, message;
   int64_t firstN, summarize;
-  // Nodes are bound once a plan, so this counts what TensorFlow's kernel object counts.
-  std::unique_ptr<std::atomic<int64_t>> printed = std::make_unique<std::atomic<int64_t>>(0);
+  CachedHandle count = {};
+
+  bool isOver(ResourceManager &manager) const {
+    if (firstN < 0)
+      return false;
+    Tensor handle = count.get(manager, [&] {
+      return makeHandle(manager.lookupOrCreate<PrintCount>("", str(node, "/", message),
+                                                           [] { return makeRef<PrintCount>(); }));
+    });
+    Resource &own = *handle.data<ResourceHandle>()->resource; // the session's
+    return static_cast<PrintCount &>(own).printed.fetch_add(1) >= firstN;
+  }
 };
 
 void print(OpContext &ctx) {
   const auto &state = ctx.state<PrintState>();
-  if (state.firstN < 0 || state.printed->fetch_add(1) < state.firstN) {
+  if (!state.isOver(ctx.run().resources)) {
     std::string text = state.message;
     for (int i = 1; i < ctx.numInputs(); ++i)
       text += str("[", flatText(ctx.input(i), state.summarize), "]");
@@ -40,7 +59,8 @@ void print(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindPrint(const BindContext &node) {
-  return boundWith(print, PrintState{.message = node.attrs.getOr("message", std::string()),
+  return boundWith(print, PrintState{.node = std::string(node.node),
+                                     .message = node.attrs.getOr("message", std::string()),
                                      .firstN = node.attrs.getOr<int64_t>("first_n", -1),
                                      .summarize = node.attrs.getOr<int64_t>("summarize", 3)});
 }
