@@ -1,5 +1,5 @@
 #include "treadle/codegen/Jit.h"
-#include "treadle/codegen/Cluster.h"
+#include "treadle/codegen/CodeCache.h"
 #include "treadle/codegen/MachineCode.h"
 #include "treadle/codegen/Passes.h"
 
@@ -11,22 +11,32 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <chrono>
 
 using namespace mlir;
 
 namespace treadle::codegen {
 namespace {
 
-LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants) {
+using CancelFlag = const std::atomic<bool> *;
+
+bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxed); }
+
+Error notWanted() { return cancelled("nobody wants what is compiled any more"); }
+
+/// Fails as well where it isn't wanted any more.
+LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelFlag isCancelled) {
   module.getContext()
       ->loadDialect<cf::ControlFlowDialect, memref::MemRefDialect, LLVM::LLVMDialect>();
   auto cluster = module.lookupSymbol<func::FuncOp>("cluster");
   PassManager cleanup(module.getContext());
   cleanup.addPass(createCanonicalizerPass());
   cleanup.addPass(createCSEPass());
-  if (failed(fuseElementwise(module)) || failed(cleanup.run(module)) ||
+  if (failed(fuseElementwise(module)) || failed(cleanup.run(module)) || isSet(isCancelled) ||
       failed(bufferize(cluster, constants)) || failed(verify(module)) ||
-      failed(lowerControlFlow(module)))
+      failed(lowerControlFlow(module)) || isSet(isCancelled))
     return failure();
   insertCounts(cluster);
   elideCounts(cluster);
@@ -90,38 +100,104 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
   return true;
 }
 
-Expected<void> lower(TensorProgram &program) {
+static Expected<void> lowerWanted(TensorProgram &program, CancelFlag isCancelled) {
   std::string message;
   ScopedDiagnosticHandler handler(program.module->getContext(), [&](Diagnostic &diagnostic) {
     if (message.empty())
       message = diagnostic.str();
     return success();
   });
-  if (failed(runPasses(*program.module, program.tables.constants)))
-    return Unexpected(internal("compiling failed: ", message));
-  return {};
+  if (succeeded(runPasses(*program.module, program.tables.constants, isCancelled)))
+    return {};
+  return Unexpected(isSet(isCancelled) ? notWanted() : internal("compiling failed: ", message));
 }
 
-Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
-                                                         const KernelRegistry &kernels) {
+Expected<void> lower(TensorProgram &program) { return lowerWanted(program, nullptr); }
+
+LinkedCode::LinkedCode(std::unique_ptr<MachineCode> machine, std::vector<Tensor> constants)
+    : machine(std::move(machine)), constants(std::move(constants)) {}
+LinkedCode::~LinkedCode() = default;
+
+namespace {
+
+/// Counts a compilation, and its time.
+class CompilationCount {
+public:
+  explicit CompilationCount(ClusterCounters *counters) : counters(counters) {}
+  ~CompilationCount() {
+    if (!counters)
+      return;
+    ClusterCounters::add(counters->compilations);
+    std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
+    ClusterCounters::add(counters->compileNanoseconds, static_cast<uint64_t>(took.count()));
+  }
+
+private:
+  ClusterCounters *counters;
+  const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+};
+
+} // namespace
+
+/// Compiles; the cache, if there is one, keeps it by this key.
+static Expected<std::shared_ptr<const LinkedCode>>
+linkAnew(TensorProgram &program, const LinkOptions &options, const ContentKey &key) {
+  CompilationCount count(options.counters);
+  std::vector<Tensor> &constants = program.tables.constants;
+  size_t numOwn = constants.size();
+  if (Expected<void> lowered = lowerWanted(program, options.isCancelled); !lowered)
+    return Unexpected(std::move(lowered.error()));
+  std::vector<Tensor> added(constants.begin() + static_cast<ptrdiff_t>(numOwn), constants.end());
+  constants.resize(numOwn);
+  Expected<std::unique_ptr<llvm::MemoryBuffer>> object =
+      generate(*program.module, options.isCancelled);
+  if (!object)
+    return Unexpected(std::move(object.error()));
+  std::string bytes = options.cache ? (*object)->getBuffer().str() : "";
+  return load(std::move(*object)).map([&](std::unique_ptr<MachineCode> machine) {
+    auto code = std::make_shared<const LinkedCode>(std::move(machine), std::move(added));
+    if (options.cache)
+      options.cache->keep(key, code, bytes);
+    return code;
+  });
+}
+
+Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options) {
+  Expected<ContentKey> key = options.cache ? CodeCache::keyOf(program) : ContentKey();
+  if (!key)
+    return Unexpected(std::move(key.error()));
+  auto linked = [&](std::shared_ptr<const LinkedCode> code) {
+    return LinkedCluster{std::move(code), std::move(program.tables)};
+  };
+  if (options.cache)
+    if (std::shared_ptr<const LinkedCode> code = options.cache->find(*key, options.counters))
+      return linked(std::move(code));
+  return linkAnew(program, options, *key).map(linked);
+}
+
+Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
+                                                      const KernelRegistry &kernels) {
   auto compiled = std::make_shared<CompiledCluster>();
-  for (const KernelCall &call : program.tables.kernels) {
+  for (const KernelCall &call : cluster.tables.kernels) {
     Expected<BoundKernel> kernel = bindKernel(call, kernels);
     if (!kernel)
       return Unexpected(std::move(kernel.error()));
     compiled->kernels.push_back({std::move(*kernel), call.outputs, movesElements(call.op)});
   }
-  if (Expected<void> lowered = lower(program); !lowered)
-    return Unexpected(std::move(lowered.error()));
-  compiled->constants = std::move(program.tables.constants);
+  compiled->constants = std::move(cluster.tables.constants);
+  llvm::append_range(compiled->constants, cluster.code->constants);
   for (const Tensor &constant : compiled->constants)
     compiled->constantBlocks.push_back(constant.get());
-  Expected<std::unique_ptr<MachineCode>> code = generate(*program.module);
-  if (!code)
-    return Unexpected(std::move(code.error()));
-  compiled->entry = reinterpret_cast<ClusterCode>((*code)->entry);
-  compiled->code = std::move(*code);
+  compiled->entry = reinterpret_cast<ClusterCode>(cluster.code->machine->entry);
+  compiled->code = std::move(cluster.code);
   return std::shared_ptr<const CompiledCluster>(std::move(compiled));
+}
+
+Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
+                                                         const KernelRegistry &kernels) {
+  return link(std::move(program)).and_then([&](LinkedCluster cluster) {
+    return bind(std::move(cluster), kernels);
+  });
 }
 
 } // namespace treadle::codegen

@@ -1,6 +1,8 @@
 // Functions compiled to machine code of this process.
 #pragma once
 
+#include "treadle/codegen/Cluster.h"
+#include "treadle/codegen/CompileCounters.h"
 #include "treadle/codegen/Frame.h"
 #include "treadle/runtime/Attr.h"
 
@@ -10,8 +12,24 @@
 
 namespace treadle::codegen {
 
+class CodeCache;
 class MachineCode;
-struct TensorProgram;
+
+/// Machine code for tensor code of one content, which any number of clusters may share: it holds no
+/// state, and finds kernels and constants by number.
+struct LinkedCode {
+  LinkedCode(std::unique_ptr<MachineCode> machine, std::vector<Tensor> constants);
+  ~LinkedCode();
+
+  const std::unique_ptr<MachineCode> machine;
+  const std::vector<Tensor> constants; // those that lowering added, after the program's own
+};
+
+/// A cluster with code, before its kernels are looked up. Needs no MLIR context.
+struct LinkedCluster {
+  std::shared_ptr<const LinkedCode> code;
+  ClusterTables tables;
+};
 
 /// A cluster for one class of argument shapes. Thread-safe: it holds no state of a call.
 class CompiledCluster {
@@ -25,17 +43,30 @@ public:
            ClusterCounters *counters = nullptr) const;
 
 private:
-  friend Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
-                                                                  const KernelRegistry &kernels);
-  std::unique_ptr<MachineCode> code;
+  friend Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
+                                                               const KernelRegistry &kernels);
+  std::shared_ptr<const LinkedCode> code;
   ClusterCode entry = nullptr;
   std::vector<ClusterKernel> kernels;
   std::vector<Tensor> constants;
   std::vector<TensorBlock *> constantBlocks;
 };
 
-/// Compiles tensor code, which is used up. Internal for a step that fails (a fault of ours), and
-/// the errors of binding kernels.
+struct LinkOptions {
+  CompileCounters *counters = nullptr;            // null: nobody counts
+  const std::atomic<bool> *isCancelled = nullptr; // looked at between steps; null: it goes on
+  CodeCache *cache = nullptr;                     // looked in first; null: all is made anew
+};
+
+/// Machine code for tensor code, which is used up. Internal for a step that fails (a fault of
+/// ours), Cancelled where nobody wants it any more. Thread-safe, but for the program's context.
+Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options = {});
+
+/// Looks up the kernels: the errors of that. Calls functions of whoever registered them.
+Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
+                                                      const KernelRegistry &kernels);
+
+/// Both, without a cache.
 Expected<std::shared_ptr<const CompiledCluster>> compile(TensorProgram program,
                                                          const KernelRegistry &kernels);
 

@@ -29,7 +29,8 @@ std::string textOf(llvm::Error error) { return toString(std::move(error)); }
 class Machine {
 public:
   static Expected<Machine *> get() {
-    static Machine machine;
+    // Never destroyed: code may be in use while other static objects go.
+    static Machine &machine = *new Machine;
     if (!machine.jit)
       return Unexpected(internal("there is no compiler for this machine: ", machine.failure));
     return &machine;
@@ -45,6 +46,11 @@ public:
       return std::move(*target);
     consumeError(target.takeError());
     return nullptr;
+  }
+
+  std::string description() const {
+    return str(builder->getTargetTriple().str(), " ", builder->getCPU(), " ",
+               builder->getFeatures().getString());
   }
 
   std::unique_ptr<orc::LLJIT> jit;
@@ -66,6 +72,9 @@ private:
       failure = textOf(made.takeError());
       return;
     }
+    // Errors come back to who asked; nothing is printed.
+    (*made)->getExecutionSession().setErrorReporter(
+        [](llvm::Error error) { consumeError(std::move(error)); });
     auto &library = (*made)->getMainJITDylib();
     orc::SymbolMap symbols;
     for (const RuntimeFunction &function : runtimeFunctions())
@@ -147,7 +156,11 @@ void markParallelLoops(Module &module) {
 /// Beyond it LLVM's best takes tens of seconds: some of its passes are worse than linear.
 constexpr unsigned manyInstructions = 10'000;
 
-void optimize(Module &module, TargetMachine &target) {
+using CancelFlag = const std::atomic<bool> *;
+
+bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxed); }
+
+void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   bool isLarge = module.getInstructionCount() > manyInstructions;
   if (isLarge)
     target.setOptLevel(CodeGenOptLevel::None);
@@ -155,7 +168,10 @@ void optimize(Module &module, TargetMachine &target) {
   FunctionAnalysisManager functionAnalyses;
   CGSCCAnalysisManager callGraphAnalyses;
   ModuleAnalysisManager moduleAnalyses;
-  PassBuilder passes(&target);
+  PassInstrumentationCallbacks watchers;
+  watchers.registerShouldRunOptionalPassCallback(
+      [isCancelled](StringRef, Any) { return !isSet(isCancelled); });
+  PassBuilder passes(&target, PipelineTuningOptions(), std::nullopt, &watchers);
   TargetLibraryInfoImpl library(target.getTargetTriple());
   library.addVectorizableFunctions(vectorMathDescriptions());
   functionAnalyses.registerPass([&] { return TargetLibraryAnalysis(library); });
@@ -200,8 +216,11 @@ Expected<std::unique_ptr<Module>> toLlvm(mlir::ModuleOp module, LLVMContext &con
   return translated;
 }
 
-Expected<std::unique_ptr<MemoryBuffer>> toObject(Module &module, TargetMachine &target) {
-  optimize(module, target);
+Expected<std::unique_ptr<MemoryBuffer>> toObject(Module &module, TargetMachine &target,
+                                                 CancelFlag isCancelled) {
+  optimize(module, target, isCancelled);
+  if (isSet(isCancelled))
+    return Unexpected(cancelled("nobody wants what is compiled any more"));
   return objectOf(module, target);
 }
 
@@ -215,7 +234,11 @@ Expected<std::unique_ptr<TargetMachine>> hostTarget() {
   return target;
 }
 
-Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module) {
+Expected<std::string> hostDescription() {
+  return Machine::get().map([](Machine *machine) { return machine->description(); });
+}
+
+Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFlag isCancelled) {
   Expected<Machine *> machine = Machine::get();
   if (!machine)
     return Unexpected(std::move(machine.error()));
@@ -226,10 +249,13 @@ Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module) {
   Expected<std::unique_ptr<Module>> translated = toLlvm(module, context, *target);
   if (!translated)
     return Unexpected(std::move(translated.error()));
-  Expected<std::unique_ptr<MemoryBuffer>> object = toObject(**translated, *target);
-  if (!object)
-    return Unexpected(std::move(object.error()));
+  return toObject(**translated, *target, isCancelled);
+}
 
+Expected<std::unique_ptr<MachineCode>> load(std::unique_ptr<MemoryBuffer> object) {
+  Expected<Machine *> machine = Machine::get();
+  if (!machine)
+    return Unexpected(std::move(machine.error()));
   orc::LLJIT &jit = *(*machine)->jit;
   auto library = jit.createJITDylib(str("cluster", (*machine)->modules++));
   if (!library)
@@ -240,7 +266,7 @@ Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module) {
     consumeError(jit.getExecutionSession().removeJITDylib(*gone));
   };
   std::shared_ptr<orc::JITDylib> owner(&*library, remove);
-  if (auto error = jit.addObjectFile(*library, std::move(*object)))
+  if (auto error = jit.addObjectFile(*library, std::move(object)))
     return Unexpected(internal("linking failed: ", textOf(std::move(error))));
   auto entry = jit.lookup(*library, "cluster");
   if (!entry)

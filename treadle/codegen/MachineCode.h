@@ -5,6 +5,8 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <atomic>
+
 namespace llvm {
 class LLVMContext;
 class MemoryBuffer;
@@ -30,14 +32,23 @@ private:
 Expected<std::unique_ptr<llvm::Module>> toLlvm(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                const llvm::TargetMachine &target);
 
-/// Optimizes, and writes an object file.
-Expected<std::unique_ptr<llvm::MemoryBuffer>> toObject(llvm::Module &module,
-                                                       llvm::TargetMachine &target);
+/// Optimizes, and writes an object file. Cancelled where the flag was seen; it may be null.
+Expected<std::unique_ptr<llvm::MemoryBuffer>>
+toObject(llvm::Module &module, llvm::TargetMachine &target,
+         const std::atomic<bool> *isCancelled = nullptr);
 
 /// This machine's CPU, for code that a linker puts where it likes.
 Expected<std::unique_ptr<llvm::TargetMachine>> hostTarget();
 
-/// Optimizes and compiles for this machine's CPU, and links with the runtime's functions.
-Expected<std::unique_ptr<MachineCode>> generate(mlir::ModuleOp module);
+/// This machine's CPU and its features, as far as code depends on them.
+Expected<std::string> hostDescription();
+
+/// An object file of this machine's CPU, for `load`.
+Expected<std::unique_ptr<llvm::MemoryBuffer>> generate(mlir::ModuleOp module,
+                                                       const std::atomic<bool> *isCancelled);
+
+/// Links an object file that `generate` made, perhaps in another process, with the runtime's
+/// functions. Internal for names that nobody has.
+Expected<std::unique_ptr<MachineCode>> load(std::unique_ptr<llvm::MemoryBuffer> object);
 
 } // namespace treadle::codegen
