@@ -310,6 +310,7 @@ def test_compilations_are_counted(compiled):
     for size in (2, 3, 50, 1, 1):
         program(np.int32(2), np.ones(size, np.float32))
     statistics = program.session.statistics()
-    assert (statistics.runs, statistics.compilations) == (5, 2)  # one dimension that is 1 or not
-    assert 0 < statistics.compile_seconds < 60
-    assert "compilations=2" in repr(statistics)
+    made = statistics.compilations + statistics.memory_hits
+    assert (statistics.runs, made) == (5, 2)  # one dimension that is 1 or not
+    assert (statistics.compile_seconds > 0) == (statistics.compilations > 0)
+    assert f"compilations={statistics.compilations}" in repr(statistics)

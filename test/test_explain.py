@@ -341,7 +341,7 @@ def test_what_is_compiled_and_why_the_rest_is_not(explain, command):
     (cluster,) = found.clusters
     assert "while" in [node.name for node in cluster.nodes] and cluster.where == ""
     assert cluster.ops >= 4  # the loop, its condition, its counter, the product
-    assert "compiled by tier jit\n" in str(found)
+    assert "compiled by tiers auto and jit\n" in str(found)
 
     text = counted(lambda b, i: b.mul(i, i), lambda b: b.say("x"))
     found = explain(text)

@@ -282,9 +282,10 @@ struct SessionOptions {
   /// Threads that a run may use, its own included; 0: as many as the machine has. At most 1,024,
   /// and as many as the system gives.
   int threads = 0;
-  /// `interpret`: node by node. `auto`: chains of nodes become one. `jit`: as `auto`, and loops are
-  /// compiled to machine code when they are first reached, for the ranks of the tensors that come;
-  /// the run waits for it. What can't be compiled is interpreted.
+  /// `interpret`: node by node. `auto`: chains of nodes become one, and loops become machine code
+  /// for the ranks of the tensors that come: from the second run of a request on a thread of the
+  /// process compiles them, and they are interpreted until that is done. `jit`: runs wait for it
+  /// where a loop is first reached. What can't be compiled is interpreted.
   std::string tier = "auto";
   /// Which loops' iterations run at the same time, wherever the order of effects and the loop's
   /// parallel_iterations allow: `off`: none; `auto`: those with ops that wait (queues, Python, ops
@@ -335,8 +336,16 @@ public:
     /// interpreter when it met something unforeseen (an error, for one); that were interpreted from
     /// the beginning, for want of code.
     int64_t compiledCalls = 0, bails = 0, interpretedCalls = 0;
+    /// Code that was made: how often, and in what time in all; code that had been made before, for
+    /// whichever session: found in memory, and on disk.
     int64_t compilations = 0;
-    double compileSeconds = 0; // of all of them
+    double compileSeconds = 0;
+    int64_t memoryHits = 0, diskHits = 0;
+    /// With tier auto: what waits to be compiled, or is being compiled now.
+    int64_t pendingCompilations = 0;
+    /// What turned out to be none that can be compiled, and why the last one wasn't.
+    int64_t failedCompilations = 0;
+    std::string lastFailure;
     /// Tensors that compiled code and the kernels that it called made, scalars aside: new ones, and
     /// their bytes; those among them that only hold elements of others (as a concatenation does);
     /// and those that took over the memory of another.
@@ -344,6 +353,9 @@ public:
     /// Bytes of large tensors (above 1 MiB) that are alive now, in the whole process.
     int64_t liveBytes = 0;
   };
+  /// Whether code is being made for runs to come (tier auto), or waits for the next run to take it
+  /// up. Who wants a session warm runs it twice, and then until this is false.
+  bool isCompiling() const;
   /// Consistent between runs, not in the middle of one. FailedPrecondition unless the session was
   /// made to count.
   Expected<Statistics> statistics() const;

@@ -1,8 +1,7 @@
 #include "treadle/codegen/Clusters.h"
 #include "treadle/codegen/Cluster.h"
+#include "treadle/codegen/CodeCache.h"
 #include "treadle/runtime/FunctionOps.h"
-
-#include <chrono>
 
 namespace treadle::codegen {
 
@@ -14,6 +13,38 @@ static uint64_t classOf(const Tensor &tensor) {
   return word;
 }
 
+namespace {
+
+/// A class of argument shapes, and what came of compiling for it. The compile thread may have it as
+/// well.
+struct Variant {
+  std::vector<uint64_t> key;
+  std::vector<ArgumentClass> classes;
+  Variant *next = nullptr;
+
+  /// Made: `made` is written. Settled: `code` is as it stays.
+  enum class Stage : uint8_t { Compiling, Made, Settled };
+  std::atomic<Stage> stage{Stage::Compiling};
+  Expected<LinkedCluster> made = LinkedCluster();
+  std::shared_ptr<const CompiledCluster> owned; // written once, before `code`
+  std::atomic<const CompiledCluster *> code{nullptr};
+  std::atomic<uint32_t> bails{0};
+};
+
+void make(Variant &variant, const std::string &function, ClusterModule &module,
+          const LinkOptions &options) {
+  auto find = [&](llvm::StringRef name) { return module.index->function(name); };
+  {
+    std::lock_guard compiling(module.compiling);
+    variant.made =
+        translate(find(function), variant.classes, find, *module.context)
+            .and_then([&](TensorProgram program) { return link(std::move(program), options); });
+  }
+  variant.stage.store(Variant::Stage::Made, std::memory_order_release);
+}
+
+} // namespace
+
 /// One call of a cluster in a graph, with the code for each class of shapes that came.
 class ClusterSite {
 public:
@@ -22,24 +53,10 @@ public:
     if (Expected<FunctionRef> f = call.attrs.get<FunctionRef>("f"))
       function = f->name;
   }
-  ~ClusterSite() {
-    for (Variant *variant = newest.load(); variant;)
-      delete std::exchange(variant, variant->next);
-  }
 
   void run(OpContext &ctx);
 
 private:
-  /// A class of argument shapes.
-  struct Variant {
-    std::vector<uint64_t> key;
-    std::vector<ArgumentClass> classes;
-    Variant *next = nullptr;
-    std::shared_ptr<const CompiledCluster> owned; // written once, before `code`
-    std::atomic<const CompiledCluster *> code{nullptr};
-    std::atomic<uint32_t> bails{0};
-  };
-
   /// More classes than these are interpreted.
   static constexpr unsigned maxVariants = 16;
   /// So often compiled code may leave it to the interpreter before it isn't asked any more.
@@ -47,7 +64,9 @@ private:
 
   Variant *find(OpContext &ctx);
   Variant *add(OpContext &ctx);
-  void compileVariant(Variant &variant);
+  void compileVariant(const std::shared_ptr<Variant> &variant);
+  void settle(Variant &variant);
+  const CompiledCluster *codeFor(Variant *variant);
   void interpret(OpContext &ctx, std::span<Tensor> arguments);
 
   Clusters &owner;
@@ -55,12 +74,12 @@ private:
   std::string function;
   const size_t numResults;
   std::atomic<Variant *> newest{nullptr};
-  std::mutex mutex; // guards what follows, and adding
-  unsigned numVariants = 0;
+  std::mutex mutex; // guards what follows, and adding and settling
+  std::vector<std::shared_ptr<Variant>> variants;
   std::string obstacle;
 };
 
-ClusterSite::Variant *ClusterSite::find(OpContext &ctx) {
+Variant *ClusterSite::find(OpContext &ctx) {
   for (Variant *variant = newest.load(std::memory_order_acquire); variant;
        variant = variant->next) {
     bool fits = true;
@@ -73,59 +92,67 @@ ClusterSite::Variant *ClusterSite::find(OpContext &ctx) {
 }
 
 /// Null if there are too many.
-ClusterSite::Variant *ClusterSite::add(OpContext &ctx) {
-  Variant *variant;
+Variant *ClusterSite::add(OpContext &ctx) {
+  auto variant = std::make_shared<Variant>();
   {
     std::lock_guard lock(mutex);
     if (Variant *other = find(ctx))
       return other; // another thread was faster
-    if (numVariants == maxVariants || !obstacle.empty())
+    if (variants.size() == maxVariants || !obstacle.empty())
       return nullptr;
-    ++numVariants;
-    variant = new Variant;
     for (int i = 0; i < ctx.numInputs(); ++i) {
       variant->key.push_back(classOf(ctx.input(i)));
       variant->classes.push_back(ArgumentClass::of(ctx.input(i)));
     }
     variant->next = newest.load();
-    newest.store(variant, std::memory_order_release);
+    variants.push_back(variant);
+    newest.store(variant.get(), std::memory_order_release);
   }
-  compileVariant(*variant);
-  return variant;
+  compileVariant(variant);
+  return variant.get();
 }
 
-/// Counts a compilation, and its time.
-class CompilationCount {
-public:
-  explicit CompilationCount(ClusterCounters *counters) : counters(counters) {}
-  ~CompilationCount() {
-    if (!counters)
-      return;
-    ClusterCounters::add(counters->compilations);
-    std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
-    ClusterCounters::add(counters->compileNanoseconds, static_cast<uint64_t>(took.count()));
-  }
+void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
+  if (!owner.client)
+    return make(*variant, function, *owner.module,
+                {owner.counters.get(), nullptr, CodeCache::ofProcess()});
+  // The site and its owner may be gone by the time.
+  owner.client->submit([variant, function = function, module = owner.module,
+                        counters = owner.counters](CompileClient &client) {
+    make(*variant, function, *module,
+         {counters.get(), &client.isCancelled(), CodeCache::ofProcess()});
+  });
+}
 
-private:
-  ClusterCounters *counters;
-  const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
-};
-
-void ClusterSite::compileVariant(Variant &variant) {
-  std::lock_guard compiling(owner.compiling);
-  CompilationCount count(owner.counters.get());
-  auto find = [&](llvm::StringRef name) { return owner.index.function(name); };
-  Expected<std::shared_ptr<const CompiledCluster>> made =
-      translate(find(function), variant.classes, find, *owner.module->getContext())
-          .and_then(
-              [&](TensorProgram program) { return compile(std::move(program), owner.kernels); });
-  if (made) {
-    variant.owned = std::move(*made);
-    variant.code.store(variant.owned.get(), std::memory_order_release);
-    return;
-  }
+/// Kernels are bound by those who run: whoever registered them expects no other thread.
+void ClusterSite::settle(Variant &variant) {
   std::lock_guard lock(mutex);
-  obstacle = made.error().message;
+  if (variant.stage.load(std::memory_order_relaxed) == Variant::Stage::Settled)
+    return;
+  Expected<std::shared_ptr<const CompiledCluster>> bound =
+      std::move(variant.made).and_then([&](LinkedCluster cluster) {
+        return treadle::codegen::bind(std::move(cluster), owner.kernels);
+      });
+  if (bound) {
+    variant.owned = std::move(*bound);
+    variant.code.store(variant.owned.get(), std::memory_order_release);
+  } else if (obstacle.empty()) {
+    obstacle = bound.error().message;
+    if (owner.counters)
+      owner.counters->addFailure(obstacle);
+  }
+  variant.stage.store(Variant::Stage::Settled, std::memory_order_release);
+}
+
+/// Null where the interpreter is to run the call.
+const CompiledCluster *ClusterSite::codeFor(Variant *variant) {
+  if (!variant)
+    return nullptr;
+  if (variant->stage.load(std::memory_order_acquire) == Variant::Stage::Made)
+    settle(*variant);
+  return variant->bails.load(std::memory_order_relaxed) < maxBails
+             ? variant->code.load(std::memory_order_acquire)
+             : nullptr;
 }
 
 void ClusterSite::interpret(OpContext &ctx, std::span<Tensor> arguments) {
@@ -141,9 +168,7 @@ void ClusterSite::run(OpContext &ctx) {
     variant = add(ctx);
   size_t numInputs = ctx.numInputs();
   std::vector<Tensor> arguments(numInputs);
-  const CompiledCluster *code = variant && variant->bails.load(std::memory_order_relaxed) < maxBails
-                                    ? variant->code.load(std::memory_order_acquire)
-                                    : nullptr;
+  const CompiledCluster *code = codeFor(variant);
   ClusterCounters *counters = owner.counters.get();
   if (code) {
     for (size_t i = 0; i < numInputs; ++i)

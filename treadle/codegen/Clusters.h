@@ -1,35 +1,48 @@
 // Calls of clusters: compiled for the shapes that come, interpreted where they can't be.
 #pragma once
 
+#include "treadle/codegen/CompileThread.h"
 #include "treadle/codegen/Jit.h"
 #include "treadle/dialect/Tfg.h"
 #include "treadle/lowering/Lowering.h"
 #include "treadle/runtime/Plan.h"
 
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
 #include <mutex>
 
 namespace treadle::codegen {
 
-/// The clusters of a module. Thread-safe. The module must not change while it lives, and nobody
-/// else may make types or attributes in its context.
+/// A module whose clusters are functions, in a context of its own. Compiling makes types and
+/// attributes in the context, one thread at a time; nobody else may, and nothing else changes.
+struct ClusterModule {
+  std::unique_ptr<mlir::MLIRContext> context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::unique_ptr<ModuleIndex> index;
+  std::mutex compiling; // held by who compiles: the context doesn't lock
+};
+
+/// The clusters of a module. Thread-safe. With a client they are compiled beside the runs, which
+/// interpret them until their code is there; without one, the first call waits.
 class Clusters final : public ClusterLibrary {
 public:
-  Clusters(mlir::ModuleOp module, const ModuleIndex &index, FunctionLibrary &functions,
-           const KernelRegistry &kernels, std::shared_ptr<ClusterCounters> counters = nullptr)
-      : module(module), index(index), functions(functions), kernels(kernels),
-        counters(std::move(counters)) {}
+  Clusters(std::shared_ptr<ClusterModule> module, FunctionLibrary &functions,
+           const KernelRegistry &kernels, std::shared_ptr<CompileCounters> counters = nullptr,
+           std::shared_ptr<CompileClient> client = nullptr)
+      : module(std::move(module)), functions(functions), kernels(kernels),
+        counters(std::move(counters)), client(std::move(client)) {}
 
   BoundKernel bind(const NodeSpec &call) override;
 
 private:
   friend class ClusterSite;
 
-  mlir::ModuleOp module;
-  const ModuleIndex &index;
+  const std::shared_ptr<ClusterModule> module;
   FunctionLibrary &functions;
   const KernelRegistry &kernels;
-  const std::shared_ptr<ClusterCounters> counters; // null: nobody counts
-  std::mutex compiling;                            // one at a time: the context doesn't lock
+  const std::shared_ptr<CompileCounters> counters; // null: nobody counts
+  const std::shared_ptr<CompileClient> client;     // null: calls wait
 };
 
 } // namespace treadle::codegen

@@ -25,6 +25,7 @@ public:
   void cancel() { session.cancel(); }
   const Graph &graph() const { return session.graph(); }
   nb::dict variables() const;
+  bool isCompiling() const { return session.isCompiling(); }
   Session::Statistics statistics() const { return orRaise(session.statistics()); }
 
 private:
@@ -191,7 +192,10 @@ static void bindStatistics(nb::module_ &module) {
       "Of parts that may be compiled: compiled_calls that compiled code ran to the end, bails "
       "that\n"
       "it left to the interpreter (at an error, for one), interpreted_calls for want of code.\n"
-      "compilations and compile_seconds. Of the tensors that compiled code and its kernels made,\n"
+      "compilations and compile_seconds; memory_hits and disk_hits of code that was made\n"
+      "before; pending_compilations that aren't done;\n"
+      "failed_compilations, with last_failure. Of the tensors that compiled code and its kernels "
+      "made,\n"
       "scalars aside: allocations and allocated_bytes, those among them that are copies of "
       "others'\n"
       "elements, and reuses of the memory of another. live_bytes: those of all large tensors "
@@ -204,6 +208,14 @@ static void bindStatistics(nb::module_ &module) {
       .def_ro("interpreted_calls", &Statistics::interpretedCalls, "Calls without code.")
       .def_ro("compilations", &Statistics::compilations, "Compilations.")
       .def_ro("compile_seconds", &Statistics::compileSeconds, "Time of all compilations.")
+      .def_ro("memory_hits", &Statistics::memoryHits,
+              "Code that had been made before in this process.")
+      .def_ro("disk_hits", &Statistics::diskHits, "Code that was read from the cache on disk.")
+      .def_ro("pending_compilations", &Statistics::pendingCompilations,
+              "What waits to be compiled, or is being compiled now.")
+      .def_ro("failed_compilations", &Statistics::failedCompilations,
+              "What turned out to be none that can be compiled.")
+      .def_ro("last_failure", &Statistics::lastFailure, "Why the last failure was one.")
       .def_ro("allocations", &Statistics::allocations, "Tensors made anew.")
       .def_ro("allocated_bytes", &Statistics::allocatedBytes, "Their bytes.")
       .def_ro("copies", &Statistics::copies, "Those that only hold elements of others.")
@@ -213,8 +225,11 @@ static void bindStatistics(nb::module_ &module) {
         return str("<treadle.Statistics runs=", s.runs, " compiled_calls=", s.compiledCalls,
                    " bails=", s.bails, " interpreted_calls=", s.interpretedCalls,
                    " compilations=", s.compilations, " compile_seconds=", s.compileSeconds,
-                   " allocations=", s.allocations, " allocated_bytes=", s.allocatedBytes,
-                   " copies=", s.copies, " reuses=", s.reuses, " live_bytes=", s.liveBytes, ">");
+                   " memory_hits=", s.memoryHits, " disk_hits=", s.diskHits,
+                   " pending_compilations=", s.pendingCompilations,
+                   " failed_compilations=", s.failedCompilations, " allocations=", s.allocations,
+                   " allocated_bytes=", s.allocatedBytes, " copies=", s.copies,
+                   " reuses=", s.reuses, " live_bytes=", s.liveBytes, ">");
       });
 }
 
@@ -225,8 +240,9 @@ void bindSession(nb::module_ &module) {
       "A graph being used: its variables, queues and tables. Thread-safe.\n\n"
       "graph is the bytes of a GraphDef, a path or a Graph. threads: how many a run\n"
       "may use, its caller's included (None: as many as the machine has). tier:\n"
-      "'interpret' runs node by node; 'auto' makes one of chains of nodes; 'jit' also\n"
-      "compiles loops to machine code when they are first reached.\n"
+      "'interpret' runs node by node; 'auto' makes one of chains of nodes, and compiles\n"
+      "loops to machine code beside the runs once a request comes again; 'jit' compiles\n"
+      "them when they are first reached, and runs wait for it.\n"
       "loop_overlap: which loops' iterations overlap wherever\n"
       "the order of effects allows, 'off', 'on', or 'auto' for those with ops that\n"
       "wait. timeout: seconds after which a run fails with\n"
@@ -263,6 +279,10 @@ void bindSession(nb::module_ &module) {
       .def("variables", &PySession::variables,
            "The values of the variables that were made so far: a dict of read-only arrays by "
            "name.")
+      .def_prop_ro("is_compiling", &PySession::isCompiling,
+                   "Whether code is being made for runs to come, or waits for the next run to\n"
+                   "take it up. Who wants a session warm runs it twice, and then until this is\n"
+                   "False.")
       .def("statistics", &PySession::statistics,
            "What compiled code did since the session was made. FailedPreconditionError unless it\n"
            "was made with statistics=True.")

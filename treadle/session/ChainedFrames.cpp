@@ -36,21 +36,22 @@ Expected<std::shared_ptr<CompiledPlan>> planWithChains(ModuleOp module, const Re
                                                        bool fuses,
                                                        const CompilationOptions &options) {
   auto made = std::make_shared<CompiledPlan>();
-  made->context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*made->context, module);
-  if (!copy)
-    return Unexpected(std::move(copy.error()));
-  made->module = std::move(*copy);
-  int64_t before = countChained(*made->module);
-  if (Expected<void> ok =
-          runOn(*made->module, pruningTo(request) + ",tfg-deps-to-chains{loop-overlap=on}");
+  made->source = std::make_shared<codegen::ClusterModule>();
+  auto &[context, copy, index, compiling] = *made->source;
+  context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> copied = copyInto(*context, module);
+  if (!copied)
+    return Unexpected(std::move(copied.error()));
+  copy = std::move(*copied);
+  int64_t before = countChained(*copy);
+  if (Expected<void> ok = runOn(*copy, pruningTo(request) + ",tfg-deps-to-chains{loop-overlap=on}");
       !ok)
     return Unexpected(internal("the graph's loops can't be chained: ", ok.error().message));
-  if (countChained(*made->module) == before)
+  if (countChained(*copy) == before)
     return std::shared_ptr<CompiledPlan>();
-  made->index = std::make_unique<ModuleIndex>(*made->module);
-  if (!hasAll(*made->index, request.feeds) || !hasAll(*made->index, request.fetches) ||
-      !hasAll(*made->index, request.targets))
+  index = std::make_unique<ModuleIndex>(*copy);
+  if (!hasAll(*index, request.feeds) || !hasAll(*index, request.fetches) ||
+      !hasAll(*index, request.targets))
     return std::shared_ptr<CompiledPlan>();
   if (Expected<void> ok = buildOver(*made, request, options, fuses, /*compiles=*/false); !ok)
     return Unexpected(std::move(ok.error()));

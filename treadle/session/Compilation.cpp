@@ -1,19 +1,49 @@
 #include "treadle/session/Compilation.h"
 
 #include "treadle/lowering/Fusion.h"
+#include "treadle/transforms/functions/FunctionalNode.h"
 
 using namespace mlir;
 
 namespace treadle {
 
-bool mayCompile(ModuleOp module) {
-  return module
-      .walk([](Operation *op) {
-        StringRef name = op->getName().stripDialect();
-        bool isLoop = name == "While" || name == "StatelessWhile" || name == "NextIteration";
-        return isLoop ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
+/// Whether an op of this name is a loop, or a part of one.
+static bool isLoop(StringRef op) {
+  return op == "While" || op == "StatelessWhile" || op == "NextIteration";
+}
+
+bool LoopFinder::isIn(StringRef name) {
+  tfg::FuncOp function = index.function(name);
+  if (!function || function->getRegion(0).empty())
+    return false;
+  if (auto [it, isNew] = known.try_emplace(name, false); !isNew)
+    return it->second;
+  bool found = false;
+  for (Operation &op : function.getEntry()) {
+    tfg::Node node(&op);
+    found |= isLoop(node.opType()) || isIn(node.opType());
+    for (NamedAttribute attr : node.attrs())
+      tfg::forEachFunctionName(attr.getValue(), [&](StringRef callee) { found |= isIn(callee); });
+    if (found)
+      break;
+  }
+  return known[name] = found;
+}
+
+bool LoopFinder::isIn(const AttrValue &attr) {
+  if (const auto *function = std::get_if<FunctionRef>(&attr))
+    return isIn(StringRef(function->name));
+  const auto *functions = std::get_if<std::vector<FunctionRef>>(&attr);
+  return functions && llvm::any_of(*functions, [&](const FunctionRef &function) {
+           return isIn(StringRef(function.name));
+         });
+}
+
+bool LoopFinder::isIn(const GraphSpec &graph) {
+  return llvm::any_of(graph.nodes, [&](const NodeSpec &node) {
+    return isLoop(node.op) || (node.isFunctionCall && isIn(StringRef(node.op))) ||
+           llvm::any_of(node.attrs, [&](const auto &attr) { return isIn(attr.second); });
+  });
 }
 
 static bool hasClusters(ModuleOp module) {
@@ -56,14 +86,15 @@ std::string compilationPipeline(const Request &request, bool prunes) {
 
 Expected<void> buildOver(CompiledPlan &made, const Request &request,
                          const CompilationOptions &options, bool fuses, bool compiles) {
-  made.functions = std::make_unique<ModuleFunctions>(*made.index, options.kernels, fuses,
+  const ModuleIndex &index = *made.source->index;
+  made.functions = std::make_unique<ModuleFunctions>(index, options.kernels, fuses,
                                                      options.loopOverlap, options.traits);
   if (compiles) {
-    made.clusters = std::make_unique<codegen::Clusters>(*made.module, *made.index, *made.functions,
-                                                        options.kernels, options.counters);
+    made.clusters = std::make_unique<codegen::Clusters>(
+        made.source, *made.functions, options.kernels, options.counters, options.client);
     made.functions->setClusters(made.clusters.get());
   }
-  Expected<GraphSpec> spec = lowerGraph(*made.index, request);
+  Expected<GraphSpec> spec = lowerGraph(index, request);
   if (!spec)
     return Unexpected(std::move(spec.error()));
   if (fuses)
@@ -77,20 +108,31 @@ Expected<void> buildOver(CompiledPlan &made, const Request &request,
   return {};
 }
 
-Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<MLIRContext> context,
-                                                     OwningOpRef<ModuleOp> module,
-                                                     const Request &request,
-                                                     const CompilationOptions &options) {
-  if (Expected<void> ok = runOn(*module, compilationPipeline(request)); !ok)
+Expected<void> copyFor(codegen::ClusterModule &module, const Graph &graph) {
+  module.context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*module.context, *graph.impl->module);
+  if (!copy)
+    return Unexpected(std::move(copy.error()));
+  module.module = std::move(*copy);
+  return {};
+}
+
+Expected<std::shared_ptr<codegen::ClusterModule>>
+outlineClusters(std::shared_ptr<codegen::ClusterModule> copy, const Request &request) {
+  if (Expected<void> ok = runOn(*copy->module, compilationPipeline(request)); !ok)
     return Unexpected(
         internal("the graph can't be prepared for compilation: ", ok.error().message));
-  if (!hasClusters(*module))
-    return std::shared_ptr<CompiledPlan>();
+  if (!hasClusters(*copy->module))
+    return nullptr;
+  copy->index = std::make_unique<ModuleIndex>(*copy->module);
+  return copy;
+}
 
+Expected<std::shared_ptr<CompiledPlan>>
+planCompiled(std::shared_ptr<codegen::ClusterModule> outlined, const Request &request,
+             const CompilationOptions &options) {
   auto made = std::make_shared<CompiledPlan>();
-  made->context = std::move(context);
-  made->module = std::move(module);
-  made->index = std::make_unique<ModuleIndex>(*made->module);
+  made->source = std::move(outlined);
   if (Expected<void> ok = buildOver(*made, request, options, /*fuses=*/true, /*compiles=*/true);
       !ok)
     return Unexpected(std::move(ok.error()));

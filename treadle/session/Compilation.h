@@ -5,14 +5,14 @@
 #include "treadle/lowering/Functions.h"
 #include "treadle/session/GraphImpl.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace treadle {
 
 /// A plan of its own for one request, over a copy of the graph in which what is worth compiling are
 /// calls. Lives while a run uses it.
 struct CompiledPlan {
-  std::unique_ptr<mlir::MLIRContext> context;
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  std::unique_ptr<ModuleIndex> index;
+  std::shared_ptr<codegen::ClusterModule> source;
   std::unique_ptr<ModuleFunctions> functions;
   std::unique_ptr<codegen::Clusters> clusters;
   std::unique_ptr<Plan> plan;
@@ -23,11 +23,24 @@ struct CompilationOptions {
   const KernelRegistry &kernels;
   LoopOverlap loopOverlap;
   const OpTraitsTable *traits;
-  std::shared_ptr<codegen::ClusterCounters> counters = nullptr; // null: nobody counts
+  std::shared_ptr<codegen::CompileCounters> counters = nullptr; // null: nobody counts
+  std::shared_ptr<codegen::CompileClient> client = nullptr;     // null: calls wait for their code
 };
 
-/// Whether compiling may pay for the graph at all: it has a loop.
-bool mayCompile(mlir::ModuleOp module);
+/// Tells whether requests get to loops: compiling pays for nothing else. Not thread-safe.
+class LoopFinder {
+public:
+  explicit LoopFinder(const ModuleIndex &index) : index(index) {}
+  /// Whether the graph has a loop, or calls a function with one.
+  bool isIn(const GraphSpec &graph);
+
+private:
+  bool isIn(llvm::StringRef function);
+  bool isIn(const AttrValue &attr);
+
+  const ModuleIndex &index;
+  llvm::StringMap<bool> known; // by function; false while it is looked into
+};
 
 /// The pass that leaves of a graph what a request needs.
 std::string pruningTo(const Request &request);
@@ -40,10 +53,16 @@ std::string compilationPipeline(const Request &request, bool prunes = true);
 Expected<void> buildOver(CompiledPlan &made, const Request &request,
                          const CompilationOptions &options, bool fuses, bool compiles);
 
-/// Null where nothing is worth compiling. `module` is a copy that becomes the plan's.
-Expected<std::shared_ptr<CompiledPlan>> planCompiled(std::unique_ptr<mlir::MLIRContext> context,
-                                                     mlir::OwningOpRef<mlir::ModuleOp> module,
-                                                     const Request &request,
-                                                     const CompilationOptions &options);
+/// Puts a copy of the graph, and the context that it needs, into `module`.
+Expected<void> copyFor(codegen::ClusterModule &module, const Graph &graph);
+
+/// Brings a copy into the form that plans are made from. Null where nothing is worth compiling.
+Expected<std::shared_ptr<codegen::ClusterModule>>
+outlineClusters(std::shared_ptr<codegen::ClusterModule> copy, const Request &request);
+
+/// The plan of what was outlined.
+Expected<std::shared_ptr<CompiledPlan>>
+planCompiled(std::shared_ptr<codegen::ClusterModule> outlined, const Request &request,
+             const CompilationOptions &options);
 
 } // namespace treadle

@@ -141,7 +141,7 @@ std::string clusterText(const Explanation::Cluster &cluster) {
 std::string clustersText(const Explanation &explanation) {
   std::string text;
   if (!explanation.clusters.empty())
-    text += "compiled by tier jit\n";
+    text += "compiled by tiers auto and jit\n";
   for (const Explanation::Cluster &cluster : explanation.clusters)
     text += clusterText(cluster);
   if (!explanation.interpreted.empty())

@@ -1,12 +1,9 @@
 // Sessions: plans for what is asked, and their runs.
-#include "treadle/session/ChainedFrames.h"
-#include "treadle/session/Compilation.h"
 #include "treadle/session/GraphImpl.h"
 #include "treadle/session/Origin.h"
+#include "treadle/session/SessionPlans.h"
 #include "treadle/session/SessionResources.h"
 
-#include "treadle/lowering/Functions.h"
-#include "treadle/lowering/Fusion.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
@@ -15,7 +12,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <set>
 #include <system_error>
 #include <thread>
@@ -62,21 +58,6 @@ void printLine(std::string_view line, std::string_view stream) {
   std::fflush(file);
 }
 
-/// What a run was asked for, in the form that plans are kept by.
-struct PlanKey {
-  std::vector<std::string> feeds, fetches, targets;
-  auto operator<=>(const PlanKey &) const = default;
-};
-
-struct SessionPlan {
-  std::shared_ptr<const Plan> plan;
-  bool hasReferences; // to v1 variables
-};
-
-bool givesReference(const NodeSpec &node) {
-  return std::ranges::any_of(node.outputTypes, [](ValueType type) { return type.isRef; });
-}
-
 } // namespace
 
 // More would only wait: for each other, or for the machine.
@@ -84,11 +65,7 @@ static constexpr int maxThreads = 1024;
 
 struct Session::Impl {
   Impl(Graph g, SessionOptions o)
-      : graph(std::move(g)), options(std::move(o)),
-        kernels(options.kernels ? *options.kernels : builtinKernels()),
-        loopOverlap(*parseLoopOverlap(options.loopOverlap)),
-        functions(graph.impl->index(), kernels, fuses(), loopOverlap, options.traits),
-        counters(options.statistics ? std::make_shared<codegen::ClusterCounters>() : nullptr) {
+      : graph(std::move(g)), options(std::move(o)), plans(graph, options) {
     int threads =
         options.threads ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
     if (threads > 1)
@@ -96,92 +73,18 @@ struct Session::Impl {
   }
   ~Impl() { resources.clear(); }
 
-  Expected<SessionPlan> planFor(PlanKey key);
-  Expected<SessionPlan> interpretedPlan(const PlanKey &key);
-  Expected<std::shared_ptr<CompiledPlan>> chainedPlan(const PlanKey &key);
-  bool mayCompile(const PlanKey &key) const;
-  Expected<std::shared_ptr<CompiledPlan>> compiledPlan(const PlanKey &key);
-  /// The interpreter takes nodes one by one.
-  bool fuses() const { return options.tier != "interpret"; }
-
   const Graph graph;
   const SessionOptions options;
-  const KernelRegistry &kernels;
-  const LoopOverlap loopOverlap;
-  ModuleFunctions functions;
   ResourceManager resources;
   std::unique_ptr<ThreadPool> pool;
   std::atomic<uint64_t> steps{0};
-  const std::shared_ptr<codegen::ClusterCounters> counters; // null: nobody counts
+  SessionPlans plans;
 
   std::mutex mutex; // guards what follows
-  std::map<PlanKey, SessionPlan> plans;
   std::set<RunState *> running;
 };
 
 ResourceManager &resourcesOf(const Session &session) { return session.impl->resources; }
-
-Expected<SessionPlan> Session::Impl::planFor(PlanKey key) {
-  {
-    std::lock_guard lock(mutex);
-    if (auto it = plans.find(key); it != plans.end())
-      return it->second;
-  }
-  Expected<SessionPlan> made = interpretedPlan(key);
-  if (made && loopOverlap == LoopOverlap::On && hasFrames(*graph.impl->module)) {
-    auto chained = chainedPlan(key);
-    if (!chained)
-      return Unexpected(std::move(chained.error()));
-    if (*chained)
-      made->plan = {*chained, (*chained)->plan.get()};
-  }
-  if (made && mayCompile(key)) {
-    auto compiled = compiledPlan(key);
-    if (!compiled)
-      return Unexpected(std::move(compiled.error()));
-    if (*compiled)
-      made->plan = {*compiled, (*compiled)->plan.get()};
-  }
-  if (!made)
-    return made;
-  std::lock_guard lock(mutex);
-  return plans.try_emplace(std::move(key), std::move(*made)).first->second;
-}
-
-Expected<SessionPlan> Session::Impl::interpretedPlan(const PlanKey &key) {
-  Expected<GraphSpec> spec = lowerGraph(graph.impl->index(), {key.feeds, key.fetches, key.targets});
-  if (!spec)
-    return Unexpected(std::move(spec.error()));
-  if (fuses())
-    fuseNodes(*spec);
-  bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);
-  Expected<std::unique_ptr<Plan>> built = buildPlan(
-      std::move(*spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits});
-  if (!built)
-    return Unexpected(std::move(built.error()));
-  return SessionPlan{std::move(*built), hasReferences};
-}
-
-Expected<std::shared_ptr<CompiledPlan>> Session::Impl::chainedPlan(const PlanKey &key) {
-  return planWithChains(*graph.impl->module, {key.feeds, key.fetches, key.targets}, fuses(),
-                        {kernels, loopOverlap, options.traits});
-}
-
-/// A fetch inside a loop looks into what compiled code doesn't show.
-bool Session::Impl::mayCompile(const PlanKey &key) const {
-  return options.tier == "jit" && treadle::mayCompile(*graph.impl->module) &&
-         std::ranges::none_of(key.fetches,
-                              [](const std::string &name) { return name.find('@') != name.npos; });
-}
-
-Expected<std::shared_ptr<CompiledPlan>> Session::Impl::compiledPlan(const PlanKey &key) {
-  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  auto copy = copyInto(*context, *graph.impl->module);
-  if (!copy)
-    return Unexpected(std::move(copy.error()));
-  return planCompiled(std::move(context), std::move(*copy), {key.feeds, key.fetches, key.targets},
-                      {kernels, loopOverlap, options.traits, counters});
-}
 
 /// They run as copies with known types, which are made beforehand.
 static bool hasGenericFunctions(const Graph &graph) {
@@ -247,8 +150,10 @@ void Session::cancel() {
     run->stop(cancelled("the run was cancelled"));
 }
 
+bool Session::isCompiling() const { return impl->plans.numPending() != 0; }
+
 Expected<Session::Statistics> Session::statistics() const {
-  const codegen::ClusterCounters *counters = impl->counters.get();
+  const codegen::CompileCounters *counters = impl->plans.counters.get();
   if (!counters)
     return Unexpected(failedPrecondition("the session doesn't count: make it with statistics"));
   auto number = [](const auto &count) { return static_cast<int64_t>(count.load()); };
@@ -259,6 +164,11 @@ Expected<Session::Statistics> Session::statistics() const {
                     .compilations = number(counters->compilations),
                     .compileSeconds =
                         static_cast<double>(number(counters->compileNanoseconds)) / 1e9,
+                    .memoryHits = number(counters->memoryHits),
+                    .diskHits = number(counters->diskHits),
+                    .pendingCompilations = static_cast<int64_t>(impl->plans.numPending()),
+                    .failedCompilations = number(counters->failures),
+                    .lastFailure = counters->failure(),
                     .allocations = number(counters->allocations),
                     .allocatedBytes = number(counters->bytes),
                     .copies = number(counters->copies),
@@ -318,7 +228,7 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     key.feeds.push_back(name);
     args.push_back(value);
   }
-  Expected<SessionPlan> found = impl->planFor(key);
+  Expected<SessionPlan> found = impl->plans.of(key);
   if (!found)
     return Unexpected(withOrigin(std::move(found.error()), *impl->graph.impl->module));
   const Plan &plan = *found->plan;

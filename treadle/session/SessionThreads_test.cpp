@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 
 namespace treadle {
@@ -166,6 +167,75 @@ TEST(SessionThreads, SessionsOfOneGraphShareNothingElse) {
       auto read = session->run({"read"});
       ASSERT_TRUE(read) << read.error().message;
       EXPECT_EQ((*read)[0].scalarValue<int32_t>(), x + 1);
+    });
+  for (std::thread &t : threads)
+    t.join();
+}
+
+// --- compiled beside the runs --------------------------------------------------------------------
+
+Session openCounting() {
+  SessionOptions options;
+  options.threads = 2;
+  options.statistics = true;
+  Expected<Graph> graph = Graph::fromBytes(graphText);
+  if (!graph)
+    throw std::runtime_error(graph.error().message);
+  return *Session::create(*graph, options);
+}
+
+void count(Session &session, int32_t x) {
+  auto out = session.run({"exit:0"}, {{"x:0", i32(x)}});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ((*out)[0].scalarValue<int32_t>(), std::max(20, x));
+}
+
+TEST(SessionThreads, CodeComesWhileManyThreadsRun) {
+  Session session = openCounting();
+  std::vector<std::thread> threads;
+  std::atomic<bool> isOver{false};
+  for (int32_t x = 0; x < 4; ++x)
+    threads.emplace_back([&, x]() mutable {
+      while (!isOver)
+        count(session, x);
+      count(session, x);
+    });
+  auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
+  while (!session.statistics()->compiledCalls && std::chrono::steady_clock::now() < end)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  isOver = true;
+  for (std::thread &t : threads)
+    t.join();
+  Session::Statistics statistics = *session.statistics();
+  EXPECT_GT(statistics.compiledCalls, 0);
+  EXPECT_EQ(statistics.compilations + statistics.memoryHits + statistics.diskHits, 1);
+  EXPECT_EQ(statistics.failedCompilations, 0) << statistics.lastFailure;
+}
+
+TEST(SessionThreads, TheFirstRunCompilesNothingAndLaterOnesAreWarm) {
+  Session session = openCounting();
+  count(session, 3);
+  EXPECT_FALSE(session.isCompiling());
+  EXPECT_EQ(session.statistics()->compilations, 0);
+  count(session, 3);
+  while (session.isCompiling())
+    count(session, 3);
+  int64_t before = session.statistics()->compiledCalls;
+  count(session, 3);
+  EXPECT_EQ(session.statistics()->compiledCalls, before + 1);
+}
+
+TEST(SessionThreads, SessionsMayGoWhileTheirLoopsAreCompiled) {
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 3; ++k)
+    threads.emplace_back([k] {
+      for (int i = 0; i < 20; ++i) {
+        Session session = openCounting();
+        for (int run = 0; run < 2 + (i + k) % 4; ++run)
+          count(session, run);
+        std::this_thread::sleep_for(std::chrono::microseconds(i * 300));
+        count(session, 2);
+      }
     });
   for (std::thread &t : threads)
     t.join();

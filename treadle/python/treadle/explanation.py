@@ -69,7 +69,7 @@ class Body(NamedTuple):
 
 
 class Cluster(NamedTuple):
-    """A part of a body that tier "jit" makes machine code of, once for each class of shapes.
+    """A part of a body that becomes machine code, once for each class of shapes.
 
     A class is the ranks of its inputs, and which dimensions are 1. `nodes` are those of the body,
     `ops` also counts those of the functions that they call (but constants), and `inputs` are types

@@ -107,7 +107,7 @@ const Command explainCommand = {
     "      in order:    the condition, with what it needs: 'loop/more' (Greater) and 'loop/dec' "
     "(Sub)\n"
     "                   nothing else orders its iterations: they share no effects\n"
-    "  compiled by tier jit\n"
+    "  compiled by tiers auto and jit\n"
     "    'loop' (StatelessWhile): 3 ops, for int32[*]\n"
     "'auto' and 'on' tell what --loop-overlap auto and on make of the loop; what is compiled, "
     "--tier.\n",

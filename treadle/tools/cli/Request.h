@@ -34,7 +34,9 @@ struct Request {
       {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},   \
       {"--threads", "N", "threads that a run may use; as many as the machine has by default"},     \
       {"--timeout", "S", "seconds after which a run fails"},                                       \
-      {"--tier", "auto|interpret|jit", "how to run; auto by default"},                             \
+      {"--tier", "auto|interpret|jit",                                                             \
+       "whether loops are compiled: beside the runs (auto, the default), never, or before they "   \
+       "run"},                                                                                     \
       {"--loop-overlap", "auto|off|on", "which loops' iterations overlap; auto by default"},       \
       {"--passes", "PIPELINE", "passes over the graph before it runs: tfg-default"},               \
       {"--signature", "S",                                                                         \

@@ -20,12 +20,18 @@ void Stats::take(const Session &from) {
 /// Nothing where nothing was compiled.
 static void printCompiled(const Session::Statistics &s) {
   auto number = [](int64_t value) { return static_cast<long long>(value); };
-  if (!s.compilations && !s.compiledCalls)
+  if (s.failedCompilations)
+    std::fprintf(stderr, "not compiled: %lld; the last one: %s\n", number(s.failedCompilations),
+                 s.lastFailure.c_str());
+  int64_t found = s.memoryHits + s.diskHits;
+  if (!s.compilations && !found && !s.pendingCompilations)
     return;
   std::fprintf(stderr,
-               "compiled: %lld times in %.3f ms; %lld calls, %lld left, %lld without code\n",
-               number(s.compilations), s.compileSeconds * 1e3, number(s.compiledCalls),
-               number(s.bails), number(s.interpretedCalls));
+               "compiled: %lld times in %.3f ms, %lld found (%lld on disk), %lld pending; "
+               "%lld calls, %lld left, %lld without code\n",
+               number(s.compilations), s.compileSeconds * 1e3, number(found), number(s.diskHits),
+               number(s.pendingCompilations), number(s.compiledCalls), number(s.bails),
+               number(s.interpretedCalls));
   std::fprintf(stderr, "its tensors: %lld made (%lld bytes, %lld as copies), %lld in place\n",
                number(s.allocations), number(s.allocatedBytes), number(s.copies), number(s.reuses));
 }

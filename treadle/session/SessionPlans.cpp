@@ -1,0 +1,186 @@
+#include "treadle/session/SessionPlans.h"
+#include "treadle/session/ChainedFrames.h"
+
+#include "treadle/kernels/Families.h"
+#include "treadle/lowering/Fusion.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace treadle {
+
+/// What the compile thread makes for a request. `module` is written before `isReady`.
+struct SessionPlans::Preparation {
+  std::atomic<bool> isReady{false};
+  Expected<std::shared_ptr<codegen::ClusterModule>> module = nullptr;
+};
+
+namespace {
+
+bool givesReference(const NodeSpec &node) {
+  return std::ranges::any_of(node.outputTypes, [](ValueType type) { return type.isRef; });
+}
+
+/// A fetch inside a loop looks into what compiled code doesn't show.
+bool looksIntoLoops(const PlanKey &key) {
+  return std::ranges::any_of(key.fetches,
+                             [](const std::string &name) { return name.find('@') != name.npos; });
+}
+
+std::shared_ptr<codegen::CompileClient> clientFor(const SessionOptions &options) {
+  return options.tier == "auto" ? codegen::CompileClient::make() : nullptr;
+}
+
+} // namespace
+
+SessionPlans::SessionPlans(const Graph &graph, const SessionOptions &options)
+    : counters(options.statistics ? std::make_shared<codegen::CompileCounters>() : nullptr),
+      graph(graph), options(options),
+      kernels(options.kernels ? *options.kernels : builtinKernels()),
+      loopOverlap(*parseLoopOverlap(options.loopOverlap)), client(clientFor(options)),
+      functions(graph.impl->index(), kernels, fuses(), loopOverlap, options.traits),
+      loops(graph.impl->index()) {}
+
+SessionPlans::~SessionPlans() {
+  if (client)
+    client->close();
+}
+
+CompilationOptions SessionPlans::compilationOptions() const {
+  return {kernels, loopOverlap, options.traits, counters, client};
+}
+
+size_t SessionPlans::numPending() const {
+  if (!client)
+    return 0;
+  std::lock_guard lock(mutex);
+  auto isReady = [](const auto &plan) {
+    const Preparation *preparation = plan.second.preparation.get();
+    return preparation && preparation->isReady.load(std::memory_order_acquire);
+  };
+  return client->pending() + static_cast<size_t>(std::ranges::count_if(plans, isReady));
+}
+
+Expected<SessionPlan> SessionPlans::of(PlanKey key) {
+  std::shared_ptr<Preparation> prepared;
+  {
+    std::lock_guard lock(mutex);
+    if (auto it = plans.find(key); it != plans.end()) {
+      prepared = advance(key, it->second);
+      if (!prepared)
+        return it->second.plan;
+    }
+  }
+  if (prepared)
+    return finish(key, *prepared);
+  Expected<Entry> made = make(key);
+  if (!made)
+    return Unexpected(std::move(made.error()));
+  std::lock_guard lock(mutex);
+  return plans.try_emplace(std::move(key), std::move(*made)).first->second.plan;
+}
+
+Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
+  bool hasLoop = false;
+  Expected<SessionPlan> plan = interpreted(key, hasLoop);
+  if (!plan)
+    return Unexpected(std::move(plan.error()));
+  bool mayCompile = fuses() && hasLoop && !looksIntoLoops(key);
+  if (loopOverlap == LoopOverlap::On && hasFrames(*graph.impl->module)) {
+    auto over = chained(key);
+    if (!over)
+      return Unexpected(std::move(over.error()));
+    if (*over) {
+      plan->plan = {*over, (*over)->plan.get()};
+      mayCompile &= waits();
+    }
+  }
+  if (!mayCompile || !waits())
+    return Entry{std::move(*plan), mayCompile, nullptr};
+  auto over = compiled(key);
+  if (!over)
+    return Unexpected(std::move(over.error()));
+  if (*over)
+    plan->plan = {*over, (*over)->plan.get()};
+  return Entry{std::move(*plan), false, nullptr};
+}
+
+Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoop) {
+  Expected<GraphSpec> spec = lowerGraph(graph.impl->index(), key.request());
+  if (!spec)
+    return Unexpected(std::move(spec.error()));
+  {
+    std::lock_guard lock(mutex);
+    hasLoop = loops.isIn(*spec);
+  }
+  if (fuses())
+    fuseNodes(*spec);
+  bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);
+  Expected<std::unique_ptr<Plan>> built = buildPlan(
+      std::move(*spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits});
+  if (!built)
+    return Unexpected(std::move(built.error()));
+  return SessionPlan{std::move(*built), hasReferences};
+}
+
+Expected<std::shared_ptr<CompiledPlan>> SessionPlans::chained(const PlanKey &key) {
+  return planWithChains(*graph.impl->module, key.request(), fuses(),
+                        {kernels, loopOverlap, options.traits});
+}
+
+Expected<std::shared_ptr<CompiledPlan>> SessionPlans::compiled(const PlanKey &key) {
+  auto module = std::make_shared<codegen::ClusterModule>();
+  return copyFor(*module, graph)
+      .and_then([&] { return outlineClusters(std::move(module), key.request()); })
+      .and_then([&](std::shared_ptr<codegen::ClusterModule> outlined) {
+        return outlined ? planCompiled(std::move(outlined), key.request(), compilationOptions())
+                        : std::shared_ptr<CompiledPlan>();
+      });
+}
+
+// --- beside the runs -----------------------------------------------------------------------------
+
+/// With the lock. What is ready, for the one caller that goes on with it; else null.
+std::shared_ptr<SessionPlans::Preparation> SessionPlans::advance(const PlanKey &key, Entry &entry) {
+  if (std::exchange(entry.mayCompile, false)) {
+    entry.preparation = prepare(key);
+    return nullptr;
+  }
+  if (!entry.preparation || !entry.preparation->isReady.load(std::memory_order_acquire))
+    return nullptr;
+  return std::exchange(entry.preparation, nullptr);
+}
+
+std::shared_ptr<SessionPlans::Preparation> SessionPlans::prepare(const PlanKey &key) {
+  auto preparation = std::make_shared<Preparation>();
+  bool isTaken = client->submit(
+      [preparation, &graph = graph, request = key.request()](codegen::CompileClient &client) {
+        auto module = std::make_shared<codegen::ClusterModule>();
+        Expected<void> copied = {};
+        if (!client.whileOpen([&] { copied = copyFor(*module, graph); }) || client.isCancelled())
+          return;
+        preparation->module =
+            copied.and_then([&] { return outlineClusters(std::move(module), request); });
+        preparation->isReady.store(true, std::memory_order_release);
+      });
+  return isTaken ? preparation : nullptr;
+}
+
+/// Where compiling fails, the plan that is there stays.
+Expected<SessionPlan> SessionPlans::finish(const PlanKey &key, Preparation &prepared) {
+  Expected<std::shared_ptr<CompiledPlan>> made =
+      std::move(prepared.module).and_then([&](std::shared_ptr<codegen::ClusterModule> outlined) {
+        return outlined ? planCompiled(std::move(outlined), key.request(), compilationOptions())
+                        : std::shared_ptr<CompiledPlan>();
+      });
+  if (!made && counters)
+    counters->addFailure(made.error().message);
+  std::lock_guard lock(mutex);
+  Entry &entry = plans.find(key)->second;
+  if (made && *made)
+    entry.plan.plan = {*made, (*made)->plan.get()};
+  return entry.plan;
+}
+
+} // namespace treadle

@@ -1,0 +1,82 @@
+// Internal to the session folder: the plans of a session, by what is asked of its graph.
+#pragma once
+
+#include "treadle/session/Compilation.h"
+
+#include "treadle/lowering/Functions.h"
+
+#include <map>
+#include <mutex>
+
+namespace treadle {
+
+/// What a run was asked for, in the form that plans are kept by.
+struct PlanKey {
+  std::vector<std::string> feeds, fetches, targets;
+
+  Request request() const { return {feeds, fetches, targets}; }
+  auto operator<=>(const PlanKey &) const = default;
+};
+
+struct SessionPlan {
+  std::shared_ptr<const Plan> plan;
+  bool hasReferences = false; // to v1 variables
+};
+
+/// Makes plans when they are first asked for, and keeps them. Thread-safe.
+///
+/// Tier jit compiles before the first run. Tier auto makes the first run with a plan of the graph
+/// as it is: nothing is done for compiled code before there is an answer. When the same is asked
+/// again, the compile thread outlines the clusters of a copy of the graph, and the first run after
+/// that makes a plan of the copy, which is used from then on. What a run leaves behind is the
+/// session's, not the plan's, so that plans may change between runs.
+class SessionPlans {
+public:
+  /// `graph` and `options` outlive it, as do what these refer to.
+  SessionPlans(const Graph &graph, const SessionOptions &options);
+  /// What is being compiled for it ends as soon as it can.
+  ~SessionPlans();
+
+  Expected<SessionPlan> of(PlanKey key);
+
+  /// Null where nobody counts.
+  const std::shared_ptr<codegen::CompileCounters> counters;
+  /// Jobs of the compile thread that aren't done, and plans that the next run will make of what
+  /// came of one.
+  size_t numPending() const;
+
+private:
+  struct Preparation;
+  /// A plan, and what of its way to compiled code is still to come.
+  struct Entry {
+    SessionPlan plan;
+    bool mayCompile = false;                  // if it is asked for again
+    std::shared_ptr<Preparation> preparation; // under way; null: it isn't
+  };
+
+  CompilationOptions compilationOptions() const;
+  /// The interpreter takes nodes one by one.
+  bool fuses() const { return options.tier != "interpret"; }
+  bool waits() const { return options.tier == "jit"; }
+
+  Expected<Entry> make(const PlanKey &key);
+  Expected<SessionPlan> interpreted(const PlanKey &key, bool &hasLoop);
+  Expected<std::shared_ptr<CompiledPlan>> chained(const PlanKey &key);
+  Expected<std::shared_ptr<CompiledPlan>> compiled(const PlanKey &key);
+  std::shared_ptr<Preparation> prepare(const PlanKey &key);
+  std::shared_ptr<Preparation> advance(const PlanKey &key, Entry &entry);
+  Expected<SessionPlan> finish(const PlanKey &key, Preparation &prepared);
+
+  const Graph &graph;
+  const SessionOptions &options;
+  const KernelRegistry &kernels;
+  const LoopOverlap loopOverlap;
+  const std::shared_ptr<codegen::CompileClient> client; // null: nothing is compiled beside runs
+  ModuleFunctions functions;
+
+  mutable std::mutex mutex; // guards what follows
+  std::map<PlanKey, Entry> plans;
+  LoopFinder loops;
+};
+
+} // namespace treadle
