@@ -17,7 +17,16 @@ from torch.utils._python_dispatch import _disable_current_modes
 from .._builder import Builder
 from .._errors import Error, InvalidArgumentError, UnimplementedError
 from .._native import Graph, Output
-from . import _elementwise, _images, _indexing, _layers, _matrices, _reductions, _shapes  # noqa: F401
+from . import (  # noqa: F401
+    _collectives,
+    _elementwise,
+    _images,
+    _indexing,
+    _layers,
+    _matrices,
+    _reductions,
+    _shapes,
+)
 from ._parts import PARTS
 from ._rules import find
 from ._trace import SCALAR_OPS, require_values, trace

@@ -99,6 +99,7 @@ class Writer:
         self._dims: dict[Any, Output] = {}
         self._seed: Output | None = None
         self._draws = 0
+        self._instances = 0
 
     # ---- nodes
 
@@ -206,6 +207,13 @@ class Writer:
             return self.constant(np.arange(count), dtype)
         zero, one = self.indices(0), self.indices(1)
         return self.cast(self.op("Range", zero, count, one), dtype)
+
+    # ---- collectives
+
+    def next_instance(self) -> int:
+        """Numbers the collectives of a graph, from 1 on."""
+        self._instances += 1
+        return self._instances
 
     # ---- random numbers
 
