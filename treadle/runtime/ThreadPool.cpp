@@ -34,24 +34,29 @@ template <typename Condition> bool lookFor(Condition condition) {
 
 // Ranges are claimed by whoever is free; a worker that comes late finds none left. The caller
 // leaves when all ranges are done, not when all workers have come, so nesting cannot deadlock.
+// A range is a share of what is left (Polychronopoulos and Kuck, "Guided self-scheduling", 1987),
+// so that the last ones are short and nobody waits for long.
 class ThreadPool::Ranges : public RefCounted {
 public:
-  Ranges(int64_t total, int64_t count, const std::function<void(int64_t, int64_t)> &body)
-      : body(body), total(total), step((total + count - 1) / count),
-        count((total + step - 1) / step) {}
-
-  int64_t size() const { return count; }
+  Ranges(int64_t total, int64_t grain, int64_t helpers,
+         const std::function<void(int64_t, int64_t)> &body)
+      : body(body), total(total), grain(grain), shares(2 * (helpers + 1)) {}
 
   void run() {
-    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
+    for (int64_t begin = next.load(std::memory_order_relaxed), end; begin < total;
+         begin = next.load(std::memory_order_relaxed)) {
+      end = endOfRange(begin);
+      if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed))
+        continue;
       try {
-        body(i * step, std::min(total, (i + 1) * step));
+        body(begin, end);
       } catch (...) {
         std::lock_guard lock(mutex);
         if (!thrown)
           thrown = std::current_exception();
       }
-      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
+      int64_t size = end - begin;
+      if (done.fetch_add(size, std::memory_order_acq_rel) + size == total) {
         std::lock_guard lock(mutex);
         finished.notify_all();
       }
@@ -60,7 +65,7 @@ public:
 
   /// Throws what a range threw first.
   void wait(bool looks) {
-    auto isDone = [&] { return done.load(std::memory_order_acquire) == count; };
+    auto isDone = [&] { return done.load(std::memory_order_acquire) == total; };
     if (!isDone() && (!looks || !lookFor(isDone))) {
       std::unique_lock lock(mutex);
       finished.wait(lock, isDone);
@@ -70,8 +75,14 @@ public:
   }
 
 private:
+  /// No range is shorter than the grain.
+  int64_t endOfRange(int64_t begin) const {
+    int64_t left = total - begin, size = std::max(grain, left / shares);
+    return left - size < grain ? total : begin + size;
+  }
+
   const std::function<void(int64_t, int64_t)> &body; // not touched once all ranges are claimed
-  const int64_t total, step, count;
+  const int64_t total, grain, shares;
   std::atomic<int64_t> next{0};
   std::atomic<int64_t> done{0};
   std::mutex mutex;
@@ -176,14 +187,14 @@ void ThreadPool::takeBack(Ranges &ranges) {
 
 void ThreadPool::share(int64_t total, int64_t grain, int64_t helpers, bool wakes,
                        const std::function<void(int64_t, int64_t)> &body) {
-  int64_t count = std::min<int64_t>((helpers + 1) * 4, total / std::max<int64_t>(grain, 1));
-  if (count <= 1 || helpers == 0) {
+  grain = std::max<int64_t>(grain, 1);
+  helpers = std::min(helpers, total / grain - 1);
+  if (helpers <= 0) {
     if (total > 0)
       body(0, total);
     return;
   }
-  auto ranges = Ref<Ranges>::adopt(new Ranges(total, count, body));
-  helpers = std::min(helpers, ranges->size() - 1);
+  auto ranges = Ref<Ranges>::adopt(new Ranges(total, grain, helpers, body));
   int64_t offered = offer(*ranges.get(), helpers);
   for (int64_t i = offered; wakes && i < helpers; ++i)
     schedule([ranges] { ranges->run(); });
