@@ -489,7 +489,7 @@ def test_show_lists_signatures(tmp_path):
 
 def test_progress_is_shown_on_terminals_only():
     command = [BINARY, "bench", COUNTDOWN, "--fetch", "count:0", "--input", "start=3000000"]
-    command += ["--repeat", "14"]
+    command += ["--repeat", "14", "--tier", "interpret"]
     main, terminal = pty.openpty()
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=terminal) as process:
         os.close(terminal)
