@@ -145,6 +145,27 @@ def test_each_class_of_shapes_is_compiled_beside_the_runs():
     until_compiled(session, step)
 
 
+def test_a_loop_in_a_loop_is_compiled_with_it_and_not_by_itself():
+    g = treadle.Builder()
+    n = g.placeholder("n", "int32", [])
+    with g.while_loop(n=n, x=np.float32(1)) as outer:
+        outer.condition(outer.n > 0)
+        with g.while_loop(m=outer.n, x=outer.x) as inner:
+            inner.condition(inner.m > 0)
+            inner.x = inner.x * np.float32(0.5) + np.float32(1)
+            inner.m -= 1
+        outer.x = inner.x
+        outer.n -= 1
+    session = treadle.Session(g.build(), statistics=True)
+    feeds = {"n:0": np.int32(4)}
+    until_compiled(session, lambda: session.run(outer.x.name, feeds))
+    while session.is_compiling:
+        session.run(outer.x.name, feeds)
+    statistics = session.statistics()
+    assert statistics.compilations + statistics.memory_hits == 1
+    np.testing.assert_allclose(session.run(outer.x.name, feeds), halved(1, 4 + 3 + 2 + 1))
+
+
 def test_many_threads_run_while_code_comes():
     graph, out = halving(0.25)
     session = treadle.Session(graph, statistics=True)

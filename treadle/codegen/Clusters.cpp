@@ -67,7 +67,7 @@ private:
   void compileVariant(const std::shared_ptr<Variant> &variant);
   void settle(Variant &variant);
   const CompiledCluster *codeFor(Variant *variant);
-  void interpret(OpContext &ctx, std::span<Tensor> arguments);
+  void interpret(OpContext &ctx, std::span<Tensor> arguments, FunctionLibrary &library);
 
   Clusters &owner;
   const std::string node, op;
@@ -144,6 +144,10 @@ void ClusterSite::settle(Variant &variant) {
   variant.stage.store(Variant::Stage::Settled, std::memory_order_release);
 }
 
+static bool isPending(const Variant *variant) {
+  return variant && variant->stage.load(std::memory_order_acquire) != Variant::Stage::Settled;
+}
+
 /// Null where the interpreter is to run the call.
 const CompiledCluster *ClusterSite::codeFor(Variant *variant) {
   if (!variant)
@@ -155,8 +159,8 @@ const CompiledCluster *ClusterSite::codeFor(Variant *variant) {
              : nullptr;
 }
 
-void ClusterSite::interpret(OpContext &ctx, std::span<Tensor> arguments) {
-  Expected<const Plan *> plan = owner.functions.plan({function, nullptr}, ArgMode::Owned);
+void ClusterSite::interpret(OpContext &ctx, std::span<Tensor> arguments, FunctionLibrary &library) {
+  Expected<const Plan *> plan = library.plan({function, nullptr}, ArgMode::Owned);
   if (!plan)
     return ctx.fail(std::move(plan.error()).atNode(node, op));
   callFunction(**plan, arguments, {&ctx.output(0), numResults}, ctx);
@@ -185,7 +189,7 @@ void ClusterSite::run(OpContext &ctx) {
     ClusterCounters::add(code ? counters->bails : counters->interpreted);
   for (size_t i = 0; i < numInputs; ++i)
     arguments[i] = ctx.takeInput(static_cast<int>(i));
-  interpret(ctx, arguments);
+  interpret(ctx, arguments, isPending(variant) ? owner.plain : owner.functions);
 }
 
 BoundKernel Clusters::bind(const NodeSpec &call) {

@@ -25,12 +25,17 @@ struct ClusterModule {
 
 /// The clusters of a module. Thread-safe. With a client they are compiled beside the runs, which
 /// interpret them until their code is there; without one, the first call waits.
+///
+/// Clusters may be inside of others. `functions` has plans in which they are compiled: for clusters
+/// that can't be. `plain` has none: nothing inside of a cluster is compiled while its own code is
+/// still to come.
 class Clusters final : public ClusterLibrary {
 public:
   Clusters(std::shared_ptr<ClusterModule> module, FunctionLibrary &functions,
-           const KernelRegistry &kernels, std::shared_ptr<CompileCounters> counters = nullptr,
+           FunctionLibrary &plain, const KernelRegistry &kernels,
+           std::shared_ptr<CompileCounters> counters = nullptr,
            std::shared_ptr<CompileClient> client = nullptr)
-      : module(std::move(module)), functions(functions), kernels(kernels),
+      : module(std::move(module)), functions(functions), plain(plain), kernels(kernels),
         counters(std::move(counters)), client(std::move(client)) {}
 
   BoundKernel bind(const NodeSpec &call) override;
@@ -39,7 +44,7 @@ private:
   friend class ClusterSite;
 
   const std::shared_ptr<ClusterModule> module;
-  FunctionLibrary &functions;
+  FunctionLibrary &functions, &plain;
   const KernelRegistry &kernels;
   const std::shared_ptr<CompileCounters> counters; // null: nobody counts
   const std::shared_ptr<CompileClient> client;     // null: calls wait

@@ -87,11 +87,16 @@ std::string compilationPipeline(const Request &request, bool prunes) {
 Expected<void> buildOver(CompiledPlan &made, const Request &request,
                          const CompilationOptions &options, bool fuses, bool compiles) {
   const ModuleIndex &index = *made.source->index;
-  made.functions = std::make_unique<ModuleFunctions>(index, options.kernels, fuses,
-                                                     options.loopOverlap, options.traits);
+  auto functions = [&] {
+    return std::make_unique<ModuleFunctions>(index, options.kernels, fuses, options.loopOverlap,
+                                             options.traits);
+  };
+  made.functions = functions();
   if (compiles) {
-    made.clusters = std::make_unique<codegen::Clusters>(
-        made.source, *made.functions, options.kernels, options.counters, options.client);
+    made.plain = functions();
+    made.clusters =
+        std::make_unique<codegen::Clusters>(made.source, *made.functions, *made.plain,
+                                            options.kernels, options.counters, options.client);
     made.functions->setClusters(made.clusters.get());
   }
   Expected<GraphSpec> spec = lowerGraph(index, request);

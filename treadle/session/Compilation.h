@@ -13,7 +13,7 @@ namespace treadle {
 /// calls. Lives while a run uses it.
 struct CompiledPlan {
   std::shared_ptr<codegen::ClusterModule> source;
-  std::unique_ptr<ModuleFunctions> functions;
+  std::unique_ptr<ModuleFunctions> functions, plain; // with clusters, and without
   std::unique_ptr<codegen::Clusters> clusters;
   std::unique_ptr<Plan> plan;
 };
