@@ -225,12 +225,13 @@ void giveToKernels(Block &block) {
   }
 }
 
-/// The op that fills what an allocation gives: the one that uses a view of it.
+/// The op that fills what an allocation gives: the one that writes into a view of it. Others read.
 Operation *fillerOf(rc::AllocOp alloc) {
   for (Operation *user : alloc.getResult().getUsers())
     if (auto view = dyn_cast<rc::ViewOp>(user))
       for (Operation *writer : view->getUsers())
-        if (isa<linalg::GenericOp>(writer))
+        if (auto generic = dyn_cast<linalg::GenericOp>(writer);
+            generic && llvm::is_contained(generic.getOutputs(), view.getResult()))
           return writer;
   return nullptr;
 }

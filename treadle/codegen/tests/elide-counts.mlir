@@ -74,3 +74,34 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> (!rc.ref<tensor<?xf32>>, !rc.r
   }
   return %x, %r : !rc.ref<tensor<?xf32>>, !rc.ref<tensor<?xf32>>
 }
+
+// -----
+
+// Not where it lives until a later op has read both.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK-SAME: (%[[X:.*]]: !rc.ref<tensor<?xf32>>)
+// CHECK: rc.alloc(
+// CHECK: rc.reuse %[[X]](
+func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> !rc.ref<tensor<?xf32>> {
+  %size = rc.dim %x, 0 : !rc.ref<tensor<?xf32>>
+  %r, %ok = rc.alloc(%size) like(%x : !rc.ref<tensor<?xf32>>) : !rc.ref<tensor<?xf32>>
+  %in = rc.view %x : !rc.ref<tensor<?xf32>> -> memref<?xf32>
+  %out = rc.view %r : !rc.ref<tensor<?xf32>> -> memref<?xf32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%in : memref<?xf32>) outs(%out : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %negative = arith.negf %a : f32
+    linalg.yield %negative : f32
+  }
+  %s, %ok2 = rc.alloc(%size) like(%x : !rc.ref<tensor<?xf32>>) : !rc.ref<tensor<?xf32>>
+  %again = rc.view %r : !rc.ref<tensor<?xf32>> -> memref<?xf32>
+  %sum = rc.view %s : !rc.ref<tensor<?xf32>> -> memref<?xf32>
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%in, %again : memref<?xf32>, memref<?xf32>) outs(%sum : memref<?xf32>) {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %v = arith.addf %a, %b : f32
+    linalg.yield %v : f32
+  }
+  rc.release %x : !rc.ref<tensor<?xf32>>
+  rc.release %r : !rc.ref<tensor<?xf32>>
+  return %s : !rc.ref<tensor<?xf32>>
+}
