@@ -10,6 +10,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -25,6 +27,10 @@ public:
 private:
   LogicalResult rewrite(Operation *op);
   LogicalResult rewrite(linalg::GenericOp op);
+  FailureOr<Value> output(linalg::GenericOp op, unsigned number, ValueRange models);
+  SmallVector<Value> modelsOf(linalg::GenericOp op, unsigned number,
+                              llvm::function_ref<bool(Value)> isReadElsewhere);
+  Value scalarMemory(Type element);
   void rewrite(rc::KernelOp op);
   LogicalResult rewrite(arith::ConstantOp op);
   void rewrite(tensor::CastOp op);
@@ -115,6 +121,73 @@ void Bufferizer::rewrite(tensor::CastOp op) {
   op.erase();
 }
 
+/// What starts a reduction, in the form that memory has it in.
+static FailureOr<TypedAttr> startOf(linalg::FillOp fill) {
+  TypedAttr value;
+  if (!matchPattern(fill.getInputs()[0], m_Constant(&value)))
+    return fill.emitOpError("starts a reduction with something that isn't constant");
+  if (auto truth = dyn_cast<IntegerAttr>(value); truth && truth.getType().isInteger(1))
+    return TypedAttr(IntegerAttr::get(storedAs(truth.getType()), truth.getValue().zext(8)));
+  return value;
+}
+
+/// Memory for a scalar that is read right away: a place on the stack, and soon a register.
+Value Bufferizer::scalarMemory(Type element) {
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(&function.getBody().front());
+  return memref::AllocaOp::create(b, loc, MemRefType::get({}, storedAs(element)));
+}
+
+/// Inputs whose memory an output may take over, each element of theirs read before it is written.
+SmallVector<Value> Bufferizer::modelsOf(linalg::GenericOp op, unsigned number,
+                                        llvm::function_ref<bool(Value)> isReadElsewhere) {
+  SmallVector<Value> models;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  if (op.getNumReductionLoops())
+    return models;
+  auto widthOf = [](TensorType type) {
+    return storedAs(type.getElementType()).getIntOrFloatBitWidth();
+  };
+  auto type = cast<RankedTensorType>(op.getOutputs()[number].getType());
+  AffineMap outputMap = maps[op.getInputs().size() + number];
+  auto isReadInPlace = [&](Value ref) {
+    return !isReadElsewhere(ref) && llvm::all_of(llvm::zip(op.getInputs(), maps), [&](auto read) {
+      auto [input, map] = read;
+      return input != ref || map == outputMap;
+    });
+  };
+  for (Value input : op.getInputs())
+    if (isReadInPlace(input) && !llvm::is_contained(models, input) &&
+        widthOf(tensorOf(input)) == widthOf(type))
+      models.push_back(input);
+  return models;
+}
+
+/// What an op writes into: a new tensor. Reductions say what they start from.
+FailureOr<Value> Bufferizer::output(linalg::GenericOp op, unsigned number, ValueRange models) {
+  Value init = op.getOutputs()[number];
+  if (auto fill = init.getDefiningOp<linalg::FillOp>()) {
+    FailureOr<TypedAttr> start = startOf(fill);
+    if (failed(start))
+      return failure();
+    op->setAttr(rc::startAttr, *start);
+    init = fill.getOutputs()[0];
+  }
+  auto empty = init.getDefiningOp<tensor::EmptyOp>();
+  if (!empty || (op.getNumReductionLoops() && !op->hasAttr(rc::startAttr)))
+    return op.emitOpError("writes into a tensor that is not new");
+  auto type = cast<RankedTensorType>(init.getType());
+  bool isScalar =
+      type.getRank() == 0 && op.getNumReductionLoops() &&
+      llvm::all_of(op.getResult(number).getUsers(), [](Operation *user) {
+        return isa<tensor::ExtractOp>(user) && !user->getParentOfType<linalg::GenericOp>();
+      });
+  if (isScalar)
+    return scalarMemory(type.getElementType());
+  bool copies = isa<BlockArgument>(op.getRegion().front().getTerminator()->getOperand(number));
+  return alloc(type, empty.getDynamicSizes(), models, copies);
+}
+
 LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   SmallVector<Value> inputs(op.getInputs()), outputs;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
@@ -124,28 +197,17 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   auto isReadElsewhere = [&](Value ref) {
     return llvm::any_of(extracts, [&](const auto &extract) { return extract.second == ref; });
   };
-  for (auto [i, init] : llvm::enumerate(op.getOutputs())) {
-    auto empty = init.getDefiningOp<tensor::EmptyOp>();
-    if (!empty)
-      return op.emitOpError("writes into a tensor that is not new");
-    auto type = cast<RankedTensorType>(init.getType());
-    AffineMap map = maps[inputs.size() + i];
-    SmallVector<Value> models;
-    for (auto [input, inputMap] : llvm::zip(inputs, maps)) {
-      auto of = cast<RankedTensorType>(tensorOf(input));
-      if (inputMap == map && !llvm::is_contained(models, input) && !isReadElsewhere(input) &&
-          storedAs(of.getElementType()).getIntOrFloatBitWidth() ==
-              storedAs(type.getElementType()).getIntOrFloatBitWidth())
-        models.push_back(input);
-    }
-    bool copies = isa<BlockArgument>(op.getRegion().front().getTerminator()->getOperand(i));
-    outputs.push_back(alloc(type, empty.getDynamicSizes(), models, copies));
+  for (unsigned i = 0; i < op.getOutputs().size(); ++i) {
+    FailureOr<Value> made = output(op, i, modelsOf(op, i, isReadElsewhere));
+    if (failed(made))
+      return failure();
+    outputs.push_back(*made);
   }
   SmallVector<Value> inputViews, outputViews;
   for (Value input : inputs)
     inputViews.push_back(view(input));
   for (Value output : outputs)
-    outputViews.push_back(view(output));
+    outputViews.push_back(isa<MemRefType>(output.getType()) ? output : view(output));
   // What is read at other places than the loops' own.
   for (auto [extract, ref] : extracts) {
     Value elements = view(ref);
@@ -157,6 +219,8 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   }
   auto made = linalg::GenericOp::create(b, loc, TypeRange(), inputViews, outputViews, maps,
                                         op.getIteratorTypesArray());
+  if (Attribute start = op->getAttr(rc::startAttr))
+    made->setAttr(rc::startAttr, start);
   Block &block = op.getRegion().front();
   // The elements as they are stored, and as the ops of the block have them.
   for (BlockArgument argument : block.getArguments()) {
@@ -217,10 +281,12 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
     return op->erase(), success();
   }
   if (auto extract = dyn_cast<tensor::ExtractOp>(op)) {
-    Value ref = referenceOf(extract);
-    Value stored = memref::LoadOp::create(b, loc, view(ref), extract.getIndices());
-    extract.getResult().replaceAllUsesWith(
-        fromStored(b, loc, stored, tensorOf(ref).getElementType()));
+    Value from = referenceOf(extract);
+    Type element = extract.getType();
+    if (!isa<MemRefType>(from.getType()))
+      from = view(from);
+    Value stored = memref::LoadOp::create(b, loc, from, extract.getIndices());
+    extract.getResult().replaceAllUsesWith(fromStored(b, loc, stored, element));
     return op->erase(), success();
   }
   if (auto elements = dyn_cast<tensor::FromElementsOp>(op)) {
@@ -265,7 +331,7 @@ LogicalResult Bufferizer::run() {
   // Results before their uses: a nested op's operands come from ops that stand before it.
   SmallVector<Operation *> ops;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op->getParentOfType<linalg::GenericOp>() || isa<tensor::EmptyOp>(op))
+    if (op->getParentOfType<linalg::LinalgOp>() || isa<tensor::EmptyOp, linalg::FillOp>(op))
       return;
     ops.push_back(op);
   });
@@ -278,10 +344,11 @@ LogicalResult Bufferizer::run() {
   for (Type type : function.getResultTypes())
     results.push_back(referenceTo(type));
   function.setFunctionType(FunctionType::get(function.getContext(), arguments, results));
-  function.walk([](tensor::EmptyOp empty) {
-    if (empty->use_empty())
-      empty.erase();
-  });
+  auto eraseUnused = [](Operation *op) {
+    if (isa<tensor::EmptyOp, linalg::FillOp>(op) && op->use_empty())
+      op->erase();
+  };
+  function.walk<WalkOrder::PostOrder, ReverseIterator>(eraseUnused);
   return success();
 }
 

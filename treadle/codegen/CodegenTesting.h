@@ -49,6 +49,7 @@ protected:
     auto find = [&](llvm::StringRef name) { return module->lookupSymbol<tfg::FuncOp>(name); };
     Expected<TensorProgram> program = translate(find("f"), classes, find, context);
     ASSERT_TRUE(program) << program.error().message;
+    numKernels = program->tables.kernels.size();
     Expected<std::shared_ptr<const CompiledCluster>> made =
         compile(std::move(*program), builtinKernels());
     ASSERT_TRUE(made) << made.error().message;
@@ -85,7 +86,7 @@ protected:
   mlir::MLIRContext context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::shared_ptr<const CompiledCluster> compiled;
-  size_t numResults = 0;
+  size_t numResults = 0, numKernels = 0;
   uint64_t allocations = 0, copies = 0, reuses = 0;
   int64_t liveBefore = 0;
 };

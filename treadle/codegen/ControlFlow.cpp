@@ -36,6 +36,9 @@ LogicalResult lowerControlFlow(ModuleOp module) {
   ConversionTarget target(*module.getContext());
   target.addIllegalDialect<scf::SCFDialect>();
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
+  // What is inside becomes part of loops first.
+  target.addLegalOp<linalg::GenericOp>();
+  target.markOpRecursivelyLegal<linalg::GenericOp>();
   ConversionConfig config;
   config.foldingMode = DialectConversionFoldingMode::Never;
   if (failed(applyPartialConversion(module, target, std::move(patterns), config)))

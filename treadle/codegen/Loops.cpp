@@ -24,14 +24,19 @@ namespace {
 
 /// What an element takes, in picoseconds: of vectorised code, roughly.
 int64_t costOf(linalg::GenericOp op) {
+  constexpr int64_t function = 700, loop = 20'000;
   int64_t cost = 100;
   for (Operation &inner : op.getRegion().front())
-    cost += isa<math::MathDialect>(inner.getDialect()) && !isa<math::AbsFOp>(inner) ? 700 : 100;
+    cost += inner.getNumRegions()                                                     ? loop
+            : isa<math::MathDialect>(inner.getDialect()) && !isa<math::AbsFOp>(inner) ? function
+                                                                                      : 100;
   return cost;
 }
 
 /// Whether all operands are read and written element by element, in the order of memory.
 bool isFlat(linalg::GenericOp op) {
+  if (op.getNumReductionLoops())
+    return false;
   Block &block = op.getRegion().front();
   if (!block.getOps<linalg::IndexOp>().empty())
     return false;
@@ -48,13 +53,17 @@ public:
   explicit LoopBuilder(linalg::GenericOp op) : op(op), b(op), loc(op.getLoc()), isRow(isFlat(op)) {}
 
   void build(unsigned &numParts) {
+    bool isReduction = op.getNumReductionLoops() > 0;
     if (op.getNumLoops() == 0) {
       see(op->getOperands());
       Value zero = number(0);
       loop(zero, number(1), [&](Value index) { body({index}); });
+    } else if (!op.getNumParallelLoops()) {
+      see(op->getOperands());
+      reduce({}, {});
     } else if (isShort()) {
       see(op->getOperands());
-      all(number(0), sizeOf(memory.back(), 0));
+      all(number(0), isReduction ? sizeOfLoop(sharedLoop()) : sizeOf(memory.back(), 0));
     } else {
       share(str("part", numParts++));
     }
@@ -66,10 +75,29 @@ private:
   Value sizeOf(Value view, int64_t dim) { return memref::DimOp::create(b, loc, view, dim); }
 
   /// Whether it is known to be not worth sharing.
-  bool isShort() const {
-    auto type = cast<MemRefType>(op->getOperands().back().getType());
-    return type.hasStaticShape() && type.getNumElements() * costOf(op) < worthSharing;
+  bool isShort() {
+    int64_t steps = 1;
+    for (int64_t size : op.getStaticLoopRanges())
+      if (ShapedType::isDynamic(size) || llvm::MulOverflow(steps, size, steps))
+        return false;
+    return steps < worthSharing / costOf(op);
   }
+
+  /// The loop whose ranges threads may share: the outermost one of those whose steps don't meet.
+  unsigned sharedLoop() {
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    return llvm::find(types, utils::IteratorType::parallel) - types.begin();
+  }
+
+  /// How often a loop runs: a dimension of the first operand that it goes along.
+  Value sizeOfLoop(unsigned loop, ArrayRef<Value> views) {
+    for (auto [view, map] : llvm::zip(views, op.getIndexingMapsArray()))
+      for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+        if (auto at = dyn_cast<AffineDimExpr>(expr); at && at.getPosition() == loop)
+          return sizeOf(view, static_cast<int64_t>(dim));
+    llvm_unreachable("loops go along operands");
+  }
+  Value sizeOfLoop(unsigned loop) { return sizeOfLoop(loop, memory); }
 
   /// What is read and written element by element is a single row, whatever its shape.
   void see(ValueRange views) {
@@ -106,8 +134,18 @@ private:
       }
 
     Value output = op->getOperands().back();
-    Value count = sizeOf(row(output), 0);
-    Value size = isRow ? count : sizeOf(output, 0);
+    Value count, size;
+    if (op.getNumReductionLoops()) {
+      SmallVector<Value> all(op->getOperands());
+      size = sizeOfLoop(sharedLoop(), all);
+      count = size;
+      for (unsigned i = 0; i < op.getNumLoops(); ++i)
+        if (i != sharedLoop())
+          count = arith::MulIOp::create(b, loc, count, sizeOfLoop(i, all));
+    } else {
+      count = sizeOf(row(output), 0);
+      size = isRow ? count : sizeOf(output, 0);
+    }
     Value isLong = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::uge, count,
                                          number(std::max<int64_t>(worthSharing / costOf(op), 1)));
     auto sides = scf::IfOp::create(b, loc, isLong, /*withElseRegion=*/true);
@@ -155,8 +193,136 @@ private:
 
   /// All loops, the outermost one for a range.
   void all(Value begin, Value end) {
+    if (op.getNumReductionLoops())
+      return reduce(begin, end);
     loop(begin, end, [&](Value index) { isRow ? body({index}) : nest({index}); });
   }
+
+  // --- reductions --------------------------------------------------------------------------------
+
+  /// The loop of a reduction, or the range of it that is asked for.
+  std::pair<Value, Value> rangeOf(unsigned loop) {
+    if (range.first && loop == sharedLoop())
+      return range;
+    return {number(0), sizeOfLoop(loop)};
+  }
+
+  /// Runs `fill` inside the loops that `takes` names, from the outermost one inwards.
+  void loops(unsigned next, SmallVector<Value> &indices, llvm::function_ref<bool(unsigned)> takes,
+             llvm::function_ref<void()> fill) {
+    while (next < op.getNumLoops() && !takes(next))
+      ++next;
+    if (next == op.getNumLoops())
+      return fill();
+    auto [begin, end] = rangeOf(next);
+    loop(begin, end, [&](Value index) {
+      indices[next] = index;
+      loops(next + 1, indices, takes, fill);
+    });
+  }
+
+  /// Where the innermost loop is one that reduces, its result is in a register until the loops that
+  /// reduce are over. Else results are in memory, and the innermost loop goes along them.
+  void reduce(Value begin, Value end) {
+    range = {begin, end};
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    auto isParallel = [&](unsigned i) { return types[i] == utils::IteratorType::parallel; };
+    SmallVector<Value> indices(op.getNumLoops());
+    AffineMap outputMap = op.getIndexingMapsArray().back();
+    TypedAttr attr = op->getAttrOfType<TypedAttr>(rc::startAttr);
+    auto store = [&](Value value) {
+      memref::StoreOp::create(b, loc, value, memory.back(), at(outputMap, indices));
+    };
+    if (!isParallel(op.getNumLoops() - 1)) {
+      loops(0, indices, isParallel,
+            [&] { store(inRegister(0, indices, arith::ConstantOp::create(b, loc, attr))); });
+      return;
+    }
+    loops(0, indices, isParallel, [&] { store(arith::ConstantOp::create(b, loc, attr)); });
+    loops(
+        0, indices, [](unsigned) { return true; },
+        [&] {
+          rc::ParallelOp::create(b, loc);
+          Value sum = memref::LoadOp::create(b, loc, memory.back(), at(outputMap, indices));
+          store(merged(indices, sum));
+        });
+  }
+
+  /// The result of the loops that reduce, from the one numbered `next` inwards.
+  Value inRegister(unsigned next, SmallVector<Value> &indices, Value start) {
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    while (next < types.size() && types[next] == utils::IteratorType::parallel)
+      ++next;
+    if (next == types.size())
+      return merged(indices, start);
+    auto [begin, end] = rangeOf(next);
+    if (next + 1 == types.size() && isa_and_present<arith::AddFOp>(mergeOp()))
+      return inBlocks(next, indices, start, end);
+    return sumOf(begin, end, start, [&](Value index, Value sum) {
+      indices[next] = index;
+      return inRegister(next + 1, indices, sum);
+    });
+  }
+
+  /// The innermost loop over floats, in blocks: rounding errors grow with how many elements one
+  /// partial sum takes.
+  Value inBlocks(unsigned next, SmallVector<Value> &indices, Value start, Value end) {
+    constexpr int64_t block = 4096;
+    TypedAttr attr = op->getAttrOfType<TypedAttr>(rc::startAttr);
+    auto along = [&](Value begin, Value last, Value from) {
+      return sumOf(begin, last, from, [&](Value index, Value sum) {
+        indices[next] = index;
+        return merged(indices, sum);
+      });
+    };
+    auto made = scf::ForOp::create(b, loc, number(0), end, number(block), start);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(made.getBody());
+    Value first = made.getInductionVar();
+    Value last =
+        arith::MinSIOp::create(b, loc, arith::AddIOp::create(b, loc, first, number(block)), end);
+    Value part = along(first, last, arith::ConstantOp::create(b, loc, attr));
+    Value sum = mergedWith(made.getRegionIterArg(0), part);
+    scf::YieldOp::create(b, loc, sum);
+    return made.getResult(0);
+  }
+
+  Value sumOf(Value begin, Value end, Value start,
+              llvm::function_ref<Value(Value index, Value sum)> next) {
+    auto made = scf::ForOp::create(b, loc, begin, end, number(1), start);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(made.getBody());
+    scf::YieldOp::create(b, loc, next(made.getInductionVar(), made.getRegionIterArg(0)));
+    return made.getResult(0);
+  }
+
+  /// A partial result with the elements at these indices.
+  Value merged(ArrayRef<Value> indices, Value sum) {
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    Block &block = op.getRegion().front();
+    for (int64_t i = 0; i < op.getNumDpsInputs(); ++i)
+      mapping.map(block.getArgument(i),
+                  memref::LoadOp::create(b, loc, memory[i], at(maps[i], indices)));
+    mapping.map(block.getArguments().back(), sum);
+    compute(indices);
+    return mapping.lookup(block.getTerminator()->getOperand(0));
+  }
+
+  /// What joins a partial result and an element.
+  Operation *mergeOp() {
+    return op.getRegion().front().getTerminator()->getOperand(0).getDefiningOp();
+  }
+
+  /// Two partial results as one: by the op that joins a partial result and an element.
+  Value mergedWith(Value sum, Value part) {
+    Operation *made = b.clone(*mergeOp());
+    bool isFirst = mergeOp()->getOperand(0) == op.getRegion().front().getArguments().back();
+    made->setOperand(isFirst ? 0 : 1, sum);
+    made->setOperand(isFirst ? 1 : 0, part);
+    return made->getResult(0);
+  }
+
+  // --- the rest ----------------------------------------------------------------------------------
 
   /// The loops that are left, inside those of `indices`. The result has all dimensions in order.
   void nest(SmallVector<Value> indices) {
@@ -189,7 +355,15 @@ private:
     size_t numInputs = op.getNumDpsInputs();
     for (size_t i = 0; i < numInputs; ++i)
       mapping.map(block.getArgument(i), memref::LoadOp::create(b, loc, memory[i], place(i)));
-    for (Operation &inner : block.without_terminator()) {
+    compute(indices);
+    for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
+      memref::StoreOp::create(b, loc, mapping.lookupOrDefault(value), memory[numInputs + i],
+                              place(numInputs + i));
+  }
+
+  /// What the op does with elements that are mapped already.
+  void compute(ArrayRef<Value> indices) {
+    for (Operation &inner : op.getRegion().front().without_terminator()) {
       if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
         mapping.map(index.getResult(), indices[index.getDim()]);
         continue;
@@ -207,9 +381,6 @@ private:
       else
         b.clone(inner, mapping);
     }
-    for (auto [i, value] : llvm::enumerate(block.getTerminator()->getOperands()))
-      memref::StoreOp::create(b, loc, mapping.lookupOrDefault(value), memory[numInputs + i],
-                              place(numInputs + i));
   }
 
   linalg::GenericOp op;
@@ -217,7 +388,8 @@ private:
   Location loc;
   const bool isRow;
   SmallVector<Value> memory;
-  IRMapping mapping; // what the loops use of the code around them
+  std::pair<Value, Value> range; // of the loop that threads share; none: all of it
+  IRMapping mapping;             // what the loops use of the code around them
 };
 
 } // namespace

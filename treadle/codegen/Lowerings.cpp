@@ -76,7 +76,8 @@ llvm::StringMap<Lowering> makeTable() {
       {"VarHandleOp", handle},   {"ReadVariableOp", readVariable},
       {"BiasAdd", biasAdd},
   };
-  for (LoweringTable more : {shapeLowerings(), sliceLowerings()})
+  for (LoweringTable more :
+       {shapeLowerings(), sliceLowerings(), moveLowerings(), reductionLowerings()})
     for (auto [op, lowering] : more)
       lowerings[op] = lowering;
   return lowerings;

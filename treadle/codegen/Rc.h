@@ -14,6 +14,8 @@
 namespace treadle::rc {
 /// Marks a function that `rc.spread` runs.
 inline constexpr llvm::StringLiteral partAttr = "rc.part";
+/// On a `linalg.generic` over memory that reduces: what it starts from.
+inline constexpr llvm::StringLiteral startAttr = "rc.start";
 } // namespace treadle::rc
 
 #define GET_TYPEDEF_CLASSES

@@ -79,7 +79,7 @@ bool isOnlyAxis(Translator &t, const Typed &axis) {
 MaybeValues pack(Translator &t, tfg::Node node, Values inputs) {
   Type element = elementOf(node->getResult(0).getType());
   auto axis = node.attr<IntegerAttr>("axis");
-  if (!isInteger(element) || inputs.size() > 16 || (axis && axis.getInt() > 0))
+  if (!isNative(element) || inputs.size() > 16 || (axis && axis.getInt() > 0))
     return std::nullopt;
   SmallVector<Value> elements;
   for (const Typed &input : inputs) {
@@ -109,17 +109,6 @@ MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
   if (!isComputed || elements.empty() || elements.size() > 16)
     return std::nullopt;
   return Values{t.vector(elements, element, t.outcome(node, inputs))};
-}
-
-MaybeValues product(Translator &t, tfg::Node node, Values inputs) {
-  auto keeps = node.attr<BoolAttr>("keep_dims");
-  if (!inputs[0].elements || (keeps && keeps.getValue()) || !isOnlyAxis(t, inputs[1]))
-    return std::nullopt;
-  Type element = elementOf(node->getResult(0).getType());
-  Value product = arith::ConstantOp::create(t.b, t.loc, t.b.getIntegerAttr(element, 1));
-  for (Value value : *inputs[0].elements)
-    product = multiply(t, product, value);
-  return Values{{product, t.outcome(node, inputs)}};
 }
 
 /// A tensor that holds one value everywhere.
@@ -223,11 +212,9 @@ MaybeValues squeeze(Translator &t, tfg::Node node, Values inputs) {
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Shape", shape},     {"Size", size},
-    {"Rank", rank},       {"Pack", pack},
-    {"Prod", product},    {"Fill", fill},
-    {"Reshape", reshape}, {"Squeeze", squeeze},
-    {"ConcatV2", concat}, {"ExpandDims", expandDims},
+    {"Shape", shape},     {"Size", size},       {"Rank", rank},
+    {"Pack", pack},       {"Fill", fill},       {"Reshape", reshape},
+    {"Squeeze", squeeze}, {"ConcatV2", concat}, {"ExpandDims", expandDims},
 };
 
 } // namespace

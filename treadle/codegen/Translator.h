@@ -127,6 +127,8 @@ using Lowering = MaybeValues (*)(Translator &translator, tfg::Node node, Values 
 using LoweringTable = llvm::ArrayRef<std::pair<llvm::StringRef, Lowering>>;
 LoweringTable shapeLowerings();
 LoweringTable sliceLowerings();
+LoweringTable moveLowerings();
+LoweringTable reductionLowerings();
 
 /// Null for ops that have no lowering of their own.
 Lowering findLowering(llvm::StringRef op);

@@ -1,0 +1,318 @@
+// Ops that machine code computes itself, beside their kernels: the same values, for all shapes.
+#include "treadle/codegen/CodegenTesting.h"
+
+#include <cmath>
+
+namespace treadle::codegen {
+namespace {
+
+std::string attrsOf(const std::string &type, bool keepDims) {
+  return "T = " + type + ", Tidx = i32, keep_dims = " + (keepDims ? "true" : "false");
+}
+
+/// `axes` as a constant's value: "[0, 2]".
+std::string reductionOf(const std::string &name, const std::string &type, const std::string &axes,
+                        int numAxes, bool keepDims) {
+  std::string tensor = "tensor<*x" + type + ">";
+  std::string axesType = "tensor<" + std::to_string(numAxes) + "xi32>";
+  std::string attrs =
+      name == "All" || name == "Any" ? attrsOf("i1", keepDims).substr(8) : attrsOf(type, keepDims);
+  return "tfg.func @f(%x: " + tensor + " {tfg.name = \"x\"}) -> (" + tensor +
+         " {tfg.name = \"y\"}) {\n" + "%a, %ac = Const name(\"a\") {dtype = i32, value = dense<" +
+         axes + "> : " + axesType + "} : () -> (" + axesType + ")\n" +
+         op("y", name, "%x, %a", attrs, "(" + tensor + ", " + axesType + ") -> (" + tensor + ")") +
+         "return(%y) : " + tensor + " }";
+}
+
+double start(const std::string &name) {
+  if (name == "Prod")
+    return 1;
+  return name == "Max" ? -INFINITY : name == "Min" ? INFINITY : 0;
+}
+
+double merged(const std::string &name, double a, double b) {
+  if (name == "Prod")
+    return a * b;
+  if (std::isnan(a) || std::isnan(b))
+    return NAN;
+  return name == "Max" ? std::max(a, b) : name == "Min" ? std::min(a, b) : a + b;
+}
+
+/// One element after the other, in double precision.
+std::vector<double> reduceByHand(const std::string &name, const Tensor &x,
+                                 const std::vector<bool> &isReduced) {
+  std::vector<int64_t> strides(x.rank());
+  int64_t outCount = 1;
+  double count = 1;
+  for (int d = x.rank() - 1; d >= 0; --d) {
+    strides[d] = isReduced[d] ? 0 : outCount;
+    if (isReduced[d])
+      count *= static_cast<double>(x.dim(d));
+    else
+      outCount *= x.dim(d);
+  }
+  std::vector<double> out(outCount, start(name));
+  for (int64_t i = 0; i < x.count(); ++i) {
+    int64_t rest = i, at = 0;
+    for (int d = x.rank() - 1; d >= 0; --d) {
+      at += rest % x.dim(d) * strides[d];
+      rest /= x.dim(d);
+    }
+    out[at] = merged(name, out[at], x.data<float>()[i]);
+  }
+  if (name == "Mean")
+    for (double &value : out)
+      value /= count;
+  return out;
+}
+
+Tensor numbers(std::vector<int64_t> dims, float scale = 1) {
+  int64_t count = 1;
+  for (int64_t dim : dims)
+    count *= dim;
+  std::vector<float> values;
+  for (int64_t i = 0; i < count; ++i)
+    values.push_back(scale * (static_cast<float>(i * 7919 % 1013) / 500 - 1));
+  return f32(std::move(values), std::move(dims));
+}
+
+class ReductionTest : public CodegenTest, public testing::WithParamInterface<const char *> {
+protected:
+  void expectByHand(const Tensor &x, const std::string &axes, const std::vector<bool> &isReduced) {
+    std::string name = GetParam();
+    int numAxes = static_cast<int>(std::ranges::count(isReduced, true));
+    for (bool keepDims : {false, true}) {
+      auto results = buildAndCall(reductionOf(name, "f32", axes, numAxes, keepDims), {x});
+      ASSERT_EQ(results.size(), 1u);
+      EXPECT_EQ(numKernels, 0u) << name << " is left to its kernel";
+      std::vector<int64_t> dims;
+      for (int d = 0; d < x.rank(); ++d)
+        if (keepDims || !isReduced[d])
+          dims.push_back(isReduced[d] ? 1 : x.dim(d));
+      EXPECT_TRUE(std::ranges::equal(results[0].dims(), dims)) << name << " over " << axes;
+      std::vector<double> expected = reduceByHand(name, x, isReduced);
+      std::vector<float> found = floats(results[0]);
+      ASSERT_EQ(found.size(), expected.size());
+      for (size_t i = 0; i < found.size(); ++i)
+        if (std::isnan(expected[i]))
+          EXPECT_TRUE(std::isnan(found[i])) << name << " over " << axes << ", " << i;
+        else if (std::isinf(expected[i]))
+          EXPECT_EQ(found[i], expected[i]) << name << " over " << axes << ", " << i;
+        else
+          EXPECT_NEAR(found[i], expected[i], 1e-5 * std::max(1.0, std::fabs(expected[i])))
+              << name << " over " << axes << ", " << i;
+    }
+  }
+};
+
+TEST_P(ReductionTest, AlongEveryAxis) {
+  Tensor x = numbers({4, 3, 37}, 0.9f);
+  expectByHand(x, "0", {true, false, false});
+  expectByHand(x, "1", {false, true, false});
+  expectByHand(x, "-1", {false, false, true});
+  expectByHand(x, "[0, 2]", {true, false, true});
+  expectByHand(x, "[0, 1]", {true, true, false});
+  expectByHand(x, "[2, 1]", {false, true, true});
+  expectByHand(x, "[0, 1, 2]", {true, true, true});
+}
+
+TEST_P(ReductionTest, OfNothing) {
+  expectByHand(f32({}, {0, 3}), "0", {true, false});
+  expectByHand(f32({}, {3, 0}), "1", {false, true});
+  expectByHand(f32({}, {3, 0}), "0", {true, false});
+  expectByHand(f32({}, {0}), "0", {true});
+}
+
+TEST_P(ReductionTest, KeepsWhatIsNoNumber) {
+  Tensor x = f32({1, NAN, 3, 4, 5, INFINITY, 7, 8, -INFINITY, -1}, {2, 5});
+  expectByHand(x, "1", {false, true});
+  expectByHand(x, "0", {true, false});
+  expectByHand(x, "[0, 1]", {true, true});
+}
+
+TEST_P(ReductionTest, OfTensorsThatThreadsShare) {
+  ThreadPool pool(2);
+  threads = &pool;
+  std::string name = GetParam();
+  if (name == "Prod")
+    return; // of so many numbers it is 0
+  expectByHand(numbers({2000, 300}), "1", {false, true});
+  expectByHand(numbers({2000, 300}), "0", {true, false});
+  expectByHand(numbers({700'000}), "0", {true});
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, ReductionTest, testing::Values("Sum", "Mean", "Prod", "Max", "Min"),
+                         [](const auto &info) { return std::string(info.param); });
+
+TEST_F(CodegenTest, SumsOfManyNumbersLoseLittle) {
+  std::vector<float> values(3'000'000, 0.1f);
+  auto results = buildAndCall(reductionOf("Sum", "f32", "0", 1, false), {row(values)});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_NEAR(results[0].scalarValue<float>(), 300'000, 3);
+}
+
+TEST_F(CodegenTest, ReductionsOfBooleansAndIntegers) {
+  Tensor truths = *Tensor::make(DType::Bool, {2, 2});
+  std::ranges::copy(std::vector<bool>{true, true, false, true}, truths.data<bool>());
+  auto results = buildAndCall(reductionOf("All", "i1", "1", 1, false), {truths});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].data<bool>()[0]);
+  EXPECT_FALSE(results[0].data<bool>()[1]);
+  results = buildAndCall(reductionOf("Any", "i1", "[0, 1]", 2, false), {truths});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_TRUE(results[0].scalarValue<bool>());
+
+  Tensor integers = *Tensor::make(DType::Int32, {3, 2});
+  std::ranges::copy(std::vector<int>{INT32_MAX, 5, 1, -7, 2, 3}, integers.data<int32_t>());
+  results = buildAndCall(reductionOf("Sum", "i32", "0", 1, false), {integers});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].data<int32_t>()[0], INT32_MIN + 2); // wraps around
+  EXPECT_EQ(results[0].data<int32_t>()[1], 1);
+  results = buildAndCall(reductionOf("Min", "i32", "[0, 1]", 2, false), {integers});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].scalarValue<int32_t>(), -7);
+}
+
+TEST_F(CodegenTest, ReductionsAreFusedWithWhatTheyReduce) {
+  std::string text =
+      R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {)" +
+      std::string(
+          "%a, %ac = Const name(\"a\") {dtype = i32, value = dense<1> : tensor<1xi32>} : () "
+          "-> (tensor<1xi32>)\n") +
+      op("squares", "Square", "%x", "T = f32", "(tensor<*xf32>) -> (tensor<*xf32>)") +
+      op("y", "Sum", "%squares, %a", attrsOf("f32", false),
+         "(tensor<*xf32>, tensor<1xi32>) -> (tensor<*xf32>)") +
+      "return(%y) : tensor<*xf32> }";
+  Tensor x = f32({1, 2, 3, 4, 5, 6}, {2, 3});
+  auto results = buildAndCall(text, {x});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{14, 77}));
+  EXPECT_EQ(allocations, 1u);
+  EXPECT_EQ(floats(x), (std::vector<float>{1, 2, 3, 4, 5, 6}));
+}
+
+std::string argumentOf(const std::string &name, const std::string &axis) {
+  return R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xi64> {tfg.name = "y"}) {)" +
+         constant("a", "i32", axis) +
+         op("y", name, "%x, %a", "T = f32, Tidx = i32, output_type = i64",
+            "(tensor<*xf32>, tensor<i32>) -> (tensor<*xi64>)") +
+         "return(%y) : tensor<*xi64> }";
+}
+
+TEST_F(CodegenTest, TheFirstExtremeElementIsFound) {
+  Tensor x = f32({1, 5, 5, NAN, 7, 7, -INFINITY, -1, -INFINITY}, {3, 3});
+  auto found = [&](const char *op, const char *axis) {
+    auto results = buildAndCall(argumentOf(op, axis), {x});
+    EXPECT_EQ(results.size(), 1u);
+    EXPECT_EQ(numKernels, 0u);
+    auto values = results.at(0).values<int64_t>();
+    return std::vector<int64_t>(values.begin(), values.end());
+  };
+  EXPECT_EQ(found("ArgMax", "1"), (std::vector<int64_t>{1, 1, 1}));
+  EXPECT_EQ(found("ArgMin", "1"), (std::vector<int64_t>{0, 1, 0}));
+  EXPECT_EQ(found("ArgMax", "0"), (std::vector<int64_t>{0, 1, 1}));
+  x = row({NAN, -INFINITY, -std::numeric_limits<float>::max()});
+  EXPECT_EQ(found("ArgMax", "0"), (std::vector<int64_t>{0}));
+  EXPECT_TRUE(call({row({})}).empty()); // an error, which the interpreter tells
+}
+
+TEST_F(CodegenTest, TransposedRowsAreReadWhereTheyLie) {
+  std::string text =
+      R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {)" +
+      std::string("%p, %pc = Const name(\"p\") {dtype = i32, value = dense<[1, 0, 2]> : "
+                  "tensor<3xi32>} : () -> (tensor<3xi32>)\n") +
+      op("t", "Transpose", "%x, %p", "T = f32, Tperm = i32",
+         "(tensor<*xf32>, tensor<3xi32>) -> (tensor<*xf32>)") +
+      op("y", "Neg", "%t", "T = f32", "(tensor<*xf32>) -> (tensor<*xf32>)") +
+      "return(%y) : tensor<*xf32> }";
+  auto results = buildAndCall(text, {f32({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12}, {2, 3, 2})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(numKernels, 0u);
+  EXPECT_EQ(floats(results[0]),
+            (std::vector<float>{-1, -2, -7, -8, -3, -4, -9, -10, -5, -6, -11, -12}));
+  EXPECT_EQ(allocations, 1u);
+  results = buildAndCall(text, {f32({1, 2, 3, 4}, {1, 2, 2})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{-1, -2, -3, -4}));
+}
+
+TEST_F(CodegenTest, RowsAreGatheredIfTheyAreThere) {
+  std::string text =
+      R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}, %i: tensor<i32> {tfg.name = "i"})
+             -> (tensor<*xf32> {tfg.name = "y"}) {)" +
+      constant("axis", "i32", "0") +
+      op("y", "GatherV2", "%x, %i, %axis",
+         "Taxis = i32, Tindices = i32, Tparams = f32, batch_dims = 0 : i64",
+         "(tensor<*xf32>, tensor<i32>, tensor<i32>) -> (tensor<*xf32>)") +
+      "return(%y) : tensor<*xf32> }";
+  Tensor x = f32({1, 2, 3, 4, 5, 6}, {3, 2});
+  build(text, {x, i32(1)});
+  ASSERT_TRUE(compiled);
+  EXPECT_EQ(numKernels, 0u);
+  for (int i : {0, 1, 2}) {
+    auto results = call({x, i32(i)});
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_EQ(floats(results[0]), (std::vector<float>{2.0f * i + 1, 2.0f * i + 2}));
+  }
+  for (int i : {-1, 3, INT32_MIN})
+    EXPECT_TRUE(call({x, i32(i)}).empty()) << i;
+  auto results = buildAndCall(text, {row({7, 8}), i32(1)});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].scalarValue<float>(), 8);
+}
+
+TEST_F(CodegenTest, ScalarsBecomeVectorsAndBack) {
+  std::string text =
+      R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {
+           %u:3, %uc = Unpack(%x) name("u") {T = f32, axis = 0 : i64, num = 3 : i64}
+             : (tensor<*xf32>) -> (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>)
+           %y, %yc = Pack(%u#2, %u#0, %u#1) name("y") {N = 3 : i64, T = f32, axis = 0 : i64}
+             : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+           return(%y) : tensor<*xf32> })";
+  auto results = buildAndCall(text, {row({1, 2, 3})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(numKernels, 0u);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{3, 1, 2}));
+  EXPECT_TRUE(call({row({1, 2})}).empty());
+}
+
+TEST_F(CodegenTest, OneIsHot) {
+  std::string text =
+      R"(tfg.func @f(%i: tensor<*xi32> {tfg.name = "i"}, %d: tensor<i32> {tfg.name = "d"})
+             -> (tensor<*xf32> {tfg.name = "y"}) {)" +
+      constant("on", "f32", "2.0") + constant("off", "f32", "-1.0") +
+      op("y", "OneHot", "%i, %d, %on, %off", "T = f32, TI = i32, axis = -1 : i64",
+         "(tensor<*xi32>, tensor<i32>, tensor<f32>, tensor<f32>) -> (tensor<*xf32>)") +
+      "return(%y) : tensor<*xf32> }";
+  Tensor indices = *Tensor::make(DType::Int32, {3});
+  std::ranges::copy(std::vector<int>{1, -1, 0}, indices.data<int32_t>());
+  auto results = buildAndCall(text, {indices, i32(2)});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(numKernels, 0u);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{-1, 2, -1, -1, 2, -1}));
+  EXPECT_TRUE(call({indices, i32(-2)}).empty());
+  results = buildAndCall(text, {i32(1), i32(3)});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{-1, 2, -1}));
+}
+
+TEST_F(CodegenTest, AVectorOfConditionsChoosesRows) {
+  std::string text =
+      R"(tfg.func @f(%c: tensor<*xi1> {tfg.name = "c"}, %x: tensor<*xf32> {tfg.name = "x"},
+                     %y: tensor<*xf32> {tfg.name = "y"}) -> (tensor<*xf32> {tfg.name = "z"}) {)" +
+      op("z", "Select", "%c, %x, %y", "T = f32",
+         "(tensor<*xi1>, tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)") +
+      "return(%z) : tensor<*xf32> }";
+  Tensor conditions = *Tensor::make(DType::Bool, {2});
+  std::ranges::copy(std::vector<bool>{false, true}, conditions.data<bool>());
+  auto results =
+      buildAndCall(text, {conditions, f32({1, 2, 3, 4}, {2, 2}), f32({5, 6, 7, 8}, {2, 2})});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(numKernels, 0u);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{5, 6, 3, 4}));
+  EXPECT_TRUE(
+      call({conditions, f32({1, 2, 3, 4, 5, 6}, {3, 2}), f32({1, 2, 3, 4, 5, 6}, {3, 2})}).empty());
+}
+
+} // namespace
+} // namespace treadle::codegen

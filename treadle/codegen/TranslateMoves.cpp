@@ -1,0 +1,248 @@
+// Elements in other places: loops that read another element than they write, which fusion joins
+// with those that use them.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Translator.h"
+#include "treadle/transforms/shape_inference/NodeShapes.h"
+#include "treadle/transforms/shape_inference/TypeShapes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+std::optional<int64_t> constantOf(Translator &t, const Typed &typed) {
+  std::optional<SmallVector<Value>> values = t.indices(typed);
+  return values && values->size() == 1 ? getConstantIntValue(values->front()) : std::nullopt;
+}
+
+/// A dimension counted from the front; nothing where there is no such dimension.
+std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank) {
+  if (said && *said < 0)
+    *said += rank;
+  return said && *said >= 0 && *said < rank ? said : std::nullopt;
+}
+
+int64_t integer(tfg::Node node, StringRef name, int64_t otherwise) {
+  auto attr = node.attr<IntegerAttr>(name);
+  return attr ? attr.getInt() : otherwise;
+}
+
+/// Where the last dimension stays the last: rows are read as they lie in memory. Others gain by
+/// going through memory in blocks, which the kernel does.
+MaybeValues transpose(Translator &t, tfg::Node node, Values inputs) {
+  Value from = inputs[0].value;
+  auto type = dyn_cast<RankedTensorType>(from.getType());
+  std::optional<SmallVector<Value>> order = t.indices(inputs[1]);
+  if (!type || !order || type.getRank() < 2 || !isNative(type.getElementType()) ||
+      static_cast<int64_t>(order->size()) != type.getRank())
+    return std::nullopt;
+  SmallVector<int64_t> axes;
+  for (Value value : *order) {
+    std::optional<int64_t> axis = axisOf(getConstantIntValue(value), type.getRank());
+    if (!axis || llvm::is_contained(axes, *axis))
+      return std::nullopt;
+    axes.push_back(*axis);
+  }
+  KnownValue known = t.outcome(node, inputs);
+  SmallVector<Value> sizes;
+  SmallVector<AffineExpr> places(axes.size());
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    sizes.push_back(t.dim(from, axis));
+    places[axis] = t.b.getAffineDimExpr(static_cast<unsigned>(i));
+  }
+  SmallVector<int64_t> longAxes;
+  llvm::copy_if(axes, std::back_inserter(longAxes),
+                [&](int64_t axis) { return type.getDimSize(axis) != 1; });
+  if (llvm::is_sorted(longAxes))
+    return Values{t.reshape(from, sizes, std::move(known))};
+  if (axes.back() != type.getRank() - 1)
+    return std::nullopt;
+  Sizes is(sizes, known.shape);
+  auto rank = static_cast<unsigned>(axes.size());
+  Value empty = tensor::EmptyOp::create(t.b, t.loc, is.shape, type.getElementType(), is.dynamic);
+  auto generic = linalg::GenericOp::create(
+      t.b, t.loc, TypeRange(empty.getType()), from, empty,
+      ArrayRef(
+          {AffineMap::get(rank, 0, places, t.b.getContext()), t.b.getMultiDimIdentityMap(rank)}),
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      [&](OpBuilder &inner, Location at, ValueRange in) {
+        linalg::YieldOp::create(inner, at, in[0]);
+      });
+  Value out = generic.getResult(0);
+  for (auto [i, size] : llvm::enumerate(sizes))
+    t.dims[{out, i}] = size;
+  known.shape = meet(known.shape, tfg::shapeOf(out.getType()));
+  return Values{{out, std::move(known)}};
+}
+
+/// Checks that indices are below a size: nothing where they are known neither as constants nor in
+/// registers.
+bool checkIndices(Translator &t, const Typed &indices, Value size) {
+  std::optional<SmallVector<Value>> values = t.indices(indices);
+  if (!values)
+    return false;
+  // Compared as unsigned, a negative one is too large.
+  for (Value value : *values)
+    t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, value, size));
+  return true;
+}
+
+/// Elements of a vector in registers, such as a shape.
+MaybeValues gatherRegisters(Translator &t, tfg::Node node, const Values &inputs) {
+  std::optional<SmallVector<Value>> indices = t.indices(inputs[1]);
+  if (!indices || indices->empty())
+    return std::nullopt;
+  SmallVector<Value> found;
+  for (Value index : *indices) {
+    std::optional<int64_t> place = getConstantIntValue(index);
+    if (!place || *place < 0 || *place >= static_cast<int64_t>(inputs[0].elements->size()))
+      return std::nullopt;
+    found.push_back((*inputs[0].elements)[*place]);
+  }
+  KnownValue known = t.outcome(node, inputs);
+  auto type = dyn_cast<RankedTensorType>(inputs[1].value.getType());
+  if (!isTensor(inputs[1].value.getType()))
+    return Values{{found.front(), std::move(known)}};
+  if (!type || type.getRank() != 1)
+    return std::nullopt;
+  return Values{t.vector(found, found.front().getType(), std::move(known))};
+}
+
+MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
+  if (inputs[0].elements)
+    if (MaybeValues found = gatherRegisters(t, node, inputs); !found || *found)
+      return found;
+  Value from = inputs[0].value, indices = inputs[1].value;
+  auto type = dyn_cast<RankedTensorType>(from.getType());
+  auto places = dyn_cast<RankedTensorType>(indices.getType());
+  std::optional<int64_t> said = inputs.size() > 2 ? constantOf(t, inputs[2]) : 0;
+  std::optional<int64_t> axis = axisOf(said, type ? type.getRank() : 0);
+  if (!type || !axis || !isNative(type.getElementType()) || integer(node, "batch_dims", 0) ||
+      (isTensor(indices.getType()) && !places) || !checkIndices(t, inputs[1], t.dim(from, *axis)))
+    return std::nullopt;
+  int64_t numPlaces = places ? places.getRank() : 0;
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i) {
+    if (i != *axis) {
+      sizes.push_back(t.dim(from, i));
+      continue;
+    }
+    for (int64_t k = 0; k < numPlaces; ++k)
+      sizes.push_back(t.dim(indices, k));
+  }
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
+    Value place = indices;
+    if (places)
+      place = tensor::ExtractOp::create(b, loc, indices, at.slice(*axis, numPlaces));
+    SmallVector<Value> all(at.take_front(*axis));
+    all.push_back(arith::IndexCastOp::create(b, loc, b.getIndexType(), place));
+    llvm::append_range(all, at.drop_front(*axis + numPlaces));
+    return tensor::ExtractOp::create(b, loc, from, all);
+  };
+  KnownValue known = t.outcome(node, inputs);
+  if (sizes.empty())
+    return Values{{element(t.b, t.loc, {}), std::move(known)}};
+  return Values{t.generate(sizes, type.getElementType(), std::move(known), element)};
+}
+
+/// The parts along an axis: scalars, or tensors where it isn't the first. Along the first one
+/// kernels don't copy.
+MaybeValues unpack(Translator &t, tfg::Node node, Values inputs) {
+  Value from = inputs[0].value;
+  auto type = dyn_cast<RankedTensorType>(from.getType());
+  std::optional<int64_t> axis = axisOf(integer(node, "axis", 0), type ? type.getRank() : 0);
+  if (!type || !axis || !isNative(type.getElementType()) || (*axis == 0 && type.getRank() > 1))
+    return std::nullopt;
+  Value count = t.index(static_cast<int64_t>(node.numResults()));
+  t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, t.dim(from, *axis), count));
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (i != *axis)
+      sizes.push_back(t.dim(from, i));
+  std::vector<const KnownValue *> given = {&inputs[0].known};
+  ShapeResults shapes = tfg::shapesOf(node, given);
+  shapes.values.resize(node.numResults());
+  Values results;
+  for (auto [i, known] : llvm::enumerate(shapes.values)) {
+    Value number = t.index(static_cast<int64_t>(i));
+    auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
+      SmallVector<Value> places(at);
+      places.insert(places.begin() + *axis, number);
+      return tensor::ExtractOp::create(b, loc, from, places);
+    };
+    if (sizes.empty() && inputs[0].elements)
+      results.push_back({(*inputs[0].elements)[i], known});
+    else if (sizes.empty())
+      results.push_back({element(t.b, t.loc, {}), known});
+    else
+      results.push_back(t.generate(sizes, type.getElementType(), known, element));
+  }
+  return results;
+}
+
+/// One value where the index is that of the place, another one elsewhere, along a new dimension.
+MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
+  Value indices = inputs[0].value, on = inputs[2].value, off = inputs[3].value;
+  auto places = dyn_cast<RankedTensorType>(indices.getType());
+  Type element = elementOf(node->getResult(0).getType()), index = elementOf(indices.getType());
+  std::optional<SmallVector<Value>> depth = t.indices(inputs[1]);
+  if ((isTensor(indices.getType()) && !places) || !depth || depth->size() != 1 ||
+      isTensor(inputs[1].value.getType()) || isTensor(on.getType()) || isTensor(off.getType()) ||
+      !isNative(element) || !(index.isInteger(32) || index.isInteger(64)))
+    return std::nullopt;
+  int64_t numPlaces = places ? places.getRank() : 0, axis = integer(node, "axis", -1);
+  if (axis < -1 || axis > numPlaces)
+    return std::nullopt;
+  if (axis == -1)
+    axis = numPlaces;
+  t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, depth->front(), t.index(0)));
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < numPlaces; ++i)
+    sizes.push_back(t.dim(indices, i));
+  sizes.insert(sizes.begin() + axis, depth->front());
+  auto elementAt = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
+    SmallVector<Value> place(at);
+    place.erase(place.begin() + axis);
+    Value hot = places ? tensor::ExtractOp::create(b, loc, indices, place).getResult() : indices;
+    Value here = arith::IndexCastOp::create(b, loc, hot.getType(), at[axis]);
+    Value isHot = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, hot, here);
+    return arith::SelectOp::create(b, loc, isHot, on, off);
+  };
+  return Values{t.generate(sizes, element, t.outcome(node, inputs), elementAt)};
+}
+
+/// The old form of a choice, with a vector of conditions: each is for a row.
+MaybeValues select(Translator &t, tfg::Node node, Values inputs) {
+  auto condition = dyn_cast<RankedTensorType>(inputs[0].value.getType());
+  auto first = dyn_cast<RankedTensorType>(inputs[1].value.getType());
+  auto second = dyn_cast<RankedTensorType>(inputs[2].value.getType());
+  if (!condition || !first || !second || condition.getRank() != 1 || first.getRank() < 2 ||
+      second.getRank() != first.getRank())
+    return std::nullopt;
+  // Neither values nor conditions are repeated.
+  for (int64_t i = 0; i < first.getRank(); ++i)
+    if ((first.getDimSize(i) == 1) != (second.getDimSize(i) == 1))
+      return std::nullopt;
+  if ((condition.getDimSize(0) == 1) != (first.getDimSize(0) == 1))
+    return std::nullopt;
+  SmallVector<Value> sizes(first.getRank(), t.index(1));
+  sizes[0] = t.dim(inputs[0].value, 0);
+  inputs[0] = t.reshape(inputs[0].value, sizes, {});
+  return t.elementwise(node, inputs);
+}
+
+constexpr std::pair<StringRef, Lowering> table[] = {
+    {"Transpose", transpose}, {"Gather", gather}, {"GatherV2", gather},
+    {"Unpack", unpack},       {"OneHot", oneHot}, {"Select", select},
+};
+
+} // namespace
+
+LoweringTable moveLowerings() { return table; }
+
+} // namespace treadle::codegen

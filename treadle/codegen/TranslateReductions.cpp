@@ -1,0 +1,276 @@
+// Reductions over axes, and where along an axis the extreme element is.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Translator.h"
+#include "treadle/transforms/shape_inference/TypeShapes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+bool isFloat(Type type) { return isa<FloatType>(type); }
+bool isBool(Type type) { return type.isInteger(1); }
+bool isNumber(Type type) { return isNative(type) && !isBool(type); }
+
+/// How two elements become one, and what no elements are.
+struct Reduction {
+  bool (*accepts)(Type element);
+  Value (*merge)(OpBuilder &b, Location loc, Value sum, Value element);
+  TypedAttr (*start)(OpBuilder &b, Type element);
+  bool isMean = false;
+};
+
+/// Sums in any order: partial sums side by side lose less than one after the other.
+template <typename FloatOp, typename IntOp>
+Value inAnyOrder(OpBuilder &b, Location loc, Value sum, Value element) {
+  if (isFloat(sum.getType()))
+    return FloatOp::create(b, loc, sum, element, arith::FastMathFlags::reassoc);
+  return IntOp::create(b, loc, sum, element);
+}
+
+template <typename Op> Value merge(OpBuilder &b, Location loc, Value sum, Value element) {
+  return Op::create(b, loc, sum, element);
+}
+
+/// What isn't a number stays. Which zero is the greater doesn't matter, as with the kernels.
+template <typename FloatOp, typename IntOp>
+Value extreme(OpBuilder &b, Location loc, Value sum, Value element) {
+  if (isFloat(sum.getType()))
+    return FloatOp::create(b, loc, sum, element, arith::FastMathFlags::nsz);
+  return IntOp::create(b, loc, sum, element);
+}
+
+template <int64_t value> TypedAttr number(OpBuilder &b, Type element) {
+  if (isFloat(element))
+    return b.getFloatAttr(element, static_cast<double>(value));
+  return b.getIntegerAttr(element, value);
+}
+
+/// What every number is beyond: above with `sign` 1, below with -1.
+template <int sign> TypedAttr beyondAll(OpBuilder &b, Type element) {
+  if (isFloat(element))
+    return b.getFloatAttr(element, sign * std::numeric_limits<double>::infinity());
+  unsigned width = element.getIntOrFloatBitWidth();
+  return b.getIntegerAttr(element, sign > 0 ? APInt::getSignedMaxValue(width)
+                                            : APInt::getSignedMinValue(width));
+}
+
+const Reduction *findReduction(StringRef op) {
+  static constexpr std::pair<StringRef, Reduction> table[] = {
+      {"Sum", {isNumber, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>}},
+      {"Mean", {isFloat, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>, /*isMean=*/true}},
+      {"Prod", {isNumber, inAnyOrder<arith::MulFOp, arith::MulIOp>, number<1>}},
+      {"Max", {isNumber, extreme<arith::MaximumFOp, arith::MaxSIOp>, beyondAll<-1>}},
+      {"Min", {isNumber, extreme<arith::MinimumFOp, arith::MinSIOp>, beyondAll<1>}},
+      {"All", {isBool, merge<arith::AndIOp>, number<1>}},
+      {"Any", {isBool, merge<arith::OrIOp>, number<0>}},
+  };
+  const auto *it = llvm::find_if(table, [&](const auto &row) { return row.first == op; });
+  return it == std::end(table) ? nullptr : &it->second;
+}
+
+/// Which of `rank` dimensions constant axes name; nothing where they aren't, or don't fit.
+std::optional<SmallVector<bool>> markedBy(Translator &t, const Typed &axes, int64_t rank) {
+  std::optional<SmallVector<Value>> values = t.indices(axes);
+  if (!values)
+    return std::nullopt;
+  SmallVector<bool> marked(rank);
+  for (Value value : *values) {
+    std::optional<int64_t> axis = getConstantIntValue(value);
+    if (!axis)
+      return std::nullopt;
+    int64_t at = *axis < 0 ? *axis + rank : *axis;
+    if (at < 0 || at >= rank || marked[at])
+      return std::nullopt;
+    marked[at] = true;
+  }
+  return marked;
+}
+
+bool keepsDims(tfg::Node node) {
+  auto keeps = node.attr<BoolAttr>("keep_dims");
+  return keeps && keeps.getValue();
+}
+
+/// Of a vector whose elements are in registers.
+MaybeValues reduceRegisters(Translator &t, tfg::Node node, const Values &inputs,
+                            const Reduction &reduction) {
+  std::optional<SmallVector<bool>> isReduced = markedBy(t, inputs[1], 1);
+  if (!isReduced || !isReduced->front() || keepsDims(node) || reduction.isMean)
+    return std::nullopt;
+  Type element = elementOf(inputs[0].value.getType());
+  Value result = arith::ConstantOp::create(t.b, t.loc, reduction.start(t.b, element));
+  for (Value value : *inputs[0].elements)
+    result = reduction.merge(t.b, t.loc, result, value);
+  return Values{{result, t.outcome(node, inputs)}};
+}
+
+/// A tensor without the dimensions that are reduced.
+Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reduction &reduction) {
+  auto type = cast<RankedTensorType>(from.getType());
+  SmallVector<int64_t> shape;
+  SmallVector<Value> dynamic;
+  SmallVector<AffineExpr> kept;
+  SmallVector<utils::IteratorType> loops;
+  for (auto [i, gone] : llvm::enumerate(isReduced)) {
+    auto dim = static_cast<int64_t>(i);
+    loops.push_back(gone ? utils::IteratorType::reduction : utils::IteratorType::parallel);
+    if (gone)
+      continue;
+    kept.push_back(t.b.getAffineDimExpr(dim));
+    shape.push_back(type.getDimSize(dim));
+    if (type.isDynamicDim(dim))
+      dynamic.push_back(t.dim(from, dim));
+  }
+  Type element = type.getElementType();
+  Value start = arith::ConstantOp::create(t.b, t.loc, reduction.start(t.b, element));
+  Value empty = tensor::EmptyOp::create(t.b, t.loc, shape, element, dynamic);
+  Value filled = linalg::FillOp::create(t.b, t.loc, start, empty).getResult(0);
+  auto rank = static_cast<unsigned>(isReduced.size());
+  SmallVector<AffineMap> maps = {t.b.getMultiDimIdentityMap(rank),
+                                 AffineMap::get(rank, 0, kept, t.b.getContext())};
+  auto generic = linalg::GenericOp::create(
+      t.b, t.loc, TypeRange(empty.getType()), from, filled, maps, loops,
+      [&](OpBuilder &inner, Location at, ValueRange in) {
+        linalg::YieldOp::create(inner, at, reduction.merge(inner, at, in[1], in[0]));
+      });
+  return generic.getResult(0);
+}
+
+/// Each element divided by a scalar.
+Value dividedBy(Translator &t, Value value, Value divisor) {
+  if (!isTensor(value.getType()))
+    return arith::DivFOp::create(t.b, t.loc, value, divisor);
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<Value> dynamic;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (type.isDynamicDim(i))
+      dynamic.push_back(t.dim(value, i));
+  Value empty =
+      tensor::EmptyOp::create(t.b, t.loc, type.getShape(), type.getElementType(), dynamic);
+  AffineMap map = t.b.getMultiDimIdentityMap(static_cast<unsigned>(type.getRank()));
+  auto generic = linalg::GenericOp::create(
+      t.b, t.loc, TypeRange(type), value, empty, ArrayRef({map, map}),
+      SmallVector<utils::IteratorType>(type.getRank(), utils::IteratorType::parallel),
+      [&](OpBuilder &inner, Location at, ValueRange in) {
+        Value quotient = arith::DivFOp::create(inner, at, in[0], divisor);
+        linalg::YieldOp::create(inner, at, quotient);
+      });
+  return generic.getResult(0);
+}
+
+MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
+  const Reduction &reduction = *findReduction(node.opType());
+  Value from = inputs[0].value;
+  auto type = dyn_cast<RankedTensorType>(from.getType());
+  if (!type || type.getRank() == 0 || !reduction.accepts(type.getElementType()))
+    return std::nullopt;
+  if (inputs[0].elements)
+    if (MaybeValues small = reduceRegisters(t, node, inputs, reduction); !small || *small)
+      return small;
+  std::optional<SmallVector<bool>> isReduced = markedBy(t, inputs[1], type.getRank());
+  if (!isReduced)
+    return std::nullopt;
+  KnownValue known = t.outcome(node, inputs);
+  if (!llvm::is_contained(*isReduced, true))
+    return Values{{from, std::move(known)}};
+  Value count = t.index(1);
+  SmallVector<Value> sizes, keptSizes;
+  for (auto [i, gone] : llvm::enumerate(*isReduced)) {
+    Value size = t.dim(from, static_cast<int64_t>(i));
+    if (gone)
+      count = t.b.createOrFold<arith::MulIOp>(t.loc, count, size);
+    else
+      keptSizes.push_back(size);
+    sizes.push_back(gone ? t.index(1) : size);
+  }
+  Value result = reduced(t, from, *isReduced, reduction);
+  for (auto [i, size] : llvm::enumerate(keptSizes))
+    t.dims[{result, i}] = size;
+  if (keptSizes.empty())
+    result = t.unboxed(result, {}).value;
+  if (reduction.isMean) {
+    Value whole = arith::IndexCastOp::create(t.b, t.loc, t.b.getI64Type(), count);
+    result = dividedBy(
+        t, result, arith::SIToFPOp::create(t.b, t.loc, type.getElementType(), whole).getResult());
+    for (auto [i, size] : llvm::enumerate(keptSizes))
+      t.dims[{result, i}] = size;
+  }
+  if (keepsDims(node))
+    return Values{t.reshape(result, sizes, std::move(known))};
+  if (isTensor(result.getType()))
+    known.shape = meet(known.shape, tfg::shapeOf(result.getType()));
+  return Values{{result, std::move(known)}};
+}
+
+/// The first element that no other beats; what isn't a number beats nothing.
+MaybeValues argument(Translator &t, tfg::Node node, Values inputs) {
+  Value from = inputs[0].value;
+  auto type = dyn_cast<RankedTensorType>(from.getType());
+  Type result = elementOf(node->getResult(0).getType());
+  if (!type || type.getRank() == 0 || !isNumber(type.getElementType()) ||
+      !(result.isInteger(32) || result.isInteger(64)))
+    return std::nullopt;
+  std::optional<SmallVector<bool>> isAxis = markedBy(t, inputs[1], type.getRank());
+  if (!isAxis || llvm::count(*isAxis, true) != 1)
+    return std::nullopt;
+  int64_t axis = llvm::find(*isAxis, true) - isAxis->begin();
+  bool isGreatest = node.opType() == "ArgMax";
+  Value length = t.dim(from, axis), zero = t.index(0), one = t.index(1);
+  t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sgt, length, zero));
+  Type element = type.getElementType();
+  TypedAttr worst = isGreatest ? beyondAll<-1>(t.b, element) : beyondAll<1>(t.b, element);
+  // As the kernels start: where nothing beats the last finite number, it is the first element.
+  if (auto type = dyn_cast<FloatType>(element))
+    worst = t.b.getFloatAttr(type, APFloat::getLargest(type.getFloatSemantics(), isGreatest));
+  Value start = arith::ConstantOp::create(t.b, t.loc, worst);
+  auto beats = [&](OpBuilder &b, Location loc, Value x, Value best) -> Value {
+    if (isFloat(element))
+      return arith::CmpFOp::create(
+          b, loc, isGreatest ? arith::CmpFPredicate::OGT : arith::CmpFPredicate::OLT, x, best);
+    return arith::CmpIOp::create(
+        b, loc, isGreatest ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::slt, x, best);
+  };
+  auto elementAt = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
+    SmallVector<Value> place(at);
+    place.insert(place.begin() + axis, Value());
+    auto search = scf::ForOp::create(
+        b, loc, zero, length, one, ValueRange{start, zero},
+        [&](OpBuilder &inner, Location innerLoc, Value index, ValueRange best) {
+          place[axis] = index;
+          Value x = tensor::ExtractOp::create(inner, innerLoc, from, place);
+          Value wins = beats(inner, innerLoc, x, best[0]);
+          Value value = arith::SelectOp::create(inner, innerLoc, wins, x, best[0]);
+          Value where = arith::SelectOp::create(inner, innerLoc, wins, index, best[1]);
+          scf::YieldOp::create(inner, innerLoc, ValueRange{value, where});
+        });
+    return arith::IndexCastOp::create(b, loc, result, search.getResult(1));
+  };
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    if (i != axis)
+      sizes.push_back(t.dim(from, i));
+  KnownValue known = t.outcome(node, inputs);
+  if (sizes.empty())
+    return Values{{elementAt(t.b, t.loc, {}), std::move(known)}};
+  return Values{t.generate(sizes, result, std::move(known), elementAt)};
+}
+
+constexpr std::pair<StringRef, Lowering> table[] = {
+    {"Sum", reduce}, {"Mean", reduce}, {"Prod", reduce},     {"Max", reduce},      {"Min", reduce},
+    {"All", reduce}, {"Any", reduce},  {"ArgMax", argument}, {"ArgMin", argument},
+};
+
+} // namespace
+
+LoweringTable reductionLowerings() { return table; }
+
+} // namespace treadle::codegen
