@@ -31,6 +31,7 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelF
   module.getContext()
       ->loadDialect<cf::ControlFlowDialect, memref::MemRefDialect, LLVM::LLVMDialect>();
   auto cluster = module.lookupSymbol<func::FuncOp>("cluster");
+  hoistInvariants(module);
   PassManager cleanup(module.getContext());
   cleanup.addPass(createCanonicalizerPass());
   cleanup.addPass(createCSEPass());

@@ -20,6 +20,7 @@ namespace treadle::codegen {
 
 #define GEN_PASS_DECL
 #define GEN_PASS_DEF_TRANSLATE
+#define GEN_PASS_DEF_HOISTINVARIANTS
 #define GEN_PASS_DEF_FUSEELEMENTWISE
 #define GEN_PASS_DEF_BUFFERIZE
 #define GEN_PASS_DEF_LOWERCONTROLFLOW
@@ -105,6 +106,12 @@ private:
     getOperation().emitError(error.message);
     signalPassFailure();
   }
+};
+
+class HoistInvariantsPass : public Step<impl::HoistInvariantsBase<HoistInvariantsPass>> {
+public:
+  using Step::Step;
+  void runOnOperation() override { hoistInvariants(getOperation()); }
 };
 
 class FuseElementwisePass : public Step<impl::FuseElementwiseBase<FuseElementwisePass>> {

@@ -9,6 +9,9 @@
 
 namespace treadle::codegen {
 
+/// What no iteration of a loop changes is computed before it, calls of kernels among it.
+void hoistInvariants(mlir::ModuleOp module);
+
 /// Elementwise ops over the results of others become one loop nest, unless that repeats work.
 llvm::LogicalResult fuseElementwise(mlir::ModuleOp module);
 

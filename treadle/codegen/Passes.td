@@ -40,6 +40,16 @@ def Translate : RcPass<"rc-translate"> {
   ];
 }
 
+def HoistInvariants : RcPass<"rc-hoist-invariants"> {
+  let summary = "what no iteration of a loop changes is computed before the loop";
+  let description = [{
+    Ops directly in the condition or the body of an `scf.while` that use nothing that the loop
+    computes go before it: ops over elements, calls of kernels, checks. A loop that runs no iteration
+    may so do more than it had to; what fails there makes compiled code leave, and the interpreter
+    finds that there was nothing to do. Ops under a condition stay.
+  }];
+}
+
 def FuseElementwise : RcPass<"rc-fuse-elementwise"> {
   let summary = "ops over elements join those that they take their elements from";
   let description = [{

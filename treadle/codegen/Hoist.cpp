@@ -1,0 +1,61 @@
+// What is the same in all iterations of a loop is computed before it.
+#include "treadle/codegen/Passes.h"
+#include "treadle/codegen/Rc.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+/// Whether an op that has all it needs may run where it wouldn't have. Kernels, reshapes, casts and
+/// checks may find something wrong; then compiled code leaves, and the interpreter tells whether
+/// the loop gets to them at all.
+bool mayRunEarly(Operation &op) {
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    return generic.getNumDpsInputs() > 0; // others are cheap where they are used
+  if (isa<rc::KernelOp, rc::ReshapeOp, rc::CheckOp, linalg::FillOp, tensor::EmptyOp, tensor::DimOp,
+          tensor::CastOp, tensor::ExtractOp, tensor::FromElementsOp>(op))
+    return true;
+  return op.getNumRegions() == 0 && isMemoryEffectFree(&op) && isSpeculatable(&op);
+}
+
+class Hoister {
+public:
+  explicit Hoister(scf::WhileOp loop) : loop(loop) {}
+
+  void run() {
+    for (Region *region : {&loop.getBefore(), &loop.getAfter()})
+      for (Operation &op : llvm::make_early_inc_range(region->front().without_terminator()))
+        if (mayRunEarly(op) && isInvariant(op))
+          op.moveBefore(loop);
+  }
+
+private:
+  bool isOutside(Value value) { return !loop->isAncestor(value.getParentBlock()->getParentOp()); }
+
+  bool isInvariant(Operation &op) {
+    llvm::SetVector<Value> used(op.operand_begin(), op.operand_end());
+    getUsedValuesDefinedAbove(op.getRegions(), used);
+    return llvm::all_of(used, [&](Value value) { return isOutside(value); });
+  }
+
+  scf::WhileOp loop;
+};
+
+} // namespace
+
+void hoistInvariants(ModuleOp module) {
+  SmallVector<scf::WhileOp> loops; // inner ones first
+  module.walk([&](scf::WhileOp loop) { loops.push_back(loop); });
+  for (scf::WhileOp loop : loops)
+    Hoister(loop).run();
+}
+
+} // namespace treadle::codegen
