@@ -10,6 +10,7 @@
 #include "treadle/import/SavedModel.h"
 #include "treadle/import/TfExecutor.h"
 #include "treadle/import/stablehlo/Import.h"
+#include "treadle/import/stablehlo/Structure.h"
 #include "treadle/riegeli/RecordReader.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -116,6 +117,7 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
   bool wasOpen = context.allowsUnregisteredDialects();
   if (mentionsStableHlo(text)) {
     stablehlo::loadDialects(context);
+    hlo::loadBranches(context);
     context.allowUnregisteredDialects();
   }
   auto module = parseSourceString<ModuleOp>(StringRef(text), ParserConfig(&context));

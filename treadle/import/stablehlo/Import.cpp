@@ -2,6 +2,7 @@
 
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Structure.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -284,6 +285,9 @@ LogicalResult treadle::importStableHlo(ModuleOp module) {
   FailureOr<func::FuncOp> main = findMain(module);
   if (failed(main))
     return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(structure(function)))
+      return failure();
   Program program(module);
   if (failed(MainReader(program, *main).read()))
     return failure();

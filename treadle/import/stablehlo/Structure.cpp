@@ -1,0 +1,175 @@
+#include "treadle/import/stablehlo/Structure.h"
+
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Transforms/CFGToSCF.h"
+
+#include <numeric>
+
+using namespace mlir;
+
+namespace treadle::hlo {
+namespace {
+
+/// Makes the ops that `transformCFGToSCF` asks for. Loops test at their end there; those of the
+/// dialect test at their beginning, so a loop carries whether it goes on, which is true at first.
+class Structurer final : public CFGToSCFInterface {
+public:
+  FailureOr<Operation *> createStructuredBranchRegionOp(OpBuilder &b, Operation *branch,
+                                                        TypeRange results,
+                                                        MutableArrayRef<Region> regions) override {
+    Location loc = branch->getLoc();
+    if (auto both = dyn_cast<cf::CondBranchOp>(branch))
+      return make(b, loc, "stablehlo.if", both.getCondition(), results, regions, {0, 1});
+    auto choice = dyn_cast<cf::SwitchOp>(branch);
+    if (!choice)
+      return branch->emitError("unimplemented: ") << branch->getName().getStringRef();
+    // The first region is the default, which the dialect has behind the others.
+    int64_t next = 0;
+    if (auto values = choice.getCaseValues())
+      for (const APInt &value : values->getValues<APInt>())
+        if (value.getSExtValue() != next++)
+          return branch->emitError("unimplemented: cf.switch of cases other than 0, 1, 2, ...");
+    SmallVector<unsigned> order(regions.size());
+    std::iota(order.begin(), order.end(), 1);
+    order.back() = 0;
+    return make(b, loc, "stablehlo.case", choice.getFlag(), results, regions, order);
+  }
+
+  LogicalResult createStructuredBranchRegionTerminatorOp(Location loc, OpBuilder &b, Operation *,
+                                                         Operation *,
+                                                         ValueRange results) override {
+    giveBack(b, loc, results);
+    return success();
+  }
+
+  FailureOr<Operation *> createStructuredDoWhileLoopOp(OpBuilder &b, Operation *replaced,
+                                                       ValueRange first, Value condition,
+                                                       ValueRange next, Region &&body) override {
+    Location loc = replaced->getLoc();
+    Type flag = condition.getType();
+    SmallVector<Value> carried(next);
+    carried.push_back(condition);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToEnd(&body.back());
+      giveBack(b, loc, carried);
+    }
+    body.addArgument(flag, loc);
+    SmallVector<Value> operands(first);
+    operands.push_back(getCFGSwitchValue(loc, b, 1));
+    OperationState state(loc, "stablehlo.while");
+    state.addOperands(operands);
+    state.addTypes(ValueRange(operands).getTypes());
+    state.addRegion();
+    state.addRegion()->takeBody(body);
+    SmallVector<Location> locations(operands.size(), loc);
+    OpBuilder::InsertionGuard guard(b);
+    Operation *loop = b.create(state);
+    Block *test = b.createBlock(&loop->getRegion(0), {}, loop->getResultTypes(), locations);
+    giveBack(b, loc, isOne(b, loc, test->getArguments().back()));
+    return loop;
+  }
+
+  Value getCFGSwitchValue(Location loc, OpBuilder &b, unsigned value) override {
+    return constant(loc, b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+  }
+
+  void createCFGSwitchOp(Location loc, OpBuilder &b, Value flag, ArrayRef<unsigned> values,
+                         BlockRange blocks, ArrayRef<ValueRange> arguments, Block *otherwise,
+                         ValueRange otherArguments) override {
+    if (values.empty()) {
+      cf::BranchOp::create(b, loc, otherwise, otherArguments);
+      return;
+    }
+    SmallVector<int32_t> cases(values.begin(), values.end());
+    cf::SwitchOp::create(b, loc, flag, otherwise, otherArguments, ArrayRef<int32_t>(cases), blocks,
+                         arguments);
+  }
+
+  /// Nobody reads it, but it goes through loops and conditionals like what is read: an empty tensor
+  /// where its size may be any.
+  Value getUndefValue(Location loc, OpBuilder &b, Type type) override {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor)
+      return constant(loc, b, b.getZeroAttr(type));
+    SmallVector<int64_t> shape(tensor.getShape());
+    for (int64_t &dim : shape)
+      dim = ShapedType::isDynamic(dim) ? 0 : dim;
+    TypedAttr zeros = b.getZeroAttr(RankedTensorType::get(shape, tensor.getElementType()));
+    OperationState state(loc, "stablehlo.constant");
+    state.addAttribute("value", zeros);
+    state.addTypes(zeros.getType());
+    Value value = b.create(state)->getResult(0);
+    if (value.getType() == type)
+      return value;
+    OperationState cast(loc, "tensor.cast");
+    cast.addOperands(value);
+    cast.addTypes(type);
+    return b.create(cast)->getResult(0);
+  }
+
+  FailureOr<Operation *> createUnreachableTerminator(Location loc, OpBuilder &, Region &) override {
+    return emitError(loc, "unimplemented: a loop that nothing leaves");
+  }
+
+private:
+  static void giveBack(OpBuilder &b, Location loc, ValueRange values) {
+    OperationState state(loc, "stablehlo.return");
+    state.addOperands(values);
+    b.create(state);
+  }
+
+  static Value constant(Location loc, OpBuilder &b, TypedAttr value) {
+    OperationState state(loc, "arith.constant");
+    state.addAttribute("value", value);
+    state.addTypes(value.getType());
+    return b.create(state)->getResult(0);
+  }
+
+  /// What a loop goes on with.
+  Value isOne(OpBuilder &b, Location loc, Value flag) {
+    OperationState state(loc, "stablehlo.compare");
+    state.addOperands({flag, getCFGSwitchValue(loc, b, 1)});
+    state.addAttribute("comparison_direction", b.getStringAttr("EQ"));
+    state.addTypes(b.getI1Type());
+    return b.create(state)->getResult(0);
+  }
+
+  /// An op with these regions, in this order.
+  static Operation *make(OpBuilder &b, Location loc, StringRef name, Value selector,
+                         TypeRange results, MutableArrayRef<Region> regions,
+                         ArrayRef<unsigned> order) {
+    OperationState state(loc, name);
+    state.addOperands(selector);
+    state.addTypes(results);
+    for (unsigned i : order)
+      state.addRegion()->takeBody(regions[i]);
+    return b.create(state);
+  }
+};
+
+} // namespace
+
+void loadBranches(MLIRContext &context) { context.loadDialect<cf::ControlFlowDialect>(); }
+
+LogicalResult structure(func::FuncOp function) {
+  Region &body = function.getBody();
+  if (body.empty() || llvm::hasSingleElement(body))
+    return success();
+  for (Block &block : body)
+    if (!isa<cf::BranchOp, cf::CondBranchOp, cf::SwitchOp, func::ReturnOp>(block.getTerminator()))
+      return block.getTerminator()->emitError("unimplemented: ")
+             << block.getTerminator()->getName().getStringRef()
+             << " at the end of a block; expected cf.br, cf.cond_br, cf.switch or return";
+  for (Block &block : body)
+    for (Value argument : block.getArguments())
+      if (!getElementTypeOrSelf(argument.getType()).isIntOrIndexOrFloat())
+        return function.emitError("unimplemented: branches that hand on values of type ")
+               << argument.getType();
+  Structurer structurer;
+  DominanceInfo dominance(function);
+  return transformCFGToSCF(body, structurer, dominance);
+}
+
+} // namespace treadle::hlo
