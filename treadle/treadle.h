@@ -263,6 +263,17 @@ public:
     /// Values that count as constant where others are computed from them.
     std::vector<std::string> stops;
   };
+  /// A node, and one that it should follow, by name.
+  struct Following {
+    std::string node, after;
+  };
+  /// Makes an edge of each: a control input; or with `soft` a wish for the schedule, which keeps no
+  /// node alive and stops no fusion (the attribute `_soft_inputs`). NotFound for a name that isn't
+  /// in the graph; InvalidArgument where a node would follow itself, or nodes wait in a circle: the
+  /// graph is as it was then. Gives soft edges that contradict the others, which aren't made.
+  Expected<std::vector<Following>> preserveOrder(const std::vector<Following> &order,
+                                                 bool soft = false);
+
   /// Adds the nodes that compute the sum of the gradients of all ys with respect to each x, through
   /// calls, conditionals and loops, and gives their values' names; an empty one where no y depends
   /// on that x, or where its dtype has no gradients. An x that is the handle of a variable stands

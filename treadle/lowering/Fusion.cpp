@@ -113,6 +113,7 @@ private:
           fused.inputTypes.push_back(node.inputTypes[i]);
         }
       fused.controls.insert(fused.controls.end(), node.controls.begin(), node.controls.end());
+      absorb(fused, node);
       at(last).op.clear();
       last = numberOf(node);
     };

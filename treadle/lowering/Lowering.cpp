@@ -190,9 +190,23 @@ Endpoint Lowering::emptyTensor(mlir::Type type) {
   return {static_cast<int32_t>(spec.nodes.size()) - 1, 0};
 }
 
+// What isn't a list of names is no wish; `treadle check` says so.
+static void addSoftInputs(mlir::Attribute attribute, NodeSpec &out) {
+  auto list = mlir::dyn_cast<mlir::ArrayAttr>(attribute);
+  if (!list)
+    return;
+  auto soft = std::make_shared<SoftInputs>();
+  for (mlir::Attribute name : list)
+    if (auto text = mlir::dyn_cast<mlir::StringAttr>(name))
+      soft->after.push_back(text.str());
+  out.soft = std::move(soft);
+}
+
 Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   for (mlir::NamedAttribute named : node.attrs()) {
     llvm::StringRef key = named.getName().getValue();
+    if (key == llvm::StringRef(softInputsAttr))
+      addSoftInputs(named.getValue(), out);
     if (key.starts_with("_") && key != llvm::StringRef(overlapAttr) &&
         key != llvm::StringRef(clusterAttr))
       continue;

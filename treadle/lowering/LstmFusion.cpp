@@ -175,8 +175,12 @@ void fuse(GraphSpec &spec, const Gates &gates) {
   fused.attrs.set("axis", gates.axis);
   fused.attrs.set("forget_bias", gates.forgetBias);
   fused.attrs.set("gates", std::vector<int64_t>(gates.part.begin(), gates.part.end()));
-  for (int32_t node : gates.within)
+  for (int32_t node : gates.within) {
+    absorb(fused, at(node));
     at(node).op.clear();
+  }
+  absorb(fused, at(gates.nextCell));
+  absorb(fused, at(gates.output));
   at(gates.output).op.clear();
   at(gates.nextCell) = std::move(fused);
 }

@@ -4,6 +4,7 @@
 #include "treadle/python/Errors.h"
 #include "treadle/python/Module.h"
 
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -150,6 +151,17 @@ nb::list addGradients(Graph &graph, const std::vector<std::string> &ys,
   for (const std::string &name : orRaise(graph.addGradients({ys, xs, gradYs, stops})))
     out.append(name.empty() ? nb::none() : nb::object(nb::str(name.c_str())));
   return out;
+}
+
+nb::list preserveOrder(Graph &graph, const std::vector<std::pair<std::string, std::string>> &order,
+                       bool soft) {
+  std::vector<Graph::Following> wishes;
+  for (const auto &[node, after] : order)
+    wishes.push_back({node, after});
+  nb::list leftOut;
+  for (const Graph::Following &wish : orRaise(graph.preserveOrder(wishes, soft)))
+    leftOut.append(nb::make_tuple(wish.node, wish.after));
+  return leftOut;
 }
 
 nb::object explainGraph(const Graph &graph, std::vector<std::string> fetches,

@@ -15,6 +15,7 @@ public:
 private:
   void placeNodes();
   void placeEdges();
+  void placeSoftEdges();
   void placeResults();
   NodeCounter initialCounter(int32_t node) const;
 
@@ -22,7 +23,23 @@ private:
   const PlanOptions &options;
   std::unique_ptr<Plan> plan = std::make_unique<Plan>();
   std::vector<NodeKind> kinds;
+  std::vector<SoftEdge> soft; // those that are counted
 };
+
+// What counts like a control edge, but hands no deadness on: between nodes that both run once in
+// each iteration of one frame. A Merge may run early, and what stands on a frame's border gives its
+// token to another frame.
+void Layout::placeSoftEdges() {
+  auto isPlain = [&](int32_t node) {
+    NodeKind kind = kinds[node];
+    return kind != NodeKind::Merge && kind != NodeKind::Enter && kind != NodeKind::Exit &&
+           kind != NodeKind::NextIteration;
+  };
+  for (SoftEdge edge : softEdges(graph))
+    if (isPlain(edge.from) && isPlain(edge.to) &&
+        plan->frameOf[edge.from] == plan->frameOf[edge.to])
+      soft.push_back(edge);
+}
 
 // A Merge waits for all control inputs and one live data input; any other node for all inputs.
 NodeCounter Layout::initialCounter(int32_t i) const {
@@ -42,8 +59,12 @@ void Layout::placeNodes() {
     plan->argOf[graph.args[a].node] = static_cast<int32_t>(a);
     plan->argTypes.push_back(graph.nodes[graph.args[a].node].outputTypes[0]);
   }
+  std::vector<int32_t> softInputs(soft.empty() ? 0 : n);
+  for (SoftEdge edge : soft)
+    ++softInputs[edge.to];
   for (size_t i = 0; i < n; ++i) {
     NodeSpec &spec = graph.nodes[i];
+    int32_t numSoft = soft.empty() ? 0 : softInputs[i];
     PlanFrame &frame = plan->frames[plan->frameOf[i]];
     PlanNode node;
     NodeInfo info;
@@ -65,8 +86,10 @@ void Layout::placeNodes() {
     plan->isConstantEnter[i] =
         kinds[i] == NodeKind::Enter && spec.attrs.getOr<bool>("is_constant", false);
     plan->localIndex.push_back(frame.numNodes++);
-    plan->initialCounters[plan->frameOf[i]].push_back(initialCounter(static_cast<int32_t>(i)));
-    if (spec.inputs.empty() && spec.controls.empty())
+    NodeCounter counter = initialCounter(static_cast<int32_t>(i));
+    counter.pending += numSoft;
+    plan->initialCounters[plan->frameOf[i]].push_back(counter);
+    if (spec.inputs.empty() && spec.controls.empty() && numSoft == 0)
       plan->roots.push_back(static_cast<uint32_t>(i));
     node.info = static_cast<uint32_t>(plan->infos.size());
     info.programOrder = static_cast<uint32_t>(i);
@@ -98,8 +121,11 @@ void Layout::placeEdges() {
               PlanEdge{static_cast<uint32_t>(i),
                        static_cast<int32_t>(plan->nodes[i].inputBegin + k)});
       for (int32_t c : spec.controls)
-        visit(controlOutput(c), PlanEdge{static_cast<uint32_t>(i), -1});
+        visit(controlOutput(c), PlanEdge{static_cast<uint32_t>(i), PlanEdge::control});
     }
+    for (SoftEdge edge : soft)
+      visit(controlOutput(edge.from),
+            PlanEdge{static_cast<uint32_t>(edge.to), PlanEdge::softControl});
   };
   forEachEdge([&](uint32_t output, PlanEdge) { ++begins[output + 1]; });
   for (uint32_t o = 0; o < numOutputs; ++o)
@@ -135,6 +161,7 @@ Expected<std::unique_ptr<Plan>> Layout::build() {
       frame.parallelIterations = 1;
   plan->frameOf = std::move(assignment->frameOf);
   plan->childFrame = std::move(assignment->childFrame);
+  placeSoftEdges();
   placeNodes();
   placeEdges();
   placeResults();

@@ -41,7 +41,7 @@ void Runner::activate(Iteration *to, const Plan &plan, PlanEdge edge, Tensor *va
     return activateMerge(to, plan, edge, value, isDead, fromEnter);
   NodeCounter &counter = to->counters[plan.localIndex[edge.node]];
   if (isDead)
-    counter.dead = 1;
+    counter.dead |= edge.input != PlanEdge::softControl;
   else if (edge.input >= 0)
     to->inputs[edge.input] = std::move(*value);
   if (--counter.pending > 0)

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace treadle {
@@ -22,6 +23,16 @@ struct Endpoint {
 struct ValueType {
   DType dtype = DType::Invalid;
   bool isRef = false;
+};
+
+/// On a node: names of nodes of the same graph or function that should run before it (soft edges).
+inline constexpr std::string_view softInputsAttr = "_soft_inputs";
+
+/// A node's soft edges. They are names, since a wish must not stand in the way of who removes,
+/// moves or merges nodes: one that no node has counts for nothing.
+struct SoftInputs {
+  std::vector<std::string> after;     // nodes that should run before this one
+  std::vector<std::string> standsFor; // nodes that became part of this one
 };
 
 class Plan;
@@ -43,7 +54,11 @@ struct NodeSpec {
   std::vector<ValueType> outputTypes;
   bool isFunctionCall = false;           // `op` names a function, `attrs` instantiate it
   std::shared_ptr<const LoopPlans> loop; // a While made of a v1 frame
+  std::shared_ptr<const SoftInputs> soft; // null: none
 };
+
+/// `gone` becomes part of `into`: soft edges from and to it are `into`'s.
+void absorb(NodeSpec &into, const NodeSpec &gone);
 
 /// Which iterations of the frames around a value a result wants, one selector a frame, outermost
 /// first.

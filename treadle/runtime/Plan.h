@@ -110,8 +110,11 @@ inline bool runsFunctions(const PlanNode &node, const NodeInfo &info) {
 
 /// A place that a value goes to (dataflow).
 struct PlanEdge {
+  static constexpr int32_t control = -1;
+  static constexpr int32_t softControl = -2; // whoever waits so doesn't die with the other
+
   uint32_t node;
-  int32_t input; // index into the frame's inputs; -1: control
+  int32_t input; // index into the frame's inputs, or one of these
 };
 
 /// A v1 frame, statically (dataflow). Frame 0 is the graph outside all loops.

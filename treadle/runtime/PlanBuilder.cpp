@@ -292,7 +292,9 @@ bool isNextIteration(const NodeSpec &node) {
   return node.op == "NextIteration" || node.op == "RefNextIteration";
 }
 
-bool isInOrder(const GraphSpec &graph) {
+bool isInOrder(const GraphSpec &graph, const std::vector<SoftEdge> &soft) {
+  if (std::ranges::any_of(soft, [](SoftEdge edge) { return edge.from > edge.to; }))
+    return false;
   for (int32_t i = 0; i < static_cast<int32_t>(graph.nodes.size()); ++i) {
     bool ok = true;
     forEachSource(graph.nodes[i], [&](int32_t source) {
@@ -333,11 +335,12 @@ Error cycleError(const GraphSpec &graph, const std::vector<int32_t> &pending) {
 
 } // namespace
 
-Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph) {
+Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph,
+                                              const std::vector<SoftEdge> &soft) {
   int32_t n = static_cast<int32_t>(graph.nodes.size());
   std::vector<int32_t> order;
   order.reserve(n);
-  if (isInOrder(graph)) {
+  if (isInOrder(graph, soft)) {
     for (int32_t i = 0; i < n; ++i)
       order.push_back(i);
     return order;
@@ -353,6 +356,10 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph) {
         ++pending[i];
       }
     });
+  for (SoftEdge edge : soft) {
+    ++begin[edge.from + 1];
+    ++pending[edge.to];
+  }
   for (int32_t i = 0; i < n; ++i)
     begin[i + 1] += begin[i];
   successors.resize(begin[n]);
@@ -362,6 +369,8 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph) {
       if (counts(i, s))
         successors[fill[s]++] = i;
     });
+  for (SoftEdge edge : soft)
+    successors[fill[edge.from]++] = edge.to;
   std::priority_queue<int32_t, std::vector<int32_t>, std::greater<>> ready;
   for (int32_t i = 0; i < n; ++i)
     if (!pending[i])
@@ -391,7 +400,7 @@ std::optional<LoopOverlap> parseLoopOverlap(std::string_view text) {
 }
 
 bool isBlockingOp(std::string_view op) {
-  static constexpr std::array<std::string_view, 35> names = {
+  static constexpr std::array<std::string_view, 45> names = {
       "AccumulatorTakeGradient",
       "BarrierTakeMany",
       "MapPeek",

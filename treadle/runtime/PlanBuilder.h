@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/runtime/Plan.h"
+#include "treadle/runtime/SoftOrder.h"
 
 namespace treadle::plan {
 
@@ -33,9 +34,11 @@ Expected<BoundKernel> bindBatchPart(const NodeSpec &spec);
 /// Puts a `_Read` before each op of the executor that wants a value and gets a reference.
 Expected<void> readReferencesAtBorders(GraphSpec &graph);
 
-/// The nodes in an order that keeps all edges and otherwise the program order. NextIteration's edge
-/// to its Merge doesn't count. InvalidArgument, naming nodes, where there is a cycle.
-Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph);
+/// The nodes in an order that keeps all edges, the soft ones as softEdges() gives them too, and
+/// otherwise the program order. NextIteration's edge to its Merge doesn't count. InvalidArgument,
+/// naming nodes, where there is a cycle.
+Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph,
+                                              const std::vector<SoftEdge> &soft = {});
 
 /// The frames of a graph, and where its nodes are. Frame 0 is what is outside all loops.
 struct FrameAssignment {

@@ -202,7 +202,7 @@ void Layout::giveBack() {
 }
 
 Expected<std::unique_ptr<Plan>> Layout::build() {
-  Expected<std::vector<int32_t>> order = executionOrder(graph);
+  Expected<std::vector<int32_t>> order = executionOrder(graph, softEdges(graph));
   if (!order)
     return Unexpected(std::move(order.error()));
   plan->name = graph.name;

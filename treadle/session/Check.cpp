@@ -7,6 +7,8 @@
 #include "treadle/session/GraphImpl.h"
 #include "treadle/session/Needed.h"
 #include "treadle/session/SavedModel.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/shape_inference/ShapeAnalysis.h"
 
 #include "mlir/IR/Verifier.h"
@@ -59,6 +61,20 @@ void addShapeConflicts(ModuleOp module, size_t limit, std::vector<Graph::Problem
   for (const tfg::ShapeConflict &conflict : conflicts)
     problems.push_back(
         {"error", {conflict.node.name().str()}, str(place(conflict.node), ": ", conflict.message)});
+}
+
+/// Soft edges that no run keeps.
+void addSoftEdgeProblems(ModuleOp module, size_t limit, std::vector<Graph::Problem> &problems) {
+  SmallVector<tfg::SoftEdgeFinding> found;
+  tfg::forEachBody(module, [&](Block &body) {
+    llvm::append_range(found, tfg::findSoftEdgeProblems(body));
+    tfg::forEachRegionBody(
+        body, [&](Block &inner) { llvm::append_range(found, tfg::findSoftEdgeProblems(inner)); });
+  });
+  found.truncate(std::min<size_t>(found.size(), limit));
+  for (const tfg::SoftEdgeFinding &finding : found)
+    problems.push_back(
+        {"error", {finding.node.name().str()}, str(place(finding.node), ": ", finding.message)});
 }
 
 } // namespace
@@ -126,6 +142,7 @@ Expected<std::vector<Graph::Problem>> Graph::check(const std::vector<std::string
                         {finding.node.name().str()},
                         str(place(finding.node), ": ", finding.message)});
   addShapeConflicts(*impl->module, limit, problems);
+  addSoftEdgeProblems(*impl->module, limit, problems);
   SmallVector<ModuleOp> models = metaGraphs(*impl->module);
   if (models.empty() || !asked.empty()) {
     addRaces(*impl->module, asked.empty() ? std::nullopt : std::optional(Runs{*needed}), limit,

@@ -2,7 +2,9 @@
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/session/EditIndex.h"
 #include "treadle/session/NodeInputs.h"
+#include "treadle/transforms/preserve_order/PreserveOrder.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -290,6 +292,7 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
                        .control(ValueRange(tokens))
                        .results(types)
                        .build();
+  index.mayHaveSoftEdges |= node->hasAttr(StringRef(softInputsAttr));
   if (!info.device.empty())
     node.setDevice(info.device);
   index.nodes[info.name] = node;
@@ -310,6 +313,13 @@ Expected<void> Graph::removeNode(std::string_view name) {
     return own;
   EditIndex &index = indexOf(*impl);
   auto entry = index.nodes.find(name);
+  for (tfg::Node following : index.softFollowers()) {
+    SmallVector<StringRef> names = tfg::softInputs(following);
+    if (llvm::is_contained(names, StringRef(name))) {
+      llvm::erase(names, StringRef(name));
+      tfg::setSoftInputs(following, names);
+    }
+  }
   entry->second->erase();
   index.nodes.erase(entry);
   return {};
@@ -329,7 +339,32 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
   node.setName(newName);
   index.nodes.erase(name);
   index.nodes[newName] = node;
+  llvm::StringMap<std::string> renamed;
+  renamed[name] = std::string(newName);
+  for (tfg::Node following : index.softFollowers())
+    tfg::renameSoftInputs(following, renamed);
   return {};
+}
+
+Expected<std::vector<Graph::Following>> Graph::preserveOrder(const std::vector<Following> &order,
+                                                             bool soft) {
+  if (Expected<void> own = makeOwn(); !own)
+    return Unexpected(own.error());
+  EditIndex &index = indexOf(*impl);
+  if (!index.graph)
+    return Unexpected(
+        Error{Code::FailedPrecondition, "the module has functions only, and no graph to order"});
+  std::vector<tfg::Following> wishes;
+  for (const Following &wish : order)
+    wishes.push_back({wish.node, wish.after});
+  auto contradicted = tfg::preserveOrder(index.graph.getNodes().front(), wishes, soft);
+  if (!contradicted)
+    return Unexpected(std::move(contradicted.error()));
+  index.mayHaveSoftEdges |= soft;
+  std::vector<Following> leftOut;
+  for (const tfg::Following &wish : *contradicted)
+    leftOut.push_back({wish.node, wish.after});
+  return leftOut;
 }
 
 Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std::string> &inputs) {
@@ -393,6 +428,7 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
       }
   }
   (*node)->setDiscardableAttr(key, attr);
+  index.mayHaveSoftEdges |= key == softInputsAttr;
   return {};
 }
 
@@ -422,6 +458,13 @@ Expected<void> Graph::replaceUses(std::string_view from, std::string_view to) {
         "'", from, "' can't be replaced by '", to, "': expected ",
         tfg::isControl(*old) ? "a control output"
                              : std::string(dtypeName(valueTypeOf(old->getType()).dtype))));
+  if (tfg::isControl(*old)) {
+    llvm::StringMap<std::string> renamed;
+    renamed[tfg::Node(old->getDefiningOp()).name()] =
+        tfg::Node(replacement->getDefiningOp()).name().str();
+    for (tfg::Node following : index.softFollowers())
+      tfg::renameSoftInputs(following, renamed);
+  }
   // A node that computes the replacement from the old value goes on using that.
   tfg::Node source(replacement->getDefiningOp());
   auto keeps = [&](OpOperand &use) { return dependsOn(source, tfg::Node(use.getOwner())); };

@@ -15,8 +15,19 @@ EditIndex::EditIndex(const Graph::Impl &impl)
       graph = graphOp;
   if (graph)
     for (Operation &op : graph.getNodes().front())
-      if (tfg::Node::isNode(&op))
+      if (tfg::Node::isNode(&op)) {
         nodes[tfg::Node(&op).name()] = tfg::Node(&op);
+        mayHaveSoftEdges |= op.hasAttr(StringRef(softInputsAttr));
+      }
+}
+
+SmallVector<tfg::Node> EditIndex::softFollowers() const {
+  SmallVector<tfg::Node> following;
+  if (mayHaveSoftEdges)
+    for (Operation &op : graph.getNodes().front())
+      if (tfg::Node::isNode(&op) && op.hasAttr(StringRef(softInputsAttr)))
+        following.emplace_back(&op);
+  return following;
 }
 
 Type EditIndex::tensor(ValueType type) {

@@ -19,12 +19,16 @@ struct EditIndex {
   /// What `x:1`, `x` or `^x` names.
   Expected<mlir::Value> value(llvm::StringRef name) const;
 
+  /// The graph's nodes that have soft edges to others.
+  llvm::SmallVector<tfg::Node> softFollowers() const;
+
   mlir::MLIRContext *context;
   tfg::GraphOp graph; // null if there is none
   graphdef::TypeTable types;
   llvm::StringMap<tfg::Node> nodes;
   llvm::StringMap<tfg::FuncOp> functions;
   llvm::StringMap<unsigned> suffixes; // of made names, to try next
+  bool mayHaveSoftEdges = false;      // false: no node of the graph has any
 };
 
 /// `x:0`, or `^x` for a token.

@@ -1,5 +1,6 @@
 // Chains of nodes that become one: which do, and that the values stay what they are.
 #include "treadle/lowering/Fusion.h"
+#include "treadle/runtime/SoftOrder.h"
 
 #include "treadle/treadle.h"
 
@@ -226,6 +227,30 @@ TEST(Fusion, LeavesGatesApartThatOthersSee) {
   twice.spec.nodes[static_cast<size_t>(twice.forget)].inputs[0].output = 0;
   twice.result(twice.output);
   EXPECT_EQ(std::ranges::count(twice.fused(), "_FusedLstmGates"), 0);
+}
+
+// A wish for an order stops nothing, and is the fused node's.
+TEST(Fusion, GoesOnOverSoftEdges) {
+  Chain g;
+  int x = g.placeholder(), w = g.placeholder(), b = g.placeholder();
+  int product = g.add("MatMul", {x, w});
+  int biased = g.add("BiasAdd", {product, b});
+  int other = g.add("Neg", {x});
+  auto follow = [&](int node, int after) {
+    g.spec.nodes[static_cast<size_t>(node)].soft = std::make_shared<SoftInputs>(
+        SoftInputs{{g.spec.nodes[static_cast<size_t>(after)].name}, {}});
+  };
+  follow(biased, other);
+  int last = g.add("Abs", {x});
+  follow(last, biased);
+  g.result(g.add("Relu", {biased}));
+  g.result(last);
+  EXPECT_EQ(g.fused(), (Ops{"Neg", "Abs", "_FusedMatMul BiasAdd Relu"}));
+  std::vector<std::string> kept;
+  for (SoftEdge edge : softEdges(g.spec))
+    kept.push_back(g.spec.nodes[static_cast<size_t>(edge.from)].op + " before " +
+                   g.spec.nodes[static_cast<size_t>(edge.to)].op);
+  EXPECT_EQ(kept, (Ops{"_FusedMatMul before Abs", "Neg before _FusedMatMul"}));
 }
 
 } // namespace

@@ -175,6 +175,35 @@ def Order : Pass<"tfg-order", "::mlir::ModuleOp"> {
   ];
 }
 
+def PreserveOrder : Pass<"tfg-preserve-order", "::mlir::ModuleOp"> {
+  let summary = "let nodes follow other nodes";
+  let description = [{
+    Makes an edge of each `NODE:AFTER`: NODE gets a control input from AFTER. With `soft` it gets a
+    soft edge instead, the name in its attribute `_soft_inputs`: a wish for the schedule that keeps no
+    node alive and stops no fusion. A node may follow several, and be followed by several; all edges
+    that are there stay.
+
+    ```mlir
+    // after=mm:add,mul:mm
+    %add, %c0 = AddV2(%x, %one) name("add") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
+    %mm, %c1 = MatMul(%y, %y) name("mm") {T = f32} : (tensor<2x2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>)
+    %mul, %c2 = Mul(%add, %two) name("mul") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %add, %c0 = AddV2(%x, %one) name("add") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
+    %mm, %c1 = MatMul(%y, %y) [%c0] name("mm") {T = f32} : (tensor<2x2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>)
+    %mul, %c2 = Mul(%add, %two) [%c1] name("mul") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<f32>)
+    ```
+
+    An edge that would close a circle is an error; a soft one is left out, with a remark.
+  }];
+  let options = [
+    ListOption<"after", "after", "std::string", "NODE:AFTER, by name">,
+    Option<"soft", "soft", "bool", "false", "soft edges">,
+    Option<"function", "function", "std::string", "\"\"",
+           "the function whose nodes are meant; without it those of the graph">
+  ];
+}
+
 def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
   let summary = "order a loop's iterations by values that go around it, so that the rest may overlap";
   let description = [{

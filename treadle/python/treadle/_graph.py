@@ -494,6 +494,28 @@ def _gradients(
     return graph._gradients(names[0], names[1], starts, names[2])
 
 
+def _preserve_order(
+    graph: Graph,
+    order: Mapping[str | Node, str | Node | Iterable[str | Node]],
+    *,
+    soft: bool = False,
+) -> list[tuple[str, str]]:
+    """Lets each node follow the nodes that are listed for it: `{"mm": ["add"], "mul": ["mm"]}`.
+
+    Nodes keep their names and all that they wait for already. With `soft` it is a wish for the
+    schedule: it keeps no node alive, and stops no fusion; wishes that other edges contradict are
+    left out, and given back as pairs.
+
+    NotFoundError for a node that isn't there; InvalidArgumentError where a node would follow
+    itself, or nodes would wait in a circle. The graph is as it was then.
+    """
+    pairs = []
+    for node, after in order.items():
+        many = [after] if isinstance(after, str | Node) else after
+        pairs += [(_name(node), _name(other)) for other in many]
+    return graph._preserve_order(pairs, soft)
+
+
 for _method, _function in {
     "node": _node,
     "nodes": _nodes,
@@ -507,6 +529,7 @@ for _method, _function in {
     "explain": _explain,
     "explore": _explore,
     "gradients": _gradients,
+    "preserve_order": _preserve_order,
 }.items():
     _function.__name__ = _method
     _function.__qualname__ = f"Graph.{_method}"

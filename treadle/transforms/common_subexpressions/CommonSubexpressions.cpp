@@ -1,3 +1,4 @@
+#include "treadle/runtime/Graph.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/rewriting/ControlMerger.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -14,14 +15,16 @@ namespace treadle {
 
 namespace {
 
-/// A node and what it computes: everything but the name, and the order of control inputs. One may
-/// be there twice while nodes are merged. The control inputs are sorted once, when it is made.
+/// A node and what it computes: everything but the name, what it would rather follow, and the order
+/// of control inputs. One may be there twice while nodes are merged. The control inputs are sorted once, when it is made.
 struct Computation {
   auto attrs() const {
     tfg::Node node(op);
     return llvm::make_filter_range(
         node.attrs(),
-        [key = node.dialect().nameKey](NamedAttribute attr) { return attr.getName() != key; });
+        [key = node.dialect().nameKey](NamedAttribute attr) {
+          return attr.getName() != key && attr.getName() != StringRef(softInputsAttr);
+        });
   }
 
   explicit Computation(tfg::Node node) : op(node.getOperation()), tokens(node.control()) {
@@ -75,6 +78,7 @@ struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpression
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     tfg::Effects effects(getOperation());
     llvm::StringSet<> kept;
     for (const std::string &name : keep)
@@ -104,6 +108,7 @@ struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpression
   static void merge(tfg::Node node, tfg::Node first, tfg::ControlMerger &control) {
     for (auto [from, to] : llvm::zip(node.results(), first.results()))
       from.replaceAllUsesWith(to);
+    tfg::SoftEdges::merge(node, first);
     control.replace(node.controlResult(), first.controlResult());
     control.forget(node.getOperation());
     node->erase();

@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/constant_folding/Simplifier.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -26,6 +27,7 @@ struct ConstantFolding : impl::ConstantFoldingBase<ConstantFolding> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     tfg::Effects effects(getOperation());
     tfg::Constants constants;
     if (failed(tfg::markFed(getOperation(), llvm::to_vector(feeds), constants)))

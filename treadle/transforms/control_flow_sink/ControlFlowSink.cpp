@@ -1,5 +1,6 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -40,6 +41,7 @@ struct ControlFlowSink : impl::ControlFlowSinkBase<ControlFlowSink> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     kept.clear();
     for (StringRef name : keep)
       kept.insert(name);

@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/rewriting/ControlMerger.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -16,6 +17,7 @@ struct DedupeConstants : impl::DedupeConstantsBase<DedupeConstants> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     for (const std::string &name : keep)
       kept.insert(name);
     for (StringRef value : feeds)

@@ -1,5 +1,6 @@
 // tfg-deps-to-chains: the order between the iterations of a loop becomes values that go around it.
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "treadle/transforms/deps_to_chains/ChainBuilder.h"
 #include "treadle/transforms/deps_to_chains/Gain.h"
@@ -18,6 +19,7 @@ struct DepsToChains : impl::DepsToChainsBase<DepsToChains> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     std::optional<LoopOverlap> mode = parseMode();
     if (!mode)
       return signalPassFailure();

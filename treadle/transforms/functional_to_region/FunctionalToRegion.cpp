@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/region_forms/RegionForms.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -356,6 +357,7 @@ struct FunctionalToRegion : impl::FunctionalToRegionBase<FunctionalToRegion> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     Converter converter(getOperation(), maxNodes);
     converter.run();
     numConverted += converter.numConverted;

@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
 using namespace mlir;
@@ -61,6 +62,7 @@ const Form *formOf(Operation *op) {
 
 struct FunctionalToV1 : impl::FunctionalToV1Base<FunctionalToV1> {
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     tfg::Effects effects(getOperation());
     SymbolTable functions(getOperation());
     tfg::forEachBody(getOperation(), [&](Block &body) {

@@ -1,5 +1,6 @@
 // While as a frame that its functions' nodes stand in.
 #include "treadle/transforms/functional_to_v1/Lowering.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -33,6 +34,8 @@ public:
       });
     for (Node copy : copies)
       adapt(copy, entry);
+    for (Node copy : copies)
+      renameSoftInputs(copy, newNames);
   }
 
   Value operator()(Value value) const { return mapping.lookup(value); }
@@ -41,6 +44,7 @@ public:
 
 private:
   void adapt(Node copy, Value entry) {
+    std::string old = copy.name().str();
     if (prefix.empty()) {
       copy.setName(names.node(copy.name()));
     } else {
@@ -50,6 +54,7 @@ private:
       copy->setLoc(CallSiteLoc::get(copy->getLoc(), caller->getLoc()));
       copy->removeDiscardableAttr("_class"); // names nodes of the function
     }
+    newNames[old] = copy.name().str();
     llvm::SmallSetVector<Value, 8> tokens(copy.control().begin(), copy.control().end());
     if (tokens.size() != copy.numControl())
       setControl(copy, tokens.getArrayRef());
@@ -61,6 +66,7 @@ private:
   Node caller;
   BodyNames &names;
   std::string prefix;
+  llvm::StringMap<std::string> newNames;
   IRMapping mapping;
 };
 

@@ -1,5 +1,6 @@
 // tfg-lift-graph-to-func and tfg-lower-func-to-graph.
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/rewriting/ControlMerger.h"
 
 using namespace mlir;
@@ -223,6 +224,7 @@ struct LiftGraphToFunc : impl::LiftGraphToFuncBase<LiftGraphToFunc> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     if (failed(run()))
       signalPassFailure();
   }
@@ -255,6 +257,7 @@ struct LowerFuncToGraph : impl::LowerFuncToGraphBase<LowerFuncToGraph> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     auto function = getOperation().lookupSymbol<tfg::FuncOp>(name);
     auto refuse = [&](Operation *at, const Twine &why) {
       at->emitError() << "function '" << name << "' can't become the graph: " << why;

@@ -1,6 +1,7 @@
 #include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
 
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 
 using namespace mlir;
 
@@ -15,6 +16,7 @@ struct HoistLoopInvariants : impl::HoistLoopInvariantsBase<HoistLoopInvariants> 
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     tfg::Effects effects(getOperation());
     llvm::StringMap<tfg::FuncOp> functions;
     for (auto function : getOperation().getOps<tfg::FuncOp>())

@@ -1,6 +1,7 @@
 #include "treadle/transforms/inline_calls/CallSite.h"
 
 #include "treadle/transforms/devices/DeviceName.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
@@ -106,10 +107,26 @@ private:
       });
     for (Node copy : copies)
       adapt(copy);
+    followSoftInputs();
+  }
+
+  // What the call should follow, what its body begins with should.
+  void followSoftInputs() {
+    SmallVector<StringRef> names = softInputs(call);
+    if (names.empty())
+      return;
+    llvm::DenseSet<Operation *> inside;
+    for (Node copy : copies)
+      inside.insert(copy.getOperation());
+    auto isInside = [&](Value operand) { return inside.contains(operand.getDefiningOp()); };
+    for (Node copy : copies)
+      if (llvm::none_of(copy->getOperands(), isInside))
+        addSoftInputs(copy, names);
   }
 
   void adapt(Node copy) {
     copy.setName(newNames.lookup(copy.name()));
+    renameSoftInputs(copy, newNames);
     copy.setDevice(deviceOf(copy));
     copy->setLoc(CallSiteLoc::get(copy->getLoc(), call->getLoc()));
     if (auto frame = copy.attr<StringAttr>("frame_name"))

@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/inline_calls/CallSite.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -168,6 +169,7 @@ struct InlineCalls : impl::InlineCallsBase<InlineCalls> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     InlineCallsOptions options{llvm::to_vector(noinline), maxNodes, keepNames, explain};
     tfg::Inliner(getOperation(), options).run();
   }

@@ -1,6 +1,7 @@
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 
 using namespace mlir;
 
@@ -69,8 +70,10 @@ private:
       node.setName(name);
     }
     for (Operation &op : body)
-      if (tfg::Node::isNode(&op))
+      if (tfg::Node::isNode(&op)) {
         renameColocation(tfg::Node(&op), renamed);
+        tfg::renameSoftInputs(tfg::Node(&op), renamed);
+      }
   }
 
   static void renameColocation(tfg::Node node, const llvm::StringMap<std::string> &renamed) {

@@ -2,6 +2,7 @@
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
 #include "treadle/transforms/rewriting/Outline.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -138,6 +139,10 @@ public:
     for (auto [output, result] : llvm::zip(outputs, call.results()))
       output.replaceUsesWithIf(result,
                                [&](OpOperand &use) { return !inside.contains(use.getOwner()); });
+    // What the call's own nodes should follow inside, the function says; names from outside are the
+    // call's.
+    for (Node node : nodes)
+      tfg::SoftEdges::merge(node, call);
     for (Node node : nodes)
       if (fetched.contains(node.name()))
         standIn(node, call, outputs);
@@ -203,6 +208,7 @@ public:
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    tfg::SoftEdges soft(module);
     llvm::StringSet<> kept, fetched;
     for (const std::string &name : keep)
       kept.insert(StringRef(name).split(':').first);

@@ -1,5 +1,6 @@
 // tfg-overlap-loops: loops whose iterations chains order become frames, in which they overlap.
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "treadle/transforms/deps_to_chains/Gain.h"
 #include "treadle/transforms/overlap_loops/FrameLowering.h"
@@ -17,6 +18,7 @@ struct OverlapLoops : impl::OverlapLoopsBase<OverlapLoops> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     tfg::EffectAnalysis analysis(getOperation());
     tfg::WaitingNodes waiting(getOperation());
     tfg::FrameLowering lowering(getOperation());

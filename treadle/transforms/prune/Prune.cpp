@@ -1,6 +1,7 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/lowering/Lowering.h"
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
@@ -133,6 +134,7 @@ struct Prune : impl::PruneBase<Prune> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     tfg::Effects effects(getOperation());
     tfg::GraphOp graph;
     for (auto op : getOperation().getOps<tfg::GraphOp>())

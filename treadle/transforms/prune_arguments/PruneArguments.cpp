@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/functions/FunctionalNode.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
@@ -344,6 +345,7 @@ struct PruneArguments : impl::PruneArgumentsBase<PruneArguments> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     PruneArgumentsOptions options{llvm::to_vector(keep), graph};
     tfg::Pruner pruner(getOperation(), options);
     // What one function no longer takes, its callers need not compute: a few rounds find most.

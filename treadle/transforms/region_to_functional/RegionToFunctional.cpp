@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/region_forms/RegionForms.h"
 #include "treadle/transforms/region_to_functional/SameFunction.h"
 #include "treadle/transforms/rewriting/Outline.h"
@@ -435,6 +436,7 @@ private:
 
 struct RegionToFunctional : impl::RegionToFunctionalBase<RegionToFunctional> {
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     Converter converter(getOperation());
     if (failed(converter.run()))
       return signalPassFailure();

@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/remap/Remapper.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -17,6 +18,7 @@ struct Remap : impl::RemapBase<Remap> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     llvm::StringSet<> kept;
     for (const std::string &name : keep)
       kept.insert(name);

@@ -1,5 +1,6 @@
 #include "treadle/transforms/remap/Remapper.h"
 
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;
@@ -188,8 +189,10 @@ void Remapper::replace(Node root, Node fused, const NodeSet &nodes) {
   if (batches)
     batches->erase(root->getResult(0));
   for (Operation *op : nodes)
-    if (op != root.getOperation())
+    if (op != root.getOperation()) {
+      SoftEdges::merge(Node(op), fused);
       taken.insert(op);
+    }
   root->erase();
 }
 

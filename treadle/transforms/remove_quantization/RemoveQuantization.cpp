@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/constants/Constants.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
@@ -22,6 +23,7 @@ struct RemoveQuantization : impl::RemoveQuantizationBase<RemoveQuantization> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     tfg::Constants constants;
     if (failed(tfg::markFed(getOperation(), llvm::to_vector(feeds), constants)))
       return signalPassFailure();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
@@ -14,6 +15,7 @@ namespace treadle::tfg {
 class ControlMerger {
 public:
   void replace(mlir::Value token, mlir::ValueRange replacements) {
+    SoftEdges::follow(definingNode(token), replacements);
     auto isNoNode = [](mlir::Operation *op) { return !Node::isNode(op); };
     if (replacements.empty() || llvm::any_of(token.getUsers(), isNoNode))
       return replaceControl(token, replacements);

@@ -1,5 +1,7 @@
 #include "treadle/transforms/rewriting/Rewriting.h"
 
+#include "treadle/transforms/rewriting/SoftEdges.h"
+
 #include "treadle/dialect/FunctionNames.h"
 #include "treadle/ops/OpTable.h"
 
@@ -152,6 +154,7 @@ static void replaceReturned(ReturnOp op, Value token, ValueRange replacements) {
 }
 
 void replaceControl(Value token, ValueRange replacements) {
+  SoftEdges::follow(definingNode(token), replacements);
   llvm::SmallSetVector<Operation *, 8> users(token.user_begin(), token.user_end());
   for (Operation *user : users) {
     if (auto op = dyn_cast<ReturnOp>(user)) {
@@ -173,6 +176,8 @@ void replaceControl(Value token, ValueRange replacements) {
 void eraseKeepingOrder(Node node) {
   if (Value token = node.controlResult(); token && !token.use_empty())
     replaceControl(token, tokensBefore(node));
+  else
+    SoftEdges::follow(node, tokensBefore(node));
   node->erase();
 }
 

@@ -1,5 +1,6 @@
 #include "treadle/import/Instantiation.h"
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/functions/FunctionalNode.h"
 #include "treadle/transforms/rewriting/Outline.h"
 
@@ -326,6 +327,7 @@ struct SpecializeFunctions : impl::SpecializeFunctionsBase<SpecializeFunctions> 
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     SpecializeFunctionsOptions options{shapes, constants};
     tfg::Specializer(getOperation(), options).run();
   }

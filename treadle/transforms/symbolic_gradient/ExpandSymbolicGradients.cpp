@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/gradients/SymbolicGradients.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
 
@@ -33,6 +34,7 @@ struct ExpandSymbolicGradients : impl::ExpandSymbolicGradientsBase<ExpandSymboli
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     for (tfg::FuncOp function : getOperation().getOps<tfg::FuncOp>())
       functions[function.getName()] = function;
     tfg::SymbolicGradients gradients(

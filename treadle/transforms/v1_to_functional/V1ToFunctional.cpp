@@ -1,4 +1,5 @@
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 
@@ -32,6 +33,7 @@ struct V1ToFunctional : impl::V1ToFunctionalBase<V1ToFunctional> {
   using Base::Base;
 
   void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
     llvm::StringSet<> kept;
     for (const std::string &name : keep)
       kept.insert(name);
