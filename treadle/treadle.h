@@ -274,6 +274,31 @@ public:
   Expected<std::vector<Following>> preserveOrder(const std::vector<Following> &order,
                                                  bool soft = false);
 
+  struct ScheduleRequest {
+    std::string costs;       // a file of costs or a trace (docs/scheduling.md); empty: the defaults
+    int64_t ranks = 2;       // of collectives whose group's size is no constant
+    int64_t memoryLimit = 0; // bytes that exchanges under way may hold; 0: any number
+    int64_t bucketBytes = 0; // all-reduces of fewer bytes become one of up to so many; 0: none do
+    double jitter = 0;       // how much longer tasks may take, as a share of 1
+  };
+  /// What a schedule is worth, by the cost model: seconds of one step.
+  struct Schedule {
+    struct Line {
+      std::string name, op;
+      bool isCommunication = false;
+      double begin = 0, end = 0;
+    };
+    double unscheduled = 0, scheduled = 0;
+    double compute = 0, communication = 0, hidden = 0;
+    double hiddenShare = 1; // of the communication that could be hidden
+    int64_t edges = 0, buckets = 0;
+    std::vector<Line> lines; // by their beginning
+    std::string text;        // as `treadle explain --costs` prints it
+  };
+  /// Gives the graph's nodes soft edges that let computing hide communication, as
+  /// tfg-schedule-communication does, and tells what that gains.
+  Expected<Schedule> scheduleCommunication(const ScheduleRequest &request);
+
   /// Adds the nodes that compute the sum of the gradients of all ys with respect to each x, through
   /// calls, conditionals and loops, and gives their values' names; an empty one where no y depends
   /// on that x, or where its dtype has no gradients. An x that is the handle of a variable stands

@@ -242,6 +242,12 @@ void bindEditing(nb::class_<Graph> &graph) {
       .def("_replace_uses", [](Graph &g, const std::string &from,
                                const std::string &to) { orRaise(g.replaceUses(from, to)); })
       .def("_gradients", addGradients)
+      .def("_preserve_order", preserveOrder)
+      .def("_schedule_communication",
+           [](Graph &g, const std::string &costs, int64_t ranks, int64_t memory, int64_t bucket,
+              double jitter) {
+             return orRaise(g.scheduleCommunication({costs, ranks, memory, bucket, jitter}));
+           })
       .def("_assign", [](Graph &g, const Graph &other) { g = other; })
       .def("__contains__",
            [](const Graph &g, const std::string &name) { return g.nodeOp(name).has_value(); })

@@ -5,6 +5,7 @@
 #include "treadle/transforms/preserve_order/PreserveOrder.h"
 #include "treadle/transforms/rewriting/Rewriting.h"
 #include "treadle/transforms/rewriting/SoftEdges.h"
+#include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -344,6 +345,42 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
   for (tfg::Node following : index.softFollowers())
     tfg::renameSoftInputs(following, renamed);
   return {};
+}
+
+Expected<Graph::Schedule> Graph::scheduleCommunication(const ScheduleRequest &request) {
+  tfg::ScheduleOptions options;
+  options.ranks = request.ranks;
+  options.memoryLimit = request.memoryLimit;
+  options.bucketBytes = request.bucketBytes;
+  options.jitter = request.jitter;
+  if (!request.costs.empty()) {
+    Expected<tfg::CostModel> costs = tfg::CostModel::read(request.costs);
+    if (!costs)
+      return Unexpected(std::move(costs.error()));
+    options.costs = std::move(*costs);
+  }
+  if (Expected<void> own = makeOwn(); !own)
+    return Unexpected(own.error());
+  tfg::GraphOp graph = indexOf(*impl).graph;
+  if (!graph)
+    return Unexpected(
+        Error{Code::FailedPrecondition, "the module has functions only, and no graph to schedule"});
+  tfg::Schedule found = tfg::scheduleCommunication(graph.getNodes().front(), options);
+  impl->editIndex.reset(); // nodes were replaced
+  Schedule schedule{.unscheduled = found.before.seconds,
+                    .scheduled = found.after.seconds,
+                    .compute = found.after.compute,
+                    .communication = found.after.communication,
+                    .hidden = found.after.hidden,
+                    .hiddenShare = found.hiddenShare(),
+                    .edges = found.edges,
+                    .buckets = found.buckets,
+                    .lines = {},
+                    .text = found.text()};
+  for (tfg::Schedule::Line &line : found.lines)
+    schedule.lines.push_back(
+        {std::move(line.name), std::move(line.op), line.isCommunication, line.begin, line.end});
+  return schedule;
 }
 
 Expected<std::vector<Graph::Following>> Graph::preserveOrder(const std::vector<Following> &order,

@@ -204,6 +204,43 @@ def PreserveOrder : Pass<"tfg-preserve-order", "::mlir::ModuleOp"> {
   ];
 }
 
+def ScheduleCommunication : Pass<"tfg-schedule-communication", "::mlir::ModuleOp"> {
+  let summary = "let computing hide communication";
+  let description = [{
+    Soft edges (`_soft_inputs`) that let nodes which an exchange among ranks waits for run before what
+    could run meanwhile, and what uses its result when it is there. Which those are is found by a
+    cost model (`costs`, a file: docs/scheduling.md) and a simulated run. Where the simulation says
+    that nothing is gained, no edge is added. All edges that are there stay.
+
+    ```mlir
+    %long, %c0 = MatMul(%x, %x) name("long") {T = f32} : ...
+    %grad, %c1 = Mul(%x, %y) name("grad") {T = f32} : ...
+    %sum, %c2 = CollectiveReduceV2(%grad, %size, %group, %instance) name("sum") {...} : ...
+    // becomes
+    %long, %c0 = MatMul(%x, %x) name("long") {T = f32, _soft_inputs = ["grad"]} : ...
+    %grad, %c1 = Mul(%x, %y) name("grad") {T = f32} : ...
+    %sum, %c2 = CollectiveReduceV2(%grad, %size, %group, %instance) name("sum") {...} : ...
+    ```
+
+    With `bucket`, all-reduces of fewer bytes than it says, of one group, that no path connects become
+    one of up to so many bytes: what they wait for, it waits for, and the nodes that give their
+    values have their names. With `memory`, no exchange is planned to begin while those under way, and
+    not yet used, hold more bytes than it says.
+  }];
+  let options = [
+    Option<"costs", "costs", "std::string", "\"\"", "a file of costs, or a trace">,
+    Option<"ranks", "ranks", "int64_t", "2", "ranks of a group whose size is no constant">,
+    Option<"memory", "memory", "int64_t", "0", "bytes that exchanges may hold; 0: any number">,
+    Option<"bucket", "bucket", "int64_t", "0", "bytes of an all-reduce made of several; 0: none is">,
+    Option<"jitter", "jitter", "double", "0", "how much longer tasks may take, as a share of 1">,
+    Option<"explain", "explain", "bool", "false", "remarks with the schedule">
+  ];
+  let statistics = [
+    Statistic<"numEdges", "edges", "soft edges added">,
+    Statistic<"numBuckets", "buckets", "exchanges made of several">
+  ];
+}
+
 def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
   let summary = "order a loop's iterations by values that go around it, so that the rest may overlap";
   let description = [{

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ from ._patterns import Match, Pattern
 
 if TYPE_CHECKING:
     from . import Exploration, Problem, Value
-    from ._native import Session
+    from ._native import CommunicationSchedule, Session
     from .explanation import Explanation
 
 # The names of nodes that are added while a replacement is being made.
@@ -516,6 +517,29 @@ def _preserve_order(
     return graph._preserve_order(pairs, soft)
 
 
+def _schedule_communication(
+    graph: Graph,
+    *,
+    costs: str | os.PathLike[str] = "",
+    ranks: int = 2,
+    memory: int = 0,
+    bucket: int = 0,
+    jitter: float = 0.0,
+) -> CommunicationSchedule:
+    """Lets computing hide exchanges with other ranks: adds soft edges, and tells what they gain.
+
+    Args:
+        costs: a file of costs, or a trace; docs/scheduling.md says how they look.
+        ranks: how many ranks a collective has whose group's size is no constant.
+        memory: bytes that exchanges under way may hold; 0 for any number.
+        bucket: all-reduces of fewer bytes become one of up to so many; 0 leaves them alone.
+        jitter: how much longer tasks may take, as a share of 1, for the prediction.
+
+    InvalidArgumentError for costs that can't be read, NotFoundError for a file that isn't there.
+    """
+    return graph._schedule_communication(os.fspath(costs), ranks, memory, bucket, jitter)
+
+
 for _method, _function in {
     "node": _node,
     "nodes": _nodes,
@@ -530,6 +554,7 @@ for _method, _function in {
     "explore": _explore,
     "gradients": _gradients,
     "preserve_order": _preserve_order,
+    "schedule_communication": _schedule_communication,
 }.items():
     _function.__name__ = _method
     _function.__qualname__ = f"Graph.{_method}"

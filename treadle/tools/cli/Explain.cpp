@@ -72,10 +72,30 @@ std::string jsonExplanation(const Explanation &explanation) {
              "}\n");
 }
 
+/// The schedule of exchanges with other processes, by a cost model.
+int explainSchedule(const Arguments &args, Graph &graph) {
+  Parsed<int64_t> ranks = args.integer("--ranks", 2, 1), memory = args.integer("--memory", 0, 0),
+                  bucket = args.integer("--bucket", 0, 0);
+  Parsed<double> jitter = args.number("--jitter", 0, 0);
+  for (const auto *number : {&ranks, &memory, &bucket})
+    if (!*number)
+      return report(number->error());
+  if (!jitter)
+    return report(jitter.error());
+  Expected<Graph::Schedule> schedule = graph.scheduleCommunication(
+      {std::string(*args.value("--costs")), *ranks, *memory, *bucket, *jitter});
+  if (!schedule)
+    return report(schedule.error());
+  print(schedule->text);
+  return 0;
+}
+
 int explain(const Arguments &args) {
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());
+  if (args.has("--costs"))
+    return explainSchedule(args, *graph);
   Expected<Explanation> found =
       graph->explain({args.list("--fetch"), args.list("--target"), nullptr});
   if (!found)
@@ -88,6 +108,13 @@ constexpr OptionRow options[] = {
     {"--fetch", "T,...", "only loops that a run gets to that fetches these"},
     {"--target", "N,...", "the same for nodes that a run has to run"},
     {"--json", "", "print one JSON object"},
+    {"--costs", "FILE",
+     "instead, a schedule that hides exchanges with other processes, by these "
+     "costs or this trace"},
+    {"--ranks", "N", "processes that take part; for --costs"},
+    {"--bucket", "BYTES", "all-reduces of fewer bytes become one; for --costs"},
+    {"--memory", "BYTES", "what exchanges may hold; for --costs"},
+    {"--jitter", "SHARE", "how much longer tasks may take; for --costs"},
 };
 
 } // namespace

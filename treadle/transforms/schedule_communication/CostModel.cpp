@@ -1,0 +1,182 @@
+#include "treadle/transforms/schedule_communication/CostModel.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// How often the latency counts, and how many times the bytes of the input go over the link.
+struct Pattern {
+  StringRef op;
+  double latencies;
+  double (*share)(double ranks);
+};
+double part(double n) { return (n - 1) / n; }
+double twoParts(double n) { return 2 * (n - 1) / n; }
+double all(double n) { return n - 1; }
+double once(double) { return 1; }
+const Pattern patterns[] = {
+    {"CollectiveReduceV2", 2, twoParts},
+    {"CollectiveReduce", 2, twoParts},
+    {"CollectiveReduceScatterV2", 1, part},
+    {"CollectiveGatherV2", 1, all},
+    {"CollectiveGather", 1, all},
+    {"CollectiveAllToAllV2", 1, part},
+    {"CollectiveBcastSendV2", 1, all},
+    {"CollectiveBcastSend", 1, all},
+    {"CollectiveBcastRecvV2", 1, all},
+    {"CollectiveBcastRecv", 1, all},
+    {"_Recv", 1, once},
+    {"_HostRecv", 1, once},
+};
+
+const Pattern *patternOf(Node node) {
+  const Pattern *found =
+      llvm::find_if(patterns, [&](const Pattern &row) { return row.op == node.opType(); });
+  return found == std::end(patterns) ? nullptr : found;
+}
+
+double median(SmallVector<double> &values) {
+  auto middle = values.begin() + static_cast<ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+void takeTrace(const llvm::json::Array &events, CostModel &model) {
+  constexpr double microseconds = 1e-6;
+  llvm::StringMap<SmallVector<double>> durations;
+  for (const llvm::json::Value &value : events)
+    if (const auto *event = value.getAsObject())
+      if (auto name = event->getString("name"), phase = event->getString("ph");
+          name && phase && *phase == "X")
+        if (std::optional<double> duration = event->getNumber("dur"))
+          durations[*name].push_back(*duration * microseconds);
+  for (auto &entry : durations)
+    model.nodes[entry.getKey()] = median(entry.getValue());
+}
+
+Expected<void> takeSeconds(const llvm::json::Object &object, StringRef key,
+                           llvm::StringMap<double> &seconds) {
+  const llvm::json::Value *table = object.get(key);
+  if (!table)
+    return {};
+  const auto *rows = table->getAsObject();
+  if (!rows)
+    return Unexpected(invalidArgument("costs: '", key.str(), "' is no table of seconds"));
+  for (const auto &[name, value] : *rows) {
+    std::optional<double> number = value.getAsNumber();
+    if (!number || !(*number >= 0))
+      return Unexpected(invalidArgument("costs: '", key.str(), "' of '", name.str(),
+                                        "' is no number of seconds from 0"));
+    seconds[name] = *number;
+  }
+  return {};
+}
+
+Expected<void> takeNumber(const llvm::json::Object &object, StringRef key, bool mayBeZero,
+                          double &out) {
+  const llvm::json::Value *value = object.get(key);
+  if (!value)
+    return {};
+  std::optional<double> number = value->getAsNumber();
+  if (!number || !(mayBeZero ? *number >= 0 : *number > 0))
+    return Unexpected(invalidArgument("costs: '", key.str(), "' is no number ",
+                                      mayBeZero ? "from 0" : "above 0"));
+  out = *number;
+  return {};
+}
+
+} // namespace
+
+Expected<CostModel> CostModel::parse(StringRef json) {
+  llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
+  if (!value)
+    return Unexpected(invalidArgument("costs: ", llvm::toString(value.takeError())));
+  const auto *object = value->getAsObject();
+  CostModel model;
+  if (const auto *events = object ? object->getArray("traceEvents") : value->getAsArray()) {
+    takeTrace(*events, model);
+    return model;
+  }
+  if (!object)
+    return Unexpected(invalidArgument(
+        "costs: expected a table, as in {\"ops\": {\"MatMul\": 0.001}}, or a trace"));
+  const auto *link = object->getObject("link");
+  Expected<void> ok =
+      takeSeconds(*object, "nodes", model.nodes)
+          .and_then([&] { return takeSeconds(*object, "ops", model.ops); })
+          .and_then([&] { return takeNumber(*object, "default", true, model.other); })
+          .and_then([&] {
+            return link ? takeNumber(*link, "latency", true, model.latency) : Expected<void>();
+          })
+          .and_then([&] {
+            return link ? takeNumber(*link, "bytes_per_second", false, model.bytesPerSecond)
+                        : Expected<void>();
+          });
+  if (!ok)
+    return Unexpected(std::move(ok.error()));
+  return model;
+}
+
+Expected<CostModel> CostModel::read(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer)
+    return Unexpected(
+        notFound("costs: '", path.str(), "' can't be read: ", buffer.getError().message()));
+  return parse((*buffer)->getBuffer());
+}
+
+double CostModel::compute(Node node) const {
+  static const llvm::StringSet<> free = {"Const",    "HostConst", "Placeholder",
+                                         "NoOp",     "_Arg",      "VarHandleOp",
+                                         "Identity", "_Send",     "_HostSend"};
+  if (auto known = nodes.find(node.name()); known != nodes.end())
+    return known->second;
+  if (auto known = ops.find(node.opType()); known != ops.end())
+    return known->second;
+  return free.contains(node.opType()) ? 0 : other;
+}
+
+double CostModel::communicate(Node node, int64_t ranks) const {
+  if (auto known = nodes.find(node.name()); known != nodes.end())
+    return known->second;
+  const Pattern *pattern = patternOf(node);
+  bool isReceived = node.opType().contains("Recv");
+  Value carried = !isReceived         ? node->getOperand(0)
+                  : node.numResults() ? Value(node.results()[0])
+                                      : Value();
+  std::optional<int64_t> bytes = carried ? bytesOf(carried) : std::nullopt;
+  auto n = static_cast<double>(ranksOf(node, ranks));
+  if (!pattern || (n <= 1 && pattern->share(2) != once(2)))
+    return 0;
+  return pattern->latencies * latency +
+         pattern->share(n) * static_cast<double>(bytes.value_or(0)) / bytesPerSecond;
+}
+
+bool isCommunication(Node node) { return patternOf(node) != nullptr; }
+
+std::optional<int64_t> bytesOf(Value value) {
+  auto type = dyn_cast<ShapedType>(value.getType());
+  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return std::nullopt;
+  return type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
+}
+
+int64_t ranksOf(Node node, int64_t fallback) {
+  if (auto size = node.attr<IntegerAttr>("group_size"))
+    return size.getInt();
+  unsigned index = node.opType().contains("Recv") ? 0 : 1;
+  if (!node.opType().ends_with("V2") || index >= node.numData())
+    return fallback;
+  Node source = definingNode(node.data()[index]);
+  auto value = source && source.opType() == "Const" ? source.attr<DenseIntElementsAttr>("value")
+                                                    : DenseIntElementsAttr();
+  return value && value.isSplat() ? value.getSplatValue<APInt>().getSExtValue() : fallback;
+}
+
+} // namespace treadle::tfg

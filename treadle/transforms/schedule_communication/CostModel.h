@@ -1,0 +1,57 @@
+// What nodes cost, as far as somebody said or measured it.
+#pragma once
+
+#include "treadle/dialect/Tfg.h"
+#include "treadle/runtime/Error.h"
+
+#include "llvm/ADT/StringMap.h"
+
+#include <optional>
+#include <string>
+
+namespace treadle::tfg {
+
+/// Seconds of nodes, and a link between ranks.
+///
+/// A model is JSON, all of it optional:
+///
+///     {"nodes": {"mm": 0.002}, "ops": {"MatMul": 0.001}, "default": 1e-6,
+///      "link": {"latency": 1e-5, "bytes_per_second": 1e10}}
+///
+/// or a trace in Chrome's format ({"traceEvents": [{"name": "mm", "ph": "X", "dur": 2000}, ...]},
+/// microseconds): a node costs the median of its events. Traces know nothing of links.
+///
+/// A collective over n ranks takes (docs/scheduling.md has the assumptions), for b bytes of its
+/// input, a latency L and B bytes a second:
+///
+///     all-reduce       2 L + 2 (n - 1) / n b / B
+///     reduce-scatter     L +   (n - 1) / n b / B
+///     all-gather         L +   (n - 1)     b / B
+///     all-to-all         L +   (n - 1) / n b / B
+///     broadcast          L +   (n - 1)     b / B
+///     send, receive      L +               b / B
+struct CostModel {
+  llvm::StringMap<double> nodes, ops;
+  double other = 1e-6;
+  double latency = 1e-5;
+  double bytesPerSecond = 1e10;
+
+  /// InvalidArgument for what is no such JSON.
+  static Expected<CostModel> parse(llvm::StringRef json);
+  /// NotFound where there is no such file.
+  static Expected<CostModel> read(llvm::StringRef path);
+
+  /// Seconds of a node that computes.
+  double compute(Node node) const;
+  /// Seconds of a collective among `ranks`; of one whose size nobody knows, the latency alone.
+  double communicate(Node node, int64_t ranks) const;
+};
+
+/// Whether the node exchanges values with other ranks.
+bool isCommunication(Node node);
+/// Bytes of its input; nothing where the shape isn't known.
+std::optional<int64_t> bytesOf(mlir::Value value);
+/// How many ranks take part, as far as constants tell: else `fallback`.
+int64_t ranksOf(Node node, int64_t fallback);
+
+} // namespace treadle::tfg

@@ -1,0 +1,214 @@
+// Buckets: small all-reduces as one, since each costs a latency of its own.
+#include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
+
+#include "treadle/runtime/SoftOrder.h"
+#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/transforms/rewriting/SoftEdges.h"
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+
+#include "llvm/ADT/MapVector.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// All-reduces that may be one: of one op, dtype, device, group and attributes.
+using Kind = std::tuple<StringRef, Type, Attribute, Attribute, Attribute, Attribute, Attribute>;
+
+/// The value of a constant, so that equal ones count as one.
+Attribute constantOf(Value value) {
+  Node source = definingNode(value);
+  return source && source.opType() == "Const" ? source.attr("value") : Attribute();
+}
+
+bool isJoinable(Node node, const ScheduleOptions &options) {
+  if (node.opType() != "CollectiveReduceV2" || node.numData() != 4)
+    return false;
+  std::optional<int64_t> bytes = bytesOf(node.data()[0]);
+  return bytes && *bytes < options.bucketBytes && constantOf(node.data()[1]) &&
+         constantOf(node.data()[2]);
+}
+
+Kind kindOf(Node node) {
+  return {node.opType(),
+          cast<ShapedType>(node.data()[0].getType()).getElementType(),
+          node.deviceAttr(),
+          constantOf(node.data()[1]),
+          constantOf(node.data()[2]),
+          node.attr("merge_op"),
+          node.attr("final_op")};
+}
+
+/// Puts one exchange of all values, one behind the other, in the place of the members'.
+class Joining {
+public:
+  Joining(ArrayRef<Node> members, NameScope &names)
+      : members(members), names(names), builder(members.back().getOperation()),
+        element(cast<ShapedType>(members[0].data()[0].getType()).getElementType()) {}
+
+  void run() {
+    Node exchange = buildExchange();
+    Node split = buildSplit(exchange);
+    for (auto [i, member] : llvm::enumerate(members))
+      replace(member, split.results()[i]);
+  }
+
+private:
+  NodeBuilder make(StringRef op, StringRef name) {
+    return NodeBuilder(builder, op).placedAs(members[0]).name(names.unique(name));
+  }
+  RankedTensorType vectorOf(int64_t size) { return RankedTensorType::get({size}, element); }
+
+  Value constant(ArrayRef<int32_t> values, bool isScalar, StringRef name) {
+    Type i32 = builder.getI32Type();
+    auto type = isScalar ? RankedTensorType::get({}, i32)
+                         : RankedTensorType::get({static_cast<int64_t>(values.size())}, i32);
+    return make("Const", name)
+        .attr("dtype", TypeAttr::get(i32))
+        .attr("value", DenseIntElementsAttr::get(type, values))
+        .results(type)
+        .build()
+        .results()[0];
+  }
+
+  Value reshaped(Value value, RankedTensorType type, StringRef name) {
+    SmallVector<int32_t> dims(type.getShape());
+    Value shape = constant(dims, false, (name + "/shape").str());
+    return make("Reshape", name)
+        .attr("T", TypeAttr::get(element))
+        .attr("Tshape", TypeAttr::get(builder.getI32Type()))
+        .inputs({value, shape})
+        .results(type)
+        .build()
+        .results()[0];
+  }
+
+  Node buildExchange() {
+    SmallVector<Value> parts;
+    llvm::SmallSetVector<Value, 8> tokens;
+    SmallVector<StringRef> soft;
+    int64_t total = 0;
+    for (Node member : members) {
+      Value value = member.data()[0];
+      auto type = cast<ShapedType>(value.getType());
+      counts.push_back(static_cast<int32_t>(type.getNumElements()));
+      total += type.getNumElements();
+      parts.push_back(
+          reshaped(value, vectorOf(type.getNumElements()), (member.name() + "/flat").str()));
+      tokens.insert(member.control().begin(), member.control().end());
+      llvm::append_range(soft, softInputs(member));
+    }
+    parts.push_back(constant({0}, true, "bucket/axis"));
+    Value joined = make("ConcatV2", "bucket/values")
+                       .attr("N", builder.getI64IntegerAttr(static_cast<int64_t>(members.size())))
+                       .attr("T", TypeAttr::get(element))
+                       .attr("Tidx", TypeAttr::get(builder.getI32Type()))
+                       .inputs(parts)
+                       .results(vectorOf(total))
+                       .build()
+                       .results()[0];
+    SmallVector<Value> inputs(members[0].data());
+    inputs[0] = joined;
+    NodeBuilder exchange = make("CollectiveReduceV2", "bucket");
+    for (NamedAttribute attr : members[0].attrs())
+      if (!members[0].isKeyword(attr.getName()) && !attr.getName().strref().starts_with("_"))
+        exchange.attr(attr.getName(), attr.getValue());
+    Node node =
+        exchange.inputs(inputs).control(tokens.getArrayRef()).results(vectorOf(total)).build();
+    addSoftInputs(node, soft);
+    return node;
+  }
+
+  Node buildSplit(Node exchange) {
+    SmallVector<Type> types;
+    for (int32_t count : counts)
+      types.push_back(vectorOf(count));
+    Value sizes = constant(counts, false, "bucket/sizes"),
+          axis = constant({0}, true, "bucket/axis");
+    return make("SplitV", "bucket/parts")
+        .attr("num_split", builder.getI64IntegerAttr(static_cast<int64_t>(counts.size())))
+        .attr("T", TypeAttr::get(element))
+        .attr("Tlen", TypeAttr::get(builder.getI32Type()))
+        .inputs({exchange.results()[0], sizes, axis})
+        .results(types)
+        .build();
+  }
+
+  // What gives the member's value then has its name.
+  void replace(Node member, Value part) {
+    auto type = cast<ShapedType>(member.data()[0].getType());
+    std::string name = member.name().str();
+    Value value = reshaped(part, RankedTensorType::get(type.getShape(), element), name);
+    Node made = definingNode(value);
+    member.results()[0].replaceAllUsesWith(value);
+    replaceControl(member.controlResult(), made.controlResult());
+    member->erase();
+    made.setName(name);
+  }
+
+  ArrayRef<Node> members;
+  NameScope &names;
+  OpBuilder builder;
+  Type element;
+  SmallVector<int32_t> counts;
+};
+
+/// Whether a path leads from one to the other: only what is between them in the order can be on it.
+bool isBefore(Node from, Node to, const llvm::DenseMap<Operation *, unsigned> &position) {
+  unsigned first = position.lookup(from.getOperation());
+  SmallVector<Operation *> pending = {to.getOperation()};
+  llvm::DenseSet<Operation *> seen;
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    for (Value operand : op->getOperands()) {
+      Operation *source = operand.getDefiningOp();
+      if (!source || position.lookup(source) < first || !seen.insert(source).second)
+        continue;
+      if (source == from.getOperation())
+        return true;
+      pending.push_back(source);
+    }
+  }
+  return false;
+}
+
+} // namespace
+
+int64_t joinSmallReductions(Block &body, const ScheduleOptions &options) {
+  llvm::MapVector<Kind, SmallVector<SmallVector<Node>>> buckets;
+  llvm::DenseMap<Operation *, unsigned> position;
+  std::vector<Operation *> order = topologicalOrder(body);
+  for (auto [i, op] : llvm::enumerate(order))
+    position[op] = static_cast<unsigned>(i);
+  llvm::DenseMap<Operation *, int64_t> bytes;
+  for (Operation *op : order) {
+    Node node(op);
+    if (!Node::isNode(op) || !isJoinable(node, options))
+      continue;
+    bytes[op] = *bytesOf(node.data()[0]);
+    auto &open = buckets[kindOf(node)];
+    auto mayTake = [&](ArrayRef<Node> members) {
+      int64_t sum = bytes[op];
+      for (Node member : members)
+        sum += bytes[member.getOperation()];
+      return sum <= options.bucketBytes &&
+             llvm::none_of(members, [&](Node member) { return isBefore(member, node, position); });
+    };
+    if (!open.empty() && mayTake(open.back()))
+      open.back().push_back(node);
+    else
+      open.push_back({node});
+  }
+  NameScope names(body);
+  int64_t joined = 0;
+  for (auto &[kind, lists] : buckets)
+    for (SmallVector<Node> &members : lists)
+      if (members.size() > 1) {
+        Joining(members, names).run();
+        ++joined;
+      }
+  return joined;
+}
+
+} // namespace treadle::tfg
