@@ -314,6 +314,8 @@ private:
   Expected<void> makeOwn();
 };
 
+class Communicator;
+
 struct SessionOptions {
   /// Threads that a run may use, its own included; 0: as many as the machine has. At most 1,024,
   /// and as many as the system gives.
@@ -336,6 +338,9 @@ struct SessionOptions {
   const KernelRegistry *kernels = nullptr;
   /// What is said of the ops of `kernels`; null: nothing. Must outlive the session.
   const OpTraitsTable *traits = nullptr;
+  /// The world of processes that collective ops, sends and receives reach; null: this process
+  /// alone. Sessions that share one run one after the other, on all ranks in the same order.
+  std::shared_ptr<Communicator> communicator = nullptr;
   /// Where Print ops write; by default standard error (PrintV2: the stream that it names).
   std::function<void(std::string_view line, std::string_view stream)> print;
 };

@@ -76,6 +76,7 @@
   X(queue)                                                                                         \
   X(mutex)                                                                                         \
   X(rendezvous)                                                                                    \
+  X(collective)                                                                                    \
   X(barrier)                                                                                       \
   X(optional)                                                                                      \
   X(tensorList)                                                                                    \

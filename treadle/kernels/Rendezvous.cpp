@@ -1,11 +1,15 @@
-// Send and Recv: tensors handed over by name within a run, wherever in the graph the two ops are.
+// Send and Recv: tensors handed over by name within a run, wherever in the graph the two ops are;
+// and between the processes of a run, where their devices are of different tasks.
+#include "treadle/collective/Communicator.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/runtime/Run.h"
 
+#include <charconv>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 
 namespace treadle {
 namespace {
@@ -99,15 +103,71 @@ Ref<Rendezvous> rendezvousOf(OpContext &ctx) {
 
 struct State {
   std::string key;
-  DType dtype; // of what Recv gives
+  DType dtype;                 // of what Recv gives
+  std::optional<int> from, to; // tasks
+  bool goesOut() const { return from && to && *from != *to; }
 };
 
+/// The number in `/job:worker/task:1`.
+std::optional<int> taskOf(std::string_view device) {
+  constexpr std::string_view word = "/task:";
+  size_t at = device.find(word);
+  if (at == device.npos)
+    return std::nullopt;
+  int task = 0;
+  const char *begin = device.data() + at + word.size();
+  auto [end, error] = std::from_chars(begin, device.data() + device.size(), task);
+  return error == std::errc() ? std::optional(task) : std::nullopt;
+}
+
+/// False, having failed, where there is no such rank.
+bool checkRank(OpContext &ctx, int rank, int size) {
+  if (rank >= 0 && rank < size)
+    return true;
+  ctx.fail(invalidArgument("its other end is task ", rank, ", but there ",
+                           size == 1 ? "is 1 process" : str("are ", size, " processes"),
+                           "; start more: mpirun -n ", rank + 1));
+  return false;
+}
+
+void sendOut(OpContext &ctx, const State &state) {
+  std::shared_ptr<Communicator> world = communicatorOf(ctx.run().resources);
+  if (!checkRank(ctx, *state.to, world->size()))
+    return;
+  Tensor value = ctx.takeInput(0);
+  if (!isPlain(value.dtype()))
+    return ctx.fail(
+        unimplemented("values of ", dtypeName(value.dtype()), " can't be sent to another process"));
+  world->send(*state.to, state.key, std::move(value));
+}
+
+void receiveFromOutside(OpContext &ctx, const State &state) {
+  std::shared_ptr<Communicator> world = communicatorOf(ctx.run().resources);
+  if (!checkRank(ctx, *state.from, world->size()))
+    return;
+  Ref<Suspension> suspension = ctx.suspend();
+  world->receive(*state.from, state.key, 0, [suspension, &state](Expected<Tensor> value) {
+    if (!suspension->claim())
+      return; // the run was stopped
+    if (!value)
+      suspension->fail(std::move(value.error()));
+    else if (value->dtype() != state.dtype)
+      suspension->fail(wrongDType(state.key, *value, state.dtype));
+    else
+      suspension->complete({std::move(*value)});
+  });
+}
+
 void send(OpContext &ctx) {
+  if (ctx.state<State>().goesOut())
+    return sendOut(ctx, ctx.state<State>());
   rendezvousOf(ctx)->send(ctx, ctx.state<State>().key, ctx.takeInput(0));
 }
 
 void receive(OpContext &ctx) {
   const auto &state = ctx.state<State>();
+  if (state.goesOut())
+    return receiveFromOutside(ctx, state);
   rendezvousOf(ctx)->receive(ctx, state.key, state.dtype);
 }
 
@@ -120,9 +180,10 @@ std::string keyOf(const AttrMap &attrs) {
 }
 
 template <KernelFn fn, bool mayBlock> Expected<BoundKernel> bindEnd(const BindContext &node) {
-  BoundKernel bound =
-      boundWith(fn, State{keyOf(node.attrs),
-                          node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0]});
+  BoundKernel bound = boundWith(
+      fn, State{keyOf(node.attrs), node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0],
+                taskOf(node.attrs.getOr<std::string>("send_device", "")),
+                taskOf(node.attrs.getOr<std::string>("recv_device", ""))});
   bound.mayBlock = mayBlock;
   return bound;
 }

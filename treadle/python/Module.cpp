@@ -11,6 +11,7 @@ NB_MODULE(_native, module) {
   // Sessions and graphs that are alive at exit are no mistake.
   nb::set_leak_warnings(false);
   treadle::python::bindArrays(module);
+  treadle::python::bindCommunicator(module);
   treadle::python::bindGraph(module);
   treadle::python::bindBuilder(module);
   treadle::python::bindSession(module);

@@ -40,6 +40,7 @@ nanobind::object toSession(Session session, std::shared_ptr<const RegisteredOps>
 /// A str that has a UTF-8 form. `what` holds it, for messages.
 std::string toName(nanobind::handle name, const char *what);
 
+void bindCommunicator(nanobind::module_ &module);
 void bindBuilder(nanobind::module_ &module);
 void bindGraph(nanobind::module_ &module);
 void bindModel(nanobind::module_ &module);

@@ -1,4 +1,5 @@
 // treadle.Session.
+#include "treadle/collective/Communicator.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/python/Arrays.h"
 #include "treadle/python/Errors.h"
@@ -6,6 +7,7 @@
 #include "treadle/python/Module.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
@@ -247,19 +249,22 @@ void bindSession(nb::module_ &module) {
       "the order of effects allows, 'off', 'on', or 'auto' for those with ops that\n"
       "wait. timeout: seconds after which a run fails with\n"
       "DeadlineExceededError. statistics: whether to count what compiled code does,\n"
-      "for statistics().")
+      "for statistics(). communicator: the processes that collective ops reach.")
       .def(
           "__init__",
           [](PySession *self, nb::handle graph, std::optional<int> threads, const std::string &tier,
-             const std::string &loopOverlap, std::optional<double> timeout, bool statistics) {
+             const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
+             std::shared_ptr<Communicator> communicator) {
             std::shared_ptr<const RegisteredOps> ops = currentOps();
             SessionOptions options =
                 sessionOptions(threads, tier, loopOverlap, timeout, statistics, *ops);
+            options.communicator = std::move(communicator);
             new (self) PySession(orRaise(Session::create(toGraph(graph), options)), ops);
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
           nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",
-          nb::arg("timeout") = nb::none(), nb::arg("statistics") = false)
+          nb::arg("timeout") = nb::none(), nb::arg("statistics") = false,
+          nb::arg("communicator") = nb::none())
       .def(
           "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
           nb::arg("targets") = nb::tuple(),

@@ -21,7 +21,7 @@ EditIndex::EditIndex(const Graph::Impl &impl)
       }
 }
 
-SmallVector<tfg::Node> EditIndex::softFollowers() const {
+SmallVector<tfg::Node> EditIndex::softFollowers() {
   SmallVector<tfg::Node> following;
   if (mayHaveSoftEdges)
     for (Operation &op : graph.getNodes().front())

@@ -20,7 +20,7 @@ struct EditIndex {
   Expected<mlir::Value> value(llvm::StringRef name) const;
 
   /// The graph's nodes that have soft edges to others.
-  llvm::SmallVector<tfg::Node> softFollowers() const;
+  llvm::SmallVector<tfg::Node> softFollowers();
 
   mlir::MLIRContext *context;
   tfg::GraphOp graph; // null if there is none

@@ -1,4 +1,5 @@
 // Sessions: plans for what is asked, and their runs.
+#include "treadle/collective/Communicator.h"
 #include "treadle/session/GraphImpl.h"
 #include "treadle/session/Origin.h"
 #include "treadle/session/SessionPlans.h"
@@ -68,10 +69,19 @@ struct Session::Impl {
       : graph(std::move(g)), options(std::move(o)), plans(graph, options) {
     int threads =
         options.threads ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+    if (options.communicator)
+      resources.lookupOrCreate<CommunicatorResource>(
+          "", "", [&] { return makeRef<CommunicatorResource>(options.communicator); });
     if (threads > 1)
       pool = std::make_unique<ThreadPool>(std::min(threads, maxThreads) - 1);
   }
   ~Impl() { resources.clear(); }
+
+  /// Whoever waits for this rank learns that it won't come.
+  void tellOthers(const Error &error) {
+    if (options.communicator)
+      options.communicator->abort(error);
+  }
 
   const Graph graph;
   const SessionOptions options;
@@ -229,14 +239,18 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     args.push_back(value);
   }
   Expected<SessionPlan> found = impl->plans.of(key);
-  if (!found)
+  if (!found) {
+    impl->tellOthers(found.error());
     return Unexpected(withOrigin(std::move(found.error()), *impl->graph.impl->module));
+  }
   const Plan &plan = *found->plan;
   for (size_t i = 0; i < feeds.size(); ++i)
     if (Expected<void> ok = checkFeed(impl->graph, impl->graph.impl->index(), feeds[i].first,
                                       args[i], plan.argTypes[i]);
-        !ok)
+        !ok) {
+      impl->tellOthers(ok.error());
       return Unexpected(std::move(ok.error()));
+    }
 
   RunState run(impl->resources, impl->pool.get());
   run.step = ++impl->steps;
@@ -259,8 +273,10 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     std::lock_guard lock(impl->mutex);
     impl->running.erase(&run);
   }
-  if (!results)
+  if (!results) {
+    impl->tellOthers(results.error());
     return Unexpected(withOrigin(std::move(results.error()), *impl->graph.impl->module));
+  }
   for (size_t i = 0; i < results->size(); ++i)
     if (Expected<void> ok = detachFromVariables((*results)[i], fetches[i], found->hasReferences);
         !ok)

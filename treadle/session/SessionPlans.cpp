@@ -1,5 +1,6 @@
 #include "treadle/session/SessionPlans.h"
 #include "treadle/session/ChainedFrames.h"
+#include "treadle/session/Exchanges.h"
 
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Fusion.h"
@@ -114,6 +115,9 @@ Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoo
     std::lock_guard lock(mutex);
     hasLoop = loops.isIn(*spec);
   }
+  if (Communicator *world = options.communicator.get())
+    if (Expected<void> agreed = agreeOnCollectives(*world, *spec, *graph.impl->module); !agreed)
+      return Unexpected(std::move(agreed.error()));
   if (fuses())
     fuseNodes(*spec);
   bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);

@@ -33,6 +33,8 @@ from ._errors import (
 from ._graph import Node
 from ._model import Model, Signature, load
 from ._native import (
+    CommunicationSchedule,
+    Communicator,
     Graph,
     Operation,
     Output,
@@ -131,6 +133,8 @@ __all__ = [
     "AlreadyExistsError",
     "Builder",
     "CancelledError",
+    "CommunicationSchedule",
+    "Communicator",
     "DataLossError",
     "DeadlineExceededError",
     "Error",

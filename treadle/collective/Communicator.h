@@ -1,0 +1,115 @@
+// Collectives among the ranks of a run on several processes.
+//
+// A collective is one exchange of messages or two, each rank with all others of its group. Values
+// are combined in the order of ranks by whoever gathers them, so that all ranks get the same bits,
+// and the same in each run. Nothing here waits: what has come is counted, and the last message of
+// an exchange calls what comes next.
+//
+// All-reduce is a reduce-scatter of n parts and an all-gather of these, each rank sending and
+// receiving 2(n - 1)/n of the value (R. Thakur, R. Rabenseifner and W. Gropp, Optimization of
+// Collective Communication Operations in MPICH, 2005); a small value goes to all at once.
+#pragma once
+
+#include "treadle/collective/Transport.h"
+#include "treadle/runtime/Error.h"
+#include "treadle/runtime/ResourceManager.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace treadle {
+
+/// How values of several ranks become one.
+enum class Reduction : uint8_t { Add, Mul, Min, Max };
+
+/// A rank's part in a collective.
+struct Collective {
+  enum Kind : uint8_t {
+    AllReduce,     // the values' reduction; shapes are equal
+    AllGather,     // the values one behind the other; they may differ in dimension 0 alone
+    ReduceScatter, // of the reduction this rank's part, cut along dimension 0
+    BroadcastSend, // the value, as it was given
+    BroadcastReceive,
+    AllToAll, // of each rank's value, cut along dimension 0, this rank's part, one behind the other
+  };
+  Kind kind = AllReduce;
+  Reduction reduction = Reduction::Add;
+  bool isMean = false; // divide by the group's size
+  /// How many ranks take part, and a number that is the same on them alone. A group as large as the
+  /// world is the world.
+  int groupSize = 1;
+  int groupKey = 0;
+  /// What tells apart the collectives of a group; how often it was used counts as well.
+  int64_t instance = 0;
+  Tensor input;       // none: BroadcastReceive
+  double timeout = 0; // seconds; 0: the communicator's
+  std::string name;   // for messages
+};
+
+/// One rank of a world. Thread-safe. Once a rank has failed, everything that waits and everything
+/// that is started later fails on all ranks.
+class Communicator {
+public:
+  using Done = std::function<void(Expected<Tensor>)>;
+  static constexpr double defaultTimeout = 60;
+
+  explicit Communicator(std::unique_ptr<Transport> transport, double timeout = defaultTimeout);
+  ~Communicator();
+  Communicator(const Communicator &) = delete;
+  Communicator &operator=(const Communicator &) = delete;
+
+  int rank() const;
+  int size() const;
+
+  /// Calls `done` once, on any thread and maybe before it returns: with the value, or
+  /// InvalidArgument where the ranks' values don't go together, DeadlineExceeded, with the ranks
+  /// that didn't come, or Aborted with the error of another rank.
+  void start(const Collective &collective, Done done);
+
+  /// Hands a value to another rank, or to this one.
+  void send(int to, const std::string &key, Tensor value);
+  /// The next value that `from` sends under the key.
+  void receive(int from, const std::string &key, double timeout, Done done);
+
+  /// Compares a list of lines with those of all other ranks, up to a tab in each, and waits for it.
+  /// FailedPrecondition, with the first line that differs and whose it is, or an error as `start`
+  /// gives it. One at a time.
+  Expected<void> agree(const std::vector<std::string> &lines, std::string_view what);
+
+  /// Tells all other ranks that this one has failed, once.
+  void abort(const Error &error);
+
+private:
+  struct Impl;
+  const std::unique_ptr<Impl> impl;
+};
+
+/// A session's communicator, among its resources.
+class CommunicatorResource final : public Resource {
+public:
+  static constexpr std::string_view kindName = "communicator";
+  explicit CommunicatorResource(std::shared_ptr<Communicator> c) : communicator(std::move(c)) {}
+  std::string_view kind() const override { return kindName; }
+
+  const std::shared_ptr<Communicator> communicator;
+};
+
+/// The session's communicator; the one rank of a world of its own where it has none.
+std::shared_ptr<Communicator> communicatorOf(ResourceManager &resources);
+
+/// A world of ranks in this process, for tests and for measuring: messages arrive late, as over
+/// links. Each rank has one link to the others, on which its messages go one after the other.
+struct SimulatedLink {
+  double latency = 0;        // seconds that each message takes on top
+  double bytesPerSecond = 0; // 0: no time for bytes
+};
+std::vector<std::unique_ptr<Transport>> simulatedWorld(int size, SimulatedLink link = {});
+
+/// The reduction of a value with another of equal dtype and count, into the first, which is unique.
+/// Unimplemented for dtypes that aren't numbers.
+Expected<void> reduceInto(Tensor &value, const Tensor &other, Reduction reduction);
+/// Divides in place, towards zero where the dtype is integral.
+Expected<void> divideBy(Tensor &value, int64_t divisor);
+
+} // namespace treadle

@@ -1,0 +1,34 @@
+/* What libtreadle_mpi.so gives: bytes between the processes that mpirun started. It knows nothing
+ * of tensors, and is loaded by name: whoever runs alone needs neither it nor OpenMPI. */
+#ifndef TREADLE_COLLECTIVE_MPILIBRARY_H
+#define TREADLE_COLLECTIVE_MPILIBRARY_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The other end's bytes are freed when the call returns. */
+typedef void (*treadle_mpi_take)(void *receiver, int from, const void *bytes, size_t size);
+
+typedef struct {
+  /* Joins the world; 0, or an error's number. Once a process. */
+  int (*open)(int *rank, int *size);
+  /* Calls `take` for each message from now on, on one thread. */
+  void (*listen)(treadle_mpi_take take, void *receiver);
+  /* Takes a copy, and returns at once. */
+  void (*send)(int to, const void *bytes, size_t size);
+  /* Sends what is left, for `seconds` at most; leaves the world if all went out and `hasFailed` is
+   * 0: else the others may never come to the end. */
+  void (*close)(int hasFailed, double seconds);
+} treadle_mpi_functions;
+
+/* The library's one symbol. */
+const treadle_mpi_functions *treadle_mpi(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,75 @@
+// What is done to the elements: one template, chosen by dtype and reduction.
+#include "treadle/collective/Communicator.h"
+
+#include <Eigen/Core>
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+template <Reduction reduction, typename T> T combine(T a, T b) {
+  if constexpr (reduction == Reduction::Add)
+    return static_cast<T>(a + b);
+  else if constexpr (reduction == Reduction::Mul)
+    return static_cast<T>(a * b);
+  else if constexpr (reduction == Reduction::Min)
+    return b < a ? b : a;
+  else
+    return a < b ? b : a;
+}
+
+template <Reduction reduction, typename T> void combineAll(Tensor &value, const Tensor &other) {
+  T *out = value.data<T>();
+  const T *in = other.data<T>();
+  for (int64_t i = 0, n = value.count(); i < n; ++i)
+    out[i] = combine<reduction>(out[i], in[i]);
+}
+
+template <typename T> void divideAll(Tensor &value, int64_t divisor) {
+  T *out = value.data<T>();
+  for (int64_t i = 0, n = value.count(); i < n; ++i)
+    out[i] = static_cast<T>(out[i] / static_cast<T>(divisor));
+}
+
+using Combine = void (*)(Tensor &, const Tensor &);
+struct Row {
+  DType dtype;
+  Combine combine[4]; // by Reduction
+  void (*divide)(Tensor &, int64_t);
+};
+template <typename T> constexpr Row row(DType dtype) {
+  return {dtype,
+          {combineAll<Reduction::Add, T>, combineAll<Reduction::Mul, T>,
+           combineAll<Reduction::Min, T>, combineAll<Reduction::Max, T>},
+          divideAll<T>};
+}
+constexpr Row rows[] = {
+    row<float>(DType::Float32),       row<double>(DType::Float64),
+    row<Eigen::half>(DType::Float16), row<Eigen::bfloat16>(DType::BFloat16),
+    row<int32_t>(DType::Int32),       row<int64_t>(DType::Int64),
+    row<int16_t>(DType::Int16),       row<int8_t>(DType::Int8),
+    row<uint8_t>(DType::UInt8),       row<uint16_t>(DType::UInt16),
+    row<uint32_t>(DType::UInt32),     row<uint64_t>(DType::UInt64),
+};
+
+Expected<const Row *> rowOf(DType dtype) {
+  const Row *found = std::ranges::find(rows, dtype, &Row::dtype);
+  if (found == std::end(rows))
+    return Unexpected(unimplemented("values of ", dtypeName(dtype), " can't be reduced"));
+  return found;
+}
+
+} // namespace
+
+Expected<void> reduceInto(Tensor &value, const Tensor &other, Reduction reduction) {
+  return rowOf(value.dtype()).map([&](const Row *found) {
+    found->combine[static_cast<int>(reduction)](value, other);
+  });
+}
+
+Expected<void> divideBy(Tensor &value, int64_t divisor) {
+  return rowOf(value.dtype()).map([&](const Row *found) { found->divide(value, divisor); });
+}
+
+} // namespace treadle

@@ -1,0 +1,164 @@
+#include "treadle/collective/World.h"
+
+#include "treadle/collective/MpiLibrary.h"
+
+#include <dlfcn.h>
+
+#include <climits>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <mutex>
+
+namespace treadle {
+namespace {
+
+constexpr std::string_view libraryName = "libtreadle_mpi.so";
+
+/// A message as bytes: its key, the value's dtype and dimensions, the value.
+struct Header {
+  uint32_t keySize;
+  uint16_t dtype;
+  uint16_t rank;
+};
+
+std::string packed(const std::string &key, const Tensor &value) {
+  Header header{static_cast<uint32_t>(key.size()), static_cast<uint16_t>(value.dtype()),
+                static_cast<uint16_t>(value.rank())};
+  std::string bytes(reinterpret_cast<const char *>(&header), sizeof(header));
+  bytes += key;
+  bytes.append(reinterpret_cast<const char *>(value.dims().data()),
+               value.dims().size() * sizeof(int64_t));
+  bytes.append(static_cast<const char *>(value.raw()), value.bytes());
+  return bytes;
+}
+
+/// Nothing where the bytes are none of ours.
+std::optional<Message> unpacked(int from, const char *bytes, size_t size) {
+  Header header;
+  if (size < sizeof(header))
+    return std::nullopt;
+  std::memcpy(&header, bytes, sizeof(header));
+  size_t start = sizeof(header) + header.keySize + header.rank * sizeof(int64_t);
+  if (size < start || header.dtype >= numDTypes || !isPlain(static_cast<DType>(header.dtype)))
+    return std::nullopt;
+  std::vector<int64_t> dims(header.rank);
+  std::memcpy(dims.data(), bytes + sizeof(header) + header.keySize, dims.size() * sizeof(int64_t));
+  Expected<Tensor> value = Tensor::make(static_cast<DType>(header.dtype), dims);
+  if (!value || value->bytes() != size - start)
+    return std::nullopt;
+  std::memcpy(value->raw(), bytes + start, value->bytes());
+  return Message{from, {bytes + sizeof(header), header.keySize}, std::move(*value)};
+}
+
+class MpiTransport final : public Transport {
+public:
+  MpiTransport(const treadle_mpi_functions &mpi, int rank, int size)
+      : mpi(mpi), number(rank), count(size) {}
+
+  int rank() const override { return number; }
+  int size() const override { return count; }
+  void send(int to, std::string key, Tensor value) override {
+    std::string bytes = packed(key, value);
+    mpi.send(to, bytes.data(), bytes.size());
+  }
+  void listen(Take newTake) override {
+    take = std::move(newTake);
+    mpi.listen(
+        [](void *self, int from, const void *bytes, size_t size) {
+          std::optional<Message> message = unpacked(from, static_cast<const char *>(bytes), size);
+          if (message)
+            static_cast<MpiTransport *>(self)->take(std::move(*message));
+        },
+        this);
+  }
+  void close() override { mpi.listen(nullptr, nullptr); }
+
+private:
+  const treadle_mpi_functions &mpi;
+  const int number, count;
+  Take take;
+};
+
+/// Folders that the library may be in: of this program or module, `lib` beside it, and above that
+/// for a Python package.
+std::vector<std::string> candidates() {
+  // Of a program the loader knows no more than what it was called.
+  std::vector<std::string> paths, files = {"/proc/self/exe"};
+  Dl_info here;
+  if (dladdr(reinterpret_cast<const void *>(&isStartedByMpi), &here) && here.dli_fname)
+    files.emplace_back(here.dli_fname);
+  for (const std::string &file : files) {
+    std::error_code ignored;
+    std::filesystem::path folder = std::filesystem::weakly_canonical(file, ignored).parent_path();
+    for (const char *place : {"", "../lib", "../../lib"})
+      paths.push_back((folder / place / libraryName).string());
+  }
+  paths.emplace_back(libraryName);
+  return paths;
+}
+
+Expected<const treadle_mpi_functions *> load() {
+  std::string why;
+  for (const std::string &path : candidates()) {
+    // OpenMPI's own plugins look for its symbols among those of all libraries.
+    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    if (!library) {
+      why = dlerror();
+      continue;
+    }
+    auto entry = reinterpret_cast<decltype(&treadle_mpi)>(dlsym(library, "treadle_mpi"));
+    if (entry)
+      return entry();
+    why = dlerror();
+  }
+  return Unexpected(notFound("mpirun has started this process, but '", libraryName,
+                             "' can't be loaded: ", why,
+                             "; build it where libopenmpi-dev is installed"));
+}
+
+/// Made once; never destroyed, since runs may still look at it while the process ends.
+struct Joined {
+  std::mutex mutex;
+  const treadle_mpi_functions *mpi = nullptr;
+  std::shared_ptr<Communicator> communicator;
+};
+Joined &joined() {
+  static auto *world = new Joined;
+  return *world;
+}
+
+} // namespace
+
+bool isStartedByMpi() {
+  const char *size = std::getenv("OMPI_COMM_WORLD_SIZE");
+  return size && std::atoi(size) > 1;
+}
+
+Expected<std::shared_ptr<Communicator>> joinWorld(double timeout) {
+  Joined &world = joined();
+  std::lock_guard lock(world.mutex);
+  if (world.communicator)
+    return world.communicator;
+  if (!isStartedByMpi())
+    return world.communicator = std::make_shared<Communicator>(nullptr, timeout);
+  Expected<const treadle_mpi_functions *> mpi = load();
+  if (!mpi)
+    return Unexpected(std::move(mpi.error()));
+  int rank = 0, size = 1;
+  if (int status = (*mpi)->open(&rank, &size); status != 0)
+    return Unexpected(unavailable("MPI can't be initialized: error ", status));
+  world.mpi = *mpi;
+  return world.communicator = std::make_shared<Communicator>(
+             std::make_unique<MpiTransport>(**mpi, rank, size), timeout);
+}
+
+void leaveWorld(bool hasFailed) {
+  Joined &world = joined();
+  std::lock_guard lock(world.mutex);
+  constexpr double patience = 5; // seconds
+  if (world.mpi)
+    std::exchange(world.mpi, nullptr)->close(hasFailed, patience);
+}
+
+} // namespace treadle

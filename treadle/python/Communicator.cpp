@@ -1,0 +1,84 @@
+// treadle.Communicator, and the schedules that hide communication.
+#include "treadle/collective/World.h"
+#include "treadle/python/Errors.h"
+#include "treadle/python/Module.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+
+namespace treadle::python {
+namespace {
+
+std::shared_ptr<Communicator> world(double timeout) {
+  Expected<std::shared_ptr<Communicator>> joined = [&] {
+    nb::gil_scoped_release release;
+    return joinWorld(timeout);
+  }();
+  // Whoever waits for this process should not do so once Python has ended it.
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    nb::gil_scoped_release release;
+    leaveWorld(false);
+  }));
+  return orRaise(std::move(joined));
+}
+
+std::vector<std::shared_ptr<Communicator>>
+simulated(int size, double latency, std::optional<double> bytesPerSecond, double timeout) {
+  if (size < 1 || !(latency >= 0) || !(bytesPerSecond.value_or(1) > 0))
+    orRaise(Expected<void>(Unexpected(invalidArgument(
+        "a simulated world has a size from 1, a latency from 0 and a bandwidth above 0"))));
+  std::vector<std::shared_ptr<Communicator>> ranks;
+  for (auto &transport : simulatedWorld(size, {latency, bytesPerSecond.value_or(0)}))
+    ranks.push_back(std::make_shared<Communicator>(std::move(transport), timeout));
+  return ranks;
+}
+
+void bindSchedule(nb::module_ &module) {
+  using Schedule = Graph::Schedule;
+  nb::class_<Schedule::Line>(module, "ScheduledNode", "When a node runs, by the cost model.")
+      .def_ro("name", &Schedule::Line::name)
+      .def_ro("op", &Schedule::Line::op)
+      .def_ro("is_communication", &Schedule::Line::isCommunication)
+      .def_ro("begin", &Schedule::Line::begin)
+      .def_ro("end", &Schedule::Line::end);
+  nb::class_<Schedule>(module, "CommunicationSchedule",
+                       "What Graph.schedule_communication found, by the cost model: seconds of a "
+                       "step\nunscheduled and scheduled; of it compute, communication, and what of "
+                       "that is hidden;\nhidden_share: of what could be hidden.")
+      .def_ro("unscheduled", &Schedule::unscheduled)
+      .def_ro("scheduled", &Schedule::scheduled)
+      .def_ro("compute", &Schedule::compute)
+      .def_ro("communication", &Schedule::communication)
+      .def_ro("hidden", &Schedule::hidden)
+      .def_ro("hidden_share", &Schedule::hiddenShare)
+      .def_ro("edges", &Schedule::edges)
+      .def_ro("buckets", &Schedule::buckets)
+      .def_ro("nodes", &Schedule::lines)
+      .def("__str__", [](const Schedule &schedule) { return schedule.text; });
+}
+
+} // namespace
+
+void bindCommunicator(nb::module_ &module) {
+  bindSchedule(module);
+  nb::class_<Communicator>(module, "Communicator",
+                           "A world of processes, or of ranks in this one, that collective ops "
+                           "reach: give it to a\nSession. Sessions that share one run in the same "
+                           "order on all ranks.")
+      .def_static("world", world, nb::kw_only(), nb::arg("timeout") = Communicator::defaultTimeout,
+                  "The processes that mpirun started; without it this one alone. timeout: seconds "
+                  "after\nwhich a collective fails that a rank doesn't come to.")
+      .def_static("simulated", simulated, nb::arg("size"), nb::kw_only(), nb::arg("latency") = 0.0,
+                  nb::arg("bytes_per_second") = nb::none(),
+                  nb::arg("timeout") = Communicator::defaultTimeout,
+                  "Ranks in this process, each for a session in a thread of its own. Messages take "
+                  "as long\nas over a link of that latency, in seconds, and bandwidth.")
+      .def_prop_ro("rank", &Communicator::rank)
+      .def_prop_ro("size", &Communicator::size);
+}
+
+} // namespace treadle::python
