@@ -241,6 +241,34 @@ def ScheduleCommunication : Pass<"tfg-schedule-communication", "::mlir::ModuleOp
   ];
 }
 
+def Partition : Pass<"tfg-partition", "::mlir::ModuleOp"> {
+  let summary = "keep what one of several processes runs";
+  let description = [{
+    A node whose device names a task (`/job:worker/task:1`) runs on the rank of that number; any other
+    node, and constants and placeholders, on all. Of these bodies stays what `rank` runs. Where it
+    uses a value of another rank, or waits for a node there, stands a _Recv; where another needs one
+    of its, a _Send. What is fetched goes to rank 0, and is found there under its name.
+
+    ```mlir
+    // rank=0 ranks=2
+    %a, %c0 = Neg(%x) device("/job:worker/task:0") name("a") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    %b, %c1 = Abs(%a) device("/job:worker/task:1") name("b") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    // becomes
+    %a, %c0 = Neg(%x) device("/job:worker/task:0") name("a") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+    %c2 = _Send(%a) name("a/send") {T = f32, tensor_name = "a:0", ...} : tensor<f32>
+    ```
+
+    Functions are partitioned like the graph: loops and conditionals without a device run on all ranks,
+    and what their functions place elsewhere is exchanged in each iteration. v1 control flow on a
+    task is an error (tfg-v1-to-functional first), and so is a handle that is used on another task.
+  }];
+  let options = [
+    Option<"rank", "rank", "int64_t", "0", "whose part">,
+    Option<"ranks", "ranks", "int64_t", "1", "how many processes there are">,
+    ListOption<"fetches", "fetches", "std::string", "values that runs ask for (x or x:0)">
+  ];
+}
+
 def DepsToChains : Pass<"tfg-deps-to-chains", "::mlir::ModuleOp"> {
   let summary = "order a loop's iterations by values that go around it, so that the rest may overlap";
   let description = [{

@@ -1,6 +1,8 @@
 // From command-line options to feeds and fetches.
 #include "treadle/tools/cli/Request.h"
 
+#include "treadle/tools/cli/Distributed.h"
+
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Value.h"
 
@@ -33,10 +35,20 @@ static Expected<std::pair<std::string, Tensor>> parseInput(std::string_view text
   return value.map([&](Tensor tensor) { return std::pair(name, std::move(tensor)); });
 }
 
+/// `{rank}` is the number of this process.
+static std::string forThisRank(std::string_view input) {
+  constexpr std::string_view word = "{rank}";
+  std::string text(input);
+  for (size_t at; (at = text.find(word)) != text.npos;)
+    text.replace(at, word.size(), std::to_string(rankOfProcess()));
+  return text;
+}
+
 static Expected<Session::Feeds> parseInputs(const Arguments &args, const Request &request) {
   Session::Feeds feeds;
   std::vector<Graph::Value> inputs = request.inputs();
-  for (std::string_view text : args.values("--input")) {
+  for (std::string_view given : args.values("--input")) {
+    std::string text = forThisRank(given);
     auto feed = parseInput(text, request, inputs, feeds.size());
     if (!feed)
       return Unexpected(std::move(feed.error()));

@@ -1,6 +1,8 @@
 // `treadle run`: computes tensors of a graph and prints them.
+#include "treadle/collective/World.h"
 #include "treadle/npy/Npz.h"
 #include "treadle/tools/cli/Check.h"
+#include "treadle/tools/cli/Distributed.h"
 #include "treadle/tools/cli/Element.h"
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Stats.h"
@@ -20,6 +22,9 @@ static int runOnce(const Arguments &args, const Request &request, Stats &stats) 
   stats.take(*session);
   if (!values)
     return report(values.error());
+  // The results are the same everywhere: one of the processes prints them.
+  if (rankOfProcess() != 0)
+    return 0;
   NamedTensors named;
   for (size_t i = 0; i < values->size(); ++i) {
     const Tensor &value = (*values)[i];
@@ -34,7 +39,7 @@ static int runOnce(const Arguments &args, const Request &request, Stats &stats) 
   return done ? 0 : report(done.error());
 }
 
-static int run(const Arguments &args) {
+static int runAlone(const Arguments &args) {
   if (args.has("--trace"))
     return report(unimplemented("--trace: traces cannot be written yet"));
   std::optional<std::string_view> checkFile = args.value("--check");
@@ -46,11 +51,19 @@ static int run(const Arguments &args) {
   std::optional<Request> request = makeRequest(args, checkFile.has_value(), status);
   if (!request)
     return status;
+  if (Expected<void> ok = distribute(*request); !ok)
+    return report(ok.error());
   stats.lap("load");
   status =
       checkFile ? check(*request, std::string(*checkFile), stats) : runOnce(args, *request, stats);
   if (args.has("--stats") && !status)
     stats.print();
+  return status;
+}
+
+static int run(const Arguments &args) {
+  int status = runAlone(args);
+  leaveWorld(status != 0);
   return status;
 }
 

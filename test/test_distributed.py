@@ -1,0 +1,376 @@
+# ruff: noqa: E501 (programs in text)
+"""Collectives, several processes, and communication hidden behind computing."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import treadle
+
+BIN = pathlib.Path(treadle.__file__).parents[2] / "bin" / "treadle"
+HEAD = "tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {\n"
+needs_mpi = pytest.mark.skipif(
+    not shutil.which("mpirun") or not (BIN.parents[1] / "lib" / "libtreadle_mpi.so").exists(),
+    reason="OpenMPI isn't installed",
+)
+
+
+def constant(name, value):
+    return (
+        f'  %{name}, %{name}_c = Const name("{name}") {{dtype = i32, value = dense<{value}> : '
+        "tensor<i32>} : () -> (tensor<i32>)\n"
+    )
+
+
+def reduce(name, value, shape, instance, control="", op="Id"):
+    return (
+        f"  %{name}, %{name}_c = CollectiveReduceV2(%{value}, %size, %key, %{instance}){control} "
+        f'name("{name}") {{T = f32, Nordering_token = 0, final_op = "{op}", merge_op = "Add"}} : '
+        f"(tensor<{shape}xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> (tensor<{shape}xf32>)\n"
+    )
+
+
+def on_all_ranks(ranks, work):
+    """What `work(rank)` gives on each, in threads; an exception stands for itself."""
+    results = [None] * len(ranks)
+
+    def run(rank):
+        try:
+            results[rank] = work(rank)
+        except Exception as error:
+            results[rank] = error
+
+    threads = [threading.Thread(target=run, args=[rank]) for rank in range(len(ranks))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return results
+
+
+GRADIENT = (
+    HEAD
+    + """
+  %x, %xc = Placeholder name("x") {dtype = f32, shape = #tf_type.shape<?x2>} : () -> (tensor<?x2xf32>)
+  %y, %yc = Placeholder name("y") {dtype = f32, shape = #tf_type.shape<?x2>} : () -> (tensor<?x2xf32>)
+  %w, %wc = Placeholder name("w") {dtype = f32, shape = #tf_type.shape<2x2>} : () -> (tensor<2x2xf32>)
+  %rate, %rc = Const name("rate") {dtype = f32, value = dense<0.01> : tensor<f32>} : () -> (tensor<f32>)
+  %p, %pc = MatMul(%x, %w) name("p") {T = f32} : (tensor<?x2xf32>, tensor<2x2xf32>) -> (tensor<?x2xf32>)
+  %e, %ec = Sub(%p, %y) name("e") {T = f32} : (tensor<?x2xf32>, tensor<?x2xf32>) -> (tensor<?x2xf32>)
+  %g, %gc = MatMul(%x, %e) name("g") {T = f32, transpose_a = true} : (tensor<?x2xf32>, tensor<?x2xf32>) -> (tensor<2x2xf32>)
+"""
+    + constant("size", 0).replace("dense<0>", "dense<SIZE>")
+    + constant("key", 1)
+    + reduce("mean", "g", "2x2", "key", op="Id")
+    + """
+  %d, %dc = Mul(%mean, %rate) name("d") {T = f32} : (tensor<2x2xf32>, tensor<f32>) -> (tensor<2x2xf32>)
+  %n, %nc = Sub(%w, %d) name("new") {T = f32} : (tensor<2x2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>)
+}"""
+)
+
+
+def step_feeds(size):
+    random = np.random.default_rng(3)
+    x, y = (random.normal(size=(8, 2)).astype(np.float32) for _ in range(2))
+    return [{"x": x[r::size], "y": y[r::size]} for r in range(size)]
+
+
+@pytest.mark.parametrize("size", [2, 4])
+def test_a_data_parallel_step_is_that_of_one_process(size):
+    w = np.float32([[1, -2], [0.5, 3]])
+
+    def steps(graph, feeds, communicator=None):
+        session = treadle.Session(graph, communicator=communicator)
+        weights = w
+        for _ in range(5):
+            weights = session.run("new", {**feeds, "w": weights})
+        return weights
+
+    alone = steps(GRADIENT.replace("SIZE", "1").encode(), step_feeds(1)[0])
+    ranks = treadle.Communicator.simulated(size)
+    graph = GRADIENT.replace("SIZE", str(size)).encode()
+    together = on_all_ranks(ranks, lambda r: steps(graph, step_feeds(size)[r], ranks[r]))
+    for weights in together:
+        np.testing.assert_allclose(weights, alone, rtol=1e-5)
+        np.testing.assert_array_equal(weights, together[0])
+
+
+def two_reductions(order):
+    """Two all-reduces, one after the other, in an order of one's own."""
+    first, second = order
+    return (
+        HEAD
+        + '  %x, %xc = Placeholder name("x") {dtype = f32, shape = #tf_type.shape<2>} : () -> (tensor<2xf32>)\n'
+        + constant("size", 2)
+        + constant("key", 1)
+        + constant("i1", 1)
+        + constant("i2", 2)
+        + reduce(f"r{first}", "x", 2, f"i{first}")
+        + reduce(f"r{second}", "x", 2, f"i{second}", f" [%r{first}_c]")
+        + "}"
+    ).encode()
+
+
+def test_ranks_that_do_not_agree_are_told_so():
+    ranks = treadle.Communicator.simulated(2, timeout=10)
+    graphs = [two_reductions("12"), two_reductions("21")]
+
+    def work(rank):
+        return treadle.Session(graphs[rank], communicator=ranks[rank]).run(
+            ["r1", "r2"], {"x": [1, 2]}
+        )
+
+    for error in on_all_ranks(ranks, work):
+        assert isinstance(error, treadle.FailedPreconditionError)
+        assert "number 1 is on rank 0 Reduce in group 1, instance 1" in str(error)
+        assert "('r1', CollectiveReduceV2), but on rank 1 Reduce in group 1, instance 2" in str(
+            error
+        )
+
+
+def test_a_rank_that_does_not_come_is_named():
+    ranks = treadle.Communicator.simulated(2, timeout=0.2)
+    session = treadle.Session(two_reductions("12"), communicator=ranks[0])
+    with pytest.raises(treadle.DeadlineExceededError, match="nothing came from rank 1 within"):
+        session.run("r1", {"x": [1, 2]})
+
+
+def test_a_rank_that_fails_ends_the_others():
+    ranks = treadle.Communicator.simulated(2, timeout=30)
+    treadle.register_op("FailsOnPurpose", lambda x: 1 // 0, effects="none")
+    text = two_reductions("12").decode()
+    text = text.replace(
+        "%r2, ",
+        '%bad, %bad_c = FailsOnPurpose(%x) name("bad") : (tensor<2xf32>) -> (tensor<2xf32>)\n  %r2, ',
+    ).replace(
+        "CollectiveReduceV2(%x, %size, %key, %i2)", "CollectiveReduceV2(%bad, %size, %key, %i2)"
+    )
+
+    def work(rank):
+        graph = text.encode() if rank == 1 else two_reductions("12")
+        return treadle.Session(graph, communicator=ranks[rank]).run(["r1", "r2"], {"x": [1, 2]})
+
+    first, second = on_all_ranks(ranks, work)
+    assert isinstance(first, treadle.AbortedError) and "rank 1 failed" in str(first)
+    assert isinstance(second, treadle.UnknownError)
+
+
+def test_one_process_needs_no_world():
+    graph = GRADIENT.replace("SIZE", "1").encode()
+    feeds = {**step_feeds(1)[0], "w": np.eye(2, dtype=np.float32)}
+    assert treadle.Session(graph).run("new", feeds).shape == (2, 2)
+    with pytest.raises(treadle.InvalidArgumentError, match="mpirun -n 3"):
+        treadle.Session(GRADIENT.replace("SIZE", "3").encode()).run("new", feeds)
+
+
+STAGES = 8
+LINK = {"latency": 0.0005, "bytes_per_second": 5e4}
+COSTS = {"ops": {"MatMul": 0.02, "Mul": 0.0002, "Neg": 0.0002}, "link": LINK}
+
+
+def stages_graph():
+    """Products that need no exchange, ready before the results of a chain that are exchanged."""
+    m = "tensor<600x600xf32>"
+    v = "tensor<250xf32>"
+    text = HEAD
+    text += f'  %m, %m_c = Placeholder name("m") {{dtype = f32, shape = #tf_type.shape<600x600>}} : () -> ({m})\n'
+    text += f'  %x, %x_c = Placeholder name("x") {{dtype = f32, shape = #tf_type.shape<250>}} : () -> ({v})\n'
+    text += constant("size", 2) + constant("key", 1)
+    for i in range(STAGES):
+        text += f'  %work{i}, %work{i}_c = MatMul(%m, %m) name("work{i}") {{T = f32}} : ({m}, {m}) -> ({m})\n'
+    for i in range(STAGES):
+        before = f"grad{i - 1}" if i else "x"
+        text += f'  %grad{i}, %grad{i}_c = Mul(%{before}, %x) name("grad{i}") {{T = f32}} : ({v}, {v}) -> ({v})\n'
+        text += constant(f"i{i}", i)
+        text += reduce(f"sum{i}", f"grad{i}", 250, f"i{i}")
+        text += f'  %new{i}, %new{i}_c = Neg(%sum{i}) name("new{i}") {{T = f32}} : ({v}) -> ({v})\n'
+    return text + "}"
+
+
+@pytest.fixture
+def costs(tmp_path):
+    path = tmp_path / "costs.json"
+    path.write_text(json.dumps(COSTS))
+    return path
+
+
+def test_schedules_hide_communication(costs):
+    graph = treadle.Graph.from_bytes(stages_graph().encode())
+    found = graph.schedule_communication(costs=costs)
+    assert found.hidden_share >= 0.9
+    assert found.unscheduled / found.scheduled >= 1.6
+    assert {node.name for node in found.nodes if node.is_communication} == {
+        f"sum{i}" for i in range(STAGES)
+    }
+    # The same again gives the same; and what is scheduled well is left alone.
+    again = treadle.Graph.from_bytes(stages_graph().encode())
+    assert str(again.schedule_communication(costs=costs)) == str(found)
+    assert again.text() == graph.text()
+    assert graph.schedule_communication(costs=costs).edges == 0
+
+
+def test_a_schedule_keeps_the_edges_of_its_user(costs):
+    graph = treadle.Graph.from_bytes(stages_graph().encode())
+    graph.preserve_order({"grad0": [f"work{i}" for i in range(STAGES)]})
+    graph.preserve_order({"grad1": ["work0"]}, soft=True)
+    before = graph["grad0"].inputs
+    found = graph.schedule_communication(costs=costs)
+    assert graph["grad0"].inputs == before
+    assert "work0" in graph["grad1"].attrs["_soft_inputs"]
+    assert found.hidden < found.communication / 2
+
+
+def test_small_exchanges_become_one(costs):
+    graph = treadle.Graph.from_bytes(stages_graph().encode())
+    # The chain of gradients is no path between the exchanges.
+    found = graph.schedule_communication(costs=costs, bucket=4000)
+    assert found.buckets == 2
+    assert not graph.check()
+    ranks = treadle.Communicator.simulated(2)
+    feeds = {"x": np.full(250, 0.5, np.float32), "m": np.zeros((600, 600), np.float32)}
+
+    def work(rank):
+        session = treadle.Session(graph, communicator=ranks[rank])
+        return session.run([f"new{i}" for i in range(STAGES)], feeds)
+
+    for values in on_all_ranks(ranks, work):
+        for i, value in enumerate(values):
+            np.testing.assert_array_equal(value, np.full(250, -2 * 0.5 ** (i + 2), np.float32))
+
+
+def test_a_thousand_ranks_can_be_simulated(costs):
+    graph = treadle.Graph.from_bytes(stages_graph().replace("dense<2>", "dense<1024>").encode())
+    found = graph.schedule_communication(costs=costs, ranks=1024, jitter=0.1)
+    assert found.communication > 8 * 0.039
+    assert found.compute < found.scheduled < found.unscheduled
+
+
+def scheduled_and_plain_seconds(costs, rounds):
+    plain = treadle.Graph.from_bytes(stages_graph().encode())
+    scheduled = treadle.Graph.from_bytes(stages_graph().encode())
+    scheduled.schedule_communication(costs=costs)
+    fetches = [f"new{i}" for i in range(STAGES)]
+    targets = [f"work{i}" for i in range(STAGES)]
+    feeds = {"x": np.ones(250, np.float32), "m": np.zeros((600, 600), np.float32)}
+
+    def seconds(graph):
+        ranks = treadle.Communicator.simulated(2, **LINK)
+        sessions = [treadle.Session(graph, threads=1, communicator=c) for c in ranks]
+        times = []
+        for _ in range(rounds):
+            begin = time.perf_counter()
+            for values in on_all_ranks(
+                ranks, lambda r: sessions[r].run(fetches, feeds, targets=targets)
+            ):
+                assert not isinstance(values, Exception), values
+                np.testing.assert_array_equal(values[0], np.full(250, -2))
+            times.append(time.perf_counter() - begin)
+        return min(times)
+
+    return seconds(scheduled), seconds(plain)
+
+
+def test_scheduled_steps_are_faster(costs):
+    scheduled, plain = scheduled_and_plain_seconds(costs, rounds=4)
+    assert scheduled < plain
+
+
+def mpirun(count, *args, env=None, timeout=60):
+    return subprocess.run(
+        ["mpirun", "--oversubscribe", "-n", str(count), str(BIN), *args],
+        capture_output=True,
+        text=True,
+        timeout=timeout,
+        env={
+            **os.environ,
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+            **(env or {}),
+        },
+    )
+
+
+@needs_mpi
+@pytest.mark.parametrize("size", [2, 4])
+def test_processes_reduce(tmp_path, size):
+    model = tmp_path / "step.mlir"
+    model.write_text(GRADIENT.replace("SIZE", str(size)))
+    for rank, feed in enumerate(step_feeds(size)):
+        for key, value in feed.items():
+            np.save(tmp_path / f"{key}{rank}.npy", value)
+    done = mpirun(
+        size, "run", str(model), "--fetch", "new:0", "--output", str(tmp_path / "out.npz"),
+        "--input", f"x:0=@{tmp_path}/x{{rank}}.npy", "--input", f"y:0=@{tmp_path}/y{{rank}}.npy",
+        "--input", "w:0=[[1,-2],[0.5,3]]",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("new:0") == 1
+    feeds = {**step_feeds(1)[0], "w": np.float32([[1, -2], [0.5, 3]])}
+    alone = treadle.Session(GRADIENT.replace("SIZE", "1").encode()).run("new", feeds)
+    np.testing.assert_allclose(np.load(tmp_path / "out.npz")["new:0"], alone, rtol=1e-5)
+
+
+SPANNING = (
+    HEAD
+    + """
+  %n, %nc = Const name("n") {dtype = i32, value = dense<5> : tensor<i32>} : () -> (tensor<i32>)
+  %x, %xc = Placeholder name("x") {dtype = f32, shape = #tf_type.shape<>} : () -> (tensor<f32>)
+  %w:2, %wc = While(%n, %x) name("w") {T = [i32, f32], body = #tf_type.func<@body, {}>, cond = #tf_type.func<@cond, {}>, output_shapes = [#tf_type.shape<>, #tf_type.shape<>], parallel_iterations = 10} : (tensor<i32>, tensor<f32>) -> (tensor<i32>, tensor<f32>)
+  %r, %rc = Neg(%w#1) device("/job:worker/task:1") name("r") {T = f32} : (tensor<f32>) -> (tensor<f32>)
+}
+tfg.func @cond(%i: tensor<i32> {tfg.name = "i"}, %v: tensor<f32> {tfg.name = "v"}) -> (tensor<*xi1> {tfg.name = "more"}) {
+  %zero, %c0 = Const name("zero") {dtype = i32, value = dense<0> : tensor<i32>} : () -> (tensor<i32>)
+  %m, %c1 = Greater(%i, %zero) name("m") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<*xi1>)
+  return(%m) : tensor<*xi1>
+}
+tfg.func @body(%i: tensor<i32> {tfg.name = "i"}, %v: tensor<f32> {tfg.name = "v"}) -> (tensor<*xi32> {tfg.name = "next"}, tensor<*xf32> {tfg.name = "value"}) {
+  %one, %c0 = Const name("one") {dtype = i32, value = dense<1> : tensor<i32>} : () -> (tensor<i32>)
+  %s, %c1 = Sub(%i, %one) device("/job:worker/task:1") name("s") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<*xi32>)
+  %d, %c2 = AddV2(%v, %v) device("/job:worker/task:0") name("d") {T = f32} : (tensor<f32>, tensor<f32>) -> (tensor<*xf32>)
+  %e, %c3 = Identity(%d) device("/job:worker/task:1") name("e") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
+  return(%s, %e) : tensor<*xi32>, tensor<*xf32>
+}
+"""
+)
+
+
+@needs_mpi
+def test_loops_span_processes(tmp_path):
+    model = tmp_path / "loop.mlir"
+    model.write_text(SPANNING)
+    done = mpirun(2, "run", str(model), "--fetch", "r:0,w:1", "--input", "x:0=3")
+    assert (done.returncode, done.stdout) == (
+        0,
+        "r:0: float32[] = -96.0\nw:1: float32[] = 96.0\n",
+    ), done.stderr
+
+
+@needs_mpi
+def test_a_process_that_fails_ends_all(tmp_path):
+    model = tmp_path / "step.mlir"
+    model.write_text(GRADIENT.replace("SIZE", "2"))
+    np.save(tmp_path / "x0.npy", np.ones((4, 2), np.float32))
+    begin = time.monotonic()
+    done = mpirun(
+        2, "run", str(model), "--fetch", "new:0", "--timeout", "20",
+        "--input", f"x:0=@{tmp_path}/x{{rank}}.npy", "--input", "y:0=4x2xf32=1",
+        "--input", "w:0=2x2xf32=1",
+    )  # fmt: skip
+    assert done.returncode != 0 and "x1.npy" in done.stderr
+    assert time.monotonic() - begin < 40
+
+
+@needs_mpi
+def test_more_tasks_than_processes_is_an_error(tmp_path):
+    model = tmp_path / "g.mlir"
+    model.write_text(SPANNING.replace("task:1", "task:5"))
+    done = mpirun(2, "run", str(model), "--fetch", "r:0", "--input", "x:0=3")
+    assert done.returncode != 0
+    assert "is placed on task 5, but there are 2 processes; start more: mpirun -n 6" in done.stderr
