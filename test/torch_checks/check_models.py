@@ -280,6 +280,22 @@ def test_what_is_not_contiguous():
     assert_close(program(x), torch.exp(x))
 
 
+def test_a_tensor_elsewhere_is_an_error():
+    x = torch.randn(3)
+    program = treadle.from_fx(make_fx(torch.exp)(x), [x])
+    with pytest.raises(treadle.InvalidArgumentError, match="on meta; expected the CPU"):
+        program(x.to("meta"))
+
+
+def test_dtypes_that_numpy_lacks():
+    x = torch.randn(300).to(torch.bfloat16)
+    program = treadle.from_fx(make_fx(lambda x: (x * 2, x.conj()))(x), [x])
+    assert_close(program(x)[0], x * 2)
+    y = torch.randn(4, dtype=torch.complex64).conj()
+    program = treadle.from_fx(make_fx(lambda y: y * y)(y), [y])
+    assert_close(program(y), y * y)
+
+
 def test_too_few_arguments_are_counted():
     x = torch.randn(3)
     program = treadle.from_fx(make_fx(torch.add)(x, x), [x, x])

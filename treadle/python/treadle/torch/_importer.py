@@ -27,6 +27,7 @@ from . import (  # noqa: F401
     _reductions,
     _shapes,
 )
+from ._arrays import as_array
 from ._parts import PARTS
 from ._rules import find
 from ._trace import SCALAR_OPS, require_values, trace
@@ -540,31 +541,3 @@ def _number_of(name: str, names: list[str]) -> int:
     if name not in names:
         names.append(name)
     return names.index(name)
-
-
-# PyTorch's dtypes that numpy hasn't, and integers of their sizes that it has.
-_VIEWS = {torch.bfloat16: torch.int16, torch.float8_e5m2: torch.uint8,
-          torch.float8_e4m3fn: torch.uint8}  # fmt: skip
-
-
-def as_array(tensor: torch.Tensor) -> Any:
-    """A tensor as an array of numpy: its own memory."""
-    tensor = tensor.detach()
-    if tensor.dtype in _VIEWS:
-        import ml_dtypes
-
-        name = NUMPY_NAMES[tensor.dtype]
-        return tensor.view(_VIEWS[tensor.dtype]).numpy().view(getattr(ml_dtypes, name))
-    return tensor.numpy(force=True)
-
-
-def as_tensor(array: Any) -> torch.Tensor:
-    """An array of numpy as a tensor: its own memory."""
-    dtype = _EXTENSIONS.get(array.dtype.name)
-    if dtype is None:
-        return torch.from_numpy(array)
-    return torch.from_numpy(array.view(str(_VIEWS[dtype]).removeprefix("torch."))).view(dtype)
-
-
-NUMPY_NAMES = {dtype: str(dtype).removeprefix("torch.") for dtype in _VIEWS}
-_EXTENSIONS = {name: dtype for dtype, name in NUMPY_NAMES.items()}

@@ -10,7 +10,8 @@ from torch.utils import _pytree as pytree
 
 from .._errors import InvalidArgumentError
 from .._native import Graph, Session
-from ._importer import Imported, Source, as_array, as_tensor
+from ._arrays import as_array, as_tensor
+from ._importer import Imported, Source
 
 
 class Program:
@@ -81,9 +82,7 @@ class Program:
     def _fetch(self, args: Any) -> list[np.ndarray]:
         if not self._fetches:
             return []
-        feeds = {}
-        for source in self._takes:
-            feeds[source.name] = _fed(source, args)
+        feeds = {source.name: _fed(source, args) for source in self._takes}
         for source in self._captured:
             feeds[source.name] = as_array(source.captured)
         if self._seed:

@@ -1,0 +1,46 @@
+"""Tensors as arrays of numpy and back, without copies. Every call does this for each value."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._errors import InvalidArgumentError
+
+# PyTorch's dtypes that numpy hasn't, and integers of their sizes that it has.
+_VIEWS = {
+    torch.bfloat16: torch.int16,
+    torch.float8_e5m2: torch.uint8,
+    torch.float8_e4m3fn: torch.uint8,
+}
+_EXTENSIONS = {str(dtype).removeprefix("torch."): dtype for dtype in _VIEWS}
+
+
+def as_array(tensor: torch.Tensor) -> Any:
+    """A tensor as an array: its own memory. InvalidArgumentError unless it is on the CPU."""
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if tensor.dtype in _VIEWS:
+        import ml_dtypes
+
+        name = str(tensor.dtype).removeprefix("torch.")
+        return tensor.view(_VIEWS[tensor.dtype]).numpy().view(getattr(ml_dtypes, name))
+    try:
+        return tensor.numpy()
+    except (RuntimeError, TypeError) as error:
+        if tensor.device.type != "cpu":
+            raise InvalidArgumentError(
+                f"a tensor is on {tensor.device}; expected the CPU: call .cpu()"
+            ) from error
+        return tensor.numpy(force=True)  # one that is conjugated when it is looked at
+
+
+def as_tensor(array: Any) -> torch.Tensor:
+    """An array as a tensor: its own memory."""
+    try:
+        return torch.from_numpy(array)
+    except TypeError:  # of ml_dtypes
+        pass
+    dtype = _EXTENSIONS[array.dtype.name]
+    return torch.from_numpy(array.view(str(_VIEWS[dtype]).removeprefix("torch."))).view(dtype)
