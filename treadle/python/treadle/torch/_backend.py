@@ -15,7 +15,7 @@ from ._program import Program
 
 def _compiled(module: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
     """One graph of PyTorch's, forward or backward, as something that is called with a list."""
-    program = Program(import_graph(module), "auto", torch.get_num_threads())
+    program = Program(import_graph(module, views=True), "auto", torch.get_num_threads())
 
     def call(args: list[Any]) -> list[Any]:
         out = program.call_flat(args)

@@ -38,21 +38,29 @@ SymbolicNumber = torch.SymInt | torch.SymFloat | torch.SymBool
 
 @dataclasses.dataclass
 class Source:
-    """Where a value that runs are fed with comes from: an argument by its number, or a tensor."""
+    """Where a value that runs are fed with comes from: an argument by its number, or a tensor.
+
+    is_swapped: it is fed with the last two dimensions swapped, as they are in memory.
+    """
 
     name: str
     argument: int | None = None
     captured: torch.Tensor | None = None
+    is_swapped: bool = False
 
 
 @dataclasses.dataclass
 class Result:
-    """What a call returns in one place: a fetch by its number, an argument, or a constant."""
+    """What a call returns in one place: a fetch by its number, an argument, or a constant.
+
+    is_swapped: a view of that with the last two dimensions swapped.
+    """
 
     fetch: int | None = None
     argument: int | None = None
     constant: Any = None
     is_number: bool = False
+    is_swapped: bool = False
 
 
 @dataclasses.dataclass
@@ -79,7 +87,11 @@ class Imported:
 
 
 def import_graph(
-    module: fx.GraphModule, *, state: Sequence[torch.Tensor] = (), freeze: bool = False
+    module: fx.GraphModule,
+    *,
+    state: Sequence[torch.Tensor] = (),
+    freeze: bool = False,
+    views: bool = False,
 ) -> Imported:
     """Imports a functional graph of OpOverloads whose nodes have `meta["val"]`.
 
@@ -87,10 +99,11 @@ def import_graph(
         state: tensors that are the first arguments of the graph, and none of a call.
         freeze: whether they, and the tensors of the module, become constants; else runs are fed
             with them.
+        views: whether results may be views of arguments or of each other, as PyTorch's are.
     """
     # What traces for torch.compile makes tensors without data, of constants too.
     with _disable_current_modes():
-        return _Importer(module, list(state), freeze).run()
+        return _Importer(module, list(state), freeze, views).run()
 
 
 def graph_name(name: str) -> str:
@@ -123,8 +136,10 @@ def _errors_of(node: fx.Node, target: str) -> Iterator[None]:
 
 
 class _Importer:
-    def __init__(self, module: fx.GraphModule, state: list[torch.Tensor], freeze: bool) -> None:
-        self.module, self.state, self.freeze = module, state, freeze
+    def __init__(
+        self, module: fx.GraphModule, state: list[torch.Tensor], freeze: bool, views: bool
+    ) -> None:
+        self.module, self.state, self.freeze, self.views = module, state, freeze, views
         self.writer = Writer(Builder())
         self.sources: list[Source] = []
         self.attributes: dict[str, Any] = {}
@@ -199,6 +214,13 @@ class _Importer:
         if fake.device.type not in ("cpu", "meta"):
             raise UnimplementedError(f"node '{name}': a tensor on {fake.device}; expected the CPU")
         shape = [d if isinstance(d, int) else d.node.maybe_as_int() for d in fake.shape]
+        if self.views and captured is None and _is_swapped(fake):
+            # What a forward graph kept of a transposition: products take it as it is.
+            shape[-2:] = shape[:-3:-1]
+            whole = self._placeholder(name, dtype_name(fake.dtype), shape, argument)
+            self.sources[-1].is_swapped = True
+            order = [*range(fake.dim() - 2), fake.dim() - 1, fake.dim() - 2]
+            return Tensor(self.writer, self.writer.transpose(whole, order), fake, whole)
         out = self._placeholder(name, dtype_name(fake.dtype), shape, argument, captured)
         return Tensor(self.writer, out, fake)
 
@@ -430,12 +452,19 @@ class _Importer:
         if not isinstance(leaf, Tensor | Output):
             return Result(constant=leaf)
         out = leaf.out if isinstance(leaf, Tensor) else leaf
-        for source in self.sources:
-            if source.name == out.name and source.captured is not None:
-                return Result(constant=source.captured)
-            if source.name == out.name:
-                return Result(argument=source.argument)
-        return Result(fetch=_number_of(out.name, fetches), is_number=isinstance(leaf, Output))
+        is_number = isinstance(leaf, Output)
+        is_swapped = (
+            self.views and not is_number and leaf.swapped is not None and _is_swapped(leaf.fake)
+        )
+        if is_swapped:
+            out = leaf.swapped
+        source = next((s for s in self.sources if s.name == out.name), None)
+        if source is None or source.is_swapped:
+            fetch = _number_of(out.name, fetches)
+            return Result(fetch=fetch, is_number=is_number, is_swapped=is_swapped)
+        if source.captured is not None:
+            return Result(constant=source.captured)
+        return Result(argument=source.argument, is_swapped=is_swapped)
 
     def _mutation(
         self, target: fx.Node, value: Output, fetches: list[str]
@@ -489,6 +518,13 @@ def _value_of(node: Any) -> Any:
             f"node '{node.name}' has no meta['val']; expected a graph that was traced with shapes"
         )
     return node.meta["val"]
+
+
+def _is_swapped(fake: Any) -> bool:
+    """Whether the last two dimensions lie in memory in the other order, and all is contiguous."""
+    dims = [*fake.shape, *fake.stride()]
+    is_static = all(isinstance(d, int) for d in dims)
+    return is_static and fake.dim() >= 2 and not fake.is_contiguous() and fake.mT.is_contiguous()
 
 
 def _usage_of(node: fx.Node) -> Callable[[int], bool]:

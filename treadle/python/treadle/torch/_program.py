@@ -101,9 +101,10 @@ class Program:
         for result in self._imported.results:
             if result.fetch is not None:
                 value = values[result.fetch]
-                out.append(value.item() if result.is_number else value)
+                value = value.item() if result.is_number else value
             else:
-                out.append(result.constant if result.argument is None else args[result.argument])
+                value = result.constant if result.argument is None else args[result.argument]
+            out.append(value.mT if result.is_swapped else value)
         return out
 
     def _results(self, args: Any, values: list[Any]) -> Any:
@@ -117,6 +118,8 @@ def _fed(source: Source, args: Any) -> Any:
         raise InvalidArgumentError(
             f"{len(args)} arguments are given, and '{source.name}' is number {source.argument}"
         ) from None
+    if source.is_swapped:
+        value = value.mT
     return as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
 
 

@@ -70,11 +70,13 @@ def _expand(w: Writer, x: Tensor, *_: Any, **__: Any) -> Value:
 
 
 def _permuted(w: Writer, x: Tensor, order: list[int]) -> Tensor:
-    out = w.transpose(x, order)
     swap = list(range(x.rank))
     swap[-2:] = swap[:-3:-1]
-    was_swap = x.rank >= 2 and order == swap
-    return Tensor(w, out, w.result, x.out if was_swap else None)
+    if x.rank < 2 or order != swap:
+        return Tensor(w, w.transpose(x, order), w.result)
+    # Twice is not at all.
+    out = w.transpose(x, order) if x.swapped is None else x.swapped
+    return Tensor(w, out, w.result, x.out)
 
 
 @rule("permute", "permute_copy")
