@@ -240,7 +240,9 @@ def test_no_pass_and_no_schedule_breaks_a_hard_edge(record, seed):
     hard, soft_edges, text = [], {}, HEAD + CONST
     order = random.permutation(size)
     for place, i in enumerate(order):
-        value = "%x" if place == 0 or random.random() < 0.5 else f"%n{order[random.integers(place)]}"
+        value = (
+            "%x" if place == 0 or random.random() < 0.5 else f"%n{order[random.integers(place)]}"
+        )
         if value != "%x":
             hard.append((value[1:], f"n{i}"))
         controls = [f"n{order[k]}" for k in range(place) if random.random() < 0.1]
