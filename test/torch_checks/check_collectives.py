@@ -1,5 +1,7 @@
 """Functional collectives of torch.distributed, as ops of a graph."""
 
+import threading
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -102,3 +104,76 @@ def test_a_group_that_is_not_there_is_named():
             node.args = (*node.args[:2], "nobody")
     with pytest.raises(treadle.InvalidArgumentError, match="no process group 'nobody'"):
         treadle.torch._importer.import_graph(module)
+
+
+def test_collectives_wait_for_nothing_but_their_inputs():
+    g = name_of_group()
+
+    def fn(x):
+        first = functional.all_reduce(x, "sum", g)
+        return functional.all_reduce(x * 2, "sum", g), functional.wait_tensor(first)
+
+    graph = imported(fn, torch.ones(3)).graph
+    for node in graph.nodes("CollectiveReduceV2"):
+        assert not [i for i in node.inputs if i.startswith("^")]
+
+
+@pytest.fixture
+def group_of_two():
+    dist.destroy_process_group()
+    dist.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+
+
+def on_two_ranks(module, inputs):
+    """What two ranks in this process give."""
+    ranks = treadle.Communicator.simulated(2)
+    found = [None, None]
+
+    def run(rank):
+        program = treadle.from_fx(module, inputs[rank], communicator=ranks[rank])
+        found[rank] = program(*inputs[rank])
+
+    threads = [threading.Thread(target=run, args=[rank]) for rank in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_a_step_on_two_ranks_is_a_step_on_one(group_of_two):
+    g = name_of_group()
+    x, y, w = torch.randn(8, 4), torch.randn(8, 2), torch.randn(4, 2)
+
+    def gradient(x, y, w):
+        w = w.detach().requires_grad_()
+        return torch.autograd.grad((torch.tanh(x @ w) - y).square().mean(), w)[0]
+
+    def step(x, y, w):
+        mean = functional.wait_tensor(functional.all_reduce(gradient(x, y, w), "avg", g))
+        return w - 0.1 * mean
+
+    parts = [[x[:4], y[:4], w], [x[4:], y[4:], w]]
+    module = make_fx(step, tracing_mode="fake")(*parts[0])
+    expected = w - 0.1 * gradient(x, y, w)
+    for found in on_two_ranks(module, parts):
+        torch.testing.assert_close(found, expected, rtol=1e-6, atol=1e-6)
+
+
+def test_values_are_gathered_scattered_and_exchanged(group_of_two):
+    g = name_of_group()
+
+    def fn(x):
+        gathered = functional.all_gather_into_tensor(x, 2, g)
+        scattered = functional.reduce_scatter_tensor(x, "sum", 2, g)
+        exchanged = functional.all_to_all_single(x, [2, 2], [2, 2], g)
+        return [functional.wait_tensor(v) for v in (gathered, scattered, exchanged)]
+
+    x = [torch.randn(4, 3), torch.randn(4, 3)]
+    module = make_fx(fn, tracing_mode="fake")(x[0])
+    total = x[0] + x[1]
+    for rank, found in enumerate(on_two_ranks(module, [[x[0]], [x[1]]])):
+        part = slice(2 * rank, 2 * rank + 2)
+        torch.testing.assert_close(found[0], torch.cat(x))
+        torch.testing.assert_close(found[1], total[part])
+        torch.testing.assert_close(found[2], torch.cat([x[0][part], x[1][part]]))

@@ -14,6 +14,7 @@ from typing import Any
 
 from torch import fx
 
+from .._native import Communicator
 from ._importer import import_graph
 from ._program import Program
 from ._rules import RULES
@@ -30,6 +31,7 @@ def from_fx(
     freeze: bool = False,
     tier: str = "auto",
     threads: int | None = None,
+    communicator: Communicator | None = None,
 ) -> Program:
     """Imports a graph module of PyTorch.
 
@@ -42,12 +44,13 @@ def from_fx(
             the module is traced; a graph that has symbolic shapes keeps them.
         freeze: whether the module's tensors become constants. They are copied then, and changes to
             them aren't seen; else they are used where they are.
-        tier, threads: as of treadle.Session.
+        tier, threads, communicator: as of treadle.Session.
 
     UnimplementedError names the op and the node that can't be imported.
     """
     module, state = functional(graph_module, example_inputs, dynamic=dynamic)
-    return Program(import_graph(module, state=state, freeze=freeze), tier, threads)
+    imported = import_graph(module, state=state, freeze=freeze)
+    return Program(imported, tier=tier, threads=threads, communicator=communicator)
 
 
 def supported_ops() -> list[str]:

@@ -9,13 +9,17 @@ import torch
 from torch import fx
 from torch._dynamo.backends.common import aot_autograd
 
+from .._native import Communicator
 from ._importer import import_graph
 from ._program import Program
 
 
 def _compiled(module: fx.GraphModule, example_inputs: Sequence[Any]) -> Callable[..., Any]:
     """One graph of PyTorch's, forward or backward, as something that is called with a list."""
-    program = Program(import_graph(module, views=True), "auto", torch.get_num_threads())
+    imported = import_graph(module, views=True)
+    communicator = Communicator.world() if imported.has_collectives else None
+    threads = torch.get_num_threads()
+    program = Program(imported, threads=threads, communicator=communicator)
 
     def call(args: list[Any]) -> list[Any]:
         out = program.call_flat(args)

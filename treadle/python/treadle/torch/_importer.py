@@ -74,6 +74,7 @@ class Imported:
         mutations: arguments (by number) or tensors that take the value of a fetch after a call.
         names: the graph's value for each of PyTorch's nodes that has one.
         seed: what is fed with two random integers, if anything is.
+        has_collectives: whether other processes take part.
     """
 
     graph: Graph
@@ -84,6 +85,7 @@ class Imported:
     mutations: list[tuple[int | torch.Tensor, int]]
     names: dict[str, str]
     seed: str | None
+    has_collectives: bool
 
 
 def import_graph(
@@ -430,6 +432,8 @@ class _Importer:
         mutations = [self._mutation(*m, fetches) for m in self.mutations]
         graph = self.writer.builder.build()
         after = [(scope, _names_of(values)) for scope, values in self.waits]
+        if self.writer.has_collectives:
+            _free_collectives(graph)
         self._add_order(graph, after)
         renamed = self._rename(graph)
         names = {
@@ -446,6 +450,7 @@ class _Importer:
             mutations,
             names,
             self.writer.seed_name,
+            self.writer.has_collectives,
         )
 
     def _result(self, leaf: Any, fetches: list[str]) -> Result:
@@ -548,6 +553,14 @@ def _decomposition(target: Any) -> Callable[..., Any] | None:
     composite = torch._C.DispatchKey.CompositeImplicitAutograd
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key(target.name(), composite)
     return target.decompose if has_kernel else None
+
+
+def _free_collectives(graph: Graph) -> None:
+    """Takes the order away that the builder gives to what has effects: collectives are told apart
+    by number, so that a rank may come to them in any order, and a scheduler choose one."""
+    for name in graph._node_names(""):
+        if graph._op(name).startswith("Collective"):
+            graph._set_inputs(name, [i for i in graph._inputs(name) if not i.startswith("^")])
 
 
 def _path_name(path: str) -> str:

@@ -9,7 +9,7 @@ import torch
 from torch.utils import _pytree as pytree
 
 from .._errors import InvalidArgumentError
-from .._native import Graph, Session
+from .._native import Communicator, Graph, Session
 from ._arrays import as_array, as_tensor
 from ._importer import Imported, Source
 
@@ -25,7 +25,14 @@ class Program:
     >>> y = program(x)
     """
 
-    def __init__(self, imported: Imported, tier: str, threads: int | None) -> None:
+    def __init__(
+        self,
+        imported: Imported,
+        *,
+        tier: str = "auto",
+        threads: int | None = None,
+        communicator: Communicator | None = None,
+    ) -> None:
         self._imported = imported
         graph = _prepared(imported)
         # What nothing needs isn't there any more.
@@ -35,7 +42,7 @@ class Program:
         self._captured = [s for s in self._sources if s.captured is not None]
         self._seed = imported.seed if imported.seed and imported.seed[:-2] in graph else None
         self._fetches = imported.fetches
-        self._session = Session(graph, threads=threads, tier=tier)
+        self._session = Session(graph, threads=threads, tier=tier, communicator=communicator)
 
     @property
     def graph(self) -> Graph:

@@ -210,6 +210,10 @@ class Writer:
 
     # ---- collectives
 
+    @property
+    def has_collectives(self) -> bool:
+        return self._instances > 0
+
     def next_instance(self) -> int:
         """Numbers the collectives of a graph, from 1 on."""
         self._instances += 1
