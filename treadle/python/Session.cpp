@@ -29,6 +29,7 @@ public:
   nb::dict variables() const;
   bool isCompiling() const { return session.isCompiling(); }
   Session::Statistics statistics() const { return orRaise(session.statistics()); }
+  std::string trace() const { return orRaise(session.trace()); }
 
 private:
   Session::Feeds convertFeeds(nb::handle feeds) const;
@@ -170,13 +171,14 @@ std::string toName(nb::handle name, const char *what) {
 
 SessionOptions sessionOptions(std::optional<int> threads, const std::string &tier,
                               const std::string &loopOverlap, std::optional<double> timeout,
-                              bool statistics, const RegisteredOps &ops) {
+                              bool statistics, bool trace, const RegisteredOps &ops) {
   SessionOptions options;
   options.loopOverlap = loopOverlap;
   options.threads = threads.value_or(0);
   options.tier = tier;
   options.timeout = timeout.value_or(0);
   options.statistics = statistics;
+  options.trace = trace;
   options.kernels = &ops.kernels;
   options.traits = &ops.traits;
   return options;
@@ -249,21 +251,22 @@ void bindSession(nb::module_ &module) {
       "the order of effects allows, 'off', 'on', or 'auto' for those with ops that\n"
       "wait. timeout: seconds after which a run fails with\n"
       "DeadlineExceededError. statistics: whether to count what compiled code does,\n"
-      "for statistics(). communicator: the processes that collective ops reach.")
+      "for statistics(). trace: whether to write down what runs when, for trace().\n"
+      "communicator: the processes that collective ops reach.")
       .def(
           "__init__",
           [](PySession *self, nb::handle graph, std::optional<int> threads, const std::string &tier,
              const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
-             std::shared_ptr<Communicator> communicator) {
+             bool trace, std::shared_ptr<Communicator> communicator) {
             std::shared_ptr<const RegisteredOps> ops = currentOps();
             SessionOptions options =
-                sessionOptions(threads, tier, loopOverlap, timeout, statistics, *ops);
+                sessionOptions(threads, tier, loopOverlap, timeout, statistics, trace, *ops);
             options.communicator = std::move(communicator);
             new (self) PySession(orRaise(Session::create(toGraph(graph), options)), ops);
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
           nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",
-          nb::arg("timeout") = nb::none(), nb::arg("statistics") = false,
+          nb::arg("timeout") = nb::none(), nb::arg("statistics") = false, nb::arg("trace") = false,
           nb::arg("communicator") = nb::none())
       .def(
           "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
@@ -291,6 +294,13 @@ void bindSession(nb::module_ &module) {
       .def("statistics", &PySession::statistics,
            "What compiled code did since the session was made. FailedPreconditionError unless it\n"
            "was made with statistics=True.")
+      .def(
+          "trace", &PySession::trace,
+          "What ran when, in all runs so far: JSON text in the Trace Event Format, which Perfetto\n"
+          "and chrome://tracing show. Ops by thread, and iterations that overlap on tracks of "
+          "their\n"
+          "own; the first 1,000,000 slices. FailedPreconditionError unless the session was made\n"
+          "with trace=True.")
       .def("cancel", &PySession::cancel, nb::call_guard<nb::gil_scoped_release>(),
            "Ends the runs in progress, those of other threads, with CancelledError.")
       .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy, "The graph that it runs.");

@@ -231,6 +231,24 @@ void Runner::prepare(OpContext &ctx, Site site, Tensor *outputs) {
   ctx.runState = &run;
 }
 
+/// The loop, and of a loop in a loop the iterations that it is in.
+static std::string nameOf(const Frame &frame) {
+  const Iteration *outer = frame.parent;
+  return outer && outer->frame->id
+             ? str(frame.shape().name, " in ", nameOf(*outer->frame), " ", outer->number)
+             : frame.shape().name;
+}
+
+void Runner::trace(Site site, Trace::Clock::time_point begin) const {
+  const NodeInfo &info = planOf(site).infos[nodeAt(site).info];
+  const Frame &frame = *site.iteration->frame;
+  if (frame.id == 0)
+    return run.trace->add(info.name, info.op, begin);
+  TracedIteration iteration{nameOf(frame), site.iteration->number,
+                            frame.shape().parallelIterations};
+  run.trace->add(info.name, info.op, begin, &iteration);
+}
+
 void Runner::runKernel(Site site) {
   struct Executor final : SuspendingExecutor {
     Executor(Runner *runner, Site site) : runner(runner), site(site) {}
@@ -250,7 +268,10 @@ void Runner::runKernel(Site site) {
     OpContext ctx;
     prepare(ctx, site, outputs.data());
     ctx.executor = &executor;
+    auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
     node.fn(ctx);
+    if (run.trace) [[unlikely]]
+      trace(site, begin);
     if (ctx.error)
       failAt(site, std::move(*ctx.error));
     else if (!ctx.suspension) {
@@ -273,9 +294,12 @@ void Runner::offload(Site site, const Schedule &schedule) {
   op->ctx.inputIndex = op->indices.data();
   ++outstanding;
   schedule([this, op, site, fn = node.fn] {
+    auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
     try {
       fn(op->ctx);
       finishSuspended(op->ctx);
+      if (run.trace) [[unlikely]]
+        trace(site, begin);
     } catch (const std::bad_alloc &) {
       op->ctx.fail(resourceExhausted("out of memory"));
     }

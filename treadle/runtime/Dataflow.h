@@ -9,6 +9,7 @@
 
 #include "treadle/runtime/DataflowState.h"
 #include "treadle/runtime/Run.h"
+#include "treadle/runtime/Trace.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -77,6 +78,7 @@ private:
   std::optional<NextCall> advance(Continuation &then, std::vector<Tensor> results);
   void failCall(const Continuation &then, Error e);
   void prepare(OpContext &ctx, Site site, Tensor *outputs);
+  void trace(Site site, Trace::Clock::time_point begin) const;
 
   // Propagation.
   void propagate(Site site, std::span<Tensor> outputs, bool isDead);

@@ -5,6 +5,7 @@
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/Sequential.h"
+#include "treadle/runtime/Trace.h"
 #include "treadle/runtime/Variable.h"
 
 #include <algorithm>
@@ -300,7 +301,9 @@ public:
   Tensor *variables() { return bodyFrame.slots; }
 
   bool run() {
-    for (;;) {
+    Trace *trace = ctx.run().trace;
+    for (int64_t i = 0;; ++i) {
+      TracedScope scope(trace, i);
       std::optional<bool> more = evaluateCondition();
       if (!more)
         return false;
@@ -359,7 +362,8 @@ private:
 bool runGeneralWhile(const Plan &cond, const Plan &body, std::span<Tensor> vars, OpContext &ctx) {
   Frame scratch(static_cast<uint32_t>(vars.size()) + 1);
   Tensor &more = scratch.slots[vars.size()];
-  for (;;) {
+  for (int64_t i = 0;; ++i) {
+    TracedScope scope(ctx.run().trace, i);
     std::span<Tensor> copies(scratch.slots, vars.size());
     std::copy(vars.begin(), vars.end(), copies.begin());
     if (!callFunction(cond, copies, {&more, 1}, ctx))
@@ -411,6 +415,7 @@ void runFor(OpContext &ctx) {
   for (uint32_t i = 0; i < numVars; ++i)
     vars[i] = ctx.takeInput(static_cast<int>(i) + 3);
   for (; !range->isOver(); range->next += range->delta) {
+    TracedScope scope(ctx.run().trace, range->next);
     values.slots[0] = range->index();
     for (uint32_t a = 0; a <= numVars; ++a)
       if (Expected<void> ok = acceptArgument(**body, a, values.slots[a]); !ok)

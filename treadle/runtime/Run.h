@@ -15,6 +15,7 @@
 namespace treadle {
 
 class ThreadPool;
+class Trace;
 
 /// State of one run. Ops reach it from any thread; everything here is safe to use concurrently.
 class RunState {
@@ -25,6 +26,8 @@ public:
   ResourceManager &resources;
   /// Threads beside the caller's own; null: none.
   ThreadPool *pool;
+  /// Where it is written down what ran when; null: nowhere.
+  Trace *trace = nullptr;
   /// Number of this run in its session, from 1.
   uint64_t step = 0;
 

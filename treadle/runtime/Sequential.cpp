@@ -3,6 +3,7 @@
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
+#include "treadle/runtime/Trace.h"
 
 #include <algorithm>
 #include <cstring>
@@ -82,7 +83,19 @@ bool isDead(const Plan &plan, size_t n, const OpContext &ctx, const std::vector<
   return std::ranges::any_of(inputs, isEmpty);
 }
 
-template <bool hasDeadness>
+/// A run that nobody traces has no code for it in its loop.
+template <bool isTraced> void runNode(const Plan &plan, const PlanNode &node, OpContext &ctx) {
+  Trace::Clock::time_point begin;
+  if constexpr (isTraced)
+    begin = Trace::Clock::now();
+  node.fn(ctx);
+  if (ctx.suspension) [[unlikely]]
+    finishSuspended(ctx);
+  if constexpr (isTraced)
+    ctx.run().trace->add(plan.infos[node.info].name, plan.infos[node.info].op, begin);
+}
+
+template <bool hasDeadness, bool isTraced>
 bool runAll(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error) {
   OpContext ctx;
   ctx.bases[0] = slots;
@@ -109,9 +122,7 @@ bool runAll(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Erro
         error = std::make_unique<Error>(run.stopReason());
         return false;
       }
-      node->fn(ctx);
-      if (ctx.suspension) [[unlikely]]
-        finishSuspended(ctx);
+      runNode<isTraced>(plan, *node, ctx);
       if (ctx.error) [[unlikely]]
         return failAt(plan, *node, ctx, error);
     }
@@ -127,8 +138,11 @@ bool runNodes(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Er
     error = std::make_unique<Error>(run.stopReason());
     return false;
   }
-  return plan.hasDeadness ? runAll<true>(plan, slots, run, error)
-                          : runAll<false>(plan, slots, run, error);
+  if (run.trace) [[unlikely]]
+    return plan.hasDeadness ? runAll<true, true>(plan, slots, run, error)
+                            : runAll<false, true>(plan, slots, run, error);
+  return plan.hasDeadness ? runAll<true, false>(plan, slots, run, error)
+                          : runAll<false, false>(plan, slots, run, error);
 }
 
 // --- v1 conditionals ---------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 #include "treadle/session/Origin.h"
 #include "treadle/session/SessionPlans.h"
 #include "treadle/session/SessionResources.h"
+#include "treadle/session/TraceText.h"
 
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
@@ -74,6 +75,8 @@ struct Session::Impl {
           "", "", [&] { return makeRef<CommunicatorResource>(options.communicator); });
     if (threads > 1)
       pool = std::make_unique<ThreadPool>(std::min(threads, maxThreads) - 1);
+    if (options.trace)
+      trace = std::make_unique<Trace>();
   }
   ~Impl() { resources.clear(); }
 
@@ -86,6 +89,7 @@ struct Session::Impl {
   const Graph graph;
   const SessionOptions options;
   ResourceManager resources;
+  std::unique_ptr<Trace> trace; // null: nobody wants to know
   std::unique_ptr<ThreadPool> pool;
   std::atomic<uint64_t> steps{0};
   SessionPlans plans;
@@ -161,6 +165,12 @@ void Session::cancel() {
 }
 
 bool Session::isCompiling() const { return impl->plans.numPending() != 0; }
+
+Expected<std::string> Session::trace() const {
+  if (!impl->trace)
+    return Unexpected(failedPrecondition("the session doesn't trace: make it with trace"));
+  return traceText(*impl->trace);
+}
 
 Expected<Session::Statistics> Session::statistics() const {
   const codegen::CompileCounters *counters = impl->plans.counters.get();
@@ -254,6 +264,7 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
 
   RunState run(impl->resources, impl->pool.get());
   run.step = ++impl->steps;
+  run.trace = impl->trace.get();
   run.print = impl->options.print ? impl->options.print : printLine;
   {
     std::lock_guard lock(impl->mutex);

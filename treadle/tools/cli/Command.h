@@ -1,6 +1,7 @@
 // The subcommands of `treadle`, and what they share.
 #pragma once
 
+#include "treadle/session/JsonText.h"
 #include "treadle/tools/cli/Arguments.h"
 #include "treadle/treadle.h"
 
@@ -36,8 +37,5 @@ void print(std::string_view text);
 
 /// Opens MODEL: a graph's file, `-`, or a folder that holds graph.pb.
 Expected<Graph> openModel(std::string_view path);
-
-/// A JSON string literal.
-std::string jsonText(std::string_view text);
 
 } // namespace treadle::cli

@@ -68,6 +68,7 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
     return tl::unexpected(std::move(timeout.error()));
   options.timeout = *timeout;
   options.statistics = args.has("--stats");
+  options.trace = args.has("--trace");
   options.tier = args.value("--tier").value_or("auto");
   static constexpr std::string_view tiers[] = {"auto", "interpret", "jit"};
   if (std::find(std::begin(tiers), std::end(tiers), options.tier) == std::end(tiers))

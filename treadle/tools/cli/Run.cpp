@@ -40,8 +40,6 @@ static int runOnce(const Arguments &args, const Request &request, Stats &stats) 
 }
 
 static int runAlone(const Arguments &args) {
-  if (args.has("--trace"))
-    return report(unimplemented("--trace: traces cannot be written yet"));
   std::optional<std::string_view> checkFile = args.value("--check");
   if (checkFile && (args.has("--fetch") || args.has("--output")))
     return report(UsageError{"option '--check' takes what to fetch from its file: leave out "
@@ -58,7 +56,13 @@ static int runAlone(const Arguments &args) {
       checkFile ? check(*request, std::string(*checkFile), stats) : runOnce(args, *request, stats);
   if (args.has("--stats") && !status)
     stats.print();
-  return status;
+  std::optional<std::string_view> trace = args.value("--trace");
+  if (!trace)
+    return status;
+  // Of a run that failed as well: it shows how far it came. Each process writes its own.
+  int rank = rankOfProcess();
+  Expected<void> written = stats.writeTrace(rank ? str(*trace, ".", rank) : std::string(*trace));
+  return written ? status : report(written.error());
 }
 
 static int run(const Arguments &args) {
@@ -72,7 +76,7 @@ static constexpr OptionRow options[] = {
     {"--check", "IO.npz", "feed in/K, compare with out/K; exit 1 beyond tolerance"},
     {"--output", "FILE.npz", "store what was fetched"},
     {"--stats", "", "print times, memory and what compiled code did to standard error"},
-    {"--trace", "FILE", ""},
+    {"--trace", "FILE", "store what ran when, for Perfetto or chrome://tracing"},
 };
 
 const Command runCommand = {

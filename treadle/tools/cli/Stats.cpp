@@ -1,6 +1,8 @@
 // Measuring.
 #include "treadle/tools/cli/Stats.h"
 
+#include "treadle/npy/Npy.h"
+
 #include <cstdio>
 
 #include <sys/resource.h>
@@ -15,6 +17,11 @@ void Stats::lap(std::string_view phase) {
 
 void Stats::take(const Session &from) {
   session = from.statistics().value_or(Session::Statistics());
+  trace = from.trace().value_or("");
+}
+
+Expected<void> Stats::writeTrace(const std::string &path) const {
+  return trace.empty() ? Expected<void>() : writeFileBytes(path, trace);
 }
 
 /// Nothing where nothing was compiled.
