@@ -1,5 +1,6 @@
 #include "treadle/transforms/schedule_communication/CostModel.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
