@@ -331,6 +331,8 @@ bool isNative(Type elementType) {
   return isFloat(elementType) || isInt(elementType) || isBool(elementType);
 }
 
+bool isElementwise(StringRef op) { return table().contains(op); }
+
 const ElementwiseOp *findElementwise(tfg::Node node, ArrayRef<Type> inputs) {
   auto it = table().find(node.opType());
   if (it == table().end() || !it->second.accepts(inputs))

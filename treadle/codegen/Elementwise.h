@@ -31,6 +31,9 @@ struct ElementwiseOp {
 /// Null if compiled code leaves this op, with these element types, to its kernel.
 const ElementwiseOp *findElementwise(tfg::Node node, llvm::ArrayRef<mlir::Type> inputs);
 
+/// Whether there are element types with which this op is compiled.
+bool isElementwise(llvm::StringRef op);
+
 /// Whether scalars and elements of this type are computed in registers.
 bool isNative(mlir::Type elementType);
 

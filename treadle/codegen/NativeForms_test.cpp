@@ -1,10 +1,19 @@
 // Ops that machine code computes itself, beside their kernels: the same values, for all shapes.
 #include "treadle/codegen/CodegenTesting.h"
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Translator.h"
+#include "treadle/runtime/Kernel.h"
+#include "treadle/transforms/outline_clusters/NativeOps.h"
 
 #include <cmath>
 
 namespace treadle::codegen {
 namespace {
+
+TEST(NativeOps, AreThoseThatAreCompiled) {
+  for (const tfg::NativeOp &op : tfg::nativeOps())
+    EXPECT_TRUE(isElementwise(op.name) || findLowering(op.name)) << op.name.str();
+}
 
 std::string attrsOf(const std::string &type, bool keepDims) {
   return "T = " + type + ", Tidx = i32, keep_dims = " + (keepDims ? "true" : "false");

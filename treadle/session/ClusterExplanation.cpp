@@ -7,6 +7,7 @@
 #include "treadle/import/SavedModel.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
+#include "treadle/transforms/outline_clusters/NativeOps.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
@@ -22,8 +23,17 @@ namespace {
 using Explanation = Graph::Explanation;
 using tfg::Node;
 
-constexpr std::string_view tooSmall =
-    "too small: machine code pays for loops, and they aren't part of one";
+/// Why a node that could be compiled isn't.
+std::string reasonToInterpret(Node node, bool hasLoop) {
+  if (hasLoop)
+    return "nothing that a run asks for needs it";
+  if (tfg::followsContraction(node))
+    return "a kernel computes it in one go with the product or convolution before it";
+  if (tfg::nativeForm(node) == tfg::NativeForm::None)
+    return "outside of compiled loops its kernel is as fast as machine code";
+  return str("too small: machine code pays for loops, and for ", tfg::worthCompiling,
+             " and more connected operations on elements");
+}
 
 /// What no kernel runs, or only hands on: nobody wonders why it isn't compiled.
 bool isWorthAWord(Node node) {
@@ -104,7 +114,9 @@ private:
     std::string why = compilable.obstacle(node);
     if (hasBody && (why.empty() || !compilable.hasLoop(node)))
       return; // its nodes have words of their own
-    remaining[why.empty() ? std::string(tooSmall) : why].push_back(LoopExplainer::describe(node));
+    if (why.empty())
+      why = reasonToInterpret(node, compilable.hasLoop(node));
+    remaining[why].push_back(LoopExplainer::describe(node));
   }
 
   void addCluster(Node call, tfg::FuncOp function, StringRef where) {

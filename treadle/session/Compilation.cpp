@@ -2,6 +2,7 @@
 
 #include "treadle/lowering/Fusion.h"
 #include "treadle/transforms/functions/FunctionalNode.h"
+#include "treadle/transforms/outline_clusters/NativeOps.h"
 
 using namespace mlir;
 
@@ -12,16 +13,18 @@ static bool isLoop(StringRef op) {
   return op == "While" || op == "StatelessWhile" || op == "NextIteration";
 }
 
-bool LoopFinder::isIn(StringRef name) {
+bool WorkFinder::isIn(StringRef name) {
   tfg::FuncOp function = index.function(name);
   if (!function || function->getRegion(0).empty())
     return false;
   if (auto [it, isNew] = known.try_emplace(name, false); !isNew)
     return it->second;
   bool found = false;
+  int64_t computing = 0;
   for (Operation &op : function.getEntry()) {
     tfg::Node node(&op);
-    found |= isLoop(node.opType()) || isIn(node.opType());
+    computing += tfg::computesElements(node.opType());
+    found |= isLoop(node.opType()) || isIn(node.opType()) || computing >= tfg::worthCompiling;
     for (NamedAttribute attr : node.attrs())
       tfg::forEachFunctionName(attr.getValue(), [&](StringRef callee) { found |= isIn(callee); });
     if (found)
@@ -30,7 +33,7 @@ bool LoopFinder::isIn(StringRef name) {
   return known[name] = found;
 }
 
-bool LoopFinder::isIn(const AttrValue &attr) {
+bool WorkFinder::isIn(const AttrValue &attr) {
   if (const auto *function = std::get_if<FunctionRef>(&attr))
     return isIn(StringRef(function->name));
   const auto *functions = std::get_if<std::vector<FunctionRef>>(&attr);
@@ -39,9 +42,12 @@ bool LoopFinder::isIn(const AttrValue &attr) {
          });
 }
 
-bool LoopFinder::isIn(const GraphSpec &graph) {
+bool WorkFinder::isIn(const GraphSpec &graph) {
+  int64_t computing = 0;
   return llvm::any_of(graph.nodes, [&](const NodeSpec &node) {
-    return isLoop(node.op) || (node.isFunctionCall && isIn(StringRef(node.op))) ||
+    computing += tfg::computesElements(node.op);
+    return isLoop(node.op) || computing >= tfg::worthCompiling ||
+           (node.isFunctionCall && isIn(StringRef(node.op))) ||
            llvm::any_of(node.attrs, [&](const auto &attr) { return isIn(attr.second); });
   });
 }

@@ -27,11 +27,12 @@ struct CompilationOptions {
   std::shared_ptr<codegen::CompileClient> client = nullptr;     // null: calls wait for their code
 };
 
-/// Tells whether requests get to loops: compiling pays for nothing else. Not thread-safe.
-class LoopFinder {
+/// Tells whether requests get to what compiling may pay for: loops, and bodies with many operations
+/// on elements. Not thread-safe.
+class WorkFinder {
 public:
-  explicit LoopFinder(const ModuleIndex &index) : index(index) {}
-  /// Whether the graph has a loop, or calls a function with one.
+  explicit WorkFinder(const ModuleIndex &index) : index(index) {}
+  /// Whether there is such work in the graph, or in a function that it calls.
   bool isIn(const GraphSpec &graph);
 
 private:

@@ -76,7 +76,7 @@ private:
 
   mutable std::mutex mutex; // guards what follows
   std::map<PlanKey, Entry> plans;
-  LoopFinder loops;
+  WorkFinder loops;
 };
 
 } // namespace treadle

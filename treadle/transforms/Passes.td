@@ -1025,7 +1025,12 @@ def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
     Connected nodes that are pure, or only read variables, with a loop among them, become a function and
     a call that is marked `_cluster`; functions that they call are left as they are. Sets are chosen so
     that nothing outside comes between: what ran before or after the nodes runs before or after the
-    call. Constants are copied into the function.
+    call; and so that no node waits for a blocking op, or dies with a Switch, that didn't before.
+    Constants are copied into the function.
+
+    What is left is looked through once more, for connected nodes that compute elements in a form that
+    machine code has of its own: six of them and more become a cluster, too. Nodes that a kernel computes
+    in one go with the matrix product or convolution before them stay.
 
     ```mlir
     %w:2, %c = While(%n, %x) name("w") {cond = #tf_type.func<@cond, {}>, ...} : ...

@@ -1,6 +1,9 @@
 #include "treadle/runtime/Plan.h"
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/deps_to_chains/Gain.h"
+#include "treadle/transforms/functions/FunctionalNode.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
+#include "treadle/transforms/outline_clusters/NativeOps.h"
 #include "treadle/transforms/rewriting/Outline.h"
 #include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -8,6 +11,8 @@
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+
+#include <map>
 
 using namespace mlir;
 
@@ -39,56 +44,121 @@ SmallVector<Value> resultsOf(ArrayRef<Node> nodes, const llvm::StringSet<> &fetc
   return results;
 }
 
-/// The clusters of one body.
+/// What may keep a node from ever running, for each value: blocking ops, which others may have to
+/// set free, and v1 control flow, behind which values may be dead. A call runs once all that it is
+/// given is there; so nodes can become one only if the same may keep each of them.
+class Gates {
+public:
+  explicit Gates(tfg::WaitingNodes &waiting) : waiting(waiting) {}
+
+  /// A number for what is before an op. Equal where the same is.
+  unsigned before(Operation *op) {
+    unsigned all = 0;
+    for (Value operand : op->getOperands())
+      all = join(all, behind.lookup(operand));
+    return all;
+  }
+
+  void see(Operation *op) {
+    Node node(op);
+    unsigned common = before(op);
+    bool isV1 = tfg::isV1ControlFlow(node);
+    unsigned all = !isV1 && waiting.waits(node) ? join(common, one()) : common;
+    for (Value result : op->getResults())
+      behind[result] = isV1 ? join(common, one()) : all;
+  }
+
+private:
+  using Set = SmallVector<unsigned>; // sorted
+
+  /// Sets beyond this size are not compared, but taken for different.
+  static constexpr size_t largest = 256;
+
+  unsigned one() { return number({numGates++}); }
+
+  unsigned join(unsigned a, unsigned b) {
+    if (a == b || !b)
+      return a;
+    if (!a)
+      return b;
+    Set all;
+    std::set_union(sets[a].begin(), sets[a].end(), sets[b].begin(), sets[b].end(),
+                   std::back_inserter(all));
+    return all.size() <= largest ? number(all) : one();
+  }
+
+  unsigned number(const Set &set) {
+    auto [it, isNew] = numbers.try_emplace(std::vector<unsigned>(set.begin(), set.end()),
+                                           static_cast<unsigned>(sets.size()));
+    if (isNew)
+      sets.push_back(set);
+    return it->second;
+  }
+
+  tfg::WaitingNodes &waiting;
+  DenseMap<Value, unsigned> behind;
+  unsigned numGates = 0;
+  std::vector<Set> sets = {{}};
+  std::map<std::vector<unsigned>, unsigned> numbers = {{{}, 0}};
+};
+
+/// The sets of nodes of one body that can become clusters.
 ///
-/// A node gets a level: how often the longest path to it goes from nodes that can't be compiled to
-/// nodes that can. A path between two compilable nodes of one level stays among those, so a set of
-/// them that edges, also of control, connect can become one node.
+/// A node gets a level: how often the longest path to it goes from nodes that aren't candidates, or
+/// are for another device, to nodes that are. A path between two candidates of one level stays
+/// among those, so a set of them that edges, also of control, connect can become one node; also if
+/// it keeps to nodes behind the same gates, since no path leads from more gates to fewer.
 class Body {
 public:
-  Body(Block &block, tfg::Compilable &compilable, const llvm::StringSet<> &keep,
-       const llvm::StringSet<> &fetched)
-      : block(block), compilable(compilable), keep(keep), fetched(fetched) {}
+  Body(Block &block, tfg::WaitingNodes &waiting) : block(block), waiting(waiting) {}
 
-  SmallVector<SmallVector<Node>> clusters() {
+  SmallVector<SmallVector<Node>> sets(llvm::function_ref<bool(Node)> isCandidate) {
     llvm::EquivalenceClasses<Operation *> connected;
-    llvm::DenseMap<Operation *, unsigned> levels;
-    llvm::DenseSet<Operation *> candidates;
+    DenseMap<Operation *, Place> places;
+    DenseSet<Operation *> candidates;
+    Gates gates(waiting);
     std::vector<Operation *> order = tfg::topologicalOrder(block);
     for (Operation *op : order) {
-      if (!Node::isNode(op) || isConstant(op))
+      if (!Node::isNode(op) || (isConstant(op) && !op->getNumOperands()))
         continue;
-      bool isCandidate = !keep.contains(Node(op).name()) && compilable.obstacle(Node(op)).empty();
-      unsigned level = 0;
+      Place place{0, gates.before(op)};
+      gates.see(op);
+      bool isOne = !isConstant(op) && isCandidate(Node(op));
       for (Value operand : op->getOperands())
-        if (Operation *from = operand.getDefiningOp(); from && levels.contains(from))
-          level = std::max(level, levels[from] + (isCandidate && !candidates.contains(from)));
-      levels[op] = level;
-      if (!isCandidate)
+        if (Operation *from = operand.getDefiningOp(); from && places.contains(from))
+          place.level =
+              std::max(place.level, places[from].level + (isOne && !(candidates.contains(from) &&
+                                                                     areTogether(from, op))));
+      places[op] = place;
+      if (!isOne)
         continue;
       candidates.insert(op);
       connected.insert(op);
       for (Value operand : op->getOperands())
         if (Operation *from = operand.getDefiningOp();
-            from && candidates.contains(from) && levels[from] == level)
+            from && candidates.contains(from) && places[from] == place)
           connected.unionSets(from, op);
     }
-    llvm::MapVector<Operation *, SmallVector<Node>> sets;
+    llvm::MapVector<Operation *, SmallVector<Node>> found;
     for (Operation *op : order)
       if (candidates.contains(op))
-        sets[connected.getLeaderValue(op)].push_back(Node(op));
+        found[connected.getLeaderValue(op)].push_back(Node(op));
     SmallVector<SmallVector<Node>> result;
-    for (auto &[leader, nodes] : sets)
-      if (llvm::any_of(nodes, [&](Node node) { return compilable.hasLoop(node); }) &&
-          !resultsOf(nodes, fetched).empty())
-        result.push_back(nodes);
+    for (auto &[leader, nodes] : found)
+      result.push_back(std::move(nodes));
     return result;
   }
 
 private:
+  struct Place {
+    unsigned level = 0, gates = 0;
+    bool operator==(const Place &) const = default;
+  };
+
+  static bool areTogether(Node a, Node b) { return a.device() == b.device(); }
+
   Block &block;
-  tfg::Compilable &compilable;
-  const llvm::StringSet<> &keep, &fetched;
+  tfg::WaitingNodes &waiting;
 };
 
 /// Makes a function of the nodes, and a call in their place.
@@ -105,10 +175,13 @@ public:
   void run(tfg::NameScope &scope, bool reads) {
     SmallVector<Value> inputs = takeInputs();
     llvm::SetVector<Value> tokens;
-    for (Node node : nodes)
+    auto addTokens = [&](Node node) {
       for (Value token : node.control())
         if (!isInside(token))
           tokens.insert(token);
+    };
+    llvm::for_each(nodes, addTokens);
+    llvm::for_each(constants, addTokens);
     SmallVector<Value> outputs = resultsOf(nodes, fetched);
     SmallVector<std::string> names;
     for (Value output : outputs)
@@ -187,6 +260,7 @@ private:
           continue;
         if (Operation *op = operand.getDefiningOp(); op && isConstant(op)) {
           body.clone(Node(op));
+          constants.push_back(Node(op));
           continue;
         }
         body.map(operand, body.addArgument(operand.getType(), tfg::nameOf(operand)));
@@ -199,7 +273,37 @@ private:
   ArrayRef<Node> nodes;
   const llvm::StringSet<> &fetched;
   tfg::Outline body;
+  SmallVector<Node> constants; // copied
   llvm::DenseSet<Operation *> inside;
+};
+
+/// Functions that the nodes of clusters call, directly or not: they are compiled as they are.
+class CompiledFunctions {
+public:
+  explicit CompiledFunctions(ModuleOp module) {
+    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
+      functions[function.getName()] = function;
+  }
+
+  void addCalledBy(Node node) {
+    add(node.opType());
+    for (NamedAttribute attr : node.attrs())
+      tfg::forEachFunctionName(attr.getValue(), [&](StringRef name) { add(name); });
+  }
+  bool contains(Operation *function) const { return compiled.contains(function); }
+
+private:
+  void add(StringRef name) {
+    tfg::FuncOp function = functions.lookup(name);
+    if (!function || function.isExternal() || !compiled.insert(function).second)
+      return;
+    for (Operation &op : function.getEntry())
+      if (Node::isNode(&op))
+        addCalledBy(Node(&op));
+  }
+
+  llvm::StringMap<tfg::FuncOp> functions;
+  DenseSet<Operation *> compiled;
 };
 
 class OutlineClustersPass : public impl::OutlineClustersBase<OutlineClustersPass> {
@@ -207,40 +311,104 @@ public:
   using OutlineClustersBase::OutlineClustersBase;
 
   void runOnOperation() override {
-    ModuleOp module = getOperation();
+    module = getOperation();
     tfg::SoftEdges soft(module);
-    llvm::StringSet<> kept, fetched;
+    kept.clear();
+    fetched.clear();
     for (const std::string &name : keep)
       kept.insert(StringRef(name).split(':').first);
     for (const std::string &name : fetches)
       fetched.insert(StringRef(name).split(':').first);
-    tfg::FunctionNames names(module);
+    tfg::FunctionNames functionNames(module);
+    names = &functionNames;
     // What can be compiled is asked of the module as it was: found first, changed afterwards.
-    tfg::Compilable compilable(module);
-    struct Found {
-      Block *block;
-      SmallVector<Node> nodes;
-      bool reads;
-    };
-    std::vector<Found> found;
+    CompiledFunctions compiled(module);
+    std::vector<Found> loops = findLoops();
+    for (const Found &cluster : loops)
+      for (Node node : cluster.nodes)
+        compiled.addCalledBy(node);
+    outline(loops);
+    outline(findStraight(compiled));
+  }
+
+private:
+  struct Found {
+    Block *block;
+    SmallVector<Node> nodes;
+    bool reads = false;
+  };
+
+  static bool isGraph(Block &block) { return isa<tfg::GraphOp>(block.getParentOp()); }
+  /// What runs ask for of a body's nodes.
+  const llvm::StringSet<> &fetchedOf(Block &block) const {
     static const llvm::StringSet<> none;
+    return isGraph(block) ? fetched : none;
+  }
+  bool isKept(Block &block, Node node) const {
+    return isGraph(block) && kept.contains(node.name());
+  }
+
+  std::vector<Found> findLoops() {
+    tfg::Compilable compilable(module);
+    tfg::WaitingNodes waiting(module);
+    std::vector<Found> found;
     tfg::forEachBody(module, [&](Block &block) {
-      bool isGraph = isa<tfg::GraphOp>(block.getParentOp());
-      for (SmallVector<Node> &nodes :
-           Body(block, compilable, isGraph ? kept : none, isGraph ? fetched : none).clusters()) {
+      auto isCandidate = [&](Node node) {
+        return !isKept(block, node) && compilable.obstacle(node).empty();
+      };
+      for (SmallVector<Node> &nodes : Body(block, waiting).sets(isCandidate)) {
+        if (llvm::none_of(nodes, [&](Node node) { return compilable.hasLoop(node); }) ||
+            resultsOf(nodes, fetchedOf(block)).empty())
+          continue;
         bool reads =
             llvm::any_of(nodes, [&](Node node) { return compilable.readsVariables(node); });
         found.push_back({&block, std::move(nodes), reads});
       }
     });
-    for (Found &cluster : found) {
+    return found;
+  }
+
+  /// Straight code that computes elements, many operations of it one after the other.
+  std::vector<Found> findStraight(const CompiledFunctions &compiled) {
+    tfg::WaitingNodes waiting(module);
+    std::vector<Found> found;
+    tfg::forEachBody(module, [&](Block &block) {
+      if (compiled.contains(block.getParentOp()))
+        return;
+      auto isCandidate = [&](Node node) {
+        return tfg::nativeForm(node) != tfg::NativeForm::None && !isKept(block, node) &&
+               !tfg::followsContraction(node);
+      };
+      for (const SmallVector<Node> &nodes : Body(block, waiting).sets(isCandidate))
+        for (ArrayRef<Node> left = nodes; !left.empty();) {
+          // Parts of a set in topological order: no path leads back to an earlier one.
+          ArrayRef<Node> part = left.take_front(tfg::mostCompiled);
+          left = left.drop_front(part.size());
+          if (isWorthCompiling(part) && !resultsOf(part, fetchedOf(block)).empty())
+            found.push_back({&block, SmallVector<Node>(part)});
+        }
+    });
+    return found;
+  }
+
+  static bool isWorthCompiling(ArrayRef<Node> nodes) {
+    return llvm::count_if(nodes, [](Node node) {
+             return tfg::nativeForm(node) == tfg::NativeForm::Computes;
+           }) >= tfg::worthCompiling;
+  }
+
+  void outline(const std::vector<Found> &found) {
+    for (const Found &cluster : found) {
       tfg::NameScope scope(*cluster.block);
-      bool isGraph = isa<tfg::GraphOp>(cluster.block->getParentOp());
-      ClusterOutliner(module, names, cluster.nodes, isGraph ? fetched : none)
+      ClusterOutliner(module, *names, cluster.nodes, fetchedOf(*cluster.block))
           .run(scope, cluster.reads);
     }
     numClusters += found.size();
   }
+
+  ModuleOp module;
+  tfg::FunctionNames *names = nullptr;
+  llvm::StringSet<> kept, fetched;
 };
 
 } // namespace

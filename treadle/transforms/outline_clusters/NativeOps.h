@@ -1,0 +1,39 @@
+// Ops that machine code has a form of its own for, instead of a call of their kernel.
+#pragma once
+
+#include "treadle/dialect/Tfg.h"
+
+namespace treadle::tfg {
+
+/// How machine code stands to a node, as far as its op and dtypes tell.
+enum class NativeForm {
+  None,     // it would call the node's kernel
+  Passes,   // hands elements on, or computes shapes: next to nothing, compiled or not
+  Computes, // computes elements, in one pass with what comes before and after
+};
+
+NativeForm nativeForm(Node node);
+
+/// Whether an op computes elements in a form of machine code, for some dtypes.
+bool computesElements(llvm::StringRef op);
+
+/// So many nodes that compute make a cluster without a loop: with fewer, the call of the cluster
+/// takes what it saves.
+inline constexpr int64_t worthCompiling = 6;
+
+/// The most nodes of such a cluster: compiling takes more than linear time.
+inline constexpr size_t mostCompiled = 40;
+
+/// Nodes that kernels compute in one go with the contraction (a convolution, a matrix product)
+/// before them: a bias, a normalisation, products and sums, an activation.
+bool followsContraction(Node node);
+
+/// All ops that may have a form, for tests: with scalars only where `scalarsOnly`.
+struct NativeOp {
+  llvm::StringRef name;
+  NativeForm form;
+  bool scalarsOnly = false;
+};
+llvm::ArrayRef<NativeOp> nativeOps();
+
+} // namespace treadle::tfg
