@@ -13,8 +13,6 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 
-#include <chrono>
-
 using namespace mlir;
 
 namespace treadle::codegen {
@@ -124,18 +122,19 @@ namespace {
 /// Counts a compilation, and its time.
 class CompilationCount {
 public:
-  explicit CompilationCount(ClusterCounters *counters) : counters(counters) {}
+  explicit CompilationCount(const LinkOptions &options)
+      : counters(options.counters), begun(options.begun) {}
   ~CompilationCount() {
     if (!counters)
       return;
     ClusterCounters::add(counters->compilations);
-    std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
+    std::chrono::nanoseconds took = std::chrono::steady_clock::now() - begun;
     ClusterCounters::add(counters->compileNanoseconds, static_cast<uint64_t>(took.count()));
   }
 
 private:
   ClusterCounters *counters;
-  const std::chrono::steady_clock::time_point start = std::chrono::steady_clock::now();
+  const std::chrono::steady_clock::time_point begun;
 };
 
 } // namespace
@@ -143,7 +142,7 @@ private:
 /// Compiles; the cache, if there is one, keeps it by this key.
 static Expected<std::shared_ptr<const LinkedCode>>
 linkAnew(TensorProgram &program, const LinkOptions &options, const ContentKey &key) {
-  CompilationCount count(options.counters);
+  CompilationCount count(options);
   std::vector<Tensor> &constants = program.tables.constants;
   size_t numOwn = constants.size();
   if (Expected<void> lowered = lowerWanted(program, options.isCancelled); !lowered)

@@ -6,6 +6,7 @@
 #include "treadle/codegen/Frame.h"
 #include "treadle/runtime/Attr.h"
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -56,6 +57,8 @@ struct LinkOptions {
   CompileCounters *counters = nullptr;            // null: nobody counts
   const std::atomic<bool> *isCancelled = nullptr; // looked at between steps; null: it goes on
   CodeCache *cache = nullptr;                     // looked in first; null: all is made anew
+  /// When the work began that a compilation's time is counted from: translating included.
+  std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 };
 
 /// Machine code for tensor code, which is used up. Internal for a step that fails (a fault of
