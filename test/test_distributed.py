@@ -128,7 +128,8 @@ def test_ranks_that_do_not_agree_are_told_so():
         )
 
     for error in on_all_ranks(ranks, work):
-        assert isinstance(error, treadle.FailedPreconditionError)
+        # Who compares first ends the others, which tell why.
+        assert isinstance(error, (treadle.FailedPreconditionError, treadle.AbortedError))
         assert "number 1 is on rank 0 Reduce in group 1, instance 1" in str(error)
         assert "('r1', CollectiveReduceV2), but on rank 1 Reduce in group 1, instance 2" in str(
             error

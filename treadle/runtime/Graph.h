@@ -52,8 +52,8 @@ struct NodeSpec {
   std::vector<int32_t> controls; // nodes that must have finished
   std::vector<ValueType> inputTypes;
   std::vector<ValueType> outputTypes;
-  bool isFunctionCall = false;           // `op` names a function, `attrs` instantiate it
-  std::shared_ptr<const LoopPlans> loop; // a While made of a v1 frame
+  bool isFunctionCall = false;            // `op` names a function, `attrs` instantiate it
+  std::shared_ptr<const LoopPlans> loop;  // a While made of a v1 frame
   std::shared_ptr<const SoftInputs> soft; // null: none
 };
 

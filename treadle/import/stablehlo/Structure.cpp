@@ -37,8 +37,7 @@ public:
   }
 
   LogicalResult createStructuredBranchRegionTerminatorOp(Location loc, OpBuilder &b, Operation *,
-                                                         Operation *,
-                                                         ValueRange results) override {
+                                                         Operation *, ValueRange results) override {
     giveBack(b, loc, results);
     return success();
   }
