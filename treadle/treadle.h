@@ -406,7 +406,8 @@ public:
 
   /// What ran when, in all runs so far: JSON in the Trace Event Format, which Perfetto and
   /// chrome://tracing show. Ops by thread, and the iterations of loops that overlap on tracks of
-  /// their own; the first 1,000,000 slices. FailedPrecondition unless the session was made to trace.
+  /// their own; the first 1,000,000 slices. FailedPrecondition unless the session was made to
+  /// trace.
   Expected<std::string> trace() const;
 
   const Graph &graph() const;

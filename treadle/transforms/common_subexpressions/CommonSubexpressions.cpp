@@ -16,13 +16,13 @@ namespace treadle {
 namespace {
 
 /// A node and what it computes: everything but the name, what it would rather follow, and the order
-/// of control inputs. One may be there twice while nodes are merged. The control inputs are sorted once, when it is made.
+/// of control inputs. One may be there twice while nodes are merged. The control inputs are sorted
+/// once, when it is made.
 struct Computation {
   auto attrs() const {
     tfg::Node node(op);
     return llvm::make_filter_range(
-        node.attrs(),
-        [key = node.dialect().nameKey](NamedAttribute attr) {
+        node.attrs(), [key = node.dialect().nameKey](NamedAttribute attr) {
           return attr.getName() != key && attr.getName() != StringRef(softInputsAttr);
         });
   }
