@@ -178,10 +178,10 @@ COSTS = {"ops": {"MatMul": 0.02, "Mul": 0.0002, "Neg": 0.0002}, "link": LINK}
 
 def stages_graph():
     """Products that need no exchange, ready before the results of a chain that are exchanged."""
-    m = "tensor<600x600xf32>"
+    m = "tensor<1000x1000xf32>"
     v = "tensor<250xf32>"
     text = HEAD
-    text += f'  %m, %m_c = Placeholder name("m") {{dtype = f32, shape = #tf_type.shape<600x600>}} : () -> ({m})\n'
+    text += f'  %m, %m_c = Placeholder name("m") {{dtype = f32, shape = #tf_type.shape<1000x1000>}} : () -> ({m})\n'
     text += f'  %x, %x_c = Placeholder name("x") {{dtype = f32, shape = #tf_type.shape<250>}} : () -> ({v})\n'
     text += constant("size", 2) + constant("key", 1)
     for i in range(STAGES):
@@ -235,7 +235,7 @@ def test_small_exchanges_become_one(costs):
     assert found.buckets == 2
     assert not graph.check()
     ranks = treadle.Communicator.simulated(2)
-    feeds = {"x": np.full(250, 0.5, np.float32), "m": np.zeros((600, 600), np.float32)}
+    feeds = {"x": np.full(250, 0.5, np.float32), "m": np.zeros((1000, 1000), np.float32)}
 
     def work(rank):
         session = treadle.Session(graph, communicator=ranks[rank])
@@ -259,7 +259,7 @@ def scheduled_and_plain_seconds(costs, rounds):
     scheduled.schedule_communication(costs=costs)
     fetches = [f"new{i}" for i in range(STAGES)]
     targets = [f"work{i}" for i in range(STAGES)]
-    feeds = {"x": np.ones(250, np.float32), "m": np.zeros((600, 600), np.float32)}
+    feeds = {"x": np.ones(250, np.float32), "m": np.zeros((1000, 1000), np.float32)}
 
     def seconds(graph):
         ranks = treadle.Communicator.simulated(2, **LINK)
