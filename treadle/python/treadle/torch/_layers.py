@@ -395,24 +395,25 @@ def _embedding_backward(
 # ---- random numbers
 
 
-def _uniform(w: Writer, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
-    """Between 0 and 1, without 1; halves are made of floats."""
+def _random(w: Writer, op: str, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
+    """Halves are made of floats."""
     drawn = dtype if dtype in (torch.float32, torch.float64) else torch.float32
     name = str(drawn).removeprefix("torch.")
-    out = w.op("StatelessRandomUniform", w.integers(dims), w.seed(), dtype=name)
-    return w.cast(out, dtype)
+    return w.cast(w.op(op, w.integers(dims), w.seed(), dtype=name), dtype)
+
+
+def _uniform(w: Writer, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
+    """Between 0 and 1, without 1."""
+    return _random(w, "StatelessRandomUniform", dims, dtype)
+
+
+def _normal(w: Writer, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
+    return _random(w, "StatelessRandomNormal", dims, dtype)
 
 
 @rule("rand", "rand_like")
 def _rand(w: Writer, *_: Any, **__: Any) -> Output:
     return _uniform(w, w.dims(w.result.shape), w.result.dtype)
-
-
-def _normal(w: Writer, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
-    drawn = dtype if dtype in (torch.float32, torch.float64) else torch.float32
-    name = str(drawn).removeprefix("torch.")
-    out = w.op("StatelessRandomNormal", w.integers(dims), w.seed(), dtype=name)
-    return w.cast(out, dtype)
 
 
 @rule("randn", "randn_like")

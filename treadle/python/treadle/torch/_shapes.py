@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -368,15 +368,20 @@ def _reflection_pad_backward(w: Writer, grad: Tensor, x: Tensor, padding: Sequen
     return w.op("MirrorPadGrad", grad, w.indices(_amounts(w, x.rank, padding)), mode="REFLECT")
 
 
-@rule("replication_pad1d", "replication_pad2d", "replication_pad3d")
-def _replication_pad(w: Writer, x: Tensor, padding: Sequence[int]) -> Output:
-    value = x.out
+def _replications(w: Writer, x: Tensor, padding: Sequence[int]) -> Iterator[tuple[int, Output]]:
+    """The axes that grow, and which element of x stands at each place of them."""
     for axis, (before, after) in enumerate(_amounts(w, x.rank, padding)):
         if before == 0 and after == 0:
             continue
         extent = x.shape[axis]
-        places = np.clip(np.arange(-before, extent + after), 0, extent - 1)
-        value = w.op("GatherV2", value, w.indices(places), w.indices(axis))
+        yield axis, w.indices(np.clip(np.arange(-before, extent + after), 0, extent - 1))
+
+
+@rule("replication_pad1d", "replication_pad2d", "replication_pad3d")
+def _replication_pad(w: Writer, x: Tensor, padding: Sequence[int]) -> Output:
+    value = x.out
+    for axis, places in _replications(w, x, padding):
+        value = w.op("GatherV2", value, places, w.indices(axis))
     return value
 
 
@@ -384,12 +389,8 @@ def _replication_pad(w: Writer, x: Tensor, padding: Sequence[int]) -> Output:
 def _replication_pad_backward(w: Writer, grad: Tensor, x: Tensor, padding: Sequence[int]) -> Output:
     """What flows to copies of an element adds up."""
     value = grad.out
-    for axis, (before, after) in enumerate(_amounts(w, x.rank, padding)):
-        if before == 0 and after == 0:
-            continue
-        extent = x.shape[axis]
-        places = np.clip(np.arange(-before, extent + after), 0, extent - 1)
-        value = summed_rows(w, value, w.indices(places), axis, extent, x.rank)
+    for axis, places in _replications(w, x, padding):
+        value = summed_rows(w, value, places, axis, x.shape[axis], x.rank)
     return value
 
 
