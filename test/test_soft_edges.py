@@ -223,6 +223,128 @@ def test_clusters_take_wishes_along():
     assert treadle.Session(graph, tier="jit").run(["w", "late"]) == [0, -5]
 
 
+def constant(name, value, shape):
+    tensor = f"tensor<{shape}f32>"
+    return (
+        f'  %{name}, %{name}_c = Const name("{name}") {{dtype = f32, value = dense<{value}> : {tensor}}}'
+        f" : () -> ({tensor})\n"
+    )
+
+
+def binary(op, name, a, b, types, result="4x4"):
+    first, second = (f"tensor<{t}f32>" for t in types)
+    return (
+        f'  %{name}, %{name}_c = {op}(%{a}, %{b}) name("{name}") {{T = f32}} : '
+        f"({first}, {second}) -> (tensor<{result}xf32>)\n"
+    )
+
+
+def mean(name, value):
+    return (
+        f'  %{name}, %{name}_c = Mean(%{value}, %axis) name("{name}") '
+        f"{{T = f32, Tidx = i32, keep_dims = true}} : ({F}, tensor<i32>) -> (tensor<4x1xf32>)\n"
+    )
+
+
+# Normalization of the rows of x, with the reductions that it has.
+LAYER_NORM = (
+    HEAD
+    + f"""
+  %x, %xc = Placeholder name("x") {{dtype = f32, shape = #tf_type.shape<4x4>}} : () -> ({F})
+  %axis, %ac = Const name("axis") {{dtype = i32, value = dense<1> : tensor<i32>}} : () -> (tensor<i32>)
+"""
+    + constant("epsilon", 1e-3, "")
+    + constant("scale", 2.0, "4x")
+    + constant("offset", 0.5, "4x")
+    + mean("mu", "x")
+    + binary("Sub", "centered", "x", "mu", ("4x4x", "4x1x"))
+    + binary("Mul", "squared", "centered", "centered", ("4x4x", "4x4x"))
+    + mean("variance", "squared")
+    + binary("AddV2", "safe", "variance", "epsilon", ("4x1x", ""), "4x1")
+    + '  %inv, %ic = Rsqrt(%safe) name("inv") {T = f32} : (tensor<4x1xf32>) -> (tensor<4x1xf32>)\n'
+    + binary("Mul", "normal", "centered", "inv", ("4x4x", "4x1x"))
+    + binary("Mul", "scaled", "normal", "scale", ("4x4x", "4x"))
+    + binary("AddV2", "y", "scaled", "offset", ("4x4x", "4x"))
+    + "}"
+)
+
+
+WISHES = {"variance": ["mu"], "inv": ["centered"], "scaled": ["inv", "mu"], "y": ["first"]}
+
+
+def test_a_layer_norm_stays_one_kernel():
+    graph = treadle.Graph.from_bytes(LAYER_NORM.encode())
+    graph.add("Exp", ["x"], name="first")
+    expected = treadle.Session(graph).run("y", {"x": X})
+    centered = X - X.mean(1, keepdims=True)
+    inverse = 1 / np.sqrt((centered**2).mean(1, keepdims=True) + 1e-3)
+    np.testing.assert_allclose(expected, centered * inverse * 2 + 0.5, rtol=1e-5)
+    assert graph.preserve_order(WISHES, soft=True) == []
+    fused = graph.run_passes("tfg-remap{keep=y,first},tfg-prune{fetches=y,first}")
+    computing = [n.op for n in fused.nodes() if n.op not in ("Placeholder", "Const")]
+    assert sorted(computing) == ["Exp", "_MklLayerNorm"] and soft(fused, "y") == ["first"]
+    for g in graph, fused:
+        np.testing.assert_allclose(treadle.Session(g).run("y", {"x": X}), expected, rtol=1e-5)
+
+
+def test_a_wish_holds_no_buffer():
+    million = "tensor<1000000xf32>"
+    seen = []
+    watcher = treadle.Session(three(), statistics=True)
+
+    def look(x):
+        seen.append(watcher.statistics().live_bytes)
+        return x
+
+    treadle.register_op("LookAtMemory", look, effects="none")
+
+    def live(soft):
+        wish = '_soft_inputs = ["big"]' if soft else ""
+        text = f"""{HEAD}
+  %one, %c0 = Placeholder name("one") {{dtype = f32, shape = #tf_type.shape<>}} : () -> (tensor<f32>)
+  %size, %c1 = Const name("size") {{dtype = i32, value = dense<1000000> : tensor<1xi32>}} : () -> (tensor<1xi32>)
+  %axis, %c2 = Const name("axis") {{dtype = i32, value = dense<0> : tensor<i32>}} : () -> (tensor<i32>)
+  %big, %c3 = Fill(%size, %one) name("big") {{T = f32, index_type = i32}} : (tensor<1xi32>, tensor<f32>) -> ({million})
+  %sum, %c4 = Sum(%big, %axis) name("sum") {{T = f32, Tidx = i32}} : ({million}, tensor<i32>) -> (tensor<f32>)
+  %look, %c5 = LookAtMemory(%sum) name("look") {{{wish}}} : (tensor<f32>) -> (tensor<f32>)
+}}"""
+        session = treadle.Session(treadle.Graph.from_bytes(text.encode()), tier="interpret")
+        seen.clear()
+        assert session.run("look", {"one": np.float32(1)}) == 1_000_000
+        return seen[0]
+
+    live(soft=False)
+    assert live(soft=False) == live(soft=True)
+
+
+def test_several_waits_order_one_consumer(record):
+    text = HEAD + CONST + step("use") + step("first") + step("second") + step("third") + "}"
+    names = ["use", "first", "second", "third"]
+    for is_soft in False, True:
+        graph = treadle.Graph.from_bytes(text.encode())
+        graph.preserve_order({"use": ["first", "second", "third"]}, soft=is_soft)
+        for threads in 1, 2:
+            record.clear()
+            treadle.Session(graph, threads=threads).run(names)
+            assert sorted(record) == sorted(names) and record[-1] == "use"
+
+
+def test_who_is_not_ordered_moves_freely(record):
+    """What reads the same value as an ordered node doesn't wait with it."""
+    text = HEAD + CONST + step("free") + step("mm") + step("add") + "}"
+    for is_soft in False, True:
+        graph = treadle.Graph.from_bytes(text.encode())
+        graph.preserve_order({"mm": ["add"]}, soft=is_soft)
+        assert graph["free"].inputs == ["x:0"] and soft(graph, "free") == []
+        record.clear()
+        treadle.Session(graph).run(["mm", "free", "add"])
+        assert record == ["free", "add", "mm"]
+        found = graph.run_passes("tfg-preserve-order{after=free:mm}")
+        record.clear()
+        treadle.Session(found).run(["mm", "free", "add"])
+        assert record == ["add", "mm", "free"]
+
+
 PASSES = [
     "tfg-cse{keep=KEEP}",
     "tfg-constant-folding",

@@ -196,8 +196,15 @@ private:
       return false;
     }
     Node square = take(squares, "Square");
+    if (!square)
+      square = takeProductWithItself(squares);
     Node sub = square ? take(square->getOperand(0), "Sub") : Node();
     return sub && sub->getOperand(0) == x && behindStopGradient(sub->getOperand(1)) == mean;
+  }
+
+  Node takeProductWithItself(Value value) {
+    Node node = take(value, "Mul");
+    return node && node->getOperand(0) == node->getOperand(1) ? node : Node();
   }
 
   Value behindStopGradient(Value value) {
