@@ -139,6 +139,25 @@ template <typename Op> Value orZero(OpBuilder &b, Location loc, ValueRange in, T
                 Op::create(b, loc, in[0], in[1]).getResult());
 }
 
+/// A product or quotient with `with` of the second, or 0 where the first one is.
+template <typename Op, typename... With>
+Value ifAny(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value none = constant(b, loc, type, 0), second = in[1];
+  ((second = With::create(b, loc, second)), ...);
+  return select(b, loc, equals(b, loc, {in[0], none}, type), none,
+                Op::create(b, loc, in[0], second).getResult());
+}
+
+/// Constants of Klambauer and others, "Self-Normalizing Neural Networks" (2017).
+Value selu(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value scale = constant(b, loc, type, 1.0507009873554804934193349852946);
+  Value scaledAlpha = constant(b, loc, type, 1.7580993408473768599402175208123);
+  Value below = math::ExpM1Op::create(b, loc, in[0]);
+  Value isBelow = lessThan(b, loc, {in[0], constant(b, loc, type, 0)}, type);
+  return arith::MulFOp::create(b, loc, select(b, loc, isBelow, scaledAlpha, scale),
+                               select(b, loc, isBelow, below, in[0]));
+}
+
 Value isNan(OpBuilder &b, Location loc, ValueRange in, Type) {
   return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, in[0], in[0]);
 }
@@ -294,17 +313,29 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"Tan", {floats, unary<math::TanOp>}},
       {"Sinh", {floats, unary<math::SinhOp>}},
       {"Cosh", {floats, unary<math::CoshOp>}},
+      {"Asin", {floats, unary<math::AsinOp>}},
+      {"Acos", {floats, unary<math::AcosOp>}},
       {"Atan", {floats, unary<math::AtanOp>}},
+      {"Atan2", {floats, binary<math::Atan2Op>}},
+      {"Asinh", {floats, unary<math::AsinhOp>}},
+      {"Acosh", {floats, unary<math::AcoshOp>}},
+      {"Atanh", {floats, unary<math::AtanhOp>}},
+      {"Pow", {floats, binary<math::PowFOp>}},
       {"Expm1", {floats, unary<math::ExpM1Op>}},
       {"Log1p", {floats, unary<math::Log1pOp>}},
       {"Erf", {floats, unary<math::ErfOp>}},
+      {"Erfc", {floats, unary<math::ErfcOp>}},
       {"Softplus", {floats, softplus}},
       {"Softsign", {floats, softsign}},
       {"Elu", {floats, elu}},
+      {"Selu", {floats, selu}},
       {"Round", {floats, unary<math::RoundEvenOp>}},
       {"Rint", {floats, unary<math::RoundEvenOp>}},
       {"DivNoNan", {floats, orZero<arith::DivFOp>}},
       {"MulNoNan", {floats, orZero<arith::MulFOp>}},
+      {"Xdivy", {floats, ifAny<arith::DivFOp>}},
+      {"Xlogy", {floats, ifAny<arith::MulFOp, math::LogOp>}},
+      {"Xlog1py", {floats, ifAny<arith::MulFOp, math::Log1pOp>}},
       {"IsNan", {floats, isNan}},
       {"IsInf", {floats, compareToInfinity<arith::CmpFPredicate::OEQ>}},
       {"IsFinite", {floats, compareToInfinity<arith::CmpFPredicate::OLT>}},

@@ -16,29 +16,54 @@ class FloatMathTest : public CodegenTest, public testing::WithParamInterface<Fun
 /// The distance in units in the last place of the true value.
 double ulps(float found, double expected) {
   auto rounded = static_cast<float>(expected);
-  if (std::isnan(expected) || std::isinf(rounded) || rounded == 0)
+  if (std::isnan(expected) || std::isinf(expected) || expected == 0)
     return found == rounded || (std::isnan(expected) && std::isnan(found)) ? 0 : INFINITY;
+  // Beyond the largest float by less than four units, either side will do.
+  if (std::isinf(rounded))
+    return found == rounded ? 0 : std::fabs(found - expected) / 0x1p104;
   int exponent;
   std::frexp(std::fabs(expected), &exponent);
+  if (std::isinf(found))
+    return INFINITY;
   return std::fabs(found - expected) / std::ldexp(1.0, std::max(exponent - 24, -149));
+}
+
+/// Numbers of all sizes, `step` bit patterns apart; many between 2^-12 and 2^12; and what isn't a
+/// number.
+std::vector<float> numbersOfAllSizes(uint32_t step) {
+  std::vector<float> values = {0.0f,    -0.0f,  INFINITY,  -INFINITY,
+                               NAN,     1.0f,   -1.0f,     88.73f,
+                               -88.73f, 0.5f,   -0.5f,     std::nextafter(1.0f, 0.0f),
+                               103.97f, 1e-45f, 0x1p-126f, 0x1.fffffep127f};
+  for (uint32_t bits = 0; bits < 0x7f800000; bits += step)
+    for (uint32_t sign : {0u, 0x80000000u})
+      values.push_back(std::bit_cast<float>(bits | sign));
+  for (uint32_t bits = 0x39800000; bits < 0x45800000; bits += std::max(step / 50, 1u))
+    for (uint32_t sign : {0u, 0x80000000u})
+      values.push_back(std::bit_cast<float>(bits | sign));
+  return values;
+}
+
+/// An op's function over `*xf32`.
+std::string functionOf(const std::string &name, int numInputs) {
+  std::string arguments, operands, types;
+  for (int i = 0; i < numInputs; ++i) {
+    std::string comma = i ? ", " : "", argument = "%x" + std::to_string(i);
+    arguments += comma + argument + ": tensor<*xf32> {tfg.name = \"x" + std::to_string(i) + "\"}";
+    operands += comma + argument;
+    types += comma + "tensor<*xf32>";
+  }
+  return "tfg.func @f(" + arguments + ") -> (tensor<*xf32> {tfg.name = \"y\"}) {" +
+         op("y", name, operands, "T = f32", "(" + types + ") -> (tensor<*xf32>)") +
+         "return(%y) : tensor<*xf32> }";
 }
 
 TEST_P(FloatMathTest, IsWithinFourUnitsInTheLastPlace) {
   auto [name, exact] = GetParam();
-  // Numbers of all sizes, many between 2^-12 and 2^12; and what isn't a number.
-  std::vector<float> values = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f, 88.73f, -88.73f};
-  for (uint32_t bits = 0; bits < 0x7f800000; bits += 100003)
-    for (uint32_t sign : {0u, 0x80000000u})
-      values.push_back(std::bit_cast<float>(bits | sign));
-  for (uint32_t bits = 0x39800000; bits < 0x45800000; bits += 2011)
-    for (uint32_t sign : {0u, 0x80000000u})
-      values.push_back(std::bit_cast<float>(bits | sign));
-  std::string text = R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"})
-                            -> (tensor<*xf32> {tfg.name = "y"}) {)" +
-                     op("y", name, "%x", "T = f32", "(tensor<*xf32>) -> (tensor<*xf32>)") +
-                     "return(%y) : tensor<*xf32> }";
-  auto results = buildAndCall(text, {row(values)});
+  std::vector<float> values = numbersOfAllSizes(4001);
+  auto results = buildAndCall(functionOf(name, 1), {row(values)});
   ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(numKernels, 0u);
   std::vector<float> found = floats(results[0]);
   double worst = 0;
   float worstAt = 0;
@@ -55,18 +80,78 @@ double softplus(double x) { return x > 40 ? x : std::log1p(std::exp(x)); }
 double elu(double x) { return x < 0 ? std::expm1(x) : x; }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
 
-INSTANTIATE_TEST_SUITE_P(Ops, FloatMathTest,
-                         testing::Values(Function{"Exp", std::exp}, Function{"Expm1", std::expm1},
-                                         Function{"Tanh", std::tanh}, Function{"Log", std::log},
-                                         Function{"Log1p", std::log1p}, Function{"Erf", std::erf},
-                                         Function{"Sigmoid", sigmoid},
-                                         Function{"Softplus", softplus}, Function{"Elu", elu},
-                                         Function{"Rsqrt", rsqrt}, Function{"Sqrt", std::sqrt},
-                                         Function{"Sin", std::sin}, Function{"Cos", std::cos},
-                                         Function{"Tan", std::tan}, Function{"Sinh", std::sinh},
-                                         Function{"Cosh", std::cosh}, Function{"Atan", std::atan},
-                                         Function{"Round", std::nearbyint},
-                                         Function{"Floor", std::floor}),
+double selu(double x) {
+  return x < 0 ? 1.7580993408473768599402175208123 * std::expm1(x)
+               : 1.0507009873554804934193349852946 * x;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Ops, FloatMathTest,
+    testing::Values(
+        Function{"Exp", std::exp}, Function{"Expm1", std::expm1}, Function{"Log", std::log},
+        Function{"Log1p", std::log1p}, Function{"Tanh", std::tanh}, Function{"Erf", std::erf},
+        Function{"Erfc", std::erfc}, Function{"Sigmoid", sigmoid}, Function{"Softplus", softplus},
+        Function{"Elu", elu}, Function{"Selu", selu}, Function{"Rsqrt", rsqrt},
+        Function{"Sqrt", std::sqrt}, Function{"Sin", std::sin}, Function{"Cos", std::cos},
+        Function{"Tan", std::tan}, Function{"Asin", std::asin}, Function{"Acos", std::acos},
+        Function{"Atan", std::atan}, Function{"Sinh", std::sinh}, Function{"Cosh", std::cosh},
+        Function{"Asinh", std::asinh}, Function{"Acosh", std::acosh}, Function{"Atanh", std::atanh},
+        Function{"Round", std::nearbyint}, Function{"Floor", std::floor}),
+    [](const auto &info) { return std::string(info.param.op); });
+
+struct BinaryFunction {
+  const char *op;
+  double (*exact)(double, double);
+};
+
+class BinaryFloatMathTest : public CodegenTest,
+                            public testing::WithParamInterface<BinaryFunction> {};
+
+TEST_P(BinaryFloatMathTest, IsWithinFourUnitsInTheLastPlace) {
+  auto [name, exact] = GetParam();
+  std::vector<float> bases = numbersOfAllSizes(400'001), x, y;
+  // Each with exponents of all sizes, small whole ones, and those with results close to the ends.
+  uint64_t random = 1;
+  for (float base : bases) {
+    double log = std::log2(std::fabs(static_cast<double>(base)));
+    std::vector<double> others = {0,    -0.0, 1,      -1,         2,        3,         -3, 0.5,
+                                  -0.5, 7,    0x1p24, 0x1p23 + 1, INFINITY, -INFINITY, NAN};
+    for (double result : {127.99, -126.01, -140.3, -148.9, 60.5, 1e-3})
+      others.push_back(result / log);
+    for (int i = 0; i < 16; ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      others.push_back(std::bit_cast<float>(static_cast<uint32_t>(random >> 32)));
+    }
+    for (double other : others) {
+      x.push_back(base);
+      y.push_back(static_cast<float>(other));
+    }
+  }
+  auto results = buildAndCall(functionOf(name, 2), {row(x), row(y)});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(numKernels, 0u);
+  std::vector<float> found = floats(results[0]);
+  double worst = 0;
+  size_t worstAt = 0;
+  for (size_t i = 0; i < x.size(); ++i)
+    if (double distance = ulps(found[i], exact(x[i], y[i])); !(distance <= worst)) {
+      worst = distance;
+      worstAt = i;
+    }
+  EXPECT_LE(worst, 4) << name << " of " << x[worstAt] << " and " << y[worstAt] << ": "
+                      << found[worstAt];
+}
+
+double xlogy(double x, double y) { return x == 0 ? 0 : x * std::log(y); }
+double xlog1py(double x, double y) { return x == 0 ? 0 : x * std::log1p(y); }
+double xdivy(double x, double y) { return x == 0 ? 0 : x / y; }
+
+INSTANTIATE_TEST_SUITE_P(Ops, BinaryFloatMathTest,
+                         testing::Values(BinaryFunction{"Pow", std::pow},
+                                         BinaryFunction{"Atan2", std::atan2},
+                                         BinaryFunction{"Xdivy", xdivy},
+                                         BinaryFunction{"Xlogy", xlogy},
+                                         BinaryFunction{"Xlog1py", xlog1py}),
                          [](const auto &info) { return std::string(info.param.op); });
 
 // Large tensors are shared by threads, in ranges of elements or of rows.

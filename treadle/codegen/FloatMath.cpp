@@ -198,6 +198,8 @@ Value erf(Emitter &e, Value x) {
 Value expandFloatMath(OpBuilder &b, Operation *op, ValueRange operands) {
   if (op->getNumResults() != 1 || !op->getResult(0).getType().isF32())
     return {};
+  if (isa<math::PowFOp>(op))
+    return expandPower(b, op->getLoc(), operands[0], operands[1]);
   using Formula = Value (*)(Emitter &, Value);
   auto formula = llvm::TypeSwitch<Operation *, Formula>(op)
                      .Case([](math::ExpOp) { return exp; })

@@ -10,4 +10,8 @@ namespace treadle::codegen {
 /// infinities, NaN and denormal results too.
 mlir::Value expandFloatMath(mlir::OpBuilder &b, mlir::Operation *op, mlir::ValueRange operands);
 
+/// x to the power of y over f32, likewise: 1 unit in the last place, and what C's pow gives for
+/// infinities, zeros and NaN.
+mlir::Value expandPower(mlir::OpBuilder &b, mlir::Location loc, mlir::Value x, mlir::Value y);
+
 } // namespace treadle::codegen

@@ -13,13 +13,30 @@ namespace {
 struct MathFunction {
   const char *name;      // for doubles; floats have an `f` more
   const char *intrinsic; // of LLVM: null if there is none
+  const char *arguments = "v";
 };
 
 constexpr MathFunction functions[] = {
-    {"exp", "llvm.exp"},   {"log", "llvm.log"},   {"sin", "llvm.sin"},   {"cos", "llvm.cos"},
-    {"tan", "llvm.tan"},   {"tanh", "llvm.tanh"}, {"sinh", "llvm.sinh"}, {"cosh", "llvm.cosh"},
-    {"expm1", nullptr},    {"log1p", nullptr},    {"erf", nullptr},      {"asin", "llvm.asin"},
-    {"acos", "llvm.acos"}, {"atan", "llvm.atan"},
+    {"exp", "llvm.exp"},
+    {"log", "llvm.log"},
+    {"sin", "llvm.sin"},
+    {"cos", "llvm.cos"},
+    {"tan", "llvm.tan"},
+    {"tanh", "llvm.tanh"},
+    {"sinh", "llvm.sinh"},
+    {"cosh", "llvm.cosh"},
+    {"expm1", nullptr},
+    {"log1p", nullptr},
+    {"erf", nullptr},
+    {"erfc", nullptr},
+    {"asin", "llvm.asin"},
+    {"acos", "llvm.acos"},
+    {"atan", "llvm.atan"},
+    {"asinh", nullptr},
+    {"acosh", nullptr},
+    {"atanh", nullptr},
+    {"atan2", "llvm.atan2", "vv"},
+    {"pow", "llvm.pow", "vv"},
 };
 
 struct Variant {
@@ -44,14 +61,15 @@ struct Library {
         for (bool isFloat : {false, true}) {
           unsigned elements = isFloat ? 2 * variant.doubles : variant.doubles;
           const std::string &scalar = keep(std::string(function.name) + (isFloat ? "f" : ""));
-          std::string prefix =
-              std::string("_ZGV") + variant.set + "N" + std::to_string(elements) + "v";
+          std::string prefix = std::string("_ZGV") + variant.set + "N" + std::to_string(elements) +
+                               function.arguments;
           const std::string &vector = keep(prefix + "_" + scalar);
           void *address = dlsym(library, vector.c_str());
           if (!address)
             continue;
           found.push_back({vector.c_str(), address});
-          const std::string &abi = keep("_ZGV_LLVM_N" + std::to_string(elements) + "v");
+          const std::string &abi =
+              keep("_ZGV_LLVM_N" + std::to_string(elements) + function.arguments);
           auto count = llvm::ElementCount::getFixed(elements);
           descriptions.emplace_back(scalar, vector, count, false, abi, std::nullopt);
           if (function.intrinsic)

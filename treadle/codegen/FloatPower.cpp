@@ -1,0 +1,154 @@
+// Powers of floats, in doubles: the logarithm to base 2 times the exponent keeps enough places
+// below the binary point, however large it is. Series are those of atanh and exp.
+#include "treadle/codegen/FloatMath.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+/// Emits operations over floats and the bits of doubles.
+class Emitter {
+public:
+  Emitter(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+
+  Value number(double value) { return like(b.getF64Type(), value); }
+  Value like(Type type, double value) {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  }
+  Value integer(int64_t value) {
+    return arith::ConstantOp::create(b, loc, b.getI64IntegerAttr(value));
+  }
+  Value add(Value x, Value y) { return arith::AddFOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) { return arith::SubFOp::create(b, loc, x, y); }
+  Value mul(Value x, Value y) { return arith::MulFOp::create(b, loc, x, y); }
+  Value fma(Value x, Value y, Value z) {
+    return LLVM::FMulAddOp::create(b, loc, x.getType(), x, y, z);
+  }
+  Value compare(arith::CmpFPredicate predicate, Value x, Value y) {
+    return arith::CmpFOp::create(b, loc, predicate, x, y);
+  }
+  Value less(Value x, Value y) { return compare(arith::CmpFPredicate::OLT, x, y); }
+  Value equal(Value x, Value y) { return compare(arith::CmpFPredicate::OEQ, x, y); }
+  Value unequal(Value x, Value y) { return compare(arith::CmpFPredicate::UNE, x, y); }
+  Value both(Value x, Value y) { return arith::AndIOp::create(b, loc, x, y); }
+  Value select(Value condition, Value x, Value otherwise) {
+    return arith::SelectOp::create(b, loc, condition, x, otherwise);
+  }
+  Value bits(Value x) { return arith::BitcastOp::create(b, loc, b.getI64Type(), x); }
+  Value asDouble(Value bits) { return arith::BitcastOp::create(b, loc, b.getF64Type(), bits); }
+  Value widened(Value x) { return arith::ExtFOp::create(b, loc, b.getF64Type(), x); }
+  Value polynomial(Value x, ArrayRef<double> coefficients) {
+    Value sum = number(coefficients.back());
+    for (double coefficient : llvm::reverse(coefficients.drop_back()))
+      sum = fma(sum, x, number(coefficient));
+    return sum;
+  }
+
+  OpBuilder &b;
+  Location loc;
+};
+
+/// Adding and taking away 1.5 * 2^52 rounds to a whole number, which then is in the low bits.
+constexpr double shifter = 6755399441055744.0;
+
+/// The logarithm to base 2 of a double that was a float >= 0, so that it is normal or 0; 2^-40 of
+/// it at most from the true value. What isn't finite stays.
+Value log2(Emitter &e, Value x) {
+  OpBuilder &b = e.b;
+  constexpr int64_t bitsOfRootOfHalf = 0x3fe6a09e667f3bcd;
+  Value bits = e.bits(x), fifty2 = e.integer(52);
+  // The exponent for a mantissa in [sqrt(1/2), sqrt(2)), and as a double, by way of its low bits.
+  Value from = arith::SubIOp::create(b, e.loc, bits, e.integer(bitsOfRootOfHalf));
+  Value up = arith::AddIOp::create(b, e.loc, from, e.integer(int64_t{2048} << 52));
+  Value exponent = arith::ShRUIOp::create(b, e.loc, up, fifty2); // 2048 more, never negative
+  Value shifted = arith::OrIOp::create(b, e.loc, exponent, e.integer(0x4330000000000000)); // 2^52
+  Value whole = e.sub(e.asDouble(shifted), e.number(0x1p52 + 2048));
+  Value fraction = arith::AndIOp::create(b, e.loc, from, e.integer((int64_t{1} << 52) - 1));
+  Value mantissa =
+      e.asDouble(arith::AddIOp::create(b, e.loc, fraction, e.integer(bitsOfRootOfHalf)));
+  // ln m = 2 atanh s, with |s| < 0.1716.
+  Value one = e.number(1);
+  Value s = arith::DivFOp::create(b, e.loc, e.sub(mantissa, one), e.add(mantissa, one));
+  Value square = e.mul(s, s);
+  SmallVector<double> series;
+  for (int k = 0; k < 7; ++k)
+    series.push_back(2 * std::numbers::log2e / (2 * k + 1));
+  Value result = e.fma(s, e.polynomial(square, series), whole);
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  result = e.select(e.less(x, e.number(inf)), result, x);
+  return e.select(e.equal(x, e.number(0)), e.number(-inf), result);
+}
+
+/// 2 to the power of x, beyond floats at both ends for all |x| >= 200; 2^-32 of it at most from the
+/// true value. NaN stays.
+Value exp2(Emitter &e, Value x) {
+  OpBuilder &b = e.b;
+  Value most = e.number(200), least = e.number(-200);
+  x = e.select(e.less(most, x), most, x);
+  x = e.select(e.less(x, least), least, x);
+  Value shifted = e.add(x, e.number(shifter));
+  Value r = e.sub(x, e.sub(shifted, e.number(shifter)));
+  SmallVector<double> series = {1};
+  for (int k = 1; k < 9; ++k)
+    series.push_back(series.back() * std::numbers::ln2 / k);
+  Value power = e.polynomial(r, series);
+  Value exponent = arith::ShLIOp::create(b, e.loc, e.bits(shifted), e.integer(52));
+  Value scaled = arith::AddIOp::create(b, e.loc, e.bits(power), exponent);
+  // Adding to the bits of a NaN could make something else of it.
+  return e.select(e.equal(x, x), e.asDouble(scaled), x);
+}
+
+/// A power with an exponent that is known and small: products.
+Value product(Emitter &e, Value x, Value y) {
+  FloatAttr exponent;
+  if (!matchPattern(y, m_Constant(&exponent)))
+    return {};
+  double value = exponent.getValueAsDouble();
+  if (value == 1)
+    return x;
+  if (value == 2)
+    return e.mul(x, x);
+  if (value == 3)
+    return e.mul(e.mul(x, x), x);
+  if (value == 4)
+    return e.mul(e.mul(x, x), e.mul(x, x));
+  return {};
+}
+
+} // namespace
+
+Value expandPower(OpBuilder &b, Location loc, Value x, Value y) {
+  Emitter e(b, loc);
+  if (Value simple = product(e, x, y))
+    return simple;
+  Type f32 = b.getF32Type();
+  Value size = math::AbsFOp::create(b, loc, x);
+  Value log = log2(e, e.widened(size)), zero = e.number(0);
+  // 1 to any power is 1, infinite ones too.
+  Value exponent = e.select(e.equal(log, zero), zero, e.mul(e.widened(y), log));
+  Value result = arith::TruncFOp::create(b, loc, f32, exp2(e, exponent));
+
+  // Of negative numbers: whole powers only, and odd ones are negative.
+  Value half = e.mul(y, e.like(f32, 0.5));
+  Value isWhole = e.equal(math::FloorOp::create(b, loc, y), y);
+  Value isOdd = e.both(isWhole, e.unequal(math::FloorOp::create(b, loc, half), half));
+  result = e.select(isOdd, math::CopySignOp::create(b, loc, result, x), result);
+  constexpr double inf = std::numeric_limits<double>::infinity();
+  Value isNegative = e.both(e.less(x, e.like(f32, 0)), e.less(e.like(f32, -inf), x));
+  Value isNone = e.both(isNegative, e.unequal(math::FloorOp::create(b, loc, y), y));
+  result = e.select(isNone, e.like(f32, std::numeric_limits<double>::quiet_NaN()), result);
+  // Even of what isn't a number.
+  return e.select(e.equal(y, e.like(f32, 0)), e.like(f32, 1), result);
+}
+
+} // namespace treadle::codegen
