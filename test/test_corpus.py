@@ -20,14 +20,26 @@ SHARE_TO_PASS = 0.97
 NEVER = ("crash", "no answer", "values differ", "strings differ", "shape ", "dtype ")
 
 
-@pytest.fixture(scope="module")
-def cases(tmp_path_factory):
+# What each Python reads when it starts: sessions whose loops overlap always, or never.
+CUSTOMIZED = """
+import treadle
+made = treadle.Session
+treadle.Session = lambda *args, **options: made(*args, **options, loop_overlap="{}")
+"""
+
+
+@pytest.fixture(scope="module", params=["auto", "off", "on"])
+def cases(request, tmp_path_factory):
     if not REPLAY.exists():
         pytest.skip(f"there is no {REPLAY}")
-    out = tmp_path_factory.mktemp("corpus") / "results.jsonl"
+    folder = tmp_path_factory.mktemp("corpus")
+    out = folder / "results.jsonl"
+    (folder / "sitecustomize.py").write_text(CUSTOMIZED.format(request.param))
     jobs = str(os.cpu_count() or 1)
     replay = [sys.executable, REPLAY, "--control-flow", "--jobs", jobs, "--out", out]
-    done = subprocess.run(replay, capture_output=True, text=True)
+    path = os.pathsep.join([str(folder), os.environ.get("PYTHONPATH", "")])
+    environment = dict(os.environ, PYTHONPATH=path)
+    done = subprocess.run(replay, capture_output=True, text=True, env=environment)
     # It exits with 1 where any case fails; whether that matters is for the tests to say.
     assert out.exists(), done.stderr
     return [json.loads(line) for line in out.read_text().splitlines()]
