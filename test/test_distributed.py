@@ -171,6 +171,208 @@ def test_one_process_needs_no_world():
         treadle.Session(GRADIENT.replace("SIZE", "3").encode()).run("new", feeds)
 
 
+def in_groups(*steps):
+    """Reductions of x one after the other, each given as its group's key and size, and its instance."""
+    text = HEAD
+    text += '  %x, %x_c = Placeholder name("x") {dtype = f32, shape = #tf_type.shape<2>} : () -> (tensor<2xf32>)\n'
+    before = ""
+    for i, (key, size, instance) in enumerate(steps):
+        name = f"g{key}i{instance}"
+        text += constant(f"k{i}", key) + constant(f"s{i}", size) + constant(f"n{i}", instance)
+        text += reduce(name, "x", 2, f"n{i}", before).replace("%size, %key", f"%s{i}, %k{i}")
+        before = f" [%{name}_c]"
+    return (text + "}").encode()
+
+
+def run_in_groups(ranks, steps):
+    """What the last of its reductions gives on each rank."""
+    fetches = [f"g{s[-1][0]}i{s[-1][2]}" for s in steps]
+
+    def work(rank):
+        session = treadle.Session(in_groups(*steps[rank]), communicator=ranks[rank])
+        return session.run(fetches[rank], {"x": [1, rank]})
+
+    return on_all_ranks(ranks, work)
+
+
+def test_groups_of_some_ranks_agree_by_themselves():
+    ranks = treadle.Communicator.simulated(4, timeout=0.5)
+    both, left, right = (1, 4, 1), (2, 2, 1), (3, 2, 1)
+    results = run_in_groups(ranks, [[left, both], [both, left], [right, both], [right, both]])
+    # Ranks 0 and 1 wait for each other in a circle, through two groups that agree each.
+    assert all(isinstance(r, treadle.Error) for r in results)
+    ranks = treadle.Communicator.simulated(4, timeout=10)
+    results = run_in_groups(ranks, [[left, both], [left, both], [both, right], [both, right]])
+    np.testing.assert_array_equal(results, [[4, 6], [4, 6], [2, 5], [2, 5]])
+
+
+def test_a_group_that_does_not_agree_is_told_so():
+    ranks = treadle.Communicator.simulated(4, timeout=10)
+    first, second, other = (2, 2, 1), (2, 2, 2), (3, 2, 1)
+    results = run_in_groups(ranks, [[first, second], [other], [second, first], [other]])
+    for error in (results[0], results[2]):
+        assert "order of collectives of group 2 (ranks 0 and 2): number 1 is on rank 0" in str(
+            error
+        )
+        assert "('g2i1', CollectiveReduceV2), but on rank 2 Reduce in group 2, instance 2" in str(
+            error
+        )
+
+
+def test_a_group_that_is_not_complete_is_told_so():
+    ranks = treadle.Communicator.simulated(4, timeout=0.3)
+    session = treadle.Session(in_groups((2, 2, 1)), communicator=ranks[0])
+    with pytest.raises(treadle.DeadlineExceededError, match=r"of group 2: 2 ranks .*only|so far"):
+        session.run("g2i1", {"x": [1, 2]})
+
+
+def test_what_one_rank_runs_by_itself_disturbs_nobody():
+    ranks = treadle.Communicator.simulated(2, timeout=10)
+    graph = two_reductions("12").decode()
+    graph = graph[: graph.rindex("}")] + (
+        '  %n, %nc = Neg(%x) name("n") {T = f32} : (tensor<2xf32>) -> (tensor<2xf32>)\n}'
+    )
+
+    def work(rank):
+        session = treadle.Session(graph.encode(), communicator=ranks[rank])
+        results = [session.run("r1", {"x": [1, 2]})]
+        if rank == 0:  # looks at something, and asks for more than the others
+            session.run("n", {"x": [1, 2]})
+            results += session.run(["r1", "n"], {"x": [1, 2]})[:1]
+        else:
+            results.append(session.run("r1", {"x": [1, 2]}))
+        return results
+
+    np.testing.assert_array_equal(on_all_ranks(ranks, work), [[[2, 4]] * 2] * 2)
+
+
+def test_a_rank_that_ends_is_not_waited_for():
+    ranks = treadle.Communicator.simulated(2, timeout=60)
+    session = treadle.Session(two_reductions("12"), communicator=ranks[0])
+    del ranks[1]
+    with pytest.raises(treadle.UnavailableError, match="rank 1 has ended"):
+        session.run("r1", {"x": [1, 2]})
+
+
+def pbtxt(*nodes):
+    return "".join("node {" + n + "}" for n in nodes).encode()
+
+
+def pb_constant(name, values, dims=""):
+    sizes = "".join(f"dim {{ size: {d} }}" for d in dims)
+    numbers = " ".join(f"int_val: {v}" for v in values)
+    return (
+        f'name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: DT_INT32 }} }} '
+        f'attr {{ key: "value" value {{ tensor {{ dtype: DT_INT32 tensor_shape {{ {sizes} }} '
+        f"{numbers} }} }} }}"
+    )
+
+
+X = 'name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }'
+T = 'attr { key: "T" value { type: DT_FLOAT } }'
+
+
+def with_communicator(rank, size, assignment=(), columns=0, place=None):
+    """All-reduce and all-to-all by a communicator that turns the ranks around."""
+    dims = [len(assignment) // columns, columns] if columns else [0]
+    return pbtxt(
+        X, pb_constant("key", [5]), pb_constant("size", [size]),
+        pb_constant("rank", [size - 1 - rank if place is None else place]),
+        pb_constant("assignment", assignment, dims),
+        'name: "world" op: "CollectiveInitializeCommunicator" input: "key" input: "rank" input: "size"',
+        f'name: "sum" op: "CollectiveReduceV3" input: "x" input: "world" input: "assignment" {T}'
+        'attr { key: "reduction" value { s: "Add" } }',
+        f'name: "turn" op: "CollectiveAllToAllV3" input: "x" input: "world" input: "assignment" {T}',
+    )  # fmt: skip
+
+
+def test_communicators_have_an_order_of_their_own():
+    ranks = treadle.Communicator.simulated(2, timeout=10)
+
+    def work(rank):
+        session = treadle.Session(with_communicator(rank, 2), communicator=ranks[rank])
+        return session.run(["sum", "turn"], {"x": [10 * rank, 10 * rank + 1]})
+
+    for rank, (total, turned) in enumerate(on_all_ranks(ranks, work)):
+        np.testing.assert_array_equal(total, [10, 12])
+        # Place 0 is rank 1.
+        np.testing.assert_array_equal(turned, [11, 1] if rank == 0 else [10, 0])
+
+
+def test_communicators_can_be_cut_into_groups():
+    ranks = treadle.Communicator.simulated(4, timeout=10)
+
+    def work(rank):
+        graph = with_communicator(rank, 4, [0, 2, 1, 3], 2)
+        return treadle.Session(graph, communicator=ranks[rank]).run("sum", {"x": [2**rank]})
+
+    # Places 0, 1, 2, 3 are ranks 3, 2, 1, 0.
+    np.testing.assert_array_equal(on_all_ranks(ranks, work), [[5], [10], [5], [10]])
+
+
+@pytest.mark.parametrize(
+    "given, message",
+    [
+        ({"assignment": [0, 0], "columns": 2}, "names ranks twice"),
+        ({"assignment": [0], "columns": 1}, "rank 1 is in no row"),
+        ({"place": 2}, "rank is 2 and group_size 2"),
+    ],
+)
+def test_wrong_communicators_are_errors(given, message):
+    ranks = treadle.Communicator.simulated(2, timeout=10)
+    sessions = [
+        treadle.Session(with_communicator(r, 2, **given), communicator=ranks[r]) for r in range(2)
+    ]
+    results = on_all_ranks(ranks, lambda r: sessions[r].run("sum", {"x": [1]}))
+    errors = [str(result) for result in results if isinstance(result, treadle.Error)]
+    assert errors and message in errors[0]
+
+
+def test_values_are_permuted():
+    ranks = treadle.Communicator.simulated(3, timeout=10)
+    graph = pbtxt(
+        X, pb_constant("pairs", [0, 1, 1, 0], [2, 2]),
+        f'name: "p" op: "CollectivePermute" input: "x" input: "pairs" {T}',
+    )  # fmt: skip
+
+    def work(rank):
+        return treadle.Session(graph, communicator=ranks[rank]).run("p", {"x": [rank + 1]})
+
+    np.testing.assert_array_equal(on_all_ranks(ranks, work), [[2], [1], [0]])
+
+
+ASSIGNMENT = [0, 2, 1, 3]
+
+
+def assigned(device):
+    return pbtxt(
+        X, pb_constant("rows", ASSIGNMENT, [2, 2]), pb_constant("device", [device]),
+        pb_constant("base", [10]), pb_constant("instance", [1]),
+        'name: "group" op: "CollectiveAssignGroupV2" input: "rows" input: "device" input: "base"',
+        'name: "sum" op: "CollectiveReduceV2" input: "x" input: "group" input: "group:1" '
+        f'input: "instance" {T} attr {{ key: "merge_op" value {{ s: "Add" }} }} '
+        'attr { key: "final_op" value { s: "Id" } }',
+    )  # fmt: skip
+
+
+def test_groups_are_assigned():
+    ranks = treadle.Communicator.simulated(4, timeout=10)
+
+    def work(rank):
+        session = treadle.Session(assigned(rank), communicator=ranks[rank])
+        return session.run(["group:0", "group:1", "sum"], {"x": [2**rank]})
+
+    results = on_all_ranks(ranks, work)
+    assert [(int(size), int(key), list(total)) for size, key, total in results] == [
+        (2, 10, [5]),
+        (2, 11, [10]),
+        (2, 10, [5]),
+        (2, 11, [10]),
+    ]
+    with pytest.raises(treadle.InvalidArgumentError, match="device 9 is in no row"):
+        treadle.Session(assigned(9)).run("group:0", {"x": [1]})
+
+
 STAGES = 8
 LINK = {"latency": 0.0005, "bytes_per_second": 5e4}
 COSTS = {"ops": {"MatMul": 0.02, "Mul": 0.0002, "Neg": 0.0002}, "link": LINK}
@@ -283,9 +485,36 @@ def test_scheduled_steps_are_faster(costs):
     assert scheduled < plain
 
 
-def mpirun(count, *args, env=None, timeout=60):
+def test_traces_show_what_is_hidden(tmp_path, costs):
+    graph = treadle.Graph.from_bytes(stages_graph().encode())
+    graph.schedule_communication(costs=costs)
+    ranks = treadle.Communicator.simulated(2, **LINK)
+    fetches = [f"new{i}" for i in range(STAGES)]
+    feeds = {"x": np.ones(250, np.float32), "m": np.zeros((1000, 1000), np.float32)}
+    sessions = [treadle.Session(graph, threads=1, communicator=c, trace=True) for c in ranks]
+    targets = [f"work{i}" for i in range(STAGES)]
+    on_all_ranks(ranks, lambda r: sessions[r].run(fetches, feeds, targets=targets))
+    trace = json.loads(sessions[0].trace())
+    exchanges = [e for e in trace["traceEvents"] if e.get("args", {}).get("exchange")]
+    assert {e["name"] for e in exchanges} == {f"sum{i}" for i in range(STAGES)}
+    assert all(0 <= e["args"]["hidden_us"] <= e["dur"] for e in exchanges)
+    facts = trace["otherData"]
+    hidden, whole = float(facts["hidden_us"]), float(facts["communication_us"])
+    assert 0 < hidden <= whole
+    share = hidden / min(whole, float(facts["computing_us"]))
+    assert facts["hidden of what could be"] == f"{share * 100:.0f}%"
+    names = [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"]
+    assert f"exchanges: {share * 100:.0f}% hidden of what could be" in names
+    # As costs, an exchange is what it took in the trace.
+    measured = tmp_path / "trace.json"
+    measured.write_text(sessions[0].trace())
+    found = treadle.Graph.from_bytes(stages_graph().encode()).schedule_communication(costs=measured)
+    assert found.communication == pytest.approx(sum(e["dur"] for e in exchanges) / 1e6)
+
+
+def mpirun(count, *args, env=None, timeout=60, program=BIN):
     return subprocess.run(
-        ["mpirun", "--oversubscribe", "-n", str(count), str(BIN), *args],
+        ["mpirun", "--oversubscribe", "-n", str(count), str(program), *args],
         capture_output=True,
         text=True,
         timeout=timeout,
@@ -375,3 +604,35 @@ def test_more_tasks_than_processes_is_an_error(tmp_path):
     done = mpirun(2, "run", str(model), "--fetch", "r:0", "--input", "x:0=3")
     assert done.returncode != 0
     assert "is placed on task 5, but there are 2 processes; start more: mpirun -n 6" in done.stderr
+
+
+@needs_mpi
+def test_each_process_traces_its_exchanges(tmp_path):
+    model = tmp_path / "step.mlir"
+    model.write_text(GRADIENT.replace("SIZE", "2"))
+    trace = tmp_path / "trace.json"
+    done = mpirun(
+        2, "run", str(model), "--fetch", "new:0", "--trace", str(trace),
+        "--input", "x:0=4x2xf32=1", "--input", "y:0=4x2xf32=1", "--input", "w:0=2x2xf32=1",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    for file in (trace, trace.with_name("trace.json.1")):
+        events = json.loads(file.read_text())["traceEvents"]
+        exchanges = [e["name"] for e in events if e.get("args", {}).get("exchange")]
+        assert exchanges == ["mean"]
+
+
+@needs_mpi
+def test_groups_of_processes_that_do_not_agree_are_told_so(tmp_path):
+    first, second, other = (2, 2, 1), (2, 2, 2), (3, 2, 1)
+    orders = [[first, second], [other], [second, first], [other]]
+    for rank, order in enumerate(orders):
+        (tmp_path / f"{rank}.mlir").write_bytes(in_groups(*order))
+    script = (
+        f'exec {BIN} run {tmp_path}/$OMPI_COMM_WORLD_RANK.mlir --timeout 30 --input "x:0=[1,2]"'
+    )
+    script += " --target $(grep -o 'name(\"g[^\"]*' " + f"{tmp_path}/$OMPI_COMM_WORLD_RANK.mlir"
+    script += " | tail -1 | cut -c7-)"
+    done = mpirun(4, "-c", script, program="bash")
+    assert done.returncode != 0
+    assert "order of collectives of group 2 (ranks 0 and 2): number 1 is on rank 0" in done.stderr

@@ -1,12 +1,14 @@
 #include "treadle/collective/Communicator.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstring>
 #include <deque>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <set>
 #include <thread>
 
@@ -17,7 +19,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int anyRank = -1;
 constexpr std::string_view abortKey = "!";
+constexpr std::string_view leaveKey = ".";
 constexpr std::string_view groupPrefix = "g/";
+constexpr double forever = 1e8; // seconds: years, which clocks still can count
 // Smaller values go to all at once: two messages take longer than the bytes.
 constexpr size_t smallBytes = 8192;
 
@@ -37,8 +41,8 @@ std::string rankList(const std::vector<int> &ranks) {
   return text;
 }
 
-constexpr std::string_view kindNames[] = {"all-reduce", "all-gather", "reduce-scatter",
-                                          "broadcast",  "broadcast",  "all-to-all"};
+constexpr std::string_view kindNames[] = {"all-reduce", "all-gather", "reduce-scatter", "broadcast",
+                                          "broadcast",  "all-to-all", "permutation"};
 
 /// A value that several others are awaited for.
 struct Exchange {
@@ -46,6 +50,7 @@ struct Exchange {
   std::string what;
   std::vector<Tensor> values; // by place
   std::vector<int> missing;   // ranks
+  std::string come;           // where nobody knows which ranks are missing: those that aren't
   Clock::time_point deadline;
   double timeout = 0;
   Then then;
@@ -59,13 +64,110 @@ struct Source {
   size_t place;
 };
 
+/// What a rank says of a group when it first uses its key.
+struct Announcement {
+  int32_t size;  // how many ranks make it
+  int32_t place; // of this one; -1: by its number
+};
+
 struct Group {
-  size_t size = 0; // as this rank says
-  std::set<int> announced;
-  bool isAnnounced = false; // by this rank
+  using Then = std::function<void(Expected<std::vector<int>>)>;
+  std::map<int, Announcement> announced; // by rank
   bool isComplete = false;
-  ExchangePtr awaited; // the others' announcements
-  std::deque<std::function<void(Expected<std::vector<int>>)>> waiting;
+  ExchangePtr awaited; // the others' announcements; null: this rank hasn't asked, or all are there
+  std::deque<Then> waiting;
+};
+
+/// Ranks in the order of their places.
+std::vector<int> membersOf(const Group &group) {
+  std::vector<std::pair<int32_t, int>> order;
+  for (auto [rank, announcement] : group.announced)
+    order.emplace_back(announcement.place, rank);
+  std::ranges::sort(order);
+  std::vector<int> members;
+  for (auto [place, rank] : order)
+    members.push_back(rank);
+  return members;
+}
+
+std::vector<int> ranksOf(const Group &group) {
+  std::vector<int> ranks;
+  for (auto [rank, announcement] : group.announced)
+    ranks.push_back(rank);
+  return ranks;
+}
+
+/// Why ranks that use one key are no group; nothing where more may come, or all are there.
+std::optional<Error> contradictionIn(const Group &group, int key) {
+  auto [first, said] = *group.announced.begin();
+  for (auto [rank, announcement] : group.announced)
+    if (announcement.size != said.size)
+      return invalidArgument("group ", key, " is of ", said.size, " ranks on rank ", first,
+                             ", but of ", announcement.size, " on rank ", rank,
+                             "; give it the same size on all of its ranks");
+  if (group.announced.size() > static_cast<size_t>(said.size))
+    return invalidArgument("group ", key, " is of ", said.size, " ranks, but ",
+                           rankList(ranksOf(group)), " use it; give each group a key of its own");
+  return std::nullopt;
+}
+
+std::string whatOf(const Collective &call) {
+  return str(kindNames[call.kind], call.name.empty() ? "" : str(" '", call.name, "'"), " (group ",
+             call.groupKey, ", instance ",
+             call.instanceName.empty() ? std::to_string(call.instance)
+                                       : str("'", call.instanceName, "'"),
+             ")");
+}
+
+/// A list that ranks compare, as they send it: its digest, and the list where the others don't know
+/// it yet.
+struct SentList {
+  uint64_t digest = 0;
+  std::string text;
+
+  Tensor toTensor() const {
+    std::string bytes(reinterpret_cast<const char *>(&digest), sizeof(digest));
+    return treadle::toTensor(bytes + text);
+  }
+  static SentList of(const Tensor &value) {
+    SentList list{0, toText(value)};
+    std::memcpy(&list.digest, list.text.data(), sizeof(list.digest));
+    list.text.erase(0, sizeof(list.digest));
+    return list;
+  }
+};
+
+/// FNV-1a.
+uint64_t digestOf(std::string_view text) {
+  uint64_t digest = 0xcbf29ce484222325;
+  for (unsigned char byte : text)
+    digest = (digest ^ byte) * 0x100000001b3;
+  return digest;
+}
+
+/// What comes of agreeing in several groups: the first error, when all have ended.
+class Outcome {
+public:
+  explicit Outcome(size_t awaited) : awaited(awaited) {}
+
+  void add(const Expected<void> &result) {
+    std::lock_guard lock(mutex);
+    if (!result && found)
+      found = result;
+    if (--awaited == 0 || !result)
+      changed.notify_all();
+  }
+  Expected<void> wait() {
+    std::unique_lock lock(mutex);
+    changed.wait(lock, [&] { return awaited == 0 || !found; });
+    return found;
+  }
+
+private:
+  std::mutex mutex;
+  std::condition_variable changed;
+  size_t awaited;
+  Expected<void> found = {};
 };
 
 } // namespace
@@ -80,12 +182,24 @@ struct Communicator::Impl {
   void expect(const ExchangePtr &exchange, const std::vector<Source> &sources);
   void watch();
   void failAll(const Error &error);
-  void withGroup(const Collective &call, std::function<void(Expected<std::vector<int>>)> then);
-  void completeGroup(int key, size_t size, std::unique_lock<std::mutex> &lock);
-  void announced(int key, int from);
+  void abort(const Error &error);
+  void withGroup(const Collective &call, const std::string &what, Group::Then then);
+  bool isHopeless(const Group &group) const;
+  void endHopelessGroups();
+  void failGroup(int key, const Error &error);
+  void completeGroup(int key, std::unique_lock<std::mutex> &lock);
+  void announced(int key, int from, Announcement announcement);
+  void left(int rank);
+  std::optional<Error> unreachable(const Exchange &exchange) const;
+  void agree(const GroupAgenda &agenda, std::vector<int> members, std::string_view what,
+             Communicator::Patience patience, std::function<void(Expected<void>)> then);
+  Expected<void> compare(const std::string &ledger, const std::vector<int> &members,
+                         const std::vector<Tensor> &lists, const std::string &what);
+  void await(const ExchangePtr &exchange);
+  void forget(const ExchangePtr &exchange);
   Clock::time_point after(double seconds) const {
     return Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                              std::chrono::duration<double>(std::min(seconds, 1e8)));
+                              std::chrono::duration<double>(std::min(seconds, forever)));
   }
   ExchangePtr makeExchange(const Collective &call, size_t size, Exchange::Then then) const;
 
@@ -99,8 +213,11 @@ struct Communicator::Impl {
   std::set<ExchangePtr> awaited;
   std::map<int, Group> groups;
   std::map<std::string, int64_t> uses;
+  std::set<int> gone; // ranks that have left
+  std::map<std::pair<std::string, int>, std::map<uint64_t, std::string>> knownLists; // of a ledger
   std::optional<Error> failure;
   bool hasAborted = false;
+  bool hasLeft = false;
   bool isClosed = false;
   std::thread watcher;
 };
@@ -111,6 +228,7 @@ Communicator::Communicator(std::unique_ptr<Transport> transport, double timeout)
 }
 
 Communicator::~Communicator() {
+  leave();
   if (impl->transport)
     impl->transport->close();
   {
@@ -124,6 +242,7 @@ Communicator::~Communicator() {
 }
 
 int Communicator::rank() const { return impl->transport ? impl->transport->rank() : 0; }
+double Communicator::timeout() const { return impl->timeout; }
 int Communicator::size() const { return impl->transport ? impl->transport->size() : 1; }
 
 void Communicator::Impl::listen() {
@@ -136,8 +255,13 @@ void Communicator::Impl::listen() {
 void Communicator::Impl::take(Message message) {
   if (message.key == abortKey)
     return failAll(aborted("rank ", message.from, " failed: ", toText(message.value)));
-  if (message.key.starts_with(groupPrefix))
-    return announced(std::stoi(message.key.substr(groupPrefix.size())), message.from);
+  if (message.key == leaveKey)
+    return left(message.from);
+  if (message.key.starts_with(groupPrefix)) {
+    auto numbers = message.value.values<int32_t>();
+    return announced(std::stoi(message.key.substr(groupPrefix.size())), message.from,
+                     {numbers[0], numbers[1]});
+  }
   ExchangePtr complete;
   {
     std::lock_guard lock(mutex);
@@ -184,18 +308,63 @@ void Communicator::Impl::expect(const ExchangePtr &exchange, const std::vector<S
       if (value->second.empty())
         arrived.erase(value);
     }
-    if (!failed && !exchange->missing.empty()) {
-      awaited.insert(exchange);
-      if (!watcher.joinable())
-        watcher = std::thread([this] { watch(); });
-      changed.notify_all();
-      return;
-    }
+    if (!failed)
+      failed = unreachable(*exchange);
+    if (!failed && !exchange->missing.empty())
+      return await(exchange);
+    if (failed)
+      forget(exchange);
   }
   if (failed)
     exchange->then(Unexpected(*failed));
   else
     exchange->then(std::move(exchange->values));
+}
+
+/// With the lock: from now on the exchange can end, by what comes or by its deadline.
+void Communicator::Impl::await(const ExchangePtr &exchange) {
+  awaited.insert(exchange);
+  if (!watcher.joinable())
+    watcher = std::thread([this] { watch(); });
+  changed.notify_all();
+}
+
+/// With the lock: nothing that comes is for this exchange any more.
+void Communicator::Impl::forget(const ExchangePtr &exchange) {
+  awaited.erase(exchange);
+  for (auto it = expected.begin(); it != expected.end();) {
+    std::erase_if(it->second, [&](const auto &entry) { return entry.first == exchange; });
+    it = it->second.empty() ? expected.erase(it) : std::next(it);
+  }
+}
+
+/// With the lock: why what the exchange waits for will never come.
+std::optional<Error> Communicator::Impl::unreachable(const Exchange &exchange) const {
+  for (int rank : exchange.missing)
+    if (gone.contains(rank))
+      return unavailable(exchange.what, ": rank ", rank,
+                         " has ended and will not come; let all ranks run the same");
+  bool isAnyoneLeft = gone.size() + 1 < static_cast<size_t>(transport ? transport->size() : 1);
+  bool waitsForAny = std::ranges::find(exchange.missing, anyRank) != exchange.missing.end();
+  if (!isAnyoneLeft && waitsForAny && exchange.come.empty())
+    return unavailable(exchange.what, ": all other ranks have ended");
+  return std::nullopt;
+}
+
+void Communicator::Impl::left(int rank) {
+  std::vector<std::pair<ExchangePtr, Error>> ended;
+  {
+    std::lock_guard lock(mutex);
+    gone.insert(rank);
+    for (const ExchangePtr &exchange : awaited)
+      if (std::optional<Error> error = unreachable(*exchange))
+        ended.emplace_back(exchange, std::move(*error));
+    for (const auto &[exchange, error] : ended)
+      forget(exchange);
+  }
+  for (auto &[exchange, error] : ended)
+    exchange->then(Unexpected(std::move(error)));
+  endHopelessGroups();
 }
 
 /// Ends exchanges whose time is over.
@@ -212,17 +381,18 @@ void Communicator::Impl::watch() {
       changed.wait_until(lock, exchange->deadline);
       continue;
     }
-    awaited.erase(next);
-    for (auto it = expected.begin(); it != expected.end();) {
-      std::erase_if(it->second, [&](const auto &entry) { return entry.first == exchange; });
-      it = it->second.empty() ? expected.erase(it) : std::next(it);
-    }
+    forget(exchange);
     std::vector<int> missing = exchange->missing;
     std::ranges::sort(missing);
     std::erase(missing, anyRank);
-    Error error = deadlineExceeded(
-        exchange->what, ": nothing came from ", missing.empty() ? "any rank" : rankList(missing),
-        " within ", exchange->timeout, " s; it has ended, waits for something else, or is slow");
+    Error error =
+        deadlineExceeded(exchange->what, ": nothing came from ",
+                         !missing.empty()         ? rankList(missing)
+                         : exchange->come.empty() ? std::string("any rank")
+                                                  : "the others",
+                         " within ", exchange->timeout, " s",
+                         exchange->come.empty() ? std::string() : str(" (", exchange->come, ")"),
+                         "; it has ended, waits for something else, or is slow");
     lock.unlock();
     exchange->then(Unexpected(std::move(error)));
     exchange.reset();
@@ -246,8 +416,7 @@ void Communicator::Impl::failAll(const Error &error) {
 ExchangePtr Communicator::Impl::makeExchange(const Collective &call, size_t size,
                                              Exchange::Then then) const {
   auto exchange = std::make_shared<Exchange>();
-  exchange->what = str(kindNames[call.kind], call.name.empty() ? "" : str(" '", call.name, "'"),
-                       " (group ", call.groupKey, ", instance ", call.instance, ")");
+  exchange->what = whatOf(call);
   exchange->values.resize(size);
   exchange->timeout = call.timeout > 0 ? call.timeout : timeout;
   exchange->deadline = after(exchange->timeout);
@@ -258,45 +427,32 @@ ExchangePtr Communicator::Impl::makeExchange(const Collective &call, size_t size
 // --- groups ------------------------------------------------------------------------------------
 
 // A group of some ranks is those that said so: each tells all when it first uses the group's key.
-void Communicator::Impl::withGroup(const Collective &call,
-                                   std::function<void(Expected<std::vector<int>>)> then) {
-  int size = transport->size();
-  if (call.groupSize == size) {
+void Communicator::Impl::withGroup(const Collective &call, const std::string &what,
+                                   Group::Then then) {
+  int size = transport->size(), key = call.groupKey;
+  if (call.groupSize == size && call.place < 0) {
     std::vector<int> all(static_cast<size_t>(size));
-    for (int i = 0; i < size; ++i)
-      all[static_cast<size_t>(i)] = i;
+    std::iota(all.begin(), all.end(), 0);
     return then(std::move(all));
   }
+  Announcement announcement{call.groupSize, call.place};
   bool announces = false;
   std::optional<Error> failed;
   {
     std::unique_lock lock(mutex);
-    Group &group = groups[call.groupKey];
     failed = failure;
     if (!failed) {
-      announces = !std::exchange(group.isAnnounced, true);
-      group.announced.insert(transport->rank());
-      group.size = static_cast<size_t>(call.groupSize);
+      Group &group = groups[key];
+      announces = group.announced.try_emplace(transport->rank(), announcement).second;
       group.waiting.push_back(std::move(then));
       if (!group.awaited && !group.isComplete) {
-        int key = call.groupKey;
         group.awaited = makeExchange(call, 0, [this, key](const auto &result) {
-          if (result)
-            return;
-          std::deque<std::function<void(Expected<std::vector<int>>)>> waiting;
-          {
-            std::lock_guard inner(mutex);
-            waiting.swap(groups[key].waiting);
-          }
-          for (auto &next : waiting)
-            next(Unexpected(result.error()));
+          if (!result)
+            failGroup(key, result.error());
         });
-        group.awaited->what += str(": ", call.groupSize, " ranks make this group");
+        group.awaited->what = str(what, ": ", call.groupSize, " ranks make this group");
         group.awaited->missing.push_back(anyRank);
-        awaited.insert(group.awaited);
-        if (!watcher.joinable())
-          watcher = std::thread([this] { watch(); });
-        changed.notify_all();
+        await(group.awaited);
       }
     }
   }
@@ -305,37 +461,85 @@ void Communicator::Impl::withGroup(const Collective &call,
   if (announces)
     for (int to = 0; to < size; ++to)
       if (to != transport->rank())
-        transport->send(to, str(groupPrefix, call.groupKey), toTensor(""));
-  std::unique_lock lock(mutex);
-  completeGroup(call.groupKey, static_cast<size_t>(call.groupSize), lock);
+        transport->send(to, str(groupPrefix, key),
+                        Tensor::vector<int32_t>(DType::Int32,
+                                                std::array{announcement.size, announcement.place}));
+  {
+    std::unique_lock lock(mutex);
+    completeGroup(key, lock);
+  }
+  endHopelessGroups();
 }
 
-void Communicator::Impl::completeGroup(int key, size_t size, std::unique_lock<std::mutex> &lock) {
+/// Whether ranks that have left are missing from the group.
+bool Communicator::Impl::isHopeless(const Group &group) const {
+  int possible = 0;
+  for (int rank = 0; rank < transport->size(); ++rank)
+    possible += group.announced.contains(rank) || !gone.contains(rank);
+  return group.awaited && possible < group.announced.begin()->second.size;
+}
+
+void Communicator::Impl::endHopelessGroups() {
+  std::vector<std::pair<int, Error>> ended;
+  {
+    std::lock_guard lock(mutex);
+    for (const auto &[key, group] : groups)
+      if (isHopeless(group)) {
+        ended.emplace_back(key, unavailable(group.awaited->what, ": ", group.awaited->come,
+                                            ", and ", rankList({gone.begin(), gone.end()}),
+                                            gone.size() == 1 ? " has ended" : " have ended"));
+        forget(group.awaited);
+      }
+  }
+  for (auto &[key, error] : ended)
+    failGroup(key, error);
+}
+
+void Communicator::Impl::failGroup(int key, const Error &error) {
+  std::deque<Group::Then> waiting;
+  {
+    std::lock_guard lock(mutex);
+    waiting.swap(groups[key].waiting);
+    groups[key].awaited.reset();
+  }
+  for (auto &next : waiting)
+    next(Unexpected(error));
+}
+
+/// Goes on with what waits for the group, if all of its ranks have come or never will.
+void Communicator::Impl::completeGroup(int key, std::unique_lock<std::mutex> &lock) {
   Group &group = groups[key];
-  if (group.announced.size() < size)
+  std::optional<Error> error = contradictionIn(group, key);
+  if (!error &&
+      group.announced.size() < static_cast<size_t>(group.announced.begin()->second.size)) {
+    if (group.awaited)
+      group.awaited->come = str("so far ", rankList(ranksOf(group)), " came");
     return;
-  group.isComplete = true;
-  awaited.erase(group.awaited);
+  }
+  group.isComplete = !error;
+  if (group.awaited)
+    forget(group.awaited);
   group.awaited.reset();
-  std::deque<std::function<void(Expected<std::vector<int>>)>> waiting;
+  std::deque<Group::Then> waiting;
   waiting.swap(group.waiting);
-  std::vector<int> members(group.announced.begin(), group.announced.end());
+  std::vector<int> members = membersOf(group);
   lock.unlock();
   for (auto &next : waiting)
-    if (members.size() == size)
-      next(members);
-    else
-      next(Unexpected(invalidArgument("group ", key, " is of ", size, " ranks, but ",
-                                      rankList(members), " use it")));
+    next(error ? Expected<std::vector<int>>(Unexpected(*error)) : members);
 }
 
-void Communicator::Impl::announced(int key, int from) {
+void Communicator::Impl::announced(int key, int from, Announcement announcement) {
   std::unique_lock lock(mutex);
   Group &group = groups[key];
-  group.announced.insert(from);
-  if (group.waiting.empty())
-    return;
-  completeGroup(key, group.size, lock);
+  group.announced.try_emplace(from, announcement);
+  if (!group.waiting.empty())
+    return completeGroup(key, lock);
+  // Ranks may have come together differently on each: nobody's group is right then.
+  std::optional<Error> error = contradictionIn(group, key);
+  bool isMember = group.announced.contains(transport->rank());
+  lock.unlock();
+  if (error && isMember)
+    abort(*error);
 }
 
 // --- collectives -------------------------------------------------------------------------------
@@ -372,6 +576,31 @@ Expected<Tensor> joined(const std::vector<Tensor> &parts) {
     at += part.bytes();
   }
   return whole;
+}
+
+Expected<Tensor> zerosLike(const Tensor &value) {
+  Expected<Tensor> zeros = Tensor::make(value.dtype(), value.dims());
+  if (zeros)
+    std::memset(zeros->raw(), 0, zeros->bytes());
+  return zeros;
+}
+
+/// Each rank sends once at most, and gets one value at most.
+std::optional<Error> errorIn(const Collective &call) {
+  std::set<int> sources, targets;
+  for (auto [source, target] : call.pairs) {
+    for (int place : {source, target})
+      if (place < 0 || place >= call.groupSize)
+        return invalidArgument(kindNames[call.kind], " '", call.name, "': its pairs name rank ",
+                               place, ", but there ", call.groupSize == 1 ? "is " : "are ",
+                               call.groupSize);
+    bool isNewSource = sources.insert(source).second;
+    if (!isNewSource || !targets.insert(target).second)
+      return invalidArgument(kindNames[call.kind], " '", call.name, "': two of its pairs ",
+                             isNewSource ? str("end at rank ", target)
+                                         : str("begin at rank ", source));
+  }
+  return std::nullopt;
 }
 
 /// Part `i` of `n`, of elements (`flat`) or rows; it shares memory with the whole.
@@ -429,6 +658,7 @@ private:
   void allToAll();
   void broadcastSend();
   void broadcastReceive();
+  void permute();
   bool hasRowsForAll();
 
   Impl &world;
@@ -554,6 +784,30 @@ void Communicator::Impl::Running::broadcastReceive() {
   world.expect(awaited, {{anyRank, "b/" + key, 0}});
 }
 
+// Who is in no pair sends nothing, or waits for nothing and gets zeros.
+void Communicator::Impl::Running::permute() {
+  int self = static_cast<int>(place), from = -1;
+  for (auto [source, target] : call.pairs) {
+    if (target == self)
+      from = source;
+    if (source == self && target != self)
+      world.transport->send(members[static_cast<size_t>(target)], key, call.input);
+  }
+  if (from == self)
+    return done(call.input);
+  if (from < 0)
+    return done(zerosLike(call.input));
+  int sender = members[static_cast<size_t>(from)];
+  auto awaited = world.makeExchange(
+      call, 1, [running = shared_from_this()](Expected<std::vector<Tensor>> values) {
+        if (values)
+          running->done(std::move(values->front()));
+        else
+          running->done(Unexpected(std::move(values.error())));
+      });
+  world.expect(awaited, {{sender, key, 0}});
+}
+
 void Communicator::Impl::Running::run() {
   switch (call.kind) {
   case Collective::AllReduce:
@@ -568,6 +822,8 @@ void Communicator::Impl::Running::run() {
     return broadcastReceive();
   case Collective::AllToAll:
     return allToAll();
+  case Collective::Permute:
+    return permute();
   }
 }
 
@@ -576,26 +832,28 @@ static Expected<Tensor> alone(const Collective &call) {
   if (call.kind == Collective::BroadcastReceive)
     return Unexpected(invalidArgument("broadcast '", call.name,
                                       "': it receives in a group of 1, in which nobody sends"));
+  if (call.kind == Collective::Permute && call.pairs.empty())
+    return zerosLike(call.input);
   if (call.kind == Collective::AllGather)
     return joined({call.input});
   return call.input;
 }
 
-static std::vector<std::string> linesOf(const Tensor &text) {
+static std::vector<std::string> linesOf(const std::string &text) {
   std::vector<std::string> lines;
-  std::string rest = toText(text);
-  for (size_t end; (end = rest.find('\n')) != std::string::npos; rest = rest.substr(end + 1))
-    lines.push_back(rest.substr(0, end));
+  for (size_t begin = 0, end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    lines.push_back(text.substr(begin, end - begin));
   return lines;
 }
 
-/// Compares every rank's lines with rank 0's.
-static Expected<void> firstDifference(const std::vector<Tensor> &texts, std::string_view what) {
+/// Compares every rank's lines with the first rank's.
+static Expected<void> firstDifference(const std::vector<std::string> &texts,
+                                      const std::vector<int> &ranks, std::string_view what) {
   std::vector<std::string> first = linesOf(texts[0]);
+  auto compared = [](const std::string &text) { return text.substr(0, text.find('\t')); };
   for (size_t rank = 1; rank < texts.size(); ++rank) {
     std::vector<std::string> lines = linesOf(texts[rank]);
     size_t i = 0;
-    auto compared = [](const std::string &text) { return text.substr(0, text.find('\t')); };
     while (i < first.size() && i < lines.size() && compared(first[i]) == compared(lines[i]))
       ++i;
     auto line = [&](const std::vector<std::string> &of) {
@@ -605,11 +863,18 @@ static Expected<void> firstDifference(const std::vector<Tensor> &texts, std::str
     };
     if (i < first.size() || i < lines.size())
       return Unexpected(failedPrecondition("ranks don't agree on ", what, ": number ", i + 1,
-                                           " is on rank 0 ", line(first), ", but on rank ", rank,
-                                           " ", line(lines),
+                                           " is on rank ", ranks[0], " ", line(first),
+                                           ", but on rank ", ranks[rank], " ", line(lines),
                                            "; let all ranks run the same, in the same order"));
   }
   return {};
+}
+
+static std::vector<int> chosen(const std::vector<int> &members, const std::vector<int> &places) {
+  std::vector<int> ranks;
+  for (int place : places)
+    ranks.push_back(members[static_cast<size_t>(place)]);
+  return ranks;
 }
 
 void Communicator::start(const Collective &call, Done done) {
@@ -620,14 +885,18 @@ void Communicator::start(const Collective &call, Done done) {
         size(),
         call.groupSize > 1 ? str("; start as many processes: mpirun -n ", call.groupSize)
                            : std::string())));
-  if (call.groupSize == 1)
+  if (std::optional<Error> error = errorIn(call))
+    return done(Unexpected(std::move(*error)));
+  if (call.groupSize == 1 || call.places.size() == 1)
     return done(alone(call));
   // What one message of MPI can hold.
   if (call.input && call.input.bytes() > size_t{1} << 30)
     return done(
         Unexpected(unimplemented(kindNames[call.kind], " '", call.name, "' of ", call.input.bytes(),
                                  " bytes; values of up to 1 GiB can be sent")));
-  std::string key = str("c/", call.groupKey, "/", call.instance);
+  std::string key = str("c/", call.groupKey, "/", call.instance, "/", call.instanceName);
+  if (!call.places.empty())
+    key += str("@", call.places.front()); // lists of places share none
   {
     // The same name again is the next of its kind, on all ranks.
     std::lock_guard lock(impl->mutex);
@@ -635,9 +904,12 @@ void Communicator::start(const Collective &call, Done done) {
     key += str("/", use);
   }
   impl->withGroup(
-      call, [this, call, key, done = std::move(done)](Expected<std::vector<int>> members) {
+      call, whatOf(call),
+      [this, call, key, done = std::move(done)](Expected<std::vector<int>> members) {
         if (!members)
           return done(Unexpected(std::move(members.error())));
+        if (!call.places.empty())
+          *members = chosen(*members, call.places);
         std::make_shared<Impl::Running>(*impl, call, std::move(*members), key, done)->run();
       });
 }
@@ -671,56 +943,123 @@ void Communicator::receive(int from, const std::string &key, double timeout, Don
 }
 
 void Communicator::abort(const Error &error) {
+  if (size() > 1)
+    impl->abort(error);
+}
+
+void Communicator::Impl::abort(const Error &error) {
+  {
+    std::lock_guard lock(mutex);
+    if (std::exchange(hasAborted, true) || failure)
+      return;
+  }
+  for (int to = 0; to < transport->size(); ++to)
+    if (to != transport->rank())
+      transport->send(to, std::string(abortKey), toTensor(error.message));
+  failAll(error);
+}
+
+void Communicator::leave() {
   {
     std::lock_guard lock(impl->mutex);
-    if (size() == 1 || std::exchange(impl->hasAborted, true) || impl->failure)
+    if (size() == 1 || std::exchange(impl->hasLeft, true))
       return;
   }
   for (int to = 0; to < size(); ++to)
     if (to != rank())
-      impl->transport->send(to, std::string(abortKey), toTensor(error.message));
-  impl->failAll(error);
+      impl->transport->send(to, std::string(leaveKey), toTensor(""));
 }
 
-Expected<void> Communicator::agree(const std::vector<std::string> &lines, std::string_view what) {
-  if (size() == 1)
-    return {};
+// --- agreement -----------------------------------------------------------------------------------
+
+// A list goes as its digest, and the first time as a whole. Turns are counted for each group by
+// itself: what ranks do in other groups meanwhile is their own affair.
+void Communicator::Impl::agree(const GroupAgenda &agenda, std::vector<int> members,
+                               std::string_view what, Patience patience,
+                               std::function<void(Expected<void>)> then) {
+  bool isWorld = members.size() == static_cast<size_t>(transport->size());
+  std::string ledger = isWorld ? "a/" : str("a/", agenda.groupKey, "/");
+  std::string subject =
+      isWorld ? std::string(what)
+              : str(what, " of group ", agenda.groupKey, " (", rankList(members), ")");
   std::string text;
-  for (const std::string &line : lines)
+  for (const std::string &line : agenda.lines)
     text += line + "\n";
-  Collective call;
-  call.kind = Collective::AllGather;
-  call.groupSize = size();
-  call.groupKey = -1;
-  call.name = what;
-  std::mutex mutex;
-  std::condition_variable ended;
-  std::optional<Expected<std::vector<Tensor>>> others;
-  // Lists differ in length: each comes by itself.
+  uint64_t digest = digestOf(text);
   std::string key;
   {
-    std::lock_guard lock(impl->mutex);
-    key = str("a/", impl->uses["a"]++);
-  }
-  auto exchange = impl->makeExchange(call, static_cast<size_t>(size()), [&](auto values) {
     std::lock_guard lock(mutex);
-    others = std::move(values);
-    ended.notify_all();
-  });
-  exchange->what = str("agreeing on ", what);
-  exchange->values[static_cast<size_t>(rank())] = toTensor(text);
+    key = str(ledger, uses[ledger]++);
+    if (!knownLists[{ledger, transport->rank()}].try_emplace(digest, text).second)
+      text.clear();
+  }
+  Tensor list = SentList{digest, text}.toTensor();
+  Collective call;
+  call.timeout = patience == Patience::Waits ? agenda.timeout : forever;
+  auto exchange =
+      makeExchange(call, members.size(), [this, ledger, members, subject, then](auto lists) {
+        then(lists ? compare(ledger, members, *lists, subject)
+                   : Expected<void>(Unexpected(std::move(lists.error()))));
+      });
+  exchange->what = str("agreeing on ", subject);
   std::vector<Source> sources;
-  for (int other = 0; other < size(); ++other)
-    if (other != rank()) {
-      impl->transport->send(other, key, toTensor(text));
-      sources.push_back({other, key, static_cast<size_t>(other)});
+  for (size_t i = 0; i < members.size(); ++i) {
+    if (members[i] == transport->rank()) {
+      exchange->values[i] = list;
+      continue;
     }
-  impl->expect(exchange, sources);
-  std::unique_lock lock(mutex);
-  ended.wait(lock, [&] { return others.has_value(); });
-  if (!*others)
-    return Unexpected(std::move(others->error()));
-  return firstDifference(**others, what);
+    transport->send(members[i], key, list);
+    sources.push_back({members[i], key, i});
+  }
+  expect(exchange, sources);
+}
+
+Expected<void> Communicator::Impl::compare(const std::string &ledger,
+                                           const std::vector<int> &members,
+                                           const std::vector<Tensor> &lists,
+                                           const std::string &what) {
+  std::vector<std::string> texts;
+  bool areEqual = true;
+  std::lock_guard lock(mutex);
+  for (size_t i = 0; i < lists.size(); ++i) {
+    SentList list = SentList::of(lists[i]);
+    std::string &known = knownLists[{ledger, members[i]}][list.digest];
+    if (!list.text.empty())
+      known = list.text;
+    texts.push_back(known);
+    areEqual &= list.digest == SentList::of(lists[0]).digest;
+  }
+  return areEqual ? Expected<void>() : firstDifference(texts, members, what);
+}
+
+Expected<void> Communicator::agree(const std::vector<GroupAgenda> &agendas, std::string_view what,
+                                   Patience patience) {
+  if (size() == 1)
+    return {};
+  auto outcome = std::make_shared<Outcome>(agendas.size());
+  for (const GroupAgenda &agenda : agendas) {
+    auto then = [this, outcome, patience](const Expected<void> &result) {
+      // Nobody waits for it: what differs ends the run by another way.
+      if (!result && patience == Patience::GoesOn &&
+          result.error().code == Code::FailedPrecondition)
+        abort(result.error());
+      outcome->add(result);
+    };
+    Collective call;
+    call.groupSize = std::min(agenda.groupSize, size());
+    call.groupKey = agenda.groupKey;
+    call.timeout = agenda.timeout;
+    call.place = agenda.place;
+    std::string subject = str("agreeing on ", what, " of group ", agenda.groupKey);
+    impl->withGroup(call, subject,
+                    [this, agenda, what = std::string(what), patience,
+                     then](Expected<std::vector<int>> members) {
+                      if (!members)
+                        return then(Unexpected(std::move(members.error())));
+                      impl->agree(agenda, std::move(*members), what, patience, then);
+                    });
+  }
+  return patience == Patience::Waits ? outcome->wait() : Expected<void>();
 }
 
 } // namespace treadle

@@ -32,6 +32,7 @@ struct Collective {
     BroadcastSend, // the value, as it was given
     BroadcastReceive,
     AllToAll, // of each rank's value, cut along dimension 0, this rank's part, one behind the other
+    Permute,  // the value of the rank that `pairs` names for this one; zeros where there is none
   };
   Kind kind = AllReduce;
   Reduction reduction = Reduction::Add;
@@ -40,11 +41,29 @@ struct Collective {
   /// world is the world.
   int groupSize = 1;
   int groupKey = 0;
-  /// What tells apart the collectives of a group; how often it was used counts as well.
+  /// This rank's place among the group's; -1: by the number of the rank in the world.
+  int place = -1;
+  /// Which places among the group's ranks take part; empty: all, in the order of ranks. This rank
+  /// is among them.
+  std::vector<int> places;
+  std::vector<std::pair<int, int>> pairs; // Permute: from and to, by place in the group
+  /// What tells apart the collectives of a group, a number or a name; how often it was used counts
+  /// as well.
   int64_t instance = 0;
+  std::string instanceName;
   Tensor input;       // none: BroadcastReceive
   double timeout = 0; // seconds; 0: the communicator's
   std::string name;   // for messages
+};
+
+/// What a rank's run comes to in one group: lines that are the same on all of its ranks, up to a
+/// tab; what follows is shown beside it.
+struct GroupAgenda {
+  int groupSize = 1;
+  int groupKey = 0;   // of a group as large as the world: any
+  int place = -1;     // as in Collective
+  double timeout = 0; // seconds; 0: the communicator's
+  std::vector<std::string> lines;
 };
 
 /// One rank of a world. Thread-safe. Once a rank has failed, everything that waits and everything
@@ -61,10 +80,13 @@ public:
 
   int rank() const;
   int size() const;
+  /// Seconds after which a collective fails that says nothing else.
+  double timeout() const;
 
   /// Calls `done` once, on any thread and maybe before it returns: with the value, or
   /// InvalidArgument where the ranks' values don't go together, DeadlineExceeded, with the ranks
-  /// that didn't come, or Aborted with the error of another rank.
+  /// that didn't come, Unavailable where one of them has left, or Aborted with the error of another
+  /// rank.
   void start(const Collective &collective, Done done);
 
   /// Hands a value to another rank, or to this one.
@@ -72,13 +94,20 @@ public:
   /// The next value that `from` sends under the key.
   void receive(int from, const std::string &key, double timeout, Done done);
 
-  /// Compares a list of lines with those of all other ranks, up to a tab in each, and waits for it.
-  /// FailedPrecondition, with the first line that differs and whose it is, or an error as `start`
-  /// gives it. One at a time.
-  Expected<void> agree(const std::vector<std::string> &lines, std::string_view what);
+  enum class Patience : uint8_t { Waits, GoesOn };
+  /// Compares each list with those that the group's other ranks give for the same turn: the first,
+  /// second, ... time that they agree on something in that group. FailedPrecondition, with the
+  /// first line that differs and whose it is, on all ranks; or an error as `start` gives it. Who
+  /// has agreed on the same lists before needn't wait for the others: what differs then ends
+  /// whatever waits, as soon as it is known. One at a time for each group.
+  Expected<void> agree(const std::vector<GroupAgenda> &agendas, std::string_view what,
+                       Patience patience = Patience::Waits);
 
   /// Tells all other ranks that this one has failed, once.
   void abort(const Error &error);
+  /// Tells all other ranks that nothing more will come from this one: who waits for it fails with
+  /// Unavailable. What was sent before still comes. Called by the destructor, too.
+  void leave();
 
 private:
   struct Impl;

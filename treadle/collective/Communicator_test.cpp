@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <future>
 #include <numeric>
 #include <thread>
@@ -207,32 +208,222 @@ TEST(Communicator, SendsAndReceives) {
   EXPECT_EQ(value.get_future().get(), (Values{5}));
 }
 
-std::vector<Expected<void>> agree(World &world,
-                                  const std::vector<std::vector<std::string>> &lists) {
-  std::vector<Expected<void>> results(lists.size());
+GroupAgenda agendaOf(int size, int key, std::vector<std::string> lines, double timeout = 0) {
+  return {size, key, -1, timeout, std::move(lines)};
+}
+
+using Agendas = std::vector<GroupAgenda>;
+
+/// What each of the first ranks learns of its own lists, on a thread of its own.
+std::vector<Expected<void>> agree(World &world, const std::vector<Agendas> &agendas,
+                                  Communicator::Patience patience = Communicator::Patience::Waits) {
+  std::vector<Expected<void>> results(agendas.size());
   std::vector<std::thread> threads;
-  for (size_t i = 0; i < lists.size(); ++i)
-    threads.emplace_back(
-        [&, i] { results[i] = world.ranks[i]->agree(lists[i], "the order of collectives"); });
+  for (size_t i = 0; i < agendas.size(); ++i)
+    threads.emplace_back([&, i] {
+      results[i] = world.ranks[i]->agree(agendas[i], "the order of collectives", patience);
+    });
   for (std::thread &thread : threads)
     thread.join();
   return results;
 }
 
-TEST(Communicator, ListsThatAreEqualAgree) {
+void expectMessage(const Expected<void> &result, Code code, std::string_view part) {
+  ASSERT_FALSE(result) << "expected: " << part;
+  EXPECT_EQ(result.error().code, code) << result.error().message;
+  EXPECT_NE(result.error().message.find(part), std::string::npos) << result.error().message;
+}
+
+TEST(Agreement, ListsThatAreEqualAgree) {
   World world(3);
-  for (auto &result : agree(world, {{"a", "b"}, {"a", "b"}, {"a", "b"}}))
+  Agendas agendas = {agendaOf(3, 0, {"a", "b"})};
+  for (auto &result : agree(world, {agendas, agendas, agendas}))
     EXPECT_TRUE(result);
 }
 
-TEST(Communicator, WhereListsDifferIsSaid) {
+TEST(Agreement, WhereListsDifferIsSaid) {
   World world(3);
-  for (auto &result : agree(world, {{"a", "b"}, {"a", "b"}, {"a"}})) {
+  Agendas both = {agendaOf(3, 0, {"a", "b"})}, one = {agendaOf(3, 0, {"a"})};
+  for (auto &result : agree(world, {both, both, one})) {
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().message,
               "ranks don't agree on the order of collectives: number 2 is on rank 0 b, but on rank "
               "2 nothing more; let all ranks run the same, in the same order");
   }
+}
+
+// Each rank knows its own groups only, in an order of its own.
+TEST(Agreement, GroupsMayBeInterleavedInAnyOrder) {
+  World world(4);
+  GroupAgenda all = agendaOf(4, 0, {"w"}), left = agendaOf(2, 7, {"a", "b"}),
+              right = agendaOf(2, 8, {"c"}), middle = agendaOf(2, 9, {"d"});
+  for (auto &result :
+       agree(world, {{left, all}, {all, middle, left}, {right, middle, all}, {all, right}}))
+    EXPECT_TRUE(result) << result.error().message;
+}
+
+TEST(Agreement, OfAGroupThatDiffersItsRanksAreNamed) {
+  World world(4);
+  auto results = agree(world, {{agendaOf(2, 8, {"c"})},
+                               {agendaOf(2, 7, {"a", "b\t(x)"})},
+                               {agendaOf(2, 8, {"c"})},
+                               {agendaOf(2, 7, {"a", "d\t(y)"})}});
+  EXPECT_TRUE(results[0] && results[2]);
+  for (size_t rank : {1, 3}) {
+    ASSERT_FALSE(results[rank]);
+    EXPECT_EQ(results[rank].error().message,
+              "ranks don't agree on the order of collectives of group 7 (ranks 1 and 3): number 2 "
+              "is on rank 1 b (x), but on rank 3 d (y); let all ranks run the same, in the same "
+              "order");
+  }
+}
+
+TEST(Agreement, AGroupThatDoesNotComeTogetherIsAnErrorInTime) {
+  World world(4);
+  Agendas agendas = {agendaOf(3, 7, {"a"}, 0.05)};
+  for (auto &result : agree(world, {agendas, agendas}))
+    expectMessage(result, Code::DeadlineExceeded,
+                  "agreeing on the order of collectives of group 7: 3 ranks make this group: "
+                  "nothing came from the others within 0.05 s (so far ranks 0 and 1 came)");
+}
+
+TEST(Agreement, ALateMemberIsNamed) {
+  World world(3, {}, 0.05);
+  agree(world, {{agendaOf(2, 7, {"a"})}, {agendaOf(2, 7, {"a"})}});
+  expectMessage(agree(world, {{agendaOf(2, 7, {"b"})}})[0], Code::DeadlineExceeded,
+                "of group 7 (ranks 0 and 1): nothing came from rank 1 within 0.05 s");
+}
+
+TEST(Agreement, SizesThatContradictAreAnError) {
+  World world(4);
+  bool isSaid = false;
+  for (auto &result : agree(world, {{agendaOf(2, 7, {"a"}, 5)}, {agendaOf(3, 7, {"a"}, 5)}}))
+    isSaid |= !result && result.error().message.starts_with(
+                             "group 7 is of 2 ranks on rank 0, but of 3 on rank 1");
+  EXPECT_TRUE(isSaid);
+}
+
+TEST(Agreement, MoreRanksThanAGroupHasAreAnError) {
+  World world(4);
+  Agendas agendas = {agendaOf(2, 7, {"a"}, 5)};
+  bool isSaid = false;
+  for (auto &result : agree(world, {agendas, agendas, agendas}))
+    isSaid |= !result && result.error().message.find("group 7 is of 2 ranks, but ranks 0, 1 and 2 "
+                                                     "use it") != std::string::npos;
+  EXPECT_TRUE(isSaid);
+}
+
+// Turns are those of each group: what a rank does alone, or in others, makes no difference.
+TEST(Agreement, WhoHasAgreedBeforeNeedNotWait) {
+  World world(2);
+  Agendas step = {agendaOf(2, 0, {"a"})};
+  for (auto &result : agree(world, {step, step}))
+    EXPECT_TRUE(result);
+  // Rank 0 is three steps ahead; rank 1 then waits for none of them.
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(world.ranks[0]->agree(step, "order", Communicator::Patience::GoesOn));
+  for (int i = 0; i < 3; ++i)
+    EXPECT_TRUE(world.ranks[1]->agree(step, "order"));
+}
+
+TEST(Agreement, WhatDiffersLaterEndsWhoeverWaits) {
+  World world(2, {}, 20);
+  Agendas first = {agendaOf(2, 0, {"a"})}, second = {agendaOf(2, 0, {"b"})};
+  agree(world, {first, first});
+  EXPECT_TRUE(world.ranks[0]->agree(first, "the order", Communicator::Patience::GoesOn));
+  std::promise<Error> error;
+  world.ranks[0]->start(collective(Collective::AllReduce, 2, vectorOf({1})),
+                        [&](Expected<Tensor> value) { error.set_value(value.error()); });
+  EXPECT_FALSE(world.ranks[1]->agree(second, "the order"));
+  EXPECT_NE(error.get_future().get().message.find(
+                "ranks don't agree on the order: number 1 is on rank 0 a, but on rank 1 b"),
+            std::string::npos);
+}
+
+TEST(Communicator, ARankThatHasLeftIsNotWaitedFor) {
+  World world(3, {}, 60);
+  std::promise<Error> early, late;
+  world.ranks[0]->start(collective(Collective::AllReduce, 3, vectorOf({1})),
+                        [&](Expected<Tensor> value) { early.set_value(value.error()); });
+  world.ranks[2]->leave();
+  Error error = early.get_future().get();
+  EXPECT_EQ(error.code, Code::Unavailable);
+  EXPECT_NE(error.message.find("rank 2 has ended and will not come"), std::string::npos);
+  world.ranks[0]->start(collective(Collective::AllReduce, 3, vectorOf({1})),
+                        [&](Expected<Tensor> value) { late.set_value(value.error()); });
+  EXPECT_EQ(late.get_future().get().code, Code::Unavailable);
+}
+
+// What it sent before it left still counts.
+TEST(Communicator, WhatWasSentBeforeLeavingComes) {
+  World world(2, {0.01, 0});
+  world.ranks[1]->send(0, "k", vectorOf({5}));
+  world.ranks[1]->leave();
+  std::promise<Values> value;
+  world.ranks[0]->receive(1, "k", 0, [&](Expected<Tensor> v) { value.set_value(valuesOf(v)); });
+  EXPECT_EQ(value.get_future().get(), (Values{5}));
+}
+
+TEST(Communicator, AGroupThatCanNotComeTogetherIsAnErrorAtOnce) {
+  World world(3, {}, 60);
+  std::promise<Error> error;
+  Collective call = collective(Collective::AllReduce, 2, vectorOf({1}));
+  call.groupKey = 4;
+  world.ranks[0]->start(call, [&](Expected<Tensor> value) { error.set_value(value.error()); });
+  world.ranks[1]->leave();
+  world.ranks[2]->leave();
+  Error found = error.get_future().get();
+  EXPECT_EQ(found.code, Code::Unavailable);
+  EXPECT_NE(found.message.find("so far rank 0 came, and ranks 1 and 2 have ended"),
+            std::string::npos)
+      << found.message;
+}
+
+TEST(Communicator, Permutes) {
+  World world(3);
+  auto results = world.run([](int rank) {
+    Collective call = collective(Collective::Permute, 3, vectorOf({static_cast<float>(rank + 1)}));
+    call.pairs = {{0, 1}, {2, 2}};
+    return call;
+  });
+  EXPECT_EQ(valuesOf(results[0]), (Values{0}));
+  EXPECT_EQ(valuesOf(results[1]), (Values{1}));
+  EXPECT_EQ(valuesOf(results[2]), (Values{3}));
+}
+
+TEST(Communicator, PairsThatContradictAreAnError) {
+  World world(2);
+  auto messageOf = [&](std::vector<std::pair<int, int>> pairs) {
+    Collective call = collective(Collective::Permute, 2, vectorOf({1}));
+    call.pairs = std::move(pairs);
+    return world.run([&](int) { return call; })[0].error().message;
+  };
+  EXPECT_EQ(messageOf({{0, 2}}), "permutation 'c': its pairs name rank 2, but there are 2");
+  EXPECT_EQ(messageOf({{0, 1}, {1, 1}}), "permutation 'c': two of its pairs end at rank 1");
+  EXPECT_EQ(messageOf({{0, 1}, {0, 0}}), "permutation 'c': two of its pairs begin at rank 0");
+}
+
+// Places turn the order of ranks around, and choose some of them.
+TEST(Communicator, PlacesOrderAndChooseRanks) {
+  World world(4);
+  auto gather = [&](std::vector<std::vector<int>> rows) {
+    std::vector<Values> out;
+    for (auto &value : world.run([&](int rank) {
+           Collective call =
+               collective(Collective::AllGather, 4, vectorOf({static_cast<float>(rank)}));
+           call.groupKey = 3;
+           call.place = 3 - rank;
+           for (const auto &row : rows)
+             if (std::ranges::find(row, call.place) != row.end())
+               call.places = row;
+           return call;
+         }))
+      out.push_back(valuesOf(value));
+    return out;
+  };
+  using All = std::vector<Values>;
+  EXPECT_EQ(gather({})[2], (Values{3, 2, 1, 0}));
+  EXPECT_EQ(gather({{0, 1}, {2, 3}}), (All{{1, 0}, {1, 0}, {3, 2}, {3, 2}}));
 }
 
 } // namespace

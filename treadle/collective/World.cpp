@@ -157,8 +157,10 @@ void leaveWorld(bool hasFailed) {
   Joined &world = joined();
   std::lock_guard lock(world.mutex);
   constexpr double patience = 5; // seconds
-  if (world.mpi)
-    std::exchange(world.mpi, nullptr)->close(hasFailed, patience);
+  if (!world.mpi)
+    return;
+  world.communicator->leave();
+  std::exchange(world.mpi, nullptr)->close(hasFailed, patience);
 }
 
 } // namespace treadle

@@ -2,55 +2,148 @@
 // node's result comes when the others' parts have. Meanwhile no thread is held: a node is its own
 // start, and whoever uses its result waits.
 #include "treadle/collective/Communicator.h"
+#include "treadle/collective/ExchangeLog.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/Handles.h"
 #include "treadle/runtime/Run.h"
 
 #include <algorithm>
+#include <optional>
+#include <set>
 
 namespace treadle {
 namespace {
 
-struct State {
-  Collective call; // with what attributes say
-  bool keysAreInputs = false;
+/// Where a collective's group stands.
+enum class Keys : uint8_t {
+  Attributes,
+  Inputs,       // group_size, group_key and instance_key
+  Communicator, // a handle, and which of its places form groups
+  World,        // and pairs of its ranks
 };
 
+struct State {
+  Collective call; // with what attributes say
+  std::string op;
+};
+
+/// What CollectiveInitializeCommunicator gives: a group, and this rank's place in it.
+class CommunicatorHandle final : public Resource {
+public:
+  static constexpr std::string_view kindName = "group of ranks";
+  CommunicatorHandle(int groupKey, int place, int groupSize)
+      : groupKey(groupKey), place(place), groupSize(groupSize) {}
+  std::string_view kind() const override { return kindName; }
+
+  const int groupKey, place, groupSize;
+};
+
+/// The value of a scalar input; nothing, having failed.
+std::optional<int> scalarInput(OpContext &ctx, int i, std::string_view name) {
+  const Tensor &value = ctx.input(i);
+  if (value.count() == 1)
+    return *value.data<int32_t>();
+  ctx.fail(invalidArgument(name, " is ", tensorTypeText(value), ", expected a scalar"));
+  return std::nullopt;
+}
+
 // Inputs 1, 2 and 3; without a value to give 0, 1 and 2.
-bool readKeys(OpContext &ctx, Collective &call) {
+bool readInputs(OpContext &ctx, Collective &call) {
   int first = call.kind == Collective::BroadcastReceive ? 0 : 1;
-  for (int i = first; i < first + 3; ++i)
-    if (const Tensor &key = ctx.input(i); key.count() != 1) {
-      static constexpr std::string_view names[] = {"group_size", "group_key", "instance_key"};
-      ctx.fail(
-          invalidArgument(names[i - first], " is ", tensorTypeText(key), ", expected a scalar"));
-      return false;
-    }
-  call.groupSize = *ctx.input(first).data<int32_t>();
-  call.groupKey = *ctx.input(first + 1).data<int32_t>();
-  call.instance = *ctx.input(first + 2).data<int32_t>();
+  std::optional<int> size = scalarInput(ctx, first, "group_size"),
+                     key = size ? scalarInput(ctx, first + 1, "group_key") : std::nullopt,
+                     instance = key ? scalarInput(ctx, first + 2, "instance_key") : std::nullopt;
+  if (!instance)
+    return false;
+  call.groupSize = *size;
+  call.groupKey = *key;
+  call.instance = *instance;
   return true;
 }
 
-void run(OpContext &ctx) {
+// A row of the assignment is a group, of places in the communicator; no row: all are one.
+bool readCommunicator(OpContext &ctx, Collective &call) {
+  auto *group = resourceInput<CommunicatorHandle>(ctx, 1);
+  if (!group)
+    return false;
+  call.groupKey = group->groupKey;
+  call.groupSize = group->groupSize;
+  call.place = group->place;
+  call.instanceName = call.name;
+  const Tensor &assignment = ctx.input(2);
+  if (assignment.count() == 0)
+    return true;
+  if (assignment.rank() != 2) {
+    ctx.fail(invalidArgument("group_assignment is ", tensorTypeText(assignment),
+                             ", expected a matrix with a row for each group"));
+    return false;
+  }
+  std::span<const int32_t> all = assignment.values<int32_t>();
+  if (std::set<int32_t>(all.begin(), all.end()).size() != all.size() ||
+      std::ranges::any_of(all, [&](int32_t i) { return i < 0 || i >= group->groupSize; })) {
+    ctx.fail(invalidArgument("group_assignment names ranks twice, or others than the ",
+                             group->groupSize, " of its communicator"));
+    return false;
+  }
+  auto columns = static_cast<size_t>(assignment.dim(1));
+  size_t at = static_cast<size_t>(std::ranges::find(all, group->place) - all.begin());
+  if (at == all.size()) {
+    ctx.fail(invalidArgument("rank ", group->place, " is in no row of group_assignment"));
+    return false;
+  }
+  std::span<const int32_t> row = all.subspan(at / columns * columns, columns);
+  call.places.assign(row.begin(), row.end());
+  return true;
+}
+
+bool readPairs(OpContext &ctx, Collective &call) {
+  const Tensor &pairs = ctx.input(1);
+  if (pairs.rank() != 2 || pairs.dim(1) != 2) {
+    ctx.fail(invalidArgument("source_target_pairs is ", tensorTypeText(pairs),
+                             ", expected a matrix of two columns"));
+    return false;
+  }
+  call.groupSize = communicatorOf(ctx.run().resources)->size();
+  call.instanceName = call.name;
+  std::span<const int32_t> numbers = pairs.values<int32_t>();
+  for (size_t i = 0; i < numbers.size(); i += 2)
+    call.pairs.emplace_back(numbers[i], numbers[i + 1]);
+  return true;
+}
+
+bool readNothing(OpContext &, Collective &) { return true; }
+
+constexpr bool (*readers[])(OpContext &, Collective &) = {readNothing, readInputs, readCommunicator,
+                                                          readPairs};
+
+template <Keys keys> void run(OpContext &ctx) {
   const auto &state = ctx.state<State>();
   Collective call = state.call;
-  if (state.keysAreInputs && !readKeys(ctx, call))
+  if (!readers[static_cast<int>(keys)](ctx, call))
     return;
   if (call.kind != Collective::BroadcastReceive)
     call.input = ctx.takeInput(0);
+  Ref<ExchangeLog> log;
+  if (ctx.run().trace)
+    log = ExchangeLog::of(ctx.run().resources);
+  LoggedExchange logged{
+      call.name, log ? state.op : std::string(), LoggedExchange::Clock::now(), {}};
   Ref<Suspension> suspension = ctx.suspend();
-  communicatorOf(ctx.run().resources)->start(call, [suspension](Expected<Tensor> value) {
-    if (!suspension->claim())
-      return; // the run was stopped
-    if (value)
-      suspension->complete({std::move(*value)});
-    else
-      suspension->fail(std::move(value.error()));
-  });
+  communicatorOf(ctx.run().resources)
+      ->start(call, [suspension, log, logged](Expected<Tensor> value) mutable {
+        if (!suspension->claim())
+          return; // the run was stopped
+        if (!value)
+          return suspension->fail(std::move(value.error()));
+        logged.end = LoggedExchange::Clock::now();
+        if (log)
+          log->add(std::move(logged));
+        suspension->complete({std::move(*value)});
+      });
 }
 
-Expected<Reduction> reductionOf(const std::string &name) {
+Expected<Reduction> reductionOf(std::string_view attr, const std::string &name) {
   static constexpr std::pair<std::string_view, Reduction> rows[] = {{"Add", Reduction::Add},
                                                                     {"Mul", Reduction::Mul},
                                                                     {"Min", Reduction::Min},
@@ -59,23 +152,24 @@ Expected<Reduction> reductionOf(const std::string &name) {
     if (text == name)
       return reduction;
   return Unexpected(
-      invalidArgument("merge_op is '", name, "', expected 'Add', 'Mul', 'Min' or 'Max'"));
+      invalidArgument(attr, " is '", name, "', expected 'Add', 'Mul', 'Min' or 'Max'"));
 }
 
-template <Collective::Kind kind, bool keysAreInputs>
+template <Collective::Kind kind, Keys keys>
 Expected<BoundKernel> bindCollective(const BindContext &node) {
   State state;
-  state.keysAreInputs = keysAreInputs;
+  state.op = node.op;
   state.call.kind = kind;
   state.call.name = node.node;
   state.call.timeout = node.attrs.getOr("timeout_seconds", 0.0F);
-  if (!keysAreInputs) {
+  if (keys == Keys::Attributes) {
     state.call.groupSize = static_cast<int>(node.attrs.getOr<int64_t>("group_size", 1));
     state.call.groupKey = static_cast<int>(node.attrs.getOr<int64_t>("group_key", 0));
     state.call.instance = node.attrs.getOr<int64_t>("instance_key", 0);
   }
   if (kind == Collective::AllReduce || kind == Collective::ReduceScatter) {
-    Expected<Reduction> reduction = reductionOf(node.attrs.getOr<std::string>("merge_op", "Add"));
+    std::string_view attr = keys == Keys::Communicator ? "reduction" : "merge_op";
+    Expected<Reduction> reduction = reductionOf(attr, node.attrs.getOr<std::string>(attr, "Add"));
     if (!reduction)
       return Unexpected(std::move(reduction.error()));
     state.call.reduction = *reduction;
@@ -83,22 +177,73 @@ Expected<BoundKernel> bindCollective(const BindContext &node) {
   }
   if (DType dtype = node.outputTypes[0]; !isPlain(dtype))
     return unsupportedDType(node, dtype);
-  BoundKernel bound = boundWith(run, std::move(state));
+  BoundKernel bound = boundWith(run<keys>, std::move(state));
   bound.mayBlock = true;
   return bound;
 }
 
+void makeCommunicator(OpContext &ctx) {
+  std::optional<int> key = scalarInput(ctx, 0, "group_key"),
+                     place = key ? scalarInput(ctx, 1, "rank") : std::nullopt,
+                     size = place ? scalarInput(ctx, 2, "group_size") : std::nullopt;
+  if (!size)
+    return;
+  if (*size < 1 || *place < 0 || *place >= *size)
+    return ctx.fail(invalidArgument("rank is ", *place, " and group_size ", *size,
+                                    ", expected a rank from 0 below the size"));
+  ctx.setOutput(0, makeHandle(makeRef<CommunicatorHandle>(*key, *place, *size)));
+}
+
+/// Row i of group_assignment is the group of key base_key + i; the one with the device is meant.
+void assignGroup(OpContext &ctx) {
+  const Tensor &assignment = ctx.input(0);
+  std::optional<int> device = scalarInput(ctx, 1, "device_index"),
+                     base = device ? scalarInput(ctx, 2, "base_key") : std::nullopt;
+  if (!base)
+    return;
+  if (assignment.rank() != 2)
+    return ctx.fail(invalidArgument("group_assignment is ", tensorTypeText(assignment),
+                                    ", expected a matrix with a row for each group"));
+  std::span<const int32_t> all = assignment.values<int32_t>();
+  for (int32_t index : all)
+    if (index < 0 || static_cast<size_t>(index) >= all.size())
+      return ctx.fail(invalidArgument("group_assignment names device ", index,
+                                      ", expected numbers from 0 below ", all.size()));
+  auto at = static_cast<int64_t>(std::ranges::find(all, *device) - all.begin());
+  if (at == assignment.count())
+    return ctx.fail(invalidArgument("device ", *device, " is in no row of group_assignment"));
+  auto row = static_cast<uint32_t>(at / assignment.dim(1));
+  auto key = static_cast<int32_t>(static_cast<uint32_t>(*base) + row);
+  if (key == 0)
+    return ctx.fail(invalidArgument("the key of group ", row,
+                                    " would be 0, which is reserved; "
+                                    "choose another base_key than ",
+                                    *base));
+  ctx.setOutput(0, Tensor::scalar<int32_t>(DType::Int32, static_cast<int32_t>(assignment.dim(1))));
+  ctx.setOutput(1, Tensor::scalar<int32_t>(DType::Int32, key));
+}
+
+template <KernelFn fn> Expected<BoundKernel> bindPlain(const BindContext &) {
+  return BoundKernel{.fn = fn};
+}
+
+using enum Collective::Kind;
 const KernelEntry collectiveTable[] = {
-    {"CollectiveAllToAllV2", bindCollective<Collective::AllToAll, true>},
-    {"CollectiveBcastRecv", bindCollective<Collective::BroadcastReceive, false>},
-    {"CollectiveBcastRecvV2", bindCollective<Collective::BroadcastReceive, true>},
-    {"CollectiveBcastSend", bindCollective<Collective::BroadcastSend, false>},
-    {"CollectiveBcastSendV2", bindCollective<Collective::BroadcastSend, true>},
-    {"CollectiveGather", bindCollective<Collective::AllGather, false>},
-    {"CollectiveGatherV2", bindCollective<Collective::AllGather, true>},
-    {"CollectiveReduce", bindCollective<Collective::AllReduce, false>},
-    {"CollectiveReduceScatterV2", bindCollective<Collective::ReduceScatter, true>},
-    {"CollectiveReduceV2", bindCollective<Collective::AllReduce, true>},
+    {"CollectiveAllToAllV2", bindCollective<AllToAll, Keys::Inputs>},
+    {"CollectiveAllToAllV3", bindCollective<AllToAll, Keys::Communicator>},
+    {"CollectiveAssignGroupV2", bindPlain<assignGroup>},
+    {"CollectiveBcastRecv", bindCollective<BroadcastReceive, Keys::Attributes>},
+    {"CollectiveBcastRecvV2", bindCollective<BroadcastReceive, Keys::Inputs>},
+    {"CollectiveBcastSend", bindCollective<BroadcastSend, Keys::Attributes>},
+    {"CollectiveBcastSendV2", bindCollective<BroadcastSend, Keys::Inputs>},
+    {"CollectiveGather", bindCollective<AllGather, Keys::Attributes>},
+    {"CollectiveGatherV2", bindCollective<AllGather, Keys::Inputs>},
+    {"CollectiveInitializeCommunicator", bindPlain<makeCommunicator>},
+    {"CollectivePermute", bindCollective<Permute, Keys::World>},
+    {"CollectiveReduce", bindCollective<AllReduce, Keys::Attributes>},
+    {"CollectiveReduceScatterV2", bindCollective<ReduceScatter, Keys::Inputs>},
+    {"CollectiveReduceV2", bindCollective<AllReduce, Keys::Inputs>},
+    {"CollectiveReduceV3", bindCollective<AllReduce, Keys::Communicator>},
 };
 
 } // namespace

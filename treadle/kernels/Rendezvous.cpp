@@ -1,6 +1,7 @@
 // Send and Recv: tensors handed over by name within a run, wherever in the graph the two ops are;
 // and between the processes of a run, where their devices are of different tasks.
 #include "treadle/collective/Communicator.h"
+#include "treadle/collective/ExchangeLog.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/runtime/Run.h"
@@ -102,7 +103,7 @@ Ref<Rendezvous> rendezvousOf(OpContext &ctx) {
 }
 
 struct State {
-  std::string key;
+  std::string node, key;
   DType dtype;                 // of what Recv gives
   std::optional<int> from, to; // tasks
   bool goesOut() const { return from && to && *from != *to; }
@@ -145,17 +146,25 @@ void receiveFromOutside(OpContext &ctx, const State &state) {
   std::shared_ptr<Communicator> world = communicatorOf(ctx.run().resources);
   if (!checkRank(ctx, *state.from, world->size()))
     return;
+  Ref<ExchangeLog> log;
+  if (ctx.run().trace)
+    log = ExchangeLog::of(ctx.run().resources);
+  LoggedExchange logged{state.node, "_Recv", LoggedExchange::Clock::now(), {}};
   Ref<Suspension> suspension = ctx.suspend();
-  world->receive(*state.from, state.key, 0, [suspension, &state](Expected<Tensor> value) {
+  auto received = [suspension, &state, log, logged](Expected<Tensor> value) mutable {
     if (!suspension->claim())
       return; // the run was stopped
+    logged.end = LoggedExchange::Clock::now();
+    if (log && value)
+      log->add(std::move(logged));
     if (!value)
       suspension->fail(std::move(value.error()));
     else if (value->dtype() != state.dtype)
       suspension->fail(wrongDType(state.key, *value, state.dtype));
     else
       suspension->complete({std::move(*value)});
-  });
+  };
+  world->receive(*state.from, state.key, 0, received);
 }
 
 void send(OpContext &ctx) {
@@ -180,10 +189,11 @@ std::string keyOf(const AttrMap &attrs) {
 }
 
 template <KernelFn fn, bool mayBlock> Expected<BoundKernel> bindEnd(const BindContext &node) {
-  BoundKernel bound = boundWith(
-      fn, State{keyOf(node.attrs), node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0],
-                taskOf(node.attrs.getOr<std::string>("send_device", "")),
-                taskOf(node.attrs.getOr<std::string>("recv_device", ""))});
+  BoundKernel bound =
+      boundWith(fn, State{std::string(node.node), keyOf(node.attrs),
+                          node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0],
+                          taskOf(node.attrs.getOr<std::string>("send_device", "")),
+                          taskOf(node.attrs.getOr<std::string>("recv_device", ""))});
   bound.mayBlock = mayBlock;
   return bound;
 }

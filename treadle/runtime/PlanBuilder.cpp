@@ -400,19 +400,22 @@ std::optional<LoopOverlap> parseLoopOverlap(std::string_view text) {
 }
 
 bool isBlockingOp(std::string_view op) {
-  static constexpr std::array<std::string_view, 45> names = {
+  static constexpr std::array<std::string_view, 48> names = {
       "AccumulatorTakeGradient",
       "BarrierTakeMany",
       "CollectiveAllToAllV2",
+      "CollectiveAllToAllV3",
       "CollectiveBcastRecv",
       "CollectiveBcastRecvV2",
       "CollectiveBcastSend",
       "CollectiveBcastSendV2",
       "CollectiveGather",
       "CollectiveGatherV2",
+      "CollectivePermute",
       "CollectiveReduce",
       "CollectiveReduceScatterV2",
       "CollectiveReduceV2",
+      "CollectiveReduceV3",
       "MapPeek",
       "MapStage",
       "MapUnstage",

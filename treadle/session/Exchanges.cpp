@@ -6,89 +6,192 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <map>
+#include <optional>
+
 using namespace mlir;
 
 namespace treadle {
 namespace {
 
+/// Where an op's keys stand among its inputs.
+enum class Keys : uint8_t { Attributes, Inputs, AfterValue, Communicator, World };
+
 /// What sends and what receives are one collective.
-StringRef familyOf(StringRef op) {
-  if (!op.consume_front("Collective"))
+struct Family {
+  StringRef op, name;
+  Keys keys;
+};
+constexpr Family families[] = {
+    {"CollectiveAllToAllV2", "AllToAll", Keys::AfterValue},
+    {"CollectiveAllToAllV3", "AllToAll", Keys::Communicator},
+    {"CollectiveBcastRecv", "Bcast", Keys::Attributes},
+    {"CollectiveBcastRecvV2", "Bcast", Keys::Inputs},
+    {"CollectiveBcastSend", "Bcast", Keys::Attributes},
+    {"CollectiveBcastSendV2", "Bcast", Keys::AfterValue},
+    {"CollectiveGather", "Gather", Keys::Attributes},
+    {"CollectiveGatherV2", "Gather", Keys::AfterValue},
+    {"CollectivePermute", "Permute", Keys::World},
+    {"CollectiveReduce", "Reduce", Keys::Attributes},
+    {"CollectiveReduceScatterV2", "ReduceScatter", Keys::AfterValue},
+    {"CollectiveReduceV2", "Reduce", Keys::AfterValue},
+    {"CollectiveReduceV3", "Reduce", Keys::Communicator},
+};
+
+const Family *familyOf(StringRef op) {
+  const Family *found = llvm::find_if(families, [&](const Family &row) { return row.op == op; });
+  return found == std::end(families) ? nullptr : found;
+}
+
+/// Numbers that a constant holds.
+struct Numbers {
+  std::vector<int32_t> values;
+  int64_t columns = 1;
+};
+
+/// A node of the graph, as it is about to run, or of a function.
+struct Place {
+  const GraphSpec *graph = nullptr; // null: of a function
+  const NodeSpec *spec = nullptr;   // null: none
+  tfg::Node node = {};
+  int output = 0; // of the node
+
+  bool exists() const { return spec || node; }
+  std::string op() const { return spec ? spec->op : node.opType().str(); }
+  std::string name() const { return spec ? spec->name : node.name().str(); }
+
+  Place input(size_t i) const {
+    if (spec)
+      return i < spec->inputs.size()
+                 ? Place{graph, &graph->nodes[spec->inputs[i].node], {}, spec->inputs[i].output}
+                 : Place();
+    if (i >= node.numData())
+      return {};
+    Value value = node.data()[static_cast<unsigned>(i)];
+    auto result = dyn_cast<OpResult>(value);
+    return result ? Place{nullptr, nullptr, tfg::definingNode(value),
+                          static_cast<int>(result.getResultNumber())}
+                  : Place();
+  }
+
+  std::optional<int64_t> integer(StringRef key) const {
+    if (spec)
+      return spec->attrs.find(key) ? std::optional(spec->attrs.getOr<int64_t>(key, 0))
+                                   : std::nullopt;
+    auto number = node.attr<IntegerAttr>(key);
+    return number ? std::optional(number.getInt()) : std::nullopt;
+  }
+
+  double timeout() const {
+    if (spec)
+      return spec->attrs.getOr("timeout_seconds", 0.0F);
+    auto number = node.attr<FloatAttr>("timeout_seconds");
+    return number ? number.getValueAsDouble() : 0;
+  }
+
+  std::optional<Numbers> constant() const {
+    if (!exists() || op() != "Const")
+      return std::nullopt;
+    if (spec) {
+      const auto *value = std::get_if<Tensor>(spec->attrs.find("value"));
+      if (!value || value->dtype() != DType::Int32)
+        return std::nullopt;
+      auto span = value->values<int32_t>();
+      return Numbers{{span.begin(), span.end()}, value->rank() == 2 ? value->dim(1) : 1};
+    }
+    auto value = node.attr<DenseIntElementsAttr>("value");
+    if (!value || !value.getElementType().isInteger(32))
+      return std::nullopt;
+    ShapedType type = value.getType();
+    auto range = value.getValues<int32_t>();
+    return Numbers{{range.begin(), range.end()}, type.getRank() == 2 ? type.getDimSize(1) : 1};
+  }
+};
+
+std::optional<int64_t> numberOf(const Place &source);
+
+/// What CollectiveAssignGroupV2 gives of constants: the size of the device's group, and its key.
+std::optional<int64_t> assignedNumber(const Place &source) {
+  std::optional<Numbers> assignment = source.input(0).constant();
+  std::optional<int64_t> device = numberOf(source.input(1)), base = numberOf(source.input(2));
+  if (!assignment || !device || !base)
+    return std::nullopt;
+  auto at = llvm::find(assignment->values, *device);
+  if (at == assignment->values.end())
+    return std::nullopt;
+  return source.output == 0 ? assignment->columns
+                            : *base + (at - assignment->values.begin()) / assignment->columns;
+}
+
+/// Nothing where a run computes it.
+std::optional<int64_t> numberOf(const Place &source) {
+  if (source.exists() && source.op() == "CollectiveAssignGroupV2")
+    return assignedNumber(source);
+  std::optional<Numbers> value = source.constant();
+  return value && value->values.size() == 1 ? std::optional<int64_t>(value->values[0])
+                                            : std::nullopt;
+}
+
+/// The numbers that constants give.
+struct GroupKeys {
+  std::optional<int64_t> size, group, place;
+  std::string instance;
+};
+
+std::string textOf(std::optional<int64_t> number) { return number ? std::to_string(*number) : "?"; }
+
+GroupKeys inputKeys(const Place &node, size_t first) {
+  return {numberOf(node.input(first)), numberOf(node.input(first + 1)), -1,
+          textOf(numberOf(node.input(first + 2)))};
+}
+
+GroupKeys communicatorKeys(const Place &node) {
+  Place communicator = node.input(1);
+  if (!communicator.exists() || communicator.op() != "CollectiveInitializeCommunicator")
     return {};
-  for (StringRef family : {"Reduce", "ReduceScatter", "Gather", "Bcast", "AllToAll"})
-    if (op == family || op == (family + "V2").str() || op == (family + "Send").str() ||
-        op == (family + "SendV2").str() || op == (family + "Recv").str() ||
-        op == (family + "RecvV2").str())
-      return family;
+  return {numberOf(communicator.input(2)), numberOf(communicator.input(0)),
+          numberOf(communicator.input(1)), str("'", node.name(), "'")};
+}
+
+GroupKeys keysOf(const Place &node, Keys keys, int worldSize) {
+  switch (keys) {
+  case Keys::Attributes:
+    return {node.integer("group_size"), node.integer("group_key"), -1,
+            textOf(node.integer("instance_key"))};
+  case Keys::Inputs:
+    return inputKeys(node, 0);
+  case Keys::AfterValue:
+    return inputKeys(node, 1);
+  case Keys::Communicator:
+    return communicatorKeys(node);
+  case Keys::World:
+    return {worldSize, 0, -1, str("'", node.name(), "'")};
+  }
   return {};
 }
 
-/// The numbers that constants give; "?" where a run computes one.
-struct Keys {
-  std::string size = "?", group = "?", instance = "?";
-};
-
 class Lister {
 public:
-  Lister(ModuleOp module, int size) : module(module), size(std::to_string(size)) {}
+  Lister(ModuleOp module, int size) : module(module), size(size) {}
 
   void addGraph(const GraphSpec &graph) {
     for (const NodeSpec &node : graph.nodes) {
-      if (StringRef family = familyOf(node.op); !family.empty())
-        addLine(node.name, node.op, family, keysOf(graph, node),
+      if (const Family *family = familyOf(node.op))
+        addLine({&graph, &node}, *family, node.name,
                 node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0].dtype);
       for (const FunctionRef &function : plan::calledFunctions(node))
         addFunction(function.name);
     }
   }
 
-  std::vector<std::string> lines;
+  std::vector<GroupAgenda> groups() {
+    std::vector<GroupAgenda> all;
+    for (auto &[key, group] : agendas)
+      all.push_back(std::move(group));
+    return all;
+  }
 
 private:
-  static std::string numberOf(const GraphSpec &graph, const NodeSpec &node, size_t input) {
-    if (input >= node.inputs.size())
-      return "?";
-    const NodeSpec &source = graph.nodes[node.inputs[input].node];
-    const auto *value = std::get_if<Tensor>(source.attrs.find("value"));
-    return source.op == "Const" && value && value->dtype() == DType::Int32 && value->count() == 1
-               ? std::to_string(*value->data<int32_t>())
-               : "?";
-  }
-
-  static Keys keysOf(const GraphSpec &graph, const NodeSpec &node) {
-    if (const AttrValue *value = node.attrs.find("group_size"); value)
-      return {std::to_string(node.attrs.getOr<int64_t>("group_size", 0)),
-              std::to_string(node.attrs.getOr<int64_t>("group_key", 0)),
-              std::to_string(node.attrs.getOr<int64_t>("instance_key", 0))};
-    size_t first = node.op.find("Recv") == std::string::npos ? 1 : 0;
-    return {numberOf(graph, node, first), numberOf(graph, node, first + 1),
-            numberOf(graph, node, first + 2)};
-  }
-
-  static std::string numberOf(Value value) {
-    tfg::Node source = tfg::definingNode(value);
-    auto constant = source && source.opType() == "Const"
-                        ? source.attr<DenseIntElementsAttr>("value")
-                        : DenseIntElementsAttr();
-    return constant && constant.isSplat()
-               ? std::to_string(constant.getSplatValue<APInt>().getSExtValue())
-               : "?";
-  }
-
-  static Keys keysOf(tfg::Node node) {
-    auto attr = [&](StringRef key) {
-      auto number = node.attr<IntegerAttr>(key);
-      return number ? std::to_string(number.getInt()) : std::string("?");
-    };
-    if (node.attr("group_size"))
-      return {attr("group_size"), attr("group_key"), attr("instance_key")};
-    unsigned first = node.opType().contains("Recv") ? 0 : 1;
-    if (node.numData() < first + 3)
-      return {};
-    return {numberOf(node.data()[first]), numberOf(node.data()[first + 1]),
-            numberOf(node.data()[first + 2])};
-  }
-
   void addFunction(const std::string &name) {
     auto function = module.lookupSymbol<tfg::FuncOp>(name);
     if (!function || function.isExternal() || function.getGeneric() ||
@@ -99,8 +202,8 @@ private:
       if (!tfg::Node::isNode(&op))
         continue;
       tfg::Node node(&op);
-      if (StringRef family = familyOf(node.opType()); !family.empty())
-        addLine(str(name, "/", node.name().str()), node.opType().str(), family, keysOf(node),
+      if (const Family *family = familyOf(node.opType()))
+        addLine({nullptr, nullptr, node}, *family, str(name, "/", node.name().str()),
                 DType::Invalid);
       addFunction(node.opType().str());
       for (NamedAttribute attr : node.attrs())
@@ -111,33 +214,60 @@ private:
     path.pop_back();
   }
 
-  // Ranks that aren't in a smaller group know nothing of it.
-  void addLine(const std::string &name, const std::string &op, StringRef family, const Keys &keys,
-               DType dtype) {
-    if (keys.size != "?" && keys.size != size)
+  // Of a group that a run computes nothing can be said beforehand.
+  void addLine(const Place &node, const Family &family, const std::string &name, DType dtype) {
+    GroupKeys keys = keysOf(node, family.keys, size);
+    bool isWorld = keys.size == size;
+    if (!keys.size || *keys.size < 2 || *keys.size > size ||
+        (!isWorld && (!keys.group || !keys.place)))
       return;
-    lines.push_back(str(family.str(), " in group ", keys.group, ", instance ", keys.instance,
-                        dtype == DType::Invalid ? std::string() : str(", of ", dtypeName(dtype)),
-                        "\t('", name, "', ", op, ")"));
+    auto key = std::pair(isWorld ? 0 : 1, isWorld ? 0 : *keys.group);
+    auto [it, isNew] = agendas.try_emplace(key);
+    GroupAgenda &agenda = it->second;
+    double timeout = node.timeout();
+    if (isNew)
+      agenda = {static_cast<int>(*keys.size),
+                static_cast<int>(key.second),
+                isWorld ? -1 : static_cast<int>(*keys.place),
+                timeout,
+                {}};
+    // The longest that any of them has.
+    agenda.timeout = agenda.timeout > 0 && timeout > 0 ? std::max(agenda.timeout, timeout) : 0;
+    agenda.lines.push_back(
+        str(family.name.str(), " in group ", textOf(keys.group), ", instance ", keys.instance,
+            dtype == DType::Invalid ? std::string() : str(", of ", dtypeName(dtype)), "\t('", name,
+            "', ", node.op(), ")"));
   }
 
   ModuleOp module;
-  const std::string size;
-  std::vector<std::string> path; // functions that are being looked into
+  const int size;
+  std::map<std::pair<int, int64_t>, GroupAgenda> agendas; // the world's first, then by key
+  std::vector<std::string> path;                          // functions that are being looked into
 };
 
 } // namespace
 
-Expected<void> agreeOnCollectives(Communicator &world, const GraphSpec &graph, ModuleOp module) {
-  if (world.size() == 1)
-    return {};
-  return world.agree(collectiveLines(graph, module, world.size()), "the order of collectives");
-}
-
-std::vector<std::string> collectiveLines(const GraphSpec &graph, ModuleOp module, int size) {
+std::shared_ptr<CollectiveAgenda> collectiveAgenda(const GraphSpec &graph, ModuleOp module,
+                                                   int size) {
+  if (size == 1)
+    return nullptr;
   Lister lister(module, size);
   lister.addGraph(graph);
-  return std::move(lister.lines);
+  auto agenda = std::make_shared<CollectiveAgenda>();
+  agenda->groups = lister.groups();
+  return agenda->groups.empty() ? nullptr : agenda;
+}
+
+Expected<void> agreeOnCollectives(Communicator &world, CollectiveAgenda &agenda, double timeout) {
+  constexpr std::string_view what = "the order of collectives";
+  if (agenda.isAgreed.exchange(true))
+    return world.agree(agenda.groups, what, Communicator::Patience::GoesOn);
+  std::vector<GroupAgenda> groups = agenda.groups;
+  for (GroupAgenda &group : groups) {
+    double own = group.timeout > 0 ? group.timeout : world.timeout();
+    group.timeout = timeout > 0 ? std::min(own, timeout) : own;
+  }
+  return world.agree(groups, what, Communicator::Patience::Waits);
 }
 
 } // namespace treadle

@@ -6,20 +6,30 @@
 
 #include "mlir/IR/BuiltinOps.h"
 
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
 namespace treadle {
 
-/// Compares the collectives that a run of the graph comes to with those of the other ranks, and
-/// waits for these: ranks that would wait for each other learn it before they run. Errors as those
-/// of Communicator::agree.
-Expected<void> agreeOnCollectives(Communicator &world, const GraphSpec &graph,
-                                  mlir::ModuleOp module);
+/// What a plan's runs come to, by group. Thread-safe.
+struct CollectiveAgenda {
+  std::vector<GroupAgenda> groups;
+  std::atomic<bool> isAgreed{false}; // with the other ranks, once
+};
 
-/// A line for each collective that all ranks of a world of `size` take part in, in the order of the
-/// graph, those of functions where they are called: what must be the same on all ranks, then a tab
-/// and what messages show beside it.
-std::vector<std::string> collectiveLines(const GraphSpec &graph, mlir::ModuleOp module, int size);
+/// The collectives that a run of the graph comes to, in the order of the graph, those of functions
+/// where they are called: for the world of `size` ranks and for each smaller group whose size and
+/// key the graph's constants tell. What must be the same on all ranks of a group stands before a
+/// tab in a line, what messages show beside it after it. Null where there are none.
+std::shared_ptr<CollectiveAgenda> collectiveAgenda(const GraphSpec &graph, mlir::ModuleOp module,
+                                                   int size);
+
+/// Compares the agenda with the other ranks' before a run. The first time it waits for these, so
+/// that ranks that would wait for each other learn it before they run, for `timeout` seconds at
+/// most (0: as long as the collectives would); later it only tells them. Errors as those of
+/// Communicator::agree.
+Expected<void> agreeOnCollectives(Communicator &world, CollectiveAgenda &agenda, double timeout);
 
 } // namespace treadle

@@ -1,5 +1,6 @@
 // Sessions: plans for what is asked, and their runs.
 #include "treadle/collective/Communicator.h"
+#include "treadle/session/Exchanges.h"
 #include "treadle/session/GraphImpl.h"
 #include "treadle/session/Origin.h"
 #include "treadle/session/SessionPlans.h"
@@ -169,7 +170,8 @@ bool Session::isCompiling() const { return impl->plans.numPending() != 0; }
 Expected<std::string> Session::trace() const {
   if (!impl->trace)
     return Unexpected(failedPrecondition("the session doesn't trace: make it with trace"));
-  return traceText(*impl->trace);
+  Ref<ExchangeLog> log = impl->resources.lookup<ExchangeLog>("", "");
+  return traceText(*impl->trace, log ? log->exchanges() : std::vector<LoggedExchange>());
 }
 
 Expected<Session::Statistics> Session::statistics() const {
@@ -257,6 +259,13 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
   for (size_t i = 0; i < feeds.size(); ++i)
     if (Expected<void> ok = checkFeed(impl->graph, impl->graph.impl->index(), feeds[i].first,
                                       args[i], plan.argTypes[i]);
+        !ok) {
+      impl->tellOthers(ok.error());
+      return Unexpected(std::move(ok.error()));
+    }
+  if (found->agenda)
+    if (Expected<void> ok =
+            agreeOnCollectives(*impl->options.communicator, *found->agenda, impl->options.timeout);
         !ok) {
       impl->tellOthers(ok.error());
       return Unexpected(std::move(ok.error()));

@@ -115,9 +115,9 @@ Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoo
     std::lock_guard lock(mutex);
     hasLoop = loops.isIn(*spec);
   }
+  std::shared_ptr<CollectiveAgenda> agenda;
   if (Communicator *world = options.communicator.get())
-    if (Expected<void> agreed = agreeOnCollectives(*world, *spec, *graph.impl->module); !agreed)
-      return Unexpected(std::move(agreed.error()));
+    agenda = collectiveAgenda(*spec, *graph.impl->module, world->size());
   if (fuses())
     fuseNodes(*spec);
   bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);
@@ -125,7 +125,7 @@ Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoo
       std::move(*spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits});
   if (!built)
     return Unexpected(std::move(built.error()));
-  return SessionPlan{std::move(*built), hasReferences};
+  return SessionPlan{std::move(*built), hasReferences, std::move(agenda)};
 }
 
 Expected<std::shared_ptr<CompiledPlan>> SessionPlans::chained(const PlanKey &key) {

@@ -18,9 +18,12 @@ struct PlanKey {
   auto operator<=>(const PlanKey &) const = default;
 };
 
+struct CollectiveAgenda;
+
 struct SessionPlan {
   std::shared_ptr<const Plan> plan;
-  bool hasReferences = false; // to v1 variables
+  bool hasReferences = false;               // to v1 variables
+  std::shared_ptr<CollectiveAgenda> agenda; // null: no exchanges that ranks could agree on
 };
 
 /// Makes plans when they are first asked for, and keeps them. Thread-safe.

@@ -5,18 +5,80 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <set>
+#include <tuple>
 
 namespace treadle {
 namespace {
 
 // The viewers' processes: groups of tracks.
-constexpr int opTracks = 1, iterationTracks = 2;
+constexpr int opTracks = 1, iterationTracks = 2, exchangeTracks = 3;
+
+using Time = Trace::Clock::time_point;
+using Duration = Trace::Clock::duration;
+
+struct Span {
+  Time begin, end;
+};
+
+/// The same times as spans that don't touch, in their order.
+std::vector<Span> united(std::vector<Span> spans) {
+  std::ranges::sort(spans, {}, &Span::begin);
+  std::vector<Span> out;
+  for (Span span : spans)
+    if (!out.empty() && span.begin <= out.back().end)
+      out.back().end = std::max(out.back().end, span.end);
+    else
+      out.push_back(span);
+  return out;
+}
+
+Duration sum(const std::vector<Span> &spans) {
+  Duration time{};
+  for (Span span : spans)
+    time += span.end - span.begin;
+  return time;
+}
+
+/// How long both are under way; each is united.
+Duration common(const std::vector<Span> &a, const std::vector<Span> &b) {
+  Duration time{};
+  for (size_t i = 0, k = 0; i < a.size() && k < b.size();) {
+    Time begin = std::max(a[i].begin, b[k].begin), end = std::min(a[i].end, b[k].end);
+    time += std::max(end - begin, Duration{});
+    ++(a[i].end < b[k].end ? i : k);
+  }
+  return time;
+}
+
+/// When any thread computed: ops, but neither what runs others nor what waits for exchanges.
+std::vector<Span> computing(std::vector<Trace::Slice> slices,
+                            const std::vector<LoggedExchange> &exchanges) {
+  std::set<std::string_view> waiting;
+  for (const LoggedExchange &exchange : exchanges)
+    waiting.insert(exchange.op);
+  std::ranges::sort(slices, [](const Trace::Slice &a, const Trace::Slice &b) {
+    return std::tuple(a.thread, a.begin, b.end) < std::tuple(b.thread, b.begin, a.end);
+  });
+  std::vector<Span> spans;
+  for (size_t i = 0; i < slices.size(); ++i) {
+    const Trace::Slice &slice = slices[i];
+    bool runsOthers = i + 1 < slices.size() && slices[i + 1].thread == slice.thread &&
+                      slices[i + 1].end <= slice.end;
+    if (slice.op && !runsOthers && !waiting.contains(*slice.op))
+      spans.push_back({slice.begin, slice.end});
+  }
+  return united(std::move(spans));
+}
 
 class Writer {
 public:
-  explicit Writer(const Trace &trace) : slices(trace.slices()) {
+  Writer(const Trace &trace, const std::vector<LoggedExchange> &exchanges)
+      : slices(trace.slices()), exchanges(exchanges) {
     for (const Trace::Slice &slice : slices)
       start = std::min(start, slice.begin);
+    for (const LoggedExchange &exchange : exchanges)
+      start = std::min(start, exchange.begin);
   }
 
   std::string write(int64_t dropped) {
@@ -29,15 +91,14 @@ public:
     for (const Trace::Slice &slice : slices)
       writeSlice(slice);
     writeIterations();
-    return str("{\"displayTimeUnit\":\"ns\",\"otherData\":{\"slices left out\":\"", dropped,
-               "\"},\"traceEvents\":[\n", events, "\n]}\n");
+    std::string facts = str("\"slices left out\":\"", dropped, "\"");
+    if (!exchanges.empty())
+      facts += writeExchanges();
+    return str("{\"displayTimeUnit\":\"ns\",\"otherData\":{", facts, "},\"traceEvents\":[\n",
+               events, "\n]}\n");
   }
 
 private:
-  using Time = Trace::Clock::time_point;
-  struct Span {
-    Time begin, end;
-  };
   struct Loop {
     std::map<int64_t, Span> iterations;
     int32_t mostAtOnce = 1;
@@ -97,7 +158,42 @@ private:
     }
   }
 
+  // From the start of an exchange to when its result was there, on as few tracks as serve.
+  std::string writeExchanges() {
+    std::vector<Span> compute = computing(slices, exchanges), spans;
+    std::vector<LoggedExchange> ordered = exchanges;
+    std::ranges::sort(ordered, {}, &LoggedExchange::begin);
+    std::vector<Time> busyUntil; // by track
+    for (const LoggedExchange &exchange : ordered) {
+      Span span{exchange.begin, exchange.end};
+      spans.push_back(span);
+      auto track = std::ranges::find_if(busyUntil, [&](Time end) { return end <= span.begin; });
+      if (track == busyUntil.end())
+        track = busyUntil.insert(track, Time());
+      *track = span.end;
+      addSlice(exchangeTracks, static_cast<int>(track - busyUntil.begin()), exchange.name, span,
+               str("\"op\":", jsonText(exchange.op),
+                   ",\"exchange\":true,\"hidden_us\":", microseconds(common({span}, compute))));
+    }
+    std::vector<Span> communication = united(std::move(spans));
+    Duration most = std::min(sum(communication), sum(compute)),
+             hidden = common(communication, compute);
+    char share[16];
+    std::snprintf(share, sizeof share, "%.0f%%",
+                  most > Duration{} ? 100.0 * static_cast<double>(hidden.count()) /
+                                          static_cast<double>(most.count())
+                                    : 100.0);
+    nameTrack("process_name", exchangeTracks, 0,
+              str("exchanges: ", share, " hidden of what could be"));
+    for (size_t i = 0; i < busyUntil.size(); ++i)
+      nameTrack("thread_name", exchangeTracks, static_cast<int>(i), "exchanges");
+    return str(",\"computing_us\":\"", microseconds(sum(compute)), "\",\"communication_us\":\"",
+               microseconds(sum(communication)), "\",\"hidden_us\":\"", microseconds(hidden),
+               "\",\"hidden of what could be\":\"", share, "\"");
+  }
+
   const std::vector<Trace::Slice> slices;
+  const std::vector<LoggedExchange> &exchanges;
   Time start = Time::max();
   std::map<std::string, Loop> loops;
   std::string events;
@@ -105,6 +201,8 @@ private:
 
 } // namespace
 
-std::string traceText(const Trace &trace) { return Writer(trace).write(trace.numDropped()); }
+std::string traceText(const Trace &trace, const std::vector<LoggedExchange> &exchanges) {
+  return Writer(trace, exchanges).write(trace.numDropped());
+}
 
 } // namespace treadle

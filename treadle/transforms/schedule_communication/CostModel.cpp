@@ -24,10 +24,13 @@ double once(double) { return 1; }
 const Pattern patterns[] = {
     {"CollectiveReduceV2", 2, twoParts},
     {"CollectiveReduce", 2, twoParts},
+    {"CollectiveReduceV3", 2, twoParts},
     {"CollectiveReduceScatterV2", 1, part},
     {"CollectiveGatherV2", 1, all},
     {"CollectiveGather", 1, all},
     {"CollectiveAllToAllV2", 1, part},
+    {"CollectiveAllToAllV3", 1, part},
+    {"CollectivePermute", 1, once},
     {"CollectiveBcastSendV2", 1, all},
     {"CollectiveBcastSend", 1, all},
     {"CollectiveBcastRecvV2", 1, all},
@@ -50,15 +53,20 @@ double median(SmallVector<double> &values) {
 
 void takeTrace(const llvm::json::Array &events, CostModel &model) {
   constexpr double microseconds = 1e-6;
-  llvm::StringMap<SmallVector<double>> durations;
+  // An exchange is as long as it was under way, not as its node held a thread.
+  llvm::StringMap<SmallVector<double>> durations, exchanges;
   for (const llvm::json::Value &value : events)
     if (const auto *event = value.getAsObject())
       if (auto name = event->getString("name"), phase = event->getString("ph");
           name && phase && *phase == "X")
-        if (std::optional<double> duration = event->getNumber("dur"))
-          durations[*name].push_back(*duration * microseconds);
-  for (auto &entry : durations)
-    model.nodes[entry.getKey()] = median(entry.getValue());
+        if (std::optional<double> duration = event->getNumber("dur")) {
+          const auto *args = event->getObject("args");
+          bool isExchange = args && args->getBoolean("exchange").value_or(false);
+          (isExchange ? exchanges : durations)[*name].push_back(*duration * microseconds);
+        }
+  for (auto *table : {&durations, &exchanges})
+    for (auto &entry : *table)
+      model.nodes[entry.getKey()] = median(entry.getValue());
 }
 
 Expected<void> takeSeconds(const llvm::json::Object &object, StringRef key,
@@ -172,9 +180,12 @@ int64_t ranksOf(Node node, int64_t fallback) {
   if (auto size = node.attr<IntegerAttr>("group_size"))
     return size.getInt();
   unsigned index = node.opType().contains("Recv") ? 0 : 1;
-  if (!node.opType().ends_with("V2") || index >= node.numData())
+  bool hasCommunicator = node.opType().ends_with("V3");
+  if (!(node.opType().ends_with("V2") || hasCommunicator) || index >= node.numData())
     return fallback;
   Node source = definingNode(node.data()[index]);
+  if (hasCommunicator && source && source.opType() == "CollectiveInitializeCommunicator")
+    source = definingNode(source.data()[2]);
   auto value = source && source.opType() == "Const" ? source.attr<DenseIntElementsAttr>("value")
                                                     : DenseIntElementsAttr();
   return value && value.isSplat() ? value.getSplatValue<APInt>().getSExtValue() : fallback;

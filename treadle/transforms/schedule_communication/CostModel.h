@@ -19,7 +19,8 @@ namespace treadle::tfg {
 ///      "link": {"latency": 1e-5, "bytes_per_second": 1e10}}
 ///
 /// or a trace in Chrome's format ({"traceEvents": [{"name": "mm", "ph": "X", "dur": 2000}, ...]},
-/// microseconds): a node costs the median of its events. Traces know nothing of links.
+/// microseconds): a node costs the median of its events; an exchange that of the times that it was
+/// under way, where the trace has these. Traces know nothing of links.
 ///
 /// A collective over n ranks takes (docs/scheduling.md has the assumptions), for b bytes of its
 /// input, a latency L and B bytes a second:
@@ -29,7 +30,8 @@ namespace treadle::tfg {
 ///     all-gather         L +   (n - 1)     b / B
 ///     all-to-all         L +   (n - 1) / n b / B
 ///     broadcast          L +   (n - 1)     b / B
-///     send, receive      L +               b / B
+///     send, receive,
+///     permutation        L +               b / B
 struct CostModel {
   llvm::StringMap<double> nodes, ops;
   double other = 1e-6;
