@@ -6,6 +6,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import sys
 import threading
 import time
 
@@ -13,6 +14,9 @@ import numpy as np
 import pytest
 
 import treadle
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from model_texts import variable_model  # noqa: E402
 
 BIN = pathlib.Path(treadle.__file__).parents[2] / "bin" / "treadle"
 HEAD = "tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {\n"
@@ -604,6 +608,41 @@ def test_more_tasks_than_processes_is_an_error(tmp_path):
     done = mpirun(2, "run", str(model), "--fetch", "r:0", "--input", "x:0=3")
     assert done.returncode != 0
     assert "is placed on task 5, but there are 2 processes; start more: mpirun -n 6" in done.stderr
+
+
+REDUCED = """
+  node { name: "one" op: "Const" TYPES attr { key: "value" value { tensor {
+         dtype: DT_INT32 tensor_shape { } int_val: 1 } } } }
+  node { name: "two" op: "Const" TYPES attr { key: "value" value { tensor {
+         dtype: DT_INT32 tensor_shape { } int_val: 2 } } } }
+  node { name: "product" op: "Mul" input: "read" input: "x" DEVICE
+         attr { key: "T" value { type: DT_INT32 } } }
+  node { name: "sum" op: "CollectiveReduceV2" input: "product" input: "two" input: "one" input: "one"
+         attr { key: "T" value { type: DT_INT32 } } attr { key: "merge_op" value { s: "Add" } }
+         attr { key: "final_op" value { s: "Id" } } }
+"""
+
+
+@needs_mpi
+@pytest.mark.parametrize("device", ["", "/job:localhost/replica:0/task:0/device:CPU:0"])
+def test_signatures_run_on_all_processes(tmp_path, device):
+    model = variable_model(
+        REDUCED.replace("DEVICE", f'device: "{device}"'), {"y": "sum:0"}, tmp_path / "m"
+    )
+    done = mpirun(2, "run", str(model), "--input", "x={rank}")
+    assert (done.returncode, done.stdout) == (0, "y: int32[] = 10\n"), done.stderr
+    done = mpirun(2, "run", str(model), "--input", "x:0=3", "--fetch", "sum:0")
+    assert (done.returncode, done.stdout) == (0, "sum:0: int32[] = 60\n"), done.stderr
+
+
+@needs_mpi
+def test_what_a_signature_needs_cannot_be_placed_outside_of_functions(tmp_path):
+    model = variable_model(
+        REDUCED.replace("DEVICE", 'device: "/job:worker/task:1"'), {"y": "sum:0"}, tmp_path / "m"
+    )
+    done = mpirun(2, "run", str(model), "--input", "x={rank}")
+    assert done.returncode != 0
+    assert "would connect tasks outside of functions" in done.stderr
 
 
 @needs_mpi

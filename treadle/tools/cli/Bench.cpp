@@ -72,7 +72,7 @@ static int bench(const Arguments &args) {
   if (!repeat)
     return report(repeat.error());
   int status = 0;
-  std::optional<Request> request = makeRequest(args, false, status);
+  std::optional<Request> request = makeRequest(args, {}, status);
   if (!request)
     return status;
   Expected<Times> times = measure(*request, *repeat);

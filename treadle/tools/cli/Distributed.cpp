@@ -21,29 +21,53 @@ static std::string option(std::string_view name, const std::vector<std::string> 
 
 static std::string nodeOf(const std::string &value) { return value.substr(0, value.find(':')); }
 
-Expected<void> distribute(Request &request) {
+/// What this rank runs of a SavedModel, whose signatures name nodes that all ranks have.
+static Expected<void> partitionModel(Request &request, const Communicator &world) {
+  Expected<Graph> graph = request.graph.runPasses(
+      str("tfg-partition{rank=", world.rank(), " ranks=", world.size(), "}"));
+  if (!graph)
+    return Unexpected(std::move(graph.error()));
+  for (const char *op : {"_Send", "_Recv"})
+    if (std::vector<std::string> names = graph->nodeNames(op); !names.empty())
+      return Unexpected(unimplemented(
+          "'", names.front(),
+          "' would connect tasks outside of functions, and what a SavedModel "
+          "has there runs on all processes; place nodes within functions, or run its graph alone"));
+  request.graph = std::move(*graph);
+  return {};
+}
+
+Expected<void> join(Request &request) {
   if (!isStartedByMpi())
     return {};
-  if (request.signature)
-    return Unexpected(unimplemented(
-        "signatures of SavedModels can't be run by several processes; use --fetch and --input"));
   double timeout =
       request.options.timeout > 0 ? request.options.timeout : Communicator::defaultTimeout;
   Expected<std::shared_ptr<Communicator>> world = joinWorld(timeout);
   if (!world)
     return Unexpected(std::move(world.error()));
   request.options.communicator = *world;
+  if (!request.graph.isSavedModel())
+    return {};
+  Expected<void> ok = partitionModel(request, **world);
+  if (!ok)
+    (*world)->abort(ok.error());
+  return ok;
+}
+
+Expected<void> distribute(Request &request) {
+  const std::shared_ptr<Communicator> &world = request.options.communicator;
+  if (!world || request.model)
+    return {};
   std::vector<std::string> feeds;
   for (const auto &[name, value] : request.feeds)
     feeds.push_back(name);
   // All ranks cut the same graph: what a run needs, and no v1 loops that cross tasks.
   Expected<Graph> graph = request.graph.runPasses(
       str("tfg-prune{", option("fetches", request.fetches), option("targets", request.targets),
-          option("feeds", feeds),
-          "functions=false},tfg-v1-to-functional,tfg-partition{rank=", (*world)->rank(),
-          " ranks=", (*world)->size(), " ", option("fetches", request.fetches), "}"));
+          option("feeds", feeds), "functions=false},tfg-v1-to-functional,tfg-partition{rank=",
+          world->rank(), " ranks=", world->size(), " ", option("fetches", request.fetches), "}"));
   if (!graph) {
-    (*world)->abort(graph.error());
+    world->abort(graph.error());
     return Unexpected(std::move(graph.error()));
   }
   request.graph = std::move(*graph);

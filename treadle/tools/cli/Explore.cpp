@@ -71,7 +71,7 @@ int explore(const Arguments &args) {
   if (!limit)
     return report(limit.error());
   int status = 0;
-  std::optional<Request> request = makeRequest(args, false, status);
+  std::optional<Request> request = makeRequest(args, {}, status);
   if (!request)
     return status;
   if (request->signature)

@@ -120,7 +120,7 @@ static Expected<void> openSignature(const Arguments &args, Request &request) {
       [&](const Graph::Signature *signature) { request.signature = *signature; });
 }
 
-std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &status) {
+std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &status) {
   auto fail = [&](auto error) {
     status = report(error);
     return std::nullopt;
@@ -136,19 +136,22 @@ std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &sta
   if (!graph)
     return fail(graph.error());
   Request request{*graph, *options, args.list("--fetch"), args.list("--target"), {}, {}, {}};
+  if (use.joinsOthers)
+    if (Expected<void> ok = join(request); !ok)
+      return fail(ok.error());
   if (Expected<void> ok = openSignature(args, request); !ok)
     return fail(ok.error());
   Expected<Session::Feeds> feeds = parseInputs(args, request);
   if (!feeds)
     return fail(feeds.error());
   request.feeds = std::move(*feeds);
-  if (request.signature && !isCheck)
+  if (request.signature && !use.isCheck)
     for (const auto &[key, value] : request.signature->outputs)
       request.fetches.push_back(key);
-  if (request.fetches.empty() && request.targets.empty() && !isCheck)
+  if (request.fetches.empty() && request.targets.empty() && !use.isCheck)
     for (const Graph::Value &output : request.graph.outputs())
       request.fetches.push_back(output.name);
-  if (request.fetches.empty() && request.targets.empty() && !isCheck)
+  if (request.fetches.empty() && request.targets.empty() && !use.isCheck)
     return fail(invalidArgument(
         "'", args.positional[0], "' has no ",
         graph->summary().nodes ? "output that could be fetched; choose with --fetch or --target"

@@ -42,8 +42,13 @@ struct Request {
       {"--signature", "S",                                                                         \
        "which of a SavedModel's signatures to call; serving_default by default"}
 
-/// Reads the model and the options. The exit status, the error having been reported, if that fails;
-/// inputs and outputs are left out where `isCheck` takes them from a file.
-std::optional<Request> makeRequest(const Arguments &args, bool isCheck, int &status);
+/// What a request is made for.
+struct RequestUse {
+  bool isCheck = false;     // inputs and outputs come from a file
+  bool joinsOthers = false; // the processes that mpirun started
+};
+
+/// Reads the model and the options. The exit status, the error having been reported, if that fails.
+std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &status);
 
 } // namespace treadle::cli

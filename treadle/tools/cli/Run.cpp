@@ -46,7 +46,7 @@ static int runAlone(const Arguments &args) {
                              "--fetch and --output"});
   Stats stats;
   int status = 0;
-  std::optional<Request> request = makeRequest(args, checkFile.has_value(), status);
+  std::optional<Request> request = makeRequest(args, {checkFile.has_value(), true}, status);
   if (!request)
     return status;
   if (Expected<void> ok = distribute(*request); !ok)

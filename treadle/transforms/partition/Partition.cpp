@@ -22,11 +22,13 @@ bool isCopiedAnywhere(Node node) {
   return node.opType() == "Const" || node.opType().starts_with("Placeholder");
 }
 
-/// The task that the node is placed on; values that cost nothing are wherever they are needed.
+/// The task that the node is placed on; values that cost nothing are wherever they are needed, and
+/// a process alone calls itself `localhost`.
 int64_t taskOf(Node node) {
   StringRef name = node.assignedDevice().empty() ? node.device() : node.assignedDevice();
   std::optional<DeviceName> device = DeviceName::parse(name);
-  return device && device->task && !isCopiedAnywhere(node) ? *device->task : everywhere;
+  bool isPlaced = device && device->task && device->job != "localhost";
+  return isPlaced && !isCopiedAnywhere(node) ? *device->task : everywhere;
 }
 
 std::string deviceOf(int64_t task) {
