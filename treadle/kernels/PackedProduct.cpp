@@ -223,24 +223,71 @@ static void multiplyStrips(std::span<const float *const> rows, const PackedLeft 
   }
 }
 
-// Columns of the panels [panel, endPanel) of some rows. `out` is where the first row begins.
+namespace {
+
+/// Copies of a block's rows, of a block of the depth. Rows that lie whole pages apart have their
+/// elements in the same few lines of the first cache, and displace each other there; copies lie
+/// closer.
+class RowCopies {
+public:
+  static bool pay(std::span<const float *const> rows, const PackedLeft &left, int64_t panels) {
+    constexpr int64_t page = 4096 / sizeof(float), leastPanels = 2;
+    return panels >= leastPanels && std::ssize(rows) >= tileRows && left.segments.size() == 1 &&
+           left.step == 1 && (rows[1] - rows[0]) % page == 0;
+  }
+
+  /// The rows' elements from `offset` on.
+  std::span<const float *const> make(std::span<const float *const> rows, int64_t offset,
+                                     int64_t count) {
+    for (size_t r = 0; r < rows.size(); ++r) {
+      starts[r] = elements + static_cast<int64_t>(r) * stride;
+      std::copy_n(rows[r] + offset, count, elements + static_cast<int64_t>(r) * stride);
+    }
+    return {starts, rows.size()};
+  }
+
+private:
+  static constexpr int64_t stride = depthBlock + lanes;
+  const float *starts[rowsPerBlock];
+  alignas(vectorBytes) float elements[rowsPerBlock * stride];
+};
+
+} // namespace
+
+/// Columns of the panels [panel, endPanel) of some rows, from the elements [begin, begin + count)
+/// of the depth; the right operand's are from `depth` on.
+static void multiplyDepth(std::span<const float *const> rows, const PackedLeft &left, int64_t begin,
+                          int64_t count, const PackedMatrix &right, int64_t depth, int64_t panel,
+                          int64_t endPanel, float *out, int64_t stride) {
+  for (int64_t p = panel; p < endPanel; ++p) {
+    int64_t column = p * tileColumns;
+    TileOut to{out + column, stride,
+               static_cast<int>(std::min<int64_t>(tileColumns, right.columns() - column)),
+               depth > 0};
+    const auto &fns = to.columns <= lanes ? tileFns<1> : tileFns<tileVectors>;
+    for (size_t r = 0; r < rows.size(); r += tileRows, to.at += tileRows * stride)
+      fns[std::min<size_t>(tileRows, rows.size() - r) - 1](
+          rows.data() + r, left, begin, begin + count, right.panel(depth, p), to);
+  }
+}
+
+// All of the depth. `out` is where the first row begins.
 static void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
                           const PackedMatrix &right, int64_t panel, int64_t endPanel, float *out,
                           int64_t stride) {
   if (rows.size() <= maxStripRows && left.segments.size() == 1)
     return multiplyStrips(rows, left, right, panel, endPanel, out, stride);
+  bool copies = RowCopies::pay(rows, left, endPanel - panel);
   for (int64_t begin = 0; begin < right.depth(); begin += depthBlock) {
-    int64_t end = std::min(begin + depthBlock, right.depth());
-    for (int64_t p = panel; p < endPanel; ++p) {
-      int64_t column = p * tileColumns;
-      TileOut to{out + column, stride,
-                 static_cast<int>(std::min<int64_t>(tileColumns, right.columns() - column)),
-                 begin > 0};
-      const auto &fns = to.columns <= lanes ? tileFns<1> : tileFns<tileVectors>;
-      for (size_t r = 0; r < rows.size(); r += tileRows, to.at += tileRows * stride)
-        fns[std::min<size_t>(tileRows, rows.size() - r) - 1](rows.data() + r, left, begin, end,
-                                                             right.panel(begin, p), to);
+    int64_t count = std::min(depthBlock, right.depth() - begin);
+    if (!copies) {
+      multiplyDepth(rows, left, begin, count, right, begin, panel, endPanel, out, stride);
+      continue;
     }
+    constexpr int64_t first = 0;
+    RowCopies copied;
+    multiplyDepth(copied.make(rows, left.segments[0] + begin, count), {{&first, 1}, depthBlock, 1},
+                  0, count, right, begin, panel, endPanel, out, stride);
   }
 }
 

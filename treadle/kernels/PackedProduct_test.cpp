@@ -20,9 +20,10 @@ struct Sizes {
 
 TEST(PackedProduct, IsTheSumOfProductsWhateverTheEdges) {
   OpContext ctx;
-  const Sizes all[] = {{1, 1, 1},    {1, 300, 17}, {5, 256, 16},   {6, 257, 48}, {97, 512, 33},
-                       {13, 7, 100}, {200, 3, 5},  {192, 600, 31}, {1, 5, 64},   {2, 131, 80},
-                       {2, 513, 47}, {1, 258, 16}, {2, 3, 33},     {3, 9, 40},   {2, 1, 16}};
+  const Sizes all[] = {{1, 1, 1},      {1, 300, 17},  {5, 256, 16},   {6, 257, 48}, {97, 512, 33},
+                       {13, 7, 100},   {200, 3, 5},   {192, 600, 31}, {1, 5, 64},   {2, 131, 80},
+                       {2, 513, 47},   {1, 258, 16},  {2, 3, 33},     {3, 9, 40},   {2, 1, 16},
+                       {40, 1024, 70}, {99, 2048, 65}};
   for (const Sizes &s : all)
     for (bool rightTransposed : {false, true})
       for (bool leftTransposed : {false, true}) {
