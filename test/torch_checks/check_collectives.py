@@ -1,5 +1,10 @@
 """Functional collectives of torch.distributed, as ops of a graph."""
 
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -177,3 +182,80 @@ def test_values_are_gathered_scattered_and_exchanged(group_of_two):
         torch.testing.assert_close(found[0], torch.cat(x))
         torch.testing.assert_close(found[1], total[part])
         torch.testing.assert_close(found[2], torch.cat([x[0][part], x[1][part]]))
+
+
+# What each process runs: the groups are PyTorch's, what reaches the others is ours.
+ON_EACH_PROCESS = """
+import os
+import torch
+import torch.distributed as dist
+import torch.distributed._functional_collectives as functional
+from torch.testing._internal.distributed.fake_pg import FakeStore
+
+rank, size = int(os.environ["OMPI_COMM_WORLD_RANK"]), int(os.environ["OMPI_COMM_WORLD_SIZE"])
+dist.init_process_group("fake", rank=rank, world_size=size, store=FakeStore())
+torch.manual_seed(0)
+"""
+
+TRAINING = """
+x, y = torch.randn(8, 4), torch.randn(8, 2)
+
+
+def trained(x, y, reduce):
+    torch.manual_seed(1)
+    net = torch.nn.Sequential(torch.nn.Linear(4, 5), torch.nn.Tanh(), torch.nn.Linear(5, 2))
+    forward = torch.compile(net, backend="treadle") if reduce else net
+    for _ in range(4):
+        gradients = torch.autograd.grad((forward(x) - y).square().mean(), list(net.parameters()))
+        gradients = reduce(gradients) if reduce else gradients
+        with torch.no_grad():
+            for parameter, gradient in zip(net.parameters(), gradients):
+                parameter -= 0.1 * gradient
+    return torch.cat([p.detach().flatten() for p in net.parameters()])
+
+
+@torch.compile(backend="treadle")
+def mean(gradients):
+    return [functional.all_reduce(g, "avg", dist.group.WORLD) for g in gradients]
+
+
+torch.testing.assert_close(trained(x[rank::size], y[rank::size], mean), trained(x, y, None))
+print(f"rank {rank} is right\\n", end="")
+"""
+
+GROUPS = """
+groups = [dist.new_group(ranks) for ranks in ([0, 2], [1, 3])]
+
+
+@torch.compile(backend="treadle")
+def step(x):
+    within = functional.all_reduce(x, "sum", groups[rank % 2])
+    return within, functional.all_reduce(within * 10, "sum", dist.group.WORLD)
+
+
+within, total = step(torch.tensor([2.0**rank]))
+assert (within.item(), total.item()) == (5 if rank % 2 == 0 else 10, 300)
+print(f"rank {rank} is right\\n", end="")
+"""
+
+
+@pytest.mark.skipif(not shutil.which("mpirun"), reason="OpenMPI isn't installed")
+@pytest.mark.parametrize("program, size", [(TRAINING, 2), (GROUPS, 4)])
+def test_compiled_programs_run_on_processes(tmp_path, program, size):
+    file = tmp_path / "program.py"
+    file.write_text(ON_EACH_PROCESS + program)
+    package = pathlib.Path(treadle.__file__).parents[1]
+    done = subprocess.run(
+        ["mpirun", "--oversubscribe", "-n", str(size), sys.executable, str(file)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env={
+            **os.environ,
+            "PYTHONPATH": f"{package}{os.pathsep}{os.environ.get('PYTHONPATH', '')}",
+            "OMPI_ALLOW_RUN_AS_ROOT": "1",
+            "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        },
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.split("\n")[:-1]) == [f"rank {r} is right" for r in range(size)]
