@@ -178,3 +178,24 @@ def test_survives_export():
     assert attrs["num_args"] == 2
     assert len(attrs["TArgs"]) == 2
     assert attrs["leakyrelu_alpha"] == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_convolutions_with_kept_filters_stay_what_they_are(threads):
+    """From the second run on fewer products do, but where something is infinite."""
+    random = np.random.default_rng(1)
+    graph = treadle.Graph.from_bytes(
+        b'node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }'
+    )
+    filters = random.normal(size=(3, 3, 32, 48)).astype(np.float32)
+    graph.add("Const", name="w", attrs={"dtype": "float32", "value": filters})
+    attrs = {"strides": [1, 1, 1, 1], "padding": "SAME"}
+    graph.add("Conv2D", ["x", "w"], name="y", attrs=attrs)
+    session = treadle.Session(graph, threads=threads)
+    x = random.normal(size=(2, 17, 30, 32)).astype(np.float32)
+    first = session.run("y", {"x": x})
+    for _ in range(3):
+        np.testing.assert_allclose(session.run("y", {"x": x}), first, rtol=1e-4, atol=1e-4)
+    x[1, 5, 5, 5] = np.inf
+    y = session.run("y", {"x": x})
+    assert np.isinf(y[1, 4:7, 4:7]).all() and np.isfinite(y).sum() == y.size - 9 * 48

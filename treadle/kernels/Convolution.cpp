@@ -35,7 +35,8 @@ struct ConvolutionState {
   ConvolveFn convolve;
   bool shapesAreTensors = false; // instead of a shape, a tensor of that shape is given
   std::optional<EpilogueSpec> epilogue = {};
-  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
+  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>(),
+                                 winogradWeights = std::make_shared<PackedWeights>();
 };
 
 // --- the work of one element of a window ---------------------------------------------------------
@@ -148,6 +149,12 @@ std::shared_ptr<const PackedMatrix> packGroup(OpContext &ctx, const float *filte
 bool convolveFloats(OpContext &ctx, const ConvolutionState &s, const PlacedConvolution &placed,
                     const Channels &c, const float *in, const Tensor &filter, const float *data,
                     float *out, const Epilogue *epilogue) {
+  if (c.groups == 1 && filter.dtype() == DType::Float32 && suitsWinograd(placed)) {
+    auto kept =
+        s.winogradWeights->find(filter, [&] { return packForWinograd(ctx, data, c.in, c.out); });
+    if (kept && convolveWinograd(ctx, placed, in, *kept, out, epilogue))
+      return true;
+  }
   int64_t depth = filter.count() / c.out;
   auto pack = [&](int64_t group) { return packGroup(ctx, data, c, depth, group); };
   std::vector<std::shared_ptr<const PackedMatrix>> packed(static_cast<size_t>(c.groups));

@@ -22,6 +22,21 @@ void convolvePacked(OpContext &ctx, const PlacedConvolution &c, const float *in,
                     std::span<const std::shared_ptr<const PackedMatrix>> filters, float *out,
                     const Epilogue *epilogue);
 
+/// Whether `convolveWinograd` is the faster way.
+bool suitsWinograd(const PlacedConvolution &c);
+
+/// The filter [3, 3, inChannels, outChannels] as convolveWinograd needs it; null where there is no
+/// memory.
+std::shared_ptr<const PackedMatrix> packForWinograd(OpContext &ctx, const float *filter,
+                                                    int64_t inChannels, int64_t outChannels);
+
+/// The same for a filter that `packForWinograd` made, with fewer products; each element is the sum
+/// of products of its window to within rounding of the largest in a tile of 4x4 points. False where
+/// something isn't finite, for which that doesn't hold, or for want of memory: the result is
+/// undefined then.
+bool convolveWinograd(OpContext &ctx, const PlacedConvolution &c, const float *in,
+                      const PackedMatrix &filter, float *out, const Epilogue *epilogue);
+
 /// The same for one filter as it lies. T is float or double.
 template <typename T>
 void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,

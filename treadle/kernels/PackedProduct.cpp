@@ -206,7 +206,7 @@ constexpr auto tileFns = []<int... rows>(std::integer_sequence<int, rows...>) {
 const int64_t PackedMatrix::panelColumns = tileColumns;
 const int64_t PackedMatrix::blockRows = depthBlock;
 
-// Columns of the panels [panel, endPanel) of one or two rows.
+// Columns of the panels [panel, endPanel) of one or two rows; `out` is where the first row's begin.
 static void multiplyStrips(std::span<const float *const> rows, const PackedLeft &left,
                            const PackedMatrix &right, int64_t panel, int64_t endPanel, float *out,
                            int64_t stride) {
@@ -218,8 +218,8 @@ static void multiplyStrips(std::span<const float *const> rows, const PackedLeft 
     for (size_t r = 0; r < rows.size(); ++r)
       starts[r] = rows[r] + left.segments[0] + begin * left.step;
     multiply(starts, left.step, std::min(depthBlock, right.depth() - begin),
-             right.panel(begin, panel), endPanel - panel,
-             {out + panel * tileColumns, stride, tileColumns, begin > 0}, lastColumns);
+             right.panel(begin, panel), endPanel - panel, {out, stride, tileColumns, begin > 0},
+             lastColumns);
   }
 }
 
@@ -259,19 +259,24 @@ private:
 static void multiplyDepth(std::span<const float *const> rows, const PackedLeft &left, int64_t begin,
                           int64_t count, const PackedMatrix &right, int64_t depth, int64_t panel,
                           int64_t endPanel, float *out, int64_t stride) {
+  // Tiles of nearly the same number of rows: those of one or two are slow.
+  size_t numTiles = (rows.size() + tileRows - 1) / tileRows;
   for (int64_t p = panel; p < endPanel; ++p) {
     int64_t column = p * tileColumns;
-    TileOut to{out + column, stride,
+    TileOut to{out + (p - panel) * tileColumns, stride,
                static_cast<int>(std::min<int64_t>(tileColumns, right.columns() - column)),
                depth > 0};
     const auto &fns = to.columns <= lanes ? tileFns<1> : tileFns<tileVectors>;
-    for (size_t r = 0; r < rows.size(); r += tileRows, to.at += tileRows * stride)
-      fns[std::min<size_t>(tileRows, rows.size() - r) - 1](
-          rows.data() + r, left, begin, begin + count, right.panel(depth, p), to);
+    for (size_t r = 0, tiles = numTiles; tiles; --tiles) {
+      size_t some = (rows.size() - r + tiles - 1) / tiles;
+      fns[some - 1](rows.data() + r, left, begin, begin + count, right.panel(depth, p), to);
+      r += some;
+      to.at += static_cast<int64_t>(some) * stride;
+    }
   }
 }
 
-// All of the depth. `out` is where the first row begins.
+// All of the depth. `out` is where the first row's columns begin.
 static void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
                           const PackedMatrix &right, int64_t panel, int64_t endPanel, float *out,
                           int64_t stride) {
@@ -291,6 +296,21 @@ static void multiplyBlock(std::span<const float *const> rows, const PackedLeft &
   }
 }
 
+void multiplyPackedRows(const float *left, int64_t rows, const PackedMatrix &right, int64_t panel,
+                  int64_t endPanel, float *out) {
+  constexpr int64_t first = 0;
+  const PackedLeft form{{&first, 1}, right.depth(), 1};
+  int64_t stride = (endPanel - panel) * tileColumns;
+  for (int64_t row = 0; row < rows; row += rowsPerBlock) {
+    int64_t count = std::min(rowsPerBlock, rows - row);
+    const float *starts[rowsPerBlock];
+    for (int64_t r = 0; r < count; ++r)
+      starts[r] = left + (row + r) * right.depth();
+    multiplyBlock({starts, static_cast<size_t>(count)}, form, right, panel, endPanel,
+                  out + row * stride, stride);
+  }
+}
+
 void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const PackedLeft &left,
                     const PackedMatrix &right, const PackedResult &out) {
   // Blocks of equal size, of whole tiles.
@@ -305,12 +325,12 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
   auto multiplyPart = [&](int64_t block, int64_t part) {
     int64_t first = block * perBlock, count = std::min(perBlock, rows - first);
     int64_t panel = part * perPart, endPanel = std::min(panel + perPart, panels);
+    int64_t column = panel * tileColumns;
     const float *starts[rowsPerBlock];
     for (int64_t r = 0; r < count; ++r)
       starts[r] = rowAt(first + r);
     multiplyBlock({starts, static_cast<size_t>(count)}, left, right, panel, endPanel,
-                  out.data + first * out.stride, out.stride);
-    int64_t column = panel * tileColumns;
+                  out.data + first * out.stride + column, out.stride);
     if (out.epilogue)
       out.epilogue->apply(out.data, first, count, column,
                           std::min(endPanel * tileColumns, right.columns()) - column);
