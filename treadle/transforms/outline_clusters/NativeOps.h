@@ -19,7 +19,7 @@ bool computesElements(llvm::StringRef op);
 
 /// So many nodes that compute make a cluster without a loop: with fewer, the call of the cluster
 /// takes what it saves.
-inline constexpr int64_t worthCompiling = 6;
+inline constexpr int64_t worthCompiling = 5;
 
 /// The most nodes of such a cluster: compiling takes more than linear time.
 inline constexpr size_t mostCompiled = 40;
