@@ -202,13 +202,26 @@ static void addSoftInputs(mlir::Attribute attribute, NodeSpec &out) {
   out.soft = std::move(soft);
 }
 
+// Attributes with an underscore in front are notes, of TensorFlow mostly; few tell how to run.
+static bool isForTheRuntime(llvm::StringRef key) {
+  static const llvm::StringSet<> names = {
+      llvm::StringRef(overlapAttr),
+      llvm::StringRef(clusterAttr),
+      "_elementwise",
+      "_combiner",
+      "_keys",
+      "_descending",
+      "_total_order",
+  };
+  return names.contains(key) || key.starts_with("_key");
+}
+
 Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
   for (mlir::NamedAttribute named : node.attrs()) {
     llvm::StringRef key = named.getName().getValue();
     if (key == llvm::StringRef(softInputsAttr))
       addSoftInputs(named.getValue(), out);
-    if (key.starts_with("_") && key != llvm::StringRef(overlapAttr) &&
-        key != llvm::StringRef(clusterAttr))
+    if (key.starts_with("_") && !isForTheRuntime(key))
       continue;
     Expected<AttrValue> value = convertAttribute(named.getValue());
     if (!value)
