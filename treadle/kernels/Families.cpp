@@ -49,6 +49,7 @@
   X(matMul)                                                                                        \
   X(concat)                                                                                        \
   X(xla)                                                                                           \
+  X(xlaCustomCall)                                                                                 \
   X(xlaRandom)                                                                                     \
   X(fill)                                                                                          \
   X(pass)                                                                                          \

@@ -36,12 +36,18 @@ static Type computedIn(Type element) {
   return element;
 }
 
-static Value addNode(Body &body, Operation *op, StringRef name) {
+static bool isHalf(Type element) { return element.isF16() || element.isBF16(); }
+
+static Value addNode(Body &body, Operation *op, StringRef name, bool isWide = false) {
+  auto computed = [&](Type element) {
+    return isWide && isHalf(element) ? Type(Float32Type::get(element.getContext()))
+                                     : computedIn(element);
+  };
   SmallVector<Value> inputs = elementwiseInputs(body, op);
   for (Value &value : inputs)
-    value = body.cast(value, computedIn(elementOf(value)));
+    value = body.cast(value, computed(elementOf(value)));
   Type type = body.resultType(op), element = elementOf(type);
-  Value result = body.node(name, inputs, Body::withElement(type, computedIn(element)));
+  Value result = body.node(name, inputs, Body::withElement(type, computed(element)));
   return body.cast(result, element);
 }
 
@@ -53,6 +59,7 @@ namespace {
 
 struct Same {
   StringRef op, name, ofBool; // ofBool: the op for i1, empty if it is the same
+  bool isWide = false;        // floats of 16 bits are computed in 32
 };
 
 constexpr Same same[] = {
@@ -74,7 +81,7 @@ constexpr Same same[] = {
     {"logistic", "Sigmoid", ""},
     {"sine", "Sin", ""},
     {"cosine", "Cos", ""},
-    {"tan", "Tan", ""},
+    {"tan", "Tan", "", true},
     {"tanh", "Tanh", ""},
     {"sqrt", "Sqrt", ""},
     {"rsqrt", "Rsqrt", ""},
@@ -87,26 +94,26 @@ constexpr Same same[] = {
     {"complex", "Complex", ""},
     {"abs", "Abs", ""},
     // chlo
-    {"erf", "Erf", ""},
-    {"erfc", "Erfc", ""},
-    {"erf_inv", "Erfinv", ""},
-    {"lgamma", "Lgamma", ""},
-    {"digamma", "Digamma", ""},
-    {"acos", "Acos", ""},
-    {"acosh", "Acosh", ""},
-    {"asin", "Asin", ""},
-    {"asinh", "Asinh", ""},
-    {"atan", "Atan", ""},
-    {"atanh", "Atanh", ""},
-    {"sinh", "Sinh", ""},
-    {"cosh", "Cosh", ""},
+    {"erf", "Erf", "", true},
+    {"erfc", "Erfc", "", true},
+    {"erf_inv", "Erfinv", "", true},
+    {"lgamma", "Lgamma", "", true},
+    {"digamma", "Digamma", "", true},
+    {"acos", "Acos", "", true},
+    {"acosh", "Acosh", "", true},
+    {"asin", "Asin", "", true},
+    {"asinh", "Asinh", "", true},
+    {"atan", "Atan", "", true},
+    {"atanh", "Atanh", "", true},
+    {"sinh", "Sinh", "", true},
+    {"cosh", "Cosh", "", true},
     {"square", "Square", ""},
     {"conj", "Conj", ""},
     {"is_inf", "IsInf", ""},
     {"next_after", "NextAfter", ""},
-    {"bessel_i1e", "BesselI1e", ""},
-    {"polygamma", "Polygamma", ""},
-    {"zeta", "Zeta", ""},
+    {"bessel_i1e", "BesselI1e", "", true},
+    {"polygamma", "Polygamma", "", true},
+    {"zeta", "Zeta", "", true},
     {"copy", "Identity", "Identity"},
 };
 
@@ -124,7 +131,7 @@ static LogicalResult readSame(Body &body, Operation *op) {
     return done(body, op, body.node("ComplexAbs", value, body.resultType(op)));
   if (name == "real" && !isComplex(elementOf(value)))
     return done(body, op, value);
-  return done(body, op, addNode(body, op, isOfBools ? row->ofBool : row->name));
+  return done(body, op, addNode(body, op, isOfBools ? row->ofBool : row->name, row->isWide));
 }
 
 //===----------------------------------------------------------------------===//
@@ -262,13 +269,16 @@ static LogicalResult readRoundAway(Body &body, Operation *op) {
 
 static LogicalResult readCubeRoot(Body &body, Operation *op) {
   Value x = input(body, op, 0);
+  Type given = elementOf(x);
+  if (isHalf(given)) // a third isn't exact enough
+    x = body.cast(x, body.builder.getF32Type());
   Type element = elementOf(x), type = x.getType();
   Value size = body.like("Abs", x);
   Value root = body.like("Pow", {size, body.scalar(element, 1.0 / 3.0)});
   Value isNegative = body.likeOf("Less", {x, body.scalar(element, 0)}, body.builder.getI1Type());
   Value isSpecial = body.likeOf("Equal", {size, body.scalar(element, 0)}, body.builder.getI1Type());
   Value result = choose(body, isNegative, body.like("Neg", root), root, type);
-  return done(body, op, choose(body, isSpecial, x, result, type));
+  return done(body, op, body.cast(choose(body, isSpecial, x, result, type), given));
 }
 
 static LogicalResult readClamp(Body &body, Operation *op) {

@@ -1,5 +1,6 @@
 // Calls, loops, conditionals, tuples and tokens.
 #include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Lapack.h"
 
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
@@ -372,6 +373,42 @@ static LogicalResult readDynamicReduceWindow(Body &body, Operation *op) {
   return success();
 }
 
+/// ApproxTopK(x, indices, init, init), exactly: both sorted by the comparator, the first `top_k`.
+static LogicalResult readApproxTopK(Body &body, Operation *op) {
+  auto functions = op->getAttrOfType<ArrayAttr>("called_computations");
+  auto symbol = functions && functions.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(functions[0])
+                                                   : FlatSymbolRefAttr();
+  func::FuncOp comparator = symbol ? body.program.function(symbol.getValue()) : func::FuncOp();
+  auto config = op->getAttrOfType<DictionaryAttr>("mhlo.backend_config");
+  SmallVector<int64_t> dims = fieldNumbers(config, "reduction_dim"),
+                       sizes = fieldNumbers(config, "top_k");
+  size_t count = op->getNumResults();
+  auto type = dyn_cast<RankedTensorType>(body.resultType(op));
+  if (!comparator || dims.size() != 1 || sizes.size() != 1 || op->getNumOperands() != 2 * count ||
+      !type || dims[0] < 0 || dims[0] >= type.getRank() || type.getDimSize(dims[0]) != sizes[0])
+    return unimplemented(op) << " @ApproxTopK in this form; expected one that aggregates to top_k";
+  FailureOr<ScalarFunction> function = scalarFunctionOf(body, comparator);
+  if (failed(function))
+    return failure();
+  SmallVector<Value> inputs = body.allOf(op->getOperands().take_front(count));
+  SmallVector<Type> types;
+  for (Value value : inputs)
+    types.push_back(value.getType());
+  inputs.push_back(body.index(dims[0]));
+  Attrs attrs;
+  attrs.append("comparator", body.func(function->name));
+  attrs.append("is_stable", body.builder.getBoolAttr(true));
+  attrs.append("_elementwise", body.builder.getBoolAttr(function->isElementwise));
+  SmallVector<Value> sorted = body.nodes("XlaVariadicSort", inputs, types, attrs);
+  SmallVector<int64_t> begin(type.getRank(), 0), size(type.getRank(), -1);
+  size[dims[0]] = sizes[0];
+  for (size_t i = 0; i < count; ++i)
+    body.map(op->getResult(i),
+             body.node("Slice", {sorted[i], body.vector(begin), body.vector(size)},
+                       body.resultType(op, i)));
+  return success();
+}
+
 static LogicalResult readCustomCall(Body &body, Operation *op) {
   static const llvm::StringMap<Converter> known = {
       {"shape_assertion", readShapeAssertion},
@@ -380,10 +417,13 @@ static LogicalResult readCustomCall(Body &body, Operation *op) {
       {"SPMDFullToShardShape", readBarrier},
       {"SPMDShardToFullShape", readBarrier},
       {"LayoutConstraint", readBarrier},
+      {"ApproxTopK", readApproxTopK},
   };
   StringRef target = word(op, "call_target_name");
   if (auto it = known.find(target); it != known.end())
     return it->second(body, op);
+  if (isLapackCall(target))
+    return readLapackCall(body, op);
   return unimplemented(op) << " @" << target << " is not known";
 }
 
@@ -401,6 +441,8 @@ static constexpr Row rows[] = {
     {"create_token", readToken},
     {"after_all", readToken},
     {"optimization_barrier", readBarrier},
+    {"sdy.sharding_constraint", readBarrier},
+    {"sdy.reshard", readBarrier},
     {"custom_call", readCustomCall},
 };
 

@@ -1,5 +1,6 @@
 // Matrix products, convolutions, transforms.
 #include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Lapack.h"
 
 #include <numeric>
 
@@ -291,7 +292,7 @@ Value ConvolutionReader::dilatedAndPadded(Value x) {
   return x;
 }
 
-/// Of one spatial dimension two are made.
+/// Of fewer than two spatial dimensions two are made.
 Value ConvolutionReader::convolve(Value x, Value filterValue, RankedTensorType type) {
   auto widened = [](RankedTensorType narrow, size_t at) {
     SmallVector<int64_t> shape(narrow.getShape());
@@ -299,15 +300,16 @@ Value ConvolutionReader::convolve(Value x, Value filterValue, RankedTensorType t
     return RankedTensorType::get(shape, narrow.getElementType());
   };
   RankedTensorType computed = type;
-  SmallVector<int64_t> ones(strides), holes(filterDilation), pads(padding);
-  if (rank == 1) {
+  SmallVector<int64_t> ones(strides), holes(filterDilation), pads(padding), added;
+  for (size_t dims = rank; dims < 2; ++dims) {
     x = body.node("ExpandDims", {x, body.index(1)}, widened(rankedOf(x), 1));
     filterValue =
         body.node("ExpandDims", {filterValue, body.index(0)}, widened(rankedOf(filterValue), 0));
-    computed = widened(type, 1);
+    computed = widened(computed, 1);
     ones.insert(ones.begin(), 1);
     holes.insert(holes.begin(), 1);
     pads.insert(pads.begin(), {0, 0});
+    added.push_back(static_cast<int64_t>(added.size()) + 1);
   }
   auto framed = [&](ArrayRef<int64_t> inner) {
     SmallVector<int64_t> all{1};
@@ -327,10 +329,10 @@ Value ConvolutionReader::convolve(Value x, Value filterValue, RankedTensorType t
     attrs.append("explicit_paddings", body.builder.getI64ArrayAttr(explicitPads));
   }
   Value result = body.node(rank == 3 ? "Conv3D" : "Conv2D", {x, filterValue}, computed, attrs);
-  if (rank != 1)
+  if (added.empty())
     return result;
   Attrs squeeze;
-  squeeze.append("squeeze_dims", body.builder.getI64ArrayAttr({1}));
+  squeeze.append("squeeze_dims", body.builder.getI64ArrayAttr(added));
   return body.node("Squeeze", result, type, squeeze);
 }
 
@@ -390,7 +392,7 @@ static LogicalResult readConvolution(Body &body, Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Fourier transforms and decompositions
+// Fourier transforms
 //===----------------------------------------------------------------------===//
 
 static LogicalResult readFft(Body &body, Operation *op) {
@@ -405,26 +407,6 @@ static LogicalResult readFft(Body &body, Operation *op) {
   if (kind == "RFFT" || kind == "IRFFT")
     inputs.push_back(body.vector(length));
   return done(body, op, body.node(name, inputs, body.resultType(op)));
-}
-
-static LogicalResult readCholesky(Body &body, Operation *op) {
-  Value x = input(body, op, 0);
-  if (numberOr(op, "lower", 0))
-    return done(body, op, body.like("Cholesky", x));
-  return unimplemented(op) << " with lower = false";
-}
-
-static LogicalResult readTriangularSolve(Body &body, Operation *op) {
-  Value a = input(body, op, 0), b = input(body, op, 1);
-  StringRef transpose = word(op, "transpose_a");
-  if (!numberOr(op, "left_side", 1) || numberOr(op, "unit_diagonal", 0) ||
-      (transpose == "TRANSPOSE" && isComplex(elementOf(a))))
-    return unimplemented(op) << " from the right, with a unit diagonal, or transposed and complex";
-  Attrs attrs;
-  attrs.append("lower", body.builder.getBoolAttr(numberOr(op, "lower", 0)));
-  attrs.append("adjoint",
-               body.builder.getBoolAttr(transpose == "TRANSPOSE" || transpose == "ADJOINT"));
-  return done(body, op, body.node("MatrixTriangularSolve", {a, b}, b.getType(), attrs));
 }
 
 static constexpr Row rows[] = {
