@@ -88,7 +88,7 @@ GraphFormat treadle::formatOfContent(std::string_view content) {
 
 /// Programs of these dialects may have attributes and operations of any other.
 static bool mentionsStableHlo(StringRef text) {
-  return llvm::any_of(ArrayRef<StringRef>{"stablehlo.", "mhlo.", "chlo."},
+  return llvm::any_of(ArrayRef<StringRef>{"stablehlo.", "mhlo.", "chlo.", "sdy."},
                       [&](StringRef name) { return text.contains(name); });
 }
 
@@ -99,6 +99,17 @@ static LogicalResult convert(ModuleOp module) {
   return hasTfExecutor(module) ? importTfExecutor(module) : success();
 }
 
+/// Where a message belongs: a place in the text, or in the program that the text's own locations
+/// tell of.
+static std::string placeOf(Location location) {
+  if (auto at = location->findInstanceOf<FileLineColLoc>()) {
+    std::string place = str("line ", at.getLine(), ", column ", at.getColumn());
+    bool isOfProgram = at.getFilename().getValue().contains('.'); // the text has no name
+    return (isOfProgram ? at.getFilename().str() + ", " : "") + place + ": ";
+  }
+  return {};
+}
+
 ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
   context.loadDialect<func::FuncDialect, tf_executor::TfExecutorDialect, tfg::TfgDialect,
                       tf_type::TfTypeDialect>();
@@ -107,8 +118,7 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
     if (!message.empty() || diagnostic.getSeverity() != DiagnosticSeverity::Error)
       return;
-    if (auto at = dyn_cast<FileLineColLoc>(diagnostic.getLocation()))
-      message = str("line ", at.getLine(), ", column ", at.getColumn(), ": ");
+    message = placeOf(diagnostic.getLocation());
     std::string text = diagnostic.str();
     StringRef what = text;
     isUnimplemented = what.consume_front("unimplemented: ");
@@ -122,7 +132,7 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
   }
   auto module = parseSourceString<ModuleOp>(StringRef(text), ParserConfig(&context));
   context.allowUnregisteredDialects(wasOpen);
-  if (module && failed(convert(*module)))
+  if (isUnimplemented || (module && failed(convert(*module))))
     return Unexpected(isUnimplemented ? unimplemented(message) : invalidArgument(message));
   if (!module)
     return Unexpected(

@@ -61,7 +61,95 @@ struct ChloDialect : TextDialect {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChloDialect)
 };
 
+/// Annotations of how values are spread over devices. What a program computes doesn't depend on
+/// them, so meshes and constraints are read over; attributes are kept as text.
+class ShardingDialect : public Dialect {
+public:
+  static constexpr StringLiteral getDialectNamespace() { return "sdy"; }
+  explicit ShardingDialect(MLIRContext *context)
+      : Dialect(getDialectNamespace(), context, TypeID::get<ShardingDialect>()) {
+    allowUnknownOperations();
+  }
+
+  std::optional<ParseOpHook> getParseOperationHook(StringRef) const override {
+    return ParseOpHook(parseAnnotation);
+  }
+  Attribute parseAttribute(DialectAsmParser &parser, Type) const override {
+    StringRef kind;
+    if (parser.parseKeyword(&kind) ||
+        (succeeded(parser.parseOptionalLess()) &&
+         failed(skipPast(parser, [&] { return parser.parseOptionalGreater(); }))))
+      return {};
+    return StringAttr::get(getContext(), kind);
+  }
+  void printAttribute(Attribute, DialectAsmPrinter &) const override {}
+
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShardingDialect)
+
+private:
+  static ParseResult parseAnnotation(OpAsmParser &parser, OperationState &state);
+  /// Reads what shardings are written with, up to the end of the brackets around them.
+  static ParseResult skipPast(AsmParser &parser, llvm::function_ref<ParseResult()> close);
+};
+
 } // namespace
+
+ParseResult ShardingDialect::skipPast(AsmParser &parser, llvm::function_ref<ParseResult()> close) {
+  while (failed(close())) {
+    StringAttr symbol;
+    std::string text;
+    StringRef word;
+    int64_t number;
+    if (succeeded(parser.parseOptionalLess())) {
+      if (skipPast(parser, [&] { return parser.parseOptionalGreater(); }))
+        return failure();
+    } else if (succeeded(parser.parseOptionalLSquare())) {
+      if (skipPast(parser, [&] { return parser.parseOptionalRSquare(); }))
+        return failure();
+    } else if (succeeded(parser.parseOptionalLBrace())) {
+      if (skipPast(parser, [&] { return parser.parseOptionalRBrace(); }))
+        return failure();
+    } else if (succeeded(parser.parseOptionalLParen())) {
+      if (skipPast(parser, [&] { return parser.parseOptionalRParen(); }))
+        return failure();
+    } else if (OptionalParseResult found = parser.parseOptionalInteger(number); found.has_value()) {
+      if (failed(*found))
+        return failure();
+    } else if (failed(parser.parseOptionalComma()) && failed(parser.parseOptionalEqual()) &&
+               failed(parser.parseOptionalColon()) && failed(parser.parseOptionalQuestion()) &&
+               failed(parser.parseOptionalArrow()) && failed(parser.parseOptionalString(&text)) &&
+               failed(parser.parseOptionalSymbolName(symbol)) &&
+               failed(parser.parseOptionalKeyword(&word))) {
+      return parser.emitError(parser.getCurrentLocation(), "found no end of a sharding");
+    }
+  }
+  return success();
+}
+
+/// `sdy.mesh @name = <[...]>`, and `sdy.sharding_constraint %x <...> : type`. Others split the
+/// computation itself.
+ParseResult ShardingDialect::parseAnnotation(OpAsmParser &parser, OperationState &state) {
+  StringRef name = state.name.stripDialect();
+  auto skipSharding = [&]() -> ParseResult {
+    return failure(parser.parseLess() ||
+                   skipPast(parser, [&] { return parser.parseOptionalGreater(); }));
+  };
+  if (name == "mesh") {
+    StringAttr symbol;
+    return failure(parser.parseSymbolName(symbol) || parser.parseEqual() || skipSharding() ||
+                   parser.parseOptionalAttrDict(state.attributes));
+  }
+  if (name != "sharding_constraint" && name != "reshard")
+    return emitError(state.location, "unimplemented: ") << state.name.getStringRef();
+  OpAsmParser::UnresolvedOperand operand;
+  Type type;
+  if (parser.parseOperand(operand) || skipSharding() ||
+      parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type) ||
+      parser.resolveOperand(operand, type, state.operands))
+    return failure();
+  state.addTypes(type);
+  return success();
+}
 
 /// `#x<kind VALUE>` or `#x.kind<...>`; inside either, the parser stands before `kind`.
 Attribute TextDialect::parseAttribute(DialectAsmParser &parser, Type) const {
@@ -107,11 +195,11 @@ Attribute TextDialect::parseAttribute(DialectAsmParser &parser, Type) const {
 }
 
 void stablehlo::loadDialects(MLIRContext &context) {
-  context.loadDialect<StableHloDialect, MhloDialect, ChloDialect>();
+  context.loadDialect<StableHloDialect, MhloDialect, ChloDialect, ShardingDialect>();
 }
 
 void stablehlo::insertDialects(DialectRegistry &registry) {
-  registry.insert<StableHloDialect, MhloDialect, ChloDialect>();
+  registry.insert<StableHloDialect, MhloDialect, ChloDialect, ShardingDialect>();
 }
 
 bool stablehlo::isHlo(Operation *op) {

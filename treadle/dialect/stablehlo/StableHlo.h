@@ -1,5 +1,6 @@
 // The dialects stablehlo, mhlo and chlo as far as reading their text goes: operations aren't
-// registered, so every op of any version is read, in the generic and in the pretty form.
+// registered, so every op of any version is read, in the generic and in the pretty form. Of sdy
+// meshes and constraints are read.
 #pragma once
 
 #include "mlir/IR/MLIRContext.h"

@@ -272,11 +272,16 @@ static void flatten(ModuleOp module) {
   }
 }
 
+/// A program may have no op of the dialects at all: one that gives back its arguments.
 bool treadle::hasStableHlo(ModuleOp module) {
-  WalkResult result = module.walk([](Operation *op) {
-    return stablehlo::isHlo(op) ? WalkResult::interrupt() : WalkResult::advance();
+  bool hasFunction = false;
+  WalkResult result = module.walk([&](Operation *op) {
+    hasFunction |= isa<func::FuncOp>(op);
+    StringRef dialect = op->getName().getDialectNamespace();
+    return dialect == "tfg" || dialect == "tf_executor" ? WalkResult::interrupt()
+                                                        : WalkResult::advance();
   });
-  return result.wasInterrupted();
+  return hasFunction && !result.wasInterrupted();
 }
 
 LogicalResult treadle::importStableHlo(ModuleOp module) {
