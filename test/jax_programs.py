@@ -1,10 +1,12 @@
-"""Exports common JAX programs: python3 jax_programs.py FOLDER, with a Python that has JAX.
+"""Exports common JAX programs: python3 jax_programs.py FOLDER [NAME...], where JAX is installed.
 
 Of each program NAME it writes NAME.mlir (what lowering prints), NAME.generic.mlir and
-NAME.export.mlir (MLIR's generic form, and with locations), and NAME.npz: inputs in0, in1, ... and
-outputs out0, out1, ... as JAX computes them on the CPU.
+NAME.export.mlir (MLIR's generic form, and with locations), NAME.mhlo.mlir (with the older dialect's
+name), and NAME.npz: inputs in0, in1, ... and outputs out0, out1, ... as JAX computes them on the
+CPU.
 """
 
+import contextlib
 import os
 import pathlib
 import sys
@@ -19,19 +21,36 @@ from jax import export, lax
 R = np.random.default_rng(0)
 
 
+class Programs(dict):
+    """Functions with arguments by name, and how they are exported."""
+
+    def case(self, name, function, *args, x64=False, donate=()):
+        """`x64`: with types of 64 bits; `donate`: arguments whose buffers the results may take."""
+        assert name not in self, name
+        self[name] = (function, args, None, x64, donate)
+
+    def dynamic(self, name, function, specs, *args):
+        """Exported with sizes unknown: a spec, as "b, 3", for each argument."""
+        self["dynamic_" + name] = (function, args, specs, False, ())
+
+    def write(self, folder, names):
+        for name in names or self:
+            function, args, specs, x64, donate = self[name]
+            with jax.enable_x64(True) if x64 else contextlib.nullcontext():
+                write(pathlib.Path(folder) / name, function, args, specs, donate)
+
+
+PROGRAMS = Programs()
+case = PROGRAMS.case
+dynamic = PROGRAMS.dynamic
+
+
 def f(*shape):
     return R.standard_normal(shape).astype(np.float32)
 
 
 def integers(*shape):
     return R.integers(-9, 9, shape).astype(np.int32)
-
-
-PROGRAMS = {}
-
-
-def case(name, function, *args):
-    PROGRAMS[name] = (function, args, None)
 
 
 def mlp(p, x):
@@ -751,11 +770,7 @@ case(
 )
 
 
-# dynamic
-def dynamic(name, function, specs, *args):
-    PROGRAMS["dynamic_" + name] = (function, args, specs)
-
-
+# sizes that aren't known
 dynamic("mlp", lambda x: jnp.tanh(x @ jnp.ones((3, 2))) * x.shape[0], ["b, 3"], f(5, 3))
 dynamic("softmax", lambda x: jax.nn.softmax(x, -1), ["b, n"], f(5, 3))
 dynamic(
@@ -809,23 +824,23 @@ def texts(jitted, args, specs):
         return {"mlir": export.export(jitted)(*shapes).mlir_module()}
     lowered = jitted.lower(*args)
     module = lowered.compiler_ir(dialect="stablehlo").operation
+    text = lowered.as_text()
     return {
-        "mlir": lowered.as_text(),
+        "mlir": text,
         "generic.mlir": module.get_asm(print_generic_op_form=True),
-        "export.mlir": export.export(jitted)(*args).mlir_module(),
+        "export.mlir": lowered.as_text(debug_info=True),
+        "mhlo.mlir": text.replace("stablehlo.", "mhlo.").replace("#stablehlo<", "#mhlo<"),
     }
 
 
-def main():
-    folder = pathlib.Path(sys.argv[1])
-    for name, (function, args, specs) in PROGRAMS.items():
-        jitted = jax.jit(function, keep_unused=True)
-        for extension, text in texts(jitted, args, specs).items():
-            (folder / f"{name}.{extension}").write_text(text)
-        values = {f"in{i}": value for i, value in enumerate(flat(args))}
-        values |= {f"out{i}": value for i, value in enumerate(flat(jitted(*args)))}
-        np.savez(folder / f"{name}.npz", **values)
+def write(path, function, args, specs, donate):
+    jitted = jax.jit(function, keep_unused=True, donate_argnums=donate)
+    for extension, text in texts(jitted, args, specs).items():
+        path.with_name(f"{path.name}.{extension}").write_text(text)
+    values = {f"in{i}": value for i, value in enumerate(flat(args))}
+    values |= {f"out{i}": value for i, value in enumerate(flat(jitted(*args)))}
+    np.savez(path.with_name(path.name + ".npz"), **values)
 
 
 if __name__ == "__main__":
-    main()
+    PROGRAMS.write(sys.argv[1], sys.argv[2:])
