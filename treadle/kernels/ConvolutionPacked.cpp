@@ -93,6 +93,8 @@ void convolvePacked(OpContext &ctx, const PlacedConvolution &c, const float *in,
         segments.push_back(i * w.dilation[0] * plane + j * w.dilation[1] * line +
                            k * w.dilation[2] * column);
   PackedLeft left{segments, hasGaps ? column / groups : w.size[2] * column, 1};
+  // Windows of one point, one after the other, as most are in some networks.
+  bool isPoints = w.size == Volume{1, 1, 1} && w.out == image->size;
   for (int64_t g = 0; g < groups; ++g) {
     const float *first = image->data + g * (column / groups);
     auto windowAt = [&](int64_t position) {
@@ -102,8 +104,10 @@ void convolvePacked(OpContext &ctx, const PlacedConvolution &c, const float *in,
       return first + (batch * image->size[0] + o0 * w.stride[0]) * plane + o1 * w.stride[1] * line +
              o2 * w.stride[2] * column;
     };
+    auto pointAt = [&](int64_t position) { return first + position * column; };
     multiplyPacked(
-        ctx, rows, windowAt, left, *filters[static_cast<size_t>(g)],
+        ctx, rows, isPoints ? RowAt(pointAt) : RowAt(windowAt), left,
+        *filters[static_cast<size_t>(g)],
         {out + g * (c.outChannels / groups), c.outChannels, groups == 1 ? epilogue : nullptr});
   }
   if (groups > 1 && epilogue)

@@ -54,7 +54,14 @@ template <typename T> void applyGelu(T *x, int64_t n, bool isExact) {
   }
 }
 
-// A number that is none passes through comparisons.
+// A number that is none passes through comparisons. Objects, not functions, so that loops inline
+// them.
+template <typename T> constexpr auto relu = [](T v) { return v < T(0) ? T(0) : v; };
+template <typename T>
+constexpr auto relu6 = [](T v) {
+  return v < T(0) ? T(0) : v > T(6) ? T(6) : v;
+};
+
 template <typename T, typename Fn> void applyEach(T *x, int64_t n, Fn fn) {
   TREADLE_VECTORISE
   for (int64_t i = 0; i < n; ++i)
@@ -75,9 +82,9 @@ template <typename T> void activate(Activation activation, float alpha, T *x, in
   case Activation::None:
     return;
   case Activation::Relu:
-    return applyEach(x, n, [](T v) { return v < T(0) ? T(0) : v; });
+    return applyEach(x, n, relu<T>);
   case Activation::Relu6:
-    return applyEach(x, n, [](T v) { return v < T(0) ? T(0) : v > T(6) ? T(6) : v; });
+    return applyEach(x, n, relu6<T>);
   case Activation::Elu:
     if constexpr (std::is_same_v<T, float>)
       return applyEach(x, n, [](T v) { return v < T(0) ? vectorExpm1(v) : v; });
@@ -312,26 +319,28 @@ bool Epilogue::finish(OpContext &ctx, Tensor &result) const {
 
 namespace {
 
-template <typename T>
-void scaleRow(T *x, const T *factor, const T *offset, const T *added, int64_t n) {
-  if (factor && offset) {
+/// x = last(x * factor + offset + added) with what is there of them.
+template <typename T, typename Last>
+void scaleRow(T *x, const T *factor, const T *offset, const T *added, int64_t n, Last last) {
+  auto each = [&](auto fn) {
     TREADLE_VECTORISE
     for (int64_t i = 0; i < n; ++i)
-      x[i] = x[i] * factor[i] + offset[i];
-  } else if (factor) {
-    TREADLE_VECTORISE
-    for (int64_t i = 0; i < n; ++i)
-      x[i] *= factor[i];
-  } else if (offset) {
-    TREADLE_VECTORISE
-    for (int64_t i = 0; i < n; ++i)
-      x[i] += offset[i];
-  }
-  if (added) {
-    TREADLE_VECTORISE
-    for (int64_t i = 0; i < n; ++i)
-      x[i] += added[i];
-  }
+      x[i] = fn(i);
+  };
+  auto then = [&](auto scaled) {
+    if (added)
+      each([&](int64_t i) { return last(scaled(i) + added[i]); });
+    else
+      each([&](int64_t i) { return last(scaled(i)); });
+  };
+  if (factor && offset)
+    then([&](int64_t i) { return x[i] * factor[i] + offset[i]; });
+  else if (factor)
+    then([&](int64_t i) { return x[i] * factor[i]; });
+  else if (offset)
+    then([&](int64_t i) { return x[i] + offset[i]; });
+  else
+    then([&](int64_t i) { return x[i]; });
 }
 
 } // namespace
@@ -339,14 +348,24 @@ void scaleRow(T *x, const T *factor, const T *offset, const T *added, int64_t n)
 template <typename T>
 void Epilogue::apply(T *result, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
   auto from = [](const Tensor &t, int64_t at) { return t ? t.data<T>() + at : nullptr; };
-  for (int64_t r = row; r < row + rows; ++r) {
-    int64_t at = r * channels + column;
-    scaleRow(result + at, from(factor, column), from(offset, column), from(added, at), columns);
-    if (late.empty() && columns != channels)
-      activate(activation, alpha, result + at, columns);
-  }
-  if (late.empty() && columns == channels)
-    activate(activation, alpha, result + row * channels, rows * channels);
+  auto scale = [&](auto last) {
+    for (int64_t r = row; r < row + rows; ++r) {
+      int64_t at = r * channels + column;
+      scaleRow(result + at, from(factor, column), from(offset, column), from(added, at), columns,
+               last);
+    }
+  };
+  if (!late.empty())
+    return scale([](T v) { return v; });
+  if (activation == Activation::Relu)
+    return scale(relu<T>);
+  if (activation == Activation::Relu6)
+    return scale(relu6<T>);
+  scale([](T v) { return v; });
+  if (columns == channels)
+    return activate(activation, alpha, result + row * channels, rows * channels);
+  for (int64_t r = row; r < row + rows; ++r)
+    activate(activation, alpha, result + r * channels + column, columns);
 }
 
 #define TREADLE_INSTANTIATE(T)                                                                     \

@@ -47,8 +47,10 @@ public:
 
   void fuse() {
     for (size_t i = 0; i < spec.nodes.size(); ++i)
-      if (const Contraction *contraction = findContraction(spec.nodes[i]))
+      if (const Contraction *contraction = findContraction(spec.nodes[i])) {
+        takeMargin(spec.nodes[i]);
         fuseFrom(static_cast<int32_t>(i), *contraction);
+      }
     removeFused(spec);
   }
 
@@ -83,6 +85,45 @@ private:
     auto isFloat = [](ValueType t) { return t.dtype == DType::Float32; };
     return isIn(batchNorms, node) && !node.attrs.getOr("is_training", true) &&
            hasChannelsLast(node) && std::ranges::all_of(node.inputTypes, isFloat);
+  }
+
+  /// The zeros that a Pad adds around the image, as explicit_paddings has them; empty if it adds
+  /// others, or may.
+  std::vector<int64_t> marginOf(const NodeSpec &pad) const {
+    const NodeSpec &sizes = spec.nodes[static_cast<size_t>(pad.inputs[1].node)];
+    const auto *value =
+        sizes.op == "Const" ? std::get_if<Tensor>(sizes.attrs.find("value")) : nullptr;
+    if (!value || value->rank() != 2 || value->dim(0) < 3 || value->dim(1) != 2)
+      return {};
+    std::vector<int64_t> margin(static_cast<size_t>(value->count()));
+    if (value->dtype() == DType::Int32)
+      std::copy_n(value->data<int32_t>(), margin.size(), margin.begin());
+    else
+      std::copy_n(value->data<int64_t>(), margin.size(), margin.begin());
+    bool isAround = std::ranges::all_of(margin, [](int64_t n) { return n >= 0; }) &&
+                    margin[0] + margin[1] + margin.end()[-2] + margin.back() == 0;
+    return isAround ? margin : std::vector<int64_t>();
+  }
+
+  /// A convolution adds zeros itself.
+  void takeMargin(NodeSpec &convolution) {
+    if (convolution.attrs.getOr<std::string>("padding", "") != "VALID")
+      return;
+    NodeSpec &pad = at(convolution.inputs[0].node);
+    if (pad.op != "Pad" || pad.isFunctionCall || follower(numberOf(pad)) != &convolution)
+      return;
+    std::vector<int64_t> margin = marginOf(pad);
+    constexpr size_t ofImages = 8; // two for each dimension; volumes can't say theirs
+    if (margin.size() != ofImages)
+      return;
+    convolution.attrs.set("padding", std::string("EXPLICIT"));
+    convolution.attrs.set("explicit_paddings", std::move(margin));
+    convolution.inputs[0] = pad.inputs[0];
+    convolution.inputTypes[0] = pad.inputTypes[0];
+    convolution.controls.insert(convolution.controls.end(), pad.controls.begin(),
+                                pad.controls.end());
+    absorb(convolution, pad);
+    pad.op.clear();
   }
 
   /// The step of an epilogue that `node` is, empty if it is none: its value goes in as `input`.

@@ -110,6 +110,47 @@ TEST(Fusion, TwoChainsThatMeetKeepTheirOwn) {
   EXPECT_EQ(g.fused(), Ops({"_FusedMatMul Relu", "_FusedMatMul Mul Add"}));
 }
 
+/// A convolution of a padded image. `change` gets the graph, the Pad and the convolution.
+template <typename Change> GraphSpec padded(const std::vector<int32_t> &sizes, Change change) {
+  Chain g;
+  int x = g.placeholder(), w = g.placeholder(), paddings = g.add("Const", {});
+  Tensor value = *Tensor::make(DType::Int32, {static_cast<int64_t>(sizes.size() / 2), 2});
+  std::ranges::copy(sizes, value.data<int32_t>());
+  g.attr(paddings, "value", value);
+  int pad = g.add("Pad", {x, paddings}), convolution = g.add("DepthwiseConv2dNative", {pad, w});
+  g.attr(convolution, "padding", std::string("VALID"));
+  g.result(g.add("Relu", {convolution}));
+  change(g, pad, convolution);
+  fuseNodes(g.spec);
+  return std::move(g.spec);
+}
+
+TEST(Fusion, AConvolutionAddsItsMargin) {
+  auto nothing = [](Chain &, int, int) {};
+  GraphSpec spec = padded({0, 0, 1, 2, 3, 4, 0, 0}, nothing);
+  const NodeSpec &node = spec.nodes.back();
+  EXPECT_EQ(node.op, "_FusedDepthwiseConv2dNative");
+  EXPECT_EQ(node.inputs[0].node, 0);
+  EXPECT_EQ(node.attrs.getOr<std::string>("padding", ""), "EXPLICIT");
+  EXPECT_EQ(node.attrs.getOr("explicit_paddings", std::vector<int64_t>()),
+            (std::vector<int64_t>{0, 0, 1, 2, 3, 4, 0, 0}));
+
+  auto keepsPad = [](const GraphSpec &graph) {
+    return std::ranges::count(graph.nodes, "Pad", &NodeSpec::op) == 1;
+  };
+  EXPECT_FALSE(keepsPad(spec));
+  EXPECT_TRUE(keepsPad(padded({0, 0, 1, 2, 3, 4, 0, 1}, nothing))) << "zeros among the channels";
+  EXPECT_TRUE(keepsPad(padded({1, 0, 1, 2, 3, 4, 0, 0}, nothing))) << "an image of zeros";
+  EXPECT_TRUE(keepsPad(padded({0, 0, -1, 2, 3, 4, 0, 0}, nothing))) << "an error to come";
+  EXPECT_TRUE(keepsPad(padded({0, 0, 1, 2, 0, 0}, nothing))) << "another rank";
+  EXPECT_TRUE(keepsPad(padded({0, 0, 1, 2, 3, 4, 0, 0}, [](Chain &g, int, int convolution) {
+    g.attr(convolution, "padding", std::string("SAME"));
+  }))) << "a window over zeros and the margin";
+  EXPECT_TRUE(keepsPad(padded({0, 0, 1, 2, 3, 4, 0, 0}, [](Chain &g, int pad, int) {
+    g.result(pad);
+  }))) << "somebody asks for it";
+}
+
 TEST(Fusion, NormalisationForTrainingStays) {
   for (bool isTraining : {true, false}) {
     Chain g;
