@@ -1029,7 +1029,7 @@ def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
     Constants are copied into the function.
 
     What is left is looked through once more, for connected nodes that compute elements in a form that
-    machine code has of its own: six of them and more become a cluster, too. Nodes that a kernel computes
+    machine code has of its own: five of them and more become a cluster, too. Nodes that a kernel computes
     in one go with the matrix product or convolution before them stay.
 
     ```mlir
