@@ -146,21 +146,21 @@ def first_answers(folders, args):
     return rows
 
 
-def compile_time():
+def compile_time(name, program, start):
     """Of a loop of 20 ops, new each time."""
     import treadle
 
     times = []
     for i in range(5):
-        rivals.PROGRAMS["straight"] = rivals.straight(0.5 + time.time_ns() % 1000 / 1e6 + i)
-        graph = treadle.Graph.from_bytes(rivals.PROGRAMS["straight"].encode())
+        text = program(0.5 + time.time_ns() % 1000 / 1e6 + i)
+        graph = treadle.Graph.from_bytes(text.encode())
         session = treadle.Session(graph, tier="jit", statistics=True)
         names = [value.name for value in graph.inputs()]
-        feeds = dict(zip(names, (np.int32(3), np.float32(1)), strict=True))
+        feeds = dict(zip(names, (np.int32(3), start), strict=True))
         session.run([value.name for value in graph.outputs()], feeds)
         times.append(session.statistics().compile_seconds * 1e3)
     return {
-        "name": "compiling a loop of 20 ops",
+        "name": f"compiling a loop of 20 ops on {name}",
         "unit": "ms",
         "times": {"Treadle jit": min(times)},
     }
@@ -211,7 +211,11 @@ def main():
     tiers = [f"Treadle {tier}" for tier in rivals.TIERS]
     rows = [measure_program(row, args.chosen, args) for row in PROGRAMS]
     rows += [measure_model(folder, args) for folder in folders]
-    starts = [*first_answers(folders, args), compile_time()]
+    starts = [
+        *first_answers(folders, args),
+        compile_time("scalars", rivals.straight, np.float32(1)),
+        compile_time("vectors", rivals.vectors, np.ones(64, np.float32)),
+    ]
     if args.json:
         print(json.dumps(rows + starts))
         return

@@ -85,6 +85,19 @@ def straight(factor):
     return counted(body, "f32", f"%f = stablehlo.constant dense<{factor!r}> : tensor<f32>")
 
 
+def vectors(factor):
+    """The same over vectors, with functions among the 16."""
+    kind = "64xf32"
+    steps = ("multiply", "tanh", "add", "exponential", "multiply", "add", "logistic", "multiply")
+    body, last = "", "%x"
+    for i, step in enumerate(steps * 2):
+        result = "%r" if i == 15 else f"%r{i}"
+        other = ", %f" if step in ("add", "multiply") else ""
+        body += f"{result} = stablehlo.{step} {last}{other} : tensor<{kind}>\n"
+        last = result
+    return counted(body, kind, f"%f = stablehlo.constant dense<{factor!r}> : tensor<{kind}>")
+
+
 PROGRAMS = {"scalar": SCALAR, "growing": GROWING, "chain": chain()}
 STARTS = {"scalar": np.float32(1), "growing": ROW, "chain": CHAIN}
 

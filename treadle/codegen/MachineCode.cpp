@@ -156,6 +156,16 @@ void markParallelLoops(Module &module) {
 /// Beyond it LLVM's best takes tens of seconds: some of its passes are worse than linear.
 constexpr unsigned manyInstructions = 10'000;
 
+/// What pays for loops that come from tensor code: it is in SSA form, its calls are the runtime's,
+/// and its branches few. LLVM's own pipeline takes twice the time for code that runs as fast.
+constexpr StringRef pipeline =
+    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(loop-rotate,licm),simplifycfg,"
+    "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,"
+    "inject-tli-mappings,loop-vectorize,"
+    "instcombine<no-verify-fixpoint>,early-cse,loop-unroll<O2>,instcombine<no-verify-fixpoint>,"
+    "loop-mssa(licm),simplifycfg)";
+
 using CancelFlag = const std::atomic<bool> *;
 
 bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxed); }
@@ -180,8 +190,12 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   passes.registerFunctionAnalyses(functionAnalyses);
   passes.registerLoopAnalyses(loopAnalyses);
   passes.crossRegisterProxies(loopAnalyses, functionAnalyses, callGraphAnalyses, moduleAnalyses);
-  OptimizationLevel level = isLarge ? OptimizationLevel::O1 : OptimizationLevel::O2;
-  passes.buildPerModuleDefaultPipeline(level).run(module, moduleAnalyses);
+  ModulePassManager manager;
+  if (isLarge)
+    manager = passes.buildPerModuleDefaultPipeline(OptimizationLevel::O1);
+  else
+    cantFail(passes.parsePassPipeline(manager, pipeline));
+  manager.run(module, moduleAnalyses);
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> objectOf(Module &module, TargetMachine &target) {
