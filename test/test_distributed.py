@@ -200,7 +200,7 @@ def run_in_groups(ranks, steps):
 
 
 def test_groups_of_some_ranks_agree_by_themselves():
-    ranks = treadle.Communicator.simulated(4, timeout=0.5)
+    ranks = treadle.Communicator.simulated(4, timeout=3)
     both, left, right = (1, 4, 1), (2, 2, 1), (3, 2, 1)
     results = run_in_groups(ranks, [[left, both], [both, left], [right, both], [right, both]])
     # Ranks 0 and 1 wait for each other in a circle, through two groups that agree each.
@@ -573,6 +573,29 @@ tfg.func @body(%i: tensor<i32> {tfg.name = "i"}, %v: tensor<f32> {tfg.name = "v"
 }
 """
 )
+
+
+@needs_mpi
+def test_links_are_measured(tmp_path):
+    link, model = tmp_path / "link.json", tmp_path / "stages.mlir"
+    done = mpirun(2, "links", str(link))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == link.read_text()
+    found = json.loads(done.stdout)["link"]
+    assert found["latency"] > 0 and found["bytes_per_second"] > 0
+    ops = tmp_path / "ops.json"
+    ops.write_text('{"ops": {"MatMul": 0.02}, "link": {"latency": 1}}')
+    model.write_text(stages_graph())
+    graph = treadle.Graph.from_file(str(model))
+    schedule = graph.schedule_communication(costs=f"{ops},{link}")
+    each = 2 * found["latency"] + 1000 / found["bytes_per_second"]
+    assert schedule.communication == pytest.approx(STAGES * each)
+
+
+def test_one_process_has_no_links(tmp_path):
+    done = subprocess.run([BIN, "links", tmp_path / "l"], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 1
+    assert "there is one process, which has no link to measure" in done.stderr
 
 
 @needs_mpi

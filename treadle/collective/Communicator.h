@@ -16,6 +16,8 @@
 
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace treadle {
@@ -129,11 +131,21 @@ std::shared_ptr<Communicator> communicatorOf(ResourceManager &resources);
 
 /// A world of ranks in this process, for tests and for measuring: messages arrive late, as over
 /// links. Each rank has one link to the others, on which its messages go one after the other.
-struct SimulatedLink {
+struct Link {
   double latency = 0;        // seconds that each message takes on top
   double bytesPerSecond = 0; // 0: no time for bytes
 };
-std::vector<std::unique_ptr<Transport>> simulatedWorld(int size, SimulatedLink link = {});
+std::vector<std::unique_ptr<Transport>> simulatedWorld(int size, Link link = {});
+
+/// How a link is measured: repetitions with a message of one byte, and of many.
+struct LinkMeasurement {
+  int64_t bytes = int64_t{4} << 20;
+  int smallRepeats = 200, largeRepeats = 20;
+};
+/// Measures what messages take, on all ranks at once: each sends to the next while it gets one. All
+/// ranks call it, and get the same: the slowest link's latency, of the medians, and bandwidth.
+/// FailedPrecondition in a world of one; errors as Communicator::start gives them.
+Expected<Link> measureLink(Communicator &world, LinkMeasurement how = {});
 
 /// The reduction of a value with another of equal dtype and count, into the first, which is unique.
 /// Unimplemented for dtypes that aren't numbers.

@@ -70,7 +70,7 @@ struct World {
 
 class SimulatedTransport final : public Transport {
 public:
-  SimulatedTransport(std::shared_ptr<World> world, int rank, SimulatedLink link)
+  SimulatedTransport(std::shared_ptr<World> world, int rank, Link link)
       : world(std::move(world)), number(rank), link(link) {}
   ~SimulatedTransport() override { close(); }
 
@@ -99,14 +99,14 @@ private:
 
   const std::shared_ptr<World> world;
   const int number;
-  const SimulatedLink link;
+  const Link link;
   std::mutex mutex;
   Clock::time_point freeAt; // when the link has sent all so far
 };
 
 } // namespace
 
-std::vector<std::unique_ptr<Transport>> simulatedWorld(int size, SimulatedLink link) {
+std::vector<std::unique_ptr<Transport>> simulatedWorld(int size, Link link) {
   auto world = std::make_shared<World>(size);
   std::vector<std::unique_ptr<Transport>> ranks;
   for (int rank = 0; rank < size; ++rank)

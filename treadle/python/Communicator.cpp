@@ -4,6 +4,7 @@
 #include "treadle/python/Module.h"
 
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -35,6 +36,15 @@ simulated(int size, double latency, std::optional<double> bytesPerSecond, double
   for (auto &transport : simulatedWorld(size, {latency, bytesPerSecond.value_or(0)}))
     ranks.push_back(std::make_shared<Communicator>(std::move(transport), timeout));
   return ranks;
+}
+
+std::pair<double, double> measuredLink(Communicator &world) {
+  Expected<Link> link = [&] {
+    nb::gil_scoped_release release;
+    return measureLink(world);
+  }();
+  Link found = orRaise(std::move(link));
+  return {found.latency, found.bytesPerSecond};
 }
 
 void bindSchedule(nb::module_ &module) {
@@ -77,6 +87,10 @@ void bindCommunicator(nb::module_ &module) {
                   nb::arg("timeout") = Communicator::defaultTimeout,
                   "Ranks in this process, each for a session in a thread of its own. Messages take "
                   "as long\nas over a link of that latency, in seconds, and bandwidth.")
+      .def("measure_link", measuredLink,
+           "What messages take, on all ranks at once: the latency in seconds, and bytes a second. "
+           "All\n"
+           "ranks call it, each in a thread of its own, and get the same.")
       .def_prop_ro("rank", &Communicator::rank)
       .def_prop_ro("size", &Communicator::size);
 }

@@ -10,9 +10,9 @@
 using namespace treadle;
 using namespace treadle::cli;
 
-static const Command *const commands[] = {&runCommand,   &benchCommand,   &showCommand,
-                                          &checkCommand, &explainCommand, &exploreCommand,
-                                          &diffCommand,  &convertCommand, &compileCommand};
+static const Command *const commands[] = {
+    &runCommand,     &benchCommand, &showCommand,    &checkCommand,   &explainCommand,
+    &exploreCommand, &diffCommand,  &convertCommand, &compileCommand, &linksCommand};
 
 // `  name      what it is`, aligned.
 static void printRow(std::string_view name, size_t width, std::string_view text) {

@@ -108,9 +108,9 @@ constexpr OptionRow options[] = {
     {"--fetch", "T,...", "only loops that a run gets to that fetches these"},
     {"--target", "N,...", "the same for nodes that a run has to run"},
     {"--json", "", "print one JSON object"},
-    {"--costs", "FILE",
+    {"--costs", "FILE,...",
      "instead, a schedule that hides exchanges with other processes, by these "
-     "costs or this trace"},
+     "costs or traces"},
     {"--ranks", "N", "processes that take part; for --costs"},
     {"--bucket", "BYTES", "all-reduces of fewer bytes become one; for --costs"},
     {"--memory", "BYTES", "what exchanges may hold; for --costs"},

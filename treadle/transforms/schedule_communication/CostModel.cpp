@@ -1,5 +1,6 @@
 #include "treadle/transforms/schedule_communication/CostModel.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -103,41 +104,45 @@ Expected<void> takeNumber(const llvm::json::Object &object, StringRef key, bool 
 } // namespace
 
 Expected<CostModel> CostModel::parse(StringRef json) {
+  CostModel model;
+  return model.take(json).map([&] { return model; });
+}
+
+Expected<void> CostModel::take(StringRef json) {
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
     return Unexpected(invalidArgument("costs: ", llvm::toString(value.takeError())));
   const auto *object = value->getAsObject();
-  CostModel model;
   if (const auto *events = object ? object->getArray("traceEvents") : value->getAsArray()) {
-    takeTrace(*events, model);
-    return model;
+    takeTrace(*events, *this);
+    return {};
   }
   if (!object)
     return Unexpected(invalidArgument(
         "costs: expected a table, as in {\"ops\": {\"MatMul\": 0.001}}, or a trace"));
   const auto *link = object->getObject("link");
-  Expected<void> ok =
-      takeSeconds(*object, "nodes", model.nodes)
-          .and_then([&] { return takeSeconds(*object, "ops", model.ops); })
-          .and_then([&] { return takeNumber(*object, "default", true, model.other); })
-          .and_then([&] {
-            return link ? takeNumber(*link, "latency", true, model.latency) : Expected<void>();
-          })
-          .and_then([&] {
-            return link ? takeNumber(*link, "bytes_per_second", false, model.bytesPerSecond)
-                        : Expected<void>();
-          });
-  if (!ok)
-    return Unexpected(std::move(ok.error()));
-  return model;
+  return takeSeconds(*object, "nodes", nodes)
+      .and_then([&] { return takeSeconds(*object, "ops", ops); })
+      .and_then([&] { return takeNumber(*object, "default", true, other); })
+      .and_then(
+          [&] { return link ? takeNumber(*link, "latency", true, latency) : Expected<void>(); })
+      .and_then([&] {
+        return link ? takeNumber(*link, "bytes_per_second", false, bytesPerSecond)
+                    : Expected<void>();
+      });
 }
 
-Expected<CostModel> CostModel::read(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path);
-  if (!buffer)
-    return Unexpected(
-        notFound("costs: '", path.str(), "' can't be read: ", buffer.getError().message()));
-  return parse((*buffer)->getBuffer());
+Expected<CostModel> CostModel::read(StringRef paths) {
+  CostModel model;
+  for (StringRef path : llvm::split(paths, ',')) {
+    auto buffer = llvm::MemoryBuffer::getFile(path);
+    if (!buffer)
+      return Unexpected(
+          notFound("costs: '", path.str(), "' can't be read: ", buffer.getError().message()));
+    if (Expected<void> ok = model.take((*buffer)->getBuffer()); !ok)
+      return Unexpected(std::move(ok.error()));
+  }
+  return model;
 }
 
 double CostModel::compute(Node node) const {

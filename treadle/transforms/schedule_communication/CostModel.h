@@ -40,8 +40,12 @@ struct CostModel {
 
   /// InvalidArgument for what is no such JSON.
   static Expected<CostModel> parse(llvm::StringRef json);
-  /// NotFound where there is no such file.
-  static Expected<CostModel> read(llvm::StringRef path);
+  /// Of files, by names with commas between: of what several say, the last one counts. NotFound
+  /// where one isn't there.
+  static Expected<CostModel> read(llvm::StringRef paths);
+
+  /// Adds what is said there to what is known.
+  Expected<void> take(llvm::StringRef json);
 
   /// Seconds of a node that computes.
   double compute(Node node) const;

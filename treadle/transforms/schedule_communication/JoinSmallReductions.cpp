@@ -6,15 +6,12 @@
 #include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace treadle::tfg {
 namespace {
-
-/// All-reduces that may be one: of one op, dtype, device, group and attributes.
-using Kind = std::tuple<StringRef, Type, Attribute, Attribute, Attribute, Attribute, Attribute>;
 
 /// The value of a constant, so that equal ones count as one.
 Attribute constantOf(Value value) {
@@ -22,22 +19,60 @@ Attribute constantOf(Value value) {
   return source && source.opType() == "Const" ? source.attr("value") : Attribute();
 }
 
-bool isJoinable(Node node, const ScheduleOptions &options) {
-  if (node.opType() != "CollectiveReduceV2" || node.numData() != 4)
-    return false;
-  std::optional<int64_t> bytes = bytesOf(node.data()[0]);
-  return bytes && *bytes < options.bucketBytes && constantOf(node.data()[1]) &&
-         constantOf(node.data()[2]);
+/// An input that says which group: by its value where a constant gives it.
+using Key = std::pair<Value, Attribute>;
+Key keyOf(Value value) {
+  Attribute constant = constantOf(value);
+  return constant ? Key(Value(), constant) : Key(value, Attribute());
 }
 
+/// An all-reduce: where its group stands among inputs and attributes.
+struct Reduction {
+  StringRef op;
+  unsigned inputs;
+  ArrayRef<unsigned> groupInputs;
+  ArrayRef<StringRef> attrs; // that must be equal
+};
+constexpr unsigned sizeAndKey[] = {1, 2};
+constexpr StringRef byAttributes[] = {"group_size", "group_key", "merge_op", "final_op"},
+                    byInputs[] = {"merge_op", "final_op"}, byCommunicator[] = {"reduction"};
+const Reduction reductions[] = {
+    {"CollectiveReduce", 1, {}, byAttributes},
+    {"CollectiveReduceV2", 4, sizeAndKey, byInputs},
+    {"CollectiveReduceV3", 3, sizeAndKey, byCommunicator}, // the communicator and its rows
+};
+
+const Reduction *reductionOf(Node node) {
+  const Reduction *found =
+      llvm::find_if(reductions, [&](const Reduction &row) { return row.op == node.opType(); });
+  return found != std::end(reductions) && node.numData() == found->inputs ? found : nullptr;
+}
+
+bool isJoinable(Node node, const ScheduleOptions &options) {
+  if (!reductionOf(node))
+    return false;
+  std::optional<int64_t> bytes = bytesOf(node.data()[0]);
+  return bytes && *bytes < options.bucketBytes;
+}
+
+/// All-reduces that may be one have the same: op, dtype, device, group and attributes.
+struct Kind {
+  StringRef op;
+  Type element;
+  SmallVector<Attribute> attrs;
+  SmallVector<Key> group;
+  bool operator==(const Kind &) const = default;
+};
+
 Kind kindOf(Node node) {
-  return {node.opType(),
-          cast<ShapedType>(node.data()[0].getType()).getElementType(),
-          node.deviceAttr(),
-          constantOf(node.data()[1]),
-          constantOf(node.data()[2]),
-          node.attr("merge_op"),
-          node.attr("final_op")};
+  const Reduction &reduction = *reductionOf(node);
+  Kind kind{node.opType(), cast<ShapedType>(node.data()[0].getType()).getElementType(), {}, {}};
+  kind.attrs.push_back(node.deviceAttr());
+  for (StringRef attr : reduction.attrs)
+    kind.attrs.push_back(node.attr(attr));
+  for (unsigned input : reduction.groupInputs)
+    kind.group.push_back(keyOf(node.data()[input]));
+  return kind;
 }
 
 /// Puts one exchange of all values, one behind the other, in the place of the members'.
@@ -110,7 +145,7 @@ private:
                        .results()[0];
     SmallVector<Value> inputs(members[0].data());
     inputs[0] = joined;
-    NodeBuilder exchange = make("CollectiveReduceV2", "bucket");
+    NodeBuilder exchange = make(members[0].opType(), "bucket");
     for (NamedAttribute attr : members[0].attrs())
       if (!members[0].isKeyword(attr.getName()) && !attr.getName().strref().starts_with("_"))
         exchange.attr(attr.getName(), attr.getValue());
@@ -176,7 +211,7 @@ bool isBefore(Node from, Node to, const llvm::DenseMap<Operation *, unsigned> &p
 } // namespace
 
 int64_t joinSmallReductions(Block &body, const ScheduleOptions &options) {
-  llvm::MapVector<Kind, SmallVector<SmallVector<Node>>> buckets;
+  std::vector<std::pair<Kind, SmallVector<SmallVector<Node>>>> buckets; // few kinds
   llvm::DenseMap<Operation *, unsigned> position;
   std::vector<Operation *> order = topologicalOrder(body);
   for (auto [i, op] : llvm::enumerate(order))
@@ -187,7 +222,11 @@ int64_t joinSmallReductions(Block &body, const ScheduleOptions &options) {
     if (!Node::isNode(op) || !isJoinable(node, options))
       continue;
     bytes[op] = *bytesOf(node.data()[0]);
-    auto &open = buckets[kindOf(node)];
+    Kind kind = kindOf(node);
+    auto known = llvm::find_if(buckets, [&](const auto &entry) { return entry.first == kind; });
+    if (known == buckets.end())
+      known = buckets.insert(known, {std::move(kind), {}});
+    auto &open = known->second;
     auto mayTake = [&](ArrayRef<Node> members) {
       int64_t sum = bytes[op];
       for (Node member : members)

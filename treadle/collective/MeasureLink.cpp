@@ -1,0 +1,75 @@
+// What messages between ranks take: rings of them, in which each rank sends to the next.
+#include "treadle/collective/Communicator.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <future>
+
+namespace treadle {
+namespace {
+
+Expected<Tensor> wait(Communicator &world, const Collective &call) {
+  std::promise<Expected<Tensor>> result;
+  world.start(call, [&](Expected<Tensor> value) { result.set_value(std::move(value)); });
+  return result.get_future().get();
+}
+
+/// Seconds in which each rank has sent so many bytes to the next and got as many: the median.
+Expected<double> ringSeconds(Communicator &world, int64_t bytes, int repeats) {
+  Expected<Tensor> value = Tensor::make(DType::UInt8, std::array{bytes});
+  if (!value)
+    return Unexpected(std::move(value.error()));
+  Collective call;
+  call.kind = Collective::Permute;
+  call.groupSize = world.size();
+  call.instanceName = call.name = "measuring the link";
+  for (int rank = 0; rank < world.size(); ++rank)
+    call.pairs.emplace_back(rank, (rank + 1) % world.size());
+  call.input = std::move(*value);
+  std::vector<double> times;
+  for (int i = 0; i <= repeats; ++i) {
+    auto begin = std::chrono::steady_clock::now();
+    if (Expected<Tensor> got = wait(world, call); !got)
+      return Unexpected(std::move(got.error()));
+    if (i > 0) // the first one finds who is late
+      times.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  auto middle = times.begin() + static_cast<ptrdiff_t>(times.size() / 2);
+  std::ranges::nth_element(times, middle);
+  return *middle;
+}
+
+/// The largest that any rank gives.
+Expected<double> largest(Communicator &world, double value) {
+  Collective call;
+  call.kind = Collective::AllReduce;
+  call.reduction = Reduction::Max;
+  call.groupSize = world.size();
+  call.instanceName = call.name = "comparing links";
+  call.input = Tensor::scalar<double>(DType::Float64, value);
+  return wait(world, call).map([](const Tensor &most) { return *most.data<double>(); });
+}
+
+} // namespace
+
+Expected<Link> measureLink(Communicator &world, LinkMeasurement how) {
+  if (world.size() == 1)
+    return Unexpected(failedPrecondition(
+        "there is one process, which has no link to measure; start more: mpirun -n 2"));
+  auto slowest = [&](int64_t bytes, int repeats) {
+    return ringSeconds(world, bytes, repeats).and_then([&](double seconds) {
+      return largest(world, seconds);
+    });
+  };
+  return slowest(1, how.smallRepeats).and_then([&](double latency) {
+    return slowest(how.bytes, how.largeRepeats).map([&](double seconds) {
+      // Of noise a large message may seem no slower than a small one.
+      double forBytes = std::max(seconds - latency, seconds / 10);
+      return Link{latency, static_cast<double>(how.bytes) / forBytes};
+    });
+  });
+}
+
+} // namespace treadle

@@ -1,0 +1,49 @@
+// `treadle links`: what messages between the processes take.
+#include "treadle/collective/World.h"
+#include "treadle/npy/Npy.h"
+#include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/Distributed.h"
+
+#include <cstdio>
+
+namespace treadle::cli {
+
+static Expected<Link> measure(double timeout) {
+  return joinWorld(timeout > 0 ? timeout : Communicator::defaultTimeout)
+      .and_then([](const std::shared_ptr<Communicator> &world) { return measureLink(*world); });
+}
+
+static int links(const Arguments &args) {
+  Parsed<double> timeout = args.number("--timeout", 0, 0);
+  if (!timeout)
+    return report(timeout.error());
+  Expected<Link> link = measure(*timeout);
+  leaveWorld(!link);
+  if (!link)
+    return report(link.error());
+  if (rankOfProcess() != 0)
+    return 0;
+  char text[128];
+  std::snprintf(text, sizeof text, "{\"link\": {\"latency\": %.3g, \"bytes_per_second\": %.3g}}\n",
+                link->latency, link->bytesPerSecond);
+  print(text);
+  Expected<void> written = writeFileBytes(std::string(args.positional[0]), text);
+  return written ? 0 : report(written.error());
+}
+
+static constexpr OptionRow options[] = {
+    {"--timeout", "S", "seconds after which a process is given up that doesn't come"},
+};
+
+const Command linksCommand = {
+    "links",
+    "measure what messages between processes take, as costs for explain",
+    "FILE",
+    1,
+    options,
+    "  mpirun -n 2 treadle links link.json\n"
+    "  {\"link\": {\"latency\": 4.1e-05, \"bytes_per_second\": 1.9e+09}}\n",
+    links,
+};
+
+} // namespace treadle::cli
