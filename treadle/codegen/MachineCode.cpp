@@ -166,6 +166,10 @@ constexpr StringRef pipeline =
     "instcombine<no-verify-fixpoint>,early-cse,loop-unroll<O2>,instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm),simplifycfg)";
 
+/// For code of many calls and branches: what takes no more than a glance at each instruction.
+constexpr StringRef quickPipeline = "function(sroa,early-cse<memssa>,simplifycfg,instsimplify,"
+                                    "loop-mssa(loop-rotate,licm),adce,simplifycfg)";
+
 using CancelFlag = const std::atomic<bool> *;
 
 bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxed); }
@@ -191,10 +195,7 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   passes.registerLoopAnalyses(loopAnalyses);
   passes.crossRegisterProxies(loopAnalyses, functionAnalyses, callGraphAnalyses, moduleAnalyses);
   ModulePassManager manager;
-  if (isLarge)
-    manager = passes.buildPerModuleDefaultPipeline(OptimizationLevel::O1);
-  else
-    cantFail(passes.parsePassPipeline(manager, pipeline));
+  cantFail(passes.parsePassPipeline(manager, isLarge ? quickPipeline : pipeline));
   manager.run(module, moduleAnalyses);
 }
 
