@@ -593,7 +593,9 @@ def test_links_are_measured(tmp_path):
 
 
 def test_one_process_has_no_links(tmp_path):
-    done = subprocess.run([BIN, "links", tmp_path / "l"], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [BIN, "links", tmp_path / "l"], capture_output=True, text=True, timeout=60
+    )
     assert done.returncode == 1
     assert "there is one process, which has no link to measure" in done.stderr
 
