@@ -11,8 +11,10 @@ import pytest
 import torch
 import torch.distributed as dist
 import treadle.torch
+from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.testing._internal.distributed.fake_pg import FakeStore
+from torch.utils._ordered_set import OrderedSet
 
 import treadle
 
@@ -123,6 +125,34 @@ def test_collectives_wait_for_nothing_but_their_inputs():
         assert not [i for i in node.inputs if i.startswith("^")]
 
 
+def started_and_waited(x, g):
+    """Product between the start of an all-reduce and its wait, and what follows the wait."""
+
+    def fn(x):
+        started = functional.all_reduce(x * 2, "sum", g)
+        product = x @ x
+        return product, functional.wait_tensor(started), x + 1
+
+    module = make_fx(fn, tracing_mode="fake")(x)
+    named = {n.name: n for n in module.graph.nodes}
+    order = {"mm": ["all_reduce"], "wait_tensor": ["mm"], "add": ["wait_tensor"]}
+    preserve_node_ordering(
+        module.graph,
+        {named[n]: OrderedSet(named[b] for b in before) for n, before in order.items()},
+    )
+    return module
+
+
+def test_starts_and_waits_have_edges_of_their_own():
+    module = started_and_waited(torch.ones(3, 3), name_of_group())
+    graph = treadle.torch._importer.import_graph(module).graph
+    # After the start: what the start waits for, but not its result.
+    assert "^mul" in graph["mm"].inputs and "^all_reduce" not in graph["mm"].inputs
+    assert graph["wait_tensor"].op == "Identity"
+    assert graph["wait_tensor"].inputs == ["all_reduce:0", "^mm"]
+    assert "^wait_tensor" in graph["add"].inputs
+
+
 @pytest.fixture
 def group_of_two():
     dist.destroy_process_group()
@@ -144,6 +174,15 @@ def on_two_ranks(module, inputs):
     for thread in threads:
         thread.join()
     return found
+
+
+def test_what_is_between_start_and_wait_runs(group_of_two):
+    x = [torch.randn(3, 3), torch.randn(3, 3)]
+    module = started_and_waited(x[0], name_of_group())
+    for rank, found in enumerate(on_two_ranks(module, [[x[0]], [x[1]]])):
+        torch.testing.assert_close(found[0], x[rank] @ x[rank])
+        torch.testing.assert_close(found[1], 2 * (x[0] + x[1]))
+        torch.testing.assert_close(found[2], x[rank] + 1)
 
 
 def test_a_step_on_two_ranks_is_a_step_on_one(group_of_two):

@@ -418,10 +418,16 @@ class _Importer:
         values: dict[fx.Node, Any] = dict(zip(inner, args, strict=True))
         with self._writing(node):
             out = self._inside(module, values)
+            # What hands its argument on, as a wait does, has no node that could come later.
+            result = values[calls[-1]] if calls else out
+            if isinstance(out, Tensor) and any(out.out is a.out for a in _tensors(args)):
+                out = result = Tensor(self.writer, self.writer.op("Identity", out), out.fake)
         scope = self._scope(node)
-        self.waits.append((scope, list(before)))
+        pairs = zip(before, node.args[0], strict=True)
+        starts = {name for v, n in pairs if _is_start(n) for name in _names_of([v])}
+        self.waits.append((scope, list(before), starts))
         if not self.depth:
-            self.made[node.name] = (scope, values[calls[-1]] if calls else out)
+            self.made[node.name] = (scope, result)
         return out
 
     # ---- the end
@@ -431,7 +437,7 @@ class _Importer:
         results = [self._result(leaf, fetches) for leaf in leaves]
         mutations = [self._mutation(*m, fetches) for m in self.mutations]
         graph = self.writer.builder.build()
-        after = [(scope, _names_of(values)) for scope, values in self.waits]
+        after = [(scope, _names_of(values), starts) for scope, values, starts in self.waits]
         if self.writer.has_collectives:
             _free_collectives(graph)
         self._add_order(graph, after)
@@ -482,17 +488,22 @@ class _Importer:
         count = len(self.state)
         return (self.state[number] if number < count else number - count), fetch
 
-    def _add_order(self, graph: Graph, after: list[tuple[str, list[str]]]) -> None:
-        """Adds control inputs to what a scope begins with; the rest of it comes after that."""
+    def _add_order(self, graph: Graph, after: list[tuple[str, list[str], set[str]]]) -> None:
+        """Adds control inputs to what a scope begins with; the rest of it comes after that.
+
+        What follows the start of a collective doesn't wait for its result: it waits for what the
+        collective waits for, and so has begun when it has.
+        """
         if not after:
             return
-        inside: dict[str, list[str]] = {scope: [] for scope, _ in after}
+        inside: dict[str, list[str]] = {scope: [] for scope, *_ in after}
         for name in graph._node_names(""):
             scope = name.split("/")[0]
             if scope in inside and graph._op(name) != "Const":
                 inside[scope].append(name)
-        for scope, names in after:
+        for scope, values, starts in after:
             own = set(inside[scope])
+            names = [n for v in values for n in (_needed(graph, v) if v in starts else [v])]
             for name in inside[scope]:
                 inputs = graph._inputs(name)
                 if not any(i.lstrip("^").split(":")[0] in own for i in inputs):
@@ -561,6 +572,26 @@ def _free_collectives(graph: Graph) -> None:
     for name in graph._node_names(""):
         if graph._op(name).startswith("Collective"):
             graph._set_inputs(name, [i for i in graph._inputs(name) if not i.startswith("^")])
+
+
+def _is_start(node: fx.Node) -> bool:
+    """Whether a node starts a collective whose result nobody has waited for by then."""
+    target = node.target
+    if str(target) == "control_deps":
+        module = operator.attrgetter(str(node.args[1].target))(node.graph.owning_module)
+        calls = [n for n in module.graph.nodes if n.op == "call_function"]
+        return bool(calls) and _is_start(calls[-1])
+    return str(target).startswith("_c10d_functional.") and "wait_tensor" not in str(target)
+
+
+def _needed(graph: Graph, name: str) -> list[str]:
+    """The nodes that a node waits for; constants are always there."""
+    inputs = [i.lstrip("^").split(":")[0] for i in graph._inputs(name)]
+    return [i for i in inputs if graph._op(i) != "Const"]
+
+
+def _tensors(values: Iterable[Any]) -> list[Tensor]:
+    return [v for v in values if isinstance(v, Tensor)]
 
 
 def _path_name(path: str) -> str:
