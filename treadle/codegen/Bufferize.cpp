@@ -34,6 +34,8 @@ private:
   void rewrite(rc::KernelOp op);
   LogicalResult rewrite(arith::ConstantOp op);
   void rewrite(tensor::CastOp op);
+  void rewrite(rc::SetOp op);
+  void withCheck(Operation *op);
 
   Value alloc(TensorType type, ValueRange dims, ValueRange models = {}, bool copies = false);
   Value view(Value ref);
@@ -119,6 +121,37 @@ void Bufferizer::rewrite(tensor::CastOp op) {
   Value cast = rc::CastOp::create(b, loc, referenceTo(op.getType()), ref);
   op.getResult().replaceAllUsesWith(cast);
   op.erase();
+}
+
+/// An element is written where nobody else sees the list.
+void Bufferizer::rewrite(rc::SetOp op) {
+  Value list = op->getOperand(0), index = op->getOperand(1), element = op->getOperand(2);
+  bool isScalar = !isa<rc::RefType>(element.getType());
+  SmallVector<Value> dims;
+  if (!isScalar)
+    for (auto [i, size] : llvm::enumerate(tensorOf(element).getShape()))
+      dims.push_back(ShapedType::isDynamic(size)
+                         ? rc::DimOp::create(b, loc, b.getIndexType(), element, i).getResult()
+                         : arith::ConstantIndexOp::create(b, loc, size).getResult());
+  auto own =
+      rc::OwnOp::create(b, loc, list.getType(), b.getI1Type(), list, index, dims, op.getGrows());
+  check(own.getOk());
+  if (isScalar)
+    memref::StoreOp::create(b, loc, toStored(b, loc, element), view(own.getResult()), index);
+  else
+    rc::PutOp::create(b, loc, own.getResult(), index, element);
+  op.getResult().replaceAllUsesWith(own.getResult());
+  op.erase();
+}
+
+/// An op over references says in one result more whether there is what it gives.
+void Bufferizer::withCheck(Operation *op) {
+  OperationState state(loc, op->getName(), op->getOperands(),
+                       {referenceTo(op->getResult(0).getType()), b.getI1Type()}, op->getAttrs());
+  Operation *made = b.create(state);
+  check(made->getResult(1));
+  op->getResult(0).replaceAllUsesWith(made->getResult(0));
+  op->erase();
 }
 
 /// What starts a reduction, in the form that memory has it in.
@@ -303,14 +336,10 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
     elements.getResult().replaceAllUsesWith(ref);
     return op->erase(), success();
   }
-  if (auto reshape = dyn_cast<rc::ReshapeOp>(op)) {
-    Type type = reshape.getOutputs().front().getType();
-    auto made = rc::ReshapeOp::create(b, loc, TypeRange{referenceTo(type), b.getI1Type()},
-                                      reshape.getFrom(), reshape.getDims());
-    check(made.getOutputs().back());
-    reshape.getOutputs().front().replaceAllUsesWith(made.getOutputs().front());
-    return op->erase(), success();
-  }
+  if (auto set = dyn_cast<rc::SetOp>(op))
+    return rewrite(set), success();
+  if (isa<rc::ReshapeOp, rc::ListOp, rc::RowOp, rc::PopOp, rc::StackOp>(op))
+    return withCheck(op), success();
   if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<TensorType>(select.getType())) {
     Value chosen =
         rc::SelectOp::create(b, loc, referenceTo(select.getType()), select.getCondition(),

@@ -21,8 +21,8 @@ namespace {
 
 bool isRef(Value value) { return isa<rc::RefType>(value.getType()); }
 
-/// Whether an op takes its operand over: the result is the same reference.
-bool takesOver(Operation *op) { return isa<rc::CastOp>(op); }
+/// Whether an op takes its only reference over: the result is the same one, or in its place.
+bool takesOver(Operation *op) { return isa<rc::CastOp, rc::OwnOp, rc::PopOp, rc::StackOp>(op); }
 
 class Counter {
 public:

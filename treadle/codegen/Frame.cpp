@@ -1,4 +1,5 @@
 #include "treadle/codegen/Frame.h"
+#include "treadle/codegen/ListCalls.h"
 
 #include <algorithm>
 #include <bit>
@@ -7,12 +8,6 @@
 
 namespace treadle::codegen {
 namespace {
-
-void countAllocation(ClusterCounters &counters, const Tensor &made, bool isCopy) {
-  ClusterCounters::add(counters.allocations);
-  ClusterCounters::add(counters.bytes, made.bytes());
-  ClusterCounters::add(counters.copies, isCopy);
-}
 
 /// Code for a range of numbers.
 using Part = void (*)(void *captures, int64_t begin, int64_t end);
@@ -152,7 +147,13 @@ std::vector<RuntimeFunction> runtimeFunctions() {
           {"treadle_reshape", address(treadle_reshape)},
           {"treadle_release", address(treadle_release)},
           {"treadle_spread", address(treadle_spread)},
-          {"treadle_kernel", address(treadle_kernel)}};
+          {"treadle_kernel", address(treadle_kernel)},
+          {"treadle_list", address(treadle_list)},
+          {"treadle_list_own", address(treadle_list_own)},
+          {"treadle_list_put", address(treadle_list_put)},
+          {"treadle_list_row", address(treadle_list_row)},
+          {"treadle_list_pop", address(treadle_list_pop)},
+          {"treadle_list_stack", address(treadle_list_stack)}};
 }
 
 } // namespace treadle::codegen

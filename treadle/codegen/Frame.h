@@ -43,6 +43,12 @@ struct Frame {
   ClusterCounters *counters = nullptr; // null: nobody counts
 };
 
+inline void countAllocation(ClusterCounters &counters, const Tensor &made, bool isCopy) {
+  ClusterCounters::add(counters.allocations);
+  ClusterCounters::add(counters.bytes, made.bytes());
+  ClusterCounters::add(counters.copies, isCopy);
+}
+
 /// 0, with results that the caller owns; or 1, without, and then the interpreter is to run the
 /// cluster. The arguments are taken over either way.
 using ClusterCode = int32_t (*)(Frame *, TensorBlock **arguments, TensorBlock **results);

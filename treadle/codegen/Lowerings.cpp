@@ -77,7 +77,7 @@ llvm::StringMap<Lowering> makeTable() {
       {"BiasAdd", biasAdd},
   };
   for (LoweringTable more :
-       {shapeLowerings(), sliceLowerings(), moveLowerings(), reductionLowerings()})
+       {shapeLowerings(), sliceLowerings(), moveLowerings(), reductionLowerings(), listLowerings()})
     for (auto [op, lowering] : more)
       lowerings[op] = lowering;
   return lowerings;

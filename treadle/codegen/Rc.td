@@ -151,6 +151,91 @@ def Rc_ReshapeOp : Rc_Op<"reshape", [Pure]> {
   let assemblyFormat = "$from `(` $dims `)` attr-dict `:` type($from) `->` type($outputs)";
 }
 
+def Rc_ListOp : Rc_Op<"list"> {
+  let summary = "A list of tensors of one shape: a tensor whose rows they are, all zeros";
+  let description = [{
+    `dims` are the dimensions that the type doesn't tell. An open list has a length, its first
+    dimension, and no elements yet: what the shape of an element is, the first one tells. The
+    dimensions of an open list are not to be used, its first one is -1 - length. Over references
+    there is one result more: whether there was memory.
+  }];
+  let arguments = (ins Variadic<Index>:$dims, UnitAttr:$isOpen);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = "`(` $dims `)` (`open` $isOpen^)? attr-dict `:` type($outputs)";
+}
+
+def Rc_SetOp : Rc_Op<"set"> {
+  let summary = "A list with another element at an index";
+  let description = [{
+    Leaves the compiled code where there is no such index, or the element has another shape than
+    those of the list. A list that `grows` is made longer instead, by zeros.
+  }];
+  let arguments = (ins AnyType:$list, Index:$index, AnyType:$element, UnitAttr:$grows);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $list `[` $index `]` `=` $element (`grows` $grows^)? attr-dict `:` type($element) `in` type($list)
+    `->` type($result)
+  }];
+}
+
+def Rc_OwnOp : Rc_Op<"own"> {
+  let summary = "A list for nobody else, with room for an element of these dimensions at an index";
+  let description = [{
+    Takes the operand over. It is the same list where that is the only reference and has room, else
+    a copy; none where the index or the dimensions don't fit.
+  }];
+  let arguments = (ins Rc_Ref:$list, Index:$index, Variadic<Index>:$dims, UnitAttr:$grows);
+  let results = (outs Rc_Ref:$result, I1:$ok);
+  let assemblyFormat = [{
+    $list `[` $index `]` `(` $dims `)` (`grows` $grows^)? attr-dict `:` type($list) `->`
+    type($result)
+  }];
+}
+
+def Rc_PutOp : Rc_Op<"put"> {
+  let summary = "Copies an element into a list that is nobody else's, and has room for it";
+  let arguments = (ins Rc_Ref:$list, Index:$index, Rc_Ref:$element);
+  let assemblyFormat = [{
+    $list `[` $index `]` `=` $element attr-dict `:` type($element) `in` type($list)
+  }];
+}
+
+def Rc_RowOp : Rc_Op<"row"> {
+  let summary = "The element of a list at an index";
+  let description = [{
+    A share of the list's memory, or a copy: for lists that are to be changed while the element is
+    there. Leaves the compiled code where there is none. Over references there is one result more:
+    whether there was one.
+  }];
+  let arguments = (ins AnyType:$list, Index:$index, UnitAttr:$copies);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = [{
+    $list `[` $index `]` (`copies` $copies^)? attr-dict `:` type($list) `->` type($outputs)
+  }];
+}
+
+def Rc_PopOp : Rc_Op<"pop"> {
+  let summary = "A list without its last element";
+  let description = [{
+    Takes the operand over, as `rc.own`. Over references there is one result more: whether there was
+    an element.
+  }];
+  let arguments = (ins AnyType:$list);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = "$list attr-dict `:` type($list) `->` type($outputs)";
+}
+
+def Rc_StackOp : Rc_Op<"stack"> {
+  let summary = "The elements of a list as one tensor, without a copy";
+  let description = [{
+    Takes the operand over. Leaves the compiled code where the list is open. Over references there
+    is one result more: whether it was not.
+  }];
+  let arguments = (ins AnyType:$list);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let assemblyFormat = "$list attr-dict `:` type($list) `->` type($outputs)";
+}
+
 def Rc_RankOp : Rc_Op<"rank"> {
   let summary = "The number of dimensions of a tensor";
   let arguments = (ins Rc_Ref:$ref);

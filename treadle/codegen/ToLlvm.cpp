@@ -199,20 +199,24 @@ Value dimsArray(Emit &e, RankedTensorType type, ValueRange dynamic) {
   return array;
 }
 
+/// A block, and whether it is one.
+void replaceWithBlock(Operation *op, Rewriter &rewriter, Value block) {
+  Value none = LLVM::ZeroOp::create(rewriter, op->getLoc(), block.getType());
+  Value ok = LLVM::ICmpOp::create(rewriter, op->getLoc(), LLVM::ICmpPredicate::ne, block, none);
+  rewriter.replaceOp(op, {block, ok});
+}
+
 /// Calls a function that gives a block, or null.
 template <typename Op>
 void lowerNew(Op op, Rewriter &rewriter, StringRef function, ValueRange first, ValueRange dims) {
   Emit e(rewriter, op);
-  auto type = cast<rc::RefType>(op.getResult().getType());
+  auto type = cast<rc::RefType>(op->getResult(0).getType());
   auto tensor = cast<RankedTensorType>(type.getTensor());
   SmallVector<Value> arguments(first);
   arguments.push_back(e.number(rewriter.getI8Type(), static_cast<int64_t>(dtypeOf(type))));
   arguments.push_back(e.number(rewriter.getI32Type(), tensor.getRank()));
   arguments.push_back(dimsArray(e, tensor, dims));
-  Value block = e.call(function, e.pointer(), arguments);
-  Value none = LLVM::ZeroOp::create(rewriter, op.getLoc(), e.pointer());
-  Value ok = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::ne, block, none);
-  rewriter.replaceOp(op, {block, ok});
+  replaceWithBlock(op, rewriter, e.call(function, e.pointer(), arguments));
 }
 
 void lowerAlloc(rc::AllocOp op, rc::AllocOp::Adaptor in, Rewriter &rewriter, const Types &) {
@@ -233,9 +237,63 @@ void lowerReshape(rc::ReshapeOp op, rc::ReshapeOp::Adaptor in, Rewriter &rewrite
   Value block = e.call("treadle_reshape", e.pointer(),
                        {in.getFrom(), e.number(rewriter.getI32Type(), tensor.getRank()),
                         dimsArray(e, tensor, in.getDims())});
-  Value none = LLVM::ZeroOp::create(rewriter, op.getLoc(), e.pointer());
-  Value ok = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::ne, block, none);
-  rewriter.replaceOp(op, {block, ok});
+  replaceWithBlock(op, rewriter, block);
+}
+
+void lowerList(rc::ListOp op, rc::ListOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Value isOpen = e.number(rewriter.getI8Type(), op.getIsOpen());
+  if (!op.getIsOpen())
+    return lowerNew(op, rewriter, "treadle_list", {e.frame(), isOpen}, in.getDims());
+  // What the type doesn't tell of an element isn't known.
+  auto type = cast<rc::RefType>(op->getResult(0).getType());
+  SmallVector<Value> dims = {in.getDims().front()};
+  dims.resize(cast<RankedTensorType>(type.getTensor()).getNumDynamicDims(),
+              e.number(rewriter.getI64Type(), -1));
+  lowerNew(op, rewriter, "treadle_list", {e.frame(), isOpen}, dims);
+}
+
+/// An array of sizes, and how many.
+std::pair<Value, Value> sizesArray(Emit &e, ValueRange sizes) {
+  Value array = e.array(static_cast<int64_t>(sizes.size()));
+  for (auto [i, size] : llvm::enumerate(sizes))
+    e.store(size, array, 8 * static_cast<int64_t>(i));
+  return {e.number(e.b.getI32Type(), static_cast<int64_t>(sizes.size())), array};
+}
+
+void lowerOwn(rc::OwnOp op, rc::OwnOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  auto [count, dims] = sizesArray(e, in.getDims());
+  Value grows = e.number(rewriter.getI8Type(), op.getGrows());
+  Value block = e.call("treadle_list_own", e.pointer(),
+                       {e.frame(), in.getList(), in.getIndex(), grows, count, dims});
+  replaceWithBlock(op, rewriter, block);
+}
+
+void lowerPut(rc::PutOp op, rc::PutOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  e.call("treadle_list_put", LLVM::LLVMVoidType::get(rewriter.getContext()),
+         {in.getList(), in.getIndex(), in.getElement()});
+  rewriter.eraseOp(op);
+}
+
+void lowerRow(rc::RowOp op, rc::RowOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Value copies = e.number(rewriter.getI8Type(), op.getCopies());
+  Value block =
+      e.call("treadle_list_row", e.pointer(), {e.frame(), in.getList(), in.getIndex(), copies});
+  replaceWithBlock(op, rewriter, block);
+}
+
+void lowerPop(rc::PopOp op, rc::PopOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  replaceWithBlock(op, rewriter,
+                   e.call("treadle_list_pop", e.pointer(), {e.frame(), in.getList()}));
+}
+
+void lowerStack(rc::StackOp op, rc::StackOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  replaceWithBlock(op, rewriter, e.call("treadle_list_stack", e.pointer(), {in.getList()}));
 }
 
 void lowerKernel(rc::KernelOp op, rc::KernelOp::Adaptor in, Rewriter &rewriter, const Types &) {
@@ -387,6 +445,12 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   add<rc::AllocOp>(patterns, types, lowerAlloc);
   add<rc::ReshapeOp>(patterns, types, lowerReshape);
   add<rc::ReuseOp>(patterns, types, lowerReuse);
+  add<rc::ListOp>(patterns, types, lowerList);
+  add<rc::OwnOp>(patterns, types, lowerOwn);
+  add<rc::PutOp>(patterns, types, lowerPut);
+  add<rc::RowOp>(patterns, types, lowerRow);
+  add<rc::PopOp>(patterns, types, lowerPop);
+  add<rc::StackOp>(patterns, types, lowerStack);
   add<rc::KernelOp>(patterns, types, lowerKernel);
   add<rc::ViewOp>(patterns, types, lowerView);
   LLVMConversionTarget target(*context);

@@ -23,6 +23,13 @@ static constexpr int maxDepth = 32;
 Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
   if (tfg::FuncOp function = find(node.opType()))
     return inlineFunction(function, inputs);
+  auto passHandles = [&] {
+    for (Typed &input : inputs)
+      if (input.list)
+        input = handleOf(input);
+  };
+  if (!takesLists(node.opType()))
+    passHandles();
   if (Lowering lowering = findLowering(node.opType())) {
     MaybeValues results = lowering(*this, node, inputs);
     if (!results)
@@ -30,6 +37,7 @@ Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
     if (*results)
       return std::move(**results);
   }
+  passHandles();
   MaybeValues simple = elementwise(node, inputs);
   if (!simple)
     return Unexpected(std::move(simple.error()));
@@ -123,7 +131,7 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
     return Unexpected(std::move(results.error()));
   SmallVector<Value> returned;
   for (const Typed &result : *results)
-    returned.push_back(boxed(result.value));
+    returned.push_back(boxed(result.list ? handleOf(result).value : result.value));
   func::ReturnOp::create(b, loc, returned);
   cluster.setFunctionType(b.getFunctionType(types, ValueRange(returned).getTypes()));
   int64_t numOps = 0;
@@ -147,7 +155,15 @@ Expected<TensorProgram> translate(tfg::FuncOp function, ArrayRef<ArgumentClass> 
                                   const TranslationOptions &options) {
   context.loadDialect<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                       math::MathDialect, scf::SCFDialect, tensor::TensorDialect, rc::RcDialect>();
-  return Translator(find, context, options).run(function, arguments);
+  llvm::SetVector<Operation *> kernelLists;
+  for (;;) {
+    Translator translator(find, context, options);
+    translator.kernelLists = kernelLists;
+    Expected<TensorProgram> program = translator.run(function, arguments);
+    if (translator.wanted.empty())
+      return program;
+    kernelLists.insert_range(translator.wanted);
+  }
 }
 
 } // namespace treadle::codegen

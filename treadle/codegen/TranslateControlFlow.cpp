@@ -68,11 +68,14 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
   }
   if (results[0].size() != results[1].size())
     return Unexpected(unsupported(node, "its branches give different numbers of results"));
+  SmallVector<Form> forms;
   SmallVector<Type> types;
   for (auto [a, c] : llvm::zip(results[0], results[1])) {
-    if (elementOf(a.value.getType()) != elementOf(c.value.getType()))
+    std::optional<Form> form = joined(a, c);
+    if (!form)
       return Unexpected(unsupported(node, "its branches give different dtypes"));
-    types.push_back(joined(a.value.getType(), c.value.getType()));
+    types.push_back(form->type);
+    forms.push_back(std::move(*form));
   }
   auto typed = scf::IfOp::create(b, loc, types, chosen, /*withElseRegion=*/true);
   for (int side : {0, 1}) {
@@ -81,14 +84,15 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToEnd(&region.front());
     SmallVector<Value> yielded;
-    for (auto [result, type] : llvm::zip(results[side], types))
-      yielded.push_back(coerce(result.value, type));
+    for (auto [result, form] : llvm::zip(results[side], forms))
+      yielded.push_back(coerce(result, form));
     scf::YieldOp::create(b, loc, yielded);
   }
   sides.erase();
   Values out;
   for (auto [i, result] : llvm::enumerate(typed.getResults()))
-    out.push_back({result, join(results[0][i].known, results[1][i].known)});
+    out.push_back({result, join(results[0][i].known, results[1][i].known), std::nullopt,
+                   std::move(forms[i].list)});
   return out;
 }
 
@@ -162,46 +166,60 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
     known.integers.reset();
     return known;
   };
-  SmallVector<Type> types;
+  SmallVector<Form> forms;
   Values now = inputs;
   for (size_t i : variables) {
-    types.push_back(inputs[i].value.getType());
+    forms.push_back({inputs[i].value.getType(), inputs[i].list});
     now[i].known = forgetValue(now[i].known);
     now[i].elements.reset();
   }
-  SmallVector<Location> locations(types.size(), loc);
+  const auto wantedBefore = wanted;
   for (int round = 0; round < maxRounds; ++round) {
     SmallVector<Value> begin;
-    for (auto [i, type] : llvm::zip(variables, types))
-      begin.push_back(coerce(inputs[i].value, type));
+    SmallVector<Type> types;
+    for (auto [i, form] : llvm::zip(variables, forms)) {
+      begin.push_back(coerce(inputs[i], form));
+      types.push_back(form.type);
+      now[i].list = form.list;
+    }
     auto made = scf::WhileOp::create(b, loc, types, begin);
     Expected<Values> given = iteration(node, made, *cond, *body, variables, now);
     if (!given)
       return given;
     bool isStable = true;
-    for (auto [i, type] : llvm::zip(variables, types)) {
-      Type next = (*given)[i].value.getType();
-      if (elementOf(next) != elementOf(type))
+    for (auto [i, form, argument] :
+         llvm::zip(variables, forms, made.getAfter().front().getArguments())) {
+      Typed next = (*given)[i];
+      std::optional<Form> both = joined({argument, {}, std::nullopt, form.list}, next);
+      if (!both)
         return Unexpected(unsupported(node, "a loop variable changes its dtype"));
-      KnownValue both = forgetValue(join(now[i].known, (*given)[i].known));
-      isStable &= joined(type, next) == type && both == now[i].known;
-      type = joined(type, next);
-      now[i].known = std::move(both);
+      KnownValue known = forgetValue(join(now[i].known, next.known));
+      isStable &= *both == form && known == now[i].known;
+      form = std::move(*both);
+      now[i].known = std::move(known);
     }
     if (isStable) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToEnd(&made.getAfter().front());
-      SmallVector<Value> yielded;
-      for (auto [i, type] : llvm::zip(variables, types))
-        yielded.push_back(coerce((*given)[i].value, type));
-      scf::YieldOp::create(b, loc, yielded);
+      endIteration(made, variables, *given, forms);
       for (auto [i, result] : llvm::zip(variables, made.getResults()))
         now[i].value = result;
       return now;
     }
     erase(made);
+    wanted = wantedBefore;
   }
   return Unexpected(unsupported(node, "its loop variables keep changing their types"));
+}
+
+/// Hands on what the body gives.
+void Translator::endIteration(scf::WhileOp made, ArrayRef<size_t> variables, const Values &given,
+                              ArrayRef<Form> forms) {
+  OpBuilder::InsertionGuard guard(b);
+  auto inside = enter(made);
+  b.setInsertionPointToEnd(&made.getAfter().front());
+  SmallVector<Value> yielded;
+  for (auto [i, form] : llvm::zip(variables, forms))
+    yielded.push_back(coerce(given[i], form));
+  scf::YieldOp::create(b, loc, yielded);
 }
 
 /// Fills a loop's regions but for the end; gives what the body gives.
@@ -209,6 +227,7 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
                                        tfg::FuncOp body, ArrayRef<size_t> variables,
                                        const Values &now) {
   OpBuilder::InsertionGuard guard(b);
+  auto inside = enter(made);
   SmallVector<Location> locations(variables.size(), loc);
   auto argumentsOf = [&](Region &region) {
     Block *block = b.createBlock(&region, {}, made.getResultTypes(), locations);

@@ -63,4 +63,16 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   return results;
 }
 
+Value Translator::kernelFor(tfg::Node near, StringRef op, AttrMap attrs, ArrayRef<Value> inputs,
+                            Type result) {
+  KernelCall entry{near.name().str(), op.str(), near.device().str(), std::move(attrs), {}, {}, {}};
+  for (Value input : inputs)
+    entry.inputTypes.push_back(valueTypeOf(elementOf(input.getType())).dtype);
+  entry.outputTypes.push_back(valueTypeOf(elementOf(result)).dtype);
+  entry.outputs.push_back({true, {}});
+  int32_t index = static_cast<int32_t>(tables.kernels.size());
+  tables.kernels.push_back(std::move(entry));
+  return rc::KernelOp::create(b, loc, TypeRange(result), inputs, index, op, nullptr).getResult(0);
+}
+
 } // namespace treadle::codegen

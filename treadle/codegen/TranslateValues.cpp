@@ -67,6 +67,38 @@ Type Translator::joined(Type a, Type b) {
   return tfg::tensorOf(join(shape(a), shape(b)), elementOf(a));
 }
 
+std::optional<Form> Translator::joined(const Typed &a, const Typed &b) {
+  Type x = a.value.getType(), y = b.value.getType();
+  Type handle = RankedTensorType::get({}, tf_type::VariantType::get(this->b.getContext()));
+  if (a.list && b.list && a.list->isSameKind(*b.list)) {
+    bool areRanked = isTensor(x) && isTensor(y);
+    if (areRanked && cast<ShapedType>(x).getRank() != cast<ShapedType>(y).getRank())
+      return Form{handle};
+    Form form{areRanked ? joined(x, y) : isTensor(x) ? x : y, a.list};
+    for (Operation *maker : b.list->makers)
+      if (!llvm::is_contained(form.list->makers, maker))
+        form.list->makers.push_back(maker);
+    return form;
+  }
+  if (a.list)
+    x = handle;
+  if (b.list)
+    y = handle;
+  if (elementOf(x) != elementOf(y))
+    return std::nullopt;
+  return Form{joined(x, y)};
+}
+
+Value Translator::coerce(const Typed &typed, const Form &form) {
+  if (!form.list)
+    return coerce(typed.list ? handleOf(typed).value : typed.value, form.type);
+  if (typed.value.getType() == form.type)
+    return typed.value;
+  if (!isTensor(typed.value.getType()))
+    return openList(typed, form.type).value;
+  return tensor::CastOp::create(b, loc, form.type, typed.value);
+}
+
 Typed Translator::constant(const Tensor &tensor, KnownValue known) {
   RankedTensorType type = tfg::typeOf(tensor, b.getContext());
   Type element = type.getElementType();

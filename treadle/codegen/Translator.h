@@ -7,28 +7,59 @@
 #include "treadle/transforms/shape_inference/NodeShapes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
-#include <optional>
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/SaveAndRestore.h"
 
-namespace mlir::scf {
-class WhileOp;
-} // namespace mlir::scf
+#include <optional>
 
 namespace treadle::codegen {
 
 struct ElementwiseOp;
 
+/// A list of tensors that is one tensor in compiled code, its rows; or a length alone, as an index,
+/// while the rank of its elements isn't known.
+struct ListForm {
+  mlir::Type element;
+  /// What the node that made the list says of the shape of its elements. Exact: it says what the
+  /// list's own dimensions are.
+  Shape stated;
+  bool isExact = false;
+  /// How many elements it may have; -1: any number.
+  int64_t most = -1;
+  /// The nodes that made it, each once.
+  std::vector<mlir::Operation *> makers = {};
+
+  bool isSameKind(const ListForm &other) const {
+    return element == other.element && stated == other.stated && isExact == other.isExact &&
+           most == other.most;
+  }
+};
+
 /// A value of the graph: what computes it, and what is known of it. It is a scalar of a native type
-/// or a tensor, ranked where its rank is known.
+/// or a tensor, ranked where its rank is known, or a list.
 struct Typed {
   mlir::Value value;
   KnownValue known;
   /// The elements of a vector of integers that was computed in registers, such as a shape.
   std::optional<llvm::SmallVector<mlir::Value>> elements = std::nullopt;
+  std::optional<ListForm> list = std::nullopt;
 };
 
-using Values = llvm::SmallVector<Typed>;
+/// How a value is held, when several ways of the code lead to it.
+struct Form {
+  mlir::Type type;
+  std::optional<ListForm> list = std::nullopt;
+
+  bool operator==(const Form &other) const {
+    return type == other.type && list.has_value() == other.list.has_value() &&
+           (!list || (list->isSameKind(*other.list) && list->makers == other.list->makers));
+  }
+};
+
+using Values = llvm::SmallVector<Typed, 2>;
 
 /// The values of a node; nothing where this way of translating it doesn't serve.
 using MaybeValues = Expected<std::optional<Values>>;
@@ -58,6 +89,22 @@ public:
   Results readVariable(tfg::Node node, const Typed &handle);
   MaybeValues elementwise(tfg::Node node, const Values &inputs);
   Results kernel(tfg::Node node, const Values &inputs);
+  /// A call of a kernel that stands for no node of the graph; `near` is one that it is for.
+  mlir::Value kernelFor(tfg::Node near, llvm::StringRef op, AttrMap attrs,
+                        llvm::ArrayRef<mlir::Value> inputs, mlir::Type result);
+
+  // Lists.
+  /// Whether the lists that a node makes are left to kernels.
+  bool leavesLists(tfg::Node node) const { return kernelLists.contains(node.getOperation()); }
+  /// The list as kernels have it. It is better one from the beginning if this is for each iteration
+  /// of a loop, or not all can be told: then its makers join `wanted`.
+  Typed handleOf(const Typed &list);
+  /// A list of elements of this rank that has only a length so far.
+  Typed openList(const Typed &length, mlir::Type type);
+  /// The length of a list.
+  mlir::Value lengthOf(const Typed &list);
+  /// Whether a value is computed inside of the innermost loop.
+  bool isOfIteration(mlir::Value value) const;
 
   // Values.
   mlir::Value boxed(mlir::Value value);
@@ -65,6 +112,9 @@ public:
   mlir::Value coerce(mlir::Value value, mlir::Type type);
   mlir::Value dim(mlir::Value value, int64_t index);
   mlir::Type joined(mlir::Type a, mlir::Type b);
+  /// What both can be held as; nothing where their dtypes differ.
+  std::optional<Form> joined(const Typed &a, const Typed &b);
+  mlir::Value coerce(const Typed &typed, const Form &form);
   mlir::Value index(int64_t value);
   /// An integer scalar, or the elements of a small vector of integers, as indices: where they are
   /// constant or in registers.
@@ -97,6 +147,8 @@ public:
   llvm::DenseMap<mlir::Value, Tensor> variables;
   /// Dimensions that were told, by tensor and index.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> dims;
+  /// Nodes whose lists are left to kernels; and such that better were.
+  llvm::SetVector<mlir::Operation *> kernelLists, wanted;
 
 private:
   Results conditional(tfg::Node node, llvm::ArrayRef<tfg::FuncOp> branches, size_t branch,
@@ -105,11 +157,18 @@ private:
                                    const KnownValue &known);
   Results iteration(tfg::Node node, mlir::scf::WhileOp made, tfg::FuncOp cond, tfg::FuncOp body,
                     llvm::ArrayRef<size_t> variables, const Values &now);
+  void endIteration(mlir::scf::WhileOp made, llvm::ArrayRef<size_t> variables, const Values &given,
+                    llvm::ArrayRef<Form> forms);
   void erase(mlir::Operation *op);
+  /// Makes a loop the innermost one, for as long as the result is there.
+  llvm::SaveAndRestore<mlir::scf::WhileOp> enter(mlir::scf::WhileOp loop) {
+    return llvm::SaveAndRestore(innermost, loop);
+  }
   Expected<tfg::FuncOp> functionIn(tfg::Node node, mlir::Attribute attr);
   Expected<mlir::Value> truth(tfg::Node node, const Typed &condition);
 
   int depth = 0;
+  mlir::scf::WhileOp innermost; // null: the code is in no loop
 };
 
 /// What a list of sizes says of a type: -1 in `shape` where a size is one of `dynamic`.
@@ -129,6 +188,11 @@ LoweringTable shapeLowerings();
 LoweringTable sliceLowerings();
 LoweringTable moveLowerings();
 LoweringTable reductionLowerings();
+LoweringTable listLowerings();
+
+/// Whether an op is translated with lists as they are in compiled code; others have them as kernels
+/// do.
+bool takesLists(llvm::StringRef op);
 
 /// Null for ops that have no lowering of their own.
 Lowering findLowering(llvm::StringRef op);
