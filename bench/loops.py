@@ -73,6 +73,7 @@ def enough(call, most):
 PROGRAMS = [
     ("x * 0.5 + 1, an iteration", "scalar", "ns", 1e9, 1_000_000),
     ("a row more, an iteration of 1,000", "growing", "ns", 1e9, 1_000),
+    ("a row more in a list, an iteration of 1,000", "list", "ns", 1e9, 1_000),
     ("11 elementwise ops, 1,000,000 floats", "chain", "ms", 1e3, None),
 ]
 
@@ -85,7 +86,7 @@ def measure_program(row, chosen, args):
         if call is None:
             continue
         counts[runtime] = (
-            1 if most is None else most if program == "growing" else enough(call, most)
+            1 if most is None else most if program in ("growing", "list") else enough(call, most)
         )
         calls[runtime] = functools.partial(call, counts[runtime])
     check(name, {runtime: call(3) for runtime, call in unbound(calls).items()})

@@ -99,13 +99,31 @@ def vectors(factor):
 
 
 PROGRAMS = {"scalar": SCALAR, "growing": GROWING, "chain": chain()}
-STARTS = {"scalar": np.float32(1), "growing": ROW, "chain": CHAIN}
+STARTS = {"scalar": np.float32(1), "growing": ROW, "chain": CHAIN, "list": ROW[0]}
+
+
+def filled_list():
+    """for i in range(n): list[i] = x * i; then its elements as a tensor. StableHLO has no lists."""
+    import treadle
+
+    g = treadle.Builder()
+    n, x = g.placeholder("n", "int32", []), g.placeholder("x", "float32", [None])
+    rows = g.op("TensorListReserve", [np.int32(-1), n], element_dtype="float32")
+    with g.while_loop(i=0, rows=rows) as loop:
+        loop.condition(loop.i < n)
+        loop.rows = g.op("TensorListSetItem", [loop.rows, loop.i, x * g.cast(loop.i, "float32")])
+        loop.i += 1
+    g.op("TensorListStack", [loop.rows, np.int32(-1)], element_dtype="float32")
+    return g.build()
 
 
 def treadle(tier, program, threads):
     import treadle
 
-    graph = treadle.Graph.from_bytes(PROGRAMS[program].encode())
+    if program == "list":
+        graph = filled_list()
+    else:
+        graph = treadle.Graph.from_bytes(PROGRAMS[program].encode())
     session = treadle.Session(graph, tier=tier, threads=threads)
     (n, x), (out,) = ([v.name for v in values] for values in (graph.inputs(), graph.outputs()))
     start = STARTS[program]
@@ -139,7 +157,7 @@ def jax(program, threads):
     from jax import lax
     from jax import numpy as jnp
 
-    if program == "growing":
+    if program in ("growing", "list"):
         raise NotImplementedError("its shapes are fixed")
 
     def scalar(n, x):
@@ -172,12 +190,19 @@ def tensorflow_function(program, **options):
         y = tf.tanh(tf.exp(-tf.sqrt(tf.abs(tf.square(tf.tanh(x))))))
         return tf.sigmoid(tf.nn.relu(y)) * x + x
 
+    def filled(n, x):
+        rows = tf.TensorArray(tf.float32, n)
+        for i in tf.range(n):
+            rows = rows.write(i, x * tf.cast(i, tf.float32))
+        return rows.stack()
+
     functions = {
+        "list": filled,
         "scalar": loop(lambda x: x * 0.5 + 1, ()),
         "growing": loop(lambda x: tf.concat([x, ROW], 0), (None, COLUMNS)),
         "chain": chain,
     }
-    shape = {"scalar": (), "growing": (None, COLUMNS), "chain": (None,)}[program]
+    shape = {"scalar": (), "growing": (None, COLUMNS)}.get(program, (None,))
     signature = (tf.TensorSpec((), tf.int32, "n"), tf.TensorSpec(shape, tf.float32, "x"))
     return tf.function(functions[program], input_signature=signature, **options), signature
 
