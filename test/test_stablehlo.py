@@ -598,6 +598,17 @@ def test_shardings_are_read_over(run):
     expect(run(text, a), 2 * a)
 
 
+def test_accuracy_that_is_asked_for_is_read_over(run):
+    text = function(
+        """
+        %r = stablehlo.exponential %a {result_accuracy = #stablehlo.result_accuracy<ulps = 10,
+            mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<3xf32>""",
+        ["3xf32"],
+        ["3xf32"],
+    )
+    expect(run(text, floats(3)), np.exp(floats(3)))
+
+
 def test_manual_shardings_are_named(run):
     text = function(
         "%r = sdy.manual_computation(%a) in_shardings=[] out_shardings=[] manual_axes={} () {}\n"

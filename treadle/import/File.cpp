@@ -10,6 +10,7 @@
 #include "treadle/import/SavedModel.h"
 #include "treadle/import/TfExecutor.h"
 #include "treadle/import/stablehlo/Import.h"
+#include "treadle/import/stablehlo/Scf.h"
 #include "treadle/import/stablehlo/Structure.h"
 #include "treadle/riegeli/RecordReader.h"
 
@@ -86,10 +87,22 @@ GraphFormat treadle::formatOfContent(std::string_view content) {
              : GraphFormat::Text;
 }
 
-/// Programs of these dialects may have attributes and operations of any other.
-static bool mentionsStableHlo(StringRef text) {
-  return llvm::any_of(ArrayRef<StringRef>{"stablehlo.", "mhlo.", "chlo.", "sdy."},
-                      [&](StringRef name) { return text.contains(name); });
+static bool mentions(StringRef text, ArrayRef<StringRef> names) {
+  return llvm::any_of(names, [&](StringRef name) { return text.contains(name); });
+}
+
+/// Loads what the text of a program needs; such programs may have attributes and operations of any
+/// other dialect. False where it is of none of these dialects.
+static bool loadProgramDialects(MLIRContext &context, StringRef text) {
+  bool isStandard = mentions(text, {"scf.", "arith.", "math.", "tensor.", "cf."}) &&
+                    !mentions(text, {"tf_executor.", "tfg."});
+  if (!isStandard && !mentions(text, {"stablehlo.", "mhlo.", "chlo.", "sdy."}))
+    return false;
+  stablehlo::loadDialects(context);
+  hlo::loadBranches(context);
+  if (isStandard)
+    hlo::loadStandardDialects(context);
+  return true;
 }
 
 /// What else is read into tfg, in place.
@@ -125,11 +138,8 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
     message += what;
   });
   bool wasOpen = context.allowsUnregisteredDialects();
-  if (mentionsStableHlo(text)) {
-    stablehlo::loadDialects(context);
-    hlo::loadBranches(context);
+  if (loadProgramDialects(context, text))
     context.allowUnregisteredDialects();
-  }
   auto module = parseSourceString<ModuleOp>(StringRef(text), ParserConfig(&context));
   context.allowUnregisteredDialects(wasOpen);
   if (isUnimplemented || (module && failed(convert(*module))))

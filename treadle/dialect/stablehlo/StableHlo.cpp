@@ -178,6 +178,10 @@ Attribute TextDialect::parseAttribute(DialectAsmParser &parser, Type) const {
     if (failed(fields))
       return {};
     value = *fields;
+  } else if (kind.ends_with("_mode")) {
+    if (parser.parseKeyword(&word))
+      return {};
+    value = builder.getStringAttr(word);
   } else if (kind == "conv") {
     FailureOr<Attribute> layout = parseValue(parser);
     if (failed(layout))

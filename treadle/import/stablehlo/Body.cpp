@@ -1,6 +1,7 @@
 #include "treadle/import/stablehlo/Body.h"
 
 #include "treadle/import/DerivedAttributes.h"
+#include "treadle/import/stablehlo/Tables.h"
 #include "treadle/ops/OpTable.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
@@ -229,7 +230,8 @@ static const llvm::StringMap<Converter> &converters() {
   static const llvm::StringMap<Converter> table = [] {
     llvm::StringMap<Converter> rows;
     for (ArrayRef<Row> part : {arithmeticRows(), shapeRows(), indexRows(), reductionRows(),
-                               productRows(), controlRows(), moreRows()})
+                               productRows(), controlRows(), moreRows(), batchNormRows(),
+                               broadcastingRows(), collectiveRows(), arithRows(), tensorRows()})
       for (const Row &row : part)
         rows[row.op] = row.convert;
     return rows;

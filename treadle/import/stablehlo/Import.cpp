@@ -2,6 +2,7 @@
 
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Scf.h"
 #include "treadle/import/stablehlo/Structure.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -291,7 +292,7 @@ LogicalResult treadle::importStableHlo(ModuleOp module) {
   if (failed(main))
     return failure();
   for (auto function : module.getOps<func::FuncOp>())
-    if (failed(structure(function)))
+    if (failed(structureScf(function)) || failed(structure(function)))
       return failure();
   Program program(module);
   if (failed(MainReader(program, *main).read()))

@@ -30,10 +30,18 @@ static LogicalResult readRng(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1), shape = input(body, op, 2);
   Type element = elementOf(a);
   StringRef distribution = word(op, "rng_distribution");
-  if (!isFloat(element))
-    return unimplemented(op) << " of integers";
   if (!elementOf(shape).isSignlessInteger(32))
     shape = body.cast(shape, body.builder.getI64Type());
+  if (!isFloat(element)) {
+    if (distribution != "UNIFORM" || !element.isSignlessInteger())
+      return unimplemented(op) << " of unsigned integers, or of integers in another distribution";
+    Type wide = body.builder.getI64Type();
+    auto type = cast<TensorType>(body.resultType(op));
+    Value drawn = body.node("RandomUniformInt", {shape, body.cast(a, wide), body.cast(b, wide)},
+                            type.clone(wide));
+    body.map(op->getResult(0), body.cast(drawn, element));
+    return success();
+  }
   Attrs attrs;
   attrs.append("dtype", TypeAttr::get(element));
   Type type = body.resultType(op);

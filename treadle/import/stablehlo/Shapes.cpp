@@ -249,7 +249,7 @@ static LogicalResult readDimensionSize(Body &body, Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// The dialects tensor, shape and arith, as far as programs with unknown shapes use them
+// The dialects tensor and shape, as far as programs with unknown shapes use them
 //===----------------------------------------------------------------------===//
 
 static LogicalResult readShapeOf(Body &body, Operation *op) {
@@ -278,19 +278,9 @@ static LogicalResult readExtract(Body &body, Operation *op) {
   return done(body, op, body.node("GatherNd", {x, at}, body.resultType(op)));
 }
 
-static LogicalResult readIndexCast(Body &body, Operation *op) {
-  return done(body, op, body.cast(input(body, op, 0), elementOf(body.resultType(op))));
-}
-
 static LogicalResult readSameValue(Body &body, Operation *op) {
   return done(body, op, input(body, op, 0));
 }
-
-template <const char *name> static LogicalResult readBinary(Body &body, Operation *op) {
-  return done(body, op, body.like(name, {input(body, op, 0), input(body, op, 1)}));
-}
-static constexpr char addOp[] = "AddV2", subOp[] = "Sub", mulOp[] = "Mul", maxOp[] = "Maximum",
-                      minOp[] = "Minimum", divOp[] = "TruncateDiv", floorOp[] = "FloorDiv";
 
 static constexpr Row rows[] = {
     {"broadcast_in_dim", readBroadcast},
@@ -315,16 +305,6 @@ static constexpr Row rows[] = {
     {"tensor.from_elements", readFromElements},
     {"tensor.extract", readExtract},
     {"tensor.cast", readSameValue},
-    {"arith.index_cast", readIndexCast},
-    {"arith.addi", readBinary<addOp>},
-    {"arith.subi", readBinary<subOp>},
-    {"arith.muli", readBinary<mulOp>},
-    {"arith.divsi", readBinary<divOp>},
-    {"arith.floordivsi", readBinary<floorOp>},
-    {"arith.maxsi", readBinary<maxOp>},
-    {"arith.minsi", readBinary<minOp>},
-    {"arith.addf", readBinary<addOp>},
-    {"arith.mulf", readBinary<mulOp>},
 };
 
 ArrayRef<Row> hlo::shapeRows() { return rows; }

@@ -1,0 +1,108 @@
+// batch_norm_training, batch_norm_inference and batch_norm_grad, as the specification of StableHLO
+// has them: by means over all dimensions but the features'.
+#include "treadle/import/stablehlo/Tables.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+namespace {
+
+/// What the three need of an op whose first operand has features along one dimension.
+class Normalizer {
+public:
+  Normalizer(Body &body, Operation *op)
+      : body(body), x(input(body, op, 0)), type(rankedOf(x)), element(type.getElementType()) {
+    int64_t feature = numberOr(op, "feature_index", type.getRank() - 1);
+    for (int64_t d = 0; d < type.getRank(); ++d) {
+      shape.push_back(d == feature ? type.getDimSize(d) : 1);
+      if (d != feature) {
+        others.push_back(d);
+        count *= type.getDimSize(d);
+      }
+    }
+    auto attr = op->getAttrOfType<FloatAttr>("epsilon");
+    epsilon = body.scalar(element, attr ? attr.getValueAsDouble() : 0);
+  }
+
+  /// A number for each feature, so that it broadcasts to the whole.
+  Value spread(Value feature) { return body.reshape(feature, shape); }
+  Value sum(Value of) {
+    auto result = RankedTensorType::get(rankedOf(spreadLess).getShape(), element);
+    return body.node("Sum", {of, body.vector(others)}, result);
+  }
+  Value mean(Value of) {
+    return body.like("Mul", {sum(of), body.scalar(element, 1.0 / static_cast<double>(count))});
+  }
+  /// 1 / sqrt(variance + epsilon), for each feature.
+  Value inverseDeviation(Value variance) {
+    return body.like("Rsqrt", body.like("AddV2", {variance, epsilon}));
+  }
+  Value op(StringRef name, Value a, Value b) { return body.node(name, {a, b}, type); }
+  /// (x - mean) / deviation * scale + offset
+  Value normalized(Value mean, Value variance, Value scale, Value offset) {
+    Value factor = body.like("Mul", {inverseDeviation(variance), scale});
+    Value centred = op("Sub", x, spread(mean));
+    return op("AddV2", op("Mul", centred, spread(factor)), spread(offset));
+  }
+
+  Body &body;
+  Value x, spreadLess, epsilon; // spreadLess: any value with one number for each feature
+  RankedTensorType type;
+  Type element;
+  SmallVector<int64_t> shape, others;
+  int64_t count = 1;
+};
+
+} // namespace
+
+static LogicalResult readInference(Body &body, Operation *op) {
+  Normalizer n(body, op);
+  body.map(op->getResult(0), n.normalized(input(body, op, 3), input(body, op, 4),
+                                          input(body, op, 1), input(body, op, 2)));
+  return success();
+}
+
+static LogicalResult unknownSize(Operation *op) {
+  return unimplemented(op) << " of an operand of unknown size";
+}
+
+static LogicalResult readTraining(Body &body, Operation *op) {
+  Normalizer n(body, op);
+  if (!n.type.hasStaticShape())
+    return unknownSize(op);
+  n.spreadLess = input(body, op, 1);
+  Value mean = n.mean(n.x), centred = n.op("Sub", n.x, n.spread(mean));
+  Value variance = n.mean(n.op("Mul", centred, centred));
+  body.map(op->getResult(0), n.normalized(mean, variance, input(body, op, 1), input(body, op, 2)));
+  body.map(op->getResult(1), mean);
+  body.map(op->getResult(2), variance);
+  return success();
+}
+
+/// With i = 1 / sqrt(variance + epsilon) and y = (x - mean) i:
+/// of the scale sum(g y), of the offset sum(g), of x scale i (g - mean(g) - y mean(g y)).
+static LogicalResult readGradient(Body &body, Operation *op) {
+  Normalizer n(body, op);
+  if (!n.type.hasStaticShape())
+    return unknownSize(op);
+  Value scale = n.spreadLess = input(body, op, 1), gradient = input(body, op, 4);
+  Value inverse = n.inverseDeviation(input(body, op, 3));
+  Value y = n.op("Mul", n.op("Sub", n.x, n.spread(input(body, op, 2))), n.spread(inverse));
+  Value product = n.op("Mul", gradient, y);
+  Value byMean = n.op("Sub", gradient, n.spread(n.mean(gradient)));
+  Value rest = n.op("Sub", byMean, n.op("Mul", y, n.spread(n.mean(product))));
+  Value factor = body.like("Mul", {scale, inverse});
+  body.map(op->getResult(0), n.op("Mul", rest, n.spread(factor)));
+  body.map(op->getResult(1), n.sum(product));
+  body.map(op->getResult(2), n.sum(gradient));
+  return success();
+}
+
+static constexpr Row rows[] = {
+    {"batch_norm_inference", readInference},
+    {"batch_norm_training", readTraining},
+    {"batch_norm_grad", readGradient},
+};
+
+ArrayRef<Row> hlo::batchNormRows() { return rows; }

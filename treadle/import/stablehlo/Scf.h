@@ -1,0 +1,16 @@
+// Internal to the folder: loops and conditionals of the dialect scf.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace treadle::hlo {
+
+/// scf.for, scf.while, scf.if and scf.index_switch become `stablehlo.while`, `if` and `case`, inner
+/// ones first. Ops without effects in the `before` region of an scf.while are computed twice.
+/// Emits an error at an op of scf of another kind.
+llvm::LogicalResult structureScf(mlir::func::FuncOp function);
+
+/// Loads what the text of programs of scf, arith, math and tensor needs.
+void loadStandardDialects(mlir::MLIRContext &context);
+
+} // namespace treadle::hlo
