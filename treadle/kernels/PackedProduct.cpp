@@ -297,7 +297,7 @@ static void multiplyBlock(std::span<const float *const> rows, const PackedLeft &
 }
 
 void multiplyPackedRows(const float *left, int64_t rows, const PackedMatrix &right, int64_t panel,
-                  int64_t endPanel, float *out) {
+                        int64_t endPanel, float *out) {
   constexpr int64_t first = 0;
   const PackedLeft form{{&first, 1}, right.depth(), 1};
   int64_t stride = (endPanel - panel) * tileColumns;

@@ -82,7 +82,7 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
 /// The product of rows that lie side by side with the panels [panel, endPanel), whole ones, which
 /// lie side by side in `out`; on this thread alone.
 void multiplyPackedRows(const float *left, int64_t rows, const PackedMatrix &right, int64_t panel,
-                  int64_t endPanel, float *out);
+                        int64_t endPanel, float *out);
 
 /// The packed form of an operand that stays what it is from call to call. Thread-safe.
 class PackedWeights {
