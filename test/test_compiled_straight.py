@@ -104,6 +104,21 @@ def test_each_value_may_be_fetched_and_fed():
         np.testing.assert_allclose(a, b, rtol=1e-6)
 
 
+def test_a_constant_that_a_run_feeds_is_not_compiled_in():
+    constant = "dtype = f32, value = dense<2.0> : tensor<f32>"
+    body = f'%k, %k_c = Const name("k") {{{constant}}} : () -> (tensor<f32>)\n'
+    body += op("scaled", "Mul", ["%x", "%k"]).replace(f"({F32}, {F32})", f"({F32}, tensor<f32>)")
+    body += chain(10).replace("(%x)", "(%scaled)")
+    interpreted, compiled = (treadle.Session(graph(body), tier=t) for t in ("interpret", "jit"))
+    feeds = {"x:0": np.float32([0.5, 1]), "y:0": np.float32([0.1, 0.2])}
+    plain = compiled.run("c9:0", feeds)
+    np.testing.assert_allclose(plain, interpreted.run("c9:0", feeds), rtol=1e-6)
+    feeds["k:0"] = np.float32(0.25)
+    fed = compiled.run("c9:0", feeds)
+    np.testing.assert_allclose(fed, interpreted.run("c9:0", feeds), rtol=1e-6)
+    assert np.all(fed != plain)
+
+
 @pytest.mark.parametrize(
     "shapes", [((3,), (4,)), ((2, 3), (3, 2)), ((2, 3), (3,)), ((1, 4), (3, 1))]
 )

@@ -13,6 +13,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include <map>
+#include <optional>
 
 using namespace mlir;
 
@@ -165,8 +166,8 @@ private:
 class ClusterOutliner {
 public:
   ClusterOutliner(ModuleOp module, tfg::FunctionNames &names, ArrayRef<Node> nodes,
-                  const llvm::StringSet<> &fetched)
-      : module(module), nodes(nodes), fetched(fetched),
+                  const llvm::StringSet<> &kept, const llvm::StringSet<> &fetched)
+      : module(module), nodes(nodes), kept(kept), fetched(fetched),
         body(module, names.unique("cluster"), nodes[0]->getLoc()) {
     for (Node node : nodes)
       inside.insert(node.getOperation());
@@ -251,14 +252,15 @@ private:
     return op && inside.contains(op);
   }
 
-  /// Values from outside become arguments; constants are copied.
+  /// Values from outside become arguments; constants are copied, but for those that runs may feed.
   SmallVector<Value> takeInputs() {
     SmallVector<Value> inputs;
     for (Node node : nodes)
       for (Value operand : node.data()) {
         if (isInside(operand) || body.contains(operand))
           continue;
-        if (Operation *op = operand.getDefiningOp(); op && isConstant(op)) {
+        if (Operation *op = operand.getDefiningOp();
+            op && isConstant(op) && !kept.contains(Node(op).name())) {
           body.clone(Node(op));
           constants.push_back(Node(op));
           continue;
@@ -271,7 +273,7 @@ private:
 
   ModuleOp module;
   ArrayRef<Node> nodes;
-  const llvm::StringSet<> &fetched;
+  const llvm::StringSet<> &kept, &fetched;
   tfg::Outline body;
   SmallVector<Node> constants; // copied
   llvm::DenseSet<Operation *> inside;
@@ -339,14 +341,14 @@ private:
   };
 
   static bool isGraph(Block &block) { return isa<tfg::GraphOp>(block.getParentOp()); }
-  /// What runs ask for of a body's nodes.
-  const llvm::StringSet<> &fetchedOf(Block &block) const {
+  /// Of the names of a graph's nodes those that may be a body's.
+  const llvm::StringSet<> &in(Block &block, const llvm::StringSet<> &ofGraph) const {
     static const llvm::StringSet<> none;
-    return isGraph(block) ? fetched : none;
+    return isGraph(block) ? ofGraph : none;
   }
-  bool isKept(Block &block, Node node) const {
-    return isGraph(block) && kept.contains(node.name());
-  }
+  /// What runs ask for of a body's nodes.
+  const llvm::StringSet<> &fetchedOf(Block &block) const { return in(block, fetched); }
+  bool isKept(Block &block, Node node) const { return in(block, kept).contains(node.name()); }
 
   std::vector<Found> findLoops() {
     tfg::Compilable compilable(module);
@@ -397,11 +399,15 @@ private:
            }) >= tfg::worthCompiling;
   }
 
+  /// Clusters of one body follow each other.
   void outline(const std::vector<Found> &found) {
+    Block *block = nullptr;
+    std::optional<tfg::NameScope> scope;
     for (const Found &cluster : found) {
-      tfg::NameScope scope(*cluster.block);
-      ClusterOutliner(module, *names, cluster.nodes, fetchedOf(*cluster.block))
-          .run(scope, cluster.reads);
+      if (block != cluster.block)
+        scope.emplace(*(block = cluster.block));
+      ClusterOutliner(module, *names, cluster.nodes, in(*block, kept), fetchedOf(*block))
+          .run(*scope, cluster.reads);
     }
     numClusters += found.size();
   }
