@@ -119,6 +119,29 @@ def test_a_constant_that_a_run_feeds_is_not_compiled_in():
     assert np.all(fed != plain)
 
 
+def test_the_gradient_of_a_function_with_code_of_its_own():
+    gradient = "Tin = [f32, f32], Tout = [f32], f = #tf_type.func<@f, {}>"
+    text = f"""
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {{
+  %x, %xc = Placeholder name("x") {{dtype = f32, shape = #tf_type.shape<*>}} : () -> ({F32})
+  %dy, %dyc = Placeholder name("dy") {{dtype = f32, shape = #tf_type.shape<*>}} : () -> ({F32})
+  %f, %fc = f(%x) name("f") : ({F32}) -> ({F32})
+  %g, %gc = SymbolicGradient(%x, %dy) name("g") {{{gradient}}} : ({F32}, {F32}) -> ({F32})
+}}
+tfg.func @f(%x: {F32} {{tfg.name = "x"}}) -> ({F32} {{tfg.name = "y"}}) {{
+{chain(10).replace("%y", "%x")}  return(%c9) : {F32}
+}}
+"""
+    results = [
+        treadle.Session(treadle.Graph.from_bytes(text.encode()), tier=tier).run(
+            ["f:0", "g:0"], {"x:0": np.float32([0.5, -2]), "dy:0": np.float32([1, 3])}
+        )
+        for tier in ("interpret", "jit")
+    ]
+    for expected, found in zip(*results, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
 @pytest.mark.parametrize(
     "shapes", [((3,), (4,)), ((2, 3), (3, 2)), ((2, 3), (3,)), ((1, 4), (3, 1))]
 )

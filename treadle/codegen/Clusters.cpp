@@ -49,10 +49,8 @@ void make(Variant &variant, const std::string &function, ClusterModule &module,
 class ClusterSite {
 public:
   ClusterSite(Clusters &owner, const NodeSpec &call)
-      : owner(owner), node(call.name), op(call.op), numResults(call.outputTypes.size()) {
-    if (Expected<FunctionRef> f = call.attrs.get<FunctionRef>("f"))
-      function = f->name;
-  }
+      : owner(owner), node(call.name), op(call.op),
+        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()) {}
 
   void run(OpContext &ctx);
 
@@ -70,8 +68,7 @@ private:
   void interpret(OpContext &ctx, std::span<Tensor> arguments, FunctionLibrary &library);
 
   Clusters &owner;
-  const std::string node, op;
-  std::string function;
+  const std::string node, op, function;
   const size_t numResults;
   std::atomic<Variant *> newest{nullptr};
   std::mutex mutex; // guards what follows, and adding and settling
@@ -190,6 +187,11 @@ void ClusterSite::run(OpContext &ctx) {
   for (size_t i = 0; i < numInputs; ++i)
     arguments[i] = ctx.takeInput(static_cast<int>(i));
   interpret(ctx, arguments, isPending(variant) ? owner.plain : owner.functions);
+}
+
+bool Clusters::contains(const NodeSpec &call) const {
+  Expected<FunctionRef> f = call.attrs.get<FunctionRef>("f");
+  return f && module->index->function(f->name);
 }
 
 BoundKernel Clusters::bind(const NodeSpec &call) {

@@ -38,6 +38,7 @@ public:
       : module(std::move(module)), functions(functions), plain(plain), kernels(kernels),
         counters(std::move(counters)), client(std::move(client)) {}
 
+  bool contains(const NodeSpec &call) const override;
   BoundKernel bind(const NodeSpec &call) override;
 
 private:

@@ -60,6 +60,9 @@ inline constexpr std::string_view clusterOp = "_Cluster";
 class ClusterLibrary {
 public:
   virtual ~ClusterLibrary() = default;
+  /// Whether the function that the call names can be had; gradients made while the graph runs, for
+  /// one, are nobody else's.
+  virtual bool contains(const NodeSpec &call) const = 0;
   /// A kernel that takes the call's inputs as the function's arguments.
   virtual BoundKernel bind(const NodeSpec &call) = 0;
 };

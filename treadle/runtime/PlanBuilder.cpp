@@ -203,9 +203,9 @@ bool waits(const NodeSpec &spec, const PlanNode &node, const PlanOptions &option
 }
 
 /// Calls that are compiled run like any other kernel.
-static void takeClusters(GraphSpec &graph) {
+static void takeClusters(GraphSpec &graph, const ClusterLibrary &clusters) {
   for (NodeSpec &node : graph.nodes)
-    if (node.attrs.getOr<bool>(clusterAttr, false))
+    if (node.attrs.getOr<bool>(clusterAttr, false) && clusters.contains(node))
       node.op = clusterOp;
 }
 
@@ -457,7 +457,7 @@ Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &op
   if (Expected<void> ok = plan::checkArity(graph); !ok)
     return Unexpected(std::move(ok.error()));
   if (options.clusters)
-    plan::takeClusters(graph);
+    plan::takeClusters(graph, *options.clusters);
   plan::expandBatchFunctions(graph);
   if (Expected<void> ok = plan::readReferencesAtBorders(graph); !ok)
     return Unexpected(std::move(ok.error()));
