@@ -200,14 +200,77 @@ def run_in_groups(ranks, steps):
 
 
 def test_groups_of_some_ranks_agree_by_themselves():
-    ranks = treadle.Communicator.simulated(4, timeout=3)
     both, left, right = (1, 4, 1), (2, 2, 1), (3, 2, 1)
-    results = run_in_groups(ranks, [[left, both], [both, left], [right, both], [right, both]])
-    # Ranks 0 and 1 wait for each other in a circle, through two groups that agree each.
-    assert all(isinstance(r, treadle.Error) for r in results)
     ranks = treadle.Communicator.simulated(4, timeout=10)
     results = run_in_groups(ranks, [[left, both], [left, both], [both, right], [both, right]])
     np.testing.assert_array_equal(results, [[4, 6], [4, 6], [2, 5], [2, 5]])
+
+
+def test_ranks_that_would_wait_in_a_circle_are_told_so():
+    both, left, right = (1, 4, 1), (2, 2, 1), (3, 2, 1)
+    ranks = treadle.Communicator.simulated(4, timeout=600)
+    # Each group agrees; but ranks 0 and 1 would wait for each other.
+    results = run_in_groups(ranks, [[left, both], [both, left], [right, both], [right, both]])
+    for error in results:
+        assert isinstance(error, treadle.FailedPreconditionError)
+        assert (
+            "ranks would wait for each other in a circle: on rank 0 Reduce in group 1, instance 1, "
+            "of float32, by Add ('g1i1', CollectiveReduceV2) waits for Reduce in group 2, instance "
+            "1, of float32, by Add ('g2i1', CollectiveReduceV2), on rank 1 Reduce in group 2"
+        ) in str(error)
+
+
+def sends_and_receives(first, then):
+    """Reduces x in group 1 before or after what is sent in group 2; `then` is what waits."""
+    text = (
+        HEAD
+        + '  %x, %x_c = Placeholder name("x") {dtype = f32, shape = #tf_type.shape<2>} : () -> (tensor<2xf32>)\n'
+        + constant("size", 2) + constant("key", 1) + constant("other", 2)
+        + '  %shape, %shape_c = Const name("shape") {dtype = i32, value = dense<2> : tensor<1xi32>} : () -> (tensor<1xi32>)\n'
+    )  # fmt: skip
+    ops = {
+        "reduce": lambda after: reduce("r", "x", 2, "key", after),
+        "send": lambda after: (
+            f"  %b, %b_c = CollectiveBcastSendV2(%x, %size, %other, %other){after} "
+            'name("b") {T = f32} : (tensor<2xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> (tensor<2xf32>)\n'
+        ),
+        "receive": lambda after: (
+            f"  %b, %b_c = CollectiveBcastRecvV2(%size, %other, %other, %shape){after} "
+            'name("b") {T = f32, Tshape = i32} : (tensor<i32>, tensor<i32>, tensor<i32>, tensor<1xi32>) -> (tensor<2xf32>)\n'
+        ),
+    }
+    name = "r" if first == "reduce" else "b"
+    return (text + ops[first]("") + ops[then](f" [%{name}_c]") + "}").encode()
+
+
+def test_who_sends_to_all_waits_for_nobody():
+    def run(graphs):
+        ranks = treadle.Communicator.simulated(3, timeout=600)[:2]
+        return on_all_ranks(
+            ranks,
+            lambda rank: treadle.Session(graphs[rank], communicator=ranks[rank]).run(
+                ["b", "r"], {"x": [rank, 1]}
+            ),
+        )
+
+    results = run([sends_and_receives("send", "reduce"), sends_and_receives("reduce", "receive")])
+    np.testing.assert_array_equal(results, [[[0, 1], [1, 2]]] * 2)
+    results = run([sends_and_receives("reduce", "send"), sends_and_receives("receive", "reduce")])
+    assert all("in a circle" in str(error) for error in results), results
+
+
+def test_ranks_that_reduce_differently_do_not_agree():
+    ranks = treadle.Communicator.simulated(2, timeout=10)
+    graphs = [two_reductions("12"), two_reductions("12").replace(b'"Add"', b'"Max"')]
+    for error in on_all_ranks(
+        ranks,
+        lambda rank: treadle.Session(graphs[rank], communicator=ranks[rank]).run(
+            "r1", {"x": [1, 2]}
+        ),
+    ):
+        assert "instance 1, of float32, by Add ('r1', CollectiveReduceV2), but on rank 1" in str(
+            error
+        )
 
 
 def test_a_group_that_does_not_agree_is_told_so():
@@ -624,6 +687,18 @@ def test_a_process_that_fails_ends_all(tmp_path):
     )  # fmt: skip
     assert done.returncode != 0 and "x1.npy" in done.stderr
     assert time.monotonic() - begin < 40
+
+
+@needs_mpi
+def test_a_process_that_never_joins_is_an_error_in_time(tmp_path):
+    model = tmp_path / "step.mlir"
+    model.write_text(GRADIENT.replace("SIZE", "2"))
+    script = f"[ $OMPI_COMM_WORLD_RANK = 1 ] && exit; exec {BIN} run {model} --fetch w --input w:0=2x2xf32=1 --timeout 3"
+    done = mpirun(2, "-c", script, program="bash")
+    assert done.returncode != 0
+    assert (
+        "DeadlineExceededError: joining the others: not all 2 processes that mpirun" in done.stderr
+    )
 
 
 @needs_mpi

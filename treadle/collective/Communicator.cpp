@@ -1,5 +1,8 @@
 #include "treadle/collective/Communicator.h"
 
+#include "treadle/collective/Digest.h"
+#include "treadle/collective/WaitGraph.h"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -21,6 +24,8 @@ constexpr int anyRank = -1;
 constexpr std::string_view abortKey = "!";
 constexpr std::string_view leaveKey = ".";
 constexpr std::string_view groupPrefix = "g/";
+constexpr std::string_view orderKey = ">";
+constexpr std::string_view circleKey = "o";
 constexpr double forever = 1e8; // seconds: years, which clocks still can count
 // Smaller values go to all at once: two messages take longer than the bytes.
 constexpr size_t smallBytes = 8192;
@@ -137,13 +142,11 @@ struct SentList {
   }
 };
 
-/// FNV-1a.
-uint64_t digestOf(std::string_view text) {
-  uint64_t digest = 0xcbf29ce484222325;
-  for (unsigned char byte : text)
-    digest = (digest ^ byte) * 0x100000001b3;
-  return digest;
-}
+/// What a rank says of the order in which it waits, to each other rank once.
+struct SaidOrder {
+  std::string text; // empty: nothing
+  std::set<int> told;
+};
 
 /// What comes of agreeing in several groups: the first error, when all have ended.
 class Outcome {
@@ -191,8 +194,13 @@ struct Communicator::Impl {
   void announced(int key, int from, Announcement announcement);
   void left(int rank);
   std::optional<Error> unreachable(const Exchange &exchange) const;
-  void agree(const GroupAgenda &agenda, std::vector<int> members, std::string_view what,
-             Communicator::Patience patience, std::function<void(Expected<void>)> then);
+  void agree(const GroupAgenda &agenda, const std::string &turn, std::vector<int> members,
+             std::string_view what, Communicator::Patience patience,
+             std::function<void(Expected<void>)> then);
+  std::string ledgerOf(const GroupAgenda &agenda) const;
+  std::vector<std::string> takeTurns(const std::vector<GroupAgenda> &agendas);
+  void tellOrder(SaidOrder &said, const std::vector<int> &ranks);
+  void learnOrder(int from, std::string_view text);
   Expected<void> compare(const std::string &ledger, const std::vector<int> &members,
                          const std::vector<Tensor> &lists, const std::string &what);
   void await(const ExchangePtr &exchange);
@@ -215,6 +223,7 @@ struct Communicator::Impl {
   std::map<std::string, int64_t> uses;
   std::set<int> gone; // ranks that have left
   std::map<std::pair<std::string, int>, std::map<uint64_t, std::string>> knownLists; // of a ledger
+  WaitGraph waits;
   std::optional<Error> failure;
   bool hasAborted = false;
   bool hasLeft = false;
@@ -257,6 +266,10 @@ void Communicator::Impl::take(Message message) {
     return failAll(aborted("rank ", message.from, " failed: ", toText(message.value)));
   if (message.key == leaveKey)
     return left(message.from);
+  if (message.key == orderKey)
+    return learnOrder(message.from, toText(message.value));
+  if (message.key == circleKey)
+    return failAll(failedPrecondition(toText(message.value)));
   if (message.key.starts_with(groupPrefix)) {
     auto numbers = message.value.values<int32_t>();
     return announced(std::stoi(message.key.substr(groupPrefix.size())), message.from,
@@ -972,13 +985,59 @@ void Communicator::leave() {
 
 // --- agreement -----------------------------------------------------------------------------------
 
-// A list goes as its digest, and the first time as a whole. Turns are counted for each group by
-// itself: what ranks do in other groups meanwhile is their own affair.
-void Communicator::Impl::agree(const GroupAgenda &agenda, std::vector<int> members,
-                               std::string_view what, Patience patience,
+std::string Communicator::Impl::ledgerOf(const GroupAgenda &agenda) const {
+  return agenda.groupSize >= transport->size() ? "a/" : str("a/", agenda.groupKey, "/");
+}
+
+/// Turns are counted for each group by itself: what ranks do in other groups meanwhile is their own
+/// affair.
+std::vector<std::string> Communicator::Impl::takeTurns(const std::vector<GroupAgenda> &agendas) {
+  std::vector<std::string> turns;
+  std::lock_guard lock(mutex);
+  for (const GroupAgenda &agenda : agendas) {
+    std::string ledger = ledgerOf(agenda);
+    turns.push_back(str(ledger, uses[ledger]++));
+  }
+  return turns;
+}
+
+void Communicator::Impl::tellOrder(SaidOrder &said, const std::vector<int> &ranks) {
+  if (said.text.empty())
+    return;
+  for (int to : ranks) {
+    bool isNew = false;
+    {
+      std::lock_guard lock(mutex);
+      isNew = to != transport->rank() && said.told.insert(to).second;
+    }
+    if (isNew)
+      transport->send(to, std::string(orderKey), toTensor(said.text));
+  }
+}
+
+/// Whoever first sees a circle ends all ranks, with the same words.
+void Communicator::Impl::learnOrder(int from, std::string_view text) {
+  std::optional<std::string> circle;
+  {
+    std::lock_guard lock(mutex);
+    circle = waits.add(from, text);
+    if (!circle || failure)
+      return;
+  }
+  std::string message = str("ranks would wait for each other in a circle: ", *circle,
+                            "; give collectives the same order on all ranks");
+  for (int to = 0; to < transport->size(); ++to)
+    if (to != transport->rank())
+      transport->send(to, std::string(circleKey), toTensor(message));
+  failAll(failedPrecondition(message));
+}
+
+// A list goes as its digest, and the first time as a whole.
+void Communicator::Impl::agree(const GroupAgenda &agenda, const std::string &turn,
+                               std::vector<int> members, std::string_view what, Patience patience,
                                std::function<void(Expected<void>)> then) {
   bool isWorld = members.size() == static_cast<size_t>(transport->size());
-  std::string ledger = isWorld ? "a/" : str("a/", agenda.groupKey, "/");
+  std::string ledger = ledgerOf(agenda);
   std::string subject =
       isWorld ? std::string(what)
               : str(what, " of group ", agenda.groupKey, " (", rankList(members), ")");
@@ -986,10 +1045,8 @@ void Communicator::Impl::agree(const GroupAgenda &agenda, std::vector<int> membe
   for (const std::string &line : agenda.lines)
     text += line + "\n";
   uint64_t digest = digestOf(text);
-  std::string key;
   {
     std::lock_guard lock(mutex);
-    key = str(ledger, uses[ledger]++);
     if (!knownLists[{ledger, transport->rank()}].try_emplace(digest, text).second)
       text.clear();
   }
@@ -1008,8 +1065,8 @@ void Communicator::Impl::agree(const GroupAgenda &agenda, std::vector<int> membe
       exchange->values[i] = list;
       continue;
     }
-    transport->send(members[i], key, list);
-    sources.push_back({members[i], key, i});
+    transport->send(members[i], turn, list);
+    sources.push_back({members[i], turn, i});
   }
   expect(exchange, sources);
 }
@@ -1033,11 +1090,19 @@ Expected<void> Communicator::Impl::compare(const std::string &ledger,
 }
 
 Expected<void> Communicator::agree(const std::vector<GroupAgenda> &agendas, std::string_view what,
-                                   Patience patience) {
+                                   Patience patience, const CollectiveOrder &order) {
   if (size() == 1)
     return {};
+  std::vector<std::string> turns = impl->takeTurns(agendas);
+  auto said = std::make_shared<SaidOrder>();
+  if (patience == Patience::Waits && !order.edges.empty()) {
+    said->text = textOf(order, agendas, turns);
+    impl->learnOrder(rank(), said->text);
+    impl->tellOrder(*said, {0}); // who hears of all
+  }
   auto outcome = std::make_shared<Outcome>(agendas.size());
-  for (const GroupAgenda &agenda : agendas) {
+  for (size_t i = 0; i < agendas.size(); ++i) {
+    const GroupAgenda &agenda = agendas[i];
     auto then = [this, outcome, patience](const Expected<void> &result) {
       // Nobody waits for it: what differs ends the run by another way.
       if (!result && patience == Patience::GoesOn &&
@@ -1052,11 +1117,13 @@ Expected<void> Communicator::agree(const std::vector<GroupAgenda> &agendas, std:
     call.place = agenda.place;
     std::string subject = str("agreeing on ", what, " of group ", agenda.groupKey);
     impl->withGroup(call, subject,
-                    [this, agenda, what = std::string(what), patience,
+                    [this, agenda, turn = turns[i], said, what = std::string(what), patience,
                      then](Expected<std::vector<int>> members) {
                       if (!members)
                         return then(Unexpected(std::move(members.error())));
-                      impl->agree(agenda, std::move(*members), what, patience, then);
+                      // Before the list: who has all lists then knows their orders.
+                      impl->tellOrder(*said, *members);
+                      impl->agree(agenda, turn, std::move(*members), what, patience, then);
                     });
   }
   return patience == Patience::Waits ? outcome->wait() : Expected<void>();

@@ -68,6 +68,18 @@ struct GroupAgenda {
   std::vector<std::string> lines;
 };
 
+/// What a rank's run is sure to wait for: points that have edges from those that must have ended
+/// on this rank before they begin. A point is a collective, told by its agenda and the line there,
+/// which all ranks of the group come to and which none leaves before; or (agenda -1) the end of
+/// several others. Edges are sorted by their ends, and begin at points before these.
+struct CollectiveOrder {
+  struct Point {
+    int agenda = -1, line = 0;
+  };
+  std::vector<Point> points;
+  std::vector<std::pair<size_t, size_t>> edges;
+};
+
 /// One rank of a world. Thread-safe. Once a rank has failed, everything that waits and everything
 /// that is started later fails on all ranks.
 class Communicator {
@@ -102,8 +114,12 @@ public:
   /// first line that differs and whose it is, on all ranks; or an error as `start` gives it. Who
   /// has agreed on the same lists before needn't wait for the others: what differs then ends
   /// whatever waits, as soon as it is known. One at a time for each group.
+  ///
+  /// Who waits also says in which `order`. Where several ranks' orders make a circle, all ranks
+  /// fail with FailedPrecondition, which tells it: before `agree` returns, where the circle's ranks
+  /// share groups or are in one with rank 0; else as soon as rank 0 has heard of it.
   Expected<void> agree(const std::vector<GroupAgenda> &agendas, std::string_view what,
-                       Patience patience = Patience::Waits);
+                       Patience patience = Patience::Waits, const CollectiveOrder &order = {});
 
   /// Tells all other ranks that this one has failed, once.
   void abort(const Error &error);

@@ -339,6 +339,86 @@ TEST(Agreement, WhatDiffersLaterEndsWhoeverWaits) {
             std::string::npos);
 }
 
+/// A rank's lists, and the collectives (agenda, line) that come one after the other on it.
+struct Plan {
+  Agendas agendas;
+  std::vector<std::pair<int, int>> chain;
+};
+
+CollectiveOrder orderOf(const std::vector<std::pair<int, int>> &chain) {
+  CollectiveOrder order;
+  for (auto [agenda, line] : chain) {
+    if (!order.points.empty())
+      order.edges.emplace_back(order.points.size() - 1, order.points.size());
+    order.points.push_back({agenda, line});
+  }
+  return order;
+}
+
+std::vector<Expected<void>> agreeInOrder(World &world, const std::vector<Plan> &plans) {
+  std::vector<Expected<void>> results(plans.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < plans.size(); ++i)
+    threads.emplace_back([&, i] {
+      results[i] = world.ranks[i]->agree(plans[i].agendas, "the order",
+                                         Communicator::Patience::Waits, orderOf(plans[i].chain));
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  return results;
+}
+
+TEST(Agreement, RanksThatWouldWaitForEachOtherAreToldSo) {
+  World world(3, {}, 600);
+  Agendas both = {agendaOf(2, 7, {"a\t('n')"}), agendaOf(3, 0, {"b"})}, one = {both[1]};
+  auto results =
+      agreeInOrder(world, {{both, {{0, 0}, {1, 0}}}, {both, {{1, 0}, {0, 0}}}, {one, {}}});
+  for (size_t rank : {0, 1})
+    expectMessage(results[rank], Code::FailedPrecondition,
+                  "ranks would wait for each other in a circle: on rank 0 b waits for a ('n'), on "
+                  "rank 1 a ('n') waits for b");
+  std::promise<Error> error; // rank 2 may have agreed, but its first collective won't end
+  world.ranks[2]->start(collective(Collective::AllReduce, 3, vectorOf({1})),
+                        [&](Expected<Tensor> value) { error.set_value(value.error()); });
+  EXPECT_NE(error.get_future().get().message.find("in a circle"), std::string::npos);
+}
+
+TEST(Agreement, CirclesWithinAGroupAreFound) {
+  World world(2, {}, 600);
+  Agendas both = {agendaOf(2, 0, {"a", "b"})};
+  for (auto &result : agreeInOrder(world, {{both, {{0, 0}, {0, 1}}}, {both, {{0, 1}, {0, 0}}}}))
+    expectMessage(result, Code::FailedPrecondition, "on rank 1 a waits for b, on rank 0 b waits");
+}
+
+// No two ranks of the ring see all of it, but rank 0 does, which is in no group.
+TEST(Agreement, CirclesThroughManyGroupsAreFound) {
+  World world(5, {}, 600);
+  auto group = [](int key) { return agendaOf(2, key, {str("c", key)}); };
+  Plan alone, first{{group(1), group(2)}, {{0, 0}, {1, 0}}},
+      second{{group(2), group(3)}, {{0, 0}, {1, 0}}}, third{{group(3), group(4)}, {{0, 0}, {1, 0}}},
+      last{{group(4), group(1)}, {{0, 0}, {1, 0}}};
+  agreeInOrder(world, {alone, first, second, third, last});
+  Collective call = collective(Collective::AllReduce, 2, vectorOf({1}));
+  call.groupKey = 1;
+  std::promise<Error> error;
+  world.ranks[1]->start(call, [&](Expected<Tensor> value) { error.set_value(value.error()); });
+  EXPECT_NE(error.get_future().get().message.find(
+                "on rank 4 c1 waits for c4, on rank 1 c2 waits for c1, on rank 2 c3 waits for c2"),
+            std::string::npos);
+}
+
+TEST(Agreement, OrdersThatGoTogetherAreNoCircle) {
+  World world(4);
+  GroupAgenda rows[] = {agendaOf(2, 1, {"r", "s"}), agendaOf(2, 2, {"r", "s"})},
+              columns[] = {agendaOf(2, 3, {"c"}), agendaOf(2, 4, {"c"})};
+  std::vector<Plan> plans;
+  for (size_t i = 0; i < 4; ++i)
+    plans.push_back({{rows[i / 2], columns[i % 2]}, {{0, 0}, {1, 0}, {0, 1}}});
+  for (int turn = 0; turn < 3; ++turn)
+    for (auto &result : agreeInOrder(world, plans))
+      EXPECT_TRUE(result) << result.error().message;
+}
+
 TEST(Communicator, ARankThatHasLeftIsNotWaitedFor) {
   World world(3, {}, 60);
   std::promise<Error> early, late;

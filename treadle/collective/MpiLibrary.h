@@ -12,9 +12,12 @@ extern "C" {
 /* The other end's bytes are freed when the call returns. */
 typedef void (*treadle_mpi_take)(void *receiver, int from, const void *bytes, size_t size);
 
+enum { treadle_mpi_late = -1 };
+
 typedef struct {
-  /* Joins the world; 0, or an error's number. Once a process. */
-  int (*open)(int *rank, int *size);
+  /* Joins the world, which takes until all of its processes have come; 0, an error's number, or
+   * treadle_mpi_late where that took longer than `seconds`. May be called again then. */
+  int (*open)(int *rank, int *size, double seconds);
   /* Calls `take` for each message from now on, on one thread. */
   void (*listen)(treadle_mpi_take take, void *receiver);
   /* Takes a copy, and returns at once. */

@@ -3,6 +3,7 @@
 
 #include <mpi.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -29,10 +30,14 @@ public:
     return *world;
   }
 
-  int open(int *rank, int *size) {
-    thread = std::thread([this] { run(); });
+  int open(int *rank, int *size, double seconds) {
+    if (!thread.joinable())
+      thread = std::thread([this] { run(); });
     std::unique_lock lock(mutex);
-    changed.wait(lock, [&] { return isOpen; });
+    constexpr double forever = 1e8; // which clocks still can count
+    std::chrono::duration<double> patience(std::min(seconds, forever));
+    if (!changed.wait_for(lock, patience, [&] { return isOpen; }))
+      return treadle_mpi_late;
     *rank = ownRank;
     *size = worldSize;
     return status;
@@ -174,7 +179,7 @@ private:
 };
 
 const treadle_mpi_functions functions = {
-    [](int *rank, int *size) { return World::get().open(rank, size); },
+    [](int *rank, int *size, double seconds) { return World::get().open(rank, size, seconds); },
     [](treadle_mpi_take take, void *receiver) { World::get().listen(take, receiver); },
     [](int to, const void *bytes, size_t size) { World::get().send(to, bytes, size); },
     [](int hasFailed, double seconds) { World::get().close(hasFailed != 0, seconds); },

@@ -146,7 +146,13 @@ Expected<std::shared_ptr<Communicator>> joinWorld(double timeout) {
   if (!mpi)
     return Unexpected(std::move(mpi.error()));
   int rank = 0, size = 1;
-  if (int status = (*mpi)->open(&rank, &size); status != 0)
+  int status = (*mpi)->open(&rank, &size, timeout);
+  if (status == treadle_mpi_late)
+    return Unexpected(deadlineExceeded("joining the others: not all ",
+                                       std::getenv("OMPI_COMM_WORLD_SIZE"),
+                                       " processes that mpirun started have come within ", timeout,
+                                       " s; one has ended, is slow, or isn't of Treadle"));
+  if (status != 0)
     return Unexpected(unavailable("MPI can't be initialized: error ", status));
   world.mpi = *mpi;
   return world.communicator = std::make_shared<Communicator>(

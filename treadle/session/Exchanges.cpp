@@ -5,6 +5,7 @@
 #include "treadle/runtime/PlanBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <map>
 #include <optional>
@@ -80,6 +81,13 @@ struct Place {
                                    : std::nullopt;
     auto number = node.attr<IntegerAttr>(key);
     return number ? std::optional(number.getInt()) : std::nullopt;
+  }
+
+  std::string text(StringRef key) const {
+    if (spec)
+      return spec->attrs.getOr<std::string>(key, "");
+    auto value = node.attr<StringAttr>(key);
+    return value ? value.str() : std::string();
   }
 
   double timeout() const {
@@ -170,6 +178,135 @@ GroupKeys keysOf(const Place &node, Keys keys, int worldSize) {
   return {};
 }
 
+/// How values become one: nothing where they don't.
+std::string reductionOf(const Place &node) {
+  std::string text;
+  for (StringRef key : {"merge_op", "reduction", "final_op"})
+    if (std::string how = node.text(key); !how.empty() && how != "Id")
+      text += str(text.empty() ? ", by " : " and ", how);
+  return text;
+}
+
+/// Where a collective stands: in the agenda of this key, and there in this line.
+using AgendaKey = std::pair<int, int64_t>; // the world's first, then by key
+struct ListedAt {
+  AgendaKey agenda;
+  int line;
+};
+
+bool isSure(const NodeSpec &node) {
+  static const llvm::StringSet<> unsure = {
+      "Enter", "Exit",     "LoopCond", "Merge",    "NextIteration",    "Switch",   "SwitchN",
+      "_Recv", "RefEnter", "RefExit",  "RefMerge", "RefNextIteration", "RefSwitch"};
+  return !unsure.contains(node.op);
+}
+
+/// Finds what collectives wait for: follows edges from them, in the order of the nodes.
+class Order {
+public:
+  Order(const GraphSpec &graph, const std::map<const NodeSpec *, ListedAt> &listed)
+      : graph(graph), listed(listed), after(graph.nodes.size(), nothing),
+        isUnsure(graph.nodes.size(), true) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i)
+      visit(i);
+  }
+
+  CollectiveOrder take(const std::map<AgendaKey, GroupAgenda> &agendas) {
+    CollectiveOrder order;
+    std::vector<bool> isNeeded = needed();
+    std::vector<size_t> places(points.size());
+    for (size_t i = 0; i < points.size(); ++i)
+      if (isNeeded[i]) {
+        places[i] = order.points.size();
+        order.points.push_back({});
+        if (points[i])
+          order.points.back() = {
+              static_cast<int>(std::distance(agendas.begin(), agendas.find(points[i]->agenda))),
+              points[i]->line};
+      }
+    for (auto [from, to] : edges)
+      if (isNeeded[to])
+        order.edges.emplace_back(places[from], places[to]);
+    return order;
+  }
+
+private:
+  static constexpr int nothing = -1;
+
+  void visit(size_t i) {
+    const NodeSpec &node = graph.nodes[i];
+    std::vector<int> before;
+    isUnsure[i] = false; // what comes later in the list still is: frames
+    auto follow = [&](int32_t input) {
+      auto at = static_cast<size_t>(input);
+      isUnsure[i] = isUnsure[i] || at >= i || isUnsure[at];
+      before.push_back(at < i ? after[at] : nothing);
+    };
+    for (const Endpoint &input : node.inputs)
+      follow(input.node);
+    llvm::for_each(node.controls, follow);
+    isUnsure[i] = isUnsure[i] || !isSure(node);
+    // A call or a loop may give a result before it has all arguments.
+    if (isUnsure[i] || node.loop || !plan::calledFunctions(node).empty())
+      return;
+    auto found = listed.find(&node);
+    after[i] = found == listed.end() ? together(std::move(before))
+                                     : collective(node, found->second, std::move(before));
+  }
+
+  // Who sends waits for nobody, and nobody waits for who receives.
+  int collective(const NodeSpec &node, const ListedAt &at, std::vector<int> before) {
+    StringRef op = node.op;
+    int start = together(std::move(before));
+    if (op == "CollectivePermute")
+      return start;
+    int self = newPoint(at);
+    bool isSender = op.starts_with("CollectiveBcastSend"),
+         isReceiver = op.starts_with("CollectiveBcastRecv");
+    if (start != nothing && !isReceiver)
+      edges.emplace_back(start, self);
+    return isSender ? start : isReceiver ? together({start, self}) : self;
+  }
+
+  int together(std::vector<int> parts) {
+    llvm::sort(parts);
+    parts.erase(llvm::unique(parts), parts.end());
+    llvm::erase(parts, nothing);
+    if (parts.size() < 2)
+      return parts.empty() ? nothing : parts.front();
+    auto [joint, isNew] = joints.try_emplace(parts, static_cast<int>(points.size()));
+    if (isNew) {
+      newPoint(std::nullopt);
+      for (int part : parts)
+        edges.emplace_back(part, joint->second);
+    }
+    return joint->second;
+  }
+
+  int newPoint(std::optional<ListedAt> at) {
+    points.push_back(at);
+    return static_cast<int>(points.size()) - 1;
+  }
+
+  /// Points that a collective waits for, or that are one.
+  std::vector<bool> needed() const {
+    std::vector<bool> isNeeded(points.size());
+    for (size_t i = 0; i < points.size(); ++i)
+      isNeeded[i] = points[i].has_value();
+    for (auto [from, to] : llvm::reverse(edges))
+      isNeeded[from] = isNeeded[from] || isNeeded[to];
+    return isNeeded;
+  }
+
+  const GraphSpec &graph;
+  const std::map<const NodeSpec *, ListedAt> &listed;
+  std::vector<int> after; // by node: what has ended when it has
+  std::vector<bool> isUnsure;
+  std::vector<std::optional<ListedAt>> points; // nothing: several together
+  std::vector<std::pair<size_t, size_t>> edges;
+  std::map<std::vector<int>, int> joints;
+};
+
 class Lister {
 public:
   Lister(ModuleOp module, int size) : module(module), size(size) {}
@@ -177,11 +314,18 @@ public:
   void addGraph(const GraphSpec &graph) {
     for (const NodeSpec &node : graph.nodes) {
       if (const Family *family = familyOf(node.op))
-        addLine({&graph, &node}, *family, node.name,
-                node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0].dtype);
+        if (auto at =
+                addLine({&graph, &node}, *family, node.name,
+                        node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0].dtype))
+          listed.emplace(&node, *at);
       for (const FunctionRef &function : plan::calledFunctions(node))
         addFunction(function.name);
     }
+  }
+
+  CollectiveOrder order(const GraphSpec &graph) {
+    dropUnclear();
+    return listed.empty() ? CollectiveOrder() : Order(graph, listed).take(agendas);
   }
 
   std::vector<GroupAgenda> groups() {
@@ -214,14 +358,29 @@ private:
     path.pop_back();
   }
 
+  /// Of two of one instance nobody knows which is which on the others.
+  void dropUnclear() {
+    std::map<AgendaKey, std::map<StringRef, int>> counts;
+    auto compared = [](const std::string &line) { return StringRef(line).split('\t').first; };
+    for (const auto &[key, agenda] : agendas)
+      for (const std::string &line : agenda.lines)
+        ++counts[key][compared(line)];
+    std::erase_if(listed, [&](const auto &entry) {
+      auto [agenda, line] = entry.second;
+      StringRef text = compared(agendas[agenda].lines[static_cast<size_t>(line)]);
+      return counts[agenda][text] > 1 || text.contains('?');
+    });
+  }
+
   // Of a group that a run computes nothing can be said beforehand.
-  void addLine(const Place &node, const Family &family, const std::string &name, DType dtype) {
+  std::optional<ListedAt> addLine(const Place &node, const Family &family, const std::string &name,
+                                  DType dtype) {
     GroupKeys keys = keysOf(node, family.keys, size);
     bool isWorld = keys.size == size;
     if (!keys.size || *keys.size < 2 || *keys.size > size ||
         (!isWorld && (!keys.group || !keys.place)))
-      return;
-    auto key = std::pair(isWorld ? 0 : 1, isWorld ? 0 : *keys.group);
+      return std::nullopt;
+    AgendaKey key(isWorld ? 0 : 1, isWorld ? 0 : *keys.group);
     auto [it, isNew] = agendas.try_emplace(key);
     GroupAgenda &agenda = it->second;
     double timeout = node.timeout();
@@ -235,14 +394,16 @@ private:
     agenda.timeout = agenda.timeout > 0 && timeout > 0 ? std::max(agenda.timeout, timeout) : 0;
     agenda.lines.push_back(
         str(family.name.str(), " in group ", textOf(keys.group), ", instance ", keys.instance,
-            dtype == DType::Invalid ? std::string() : str(", of ", dtypeName(dtype)), "\t('", name,
-            "', ", node.op(), ")"));
+            dtype == DType::Invalid ? std::string() : str(", of ", dtypeName(dtype)),
+            reductionOf(node), "\t('", name, "', ", node.op(), ")"));
+    return ListedAt{key, static_cast<int>(agenda.lines.size()) - 1};
   }
 
   ModuleOp module;
   const int size;
-  std::map<std::pair<int, int64_t>, GroupAgenda> agendas; // the world's first, then by key
-  std::vector<std::string> path;                          // functions that are being looked into
+  std::map<AgendaKey, GroupAgenda> agendas;
+  std::map<const NodeSpec *, ListedAt> listed; // of the graph itself
+  std::vector<std::string> path;               // functions that are being looked into
 };
 
 } // namespace
@@ -254,6 +415,7 @@ std::shared_ptr<CollectiveAgenda> collectiveAgenda(const GraphSpec &graph, Modul
   Lister lister(module, size);
   lister.addGraph(graph);
   auto agenda = std::make_shared<CollectiveAgenda>();
+  agenda->order = lister.order(graph);
   agenda->groups = lister.groups();
   return agenda->groups.empty() ? nullptr : agenda;
 }
@@ -267,7 +429,7 @@ Expected<void> agreeOnCollectives(Communicator &world, CollectiveAgenda &agenda,
     double own = group.timeout > 0 ? group.timeout : world.timeout();
     group.timeout = timeout > 0 ? std::min(own, timeout) : own;
   }
-  return world.agree(groups, what, Communicator::Patience::Waits);
+  return world.agree(groups, what, Communicator::Patience::Waits, agenda.order);
 }
 
 } // namespace treadle
