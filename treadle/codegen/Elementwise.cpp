@@ -5,6 +5,7 @@
 #include "llvm/ADT/StringMap.h"
 
 #include <limits>
+#include <numbers>
 
 using namespace mlir;
 
@@ -179,9 +180,24 @@ Value relu6(OpBuilder &b, Location loc, ValueRange in, Type type) {
 
 Value sign(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value zero = constant(b, loc, type, 0);
-  Value negative = select(b, loc, lessThan(b, loc, {in[0], zero}, type), constant(b, loc, type, -1),
-                          in[0]); // zeros and NaN are themselves
+  // NaN is itself; so is zero, but for its sign, which a sum with another zero takes away.
+  Value other = isFloat(type) ? Value(arith::AddFOp::create(b, loc, in[0], zero)) : in[0];
+  Value negative =
+      select(b, loc, lessThan(b, loc, {in[0], zero}, type), constant(b, loc, type, -1), other);
   return select(b, loc, moreThan(b, loc, {in[0], zero}, type), constant(b, loc, type, 1), negative);
+}
+
+/// Where both are zero the signs tell the angle, as C's standard has it. It is computed apart:
+/// MLIR takes that of two constants for NaN.
+Value atan2(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value none = constant(b, loc, type, 0);
+  Value unit = math::CopySignOp::create(b, loc, constant(b, loc, type, 1), in[1]);
+  Value size = select(b, loc, lessThan(b, loc, {unit, none}, type),
+                      constant(b, loc, type, std::numbers::pi), none);
+  Value areZero = arith::AndIOp::create(b, loc, equals(b, loc, {in[0], none}, type),
+                                        equals(b, loc, {in[1], none}, type));
+  return select(b, loc, areZero, math::CopySignOp::create(b, loc, size, in[0]),
+                math::Atan2Op::create(b, loc, in[0], in[1]));
 }
 
 Value logicalNot(OpBuilder &b, Location loc, ValueRange in, Type type) {
@@ -316,7 +332,7 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"Asin", {floats, unary<math::AsinOp>}},
       {"Acos", {floats, unary<math::AcosOp>}},
       {"Atan", {floats, unary<math::AtanOp>}},
-      {"Atan2", {floats, binary<math::Atan2Op>}},
+      {"Atan2", {floats, atan2}},
       {"Asinh", {floats, unary<math::AsinhOp>}},
       {"Acosh", {floats, unary<math::AcoshOp>}},
       {"Atanh", {floats, unary<math::AtanhOp>}},
