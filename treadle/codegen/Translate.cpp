@@ -30,19 +30,14 @@ Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
   };
   if (!takesLists(node.opType()))
     passHandles();
-  if (Lowering lowering = findLowering(node.opType())) {
-    MaybeValues results = lowering(*this, node, inputs);
-    if (!results)
-      return Unexpected(std::move(results.error()));
-    if (*results)
-      return std::move(**results);
-  }
+  // An op with a lowering of its own is an operation on elements only where that says so.
+  Lowering lowering = findLowering(node.opType());
+  MaybeValues results = lowering ? lowering(*this, node, inputs) : elementwise(node, inputs);
+  if (!results)
+    return Unexpected(std::move(results.error()));
+  if (*results)
+    return std::move(**results);
   passHandles();
-  MaybeValues simple = elementwise(node, inputs);
-  if (!simple)
-    return Unexpected(std::move(simple.error()));
-  if (*simple)
-    return std::move(**simple);
   return kernel(node, inputs);
 }
 

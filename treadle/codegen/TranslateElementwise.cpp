@@ -68,12 +68,6 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
     return std::nullopt;
   if (std::optional<Typed> small = inRegisters(*op, inputs, result, outcome))
     return Values{std::move(*small)};
-  // The first form of Select has a rule of its own for vectors of conditions.
-  if (node.opType() == "Select")
-    if (auto condition = dyn_cast<RankedTensorType>(values[0].getType());
-        condition && condition.getRank() != rank)
-      return std::nullopt;
-
   SmallVector<int64_t> shape(rank, 1);
   SmallVector<Value> sizes(rank);
   // The first input with a dimension that may be other than 1 says how large it is.

@@ -216,21 +216,32 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.generate(sizes, element, t.outcome(node, inputs), elementAt)};
 }
 
-/// The old form of a choice, with a vector of conditions: each is for a row.
+/// Whether values of two types may have one shape, so that neither is repeated for the other.
+bool mayBeAlike(Type a, Type b) {
+  if (!isTensor(a) || !isTensor(b))
+    return !isTensor(a) && !isTensor(b);
+  auto first = dyn_cast<RankedTensorType>(a), second = dyn_cast<RankedTensorType>(b);
+  auto areBothOne = [](auto sizes) {
+    return (std::get<0>(sizes) == 1) == (std::get<1>(sizes) == 1);
+  };
+  return first && second && first.getRank() == second.getRank() &&
+         llvm::all_of(llvm::zip(first.getShape(), second.getShape()), areBothOne);
+}
+
+/// The old form of a choice: between values of one shape, by one condition, by one for each element
+/// or, in a vector, for each row.
 MaybeValues select(Translator &t, tfg::Node node, Values inputs) {
-  auto condition = dyn_cast<RankedTensorType>(inputs[0].value.getType());
-  auto first = dyn_cast<RankedTensorType>(inputs[1].value.getType());
-  auto second = dyn_cast<RankedTensorType>(inputs[2].value.getType());
-  if (!condition || !first || !second || condition.getRank() != 1 || first.getRank() < 2 ||
-      second.getRank() != first.getRank())
+  Type conditions = inputs[0].value.getType(), chosen = inputs[1].value.getType();
+  if (!mayBeAlike(chosen, inputs[2].value.getType()))
     return std::nullopt;
-  // Neither values nor conditions are repeated.
-  for (int64_t i = 0; i < first.getRank(); ++i)
-    if ((first.getDimSize(i) == 1) != (second.getDimSize(i) == 1))
-      return std::nullopt;
-  if ((condition.getDimSize(0) == 1) != (first.getDimSize(0) == 1))
+  if (!isTensor(conditions) || mayBeAlike(conditions, chosen))
+    return t.elementwise(node, inputs);
+  auto vector = dyn_cast<RankedTensorType>(conditions);
+  auto rows = dyn_cast<RankedTensorType>(chosen);
+  if (!vector || !rows || vector.getRank() != 1 || rows.getRank() < 2 ||
+      (vector.getDimSize(0) == 1) != (rows.getDimSize(0) == 1))
     return std::nullopt;
-  SmallVector<Value> sizes(first.getRank(), t.index(1));
+  SmallVector<Value> sizes(rows.getRank(), t.index(1));
   sizes[0] = t.dim(inputs[0].value, 0);
   inputs[0] = t.reshape(inputs[0].value, sizes, {});
   return t.elementwise(node, inputs);

@@ -184,7 +184,11 @@ KnownValue Translator::outcome(tfg::Node node, const Values &inputs) {
   std::vector<const KnownValue *> known;
   for (const Typed &input : inputs)
     known.push_back(&input.known);
-  return tfg::shapesOf(node, known).values.front();
+  ShapeResults shapes = tfg::shapesOf(node, known);
+  // What no run can compute fails, and the interpreter tells how.
+  if (!shapes.conflict.empty())
+    check(arith::ConstantOp::create(b, loc, b.getBoolAttr(false)));
+  return shapes.values.empty() ? KnownValue() : std::move(shapes.values.front());
 }
 
 Sizes::Sizes(ArrayRef<Value> sizes, const Shape &known) {
