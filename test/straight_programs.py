@@ -1,0 +1,338 @@
+"""Random straight programs over tensors, as graphs: of every op that machine code has a form of its
+own for, on numbers that break things (zeros, infinities, what is no number, the ends of the
+integers) and on shapes that do (no rank, no elements, dimensions that are repeated).
+
+What rounds in another way than a kernel (functions, not sums and products) taints its result: no
+op that jumps, and none that cancels, reads a tainted value.
+"""
+
+import random
+
+import numpy as np
+
+FLOATS = ["f32", "f64"]
+INTEGERS = ["i32", "i64"]
+NATIVE = [*FLOATS, *INTEGERS, "i1"]
+NUMPY = {
+    "f32": np.float32,
+    "f64": np.float64,
+    "i32": np.int32,
+    "i64": np.int64,
+    "i1": np.bool_,
+    "ui8": np.uint8,
+    "i8": np.int8,
+    "i16": np.int16,
+    "f16": np.float16,
+}
+WIDTHS = {"f16": 2, "f32": 4, "f64": 8}  # in bytes
+
+# Ops by what they do: functions that round in their own way, what is exact but for rounding once,
+# what jumps, what hands on, ...
+ROUNDING = (
+    "Acos Acosh Asin Asinh Atan Atanh Cos Cosh Elu Erf Erfc Exp Expm1 Inv Log Log1p Reciprocal "
+    "Rsqrt Selu Sigmoid Sin Sinh Softplus Softsign Tan Tanh"
+).split()
+EXACT = "Abs Neg Square Sqrt".split()
+JUMPING = "Ceil Floor Rint Round Sign".split()
+KEEPING = "Relu Relu6 Identity StopGradient OnesLike ZerosLike".split()
+INTEGER_UNARY = "Abs Neg Sign Square Invert Relu Relu6 Identity OnesLike ZerosLike".split()
+ASKING = "IsFinite IsInf IsNan".split()
+SUMS = "Add AddV2 Sub SquaredDifference".split()
+PRODUCTS = "Mul MulNoNan Maximum Minimum".split()
+QUOTIENTS = "Div RealDiv DivNoNan".split()
+ROUNDING_BINARY = "Atan2 Pow Xdivy Xlog1py Xlogy".split()
+COMPARING = "Equal NotEqual Less LessEqual Greater GreaterEqual".split()
+INTEGER_BINARY = (
+    "Add AddV2 Sub Mul Maximum Minimum SquaredDifference BitwiseAnd BitwiseOr BitwiseXor"
+).split()
+DIVIDING = "FloorDiv FloorMod TruncateDiv TruncateMod".split()
+LOGICAL = "LogicalAnd LogicalOr".split()
+
+NUMBERS = [0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 1.5, 2.5, -2.5, 3.75, -7.0, 100.25, 1e-3]
+STRANGE = [np.inf, -np.inf, np.nan, 1e-45, 1e-38, 3e38, -3e38, 2.0**31, -(2.0**63), 1e10]
+WHOLE = [0, 1, -1, 2, -2, 3, 7, -7, 31, 100]
+
+
+class Value:
+    def __init__(self, name, type, is_scalar=False, is_tainted=False, text=None):
+        self.name, self.type = name, type
+        self.is_scalar, self.is_tainted = is_scalar, is_tainted
+        self.text = text or (f"tensor<{type}>" if is_scalar else f"tensor<*x{type}>")
+
+
+def node(op, inputs, result, attrs):
+    """A line of a graph."""
+    name, types = result.name, ", ".join(i.text for i in inputs)
+    call = f"{op}({', '.join(f'%{i.name}' for i in inputs)})" if inputs else op
+    return (
+        f'%{name}, %{name}_c = {call} name("{name}") {{{attrs}}} : ({types}) -> ({result.text})\n'
+    )
+
+
+def literal(type, value):
+    """A number as the text of a graph has it, to the last bit."""
+    if type in WIDTHS:
+        bits = np.array(value, NUMPY[type]).view(f"u{WIDTHS[type]}")
+        return f"0x{int(bits):0{2 * WIDTHS[type]}X}"
+    return str(bool(value)).lower() if type == "i1" else str(int(value))
+
+
+def constant(name, type, value):
+    """A line, and the value that it makes: a scalar, or of a list a vector."""
+    is_list = isinstance(value, list)
+    text = f"tensor<{len(value)}x{type}>" if is_list else f"tensor<{type}>"
+    made = Value(name, type, not is_list, text=text)
+    dense = f"[{', '.join(literal(type, v) for v in value)}]" if is_list else literal(type, value)
+    return node("Const", [], made, f"dtype = {type}, value = dense<{dense}> : {text}"), made
+
+
+def graph(lines):
+    head = "tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {\n"
+    return head + "".join(lines) + "}\n"
+
+
+class Straight:
+    """A program: `text` is its graph, `feeds` what it is given, `fetches` what is asked of it."""
+
+    def __init__(self):
+        self.inputs, self.lines, self.values = [], [], []
+        self.given, self.feeds = [], {}
+        self.fetches, self.tainted = [], set()
+
+    def take(self, value, data):
+        shape = "" if value.is_scalar else "*"
+        attrs = f"dtype = {value.type}, shape = #tf_type.shape<{shape}>"
+        self.inputs.append(node("Placeholder", [], value, attrs))
+        self.values.append(value)
+        self.given.append(value)
+        self.feeds[f"{value.name}:0"] = data
+        return value
+
+    def node(self, op, inputs, result, attrs):
+        self.lines.append(node(op, inputs, result, attrs))
+        self.values.append(result)
+        return result
+
+    def ask(self, values):
+        self.asked = values
+        self.fetches = [f"{v.name}:0" for v in values]
+        self.tainted = {f"{v.name}:0" for v in values if v.is_tainted}
+
+    @property
+    def text(self):
+        return graph(self.inputs + self.lines)
+
+    @property
+    def loop(self):
+        """The same as the body of a loop with one iteration, whose values are `loop_fetches`."""
+        goes_on = Value("i", "i1", True)
+        results = [Value(f"r{k}", v.type) for k, v in enumerate(self.asked)]
+        begin = [constant(v.name, v.type, v is goes_on) for v in [goes_on, *results]]
+        variables = [goes_on, *self.given, *results]
+        entries = ", ".join(v.text for v in [begin[0][1], *self.given, *(v for _, v in begin[1:])])
+        attrs = f"T = [{', '.join(v.type for v in variables)}], output_shapes = []"
+        attrs += ", cond = #tf_type.func<@cond, {}>, body = #tf_type.func<@body, {}>"
+        attrs += ", parallel_iterations = 1 : i64"
+        types = ", ".join(v.text for v in variables)
+        operands = ", ".join(f"%{v.name}" for v in variables)
+        head = f"%w:{len(variables)}, %w_c = StatelessWhile({operands})"
+        loop = f'{head} name("w") {{{attrs}}} : ({entries}) -> ({types})\n'
+        takes = ", ".join(f'%{v.name}: {v.text} {{tfg.name = "{v.name}"}}' for v in variables)
+        gives = ", ".join(f'{v.text} {{tfg.name = "{v.name}_out"}}' for v in variables)
+        line, ends = constant("no", "i1", False)
+        handed = [ends, *self.given, *self.asked]
+        back = f"return({', '.join(f'%{v.name}' for v in handed)})"
+        back += f" : {', '.join(v.text for v in handed)}"
+        return (
+            graph([*self.inputs, *(line for line, _ in begin), loop])
+            + f'tfg.func @cond({takes}) -> (tensor<i1> {{tfg.name = "p"}}) {{\n'
+            + f"  return(%i) : tensor<i1>\n}}\ntfg.func @body({takes}) -> ({gives}) {{\n"
+            + f"{line}{''.join(self.lines)}  {back}\n}}\n"
+        )
+
+    @property
+    def loop_fetches(self):
+        return [f"w:{1 + len(self.given) + k}" for k in range(len(self.asked))]
+
+
+class Program(Straight):
+    """A random one."""
+
+    def __init__(self, seed, size=16):
+        super().__init__()
+        self.random = random.Random(seed)
+        self.count = 0
+        self.base = [self.random.choice([0, 1, 2, 3, 3, 5]) for _ in range(4)]
+        self.is_strange = self.random.random() < 0.5
+        for i in range(self.random.randint(3, 6)):
+            self.input(f"x{i}")
+        while self.count < size:
+            self.random.choice(self.MAKERS)(self)
+        made = self.values[len(self.given) :]
+        wanted = {made[-1].name} | {v.name for v in self.random.sample(made, 2)}
+        self.ask([v for v in made if v.name in wanted])
+
+    # --- values ---------------------------------------------------------------------------------
+
+    def shape(self):
+        """A part of the base's end, of which some dimensions are 1; seldom what doesn't fit."""
+        rank = self.random.choice([0, 0, 1, 1, 2, 2, 3, 4])
+        dims = [d if self.random.random() < 0.8 else 1 for d in self.base[4 - rank :]]
+        if rank and self.random.random() < 0.02:
+            dims[self.random.randrange(rank)] += 1
+        return dims
+
+    def data(self, type, shape):
+        rng, count = self.random, int(np.prod(shape, dtype=int))
+        if type in WIDTHS:
+            pool = NUMBERS + (STRANGE if self.is_strange else [])
+        elif type == "i1":
+            pool = [False, True]
+        else:
+            ends = np.iinfo(NUMPY[type])
+            pool = [w for w in WHOLE if ends.min <= w <= ends.max]
+            pool += [int(ends.min), int(ends.max)] if self.is_strange else []
+        with np.errstate(all="ignore"):
+            values = np.array([rng.choice(pool) for _ in range(count)]).astype(NUMPY[type])
+        return values.reshape(shape)
+
+    def input(self, name):
+        value = Value(name, self.random.choice(NATIVE), self.random.random() < 0.4)
+        self.take(value, self.data(value.type, [] if value.is_scalar else self.shape()))
+
+    def constant(self, type, value=None):
+        value = self.data(type, []).item() if value is None else value
+        line, made = constant(f"c{len(self.lines)}", type, value)
+        self.lines.append(line)
+        return made
+
+    def pick(self, types, clean=False, scalar=False):
+        fit = [
+            v
+            for v in self.values
+            if v.type in types and not (clean and v.is_tainted) and (v.is_scalar or not scalar)
+        ]
+        if not fit or self.random.random() < 0.1:
+            return self.constant(self.random.choice(types))
+        return self.random.choice(fit[-6:] if self.random.random() < 0.6 else fit)
+
+    def add(self, op, inputs, type, attrs, tainted=False, is_scalar=None):
+        self.count += 1
+        if is_scalar is None:
+            is_scalar = all(i.is_scalar for i in inputs)
+        return self.node(op, inputs, Value(f"n{self.count}", type, is_scalar, tainted), attrs)
+
+    def plain(self, op, inputs, taints=False):
+        type = inputs[-1].type
+        tainted = taints or any(i.is_tainted for i in inputs)
+        return self.add(op, inputs, type, f"T = {type}", tainted)
+
+    # --- ops ------------------------------------------------------------------------------------
+
+    def unary(self):
+        kind = self.random.randrange(5)
+        if kind == 0:
+            return self.plain(self.random.choice(ROUNDING), [self.pick(FLOATS, True)], True)
+        if kind == 1:
+            return self.plain(self.random.choice(EXACT + KEEPING), [self.pick(FLOATS)])
+        if kind == 2:
+            return self.plain(self.random.choice(JUMPING), [self.pick(FLOATS, True)])
+        if kind == 3:
+            return self.plain(self.random.choice(INTEGER_UNARY), [self.pick(INTEGERS)])
+        x = self.pick(FLOATS)
+        return self.add(self.random.choice(ASKING), [x], "i1", f"T = {x.type}")
+
+    def two(self, types, clean=False, scalar=False):
+        x = self.pick(types, clean, scalar)
+        return [x, self.pick([x.type], clean, scalar)]
+
+    def binary(self):
+        kind = self.random.randrange(5)
+        if kind == 0:
+            return self.plain(self.random.choice(SUMS), self.two(FLOATS, True))
+        if kind == 1:
+            return self.plain(self.random.choice(PRODUCTS), self.two(FLOATS))
+        if kind == 2:
+            return self.plain(self.random.choice(QUOTIENTS), self.two(FLOATS, True))
+        if kind == 3:
+            return self.plain(self.random.choice(ROUNDING_BINARY), self.two(FLOATS, True), True)
+        return self.plain(self.random.choice([*INTEGER_BINARY, "Pow"]), self.two(INTEGERS))
+
+    def dividing(self):
+        types, scalar = (INTEGERS, True) if self.random.random() < 0.7 else (FLOATS, False)
+        ops = DIVIDING if types == INTEGERS else DIVIDING[:2]
+        return self.plain(self.random.choice(ops), self.two(types, True, scalar))
+
+    def comparing(self):
+        op = self.random.choice(COMPARING)
+        types = NATIVE if op in COMPARING[:2] else NATIVE[:4]
+        x, y = self.two(types, True)
+        attrs = ", incompatible_shape_error = true" if op in COMPARING[:2] else ""
+        return self.add(op, [x, y], "i1", f"T = {x.type}{attrs}")
+
+    def logical(self):
+        if self.random.random() < 0.3:
+            return self.add("LogicalNot", [self.pick(["i1"])], "i1", "")
+        return self.add(self.random.choice(LOGICAL), self.two(["i1"]), "i1", "")
+
+    def cast(self):
+        x = self.pick(NATIVE, True)
+        to = self.random.choice(list(NUMPY))
+        attrs = "SrcT = {}, DstT = {}, Truncate = false"
+        y = self.add("Cast", [x], to, attrs.format(x.type, to))
+        if to not in NATIVE:  # and from there
+            back = self.random.choice(NATIVE)
+            self.add("Cast", [y], back, attrs.format(to, back))
+
+    def select(self):
+        x, y = self.two(NATIVE)
+        tainted = x.is_tainted or y.is_tainted
+        condition = self.pick(["i1"])
+        return self.add("SelectV2", [condition, x, y], x.type, f"T = {x.type}", tainted)
+
+    def moving(self):
+        x, kind = self.pick(NATIVE), self.random.randrange(4)
+        attrs = f"T = {x.type}"
+        if kind == 0:
+            axis = self.constant("i32", self.random.choice([0, 0, -1, 1]))
+            given = ("ExpandDims", [x, axis], x.type, f"{attrs}, Tdim = i32")
+        elif kind == 1:
+            given = ("Reshape", [x, self.constant("i32", [-1])], x.type, f"{attrs}, Tshape = i32")
+        elif kind == 2:
+            given = ("Squeeze", [x], x.type, f"{attrs}, squeeze_dims = []")
+        else:
+            given = ("Shape", [x], "i32", f"{attrs}, out_type = i32")
+        tainted = x.is_tainted and kind != 3
+        return self.add(*given, tainted, is_scalar=kind == 2 and x.is_scalar)
+
+    def bias(self):
+        x, y = self.two(FLOATS, True)
+        return self.add("BiasAdd", [x, y], x.type, f'T = {x.type}, data_format = "NHWC"')
+
+    MAKERS = [unary, unary, unary, binary, binary, binary, dividing, comparing, logical, cast]
+    MAKERS += [select, moving, bias]
+
+
+# By the bytes of a float: how far apart results may be that are rounded in two ways. Kernels have
+# no logarithms of the least numbers.
+TOLERANCES = {2: (2e-3, 1e-6), 4: (5e-6, 1e-37), 8: (1e-13, 1e-300)}
+
+
+def same(expected, found, is_tainted):
+    """Where two arrays of one dtype and shape have the same elements, with the signs of zeros."""
+    if expected.dtype.kind != "f":
+        return expected == found
+    with np.errstate(all="ignore"):
+        equal = (expected == found) & (np.signbit(expected) == np.signbit(found))
+        equal |= np.isnan(expected) & np.isnan(found)
+        if is_tainted:
+            rtol, atol = TOLERANCES[expected.dtype.itemsize]
+            equal |= np.abs(expected - found) <= rtol * np.abs(expected) + atol
+    return equal
+
+
+def differs(expected, found, is_tainted):
+    """Why two results aren't the same; None if they are."""
+    if expected.dtype != found.dtype or expected.shape != found.shape:
+        return f"{found.dtype}{list(found.shape)}, expected {expected.dtype}{list(expected.shape)}"
+    return None if same(expected, found, is_tainted).all() else f"{found!r}, expected {expected!r}"
