@@ -467,6 +467,72 @@ CASES = {
     "upsample_bilinear": (lambda x: torch.nn.functional.interpolate(
         x, size=(7, 9), mode="bilinear"), f(2, 3, 4, 5)),
     "im2col": (lambda x: torch.nn.functional.unfold(x, 2), f(2, 3, 4, 5)),
+    # what PyTorch takes apart nowhere
+    "cummax": (lambda x: x.cummax(1), f(3, 9)),
+    "cummax_nan": (lambda x: x.cummax(0), torch.tensor([1.0, 3, float("nan"), 5, 2])),
+    "cummin_int": (lambda x: x.cummin(0), f(9, 2, dtype=I64)),
+    "logcumsumexp": (lambda x: torch.logcumsumexp(x, 1), f(3, 9)),
+    "logcumsumexp_inf": (lambda x: torch.logcumsumexp(x, 0), torch.tensor([float("-inf"), 1, 2])),
+    "kthvalue": (lambda x: x.kthvalue(2, 0, keepdim=True), f(5, 3)),
+    "median": (lambda x: x.median(), f(4, 5)),
+    "median_dim": (lambda x: x.median(1), f(3, 5)),
+    "cdist": (lambda x, y: torch.cdist(x, y), f(2, 4, 3), f(2, 5, 3)),
+    "cdist_1": (lambda x, y: torch.cdist(x, y, 1.0), f(4, 3), f(5, 3)),
+    "cdist_3": (lambda x, y: torch.cdist(x, y, 3.0), f(4, 3), f(5, 3)),
+    "cdist_inf": (lambda x, y: torch.cdist(x, y, float("inf")), f(4, 3), f(5, 3)),
+    "cdist_many": (lambda x, y: torch.cdist(x, y), f(27, 3), f(26, 3)),
+    "pdist": (torch.nn.functional.pdist, f(5, 3)),
+    "repeat_interleave": (lambda x: x.repeat_interleave(torch.tensor([2, 0, 3, 0]), 0,
+                                                        output_size=5), f(4, 2)),
+    "masked_scatter": (lambda x, m, s: x.masked_scatter(m, s), f(3, 4), f(4, dtype=BOOL), f(3, 5)),
+    "put": (lambda x, s: aten.put(x, torch.tensor([[0, 7]]), s, True), f(3, 4), f(1, 2)),
+    "histc": (lambda x: torch.histc(x, 5, -1, 1), f(40)),
+    "histc_all": (lambda x: torch.histc(x, 4), f(40)),
+    "bilinear": (torch.nn.functional.bilinear, f(4, 3), f(4, 5), f(2, 3, 5), f(2)),
+    "rrelu_eval": (lambda x: torch.nn.functional.rrelu(x), f(20)),
+    "weight_norm": (lambda v, g: torch._weight_norm(v, g, 0), f(4, 3), f(4, 1)),
+    "avg_pool3d": (lambda x: torch.nn.functional.avg_pool3d(x, 3, 2, 1), f(1, 2, 7, 6, 5)),
+    "avg_pool3d_inner": (lambda x: torch.nn.functional.avg_pool3d(
+        x, (2, 3, 1), (1, 2, 1), (1, 0, 0), True, False), f(2, 6, 7, 4)),
+    "avg_pool3d_divisor": (lambda x: torch.nn.functional.avg_pool3d(x, 2, divisor_override=3),
+                           f(1, 2, 4, 4, 4)),
+    "local_response_norm": (lambda x: torch.nn.functional.local_response_norm(x, 3),
+                            f(2, 5, 4, 4)),
+    "bag_sum": (lambda w, i: torch.nn.functional.embedding_bag(
+        i, w, torch.tensor([0, 2, 2, 5]), mode="sum"), f(9, 4), places(7, high=9)),
+    "bag_mean": (lambda w, i: torch.nn.functional.embedding_bag(i, w), f(9, 4),
+                 places(3, 4, high=9)),
+    "bag_mean_padding": (lambda w, i: torch.nn.functional.embedding_bag(
+        i, w, torch.tensor([0, 2, 2, 5, 7]), mode="mean", padding_idx=2, include_last_offset=True),
+        f(4, 3), places(7, high=4)),
+    "bag_max": (lambda w, i: torch.nn.functional.embedding_bag(
+        i, w, torch.tensor([0, 2, 2, 5]), mode="max"), f(9, 4), places(7, high=9)),
+    "bag_weights": (lambda w, i, p: torch.nn.functional.embedding_bag(
+        i, w, per_sample_weights=p, mode="sum"), f(9, 4), places(3, 4, high=9), f(3, 4)),
+    "scatter_reduce_mean": (lambda x, i, s: x.scatter_reduce(1, i, s, "mean"), f(3, 5),
+                            places(3, 4, high=5), f(3, 4)),
+    "scatter_reduce_prod": (lambda x, i, s: x.scatter_reduce(1, i, s, "prod"), f(3, 5),
+                            places(3, 4, high=5), f(3, 4)),
+    "scatter_reduce_amin_rest": (lambda x, i, s: x.scatter_reduce(
+        1, i, s, "amin", include_self=False), f(3, 5), places(3, 4, high=5), f(3, 4)),
+    "scatter_reduce_mean_rest": (lambda x, i, s: x.scatter_reduce(
+        0, i, s, "mean", include_self=False), f(3, 4, dtype=I64), places(2, 4, high=3),
+        f(2, 4, dtype=I64)),
+    "searchsorted": (lambda s, x: torch.searchsorted(s.cumsum(0), x), pos(7), pos(3, 4)),
+    "searchsorted_rows": (lambda s, x: torch.searchsorted(s.cumsum(1), x, right=True), pos(2, 7),
+                          pos(2, 4)),
+    "searchsorted_int32": (lambda x: torch.searchsorted(torch.tensor([1, 3, 3, 5]), x, side="right",
+                                                        out_int32=True), torch.arange(7)),
+    "polygamma": (lambda x: torch.polygamma(2, x), pos(20)),
+    "attention_shared": (lambda q, k, v: aten._scaled_dot_product_flash_attention_for_cpu(
+        q, k, v)[0], f(2, 4, 5, 4), f(2, 2, 6, 4), f(2, 2, 6, 4, seed=2)),
+    # complex numbers
+    "complex": (torch.complex, f(3, 4), f(3, 4, seed=1)),
+    "polar": (torch.polar, pos(3, 4), f(3, 4)),
+    "as_real": (lambda x, y: torch.view_as_real(torch.complex(x, y) * 2), f(3, 4), f(3, 4, seed=1)),
+    "as_complex": (lambda x: torch.view_as_complex(x).conj() * 1, f(3, 4, 2)),
+    "angle": (lambda x, y: torch.angle(torch.complex(x, y)), f(3, 4), f(3, 4, seed=1)),
+    "angle_real": (torch.angle, torch.tensor([1.0, -1.0, 0.0, float("nan")])),
     "lstm_cell": (lambda x, h, c, w, u: torch.lstm_cell(x, (h, c), w, u), f(2, 3), f(2, 4),
                   f(2, 4, seed=1), f(16, 3), f(16, 4)),
     "gru_cell": (lambda x, h, w, u: torch.gru_cell(x, h, w, u), f(2, 3), f(2, 4), f(12, 3),
@@ -494,7 +560,12 @@ GRADIENTS = {
         "topk", "max_dim", "amax", "index", "gather", "scatter_add", "index_two", "pad", "reflect",
         "replicate", "unfold", "roll", "repeat", "cat", "stack", "split_sizes", "where", "clamp",
         "gelu_tanh", "softplus_beta", "prelu", "glu", "lerp", "addcmul", "pow_tensor", "diagonal",
-        "tril", "lstm_cell", "gru_cell", "expand", "slice_step", "select",
+        "tril", "lstm_cell", "gru_cell", "expand", "slice_step", "select", "cummax",
+        "logcumsumexp", "kthvalue", "median", "cdist", "cdist_1", "cdist_3", "cdist_inf",
+        "cdist_many", "pdist", "repeat_interleave", "masked_scatter", "put", "bilinear",
+        "weight_norm", "avg_pool3d", "avg_pool3d_inner", "avg_pool3d_divisor",
+        "local_response_norm", "bag_sum", "bag_mean", "bag_mean_padding", "bag_max", "bag_weights",
+        "scatter_reduce_mean", "scatter_reduce_prod", "attention_shared", "as_real", "take",
     )
 }  # fmt: skip
 
@@ -562,6 +633,16 @@ def test_dropout_keeps_as_many_as_it_should():
     out, mask = program(torch.ones(4000))
     torch.testing.assert_close(out, mask / 0.75)
     assert 0.7 < mask.float().mean() < 0.8
+
+
+def test_a_size_that_elements_decide_is_named():
+    with pytest.raises(treadle.UnimplementedError, match="give it output_size"):
+        graph = torch.fx.Graph()
+        x = graph.placeholder("x")
+        found = graph.call_function(aten.repeat_interleave.Tensor, (x,))
+        graph.output(found)
+        x.meta["val"] = found.meta["val"] = torch.tensor([1, 2])
+        treadle.from_fx(torch.fx.GraphModule({}, graph), [torch.tensor([1, 2])])
 
 
 def test_what_has_no_rule_is_named():

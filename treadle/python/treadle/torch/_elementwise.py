@@ -548,3 +548,13 @@ def _converted(w: Writer, x: Tensor, dtype: torch.dtype) -> Output:
         return _truth(w, x.out)
     # Truncates towards zero, as both do.
     return w.cast(x, dtype)
+
+
+@rule("polygamma")
+def _polygamma(w: Writer, n: int, x: Tensor) -> Output:
+    (value,), dtype = w.promoted(FLOAT, x)
+    if n == 0:
+        return w.cast(_digamma(w, value), dtype)
+    return w.cast(
+        w.op("Polygamma", w.op("Fill", w.op("Shape", value), _like(w, n, value)), value), dtype
+    )

@@ -19,6 +19,8 @@ from .._errors import Error, InvalidArgumentError, UnimplementedError
 from .._native import Graph, Output
 from . import (  # noqa: F401
     _collectives,
+    _complex,
+    _compositions,
     _elementwise,
     _images,
     _indexing,
@@ -115,6 +117,7 @@ def graph_name(name: str) -> str:
 
 # What only tells PyTorch's compiler something about shapes that it has checked already.
 _HINTS = {
+    "aten._assert_async",
     "aten._assert_tensor_metadata",
     "aten.sym_constrain_range",
     "aten.sym_constrain_range_for_size",

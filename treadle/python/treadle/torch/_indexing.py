@@ -107,9 +107,45 @@ def _scatter_reduce(
     *,
     include_self: bool = True,
 ) -> Output:
-    if reduce not in _SCATTERS or not include_self:
-        raise UnimplementedError(f"reduce='{reduce}' with include_self={include_self}")
-    return _scattered(w, _SCATTERS[reduce], x, dim, index, _leading_part(w, src, index))
+    source = _leading_part(w, src, index)
+    if reduce in _SCATTERS and include_self:
+        return _scattered(w, _SCATTERS[reduce], x, dim, index, source)
+    return _reduced_parts(w, reduce, x, dim, index, source, include_self)
+
+
+_SEGMENTS = {
+    "sum": "UnsortedSegmentSum",
+    "mean": "UnsortedSegmentSum",
+    "prod": "UnsortedSegmentProd",
+    "amax": "UnsortedSegmentMax",
+    "amin": "UnsortedSegmentMin",
+}
+_TOGETHER = {"sum": "AddV2", "mean": "AddV2", "prod": "Mul", "amax": "Maximum", "amin": "Minimum"}
+
+
+def _reduced_parts(
+    w: Writer, how: str, x: Tensor, dim: int, index: Tensor, source: Output, include_self: bool
+) -> Output:
+    """What comes to each place is reduced by itself first; places that nothing comes to stay."""
+    if how not in _SEGMENTS:
+        raise UnimplementedError(f"reduce='{how}'")
+    whole = w.reshape(x, [-1])
+    count = w.cast(product(x.shape), torch.int64)
+    places = (
+        _flat_places(w, index, x.shape, axis_of(dim, x.rank))
+        if x.rank and index.rank
+        else w.reshape(w.cast(index, torch.int64), [-1])
+    )
+    came = w.op("UnsortedSegmentSum", w.op("OnesLike", places), places, count)
+    parts = w.op(_SEGMENTS[how], w.reshape(source, [-1]), places, count)
+    is_met = came > w.cast(0, torch.int64)
+    if include_self:
+        parts = w.op(_TOGETHER[how], whole, parts)
+        came = came + w.cast(1, torch.int64)
+    if how == "mean":
+        divide = "RealDiv" if x.dtype.is_floating_point else "FloorDiv"
+        parts = w.op(divide, parts, w.op("Maximum", w.cast(came, x.dtype), w.cast(1, x.dtype)))
+    return w.reshape(w.op("SelectV2", is_met, parts, whole), x.shape)
 
 
 # ---- one place for each part, along one dimension
@@ -242,3 +278,27 @@ def _masked_put(
 def _take(w: Writer, x: Tensor, index: Tensor) -> Output:
     places = _from_start(w, index.out, product(x.shape))
     return w.op("GatherV2", w.reshape(x, [-1]), places, w.indices(0))
+
+
+# ---- where numbers belong among sorted ones
+
+
+@rule("searchsorted.Tensor")
+def _search_sorted(
+    w: Writer,
+    sorted_sequence: Tensor,
+    x: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Output:
+    if sorter is not None:
+        raise UnimplementedError("a sorter; sort the sequence first")
+    op = "UpperBound" if right or side == "right" else "LowerBound"
+    dtype = torch.promote_types(sorted_sequence.dtype, x.dtype)
+    rows = w.reshape(w.cast(sorted_sequence, dtype), [-1, sorted_sequence.shape[-1]])
+    wanted = [1, -1] if sorted_sequence.rank == 1 else [-1, x.shape[-1]]
+    values = w.reshape(w.cast(x, dtype), wanted)
+    return w.reshape(w.op(op, rows, values, out_type="int64"), x.shape)

@@ -8,7 +8,7 @@ import torch
 
 from .._native import Output
 from ._rules import rule
-from ._writer import Scalar, Tensor, Writer
+from ._writer import Dim, Scalar, Tensor, Value, Writer
 
 
 def _operand(x: Tensor) -> tuple[Output, bool]:
@@ -114,9 +114,15 @@ def _matmul(w: Writer, x: Tensor, y: Tensor) -> Output:
 
 
 def _scores(
-    w: Writer, q: Tensor, k: Tensor, scale: Any, is_causal: bool, mask: Tensor | None
+    w: Writer,
+    q: Tensor,
+    k: Value,
+    length: Dim,
+    scale: Any,
+    is_causal: bool,
+    mask: Tensor | None,
 ) -> Output:
-    """What the softmax of attention is taken of."""
+    """What the softmax of attention is taken of, for keys of a length."""
     scores = _scaled(w, w.op("BatchMatMulV2", q, k, adj_y=True), scale)
     if mask is not None:
         low = w.cast(float("-inf"), q.dtype)
@@ -125,7 +131,7 @@ def _scores(
         else:
             scores = scores + w.cast(mask, q.dtype)
     if is_causal:
-        rows, columns = w.range(q.shape[-2]), w.range(k.shape[-2])
+        rows, columns = w.range(q.shape[-2]), w.range(length)
         ahead = columns > w.op("ExpandDims", rows, w.indices(1))
         scores = w.op("SelectV2", ahead, w.cast(float("-inf"), q.dtype), scores)
     return scores
@@ -133,6 +139,27 @@ def _scores(
 
 def _scale_of(q: Tensor, scale: float | None) -> float:
     return float(q.fake.shape[-1]) ** -0.5 if scale is None else scale
+
+
+def _shared(w: Writer, part: Tensor, q: Tensor) -> Tensor | Output:
+    """Keys or values with a head for each of the queries', of which several may share one."""
+    heads, queries = part.shape[1], q.shape[1]
+    if isinstance(heads, int) and isinstance(queries, int) and heads != queries:
+        batch, _, length, width = part.shape
+        wide = w.op("ExpandDims", part, w.indices(2))
+        wide = w.broadcast(wide, [batch, heads, queries // heads, length, width])
+        return w.reshape(wide, [batch, queries, length, width])
+    return part
+
+
+def _unshared(w: Writer, flow: Output, part: Tensor, q: Tensor) -> Output:
+    """What flows to keys or values of which several queries' heads share one."""
+    batch, heads, length, width = part.shape
+    queries = q.shape[1]
+    if isinstance(heads, int) and isinstance(queries, int) and heads != queries:
+        apart = w.reshape(flow, [batch, heads, queries // heads, length, width])
+        return w.op("Sum", apart, w.indices([2]))
+    return flow
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu")
@@ -148,8 +175,9 @@ def _attention(
     scale: float | None = None,
 ) -> tuple[Output, Output | None]:
     """softmax(q k^T * scale + mask) v, and the logarithm of the softmax's denominators."""
-    scores = _scores(w, q, k, _scale_of(q, scale), is_causal, attn_mask)
-    out = w.op("BatchMatMulV2", w.op("Softmax", scores), v)
+    keys, values = _shared(w, k, q), _shared(w, v, q)
+    scores = _scores(w, q, keys, k.shape[-2], _scale_of(q, scale), is_causal, attn_mask)
+    out = w.op("BatchMatMulV2", w.op("Softmax", scores), values)
     if not w.is_used(1):
         return out, None
     largest = w.op("Max", scores, w.indices([-1]), keep_dims=True)
@@ -176,14 +204,16 @@ def _attention_backward(
     """Of the probabilities p: dv = p^T g, ds = p * (g v^T - sum(g * out)), and dq = ds k * scale
     (Dao and others, FlashAttention, arXiv 2205.14135, appendix B)."""
     factor = _scale_of(q, scale)
-    scores = _scores(w, q, k, factor, is_causal, attn_mask)
+    keys, values = _shared(w, k, q), _shared(w, v, q)
+    scores = _scores(w, q, keys, k.shape[-2], factor, is_causal, attn_mask)
     below = w.op("ExpandDims", w.cast(logsumexp, q.dtype), w.indices(3))
     p = w.op("Exp", scores - below)
     dv = w.op("BatchMatMulV2", p, grad, adj_x=True)
     inner = w.op("Sum", grad.out * out.out, w.indices([-1]), keep_dims=True)
-    ds = p * (w.op("BatchMatMulV2", grad, v, adj_y=True) - inner)
+    ds = p * (w.op("BatchMatMulV2", grad, values, adj_y=True) - inner)
     ds = _scaled(w, ds, factor)
-    return w.op("BatchMatMulV2", ds, k), w.op("BatchMatMulV2", ds, q, adj_x=True), dv
+    dk = w.op("BatchMatMulV2", ds, q, adj_x=True)
+    return w.op("BatchMatMulV2", ds, keys), _unshared(w, dk, k, q), _unshared(w, dv, v, q)
 
 
 @rule("scaled_dot_product_attention")
@@ -201,5 +231,5 @@ def _whole_attention(
 ) -> Output:
     if dropout_p or enable_gqa or is_causal and attn_mask is not None:
         return NotImplemented  # as PyTorch takes it apart
-    scores = _scores(w, q, k, _scale_of(q, scale), is_causal, attn_mask)
+    scores = _scores(w, q, k, k.shape[-2], _scale_of(q, scale), is_causal, attn_mask)
     return w.op("BatchMatMulV2", w.op("Softmax", scores), v)

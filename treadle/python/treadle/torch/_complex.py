@@ -1,0 +1,51 @@
+"""Complex numbers, and transforms that give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from .._native import Output
+from ._rules import rule
+from ._writer import REAL, Tensor, Writer, dtype_name
+
+
+def _parts(w: Writer, x: Tensor) -> tuple[Output, Output]:
+    name = "float32" if x.dtype == torch.complex64 else "float64"
+    return w.op("Real", x, Tout=name), w.op("Imag", x, Tout=name)
+
+
+def _together(w: Writer, real: Any, imag: Any) -> Output:
+    return w.op("Complex", real, imag, Tout=dtype_name(w.result.dtype))
+
+
+@rule("view_as_real", "view_as_real_copy")
+def _view_as_real(w: Writer, x: Tensor) -> Output:
+    return w.op("Pack", list(_parts(w, x)), axis=x.rank)
+
+
+@rule("view_as_complex", "view_as_complex_copy")
+def _view_as_complex(w: Writer, x: Tensor) -> Output:
+    real, imag = w.op("Unpack", x, num=2, axis=x.rank - 1)
+    return _together(w, real, imag)
+
+
+@rule("complex")
+def _complex(w: Writer, real: Tensor, imag: Tensor) -> Output:
+    return _together(w, real, imag)
+
+
+@rule("polar")
+def _polar(w: Writer, radius: Tensor, angle: Tensor) -> Output:
+    return _together(w, radius.out * w.op("Cos", angle), radius.out * w.op("Sin", angle))
+
+
+@rule("angle")
+def _angle(w: Writer, x: Tensor) -> Output:
+    if x.dtype.is_complex:
+        return w.op("Angle", x, Tout=dtype_name(w.result.dtype))
+    (value,), dtype = w.promoted(REAL, x)
+    pi = w.cast(torch.pi, dtype)
+    turned = w.op("SelectV2", value < w.cast(0, dtype), pi, w.cast(0, dtype))
+    return w.op("SelectV2", w.op("IsNan", value), value, turned)
