@@ -78,7 +78,7 @@ def main():
     parser.add_argument("build", type=lambda p: pathlib.Path(p).resolve())
     parser.add_argument("files", nargs="*")
     parser.add_argument("--jobs", type=int, default=1)
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
 
     wanted = {str(pathlib.Path(f).resolve()) for f in args.files} or tracked()
     batches = json.loads((args.build / "compile_commands.json").read_text())
