@@ -781,8 +781,9 @@ def test_program_as_a_graph(tmp_path, extension):
             ["line 2", "stablehlo.frobnicate is not supported"],
         ),
         (
-            '%r = "stablehlo.compare"(%a, %a) {comparison_direction = "XX"} : '
-            "(tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>",
+            '%s = "stablehlo.compare"(%a, %a) {comparison_direction = "XX"} : '
+            "(tensor<2xf32>, tensor<2xf32>) -> tensor<2xi1>\n"
+            "%r = stablehlo.abs %a : tensor<2xf32>",
             treadle.InvalidArgumentError,
             ["comparison_direction 'XX'", "expected EQ, NE"],
         ),

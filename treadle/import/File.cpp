@@ -10,6 +10,7 @@
 #include "treadle/import/SavedModel.h"
 #include "treadle/import/TfExecutor.h"
 #include "treadle/import/stablehlo/Import.h"
+#include "treadle/import/stablehlo/Linalg.h"
 #include "treadle/import/stablehlo/Scf.h"
 #include "treadle/import/stablehlo/Structure.h"
 #include "treadle/riegeli/RecordReader.h"
@@ -92,16 +93,20 @@ static bool mentions(StringRef text, ArrayRef<StringRef> names) {
 }
 
 /// Loads what the text of a program needs; such programs may have attributes and operations of any
-/// other dialect. False where it is of none of these dialects.
+/// other dialect, of which reading tells. False where it is none, but a graph.
 static bool loadProgramDialects(MLIRContext &context, StringRef text) {
-  bool isStandard = mentions(text, {"scf.", "arith.", "math.", "tensor.", "cf."}) &&
-                    !mentions(text, {"tf_executor.", "tfg."});
-  if (!isStandard && !mentions(text, {"stablehlo.", "mhlo.", "chlo.", "sdy."}))
+  bool isGraph = mentions(text, {"tf_executor.", "tfg."});
+  bool isStandard = !isGraph && mentions(text, {"scf.", "arith.", "math.", "tensor.", "cf.",
+                                                "linalg.", "shape.", "affine.", "bufferization."});
+  bool isProgram = isStandard || mentions(text, {"stablehlo.", "mhlo.", "chlo.", "sdy.", "check."});
+  if (!isProgram && (isGraph || !mentions(text, {"func.func"})))
     return false;
   stablehlo::loadDialects(context);
   hlo::loadBranches(context);
   if (isStandard)
     hlo::loadStandardDialects(context);
+  if (isStandard && mentions(text, {"linalg.", "bufferization."}))
+    hlo::loadLinalg(context);
   return true;
 }
 
@@ -115,12 +120,34 @@ static LogicalResult convert(ModuleOp module) {
 /// Where a message belongs: a place in the text, or in the program that the text's own locations
 /// tell of.
 static std::string placeOf(Location location) {
-  if (auto at = location->findInstanceOf<FileLineColLoc>()) {
+  if (auto at = location->findInstanceOf<FileLineColLoc>(); at && at.getLine()) {
     std::string place = str("line ", at.getLine(), ", column ", at.getColumn());
     bool isOfProgram = at.getFilename().getValue().contains('.'); // the text has no name
     return (isOfProgram ? at.getFilename().str() + ", " : "") + place + ": ";
   }
   return {};
+}
+
+/// An error about an op of a dialect that isn't loaded, in the words for ops that aren't there.
+static std::optional<std::string> opOfUnknownDialect(StringRef message) {
+  if (!message.starts_with("Dialect `") || !message.contains("' not found for custom op '"))
+    return std::nullopt;
+  StringRef op = message.rsplit("' not found for custom op '").second;
+  return op.take_until([](char c) { return c == '\''; }).str() + " is not supported";
+}
+
+/// MLIR in its binary form. Whole modules of JAX are within such a file or at its beginning.
+static bool isBytecode(StringRef content) {
+  constexpr size_t looked = 4096;
+  return content.take_front(looked).contains(StringRef("ML\xefR", 4));
+}
+
+static Error bytecodeError(StringRef content) {
+  StringRef producer = content.substr(content.find("\xefR") + 3).take_while(llvm::isPrint);
+  return unimplemented("it is MLIR's bytecode", producer.empty() ? "" : " of ", producer.str(),
+                       ", expected text: jax.export's Exported.mlir_module() and as_text() of what "
+                       "jax.jit(f).lower() gives are text; of a file, stablehlo-translate "
+                       "--deserialize or stablehlo-opt makes text");
 }
 
 ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
@@ -135,6 +162,11 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
     std::string text = diagnostic.str();
     StringRef what = text;
     isUnimplemented = what.consume_front("unimplemented: ");
+    if (auto op = opOfUnknownDialect(what)) {
+      isUnimplemented = true;
+      message += *op;
+      return;
+    }
     message += what;
   });
   bool wasOpen = context.allowsUnregisteredDialects();
@@ -167,6 +199,8 @@ static ImportedModule importChunks(MLIRContext &context, std::string_view bytes)
 }
 
 static ImportedModule import(MLIRContext &context, std::string_view content, GraphFormat format) {
+  if (isBytecode(content))
+    return Unexpected(bytecodeError(content));
   switch (format) {
   case GraphFormat::Binary:
     return importGraphDef(context, content);

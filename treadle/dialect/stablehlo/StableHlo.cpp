@@ -10,7 +10,7 @@ using namespace treadle::stablehlo;
 
 namespace {
 
-/// What the three have in common.
+/// What all but annotations have in common.
 class TextDialect : public Dialect {
 public:
   std::optional<ParseOpHook> getParseOperationHook(StringRef) const override {
@@ -59,6 +59,14 @@ struct ChloDialect : TextDialect {
   explicit ChloDialect(MLIRContext *context)
       : TextDialect(getDialectNamespace(), context, TypeID::get<ChloDialect>()) {}
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChloDialect)
+};
+
+/// What a program's results should be, as StableHLO's own test programs say it.
+struct CheckDialect : TextDialect {
+  static constexpr StringLiteral getDialectNamespace() { return "check"; }
+  explicit CheckDialect(MLIRContext *context)
+      : TextDialect(getDialectNamespace(), context, TypeID::get<CheckDialect>()) {}
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckDialect)
 };
 
 /// Annotations of how values are spread over devices. What a program computes doesn't depend on
@@ -199,11 +207,11 @@ Attribute TextDialect::parseAttribute(DialectAsmParser &parser, Type) const {
 }
 
 void stablehlo::loadDialects(MLIRContext &context) {
-  context.loadDialect<StableHloDialect, MhloDialect, ChloDialect, ShardingDialect>();
+  context.loadDialect<StableHloDialect, MhloDialect, ChloDialect, CheckDialect, ShardingDialect>();
 }
 
 void stablehlo::insertDialects(DialectRegistry &registry) {
-  registry.insert<StableHloDialect, MhloDialect, ChloDialect, ShardingDialect>();
+  registry.insert<StableHloDialect, MhloDialect, ChloDialect, CheckDialect, ShardingDialect>();
 }
 
 bool stablehlo::isHlo(Operation *op) {

@@ -466,8 +466,62 @@ static ParseResult parseReduce(OpAsmParser &parser, OperationState &state) {
   return success();
 }
 
+/// %x, %y, tolerance = 0.1 : types, or %x, dense<...> : type
+static ParseResult parseCheck(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  SMLoc loc = parser.getCurrentLocation();
+  Builder &builder = parser.getBuilder();
+  do {
+    StringRef key;
+    Attribute stated;
+    OptionalParseResult found = parser.parseOptionalOperand(operands.emplace_back());
+    if (found.has_value()) {
+      if (failed(*found))
+        return failure();
+      continue;
+    }
+    operands.pop_back();
+    if (failed(parser.parseOptionalKeyword(
+            &key, {"tolerance", "max_ulp_difference", "min_ulp_difference"}))) {
+      if (parser.parseAttribute(stated, "value", state.attributes))
+        return failure();
+      if (auto typed = dyn_cast<TypedAttr>(stated))
+        types.push_back(typed.getType());
+      continue;
+    }
+    int64_t number;
+    double real;
+    if (parser.parseEqual())
+      return failure();
+    if (OptionalParseResult whole = parser.parseOptionalInteger(number); whole.has_value()) {
+      if (failed(*whole))
+        return failure();
+      state.addAttribute(key, key == "tolerance"
+                                  ? Attribute(builder.getF64FloatAttr(static_cast<double>(number)))
+                                  : Attribute(builder.getI64IntegerAttr(number)));
+    } else if (parser.parseFloat(real)) {
+      return failure();
+    } else {
+      state.addAttribute(key, builder.getF64FloatAttr(real));
+    }
+  } while (succeeded(parser.parseOptionalComma()));
+  if (parser.parseOptionalAttrDict(state.attributes))
+    return failure();
+  if (succeeded(parser.parseOptionalColon())) {
+    types.clear();
+    if (parser.parseTypeList(types))
+      return failure();
+  }
+  if (types.size() == 1)
+    types.resize(operands.size(), types.front());
+  return parser.resolveOperands(operands, types, loc, state.operands);
+}
+
 ParseResult stablehlo::parseOp(OpAsmParser &parser, OperationState &state) {
   using Form = ParseResult (*)(OpAsmParser &, OperationState &);
+  if (state.name.getStringRef().starts_with("check."))
+    return parseCheck(parser, state);
   Form form = llvm::StringSwitch<Form>(state.name.getStringRef().split('.').second)
                   .Case("constant", parseConstant)
                   .Case("while", parseWhile)

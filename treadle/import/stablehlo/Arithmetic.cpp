@@ -447,6 +447,15 @@ static Value toInteger(Body &body, Value x, IntegerType to) {
   return choose(body, isHigh, scalarOf(most), low, type);
 }
 
+static bool isNibble(Type element) {
+  return isa<IntegerType>(element) && element.getIntOrFloatBitWidth() == 4;
+}
+
+/// Integers of four bits come from and become integers alone.
+static IntegerType byteOf(Type nibble) {
+  return IntegerType::get(nibble.getContext(), 8, cast<IntegerType>(nibble).getSignedness());
+}
+
 static LogicalResult readConvert(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   Type from = elementOf(x), to = elementOf(body.resultType(op));
@@ -458,7 +467,9 @@ static LogicalResult readConvert(Body &body, Operation *op) {
   }
   auto integer = dyn_cast<IntegerType>(to);
   if (isFloat(from) && integer && !isBool(to))
-    return done(body, op, toInteger(body, x, integer));
+    x = toInteger(body, x, isNibble(to) ? byteOf(to) : integer);
+  else if (isNibble(from) && !isa<IntegerType>(to))
+    x = body.cast(x, byteOf(from));
   return done(body, op, body.cast(x, to));
 }
 

@@ -139,8 +139,20 @@ static ElementsAttr inModule(ElementsAttr value) {
   return blob ? DenseElementsAttr::getFromRawBuffer(resource.getType(), blob->getData()) : value;
 }
 
+/// Numbers of four bits as bytes: what an attribute has in the other bits isn't the sign.
+static ElementsAttr asBytes(DenseIntElementsAttr value) {
+  auto nibble = cast<IntegerType>(value.getElementType());
+  Type byte = IntegerType::get(value.getContext(), 8, nibble.getSignedness());
+  return value.mapValues(
+      byte, [&](const APInt &bits) { return nibble.isUnsigned() ? bits.zext(8) : bits.sext(8); });
+}
+
 Value Body::constant(ElementsAttr value) {
   value = inModule(value);
+  Type element = value.getElementType();
+  if (auto dense = dyn_cast<DenseIntElementsAttr>(value);
+      dense && element.getIntOrFloatBitWidth() == 4)
+    return cast(constant(asBytes(dense)), element);
   Attrs attrs;
   attrs.append("dtype", TypeAttr::get(value.getElementType()));
   attrs.append("value", value);
@@ -229,9 +241,10 @@ Attribute Body::func(StringRef name) {
 static const llvm::StringMap<Converter> &converters() {
   static const llvm::StringMap<Converter> table = [] {
     llvm::StringMap<Converter> rows;
-    for (ArrayRef<Row> part : {arithmeticRows(), shapeRows(), indexRows(), reductionRows(),
-                               productRows(), controlRows(), moreRows(), batchNormRows(),
-                               broadcastingRows(), collectiveRows(), arithRows(), tensorRows()})
+    for (ArrayRef<Row> part :
+         {arithmeticRows(), shapeRows(), indexRows(), reductionRows(), productRows(), controlRows(),
+          moreRows(), batchNormRows(), broadcastingRows(), collectiveRows(), arithRows(),
+          tensorRows(), checkRows(), linalgRows()})
       for (const Row &row : part)
         rows[row.op] = row.convert;
     return rows;
@@ -247,10 +260,21 @@ static StringRef tableName(Operation *op) {
              : name;
 }
 
+/// Checks may be custom calls too.
+static Converter converterOf(Operation *op) {
+  StringRef name = tableName(op);
+  if (StringRef target = word(op, "call_target_name");
+      name == "custom_call" && target.starts_with("check."))
+    name = target;
+  return converters().lookup(name);
+}
+
 LogicalResult Body::read(Operation *op) {
-  Converter convert = converters().lookup(tableName(op));
+  Converter convert = converterOf(op);
   if (!convert)
     return hlo::unimplemented(op) << " is not supported";
+  if (failed(verifyOp(op)))
+    return failure();
   Operation *outer = std::exchange(current, op);
   LogicalResult result = convert(*this, op);
   current = outer;

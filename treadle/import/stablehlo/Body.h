@@ -164,6 +164,10 @@ inline Value input(Body &body, Operation *op, unsigned i) { return body.of(op->g
 /// An error of the kind Unimplemented, with what is missing.
 mlir::InFlightDiagnostic unimplemented(Operation *op);
 
+/// A copy before the op, to be changed for reading and erased then: the op itself is read again
+/// where its function is called again.
+inline Operation *copyBefore(Operation *op) { return mlir::OpBuilder(op).clone(*op); }
+
 /// All operations of a block but the last: terminators of these dialects aren't known as such.
 inline auto withoutLast(mlir::Block &block) {
   return llvm::make_range(block.begin(), std::prev(block.end()));
@@ -178,6 +182,11 @@ struct ScalarFunction {
   bool isElementwise;
 };
 mlir::FailureOr<ScalarFunction> scalarFunction(Body &body, mlir::Region &region, StringRef base);
+/// The elementwise function of a block whose arguments are scalars: it takes its arguments, and
+/// then the values of `captures`, which this finds: what the block uses from outside. Emits an
+/// error where an op of the block isn't elementwise.
+mlir::FailureOr<std::string> elementwiseFunction(Body &body, mlir::Block &block, StringRef base,
+                                                 SmallVector<Value> &captures);
 mlir::FailureOr<ScalarFunction> scalarFunctionOf(Body &body, mlir::func::FuncOp function);
 /// If the region is one op of its two arguments: that op's name without the dialect.
 StringRef combinerOf(mlir::Region &region);

@@ -1,4 +1,4 @@
-// Calls, loops, conditionals, tuples and tokens.
+// Calls, loops, conditionals and tokens.
 #include "treadle/import/stablehlo/Body.h"
 #include "treadle/import/stablehlo/Lapack.h"
 
@@ -175,12 +175,32 @@ static FailureOr<SmallVector<Attribute>> branchFunctions(Body &body, Operation *
   return functions;
 }
 
-/// Inputs of a conditional; the operands after the first are passed to each branch's arguments by
-/// old programs, which isn't read.
+/// Operands after the selector are what the branches' arguments stand for, in their order: old
+/// programs write conditionals so.
+static LogicalResult takeOperands(Operation *op) {
+  unsigned next = 1;
+  for (Region &region : op->getRegions()) {
+    Block &block = region.front();
+    for (BlockArgument argument : block.getArguments()) {
+      if (next >= op->getNumOperands() || op->getOperand(next).getType() != argument.getType())
+        return op->emitError("its operands aren't what its branches take");
+      argument.replaceAllUsesWith(op->getOperand(next++));
+    }
+    block.eraseArguments(0, block.getNumArguments());
+  }
+  if (next != op->getNumOperands())
+    return op->emitError("it has ") << op->getNumOperands() << " operands, expected " << next;
+  op->setOperands(op->getOperands().take_front());
+  return success();
+}
+
 static LogicalResult readConditional(Body &body, Operation *op, StringRef kind) {
-  if (op->getNumOperands() != 1 || op->getNumRegions() == 0)
-    return unimplemented(op) << " with " << op->getNumOperands()
-                             << " operands; expected a selector alone";
+  if (op->getNumOperands() == 0 || op->getNumRegions() == 0)
+    return op->emitError("it has ") << op->getNumOperands() << " operands and "
+                                    << op->getNumRegions() << " branches, expected a selector "
+                                    << "and branches";
+  if (failed(takeOperands(op)))
+    return failure();
   SmallVector<Value> captures = capturesOf(op->getRegions());
   FailureOr<SmallVector<Attribute>> functions = branchFunctions(body, op, captures);
   if (failed(functions))
@@ -264,41 +284,44 @@ static bool isScalarOp(Body &body, Operation *op) {
            llvm::all_of(withoutLast(function.front()),
                         [&](Operation &inner) { return isScalarOp(body, &inner); });
   }
+  if (op->getName().getStringRef() == "tensor.extract")
+    return true; // at a place for each element
   auto isScalar = [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.getRank() == 0;
+    return tensor ? tensor.getRank() == 0 : type.isIntOrIndexOrFloat();
   };
   return llvm::all_of(op->getOperandTypes(), isScalar) &&
          llvm::all_of(op->getResultTypes(), isScalar);
 }
 
+static bool isElementwiseBlock(Body &body, Block &block) {
+  return llvm::all_of(withoutLast(block), [&](Operation &op) { return isScalarOp(body, &op); });
+}
+
 static FailureOr<ScalarFunction> scalarFunctionOfBlock(Body &body, Block &block, Location location,
                                                        ValueRange captures, StringRef base) {
-  if (!captures.empty())
-    return block.getParentOp()->emitError("unimplemented: ")
-           << block.getParentOp()->getName().getStringRef()
-           << " whose region uses values from outside";
-  bool isElementwise =
-      llvm::all_of(withoutLast(block), [&](Operation &op) { return isScalarOp(body, &op); });
+  bool isElementwise = isElementwiseBlock(body, block);
   SmallVector<Type> inputs, results;
   auto typeOf = [&](Value value) -> Type {
     Type type = body.typeOf(value.getType());
     return isElementwise ? Type(UnrankedTensorType::get(elementOf(type))) : type;
   };
-  for (Value argument : block.getArguments())
+  SmallVector<Value> arguments(block.getArguments());
+  llvm::append_range(arguments, captures);
+  for (Value argument : arguments)
     inputs.push_back(typeOf(argument));
   for (Value result : block.back().getOperands())
     results.push_back(typeOf(result));
-  FailureOr<std::string> name = body.program.addFunction(
-      base, inputs, results, isElementwise, location,
-      [&](Body &inner, tfg::FuncOp target, SmallVector<Value> &values) {
-        for (BlockArgument argument : block.getArguments())
-          inner.map(argument, target.getDataArgument(argument.getArgNumber()));
-        if (failed(inner.readBlock(block)))
-          return failure();
-        values = inner.allOf(block.back().getOperands());
-        return success();
-      });
+  FailureOr<std::string> name =
+      body.program.addFunction(base, inputs, results, isElementwise, location,
+                               [&](Body &inner, tfg::FuncOp target, SmallVector<Value> &values) {
+                                 for (auto [i, argument] : llvm::enumerate(arguments))
+                                   inner.map(argument, target.getDataArgument(i));
+                                 if (failed(inner.readBlock(block)))
+                                   return failure();
+                                 values = inner.allOf(block.back().getOperands());
+                                 return success();
+                               });
   if (failed(name))
     return failure();
   return ScalarFunction{*name, isElementwise};
@@ -307,8 +330,20 @@ static FailureOr<ScalarFunction> scalarFunctionOfBlock(Body &body, Block &block,
 FailureOr<ScalarFunction> hlo::scalarFunction(Body &body, Region &region, StringRef base) {
   if (!llvm::hasSingleElement(region))
     return region.getParentOp()->emitError("a region has several blocks, expected one");
-  return scalarFunctionOfBlock(body, region.front(), region.getParentOp()->getLoc(),
-                               capturesOf(region), base);
+  if (!capturesOf(region).empty())
+    return unimplemented(region.getParentOp()) << " whose region uses values from outside";
+  return scalarFunctionOfBlock(body, region.front(), region.getParentOp()->getLoc(), {}, base);
+}
+
+FailureOr<std::string> hlo::elementwiseFunction(Body &body, Block &block, StringRef base,
+                                                SmallVector<Value> &captures) {
+  Operation *op = block.getParentOp();
+  captures = capturesOf(*block.getParent());
+  if (!isElementwiseBlock(body, block))
+    return unimplemented(op) << " of a function that isn't made of elementwise ops";
+  FailureOr<ScalarFunction> function =
+      scalarFunctionOfBlock(body, block, op->getLoc(), captures, base);
+  return failed(function) ? FailureOr<std::string>(failure()) : function->name;
 }
 
 FailureOr<ScalarFunction> hlo::scalarFunctionOf(Body &body, func::FuncOp function) {
@@ -316,21 +351,8 @@ FailureOr<ScalarFunction> hlo::scalarFunctionOf(Body &body, func::FuncOp functio
 }
 
 //===----------------------------------------------------------------------===//
-// Tuples, tokens, barriers, assertions
+// Tokens, barriers, assertions
 //===----------------------------------------------------------------------===//
-
-/// A tuple has no value of its own; its elements are looked up where it is taken apart.
-static LogicalResult readTuple(Body &, Operation *) { return success(); }
-
-static LogicalResult readTupleElement(Body &body, Operation *op) {
-  Operation *tuple = op->getOperand(0).getDefiningOp();
-  auto index = numberOr(op, "index", 0);
-  if (!tuple || tuple->getName().stripDialect() != "tuple" ||
-      index >= static_cast<int64_t>(tuple->getNumOperands()))
-    return unimplemented(op) << " of a tuple that isn't made by a tuple op of the same function";
-  body.map(op->getResult(0), body.of(tuple->getOperand(index)));
-  return success();
-}
 
 static LogicalResult readToken(Body &body, Operation *op) {
   body.map(op->getResult(0), body.scalarInt(body.builder.getI1Type(), 1));
@@ -436,8 +458,6 @@ static constexpr Row rows[] = {
     {"while", readWhile},
     {"if", readIf},
     {"case", readCase},
-    {"tuple", readTuple},
-    {"get_tuple_element", readTupleElement},
     {"create_token", readToken},
     {"after_all", readToken},
     {"optimization_barrier", readBarrier},

@@ -4,6 +4,8 @@
 #include "treadle/import/stablehlo/Body.h"
 #include "treadle/import/stablehlo/Scf.h"
 #include "treadle/import/stablehlo/Structure.h"
+#include "treadle/import/stablehlo/Tables.h"
+#include "treadle/import/stablehlo/Tuples.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -26,9 +28,11 @@ Program::Program(ModuleOp module)
 static bool isEffect(Operation *op) {
   StringRef name = op->getName().stripDialect();
   if (name == "custom_call") {
-    auto target = op->getAttrOfType<StringAttr>("call_target_name");
-    return target && target.getValue() == "shape_assertion";
+    StringRef target = word(op, "call_target_name");
+    return target == "shape_assertion" || target.starts_with("check.expect_");
   }
+  if (op->getName().getDialectNamespace() == "check" || op->getName().getStringRef() == "cf.assert")
+    return true;
   return name == "rng" || name == "infeed" || name == "outfeed" || name == "send" || name == "recv";
 }
 
@@ -156,6 +160,7 @@ private:
   Value addNamed(StringRef op, StringRef name, ValueRange inputs, Type type, NamedAttrList attrs);
   void addPlaceholders();
   void addResults(ValueRange results);
+  void addEnd();
   void describeEntry();
 
   Program &program;
@@ -221,6 +226,13 @@ void MainReader::addResults(ValueRange results) {
   }
 }
 
+/// A program without results tells that it ran, so that what it checks is asked for.
+void MainReader::addEnd() {
+  Type flag = builder.getI1Type();
+  outputs.push_back(body.names.stated("done"));
+  addResults(body.scalarInt(flag, 1));
+}
+
 void MainReader::describeEntry() {
   for (std::string &name : outputs)
     name += ":0";
@@ -241,10 +253,15 @@ LogicalResult MainReader::read() {
     return main.emitError("unimplemented: function '")
            << main.getName() << "' has " << main.getBody().getBlocks().size()
            << " blocks, expected one";
+  if (failed(verifyTypes(main, main.getArgumentTypes())))
+    return failure();
   addPlaceholders();
   if (failed(body.readBlock(main.front())))
     return failure();
-  addResults(body.allOf(main.front().back().getOperands()));
+  if (outputs.empty())
+    addEnd();
+  else
+    addResults(body.allOf(main.front().back().getOperands()));
   describeEntry();
   return success();
 }
@@ -290,6 +307,8 @@ LogicalResult treadle::importStableHlo(ModuleOp module) {
   flatten(module);
   FailureOr<func::FuncOp> main = findMain(module);
   if (failed(main))
+    return failure();
+  if (failed(flattenTuples(module)))
     return failure();
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(structureScf(function)) || failed(structure(function)))

@@ -106,25 +106,71 @@ static LogicalResult readGather(Body &body, Operation *op) {
   return done(body, op, body.node("XlaGather", {x, starts, sizes}, body.resultType(op), attrs));
 }
 
-static LogicalResult readScatter(Body &body, Operation *op) {
-  if (op->getNumOperands() != 3 || op->getNumRegions() != 1)
-    return unimplemented(op) << " of several inputs";
-  DictionaryAttr fields = fieldsOf(op, "scatter_dimension_numbers");
-  if (!fields)
-    return op->emitError("it has no scatter_dimension_numbers");
-  FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "scatter");
+/// What is left of a scatter's function when only one of its results is asked for: its block takes
+/// what is there and the update of that input. False where the result depends on other inputs.
+static bool keepResult(Block &block, unsigned index) {
+  Operation &end = block.back();
+  unsigned count = block.getNumArguments() / 2;
+  if (block.getNumArguments() != 2 * end.getNumOperands())
+    return false;
+  end.setOperands(end.getOperand(index));
+  SmallVector<Operation *> ops =
+      llvm::map_to_vector(withoutLast(block), [](Operation &op) { return &op; });
+  for (Operation *op : llvm::reverse(ops))
+    if (op->use_empty())
+      op->erase();
+  for (unsigned i = block.getNumArguments(); i-- > 0;) {
+    if (i % count == index)
+      continue;
+    if (!block.getArgument(i).use_empty())
+      return false;
+    block.eraseArgument(i);
+  }
+  return true;
+}
+
+/// The scatter of one of the inputs, by the function in `region`.
+static LogicalResult readOneScatter(Body &body, Operation *op, Region &region, unsigned index) {
+  unsigned count = op->getNumResults();
+  FailureOr<ScalarFunction> function = scalarFunction(body, region, "scatter");
   if (failed(function))
     return failure();
-  Value x = input(body, op, 0), indices = indicesOf(body, input(body, op, 1)),
-        updates = input(body, op, 2);
+  DictionaryAttr fields = fieldsOf(op, "scatter_dimension_numbers");
+  Value x = input(body, op, index), indices = indicesOf(body, input(body, op, count)),
+        updates = input(body, op, count + 1 + index);
   Attrs attrs;
   attrs.append("dimension_numbers",
                body.builder.getStringAttr(dimensionNumbers(fields, scatterFields)));
   attrs.append("indices_are_sorted", body.builder.getBoolAttr(false));
   attrs.append("update_computation", body.func(function->name));
   attrs.append("_elementwise", body.builder.getBoolAttr(function->isElementwise));
-  attrs.append("_combiner", body.builder.getStringAttr(combinerOf(op->getRegion(0))));
-  return done(body, op, body.node("XlaScatter", {x, indices, updates}, body.resultType(op), attrs));
+  attrs.append("_combiner", body.builder.getStringAttr(combinerOf(region)));
+  body.map(op->getResult(index),
+           body.node("XlaScatter", {x, indices, updates}, body.resultType(op, index), attrs));
+  return success();
+}
+
+static LogicalResult readScatter(Body &body, Operation *op) {
+  unsigned count = op->getNumResults();
+  if (op->getNumRegions() != 1 || count == 0 || op->getNumOperands() != 2 * count + 1 ||
+      !llvm::hasSingleElement(op->getRegion(0)))
+    return op->emitError("it has ") << op->getNumOperands() << " operands and " << count
+                                    << " results, expected 2 n + 1 and n, and a function";
+  if (!fieldsOf(op, "scatter_dimension_numbers"))
+    return op->emitError("it has no scatter_dimension_numbers");
+  if (count == 1)
+    return readOneScatter(body, op, op->getRegion(0), 0);
+  for (unsigned i = 0; i < count; ++i) {
+    Operation *copy = copyBefore(op);
+    LogicalResult result = keepResult(copy->getRegion(0).front(), i)
+                               ? readOneScatter(body, op, copy->getRegion(0), i)
+                               : unimplemented(op)
+                                     << " of several inputs whose function joins them";
+    copy->erase();
+    if (failed(result))
+      return failure();
+  }
+  return success();
 }
 
 static constexpr Row rows[] = {

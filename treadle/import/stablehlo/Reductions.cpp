@@ -419,16 +419,18 @@ static LogicalResult readSort(Body &body, Operation *op) {
 }
 
 static LogicalResult readMap(Body &body, Operation *op) {
-  FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "map");
-  if (failed(function))
+  SmallVector<Value> captures;
+  if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)))
+    return op->emitError("it has no region of one block");
+  FailureOr<std::string> name =
+      elementwiseFunction(body, op->getRegion(0).front(), "map", captures);
+  if (failed(name))
     return failure();
-  if (!function->isElementwise)
-    return unimplemented(op) << " of a function that isn't made of elementwise ops";
+  SmallVector<Value> inputs = body.allOf(op->getOperands());
+  llvm::append_range(inputs, body.allOf(captures));
   Attrs attrs;
-  attrs.append("f", body.func(function->name));
-  return done(
-      body, op,
-      body.node("PartitionedCall", body.allOf(op->getOperands()), body.resultType(op), attrs));
+  attrs.append("f", body.func(*name));
+  return done(body, op, body.node("PartitionedCall", inputs, body.resultType(op), attrs));
 }
 
 static LogicalResult readTopK(Body &body, Operation *op) {

@@ -1,8 +1,11 @@
 #include "treadle/import/stablehlo/Scf.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Shape/IR/Shape.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 
@@ -11,8 +14,8 @@ using namespace mlir;
 namespace treadle::hlo {
 
 void loadStandardDialects(MLIRContext &context) {
-  context.loadDialect<arith::ArithDialect, math::MathDialect, scf::SCFDialect,
-                      tensor::TensorDialect>();
+  context.loadDialect<affine::AffineDialect, arith::ArithDialect, math::MathDialect,
+                      scf::SCFDialect, shape::ShapeDialect, tensor::TensorDialect>();
 }
 
 namespace {
@@ -53,8 +56,8 @@ void replace(Operation *op, ValueRange values) {
   op->erase();
 }
 
-/// while (i < limit) { body; i += step }
-LogicalResult structureFor(scf::ForOp loop) {
+/// while (i < limit) { body; i += step }, and what it gives.
+SmallVector<Value> structureFor(scf::ForOp loop) {
   OpBuilder b(loop);
   Location loc = loop.getLoc();
   SmallVector<Value> carried{loop.getLowerBound()};
@@ -72,8 +75,9 @@ LogicalResult structureFor(scf::ForOp loop) {
                                    loop.getBody()->getTerminator()->getOperands()));
   next[0] = arith::AddIOp::create(b, loc, body->getArgument(0), loop.getStep());
   giveBack(b, loc, next);
-  replace(loop, made->getResults().drop_front());
-  return success();
+  SmallVector<Value> results(made->getResults().drop_front());
+  replace(loop, results);
+  return results;
 }
 
 /// The condition region runs in the test, at the start of each iteration for what it hands on, and
@@ -118,13 +122,26 @@ LogicalResult structureIf(scf::IfOp op) {
   return success();
 }
 
+/// Which of the cases the value is, or how many cases there are.
+Value numberOfCase(OpBuilder &b, scf::IndexSwitchOp op) {
+  Location loc = op.getLoc();
+  Type narrow = b.getI32Type();
+  auto constant = [&](int64_t value) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(narrow, value));
+  };
+  Value number = constant(op.getNumCases());
+  for (auto [i, value] : llvm::enumerate(op.getCases())) {
+    Value wanted = arith::ConstantIndexOp::create(b, loc, value);
+    Value isCase = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, op.getArg(), wanted);
+    number = arith::SelectOp::create(b, loc, isCase, constant(static_cast<int64_t>(i)), number);
+  }
+  return number;
+}
+
 /// The default is behind the cases, as values out of range choose the last branch.
 LogicalResult structureSwitch(scf::IndexSwitchOp op) {
-  for (auto [i, value] : llvm::enumerate(op.getCases()))
-    if (value != static_cast<int64_t>(i))
-      return op.emitError("unimplemented: scf.index_switch of cases other than 0, 1, 2, ...");
   OpBuilder b(op);
-  Value chosen = arith::IndexCastOp::create(b, op.getLoc(), b.getI32Type(), op.getArg());
+  Value chosen = numberOfCase(b, op);
   unsigned count = op.getNumCases();
   Operation *made = make(b, op.getLoc(), "stablehlo.case", chosen, op.getResultTypes(), count + 1);
   for (unsigned i = 0; i < count; ++i)
@@ -134,15 +151,127 @@ LogicalResult structureSwitch(scf::IndexSwitchOp op) {
   return success();
 }
 
+/// Ranges of a loop over several numbers.
+struct Ranges {
+  SmallVector<Value> lower, upper, step;
+};
+
+/// One loop in another for each range, around what `fill` makes: of the numbers and the carried
+/// values what is carried on. Gives what the outermost gives.
+SmallVector<Value>
+nestLoops(OpBuilder &b, Location loc, const Ranges &ranges, ValueRange inits,
+          llvm::function_ref<SmallVector<Value>(OpBuilder &, ValueRange, ValueRange)> fill) {
+  SmallVector<scf::ForOp> loops;
+  SmallVector<Value> numbers, carried(inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    for (auto [lower, upper, step] : llvm::zip(ranges.lower, ranges.upper, ranges.step)) {
+      auto loop = scf::ForOp::create(b, loc, lower, upper, step, carried,
+                                     [](OpBuilder &, Location, Value, ValueRange) {});
+      loops.push_back(loop);
+      numbers.push_back(loop.getInductionVar());
+      carried.assign(loop.getRegionIterArgs().begin(), loop.getRegionIterArgs().end());
+      b.setInsertionPointToEnd(loop.getBody());
+    }
+    SmallVector<Value> next = fill(b, numbers, carried);
+    for (scf::ForOp loop : llvm::reverse(loops)) {
+      b.setInsertionPointToEnd(loop.getBody());
+      scf::YieldOp::create(b, loc, next);
+      next.assign(loop.getResults().begin(), loop.getResults().end());
+    }
+  }
+  SmallVector<Value> results(inits);
+  for (scf::ForOp loop : llvm::reverse(loops))
+    results = structureFor(loop);
+  return results;
+}
+
+/// The parts one after another, each reduced into what the ones before it gave.
+LogicalResult structureParallel(scf::ParallelOp op) {
+  OpBuilder b(op);
+  auto end = cast<scf::ReduceOp>(op.getBody()->getTerminator());
+  auto fill = [&](OpBuilder &b, ValueRange numbers, ValueRange carried) {
+    SmallVector<Value> parts = inlined(b, *op.getBody(), numbers, end.getOperands());
+    SmallVector<Value> next;
+    for (auto [region, before, part] : llvm::zip(end.getReductions(), carried, parts)) {
+      Block &combine = region.front();
+      next.push_back(
+          inlined(b, combine, ValueRange{before, part}, combine.getTerminator()->getOperands())[0]);
+    }
+    return next;
+  };
+  Ranges ranges{llvm::to_vector(op.getLowerBound()), llvm::to_vector(op.getUpperBound()),
+                llvm::to_vector(op.getStep())};
+  replace(op, nestLoops(b, op.getLoc(), ranges, op.getInitVals(), fill));
+  return success();
+}
+
+/// The parts one after another, each inserted where the ones before it are already.
+LogicalResult structureForall(scf::ForallOp op) {
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  Block &body = *op.getBody();
+  unsigned rank = op.getRank();
+  SmallVector<Operation *> inserts;
+  for (Operation &insert : op.getTerminator().getRegion().front()) {
+    if (!isa<tensor::ParallelInsertSliceOp>(insert))
+      return insert.emitError("unimplemented: ") << insert.getName().getStringRef();
+    inserts.push_back(&insert);
+  }
+  auto fill = [&](OpBuilder &b, ValueRange numbers, ValueRange carried) {
+    SmallVector<Value> arguments(numbers), next(carried), used;
+    llvm::append_range(arguments, carried);
+    for (Operation *insert : inserts)
+      llvm::append_range(used, insert->getOperands());
+    SmallVector<Value> values = inlined(b, body, arguments, used);
+    ValueRange rest = values;
+    for (Operation *insert : inserts) {
+      auto part = cast<tensor::ParallelInsertSliceOp>(insert);
+      unsigned out = cast<BlockArgument>(part.getDest()).getArgNumber() - rank;
+      SmallVector<Value> operands(rest.take_front(insert->getNumOperands()));
+      rest = rest.drop_front(insert->getNumOperands());
+      operands[1] = next[out]; // the source, the destination, offsets, sizes, strides
+      OperationState state(loc, tensor::InsertSliceOp::getOperationName());
+      state.addOperands(operands);
+      state.addTypes(next[out].getType());
+      state.addAttributes(insert->getAttrs());
+      next[out] = b.create(state)->getResult(0);
+    }
+    return next;
+  };
+  auto values = [&](ArrayRef<OpFoldResult> mixed) {
+    return getValueOrCreateConstantIndexOp(b, loc, mixed);
+  };
+  Ranges ranges{values(op.getMixedLowerBound()), values(op.getMixedUpperBound()),
+                values(op.getMixedStep())};
+  replace(op, nestLoops(b, loc, ranges, op.getOutputs(), fill));
+  return success();
+}
+
+LogicalResult structureRegion(scf::ExecuteRegionOp op) {
+  if (!llvm::hasSingleElement(op.getRegion()))
+    return op.emitError("unimplemented: scf.execute_region of several blocks");
+  OpBuilder b(op);
+  Block &block = op.getRegion().front();
+  replace(op, inlined(b, block, {}, block.getTerminator()->getOperands()));
+  return success();
+}
+
 LogicalResult structureOne(Operation *op) {
   if (auto loop = dyn_cast<scf::ForOp>(op))
-    return structureFor(loop);
+    return (void)structureFor(loop), success();
   if (auto loop = dyn_cast<scf::WhileOp>(op))
     return structureWhile(loop);
   if (auto choice = dyn_cast<scf::IfOp>(op))
     return structureIf(choice);
   if (auto choice = dyn_cast<scf::IndexSwitchOp>(op))
     return structureSwitch(choice);
+  if (auto loop = dyn_cast<scf::ParallelOp>(op))
+    return structureParallel(loop);
+  if (auto loop = dyn_cast<scf::ForallOp>(op))
+    return structureForall(loop);
+  if (auto region = dyn_cast<scf::ExecuteRegionOp>(op))
+    return structureRegion(region);
   return op->emitError("unimplemented: ") << op->getName().getStringRef();
 }
 

@@ -5,12 +5,13 @@
 
 namespace treadle::hlo {
 
-/// scf.for, scf.while, scf.if and scf.index_switch become `stablehlo.while`, `if` and `case`, inner
-/// ones first. Ops without effects in the `before` region of an scf.while are computed twice.
-/// Emits an error at an op of scf of another kind.
+/// Ops of scf become `stablehlo.while`, `if` and `case`, inner ones first. Those that divide their
+/// work (scf.parallel, scf.forall) do it one part after another. Ops without effects in the
+/// `before` region of an scf.while are computed twice. Emits an error at an op of scf of another
+/// kind.
 llvm::LogicalResult structureScf(mlir::func::FuncOp function);
 
-/// Loads what the text of programs of scf, arith, math and tensor needs.
+/// Loads what the text of programs of scf, arith, math, tensor, shape and affine needs.
 void loadStandardDialects(mlir::MLIRContext &context);
 
 } // namespace treadle::hlo

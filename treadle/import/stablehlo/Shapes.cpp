@@ -248,6 +248,18 @@ static LogicalResult readDimensionSize(Body &body, Operation *op) {
   return done(body, op, elementAt(body, shapeOf(body, x, body.builder.getI32Type()), dim));
 }
 
+/// The first elements along a dimension: what is behind them isn't kept.
+static LogicalResult readSetDimensionSize(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  int64_t dim = numberOr(op, "dimension", 0), rank = rankedOf(x).getRank();
+  Type wide = body.builder.getI64Type();
+  SmallVector<Value> sizes(rank, body.scalarInt(wide, -1));
+  sizes[dim] = body.reshape(body.cast(input(body, op, 1), wide), {});
+  Value size = body.node("Pack", sizes, RankedTensorType::get({rank}, wide));
+  Value begin = body.cast(body.vector(SmallVector<int64_t>(rank, 0)), wide);
+  return done(body, op, body.node("Slice", {x, begin, size}, body.resultType(op)));
+}
+
 //===----------------------------------------------------------------------===//
 // The dialects tensor and shape, as far as programs with unknown shapes use them
 //===----------------------------------------------------------------------===//
@@ -262,19 +274,73 @@ static LogicalResult readTensorDim(Body &body, Operation *op) {
   return done(body, op, body.node("GatherV2", {shape, index, body.index(0)}, body.resultType(op)));
 }
 
+static LogicalResult readNumElements(Body &body, Operation *op) {
+  return done(body, op,
+              body.node("Prod", {input(body, op, 0), body.vector({0})}, body.resultType(op)));
+}
+
+static LogicalResult readConstShape(Body &body, Operation *op) {
+  SmallVector<int64_t> sizes = numbers(op, "shape");
+  return done(body, op, body.cast(body.vector(sizes), body.builder.getI64Type()));
+}
+
+/// The shape that shapes broadcast to.
+static LogicalResult readShapeBroadcast(Body &body, Operation *op) {
+  if (op->getNumOperands() == 0)
+    return unimplemented(op) << " of no shapes";
+  Value shape = input(body, op, 0);
+  for (Value other : op->getOperands().drop_front())
+    shape = body.node("BroadcastArgs", {shape, body.of(other)}, body.resultType(op));
+  return done(body, op, shape);
+}
+
+static LogicalResult readShapeRank(Body &body, Operation *op) {
+  Attrs attrs;
+  attrs.append("out_type", TypeAttr::get(body.builder.getI64Type()));
+  return done(body, op, body.node("Size", input(body, op, 0), body.resultType(op), attrs));
+}
+
+static LogicalResult readRank(Body &body, Operation *op) {
+  Value rank =
+      body.node("Rank", input(body, op, 0), RankedTensorType::get({}, body.builder.getI32Type()));
+  return done(body, op, body.cast(rank, body.builder.getI64Type()));
+}
+
 static LogicalResult readFromElements(Body &body, Operation *op) {
   SmallVector<Value> inputs = body.allOf(op->getOperands());
-  return done(body, op, body.node("Pack", inputs, body.resultType(op)));
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  if (inputs.empty())
+    return unimplemented(op) << " of no elements";
+  Type list = RankedTensorType::get({static_cast<int64_t>(inputs.size())}, type.getElementType());
+  return done(body, op, body.reshapeTo(body.node("Pack", inputs, list), type));
+}
+
+/// Indices of one shape: in a function of scalars that is called with tensors, some are single
+/// numbers.
+static SmallVector<Value> sameShapes(Body &body, SmallVector<Value> indices) {
+  if (!body.isElementwise || indices.size() == 1)
+    return indices;
+  Value sum = indices[0];
+  for (Value index : ArrayRef(indices).drop_front())
+    sum = body.like("AddV2", {sum, index});
+  Value zero = body.like("Sub", {sum, sum});
+  for (Value &index : indices)
+    index = body.like("AddV2", {index, zero});
+  return indices;
 }
 
 static LogicalResult readExtract(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   if (op->getNumOperands() == 1)
-    return done(body, op, body.reshape(x, {}));
-  SmallVector<Value> indices = body.allOf(op->getOperands().drop_front());
-  Value at = body.node(
-      "Pack", indices,
-      RankedTensorType::get({static_cast<int64_t>(indices.size())}, elementOf(indices[0])));
+    return done(body, op, body.isElementwise ? x : body.reshape(x, {}));
+  SmallVector<Value> indices = sameShapes(body, body.allOf(op->getOperands().drop_front()));
+  Attrs attrs;
+  attrs.append("axis", body.builder.getI64IntegerAttr(-1));
+  Type element = elementOf(indices[0]);
+  Type type = RankedTensorType::get({static_cast<int64_t>(indices.size())}, element);
+  if (body.isElementwise)
+    type = UnrankedTensorType::get(element);
+  Value at = body.node("Pack", indices, type, attrs);
   return done(body, op, body.node("GatherNd", {x, at}, body.resultType(op)));
 }
 
@@ -298,9 +364,16 @@ static constexpr Row rows[] = {
     {"iota", readIota},
     {"dynamic_iota", readDynamicIota},
     {"get_dimension_size", readDimensionSize},
+    {"set_dimension_size", readSetDimensionSize},
     {"shape.shape_of", readShapeOf},
     {"shape.to_extent_tensor", readSameValue},
     {"shape.from_extents", readFromElements},
+    {"shape.get_extent", readExtract},
+    {"shape.num_elements", readNumElements},
+    {"shape.const_shape", readConstShape},
+    {"shape.broadcast", readShapeBroadcast},
+    {"shape.rank", readShapeRank},
+    {"tensor.rank", readRank},
     {"tensor.dim", readTensorDim},
     {"tensor.from_elements", readFromElements},
     {"tensor.extract", readExtract},

@@ -2,6 +2,8 @@
 // dimensions, and an index is 64 bits.
 #include "treadle/import/stablehlo/Tables.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
@@ -122,6 +124,82 @@ static LogicalResult readUnsignedRemainder(Body &body, Operation *op) {
   return done(body, op, bitsAs(body, body.like("Sub", {x, whole}), element));
 }
 
+/// The number of two that isn't NaN.
+template <const char *name> static LogicalResult readNumberOf(Body &body, Operation *op) {
+  Value a = input(body, op, 0), b = input(body, op, 1), both = body.like(name, {a, b});
+  Type flag = body.builder.getI1Type();
+  Value isNone = body.likeOf("NotEqual", {a, a}, flag),
+        isOther = body.likeOf("NotEqual", {b, b}, flag);
+  Value rest = body.node("SelectV2", {isOther, a, both}, both.getType());
+  return done(body, op, body.node("SelectV2", {isNone, b, rest}, both.getType()));
+}
+
+/// A float as an unsigned integer of the same bits as the signed one.
+static LogicalResult readToUnsigned(Body &body, Operation *op) {
+  Type to = elementOf(body.resultType(op));
+  if (isBool(to))
+    return unimplemented(op) << " to i1";
+  return done(body, op, bitsAs(body, body.cast(input(body, op, 0), unsignedOf(to)), to));
+}
+
+/// The sum, and whether it is more than the bits hold.
+static LogicalResult readAddExtended(Body &body, Operation *op) {
+  Value a = input(body, op, 0), b = input(body, op, 1), sum = body.like("AddV2", {a, b});
+  if (isBool(elementOf(a)))
+    return unimplemented(op) << " of i1";
+  Type other = unsignedOf(elementOf(a));
+  Value isOver = body.likeOf("Less", {bitsAs(body, sum, other), bitsAs(body, a, other)},
+                             body.builder.getI1Type());
+  body.map(op->getResult(0), sum);
+  body.map(op->getResult(1), isOver);
+  return success();
+}
+
+/// The product of twice the bits, its lower half and its upper one.
+template <bool isSigned> static LogicalResult readMulExtended(Body &body, Operation *op) {
+  Value a = input(body, op, 0), b = input(body, op, 1);
+  Type element = elementOf(a);
+  constexpr unsigned widest = 64;
+  unsigned width = element.getIntOrFloatBitWidth();
+  if (isBool(element) || 2 * width > widest)
+    return unimplemented(op) << " of " << element;
+  Type narrow = isSigned ? element : unsignedOf(element);
+  Type wide = IntegerType::get(element.getContext(), 2 * width,
+                               isSigned ? IntegerType::Signless : IntegerType::Unsigned);
+  auto widened = [&](Value x) { return body.cast(bitsAs(body, x, narrow), wide); };
+  Value product = body.like("Mul", {widened(a), widened(b)});
+  Value high = body.node("RightShift", {product, body.scalarInt(wide, width)}, product.getType());
+  body.map(op->getResult(0), body.like("Mul", {a, b}));
+  body.map(op->getResult(1), bitsAs(body, body.cast(high, narrow), element));
+  return success();
+}
+
+/// b^x, or the logarithm for base b.
+template <int base> static LogicalResult readPowerOf(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  return done(body, op, body.node("Pow", {body.scalar(elementOf(x), base), x}, x.getType()));
+}
+template <int base> static LogicalResult readLogarithmOf(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Value scale = body.scalar(elementOf(x), std::log(static_cast<double>(base)));
+  return done(body, op, body.node("RealDiv", {body.like("Log", x), scale}, x.getType()));
+}
+
+static LogicalResult readTruncated(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Value isNegative =
+      body.likeOf("Less", {x, body.scalar(elementOf(x), 0)}, body.builder.getI1Type());
+  return done(body, op,
+              body.node("SelectV2", {isNegative, body.like("Ceil", x), body.like("Floor", x)},
+                        x.getType()));
+}
+
+/// x to a power of another type.
+static LogicalResult readIntegerPower(Body &body, Operation *op) {
+  Value x = input(body, op, 0), n = body.cast(input(body, op, 1), elementOf(x));
+  return done(body, op, body.like("Pow", {x, n}));
+}
+
 /// fma(a, b, c), rounded twice.
 static LogicalResult readFma(Body &body, Operation *op) {
   Value product = body.like("Mul", {input(body, op, 0), input(body, op, 1)});
@@ -153,15 +231,53 @@ static LogicalResult readCompareIntegers(Body &body, Operation *op) {
   return done(body, op, body.node(names[predicate], inputs, body.resultType(op)));
 }
 
-/// Those that are false where a number is none, and `une`, which is true there.
+namespace {
+
+/// How a predicate of floats is made: the comparison that is false beside NaN, or its opposite.
+struct FloatPredicate {
+  StringRef name;
+  bool isNegated;
+};
+
+} // namespace
+
+/// Whether neither of two is NaN.
+static Value areOrdered(Body &body, Value a, Value b) {
+  Type flag = body.builder.getI1Type();
+  return body.like("LogicalAnd",
+                   {body.likeOf("Equal", {a, a}, flag), body.likeOf("Equal", {b, b}, flag)});
+}
+
+/// The predicates in their order: false, oeq, ogt, oge, olt, ole, one, ord, ueq, ugt, uge, ult,
+/// ule, une, uno, true. `u` ones are the opposite of the ordered opposite.
 static LogicalResult readCompareFloats(Body &body, Operation *op) {
-  static constexpr StringRef names[] = {
-      "", "Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "", "", "", "",
-      "", "",      "",        "NotEqual",     "",     ""};
-  StringRef name = names[numberOr(op, "predicate", 0)];
-  if (name.empty())
-    return unimplemented(op) << " of this predicate; expected oeq, ogt, oge, olt, ole or une";
-  return done(body, op, body.node(name, body.allOf(op->getOperands()), body.resultType(op)));
+  static constexpr FloatPredicate predicates[] = {
+      {"", false},       {"Equal", false},     {"Greater", false}, {"GreaterEqual", false},
+      {"Less", false},   {"LessEqual", false}, {"", false},        {"", false},
+      {"", true},        {"LessEqual", true},  {"Less", true},     {"GreaterEqual", true},
+      {"Greater", true}, {"Equal", true},      {"", false},        {"", true}};
+  constexpr int64_t never = 0, different = 6, ordered = 7, same = 8, unordered = 14, always = 15;
+  Value a = input(body, op, 0), b = input(body, op, 1);
+  Type flag = body.builder.getI1Type();
+  int64_t number = numberOr(op, "predicate", 0);
+  auto is = [&](StringRef name) { return body.likeOf(name, {a, b}, flag); };
+  if (number == never || number == always) {
+    Value equal = is("Equal");
+    Value opposite = body.like("LogicalNot", equal);
+    return done(body, op,
+                body.like(number == always ? "LogicalOr" : "LogicalAnd", {equal, opposite}));
+  }
+  if (number == ordered)
+    return done(body, op, areOrdered(body, a, b));
+  if (number == unordered)
+    return done(body, op, body.like("LogicalNot", areOrdered(body, a, b)));
+  if (number == different || number == same) {
+    Value differs = body.like("LogicalAnd", {is("NotEqual"), areOrdered(body, a, b)});
+    return done(body, op, number == same ? body.like("LogicalNot", differs) : differs);
+  }
+  const FloatPredicate &predicate = predicates[number];
+  Value holds = is(predicate.name);
+  return done(body, op, predicate.isNegated ? body.like("LogicalNot", holds) : holds);
 }
 
 static LogicalResult readCast(Body &body, Operation *op) {
@@ -218,6 +334,18 @@ static constexpr Row numberRows[] = {
     {"arith.uitofp", readUnsignedExtension},
     {"arith.fptosi", readCast},
     {"arith.index_cast", readCast},
+    {"arith.index_castui", readUnsignedExtension},
+    {"arith.fptoui", readToUnsigned},
+    {"arith.addui_extended", readAddExtended},
+    {"arith.mulsi_extended", readMulExtended<true>},
+    {"arith.mului_extended", readMulExtended<false>},
+    {"arith.maxnumf", readNumberOf<maxOp>},
+    {"arith.minnumf", readNumberOf<minOp>},
+    {"math.exp2", readPowerOf<2>},
+    {"math.log2", readLogarithmOf<2>},
+    {"math.log10", readLogarithmOf<10>},
+    {"math.trunc", readTruncated},
+    {"math.fpowi", readIntegerPower},
     {"arith.bitcast", readBitcast},
     {"math.fma", readFma},
 };
@@ -255,6 +383,21 @@ static Value mixed(Body &body, ArrayRef<int64_t> stated, ValueRange &operands) {
                    RankedTensorType::get({static_cast<int64_t>(parts.size())}, wide));
 }
 
+Value hlo::indicesAlong(Body &body, Value shape, int64_t dim, RankedTensorType type) {
+  Type wide = body.builder.getI64Type();
+  Attrs attrs;
+  attrs.append("shrink_axis_mask", body.builder.getI64IntegerAttr(1));
+  Value size = body.node("StridedSlice",
+                         {shape, body.vector({dim}), body.vector({dim + 1}), body.vector({1})},
+                         RankedTensorType::get({}, wide), attrs);
+  int64_t known = type.getDimSize(dim);
+  Value numbers = body.node("Range", {body.scalarInt(wide, 0), size, body.scalarInt(wide, 1)},
+                            RankedTensorType::get({known}, wide));
+  SmallVector<int64_t> across(type.getRank(), 1);
+  across[dim] = -1;
+  return body.reshape(numbers, across);
+}
+
 /// The sizes of a tensor of which `operands` give the unknown ones.
 static LogicalResult readEmpty(Body &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
@@ -287,19 +430,43 @@ static bool areOnes(ArrayRef<int64_t> numbers) {
   return llvm::all_of(numbers, [](int64_t n) { return n == 1; });
 }
 
+namespace {
+
+/// The places of a slice.
+struct Part {
+  Value begin, size, stride;
+  SmallVector<int64_t> sizes;
+  bool isDense;
+};
+
+} // namespace
+
+static Part partOf(Body &body, Operation *op, ValueRange operands) {
+  Part part;
+  part.begin = mixed(body, numbers(op, "static_offsets"), operands);
+  part.sizes = numbers(op, "static_sizes");
+  part.size = mixed(body, part.sizes, operands);
+  SmallVector<int64_t> strides = numbers(op, "static_strides");
+  part.stride = mixed(body, strides, operands);
+  part.isDense = areOnes(strides);
+  return part;
+}
+
 /// The slice, of which dimensions of size 1 may be left out.
 static LogicalResult readExtractSlice(Body &body, Operation *op) {
-  ValueRange operands = op->getOperands().drop_front();
-  Value begin = mixed(body, numbers(op, "static_offsets"), operands);
-  SmallVector<int64_t> stated = numbers(op, "static_sizes");
-  Value size = mixed(body, stated, operands);
+  Part part = partOf(body, op, op->getOperands().drop_front());
   Value x = input(body, op, 0);
   auto type = cast<RankedTensorType>(body.resultType(op));
-  if (!areOnes(numbers(op, "static_strides")))
-    return unimplemented(op) << " with strides other than 1";
-  Value slice =
-      body.node("Slice", {x, begin, size}, RankedTensorType::get(stated, type.getElementType()));
-  if (static_cast<int64_t>(stated.size()) != type.getRank()) {
+  auto whole = RankedTensorType::get(part.sizes, type.getElementType());
+  Value slice;
+  if (part.isDense) {
+    slice = body.node("Slice", {x, part.begin, part.size}, whole);
+  } else { // the end may lie behind the tensor
+    Value length = body.like("Mul", {part.size, part.stride});
+    Value end = body.like("AddV2", {part.begin, length});
+    slice = body.node("StridedSlice", {x, part.begin, end, part.stride}, whole);
+  }
+  if (static_cast<int64_t>(part.sizes.size()) != type.getRank()) {
     if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
       return unimplemented(op) << " of lower rank with several unknown sizes";
     slice = body.reshapeTo(slice, type);
@@ -308,15 +475,18 @@ static LogicalResult readExtractSlice(Body &body, Operation *op) {
 }
 
 static LogicalResult readInsertSlice(Body &body, Operation *op) {
-  ValueRange operands = op->getOperands().drop_front(2);
-  Value begin = mixed(body, numbers(op, "static_offsets"), operands);
-  SmallVector<int64_t> stated = numbers(op, "static_sizes");
-  Value size = mixed(body, stated, operands);
-  if (!areOnes(numbers(op, "static_strides")))
-    return unimplemented(op) << " with strides other than 1";
+  Part part = partOf(body, op, op->getOperands().drop_front(2));
   Value update = input(body, op, 0), x = input(body, op, 1);
-  update = body.node("Reshape", {update, size}, RankedTensorType::get(stated, elementOf(update)));
-  return done(body, op, body.node("XlaDynamicUpdateSlice", {x, update, begin}, x.getType()));
+  auto whole = RankedTensorType::get(part.sizes, elementOf(update));
+  if (whole != update.getType())
+    update = body.node("Reshape", {update, part.size}, whole);
+  if (part.isDense)
+    return done(body, op, body.node("XlaDynamicUpdateSlice", {x, update, part.begin}, x.getType()));
+  Value length = body.like("Mul", {part.size, part.stride});
+  Value end = body.like("AddV2", {part.begin, length});
+  return done(body, op,
+              body.node("TensorStridedSliceUpdate", {x, part.begin, end, part.stride, update},
+                        x.getType()));
 }
 
 /// expand_shape and collapse_shape of at most one unknown size.
@@ -340,7 +510,57 @@ static LogicalResult readConcat(Body &body, Operation *op) {
   return done(body, op, body.node("ConcatV2", inputs, body.resultType(op)));
 }
 
+/// A function of the indices of each element.
+static LogicalResult readGenerate(Body &body, Operation *op) {
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  ValueRange operands = op->getOperands();
+  Value shape = mixed(body, type.getShape(), operands);
+  SmallVector<Value> captures, inputs;
+  FailureOr<std::string> name =
+      elementwiseFunction(body, op->getRegion(0).front(), "element", captures);
+  if (failed(name))
+    return failure();
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    inputs.push_back(indicesAlong(body, shape, i, type));
+  llvm::append_range(inputs, body.allOf(captures));
+  Attrs attrs;
+  attrs.append("f", body.func(*name));
+  Value made =
+      body.node("PartitionedCall", inputs, UnrankedTensorType::get(type.getElementType()), attrs);
+  return done(body, op, body.node("BroadcastTo", {made, shape}, type));
+}
+
+/// tensor.pad by one value.
+static LogicalResult readTensorPad(Body &body, Operation *op) {
+  Block &block = op->getRegion(0).front();
+  Value padding = block.back().getOperand(0);
+  bool isOutside = padding.getParentBlock() != &block;
+  if (!isOutside && (!padding.getDefiningOp() || body.read(padding.getDefiningOp()).failed()))
+    return unimplemented(op) << " by values that depend on their places";
+  ValueRange operands = op->getOperands().drop_front();
+  Value low = mixed(body, numbers(op, "static_low"), operands);
+  Value high = mixed(body, numbers(op, "static_high"), operands);
+  auto type = cast<RankedTensorType>(body.resultType(op));
+  Attrs attrs;
+  attrs.append("axis", body.builder.getI64IntegerAttr(1));
+  Value both =
+      body.node("Pack", {low, high},
+                RankedTensorType::get({type.getRank(), 2}, body.builder.getI64Type()), attrs);
+  return done(body, op, body.node("PadV2", {input(body, op, 0), both, body.of(padding)}, type));
+}
+
+/// A tensor that is written before it is read, or a copy of another one.
+static LogicalResult readAlloc(Body &body, Operation *op) {
+  auto segments = op->getAttrOfType<DenseI32ArrayAttr>("operandSegmentSizes");
+  bool isCopy = segments && segments.size() > 1 && segments[1];
+  return isCopy ? done(body, op, body.of(op->getOperand(segments[0]))) : readEmpty(body, op);
+}
+
 static constexpr Row shapeOps[] = {
+    {"bufferization.alloc_tensor", readAlloc},
+    {"tensor.bitcast", readBitcast},
+    {"tensor.generate", readGenerate},
+    {"tensor.pad", readTensorPad},
     {"tensor.empty", readEmpty},
     {"tensor.splat", readSplat},
     {"tensor.insert", readInsert},

@@ -1,8 +1,11 @@
 #include "treadle/import/stablehlo/Structure.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Transforms/CFGToSCF.h"
+
+#include "llvm/ADT/SmallPtrSet.h"
 
 #include <numeric>
 
@@ -25,11 +28,6 @@ public:
     if (!choice)
       return branch->emitError("unimplemented: ") << branch->getName().getStringRef();
     // The first region is the default, which the dialect has behind the others.
-    int64_t next = 0;
-    if (auto values = choice.getCaseValues())
-      for (const APInt &value : values->getValues<APInt>())
-        if (value.getSExtValue() != next++)
-          return branch->emitError("unimplemented: cf.switch of cases other than 0, 1, 2, ...");
     SmallVector<unsigned> order(regions.size());
     std::iota(order.begin(), order.end(), 1);
     order.back() = 0;
@@ -148,9 +146,64 @@ private:
   }
 };
 
+/// Cases become 0, 1, 2, ..., and all other values what is behind them.
+void numberCases(cf::SwitchOp op) {
+  auto values = op.getCaseValues();
+  if (!values)
+    return;
+  OpBuilder b(op);
+  Location loc = op.getLoc();
+  auto constant = [&](const APInt &value, Type type) -> Value {
+    return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, value));
+  };
+  Type narrow = b.getI32Type();
+  auto count = static_cast<int64_t>(values->getNumElements());
+  Value number = constant(APInt(32, count), narrow);
+  SmallVector<APInt> cases = llvm::to_vector(values->getValues<APInt>());
+  SmallVector<int32_t> numbers = llvm::to_vector(llvm::seq<int32_t>(0, count));
+  for (int32_t i : numbers) {
+    Value isCase = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, op.getFlag(),
+                                         constant(cases[i], op.getFlag().getType()));
+    number = arith::SelectOp::create(b, loc, isCase, constant(APInt(32, i), narrow), number);
+  }
+  op.getFlagMutable().assign(number);
+  op.setCaseValuesAttr(b.getI32VectorAttr(numbers));
+}
+
+bool isNumbered(cf::SwitchOp op) {
+  int64_t next = 0;
+  auto values = op.getCaseValues();
+  return op.getFlag().getType().isInteger(32) &&
+         (!values || llvm::all_of(values->getValues<APInt>(), [&](const APInt &value) {
+           return value.getSExtValue() == next++;
+         }));
+}
+
+/// A block from which no way leads to the end of the function, or null.
+Block *blockWithoutEnd(Region &body) {
+  llvm::SmallPtrSet<Block *, 16> ending;
+  SmallVector<Block *> open;
+  auto add = [&](Block *block) {
+    if (ending.insert(block).second)
+      open.push_back(block);
+  };
+  for (Block &block : body)
+    if (block.getNumSuccessors() == 0)
+      add(&block);
+  while (!open.empty())
+    for (Block *before : open.pop_back_val()->getPredecessors())
+      add(before);
+  for (Block &block : body)
+    if (!ending.contains(&block))
+      return &block;
+  return nullptr;
+}
+
 } // namespace
 
-void loadBranches(MLIRContext &context) { context.loadDialect<cf::ControlFlowDialect>(); }
+void loadBranches(MLIRContext &context) {
+  context.loadDialect<cf::ControlFlowDialect, arith::ArithDialect>();
+}
 
 LogicalResult structure(func::FuncOp function) {
   Region &body = function.getBody();
@@ -161,6 +214,11 @@ LogicalResult structure(func::FuncOp function) {
       return block.getTerminator()->emitError("unimplemented: ")
              << block.getTerminator()->getName().getStringRef()
              << " at the end of a block; expected cf.br, cf.cond_br, cf.switch or return";
+  if (Block *block = blockWithoutEnd(body))
+    return block->getTerminator()->emitError("unimplemented: a loop that nothing leaves");
+  for (Block &block : body)
+    if (auto choice = dyn_cast<cf::SwitchOp>(block.getTerminator()); choice && !isNumbered(choice))
+      numberCases(choice);
   for (Block &block : body)
     for (Value argument : block.getArguments())
       if (!getElementTypeOrSelf(argument.getType()).isIntOrIndexOrFloat())

@@ -9,6 +9,18 @@ ArrayRef<Row> batchNormRows();
 ArrayRef<Row> broadcastingRows();
 ArrayRef<Row> collectiveRows();
 ArrayRef<Row> arithRows();
+ArrayRef<Row> checkRows();
+ArrayRef<Row> linalgRows();
 ArrayRef<Row> tensorRows();
+
+/// The numbers of elements along a dimension of what has `shape`, of one element along all others.
+Value indicesAlong(Body &body, Value shape, int64_t dim, mlir::RankedTensorType type);
+
+/// Whether there are values of all these types. Emits an error at the op that names one.
+LogicalResult verifyTypes(Operation *op, mlir::TypeRange types);
+
+/// Whether the operands, results, attributes and regions of an op of StableHLO fit each other, as
+/// far as they tell. Emits an error that names what doesn't. Ops of other dialects are fine.
+LogicalResult verifyOp(Operation *op);
 
 } // namespace treadle::hlo

@@ -1,0 +1,165 @@
+// Ops that compare what a program computes with what it should: the dialect `check` of StableHLO's
+// own test programs, the custom calls of the same names, and cf.assert.
+#include "treadle/import/stablehlo/Tables.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+//===----------------------------------------------------------------------===//
+// Comparisons
+//===----------------------------------------------------------------------===//
+
+static Value logical(Body &body, StringRef op, Value a, Value b) { return body.like(op, {a, b}); }
+
+static Value compared(Body &body, StringRef op, Value a, Value b) {
+  return body.likeOf(op, {a, b}, body.builder.getI1Type());
+}
+
+/// Equal numbers, and NaN beside NaN.
+static Value areSame(Body &body, Value a, Value b) {
+  Value same = compared(body, "Equal", a, b);
+  if (!isFloat(elementOf(a)) && !isComplex(elementOf(a)))
+    return same;
+  Value none = logical(body, "LogicalAnd", compared(body, "NotEqual", a, a),
+                       compared(body, "NotEqual", b, b));
+  return logical(body, "LogicalOr", same, none);
+}
+
+/// The real and the imaginary parts, or the numbers themselves.
+static SmallVector<Value> realsOf(Body &body, Value x) {
+  auto complex = dyn_cast<ComplexType>(elementOf(x));
+  if (!complex)
+    return {x};
+  Type part = complex.getElementType();
+  return {body.likeOf("Real", x, part), body.likeOf("Imag", x, part)};
+}
+
+static Value areNear(Body &body, Value a, Value b, double tolerance) {
+  Value distance = body.like("Abs", body.like("Sub", {a, b}));
+  Value near = compared(body, "LessEqual", distance, body.scalar(elementOf(a), tolerance));
+  return logical(body, "LogicalOr", areSame(body, a, b), near);
+}
+
+/// The bits of floats as integers in the same order: those of negative floats, which grow as the
+/// float gets smaller, are taken from the least integer.
+static Value orderedBits(Body &body, Value x) {
+  unsigned width = elementOf(x).getIntOrFloatBitWidth();
+  Type narrow = body.builder.getIntegerType(width), wide = body.builder.getI64Type();
+  Value bits = body.cast(body.likeOf("Bitcast", x, narrow), wide);
+  Value zero = body.scalarInt(wide, 0);
+  Value least = body.scalarInt(wide, APInt::getSignedMinValue(width).getSExtValue());
+  Value mirrored = body.node("Sub", {least, bits}, bits.getType());
+  return body.node("SelectV2", {compared(body, "Less", bits, zero), mirrored, bits},
+                   bits.getType());
+}
+
+/// At most so many floats lie between the two. A distance that 64 bits don't hold is negative.
+static Value areNeighbours(Body &body, Value a, Value b, int64_t most) {
+  Value distance = body.like("Abs", body.like("Sub", {orderedBits(body, a), orderedBits(body, b)}));
+  Type wide = body.builder.getI64Type();
+  Value isFew = compared(body, "LessEqual", distance, body.scalarInt(wide, most));
+  Value isWhole = compared(body, "GreaterEqual", distance, body.scalarInt(wide, 0));
+  Value isNumber =
+      logical(body, "LogicalAnd", compared(body, "Equal", a, a), compared(body, "Equal", b, b));
+  Value isNear = logical(body, "LogicalAnd", logical(body, "LogicalAnd", isFew, isWhole), isNumber);
+  return logical(body, "LogicalOr", areSame(body, a, b), isNear);
+}
+
+static Value all(Body &body, ArrayRef<Value> flags) {
+  SmallVector<Value> wholes;
+  for (Value flag : flags) {
+    SmallVector<int64_t> dims = llvm::to_vector(llvm::seq(rankedOf(flag).getRank()));
+    wholes.push_back(body.node("All", {flag, body.vector(dims)},
+                               RankedTensorType::get({}, body.builder.getI1Type())));
+  }
+  return wholes.size() == 1 ? wholes[0] : logical(body, "LogicalAnd", wholes[0], wholes[1]);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static void assertThat(Body &body, Value condition, StringRef message, ValueRange shown) {
+  auto type = RankedTensorType::get({}, tf_type::StringType::get(body.builder.getContext()));
+  SmallVector<Value> inputs{condition};
+  inputs.push_back(body.constant(DenseStringElementsAttr::get(type, ArrayRef<StringRef>(message))));
+  llvm::append_range(inputs, shown);
+  (void)body.nodes("Assert", inputs, {});
+  body.effects.push_back(body.builder.getBlock()->back().getResults().back());
+}
+
+namespace {
+
+/// How a check compares, by the word in its name.
+enum class Nearness { Same, Tolerance, Neighbours };
+
+} // namespace
+
+/// The two tensors of a check: operands, or one of them stated.
+static FailureOr<std::pair<Value, Value>> comparedBy(Body &body, Operation *op) {
+  auto stated = op->getAttrOfType<ElementsAttr>("value");
+  if (op->getNumOperands() != (stated ? 1 : 2))
+    return unimplemented(op) << " of " << op->getNumOperands() << " operands";
+  Value a = input(body, op, 0);
+  Value b = stated ? body.constant(stated) : input(body, op, 1);
+  if (a.getType() != b.getType() && (elementOf(a) != elementOf(b) || !rankedOf(a) || !rankedOf(b)))
+    return op->emitError("it compares ") << a.getType() << " with " << b.getType();
+  return std::pair(a, b);
+}
+
+static double realOr(Operation *op, StringRef key, double otherwise) {
+  auto attr = op->getAttrOfType<FloatAttr>(key);
+  return attr ? attr.getValueAsDouble() : otherwise;
+}
+
+static FailureOr<Value> isAsExpected(Body &body, Operation *op, Nearness nearness) {
+  // The specification's interpreter has these where a check states none.
+  constexpr double tolerance = 1e-4;
+  constexpr int64_t mostBetween = 3;
+  FailureOr<std::pair<Value, Value>> pair = comparedBy(body, op);
+  if (failed(pair))
+    return failure();
+  auto [a, b] = *pair;
+  SmallVector<Value> flags;
+  bool isExact = !isFloat(elementOf(a)) && !isComplex(elementOf(a));
+  if (nearness == Nearness::Same || isExact)
+    return all(body, areSame(body, a, b));
+  for (auto [x, y] : llvm::zip(realsOf(body, a), realsOf(body, b)))
+    flags.push_back(
+        nearness == Nearness::Tolerance
+            ? areNear(body, x, y, realOr(op, "tolerance", tolerance))
+            : areNeighbours(body, x, y, numberOr(op, "max_ulp_difference", mostBetween)));
+  return all(body, flags);
+}
+
+template <Nearness nearness> static LogicalResult readCheck(Body &body, Operation *op) {
+  FailureOr<Value> holds = isAsExpected(body, op, nearness);
+  if (failed(holds))
+    return failure();
+  if (op->getNumResults() == 1) {
+    body.map(op->getResult(0), *holds);
+    return success();
+  }
+  StringRef target = word(op, "call_target_name");
+  std::string name = (target.empty() ? op->getName().getStringRef() : target).str();
+  assertThat(body, *holds, name + " does not hold: found", input(body, op, 0));
+  return success();
+}
+
+static LogicalResult readAssert(Body &body, Operation *op) {
+  assertThat(body, input(body, op, 0), word(op, "msg"), {});
+  return success();
+}
+
+static constexpr Row rows[] = {
+    {"check.expect_eq", readCheck<Nearness::Same>},
+    {"check.expect_eq_const", readCheck<Nearness::Same>},
+    {"check.expect_almost_eq", readCheck<Nearness::Tolerance>},
+    {"check.expect_almost_eq_const", readCheck<Nearness::Tolerance>},
+    {"check.expect_close", readCheck<Nearness::Neighbours>},
+    {"check.eq", readCheck<Nearness::Same>},
+    {"cf.assert", readAssert},
+};
+
+ArrayRef<Row> hlo::checkRows() { return rows; }
