@@ -356,6 +356,39 @@ def test_what_is_compiled_and_why_the_rest_is_not(explain, command):
     assert any("too small" in part["why"] for part in read["interpreted"])
 
 
+STRING_CONDITION = """
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+  %s, %0 = Placeholder name("s") {dtype = !tf_type.string, shape = #tf_type.shape<>} : () -> (tensor<!tf_type.string>)
+  %e, %1 = Placeholder name("e") {dtype = !tf_type.string, shape = #tf_type.shape<>} : () -> (tensor<!tf_type.string>)
+  %w:2, %2 = StatelessWhile(%s, %e) name("while") {T = [!tf_type.string, !tf_type.string], cond = #tf_type.func<@cond, {}>,
+      body = #tf_type.func<@body, {}>, output_shapes = [], parallel_iterations = 10 : i64}
+      : (tensor<!tf_type.string>, tensor<!tf_type.string>) -> (tensor<!tf_type.string>, tensor<!tf_type.string>)
+}
+tfg.func @cond(%s: tensor<!tf_type.string> {tfg.name = "s"}, %e: tensor<!tf_type.string> {tfg.name = "e"})
+    -> (tensor<!tf_type.string> {tfg.name = "r"}) {
+  return(%s) : tensor<!tf_type.string>
+}
+tfg.func @body(%s: tensor<!tf_type.string> {tfg.name = "s"}, %e: tensor<!tf_type.string> {tfg.name = "e"})
+    -> (tensor<!tf_type.string> {tfg.name = "r"}, tensor<!tf_type.string> {tfg.name = "q"}) {
+  return(%e, %e) : tensor<!tf_type.string>, tensor<!tf_type.string>
+}
+"""  # noqa: E501
+
+
+def test_what_cannot_be_compiled_is_no_cluster(explain, tmp_path):
+    """What explain says of it is what the session finds when it tries."""
+    found = explain(STRING_CONDITION)
+    assert found.clusters == ()
+    (part,) = [part for part in found.interpreted if "while" in [n.name for n in part.nodes]]
+    why = "node 'while' (StatelessWhile): its condition may be no scalar"
+    assert part.why == f"can't be compiled: {why}"
+    assert f"  'while' (StatelessWhile): can't be compiled: {why}\n" in str(found)
+    session = treadle.Session(load(tmp_path, STRING_CONDITION), tier="jit", statistics=True)
+    assert session.run("while:0", {"s:0": b"x", "e:0": b""}) == b""
+    statistics = session.statistics()
+    assert (statistics.failed_compilations, statistics.last_failure) == (1, why)
+
+
 def test_a_wrong_option_is_named(command):
     status, _, error = command("", "--fecth", "x")
     assert status == 2 and "--fecth" in error and "--fetch" in error

@@ -4,6 +4,7 @@
 #include "treadle/session/Compilation.h"
 #include "treadle/session/LoopExplanation.h"
 
+#include "treadle/codegen/Cluster.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
@@ -53,6 +54,21 @@ std::string typeText(Type type) {
   for (int64_t dim : tensor.getShape())
     dims += str(dims.empty() ? "" : ",", ShapedType::isDynamic(dim) ? "?" : str(dim));
   return str(text, "[", dims, "]");
+}
+
+/// The class of what a call is given, as far as the graph tells; unknown ranks are `rank`, or stay
+/// unknown. Handles are scalars.
+codegen::ArgumentClass classOf(Type type, std::optional<int64_t> rank) {
+  Type element = getElementTypeOrSelf(type);
+  codegen::ArgumentClass made{valueTypeOf(element).dtype, true, {}};
+  if (auto ranked = dyn_cast<RankedTensorType>(type)) {
+    for (int64_t dim : ranked.getShape())
+      made.isOne.push_back(dim == 1);
+  } else if (!isa<tf_type::ResourceType, tf_type::VariantType>(element)) {
+    made.isRanked = rank.has_value();
+    made.isOne.assign(rank.value_or(0), false);
+  }
+  return made;
 }
 
 class ClusterExplainer {
@@ -119,6 +135,28 @@ private:
     remaining[why].push_back(LoopExplainer::describe(node));
   }
 
+  /// Why no code comes of a cluster; empty where it does, or would for scalars or vectors in the
+  /// place of inputs whose ranks the graph doesn't tell.
+  std::string obstacle(Node call, tfg::FuncOp function) {
+    auto find = [&](StringRef name) { return functions.lookup(name); };
+    std::string why;
+    for (std::optional<int64_t> rank :
+         {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(1)}) {
+      SmallVector<codegen::ArgumentClass> classes;
+      for (Value input : call.data())
+        classes.push_back(classOf(input.getType(), rank));
+      Expected<codegen::TensorProgram> program =
+          codegen::translate(function, classes, find, *module.getContext());
+      if (program)
+        return {};
+      if (why.empty())
+        why = program.error().message;
+      if (!rank && llvm::all_of(classes, [](const auto &one) { return one.isRanked; }))
+        break; // nothing is left open
+    }
+    return why;
+  }
+
   void addCluster(Node call, tfg::FuncOp function, StringRef where) {
     Explanation::Cluster cluster;
     cluster.where = where;
@@ -130,6 +168,11 @@ private:
         cluster.nodes.push_back(LoopExplainer::describe(Node(&op)));
         cluster.nodes.back().where = where;
       }
+    if (std::string why = obstacle(call, function); !why.empty()) {
+      std::vector<Explanation::Op> &nodes = remaining[str("can't be compiled: ", why)];
+      nodes.insert(nodes.end(), cluster.nodes.begin(), cluster.nodes.end());
+      return;
+    }
     cluster.ops = countOps(function, counted);
     out.clusters.push_back(std::move(cluster));
   }
