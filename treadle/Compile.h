@@ -17,6 +17,8 @@ struct ObjectOptions {
   /// the fetches need; no fetches: what Graph::outputs() says. With fetches a model counts as a
   /// graph. The function is `NAME_run`.
   std::vector<std::string> feeds, fetches;
+  /// As of SessionOptions.
+  bool fastMath = false;
 };
 
 struct ObjectCode {

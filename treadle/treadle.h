@@ -325,6 +325,10 @@ struct SessionOptions {
   /// process compiles them, and they are interpreted until that is done. `jit`: runs wait for it
   /// where a loop is first reached. What can't be compiled is interpreted.
   std::string tier = "auto";
+  /// What machine code may do for speed: round a product and a sum once, together; multiply by the
+  /// reciprocal of a divisor; compute some functions of f32 to fewer places (docs/tiers.md has the
+  /// bounds). Infinities and NaN stay what they are. Nothing changes for what is interpreted.
+  bool fastMath = false;
   /// Which loops' iterations run at the same time, wherever the order of effects and the loop's
   /// parallel_iterations allow: `off`: none; `auto`: those with ops that wait (queues, Python, ops
   /// whose traits say so) if they end sooner for it; `on`: all that may. Loops of v1 overlap as far

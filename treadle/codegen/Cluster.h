@@ -36,6 +36,9 @@ using FindFunction = std::function<tfg::FuncOp(llvm::StringRef)>;
 struct TranslationOptions {
   /// Register allocation takes more than linear time; a thousand operations are half a second.
   int64_t maxOps = 1000;
+  /// Whether ops over floats may be rounded otherwise, as SessionOptions has it. Their flags say
+  /// so, and are part of what the code is found by in a cache.
+  bool fastMath = false;
   /// The value of the variable that a VarHandleOp names, empty if it has none: for code that
   /// outlives the variables. Without it, variables are read when the code runs.
   std::function<Tensor(tfg::Node)> variable = {};

@@ -31,13 +31,15 @@ struct Variant {
   std::atomic<uint32_t> bails{0};
 };
 
-void make(Variant &variant, const std::string &function, ClusterModule &module,
+void make(Variant &variant, const std::string &function, ClusterModule &module, bool fastMath,
           const LinkOptions &options) {
   auto find = [&](llvm::StringRef name) { return module.index->function(name); };
+  TranslationOptions translation;
+  translation.fastMath = fastMath;
   {
     std::lock_guard compiling(module.compiling);
     variant.made =
-        translate(find(function), variant.classes, find, *module.context)
+        translate(find(function), variant.classes, find, *module.context, translation)
             .and_then([&](TensorProgram program) { return link(std::move(program), options); });
   }
   variant.stage.store(Variant::Stage::Made, std::memory_order_release);
@@ -111,12 +113,13 @@ Variant *ClusterSite::add(OpContext &ctx) {
 
 void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
   if (!owner.client)
-    return make(*variant, function, *owner.module,
+    return make(*variant, function, *owner.module, owner.fastMath,
                 {owner.counters.get(), nullptr, CodeCache::ofProcess()});
   // The site and its owner may be gone by the time.
   owner.client->submit([variant, function = function, module = owner.module,
+                        fastMath = owner.fastMath,
                         counters = owner.counters](CompileClient &client) {
-    make(*variant, function, *module,
+    make(*variant, function, *module, fastMath,
          {counters.get(), &client.isCancelled(), CodeCache::ofProcess()});
   });
 }

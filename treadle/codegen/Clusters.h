@@ -34,9 +34,9 @@ public:
   Clusters(std::shared_ptr<ClusterModule> module, FunctionLibrary &functions,
            FunctionLibrary &plain, const KernelRegistry &kernels,
            std::shared_ptr<CompileCounters> counters = nullptr,
-           std::shared_ptr<CompileClient> client = nullptr)
+           std::shared_ptr<CompileClient> client = nullptr, bool fastMath = false)
       : module(std::move(module)), functions(functions), plain(plain), kernels(kernels),
-        counters(std::move(counters)), client(std::move(client)) {}
+        counters(std::move(counters)), client(std::move(client)), fastMath(fastMath) {}
 
   bool contains(const NodeSpec &call) const override;
   BoundKernel bind(const NodeSpec &call) override;
@@ -49,6 +49,7 @@ private:
   const KernelRegistry &kernels;
   const std::shared_ptr<CompileCounters> counters; // null: nobody counts
   const std::shared_ptr<CompileClient> client;     // null: calls wait
+  const bool fastMath;
 };
 
 } // namespace treadle::codegen

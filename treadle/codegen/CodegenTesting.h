@@ -47,7 +47,7 @@ protected:
     for (const Tensor &argument : arguments)
       classes.push_back(ArgumentClass::of(argument));
     auto find = [&](llvm::StringRef name) { return module->lookupSymbol<tfg::FuncOp>(name); };
-    Expected<TensorProgram> program = translate(find("f"), classes, find, context);
+    Expected<TensorProgram> program = translate(find("f"), classes, find, context, options);
     ASSERT_TRUE(program) << program.error().message;
     numKernels = program->tables.kernels.size();
     Expected<std::shared_ptr<const CompiledCluster>> made =
@@ -81,6 +81,7 @@ protected:
     return compiled ? call(std::move(arguments)) : std::vector<Tensor>();
   }
 
+  TranslationOptions options;
   ThreadPool *threads = nullptr;             // beside the caller's own
   std::function<void(RunState &)> meanwhile; // what another thread does during a call
   mlir::MLIRContext context;

@@ -79,6 +79,7 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 double softplus(double x) { return x > 40 ? x : std::log1p(std::exp(x)); }
 double elu(double x) { return x < 0 ? std::expm1(x) : x; }
 double rsqrt(double x) { return 1 / std::sqrt(x); }
+double reciprocal(double x) { return 1 / x; }
 
 double selu(double x) {
   return x < 0 ? 1.7580993408473768599402175208123 * std::expm1(x)
@@ -107,10 +108,10 @@ struct BinaryFunction {
 class BinaryFloatMathTest : public CodegenTest,
                             public testing::WithParamInterface<BinaryFunction> {};
 
-TEST_P(BinaryFloatMathTest, IsWithinFourUnitsInTheLastPlace) {
-  auto [name, exact] = GetParam();
+/// Numbers of all sizes, each with exponents of all sizes, small whole ones, and those with results
+/// close to the ends.
+std::pair<std::vector<float>, std::vector<float>> powersOfAllSizes() {
   std::vector<float> bases = numbersOfAllSizes(400'001), x, y;
-  // Each with exponents of all sizes, small whole ones, and those with results close to the ends.
   uint64_t random = 1;
   for (float base : bases) {
     double log = std::log2(std::fabs(static_cast<double>(base)));
@@ -127,6 +128,12 @@ TEST_P(BinaryFloatMathTest, IsWithinFourUnitsInTheLastPlace) {
       y.push_back(static_cast<float>(other));
     }
   }
+  return {std::move(x), std::move(y)};
+}
+
+TEST_P(BinaryFloatMathTest, IsWithinFourUnitsInTheLastPlace) {
+  auto [name, exact] = GetParam();
+  auto [x, y] = powersOfAllSizes();
   auto results = buildAndCall(functionOf(name, 2), {row(x), row(y)});
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(numKernels, 0u);
@@ -153,6 +160,131 @@ INSTANTIATE_TEST_SUITE_P(Ops, BinaryFloatMathTest,
                                          BinaryFunction{"Xlogy", xlogy},
                                          BinaryFunction{"Xlog1py", xlog1py}),
                          [](const auto &info) { return std::string(info.param.op); });
+
+// --- fast math -----------------------------------------------------------------------------------
+
+/// Numbers that count as 0 with fast math: half a power of two above the denormal ones.
+bool isTiny(double x) { return std::fabs(x) < 0x1p-125; }
+
+class FastFloatMathTest : public FloatMathTest {};
+
+TEST_P(FastFloatMathTest, IsWithinSixteenUnitsInTheLastPlace) {
+  auto [name, exact] = GetParam();
+  std::vector<float> values = numbersOfAllSizes(4001);
+  options.fastMath = true;
+  auto results = buildAndCall(functionOf(name, 1), {row(values)});
+  ASSERT_EQ(results.size(), 1u);
+  std::vector<float> found = floats(results[0]);
+  for (size_t i = 0; i < values.size(); ++i) {
+    double expected = exact(values[i]);
+    if (isTiny(expected))
+      ASSERT_TRUE(isTiny(found[i])) << name << " of " << values[i];
+    else if (isTiny(values[i]) && ulps(found[i], exact(0)) == 0)
+      continue;
+    else
+      ASSERT_LE(ulps(found[i], expected), 16) << name << " of " << values[i];
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, FastFloatMathTest,
+                         testing::Values(Function{"Exp", std::exp}, Function{"Expm1", std::expm1},
+                                         Function{"Log", std::log}, Function{"Log1p", std::log1p},
+                                         Function{"Tanh", std::tanh}, Function{"Erf", std::erf},
+                                         Function{"Sigmoid", sigmoid},
+                                         Function{"Softplus", softplus}, Function{"Elu", elu},
+                                         Function{"Rsqrt", rsqrt}, Function{"Sqrt", std::sqrt},
+                                         Function{"Sin", std::sin},
+                                         Function{"Reciprocal", reciprocal}),
+                         [](const auto &info) { return std::string(info.param.op); });
+
+class FastPowerTest : public CodegenTest {};
+
+TEST_F(FastPowerTest, IsWithin512UnitsInTheLastPlace) {
+  auto [x, y] = powersOfAllSizes();
+  options.fastMath = true;
+  auto results = buildAndCall(functionOf("Pow", 2), {row(x), row(y)});
+  ASSERT_EQ(results.size(), 1u);
+  std::vector<float> found = floats(results[0]);
+  for (size_t i = 0; i < x.size(); ++i) {
+    double expected = std::pow(x[i], y[i]);
+    if (isTiny(expected))
+      ASSERT_TRUE(isTiny(found[i])) << x[i] << " to the power of " << y[i];
+    else if (isTiny(x[i]) && ulps(found[i], std::pow(std::copysign(0, x[i]), y[i])) == 0)
+      continue;
+    else if (std::fabs(expected) > 0x1.ff8p127)
+      ASSERT_GE(std::fabs(found[i]), 0x1.fep127) << x[i] << " to the power of " << y[i];
+    else
+      ASSERT_LE(ulps(found[i], expected), 512) << x[i] << " to the power of " << y[i];
+  }
+}
+
+/// Whether a product and a sum are one instruction here.
+bool hasFma() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("fma");
+#else
+  return true;
+#endif
+}
+
+class FastArithmeticTest : public CodegenTest {
+protected:
+  std::vector<float> valuesOf(const std::string &text, const std::vector<Tensor> &arguments,
+                              bool isFast) {
+    options.fastMath = isFast;
+    auto results = buildAndCall(text, arguments);
+    return results.size() == 1 ? floats(results[0]) : std::vector<float>();
+  }
+
+  /// Numbers whose products aren't floats.
+  static std::vector<float> fractions() {
+    std::vector<float> values;
+    for (int i = 1; i < 400; ++i)
+      values.push_back(static_cast<float>(i) / 7);
+    return values;
+  }
+};
+
+TEST_F(FastArithmeticTest, AProductAndASumAreRoundedOnce) {
+  std::vector<float> x = fractions(), twice, once;
+  for (float value : x) {
+    volatile float product = value * value; // rounded
+    twice.push_back(product - value);
+    once.push_back(std::fma(value, value, -value));
+  }
+  ASSERT_NE(once, twice);
+  std::string text =
+      "tfg.func @f(%x: tensor<*xf32> {tfg.name = \"x\"}) -> (tensor<*xf32> "
+      "{tfg.name = \"y\"}) {" +
+      op("p", "Mul", "%x, %x", "T = f32", "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)") +
+      op("y", "Sub", "%p, %x", "T = f32", "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)") +
+      "return(%y) : tensor<*xf32> }";
+  EXPECT_EQ(valuesOf(text, {row(x)}, false), twice);
+  EXPECT_EQ(valuesOf(text, {row(x)}, true), hasFma() ? once : twice);
+}
+
+TEST_F(FastArithmeticTest, WhatManyAreDividedByIsInvertedOnce) {
+  std::vector<float> x = fractions(), quotients, products;
+  for (float value : x) {
+    quotients.push_back(value / 3);
+    products.push_back(value * (1.0f / 3));
+  }
+  ASSERT_NE(quotients, products);
+  EXPECT_EQ(valuesOf(functionOf("RealDiv", 2), {row(x), row({3})}, false), quotients);
+  EXPECT_EQ(valuesOf(functionOf("RealDiv", 2), {row(x), row({3})}, true), products);
+}
+
+TEST_F(FastArithmeticTest, InfinitiesAndNanStay) {
+  std::vector<float> x = {INFINITY, -INFINITY, NAN, 0, 1, -1, -0.0f, 3e38f};
+  for (float divisor : {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 1.0f, 0.1f, 3e38f}) {
+    auto exact = valuesOf(functionOf("RealDiv", 2), {row(x), row({divisor})}, false);
+    auto fast = valuesOf(functionOf("RealDiv", 2), {row(x), row({divisor})}, true);
+    ASSERT_EQ(exact.size(), x.size());
+    ASSERT_EQ(fast.size(), x.size());
+    for (size_t i = 0; i < x.size(); ++i)
+      EXPECT_LE(ulps(fast[i], exact[i]), 16) << x[i] << " / " << divisor;
+  }
+}
 
 // Large tensors are shared by threads, in ranges of elements or of rows.
 class SharedLoopTest : public CodegenTest, public testing::WithParamInterface<int> {};

@@ -18,7 +18,7 @@ namespace {
 /// Emits operations over f32 and i32.
 class Emitter {
 public:
-  Emitter(OpBuilder &b, Location loc) : b(b), loc(loc) {}
+  Emitter(OpBuilder &b, Location loc, bool isFast) : b(b), loc(loc), isFast(isFast) {}
 
   Value number(float value) { return arith::ConstantOp::create(b, loc, b.getF32FloatAttr(value)); }
   Value integer(int32_t value) {
@@ -67,6 +67,7 @@ public:
 
   OpBuilder &b;
   Location loc;
+  const bool isFast; // to fewer places
 };
 
 /// x as n * ln 2 + r. Adding and taking away 1.5 * 2^23 rounds to a whole number, which then is in
@@ -96,7 +97,20 @@ Value expOfBounded(Emitter &e, Value x) {
   return e.mul(p, e.asFloat(e.addBits(second, one)));
 }
 
-Value exp(Emitter &e, Value x) { return expOfBounded(e, e.atLeast(e.atMost(x, 90), -105)); }
+/// At most 4 units in the last place; 0 where the result is below 2^-125. One power of two, which
+/// leaves out the lowest ones; coefficients fitted.
+Value fastExp(Emitter &e, Value x) {
+  Value bounded = e.atLeast(e.atMost(x, 89), -87.33f);
+  Reduced n = reduce(e, bounded);
+  Value r = e.fma(n.whole, -1.42860677e-6f, e.fma(n.whole, -0.693145752f, bounded));
+  Value p = e.polynomial(r, {8.31252223e-3f, 4.18901599e-2f, 1.66671146e-1f, 4.99992315e-1f, 1, 1});
+  Value half = e.asFloat(e.addBits(e.atExponent(n.shifted), e.bits(e.number(0.5f))));
+  return e.mul(e.add(p, p), half);
+}
+
+Value exp(Emitter &e, Value x) {
+  return e.isFast ? fastExp(e, x) : expOfBounded(e, e.atLeast(e.atMost(x, 90), -105));
+}
 
 /// exp(x) - 1, without the cancellation near 0.
 Value expm1(Emitter &e, Value x) {
@@ -131,9 +145,12 @@ Value tanh(Emitter &e, Value x) {
 /// ln(m) + exponent * ln 2 for m = mantissa + 1 around 1.
 Value logOfParts(Emitter &e, Value mantissa, Value exponent) {
   Value square = e.mul(mantissa, mantissa);
-  Value p = e.polynomial(mantissa, {7.0376836292e-2f, -1.1514610310e-1f, 1.1676998740e-1f,
-                                    -1.2420140846e-1f, 1.4249322787e-1f, -1.6668057665e-1f,
-                                    2.0000714765e-1f, -2.4999993993e-1f, 3.3333331174e-1f});
+  constexpr float most[] = {7.0376836292e-2f,  -1.1514610310e-1f, 1.1676998740e-1f,
+                            -1.2420140846e-1f, 1.4249322787e-1f,  -1.6668057665e-1f,
+                            2.0000714765e-1f,  -2.4999993993e-1f, 3.3333331174e-1f};
+  constexpr float few[] = {-1.0191658e-1f, 1.60243729e-1f,  -1.71371428e-1f,
+                           1.99245047e-1f, -2.49832662e-1f, 3.33342457e-1f};
+  Value p = e.isFast ? e.polynomial(mantissa, few) : e.polynomial(mantissa, most);
   Value tail = e.fma(exponent, -2.12194440e-4f, e.mul(e.mul(p, mantissa), square));
   tail = e.fma(square, -0.5f, tail);
   return e.fma(exponent, 0.693359375f, e.add(mantissa, tail));
@@ -162,7 +179,19 @@ Value withLimits(Emitter &e, Value x, Value result) {
   return e.select(isZero, e.number(-inf), result);
 }
 
+/// Of denormal numbers the logarithm of 0.
+Value fastLog(Emitter &e, Value x) {
+  constexpr float inf = std::numeric_limits<float>::infinity();
+  Value result = e.select(e.less(x, e.number(inf)), logOfNormal(e, x, Value()), x);
+  Value isTiny = e.less(x, e.number(std::numeric_limits<float>::min()));
+  result = e.select(isTiny, e.number(-inf), result);
+  return e.select(e.less(x, e.number(0)), e.number(std::numeric_limits<float>::quiet_NaN()),
+                  result);
+}
+
 Value log(Emitter &e, Value x) {
+  if (e.isFast)
+    return fastLog(e, x);
   Value isDenormal = e.less(x, e.number(std::numeric_limits<float>::min()));
   Value normal = e.select(isDenormal, e.mul(x, e.number(0x1p23f)), x);
   Value offset = e.select(isDenormal, e.number(-23), e.number(0));
@@ -193,13 +222,21 @@ Value erf(Emitter &e, Value x) {
   return e.select(e.less(size, e.number(0.927734375f)), near, e.withSign(far, x));
 }
 
+/// Whether it is wanted fast rather than exact.
+bool mayBeApproximate(Operation *op) {
+  auto marked = dyn_cast<arith::ArithFastMathInterface>(op);
+  return marked &&
+         bitEnumContainsAll(marked.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
+}
+
 } // namespace
 
 Value expandFloatMath(OpBuilder &b, Operation *op, ValueRange operands) {
   if (op->getNumResults() != 1 || !op->getResult(0).getType().isF32())
     return {};
+  bool isFast = mayBeApproximate(op);
   if (isa<math::PowFOp>(op))
-    return expandPower(b, op->getLoc(), operands[0], operands[1]);
+    return expandPower(b, op->getLoc(), operands[0], operands[1], isFast);
   using Formula = Value (*)(Emitter &, Value);
   auto formula = llvm::TypeSwitch<Operation *, Formula>(op)
                      .Case([](math::ExpOp) { return exp; })
@@ -211,7 +248,7 @@ Value expandFloatMath(OpBuilder &b, Operation *op, ValueRange operands) {
                      .Default([](Operation *) { return nullptr; });
   if (!formula)
     return {};
-  Emitter e(b, op->getLoc());
+  Emitter e(b, op->getLoc(), isFast);
   return formula(e, operands[0]);
 }
 

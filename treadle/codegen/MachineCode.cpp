@@ -227,6 +227,8 @@ Expected<std::unique_ptr<Module>> toLlvm(mlir::ModuleOp module, LLVMContext &con
       function.addFnAttr("target-cpu", target.getTargetCPU());
       function.addFnAttr("target-features", target.getTargetFeatureString());
       function.addFnAttr("prefer-vector-width", "256");
+      // Steps of Newton's make NaN of 1 / sqrt(0), which fast math doesn't allow either.
+      function.addFnAttr("reciprocal-estimates", "none");
     }
   markParallelLoops(*translated);
   return translated;

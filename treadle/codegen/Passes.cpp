@@ -93,7 +93,9 @@ public:
       classes.push_back(std::move(*made));
     }
     auto find = [&](StringRef name) { return module.lookupSymbol<tfg::FuncOp>(name); };
-    Expected<TensorProgram> program = translate(function, classes, find, getContext());
+    TranslationOptions options;
+    options.fastMath = fastMath;
+    Expected<TensorProgram> program = translate(function, classes, find, getContext(), options);
     if (!program)
       return fail(program.error());
     module.getBody()->clear();

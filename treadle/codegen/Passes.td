@@ -31,12 +31,17 @@ def Translate : RcPass<"rc-translate"> {
     }
     ```
 
+    With `fast-math`, operations over floats have the flags `contract`, `arcp` and `afn` where these
+    serve.
+
     Numbers of kernels and constants are those of a table that stays behind. The pass fails, naming
     the node, where something can't be compiled.
   }];
   let options = [
     Option<"function", "function", "std::string", "", "the function">,
-    ListOption<"arguments", "arguments", "std::string", "a tensor type for each argument">
+    ListOption<"arguments", "arguments", "std::string", "a tensor type for each argument">,
+    Option<"fastMath", "fast-math", "bool", "false",
+           "ops over floats may be rounded otherwise where that is faster">
   ];
 }
 

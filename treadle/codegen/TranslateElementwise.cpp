@@ -1,5 +1,6 @@
 // Ops over elements become one loop nest each, which fusion joins later.
 #include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/transforms/shape_inference/NodeShapes.h"
 #include "treadle/transforms/shape_inference/TypeShapes.h"
@@ -62,6 +63,7 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   if (areScalars) {
     if (!op->isDefinedForAll(elements[0], result))
       check(op->isDefined(b, loc, values, result));
+    FastMathScope scope(b, options.fastMath);
     return Values{{op->emit(b, loc, values, result), std::move(outcome)}};
   }
   if (!op->isDefinedForAll(elements[0], result))
@@ -122,6 +124,7 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
         size_t next = 0;
         for (Value value : values)
           scalars.push_back(isTensor(value.getType()) ? arguments[next++] : value);
+        FastMathScope scope(inner, options.fastMath);
         linalg::YieldOp::create(inner, at, op->emit(inner, at, scalars, result));
       });
   Value out = generic.getResult(0);

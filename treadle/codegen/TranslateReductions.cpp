@@ -1,5 +1,6 @@
 // Reductions over axes, and where along an axis the extreme element is.
 #include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/transforms/shape_inference/TypeShapes.h"
 
@@ -140,6 +141,7 @@ Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reducti
   auto generic = linalg::GenericOp::create(
       t.b, t.loc, TypeRange(empty.getType()), from, filled, maps, loops,
       [&](OpBuilder &inner, Location at, ValueRange in) {
+        FastMathScope scope(inner, t.options.fastMath);
         linalg::YieldOp::create(inner, at, reduction.merge(inner, at, in[1], in[0]));
       });
   return generic.getResult(0);

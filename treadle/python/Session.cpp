@@ -171,7 +171,8 @@ std::string toName(nb::handle name, const char *what) {
 
 SessionOptions sessionOptions(std::optional<int> threads, const std::string &tier,
                               const std::string &loopOverlap, std::optional<double> timeout,
-                              bool statistics, bool trace, const RegisteredOps &ops) {
+                              bool statistics, bool trace, bool fastMath,
+                              const RegisteredOps &ops) {
   SessionOptions options;
   options.loopOverlap = loopOverlap;
   options.threads = threads.value_or(0);
@@ -179,6 +180,7 @@ SessionOptions sessionOptions(std::optional<int> threads, const std::string &tie
   options.timeout = timeout.value_or(0);
   options.statistics = statistics;
   options.trace = trace;
+  options.fastMath = fastMath;
   options.kernels = &ops.kernels;
   options.traits = &ops.traits;
   return options;
@@ -252,22 +254,24 @@ void bindSession(nb::module_ &module) {
       "wait. timeout: seconds after which a run fails with\n"
       "DeadlineExceededError. statistics: whether to count what compiled code does,\n"
       "for statistics(). trace: whether to write down what runs when, for trace().\n"
+      "fast_math: whether compiled code may round otherwise where that is faster\n"
+      "(docs/tiers.md has the bounds).\n"
       "communicator: the processes that collective ops reach.")
       .def(
           "__init__",
           [](PySession *self, nb::handle graph, std::optional<int> threads, const std::string &tier,
              const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
-             bool trace, std::shared_ptr<Communicator> communicator) {
+             bool trace, bool fastMath, std::shared_ptr<Communicator> communicator) {
             std::shared_ptr<const RegisteredOps> ops = currentOps();
-            SessionOptions options =
-                sessionOptions(threads, tier, loopOverlap, timeout, statistics, trace, *ops);
+            SessionOptions options = sessionOptions(threads, tier, loopOverlap, timeout, statistics,
+                                                    trace, fastMath, *ops);
             options.communicator = std::move(communicator);
             new (self) PySession(orRaise(Session::create(toGraph(graph), options)), ops);
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
           nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",
           nb::arg("timeout") = nb::none(), nb::arg("statistics") = false, nb::arg("trace") = false,
-          nb::arg("communicator") = nb::none())
+          nb::arg("fast_math") = false, nb::arg("communicator") = nb::none())
       .def(
           "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
           nb::arg("targets") = nb::tuple(),

@@ -25,6 +25,7 @@ struct CompilationOptions {
   const OpTraitsTable *traits;
   std::shared_ptr<codegen::CompileCounters> counters = nullptr; // null: nobody counts
   std::shared_ptr<codegen::CompileClient> client = nullptr;     // null: calls wait for their code
+  bool fastMath = false;
 };
 
 /// Tells whether requests get to what compiling may pay for: loops, and bodies with many operations

@@ -324,7 +324,7 @@ Expected<void> checkKernels(const codegen::ClusterTables &tables) {
 
 class Compilation {
 public:
-  explicit Compilation(const Session &session) : session(session) {}
+  Compilation(const Session &session, bool fastMath) : session(session), fastMath(fastMath) {}
 
   Expected<codegen::ObjectFunction> compile(const Wanted &wanted);
 
@@ -334,6 +334,7 @@ private:
                                              const std::vector<Dimension> &ones);
 
   const Session &session;
+  const bool fastMath;
   const std::vector<std::pair<std::string, Tensor>> variables = session.variables();
   // Whose contexts the programs are of.
   std::vector<std::unique_ptr<MLIRContext>> contexts;
@@ -377,6 +378,7 @@ Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function, co
                                                         const std::vector<Dimension> &ones) {
   codegen::TranslationOptions options;
   options.maxOps = maxOps;
+  options.fastMath = fastMath;
   options.variable = [&](tfg::Node node) { return variableOf(node, variables); };
   codegen::FindFunction find = [&](StringRef name) { return index->function(name); };
   return codegen::translate(function, classesFor(wanted, ones), find, *contexts.back(), options)
@@ -451,7 +453,7 @@ Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &op
       return Unexpected(std::move(wanted.error()));
     all.push_back(std::move(*wanted));
   }
-  Compilation compilation(*session);
+  Compilation compilation(*session, options.fastMath);
   std::vector<codegen::ObjectFunction> functions;
   for (const Wanted &wanted : all) {
     Expected<codegen::ObjectFunction> function = compilation.compile(wanted);

@@ -49,7 +49,7 @@ SessionPlans::~SessionPlans() {
 }
 
 CompilationOptions SessionPlans::compilationOptions() const {
-  return {kernels, loopOverlap, options.traits, counters, client};
+  return {kernels, loopOverlap, options.traits, counters, client, options.fastMath};
 }
 
 size_t SessionPlans::numPending() const {

@@ -111,6 +111,7 @@ def load(
     timeout: float | None = None,
     statistics: bool = False,
     trace: bool = False,
+    fast_math: bool = False,
 ) -> Model:
     """Loads a SavedModel: restores its variables and runs its initialization.
 
@@ -119,11 +120,15 @@ def load(
     Args:
         path: the model's folder, a .mlir file that one was converted to, or a program.
         tags: which meta graph, where there are several; "serve" or the only one by default.
-        threads, tier, loop_overlap, timeout, statistics, trace: as of Session, for all calls.
+        threads, tier, loop_overlap, timeout, statistics, trace, fast_math: as of Session, for
+            all calls.
 
     Raises NotFoundError for a folder, meta graph, checkpoint or asset that isn't there,
     InvalidArgumentError for a graph that isn't a SavedModel's or a path that leaves the folder,
     DataLossError for a damaged checkpoint. Nothing is half-loaded.
     """
     wanted: list[Any] = [tags] if isinstance(tags, str) else list(tags)
-    return Model(_Model(path, wanted, threads, tier, loop_overlap, timeout, statistics, trace))
+    native = _Model(
+        path, wanted, threads, tier, loop_overlap, timeout, statistics, trace, fast_math
+    )
+    return Model(native)

@@ -229,6 +229,7 @@ class Session:
         timeout: float | None = None,
         statistics: bool = False,
         trace: bool = False,
+        fast_math: bool = False,
         communicator: Communicator | None = None,
     ) -> None: ...
     @overload
@@ -265,6 +266,7 @@ class _Model:
         timeout: float | None,
         statistics: bool,
         trace: bool,
+        fast_math: bool,
     ) -> None: ...
     def signatures(self) -> dict[str, tuple[dict[str, Value], dict[str, Value]]]: ...
     def call(self, signature: str, inputs: dict[str, ArrayLike]) -> dict[str, np.ndarray]: ...

@@ -2,6 +2,7 @@
 #include "treadle/tools/cli/Compile.h"
 #include "treadle/Compile.h"
 #include "treadle/tools/cli/Progress.h"
+#include "treadle/tools/cli/Request.h"
 
 #include <cctype>
 #include <filesystem>
@@ -46,6 +47,7 @@ int compile(const Arguments &args) {
   options.signatures = args.list("--signature");
   options.feeds = args.list("--feed");
   options.fetches = args.list("--fetch");
+  options.fastMath = args.has("--fast-math");
   if (!options.signatures.empty() && !options.fetches.empty())
     return report(UsageError{"options '--signature' and '--fetch' can't be used together: a "
                              "signature gives all of its outputs"});
@@ -65,6 +67,7 @@ constexpr OptionRow options[] = {
     {"--signature", "S,...", "of a model: which signatures become functions (all)"},
     {"--fetch", "T,...", "of a graph: the function's outputs"},
     {"--feed", "T,...", "of a graph: its inputs (the placeholders that the outputs need)"},
+    {"--fast-math", "", fastMathHelp},
     {"--name", "NAME", "what the names in C begin with (FILE's name)"},
 };
 

@@ -74,6 +74,7 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   if (std::find(std::begin(tiers), std::end(tiers), options.tier) == std::end(tiers))
     return tl::unexpected(
         UsageError{"option '--tier' is '" + options.tier + "', expected auto, interpret or jit"});
+  options.fastMath = args.has("--fast-math");
   options.loopOverlap = args.value("--loop-overlap").value_or("auto");
   static constexpr std::string_view overlaps[] = {"auto", "off", "on"};
   if (std::find(std::begin(overlaps), std::end(overlaps), options.loopOverlap) ==

@@ -27,6 +27,12 @@ struct Request {
   Expected<std::vector<Tensor>> run(Session &session) const;
 };
 
+/// What --fast-math allows.
+inline constexpr std::string_view fastMathHelp =
+    "compiled code may round otherwise: products and sums once, together; Exp, Log, Sigmoid of f32 "
+    "to 16 units in the last place, Pow to 512; infinities and NaN stay, as does what is "
+    "interpreted";
+
 /// The options that both commands take.
 #define TREADLE_RUN_OPTIONS                                                                        \
   {"--fetch", "T,...", "tensors to compute: x:0; in a loop also x:0@3, x:0@last, x:0@*"},          \
@@ -37,6 +43,7 @@ struct Request {
       {"--tier", "auto|interpret|jit",                                                             \
        "whether loops are compiled: beside the runs (auto, the default), never, or before they "   \
        "run"},                                                                                     \
+      {"--fast-math", "", fastMathHelp},                                                           \
       {"--loop-overlap", "auto|off|on", "which loops' iterations overlap; auto by default"},       \
       {"--passes", "PIPELINE", "passes over the graph before it runs: tfg-default"},               \
       {"--signature", "S",                                                                         \
