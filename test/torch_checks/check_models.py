@@ -324,6 +324,101 @@ def test_memory_does_not_grow():
     assert (after - before) * 4096 < 40e6
 
 
+# ---- conditionals and loops
+
+while_loop = torch._higher_order_ops.while_loop
+
+
+def halved_or_sine(x):
+    return torch.cond(x.sum() > 0, lambda y: (y / 2, y.sum()), lambda y: (y.sin(), y.mean()), (x,))
+
+
+def nested(x):
+    def inside(y):
+        return torch.cond(y.mean() > 1, lambda z: z * 3, lambda z: z - 1, (y,))
+
+    return torch.cond(x.sum() > 0, inside, torch.sin, (x,)) + x
+
+
+class Chosen(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        return torch.cond(x.sum() > 0, lambda y: self.layer(y).relu(), torch.neg, (x,))
+
+
+class Repeated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(4, 4)
+
+    def forward(self, x):
+        def step(i, y):
+            more = torch.cond(i > 1, lambda z: z * 2, lambda z: z - 1, (y,))
+            return i + 1, torch.tanh(self.layer(y)) + more
+
+        first = torch.tensor(0)
+        return while_loop(lambda i, y: (i < 20) & (y.norm() < 30), step, (first, x))
+
+
+@pytest.mark.parametrize("make", [lambda: halved_or_sine, lambda: nested, Chosen])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_conditionals(make, sign):
+    model = make()
+    compiled = torch.compile(model, backend="treadle")
+    for factor in (0.3, 3.0):
+        inputs = [(torch.rand(3, 4) * factor * sign).requires_grad_()]
+        inputs.append(inputs[0].detach().clone().requires_grad_())
+        outs = [fn(x) for fn, x in zip((model, compiled), inputs, strict=True)]
+        outs = [out if isinstance(out, tuple) else (out,) for out in outs]
+        for expected, found in zip(*outs, strict=True):
+            assert_close(found, expected)
+        for out in outs:
+            sum(o.sum() for o in out).backward()
+        assert_close(inputs[1].grad, inputs[0].grad)
+
+
+def test_loops():
+    model, x = Repeated(), torch.randn(3, 4)
+    with torch.no_grad():
+        expected = model(x)
+        found = torch.compile(model, backend="treadle")(x)
+        assert 0 < expected[0] < 20
+        for f, e in zip(found, expected, strict=True):
+            assert_close(f, e)
+        program = treadle.from_fx(torch.export.export(model, (x,)).module(), [x])
+        assert_close(program(x)[1], expected[1])
+    ops = [node.op for node in program.graph.nodes()]
+    assert "StatelessWhile" in ops
+    assert "while_loop" in program.graph
+
+
+def test_conditionals_of_sizes_that_change():
+    model, x = Chosen(), torch.randn(3, 4)
+    length = torch.export.Dim("length", min=2, max=50)
+    exported = torch.export.export(model, (x,), dynamic_shapes=({0: length},))
+    program = treadle.from_fx(exported.module(), [x], dynamic=True)
+    for rows in (2, 7):
+        for sign in (1, -1):
+            given = torch.rand(rows, 4) * sign
+            assert_close(program(given), model(given).detach())
+
+
+def test_random_numbers_in_a_branch():
+    def fn(x):
+        return torch.cond(x.sum() > 0, lambda y: y * torch.rand_like(y), torch.neg, (x,))
+
+    compiled = torch.compile(fn, backend="treadle")
+    x = torch.ones(1000)
+    with torch.no_grad():
+        first, second = compiled(x), compiled(x)
+        assert 0.4 < first.mean() < 0.6
+        assert not torch.equal(first, second)
+        assert_close(compiled(-x), x)
+
+
 # ---- order
 
 

@@ -30,6 +30,7 @@ from . import (  # noqa: F401
     _shapes,
 )
 from ._arrays import as_array
+from ._control_flow import CONTROL_FLOW
 from ._parts import PARTS
 from ._rules import find
 from ._trace import SCALAR_OPS, require_values, trace
@@ -298,7 +299,17 @@ class _Importer:
             return list(args[0]) if len(args) == 1 else list(args)  # a tuple with names
         if str(node.target) == "control_deps":
             return self._call_after(node, *args)
+        if str(node.target) in CONTROL_FLOW:
+            return self._call_body(node, args)
         raise UnimplementedError(f"node '{node.name}': there is no op '{node.target}'")
+
+    def _call_body(self, node: fx.Node, args: Any) -> Any:
+        with _errors_of(node, str(node.target)), self._writing(node):
+            out = CONTROL_FLOW[str(node.target)](self, node, *args)
+        wrapped = self._wrapped(out, _value_of(node))
+        if not self.depth:
+            self.made[node.name] = (self._scope(node), wrapped)
+        return wrapped
 
     def _scope(self, node: fx.Node) -> str:
         return graph_name(node.name)
@@ -361,9 +372,10 @@ class _Importer:
 
         parts = trace(call, [t.fake for t in tensors], "fake")
         placeholders = [n for n in parts.graph.nodes if n.op == "placeholder"]
-        return self._inside(parts, dict(zip(placeholders, tensors, strict=True)))
+        return self.inside(parts, dict(zip(placeholders, tensors, strict=True)))
 
-    def _inside(self, module: fx.GraphModule, values: dict[fx.Node, Any]) -> Any:
+    def inside(self, module: fx.GraphModule, values: dict[fx.Node, Any]) -> Any:
+        """Writes a graph that is part of a node; gives what it returns."""
         self.depth += 1
         try:
             return self._inline(module, values)
@@ -420,7 +432,7 @@ class _Importer:
         calls = [n for n in module.graph.nodes if n.op == "call_function"]
         values: dict[fx.Node, Any] = dict(zip(inner, args, strict=True))
         with self._writing(node):
-            out = self._inside(module, values)
+            out = self.inside(module, values)
             # What hands its argument on, as a wait does, has no node that could come later.
             result = values[calls[-1]] if calls else out
             if isinstance(out, Tensor) and any(out.out is a.out for a in _tensors(args)):

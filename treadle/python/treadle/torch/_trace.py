@@ -43,13 +43,17 @@ def is_functional(module: fx.GraphModule) -> bool:
 _SECRETIVE = {"aten.native_batch_norm.default"}
 
 
+# Ops that graphs are arguments of.
+_WITH_BODIES = {"control_deps", "cond", "while_loop"}
+
+
 def _is_functional(node: fx.Node) -> bool:
     if node.op in ("placeholder", "output", "get_attr"):
         return True
     if node.op != "call_function":
         return False
     target = node.target
-    if target is operator.getitem or target in SCALAR_OPS or str(target) == "control_deps":
+    if target is operator.getitem or target in SCALAR_OPS or str(target) in _WITH_BODIES:
         return True
     if not isinstance(target, torch._ops.OpOverload):
         return isinstance(target, type) and issubclass(target, tuple)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -168,6 +169,15 @@ class Writer:
             return
         if dim.node.expr not in self._dims:
             self._dims[dim.node.expr] = value()
+
+    @contextlib.contextmanager
+    def own_dims(self) -> Iterator[None]:
+        """What is found out of dimensions in it, in the body of a loop, isn't there after it."""
+        saved = dict(self._dims)
+        try:
+            yield
+        finally:
+            self._dims = saved
 
     def _expression(self, expr: Any) -> Dim:
         if expr in self._dims:
