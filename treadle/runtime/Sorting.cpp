@@ -310,6 +310,7 @@ void runSort(OpContext &ctx) {
     back[order[i]] = static_cast<int64_t>(i);
   Tensors columns;
   std::vector<int64_t> moved;
+  moved.reserve(order.size());
   for (int64_t d : order)
     moved.push_back(first.dim(static_cast<int>(d)));
   for (int i = 0; i < numColumns; ++i) {
