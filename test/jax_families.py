@@ -2173,5 +2173,91 @@ dynamic(
     f(2, 5, 2, 4),
 )
 
+# models as strangers write them
+
+
+def blockwise_attention(q, k, v, size=4):
+    """Attention block after block of the keys, with a running maximum and sum."""
+    n, d = q.shape
+
+    def step(carry, block):
+        most, total, out = carry
+        scores = q @ block[0].T / np.sqrt(d).astype(np.float32)
+        now = jnp.maximum(most, scores.max(-1))
+        weights, kept = jnp.exp(scores - now[:, None]), jnp.exp(most - now)
+        total = total * kept + weights.sum(-1)
+        return (now, total, out * kept[:, None] + weights @ block[1]), None
+
+    start = (jnp.full(n, -jnp.inf), jnp.zeros(n), jnp.zeros((n, d)))
+    blocks = (k.reshape(-1, size, d), v.reshape(-1, size, d))
+    (_, total, out), _ = lax.scan(step, start, blocks)
+    return out / total[:, None]
+
+
+case("blockwise_attention", blockwise_attention, f(8, 4), f(16, 4), f(16, 4))
+case(
+    "blockwise_attention_grad",
+    jax.grad(
+        lambda q, k, v: jnp.sum(jax.vmap(blockwise_attention)(q, k, v) ** 2), argnums=(0, 1, 2)
+    ),
+    f(2, 8, 4),
+    f(2, 8, 4),
+    f(2, 8, 4),
+)
+
+
+def normalized_convolution(p, x, labels):
+    """The loss of a convolution with batch normalization, and what it normalized by."""
+    w, scale, offset, head = p
+    y = lax.conv_general_dilated(x, w, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
+    mean, variance = y.mean((0, 1, 2)), y.var((0, 1, 2))
+    y = jax.nn.relu((y - mean) * lax.rsqrt(variance + 1e-5) * scale + offset)
+    y = lax.reduce_window(y, 0.0, lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "SAME")
+    logs = jax.nn.log_softmax(y.reshape(x.shape[0], -1) @ head)
+    return -jnp.mean(jnp.take_along_axis(logs, labels[:, None], 1)), (mean, variance)
+
+
+case(
+    "normalized_convolution_step",
+    jax.value_and_grad(normalized_convolution, has_aux=True),
+    (f(3, 3, 2, 4), f(4), f(4), f(64, 5)),
+    f(2, 8, 8, 2),
+    np.array([1, 3], np.int32),
+)
+
+
+def adam_steps(p, x, y):
+    """A few steps of Adam with clipped gradients, in a scan."""
+
+    def step(carry, _):
+        p, m, v, t = carry
+        loss, g = jax.value_and_grad(lambda p: jnp.mean((jnp.tanh(x @ p[0]) @ p[1] - y) ** 2))(p)
+        norm = jnp.sqrt(sum(jnp.sum(a * a) for a in g))
+        g, t = [a * jnp.minimum(1, 1 / norm) for a in g], t + 1
+        m = [0.9 * a + 0.1 * b for a, b in zip(m, g, strict=True)]
+        v = [0.999 * a + 0.001 * b * b for a, b in zip(v, g, strict=True)]
+        rates = [
+            a / (1 - 0.9**t) / (jnp.sqrt(b / (1 - 0.999**t)) + 1e-8)
+            for a, b in zip(m, v, strict=True)
+        ]
+        return ([a - 0.01 * b for a, b in zip(p, rates, strict=True)], m, v, t), loss
+
+    zeros = [jnp.zeros_like(a) for a in p]
+    return lax.scan(step, (p, zeros, zeros, jnp.int32(0)), None, length=5)
+
+
+case("adam_steps", adam_steps, [f(4, 8), f(8, 2)], f(16, 4), f(16, 2))
+case(
+    "four_bits",
+    lambda x, w: (
+        jnp.clip(jnp.round(x * 4), -8, 7).astype(jnp.int4).astype(jnp.float32),
+        x @ w.astype(jnp.int4).astype(jnp.float32),
+        x * jnp.asarray(np.array([1, -3, 7, -8]), jnp.int4).astype(jnp.float32),
+        x * jnp.asarray(np.array([1, 3, 15, 2]), jnp.uint4).astype(jnp.float32),
+    ),
+    f(3, 4),
+    ints(4, 2, low=-7, high=7, dtype=np.int8),
+)
+
 if __name__ == "__main__":
     PROGRAMS.write(sys.argv[1], sys.argv[2:])

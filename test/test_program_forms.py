@@ -7,12 +7,13 @@ import pytest
 import treadle
 
 
-@pytest.fixture
-def run(tmp_path):
+@pytest.fixture(params=["interpret", "jit"])
+def run(request, tmp_path):
     def run(text, *values):
         path = tmp_path / "program.mlir"
         path.write_text(text)
-        return list(treadle.load(path, timeout=60).signatures["main"](*values).values())
+        model = treadle.load(path, tier=request.param, timeout=60)
+        return list(model.signatures["main"](*values).values())
 
     return run
 
@@ -156,6 +157,51 @@ def test_map_by_a_function_that_uses_a_value_from_outside(run):
     }"""
     a = floats(3)
     np.testing.assert_array_equal(run(text, a, np.float32(3))[0], a * np.float32(3))
+
+
+def test_reduction_by_a_function_that_uses_a_value_from_outside(run):
+    text = """
+    func.func @main(%a: tensor<2x5xf32>, %s: tensor<f32>) -> (tensor<2xf32>, tensor<2x3xf32>) {
+      %zero = stablehlo.constant dense<0.0> : tensor<f32>
+      %twice = stablehlo.add %s, %s : tensor<f32>
+      %r = stablehlo.reduce(%a init: %zero) across dimensions = [1] :
+          (tensor<2x5xf32>, tensor<f32>) -> tensor<2xf32>
+        reducer(%x: tensor<f32>, %y: tensor<f32>) {
+          %m = stablehlo.maximum %x, %y : tensor<f32>
+          %c = stablehlo.minimum %m, %twice : tensor<f32>
+          stablehlo.return %c : tensor<f32>
+        }
+      %w = "stablehlo.reduce_window"(%a, %zero) ({
+        ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+          %m = stablehlo.maximum %x, %y : tensor<f32>
+          %c = stablehlo.minimum %m, %s : tensor<f32>
+          stablehlo.return %c : tensor<f32>
+      }) {window_dimensions = array<i64: 1, 3>} :
+          (tensor<2x5xf32>, tensor<f32>) -> tensor<2x3xf32>
+      return %r, %w : tensor<2xf32>, tensor<2x3xf32>
+    }"""
+    a, s = 2 * floats(2, 5), np.float32(0.5)
+    windows = np.stack([a[:, i : i + 3].max(1) for i in range(3)], 1)
+    got = run(text, a, s)
+    np.testing.assert_array_equal(got[0], np.clip(a.max(1), 0, 2 * s))
+    np.testing.assert_array_equal(got[1], np.clip(windows, 0, s))
+
+
+def test_sort_by_a_function_that_uses_a_value_from_outside(run):
+    text = """
+    func.func @main(%a: tensor<6xf32>, %s: tensor<f32>) -> tensor<6xf32> {
+      %r = "stablehlo.sort"(%a) <{dimension = 0 : i64, is_stable = true}> ({
+      ^bb0(%x: tensor<f32>, %y: tensor<f32>):
+        %0 = stablehlo.multiply %x, %s : tensor<f32>
+        %1 = stablehlo.multiply %y, %s : tensor<f32>
+        %2 = stablehlo.compare LT, %0, %1 : (tensor<f32>, tensor<f32>) -> tensor<i1>
+        stablehlo.return %2 : tensor<i1>
+      }) : (tensor<6xf32>) -> tensor<6xf32>
+      return %r : tensor<6xf32>
+    }"""
+    a = floats(6)
+    np.testing.assert_array_equal(run(text, a, np.float32(2))[0], np.sort(a))
+    np.testing.assert_array_equal(run(text, a, np.float32(-2))[0], np.sort(a)[::-1])
 
 
 def test_first_rows_by_a_computed_size(run):

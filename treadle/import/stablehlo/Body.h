@@ -80,6 +80,13 @@ public:
   /// The same, or what broadcasts to it: for ops whose other inputs have the full shape.
   Value compactOf(Value source);
   SmallVector<Value> allOf(ValueRange sources);
+  /// The op will be erased.
+  void forget(Operation *op) {
+    for (Value result : op->getResults()) {
+      values.erase(result);
+      compacts.erase(result);
+    }
+  }
   bool has(Value source) const { return values.contains(source); }
   void mapCompact(Value source, Value compact) { compacts[source] = compact; }
 
@@ -174,6 +181,9 @@ inline auto withoutLast(mlir::Block &block) {
 }
 
 // --- regions -----------------------------------------------------------------------------------
+
+/// What the regions use of the values around them, but for constants, which are made again.
+SmallVector<Value> capturesOf(llvm::MutableArrayRef<mlir::Region> regions);
 
 /// The function of a region whose arguments are scalars of the given types; `isElementwise` tells
 /// whether it may be called with whole tensors.

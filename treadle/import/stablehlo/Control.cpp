@@ -82,8 +82,7 @@ LogicalResult readCall(Body &body, Operation *op) {
 // Regions as functions
 //===----------------------------------------------------------------------===//
 
-/// What the regions use of the values around them, but for constants, which are made again.
-static SmallVector<Value> capturesOf(MutableArrayRef<Region> regions) {
+SmallVector<Value> hlo::capturesOf(MutableArrayRef<Region> regions) {
   llvm::SetVector<Value> used;
   getUsedValuesDefinedAbove(regions, used);
   SmallVector<Value> captures;

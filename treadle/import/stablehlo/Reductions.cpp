@@ -1,5 +1,5 @@
 // Reductions, windows, sorts: ops with a function of scalars.
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Tables.h"
 
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/SetVector.h"
@@ -89,6 +89,8 @@ static LogicalResult readReduce(Body &body, Operation *op) {
   if (op->getNumRegions() != 1 || op->getNumOperands() != 2 * op->getNumResults())
     return op->emitError("it has ") << op->getNumOperands() << " operands and "
                                     << op->getNumResults() << " results, expected twice as many";
+  if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())
+    return readWithCaptures(body, op, captures);
   if (op->getNumResults() == 1)
     if (const KnownReduction *known =
             findKnown(op->getRegion(0), elementOf(op->getOperand(0).getType())))
@@ -184,6 +186,8 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
 }
 
 static LogicalResult readReduceWindow(Body &body, Operation *op) {
+  if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())
+    return readWithCaptures(body, op, captures);
   if (op->getNumOperands() != 2)
     return readReduceWindows(body, op);
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "window");
@@ -395,6 +399,8 @@ static LogicalResult addSortKeys(Body &body, Operation *op, Attrs &attrs) {
 }
 
 static LogicalResult readSort(Body &body, Operation *op) {
+  if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())
+    return readWithCaptures(body, op, captures);
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "comparator");
   if (failed(function))
     return failure();

@@ -16,6 +16,9 @@ ArrayRef<Row> tensorRows();
 /// The numbers of elements along a dimension of what has `shape`, of one element along all others.
 Value indicesAlong(Body &body, Value shape, int64_t dim, mlir::RankedTensorType type);
 
+/// Reads a reduce, reduce_window or sort whose function uses scalars from outside.
+LogicalResult readWithCaptures(Body &body, Operation *op, mlir::ValueRange captures);
+
 /// Whether there are values of all these types. Emits an error at the op that names one.
 LogicalResult verifyTypes(Operation *op, mlir::TypeRange types);
 
