@@ -103,6 +103,30 @@ Expected<ContentKey> CodeCache::keyOf(const TensorProgram &program) {
   return hash.final();
 }
 
+CodeCache::Turn::Turn(CodeCache *cache, const ContentKey &key, const std::atomic<bool> *isCancelled)
+    : cache(cache), key(key) {
+  if (!cache)
+    return;
+  // Nobody wakes us up for the flag.
+  constexpr std::chrono::milliseconds patience{20};
+  std::unique_lock lock(cache->mutex);
+  while (!(isTaken = cache->turns.insert(key).second)) {
+    cache->turnEnded.wait_for(lock, patience);
+    if (isCancelled && isCancelled->load(std::memory_order_relaxed))
+      return;
+  }
+}
+
+CodeCache::Turn::~Turn() {
+  if (!isTaken)
+    return;
+  {
+    std::lock_guard lock(cache->mutex);
+    cache->turns.erase(key);
+  }
+  cache->turnEnded.notify_all();
+}
+
 std::shared_ptr<const LinkedCode> CodeCache::findInMemory(const ContentKey &key) {
   std::lock_guard lock(mutex);
   auto it = entries.find(key);

@@ -4,7 +4,9 @@
 #include "treadle/codegen/DiskCache.h"
 #include "treadle/codegen/Jit.h"
 
+#include <condition_variable>
 #include <map>
+#include <set>
 
 namespace treadle::codegen {
 
@@ -22,6 +24,22 @@ public:
   /// What a program's code depends on: its tensor code and the number of its constants, this CPU,
   /// and the compiler: LLVM, and the sources of ours.
   static Expected<ContentKey> keyOf(const TensorProgram &program);
+
+  /// While it lives, others wait who want the code for the same key: what is made in it, and kept,
+  /// is made once.
+  class Turn {
+  public:
+    /// Waits for the turns of others to end, or for the flag; it may be null. `cache` may be, too.
+    Turn(CodeCache *cache, const ContentKey &key, const std::atomic<bool> *isCancelled);
+    ~Turn();
+    Turn(const Turn &) = delete;
+    Turn &operator=(const Turn &) = delete;
+
+  private:
+    CodeCache *const cache;
+    const ContentKey key;
+    bool isTaken = false;
+  };
 
   /// The code for a key; null if there is none. Counts where it was found.
   std::shared_ptr<const LinkedCode> find(const ContentKey &key, CompileCounters *counters);
@@ -43,6 +61,8 @@ private:
   std::map<ContentKey, Entry> entries;
   size_t numBytes = 0;
   uint64_t now = 0;
+  std::set<ContentKey> turns; // that were taken
+  std::condition_variable turnEnded;
 };
 
 } // namespace treadle::codegen

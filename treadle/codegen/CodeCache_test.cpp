@@ -2,6 +2,7 @@
 #include "treadle/codegen/CodeCache.h"
 #include "treadle/codegen/CodegenTesting.h"
 
+#include <barrier>
 #include <filesystem>
 #include <fstream>
 
@@ -76,6 +77,31 @@ TEST_F(CodeCacheTest, TheSameContentIsCompiledOnce) {
   EXPECT_EQ(counts(), Counts({1, 0, 0}));
   EXPECT_EQ(valuesOf(program("2.0"), &cache), first);
   EXPECT_EQ(counts(), Counts({1, 1, 0}));
+}
+
+TEST_F(CodeCacheTest, WhoWantsWhatIsBeingCompiledWaitsForIt) {
+  constexpr int numThreads = 4;
+  CodeCache cache(nullptr);
+  std::barrier start(numThreads);
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < numThreads; ++i)
+      threads.emplace_back([&] {
+        start.arrive_and_wait();
+        EXPECT_NE(make(program("2.0"), &cache, row({0, 1, 2})), nullptr);
+      });
+  }
+  EXPECT_EQ(counts(), Counts({1, numThreads - 1, 0}));
+}
+
+TEST_F(CodeCacheTest, WhoIsCancelledWaitsForNobody) {
+  CodeCache cache(nullptr);
+  ContentKey key{};
+  std::atomic<bool> isCancelled{true};
+  CodeCache::Turn first(&cache, key, nullptr);
+  CodeCache::Turn second(&cache, key, &isCancelled); // comes back
+  ContentKey other{1};
+  CodeCache::Turn third(&cache, other, nullptr); // has nobody to wait for
 }
 
 TEST_F(CodeCacheTest, OtherContentIsNotTakenForIt) {

@@ -169,6 +169,7 @@ Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options) 
   auto linked = [&](std::shared_ptr<const LinkedCode> code) {
     return LinkedCluster{std::move(code), std::move(program.tables)};
   };
+  CodeCache::Turn turn(options.cache, *key, options.isCancelled);
   if (options.cache)
     if (std::shared_ptr<const LinkedCode> code = options.cache->find(*key, options.counters))
       return linked(std::move(code));
