@@ -313,6 +313,164 @@ class Program(Straight):
     MAKERS += [select, moving, bias]
 
 
+class Moves(Program):
+    """A random one that moves elements about as well: parts, joins, gathers, reductions, ...
+
+    The rank of most values is known, so that few programs fail; indices may be out of range.
+    """
+
+    def __init__(self, seed, size=12):
+        self.ranks = {}
+        super().__init__(seed, size)
+
+    def take(self, value, data):
+        self.ranks[value.name] = np.ndim(data)
+        return super().take(value, data)
+
+    def add(self, op, inputs, type, attrs, tainted=False, is_scalar=None):
+        made = super().add(op, inputs, type, attrs, tainted, is_scalar)
+        ranks = [self.ranks.get(i.name, 0) for i in inputs]
+        rank = None if None in ranks else max(ranks)
+        if op in ("Reshape", "Shape"):
+            rank = 1
+        elif op == "ExpandDims" and rank is not None:
+            rank = ranks[0] + 1
+        self.ranks[made.name] = None if op == "Squeeze" else rank
+        return made
+
+    def move(self, op, inputs, type, attrs, rank):
+        tainted = any(i.is_tainted for i in inputs)
+        made = self.add(op, inputs, type, attrs, tainted, is_scalar=False)
+        self.ranks[made.name] = rank
+        return made
+
+    def ranked(self, types, least=0, clean=False):
+        """A value whose rank is known, or one that is made, and its rank."""
+        fit = [v for v in self.values if v.type in types and not (clean and v.is_tainted)]
+        fit = [v for v in fit if self.ranks[v.name] is not None and self.ranks[v.name] >= least]
+        if fit:
+            value = self.random.choice(fit)
+            return value, self.ranks[value.name]
+        made = self.constant(self.random.choice(types), [1] * 2)
+        self.ranks[made.name] = 1
+        return made, 1
+
+    def alike(self, value, rank, most):
+        fit = [v for v in self.values if v.type == value.type and self.ranks[v.name] == rank]
+        return [value, *self.random.sample(fit, min(len(fit), self.random.randint(0, most)))]
+
+    def integers(self, count, pool):
+        return self.constant("i32", [self.random.choice(pool) for _ in range(count)])
+
+    def mask(self, count, p):
+        return sum((self.random.random() < p) << k for k in range(count))
+
+    def concat(self):
+        x, rank = self.ranked(NATIVE, 1)
+        parts = self.alike(x, rank, 2)
+        axis = self.constant("i32", self.random.choice([0, -1, self.random.randrange(rank)]))
+        attrs = f"N = {len(parts)} : i64, T = {x.type}, Tidx = i32"
+        self.move("ConcatV2", [*parts, axis], x.type, attrs, rank)
+
+    def pack(self):
+        x, rank = self.ranked(NATIVE)
+        parts = self.alike(x, rank, 2)
+        attrs = (
+            f"N = {len(parts)} : i64, T = {x.type}, axis = {self.random.randint(-1, rank)} : i64"
+        )
+        self.move("Pack", parts, x.type, attrs, rank + 1)
+
+    def gather(self):
+        x, rank = self.ranked(NATIVE, 1)
+        pool, type = [0, 0, 1, 2, -1], self.random.choice(INTEGERS)
+        count = self.random.randint(0, 3)
+        places = [self.random.choice(pool) for _ in range(count)]
+        indices = self.constant(type, places if count else self.random.choice(pool))
+        axis = self.constant("i32", self.random.choice([0, 0, self.random.randrange(rank)]))
+        attrs = f"Taxis = i32, Tindices = {type}, Tparams = {x.type}, batch_dims = 0 : i64"
+        self.move("GatherV2", [x, indices, axis], x.type, attrs, rank - 1 + (count > 0))
+
+    def begins(self, count, pool):
+        scalars = [v for v in self.values if v.type == "i32" and v.is_scalar]
+        if not scalars or self.random.random() < 0.6:
+            return self.integers(count, pool)
+        parts = [self.constant("i32", self.random.choice(pool)) for _ in range(count - 1)]
+        attrs = f"N = {count} : i64, T = i32, axis = 0 : i64"
+        return self.move("Pack", [self.random.choice(scalars), *parts], "i32", attrs, 1)
+
+    def strided_slice(self):
+        x, rank = self.ranked(NATIVE, 1)
+        count = self.random.randint(1, rank)
+        begin = self.begins(count, [0, 0, 1, 2, -1, -2, 5, -7])
+        end = self.begins(count, [0, 1, 2, 3, -1, 5, 100])
+        step = self.integers(count, [1, 1, 1, 2, 3, -1])
+        rest = 1 << self.random.randrange(count) if self.random.random() < 0.15 else 0
+        new = self.mask(count, 0.1) & ~rest
+        gone = self.mask(count, 0.2) & ~(new | rest)
+        masks = {"begin": self.mask(count, 0.2), "end": self.mask(count, 0.3), "ellipsis": rest}
+        masks |= {"new_axis": new, "shrink_axis": gone}
+        attrs = f"Index = i32, T = {x.type}, "
+        attrs += ", ".join(f"{name}_mask = {mask} : i64" for name, mask in masks.items())
+        rank += bin(new).count("1") - bin(gone).count("1")
+        self.move("StridedSlice", [x, begin, end, step], x.type, attrs, rank)
+
+    def slice(self):
+        x, rank = self.ranked(NATIVE, 1)
+        begin, size = self.integers(rank, [0, 0, 0, 1, 2]), self.integers(rank, [-1, -1, 0, 1, 2])
+        self.move("Slice", [x, begin, size], x.type, f"Index = i32, T = {x.type}", rank)
+
+    def transpose(self):
+        x, rank = self.ranked(NATIVE, 1)
+        order = self.constant("i32", self.random.sample(range(rank), rank))
+        self.move("Transpose", [x, order], x.type, f"T = {x.type}, Tperm = i32", rank)
+
+    def reduce(self):
+        op = self.random.choice("Sum Mean Max Min Prod All Any ArgMax ArgMin".split())
+        types = ["i1"] if op in ("All", "Any") else FLOATS if op == "Mean" else NATIVE[:4]
+        x, rank = self.ranked(types, 1, clean=True)
+        if op.startswith("Arg"):
+            attrs = f"T = {x.type}, Tidx = i32, output_type = i64"
+            axis = self.constant("i32", self.random.randrange(-1, rank))
+            return self.move(op, [x, axis], "i64", attrs, rank - 1)
+        axes = self.random.sample(range(rank), self.random.randint(1, rank))
+        keeps = self.random.random() < 0.5
+        attrs = "" if types == ["i1"] else f"T = {x.type}, "
+        attrs += f"Tidx = i32, keep_dims = {str(keeps).lower()}"
+        left = rank if keeps else rank - len(axes)
+        made = self.move(op, [x, self.constant("i32", axes)], x.type, attrs, left)
+        made.is_tainted = x.type in FLOATS and op in ("Sum", "Mean", "Prod")
+
+    def tile(self):
+        x, rank = self.ranked(NATIVE, 1)
+        times = self.integers(rank, [1, 1, 2, 0])
+        self.move("Tile", [x, times], x.type, f"T = {x.type}, Tmultiples = i32", rank)
+
+    def one_hot(self):
+        x, rank = self.ranked(INTEGERS)
+        type = self.random.choice(NATIVE)
+        depth = self.constant("i32", self.random.choice([0, 1, 3]))
+        attrs = f"T = {type}, TI = {x.type}, axis = {self.random.choice([-1, 0])} : i64"
+        inputs = [x, depth, self.constant(type), self.constant(type)]
+        self.move("OneHot", inputs, type, attrs, rank + 1)
+
+    def choose(self):
+        x, rank = self.ranked(NATIVE)
+        condition, _ = self.ranked(["i1"])
+        self.move(
+            "Select", [condition, x, self.alike(x, rank, 1)[-1]], x.type, f"T = {x.type}", rank
+        )
+
+    def reshape(self):
+        x, _ = self.ranked(NATIVE)
+        like, rank = self.ranked(NATIVE)
+        shape = self.move("Shape", [like], "i32", f"T = {like.type}, out_type = i32", 1)
+        shape.is_tainted = False
+        self.move("Reshape", [x, shape], x.type, f"T = {x.type}, Tshape = i32", rank)
+
+    MAKERS = [*Program.MAKERS, concat, pack, gather, strided_slice, slice, transpose, reduce, tile]
+    MAKERS += [one_hot, choose, reshape]
+
+
 # By the bytes of a float: how far apart results may be that are rounded in two ways. Kernels have
 # no logarithms of the least numbers.
 TOLERANCES = {2: (2e-3, 1e-6), 4: (5e-6, 1e-37), 8: (1e-13, 1e-300)}

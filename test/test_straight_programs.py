@@ -22,6 +22,7 @@ from straight_programs import (  # noqa: E402
     FLOATS,
     INTEGERS,
     NATIVE,
+    Moves,
     Program,
     Straight,
     Value,
@@ -228,15 +229,24 @@ def check(program, text, fetches):
         assert wrong is None, f"{name}: {wrong}"
 
 
-@pytest.mark.parametrize("part", range(4))
-def test_random_programs(part):
+def check_all(make, part):
     for seed in range(FIRST + part, FIRST + PROGRAMS, 4):
-        program = Program(seed, size=40 if seed % 2 else 16)
+        program = make(seed)
         try:
             check(program, program.text, program.fetches)
             check(program, program.loop, program.loop_fetches)
         except AssertionError as error:
             raise AssertionError(f"seed {seed}: {error}\n{program.text}") from None
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_programs(part):
+    check_all(lambda seed: Program(seed, size=40 if seed % 2 else 16), part)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_random_programs_that_move_elements(part):
+    check_all(Moves, part)
 
 
 # --- ops whose shapes have rules of their own ----------------------------------------------------
@@ -276,4 +286,15 @@ def test_a_bias_of_channels_that_come_first():
     program.take(Value("b", "f32"), np.float32([10, 20, 30]))
     attrs = 'T = f32, data_format = "NCHW"'
     program.ask([program.node("BiasAdd", program.given, Value("y", "f32"), attrs)])
+    check(program, program.loop, program.loop_fetches)
+
+
+@pytest.mark.parametrize("shape", [(1,), (3,), (1, 1), (2, 3)])
+def test_one_element_has_no_other_shape(shape):
+    """Of one element the shape of a vector can be told, but not that it is what is asked for."""
+    program = Straight()
+    x = program.take(Value("x", "f32"), np.ones(1, np.float32))
+    y = program.take(Value("y", "f32"), np.ones(shape, np.float32))
+    sizes = program.node("Shape", [y], Value("sizes", "i32"), "T = f32, out_type = i32")
+    program.ask([program.node("Reshape", [x, sizes], Value("r", "f32"), "T = f32, Tshape = i32")])
     check(program, program.loop, program.loop_fetches)

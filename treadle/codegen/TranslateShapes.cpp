@@ -127,6 +127,11 @@ MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
 /// What a reshape gives: in registers where it can.
 Typed reshaped(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<Value> sizes) {
   KnownValue known = t.outcome(node, inputs);
+  // A size may be told by how many elements there are; another one is an error.
+  if (known.shape.hasRank() && known.shape.rank() == static_cast<int64_t>(sizes.size()))
+    for (auto [size, dim] : llvm::zip(sizes, known.shape.all()))
+      if (dim != Shape::unknown && !getConstantIntValue(size))
+        t.check(compare(t, arith::CmpIPredicate::eq, size, t.index(dim)));
   Value value = inputs[0].value;
   if (!isTensor(value.getType()) && isInteger(value.getType()) && sizes.size() == 1)
     return t.vector(value, value.getType(), std::move(known));
