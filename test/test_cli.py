@@ -412,6 +412,14 @@ def test_bench_tells_percentiles():
         assert word in text
 
 
+@pytest.mark.parametrize("option", ["--ranks", "--bucket", "--memory", "--jitter"])
+def test_options_of_schedules_want_costs(option):
+    line = [BINARY, "explain", COUNTDOWN, option, "3"]
+    done = subprocess.run(line, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert f"option '{option}' is for schedules; give it --costs FILE" in done.stderr
+
+
 def test_show_tells_what_is_in_a_graph():
     text = output("show", COUNTDOWN)
     assert text.startswith("14 nodes, 2 control edges, 0 functions")

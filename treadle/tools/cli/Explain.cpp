@@ -91,6 +91,10 @@ int explainSchedule(const Arguments &args, Graph &graph) {
 }
 
 int explain(const Arguments &args) {
+  for (const char *option : {"--ranks", "--bucket", "--memory", "--jitter"})
+    if (args.has(option) && !args.has("--costs"))
+      return report(
+          UsageError{str("option '", option, "' is for schedules; give it --costs FILE")});
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());

@@ -101,6 +101,27 @@ Expected<void> takeNumber(const llvm::json::Object &object, StringRef key, bool 
   return {};
 }
 
+/// What is written otherwise than it should be isn't passed over.
+Expected<void> checkKeys(const llvm::json::Object &object, ArrayRef<StringRef> known) {
+  for (const auto &[key, value] : object)
+    if (StringRef name = key; !llvm::is_contained(known, name))
+      return Unexpected(invalidArgument("costs: there is no '", name.str(), "'; expected ",
+                                        llvm::join(known, ", ")));
+  return {};
+}
+
+Expected<void> takeLink(const llvm::json::Object &object, CostModel &model) {
+  const llvm::json::Value *value = object.get("link");
+  if (!value)
+    return {};
+  const auto *link = value->getAsObject();
+  if (!link)
+    return Unexpected(invalidArgument("costs: 'link' is no table of latency and bytes_per_second"));
+  return checkKeys(*link, {"latency", "bytes_per_second"})
+      .and_then([&] { return takeNumber(*link, "latency", true, model.latency); })
+      .and_then([&] { return takeNumber(*link, "bytes_per_second", false, model.bytesPerSecond); });
+}
+
 } // namespace
 
 Expected<CostModel> CostModel::parse(StringRef json) {
@@ -120,16 +141,11 @@ Expected<void> CostModel::take(StringRef json) {
   if (!object)
     return Unexpected(invalidArgument(
         "costs: expected a table, as in {\"ops\": {\"MatMul\": 0.001}}, or a trace"));
-  const auto *link = object->getObject("link");
-  return takeSeconds(*object, "nodes", nodes)
+  return checkKeys(*object, {"nodes", "ops", "default", "link"})
+      .and_then([&] { return takeSeconds(*object, "nodes", nodes); })
       .and_then([&] { return takeSeconds(*object, "ops", ops); })
       .and_then([&] { return takeNumber(*object, "default", true, other); })
-      .and_then(
-          [&] { return link ? takeNumber(*link, "latency", true, latency) : Expected<void>(); })
-      .and_then([&] {
-        return link ? takeNumber(*link, "bytes_per_second", false, bytesPerSecond)
-                    : Expected<void>();
-      });
+      .and_then([&] { return takeLink(*object, *this); });
 }
 
 Expected<CostModel> CostModel::read(StringRef paths) {

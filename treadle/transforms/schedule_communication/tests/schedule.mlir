@@ -3,9 +3,15 @@
 // RUN: treadle-opt "--tfg-schedule-communication=costs=%t.json explain" %s 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 // RUN: echo '{"ops": {"Exp": -1}}' > %t.bad
 // RUN: not treadle-opt "--tfg-schedule-communication=costs=%t.bad" %s 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: echo '{"opps": {"Exp": 1}}' > %t.typo
+// RUN: not treadle-opt "--tfg-schedule-communication=costs=%t.typo" %s 2>&1 | FileCheck %s --check-prefix=TYPO
+// RUN: echo '{"link": {"bandwidth": 1}}' > %t.link
+// RUN: not treadle-opt "--tfg-schedule-communication=costs=%t.link" %s 2>&1 | FileCheck %s --check-prefix=LINK
 // RUN: not treadle-opt "--tfg-schedule-communication=costs=%t.none" %s 2>&1 | FileCheck %s --check-prefix=NONE
 
 // BAD: error: costs: 'ops' of 'Exp' is no number of seconds from 0
+// TYPO: error: costs: there is no 'opps'; expected nodes, ops, default, link
+// LINK: error: costs: there is no 'bandwidth'; expected latency, bytes_per_second
 // NONE: error: costs: '{{.*}}' can't be read
 
 // What the exchange waits for comes first; an edge that was there stays.
