@@ -533,6 +533,26 @@ CASES = {
     "as_complex": (lambda x: torch.view_as_complex(x).conj() * 1, f(3, 4, 2)),
     "angle": (lambda x, y: torch.angle(torch.complex(x, y)), f(3, 4), f(3, 4, seed=1)),
     "angle_real": (torch.angle, torch.tensor([1.0, -1.0, 0.0, float("nan")])),
+    "abs_complex": (lambda x, y: torch.complex(x, y).abs(), f(3, 4), f(3, 4, seed=1)),
+    "fft": (lambda x: torch.view_as_real(torch.fft.fft(x)), f(3, 8)),
+    "ifft": (lambda x: torch.view_as_real(torch.fft.ifft(torch.view_as_complex(x), dim=0)),
+             f(5, 3, 2)),
+    "fftn": (lambda x: torch.view_as_real(torch.fft.fftn(x, norm="ortho")), f(2, 3, 8)),
+    "rfft": (lambda x: torch.view_as_real(torch.fft.rfft(x, norm="forward")), f(3, 7)),
+    "rfft2": (lambda x: torch.view_as_real(torch.fft.rfft2(x)), f(2, 6, 8)),
+    "irfft": (lambda x: torch.fft.irfft(torch.view_as_complex(x)), f(3, 5, 2)),
+    "irfft2": (lambda x: torch.fft.irfft2(torch.fft.rfft2(x), s=(6, 7)), f(2, 6, 7)),
+    # matrices
+    "inverse": (lambda x: torch.linalg.inv_ex(x @ x.mT + torch.eye(4)), f(2, 4, 4)),
+    "det": (lambda x: torch.linalg.det(x @ x.mT + torch.eye(4)), f(2, 4, 4, dtype=F64)),
+    "solve": (lambda x, y: torch.linalg.solve(x @ x.mT + torch.eye(4), y), f(4, 4), f(4)),
+    "cholesky": (lambda x: torch.linalg.cholesky_ex(x @ x.mT + torch.eye(4))[0], f(2, 4, 4)),
+    "cholesky_upper": (lambda x: torch.linalg.cholesky_ex(x @ x.mT + torch.eye(4), upper=True)[0],
+                       f(4, 4)),
+    "solve_triangular": (lambda x, y: torch.linalg.solve_triangular(
+        x + 4 * torch.eye(4), y, upper=True), f(2, 4, 4), f(2, 4, 3)),
+    "solve_triangular_right": (lambda x, y: torch.linalg.solve_triangular(
+        x + 4 * torch.eye(4), y, upper=False, left=False), f(2, 4, 4), f(2, 3, 4)),
     "lstm_cell": (lambda x, h, c, w, u: torch.lstm_cell(x, (h, c), w, u), f(2, 3), f(2, 4),
                   f(2, 4, seed=1), f(16, 3), f(16, 4)),
     "gru_cell": (lambda x, h, w, u: torch.gru_cell(x, h, w, u), f(2, 3), f(2, 4), f(12, 3),
@@ -566,6 +586,8 @@ GRADIENTS = {
         "weight_norm", "avg_pool3d", "avg_pool3d_inner", "avg_pool3d_divisor",
         "local_response_norm", "bag_sum", "bag_mean", "bag_mean_padding", "bag_max", "bag_weights",
         "scatter_reduce_mean", "scatter_reduce_prod", "attention_shared", "as_real", "take",
+        "abs_complex", "fft", "fftn", "rfft", "rfft2", "irfft2", "inverse", "cholesky",
+        "cholesky_upper", "solve_triangular", "solve_triangular_right",
     )
 }  # fmt: skip
 
@@ -633,6 +655,15 @@ def test_dropout_keeps_as_many_as_it_should():
     out, mask = program(torch.ones(4000))
     torch.testing.assert_close(out, mask / 0.75)
     assert 0.7 < mask.float().mean() < 0.8
+
+
+def test_inverses_by_torch_compile():
+    def fn(x):
+        return torch.linalg.inv(x), torch.linalg.cholesky(x @ x.mT)
+
+    x = f(4, 4) + 4 * torch.eye(4)
+    for found, expected in zip(torch.compile(fn, backend="treadle")(x), fn(x), strict=True):
+        torch.testing.assert_close(found, expected, rtol=1e-5, atol=1e-5)
 
 
 def test_a_size_that_elements_decide_is_named():

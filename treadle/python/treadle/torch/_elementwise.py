@@ -77,6 +77,8 @@ def _sign(w: Writer, x: Output) -> Output:
     if x.dtype.startswith("uint"):  # which have no Sign
         return w.op("Cast", x > 0, DstT=x.dtype)
     sign = w.op("Sign", x)
+    if x.dtype.startswith("complex"):
+        return sign
     return w.op("SelectV2", w.op("IsNan", x), _like(w, 0, x), sign) if _is_floating(x) else sign
 
 
@@ -95,8 +97,14 @@ def _digamma(w: Writer, x: Output) -> Output:
     return w.op("SelectV2", x == 0.0, -w.op("Reciprocal", x), w.op("Digamma", x))
 
 
+def _abs(w: Writer, x: Output) -> Output:
+    if x.dtype.startswith("complex"):
+        return w.op("ComplexAbs", x, Tout="float32" if x.dtype == "complex64" else "float64")
+    return x if x.dtype.startswith(("uint", "bool")) else w.op("Abs", x)
+
+
 _UNARY: dict[str, tuple[Any, Unary]] = {
-    "abs": (REAL, lambda w, x: x if x.dtype.startswith(("uint", "bool")) else w.op("Abs", x)),
+    "abs": (REAL, _abs),
     "acos": (FLOAT, _node("Acos")),
     "acosh": (FLOAT, _node("Acosh")),
     "asin": (FLOAT, _node("Asin")),

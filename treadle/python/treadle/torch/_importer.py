@@ -25,6 +25,7 @@ from . import (  # noqa: F401
     _images,
     _indexing,
     _layers,
+    _linalg,
     _matrices,
     _reductions,
     _shapes,
@@ -118,6 +119,7 @@ def graph_name(name: str) -> str:
 
 # What only tells PyTorch's compiler something about shapes that it has checked already.
 _HINTS = {
+    "aten._linalg_check_errors",
     "aten._assert_async",
     "aten._assert_tensor_metadata",
     "aten.sym_constrain_range",
@@ -299,6 +301,8 @@ class _Importer:
             return list(args[0]) if len(args) == 1 else list(args)  # a tuple with names
         if str(node.target) == "control_deps":
             return self._call_after(node, *args)
+        if str(node.target) == "with_effects" and str(args[1].overloadpacket) in _HINTS:
+            return [args[0], None]  # a token, which orders what we have no need to
         if str(node.target) in CONTROL_FLOW:
             return self._call_body(node, args)
         raise UnimplementedError(f"node '{node.name}': there is no op '{node.target}'")

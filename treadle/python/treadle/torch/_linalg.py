@@ -1,0 +1,156 @@
+"""Inverses, factors and transforms of matrices and signals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from .._errors import UnimplementedError
+from .._native import Output
+from ._rules import rule
+from ._writer import Dim, Tensor, Writer, axis_of, dtype_name, product
+
+
+def _no_info(w: Writer, x: Tensor) -> Output:
+    """What tells how a factorisation went: a run fails where one didn't."""
+    return w.full(x.shape[:-2], 0, torch.int32)
+
+
+@rule("linalg_inv_ex")
+def _inverse(w: Writer, x: Tensor, *, check_errors: bool = False) -> tuple[Output, Output]:
+    return w.op("MatrixInverse", x), _no_info(w, x)
+
+
+@rule("linalg_cholesky_ex")
+def _cholesky(
+    w: Writer, x: Tensor, *, upper: bool = False, check_errors: bool = False
+) -> tuple[Output, Output]:
+    lower = w.op("Cholesky", x)
+    order = [*range(x.rank - 2), x.rank - 1, x.rank - 2]
+    turned = w.op("Conj", lower) if upper and x.dtype.is_complex else lower
+    return (w.transpose(turned, order) if upper else lower), _no_info(w, x)
+
+
+@rule("linalg_solve_triangular")
+def _solve_triangular(
+    w: Writer,
+    x: Tensor,
+    b: Tensor,
+    *,
+    upper: bool,
+    left: bool = True,
+    unitriangular: bool = False,
+) -> Output:
+    if unitriangular or not left and x.dtype.is_complex:
+        raise UnimplementedError(f"left={left} with unitriangular={unitriangular}")
+    if left:
+        return w.op("MatrixTriangularSolve", x, b, lower=not upper)
+    # Of y x = b: the transposed x times the transposed y.
+    order = [*range(b.rank - 2), b.rank - 1, b.rank - 2]
+    out = w.op("MatrixTriangularSolve", x, w.transpose(b, order), lower=not upper, adjoint=True)
+    return w.transpose(out, order)
+
+
+def _only_first(w: Writer) -> None:
+    """Factors with pivots aren't there, which gradients use."""
+    if any(w.is_used(i) for i in range(1, len(w.result)) if w.result[i].dtype != torch.int32):
+        raise UnimplementedError("the factors of a matrix, as its gradient uses them")
+
+
+@rule("_linalg_det")
+def _det(w: Writer, x: Tensor) -> tuple[Output, None, None]:
+    _only_first(w)
+    return w.op("MatrixDeterminant", x), None, None
+
+
+@rule("_linalg_solve_ex")
+def _solve(
+    w: Writer, x: Tensor, b: Tensor, *, left: bool = True, check_errors: bool = False
+) -> tuple[Output, None, None, Output]:
+    if not left:
+        raise UnimplementedError("left=False")
+    _only_first(w)
+    is_vector = b.rank == x.rank - 1
+    columns = w.op("ExpandDims", b, w.indices(-1)) if is_vector else b.out
+    out = w.op("MatrixSolve", x, columns)
+    out = w.op("Squeeze", out, squeeze_dims=[b.rank]) if is_vector else out
+    return out, None, None, _no_info(w, x)
+
+
+# ---- Fourier transforms: of the last dimensions, to which others are brought
+
+
+def _factor(kind: int, count: Dim) -> Any:
+    """What a sum is divided by: 0 nothing, 1 the root of the count, 2 the count."""
+    if kind == 0:
+        return None
+    if not isinstance(count, int):
+        raise UnimplementedError("a transform that is divided by a symbolic size")
+    return float(count) ** (-0.5 if kind == 1 else -1.0)
+
+
+def _scaled(w: Writer, value: Output, factor: float | None, dtype: torch.dtype) -> Output:
+    return value if factor in (None, 1.0) else value * w.cast(factor, dtype)
+
+
+def _along(
+    w: Writer, op: str, value: Output, rank: int, axis: int, *more: Any, **attrs: Any
+) -> Output:
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    return w.transpose(w.op(op, w.transpose(value, order), *more, **attrs), order)
+
+
+def _transformed(w: Writer, value: Output, x: Tensor, axes: Sequence[int], forward: bool) -> Output:
+    """Without any division: inverse transforms of ours divide by the count."""
+    for axis in axes:
+        value = _along(w, "FFT" if forward else "IFFT", value, x.rank, axis)
+    return value
+
+
+@rule("_fft_c2c")
+def _complex_to_complex(
+    w: Writer, x: Tensor, dim: Sequence[int], normalization: int, forward: bool
+) -> Output:
+    axes = [axis_of(d, x.rank) for d in dim]
+    count = product(x.shape[a] for a in axes)
+    factor = _factor(normalization, count)
+    if not forward:
+        if not isinstance(count, int):
+            raise UnimplementedError("an inverse transform of symbolic size")
+        factor = (1.0 if factor is None else factor) * count
+    return _scaled(w, _transformed(w, x.out, x, axes, forward), factor, x.dtype)
+
+
+@rule("_fft_r2c")
+def _real_to_complex(
+    w: Writer, x: Tensor, dim: Sequence[int], normalization: int, onesided: bool
+) -> Output:
+    axes = [axis_of(d, x.rank) for d in dim]
+    dtype = w.result.dtype
+    factor = _factor(normalization, product(x.shape[a] for a in axes))
+    if not onesided:
+        out = _transformed(w, w.cast(x, dtype), x, axes, True)
+        return _scaled(w, out, factor, dtype)
+    length = w.cast(w.integers([x.shape[axes[-1]]]), torch.int32)
+    half = _along(w, "RFFT", x.out, x.rank, axes[-1], length, Tcomplex=dtype_name(dtype))
+    return _scaled(w, _transformed(w, half, x, axes[:-1], True), factor, dtype)
+
+
+@rule("_fft_c2r")
+def _complex_to_real(
+    w: Writer, x: Tensor, dim: Sequence[int], normalization: int, last_dim_size: Dim
+) -> Output:
+    axes = [axis_of(d, x.rank) for d in dim]
+    dtype = w.result.dtype
+    size = w.dim(last_dim_size)
+    count = product([size, *(x.shape[a] for a in axes[:-1])])
+    if not isinstance(count, int):
+        raise UnimplementedError("an inverse transform of symbolic size")
+    factor = _factor(normalization, count)
+    whole = _transformed(w, x.out, x, axes[:-1], False)
+    length = w.cast(w.integers([size]), torch.int32)
+    out = _along(w, "IRFFT", whole, x.rank, axes[-1], length, Treal=dtype_name(dtype))
+    return _scaled(w, out, (1.0 if factor is None else factor) * count, dtype)
