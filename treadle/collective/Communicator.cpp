@@ -86,10 +86,12 @@ struct Group {
 /// Ranks in the order of their places.
 std::vector<int> membersOf(const Group &group) {
   std::vector<std::pair<int32_t, int>> order;
+  order.reserve(group.announced.size());
   for (auto [rank, announcement] : group.announced)
     order.emplace_back(announcement.place, rank);
   std::ranges::sort(order);
   std::vector<int> members;
+  members.reserve(order.size());
   for (auto [place, rank] : order)
     members.push_back(rank);
   return members;
@@ -97,6 +99,7 @@ std::vector<int> membersOf(const Group &group) {
 
 std::vector<int> ranksOf(const Group &group) {
   std::vector<int> ranks;
+  ranks.reserve(group.announced.size());
   for (auto [rank, announcement] : group.announced)
     ranks.push_back(rank);
   return ranks;
@@ -450,27 +453,26 @@ void Communicator::Impl::withGroup(const Collective &call, const std::string &wh
   }
   Announcement announcement{call.groupSize, call.place};
   bool announces = false;
-  std::optional<Error> failed;
   {
     std::unique_lock lock(mutex);
-    failed = failure;
-    if (!failed) {
-      Group &group = groups[key];
-      announces = group.announced.try_emplace(transport->rank(), announcement).second;
-      group.waiting.push_back(std::move(then));
-      if (!group.awaited && !group.isComplete) {
-        group.awaited = makeExchange(call, 0, [this, key](const auto &result) {
-          if (!result)
-            failGroup(key, result.error());
-        });
-        group.awaited->what = str(what, ": ", call.groupSize, " ranks make this group");
-        group.awaited->missing.push_back(anyRank);
-        await(group.awaited);
-      }
+    if (failure) {
+      Error failed = *failure;
+      lock.unlock();
+      return then(Unexpected(std::move(failed)));
+    }
+    Group &group = groups[key];
+    announces = group.announced.try_emplace(transport->rank(), announcement).second;
+    group.waiting.push_back(std::move(then));
+    if (!group.awaited && !group.isComplete) {
+      group.awaited = makeExchange(call, 0, [this, key](const auto &result) {
+        if (!result)
+          failGroup(key, result.error());
+      });
+      group.awaited->what = str(what, ": ", call.groupSize, " ranks make this group");
+      group.awaited->missing.push_back(anyRank);
+      await(group.awaited);
     }
   }
-  if (failed)
-    return then(Unexpected(*failed));
   if (announces)
     for (int to = 0; to < size; ++to)
       if (to != transport->rank())
@@ -885,6 +887,7 @@ static Expected<void> firstDifference(const std::vector<std::string> &texts,
 
 static std::vector<int> chosen(const std::vector<int> &members, const std::vector<int> &places) {
   std::vector<int> ranks;
+  ranks.reserve(places.size());
   for (int place : places)
     ranks.push_back(members[static_cast<size_t>(place)]);
   return ranks;
