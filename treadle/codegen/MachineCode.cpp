@@ -141,10 +141,14 @@ void markParallelLoops(Module &module) {
       MDNode *parallel =
           MDNode::get(context, {MDString::get(context, "llvm.loop.parallel_accesses"), group});
       SmallVector<Metadata *> properties = {nullptr, parallel};
-      if (lengthOf(*loop) > longBody)
+      if (lengthOf(*loop) > longBody) {
         properties.push_back(MDNode::get(
             context, {MDString::get(context, "llvm.loop.interleave.count"),
                       ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 4))}));
+        // It would be too long to unroll besides, and finding that out takes time.
+        properties.push_back(
+            MDNode::get(context, {MDString::get(context, "llvm.loop.unroll.disable")}));
+      }
       MDNode *id = MDNode::getDistinct(context, properties);
       id->replaceOperandWith(0, id);
       loop->setLoopID(id);
