@@ -102,7 +102,7 @@ private:
 
 /// Instructions of a loop's body beyond which its iterations, each a chain of operations that wait
 /// for each other, are computed several side by side.
-constexpr size_t longBody = 40;
+constexpr size_t longBody = 28;
 
 size_t lengthOf(const Loop &loop) {
   size_t length = 0;
