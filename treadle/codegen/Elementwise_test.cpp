@@ -274,6 +274,18 @@ TEST_F(FastArithmeticTest, WhatManyAreDividedByIsInvertedOnce) {
   EXPECT_EQ(valuesOf(functionOf("RealDiv", 2), {row(x), row({3})}, true), products);
 }
 
+TEST_F(FastArithmeticTest, ConversionsAreExact) {
+  std::string text =
+      "tfg.func @f(%x: tensor<*xf32> {tfg.name = \"x\"}) -> (tensor<*xf32> "
+      "{tfg.name = \"y\"}) {" +
+      op("wide", "Cast", "%x", "SrcT = f32, DstT = f64", "(tensor<*xf32>) -> (tensor<*xf64>)") +
+      op("y", "Cast", "%wide", "SrcT = f64, DstT = f32", "(tensor<*xf64>) -> (tensor<*xf32>)") +
+      "return(%y) : tensor<*xf32> }";
+  std::vector<float> x = fractions();
+  for (bool isFast : {false, true})
+    EXPECT_EQ(valuesOf(text, {row(x)}, isFast), x);
+}
+
 TEST_F(FastArithmeticTest, InfinitiesAndNanStay) {
   std::vector<float> x = {INFINITY, -INFINITY, NAN, 0, 1, -1, -0.0f, 3e38f};
   for (float divisor : {INFINITY, -INFINITY, NAN, 0.0f, -0.0f, 1.0f, 0.1f, 3e38f}) {

@@ -225,8 +225,9 @@ Value erf(Emitter &e, Value x) {
 /// Whether it is wanted fast rather than exact.
 bool mayBeApproximate(Operation *op) {
   auto marked = dyn_cast<arith::ArithFastMathInterface>(op);
-  return marked &&
-         bitEnumContainsAll(marked.getFastMathFlagsAttr().getValue(), arith::FastMathFlags::afn);
+  // Conversions may have flags, and have none as a rule.
+  arith::FastMathFlagsAttr flags = marked ? marked.getFastMathFlagsAttr() : nullptr;
+  return flags && bitEnumContainsAll(flags.getValue(), arith::FastMathFlags::afn);
 }
 
 } // namespace
