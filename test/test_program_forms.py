@@ -430,6 +430,18 @@ def test_ops_of_unknown_dialects_are_named(run, line):
         run(program(line, ["f32"], "f32"))
 
 
+def test_values_are_used_after_they_are_defined(run):
+    line = """%r = "stablehlo.map"(%a) ({
+    ^bb0(%x: tensor<f32>):
+      %y = stablehlo.add %x, %z : tensor<f32>
+      %z = stablehlo.abs %x : tensor<f32>
+      stablehlo.return %y : tensor<f32>
+    }) {dimensions = array<i64: 0>} : (tensor<3xf32>) -> tensor<3xf32>"""
+    words = "line 4.*'stablehlo.add': it uses a value that isn't defined before it"
+    with pytest.raises(treadle.InvalidArgumentError, match=words):
+        run(program(line, ["3xf32"], "3xf32"))
+
+
 def test_types_without_values_are_named(run):
     line = "%r = stablehlo.convert %a : (tensor<2xf32>) -> tensor<2xf8E3M4>"
     with pytest.raises(treadle.UnimplementedError, match="line 2.*tensor<2xf8E3M4>"):

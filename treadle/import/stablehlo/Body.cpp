@@ -269,11 +269,21 @@ static Converter converterOf(Operation *op) {
   return converters().lookup(name);
 }
 
+/// Regions of ops that aren't registered may use values before they are there, as far as the parser
+/// knows.
+static LogicalResult expectDefined(Body &body, Operation *op) {
+  for (Value operand : op->getOperands())
+    if (!body.has(operand) && !isConstant(operand.getDefiningOp()))
+      return op->emitError("'") << op->getName().getStringRef()
+                                << "': it uses a value that isn't defined before it";
+  return success();
+}
+
 LogicalResult Body::read(Operation *op) {
   Converter convert = converterOf(op);
   if (!convert)
     return hlo::unimplemented(op) << " is not supported";
-  if (failed(verifyOp(op)))
+  if (failed(expectDefined(*this, op)) || failed(verifyOp(op)))
     return failure();
   Operation *outer = std::exchange(current, op);
   LogicalResult result = convert(*this, op);
@@ -285,5 +295,5 @@ LogicalResult Body::readBlock(Block &block) {
   for (Operation &op : withoutLast(block))
     if (failed(read(&op)))
       return failure();
-  return success();
+  return expectDefined(*this, &block.back());
 }
