@@ -109,6 +109,7 @@ private:
 std::vector<std::unique_ptr<Transport>> simulatedWorld(int size, Link link) {
   auto world = std::make_shared<World>(size);
   std::vector<std::unique_ptr<Transport>> ranks;
+  ranks.reserve(static_cast<size_t>(size));
   for (int rank = 0; rank < size; ++rank)
     ranks.push_back(std::make_unique<SimulatedTransport>(world, rank, link));
   return ranks;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <filesystem>
 #include <mutex>
+#include <string_view>
 
 namespace treadle {
 namespace {
@@ -132,7 +133,7 @@ Joined &joined() {
 
 bool isStartedByMpi() {
   const char *size = std::getenv("OMPI_COMM_WORLD_SIZE");
-  return size && std::atoi(size) > 1;
+  return size && std::string_view(size) != "1";
 }
 
 Expected<std::shared_ptr<Communicator>> joinWorld(double timeout) {
