@@ -3,13 +3,18 @@
 #include "treadle/collective/World.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
+#include <cstring>
 
 namespace treadle::cli {
 
 int rankOfProcess() {
-  const char *rank = std::getenv("OMPI_COMM_WORLD_RANK");
-  return isStartedByMpi() && rank ? std::atoi(rank) : 0;
+  const char *text = std::getenv("OMPI_COMM_WORLD_RANK");
+  int rank = 0;
+  if (isStartedByMpi() && text)
+    std::from_chars(text, text + std::strlen(text), rank);
+  return rank;
 }
 
 static std::string option(std::string_view name, const std::vector<std::string> &values) {
