@@ -139,11 +139,11 @@ class FloatEmitter : public Emitter {
 public:
   using Emitter::Emitter;
 
-  Value number(double value) { return like(b.getF32Type(), value); }
+  Value f32(double value) { return like(b.getF32Type(), value); }
   Value integer(int32_t value) {
     return arith::ConstantOp::create(b, loc, b.getI32IntegerAttr(value));
   }
-  Value bits(Value x) { return arith::BitcastOp::create(b, loc, b.getI32Type(), x); }
+  Value word(Value x) { return arith::BitcastOp::create(b, loc, b.getI32Type(), x); }
   Value asFloat(Value bits) { return arith::BitcastOp::create(b, loc, b.getF32Type(), bits); }
   Value addBits(Value x, Value y) { return arith::AddIOp::create(b, loc, x, y); }
   Value subBits(Value x, Value y) { return arith::SubIOp::create(b, loc, x, y); }
@@ -151,13 +151,13 @@ public:
   Value atExponent(Value bits) { return arith::ShLIOp::create(b, loc, bits, integer(23)); }
   /// NaN stays.
   Value within(Value x, double bound) {
-    x = select(less(number(bound), x), number(bound), x);
-    return select(less(x, number(-bound)), number(-bound), x);
+    x = select(less(f32(bound), x), f32(bound), x);
+    return select(less(x, f32(-bound)), f32(-bound), x);
   }
-  Value polynomial(Value x, ArrayRef<double> coefficients) {
-    Value sum = number(coefficients.back());
+  Value powers(Value x, ArrayRef<double> coefficients) {
+    Value sum = f32(coefficients.back());
     for (double coefficient : llvm::reverse(coefficients.drop_back()))
-      sum = fma(sum, x, number(coefficient));
+      sum = fma(sum, x, f32(coefficient));
     return sum;
   }
 };
@@ -170,38 +170,37 @@ struct Log2 {
 Log2 fastLog2(FloatEmitter &e, Value size) {
   constexpr int32_t bitsOfRootOfHalf = 0x3f3504f3;
   // The exponent for a mantissa in [sqrt(1/2), sqrt(2)), and the mantissa less 1.
-  Value from = e.subBits(e.bits(size), e.integer(bitsOfRootOfHalf));
+  Value from = e.subBits(e.word(size), e.integer(bitsOfRootOfHalf));
   Value exponent = arith::ShRSIOp::create(e.b, e.loc, from, e.integer(23));
   Value fraction = arith::AndIOp::create(e.b, e.loc, from, e.integer((1 << 23) - 1));
   Value mantissa = e.asFloat(e.addBits(fraction, e.integer(bitsOfRootOfHalf)));
-  Value m = e.sub(mantissa, e.number(1));
-  Value quotient = e.polynomial(m, {1.44269496, -0.721352788, 0.480923239, -0.360239623,
-                                    0.287098785, -0.248877179, 0.234041814, -0.145809963});
+  Value m = e.sub(mantissa, e.f32(1));
+  Value quotient = e.powers(m, {1.44269496, -0.721352788, 0.480923239, -0.360239623, 0.287098785,
+                                -0.248877179, 0.234041814, -0.145809963});
   return {arith::SIToFPOp::create(e.b, e.loc, e.b.getF32Type(), exponent), e.mul(quotient, m)};
 }
 
 /// 2 to the power of r, for |r| <= 1, and of the whole number in the low bits of `shifted`.
 Value fastExp2(FloatEmitter &e, Value shifted, Value r) {
-  Value p =
-      e.polynomial(r, {1, 0.693146978, 0.240222421, 0.0555073375, 0.00967151287, 0.00132647239});
+  Value p = e.powers(r, {1, 0.693146978, 0.240222421, 0.0555073375, 0.00967151287, 0.00132647239});
   // In two steps: a power of two alone may be too small or too large.
-  Value whole = e.bits(shifted);
+  Value whole = e.word(shifted);
   Value first = e.atExponent(arith::ShRSIOp::create(e.b, e.loc, whole, e.integer(1)));
   Value second = e.subBits(e.atExponent(whole), first);
   for (Value power : {first, second})
-    p = e.mul(p, e.asFloat(e.addBits(power, e.bits(e.number(1)))));
+    p = e.mul(p, e.asFloat(e.addBits(power, e.word(e.f32(1)))));
   return p;
 }
 
 /// `power` where `size`, to the power of y, is neither 0, 1 nor infinite, and both are numbers.
 Value withEdges(FloatEmitter &e, Value size, Value y, Value power) {
   constexpr double inf = std::numeric_limits<double>::infinity();
-  Value isTiny = e.less(size, e.number(std::numeric_limits<float>::min()));
-  Value grows = arith::XOrIOp::create(e.b, e.loc, isTiny, e.less(e.number(0), y));
-  Value isEdge = arith::OrIOp::create(e.b, e.loc, isTiny, e.equal(size, e.number(inf)));
-  power = e.select(isEdge, e.select(grows, e.number(inf), e.number(0)), power);
+  Value isTiny = e.less(size, e.f32(std::numeric_limits<float>::min()));
+  Value grows = arith::XOrIOp::create(e.b, e.loc, isTiny, e.less(e.f32(0), y));
+  Value isEdge = arith::OrIOp::create(e.b, e.loc, isTiny, e.equal(size, e.f32(inf)));
+  power = e.select(isEdge, e.select(grows, e.f32(inf), e.f32(0)), power);
   power = e.select(e.equal(y, y), power, y);
-  power = e.select(e.equal(size, e.number(1)), e.number(1), power); // to any power, NaN too
+  power = e.select(e.equal(size, e.f32(1)), e.f32(1), power); // to any power, NaN too
   return e.select(e.equal(size, size), power, size);
 }
 
@@ -216,8 +215,8 @@ Value fastPowerOfSize(OpBuilder &b, Location loc, Value x, Value y) {
   Value bounded = e.within(y, 1e12);
   Value part = e.mul(bounded, rest);
   Value sum = e.within(e.fma(bounded, whole, part), 200);
-  Value shifted = e.add(sum, e.number(floatShifter));
-  Value negated = e.sub(e.number(floatShifter), shifted);
+  Value shifted = e.add(sum, e.f32(floatShifter));
+  Value negated = e.sub(e.f32(floatShifter), shifted);
   Value r = e.within(e.add(e.fma(bounded, whole, negated), part), 1);
   return withEdges(e, size, y, fastExp2(e, shifted, r));
 }
