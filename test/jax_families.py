@@ -1335,7 +1335,7 @@ case(
 case(
     "while_closure",
     lambda w, x: lax.while_loop(
-        lambda x: jnp.sum(x * x) > 1e-3, lambda x: jnp.tanh(w @ x) * 0.5, x
+        lambda x: jnp.sum(x * x) > 1e-3, lambda x: jnp.tanh(w @ x) * 0.1, x
     ),
     f(4, 4),
     f(4),
