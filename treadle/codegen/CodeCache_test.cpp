@@ -85,6 +85,7 @@ TEST_F(CodeCacheTest, WhoWantsWhatIsBeingCompiledWaitsForIt) {
   std::barrier start(numThreads);
   {
     std::vector<std::jthread> threads;
+    threads.reserve(numThreads);
     for (int i = 0; i < numThreads; ++i)
       threads.emplace_back([&] {
         start.arrive_and_wait();

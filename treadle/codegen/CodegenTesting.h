@@ -44,6 +44,7 @@ protected:
     module = mlir::parseSourceString<mlir::ModuleOp>(text, &context);
     ASSERT_TRUE(module);
     std::vector<ArgumentClass> classes;
+    classes.reserve(arguments.size());
     for (const Tensor &argument : arguments)
       classes.push_back(ArgumentClass::of(argument));
     auto find = [&](llvm::StringRef name) { return module->lookupSymbol<tfg::FuncOp>(name); };
