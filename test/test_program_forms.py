@@ -331,7 +331,25 @@ def program(line, arguments, result):
     )
 
 
+GROUPED = (
+    "%r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], "
+    "window = {{}} "
+    "{{batch_group_count = {} : i64, feature_group_count = {} : i64}} "
+    ": (tensor<2x4x4x2xf32>, tensor<1x1x2x4xf32>) -> tensor<2x4x4x4xf32>"
+)
 WRONG = {
+    "groups_that_do_not_divide": (
+        GROUPED.format(99999999, 1),
+        ["2x4x4x2xf32", "1x1x2x4xf32"],
+        "2x4x4x4xf32",
+        "its filter has 4 output features, which 99999999 groups can't share evenly",
+    ),
+    "groups_of_both_kinds": (
+        GROUPED.format(2, 2),
+        ["2x4x4x2xf32", "1x1x2x4xf32"],
+        "2x4x4x4xf32",
+        "feature_group_count is 2 and batch_group_count 2, expected positive numbers",
+    ),
     "operands_of_two_types": (
         '%r = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>',
         ["2xf32", "2xi32"],

@@ -139,6 +139,7 @@ private:
   Value dilatedAndPadded(Value x);
   Value convolve(Value x, Value filter, RankedTensorType type);
   Value convolveInGroups(Value x, Value filter, RankedTensorType type);
+  LogicalResult checkGroups();
   Value piece(Value x, int64_t dim, int64_t index, int64_t count);
   SmallVector<int64_t> standardShape(RankedTensorType type, const Layout &layout);
 
@@ -208,6 +209,22 @@ LogicalResult ConvolutionReader::readAttributes() {
   batchGroups = numberOr(op, "batch_group_count", 1);
   if (op->getNumOperands() == 3)
     dynamicPadding = body.of(op->getOperand(2));
+  return checkGroups();
+}
+
+/// Groups are made one by one: without the check a wrong count would be an endless program.
+LogicalResult ConvolutionReader::checkGroups() {
+  int64_t count = std::max(groups, batchGroups);
+  if (groups < 1 || batchGroups < 1 || (groups > 1 && batchGroups > 1))
+    return op->emitError("feature_group_count is ")
+           << groups << " and batch_group_count " << batchGroups
+           << ", expected positive numbers, one of them 1";
+  auto type = dyn_cast<RankedTensorType>(op->getOperand(1).getType());
+  if (!type || filter.last >= type.getRank() || type.isDynamicDim(filter.last))
+    return success();
+  if (int64_t features = type.getDimSize(filter.last); features % count)
+    return op->emitError("its filter has ")
+           << features << " output features, which " << count << " groups can't share evenly";
   return success();
 }
 

@@ -211,6 +211,7 @@ static Expected<std::vector<Tensor>> callSignature(const Request &request) {
           invalidArgument("signature '", signature.name, "' has no output '", name, "'"));
   return request.model->call(signature.name, request.feeds).map([&](const Model::Values &values) {
     std::vector<Tensor> fetched;
+    fetched.reserve(request.fetches.size());
     for (const std::string &name : request.fetches)
       fetched.push_back(
           std::ranges::find(values, name, [](const auto &o) { return o.first; })->second);
