@@ -481,10 +481,10 @@ static LogicalResult readConstant(Body &body, Operation *op) {
   auto value = op->getAttr("value");
   if (auto elements = dyn_cast_or_null<ElementsAttr>(value)) {
     if (isa<IndexType>(elements.getElementType()))
-      return unimplemented(op) << " of index tensors";
+      return unimplementedOp(op) << " of index tensors";
     auto type = cast<RankedTensorType>(elements.getType());
     if (type.getEncoding())
-      return unimplemented(op) << " with an encoding";
+      return unimplementedOp(op) << " with an encoding";
     return done(body, op, body.constant(elements));
   }
   Type type = op->getResult(0).getType();

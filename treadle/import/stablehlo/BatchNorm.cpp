@@ -64,7 +64,7 @@ static LogicalResult readInference(Body &body, Operation *op) {
 }
 
 static LogicalResult unknownSize(Operation *op) {
-  return unimplemented(op) << " of an operand of unknown size";
+  return unimplementedOp(op) << " of an operand of unknown size";
 }
 
 static LogicalResult readTraining(Body &body, Operation *op) {

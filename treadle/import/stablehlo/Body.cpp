@@ -60,7 +60,7 @@ StringRef hlo::word(Operation *op, StringRef key) {
   return text ? text.getValue() : StringRef();
 }
 
-InFlightDiagnostic hlo::unimplemented(Operation *op) {
+InFlightDiagnostic hlo::unimplementedOp(Operation *op) {
   return op->emitError("unimplemented: ") << op->getName().getStringRef();
 }
 
@@ -282,7 +282,7 @@ static LogicalResult expectDefined(Body &body, Operation *op) {
 LogicalResult Body::read(Operation *op) {
   Converter convert = converterOf(op);
   if (!convert)
-    return hlo::unimplemented(op) << " is not supported";
+    return hlo::unimplementedOp(op) << " is not supported";
   if (failed(expectDefined(*this, op)) || failed(verifyOp(op)))
     return failure();
   Operation *outer = std::exchange(current, op);

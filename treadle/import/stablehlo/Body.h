@@ -169,7 +169,7 @@ inline mlir::RankedTensorType rankedOf(Value value) {
 inline Value input(Body &body, Operation *op, unsigned i) { return body.of(op->getOperand(i)); }
 
 /// An error of the kind Unimplemented, with what is missing.
-mlir::InFlightDiagnostic unimplemented(Operation *op);
+mlir::InFlightDiagnostic unimplementedOp(Operation *op);
 
 /// A copy before the op, to be changed for reading and erased then: the op itself is read again
 /// where its function is called again.

@@ -40,7 +40,7 @@ static LogicalResult checkPlaces(Operation *op) {
       most = std::max(most, ranked.getRank());
   for (auto [i, place] : llvm::enumerate(places))
     if (place != most - static_cast<int64_t>(places.size()) + static_cast<int64_t>(i))
-      return unimplemented(op) << " with broadcast_dimensions that aren't the last ones";
+      return unimplementedOp(op) << " with broadcast_dimensions that aren't the last ones";
   return success();
 }
 
@@ -53,7 +53,7 @@ static LogicalResult readBroadcasting(Body &body, Operation *op) {
   Value last = input(body, op, op->getNumOperands() - 1);
   StringRef node = isBool(elementOf(last)) ? row->ofBool : row->name;
   if (node.empty())
-    return unimplemented(op) << " of i1";
+    return unimplementedOp(op) << " of i1";
   body.map(op->getResult(0), body.node(node, body.allOf(op->getOperands()), body.resultType(op)));
   return success();
 }
@@ -65,7 +65,7 @@ static LogicalResult readBroadcastCompare(Body &body, Operation *op) {
   };
   StringRef name = ops.lookup(word(op, "comparison_direction"));
   if (name.empty() || word(op, "compare_type") == "TOTALORDER" || failed(checkPlaces(op)))
-    return unimplemented(op) << " in total order, or of an unknown direction";
+    return unimplementedOp(op) << " in total order, or of an unknown direction";
   body.map(op->getResult(0), body.node(name, body.allOf(op->getOperands()), body.resultType(op)));
   return success();
 }
@@ -80,7 +80,7 @@ static LogicalResult readConstantLike(Body &body, Operation *op) {
   else if (auto whole = op->getAttrOfType<IntegerAttr>("value"))
     value = body.scalarInt(element, whole.getValue().getSExtValue());
   else
-    return unimplemented(op) << " of a value that is no number";
+    return unimplementedOp(op) << " of a value that is no number";
   RankedTensorType type = rankedOf(x);
   if (!type || body.isElementwise) {
     body.map(op->getResult(0), value);
@@ -96,7 +96,7 @@ static LogicalResult readConstantLike(Body &body, Operation *op) {
 
 static LogicalResult readIndexSelect(Body &body, Operation *op) {
   if (numberOr(op, "batch_dims", 0) != 0)
-    return unimplemented(op) << " with batch dimensions";
+    return unimplementedOp(op) << " with batch dimensions";
   Value axis = body.index(numberOr(op, "dim", 0));
   body.map(op->getResult(0), body.node("GatherV2", {input(body, op, 0), input(body, op, 1), axis},
                                        body.resultType(op)));

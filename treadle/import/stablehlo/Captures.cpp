@@ -98,8 +98,8 @@ LogicalResult hlo::readWithCaptures(Body &body, Operation *op, ValueRange captur
     return op->emitError("it has ")
            << op->getNumOperands() << " operands and " << op->getNumResults() << " results";
   if (!like || !like.hasStaticShape() || !llvm::all_of(captures, isScalar))
-    return unimplemented(op) << " whose region uses values from outside that aren't scalars, or "
-                             << "whose input is of unknown size";
+    return unimplementedOp(op) << " whose region uses values from outside that aren't scalars, or "
+                               << "whose input is of unknown size";
   SmallVector<Operation *> made;
   Operation *wide = withInputs(op, captures, *form, made);
   LogicalResult result = success();

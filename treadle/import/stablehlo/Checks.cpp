@@ -100,7 +100,7 @@ enum class Nearness { Same, Tolerance, Neighbours };
 static FailureOr<std::pair<Value, Value>> comparedBy(Body &body, Operation *op) {
   auto stated = op->getAttrOfType<ElementsAttr>("value");
   if (op->getNumOperands() != (stated ? 1 : 2))
-    return unimplemented(op) << " of " << op->getNumOperands() << " operands";
+    return unimplementedOp(op) << " of " << op->getNumOperands() << " operands";
   Value a = input(body, op, 0);
   Value b = stated ? body.constant(stated) : input(body, op, 1);
   if (a.getType() != b.getType() && (elementOf(a) != elementOf(b) || !rankedOf(a) || !rankedOf(b)))

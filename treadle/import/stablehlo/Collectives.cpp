@@ -16,7 +16,7 @@ static LogicalResult readAlone(Body &body, Operation *op) {
   bool isAlone = groups && groups.getNumElements() <= 1;
   if (!isAlone || op->getNumOperands() != op->getNumResults() ||
       op->getOperandTypes() != op->getResultTypes())
-    return unimplemented(op) << " among several devices; a program is run on one";
+    return unimplementedOp(op) << " among several devices; a program is run on one";
   for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults()))
     body.map(to, body.of(from));
   return success();
@@ -26,7 +26,7 @@ static LogicalResult readAlone(Body &body, Operation *op) {
 static LogicalResult readPermute(Body &body, Operation *op) {
   SmallVector<int64_t> pairs = numbers(op, "source_target_pairs");
   if (llvm::any_of(pairs, [](int64_t device) { return device != 0; }) || pairs.size() > 2)
-    return unimplemented(op) << " among several devices; a program is run on one";
+    return unimplementedOp(op) << " among several devices; a program is run on one";
   Value x = input(body, op, 0);
   body.map(op->getResult(0), pairs.empty() ? body.like("ZerosLike", x) : x);
   return success();

@@ -60,7 +60,7 @@ LogicalResult readCall(Body &body, Operation *op) {
            << op->getNumResults() << " results, expected " << callee.getNumArguments() << " and "
            << callee.getNumResults();
   if (llvm::is_contained(body.inlined, callee.getOperation()))
-    return unimplemented(op) << ": '" << callee.getName() << "' calls itself";
+    return unimplementedOp(op) << ": '" << callee.getName() << "' calls itself";
   if (!body.isElementwise && sizeOf(callee) > smallSize)
     return callFunction(body, op, callee);
   SmallVector<Value> arguments = body.allOf(op->getOperands());
@@ -330,7 +330,7 @@ FailureOr<ScalarFunction> hlo::scalarFunction(Body &body, Region &region, String
   if (!llvm::hasSingleElement(region))
     return region.getParentOp()->emitError("a region has several blocks, expected one");
   if (!capturesOf(region).empty())
-    return unimplemented(region.getParentOp()) << " whose region uses values from outside";
+    return unimplementedOp(region.getParentOp()) << " whose region uses values from outside";
   return scalarFunctionOfBlock(body, region.front(), region.getParentOp()->getLoc(), {}, base);
 }
 
@@ -339,7 +339,7 @@ FailureOr<std::string> hlo::elementwiseFunction(Body &body, Block &block, String
   Operation *op = block.getParentOp();
   captures = capturesOf(*block.getParent());
   if (!isElementwiseBlock(body, block))
-    return unimplemented(op) << " of a function that isn't made of elementwise ops";
+    return unimplementedOp(op) << " of a function that isn't made of elementwise ops";
   FailureOr<ScalarFunction> function =
       scalarFunctionOfBlock(body, block, op->getLoc(), captures, base);
   return failed(function) ? FailureOr<std::string>(failure()) : function->name;
@@ -382,7 +382,7 @@ static LogicalResult readDynamicReduceWindow(Body &body, Operation *op) {
                                                    : FlatSymbolRefAttr();
   func::FuncOp callee = symbol ? body.program.function(symbol.getValue()) : func::FuncOp();
   if (!callee || op->getNumOperands() != 7)
-    return unimplemented(op) << " @stablehlo.dynamic_reduce_window of several inputs";
+    return unimplementedOp(op) << " @stablehlo.dynamic_reduce_window of several inputs";
   FailureOr<ScalarFunction> function = scalarFunctionOf(body, callee);
   if (failed(function))
     return failure();
@@ -407,7 +407,8 @@ static LogicalResult readApproxTopK(Body &body, Operation *op) {
   auto type = dyn_cast<RankedTensorType>(body.resultType(op));
   if (!comparator || dims.size() != 1 || sizes.size() != 1 || op->getNumOperands() != 2 * count ||
       !type || dims[0] < 0 || dims[0] >= type.getRank() || type.getDimSize(dims[0]) != sizes[0])
-    return unimplemented(op) << " @ApproxTopK in this form; expected one that aggregates to top_k";
+    return unimplementedOp(op)
+           << " @ApproxTopK in this form; expected one that aggregates to top_k";
   FailureOr<ScalarFunction> function = scalarFunctionOf(body, comparator);
   if (failed(function))
     return failure();
@@ -445,7 +446,7 @@ static LogicalResult readCustomCall(Body &body, Operation *op) {
     return it->second(body, op);
   if (isLapackCall(target))
     return readLapackCall(body, op);
-  return unimplemented(op) << " @" << target << " is not known";
+  return unimplementedOp(op) << " @" << target << " is not known";
 }
 
 /// A composite that is an op of chlo is read as that op, any other as its decomposition.

@@ -164,7 +164,7 @@ static LogicalResult readScatter(Body &body, Operation *op) {
     Operation *copy = copyBefore(op);
     LogicalResult result = keepResult(copy->getRegion(0).front(), i)
                                ? readOneScatter(body, op, copy->getRegion(0), i)
-                               : unimplemented(op)
+                               : unimplementedOp(op)
                                      << " of several inputs whose function joins them";
     copy->erase();
     if (failed(result))

@@ -86,7 +86,7 @@ LogicalResult hlo::readTriangularSolve(Body &body, Operation *op) {
   Type element = elementOf(a);
   bool isDouble = element.isF64() || element == ComplexType::get(body.builder.getF64Type());
   if (!isDouble && !element.isF32() && element != ComplexType::get(body.builder.getF32Type()))
-    return unimplemented(op) << " of " << element;
+    return unimplementedOp(op) << " of " << element;
   StringRef type = isComplex(element) ? (isDouble ? "z" : "c") : (isDouble ? "d" : "s");
   StringRef form = word(op, "transpose_a");
   char trans = form == "TRANSPOSE" ? 'T' : form == "ADJOINT" ? 'C' : 'N';

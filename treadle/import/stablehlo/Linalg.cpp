@@ -85,13 +85,13 @@ LogicalResult StructuredReader::checkMaps() {
     for (AffineExpr expr : map.getResults()) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
       if (!dim || !seen.insert(dim.getPosition()).second)
-        return unimplemented(op) << " with indices other than its loops' own: "
-                                 << AffineMapAttr::get(map);
+        return unimplementedOp(op)
+               << " with indices other than its loops' own: " << AffineMapAttr::get(map);
     }
   }
   for (unsigned i = 0; i < op.getNumDpsInits(); ++i)
     if (maps[op.getNumDpsInputs() + i].getNumResults() != kept.size())
-      return unimplemented(op) << " whose results lack one of its parallel loops";
+      return unimplementedOp(op) << " whose results lack one of its parallel loops";
   return success();
 }
 
@@ -123,7 +123,7 @@ LogicalResult StructuredReader::findSizes() {
     }
   }
   if (!llvm::all_of(sizes, [](Value size) { return static_cast<bool>(size); }))
-    return unimplemented(op) << " with a loop over no operand's dimension";
+    return unimplementedOp(op) << " with a loop over no operand's dimension";
   auto count = static_cast<int64_t>(sizes.size());
   shape = sizes.empty() ? body.cast(body.vector({}), wide)
                         : body.node("Pack", sizes, RankedTensorType::get({count}, wide));
@@ -149,8 +149,8 @@ LogicalResult StructuredReader::takeCombiners() {
   for (unsigned i = 0; i < op.getNumDpsInits() && !reduced.empty(); ++i) {
     const Combiner *combiner = combinerOfResult(i);
     if (!combiner)
-      return unimplemented(op) << " that reduces by another function than a sum, a product, a "
-                               << "maximum or a minimum";
+      return unimplementedOp(op) << " that reduces by another function than a sum, a product, a "
+                                 << "maximum or a minimum";
     resultCombiners.push_back(combiner);
     Operation *last = block.back().getOperand(i).getDefiningOp();
     bool isFirst = last->getOperand(0) == block.getArgument(op.getNumDpsInputs() + i);
@@ -295,7 +295,7 @@ static LogicalResult readStructured(Body &body, Operation *op) {
   auto structured = dyn_cast<LinalgOp>(op);
   if (!structured || op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)) ||
       op->getNumResults() != structured.getNumDpsInits())
-    return unimplemented(op) << " of anything but tensors";
+    return unimplementedOp(op) << " of anything but tensors";
   Operation *copy = copyBefore(op);
   FailureOr<SmallVector<Value>> results = StructuredReader(body, cast<LinalgOp>(copy)).read();
   copy->erase();

@@ -198,7 +198,7 @@ LogicalResult ConvolutionReader::readAttributes() {
     return failure();
   rank = input.spatial.size();
   if (rank > 3)
-    return unimplemented(op) << " over " << rank << " dimensions; up to 3 are supported";
+    return unimplementedOp(op) << " over " << rank << " dimensions; up to 3 are supported";
   strides = numbersOr(op, "window_strides", rank, 1);
   inputDilation = numbersOr(op, "lhs_dilation", rank, 1);
   filterDilation = numbersOr(op, "rhs_dilation", rank, 1);
@@ -388,7 +388,7 @@ LogicalResult ConvolutionReader::read() {
   auto standard = RankedTensorType::get(standardShape(type, output), element);
   x = dilatedAndPadded(x);
   if (batchGroups > 1 && (rankedOf(x).isDynamicDim(0) || !rankedOf(filterValue).hasStaticShape()))
-    return unimplemented(op) << " in groups of a batch of unknown size";
+    return unimplementedOp(op) << " in groups of a batch of unknown size";
   bool isByParts = batchGroups > 1 || (groups > 1 && rank == 3);
   Value result =
       isByParts ? convolveInGroups(x, filterValue, standard) : convolve(x, filterValue, standard);
@@ -416,7 +416,7 @@ static LogicalResult readFft(Body &body, Operation *op) {
   StringRef kind = word(op, "fft_type");
   SmallVector<int64_t> length = numbers(op, "fft_length");
   if (length.empty() || length.size() > 3)
-    return unimplemented(op) << " over " << length.size() << " dimensions; 1 to 3 are supported";
+    return unimplementedOp(op) << " over " << length.size() << " dimensions; 1 to 3 are supported";
   std::string name = kind.str();
   if (length.size() > 1)
     name += std::to_string(length.size()) + "D";

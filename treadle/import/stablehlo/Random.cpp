@@ -15,7 +15,7 @@ static LogicalResult readRngBitGenerator(Body &body, Operation *op) {
   Value state = input(body, op, 0);
   Type stateType = state.getType();
   if (!elementOf(state).isUnsignedInteger(64))
-    return unimplemented(op) << " with a state of another type than ui64";
+    return unimplementedOp(op) << " with a state of another type than ui64";
   SmallVector<Value> results = body.nodes(
       "XlaRngBitGenerator",
       {body.index(algorithmNumber(word(op, "rng_algorithm"))), state, body.vector(type.getShape())},
@@ -34,7 +34,7 @@ static LogicalResult readRng(Body &body, Operation *op) {
     shape = body.cast(shape, body.builder.getI64Type());
   if (!isFloat(element)) {
     if (distribution != "UNIFORM" || !element.isSignlessInteger())
-      return unimplemented(op) << " of unsigned integers, or of integers in another distribution";
+      return unimplementedOp(op) << " of unsigned integers, or of integers in another distribution";
     Type wide = body.builder.getI64Type();
     auto type = cast<TensorType>(body.resultType(op));
     Value drawn = body.node("RandomUniformInt", {shape, body.cast(a, wide), body.cast(b, wide)},

@@ -132,8 +132,8 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
   for (int64_t size : window)
     places *= size;
   if (!type || !type.hasStaticShape() || places > mostPlaces || op->getNumOperands() != 2 * count)
-    return unimplemented(op) << " of several inputs of unknown size, or in windows of more than "
-                             << mostPlaces << " places";
+    return unimplementedOp(op) << " of several inputs of unknown size, or in windows of more than "
+                               << mostPlaces << " places";
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "window");
   if (failed(function))
     return failure();

@@ -59,7 +59,7 @@ static LogicalResult readBroadcast(Body &body, Operation *op) {
   if (compact.getType() == type && type.hasStaticShape())
     return done(body, op, compact);
   if (!type.hasStaticShape())
-    return unimplemented(op) << " to a shape that isn't known; expected dynamic_broadcast_in_dim";
+    return unimplementedOp(op) << " to a shape that isn't known; expected dynamic_broadcast_in_dim";
   // A scalar broadcasts to anything by itself.
   body.mapCompact(op->getResult(0), rankedOf(x).getRank() == 0 ? x : compact);
   return done(body, op, body.node("BroadcastTo", {compact, body.vector(type.getShape())}, type));
@@ -99,7 +99,7 @@ static LogicalResult readReshape(Body &body, Operation *op) {
     return done(body, op, x);
   auto type = cast<RankedTensorType>(body.resultType(op));
   if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
-    return unimplemented(op) << " to a shape with several unknown sizes";
+    return unimplementedOp(op) << " to a shape with several unknown sizes";
   return done(body, op, body.reshapeTo(x, type));
 }
 
@@ -287,7 +287,7 @@ static LogicalResult readConstShape(Body &body, Operation *op) {
 /// The shape that shapes broadcast to.
 static LogicalResult readShapeBroadcast(Body &body, Operation *op) {
   if (op->getNumOperands() == 0)
-    return unimplemented(op) << " of no shapes";
+    return unimplementedOp(op) << " of no shapes";
   Value shape = input(body, op, 0);
   for (Value other : op->getOperands().drop_front())
     shape = body.node("BroadcastArgs", {shape, body.of(other)}, body.resultType(op));
@@ -310,7 +310,7 @@ static LogicalResult readFromElements(Body &body, Operation *op) {
   SmallVector<Value> inputs = body.allOf(op->getOperands());
   auto type = cast<RankedTensorType>(body.resultType(op));
   if (inputs.empty())
-    return unimplemented(op) << " of no elements";
+    return unimplementedOp(op) << " of no elements";
   Type list = RankedTensorType::get({static_cast<int64_t>(inputs.size())}, type.getElementType());
   return done(body, op, body.reshapeTo(body.node("Pack", inputs, list), type));
 }

@@ -87,7 +87,7 @@ static LogicalResult readPlain(Body &body, Operation *op) {
   Value last = input(body, op, op->getNumOperands() - 1);
   StringRef node = isBool(elementOf(last)) ? row->ofBool : row->name;
   if (node.empty())
-    return unimplemented(op) << " of i1";
+    return unimplementedOp(op) << " of i1";
   return done(body, op, body.node(node, body.allOf(op->getOperands()), body.resultType(op)));
 }
 
@@ -105,7 +105,7 @@ template <const char *name> static LogicalResult readUnsigned(Body &body, Operat
   Value a = input(body, op, 0), b = input(body, op, 1);
   Type element = elementOf(a);
   if (isBool(element))
-    return unimplemented(op) << " of i1";
+    return unimplementedOp(op) << " of i1";
   Type other = unsignedOf(element);
   Value result = body.like(name, {bitsAs(body, a, other), bitsAs(body, b, other)});
   return done(body, op, bitsAs(body, result, element));
@@ -117,7 +117,7 @@ static LogicalResult readUnsignedRemainder(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1);
   Type element = elementOf(a);
   if (isBool(element))
-    return unimplemented(op) << " of i1";
+    return unimplementedOp(op) << " of i1";
   Type other = unsignedOf(element);
   Value x = bitsAs(body, a, other), y = bitsAs(body, b, other);
   Value whole = body.like("Mul", {body.like("TruncateDiv", {x, y}), y});
@@ -138,7 +138,7 @@ template <const char *name> static LogicalResult readNumberOf(Body &body, Operat
 static LogicalResult readToUnsigned(Body &body, Operation *op) {
   Type to = elementOf(body.resultType(op));
   if (isBool(to))
-    return unimplemented(op) << " to i1";
+    return unimplementedOp(op) << " to i1";
   return done(body, op, bitsAs(body, body.cast(input(body, op, 0), unsignedOf(to)), to));
 }
 
@@ -146,7 +146,7 @@ static LogicalResult readToUnsigned(Body &body, Operation *op) {
 static LogicalResult readAddExtended(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1), sum = body.like("AddV2", {a, b});
   if (isBool(elementOf(a)))
-    return unimplemented(op) << " of i1";
+    return unimplementedOp(op) << " of i1";
   Type other = unsignedOf(elementOf(a));
   Value isOver = body.likeOf("Less", {bitsAs(body, sum, other), bitsAs(body, a, other)},
                              body.builder.getI1Type());
@@ -162,7 +162,7 @@ template <bool isSigned> static LogicalResult readMulExtended(Body &body, Operat
   constexpr unsigned widest = 64;
   unsigned width = element.getIntOrFloatBitWidth();
   if (isBool(element) || 2 * width > widest)
-    return unimplemented(op) << " of " << element;
+    return unimplementedOp(op) << " of " << element;
   Type narrow = isSigned ? element : unsignedOf(element);
   Type wide = IntegerType::get(element.getContext(), 2 * width,
                                isSigned ? IntegerType::Signless : IntegerType::Unsigned);
@@ -468,7 +468,7 @@ static LogicalResult readExtractSlice(Body &body, Operation *op) {
   }
   if (static_cast<int64_t>(part.sizes.size()) != type.getRank()) {
     if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
-      return unimplemented(op) << " of lower rank with several unknown sizes";
+      return unimplementedOp(op) << " of lower rank with several unknown sizes";
     slice = body.reshapeTo(slice, type);
   }
   return done(body, op, slice);
@@ -493,7 +493,7 @@ static LogicalResult readInsertSlice(Body &body, Operation *op) {
 static LogicalResult readShapeChange(Body &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   if (llvm::count_if(type.getShape(), ShapedType::isDynamic) > 1)
-    return unimplemented(op) << " to a shape with several unknown sizes";
+    return unimplementedOp(op) << " to a shape with several unknown sizes";
   return done(body, op, body.reshapeTo(input(body, op, 0), type));
 }
 
@@ -536,7 +536,7 @@ static LogicalResult readTensorPad(Body &body, Operation *op) {
   Value padding = block.back().getOperand(0);
   bool isOutside = padding.getParentBlock() != &block;
   if (!isOutside && (!padding.getDefiningOp() || body.read(padding.getDefiningOp()).failed()))
-    return unimplemented(op) << " by values that depend on their places";
+    return unimplementedOp(op) << " by values that depend on their places";
   ValueRange operands = op->getOperands().drop_front();
   Value low = mixed(body, numbers(op, "static_low"), operands);
   Value high = mixed(body, numbers(op, "static_high"), operands);

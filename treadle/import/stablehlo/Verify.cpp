@@ -473,7 +473,7 @@ bool isKnown(Type type) {
 LogicalResult hlo::verifyTypes(Operation *op, TypeRange types) {
   for (Type type : types)
     if (!isKnown(type))
-      return unimplemented(op) << " with values of type " << type;
+      return unimplementedOp(op) << " with values of type " << type;
   return success();
 }
 
