@@ -3,19 +3,14 @@ themselves, bytecode; and what is said of programs whose types don't fit."""
 
 import numpy as np
 import pytest
+from mlir_programs import runner
 
 import treadle
 
 
 @pytest.fixture(params=["interpret", "jit"])
 def run(request, tmp_path):
-    def run(text, *values):
-        path = tmp_path / "program.mlir"
-        path.write_text(text)
-        model = treadle.load(path, tier=request.param, timeout=60)
-        return list(model.signatures["main"](*values).values())
-
-    return run
+    return runner(tmp_path, tier=request.param, timeout=60)
 
 
 def floats(*shape):

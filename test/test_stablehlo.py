@@ -8,10 +8,10 @@ import os
 import pathlib
 import subprocess
 import sys
-import textwrap
 
 import numpy as np
 import pytest
+from mlir_programs import function, runner, same
 
 import treadle
 
@@ -21,33 +21,13 @@ PROGRAM = ROOT / "build" / "release" / "bin" / "treadle"
 JAX = os.environ.get("TREADLE_JAX_PYTHON") or sys.executable
 
 
-def function(body, arguments, results):
-    """@main of a body that returns %r, or %r0, %r1, ... of several results."""
-    names = ["%r"] if len(results) == 1 else [f"%r{i}" for i in range(len(results))]
-    head = ", ".join(f"%{chr(97 + i)}: tensor<{t}>" for i, t in enumerate(arguments))
-    types = ", ".join(f"tensor<{t}>" for t in results)
-    return (
-        f"func.func @main({head}) -> ({types}) {{\n{textwrap.indent(textwrap.dedent(body), '  ')}\n"
-        f"  return {', '.join(names)} : {types}\n}}\n"
-    )
-
-
 @pytest.fixture
 def run(tmp_path):
-    def run(text, *values):
-        path = tmp_path / "program.mlir"
-        path.write_text(text)
-        return list(treadle.load(path).signatures["main"](*values).values())
-
-    return run
+    return runner(tmp_path)
 
 
 def expect(got, *wanted):
-    assert len(got) == len(wanted)
-    for value, expected in zip(got, wanted, strict=True):
-        expected = np.asarray(expected)
-        assert value.dtype == expected.dtype and value.shape == expected.shape
-        np.testing.assert_allclose(value, expected, rtol=2e-6)
+    same(got, *wanted, rtol=2e-6, atol=0)
 
 
 def floats(*shape):

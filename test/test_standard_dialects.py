@@ -2,27 +2,14 @@
 
 import numpy as np
 import pytest
+from mlir_programs import function, runner, same
 
 import treadle
 
 
 @pytest.fixture(params=["interpret", "jit"])
 def run(request, tmp_path):
-    def run(text, *values):
-        path = tmp_path / "program.mlir"
-        path.write_text(text)
-        model = treadle.load(path, tier=request.param, timeout=60)
-        return list(model.signatures["main"](*values).values())
-
-    return run
-
-
-def same(got, *wanted):
-    assert len(got) == len(wanted)
-    for value, expected in zip(got, wanted, strict=True):
-        expected = np.asarray(expected)
-        assert value.dtype == expected.dtype and value.shape == expected.shape
-        np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
+    return runner(tmp_path, tier=request.param, timeout=60)
 
 
 def floats(*shape):
@@ -267,16 +254,6 @@ def test_tensors_are_made(run):
 # --- StableHLO -----------------------------------------------------------------------------------
 
 
-def body(lines, arguments, results):
-    names = ["%r"] if len(results) == 1 else [f"%r{i}" for i in range(len(results))]
-    head = ", ".join(f"%{chr(97 + i)}: tensor<{t}>" for i, t in enumerate(arguments))
-    types = ", ".join(f"tensor<{t}>" for t in results)
-    return (
-        f"func.func @main({head}) -> ({types}) {{\n{lines}\n"
-        f"return {', '.join(names)} : {types}\n}}\n"
-    )
-
-
 WHOLE, FEATURE = "4x2x3xf32", "3xf32"
 EPSILON = "{epsilon = 0.01 : f32, feature_index = 2 : i64}"
 
@@ -284,7 +261,7 @@ EPSILON = "{epsilon = 0.01 : f32, feature_index = 2 : i64}"
 def test_batch_norm(run):
     x, scale, offset = floats(4, 2, 3), floats(3), floats(3) + 1
     mean, variance = 2 * floats(3), abs(floats(3)) + 0.5
-    text = body(
+    text = function(
         f'%r = "stablehlo.batch_norm_inference"(%a, %b, %c, %d, %e) {EPSILON} : '
         f"(tensor<{WHOLE}>{f', tensor<{FEATURE}>' * 4}) -> tensor<{WHOLE}>",
         [WHOLE] + [FEATURE] * 4,
@@ -292,7 +269,7 @@ def test_batch_norm(run):
     )
     expected = (x - mean) / np.sqrt(variance + 0.01) * scale + offset
     same(run(text, x, scale, offset, mean, variance), expected.astype(np.float32))
-    text = body(
+    text = function(
         f'%r0, %r1, %r2 = "stablehlo.batch_norm_training"(%a, %b, %c) {EPSILON} : '
         f"(tensor<{WHOLE}>{f', tensor<{FEATURE}>' * 2}) -> "
         f"(tensor<{WHOLE}>{f', tensor<{FEATURE}>' * 2})",
@@ -308,7 +285,7 @@ def test_batch_norm(run):
 def test_gradient_of_batch_norm(run):
     x, scale, g = floats(4, 2, 3), floats(3), floats(4, 2, 3)[::-1].copy()
     mean, variance = x.mean((0, 1)), x.var((0, 1))
-    text = body(
+    text = function(
         f'%r0, %r1, %r2 = "stablehlo.batch_norm_grad"(%a, %b, %c, %d, %e) {EPSILON} : '
         f"(tensor<{WHOLE}>{f', tensor<{FEATURE}>' * 3}, tensor<{WHOLE}>) -> "
         f"(tensor<{WHOLE}>{f', tensor<{FEATURE}>' * 2})",
@@ -333,7 +310,7 @@ def test_gradient_of_batch_norm(run):
 
 
 def test_one_device_is_a_group_of_its_own(run):
-    text = body(
+    text = function(
         """
         %r0 = stablehlo.partition_id : tensor<ui32>
         %s = "stablehlo.all_reduce"(%a) ({
@@ -353,7 +330,7 @@ def test_one_device_is_a_group_of_its_own(run):
 
 
 def test_ops_that_broadcast(run):
-    text = body(
+    text = function(
         """
         %s = chlo.broadcast_add %a, %b : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
         %r0 = "chlo.broadcast_maximum"(%s, %c) :
@@ -371,7 +348,7 @@ def test_ops_that_broadcast(run):
 
 
 def test_older_ops(run):
-    text = body(
+    text = function(
         """
         %r0 = "mhlo.torch_index_select"(%a, %b) {dim = 0 : i64, batch_dims = 0 : i64} :
             (tensor<4x2xf32>, tensor<3xi32>) -> tensor<3x2xf32>
@@ -385,7 +362,7 @@ def test_older_ops(run):
 
 
 def test_random_integers_stay_between_their_bounds(run):
-    text = body(
+    text = function(
         """
         %low = stablehlo.constant dense<-3> : tensor<i32>
         %high = stablehlo.constant dense<5> : tensor<i32>

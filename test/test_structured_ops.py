@@ -2,27 +2,14 @@
 
 import numpy as np
 import pytest
+from mlir_programs import runner, same
 
 import treadle
 
 
 @pytest.fixture(params=["interpret", "jit"])
 def run(request, tmp_path):
-    def run(text, *values):
-        path = tmp_path / "program.mlir"
-        path.write_text(text)
-        model = treadle.load(path, tier=request.param, timeout=60)
-        return list(model.signatures["main"](*values).values())
-
-    return run
-
-
-def same(got, *wanted):
-    assert len(got) == len(wanted)
-    for value, expected in zip(got, wanted, strict=True):
-        expected = np.asarray(expected)
-        assert value.dtype == expected.dtype and value.shape == expected.shape
-        np.testing.assert_allclose(value, expected, rtol=1e-5, atol=1e-6)
+    return runner(tmp_path, tier=request.param, timeout=60)
 
 
 def floats(*shape):

@@ -46,16 +46,6 @@ constexpr uint64_t formatVersion = 1;
 
 // --- reading -----------------------------------------------------------------------------------
 
-/// Calls `visit(field)` for each field of a message; false if the message or the visitor is not
-/// good.
-template <typename Visit> bool forEachField(std::string_view message, Visit visit) {
-  WireReader reader(message);
-  for (WireReader::Field field; reader.next(field);)
-    if (!visit(field))
-      return false;
-  return reader.isGood();
-}
-
 bool readDims(std::string_view message, std::vector<int64_t> &dims) {
   bool isGood = forEachField(message, [&](const WireReader::Field &field) {
     if (field.number != shape::Dim)

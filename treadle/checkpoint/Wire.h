@@ -119,4 +119,14 @@ private:
   bool good = true;
 };
 
+/// Calls `visit(field)` for each field of a message; false if the message or the visitor is not
+/// good.
+template <typename Visit> bool forEachField(std::string_view message, Visit visit) {
+  WireReader reader(message);
+  for (WireReader::Field field; reader.next(field);)
+    if (!visit(field))
+      return false;
+  return reader.isGood();
+}
+
 } // namespace treadle

@@ -28,14 +28,6 @@ constexpr uint32_t shapeDim = 2, dimSize = 1, sliceExtent = 1, extentStart = 1, 
 constexpr uint32_t tensorType = 1, tensorShape = 2, producerVersion = 1;
 constexpr uint64_t formatVersion = 1;
 
-template <typename Visit> bool forEachField(std::string_view message, Visit visit) {
-  WireReader reader(message);
-  for (WireReader::Field field; reader.next(field);)
-    if (!visit(field))
-      return false;
-  return reader.isGood();
-}
-
 /// The bytes of one field of a message; empty where there is none.
 std::string_view fieldOf(std::string_view message, uint32_t number) {
   std::string_view found;

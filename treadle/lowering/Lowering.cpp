@@ -1,6 +1,7 @@
 #include "treadle/lowering/Lowering.h"
 
 #include "treadle/runtime/Plan.h"
+#include "treadle/runtime/Suggestions.h"
 
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
@@ -28,22 +29,8 @@ ModuleIndex::ModuleIndex(mlir::ModuleOp module) {
 }
 
 std::string ModuleIndex::suggestions(llvm::StringRef name) const {
-  unsigned limit = std::max<unsigned>(2, name.size() / 3);
-  std::vector<std::pair<unsigned, llvm::StringRef>> near;
-  for (const auto &entry : nodes) {
-    unsigned distance = name.edit_distance(entry.getKey(), true, limit);
-    // A name without its scope, or with one too many, is a near miss as well.
-    if (distance > limit && (entry.getKey().ends_with(("/" + name).str()) ||
-                             name.ends_with(("/" + entry.getKey()).str())))
-      distance = limit;
-    if (distance <= limit)
-      near.emplace_back(distance, entry.getKey());
-  }
-  std::sort(near.begin(), near.end());
-  std::string out;
-  for (size_t i = 0; i < std::min<size_t>(near.size(), 3); ++i)
-    out += str(i ? " or '" : " (did you mean '", near[i].second.str(), "'");
-  return out.empty() ? out : out + "?)";
+  std::vector<std::string_view> names(nodes.keys().begin(), nodes.keys().end());
+  return didYouMean(name, names);
 }
 
 static std::optional<IterationSelector> parseSelector(std::string_view text) {

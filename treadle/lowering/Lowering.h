@@ -23,7 +23,7 @@ public:
   const llvm::StringMap<tfg::FuncOp> &allFunctions() const { return functions; }
   /// A function that was made since. Nobody may read the index meanwhile.
   void add(tfg::FuncOp function) { functions[function.getName()] = function; }
-  /// The names most like `name`, for messages: ` (did you mean 'a' or 'b'?)`, or nothing.
+  /// The nodes that may have been meant: ` (did you mean 'a' or 'b'?)`, or nothing.
   std::string suggestions(llvm::StringRef name) const;
 
 private:

@@ -12,6 +12,7 @@
 #include "treadle/import/File.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/runtime/Suggestions.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -80,18 +81,6 @@ Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
   });
 }
 
-/// The candidate most like `name`, for messages: ` (did you mean 'a'?)`, or nothing.
-std::string nearestText(llvm::StringRef name, const std::vector<std::string_view> &candidates) {
-  unsigned best = std::max<unsigned>(2, name.size() / 3) + 1;
-  std::string text;
-  for (llvm::StringRef candidate : candidates)
-    if (unsigned distance = name.edit_distance(candidate, true, best); distance < best) {
-      best = distance;
-      text = str(" (did you mean '", candidate.str(), "'?)");
-    }
-  return text;
-}
-
 // --- calls -------------------------------------------------------------------------------------
 
 const Tensor *find(const Model::Values &values, std::string_view name) {
@@ -116,7 +105,7 @@ Expected<void> checkNames(const Signature &signature, const Model::Values &input
     for (const auto &input : signature.inputs)
       keys.push_back(input.first);
     return Unexpected(invalidArgument("signature '", signature.name, "' has no input '", name, "'",
-                                      nearestText(name, keys), "; its inputs are ",
+                                      didYouMean(name, keys), "; its inputs are ",
                                       keysOf(signature.inputs)));
   }
   return {};
@@ -303,7 +292,7 @@ Expected<const Signature *> Model::signature(std::string_view name) const {
     names.push_back(signature.name);
     list += str(list.empty() ? "'" : ", '", signature.name, "'");
   }
-  return Unexpected(notFound("the model has no signature '", name, "'", nearestText(name, names),
+  return Unexpected(notFound("the model has no signature '", name, "'", didYouMean(name, names),
                              "; its signatures are ", list.empty() ? "none" : list));
 }
 

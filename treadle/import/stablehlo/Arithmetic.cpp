@@ -1,14 +1,9 @@
 // Ops that work element by element.
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
-
-static LogicalResult done(Body &body, Operation *op, Value value) {
-  body.map(op->getResult(0), value);
-  return success();
-}
 
 /// The operands: all whole where none has the full shape, else as little of each as broadcasts.
 static SmallVector<Value> elementwiseInputs(Body &body, Operation *op) {
@@ -519,11 +514,6 @@ static constexpr Row rows[] = {
 };
 
 ArrayRef<Row> hlo::arithmeticRows() {
-  static const SmallVector<Row> all = [] {
-    SmallVector<Row> list(std::begin(rows), std::end(rows));
-    for (const Same &row : same)
-      list.push_back({row.op, readSame});
-    return list;
-  }();
+  static const SmallVector<Row> all = withOpsOf(same, readSame, rows);
   return all;
 }

@@ -168,6 +168,12 @@ inline mlir::RankedTensorType rankedOf(Value value) {
 }
 inline Value input(Body &body, Operation *op, unsigned i) { return body.of(op->getOperand(i)); }
 
+/// What a reader ends with whose op has one result.
+inline LogicalResult done(Body &body, Operation *op, Value value) {
+  body.map(op->getResult(0), value);
+  return mlir::success();
+}
+
 /// An error of the kind Unimplemented, with what is missing.
 mlir::InFlightDiagnostic unimplementedOp(Operation *op);
 

@@ -54,8 +54,7 @@ static LogicalResult readBroadcasting(Body &body, Operation *op) {
   StringRef node = isBool(elementOf(last)) ? row->ofBool : row->name;
   if (node.empty())
     return unimplementedOp(op) << " of i1";
-  body.map(op->getResult(0), body.node(node, body.allOf(op->getOperands()), body.resultType(op)));
-  return success();
+  return done(body, op, body.node(node, body.allOf(op->getOperands()), body.resultType(op)));
 }
 
 static LogicalResult readBroadcastCompare(Body &body, Operation *op) {
@@ -66,8 +65,7 @@ static LogicalResult readBroadcastCompare(Body &body, Operation *op) {
   StringRef name = ops.lookup(word(op, "comparison_direction"));
   if (name.empty() || word(op, "compare_type") == "TOTALORDER" || failed(checkPlaces(op)))
     return unimplementedOp(op) << " in total order, or of an unknown direction";
-  body.map(op->getResult(0), body.node(name, body.allOf(op->getOperands()), body.resultType(op)));
-  return success();
+  return done(body, op, body.node(name, body.allOf(op->getOperands()), body.resultType(op)));
 }
 
 /// The value everywhere, in the shape of the operand.
@@ -83,31 +81,28 @@ static LogicalResult readConstantLike(Body &body, Operation *op) {
     return unimplementedOp(op) << " of a value that is no number";
   RankedTensorType type = rankedOf(x);
   if (!type || body.isElementwise) {
-    body.map(op->getResult(0), value);
-    return success();
+    return done(body, op, value);
   }
   Attrs attrs;
   attrs.append("out_type", TypeAttr::get(body.builder.getI32Type()));
   Value shape = body.node(
       "Shape", x, RankedTensorType::get({type.getRank()}, body.builder.getI32Type()), attrs);
-  body.map(op->getResult(0), body.node("BroadcastTo", {value, shape}, x.getType()));
-  return success();
+  return done(body, op, body.node("BroadcastTo", {value, shape}, x.getType()));
 }
 
 static LogicalResult readIndexSelect(Body &body, Operation *op) {
   if (numberOr(op, "batch_dims", 0) != 0)
     return unimplementedOp(op) << " with batch dimensions";
   Value axis = body.index(numberOr(op, "dim", 0));
-  body.map(op->getResult(0), body.node("GatherV2", {input(body, op, 0), input(body, op, 1), axis},
-                                       body.resultType(op)));
-  return success();
+  return done(
+      body, op,
+      body.node("GatherV2", {input(body, op, 0), input(body, op, 1), axis}, body.resultType(op)));
 }
 
 static LogicalResult readUnaryEinsum(Body &body, Operation *op) {
   Attrs attrs;
   attrs.append("equation", body.builder.getStringAttr(word(op, "einsum_config")));
-  body.map(op->getResult(0), body.node("Einsum", input(body, op, 0), body.resultType(op), attrs));
-  return success();
+  return done(body, op, body.node("Einsum", input(body, op, 0), body.resultType(op), attrs));
 }
 
 static constexpr Row rows[] = {
@@ -118,11 +113,6 @@ static constexpr Row rows[] = {
 };
 
 ArrayRef<Row> hlo::broadcastingRows() {
-  static const SmallVector<Row> all = [] {
-    SmallVector<Row> list(std::begin(rows), std::end(rows));
-    for (const Broadcasting &row : broadcasting)
-      list.push_back({row.op, readBroadcasting});
-    return list;
-  }();
+  static const SmallVector<Row> all = withOpsOf(broadcasting, readBroadcasting, rows);
   return all;
 }

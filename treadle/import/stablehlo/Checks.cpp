@@ -138,8 +138,7 @@ template <Nearness nearness> static LogicalResult readCheck(Body &body, Operatio
   if (failed(holds))
     return failure();
   if (op->getNumResults() == 1) {
-    body.map(op->getResult(0), *holds);
-    return success();
+    return done(body, op, *holds);
   }
   StringRef target = word(op, "call_target_name");
   std::string name = (target.empty() ? op->getName().getStringRef() : target).str();

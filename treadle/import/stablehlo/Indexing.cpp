@@ -5,11 +5,6 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-static LogicalResult done(Body &body, Operation *op, Value value) {
-  body.map(op->getResult(0), value);
-  return success();
-}
-
 /// Indices of a type that TensorFlow's ops take.
 static Value indicesOf(Body &body, Value indices) {
   Type element = elementOf(indices);

@@ -8,11 +8,6 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-static LogicalResult done(Body &body, Operation *op, Value value) {
-  body.map(op->getResult(0), value);
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//

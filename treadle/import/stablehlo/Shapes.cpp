@@ -1,16 +1,11 @@
 // Ops that move elements to places that their attributes name, and ops about shapes.
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Tables.h"
 
 #include <numeric>
 
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
-
-static LogicalResult done(Body &body, Operation *op, Value value) {
-  body.map(op->getResult(0), value);
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // Broadcast
@@ -122,12 +117,16 @@ static LogicalResult readReverse(Body &body, Operation *op) {
                         body.resultType(op)));
 }
 
-static LogicalResult readConcatenate(Body &body, Operation *op) {
+LogicalResult hlo::readConcatenation(Body &body, Operation *op, StringRef attribute) {
   SmallVector<Value> inputs = body.allOf(op->getOperands());
   if (inputs.size() == 1)
     return done(body, op, inputs[0]);
-  inputs.push_back(body.index(numberOr(op, "dimension", 0)));
+  inputs.push_back(body.index(numberOr(op, attribute, 0)));
   return done(body, op, body.node("ConcatV2", inputs, body.resultType(op)));
+}
+
+static LogicalResult readConcatenate(Body &body, Operation *op) {
+  return readConcatenation(body, op, "dimension");
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,11 +8,6 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-static LogicalResult done(Body &body, Operation *op, Value value) {
-  body.map(op->getResult(0), value);
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
@@ -351,12 +346,7 @@ static constexpr Row numberRows[] = {
 };
 
 ArrayRef<Row> hlo::arithRows() {
-  static const SmallVector<Row> all = [] {
-    SmallVector<Row> list(std::begin(numberRows), std::end(numberRows));
-    for (const Plain &row : plain)
-      list.push_back({row.op, readPlain});
-    return list;
-  }();
+  static const SmallVector<Row> all = withOpsOf(plain, readPlain, numberRows);
   return all;
 }
 
@@ -503,11 +493,7 @@ static LogicalResult readReshape(Body &body, Operation *op) {
 }
 
 static LogicalResult readConcat(Body &body, Operation *op) {
-  SmallVector<Value> inputs = body.allOf(op->getOperands());
-  if (inputs.size() == 1)
-    return done(body, op, inputs[0]);
-  inputs.push_back(body.index(numberOr(op, "dim", 0)));
-  return done(body, op, body.node("ConcatV2", inputs, body.resultType(op)));
+  return readConcatenation(body, op, "dim");
 }
 
 /// A function of the indices of each element.

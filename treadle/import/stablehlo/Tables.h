@@ -13,6 +13,18 @@ ArrayRef<Row> checkRows();
 ArrayRef<Row> linalgRows();
 ArrayRef<Row> tensorRows();
 
+/// `rows`, and a row for the op of each entry of another table, all of them read by one reader.
+template <typename Table>
+SmallVector<Row> withOpsOf(const Table &table, Converter reader, ArrayRef<Row> rows) {
+  SmallVector<Row> all(rows);
+  for (const auto &entry : table)
+    all.push_back({entry.op, reader});
+  return all;
+}
+
+/// Reads an op that joins its operands along the dimension in an attribute.
+LogicalResult readConcatenation(Body &body, Operation *op, StringRef attribute);
+
 /// The numbers of elements along a dimension of what has `shape`, of one element along all others.
 Value indicesAlong(Body &body, Value shape, int64_t dim, mlir::RankedTensorType type);
 

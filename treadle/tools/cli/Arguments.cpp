@@ -1,42 +1,14 @@
 // Parsing of command lines.
 #include "treadle/tools/cli/Arguments.h"
 
+#include "treadle/runtime/Suggestions.h"
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdint>
 
 namespace treadle::cli {
-
-static size_t editDistance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j)
-    row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = std::exchange(row[0], i);
-    for (size_t j = 1; j <= b.size(); ++j) {
-      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = std::exchange(row[j], std::min({replaced, row[j] + 1, row[j - 1] + 1}));
-    }
-  }
-  return row[b.size()];
-}
-
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
-  std::string_view best;
-  size_t bestDistance = std::max<size_t>(2, word.size() / 3) + 1;
-  for (std::string_view candidate : candidates) {
-    size_t distance = editDistance(word, candidate);
-    if (distance < bestDistance)
-      bestDistance = distance, best = candidate;
-  }
-  return best;
-}
-
-std::string didYouMean(std::string_view word, std::span<const std::string_view> candidates) {
-  std::string_view near = nearest(word, candidates);
-  return near.empty() ? "" : " (did you mean '" + std::string(near) + "'?)";
-}
 
 static tl::unexpected<UsageError> usage(std::string message) {
   return tl::unexpected(UsageError{std::move(message)});

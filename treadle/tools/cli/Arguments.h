@@ -47,10 +47,4 @@ private:
   std::vector<std::pair<std::string_view, std::string_view>> options;
 };
 
-/// The candidate that is the fewest edits away from `word`; empty if none is near.
-std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
-
-/// ` (did you mean 'near'?)`, or nothing.
-std::string didYouMean(std::string_view word, std::span<const std::string_view> candidates);
-
 } // namespace treadle::cli
