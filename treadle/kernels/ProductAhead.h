@@ -10,7 +10,8 @@ namespace treadle {
 
 /// Multiplies the pieces that follow together with the one that is asked for, and keeps what will
 /// be asked for next. It begins when a piece follows the one of the call before in memory, and
-/// computes at most four times as many ahead as were asked for so far. Thread-safe: of calls at a
+/// computes at most eight times as many ahead as were asked for so far: some when they are needed,
+/// and those after them meanwhile, where another thread has the time. Thread-safe: of calls at a
 /// time one looks ahead.
 class ProductAhead {
 public:
@@ -20,19 +21,22 @@ public:
                 const std::shared_ptr<const PackedMatrix> &right, float *out) const;
 
 private:
+  class Batch;
+
   struct Sequence {
     Tensor last; // its owner's elements stay what they are while this is kept
     std::shared_ptr<const PackedMatrix> right;
     int64_t asked = 0; // pieces, by this sequence
-    Tensor products;   // of the pieces [first, first + count)
-    int64_t first = 0, count = 0;
+    std::shared_ptr<Batch> batch, next;
 
     bool continuesWith(const Tensor &left, const PackedMatrix *matrix) const;
-    int64_t unused() const { return first + count - asked; }
+    int64_t unused() const;
   };
 
-  bool computeNext(OpContext &ctx, const Tensor &left) const;
   void begin(const Tensor &left, const std::shared_ptr<const PackedMatrix> &right) const;
+  void end() const;
+  std::shared_ptr<Batch> startBatch(OpContext &ctx, const Tensor &left, int64_t first) const;
+  bool findBatch(OpContext &ctx, const Tensor &left) const;
 
   mutable std::atomic<bool> isBusy{false}; // guards what follows
   mutable Sequence sequence;

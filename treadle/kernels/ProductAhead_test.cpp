@@ -1,20 +1,23 @@
 // Products of pieces that come one after the other, and of those that don't.
 #include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/ProductAhead.h"
+#include "treadle/runtime/Run.h"
+#include "treadle/runtime/ThreadPool.h"
+
+#include <cmath>
+#include <optional>
 
 namespace treadle {
 namespace {
 
 /// Pieces of a tensor, multiplied by a matrix of small whole numbers: sums are exact.
 struct Pieces {
-  static constexpr int64_t depth = 20, columns = 18;
-
-  Pieces(int64_t count, int64_t rows)
-      : rows(rows), whole(iota<float>({count, rows, depth}, 0)),
+  Pieces(int64_t count, int64_t rows, int64_t depth = 20, int64_t columns = 18)
+      : rows(rows), depth(depth), columns(columns), whole(iota<float>({count, rows, depth}, 0)),
         matrix(iota<float>({depth, columns}, -100)), right(pack(ctx, matrix)) {}
 
   static std::shared_ptr<const PackedMatrix> pack(OpContext &ctx, const Tensor &t) {
-    return PackedMatrix::make(ctx, MatrixOffsets(depth, columns, false).of(t.data<float>()));
+    return PackedMatrix::make(ctx, MatrixOffsets(t.dim(0), t.dim(1), false).of(t.data<float>()));
   }
 
   Tensor at(int64_t i) const {
@@ -38,7 +41,7 @@ struct Pieces {
   }
 
   OpContext ctx;
-  int64_t rows;
+  int64_t rows, depth, columns;
   Tensor whole, matrix;
   std::shared_ptr<const PackedMatrix> right;
   ProductAhead ahead;
@@ -61,6 +64,47 @@ TEST(ProductAhead, NobodyWritesOverWhatIsComputedAhead) {
   pieces.multiply(pieces.at(0));
   ASSERT_TRUE(pieces.multiply(pieces.at(1)));
   EXPECT_FALSE(pieces.whole.isUnique());
+}
+
+std::vector<float> productsOf(Pieces &pieces) {
+  int64_t size = pieces.rows * pieces.columns;
+  std::vector<float> all(static_cast<size_t>(size * 99));
+  for (int64_t i = 0; i < 100; ++i)
+    EXPECT_EQ(pieces.ahead.multiply(pieces.ctx, pieces.at(i), pieces.right,
+                                    all.data() + size * std::max<int64_t>(i - 1, 0)),
+              i > 0);
+  return all;
+}
+
+TEST(ProductAhead, RoundsTheSameWhereAnotherThreadHelps) {
+  Pieces pieces(100, 12, 64, 128);
+  for (int64_t i = 0; i < pieces.whole.count(); ++i)
+    pieces.whole.data<float>()[i] = std::sin(static_cast<float>(i));
+  std::vector<float> alone = productsOf(pieces);
+  ResourceManager resources;
+  std::optional<ThreadPool> pool(1);
+  RunState run(resources, &*pool);
+  pieces.ctx.runState = &run;
+  for (int call = 0; call < 20; ++call)
+    ASSERT_EQ(productsOf(pieces), alone);
+  pool.reset();
+  EXPECT_TRUE(pieces.whole.isUnique()) << "nothing is kept by what came too late";
+}
+
+TEST(ProductAhead, LetsGoWhereALoopEndsEarly) {
+  ResourceManager resources;
+  std::optional<ThreadPool> pool(1);
+  RunState run(resources, &*pool);
+  Pieces pieces(100, 12, 64, 128), others(3, 1);
+  pieces.ctx.runState = &run;
+  std::vector<float> out(12 * 128);
+  for (int64_t calls = 3; calls < 60; calls += 4) {
+    for (int64_t i = 0; i < calls; ++i)
+      pieces.ahead.multiply(pieces.ctx, pieces.at(i), pieces.right, out.data());
+    pieces.ahead.multiply(pieces.ctx, others.at(2), others.right, out.data());
+  }
+  pool.reset();
+  EXPECT_TRUE(pieces.whole.isUnique());
 }
 
 TEST(ProductAhead, StopsWhereTheSequenceDoes) {
