@@ -9,11 +9,12 @@
 // `Error` with one of TensorFlow's canonical codes.
 #pragma once
 
-#include "treadle/runtime/Attr.h"
-#include "treadle/runtime/Error.h"
 #include "treadle/runtime/Kernel.h"
+#include "treadle/runtime/Modes.h"
 #include "treadle/runtime/OpTraits.h"
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Attr.h"
+#include "treadle/tensor/Error.h"
+#include "treadle/tensor/Tensor.h"
 
 #include <functional>
 #include <memory>
@@ -320,20 +321,20 @@ struct SessionOptions {
   /// Threads that a run may use, its own included; 0: as many as the machine has. At most 1,024,
   /// and as many as the system gives.
   int threads = 0;
-  /// `interpret`: node by node. `auto`: chains of nodes become one, and loops become machine code
+  /// Interpret: node by node. Auto: chains of nodes become one, and loops become machine code
   /// for the ranks of the tensors that come: from the second run of a request on a thread of the
-  /// process compiles them, and they are interpreted until that is done. `jit`: runs wait for it
+  /// process compiles them, and they are interpreted until that is done. Jit: runs wait for it
   /// where a loop is first reached. What can't be compiled is interpreted.
-  std::string tier = "auto";
+  Tier tier = Tier::Auto;
   /// What machine code may do for speed: round a product and a sum once, together; multiply by the
   /// reciprocal of a divisor; compute some functions of f32 to fewer places (docs/tiers.md has the
   /// bounds). Infinities and NaN stay what they are. Nothing changes for what is interpreted.
   bool fastMath = false;
   /// Which loops' iterations run at the same time, wherever the order of effects and the loop's
-  /// parallel_iterations allow: `off`: none; `auto`: those with ops that wait (queues, Python, ops
-  /// whose traits say so) if they end sooner for it; `on`: all that may. Loops of v1 overlap as far
-  /// as their edges let them; `on` keeps the order of their nodes where these conflict.
-  std::string loopOverlap = "auto";
+  /// parallel_iterations allow. Off: none; Auto: those with ops that wait (queues, Python, ops
+  /// whose traits say so) if they end sooner for it; On: all that may. Loops of v1 overlap as far
+  /// as their edges let them; On keeps the order of their nodes where these conflict.
+  LoopOverlap loopOverlap = LoopOverlap::Auto;
   /// Seconds after which a run fails with DeadlineExceeded; 0: never.
   double timeout = 0;
   /// Whether to count what compiled code does, for `Session::statistics`.

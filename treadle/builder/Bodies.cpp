@@ -1,7 +1,7 @@
 // Bodies: functions in the making, one within another, and how values of the outer ones get in.
 #include "treadle/builder/BuilderImpl.h"
 
-#include "treadle/transforms/shape_inference/TypeShapes.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
 
 using namespace mlir;
 

@@ -1,8 +1,8 @@
 // The graph that a builder gives: a copy of what it has so far, in which effects have their order.
 #include "treadle/builder/BuilderImpl.h"
 
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/order/BodyOrder.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
 
 #include "mlir/IR/Verifier.h"
 

@@ -3,10 +3,10 @@
 #pragma once
 
 #include "treadle/Builder.h"
+#include "treadle/graph/EditIndex.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/session/EditIndex.h"
+#include "treadle/rewriting/Outline.h"
 #include "treadle/shapes/Shape.h"
-#include "treadle/transforms/rewriting/Outline.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,9 +1,9 @@
 // Gradients of values of the innermost body, added to it.
 #include "treadle/builder/BuilderImpl.h"
 
+#include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/gradients/AddGradients.h"
 #include "treadle/lowering/Attributes.h"
-#include "treadle/transforms/gradients/AddGradients.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 using namespace mlir;
 

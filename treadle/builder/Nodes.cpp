@@ -2,9 +2,9 @@
 #include "treadle/builder/BuilderImpl.h"
 
 #include "treadle/analysis/conformance/Conformance.h"
-#include "treadle/session/NodeInputs.h"
-#include "treadle/transforms/shape_inference/NodeShapes.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
+#include "treadle/analysis/shapes/NodeShapes.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/graph/NodeInputs.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 // Files as checkpoints need them: read at an offset, and replaced as a whole or not at all.
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include <cstdint>
 #include <string>

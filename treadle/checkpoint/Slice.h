@@ -1,7 +1,7 @@
 // Parts of tensors: how variables that are split over several machines are saved and restored.
 #pragma once
 
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Tensor.h"
 
 #include <optional>
 #include <string>

@@ -7,7 +7,7 @@
 // the key before, except at restart points, whose offsets end the block.
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include <cstdint>
 #include <string>

@@ -3,7 +3,7 @@
 file(GLOB sources ${SOURCE}/treadle/codegen/*.h ${SOURCE}/treadle/codegen/*.cpp
   ${SOURCE}/treadle/codegen/*.td)
 list(FILTER sources EXCLUDE REGEX "_test.cpp$")
-list(APPEND sources ${SOURCE}/treadle/runtime/Tensor.h ${SOURCE}/treadle/runtime/DType.h)
+list(APPEND sources ${SOURCE}/treadle/tensor/Tensor.h ${SOURCE}/treadle/tensor/DType.h)
 set(hashes "")
 foreach(source ${sources})
   file(SHA256 ${source} hash)

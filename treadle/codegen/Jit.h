@@ -4,7 +4,7 @@
 #include "treadle/codegen/Cluster.h"
 #include "treadle/codegen/CompileCounters.h"
 #include "treadle/codegen/Frame.h"
-#include "treadle/runtime/Attr.h"
+#include "treadle/tensor/Attr.h"
 
 #include <chrono>
 #include <memory>

@@ -5,7 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Tensor.h"
 
 namespace treadle::codegen {
 

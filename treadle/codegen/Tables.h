@@ -3,7 +3,7 @@
 #pragma once
 
 #include "treadle/codegen/Frame.h"
-#include "treadle/runtime/Attr.h"
+#include "treadle/tensor/Attr.h"
 
 #include <span>
 #include <string>

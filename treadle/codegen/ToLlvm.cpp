@@ -2,7 +2,7 @@
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/lowering/Attributes.h"
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Tensor.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

@@ -1,8 +1,8 @@
 // From the nodes of a function to tensor code.
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

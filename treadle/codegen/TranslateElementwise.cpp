@@ -1,9 +1,9 @@
 // Ops over elements become one loop nest each, which fusion joins later.
+#include "treadle/analysis/shapes/NodeShapes.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
-#include "treadle/transforms/shape_inference/NodeShapes.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

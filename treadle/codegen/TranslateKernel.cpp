@@ -1,4 +1,6 @@
 // Ops without a native form are calls of their kernels.
+#include "treadle/analysis/shapes/NodeShapes.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Frame.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
@@ -6,8 +8,6 @@
 #include "treadle/lowering/Lowering.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
-#include "treadle/transforms/shape_inference/NodeShapes.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 using namespace mlir;
 

@@ -1,11 +1,11 @@
 // Lists of tensors of one shape: one tensor each, whose rows are the elements. What doesn't fit is
 // left to kernels, which have lists as handles.
+#include "treadle/analysis/shapes/NodeShapes.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
-#include "treadle/transforms/shape_inference/NodeShapes.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,9 +1,9 @@
 // Elements in other places: loops that read another element than they write, which fusion joins
 // with those that use them.
+#include "treadle/analysis/shapes/NodeShapes.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
-#include "treadle/transforms/shape_inference/NodeShapes.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

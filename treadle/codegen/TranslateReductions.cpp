@@ -1,8 +1,8 @@
 // Reductions over axes, and where along an axis the extreme element is.
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

@@ -1,10 +1,10 @@
 // Values while a function is translated: scalars in registers, tensors, and what is known of both.
+#include "treadle/analysis/shapes/NodeShapes.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
-#include "treadle/transforms/shape_inference/NodeShapes.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

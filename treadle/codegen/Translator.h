@@ -2,9 +2,9 @@
 // `translate` in Cluster.h.
 #pragma once
 
+#include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/codegen/Cluster.h"
-#include "treadle/transforms/constants/Constants.h"
-#include "treadle/transforms/shape_inference/NodeShapes.h"
+#include "treadle/lowering/Constants.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "treadle/collective/Transport.h"
-#include "treadle/runtime/Error.h"
 #include "treadle/runtime/ResourceManager.h"
+#include "treadle/tensor/Error.h"
 
 #include <memory>
 #include <optional>

@@ -1,7 +1,7 @@
 // How ranks of a run on several processes reach each other.
 #pragma once
 
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Tensor.h"
 
 #include <functional>
 #include <string>

@@ -5,7 +5,7 @@
 #include "treadle/proto/attr_value.pb.h"
 #include "treadle/proto/full_type.pb.h"
 #include "treadle/proto/tensor.pb.h"
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 

@@ -1,7 +1,7 @@
 // GraphDefs and SavedModels of any size, as files of chunks (.cpb).
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -1,7 +1,7 @@
 // Graphs to files.
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
 

@@ -1,7 +1,7 @@
 // Messages of any size, split into chunks: what TensorFlow's proto splitter writes (.cpb).
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include <google/protobuf/message.h>
 #include <string_view>

@@ -1,7 +1,7 @@
 // Graphs in files of any format.
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "treadle/proto/graph.pb.h"
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -6,7 +6,7 @@
 #include "treadle/import/Types.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/proto/op_def.pb.h"
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include "mlir/IR/OperationSupport.h"
 #include "llvm/ADT/SmallVector.h"

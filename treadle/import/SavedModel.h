@@ -3,7 +3,7 @@
 #pragma once
 
 #include "treadle/proto/saved_model.pb.h"
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,7 +1,7 @@
 // Messages in protobuf's text form.
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include <google/protobuf/message.h>
 #include <string_view>

@@ -2,7 +2,7 @@
 // so that they need no code of their own for each dtype.
 #pragma once
 
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Tensor.h"
 
 #include <cstdint>
 #include <string_view>

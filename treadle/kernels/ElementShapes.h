@@ -3,7 +3,7 @@
 #pragma once
 
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Move.h"
+#include "treadle/kernels/ElementCopy.h"
 
 namespace treadle {
 

@@ -1,4 +1,5 @@
-// The built-in kernels: families, each a table beside its kernels. Families.cpp lists them.
+// The built-in kernels: rooms by subject, in each of them families, each a table beside its
+// kernels. The header Families.h of a room says what lives there.
 #pragma once
 
 #include "treadle/runtime/Kernel.h"

@@ -1,6 +1,6 @@
 #include "treadle/kernels/Update.h"
 
-#include "treadle/kernels/Move.h"
+#include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Variants.h"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 #include "treadle/kernels/Variants.h"
 
-#include "treadle/kernels/Optional.h"
-#include "treadle/kernels/TensorList.h"
-#include "treadle/kernels/TensorMap.h"
 #include "treadle/kernels/Update.h"
+#include "treadle/kernels/lists/Optional.h"
+#include "treadle/kernels/lists/TensorList.h"
+#include "treadle/kernels/lists/TensorMap.h"
 
 #include <algorithm>
 

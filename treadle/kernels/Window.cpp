@@ -1,5 +1,5 @@
 #include "treadle/kernels/Window.h"
-#include "treadle/kernels/Move.h"
+#include "treadle/kernels/ElementCopy.h"
 
 namespace treadle {
 namespace {

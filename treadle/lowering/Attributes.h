@@ -3,8 +3,8 @@
 
 #include "treadle/dialect/TfType.h"
 #include "treadle/proto/tensor.pb.h"
-#include "treadle/runtime/Attr.h"
 #include "treadle/runtime/Graph.h"
+#include "treadle/tensor/Attr.h"
 
 namespace treadle {
 

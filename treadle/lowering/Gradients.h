@@ -1,8 +1,8 @@
 // Gradient functions, made when they are first called.
 #pragma once
 
+#include "treadle/gradients/SymbolicGradients.h"
 #include "treadle/lowering/Lowering.h"
-#include "treadle/transforms/gradients/SymbolicGradients.h"
 
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -1,7 +1,7 @@
 #include "treadle/lowering/Lowering.h"
 
 #include "treadle/runtime/Plan.h"
-#include "treadle/runtime/Suggestions.h"
+#include "treadle/tensor/Suggestions.h"
 
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
@@ -31,48 +31,6 @@ ModuleIndex::ModuleIndex(mlir::ModuleOp module) {
 std::string ModuleIndex::suggestions(llvm::StringRef name) const {
   std::vector<std::string_view> names(nodes.keys().begin(), nodes.keys().end());
   return didYouMean(name, names);
-}
-
-static std::optional<IterationSelector> parseSelector(std::string_view text) {
-  if (text == "last")
-    return IterationSelector{IterationSelector::Last, 0};
-  if (text == "*")
-    return IterationSelector{IterationSelector::All, 0};
-  int64_t k;
-  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), k);
-  if (error != std::errc() || end != text.data() + text.size() || k < 0)
-    return std::nullopt;
-  return IterationSelector{IterationSelector::At, k};
-}
-
-Expected<ValueName> parseValueName(std::string_view text) {
-  ValueName name;
-  std::string_view rest = text;
-  size_t at = rest.find('@');
-  std::string_view selectors = at == std::string_view::npos ? "" : rest.substr(at);
-  rest = rest.substr(0, at);
-  while (!selectors.empty()) {
-    size_t end = selectors.find_first_of("@,", 1);
-    std::string_view one = selectors.substr(1, end == std::string_view::npos ? end : end - 1);
-    std::optional<IterationSelector> selector = parseSelector(one);
-    if (!selector)
-      return Unexpected(invalidArgument("'", text, "': iteration '", one,
-                                        "' is neither a number from 0, 'last' nor '*'"));
-    name.iterations.push_back(*selector);
-    selectors = end == std::string_view::npos ? "" : selectors.substr(end);
-  }
-  if (size_t colon = rest.rfind(':'); colon != std::string_view::npos) {
-    std::string_view number = rest.substr(colon + 1);
-    auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), name.output);
-    if (error != std::errc() || end != number.data() + number.size() || name.output < 0)
-      return Unexpected(
-          invalidArgument("'", text, "': after the colon stands an output's number, as in 'x:0'"));
-    rest = rest.substr(0, colon);
-  }
-  if (rest.empty())
-    return Unexpected(invalidArgument("'", text, "' names no node; expected a name as in 'x:0'"));
-  name.node = std::string(rest);
-  return name;
 }
 
 // --- nodes -------------------------------------------------------------------------------------

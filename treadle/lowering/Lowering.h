@@ -2,7 +2,7 @@
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
-#include "treadle/runtime/Graph.h"
+#include "treadle/runtime/ValueName.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
@@ -31,16 +31,6 @@ private:
   llvm::StringMap<tfg::Node> nodes;
   llvm::StringMap<tfg::FuncOp> functions;
 };
-
-/// A value of a graph by name, as users write it: `x`, `x:0`, `x:0@3`, `x:0@last@*`.
-struct ValueName {
-  std::string node;
-  int output = 0;
-  std::vector<IterationSelector> iterations;
-};
-
-/// InvalidArgument for anything else.
-Expected<ValueName> parseValueName(std::string_view text);
 
 /// What a run asks of a graph.
 struct Request {

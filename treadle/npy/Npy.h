@@ -1,7 +1,7 @@
 // numpy's .npy format: one array with its dtype and shape.
 #pragma once
 
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Tensor.h"
 
 #include <string>
 #include <string_view>

@@ -1,7 +1,7 @@
 // Just enough of Python's pickles to read numpy's object arrays of bytes and str.
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include <string>
 #include <string_view>

@@ -4,7 +4,7 @@
 // Everything returned here lives as long as the program; all functions are thread-safe.
 #pragma once
 
-#include "treadle/runtime/DType.h"
+#include "treadle/tensor/DType.h"
 
 #include <cstdint>
 #include <optional>

@@ -24,7 +24,7 @@ import dataclasses
 import json
 import re
 
-# Short names of dtypes as in treadle/runtime/DType.cpp; the position is the number.
+# Short names of dtypes as in treadle/tensor/DType.cpp; the position is the number.
 DTYPES = """
     invalid f32 f64 i32 ui8 i16 i8 str c64 i64 i1 qi8 qui8 qi32 bf16 qi16 qui16 ui16 c128 f16
     resource variant ui32 ui64 f8E5M2 f8E4M3FN f8E4M3FNUZ f8E4M3B11FNUZ f8E5M2FNUZ i4 ui4 i2 ui2

@@ -1,7 +1,7 @@
 // numpy arrays as tensors and tensors as numpy arrays, without copying where nobody could tell.
 #pragma once
 
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Tensor.h"
 
 #include <nanobind/nanobind.h>
 

@@ -3,7 +3,7 @@
 #include "treadle/ops/OpTable.h"
 #include "treadle/python/Arrays.h"
 #include "treadle/python/Errors.h"
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 namespace nb = nanobind;
 

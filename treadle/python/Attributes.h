@@ -1,7 +1,7 @@
 // Attributes of nodes as Python objects, both ways.
 #pragma once
 
-#include "treadle/runtime/Attr.h"
+#include "treadle/tensor/Attr.h"
 
 #include <nanobind/nanobind.h>
 

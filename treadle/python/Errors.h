@@ -2,7 +2,7 @@
 // classes, and an exception of a Python kernel becomes an Error.
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include <nanobind/nanobind.h>
 

@@ -3,6 +3,7 @@
 #include "treadle/python/Attributes.h"
 #include "treadle/python/Errors.h"
 #include "treadle/python/Module.h"
+#include "treadle/runtime/ValueName.h"
 
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -130,7 +131,7 @@ nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb
   for (auto [key, value] : feeds) {
     auto name = nb::cast<std::string>(key);
     TensorRequest want{str("feed '", name, "'"), std::nullopt, false};
-    if (auto node = graph.node(name.substr(0, name.find(':'))); node && !node->outputs.empty())
+    if (auto node = graph.node(nodeOf(name)); node && !node->outputs.empty())
       want.want = node->outputs.front().dtype;
     request.feeds.emplace_back(name, toTensor(value, want));
   }

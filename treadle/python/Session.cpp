@@ -5,6 +5,7 @@
 #include "treadle/python/Errors.h"
 #include "treadle/python/Interrupt.h"
 #include "treadle/python/Module.h"
+#include "treadle/runtime/ValueName.h"
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -79,11 +80,6 @@ PySession::PySession(Session made, std::shared_ptr<const RegisteredOps> ops)
     inputTypes.emplace(input.name, input.dtype);
 }
 
-// `x` is short for `x:0`.
-std::string fullName(const std::string &name) {
-  return name.find(':') == std::string::npos ? name + ":0" : name;
-}
-
 Session::Feeds PySession::convertFeeds(nb::handle feeds) const {
   Session::Feeds out;
   if (feeds.is_none())
@@ -97,7 +93,7 @@ Session::Feeds PySession::convertFeeds(nb::handle feeds) const {
                          ", expected a name such as 'x:0'"));
     std::string name = toName(key, "feeds");
     TensorRequest request{str("feed '", name, "'"), std::nullopt, mayShareFeeds};
-    if (auto it = inputTypes.find(fullName(name)); it != inputTypes.end())
+    if (auto it = inputTypes.find(withOutput(name)); it != inputTypes.end())
       request.want = it->second;
     Tensor tensor = toTensor(value, request);
     out.emplace_back(std::move(name), std::move(tensor));
@@ -174,9 +170,9 @@ SessionOptions sessionOptions(std::optional<int> threads, const std::string &tie
                               bool statistics, bool trace, bool fastMath,
                               const RegisteredOps &ops) {
   SessionOptions options;
-  options.loopOverlap = loopOverlap;
+  options.loopOverlap = orRaise(parseLoopOverlap(loopOverlap));
   options.threads = threads.value_or(0);
-  options.tier = tier;
+  options.tier = orRaise(parseTier(tier));
   options.timeout = timeout.value_or(0);
   options.statistics = statistics;
   options.trace = trace;

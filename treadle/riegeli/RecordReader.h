@@ -1,7 +1,7 @@
 // Reads records from a Riegeli file.
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include <cstdint>
 #include <string>

@@ -80,7 +80,7 @@ void Layout::placeNodes() {
     else if (node.kind == NodeKind::Call || node.kind == NodeKind::While ||
              node.kind == NodeKind::For)
       bindFunctionNode(spec, options, node, info);
-    node.mayBlock = mayBlock(spec, node, options.functions);
+    node.mayBlock = mayBlock(spec, node, options);
     plan->mayBlock |= node.mayBlock;
     node.waits = waits(spec, node, options);
     plan->isConstantEnter[i] =

@@ -1,7 +1,5 @@
 #include "treadle/runtime/FunctionOps.h"
 
-#include "treadle/runtime/TensorFunctions.h"
-
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/Sequential.h"
@@ -430,11 +428,6 @@ void runFor(OpContext &ctx) {
 // --- binding -----------------------------------------------------------------------------------
 
 Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
-  if (spec.op == "MapDefun")
-    return bindMapDefun(spec, library);
-  Expected<BoundKernel> ofElements = bindTensorFunction(spec, library);
-  if (!ofElements || ofElements->fn)
-    return ofElements;
   CallState state{{spec.name, spec.op}, CallState::Always, {}};
   auto add = [&](const FunctionRef &f) {
     state.functions.emplace_back(f, spec.outputTypes, ArgMode::Owned, library);
@@ -514,7 +507,9 @@ Expected<BoundKernel> bindFor(const NodeSpec &spec, FunctionLibrary *library) {
 
 void plan::bindFunctionNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node,
                             NodeInfo &info) {
-  auto *bind = node.kind == NodeKind::Call    ? bindCall
+  const FunctionKernelEntry *entry = options.kernels->findFunctionKernel(spec.op);
+  auto *bind = entry                          ? entry->bind
+               : node.kind == NodeKind::Call  ? bindCall
                : node.kind == NodeKind::While ? bindWhile
                                               : bindFor;
   Expected<BoundKernel> kernel = bind(spec, options.functions);

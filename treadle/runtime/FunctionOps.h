@@ -1,4 +1,4 @@
-// Internal to the runtime: the ops that call functions, in the form both executors use.
+// The ops that call functions, in the form both executors and the kernels that call some use.
 #pragma once
 
 #include "treadle/runtime/Plan.h"
@@ -96,9 +96,6 @@ Expected<void> readReferences(const Plan &plan, std::span<Tensor> results);
 /// Runs any plan over tensors that the caller gives away; false, having failed.
 bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> results,
                   OpContext &ctx);
-
-/// MapDefun: a call for each row. It holds its thread while the function waits.
-Expected<BoundKernel> bindMapDefun(const NodeSpec &spec, FunctionLibrary *library);
 
 /// What to say of a result that is dead, and of calls inside calls without end.
 Error deadResult(const Plan &plan, size_t result);

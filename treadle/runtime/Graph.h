@@ -1,8 +1,8 @@
 // A graph as the runtime is given it: what a front end writes down, and a plan is built from.
 #pragma once
 
-#include "treadle/runtime/Attr.h"
-#include "treadle/runtime/DType.h"
+#include "treadle/tensor/Attr.h"
+#include "treadle/tensor/DType.h"
 
 #include <cstdint>
 #include <memory>

@@ -61,6 +61,7 @@ bool Suspension::claim() { return !isClaimed.exchange(true, std::memory_order_ac
 struct KernelRegistry::Impl {
   const KernelRegistry *parent;
   std::unordered_map<std::string, Bind> binds;
+  std::unordered_map<std::string_view, const FunctionKernelEntry *> functionKernels = {};
 };
 
 KernelRegistry::KernelRegistry(const KernelRegistry *parent) : impl(new Impl{parent, {}}) {}
@@ -72,6 +73,11 @@ void KernelRegistry::add(std::span<const KernelEntry> table) {
     impl->binds.insert_or_assign(std::string(entry.op), entry.bind);
 }
 
+void KernelRegistry::add(std::span<const FunctionKernelEntry> table) {
+  for (const FunctionKernelEntry &entry : table)
+    impl->functionKernels.insert_or_assign(entry.op, &entry);
+}
+
 void KernelRegistry::add(std::string op, Bind bind) {
   impl->binds.insert_or_assign(std::move(op), std::move(bind));
 }
@@ -81,6 +87,13 @@ const KernelRegistry::Bind *KernelRegistry::find(std::string_view op) const {
   if (it != impl->binds.end())
     return &it->second;
   return impl->parent ? impl->parent->find(op) : nullptr;
+}
+
+const FunctionKernelEntry *KernelRegistry::findFunctionKernel(std::string_view op) const {
+  auto it = impl->functionKernels.find(op);
+  if (it != impl->functionKernels.end())
+    return it->second;
+  return impl->parent ? impl->parent->findFunctionKernel(op) : nullptr;
 }
 
 // --- one op alone ------------------------------------------------------------------------------

@@ -2,11 +2,11 @@
 // each execution with an OpContext. Kernels never throw on bad input and never print: they `fail`.
 #pragma once
 
-#include "treadle/runtime/Attr.h"
-#include "treadle/runtime/DType.h"
-#include "treadle/runtime/Error.h"
-#include "treadle/runtime/Resource.h"
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Attr.h"
+#include "treadle/tensor/DType.h"
+#include "treadle/tensor/Error.h"
+#include "treadle/tensor/Resource.h"
+#include "treadle/tensor/Tensor.h"
 
 #include <functional>
 #include <memory>
@@ -180,6 +180,19 @@ struct KernelEntry {
   BindFn bind;
 };
 
+/// A table of kernels that belong together.
+using KernelFamily = std::span<const KernelEntry> (*)();
+
+struct NodeSpec;
+class FunctionLibrary;
+
+/// A row of a table of kernels that call functions, which they find in the library. They hold their
+/// thread while a function waits.
+struct FunctionKernelEntry {
+  std::string_view op;
+  Expected<BoundKernel> (*bind)(const NodeSpec &node, FunctionLibrary *library);
+};
+
 /// Finds kernels by op. Built-in tables are added once; users' ops may be added to a registry of
 /// their own that falls back to the built-in one. Not thread-safe while adding.
 class KernelRegistry {
@@ -188,8 +201,10 @@ public:
   ~KernelRegistry();
   using Bind = std::function<Expected<BoundKernel>(const BindContext &)>;
   void add(std::span<const KernelEntry> table);
+  void add(std::span<const FunctionKernelEntry> table);
   void add(std::string op, Bind bind);
   const Bind *find(std::string_view op) const;
+  const FunctionKernelEntry *findFunctionKernel(std::string_view op) const;
 
 private:
   struct Impl;

@@ -9,6 +9,7 @@
 
 #include "treadle/runtime/Graph.h"
 #include "treadle/runtime/Kernel.h"
+#include "treadle/runtime/Modes.h"
 #include "treadle/runtime/OpTraits.h"
 
 #include <atomic>
@@ -43,10 +44,6 @@ public:
 /// Whether an op of this name may wait for another op or run (as TensorFlow defines its ops;
 /// kernels of users say so themselves).
 bool isBlockingOp(std::string_view op);
-
-/// Which loops' iterations overlap: none; those that gain by it; all that may.
-enum class LoopOverlap : uint8_t { Off, Auto, On };
-std::optional<LoopOverlap> parseLoopOverlap(std::string_view text);
 
 /// On the Enter nodes of a loop that is not to become a structured one: a bool.
 inline constexpr std::string_view overlapAttr = "_overlap";

@@ -140,8 +140,6 @@ Expected<BoundKernel> bindByOp(const NodeSpec &spec, const PlanOptions &options)
     return bindRead();
   if (spec.op == clusterOp)
     return options.clusters->bind(spec);
-  if (spec.op == "_FillBatch" || spec.op == "_CutBatch")
-    return bindBatchPart(spec);
   return bindFromRegistry(spec, options);
 }
 
@@ -175,17 +173,17 @@ std::vector<FunctionRef> calledFunctions(const NodeSpec &spec) {
   return functions;
 }
 
-bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *functions) {
+bool mayBlock(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options) {
   if (node.mayBlock)
     return true;
   if (spec.loop)
     return spec.loop->cond->mayBlock || spec.loop->body->mayBlock;
   if (node.kind != NodeKind::Call && node.kind != NodeKind::While && node.kind != NodeKind::For)
     return false;
-  if (spec.op == "MapDefun" || spec.op.starts_with("Xla"))
+  if (options.kernels->findFunctionKernel(spec.op))
     return false; // holds its thread
   for (const FunctionRef &f : calledFunctions(spec))
-    if (functions && functions->mayBlock(f.name))
+    if (options.functions && options.functions->mayBlock(f.name))
       return true;
   return false;
 }
@@ -389,15 +387,6 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph,
 }
 
 } // namespace plan
-
-std::optional<LoopOverlap> parseLoopOverlap(std::string_view text) {
-  static constexpr std::pair<std::string_view, LoopOverlap> words[] = {
-      {"off", LoopOverlap::Off}, {"auto", LoopOverlap::Auto}, {"on", LoopOverlap::On}};
-  for (auto [word, value] : words)
-    if (word == text)
-      return value;
-  return std::nullopt;
-}
 
 bool isBlockingOp(std::string_view op) {
   static constexpr std::array<std::string_view, 48> names = {

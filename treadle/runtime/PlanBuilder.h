@@ -18,7 +18,7 @@ void bindFunctionNode(const NodeSpec &spec, const PlanOptions &options, PlanNode
                       NodeInfo &info);
 
 /// True if the node, or a function that it calls, may wait for another op.
-bool mayBlock(const NodeSpec &spec, const PlanNode &node, FunctionLibrary *functions);
+bool mayBlock(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options);
 
 /// True if the node's op waits inside its call, or one in a function that it calls.
 bool waits(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options);
@@ -28,8 +28,6 @@ std::vector<FunctionRef> calledFunctions(const NodeSpec &spec);
 
 /// Replaces each BatchFunction by a call between two nodes that fill its batch up and cut it again.
 void expandBatchFunctions(GraphSpec &graph);
-/// Binds one of those two.
-Expected<BoundKernel> bindBatchPart(const NodeSpec &spec);
 
 /// Puts a `_Read` before each op of the executor that wants a value and gets a reference.
 Expected<void> readReferencesAtBorders(GraphSpec &graph);

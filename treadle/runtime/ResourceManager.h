@@ -1,8 +1,8 @@
 // A session's named resources: variables, queues, tables. Found by container, name and kind.
 #pragma once
 
-#include "treadle/runtime/Error.h"
-#include "treadle/runtime/Resource.h"
+#include "treadle/tensor/Error.h"
+#include "treadle/tensor/Resource.h"
 
 #include <functional>
 #include <map>

@@ -1,9 +1,9 @@
 // One run of a graph: what all its ops share, how it is stopped, and where it prints.
 #pragma once
 
-#include "treadle/runtime/Error.h"
-#include "treadle/runtime/Resource.h"
 #include "treadle/runtime/ResourceManager.h"
+#include "treadle/tensor/Error.h"
+#include "treadle/tensor/Resource.h"
 
 #include <atomic>
 #include <condition_variable>

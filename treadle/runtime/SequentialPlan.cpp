@@ -76,7 +76,7 @@ void Layout::placeNode(int32_t i) {
   slotOf[i] = plan->numSlots;
   plan->numSlots += node.outputCount;
   bindSequential(spec, options, node, info);
-  plan->mayBlock |= mayBlock(spec, node, options.functions);
+  plan->mayBlock |= mayBlock(spec, node, options);
   node.info = static_cast<uint32_t>(plan->infos.size());
   info.programOrder = static_cast<uint32_t>(i);
   info.name = std::move(spec.name);

@@ -1,6 +1,6 @@
 #include "treadle/runtime/ThreadPool.h"
 
-#include "treadle/runtime/Resource.h"
+#include "treadle/tensor/Resource.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,8 +1,8 @@
 // Variables, of both kinds: behind a resource handle, and behind a v1 reference.
 #pragma once
 
-#include "treadle/runtime/Resource.h"
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Resource.h"
+#include "treadle/tensor/Tensor.h"
 
 #include <mutex>
 

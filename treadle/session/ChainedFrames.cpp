@@ -13,8 +13,6 @@ int64_t countChained(ModuleOp module) {
   return count;
 }
 
-std::string nodeOf(const std::string &value) { return value.substr(0, value.find(':')); }
-
 bool hasAll(const ModuleIndex &index, const std::vector<std::string> &values) {
   return llvm::all_of(values, [&](const std::string &value) {
     return static_cast<bool>(index.node(nodeOf(value)));

@@ -1,7 +1,7 @@
 #include "treadle/session/Compilation.h"
 
 #include "treadle/lowering/Fusion.h"
-#include "treadle/transforms/functions/FunctionalNode.h"
+#include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 
 using namespace mlir;
@@ -78,7 +78,7 @@ std::string compilationPipeline(const Request &request, bool prunes) {
   auto nodesOf = [](const std::vector<std::string> &values) {
     std::vector<std::string> nodes;
     for (const std::string &value : values)
-      nodes.push_back(value.substr(0, value.find(':')));
+      nodes.push_back(nodeOf(value));
     return nodes;
   };
   std::vector<std::string> fed = nodesOf(request.feeds), asked = nodesOf(request.fetches);

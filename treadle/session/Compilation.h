@@ -2,8 +2,8 @@
 #pragma once
 
 #include "treadle/codegen/Clusters.h"
+#include "treadle/graph/GraphImpl.h"
 #include "treadle/lowering/Functions.h"
-#include "treadle/session/GraphImpl.h"
 
 #include "llvm/ADT/StringMap.h"
 

@@ -196,7 +196,7 @@ TEST(Fusion, TheInterpreterTakesNodesOneByOneAndAgrees) {
   };
   const std::vector<int64_t> shapes[] = {{}, {20}, {1}, {1, 20}, {7, 20}, {7, 1}, {2, 7, 20}};
   SessionOptions interpret;
-  interpret.tier = "interpret";
+  interpret.tier = Tier::Interpret;
   Session one = *Session::create(graph), other = *Session::create(graph, interpret);
   for (const auto &m : shapes)
     for (const auto &a : shapes)

@@ -57,7 +57,7 @@ public:
     }
   }
 
-  Expected<std::vector<Tensor>> run(const char *mode, int threads) {
+  Expected<std::vector<Tensor>> run(LoopOverlap mode, int threads) {
     order.clear();
     mostAtOnce = 0;
     SessionOptions options;
@@ -114,11 +114,11 @@ private:
   std::mutex mutex;
 };
 
-class LoopOverlapTest : public testing::TestWithParam<std::tuple<const char *, int>> {
+class LoopOverlapTest : public testing::TestWithParam<std::tuple<LoopOverlap, int>> {
 protected:
-  const char *mode() const { return std::get<0>(GetParam()); }
+  LoopOverlap mode() const { return std::get<0>(GetParam()); }
   int threads() const { return std::get<1>(GetParam()); }
-  bool overlaps() const { return std::string_view(mode()) != "off"; }
+  bool overlaps() const { return mode() != LoopOverlap::Off; }
 };
 
 std::vector<int32_t> upTo(int32_t end) {
@@ -168,10 +168,12 @@ TEST_P(LoopOverlapTest, NothingThatDependsOnAFailureRuns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(, LoopOverlapTest,
-                         testing::Combine(testing::Values("off", "auto", "on"),
+                         testing::Combine(testing::Values(LoopOverlap::Off, LoopOverlap::Auto,
+                                                          LoopOverlap::On),
                                           testing::Values(1, 2, 8)),
                          [](const auto &info) {
-                           return std::string(std::get<0>(info.param)) +
+                           static constexpr const char *names[] = {"off", "auto", "on"};
+                           return std::string(names[static_cast<int>(std::get<0>(info.param))]) +
                                   std::to_string(std::get<1>(info.param));
                          });
 

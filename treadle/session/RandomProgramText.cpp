@@ -1,6 +1,6 @@
 // Random programs as text of the tfg dialect.
-#include "treadle/runtime/Error.h"
 #include "treadle/session/RandomProgram.h"
+#include "treadle/tensor/Error.h"
 
 namespace treadle::test {
 namespace {
@@ -33,11 +33,11 @@ template <typename Items, typename Text> std::string joined(const Items &items, 
 std::string dtypes(const Types &types) { return str("[", joined(types, dtype), "]"); }
 std::string function(int number) { return str("#tf_type.func<@f", number, ", {}>"); }
 
-struct Typed {
+struct TypedValue {
   std::string name;
   Type type = Type::Int;
 };
-using Values = std::vector<Typed>;
+using Values = std::vector<TypedValue>;
 
 /// A body's lines.
 class Body {
@@ -48,8 +48,8 @@ public:
     Values made;
     for (Type type : results)
       made.push_back({str("%v", count, "_", made.size()), type});
-    auto typeOf = [](const Typed &value) { return tensor(value.type); };
-    auto nameOf = [](const Typed &value) { return value.name; };
+    auto typeOf = [](const TypedValue &value) { return tensor(value.type); };
+    auto nameOf = [](const TypedValue &value) { return value.name; };
     if (name.empty())
       name = str("n", count);
     lines += str("  ", joined(made, nameOf), made.empty() ? "" : ", ", "%c", count, " = ", op, "(",
@@ -57,17 +57,17 @@ public:
                  joined(inputs, typeOf), ") -> (", joined(made, typeOf), ")\n");
     return made;
   }
-  Typed constant(int32_t value) {
+  TypedValue constant(int32_t value) {
     return node("Const", {}, {Type::Int},
                 str("dtype = i32, value = dense<", value, "> : tensor<i32>"))[0];
   }
-  Typed noDims() {
+  TypedValue noDims() {
     return node("Const", {}, {Type::Ints}, "dtype = i32, value = dense<> : tensor<0xi32>")[0];
   }
-  Typed compute(std::string_view op, const Values &inputs, Type result = Type::Int) {
+  TypedValue compute(std::string_view op, const Values &inputs, Type result = Type::Int) {
     return node(op, inputs, {result}, str("T = ", dtype(inputs[0].type)))[0];
   }
-  Typed variable(int number) {
+  TypedValue variable(int number) {
     std::string name(1, "uvw"[number]);
     return node("VarHandleOp", {}, {Type::Resource},
                 str("dtype = i32, shape = #tf_type.shape<>, shared_name = \"", name,
@@ -95,19 +95,19 @@ private:
   void writeCall(const Statement &s);
   void writeLoop(const Statement &s);
   void print(char letter);
-  void append(const Typed &value);
-  Typed peek();
-  Typed conditionResult();
+  void append(const TypedValue &value);
+  TypedValue peek();
+  TypedValue conditionResult();
   Values logged() const;
   void setLogged(const Values &values);
-  Typed argument(Type type) {
+  TypedValue argument(Type type) {
     arguments.push_back({str("%a", arguments.size()), type});
     return arguments.back();
   }
   Values passed(const Statement &s) const;
   static Types typesOf(const Values &values) {
     Types types;
-    for (const Typed &value : values)
+    for (const TypedValue &value : values)
       types.push_back(value.type);
     return types;
   }
@@ -117,8 +117,8 @@ private:
   const Function &function;
   Body body;
   Values arguments, values;
-  Typed handles[numVariables];
-  Typed array, items, count; // the log: a TensorArray and its flow, or a list; and how many
+  TypedValue handles[numVariables];
+  TypedValue array, items, count; // the log: a TensorArray and its flow, or a list; and how many
 };
 
 Values Writer::logged() const { return {items, count}; }
@@ -129,7 +129,7 @@ void Writer::setLogged(const Values &made) {
 
 void Writer::begin() {
   if (isMain()) {
-    Typed size = body.constant(0);
+    TypedValue size = body.constant(0);
     if (program.logIsArray) {
       Values made = body.node("TensorArrayV3", {size}, {Type::Resource, Type::Flow},
                               "dtype = i32, element_shape = #tf_type.shape<>, dynamic_size = true, "
@@ -145,7 +145,7 @@ void Writer::begin() {
   } else {
     for (int i = 0; i < function.numArguments; ++i)
       values.push_back(argument(Type::Int));
-    for (Typed &handle : handles)
+    for (TypedValue &handle : handles)
       handle = argument(Type::Resource);
     if (program.logIsArray)
       array = argument(Type::Resource);
@@ -172,13 +172,13 @@ Values Writer::passed(const Statement &s) const {
 }
 
 void Writer::print(char letter) {
-  Typed text = body.node(
+  TypedValue text = body.node(
       "Const", {}, {Type::String},
       str("dtype = !tf_type.string, value = dense<\"", letter, "\"> : tensor<!tf_type.string>"))[0];
   body.node("PrintV2", {text}, {}, "end = \"\", output_stream = \"stdout\"");
 }
 
-void Writer::append(const Typed &value) {
+void Writer::append(const TypedValue &value) {
   items = program.logIsArray
               ? body.node("TensorArrayWriteV3", {array, count, value, items}, {Type::Flow},
                           "T = i32")[0]
@@ -187,8 +187,8 @@ void Writer::append(const Typed &value) {
   count = body.compute("AddV2", {count, body.constant(1)});
 }
 
-Typed Writer::peek() {
-  Typed index = body.compute("Sub", {count, body.constant(1)});
+TypedValue Writer::peek() {
+  TypedValue index = body.compute("Sub", {count, body.constant(1)});
   return program.logIsArray
              ? body.node("TensorArrayReadV3", {array, index, items}, {Type::Int}, "dtype = i32")[0]
              : body.node("TensorListGetItem", {items, index, body.noDims()}, {Type::Int},
@@ -196,8 +196,8 @@ Typed Writer::peek() {
 }
 
 void Writer::write(const Statement &s) {
-  Typed a = values.empty() ? Typed() : values[s.a];
-  const Typed &handle = handles[s.handle];
+  TypedValue a = values.empty() ? TypedValue() : values[s.a];
+  const TypedValue &handle = handles[s.handle];
   switch (s.kind) {
   case Statement::Constant:
     return values.push_back(body.constant(s.number));
@@ -233,7 +233,7 @@ void Writer::write(const Statement &s) {
 void Writer::writeCall(const Statement &s) {
   Values inputs = passed(s);
   Types types = typesOf(inputs), results = {Type::Int};
-  for (const Typed &value : logged())
+  for (const TypedValue &value : logged())
     results.push_back(value.type);
   std::string attrs = str("Tin = ", dtypes(types), ", Tout = ", dtypes(results));
   bool hasEffects = false;
@@ -246,7 +246,7 @@ void Writer::writeCall(const Statement &s) {
                  ", config = \"\", config_proto = \"\", executor_type = \"\"");
   } else {
     auto count = static_cast<int32_t>(s.functions.size());
-    Typed which = body.compute("FloorMod", {values[s.a], body.constant(count)});
+    TypedValue which = body.compute("FloorMod", {values[s.a], body.constant(count)});
     attrs += ", output_shapes = []";
     if (count == 2) {
       op = hasEffects ? "If" : "StatelessIf";
@@ -266,7 +266,7 @@ void Writer::writeCall(const Statement &s) {
 
 void Writer::writeLoop(const Statement &s) {
   Values inputs = {body.constant(0), values[s.a]};
-  for (const Typed &value : passed(s))
+  for (const TypedValue &value : passed(s))
     inputs.push_back(value);
   Types types = typesOf(inputs);
   bool hasEffects =
@@ -280,12 +280,12 @@ void Writer::writeLoop(const Statement &s) {
   setLogged(made);
 }
 
-Typed Writer::conditionResult() {
-  Typed holds = body.compute("Less", {values[0], body.constant(*function.times)}, Type::Bool);
+TypedValue Writer::conditionResult() {
+  TypedValue holds = body.compute("Less", {values[0], body.constant(*function.times)}, Type::Bool);
   if (!function.resultBelow)
     return holds;
-  Typed limit = body.constant(*function.resultBelow);
-  Typed isBelow = body.compute("Less", {values[function.result], limit}, Type::Bool);
+  TypedValue limit = body.constant(*function.resultBelow);
+  TypedValue isBelow = body.compute("Less", {values[function.result], limit}, Type::Bool);
   return body.node("LogicalAnd", {holds, isBelow}, {Type::Bool}, "")[0];
 }
 
@@ -306,10 +306,10 @@ std::string Writer::text() {
   if (function.times) {
     results = {conditionResult()};
   } else if (isMain()) {
-    Typed all;
+    TypedValue all;
     if (program.logIsArray) {
-      Typed range = body.node("Range", {body.constant(0), count, body.constant(1)}, {Type::Ints},
-                              "Tidx = i32")[0];
+      TypedValue range = body.node("Range", {body.constant(0), count, body.constant(1)},
+                                   {Type::Ints}, "Tidx = i32")[0];
       all = body.node("TensorArrayGatherV3", {array, range, items}, {Type::Ints},
                       "dtype = i32, element_shape = #tf_type.shape<>")[0];
     } else {
@@ -317,7 +317,7 @@ std::string Writer::text() {
                       "element_dtype = i32, num_elements = -1 : i64")[0];
     }
     results = {values[function.result], all};
-    for (const Typed &handle : handles)
+    for (const TypedValue &handle : handles)
       results.push_back(body.node("ReadVariableOp", {handle}, {Type::Int}, "dtype = i32")[0]);
   } else if (isBody(program, number)) {
     results = arguments;
@@ -329,16 +329,16 @@ std::string Writer::text() {
     results = {values[function.result], items, count};
   }
   int i = 0;
-  std::string takes = joined(arguments, [&](const Typed &value) {
+  std::string takes = joined(arguments, [&](const TypedValue &value) {
     return str(value.name, ": ", tensor(value.type), " {tfg.name = \"a", i++, "\"}");
   });
   i = 0;
-  std::string gives = joined(results, [&](const Typed &value) {
+  std::string gives = joined(results, [&](const TypedValue &value) {
     return str(tensor(value.type), " {tfg.name = \"r", i++, "\"}");
   });
   return str("tfg.func @f", number, "(", takes, ") -> (", gives, ") {\n", body.lines, "  return(",
-             joined(results, [](const Typed &value) { return value.name; }),
-             ") : ", joined(results, [](const Typed &value) { return tensor(value.type); }),
+             joined(results, [](const TypedValue &value) { return value.name; }),
+             ") : ", joined(results, [](const TypedValue &value) { return tensor(value.type); }),
              "\n}\n");
 }
 

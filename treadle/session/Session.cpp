@@ -1,8 +1,8 @@
 // Sessions: plans for what is asked, and their runs.
 #include "treadle/collective/Communicator.h"
-#include "treadle/session/Exchanges.h"
-#include "treadle/session/GraphImpl.h"
-#include "treadle/session/Origin.h"
+#include "treadle/distributed/Exchanges.h"
+#include "treadle/graph/GraphImpl.h"
+#include "treadle/graph/Origin.h"
 #include "treadle/session/SessionPlans.h"
 #include "treadle/session/SessionResources.h"
 #include "treadle/session/TraceText.h"
@@ -115,13 +115,6 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (!(options.timeout >= 0))
     return Unexpected(
         invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
-  if (options.tier != "auto" && options.tier != "interpret" && options.tier != "jit")
-    return Unexpected(
-        invalidArgument("tier is '", options.tier, "', expected 'auto', 'interpret' or 'jit'"));
-  std::optional<LoopOverlap> loopOverlap = parseLoopOverlap(options.loopOverlap);
-  if (!loopOverlap)
-    return Unexpected(invalidArgument("loop overlap is '", options.loopOverlap,
-                                      "', expected 'auto', 'on' or 'off'"));
   if (hasGenericFunctions(graph)) {
     Expected<Graph> closed = graph.runPasses("tfg-specialize-functions");
     if (!closed)
@@ -129,7 +122,7 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
     graph = std::move(*closed);
   }
   Expected<Graph> runnable = withoutRegions(graph).and_then([&](const Graph &functional) {
-    return withOverlappingLoops(functional, *loopOverlap, options.traits);
+    return withOverlappingLoops(functional, options.loopOverlap, options.traits);
   });
   if (!runnable)
     return Unexpected(std::move(runnable.error()));

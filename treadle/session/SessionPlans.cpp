@@ -1,6 +1,6 @@
 #include "treadle/session/SessionPlans.h"
+#include "treadle/distributed/Exchanges.h"
 #include "treadle/session/ChainedFrames.h"
-#include "treadle/session/Exchanges.h"
 
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Fusion.h"
@@ -30,7 +30,7 @@ bool looksIntoLoops(const PlanKey &key) {
 }
 
 std::shared_ptr<codegen::CompileClient> clientFor(const SessionOptions &options) {
-  return options.tier == "auto" ? codegen::CompileClient::make() : nullptr;
+  return options.tier == Tier::Auto ? codegen::CompileClient::make() : nullptr;
 }
 
 } // namespace
@@ -39,7 +39,7 @@ SessionPlans::SessionPlans(const Graph &graph, const SessionOptions &options)
     : counters(options.statistics ? std::make_shared<codegen::CompileCounters>() : nullptr),
       graph(graph), options(options),
       kernels(options.kernels ? *options.kernels : builtinKernels()),
-      loopOverlap(*parseLoopOverlap(options.loopOverlap)), client(clientFor(options)),
+      loopOverlap(options.loopOverlap), client(clientFor(options)),
       functions(graph.impl->index(), kernels, fuses(), loopOverlap, options.traits),
       loops(graph.impl->index()) {}
 

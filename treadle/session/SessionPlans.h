@@ -59,8 +59,8 @@ private:
 
   CompilationOptions compilationOptions() const;
   /// The interpreter takes nodes one by one.
-  bool fuses() const { return options.tier != "interpret"; }
-  bool waits() const { return options.tier == "jit"; }
+  bool fuses() const { return options.tier != Tier::Interpret; }
+  bool waits() const { return options.tier == Tier::Jit; }
 
   Expected<Entry> make(const PlanKey &key);
   Expected<SessionPlan> interpreted(const PlanKey &key, bool &hasLoop);

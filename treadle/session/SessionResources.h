@@ -1,4 +1,4 @@
-// Internal to the session folder: what a session keeps between runs.
+// Internal: what a session keeps between runs.
 #pragma once
 
 #include "treadle/runtime/ResourceManager.h"

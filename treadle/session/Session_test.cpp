@@ -1,5 +1,5 @@
 // Sessions over small graphs: values, and one test for each way to ask wrongly.
-#include "treadle/session/NodeText.h"
+#include "treadle/graph/NodeText.h"
 #include "treadle/treadle.h"
 
 #include "treadle/lowering/Lowering.h"
@@ -310,9 +310,6 @@ TEST(SessionErrorTest, OptionsOutOfRange) {
   SessionOptions options;
   options.threads = -1;
   EXPECT_ERROR(Session::create(graph, options), InvalidArgument, "threads is -1");
-  options.threads = 1;
-  options.tier = "fast";
-  EXPECT_ERROR(Session::create(graph, options), InvalidArgument, "tier is 'fast'");
 }
 
 TEST(SessionErrorTest, TensorTooLargeForTheMachine) {

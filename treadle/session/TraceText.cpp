@@ -1,7 +1,7 @@
 #include "treadle/session/TraceText.h"
 
-#include "treadle/runtime/Error.h"
 #include "treadle/session/JsonText.h"
+#include "treadle/tensor/Error.h"
 
 #include <algorithm>
 #include <cstdio>

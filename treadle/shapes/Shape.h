@@ -1,7 +1,7 @@
 // Shapes as far as they are known, and what is known of a value beside its shape.
 #pragma once
 
-#include "treadle/runtime/Attr.h"
+#include "treadle/tensor/Attr.h"
 
 #include <cstdint>
 #include <initializer_list>

@@ -2,7 +2,7 @@
 // without bodies, and drops whatever becomes of them.
 #pragma once
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include <string>
 #include <string_view>

@@ -1,5 +1,5 @@
 // The `treadle` command: picks the subcommand, parses its options by its table, and runs it.
-#include "treadle/runtime/Suggestions.h"
+#include "treadle/tensor/Suggestions.h"
 #include "treadle/tools/cli/Compile.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -1,7 +1,7 @@
 // Parsing of command lines.
 #include "treadle/tools/cli/Arguments.h"
 
-#include "treadle/runtime/Suggestions.h"
+#include "treadle/tensor/Suggestions.h"
 
 #include <algorithm>
 #include <charconv>

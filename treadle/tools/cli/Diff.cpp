@@ -1,5 +1,5 @@
 // `treadle diff`: what differs between two graphs.
-#include "treadle/session/Diff.h"
+#include "treadle/graph/Diff.h"
 #include "treadle/tools/cli/Command.h"
 
 namespace treadle::cli {

@@ -1,6 +1,7 @@
 #include "treadle/tools/cli/Distributed.h"
 
 #include "treadle/collective/World.h"
+#include "treadle/runtime/ValueName.h"
 
 #include <algorithm>
 #include <charconv>
@@ -23,8 +24,6 @@ static std::string option(std::string_view name, const std::vector<std::string> 
     text += str(text.empty() ? str(name, "=") : ",", value);
   return text.empty() ? text : text + " ";
 }
-
-static std::string nodeOf(const std::string &value) { return value.substr(0, value.find(':')); }
 
 /// What this rank runs of a SavedModel, whose signatures name nodes that all ranks have.
 static Expected<void> partitionModel(Request &request, const Communicator &world) {

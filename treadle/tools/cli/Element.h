@@ -1,7 +1,7 @@
 // Single elements of tensors, by dtype: as numbers, and as text.
 #pragma once
 
-#include "treadle/runtime/Tensor.h"
+#include "treadle/tensor/Tensor.h"
 
 #include <complex>
 #include <string>

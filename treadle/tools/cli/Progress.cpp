@@ -1,7 +1,7 @@
 // Progress: drawn by a thread of its own, ten times a second.
 #include "treadle/tools/cli/Progress.h"
 
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include <algorithm>
 #include <chrono>

@@ -3,6 +3,7 @@
 
 #include "treadle/tools/cli/Distributed.h"
 
+#include "treadle/runtime/ValueName.h"
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Value.h"
 
@@ -11,10 +12,6 @@
 #include <limits>
 
 namespace treadle::cli {
-
-static std::string endpoint(std::string_view name) {
-  return std::string(name) + (name.find(':') == name.npos ? ":0" : "");
-}
 
 static Expected<std::pair<std::string, Tensor>> parseInput(std::string_view text,
                                                            const Request &request,
@@ -69,18 +66,15 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   options.timeout = *timeout;
   options.statistics = args.has("--stats");
   options.trace = args.has("--trace");
-  options.tier = args.value("--tier").value_or("auto");
-  static constexpr std::string_view tiers[] = {"auto", "interpret", "jit"};
-  if (std::find(std::begin(tiers), std::end(tiers), options.tier) == std::end(tiers))
-    return tl::unexpected(
-        UsageError{"option '--tier' is '" + options.tier + "', expected auto, interpret or jit"});
+  Expected<Tier> tier = parseTier(args.value("--tier").value_or("auto"));
+  if (!tier)
+    return tl::unexpected(UsageError{"option '--tier': " + tier.error().message});
+  options.tier = *tier;
   options.fastMath = args.has("--fast-math");
-  options.loopOverlap = args.value("--loop-overlap").value_or("auto");
-  static constexpr std::string_view overlaps[] = {"auto", "off", "on"};
-  if (std::find(std::begin(overlaps), std::end(overlaps), options.loopOverlap) ==
-      std::end(overlaps))
-    return tl::unexpected(UsageError{"option '--loop-overlap' is '" + options.loopOverlap +
-                                     "', expected auto, off or on"});
+  Expected<LoopOverlap> overlap = parseLoopOverlap(args.value("--loop-overlap").value_or("auto"));
+  if (!overlap)
+    return tl::unexpected(UsageError{"option '--loop-overlap': " + overlap.error().message});
+  options.loopOverlap = *overlap;
   return options;
 }
 
@@ -181,7 +175,7 @@ static std::optional<size_t> placeOf(std::string_view name) {
 
 std::string Request::valueName(std::string_view name, bool isInput) const {
   if (!signature)
-    return endpoint(name);
+    return withOutput(name);
   const auto &values = isInput ? signature->inputs : signature->outputs;
   auto isNamed = [&](const auto &value) { return value.first == name; };
   std::optional<size_t> place = placeOf(name);

@@ -1,6 +1,6 @@
+#include "treadle/rewriting/ControlMerger.h"
 #include "treadle/runtime/Graph.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/ControlMerger.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "llvm/ADT/DenseSet.h"

@@ -1,9 +1,9 @@
 // tfg-consolidate-attrs and tfg-prepare-attrs-export: shapes and handle data as types and as
 // attributes.
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/import/Keywords.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 using namespace mlir;
 

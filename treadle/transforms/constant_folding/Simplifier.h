@@ -2,7 +2,7 @@
 // one that does less under the same name.
 #pragma once
 
-#include "treadle/transforms/constants/Constants.h"
+#include "treadle/lowering/Constants.h"
 
 #include <map>
 #include <string_view>

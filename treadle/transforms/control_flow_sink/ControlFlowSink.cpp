@@ -1,7 +1,7 @@
 #include "treadle/dialect/Regions.h"
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;

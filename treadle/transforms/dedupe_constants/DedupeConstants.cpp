@@ -1,6 +1,6 @@
+#include "treadle/rewriting/ControlMerger.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/ControlMerger.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "llvm/ADT/MapVector.h"
 

@@ -1,6 +1,6 @@
 #include "treadle/transforms/deps_to_chains/ChainBuilder.h"
 
-#include "treadle/transforms/functions/LoopVariables.h"
+#include "treadle/rewriting/LoopVariables.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/SymbolTable.h"

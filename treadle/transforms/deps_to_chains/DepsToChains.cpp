@@ -1,6 +1,6 @@
 // tfg-deps-to-chains: the order between the iterations of a loop becomes values that go around it.
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "treadle/transforms/deps_to_chains/ChainBuilder.h"
 #include "treadle/transforms/deps_to_chains/Gain.h"
@@ -50,11 +50,11 @@ private:
   }
 
   std::optional<LoopOverlap> parseMode() {
-    std::optional<LoopOverlap> mode = treadle::parseLoopOverlap(loopOverlap.getValue());
-    if (!mode)
-      getOperation().emitError() << "option loop-overlap is '" << loopOverlap
-                                 << "', expected 'off', 'on' or 'auto'";
-    return mode;
+    Expected<LoopOverlap> mode = treadle::parseLoopOverlap(loopOverlap.getValue());
+    if (mode)
+      return *mode;
+    getOperation().emitError() << "option loop-overlap: " << mode.error().message;
+    return std::nullopt;
   }
 };
 

@@ -1,9 +1,9 @@
 #include "treadle/transforms/deps_to_chains/LoopForms.h"
 
+#include "treadle/rewriting/RegionForms.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
 #include "treadle/transforms/overlap_loops/FrameLowering.h"
-#include "treadle/transforms/region_forms/RegionForms.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 

@@ -2,8 +2,8 @@
 // part of tfg-deps-to-chains that only looks.
 #pragma once
 
+#include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/runtime/Plan.h"
-#include "treadle/transforms/functions/FunctionalNode.h"
 #include "treadle/transforms/order/BodyOrder.h"
 
 namespace treadle::tfg {

@@ -1,6 +1,6 @@
+#include "treadle/rewriting/RegionForms.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/region_forms/RegionForms.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -1,6 +1,6 @@
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 using namespace mlir;
 

@@ -1,6 +1,6 @@
 // While as a frame that its functions' nodes stand in.
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "mlir/IR/IRMapping.h"
 

@@ -2,7 +2,7 @@
 // that node is made again.
 #pragma once
 
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
 

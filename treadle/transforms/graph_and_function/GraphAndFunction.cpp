@@ -1,7 +1,7 @@
 // tfg-lift-graph-to-func and tfg-lower-func-to-graph.
+#include "treadle/rewriting/ControlMerger.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/ControlMerger.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 using namespace mlir;
 

@@ -1,7 +1,7 @@
 #include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
 
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 using namespace mlir;
 

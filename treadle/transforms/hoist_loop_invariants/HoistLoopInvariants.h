@@ -1,7 +1,7 @@
 // What a loop computes anew in each iteration, though it is always the same.
 #pragma once
 
-#include "treadle/transforms/functions/FunctionalNode.h"
+#include "treadle/rewriting/FunctionalNode.h"
 
 namespace treadle::tfg {
 

@@ -1,6 +1,6 @@
 #include "treadle/transforms/hoist_loop_invariants/TotalOps.h"
 
-#include "treadle/transforms/shape_inference/TypeShapes.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
 
 using namespace mlir;
 

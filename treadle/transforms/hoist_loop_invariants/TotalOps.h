@@ -1,7 +1,7 @@
 // Ops that may run where the program wouldn't have run them.
 #pragma once
 
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
 

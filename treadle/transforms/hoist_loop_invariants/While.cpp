@@ -1,5 +1,5 @@
 // Loops of functions: pure nodes of loop variables that the body hands on as they are.
-#include "treadle/transforms/functions/LoopVariables.h"
+#include "treadle/rewriting/LoopVariables.h"
 #include "treadle/transforms/hoist_loop_invariants/HoistLoopInvariants.h"
 #include "treadle/transforms/hoist_loop_invariants/TotalOps.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"

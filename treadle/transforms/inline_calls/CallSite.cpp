@@ -1,7 +1,7 @@
 #include "treadle/transforms/inline_calls/CallSite.h"
 
-#include "treadle/transforms/devices/DeviceName.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
+#include "treadle/rewriting/DeviceName.h"
+#include "treadle/rewriting/SoftEdges.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"

@@ -2,7 +2,7 @@
 // have run before the call counts as done.
 #pragma once
 
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
 

@@ -1,6 +1,6 @@
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/inline_calls/CallSite.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "llvm/ADT/DenseSet.h"
 

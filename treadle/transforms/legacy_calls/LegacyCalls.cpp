@@ -1,5 +1,5 @@
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
 
 using namespace mlir;
 

@@ -3,7 +3,7 @@
 #include "treadle/analysis/races/FrameGraph.h"
 #include "treadle/dialect/Regions.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "llvm/ADT/MapVector.h"

@@ -2,8 +2,8 @@
 // graph's definition.
 #include "treadle/transforms/Passes.h"
 
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/order/BodyOrder.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
 
 using namespace mlir;
 

@@ -3,9 +3,9 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/runtime/Plan.h"
-#include "treadle/transforms/functions/FunctionalNode.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
 
 #include "llvm/ADT/StringSet.h"
 

@@ -1,7 +1,7 @@
 // Whether a loop's condition and body can stand in a frame of the body around it.
 #pragma once
 
-#include "treadle/transforms/functions/FunctionalNode.h"
+#include "treadle/rewriting/FunctionalNode.h"
 
 namespace treadle::tfg {
 

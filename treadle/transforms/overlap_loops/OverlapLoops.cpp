@@ -1,6 +1,6 @@
 // tfg-overlap-loops: loops whose iterations chains order become frames, in which they overlap.
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "treadle/transforms/deps_to_chains/Gain.h"
 #include "treadle/transforms/overlap_loops/FrameLowering.h"

@@ -1,8 +1,9 @@
 #include "treadle/dialect/TfType.h"
+#include "treadle/rewriting/DeviceName.h"
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/rewriting/SoftEdges.h"
+#include "treadle/runtime/ValueName.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/devices/DeviceName.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include <map>
 
@@ -233,7 +234,7 @@ struct Partition : impl::PartitionBase<Partition> {
     tfg::SoftEdges soft(getOperation());
     llvm::StringSet<> fetched;
     for (const std::string &name : fetches)
-      fetched.insert(name.find(':') == std::string::npos ? name + ":0" : name);
+      fetched.insert(withOutput(name));
     bool isFine = true;
     tfg::forEachBody(getOperation(), [&](Block &body) {
       isFine = isFine && succeeded(tfg::Partitioner(body, rank, ranks, fetched).run()) &&

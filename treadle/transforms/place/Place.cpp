@@ -1,7 +1,7 @@
+#include "treadle/rewriting/DeviceName.h"
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/devices/DeviceName.h"
 #include "treadle/transforms/place/Rules.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"

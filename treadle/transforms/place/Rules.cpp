@@ -1,6 +1,6 @@
 #include "treadle/transforms/place/Rules.h"
 
-#include "treadle/transforms/devices/DeviceName.h"
+#include "treadle/rewriting/DeviceName.h"
 
 using namespace mlir;
 

@@ -1,9 +1,9 @@
 #include "treadle/transforms/preserve_order/PreserveOrder.h"
 
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/runtime/SoftOrder.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 using namespace mlir;
 

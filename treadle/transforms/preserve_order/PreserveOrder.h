@@ -2,7 +2,7 @@
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
-#include "treadle/runtime/Error.h"
+#include "treadle/tensor/Error.h"
 
 #include "llvm/ADT/ArrayRef.h"
 

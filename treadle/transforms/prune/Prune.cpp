@@ -1,8 +1,8 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/lowering/Lowering.h"
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/DenseSet.h"

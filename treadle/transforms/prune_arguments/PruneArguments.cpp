@@ -1,6 +1,6 @@
+#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/functions/FunctionalNode.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,8 +1,8 @@
+#include "treadle/rewriting/Outline.h"
+#include "treadle/rewriting/RegionForms.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/region_forms/RegionForms.h"
 #include "treadle/transforms/region_to_functional/SameFunction.h"
-#include "treadle/transforms/rewriting/Outline.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringExtras.h"

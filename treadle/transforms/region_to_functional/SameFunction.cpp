@@ -1,5 +1,5 @@
 #include "treadle/transforms/region_to_functional/SameFunction.h"
-#include "treadle/transforms/region_forms/RegionForms.h"
+#include "treadle/rewriting/RegionForms.h"
 
 #include "llvm/ADT/DenseMap.h"
 

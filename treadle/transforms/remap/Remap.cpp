@@ -1,6 +1,6 @@
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/remap/Remapper.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;

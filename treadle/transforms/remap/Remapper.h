@@ -1,7 +1,7 @@
 // What the rewrites of tfg-remap share: values looked at, and several nodes replaced by one.
 #pragma once
 
-#include "treadle/transforms/constants/Constants.h"
+#include "treadle/lowering/Constants.h"
 
 #include "llvm/ADT/SetVector.h"
 

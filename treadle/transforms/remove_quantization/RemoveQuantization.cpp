@@ -1,6 +1,6 @@
+#include "treadle/lowering/Constants.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/constants/Constants.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;

@@ -1,9 +1,9 @@
 // Buckets: small all-reduces as one, since each costs a latency of its own.
 #include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
 
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/runtime/SoftOrder.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "llvm/ADT/SetVector.h"

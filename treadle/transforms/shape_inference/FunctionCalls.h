@@ -1,7 +1,7 @@
 // The ops that call functions, and how their operands become arguments.
 #pragma once
 
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
 

@@ -1,9 +1,9 @@
 #include "treadle/transforms/shape_inference/ShapeAnalysis.h"
 
+#include "treadle/analysis/shapes/NodeShapes.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/lowering/Constants.h"
 #include "treadle/transforms/constant_folding/Simplifier.h"
-#include "treadle/transforms/constants/Constants.h"
-#include "treadle/transforms/shape_inference/NodeShapes.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 using namespace mlir;

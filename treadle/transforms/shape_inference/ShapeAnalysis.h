@@ -1,8 +1,8 @@
 // What is known of the shapes of all values of a module.
 #pragma once
 
+#include "treadle/rewriting/Rewriting.h"
 #include "treadle/shapes/ShapeFunctions.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
 #include "treadle/transforms/shape_inference/FunctionCalls.h"
 
 #include "llvm/ADT/DenseSet.h"

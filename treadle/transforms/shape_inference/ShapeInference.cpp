@@ -1,7 +1,7 @@
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/lowering/Lowering.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/shape_inference/ShapeAnalysis.h"
-#include "treadle/transforms/shape_inference/TypeShapes.h"
 
 using namespace mlir;
 

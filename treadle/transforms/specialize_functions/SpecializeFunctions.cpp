@@ -1,8 +1,8 @@
 #include "treadle/import/Instantiation.h"
+#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/rewriting/Outline.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/functions/FunctionalNode.h"
-#include "treadle/transforms/rewriting/Outline.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,7 +1,7 @@
+#include "treadle/gradients/SymbolicGradients.h"
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/gradients/SymbolicGradients.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 
 using namespace mlir;
 

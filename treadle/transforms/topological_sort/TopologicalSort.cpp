@@ -2,7 +2,7 @@
 #include "treadle/transforms/Passes.h"
 
 #include "treadle/dialect/Tfg.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/rewriting/Rewriting.h"
 
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"

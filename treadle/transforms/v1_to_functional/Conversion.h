@@ -1,8 +1,8 @@
 // What the parts of the conversion of v1 control flow share: the module as it changes.
 #pragma once
 
-#include "treadle/transforms/rewriting/Outline.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/rewriting/Outline.h"
+#include "treadle/rewriting/Rewriting.h"
 
 namespace treadle::tfg {
 

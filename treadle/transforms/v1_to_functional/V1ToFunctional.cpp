@@ -1,6 +1,6 @@
+#include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
-#include "treadle/transforms/rewriting/SoftEdges.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 
 using namespace mlir;

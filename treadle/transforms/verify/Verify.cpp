@@ -2,7 +2,7 @@
 
 #include "treadle/import/Cycles.h"
 #include "treadle/import/OpSignatures.h"
-#include "treadle/transforms/rewriting/Rewriting.h"
+#include "treadle/rewriting/Rewriting.h"
 
 using namespace mlir;
 

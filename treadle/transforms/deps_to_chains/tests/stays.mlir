@@ -4,7 +4,7 @@
 // RUN: treadle-opt --tfg-deps-to-chains="loop-overlap=off" %s | FileCheck %s --check-prefix=OFF
 // RUN: not treadle-opt --tfg-deps-to-chains="loop-overlap=maybe" %s 2>&1 | FileCheck %s --check-prefix=BAD
 
-// BAD: error: option loop-overlap is 'maybe', expected 'off', 'on' or 'auto'
+// BAD: error: option loop-overlap: loop overlap is 'maybe', expected 'auto', 'on' or 'off'
 // CHECK: While(%{{.*}}) name("one_by_one") {T = [i32], body = #tf_type.func<@body, {}>
 // CHECK: While(%{{.*}}) name("annotated") {T = [i32], _stateful_parallelism = false, body = #tf_type.func<@body, {}>
 // The body is also others', so the loop gets a copy of it.

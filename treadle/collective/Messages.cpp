@@ -1,0 +1,186 @@
+// Messages: what has come, who waits for what, and who waits no longer.
+#include "treadle/collective/CommunicatorImpl.h"
+
+#include <algorithm>
+
+namespace treadle {
+
+using namespace collective;
+
+void Communicator::Impl::take(Message message) {
+  if (message.key == abortKey)
+    return failAll(aborted("rank ", message.from, " failed: ", toText(message.value)));
+  if (message.key == leaveKey)
+    return left(message.from);
+  if (message.key == orderKey)
+    return learnOrder(message.from, toText(message.value));
+  if (message.key == circleKey)
+    return failAll(failedPrecondition(toText(message.value)));
+  if (message.key.starts_with(groupPrefix)) {
+    auto numbers = message.value.values<int32_t>();
+    return announced(std::stoi(message.key.substr(groupPrefix.size())), message.from,
+                     {numbers[0], numbers[1]});
+  }
+  ExchangePtr complete;
+  {
+    std::lock_guard lock(mutex);
+    auto waiting = expected.find({message.from, message.key});
+    if (waiting == expected.end())
+      waiting = expected.find({anyRank, message.key});
+    if (waiting == expected.end()) {
+      // What anyone may send is looked for under its key alone.
+      int from = message.key.starts_with("b/") ? anyRank : message.from;
+      arrived[{from, std::move(message.key)}].push_back(std::move(message.value));
+      return;
+    }
+    auto [exchange, place] = waiting->second.front();
+    waiting->second.pop_front();
+    if (waiting->second.empty())
+      expected.erase(waiting);
+    exchange->values[place] = std::move(message.value);
+    auto missing = std::ranges::find(exchange->missing, message.from);
+    exchange->missing.erase(missing == exchange->missing.end() ? exchange->missing.begin()
+                                                               : missing);
+    if (!exchange->missing.empty() || awaited.erase(exchange) == 0)
+      return;
+    complete = exchange;
+  }
+  complete->then(std::move(complete->values));
+}
+
+void Communicator::Impl::expect(const ExchangePtr &exchange, const std::vector<Source> &sources) {
+  std::optional<Error> failed;
+  {
+    std::lock_guard lock(mutex);
+    failed = failure;
+    for (const Source &source : sources) {
+      if (failed)
+        break;
+      auto value = arrived.find({source.from, source.key});
+      if (value == arrived.end()) {
+        exchange->missing.push_back(source.from);
+        expected[{source.from, source.key}].emplace_back(exchange, source.place);
+        continue;
+      }
+      exchange->values[source.place] = std::move(value->second.front());
+      value->second.pop_front();
+      if (value->second.empty())
+        arrived.erase(value);
+    }
+    if (!failed)
+      failed = unreachable(*exchange);
+    if (!failed && !exchange->missing.empty())
+      return await(exchange);
+    if (failed)
+      forget(exchange);
+  }
+  if (failed)
+    exchange->then(Unexpected(*failed));
+  else
+    exchange->then(std::move(exchange->values));
+}
+
+/// With the lock: from now on the exchange can end, by what comes or by its deadline.
+void Communicator::Impl::await(const ExchangePtr &exchange) {
+  awaited.insert(exchange);
+  if (!watcher.joinable())
+    watcher = std::thread([this] { watch(); });
+  changed.notify_all();
+}
+
+/// With the lock: nothing that comes is for this exchange any more.
+void Communicator::Impl::forget(const ExchangePtr &exchange) {
+  awaited.erase(exchange);
+  for (auto it = expected.begin(); it != expected.end();) {
+    std::erase_if(it->second, [&](const auto &entry) { return entry.first == exchange; });
+    it = it->second.empty() ? expected.erase(it) : std::next(it);
+  }
+}
+
+/// With the lock: why what the exchange waits for will never come.
+std::optional<Error> Communicator::Impl::unreachable(const Exchange &exchange) const {
+  for (int rank : exchange.missing)
+    if (gone.contains(rank))
+      return unavailable(exchange.what, ": rank ", rank,
+                         " has ended and will not come; let all ranks run the same");
+  bool isAnyoneLeft = gone.size() + 1 < static_cast<size_t>(transport ? transport->size() : 1);
+  bool waitsForAny = std::ranges::find(exchange.missing, anyRank) != exchange.missing.end();
+  if (!isAnyoneLeft && waitsForAny && exchange.come.empty())
+    return unavailable(exchange.what, ": all other ranks have ended");
+  return std::nullopt;
+}
+
+void Communicator::Impl::left(int rank) {
+  std::vector<std::pair<ExchangePtr, Error>> ended;
+  {
+    std::lock_guard lock(mutex);
+    gone.insert(rank);
+    for (const ExchangePtr &exchange : awaited)
+      if (std::optional<Error> error = unreachable(*exchange))
+        ended.emplace_back(exchange, std::move(*error));
+    for (const auto &[exchange, error] : ended)
+      forget(exchange);
+  }
+  for (auto &[exchange, error] : ended)
+    exchange->then(Unexpected(std::move(error)));
+  endHopelessGroups();
+}
+
+/// Ends exchanges whose time is over.
+void Communicator::Impl::watch() {
+  std::unique_lock lock(mutex);
+  while (!isClosed) {
+    auto next = std::ranges::min_element(awaited, {}, &Exchange::deadline);
+    if (next == awaited.end()) {
+      changed.wait(lock);
+      continue;
+    }
+    ExchangePtr exchange = *next;
+    if (Clock::now() < exchange->deadline) {
+      changed.wait_until(lock, exchange->deadline);
+      continue;
+    }
+    forget(exchange);
+    std::vector<int> missing = exchange->missing;
+    std::ranges::sort(missing);
+    std::erase(missing, anyRank);
+    Error error =
+        deadlineExceeded(exchange->what, ": nothing came from ",
+                         !missing.empty()         ? rankList(missing)
+                         : exchange->come.empty() ? std::string("any rank")
+                                                  : "the others",
+                         " within ", exchange->timeout, " s",
+                         exchange->come.empty() ? std::string() : str(" (", exchange->come, ")"),
+                         "; it has ended, waits for something else, or is slow");
+    lock.unlock();
+    exchange->then(Unexpected(std::move(error)));
+    exchange.reset();
+    lock.lock();
+  }
+}
+
+void Communicator::Impl::failAll(const Error &error) {
+  std::set<ExchangePtr> ended;
+  {
+    std::lock_guard lock(mutex);
+    if (!failure)
+      failure = error;
+    ended.swap(awaited);
+    expected.clear();
+  }
+  for (const ExchangePtr &exchange : ended)
+    exchange->then(Unexpected(error));
+}
+
+ExchangePtr Communicator::Impl::makeExchange(const Collective &call, size_t size,
+                                             Exchange::Then then) const {
+  auto exchange = std::make_shared<Exchange>();
+  exchange->what = whatOf(call);
+  exchange->values.resize(size);
+  exchange->timeout = call.timeout > 0 ? call.timeout : timeout;
+  exchange->deadline = after(exchange->timeout);
+  exchange->then = std::move(then);
+  return exchange;
+}
+
+} // namespace treadle

@@ -1,0 +1,435 @@
+#include "treadle/distributed/Exchanges.h"
+
+#include "treadle/dialect/TfType.h"
+#include "treadle/dialect/Tfg.h"
+#include "treadle/runtime/PlanBuilder.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+#include <optional>
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+/// Where an op's keys stand among its inputs.
+enum class Keys : uint8_t { Attributes, Inputs, AfterValue, Communicator, World };
+
+/// What sends and what receives are one collective.
+struct Family {
+  StringRef op, name;
+  Keys keys;
+};
+constexpr Family families[] = {
+    {"CollectiveAllToAllV2", "AllToAll", Keys::AfterValue},
+    {"CollectiveAllToAllV3", "AllToAll", Keys::Communicator},
+    {"CollectiveBcastRecv", "Bcast", Keys::Attributes},
+    {"CollectiveBcastRecvV2", "Bcast", Keys::Inputs},
+    {"CollectiveBcastSend", "Bcast", Keys::Attributes},
+    {"CollectiveBcastSendV2", "Bcast", Keys::AfterValue},
+    {"CollectiveGather", "Gather", Keys::Attributes},
+    {"CollectiveGatherV2", "Gather", Keys::AfterValue},
+    {"CollectivePermute", "Permute", Keys::World},
+    {"CollectiveReduce", "Reduce", Keys::Attributes},
+    {"CollectiveReduceScatterV2", "ReduceScatter", Keys::AfterValue},
+    {"CollectiveReduceV2", "Reduce", Keys::AfterValue},
+    {"CollectiveReduceV3", "Reduce", Keys::Communicator},
+};
+
+const Family *familyOf(StringRef op) {
+  const Family *found = llvm::find_if(families, [&](const Family &row) { return row.op == op; });
+  return found == std::end(families) ? nullptr : found;
+}
+
+/// Numbers that a constant holds.
+struct Numbers {
+  std::vector<int32_t> values;
+  int64_t columns = 1;
+};
+
+/// A node of the graph, as it is about to run, or of a function.
+struct Place {
+  const GraphSpec *graph = nullptr; // null: of a function
+  const NodeSpec *spec = nullptr;   // null: none
+  tfg::Node node = {};
+  int output = 0; // of the node
+
+  bool exists() const { return spec || node; }
+  std::string op() const { return spec ? spec->op : node.opType().str(); }
+  std::string name() const { return spec ? spec->name : node.name().str(); }
+
+  Place input(size_t i) const {
+    if (spec)
+      return i < spec->inputs.size()
+                 ? Place{graph, &graph->nodes[spec->inputs[i].node], {}, spec->inputs[i].output}
+                 : Place();
+    if (i >= node.numData())
+      return {};
+    Value value = node.data()[static_cast<unsigned>(i)];
+    auto result = dyn_cast<OpResult>(value);
+    return result ? Place{nullptr, nullptr, tfg::definingNode(value),
+                          static_cast<int>(result.getResultNumber())}
+                  : Place();
+  }
+
+  std::optional<int64_t> integer(StringRef key) const {
+    if (spec)
+      return spec->attrs.find(key) ? std::optional(spec->attrs.getOr<int64_t>(key, 0))
+                                   : std::nullopt;
+    auto number = node.attr<IntegerAttr>(key);
+    return number ? std::optional(number.getInt()) : std::nullopt;
+  }
+
+  std::string text(StringRef key) const {
+    if (spec)
+      return spec->attrs.getOr<std::string>(key, "");
+    auto value = node.attr<StringAttr>(key);
+    return value ? value.str() : std::string();
+  }
+
+  double timeout() const {
+    if (spec)
+      return spec->attrs.getOr("timeout_seconds", 0.0F);
+    auto number = node.attr<FloatAttr>("timeout_seconds");
+    return number ? number.getValueAsDouble() : 0;
+  }
+
+  std::optional<Numbers> constant() const {
+    if (!exists() || op() != "Const")
+      return std::nullopt;
+    if (spec) {
+      const auto *value = std::get_if<Tensor>(spec->attrs.find("value"));
+      if (!value || value->dtype() != DType::Int32)
+        return std::nullopt;
+      auto span = value->values<int32_t>();
+      return Numbers{{span.begin(), span.end()}, value->rank() == 2 ? value->dim(1) : 1};
+    }
+    auto value = node.attr<DenseIntElementsAttr>("value");
+    if (!value || !value.getElementType().isInteger(32))
+      return std::nullopt;
+    ShapedType type = value.getType();
+    auto range = value.getValues<int32_t>();
+    return Numbers{{range.begin(), range.end()}, type.getRank() == 2 ? type.getDimSize(1) : 1};
+  }
+};
+
+std::optional<int64_t> numberOf(const Place &source);
+
+/// What CollectiveAssignGroupV2 gives of constants: the size of the device's group, and its key.
+std::optional<int64_t> assignedNumber(const Place &source) {
+  std::optional<Numbers> assignment = source.input(0).constant();
+  std::optional<int64_t> device = numberOf(source.input(1)), base = numberOf(source.input(2));
+  if (!assignment || !device || !base)
+    return std::nullopt;
+  auto at = llvm::find(assignment->values, *device);
+  if (at == assignment->values.end())
+    return std::nullopt;
+  return source.output == 0 ? assignment->columns
+                            : *base + (at - assignment->values.begin()) / assignment->columns;
+}
+
+/// Nothing where a run computes it.
+std::optional<int64_t> numberOf(const Place &source) {
+  if (source.exists() && source.op() == "CollectiveAssignGroupV2")
+    return assignedNumber(source);
+  std::optional<Numbers> value = source.constant();
+  return value && value->values.size() == 1 ? std::optional<int64_t>(value->values[0])
+                                            : std::nullopt;
+}
+
+/// The numbers that constants give.
+struct GroupKeys {
+  std::optional<int64_t> size, group, place;
+  std::string instance;
+};
+
+std::string textOf(std::optional<int64_t> number) { return number ? std::to_string(*number) : "?"; }
+
+GroupKeys inputKeys(const Place &node, size_t first) {
+  return {numberOf(node.input(first)), numberOf(node.input(first + 1)), -1,
+          textOf(numberOf(node.input(first + 2)))};
+}
+
+GroupKeys communicatorKeys(const Place &node) {
+  Place communicator = node.input(1);
+  if (!communicator.exists() || communicator.op() != "CollectiveInitializeCommunicator")
+    return {};
+  return {numberOf(communicator.input(2)), numberOf(communicator.input(0)),
+          numberOf(communicator.input(1)), str("'", node.name(), "'")};
+}
+
+GroupKeys keysOf(const Place &node, Keys keys, int worldSize) {
+  switch (keys) {
+  case Keys::Attributes:
+    return {node.integer("group_size"), node.integer("group_key"), -1,
+            textOf(node.integer("instance_key"))};
+  case Keys::Inputs:
+    return inputKeys(node, 0);
+  case Keys::AfterValue:
+    return inputKeys(node, 1);
+  case Keys::Communicator:
+    return communicatorKeys(node);
+  case Keys::World:
+    return {worldSize, 0, -1, str("'", node.name(), "'")};
+  }
+  return {};
+}
+
+/// How values become one: nothing where they don't.
+std::string reductionOf(const Place &node) {
+  std::string text;
+  for (StringRef key : {"merge_op", "reduction", "final_op"})
+    if (std::string how = node.text(key); !how.empty() && how != "Id")
+      text += str(text.empty() ? ", by " : " and ", how);
+  return text;
+}
+
+/// Where a collective stands: in the agenda of this key, and there in this line.
+using AgendaKey = std::pair<int, int64_t>; // the world's first, then by key
+struct ListedAt {
+  AgendaKey agenda;
+  int line;
+};
+
+bool isSure(const NodeSpec &node) {
+  static const llvm::StringSet<> unsure = {
+      "Enter", "Exit",     "LoopCond", "Merge",    "NextIteration",    "Switch",   "SwitchN",
+      "_Recv", "RefEnter", "RefExit",  "RefMerge", "RefNextIteration", "RefSwitch"};
+  return !unsure.contains(node.op);
+}
+
+/// Finds what collectives wait for: follows edges from them, in the order of the nodes.
+class Order {
+public:
+  Order(const GraphSpec &graph, const std::map<const NodeSpec *, ListedAt> &listed)
+      : graph(graph), listed(listed), after(graph.nodes.size(), nothing),
+        isUnsure(graph.nodes.size(), true) {
+    for (size_t i = 0; i < graph.nodes.size(); ++i)
+      visit(i);
+  }
+
+  CollectiveOrder take(const std::map<AgendaKey, GroupAgenda> &agendas) {
+    CollectiveOrder order;
+    std::vector<bool> isNeeded = needed();
+    std::vector<size_t> places(points.size());
+    for (size_t i = 0; i < points.size(); ++i)
+      if (isNeeded[i]) {
+        places[i] = order.points.size();
+        order.points.push_back({});
+        if (points[i])
+          order.points.back() = {
+              static_cast<int>(std::distance(agendas.begin(), agendas.find(points[i]->agenda))),
+              points[i]->line};
+      }
+    for (auto [from, to] : edges)
+      if (isNeeded[to])
+        order.edges.emplace_back(places[from], places[to]);
+    return order;
+  }
+
+private:
+  static constexpr int nothing = -1;
+
+  void visit(size_t i) {
+    const NodeSpec &node = graph.nodes[i];
+    std::vector<int> before;
+    isUnsure[i] = false; // what comes later in the list still is: frames
+    auto follow = [&](int32_t input) {
+      auto at = static_cast<size_t>(input);
+      isUnsure[i] = isUnsure[i] || at >= i || isUnsure[at];
+      before.push_back(at < i ? after[at] : nothing);
+    };
+    for (const Endpoint &input : node.inputs)
+      follow(input.node);
+    llvm::for_each(node.controls, follow);
+    isUnsure[i] = isUnsure[i] || !isSure(node);
+    // A call or a loop may give a result before it has all arguments.
+    if (isUnsure[i] || node.loop || !plan::calledFunctions(node).empty())
+      return;
+    auto found = listed.find(&node);
+    after[i] = found == listed.end() ? together(std::move(before))
+                                     : collective(node, found->second, std::move(before));
+  }
+
+  // Who sends waits for nobody, and nobody waits for who receives.
+  int collective(const NodeSpec &node, const ListedAt &at, std::vector<int> before) {
+    StringRef op = node.op;
+    int start = together(std::move(before));
+    if (op == "CollectivePermute")
+      return start;
+    int self = newPoint(at);
+    bool isSender = op.starts_with("CollectiveBcastSend"),
+         isReceiver = op.starts_with("CollectiveBcastRecv");
+    if (start != nothing && !isReceiver)
+      edges.emplace_back(start, self);
+    return isSender ? start : isReceiver ? together({start, self}) : self;
+  }
+
+  int together(std::vector<int> parts) {
+    llvm::sort(parts);
+    parts.erase(llvm::unique(parts), parts.end());
+    llvm::erase(parts, nothing);
+    if (parts.size() < 2)
+      return parts.empty() ? nothing : parts.front();
+    auto [joint, isNew] = joints.try_emplace(parts, static_cast<int>(points.size()));
+    if (isNew) {
+      newPoint(std::nullopt);
+      for (int part : parts)
+        edges.emplace_back(part, joint->second);
+    }
+    return joint->second;
+  }
+
+  int newPoint(std::optional<ListedAt> at) {
+    points.push_back(at);
+    return static_cast<int>(points.size()) - 1;
+  }
+
+  /// Points that a collective waits for, or that are one.
+  std::vector<bool> needed() const {
+    std::vector<bool> isNeeded(points.size());
+    for (size_t i = 0; i < points.size(); ++i)
+      isNeeded[i] = points[i].has_value();
+    for (auto [from, to] : llvm::reverse(edges))
+      isNeeded[from] = isNeeded[from] || isNeeded[to];
+    return isNeeded;
+  }
+
+  const GraphSpec &graph;
+  const std::map<const NodeSpec *, ListedAt> &listed;
+  std::vector<int> after; // by node: what has ended when it has
+  std::vector<bool> isUnsure;
+  std::vector<std::optional<ListedAt>> points; // nothing: several together
+  std::vector<std::pair<size_t, size_t>> edges;
+  std::map<std::vector<int>, int> joints;
+};
+
+class Lister {
+public:
+  Lister(ModuleOp module, int size) : module(module), size(size) {}
+
+  void addGraph(const GraphSpec &graph) {
+    for (const NodeSpec &node : graph.nodes) {
+      if (const Family *family = familyOf(node.op))
+        if (auto at =
+                addLine({&graph, &node}, *family, node.name,
+                        node.outputTypes.empty() ? DType::Invalid : node.outputTypes[0].dtype))
+          listed.emplace(&node, *at);
+      for (const FunctionRef &function : plan::calledFunctions(node))
+        addFunction(function.name);
+    }
+  }
+
+  CollectiveOrder order(const GraphSpec &graph) {
+    dropUnclear();
+    return listed.empty() ? CollectiveOrder() : Order(graph, listed).take(agendas);
+  }
+
+  std::vector<GroupAgenda> groups() {
+    std::vector<GroupAgenda> all;
+    for (auto &[key, group] : agendas)
+      all.push_back(std::move(group));
+    return all;
+  }
+
+private:
+  void addFunction(const std::string &name) {
+    auto function = module.lookupSymbol<tfg::FuncOp>(name);
+    if (!function || function.isExternal() || function.getGeneric() ||
+        llvm::is_contained(path, name))
+      return;
+    path.push_back(name);
+    for (Operation &op : function.getEntry()) {
+      if (!tfg::Node::isNode(&op))
+        continue;
+      tfg::Node node(&op);
+      if (const Family *family = familyOf(node.opType()))
+        addLine({nullptr, nullptr, node}, *family, str(name, "/", node.name().str()),
+                DType::Invalid);
+      addFunction(node.opType().str());
+      for (NamedAttribute attr : node.attrs())
+        attr.getValue().walk([&](tf_type::FuncAttr callee) {
+          addFunction(callee.getName().getRootReference().str());
+        });
+    }
+    path.pop_back();
+  }
+
+  /// Of two of one instance nobody knows which is which on the others.
+  void dropUnclear() {
+    std::map<AgendaKey, std::map<StringRef, int>> counts;
+    auto compared = [](const std::string &line) { return StringRef(line).split('\t').first; };
+    for (const auto &[key, agenda] : agendas)
+      for (const std::string &line : agenda.lines)
+        ++counts[key][compared(line)];
+    std::erase_if(listed, [&](const auto &entry) {
+      auto [agenda, line] = entry.second;
+      StringRef text = compared(agendas[agenda].lines[static_cast<size_t>(line)]);
+      return counts[agenda][text] > 1 || text.contains('?');
+    });
+  }
+
+  // Of a group that a run computes nothing can be said beforehand.
+  std::optional<ListedAt> addLine(const Place &node, const Family &family, const std::string &name,
+                                  DType dtype) {
+    GroupKeys keys = keysOf(node, family.keys, size);
+    bool isWorld = keys.size == size;
+    if (!keys.size || *keys.size < 2 || *keys.size > size ||
+        (!isWorld && (!keys.group || !keys.place)))
+      return std::nullopt;
+    AgendaKey key(isWorld ? 0 : 1, isWorld ? 0 : *keys.group);
+    auto [it, isNew] = agendas.try_emplace(key);
+    GroupAgenda &agenda = it->second;
+    double timeout = node.timeout();
+    if (isNew)
+      agenda = {static_cast<int>(*keys.size),
+                static_cast<int>(key.second),
+                isWorld ? -1 : static_cast<int>(*keys.place),
+                timeout,
+                {}};
+    // The longest that any of them has.
+    agenda.timeout = agenda.timeout > 0 && timeout > 0 ? std::max(agenda.timeout, timeout) : 0;
+    agenda.lines.push_back(
+        str(family.name.str(), " in group ", textOf(keys.group), ", instance ", keys.instance,
+            dtype == DType::Invalid ? std::string() : str(", of ", dtypeName(dtype)),
+            reductionOf(node), "\t('", name, "', ", node.op(), ")"));
+    return ListedAt{key, static_cast<int>(agenda.lines.size()) - 1};
+  }
+
+  ModuleOp module;
+  const int size;
+  std::map<AgendaKey, GroupAgenda> agendas;
+  std::map<const NodeSpec *, ListedAt> listed; // of the graph itself
+  std::vector<std::string> path;               // functions that are being looked into
+};
+
+} // namespace
+
+std::shared_ptr<CollectiveAgenda> collectiveAgenda(const GraphSpec &graph, ModuleOp module,
+                                                   int size) {
+  if (size == 1)
+    return nullptr;
+  Lister lister(module, size);
+  lister.addGraph(graph);
+  auto agenda = std::make_shared<CollectiveAgenda>();
+  agenda->order = lister.order(graph);
+  agenda->groups = lister.groups();
+  return agenda->groups.empty() ? nullptr : agenda;
+}
+
+Expected<void> agreeOnCollectives(Communicator &world, CollectiveAgenda &agenda, double timeout) {
+  constexpr std::string_view what = "the order of collectives";
+  if (agenda.isAgreed.exchange(true))
+    return world.agree(agenda.groups, what, Communicator::Patience::GoesOn);
+  std::vector<GroupAgenda> groups = agenda.groups;
+  for (GroupAgenda &group : groups) {
+    double own = group.timeout > 0 ? group.timeout : world.timeout();
+    group.timeout = timeout > 0 ? std::min(own, timeout) : own;
+  }
+  return world.agree(groups, what, Communicator::Patience::Waits, agenda.order);
+}
+
+} // namespace treadle

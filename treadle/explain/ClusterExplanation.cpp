@@ -1,0 +1,226 @@
+// What of a graph is compiled: the graph is brought into the form that plans are made from, and
+// looked at.
+#include "treadle/explain/ClusterExplanation.h"
+#include "treadle/explain/LoopExplanation.h"
+#include "treadle/session/Compilation.h"
+
+#include "treadle/codegen/Cluster.h"
+#include "treadle/import/SavedModel.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/transforms/outline_clusters/Compilable.h"
+#include "treadle/transforms/outline_clusters/NativeOps.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <map>
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+using Explanation = Graph::Explanation;
+using tfg::Node;
+
+/// Why a node that could be compiled isn't.
+std::string reasonToInterpret(Node node, bool hasLoop) {
+  if (hasLoop)
+    return "nothing that a run asks for needs it";
+  if (tfg::followsContraction(node))
+    return "a kernel computes it in one go with the product or convolution before it";
+  if (tfg::nativeForm(node) == tfg::NativeForm::None)
+    return "outside of compiled loops its kernel is as fast as machine code";
+  return str("too small: machine code pays for loops, and for ", tfg::worthCompiling,
+             " and more connected operations on elements");
+}
+
+/// What no kernel runs, or only hands on: nobody wonders why it isn't compiled.
+bool isWorthAWord(Node node) {
+  static const llvm::StringSet<> trivial = {
+      "Const", "HostConst",   "Identity",    "IdentityN",
+      "NoOp",  "VarHandleOp", "Placeholder", "PlaceholderWithDefault"};
+  return !trivial.contains(node.opType());
+}
+
+/// `float32[?,16]`.
+std::string typeText(Type type) {
+  auto tensor = cast<TensorType>(type);
+  std::string text(dtypeName(valueTypeOf(tensor.getElementType()).dtype));
+  if (!tensor.hasRank())
+    return text + "[*]";
+  std::string dims;
+  for (int64_t dim : tensor.getShape())
+    dims += str(dims.empty() ? "" : ",", ShapedType::isDynamic(dim) ? "?" : str(dim));
+  return str(text, "[", dims, "]");
+}
+
+/// The class of what a call is given, as far as the graph tells; unknown ranks are `rank`, or stay
+/// unknown. Handles are scalars.
+codegen::ArgumentClass classOf(Type type, std::optional<int64_t> rank) {
+  Type element = getElementTypeOrSelf(type);
+  codegen::ArgumentClass made{valueTypeOf(element).dtype, true, {}};
+  if (auto ranked = dyn_cast<RankedTensorType>(type)) {
+    for (int64_t dim : ranked.getShape())
+      made.isOne.push_back(dim == 1);
+  } else if (!isa<tf_type::ResourceType, tf_type::VariantType>(element)) {
+    made.isRanked = rank.has_value();
+    made.isOne.assign(rank.value_or(0), false);
+  }
+  return made;
+}
+
+class ClusterExplainer {
+public:
+  ClusterExplainer(ModuleOp module, Explanation &out)
+      : module(module), compilable(module), out(out) {
+    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
+      functions[function.getName()] = function;
+  }
+
+  void run() {
+    for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
+      addBody(graph.getNodes().front(), "");
+    for (auto &[why, nodes] : remaining)
+      out.interpreted.push_back({why, std::move(nodes)});
+  }
+
+private:
+  tfg::FuncOp clusterOf(Node node) {
+    if (!node->hasAttr(StringRef(clusterAttr)))
+      return {};
+    auto function = node.attr<tf_type::FuncAttr>("f");
+    return function ? functions.lookup(function.getName().getRootReference()) : tfg::FuncOp();
+  }
+
+  template <typename Visit> void forEachCalled(Node node, Visit visit) {
+    auto look = [&](StringRef name) {
+      if (tfg::FuncOp function = functions.lookup(name); function && !function.isExternal())
+        visit(function);
+    };
+    look(node.opType());
+    for (NamedAttribute attr : node.attrs())
+      tfg::forEachFunctionName(attr.getValue(), look);
+  }
+
+  /// The nodes of a body, in their order, and those of functions that are reached from it outside
+  /// of clusters.
+  void addBody(Block &block, StringRef where) {
+    for (Operation &op : block) {
+      if (!Node::isNode(&op))
+        continue;
+      Node node(&op);
+      if (tfg::FuncOp function = clusterOf(node)) {
+        addCluster(node, function, where);
+        continue;
+      }
+      if (isWorthAWord(node))
+        addRemaining(node);
+      forEachCalled(node, [&](tfg::FuncOp function) {
+        if (seen.insert(function.getName()).second)
+          addBody(function.getEntry(), function.getName());
+      });
+    }
+  }
+
+  void addRemaining(Node node) {
+    bool hasBody = false;
+    forEachCalled(node, [&](tfg::FuncOp) { hasBody = true; });
+    std::string why = compilable.obstacle(node);
+    if (hasBody && (why.empty() || !compilable.hasLoop(node)))
+      return; // its nodes have words of their own
+    if (why.empty())
+      why = reasonToInterpret(node, compilable.hasLoop(node));
+    remaining[why].push_back(LoopExplainer::describe(node));
+  }
+
+  /// Why no code comes of a cluster; empty where it does, or would for scalars or vectors in the
+  /// place of inputs whose ranks the graph doesn't tell.
+  std::string obstacle(Node call, tfg::FuncOp function) {
+    auto find = [&](StringRef name) { return functions.lookup(name); };
+    std::string why;
+    for (std::optional<int64_t> rank :
+         {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(1)}) {
+      SmallVector<codegen::ArgumentClass> classes;
+      for (Value input : call.data())
+        classes.push_back(classOf(input.getType(), rank));
+      Expected<codegen::TensorProgram> program =
+          codegen::translate(function, classes, find, *module.getContext());
+      if (program)
+        return {};
+      if (why.empty())
+        why = program.error().message;
+      if (!rank && llvm::all_of(classes, [](const auto &one) { return one.isRanked; }))
+        break; // nothing is left open
+    }
+    return why;
+  }
+
+  void addCluster(Node call, tfg::FuncOp function, StringRef where) {
+    Explanation::Cluster cluster;
+    cluster.where = where;
+    for (Value input : call.data())
+      cluster.inputs.push_back(typeText(input.getType()));
+    llvm::StringSet<> counted;
+    for (Operation &op : function.getEntry())
+      if (Node::isNode(&op) && isWorthAWord(Node(&op))) {
+        cluster.nodes.push_back(LoopExplainer::describe(Node(&op)));
+        cluster.nodes.back().where = where;
+      }
+    if (std::string why = obstacle(call, function); !why.empty()) {
+      std::vector<Explanation::Op> &nodes = remaining[str("can't be compiled: ", why)];
+      nodes.insert(nodes.end(), cluster.nodes.begin(), cluster.nodes.end());
+      return;
+    }
+    cluster.ops = countOps(function, counted);
+    out.clusters.push_back(std::move(cluster));
+  }
+
+  int64_t countOps(tfg::FuncOp function, llvm::StringSet<> &counted) {
+    if (!counted.insert(function.getName()).second)
+      return 0;
+    int64_t count = 0;
+    for (Operation &op : function.getEntry())
+      if (Node::isNode(&op) && isWorthAWord(Node(&op))) {
+        ++count;
+        forEachCalled(Node(&op), [&](tfg::FuncOp called) { count += countOps(called, counted); });
+      }
+    return count;
+  }
+
+  ModuleOp module;
+  tfg::Compilable compilable;
+  Explanation &out;
+  llvm::StringMap<tfg::FuncOp> functions;
+  llvm::StringSet<> seen;
+  llvm::MapVector<std::string, std::vector<Explanation::Op>, std::map<std::string, unsigned>>
+      remaining; // by reason
+};
+
+} // namespace
+
+Expected<void> explainClusters(const Graph &graph, const Graph::ExplainRequest &request,
+                               Explanation &out) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  auto module = copyInto(context, *graph.impl->module);
+  if (!module)
+    return Unexpected(std::move(module.error()));
+  SmallVector<ModuleOp> modules = metaGraphs(**module);
+  if (modules.empty())
+    modules.push_back(**module);
+  Request asked{{}, request.fetches, request.targets};
+  bool asksForAll = asked.fetches.empty() && asked.targets.empty();
+  if (asksForAll)
+    for (const Graph::Value &value : graph.outputs())
+      asked.fetches.push_back(value.name);
+  std::string pipeline = compilationPipeline(asked, /*prunes=*/!asksForAll);
+  for (ModuleOp each : modules) {
+    if (Expected<void> ok = runOn(each, pipeline); !ok)
+      return Unexpected(std::move(ok.error()));
+    ClusterExplainer(each, out).run();
+  }
+  return {};
+}
+
+} // namespace treadle

@@ -1,0 +1,191 @@
+// Graph::explain: the loops of a graph and of its functions, one by one.
+#include "treadle/explain/ClusterExplanation.h"
+#include "treadle/explain/LoopExplanation.h"
+#include "treadle/graph/GraphImpl.h"
+#include "treadle/graph/Needed.h"
+#include "treadle/import/SavedModel.h"
+
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+using Explanation = Graph::Explanation;
+using Kinds = llvm::StringMap<std::string>;
+
+/// By name, the ops of loops that are regions, which the graph to look at has as functions.
+Kinds kindsOfRegions(ModuleOp module) {
+  Kinds kinds;
+  module.walk([&](Operation *op) {
+    if (tfg::Node::isNode(op) && op->getNumRegions() != 0)
+      kinds[tfg::Node(op).name()] = tfg::Node(op).opType().str();
+  });
+  return kinds;
+}
+
+/// As Summary counts them.
+bool isLoop(tfg::Node node) {
+  StringRef op = node.opType();
+  op.consume_back("Region");
+  return op.ends_with("While") || op == "For";
+}
+
+class ModuleExplainer {
+public:
+  ModuleExplainer(ModuleOp module, const Kinds &kinds)
+      : module(module), kinds(kinds), loops(module) {
+    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
+      functions[function.getName()] = function;
+    for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
+      noteUses(graph.getNodes().front());
+    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
+      if (!function.isExternal())
+        noteUses(function.getEntry());
+  }
+
+  /// `needed`: of the graph's nodes those that count, and what they call; null: all.
+  void run(const std::set<Operation *> *needed, Explanation &out) {
+    llvm::StringSet<> reached;
+    for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
+      addBody(graph.getNodes().front(), "", needed, out);
+    if (needed)
+      for (Operation *op : *needed)
+        reach(tfg::Node(op), reached);
+    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
+      if (!function.isExternal() && (!needed || reached.contains(function.getName())))
+        addBody(function.getEntry(), function.getName().str(), nullptr, out);
+  }
+
+private:
+  static constexpr std::pair<StringLiteral, std::string_view> roles[] = {
+      {"body", "body of "},
+      {"cond", "condition of "},
+      {"f", "called by "},
+      {"then_branch", "a branch of "},
+      {"else_branch", "a branch of "},
+      {"branches", "a branch of "},
+  };
+
+  std::string opOf(tfg::Node node) const {
+    auto kind = kinds.find(node.name());
+    return kind == kinds.end() ? node.opType().str() : kind->second;
+  }
+
+  void noteUses(Block &body) {
+    for (Operation &op : body) {
+      if (!tfg::Node::isNode(&op))
+        continue;
+      tfg::Node node(&op);
+      std::string who = str("'", node.name().str(), "' (", opOf(node), ")");
+      if (functions.contains(node.opType()))
+        users[node.opType()].push_back("called by " + who);
+      for (NamedAttribute attr : node.attrs()) {
+        const auto *role =
+            llvm::find_if(roles, [&](auto &entry) { return attr.getName() == entry.first; });
+        std::string as(role == std::end(roles) ? "used by " : role->second);
+        tfg::forEachFunctionName(attr.getValue(), [&](StringRef name) {
+          std::vector<std::string> &list = users[name];
+          if (!llvm::is_contained(list, as + who))
+            list.push_back(as + who);
+        });
+      }
+    }
+  }
+
+  void reach(tfg::Node node, llvm::StringSet<> &reached) {
+    auto visit = [&](StringRef name) {
+      tfg::FuncOp function = functions.lookup(name);
+      if (function && !function.isExternal() && reached.insert(name).second)
+        for (Operation &op : function.getEntry())
+          if (tfg::Node::isNode(&op))
+            reach(tfg::Node(&op), reached);
+    };
+    visit(node.opType());
+    for (NamedAttribute attr : node.attrs())
+      tfg::forEachFunctionName(attr.getValue(), visit);
+  }
+
+  void addBody(Block &block, const std::string &function, const std::set<Operation *> *needed,
+               Explanation &out) {
+    Explanation::Body body{function, {}, {}};
+    bool isGeneric = !function.empty() && functions.lookup(function).getGeneric();
+    bool hasFrames = false;
+    for (Operation &op : block)
+      if (tfg::Node::isNode(&op))
+        hasFrames |= tfg::Node(&op).attr("frame_name") != nullptr;
+    std::vector<std::pair<Operation *, Explanation::Loop>> found; // and where they begin
+    for (Operation &op : block)
+      if (tfg::Node::isNode(&op) && isLoop(tfg::Node(&op)) && (!needed || needed->contains(&op))) {
+        found.push_back({&op, loops.explain(tfg::Node(&op))});
+        found.back().second.kind = opOf(tfg::Node(&op));
+      }
+    if (hasFrames)
+      addFrames(block, isGeneric, needed, found);
+    llvm::stable_sort(found, [](auto &a, auto &b) { return a.first->isBeforeInBlock(b.first); });
+    for (auto &[place, loop] : found)
+      body.loops.push_back(std::move(loop));
+    if (body.loops.empty())
+      return;
+    body.users = users[function];
+    out.bodies.push_back(std::move(body));
+  }
+
+  void addFrames(Block &block, bool isGeneric, const std::set<Operation *> *needed,
+                 std::vector<std::pair<Operation *, Explanation::Loop>> &found) {
+    if (isGeneric)
+      return addGenericFrames(block, found);
+    tfg::FrameGraph graph(block);
+    for (tfg::FrameGraph::Index frame = 0; frame < graph.frames().size(); ++frame) {
+      Operation *enter = LoopExplainer::enterOf(graph, frame).getOperation();
+      if (!needed || needed->contains(enter))
+        found.push_back({enter, loops.explain(graph, frame)});
+    }
+  }
+
+  /// Values of generic functions have no types, and edges no form that tells more.
+  void addGenericFrames(Block &block,
+                        std::vector<std::pair<Operation *, Explanation::Loop>> &found) {
+    llvm::StringSet<> seen;
+    for (Operation &op : block)
+      if (tfg::Node::isNode(&op))
+        if (auto name = tfg::Node(&op).attr<StringAttr>("frame_name");
+            name && seen.insert(name.getValue()).second)
+          found.push_back({&op, LoopExplainer::explainGeneric(tfg::Node(&op), name.getValue())});
+  }
+
+  ModuleOp module;
+  const Kinds &kinds;
+  LoopExplainer loops;
+  llvm::StringMap<tfg::FuncOp> functions;
+  llvm::StringMap<std::vector<std::string>> users;
+};
+
+} // namespace
+
+Expected<Explanation> Graph::explain(const ExplainRequest &request) const {
+  if (!impl)
+    return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
+  Kinds kinds = kindsOfRegions(*impl->module);
+  Expected<Graph> graph = withoutRegions(*this).and_then(
+      [&](const Graph &functional) { return withTraits(functional, request.traits); });
+  if (!graph)
+    return Unexpected(std::move(graph.error()));
+  std::vector<std::string> asked = request.fetches;
+  asked.insert(asked.end(), request.targets.begin(), request.targets.end());
+  Expected<std::set<Operation *>> needed = neededBy(graph->impl->index(), asked);
+  if (!needed)
+    return Unexpected(std::move(needed.error()));
+  SmallVector<ModuleOp> modules = metaGraphs(*graph->impl->module);
+  if (modules.empty())
+    modules.push_back(*graph->impl->module);
+  Explanation out;
+  for (ModuleOp module : modules)
+    ModuleExplainer(module, kinds).run(asked.empty() ? nullptr : &*needed, out);
+  if (Expected<void> ok = explainClusters(*graph, request, out); !ok)
+    return Unexpected(std::move(ok.error()));
+  return out;
+}
+
+} // namespace treadle

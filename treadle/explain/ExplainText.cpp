@@ -1,0 +1,163 @@
+// What Graph::explain found, as people read it.
+#include "treadle/explain/LoopExplanation.h"
+
+#include <map>
+
+namespace treadle {
+namespace {
+
+using Explanation = Graph::Explanation;
+
+constexpr std::string_view indent = "    ";
+
+/// A line, with what it is about in a column of its own.
+std::string row(std::string_view title, std::string_view text) {
+  constexpr size_t width = 13;
+  std::string padding(width - std::min(width, title.size()), ' ');
+  return str(indent, title, padding, text, "\n");
+}
+
+std::vector<Explanation::Op> opsOf(const Explanation::Order &order) {
+  std::vector<Explanation::Op> ops;
+  for (const Explanation::Access &access : order.by)
+    ops.push_back(access.op);
+  return ops;
+}
+
+/// Of what `it` stands for: `'a' (Op) and 'b' (Op) read it, 'c' (Op) writes it`.
+std::string accessText(const Explanation::Order &order, std::string_view it) {
+  std::string text;
+  for (bool writes : {false, true}) {
+    std::vector<Explanation::Op> ops;
+    for (const Explanation::Access &access : order.by)
+      if (access.writes == writes)
+        ops.push_back(access.op);
+    if (!ops.empty())
+      text += str(text.empty() ? "" : ", ", opList(ops, 3), " ", writes ? "write" : "read",
+                  ops.size() == 1 ? "s " : " ", it);
+  }
+  return text;
+}
+
+/// `a, b and 3 more`.
+std::string listText(const std::vector<std::string> &names) {
+  constexpr size_t mostShown = 4;
+  size_t shown = names.size() <= mostShown + 1 ? names.size() : mostShown;
+  std::string text;
+  for (size_t i = 0; i < shown; ++i)
+    text += str(i == 0 ? "" : i + 1 == names.size() ? " and " : ", ", names[i]);
+  return shown == names.size() ? text : str(text, " and ", names.size() - shown, " more");
+}
+
+/// A row for what is accessed in the same way.
+std::string resourceRows(const Explanation::Loop &loop, bool isRace) {
+  struct Group {
+    const Explanation::Order *order;
+    std::vector<std::string> subjects;
+  };
+  std::vector<Group> groups;
+  std::map<std::string, size_t> known;
+  for (const Explanation::Order &order : loop.orders)
+    if (order.kind == "resource" && (isRace ? order.isRace : order.isOrder)) {
+      auto [entry, isNew] = known.try_emplace(accessText(order, "it"), groups.size());
+      if (isNew)
+        groups.push_back({&order, {}});
+      groups[entry->second].subjects.push_back(order.subject);
+    }
+  std::string text;
+  for (const Group &group : groups)
+    text +=
+        row(isRace ? "no order:" : "",
+            str(listText(group.subjects), ": ",
+                accessText(*group.order, group.subjects.size() == 1 ? "it" : "them"),
+                isRace ? "; nothing orders an iteration and the next, see 'treadle check'" : ""));
+  return text;
+}
+
+/// What keeps iterations in order.
+std::string orderRows(const Explanation::Loop &loop) {
+  std::string text, values;
+  for (const Explanation::Order &order : loop.orders) {
+    if (order.kind == "condition")
+      text += row("", "the condition, with what it needs: " + opList(opsOf(order)));
+    else if (order.kind == "values")
+      values += str(values.empty() ? "what an iteration hands to the next: " : "; ",
+                    opList(opsOf(order)));
+  }
+  if (!values.empty())
+    text += row("", values);
+  std::string resources = resourceRows(loop, /*isRace=*/false);
+  bool isKnown = !loop.inTurns.empty() || !loop.overlapping.empty();
+  if (resources.empty() && isKnown)
+    resources = row("", str(text.empty() ? "nothing" : "nothing else",
+                            " orders its iterations: they share no effects"));
+  text += resources;
+  constexpr std::string_view title = "in order:";
+  return text.empty() ? text : text.replace(indent.size(), title.size(), title);
+}
+
+std::string loopText(const Explanation::Loop &loop) {
+  std::string text =
+      str("  loop '", loop.name, "' (", loop.kind, loop.line.empty() ? "" : ", " + loop.line,
+          "), parallel_iterations ", loop.parallelIterations, "\n");
+  text += row("auto:", loop.inAuto);
+  if (loop.whenOn != loop.inAuto)
+    text += row("on:", loop.whenOn);
+  text += orderRows(loop) + resourceRows(loop, /*isRace=*/true);
+  std::vector<std::string> onlyRead;
+  for (const Explanation::Order &order : loop.orders)
+    if (order.kind == "resource" && !order.isOrder && !order.isRace)
+      onlyRead.push_back(order.subject);
+  if (!onlyRead.empty())
+    text += row("only read:", listText(onlyRead) + ", which orders nothing");
+  if (!loop.overlapping.empty())
+    text += row("can overlap:", opList(loop.overlapping));
+  for (const std::string &advice : loop.advice)
+    text += row("to free it:", advice);
+  return text;
+}
+
+std::string bodyText(const Explanation::Body &body) {
+  std::string text = body.function.empty() ? "graph" : "function '" + body.function + "'";
+  constexpr size_t mostShown = 3;
+  for (size_t i = 0; i < std::min(body.users.size(), mostShown); ++i)
+    text += ", " + body.users[i];
+  if (body.users.size() > mostShown)
+    text += str(" and ", body.users.size() - mostShown, " more");
+  text += "\n";
+  for (const Explanation::Loop &loop : body.loops)
+    text += loopText(loop);
+  return text;
+}
+
+std::string clusterText(const Explanation::Cluster &cluster) {
+  std::string text = str("  ", opList(cluster.nodes));
+  if (!cluster.where.empty())
+    text += str(" in function '", cluster.where, "'");
+  return str(text, ": ", cluster.ops, cluster.ops == 1 ? " op" : " ops",
+             cluster.inputs.empty() ? "" : ", for " + listText(cluster.inputs), "\n");
+}
+
+std::string clustersText(const Explanation &explanation) {
+  std::string text;
+  if (!explanation.clusters.empty())
+    text += "compiled by tiers auto and jit\n";
+  for (const Explanation::Cluster &cluster : explanation.clusters)
+    text += clusterText(cluster);
+  if (!explanation.interpreted.empty())
+    text += "always interpreted\n";
+  for (const Explanation::Interpreted &part : explanation.interpreted)
+    text += str("  ", opList(part.nodes), ": ", part.why, "\n");
+  return text;
+}
+
+} // namespace
+
+std::string Graph::Explanation::text() const {
+  std::string text = bodies.empty() ? "no loops\n" : "";
+  for (const Body &body : bodies)
+    text += bodyText(body);
+  return text + clustersText(*this);
+}
+
+} // namespace treadle

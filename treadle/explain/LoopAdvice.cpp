@@ -1,0 +1,119 @@
+// What would let more of a loop's iterations overlap.
+#include "treadle/explain/LoopExplanation.h"
+
+#include "treadle/ops/OpTable.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+using Explanation = Graph::Explanation;
+
+void LoopExplainer::findWriters(tfg::Node node, ArrayRef<unsigned> ids, llvm::StringSet<> &seen,
+                                SmallVectorImpl<tfg::Node> &out) {
+  auto writesOne = [&](tfg::Node other) {
+    return llvm::any_of(effects.of(other), [&](tfg::Effect effect) {
+      return effect.writes && llvm::is_contained(ids, effect.resource);
+    });
+  };
+  size_t before = out.size();
+  forEachCalled(node, [&](tfg::FuncOp function) {
+    if (!seen.insert(function.getName()).second)
+      return;
+    for (Operation &op : function.getEntry())
+      if (tfg::Node::isNode(&op) && writesOne(tfg::Node(&op)))
+        findWriters(tfg::Node(&op), ids, seen, out);
+  });
+  // What a function does by its arguments has other names inside.
+  if (out.size() == before)
+    out.push_back(node);
+}
+
+/// Why an op's order against all others of the outside world matters, for people.
+std::string LoopExplainer::causeInWorld(tfg::Node node) const {
+  static constexpr std::pair<StringLiteral, std::string_view> known[] = {
+      {"Print", "prints"},
+      {"PrintV2", "prints"},
+      {"PyFunc", "calls Python, which may do anything"},
+      {"EagerPyFunc", "calls Python, which may do anything"},
+      {"WriteFile", "writes a file"},
+      {"Save", "writes files"},
+      {"SaveV2", "writes files"},
+  };
+  std::string who = opText(describe(node));
+  StringRef op = node.opType();
+  for (auto [name, does] : known)
+    if (op == name)
+      return str(who, " ", does);
+  if (!lookupOp(op) && !functions.contains(op))
+    return node.attr(tfg::statedEffectsKey)
+               ? str(who, " was registered as one that may do anything")
+               : str(who, " is of an op that nobody knows, which may do anything (register_op with "
+                          "effects=... tells what it does)");
+  return str(who, " acts on what is outside of the graph");
+}
+
+std::string LoopExplainer::causeOf(const tfg::LoopResource &resource) {
+  SmallVector<tfg::Node> writers;
+  llvm::StringSet<> seen;
+  for (const tfg::LoopResource::Access &access : resource.accesses)
+    if (access.writes)
+      findWriters(access.node, resource.ids, seen, writers);
+  bool isWorld = llvm::is_contained(resource.ids, tfg::EffectAnalysis::world);
+  std::string text;
+  constexpr size_t mostShown = 3;
+  for (tfg::Node node : ArrayRef(writers).take_front(mostShown))
+    text += str(text.empty() ? "" : "; ", isWorld ? causeInWorld(node)
+                                                  : str(opText(describe(node)), " writes ",
+                                                        resourceText(resource.ids, resource.part)));
+  return writers.size() > mostShown ? str(text, "; and so do ", writers.size() - mostShown, " more")
+                                    : text;
+}
+
+/// What else would overlap; where nobody knows what an op does, the op itself as well.
+static std::vector<Explanation::Op> freedBy(const Explanation::Order &order,
+                                            const tfg::LoopResource &resource) {
+  std::vector<Explanation::Op> freed = order.wouldBeFree;
+  if (!llvm::is_contained(resource.ids, tfg::EffectAnalysis::world))
+    llvm::erase_if(freed, [&](const Explanation::Op &op) {
+      return llvm::any_of(order.by, [&](const Explanation::Access &access) {
+        return access.writes && access.op.name == op.name && access.op.where == op.where;
+      });
+    });
+  return freed;
+}
+
+void LoopExplainer::advise(const tfg::LoopOrder &order, const tfg::Iterations &iterations,
+                           Loop &loop) {
+  if (loop.parallelIterations == 1)
+    loop.advice.push_back("set its attribute 'parallel_iterations' to 2 or more");
+  else if (!order.obstacle.empty() && loop.overlapsWhenOn)
+    loop.advice.push_back("remove its attribute '_stateful_parallelism', or ask for "
+                          "--loop-overlap on");
+  size_t numValues = loop.orders.size() - order.resources.size();
+  bool helps = false;
+  for (auto [number, resource] : llvm::enumerate(order.resources)) {
+    std::vector<Explanation::Op> freed = freedBy(loop.orders[numValues + number], resource);
+    helps |= !freed.empty();
+    if (!freed.empty())
+      loop.advice.push_back(
+          str(causeOf(resource), "; if that were not so, ", opList(freed), " would overlap"));
+  }
+  if (helps || order.isChained)
+    return;
+  // Each of several may be enough to hold the others.
+  tfg::Iterations::Cycles cycles = iterations.cycles();
+  tfg::Iterations::Cycles without = iterations.cycles([](unsigned) { return true; });
+  std::vector<Explanation::Op> freed =
+      pick(iterations, [&](size_t i) { return cycles[i] && !without[i]; });
+  if (freed.empty())
+    return;
+  std::string causes;
+  for (const tfg::LoopResource &resource : order.resources)
+    if (llvm::any_of(resource.accesses, [](auto &access) { return access.writes; }))
+      causes += str(causes.empty() ? "" : "; ", causeOf(resource));
+  loop.advice.push_back(
+      str(causes, "; if none of that were so, ", opList(freed), " would overlap"));
+}
+
+} // namespace treadle

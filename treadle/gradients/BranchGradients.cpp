@@ -1,0 +1,225 @@
+// Gradients of calls and conditionals.
+#include "treadle/gradients/BodyGradient.h"
+#include "treadle/gradients/FunctionGradients.h"
+#include "treadle/gradients/NodeParts.h"
+#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/rewriting/LoopVariables.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+/// Values of branches that their gradients need, handed out by the node: results that the branches
+/// share, each for a value of one dtype.
+struct Slots {
+  SmallVector<Type> elements;
+  /// By branch: which slot holds a value.
+  SmallVector<llvm::MapVector<Value, unsigned>> used;
+
+  unsigned take(unsigned branch, Value value) {
+    llvm::BitVector taken(elements.size());
+    for (auto [other, slot] : used[branch])
+      taken.set(slot);
+    unsigned slot = 0;
+    while (slot < elements.size() && (taken[slot] || elements[slot] != elementOf(value)))
+      ++slot;
+    if (slot == elements.size())
+      elements.push_back(elementOf(value));
+    return used[branch][value] = slot;
+  }
+};
+
+class BranchGradients {
+public:
+  BranchGradients(Backpropagation &b, const Forward &f, const FunctionalNode &functional)
+      : b(b), e(b.emitter), f(f), functional(functional), node(functional.node),
+        arguments(functional.arguments().begin(), functional.arguments().end()),
+        varying(arguments.size()), passed(arguments.size()) {}
+
+  Expected<Values> run();
+
+private:
+  Expected<void> differentiate();
+  void assignCaptures();
+  void giveSlots(unsigned branch);
+  FuncOp backwardFunction(unsigned branch);
+  SmallVector<NamedAttribute> functionAttrs(ArrayRef<FuncOp> functions);
+  void replaceNode();
+  Values emitBackward();
+
+  Backpropagation &b;
+  Emitter &e;
+  const Forward &f;
+  const FunctionalNode &functional;
+  Node node;
+  SmallVector<Value> arguments;
+  llvm::BitVector varying; // arguments that get gradients
+  llvm::BitVector passed;  // arguments that the backward functions look at
+  SmallVector<Type> dxElements;
+  std::vector<std::unique_ptr<BodyGradient>> bodies;
+  SmallVector<FuncOp> backward;
+  Slots slots;
+};
+
+Expected<void> BranchGradients::differentiate() {
+  SmallVector<Type> dyTypes;
+  for (Value dy : f.gradients)
+    dyTypes.push_back(dy ? Type(UnrankedTensorType::get(elementOf(dy))) : Type());
+  llvm::BitVector wanted(arguments.size()), found(arguments.size());
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    wanted[i] = b.isVarying(argument);
+  for (FuncOp branch : functional.functions) {
+    bodies.push_back(std::make_unique<BodyGradient>(b, branch, arguments));
+    if (Expected<void> ok = bodies.back()->differentiate(wanted, dyTypes); !ok)
+      return inFunction(branch, std::move(ok.error()));
+    for (unsigned i : wanted.set_bits())
+      if (bodies.back()->dxs[i])
+        found.set(i);
+  }
+  varying = found;
+  for (auto &body : bodies) {
+    body->fillZeros(varying);
+    body->split();
+  }
+  for (unsigned i : varying.set_bits())
+    dxElements.push_back(elementOf(bodies[0]->dxs[i]));
+  return {};
+}
+
+/// Arguments are there outside already; other values need slots.
+void BranchGradients::assignCaptures() {
+  slots.used.resize(bodies.size());
+  for (auto [branch, body] : llvm::enumerate(bodies))
+    for (Value value : body->captures())
+      if (auto argument = dyn_cast<BlockArgument>(value))
+        passed.set(argument.getArgNumber() / 2);
+      else
+        slots.take(branch, value);
+}
+
+FuncOp BranchGradients::backwardFunction(unsigned branch) {
+  BodyGradient &body = *bodies[branch];
+  FuncOp original = functional.functions[branch];
+  Outline outline(b.library.module(), b.library.unique((original.getName() + "_backward").str()),
+                  node->getLoc());
+  for (auto [i, dy] : llvm::enumerate(f.gradients))
+    if (dy)
+      outline.map(body.dys[i], outline.addArgument(body.dys[i].getType(), "dy"));
+  for (unsigned i : passed.set_bits()) {
+    Value argument = body.function.getDataArgument(i);
+    outline.map(argument, outline.addArgument(argument.getType(), nameOf(argument)));
+  }
+  SmallVector<Value> kept;
+  for (Type element : slots.elements)
+    kept.push_back(outline.addArgument(UnrankedTensorType::get(element), "kept"));
+  for (auto [value, slot] : slots.used[branch])
+    outline.map(value, kept[slot]);
+  body.cloneBackward(outline);
+  SmallVector<Value> results;
+  for (unsigned i : varying.set_bits())
+    results.push_back(body.gradient(outline, i));
+  FuncOp function =
+      outline.finish(results, SmallVector<std::string>(results.size(), "dx"), ValueRange());
+  body.removeBackward();
+  finishFunction(b.library, function);
+  return function;
+}
+
+/// The forward function gives its slots; a value that nobody looks at where it has none for one.
+void BranchGradients::giveSlots(unsigned branch) {
+  BodyGradient &body = *bodies[branch];
+  SmallVector<Value> values(slots.elements.size());
+  for (auto [value, slot] : slots.used[branch])
+    values[slot] = value;
+  Emitter &inner = body.backpropagation.emitter;
+  inner.setOrigin("unused");
+  for (auto [slot, value] : llvm::enumerate(values))
+    appendResult(body.function, "kept_" + std::to_string(slot),
+                 value ? value : placeholderValue(inner, slots.elements[slot]));
+  finishFunction(b.library, body.function);
+}
+
+SmallVector<NamedAttribute> BranchGradients::functionAttrs(ArrayRef<FuncOp> functions) {
+  SmallVector<Attribute> names;
+  for (FuncOp function : functions)
+    names.push_back(functionName(function));
+  StringRef op = node.opType();
+  if (op.ends_with("Case"))
+    return {e.attr("branches", Attribute(e.builder.getArrayAttr(names)))};
+  if (op.ends_with("If"))
+    return {e.attr("then_branch", names[0]), e.attr("else_branch", names[1])};
+  return {e.attr("f", names[0])};
+}
+
+void BranchGradients::replaceNode() {
+  SmallVector<FuncOp> forward;
+  for (auto &body : bodies)
+    forward.push_back(body->function);
+  SmallVector<Value> old(node.results());
+  bool isPlainCall = functional.kind == FunctionalKind::Call && !node.attr("f");
+  std::string op = !isPlainCall                 ? node.opType().str()
+                   : forward[0].getIsStateful() ? "StatefulPartitionedCall"
+                                                : "PartitionedCall";
+  node = withResults(node, op, slots.elements, functionAttrs(forward));
+  b.moved(old, node);
+}
+
+Values BranchGradients::emitBackward() {
+  bool isBranch = functional.kind == FunctionalKind::Branch;
+  SmallVector<Value> inputs;
+  if (isBranch)
+    inputs.push_back(node->getOperand(0));
+  for (Value dy : f.gradients)
+    if (dy)
+      inputs.push_back(dy);
+  for (unsigned i : passed.set_bits())
+    inputs.push_back(arguments[i]);
+  llvm::append_range(inputs, node.results().take_back(slots.elements.size()));
+  StringRef kind = node.opType();
+  std::string op = isBranch ? (kind.ends_with("If") ? "If" : "Case") : "PartitionedCall";
+  if (!arePure(b.library, backward))
+    op = isBranch ? op : "StatefulPartitionedCall";
+  else if (isBranch)
+    op = "Stateless" + op;
+  SmallVector<NamedAttribute> attrs = functionAttrs(backward);
+  attrs.push_back(e.attr("Tin", listOfDtypes(e, ArrayRef(inputs).drop_front(isBranch))));
+  attrs.push_back(e.attr("Tout", listOfDtypes(e, dxElements)));
+  if (kind.ends_with("If"))
+    attrs.push_back(e.attr("Tcond", elementOf(inputs[0])));
+  Node gradient = e.emit(op, inputs, dxElements, attrs);
+  Values all(node.numData());
+  for (auto [i, result] : llvm::zip(varying.set_bits(), gradient.results()))
+    all[functional.firstArgument + i] = result;
+  return all;
+}
+
+Expected<Values> BranchGradients::run() {
+  if (Expected<void> ok = differentiate(); !ok)
+    return Unexpected(std::move(ok.error()));
+  if (varying.none()) {
+    for (auto &body : bodies)
+      body->function->erase();
+    return Values();
+  }
+  assignCaptures();
+  bool hasHandle = llvm::any_of(slots.elements, llvm::IsaPred<tf_type::ResourceType>);
+  if (hasHandle && bodies.size() > 1)
+    return Unexpected(unimplemented("its branches make handles of resources that their gradients "
+                                    "need; expected those as inputs"));
+  for (unsigned branch = 0; branch < bodies.size(); ++branch) {
+    backward.push_back(backwardFunction(branch));
+    giveSlots(branch);
+  }
+  replaceNode();
+  return emitBackward();
+}
+
+} // namespace
+
+Expected<Values> branchGradients(Backpropagation &b, const Forward &f,
+                                 const FunctionalNode &functional) {
+  return BranchGradients(b, f, functional).run();
+}
+
+} // namespace treadle::tfg

@@ -1,0 +1,102 @@
+// Gradients of convolutions and pooling.
+#include "treadle/gradients/GradientTable.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+constexpr StringRef convolutionAttrs[] = {"strides",     "use_cudnn_on_gpu", "padding",
+                                          "data_format", "dilations",        "explicit_paddings"};
+constexpr StringRef poolAttrs[] = {"ksize", "strides", "padding", "data_format",
+                                   "explicit_paddings"};
+
+Value withAttrs(Emitter &e, const Forward &f, StringRef op, ValueRange inputs,
+                ArrayRef<StringRef> names) {
+  SmallVector<NamedAttribute> attrs = e.attrsOf(f.node, names);
+  Type element = elementOf(f.dy());
+  attrs.push_back(e.attr("T", element));
+  return e.emit(op, inputs, element, attrs)->getResult(0);
+}
+
+/// The ops of one kind of convolution.
+struct Convolution {
+  const char *forward, *ofInput, *ofFilter;
+};
+
+constexpr Convolution convolutions[] = {
+    {"Conv2D", "Conv2DBackpropInput", "Conv2DBackpropFilter"},
+    {"DepthwiseConv2dNative", "DepthwiseConv2dNativeBackpropInput",
+     "DepthwiseConv2dNativeBackpropFilter"},
+    {"Conv3D", "Conv3DBackpropInputV2", "Conv3DBackpropFilterV2"},
+};
+
+Value ofInput(Emitter &e, const Forward &f, const Convolution &c, Value x, Value filter, Value dy) {
+  return withAttrs(e, f, c.ofInput, {e.shapeOf(x), filter, dy}, convolutionAttrs);
+}
+
+Value ofFilter(Emitter &e, const Forward &f, const Convolution &c, Value x, Value filter,
+               Value dy) {
+  return withAttrs(e, f, c.ofFilter, {x, e.shapeOf(filter), dy}, convolutionAttrs);
+}
+
+Value convolved(Emitter &e, const Forward &f, const Convolution &c, Value x, Value filter) {
+  return withAttrs(e, f, c.forward, {x, filter}, convolutionAttrs);
+}
+
+void addConvolution(GradientTable &table, const Convolution &c) {
+  table[c.forward] = [c](Emitter &e, const Forward &f) -> Values {
+    return {ofInput(e, f, c, f.x(0), f.x(1), f.dy()), ofFilter(e, f, c, f.x(0), f.x(1), f.dy())};
+  };
+  // Of (sizes of the input, filter, dy): the input's gradient plays the part of the input.
+  table[c.ofInput] = [c](Emitter &e, const Forward &f) -> Values {
+    return {nullptr, ofFilter(e, f, c, f.dy(), f.x(1), f.x(2)), convolved(e, f, c, f.dy(), f.x(1))};
+  };
+  // Of (input, sizes of the filter, dy): the filter's gradient plays the part of the filter.
+  table[c.ofFilter] = [c](Emitter &e, const Forward &f) -> Values {
+    return {ofInput(e, f, c, f.x(0), f.dy(), f.x(2)), nullptr, convolved(e, f, c, f.x(0), f.dy())};
+  };
+}
+
+Values maxPoolGradient(Emitter &e, const Forward &f) {
+  return {withAttrs(e, f, "MaxPoolGrad", {f.x(0), f.y(0), f.dy()}, poolAttrs)};
+}
+
+Values maxPoolV2Gradient(Emitter &e, const Forward &f) {
+  return {withAttrs(e, f, "MaxPoolGradV2", {f.x(0), f.y(0), f.dy(), f.x(1), f.x(2)},
+                    {"padding", "data_format"})};
+}
+
+Values maxPool3DGradient(Emitter &e, const Forward &f) {
+  SmallVector<NamedAttribute> attrs = e.attrsOf(f.node, poolAttrs);
+  attrs.append({e.attr("T", f.element()), e.attr("TInput", f.element())});
+  return {e.emit("MaxPool3DGrad", {f.x(0), f.y(0), f.dy()}, f.element(), attrs)->getResult(0)};
+}
+
+Values maxPoolWithArgmaxGradient(Emitter &e, const Forward &f) {
+  return {withAttrs(e, f, "MaxPoolGradWithArgmax", {f.x(0), f.dy(), f.y(1)},
+                    {"ksize", "strides", "padding", "Targmax", "include_batch_in_index"})};
+}
+
+Values avgPoolGradient(Emitter &e, const Forward &f) {
+  return {withAttrs(e, f, "AvgPoolGrad", {e.shapeOf(f.x(0)), f.dy()}, poolAttrs)};
+}
+
+Values avgPool3DGradient(Emitter &e, const Forward &f) {
+  return {withAttrs(e, f, "AvgPool3DGrad", {e.shapeOf(f.x(0)), f.dy()}, poolAttrs)};
+}
+
+} // namespace
+
+void addConvolutionGradients(GradientTable &table) {
+  for (const Convolution &convolution : convolutions)
+    addConvolution(table, convolution);
+  table["MaxPool"] = maxPoolGradient;
+  table["MaxPoolV2"] = maxPoolV2Gradient;
+  table["MaxPool3D"] = maxPool3DGradient;
+  table["MaxPoolWithArgmax"] = maxPoolWithArgmaxGradient;
+  table["AvgPool"] = avgPoolGradient;
+  table["AvgPool3D"] = avgPool3DGradient;
+}
+
+} // namespace treadle::tfg

@@ -1,0 +1,125 @@
+// What gradients are written with: nodes in the making, and terms that read like the formulas.
+#pragma once
+
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/tensor/Error.h"
+
+#include <optional>
+
+namespace treadle::tfg {
+
+using Values = llvm::SmallVector<mlir::Value, 4>;
+using Attrs = llvm::ArrayRef<mlir::NamedAttribute>;
+
+/// The dtype of a value; of a reference, that of what it refers to.
+mlir::Type elementOf(mlir::Value value);
+
+/// The dimensions of a value where all are known.
+std::optional<llvm::ArrayRef<int64_t>> staticShape(mlir::Value value);
+
+/// Builds nodes at the end of a graph or function. Results have unknown shapes.
+class Emitter {
+public:
+  explicit Emitter(mlir::Block &body);
+
+  /// The node that nodes are emitted for from now on; they are named after it.
+  void setOrigin(llvm::StringRef name) { origin = name.str(); }
+
+  /// A node with results of these dtypes, and with these attributes alone.
+  Node emit(llvm::StringRef op, mlir::ValueRange inputs, mlir::TypeRange elements, Attrs attrs);
+  /// The same, but the node counts as one that was there before.
+  Node emitForward(llvm::StringRef op, mlir::ValueRange inputs, mlir::TypeRange elements,
+                   Attrs attrs);
+  /// A node of one result that has an attribute T: the dtype of its first input and of its result.
+  mlir::Value same(llvm::StringRef op, mlir::ValueRange inputs, Attrs attrs = {});
+  /// The same with a result of another dtype.
+  mlir::Value to(mlir::Type element, llvm::StringRef op, mlir::ValueRange inputs, Attrs attrs = {});
+
+  mlir::Value integer(int32_t value);
+  mlir::Value integers(llvm::ArrayRef<int32_t> values);
+  /// A scalar of a numeric dtype.
+  mlir::Value number(double value, mlir::Type element);
+
+  mlir::Value cast(mlir::Value x, mlir::Type element);
+  /// As int32, whatever integer it is.
+  mlir::Value index(mlir::Value x) { return cast(x, builder.getI32Type()); }
+  mlir::Value shapeOf(mlir::Value x); // int32
+  /// Another value is in the place of one that is gone.
+  void moveShape(mlir::Value from, mlir::Value to);
+  mlir::Value rankOf(mlir::Value x) { return to(builder.getI32Type(), "Rank", x); }
+  /// For a handle of a variable: of the variable's shape and dtype.
+  mlir::Value zerosLike(mlir::Value x);
+  mlir::Value fill(mlir::Value shape, mlir::Value number);
+  mlir::Value reshape(mlir::Value x, mlir::Value shape);
+  mlir::Value broadcastTo(mlir::Value x, mlir::Value shape);
+  mlir::Value sum(mlir::Value x, mlir::Value axes, bool keepDims = false);
+  mlir::Value slice(mlir::Value x, mlir::Value begin, mlir::Value size);
+  mlir::Value concat(mlir::ValueRange parts, mlir::Value axis);
+  mlir::Value add(mlir::ValueRange terms);
+  /// The numbers from 0 to `limit`, without it.
+  mlir::Value range(mlir::Value limit);
+  /// The axes that inputs of these shapes were broadcast along.
+  std::pair<mlir::Value, mlir::Value> broadcastAxes(mlir::Value shapeX, mlir::Value shapeY);
+
+  /// The dtype of a value's gradient: its own; for a handle that of its variable, where the graph
+  /// tells it, else float, which is what TensorFlow takes every variable for.
+  mlir::Type gradientElement(mlir::Value value);
+  /// Says it of a handle that is an argument.
+  void setVariableElement(mlir::Value handle, mlir::Type element) {
+    variableElements[handle] = element;
+  }
+
+  mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value);
+  mlir::NamedAttribute attr(llvm::StringRef name, bool value);
+  mlir::NamedAttribute attr(llvm::StringRef name, mlir::Type element);
+  mlir::NamedAttribute integerAttr(llvm::StringRef name, int64_t value);
+  /// Those attributes of the node that it has.
+  llvm::SmallVector<mlir::NamedAttribute> attrsOf(Node node, llvm::ArrayRef<llvm::StringRef> names);
+
+  /// Says why there is no gradient; the first error counts.
+  void fail(Error error);
+  std::optional<Error> failure;
+
+  mlir::OpBuilder builder;
+
+  /// Removes those emitted nodes whose results nobody uses, and that give none of `kept`.
+  void eraseUnused(mlir::ValueRange kept = {});
+  /// The nodes that were emitted, each after what it uses.
+  const std::vector<mlir::Operation *> &nodes() const { return emitted; }
+
+private:
+  NameScope names;
+  std::string origin;
+  std::vector<mlir::Operation *> emitted;
+  llvm::DenseMap<mlir::Value, mlir::Value> shapes;
+  llvm::DenseMap<mlir::Value, mlir::Type> variableElements;
+};
+
+/// A value in a formula: `-dy * square(y)`.
+struct Term {
+  Emitter *emitter;
+  mlir::Value value;
+
+  operator mlir::Value() const { return value; }
+  /// A node of this op over the terms, whose dtype is that of all.
+  Term operator()(llvm::StringRef op) const { return {emitter, emitter->same(op, value)}; }
+  Term operator()(llvm::StringRef op, Term other) const {
+    return {emitter, emitter->same(op, {value, other.value})};
+  }
+  /// A number of the term's dtype.
+  Term number(double n) const { return {emitter, emitter->number(n, elementOf(value))}; }
+};
+
+inline Term operator-(Term x) { return x("Neg"); }
+inline Term operator+(Term x, Term y) { return x("AddV2", y); }
+inline Term operator-(Term x, Term y) { return x("Sub", y); }
+inline Term operator*(Term x, Term y) { return x("Mul", y); }
+inline Term operator/(Term x, Term y) { return x("RealDiv", y); }
+inline Term operator+(double x, Term y) { return y.number(x) + y; }
+inline Term operator-(double x, Term y) { return y.number(x) - y; }
+inline Term operator-(Term x, double y) { return x - x.number(y); }
+inline Term operator*(double x, Term y) { return y.number(x) * y; }
+inline Term square(Term x) { return x("Square"); }
+inline Term reciprocal(Term x) { return x("Reciprocal"); }
+
+} // namespace treadle::tfg

@@ -1,0 +1,130 @@
+#include "treadle/gradients/FunctionGradients.h"
+
+#include "treadle/rewriting/FunctionalNode.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+Error noGradient(Node node) {
+  if (isV1ControlFlow(node))
+    return unimplemented("no gradient is defined for nodes of v1 control flow; run "
+                         "tfg-v1-to-functional first");
+  if (node->getNumRegions() != 0)
+    return unimplemented("no gradient is defined for nodes with regions; run "
+                         "tfg-region-to-functional first");
+  return unimplemented("no gradient is defined for op '", node.opType().str(),
+                       "'; declare a gradient function of the function that holds it");
+}
+
+namespace {
+
+/// The functions that the node names, where the library has them.
+llvm::StringMap<FuncOp> namedFunctions(Node node, SymbolicGradients &library) {
+  llvm::StringMap<FuncOp> named;
+  auto add = [&](StringRef name) {
+    if (FuncOp function = library.lookup(name))
+      named[name] = function;
+  };
+  add(node.opType());
+  for (NamedAttribute attr : node.attrs())
+    forEachFunctionName(attr.getValue(), add);
+  return named;
+}
+
+/// A call of `callee` with inputs of the node and the gradients of its results.
+Values callOf(Emitter &e, const Forward &f, StringRef op, StringRef callee) {
+  SmallVector<Value> inputs(f.node.data());
+  for (auto [result, gradient] : llvm::zip(f.node.results(), f.gradients))
+    inputs.push_back(gradient ? gradient : e.zerosLike(result));
+  SmallVector<Attribute> given, wanted;
+  SmallVector<Type> elements;
+  for (Value input : inputs)
+    given.push_back(dtypeAttr(input.getType()));
+  for (Value input : f.node.data()) {
+    elements.push_back(e.gradientElement(input));
+    wanted.push_back(TypeAttr::get(elements.back()));
+  }
+  auto function =
+      tf_type::FuncAttr::get(e.builder.getContext(), callee, e.builder.getDictionaryAttr({}));
+  return Values(e.emit(op, inputs, elements,
+                       {e.attr("Tin", Attribute(e.builder.getArrayAttr(given))),
+                        e.attr("Tout", Attribute(e.builder.getArrayAttr(wanted))),
+                        e.attr("f", Attribute(function))})
+                    .results());
+}
+
+/// The gradient that somebody wrote for a function.
+Expected<Values> declaredGradients(Backpropagation &b, const Forward &f, FuncOp callee) {
+  Expected<FuncOp> gradient = b.library.declaredFor(callee);
+  if (!gradient)
+    return Unexpected(std::move(gradient.error()));
+  StringRef op = gradient->getIsStateful() ? "StatefulPartitionedCall" : "PartitionedCall";
+  return callOf(b.emitter, f, op, gradient->getName());
+}
+
+Expected<Values> ofFunctional(Backpropagation &b, const Forward &f,
+                              const FunctionalNode &functional) {
+  bool isCall = functional.kind == FunctionalKind::Call;
+  FuncOp first = functional.functions[0];
+  if (isCall && first.getGradientAttr())
+    return declaredGradients(b, f, first);
+  SmallVector<std::string> entered;
+  std::string recursive;
+  for (FuncOp function : functional.functions)
+    if (recursive.empty() && !llvm::is_contained(entered, function.getName()))
+      (b.library.enter(function.getName()) ? entered.emplace_back() : recursive) =
+          function.getName().str();
+  Expected<Values> gradients = Values();
+  if (recursive.empty())
+    gradients = functional.kind == FunctionalKind::While ? loopGradients(b, f, functional)
+                                                         : branchGradients(b, f, functional);
+  else if (isCall && !first.getIsStateful())
+    gradients = callOf(b.emitter, f, "SymbolicGradient", recursive);
+  else
+    gradients = Unexpected(unimplemented("function '", recursive,
+                                         "' runs itself, and has effects or is no plain call; "
+                                         "such recursion has no gradient yet"));
+  for (const std::string &name : entered)
+    b.library.leave(name);
+  return gradients;
+}
+
+/// The gradient of a gradient: of the function that computes it.
+Expected<std::optional<Values>> ofSymbolicGradient(Backpropagation &b, const Forward &f) {
+  auto function = f.node.attr<tf_type::FuncAttr>("f");
+  if (!function)
+    return Unexpected(noGradient(f.node));
+  Expected<FuncOp> gradient = b.library.of(function.getName().getRootReference());
+  if (!gradient)
+    return Unexpected(std::move(gradient.error()));
+  return callOf(b.emitter, f, "SymbolicGradient", gradient->getName());
+}
+
+bool runsFunctions(Node node) {
+  static constexpr StringLiteral ops[] = {
+      "PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase",
+      "While",           "StatelessWhile"};
+  return llvm::is_contained(ops, node.opType());
+}
+
+} // namespace
+
+Expected<std::optional<Values>> functionGradients(Backpropagation &b, const Forward &f) {
+  if (f.node.opType() == "SymbolicGradient")
+    return ofSymbolicGradient(b, f);
+  llvm::StringMap<FuncOp> functions = namedFunctions(f.node, b.library);
+  std::optional<FunctionalNode> functional = FunctionalNode::of(f.node, functions);
+  if (!functional && runsFunctions(f.node))
+    return Unexpected(unimplemented("its functions are missing, generic, or asked for with "
+                                    "attributes; only functions with known types have gradients "
+                                    "yet (tfg-specialize-functions makes such)"));
+  if (!functional)
+    return std::optional<Values>();
+  Expected<Values> gradients = ofFunctional(b, f, *functional);
+  if (!gradients)
+    return Unexpected(std::move(gradients.error()));
+  return std::optional<Values>(std::move(*gradients));
+}
+
+} // namespace treadle::tfg

@@ -1,0 +1,61 @@
+// The gradients of ops: a function each that builds the gradients of a node's inputs.
+#pragma once
+
+#include "treadle/gradients/Emitter.h"
+
+#include <functional>
+
+namespace treadle::tfg {
+
+/// A node of the function that is differentiated, with the gradients of its results.
+struct Forward {
+  Node node;
+  Values gradients; // none is null
+
+  mlir::Value x(unsigned i) const { return node->getOperand(i); }
+  mlir::Value y(unsigned i) const { return node->getResult(i); }
+  mlir::Value dy(unsigned i = 0) const { return gradients[i]; }
+  unsigned numInputs() const { return node.numData(); }
+  mlir::Type element() const { return elementOf(node->getOperand(0)); }
+  bool flag(llvm::StringRef name) const {
+    auto value = node.attr<mlir::BoolAttr>(name);
+    return value && value.getValue();
+  }
+};
+
+/// The gradients of the inputs, in their order: null where there is none, as at the end where there
+/// are fewer.
+using GradientFunction = std::function<Values(Emitter &, const Forward &)>;
+using GradientTable = llvm::StringMap<GradientFunction>;
+
+/// The table of all families below. An op that has no gradient, whose inputs count as constant, has
+/// an empty function.
+const GradientTable &gradientTable();
+
+void addUnaryGradients(GradientTable &table);
+void addBinaryGradients(GradientTable &table);
+void addArrayGradients(GradientTable &table);
+void addSliceGradients(GradientTable &table);
+void addReductionGradients(GradientTable &table);
+void addMatrixGradients(GradientTable &table);
+void addLinearAlgebraGradients(GradientTable &table);
+void addNeuralGradients(GradientTable &table);
+void addActivationGradients(GradientTable &table);
+void addConvolutionGradients(GradientTable &table);
+void addImageGradients(GradientTable &table);
+void addCumulativeGradients(GradientTable &table);
+void addGatherGradients(GradientTable &table);
+void addEinsumGradients(GradientTable &table);
+void addListGradients(GradientTable &table);
+void addTensorArrayGradients(GradientTable &table);
+
+/// The gradients of inputs that an elementwise op broadcast, from those in the result's shape.
+Values summedToInputs(Emitter &e, const Forward &f, mlir::Value gx, mlir::Value gy);
+
+/// The same of a product of matrices, whose first dimensions alone are broadcast.
+Values summedOverBatches(Emitter &e, const Forward &f, mlir::Value gx, mlir::Value gy);
+
+/// The shape of a reduction's input with 1 along the axes that were reduced.
+mlir::Value keptShape(Emitter &e, const Forward &f, mlir::Value shape);
+
+} // namespace treadle::tfg

@@ -1,0 +1,237 @@
+#include "treadle/graph/Diff.h"
+
+#include "treadle/graph/GraphImpl.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <set>
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+std::string text(Attribute attr) {
+  if (!attr)
+    return "none";
+  std::string out;
+  llvm::raw_string_ostream(out) << attr;
+  constexpr size_t longest = 80;
+  return out.size() > longest ? out.substr(0, longest) + "..." : out;
+}
+
+class BodyDiff {
+public:
+  BodyDiff(Block &before, Block &after, std::string function, std::vector<Difference> &out)
+      : old(nodesOf(before)), current(nodesOf(after)), function(std::move(function)), out(out) {}
+
+  void run() {
+    for (auto &[name, node] : old)
+      if (current.contains(name))
+        counterpart[node.getOperation()] = current[name];
+    matchByStructure();
+    std::set<Operation *> found;
+    for (auto &[name, node] : old) {
+      tfg::Node other = counterpart.lookup(node.getOperation());
+      if (!other) {
+        add("removed", name, str(node.opType().str(), " is gone"));
+        continue;
+      }
+      found.insert(other.getOperation());
+      if (other.name() != name)
+        add("renamed", other.name(), str("was '", name.str(), "'"));
+      compare(node, other);
+    }
+    for (auto &[name, node] : current)
+      if (!found.contains(node.getOperation()))
+        add("added", name, str(node.opType().str(), " is new"));
+  }
+
+private:
+  using Nodes = llvm::MapVector<StringRef, tfg::Node>;
+
+  static Nodes nodesOf(Block &body) {
+    Nodes nodes;
+    for (Operation &op : body)
+      if (tfg::Node::isNode(&op))
+        nodes[tfg::Node(&op).name()] = tfg::Node(&op);
+    return nodes;
+  }
+
+  void add(std::string kind, StringRef node, std::string message) {
+    out.push_back({std::move(kind), function, node.str(), std::move(message)});
+  }
+
+  static std::string output(tfg::Node node, mlir::Value value) {
+    if (tfg::isControl(value))
+      return "^" + node.name().str();
+    return str(node.name().str(), ":", cast<OpResult>(value).getResultNumber());
+  }
+
+  /// An input by the name that it has in the second graph, if it is there; else marked as gone.
+  std::string inputText(mlir::Value value, bool isOld) const {
+    if (auto argument = dyn_cast<BlockArgument>(value))
+      return str("argument ", argument.getArgNumber());
+    tfg::Node node(value.getDefiningOp());
+    if (!tfg::Node::isNode(node.getOperation()))
+      return "an output of a generic node";
+    tfg::Node other = isOld ? counterpart.lookup(node.getOperation()) : node;
+    return other ? output(other, value) : output(node, value) + " (removed)";
+  }
+
+  std::vector<std::string> data(tfg::Node node, bool isOld) const {
+    std::vector<std::string> names;
+    for (mlir::Value value : node.data())
+      names.push_back(inputText(value, isOld));
+    return names;
+  }
+  std::set<std::string> control(tfg::Node node, bool isOld) const {
+    std::set<std::string> names;
+    for (mlir::Value value : node.control())
+      names.insert(inputText(value, isOld));
+    return names;
+  }
+
+  static std::string joined(const auto &names) {
+    std::string out;
+    for (const std::string &name : names)
+      out += (out.empty() ? "" : ", ") + name;
+    return "[" + out + "]";
+  }
+
+  /// Equal for nodes that compute the same, in terms of the second graph's names.
+  std::string signature(tfg::Node node, bool isOld) const {
+    std::string out =
+        str(node.opType().str(), joined(data(node, isOld)), joined(control(node, isOld)));
+    for (NamedAttribute attr : node.attrs())
+      if (attr.getName() != node.dialect().nameKey)
+        out += str("|", attr.getName().str(), "=",
+                   reinterpret_cast<uintptr_t>(attr.getValue().getAsOpaquePointer()));
+    return out;
+  }
+
+  // In rounds, since a node can be found once its inputs are.
+  void matchByStructure() {
+    llvm::StringMap<SmallVector<tfg::Node, 1>> candidates;
+    for (auto &[name, node] : current)
+      if (!old.contains(name))
+        candidates[signature(node, /*isOld=*/false)].push_back(node);
+    for (bool changed = !candidates.empty(); changed;) {
+      changed = false;
+      for (auto &[name, node] : old) {
+        if (counterpart.contains(node.getOperation()))
+          continue;
+        auto found = candidates.find(signature(node, /*isOld=*/true));
+        if (found == candidates.end() || found->second.empty())
+          continue;
+        counterpart[node.getOperation()] = found->second.front();
+        found->second.erase(found->second.begin());
+        changed = true;
+      }
+    }
+  }
+
+  void compare(tfg::Node node, tfg::Node other) {
+    StringRef name = other.name();
+    if (node.opType() != other.opType())
+      add("changed", name, str("op is ", other.opType().str(), ", was ", node.opType().str()));
+    std::vector<std::string> was = data(node, true), is = data(other, false);
+    if (was != is)
+      add("changed", name, str("inputs are ", joined(is), ", were ", joined(was)));
+    std::set<std::string> waited = control(node, true), waits = control(other, false);
+    if (waited != waits)
+      add("changed", name, str("control inputs are ", joined(waits), ", were ", joined(waited)));
+    std::set<StringRef> keys;
+    for (tfg::Node each : {node, other})
+      for (NamedAttribute attr : each.attrs())
+        if (attr.getName() != each.dialect().nameKey)
+          keys.insert(attr.getName().getValue());
+    for (StringRef key : keys)
+      if (Attribute before = node.attr(key), after = other.attr(key); before != after)
+        add("changed", name, str(field(node, key), " is ", text(after), ", was ", text(before)));
+  }
+
+  static std::string field(tfg::Node node, StringRef key) {
+    const tfg::TfgDialect &tfg = node.dialect();
+    if (key == tfg.deviceKey.getValue())
+      return "device";
+    if (key == tfg.assignedDeviceKey.getValue())
+      return "assigned device";
+    if (key == tfg.fullTypeKey.getValue())
+      return "full type";
+    return str("attribute '", key.str(), "'");
+  }
+
+  Nodes old, current;
+  std::string function;
+  std::vector<Difference> &out;
+  llvm::DenseMap<Operation *, tfg::Node> counterpart; // of a node of the first graph
+};
+
+/// What a function has besides its body.
+bool haveSameSignature(tfg::FuncOp a, tfg::FuncOp b) {
+  return a->getAttrDictionary() == b->getAttrDictionary();
+}
+
+std::vector<std::string> returned(tfg::FuncOp function) {
+  std::vector<std::string> names;
+  for (mlir::Value value : function.getReturn().getOperands()) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    auto result = dyn_cast<OpResult>(value);
+    names.push_back(
+        argument ? str("argument ", argument.getArgNumber())
+                 : str(tfg::Node(result.getOwner()).name().str(), ":", result.getResultNumber()));
+  }
+  return names;
+}
+
+void diffFunctions(tfg::FuncOp before, tfg::FuncOp after, std::vector<Difference> &out) {
+  std::string name = after.getName().str();
+  if (!haveSameSignature(before, after))
+    out.push_back({"changed", name, "", "the signature or its attributes changed"});
+  if (before.isExternal() || after.isExternal())
+    return;
+  BodyDiff(before.getEntry(), after.getEntry(), name, out).run();
+  if (returned(before) != returned(after))
+    out.push_back({"changed", name, "", "other values are returned"});
+}
+
+void diffModules(ModuleOp before, ModuleOp after, std::vector<Difference> &out) {
+  ModuleIndex old(before), current(after);
+  Block none;
+  Block &oldNodes = old.graph() ? old.graph().getNodes().front() : none;
+  Block &newNodes = current.graph() ? current.graph().getNodes().front() : none;
+  if (old.graph() && current.graph() && old.graph().getVersion() != current.graph().getVersion())
+    out.push_back({"changed", "", "",
+                   str("version is ", text(current.graph().getVersion()), ", was ",
+                       text(old.graph().getVersion()))});
+  BodyDiff(oldNodes, newNodes, "", out).run();
+  for (tfg::FuncOp function : before.getOps<tfg::FuncOp>())
+    if (tfg::FuncOp other = current.function(function.getName()))
+      diffFunctions(function, other, out);
+    else
+      out.push_back({"removed", function.getName().str(), "", "the function is gone"});
+  for (tfg::FuncOp function : after.getOps<tfg::FuncOp>())
+    if (!old.function(function.getName()))
+      out.push_back({"added", function.getName().str(), "", "the function is new"});
+}
+
+} // namespace
+
+// In one context equal attributes are one.
+Expected<std::vector<Difference>> diffGraphs(const Graph &before, const Graph &after) {
+  Expected<Graph> plainBefore = withoutRegions(before), plainAfter = withoutRegions(after);
+  if (!plainBefore || !plainAfter)
+    return Unexpected(plainBefore ? plainAfter.error() : plainBefore.error());
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> old = copyInto(context, *plainBefore->impl->module);
+  Expected<OwningOpRef<ModuleOp>> current = copyInto(context, *plainAfter->impl->module);
+  if (!old || !current)
+    return Unexpected(old ? current.error() : old.error());
+  std::vector<Difference> differences;
+  diffModules(**old, **current, differences);
+  return differences;
+}
+
+} // namespace treadle

@@ -1,0 +1,524 @@
+// Graph's nodes: reading and editing them one by one.
+#include "treadle/analysis/conformance/Conformance.h"
+#include "treadle/graph/EditIndex.h"
+#include "treadle/graph/NodeInputs.h"
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/rewriting/SoftEdges.h"
+#include "treadle/transforms/preserve_order/PreserveOrder.h"
+#include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+EditIndex &indexOf(const Graph::Impl &impl) {
+  if (!impl.editIndex)
+    impl.editIndex.reset(new EditIndex(impl));
+  return *impl.editIndex;
+}
+
+Error typeMismatch(StringRef node, size_t input, Value value, ValueType expected) {
+  return invalidArgument("node '", node.str(), "': input ", input, " is '", nameOf(value), "' of ",
+                         dtypeName(valueTypeOf(value.getType()).dtype), ", expected ",
+                         expected.isRef ? "a reference to " : "", dtypeName(expected.dtype));
+}
+
+/// Data first, then tokens.
+Expected<std::pair<SmallVector<Value>, SmallVector<Value>>>
+resolve(const EditIndex &index, StringRef node, const std::vector<std::string> &inputs) {
+  SmallVector<Value> data, tokens;
+  for (const std::string &name : inputs) {
+    Expected<Value> value = index.value(name);
+    if (!value)
+      return Unexpected(
+          Error{value.error().code, str("node '", node.str(), "': ", value.error().message)});
+    if (tfg::isControl(*value)) {
+      if (!llvm::is_contained(tokens, *value))
+        tokens.push_back(*value);
+      continue;
+    }
+    if (!tokens.empty())
+      return Unexpected(invalidArgument("node '", node.str(), "': input '", name,
+                                        "' comes after control inputs; expected those last"));
+    data.push_back(*value);
+  }
+  return std::pair(data, tokens);
+}
+
+/// Whether `to` is needed for `from`; what a NextIteration gives to a Merge doesn't count.
+bool dependsOn(tfg::Node from, tfg::Node to) {
+  std::vector<Operation *> stack = {from.getOperation()};
+  llvm::DenseSet<Operation *> seen;
+  while (!stack.empty()) {
+    Operation *op = stack.back();
+    stack.pop_back();
+    if (op == to.getOperation())
+      return true;
+    if (!seen.insert(op).second)
+      continue;
+    bool isMerge = tfg::Node(op).opType().ends_with("Merge");
+    for (Value input : op->getOperands())
+      if (Operation *source = input.getDefiningOp();
+          source && !(isMerge && tfg::Node(source).opType().ends_with("NextIteration")))
+        stack.push_back(source);
+  }
+  return false;
+}
+
+Expected<void> checkAcyclic(tfg::Node node, ValueRange inputs) {
+  bool isMerge = node.opType().ends_with("Merge");
+  if (node->use_empty() && llvm::none_of(inputs, [&](Value input) {
+        return input.getDefiningOp() == node.getOperation();
+      }))
+    return {};
+  for (Value input : inputs) {
+    tfg::Node source(input.getDefiningOp());
+    if (isMerge && source.opType().ends_with("NextIteration"))
+      continue;
+    if (dependsOn(source, node))
+      return Unexpected(invalidArgument("node '", node.name().str(), "': input '", nameOf(input),
+                                        "' would close a cycle; only a NextIteration closes one"));
+  }
+  return {};
+}
+
+using AttrLookup = llvm::function_ref<Attribute(StringRef)>;
+
+Expected<void> checkData(const OpDef &def, StringRef name, ValueRange data, AttrLookup attr) {
+  size_t next = 0;
+  for (const ArgDef &input : def.inputs())
+    for (ValueType type : tfg::argumentTypes(def, input, attr)) {
+      if (next < data.size()) {
+        ValueType found = valueTypeOf(data[next].getType());
+        bool isKnown = type.dtype != DType::Invalid && found.dtype != DType::Invalid;
+        if ((isKnown && type.dtype != found.dtype) || (type.isRef && !found.isRef))
+          return Unexpected(typeMismatch(name, next, data[next], type));
+      }
+      ++next;
+    }
+  if (next != data.size())
+    return Unexpected(invalidArgument("node '", name.str(), "' (", def.name(), ") has ",
+                                      data.size(), " data inputs, expected ", next));
+  return {};
+}
+
+Error alreadyThere(StringRef name) {
+  return {Code::AlreadyExists,
+          str("there is a node '", name.str(), "' already; expected another name")};
+}
+
+bool isName(StringRef name) {
+  auto isPart = [](char c) { return llvm::isAlnum(c) || StringRef("._-/\\>").contains(c); };
+  return !name.empty() && (llvm::isAlnum(name[0]) || name[0] == '.' || name[0] == '_') &&
+         llvm::all_of(name, isPart);
+}
+
+Expected<void> checkNewName(const EditIndex &index, StringRef name) {
+  if (!isName(name))
+    return Unexpected(invalidArgument("'", name.str(),
+                                      "' is no name of a node; expected letters, digits and "
+                                      "any of ._-/"));
+  if (index.nodes.contains(name))
+    return Unexpected(alreadyThere(name));
+  return {};
+}
+
+std::string madeName(EditIndex &index, StringRef op) {
+  std::string name = op.str();
+  while (index.nodes.contains(name))
+    name = str(op.str(), "_", ++index.suffixes[op]);
+  return name;
+}
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+std::vector<std::string> Graph::nodeNames(std::string_view op) const {
+  std::vector<std::string> names;
+  if (tfg::GraphOp graph = indexOf(*impl).graph)
+    for (Operation &node : graph.getNodes().front())
+      if (op.empty() || tfg::Node(&node).opType() == StringRef(op))
+        names.push_back(tfg::Node(&node).name().str());
+  return names;
+}
+
+std::vector<std::string> Graph::functionNames() const {
+  std::vector<std::string> names;
+  for (tfg::FuncOp function : impl->module->getOps<tfg::FuncOp>())
+    names.push_back(function.getName().str());
+  return names;
+}
+
+Expected<std::string> Graph::nodeOp(std::string_view name) const {
+  Expected<tfg::Node> node = indexOf(*impl).node(name);
+  if (!node)
+    return Unexpected(node.error());
+  return node->opType().str();
+}
+
+Expected<std::vector<std::string>> Graph::nodeInputs(std::string_view name) const {
+  Expected<tfg::Node> node = indexOf(*impl).node(name);
+  if (!node)
+    return Unexpected(node.error());
+  std::vector<std::string> inputs;
+  for (mlir::Value input : (*node)->getOperands())
+    inputs.push_back(nameOf(input));
+  return inputs;
+}
+
+Expected<std::vector<std::string>> Graph::nodeUsers(std::string_view name) const {
+  Expected<tfg::Node> node = indexOf(*impl).node(name);
+  if (!node)
+    return Unexpected(node.error());
+  llvm::SmallSetVector<Operation *, 8> users((*node)->user_begin(), (*node)->user_end());
+  std::vector<std::string> names;
+  for (Operation *user : llvm::reverse(users)) // uses are kept last first
+    names.push_back(tfg::Node(user).name().str());
+  return names;
+}
+
+Expected<Graph::NodeInfo> Graph::node(std::string_view name) const {
+  Expected<tfg::Node> found = indexOf(*impl).node(name);
+  if (!found)
+    return Unexpected(found.error());
+  tfg::Node node = *found;
+  NodeInfo info{node.name().str(), node.opType().str(), node.device().str(), {}, {}, {}};
+  info.inputs = *nodeInputs(name);
+  for (NamedAttribute attr : node.attrs()) {
+    if (node.isKeyword(attr.getName()))
+      continue;
+    Expected<AttrValue> value = convertAttribute(attr.getValue());
+    if (!value)
+      return Unexpected(
+          Error{value.error().code, str("node '", name, "': attribute '", attr.getName().str(),
+                                        "': ", value.error().message)});
+    info.attrs.set(std::string_view(attr.getName().getValue()), std::move(*value));
+  }
+  for (auto [i, result] : llvm::enumerate(node.results())) {
+    Value value{str(info.name, ":", i), valueTypeOf(result.getType()).dtype, false, {}};
+    if (auto type = dyn_cast<RankedTensorType>(result.getType())) {
+      value.hasRank = true;
+      for (int64_t dim : type.getShape())
+        value.dims.push_back(ShapedType::isDynamic(dim) ? -1 : dim);
+    }
+    info.outputs.push_back(std::move(value));
+  }
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// Editing
+//===----------------------------------------------------------------------===//
+
+Expected<void> Graph::makeOwn() {
+  if (impl.use_count() > 1) {
+    auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+    Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *impl->module);
+    if (!module)
+      return Unexpected(std::move(module.error()));
+    impl = std::make_shared<const Impl>(std::move(context), std::move(*module));
+  }
+  // Nobody else has it: it isn't const any more.
+  const_cast<Impl &>(*impl).forgetIndex();
+  return {};
+}
+
+Expected<std::string> Graph::addNode(NodeInfo info) {
+  if (Expected<void> own = makeOwn(); !own)
+    return Unexpected(own.error());
+  EditIndex &index = indexOf(*impl);
+  if (!index.graph)
+    return Unexpected(Error{Code::FailedPrecondition,
+                            "the module has functions only, and no graph to add a node to"});
+  if (info.name.empty())
+    info.name = madeName(index, info.op);
+  if (Expected<void> name = checkNewName(index, info.name); !name)
+    return Unexpected(name.error());
+  auto inputs = resolve(index, info.name, info.inputs);
+  if (!inputs)
+    return Unexpected(inputs.error());
+  auto &[data, tokens] = *inputs;
+  const OpDef *def = lookupOp(info.op);
+  if (def) {
+    std::vector<DType> dtypes;
+    for (mlir::Value value : data)
+      dtypes.push_back(valueTypeOf(value.getType()).dtype);
+    inferAttrs(*def, dtypes, info.attrs);
+  }
+  NamedAttrList attrs;
+  for (const auto &[key, value] : info.attrs) {
+    Attribute attr = index.attribute(value);
+    if (!attr)
+      return Unexpected(
+          invalidArgument("node '", info.name, "': attribute '", key, "' holds what no graph can"));
+    attrs.set(key, attr);
+  }
+  SmallVector<Type> types;
+  auto lookup = [&](StringRef key) { return attrs.get(key); };
+  if (def) {
+    for (const AttrDef &attr : def->attrs())
+      if (!attr.hasDefault() && !info.attrs.has(attr.name()))
+        return Unexpected(invalidArgument("node '", info.name, "': attribute '", attr.name(), "' (",
+                                          attr.kindName(), ") is missing, and no input tells it"));
+    if (Expected<void> right = checkData(*def, info.name, data, lookup); !right)
+      return Unexpected(right.error());
+    for (const ArgDef &output : def->outputs())
+      for (ValueType type : tfg::argumentTypes(*def, output, lookup))
+        types.push_back(index.tensor(type));
+  } else if (auto function = index.functions.find(info.op); function != index.functions.end()) {
+    llvm::append_range(types, function->second.getResultTypes());
+  } else {
+    if (info.outputs.empty() && !info.op.empty() && info.op != "NoOp")
+      return Unexpected(invalidArgument("node '", info.name, "': op '", info.op,
+                                        "' is unknown; state its outputs' dtypes"));
+    for (const Value &output : info.outputs)
+      types.push_back(index.tensor({output.dtype}));
+  }
+  if (llvm::is_contained(types, Type()))
+    return Unexpected(invalidArgument("node '", info.name,
+                                      "': the dtype of an output is not told by its attributes"));
+  OpBuilder builder = OpBuilder::atBlockEnd(&index.graph.getNodes().front());
+  tfg::Node node = tfg::NodeBuilder(builder, info.op)
+                       .name(info.name)
+                       .attrs(attrs.getAttrs())
+                       .inputs(data)
+                       .control(ValueRange(tokens))
+                       .results(types)
+                       .build();
+  index.mayHaveSoftEdges |= node->hasAttr(StringRef(softInputsAttr));
+  if (!info.device.empty())
+    node.setDevice(info.device);
+  index.nodes[info.name] = node;
+  return info.name;
+}
+
+Expected<void> Graph::removeNode(std::string_view name) {
+  // What is asked is looked up first: an error leaves even a shared graph alone.
+  Expected<std::vector<std::string>> users = nodeUsers(name);
+  if (!users)
+    return Unexpected(users.error());
+  if (!users->empty())
+    return Unexpected(Error{Code::FailedPrecondition,
+                            str("node '", name, "' is used by '", users->front(), "'",
+                                users->size() > 1 ? str(" and ", users->size() - 1, " more") : "",
+                                "; rewire what uses it first")});
+  if (Expected<void> own = makeOwn(); !own)
+    return own;
+  EditIndex &index = indexOf(*impl);
+  auto entry = index.nodes.find(name);
+  for (tfg::Node following : index.softFollowers()) {
+    SmallVector<StringRef> names = tfg::softInputs(following);
+    if (llvm::is_contained(names, StringRef(name))) {
+      llvm::erase(names, StringRef(name));
+      tfg::setSoftInputs(following, names);
+    }
+  }
+  entry->second->erase();
+  index.nodes.erase(entry);
+  return {};
+}
+
+Expected<void> Graph::renameNode(std::string_view name, std::string_view newName) {
+  if (Expected<tfg::Node> node = indexOf(*impl).node(name); !node)
+    return Unexpected(node.error());
+  if (name == newName)
+    return {};
+  if (Expected<void> free = checkNewName(indexOf(*impl), newName); !free)
+    return free;
+  if (Expected<void> own = makeOwn(); !own)
+    return own;
+  EditIndex &index = indexOf(*impl);
+  tfg::Node node = index.nodes.lookup(name);
+  node.setName(newName);
+  index.nodes.erase(name);
+  index.nodes[newName] = node;
+  llvm::StringMap<std::string> renamed;
+  renamed[name] = std::string(newName);
+  for (tfg::Node following : index.softFollowers())
+    tfg::renameSoftInputs(following, renamed);
+  return {};
+}
+
+Expected<Graph::Schedule> Graph::scheduleCommunication(const ScheduleRequest &request) {
+  tfg::ScheduleOptions options;
+  options.ranks = request.ranks;
+  options.memoryLimit = request.memoryLimit;
+  options.bucketBytes = request.bucketBytes;
+  options.jitter = request.jitter;
+  if (!request.costs.empty()) {
+    Expected<tfg::CostModel> costs = tfg::CostModel::read(request.costs);
+    if (!costs)
+      return Unexpected(std::move(costs.error()));
+    options.costs = std::move(*costs);
+  }
+  if (Expected<void> own = makeOwn(); !own)
+    return Unexpected(own.error());
+  tfg::GraphOp graph = indexOf(*impl).graph;
+  if (!graph)
+    return Unexpected(
+        Error{Code::FailedPrecondition, "the module has functions only, and no graph to schedule"});
+  tfg::Schedule found = tfg::scheduleCommunication(graph.getNodes().front(), options);
+  impl->editIndex.reset(); // nodes were replaced
+  Schedule schedule{.unscheduled = found.before.seconds,
+                    .scheduled = found.after.seconds,
+                    .compute = found.after.compute,
+                    .communication = found.after.communication,
+                    .hidden = found.after.hidden,
+                    .hiddenShare = found.hiddenShare(),
+                    .edges = found.edges,
+                    .buckets = found.buckets,
+                    .lines = {},
+                    .text = found.text()};
+  for (tfg::Schedule::Line &line : found.lines)
+    schedule.lines.push_back(
+        {std::move(line.name), std::move(line.op), line.isCommunication, line.begin, line.end});
+  return schedule;
+}
+
+Expected<std::vector<Graph::Following>> Graph::preserveOrder(const std::vector<Following> &order,
+                                                             bool soft) {
+  if (Expected<void> own = makeOwn(); !own)
+    return Unexpected(own.error());
+  EditIndex &index = indexOf(*impl);
+  if (!index.graph)
+    return Unexpected(
+        Error{Code::FailedPrecondition, "the module has functions only, and no graph to order"});
+  std::vector<tfg::Following> wishes;
+  for (const Following &wish : order)
+    wishes.push_back({wish.node, wish.after});
+  auto contradicted = tfg::preserveOrder(index.graph.getNodes().front(), wishes, soft);
+  if (!contradicted)
+    return Unexpected(std::move(contradicted.error()));
+  index.mayHaveSoftEdges |= soft;
+  std::vector<Following> leftOut;
+  for (const tfg::Following &wish : *contradicted)
+    leftOut.push_back({wish.node, wish.after});
+  return leftOut;
+}
+
+Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std::string> &inputs) {
+  if (Expected<void> own = makeOwn(); !own)
+    return own;
+  EditIndex &index = indexOf(*impl);
+  Expected<tfg::Node> node = index.node(name);
+  if (!node)
+    return Unexpected(node.error());
+  auto resolved = resolve(index, name, inputs);
+  if (!resolved)
+    return Unexpected(resolved.error());
+  auto &[operands, tokens] = *resolved;
+  if (const OpDef *def = lookupOp(std::string_view(node->opType())))
+    if (Expected<void> right =
+            checkData(*def, name, operands, [&](StringRef key) { return node->attr(key); });
+        !right)
+      return right;
+  llvm::append_range(operands, tokens);
+  if (Expected<void> acyclic = checkAcyclic(*node, operands); !acyclic)
+    return acyclic;
+  (*node)->setOperands(operands);
+  return {};
+}
+
+Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
+                                  const std::optional<AttrValue> &value) {
+  if (Expected<void> own = makeOwn(); !own)
+    return own;
+  EditIndex &index = indexOf(*impl);
+  Expected<tfg::Node> node = index.node(name);
+  if (!node)
+    return Unexpected(node.error());
+  if (key.starts_with("_mlir_"))
+    return Unexpected(
+        invalidArgument("node '", name, "': '", key, "' is no attribute, but a field of the node"));
+  if (!value) {
+    (*node)->removeDiscardableAttr(key);
+    return {};
+  }
+  Attribute attr = index.attribute(*value);
+  if (!attr)
+    return Unexpected(
+        invalidArgument("node '", name, "': attribute '", key, "' holds what no graph can"));
+  auto lookup = [&](StringRef other) { return other == StringRef(key) ? attr : node->attr(other); };
+  // Attributes that say what comes in and goes out have to go on saying so.
+  if (const OpDef *def = lookupOp(std::string_view(node->opType()))) {
+    SmallVector<mlir::Value> data(node->data());
+    if (Expected<void> right = checkData(*def, name, data, lookup); !right)
+      return right;
+    size_t next = 0;
+    for (const ArgDef &output : def->outputs())
+      for (ValueType type : tfg::argumentTypes(*def, output, lookup)) {
+        bool isSame = next < node->numResults() &&
+                      valueTypeOf(node->results()[next].getType()).dtype == type.dtype;
+        if (!isSame && type.dtype != DType::Invalid)
+          return Unexpected(invalidArgument("node '", name, "': attribute '", key,
+                                            "' would change output ", next, " ('", output.name(),
+                                            "'); add another node, and rewire what uses this one"));
+        ++next;
+      }
+  }
+  (*node)->setDiscardableAttr(key, attr);
+  index.mayHaveSoftEdges |= key == softInputsAttr;
+  return {};
+}
+
+Expected<void> Graph::setNodeDevice(std::string_view name, std::string_view device) {
+  if (Expected<void> own = makeOwn(); !own)
+    return own;
+  Expected<tfg::Node> node = indexOf(*impl).node(name);
+  if (!node)
+    return Unexpected(node.error());
+  node->setDevice(device);
+  return {};
+}
+
+Expected<void> Graph::replaceUses(std::string_view from, std::string_view to) {
+  if (Expected<void> own = makeOwn(); !own)
+    return own;
+  EditIndex &index = indexOf(*impl);
+  Expected<mlir::Value> old = index.value(from), replacement = index.value(to);
+  if (!old || !replacement)
+    return Unexpected(old ? replacement.error() : old.error());
+  if (*old == *replacement)
+    return {};
+  if (tfg::isControl(*old) != tfg::isControl(*replacement) ||
+      (!tfg::isControl(*old) &&
+       valueTypeOf(old->getType()).dtype != valueTypeOf(replacement->getType()).dtype))
+    return Unexpected(invalidArgument(
+        "'", from, "' can't be replaced by '", to, "': expected ",
+        tfg::isControl(*old) ? "a control output"
+                             : std::string(dtypeName(valueTypeOf(old->getType()).dtype))));
+  if (tfg::isControl(*old)) {
+    llvm::StringMap<std::string> renamed;
+    renamed[tfg::Node(old->getDefiningOp()).name()] =
+        tfg::Node(replacement->getDefiningOp()).name().str();
+    for (tfg::Node following : index.softFollowers())
+      tfg::renameSoftInputs(following, renamed);
+  }
+  // A node that computes the replacement from the old value goes on using that.
+  tfg::Node source(replacement->getDefiningOp());
+  auto keeps = [&](OpOperand &use) { return dependsOn(source, tfg::Node(use.getOwner())); };
+  llvm::SmallSetVector<Operation *, 8> users;
+  for (OpOperand &use : old->getUses())
+    if (!keeps(use))
+      users.insert(use.getOwner());
+  for (Operation *op : users) {
+    SmallVector<mlir::Value> operands;
+    for (mlir::Value operand : op->getOperands()) {
+      mlir::Value next = operand == *old ? *replacement : operand;
+      if (!tfg::isControl(next) || !llvm::is_contained(operands, next))
+        operands.push_back(next);
+    }
+    op->setOperands(operands);
+  }
+  return {};
+}
+
+} // namespace treadle

@@ -1,0 +1,127 @@
+// Graph::addGradients: on a copy, which takes the graph's place when all is there.
+#include "treadle/gradients/AddGradients.h"
+#include "treadle/gradients/Backpropagation.h"
+#include "treadle/graph/EditIndex.h"
+
+#include "mlir/IR/Verifier.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Expected<SmallVector<Value>> valuesOf(const EditIndex &index, const Names &names,
+                                      bool mayBeEmpty = false) {
+  SmallVector<Value> values;
+  for (const std::string &name : names) {
+    if (name.empty() && mayBeEmpty) {
+      values.push_back(nullptr);
+      continue;
+    }
+    Expected<Value> value = index.value(name);
+    if (!value)
+      return Unexpected(std::move(value.error()));
+    if (tfg::isControl(*value))
+      return Unexpected(invalidArgument("'", name,
+                                        "' is a token, which has no gradient; expected "
+                                        "a value like 'x:0'"));
+    values.push_back(*value);
+  }
+  return values;
+}
+
+Expected<tfg::GradientsRequest> resolve(const EditIndex &index,
+                                        const Graph::GradientsRequest &request) {
+  tfg::GradientsRequest out;
+  if (!request.gradYs.empty() && request.gradYs.size() != request.ys.size())
+    return Unexpected(invalidArgument("there are ", request.gradYs.size(), " gradients of ",
+                                      request.ys.size(), " ys; expected one for each, or none"));
+  for (auto [names, values] :
+       {std::pair(&request.ys, &out.ys), std::pair(&request.xs, &out.xs),
+        std::pair(&request.gradYs, &out.dys), std::pair(&request.stops, &out.stops)}) {
+    Expected<SmallVector<Value>> found = valuesOf(index, *names, names == &request.gradYs);
+    if (!found)
+      return Unexpected(std::move(found.error()));
+    *values = std::move(*found);
+  }
+  for (auto [y, dy] : llvm::zip(out.ys, out.dys))
+    if (dy && getElementTypeOrSelf(dy.getType()) != getElementTypeOrSelf(y.getType()))
+      return Unexpected(invalidArgument("'", nameOf(dy), "' can't be the gradient of '", nameOf(y),
+                                        "': expected the same dtype"));
+  return out;
+}
+
+/// Which forms of control flow are among the nodes that the ys need, and in functions.
+struct Forms {
+  bool hasRegions = false, hasV1 = false;
+
+  void look(tfg::Node node) {
+    hasRegions |= node->getNumRegions() != 0;
+    hasV1 |= tfg::isV1ControlFlow(node);
+  }
+};
+
+Forms formsOf(ModuleOp module, ValueRange ys) {
+  Forms forms;
+  for (tfg::Node node : tfg::neededNodes(ys))
+    forms.look(node);
+  for (auto function : module.getOps<tfg::FuncOp>())
+    if (!function.isExternal() && !function.getGeneric())
+      for (Operation &op : function.getEntry())
+        if (tfg::Node::isNode(&op))
+          forms.look(tfg::Node(&op));
+  return forms;
+}
+
+/// The graph with functional control flow alone, as far as the passes can.
+Expected<Graph> functional(const Graph &graph, const Names &ys) {
+  EditIndex index(*graph.impl);
+  Expected<SmallVector<Value>> values = valuesOf(index, ys);
+  if (!values)
+    return Unexpected(std::move(values.error()));
+  Forms forms = formsOf(*graph.impl->module, *values);
+  std::string passes;
+  if (forms.hasRegions)
+    passes = "tfg-region-to-functional";
+  if (forms.hasV1)
+    passes += std::string(passes.empty() ? "" : ",") + "tfg-v1-to-functional";
+  return passes.empty() ? graph : graph.runPasses(passes);
+}
+
+} // namespace
+
+Expected<std::vector<std::string>> Graph::addGradients(const GradientsRequest &request) {
+  Expected<Graph> ready = functional(*this, request.ys);
+  if (!ready)
+    return Unexpected(std::move(ready.error()));
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *ready->impl->module);
+  if (!module)
+    return Unexpected(std::move(module.error()));
+  auto copy = std::make_shared<const Impl>(std::move(context), std::move(*module));
+  EditIndex index(*copy);
+  Expected<tfg::GradientsRequest> resolved = resolve(index, request);
+  bool isConverted = ready->impl != impl;
+  if (!resolved && isConverted && resolve(EditIndex(*impl), request))
+    return Unexpected(invalidArgument(
+        resolved.error().message, " any more, now that its loops and conditionals are functional: "
+                                  "it stands inside of one; expected values outside of them"));
+  if (!resolved)
+    return Unexpected(std::move(resolved.error()));
+  auto gradients = tfg::addGradients(*copy->module, index.graph.getNodes().front(), *resolved);
+  if (!gradients)
+    return Unexpected(std::move(gradients.error()));
+  std::string why;
+  ScopedDiagnosticHandler keep(copy->context.get(), [&](Diagnostic &d) { why += d.str(); });
+  if (failed(verify(*copy->module)))
+    return Unexpected(internal("the graph with gradients is malformed: ", why));
+  Names names;
+  for (mlir::Value gradient : *gradients)
+    names.push_back(gradient ? nameOf(gradient) : "");
+  impl = copy;
+  return names;
+}
+
+} // namespace treadle

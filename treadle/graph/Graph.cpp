@@ -1,0 +1,258 @@
+// Graphs: reading, writing, and what they are made of.
+#include "treadle/graph/GraphImpl.h"
+
+#include "treadle/export/File.h"
+#include "treadle/export/GraphDef.h"
+#include "treadle/import/File.h"
+#include "treadle/lowering/Attributes.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace treadle {
+namespace {
+
+std::unique_ptr<mlir::MLIRContext> makeContext() {
+  return std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+}
+
+Expected<Graph> makeGraph(std::unique_ptr<mlir::MLIRContext> context,
+                          Expected<mlir::OwningOpRef<mlir::ModuleOp>> module) {
+  if (!module)
+    return Unexpected(std::move(module.error()));
+  Graph graph;
+  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+  return graph;
+}
+
+PartialShape shapeAttr(tfg::Node node) {
+  if (auto shape = node.attr<tf_type::ShapeAttr>("shape")) {
+    PartialShape out{shape.hasRank(), {}};
+    for (int64_t d : shape.getDims())
+      out.dims.push_back(mlir::ShapedType::isDynamic(d) ? -1 : d);
+    return out;
+  }
+  return {};
+}
+
+Graph::Value describe(tfg::Node node, unsigned output) {
+  Graph::Value value;
+  value.name = str(node.name().str(), ":", output);
+  value.dtype = valueTypeOf(node->getResult(output).getType()).dtype;
+  // Types say more where a pass has found shapes.
+  auto type = mlir::dyn_cast<mlir::RankedTensorType>(node->getResult(output).getType());
+  PartialShape shape = type ? PartialShape::ranked({type.getShape().begin(), type.getShape().end()})
+                            : shapeAttr(node);
+  for (int64_t &dim : shape.dims)
+    dim = std::max<int64_t>(dim, -1);
+  value.hasRank = shape.hasRank;
+  value.dims = std::move(shape.dims);
+  return value;
+}
+
+template <typename Visit> void forEachNode(const ModuleIndex &index, Visit visit) {
+  if (!index.graph())
+    return;
+  for (mlir::Operation &op : index.graph()->getRegion(0).front())
+    visit(tfg::Node(&op));
+}
+
+bool isPlaceholder(tfg::Node node) { return node.opType().starts_with("Placeholder"); }
+
+} // namespace
+
+PartialShape feedShape(const ModuleIndex &index, llvm::StringRef name) {
+  tfg::Node node = index.node(name);
+  if (!node || !isPlaceholder(node))
+    return {};
+  PartialShape shape = shapeAttr(node);
+  // Graphs of before could not say that a shape is unknown, and left it empty.
+  constexpr int firstWithUnknownShapes = 24;
+  if (shape.dims.empty() && index.graph().getVersion().getProducer() < firstWithUnknownShapes)
+    return {};
+  return shape;
+}
+
+Expected<Graph> Graph::fromFile(const std::string &path) {
+  auto context = makeContext();
+  auto module = importFile(*context, path);
+  return makeGraph(std::move(context), std::move(module));
+}
+
+Expected<Graph> Graph::fromBytes(std::string_view bytes) {
+  auto context = makeContext();
+  auto module = importBytes(*context, bytes);
+  return makeGraph(std::move(context), std::move(module));
+}
+
+// Text alone has a place for regions.
+Expected<void> Graph::toFile(const std::string &path) const {
+  if (llvm::StringRef(path).ends_with(".mlir"))
+    return exportFile(*impl->module, path);
+  return withoutRegions(*this).and_then(
+      [&](const Graph &graph) { return exportFile(*graph.impl->module, path); });
+}
+
+Expected<std::string> Graph::toGraphDef() const {
+  return withoutRegions(*this).and_then(
+      [](const Graph &graph) { return exportGraphDefBytes(*graph.impl->module); });
+}
+
+std::string Graph::text() const { return printMlir(*impl->module); }
+
+std::vector<Graph::Value> Graph::inputs() const {
+  std::vector<Value> out;
+  forEachNode(impl->index(), [&](tfg::Node node) {
+    if (isPlaceholder(node) && node.numResults() == 1)
+      out.push_back(describe(node, 0));
+  });
+  return out;
+}
+
+/// What the graph lists as its results: `x:0,y:1`. A graph that was a function has such a list.
+static std::vector<Graph::Value> listedOutputs(const ModuleIndex &index) {
+  std::vector<Graph::Value> out;
+  mlir::DictionaryAttr entry;
+  if (index.graph())
+    entry = index.graph()->getAttrOfType<mlir::DictionaryAttr>("tf.entry_function");
+  auto list = entry ? entry.getAs<mlir::StringAttr>("outputs") : mlir::StringAttr();
+  if (!list)
+    return out;
+  for (llvm::StringRef endpoint : llvm::split(list.getValue(), ',')) {
+    auto [name, number] = endpoint.split(':');
+    tfg::Node node = index.node(name);
+    unsigned output = 0;
+    if (node && (number.empty() || !number.getAsInteger(10, output)) && output < node.numResults())
+      out.push_back(describe(node, output));
+  }
+  return out;
+}
+
+std::vector<Graph::Value> Graph::outputs() const {
+  std::vector<Value> out = listedOutputs(impl->index());
+  if (!out.empty())
+    return out;
+  forEachNode(impl->index(), [&](tfg::Node node) {
+    if (!node->use_empty() || isPlaceholder(node))
+      return;
+    for (unsigned i = 0; i < node.numResults(); ++i)
+      out.push_back(describe(node, i));
+  });
+  return out;
+}
+
+// --- summary -----------------------------------------------------------------------------------
+
+namespace {
+
+class Summarizer {
+public:
+  void visitBlock(mlir::Block &block, const std::string &where) {
+    for (mlir::Operation &op : block) {
+      if (!tfg::Node::isNode(&op))
+        continue;
+      visit(tfg::Node(&op), where);
+      for (mlir::Region &region : op.getRegions())
+        visitBlock(region.front(), where);
+    }
+  }
+
+  Graph::Summary finish() {
+    for (auto &[op, count] : counts)
+      out.ops.push_back({op, count});
+    std::sort(out.ops.begin(), out.ops.end(), [](const auto &a, const auto &b) {
+      return std::tie(b.count, a.op) < std::tie(a.count, b.op);
+    });
+    return std::move(out);
+  }
+
+  Graph::Summary out;
+
+private:
+  void visit(tfg::Node node, const std::string &where) {
+    llvm::StringRef op = node.opType();
+    ++counts[op.str()];
+    out.controlEdges += node.numControl();
+    llvm::StringRef plain = op;
+    plain.consume_back("Region");
+    if (plain.ends_with("While") || plain == "For")
+      out.loops.push_back({node.name().str(), op.str(), where, parallelIterations(node)});
+    else if (op == "Enter" || op == "RefEnter")
+      visitEnter(node, where);
+    else if (plain.ends_with("If") || plain.ends_with("Case"))
+      out.conditionals.push_back({node.name().str(), op.str(), where, 1});
+    else if (op == "VarHandleOp" || op == "VariableV2" || op == "Variable")
+      visitVariable(node);
+  }
+
+  int64_t parallelIterations(tfg::Node node) {
+    auto attr = node->getAttrOfType<mlir::IntegerAttr>("parallel_iterations");
+    return attr ? attr.getInt() : 10;
+  }
+
+  // A frame is named by its Enters.
+  void visitEnter(tfg::Node node, const std::string &where) {
+    auto name = node.attr<mlir::StringAttr>("frame_name");
+    if (!name)
+      return;
+    for (const auto &loop : out.loops)
+      if (loop.kind == "frame" && loop.name == name.getValue() && loop.where == where)
+        return;
+    out.loops.push_back({name.getValue().str(), "frame", where, parallelIterations(node)});
+  }
+
+  void visitVariable(tfg::Node node) {
+    Graph::Value value;
+    auto shared = node.attr<mlir::StringAttr>("shared_name");
+    value.name = shared && !shared.empty() ? shared.getValue().str() : node.name().str();
+    if (auto dtype = node.attr<mlir::TypeAttr>("dtype"))
+      value.dtype = valueTypeOf(dtype.getValue()).dtype;
+    PartialShape shape = shapeAttr(node);
+    value.hasRank = shape.hasRank;
+    value.dims = std::move(shape.dims);
+    out.variables.push_back(std::move(value));
+  }
+
+  std::map<std::string, int64_t> counts;
+};
+
+} // namespace
+
+/// Those in regions included.
+static int64_t numNodes(mlir::Block &block) {
+  int64_t count = 0;
+  block.walk([&](mlir::Operation *op) { count += tfg::Node::isNode(op); });
+  return count;
+}
+
+Graph::Summary Graph::summary() const {
+  Summarizer summarizer;
+  const ModuleIndex &index = impl->index();
+  if (tfg::GraphOp graph = index.graph()) {
+    mlir::Block &block = graph->getRegion(0).front();
+    summarizer.out.nodes = numNodes(block);
+    summarizer.out.producer = graph.getVersion().getProducer();
+    summarizer.out.minConsumer = graph.getVersion().getMinConsumer();
+    summarizer.visitBlock(block, "");
+  }
+  for (mlir::Operation &op : impl->module->getBody()->getOperations()) {
+    auto function = mlir::dyn_cast<tfg::FuncOp>(op);
+    if (!function || function->getRegion(0).empty())
+      continue;
+    mlir::Block &body = function->getRegion(0).front();
+    int64_t results = 0;
+    if (mlir::Operation *end = body.getTerminator())
+      for (mlir::Value operand : end->getOperands())
+        results += !tfg::isControl(operand);
+    summarizer.out.functions.push_back({function.getName().str(), numNodes(body),
+                                        static_cast<int64_t>(body.getNumArguments() / 2), results,
+                                        function.getGeneric()});
+    summarizer.visitBlock(body, function.getName().str());
+  }
+  return summarizer.finish();
+}
+
+} // namespace treadle

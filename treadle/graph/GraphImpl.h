@@ -1,0 +1,75 @@
+// Internal to the folders that make up the library: what a Graph holds.
+#pragma once
+
+#include "treadle/lowering/Lowering.h"
+#include "treadle/runtime/Plan.h"
+#include "treadle/treadle.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <mutex>
+#include <optional>
+
+namespace treadle {
+
+struct EditIndex;
+struct EditIndexDeleter {
+  void operator()(EditIndex *index) const;
+};
+
+/// A copy of the module. Contexts don't lock: a graph that others may read at the same time is
+/// copied, not shared.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> copyInto(mlir::MLIRContext &context,
+                                                     mlir::ModuleOp module);
+
+/// Runs passes over a module in place. InvalidArgument for a pipeline that can't be read, and where
+/// a pass fails.
+Expected<void> runOn(mlir::ModuleOp module, std::string_view pipeline);
+
+struct Graph::Impl {
+  explicit Impl(std::unique_ptr<mlir::MLIRContext> context,
+                mlir::OwningOpRef<mlir::ModuleOp> module)
+      : context(std::move(context)), module(std::move(module)) {}
+
+  /// Made when first asked for; thread-safe.
+  const ModuleIndex &index() const {
+    std::call_once(*indexed, [this] { moduleIndex = std::make_unique<ModuleIndex>(*module); });
+    return *moduleIndex;
+  }
+
+  /// After an edit, which nothing else may run beside.
+  void forgetIndex() {
+    moduleIndex.reset();
+    indexed.emplace();
+  }
+
+  const std::unique_ptr<mlir::MLIRContext> context;
+  mutable mlir::OwningOpRef<mlir::ModuleOp> module;
+  /// The names of the graph's nodes, kept by edits; see Edit.cpp.
+  mutable std::unique_ptr<EditIndex, EditIndexDeleter> editIndex;
+
+private:
+  mutable std::optional<std::once_flag> indexed{std::in_place};
+  mutable std::unique_ptr<ModuleIndex> moduleIndex;
+};
+
+/// The graph as the runtime and other formats take it: with functions instead of the regions of
+/// conditionals and loops. The same graph if it has none; Unimplemented where there is no such
+/// function.
+Expected<Graph> withoutRegions(const Graph &graph);
+
+/// The graph with what users say of their ops as attributes of its nodes; itself if they say
+/// nothing of its. The table may be null.
+Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table);
+
+/// The graph with loops that overlap as frames, and with what users say of their ops; the table may
+/// be null.
+Expected<Graph> withOverlappingLoops(const Graph &graph, LoopOverlap overlap,
+                                     const OpTraitsTable *table);
+
+/// The shape that a placeholder states; unknown for other nodes.
+PartialShape feedShape(const ModuleIndex &index, llvm::StringRef node);
+
+} // namespace treadle

@@ -1,0 +1,85 @@
+// Loops made ready to run: which of them overlap, and what registered ops say of themselves.
+#include "treadle/graph/GraphImpl.h"
+
+#include "treadle/analysis/effects/Effects.h"
+#include "treadle/runtime/Plan.h"
+#include "treadle/transforms/deps_to_chains/Gain.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+const OpTraits *traitsOf(tfg::Node node, const OpTraitsTable &table) {
+  auto token = node.attr<StringAttr>("token");
+  return table.find(node.opType(), token ? token.getValue() : "");
+}
+
+template <typename Visit> void forEachNode(ModuleOp module, Visit visit) {
+  for (Operation &top : *module.getBody())
+    for (Region &region : top.getRegions())
+      for (Operation &op : region.getOps())
+        if (tfg::Node::isNode(&op))
+          visit(tfg::Node(&op));
+}
+
+void state(tfg::Node node, const OpTraits &traits) {
+  Builder builder(node->getContext());
+  SmallVector<Attribute> effects;
+  if (traits.touchesWorld)
+    effects.push_back(builder.getStringAttr("world"));
+  for (const OpTraits::Effect &effect : traits.effects)
+    effects.push_back(
+        builder.getStringAttr((effect.writes ? "write " : "read ") + effect.resource));
+  node->setDiscardableAttr(tfg::statedEffectsKey, builder.getArrayAttr(effects));
+  node->setDiscardableAttr(tfg::waitsKey, builder.getBoolAttr(traits.waits));
+}
+
+bool isWhile(tfg::Node node) {
+  return node.opType() == "While" || node.opType() == "StatelessWhile";
+}
+
+/// Whether there is a loop that could overlap, or (where that must pay) one that waits.
+bool hasLoops(const Graph &graph, bool mustWait) {
+  tfg::WaitingNodes waiting(*graph.impl->module);
+  bool found = false;
+  forEachNode(*graph.impl->module, [&](tfg::Node node) {
+    found = found || (isWhile(node) && (!mustWait || waiting.waits(node)));
+  });
+  return found;
+}
+
+} // namespace
+
+Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table) {
+  bool hasTraits = false;
+  if (table && !table->empty())
+    forEachNode(*graph.impl->module,
+                [&](tfg::Node node) { hasTraits |= traitsOf(node, *table) != nullptr; });
+  if (!hasTraits)
+    return graph;
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *graph.impl->module);
+  if (!module)
+    return Unexpected(std::move(module.error()));
+  forEachNode(**module, [&](tfg::Node node) {
+    if (const OpTraits *traits = traitsOf(node, *table))
+      state(node, *traits);
+  });
+  Graph stated;
+  stated.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+  return stated;
+}
+
+Expected<Graph> withOverlappingLoops(const Graph &graph, LoopOverlap overlap,
+                                     const OpTraitsTable *table) {
+  return withTraits(graph, table).and_then([&](const Graph &stated) -> Expected<Graph> {
+    if (overlap == LoopOverlap::Off || !hasLoops(stated, overlap == LoopOverlap::Auto))
+      return stated;
+    return stated.runPasses(overlap == LoopOverlap::On
+                                ? "tfg-deps-to-chains{loop-overlap=on},tfg-overlap-loops{all=true}"
+                                : "tfg-deps-to-chains{only-gaining=true},tfg-overlap-loops");
+  });
+}
+
+} // namespace treadle

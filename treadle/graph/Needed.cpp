@@ -1,0 +1,39 @@
+#include "treadle/graph/Needed.h"
+
+#include "treadle/dialect/Regions.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+/// What `roots` need, themselves included.
+static std::set<Operation *> neededBy(std::vector<Operation *> roots) {
+  std::set<Operation *> needed(roots.begin(), roots.end());
+  while (!roots.empty()) {
+    Operation *op = roots.back();
+    roots.pop_back();
+    SmallVector<Value> inputs(op->getOperands());
+    llvm::append_range(inputs, tfg::capturesOf(op));
+    for (Value input : inputs)
+      if (Operation *from = input.getDefiningOp(); from && needed.insert(from).second)
+        roots.push_back(from);
+  }
+  return needed;
+}
+
+Expected<std::set<Operation *>> neededBy(const ModuleIndex &index,
+                                         const std::vector<std::string> &names) {
+  std::vector<Operation *> roots;
+  for (const std::string &name : names) {
+    StringRef nodeName = StringRef(name).split(':').first;
+    nodeName.consume_front("^");
+    tfg::Node node = index.node(nodeName);
+    if (!node)
+      return Unexpected(invalidArgument("'", name, "' asks for node '", nodeName.str(),
+                                        "', which isn't in the graph"));
+    roots.push_back(node.getOperation());
+  }
+  return neededBy(std::move(roots));
+}
+
+} // namespace treadle

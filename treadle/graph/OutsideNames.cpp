@@ -1,0 +1,159 @@
+#include "treadle/graph/OutsideNames.h"
+
+#include "treadle/dialect/Tfg.h"
+#include "treadle/export/SavedModel.h"
+#include "treadle/proto/variable.pb.h"
+
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <google/protobuf/message.h>
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+struct Definitions {
+  explicit Definitions(ModuleOp module) {
+    for (Operation &op : *module.getBody()) {
+      if (auto function = dyn_cast<tfg::FuncOp>(op))
+        functions.insert(function.getName());
+      if (auto graph = dyn_cast<tfg::GraphOp>(op))
+        for (Operation &node : graph.getNodes().front())
+          if (tfg::Node::isNode(&node))
+            nodes.insert(tfg::Node(&node).name());
+    }
+  }
+  llvm::StringSet<> nodes, functions;
+};
+
+/// Which of a module's names stand anywhere in messages, whatever the field is for: one too many
+/// costs little.
+class Finder {
+public:
+  Finder(const Definitions &definitions, OutsideNames &found)
+      : definitions(definitions), found(found) {}
+
+  void visit(const google::protobuf::Message &message) {
+    const google::protobuf::Reflection &reflection = *message.GetReflection();
+    std::vector<const google::protobuf::FieldDescriptor *> fields;
+    reflection.ListFields(message, &fields);
+    for (const auto *field : fields) {
+      int count = field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+      for (int i = 0; i < count; ++i)
+        visitField(message, reflection, *field, i);
+    }
+  }
+
+private:
+  void visitField(const google::protobuf::Message &message,
+                  const google::protobuf::Reflection &reflection,
+                  const google::protobuf::FieldDescriptor &field, int index) {
+    using Field = google::protobuf::FieldDescriptor;
+    if (field.cpp_type() == Field::CPPTYPE_MESSAGE)
+      visit(field.is_repeated() ? reflection.GetRepeatedMessage(message, &field, index)
+                                : reflection.GetMessage(message, &field));
+    if (field.cpp_type() != Field::CPPTYPE_STRING)
+      return;
+    std::string text = field.is_repeated() ? reflection.GetRepeatedString(message, &field, index)
+                                           : reflection.GetString(message, &field);
+    note(text);
+    // Collections hold variables as bytes.
+    pb::VariableDef variable;
+    if (field.type() == Field::TYPE_BYTES && variable.ParseFromString(text))
+      visit(variable);
+  }
+
+  void note(llvm::StringRef text) {
+    llvm::StringRef node = text;
+    node.consume_front("^");
+    node = node.split(':').first;
+    if (definitions.nodes.contains(node))
+      found.nodes.insert(node.str());
+    if (definitions.functions.contains(text))
+      found.functions.insert(text.str());
+  }
+
+  const Definitions &definitions;
+  OutsideNames &found;
+};
+
+/// How passes are told what to keep; those that aren't here keep every name.
+struct Keeping {
+  llvm::StringLiteral pass, option;
+};
+constexpr Keeping keepings[] = {
+    {"tfg-cse", "keep"},
+    {"tfg-dedupe-constants", "keep"},
+    {"tfg-name-compress", "keep"},
+    {"tfg-prune-arguments", "keep"},
+    {"tfg-v1-to-functional", "keep"},
+    {"tfg-cleanup", "keep"},
+    {"tfg-default", "keep"},
+    {"tfg-inline-all", "keep"},
+    {"tfg-remap", "keep"},
+    {"tfg-inference", "keep"},
+    {"tfg-structured", "keep"},
+    {"tfg-frames", "keep"},
+    {"tfg-small", "keep"},
+};
+
+std::string elementKeeping(llvm::StringRef element, llvm::StringRef names) {
+  auto [name, options] = element.split('{');
+  const Keeping *row =
+      llvm::find_if(keepings, [&](const Keeping &row) { return row.pass == name.trim(); });
+  if (row == std::end(keepings) || names.empty())
+    return element.str();
+  options.consume_back("}");
+  return str(name.str(), "{", options.str(), options.empty() ? "" : " ", row->option.str(), "=",
+             names.str(), "}");
+}
+
+} // namespace
+
+Expected<OutsideNames> outsideNames(ModuleOp metaGraph) {
+  Expected<pb::MetaGraphDef> header = exportMetaGraphHeader(metaGraph);
+  if (!header)
+    return Unexpected(std::move(header.error()));
+  OutsideNames found;
+  Definitions definitions(metaGraph);
+  Finder(definitions, found).visit(*header);
+  return found;
+}
+
+std::string pipelineKeeping(llvm::StringRef pipeline, const OutsideNames &names) {
+  std::string kept, out;
+  for (const std::string &node : names.nodes)
+    kept += (kept.empty() ? "" : ",") + node;
+  // Elements end at commas outside of braces and parentheses.
+  int depth = 0;
+  size_t begin = 0;
+  for (size_t i = 0; i <= pipeline.size(); ++i) {
+    char c = i < pipeline.size() ? pipeline[i] : ',';
+    depth += (c == '{' || c == '(') - (c == '}' || c == ')');
+    if (c != ',' || (depth > 0 && i < pipeline.size()))
+      continue;
+    out += (begin ? "," : "") + elementKeeping(pipeline.slice(begin, i), kept);
+    begin = i + 1;
+  }
+  return out;
+}
+
+Expected<void> checkAllThere(ModuleOp metaGraph, const OutsideNames &names) {
+  Definitions definitions(metaGraph);
+  auto missing = [](const char *what, const std::string &name) {
+    return Unexpected(invalidArgument("a pass removed ", what, " '", name,
+                                      "', which the SavedModel names outside of its graph; leave "
+                                      "that pass out, or tell it to keep it"));
+  };
+  for (const std::string &node : names.nodes)
+    if (!definitions.nodes.contains(node))
+      return missing("node", node);
+  for (const std::string &function : names.functions)
+    if (!definitions.functions.contains(function))
+      return missing("function", function);
+  return {};
+}
+
+} // namespace treadle

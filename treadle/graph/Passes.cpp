@@ -1,0 +1,137 @@
+// Graph::runPasses: a copy of the graph in a context of its own, and the passes over it.
+#include "treadle/graph/GraphImpl.h"
+
+#include "treadle/dialect/TfExecutor.h"
+#include "treadle/graph/OutsideNames.h"
+#include "treadle/import/SavedModel.h"
+#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/transforms/Passes.h"
+
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+/// Keeps the first error that is emitted in a context.
+class FirstError {
+public:
+  explicit FirstError(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diagnostic) {
+          if (message.empty() && diagnostic.getSeverity() == DiagnosticSeverity::Error)
+            message = diagnostic.str();
+        }) {}
+
+  std::string message;
+
+private:
+  ScopedDiagnosticHandler handler;
+};
+
+void registerOnce() {
+  static const bool isDone = (registerTreadlePasses(), registerTreadlePipelines(), true);
+  (void)isDone;
+}
+
+} // namespace
+
+Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) {
+  DialectRegistry registry; // for graphs that a pass has written in tf_executor
+  registry.insert<func::FuncDialect, tf_executor::TfExecutorDialect, tf::TfDialect>();
+  context.appendDialectRegistry(registry);
+  context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
+  std::string bytes;
+  llvm::raw_string_ostream stream(bytes);
+  Block block;
+  FirstError errors(context);
+  if (failed(writeBytecodeToFile(module, stream)) ||
+      failed(readBytecodeFile(llvm::MemoryBufferRef(bytes, "graph"), &block, &context)))
+    return Unexpected(internal("the graph can't be copied: ", errors.message));
+  auto copy = cast<ModuleOp>(block.front());
+  copy->remove();
+  return OwningOpRef<ModuleOp>(copy);
+}
+
+Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
+  registerOnce();
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  std::string why;
+  llvm::raw_string_ostream stream(why);
+  if (failed(parsePassPipeline(StringRef(pipeline), passes, stream)))
+    return Unexpected(invalidArgument("'", pipeline,
+                                      "' is no pipeline of passes: ", StringRef(why).trim().str(),
+                                      "; 'treadle-opt --help' lists the passes"));
+  FirstError errors(*module.getContext());
+  if (failed(passes.run(module)))
+    return Unexpected(invalidArgument(errors.message.empty() ? "a pass failed" : errors.message));
+  return {};
+}
+
+/// While passes run, functions that the model names outside count as named by the graph.
+static void markFunctions(ModuleOp metaGraph, const OutsideNames &names, bool isMarked) {
+  Builder builder(metaGraph.getContext());
+  SmallVector<Attribute> functions;
+  for (const std::string &name : names.functions)
+    functions.push_back(
+        tf_type::FuncAttr::get(builder.getContext(), name, builder.getDictionaryAttr({})));
+  for (auto graph : metaGraph.getOps<tfg::GraphOp>())
+    if (isMarked)
+      graph->setDiscardableAttr(tfg::keptFunctionsKey, builder.getArrayAttr(functions));
+    else
+      graph->removeDiscardableAttr(tfg::keptFunctionsKey);
+}
+
+static Expected<void> runOnMetaGraph(ModuleOp metaGraph, std::string_view pipeline) {
+  Expected<OutsideNames> names = outsideNames(metaGraph);
+  if (!names)
+    return Unexpected(std::move(names.error()));
+  markFunctions(metaGraph, *names, true);
+  Expected<void> done = runOn(metaGraph, pipelineKeeping(pipeline, *names));
+  markFunctions(metaGraph, *names, false);
+  return done ? checkAllThere(metaGraph, *names) : done;
+}
+
+Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
+  auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
+  Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *impl->module);
+  if (!module)
+    return Unexpected(std::move(module.error()));
+  SmallVector<ModuleOp> models = metaGraphs(**module);
+  if (models.empty())
+    if (Expected<void> done = runOn(**module, pipeline); !done)
+      return Unexpected(std::move(done.error()));
+  for (ModuleOp metaGraph : models)
+    if (Expected<void> done = runOnMetaGraph(metaGraph, pipeline); !done)
+      return Unexpected(std::move(done.error()));
+  Graph graph;
+  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+  return graph;
+}
+
+static bool hasRegions(ModuleOp module) {
+  for (Operation &top : *module.getBody())
+    for (Region &body : top.getRegions())
+      for (Operation &op : body.getOps())
+        if (tfg::Node::isNode(&op) && op.getNumRegions() != 0)
+          return true;
+  return false;
+}
+
+Expected<Graph> withoutRegions(const Graph &graph) {
+  if (!hasRegions(*graph.impl->module))
+    return graph;
+  Expected<Graph> functional = graph.runPasses("tfg-region-to-functional");
+  if (!functional)
+    return Unexpected(unimplemented(functional.error().message));
+  return functional;
+}
+
+} // namespace treadle

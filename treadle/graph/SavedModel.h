@@ -1,0 +1,48 @@
+// Internal: what a SavedModel's files say, apart from its graph.
+#pragma once
+
+#include "treadle/proto/meta_graph.pb.h"
+#include "treadle/treadle.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include <string>
+#include <vector>
+
+namespace treadle {
+
+/// One meta graph of a SavedModel: its header, which has everything but the graph, and the folder
+/// where its variables and assets are.
+struct SavedModelFiles {
+  std::string folder;
+  pb::MetaGraphDef meta;
+
+  /// Of a module that was imported from a SavedModel; nothing for others. Where there are several
+  /// meta graphs, `module` becomes that whose tags are `tags`, or, where none are given, the one
+  /// that is tagged `serve` alone, else the only one with `serve` among its tags. NotFound if there
+  /// is no such meta graph.
+  static Expected<SavedModelFiles> of(mlir::OwningOpRef<mlir::ModuleOp> &module,
+                                      const std::vector<std::string> &tags);
+
+  /// The prefix of its checkpoint; the files need not exist.
+  std::string variables() const { return folder + "/variables/variables"; }
+
+  struct Asset {
+    std::string tensor; // `x:0`, fed with the path
+    std::string path;
+  };
+  /// InvalidArgument for a file name that leads out of the model's folder; NotFound for a file that
+  /// isn't there.
+  Expected<std::vector<Asset>> assets() const;
+
+  /// The signature that is none, but names the node to run first.
+  static constexpr std::string_view initKey = "__saved_model_init_op";
+  /// The node to run once variables are restored; empty if there is none.
+  std::string initOp() const;
+};
+
+/// What a meta graph offers to call, sorted by name.
+std::vector<Graph::Signature> signaturesOf(const pb::MetaGraphDef &meta);
+
+} // namespace treadle

@@ -1,0 +1,117 @@
+// Graph::signatures: what a SavedModel offers to callers.
+#include "treadle/graph/GraphImpl.h"
+#include "treadle/graph/SavedModel.h"
+
+#include "treadle/export/SavedModel.h"
+#include "treadle/import/Keywords.h"
+#include "treadle/import/SavedModel.h"
+
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+using Signature = Graph::Signature;
+
+/// The tensors in the graph, joined by commas where there are several.
+std::string tensorName(const pb::TensorInfo &info) {
+  switch (info.encoding_case()) {
+  case pb::TensorInfo::kCooSparse:
+    return str(info.coo_sparse().indices_tensor_name(), ",", info.coo_sparse().values_tensor_name(),
+               ",", info.coo_sparse().dense_shape_tensor_name());
+  case pb::TensorInfo::kCompositeTensor: {
+    std::vector<std::string> names;
+    for (const pb::TensorInfo &component : info.composite_tensor().components())
+      names.push_back(tensorName(component));
+    return llvm::join(names, ",");
+  }
+  default:
+    return info.name();
+  }
+}
+
+/// Of a reference it is that of what it refers to.
+DType valueDType(int dtype) {
+  constexpr int firstReference = 100;
+  return static_cast<DType>(dtype > firstReference ? dtype - firstReference : dtype);
+}
+
+Graph::Value describe(const pb::TensorInfo &info) {
+  Graph::Value value;
+  value.name = tensorName(info);
+  value.dtype = valueDType(info.dtype());
+  value.hasRank = info.has_tensor_shape() && !info.tensor_shape().unknown_rank();
+  for (const auto &dim : info.tensor_shape().dim())
+    value.dims.push_back(dim.size());
+  return value;
+}
+
+template <typename Infos>
+std::vector<std::pair<std::string, Graph::Value>> describeAll(const Infos &infos) {
+  std::vector<std::pair<std::string, Graph::Value>> values;
+  for (const auto &[name, info] : infos)
+    values.emplace_back(name, describe(info));
+  llvm::sort(values, llvm::less_first());
+  return values;
+}
+
+} // namespace
+
+std::vector<Signature> signaturesOf(const pb::MetaGraphDef &meta) {
+  std::vector<Signature> signatures;
+  std::string tags = llvm::join(meta.meta_info_def().tags(), ",");
+  for (const auto &[name, def] : meta.signature_def()) {
+    if (name == SavedModelFiles::initKey)
+      continue;
+    signatures.push_back(
+        {name, def.method_name(), tags, describeAll(def.inputs()), describeAll(def.outputs())});
+  }
+  std::ranges::sort(signatures, {}, &Signature::name);
+  return signatures;
+}
+
+bool Graph::isSavedModel() const { return (*impl->module)->hasAttr(graphdef::savedModelKey); }
+
+/// The values that a list in `tf.entry_function` names, in its order, by the names of their nodes.
+static std::vector<std::pair<std::string, Graph::Value>>
+listedValues(mlir::DictionaryAttr entry, llvm::StringRef key,
+             const std::vector<Graph::Value> &known) {
+  std::vector<std::pair<std::string, Graph::Value>> values;
+  auto list = entry.getAs<mlir::StringAttr>(key);
+  if (!list)
+    return values;
+  for (llvm::StringRef name : llvm::split(list.getValue(), ',')) {
+    std::string node = name.split(':').first.str();
+    auto it = std::ranges::find(known, node + ":0", &Graph::Value::name);
+    if (it != known.end())
+      values.emplace_back(node, *it);
+  }
+  return values;
+}
+
+/// A graph that was one function of a program is a signature of that name.
+static std::optional<Signature> programSignature(const Graph &graph) {
+  tfg::GraphOp op = graph.impl->index().graph();
+  auto entry =
+      op ? op->getAttrOfType<mlir::DictionaryAttr>("tf.entry_function") : mlir::DictionaryAttr();
+  auto name = entry ? entry.getAs<mlir::StringAttr>("name") : mlir::StringAttr();
+  if (!name)
+    return std::nullopt;
+  return Signature{name.str(), "", "", listedValues(entry, "inputs", graph.inputs()),
+                   listedValues(entry, "outputs", graph.outputs())};
+}
+
+std::vector<Signature> Graph::signatures() const {
+  std::vector<Signature> signatures;
+  if (std::optional<Signature> program = programSignature(*this))
+    return {*program};
+  for (mlir::ModuleOp module : metaGraphs(*impl->module))
+    if (Expected<pb::MetaGraphDef> meta = exportMetaGraphHeader(module))
+      for (Signature &signature : signaturesOf(*meta))
+        signatures.push_back(std::move(signature));
+  return signatures;
+}
+
+} // namespace treadle

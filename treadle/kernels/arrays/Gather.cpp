@@ -1,0 +1,189 @@
+// Reading rows by index.
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/arrays/Scatter.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+// --- along an axis -----------------------------------------------------------------------------
+
+// The result is [batches][outer][indices][inner], read from [batches][outer][limit][inner].
+struct GatherShape {
+  int64_t batches, outer, limit, indices, inner;
+  DimVector result;
+};
+
+Expected<GatherShape> gatherShape(const Tensor &params, const Tensor &indices, int64_t askedAxis,
+                                  int64_t askedBatch) {
+  int64_t rank = params.rank();
+  if (rank < 1)
+    return Unexpected(invalidArgument("params must have at least one dimension, but it is ",
+                                      tensorTypeText(params)));
+  int64_t axis = normalizedAxis(askedAxis, rank);
+  if (axis < 0)
+    return Unexpected(
+        invalidArgument("axis is ", askedAxis, ", expected one in [", -rank, ", ", rank, ")"));
+  int64_t batch = askedBatch < 0 ? askedBatch + indices.rank() : askedBatch;
+  if (batch < 0 || batch > indices.rank() || batch > axis)
+    return Unexpected(invalidArgument("batch_dims is ", askedBatch,
+                                      ", expected at most the rank of indices, ", indices.rank(),
+                                      ", and at most the axis, ", axis));
+  for (int d = 0; d < batch; ++d)
+    if (params.dim(d) != indices.dim(d))
+      return Unexpected(invalidArgument("batch dimension ", d, " is ", params.dim(d),
+                                        " in params, but ", indices.dim(d), " in indices"));
+  GatherShape shape;
+  shape.batches = countBetween(params.dims(), 0, batch);
+  shape.outer = countBetween(params.dims(), batch, axis);
+  shape.limit = params.dim(static_cast<int>(axis));
+  shape.indices = countBetween(indices.dims(), batch, indices.rank());
+  shape.inner = countBetween(params.dims(), axis + 1, rank);
+  for (int64_t d = 0; d < axis; ++d)
+    shape.result.push(params.dims()[d]);
+  for (int64_t d = batch; d < indices.rank(); ++d)
+    shape.result.push(indices.dims()[d]);
+  for (int64_t d = axis + 1; d < rank; ++d)
+    shape.result.push(params.dims()[d]);
+  return shape;
+}
+
+// The position of the first index outside [0, limit); -1 where there is none.
+template <typename Index> int64_t findOutside(const Tensor &indices, int64_t limit) {
+  const Index *values = indices.data<Index>();
+  for (int64_t i = 0; i < indices.count(); ++i)
+    if (values[i] < 0 || values[i] >= limit)
+      return i;
+  return -1;
+}
+
+template <typename T, typename Index>
+void gatherRows(const GatherShape &s, const T *params, const Index *indices, T *out) {
+  for (int64_t b = 0; b < s.batches; ++b, indices += s.indices)
+    for (int64_t o = 0; o < s.outer; ++o, params += s.limit * s.inner)
+      if (s.inner == 1)
+        for (int64_t i = 0; i < s.indices; ++i)
+          *out++ = params[indices[i]];
+      else
+        for (int64_t i = 0; i < s.indices; ++i, out += s.inner)
+          std::copy_n(params + indices[i] * s.inner, s.inner, out);
+}
+
+// `[1,0]`: where element `i` stands.
+std::string positionText(const Tensor &t, int64_t i) {
+  DimVector at, strides = rowMajorStrides(t.dims());
+  for (int d = 0; d < t.rank(); ++d)
+    at.push(i / strides[d] % t.dim(d));
+  return dimsText(at);
+}
+
+template <typename Index> void gather(OpContext &ctx, int64_t axis, int64_t batchDims) {
+  const Tensor &params = ctx.input(0), &indices = ctx.input(1);
+  auto shape = ctx.check(gatherShape(params, indices, axis, batchDims));
+  if (!shape)
+    return;
+  Tensor *out = ctx.allocateOutput(0, params.dtype(), shape->result);
+  if (!out || !out->count())
+    return;
+  if (int64_t bad = findOutside<Index>(indices, shape->limit); bad >= 0)
+    return ctx.fail(invalidArgument("indices", positionText(indices, bad), " = ",
+                                    indices.data<Index>()[bad], " is not in [0, ", shape->limit,
+                                    ")"));
+  visitMoved(params.dtype(), [&]<typename T>() {
+    gatherRows(*shape, params.data<T>(), indices.data<Index>(), out->data<T>());
+  });
+}
+
+template <typename Index> void gatherV1(OpContext &ctx) { gather<Index>(ctx, 0, 0); }
+
+template <typename Index> void gatherV2(OpContext &ctx) {
+  const Tensor &axis = ctx.input(2);
+  if (axis.count() != 1 || axis.rank() > 0)
+    return ctx.fail(invalidArgument("axis must be a scalar, but it is ", tensorTypeText(axis)));
+  gather<Index>(ctx, indexAt(axis, 0), ctx.state<int64_t>());
+}
+
+template <KernelFn fn16, KernelFn fn32, KernelFn fn64>
+Expected<BoundKernel> bindIndexed(const BindContext &node) {
+  int64_t batchDims = node.attrs.getOr<int64_t>("batch_dims", 0);
+  switch (node.inputTypes[1]) {
+  case DType::Int16:
+    return boundWith(fn16, batchDims);
+  case DType::Int32:
+    return boundWith(fn32, batchDims);
+  case DType::Int64:
+    return boundWith(fn64, batchDims);
+  default:
+    return unsupportedDType(node, node.inputTypes[1]);
+  }
+}
+
+// --- by coordinates ----------------------------------------------------------------------------
+
+void gatherNd(OpContext &ctx) {
+  const Tensor &params = ctx.input(0), &indices = ctx.input(1);
+  if (params.rank() < 1 || indices.rank() < 1)
+    return ctx.fail(invalidArgument("params and indices must have at least one dimension, but they "
+                                    "are ",
+                                    tensorTypeText(params), " and ", tensorTypeText(indices)));
+  int64_t depth = indices.dim(indices.rank() - 1);
+  if (depth > params.rank())
+    return ctx.fail(invalidArgument("indices name ", depth, " dimensions, but params has shape ",
+                                    dimsText(params.dims())));
+  int64_t rows = countBetween(indices.dims(), 0, indices.rank() - 1);
+  int64_t inner = countBetween(params.dims(), depth, params.rank());
+  DimVector dims(indices.dims().first(indices.rank() - 1));
+  for (int64_t d = depth; d < params.rank(); ++d)
+    dims.push(params.dims()[d]);
+  Tensor *out = ctx.allocateOutput(0, params.dtype(), dims);
+  if (!out)
+    return;
+  if (rows && !params.count())
+    return ctx.fail(invalidArgument("indices ask for ", rows, " entries, but params is empty"));
+  DType dtype = params.dtype();
+  for (int64_t r = 0; r < rows; ++r) {
+    int64_t at = 0;
+    bool isInside = true;
+    for (int64_t d = 0; d < depth; ++d) {
+      int64_t i = indexAt(indices, r * depth + d);
+      isInside &= i >= 0 && i < params.dims()[d];
+      at = at * params.dims()[d] + (isInside ? i : 0);
+    }
+    void *to = elementAt(dtype, out->raw(), r * inner);
+    if (isInside) {
+      copyElements(dtype, to, elementAt(dtype, params.raw(), at * inner), inner);
+    } else if (ctx.state<BadIndices>() == BadIndices::Ignore) {
+      zeroElements(dtype, to, inner);
+    } else {
+      DimVector row;
+      for (int64_t d = 0; d < depth; ++d)
+        row.push(indexAt(indices, r * depth + d));
+      return ctx.fail(invalidArgument("indices[", r, "] = ", dimsText(row),
+                                      " does not index into params of shape ",
+                                      dimsText(params.dims())));
+    }
+  }
+}
+
+Expected<BoundKernel> bindGatherNd(const BindContext &node) {
+  DType index = node.inputTypes[1];
+  if (index != DType::Int16 && index != DType::Int32 && index != DType::Int64)
+    return unsupportedDType(node, index);
+  bool ignores = node.attrs.getOr("bad_indices_policy", std::string()) == "IGNORE";
+  return boundWith(gatherNd, ignores ? BadIndices::Ignore : BadIndices::Fail);
+}
+
+const KernelEntry gatherTable[] = {
+    {"Gather", bindIndexed<gatherV1<int16_t>, gatherV1<int32_t>, gatherV1<int64_t>>},
+    {"GatherNd", bindGatherNd},
+    {"GatherV2", bindIndexed<gatherV2<int16_t>, gatherV2<int32_t>, gatherV2<int64_t>>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> gatherKernels() { return gatherTable; }
+
+} // namespace treadle

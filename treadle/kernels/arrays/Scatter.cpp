@@ -1,0 +1,234 @@
+// Writing rows by coordinates or by position.
+#include "treadle/kernels/arrays/Scatter.h"
+
+#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/Families.h"
+
+#include <algorithm>
+
+namespace treadle {
+
+static Expected<void> checkShapes(const Tensor &whole, const Tensor &indices,
+                                  const Tensor &updates) {
+  auto unfit = [&](std::string_view expected) {
+    return Unexpected(invalidArgument("indices of shape ", dimsText(indices.dims()),
+                                      " and updates of shape ", dimsText(updates.dims()),
+                                      " don't fit a tensor of shape ", dimsText(whole.dims()),
+                                      ", expected ", expected));
+  };
+  if (indices.rank() < 1 || updates.rank() < 1)
+    return unfit("at least one dimension");
+  if (!whole.count() && (indices.count() || updates.count()))
+    return unfit("none to write to an empty tensor");
+  auto depth = static_cast<size_t>(indices.dim(indices.rank() - 1));
+  auto lead = static_cast<size_t>(indices.rank()) - 1;
+  if (depth > static_cast<size_t>(whole.rank()) || (!depth && updates.count()))
+    return unfit("indices that name at least one and at most all dimensions");
+  DimVector dims(indices.dims().first(lead));
+  for (int64_t d : whole.dims().subspan(depth))
+    dims.push(d);
+  if (!std::ranges::equal(dims, updates.dims()))
+    return unfit(str("updates of shape ", dimsText(dims)));
+  return {};
+}
+
+// The offset of the row that an index names; -1 where it is outside.
+static int64_t rowOffset(const Tensor &indices, int64_t row, int64_t depth, Dims dims) {
+  int64_t offset = 0;
+  for (int64_t d = 0; d < depth; ++d) {
+    int64_t i = indexAt(indices, row * depth + d), n = dims[static_cast<size_t>(d)];
+    if (i < 0 || i >= n)
+      return -1;
+    offset = offset * n + i;
+  }
+  return offset;
+}
+
+Expected<void> scatterNd(Tensor &whole, const Tensor &indices, const Tensor &updates,
+                         UpdateLoop update, BadIndices bad) {
+  if (auto checked = checkShapes(whole, indices, updates); !checked)
+    return checked;
+  if (!updates.count())
+    return {};
+  int64_t depth = indices.dim(indices.rank() - 1);
+  int64_t rows = countBetween(indices.dims(), 0, static_cast<size_t>(indices.rank()) - 1);
+  int64_t width = updates.count() / rows;
+  DType dtype = whole.dtype();
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t at = rowOffset(indices, row, depth, whole.dims());
+    if (at >= 0) {
+      void *to = elementAt(dtype, whole.raw(), at * width);
+      if (!update(to, to, elementAt(dtype, updates.raw(), row * width), true, width))
+        return Unexpected(invalidArgument("integer division by zero"));
+    } else if (bad == BadIndices::Fail) {
+      DimVector index;
+      for (int64_t d = 0; d < depth; ++d)
+        index.push(indexAt(indices, row * depth + d));
+      return Unexpected(invalidArgument("indices[", row, "] = ", dimsText(index),
+                                        " does not index into shape ", dimsText(whole.dims())));
+    }
+  }
+  return {};
+}
+
+namespace {
+
+struct ScatterState {
+  UpdateLoop update;
+  BadIndices bad;
+};
+
+// What adding means where there are no numbers: either, or one after the other.
+bool eitherLoop(void *out, const void *a, const void *b, bool, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<bool *>(out)[i] =
+        static_cast<const bool *>(a)[i] || static_cast<const bool *>(b)[i];
+  return true;
+}
+bool appendLoop(void *out, const void *, const void *b, bool, int64_t n) {
+  for (int64_t i = 0; i < n; ++i)
+    static_cast<std::string *>(out)[i] += static_cast<const std::string *>(b)[i];
+  return true;
+}
+
+// Input `i` as a tensor that may be written to.
+std::optional<Tensor> takeOwn(OpContext &ctx, int i) {
+  if (ctx.canReuseInput(i))
+    return ctx.takeInput(i);
+  return ctx.check(ctx.input(i).clone());
+}
+
+void finish(OpContext &ctx, Tensor whole, const Tensor &indices, const Tensor &updates) {
+  const auto &state = ctx.state<ScatterState>();
+  if (auto done = scatterNd(whole, indices, updates, state.update, state.bad); !done)
+    return ctx.fail(std::move(done.error()));
+  ctx.setOutput(0, std::move(whole));
+}
+
+void scatterIntoZeros(OpContext &ctx) {
+  const Tensor &indices = ctx.input(0), &updates = ctx.input(1), &shape = ctx.input(2);
+  if (shape.rank() != 1)
+    return ctx.fail(invalidArgument("shape must be a vector, but it is ", tensorTypeText(shape)));
+  auto whole = ctx.check(Tensor::make(updates.dtype(), readIndices(shape)));
+  if (!whole)
+    return;
+  zeroElements(whole->dtype(), whole->raw(), whole->count());
+  finish(ctx, std::move(*whole), indices, updates);
+}
+
+void scatterIntoTensor(OpContext &ctx) {
+  Tensor indices = ctx.input(1), updates = ctx.input(2);
+  if (auto whole = takeOwn(ctx, 0))
+    finish(ctx, std::move(*whole), indices, updates);
+}
+
+template <KernelFn fn, Update update, int indices>
+Expected<BoundKernel> bindScatter(const BindContext &node) {
+  DType dtype = node.outputTypes[0], index = node.inputTypes[static_cast<size_t>(indices)];
+  if (index != DType::Int16 && index != DType::Int32 && index != DType::Int64)
+    return unsupportedDType(node, index);
+  UpdateLoop loop = updateLoop(update, dtype);
+  if (update == Update::Add && dtype == DType::Bool)
+    loop = eitherLoop;
+  if (update == Update::Add && dtype == DType::String)
+    loop = appendLoop;
+  if (!loop)
+    return unsupportedDType(node, dtype);
+  bool ignores = node.attrs.getOr("bad_indices_policy", std::string()) == "IGNORE";
+  return boundWith(fn, ScatterState{loop, ignores ? BadIndices::Ignore : BadIndices::Fail});
+}
+template <Update update>
+constexpr BindFn bindTensorScatter = bindScatter<scatterIntoTensor, update, 1>;
+
+// --- by position -------------------------------------------------------------------------------
+
+// Rows beyond the end count from the start again, as TensorFlow has it.
+void updateRows(OpContext &ctx) {
+  Tensor indices = ctx.input(1), updates = ctx.input(2);
+  const Tensor &in = ctx.input(0);
+  if (in.rank() < 1 || indices.rank() != 1 || updates.rank() != in.rank() ||
+      updates.dim(0) != indices.count() ||
+      !std::ranges::equal(updates.dims().subspan(1), in.dims().subspan(1)))
+    return ctx.fail(invalidArgument("x, i and v are ", tensorTypeText(in), ", ",
+                                    tensorTypeText(indices), " and ", tensorTypeText(updates),
+                                    ", expected a vector i with an element for each row of v"));
+  auto whole = takeOwn(ctx, 0);
+  if (!whole)
+    return;
+  int64_t rows = whole->dim(0), width = rows ? whole->count() / rows : 0;
+  DType dtype = whole->dtype();
+  for (int64_t k = 0; width && k < indices.count(); ++k) {
+    int64_t row = (indices.data<int32_t>()[k] % rows + rows) % rows;
+    void *to = elementAt(dtype, whole->raw(), row * width);
+    ctx.state<ScatterState>().update(to, to, elementAt(dtype, updates.raw(), k * width), true,
+                                     width);
+  }
+  ctx.setOutput(0, std::move(*whole));
+}
+
+// --- sparse to dense ---------------------------------------------------------------------------
+
+// The indices as a matrix with a row for each value.
+Expected<Tensor> sparseIndices(const Tensor &indices, const Tensor &shape, const Tensor &values) {
+  int64_t rank = shape.count(), rows = indices.rank() ? indices.dim(0) : 1;
+  if (indices.rank() > 2 || shape.rank() != 1 || indices.count() != rows * rank ||
+      (values.rank() != 0 && (values.rank() != 1 || values.count() != rows)))
+    return Unexpected(invalidArgument("indices, shape and values are ", tensorTypeText(indices),
+                                      ", ", tensorTypeText(shape), " and ", tensorTypeText(values),
+                                      ", expected those of a sparse tensor"));
+  int64_t dims[] = {rows, rank};
+  return indices.withDims(dims);
+}
+
+void sparseToDense(OpContext &ctx) {
+  const Tensor &values = ctx.input(2), &fill = ctx.input(3);
+  auto indices = ctx.check(sparseIndices(ctx.input(0), ctx.input(1), values));
+  if (!indices)
+    return;
+  if (!fill.isScalar())
+    return ctx.fail(
+        invalidArgument("default_value must be a scalar, but it is ", tensorTypeText(fill)));
+  DType dtype = values.dtype();
+  Tensor *out = ctx.allocateOutput(0, dtype, readIndices(ctx.input(1)));
+  if (!out)
+    return;
+  fillElements(dtype, out->raw(), fill.raw(), out->count());
+  int64_t previous = -1, rows = indices->dim(0), rank = indices->dim(1);
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t at = rowOffset(*indices, row, rank, out->dims());
+    if (at < 0)
+      return ctx.fail(
+          invalidArgument("indices[", row, "] is outside of the shape ", dimsText(out->dims())));
+    if (ctx.state<bool>() && at <= previous)
+      return ctx.fail(invalidArgument("indices[", row,
+                                      "] is out of order or repeated; sort the "
+                                      "sparse tensor first"));
+    previous = at;
+    copyElements(dtype, elementAt(dtype, out->raw(), at),
+                 elementAt(dtype, values.raw(), values.isScalar() ? 0 : row), 1);
+  }
+}
+
+Expected<BoundKernel> bindSparseToDense(const BindContext &node) {
+  return boundWith(sparseToDense, node.attrs.getOr("validate_indices", true));
+}
+
+const KernelEntry scatterTable[] = {
+    {"InplaceAdd", bindScatter<updateRows, Update::Add, 1>},
+    {"InplaceSub", bindScatter<updateRows, Update::Sub, 1>},
+    {"InplaceUpdate", bindScatter<updateRows, Update::Assign, 1>},
+    {"ScatterNd", bindScatter<scatterIntoZeros, Update::Add, 0>},
+    {"ScatterNdNonAliasingAdd", bindTensorScatter<Update::Add>},
+    {"SparseToDense", bindSparseToDense},
+    {"TensorScatterAdd", bindTensorScatter<Update::Add>},
+    {"TensorScatterMax", bindTensorScatter<Update::Max>},
+    {"TensorScatterMin", bindTensorScatter<Update::Min>},
+    {"TensorScatterSub", bindTensorScatter<Update::Sub>},
+    {"TensorScatterUpdate", bindTensorScatter<Update::Assign>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> scatterKernels() { return scatterTable; }
+
+} // namespace treadle

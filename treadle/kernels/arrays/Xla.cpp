@@ -1,0 +1,339 @@
+// Ops of XLA that move elements: slices at computed places (which are moved inside where they
+// aren't), gather, padding between elements; and rounding to fewer bits.
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/arrays/DimensionNumbers.h"
+#include "treadle/kernels/arrays/Rearrange.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace treadle {
+namespace {
+
+// --- padding -----------------------------------------------------------------------------------
+
+void pad(OpContext &ctx) {
+  auto sizes = [&](int i) {
+    DimVector list = readIndices(ctx.input(i));
+    return std::vector<int64_t>(list.begin(), list.end());
+  };
+  auto out = ctx.check(rearrange::padded(ctx.input(0), ctx.input(1), sizes(2), sizes(3), sizes(4)));
+  if (out)
+    ctx.setOutput(0, std::move(*out));
+}
+
+Expected<BoundKernel> bindPlainOnly(const BindContext &node, KernelFn fn) {
+  if (!isPlain(node.inputTypes[0]))
+    return unsupportedDType(node, node.inputTypes[0]);
+  return BoundKernel{fn};
+}
+
+Expected<BoundKernel> bindPad(const BindContext &node) { return bindPlainOnly(node, pad); }
+
+// --- slices ------------------------------------------------------------------------------------
+
+/// Starts moved so that a piece of `sizes` is inside `x`; false having failed where it can't be.
+bool clampStarts(OpContext &ctx, const Tensor &x, DimVector &starts, Dims sizes) {
+  auto rank = static_cast<size_t>(x.rank());
+  if (starts.size() != rank || sizes.size() != rank) {
+    ctx.fail(invalidArgument("there are ", starts.size(), " start indices and ", sizes.size(),
+                             " sizes for ", tensorTypeText(x), ", expected ", rank));
+    return false;
+  }
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t size = x.dim(static_cast<int>(i));
+    if (sizes[i] < 0 || sizes[i] > size) {
+      ctx.fail(
+          invalidArgument("a piece of ", dimsText(sizes), " isn't inside ", tensorTypeText(x)));
+      return false;
+    }
+    starts[i] = std::clamp<int64_t>(starts[i], 0, size - sizes[i]);
+  }
+  return true;
+}
+
+int64_t offsetOf(Dims starts, Dims strides) {
+  int64_t offset = 0;
+  for (size_t i = 0; i < starts.size(); ++i)
+    offset += starts[i] * strides[i];
+  return offset;
+}
+
+void dynamicSlice(OpContext &ctx) {
+  const Tensor x = ctx.input(0);
+  DimVector starts = readIndices(ctx.input(1)), sizes = readIndices(ctx.input(2));
+  if (!clampStarts(ctx, x, starts, sizes))
+    return;
+  DimVector strides = rowMajorStrides(x.dims());
+  int64_t offset = offsetOf(starts, strides);
+  // Rows of the first dimension lie together.
+  if (x.rank() > 0 && std::equal(sizes.begin() + 1, sizes.end(), x.dims().begin() + 1))
+    return ctx.setOutput(0, x.view(offset, sizes));
+  Tensor *out = ctx.allocateOutput(0, x.dtype(), sizes);
+  if (out)
+    copyStrided(x.dtype(), sizes, out->raw(), rowMajorStrides(sizes),
+                elementAt(x.dtype(), x.raw(), offset), strides);
+}
+
+void dynamicUpdateSlice(OpContext &ctx) {
+  const Tensor update = ctx.input(1);
+  DimVector starts = readIndices(ctx.input(2));
+  if (!clampStarts(ctx, ctx.input(0), starts, update.dims()))
+    return;
+  Tensor x = ctx.takeInput(0);
+  if (!x.isUnique()) {
+    auto own = ctx.check(x.clone());
+    if (!own)
+      return;
+    x = std::move(*own);
+  }
+  DimVector strides = rowMajorStrides(x.dims());
+  copyStrided(x.dtype(), update.dims(), elementAt(x.dtype(), x.raw(), offsetOf(starts, strides)),
+              strides, update.raw(), rowMajorStrides(update.dims()));
+  ctx.setOutput(0, std::move(x));
+}
+
+// --- gather ------------------------------------------------------------------------------------
+
+/// The message GatherDimensionNumbers of the attribute.
+struct GatherNumbers {
+  std::vector<int64_t> offset, collapsed, toOperand, indexVector, operandBatching, indicesBatching;
+};
+
+bool contains(const std::vector<int64_t> &list, int64_t value) {
+  return std::ranges::find(list, value) != list.end();
+}
+
+/// A gather, with all that doesn't change from one index to the next.
+class Gather {
+public:
+  Gather(OpContext &ctx, const GatherNumbers &n)
+      : ctx(ctx), n(n), x(ctx.input(0)), indices(ctx.input(1)), sizes(readIndices(ctx.input(2))) {}
+
+  void run() {
+    if (!check())
+      return;
+    prepare();
+    Tensor *out = ctx.allocateOutput(0, x.dtype(), outDims);
+    if (!out || out->count() == 0)
+      return;
+    DimVector outStrides = rowMajorStrides(outDims), sliceTo, batchTo;
+    for (size_t d = 0; d < outDims.size(); ++d)
+      (contains(n.offset, static_cast<int64_t>(d)) ? sliceTo : batchTo).push(outStrides[d]);
+    bool isWhole = isContiguous(sliceTo);
+    DimVector at(batchDims.size());
+    for (;;) {
+      int64_t to = offsetOf(at, batchTo), from = startOf(at);
+      void *dst = elementAt(x.dtype(), out->raw(), to);
+      const void *src = elementAt(x.dtype(), x.raw(), from);
+      if (isWhole)
+        copyElements(x.dtype(), dst, src, countBetween(sliceDims, 0, sliceDims.size()));
+      else
+        copyStrided(x.dtype(), sliceDims, dst, sliceTo, src, sliceFrom);
+      if (!next(at))
+        return;
+    }
+  }
+
+private:
+  bool check() {
+    int64_t rank = x.rank(), vectorDim = n.indexVector.empty() ? 0 : n.indexVector[0];
+    vectorSize = vectorDim < indices.rank() ? indices.dim(static_cast<int>(vectorDim)) : 1;
+    int64_t batchRank = indices.rank() - (vectorDim < indices.rank());
+    auto isIn = [](const std::vector<int64_t> &list, int64_t end) {
+      return std::ranges::all_of(list, [&](int64_t d) { return d >= 0 && d < end; });
+    };
+    auto left = rank - std::ssize(n.collapsed) - std::ssize(n.operandBatching);
+    bool isRight = vectorDim >= 0 && vectorDim <= indices.rank() &&
+                   static_cast<int64_t>(sizes.size()) == rank && isIn(n.collapsed, rank) &&
+                   isIn(n.toOperand, rank) && isIn(n.operandBatching, rank) &&
+                   isIn(n.indicesBatching, indices.rank()) &&
+                   n.operandBatching.size() == n.indicesBatching.size() &&
+                   std::ssize(n.toOperand) == vectorSize && std::ssize(n.offset) == left &&
+                   isIn(n.offset, left + batchRank);
+    for (int64_t d = 0; isRight && d < rank; ++d)
+      isRight = sizes[d] >= 0 && sizes[d] <= x.dim(static_cast<int>(d)) &&
+                (sizes[d] <= 1 || !(contains(n.collapsed, d) || contains(n.operandBatching, d)));
+    if (!isRight)
+      ctx.fail(invalidArgument("the dimension numbers and slice sizes ", dimsText(sizes),
+                               " don't fit the operand ", tensorTypeText(x), " and the indices ",
+                               tensorTypeText(indices)));
+    return isRight;
+  }
+
+  void prepare() {
+    DimVector own = rowMajorStrides(x.dims()), index = rowMajorStrides(indices.dims());
+    int64_t vectorDim = n.indexVector.empty() ? 0 : n.indexVector[0];
+    for (int64_t d = 0; d < x.rank(); ++d) {
+      if (contains(n.collapsed, d) || contains(n.operandBatching, d))
+        continue;
+      sliceDims.push(sizes[d]);
+      sliceFrom.push(own[d]);
+    }
+    for (int64_t d = 0; d < indices.rank(); ++d) {
+      if (d == vectorDim) {
+        vectorStride = index[d];
+        continue;
+      }
+      batchDims.push(indices.dim(static_cast<int>(d)));
+      batchStrides.push(index[d]);
+    }
+    size_t slice = 0, batch = 0;
+    auto rank = static_cast<int64_t>(sliceDims.size() + batchDims.size());
+    for (int64_t d = 0; d < rank; ++d)
+      outDims.push(contains(n.offset, d) ? sliceDims[slice++] : batchDims[batch++]);
+    strides = own;
+  }
+
+  /// Whether a slice lies together both in the operand and in the result.
+  bool isContiguous(Dims to) const {
+    int64_t expected = 1;
+    for (size_t d = sliceDims.size(); d-- > 0;) {
+      if (sliceDims[d] != 1 && (sliceFrom[d] != expected || to[d] != expected))
+        return false;
+      expected *= sliceDims[d];
+    }
+    return true;
+  }
+
+  /// Where the slice of a batch index begins, moved inside where it isn't.
+  int64_t startOf(Dims at) const {
+    int64_t base = offsetOf(at, batchStrides), from = 0;
+    int64_t vectorDim = n.indexVector.empty() ? 0 : n.indexVector[0];
+    auto add = [&](int64_t d, int64_t start) {
+      from += std::clamp<int64_t>(start, 0, x.dim(static_cast<int>(d)) - sizes[d]) * strides[d];
+    };
+    for (size_t k = 0; k < n.toOperand.size(); ++k)
+      add(n.toOperand[k], indexAt(indices, base + static_cast<int64_t>(k) * vectorStride));
+    for (size_t k = 0; k < n.operandBatching.size(); ++k) {
+      int64_t d = n.indicesBatching[k];
+      add(n.operandBatching[k], at[static_cast<size_t>(d - (d > vectorDim))]);
+    }
+    return from;
+  }
+
+  bool next(DimVector &at) const {
+    for (size_t i = at.size(); i-- > 0;) {
+      if (++at[i] < batchDims[i])
+        return true;
+      at[i] = 0;
+    }
+    return false;
+  }
+
+  OpContext &ctx;
+  const GatherNumbers &n;
+  const Tensor x, indices;
+  DimVector sizes, strides, sliceDims, sliceFrom, batchDims, batchStrides, outDims;
+  int64_t vectorSize = 1, vectorStride = 0;
+};
+
+void gather(OpContext &ctx) { Gather(ctx, ctx.state<GatherNumbers>()).run(); }
+
+Expected<BoundKernel> bindGather(const BindContext &node) {
+  GatherNumbers n;
+  std::vector<int64_t> *fields[] = {&n.offset,      &n.collapsed,       &n.toOperand,
+                                    &n.indexVector, &n.operandBatching, &n.indicesBatching};
+  if (!readDimensionNumbers(node.attrs.getOr("dimension_numbers", std::string()), fields))
+    return Unexpected(invalidArgument("attribute 'dimension_numbers' is no serialized "
+                                      "GatherDimensionNumbers"));
+  return boundWith(gather, std::move(n));
+}
+
+// --- barrier -----------------------------------------------------------------------------------
+
+void barrier(OpContext &ctx) {
+  for (int i = 0; i < ctx.numInputs(); ++i)
+    ctx.setOutput(i, ctx.takeInput(i));
+}
+
+// --- precision ---------------------------------------------------------------------------------
+
+struct Precision {
+  int64_t exponent, mantissa;
+};
+
+/// Rounds the bits of a float to nearest even; what the smaller exponent can't hold becomes
+/// infinite or zero.
+template <typename Bits, int mantissaBits, int exponentBits>
+Bits rounded(Bits bits, const Precision &precision) {
+  constexpr Bits sign = Bits(1) << (mantissaBits + exponentBits);
+  constexpr Bits exponentMask = ((Bits(1) << exponentBits) - 1) << mantissaBits;
+  Bits size = bits & ~sign;
+  if (size > exponentMask)
+    return precision.mantissa > 0 ? bits : (bits & sign) | exponentMask; // NaN
+  if (precision.mantissa < mantissaBits) {
+    auto dropped = static_cast<int>(mantissaBits - precision.mantissa);
+    Bits last = (size >> dropped) & 1, half = (Bits(1) << (dropped - 1)) - 1;
+    size = (size + half + last) & ~((Bits(1) << dropped) - 1);
+  }
+  if (precision.exponent < exponentBits) {
+    constexpr Bits bias = (Bits(1) << (exponentBits - 1)) - 1;
+    Bits reduced = (Bits(1) << (precision.exponent - 1)) - 1;
+    Bits most = (bias + reduced) << mantissaBits, least = (bias - reduced + 1) << mantissaBits;
+    if (size >= most + (Bits(1) << mantissaBits))
+      size = exponentMask;
+    else if (size < least)
+      size = 0;
+  }
+  return (bits & sign) | size;
+}
+
+template <typename T> struct ReducePrecision {
+  static void run(OpContext &ctx) {
+    const auto &precision = ctx.state<Precision>();
+    const Tensor in = ctx.input(0);
+    Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
+    if (!out)
+      return;
+    for (int64_t i = 0; i < in.count(); ++i) {
+      if constexpr (sizeof(T) == 8) {
+        out->data<uint64_t>()[i] = rounded<uint64_t, 52, 11>(in.data<uint64_t>()[i], precision);
+      } else {
+        float wide(in.data<T>()[i]);
+        uint32_t bits;
+        std::memcpy(&bits, &wide, 4);
+        bits = rounded<uint32_t, 23, 8>(bits, precision);
+        std::memcpy(&wide, &bits, 4);
+        out->data<T>()[i] = T(wide);
+      }
+    }
+  }
+};
+
+Expected<BoundKernel> bindReducePrecision(const BindContext &node) {
+  Precision precision{node.attrs.getOr<int64_t>("exponent_bits", 8),
+                      node.attrs.getOr<int64_t>("mantissa_bits", 23)};
+  if (precision.exponent < 1 || precision.mantissa < 0)
+    return Unexpected(invalidArgument("exponent_bits is ", precision.exponent,
+                                      " and mantissa_bits ", precision.mantissa,
+                                      ", expected 1 and 0 at least"));
+  return bindByType<ReducePrecision, FloatTypes>(node).map([&](BoundKernel kernel) {
+    kernel.state = std::make_shared<const Precision>(precision);
+    return kernel;
+  });
+}
+
+Expected<BoundKernel> bindDynamicSlice(const BindContext &node) {
+  return bindPlainOnly(node, dynamicSlice);
+}
+Expected<BoundKernel> bindDynamicUpdateSlice(const BindContext &node) {
+  return bindPlainOnly(node, dynamicUpdateSlice);
+}
+
+const KernelEntry table[] = {
+    {"XlaPad", bindPad},
+    {"XlaDynamicSlice", bindDynamicSlice},
+    {"XlaDynamicUpdateSlice", bindDynamicUpdateSlice},
+    {"XlaGather", bindGather},
+    {"XlaOptimizationBarrier", bindPlain<barrier>},
+    {"XlaReducePrecision", bindReducePrecision},
+};
+
+} // namespace
+
+std::span<const KernelEntry> xlaKernels() { return table; }
+
+} // namespace treadle

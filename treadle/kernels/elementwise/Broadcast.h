@@ -1,0 +1,57 @@
+// How the elements of several operands pair up under broadcasting: dimensions are aligned at the
+// right, and a dimension of 1 repeats.
+#pragma once
+
+#include "treadle/tensor/Tensor.h"
+
+#include <array>
+
+namespace treadle {
+
+/// The result's shape, and the operands' strides along as few loops as possible: neighbouring
+/// dimensions along which every operand either advances or repeats are one loop. Large, but only
+/// the parts that `rank` and `loops` name are ever touched.
+template <int N> struct BroadcastPlan {
+  static constexpr int maxRank = 254;
+  int rank = 0;
+  int loops = 0;              // at least 1
+  int64_t count = 1;          // of the result; -1 where it overflows
+  int64_t dims[maxRank];      // of the result
+  int64_t size[maxRank];      // of loop i, outermost first
+  int64_t stride[N][maxRank]; // of operand k along loop i, in elements; 0: it repeats
+  Dims resultDims() const { return {dims, static_cast<size_t>(rank)}; }
+};
+
+/// Fills `plan`; false where the shapes don't go together.
+template <int N> bool planBroadcast(const std::array<Dims, N> &operands, BroadcastPlan<N> &plan);
+extern template bool planBroadcast<2>(const std::array<Dims, 2> &, BroadcastPlan<2> &);
+extern template bool planBroadcast<3>(const std::array<Dims, 3> &, BroadcastPlan<3> &);
+
+/// Calls `row(offsets, begin)` for each run of the innermost loop, in order of the result:
+/// `offsets` are the operands' first elements there, `begin` is the result's.
+template <int N, typename Row> void forEachRow(const BroadcastPlan<N> &plan, Row &&row) {
+  if (plan.count <= 0)
+    return;
+  int outer = plan.loops - 1;
+  int64_t rowLength = plan.size[outer];
+  int64_t at[BroadcastPlan<N>::maxRank];
+  std::fill_n(at, outer, 0);
+  std::array<int64_t, N> offsets{};
+  for (int64_t begin = 0;; begin += rowLength) {
+    row(offsets, begin);
+    int d = outer - 1;
+    for (; d >= 0; --d) {
+      for (int k = 0; k < N; ++k)
+        offsets[k] += plan.stride[k][d];
+      if (++at[d] < plan.size[d])
+        break;
+      for (int k = 0; k < N; ++k)
+        offsets[k] -= plan.stride[k][d] * plan.size[d];
+      at[d] = 0;
+    }
+    if (d < 0)
+      return;
+  }
+}
+
+} // namespace treadle

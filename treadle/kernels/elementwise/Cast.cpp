@@ -1,0 +1,237 @@
+// Cast between all pairs of plain dtypes, quantized ones and some of small numbers, and Bitcast.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/SmallNumbers.h"
+
+#include <array>
+#include <cmath>
+#include <limits>
+
+namespace treadle {
+namespace {
+
+// --- one element -------------------------------------------------------------------------------
+
+// Real numbers that an integer type can't hold become what the processor's conversion gives: the
+// smallest int32 or int64; narrower types take the low bits of that int32.
+template <typename To, typename From> To truncateReal(From x) {
+  if constexpr (sizeof(To) < 4) {
+    return static_cast<To>(truncateReal<int32_t>(x));
+  } else if constexpr (std::is_signed_v<To>) {
+    constexpr From limit = static_cast<From>(uint64_t{1} << (sizeof(To) * 8 - 1));
+    return x >= -limit && x < limit ? static_cast<To>(x) : std::numeric_limits<To>::min();
+  } else {
+    constexpr To middle = To{1} << (sizeof(To) * 8 - 1);
+    constexpr From limit = static_cast<From>(middle);
+    if (x >= 0 && x < 2 * limit)
+      return static_cast<To>(x);
+    // Negative numbers wrap around as signed ones do.
+    return x < 0 && x >= -limit ? static_cast<To>(static_cast<std::make_signed_t<To>>(x)) : middle;
+  }
+}
+
+template <typename To, typename From> To convert(const From &x) {
+  if constexpr (isComplexType<From>) {
+    if constexpr (isComplexType<To>)
+      return To(static_cast<typename To::value_type>(x.real()),
+                static_cast<typename To::value_type>(x.imag()));
+    else if constexpr (std::is_same_v<To, bool>)
+      return x != From(0);
+    else
+      return convert<To>(x.real());
+  } else if constexpr (isComplexType<To>) {
+    return To(convert<typename To::value_type>(x));
+  } else if constexpr (isSmallFloat<From> || isFloat8<From>) {
+    return convert<To>(static_cast<float>(x));
+  } else if constexpr (isNibble<From>) {
+    return convert<To>(static_cast<int64_t>(x));
+  } else if constexpr (isFloat8<To>) {
+    return To(static_cast<double>(x));
+  } else if constexpr (isNibble<To>) {
+    return To(static_cast<int64_t>(x));
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return x != From(0);
+  } else if constexpr (isSmallFloat<To>) {
+    return To(static_cast<float>(x));
+  } else if constexpr (std::is_integral_v<To> && std::is_floating_point_v<From>) {
+    return truncateReal<To>(x);
+  } else {
+    return static_cast<To>(x);
+  }
+}
+
+template <typename From, typename To> struct CastOp {
+  static constexpr float cost = 0.5f;
+  static To apply(From x) { return convert<To>(x); }
+};
+
+template <typename From, typename To> void runCast(OpContext &ctx) {
+  using Kernel = UnaryKernel<CastOp<From, To>, From>;
+  const Tensor &in = ctx.input(0);
+  if (in.isScalar())
+    return setScalarOutput<To>(ctx, 0, sizeof(From) == sizeof(To), dtypeOf<To>,
+                               convert<To>(in.scalarValue<From>()));
+  runUnary(ctx, Kernel::spec, dtypeOf<To>);
+}
+
+// --- the table of pairs ------------------------------------------------------------------------
+
+using CastRow = std::array<KernelFn, numDTypes>;
+
+template <typename From, typename... Tos> constexpr CastRow makeRow(TypeList<Tos...>) {
+  CastRow row{};
+  ((row[static_cast<size_t>(dtypeOf<Tos>)] = runCast<From, Tos>), ...);
+  return row;
+}
+
+template <typename... Froms, typename Tos>
+constexpr void addPairs(std::array<CastRow, numDTypes> &pairs, TypeList<Froms...>, Tos tos) {
+  auto add = [](CastRow &row, const CastRow &more) {
+    for (size_t i = 0; i < row.size(); ++i)
+      row[i] = more[i] ? more[i] : row[i];
+  };
+  (add(pairs[static_cast<size_t>(dtypeOf<Froms>)], makeRow<Froms>(tos)), ...);
+}
+
+// Small numbers are converted only to what TensorFlow converts them to.
+constexpr auto makePairs() {
+  using Floats8 = TypeList<Float8E5M2, Float8E4M3FN>;
+  using Nibbles = TypeList<Int4, UInt4>;
+  std::array<CastRow, numDTypes> pairs{};
+  addPairs(pairs, PlainTypes(), PlainTypes());
+  addPairs(pairs, Floats8(), Join<PlainTypes, Floats8>());
+  addPairs(pairs, FloatTypes(), Floats8());
+  addPairs(pairs, Nibbles(), Join<IntegerTypes, Nibbles>());
+  addPairs(pairs, IntegerTypes(), Nibbles());
+  return pairs;
+}
+
+constexpr std::array<CastRow, numDTypes> castPairs = makePairs();
+
+void passOn(OpContext &ctx) { ctx.setOutput(0, ctx.takeInput(0)); }
+
+// --- truncating casts --------------------------------------------------------------------------
+
+// Towards zero instead of to the nearest: the bits of the fraction that don't fit are cleared
+// first.
+template <typename From> using BitsOf = std::conditional_t<sizeof(From) == 4, uint32_t, uint64_t>;
+
+template <typename From, typename To> struct TruncatingCastOp {
+  static constexpr int fractionBits = std::is_same_v<To, Half>       ? 10
+                                      : std::is_same_v<To, BFloat16> ? 8
+                                                                     : 23;
+  static constexpr int dropped = (sizeof(From) == 4 ? 23 : 52) - fractionBits;
+  static To apply(From x) {
+    BitsOf<From> bits = std::bit_cast<BitsOf<From>>(x) >> dropped << dropped;
+    return convert<To>(std::bit_cast<From>(bits));
+  }
+};
+
+template <typename From, typename To> void runTruncatingCast(OpContext &ctx) {
+  UnaryKernel<TruncatingCastOp<From, To>, From>::run(ctx);
+}
+
+KernelFn truncatingCast(DType from, DType to) {
+  struct Row {
+    DType from, to;
+    KernelFn fn;
+  };
+  static const Row rows[] = {
+      {DType::Float32, DType::Float16, runTruncatingCast<float, Half>},
+      {DType::Float32, DType::BFloat16, runTruncatingCast<float, BFloat16>},
+      {DType::Float64, DType::Float16, runTruncatingCast<double, Half>},
+      {DType::Float64, DType::BFloat16, runTruncatingCast<double, BFloat16>},
+      {DType::Float64, DType::Float32, runTruncatingCast<double, float>},
+  };
+  for (const Row &row : rows)
+    if (row.from == from && row.to == to)
+      return row.fn;
+  return nullptr;
+}
+
+KernelFn castOf(DType from, DType to, bool truncates) {
+  if (from == to)
+    return passOn;
+  KernelFn fn = truncates ? truncatingCast(from, to) : nullptr;
+  return fn ? fn : castPairs[static_cast<size_t>(from)][static_cast<size_t>(to)];
+}
+
+// A quantized dtype is cast as the integers that it is made of.
+DType integersOf(DType dtype) {
+  switch (dtype) {
+  case DType::QInt8:
+    return DType::Int8;
+  case DType::QUInt8:
+    return DType::UInt8;
+  case DType::QInt16:
+    return DType::Int16;
+  case DType::QUInt16:
+    return DType::UInt16;
+  case DType::QInt32:
+    return DType::Int32;
+  default:
+    return dtype;
+  }
+}
+
+struct QuantizedCast {
+  KernelFn fn;
+  DType to;
+};
+
+void runQuantizedCast(OpContext &ctx) {
+  const auto &s = ctx.state<QuantizedCast>();
+  s.fn(ctx);
+  if (!ctx.hasFailed())
+    ctx.setOutput(0, ctx.output(0).withDType(s.to, ctx.output(0).dims()));
+}
+
+Expected<BoundKernel> bindCast(const BindContext &node) {
+  DType from = node.inputTypes[0], to = node.outputTypes[0];
+  BoundKernel bound;
+  bound.fn = castOf(integersOf(from), integersOf(to), node.attrs.getOr<bool>("Truncate", false));
+  if (!bound.fn)
+    return Unexpected(
+        unimplemented("op 'Cast' has no kernel from ", dtypeName(from), " to ", dtypeName(to)));
+  bool isRenamed = bound.fn == passOn && from != to;
+  if (isRenamed || to != integersOf(to))
+    return boundWith(runQuantizedCast, QuantizedCast{bound.fn, to});
+  return bound;
+}
+
+// --- Bitcast -----------------------------------------------------------------------------------
+
+void runBitcast(OpContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  DType to = ctx.state<DType>();
+  size_t fromSize = dtypeSize(in.dtype()), toSize = dtypeSize(to);
+  std::vector<int64_t> dims(in.dims().begin(), in.dims().end());
+  if (toSize < fromSize) {
+    dims.push_back(static_cast<int64_t>(fromSize / toSize));
+  } else if (toSize > fromSize) {
+    int64_t ratio = static_cast<int64_t>(toSize / fromSize);
+    if (dims.empty() || dims.back() != ratio)
+      return ctx.fail(invalidArgument("cannot bitcast ", tensorTypeText(in), " to ", dtypeName(to),
+                                      ": the last dimension must be ", ratio));
+    dims.pop_back();
+  }
+  ctx.setOutput(0, in.withDType(to, dims));
+}
+
+Expected<BoundKernel> bindBitcast(const BindContext &node) {
+  for (DType dtype : {node.inputTypes[0], node.outputTypes[0]})
+    if (!isPlain(dtype))
+      return unsupportedDType(node, dtype);
+  return boundWith(runBitcast, node.outputTypes[0]);
+}
+
+const KernelEntry castTable[] = {
+    {"Cast", bindCast},
+    {"Bitcast", bindBitcast},
+};
+
+} // namespace
+
+std::span<const KernelEntry> castKernels() { return castTable; }
+
+} // namespace treadle

@@ -1,0 +1,126 @@
+// Exponentials, logarithms, trigonometric and hyperbolic functions and their kin. Arrays of float
+// and double go through Eigen's vectorised forms where there are any.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/VectorMath.h"
+
+#include <cmath>
+#include <concepts>
+
+namespace treadle {
+namespace {
+
+template <typename T> using ArrayMap = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
+template <typename T> using ConstArrayMap = Eigen::Map<const Eigen::Array<T, Eigen::Dynamic, 1>>;
+
+// One element by the standard library, 16-bit floats by way of float.
+#define TREADLE_MATH(Name, function)                                                               \
+  struct Name {                                                                                    \
+    static constexpr float cost = 10;                                                              \
+    template <typename T> static T apply(T x) { return T(function(Computed<T>(x))); }              \
+  };
+
+// The same, and arrays by Eigen.
+#define TREADLE_VECTOR_MATH(Name, function, method)                                                \
+  struct Name {                                                                                    \
+    static constexpr float cost = 2;                                                               \
+    template <typename T> static T apply(T x) { return T(function(Computed<T>(x))); }              \
+    template <typename T>                                                                          \
+      requires std::is_floating_point_v<T>                                                         \
+    static void applyAll(const T *in, T *out, int64_t n) {                                         \
+      ArrayMap<T>(out, n) = ConstArrayMap<T>(in, n).method();                                      \
+    }                                                                                              \
+  };
+
+template <typename T> T logisticOf(T x) { return T(1) / (T(1) + std::exp(-x)); }
+
+template <typename T> std::complex<T> expm1Of(std::complex<T> x) {
+  // exp(x) - 1 without the cancellation near zero.
+  T im = x.imag(), halfSine = std::sin(im / 2), growth = std::expm1(x.real());
+  return {growth * std::cos(im) - 2 * halfSine * halfSine, (growth + 1) * std::sin(im)};
+}
+template <typename T> T expm1Of(T x) { return std::expm1(x); }
+
+template <typename T> std::complex<T> log1pOf(std::complex<T> x) {
+  T re = x.real(), im = x.imag();
+  return {std::log1p(re * (2 + re) + im * im) / 2, std::atan2(im, 1 + re)};
+}
+template <typename T> T log1pOf(T x) { return std::log1p(x); }
+
+TREADLE_VECTOR_MATH(ExpOp, std::exp, exp)
+TREADLE_VECTOR_MATH(LogOp, std::log, log)
+TREADLE_VECTOR_MATH(SinOp, std::sin, sin)
+TREADLE_VECTOR_MATH(CosOp, std::cos, cos)
+TREADLE_VECTOR_MATH(DoubleTanh, std::tanh, tanh)
+TREADLE_VECTOR_MATH(DoubleSigmoid, logisticOf, logistic)
+TREADLE_MATH(TanOp, std::tan)
+TREADLE_MATH(AsinOp, std::asin)
+TREADLE_MATH(AcosOp, std::acos)
+TREADLE_MATH(SinhOp, std::sinh)
+TREADLE_MATH(CoshOp, std::cosh)
+TREADLE_MATH(AsinhOp, std::asinh)
+TREADLE_MATH(AcoshOp, std::acosh)
+TREADLE_MATH(AtanhOp, std::atanh)
+#undef TREADLE_MATH
+#undef TREADLE_VECTOR_MATH
+
+// One element by the standard library, arrays of float by a loop that is vectorised.
+#define TREADLE_LOOP_MATH(Name, function, floatFunction)                                           \
+  struct Name {                                                                                    \
+    static constexpr float cost = 4;                                                               \
+    template <typename T> static T apply(T x) { return T(function(Computed<T>(x))); }              \
+    /* `out` may be `in`, but never lies across it. */                                             \
+    template <std::same_as<float> T> static void applyAll(const T *in, T *out, int64_t n) {        \
+      TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = floatFunction(in[i]);             \
+    }                                                                                              \
+  };
+TREADLE_LOOP_MATH(Expm1Op, expm1Of, vectorExpm1)
+TREADLE_LOOP_MATH(Log1pOp, log1pOf, vectorLog1p)
+TREADLE_LOOP_MATH(AtanOp, std::atan, vectorAtan)
+TREADLE_LOOP_MATH(ErfOp, std::erf, vectorErf)
+TREADLE_LOOP_MATH(ErfcOp, std::erfc, vectorErfc)
+#undef TREADLE_LOOP_MATH
+
+// Eigen's logistic of float loses whole digits of small results, its tanh two bits.
+struct TanhOp : DoubleTanh {
+  using DoubleTanh::applyAll;
+  static void applyAll(const float *in, float *out, int64_t n) {
+    TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = vectorTanh(in[i]);
+  }
+};
+struct SigmoidOp : DoubleSigmoid {
+  using DoubleSigmoid::applyAll;
+  static void applyAll(const float *in, float *out, int64_t n) {
+    TREADLE_VECTORISE for (int64_t i = 0; i < n; ++i) out[i] = vectorLogistic(in[i]);
+  }
+};
+
+using FloatAndComplexTypes = Join<FloatTypes, ComplexTypes>;
+
+const KernelEntry elementwiseMathTable[] = {
+    {"Exp", bindUnary<ExpOp, FloatAndComplexTypes>},
+    {"Expm1", bindUnary<Expm1Op, FloatAndComplexTypes>},
+    {"Log", bindUnary<LogOp, FloatAndComplexTypes>},
+    {"Log1p", bindUnary<Log1pOp, FloatAndComplexTypes>},
+    {"Sin", bindUnary<SinOp, FloatAndComplexTypes>},
+    {"Cos", bindUnary<CosOp, FloatAndComplexTypes>},
+    {"Tan", bindUnary<TanOp, FloatAndComplexTypes>},
+    {"Asin", bindUnary<AsinOp, FloatAndComplexTypes>},
+    {"Acos", bindUnary<AcosOp, FloatAndComplexTypes>},
+    {"Atan", bindUnary<AtanOp, FloatAndComplexTypes>},
+    {"Sinh", bindUnary<SinhOp, FloatAndComplexTypes>},
+    {"Cosh", bindUnary<CoshOp, FloatAndComplexTypes>},
+    {"Tanh", bindUnary<TanhOp, FloatAndComplexTypes>},
+    {"Asinh", bindUnary<AsinhOp, FloatAndComplexTypes>},
+    {"Acosh", bindUnary<AcoshOp, FloatAndComplexTypes>},
+    {"Atanh", bindUnary<AtanhOp, FloatAndComplexTypes>},
+    {"Sigmoid", bindUnary<SigmoidOp, FloatAndComplexTypes>},
+    {"Erf", bindUnary<ErfOp, FloatTypes>},
+    {"Erfc", bindUnary<ErfcOp, FloatTypes>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> elementwiseMathKernels() { return elementwiseMathTable; }
+
+} // namespace treadle

@@ -1,0 +1,257 @@
+// Queues: who waits for what, and who goes next.
+#include "treadle/kernels/exchange/Queue.h"
+
+#include "treadle/kernels/ElementShapes.h"
+
+#include <algorithm>
+
+namespace treadle {
+
+// --- asking ------------------------------------------------------------------------------------
+
+int64_t Queue::size() const {
+  std::lock_guard lock(mutex);
+  return storage->size();
+}
+
+bool Queue::isClosed() const {
+  std::lock_guard lock(mutex);
+  return closed;
+}
+
+int64_t Queue::available() const {
+  return std::max<int64_t>(0, storage->size() - (closed ? 0 : traits.kept));
+}
+
+// A batch larger than the capacity is let in for the op that waits for it first.
+int64_t Queue::room() const {
+  if (traits.capacity < 0)
+    return INT64_MAX;
+  int64_t wanted = taking.empty() ? 0 : taking.front()->count + traits.kept;
+  return std::max(traits.capacity, wanted) - storage->size();
+}
+
+Error Queue::closedError() const { return cancelled("the queue is closed"); }
+
+// --- single attempts ---------------------------------------------------------------------------
+
+// Nothing may be done for an op whose run was stopped while it waited.
+bool Queue::claim(Attempt &a) {
+  a.isDone = true;
+  a.isLost = a.suspension && !a.suspension->claim();
+  return !a.isLost;
+}
+
+bool Queue::tryEnqueue(Attempt &a) {
+  if (closed) {
+    if (claim(a))
+      a.error = closedError();
+    return true;
+  }
+  int64_t places = room();
+  for (; a.tuples.size() > 1 && places > 0; --places) {
+    storage->push(std::move(a.tuples.front()));
+    a.tuples.pop_front();
+  }
+  if (places <= 0 && !a.tuples.empty())
+    return false;
+  if (claim(a) && !a.tuples.empty())
+    storage->push(std::move(a.tuples.front()));
+  return true;
+}
+
+bool Queue::tryDequeue(Attempt &a) {
+  int64_t count = a.count;
+  if (available() < count) {
+    if (!closed)
+      return false;
+    if (a.taking != Taking::BatchUpTo || available() == 0) {
+      if (claim(a))
+        a.error = outOfRange("the queue is closed and has too few elements: ", a.count,
+                             " asked for, ", available(), " left");
+      return true;
+    }
+    count = available();
+  }
+  if (!claim(a))
+    return true;
+  if (a.taking == Taking::One) {
+    a.outputs = storage->pop();
+    return true;
+  }
+  std::vector<QueueTuple> tuples;
+  tuples.reserve(count);
+  for (int64_t i = 0; i < count; ++i)
+    tuples.push_back(storage->pop());
+  Expected<QueueTuple> batch = batchOf(traits, tuples);
+  if (batch)
+    a.outputs = std::move(*batch);
+  else
+    a.error = std::move(batch.error());
+  return true;
+}
+
+bool Queue::tryClose(Attempt &a) {
+  if (!claim(a))
+    return true;
+  if (closed)
+    a.error = cancelled("the queue is closed already");
+  closed = true;
+  return true;
+}
+
+bool Queue::attempt(Attempt &a) {
+  switch (a.kind) {
+  case Attempt::Kind::Enqueue:
+    return tryEnqueue(a);
+  case Attempt::Kind::Dequeue:
+    return tryDequeue(a);
+  case Attempt::Kind::Close:
+    return tryClose(a);
+  }
+  return true;
+}
+
+// --- all that wait -----------------------------------------------------------------------------
+
+// True if something was done.
+bool Queue::advance(Attempts &line, Attempts &finished) {
+  bool moved = false;
+  while (!line.empty()) {
+    std::shared_ptr<Attempt> first = line.front();
+    // Nobody but this queue knows of an op whose run is over.
+    bool isAbandoned = first->suspension && first->suspension->isUnique();
+    if (!isAbandoned) {
+      int64_t before = storage->size();
+      bool isOver = attempt(*first);
+      moved |= storage->size() != before;
+      if (!isOver)
+        break;
+      if (!first->isLost)
+        finished.push_back(first);
+    }
+    line.pop_front();
+    moved = true;
+  }
+  return moved;
+}
+
+void Queue::advance(Attempts &finished) {
+  while (advance(adding, finished) || advance(taking, finished)) {
+  }
+}
+
+// Completing an op may run others, which may use this queue: not for use under the lock.
+void Queue::finish(OpContext &ctx, const Attempts &finished, const Attempt *own) {
+  for (const std::shared_ptr<Attempt> &a : finished) {
+    if (a.get() == own) {
+      if (a->error)
+        ctx.fail(std::move(*a->error));
+      for (size_t i = 0; i < a->outputs.size(); ++i)
+        ctx.setOutput(static_cast<int>(i), std::move(a->outputs[i]));
+    } else if (a->error) {
+      a->suspension->fail(std::move(*a->error));
+    } else {
+      a->suspension->complete(std::move(a->outputs));
+    }
+  }
+}
+
+void Queue::submit(OpContext &ctx, Attempts &line, std::shared_ptr<Attempt> own) {
+  Attempts finished;
+  {
+    std::lock_guard lock(mutex);
+    line.push_back(own);
+    advance(finished);
+    if (!own->isDone)
+      own->suspension = ctx.suspend();
+  }
+  finish(ctx, finished, own.get());
+}
+
+// --- what ops ask for --------------------------------------------------------------------------
+
+void Queue::enqueue(OpContext &ctx, std::deque<QueueTuple> tuples) {
+  if (tuples.empty())
+    return;
+  auto own = std::make_shared<Attempt>(Attempt::Kind::Enqueue);
+  own->tuples = std::move(tuples);
+  submit(ctx, adding, std::move(own));
+}
+
+void Queue::dequeue(OpContext &ctx, Taking how, int64_t count) {
+  auto own = std::make_shared<Attempt>(Attempt::Kind::Dequeue, how, count);
+  if (how == Taking::One || count > 0)
+    return submit(ctx, taking, std::move(own));
+  if (auto nothing = ctx.check(batchOf(traits, {})))
+    for (size_t i = 0; i < nothing->size(); ++i)
+      ctx.setOutput(static_cast<int>(i), std::move((*nothing)[i]));
+}
+
+void Queue::close(OpContext &ctx, bool cancelsPending) {
+  if (!cancelsPending)
+    return submit(ctx, adding, std::make_shared<Attempt>(Attempt::Kind::Close));
+  Attempts finished;
+  {
+    std::lock_guard lock(mutex);
+    closed = true;
+    advance(finished);
+  }
+  finish(ctx, finished, nullptr);
+}
+
+// --- batches -----------------------------------------------------------------------------------
+
+namespace {
+
+/// The shape of component `c` in a batch: what is stated, and the largest of what isn't.
+PartialShape batchedShape(const QueueTraits &traits, std::span<const QueueTuple> tuples, size_t c) {
+  PartialShape shape = traits.shapes[c];
+  for (size_t d = 0; d < shape.dims.size(); ++d) {
+    if (shape.dims[d] >= 0)
+      continue;
+    shape.dims[d] = 0;
+    for (const QueueTuple &tuple : tuples)
+      shape.dims[d] = std::max(shape.dims[d], tuple[c].dim(static_cast<int>(d)));
+  }
+  return shape;
+}
+
+Expected<Tensor> paddedBatch(DType dtype, Dims elementDims, std::span<const Tensor> elements) {
+  DimVector dims;
+  dims.push(static_cast<int64_t>(elements.size()));
+  for (int64_t d : elementDims)
+    dims.push(d);
+  Expected<Tensor> out = Tensor::make(dtype, dims);
+  if (!out || out->count() == 0)
+    return out;
+  zeroElements(dtype, out->raw(), out->count());
+  int64_t each = out->count() / static_cast<int64_t>(elements.size());
+  DimVector strides = rowMajorStrides(elementDims);
+  for (size_t i = 0; i < elements.size(); ++i)
+    copyStrided(dtype, elements[i].dims(),
+                elementAt(dtype, out->raw(), static_cast<int64_t>(i) * each), strides,
+                elements[i].raw(), rowMajorStrides(elements[i].dims()));
+  return out;
+}
+
+} // namespace
+
+Expected<QueueTuple> batchOf(const QueueTraits &traits, std::span<const QueueTuple> tuples) {
+  QueueTuple batch;
+  for (size_t c = 0; c < traits.dtypes.size(); ++c) {
+    std::vector<Tensor> column;
+    column.reserve(tuples.size());
+    for (const QueueTuple &tuple : tuples)
+      column.push_back(tuple[c]);
+    PartialShape shape = batchedShape(traits, tuples, c);
+    Expected<Tensor> joined = traits.pads ? paddedBatch(traits.dtypes[c], shape.dims, column)
+                                          : stackTensors(traits.dtypes[c], column, shape.dims);
+    if (!joined)
+      return Unexpected(std::move(joined.error()));
+    batch.push_back(std::move(*joined));
+  }
+  return batch;
+}
+
+} // namespace treadle

@@ -1,0 +1,356 @@
+#include "treadle/kernels/files/ExampleFeatures.h"
+
+#include "treadle/kernels/files/WireFormat.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+using wire::readFields;
+
+constexpr uint64_t valueField = 1; // of BytesList, FloatList and Int64List
+
+DType listDType(uint64_t field) {
+  constexpr DType dtypes[] = {DType::Invalid, DType::String, DType::Float32, DType::Int64};
+  return field < std::size(dtypes) ? dtypes[field] : DType::Invalid;
+}
+
+// The kind of a Feature, and the bytes of its list: those of the last one that is set.
+struct FeatureList {
+  DType dtype = DType::Invalid; // nothing is set
+  std::string_view bytes;
+};
+
+bool readFeature(std::string_view feature, FeatureList &list) {
+  return readFields(feature, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
+    if (type != wire::Bytes || listDType(field) == DType::Invalid)
+      return reader.fail();
+    list = {listDType(field), reader.delimited()};
+  });
+}
+
+template <typename T> void putBack(std::vector<T> &out, wire::Reader &reader) {
+  std::string_view bytes = reader.bytes(sizeof(T));
+  if (!reader.isGood())
+    return;
+  std::memcpy(&out.emplace_back(), bytes.data(), sizeof(T));
+}
+
+Tensor lengthsTensor(std::span<const int64_t> lengths, DType dtype) {
+  Tensor splits = *Tensor::make(dtype, {std::ssize(lengths) + 1});
+  int64_t sum = 0;
+  for (int64_t i = 0; i <= std::ssize(lengths); ++i) {
+    if (i > 0)
+      sum += lengths[i - 1];
+    if (dtype == DType::Int32)
+      splits.data<int32_t>()[i] = static_cast<int32_t>(sum);
+    else
+      splits.data<int64_t>()[i] = sum;
+  }
+  return splits;
+}
+
+int64_t longest(std::span<const int64_t> lengths) {
+  return lengths.empty() ? 0 : *std::ranges::max_element(lengths);
+}
+
+} // namespace
+
+// --- values ------------------------------------------------------------------------------------
+
+int64_t FeatureValues::size() const {
+  return dtype == DType::String  ? std::ssize(texts)
+         : dtype == DType::Int64 ? std::ssize(integers)
+                                 : std::ssize(floats);
+}
+
+// Numbers may be packed, many in one field, or be a field each.
+bool FeatureValues::append(std::string_view list) {
+  return readFields(list, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
+    if (field != valueField)
+      return reader.skip(type);
+    if (dtype == DType::String)
+      return type == wire::Bytes ? void(texts.emplace_back(reader.delimited())) : reader.fail();
+    uint64_t own = dtype == DType::Int64 ? wire::Varint : wire::Fixed32;
+    if (type != own && type != wire::Bytes)
+      return reader.fail();
+    wire::Reader packed(type == wire::Bytes ? reader.delimited() : std::string_view());
+    wire::Reader &from = type == wire::Bytes ? packed : reader;
+    do {
+      if (type == wire::Bytes && packed.isAtEnd())
+        break;
+      if (dtype == DType::Int64)
+        integers.push_back(static_cast<int64_t>(from.varint()));
+      else
+        putBack(floats, from);
+    } while (type == wire::Bytes);
+    if (!packed.isGood())
+      reader.fail();
+  });
+}
+
+void FeatureValues::append(const Tensor &more) {
+  auto add = [&]<typename T>(std::vector<T> &own) {
+    own.insert(own.end(), more.data<T>(), more.data<T>() + more.count());
+  };
+  if (dtype == DType::String)
+    add(texts);
+  else if (dtype == DType::Int64)
+    add(integers);
+  else
+    add(floats);
+}
+
+void FeatureValues::move(int64_t begin, int64_t count, Tensor &out, int64_t at) {
+  auto put = [&]<typename T>(std::vector<T> &own) {
+    std::move(own.begin() + begin, own.begin() + begin + count, out.data<T>() + at);
+  };
+  if (dtype == DType::String)
+    put(texts);
+  else if (dtype == DType::Int64)
+    put(integers);
+  else
+    put(floats);
+}
+
+// --- columns -----------------------------------------------------------------------------------
+
+Expected<void> FeatureColumn::checkCount(int64_t count) const {
+  if (spec.kind != FeatureKind::Dense)
+    return {};
+  bool isGood = spec.isVariable ? stride() ? count % stride() == 0 : count == 0 : count == stride();
+  if (isGood)
+    return {};
+  return Unexpected(invalidArgument("feature '", key, "' has ", count, " values, expected ",
+                                    spec.isVariable ? "a multiple of " : "", stride(),
+                                    " for the shape ", dimsText(spec.shape)));
+}
+
+Expected<int64_t> FeatureColumn::addFeature(std::string_view feature) {
+  FeatureList list;
+  if (!readFeature(feature, list))
+    return Unexpected(invalidArgument("feature '", key, "' is malformed"));
+  if (list.dtype == DType::Invalid)
+    return spec.isOfSequence ? checkCount(0).map([] { return int64_t{0}; }) : Expected<int64_t>(-1);
+  if (list.dtype != spec.dtype)
+    return Unexpected(invalidArgument("feature '", key, "' holds ", dtypeName(list.dtype),
+                                      ", expected ", dtypeName(spec.dtype)));
+  int64_t before = values.size();
+  if (!values.append(list.bytes))
+    return Unexpected(invalidArgument("the values of feature '", key, "' are malformed"));
+  int64_t count = values.size() - before;
+  if (Expected<void> checked = checkCount(count); !checked)
+    return Unexpected(std::move(checked.error()));
+  return count;
+}
+
+Expected<void> FeatureColumn::addAbsent() {
+  if (spec.isList) {
+    if (!mayBeAbsent)
+      return Unexpected(invalidArgument("feature list '", key,
+                                        "' is missing; name it in "
+                                        "feature_list_dense_missing_assumed_empty if it may be"));
+    steps.push_back(0);
+    return {};
+  }
+  if (spec.kind == FeatureKind::Dense && !spec.isVariable) {
+    if (!absent || absent.count() == 0)
+      return Unexpected(
+          invalidArgument("feature '", key, "' (", dtypeName(spec.dtype),
+                          ") is missing and has no default; give it one if it may be"));
+    values.append(absent);
+    lengths.push_back(absent.count());
+    return {};
+  }
+  lengths.push_back(0);
+  return {};
+}
+
+Expected<void> FeatureColumn::add(const std::string_view *bytes) {
+  if (!bytes)
+    return addAbsent();
+  if (!spec.isList) {
+    Expected<int64_t> count = addFeature(*bytes);
+    if (!count)
+      return Unexpected(std::move(count.error()));
+    if (*count < 0)
+      return addAbsent();
+    lengths.push_back(*count);
+    return {};
+  }
+  Error error{Code::Ok, ""};
+  steps.push_back(0);
+  bool isGood = readFields(*bytes, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
+    if (field != 1 || type != wire::Bytes)
+      return reader.skip(type);
+    Expected<int64_t> count = addFeature(reader.delimited());
+    if (!count) {
+      error = std::move(count.error());
+      return reader.fail();
+    }
+    lengths.push_back(*count);
+    ++steps.back();
+  });
+  if (isGood)
+    return {};
+  if (error.code == Code::Ok)
+    error = invalidArgument("feature list '", key, "' is malformed");
+  return Unexpected(std::move(error));
+}
+
+Expected<std::vector<Tensor>> FeatureColumn::finishSparse(bool isSingle) {
+  int64_t rank = 1 + !isSingle + spec.isList, count = values.size();
+  Expected<Tensor> indices = Tensor::make(DType::Int64, {count, rank});
+  Expected<Tensor> out = Tensor::make(spec.dtype, {count});
+  if (!indices || !out)
+    return Unexpected(std::move((!indices ? indices : out).error()));
+  values.move(0, count, *out, 0);
+  auto *at = indices->data<int64_t>();
+  int64_t message = 0, step = 0;
+  for (int64_t length : lengths) {
+    while (spec.isList && step == steps[message])
+      ++message, step = 0;
+    for (int64_t i = 0; i < length; ++i) {
+      if (!isSingle)
+        *at++ = message;
+      if (spec.isList)
+        *at++ = step;
+      *at++ = i;
+    }
+    ++(spec.isList ? step : message);
+  }
+  std::vector<int64_t> shape;
+  if (!isSingle)
+    shape.push_back(std::ssize(spec.isList ? steps : lengths));
+  if (spec.isList)
+    shape.push_back(longest(steps));
+  shape.push_back(longest(lengths));
+  return std::vector<Tensor>{std::move(*indices), std::move(*out),
+                             Tensor::vector<int64_t>(DType::Int64, shape)};
+}
+
+// Rows of different lengths are filled up: with the default, or with zeros.
+Expected<std::vector<Tensor>> FeatureColumn::finishDense(bool isSingle) {
+  bool isPadded = spec.isList || spec.isVariable;
+  std::vector<int64_t> rows; // their lengths in values
+  for (int64_t length : spec.isList ? steps : lengths)
+    rows.push_back(spec.isList ? length * stride() : length);
+  std::vector<int64_t> dims;
+  if (!isSingle)
+    dims.push_back(std::ssize(rows));
+  if (isPadded)
+    dims.push_back(spec.isList ? longest(steps) : stride() ? longest(rows) / stride() : 0);
+  dims.insert(dims.end(), spec.shape.begin(), spec.shape.end());
+  Expected<Tensor> out = Tensor::make(spec.dtype, dims);
+  if (!out)
+    return Unexpected(std::move(out.error()));
+  if (isPadded && !spec.isList && absent && absent.count())
+    fillElements(spec.dtype, out->raw(), absent.raw(), out->count());
+  else if (isPadded)
+    zeroElements(spec.dtype, out->raw(), out->count());
+  int64_t begin = 0, width = rows.empty() ? 0 : out->count() / std::ssize(rows);
+  for (int64_t r = 0; r < std::ssize(rows); begin += rows[r++])
+    values.move(begin, rows[r], *out, r * width);
+  std::vector<Tensor> tensors{std::move(*out)};
+  if (spec.isList) {
+    Tensor counts = Tensor::vector<int64_t>(DType::Int64, steps);
+    tensors.push_back(isSingle ? counts.withDims({}) : counts);
+  }
+  return tensors;
+}
+
+Expected<std::vector<Tensor>> FeatureColumn::finishRagged(bool isSingle) {
+  Expected<Tensor> out = Tensor::make(spec.dtype, {values.size()});
+  if (!out)
+    return Unexpected(std::move(out.error()));
+  values.move(0, values.size(), *out, 0);
+  std::vector<Tensor> tensors{std::move(*out)};
+  // One message has no rows to split; of a SequenceExample TensorFlow makes that a scalar.
+  Tensor none = *Tensor::make(spec.splitsDType, {0});
+  if (spec.isOfSequence) {
+    none = Tensor::makeScalar(spec.splitsDType);
+    zeroElements(spec.splitsDType, none.raw(), 1);
+  }
+  if (spec.isList)
+    tensors.push_back(isSingle ? none : lengthsTensor(steps, spec.splitsDType));
+  tensors.push_back(isSingle && !spec.isList ? none : lengthsTensor(lengths, spec.splitsDType));
+  return tensors;
+}
+
+Expected<std::vector<Tensor>> FeatureColumn::finish(bool isSingle) {
+  switch (spec.kind) {
+  case FeatureKind::Sparse:
+    return finishSparse(isSingle);
+  case FeatureKind::Dense:
+    return finishDense(isSingle);
+  case FeatureKind::Ragged:
+    return finishRagged(isSingle);
+  }
+  __builtin_unreachable();
+}
+
+// --- messages ----------------------------------------------------------------------------------
+
+FeatureReader::FeatureReader(std::vector<FeatureColumn> &columns)
+    : columns(columns), found(columns.size()), isFound(columns.size()) {
+  for (size_t c = 0; c < columns.size(); ++c)
+    (columns[c].isList() ? lists : plain).emplace(columns[c].name(), c);
+}
+
+// Entries of a map from names to features; of equal names the last counts.
+bool FeatureReader::readMap(std::string_view map, bool isList) {
+  return readFields(map, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
+    if (field != 1 || type != wire::Bytes)
+      return reader.skip(type);
+    std::string_view name, value;
+    bool isGood =
+        readFields(reader.delimited(), [&](uint64_t inner, uint64_t type, wire::Reader &entry) {
+          if (type != wire::Bytes || (inner != 1 && inner != 2))
+            return entry.fail();
+          (inner == 1 ? name : value) = entry.delimited();
+        });
+    if (!isGood)
+      return reader.fail();
+    auto [begin, end] = (isList ? lists : plain).equal_range(name);
+    for (auto it = begin; it != end; ++it) {
+      found[it->second] = value;
+      isFound[it->second] = true;
+    }
+  });
+}
+
+Expected<void> FeatureReader::addFound() {
+  for (size_t c = 0; c < columns.size(); ++c)
+    if (Expected<void> added = columns[c].add(isFound[c] ? &found[c] : nullptr); !added)
+      return added;
+  return {};
+}
+
+Expected<void> FeatureReader::addExample(std::string_view message) {
+  isFound.assign(columns.size(), false);
+  bool isGood = readFields(message, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
+    if (field != 1 || type != wire::Bytes)
+      return reader.skip(type);
+    if (!readMap(reader.delimited(), false))
+      reader.fail();
+  });
+  if (!isGood)
+    return Unexpected(invalidArgument("the bytes are not a serialized Example"));
+  return addFound();
+}
+
+Expected<void> FeatureReader::addSequenceExample(std::string_view message) {
+  isFound.assign(columns.size(), false);
+  bool isGood = readFields(message, [&](uint64_t field, uint64_t type, wire::Reader &reader) {
+    if ((field != 1 && field != 2) || type != wire::Bytes)
+      return reader.skip(type);
+    if (!readMap(reader.delimited(), field == 2))
+      reader.fail();
+  });
+  if (!isGood)
+    return Unexpected(invalidArgument("the bytes are not a serialized SequenceExample"));
+  return addFound();
+}
+
+} // namespace treadle

@@ -1,0 +1,54 @@
+// Readers: records of files whose names come out of a queue.
+#pragma once
+
+#include "treadle/kernels/Handles.h"
+
+#include <string>
+
+namespace treadle {
+
+class Queue;
+
+struct Record {
+  std::string key, value;
+};
+
+/// Reads one unit of work (a file, by name) after another. Thread-safe; one op reads at a time.
+class FileReader : public Resource {
+public:
+  static constexpr std::string_view kindName = "reader";
+  std::string_view kind() const override { return kindName; }
+
+  /// The next record; waits for work where the queue has none. Nothing, having failed.
+  std::optional<Record> read(OpContext &ctx, Queue &queue);
+  /// The next records, at most `count` and of one unit of work.
+  std::optional<std::vector<Record>> readUpTo(OpContext &ctx, Queue &queue, int64_t count);
+
+  int64_t recordsProduced();
+  int64_t workFinished();
+  void reset();
+  /// Unimplemented for readers that are in the middle of a file.
+  Expected<std::string> serializedState();
+  Expected<void> restoreState(std::string_view state);
+
+protected:
+  struct Step {
+    std::optional<Record> record;
+    bool isAtEnd; // of the unit of work
+  };
+  /// Begins a unit of work; one that fails here is left out.
+  virtual Expected<void> start(const std::string &) { return {}; }
+  virtual Expected<Step> next(const std::string &work) = 0;
+  virtual bool hasState() const { return false; }
+
+private:
+  bool isWorking() const { return finished < started; }
+  bool takeWork(OpContext &ctx, Queue &queue);
+  std::optional<Step> step(OpContext &ctx);
+
+  std::mutex mutex;
+  int64_t started = 0, finished = 0, produced = 0;
+  std::string work; // in progress
+};
+
+} // namespace treadle

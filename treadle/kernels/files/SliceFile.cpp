@@ -1,0 +1,244 @@
+#include "treadle/kernels/files/SliceFile.h"
+
+#include "treadle/checkpoint/Files.h"
+#include "treadle/checkpoint/Table.h"
+#include "treadle/checkpoint/Wire.h"
+#include "treadle/kernels/files/SerializedTensor.h"
+
+#include <algorithm>
+#include <glob.h>
+
+namespace treadle {
+namespace {
+
+// Numbers of the fields of SavedTensorSlices, and of what is in it.
+namespace file {
+enum Field : uint32_t { Meta = 1, Data = 2 };
+}
+namespace meta {
+enum Field : uint32_t { Tensor = 1, Versions = 2 };
+}
+namespace stored {
+enum Field : uint32_t { Name = 1, Shape = 2, Type = 3, Slice = 4 };
+}
+namespace data {
+enum Field : uint32_t { Name = 1, Slice = 2, Data = 3 };
+}
+constexpr uint32_t shapeDim = 2, dimSize = 1, sliceExtent = 1, extentStart = 1, extentLength = 2;
+constexpr uint32_t tensorType = 1, tensorShape = 2, producerVersion = 1;
+constexpr uint64_t formatVersion = 1;
+
+/// The bytes of one field of a message; empty where there is none.
+std::string_view fieldOf(std::string_view message, uint32_t number) {
+  std::string_view found;
+  forEachField(message, [&](const WireReader::Field &field) {
+    if (field.number == number)
+      found = field.bytes;
+    return true;
+  });
+  return found;
+}
+
+// --- messages ------------------------------------------------------------------------------------
+
+std::string shapeMessage(Dims dims) {
+  std::string shape, dim;
+  for (int64_t size : dims) {
+    dim.clear();
+    putNumber(dim, dimSize, static_cast<uint64_t>(size));
+    putBytes(shape, shapeDim, dim);
+  }
+  return shape;
+}
+
+std::string sliceMessage(const TensorSlice &slice) {
+  std::string message, inner;
+  for (const TensorSlice::Extent &extent : slice.extents) {
+    inner.clear();
+    if (!extent.isFull()) {
+      putNumber(inner, extentStart, static_cast<uint64_t>(extent.start));
+      putTag(inner, extentLength, WireType::Varint); // even of 0
+      putVarint(inner, static_cast<uint64_t>(extent.length));
+    }
+    putBytes(message, sliceExtent, inner);
+  }
+  return message;
+}
+
+bool readShape(std::string_view message, std::vector<int64_t> &dims) {
+  return forEachField(message,
+                      [&](const WireReader::Field &field) {
+                        if (field.number != shapeDim)
+                          return true;
+                        dims.push_back(0);
+                        return forEachField(field.bytes, [&](const WireReader::Field &inner) {
+                          if (inner.number == dimSize)
+                            dims.back() = static_cast<int64_t>(inner.value);
+                          return true;
+                        });
+                      }) &&
+         countElements(dims);
+}
+
+bool readSlice(std::string_view message, TensorSlice &slice) {
+  return forEachField(message, [&](const WireReader::Field &field) {
+    if (field.number != sliceExtent)
+      return true;
+    TensorSlice::Extent &extent = slice.extents.emplace_back();
+    return forEachField(field.bytes, [&](const WireReader::Field &inner) {
+      if (inner.number == extentStart)
+        extent.start = static_cast<int64_t>(inner.value);
+      if (inner.number == extentLength)
+        extent.length = static_cast<int64_t>(inner.value);
+      return extent.start >= 0;
+    });
+  });
+}
+
+bool readStored(std::string_view message, StoredTensor &tensor) {
+  bool isGood = forEachField(message, [&](const WireReader::Field &field) {
+    if (field.number == stored::Name)
+      tensor.name = field.bytes;
+    if (field.number == stored::Shape)
+      return readShape(field.bytes, tensor.dims);
+    if (field.number == stored::Type)
+      tensor.dtype = field.value < numDTypes ? static_cast<DType>(field.value) : DType::Invalid;
+    return field.number != stored::Slice || readSlice(field.bytes, tensor.slices.emplace_back());
+  });
+  return isGood && tensor.dtype != DType::Invalid &&
+         std::ranges::all_of(tensor.slices, [&](const TensorSlice &slice) {
+           return slice.dimsIn(tensor.dims).has_value();
+         });
+}
+
+} // namespace
+
+// --- reading -------------------------------------------------------------------------------------
+
+Expected<SliceFileReader> SliceFileReader::open(const std::string &pattern) {
+  glob_t found;
+  bool isFound = glob(pattern.c_str(), 0, nullptr, &found) == 0;
+  std::vector<std::string> paths;
+  if (isFound)
+    paths.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
+  globfree(&found);
+  if (paths.empty())
+    return Unexpected(notFound("there is no file '", pattern, "'"));
+  SliceFileReader reader;
+  for (const std::string &path : paths)
+    if (Expected<void> added = reader.addFile(path); !added)
+      return Unexpected(std::move(added.error()));
+  return reader;
+}
+
+Expected<void> SliceFileReader::addFile(const std::string &path) {
+  auto damaged = [&] {
+    return Unexpected(dataLoss("'", path, "' is damaged, or no checkpoint of the first format"));
+  };
+  Expected<std::string> bytes = readWholeFile(path);
+  if (!bytes)
+    return Unexpected(std::move(bytes.error()));
+  Expected<TableRows> rows = readTable(*bytes);
+  if (!rows || rows->empty() || !rows->front().first.empty())
+    return damaged();
+  std::string_view contents = fieldOf(rows->front().second, file::Meta);
+  bool isGood = forEachField(contents, [&](const WireReader::Field &field) {
+    StoredTensor tensor;
+    if (field.number != meta::Tensor)
+      return true;
+    if (!readStored(field.bytes, tensor))
+      return false;
+    auto [known, isNew] = tensors.try_emplace(tensor.name, tensor);
+    if (!isNew)
+      known->second.slices.insert(known->second.slices.end(), tensor.slices.begin(),
+                                  tensor.slices.end());
+    return known->second.dims == tensor.dims && known->second.dtype == tensor.dtype;
+  });
+  for (size_t i = 1; i < rows->size(); ++i)
+    slices[(*rows)[i].first] = fieldOf((*rows)[i].second, file::Data);
+  return isGood ? Expected<void>() : damaged();
+}
+
+const StoredTensor *SliceFileReader::find(std::string_view name) const {
+  auto found = tensors.find(name);
+  return found == tensors.end() ? nullptr : &found->second;
+}
+
+Expected<Tensor> SliceFileReader::read(const StoredTensor &tensor,
+                                       const TensorSlice &wanted) const {
+  Expected<std::vector<int64_t>> dims = wanted.dimsIn(tensor.dims);
+  if (!dims)
+    return Unexpected(std::move(dims.error()));
+  Expected<Tensor> out = Tensor::make(tensor.dtype, *dims);
+  if (!out)
+    return out;
+  int64_t covered = 0;
+  for (const TensorSlice &slice : tensor.slices) {
+    TensorSlice from = slice.resolved(tensor.dims);
+    auto common = from.intersection(wanted);
+    auto message = slices.find(sliceKey(tensor.name, slice));
+    if (!common || message == slices.end())
+      continue;
+    // The elements come without their dtype and shape.
+    std::string elements;
+    putNumber(elements, tensorType, static_cast<uint64_t>(tensor.dtype));
+    putBytes(elements, tensorShape, shapeMessage(*slice.dimsIn(tensor.dims)));
+    elements += fieldOf(message->second, data::Data);
+    Expected<Tensor> part = parsedTensor(elements);
+    if (!part)
+      return Unexpected(dataLoss("a slice of tensor '", tensor.name, "' is damaged"));
+    copyRegion(*common, *part, from, *out, wanted);
+    covered += countElements(*common->dimsIn(tensor.dims)).value_or(0);
+  }
+  if (covered != out->count())
+    return Unexpected(invalidArgument("of tensor '", tensor.name, "' only ", covered, " of ",
+                                      out->count(), " elements are there"));
+  return out;
+}
+
+// --- writing -------------------------------------------------------------------------------------
+
+Expected<void> SliceFileWriter::add(const std::string &name, const std::vector<int64_t> &dims,
+                                    const TensorSlice &slice, const Tensor &value) {
+  auto known = std::ranges::find(tensors, name, &StoredTensor::name);
+  if (known == tensors.end())
+    known = tensors.insert(known, StoredTensor{name, value.dtype(), dims, {}});
+  if (known->dims != dims || known->dtype != value.dtype())
+    return Unexpected(invalidArgument("slices of tensor '", name, "' are of ", dimsText(dims),
+                                      " and of ", dimsText(known->dims)));
+  std::string &row = rows[sliceKey(name, slice)];
+  if (!row.empty())
+    return Unexpected(invalidArgument("tensor '", name, "' is saved twice"));
+  known->slices.push_back(slice);
+  std::string message;
+  putBytes(message, data::Name, name);
+  putBytes(message, data::Slice, sliceMessage(slice));
+  putBytes(message, data::Data, listedElementsOf(value));
+  putBytes(row, file::Data, message);
+  return {};
+}
+
+std::string SliceFileWriter::finish() {
+  std::string contents, versions;
+  std::ranges::sort(tensors, {}, &StoredTensor::name);
+  for (const StoredTensor &tensor : tensors) {
+    std::string message;
+    putBytes(message, stored::Name, tensor.name);
+    putBytes(message, stored::Shape, shapeMessage(tensor.dims));
+    putNumber(message, stored::Type, static_cast<uint64_t>(tensor.dtype));
+    for (const TensorSlice &slice : tensor.slices)
+      putBytes(message, stored::Slice, sliceMessage(slice));
+    putBytes(contents, meta::Tensor, message);
+  }
+  putNumber(versions, producerVersion, formatVersion);
+  putBytes(contents, meta::Versions, versions);
+  std::string first;
+  putBytes(first, file::Meta, contents);
+  TableBuilder table;
+  table.add("", first);
+  for (const auto &[key, row] : rows)
+    table.add(key, row);
+  return table.finish();
+}
+
+} // namespace treadle

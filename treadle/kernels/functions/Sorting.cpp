@@ -1,0 +1,377 @@
+// XlaVariadicSort: rows sorted by a comparator. Runs of 1, 2, 4, ... elements are merged; where an
+// element goes in a merge is found by bisection, for all elements of all runs at once, so that the
+// comparator is called with whole tensors a logarithmic number of times. It is stable. Where the
+// node says which keys the comparator compares (`_keys`), these become whole numbers that are in
+// the same order, and are sorted without it.
+#include "treadle/kernels/arrays/Rearrange.h"
+#include "treadle/kernels/functions/ElementFunction.h"
+#include "treadle/kernels/functions/TensorFunctions.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace treadle {
+
+using namespace rearrange;
+
+namespace {
+
+/// `t` (one dimension) in another order.
+Expected<Tensor> reordered(const Tensor &t, const std::vector<int64_t> &order) {
+  Expected<Tensor> out = Tensor::make(t.dtype(), {std::ssize(order)});
+  if (!out)
+    return out;
+  auto take = [&]<typename T>(T) {
+    const T *from = t.data<T>();
+    T *to = out->data<T>();
+    for (size_t i = 0; i < order.size(); ++i)
+      to[i] = from[order[i]];
+  };
+  switch (dtypeSize(t.dtype())) {
+  case 1:
+    take(uint8_t{});
+    break;
+  case 2:
+    take(uint16_t{});
+    break;
+  case 4:
+    take(uint32_t{});
+    break;
+  case 8:
+    take(uint64_t{});
+    break;
+  default:
+    struct Wide {
+      uint64_t parts[2];
+    };
+    take(Wide{});
+  }
+  return out;
+}
+
+/// Sorts rows of `length` elements that lie one after another in each of `columns`.
+class Sorter {
+public:
+  Sorter(OpContext &ctx, const ElementFunction &less, Tensors columns, int64_t length)
+      : ctx(ctx), less(less), columns(std::move(columns)), length(length),
+        total(this->columns[0].count()) {}
+
+  std::optional<Tensors> run() {
+    for (int64_t size = 1; size < length; size *= 2)
+      if (!merge(size))
+        return std::nullopt;
+    return std::move(columns);
+  }
+
+private:
+  /// One element's search in the run beside its own.
+  struct Search {
+    int64_t element, low, high;
+    bool isLeft; // the element's run is the left one of the two
+  };
+
+  bool merge(int64_t size) {
+    std::vector<Search> open;
+    std::vector<int64_t> rank(total, 0);
+    for (int64_t row = 0; row < total; row += length)
+      for (int64_t left = row; left + size < row + length; left += 2 * size) {
+        int64_t middle = left + size, end = std::min(middle + size, row + length);
+        for (int64_t i = left; i < end; ++i) {
+          bool isLeft = i < middle;
+          open.push_back({i, isLeft ? middle : left, isLeft ? end : middle, isLeft});
+        }
+      }
+    std::vector<Search> searches = open;
+    if (!bisect(searches))
+      return false;
+    std::vector<int64_t> order(total);
+    std::iota(order.begin(), order.end(), 0);
+    for (size_t i = 0; i < searches.size(); ++i) {
+      // Elements of the other run that come first move it up (or, from the right, down).
+      const Search &s = searches[i];
+      int64_t other = open[i].low;
+      int64_t before = s.low - other;
+      int64_t start = s.isLeft ? other - size : other; // of the merged run
+      int64_t own = s.element - (s.isLeft ? start : start + size);
+      order[start + own + before] = s.element;
+    }
+    for (Tensor &column : columns) {
+      auto sorted = ctx.check(reordered(column, order));
+      if (!sorted)
+        return false;
+      column = std::move(*sorted);
+    }
+    return true;
+  }
+
+  /// A left element goes before those of the right run that aren't less than it; a right one after
+  /// those of the left run that it isn't less than.
+  bool bisect(std::vector<Search> &searches) {
+    std::vector<size_t> active(searches.size());
+    std::iota(active.begin(), active.end(), 0);
+    for (;;) {
+      std::erase_if(active, [&](size_t i) { return searches[i].low >= searches[i].high; });
+      if (active.empty())
+        return true;
+      std::vector<int64_t> first, second;
+      for (size_t i : active) {
+        const Search &s = searches[i];
+        int64_t middle = s.low + (s.high - s.low) / 2;
+        first.push_back(s.isLeft ? middle : s.element);
+        second.push_back(s.isLeft ? s.element : middle);
+      }
+      Tensors args;
+      for (const Tensor &column : columns)
+        for (const std::vector<int64_t> *places : {&first, &second}) {
+          auto taken = ctx.check(reordered(column, *places));
+          if (!taken)
+            return false;
+          args.push_back(std::move(*taken));
+        }
+      auto count = std::ssize(active);
+      auto answers = less.call(ctx, std::move(args), Dims(&count, 1), 1);
+      if (!answers)
+        return false;
+      const bool *isLess = (*answers)[0].data<bool>();
+      for (size_t k = 0; k < active.size(); ++k) {
+        Search &s = searches[active[k]];
+        int64_t middle = s.low + (s.high - s.low) / 2;
+        (isLess[k] == s.isLeft ? s.low : s.high) = isLess[k] == s.isLeft ? middle + 1 : middle;
+      }
+    }
+  }
+
+  OpContext &ctx;
+  const ElementFunction &less;
+  Tensors columns;
+  int64_t length, total;
+};
+
+// --- sorting by keys ---------------------------------------------------------------------------
+
+/// What a comparator compares: a column, or a function of its elements.
+struct SortKey {
+  int64_t column;
+  bool isDescending;
+  bool isTotal; // -0 before 0, and NaNs by their bits; else they are equal, and NaNs come last
+  std::optional<ElementFunction> function;
+};
+
+struct SortState {
+  ElementFunction less;
+  std::vector<SortKey> keys; // strongest first; none: the comparator is called
+};
+
+/// Bits of a float in the order of the numbers.
+template <typename Bits> uint64_t floatCode(Bits bits, Bits nan, bool isTotal) {
+  constexpr Bits sign = Bits(1) << (8 * sizeof(Bits) - 1);
+  if (!isTotal) {
+    auto size = static_cast<Bits>(bits & ~sign);
+    if (size == 0)
+      bits = 0;
+    else if (size > nan)
+      bits = static_cast<Bits>(~sign);
+  }
+  return static_cast<Bits>(bits & sign ? ~bits : bits | sign);
+}
+
+template <typename Bits> uint64_t signedCode(Bits bits) {
+  return static_cast<Bits>(bits ^ (Bits(1) << (8 * sizeof(Bits) - 1)));
+}
+
+/// Whole numbers in the order of the elements; nothing for types that have no order here.
+std::optional<std::vector<uint64_t>> codesOf(const Tensor &t, bool isTotal) {
+  std::vector<uint64_t> codes(static_cast<size_t>(t.count()));
+  auto fill = [&]<typename Bits>(Bits, auto code) {
+    const Bits *from = t.data<Bits>();
+    for (size_t i = 0; i < codes.size(); ++i)
+      codes[i] = code(from[i]);
+    return std::move(codes);
+  };
+  // A NaN is what is beyond infinity.
+  auto real = [&]<typename Bits>(Bits infinity) {
+    return fill(Bits{}, [=](Bits bits) { return floatCode(bits, infinity, isTotal); });
+  };
+  auto whole = [&]<typename Bits>(Bits) {
+    return fill(Bits{}, [](Bits b) { return uint64_t(b); });
+  };
+  auto integer = [&]<typename Bits>(Bits) { return fill(Bits{}, signedCode<Bits>); };
+  switch (t.dtype()) {
+  case DType::Float16:
+    return real(uint16_t{0x7C00});
+  case DType::BFloat16:
+    return real(uint16_t{0x7F80});
+  case DType::Float32:
+    return real(uint32_t{0x7F800000});
+  case DType::Float64:
+    return real(uint64_t{0x7FF0000000000000});
+  case DType::Bool:
+  case DType::UInt8:
+    return whole(uint8_t{});
+  case DType::UInt16:
+    return whole(uint16_t{});
+  case DType::UInt32:
+    return whole(uint32_t{});
+  case DType::UInt64:
+    return whole(uint64_t{});
+  case DType::Int8:
+    return integer(uint8_t{});
+  case DType::Int16:
+    return integer(uint16_t{});
+  case DType::Int32:
+    return integer(uint32_t{});
+  case DType::Int64:
+    return integer(uint64_t{});
+  default:
+    return std::nullopt;
+  }
+}
+
+/// The order of the elements of each row, by the codes of all keys.
+std::vector<int64_t> orderBy(const std::vector<std::vector<uint64_t>> &codes, int64_t length) {
+  auto total = std::ssize(codes[0]);
+  std::vector<int64_t> order(static_cast<size_t>(total));
+  std::vector<std::pair<uint64_t, int64_t>> row(static_cast<size_t>(length));
+  for (int64_t begin = 0; begin < total; begin += length) {
+    for (int64_t i = 0; i < length; ++i)
+      row[i] = {codes[0][begin + i], begin + i};
+    std::ranges::sort(row, [&](const auto &a, const auto &b) {
+      if (a.first != b.first)
+        return a.first < b.first;
+      for (size_t k = 1; k < codes.size(); ++k)
+        if (codes[k][a.second] != codes[k][b.second])
+          return codes[k][a.second] < codes[k][b.second];
+      return a.second < b.second;
+    });
+    for (int64_t i = 0; i < length; ++i)
+      order[begin + i] = row[i].second;
+  }
+  return order;
+}
+
+/// Sorts by keys; false where the comparator has to be called, or the op has failed.
+bool sortByKeys(OpContext &ctx, const std::vector<SortKey> &keys, Tensors &columns,
+                int64_t length) {
+  std::vector<std::vector<uint64_t>> codes;
+  for (const SortKey &key : keys) {
+    Tensor of = columns[key.column];
+    if (key.function) {
+      int64_t count = of.count();
+      auto made = key.function->call(ctx, {of}, Dims(&count, 1), 1);
+      if (!made)
+        return false;
+      of = std::move((*made)[0]);
+    }
+    auto code = codesOf(of, key.isTotal);
+    if (!code || std::ssize(*code) != columns[0].count())
+      return false;
+    for (uint64_t &number : *code)
+      number = key.isDescending ? ~number : number;
+    codes.push_back(std::move(*code));
+  }
+  std::vector<int64_t> order = orderBy(codes, length);
+  for (Tensor &column : columns) {
+    auto sorted = ctx.check(reordered(column, order));
+    if (!sorted)
+      return false;
+    column = std::move(*sorted);
+  }
+  return true;
+}
+
+/// The columns in order; nothing, having failed.
+std::optional<Tensors> sorted(OpContext &ctx, Tensors columns, int64_t length) {
+  const auto &state = ctx.state<SortState>();
+  if (!state.keys.empty() && columns[0].count() > 0) {
+    if (sortByKeys(ctx, state.keys, columns, length))
+      return columns;
+    if (ctx.hasFailed())
+      return std::nullopt;
+  }
+  return Sorter(ctx, state.less, std::move(columns), length).run();
+}
+
+void runSort(OpContext &ctx) {
+  int numColumns = ctx.numOutputs();
+  const Tensor &first = ctx.input(0);
+  std::vector<int64_t> given = numbers(ctx.input(numColumns));
+  int64_t axis = given.empty() ? -1 : given[0];
+  if (axis < 0)
+    axis += first.rank();
+  if (axis < 0 || axis >= first.rank())
+    return ctx.fail(invalidArgument("dimension ", axis, " is not in [0, ", first.rank(), ")"));
+  // The axis last, so that rows lie together.
+  std::vector<int64_t> order, back(first.rank());
+  for (int64_t d = 0; d < first.rank(); ++d)
+    if (d != axis)
+      order.push_back(d);
+  order.push_back(axis);
+  for (size_t i = 0; i < order.size(); ++i)
+    back[order[i]] = static_cast<int64_t>(i);
+  Tensors columns;
+  std::vector<int64_t> moved;
+  moved.reserve(order.size());
+  for (int64_t d : order)
+    moved.push_back(first.dim(static_cast<int>(d)));
+  for (int i = 0; i < numColumns; ++i) {
+    const Tensor &x = ctx.input(i);
+    if (!std::ranges::equal(x.dims(), first.dims()))
+      return ctx.fail(invalidArgument("input ", i, " is ", tensorTypeText(x), ", and input 0 ",
+                                      tensorTypeText(first), ", expected the same shape"));
+    auto column = ctx.check(permuted(x, order));
+    if (!column)
+      return;
+    int64_t count = column->count();
+    columns.push_back(column->withDims(Dims(&count, 1)));
+  }
+  auto results = sorted(ctx, std::move(columns), moved.back());
+  for (int i = 0; results && i < numColumns; ++i) {
+    auto column = ctx.check(permuted((*results)[i].withDims(moved), back));
+    if (!column)
+      return;
+    ctx.setOutput(i, std::move(*column));
+  }
+}
+
+/// The keys that the node tells of.
+Expected<std::vector<SortKey>> keysOf(const NodeSpec &spec, FunctionLibrary *library) {
+  using Numbers = std::vector<int64_t>;
+  Numbers columns = spec.attrs.getOr("_keys", Numbers()),
+          descending = spec.attrs.getOr("_descending", Numbers()),
+          total = spec.attrs.getOr("_total_order", Numbers());
+  std::vector<SortKey> keys;
+  for (size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i] < 0 || columns[i] >= std::ssize(spec.outputTypes) || i >= descending.size() ||
+        i >= total.size())
+      return Unexpected(invalidArgument("key ", i, " is of column ", columns[i], ", and it has ",
+                                        spec.outputTypes.size()));
+    SortKey key{columns[i], descending[i] != 0, total[i] != 0, std::nullopt};
+    std::string attr = "_key" + std::to_string(i);
+    if (spec.attrs.has(attr)) {
+      Expected<ElementFunction> function = ElementFunction::of(
+          spec, attr, {spec.outputTypes[static_cast<size_t>(columns[i])]}, library);
+      if (!function)
+        return Unexpected(function.error());
+      key.function.emplace(std::move(*function));
+    }
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+} // namespace
+
+Expected<BoundKernel> bindVariadicSort(const NodeSpec &spec, FunctionLibrary *library) {
+  if (spec.outputTypes.empty() || spec.inputs.size() != spec.outputTypes.size() + 1)
+    return Unexpected(invalidArgument("it has ", spec.inputs.size(), " inputs and ",
+                                      spec.outputTypes.size(), " outputs, expected one more"));
+  Expected<ElementFunction> less =
+      ElementFunction::of(spec, "comparator", {ValueType{DType::Bool}}, library);
+  if (!less)
+    return Unexpected(less.error());
+  return keysOf(spec, library).map([&](std::vector<SortKey> keys) {
+    return boundWith(runSort, SortState{std::move(*less), std::move(keys)});
+  });
+}
+
+} // namespace treadle

@@ -1,0 +1,12 @@
+// Internal to the folder: ops of XLA whose functions say what to do with two elements.
+#pragma once
+
+#include "treadle/runtime/Plan.h"
+
+namespace treadle {
+
+Expected<BoundKernel> bindXlaScatter(const NodeSpec &spec, FunctionLibrary *library);
+Expected<BoundKernel> bindSelectAndScatter(const NodeSpec &spec, FunctionLibrary *library);
+Expected<BoundKernel> bindVariadicSort(const NodeSpec &spec, FunctionLibrary *library);
+
+} // namespace treadle

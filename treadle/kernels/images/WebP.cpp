@@ -1,0 +1,74 @@
+// Reads WebP files with libwebp.
+#include "treadle/kernels/images/ImageCodecs.h"
+
+#include <memory>
+
+#include <webp/decode.h>
+#include <webp/demux.h>
+
+namespace treadle {
+namespace {
+
+Unexpected unreadable(std::string_view file) {
+  return Unexpected(
+      invalidArgument("the WebP file of ", file.size(), " bytes can't be read: it is malformed"));
+}
+
+const uint8_t *bytesOf(std::string_view file) {
+  return reinterpret_cast<const uint8_t *>(file.data());
+}
+
+Expected<Tensor> decodeStill(std::string_view file, const WebPBitstreamFeatures &features,
+                             int64_t channels) {
+  Expected<Tensor> image =
+      Tensor::make(DType::UInt8, {1, features.height, features.width, channels});
+  if (!image)
+    return image;
+  auto *decode = channels == 4 ? WebPDecodeRGBAInto : WebPDecodeRGBInto;
+  if (!decode(bytesOf(file), file.size(), image->data<uint8_t>(), image->bytes(),
+              static_cast<int>(features.width * channels)))
+    return unreadable(file);
+  return image;
+}
+
+Expected<Tensor> decodeAnimation(std::string_view file, bool onlyFirstFrame) {
+  WebPData data{bytesOf(file), file.size()};
+  std::unique_ptr<WebPAnimDecoder, decltype(&WebPAnimDecoderDelete)> decoder(
+      WebPAnimDecoderNew(&data, nullptr), WebPAnimDecoderDelete);
+  WebPAnimInfo info;
+  if (!decoder || !WebPAnimDecoderGetInfo(decoder.get(), &info))
+    return unreadable(file);
+  int64_t count = onlyFirstFrame ? 1 : info.frame_count;
+  Expected<Tensor> image =
+      Tensor::make(DType::UInt8, {count, info.canvas_height, info.canvas_width, 4});
+  if (!image)
+    return image;
+  int64_t frameSize = int64_t{info.canvas_height} * info.canvas_width * 4;
+  for (int64_t k = 0; k < count; ++k) {
+    uint8_t *frame = nullptr;
+    int time = 0;
+    if (!WebPAnimDecoderGetNext(decoder.get(), &frame, &time))
+      return unreadable(file);
+    std::copy_n(frame, frameSize, image->data<uint8_t>() + k * frameSize);
+  }
+  return image;
+}
+
+} // namespace
+
+Expected<Tensor> decodeWebp(std::string_view file, int64_t channels, bool onlyFirstFrame) {
+  WebPBitstreamFeatures features;
+  if (WebPGetFeatures(bytesOf(file), file.size(), &features) != VP8_STATUS_OK)
+    return unreadable(file);
+  int64_t own = features.has_alpha ? 4 : 3;
+  if (channels && channels != own)
+    return Unexpected(invalidArgument("the WebP file has ", own, " channels, but ", channels,
+                                      " are asked for; expected 0 or ", own));
+  if (!features.has_animation)
+    return decodeStill(file, features, own);
+  if (channels == 3)
+    return Unexpected(invalidArgument("the frames of a WebP animation have 4 channels, not 3"));
+  return decodeAnimation(file, onlyFirstFrame);
+}
+
+} // namespace treadle

@@ -1,0 +1,114 @@
+// Matrices as products: Qr and Svd.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/linear_algebra/LinearAlgebra.h"
+
+#include <Eigen/QR>
+#include <Eigen/SVD>
+
+namespace treadle {
+namespace {
+
+struct DecompositionState {
+  bool isFull;     // square orthogonal factors
+  bool hasVectors; // beside the values
+};
+
+template <typename T> struct QrKernel {
+  static void run(OpContext &ctx) {
+    const Tensor in = ctx.input(0);
+    Matrices m;
+    if (!m.read(ctx, in))
+      return;
+    int64_t least = std::min(m.rows, m.columns);
+    int64_t inner = ctx.state<DecompositionState>().isFull ? m.rows : least;
+    Tensor *q = ctx.allocateOutput(0, in.dtype(), m.dimsWith({m.rows, inner}));
+    Tensor *r = ctx.allocateOutput(1, in.dtype(), m.dimsWith({inner, m.columns}));
+    if (!q || !r)
+      return;
+    for (int64_t i = 0; i < m.batch; ++i) {
+      auto qAt = matrixAt<T>(*q, i, m.rows, inner);
+      qAt.setIdentity();
+      if (least == 0)
+        continue;
+      Eigen::HouseholderQR<WideMatrix<T>> qr(widened<T>(m, in, i));
+      WideMatrix<T> factor = qr.householderQ() * WideMatrix<T>::Identity(m.rows, inner);
+      qAt = factor.template cast<T>();
+      factor = qr.matrixQR().topRows(inner).template triangularView<Eigen::Upper>();
+      matrixAt<T>(*r, i, inner, m.columns) = factor.template cast<T>();
+    }
+  }
+};
+
+template <typename T> struct SvdKernel {
+  using Real = typename Eigen::NumTraits<T>::Real;
+
+  static void run(OpContext &ctx) {
+    const DecompositionState &s = ctx.state<DecompositionState>();
+    const Tensor in = ctx.input(0);
+    Matrices m;
+    if (!m.read(ctx, in))
+      return;
+    int64_t least = std::min(m.rows, m.columns);
+    int64_t uColumns = !s.hasVectors ? 0 : s.isFull ? m.rows : least;
+    int64_t vColumns = !s.hasVectors ? 0 : s.isFull ? m.columns : least;
+    Tensor *values = ctx.allocateOutput(0, in.dtype(), m.dimsWith({least}));
+    Tensor *u = s.hasVectors ? ctx.allocateOutput(1, in.dtype(), m.dimsWith({m.rows, uColumns}))
+                             : ctx.allocateOutput(1, in.dtype(), {0});
+    Tensor *v = s.hasVectors ? ctx.allocateOutput(2, in.dtype(), m.dimsWith({m.columns, vColumns}))
+                             : ctx.allocateOutput(2, in.dtype(), {0});
+    if (!values || !u || !v)
+      return;
+    unsigned options = 0;
+    if (s.hasVectors)
+      options = s.isFull ? Eigen::ComputeFullU | Eigen::ComputeFullV
+                         : Eigen::ComputeThinU | Eigen::ComputeThinV;
+    for (int64_t i = 0; i < m.batch; ++i) {
+      if (least == 0) {
+        matrixAt<T>(*u, i, m.rows, uColumns).setIdentity();
+        matrixAt<T>(*v, i, m.columns, vColumns).setIdentity();
+        continue;
+      }
+      WideMatrix<T> matrix = widened<T>(m, in, i);
+      if (!matrix.allFinite()) { // the algorithm may not end
+        fillWithNan(*values, i, least, 1);
+        fillWithNan(*u, i, m.rows, uColumns);
+        fillWithNan(*v, i, m.columns, vColumns);
+        continue;
+      }
+      Eigen::BDCSVD<WideMatrix<T>> svd(matrix, options);
+      matrixAt<T>(*values, i, least, 1) = svd.singularValues().template cast<T>();
+      if (!s.hasVectors)
+        continue;
+      matrixAt<T>(*u, i, m.rows, uColumns) = svd.matrixU().template cast<T>();
+      matrixAt<T>(*v, i, m.columns, vColumns) = svd.matrixV().template cast<T>();
+    }
+  }
+
+  static void fillWithNan(Tensor &t, int64_t i, int64_t rows, int64_t columns) {
+    matrixAt<T>(t, i, rows, columns).setConstant(T(std::numeric_limits<Real>::quiet_NaN()));
+  }
+};
+
+template <template <typename> class Kernel>
+Expected<BoundKernel> bindDecomposition(const BindContext &node) {
+  Expected<BoundKernel> bound = bindByType<Kernel, MatrixTypes>(node);
+  if (bound) {
+    bool hasVectors =
+        node.attrs.getOr<bool>(node.op.ends_with("Svd") ? "compute_uv" : "compute_v", true);
+    bound->state = std::make_shared<const DecompositionState>(
+        DecompositionState{node.attrs.getOr<bool>("full_matrices", false), hasVectors});
+  }
+  return bound;
+}
+
+const KernelEntry decompositionTable[] = {
+    {"Qr", bindDecomposition<QrKernel>},
+    {"Svd", bindDecomposition<SvdKernel>},
+    {"BatchSvd", bindDecomposition<SvdKernel>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> decompositionKernels() { return decompositionTable; }
+
+} // namespace treadle

@@ -1,0 +1,166 @@
+// Factors of matrices and solutions of systems with them, packed as LAPACK packs them.
+#include "treadle/kernels/linear_algebra/LapackCalls.h"
+
+#include <Eigen/Cholesky>
+#include <Eigen/Eigenvalues>
+#include <Eigen/QR>
+
+namespace treadle::lapack {
+namespace {
+
+/// The factor in its triangle; the other one stays as it was.
+template <typename W> void potrf(Call<W> &call) {
+  Columns<W> a = call.in[0];
+  bool isLower = letter(call.options, "uplo", 'L') == 'L';
+  Columns<W> lower = isLower ? a : Columns<W>(a.adjoint());
+  Eigen::LLT<Columns<W>> factor(lower);
+  if (factor.info() != Eigen::Success)
+    call.info = 1;
+  Columns<W> packed = factor.matrixLLT();
+  if (isLower)
+    a.template triangularView<Eigen::Lower>() = packed;
+  else
+    a.template triangularView<Eigen::Upper>() = packed.adjoint();
+  call.give(a);
+}
+
+/// Both factors in one matrix, and for each row (counted from 1) the one that it was swapped with.
+template <typename W> void getrf(Call<W> &call) {
+  Columns<W> a = call.in[0];
+  Eigen::Index least = std::min(a.rows(), a.cols());
+  Eigen::VectorXd pivots(least);
+  for (Eigen::Index k = 0; k < least; ++k) {
+    Eigen::Index rows = a.rows() - k - 1, columns = a.cols() - k - 1, largest = 0;
+    a.col(k).tail(rows + 1).cwiseAbs().maxCoeff(&largest);
+    pivots[k] = static_cast<double>(k + largest + 1);
+    if (largest)
+      a.row(k).swap(a.row(k + largest));
+    if (a(k, k) == W(0)) {
+      call.info = call.info ? call.info : static_cast<int>(k) + 1;
+      continue;
+    }
+    a.col(k).tail(rows) /= a(k, k);
+    a.bottomRightCorner(rows, columns).noalias() -= a.col(k).tail(rows) * a.row(k).tail(columns);
+  }
+  call.give(a);
+  call.give(pivots);
+}
+
+/// R above, the reflections that make it below, and their sizes.
+template <typename W> void geqrf(Call<W> &call) {
+  const Columns<W> &a = call.in[0];
+  if (a.size() == 0) {
+    call.give(a);
+    call.give(Columns<W>::Zero(std::min(a.rows(), a.cols()), 1));
+    return;
+  }
+  Eigen::HouseholderQR<Columns<W>> qr(a);
+  call.give(qr.matrixQR());
+  call.give(qr.hCoeffs().conjugate());
+}
+
+/// The first columns of the product of reflections.
+template <typename W> void orgqr(Call<W> &call) {
+  const Columns<W> &packed = call.in[0], &sizes = call.in[1];
+  Eigen::Index rows = packed.rows(), columns = packed.cols();
+  Columns<W> q = Columns<W>::Identity(rows, columns);
+  for (Eigen::Index k = std::min(sizes.rows(), columns) - 1; k >= 0; --k) {
+    Columns<W> direction = packed.col(k).tail(rows - k);
+    direction(0) = W(1);
+    auto below = q.bottomRows(rows - k);
+    below -= (sizes(k) * direction) * (direction.adjoint() * below).eval();
+  }
+  call.give(q);
+}
+
+/// A Hessenberg matrix with the reflections that make it below.
+template <typename W> void gehrd(Call<W> &call) {
+  const Columns<W> &a = call.in[0];
+  if (a.rows() < 2) {
+    call.give(a);
+    call.give(Columns<W>(0, 1));
+    return;
+  }
+  Eigen::HessenbergDecomposition<Columns<W>> decomposition(a);
+  call.give(decomposition.packedMatrix());
+  call.give(decomposition.householderCoefficients().conjugate());
+}
+
+/// op(A) X = B, or X op(A) = B.
+template <typename W> void trsm(Call<W> &call) {
+  bool isLower = letter(call.options, "uplo", 'L') == 'L';
+  Columns<W> a = Columns<W>::Zero(call.in[0].rows(), call.in[0].cols());
+  if (isLower)
+    a.template triangularView<Eigen::Lower>() = call.in[0];
+  else
+    a.template triangularView<Eigen::Upper>() = call.in[0];
+  if (letter(call.options, "diag", 'N') == 'U')
+    a.diagonal().setOnes();
+  char form = letter(call.options, "trans_x", 'N');
+  bool isRight = letter(call.options, "side", 'L') == 'R';
+  if (form == 'C')
+    a = a.conjugate().eval();
+  if ((form != 'N') != isRight) {
+    a.transposeInPlace();
+    isLower = !isLower;
+  }
+  Columns<W> b = isRight ? Columns<W>(call.in[1].transpose()) : call.in[1];
+  Columns<W> x = isLower ? Columns<W>(a.template triangularView<Eigen::Lower>().solve(b))
+                         : Columns<W>(a.template triangularView<Eigen::Upper>().solve(b));
+  call.give(isRight ? Columns<W>(x.transpose()) : x);
+}
+
+/// A system of three diagonals, by elimination with swaps of neighbours. The first of the lower
+/// diagonal and the last of the upper one aren't there.
+template <typename W> void gtsv(Call<W> &call) {
+  const Columns<W> &lower = call.in[0];
+  Columns<W> middle = call.in[1], upper = call.in[2], x = call.in[3];
+  Eigen::Index n = middle.rows();
+  Columns<W> second = Columns<W>::Zero(n, 1); // above the upper diagonal, where rows were swapped
+  for (Eigen::Index i = 0; i + 1 < n; ++i) {
+    W below = lower(i + 1), next = middle(i + 1), beyond = i + 2 < n ? upper(i + 1) : W(0);
+    if (std::abs(below) > std::abs(middle(i))) {
+      W old = middle(i), oldUpper = upper(i);
+      W factor = old / below;
+      middle(i) = below;
+      upper(i) = next;
+      second(i) = beyond;
+      middle(i + 1) = oldUpper - factor * next;
+      upper(i + 1) = -factor * beyond;
+      x.row(i).swap(x.row(i + 1));
+      x.row(i + 1) -= factor * x.row(i);
+    } else {
+      W factor = below / middle(i);
+      middle(i + 1) -= factor * upper(i);
+      x.row(i + 1) -= factor * x.row(i);
+    }
+  }
+  for (Eigen::Index i = n - 1; i >= 0; --i) {
+    if (i + 1 < n)
+      x.row(i) -= upper(i) * x.row(i + 1);
+    if (i + 2 < n)
+      x.row(i) -= second(i) * x.row(i + 2);
+    x.row(i) /= middle(i);
+  }
+  call.give(lower);
+  call.give(middle);
+  call.give(upper);
+  call.give(x);
+}
+
+const Routine routines[] = {
+    {"potrf", "m", "mi", "mi", potrf<double>, potrf<Complex128>},
+    {"getrf", "m", "mvi", "mvi", getrf<double>, getrf<Complex128>},
+    {"geqrf", "m", "mv", "mv", geqrf<double>, geqrf<Complex128>},
+    {"orgqr", "mv", "m", "m", orgqr<double>, nullptr},
+    {"ungqr", "mv", "m", "m", nullptr, orgqr<Complex128>},
+    {"gehrd", "m", "mvi", "mvi", gehrd<double>, gehrd<Complex128>},
+    {"trsm", "mm", "m", "m", trsm<double>, trsm<Complex128>},
+    {"gtsv", "vvvm", "vvvmi", "vvvmi", gtsv<double>, gtsv<Complex128>},
+};
+
+} // namespace
+
+std::span<const Routine> factorRoutines() { return routines; }
+
+} // namespace treadle::lapack

@@ -1,0 +1,146 @@
+// Eigenvalues, singular values and Schur forms, as LAPACK gives them.
+#include "treadle/kernels/linear_algebra/LapackCalls.h"
+
+#include <Eigen/Eigenvalues>
+#include <Eigen/SVD>
+
+namespace treadle::lapack {
+namespace {
+
+constexpr bool isComplex(double) { return false; }
+constexpr bool isComplex(Complex128) { return true; }
+
+/// Results that don't exist: `info` tells, and the sizes are as they would be.
+template <typename W> void refuse(Call<W> &call, std::initializer_list<Eigen::Index> sizes) {
+  call.info = 1;
+  for (auto it = sizes.begin(); it != sizes.end(); it += 2)
+    call.give(Columns<W>::Constant(it[0], it[1], W(std::numeric_limits<double>::quiet_NaN())));
+}
+
+/// Vectors and values of a self-adjoint matrix, of which one triangle is read.
+template <typename W> void syevd(Call<W> &call) {
+  const Columns<W> &a = call.in[0];
+  Eigen::Index n = a.rows();
+  if (n == 0 || !a.allFinite())
+    return refuse(call, {n, n, n, 1});
+  Columns<W> lower = letter(call.options, "uplo", 'L') == 'L' ? a : Columns<W>(a.adjoint());
+  Eigen::SelfAdjointEigenSolver<Columns<W>> solver(lower);
+  if (solver.info() != Eigen::Success)
+    return refuse(call, {n, n, n, 1});
+  call.give(solver.eigenvectors());
+  call.give(solver.eigenvalues());
+}
+
+/// The matrix as it was, singular values, and the vectors on both sides as `mode` asks: all, as
+/// many as there are values, or none.
+template <typename W> void gesdd(Call<W> &call) {
+  const Columns<W> &a = call.in[0];
+  Eigen::Index rows = a.rows(), columns = a.cols(), least = std::min(rows, columns);
+  char mode = letter(call.options, "mode", 'A');
+  Eigen::Index left = mode == 'A' ? rows : least, right = mode == 'A' ? columns : least;
+  call.give(a);
+  if (least == 0 || !a.allFinite())
+    return refuse(call, {least, 1, rows, left, right, columns});
+  unsigned options = mode == 'A'   ? Eigen::ComputeFullU | Eigen::ComputeFullV
+                     : mode == 'S' ? Eigen::ComputeThinU | Eigen::ComputeThinV
+                                   : 0;
+  Eigen::BDCSVD<Columns<W>> svd(a, options);
+  call.give(svd.singularValues());
+  if (options) {
+    call.give(svd.matrixU());
+    call.give(svd.matrixV().adjoint());
+  } else {
+    call.give(Columns<W>::Zero(rows, left));
+    call.give(Columns<W>::Zero(right, columns));
+  }
+}
+
+/// Vectors on the left belong to the adjoint matrix: the inverse of those on the right, each of
+/// length 1.
+Result leftVectors(const Result &right) {
+  Result left = right.inverse().adjoint();
+  left.colwise().normalize();
+  return left;
+}
+
+void giveEigenvalues(Call<double> &call, const Result &values) {
+  call.give(values.real());
+  call.give(values.imag());
+}
+void giveEigenvalues(Call<Complex128> &call, const Result &values) { call.give(values); }
+
+template <typename W> void geev(Call<W> &call) {
+  using Solver = std::conditional_t<isComplex(W()), Eigen::ComplexEigenSolver<Columns<W>>,
+                                    Eigen::EigenSolver<Columns<W>>>;
+  const Columns<W> &a = call.in[0];
+  Eigen::Index n = a.rows();
+  bool hasLeft = letter(call.options, "compute_left", 'N') == 'V',
+       hasRight = letter(call.options, "compute_right", 'N') == 'V';
+  std::optional<Solver> solver;
+  if (n > 0 && a.allFinite())
+    solver.emplace(a, hasLeft || hasRight);
+  if (!solver || solver->info() != Eigen::Success) {
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    call.info = 1;
+    giveEigenvalues(call, Result::Constant(n, 1, nan));
+    call.give(Result::Constant(n, n, nan));
+    call.give(Result::Constant(n, n, nan));
+    return;
+  }
+  giveEigenvalues(call, solver->eigenvalues());
+  Result right = hasLeft || hasRight ? Result(solver->eigenvectors()) : Result::Zero(n, n);
+  call.give(hasLeft ? leftVectors(right) : Result::Zero(n, n));
+  call.give(hasRight ? right : Result::Zero(n, n));
+}
+
+void giveSchurValues(Call<double> &call, const Columns<double> &form) {
+  Eigen::Index n = form.rows();
+  Eigen::VectorXd real = form.diagonal(), imaginary = Eigen::VectorXd::Zero(n);
+  for (Eigen::Index i = 0; i + 1 < n; ++i)
+    if (form(i + 1, i) != 0) { // a pair of conjugates
+      double size = std::sqrt(std::abs(form(i, i + 1))) * std::sqrt(std::abs(form(i + 1, i)));
+      imaginary[i] = size;
+      imaginary[i + 1] = -size;
+    }
+  call.give(real);
+  call.give(imaginary);
+}
+void giveSchurValues(Call<Complex128> &call, const Result &form) { call.give(form.diagonal()); }
+
+/// The form, the vectors, the eigenvalues, and how many were put first (none: there is no choice).
+template <typename W> void gees(Call<W> &call) {
+  using Solver = std::conditional_t<isComplex(W()), Eigen::ComplexSchur<Columns<W>>,
+                                    Eigen::RealSchur<Columns<W>>>;
+  const Columns<W> &a = call.in[0];
+  Eigen::Index n = a.rows();
+  Columns<W> form = Columns<W>::Constant(n, n, W(std::numeric_limits<double>::quiet_NaN()));
+  Columns<W> vectors = form;
+  std::optional<Solver> solver;
+  if (n > 0 && a.allFinite())
+    solver.emplace(a);
+  if (solver && solver->info() == Eigen::Success) {
+    form = solver->matrixT();
+    vectors = solver->matrixU();
+  } else {
+    call.info = 1;
+  }
+  call.give(form);
+  call.give(vectors);
+  giveSchurValues(call, form);
+  call.give(Columns<W>::Zero(1, 1));
+}
+
+const Routine routines[] = {
+    {"syevd", "m", "mvi", {}, syevd<double>, nullptr},
+    {"heevd", "m", {}, "mvi", nullptr, syevd<Complex128>},
+    {"gesdd", "m", "mvmmi", "mvmmi", gesdd<double>, gesdd<Complex128>},
+    {"gesvd", "m", "mvmmi", "mvmmi", gesdd<double>, gesdd<Complex128>},
+    {"geev", "m", "vvmmi", "vmmi", geev<double>, geev<Complex128>},
+    {"gees", "m", "mmvvni", "mmvni", gees<double>, gees<Complex128>},
+};
+
+} // namespace
+
+std::span<const Routine> spectralRoutines() { return routines; }
+
+} // namespace treadle::lapack

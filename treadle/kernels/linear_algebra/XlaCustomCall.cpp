@@ -1,0 +1,174 @@
+// XlaCustomCallV2: a routine by its name. Those of LAPACK are there, by the names that JAX calls
+// them on CPUs: `lapack_spotrf_ffi` is `potrf` of matrices of type s. The matrices are the last two
+// dimensions; those before them count matrices. What a routine gives and when `info` isn't 0 is as
+// in the LAPACK Users' Guide; eigenvectors may differ by factors of size 1.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/linear_algebra/LapackCalls.h"
+
+namespace treadle {
+namespace {
+
+using namespace lapack;
+
+struct CallState {
+  const Routine *routine;
+  bool isComplex;
+  Options options;
+  std::vector<DType> types;
+  std::vector<PartialShape> shapes;
+
+  std::string_view results() const {
+    return isComplex ? routine->complexResults : routine->results;
+  }
+};
+
+int64_t innerRank(char kind) { return kind == 'm' ? 2 : kind == 'v' ? 1 : 0; }
+
+/// Matrix `i` of a tensor whose last dimensions are of the kind.
+template <typename W> Columns<W> read(const Tensor &t, char kind, int64_t i) {
+  int64_t columns = kind == 'm' ? t.dim(t.rank() - 1) : 1;
+  int64_t rows = kind == 'm' ? t.dim(t.rank() - 2) : kind == 'v' ? t.dim(t.rank() - 1) : 1;
+  auto as = [&]<typename T>(T) -> Columns<W> {
+    return ConstMatrixMap<T>(t.data<T>() + i * rows * columns, rows, columns).template cast<W>();
+  };
+  if constexpr (Eigen::NumTraits<W>::IsComplex)
+    return t.dtype() == DType::Complex64 ? as(Complex64()) : as(Complex128());
+  else
+    return t.dtype() == DType::Float32 ? as(float()) : as(double());
+}
+
+void write(Tensor &t, int64_t i, const Result &value) {
+  auto as = [&]<typename T>(T) {
+    MatrixMap<T> to(t.data<T>() + i * value.size(), value.rows(), value.cols());
+    if constexpr (Eigen::NumTraits<T>::IsComplex)
+      to = value.template cast<T>();
+    else
+      to = value.real().template cast<T>();
+  };
+  visitType(t.dtype(), TypeList<float, double, Complex64, Complex128, int32_t>(),
+            [&]<typename T>() { as(T()); });
+}
+
+/// Allocates the results before the first matrix is done: where there is none, in the sizes that
+/// the node states.
+bool allocate(OpContext &ctx, const CallState &s, Dims batch, const std::vector<Result> &first,
+              std::vector<Tensor *> &out) {
+  for (size_t k = 0; k < s.results().size(); ++k) {
+    int64_t rank = innerRank(s.results()[k]);
+    std::vector<int64_t> dims(batch.begin(), batch.end());
+    if (!first.empty()) {
+      if (rank > 0)
+        dims.push_back(first[k].rows());
+      if (rank > 1)
+        dims.push_back(first[k].cols());
+    } else if (k < s.shapes.size() && std::ssize(s.shapes[k].dims) >= rank) {
+      for (int64_t dim : std::span(s.shapes[k].dims).last(rank))
+        dims.push_back(std::max<int64_t>(dim, 0));
+    } else {
+      dims.resize(dims.size() + rank, 0);
+    }
+    out.push_back(ctx.allocateOutput(static_cast<int>(k), s.types[k], dims));
+    if (!out.back())
+      return false;
+  }
+  return true;
+}
+
+template <typename W> void runCall(OpContext &ctx) {
+  const auto &s = ctx.state<CallState>();
+  const Tensor first = ctx.input(0);
+  std::vector<int64_t> batch;
+  for (size_t k = 0; k < s.routine->operands.size(); ++k) {
+    const Tensor in = ctx.input(static_cast<int>(k));
+    int64_t rank = in.rank() - innerRank(s.routine->operands[k]);
+    std::vector<int64_t> own;
+    if (rank >= 0)
+      own.assign(in.dims().begin(), in.dims().begin() + rank);
+    if (k == 0)
+      batch = own;
+    if (rank < 0 || own != batch || in.dtype() != first.dtype())
+      return ctx.fail(invalidArgument(s.routine->name, ": operand ", k, " is ", tensorTypeText(in),
+                                      ", which doesn't go with ", tensorTypeText(first)));
+  }
+  int64_t count = countElements(batch).value_or(0);
+  std::vector<Tensor *> out;
+  if (count == 0 && !allocate(ctx, s, batch, {}, out))
+    return;
+  for (int64_t i = 0; i < count; ++i) {
+    Call<W> call{s.options, {}};
+    for (size_t k = 0; k < s.routine->operands.size(); ++k)
+      call.in.push_back(read<W>(ctx.input(static_cast<int>(k)), s.routine->operands[k], i));
+    if constexpr (Eigen::NumTraits<W>::IsComplex)
+      s.routine->ofComplex(call);
+    else
+      s.routine->ofReal(call);
+    if (s.results().ends_with('i'))
+      call.out.push_back(Result::Constant(1, 1, call.info));
+    if (i == 0 && !allocate(ctx, s, batch, call.out, out))
+      return;
+    for (size_t k = 0; k < out.size(); ++k)
+      write(*out[k], i, call.out[k]);
+  }
+}
+
+/// `uplo=76;mode=83` as numbers by name.
+Options parseOptions(std::string_view text) {
+  Options options;
+  while (!text.empty()) {
+    std::string_view item = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(text.size(), item.size() + 1));
+    if (size_t at = item.find('='); at != std::string_view::npos)
+      options[std::string(item.substr(0, at))] =
+          std::atoll(std::string(item.substr(at + 1)).c_str());
+  }
+  return options;
+}
+
+const Routine *findRoutine(std::string_view name, bool isComplex) {
+  for (std::span<const Routine> table : {factorRoutines(), spectralRoutines()})
+    for (const Routine &routine : table)
+      if (routine.name == name && (isComplex ? !!routine.ofComplex : !!routine.ofReal))
+        return &routine;
+  return nullptr;
+}
+
+Expected<BoundKernel> bindCustomCall(const BindContext &node) {
+  auto target = node.attrs.getOr<std::string>("call_target_name", "");
+  std::string_view name = target;
+  constexpr std::string_view prefix = "lapack_", suffix = "_ffi", letters = "sdcz";
+  size_t type = letters.size();
+  if (name.starts_with(prefix) && name.ends_with(suffix) && name.size() > 11)
+    type = letters.find(name[prefix.size()]);
+  const Routine *routine = nullptr;
+  bool isComplex = type == 2 || type == 3;
+  if (type < letters.size())
+    routine = findRoutine(
+        name.substr(prefix.size() + 1, name.size() - prefix.size() - 1 - suffix.size()), isComplex);
+  if (!routine)
+    return Unexpected(unimplemented("the custom call '", target, "' is not known"));
+  constexpr DType inputTypes[] = {DType::Float32, DType::Float64, DType::Complex64,
+                                  DType::Complex128};
+  CallState state{routine,
+                  isComplex,
+                  parseOptions(node.attrs.getOr<std::string>("backend_config", "")),
+                  {node.outputTypes.begin(), node.outputTypes.end()},
+                  node.attrs.getOr("result_shapes", std::vector<PartialShape>())};
+  if (node.inputTypes.size() != routine->operands.size() ||
+      node.outputTypes.size() != state.results().size() || node.inputTypes[0] != inputTypes[type])
+    return Unexpected(
+        invalidArgument("'", target, "' has ", node.inputTypes.size(), " operands and ",
+                        node.outputTypes.size(), " results, expected ", routine->operands.size(),
+                        " of ", dtypeName(inputTypes[type]), " and ", state.results().size()));
+  BoundKernel bound =
+      boundWith(isComplex ? runCall<Complex128> : runCall<double>, std::move(state));
+  bound.isExpensive = true;
+  return bound;
+}
+
+const KernelEntry table[] = {{"XlaCustomCallV2", bindCustomCall}};
+
+} // namespace
+
+std::span<const KernelEntry> xlaCustomCallKernels() { return table; }
+
+} // namespace treadle

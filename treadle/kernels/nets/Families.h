@@ -1,0 +1,57 @@
+// What only nets have: normalisations, softmax and losses, cells of recurrent nets, steps of
+// gradient descent.
+#pragma once
+
+#include "treadle/runtime/Kernel.h"
+
+#include <span>
+
+namespace treadle {
+
+/// BiasAdd adds a vector along the channels of a tensor; BiasAddGrad sums over everything else.
+std::span<const KernelEntry> biasKernels();
+/// BlockLSTM: a long short-term memory over all steps of a sequence at once, and its gradient.
+std::span<const KernelEntry> blockLstmKernels();
+/// Decoders of connectionist temporal classification: the best class of each step, and a search
+/// with a beam (A. Graves, "Supervised sequence labelling with recurrent neural networks", section
+/// 7.5).
+std::span<const KernelEntry> ctcDecodeKernels();
+/// CTCLoss: how unlikely a sequence of labels is, summed over all its alignments with the inputs,
+/// and the slope of that (A. Graves, "Supervised sequence labelling with recurrent neural
+/// networks", chapter 7, whose names the variables have).
+std::span<const KernelEntry> ctcLossKernels();
+/// BatchNormWithGlobalNormalization, the first batch normalization, and its gradient: mean and
+/// variance of each channel are given.
+std::span<const KernelEntry> globalNormalizationKernels();
+/// GRUBlockCell: one step of a gated recurrent unit, and its gradient.
+std::span<const KernelEntry> gruKernels();
+/// Normalisation over the last dimension.
+std::span<const KernelEntry> layerNormKernels();
+/// _FusedLstmGates: from the sums of a long short-term memory's gates and its cell to the next cell
+/// and the output.
+std::span<const KernelEntry> lstmGatesKernels();
+/// Normalisation across channels (LRN) and over batches (FusedBatchNorm, and with a summand and an
+/// activation _FusedBatchNormEx), with their gradients.
+std::span<const KernelEntry> normalizationKernels();
+/// Steps of gradient descent in all its forms: a rule each, and one line for each op that applies
+/// it.
+std::span<const KernelEntry> optimizerKernels();
+/// LSTMBlockCell: one step of a long short-term memory, and its gradient.
+std::span<const KernelEntry> lstmKernels();
+/// Softmax and the cross entropies of logits.
+std::span<const KernelEntry> softmaxKernels();
+
+inline constexpr KernelFamily netsFamilies[] = {biasKernels,
+                                                blockLstmKernels,
+                                                ctcDecodeKernels,
+                                                ctcLossKernels,
+                                                globalNormalizationKernels,
+                                                gruKernels,
+                                                layerNormKernels,
+                                                lstmGatesKernels,
+                                                normalizationKernels,
+                                                optimizerKernels,
+                                                lstmKernels,
+                                                softmaxKernels};
+
+} // namespace treadle

@@ -1,0 +1,400 @@
+// Matrix products: MatMul, the BatchMatMuls, and _FusedMatMul. Float and double go to Eigen as they
+// lie; other types are brought into row-major, untransposed form first, 16-bit floats as float.
+#include "treadle/kernels/products/MatMul.h"
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Broadcast.h"
+#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/products/Epilogue.h"
+#include "treadle/kernels/products/FewRows.h"
+#include "treadle/kernels/products/PackedProduct.h"
+#include "treadle/kernels/products/ProductAhead.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace treadle {
+namespace {
+
+// --- one product -------------------------------------------------------------------------------
+
+template <typename T>
+using ColMajor = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::ColMajor>;
+template <typename T> using Column = Eigen::Matrix<T, Eigen::Dynamic, 1>;
+
+// matrix [rows, columns] times a column; transposed: it lies as [columns, rows].
+template <typename T>
+void multiplyVector(const T *matrix, bool transposed, int64_t rows, int64_t columns, const T *x,
+                    T *out) {
+  Eigen::Map<const Column<T>> vector(x, columns);
+  Eigen::Map<Column<T>> result(out, rows);
+  if (transposed)
+    result.noalias() = Eigen::Map<const ColMajor<T>>(matrix, rows, columns) * vector;
+  else
+    result.noalias() = Eigen::Map<const RowMajor<T>>(matrix, rows, columns) * vector;
+}
+
+template <typename T, typename A, typename B>
+void multiplyMaps(const Product &p, const T *a, const T *b, T *out) {
+  Eigen::Map<RowMajor<T>>(out, p.m, p.n).noalias() =
+      Eigen::Map<const A>(a, p.m, p.k) * Eigen::Map<const B>(b, p.k, p.n);
+}
+
+template <typename T> void multiplyByEigen(const Product &p, const T *a, const T *b, T *out) {
+  if (multiplyFewRows(p, a, b, out))
+    return;
+  if (p.n == 1)
+    return multiplyVector(a, p.aTransposed, p.m, p.k, b, out);
+  if (p.m == 1) // out' = b' a'
+    return multiplyVector(b, !p.bTransposed, p.n, p.k, a, out);
+  if (p.aTransposed)
+    return p.bTransposed ? multiplyMaps<T, ColMajor<T>, ColMajor<T>>(p, a, b, out)
+                         : multiplyMaps<T, ColMajor<T>, RowMajor<T>>(p, a, b, out);
+  return p.bTransposed ? multiplyMaps<T, RowMajor<T>, ColMajor<T>>(p, a, b, out)
+                       : multiplyMaps<T, RowMajor<T>, RowMajor<T>>(p, a, b, out);
+}
+
+// Row by row: the innermost loop runs along rows of b and of the result.
+template <typename T, typename Acc>
+void multiplyByRows(const Product &p, const T *a, const T *b, Acc *out) {
+  std::fill_n(out, p.m * p.n, Acc(0));
+  for (int64_t i = 0; i < p.m; ++i)
+    for (int64_t l = 0; l < p.k; ++l) {
+      const Acc x = Acc(a[i * p.k + l]);
+      const T *row = b + l * p.n;
+      Acc *result = out + i * p.n;
+      for (int64_t j = 0; j < p.n; ++j)
+        result[j] = static_cast<Acc>(result[j] + Widened<Acc>(x) * Widened<Acc>(row[j]));
+    }
+}
+
+// A copy as [rows, columns] of what may lie as [columns, rows], each element converted.
+template <typename To, typename From>
+std::vector<To> straightened(const From *x, bool transposed, int64_t rows, int64_t columns,
+                             bool conjugated) {
+  std::vector<To> out(static_cast<size_t>(rows * columns));
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j) {
+      To value = static_cast<To>(x[transposed ? j * rows + i : i * columns + j]);
+      if constexpr (isComplexType<To>)
+        value = conjugated ? std::conj(value) : value;
+      out[static_cast<size_t>(i * columns + j)] = value;
+    }
+  return out;
+}
+
+template <typename T>
+void multiplyReal(const Product &p, const void *a, const void *b, void *out, bool) {
+  multiplyByEigen(p, static_cast<const T *>(a), static_cast<const T *>(b), static_cast<T *>(out));
+}
+
+template <typename T, typename A = T, typename B = T>
+void multiplySmallFloat(const Product &p, const void *a, const void *b, void *out, bool) {
+  std::vector<float> x =
+      straightened<float>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
+  std::vector<float> y =
+      straightened<float>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
+  std::vector<float> sum(static_cast<size_t>(p.m * p.n));
+  multiplyByEigen<float>({p.m, p.k, p.n, false, false}, x.data(), y.data(), sum.data());
+  std::transform(sum.begin(), sum.end(), static_cast<T *>(out), [](float v) { return T(v); });
+}
+
+template <typename A, typename B, typename Out>
+void multiplyInteger(const Product &p, const void *a, const void *b, void *out, bool) {
+  using Acc = Wrapping<Out>;
+  std::vector<Out> x = straightened<Out>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
+  std::vector<Out> y = straightened<Out>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
+  multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<Acc *>(out));
+}
+
+template <typename T>
+void multiplyComplex(const Product &p, const void *a, const void *b, void *out, bool conjugates) {
+  std::vector<T> x = straightened<T>(static_cast<const T *>(a), p.aTransposed, p.m, p.k,
+                                     conjugates && p.aTransposed);
+  std::vector<T> y = straightened<T>(static_cast<const T *>(b), p.bTransposed, p.k, p.n,
+                                     conjugates && p.bTransposed);
+  multiplyByRows(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), static_cast<T *>(out));
+}
+
+// Small floats widened to floats.
+template <typename A, typename B>
+void multiplyWidened(const Product &p, const void *a, const void *b, void *out, bool) {
+  auto x = straightened<float>(static_cast<const A *>(a), p.aTransposed, p.m, p.k, false);
+  auto y = straightened<float>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
+  multiplyReal<float>(Product{p.m, p.k, p.n, false, false}, x.data(), y.data(), out, false);
+}
+
+struct MultiplyRow {
+  DType a, b, out;
+  MultiplyFn fn;
+};
+const MultiplyRow multiplyRows[] = {
+    {DType::Float32, DType::Float32, DType::Float32, multiplyReal<float>},
+    {DType::Float64, DType::Float64, DType::Float64, multiplyReal<double>},
+    {DType::Float16, DType::Float16, DType::Float16, multiplySmallFloat<Half>},
+    {DType::BFloat16, DType::BFloat16, DType::BFloat16, multiplySmallFloat<BFloat16>},
+    {DType::BFloat16, DType::Int8, DType::BFloat16, multiplySmallFloat<BFloat16, BFloat16, int8_t>},
+    {DType::BFloat16, DType::UInt8, DType::BFloat16,
+     multiplySmallFloat<BFloat16, BFloat16, uint8_t>},
+    {DType::Int8, DType::BFloat16, DType::BFloat16, multiplySmallFloat<BFloat16, int8_t, BFloat16>},
+    {DType::UInt8, DType::BFloat16, DType::BFloat16,
+     multiplySmallFloat<BFloat16, uint8_t, BFloat16>},
+    {DType::BFloat16, DType::BFloat16, DType::Float32, multiplyWidened<BFloat16, BFloat16>},
+    {DType::BFloat16, DType::Float32, DType::Float32, multiplyWidened<BFloat16, float>},
+    {DType::Float32, DType::BFloat16, DType::Float32, multiplyWidened<float, BFloat16>},
+    {DType::Int32, DType::Int32, DType::Int32, multiplyInteger<int32_t, int32_t, int32_t>},
+    {DType::Int64, DType::Int64, DType::Int64, multiplyInteger<int64_t, int64_t, int64_t>},
+    {DType::Int16, DType::Int16, DType::Int16, multiplyInteger<int16_t, int16_t, int16_t>},
+    {DType::Int8, DType::Int8, DType::Int32, multiplyInteger<int8_t, int8_t, int32_t>},
+    {DType::UInt8, DType::UInt8, DType::Int32, multiplyInteger<uint8_t, uint8_t, int32_t>},
+    {DType::UInt8, DType::Int8, DType::Int32, multiplyInteger<uint8_t, int8_t, int32_t>},
+    {DType::Int8, DType::UInt8, DType::Int32, multiplyInteger<int8_t, uint8_t, int32_t>},
+    {DType::Complex64, DType::Complex64, DType::Complex64, multiplyComplex<Complex64>},
+    {DType::Complex128, DType::Complex128, DType::Complex128, multiplyComplex<Complex128>},
+};
+
+// --- the ops -----------------------------------------------------------------------------------
+
+struct MatMulState {
+  MultiplyFn multiply;
+  DType out;
+  bool transposesA, transposesB;
+  bool conjugates; // a transposed operand is conjugated as well
+  bool broadcasts; // batch dimensions do
+  std::optional<EpilogueSpec> epilogue = {};
+  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
+  std::shared_ptr<ProductAhead> ahead = std::make_shared<ProductAhead>();
+};
+
+// The sizes of the product of the last two dimensions.
+bool findProduct(OpContext &ctx, const MatMulState &s, const Tensor &a, const Tensor &b,
+                 Product &p) {
+  int64_t aRows = a.dim(a.rank() - 2), aColumns = a.dim(a.rank() - 1);
+  int64_t bRows = b.dim(b.rank() - 2), bColumns = b.dim(b.rank() - 1);
+  p.aTransposed = s.transposesA;
+  p.bTransposed = s.transposesB;
+  p.m = s.transposesA ? aColumns : aRows;
+  p.k = s.transposesA ? aRows : aColumns;
+  p.n = s.transposesB ? bRows : bColumns;
+  if (p.k == (s.transposesB ? bColumns : bRows))
+    return true;
+  ctx.fail(invalidArgument("matrix sizes are incompatible: ", dimsText(a.dims()),
+                           s.transposesA ? " (transposed)" : "", " times ", dimsText(b.dims()),
+                           s.transposesB ? " (transposed)" : ""));
+  return false;
+}
+
+// Rows [begin, end) of the product, and what is fused with it.
+void multiplyPart(const MatMulState &s, const Product &p, const Tensor &a, const Tensor &b,
+                  Tensor &out, const Epilogue *epilogue, int64_t begin, int64_t end) {
+  Product part = p;
+  part.m = end - begin;
+  auto *aData = static_cast<const char *>(a.raw());
+  auto *outData = static_cast<char *>(out.raw());
+  int64_t size = static_cast<int64_t>(dtypeSize(a.dtype()));
+  int64_t outSize = static_cast<int64_t>(dtypeSize(out.dtype()));
+  if (p.k == 0)
+    std::memset(outData + begin * p.n * outSize, 0, static_cast<size_t>(part.m * p.n * outSize));
+  else
+    s.multiply(part, aData + begin * p.k * size, b.raw(), outData + begin * p.n * outSize,
+               s.conjugates);
+  if (!epilogue)
+    return;
+  if (out.dtype() == DType::Float32)
+    epilogue->apply(out.data<float>(), begin, part.m, 0, p.n);
+  else
+    epilogue->apply(out.data<double>(), begin, part.m, 0, p.n);
+}
+
+// Whether the right operand are weights, and the product was made with their packed form.
+bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Tensor &b,
+                     Tensor &out, const Epilogue *epilogue) {
+  constexpr int64_t leastDepth = 16, leastColumns = 16;
+  const MatMulState &s = ctx.state<MatMulState>();
+  bool areFloats = a.dtype() == DType::Float32 && b.dtype() == DType::Float32;
+  if (!areFloats || s.out != DType::Float32 || p.k < leastDepth || p.n < leastColumns)
+    return false;
+  auto packed = s.weights->find(b, [&] {
+    return PackedMatrix::make(ctx, MatrixOffsets(p.k, p.n, p.bTransposed).of(b.data<float>()));
+  });
+  if (!packed)
+    return false;
+  if (!p.aTransposed && s.ahead->multiply(ctx, a, packed, out.data<float>())) {
+    if (epilogue)
+      epilogue->apply(out.data<float>(), 0, p.m, 0, p.n);
+    return true;
+  }
+  const int64_t zero = 0, step = p.aTransposed ? p.m : 1, stride = p.aTransposed ? 1 : p.k;
+  PackedLeft left{{&zero, 1}, p.k, step};
+  multiplyPacked(ctx, p.m, [&](int64_t row) { return a.data<float>() + row * stride; }, left,
+                 *packed, {out.data<float>(), p.n, epilogue});
+  return true;
+}
+
+void multiplyMatrices(OpContext &ctx, const Product &p, const Epilogue *epilogue) {
+  const MatMulState &s = ctx.state<MatMulState>();
+  const Tensor a = ctx.input(0), b = ctx.input(1);
+  Tensor *out = ctx.allocateOutput(0, s.out, {p.m, p.n});
+  if (!out || !out->count())
+    return;
+  if (multiplyWeights(ctx, p, a, b, *out, epilogue))
+    return;
+  double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
+  // Rows of an a that lies straight can be given to different threads.
+  if (s.transposesA || p.m < 8 || p.m * work < 100000)
+    return multiplyPart(s, p, a, b, *out, epilogue, 0, p.m);
+  ctx.parallelFor((p.m + 7) / 8, work * 8, [&](int64_t begin, int64_t end) {
+    multiplyPart(s, p, a, b, *out, epilogue, begin * 8, std::min(p.m, end * 8));
+  });
+}
+
+void runMatMul(OpContext &ctx) {
+  const MatMulState &s = ctx.state<MatMulState>();
+  const Tensor &a = ctx.input(0), &b = ctx.input(1);
+  if (a.rank() != 2 || b.rank() != 2)
+    return ctx.fail(invalidArgument("MatMul needs two matrices, but got shapes ",
+                                    dimsText(a.dims()), " and ", dimsText(b.dims())));
+  Product p;
+  if (!findProduct(ctx, s, a, b, p))
+    return;
+  if (!s.epilogue)
+    return multiplyMatrices(ctx, p, nullptr);
+  const int64_t dims[] = {p.m, p.n};
+  auto epilogue = Epilogue::of(ctx, *s.epilogue, 2, {s.out, dims, p.n});
+  if (!epilogue)
+    return;
+  multiplyMatrices(ctx, p, &*epilogue);
+  if (!ctx.hasFailed())
+    epilogue->finish(ctx, ctx.output(0));
+}
+
+// How the batch dimensions pair up; false, having failed, where they don't.
+bool planBatches(OpContext &ctx, const MatMulState &s, BroadcastPlan<2> &plan) {
+  Dims a = ctx.input(0).dims(), b = ctx.input(1).dims();
+  a = a.first(a.size() - 2);
+  b = b.first(b.size() - 2);
+  if ((s.broadcasts || std::ranges::equal(a, b)) && planBroadcast<2>({a, b}, plan) &&
+      plan.rank + 2 <= BroadcastPlan<2>::maxRank)
+    return true;
+  ctx.fail(invalidArgument("batch dimensions are incompatible: ", dimsText(ctx.input(0).dims()),
+                           " vs. ", dimsText(ctx.input(1).dims())));
+  return false;
+}
+
+/// Where the operands of one product lie, counted in matrices.
+struct Pair {
+  int64_t a, b;
+};
+
+// The pairs of matrices, in the order of their products.
+std::vector<Pair> pairBatches(const BroadcastPlan<2> &plan, int64_t count) {
+  std::vector<Pair> pairs(static_cast<size_t>(count));
+  int inner = plan.loops - 1;
+  forEachRow<2>(plan, [&](const std::array<int64_t, 2> &at, int64_t begin) {
+    for (int64_t i = 0; i < plan.size[inner]; ++i)
+      pairs[static_cast<size_t>(begin + i)] = {at[0] + i * plan.stride[0][inner],
+                                               at[1] + i * plan.stride[1][inner]};
+  });
+  return pairs;
+}
+
+// All products of the batches that `plan` pairs up.
+void multiplyBatches(OpContext &ctx, const MatMulState &s, const Product &p,
+                     const BroadcastPlan<2> &plan, const Tensor &a, const Tensor &b, Tensor &out) {
+  auto *aData = static_cast<const char *>(a.raw());
+  auto *bData = static_cast<const char *>(b.raw());
+  auto *outData = static_cast<char *>(out.raw());
+  int64_t aSize = p.m * p.k * static_cast<int64_t>(dtypeSize(a.dtype()));
+  int64_t bSize = p.k * p.n * static_cast<int64_t>(dtypeSize(b.dtype()));
+  int64_t outSize = p.m * p.n * static_cast<int64_t>(dtypeSize(out.dtype()));
+  std::vector<Pair> pairs = pairBatches(plan, out.count() / (p.m * p.n));
+  double cost = costOfProduct * static_cast<double>(p.m) * static_cast<double>(p.k * p.n);
+  ctx.parallelFor(std::ssize(pairs), cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      s.multiply(p, aData + pairs[static_cast<size_t>(i)].a * aSize,
+                 bData + pairs[static_cast<size_t>(i)].b * bSize, outData + i * outSize,
+                 s.conjugates);
+  });
+}
+
+void runBatchMatMul(OpContext &ctx) {
+  const MatMulState &s = ctx.state<MatMulState>();
+  const Tensor a = ctx.input(0), b = ctx.input(1);
+  if (a.rank() < 2 || b.rank() < 2)
+    return ctx.fail(invalidArgument("the operands must have rank 2 or more, but have shapes ",
+                                    dimsText(a.dims()), " and ", dimsText(b.dims())));
+  Product p;
+  BroadcastPlan<2> plan;
+  if (!findProduct(ctx, s, a, b, p) || !planBatches(ctx, s, plan))
+    return;
+  int rank = plan.rank;
+  plan.dims[rank] = p.m;
+  plan.dims[rank + 1] = p.n;
+  Tensor *out = ctx.allocateOutput(0, s.out, Dims(plan.dims, static_cast<size_t>(rank) + 2));
+  if (!out || !out->count())
+    return;
+  if (p.k == 0)
+    std::memset(out->raw(), 0, out->bytes());
+  else
+    multiplyBatches(ctx, s, p, plan, a, b, *out);
+}
+
+template <KernelFn fn>
+Expected<BoundKernel> bindProduct(const BindContext &node, const char *aFlag, const char *bFlag,
+                                  bool conjugates, bool broadcasts) {
+  DType a = node.inputTypes[0], b = node.inputTypes[1], out = node.outputTypes[0];
+  if (MultiplyFn multiply = findMultiply(a, b, out)) {
+    BoundKernel bound =
+        boundWith(fn, MatMulState{multiply, out, node.attrs.getOr<bool>(aFlag, false),
+                                  node.attrs.getOr<bool>(bFlag, false), conjugates, broadcasts});
+    bound.isExpensive = true;
+    return bound;
+  }
+  return unsupportedDType(node, a);
+}
+
+Expected<BoundKernel> bindMatMul(const BindContext &node) {
+  return bindProduct<runMatMul>(node, "transpose_a", "transpose_b", false, false);
+}
+
+Expected<BoundKernel> bindFusedMatMul(const BindContext &node) {
+  DType dtype = node.outputTypes[0];
+  MultiplyFn multiply = findMultiply(dtype, dtype, dtype);
+  if (!multiply || (dtype != DType::Float32 && dtype != DType::Float64))
+    return unsupportedDType(node, dtype);
+  Expected<EpilogueSpec> epilogue = EpilogueSpec::of(node);
+  if (!epilogue)
+    return Unexpected(std::move(epilogue.error()));
+  BoundKernel bound =
+      boundWith(runMatMul,
+                MatMulState{multiply, dtype, node.attrs.getOr<bool>("transpose_a", false),
+                            node.attrs.getOr<bool>("transpose_b", false), false, false, *epilogue});
+  bound.isExpensive = true;
+  return bound;
+}
+
+template <bool broadcasts> Expected<BoundKernel> bindBatchMatMul(const BindContext &node) {
+  return bindProduct<runBatchMatMul>(node, "adj_x", "adj_y", true, broadcasts);
+}
+
+const KernelEntry matMulTable[] = {
+    {"MatMul", bindMatMul},
+    {"SparseMatMul", bindMatMul}, // its operands are dense, only likely to be full of zeros
+    {"_FusedMatMul", bindFusedMatMul},
+    {"BatchMatMul", bindBatchMatMul<false>},
+    {"BatchMatMulV2", bindBatchMatMul<true>},
+    {"BatchMatMulV3", bindBatchMatMul<true>},
+};
+
+} // namespace
+
+MultiplyFn findMultiply(DType a, DType b, DType out) {
+  for (const MultiplyRow &row : multiplyRows)
+    if (row.a == a && row.b == b && row.out == out)
+      return row.fn;
+  return nullptr;
+}
+
+std::span<const KernelEntry> matMulKernels() { return matMulTable; }
+
+} // namespace treadle

@@ -1,0 +1,104 @@
+// Products of float matrices whose right operand is packed: laid out anew in the order in which the
+// multiplication reads it. Weights are packed once and kept from call to call.
+#pragma once
+
+#include "treadle/kernels/products/Epilogue.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace treadle {
+
+/// A right operand as it lies: element (i, j) is data[rows[i] + columns[j]].
+struct PackedSource {
+  const float *data;
+  std::span<const int64_t> rows, columns;
+};
+
+/// The offsets of a matrix that lies as [rows, columns], or transposed.
+class MatrixOffsets {
+public:
+  MatrixOffsets(int64_t rows, int64_t columns, bool transposed);
+  PackedSource of(const float *data) const { return {data, rows, columns}; }
+
+private:
+  std::vector<int64_t> rows, columns;
+};
+
+/// A matrix in blocks of some rows, these in panels of as many columns as registers hold, these row
+/// by row. The last panel is filled up with zeros.
+class PackedMatrix {
+public:
+  /// Null where there is no memory.
+  static std::shared_ptr<const PackedMatrix> make(OpContext &ctx, const PackedSource &source);
+
+  static const int64_t panelColumns, blockRows;
+
+  int64_t depth() const { return rows; }
+  int64_t columns() const { return width; }
+  int64_t panels() const { return (width + panelColumns - 1) / panelColumns; }
+  /// The rows from `row` on, the first of a block.
+  const float *panel(int64_t row, int64_t i) const {
+    return elements.get() + panelColumns * (row * panels() + std::min(blockRows, rows - row) * i);
+  }
+
+private:
+  PackedMatrix(int64_t rows, int64_t width) : rows(rows), width(width) {}
+  void fill(const PackedSource &source, int64_t row, int64_t panel);
+
+  struct Free {
+    void operator()(float *p) const { std::free(p); }
+  };
+  int64_t rows, width;
+  std::unique_ptr<float[], Free> elements;
+};
+
+/// The left operand: element (r, s * segmentSize + i) is rows[r][segments[s] + i * step]. Of an
+/// ordinary matrix there is one segment; of an image's windows, one for each line of the window.
+struct PackedLeft {
+  std::span<const int64_t> segments;
+  int64_t segmentSize, step;
+};
+
+/// Where a row of the left operand begins.
+using RowAt = std::function<const float *(int64_t)>;
+
+/// Where the result goes: its rows are `stride` elements apart. The epilogue may be null; with one
+/// the rows lie side by side.
+struct PackedResult {
+  float *data;
+  int64_t stride;
+  const Epilogue *epilogue = nullptr;
+};
+
+/// out[r, c] = sum over the depth of left * right, for `rows` rows, and then the epilogue. Work is
+/// split over the run's threads.
+void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const PackedLeft &left,
+                    const PackedMatrix &right, const PackedResult &out);
+
+/// The product of rows that lie side by side with the panels [panel, endPanel), whole ones, which
+/// lie side by side in `out`; on this thread alone.
+void multiplyPackedRows(const float *left, int64_t rows, const PackedMatrix &right, int64_t panel,
+                        int64_t endPanel, float *out);
+
+/// The packed form of an operand that stays what it is from call to call. Thread-safe.
+class PackedWeights {
+public:
+  using Make = std::function<std::shared_ptr<const PackedMatrix>()>;
+
+  /// What `make` gave for this tensor, now or in an earlier call; null where the operand isn't
+  /// known to stay. A tensor that is kept here has an owner more, so that nobody writes over it.
+  std::shared_ptr<const PackedMatrix> find(const Tensor &matrix, const Make &make) const;
+
+private:
+  mutable std::mutex mutex;
+  mutable const void *seen = nullptr; // where the operand of the last call was
+  mutable Tensor kept;
+  mutable std::shared_ptr<const PackedMatrix> packed;
+  mutable int disappointments = 0;
+};
+
+} // namespace treadle

@@ -1,0 +1,194 @@
+#include "treadle/kernels/products/ProductAhead.h"
+
+#include "treadle/kernels/products/MatMul.h"
+#include "treadle/runtime/Run.h"
+#include "treadle/runtime/ThreadPool.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+/// Above this a piece has rows enough for a product of its own.
+constexpr int64_t maxRowsOfPiece = 12;
+/// So many rows in a batch: as many as a product reads a panel of the right operand for.
+constexpr int64_t rowsAhead = 96;
+/// And in a part of a batch: enough for a fast product.
+constexpr int64_t rowsOfPart = 24;
+constexpr int maxDisappointments = 8;
+/// ns of work that are worth waking another thread for.
+constexpr double leastForOther = 15000;
+
+const float *beginOfOwner(const Tensor &piece) {
+  return static_cast<const float *>(piece.get()->owner->data);
+}
+
+/// How many pieces of this size the owner has from this one on.
+int64_t piecesFrom(const Tensor &piece) {
+  const float *end = beginOfOwner(piece) + piece.get()->owner->count;
+  return (end - piece.data<float>()) / piece.count();
+}
+
+// Not a caller's own memory, which may change without our knowing, and not the whole of a tensor.
+bool isPiece(const Tensor &t) {
+  const TensorBlock *owner = t.get()->owner;
+  return owner && !owner->isRef && owner->dtype == DType::Float32 && t.rank() == 2 && t.count() &&
+         t.dim(0) <= maxRowsOfPiece && owner->count >= 2 * t.count();
+}
+
+} // namespace
+
+/// Products of some pieces that follow each other, in parts that any thread computes.
+class ProductAhead::Batch {
+public:
+  /// The pieces are numbered from `first` on, which is at `from`.
+  Batch(const Tensor &piece, const float *from, std::shared_ptr<const PackedMatrix> right,
+        Tensor products, int64_t first)
+      : piece(piece), from(from), right(std::move(right)), products(std::move(products)),
+        first(first), rows(this->products.dim(0) * this->products.dim(1)),
+        parts((rows + rowsOfPart - 1) / rowsOfPart) {}
+
+  int64_t end() const { return first + products.dim(0); }
+  bool has(int64_t i) const { return i >= first && i < end(); }
+  const float *productOf(int64_t i) const {
+    return products.data<float>() + (i - first) * products.dim(1) * products.dim(2);
+  }
+
+  /// Computes the parts that nobody else does.
+  void help() {
+    for (int64_t part; (part = nextPart.fetch_add(1, std::memory_order_relaxed)) < parts;) {
+      multiplyPart(part);
+      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == parts)
+        done.notify_all();
+    }
+  }
+  /// The same; then all is there.
+  void finish() {
+    help();
+    for (int64_t n; (n = done.load(std::memory_order_acquire)) < parts;)
+      done.wait(n, std::memory_order_acquire);
+    letGo();
+  }
+  /// What nobody has begun with is left.
+  void cancel() {
+    int64_t begun = std::min(nextPart.exchange(parts, std::memory_order_relaxed), parts);
+    if (done.load(std::memory_order_acquire) == begun)
+      letGo();
+  }
+
+private:
+  void multiplyPart(int64_t part) {
+    OpContext alone;
+    const int64_t zero = 0, depth = right->depth(), columns = right->columns();
+    int64_t begin = part * rowsOfPart;
+    multiplyPacked(alone, std::min(rowsOfPart, rows - begin),
+                   [&](int64_t row) { return from + (begin + row) * depth; },
+                   {{&zero, 1}, depth, 1}, *right,
+                   {products.data<float>() + begin * columns, columns});
+  }
+  /// Nothing is kept for longer than it serves: the batch itself may wait for a thread.
+  void letGo() {
+    piece = {};
+    right = nullptr;
+  }
+
+  Tensor piece; // keeps its owner's elements
+  const float *from;
+  std::shared_ptr<const PackedMatrix> right;
+  Tensor products; // one of each piece
+  const int64_t first, rows, parts;
+  std::atomic<int64_t> nextPart{0}, done{0};
+};
+
+bool ProductAhead::Sequence::continuesWith(const Tensor &left, const PackedMatrix *matrix) const {
+  return last && right.get() == matrix && last.get()->owner == left.get()->owner &&
+         last.count() == left.count() && last.dim(0) == left.dim(0) &&
+         last.data<float>() + last.count() == left.data<float>();
+}
+
+int64_t ProductAhead::Sequence::unused() const {
+  const std::shared_ptr<Batch> &ahead = next ? next : batch;
+  return ahead ? ahead->end() - asked : 0;
+}
+
+void ProductAhead::begin(const Tensor &left,
+                         const std::shared_ptr<const PackedMatrix> &right) const {
+  if (sequence.unused() > sequence.asked)
+    ++disappointments;
+  end();
+  if (disappointments >= maxDisappointments || piecesFrom(left) < 2)
+    return;
+  sequence.last = left;
+  sequence.right = right;
+  sequence.asked = 1;
+}
+
+void ProductAhead::end() const {
+  if (sequence.next)
+    sequence.next->cancel();
+  sequence = {};
+}
+
+/// A batch that begins with piece `first`, where piece `asked` is `left`; other threads that have
+/// the time compute it from now on. Null if there is no such piece, or no memory. What it consists
+/// of doesn't depend on the threads: sums of few rows are rounded otherwise than those of many.
+std::shared_ptr<ProductAhead::Batch> ProductAhead::startBatch(OpContext &ctx, const Tensor &left,
+                                                              int64_t first) const {
+  int64_t before = first - sequence.asked, rows = left.dim(0);
+  int64_t count = std::min(
+      {piecesFrom(left) - before, std::max<int64_t>(rowsAhead / rows, 1), 4 * sequence.asked});
+  if (count <= 0)
+    return nullptr;
+  Expected<Tensor> products =
+      Tensor::make(DType::Float32, {count, rows, sequence.right->columns()});
+  if (!products)
+    return nullptr;
+  double cost = costOfProduct * static_cast<double>(left.dim(1) * products->count());
+  auto batch = std::make_shared<Batch>(left, left.data<float>() + before * left.count(),
+                                       sequence.right, std::move(*products), first);
+  ThreadPool *pool = ctx.runState ? ctx.runState->pool : nullptr;
+  if (pool && pool->numWorkers() && cost >= leastForOther)
+    pool->schedule([batch] { batch->help(); });
+  return batch;
+}
+
+/// Whether there is a batch that has the piece that is asked for; false if there is no memory.
+bool ProductAhead::findBatch(OpContext &ctx, const Tensor &left) const {
+  if (sequence.batch && sequence.batch->has(sequence.asked))
+    return true;
+  sequence.batch = sequence.next ? std::move(sequence.next) : startBatch(ctx, left, sequence.asked);
+  sequence.next = nullptr;
+  if (!sequence.batch)
+    return false;
+  sequence.next = startBatch(ctx, left, sequence.batch->end());
+  sequence.batch->finish();
+  return true;
+}
+
+bool ProductAhead::multiply(OpContext &ctx, const Tensor &left,
+                            const std::shared_ptr<const PackedMatrix> &right, float *out) const {
+  if (!isPiece(left) || isBusy.exchange(true, std::memory_order_acquire))
+    return false;
+  struct Release {
+    std::atomic<bool> &isBusy;
+    ~Release() { isBusy.store(false, std::memory_order_release); }
+  } release{isBusy};
+  if (!sequence.continuesWith(left, right.get())) {
+    begin(left, right);
+    return false;
+  }
+  if (!findBatch(ctx, left)) {
+    end();
+    return false;
+  }
+  std::copy_n(sequence.batch->productOf(sequence.asked), left.dim(0) * right->columns(), out);
+  ++sequence.asked;
+  sequence.last = left;
+  if (piecesFrom(left) < 2) {
+    end();
+    disappointments = 0;
+  }
+  return true;
+}
+
+} // namespace treadle

@@ -1,0 +1,45 @@
+// How classes are drawn for sampled losses: TensorFlow's distributions over [0, range), number by
+// number.
+#pragma once
+
+#include "treadle/kernels/random/Philox.h"
+#include "treadle/tensor/Error.h"
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+namespace treadle {
+
+/// A distribution of classes.
+class CandidateSampler {
+public:
+  explicit CandidateSampler(int64_t range) : range(range) {}
+  virtual ~CandidateSampler() = default;
+  virtual int64_t sample(PhiloxNumbers &numbers) const = 0;
+  virtual float probability(int64_t id) const = 0;
+  const int64_t range;
+};
+
+std::unique_ptr<CandidateSampler> makeUniformSampler(int64_t range);
+/// The probability of a class falls with its logarithm: for classes sorted by frequency.
+std::unique_ptr<CandidateSampler> makeLogUniformSampler(int64_t range);
+/// The probability of a class is its weight's share.
+std::unique_ptr<CandidateSampler> makeWeightedSampler(std::vector<float> weights);
+
+/// Learns the frequencies of the classes that it is told of. Not thread-safe.
+class LearningSampler : public CandidateSampler {
+public:
+  explicit LearningSampler(int64_t range);
+  int64_t sample(PhiloxNumbers &numbers) const override;
+  float probability(int64_t id) const override;
+  void learn(std::span<const int64_t> ids);
+
+private:
+  std::vector<int32_t> weights;
+  std::vector<int32_t> sums; // a Fenwick tree of the weights
+  int32_t total;
+};
+
+} // namespace treadle

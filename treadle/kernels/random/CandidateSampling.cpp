@@ -1,0 +1,266 @@
+// Ops that draw classes for sampled losses, with how often each was to be expected; and which of
+// them are true classes by accident.
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/random/CandidateSampler.h"
+#include "treadle/kernels/random/RandomStream.h"
+
+#include <cmath>
+#include <fstream>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace treadle {
+namespace {
+
+// What a sampler that learns has learnt in a session.
+class LearntResource : public Resource {
+public:
+  static constexpr std::string_view kindName = "learnt classes";
+  explicit LearntResource(int64_t range) : sampler(range) {}
+  std::string_view kind() const override { return kindName; }
+
+  std::mutex mutex;
+  LearningSampler sampler;
+};
+
+struct SamplingState {
+  int64_t trueClasses, samples, range;
+  bool isUnique;
+  NodeStream stream;
+  std::shared_ptr<const CandidateSampler> sampler; // null: one that learns, or all classes
+  std::string name;
+};
+
+struct Drawn {
+  Tensor *ids, *trueCounts, *counts;
+};
+
+// How often a class is expected among the samples, which took so many tries.
+float expectedCount(float p, int64_t samples, int64_t tries) {
+  if (tries == samples)
+    return p * static_cast<float>(samples);
+  return static_cast<float>(
+      -std::expm1(static_cast<double>(tries) * std::log1p(static_cast<double>(-p))));
+}
+
+void draw(const SamplingState &s, const CandidateSampler &sampler, PhiloxNumbers &numbers,
+          const Tensor &trueIds, const Drawn &out) {
+  auto *ids = out.ids->data<int64_t>();
+  int64_t tries = 0;
+  std::unordered_set<int64_t> drawn;
+  for (int64_t i = 0; i < s.samples; ++tries) {
+    ids[i] = sampler.sample(numbers);
+    i += !s.isUnique || drawn.insert(ids[i]).second;
+  }
+  auto count = [&](int64_t id) { return expectedCount(sampler.probability(id), s.samples, tries); };
+  std::transform(ids, ids + s.samples, out.counts->data<float>(), count);
+  std::ranges::transform(trueIds.values<int64_t>(), out.trueCounts->data<float>(), count);
+}
+
+std::optional<Drawn> allocate(OpContext &ctx, const SamplingState &s) {
+  const Tensor &in = ctx.input(0);
+  if (in.rank() != 2 || in.dim(1) != s.trueClasses) {
+    ctx.fail(invalidArgument("true_classes must be a matrix of ", s.trueClasses,
+                             " columns, but has shape ", dimsText(in.dims())));
+    return std::nullopt;
+  }
+  if (s.isUnique && s.samples > s.range) {
+    ctx.fail(invalidArgument(s.samples, " unique classes can't be drawn from ", s.range));
+    return std::nullopt;
+  }
+  for (int64_t id : in.values<int64_t>())
+    if (id < 0 || id >= s.range) {
+      ctx.fail(invalidArgument("there is no class ", id, "; expected one of [0, ", s.range, ")"));
+      return std::nullopt;
+    }
+  Drawn out;
+  out.ids = ctx.allocateOutput(0, DType::Int64, {s.samples});
+  out.trueCounts = ctx.allocateOutput(1, DType::Float32, in.dims());
+  out.counts = ctx.allocateOutput(2, DType::Float32, {s.samples});
+  if (!out.ids || !out.trueCounts || !out.counts)
+    return std::nullopt;
+  return out;
+}
+
+Philox reserve(OpContext &ctx, const SamplingState &s) {
+  return s.stream.reserve(ctx, (2048 * static_cast<uint64_t>(s.samples) + 3) / 4);
+}
+
+void runFixed(OpContext &ctx) {
+  const auto &s = ctx.state<SamplingState>();
+  auto out = allocate(ctx, s);
+  if (!out)
+    return;
+  Philox stream = reserve(ctx, s);
+  PhiloxNumbers numbers(stream);
+  draw(s, *s.sampler, numbers, ctx.input(0), *out);
+}
+
+void runLearning(OpContext &ctx) {
+  const auto &s = ctx.state<SamplingState>();
+  auto out = allocate(ctx, s);
+  if (!out)
+    return;
+  auto trueIds = ctx.input(0).values<int64_t>();
+  Philox stream = reserve(ctx, s);
+  PhiloxNumbers numbers(stream);
+  auto learnt = ctx.run().resources.lookupOrCreate<LearntResource>(
+      "", s.name, [&] { return makeRef<LearntResource>(s.range); });
+  std::lock_guard lock(learnt->mutex);
+  draw(s, learnt->sampler, numbers, ctx.input(0), *out);
+  learnt->sampler.learn(trueIds);
+}
+
+void runAll(OpContext &ctx) {
+  const auto &s = ctx.state<SamplingState>();
+  auto out = allocate(ctx, s);
+  if (!out)
+    return;
+  for (int64_t i = 0; i < s.samples; ++i)
+    out->ids->data<int64_t>()[i] = i;
+  std::fill_n(out->counts->data<float>(), s.samples, 1.0f);
+  std::fill_n(out->trueCounts->data<float>(), out->trueCounts->count(), 1.0f);
+}
+
+// --- binding -------------------------------------------------------------------------------------
+
+Expected<SamplingState> stateOf(const BindContext &node) {
+  SamplingState s{node.attrs.getOr<int64_t>("num_true", 1),
+                  node.attrs.getOr<int64_t>("num_sampled", 1),
+                  0,
+                  node.attrs.getOr<bool>("unique", false),
+                  NodeStream::of(node),
+                  nullptr,
+                  str(node.node, "/", node.op)};
+  s.range = node.attrs.getOr<int64_t>("range_max", s.samples);
+  if (s.trueClasses < 1 || s.samples < 1 || s.range < 1)
+    return Unexpected(invalidArgument("num_true, num_sampled and range_max must be positive, but "
+                                      "are ",
+                                      s.trueClasses, ", ", s.samples, " and ", s.range));
+  return s;
+}
+
+template <auto makeSampler> Expected<BoundKernel> bindFixed(const BindContext &node) {
+  return stateOf(node).map([](SamplingState s) {
+    s.sampler = makeSampler(s.range);
+    return boundWith(runFixed, std::move(s));
+  });
+}
+
+template <KernelFn fn> Expected<BoundKernel> bindSampling(const BindContext &node) {
+  auto s = stateOf(node);
+  if (!s)
+    return Unexpected(std::move(s.error()));
+  if (s->range > std::numeric_limits<int32_t>::max())
+    return Unexpected(invalidArgument("range_max is ", s->range, ", which is too large to learn"));
+  return boundWith(fn, std::move(*s));
+}
+
+// The last column of each line of a file.
+Expected<std::vector<float>> readWeights(const std::string &path) {
+  std::ifstream file(path);
+  if (!file)
+    return Unexpected(notFound("the vocabulary file '", path, "' can't be read"));
+  std::vector<float> weights;
+  for (std::string line; std::getline(file, line);) {
+    std::string column = line.substr(line.rfind(',') + 1);
+    char *end = nullptr;
+    weights.push_back(std::strtof(column.c_str(), &end));
+    if (end == column.c_str())
+      return Unexpected(invalidArgument("line ", weights.size(), " of '", path,
+                                        "' doesn't end with a number: '", line, "'"));
+  }
+  return weights;
+}
+
+// The weights of the classes that belong to the node's shard.
+Expected<std::vector<float>> weightsOf(const BindContext &node) {
+  auto unigrams = node.attrs.getOr("unigrams", std::vector<float>());
+  std::string path = node.attrs.getOr("vocab_file", std::string());
+  if (path.empty() == unigrams.empty())
+    return Unexpected(invalidArgument("exactly one of vocab_file and unigrams must be given"));
+  if (!path.empty()) {
+    auto read = readWeights(path);
+    if (!read)
+      return read;
+    unigrams = std::move(*read);
+  }
+  int64_t shards = node.attrs.getOr<int64_t>("num_shards", 1);
+  int64_t shard = node.attrs.getOr<int64_t>("shard", 0);
+  if (shard < 0 || shard >= shards)
+    return Unexpected(invalidArgument("shard is ", shard, ", expected one of ", shards));
+  float distortion = node.attrs.getOr("distortion", 1.0f);
+  std::vector<float> weights(static_cast<size_t>(node.attrs.getOr<int64_t>("num_reserved_ids", 0)));
+  auto id = static_cast<int64_t>(weights.size());
+  for (float weight : unigrams)
+    if (id++ % shards == shard)
+      weights.push_back(std::pow(weight, distortion));
+  return weights;
+}
+
+Expected<BoundKernel> bindFixedUnigram(const BindContext &node) {
+  auto s = stateOf(node);
+  if (!s)
+    return Unexpected(std::move(s.error()));
+  auto weights = weightsOf(node);
+  if (!weights)
+    return Unexpected(std::move(weights.error()));
+  if (static_cast<int64_t>(weights->size()) != s->range)
+    return Unexpected(invalidArgument("range_max is ", s->range, ", but there are ",
+                                      weights->size(), " weights"));
+  auto possible = std::ranges::count_if(*weights, [](float w) { return w > 0; });
+  if (s->isUnique && possible < s->samples)
+    return Unexpected(invalidArgument(s->samples, " unique classes can't be drawn: only ", possible,
+                                      " have a weight"));
+  s->sampler = makeWeightedSampler(std::move(*weights));
+  return boundWith(runFixed, std::move(*s));
+}
+
+// --- ComputeAccidentalHits -----------------------------------------------------------------------
+
+// Inputs: the true classes of each example and the sampled ones. Outputs: example, place among the
+// samples and weight of each hit.
+void findHits(OpContext &ctx) {
+  const Tensor in = ctx.input(0), sampled = ctx.input(1);
+  if (in.rank() != 2 || in.dim(1) != ctx.state<int64_t>() || sampled.rank() != 1)
+    return ctx.fail(invalidArgument("true_classes must be a matrix of ", ctx.state<int64_t>(),
+                                    " columns and sampled_candidates a vector, but they have "
+                                    "shapes ",
+                                    dimsText(in.dims()), " and ", dimsText(sampled.dims())));
+  std::unordered_map<int64_t, int64_t> places;
+  for (int64_t i = 0; i < sampled.count(); ++i)
+    places[sampled.data<int64_t>()[i]] = i;
+  std::vector<int32_t> examples;
+  std::vector<int64_t> hits;
+  for (int64_t i = 0; i < in.count(); ++i)
+    if (auto place = places.find(in.data<int64_t>()[i]); place != places.end()) {
+      examples.push_back(static_cast<int32_t>(i / in.dim(1)));
+      hits.push_back(place->second);
+    }
+  std::vector<float> weights(hits.size(), -std::numeric_limits<float>::max());
+  ctx.setOutput(0, Tensor::vector<int32_t>(DType::Int32, examples));
+  ctx.setOutput(1, Tensor::vector<int64_t>(DType::Int64, hits));
+  ctx.setOutput(2, Tensor::vector<float>(DType::Float32, weights));
+}
+
+Expected<BoundKernel> bindHits(const BindContext &node) {
+  return boundWith(findHits, node.attrs.getOr<int64_t>("num_true", 1));
+}
+
+const KernelEntry candidateSamplingTable[] = {
+    {"UniformCandidateSampler", bindFixed<makeUniformSampler>},
+    {"LogUniformCandidateSampler", bindFixed<makeLogUniformSampler>},
+    {"FixedUnigramCandidateSampler", bindFixedUnigram},
+    {"LearnedUnigramCandidateSampler", bindSampling<runLearning>},
+    {"ThreadUnsafeUnigramCandidateSampler", bindSampling<runLearning>},
+    {"AllCandidateSampler", bindSampling<runAll>},
+    {"ComputeAccidentalHits", bindHits},
+};
+
+} // namespace
+
+std::span<const KernelEntry> candidateSamplingKernels() { return candidateSamplingTable; }
+
+} // namespace treadle

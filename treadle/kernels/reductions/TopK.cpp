@@ -1,0 +1,172 @@
+// The largest elements of rows, and whether a target is among them.
+#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/reductions/SegmentRows.h"
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace treadle {
+namespace {
+
+struct TopKState {
+  int64_t k; // where it is no input
+  bool isSorted;
+  DType indexType;
+};
+
+template <typename T> struct TopKKernel {
+  // Equal elements keep their order; what is no number comes last.
+  static auto orderOf(const T *x) {
+    return [x](int64_t a, int64_t b) {
+      if (x[a] > x[b] || (x[a] == x[a] && x[b] != x[b]))
+        return true;
+      return !(x[b] > x[a] || (x[b] == x[b] && x[a] != x[a])) && a < b;
+    };
+  }
+
+  static void selectRow(const T *x, int64_t n, int64_t k, bool isSorted,
+                        std::vector<int64_t> &order) {
+    std::iota(order.begin(), order.end(), int64_t{0});
+    auto isBefore = orderOf(x);
+    if (!isSorted && k > 1 && k < n)
+      return keepInHeap(x, n, k, order);
+    if (k * 8 < n)
+      return keepBest(x, n, k, order);
+    std::partial_sort(order.begin(), order.begin() + k, order.end(), isBefore);
+  }
+
+  // A heap of the best so far, the last of them in front: most elements are not among them.
+  static void keepBest(const T *x, int64_t n, int64_t k, std::vector<int64_t> &order) {
+    auto isBefore = orderOf(x);
+    auto begin = order.begin(), end = order.begin() + k;
+    std::make_heap(begin, end, isBefore);
+    for (int64_t i = k; i < n && k > 0; ++i) {
+      T last = x[order.front()];
+      if (!(x[i] > last) && last == last)
+        continue;
+      if (!isBefore(i, order.front()))
+        continue;
+      std::pop_heap(begin, end, isBefore);
+      *(end - 1) = i;
+      std::push_heap(begin, end, isBefore);
+    }
+    std::sort_heap(begin, end, isBefore);
+  }
+
+  // Where no order is asked for, TensorFlow gives that of a heap of the best so far.
+  static void keepInHeap(const T *x, int64_t n, int64_t k, std::vector<int64_t> &order) {
+    auto isBefore = orderOf(x);
+    auto begin = order.begin(), end = order.begin() + k + 1; // the last place is spare
+    std::make_heap(begin, end, isBefore);
+    std::pop_heap(begin, end, isBefore);
+    for (int64_t i = k + 1; i < n; ++i)
+      if (isBefore(i, order.front())) {
+        *(end - 1) = i;
+        std::pop_heap(begin, end, isBefore);
+      }
+  }
+
+  template <typename Index>
+  static void selectRows(const Tensor &in, int64_t n, int64_t k, bool isSorted, int64_t begin,
+                         int64_t end, Tensor &values, Tensor &indices) {
+    std::vector<int64_t> order(static_cast<size_t>(n));
+    for (int64_t r = begin; r < end; ++r) {
+      const T *x = in.data<T>() + r * n;
+      selectRow(x, n, k, isSorted, order);
+      for (int64_t i = 0; i < k; ++i) {
+        values.data<T>()[r * k + i] = x[order[static_cast<size_t>(i)]];
+        indices.data<Index>()[r * k + i] = static_cast<Index>(order[static_cast<size_t>(i)]);
+      }
+    }
+  }
+
+  static void run(OpContext &ctx) {
+    const TopKState &s = ctx.state<TopKState>();
+    const Tensor in = ctx.input(0);
+    if (ctx.numInputs() > 1 && !ctx.input(1).isScalar())
+      return ctx.fail(
+          invalidArgument("k must be a scalar, but has shape ", dimsText(ctx.input(1).dims())));
+    int64_t k = ctx.numInputs() > 1 ? indexAt(ctx.input(1), 0) : s.k;
+    int64_t n = in.rank() ? in.dim(in.rank() - 1) : 0;
+    if (k < 0 || in.rank() < 1 || n < k)
+      return ctx.fail(invalidArgument("k is ", k, ", but the input's shape is ",
+                                      dimsText(in.dims()),
+                                      "; expected 0 <= k <= the last dimension"));
+    DimVector dims(in.dims());
+    dims[dims.size() - 1] = k;
+    Tensor *values = ctx.allocateOutput(0, in.dtype(), dims);
+    Tensor *indices = ctx.allocateOutput(1, s.indexType, dims);
+    if (!values || !indices || !values->count())
+      return;
+    visitType(s.indexType, TypeList<int32_t, int64_t, int16_t>(), [&]<typename Index>() {
+      ctx.parallelFor(in.count() / n, 3.0 * static_cast<double>(n),
+                      [&](int64_t begin, int64_t end) {
+                        selectRows<Index>(in, n, k, s.isSorted, begin, end, *values, *indices);
+                      });
+    });
+  }
+};
+
+Expected<BoundKernel> bindTopK(const BindContext &node) {
+  Expected<BoundKernel> bound = bindByType<TopKKernel, RealTypes>(node);
+  if (bound)
+    bound->state = std::make_shared<const TopKState>(
+        TopKState{node.attrs.getOr<int64_t>("k", 0), node.attrs.getOr<bool>("sorted", true),
+                  node.outputTypes[1]});
+  return bound;
+}
+
+// --- InTopK --------------------------------------------------------------------------------------
+
+// True if fewer than k predictions are above the target's, and all that were looked at are finite.
+bool isInTop(const float *x, int64_t n, int64_t target, int64_t k) {
+  if (target < 0 || target >= n || !std::isfinite(x[target]))
+    return false;
+  int64_t above = 0;
+  for (int64_t i = 0; i < n && above <= k; ++i) {
+    if (!std::isfinite(x[i]))
+      return false;
+    above += x[i] > x[target];
+  }
+  return above < k;
+}
+
+void runInTopK(OpContext &ctx) {
+  const Tensor &predictions = ctx.input(0), &targets = ctx.input(1);
+  if (predictions.rank() != 2 || targets.rank() != 1 || targets.dim(0) != predictions.dim(0))
+    return ctx.fail(invalidArgument("predictions must be a matrix and targets a vector with an "
+                                    "element a row, but they have shapes ",
+                                    dimsText(predictions.dims()), " and ",
+                                    dimsText(targets.dims())));
+  if (ctx.numInputs() > 2 && !ctx.input(2).isScalar())
+    return ctx.fail(
+        invalidArgument("k must be a scalar, but has shape ", dimsText(ctx.input(2).dims())));
+  int64_t k = ctx.numInputs() > 2 ? indexAt(ctx.input(2), 0) : ctx.state<int64_t>();
+  int64_t rows = predictions.dim(0), n = predictions.dim(1);
+  Tensor *out = ctx.allocateOutput(0, DType::Bool, {rows});
+  if (!out)
+    return;
+  IdList ids(targets);
+  for (int64_t r = 0; r < rows; ++r)
+    out->data<bool>()[r] = isInTop(predictions.data<float>() + r * n, n, ids[r], k);
+}
+
+Expected<BoundKernel> bindInTopK(const BindContext &node) {
+  return boundWith(runInTopK, node.attrs.getOr<int64_t>("k", 0));
+}
+
+const KernelEntry topKTable[] = {
+    {"TopK", bindTopK},
+    {"TopKV2", bindTopK},
+    {"InTopK", bindInTopK},
+    {"InTopKV2", bindInTopK},
+};
+
+} // namespace
+
+std::span<const KernelEntry> topKKernels() { return topKTable; }
+
+} // namespace treadle

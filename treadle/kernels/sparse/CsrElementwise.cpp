@@ -1,0 +1,148 @@
+// Ops on the entries of compressed sparse matrices: sums, products with a scalar, softmaxes.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/sparse/CsrMatrix.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace treadle {
+namespace {
+
+/// The matrices `like` with other values.
+void setValues(OpContext &ctx, const CsrObject &like, Tensor values) {
+  ctx.setOutput(0, makeVariant(makeRef<CsrObject>(like.shape, like.batchStarts, like.rowStarts,
+                                                  like.columns, std::move(values))));
+}
+
+// Inputs: a, b, alpha, beta: alpha * a + beta * b. What cancels out stays as a zero.
+template <typename T> struct AddKernel {
+  static void run(OpContext &ctx) {
+    const CsrObject *a = csrInput(ctx, 0, dtypeOf<T>);
+    const CsrObject *b = a ? csrInput(ctx, 1, dtypeOf<T>) : nullptr;
+    if (!b)
+      return;
+    const Tensor &alpha = ctx.input(2), &beta = ctx.input(3);
+    if (a->shape != b->shape || alpha.rank() != 0 || beta.rank() != 0)
+      return ctx.fail(invalidArgument("the operands' shapes are ", dimsText(a->shape), " and ",
+                                      dimsText(b->shape), ", alpha and beta are ",
+                                      tensorTypeText(alpha), " and ", tensorTypeText(beta),
+                                      ", expected equal shapes and scalars"));
+    std::vector<CsrOf<T>> sums;
+    for (int64_t i = 0; i < a->batch(); ++i)
+      sums.push_back(alpha.scalarValue<T>() * a->at<T>(i) + beta.scalarValue<T>() * b->at<T>(i));
+    if (auto sum = csrOfMatrices<T>(ctx, a->shape, sums))
+      ctx.setOutput(0, makeVariant(std::move(sum)));
+  }
+};
+
+// Inputs: matrices, and a scalar or a factor [batch,1,1] for each.
+template <typename T> struct ScaleKernel {
+  static void run(OpContext &ctx) {
+    const CsrObject *a = csrInput(ctx, 0, dtypeOf<T>);
+    if (!a)
+      return;
+    const Tensor &b = ctx.input(1);
+    bool isEach = b.rank() == 3 && b.dim(0) == a->batch() && b.dim(1) == 1 && b.dim(2) == 1 &&
+                  a->shape.size() == 3;
+    if (b.rank() != 0 && !isEach)
+      return ctx.fail(invalidArgument("the factor is ", tensorTypeText(b),
+                                      ", expected a scalar or [batch,1,1] for ",
+                                      dimsText(a->shape)));
+    auto values = ctx.check(Tensor::make(dtypeOf<T>, a->values.dims()));
+    if (!values)
+      return;
+    for (int64_t i = 0; i < a->batch(); ++i)
+      std::transform(a->values.data<T>() + a->batchStarts[i],
+                     a->values.data<T>() + a->batchStarts[i + 1],
+                     values->template data<T>() + a->batchStarts[i],
+                     [factor = b.data<T>()[isEach ? i : 0]](T x) { return x * factor; });
+    setValues(ctx, *a, std::move(*values));
+  }
+};
+
+/// Calls `visit` with where each row's values begin and end.
+template <typename Visit> void forEachRow(const CsrObject &matrix, Visit visit) {
+  for (int64_t i = 0; i < matrix.batch(); ++i)
+    for (int64_t row = 0; row < matrix.rows(); ++row)
+      visit(matrix.batchStarts[i] + matrix.starts(i)[row],
+            matrix.batchStarts[i] + matrix.starts(i)[row + 1]);
+}
+
+// What isn't there doesn't take part.
+template <typename T> struct SoftmaxKernel {
+  static void run(OpContext &ctx) {
+    const CsrObject *in = csrInput(ctx, 0, dtypeOf<T>);
+    if (!in)
+      return;
+    auto values = ctx.check(Tensor::make(dtypeOf<T>, in->values.dims()));
+    if (!values)
+      return;
+    const T *logits = in->values.data<T>();
+    T *out = values->template data<T>();
+    forEachRow(*in, [&](int64_t begin, int64_t end) {
+      if (begin == end)
+        return;
+      T largest = *std::max_element(logits + begin, logits + end), sum(0);
+      for (int64_t i = begin; i < end; ++i)
+        sum += out[i] = std::exp(logits[i] - largest);
+      for (int64_t i = begin; i < end; ++i)
+        out[i] /= sum;
+    });
+    setValues(ctx, *in, std::move(*values));
+  }
+};
+
+// Inputs: softmax, and the gradient at its entries; others of the gradient's don't count.
+template <typename T> struct SoftmaxGradKernel {
+  static void run(OpContext &ctx) {
+    const CsrObject *softmax = csrInput(ctx, 0, dtypeOf<T>);
+    const CsrObject *grad = softmax ? csrInput(ctx, 1, dtypeOf<T>) : nullptr;
+    if (!grad)
+      return;
+    if (softmax->shape != grad->shape)
+      return ctx.fail(invalidArgument("softmax and grad_softmax have shapes ",
+                                      dimsText(softmax->shape), " and ", dimsText(grad->shape),
+                                      ", expected equal ones"));
+    auto values = ctx.check(Tensor::make(dtypeOf<T>, softmax->values.dims()));
+    if (!values)
+      return;
+    T *out = values->template data<T>();
+    for (int64_t i = 0; i < softmax->batch(); ++i) {
+      CsrOf<T> product = softmax->at<T>(i).cwiseProduct(grad->at<T>(i));
+      for (int64_t row = 0; row < softmax->rows(); ++row) {
+        T sum = product.row(row).sum();
+        const int32_t *starts = softmax->starts(i);
+        for (int32_t k = softmax->batchStarts[i] + starts[row];
+             k < softmax->batchStarts[i] + starts[row + 1]; ++k) {
+          T g = grad->at<T>(i).coeff(row, softmax->columns.data<int32_t>()[k]);
+          out[k] = (g - sum) * softmax->values.data<T>()[k];
+        }
+      }
+    }
+    setValues(ctx, *softmax, std::move(*values));
+  }
+};
+
+template <template <typename> class Kernel>
+Expected<BoundKernel> bindByOperand(const BindContext &node) {
+  DType dtype = node.attrs.getOr("T", DType::Invalid);
+  BoundKernel bound;
+  if (!visitType(dtype, MatrixTypes(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
+    return unsupportedDType(node, dtype);
+  return bound;
+}
+
+using RealMatrixTypes = TypeList<float, double>;
+
+const KernelEntry csrElementwiseTable[] = {
+    {"SparseMatrixAdd", bindByOperand<AddKernel>},
+    {"SparseMatrixMul", bindByOperand<ScaleKernel>},
+    {"SparseMatrixSoftmax", bindCsr<SoftmaxKernel, RealMatrixTypes>},
+    {"SparseMatrixSoftmaxGrad", bindCsr<SoftmaxGradKernel, RealMatrixTypes>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> csrElementwiseKernels() { return csrElementwiseTable; }
+
+} // namespace treadle

@@ -1,0 +1,107 @@
+// Gradients of ops on sparse tensors: each entry of an operand takes the gradient of the entry of
+// the result that has its index, or zero where there is none.
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/Families.h"
+
+#include <algorithm>
+#include <compare>
+
+namespace treadle {
+namespace {
+
+/// A matrix of indices, a row an entry, in row-major order.
+struct Indices {
+  const int64_t *data;
+  int64_t count, rank;
+
+  static Indices of(const Tensor &t) { return {t.data<int64_t>(), t.dim(0), t.dim(1)}; }
+  const int64_t *at(int64_t i) const { return data + i * rank; }
+};
+
+/// How entry `i` of `a`, moved by `-offset`, and entry `j` of `b` are ordered.
+std::strong_ordering compare(Indices a, int64_t i, const int64_t *offset, Indices b, int64_t j) {
+  for (int64_t d = 0; d < a.rank; ++d)
+    if (auto order = a.at(i)[d] - (offset ? offset[d] : 0) <=> b.at(j)[d]; order != 0)
+      return order;
+  return std::strong_ordering::equal;
+}
+
+/// Output `output`: for each entry of `of` the gradient of the same entry of `results`.
+template <typename T>
+void takeGradients(OpContext &ctx, int output, Indices of, const int64_t *offset, Indices results,
+                   const T *grads) {
+  Tensor *out = ctx.allocateOutput(output, dtypeOf<T>, {of.count});
+  if (!out)
+    return;
+  T *to = out->data<T>();
+  int64_t j = 0;
+  for (int64_t i = 0; i < of.count; ++i) {
+    while (j < results.count && compare(of, i, offset, results, j) > 0)
+      ++j;
+    bool isThere = j < results.count && compare(of, i, offset, results, j) == 0;
+    to[i] = isThere ? grads[j] : T(0);
+  }
+}
+
+bool areMatrices(OpContext &ctx, std::initializer_list<int> inputs) {
+  for (int i : inputs)
+    if (ctx.input(i).rank() != 2) {
+      ctx.fail(invalidArgument("indices (input ", i, ") are ", tensorTypeText(ctx.input(i)),
+                               ", expected a matrix"));
+      return false;
+    }
+  return true;
+}
+
+/// Whether the gradient, input 0, has an element for each row of the indices.
+bool checkGradient(OpContext &ctx, const Tensor &indices) {
+  const Tensor &grad = ctx.input(0);
+  if (grad.rank() == 1 && grad.count() == indices.dim(0))
+    return true;
+  ctx.fail(invalidArgument("the gradient is ", tensorTypeText(grad), ", expected a vector of ",
+                           indices.dim(0)));
+  return false;
+}
+
+// Inputs: gradient, indices of a, of b, of the sum.
+template <typename T> struct AddGrad {
+  static void run(OpContext &ctx) {
+    if (!areMatrices(ctx, {1, 2, 3}) || !checkGradient(ctx, ctx.input(3)))
+      return;
+    Indices a = Indices::of(ctx.input(1)), b = Indices::of(ctx.input(2)),
+            sum = Indices::of(ctx.input(3));
+    if (a.rank != b.rank || a.rank != sum.rank)
+      return ctx.fail(invalidArgument("the indices have ", a.rank, ", ", b.rank, " and ", sum.rank,
+                                      " columns, expected equally many"));
+    const Tensor grad = ctx.input(0);
+    takeGradients<T>(ctx, 0, a, nullptr, sum, grad.data<T>());
+    takeGradients<T>(ctx, 1, b, nullptr, sum, grad.data<T>());
+  }
+};
+
+// Inputs: gradient, indices of the input, start, indices of the slice.
+template <typename T> struct SliceGrad {
+  static void run(OpContext &ctx) {
+    if (!areMatrices(ctx, {1, 3}) || !checkGradient(ctx, ctx.input(3)))
+      return;
+    Indices in = Indices::of(ctx.input(1)), slice = Indices::of(ctx.input(3));
+    const Tensor &start = ctx.input(2);
+    if (in.rank != slice.rank || start.rank() != 1 || start.count() != in.rank)
+      return ctx.fail(invalidArgument("the indices have ", in.rank, " and ", slice.rank,
+                                      " columns and input_start is ", tensorTypeText(start),
+                                      ", expected equally many"));
+    takeGradients<T>(ctx, 0, in, start.data<int64_t>(), slice, ctx.input(0).data<T>());
+  }
+};
+
+const KernelEntry sparseGradientTable[] = {
+    {"SparseAddGrad", bindByType<AddGrad, NumericTypes>},
+    {"SparseSliceGrad", bindByType<SliceGrad, NumericTypes>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> sparseGradientKernels() { return sparseGradientTable; }
+
+} // namespace treadle

@@ -1,0 +1,135 @@
+// Maps that keep sparse tensors under numbers, so that queues and batches may pass numbers on.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/Handles.h"
+#include "treadle/kernels/sparse/SparseBatch.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace treadle {
+namespace {
+
+/// Numbers count from 0. Thread-safe.
+class SparseTensorMap final : public Resource {
+public:
+  static constexpr std::string_view kindName = "map of sparse tensors";
+  std::string_view kind() const override { return kindName; }
+
+  int64_t add(WholeSparse sparse) {
+    std::lock_guard lock(mutex);
+    kept.emplace(next, std::move(sparse));
+    return next++;
+  }
+
+  /// Takes one out.
+  Expected<WholeSparse> take(int64_t number) {
+    std::lock_guard lock(mutex);
+    auto node = kept.extract(number);
+    if (node.empty())
+      return Unexpected(invalidArgument("the map holds no sparse tensor under number ", number,
+                                        ": expected a number that was added and not yet taken"));
+    return std::move(node.mapped());
+  }
+
+private:
+  std::mutex mutex;
+  std::unordered_map<int64_t, WholeSparse> kept;
+  int64_t next = 0;
+};
+
+struct MapState {
+  ResourceName resource;
+  DType dtype;
+};
+
+Ref<SparseTensorMap> mapOf(OpContext &ctx) {
+  const ResourceName &name = ctx.state<MapState>().resource;
+  return ctx.run().resources.lookupOrCreate<SparseTensorMap>(
+      name.container, name.name, [] { return makeRef<SparseTensorMap>(); });
+}
+
+// Indices must lie inside of the shape, in row-major order, each once.
+bool isInOrder(OpContext &ctx, const WholeSparse &sparse) {
+  int64_t rank = sparse.shape.count();
+  const int64_t *index = sparse.indices.data<int64_t>(), *dims = sparse.shape.data<int64_t>();
+  for (int64_t e = 0; e < sparse.values.count(); ++e, index += rank) {
+    bool isInside = true;
+    for (int64_t d = 0; d < rank; ++d)
+      isInside &= index[d] >= 0 && index[d] < dims[d];
+    bool isNext = e == 0 || std::lexicographical_compare(index - rank, index, index, index + rank);
+    if (isInside && isNext)
+      continue;
+    ctx.fail(invalidArgument("indices[", e, "] is ",
+                             isInside ? "not behind the one before it" : "outside of sparse_shape",
+                             ", expected indices in row-major order inside of the shape"));
+    return false;
+  }
+  return true;
+}
+
+void add(OpContext &ctx) {
+  if (auto sparse = wholeSparseInput(ctx))
+    ctx.setOutput(0, Tensor::scalar(DType::Int64, mapOf(ctx)->add(std::move(*sparse))));
+}
+
+void addMany(OpContext &ctx) {
+  auto sparse = wholeSparseInput(ctx);
+  auto size = sparse ? rowCount(ctx, *sparse) : std::nullopt;
+  Tensor *numbers =
+      size && isInOrder(ctx, *sparse) ? ctx.allocateOutput(0, DType::Int64, {*size}) : nullptr;
+  if (!numbers)
+    return;
+  Ref<SparseTensorMap> map = mapOf(ctx);
+  std::vector<std::pair<int64_t, WholeSparse>> empty; // TensorFlow numbers those last
+  forEachRow(ctx, *sparse, [&](int64_t row, WholeSparse part) {
+    if (part.values.count())
+      numbers->data<int64_t>()[row] = map->add(std::move(part));
+    else
+      empty.emplace_back(row, std::move(part));
+  });
+  for (auto &[row, part] : empty)
+    numbers->data<int64_t>()[row] = map->add(std::move(part));
+}
+
+void takeMany(OpContext &ctx) {
+  const Tensor &numbers = ctx.input(0);
+  DType dtype = ctx.state<MapState>().dtype;
+  if (numbers.rank() != 1 || numbers.count() == 0)
+    return ctx.fail(invalidArgument("sparse_handles are ", tensorTypeText(numbers),
+                                    ", expected a vector of one at least"));
+  Ref<SparseTensorMap> map = mapOf(ctx);
+  std::vector<WholeSparse> all;
+  for (int64_t number : numbers.values<int64_t>()) {
+    auto sparse = ctx.check(map->take(number));
+    if (!sparse)
+      return;
+    if (sparse->values.dtype() != dtype ||
+        (!all.empty() && sparse->shape.count() != all[0].shape.count()))
+      return ctx.fail(invalidArgument(
+          "sparse tensor ", number, " holds ", tensorTypeText(sparse->values), " and has rank ",
+          sparse->shape.count(), ", expected ", dtypeName(dtype), " and the rank of the first"));
+    all.push_back(std::move(*sparse));
+  }
+  joinSparse(ctx, all, numbers.dims(), dtype);
+}
+
+template <KernelFn fn> Expected<BoundKernel> bindMap(const BindContext &node) {
+  ResourceName name = ResourceName::of(node);
+  if (name.name.empty())
+    name.name = node.node;
+  return boundWith(fn, MapState{std::move(name), node.op == "TakeManySparseFromTensorsMap"
+                                                     ? node.outputTypes[1]
+                                                     : DType::Invalid});
+}
+
+const KernelEntry sparseTensorMapTable[] = {
+    {"AddManySparseToTensorsMap", bindMap<addMany>},
+    {"AddSparseToTensorsMap", bindMap<add>},
+    {"TakeManySparseFromTensorsMap", bindMap<takeMany>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> sparseTensorMapKernels() { return sparseTensorMapTable; }
+
+} // namespace treadle

@@ -1,0 +1,186 @@
+// The ops on lookup tables.
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/Handles.h"
+#include "treadle/kernels/state/LookupTable.h"
+#include "treadle/kernels/state/VocabularyFile.h"
+
+namespace treadle {
+namespace {
+
+// --- making ------------------------------------------------------------------------------------
+
+enum class Sharing { Named, Anonymous };
+
+struct MakeState {
+  ResourceName resource;
+  TableType type;
+  DType handleDType;
+  bool isDense; // inputs: the keys that mark empty and deleted places
+  CachedHandle handle = {};
+};
+
+Ref<LookupTable> makeTable(OpContext &ctx, const MakeState &state) {
+  TableType type = state.type;
+  if (state.isDense)
+    type.keyDims.assign(ctx.input(0).dims().begin(), ctx.input(0).dims().end());
+  auto table = makeRef<LookupTable>(std::move(type));
+  for (int i = 0; i < ctx.numInputs(); ++i) {
+    const Tensor &key = ctx.input(i);
+    table->reserved.emplace_back(key.dtype() == DType::String
+                                     ? key.scalarValue<std::string>()
+                                     : std::string(key.data<char>(), key.bytes()));
+  }
+  return table;
+}
+
+bool canBeKey(const Tensor &key) { return key.dtype() != DType::String || key.isScalar(); }
+
+template <Sharing sharing> void make(OpContext &ctx) {
+  const auto &state = ctx.state<MakeState>();
+  for (int i = 0; i < ctx.numInputs(); ++i)
+    if (!canBeKey(ctx.input(i)))
+      return ctx.fail(unimplemented("keys of several strings"));
+  if constexpr (sharing == Sharing::Anonymous)
+    return ctx.setOutput(0, makeHandle(makeTable(ctx, state)));
+  ResourceManager &resources = ctx.run().resources;
+  std::optional<Error> error;
+  Tensor handle = state.handle.get(resources, [&] {
+    Ref<LookupTable> table = resources.lookupOrCreate<LookupTable>(
+        state.resource.container, state.resource.name, [&] { return makeTable(ctx, state); });
+    if (table->type.key != state.type.key || table->type.value != state.type.value) {
+      error = invalidArgument("table '", state.resource.name, "' maps ", table->type.text(),
+                              ", but here it is said to map ", state.type.text());
+      return Tensor();
+    }
+    return makeHandleFor(state.handleDType, state.handleDType == DType::String, std::move(table),
+                         state.resource);
+  });
+  if (error)
+    return ctx.fail(std::move(*error));
+  ctx.setOutput(0, std::move(handle));
+}
+
+bool isStorable(DType dtype) { return isPlain(dtype) || dtype == DType::String; }
+
+template <bool isMutable, Sharing sharing, bool isDense>
+Expected<BoundKernel> bindMake(const BindContext &node) {
+  auto key = node.attrs.get<TypeAttr>("key_dtype"), value = node.attrs.get<TypeAttr>("value_dtype");
+  if (!key || !value)
+    return Unexpected(std::move(key ? value.error() : key.error()));
+  if (!isStorable(key->dtype) || !isStorable(value->dtype))
+    return Unexpected(
+        unimplemented("tables from ", dtypeName(key->dtype), " to ", dtypeName(value->dtype)));
+  PartialShape shape = node.attrs.getOr("value_shape", PartialShape{true, {}});
+  if (!countElements(shape.dims))
+    return Unexpected(invalidArgument("value_shape is ", shape.text(), ", expected a known one"));
+  ResourceName name = ResourceName::of(node);
+  if (name.name.empty())
+    name.name = node.node;
+  return boundWith(make<sharing>, MakeState{std::move(name),
+                                            {key->dtype, value->dtype, {}, shape.dims, isMutable},
+                                            node.outputTypes[0],
+                                            isDense});
+}
+
+// --- using -------------------------------------------------------------------------------------
+
+void report(OpContext &ctx, Expected<void> done) {
+  if (!done)
+    ctx.fail(std::move(done.error()));
+}
+
+void find(OpContext &ctx) {
+  if (auto *table = resourceInput<LookupTable>(ctx, 0))
+    if (auto values = ctx.check(table->find(ctx.input(1), ctx.input(2))))
+      ctx.setOutput(0, std::move(*values));
+}
+
+template <Expected<void> (LookupTable::*change)(const Tensor &, const Tensor &)>
+void changePairs(OpContext &ctx) {
+  if (auto *table = resourceInput<LookupTable>(ctx, 0))
+    report(ctx, (table->*change)(ctx.input(1), ctx.input(2)));
+}
+
+void remove(OpContext &ctx) {
+  if (auto *table = resourceInput<LookupTable>(ctx, 0))
+    report(ctx, table->remove(ctx.input(1)));
+}
+
+void size(OpContext &ctx) {
+  if (auto *table = resourceInput<LookupTable>(ctx, 0))
+    ctx.setOutput(0, Tensor::scalar<int64_t>(DType::Int64, table->size()));
+}
+
+void exportAll(OpContext &ctx) {
+  auto *table = resourceInput<LookupTable>(ctx, 0);
+  if (!table)
+    return;
+  auto contents = ctx.check(table->contents());
+  if (!contents)
+    return;
+  ctx.setOutput(0, std::move(contents->first));
+  ctx.setOutput(1, std::move(contents->second));
+}
+
+void initializeFromFile(OpContext &ctx) {
+  auto *table = resourceInput<LookupTable>(ctx, 0);
+  if (!table)
+    return;
+  if (ctx.input(1).count() != 1)
+    return ctx.fail(invalidArgument("the file's name must be a scalar, but it is ",
+                                    tensorTypeText(ctx.input(1))));
+  auto pairs =
+      ctx.check(readVocabulary(ctx.input(1).scalarValue<std::string>(),
+                               ctx.state<VocabularyFormat>(), table->type.key, table->type.value));
+  if (pairs)
+    report(ctx, table->initialize(pairs->first, pairs->second));
+}
+
+Expected<BoundKernel> bindInitializeFromFile(const BindContext &node) {
+  VocabularyFormat format{
+      node.attrs.getOr<int64_t>("key_index", -2), node.attrs.getOr<int64_t>("value_index", -1),
+      node.attrs.getOr<int64_t>("vocab_size", -1), node.attrs.getOr<int64_t>("offset", 0),
+      node.attrs.getOr("delimiter", std::string("\t"))};
+  if (format.delimiter.size() != 1)
+    return Unexpected(
+        invalidArgument("delimiter is '", format.delimiter, "', expected one character"));
+  return boundWith(initializeFromFile, std::move(format));
+}
+
+constexpr auto named = Sharing::Named, anonymous = Sharing::Anonymous;
+
+const KernelEntry lookupTableTable[] = {
+    {"AnonymousHashTable", bindMake<false, anonymous, false>},
+    {"AnonymousMutableDenseHashTable", bindMake<true, anonymous, true>},
+    {"AnonymousMutableHashTable", bindMake<true, anonymous, false>},
+    {"AnonymousMutableHashTableOfTensors", bindMake<true, anonymous, false>},
+    {"HashTable", bindMake<false, named, false>},
+    {"HashTableV2", bindMake<false, named, false>},
+    {"InitializeTable", bindPlain<changePairs<&LookupTable::initialize>>},
+    {"InitializeTableFromTextFile", bindInitializeFromFile},
+    {"InitializeTableFromTextFileV2", bindInitializeFromFile},
+    {"InitializeTableV2", bindPlain<changePairs<&LookupTable::initialize>>},
+    {"LookupTableExport", bindPlain<exportAll>},
+    {"LookupTableExportV2", bindPlain<exportAll>},
+    {"LookupTableFind", bindPlain<find>},
+    {"LookupTableFindV2", bindPlain<find>},
+    {"LookupTableImport", bindPlain<changePairs<&LookupTable::replace>>},
+    {"LookupTableImportV2", bindPlain<changePairs<&LookupTable::replace>>},
+    {"LookupTableInsert", bindPlain<changePairs<&LookupTable::insert>>},
+    {"LookupTableInsertV2", bindPlain<changePairs<&LookupTable::insert>>},
+    {"LookupTableRemoveV2", bindPlain<remove>},
+    {"LookupTableSize", bindPlain<size>},
+    {"LookupTableSizeV2", bindPlain<size>},
+    {"MutableDenseHashTable", bindMake<true, named, true>},
+    {"MutableDenseHashTableV2", bindMake<true, named, true>},
+    {"MutableHashTable", bindMake<true, named, false>},
+    {"MutableHashTableOfTensors", bindMake<true, named, false>},
+    {"MutableHashTableOfTensorsV2", bindMake<true, named, false>},
+    {"MutableHashTableV2", bindMake<true, named, false>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> lookupTableKernels() { return lookupTableTable; }
+
+} // namespace treadle

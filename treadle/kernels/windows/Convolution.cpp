@@ -1,0 +1,464 @@
+// Convolutions of images and volumes, in groups and depthwise, with what is fused with them, and
+// their gradients. Floating-point
+// ones of one group are matrix products. All others are one loop over the elements of windows; what
+// happens at each is a row operation on channels.
+#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/Window.h"
+#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/windows/ConvolutionByMatrix.h"
+
+#include <numeric>
+#include <vector>
+
+namespace treadle {
+namespace {
+
+/// Which of input, filter and result is computed from the other two.
+enum class Wanted : uint8_t { Result, InputGradient, FilterGradient };
+
+/// Input channel c of group g = c / filterIn goes to the `perGroup` output channels of that group.
+/// The filter is [window, filterIn, out]; a depthwise one [window, in, multiplier] lies the same.
+struct Channels {
+  int64_t in, filterIn, out, groups, perGroup;
+};
+
+struct ConvolutionState;
+using ConvolveFn = void (*)(OpContext &, const ConvolutionState &, const Window &, const Channels &,
+                            int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
+                            const Epilogue *epilogue);
+
+struct ConvolutionState {
+  WindowAttrs attrs;
+  Wanted wanted;
+  bool isDepthwise;
+  ConvolveFn convolve;
+  bool shapesAreTensors = false; // instead of a shape, a tensor of that shape is given
+  std::optional<EpilogueSpec> epilogue = {};
+  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>(),
+                                 winogradWeights = std::make_shared<PackedWeights>();
+};
+
+// --- the work of one element of a window ---------------------------------------------------------
+
+// The three arrays at their channels 0. The wanted one is written to, the others are read.
+template <typename T, Wanted wanted> void applyTap(const Channels &c, T *in, T *filter, T *out) {
+  if (c.perGroup == 1 && c.filterIn == 1) { // depthwise, without a multiplier
+    TREADLE_VECTORISE
+    for (int64_t i = 0; i < c.in; ++i)
+      if constexpr (wanted == Wanted::Result)
+        out[i] += in[i] * filter[i];
+      else if constexpr (wanted == Wanted::InputGradient)
+        in[i] += out[i] * filter[i];
+      else
+        filter[i] += in[i] * out[i];
+    return;
+  }
+  for (int64_t i = 0; i < c.in; ++i) {
+    int64_t group = i / c.filterIn;
+    T *weights = filter + (i % c.filterIn) * c.out + group * c.perGroup;
+    T *result = out + group * c.perGroup;
+    if constexpr (wanted == Wanted::Result) {
+      const T x = in[i];
+      for (int64_t o = 0; o < c.perGroup; ++o)
+        result[o] += x * weights[o];
+    } else if constexpr (wanted == Wanted::InputGradient) {
+      T sum = 0;
+      for (int64_t o = 0; o < c.perGroup; ++o)
+        sum += result[o] * weights[o];
+      in[i] += sum;
+    } else {
+      const T x = in[i];
+      for (int64_t o = 0; o < c.perGroup; ++o)
+        weights[o] += x * result[o];
+    }
+  }
+}
+
+template <typename T, Wanted wanted>
+void convolveImages(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, T *in,
+                    T *filter, T *out) {
+  int64_t inSize = w.in[0] * w.in[1] * w.in[2] * c.in;
+  int64_t outSize = w.out[0] * w.out[1] * w.out[2] * c.out;
+  int64_t taps = w.size[0] * w.size[1] * w.size[2];
+  auto images = [&](int64_t begin, int64_t end) {
+    for (int64_t n = begin; n < end; ++n)
+      forEachTap(w, [&](int64_t o, int64_t i, int64_t k) {
+        applyTap<T, wanted>(c, in + n * inSize + i * c.in, filter + k * c.filterIn * c.out,
+                            out + n * outSize + o * c.out);
+      });
+  };
+  if (wanted == Wanted::FilterGradient) // all images add to one filter
+    return images(0, batch);
+  ctx.parallelFor(batch, 0.3 * static_cast<double>(outSize * taps * c.filterIn), images);
+}
+
+/// Whether there is a faster way than by taps; if so, it was taken.
+template <typename T, Wanted wanted>
+bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t batch, T *in,
+                  T *filter, T *out, const Epilogue *epilogue) {
+  if constexpr (std::is_floating_point_v<T>) {
+    PlacedConvolution placed{w, batch, c.in, c.out};
+    if (c.filterIn == 1 && c.perGroup == 1 && wanted == Wanted::Result) {
+      convolveDepthwise<T>(ctx, placed, in, filter, out, epilogue);
+      return true;
+    }
+    if (c.groups != 1)
+      return false;
+    if constexpr (wanted == Wanted::Result)
+      convolveByMatrix<T>(ctx, placed, in, filter, out, epilogue);
+    else if constexpr (wanted == Wanted::InputGradient)
+      inputGradientByMatrix<T>(ctx, placed, in, filter, out);
+    else
+      filterGradientByMatrix<T>(ctx, placed, in, filter, out);
+    return true;
+  }
+  return false;
+}
+
+/// A tensor's elements as C: as they lie, or a copy.
+template <typename T, typename C> struct As {
+  explicit As(const Tensor &t) {
+    if constexpr (std::is_same_v<T, C>) {
+      data = const_cast<C *>(t.data<C>()); // only read
+    } else {
+      copy.resize(static_cast<size_t>(t.count()));
+      std::transform(t.data<T>(), t.data<T>() + t.count(), copy.data(), [](T v) { return C(v); });
+      data = copy.data();
+    }
+  }
+
+  std::vector<C> copy;
+  C *data;
+};
+
+/// Groups with fewer products at a point are faster one by one.
+constexpr int64_t leastOfGroup = 16;
+
+/// The filter of one group, as [window * inChannels of the group, outChannels of the group].
+std::shared_ptr<const PackedMatrix> packGroup(OpContext &ctx, const float *filter,
+                                              const Channels &c, int64_t depth, int64_t group) {
+  std::vector<int64_t> rows(static_cast<size_t>(depth)), columns(static_cast<size_t>(c.perGroup));
+  for (int64_t i = 0; i < depth; ++i)
+    rows[static_cast<size_t>(i)] = i * c.out;
+  std::iota(columns.begin(), columns.end(), group * c.perGroup);
+  return PackedMatrix::make(ctx, {filter, rows, columns});
+}
+
+/// Whether images of floats were convolved with `filter`; `data` are its elements.
+bool convolveFloats(OpContext &ctx, const ConvolutionState &s, const PlacedConvolution &placed,
+                    const Channels &c, const float *in, const Tensor &filter, const float *data,
+                    float *out, const Epilogue *epilogue) {
+  if (c.groups == 1 && filter.dtype() == DType::Float32 && suitsWinograd(placed)) {
+    auto kept =
+        s.winogradWeights->find(filter, [&] { return packForWinograd(ctx, data, c.in, c.out); });
+    if (kept && convolveWinograd(ctx, placed, in, *kept, out, epilogue))
+      return true;
+  }
+  int64_t depth = filter.count() / c.out;
+  auto pack = [&](int64_t group) { return packGroup(ctx, data, c, depth, group); };
+  std::vector<std::shared_ptr<const PackedMatrix>> packed(static_cast<size_t>(c.groups));
+  if (c.groups == 1 && filter.dtype() == DType::Float32)
+    packed[0] = s.weights->find(filter, [&] { return pack(0); });
+  for (int64_t g = 0; g < c.groups; ++g)
+    if (auto &one = packed[static_cast<size_t>(g)]; !one && !(one = pack(g)))
+      return false;
+  convolvePacked(ctx, placed, in, packed, out, epilogue);
+  return true;
+}
+
+// `a` and `b` are what is given of (input, filter, result), in this order.
+template <typename T, typename C, Wanted wanted>
+void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, const Channels &c,
+                int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
+                const Epilogue *epilogue) {
+  As<T, C> x(a), y(b);
+  auto compute = [&](C *result) {
+    C *arrays[3] = {x.data, y.data, result};
+    if (wanted == Wanted::InputGradient)
+      std::rotate(arrays, arrays + 2, arrays + 3);
+    else if (wanted == Wanted::FilterGradient)
+      std::swap(arrays[1], arrays[2]);
+    if constexpr (std::is_same_v<C, float> && wanted == Wanted::Result)
+      if (c.filterIn * c.perGroup >= leastOfGroup &&
+          convolveFloats(ctx, s, {w, batch, c.in, c.out}, c, arrays[0], b, arrays[1], result,
+                         epilogue))
+        return;
+    if (convolveFast<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2], epilogue))
+      return;
+    std::fill_n(result, out.count(), C(0));
+    convolveImages<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2]);
+    if constexpr (std::is_floating_point_v<C>)
+      if (epilogue)
+        epilogue->apply(result, 0, out.count() / c.out, 0, c.out);
+  };
+  if constexpr (std::is_same_v<T, C>) {
+    compute(out.data<C>());
+  } else {
+    std::vector<C> sum(static_cast<size_t>(out.count()));
+    compute(sum.data());
+    std::transform(sum.begin(), sum.end(), out.data<T>(), [](C v) { return T(v); });
+  }
+}
+
+template <typename T, typename C>
+void convolve(OpContext &ctx, const ConvolutionState &s, const Window &w, const Channels &c,
+              int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
+              const Epilogue *epilogue) {
+  constexpr decltype(&convolveAs<T, C, Wanted::Result>) fns[] = {
+      convolveAs<T, C, Wanted::Result>, convolveAs<T, C, Wanted::InputGradient>,
+      convolveAs<T, C, Wanted::FilterGradient>};
+  fns[static_cast<int>(s.wanted)](ctx, s, w, c, batch, a, b, out, epilogue);
+}
+
+// --- shapes --------------------------------------------------------------------------------------
+
+struct Shapes {
+  ImageDims in, out;
+  Volume window;
+  Channels channels;
+  Window place;
+};
+
+bool fail(OpContext &ctx, Error error) {
+  ctx.fail(std::move(error));
+  return false;
+}
+
+// The window and the channels of a filter [window..., in, out].
+bool readFilter(OpContext &ctx, const ConvolutionState &s, Dims filter, Shapes &shapes) {
+  auto rank = filter.size();
+  if (static_cast<int>(rank) != s.attrs.spatial + 2)
+    return fail(ctx, invalidArgument("the filter must have rank ", s.attrs.spatial + 2,
+                                     ", but has shape ", dimsText(filter)));
+  shapes.window = {1, 1, 1};
+  for (int i = 0; i < s.attrs.spatial; ++i)
+    shapes.window[3 - s.attrs.spatial + i] = filter[i];
+  if (!countElements(filter).value_or(0))
+    return fail(ctx,
+                invalidArgument("the filter must have elements, but has shape ", dimsText(filter)));
+  Channels &c = shapes.channels;
+  int64_t in = filter[rank - 2], out = filter[rank - 1];
+  c = s.isDepthwise ? Channels{in, 1, in * out, 0, 0} : Channels{0, in, out, 0, 0};
+  return true;
+}
+
+// Everything about a convolution of that input and that filter.
+bool findShapes(OpContext &ctx, const ConvolutionState &s, Dims in, Dims filter, Shapes &shapes) {
+  shapes.in = {.spatial = s.attrs.spatial, .channelsFirst = s.attrs.channelsFirst};
+  if (!shapes.in.read(in))
+    return fail(ctx, invalidArgument("the input must have rank ", s.attrs.spatial + 2,
+                                     ", but has shape ", dimsText(in)));
+  if (!readFilter(ctx, s, filter, shapes))
+    return false;
+  Channels &c = shapes.channels;
+  if (s.isDepthwise ? c.in != shapes.in.channels : shapes.in.channels % c.filterIn != 0)
+    return fail(ctx, invalidArgument("the input's depth ", shapes.in.channels,
+                                     " does not go with the filter's shape ", dimsText(filter)));
+  c.in = shapes.in.channels;
+  c.groups = c.in / c.filterIn;
+  if (c.groups == 0 || c.out % c.groups != 0)
+    return fail(ctx, invalidArgument("the filter's ", c.out,
+                                     " output channels can't be split into ", c.groups, " groups"));
+  c.perGroup = c.out / c.groups;
+  shapes.out = shapes.in;
+  shapes.out.channels = c.out;
+  if (!placeWindow(ctx, s.attrs, shapes.in.size, shapes.window, shapes.place))
+    return false;
+  shapes.out.size = shapes.place.out;
+  return true;
+}
+
+bool checkGradient(OpContext &ctx, const Tensor &gradient, const Shapes &shapes) {
+  if (std::ranges::equal(gradient.dims(), shapes.out.tensorDims()))
+    return true;
+  return fail(ctx, invalidArgument("out_backprop has shape ", dimsText(gradient.dims()),
+                                   ", but the convolution's result has ",
+                                   dimsText(shapes.out.tensorDims())));
+}
+
+// The shape in input 0 or 1 of a gradient op. Of an input's, the spatial part alone will do.
+std::optional<DimVector> readShape(OpContext &ctx, const ConvolutionState &s, int i) {
+  const Tensor &t = ctx.input(i);
+  if (s.shapesAreTensors)
+    return DimVector(t.dims());
+  int full = s.attrs.spatial + 2;
+  if (t.rank() != 1 || (t.dim(0) != full && t.dim(0) != full - 2)) {
+    ctx.fail(invalidArgument("the sizes must be a vector of ", full, " elements, but have shape ",
+                             dimsText(t.dims())));
+    return std::nullopt;
+  }
+  DimVector dims = readIndices(t);
+  if (t.dim(0) == full || s.wanted != Wanted::InputGradient)
+    return dims;
+  const Tensor &filter = ctx.input(1), &gradient = ctx.input(2);
+  if (filter.rank() != full || gradient.rank() != full)
+    return dims; // an error later
+  ImageDims all{.spatial = s.attrs.spatial, .channelsFirst = s.attrs.channelsFirst};
+  all.batch = gradient.dim(0);
+  all.channels = filter.dim(full - 2);
+  std::copy(dims.begin(), dims.end(), all.size.end() - s.attrs.spatial);
+  return DimVector(Dims(all.tensorDims()));
+}
+
+// --- the ops -------------------------------------------------------------------------------------
+
+// What is fused with a convolution, its summand with the channels last; `epilogue` stays empty
+// where nothing is. False, having failed.
+bool readEpilogue(OpContext &ctx, const ConvolutionState &s, const Shapes &shapes, DType dtype,
+                  std::optional<Epilogue> &epilogue) {
+  if (!s.epilogue)
+    return true;
+  epilogue = Epilogue::of(
+      ctx, *s.epilogue, 2,
+      {dtype, shapes.out.tensorDims(), shapes.channels.out, !shapes.out.channelsFirst});
+  if (!epilogue || !epilogue->summand())
+    return epilogue.has_value();
+  auto last = withChannelsLast(ctx, epilogue->summand(), shapes.out);
+  if (last)
+    epilogue->setSummand(std::move(*last));
+  return last.has_value();
+}
+
+void runForward(OpContext &ctx) {
+  const ConvolutionState &s = ctx.state<ConvolutionState>();
+  const Tensor in = ctx.input(0), filter = ctx.input(1);
+  Shapes shapes;
+  if (!findShapes(ctx, s, in.dims(), filter.dims(), shapes))
+    return;
+  std::optional<Epilogue> epilogue;
+  if (!readEpilogue(ctx, s, shapes, in.dtype(), epilogue))
+    return;
+  ImageDims last = shapes.out;
+  last.channelsFirst = false;
+  auto x = withChannelsLast(ctx, in, shapes.in);
+  auto out = ctx.check(Tensor::make(in.dtype(), last.tensorDims()));
+  if (!x || !out)
+    return;
+  if (out->count())
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, filter, *out,
+               epilogue ? &*epilogue : nullptr);
+  if (epilogue && !epilogue->finish(ctx, *out))
+    return;
+  setImageOutput(ctx, 0, std::move(*out), shapes.out);
+}
+
+void runInputGradient(OpContext &ctx) {
+  const ConvolutionState &s = ctx.state<ConvolutionState>();
+  const Tensor filter = ctx.input(1), gradient = ctx.input(2);
+  std::optional<DimVector> dims = readShape(ctx, s, 0);
+  Shapes shapes;
+  if (!dims || !findShapes(ctx, s, *dims, filter.dims(), shapes) ||
+      !checkGradient(ctx, gradient, shapes))
+    return;
+  ImageDims last = shapes.in;
+  last.channelsFirst = false;
+  auto g = withChannelsLast(ctx, gradient, shapes.out);
+  auto out = ctx.check(Tensor::make(gradient.dtype(), last.tensorDims()));
+  if (!g || !out)
+    return;
+  if (out->count())
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, filter, *g, *out, nullptr);
+  setImageOutput(ctx, 0, std::move(*out), shapes.in);
+}
+
+void runFilterGradient(OpContext &ctx) {
+  const ConvolutionState &s = ctx.state<ConvolutionState>();
+  const Tensor in = ctx.input(0), gradient = ctx.input(2);
+  std::optional<DimVector> dims = readShape(ctx, s, 1);
+  Shapes shapes;
+  if (!dims || !findShapes(ctx, s, in.dims(), *dims, shapes) ||
+      !checkGradient(ctx, gradient, shapes))
+    return;
+  auto x = withChannelsLast(ctx, in, shapes.in);
+  auto g = withChannelsLast(ctx, gradient, shapes.out);
+  Tensor *out = ctx.allocateOutput(0, gradient.dtype(), *dims);
+  if (x && g && out && out->count())
+    s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, *g, *out, nullptr);
+}
+
+constexpr KernelFn runs[] = {runForward, runInputGradient, runFilterGradient};
+
+// Conv says the number of dimensions by its strides.
+int spatialDims(const BindContext &node, int spatial) {
+  if (spatial)
+    return spatial;
+  auto strides = node.attrs.getOr("strides", std::vector<int64_t>());
+  return static_cast<int>(strides.size()) - 2;
+}
+
+template <int spatial, Wanted wanted, bool isDepthwise = false>
+Expected<BoundKernel> bindConvolution(const BindContext &node) {
+  int dims = spatialDims(node, spatial);
+  if (dims < 1 || dims > 3 || node.attrs.getOr<int64_t>("batch_dims", 1) != 1)
+    return Unexpected(unimplemented("op '", node.op,
+                                    "' works on images and volumes with one batch "
+                                    "dimension only"));
+  Expected<WindowAttrs> attrs = WindowAttrs::of(node, dims);
+  if (!attrs)
+    return Unexpected(std::move(attrs.error()));
+  if (attrs->channelStride != 1)
+    return Unexpected(unimplemented("strides along the channels"));
+  ConvolutionState s{*attrs, wanted, isDepthwise, nullptr};
+  DType dtype = node.outputTypes[0];
+  visitType(dtype, FloatTypes(), [&]<typename T>() { s.convolve = convolve<T, Computed<T>>; });
+  if (dtype == DType::Int32)
+    s.convolve = convolve<uint32_t, uint32_t>; // wraps around
+  if (!s.convolve)
+    return unsupportedDType(node, dtype);
+  BoundKernel bound = boundWith(runs[static_cast<int>(wanted)], s);
+  bound.isExpensive = true;
+  return bound;
+}
+
+template <int spatial, Wanted wanted>
+Expected<BoundKernel> bindWithTensors(const BindContext &node) {
+  Expected<BoundKernel> bound = bindConvolution<spatial, wanted>(node);
+  if (!bound)
+    return bound;
+  ConvolutionState s = *static_cast<const ConvolutionState *>(bound->state.get());
+  s.shapesAreTensors = true;
+  bound->state = std::make_shared<const ConvolutionState>(std::move(s));
+  return bound;
+}
+
+template <int spatial, bool isDepthwise> Expected<BoundKernel> bindFused(const BindContext &node) {
+  DType dtype = node.outputTypes[0];
+  if (dtype != DType::Float32 && dtype != DType::Float64)
+    return unsupportedDType(node, dtype);
+  Expected<BoundKernel> bound = bindConvolution<spatial, Wanted::Result, isDepthwise>(node);
+  Expected<EpilogueSpec> epilogue = EpilogueSpec::of(node);
+  if (!bound || !epilogue)
+    return bound ? Unexpected(std::move(epilogue.error())) : bound;
+  ConvolutionState s = *static_cast<const ConvolutionState *>(bound->state.get());
+  s.epilogue = *epilogue;
+  bound->state = std::make_shared<const ConvolutionState>(s);
+  return bound;
+}
+
+using enum Wanted;
+const KernelEntry convolutionTable[] = {
+    {"Conv", bindConvolution<0, Result>},
+    {"Conv2D", bindConvolution<2, Result>},
+    {"Conv3D", bindConvolution<3, Result>},
+    {"Conv2DBackpropInput", bindConvolution<2, InputGradient>},
+    {"Conv2DBackpropInputV2", bindWithTensors<2, InputGradient>},
+    {"Conv3DBackpropInput", bindWithTensors<3, InputGradient>},
+    {"Conv3DBackpropInputV2", bindConvolution<3, InputGradient>},
+    {"Conv2DBackpropFilter", bindConvolution<2, FilterGradient>},
+    {"Conv2DBackpropFilterV2", bindWithTensors<2, FilterGradient>},
+    {"Conv3DBackpropFilter", bindWithTensors<3, FilterGradient>},
+    {"Conv3DBackpropFilterV2", bindConvolution<3, FilterGradient>},
+    {"_FusedConv2D", bindFused<2, false>},
+    {"_FusedConv3D", bindFused<3, false>},
+    {"DepthwiseConv2dNative", bindConvolution<2, Result, true>},
+    {"_FusedDepthwiseConv2dNative", bindFused<2, true>},
+    {"DepthwiseConv2dNativeBackpropInput", bindConvolution<2, InputGradient, true>},
+    {"DepthwiseConv2dNativeBackpropFilter", bindConvolution<2, FilterGradient, true>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> convolutionKernels() { return convolutionTable; }
+
+} // namespace treadle

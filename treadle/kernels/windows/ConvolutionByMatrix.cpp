@@ -1,0 +1,327 @@
+#include "treadle/kernels/windows/ConvolutionByMatrix.h"
+#include "treadle/kernels/products/MatMul.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <optional>
+
+namespace treadle {
+namespace {
+
+/// Some columns of a matrix, or all.
+template <typename T> using Columns = Eigen::Map<RowMajor<T>, 0, Eigen::OuterStride<>>;
+template <typename T> using ConstColumns = Eigen::Map<const RowMajor<T>, 0, Eigen::OuterStride<>>;
+
+// Eigen packs the filter anew for each product: as many rows as keep that below a twentieth of the
+// work, and the patches of 4,000 elements still in a cache of 4 MB.
+constexpr int64_t rowsPerTile = 256;
+// Columns that one thread takes, where there is but one tile.
+constexpr int64_t columnsPerPart = 64;
+
+/// Positions of results as rows, and the patches of the input that they are made of.
+template <typename T> class Patches {
+public:
+  explicit Patches(const PlacedConvolution &c)
+      : c(c), perImage(c.window.out[0] * c.window.out[1] * c.window.out[2]),
+        inPerImage(c.window.in[0] * c.window.in[1] * c.window.in[2] * c.inChannels),
+        depth(c.window.size[0] * c.window.size[1] * c.window.size[2] * c.inChannels) {}
+
+  int64_t rows() const { return c.batch * perImage; }
+  int64_t tiles() const { return (rows() + rowsPerTile - 1) / rowsPerTile; }
+
+  /// Whether the input is its own matrix of patches.
+  bool isInput() const {
+    return depth == c.inChannels && c.window.stride == Volume{1, 1, 1} &&
+           c.window.in == c.window.out && c.window.padBefore == Volume{0, 0, 0};
+  }
+
+  /// Calls `visit(patch, image, count)` for runs of elements that lie side by side both in the
+  /// patches of rows [begin, end) and in the input; `image` is negative for runs of padding.
+  template <typename Visit> void forEachRun(int64_t begin, int64_t end, Visit visit) const {
+    int64_t at = 0;
+    for (int64_t row = begin; row < end; ++row) {
+      const Window &w = c.window;
+      int64_t position = row % perImage, image = row / perImage * inPerImage;
+      Volume first = {position / (w.out[1] * w.out[2]), position / w.out[2] % w.out[1],
+                      position % w.out[2]};
+      for (int d = 0; d < 3; ++d)
+        first[d] = first[d] * w.stride[d] - w.padBefore[d];
+      for (int64_t i = 0; i < w.size[0]; ++i)
+        for (int64_t j = 0; j < w.size[1]; ++j, at += w.size[2] * c.inChannels)
+          visitRow(image, first, i, j, at, visit);
+    }
+  }
+
+  const PlacedConvolution &c;
+  int64_t perImage, inPerImage, depth;
+
+private:
+  // One row of the window: its columns lie side by side unless they are dilated.
+  template <typename Visit>
+  void visitRow(int64_t image, const Volume &first, int64_t i, int64_t j, int64_t at,
+                Visit visit) const {
+    const Window &w = c.window;
+    int64_t plane = first[0] + i * w.dilation[0], row = first[1] + j * w.dilation[1];
+    bool isInside = plane >= 0 && plane < w.in[0] && row >= 0 && row < w.in[1];
+    if (!isInside)
+      return visit(at, int64_t(-1), w.size[2] * c.inChannels);
+    int64_t line = image + (plane * w.in[1] + row) * w.in[2] * c.inChannels;
+    if (w.dilation[2] != 1) {
+      for (int64_t k = 0; k < w.size[2]; ++k) {
+        int64_t column = first[2] + k * w.dilation[2];
+        bool isThere = column >= 0 && column < w.in[2];
+        visit(at + k * c.inChannels, isThere ? line + column * c.inChannels : -1, c.inChannels);
+      }
+      return;
+    }
+    int64_t before = std::clamp<int64_t>(-first[2], 0, w.size[2]);
+    int64_t after = std::clamp<int64_t>(w.in[2] - first[2], before, w.size[2]);
+    if (before > 0)
+      visit(at, int64_t(-1), before * c.inChannels);
+    if (after > before)
+      visit(at + before * c.inChannels, line + (first[2] + before) * c.inChannels,
+            (after - before) * c.inChannels);
+    if (after < w.size[2])
+      visit(at + after * c.inChannels, int64_t(-1), (w.size[2] - after) * c.inChannels);
+  }
+};
+
+/// The patches of a tile: in place, or gathered.
+template <typename T> class Tile {
+public:
+  explicit Tile(const Patches<T> &patches) : patches(patches) {
+    if (!patches.isInput())
+      storage = std::make_unique_for_overwrite<T[]>(
+          static_cast<size_t>(std::min(rowsPerTile, patches.rows()) * patches.depth));
+  }
+
+  const T *gather(const T *in, int64_t begin, int64_t end) {
+    if (!storage)
+      return in + begin * patches.depth;
+    patches.forEachRun(begin, end, [&](int64_t patch, int64_t image, int64_t count) {
+      if (image < 0)
+        std::fill_n(storage.get() + patch, count, T(0));
+      else
+        std::copy_n(in + image, count, storage.get() + patch);
+    });
+    return storage.get();
+  }
+
+  T *data() { return storage.get(); }
+
+private:
+  const Patches<T> &patches;
+  std::unique_ptr<T[]> storage;
+};
+
+/// out[first..., columns] = patches * filter, for the rows from `first` and the columns from
+/// `column`.
+template <typename T>
+void multiply(const Patches<T> &patches, const T *tile, int64_t first, int64_t rows,
+              const T *filter, T *out, int64_t column, int64_t columns, const Epilogue *epilogue) {
+  int64_t n = patches.c.outChannels;
+  Eigen::Map<const RowMajor<T>> a(tile, rows, patches.depth);
+  ConstColumns<T> b(filter + column, patches.depth, columns, Eigen::OuterStride<>(n));
+  Columns<T>(out + first * n + column, rows, columns, Eigen::OuterStride<>(n)).noalias() = a * b;
+  if (epilogue)
+    epilogue->apply(out, first, rows, column, columns);
+}
+
+} // namespace
+
+template <typename T>
+void convolveByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
+                      T *out, const Epilogue *epilogue) {
+  Patches<T> patches(c);
+  double rowCost = costOfProduct * static_cast<double>(patches.depth * c.outChannels);
+  if (patches.tiles() == 1) {
+    Tile<T> tile(patches);
+    const T *gathered = tile.gather(in, 0, patches.rows());
+    int64_t parts = (c.outChannels + columnsPerPart - 1) / columnsPerPart;
+    double cost = rowCost * static_cast<double>(patches.rows()) / static_cast<double>(parts);
+    ctx.parallelFor(parts, cost, [&](int64_t begin, int64_t end) {
+      int64_t first = begin * columnsPerPart;
+      multiply(patches, gathered, 0, patches.rows(), filter, out, first,
+               std::min(c.outChannels, end * columnsPerPart) - first, epilogue);
+    });
+    return;
+  }
+  ctx.parallelFor(patches.tiles(), rowCost * rowsPerTile, [&](int64_t begin, int64_t end) {
+    Tile<T> tile(patches);
+    for (int64_t t = begin; t < end; ++t) {
+      int64_t first = t * rowsPerTile, last = std::min(first + rowsPerTile, patches.rows());
+      multiply(patches, tile.gather(in, first, last), first, last - first, filter, out, 0,
+               c.outChannels, epilogue);
+    }
+  });
+}
+
+// Patches overlap within an image, so that one image is one thread's.
+template <typename T>
+void inputGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, T *in, const T *filter,
+                           const T *out) {
+  Patches<T> patches(c);
+  Eigen::Map<const RowMajor<T>> weights(filter, patches.depth, c.outChannels);
+  auto products = static_cast<double>(patches.perImage * patches.depth * c.outChannels);
+  ctx.parallelFor(c.batch, costOfProduct * products, [&](int64_t begin, int64_t end) {
+    std::fill(in + begin * patches.inPerImage, in + end * patches.inPerImage, T(0));
+    RowMajor<T> tile;
+    for (int64_t first = begin * patches.perImage, last; first < end * patches.perImage;
+         first = last) {
+      last = std::min(first + rowsPerTile, end * patches.perImage);
+      tile.noalias() =
+          Eigen::Map<const RowMajor<T>>(out + first * c.outChannels, last - first, c.outChannels) *
+          weights.transpose();
+      patches.forEachRun(first, last, [&](int64_t patch, int64_t image, int64_t count) {
+        if (image < 0)
+          return;
+        const T *from = tile.data() + patch;
+        T *to = in + image;
+        for (int64_t i = 0; i < count; ++i)
+          to[i] += from[i];
+      });
+    }
+  });
+}
+
+template <typename T>
+void filterGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, T *filter,
+                            const T *out) {
+  Patches<T> patches(c);
+  std::fill_n(filter, patches.depth * c.outChannels, T(0));
+  Tile<T> tile(patches);
+  for (int64_t first = 0, last; first < patches.rows(); first = last) {
+    last = std::min(first + rowsPerTile, patches.rows());
+    Eigen::Map<const RowMajor<T>> a(tile.gather(in, first, last), last - first, patches.depth);
+    Eigen::Map<const RowMajor<T>> b(out + first * c.outChannels, last - first, c.outChannels);
+    int64_t parts = (patches.depth + columnsPerPart - 1) / columnsPerPart;
+    auto products = static_cast<double>((last - first) * columnsPerPart * c.outChannels);
+    ctx.parallelFor(parts, costOfProduct * products, [&](int64_t begin, int64_t end) {
+      int64_t row = begin * columnsPerPart;
+      int64_t rows = std::min(patches.depth, end * columnsPerPart) - row;
+      Eigen::Map<RowMajor<T>>(filter + row * c.outChannels, rows, c.outChannels).noalias() +=
+          a.middleCols(row, rows).transpose() * b;
+    });
+  }
+}
+
+namespace {
+
+/// Positions whose sums share what is read of a depthwise filter.
+constexpr int together = 4;
+
+/// The elements of the window that lie inside, along one dimension.
+struct Inside {
+  int64_t begin, end, first; // first: where the window begins in the input
+
+  Inside(const Window &w, int d, int64_t o) : first(o * w.stride[d] - w.padBefore[d]) {
+    begin = first < 0 ? (-first + w.dilation[d] - 1) / w.dilation[d] : 0;
+    int64_t left = w.in[d] - first;
+    end = left <= 0 ? 0 : std::min(w.size[d], (left + w.dilation[d] - 1) / w.dilation[d]);
+    begin = std::min(begin, end);
+  }
+};
+
+/// So many elements as one register of 64 bytes, or two of 32; or one element.
+template <typename T, int lanes> struct Lanes {
+  typedef T Type __attribute__((vector_size(lanes * sizeof(T))));
+};
+template <typename T> struct Lanes<T, 1> {
+  using Type = T;
+};
+
+/// Channels [0, vectors * lanes) of `outputs` positions of a depthwise result that lie side by
+/// side, `at` of the first; the windows of all have the same elements inside.
+template <int outputs, int vectors, int lanes, typename T>
+void sumWindows(const Window &w, const Inside (&at)[3], int64_t channels, const T *in,
+                const T *filter, T *out) {
+  // As in every library's convolutions: a sum is rounded once for each product.
+#pragma clang fp contract(fast)
+  using Vector = typename Lanes<T, lanes>::Type;
+  auto load = [](const T *from) {
+    Vector value;
+    std::memcpy(&value, from, sizeof value);
+    return value;
+  };
+  Vector sum[outputs][vectors] = {};
+  int64_t toNext = w.stride[2] * channels;
+  for (int64_t i = at[0].begin; i < at[0].end; ++i)
+    for (int64_t j = at[1].begin; j < at[1].end; ++j) {
+      int64_t plane = at[0].first + i * w.dilation[0], row = at[1].first + j * w.dilation[1];
+      int64_t column = at[2].first + at[2].begin * w.dilation[2];
+      const T *x = in + ((plane * w.in[1] + row) * w.in[2] + column) * channels;
+      const T *y = filter + ((i * w.size[1] + j) * w.size[2] + at[2].begin) * channels;
+      for (int64_t k = at[2].begin; k < at[2].end; ++k) {
+        for (int v = 0; v < vectors; ++v) {
+          Vector weight = load(y + v * lanes);
+          for (int o = 0; o < outputs; ++o)
+            sum[o][v] += load(x + o * toNext + v * lanes) * weight;
+        }
+        x += w.dilation[2] * channels;
+        y += channels;
+      }
+    }
+  for (int o = 0; o < outputs; ++o)
+    for (int v = 0; v < vectors; ++v)
+      std::memcpy(out + o * channels + v * lanes, &sum[o][v], sizeof(Vector));
+}
+
+/// All channels of so many positions.
+template <int outputs, typename T>
+void sumChannels(const Window &w, const Inside (&at)[3], int64_t channels, const T *in,
+                 const T *filter, T *out) {
+  constexpr int lanes = 64 / sizeof(T);
+  int64_t c = 0;
+  for (; c + 2 * lanes <= channels; c += 2 * lanes)
+    sumWindows<outputs, 2, lanes>(w, at, channels, in + c, filter + c, out + c);
+  for (; c + lanes <= channels; c += lanes)
+    sumWindows<outputs, 1, lanes>(w, at, channels, in + c, filter + c, out + c);
+  for (; c < channels; ++c)
+    sumWindows<outputs, 1, 1>(w, at, channels, in + c, filter + c, out + c);
+}
+
+} // namespace
+
+template <typename T>
+void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
+                       T *out, const Epilogue *epilogue) {
+  const Window &w = c.window;
+  int64_t channels = c.inChannels, inSize = w.in[0] * w.in[1] * w.in[2] * channels;
+  int64_t taps = w.size[0] * w.size[1] * w.size[2], lines = c.batch * w.out[0] * w.out[1];
+  double cost = 0.1 * static_cast<double>(w.out[2] * channels * taps);
+  ctx.parallelFor(lines, cost, [&](int64_t begin, int64_t end) {
+    for (int64_t line = begin; line < end; ++line) {
+      int64_t o1 = line % w.out[1], o0 = line / w.out[1] % w.out[0];
+      const T *image = in + line / (w.out[1] * w.out[0]) * inSize;
+      auto isInside = [&](int64_t o2) {
+        Inside at(w, 2, o2);
+        return o2 < w.out[2] && at.begin == 0 && at.end == w.size[2];
+      };
+      for (int64_t o2 = 0, step; o2 < w.out[2]; o2 += step) {
+        const Inside at[3] = {{w, 0, o0}, {w, 1, o1}, {w, 2, o2}};
+        T *result = out + (line * w.out[2] + o2) * channels;
+        step = isInside(o2) && isInside(o2 + together - 1) ? together : 1;
+        auto sum = step == together ? sumChannels<together, T> : sumChannels<1, T>;
+        sum(w, at, channels, image, filter, result);
+      }
+      if (epilogue)
+        epilogue->apply(out, line * w.out[2], w.out[2], 0, channels);
+    }
+  });
+}
+
+#define TREADLE_INSTANTIATE(T)                                                                     \
+  template void convolveByMatrix<T>(OpContext &, const PlacedConvolution &, const T *, const T *,  \
+                                    T *, const Epilogue *);                                        \
+  template void inputGradientByMatrix<T>(OpContext &, const PlacedConvolution &, T *, const T *,   \
+                                         const T *);                                               \
+  template void filterGradientByMatrix<T>(OpContext &, const PlacedConvolution &, const T *, T *,  \
+                                          const T *);                                              \
+  template void convolveDepthwise<T>(OpContext &, const PlacedConvolution &, const T *, const T *, \
+                                     T *, const Epilogue *);
+TREADLE_INSTANTIATE(float)
+TREADLE_INSTANTIATE(double)
+#undef TREADLE_INSTANTIATE
+
+} // namespace treadle

@@ -1,0 +1,370 @@
+// Maxima and means under a sliding window, and their gradients.
+#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/Window.h"
+#include "treadle/kernels/elementwise/Elementwise.h"
+
+#include <vector>
+
+namespace treadle {
+namespace {
+
+struct PoolState {
+  WindowAttrs attrs;
+  Volume window = {1, 1, 1};
+  int64_t channelWindow = 1;
+  bool hasSizeInputs = false; // the last two inputs are the window and the strides
+  bool includesBatch = false; // argmax counts through the whole batch
+  DType indexType = DType::Int64;
+};
+
+/// One pooling: the input, the result, and the window between them.
+struct Pool {
+  ImageDims in, out;
+  Window window;
+  int64_t channelWindow;
+
+  int64_t inSize() const { return in.positions() * in.channels; }
+  int64_t outSize() const { return out.positions() * out.channels; }
+};
+
+// The window and the strides that an op has as inputs.
+bool readSizes(OpContext &ctx, PoolState &s) {
+  int n = ctx.numInputs();
+  DimVector size = readIndices(ctx.input(n - 2)), strides = readIndices(ctx.input(n - 1));
+  auto channelWindow = ctx.check(s.attrs.split("ksize", size, s.window));
+  if (!channelWindow)
+    return false;
+  auto channelStride = ctx.check(s.attrs.split("strides", strides, s.attrs.strides));
+  if (!channelStride)
+    return false;
+  s.channelWindow = *channelWindow;
+  s.attrs.channelStride = *channelStride;
+  return true;
+}
+
+// Explicit padding as large as the window would make windows of nothing.
+bool checkPadding(OpContext &ctx, const PoolState &s) {
+  for (int d = 0; d < 3; ++d)
+    if (int64_t pad = std::max(s.attrs.padBefore[d], s.attrs.padAfter[d]);
+        pad && pad >= s.window[d]) {
+      ctx.fail(invalidArgument("a padding of ", pad, " must be smaller than the window's ",
+                               s.window[d]));
+      return false;
+    }
+  return true;
+}
+
+bool checkChannelWindow(OpContext &ctx, const PoolState &s, const Pool &pool) {
+  int64_t window = s.channelWindow;
+  if (window == 1 && s.attrs.channelStride == 1)
+    return true;
+  if (s.window != Volume{1, 1, 1})
+    ctx.fail(unimplemented("a window along the channels and along the image at once"));
+  else if (window != s.attrs.channelStride || pool.in.channels % window)
+    ctx.fail(unimplemented("a window of ", window, " along ", pool.in.channels,
+                           " channels with stride ", s.attrs.channelStride,
+                           "; they must be equal and divide the channels"));
+  return !ctx.hasFailed();
+}
+
+bool findPool(OpContext &ctx, PoolState s, Dims in, Pool &pool) {
+  if (s.hasSizeInputs && !readSizes(ctx, s))
+    return false;
+  pool.in = {.spatial = s.attrs.spatial, .channelsFirst = s.attrs.channelsFirst};
+  if (!pool.in.read(in)) {
+    ctx.fail(invalidArgument("the input must have rank ", s.attrs.spatial + 2, ", but has shape ",
+                             dimsText(in)));
+    return false;
+  }
+  if (!checkPadding(ctx, s) || !checkChannelWindow(ctx, s, pool) ||
+      !placeWindow(ctx, s.attrs, pool.in.size, s.window, pool.window))
+    return false;
+  pool.channelWindow = s.channelWindow;
+  pool.out = pool.in;
+  pool.out.size = pool.window.out;
+  pool.out.channels = pool.in.channels / s.channelWindow;
+  return true;
+}
+
+// A tensor in a pool's layout, with its channels last.
+std::optional<Tensor> makeImage(OpContext &ctx, DType dtype, ImageDims dims) {
+  dims.channelsFirst = false;
+  return ctx.check(Tensor::make(dtype, dims.tensorDims()));
+}
+
+// Calls `visit(inElement, outElement, position)` for each element under each window of image `n`.
+template <typename Visit> void forEachElement(const Pool &pool, int64_t n, Visit &&visit) {
+  int64_t channels = pool.in.channels, outChannels = pool.out.channels;
+  forEachTap(pool.window, [&](int64_t o, int64_t i, int64_t) {
+    int64_t in = n * pool.inSize() + i * channels, out = n * pool.outSize() + o * outChannels;
+    if (pool.channelWindow == 1)
+      for (int64_t c = 0; c < channels; ++c)
+        visit(in + c, out + c, o);
+    else
+      for (int64_t c = 0; c < channels; ++c)
+        visit(in + c, out + c / pool.channelWindow, o);
+  });
+}
+
+// How many elements of the input each window covers.
+std::vector<int32_t> coveredElements(const Pool &pool) {
+  std::vector<int32_t> covered(static_cast<size_t>(pool.out.positions()));
+  forEachTap(pool.window, [&](int64_t o, int64_t, int64_t) {
+    covered[static_cast<size_t>(o)] += static_cast<int32_t>(pool.channelWindow);
+  });
+  return covered;
+}
+
+// --- forward -------------------------------------------------------------------------------------
+
+template <typename T> constexpr T lowestOf() {
+  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                              : std::numeric_limits<T>::lowest();
+}
+
+template <typename T> struct MaxPoolKernel {
+  static void compute(OpContext &ctx, const Pool &pool, const T *x, T *out) {
+    std::fill_n(out, pool.out.batch * pool.outSize(), lowestOf<T>());
+    ctx.parallelFor(pool.in.batch, static_cast<double>(pool.inSize()),
+                    [&](int64_t begin, int64_t end) {
+                      for (int64_t n = begin; n < end; ++n)
+                        forEachElement(pool, n, [&](int64_t i, int64_t o, int64_t) {
+                          out[o] = x[i] > out[o] ? x[i] : out[o];
+                        });
+                    });
+  }
+};
+
+template <typename T> struct AvgPoolKernel {
+  static void compute(OpContext &ctx, const Pool &pool, const T *x, T *out) {
+    std::vector<Computed<T>> sums(static_cast<size_t>(pool.out.batch * pool.outSize()));
+    std::vector<int32_t> covered = coveredElements(pool);
+    ctx.parallelFor(pool.in.batch, static_cast<double>(pool.inSize()),
+                    [&](int64_t begin, int64_t end) {
+                      for (int64_t n = begin; n < end; ++n)
+                        forEachElement(pool, n, [&](int64_t i, int64_t o, int64_t) {
+                          sums[static_cast<size_t>(o)] += Computed<T>(x[i]);
+                        });
+                    });
+    for (size_t o = 0; o < sums.size(); ++o) {
+      auto position = static_cast<int64_t>(o) % pool.outSize() / pool.out.channels;
+      out[o] = T(sums[o] / static_cast<Computed<T>>(covered[static_cast<size_t>(position)]));
+    }
+  }
+};
+
+template <template <typename> class Kernel> struct ForwardOf {
+  template <typename T> struct Run {
+    static void run(OpContext &ctx) {
+      const Tensor in = ctx.input(0);
+      Pool pool;
+      if (!findPool(ctx, ctx.state<PoolState>(), in.dims(), pool))
+        return;
+      auto x = withChannelsLast(ctx, in, pool.in);
+      auto out = makeImage(ctx, in.dtype(), pool.out);
+      if (!x || !out)
+        return;
+      if (out->count())
+        Kernel<T>::compute(ctx, pool, x->data<T>(), out->data<T>());
+      setImageOutput(ctx, 0, std::move(*out), pool.out);
+    }
+  };
+};
+
+// Where the maxima are, in elements of the whole input; the first of equal ones.
+template <typename T> std::vector<int64_t> findMaxima(const Pool &pool, const T *x) {
+  std::vector<int64_t> at(static_cast<size_t>(pool.out.batch * pool.outSize()), -1);
+  for (int64_t n = 0; n < pool.in.batch; ++n)
+    forEachElement(pool, n, [&](int64_t i, int64_t o, int64_t) {
+      int64_t &best = at[static_cast<size_t>(o)];
+      if (best < 0 || x[i] > x[best])
+        best = i;
+    });
+  return at;
+}
+
+// Here each channel is by itself whatever the window says.
+PoolState withoutChannelWindow(PoolState s) {
+  s.channelWindow = s.attrs.channelStride = 1;
+  return s;
+}
+
+template <typename T> struct MaxPoolWithArgmaxKernel {
+  static void run(OpContext &ctx) {
+    const PoolState &s = ctx.state<PoolState>();
+    const Tensor in = ctx.input(0);
+    Pool pool;
+    if (!findPool(ctx, withoutChannelWindow(s), in.dims(), pool))
+      return;
+    std::vector<int64_t> at = findMaxima(pool, in.data<T>());
+    Tensor *out = ctx.allocateOutput(0, in.dtype(), pool.out.tensorDims());
+    Tensor *where = ctx.allocateOutput(1, s.indexType, pool.out.tensorDims());
+    if (!out || !where)
+      return;
+    for (size_t o = 0; o < at.size(); ++o) {
+      out->data<T>()[o] = in.data<T>()[at[o]];
+      int64_t index = s.includesBatch ? at[o] : at[o] % pool.inSize();
+      if (s.indexType == DType::Int64)
+        where->data<int64_t>()[o] = index;
+      else
+        where->data<int32_t>()[o] = static_cast<int32_t>(index);
+    }
+  }
+};
+
+// --- gradients -----------------------------------------------------------------------------------
+
+bool checkSame(OpContext &ctx, const char *what, const Tensor &t, const ImageDims &expected) {
+  if (std::ranges::equal(t.dims(), expected.tensorDims()))
+    return true;
+  ctx.fail(invalidArgument(what, " has shape ", dimsText(t.dims()), ", but the pooling gives ",
+                           dimsText(expected.tensorDims())));
+  return false;
+}
+
+// Inputs: the input, the result, the result's gradient.
+template <typename T> struct MaxPoolGradKernel {
+  static void run(OpContext &ctx) {
+    const Tensor in = ctx.input(0), gradient = ctx.input(2);
+    Pool pool;
+    if (!findPool(ctx, ctx.state<PoolState>(), in.dims(), pool) ||
+        !checkSame(ctx, "the result", ctx.input(1), pool.out) ||
+        !checkSame(ctx, "the gradient", gradient, pool.out))
+      return;
+    auto x = withChannelsLast(ctx, in, pool.in), g = withChannelsLast(ctx, gradient, pool.out);
+    auto out = makeImage(ctx, in.dtype(), pool.in);
+    if (!x || !g || !out)
+      return;
+    std::vector<Computed<T>> sums(static_cast<size_t>(out->count()));
+    std::vector<int64_t> at = findMaxima(pool, x->template data<T>());
+    for (size_t o = 0; o < at.size(); ++o)
+      sums[static_cast<size_t>(at[o])] += Computed<T>(g->template data<T>()[o]);
+    std::transform(sums.begin(), sums.end(), out->template data<T>(), [](auto v) { return T(v); });
+    setImageOutput(ctx, 0, std::move(*out), pool.in);
+  }
+};
+
+// Inputs: the input, the result, the gradient's gradient, of which each maximum's is taken.
+template <typename T> struct MaxPoolGradGradKernel {
+  static void run(OpContext &ctx) {
+    const Tensor in = ctx.input(0), gradient = ctx.input(2);
+    Pool pool;
+    if (!findPool(ctx, ctx.state<PoolState>(), in.dims(), pool) ||
+        !checkSame(ctx, "the result", ctx.input(1), pool.out) ||
+        !checkSame(ctx, "the gradient", gradient, pool.in))
+      return;
+    auto x = withChannelsLast(ctx, in, pool.in), g = withChannelsLast(ctx, gradient, pool.in);
+    auto out = makeImage(ctx, in.dtype(), pool.out);
+    if (!x || !g || !out)
+      return;
+    std::vector<int64_t> at = findMaxima(pool, x->template data<T>());
+    std::ranges::transform(at, out->template data<T>(),
+                           [&](int64_t i) { return i < 0 ? T(0) : g->template data<T>()[i]; });
+    setImageOutput(ctx, 0, std::move(*out), pool.out);
+  }
+};
+
+// Inputs: the input, the result's gradient, where the maxima were.
+template <typename T> struct MaxPoolGradWithArgmaxKernel {
+  static void run(OpContext &ctx) {
+    const PoolState &s = ctx.state<PoolState>();
+    const Tensor in = ctx.input(0), gradient = ctx.input(1), where = ctx.input(2);
+    Pool pool;
+    if (!findPool(ctx, withoutChannelWindow(s), in.dims(), pool) ||
+        !checkSame(ctx, "the gradient", gradient, pool.out) ||
+        !checkSame(ctx, "argmax", where, pool.out))
+      return;
+    Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
+    if (!out)
+      return;
+    std::fill_n(out->data<T>(), out->count(), T(0));
+    for (int64_t o = 0; o < where.count(); ++o) {
+      int64_t first = s.includesBatch ? 0 : o / pool.outSize() * pool.inSize();
+      int64_t index = indexAt(where, o);
+      if (index < 0 || index >= in.count() - first)
+        return ctx.fail(invalidArgument("argmax element ", o, " is ", index,
+                                        ", outside an input of shape ", dimsText(in.dims())));
+      T &sum = out->data<T>()[first + index];
+      sum = static_cast<T>(sum + gradient.data<T>()[o]);
+    }
+  }
+};
+
+// Inputs: the shape of the input, the result's gradient.
+template <typename T> struct AvgPoolGradKernel {
+  static void run(OpContext &ctx) {
+    const Tensor gradient = ctx.input(1);
+    if (ctx.input(0).rank() != 1)
+      return ctx.fail(invalidArgument("orig_input_shape must be a vector, but has shape ",
+                                      dimsText(ctx.input(0).dims())));
+    Pool pool;
+    if (!findPool(ctx, ctx.state<PoolState>(), readIndices(ctx.input(0)), pool) ||
+        !checkSame(ctx, "the gradient", gradient, pool.out))
+      return;
+    auto g = withChannelsLast(ctx, gradient, pool.out);
+    auto out = makeImage(ctx, gradient.dtype(), pool.in);
+    if (!g || !out)
+      return;
+    std::vector<Computed<T>> sums(static_cast<size_t>(out->count()));
+    std::vector<int32_t> covered = coveredElements(pool);
+    for (int64_t n = 0; n < pool.in.batch; ++n)
+      forEachElement(pool, n, [&](int64_t i, int64_t o, int64_t position) {
+        sums[static_cast<size_t>(i)] +=
+            Computed<T>(g->template data<T>()[o]) /
+            static_cast<Computed<T>>(covered[static_cast<size_t>(position)]);
+      });
+    std::transform(sums.begin(), sums.end(), out->template data<T>(), [](auto v) { return T(v); });
+    setImageOutput(ctx, 0, std::move(*out), pool.in);
+  }
+};
+
+// --- tables --------------------------------------------------------------------------------------
+
+template <template <typename> class Kernel, typename Types, int spatial>
+Expected<BoundKernel> bindPool(const BindContext &node) {
+  Expected<WindowAttrs> attrs = WindowAttrs::of(node, spatial);
+  if (!attrs)
+    return Unexpected(std::move(attrs.error()));
+  PoolState s{.attrs = *attrs};
+  s.includesBatch = node.attrs.getOr<bool>("include_batch_in_index", false);
+  auto size = node.attrs.getOr("ksize", std::vector<int64_t>());
+  s.hasSizeInputs = size.empty();
+  if (!s.hasSizeInputs) {
+    Expected<int64_t> channels = attrs->split("ksize", size, s.window);
+    if (!channels)
+      return Unexpected(std::move(channels.error()));
+    s.channelWindow = *channels;
+  }
+  BoundKernel bound;
+  if (!visitType(node.outputTypes[0], Types(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))
+    return unsupportedDType(node, node.outputTypes[0]);
+  if (node.outputTypes.size() > 1)
+    s.indexType = node.outputTypes[1];
+  bound.state = std::make_shared<const PoolState>(s);
+  return bound;
+}
+
+const KernelEntry poolingTable[] = {
+    {"MaxPool", bindPool<ForwardOf<MaxPoolKernel>::Run, RealTypes, 2>},
+    {"MaxPoolV2", bindPool<ForwardOf<MaxPoolKernel>::Run, RealTypes, 2>},
+    {"MaxPool3D", bindPool<ForwardOf<MaxPoolKernel>::Run, FloatTypes, 3>},
+    {"AvgPool", bindPool<ForwardOf<AvgPoolKernel>::Run, FloatTypes, 2>},
+    {"AvgPool3D", bindPool<ForwardOf<AvgPoolKernel>::Run, FloatTypes, 3>},
+    {"MaxPoolWithArgmax", bindPool<MaxPoolWithArgmaxKernel, RealTypes, 2>},
+    {"MaxPoolGradWithArgmax", bindPool<MaxPoolGradWithArgmaxKernel, RealTypes, 2>},
+    {"MaxPoolGrad", bindPool<MaxPoolGradKernel, RealTypes, 2>},
+    {"MaxPoolGradV2", bindPool<MaxPoolGradKernel, RealTypes, 2>},
+    {"MaxPoolGradGrad", bindPool<MaxPoolGradGradKernel, RealTypes, 2>},
+    {"MaxPoolGradGradV2", bindPool<MaxPoolGradGradKernel, RealTypes, 2>},
+    {"MaxPool3DGradGrad", bindPool<MaxPoolGradGradKernel, FloatTypes, 3>},
+    {"MaxPool3DGrad", bindPool<MaxPoolGradKernel, FloatTypes, 3>},
+    {"AvgPoolGrad", bindPool<AvgPoolGradKernel, FloatTypes, 2>},
+    {"AvgPool3DGrad", bindPool<AvgPoolGradKernel, FloatTypes, 3>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> poolingKernels() { return poolingTable; }
+
+} // namespace treadle

@@ -1,0 +1,347 @@
+// Models: SavedModels that are ready to be called.
+//
+// Loading goes as in TensorFlow: the saver's restore op runs with the checkpoint's name and the
+// assets' paths fed, then the init op. Variables that the op leaves out are found as Python's
+// loader finds them, through the model's objects: Keras writes models whose restore op is of no
+// use.
+#include "treadle/checkpoint/Index.h"
+#include "treadle/graph/GraphImpl.h"
+#include "treadle/graph/SavedModel.h"
+#include "treadle/model/ObjectGraph.h"
+
+#include "treadle/import/File.h"
+#include "treadle/import/SavedModel.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/runtime/ValueName.h"
+#include "treadle/tensor/Suggestions.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace treadle {
+
+struct Model::Impl {
+  Graph graph;
+  SavedModelFiles files;
+  std::vector<SavedModelFiles::Asset> assets;
+  std::vector<Graph::Signature> signatures;
+  Session session;
+
+  Expected<void> restore();
+  Expected<void> restoreObjects();
+  Expected<void> checkVariables() const;
+  Expected<void> initialize();
+  Expected<void> saveTo(const std::string &prefix);
+  Session::Feeds assetFeeds() const;
+  /// The value of an input that isn't given; an empty one if the signature has none for it.
+  Expected<Tensor> defaultOf(const Graph::Signature &signature, const std::string &key) const;
+};
+
+namespace {
+
+using Signature = Graph::Signature;
+
+Session::Feeds onlyNew(Session::Feeds feeds) {
+  std::ranges::sort(feeds, {}, &std::pair<std::string, Tensor>::first);
+  auto same = std::ranges::unique(feeds, {}, &std::pair<std::string, Tensor>::first);
+  feeds.erase(same.begin(), same.end());
+  return feeds;
+}
+
+/// `message` as part of what was being done.
+Error during(const std::string &what, Error error) {
+  error.message = str(what, ": ", error.message);
+  return error;
+}
+
+/// The graph whose module is the one meta graph that is chosen, and that meta graph's files.
+Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
+                                                            const std::vector<std::string> &tags) {
+  size_t count = metaGraphs(*graph.impl->module).size();
+  if (!graph.isSavedModel())
+    return Unexpected(invalidArgument("the graph comes from no SavedModel: it has no signatures to "
+                                      "call; run it with a Session"));
+  if (count == 1)
+    return SavedModelFiles::of(graph.impl->module, tags).map([&](SavedModelFiles files) {
+      return std::pair(std::move(graph), std::move(files));
+    });
+  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  auto module = importMlirText(*context, graph.text());
+  if (!module)
+    return Unexpected(std::move(module.error()));
+  return SavedModelFiles::of(*module, tags).map([&](SavedModelFiles files) {
+    Graph chosen;
+    chosen.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+    return std::pair(std::move(chosen), std::move(files));
+  });
+}
+
+// --- calls -------------------------------------------------------------------------------------
+
+const Tensor *find(const Model::Values &values, std::string_view name) {
+  auto it = std::ranges::find(values, name, &Model::Values::value_type::first);
+  return it == values.end() ? nullptr : &it->second;
+}
+
+std::string keysOf(const std::vector<std::pair<std::string, Graph::Value>> &values) {
+  std::string text;
+  for (const auto &[key, value] : values)
+    text += str(text.empty() ? "'" : ", '", key, "'");
+  return text.empty() ? "none" : text;
+}
+
+Expected<void> checkNames(const Signature &signature, const Model::Values &inputs) {
+  for (const auto &[name, value] : inputs) {
+    bool isKnown = std::ranges::any_of(signature.inputs,
+                                       [&](const auto &input) { return input.first == name; });
+    if (isKnown)
+      continue;
+    std::vector<std::string_view> keys;
+    for (const auto &input : signature.inputs)
+      keys.push_back(input.first);
+    return Unexpected(invalidArgument("signature '", signature.name, "' has no input '", name, "'",
+                                      didYouMean(name, keys), "; its inputs are ",
+                                      keysOf(signature.inputs)));
+  }
+  return {};
+}
+
+Expected<void> checkInput(const Signature &signature, const std::string &key,
+                          const Graph::Value &wanted, const Tensor &given) {
+  std::string where = str("input '", key, "' of signature '", signature.name, "'");
+  if (wanted.name.find(',') != wanted.name.npos)
+    return Unexpected(unimplemented(where, " is a composite tensor, which can't be given yet"));
+  PartialShape shape{wanted.hasRank, wanted.dims};
+  if (!given)
+    return Unexpected(
+        invalidArgument(where, " has no value; expected ", dtypeName(wanted.dtype), shape.text()));
+  if (given.dtype() != wanted.dtype || !shape.accepts(given.dims()))
+    return Unexpected(invalidArgument(where, " is ", tensorTypeText(given), ", expected ",
+                                      dtypeName(wanted.dtype), shape.text()));
+  return {};
+}
+
+} // namespace
+
+Session::Feeds Model::Impl::assetFeeds() const {
+  Session::Feeds feeds;
+  for (const SavedModelFiles::Asset &asset : assets)
+    feeds.emplace_back(withOutput(asset.tensor), Tensor::scalarString(asset.path));
+  return onlyNew(std::move(feeds));
+}
+
+Expected<Tensor> Model::Impl::defaultOf(const Signature &signature, const std::string &key) const {
+  auto def = files.meta.signature_def().find(signature.name);
+  if (def == files.meta.signature_def().end())
+    return Tensor();
+  const auto &defaults = def->second.defaults();
+  auto it = defaults.find(key);
+  return it == defaults.end() ? Tensor() : tensorFromProto(it->second);
+}
+
+Expected<void> Model::Impl::restore() {
+  const pb::SaverDef &saver = files.meta.saver_def();
+  if (saver.restore_op_name().empty())
+    return {};
+  std::string prefix = files.variables();
+  std::string index = BundleIndex::path(prefix);
+  if (!std::filesystem::exists(index)) {
+    size_t count = graph.summary().variables.size();
+    if (!count)
+      return {};
+    return Unexpected(notFound("the model has ", count,
+                               " variables, but their checkpoint is "
+                               "missing: there is no file '",
+                               index, "'"));
+  }
+  Session::Feeds feeds = assetFeeds();
+  feeds.emplace_back(withOutput(saver.filename_tensor_name()), Tensor::scalarString(prefix));
+  auto restored = session.run({}, onlyNew(std::move(feeds)), {saver.restore_op_name()});
+  return restored ? restoreObjects() : Unexpected(std::move(restored.error()));
+}
+
+Expected<void> Model::Impl::restoreObjects() {
+  std::unordered_set<std::string> missing;
+  for (const pb::SavedObject &object : files.meta.object_graph_def().nodes())
+    if (object.has_variable())
+      missing.insert(object.variable().name());
+  for (const auto &[name, value] : session.variables())
+    missing.erase(name);
+  if (missing.empty())
+    return {};
+  Expected<BundleReader> checkpoint = BundleReader::open(files.variables());
+  if (!checkpoint)
+    return Unexpected(std::move(checkpoint.error()));
+  auto variables = checkpointedVariables(files.meta, *checkpoint);
+  if (!variables)
+    return Unexpected(std::move(variables.error()));
+  for (const auto &[name, key] : *variables) {
+    if (!missing.contains(name))
+      continue;
+    Expected<Tensor> value = checkpoint->read(key);
+    if (!value)
+      return Unexpected(std::move(value.error()));
+    if (Expected<void> ok = session.setVariable(name, std::move(*value)); !ok)
+      return ok;
+  }
+  return {};
+}
+
+/// The restore op takes whatever shape the checkpoint has.
+Expected<void> Model::Impl::checkVariables() const {
+  std::unordered_map<std::string, Graph::Value> wanted;
+  for (Graph::Value &variable : graph.summary().variables)
+    wanted.try_emplace(variable.name, std::move(variable));
+  for (const auto &[name, value] : session.variables()) {
+    auto it = wanted.find(name);
+    if (it == wanted.end() || !it->second.hasRank)
+      continue;
+    PartialShape shape = PartialShape::ranked(it->second.dims);
+    if (!shape.accepts(value.dims()))
+      return Unexpected(invalidArgument("variable '", name, "' is ", dtypeName(it->second.dtype),
+                                        shape.text(), " in the graph, but ", tensorTypeText(value),
+                                        " in the checkpoint"));
+  }
+  return {};
+}
+
+Expected<void> Model::Impl::initialize() {
+  std::string node = files.initOp();
+  if (node.empty())
+    return {};
+  return session.run({}, assetFeeds(), {node}).map([](auto &&) {});
+}
+
+Expected<void> Model::Impl::saveTo(const std::string &prefix) {
+  const pb::SaverDef &saver = files.meta.saver_def();
+  if (saver.save_tensor_name().empty())
+    return Unexpected(failedPrecondition("the model can't be saved: it has no saver"));
+  Session::Feeds feeds = assetFeeds();
+  feeds.emplace_back(withOutput(saver.filename_tensor_name()), Tensor::scalarString(prefix));
+  return session.run({saver.save_tensor_name()}, onlyNew(std::move(feeds))).map([](auto &&) {});
+}
+
+Expected<Model> Model::load(const std::string &path, SessionOptions options,
+                            const std::vector<std::string> &tags) {
+  Expected<Graph> graph = Graph::fromFile(path);
+  if (!graph)
+    return Unexpected(std::move(graph.error()));
+  Expected<Model> model = create(std::move(*graph), std::move(options), tags);
+  if (!model)
+    return Unexpected(during(path, std::move(model.error())));
+  return model;
+}
+
+/// A program has no state to restore.
+Expected<Model> Model::ofProgram(Graph graph, SessionOptions options) {
+  auto impl = std::make_shared<Impl>();
+  impl->graph = std::move(graph);
+  impl->signatures = impl->graph.signatures();
+  return Session::create(impl->graph, std::move(options)).map([&](Session session) {
+    impl->session = std::move(session);
+    Model model;
+    model.impl = std::move(impl);
+    return model;
+  });
+}
+
+Expected<Model> Model::create(Graph graph, SessionOptions options,
+                              const std::vector<std::string> &tags) {
+  if (!graph.isSavedModel() && !graph.signatures().empty())
+    return ofProgram(std::move(graph), std::move(options));
+  auto chosen = chooseMetaGraph(std::move(graph), tags);
+  if (!chosen)
+    return Unexpected(std::move(chosen.error()));
+  auto impl = std::make_shared<Impl>();
+  impl->graph = std::move(chosen->first);
+  impl->files = std::move(chosen->second);
+  impl->signatures = signaturesOf(impl->files.meta);
+  auto assets = impl->files.assets();
+  if (!assets)
+    return Unexpected(std::move(assets.error()));
+  impl->assets = std::move(*assets);
+  Expected<Session> session = Session::create(impl->graph, std::move(options));
+  if (!session)
+    return Unexpected(std::move(session.error()));
+  impl->session = std::move(*session);
+  if (Expected<void> ok = impl->restore(); !ok)
+    return Unexpected(during("the variables can't be restored", std::move(ok.error())));
+  if (Expected<void> ok = impl->checkVariables(); !ok)
+    return Unexpected(std::move(ok.error()));
+  if (Expected<void> ok = impl->initialize(); !ok)
+    return Unexpected(during("the model can't be initialized", std::move(ok.error())));
+  Model model;
+  model.impl = std::move(impl);
+  return model;
+}
+
+const std::vector<Signature> &Model::signatures() const { return impl->signatures; }
+
+Expected<const Signature *> Model::signature(std::string_view name) const {
+  auto it = std::ranges::find(impl->signatures, name, &Signature::name);
+  if (it != impl->signatures.end())
+    return &*it;
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const Signature &signature : impl->signatures) {
+    names.push_back(signature.name);
+    list += str(list.empty() ? "'" : ", '", signature.name, "'");
+  }
+  return Unexpected(notFound("the model has no signature '", name, "'", didYouMean(name, names),
+                             "; its signatures are ", list.empty() ? "none" : list));
+}
+
+Expected<Model::Values> Model::call(std::string_view name, const Values &inputs) const {
+  Expected<const Signature *> found = signature(name);
+  if (!found)
+    return Unexpected(std::move(found.error()));
+  const Signature &signature = **found;
+  if (Expected<void> ok = checkNames(signature, inputs); !ok)
+    return Unexpected(std::move(ok.error()));
+  Session::Feeds feeds;
+  for (const auto &[key, wanted] : signature.inputs) {
+    const Tensor *given = find(inputs, key);
+    Expected<Tensor> value = given ? *given : impl->defaultOf(signature, key);
+    if (!value)
+      return Unexpected(std::move(value.error()));
+    if (Expected<void> ok = checkInput(signature, key, wanted, *value); !ok)
+      return Unexpected(std::move(ok.error()));
+    feeds.emplace_back(withOutput(wanted.name), std::move(*value));
+  }
+  std::vector<std::string> fetches;
+  for (const auto &[key, output] : signature.outputs) {
+    if (output.name.find(',') != output.name.npos)
+      return Unexpected(unimplemented("output '", key, "' of signature '", signature.name,
+                                      "' is a composite tensor, which can't be fetched yet"));
+    fetches.push_back(withOutput(output.name));
+  }
+  Session session = impl->session;
+  return session.run(fetches, feeds).map([&](std::vector<Tensor> results) {
+    Values values;
+    for (size_t i = 0; i < results.size(); ++i)
+      values.emplace_back(signature.outputs[i].first, std::move(results[i]));
+    return values;
+  });
+}
+
+Expected<void> Model::save() const { return impl->saveTo(impl->files.variables()); }
+
+Expected<void> Model::save(const std::string &folder) const {
+  if (std::filesystem::path(folder).has_extension())
+    return Unexpected(invalidArgument("'", folder,
+                                      "' has an extension, but a SavedModel is a "
+                                      "folder"));
+  if (Expected<void> ok = impl->graph.toFile(folder); !ok)
+    return ok;
+  Expected<void> done = impl->saveTo(folder + "/variables/variables");
+  std::error_code ignored;
+  if (!done)
+    std::filesystem::remove_all(folder, ignored);
+  return done;
+}
+
+Session Model::session() const { return impl->session; }
+
+} // namespace treadle

@@ -1,0 +1,472 @@
+// compileToObject: functions of a graph, and code for the classes of shapes that they may get.
+#include "treadle/Compile.h"
+#include "treadle/graph/Needed.h"
+#include "treadle/object_files/VariableReads.h"
+#include "treadle/session/Compilation.h"
+
+#include "treadle/analysis/effects/Effects.h"
+#include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/codegen/ObjectFile.h"
+#include "treadle/import/SavedModel.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/runtime/ValueName.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+using Values = std::vector<std::pair<std::string, Graph::Value>>;
+
+/// One function to be: its inputs and outputs by what users call them.
+struct Wanted {
+  std::string symbol, title;
+  Values inputs, outputs;
+
+  Request request() const {
+    Request request;
+    for (const auto &[key, value] : inputs)
+      request.feeds.push_back(value.name);
+    for (const auto &[key, value] : outputs)
+      request.fetches.push_back(value.name);
+    return request;
+  }
+};
+
+constexpr const char *functionName = "compiled_function";
+/// A large model takes longer than a loop may, and is compiled once.
+constexpr int64_t maxOps = 50000;
+/// More unknown dimensions than these, and they are taken to be 1 all together or not at all.
+constexpr size_t maxSubsets = 2;
+
+// --- names -------------------------------------------------------------------------------------
+
+bool isIdentifier(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name[0]) &&
+         llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+/// A C identifier like `name` that isn't taken yet.
+std::string identifier(StringRef name, llvm::StringSet<> &taken) {
+  static const llvm::StringSet<> keywords = {
+      "asm",     "auto",     "bool",     "break",   "case",      "catch",  "char",     "class",
+      "const",   "continue", "default",  "delete",  "do",        "double", "else",     "enum",
+      "export",  "extern",   "false",    "float",   "for",       "friend", "goto",     "if",
+      "inline",  "int",      "long",     "mutable", "namespace", "new",    "none",     "operator",
+      "or",      "and",      "not",      "private", "protected", "public", "register", "return",
+      "short",   "signed",   "sizeof",   "static",  "struct",    "switch", "template", "this",
+      "throw",   "true",     "try",      "typedef", "typename",  "union",  "unsigned", "using",
+      "virtual", "void",     "volatile", "while",   "xor"};
+  std::string made;
+  for (char c : name)
+    made += llvm::isAlnum(c) ? c : '_';
+  if (made.empty() || llvm::isDigit(made[0]) || keywords.contains(made))
+    made = "value_" + made;
+  std::string unique = made;
+  for (int i = 1; !taken.insert(unique).second; ++i)
+    unique = str(made, "_", i);
+  return unique;
+}
+
+std::string withoutPort(const std::string &name) {
+  return StringRef(name).ends_with(":0") ? name.substr(0, name.size() - 2) : name;
+}
+
+// --- what is asked for -------------------------------------------------------------------------
+
+PartialShape shapeOfType(Type type) {
+  PartialShape shape;
+  if (auto ranked = dyn_cast<RankedTensorType>(type)) {
+    shape.hasRank = true;
+    for (int64_t dim : ranked.getShape())
+      shape.dims.push_back(ShapedType::isDynamic(dim) ? -1 : dim);
+  }
+  return shape;
+}
+
+/// A tensor of the graph, `x:0` or `x`.
+Expected<std::pair<std::string, Graph::Value>> valueNamed(const ModuleIndex &index,
+                                                          const std::string &text) {
+  Expected<ValueName> name = parseValueName(text);
+  if (!name)
+    return Unexpected(std::move(name.error()));
+  if (!name->iterations.empty())
+    return Unexpected(unimplemented("'", text, "' looks into a loop, which compiled code doesn't"));
+  tfg::Node node = index.node(name->node);
+  if (!node)
+    return Unexpected(invalidArgument("'", text, "' asks for node '", name->node,
+                                      "', which isn't in the graph",
+                                      index.suggestions(name->node)));
+  if (name->output >= static_cast<int>(node.numResults()))
+    return Unexpected(invalidArgument("'", text, "': node '", name->node, "' has ",
+                                      node.numResults(), " outputs"));
+  Type type = node->getResult(name->output).getType();
+  PartialShape shape = feedShape(index, name->node);
+  if (!shape.hasRank)
+    shape = shapeOfType(type);
+  Graph::Value value{str(name->node, ":", name->output),
+                     valueTypeOf(getElementTypeOrSelf(type)).dtype, shape.hasRank, shape.dims};
+  return std::pair(withoutPort(value.name), std::move(value));
+}
+
+Expected<Values> valuesNamed(const ModuleIndex &index, const std::vector<std::string> &names) {
+  Values values;
+  for (const std::string &name : names) {
+    auto value = valueNamed(index, name);
+    if (!value)
+      return Unexpected(std::move(value.error()));
+    values.push_back(std::move(*value));
+  }
+  return values;
+}
+
+/// The placeholders that the fetches need.
+Expected<std::vector<std::string>> placeholdersFor(const Graph &graph,
+                                                   const std::vector<std::string> &fetches) {
+  const ModuleIndex &index = graph.impl->index();
+  return neededBy(index, fetches).map([&](const std::set<Operation *> &needed) {
+    std::vector<std::string> names;
+    for (const Graph::Value &input : graph.inputs())
+      if (tfg::Node node = index.node(StringRef(input.name).split(':').first);
+          node && needed.contains(node.getOperation()))
+        names.push_back(input.name);
+    return names;
+  });
+}
+
+Expected<Wanted> wantedOfGraph(const Graph &graph, const ObjectOptions &options) {
+  std::vector<std::string> fetches = options.fetches, feeds = options.feeds;
+  if (fetches.empty())
+    for (const Graph::Value &output : graph.outputs())
+      fetches.push_back(output.name);
+  if (fetches.empty())
+    return Unexpected(
+        invalidArgument("the graph has no output that could be compiled; choose with --fetch"));
+  Wanted wanted{options.name + "_run", options.name, {}, {}};
+  Expected<Values> outputs = valuesNamed(graph.impl->index(), fetches);
+  if (!outputs)
+    return Unexpected(std::move(outputs.error()));
+  wanted.outputs = std::move(*outputs);
+  if (feeds.empty()) {
+    Expected<std::vector<std::string>> needed = placeholdersFor(graph, fetches);
+    if (!needed)
+      return Unexpected(std::move(needed.error()));
+    feeds = std::move(*needed);
+  }
+  Expected<Values> inputs = valuesNamed(graph.impl->index(), feeds);
+  if (!inputs)
+    return Unexpected(std::move(inputs.error()));
+  wanted.inputs = std::move(*inputs);
+  return wanted;
+}
+
+Expected<std::vector<Wanted>> wantedOfModel(const Model &model, const ObjectOptions &options) {
+  std::vector<std::string> names = options.signatures;
+  if (names.empty())
+    for (const Graph::Signature &signature : model.signatures())
+      names.push_back(signature.name);
+  if (names.empty())
+    return Unexpected(
+        invalidArgument("the model has no signatures; choose what to compile with --fetch"));
+  std::vector<Wanted> all;
+  llvm::StringSet<> taken;
+  for (const std::string &name : names) {
+    Expected<const Graph::Signature *> signature = model.signature(name);
+    if (!signature)
+      return Unexpected(std::move(signature.error()));
+    all.push_back({identifier(options.name + "_" + name, taken), name, (*signature)->inputs,
+                   (*signature)->outputs});
+  }
+  return all;
+}
+
+// --- checks ------------------------------------------------------------------------------------
+
+Expected<void> checkValues(const Wanted &wanted, const Values &values, const char *what) {
+  for (const auto &[key, value] : values) {
+    bool isPlain = value.dtype != DType::String && value.dtype != DType::Resource &&
+                   value.dtype != DType::Variant && dtypeSize(value.dtype) != 0;
+    if (value.name.find(',') != value.name.npos)
+      return Unexpected(unimplemented(what, " '", key, "' of '", wanted.title,
+                                      "' is a composite tensor, which C functions don't take"));
+    if (!isPlain)
+      return Unexpected(unimplemented(what, " '", key, "' of '", wanted.title, "' is ",
+                                      dtypeName(value.dtype), ", which C functions don't take"));
+  }
+  return {};
+}
+
+/// The node that a node's effects are of: itself, or one in a function that it calls.
+tfg::Node writerIn(tfg::Node node, const tfg::EffectAnalysis &effects, const ModuleIndex &index,
+                   int depth = 0) {
+  auto writes = [&](tfg::Node inner) {
+    return llvm::any_of(effects.of(inner), [](tfg::Effect effect) { return effect.writes; });
+  };
+  tfg::Node found;
+  if (depth < 32)
+    for (NamedAttribute attr : node->getAttrs())
+      tfg::forEachFunctionName(attr.getValue(), [&](StringRef name) {
+        tfg::FuncOp function = index.function(name);
+        if (found || !function || function->getRegion(0).empty())
+          return;
+        for (Operation &op : function.getEntry().without_terminator())
+          if (!found && tfg::Node::isNode(&op) && writes(tfg::Node(&op)))
+            found = writerIn(tfg::Node(&op), effects, index, depth + 1);
+      });
+  return found ? found : node;
+}
+
+/// Compiled functions compute from their inputs, and do nothing else.
+Expected<void> checkNodes(ModuleOp module, tfg::FuncOp function, const ModuleIndex &index) {
+  tfg::EffectAnalysis effects(module);
+  SmallVector<Operation *> work = {function.getEntry().getTerminator()};
+  std::set<Operation *> seen;
+  while (!work.empty()) {
+    Operation *op = work.pop_back_val();
+    for (Value input : op->getOperands())
+      if (Operation *from = input.getDefiningOp(); from && seen.insert(from).second)
+        work.push_back(from);
+    if (!tfg::Node::isNode(op))
+      continue;
+    tfg::Node node(op);
+    if (node.opType() == "Placeholder" || node.opType() == "PlaceholderV2")
+      return Unexpected(invalidArgument("it is no input of the function; add it to --feed")
+                            .atNode(node.name().str(), node.opType().str()));
+    if (llvm::any_of(effects.of(node), [](tfg::Effect effect) { return effect.writes; })) {
+      tfg::Node writer = writerIn(node, effects, index);
+      return Unexpected(
+          unimplemented("it has effects, which compiled functions have none of; 'treadle run' "
+                        "runs it")
+              .atNode(writer.name().str(), writer.opType().str()));
+    }
+  }
+  return {};
+}
+
+// --- classes of shapes -------------------------------------------------------------------------
+
+using Dimension = std::pair<uint32_t, uint32_t>; // of an input
+
+/// For each variant the unknown dimensions that are 1 in it; the last one is good for all shapes
+/// but for broadcasting what turns out to be 1.
+std::vector<std::vector<Dimension>> variantsFor(const Wanted &wanted) {
+  std::vector<Dimension> unknown;
+  for (const auto &[i, input] : llvm::enumerate(wanted.inputs))
+    for (const auto &[d, dim] : llvm::enumerate(input.second.dims))
+      if (dim < 0)
+        unknown.emplace_back(i, d);
+  if (unknown.size() > maxSubsets)
+    return {unknown, {}};
+  std::vector<std::vector<Dimension>> variants;
+  for (size_t set = size_t(1) << unknown.size(); set-- > 0;) {
+    variants.emplace_back();
+    for (size_t i = 0; i < unknown.size(); ++i)
+      if (set >> i & 1)
+        variants.back().push_back(unknown[i]);
+  }
+  llvm::stable_sort(variants, [](const auto &a, const auto &b) { return a.size() > b.size(); });
+  return variants;
+}
+
+std::vector<codegen::ArgumentClass> classesFor(const Wanted &wanted,
+                                               const std::vector<Dimension> &ones) {
+  std::vector<codegen::ArgumentClass> classes;
+  for (const auto &[key, value] : wanted.inputs) {
+    codegen::ArgumentClass one{value.dtype, value.hasRank, {}};
+    for (int64_t dim : value.dims)
+      one.isOne.push_back(dim == 1);
+    classes.push_back(std::move(one));
+  }
+  for (auto [input, dim] : ones)
+    classes[input].isOne[dim] = true;
+  return classes;
+}
+
+std::vector<codegen::ObjectValue> objectValues(const Values &values) {
+  std::vector<codegen::ObjectValue> out;
+  llvm::StringSet<> taken;
+  for (const auto &[key, value] : values)
+    out.push_back(
+        {key, identifier(key, taken), value.dtype, PartialShape{value.hasRank, value.dims}});
+  return out;
+}
+
+// --- compilation -------------------------------------------------------------------------------
+
+/// The value of the variable that a VarHandleOp makes a handle of.
+Tensor variableOf(tfg::Node node, const std::vector<std::pair<std::string, Tensor>> &variables) {
+  auto text = [&](StringRef key) {
+    auto attr = node.attr<StringAttr>(key);
+    return attr ? attr.getValue().str() : std::string();
+  };
+  std::string name = text("shared_name"), container = text("container");
+  if (name.empty())
+    name = node.name().str();
+  if (!container.empty())
+    name = str(container, "/", name);
+  auto it = std::ranges::find(variables, name, [](const auto &variable) { return variable.first; });
+  return it == variables.end() ? Tensor() : it->second;
+}
+
+Expected<void> checkKernels(const codegen::ClusterTables &tables) {
+  for (const codegen::KernelCall &call : tables.kernels)
+    if (Expected<BoundKernel> kernel = codegen::bindKernel(call, builtinKernels()); !kernel)
+      return Unexpected(std::move(kernel.error()));
+  return {};
+}
+
+class Compilation {
+public:
+  Compilation(const Session &session, bool fastMath) : session(session), fastMath(fastMath) {}
+
+  Expected<codegen::ObjectFunction> compile(const Wanted &wanted);
+
+private:
+  Expected<tfg::FuncOp> lift(const Wanted &wanted);
+  Expected<codegen::TensorProgram> translate(tfg::FuncOp function, const Wanted &wanted,
+                                             const std::vector<Dimension> &ones);
+
+  const Session &session;
+  const bool fastMath;
+  const std::vector<std::pair<std::string, Tensor>> variables = session.variables();
+  // Whose contexts the programs are of.
+  std::vector<std::unique_ptr<MLIRContext>> contexts;
+  std::vector<OwningOpRef<ModuleOp>> modules;
+  std::unique_ptr<ModuleIndex> index;
+};
+
+/// The function of what is wanted, in a copy of the graph.
+Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
+  contexts.push_back(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED));
+  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*contexts.back(), *session.graph().impl->module);
+  if (!copy)
+    return Unexpected(std::move(copy.error()));
+  modules.push_back(std::move(*copy));
+  SmallVector<ModuleOp> models = metaGraphs(*modules.back());
+  ModuleOp module = models.empty() ? *modules.back() : models.front();
+  Request request = wanted.request();
+  std::string names;
+  for (const auto &[what, values] :
+       {std::pair("feeds", &request.feeds), std::pair("fetches", &request.fetches)})
+    if (!values->empty())
+      names += str(" ", what, "=", llvm::join(*values, ","));
+  std::vector<std::string> kept = request.feeds;
+  kept.insert(kept.end(), request.fetches.begin(), request.fetches.end());
+  for (std::string &name : kept)
+    name = nodeOf(name);
+  std::string pipeline =
+      str(pruningTo(request), ",tfg-v1-to-functional{keep=", llvm::join(kept, ","),
+          "},tfg-lift-graph-to-func{name=", functionName, names, "}");
+  if (Expected<void> ok = runOn(module, pipeline); !ok)
+    return Unexpected(internal("the graph can't be prepared: ", ok.error().message));
+  separateVariableReads(module);
+  index = std::make_unique<ModuleIndex>(module);
+  tfg::FuncOp function = index->function(functionName);
+  if (!function)
+    return Unexpected(internal("the graph can't be prepared: no function came of it"));
+  return checkNodes(module, function, *index).map([&] { return function; });
+}
+
+Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function, const Wanted &wanted,
+                                                        const std::vector<Dimension> &ones) {
+  codegen::TranslationOptions options;
+  options.maxOps = maxOps;
+  options.fastMath = fastMath;
+  options.variable = [&](tfg::Node node) { return variableOf(node, variables); };
+  codegen::FindFunction find = [&](StringRef name) { return index->function(name); };
+  return codegen::translate(function, classesFor(wanted, ones), find, *contexts.back(), options)
+      .and_then([](codegen::TensorProgram program) -> Expected<codegen::TensorProgram> {
+        if (Expected<void> ok = checkKernels(program.tables); !ok)
+          return Unexpected(std::move(ok.error()));
+        return program;
+      });
+}
+
+Expected<codegen::ObjectFunction> Compilation::compile(const Wanted &wanted) {
+  for (auto [what, values] :
+       {std::pair("input", &wanted.inputs), std::pair("output", &wanted.outputs)})
+    if (Expected<void> ok = checkValues(wanted, *values, what); !ok)
+      return Unexpected(std::move(ok.error()));
+  Expected<tfg::FuncOp> lifted = lift(wanted);
+  if (!lifted)
+    return Unexpected(std::move(lifted.error()));
+  codegen::ObjectFunction made{
+      wanted.symbol, wanted.title, objectValues(wanted.inputs), objectValues(wanted.outputs), {}};
+  for (const std::vector<Dimension> &ones : variantsFor(wanted)) {
+    Expected<codegen::TensorProgram> program = translate(*lifted, wanted, ones);
+    if (!program && !ones.empty())
+      continue; // the general one tells why, or does better
+    if (!program)
+      return Unexpected(std::move(program.error()));
+    if (ones.empty()) {
+      auto cluster = program->module->lookupSymbol<func::FuncOp>("cluster");
+      for (auto [output, type] : llvm::zip(made.outputs, cluster.getResultTypes()))
+        output.shape = shapeOfType(type);
+    }
+    made.variants.push_back({std::move(*program), ones});
+  }
+  return made;
+}
+
+} // namespace
+
+Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &options) {
+  if (!isIdentifier(options.name))
+    return Unexpected(invalidArgument("name '", options.name,
+                                      "' can't begin a C name; expected letters, digits and _"));
+  SessionOptions plain;
+  plain.threads = 1;
+  plain.loopOverlap = LoopOverlap::Off;
+  std::vector<Wanted> all;
+  std::optional<Session> session;
+  bool isModel = (graph.isSavedModel() || !graph.signatures().empty());
+  if (isModel) {
+    Expected<Model> model = Model::create(graph, plain);
+    if (!model)
+      return Unexpected(std::move(model.error()));
+    session = model->session();
+    if (options.fetches.empty()) {
+      auto wanted = wantedOfModel(*model, options);
+      if (!wanted)
+        return Unexpected(std::move(wanted.error()));
+      all = std::move(*wanted);
+    }
+  } else {
+    Expected<Session> made = Session::create(graph, plain);
+    if (!made)
+      return Unexpected(std::move(made.error()));
+    session = std::move(*made);
+    if (!options.signatures.empty())
+      return Unexpected(invalidArgument("the graph is of no SavedModel, so it has no signatures; "
+                                        "use --fetch"));
+  }
+  if (all.empty()) {
+    Expected<Wanted> wanted = wantedOfGraph(session->graph(), options);
+    if (!wanted)
+      return Unexpected(std::move(wanted.error()));
+    all.push_back(std::move(*wanted));
+  }
+  Compilation compilation(*session, options.fastMath);
+  std::vector<codegen::ObjectFunction> functions;
+  for (const Wanted &wanted : all) {
+    Expected<codegen::ObjectFunction> function = compilation.compile(wanted);
+    if (!function)
+      return Unexpected(std::move(function.error()));
+    functions.push_back(std::move(*function));
+  }
+  std::string guard = llvm::StringRef(options.name).upper() + "_H";
+  std::string header = codegen::headerText(functions, options.name, guard);
+  return codegen::objectFile(std::move(functions)).map([&](std::string object) {
+    return ObjectCode{std::move(object), std::move(header)};
+  });
+}
+
+} // namespace treadle

@@ -1,0 +1,164 @@
+#include "treadle/rewriting/FunctionalNode.h"
+
+#include "treadle/dialect/FunctionNames.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+namespace {
+
+struct Form {
+  StringLiteral op;
+  FunctionalKind kind;
+  unsigned firstArgument;
+  ArrayRef<StringLiteral> functions; // attributes; `branches` holds a list
+};
+
+constexpr StringLiteral calleeAttr[] = {"f"};
+constexpr StringLiteral ifAttrs[] = {"then_branch", "else_branch"};
+constexpr StringLiteral caseAttrs[] = {"branches"};
+constexpr StringLiteral whileAttrs[] = {"cond", "body"};
+
+constexpr Form forms[] = {
+    {"PartitionedCall", FunctionalKind::Call, 0, calleeAttr},
+    {"StatefulPartitionedCall", FunctionalKind::Call, 0, calleeAttr},
+    {"If", FunctionalKind::Branch, 1, ifAttrs},
+    {"StatelessIf", FunctionalKind::Branch, 1, ifAttrs},
+    {"Case", FunctionalKind::Branch, 1, caseAttrs},
+    {"StatelessCase", FunctionalKind::Branch, 1, caseAttrs},
+    {"While", FunctionalKind::While, 0, whileAttrs},
+    {"StatelessWhile", FunctionalKind::While, 0, whileAttrs},
+};
+
+const Form *formOf(StringRef op) {
+  const Form *form = llvm::find_if(forms, [&](const Form &f) { return f.op == op; });
+  return form == std::end(forms) ? nullptr : form;
+}
+
+bool addFunctions(Attribute attr, const llvm::StringMap<FuncOp> &functions,
+                  SmallVectorImpl<FuncOp> &out) {
+  if (auto list = dyn_cast_or_null<ArrayAttr>(attr))
+    return llvm::all_of(list, [&](Attribute a) { return addFunctions(a, functions, out); });
+  auto name = dyn_cast_or_null<tf_type::FuncAttr>(attr);
+  if (!name || (name.getAttrs() && !name.getAttrs().empty()))
+    return false;
+  out.push_back(functions.lookup(name.getName().getRootReference()));
+  return true;
+}
+
+bool fits(FunctionalNode &functional) {
+  unsigned numResults = functional.node.numResults();
+  for (auto [index, function] : llvm::enumerate(functional.functions)) {
+    if (!function || function.isExternal() || function.getGeneric() ||
+        function.getNumDataArguments() != functional.arguments().size())
+      return false;
+    bool isCondition = functional.kind == FunctionalKind::While && index == 0;
+    if (function.getNumResults() != (isCondition ? 1 : numResults))
+      return false;
+  }
+  return functional.kind != FunctionalKind::While ||
+         functional.arguments().size() == functional.node.numResults();
+}
+
+} // namespace
+
+std::optional<FunctionalNode> FunctionalNode::of(Node node,
+                                                 const llvm::StringMap<FuncOp> &functions) {
+  FunctionalNode out;
+  out.node = node;
+  if (FuncOp callee = functions.lookup(node.opType())) {
+    out.functions.push_back(callee);
+    return fits(out) ? std::optional(out) : std::nullopt;
+  }
+  const Form *form = formOf(node.opType());
+  if (!form || node.numData() < form->firstArgument)
+    return std::nullopt;
+  out.kind = form->kind;
+  out.firstArgument = form->firstArgument;
+  for (StringRef key : form->functions)
+    if (!addFunctions(node.attr(key), functions, out.functions))
+      return std::nullopt;
+  return fits(out) ? std::optional(out) : std::nullopt;
+}
+
+void forEachFunctionName(Attribute attr, function_ref<void(StringRef)> visit) {
+  forEachFunctionIn(attr, [&](tf_type::FuncAttr function) {
+    visit(function.getName().getRootReference().getValue());
+  });
+}
+
+void eraseArguments(FuncOp function, const llvm::BitVector &arguments) {
+  llvm::BitVector pairs(2 * arguments.size());
+  for (unsigned i : arguments.set_bits())
+    pairs.set(2 * i, 2 * i + 2);
+  // The ids of resource arguments are listed by number.
+  if (pairs.any()) {
+    function.removeResourceArgUniqueIdsKeysAttr();
+    function.removeResourceArgUniqueIdsValuesAttr();
+  }
+  (void)function.eraseArguments(pairs);
+}
+
+void eraseResults(FuncOp function, const llvm::BitVector &results) {
+  ReturnOp returnOp = function.getReturn();
+  SmallVector<Value> kept;
+  for (auto [i, value] : llvm::enumerate(returnOp.getData()))
+    if (!results.test(i))
+      kept.push_back(value);
+  llvm::append_range(kept, SmallVector<Value>(returnOp.getControl()));
+  returnOp->setOperands(kept);
+  (void)function.eraseResults(results);
+}
+
+static ArrayAttr without(ArrayAttr list, const llvm::BitVector &erased) {
+  if (!list || list.size() != erased.size())
+    return list;
+  SmallVector<Attribute> kept;
+  for (auto [i, attr] : llvm::enumerate(list))
+    if (!erased.test(i))
+      kept.push_back(attr);
+  return ArrayAttr::get(list.getContext(), kept);
+}
+
+Node eraseFromNode(const FunctionalNode &functional, const llvm::BitVector &arguments,
+                   const llvm::BitVector &results) {
+  Node node = functional.node;
+  OpBuilder builder(node.getOperation());
+  SmallVector<NamedAttribute> attrs;
+  for (NamedAttribute attr : node.attrs()) {
+    StringRef key = attr.getName();
+    auto list = dyn_cast<ArrayAttr>(attr.getValue());
+    if (key == "Tin" || key == "_input_shapes")
+      list = without(list, arguments);
+    else if (key == "T" || key == "Tout" || key == "output_shapes" || key == "_output_shapes")
+      list = without(list, results);
+    bool isWrongNow = key == node.dialect().fullTypeKey && results.any();
+    if (!isWrongNow)
+      attrs.emplace_back(attr.getName(), list ? Attribute(list) : attr.getValue());
+  }
+  SmallVector<Value> inputs(node.data().take_front(functional.firstArgument));
+  for (auto [i, value] : llvm::enumerate(functional.arguments()))
+    if (!arguments.test(i))
+      inputs.push_back(value);
+  SmallVector<Type> types;
+  for (auto [i, type] : llvm::enumerate(node.results().getTypes()))
+    if (!results.test(i))
+      types.push_back(type);
+  Node fresh = NodeBuilder(builder, node.opType())
+                   .placedAs(node)
+                   .attrs(attrs)
+                   .inputs(inputs)
+                   .control(node.control())
+                   .results(types)
+                   .build();
+  unsigned next = 0;
+  for (auto [i, result] : llvm::enumerate(node.results()))
+    if (!results.test(i))
+      result.replaceAllUsesWith(fresh.results()[next++]);
+  node.controlResult().replaceAllUsesWith(fresh.controlResult());
+  node->erase();
+  return fresh;
+}
+
+} // namespace treadle::tfg

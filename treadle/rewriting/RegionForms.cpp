@@ -1,0 +1,129 @@
+#include "treadle/rewriting/RegionForms.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+// Those that say Stateful are TensorFlow's own names within tfg. No runtime has such ops: with
+// functions they are the plain ones.
+constexpr RegionNames names[] = {
+    {"If", "IfRegion", RegionForm::If},
+    {"StatelessIf", "StatelessIfRegion", RegionForm::If},
+    {"StatefulIf", "StatefulIfRegion", RegionForm::If},
+    {"Case", "CaseRegion", RegionForm::Case},
+    {"StatelessCase", "StatelessCaseRegion", RegionForm::Case},
+    {"StatefulCase", "StatefulCaseRegion", RegionForm::Case},
+    {"While", "WhileRegion", RegionForm::While},
+    {"StatelessWhile", "StatelessWhileRegion", RegionForm::While},
+    {"StatefulWhile", "StatefulWhileRegion", RegionForm::While},
+    {"For", "ForRegion", RegionForm::For},
+};
+
+const RegionNames *regionNamesOfFunctional(StringRef opType) {
+  const auto *found =
+      llvm::find_if(names, [&](const RegionNames &n) { return n.functional == opType; });
+  return found == std::end(names) ? nullptr : found;
+}
+
+const RegionNames *regionNamesOfRegion(StringRef opType) {
+  const auto *found =
+      llvm::find_if(names, [&](const RegionNames &n) { return n.region == opType; });
+  return found == std::end(names) ? nullptr : found;
+}
+
+const RegionAttrKeys &regionAttrKeys(RegionForm form) {
+  static constexpr StringLiteral branches[] = {"then_branch", "else_branch"};
+  static constexpr StringLiteral branchAttrs[] = {"then_attrs", "else_attrs"};
+  static constexpr StringLiteral branchRegions[] = {"then_region_attrs", "else_region_attrs"};
+  static constexpr StringLiteral ifTypes[] = {"Tcond", "Tin", "Tout"};
+  static constexpr StringLiteral cases[] = {"branches"}, caseAttrs[] = {"branch_attrs"};
+  static constexpr StringLiteral regions[] = {"region_attrs"};
+  static constexpr StringLiteral caseTypes[] = {"Tin", "Tout"};
+  static constexpr StringLiteral loop[] = {"cond", "body"},
+                                 loopAttrs[] = {"cond_attrs", "body_attrs"};
+  static constexpr StringLiteral loopRegions[] = {"cond_region_attrs", "body_region_attrs"};
+  static constexpr StringLiteral loopTypes[] = {"T"};
+  static constexpr StringLiteral body[] = {"body"}, bodyAttrs[] = {"body_attrs"};
+  static const RegionAttrKeys ofIf = {false, branches, branchAttrs, branchRegions, ifTypes},
+                              ofCase = {true, cases, caseAttrs, regions, caseTypes},
+                              ofWhile = {false, loop, loopAttrs, loopRegions, loopTypes},
+                              ofFor = {false, body, bodyAttrs, regions, loopTypes};
+  switch (form) {
+  case RegionForm::If:
+    return ofIf;
+  case RegionForm::Case:
+    return ofCase;
+  case RegionForm::While:
+    return ofWhile;
+  case RegionForm::For:
+    return ofFor;
+  }
+  return ofIf;
+}
+
+unsigned firstArgumentOf(RegionForm form) {
+  switch (form) {
+  case RegionForm::If:
+  case RegionForm::Case:
+    return 1; // the predicate or the number of the branch
+  case RegionForm::While:
+    return 0;
+  case RegionForm::For:
+    return 3; // start, limit, delta
+  }
+  return 0;
+}
+
+Attribute regionAttr(DictionaryAttr attrs, const RegionAttrKeys &keys,
+                     ArrayRef<StringLiteral> which, unsigned region) {
+  Attribute attr = attrs.get(keys.key(which, region));
+  if (!keys.isList)
+    return attr;
+  auto list = dyn_cast_or_null<ArrayAttr>(attr);
+  return list && region < list.size() ? list[region] : Attribute();
+}
+
+static std::string argumentName(BlockArgument argument) {
+  Operation *parent = argument.getOwner()->getParentOp();
+  if (auto function = dyn_cast<FuncOp>(parent))
+    return function.getDataArgumentName(argument.getArgNumber() / 2).str();
+  auto form = regionFormOf(parent);
+  if (!form)
+    return {};
+  const RegionAttrKeys &keys = regionAttrKeys(*form);
+  unsigned region = argument.getOwner()->getParent()->getRegionNumber();
+  auto attrs = dyn_cast_or_null<RegionAttrsAttr>(
+      regionAttr(parent->getAttrDictionary(), keys, keys.regionAttrs, region));
+  if (!attrs || argument.getArgNumber() >= attrs.getArgAttrs().size())
+    return {};
+  auto own = cast<DictionaryAttr>(attrs.getArgAttrs()[argument.getArgNumber()]);
+  auto name = own.getAs<StringAttr>("tfg.name");
+  return name ? name.str() : std::string();
+}
+
+std::string operandName(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argumentName(argument);
+  Node node(value.getDefiningOp());
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  if (node.name().empty() || number == 0)
+    return node.name().str();
+  return (node.name() + ":" + Twine(number)).str();
+}
+
+DictionaryAttr preservedAttrs(FuncOp function) {
+  NamedAttrList kept;
+  StringRef dropped[] = {function.getFunctionTypeAttrName(), function.getArgAttrsAttrName(),
+                         function.getResAttrsAttrName()};
+  for (NamedAttribute attr : function->getAttrs())
+    if (!llvm::is_contained(dropped, attr.getName()))
+      kept.append(attr);
+  return kept.getDictionary(function.getContext());
+}
+
+bool isPredicate(Value value) {
+  auto tensor = dyn_cast<TensorType>(value.getType());
+  return tensor && tensor.getElementType().isSignlessInteger(1);
+}
+
+} // namespace treadle::tfg

@@ -1,0 +1,58 @@
+// Each functional op of control flow with its counterpart that has regions, and what the passes
+// between them agree on.
+#pragma once
+
+#include "treadle/dialect/Regions.h"
+#include "treadle/rewriting/Rewriting.h"
+
+namespace treadle::tfg {
+
+struct RegionNames {
+  llvm::StringLiteral functional, region;
+  RegionForm form;
+};
+
+/// Null if it is no such op.
+const RegionNames *regionNamesOfFunctional(llvm::StringRef opType);
+const RegionNames *regionNamesOfRegion(llvm::StringRef opType);
+
+/// Attributes by region. Where `isList`, one attribute has a list with an entry for each region.
+struct RegionAttrKeys {
+  bool isList;
+  llvm::ArrayRef<llvm::StringLiteral> functions;   // of the functional op: #tf_type.func
+  llvm::ArrayRef<llvm::StringLiteral> callAttrs;   // what #tf_type.func had beside the name
+  llvm::ArrayRef<llvm::StringLiteral> regionAttrs; // #tfg.region_attrs
+  llvm::ArrayRef<llvm::StringLiteral> types;       // follow from the types of operands and results
+
+  llvm::StringRef key(llvm::ArrayRef<llvm::StringLiteral> keys, unsigned region) const {
+    return isList ? keys.front() : keys[region];
+  }
+};
+const RegionAttrKeys &regionAttrKeys(RegionForm form);
+
+/// How many data operands come before the arguments of the functions or the values of the loop.
+unsigned firstArgumentOf(RegionForm form);
+
+/// What the attributes `attrs` (of an op) say for one region; null if nothing.
+mlir::Attribute regionAttr(mlir::DictionaryAttr attrs, const RegionAttrKeys &keys,
+                           llvm::ArrayRef<llvm::StringLiteral> which, unsigned region);
+
+/// On a functional node while passes run: that it gets no regions.
+inline constexpr llvm::StringLiteral staysFunctionalKey = "tfg.stays_functional";
+
+/// Of a conditional with regions: what the functional form gave to its functions, by name, in
+/// order.
+/// `^x` where no branch used the value, so that it became a control input; `^^x` where it was one.
+inline constexpr llvm::StringLiteral operandsKey = "_operands";
+/// Marks a ToBool that makes a predicate of what the functional form had as its condition.
+inline constexpr llvm::StringLiteral predicateKey = "_region_predicate";
+
+/// `x`, `x:1`, or an argument's name; empty if it has none.
+std::string operandName(mlir::Value value);
+
+/// What a function with these regions' attributes keeps, `sym_name` included.
+mlir::DictionaryAttr preservedAttrs(FuncOp function);
+
+bool isPredicate(mlir::Value value);
+
+} // namespace treadle::tfg

@@ -1,0 +1,273 @@
+#include "treadle/rewriting/Rewriting.h"
+
+#include "treadle/rewriting/SoftEdges.h"
+
+#include "treadle/dialect/FunctionNames.h"
+#include "treadle/ops/OpTable.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+//===----------------------------------------------------------------------===//
+// NodeBuilder
+//===----------------------------------------------------------------------===//
+
+NodeBuilder::NodeBuilder(OpBuilder &builder, StringRef opType)
+    : builder(builder), opName(("tfg." + opType).str(), builder.getContext()),
+      location(builder.getUnknownLoc()) {}
+
+NodeBuilder &NodeBuilder::name(StringRef name) {
+  attributes.set(TfgDialect::nameKeyword, builder.getStringAttr(name));
+  return *this;
+}
+
+NodeBuilder &NodeBuilder::placedAs(Node other) {
+  if (StringAttr device = other.deviceAttr())
+    attributes.set(TfgDialect::deviceKeyword, device);
+  if (StringAttr device = other.assignedDeviceAttr())
+    attributes.set(TfgDialect::assignedDeviceKeyword, device);
+  location = other->getLoc();
+  return *this;
+}
+
+NodeBuilder &NodeBuilder::attr(StringRef key, Attribute value) {
+  attributes.set(key, value);
+  return *this;
+}
+
+NodeBuilder &NodeBuilder::attrs(ArrayRef<NamedAttribute> values) {
+  for (NamedAttribute value : values)
+    attributes.set(value.getName(), value.getValue());
+  return *this;
+}
+
+NodeBuilder &NodeBuilder::inputs(ValueRange values) {
+  llvm::append_range(data, values);
+  return *this;
+}
+
+NodeBuilder &NodeBuilder::control(Value token) {
+  if (token && !llvm::is_contained(tokens, token))
+    tokens.push_back(token);
+  return *this;
+}
+
+NodeBuilder &NodeBuilder::control(ValueRange values) {
+  for (Value token : values)
+    control(token);
+  return *this;
+}
+
+NodeBuilder &NodeBuilder::results(TypeRange values) {
+  llvm::append_range(types, values);
+  return *this;
+}
+
+Node NodeBuilder::build() {
+  OperationState state(location, opName);
+  state.addOperands(data);
+  state.addOperands(tokens);
+  state.addTypes(types);
+  state.addTypes(tf_type::ControlType::get(builder.getContext()));
+  state.addAttributes(attributes.getAttrs());
+  return Node(builder.create(state));
+}
+
+//===----------------------------------------------------------------------===//
+// NameScope
+//===----------------------------------------------------------------------===//
+
+NameScope::NameScope(Block &body) {
+  for (Operation &op : body)
+    if (Node::isNode(&op))
+      names.insert(Node(&op).name());
+  if (auto function = dyn_cast_or_null<FuncOp>(body.getParentOp()))
+    for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)
+      names.insert(function.getDataArgumentName(i));
+}
+
+std::string NameScope::unique(StringRef base) {
+  if (names.insert(base).second)
+    return base.str();
+  for (unsigned &suffix = next[base];;) {
+    std::string candidate = (base + "_" + Twine(++suffix)).str();
+    if (names.insert(candidate).second)
+      return candidate;
+  }
+}
+
+TypeAttr dtypeAttr(Type tensorType) {
+  Type element = tf_type::dereference(cast<TensorType>(tensorType).getElementType());
+  MLIRContext *context = tensorType.getContext();
+  if (isa<tf_type::ResourceType>(element))
+    element = tf_type::ResourceType::get(context, {});
+  else if (isa<tf_type::VariantType>(element))
+    element = tf_type::VariantType::get(context, {});
+  return TypeAttr::get(element);
+}
+
+//===----------------------------------------------------------------------===//
+// Control dependencies
+//===----------------------------------------------------------------------===//
+
+void setControl(Node node, ValueRange tokens) {
+  unsigned first = node.numData();
+  node->setOperands(first, node->getNumOperands() - first, tokens);
+}
+
+void addControl(Node node, Value token) {
+  if (token.getDefiningOp() == node.getOperation() || llvm::is_contained(node.control(), token))
+    return;
+  node->insertOperands(node->getNumOperands(), token);
+}
+
+SmallVector<Value> tokensBefore(Node node) {
+  llvm::SmallSetVector<Value, 8> tokens(node.control().begin(), node.control().end());
+  for (Value input : node.data())
+    if (Value token = controlTokenOf(input))
+      tokens.insert(token);
+  return tokens.takeVector();
+}
+
+// The return op names its tokens: a replacement takes the name of the token that it stands for.
+static void replaceReturned(ReturnOp op, Value token, ValueRange replacements) {
+  SmallVector<Value> tokens;
+  SmallVector<Attribute> names;
+  for (auto [value, name] : llvm::zip(op.getControl(), op.getControlRetAttrs())) {
+    bool isReplaced = value == token;
+    for (Value replacement : isReplaced ? replacements.take_front(1) : ValueRange(value)) {
+      tokens.push_back(replacement);
+      names.push_back(name);
+    }
+    for (Value replacement : isReplaced ? replacements.drop_front(1) : ValueRange()) {
+      tokens.push_back(replacement);
+      names.push_back(DictionaryAttr::get(op.getContext()));
+    }
+  }
+  unsigned first = op.getData().size();
+  op->setOperands(first, op->getNumOperands() - first, tokens);
+  op.setControlRetAttrsAttr(ArrayAttr::get(op.getContext(), names));
+}
+
+void replaceControl(Value token, ValueRange replacements) {
+  SoftEdges::follow(definingNode(token), replacements);
+  llvm::SmallSetVector<Operation *, 8> users(token.user_begin(), token.user_end());
+  for (Operation *user : users) {
+    if (auto op = dyn_cast<ReturnOp>(user)) {
+      replaceReturned(op, token, replacements);
+      continue;
+    }
+    Node node(user);
+    llvm::SmallSetVector<Value, 8> kept;
+    for (Value control : node.control()) {
+      if (control != token)
+        kept.insert(control);
+      else
+        kept.insert(replacements.begin(), replacements.end());
+    }
+    setControl(node, kept.takeVector());
+  }
+}
+
+void eraseKeepingOrder(Node node) {
+  if (Value token = node.controlResult(); token && !token.use_empty())
+    replaceControl(token, tokensBefore(node));
+  else
+    SoftEdges::follow(node, tokensBefore(node));
+  node->erase();
+}
+
+//===----------------------------------------------------------------------===//
+// Effects
+//===----------------------------------------------------------------------===//
+
+bool isV1ControlFlow(Node node) {
+  StringRef op = node.opType();
+  op.consume_front("Ref");
+  static const llvm::StringSet<> ops = {"Switch", "_SwitchN", "Merge",         "_XlaMerge",
+                                        "Enter",  "Exit",     "NextIteration", "LoopCond"};
+  return ops.contains(op);
+}
+
+Effects::Effects(ModuleOp module) {
+  for (FuncOp function : module.getOps<FuncOp>())
+    functions[function.getName()] = function;
+}
+
+static bool isReferenceTensor(Type type) {
+  auto tensor = dyn_cast<TensorType>(type);
+  return tensor && tf_type::isReference(tensor.getElementType());
+}
+
+bool Effects::isPure(Node node) {
+  // Who compares nodes or drops their inputs would have to look into the regions.
+  if (isV1ControlFlow(node) || node->getNumRegions() != 0)
+    return false;
+  // What a call may do is known from its function, not from the call's op.
+  if (functions.contains(node.opType()))
+    return isPureFunction(node.opType());
+  const OpDef *def = lookupOp(node.opType());
+  // What takes a reference reads or writes a variable.
+  if (!def || llvm::any_of(node->getOperandTypes(), isReferenceTensor))
+    return false;
+  bool calls = false;
+  bool isPureAll = true;
+  for (NamedAttribute attr : node.attrs())
+    forEachFunctionIn(attr.getValue(), [&](tf_type::FuncAttr callee) {
+      calls = true;
+      isPureAll = isPureAll && isPureFunction(callee.getName().getRootReference());
+    });
+  if (calls)
+    return isPureAll &&
+           (!def->isStateful() || node.opType() == "StatefulPartitionedCall" ||
+            node.opType() == "If" || node.opType() == "While" || node.opType() == "Case");
+  return !def->isStateful();
+}
+
+bool Effects::isPureFunction(StringRef name) {
+  auto function = functions.find(name);
+  if (function == functions.end() || function->second.isExternal())
+    return false;
+  // One that calls itself may never end: it is not pure.
+  auto [entry, isNew] = known.try_emplace(name, false);
+  if (!isNew)
+    return entry->second;
+  bool isPureAll = !function->second.getGeneric();
+  function->second.getEntry().walk([&](Operation *op) {
+    isPureAll = isPureAll && (!Node::isNode(op) || op->getNumRegions() != 0 || isPure(Node(op)));
+  });
+  return known[name] = isPureAll;
+}
+
+bool Effects::hasPureRegions(Node node) {
+  bool isPureAll = node->getNumRegions() != 0;
+  for (Region &region : node->getRegions())
+    region.walk([&](Operation *op) {
+      isPureAll = isPureAll && (!Node::isNode(op) || op->getNumRegions() != 0 || isPure(Node(op)));
+    });
+  return isPureAll;
+}
+
+void forEachBody(ModuleOp module, function_ref<void(Block &)> visit, bool withGeneric) {
+  for (Operation &op : *module.getBody()) {
+    if (auto graph = dyn_cast<GraphOp>(op))
+      visit(graph.getNodes().front());
+    else if (auto function = dyn_cast<FuncOp>(op);
+             function && !function.isExternal() && (withGeneric || !function.getGeneric()))
+      visit(function.getEntry());
+  }
+}
+
+void forEachRegionBody(Block &body, function_ref<void(Block &)> visit) {
+  for (Operation &op : body)
+    for (Region &region : op.getRegions()) {
+      forEachRegionBody(region.front(), visit);
+      visit(region.front());
+    }
+}
+
+} // namespace treadle::tfg

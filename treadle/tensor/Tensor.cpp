@@ -1,0 +1,384 @@
+// Tensor blocks: a per-thread pool for small and middling blocks, the system for the rest.
+#include "treadle/tensor/Tensor.h"
+
+#include "treadle/tensor/Resource.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <malloc.h>
+#include <mutex>
+#include <new>
+#include <unistd.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TREADLE_POOL 0
+#endif
+#endif
+#ifndef TREADLE_POOL
+#define TREADLE_POOL 1
+#endif
+
+namespace treadle {
+namespace {
+
+// --- the pool ----------------------------------------------------------------------------------
+
+// Size class k holds blocks of 64 << k bytes. A thread keeps at most `cacheBytes` of each class.
+constexpr int numClasses = 15; // up to 1 MiB
+constexpr uint8_t systemClass = 255;
+constexpr size_t cacheBytes = 4 << 20;
+// Past this an allocation is checked against the machine's memory.
+constexpr size_t largeBytes = 1 << 20;
+
+std::atomic<int64_t> liveLargeBytes{0};
+
+struct FreeBlock {
+  FreeBlock *next;
+};
+
+constexpr size_t classBytes(int k) { return size_t{64} << k; }
+
+class Pool {
+public:
+  ~Pool() {
+    isGone = true;
+    for (auto &list : lists)
+      for (FreeBlock *b = list.head; b;)
+        std::free(std::exchange(b, b->next));
+  }
+  void *allocate(int k) {
+    List &list = lists[k];
+    if (FreeBlock *b = list.head) {
+      list.head = b->next;
+      --list.length;
+      return b;
+    }
+    return systemAllocate(classBytes(k));
+  }
+  void free(void *p, int k) {
+    List &list = lists[k];
+    if (list.length >= cacheBytes / classBytes(k))
+      return std::free(p);
+    auto *b = static_cast<FreeBlock *>(p);
+    b->next = list.head;
+    list.head = b;
+    ++list.length;
+  }
+  static void *systemAllocate(size_t bytes) {
+    void *p = std::aligned_alloc(64, (bytes + 63) & ~size_t{63});
+    if (!p)
+      throw std::bad_alloc();
+    return p;
+  }
+  // Set once this thread's pool was destroyed: late frees go to the system.
+  static thread_local bool isGone;
+
+private:
+  struct List {
+    FreeBlock *head = nullptr;
+    uint32_t length = 0;
+  };
+  List lists[numClasses];
+};
+
+thread_local bool Pool::isGone = false;
+thread_local Pool pool;
+
+/// Blocks beyond the pool's that were freed, of all threads: the system would hand out fresh ones a
+/// page fault for each 4 KiB. Never destroyed, since tensors may outlive any static object.
+class LargeBlocks {
+public:
+  /// A block of at least so many bytes, but not of many more; null where none is kept.
+  void *take(size_t bytes) {
+    std::lock_guard lock(mutex);
+    auto fits = [&](const Block &b) { return b.bytes >= bytes && b.bytes - bytes <= bytes / 4; };
+    auto *found = std::find_if(blocks, blocks + count, fits);
+    if (found == blocks + count)
+      return nullptr;
+    void *data = found->data;
+    kept -= found->bytes;
+    std::move(found + 1, blocks + count, found);
+    --count;
+    return data;
+  }
+  /// Keeps it, or frees it if it is too large; those that came long ago give way.
+  void put(void *data) {
+    size_t bytes = malloc_usable_size(data);
+    if (bytes > mostBytes)
+      return std::free(data);
+    std::lock_guard lock(mutex);
+    while (count == mostBlocks || kept + bytes > mostBytes)
+      freeOldest();
+    blocks[count++] = {data, bytes};
+    kept += bytes;
+  }
+
+private:
+  static constexpr size_t mostBytes = 48 << 20;
+  static constexpr int mostBlocks = 16;
+  struct Block {
+    void *data;
+    size_t bytes;
+  };
+
+  void freeOldest() {
+    std::free(blocks[0].data);
+    kept -= blocks[0].bytes;
+    std::move(blocks + 1, blocks + count, blocks);
+    --count;
+  }
+
+  std::mutex mutex; // guards what follows
+  Block blocks[mostBlocks] = {};
+  int count = 0;
+  size_t kept = 0;
+};
+
+constinit LargeBlocks largeBlocks;
+
+void *poolAllocate(size_t bytes, uint8_t &sizeClass) {
+#if TREADLE_POOL
+  int k = bytes <= 64 ? 0 : std::bit_width(bytes - 1) - 6;
+  if (k < numClasses && !Pool::isGone) {
+    sizeClass = static_cast<uint8_t>(k);
+    return pool.allocate(k);
+  }
+#endif
+  sizeClass = systemClass;
+#if TREADLE_POOL
+  if (void *kept = largeBlocks.take(bytes))
+    return kept;
+#endif
+  return Pool::systemAllocate(bytes);
+}
+
+void poolFree(void *p, uint8_t sizeClass) {
+#if TREADLE_POOL
+  if (sizeClass == systemClass)
+    return largeBlocks.put(p);
+#endif
+  if (sizeClass == systemClass || Pool::isGone)
+    return std::free(p);
+  pool.free(p, sizeClass);
+}
+
+// --- blocks ------------------------------------------------------------------------------------
+
+int64_t physicalMemory() {
+  static const int64_t bytes =
+      static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  return bytes;
+}
+
+size_t headerBytes(size_t rank, size_t payload) {
+  size_t header = sizeof(TensorBlock) + rank * sizeof(int64_t);
+  size_t alignment = payload > 64 ? 64 : 16;
+  return (header + alignment - 1) & ~(alignment - 1);
+}
+
+TensorBlock *newBlock(DType dtype, Dims dims, int64_t count, size_t payload) {
+  size_t header = headerBytes(dims.size(), payload);
+  uint8_t sizeClass;
+  auto *b = static_cast<TensorBlock *>(poolAllocate(header + payload, sizeClass));
+  new (&b->references) std::atomic<uint32_t>(1);
+  b->dtype = dtype;
+  b->rank = static_cast<uint8_t>(dims.size());
+  b->sizeClass = sizeClass;
+  b->isRef = 0;
+  b->data = reinterpret_cast<char *>(b) + header;
+  b->count = count;
+  b->owner = nullptr;
+  std::copy(dims.begin(), dims.end(), b->dims);
+  return b;
+}
+
+template <typename T> void destroyElements(TensorBlock *b) {
+  std::destroy_n(static_cast<T *>(b->data), b->count);
+}
+
+void constructElements(TensorBlock *b) {
+  switch (b->dtype) {
+  case DType::String:
+    std::uninitialized_value_construct_n(static_cast<std::string *>(b->data), b->count);
+    break;
+  case DType::Resource:
+    std::uninitialized_value_construct_n(static_cast<ResourceHandle *>(b->data), b->count);
+    break;
+  case DType::Variant:
+    std::uninitialized_value_construct_n(static_cast<Variant *>(b->data), b->count);
+    break;
+  default:
+    break;
+  }
+}
+
+// The owner of external elements: a block whose payload is the function that lets go of them.
+struct ExternalOwner {
+  std::function<void()> release;
+};
+constexpr uint8_t externalOwner = 2; // in TensorBlock::isRef
+
+} // namespace
+
+std::string dimsText(Dims dims) {
+  std::string out = "[";
+  for (size_t i = 0; i < dims.size(); ++i)
+    out += str(i ? "," : "", dims[i]);
+  return out + "]";
+}
+
+std::string tensorTypeText(const Tensor &tensor) {
+  if (!tensor)
+    return "nothing";
+  return str(dtypeName(tensor.dtype()), dimsText(tensor.dims()));
+}
+
+std::optional<int64_t> countElements(Dims dims) {
+  int64_t count = 1;
+  bool isEmpty = false, overflows = false;
+  for (int64_t d : dims) {
+    if (d < 0)
+      return std::nullopt;
+    isEmpty |= d == 0;
+    overflows |= __builtin_mul_overflow(count, std::max<int64_t>(d, 1), &count);
+  }
+  if (overflows)
+    return std::nullopt;
+  return isEmpty ? 0 : count;
+}
+
+Expected<Tensor> Tensor::make(DType dtype, Dims dims) {
+  if (dims.size() > 254)
+    return Unexpected(invalidArgument("a tensor has at most 254 dimensions, not ", dims.size()));
+  std::optional<int64_t> count = countElements(dims);
+  if (!count) {
+    bool negative = std::any_of(dims.begin(), dims.end(), [](int64_t d) { return d < 0; });
+    return Unexpected(invalidArgument("shape ", dimsText(dims),
+                                      negative ? " has a negative dimension"
+                                               : " has more elements than fit in 64 bits"));
+  }
+  int64_t payload;
+  if (__builtin_mul_overflow(*count, static_cast<int64_t>(dtypeSize(dtype)), &payload))
+    return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims),
+                                        " needs more bytes than 64 bits can count"));
+  if (payload > static_cast<int64_t>(largeBytes)) {
+    if (payload > physicalMemory() - liveLargeBytes.load(std::memory_order_relaxed))
+      return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims), " needs ",
+                                          payload, " bytes, more than this machine has free"));
+  }
+  TensorBlock *b;
+  try {
+    b = newBlock(dtype, dims, *count, static_cast<size_t>(payload));
+  } catch (const std::bad_alloc &) {
+    return Unexpected(resourceExhausted("out of memory: tensor ", dtypeName(dtype), dimsText(dims),
+                                        " needs ", payload, " bytes"));
+  }
+  if (payload > static_cast<int64_t>(largeBytes))
+    liveLargeBytes.fetch_add(payload, std::memory_order_relaxed);
+  if (!isPlain(dtype))
+    constructElements(b);
+  return Tensor(b);
+}
+
+TensorBlock *Tensor::allocateScalar(DType dtype) {
+  TensorBlock *b = newBlock(dtype, {}, 1, dtypeSize(dtype));
+  if (!isPlain(dtype)) [[unlikely]]
+    constructElements(b);
+  return b;
+}
+
+Tensor Tensor::scalarString(std::string value) {
+  Tensor t = makeScalar(DType::String);
+  *t.data<std::string>() = std::move(value);
+  return t;
+}
+
+Tensor Tensor::external(DType dtype, Dims dims, void *data, std::function<void()> release) {
+  TensorBlock *owner = newBlock(DType::UInt8, {}, 0, sizeof(ExternalOwner));
+  new (owner->data) ExternalOwner{std::move(release)};
+  owner->isRef = externalOwner;
+  TensorBlock *b = newBlock(dtype, dims, countElements(dims).value_or(0), 0);
+  b->data = data;
+  b->owner = owner;
+  return Tensor(b);
+}
+
+static TensorBlock *newView(TensorBlock *of, DType dtype, Dims dims, void *data) {
+  TensorBlock *b = newBlock(dtype, dims, countElements(dims).value_or(0), 0);
+  b->data = data;
+  b->owner = of->owner ? of->owner : of;
+  b->owner->references.fetch_add(1, std::memory_order_relaxed);
+  return b;
+}
+
+Tensor Tensor::withDims(Dims newDims) const {
+  return Tensor(newView(block, block->dtype, newDims, block->data));
+}
+
+Tensor Tensor::withDType(DType dtype, Dims newDims) const {
+  return Tensor(newView(block, dtype, newDims, block->data));
+}
+
+Tensor Tensor::view(int64_t offset, Dims newDims) const {
+  char *data = static_cast<char *>(block->data) + offset * dtypeSize(block->dtype);
+  return Tensor(newView(block, block->dtype, newDims, data));
+}
+
+Expected<Tensor> Tensor::clone() const {
+  Expected<Tensor> copy = make(dtype(), dims());
+  if (!copy)
+    return copy;
+  switch (dtype()) {
+  case DType::String:
+    std::copy_n(data<std::string>(), count(), copy->data<std::string>());
+    break;
+  case DType::Resource:
+    std::copy_n(data<ResourceHandle>(), count(), copy->data<ResourceHandle>());
+    break;
+  case DType::Variant:
+    std::copy_n(data<Variant>(), count(), copy->data<Variant>());
+    break;
+  default:
+    if (count())
+      std::memcpy(copy->raw(), raw(), bytes());
+  }
+  return copy;
+}
+
+int64_t Tensor::liveBytes() { return liveLargeBytes.load(std::memory_order_relaxed); }
+
+void Tensor::freeBlock(TensorBlock *b) {
+  if (TensorBlock *owner = b->owner) {
+    releaseBlock(owner);
+  } else if (b->isRef) [[unlikely]] {
+    if (b->isRef == externalOwner) {
+      auto *external = static_cast<ExternalOwner *>(b->data);
+      external->release();
+      external->~ExternalOwner();
+    } else {
+      static_cast<Ref<Resource> *>(b->data)->~Ref();
+    }
+  } else {
+    switch (b->dtype) {
+    case DType::String:
+      destroyElements<std::string>(b);
+      break;
+    case DType::Resource:
+      destroyElements<ResourceHandle>(b);
+      break;
+    case DType::Variant:
+      destroyElements<Variant>(b);
+      break;
+    default: {
+      int64_t payload = b->count * static_cast<int64_t>(dtypeSize(b->dtype));
+      if (payload > static_cast<int64_t>(largeBytes)) [[unlikely]]
+        liveLargeBytes.fetch_sub(payload, std::memory_order_relaxed);
+    }
+    }
+  }
+  poolFree(b, b->sizeClass);
+}
+
+} // namespace treadle
