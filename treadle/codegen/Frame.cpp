@@ -93,9 +93,9 @@ int32_t treadle_kernel(Frame *frame, int32_t number, int32_t numInputs, TensorBl
   OpContext ctx;
   ctx.bases[0] = asTensors(inputs);
   ctx.inputIndex = indices;
-  ctx.inputCount = static_cast<uint16_t>(numInputs);
+  ctx.inputCount = static_cast<uint32_t>(numInputs);
   ctx.outputs = asTensors(outputs);
-  ctx.outputCount = static_cast<uint16_t>(numOutputs);
+  ctx.outputCount = static_cast<uint32_t>(numOutputs);
   ctx.boundState = kernel.state.get();
   ctx.runState = frame->run;
   std::optional<KernelWatch> watch;

@@ -85,7 +85,8 @@ Tensor Constants::valueOf(Value value) {
   if (isNew)
     if (Attribute attr = Node(op).attr("value"))
       if (Expected<AttrValue> converted = convertAttribute(attr))
-        if (Tensor *tensor = std::get_if<Tensor>(&*converted))
+        if (Tensor *tensor = std::get_if<Tensor>(&*converted);
+            tensor && tensor->dtype() == valueTypeOf(value.getType()).dtype)
           entry->second = std::move(*tensor);
   return entry->second;
 }
@@ -117,6 +118,18 @@ LogicalResult markFed(ModuleOp module, ArrayRef<std::string> feeds, Constants &c
   return success();
 }
 
+Expected<void> checkSignature(Node node, const AttrMap &attrs) {
+  NodeSpec spec;
+  spec.name = node.name().str();
+  spec.op = node.opType().str();
+  spec.attrs = attrs;
+  for (Value input : node.data())
+    spec.inputTypes.push_back(valueTypeOf(input.getType()));
+  for (Value result : node.results())
+    spec.outputTypes.push_back(valueTypeOf(result.getType()));
+  return treadle::checkSignature(spec);
+}
+
 Node buildConst(OpBuilder &builder, StringRef name, const Tensor &value, Node placedAs,
                 ValueRange control) {
   Attribute attr = attributeOf(value, builder.getContext());
@@ -142,6 +155,8 @@ Expected<std::vector<Tensor>> evaluate(Node node, std::vector<Tensor> inputs) {
         std::holds_alternative<std::vector<FunctionRef>>(value))
       return Unexpected(unimplemented("node '", std::string_view(node.name()),
                                       "' calls functions, which needs a session"));
+  if (Expected<void> ok = checkSignature(node, *attrs); !ok)
+    return Unexpected(std::move(ok.error()));
   std::vector<DType> types;
   for (Value result : node.results())
     types.push_back(valueTypeOf(result.getType()).dtype);

@@ -18,6 +18,9 @@ mlir::RankedTensorType typeOf(const Tensor &tensor, mlir::MLIRContext *context);
 /// The attributes of a node as kernels want them, with what the op's definition adds.
 Expected<AttrMap> kernelAttributes(Node node);
 
+/// That a node has the inputs and outputs of its op; see checkSignature of a NodeSpec.
+Expected<void> checkSignature(Node node, const AttrMap &attrs);
+
 /// The constants of a module, converted when they are first asked for. Values that are fed are
 /// none.
 class Constants {
@@ -25,7 +28,7 @@ public:
   void setFed(mlir::Value value) { fed.insert(value); }
   bool isFed(mlir::Value value) const { return fed.contains(value); }
 
-  /// Empty where the value isn't that of a Const node.
+  /// Empty where the value isn't that of a Const node, or not of the dtype that the node states.
   Tensor valueOf(mlir::Value value);
   /// The elements of a constant of int32 or int64, nothing for any other value.
   std::optional<llvm::SmallVector<int64_t>> integersOf(mlir::Value value);

@@ -50,7 +50,9 @@ public:
       std::optional<Run> run = runOf(arg, attrs);
       if (!run)
         return {};
-      size_t end = next + run->count; // perhaps absurdly far
+      if (run->count > maxCount)
+        return wrongCount(run->count);
+      size_t end = next + run->count;
       while (next < std::min(end, found.size()))
         if (Expected<void> ok = take(arg, run->dtype); !ok)
           return ok;
@@ -80,6 +82,9 @@ private:
     return Unexpected(invalidArgument("it has ", found.size(), " ", what,
                                       found.size() == 1 ? "" : "s", ", expected ", expected));
   }
+
+  /// More than any node has, and few enough to be added up.
+  static constexpr size_t maxCount = size_t{1} << 32;
 
   std::string_view what;
   std::span<const ArgDef> args;

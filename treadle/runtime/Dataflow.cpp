@@ -317,8 +317,9 @@ void Runner::runSwitch(Site site) {
     return failAt(site, invalidArgument("the predicate must be a bool scalar, found ",
                                         tensorTypeText(selector)));
   int taken = isBool ? selector.scalarValue<bool>() : selector.scalarValue<int32_t>();
-  if (taken < 0 || taken >= node.outputCount)
-    taken = node.outputCount - 1;
+  auto last = static_cast<int>(node.outputCount) - 1;
+  if (taken < 0 || taken > last)
+    taken = last;
   scratch.assign(node.outputCount, Tensor());
   scratch[taken] = std::move(inputs[0]);
   clearInputs(site);
@@ -328,7 +329,7 @@ void Runner::runSwitch(Site site) {
 void Runner::runMerge(Site site) {
   const PlanNode &node = nodeAt(site);
   Tensor *inputs = inputsOf(site);
-  for (int i = 0; i < node.inputCount; ++i)
+  for (int i = 0; i < static_cast<int>(node.inputCount); ++i)
     if (inputs[i]) {
       Tensor outputs[2] = {std::move(inputs[i]), Tensor::scalar<int32_t>(DType::Int32, i)};
       clearInputs(site);

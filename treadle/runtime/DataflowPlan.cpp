@@ -70,8 +70,8 @@ void Layout::placeNodes() {
     NodeInfo info;
     node.kind = kinds[i];
     node.inputBegin = frame.numInputs;
-    node.inputCount = static_cast<uint16_t>(spec.inputs.size());
-    node.outputCount = static_cast<uint16_t>(spec.outputTypes.size());
+    node.inputCount = static_cast<uint32_t>(spec.inputs.size());
+    node.outputCount = static_cast<uint32_t>(spec.outputTypes.size());
     frame.numInputs += node.inputCount;
     if (node.kind == NodeKind::Constant)
       node.kind = NodeKind::Kernel;

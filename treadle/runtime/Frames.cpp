@@ -98,15 +98,25 @@ Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
   return checkBackEdges();
 }
 
+// Both data and control edges from a NextIteration to a Merge go back, and count for no order.
 Expected<void> Assigner::checkBackEdges() {
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeSpec &merge = graph.nodes[i];
     if (kinds[i] != NodeKind::Merge)
       continue;
-    for (Endpoint e : graph.nodes[i].inputs)
-      if (kinds[e.node] == NodeKind::NextIteration && out.frameOf[e.node] != out.frameOf[i])
-        return Unexpected(invalidArgument("its input '", graph.nodes[e.node].name,
+    auto check = [&](int32_t source) -> Expected<void> {
+      if (kinds[source] == NodeKind::NextIteration && out.frameOf[source] != out.frameOf[i])
+        return Unexpected(invalidArgument("its input '", graph.nodes[source].name,
                                           "' is the next iteration of another frame")
-                              .atNode(graph.nodes[i].name, graph.nodes[i].op));
+                              .atNode(merge.name, merge.op));
+      return {};
+    };
+    for (Endpoint e : merge.inputs)
+      if (Expected<void> ok = check(e.node); !ok)
+        return ok;
+    for (int32_t c : merge.controls)
+      if (Expected<void> ok = check(c); !ok)
+        return ok;
   }
   return {};
 }

@@ -107,6 +107,18 @@ TEST(Frames, ANextIterationOfAnotherFrameIsAnError) {
   EXPECT_NE(errorOf(g.graph).message.find("another frame"), std::string::npos);
 }
 
+TEST(Frames, AControlEdgeFromANextIterationOfAnotherFrameIsAnError) {
+  GraphMaker g;
+  Endpoint zero{g.constant(0), 0}, three{g.constant(3), 0};
+  Loop a = addLoop(g, zero, three, "a");
+  int merge = g.merge({zero, zero}, {g.graph.nodes[a.counter].inputs[1].node});
+  EXPECT_NE(errorOf(g.graph).message.find("another frame"), std::string::npos);
+  g.result({merge, 0});
+  auto out = run(g.graph);
+  ASSERT_FALSE(out);
+  EXPECT_NE(out.error().message.find("another frame"), std::string::npos) << out.error().message;
+}
+
 // --- order -------------------------------------------------------------------------------------
 
 TEST(ExecutionOrder, KeepsEdgesAndElseTheProgramsOrder) {

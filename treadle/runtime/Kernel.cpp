@@ -179,8 +179,8 @@ Expected<std::vector<Tensor>> runOp(const KernelRegistry &registry, std::string_
   ctx.bases[0] = inputs.data();
   ctx.inputIndex = indices.data();
   ctx.outputs = outputs.data();
-  ctx.inputCount = static_cast<uint16_t>(inputs.size());
-  ctx.outputCount = static_cast<uint16_t>(outputs.size());
+  ctx.inputCount = static_cast<uint32_t>(inputs.size());
+  ctx.outputCount = static_cast<uint32_t>(outputs.size());
   ctx.boundState = kernel->state.get();
   ctx.runState = &run;
   kernel->fn(ctx);

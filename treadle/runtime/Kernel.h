@@ -39,14 +39,16 @@ struct InputIndex {
   static constexpr uint32_t takeBit = 1u << 30;
   static constexpr uint32_t clearBit = 1u << 29;
   static constexpr uint32_t slotMask = clearBit - 1;
+  /// What a plan may count: values, inputs and edges each. Plans of more aren't built.
+  static constexpr size_t maxValues = slotMask;
 };
 
 /// One execution of one node: its inputs, its outputs, and the run that it is part of. Used by one
 /// thread, and valid only during the kernel's call (but see `suspend`).
 class OpContext {
 public:
-  int numInputs() const { return inputCount; }
-  int numOutputs() const { return outputCount; }
+  int numInputs() const { return static_cast<int>(inputCount); }
+  int numOutputs() const { return static_cast<int>(outputCount); }
 
   /// Input `i`, shared: never write to it. Its dtype is the one that the kernel was bound for.
   const Tensor &input(int i) const {
@@ -119,8 +121,8 @@ public:
   std::unique_ptr<Error> error;
   Ref<Suspension> suspension;
   SuspendingExecutor *executor = nullptr; // null: an op that waits holds the thread
-  uint16_t inputCount = 0;
-  uint16_t outputCount = 0;
+  uint32_t inputCount = 0;                // of each at most maxValues
+  uint32_t outputCount = 0;
 
 private:
   Tensor *makeOutput(int i, DType dtype, Dims dims);

@@ -84,8 +84,8 @@ struct PlanNode {
   const void *state = nullptr;
   uint32_t inputBegin = 0;  // into Plan::inputIndices (sequential) or the frame's inputs (dataflow)
   uint32_t outputBegin = 0; // slot of output 0 (sequential), first entry in edgeBegins (dataflow)
-  uint16_t inputCount = 0;
-  uint16_t outputCount = 0;
+  uint32_t inputCount = 0;
+  uint32_t outputCount = 0;
   NodeKind kind = NodeKind::Kernel;
   bool clearsOutputs = false; // some outputs are used by nobody (sequential)
   bool isExpensive = false;
@@ -132,8 +132,8 @@ struct PlanFrame {
 struct NodeCounter {
   int32_t pending; // inputs still to come; of a Merge: 2 a control input, plus 1 until a live value
                    // came
-  uint16_t dead = 0; // dead data inputs so far
-  uint16_t flags = 0;
+  uint32_t dead = 0; // dead data inputs so far
+  uint32_t flags = 0;
 };
 
 class Plan {

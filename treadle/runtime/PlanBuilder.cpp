@@ -101,7 +101,7 @@ struct Dereferenced {
 void runDereferenced(OpContext &ctx) {
   const auto &self = ctx.state<Dereferenced>();
   std::vector<Tensor> inputs(ctx.inputCount);
-  for (int i = 0; i < ctx.inputCount; ++i) {
+  for (int i = 0; i < ctx.numInputs(); ++i) {
     const Tensor &input = ctx.input(i);
     if (!input || !input.isRef()) {
       inputs[i] = ctx.takeInput(i);
@@ -442,7 +442,23 @@ bool isBlockingOp(std::string_view op) {
   return std::binary_search(names.begin(), names.end(), op);
 }
 
+/// Everything that a plan counts has room in it: its numbers are narrower than a size_t.
+static Expected<void> checkSize(const GraphSpec &graph) {
+  size_t inputs = 0, outputs = graph.nodes.size();
+  for (const NodeSpec &node : graph.nodes) {
+    inputs += node.inputs.size() + node.controls.size();
+    outputs += node.outputTypes.size();
+    if (inputs > InputIndex::maxValues || outputs > InputIndex::maxValues)
+      return Unexpected(resourceExhausted("with it the graph has ", inputs, " inputs and ", outputs,
+                                          " values, expected at most ", InputIndex::maxValues)
+                            .atNode(node.name, node.op));
+  }
+  return {};
+}
+
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
+  if (Expected<void> ok = checkSize(graph); !ok)
+    return Unexpected(std::move(ok.error()));
   if (Expected<void> ok = plan::checkArity(graph); !ok)
     return Unexpected(std::move(ok.error()));
   if (options.clusters)

@@ -137,6 +137,44 @@ TEST_F(PlanTest, LoopThatNobodyLooksIntoNeedsNoFrame) {
   EXPECT_EQ((*out)[0].scalarValue<int32_t>(), 0);
 }
 
+// More values than 16 bits count go from one node to another, in both layouts.
+class WideTest : public PlanTest, public testing::WithParamInterface<int> {};
+
+TEST_P(WideTest, NodesHaveAnyNumberOfInputsAndOutputs) {
+  kernels.add("Fan", [](const BindContext &) -> Expected<BoundKernel> {
+    return BoundKernel{[](OpContext &ctx) {
+      for (int i = 0; i < ctx.numOutputs(); ++i)
+        ctx.setOutput(i, Tensor::scalar<int32_t>(DType::Int32, i));
+    }};
+  });
+  kernels.add("Sum", [](const BindContext &) -> Expected<BoundKernel> {
+    return BoundKernel{[](OpContext &ctx) {
+      int64_t sum = 0;
+      for (int i = 0; i < ctx.numInputs(); ++i)
+        sum += ctx.input(i).scalarValue<int32_t>();
+      ctx.setOutput(0, Tensor::scalar<int64_t>(DType::Int64, sum));
+    }};
+  });
+  int64_t count = GetParam();
+  for (bool inFrame : {false, true}) {
+    GraphMaker g;
+    if (inFrame)
+      g = countdown(10); // beside it, counters are needed
+    int fan = g.add("fan", "Fan", {}, std::vector<ValueType>(count, i32));
+    std::vector<Endpoint> all;
+    for (int32_t i = 0; i < count; ++i)
+      all.push_back({fan, i});
+    int sum = g.add("sum", "Sum", all, {ValueType{DType::Int64}});
+    g.graph.results.insert(g.graph.results.begin(), {{sum, 0}, "sum", {}});
+    auto out = run(std::move(g.graph));
+    ASSERT_TRUE(out) << out.error().message;
+    EXPECT_EQ(wasSequential, !inFrame);
+    EXPECT_EQ(out->front().scalarValue<int64_t>(), count * (count - 1) / 2);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Counts, WideTest, testing::Values(65535, 65536, 65537, 200000));
+
 TEST_F(PlanTest, ParallelIterationsMustBePositive) {
   auto out = run(countdown(0).graph);
   ASSERT_FALSE(out);

@@ -66,8 +66,8 @@ void Layout::placeNode(int32_t i) {
   NodeInfo info;
   node.kind = kinds[i];
   node.inputBegin = static_cast<uint32_t>(plan->inputIndices.size());
-  node.inputCount = static_cast<uint16_t>(spec.inputs.size());
-  node.outputCount = static_cast<uint16_t>(spec.outputTypes.size());
+  node.inputCount = static_cast<uint32_t>(spec.inputs.size());
+  node.outputCount = static_cast<uint32_t>(spec.outputTypes.size());
   node.outputBegin = plan->numSlots;
   for (Endpoint e : spec.inputs) {
     uint32_t base = slotOf[e.node];
@@ -150,6 +150,7 @@ void Layout::markLastUses() {
     seen[slot] = true;
   }
   plan->isOutputUnused.assign(plan->numSlots, 0);
+  std::vector<int32_t> uses(plan->numSlots); // of a slot by the node at hand
   for (size_t n = plan->nodes.size(); n-- > 0;) {
     PlanNode &node = plan->nodes[n];
     for (uint32_t o = 0; o < node.outputCount; ++o)
@@ -158,17 +159,22 @@ void Layout::markLastUses() {
         node.clearsOutputs = true;
       }
     uint32_t *inputs = plan->inputIndices.data() + node.inputBegin;
+    auto countUses = [&](int32_t change) {
+      for (uint32_t i = 0; i < node.inputCount; ++i)
+        if (isSlot(inputs[i]))
+          uses[inputs[i] & InputIndex::slotMask] += change;
+    };
+    countUses(1);
     for (uint32_t i = node.inputCount; i-- > 0;) {
       uint32_t slot = inputs[i];
       if (!isSlot(slot) || seen[slot] || isPinned(slot))
         continue;
       // A value that the node reads twice may not be taken by it, only cleared after it.
-      bool isTwice = std::count_if(inputs, inputs + node.inputCount, [&](uint32_t k) {
-                       return (k & InputIndex::slotMask) == slot && isSlot(k);
-                     }) > 1;
+      bool isTwice = uses[slot] > 1;
       inputs[i] |= isTwice ? InputIndex::clearBit : InputIndex::clearBit | InputIndex::takeBit;
       seen[slot] = true;
     }
+    countUses(-1);
     for (uint32_t i = 0; i < node.inputCount; ++i)
       if (isSlot(inputs[i]))
         seen[inputs[i] & InputIndex::slotMask] = true;

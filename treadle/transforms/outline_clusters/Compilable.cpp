@@ -2,6 +2,7 @@
 
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/lowering/Constants.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/Rewriting.h"
@@ -47,6 +48,19 @@ const Compilable::Known &Compilable::of(StringRef name) {
   return known[name] = std::move(result);
 }
 
+/// Compiled code relies on what a node says of itself. Where that is wrong, the interpreter tells.
+static std::string faultOf(Node node) {
+  Expected<AttrMap> attrs = kernelAttributes(node);
+  if (!attrs)
+    return attrs.error().message;
+  if (const auto *value = std::get_if<Tensor>(attrs->find("value"));
+      value && node.opType() == "Const" && node.numResults() == 1 &&
+      value->dtype() != valueTypeOf(node->getResult(0).getType()).dtype)
+    return str("its value is ", tensorTypeText(*value), ", which isn't its dtype");
+  Expected<void> ok = checkSignature(node, *attrs);
+  return ok ? "" : ok.error().message;
+}
+
 Compilable::Known Compilable::of(Node node) {
   static const llvm::StringSet<> loops = {"While", "StatelessWhile"};
   static const llvm::StringSet<> callers = {
@@ -85,6 +99,8 @@ Compilable::Known Compilable::of(Node node) {
         result.obstacle = "its op calls functions in a way that is not compiled";
       });
   }
+  if (result.obstacle.empty() && !functions.contains(op))
+    result.obstacle = faultOf(node);
   if (result.obstacle.empty() && llvm::any_of(TypeRange(node->getOperandTypes()), [](Type type) {
         return isa<TensorType>(type) && valueTypeOf(getElementTypeOrSelf(type)).isRef;
       }))
