@@ -7,6 +7,7 @@
 #include "treadle/lowering/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -35,11 +36,13 @@ private:
   LogicalResult rewrite(arith::ConstantOp op);
   void rewrite(tensor::CastOp op);
   void rewrite(rc::SetOp op);
+  SmallVector<Value> sizesOf(tensor::EmptyOp empty, RankedTensorType type);
   void withCheck(Operation *op);
 
   Value alloc(TensorType type, ValueRange dims, ValueRange models = {}, bool copies = false);
   Value view(Value ref);
   void check(Value condition) { rc::CheckOp::create(b, loc, condition); }
+  void checkSize(Value found, int64_t expected);
   void checkShape(Value ref, RankedTensorType type, RankedTensorType known);
 
   func::FuncOp function;
@@ -87,17 +90,18 @@ Value Bufferizer::view(Value ref) {
                             MemRefType::get(type.getShape(), storedAs(type.getElementType())), ref);
 }
 
+void Bufferizer::checkSize(Value found, int64_t expected) {
+  Value wanted = arith::ConstantIndexOp::create(b, loc, expected);
+  check(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, found, wanted));
+}
+
 /// That a tensor is of this type, as far as the type doesn't say it already.
 void Bufferizer::checkShape(Value ref, RankedTensorType type, RankedTensorType known) {
-  auto equal = [&](Value found, int64_t expected) {
-    Value wanted = arith::ConstantIndexOp::create(b, loc, expected);
-    check(arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, found, wanted));
-  };
   if (!known)
-    equal(rc::RankOp::create(b, loc, b.getIndexType(), ref), type.getRank());
+    checkSize(rc::RankOp::create(b, loc, b.getIndexType(), ref), type.getRank());
   for (int64_t i = 0; i < type.getRank(); ++i)
     if (!type.isDynamicDim(i) && (!known || known.isDynamicDim(i)))
-      equal(rc::DimOp::create(b, loc, b.getIndexType(), ref, i), type.getDimSize(i));
+      checkSize(rc::DimOp::create(b, loc, b.getIndexType(), ref, i), type.getDimSize(i));
 }
 
 void Bufferizer::rewrite(rc::KernelOp op) {
@@ -196,20 +200,48 @@ SmallVector<Value> Bufferizer::modelsOf(linalg::GenericOp op, unsigned number,
   return models;
 }
 
+/// A tensor before casts.
+static Value beforeCasts(Value value) {
+  while (auto cast = value.getDefiningOp<tensor::CastOp>())
+    value = cast->getOperand(0);
+  return value;
+}
+
+/// Whether it only says what an op writes into: that gets its memory where it is computed. MLIR
+/// casts such a tensor where the op's inputs tell more of its shape than its own type does.
+static bool isPlaceholder(Operation *op) {
+  if (auto cast = dyn_cast_if_present<tensor::CastOp>(op))
+    op = beforeCasts(cast->getOperand(0)).getDefiningOp();
+  return isa_and_present<tensor::EmptyOp, linalg::FillOp>(op);
+}
+
+/// The sizes of a new tensor that its type leaves open; the others are checked.
+SmallVector<Value> Bufferizer::sizesOf(tensor::EmptyOp empty, RankedTensorType type) {
+  SmallVector<Value> sizes;
+  for (auto [i, size] : llvm::enumerate(empty.getMixedSizes())) {
+    auto dim = static_cast<int64_t>(i);
+    if (type.isDynamicDim(dim))
+      sizes.push_back(getValueOrCreateConstantIndexOp(b, loc, size));
+    else if (auto value = dyn_cast<Value>(size))
+      checkSize(value, type.getDimSize(dim));
+  }
+  return sizes;
+}
+
 /// What an op writes into: a new tensor. Reductions say what they start from.
 FailureOr<Value> Bufferizer::output(linalg::GenericOp op, unsigned number, ValueRange models) {
-  Value init = op.getOutputs()[number];
+  auto type = cast<RankedTensorType>(op.getOutputs()[number].getType());
+  Value init = beforeCasts(op.getOutputs()[number]);
   if (auto fill = init.getDefiningOp<linalg::FillOp>()) {
     FailureOr<TypedAttr> start = startOf(fill);
     if (failed(start))
       return failure();
     op->setAttr(rc::startAttr, *start);
-    init = fill.getOutputs()[0];
+    init = beforeCasts(fill.getOutputs()[0]);
   }
   auto empty = init.getDefiningOp<tensor::EmptyOp>();
   if (!empty || (op.getNumReductionLoops() && !op->hasAttr(rc::startAttr)))
     return op.emitOpError("writes into a tensor that is not new");
-  auto type = cast<RankedTensorType>(init.getType());
   bool isScalar =
       type.getRank() == 0 && op.getNumReductionLoops() &&
       llvm::all_of(op.getResult(number).getUsers(), [](Operation *user) {
@@ -218,10 +250,13 @@ FailureOr<Value> Bufferizer::output(linalg::GenericOp op, unsigned number, Value
   if (isScalar)
     return scalarMemory(type.getElementType());
   bool copies = isa<BlockArgument>(op.getRegion().front().getTerminator()->getOperand(number));
-  return alloc(type, empty.getDynamicSizes(), models, copies);
+  return alloc(type, sizesOf(empty, type), models, copies);
 }
 
 LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
+  for (Value output : op.getOutputs())
+    if (!isPlaceholder(output.getDefiningOp()))
+      return op.emitOpError("writes into a tensor that is not new");
   SmallVector<Value> inputs(op.getInputs()), outputs;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<std::pair<tensor::ExtractOp, Value>> extracts;
@@ -294,7 +329,21 @@ LogicalResult Bufferizer::rewrite(arith::ConstantOp op) {
   return op.erase(), success();
 }
 
+/// Whether an op reads a tensor that is in no memory: that has become no reference.
+static bool readsPlaceholder(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  ValueRange read = generic ? ValueRange(generic.getInputs()) : ValueRange(op->getOperands());
+  auto isTensor = [](Value value) { return isa<TensorType>(value.getType()); };
+  bool elsewhere = false;
+  if (generic)
+    generic.getRegion().walk(
+        [&](tensor::ExtractOp extract) { elsewhere |= isTensor(referenceOf(extract)); });
+  return elsewhere || llvm::any_of(read, isTensor);
+}
+
 LogicalResult Bufferizer::rewrite(Operation *op) {
+  if (readsPlaceholder(op))
+    return op->emitOpError("reads a tensor that nothing computes the elements of");
   b.setInsertionPoint(op);
   if (auto constant = dyn_cast<arith::ConstantOp>(op);
       constant && isa<TensorType>(constant.getType()))
@@ -360,7 +409,7 @@ LogicalResult Bufferizer::run() {
   // Results before their uses: a nested op's operands come from ops that stand before it.
   SmallVector<Operation *> ops;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op->getParentOfType<linalg::LinalgOp>() || isa<tensor::EmptyOp, linalg::FillOp>(op))
+    if (op->getParentOfType<linalg::LinalgOp>() || isPlaceholder(op))
       return;
     ops.push_back(op);
   });
@@ -374,7 +423,7 @@ LogicalResult Bufferizer::run() {
     results.push_back(referenceTo(type));
   function.setFunctionType(FunctionType::get(function.getContext(), arguments, results));
   auto eraseUnused = [](Operation *op) {
-    if (isa<tensor::EmptyOp, linalg::FillOp>(op) && op->use_empty())
+    if (isPlaceholder(op) && op->use_empty())
       op->erase();
   };
   function.walk<WalkOrder::PostOrder, ReverseIterator>(eraseUnused);

@@ -120,6 +120,35 @@ TEST_F(CodegenTest, LoopInPlaceAllocatesOnce) {
   EXPECT_EQ(reuses, 7u);
 }
 
+TEST_F(CodegenTest, AReductionMayLearnItsSizeFromWhatUsesIt) {
+  // Only a shape in the body tells that there are three columns. How many y has, which the greatest
+  // ones of all columns are as many as, is known before the loop.
+  std::string type = "tensor<*xf32>", both = "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)";
+  std::string reduced = "(tensor<*xf32>, tensor<1xi32>) -> (tensor<*xf32>)";
+  std::string attrs = "T = f32, Tidx = i32, keep_dims = false";
+  std::string text = loopOf(
+      type,
+      "%a, %ac = Const name(\"a\") {dtype = i32, value = dense<0> : tensor<1xi32>} : () -> "
+      "(tensor<1xi32>)\n"
+      "%r, %rc = Const name(\"r\") {dtype = i32, value = dense<[1, 3]> : tensor<2xi32>} : () -> "
+      "(tensor<2xi32>)\n" +
+          op("sum", "AddV2", "%y, %x", "T = f32", both) +
+          op("most", "Max", "%sum, %a", attrs, reduced) +
+          op("row", "Reshape", "%most, %r", "T = f32, Tshape = i32",
+             "(tensor<*xf32>, tensor<2xi32>) -> (tensor<*xf32>)") +
+          op("less", "Sub", "%sum, %row", "T = f32", both) +
+          op("total", "Sum", "%less, %a", attrs, reduced) +
+          op("back", "AddV2", "%total, %most", "T = f32", both) +
+          op("z", "AddV2", "%x, %back", "T = f32", both),
+      "%z, %y");
+  auto results = buildAndCall(
+      text, {i32(0), i32(1), f32({1, 2, 3, 6, 5, 4}, {2, 3}), f32({0, 1, 0, 1, 0, 1}, {2, 3})});
+  ASSERT_EQ(results.size(), 4u);
+  EXPECT_EQ(floats(results[2]), (std::vector<float>{2, 5, 6, 7, 8, 7}));
+  results = call({i32(0), i32(1), f32({1, 2, 6, 5}, {2, 2}), f32({0, 1, 1, 0}, {2, 2})});
+  EXPECT_TRUE(results.empty());
+}
+
 TEST_F(CodegenTest, SwappedTensorsAreNotCopied) {
   auto results = buildAndCall(loopOf("tensor<*xf32>", "", "%y, %x"),
                               {i32(0), i32(3), row({1, 2}), row({3, 4})});

@@ -1,4 +1,4 @@
-// RUN: treadle-opt --rc-bufferize %s | FileCheck %s
+// RUN: treadle-opt --split-input-file --rc-bufferize %s | FileCheck %s
 
 // An op over elements writes into an allocation that may take over what it reads; a loop carries
 // references; a scalar of a cast is checked.
@@ -34,4 +34,42 @@ func.func @cluster(%x: tensor<?xf32>, %y: tensor<*xf32>) -> tensor<?xf32> {
     scf.yield %row : tensor<?xf32>
   }
   return %r : tensor<?xf32>
+}
+
+// -----
+
+// A reduction starts before the loop, with a size that only its elements tell in the loop: that the
+// size is this one is checked where the result gets its memory.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK-SAME: %[[X:.*]]: !rc.ref<tensor<2x3xf32>>, %[[SIZE:.*]]: index
+// CHECK-NOT: linalg.fill
+// CHECK: scf.while
+// CHECK: %[[THREE:.*]] = arith.constant 3 : index
+// CHECK-NEXT: %[[SAME:.*]] = arith.cmpi eq, %[[SIZE]], %[[THREE]] : index
+// CHECK-NEXT: rc.check %[[SAME]]
+// CHECK-NEXT: rc.alloc() : <tensor<3xf32>>
+// CHECK: linalg.generic {{.*}} attrs = {rc.start = 0.000000e+00 : f32}
+func.func @cluster(%x: tensor<2x3xf32>, %size: index, %p: i1) -> tensor<?xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty(%size) : tensor<?xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<?xf32>) -> tensor<?xf32>
+  %row = rc.reshape %x(%size) : tensor<2x3xf32> -> tensor<?xf32>
+  %last = scf.while (%r = %row) : (tensor<?xf32>) -> tensor<?xf32> {
+    scf.condition(%p) %r : tensor<?xf32>
+  } do {
+  ^bb0(%r: tensor<?xf32>):
+    %begin = tensor.cast %start : tensor<?xf32> to tensor<3xf32>
+    %sum = linalg.generic {
+        indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>],
+        iterator_types = ["reduction", "parallel"]}
+        ins(%x : tensor<2x3xf32>) outs(%begin : tensor<3xf32>) {
+    ^bb0(%a: f32, %b: f32):
+      %s = arith.addf %b, %a : f32
+      linalg.yield %s : f32
+    } -> tensor<3xf32>
+    %next = tensor.cast %sum : tensor<3xf32> to tensor<?xf32>
+    scf.yield %next : tensor<?xf32>
+  }
+  return %last : tensor<?xf32>
 }
