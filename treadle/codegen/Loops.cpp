@@ -256,7 +256,7 @@ private:
     if (next == types.size())
       return merged(indices, start);
     auto [begin, end] = rangeOf(next);
-    if (next + 1 == types.size() && isa_and_present<arith::AddFOp>(mergeOp()))
+    if (next + 1 == types.size() && addsFloats())
       return inBlocks(next, indices, start, end);
     return sumOf(begin, end, start, [&](Value index, Value sum) {
       indices[next] = index;
@@ -305,12 +305,18 @@ private:
                   memref::LoadOp::create(b, loc, memory[i], at(maps[i], indices)));
     mapping.map(block.getArguments().back(), sum);
     compute(indices);
-    return mapping.lookup(block.getTerminator()->getOperand(0));
+    return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
   }
 
   /// What joins a partial result and an element.
   Operation *mergeOp() {
     return op.getRegion().front().getTerminator()->getOperand(0).getDefiningOp();
+  }
+
+  bool addsFloats() {
+    Operation *merge = mergeOp();
+    return isa_and_present<arith::AddFOp>(merge) &&
+           llvm::is_contained(merge->getOperands(), op.getRegion().front().getArguments().back());
   }
 
   /// Two partial results as one: by the op that joins a partial result and an element.
@@ -392,21 +398,50 @@ private:
   IRMapping mapping;             // what the loops use of the code around them
 };
 
+/// Whether an op should compute itself what it reads.
+bool paysToFuse(OpOperand &read) {
+  // What several ops read is computed once.
+  Operation *producer = read.get().getDefiningOp();
+  if (!producer->hasOneUse() || producer->getBlock() != read.getOwner()->getBlock())
+    return false;
+  // An element that several read would be computed for each; loading it is cheaper.
+  auto consumer = cast<linalg::GenericOp>(read.getOwner());
+  return consumer.getMatchingIndexingMap(&read).isPermutation() ||
+         costOf(cast<linalg::GenericOp>(producer)) <= 300;
+}
+
+/// An op becomes one with another whose result it reads. MLIR has a pattern for it, which comes
+/// with one that forgets what a reduction starts from where its elements alone tell the result.
+class FuseElementwise : public OpRewritePattern<linalg::GenericOp> {
+public:
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
+    for (OpOperand &read : op->getOpOperands()) {
+      if (!linalg::areElementwiseOpsFusable(&read) || !paysToFuse(read))
+        continue;
+      FailureOr<linalg::ElementwiseOpFusionResult> fused =
+          linalg::fuseElementwiseOps(rewriter, &read);
+      if (failed(fused))
+        continue;
+      SmallVector<Value> results;
+      for (Value result : op.getResults())
+        results.push_back(fused->replacements.lookup(result));
+      rewriter.replaceOp(op, results);
+      return success();
+    }
+    return failure();
+  }
+};
+
 } // namespace
 
 LogicalResult fuseElementwise(ModuleOp module) {
-  RewritePatternSet patterns(module.getContext());
-  linalg::populateElementwiseOpsFusionPatterns(patterns, [](OpOperand *fused) {
-    // What several ops read is computed once.
-    Operation *producer = fused->get().getDefiningOp();
-    if (!producer || !producer->hasOneUse() ||
-        producer->getBlock() != fused->getOwner()->getBlock())
-      return false;
-    // An element that several read would be computed for each; loading it is cheaper.
-    auto consumer = cast<linalg::GenericOp>(fused->getOwner());
-    auto made = dyn_cast<linalg::GenericOp>(producer);
-    return consumer.getMatchingIndexingMap(fused).isPermutation() || (made && costOf(made) <= 300);
-  });
+  MLIRContext *context = module.getContext();
+  RewritePatternSet patterns(context);
+  patterns.add<FuseElementwise>(context);
+  linalg::GenericOp::getCanonicalizationPatterns(patterns, context);
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));
 }
 

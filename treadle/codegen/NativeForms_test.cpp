@@ -200,6 +200,27 @@ TEST_F(CodegenTest, ReductionsAreFusedWithWhatTheyReduce) {
   EXPECT_EQ(floats(x), (std::vector<float>{1, 2, 3, 4, 5, 6}));
 }
 
+TEST_F(CodegenTest, AReductionStartsWhereItsElementsAloneTellTheResult) {
+  // A product of zeros is 0, whatever it starts from; but of no numbers it is what that is.
+  for (std::string axes : {"0", "1"}) {
+    std::string text =
+        R"(tfg.func @f(%x: tensor<*xi32> {tfg.name = "x"}) -> (tensor<*xi32> {tfg.name = "y"}) {)"
+        "%a, %ac = Const name(\"a\") {dtype = i32, value = dense<" +
+        axes + "> : tensor<1xi32>} : () -> (tensor<1xi32>)\n" +
+        op("zeros", "ZerosLike", "%x", "T = i32", "(tensor<*xi32>) -> (tensor<*xi32>)") +
+        op("y", "Prod", "%zeros, %a", attrsOf("i32", false),
+           "(tensor<*xi32>, tensor<1xi32>) -> (tensor<*xi32>)") +
+        "return(%y) : tensor<*xi32> }";
+    for (int64_t size : {0, 2}) {
+      auto dims = axes == "0" ? std::vector<int64_t>{size, 3} : std::vector<int64_t>{3, size};
+      auto results = buildAndCall(text, {*Tensor::make(DType::Int32, dims)});
+      ASSERT_EQ(results.size(), 1u);
+      EXPECT_TRUE(
+          std::ranges::equal(results[0].values<int32_t>(), std::vector<int32_t>(3, size ? 0 : 1)));
+    }
+  }
+}
+
 std::string argumentOf(const std::string &name, const std::string &axis) {
   return R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xi64> {tfg.name = "y"}) {)" +
          constant("a", "i32", axis) +
