@@ -24,23 +24,31 @@ bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxe
 
 Error notWanted() { return cancelled("nobody wants what is compiled any more"); }
 
-/// Fails as well where it isn't wanted any more.
+/// Fails as well where it isn't wanted any more. What each step leaves is verified, so that one
+/// which is wrong makes a compilation fail, and not the next step crash.
 LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelFlag isCancelled) {
   module.getContext()
       ->loadDialect<cf::ControlFlowDialect, memref::MemRefDialect, LLVM::LLVMDialect>();
   auto cluster = module.lookupSymbol<func::FuncOp>("cluster");
-  hoistInvariants(module);
   PassManager cleanup(module.getContext());
   cleanup.addPass(createCanonicalizerPass());
   cleanup.addPass(createCSEPass());
-  if (failed(fuseElementwise(module)) || failed(cleanup.run(module)) || isSet(isCancelled) ||
-      failed(bufferize(cluster, constants)) || failed(verify(module)) ||
-      failed(lowerControlFlow(module)) || isSet(isCancelled))
-    return failure();
-  insertCounts(cluster);
-  elideCounts(cluster);
-  return success(succeeded(verify(module)) && succeeded(lowerLoops(module)) &&
-                 succeeded(lowerToLlvm(module)));
+  const std::function<LogicalResult()> steps[] = {
+      [] { return success(); }, // the translation
+      [&] { return hoistInvariants(module), success(); },
+      [&] { return fuseElementwise(module); },
+      [&] { return cleanup.run(module); },
+      [&] { return bufferize(cluster, constants); },
+      [&] { return lowerControlFlow(module); },
+      [&] { return insertCounts(cluster), success(); },
+      [&] { return elideCounts(cluster), success(); },
+      [&] { return lowerLoops(module); },
+      [&] { return lowerToLlvm(module); },
+  };
+  for (const auto &step : steps)
+    if (isSet(isCancelled) || failed(step()) || failed(verify(module)))
+      return failure();
+  return success();
 }
 
 /// Ops whose results are elements of their inputs, put elsewhere.
