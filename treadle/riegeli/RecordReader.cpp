@@ -106,7 +106,7 @@ Expected<RecordReader::Chunk> RecordReader::readHeader(uint64_t begin) const {
   char header[chunkHeaderSize];
   if (!copy(begin, sizeof header, header))
     return damaged(begin, "the file ends in its header");
-  if (load(header) != hashOf({header + 8, sizeof header - 8}))
+  if (load(header) != hashOf({std::string_view(header + 8, sizeof header - 8)}))
     return damaged(begin, "its header doesn't match the header's hash");
   uint64_t typeAndNumber = load(header + 24);
   return Chunk{begin,
@@ -150,7 +150,7 @@ Expected<void> RecordReader::decode(const Chunk &chunk) {
   std::string data(chunk.dataSize, '\0');
   if (!copy(advance(chunk.begin, chunkHeaderSize), chunk.dataSize, data.data()))
     return damaged(chunk.begin, "the file ends in its data");
-  if (hashOf(data) != chunk.dataHash)
+  if (hashOf({data}) != chunk.dataHash)
     return damaged(chunk.begin, "its data doesn't match the data's hash");
   std::string_view rest = data;
   if (rest.empty())

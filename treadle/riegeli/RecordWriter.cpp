@@ -23,7 +23,7 @@ std::string withHash(std::initializer_list<uint64_t> values) {
   std::string numbers, result;
   for (uint64_t value : values)
     append(numbers, value);
-  append(result, hashOf(numbers));
+  append(result, hashOf({numbers}));
   return result + numbers;
 }
 
@@ -54,12 +54,9 @@ uint64_t RecordWriter::write(const std::vector<std::string_view> &parts) {
 
 void RecordWriter::writeChunk(char type, uint64_t numRecords, uint64_t decodedSize,
                               const std::vector<std::string_view> &data) {
-  HighwayHash hash;
-  for (std::string_view part : data)
-    hash.add(part);
   uint64_t dataSize = totalSize(data), begin = position;
   uint64_t typeAndNumber = numRecords << 8 | static_cast<unsigned char>(type);
-  std::string header = withHash({dataSize, hash.finish(), typeAndNumber, decodedSize});
+  std::string header = withHash({dataSize, hashOf(data), typeAndNumber, decodedSize});
   uint64_t end = advance(begin, chunkHeaderSize + dataSize);
   writeBytes(header, begin, end);
   for (std::string_view part : data)
