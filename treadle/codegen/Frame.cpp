@@ -1,5 +1,6 @@
 #include "treadle/codegen/Frame.h"
 #include "treadle/codegen/ListCalls.h"
+#include "treadle/runtime/Execution.h"
 
 #include <algorithm>
 #include <bit>
@@ -90,7 +91,7 @@ int32_t treadle_kernel(Frame *frame, int32_t number, int32_t numInputs, TensorBl
     indices[i] = i | (takes >> i & 1 ? InputIndex::takeBit : 0);
   for (int i = 0; i < numOutputs; ++i)
     outputs[i] = nullptr;
-  OpContext ctx;
+  Execution ctx;
   ctx.bases[0] = asTensors(inputs);
   ctx.inputIndex = indices;
   ctx.inputCount = static_cast<uint32_t>(numInputs);
@@ -120,7 +121,7 @@ int32_t treadle_kernel(Frame *frame, int32_t number, int32_t numInputs, TensorBl
 
 void treadle_spread(Frame *frame, Part part, void *captures, int64_t size, int64_t count,
                     int64_t picoseconds) {
-  OpContext ctx;
+  Execution ctx;
   ctx.runState = frame->run;
   double perNumber = static_cast<double>(picoseconds) * 1e-3 * static_cast<double>(count) /
                      static_cast<double>(std::max<int64_t>(size, 1));

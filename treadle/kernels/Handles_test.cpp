@@ -2,6 +2,7 @@
 #include "treadle/kernels/Handles.h"
 
 #include "treadle/kernels/KernelTest.h"
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Variable.h"
 
 namespace treadle {
@@ -13,7 +14,7 @@ Resource *behind(Tensor handle) {
   if (handle.isRef())
     handle = refVariable(handle).read();
   uint32_t index = 0;
-  OpContext ctx;
+  Execution ctx;
   ctx.bases[0] = &handle;
   ctx.inputIndex = &index;
   ctx.inputCount = 1;

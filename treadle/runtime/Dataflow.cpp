@@ -1,6 +1,7 @@
 // The loop of a dataflow run: taking ready nodes, running kernels, waiting, ending.
 #include "treadle/runtime/Dataflow.h"
 
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Sequential.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/WaitingThreads.h"
@@ -34,7 +35,7 @@ void Runner::Waiting::fail(Error e) {
 }
 
 struct Runner::Offloaded {
-  OpContext ctx;
+  Execution ctx;
   std::vector<Tensor> outputs;
   std::vector<uint32_t> indices;
 };
@@ -220,7 +221,7 @@ void Runner::runHere(Site site) {
   return runKernel(site);
 }
 
-void Runner::prepare(OpContext &ctx, Site site, Tensor *outputs) {
+void Runner::prepare(Execution &ctx, Site site, Tensor *outputs) {
   const PlanNode &node = nodeAt(site);
   ctx.bases[0] = inputsOf(site);
   ctx.inputIndex = rowOfIndices(node.inputCount);
@@ -265,7 +266,7 @@ void Runner::runKernel(Site site) {
   std::vector<Tensor> outputs = std::move(scratch);
   outputs.resize(std::max<size_t>(outputs.size(), node.outputCount));
   {
-    OpContext ctx;
+    Execution ctx;
     prepare(ctx, site, outputs.data());
     ctx.executor = &executor;
     auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();

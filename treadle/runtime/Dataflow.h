@@ -8,6 +8,7 @@
 #pragma once
 
 #include "treadle/runtime/DataflowState.h"
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/Trace.h"
 
@@ -77,7 +78,7 @@ private:
   void resume(Continuation then, std::vector<Tensor> results, int depth);
   std::optional<NextCall> advance(Continuation &then, std::vector<Tensor> results);
   void failCall(const Continuation &then, Error e);
-  void prepare(OpContext &ctx, Site site, Tensor *outputs);
+  void prepare(Execution &ctx, Site site, Tensor *outputs);
   void trace(Site site, Trace::Clock::time_point begin) const;
 
   // Propagation.

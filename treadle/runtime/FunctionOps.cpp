@@ -1,5 +1,6 @@
 #include "treadle/runtime/FunctionOps.h"
 
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/Sequential.h"
@@ -231,7 +232,7 @@ bool callFunction(const Plan &plan, std::span<Tensor> args, std::span<Tensor> re
   }
   Frame frame(plan.numSlots);
   std::move(args.begin(), args.end(), frame.slots);
-  if (!runNodes(plan, frame.slots, run, ctx.error))
+  if (!runNodes(plan, frame.slots, run, Execution::of(ctx).error))
     return false;
   for (size_t r = 0; r < results.size(); ++r) {
     results[r] = takeResult(plan, frame.slots, r);
@@ -269,7 +270,8 @@ void runCall(OpContext &ctx) {
     return self.caller.fail(ctx, std::move(plan.error()));
   Frame args(static_cast<uint32_t>(numArgs));
   if (takeArguments(**plan, self.firstArg(), args.slots, self.caller, ctx))
-    callFunction(**plan, {args.slots, numArgs}, {ctx.outputs, ctx.outputCount}, ctx);
+    callFunction(**plan, {args.slots, numArgs},
+                 {Execution::of(ctx).outputs, static_cast<uint32_t>(ctx.numOutputs())}, ctx);
 }
 
 // --- while -------------------------------------------------------------------------------------
@@ -307,7 +309,7 @@ public:
         return false;
       if (!*more)
         return true;
-      if (!runNodes(body, bodyFrame.slots, ctx.run(), ctx.error) || !carryOver())
+      if (!runNodes(body, bodyFrame.slots, ctx.run(), Execution::of(ctx).error) || !carryOver())
         return false;
     }
   }
@@ -315,7 +317,7 @@ public:
 private:
   std::optional<bool> evaluateCondition() {
     Loan loan(condFrame.slots, bodyFrame.slots, numVars);
-    bool ok = runNodes(cond, condFrame.slots, ctx.run(), ctx.error);
+    bool ok = runNodes(cond, condFrame.slots, ctx.run(), Execution::of(ctx).error);
     std::optional<bool> more;
     if (ok) {
       Tensor result = takeResult(cond, condFrame.slots, 0);
@@ -388,13 +390,13 @@ void runWhile(OpContext &ctx) {
   if (cond.isSequential && body.isSequential && !hasReferences(body.resultTypes)) {
     WhileLoop loop(cond, body, ctx);
     if (takeArguments(body, 0, loop.variables(), self.caller, ctx) && loop.run())
-      std::move(loop.variables(), loop.variables() + numVars, ctx.outputs);
+      std::move(loop.variables(), loop.variables() + numVars, Execution::of(ctx).outputs);
     return;
   }
   Frame vars(static_cast<uint32_t>(numVars));
   if (takeArguments(body, 0, vars.slots, self.caller, ctx) &&
       runGeneralWhile(cond, body, {vars.slots, numVars}, ctx))
-    std::move(vars.slots, vars.slots + numVars, ctx.outputs);
+    std::move(vars.slots, vars.slots + numVars, Execution::of(ctx).outputs);
 }
 
 // --- for ---------------------------------------------------------------------------------------
@@ -404,7 +406,7 @@ void runFor(OpContext &ctx) {
   Expected<ForRange> range = ForRange::of(ctx.input(0), ctx.input(1), ctx.input(2));
   if (!range)
     return self.caller.fail(ctx, std::move(range.error()));
-  uint32_t numVars = ctx.outputCount;
+  uint32_t numVars = static_cast<uint32_t>(ctx.numOutputs());
   Expected<const Plan *> body = self.body.plan(ctx.numInputs() - 2);
   if (!body)
     return self.caller.fail(ctx, std::move(body.error()));
@@ -422,7 +424,7 @@ void runFor(OpContext &ctx) {
       return;
     std::swap_ranges(results, results + numVars, vars);
   }
-  std::move(vars, vars + numVars, ctx.outputs);
+  std::move(vars, vars + numVars, Execution::of(ctx).outputs);
 }
 
 // --- binding -----------------------------------------------------------------------------------

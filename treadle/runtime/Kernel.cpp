@@ -1,6 +1,7 @@
 // The parts of the kernel interface that are not inline, and the registry.
 #include "treadle/runtime/Kernel.h"
 
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
@@ -36,6 +37,8 @@ Tensor *OpContext::reuseInputOrAllocate(int in, int out, DType dtype, Dims dims)
   }
   return makeOutput(out, dtype, dims);
 }
+
+ThreadPool *OpContext::pool() const { return runState ? runState->pool : nullptr; }
 
 void OpContext::fail(Error e) {
   if (!error)
@@ -135,7 +138,8 @@ Ref<Suspension> OpContext::suspend() {
   return suspension;
 }
 
-void finishSuspended(OpContext &ctx) {
+void finishSuspended(OpContext &context) {
+  Execution &ctx = Execution::of(context);
   if (!ctx.suspension)
     return;
   Ref<Suspension> base = std::exchange(ctx.suspension, nullptr);
@@ -175,7 +179,7 @@ Expected<std::vector<Tensor>> runOp(const KernelRegistry &registry, std::string_
     if (inputs[i].isRef() && !kernel->takesRefs)
       inputs[i] = refVariable(inputs[i]).read();
   }
-  OpContext ctx;
+  Execution ctx;
   ctx.bases[0] = inputs.data();
   ctx.inputIndex = indices.data();
   ctx.outputs = outputs.data();

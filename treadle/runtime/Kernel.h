@@ -20,6 +20,7 @@ namespace treadle {
 class OpContext;
 class RunState;
 class Suspension;
+class ThreadPool;
 
 /// An executor that goes on with other ops while one waits.
 class SuspendingExecutor {
@@ -100,6 +101,8 @@ public:
   }
 
   RunState &run() const { return *runState; }
+  /// The run's threads beside the caller's; null: none.
+  ThreadPool *pool() const;
 
   /// Splits [0, total) into ranges for the run's threads and calls `body(begin, end)` for each,
   /// returning when all are done; runs inline where total * costPerItem (in ns) isn't worth a
@@ -112,7 +115,9 @@ public:
   /// BoundKernel::mayBlock.
   Ref<Suspension> suspend();
 
-  // Set by executors only.
+protected:
+  OpContext() = default; // executors make Executions
+
   const Tensor *bases[2] = {nullptr, nullptr};
   const uint32_t *inputIndex = nullptr;
   Tensor *outputs = nullptr;

@@ -1,6 +1,7 @@
 // Steps common to both layouts: what each node is, its kernel, and the order of execution.
 #include "treadle/runtime/PlanBuilder.h"
 
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Variable.h"
 
 #include <algorithm>
@@ -98,7 +99,8 @@ struct Dereferenced {
   std::vector<uint32_t> indices;
 };
 
-void runDereferenced(OpContext &ctx) {
+void runDereferenced(OpContext &context) {
+  Execution &ctx = Execution::of(context);
   const auto &self = ctx.state<Dereferenced>();
   std::vector<Tensor> inputs(ctx.inputCount);
   for (int i = 0; i < ctx.numInputs(); ++i) {

@@ -1,5 +1,6 @@
 #include "treadle/runtime/Sequential.h"
 
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
@@ -51,7 +52,7 @@ void FrameStack::pop(uint32_t count) {
 
 namespace {
 
-bool failAt(const Plan &plan, const PlanNode &node, OpContext &ctx, std::unique_ptr<Error> &error) {
+bool failAt(const Plan &plan, const PlanNode &node, Execution &ctx, std::unique_ptr<Error> &error) {
   const NodeInfo &info = plan.infos[node.info];
   error = std::move(ctx.error);
   if (!runsFunctions(node, info))
@@ -71,7 +72,7 @@ void clearAfter(const Plan &plan, const PlanNode &node, Tensor *slots, const uin
 
 // A node on a branch not taken: an empty input, or a control input that was dead. A Merge is dead
 // only if all its data inputs are; its control inputs only say when.
-bool isDead(const Plan &plan, size_t n, const OpContext &ctx, const std::vector<bool> &deadNodes) {
+bool isDead(const Plan &plan, size_t n, const Execution &ctx, const std::vector<bool> &deadNodes) {
   const PlanNode &node = plan.nodes[n];
   auto isEmpty = [&](int i) { return !ctx.input(i); };
   auto inputs = std::views::iota(0, ctx.numInputs());
@@ -84,7 +85,7 @@ bool isDead(const Plan &plan, size_t n, const OpContext &ctx, const std::vector<
 }
 
 /// A run that nobody traces has no code for it in its loop.
-template <bool isTraced> void runNode(const Plan &plan, const PlanNode &node, OpContext &ctx) {
+template <bool isTraced> void runNode(const Plan &plan, const PlanNode &node, Execution &ctx) {
   Trace::Clock::time_point begin;
   if constexpr (isTraced)
     begin = Trace::Clock::now();
@@ -97,7 +98,7 @@ template <bool isTraced> void runNode(const Plan &plan, const PlanNode &node, Op
 
 template <bool hasDeadness, bool isTraced>
 bool runAll(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error) {
-  OpContext ctx;
+  Execution ctx;
   ctx.bases[0] = slots;
   ctx.bases[1] = plan.constants.data();
   ctx.runState = &run;

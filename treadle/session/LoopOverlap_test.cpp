@@ -167,15 +167,16 @@ TEST_P(LoopOverlapTest, NothingThatDependsOnAFailureRuns) {
   EXPECT_EQ(last, upTo(static_cast<int32_t>(last.size())));
 }
 
+std::string nameOf(const testing::TestParamInfo<std::tuple<LoopOverlap, int>> &info) {
+  static constexpr const char *modes[] = {"off", "auto", "on"};
+  return modes[static_cast<int>(std::get<0>(info.param))] + std::to_string(std::get<1>(info.param));
+}
+
 INSTANTIATE_TEST_SUITE_P(, LoopOverlapTest,
                          testing::Combine(testing::Values(LoopOverlap::Off, LoopOverlap::Auto,
                                                           LoopOverlap::On),
                                           testing::Values(1, 2, 8)),
-                         [](const auto &info) {
-                           static constexpr const char *names[] = {"off", "auto", "on"};
-                           return std::string(names[static_cast<int>(std::get<0>(info.param))]) +
-                                  std::to_string(std::get<1>(info.param));
-                         });
+                         nameOf);
 
 } // namespace
 } // namespace treadle

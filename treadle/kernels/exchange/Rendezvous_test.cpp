@@ -1,5 +1,6 @@
 // Send and Recv: by name, in order, within a run.
 #include "treadle/kernels/KernelTest.h"
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Run.h"
 
 #include <thread>
@@ -26,7 +27,7 @@ struct Wire {
     state.step = step;
     uint32_t index = 0;
     Tensor output;
-    OpContext ctx;
+    Execution ctx;
     ctx.bases[0] = &input;
     ctx.inputIndex = &index;
     ctx.outputs = &output;

@@ -3,6 +3,7 @@
 #include "treadle/kernels/exchange/Queue.h"
 
 #include "treadle/checkpoint/Wire.h"
+#include "treadle/runtime/Execution.h"
 
 namespace treadle {
 namespace {
@@ -24,7 +25,7 @@ bool FileReader::takeWork(OpContext &ctx, Queue &queue) {
   }
   work.clear();
   Tensor name;
-  OpContext inner;
+  Execution inner;
   inner.outputs = &name;
   inner.outputCount = 1;
   inner.runState = &ctx.run();

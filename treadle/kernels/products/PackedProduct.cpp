@@ -343,7 +343,7 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
   };
   // A step of a loop is too short for waking somebody, but not for who has not gone to sleep since
   // the step before.
-  ThreadPool *pool = ctx.runState ? ctx.runState->pool : nullptr;
+  ThreadPool *pool = ctx.pool();
   double whole = cost * static_cast<double>(blocks * parts);
   if (pool && pool->numLooking() && whole >= leastToShare && whole < mostToShare)
     pool->parallelForSoon(blocks * parts, 1, multiply);

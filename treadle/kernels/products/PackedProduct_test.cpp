@@ -1,6 +1,7 @@
 // Products with a packed operand, and when operands are kept packed.
 #include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/products/PackedProduct.h"
+#include "treadle/runtime/Execution.h"
 
 #include <cmath>
 
@@ -19,7 +20,7 @@ struct Sizes {
 };
 
 TEST(PackedProduct, IsTheSumOfProductsWhateverTheEdges) {
-  OpContext ctx;
+  Execution ctx;
   const Sizes all[] = {{1, 1, 1},      {1, 300, 17},  {5, 256, 16},   {6, 257, 48}, {97, 512, 33},
                        {13, 7, 100},   {200, 3, 5},   {192, 600, 31}, {1, 5, 64},   {2, 131, 80},
                        {2, 513, 47},   {1, 258, 16},  {2, 3, 33},     {3, 9, 40},   {2, 1, 16},
@@ -51,7 +52,7 @@ TEST(PackedProduct, IsTheSumOfProductsWhateverTheEdges) {
 }
 
 TEST(PackedProduct, ReadsSegmentsOfRows) {
-  OpContext ctx;
+  Execution ctx;
   // Of a line of 10 the elements 2, 3 and 6, 7.
   Tensor a = iota<float>({4, 10}, 0), b = vec<float>({1, 10, 100, 1000});
   auto packed = PackedMatrix::make(ctx, MatrixOffsets(4, 1, false).of(b.data<float>()));
@@ -65,7 +66,7 @@ TEST(PackedProduct, ReadsSegmentsOfRows) {
 
 /// Of square matrices.
 struct Finder {
-  OpContext ctx;
+  Execution ctx;
   PackedWeights weights;
 
   std::shared_ptr<const PackedMatrix> operator()(const Tensor &t) {

@@ -1,6 +1,7 @@
 #include "treadle/kernels/products/ProductAhead.h"
 
 #include "treadle/kernels/products/MatMul.h"
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 
@@ -78,7 +79,7 @@ public:
 
 private:
   void multiplyPart(int64_t part) {
-    OpContext alone;
+    Execution alone;
     const int64_t zero = 0, depth = right->depth(), columns = right->columns();
     int64_t begin = part * rowsOfPart;
     multiplyPacked(alone, std::min(rowsOfPart, rows - begin),
@@ -146,7 +147,7 @@ std::shared_ptr<ProductAhead::Batch> ProductAhead::startBatch(OpContext &ctx, co
   double cost = costOfProduct * static_cast<double>(left.dim(1) * products->count());
   auto batch = std::make_shared<Batch>(left, left.data<float>() + before * left.count(),
                                        sequence.right, std::move(*products), first);
-  ThreadPool *pool = ctx.runState ? ctx.runState->pool : nullptr;
+  ThreadPool *pool = ctx.pool();
   if (pool && pool->numWorkers() && cost >= leastForOther)
     pool->schedule([batch] { batch->help(); });
   return batch;

@@ -1,6 +1,7 @@
 // Products of pieces that come one after the other, and of those that don't.
 #include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/products/ProductAhead.h"
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 
@@ -40,7 +41,7 @@ struct Pieces {
     return true;
   }
 
-  OpContext ctx;
+  Execution ctx;
   int64_t rows, depth, columns;
   Tensor whole, matrix;
   std::shared_ptr<const PackedMatrix> right;

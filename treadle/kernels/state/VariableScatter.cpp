@@ -3,6 +3,7 @@
 #include "treadle/kernels/arrays/Scatter.h"
 #include "treadle/kernels/arrays/Slice.h"
 #include "treadle/kernels/state/Variables.h"
+#include "treadle/runtime/Execution.h"
 
 #include <algorithm>
 
@@ -22,7 +23,7 @@ void readWith(OpContext &ctx) {
   if (ctx.hasFailed())
     return;
   constexpr uint32_t inOrder[] = {0, 1, 2};
-  OpContext inner;
+  Execution inner;
   inner.bases[0] = inputs;
   inner.inputIndex = inOrder;
   inner.inputCount = state.axis ? 3 : 2;

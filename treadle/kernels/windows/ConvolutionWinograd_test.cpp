@@ -1,6 +1,7 @@
 // Convolutions with fewer products against the ordinary ones.
 #include "treadle/kernels/KernelTest.h"
 #include "treadle/kernels/windows/ConvolutionByMatrix.h"
+#include "treadle/runtime/Execution.h"
 
 #include <limits>
 
@@ -42,7 +43,7 @@ TEST_P(WinogradCases, GiveWhatProductsOfWindowsGive) {
   attrs.set("strides", std::vector<int64_t>{1, 1, 1, 1});
   attrs.set("padding", std::string(c.isSame ? "SAME" : "VALID"));
   Tensor expected = run1("Conv2D", {image, filter}, DType::Float32, attrs);
-  OpContext ctx;
+  Execution ctx;
   auto packed = packForWinograd(ctx, filter.data<float>(), c.in, c.out);
   ASSERT_TRUE(packed);
   Tensor out = smallIntegers({expected.dims().begin(), expected.dims().end()}, 3);
