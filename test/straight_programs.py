@@ -91,6 +91,9 @@ def graph(lines):
     return head + "".join(lines) + "}\n"
 
 
+COUNT = Value("i", "i32", True)  # of a loop's iterations
+
+
 class Straight:
     """A program: `text` is its graph, `feeds` what it is given, `fetches` what is asked of it."""
 
@@ -98,6 +101,7 @@ class Straight:
         self.inputs, self.lines, self.values = [], [], []
         self.given, self.feeds = [], {}
         self.fetches, self.tainted = [], set()
+        self.steps, self.carried = 1, {}
 
     def take(self, value, data):
         shape = "" if value.is_scalar else "*"
@@ -124,11 +128,13 @@ class Straight:
 
     @property
     def loop(self):
-        """The same as the body of a loop with one iteration, whose values are `loop_fetches`."""
-        goes_on = Value("i", "i1", True)
+        """The same as the body of a loop of `steps` iterations, whose values are `loop_fetches`.
+
+        What is in `carried` is in the next iteration what it is there; COUNT says which one it is.
+        """
         results = [Value(f"r{k}", v.type) for k, v in enumerate(self.asked)]
-        begin = [constant(v.name, v.type, v is goes_on) for v in [goes_on, *results]]
-        variables = [goes_on, *self.given, *results]
+        begin = [constant(v.name, v.type, 0) for v in [COUNT, *results]]
+        variables = [COUNT, *self.given, *results]
         entries = ", ".join(v.text for v in [begin[0][1], *self.given, *(v for _, v in begin[1:])])
         attrs = f"T = [{', '.join(v.type for v in variables)}], output_shapes = []"
         attrs += ", cond = #tf_type.func<@cond, {}>, body = #tf_type.func<@body, {}>"
@@ -139,15 +145,19 @@ class Straight:
         loop = f'{head} name("w") {{{attrs}}} : ({entries}) -> ({types})\n'
         takes = ", ".join(f'%{v.name}: {v.text} {{tfg.name = "{v.name}"}}' for v in variables)
         gives = ", ".join(f'{v.text} {{tfg.name = "{v.name}_out"}}' for v in variables)
-        line, ends = constant("no", "i1", False)
-        handed = [ends, *self.given, *self.asked]
+        last, steps = constant("steps", "i32", self.steps)
+        goes_on, following = Value("p", "i1", True), Value("j", "i32", True)
+        one, step = constant("step", "i32", 1)
+        counting = one + node("AddV2", [COUNT, step], following, "T = i32")
+        handed = [following, *(self.carried.get(v.name, v) for v in self.given), *self.asked]
         back = f"return({', '.join(f'%{v.name}' for v in handed)})"
         back += f" : {', '.join(v.text for v in handed)}"
         return (
             graph([*self.inputs, *(line for line, _ in begin), loop])
             + f'tfg.func @cond({takes}) -> (tensor<i1> {{tfg.name = "p"}}) {{\n'
-            + f"  return(%i) : tensor<i1>\n}}\ntfg.func @body({takes}) -> ({gives}) {{\n"
-            + f"{line}{''.join(self.lines)}  {back}\n}}\n"
+            + f"{last}{node('Less', [COUNT, steps], goes_on, 'T = i32')}"
+            + f"  return(%p) : tensor<i1>\n}}\ntfg.func @body({takes}) -> ({gives}) {{\n"
+            + f"{counting}{''.join(self.lines)}  {back}\n}}\n"
         )
 
     @property
@@ -428,17 +438,20 @@ class Moves(Program):
         op = self.random.choice("Sum Mean Max Min Prod All Any ArgMax ArgMin".split())
         types = ["i1"] if op in ("All", "Any") else FLOATS if op == "Mean" else NATIVE[:4]
         x, rank = self.ranked(types, 1, clean=True)
+        made = self.reduction(op, x, rank)
+        made.is_tainted = x.type in FLOATS and op in ("Sum", "Mean", "Prod")
+
+    def reduction(self, op, x, rank):
         if op.startswith("Arg"):
             attrs = f"T = {x.type}, Tidx = i32, output_type = i64"
             axis = self.constant("i32", self.random.randrange(-1, rank))
             return self.move(op, [x, axis], "i64", attrs, rank - 1)
         axes = self.random.sample(range(rank), self.random.randint(1, rank))
         keeps = self.random.random() < 0.5
-        attrs = "" if types == ["i1"] else f"T = {x.type}, "
+        attrs = "" if x.type == "i1" else f"T = {x.type}, "
         attrs += f"Tidx = i32, keep_dims = {str(keeps).lower()}"
         left = rank if keeps else rank - len(axes)
-        made = self.move(op, [x, self.constant("i32", axes)], x.type, attrs, left)
-        made.is_tainted = x.type in FLOATS and op in ("Sum", "Mean", "Prod")
+        return self.move(op, [x, self.constant("i32", axes)], x.type, attrs, left)
 
     def tile(self):
         x, rank = self.ranked(NATIVE, 1)
@@ -469,6 +482,125 @@ class Moves(Program):
 
     MAKERS = [*Program.MAKERS, concat, pack, gather, strided_slice, slice, transpose, reduce, tile]
     MAKERS += [one_hot, choose, reshape]
+
+
+class Loop(Moves):
+    """A random one that is a `loop` only: of several iterations that change what it is given.
+
+    Shapes are said by constants more often, so that some sizes are known in the body alone, and
+    parts of tensors are read and written at places that depend on the iteration.
+    """
+
+    def __init__(self, seed, size=12):
+        super().__init__(seed, size)
+        self.steps = self.random.choice([0, 1, 2, 3, 3])
+        for value in self.given:
+            fit = [v for v in self.values[len(self.given) :] if self.may_follow(value, v)]
+            if fit and self.random.random() < 0.8:
+                self.carried[value.name] = self.random.choice(fit)
+
+    def may_follow(self, value, other):
+        """Whether a variable may become another value; seldom one of another rank."""
+        is_alike = self.ranks[value.name] == self.ranks[other.name] or self.random.random() < 0.05
+        return is_alike and value.text == other.text and not other.is_tainted
+
+    def shaped(self):
+        """What all fit, said by a constant; then with its dimensions as another constant says."""
+        x, rank = self.ranked(NATIVE)
+        if rank > 4:
+            return
+        rank = max(rank, 1)
+        dims = self.base[4 - rank :]
+        attrs = f"T = {x.type}, Tidx = i32"
+        made = self.move("BroadcastTo", [x, self.constant("i32", dims)], x.type, attrs, rank)
+        if self.random.random() < 0.5:
+            shape = self.random.choice([[1, *dims], [*dims, 1], [int(np.prod(dims))], [*dims, -1]])
+            if 0 in dims and -1 in shape:
+                shape = dims
+            attrs = f"T = {x.type}, Tshape = i32"
+            inputs = [made, self.constant("i32", shape)]
+            self.move("Reshape", inputs, x.type, attrs, len(shape))
+
+    def standing(self):
+        """A value with a dimension more."""
+        x, rank = self.ranked(NATIVE)
+        axis = self.constant("i32", self.random.randint(0, rank))
+        self.move("ExpandDims", [x, axis], x.type, f"T = {x.type}, Tdim = i32", rank + 1)
+
+    def places(self, rank):
+        """Where a part begins: scalars, as programs compute them from the number of iterations."""
+        scalars = [COUNT, *(v for v in self.values if v.type == "i32" and v.is_scalar)]
+        parts = [
+            self.random.choice(scalars)
+            if self.random.random() < 0.5
+            else self.constant("i32", self.random.choice([0, 0, 1, 2, -1]))
+            for _ in range(rank)
+        ]
+        return self.move("Pack", parts, "i32", f"N = {rank} : i64, T = i32, axis = 0 : i64", 1)
+
+    def centred(self):
+        """Each column less its greatest element, where only a constant says how many there are."""
+        fit = [v for v in self.given if v.type in NATIVE[:4] and self.ranks[v.name] > 1]
+        if not fit:
+            return
+        x, axis = self.random.choice(fit), self.constant("i32", [0])
+        rank, dims = self.ranks[x.name], [1, *self.feeds[f"{x.name}:0"].shape[1:]]
+        attrs = f"T = {x.type}, Tidx = i32, keep_dims = false"
+        attrs_of_cast = f"SrcT = i32, DstT = {x.type}, Truncate = false"
+        steps = self.add("Cast", [COUNT], x.type, attrs_of_cast)
+        x = self.plain("Maximum", [x, steps])
+        most = self.move("Max", [x, axis], x.type, attrs, rank - 1)
+        inputs = [most, self.constant("i32", dims)]
+        row = self.move("Reshape", inputs, x.type, f"T = {x.type}, Tshape = i32", rank)
+        left = self.plain("Sub", [x, row])
+        self.plain("Maximum", [self.move("Min", [left, axis], x.type, attrs, rank - 1), most])
+
+    def dynamic_slice(self):
+        x, rank = self.ranked(NATIVE, 1)
+        sizes = self.constant("i32", [self.random.choice([0, 1, 1, 2]) for _ in range(rank)])
+        inputs = [x, self.places(rank), sizes]
+        attrs = f"T = {x.type}, Tindices = i32"
+        self.move("XlaDynamicSlice", inputs, x.type, attrs, rank)
+
+    def dynamic_update(self):
+        x, rank = self.ranked(NATIVE, 1)
+        part = self.alike(x, rank, 1)[-1]
+        attrs = f"T = {x.type}, Tindices = i32"
+        self.move("XlaDynamicUpdateSlice", [x, part, self.places(rank)], x.type, attrs, rank)
+
+    def scatter(self):
+        """The first row again, with another sign."""
+        x, rank = self.ranked(NATIVE[:4], 1)
+        place, axis = self.constant("i32", [0]), self.constant("i32", 0)
+        attrs = f"Taxis = i32, Tindices = i32, Tparams = {x.type}, batch_dims = 0 : i64"
+        rows = self.move("GatherV2", [x, place, axis], x.type, attrs, rank)
+        rows = self.move("Neg", [rows], x.type, f"T = {x.type}", rank)
+        column = self.move("ExpandDims", [place, axis], "i32", "T = i32, Tdim = i32", 2)
+        attrs = f"T = {x.type}, Tindices = i32"
+        self.move("TensorScatterUpdate", [x, column, rows], x.type, attrs, rank)
+
+    def exact(self, op):
+        """What a sum or product rounds in no order: integers, or numbers of size 1."""
+        x, rank = self.ranked(NATIVE[:4], 1, clean=True)
+        if x.type in FLOATS and op in ("Sum", "Prod", "Cumsum", "Cumprod"):
+            x = self.move("Sign", [x], x.type, f"T = {x.type}", rank)
+        return x, rank
+
+    def reduce(self):
+        op = self.random.choice(["Sum", "Sum", "Max", "Max", "Min", "Prod", "ArgMax"])
+        self.reduction(op, *self.exact(op))
+
+    def running(self):
+        op = self.random.choice(["Cumsum", "Cumprod"])
+        x, rank = self.exact(op)
+        axis = self.constant("i32", self.random.randrange(rank))
+        attrs = f"T = {x.type}, Tidx = i32, exclusive = false, reverse = false"
+        self.move(op, [x, axis], x.type, attrs, rank)
+
+    MAKERS = [Program.unary, Program.binary, Program.binary, Program.comparing, Program.select]
+    MAKERS += [Moves.concat, Moves.pack, Moves.strided_slice, Moves.transpose, Moves.tile]
+    MAKERS += [*[reduce] * 3, Moves.one_hot, *[shaped] * 3, standing, centred]
+    MAKERS += [dynamic_slice, dynamic_update, scatter, running]
 
 
 # By the bytes of a float: how far apart results may be that are rounded in two ways. Kernels have
