@@ -314,3 +314,45 @@ def test_compilations_are_counted(compiled):
     assert (statistics.runs, made) == (5, 2)  # one dimension that is 1 or not
     assert (statistics.compile_seconds > 0) == (statistics.compilations > 0)
     assert f"compilations={statistics.compilations}" in repr(statistics)
+
+
+def reduced(result, x, start, op):
+    """A matrix without its rows."""
+    return (
+        f'{result} = "stablehlo.reduce"({x}, {start}) ({{\n'
+        "  ^bb0(%so_far: tensor<f32>, %one_more: tensor<f32>):\n"
+        f'    %both = "stablehlo.{op}"(%so_far, %one_more)'
+        " : (tensor<f32>, tensor<f32>) -> tensor<f32>\n"
+        '    "stablehlo.return"(%both) : (tensor<f32>) -> ()\n'
+        "}) {dimensions = array<i64: 0>} : (tensor<3x3xf32>, tensor<f32>) -> tensor<3xf32>\n"
+    )
+
+
+def over_rows(result, x, dim):
+    return (
+        f'{result} = "stablehlo.broadcast_in_dim"({x}) {{broadcast_dimensions = array<i64: {dim}>}}'
+        " : (tensor<3xf32>) -> tensor<3x3xf32>\n"
+    )
+
+
+def test_a_logarithm_of_sums_of_exponentials(compiled):
+    """What each step's largest number is subtracted from is as large as what no step changes."""
+    unary = '{} = "stablehlo.{}"({}) : (tensor<{}>) -> tensor<{}>\n'.format
+    body = over_rows("%c", "%a0", 0) + add("%t", "%c", "%a1", "3x3xf32")
+    body += reduced("%most", "%t", "%least", "maximum") + over_rows("%back", "%most", 1)
+    body += '%d = "stablehlo.subtract"(%t, %back) : (tensor<3x3xf32>, tensor<3x3xf32>)'
+    body += " -> tensor<3x3xf32>\n" + unary("%e", "exponential", "%d", "3x3xf32", "3x3xf32")
+    body += reduced("%sum", "%e", "%none", "add") + unary("%l", "log", "%sum", "3xf32", "3xf32")
+    body += add("%r0", "%l", "%most", "3xf32")
+    scalar = '{} = "stablehlo.constant"() {{value = dense<{}> : tensor<f32>}} : () -> tensor<f32>\n'
+    before = scalar.format("%least", "0xFF800000") + scalar.format("%none", "0.0")
+    before += add("%b1", "%in1", "%in1", "3x3xf32") + add("%b0", "%in0", "%in0", "3xf32")
+    text = counted(body, ("3xf32", "3x3xf32"), before).replace("%r1", "%a1")
+    program = compiled(text)
+    x, rows = np.float32([1, -2, 0.5]), np.linspace(-1, 1, 9, dtype=np.float32).reshape(3, 3)
+    found = program(np.int32(4), x, rows)[0]
+    program.check_compiled()
+    expected = 2 * x.astype(np.float64)
+    for _ in range(4):
+        expected = np.log(np.exp(expected[:, None] + 2 * rows).sum(0))
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
