@@ -21,7 +21,6 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-using Explanation = Graph::Explanation;
 using tfg::Node;
 
 /// Why a node that could be compiled isn't.
@@ -200,7 +199,7 @@ private:
 
 } // namespace
 
-Expected<void> explainClusters(const Graph &graph, const Graph::ExplainRequest &request,
+Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request,
                                Explanation &out) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
   auto module = copyInto(context, *graph.impl->module);

@@ -7,7 +7,6 @@ namespace treadle {
 
 /// Adds to `out` the parts of a graph that become machine code, and for the rest of what runs why
 /// it doesn't. `graph` has no regions.
-Expected<void> explainClusters(const Graph &graph, const Graph::ExplainRequest &request,
-                               Graph::Explanation &out);
+Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request, Explanation &out);
 
 } // namespace treadle

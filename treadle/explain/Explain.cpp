@@ -1,4 +1,4 @@
-// Graph::explain: the loops of a graph and of its functions, one by one.
+// The loops of a graph and of its functions, one by one.
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/explain/LoopExplanation.h"
 #include "treadle/graph/GraphImpl.h"
@@ -12,7 +12,6 @@ using namespace mlir;
 namespace treadle {
 namespace {
 
-using Explanation = Graph::Explanation;
 using Kinds = llvm::StringMap<std::string>;
 
 /// By name, the ops of loops that are regions, which the graph to look at has as functions.
@@ -164,11 +163,11 @@ private:
 
 } // namespace
 
-Expected<Explanation> Graph::explain(const ExplainRequest &request) const {
-  if (!impl)
+Expected<Explanation> explain(const Graph &given, const ExplainRequest &request) {
+  if (!given.impl)
     return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
-  Kinds kinds = kindsOfRegions(*impl->module);
-  Expected<Graph> graph = withoutRegions(*this).and_then(
+  Kinds kinds = kindsOfRegions(*given.impl->module);
+  Expected<Graph> graph = withoutRegions(given).and_then(
       [&](const Graph &functional) { return withTraits(functional, request.traits); });
   if (!graph)
     return Unexpected(std::move(graph.error()));

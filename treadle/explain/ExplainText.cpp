@@ -6,8 +6,6 @@
 namespace treadle {
 namespace {
 
-using Explanation = Graph::Explanation;
-
 constexpr std::string_view indent = "    ";
 
 /// A line, with what it is about in a column of its own.
@@ -153,7 +151,7 @@ std::string clustersText(const Explanation &explanation) {
 
 } // namespace
 
-std::string Graph::Explanation::text() const {
+std::string Explanation::text() const {
   std::string text = bodies.empty() ? "no loops\n" : "";
   for (const Body &body : bodies)
     text += bodyText(body);

@@ -1,4 +1,5 @@
-// Graph::explore: the schedules of a run, by the reference machine.
+// The schedules of a run, by the reference machine.
+#include "treadle/Explore.h"
 #include "treadle/analysis/effects/Effects.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/kernels/text/TensorText.h"
@@ -14,8 +15,6 @@
 #include <algorithm>
 
 namespace treadle {
-
-using Exploration = Graph::Exploration;
 
 namespace {
 
@@ -192,7 +191,7 @@ private:
 } // namespace
 
 /// `model`: the graph, if it is a model's, whose state each schedule begins with.
-static Expected<Exploration> exploreGraph(const Graph &whole, const Graph::ExploreRequest &request,
+static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreRequest &request,
                                           std::optional<Graph> model) {
   // As one graph of frames: what could take place at once is then there to see.
   Expected<Graph> flat =
@@ -226,14 +225,14 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const Graph::Explo
   return out;
 }
 
-Expected<Exploration> Graph::explore(const ExploreRequest &request) const {
-  if (!impl)
+Expected<Exploration> explore(const Graph &graph, const ExploreRequest &request) {
+  if (!graph.impl)
     return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
-  if (!isSavedModel())
-    return exploreGraph(*this, request, std::nullopt);
+  if (!graph.isSavedModel())
+    return exploreGraph(graph, request, std::nullopt);
   SessionOptions options;
   options.threads = 1;
-  return Model::create(*this, options).and_then([&](const Model &model) {
+  return Model::create(graph, options).and_then([&](const Model &model) {
     Graph chosen = model.session().graph(); // of several meta graphs
     return exploreGraph(chosen, request, chosen);
   });

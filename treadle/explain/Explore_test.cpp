@@ -7,8 +7,6 @@
 namespace treadle {
 namespace {
 
-using Exploration = Graph::Exploration;
-
 std::string variable(std::string_view name) {
   std::string shape = " attr { key: 'shape' value { shape {} } }";
   std::string shared = str(" attr { key: 'shared_name' value { s: '", name, "' } }");
@@ -29,10 +27,10 @@ std::string read(std::string_view name, std::string_view variable,
   return node(name, "ReadVariableOp", after, typed("dtype", "DT_INT32"));
 }
 
-Exploration explore(const std::string &pbtxt, Graph::ExploreRequest request) {
+Exploration explore(const std::string &pbtxt, ExploreRequest request) {
   Expected<Graph> graph = Graph::fromBytes(pbtxt);
   EXPECT_TRUE(graph);
-  Expected<Exploration> found = graph->explore(request);
+  Expected<Exploration> found = explore(*graph, request);
   EXPECT_TRUE(found) << (found ? "" : found.error().message);
   return found ? *found : Exploration();
 }
@@ -40,7 +38,7 @@ Exploration explore(const std::string &pbtxt, Graph::ExploreRequest request) {
 const std::string two = variable("v") + variable("w") + constant("one", 1) + constant("two", 2);
 using Names = std::vector<std::string>;
 
-Graph::ExploreRequest asking(Names fetches, Names targets = {}, int64_t limit = 10000) {
+ExploreRequest asking(Names fetches, Names targets = {}, int64_t limit = 10000) {
   return {std::move(fetches), std::move(targets), {}, {"v_init", "w_init"}, limit};
 }
 
@@ -139,7 +137,7 @@ TEST(Explore, OneOrderFails) {
 
 TEST(Explore, NamesThatAreNotThere) {
   Graph graph = *Graph::fromBytes(two);
-  Expected<Exploration> found = graph.explore({{"nowhere"}, {}, {}, {}, 10});
+  Expected<Exploration> found = explore(graph, {{"nowhere"}, {}, {}, {}, 10});
   ASSERT_FALSE(found);
   EXPECT_NE(found.error().message.find("no node 'nowhere'"), std::string::npos);
 }

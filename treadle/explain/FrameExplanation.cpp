@@ -10,8 +10,6 @@ using namespace mlir;
 
 namespace treadle {
 
-using Explanation = Graph::Explanation;
-
 bool LoopExplainer::isBlocking(tfg::Node node, llvm::StringSet<> &seen) const {
   bool found = isBlockingOp(node.opType());
   forEachCalled(node, [&](tfg::FuncOp function) {

@@ -7,8 +7,6 @@ using namespace mlir;
 
 namespace treadle {
 
-using Explanation = Graph::Explanation;
-
 void LoopExplainer::findWriters(tfg::Node node, ArrayRef<unsigned> ids, llvm::StringSet<> &seen,
                                 SmallVectorImpl<tfg::Node> &out) {
   auto writesOne = [&](tfg::Node other) {

@@ -14,7 +14,6 @@ using namespace mlir;
 
 namespace treadle {
 
-using Explanation = Graph::Explanation;
 using Op = Explanation::Op;
 
 std::string opText(const Op &op) {

@@ -16,19 +16,19 @@ public:
   explicit LoopExplainer(mlir::ModuleOp module);
 
   /// A node that `show` counts among the loops.
-  Graph::Explanation::Loop explain(tfg::Node node);
-  Graph::Explanation::Loop explain(const tfg::FrameGraph &graph, tfg::FrameGraph::Index frame);
+  Explanation::Loop explain(tfg::Node node);
+  Explanation::Loop explain(const tfg::FrameGraph &graph, tfg::FrameGraph::Index frame);
 
   /// A v1 loop of a generic function.
-  static Graph::Explanation::Loop explainGeneric(tfg::Node enter, llvm::StringRef frame);
+  static Explanation::Loop explainGeneric(tfg::Node enter, llvm::StringRef frame);
 
-  static Graph::Explanation::Op describe(tfg::Node node);
+  static Explanation::Op describe(tfg::Node node);
   /// The first Enter of a frame.
   static tfg::Node enterOf(const tfg::FrameGraph &graph, tfg::FrameGraph::Index frame);
 
 private:
-  using Loop = Graph::Explanation::Loop;
-  using Order = Graph::Explanation::Order;
+  using Loop = Explanation::Loop;
+  using Order = Explanation::Order;
 
   void explainWhile(const tfg::FunctionalNode &functional, Loop &loop);
   void addResources(const tfg::LoopOrder &order, const tfg::Iterations &iterations, Loop &loop);
@@ -61,19 +61,19 @@ private:
 };
 
 /// `'x' (Op, model.py:31)`.
-std::string opText(const Graph::Explanation::Op &op);
+std::string opText(const Explanation::Op &op);
 /// The same of several, the first few of them: `'x' (Op), 'y' (Op) and 4 more`.
-std::string opList(const std::vector<Graph::Explanation::Op> &ops, size_t mostShown = 4);
+std::string opList(const std::vector<Explanation::Op> &ops, size_t mostShown = 4);
 
 // Shared by its files.
 
 /// Whether a node is more than a matter of form: no constant, no handle, and doesn't only hand on.
 bool doesSomething(tfg::Node node);
 /// Ops with numbers for which `isWanted` is true, of those that do something.
-std::vector<Graph::Explanation::Op> pick(const tfg::Iterations &iterations,
-                                         llvm::function_ref<bool(size_t)> isWanted);
+std::vector<Explanation::Op> pick(const tfg::Iterations &iterations,
+                                  llvm::function_ref<bool(size_t)> isWanted);
 void addValueOrders(const tfg::Iterations &iterations, const tfg::Iterations::Cycles &cycles,
-                    llvm::ArrayRef<std::string> variables, Graph::Explanation::Loop &loop);
+                    llvm::ArrayRef<std::string> variables, Explanation::Loop &loop);
 std::string iterationsText(int64_t parallel);
 std::string inTurnsText(std::string_view why);
 int64_t parallelIterations(tfg::Node node);

@@ -1,4 +1,5 @@
-// Graph::check: what the op table and the effects of nodes say about a graph.
+// What the op table and the effects of nodes say about a graph.
+#include "treadle/Check.h"
 #include "treadle/analysis/conformance/Conformance.h"
 #include "treadle/analysis/races/Races.h"
 #include "treadle/dialect/SourceLocation.h"
@@ -53,7 +54,7 @@ std::string raceText(const tfg::Race &race, const tfg::EffectAnalysis &effects) 
 }
 
 /// Nodes whose inputs are of shapes that their op can't take.
-void addShapeConflicts(ModuleOp module, size_t limit, std::vector<Graph::Problem> &problems) {
+void addShapeConflicts(ModuleOp module, size_t limit, std::vector<Problem> &problems) {
   tfg::ShapeAnalysis analysis(module);
   analysis.run();
   std::vector<tfg::ShapeConflict> conflicts = analysis.findConflicts();
@@ -64,7 +65,7 @@ void addShapeConflicts(ModuleOp module, size_t limit, std::vector<Graph::Problem
 }
 
 /// Soft edges that no run keeps.
-void addSoftEdgeProblems(ModuleOp module, size_t limit, std::vector<Graph::Problem> &problems) {
+void addSoftEdgeProblems(ModuleOp module, size_t limit, std::vector<Problem> &problems) {
   SmallVector<tfg::SoftEdgeFinding> found;
   tfg::forEachBody(module, [&](Block &body) {
     llvm::append_range(found, tfg::findSoftEdgeProblems(body));
@@ -86,8 +87,7 @@ using Runs = std::vector<std::set<Operation *>>;
 
 /// What a model's callers can run: each signature, and what initializes, saves and restores it. A
 /// signature that asks for what isn't there is a problem.
-Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta,
-            std::vector<Graph::Problem> &problems) {
+Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta, std::vector<Problem> &problems) {
   ModuleIndex index(metaGraph);
   Runs runs;
   auto add = [&](const std::vector<std::string> &names, const std::string &what) {
@@ -113,7 +113,7 @@ Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta,
 
 /// Of races that matter to one of the runs, or with none given, to any.
 void addRaces(ModuleOp module, const std::optional<Runs> &runs, size_t limit,
-              std::vector<Graph::Problem> &problems) {
+              std::vector<Problem> &problems) {
   auto runTogether = [&](tfg::Node a, tfg::Node b) {
     return !runs || llvm::any_of(*runs, [&](const std::set<Operation *> &run) {
       return run.contains(a.getOperation()) && run.contains(b.getOperation());
@@ -131,22 +131,22 @@ void addRaces(ModuleOp module, const std::optional<Runs> &runs, size_t limit,
 
 } // namespace
 
-Expected<std::vector<Graph::Problem>> Graph::check(const std::vector<std::string> &asked,
-                                                   size_t limit) const {
+Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::string> &asked,
+                                     size_t limit) {
   std::vector<Problem> problems;
-  Expected<std::set<Operation *>> needed = neededBy(impl->index(), asked);
+  Expected<std::set<Operation *>> needed = neededBy(graph.impl->index(), asked);
   if (!needed)
     return Unexpected(needed.error());
-  for (tfg::Finding &finding : tfg::checkConformance(*impl->module, limit))
+  for (tfg::Finding &finding : tfg::checkConformance(*graph.impl->module, limit))
     problems.push_back({finding.isNote ? "note" : "error",
                         {finding.node.name().str()},
                         str(place(finding.node), ": ", finding.message)});
-  addShapeConflicts(*impl->module, limit, problems);
-  addSoftEdgeProblems(*impl->module, limit, problems);
-  SmallVector<ModuleOp> models = metaGraphs(*impl->module);
+  addShapeConflicts(*graph.impl->module, limit, problems);
+  addSoftEdgeProblems(*graph.impl->module, limit, problems);
+  SmallVector<ModuleOp> models = metaGraphs(*graph.impl->module);
   if (models.empty() || !asked.empty()) {
-    addRaces(*impl->module, asked.empty() ? std::nullopt : std::optional(Runs{*needed}), limit,
-             problems);
+    addRaces(*graph.impl->module, asked.empty() ? std::nullopt : std::optional(Runs{*needed}),
+             limit, problems);
     return problems;
   }
   for (ModuleOp model : models) {

@@ -4,8 +4,6 @@
 #include "treadle/graph/NodeInputs.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/rewriting/SoftEdges.h"
-#include "treadle/transforms/preserve_order/PreserveOrder.h"
-#include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -15,12 +13,6 @@ using namespace mlir;
 
 namespace treadle {
 namespace {
-
-EditIndex &indexOf(const Graph::Impl &impl) {
-  if (!impl.editIndex)
-    impl.editIndex.reset(new EditIndex(impl));
-  return *impl.editIndex;
-}
 
 Error typeMismatch(StringRef node, size_t input, Value value, ValueType expected) {
   return invalidArgument("node '", node.str(), "': input ", input, " is '", nameOf(value), "' of ",
@@ -137,6 +129,12 @@ std::string madeName(EditIndex &index, StringRef op) {
 
 } // namespace
 
+EditIndex &indexOf(const Graph::Impl &impl) {
+  if (!impl.editIndex)
+    impl.editIndex.reset(new EditIndex(impl));
+  return *impl.editIndex;
+}
+
 //===----------------------------------------------------------------------===//
 // Reading
 //===----------------------------------------------------------------------===//
@@ -218,21 +216,21 @@ Expected<Graph::NodeInfo> Graph::node(std::string_view name) const {
 // Editing
 //===----------------------------------------------------------------------===//
 
-Expected<void> Graph::makeOwn() {
-  if (impl.use_count() > 1) {
+Expected<void> makeOwn(Graph &graph) {
+  if (graph.impl.use_count() > 1) {
     auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-    Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *impl->module);
+    Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *graph.impl->module);
     if (!module)
       return Unexpected(std::move(module.error()));
-    impl = std::make_shared<const Impl>(std::move(context), std::move(*module));
+    graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
   }
   // Nobody else has it: it isn't const any more.
-  const_cast<Impl &>(*impl).forgetIndex();
+  const_cast<Graph::Impl &>(*graph.impl).forgetIndex();
   return {};
 }
 
 Expected<std::string> Graph::addNode(NodeInfo info) {
-  if (Expected<void> own = makeOwn(); !own)
+  if (Expected<void> own = makeOwn(*this); !own)
     return Unexpected(own.error());
   EditIndex &index = indexOf(*impl);
   if (!index.graph)
@@ -310,7 +308,7 @@ Expected<void> Graph::removeNode(std::string_view name) {
                             str("node '", name, "' is used by '", users->front(), "'",
                                 users->size() > 1 ? str(" and ", users->size() - 1, " more") : "",
                                 "; rewire what uses it first")});
-  if (Expected<void> own = makeOwn(); !own)
+  if (Expected<void> own = makeOwn(*this); !own)
     return own;
   EditIndex &index = indexOf(*impl);
   auto entry = index.nodes.find(name);
@@ -333,7 +331,7 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
     return {};
   if (Expected<void> free = checkNewName(indexOf(*impl), newName); !free)
     return free;
-  if (Expected<void> own = makeOwn(); !own)
+  if (Expected<void> own = makeOwn(*this); !own)
     return own;
   EditIndex &index = indexOf(*impl);
   tfg::Node node = index.nodes.lookup(name);
@@ -347,65 +345,8 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
   return {};
 }
 
-Expected<Graph::Schedule> Graph::scheduleCommunication(const ScheduleRequest &request) {
-  tfg::ScheduleOptions options;
-  options.ranks = request.ranks;
-  options.memoryLimit = request.memoryLimit;
-  options.bucketBytes = request.bucketBytes;
-  options.jitter = request.jitter;
-  if (!request.costs.empty()) {
-    Expected<tfg::CostModel> costs = tfg::CostModel::read(request.costs);
-    if (!costs)
-      return Unexpected(std::move(costs.error()));
-    options.costs = std::move(*costs);
-  }
-  if (Expected<void> own = makeOwn(); !own)
-    return Unexpected(own.error());
-  tfg::GraphOp graph = indexOf(*impl).graph;
-  if (!graph)
-    return Unexpected(
-        Error{Code::FailedPrecondition, "the module has functions only, and no graph to schedule"});
-  tfg::Schedule found = tfg::scheduleCommunication(graph.getNodes().front(), options);
-  impl->editIndex.reset(); // nodes were replaced
-  Schedule schedule{.unscheduled = found.before.seconds,
-                    .scheduled = found.after.seconds,
-                    .compute = found.after.compute,
-                    .communication = found.after.communication,
-                    .hidden = found.after.hidden,
-                    .hiddenShare = found.hiddenShare(),
-                    .edges = found.edges,
-                    .buckets = found.buckets,
-                    .lines = {},
-                    .text = found.text()};
-  for (tfg::Schedule::Line &line : found.lines)
-    schedule.lines.push_back(
-        {std::move(line.name), std::move(line.op), line.isCommunication, line.begin, line.end});
-  return schedule;
-}
-
-Expected<std::vector<Graph::Following>> Graph::preserveOrder(const std::vector<Following> &order,
-                                                             bool soft) {
-  if (Expected<void> own = makeOwn(); !own)
-    return Unexpected(own.error());
-  EditIndex &index = indexOf(*impl);
-  if (!index.graph)
-    return Unexpected(
-        Error{Code::FailedPrecondition, "the module has functions only, and no graph to order"});
-  std::vector<tfg::Following> wishes;
-  for (const Following &wish : order)
-    wishes.push_back({wish.node, wish.after});
-  auto contradicted = tfg::preserveOrder(index.graph.getNodes().front(), wishes, soft);
-  if (!contradicted)
-    return Unexpected(std::move(contradicted.error()));
-  index.mayHaveSoftEdges |= soft;
-  std::vector<Following> leftOut;
-  for (const tfg::Following &wish : *contradicted)
-    leftOut.push_back({wish.node, wish.after});
-  return leftOut;
-}
-
 Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std::string> &inputs) {
-  if (Expected<void> own = makeOwn(); !own)
+  if (Expected<void> own = makeOwn(*this); !own)
     return own;
   EditIndex &index = indexOf(*impl);
   Expected<tfg::Node> node = index.node(name);
@@ -429,7 +370,7 @@ Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std
 
 Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
                                   const std::optional<AttrValue> &value) {
-  if (Expected<void> own = makeOwn(); !own)
+  if (Expected<void> own = makeOwn(*this); !own)
     return own;
   EditIndex &index = indexOf(*impl);
   Expected<tfg::Node> node = index.node(name);
@@ -470,7 +411,7 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
 }
 
 Expected<void> Graph::setNodeDevice(std::string_view name, std::string_view device) {
-  if (Expected<void> own = makeOwn(); !own)
+  if (Expected<void> own = makeOwn(*this); !own)
     return own;
   Expected<tfg::Node> node = indexOf(*impl).node(name);
   if (!node)
@@ -480,7 +421,7 @@ Expected<void> Graph::setNodeDevice(std::string_view name, std::string_view devi
 }
 
 Expected<void> Graph::replaceUses(std::string_view from, std::string_view to) {
-  if (Expected<void> own = makeOwn(); !own)
+  if (Expected<void> own = makeOwn(*this); !own)
     return own;
   EditIndex &index = indexOf(*impl);
   Expected<mlir::Value> old = index.value(from), replacement = index.value(to);

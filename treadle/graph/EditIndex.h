@@ -31,6 +31,12 @@ struct EditIndex {
   bool mayHaveSoftEdges = false;      // false: no node of the graph has any
 };
 
+/// The index of a graph, made when it is first asked for. Not thread-safe.
+EditIndex &indexOf(const Graph::Impl &impl);
+
+/// Makes the graph one that no copy shares, before it is edited.
+Expected<void> makeOwn(Graph &graph);
+
 /// `x:0`, or `^x` for a token.
 std::string nameOf(mlir::Value value);
 

@@ -1,4 +1,5 @@
-// Graph::addGradients: on a copy, which takes the graph's place when all is there.
+// addGradients: on a copy, which takes the graph's place when all is there.
+#include "treadle/Gradients.h"
 #include "treadle/gradients/AddGradients.h"
 #include "treadle/gradients/Backpropagation.h"
 #include "treadle/graph/EditIndex.h"
@@ -32,8 +33,7 @@ Expected<SmallVector<Value>> valuesOf(const EditIndex &index, const Names &names
   return values;
 }
 
-Expected<tfg::GradientsRequest> resolve(const EditIndex &index,
-                                        const Graph::GradientsRequest &request) {
+Expected<tfg::GradientsRequest> resolve(const EditIndex &index, const GradientsRequest &request) {
   tfg::GradientsRequest out;
   if (!request.gradYs.empty() && request.gradYs.size() != request.ys.size())
     return Unexpected(invalidArgument("there are ", request.gradYs.size(), " gradients of ",
@@ -92,19 +92,19 @@ Expected<Graph> functional(const Graph &graph, const Names &ys) {
 
 } // namespace
 
-Expected<std::vector<std::string>> Graph::addGradients(const GradientsRequest &request) {
-  Expected<Graph> ready = functional(*this, request.ys);
+Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsRequest &request) {
+  Expected<Graph> ready = functional(graph, request.ys);
   if (!ready)
     return Unexpected(std::move(ready.error()));
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
   Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *ready->impl->module);
   if (!module)
     return Unexpected(std::move(module.error()));
-  auto copy = std::make_shared<const Impl>(std::move(context), std::move(*module));
+  auto copy = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
   EditIndex index(*copy);
   Expected<tfg::GradientsRequest> resolved = resolve(index, request);
-  bool isConverted = ready->impl != impl;
-  if (!resolved && isConverted && resolve(EditIndex(*impl), request))
+  bool isConverted = ready->impl != graph.impl;
+  if (!resolved && isConverted && resolve(EditIndex(*graph.impl), request))
     return Unexpected(invalidArgument(
         resolved.error().message, " any more, now that its loops and conditionals are functional: "
                                   "it stands inside of one; expected values outside of them"));
@@ -120,7 +120,7 @@ Expected<std::vector<std::string>> Graph::addGradients(const GradientsRequest &r
   Names names;
   for (mlir::Value gradient : *gradients)
     names.push_back(gradient ? nameOf(gradient) : "");
-  impl = copy;
+  graph.impl = copy;
   return names;
 }
 

@@ -160,7 +160,7 @@ public:
     }
   }
 
-  Graph::Summary finish() {
+  GraphSummary finish() {
     for (auto &[op, count] : counts)
       out.ops.push_back({op, count});
     std::sort(out.ops.begin(), out.ops.end(), [](const auto &a, const auto &b) {
@@ -169,7 +169,7 @@ public:
     return std::move(out);
   }
 
-  Graph::Summary out;
+  GraphSummary out;
 
 private:
   void visit(tfg::Node node, const std::string &where) {
@@ -228,17 +228,17 @@ static int64_t numNodes(mlir::Block &block) {
   return count;
 }
 
-Graph::Summary Graph::summary() const {
+GraphSummary summarize(const Graph &graph) {
   Summarizer summarizer;
-  const ModuleIndex &index = impl->index();
-  if (tfg::GraphOp graph = index.graph()) {
-    mlir::Block &block = graph->getRegion(0).front();
+  const ModuleIndex &index = graph.impl->index();
+  if (tfg::GraphOp nodes = index.graph()) {
+    mlir::Block &block = nodes->getRegion(0).front();
     summarizer.out.nodes = numNodes(block);
-    summarizer.out.producer = graph.getVersion().getProducer();
-    summarizer.out.minConsumer = graph.getVersion().getMinConsumer();
+    summarizer.out.producer = nodes.getVersion().getProducer();
+    summarizer.out.minConsumer = nodes.getVersion().getMinConsumer();
     summarizer.visitBlock(block, "");
   }
-  for (mlir::Operation &op : impl->module->getBody()->getOperations()) {
+  for (mlir::Operation &op : graph.impl->module->getBody()->getOperations()) {
     auto function = mlir::dyn_cast<tfg::FuncOp>(op);
     if (!function || function->getRegion(0).empty())
       continue;

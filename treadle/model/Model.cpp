@@ -148,7 +148,7 @@ Expected<void> Model::Impl::restore() {
   std::string prefix = files.variables();
   std::string index = BundleIndex::path(prefix);
   if (!std::filesystem::exists(index)) {
-    size_t count = graph.summary().variables.size();
+    size_t count = summarize(graph).variables.size();
     if (!count)
       return {};
     return Unexpected(notFound("the model has ", count,
@@ -192,7 +192,7 @@ Expected<void> Model::Impl::restoreObjects() {
 /// The restore op takes whatever shape the checkpoint has.
 Expected<void> Model::Impl::checkVariables() const {
   std::unordered_map<std::string, Graph::Value> wanted;
-  for (Graph::Value &variable : graph.summary().variables)
+  for (Graph::Value &variable : summarize(graph).variables)
     wanted.try_emplace(variable.name, std::move(variable));
   for (const auto &[name, value] : session.variables()) {
     auto it = wanted.find(name);

@@ -48,7 +48,7 @@ std::pair<double, double> measuredLink(Communicator &world) {
 }
 
 void bindSchedule(nb::module_ &module) {
-  using Schedule = Graph::Schedule;
+  using Schedule = Schedule;
   nb::class_<Schedule::Line>(module, "ScheduledNode", "When a node runs, by the cost model.")
       .def_ro("name", &Schedule::Line::name)
       .def_ro("op", &Schedule::Line::op)

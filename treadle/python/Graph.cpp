@@ -118,7 +118,7 @@ void setAttr(Graph &graph, const std::string &name, const std::string &key, nb::
 nb::list checkGraph(const Graph &graph, const std::vector<std::string> &asked) {
   nb::object type = nb::module_::import_("treadle").attr("Problem");
   nb::list out;
-  for (Graph::Problem &problem : orRaise(graph.check(asked)))
+  for (Problem &problem : orRaise(check(graph, asked)))
     out.append(type(problem.kind, nb::tuple(nb::cast(problem.nodes)), problem.message));
   return out;
 }
@@ -126,8 +126,7 @@ nb::list checkGraph(const Graph &graph, const std::vector<std::string> &asked) {
 nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb::dict feeds,
                         std::vector<std::string> targets, std::vector<std::string> setup,
                         int64_t limit) {
-  Graph::ExploreRequest request{
-      std::move(fetches), std::move(targets), {}, std::move(setup), limit};
+  ExploreRequest request{std::move(fetches), std::move(targets), {}, std::move(setup), limit};
   for (auto [key, value] : feeds) {
     auto name = nb::cast<std::string>(key);
     TensorRequest want{str("feed '", name, "'"), std::nullopt, false};
@@ -135,7 +134,7 @@ nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb
       want.want = node->outputs.front().dtype;
     request.feeds.emplace_back(name, toTensor(value, want));
   }
-  Graph::Exploration found = orRaise(graph.explore(request));
+  Exploration found = orRaise(explore(graph, request));
   nb::object module = nb::module_::import_("treadle");
   nb::list difference;
   for (const auto &schedule : found.difference)
@@ -149,18 +148,18 @@ nb::list addGradients(Graph &graph, const std::vector<std::string> &ys,
                       const std::vector<std::string> &xs, const std::vector<std::string> &gradYs,
                       const std::vector<std::string> &stops) {
   nb::list out;
-  for (const std::string &name : orRaise(graph.addGradients({ys, xs, gradYs, stops})))
+  for (const std::string &name : orRaise(addGradients(graph, {ys, xs, gradYs, stops})))
     out.append(name.empty() ? nb::none() : nb::object(nb::str(name.c_str())));
   return out;
 }
 
 nb::list preserveOrder(Graph &graph, const std::vector<std::pair<std::string, std::string>> &order,
                        bool soft) {
-  std::vector<Graph::Following> wishes;
+  std::vector<Following> wishes;
   for (const auto &[node, after] : order)
     wishes.push_back({node, after});
   nb::list leftOut;
-  for (const Graph::Following &wish : orRaise(graph.preserveOrder(wishes, soft)))
+  for (const Following &wish : orRaise(preserveOrder(graph, wishes, soft)))
     leftOut.append(nb::make_tuple(wish.node, wish.after));
   return leftOut;
 }
@@ -175,32 +174,32 @@ nb::object explainGraph(const Graph &graph, std::vector<std::string> fetches,
     return nb::tuple(out);
   };
   auto text = [](const std::string &s) { return nb::cast(s); };
-  auto op = [&](const Graph::Explanation::Op &o) {
+  auto op = [&](const Explanation::Op &o) {
     return module.attr("Op")(o.name, o.op, o.where, o.line);
   };
-  auto access = [&](const Graph::Explanation::Access &a) {
+  auto access = [&](const Explanation::Access &a) {
     return module.attr("Access")(op(a.op), a.writes, a.isInCondition);
   };
-  auto order = [&](const Graph::Explanation::Order &o) {
+  auto order = [&](const Explanation::Order &o) {
     return module.attr("Order")(o.kind, o.subject, tupleOf(o.by, access), o.isOrder, o.isRace,
                                 tupleOf(o.wouldBeFree, op));
   };
-  auto loop = [&](const Graph::Explanation::Loop &l) {
+  auto loop = [&](const Explanation::Loop &l) {
     return module.attr("Loop")(l.name, l.kind, l.line, l.parallelIterations,
                                tupleOf(l.functions, text), l.overlapsInAuto, l.overlapsWhenOn,
                                l.inAuto, l.whenOn, tupleOf(l.orders, order), tupleOf(l.inTurns, op),
                                tupleOf(l.overlapping, op), tupleOf(l.advice, text));
   };
-  auto body = [&](const Graph::Explanation::Body &b) {
+  auto body = [&](const Explanation::Body &b) {
     return module.attr("Body")(b.function, tupleOf(b.users, text), tupleOf(b.loops, loop));
   };
   std::shared_ptr<const RegisteredOps> ops = currentOps();
-  Graph::Explanation found =
-      orRaise(graph.explain({std::move(fetches), std::move(targets), &ops->traits}));
-  auto cluster = [&](const Graph::Explanation::Cluster &c) {
+  Explanation found =
+      orRaise(explain(graph, {std::move(fetches), std::move(targets), &ops->traits}));
+  auto cluster = [&](const Explanation::Cluster &c) {
     return module.attr("Cluster")(c.where, tupleOf(c.nodes, op), c.ops, tupleOf(c.inputs, text));
   };
-  auto interpreted = [&](const Graph::Explanation::Interpreted &i) {
+  auto interpreted = [&](const Explanation::Interpreted &i) {
     return module.attr("Interpreted")(i.why, tupleOf(i.nodes, op));
   };
   return module.attr("Explanation")(tupleOf(found.bodies, body), tupleOf(found.clusters, cluster),
@@ -247,7 +246,7 @@ void bindEditing(nb::class_<Graph> &graph) {
       .def("_schedule_communication",
            [](Graph &g, const std::string &costs, int64_t ranks, int64_t memory, int64_t bucket,
               double jitter) {
-             return orRaise(g.scheduleCommunication({costs, ranks, memory, bucket, jitter}));
+             return orRaise(scheduleCommunication(g, {costs, ranks, memory, bucket, jitter}));
            })
       .def("_assign", [](Graph &g, const Graph &other) { g = other; })
       .def("__contains__",
@@ -259,7 +258,7 @@ void bindEditing(nb::class_<Graph> &graph) {
 }
 
 std::string graphRepr(const Graph &graph) {
-  Graph::Summary summary = graph.summary();
+  GraphSummary summary = summarize(graph);
   return str("<treadle.Graph: ", summary.nodes, " nodes, ", summary.functions.size(),
              " functions>");
 }

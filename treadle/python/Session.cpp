@@ -68,7 +68,7 @@ bool forgetsItsInputs(std::string_view op) {
 
 // A variable that was assigned an array's own memory would change with the array.
 bool keepsNothing(const Graph &graph) {
-  return std::ranges::all_of(graph.summary().ops, [](const Graph::Summary::Count &count) {
+  return std::ranges::all_of(summarize(graph).ops, [](const GraphSummary::Count &count) {
     const OpDef *op = lookupOp(count.op);
     return op && (!op->isStateful() || forgetsItsInputs(count.op));
   });

@@ -4,7 +4,7 @@
 namespace treadle::cli {
 namespace {
 
-std::string jsonProblem(const Graph::Problem &problem) {
+std::string jsonProblem(const Problem &problem) {
   std::string nodes;
   for (const std::string &node : problem.nodes)
     nodes += (nodes.empty() ? "" : ", ") + jsonText(node);
@@ -12,16 +12,16 @@ std::string jsonProblem(const Graph::Problem &problem) {
              "], \"message\": ", jsonText(problem.message), "}");
 }
 
-void printJson(const std::vector<Graph::Problem> &problems) {
+void printJson(const std::vector<Problem> &problems) {
   std::string out;
-  for (const Graph::Problem &problem : problems)
+  for (const Problem &problem : problems)
     out += (out.empty() ? "" : ",\n ") + jsonProblem(problem);
   print("[" + out + "]\n");
 }
 
-int count(const std::vector<Graph::Problem> &problems, std::string_view kind) {
+int count(const std::vector<Problem> &problems, std::string_view kind) {
   int number = 0;
-  for (const Graph::Problem &problem : problems)
+  for (const Problem &problem : problems)
     number += problem.kind == kind;
   return number;
 }
@@ -30,8 +30,8 @@ std::string plural(int number, std::string_view thing) {
   return str(number, " ", thing, number == 1 ? "" : "s");
 }
 
-void printText(const std::vector<Graph::Problem> &problems) {
-  for (const Graph::Problem &problem : problems)
+void printText(const std::vector<Problem> &problems) {
+  for (const Problem &problem : problems)
     print(str(problem.kind, ": ", problem.message, "\n"));
   print(str(plural(count(problems, "error"), "error"), ", ",
             plural(count(problems, "race"), "race"), "\n"));
@@ -39,8 +39,8 @@ void printText(const std::vector<Graph::Problem> &problems) {
 
 /// Lets the later node of each race wait for the earlier one, and says so. Between iterations of a
 /// loop no such edge helps.
-Expected<void> fixRaces(Graph &graph, const std::vector<Graph::Problem> &problems) {
-  for (const Graph::Problem &problem : problems) {
+Expected<void> fixRaces(Graph &graph, const std::vector<Problem> &problems) {
+  for (const Problem &problem : problems) {
     if (problem.kind != "race" || problem.nodes.size() != 2 || problem.nodes[0] == problem.nodes[1])
       continue;
     const std::string &first = problem.nodes[0], &second = problem.nodes[1];
@@ -56,14 +56,14 @@ Expected<void> fixRaces(Graph &graph, const std::vector<Graph::Problem> &problem
 }
 
 /// The graph with its races fixed goes to a file; the problems that are left.
-Expected<std::vector<Graph::Problem>> fixInto(const std::string &path, Graph graph,
-                                              const std::vector<Graph::Problem> &problems,
-                                              const std::vector<std::string> &asked, size_t limit) {
+Expected<std::vector<Problem>> fixInto(const std::string &path, Graph graph,
+                                       const std::vector<Problem> &problems,
+                                       const std::vector<std::string> &asked, size_t limit) {
   if (Expected<void> fixed = fixRaces(graph, problems); !fixed)
     return Unexpected(std::move(fixed.error()));
   if (Expected<void> written = graph.toFile(path); !written)
     return Unexpected(std::move(written.error()));
-  return graph.check(asked, limit);
+  return check(graph, asked, limit);
 }
 
 int check(const Arguments &args) {
@@ -76,7 +76,7 @@ int check(const Arguments &args) {
   std::vector<std::string> asked = args.list("--fetch");
   for (std::string &target : args.list("--target"))
     asked.push_back(std::move(target));
-  Expected<std::vector<Graph::Problem>> problems = graph->check(asked, static_cast<size_t>(*limit));
+  Expected<std::vector<Problem>> problems = check(*graph, asked, static_cast<size_t>(*limit));
   if (problems && args.has("--fix"))
     problems = fixInto(std::string(*args.value("--fix")), *graph, *problems, asked,
                        static_cast<size_t>(*limit));

@@ -5,8 +5,6 @@
 namespace treadle::cli {
 namespace {
 
-using Explanation = Graph::Explanation;
-
 template <typename Items, typename Text>
 std::string jsonList(const Items &items, Text text, std::string_view separator = ", ") {
   std::string out;
@@ -82,8 +80,8 @@ int explainSchedule(const Arguments &args, Graph &graph) {
       return report(number->error());
   if (!jitter)
     return report(jitter.error());
-  Expected<Graph::Schedule> schedule = graph.scheduleCommunication(
-      {std::string(*args.value("--costs")), *ranks, *memory, *bucket, *jitter});
+  Expected<Schedule> schedule = scheduleCommunication(
+      graph, {std::string(*args.value("--costs")), *ranks, *memory, *bucket, *jitter});
   if (!schedule)
     return report(schedule.error());
   print(schedule->text);
@@ -101,7 +99,7 @@ int explain(const Arguments &args) {
   if (args.has("--costs"))
     return explainSchedule(args, *graph);
   Expected<Explanation> found =
-      graph->explain({args.list("--fetch"), args.list("--target"), nullptr});
+      explain(*graph, {args.list("--fetch"), args.list("--target"), nullptr});
   if (!found)
     return report(found.error());
   print(args.has("--json") ? jsonExplanation(*found) : found->text());

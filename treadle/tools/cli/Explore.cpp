@@ -4,8 +4,6 @@
 namespace treadle::cli {
 namespace {
 
-using Exploration = Graph::Exploration;
-
 std::string joined(const std::vector<std::string> &names, std::string_view separator) {
   std::string out;
   for (const std::string &name : names)
@@ -76,8 +74,9 @@ int explore(const Arguments &args) {
     return status;
   if (request->signature)
     useTensorsOf(*request->signature, *request);
-  Expected<Exploration> found = request->graph.explore(
-      {request->fetches, request->targets, request->feeds, args.list("--setup"), *limit});
+  Expected<Exploration> found =
+      explore(request->graph,
+              {request->fetches, request->targets, request->feeds, args.list("--setup"), *limit});
   if (!found)
     return report(found.error());
   (args.has("--json") ? printJson : printText)(*found);

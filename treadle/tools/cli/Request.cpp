@@ -149,8 +149,8 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
   if (request.fetches.empty() && request.targets.empty() && !use.isCheck)
     return fail(invalidArgument(
         "'", args.positional[0], "' has no ",
-        graph->summary().nodes ? "output that could be fetched; choose with --fetch or --target"
-                               : "nodes; expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
+        summarize(*graph).nodes ? "output that could be fetched; choose with --fetch or --target"
+                                : "nodes; expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
   return request;
 }
 

@@ -7,7 +7,7 @@
 namespace treadle::cli {
 namespace {
 
-using Summary = Graph::Summary;
+using Summary = GraphSummary;
 
 std::string valueText(const Graph::Value &value) {
   return str(value.name, ": ", typeText(value.dtype, value.hasRank, value.dims));
@@ -140,7 +140,7 @@ int show(const Arguments &args) {
     return report(graph.error());
   // Shapes that follow from the others; what the graph itself is made of stays as it was.
   Expected<Graph> inferred = graph->runPasses("tfg-shape-inference");
-  (args.has("--json") ? printJson : printText)(inferred ? *inferred : *graph, graph->summary());
+  (args.has("--json") ? printJson : printText)(inferred ? *inferred : *graph, summarize(*graph));
   return 0;
 }
 

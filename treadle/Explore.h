@@ -1,0 +1,32 @@
+// All schedules of a graph.
+#pragma once
+
+#include "treadle/Graph.h"
+
+namespace treadle {
+
+struct ExploreRequest {
+  std::vector<std::string> fetches, targets;
+  std::vector<std::pair<std::string, Tensor>> feeds;
+  std::vector<std::string> setup; // nodes to run before each schedule: initializers
+  int64_t limit = 10000;          // schedules to run at most
+};
+/// What `explore` found.
+struct Exploration {
+  struct Schedule {
+    std::vector<std::string> firings; // nodes with effects, in order; `x@2` in a loop's iteration 2
+    std::string outcome;              // results, variables, what was printed; or that it fails
+  };
+  int64_t schedules = 0;    // that were run: one for all that keep the order of conflicting nodes
+  bool isComplete = true;   // false: there are more than the limit
+  bool isAmbiguous = false; // two live values met at a Merge, or left a loop
+  bool isRandom = false;    // one schedule gave two things: there is a random op without a seed
+  /// Two schedules that give different things, with the least between them; or nothing.
+  std::vector<Schedule> difference;
+};
+/// Runs all schedules of a small graph that the rules of docs/spec.md allow, and compares what
+/// they give. Calls, conditionals and loops are taken apart first; a call that can't be runs as a
+/// whole. Errors: those of a run's request, and of its setup.
+Expected<Exploration> explore(const Graph &graph, const ExploreRequest &request);
+
+} // namespace treadle

@@ -1,0 +1,34 @@
+// What is in a graph.
+#pragma once
+
+#include "treadle/Graph.h"
+
+namespace treadle {
+
+/// What `treadle show` prints.
+struct GraphSummary {
+  struct Count {
+    std::string op;
+    int64_t count;
+  };
+  struct Function {
+    std::string name;
+    int64_t nodes, args, results;
+    bool isGeneric;
+  };
+  struct Loop {
+    std::string name;  // a While node, or a v1 frame
+    std::string kind;  // its op, or `frame`
+    std::string where; // the function that it is in; empty: the graph
+    int64_t parallelIterations;
+  };
+  int64_t nodes = 0, controlEdges = 0;
+  int producer = 0, minConsumer = 0;
+  std::vector<Count> ops; // most frequent first, functions' nodes included
+  std::vector<Function> functions;
+  std::vector<Loop> loops, conditionals;
+  std::vector<Graph::Value> variables;
+};
+GraphSummary summarize(const Graph &graph);
+
+} // namespace treadle

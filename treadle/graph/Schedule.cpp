@@ -1,0 +1,67 @@
+// Orders that users ask for, and schedules that hide communication.
+#include "treadle/Schedule.h"
+
+#include "treadle/graph/EditIndex.h"
+#include "treadle/transforms/preserve_order/PreserveOrder.h"
+#include "treadle/transforms/schedule_communication/ScheduleCommunication.h"
+
+namespace treadle {
+
+Expected<Schedule> scheduleCommunication(Graph &graph, const ScheduleRequest &request) {
+  tfg::ScheduleOptions options;
+  options.ranks = request.ranks;
+  options.memoryLimit = request.memoryLimit;
+  options.bucketBytes = request.bucketBytes;
+  options.jitter = request.jitter;
+  if (!request.costs.empty()) {
+    Expected<tfg::CostModel> costs = tfg::CostModel::read(request.costs);
+    if (!costs)
+      return Unexpected(std::move(costs.error()));
+    options.costs = std::move(*costs);
+  }
+  if (Expected<void> own = makeOwn(graph); !own)
+    return Unexpected(own.error());
+  tfg::GraphOp nodes = indexOf(*graph.impl).graph;
+  if (!nodes)
+    return Unexpected(
+        Error{Code::FailedPrecondition, "the module has functions only, and no graph to schedule"});
+  tfg::Schedule found = tfg::scheduleCommunication(nodes.getNodes().front(), options);
+  graph.impl->editIndex.reset(); // nodes were replaced
+  Schedule schedule{.unscheduled = found.before.seconds,
+                    .scheduled = found.after.seconds,
+                    .compute = found.after.compute,
+                    .communication = found.after.communication,
+                    .hidden = found.after.hidden,
+                    .hiddenShare = found.hiddenShare(),
+                    .edges = found.edges,
+                    .buckets = found.buckets,
+                    .lines = {},
+                    .text = found.text()};
+  for (tfg::Schedule::Line &line : found.lines)
+    schedule.lines.push_back(
+        {std::move(line.name), std::move(line.op), line.isCommunication, line.begin, line.end});
+  return schedule;
+}
+
+Expected<std::vector<Following>> preserveOrder(Graph &graph, const std::vector<Following> &order,
+                                               bool soft) {
+  if (Expected<void> own = makeOwn(graph); !own)
+    return Unexpected(own.error());
+  EditIndex &index = indexOf(*graph.impl);
+  if (!index.graph)
+    return Unexpected(
+        Error{Code::FailedPrecondition, "the module has functions only, and no graph to order"});
+  std::vector<tfg::Following> wishes;
+  for (const Following &wish : order)
+    wishes.push_back({wish.node, wish.after});
+  auto contradicted = tfg::preserveOrder(index.graph.getNodes().front(), wishes, soft);
+  if (!contradicted)
+    return Unexpected(std::move(contradicted.error()));
+  index.mayHaveSoftEdges |= soft;
+  std::vector<Following> leftOut;
+  for (const tfg::Following &wish : *contradicted)
+    leftOut.push_back({wish.node, wish.after});
+  return leftOut;
+}
+
+} // namespace treadle
