@@ -1,14 +1,18 @@
 // Discrete Fourier transforms of the last one, two or three dimensions, of complex and of real
 // data.
+#include "treadle/kernels/signals/Fourier.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 
-#include <unsupported/Eigen/FFT>
+#define POCKETFFT_NO_MULTITHREADING
+// It would ask aligned_alloc for sizes that aren't multiples of the alignment, which ASan refuses.
+#define _LIBCPP_HAS_NO_ALIGNED_ALLOCATION
+#include <gemmi/third_party/pocketfft_hdronly.h>
+#undef _LIBCPP_HAS_NO_ALIGNED_ALLOCATION
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 namespace treadle {
 namespace {
@@ -18,49 +22,62 @@ struct FourierState {
   bool isInverse;
 };
 
-// Transforms `data` of that shape in place along dimension `d`.
-template <typename Real>
-void transformAlong(OpContext &ctx, std::complex<Real> *data, Dims dims, size_t d, bool isInverse) {
-  using Complex = std::complex<Real>;
-  int64_t n = dims[d], inner = countBetween(dims, d + 1, dims.size());
-  int64_t outer = countBetween(dims, 0, d);
-  if (n < 2)
-    return;
-  double cost = 3.0 * static_cast<double>(n) * std::log2(static_cast<double>(n));
-  ctx.parallelFor(outer * inner, cost, [&](int64_t begin, int64_t end) {
-    Eigen::FFT<Real> fft; // it keeps tables
-    std::vector<Complex> in(static_cast<size_t>(n)), out(static_cast<size_t>(n));
-    for (int64_t i = begin; i < end; ++i) {
-      Complex *line = data + i / inner * n * inner + i % inner;
-      for (int64_t k = 0; k < n; ++k)
-        in[static_cast<size_t>(k)] = line[k * inner];
-      if (isInverse)
-        fft.inv(out.data(), in.data(), n);
-      else
-        fft.fwd(out.data(), in.data(), n);
-      for (int64_t k = 0; k < n; ++k)
-        line[k * inner] = out[static_cast<size_t>(k)];
-    }
+using Shape = pocketfft::shape_t;
+using Strides = pocketfft::stride_t; // in bytes
+
+/// An array in memory, of which a part from the first element on may be meant.
+template <typename T> struct Array {
+  T *data;
+  Dims dims;
+
+  Strides strides() const {
+    Strides strides;
+    for (int64_t stride : rowMajorStrides(dims))
+      strides.push_back(stride * static_cast<int64_t>(sizeof(T)));
+    return strides;
+  }
+};
+
+/// Calls `transform(shape, axes, inStrides, outStrides, in, out)` for parts of arrays of `dims`, on
+/// several threads: each has whole lines along dimension `d`, and some indices of the longest other
+/// one.
+template <typename In, typename Out, typename Transform>
+void forEachPart(OpContext &ctx, Dims dims, size_t d, Array<In> in, Array<Out> out,
+                 Transform transform) {
+  Shape shape(dims.begin(), dims.end());
+  Strides inStrides = in.strides(), outStrides = out.strides();
+  size_t split = d == 0 ? dims.size() - 1 : 0;
+  for (size_t other = 0; other < dims.size(); ++other)
+    if (other != d && dims[other] > dims[split])
+      split = other;
+  if (split == d) // one line
+    return transform(shape, Shape{d}, inStrides, outStrides, in.data, out.data);
+  DimVector inSteps = rowMajorStrides(in.dims), outSteps = rowMajorStrides(out.dims);
+  auto length = static_cast<double>(dims[d]);
+  double perElement = 0.5 * std::log2(length + 1);
+  double cost = static_cast<double>(*countElements(dims) / dims[split]) * perElement;
+  ctx.parallelFor(dims[split], cost, [&](int64_t begin, int64_t end) {
+    Shape part = shape;
+    part[split] = static_cast<size_t>(end - begin);
+    transform(part, Shape{d}, inStrides, outStrides, in.data + begin * inSteps[split],
+              out.data + begin * outSteps[split]);
   });
 }
 
-// Copies the part that two shapes of one rank have in common; the rest of `out` is zero.
-template <typename From, typename To>
-void copyCommon(const From *in, Dims inDims, To *out, Dims outDims) {
-  std::fill_n(out, *countElements(outDims), To(0));
-  DimVector common(outDims);
-  for (size_t d = 0; d < common.size(); ++d)
-    common[d] = std::min(inDims[d], outDims[d]);
-  DimVector inStrides = rowMajorStrides(inDims), outStrides = rowMajorStrides(outDims);
-  int64_t width = common[common.size() - 1], rows = width ? *countElements(common) / width : 0;
-  for (int64_t row = 0; row < rows; ++row) {
-    int64_t rest = row, from = 0, to = 0;
-    for (size_t d = common.size() - 1; d-- > 0; rest /= common[d]) {
-      from += rest % common[d] * inStrides[d];
-      to += rest % common[d] * outStrides[d];
-    }
-    std::transform(in + from, in + from + width, out + to, [](From x) { return To(x); });
-  }
+template <typename Real> Real scaleOf(Dims dims, size_t d, bool isInverse) {
+  return isInverse ? Real(1) / static_cast<Real>(dims[d]) : Real(1);
+}
+
+/// Of `in`, which may be `out`, as much as `dims` tells.
+template <typename Real>
+void transformComplex(OpContext &ctx, Dims dims, size_t d, Array<const std::complex<Real>> in,
+                      Array<std::complex<Real>> out, bool isInverse) {
+  Real scale = scaleOf<Real>(dims, d, isInverse);
+  forEachPart(ctx, dims, d, in, out,
+              [&](const Shape &shape, const Shape &axes, const Strides &inStrides,
+                  const Strides &outStrides, const auto *from, auto *to) {
+                pocketfft::c2c(shape, inStrides, outStrides, axes, !isInverse, from, to, scale);
+              });
 }
 
 bool checkRank(OpContext &ctx, const Tensor &in) {
@@ -72,6 +89,8 @@ bool checkRank(OpContext &ctx, const Tensor &in) {
 }
 
 template <typename Real> struct ComplexFourier {
+  using Complex = std::complex<Real>;
+
   static void run(OpContext &ctx) {
     const FourierState &s = ctx.state<FourierState>();
     const Tensor in = ctx.input(0);
@@ -80,10 +99,12 @@ template <typename Real> struct ComplexFourier {
     Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
     if (!out || !out->count())
       return;
-    auto *data = out->data<std::complex<Real>>();
-    std::copy_n(in.data<std::complex<Real>>(), in.count(), data);
-    for (int d = in.rank() - s.rank; d < in.rank(); ++d)
-      transformAlong(ctx, data, in.dims(), static_cast<size_t>(d), s.isInverse);
+    const Complex *from = in.data<Complex>();
+    for (int d = in.rank() - s.rank; d < in.rank(); ++d) {
+      transformComplex<Real>(ctx, in.dims(), static_cast<size_t>(d), {from, in.dims()},
+                             {out->data<Complex>(), in.dims()}, s.isInverse);
+      from = out->data<Complex>();
+    }
   }
 };
 
@@ -115,7 +136,7 @@ std::optional<DimVector> readLengths(OpContext &ctx, const Tensor &in) {
   return dims;
 }
 
-// The whole spectrum is computed, and the half that tells all is given.
+// The half of the spectrum that tells all.
 template <typename Real> struct RealFourier {
   using Complex = std::complex<Real>;
 
@@ -124,23 +145,26 @@ template <typename Real> struct RealFourier {
     std::optional<DimVector> dims = readLengths(ctx, in);
     if (!dims)
       return;
-    auto whole = ctx.check(Tensor::make(dtypeOf<Complex>, *dims));
+    size_t last = dims->size() - 1;
     DimVector half = *dims;
-    half[half.size() - 1] = half[half.size() - 1] ? half[half.size() - 1] / 2 + 1 : 0;
-    Tensor *out = whole ? ctx.allocateOutput(0, dtypeOf<Complex>, half) : nullptr;
+    half[last] = half[last] ? half[last] / 2 + 1 : 0;
+    Tensor *out = ctx.allocateOutput(0, dtypeOf<Complex>, half);
     if (!out || !out->count())
       return;
-    auto *data = whole->template data<Complex>();
-    copyCommon(in.data<Real>(), in.dims(), data, *dims);
-    size_t rank = dims->size();
-    for (size_t d = rank - static_cast<size_t>(ctx.state<FourierState>().rank); d < rank; ++d)
-      transformAlong(ctx, data, *dims, d, false);
-    copyCommon(data, *dims, out->data<Complex>(), half);
+    Array<Complex> spectrum{out->data<Complex>(), half};
+    forEachPart(ctx, *dims, last, Array<const Real>{in.data<Real>(), in.dims()}, spectrum,
+                [](const Shape &shape, const Shape &axes, const Strides &inStrides,
+                   const Strides &outStrides, const Real *from, Complex *to) {
+                  pocketfft::r2c(shape, inStrides, outStrides, axes, true, from, to, Real(1));
+                });
+    for (size_t d = dims->size() - static_cast<size_t>(ctx.state<FourierState>().rank); d < last;
+         ++d)
+      transformComplex<Real>(ctx, half, d, {spectrum.data, half}, spectrum, false);
   }
 };
 
 // The other half of the last dimension is the conjugate of the first, mirrored; the other
-// dimensions are transformed before it, so only that one needs to be made whole.
+// dimensions are transformed before it.
 template <typename Real> struct InverseRealFourier {
   using Complex = std::complex<Real>;
 
@@ -149,31 +173,28 @@ template <typename Real> struct InverseRealFourier {
     std::optional<DimVector> dims = readLengths(ctx, in);
     if (!dims)
       return;
+    size_t last = dims->size() - 1,
+           first = dims->size() - static_cast<size_t>(ctx.state<FourierState>().rank);
     DimVector half = *dims;
-    size_t rank = dims->size();
-    int64_t n = (*dims)[rank - 1], kept = n ? n / 2 + 1 : 0;
-    half[rank - 1] = kept;
-    auto part = ctx.check(Tensor::make(dtypeOf<Complex>, half));
-    Tensor *out = part ? ctx.allocateOutput(0, dtypeOf<Real>, *dims) : nullptr;
+    half[last] = half[last] ? half[last] / 2 + 1 : 0;
+    Tensor *out = ctx.allocateOutput(0, dtypeOf<Real>, *dims);
     if (!out || !out->count())
       return;
-    auto *data = part->template data<Complex>();
-    copyCommon(in.data<Complex>(), in.dims(), data, half);
-    for (size_t d = rank - static_cast<size_t>(ctx.state<FourierState>().rank); d + 1 < rank; ++d)
-      transformAlong(ctx, data, half, d, true);
-    double cost = 3.0 * static_cast<double>(n) * std::log2(static_cast<double>(n) + 1);
-    ctx.parallelFor(out->count() / n, cost, [&](int64_t begin, int64_t end) {
-      OpContext alone; // no run: works on this thread
-      std::vector<Complex> line(static_cast<size_t>(n));
-      for (int64_t row = begin; row < end; ++row) {
-        for (int64_t k = 0; k < n; ++k)
-          line[static_cast<size_t>(k)] =
-              k < kept ? data[row * kept + k] : std::conj(data[row * kept + n - k]);
-        transformAlong(alone, line.data(), Dims(&n, 1), 0, true);
-        for (int64_t k = 0; k < n; ++k)
-          out->data<Real>()[row * n + k] = line[static_cast<size_t>(k)].real();
-      }
-    });
+    std::optional<Tensor> part;
+    Array<const Complex> spectrum{in.data<Complex>(), in.dims()};
+    for (size_t d = first; d < last; ++d) {
+      if (!part && !(part = ctx.check(Tensor::make(dtypeOf<Complex>, half))))
+        return;
+      Array<Complex> to{part->data<Complex>(), half};
+      transformComplex<Real>(ctx, half, d, spectrum, to, true);
+      spectrum = {to.data, half};
+    }
+    Real scale = scaleOf<Real>(*dims, last, true);
+    forEachPart(ctx, *dims, last, spectrum, Array<Real>{out->data<Real>(), *dims},
+                [&](const Shape &shape, const Shape &axes, const Strides &inStrides,
+                    const Strides &outStrides, const Complex *from, Real *to) {
+                  pocketfft::c2r(shape, inStrides, outStrides, axes, false, from, to, scale);
+                });
   }
 };
 
@@ -214,6 +235,11 @@ const KernelEntry fourierTable[] = {
 };
 
 } // namespace
+
+void realSpectrum(std::span<const double> line, std::complex<double> *spectrum) {
+  pocketfft::r2c({line.size()}, {sizeof(double)}, {sizeof(std::complex<double>)}, 0, true,
+                 line.data(), spectrum, 1.0);
+}
 
 std::span<const KernelEntry> fourierKernels() { return fourierTable; }
 

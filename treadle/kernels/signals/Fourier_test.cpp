@@ -1,5 +1,7 @@
 #include "treadle/kernels/KernelTest.h"
 
+#include <numbers>
+
 namespace treadle {
 namespace {
 
@@ -38,6 +40,43 @@ TEST(Fourier, TwoDimensionsOfRealData) {
   for (int i = 1; i <= 15; ++i)
     expected.push_back(i);
   expectNear<double>(back, expected, 1e-12);
+}
+
+TEST(Fourier, AreTheSumsThatDefineThem) {
+  for (int64_t n : {1, 2, 3, 12, 97, 251}) {
+    std::vector<Complex128> x, sums;
+    for (int64_t i = 0; i < 2 * n; ++i) // two lines
+      x.push_back({std::cos(0.7 * static_cast<double>(i * i)), i == 1 ? 1.0 : 0.0});
+    for (int64_t k = 0; k < 2 * n; ++k) {
+      Complex128 sum = 0;
+      for (int64_t i = 0; i < n; ++i)
+        sum += x[static_cast<size_t>(k / n * n + i)] *
+               std::polar(1.0, -2 * std::numbers::pi * static_cast<double>(i * k % n) /
+                                   static_cast<double>(n));
+      sums.push_back(sum);
+    }
+    expectComplex(run1("FFT", {tensor<Complex128>({2, n}, x)}), sums);
+  }
+}
+
+TEST(Fourier, RealDataIsCutInAllDimensions) {
+  Tensor large = iota<double>({2, 4, 7}, 1), length = vec<int32_t>({3, 5});
+  std::vector<double> cut;
+  for (int i : {0, 1})
+    for (int row : {0, 1, 2})
+      for (int column : {0, 1, 2, 3, 4})
+        cut.push_back(1 + i * 28 + row * 7 + column);
+  Tensor spectrum = run1("RFFT2D", {tensor<double>({2, 3, 5}, cut), length}, DType::Complex128);
+  std::vector<Complex128> expected(spectrum.data<Complex128>(),
+                                   spectrum.data<Complex128>() + spectrum.count());
+  expectComplex(run1("RFFT2D", {large, length}, DType::Complex128), expected);
+  // The same spectrum with a row and a column more, which the inverse doesn't read.
+  std::vector<Complex128> padded(2 * 4 * 4, Complex128(99, 99));
+  for (size_t i = 0; i < 2; ++i)
+    for (size_t row = 0; row < 3; ++row)
+      std::copy_n(&expected[(i * 3 + row) * 3], 3, &padded[(i * 4 + row) * 4]);
+  expectNear<double>(
+      run1("IRFFT2D", {tensor<Complex128>({2, 4, 4}, padded), length}, DType::Float64), cut, 1e-12);
 }
 
 TEST(Fourier, WrongShapes) {

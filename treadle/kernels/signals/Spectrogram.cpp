@@ -2,8 +2,7 @@
 // mel scale (S. B. Davis and P. Mermelstein, 1980).
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
-
-#include <unsupported/Eigen/FFT>
+#include "treadle/kernels/signals/Fourier.h"
 
 #include <algorithm>
 #include <bit>
@@ -45,14 +44,13 @@ void spectrogram(OpContext &ctx) {
   const std::vector<double> window = hannWindow(how.window);
   double cost = 10.0 * static_cast<double>(length);
   ctx.parallelFor(channels * rows, cost, [&](int64_t begin, int64_t end) {
-    Eigen::FFT<double> fft;
     std::vector<double> line(static_cast<size_t>(length));
-    std::vector<std::complex<double>> spectrum;
+    std::vector<std::complex<double>> spectrum(static_cast<size_t>(columns));
     for (int64_t row = begin; row < end; ++row) {
       const float *from = in.data<float>() + row % rows * how.stride * channels + row / rows;
       for (size_t i = 0; i < window.size(); ++i)
         line[i] = from[static_cast<int64_t>(i) * channels] * window[i];
-      fft.fwd(spectrum, line);
+      realSpectrum(line, spectrum.data());
       float *to = out->data<float>() + row * columns;
       for (int64_t c = 0; c < columns; ++c) {
         auto power = static_cast<float>(std::norm(spectrum[static_cast<size_t>(c)]));
