@@ -1,11 +1,28 @@
 // Matrices as products: Qr and Svd.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/Spectra.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 
 #include <Eigen/QR>
 #include <Eigen/SVD>
 
 namespace treadle {
+
+template <typename W>
+SingularSystem<W> solveSingular(const Columns<W> &matrix, SingularVectors vectors) {
+  constexpr unsigned options[] = {0, Eigen::ComputeThinU | Eigen::ComputeThinV,
+                                  Eigen::ComputeFullU | Eigen::ComputeFullV};
+  Eigen::BDCSVD<Columns<W>> svd(matrix, options[static_cast<size_t>(vectors)]);
+  SingularSystem<W> result{svd.singularValues().template cast<W>(), {}, {}};
+  if (vectors != SingularVectors::None) {
+    result.left = svd.matrixU();
+    result.right = svd.matrixV();
+  }
+  return result;
+}
+template SingularSystem<double> solveSingular(const Columns<double> &, SingularVectors);
+template SingularSystem<Complex128> solveSingular(const Columns<Complex128> &, SingularVectors);
+
 namespace {
 
 struct DecompositionState {
@@ -58,10 +75,9 @@ template <typename T> struct SvdKernel {
                              : ctx.allocateOutput(2, in.dtype(), {0});
     if (!values || !u || !v)
       return;
-    unsigned options = 0;
-    if (s.hasVectors)
-      options = s.isFull ? Eigen::ComputeFullU | Eigen::ComputeFullV
-                         : Eigen::ComputeThinU | Eigen::ComputeThinV;
+    SingularVectors vectors = !s.hasVectors ? SingularVectors::None
+                              : s.isFull    ? SingularVectors::Full
+                                            : SingularVectors::Thin;
     for (int64_t i = 0; i < m.batch; ++i) {
       if (least == 0) {
         matrixAt<T>(*u, i, m.rows, uColumns).setIdentity();
@@ -75,12 +91,12 @@ template <typename T> struct SvdKernel {
         fillWithNan(*v, i, m.columns, vColumns);
         continue;
       }
-      Eigen::BDCSVD<WideMatrix<T>> svd(matrix, options);
-      matrixAt<T>(*values, i, least, 1) = svd.singularValues().template cast<T>();
+      SingularSystem<Wide<T>> svd = solveSingular(matrix, vectors);
+      matrixAt<T>(*values, i, least, 1) = svd.values.template cast<T>();
       if (!s.hasVectors)
         continue;
-      matrixAt<T>(*u, i, m.rows, uColumns) = svd.matrixU().template cast<T>();
-      matrixAt<T>(*v, i, m.columns, vColumns) = svd.matrixV().template cast<T>();
+      matrixAt<T>(*u, i, m.rows, uColumns) = svd.left.template cast<T>();
+      matrixAt<T>(*v, i, m.columns, vColumns) = svd.right.template cast<T>();
     }
   }
 

@@ -1,5 +1,6 @@
 // Eigenvalues and eigenvectors, of self-adjoint matrices and of any.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/Spectra.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 
 #include <Eigen/Eigenvalues>
@@ -7,22 +8,8 @@
 namespace treadle {
 namespace {
 
-template <typename W> using Columns = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
-
-template <typename W> struct Eigensystem {
-  Columns<W> values, vectors;
-};
-
-// False where there is no result.
-template <typename W, bool isSelfAdjoint>
-[[gnu::noinline]] bool solve(const Columns<W> &matrix, bool hasVectors, Eigensystem<W> &result) {
-  using Solver = std::conditional_t<isSelfAdjoint, Eigen::SelfAdjointEigenSolver<Columns<W>>,
-                                    Eigen::ComplexEigenSolver<Columns<W>>>;
-  Solver solver(matrix.rows());
-  if constexpr (isSelfAdjoint)
-    solver.compute(matrix, hasVectors ? Eigen::ComputeEigenvectors : Eigen::EigenvaluesOnly);
-  else
-    solver.compute(matrix, hasVectors);
+template <typename Solver, typename W>
+bool give(const Solver &solver, bool hasVectors, Eigensystem<W> &result) {
   if (solver.info() != Eigen::Success)
     return false;
   result.values = solver.eigenvalues().template cast<W>();
@@ -30,6 +17,25 @@ template <typename W, bool isSelfAdjoint>
     result.vectors = solver.eigenvectors();
   return true;
 }
+
+} // namespace
+
+template <typename W>
+bool solveSelfAdjoint(const Columns<W> &matrix, bool hasVectors, Eigensystem<W> &result) {
+  Eigen::SelfAdjointEigenSolver<Columns<W>> solver(matrix, hasVectors ? Eigen::ComputeEigenvectors
+                                                                      : Eigen::EigenvaluesOnly);
+  return give(solver, hasVectors, result);
+}
+template bool solveSelfAdjoint(const Columns<double> &, bool, Eigensystem<double> &);
+template bool solveSelfAdjoint(const Columns<Complex128> &, bool, Eigensystem<Complex128> &);
+
+bool solveGeneral(const Columns<Complex128> &matrix, bool hasVectors,
+                  Eigensystem<Complex128> &result) {
+  Eigen::ComplexEigenSolver<Columns<Complex128>> solver(matrix, hasVectors);
+  return give(solver, hasVectors, result);
+}
+
+namespace {
 
 Error notFound(int64_t i) {
   return invalidArgument("the eigenvalues of matrix ", i,
@@ -48,7 +54,7 @@ template <typename T> struct SelfAdjointEigKernel {
                                  : ctx.allocateOutput(1, in.dtype(), {0});
     Eigensystem<Wide<T>> result;
     for (int64_t i = 0; values && vectors && i < m.batch && m.rows; ++i) {
-      if (!solve<Wide<T>, true>(widened<T>(m, in, i), hasVectors, result))
+      if (!solveSelfAdjoint<Wide<T>>(widened<T>(m, in, i), hasVectors, result))
         return ctx.fail(notFound(i));
       matrixAt<T>(*values, i, m.rows, 1) = result.values.template cast<T>();
       if (hasVectors)
@@ -67,7 +73,7 @@ template <typename T> struct JoinedEigKernel {
     Tensor *out = ctx.allocateOutput(0, in.dtype(), m.dimsWith({m.rows + 1, m.rows}));
     Eigensystem<Wide<T>> result;
     for (int64_t i = 0; out && i < m.batch && m.rows; ++i) {
-      if (!solve<Wide<T>, true>(widened<T>(m, in, i), true, result))
+      if (!solveSelfAdjoint<Wide<T>>(widened<T>(m, in, i), true, result))
         return ctx.fail(notFound(i));
       T *joined = out->data<T>() + i * (m.rows + 1) * m.rows;
       MatrixMap<T>(joined, m.rows, 1) = result.values.template cast<T>();
@@ -91,7 +97,7 @@ template <typename T> struct EigKernel {
                                  : ctx.allocateOutput(1, dtypeOf<Out>, {0});
     Eigensystem<Complex128> result;
     for (int64_t i = 0; values && vectors && i < m.batch && m.rows; ++i) {
-      if (!solve<Complex128, false>(m.at<T>(in, i).template cast<Complex128>(), hasVectors, result))
+      if (!solveGeneral(m.at<T>(in, i).template cast<Complex128>(), hasVectors, result))
         return ctx.fail(notFound(i));
       matrixAt<Out>(*values, i, m.rows, 1) = result.values.template cast<Out>();
       if (hasVectors)

@@ -1,6 +1,7 @@
 // Internal to the folder: routines of LAPACK as custom calls name them, on one matrix each.
 #pragma once
 
+#include "treadle/kernels/Spectra.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 
 #include <functional>
@@ -11,7 +12,6 @@
 
 namespace treadle::lapack {
 
-template <typename W> using Columns = Eigen::Matrix<W, Eigen::Dynamic, Eigen::Dynamic>;
 using Result = Columns<Complex128>;
 
 /// What a call states besides its operands: `uplo` 'L' or 'U', `mode`, `side`, ..., by name.

@@ -2,7 +2,7 @@
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
 
 #include <Eigen/Eigenvalues>
-#include <Eigen/SVD>
+#include <Eigen/LU>
 
 namespace treadle::lapack {
 namespace {
@@ -24,11 +24,11 @@ template <typename W> void syevd(Call<W> &call) {
   if (n == 0 || !a.allFinite())
     return refuse(call, {n, n, n, 1});
   Columns<W> lower = letter(call.options, "uplo", 'L') == 'L' ? a : Columns<W>(a.adjoint());
-  Eigen::SelfAdjointEigenSolver<Columns<W>> solver(lower);
-  if (solver.info() != Eigen::Success)
+  Eigensystem<W> found;
+  if (!solveSelfAdjoint(lower, true, found))
     return refuse(call, {n, n, n, 1});
-  call.give(solver.eigenvectors());
-  call.give(solver.eigenvalues());
+  call.give(found.vectors);
+  call.give(found.values);
 }
 
 /// The matrix as it was, singular values, and the vectors on both sides as `mode` asks: all, as
@@ -41,14 +41,14 @@ template <typename W> void gesdd(Call<W> &call) {
   call.give(a);
   if (least == 0 || !a.allFinite())
     return refuse(call, {least, 1, rows, left, right, columns});
-  unsigned options = mode == 'A'   ? Eigen::ComputeFullU | Eigen::ComputeFullV
-                     : mode == 'S' ? Eigen::ComputeThinU | Eigen::ComputeThinV
-                                   : 0;
-  Eigen::BDCSVD<Columns<W>> svd(a, options);
-  call.give(svd.singularValues());
-  if (options) {
-    call.give(svd.matrixU());
-    call.give(svd.matrixV().adjoint());
+  SingularVectors vectors = mode == 'A'   ? SingularVectors::Full
+                            : mode == 'S' ? SingularVectors::Thin
+                                          : SingularVectors::None;
+  SingularSystem<W> svd = solveSingular(a, vectors);
+  call.give(svd.values);
+  if (vectors != SingularVectors::None) {
+    call.give(svd.left);
+    call.give(svd.right.adjoint());
   } else {
     call.give(Columns<W>::Zero(rows, left));
     call.give(Columns<W>::Zero(right, columns));
@@ -69,17 +69,26 @@ void giveEigenvalues(Call<double> &call, const Result &values) {
 }
 void giveEigenvalues(Call<Complex128> &call, const Result &values) { call.give(values); }
 
+bool solve(const Columns<double> &matrix, bool hasVectors, Eigensystem<Complex128> &result) {
+  Eigen::EigenSolver<Columns<double>> solver(matrix, hasVectors);
+  if (solver.info() != Eigen::Success)
+    return false;
+  result.values = solver.eigenvalues();
+  if (hasVectors)
+    result.vectors = solver.eigenvectors();
+  return true;
+}
+bool solve(const Result &matrix, bool hasVectors, Eigensystem<Complex128> &result) {
+  return solveGeneral(matrix, hasVectors, result);
+}
+
 template <typename W> void geev(Call<W> &call) {
-  using Solver = std::conditional_t<isComplex(W()), Eigen::ComplexEigenSolver<Columns<W>>,
-                                    Eigen::EigenSolver<Columns<W>>>;
   const Columns<W> &a = call.in[0];
   Eigen::Index n = a.rows();
   bool hasLeft = letter(call.options, "compute_left", 'N') == 'V',
        hasRight = letter(call.options, "compute_right", 'N') == 'V';
-  std::optional<Solver> solver;
-  if (n > 0 && a.allFinite())
-    solver.emplace(a, hasLeft || hasRight);
-  if (!solver || solver->info() != Eigen::Success) {
+  Eigensystem<Complex128> found;
+  if (n == 0 || !a.allFinite() || !solve(a, hasLeft || hasRight, found)) {
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     call.info = 1;
     giveEigenvalues(call, Result::Constant(n, 1, nan));
@@ -87,10 +96,9 @@ template <typename W> void geev(Call<W> &call) {
     call.give(Result::Constant(n, n, nan));
     return;
   }
-  giveEigenvalues(call, solver->eigenvalues());
-  Result right = hasLeft || hasRight ? Result(solver->eigenvectors()) : Result::Zero(n, n);
-  call.give(hasLeft ? leftVectors(right) : Result::Zero(n, n));
-  call.give(hasRight ? right : Result::Zero(n, n));
+  giveEigenvalues(call, found.values);
+  call.give(hasLeft ? leftVectors(found.vectors) : Result::Zero(n, n));
+  call.give(hasRight ? found.vectors : Result::Zero(n, n));
 }
 
 void giveSchurValues(Call<double> &call, const Columns<double> &form) {
