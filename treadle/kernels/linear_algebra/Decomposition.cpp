@@ -1,7 +1,7 @@
 // Matrices as products: Qr and Svd.
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/Spectra.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
+#include "treadle/kernels/linear_algebra/Spectra.h"
 
 #include <Eigen/QR>
 #include <Eigen/SVD>

@@ -1,7 +1,7 @@
 // Eigenvalues and eigenvectors, of self-adjoint matrices and of any.
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/Spectra.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
+#include "treadle/kernels/linear_algebra/Spectra.h"
 
 #include <Eigen/Eigenvalues>
 

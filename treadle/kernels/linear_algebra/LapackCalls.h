@@ -1,8 +1,8 @@
 // Internal to the folder: routines of LAPACK as custom calls name them, on one matrix each.
 #pragma once
 
-#include "treadle/kernels/Spectra.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
+#include "treadle/kernels/linear_algebra/Spectra.h"
 
 #include <functional>
 #include <map>
