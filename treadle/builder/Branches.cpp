@@ -1,6 +1,8 @@
 // Conditionals and choices: a function for each branch, and a node that calls one of them.
 #include "treadle/builder/BuilderImpl.h"
 
+#include "treadle/ops/OpTable.h"
+
 using namespace mlir;
 
 namespace treadle::builder {
@@ -172,7 +174,7 @@ Expected<void> BuilderImpl::end(Branches::State &state) {
     (void)begin(state);
     (void)endBranch(state);
   }
-  NodeRequest request{state.isCond ? "If" : "Case", state.name};
+  NodeRequest request{{}, state.name};
   request.inputs.push_back(state.selector);
   std::vector<TypeAttr> in, out;
   for (const auto &entry : state.branches.back().body->captures) {
@@ -200,8 +202,7 @@ Expected<void> BuilderImpl::end(Branches::State &state) {
     isStateful |= branch.body->isStateful;
     llvm::append_range(request.waits, branch.body->waitsOutside);
   }
-  if (!isStateful)
-    request.op = state.isCond ? "StatelessIf" : "StatelessCase";
+  request.op = functionalOp(state.isCond ? OpKind::If : OpKind::Case, isStateful);
   if (state.isCond) {
     request.attrs.set("Tcond", TypeAttr{DType::Bool});
     request.attrs.set("then_branch", functions[0]);

@@ -1,6 +1,8 @@
 // Functions of the library, and calls of them.
 #include "treadle/builder/BuilderImpl.h"
 
+#include "treadle/ops/OpTable.h"
+
 using namespace mlir;
 
 namespace treadle::builder {
@@ -82,8 +84,7 @@ Expected<Operation> BuilderImpl::call(const Function &called, const std::vector<
   Expected<std::string> name = nodeName(given, function.name);
   if (!name)
     return Unexpected(std::move(name.error()));
-  NodeRequest request{function.body->isStateful ? "StatefulPartitionedCall" : "PartitionedCall",
-                      *name};
+  NodeRequest request{functionalOp(OpKind::Call, function.body->isStateful), *name};
   std::vector<TypeAttr> in, out;
   for (auto [argument, input] : llvm::zip(function.arguments, inputs)) {
     std::string subject = str(function.subject, ": argument '", argument.name(), "'");

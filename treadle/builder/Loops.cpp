@@ -1,6 +1,8 @@
 // While loops: two functions of the same arguments, and a node that calls them.
 #include "treadle/builder/BuilderImpl.h"
 
+#include "treadle/ops/OpTable.h"
+
 using namespace mlir;
 
 namespace treadle::builder {
@@ -148,7 +150,7 @@ Expected<void> BuilderImpl::end(Loop::State &loop) {
                             str(loop.subject, " ends, and its condition wasn't given")});
   if (impl.current != loop.body)
     return Unexpected(impl.notInnermost(str(loop.subject, " ends")));
-  NodeRequest request{"While", loop.name};
+  NodeRequest request{{}, loop.name};
   SmallVector<Output> results;
   std::vector<std::string> names;
   std::vector<TypeAttr> types;
@@ -181,7 +183,7 @@ Expected<void> BuilderImpl::end(Loop::State &loop) {
   for (Body *body : {loop.condition, loop.body})
     llvm::append_range(request.waits, body->waitsOutside);
   bool isStateful = loop.condition->isStateful || loop.body->isStateful;
-  request.op = isStateful ? "While" : "StatelessWhile";
+  request.op = functionalOp(OpKind::While, isStateful);
   Expected<Operation> node = impl.emit(std::move(request));
   if (!node)
     return Unexpected(std::move(node.error()));

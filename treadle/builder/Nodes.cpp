@@ -5,6 +5,7 @@
 #include "treadle/analysis/shapes/NodeShapes.h"
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/graph/NodeInputs.h"
+#include "treadle/ops/OpTable.h"
 
 using namespace mlir;
 
@@ -180,8 +181,7 @@ Expected<Operation> BuilderImpl::add(Builder::Node node) {
   if (llvm::any_of(node.inputs, isEmpty))
     return Operation();
   const OpDef *def = lookupOp(node.op);
-  constexpr StringRef v1[] = {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond"};
-  if (llvm::is_contained(v1, StringRef(node.op)))
+  if (def && isV1ControlFlow(def->kind()))
     return Unexpected(invalidArgument("'", node.op,
                                       "' is an op of version 1's control flow, whose "
                                       "effects have no order of their own; expected "

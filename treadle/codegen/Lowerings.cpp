@@ -1,6 +1,7 @@
 // Which op is translated by what.
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -67,13 +68,8 @@ MaybeValues biasAdd(Translator &t, tfg::Node node, Values inputs) {
 
 llvm::StringMap<Lowering> makeTable() {
   llvm::StringMap<Lowering> lowerings = {
-      {"While", loop},           {"StatelessWhile", loop},
-      {"If", conditional},       {"StatelessIf", conditional},
-      {"Case", conditional},     {"StatelessCase", conditional},
-      {"PartitionedCall", call}, {"StatefulPartitionedCall", call},
-      {"Const", constant},       {"HostConst", constant},
-      {"Identity", identity},    {"IdentityN", identity},
-      {"VarHandleOp", handle},   {"ReadVariableOp", readVariable},
+      {"Const", constant},     {"HostConst", constant}, {"Identity", identity},
+      {"IdentityN", identity}, {"VarHandleOp", handle}, {"ReadVariableOp", readVariable},
       {"BiasAdd", biasAdd},
   };
   for (LoweringTable more :
@@ -87,7 +83,17 @@ llvm::StringMap<Lowering> makeTable() {
 
 Lowering findLowering(StringRef op) {
   static const llvm::StringMap<Lowering> table = makeTable();
-  return table.lookup(op);
+  switch (opKind(op)) {
+  case OpKind::Call:
+    return call;
+  case OpKind::If:
+  case OpKind::Case:
+    return conditional;
+  case OpKind::While:
+    return loop;
+  default:
+    return table.lookup(op);
+  }
 }
 
 } // namespace treadle::codegen

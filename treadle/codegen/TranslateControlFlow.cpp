@@ -2,6 +2,7 @@
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -98,7 +99,7 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
 
 Expected<Values> Translator::branches(tfg::Node node, const Values &inputs) {
   SmallVector<Attribute> names;
-  bool isIf = node.opType().ends_with("If");
+  bool isIf = opKind(node.opType()) == OpKind::If;
   if (isIf)
     names = {node.attr("then_branch"), node.attr("else_branch")};
   else if (auto list = node.attr<ArrayAttr>("branches"))

@@ -17,7 +17,7 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   const OpDef *def = lookupOp(node.opType());
   if (!def)
     return Unexpected(unsupported(node, "its op isn't known"));
-  if (def->isStateful() && !tfg::readsVariablesOnly(node.opType()))
+  if (def->isStateful() && !def->facts().readsVariables)
     return Unexpected(unsupported(node, "its op has effects, or sees what others have"));
   if (inputs.size() > maxKernelInputs)
     return Unexpected(unsupported(node, "it has too many inputs"));

@@ -6,6 +6,7 @@
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -473,21 +474,12 @@ LoweringTable listLowerings() { return table; }
 
 bool takesLists(StringRef op) {
   static const llvm::StringSet<> ops = [] {
-    llvm::StringSet<> ops = {"While",
-                             "StatelessWhile",
-                             "If",
-                             "StatelessIf",
-                             "Case",
-                             "StatelessCase",
-                             "Identity",
-                             "IdentityN",
-                             "PartitionedCall",
-                             "StatefulPartitionedCall"};
+    llvm::StringSet<> ops = {"Identity", "IdentityN"};
     for (auto [name, lowering] : table)
       ops.insert(name);
     return ops;
   }();
-  return ops.contains(op);
+  return isFunctional(opKind(op)) || ops.contains(op);
 }
 
 } // namespace treadle::codegen

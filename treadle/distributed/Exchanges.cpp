@@ -2,6 +2,7 @@
 
 #include "treadle/dialect/TfType.h"
 #include "treadle/dialect/Tfg.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/PlanBuilder.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -195,10 +196,7 @@ struct ListedAt {
 };
 
 bool isSure(const NodeSpec &node) {
-  static const llvm::StringSet<> unsure = {
-      "Enter", "Exit",     "LoopCond", "Merge",    "NextIteration",    "Switch",   "SwitchN",
-      "_Recv", "RefEnter", "RefExit",  "RefMerge", "RefNextIteration", "RefSwitch"};
-  return !unsure.contains(node.op);
+  return !isV1ControlFlow(opKind(node.op)) && node.op != "_Recv";
 }
 
 /// Finds what collectives wait for: follows edges from them, in the order of the nodes.

@@ -4,6 +4,7 @@
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Needed.h"
 #include "treadle/import/SavedModel.h"
+#include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/StringSet.h"
 
@@ -28,7 +29,7 @@ Kinds kindsOfRegions(ModuleOp module) {
 bool isLoop(tfg::Node node) {
   StringRef op = node.opType();
   op.consume_back("Region");
-  return op.ends_with("While") || op == "For";
+  return opKind(op) == OpKind::While || opKind(op) == OpKind::For;
 }
 
 class ModuleExplainer {

@@ -2,6 +2,7 @@
 #include "treadle/explain/LoopExplanation.h"
 
 #include "treadle/dialect/SourceLocation.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Plan.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -92,16 +93,16 @@ void LoopExplainer::addResources(const tfg::Iterations &iterations,
     size_t node;
     bool writes;
   };
-  llvm::MapVector<std::pair<unsigned, tfg::Part>, SmallVector<Use>> uses;
+  llvm::MapVector<std::pair<unsigned, Part>, SmallVector<Use>> uses;
   for (auto [index, node] : llvm::enumerate(iterations.nodes()))
     for (tfg::Effect effect : effects.of(node)) {
       bool isFifo = effects.resource(effect.resource).isFifo;
-      for (tfg::Part part : {tfg::Part::In, tfg::Part::Out}) {
-        if (!isFifo && part == tfg::Part::Out)
+      for (Part part : {Part::In, Part::Out}) {
+        if (!isFifo && part == Part::Out)
           continue;
         if (isFifo && !(static_cast<unsigned>(part) & static_cast<unsigned>(effect.part)))
           continue;
-        auto &list = uses[{effect.resource, isFifo ? part : tfg::Part::Whole}];
+        auto &list = uses[{effect.resource, isFifo ? part : Part::Whole}];
         if (!list.empty() && list.back().node == index)
           list.back().writes |= effect.writes;
         else

@@ -33,7 +33,7 @@ bool doesSomething(tfg::Node node) {
   static const llvm::StringSet<> formal = {"Const",       "Identity",       "IdentityN", "NoOp",
                                            "RefIdentity", "ControlTrigger", "_Arg"};
   StringRef op = node.opType();
-  return !formal.contains(op) && !tfg::isV1ControlFlow(node) && tfg::resourceFamily(op).empty();
+  return !formal.contains(op) && !tfg::isV1ControlFlow(node) && resourceFamily(op).empty();
 }
 
 std::string genericText(tfg::Node node) {
@@ -118,13 +118,13 @@ std::string LoopExplainer::resourceText(unsigned id) const {
   return id == tfg::EffectAnalysis::world ? "the outside world" : resource->text;
 }
 
-std::string LoopExplainer::resourceText(ArrayRef<unsigned> ids, tfg::Part part) const {
+std::string LoopExplainer::resourceText(ArrayRef<unsigned> ids, Part part) const {
   std::string text;
   for (unsigned id : ids)
     text += (text.empty() ? "" : ", ") + resourceText(id);
-  if (part == tfg::Part::In)
+  if (part == Part::In)
     return "what goes into " + text;
-  return part == tfg::Part::Out ? "what comes out of " + text : text;
+  return part == Part::Out ? "what comes out of " + text : text;
 }
 
 Op LoopExplainer::describe(tfg::Node node) {
@@ -159,7 +159,7 @@ std::string LoopExplainer::missingPart(tfg::Node node) const {
     return genericText(node);
   if (node.opType() == "For")
     return "so a For runs; a While may overlap";
-  if (node.opType() != "While" && node.opType() != "StatelessWhile")
+  if (opKind(node.opType()) != OpKind::While)
     return str("nothing is known of the iterations of op '", node.opType().str(), "'");
   for (StringRef key : {"cond", "body"}) {
     auto attr = node.attr<tf_type::FuncAttr>(key);

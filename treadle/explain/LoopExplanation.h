@@ -39,7 +39,7 @@ private:
                     bool overlaps, Loop &loop);
 
   /// For people: `variable 'v'`, also where a function only has it as an argument.
-  std::string resourceText(llvm::ArrayRef<unsigned> ids, tfg::Part part) const;
+  std::string resourceText(llvm::ArrayRef<unsigned> ids, Part part) const;
   std::string resourceText(unsigned id) const;
 
   void advise(const tfg::LoopOrder &order, const tfg::Iterations &iterations, Loop &loop);

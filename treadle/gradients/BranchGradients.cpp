@@ -2,6 +2,7 @@
 #include "treadle/gradients/BodyGradient.h"
 #include "treadle/gradients/FunctionGradients.h"
 #include "treadle/gradients/NodeParts.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/LoopVariables.h"
 
@@ -144,10 +145,10 @@ SmallVector<NamedAttribute> BranchGradients::functionAttrs(ArrayRef<FuncOp> func
   SmallVector<Attribute> names;
   for (FuncOp function : functions)
     names.push_back(functionName(function));
-  StringRef op = node.opType();
-  if (op.ends_with("Case"))
+  OpKind kind = opKind(node.opType());
+  if (kind == OpKind::Case)
     return {e.attr("branches", Attribute(e.builder.getArrayAttr(names)))};
-  if (op.ends_with("If"))
+  if (kind == OpKind::If)
     return {e.attr("then_branch", names[0]), e.attr("else_branch", names[1])};
   return {e.attr("f", names[0])};
 }
@@ -158,9 +159,9 @@ void BranchGradients::replaceNode() {
     forward.push_back(body->function);
   SmallVector<Value> old(node.results());
   bool isPlainCall = functional.kind == FunctionalKind::Call && !node.attr("f");
-  std::string op = !isPlainCall                 ? node.opType().str()
-                   : forward[0].getIsStateful() ? "StatefulPartitionedCall"
-                                                : "PartitionedCall";
+  StringRef op = node.opType();
+  if (isPlainCall)
+    op = functionalOp(OpKind::Call, forward[0].getIsStateful());
   node = withResults(node, op, slots.elements, functionAttrs(forward));
   b.moved(old, node);
 }
@@ -176,16 +177,12 @@ Values BranchGradients::emitBackward() {
   for (unsigned i : passed.set_bits())
     inputs.push_back(arguments[i]);
   llvm::append_range(inputs, node.results().take_back(slots.elements.size()));
-  StringRef kind = node.opType();
-  std::string op = isBranch ? (kind.ends_with("If") ? "If" : "Case") : "PartitionedCall";
-  if (!arePure(b.library, backward))
-    op = isBranch ? op : "StatefulPartitionedCall";
-  else if (isBranch)
-    op = "Stateless" + op;
+  OpKind kind = isBranch ? opKind(node.opType()) : OpKind::Call;
+  StringRef op = functionalOp(kind, !arePure(b.library, backward));
   SmallVector<NamedAttribute> attrs = functionAttrs(backward);
   attrs.push_back(e.attr("Tin", listOfDtypes(e, ArrayRef(inputs).drop_front(isBranch))));
   attrs.push_back(e.attr("Tout", listOfDtypes(e, dxElements)));
-  if (kind.ends_with("If"))
+  if (kind == OpKind::If)
     attrs.push_back(e.attr("Tcond", elementOf(inputs[0])));
   Node gradient = e.emit(op, inputs, dxElements, attrs);
   Values all(node.numData());

@@ -1,5 +1,6 @@
 #include "treadle/gradients/FunctionGradients.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 
 using namespace mlir;
@@ -59,7 +60,7 @@ Expected<Values> declaredGradients(Backpropagation &b, const Forward &f, FuncOp 
   Expected<FuncOp> gradient = b.library.declaredFor(callee);
   if (!gradient)
     return Unexpected(std::move(gradient.error()));
-  StringRef op = gradient->getIsStateful() ? "StatefulPartitionedCall" : "PartitionedCall";
+  StringRef op = functionalOp(OpKind::Call, gradient->getIsStateful());
   return callOf(b.emitter, f, op, gradient->getName());
 }
 
@@ -101,13 +102,6 @@ Expected<std::optional<Values>> ofSymbolicGradient(Backpropagation &b, const For
   return callOf(b.emitter, f, "SymbolicGradient", gradient->getName());
 }
 
-bool runsFunctions(Node node) {
-  static constexpr StringLiteral ops[] = {
-      "PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase",
-      "While",           "StatelessWhile"};
-  return llvm::is_contained(ops, node.opType());
-}
-
 } // namespace
 
 Expected<std::optional<Values>> functionGradients(Backpropagation &b, const Forward &f) {
@@ -115,7 +109,7 @@ Expected<std::optional<Values>> functionGradients(Backpropagation &b, const Forw
     return ofSymbolicGradient(b, f);
   llvm::StringMap<FuncOp> functions = namedFunctions(f.node, b.library);
   std::optional<FunctionalNode> functional = FunctionalNode::of(f.node, functions);
-  if (!functional && runsFunctions(f.node))
+  if (!functional && isFunctional(opKind(f.node.opType())))
     return Unexpected(unimplemented("its functions are missing, generic, or asked for with "
                                     "attributes; only functions with known types have gradients "
                                     "yet (tfg-specialize-functions makes such)"));

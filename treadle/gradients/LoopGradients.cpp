@@ -3,6 +3,7 @@
 #include "treadle/gradients/FunctionGradients.h"
 #include "treadle/gradients/LoopVariation.h"
 #include "treadle/gradients/NodeParts.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/LoopVariables.h"
 
@@ -219,7 +220,7 @@ Values LoopGradients::emitBackward() {
   attrs.push_back(e.attr("cond", functionName(backwardCondition)));
   attrs.push_back(e.attr("body", functionName(backwardBody)));
   bool isPure = arePure(b.library, backwardBody);
-  Node backward = e.emit(isPure ? "StatelessWhile" : "While", inputs, elements, attrs);
+  Node backward = e.emit(functionalOp(OpKind::While, !isPure), inputs, elements, attrs);
   Values gradients(numVariables);
   for (auto [k, i] : llvm::enumerate(active.set_bits()))
     gradients[i] = backward->getResult(2 + k);

@@ -5,6 +5,7 @@
 #include "treadle/export/GraphDef.h"
 #include "treadle/import/File.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -178,11 +179,12 @@ private:
     out.controlEdges += node.numControl();
     llvm::StringRef plain = op;
     plain.consume_back("Region");
-    if (plain.ends_with("While") || plain == "For")
+    OpKind kind = opKind(plain);
+    if (kind == OpKind::While || kind == OpKind::For)
       out.loops.push_back({node.name().str(), op.str(), where, parallelIterations(node)});
-    else if (op == "Enter" || op == "RefEnter")
+    else if (kind == OpKind::Enter)
       visitEnter(node, where);
-    else if (plain.ends_with("If") || plain.ends_with("Case"))
+    else if (isConditional(kind))
       out.conditionals.push_back({node.name().str(), op.str(), where, 1});
     else if (op == "VarHandleOp" || op == "VariableV2" || op == "Variable")
       visitVariable(node);

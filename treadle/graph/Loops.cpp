@@ -2,6 +2,7 @@
 #include "treadle/graph/GraphImpl.h"
 
 #include "treadle/analysis/effects/Effects.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Plan.h"
 #include "treadle/transforms/deps_to_chains/Gain.h"
 
@@ -35,9 +36,7 @@ void state(tfg::Node node, const OpTraits &traits) {
   node->setDiscardableAttr(tfg::waitsKey, builder.getBoolAttr(traits.waits));
 }
 
-bool isWhile(tfg::Node node) {
-  return node.opType() == "While" || node.opType() == "StatelessWhile";
-}
+bool isWhile(tfg::Node node) { return opKind(node.opType()) == OpKind::While; }
 
 /// Whether there is a loop that could overlap, or (where that must pay) one that waits.
 bool hasLoops(const Graph &graph, bool mustWait) {

@@ -2,6 +2,7 @@
 
 #include "treadle/import/DerivedAttributes.h"
 #include "treadle/import/LoopInvariants.h"
+#include "treadle/ops/OpTable.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Location.h"
@@ -22,8 +23,6 @@ constexpr ExecutorRow executorOps[] = {
     {"Switch", true}, {"_SwitchN", false},     {"Merge", true},     {"Enter", true},
     {"Exit", true},   {"NextIteration", true}, {"LoopCond", false}, {"ControlTrigger", false}};
 
-constexpr StringRef statelessTwins[] = {"While", "If", "Case"};
-
 constexpr StringLiteral statelessKey = "is_stateless";
 constexpr StringLiteral deviceKey = "device";
 
@@ -36,7 +35,10 @@ bool isForeign(StringRef op, StringRef key) {
 
 } // namespace
 
-bool graphdef::hasStatelessTwin(StringRef op) { return llvm::is_contained(statelessTwins, op); }
+bool graphdef::hasStatelessTwin(StringRef op) {
+  const OpDef *def = lookupOp(op);
+  return def && StringRef(def->statelessTwin()) == ("Stateless" + op).str();
+}
 
 StringRef graphdef::executorOp(StringRef op) {
   for (const ExecutorRow &row : executorOps)

@@ -31,7 +31,7 @@ inline constexpr llvm::StringLiteral orderKey = "_mlir_order";
 /// The op that stands for a call by the function's name; TensorFlow has no such op.
 inline constexpr llvm::StringLiteral legacyCallOp = "LegacyCall";
 
-/// Ops that differ only in what `is_stateless` says: While and StatelessWhile.
+/// Ops that differ only in what `is_stateless` says: If and StatelessIf.
 bool hasStatelessTwin(llvm::StringRef op);
 
 /// The operation of tf_executor for an op of v1 control flow, as far as one op of a GraphDef is one

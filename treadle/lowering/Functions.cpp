@@ -2,6 +2,7 @@
 
 #include "treadle/dialect/FunctionNames.h"
 #include "treadle/lowering/Fusion.h"
+#include "treadle/ops/OpTable.h"
 
 namespace treadle {
 

@@ -181,9 +181,8 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
 }
 
 bool Lowering::isDissolved(tfg::Node node) const {
-  static const llvm::StringSet<> conditionals = {"If", "StatelessIf", "Case", "StatelessCase"};
   auto flag = node->getAttrOfType<mlir::BoolAttr>("_lower_using_switch_merge");
-  return dissolves && flag && flag.getValue() && conditionals.contains(node.opType());
+  return dissolves && flag && flag.getValue() && isConditional(opKind(node.opType()));
 }
 
 // Says in the references to the branches which of the conditional's results are used.

@@ -82,6 +82,12 @@ std::span<const ArgDef> OpDef::inputs() const { return {ops::args + firstInput, 
 std::span<const ArgDef> OpDef::outputs() const { return {ops::args + firstOutput, numOutputs}; }
 std::span<const AttrDef> OpDef::attrs() const { return {ops::attrs + firstAttr, numAttrs}; }
 
+const OpFacts &OpDef::facts() const { return ops::facts[factsNumber]; }
+std::string_view OpDef::makes() const { return view(facts().makes); }
+std::string_view OpDef::elementwise() const { return view(facts().elementwise); }
+std::string_view OpDef::statelessTwin() const { return view(facts().statelessTwin); }
+std::string_view OpDef::shapes() const { return view(facts().shapes); }
+
 const AttrDef *OpDef::findAttr(std::string_view name) const {
   auto found = std::ranges::find(attrs(), name, &AttrDef::name);
   return found == attrs().end() ? nullptr : &*found;
@@ -99,5 +105,32 @@ const OpDef *lookupOp(std::string_view name) {
 }
 
 std::span<const OpDef> allOps() { return {ops::ops, ops::numOps}; }
+
+OpKind opKind(std::string_view name) {
+  const OpDef *def = lookupOp(name);
+  return def ? def->kind() : OpKind::Plain;
+}
+
+std::string_view functionalOp(OpKind kind, bool isStateful) {
+  auto found = std::ranges::find_if(
+      allOps(), [&](const OpDef &op) { return op.kind() == kind && !op.statelessTwin().empty(); });
+  return isStateful ? found->name() : found->statelessTwin();
+}
+
+OpEffects lookupEffects(std::string_view name) {
+  constexpr Access write{Access::Write};
+  const OpDef *def = lookupOp(name);
+  return def ? def->facts().effects : OpEffects{write, OpEffects::Reach::World, write};
+}
+
+std::string_view resourceFamily(std::string_view name) {
+  const OpDef *def = lookupOp(name);
+  return def ? def->makes() : std::string_view();
+}
+
+bool isBlockingOp(std::string_view name) {
+  const OpDef *def = lookupOp(name);
+  return def && def->facts().blocks;
+}
 
 } // namespace treadle

@@ -1,9 +1,11 @@
-// What every op of TensorFlow takes, gives and is: names, types, attributes, defaults, flags.
+// The record of every op, TensorFlow's and our own: what it takes, gives and is (names, types,
+// attributes, defaults, flags), and what is known of it (OpFacts).
 //
 // The table is read-only data without pointers: a program that links it pays nothing at start-up.
 // Everything returned here lives as long as the program; all functions are thread-safe.
 #pragma once
 
+#include "treadle/ops/OpFacts.h"
 #include "treadle/tensor/DType.h"
 
 #include <cstdint>
@@ -12,14 +14,6 @@
 #include <string_view>
 
 namespace treadle {
-
-namespace ops {
-/// A piece of the table's text.
-struct Text {
-  uint32_t offset : 22;
-  uint32_t size : 10;
-};
-} // namespace ops
 
 /// What an attribute holds; `AttrDef::isList` tells whether a list of them.
 enum class AttrKind : uint8_t { String, Int, Float, Bool, Type, Shape, Tensor, Func };
@@ -122,10 +116,10 @@ class OpDef {
 public:
   constexpr OpDef(ops::Text nameText, uint16_t firstInput, uint8_t numInputs, uint16_t firstOutput,
                   uint8_t numOutputs, uint16_t firstAttr, uint8_t numAttrs, uint8_t flags,
-                  uint8_t deprecated)
+                  uint8_t deprecated, uint16_t factsNumber)
       : nameText(nameText), firstInput(firstInput), firstOutput(firstOutput), firstAttr(firstAttr),
-        numInputs(numInputs), numOutputs(numOutputs), numAttrs(numAttrs), flags(flags),
-        deprecated(deprecated) {}
+        factsNumber(factsNumber), numInputs(numInputs), numOutputs(numOutputs), numAttrs(numAttrs),
+        flags(flags), deprecated(deprecated) {}
 
   std::string_view name() const;
   std::span<const ArgDef> inputs() const;
@@ -146,9 +140,23 @@ public:
   /// The graph version since which it shouldn't be used; 0: it may be.
   int deprecatedSince() const { return deprecated; }
 
+  const OpFacts &facts() const;
+  OpKind kind() const { return facts().kind; }
+  /// The family of resources that the op makes (`variable`, `table`, `queue`, ...): handles that
+  /// equal names of one family stand for one resource. Empty if it makes none.
+  std::string_view makes() const;
+  /// What an elementwise op computes (`add`): ops of one form compute the same. Empty for others.
+  std::string_view elementwise() const;
+  /// The op that differs from this one only in that its functions have no effects: StatelessIf for
+  /// If. Empty if there is none.
+  std::string_view statelessTwin() const;
+  /// How the shapes of its results follow from those of its inputs, as shapes/Signature.h reads it.
+  /// Empty where a shape function tells, or nothing.
+  std::string_view shapes() const;
+
 private:
   ops::Text nameText;
-  uint16_t firstInput, firstOutput, firstAttr;
+  uint16_t firstInput, firstOutput, firstAttr, factsNumber;
   uint8_t numInputs, numOutputs, numAttrs;
   uint8_t flags;
   uint8_t deprecated;
@@ -159,5 +167,21 @@ const OpDef *lookupOp(std::string_view name);
 
 /// All ops, sorted by name.
 std::span<const OpDef> allOps();
+
+/// The kind of the op of this name; Plain if there is no such op.
+OpKind opKind(std::string_view name);
+
+/// The op that calls functions in this way (Call, If, Case or While), with effects or without.
+std::string_view functionalOp(OpKind kind, bool isStateful);
+
+/// What an op of this name does. Of one that nobody knows: anything.
+OpEffects lookupEffects(std::string_view name);
+
+/// OpDef::makes of the op of this name; empty if there is none.
+std::string_view resourceFamily(std::string_view name);
+
+/// Whether an op of this name may wait for another op or run (as TensorFlow defines its ops;
+/// kernels of users say so themselves).
+bool isBlockingOp(std::string_view name);
 
 } // namespace treadle

@@ -250,6 +250,101 @@ TEST(OpTable, NamesAreUniqueWithinAnOp) {
   }
 }
 
+TEST(OpFacts, KindsOfControlFlow) {
+  EXPECT_EQ(opKind("RefSwitch"), OpKind::Switch);
+  EXPECT_EQ(opKind("StatelessWhile"), OpKind::While);
+  EXPECT_EQ(opKind("AddV2"), OpKind::Plain);
+  EXPECT_EQ(opKind("no such op"), OpKind::Plain);
+  EXPECT_TRUE(isV1ControlFlow(opKind("LoopCond")));
+  EXPECT_FALSE(isV1ControlFlow(opKind("PartitionedCall")));
+  EXPECT_TRUE(isFunctional(opKind("StatelessCase")));
+  EXPECT_FALSE(isFunctional(opKind("For")));
+  EXPECT_EQ(op("If").facts().firstArgument, 1);
+  EXPECT_EQ(op("For").facts().firstArgument, -1);
+  EXPECT_TRUE(op("For").facts().hasRegionForm);
+}
+
+TEST(OpFacts, FunctionalOpsHaveTwins) {
+  for (OpKind kind : {OpKind::Call, OpKind::If, OpKind::Case, OpKind::While}) {
+    const OpDef &stateful = op(functionalOp(kind, true)),
+                &stateless = op(functionalOp(kind, false));
+    EXPECT_EQ(stateful.kind(), kind);
+    EXPECT_EQ(stateless.kind(), kind);
+    EXPECT_TRUE(stateful.isStateful());
+    EXPECT_FALSE(stateless.isStateful());
+  }
+}
+
+// The functions of a functional op are its attributes of this kind.
+TEST(OpFacts, FunctionalOpsNameFunctions) {
+  for (const OpDef &one : allOps())
+    if (isFunctional(one.kind()) || one.kind() == OpKind::For) {
+      EXPECT_TRUE(std::ranges::any_of(one.attrs(), [](const AttrDef &attr) {
+        return attr.kind() == AttrKind::Func;
+      })) << one.name();
+      EXPECT_EQ(one.facts().firstArgument >= 0, one.kind() != OpKind::For) << one.name();
+    }
+}
+
+TEST(OpFacts, EffectsThatRowsTell) {
+  OpEffects read = lookupEffects("ReadVariableOp"), put = lookupEffects("QueueEnqueueV2");
+  EXPECT_EQ(read.handles.kind, Access::Read);
+  EXPECT_EQ(read.handles.part, Part::Whole);
+  EXPECT_EQ(read.reach, OpEffects::Reach::Nothing);
+  EXPECT_EQ(put.handles.kind, Access::Write);
+  EXPECT_EQ(put.handles.part, Part::In);
+  OpEffects staged = lookupEffects("Unstage");
+  EXPECT_EQ(staged.reach, OpEffects::Reach::Named);
+  EXPECT_EQ(staged.reached.part, Part::Out);
+  EXPECT_EQ(lookupEffects("RandomUniform").reach, OpEffects::Reach::Own);
+  EXPECT_EQ(lookupEffects("ReadFile").reached.kind, Access::Read);
+  EXPECT_TRUE(lookupEffects("MapDataset").isDeferred);
+}
+
+TEST(OpFacts, EffectsThatSignaturesTell) {
+  EXPECT_EQ(lookupEffects("AddV2").handles.kind, Access::None);
+  EXPECT_EQ(lookupEffects("AssignVariableOp").handles.kind, Access::Write);
+  EXPECT_EQ(lookupEffects("AssignVariableOp").reach, OpEffects::Reach::Nothing);
+  EXPECT_EQ(lookupEffects("PrintV2").reach, OpEffects::Reach::World);
+  EXPECT_EQ(lookupEffects("VarHandleOp").reach, OpEffects::Reach::Nothing);
+  EXPECT_EQ(lookupEffects("no such op").reach, OpEffects::Reach::World);
+  EXPECT_EQ(lookupEffects("no such op").handles.kind, Access::Write);
+}
+
+TEST(OpFacts, Resources) {
+  EXPECT_EQ(resourceFamily("VariableV2"), "reference variable");
+  EXPECT_EQ(resourceFamily("Iterator"), "iterator");
+  EXPECT_EQ(resourceFamily("MutexV2"), "mutex");
+  EXPECT_EQ(resourceFamily("ReadVariableOp"), "");
+  EXPECT_EQ(resourceFamily("no such op"), "");
+}
+
+TEST(OpFacts, WhatFewOpsAre) {
+  EXPECT_TRUE(isBlockingOp("QueueDequeueV2"));
+  EXPECT_FALSE(isBlockingOp("QueueSizeV2"));
+  EXPECT_TRUE(op("PyFunc").facts().runsPython);
+  EXPECT_TRUE(op("PrintV2").facts().forgets);
+  EXPECT_FALSE(op("AssignVariableOp").facts().forgets);
+  EXPECT_TRUE(op("VariableShape").facts().readsVariables);
+  EXPECT_TRUE(op("Transpose").facts().movesElements);
+  EXPECT_TRUE(op("ArgMax").facts().hasNoGradient);
+  EXPECT_EQ(op("Size").facts().totality, Totality::Always);
+  EXPECT_EQ(op("Mul").facts().totality, Totality::Broadcast);
+  EXPECT_EQ(op("MatMul").facts().totality, Totality::Product);
+  EXPECT_EQ(op("MatMul").facts().native, NativeForm::None);
+  EXPECT_EQ(op("AddV2").elementwise(), op("BiasAdd").elementwise());
+  EXPECT_EQ(op("AddV2").facts().native, NativeForm::Computes);
+  EXPECT_EQ(op("Reshape").facts().native, NativeForm::Passes);
+  EXPECT_TRUE(op("FloorDiv").facts().isNativeForScalars);
+  EXPECT_EQ(op("CollectiveReduceV2").facts().cost, OpCost::AllReduce);
+  EXPECT_EQ(op("Const").facts().cost, OpCost::Free);
+}
+
+TEST(OpFacts, OwnOpsHaveRecords) {
+  EXPECT_EQ(names(op("_FusedLstmGates").outputs()), (Names{"next_cell", "output"}));
+  EXPECT_EQ(op("StatefulWhile").kind(), OpKind::While);
+}
+
 // Kinds whose values can be compared by one number.
 int64_t key(AttrKind kind, AttrConstant c) {
   return kind == AttrKind::Type ? static_cast<int64_t>(c.asType()) : c.asInt();

@@ -10,6 +10,7 @@ extern const int64_t ints[]; // dimensions and values of constants
 extern const AttrConstant constants[];
 extern const ArgDef args[];
 extern const AttrDef attrs[];
+extern const OpFacts facts[];
 extern const OpDef ops[]; // sorted by name
 extern const size_t numOps;
 

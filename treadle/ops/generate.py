@@ -1,4 +1,6 @@
-"""Writes the C++ tables of the ops: python3 generate.py OpTable.txt OUT.cpp (the build runs it).
+"""Writes the C++ tables of the ops (the build runs it).
+
+    python3 generate.py OpTable.txt OwnOps.txt OpFacts.txt OUT.cpp
 
 The tables hold offsets, no pointers, so that they are read-only data that needs no relocation and
 no code at start-up. Equal runs of rows are stored once.
@@ -8,6 +10,7 @@ import pathlib
 import struct
 import sys
 
+import op_facts
 import table_format as form
 
 SLOTS = 4096  # of the hash table; a power of two, at least twice the ops
@@ -53,6 +56,10 @@ def row(kind, *fields):
     return f"{kind}({', '.join(map(str, fields))})"
 
 
+def braced(*fields):
+    return f"{{{', '.join(map(str, fields))}}}"
+
+
 class Tables:
     def __init__(self):
         self.texts = Texts()
@@ -60,6 +67,7 @@ class Tables:
         self.constants = Pool(1 << 16)
         self.args = Pool(1 << 16)
         self.attrs = Pool(1 << 16)
+        self.facts = {}  # numbers of the rows
         self.ops = []
 
     def text(self, text):
@@ -124,11 +132,39 @@ class Tables:
             str(arg.is_ref).lower(),
         )
 
-    def op(self, op):
+    def access(self, access):
+        return f"{{Access::Kind({access[0]}), Part({access[1]})}}"
+
+    def fact_row(self, facts):
+        effects = facts["effects"]
+        flags = [bool(facts.get(flag)) for flag in op_facts.FLAGS]
+        flags.append(facts.get("native") == "scalars")
+        return braced(
+            f"OpKind({op_facts.KINDS.index(facts.get('kind', 'plain'))})",
+            facts["arguments"],
+            braced(
+                self.access(effects.handles),
+                f"OpEffects::Reach({effects.reach})",
+                self.access(effects.reached),
+                str(effects.is_deferred).lower(),
+            ),
+            f"Totality({op_facts.TOTALITIES.index(facts.get('total', 'may_fail'))})",
+            f"NativeForm({op_facts.NATIVE[facts.get('native', 'none')]})",
+            f"OpCost({op_facts.COSTS.index(facts.get('cost', 'compute'))})",
+            *(str(flag).lower() for flag in flags),
+            self.text(facts.get("makes", "").replace("_", " ")),
+            self.text(facts.get("elementwise", "")),
+            self.text(facts.get("stateless", "")),
+            self.text(facts.get("shape", "")),
+        )
+
+    def op(self, op, facts):
         inputs = self.args.add(map(self.arg, op.inputs))
         outputs = self.args.add(map(self.arg, op.outputs))
         attrs = self.attrs.add(map(self.attr, op.attrs))
         assert op.deprecated < 256
+        facts = op_facts.with_defaults(facts, op, form.DTYPES.index("resource"))
+        facts_number = self.facts.setdefault(self.fact_row(facts), len(self.facts))
         flags = sum(1 << bit for bit, flag in enumerate(form.FLAGS) if flag in op.flags)
         self.ops.append(
             row(
@@ -142,6 +178,7 @@ class Tables:
                 len(op.attrs),
                 flags,
                 op.deprecated,
+                facts_number,
             )
         )
 
@@ -173,14 +210,21 @@ def array(kind, name, items, per_line=1):
     yield ""
 
 
-def cpp(ops):
+def check_order(path, ops):
     names = [op.name for op in ops]
     if names != sorted(set(names)):
-        raise SystemExit("OpTable.txt: the ops are not sorted, or one stands twice")
+        raise SystemExit(f"{path.name}: the ops are not sorted, or one stands twice")
+
+
+def cpp(ops, facts):
+    names = [op.name for op in ops]
+    for name, next_name in zip(names, names[1:], strict=False):
+        if name == next_name:
+            raise SystemExit(f"OwnOps.txt: op '{name}' stands in OpTable.txt, too")
     tables = Tables()
     for op in ops:
-        tables.op(op)
-    yield "// Generated from OpTable.txt by generate.py."
+        tables.op(op, facts.get(op.name, {}))
+    yield "// Generated from OpTable.txt, OwnOps.txt and OpFacts.txt by generate.py."
     yield '#include "treadle/ops/Tables.h"'
     yield ""
     yield "namespace treadle::ops {"
@@ -190,6 +234,7 @@ def cpp(ops):
     yield from array("AttrConstant", "constants", tables.constants.rows, 4)
     yield from array("ArgDef", "args", tables.args.rows)
     yield from array("AttrDef", "attrs", tables.attrs.rows)
+    yield from array("OpFacts", "facts", list(tables.facts))
     yield from array("OpDef", "ops", tables.ops)
     yield f"const size_t numOps = {len(ops)};"
     yield f"const size_t numSlots = {SLOTS};"
@@ -198,8 +243,15 @@ def cpp(ops):
 
 
 def main():
-    source, target = map(pathlib.Path, sys.argv[1:])
-    target.write_text("\n".join(cpp(form.parse_table(source.read_text()))) + "\n")
+    *tables, facts, target = map(pathlib.Path, sys.argv[1:])
+    ops = []
+    for path in tables:
+        read = form.parse_table(path.read_text(), path.name)
+        check_order(path, read)
+        ops += read
+    ops.sort(key=lambda op: op.name)
+    known = op_facts.parse_facts(facts.read_text(), {op.name for op in ops})
+    target.write_text("\n".join(cpp(ops, known)) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The text form of the op table, OpTable.txt: reading a line.
+"""The text form of the op tables, OpTable.txt and OwnOps.txt: reading a line.
 
 One op a line, in words separated by single blanks, sorted by name:
 
@@ -141,7 +141,7 @@ def parse_op(line, sets):
     )
 
 
-def parse_table(text):
+def parse_table(text, name="OpTable.txt"):
     sets, ops = {}, []
     for number, line in enumerate(text.splitlines(), 1):
         try:
@@ -151,5 +151,5 @@ def parse_table(text):
             elif line and not line.startswith("#"):
                 ops.append(parse_op(line, sets))
         except (AttributeError, TypeError, ValueError, KeyError) as error:
-            raise SystemExit(f"OpTable.txt:{number}: can't read '{line}': {error!r}") from error
+            raise SystemExit(f"{name}:{number}: can't read '{line}': {error!r}") from error
     return ops

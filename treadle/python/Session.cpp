@@ -43,34 +43,11 @@ private:
   bool mayShareFeeds;
 };
 
-// Stateful ops that keep nothing that they are given beyond the run.
-bool forgetsItsInputs(std::string_view op) {
-  static constexpr std::string_view forgetful[] = {
-      "Assert",
-      "Case",
-      "If",
-      "PlaceholderWithDefault",
-      "Print",
-      "PrintV2",
-      "RandomGamma",
-      "RandomStandardNormal",
-      "While",
-      "RandomUniform",
-      "Timestamp",
-      "RandomUniformInt",
-      "StatefulPartitionedCall",
-      "RandomShuffle",
-      "TruncatedNormal",
-  };
-  // Tensor arrays end with the run that they are made in.
-  return op.starts_with("TensorArray") || std::ranges::find(forgetful, op) != std::end(forgetful);
-}
-
 // A variable that was assigned an array's own memory would change with the array.
 bool keepsNothing(const Graph &graph) {
   return std::ranges::all_of(summarize(graph).ops, [](const GraphSummary::Count &count) {
     const OpDef *op = lookupOp(count.op);
-    return op && (!op->isStateful() || forgetsItsInputs(count.op));
+    return op && (!op->isStateful() || op->facts().forgets);
   });
 }
 

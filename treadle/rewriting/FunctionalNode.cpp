@@ -1,6 +1,7 @@
 #include "treadle/rewriting/FunctionalNode.h"
 
 #include "treadle/dialect/FunctionNames.h"
+#include "treadle/ops/OpTable.h"
 
 using namespace mlir;
 
@@ -8,32 +9,10 @@ namespace treadle::tfg {
 
 namespace {
 
-struct Form {
-  StringLiteral op;
-  FunctionalKind kind;
-  unsigned firstArgument;
-  ArrayRef<StringLiteral> functions; // attributes; `branches` holds a list
-};
-
-constexpr StringLiteral calleeAttr[] = {"f"};
-constexpr StringLiteral ifAttrs[] = {"then_branch", "else_branch"};
-constexpr StringLiteral caseAttrs[] = {"branches"};
-constexpr StringLiteral whileAttrs[] = {"cond", "body"};
-
-constexpr Form forms[] = {
-    {"PartitionedCall", FunctionalKind::Call, 0, calleeAttr},
-    {"StatefulPartitionedCall", FunctionalKind::Call, 0, calleeAttr},
-    {"If", FunctionalKind::Branch, 1, ifAttrs},
-    {"StatelessIf", FunctionalKind::Branch, 1, ifAttrs},
-    {"Case", FunctionalKind::Branch, 1, caseAttrs},
-    {"StatelessCase", FunctionalKind::Branch, 1, caseAttrs},
-    {"While", FunctionalKind::While, 0, whileAttrs},
-    {"StatelessWhile", FunctionalKind::While, 0, whileAttrs},
-};
-
-const Form *formOf(StringRef op) {
-  const Form *form = llvm::find_if(forms, [&](const Form &f) { return f.op == op; });
-  return form == std::end(forms) ? nullptr : form;
+FunctionalKind functionalKindOf(OpKind kind) {
+  if (kind == OpKind::While)
+    return FunctionalKind::While;
+  return isConditional(kind) ? FunctionalKind::Branch : FunctionalKind::Call;
 }
 
 bool addFunctions(Attribute attr, const llvm::StringMap<FuncOp> &functions,
@@ -71,13 +50,16 @@ std::optional<FunctionalNode> FunctionalNode::of(Node node,
     out.functions.push_back(callee);
     return fits(out) ? std::optional(out) : std::nullopt;
   }
-  const Form *form = formOf(node.opType());
-  if (!form || node.numData() < form->firstArgument)
+  const OpDef *def = lookupOp(node.opType());
+  if (!def || !isFunctional(def->kind()))
     return std::nullopt;
-  out.kind = form->kind;
-  out.firstArgument = form->firstArgument;
-  for (StringRef key : form->functions)
-    if (!addFunctions(node.attr(key), functions, out.functions))
+  out.kind = functionalKindOf(def->kind());
+  out.firstArgument = def->facts().firstArgument;
+  if (node.numData() < out.firstArgument)
+    return std::nullopt;
+  for (const AttrDef &attr : def->attrs())
+    if (attr.kind() == AttrKind::Func &&
+        !addFunctions(node.attr(attr.name()), functions, out.functions))
       return std::nullopt;
   return fits(out) ? std::optional(out) : std::nullopt;
 }

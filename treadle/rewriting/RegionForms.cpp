@@ -1,34 +1,36 @@
 #include "treadle/rewriting/RegionForms.h"
 
+#include "treadle/ops/OpTable.h"
+
 using namespace mlir;
 
 namespace treadle::tfg {
 
-// Those that say Stateful are TensorFlow's own names within tfg. No runtime has such ops: with
-// functions they are the plain ones.
-constexpr RegionNames names[] = {
-    {"If", "IfRegion", RegionForm::If},
-    {"StatelessIf", "StatelessIfRegion", RegionForm::If},
-    {"StatefulIf", "StatefulIfRegion", RegionForm::If},
-    {"Case", "CaseRegion", RegionForm::Case},
-    {"StatelessCase", "StatelessCaseRegion", RegionForm::Case},
-    {"StatefulCase", "StatefulCaseRegion", RegionForm::Case},
-    {"While", "WhileRegion", RegionForm::While},
-    {"StatelessWhile", "StatelessWhileRegion", RegionForm::While},
-    {"StatefulWhile", "StatefulWhileRegion", RegionForm::While},
-    {"For", "ForRegion", RegionForm::For},
-};
-
-const RegionNames *regionNamesOfFunctional(StringRef opType) {
-  const auto *found =
-      llvm::find_if(names, [&](const RegionNames &n) { return n.functional == opType; });
-  return found == std::end(names) ? nullptr : found;
+static RegionForm formOf(OpKind kind) {
+  switch (kind) {
+  case OpKind::If:
+    return RegionForm::If;
+  case OpKind::Case:
+    return RegionForm::Case;
+  case OpKind::While:
+    return RegionForm::While;
+  default:
+    return RegionForm::For;
+  }
 }
 
-const RegionNames *regionNamesOfRegion(StringRef opType) {
-  const auto *found =
-      llvm::find_if(names, [&](const RegionNames &n) { return n.region == opType; });
-  return found == std::end(names) ? nullptr : found;
+bool hasRegionForm(StringRef opType) {
+  const OpDef *def = lookupOp(opType);
+  return def && def->facts().hasRegionForm;
+}
+
+RegionNames regionNamesOfFunctional(StringRef opType) {
+  return {opType.str(), (opType + "Region").str(), formOf(opKind(opType))};
+}
+
+RegionNames regionNamesOfRegion(StringRef opType) {
+  opType.consume_back("Region");
+  return regionNamesOfFunctional(opType);
 }
 
 const RegionAttrKeys &regionAttrKeys(RegionForm form) {

@@ -5,16 +5,20 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/rewriting/Rewriting.h"
 
+#include <string>
+
 namespace treadle::tfg {
 
 struct RegionNames {
-  llvm::StringLiteral functional, region;
+  std::string functional, region;
   RegionForm form;
 };
 
-/// Null if it is no such op.
-const RegionNames *regionNamesOfFunctional(llvm::StringRef opType);
-const RegionNames *regionNamesOfRegion(llvm::StringRef opType);
+/// Whether it is a functional op with such a counterpart.
+bool hasRegionForm(llvm::StringRef opType);
+/// Of a functional op that has one; of an op with regions.
+RegionNames regionNamesOfFunctional(llvm::StringRef opType);
+RegionNames regionNamesOfRegion(llvm::StringRef opType);
 
 /// Attributes by region. Where `isList`, one attribute has a list with an entry for each region.
 struct RegionAttrKeys {

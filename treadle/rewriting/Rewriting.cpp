@@ -185,13 +185,7 @@ void eraseKeepingOrder(Node node) {
 // Effects
 //===----------------------------------------------------------------------===//
 
-bool isV1ControlFlow(Node node) {
-  StringRef op = node.opType();
-  op.consume_front("Ref");
-  static const llvm::StringSet<> ops = {"Switch", "_SwitchN", "Merge",         "_XlaMerge",
-                                        "Enter",  "Exit",     "NextIteration", "LoopCond"};
-  return ops.contains(op);
-}
+bool isV1ControlFlow(Node node) { return isV1ControlFlow(opKind(node.opType())); }
 
 Effects::Effects(ModuleOp module) {
   for (FuncOp function : module.getOps<FuncOp>())
@@ -222,9 +216,7 @@ bool Effects::isPure(Node node) {
       isPureAll = isPureAll && isPureFunction(callee.getName().getRootReference());
     });
   if (calls)
-    return isPureAll &&
-           (!def->isStateful() || node.opType() == "StatefulPartitionedCall" ||
-            node.opType() == "If" || node.opType() == "While" || node.opType() == "Case");
+    return isPureAll && (!def->isStateful() || isFunctional(def->kind()));
   return !def->isStateful();
 }
 

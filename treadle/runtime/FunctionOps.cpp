@@ -1,5 +1,7 @@
 #include "treadle/runtime/FunctionOps.h"
 
+#include "treadle/kernels/functions/TensorFunctions.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
@@ -436,7 +438,7 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
   };
   if (spec.isFunctionCall) {
     add({spec.op, std::make_shared<AttrMap>(spec.attrs)});
-  } else if (spec.op == "If" || spec.op == "StatelessIf" || spec.op == "_If") {
+  } else if (opKind(spec.op) == OpKind::If) {
     state.choice = CallState::If;
     if (spec.inputs.empty())
       return Unexpected(invalidArgument("it has no condition among its inputs"));
@@ -446,7 +448,7 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
         return Unexpected(std::move(f.error()));
       add(*f);
     }
-  } else if (spec.op == "Case" || spec.op == "StatelessCase") {
+  } else if (opKind(spec.op) == OpKind::Case) {
     state.choice = CallState::Case;
     if (spec.inputs.empty())
       return Unexpected(invalidArgument("it has no branch index among its inputs"));

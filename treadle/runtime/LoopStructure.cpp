@@ -6,6 +6,7 @@
 //
 // becomes a While node whose condition and body are plans of their own. The rewriting is exact: a
 // frame that doesn't have this form, as it stands, is left alone.
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Deadness.h"
 #include "treadle/runtime/PlanBuilder.h"
 

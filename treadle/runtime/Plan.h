@@ -41,9 +41,6 @@ public:
   virtual bool waits(const std::string &) { return false; }
 };
 
-/// Whether an op of this name may wait for another op or run (as TensorFlow defines its ops;
-/// kernels of users say so themselves).
-bool isBlockingOp(std::string_view op);
 
 /// On the Enter nodes of a loop that is not to become a structured one: a bool.
 inline constexpr std::string_view overlapAttr = "_overlap";

@@ -1,13 +1,12 @@
 // Steps common to both layouts: what each node is, its kernel, and the order of execution.
 #include "treadle/runtime/PlanBuilder.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Variable.h"
 
 #include <algorithm>
-#include <array>
 #include <queue>
-#include <unordered_map>
 
 namespace treadle {
 namespace plan {
@@ -15,44 +14,35 @@ namespace plan {
 NodeKind classify(const NodeSpec &node) {
   if (node.isFunctionCall)
     return NodeKind::Call;
-  static const std::unordered_map<std::string_view, NodeKind> kinds = {
-      {"_Arg", NodeKind::Arg},
-      {"NoOp", NodeKind::NoOp},
-      {"ControlTrigger", NodeKind::NoOp},
-      {"Switch", NodeKind::Switch},
-      {"RefSwitch", NodeKind::Switch},
-      {"_SwitchN", NodeKind::Switch},
-      {"Merge", NodeKind::Merge},
-      {"RefMerge", NodeKind::Merge},
-      {"Enter", NodeKind::Enter},
-      {"RefEnter", NodeKind::Enter},
-      {"Exit", NodeKind::Exit},
-      {"RefExit", NodeKind::Exit},
-      {"NextIteration", NodeKind::NextIteration},
-      {"RefNextIteration", NodeKind::NextIteration},
-      {"PartitionedCall", NodeKind::Call},
-      {"StatefulPartitionedCall", NodeKind::Call},
-      {"RemoteCall", NodeKind::Call},
-      {"MapDefun", NodeKind::Call},
-      {"SymbolicGradient", NodeKind::Call},
-      {"XlaVariadicReduceV2", NodeKind::Call},
-      {"XlaReduceWindow", NodeKind::Call},
-      {"XlaScatter", NodeKind::Call},
-      {"XlaSelectAndScatter", NodeKind::Call},
-      {"XlaVariadicSort", NodeKind::Call},
-      {"If", NodeKind::Call},
-      {"_If", NodeKind::Call},
-      {"StatelessIf", NodeKind::Call},
-      {"Case", NodeKind::Call},
-      {"StatelessCase", NodeKind::Call},
-      {"While", NodeKind::While},
-      {"_While", NodeKind::While},
-      {"StatelessWhile", NodeKind::While},
-      {"For", NodeKind::For},
-  };
-  auto it = kinds.find(node.op);
-  if (it != kinds.end())
-    return it->second;
+  switch (opKind(node.op)) {
+  case OpKind::Argument:
+    return NodeKind::Arg;
+  case OpKind::NoOp:
+    return NodeKind::NoOp;
+  case OpKind::Switch:
+    return NodeKind::Switch;
+  case OpKind::Merge:
+    return NodeKind::Merge;
+  case OpKind::Enter:
+    return NodeKind::Enter;
+  case OpKind::Exit:
+    return NodeKind::Exit;
+  case OpKind::NextIteration:
+    return NodeKind::NextIteration;
+  case OpKind::Call:
+  case OpKind::If:
+  case OpKind::Case:
+  case OpKind::OtherCall:
+  case OpKind::HigherOrder:
+    return NodeKind::Call;
+  case OpKind::While:
+    return NodeKind::While;
+  case OpKind::For:
+    return NodeKind::For;
+  case OpKind::OtherV1:
+  case OpKind::Plain:
+    break;
+  }
   // With a control input it may be dead or late, so it runs like any other node.
   if (node.op == "Const" && node.controls.empty())
     return NodeKind::Constant;
@@ -389,60 +379,6 @@ Expected<std::vector<int32_t>> executionOrder(const GraphSpec &graph,
 }
 
 } // namespace plan
-
-bool isBlockingOp(std::string_view op) {
-  static constexpr std::array<std::string_view, 48> names = {
-      "AccumulatorTakeGradient",
-      "BarrierTakeMany",
-      "CollectiveAllToAllV2",
-      "CollectiveAllToAllV3",
-      "CollectiveBcastRecv",
-      "CollectiveBcastRecvV2",
-      "CollectiveBcastSend",
-      "CollectiveBcastSendV2",
-      "CollectiveGather",
-      "CollectiveGatherV2",
-      "CollectivePermute",
-      "CollectiveReduce",
-      "CollectiveReduceScatterV2",
-      "CollectiveReduceV2",
-      "CollectiveReduceV3",
-      "MapPeek",
-      "MapStage",
-      "MapUnstage",
-      "MapUnstageNoKey",
-      "MutexLock",
-      "OrderedMapPeek",
-      "OrderedMapStage",
-      "OrderedMapUnstage",
-      "OrderedMapUnstageNoKey",
-      "QueueDequeue",
-      "QueueDequeueMany",
-      "QueueDequeueManyV2",
-      "QueueDequeueUpTo",
-      "QueueDequeueUpToV2",
-      "QueueDequeueV2",
-      "QueueEnqueue",
-      "QueueEnqueueMany",
-      "QueueEnqueueManyV2",
-      "QueueEnqueueV2",
-      "ReaderRead",
-      "ReaderReadUpTo",
-      "ReaderReadUpToV2",
-      "ReaderReadV2",
-      "Recv",
-      "ResourceAccumulatorTakeGradient",
-      "SparseAccumulatorTakeGradient",
-      "Stage",
-      "StagePeek",
-      "Unstage",
-      "_HostRecv",
-      "_HostSend",
-      "_Recv",
-      "_Send",
-  };
-  return std::binary_search(names.begin(), names.end(), op);
-}
 
 /// Everything that a plan counts has room in it: its numbers are narrower than a size_t.
 static Expected<void> checkSize(const GraphSpec &graph) {

@@ -1,6 +1,7 @@
 #include "treadle/session/Compilation.h"
 
 #include "treadle/lowering/Fusion.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 
@@ -10,7 +11,8 @@ namespace treadle {
 
 /// Whether an op of this name is a loop, or a part of one.
 static bool isLoop(StringRef op) {
-  return op == "While" || op == "StatelessWhile" || op == "NextIteration";
+  OpKind kind = opKind(op);
+  return kind == OpKind::While || kind == OpKind::NextIteration;
 }
 
 bool WorkFinder::isIn(StringRef name) {

@@ -1,4 +1,5 @@
 // Random programs as text of the tfg dialect.
+#include "treadle/ops/OpTable.h"
 #include "treadle/session/RandomProgram.h"
 #include "treadle/tensor/Error.h"
 
@@ -241,7 +242,7 @@ void Writer::writeCall(const Statement &s) {
     hasEffects |= program.functions[called].hasEffects;
   std::string op;
   if (s.kind == Statement::Call) {
-    op = hasEffects ? "StatefulPartitionedCall" : "PartitionedCall";
+    op = functionalOp(OpKind::Call, hasEffects);
     attrs += str(", f = ", test::function(s.functions[0]),
                  ", config = \"\", config_proto = \"\", executor_type = \"\"");
   } else {
@@ -249,12 +250,12 @@ void Writer::writeCall(const Statement &s) {
     TypedValue which = body.compute("FloorMod", {values[s.a], body.constant(count)});
     attrs += ", output_shapes = []";
     if (count == 2) {
-      op = hasEffects ? "If" : "StatelessIf";
+      op = functionalOp(OpKind::If, hasEffects);
       which = body.compute("Less", {body.constant(0), which}, Type::Bool);
       attrs += str(", Tcond = i1, then_branch = ", test::function(s.functions[1]),
                    ", else_branch = ", test::function(s.functions[0]));
     } else {
-      op = hasEffects ? "Case" : "StatelessCase";
+      op = functionalOp(OpKind::Case, hasEffects);
       attrs += str(", branches = [", joined(s.functions, test::function), "]");
     }
     inputs.insert(inputs.begin(), which);
@@ -272,7 +273,7 @@ void Writer::writeLoop(const Statement &s) {
   bool hasEffects =
       program.functions[s.functions[0]].hasEffects || program.functions[s.functions[1]].hasEffects;
   Values made = body.node(
-      hasEffects ? "While" : "StatelessWhile", inputs, types,
+      std::string(functionalOp(OpKind::While, hasEffects)), inputs, types,
       str("T = ", dtypes(types), ", cond = ", test::function(s.functions[0]),
           ", body = ", test::function(s.functions[1]),
           ", output_shapes = [], parallel_iterations = ", program.parallelIterations, " : i64"));

@@ -1,5 +1,6 @@
 // Control flow of version 1, calls whose results only attributes tell, messages, and what has no
 // results.
+#include "treadle/ops/OpTable.h"
 #include "treadle/shapes/ShapeFunctions.h"
 
 #include <algorithm>
@@ -54,8 +55,20 @@ ShapeResults gradients(const ShapeQuery &query) {
   return out;
 }
 
+template <typename IsIn> std::vector<std::string_view> opsWhere(IsIn isIn) {
+  std::vector<std::string_view> out;
+  for (const OpDef &op : allOps())
+    if (isIn(op.kind()))
+      out.push_back(op.name());
+  return out;
+}
+
 const std::vector<SignatureEntry> &signatures() {
   static const std::vector<SignatureEntry> table = {
+      {"*+ -> {output_shapes}+",
+       opsWhere([](OpKind kind) { return isConditional(kind) || kind == OpKind::While; })},
+      {"*+ -> *+",
+       opsWhere([](OpKind kind) { return kind == OpKind::Call || kind == OpKind::Argument; })},
       {"-> ", {"NoOp", "ControlTrigger", "Abort"}},
       {"*+ -> ", {"Assert", "PrintV2", "Send", "_Send", "_HostSend"}},
       {"-> *+", {"Recv", "_Recv", "_HostRecv"}},
@@ -63,12 +76,8 @@ const std::vector<SignatureEntry> &signatures() {
       {"-> []", {"DeviceIndex", "OptionalNone", "MutexV2"}},
       {"* -> []", {"OptionalHasValue", "MutexLock"}},
       {"* -> ", {"ConsumeMutexLock"}},
-      {"*+ -> {output_shapes}+",
-       {"IteratorGetNext", "IteratorGetNextSync", "If", "StatelessIf", "Case", "StatelessCase",
-        "While", "StatelessWhile", "EagerPyFunc"}},
-      {"*+ -> *+",
-       {"PartitionedCall", "StatefulPartitionedCall", "RemoteCall", "PyFunc", "PyFuncStateless",
-        "_Arg", "For"}},
+      {"*+ -> {output_shapes}+", {"IteratorGetNext", "IteratorGetNextSync", "EagerPyFunc"}},
+      {"*+ -> *+", {"RemoteCall", "PyFunc", "PyFuncStateless", "For"}},
       {"* -> *+", {"_Retval"}},
   };
   return table;

@@ -55,7 +55,7 @@ const std::vector<SignatureEntry> &signatures() {
       {"* -> [?]", {"DebugNumericSummary"}},
       {"*, *, [] -> *", {"Unbatch"}},
       {"*, *, *, [] -> *", {"UnbatchGrad"}},
-      {"*+ -> *+", {"_If", "_While", "BatchFunction"}},
+      {"*+ -> *+", {"BatchFunction"}},
   };
   return table;
 }

@@ -103,9 +103,9 @@ def PruneArguments : Pass<"tfg-prune-arguments", "::mlir::ModuleOp"> {
     a control input.
 
     ```mlir
-    %w:2, %c = StatelessWhile(%n, %unused) name("w") {T = [i32, f32], ...}   // only %w#0 has uses
+    %w:2, %c = While(%n, %unused) name("w") {T = [i32, f32], ...}   // only %w#0 has uses
     // becomes
-    %w, %c = StatelessWhile(%n) name("w") {T = [i32], ...}
+    %w, %c = While(%n) name("w") {T = [i32], ...}
     ```
 
     Functions that attributes of other nodes, gradients or generic functions name stay as they are, and
@@ -336,7 +336,7 @@ def OverlapLoops : Pass<"tfg-overlap-loops", "::mlir::ModuleOp"> {
     are there.
 
     ```mlir
-    %w, %c = StatelessWhile(%x) name("while") {T = [i32], body = #tf_type.func<@double, {}>,
+    %w, %c = While(%x) name("while") {T = [i32], body = #tf_type.func<@double, {}>,
         cond = #tf_type.func<@small, {}>, parallel_iterations = 7} : (tensor<i32>) -> (tensor<i32>)
     // becomes, pivots and the condition left out
     %e, %c0 = Enter(%x) name("while/Enter_0") {frame_name = "while", parallel_iterations = 7} : (tensor<i32>) -> (tensor<i32>)

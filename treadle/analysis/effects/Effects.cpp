@@ -50,26 +50,14 @@ bool isUnseeded(Node node) {
          (isZero("seed2") || !node.attr("seed2"));
 }
 
-bool isWhile(StringRef op) {
-  static const llvm::StringSet<> ops = {"While", "StatelessWhile", "_While", "XlaWhile",
-                                        "RiscWhile"};
-  return ops.contains(op);
-}
+bool isWhile(StringRef op) { return opKind(op) == OpKind::While; }
 
 /// How many operands come before those that are the callee's arguments; none where operands and
 /// arguments don't correspond one to one.
 std::optional<unsigned> operandsBeforeArguments(StringRef op) {
-  static const llvm::StringMap<unsigned> known = {
-      {"PartitionedCall", 0}, {"StatefulPartitionedCall", 0},
-      {"RemoteCall", 1},      {"If", 1},
-      {"StatelessIf", 1},     {"_If", 1},
-      {"XlaIf", 1},           {"Case", 1},
-      {"StatelessCase", 1},   {"SymbolicGradient", 0},
-      {"BatchFunction", 0},   {"MapDefun", 0}};
-  if (isWhile(op))
-    return 0;
-  auto entry = known.find(op);
-  return entry == known.end() ? std::nullopt : std::optional<unsigned>(entry->second);
+  const OpDef *def = lookupOp(op);
+  int first = def ? def->facts().firstArgument : -1;
+  return first < 0 ? std::nullopt : std::optional<unsigned>(first);
 }
 
 /// Whether data operand `index` is taken as a reference; if it is one and isn't, it is read.

@@ -2,8 +2,8 @@
 // nodes, frames and functions.
 #pragma once
 
-#include "treadle/analysis/effects/EffectTable.h"
 #include "treadle/dialect/Tfg.h"
+#include "treadle/ops/OpTable.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"

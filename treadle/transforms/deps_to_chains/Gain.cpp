@@ -1,10 +1,7 @@
 #include "treadle/transforms/deps_to_chains/Gain.h"
 
 #include "treadle/ops/OpTable.h"
-#include "treadle/runtime/Plan.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
-
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -16,13 +13,13 @@ WaitingNodes::WaitingNodes(ModuleOp module) {
 }
 
 bool WaitingNodes::waits(Node node) {
-  static const llvm::StringSet<> python = {"PyFunc", "EagerPyFunc", "PyFuncStateless"};
   if (auto stated = node.attr<BoolAttr>(waitsKey))
     return stated.getValue();
   StringRef op = node.opType();
-  if (isBlockingOp(op) || python.contains(op))
+  const OpDef *def = lookupOp(op);
+  if (def && (def->facts().blocks || def->facts().runsPython))
     return true;
-  return (!lookupOp(op) && !functions.contains(op)) || waitsInside(node);
+  return (!def && !functions.contains(op)) || waitsInside(node);
 }
 
 bool WaitingNodes::waitsInside(Node node) {

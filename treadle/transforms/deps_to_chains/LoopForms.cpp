@@ -1,5 +1,6 @@
 #include "treadle/transforms/deps_to_chains/LoopForms.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/RegionForms.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
@@ -25,7 +26,7 @@ template <typename Visit> void forEachNode(ModuleOp module, Visit visit) {
   });
 }
 
-bool isWhile(Node node) { return node.opType() == "While" || node.opType() == "StatelessWhile"; }
+bool isWhile(Node node) { return opKind(node.opType()) == OpKind::While; }
 
 /// Where the pass fails, nothing changes and nothing is said.
 bool runPass(ModuleOp module, std::unique_ptr<Pass> pass) {
@@ -95,7 +96,7 @@ void LoopForms::regionsToWhile() {
   if (!hasLoops)
     return;
   forEachNode(module, [&](Node node) {
-    if (regionNamesOfFunctional(node.opType()))
+    if (hasRegionForm(node.opType()))
       node->setDiscardableAttr(staysFunctionalKey, UnitAttr::get(module.getContext()));
   });
   hadRegions = runPass(module, createRegionToFunctional());

@@ -110,8 +110,7 @@ private:
     uint64_t size = std::distance(body.begin(), body.end());
     SmallVector<Node> nodes;
     for (Operation &op : body)
-      if (Node::isNode(&op) && regionNamesOfFunctional(Node(&op).opType()) &&
-          !op.hasAttr(staysFunctionalKey))
+      if (Node::isNode(&op) && hasRegionForm(Node(&op).opType()) && !op.hasAttr(staysFunctionalKey))
         nodes.push_back(Node(&op));
     if (nodes.empty())
       return size;
@@ -167,7 +166,7 @@ private:
   }
 
   bool convertNode(Node node, NameScope &scope, uint64_t &size) {
-    const RegionNames &names = *regionNamesOfFunctional(node.opType());
+    RegionNames names = regionNamesOfFunctional(node.opType());
     const RegionAttrKeys &keys = regionAttrKeys(names.form);
     SmallVector<tf_type::FuncAttr> calleeAttrs = calleesOf(node, keys);
     if (calleeAttrs.empty())
@@ -219,7 +218,7 @@ private:
   Operation *build(Node node, const RegionNames &names, ArrayRef<tf_type::FuncAttr> calleeAttrs,
                    ArrayRef<FuncOp> callees, NameScope &scope) {
     OpBuilder builder(node.getOperation());
-    OperationState state(node->getLoc(), ("tfg." + names.region).str());
+    OperationState state(node->getLoc(), "tfg." + names.region);
     bool isLoop = names.form == RegionForm::While || names.form == RegionForm::For;
     SmallVector<Value> data(node.data());
     if (!isLoop)

@@ -1,3 +1,4 @@
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/functional_to_v1/Lowering.h"
@@ -23,34 +24,34 @@ bool isCase(tfg::Node node) {
 }
 
 struct Form {
-  StringLiteral kind;
+  OpKind kind;
   void (tfg::Lowering::*lower)();
   /// What runs take for granted too; other nodes of the kind stay as they are.
   bool (*isWellFormed)(tfg::Node node);
 };
 
 constexpr Form forms[] = {
-    {"While", &tfg::Lowering::lowerWhile,
+    {OpKind::While, &tfg::Lowering::lowerWhile,
      [](tfg::Node node) {
        return hasFunctions(node, {"cond", "body"}) && node.numData() == node.numResults();
      }},
-    {"For", &tfg::Lowering::lowerFor,
+    {OpKind::For, &tfg::Lowering::lowerFor,
      [](tfg::Node node) {
        return hasFunctions(node, {"body"}) && node.numData() == node.numResults() + 3;
      }},
-    {"If", &tfg::Lowering::lowerIf,
+    {OpKind::If, &tfg::Lowering::lowerIf,
      [](tfg::Node node) {
        return hasFunctions(node, {"then_branch", "else_branch"}) && node.numData() >= 1;
      }},
-    {"Case", &tfg::Lowering::lowerCase, isCase},
+    {OpKind::Case, &tfg::Lowering::lowerCase, isCase},
 };
 
 const Form *formOf(Operation *op) {
   if (!tfg::Node::isNode(op))
     return nullptr;
   tfg::Node node(op);
-  const Form *form = llvm::find_if(
-      forms, [&](const Form &form) { return form.kind == tfg::functionalKind(node.opType()); });
+  const Form *form =
+      llvm::find_if(forms, [&](const Form &form) { return form.kind == opKind(node.opType()); });
   if (form == std::end(forms))
     return nullptr;
   if (form->isWellFormed(node))

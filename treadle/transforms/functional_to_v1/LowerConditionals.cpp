@@ -1,13 +1,15 @@
 // If and Case as Switch and Merge nodes.
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
+#include "treadle/ops/OpTable.h"
+
 using namespace mlir;
 
 namespace treadle::tfg {
 
 Node Lowering::switchFor(Value value, Value selector, unsigned count, const Twine &suffix,
                          std::optional<unsigned> input) {
-  bool isIf = functionalKind(node.opType()) == "If";
+  bool isIf = opKind(node.opType()) == OpKind::If;
   NodeBuilder built = make(isIf ? "Switch" : "_SwitchN", suffix, value);
   if (!isIf)
     built.attr("num_outs", builder.getI64IntegerAttr(count));

@@ -1,29 +1,23 @@
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 
+#include "treadle/ops/OpTable.h"
+
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
 namespace treadle::tfg {
 
-StringRef functionalKind(StringRef opType) {
-  StringRef kind = opType;
-  if (!kind.consume_front("Stateless"))
-    kind.consume_front("Stateful");
-  bool isKind = kind == "While" || kind == "If" || kind == "Case" || kind == "For";
-  return isKind ? kind : StringRef();
-}
-
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
 
 /// What a node has because of its functions and operands; the frame of a For has other functions.
-static bool isDerived(StringRef key, StringRef kind) {
+static bool isDerived(StringRef key, OpKind kind) {
   static const llvm::StringSet<> types = {"T", "Tin", "Tout"};
   static const llvm::StringSet<> functions = {"cond", "body", "then_branch", "else_branch",
                                               "branches"};
-  return types.contains(key) || (functions.contains(key) && kind != "For");
+  return types.contains(key) || (functions.contains(key) && kind != OpKind::For);
 }
 
 /// What stands for a field of the node other than its name and place: it stays as it is.
@@ -42,7 +36,7 @@ SmallVector<NamedAttribute> savedAttrs(Node node) {
     StringAttr key = attr.getName();
     if (isField(node, attr))
       saved.push_back(attr);
-    else if (!key.strref().starts_with("_mlir_") && !isDerived(key, functionalKind(node.opType())))
+    else if (!key.strref().starts_with("_mlir_") && !isDerived(key, opKind(node.opType())))
       saved.emplace_back(StringAttr::get(context, loweredKey + "." + key.getValue()),
                          attr.getValue());
   }
@@ -98,8 +92,8 @@ static Node loweredNode(Value value, StringRef opType) {
 
 /// Handles that a loop hands on don't come out of it.
 bool Restoration::gives(Node candidate) {
-  StringRef kind = functionalKind(candidate.opType());
-  if (kind != (isFor ? "While" : functionalKind(opType)))
+  OpKind kind = opKind(candidate.opType());
+  if (kind != (isFor ? OpKind::While : opKind(opType)))
     return false;
   ValueRange results = candidate.results();
   if (isFor && results.size() >= 3)
@@ -109,7 +103,7 @@ bool Restoration::gives(Node candidate) {
   for (unsigned i = 0, e = results.size(); i < e; ++i) {
     Value value = named.data()[i];
     bool isHandle = isa<tf_type::ResourceType>(getElementTypeOrSelf(value));
-    bool isHandedOn = kind == "While" && !isFor && isHandle && value == candidate.data()[i];
+    bool isHandedOn = kind == OpKind::While && !isFor && isHandle && value == candidate.data()[i];
     if (value != results[i] && !isHandedOn)
       return false;
   }
@@ -174,7 +168,7 @@ void Restoration::build() {
   NodeBuilder built(builder, opType);
   built.placedAs(named).name(named.name());
   for (NamedAttribute attr : source.attrs())
-    if (StringRef key = attr.getName(); isDerived(key, opType) && !(isFor && key == "T"))
+    if (StringRef key = attr.getName(); isDerived(key, opKind(opType)) && !(isFor && key == "T"))
       built.attr(key, attr.getValue());
   for (NamedAttribute attr : named.attrs())
     if (StringRef key = attr.getName();

@@ -14,9 +14,6 @@ inline constexpr llvm::StringLiteral loweredFromKey = "_lowered_from";
 /// On an Enter or Switch: which input (the selector of branches left out) it lets in.
 inline constexpr llvm::StringLiteral loweredInputKey = "_lowered_input";
 
-/// "While", "If", "Case" or "For" for the forms of these, else empty.
-llvm::StringRef functionalKind(llvm::StringRef opType);
-
 /// What the node that takes a functional node's name carries: the op, and the attributes but for
 /// those that follow from the nodes around it.
 llvm::SmallVector<mlir::NamedAttribute> savedAttrs(Node node);

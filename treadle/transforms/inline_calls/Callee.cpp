@@ -11,7 +11,7 @@ StringRef calledFunction(Node node, const llvm::StringMap<FuncOp> &functions) {
   StringRef op = node.opType();
   if (functions.contains(op))
     return op;
-  if (op != "PartitionedCall" && op != "StatefulPartitionedCall")
+  if (opKind(op) != OpKind::Call)
     return {};
   auto callee = node.attr<tf_type::FuncAttr>("f");
   return callee ? callee.getName().getRootReference().getValue() : StringRef();

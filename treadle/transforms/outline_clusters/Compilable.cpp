@@ -8,17 +8,9 @@
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/runtime/Plan.h"
 
-#include "llvm/ADT/StringSet.h"
-
 using namespace mlir;
 
 namespace treadle::tfg {
-
-bool readsVariablesOnly(StringRef op) {
-  static const llvm::StringSet<> ops = {"ReadVariableOp", "ResourceGather", "ResourceGatherNd",
-                                        "VariableShape"};
-  return ops.contains(op);
-}
 
 Compilable::Compilable(ModuleOp module) {
   for (FuncOp function : module.getOps<FuncOp>())
@@ -62,13 +54,9 @@ static std::string faultOf(Node node) {
 }
 
 Compilable::Known Compilable::of(Node node) {
-  static const llvm::StringSet<> loops = {"While", "StatelessWhile"};
-  static const llvm::StringSet<> callers = {
-      "PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "Case", "StatelessCase",
-      "While",           "StatelessWhile"};
   Known result;
   StringRef op = node.opType();
-  result.hasLoop = loops.contains(op);
+  result.hasLoop = opKind(op) == OpKind::While;
   auto include = [&](StringRef function) {
     const Known &callee = of(function);
     if (result.obstacle.empty())
@@ -80,16 +68,16 @@ Compilable::Known Compilable::of(Node node) {
     result.obstacle = "its form of control flow is not compiled";
   } else if (functions.contains(op)) {
     include(op);
-  } else if (callers.contains(op)) {
+  } else if (isFunctional(opKind(op))) {
     for (NamedAttribute attr : node.attrs())
       forEachFunctionName(attr.getValue(), include);
   } else if (const OpDef *def = lookupOp(op); !def) {
     result.obstacle = "its op isn't known";
-  } else if (readsVariablesOnly(op)) {
+  } else if (def->facts().readsVariables) {
     result.reads = true;
   } else if (def->isStateful() || op.starts_with("Placeholder")) {
     result.obstacle = "its op has effects, or sees what others have";
-  } else if (isBlockingOp(op)) {
+  } else if (def->facts().blocks) {
     result.obstacle = "its op may wait for others";
   } else if (op != "Const" && op != "HostConst" && !builtinKernels().find(op)) {
     result.obstacle = "its op has no kernel";

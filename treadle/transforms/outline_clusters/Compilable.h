@@ -8,10 +8,6 @@
 
 namespace treadle::tfg {
 
-/// Ops that read variables and change nothing: compiled code calls their kernels as it does those
-/// of pure ops. What orders them is said of the cluster as a whole.
-bool readsVariablesOnly(llvm::StringRef op);
-
 /// Asked about the nodes of a module, which must not change meanwhile.
 class Compilable {
 public:

@@ -136,7 +136,7 @@ private:
 
   LogicalResult convertNode(Operation *op) {
     Node node(op);
-    const RegionNames &names = *regionNamesOfRegion(node.opType());
+    RegionNames names = regionNamesOfRegion(node.opType());
     if (failed(checkCondition(node, names.form)))
       return failure();
     SmallVector<Value> control(node.control());

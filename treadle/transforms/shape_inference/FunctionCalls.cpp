@@ -1,35 +1,10 @@
 #include "treadle/transforms/shape_inference/FunctionCalls.h"
 
+#include "treadle/ops/OpTable.h"
+
 using namespace mlir;
 
 namespace treadle::tfg {
-namespace {
-
-struct CallOp {
-  StringRef op;
-  CallInfo::Kind kind;
-  ArrayRef<StringRef> attrs;
-  unsigned firstOperand;
-};
-
-constexpr StringRef call[] = {"f"};
-constexpr StringRef twoBranches[] = {"then_branch", "else_branch"};
-constexpr StringRef allBranches[] = {"branches"};
-constexpr StringRef loop[] = {"cond", "body"};
-
-constexpr CallOp callOps[] = {
-    {"PartitionedCall", CallInfo::Call, call, 0},
-    {"StatefulPartitionedCall", CallInfo::Call, call, 0},
-    {"If", CallInfo::Branches, twoBranches, 1},
-    {"StatelessIf", CallInfo::Branches, twoBranches, 1},
-    {"Case", CallInfo::Branches, allBranches, 1},
-    {"StatelessCase", CallInfo::Branches, allBranches, 1},
-    {"While", CallInfo::Loop, loop, 0},
-    {"StatelessWhile", CallInfo::Loop, loop, 0},
-};
-
-} // namespace
-
 CallInfo callInfoOf(Node node, const FunctionsByName &functions) {
   CallInfo info;
   if (FuncOp function = functions.lookup(node.opType())) {
@@ -37,21 +12,21 @@ CallInfo callInfoOf(Node node, const FunctionsByName &functions) {
     info.callees.push_back(function);
     return info;
   }
-  for (const CallOp &row : callOps) {
-    if (node.opType() != row.op)
-      continue;
-    info.kind = row.kind;
-    info.firstOperand = row.firstOperand;
-    for (StringRef key : row.attrs)
-      if (Attribute attr = node.attr(key))
-        attr.walk([&](tf_type::FuncAttr callee) {
-          info.callees.push_back(functions.lookup(callee.getName().getRootReference().getValue()));
-          return WalkResult::skip();
-        });
-    if (info.kind == CallInfo::Loop && info.callees.size() != 2)
-      info.kind = CallInfo::None;
-    break;
-  }
+  const OpDef *def = lookupOp(node.opType());
+  if (!def || !isFunctional(def->kind()))
+    return info;
+  info.kind = def->kind() == OpKind::While ? CallInfo::Loop
+              : isConditional(def->kind()) ? CallInfo::Branches
+                                           : CallInfo::Call;
+  info.firstOperand = def->facts().firstArgument;
+  for (const AttrDef &key : def->attrs())
+    if (Attribute attr = key.kind() == AttrKind::Func ? node.attr(key.name()) : Attribute())
+      attr.walk([&](tf_type::FuncAttr callee) {
+        info.callees.push_back(functions.lookup(callee.getName().getRootReference().getValue()));
+        return WalkResult::skip();
+      });
+  if (info.kind == CallInfo::Loop && info.callees.size() != 2)
+    info.kind = CallInfo::None;
   return info;
 }
 

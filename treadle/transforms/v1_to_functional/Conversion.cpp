@@ -1,5 +1,7 @@
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 
+#include "treadle/ops/OpTable.h"
+
 using namespace mlir;
 
 namespace treadle::tfg {
@@ -51,7 +53,7 @@ static tf_type::FuncAttr forwardedCall(Conversion &conversion, FuncOp function) 
   SmallVector<Value> arguments;
   for (unsigned i = 0, e = function.getNumDataArguments(); i < e; ++i)
     arguments.push_back(function.getDataArgument(i));
-  bool forwards = call.opType().ends_with("PartitionedCall") && call.attr<tf_type::FuncAttr>("f") &&
+  bool forwards = opKind(call.opType()) == OpKind::Call && call.attr<tf_type::FuncAttr>("f") &&
                   call.numControl() == 0 && llvm::equal(call.data(), arguments) &&
                   function.getReturn().getData().size() == call.numResults();
   for (auto [index, value] : llvm::enumerate(function.getReturn().getData()))

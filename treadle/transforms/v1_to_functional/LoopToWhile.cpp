@@ -1,5 +1,6 @@
 // Loops of v1 control flow made While nodes: what LoopCond needs becomes the condition's function,
 // what NextIteration needs the body's.
+#include "treadle/ops/OpTable.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
@@ -438,7 +439,8 @@ void LoopConverter::build() {
   auto isPure = [&](tf_type::FuncAttr callee) {
     return conversion.effects.isPureFunction(callee.getName().getRootReference());
   };
-  NodeBuilder node(builder, isPure(condition) && isPure(bodyFunction) ? "StatelessWhile" : "While");
+  bool isStateful = !isPure(condition) || !isPure(bodyFunction);
+  NodeBuilder node(builder, functionalOp(OpKind::While, isStateful));
   node.name(names.unique(base))
       .attr("T", elementTypes(context, types))
       .attr("cond", condition)

@@ -1,5 +1,6 @@
 #include "treadle/transforms/v1_to_functional/StageBuilder.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
@@ -257,9 +258,7 @@ void StageBuilder::buildNode(StringRef base, ArrayRef<tf_type::FuncAttr> functio
     isPure = isPure && conversion.effects.isPureFunction(callee.getName().getRootReference());
     callees.push_back(callee);
   }
-  std::string opType =
-      (isPure ? Twine("Stateless") + (isIf() ? "If" : "Case") : Twine(isIf() ? "If" : "Case"))
-          .str();
+  StringRef opType = functionalOp(isIf() ? OpKind::If : OpKind::Case, !isPure);
   NodeBuilder built(builder, opType);
   built.name(base)
       .attr("Tin", elementTypes(context, data().getTypes()))

@@ -1,0 +1,54 @@
+"""The build of the records of ops says what is wrong with a row, and where."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+OPS = pathlib.Path(__file__).parent.parent / "treadle/ops"
+
+
+def generate(tmp_path, facts, own=""):
+    (tmp_path / "OpFacts.txt").write_text(facts)
+    (tmp_path / "OwnOps.txt").write_text(own)
+    return subprocess.run(
+        [
+            *(sys.executable, "-B", OPS / "generate.py", OPS / "OpTable.txt"),
+            *(tmp_path / name for name in ("OwnOps.txt", "OpFacts.txt", "Tables.cpp")),
+        ],
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_rows_go_on_in_the_next_line(tmp_path):
+    done = generate(tmp_path, "# a comment\n\nblocks : Add\n    Sub\n", "_Own x:f32 -> y:f32\n")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ("blocks : Nothing", "OpFacts.txt:1: there is no op 'Nothing'"),
+        ("# one\nblock : Add", "OpFacts.txt:2: there is no fact 'block'"),
+        ("blocks=yes : Add", "OpFacts.txt:1: there is no fact 'blocks=yes'"),
+        ("kind=loop : Add", "OpFacts.txt:1: there is no kind 'loop'"),
+        ("arguments=x : Add", "OpFacts.txt:1: 'x' is no number of an input"),
+        ("effects=world.look : Add", "OpFacts.txt:1: there are no effects 'world.look'"),
+        ("blocks blocks : Add", "OpFacts.txt:1: 'blocks' is said twice"),
+        ("stateless=NoWhile : While", "OpFacts.txt:1: there is no op 'NoWhile'"),
+        ("blocks : Add\nmoves : Sub\n Add", "OpFacts.txt:2: op 'Add' has a row already"),
+        ("blocks Add", "OpFacts.txt:1: expected FACT... : OP..."),
+    ],
+)
+def test_wrong_rows(tmp_path, facts, message):
+    done = generate(tmp_path, facts + "\n")
+    assert done.returncode == 1
+    assert done.stderr == message + "\n"
+
+
+def test_own_ops_are_none_of_tensorflow(tmp_path):
+    done = generate(tmp_path, "", "Add x:f32 -> y:f32\n")
+    assert done.returncode == 1
+    assert done.stderr == "OwnOps.txt: op 'Add' stands in OpTable.txt, too\n"

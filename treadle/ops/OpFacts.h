@@ -1,0 +1,131 @@
+// What is known of an op beyond its signature: what it does, what it can't do, and what it is to
+// passes, compiled code and the runtime. OpFacts.txt says it, a row an op or a group of ops;
+// nothing else in treadle lists ops by such facts.
+#pragma once
+
+#include <cstdint>
+
+namespace treadle {
+
+namespace ops {
+/// A piece of the table's text.
+struct Text {
+  uint32_t offset : 22 = 0;
+  uint32_t size : 10 = 0;
+};
+} // namespace ops
+
+/// What an op is to control flow and calls.
+enum class OpKind : uint8_t {
+  Plain, // nothing of the following
+  Argument,
+  NoOp,
+  // Control flow of version 1.
+  Switch,
+  Merge,
+  Enter,
+  Exit,
+  NextIteration,
+  OtherV1, // LoopCond, and what comes from other compilers
+  // Nodes that run the functions which their attributes name, on their own inputs.
+  Call,
+  If,
+  Case,
+  While,
+  For,
+  OtherCall,   // calls a function, but not simply with its inputs: RemoteCall, SymbolicGradient
+  HigherOrder, // calls functions of elements or rows, over and over, as other kernels compute
+};
+
+constexpr bool isV1ControlFlow(OpKind kind) {
+  return kind >= OpKind::Switch && kind <= OpKind::OtherV1;
+}
+constexpr bool isConditional(OpKind kind) { return kind == OpKind::If || kind == OpKind::Case; }
+/// Call, If, Case and While: the functions take the node's inputs and give its results.
+constexpr bool isFunctional(OpKind kind) { return kind >= OpKind::Call && kind <= OpKind::While; }
+
+/// Which end of a resource an access concerns. Putting something into a first-in-first-out queue
+/// and taking something out of it give the same in either order, so they don't meet.
+enum class Part : uint8_t { In = 1, Out = 2, Whole = In | Out };
+
+struct Access {
+  enum Kind : uint8_t { None, Read, Write } kind = None;
+  Part part = Part::Whole;
+};
+
+/// What an op does besides giving its results.
+struct OpEffects {
+  /// To each resource that one of its inputs is a handle or a reference to.
+  Access handles;
+  /// What it accesses without being given a handle.
+  enum class Reach : uint8_t {
+    Nothing,
+    World,   // printing, Python, files, whatever is unknown
+    Own,     // a state that only this node has: the generator of a random op
+    Named,   // a staging area, by its attributes container and shared_name
+    Channel, // between a Send and its Recv, by their attributes
+  } reach = Reach::Nothing;
+  Access reached;
+  /// Gives a description of work that is done later, by whoever gets it (a dataset): it holds the
+  /// handles that it is given, and whatever its functions access.
+  bool isDeferred = false;
+};
+
+/// When the op, where it has no effects, can't fail.
+enum class Totality : uint8_t {
+  MayFail,
+  Always,
+  Numbers,   // where all of its inputs are numbers or booleans
+  Broadcast, // where these have shapes that fit together
+  Product,   // where these are matrices whose inner dimensions are equal
+};
+
+/// How machine code stands to an op.
+enum class NativeForm : uint8_t {
+  None,     // it calls the op's kernel
+  Passes,   // hands elements on, or computes shapes: next to nothing, compiled or not
+  Computes, // computes elements, in one pass with what comes before and after
+};
+
+/// What the time that an op takes is made of, where it isn't that of a kernel at work.
+enum class OpCost : uint8_t {
+  Compute,
+  Free,
+  AllReduce,
+  ReduceScatter,
+  AllGather,
+  AllToAll,
+  Broadcast,
+  Transfer, // from one to another
+};
+
+struct OpFacts {
+  OpKind kind = OpKind::Plain;
+  /// Of an op that runs functions on its own inputs: which of the inputs is the first argument of
+  /// each; -1: inputs and arguments don't correspond one to one.
+  int8_t firstArgument = -1;
+  OpEffects effects;
+  Totality totality = Totality::MayFail;
+  NativeForm native = NativeForm::None;
+  OpCost cost = OpCost::Compute;
+  /// Has a counterpart with regions in the dialect tfg: its name with `Region` behind it.
+  bool hasRegionForm = false;
+  /// May wait for another op or run.
+  bool blocks = false;
+  /// May take long without keeping the machine busy, in code that isn't ours.
+  bool runsPython = false;
+  /// Keeps nothing that it is given beyond the run; said of stateful ops only.
+  bool forgets = false;
+  /// Reads variables and does nothing else: compiled code calls its kernel.
+  bool readsVariables = false;
+  /// Its results are elements of its inputs, put elsewhere.
+  bool movesElements = false;
+  /// Its results don't change with its inputs, or in steps: it hands no gradient on.
+  bool hasNoGradient = false;
+  /// Its machine code is for scalars only.
+  bool isNativeForScalars = false;
+  /// See OpDef::makes, OpDef::elementwise, OpDef::statelessTwin, OpDef::shapes.
+  ops::Text makes, elementwise, statelessTwin, shapes;
+};
+
+} // namespace treadle
