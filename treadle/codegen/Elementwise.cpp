@@ -1,5 +1,7 @@
 #include "treadle/codegen/Elementwise.h"
 
+#include "treadle/ops/OpTable.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/ADT/StringMap.h"
@@ -283,93 +285,91 @@ bool castIsTotal(Type from, Type to) { return !isFloat(from) || !isInt(to); }
 
 // --- the table ---------------------------------------------------------------------------------
 
+/// By form: see OpDef::elementwise.
 const llvm::StringMap<ElementwiseOp> &table() {
-  static const llvm::StringMap<ElementwiseOp> ops = {
-      {"Add", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
-      {"AddV2", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
-      {"BiasAdd", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
-      {"Sub", {numbers, arithmetic<arith::SubFOp, arith::SubIOp>}},
-      {"Mul", {numbers, arithmetic<arith::MulFOp, arith::MulIOp>}},
-      {"RealDiv", {floats, binary<arith::DivFOp>}},
-      {"Div", {floats, binary<arith::DivFOp>}},
-      {"FloorMod", {ints, floorMod, canDivide}},
-      {"FloorDiv", {ints, floorDiv, canDivide}},
-      {"TruncateDiv", {ints, binary<arith::DivSIOp>, canDivide}},
-      {"TruncateMod", {ints, binary<arith::RemSIOp>, canDivide}},
-      {"Maximum", {numbers, extreme<atLeast>}},
-      {"Minimum", {numbers, extreme<atMost>}},
-      {"SquaredDifference", {numbers, squaredDifference}},
-      {"Less", {numbers, lessThan}},
-      {"LessEqual", {numbers, atMost}},
-      {"Greater", {numbers, moreThan}},
-      {"GreaterEqual", {numbers, atLeast}},
-      {"Equal", {comparable, equals}},
-      {"NotEqual", {comparable, differs}},
-      {"LogicalAnd", {bools, binary<arith::AndIOp>}},
-      {"LogicalOr", {bools, binary<arith::OrIOp>}},
-      {"LogicalNot", {bools, logicalNot}},
-      {"BitwiseAnd", {ints, binary<arith::AndIOp>}},
-      {"BitwiseOr", {ints, binary<arith::OrIOp>}},
-      {"BitwiseXor", {ints, binary<arith::XOrIOp>}},
-      {"Select", {choice, choose}},
-      {"SelectV2", {choice, choose}},
-      {"Neg", {numbers, negate}},
-      {"Abs", {numbers, absolute}},
-      {"Sign", {numbers, sign}},
-      {"Square", {numbers, square}},
-      {"Sqrt", {floats, unary<math::SqrtOp>}},
-      {"Rsqrt", {floats, rsqrt}},
-      {"Reciprocal", {floats, reciprocal}},
-      {"Inv", {floats, reciprocal}},
-      {"Exp", {floats, unary<math::ExpOp>}},
-      {"Log", {floats, unary<math::LogOp>}},
-      {"Sin", {floats, unary<math::SinOp>}},
-      {"Cos", {floats, unary<math::CosOp>}},
-      {"Tanh", {floats, unary<math::TanhOp>}},
-      {"Tan", {floats, unary<math::TanOp>}},
-      {"Sinh", {floats, unary<math::SinhOp>}},
-      {"Cosh", {floats, unary<math::CoshOp>}},
-      {"Asin", {floats, unary<math::AsinOp>}},
-      {"Acos", {floats, unary<math::AcosOp>}},
-      {"Atan", {floats, unary<math::AtanOp>}},
-      {"Atan2", {floats, atan2}},
-      {"Asinh", {floats, unary<math::AsinhOp>}},
-      {"Acosh", {floats, unary<math::AcoshOp>}},
-      {"Atanh", {floats, unary<math::AtanhOp>}},
-      {"Pow", {floats, binary<math::PowFOp>}},
-      {"Expm1", {floats, unary<math::ExpM1Op>}},
-      {"Log1p", {floats, unary<math::Log1pOp>}},
-      {"Erf", {floats, unary<math::ErfOp>}},
-      {"Erfc", {floats, unary<math::ErfcOp>}},
-      {"Softplus", {floats, softplus}},
-      {"Softsign", {floats, softsign}},
-      {"Elu", {floats, elu}},
-      {"Selu", {floats, selu}},
-      {"Round", {floats, unary<math::RoundEvenOp>}},
-      {"Rint", {floats, unary<math::RoundEvenOp>}},
-      {"DivNoNan", {floats, orZero<arith::DivFOp>}},
-      {"MulNoNan", {floats, orZero<arith::MulFOp>}},
-      {"Xdivy", {floats, ifAny<arith::DivFOp>}},
-      {"Xlogy", {floats, ifAny<arith::MulFOp, math::LogOp>}},
-      {"Xlog1py", {floats, ifAny<arith::MulFOp, math::Log1pOp>}},
-      {"IsNan", {floats, isNan}},
-      {"IsInf", {floats, compareToInfinity<arith::CmpFPredicate::OEQ>}},
-      {"IsFinite", {floats, compareToInfinity<arith::CmpFPredicate::OLT>}},
-      {"Invert", {ints, invert}},
-      {"Sigmoid", {floats, sigmoid}},
-      {"Relu", {numbers, relu}},
-      {"Relu6", {numbers, relu6}},
-      {"Floor", {floats, unary<math::FloorOp>}},
-      {"Ceil", {floats, unary<math::CeilOp>}},
-      {"Cast", {natives, cast, canCast, castIsTotal}},
-      {"Identity", {natives, first}},
-      {"Snapshot", {natives, first}},
-      {"StopGradient", {natives, first}},
-      {"PreventGradient", {natives, first}},
-      {"ZerosLike", {natives, zero}},
-      {"OnesLike", {natives, one}},
+  static const llvm::StringMap<ElementwiseOp> forms = {
+      {"add", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
+      {"sub", {numbers, arithmetic<arith::SubFOp, arith::SubIOp>}},
+      {"mul", {numbers, arithmetic<arith::MulFOp, arith::MulIOp>}},
+      {"divide", {floats, binary<arith::DivFOp>}},
+      {"floor_mod", {ints, floorMod, canDivide}},
+      {"floor_div", {ints, floorDiv, canDivide}},
+      {"truncate_div", {ints, binary<arith::DivSIOp>, canDivide}},
+      {"truncate_mod", {ints, binary<arith::RemSIOp>, canDivide}},
+      {"maximum", {numbers, extreme<atLeast>}},
+      {"minimum", {numbers, extreme<atMost>}},
+      {"squared_difference", {numbers, squaredDifference}},
+      {"less", {numbers, lessThan}},
+      {"less_equal", {numbers, atMost}},
+      {"greater", {numbers, moreThan}},
+      {"greater_equal", {numbers, atLeast}},
+      {"equal", {comparable, equals}},
+      {"not_equal", {comparable, differs}},
+      {"logical_and", {bools, binary<arith::AndIOp>}},
+      {"logical_or", {bools, binary<arith::OrIOp>}},
+      {"logical_not", {bools, logicalNot}},
+      {"bitwise_and", {ints, binary<arith::AndIOp>}},
+      {"bitwise_or", {ints, binary<arith::OrIOp>}},
+      {"bitwise_xor", {ints, binary<arith::XOrIOp>}},
+      {"select", {choice, choose}},
+      {"neg", {numbers, negate}},
+      {"abs", {numbers, absolute}},
+      {"sign", {numbers, sign}},
+      {"square", {numbers, square}},
+      {"sqrt", {floats, unary<math::SqrtOp>}},
+      {"rsqrt", {floats, rsqrt}},
+      {"reciprocal", {floats, reciprocal}},
+      {"exp", {floats, unary<math::ExpOp>}},
+      {"log", {floats, unary<math::LogOp>}},
+      {"sin", {floats, unary<math::SinOp>}},
+      {"cos", {floats, unary<math::CosOp>}},
+      {"tanh", {floats, unary<math::TanhOp>}},
+      {"tan", {floats, unary<math::TanOp>}},
+      {"sinh", {floats, unary<math::SinhOp>}},
+      {"cosh", {floats, unary<math::CoshOp>}},
+      {"asin", {floats, unary<math::AsinOp>}},
+      {"acos", {floats, unary<math::AcosOp>}},
+      {"atan", {floats, unary<math::AtanOp>}},
+      {"atan2", {floats, atan2}},
+      {"asinh", {floats, unary<math::AsinhOp>}},
+      {"acosh", {floats, unary<math::AcoshOp>}},
+      {"atanh", {floats, unary<math::AtanhOp>}},
+      {"pow", {floats, binary<math::PowFOp>}},
+      {"expm1", {floats, unary<math::ExpM1Op>}},
+      {"log1p", {floats, unary<math::Log1pOp>}},
+      {"erf", {floats, unary<math::ErfOp>}},
+      {"erfc", {floats, unary<math::ErfcOp>}},
+      {"softplus", {floats, softplus}},
+      {"softsign", {floats, softsign}},
+      {"elu", {floats, elu}},
+      {"selu", {floats, selu}},
+      {"round", {floats, unary<math::RoundEvenOp>}},
+      {"div_no_nan", {floats, orZero<arith::DivFOp>}},
+      {"mul_no_nan", {floats, orZero<arith::MulFOp>}},
+      {"xdivy", {floats, ifAny<arith::DivFOp>}},
+      {"xlogy", {floats, ifAny<arith::MulFOp, math::LogOp>}},
+      {"xlog1py", {floats, ifAny<arith::MulFOp, math::Log1pOp>}},
+      {"is_nan", {floats, isNan}},
+      {"is_inf", {floats, compareToInfinity<arith::CmpFPredicate::OEQ>}},
+      {"is_finite", {floats, compareToInfinity<arith::CmpFPredicate::OLT>}},
+      {"invert", {ints, invert}},
+      {"sigmoid", {floats, sigmoid}},
+      {"relu", {numbers, relu}},
+      {"relu6", {numbers, relu6}},
+      {"floor", {floats, unary<math::FloorOp>}},
+      {"ceil", {floats, unary<math::CeilOp>}},
+      {"cast", {natives, cast, canCast, castIsTotal}},
+      {"identity", {natives, first}},
+      {"zeros_like", {natives, zero}},
+      {"ones_like", {natives, one}},
   };
-  return ops;
+  return forms;
+}
+
+const ElementwiseOp *findForm(StringRef op) {
+  const OpDef *def = lookupOp(op);
+  auto it = table().find(def ? def->elementwise() : std::string_view());
+  return it == table().end() ? nullptr : &it->second;
 }
 
 } // namespace
@@ -378,16 +378,16 @@ bool isNative(Type elementType) {
   return isFloat(elementType) || isInt(elementType) || isBool(elementType);
 }
 
-bool isElementwise(StringRef op) { return table().contains(op); }
+bool isElementwise(StringRef op) { return findForm(op); }
 
 const ElementwiseOp *findElementwise(tfg::Node node, ArrayRef<Type> inputs) {
-  auto it = table().find(node.opType());
-  if (it == table().end() || !it->second.accepts(inputs))
+  const ElementwiseOp *op = findForm(node.opType());
+  if (!op || !op->accepts(inputs))
     return nullptr;
   // Shapes that don't fit make these false instead of failing.
   if (auto strict = node.attr<BoolAttr>("incompatible_shape_error"); strict && !strict.getValue())
     return nullptr;
-  return &it->second;
+  return op;
 }
 
 } // namespace treadle::codegen

@@ -2,6 +2,7 @@
 #include "treadle/codegen/CodeCache.h"
 #include "treadle/codegen/MachineCode.h"
 #include "treadle/codegen/Passes.h"
+#include "treadle/ops/OpTable.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -10,7 +11,6 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace mlir;
@@ -51,35 +51,9 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelF
   return success();
 }
 
-/// Ops whose results are elements of their inputs, put elsewhere.
 bool movesElements(const std::string &op) {
-  static const llvm::StringSet<> ops = {"BatchToSpaceND",
-                                        "BroadcastTo",
-                                        "Concat",
-                                        "ConcatV2",
-                                        "DepthToSpace",
-                                        "DynamicStitch",
-                                        "Gather",
-                                        "GatherNd",
-                                        "GatherV2",
-                                        "MirrorPad",
-                                        "Pack",
-                                        "Pad",
-                                        "PadV2",
-                                        "ReverseV2",
-                                        "Roll",
-                                        "Slice",
-                                        "SpaceToBatchND",
-                                        "SpaceToDepth",
-                                        "Split",
-                                        "SplitV",
-                                        "StridedSlice",
-                                        "TensorListStack",
-                                        "TensorScatterUpdate",
-                                        "Tile",
-                                        "Transpose",
-                                        "Unpack"};
-  return ops.contains(op);
+  const OpDef *def = lookupOp(op);
+  return def && def->facts().movesElements;
 }
 
 } // namespace

@@ -2,8 +2,8 @@
 #include "treadle/codegen/CodegenTesting.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Kernel.h"
-#include "treadle/transforms/outline_clusters/NativeOps.h"
 
 #include <cmath>
 
@@ -11,8 +11,19 @@ namespace treadle::codegen {
 namespace {
 
 TEST(NativeOps, AreThoseThatAreCompiled) {
-  for (const tfg::NativeOp &op : tfg::nativeOps())
-    EXPECT_TRUE(isElementwise(op.name) || findLowering(op.name)) << op.name.str();
+  int native = 0;
+  for (const OpDef &op : allOps())
+    if (op.facts().native != NativeForm::None) {
+      ++native;
+      EXPECT_TRUE(isElementwise(op.name()) || findLowering(op.name())) << op.name();
+    }
+  EXPECT_GT(native, 80);
+}
+
+TEST(NativeOps, EveryElementwiseFormIsKnown) {
+  for (const OpDef &op : allOps())
+    EXPECT_EQ(isElementwise(op.name()), !op.elementwise().empty())
+        << op.name() << ": " << op.elementwise();
 }
 
 std::string attrsOf(const std::string &type, bool keepDims) {

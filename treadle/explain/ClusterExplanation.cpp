@@ -29,7 +29,7 @@ std::string reasonToInterpret(Node node, bool hasLoop) {
     return "nothing that a run asks for needs it";
   if (tfg::followsContraction(node))
     return "a kernel computes it in one go with the product or convolution before it";
-  if (tfg::nativeForm(node) == tfg::NativeForm::None)
+  if (tfg::nativeForm(node) == NativeForm::None)
     return "outside of compiled loops its kernel is as fast as machine code";
   return str("too small: machine code pays for loops, and for ", tfg::worthCompiling,
              " and more connected operations on elements");

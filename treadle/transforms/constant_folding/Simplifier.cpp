@@ -1,6 +1,7 @@
 #include "treadle/transforms/constant_folding/Simplifier.h"
 
 #include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 
 #include "llvm/ADT/SetVector.h"
 
@@ -32,22 +33,26 @@ bool Simplifier::isFree(Node node) {
 /// Whether a node that has all `inputs` has what `value` would be waited for: it comes from them
 /// alone, by an op that can't fail where the node doesn't.
 static bool isImplied(Value value, ValueRange inputs) {
-  static const llvm::StringSet<> total = {"Neg",   "Invert",   "LogicalNot", "Conj",
-                                          "Equal", "NotEqual", "Less",       "LessEqual",
-                                          "Cast",  "Greater",  "Transpose",  "GreaterEqual"};
   Node node = definingNode(value);
-  return node && node.numControl() == 0 && total.contains(node.opType()) &&
-         llvm::all_of(node.data(), [&](Value input) {
+  if (!node || node.numControl() != 0)
+    return false;
+  // Rules look at a permutation before they leave it out.
+  const OpDef *def = lookupOp(node.opType());
+  Totality totality = def ? def->facts().totality : Totality::MayFail;
+  bool isTotal = totality != Totality::MayFail && totality != Totality::Product;
+  return (isTotal || node.opType() == "Transpose") && llvm::all_of(node.data(), [&](Value input) {
            return llvm::is_contained(inputs, input) || waitsForNothing(definingNode(input));
          });
 }
 
 bool isConditionalResult(Value value) {
-  static const llvm::StringSet<> conditionals = {
-      "If",       "StatelessIf",       "Case",       "StatelessCase",
-      "IfRegion", "StatelessIfRegion", "CaseRegion", "StatelessCaseRegion"};
   Node node = definingNode(value);
-  return node && conditionals.contains(node.opType());
+  if (!node)
+    return false;
+  StringRef op = node.opType();
+  if (node->getNumRegions())
+    op.consume_back("Region");
+  return isConditional(opKind(op));
 }
 
 std::optional<SmallVector<Value>> Simplifier::tokensWithout(Node node, ValueRange inputs) {

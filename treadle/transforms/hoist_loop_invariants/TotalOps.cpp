@@ -1,28 +1,12 @@
 #include "treadle/transforms/hoist_loop_invariants/TotalOps.h"
 
 #include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/ops/OpTable.h"
 
 using namespace mlir;
 
 namespace treadle::tfg {
 namespace {
-
-/// Fail for no input at all.
-const llvm::StringSet<> unary = {
-    "Const",      "Identity",   "Neg",       "Abs",      "Square",   "Sqrt",     "Rsqrt",
-    "Exp",        "Expm1",      "Log",       "Log1p",    "Sin",      "Cos",      "Tanh",
-    "Sigmoid",    "Erf",        "Floor",     "Ceil",     "Rint",     "Round",    "Sign",
-    "LogicalNot", "Relu",       "Relu6",     "Elu",      "Selu",     "Softplus", "Softsign",
-    "LeakyRelu",  "Reciprocal", "IsNan",     "IsInf",    "IsFinite", "Cast",     "Shape",
-    "Rank",       "Size",       "ZerosLike", "OnesLike", "Invert"};
-
-/// Fail where shapes don't fit.
-const llvm::StringSet<> broadcasting = {
-    "Add",        "AddV2",        "Sub",        "Mul",
-    "Maximum",    "Minimum",      "Less",       "LessEqual",
-    "Greater",    "GreaterEqual", "LogicalAnd", "LogicalOr",
-    "RealDiv",    "DivNoNan",     "MulNoNan",   "SquaredDifference",
-    "BitwiseAnd", "BitwiseOr",    "BitwiseXor"};
 
 bool areNumbers(Node node) {
   return llvm::all_of(node.data(), [](Value value) {
@@ -51,19 +35,22 @@ bool multipliesMatrices(Node node) {
 } // namespace
 
 bool cannotFail(Node node) {
-  StringRef op = node.opType();
-  if (op == "Const" || op == "Identity" || op == "Shape" || op == "Rank" || op == "Size")
+  const OpDef *def = lookupOp(node.opType());
+  switch (def ? def->facts().totality : Totality::MayFail) {
+  case Totality::MayFail:
+    return false;
+  case Totality::Always:
     return true;
-  if (!areNumbers(node))
-    return false;
-  if (unary.contains(op))
-    return node.numData() == 1;
-  if (node.numData() != 2)
-    return false;
-  if (op == "MatMul")
-    return multipliesMatrices(node);
-  return broadcasting.contains(op) && fitTogether(shapeOf(node->getOperand(0).getType()),
-                                                  shapeOf(node->getOperand(1).getType()));
+  case Totality::Numbers:
+    return areNumbers(node) && node.numData() == 1;
+  case Totality::Broadcast:
+    return areNumbers(node) && node.numData() == 2 &&
+           fitTogether(shapeOf(node->getOperand(0).getType()),
+                       shapeOf(node->getOperand(1).getType()));
+  case Totality::Product:
+    return areNumbers(node) && node.numData() == 2 && multipliesMatrices(node);
+  }
+  return false;
 }
 
 } // namespace treadle::tfg

@@ -2,16 +2,11 @@
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
+#include "treadle/ops/OpFacts.h"
 
 namespace treadle::tfg {
 
 /// How machine code stands to a node, as far as its op and dtypes tell.
-enum class NativeForm {
-  None,     // it would call the node's kernel
-  Passes,   // hands elements on, or computes shapes: next to nothing, compiled or not
-  Computes, // computes elements, in one pass with what comes before and after
-};
-
 NativeForm nativeForm(Node node);
 
 /// Whether an op computes elements in a form of machine code, for some dtypes.
@@ -27,13 +22,5 @@ inline constexpr size_t mostCompiled = 40;
 /// Nodes that kernels compute in one go with the contraction (a convolution, a matrix product)
 /// before them: a bias, a normalisation, products and sums, an activation.
 bool followsContraction(Node node);
-
-/// All ops that may have a form, for tests: with scalars only where `scalarsOnly`.
-struct NativeOp {
-  llvm::StringRef name;
-  NativeForm form;
-  bool scalarsOnly = false;
-};
-llvm::ArrayRef<NativeOp> nativeOps();
 
 } // namespace treadle::tfg

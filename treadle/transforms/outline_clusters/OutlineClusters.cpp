@@ -378,7 +378,7 @@ private:
       if (compiled.contains(block.getParentOp()))
         return;
       auto isCandidate = [&](Node node) {
-        return tfg::nativeForm(node) != tfg::NativeForm::None && !isKept(block, node) &&
+        return tfg::nativeForm(node) != NativeForm::None && !isKept(block, node) &&
                !tfg::followsContraction(node);
       };
       for (const SmallVector<Node> &nodes : Body(block, waiting).sets(isCandidate))
@@ -395,7 +395,7 @@ private:
 
   static bool isWorthCompiling(ArrayRef<Node> nodes) {
     return llvm::count_if(nodes, [](Node node) {
-             return tfg::nativeForm(node) == tfg::NativeForm::Computes;
+             return tfg::nativeForm(node) == NativeForm::Computes;
            }) >= tfg::worthCompiling;
   }
 

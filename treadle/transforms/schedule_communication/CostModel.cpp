@@ -1,7 +1,8 @@
 #include "treadle/transforms/schedule_communication/CostModel.h"
 
+#include "treadle/ops/OpTable.h"
+
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 /// How often the latency counts, and how many times the bytes of the input go over the link.
 struct Pattern {
-  StringRef op;
   double latencies;
   double (*share)(double ranks);
 };
@@ -22,28 +22,29 @@ double part(double n) { return (n - 1) / n; }
 double twoParts(double n) { return 2 * (n - 1) / n; }
 double all(double n) { return n - 1; }
 double once(double) { return 1; }
-const Pattern patterns[] = {
-    {"CollectiveReduceV2", 2, twoParts},
-    {"CollectiveReduce", 2, twoParts},
-    {"CollectiveReduceV3", 2, twoParts},
-    {"CollectiveReduceScatterV2", 1, part},
-    {"CollectiveGatherV2", 1, all},
-    {"CollectiveGather", 1, all},
-    {"CollectiveAllToAllV2", 1, part},
-    {"CollectiveAllToAllV3", 1, part},
-    {"CollectivePermute", 1, once},
-    {"CollectiveBcastSendV2", 1, all},
-    {"CollectiveBcastSend", 1, all},
-    {"CollectiveBcastRecvV2", 1, all},
-    {"CollectiveBcastRecv", 1, all},
-    {"_Recv", 1, once},
-    {"_HostRecv", 1, once},
-};
 
-const Pattern *patternOf(Node node) {
-  const Pattern *found =
-      llvm::find_if(patterns, [&](const Pattern &row) { return row.op == node.opType(); });
-  return found == std::end(patterns) ? nullptr : found;
+OpCost costOf(Node node) {
+  const OpDef *def = lookupOp(node.opType());
+  return def ? def->facts().cost : OpCost::Compute;
+}
+
+std::optional<Pattern> patternOf(Node node) {
+  switch (costOf(node)) {
+  case OpCost::Compute:
+  case OpCost::Free:
+    return std::nullopt;
+  case OpCost::AllReduce:
+    return Pattern{2, twoParts};
+  case OpCost::ReduceScatter:
+  case OpCost::AllToAll:
+    return Pattern{1, part};
+  case OpCost::AllGather:
+  case OpCost::Broadcast:
+    return Pattern{1, all};
+  case OpCost::Transfer:
+    return Pattern{1, once};
+  }
+  return std::nullopt;
 }
 
 double median(SmallVector<double> &values) {
@@ -162,20 +163,17 @@ Expected<CostModel> CostModel::read(StringRef paths) {
 }
 
 double CostModel::compute(Node node) const {
-  static const llvm::StringSet<> free = {"Const",    "HostConst", "Placeholder",
-                                         "NoOp",     "_Arg",      "VarHandleOp",
-                                         "Identity", "_Send",     "_HostSend"};
   if (auto known = nodes.find(node.name()); known != nodes.end())
     return known->second;
   if (auto known = ops.find(node.opType()); known != ops.end())
     return known->second;
-  return free.contains(node.opType()) ? 0 : other;
+  return costOf(node) == OpCost::Free ? 0 : other;
 }
 
 double CostModel::communicate(Node node, int64_t ranks) const {
   if (auto known = nodes.find(node.name()); known != nodes.end())
     return known->second;
-  const Pattern *pattern = patternOf(node);
+  std::optional<Pattern> pattern = patternOf(node);
   bool isReceived = node.opType().contains("Recv");
   Value carried = !isReceived         ? node->getOperand(0)
                   : node.numResults() ? Value(node.results()[0])
@@ -188,7 +186,7 @@ double CostModel::communicate(Node node, int64_t ranks) const {
          pattern->share(n) * static_cast<double>(bytes.value_or(0)) / bytesPerSecond;
 }
 
-bool isCommunication(Node node) { return patternOf(node) != nullptr; }
+bool isCommunication(Node node) { return patternOf(node).has_value(); }
 
 std::optional<int64_t> bytesOf(Value value) {
   auto type = dyn_cast<ShapedType>(value.getType());
