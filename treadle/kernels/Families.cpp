@@ -1,4 +1,5 @@
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/KernelFamilies.h"
 
 #include "treadle/kernels/arrays/Families.h"
 #include "treadle/kernels/elementwise/Families.h"
@@ -33,12 +34,19 @@ constexpr Room rooms[] = {arraysFamilies,        elementwiseFamilies, exchangeFa
 
 } // namespace
 
+std::vector<std::span<const KernelEntry>> kernelFamilies() {
+  std::vector<std::span<const KernelEntry>> families;
+  for (Room room : rooms)
+    for (KernelFamily family : room)
+      families.push_back(family());
+  return families;
+}
+
 const KernelRegistry &builtinKernels() {
   static const KernelRegistry *registry = [] {
     auto *all = new KernelRegistry;
-    for (Room room : rooms)
-      for (KernelFamily family : room)
-        all->add(family());
+    for (std::span<const KernelEntry> family : kernelFamilies())
+      all->add(family);
     all->add(tensorFunctionKernels());
     all->add(rowFunctionKernels());
     return all;

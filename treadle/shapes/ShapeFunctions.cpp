@@ -1,5 +1,6 @@
 #include "treadle/shapes/ShapeFunctions.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/shapes/Signature.h"
 
 #include <algorithm>
@@ -136,6 +137,9 @@ struct Rule {
 const Rule *ruleOf(std::string_view op) {
   static const std::unordered_map<std::string_view, Rule> rules = [] {
     std::unordered_map<std::string_view, Rule> out;
+    for (const OpDef &op : allOps())
+      if (!op.shapes().empty())
+        out[op.name()] = {nullptr, Signature::parse(op.shapes())};
     for (const ShapeFamily &family : shapeFamilies()) {
       for (const SignatureEntry &entry : family.signatures) {
         std::optional<Signature> signature = Signature::parse(entry.signature);

@@ -59,6 +59,7 @@ TEST(ShapeTable, SignaturesAreThoseOfTheirOps) {
       ASSERT_TRUE(signature) << entry.signature;
       for (std::string_view name : entry.ops) {
         const OpDef *op = lookupOp(name);
+        EXPECT_TRUE(op) << "there is no op " << name;
         if (!op)
           continue;
         EXPECT_TRUE(signature->takes(op->inputs().size()) ||
@@ -73,12 +74,22 @@ TEST(ShapeTable, SignaturesAreThoseOfTheirOps) {
 
 TEST(ShapeTable, EveryOpIsThereOnce) {
   std::set<std::string_view> seen;
+  for (const OpDef &op : allOps())
+    if (!op.shapes().empty()) {
+      seen.insert(op.name());
+      std::optional<Signature> signature = Signature::parse(op.shapes());
+      ASSERT_TRUE(signature) << op.name();
+      EXPECT_TRUE(signature->takes(op.inputs().size())) << op.name();
+      EXPECT_TRUE(signature->gives(op.outputs().size())) << op.name();
+    }
   for (const ShapeFamily &family : shapeFamilies()) {
     for (const SignatureEntry &entry : family.signatures)
       for (std::string_view name : entry.ops)
         EXPECT_TRUE(seen.insert(name).second) << name;
-    for (const ShapeEntry &entry : family.functions)
+    for (const ShapeEntry &entry : family.functions) {
       EXPECT_TRUE(seen.insert(entry.op).second) << entry.op;
+      EXPECT_TRUE(lookupOp(entry.op)) << "there is no op " << entry.op;
+    }
   }
 }
 

@@ -29,7 +29,7 @@ const std::vector<SignatureEntry> &signatures() {
       {"* -> []", {"VarIsInitializedOp", "IsVariableInitialized"}},
       {"*:X, X -> ", {"AssignAddVariableOp", "AssignSubVariableOp"}},
       {"* -> ", {"DestroyResourceOp", "DisableCopyOnRead"}},
-      {"-> {shape}", {"Variable", "VariableV2", "TemporaryVariable", "AutoReloadVariable"}},
+      {"-> {shape}", {"Variable", "VariableV2", "TemporaryVariable"}},
       {"X -> X", {"DestroyTemporaryVariable"}},
       {"X, X -> X", {"AssignAdd", "AssignSub"}},
       {"[] -> []", {"CountUpTo"}},

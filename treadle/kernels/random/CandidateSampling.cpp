@@ -8,7 +8,6 @@
 #include <cmath>
 #include <fstream>
 #include <mutex>
-#include <unordered_map>
 #include <unordered_set>
 
 namespace treadle {
@@ -218,37 +217,6 @@ Expected<BoundKernel> bindFixedUnigram(const BindContext &node) {
   return boundWith(runFixed, std::move(*s));
 }
 
-// --- ComputeAccidentalHits -----------------------------------------------------------------------
-
-// Inputs: the true classes of each example and the sampled ones. Outputs: example, place among the
-// samples and weight of each hit.
-void findHits(OpContext &ctx) {
-  const Tensor in = ctx.input(0), sampled = ctx.input(1);
-  if (in.rank() != 2 || in.dim(1) != ctx.state<int64_t>() || sampled.rank() != 1)
-    return ctx.fail(invalidArgument("true_classes must be a matrix of ", ctx.state<int64_t>(),
-                                    " columns and sampled_candidates a vector, but they have "
-                                    "shapes ",
-                                    dimsText(in.dims()), " and ", dimsText(sampled.dims())));
-  std::unordered_map<int64_t, int64_t> places;
-  for (int64_t i = 0; i < sampled.count(); ++i)
-    places[sampled.data<int64_t>()[i]] = i;
-  std::vector<int32_t> examples;
-  std::vector<int64_t> hits;
-  for (int64_t i = 0; i < in.count(); ++i)
-    if (auto place = places.find(in.data<int64_t>()[i]); place != places.end()) {
-      examples.push_back(static_cast<int32_t>(i / in.dim(1)));
-      hits.push_back(place->second);
-    }
-  std::vector<float> weights(hits.size(), -std::numeric_limits<float>::max());
-  ctx.setOutput(0, Tensor::vector<int32_t>(DType::Int32, examples));
-  ctx.setOutput(1, Tensor::vector<int64_t>(DType::Int64, hits));
-  ctx.setOutput(2, Tensor::vector<float>(DType::Float32, weights));
-}
-
-Expected<BoundKernel> bindHits(const BindContext &node) {
-  return boundWith(findHits, node.attrs.getOr<int64_t>("num_true", 1));
-}
-
 const KernelEntry candidateSamplingTable[] = {
     {"UniformCandidateSampler", bindFixed<makeUniformSampler>},
     {"LogUniformCandidateSampler", bindFixed<makeLogUniformSampler>},
@@ -256,7 +224,6 @@ const KernelEntry candidateSamplingTable[] = {
     {"LearnedUnigramCandidateSampler", bindSampling<runLearning>},
     {"ThreadUnsafeUnigramCandidateSampler", bindSampling<runLearning>},
     {"AllCandidateSampler", bindSampling<runAll>},
-    {"ComputeAccidentalHits", bindHits},
 };
 
 } // namespace
