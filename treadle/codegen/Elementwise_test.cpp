@@ -100,6 +100,23 @@ INSTANTIATE_TEST_SUITE_P(
         Function{"Round", std::nearbyint}, Function{"Floor", std::floor}),
     [](const auto &info) { return std::string(info.param.op); });
 
+class CastTest : public CodegenTest, public testing::WithParamInterface<const char *> {};
+
+TEST_P(CastTest, IsCompiled) {
+  std::string function =
+      "tfg.func @f(%x: tensor<*xi32> {tfg.name = \"x\"}) -> (tensor<*xf32> {tfg.name = \"y\"}) {" +
+      op("y", GetParam(), "%x", "SrcT = i32, DstT = f32", "(tensor<*xi32>) -> (tensor<*xf32>)") +
+      "return(%y) : tensor<*xf32> }";
+  std::vector<int32_t> numbers = {3, -4, 1 << 30};
+  auto results = buildAndCall(function, {Tensor::vector<int32_t>(DType::Int32, numbers)});
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(numKernels, 0u);
+  EXPECT_EQ(floats(results[0]), (std::vector<float>{3, -4, 0x1p30f}));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ops, CastTest, testing::Values("Cast", "_HostCast"),
+                         [](const auto &info) { return info.index ? "HostCast" : "Cast"; });
+
 struct BinaryFunction {
   const char *op;
   double (*exact)(double, double);

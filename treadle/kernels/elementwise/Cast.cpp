@@ -227,6 +227,7 @@ Expected<BoundKernel> bindBitcast(const BindContext &node) {
 
 const KernelEntry castTable[] = {
     {"Cast", bindCast},
+    {"_HostCast", bindCast},
     {"Bitcast", bindBitcast},
 };
 

@@ -54,6 +54,12 @@ TEST(Broadcast, ResultsTooLargeAreAnError) {
 
 // --- arithmetic --------------------------------------------------------------------------------
 
+TEST(Cast, OnTheHostIsTheSame) {
+  Tensor x = vec<float>({1.9f, -1.9f, 300});
+  for (const char *op : {"Cast", "_HostCast"})
+    EXPECT_EQ(values<int32_t>(run1(op, {x}, DType::Int32)), (std::vector<int32_t>{1, -1, 300}));
+}
+
 TEST(Arithmetic, IntegersWrapAround) {
   EXPECT_EQ(values<int32_t>(run1("AddV2", {vec<int32_t>({INT32_MAX}), vec<int32_t>({1})})),
             std::vector<int32_t>{INT32_MIN});
