@@ -140,6 +140,24 @@ TEST(Pooling, ArgmaxIsTheFirstOfEquals) {
   EXPECT_EQ(values<int64_t>(out[1]), (Longs{1}));
 }
 
+TEST(Pooling, GradientsOfGradientsAreTakenAtTheMaxima) {
+  AttrMap attrs = window({1, 2, 2, 1}, "VALID", {1, 2, 2, 1});
+  Tensor images = tensor<float>({2, 2, 2, 1}, {1, 7, 7, 0, 5, 4, 3, 2});
+  Tensor g = tensor<float>({2, 2, 2, 1}, {1, 2, 3, 4, 5, 6, 7, 8});
+  auto taken = [&](std::vector<int64_t> places) {
+    return run1("MaxPoolGradGradWithArgmax", {images, g, tensor<int64_t>({2, 1, 1, 1}, places)},
+                DType::Float32, attrs);
+  };
+  EXPECT_EQ(values<float>(taken({1, 0})), (Floats{2, 5}));
+  EXPECT_EQ(dimsText(taken({1, 0}).dims()), "[2,1,1,1]");
+  attrs.set("include_batch_in_index", true);
+  EXPECT_EQ(values<float>(taken({1, 7})), (Floats{2, 8}));
+  EXPECT_EQ(errorClassOf("MaxPoolGradGradWithArgmax",
+                         {images, g, tensor<int64_t>({2, 1, 1, 1}, {1, 8})}, {DType::Float32},
+                         attrs),
+            "InvalidArgumentError");
+}
+
 // --- against the definition
 // ------------------------------------------------------------------------
 

@@ -265,6 +265,19 @@ template <typename T> struct MaxPoolGradGradKernel {
   }
 };
 
+/// The element of the input that argmax element `o` means. None, and the op has failed, if it is
+/// outside.
+std::optional<int64_t> placeOf(OpContext &ctx, const PoolState &s, const Pool &pool,
+                               const Tensor &where, int64_t o) {
+  int64_t first = s.includesBatch ? 0 : o / pool.outSize() * pool.inSize();
+  int64_t index = indexAt(where, o), count = ctx.input(0).count();
+  if (index >= 0 && index < count - first)
+    return first + index;
+  ctx.fail(invalidArgument("argmax element ", o, " is ", index, ", outside an input of shape ",
+                           dimsText(ctx.input(0).dims())));
+  return std::nullopt;
+}
+
 // Inputs: the input, the result's gradient, where the maxima were.
 template <typename T> struct MaxPoolGradWithArgmaxKernel {
   static void run(OpContext &ctx) {
@@ -280,13 +293,33 @@ template <typename T> struct MaxPoolGradWithArgmaxKernel {
       return;
     std::fill_n(out->data<T>(), out->count(), T(0));
     for (int64_t o = 0; o < where.count(); ++o) {
-      int64_t first = s.includesBatch ? 0 : o / pool.outSize() * pool.inSize();
-      int64_t index = indexAt(where, o);
-      if (index < 0 || index >= in.count() - first)
-        return ctx.fail(invalidArgument("argmax element ", o, " is ", index,
-                                        ", outside an input of shape ", dimsText(in.dims())));
-      T &sum = out->data<T>()[first + index];
+      std::optional<int64_t> at = placeOf(ctx, s, pool, where, o);
+      if (!at)
+        return;
+      T &sum = out->data<T>()[*at];
       sum = static_cast<T>(sum + gradient.data<T>()[o]);
+    }
+  }
+};
+
+// Inputs: the input, the gradient's gradient, where the maxima were, at which it is taken.
+template <typename T> struct MaxPoolGradGradWithArgmaxKernel {
+  static void run(OpContext &ctx) {
+    const PoolState &s = ctx.state<PoolState>();
+    const Tensor in = ctx.input(0), gradient = ctx.input(1), where = ctx.input(2);
+    Pool pool;
+    if (!findPool(ctx, withoutChannelWindow(s), in.dims(), pool) ||
+        !checkSame(ctx, "the gradient", gradient, pool.in) ||
+        !checkSame(ctx, "argmax", where, pool.out))
+      return;
+    Tensor *out = ctx.allocateOutput(0, in.dtype(), where.dims());
+    if (!out)
+      return;
+    for (int64_t o = 0; o < where.count(); ++o) {
+      std::optional<int64_t> at = placeOf(ctx, s, pool, where, o);
+      if (!at)
+        return;
+      out->data<T>()[o] = gradient.data<T>()[*at];
     }
   }
 };
@@ -353,6 +386,7 @@ const KernelEntry poolingTable[] = {
     {"AvgPool3D", bindPool<ForwardOf<AvgPoolKernel>::Run, FloatTypes, 3>},
     {"MaxPoolWithArgmax", bindPool<MaxPoolWithArgmaxKernel, RealTypes, 2>},
     {"MaxPoolGradWithArgmax", bindPool<MaxPoolGradWithArgmaxKernel, RealTypes, 2>},
+    {"MaxPoolGradGradWithArgmax", bindPool<MaxPoolGradGradWithArgmaxKernel, RealTypes, 2>},
     {"MaxPoolGrad", bindPool<MaxPoolGradKernel, RealTypes, 2>},
     {"MaxPoolGradV2", bindPool<MaxPoolGradKernel, RealTypes, 2>},
     {"MaxPoolGradGrad", bindPool<MaxPoolGradGradKernel, RealTypes, 2>},
