@@ -1,5 +1,4 @@
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/KernelFamilies.h"
 
 #include "treadle/kernels/arrays/Families.h"
 #include "treadle/kernels/elementwise/Families.h"

@@ -5,8 +5,12 @@
 #include "treadle/runtime/Kernel.h"
 
 #include <span>
+#include <vector>
 
 namespace treadle {
+
+/// The tables of all families, for those who look at the whole.
+std::vector<std::span<const KernelEntry>> kernelFamilies();
 
 /// All built-in kernels. Built at the first call; thread-safe.
 const KernelRegistry &builtinKernels();

@@ -49,6 +49,29 @@ TEST(WavFile, MalformedFilesSaySo) {
 }
 
 // Of a cosine of k cycles in a Hann window only the bins about k are filled.
+TEST(WavFile, SummariesOfClipsAreThoseOfTensorFlow) {
+  using namespace std::string_literals;
+  AttrMap attrs;
+  attrs.set("max_outputs", int64_t{1});
+  Tensor clips = tensor<float>({2, 2, 2}, {0.5f, -0.5f, 1.5f, -2, 0, 0.25f, -0.25f, 1});
+  Tensor tag = scalar<std::string>("a"), rate = scalar(8000.0f);
+  Tensor summary = run1("AudioSummaryV2", {tag, clips, rate}, DType::String, attrs);
+  EXPECT_EQ(summary.scalarValue<std::string>(),
+            "\nU\n\x07"
+            "a/audio2J\r\0\0\xfa"
+            "E\x10\2\x18\2\"4RIFF,\0\0\0WAVEfmt \x10\0\0\0\1\0\2\0@\x1f\0\0\0}\0\0\4\0\x10\0data"
+            "\x08\0\0\0\0@\0\xc0\xff\x7f\0\x80*\taudio/wav"s);
+  attrs.set("max_outputs", int64_t{3});
+  std::string two =
+      run1("AudioSummaryV2", {tag, clips, rate}, DType::String, attrs).scalarValue<std::string>();
+  EXPECT_NE(two.find("a/audio/0"), two.npos);
+  EXPECT_NE(two.find("a/audio/1"), two.npos);
+  EXPECT_EQ(errorClassOf("AudioSummaryV2", {tag, vec<float>({1}), rate}, {DType::String}, attrs),
+            "InvalidArgumentError");
+  EXPECT_EQ(errorClassOf("AudioSummaryV2", {tag, clips, scalar(-1.0f)}, {DType::String}, attrs),
+            "InvalidArgumentError");
+}
+
 TEST(AudioSpectrogram, FindsAFrequency) {
   Tensor audio = iota<float>({48, 1}, 0);
   for (int i = 0; i < 48; ++i)

@@ -1,6 +1,9 @@
 // WAV files of 16-bit samples as audio of [samples,channels], and back.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/files/Summary.h"
+
+#include "treadle/checkpoint/Wire.h"
 
 #include <algorithm>
 #include <cmath>
@@ -164,20 +167,16 @@ int16_t sampleOf(float value) {
                                                  : std::clamp(scaled, -fullScale, fullScale - 1));
 }
 
-void encode(OpContext &ctx) {
-  const Tensor &audio = ctx.input(0), &rate = ctx.input(1);
-  if (audio.rank() != 2 || !rate.isScalar())
-    return ctx.fail(invalidArgument("audio must be of [samples,channels] and sample_rate a scalar, "
-                                    "but they are ",
-                                    tensorTypeText(audio), " and ", tensorTypeText(rate)));
+/// The file of samples [samples,channels].
+Expected<std::string> wavFile(std::span<const float> samples, int64_t channels,
+                              int64_t sampleRate) {
   constexpr uint32_t headerSize = 44;
-  int64_t sampleRate = rate.scalarValue<int32_t>(), channels = audio.dim(1);
-  int64_t dataSize = 2 * audio.count();
+  int64_t count = std::ssize(samples), dataSize = 2 * count;
   if (sampleRate <= 0 || channels < 1 || channels > std::numeric_limits<uint16_t>::max() ||
-      audio.count() >= std::numeric_limits<int32_t>::max() ||
+      count >= std::numeric_limits<int32_t>::max() ||
       dataSize + headerSize > std::numeric_limits<uint32_t>::max())
-    return ctx.fail(invalidArgument("audio of shape ", dimsText(audio.dims()), " at ", sampleRate,
-                                    " samples a second can't be a WAV file"));
+    return Unexpected(invalidArgument("audio of ", count, " samples in ", channels, " channels at ",
+                                      sampleRate, " samples a second can't be a WAV file"));
   std::string file = "RIFF";
   file.reserve(headerSize + static_cast<size_t>(dataSize));
   append(file, static_cast<uint32_t>(dataSize + headerSize - 8));
@@ -191,14 +190,67 @@ void encode(OpContext &ctx) {
   append<uint16_t>(file, 16); // bits of a sample
   file += "data";
   append(file, static_cast<uint32_t>(dataSize));
-  for (float value : audio.values<float>())
+  for (float value : samples)
     append(file, sampleOf(value));
-  ctx.setOutput(0, Tensor::scalarString(std::move(file)));
+  return file;
+}
+
+void encode(OpContext &ctx) {
+  const Tensor &audio = ctx.input(0), &rate = ctx.input(1);
+  if (audio.rank() != 2 || !rate.isScalar())
+    return ctx.fail(invalidArgument("audio must be of [samples,channels] and sample_rate a scalar, "
+                                    "but they are ",
+                                    tensorTypeText(audio), " and ", tensorTypeText(rate)));
+  if (auto file =
+          ctx.check(wavFile(audio.values<float>(), audio.dim(1), rate.scalarValue<int32_t>())))
+    ctx.setOutput(0, Tensor::scalarString(std::move(*file)));
+}
+
+// --- summaries -----------------------------------------------------------------------------------
+
+enum AudioField : uint32_t { audioRate = 1, audioChannels, audioLength, audioFile, audioType };
+constexpr uint32_t valueAudio = 6; // in a `Summary.Value`
+
+// Inputs: tag, audio [clips,samples,channels] or [clips,samples], samples a second.
+void audioSummary(OpContext &ctx) {
+  const Tensor &tag = ctx.input(0), &audio = ctx.input(1), &rate = ctx.input(2);
+  if (!tag.isScalar() || (audio.rank() != 2 && audio.rank() != 3) || rate.count() != 1)
+    return ctx.fail(invalidArgument(
+        "the tag, the audio and sample_rate are ", tensorTypeText(tag), ", ", tensorTypeText(audio),
+        " and ", tensorTypeText(rate),
+        "; expected a string scalar, float32[clips,samples,channels] and a float32 scalar"));
+  auto most = ctx.state<int64_t>();
+  float sampleRate = rate.data<float>()[0];
+  int64_t length = audio.dim(1), channels = audio.rank() == 3 ? audio.dim(2) : 1;
+  auto rounded = sampleRate > 0 && sampleRate < 0x1p31f ? std::lrint(sampleRate) : 0;
+  std::string summary;
+  for (int64_t i = 0; i < std::min(most, audio.dim(0)); ++i) {
+    auto samples = audio.values<float>().subspan(i * length * channels, length * channels);
+    auto file = ctx.check(wavFile(samples, channels, rounded));
+    if (!file)
+      return;
+    std::string clip;
+    putTag(clip, audioRate, WireType::Fixed32);
+    putFixed(clip, sampleRate);
+    putNumber(clip, audioChannels, static_cast<uint64_t>(channels));
+    putNumber(clip, audioLength, static_cast<uint64_t>(length));
+    putBytes(clip, audioFile, *file);
+    putBytes(clip, audioType, "audio/wav");
+    std::string tagText = tag.scalarValue<std::string>();
+    summary += partSummary(most > 1 ? str(tagText, "/audio/", i) : str(tagText, "/audio"),
+                           valueAudio, clip);
+  }
+  ctx.setOutput(0, Tensor::scalarString(std::move(summary)));
+}
+
+Expected<BoundKernel> bindAudioSummary(const BindContext &node) {
+  return boundWith(audioSummary, node.attrs.getOr<int64_t>("max_outputs", 3));
 }
 
 const KernelEntry wavFileTable[] = {
     {"DecodeWav", bindDecode},
     {"EncodeWav", bindPlain<encode>},
+    {"AudioSummaryV2", bindAudioSummary},
 };
 
 } // namespace

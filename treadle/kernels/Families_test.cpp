@@ -1,5 +1,5 @@
 // The kernels beside the records of ops.
-#include "treadle/kernels/KernelFamilies.h"
+#include "treadle/kernels/Families.h"
 #include "treadle/ops/OpTable.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace treadle {
 namespace {
 
-TEST(KernelFamilies, EachKernelIsOfAnOpAndTheOnlyOne) {
+TEST(Families, EachKernelIsOfAnOpAndTheOnlyOne) {
   std::set<std::string_view> seen;
   for (std::span<const KernelEntry> family : kernelFamilies())
     for (const KernelEntry &entry : family) {
@@ -19,7 +19,7 @@ TEST(KernelFamilies, EachKernelIsOfAnOpAndTheOnlyOne) {
   EXPECT_GT(seen.size(), 1000u);
 }
 
-TEST(KernelFamilies, EachElementwiseOpHasAKernel) {
+TEST(Families, EachElementwiseOpHasAKernel) {
   std::set<std::string_view> seen;
   for (std::span<const KernelEntry> family : kernelFamilies())
     for (const KernelEntry &entry : family)
