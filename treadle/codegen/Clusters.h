@@ -15,12 +15,12 @@
 namespace treadle::codegen {
 
 /// A module whose clusters are functions, in a context of its own. Compiling makes types and
-/// attributes in the context, one thread at a time; nobody else may, and nothing else changes.
+/// attributes in the context, one thread at a time, and making plans does; nothing else changes.
 struct ClusterModule {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::unique_ptr<ModuleIndex> index;
-  std::mutex compiling; // held by who compiles: the context doesn't lock
+  std::mutex compiling; // held by who compiles
 };
 
 /// The clusters of a module. Thread-safe. With a client they are compiled beside the runs, which

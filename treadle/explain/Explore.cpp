@@ -82,7 +82,8 @@ public:
                 std::vector<Tensor> args, std::optional<Graph> model)
       : graph(std::move(graph)), setup(std::move(setup)), conflicts(std::move(conflicts)),
         args(std::move(args)), model(std::move(model)),
-        functions(index, builtinKernels(), /*fuses=*/false), ops(builtinKernels(), &functions) {}
+        functions(index, builtinKernels(), /*rewrite=*/nullptr), ops(builtinKernels(), &functions) {
+  }
 
   reference::Machine &begin() override {
     makeResources();
@@ -205,8 +206,13 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreReque
     asked.feeds.push_back(name);
     args.push_back(value);
   }
-  Expected<GraphSpec> graph = lowerGraph(index, asked);
-  Expected<GraphSpec> setup = lowerGraph(index, {{}, {}, request.setup});
+  auto lowered = [&](const Request &asked) {
+    return neededPart(index, asked).and_then([&](const NeededPart &part) {
+      return lower(index, part);
+    });
+  };
+  Expected<GraphSpec> graph = lowered(asked);
+  Expected<GraphSpec> setup = lowered({{}, {}, request.setup});
   if (!graph || !setup)
     return Unexpected(std::move(graph ? setup.error() : graph.error()));
   Conflicts conflicts(index, *flat->impl->module, *graph);

@@ -3,6 +3,7 @@
 
 #include "treadle/lowering/Lowering.h"
 #include "treadle/runtime/Plan.h"
+#include "treadle/session/SharedContext.h"
 #include "treadle/treadle.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -31,7 +32,9 @@ Expected<void> runOn(mlir::ModuleOp module, std::string_view pipeline);
 struct Graph::Impl {
   explicit Impl(std::unique_ptr<mlir::MLIRContext> context,
                 mlir::OwningOpRef<mlir::ModuleOp> module)
-      : context(std::move(context)), module(std::move(module)) {}
+      : context(std::move(context)), module(std::move(module)) {
+    share(*this->context); // sessions make plans in it, and with them attributes
+  }
 
   /// Made when first asked for; thread-safe.
   const ModuleIndex &index() const {

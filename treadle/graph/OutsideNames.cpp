@@ -93,6 +93,7 @@ constexpr Keeping keepings[] = {
     {"tfg-default", "keep"},
     {"tfg-inline-all", "keep"},
     {"tfg-remap", "keep"},
+    {"tfg-fuse-kernels", "keep"},
     {"tfg-inference", "keep"},
     {"tfg-structured", "keep"},
     {"tfg-frames", "keep"},

@@ -60,11 +60,18 @@ Expected<std::string> ModuleFunctions::resolve(const FunctionRef &function) {
 
 Expected<GraphSpec> ModuleFunctions::lower(const std::string &function,
                                            const std::vector<int64_t> *wanted) {
+  auto encode = [&](const ModuleIndex &index, tfg::FuncOp op) {
+    return neededPart(index, op, wanted).and_then([&](NeededPart part) {
+      if (rewrite)
+        rewrite(part, index);
+      return treadle::lower(index, part);
+    });
+  };
   if (tfg::FuncOp op = index.function(function))
-    return lowerFunction(index, op, wanted);
+    return encode(index, op);
   std::lock_guard lock(gradientsMutex);
   if (tfg::FuncOp op = gradients ? gradients->index().function(function) : tfg::FuncOp())
-    return lowerFunction(gradients->index(), op, wanted);
+    return encode(gradients->index(), op);
   return Unexpected(notFound("function '", function, "' is not in the graph's library"));
 }
 
@@ -84,8 +91,6 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
   Expected<GraphSpec> spec = lower(name, wanted ? &*wanted : nullptr);
   if (!spec)
     return Unexpected(std::move(spec.error()));
-  if (fuses)
-    fuseNodes(*spec);
   Expected<std::unique_ptr<Plan>> built =
       buildPlan(std::move(*spec), {&kernels, this, mode, loopOverlap, traits, clusters});
   if (!built) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/lowering/Gradients.h"
+#include "treadle/lowering/NeededPart.h"
 #include "treadle/runtime/Plan.h"
 
 #include <map>
@@ -15,11 +16,12 @@ namespace treadle {
 /// Builds and keeps plans of functions. Thread-safe; plans live as long as it does.
 class ModuleFunctions final : public FunctionLibrary {
 public:
-  /// `fuses`: chains of nodes become one (see Fusion.h).
-  ModuleFunctions(const ModuleIndex &index, const KernelRegistry &kernels, bool fuses,
+  /// `rewrite`: what happens to a body before it becomes a plan; null: nothing.
+  ModuleFunctions(const ModuleIndex &index, const KernelRegistry &kernels, Rewrite rewrite,
                   LoopOverlap loopOverlap = LoopOverlap::Auto,
                   const OpTraitsTable *traits = nullptr)
-      : index(index), kernels(kernels), fuses(fuses), loopOverlap(loopOverlap), traits(traits) {}
+      : index(index), kernels(kernels), rewrite(rewrite), loopOverlap(loopOverlap), traits(traits) {
+  }
 
   /// Before the first plan: calls that are marked as clusters are compiled.
   void setClusters(ClusterLibrary *library) { clusters = library; }
@@ -37,7 +39,7 @@ private:
 
   const ModuleIndex &index;
   const KernelRegistry &kernels;
-  const bool fuses;
+  const Rewrite rewrite;
   const LoopOverlap loopOverlap;
   const OpTraitsTable *const traits;  // may be null
   ClusterLibrary *clusters = nullptr; // may be null

@@ -1,12 +1,10 @@
-#include "treadle/lowering/Lowering.h"
+#include "treadle/lowering/NeededPart.h"
 
 #include "treadle/runtime/Plan.h"
 #include "treadle/tensor/Suggestions.h"
 
 #include "treadle/lowering/Attributes.h"
-#include "treadle/ops/OpTable.h"
 
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
@@ -37,40 +35,28 @@ std::string ModuleIndex::suggestions(llvm::StringRef name) const {
 
 namespace {
 
-// Converts a set of nodes of one block, in the block's order.
+// Writes down the nodes of a part in the order of its body, its arguments first.
 class Lowering {
 public:
-  // Conditionals dissolve in a session's graph and in what dissolves into it.
-  Lowering(const ModuleIndex &index, bool dissolves) : index(index), dissolves(dissolves) {}
-
-  void replace(mlir::Value value, std::string name);
-  void need(mlir::Operation *op) {
-    if (needed.insert(op).second)
-      pending.push_back(op);
-  }
-  void need(mlir::Value value);
-  void needEverythingBehind();
-  void want(mlir::Value value) { wanted.insert(value); }
-  Expected<void> convert(mlir::Block &block);
-  Endpoint endpoint(mlir::Value value) const;
-  Endpoint emptyTensor(mlir::Type type);
-
-  GraphSpec spec;
+  Lowering(const ModuleIndex &index, const NeededPart &part) : index(index), part(part) {}
+  Expected<GraphSpec> run();
 
 private:
+  void addArguments();
+  Expected<void> addNodes();
+  void addResults();
+  Endpoint endpoint(mlir::Value value) const;
+  Endpoint emptyTensor(mlir::Type type);
   Expected<NodeSpec> convertNode(tfg::Node node);
   Expected<void> addAttributes(tfg::Node node, NodeSpec &spec);
   void addWantedResults(tfg::Node node, NodeSpec &spec);
-
   void markGradient(NodeSpec &spec);
   bool isDissolved(tfg::Node node) const;
 
   const ModuleIndex &index;
-  bool dissolves;
-  llvm::DenseMap<mlir::Value, int32_t> replaced; // values that are arguments
-  llvm::DenseSet<mlir::Operation *> needed;
-  llvm::DenseSet<mlir::Value> wanted; // fetched, or a result of the function
-  std::vector<mlir::Operation *> pending;
+  const NeededPart &part;
+  GraphSpec spec;
+  llvm::DenseMap<mlir::Value, int32_t> arguments;
   llvm::DenseMap<mlir::Operation *, int32_t> numbers;
   llvm::DenseMap<mlir::Type, ValueType> types;
 
@@ -82,41 +68,21 @@ private:
   }
 };
 
-void Lowering::replace(mlir::Value value, std::string name) {
-  NodeSpec arg;
-  arg.name = std::move(name);
-  arg.op = "_Arg";
-  arg.outputTypes.push_back(typeOf(value.getType()));
-  int32_t number = static_cast<int32_t>(spec.nodes.size());
-  spec.nodes.push_back(std::move(arg));
-  spec.args.push_back({number, 0});
-  replaced[value] = number;
-}
-
-// A fed placeholder has nothing else to do: who waits for it waits for nothing.
-bool isFedPlaceholder(mlir::Operation *op, const llvm::DenseMap<mlir::Value, int32_t> &replaced) {
-  return op->getNumResults() == 2 && replaced.contains(op->getResult(0)) &&
-         op->getName().stripDialect().starts_with("Placeholder");
-}
-
-void Lowering::need(mlir::Value value) {
-  if (replaced.contains(value))
-    return;
-  if (mlir::Operation *op = value.getDefiningOp(); op && !isFedPlaceholder(op, replaced))
-    need(op);
-}
-
-void Lowering::needEverythingBehind() {
-  while (!pending.empty()) {
-    mlir::Operation *op = pending.back();
-    pending.pop_back();
-    for (mlir::Value operand : op->getOperands())
-      need(operand);
+void Lowering::addArguments() {
+  for (const auto &[value, name] : part.arguments()) {
+    NodeSpec arg;
+    arg.name = name;
+    arg.op = "_Arg";
+    arg.outputTypes.push_back(typeOf(value.getType()));
+    int32_t number = static_cast<int32_t>(spec.nodes.size());
+    spec.nodes.push_back(std::move(arg));
+    spec.args.push_back({number, 0});
+    arguments[value] = number;
   }
 }
 
 Endpoint Lowering::endpoint(mlir::Value value) const {
-  if (auto it = replaced.find(value); it != replaced.end())
+  if (auto it = arguments.find(value); it != arguments.end())
     return {it->second, 0};
   auto result = mlir::cast<mlir::OpResult>(value);
   return {numbers.lookup(result.getOwner()), static_cast<int32_t>(result.getResultNumber())};
@@ -182,15 +148,15 @@ Expected<void> Lowering::addAttributes(tfg::Node node, NodeSpec &out) {
 
 bool Lowering::isDissolved(tfg::Node node) const {
   auto flag = node->getAttrOfType<mlir::BoolAttr>("_lower_using_switch_merge");
-  return dissolves && flag && flag.getValue() && isConditional(opKind(node.opType()));
+  return part.dissolves && flag && flag.getValue() && isConditional(opKind(node.opType()));
 }
 
 // Says in the references to the branches which of the conditional's results are used.
 void Lowering::addWantedResults(tfg::Node node, NodeSpec &spec) {
   auto isUsed = [&](mlir::Value result) {
-    return wanted.contains(result) || llvm::any_of(result.getUsers(), [&](mlir::Operation *user) {
-             return needed.contains(user);
-           });
+    return llvm::is_contained(part.wantedValues(), result) ||
+           llvm::any_of(result.getUsers(),
+                        [&](mlir::Operation *user) { return part.isNeeded(user); });
   };
   std::vector<int64_t> used;
   for (auto [i, result] : llvm::enumerate(node.results()))
@@ -261,153 +227,46 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   return out;
 }
 
-Expected<void> Lowering::convert(mlir::Block &block) {
+Expected<void> Lowering::addNodes() {
   int32_t next = static_cast<int32_t>(spec.nodes.size());
-  for (mlir::Operation &op : block)
-    if (needed.contains(&op))
-      numbers[&op] = next++;
+  part.forEachNode([&](tfg::Node node) { numbers[node.getOperation()] = next++; });
   spec.nodes.reserve(next);
-  for (mlir::Operation &op : block) {
-    if (!needed.contains(&op))
-      continue;
-    Expected<NodeSpec> node = convertNode(tfg::Node(&op));
-    if (!node)
-      return Unexpected(std::move(node.error()));
-    spec.nodes.push_back(std::move(*node));
+  Expected<void> ok = {};
+  part.forEachNode([&](tfg::Node node) {
+    if (!ok)
+      return;
+    Expected<NodeSpec> converted = convertNode(node);
+    if (converted)
+      spec.nodes.push_back(std::move(*converted));
+    else
+      ok = Unexpected(std::move(converted.error()));
+  });
+  return ok;
+}
+
+void Lowering::addResults() {
+  mlir::ValueRange values = part.wantedValues();
+  for (const NeededPart::Result &result : part.results()) {
+    Endpoint from = result.isWanted ? endpoint(values.front()) : emptyTensor(result.type);
+    if (result.isWanted)
+      values = values.drop_front();
+    spec.results.push_back({from, result.name, result.iterations});
   }
-  return {};
 }
 
-Error missingOutput(tfg::Node node, const ValueName &name, std::string_view what) {
-  std::string op = node.opType().str();
-  // An op that is in no table is given the outputs that the graph uses.
-  if (!lookupOp(op) && node.numResults() == 0)
-    return unimplemented(what, " '", name.node, ":", name.output, "': node '", name.node, "' (", op,
-                         "): op '", op, "' is not known here, nor what outputs it has");
-  return invalidArgument(what, " '", name.node, ":", name.output, "': '", name.node, "' (", op,
-                         ") has ", node.numResults(),
-                         node.numResults() == 1 ? " output" : " outputs");
-}
-
-Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,
-                                std::string_view what) {
-  tfg::Node node = index.node(name.node);
-  if (!node)
-    return Unexpected(invalidArgument(what, " '", name.node, ":", name.output,
-                                      "': the graph has no node '", name.node, "'",
-                                      index.suggestions(name.node)));
-  if (static_cast<unsigned>(name.output) >= node.numResults())
-    return Unexpected(missingOutput(node, name, what));
-  return node->getResult(name.output);
+Expected<GraphSpec> Lowering::run() {
+  spec.name = part.name;
+  addArguments();
+  if (Expected<void> ok = addNodes(); !ok)
+    return Unexpected(std::move(ok.error()));
+  addResults();
+  return std::move(spec);
 }
 
 } // namespace
 
-Expected<GraphSpec> lowerGraph(const ModuleIndex &index, const Request &request) {
-  Lowering lowering(index, /*dissolves=*/true);
-  if (!index.graph())
-    return Unexpected(invalidArgument("there is no graph, only functions"));
-  for (const std::string &feed : request.feeds) {
-    Expected<ValueName> name = parseValueName(feed);
-    if (!name)
-      return Unexpected(std::move(name.error()));
-    if (!name->iterations.empty())
-      return Unexpected(invalidArgument(
-          "feed '", feed, "': a feed has one value, whatever the iteration; leave out '@...'"));
-    Expected<mlir::Value> value = findValue(index, *name, "feed");
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    lowering.replace(*value, name->node);
-  }
-  std::vector<mlir::Value> fetched;
-  for (const std::string &fetch : request.fetches) {
-    Expected<ValueName> name = parseValueName(fetch);
-    if (!name)
-      return Unexpected(std::move(name.error()));
-    Expected<mlir::Value> value = findValue(index, *name, "fetch");
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    lowering.need(*value);
-    lowering.want(*value);
-    fetched.push_back(*value);
-    lowering.spec.results.push_back({{}, fetch, std::move(name->iterations)});
-  }
-  for (const std::string &target : request.targets) {
-    Expected<ValueName> name = parseValueName(target);
-    if (!name)
-      return Unexpected(std::move(name.error()));
-    tfg::Node node = index.node(name->node);
-    if (!node)
-      return Unexpected(invalidArgument("target '", target, "': the graph has no such node",
-                                        index.suggestions(name->node)));
-    lowering.need(node.getOperation());
-  }
-  lowering.needEverythingBehind();
-  if (Expected<void> ok = lowering.convert(index.graph()->getRegion(0).front()); !ok)
-    return Unexpected(std::move(ok.error()));
-  for (size_t i = 0; i < fetched.size(); ++i)
-    lowering.spec.results[i].from = lowering.endpoint(fetched[i]);
-  return std::move(lowering.spec);
-}
-
-// --- functions ---------------------------------------------------------------------------------
-
-namespace {
-
-// Whether leaving the node out of a function could be noticed.
-bool hasEffects(tfg::Node node, const ModuleIndex &index) {
-  llvm::StringRef op = node.opType();
-  if (auto stated = node.attr<mlir::ArrayAttr>("_effects"))
-    return llvm::any_of(stated.getAsRange<mlir::StringAttr>(), [](mlir::StringAttr effect) {
-      return !effect.getValue().starts_with("read ");
-    });
-  if (index.function(op))
-    return true;
-  const OpDef *def = lookupOp(op);
-  if (!def || !def->isStateful())
-    return false;
-  return op != "ReadVariableOp" && op != "VarHandleOp" && op != "Placeholder" &&
-         op != "PlaceholderWithDefault" && op != "_Arg";
-}
-
-} // namespace
-
-Expected<GraphSpec> lowerFunction(const ModuleIndex &index, tfg::FuncOp function,
-                                  const std::vector<int64_t> *wanted) {
-  Lowering lowering(index, /*dissolves=*/wanted != nullptr);
-  std::string name = function.getName().str();
-  lowering.spec.name = name;
-  if (function.getGeneric())
-    return Unexpected(unimplemented("function '", name,
-                                    "' is generic (its types are attributes), and the call doesn't "
-                                    "state what they are"));
-  mlir::Block &body = function->getRegion(0).front();
-  for (unsigned i = 0; i < body.getNumArguments(); i += 2)
-    lowering.replace(body.getArgument(i), str("arg", i / 2));
-  std::vector<std::pair<mlir::Value, bool>> results; // and whether it is wanted
-  for (mlir::Value operand : body.getTerminator()->getOperands()) {
-    bool isWanted = tfg::isControl(operand) || !wanted ||
-                    std::ranges::binary_search(*wanted, static_cast<int64_t>(results.size()));
-    if (isWanted) {
-      lowering.need(operand);
-      lowering.want(operand);
-    }
-    if (!tfg::isControl(operand))
-      results.emplace_back(operand, isWanted);
-  }
-  if (!wanted)
-    for (mlir::Operation &op : body.without_terminator())
-      if (hasEffects(tfg::Node(&op), index))
-        lowering.need(&op);
-  lowering.needEverythingBehind();
-  if (Expected<void> ok = lowering.convert(body); !ok)
-    return Unexpected(std::move(ok.error()));
-  for (auto [value, isWanted] : results)
-    lowering.spec.results.push_back(
-        {isWanted ? lowering.endpoint(value) : lowering.emptyTensor(value.getType()),
-         str("result ", lowering.spec.results.size()),
-         {}});
-  return std::move(lowering.spec);
+Expected<GraphSpec> lower(const ModuleIndex &index, const NeededPart &part) {
+  return Lowering(index, part).run();
 }
 
 } // namespace treadle

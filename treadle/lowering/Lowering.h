@@ -37,10 +37,6 @@ struct Request {
   std::vector<std::string> feeds, fetches, targets;
 };
 
-/// The nodes that the request needs, with an argument for each feed. InvalidArgument for names that
-/// don't exist.
-Expected<GraphSpec> lowerGraph(const ModuleIndex &index, const Request &request);
-
 /// The attribute of a FunctionRef that lists the results of a branch that are wanted (int64,
 /// ascending). Branches of a conditional that TensorFlow would dissolve into the session's graph
 /// have it: there a branch runs only what its wanted and its control results need, effects or not.
@@ -48,11 +44,6 @@ inline constexpr std::string_view wantedResultsAttr = "_wanted_results";
 
 /// Set in a FunctionRef whose gradient is meant: what a SymbolicGradient node asks for.
 inline constexpr std::string_view gradientAttr = "_gradient";
-
-/// The body of a function: what its results need, and what has effects. With `wanted`, only what
-/// these and the control results need; the others are empty tensors.
-Expected<GraphSpec> lowerFunction(const ModuleIndex &index, tfg::FuncOp function,
-                                  const std::vector<int64_t> *wanted = nullptr);
 
 /// Adds what the op's definition gives to attributes that are missing.
 void addDefaults(std::string_view op, AttrMap &attrs);

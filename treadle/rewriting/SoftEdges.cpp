@@ -65,21 +65,32 @@ static void forEachBlock(ModuleOp module, function_ref<void(Block &)> visit) {
       /*withGeneric=*/true);
 }
 
-SoftEdges::SoftEdges(ModuleOp module) : module(module), outer(current) {
-  forEachBlock(module, [&](Block &body) {
-    for (Operation &op : body)
-      if (Node::isNode(&op) && Node(&op).attr(key())) {
-        isActive = true;
-        for (StringRef name : softInputs(Node(&op)))
-          mentioned.insert(name);
-      }
-  });
-  current = isActive ? this : nullptr;
+SoftEdges::SoftEdges(ModuleOp module) : module(module) {
+  forEachBlock(module, [&](Block &body) { read(body); });
+  begin();
 }
+
+SoftEdges::SoftEdges(Block &body) : only(&body) {
+  read(body);
+  begin();
+}
+
+void SoftEdges::read(Block &body) {
+  for (Operation &op : body)
+    if (Node::isNode(&op) && Node(&op).attr(key())) {
+      isActive = true;
+      for (StringRef name : softInputs(Node(&op)))
+        mentioned.insert(name);
+    }
+}
+
+void SoftEdges::begin() { outer = std::exchange(current, isActive ? this : nullptr); }
 
 SoftEdges::~SoftEdges() {
   current = outer;
-  if (isActive)
+  if (isActive && only)
+    rewrite(*only);
+  else if (isActive)
     forEachBlock(module, [&](Block &body) { rewrite(body); });
 }
 

@@ -29,12 +29,14 @@ void addSoftInputs(Node node, llvm::ArrayRef<llvm::StringRef> names);
 /// Says the new names of nodes that were renamed; other names stay.
 void renameSoftInputs(Node node, const llvm::StringMap<std::string> &renamed);
 
-/// While it lives, follows the names that soft edges of a module mention; at its end rewrites the
-/// edges. A name whose node is gone becomes the names of what stands in its place, or goes too. One
-/// at a time and thread; where the module has no soft edges it costs one look at each node.
+/// While it lives, follows the names that soft edges of a module, or of one body, mention; at its
+/// end rewrites the edges. A name whose node is gone becomes the names of what stands in its place,
+/// or goes too. One at a time and thread; where the module has no soft edges it costs one look at
+/// each node.
 class SoftEdges {
 public:
   explicit SoftEdges(mlir::ModuleOp module);
+  explicit SoftEdges(mlir::Block &body);
   ~SoftEdges();
   SoftEdges(const SoftEdges &) = delete;
   SoftEdges &operator=(const SoftEdges &) = delete;
@@ -48,12 +50,15 @@ public:
 private:
   using Names = llvm::StringMap<llvm::SmallVector<std::string, 1>>;
 
+  void read(mlir::Block &body);
+  void begin();
   bool isMentioned(llvm::StringRef name) const { return mentioned.contains(name); }
   void rewrite(mlir::Block &body);
 
-  mlir::ModuleOp module;
+  mlir::ModuleOp module;       // null: of one body
+  mlir::Block *only = nullptr; // that one
   bool isActive = false;
-  SoftEdges *outer;
+  SoftEdges *outer = nullptr;
   llvm::StringSet<> mentioned;
   llvm::DenseMap<mlir::Block *, Names> replaced;
 };

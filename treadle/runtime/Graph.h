@@ -31,8 +31,7 @@ inline constexpr std::string_view softInputsAttr = "_soft_inputs";
 /// A node's soft edges. They are names, since a wish must not stand in the way of who removes,
 /// moves or merges nodes: one that no node has counts for nothing.
 struct SoftInputs {
-  std::vector<std::string> after;     // nodes that should run before this one
-  std::vector<std::string> standsFor; // nodes that became part of this one
+  std::vector<std::string> after; // nodes that should run before this one
 };
 
 class Plan;
@@ -56,9 +55,6 @@ struct NodeSpec {
   std::shared_ptr<const LoopPlans> loop;  // a While made of a v1 frame
   std::shared_ptr<const SoftInputs> soft; // null: none
 };
-
-/// `gone` becomes part of `into`: soft edges from and to it are `into`'s.
-void absorb(NodeSpec &into, const NodeSpec &gone);
 
 /// Which iterations of the frames around a value a result wants, one selector a frame, outermost
 /// first.

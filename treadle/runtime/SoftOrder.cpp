@@ -116,12 +116,8 @@ std::vector<SoftEdge> softEdges(const GraphSpec &graph) {
   if (std::ranges::none_of(graph.nodes, follows))
     return edges;
   std::unordered_map<std::string_view, int32_t> numbers;
-  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+  for (size_t i = 0; i < graph.nodes.size(); ++i)
     numbers.try_emplace(graph.nodes[i].name, static_cast<int32_t>(i));
-    if (graph.nodes[i].soft)
-      for (const std::string &name : graph.nodes[i].soft->standsFor)
-        numbers.try_emplace(name, static_cast<int32_t>(i));
-  }
   // A path that is there anyway orders them.
   constexpr size_t searchLimit = 64;
   SoftOrder order(edgesBefore(graph));
@@ -136,17 +132,6 @@ std::vector<SoftEdge> softEdges(const GraphSpec &graph) {
         edges.push_back({from->second, to});
   }
   return edges;
-}
-
-void absorb(NodeSpec &into, const NodeSpec &gone) {
-  auto soft = into.soft ? std::make_shared<SoftInputs>(*into.soft) : std::make_shared<SoftInputs>();
-  soft->standsFor.push_back(gone.name);
-  if (gone.soft) {
-    soft->after.insert(soft->after.end(), gone.soft->after.begin(), gone.soft->after.end());
-    soft->standsFor.insert(soft->standsFor.end(), gone.soft->standsFor.begin(),
-                           gone.soft->standsFor.end());
-  }
-  into.soft = std::move(soft);
 }
 
 } // namespace treadle

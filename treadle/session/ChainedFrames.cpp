@@ -48,6 +48,7 @@ Expected<std::shared_ptr<CompiledPlan>> planWithChains(ModuleOp module, const Re
   if (countChained(*copy) == before)
     return std::shared_ptr<CompiledPlan>();
   index = std::make_unique<ModuleIndex>(*copy);
+  share(*context);
   if (!hasAll(*index, request.feeds) || !hasAll(*index, request.fetches) ||
       !hasAll(*index, request.targets))
     return std::shared_ptr<CompiledPlan>();

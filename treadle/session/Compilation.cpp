@@ -3,6 +3,7 @@
 #include "treadle/lowering/Fusion.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/transforms/fuse_kernels/FuseKernels.h"
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 
 using namespace mlir;
@@ -26,31 +27,25 @@ bool WorkFinder::isIn(StringRef name) {
   for (Operation &op : function.getEntry()) {
     tfg::Node node(&op);
     computing += tfg::computesElements(node.opType());
-    found |= isLoop(node.opType()) || isIn(node.opType()) || computing >= tfg::worthCompiling;
-    for (NamedAttribute attr : node.attrs())
-      tfg::forEachFunctionName(attr.getValue(), [&](StringRef callee) { found |= isIn(callee); });
+    found = isReachedBy(node) || computing >= tfg::worthCompiling;
     if (found)
       break;
   }
   return known[name] = found;
 }
 
-bool WorkFinder::isIn(const AttrValue &attr) {
-  if (const auto *function = std::get_if<FunctionRef>(&attr))
-    return isIn(StringRef(function->name));
-  const auto *functions = std::get_if<std::vector<FunctionRef>>(&attr);
-  return functions && llvm::any_of(*functions, [&](const FunctionRef &function) {
-           return isIn(StringRef(function.name));
-         });
+bool WorkFinder::isReachedBy(tfg::Node node) {
+  bool found = isLoop(node.opType()) || isIn(node.opType());
+  for (NamedAttribute attr : node.attrs())
+    tfg::forEachFunctionName(attr.getValue(), [&](StringRef callee) { found |= isIn(callee); });
+  return found;
 }
 
-bool WorkFinder::isIn(const GraphSpec &graph) {
+bool WorkFinder::isIn(const NeededPart &part) {
   int64_t computing = 0;
-  return llvm::any_of(graph.nodes, [&](const NodeSpec &node) {
-    computing += tfg::computesElements(node.op);
-    return isLoop(node.op) || computing >= tfg::worthCompiling ||
-           (node.isFunctionCall && isIn(StringRef(node.op))) ||
-           llvm::any_of(node.attrs, [&](const auto &attr) { return isIn(attr.second); });
+  return part.hasNode([&](tfg::Node node) {
+    computing += tfg::computesElements(node.opType());
+    return computing >= tfg::worthCompiling || isReachedBy(node);
   });
 }
 
@@ -95,8 +90,9 @@ std::string compilationPipeline(const Request &request, bool prunes) {
 Expected<void> buildOver(CompiledPlan &made, const Request &request,
                          const CompilationOptions &options, bool fuses, bool compiles) {
   const ModuleIndex &index = *made.source->index;
+  const Rewrite rewrite = fuses ? tfg::fuseKernels : nullptr;
   auto functions = [&] {
-    return std::make_unique<ModuleFunctions>(index, options.kernels, fuses, options.loopOverlap,
+    return std::make_unique<ModuleFunctions>(index, options.kernels, rewrite, options.loopOverlap,
                                              options.traits);
   };
   made.functions = functions();
@@ -107,11 +103,13 @@ Expected<void> buildOver(CompiledPlan &made, const Request &request,
                                                         options.client, options.fastMath);
     made.functions->setClusters(made.clusters.get());
   }
-  Expected<GraphSpec> spec = lowerGraph(index, request);
+  Expected<GraphSpec> spec = neededPart(index, request).and_then([&](NeededPart part) {
+    if (rewrite)
+      rewrite(part, index);
+    return lower(index, part);
+  });
   if (!spec)
     return Unexpected(std::move(spec.error()));
-  if (fuses)
-    fuseNodes(*spec);
   Expected<std::unique_ptr<Plan>> plan =
       buildPlan(std::move(*spec), {&options.kernels, made.functions.get(), ArgMode::Owned,
                                    options.loopOverlap, options.traits, made.clusters.get()});
@@ -138,6 +136,7 @@ outlineClusters(std::shared_ptr<codegen::ClusterModule> copy, const Request &req
   if (!hasClusters(*copy->module))
     return nullptr;
   copy->index = std::make_unique<ModuleIndex>(*copy->module);
+  share(*copy->context);
   return copy;
 }
 

@@ -33,12 +33,12 @@ struct CompilationOptions {
 class WorkFinder {
 public:
   explicit WorkFinder(const ModuleIndex &index) : index(index) {}
-  /// Whether there is such work in the graph, or in a function that it calls.
-  bool isIn(const GraphSpec &graph);
+  /// Whether there is such work among the nodes, or in a function that they call.
+  bool isIn(const NeededPart &part);
 
 private:
   bool isIn(llvm::StringRef function);
-  bool isIn(const AttrValue &attr);
+  bool isReachedBy(tfg::Node node);
 
   const ModuleIndex &index;
   llvm::StringMap<bool> known; // by function; false while it is looked into

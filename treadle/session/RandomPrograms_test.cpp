@@ -5,13 +5,14 @@
 #include "treadle/dialect/TfExecutor.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Functions.h"
-#include "treadle/lowering/Fusion.h"
 #include "treadle/reference/KernelOps.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
 #include "treadle/session/RandomProgram.h"
+#include "treadle/session/SharedContext.h"
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/fuse_kernels/FuseKernels.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -73,6 +74,7 @@ constexpr const char *ordered[] = {
     "tfg-hoist-loop-invariants",
     "tfg-outline-clusters{fetches=call}",
     "tfg-remap{keep=call}",
+    "tfg-fuse-kernels{keep=call}",
     "tfg-remove-quantization",
     "tfg-place{rules=\"VarHandleOp=/cpu:0\"}",
     "tfg-constant-folding",
@@ -103,6 +105,7 @@ public:
     (void)isRegistered;
     context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect, func::FuncDialect,
                         tf_executor::TfExecutorDialect, tf::TfDialect>();
+    share(context);
   }
 
   OwningOpRef<ModuleOp> parse(const std::string &text) {
@@ -228,20 +231,24 @@ struct World {
   std::string printed;
 };
 
-Expected<GraphSpec> lowered(const ModuleIndex &index) {
-  return lowerGraph(index, {{}, {"call:0", "call:1", "call:2", "call:3", "call:4"}, {}});
+Expected<GraphSpec> lowered(const ModuleIndex &index, Rewrite rewrite) {
+  const Request request{{}, {"call:0", "call:1", "call:2", "call:3", "call:4"}, {}};
+  return neededPart(index, request).and_then([&](NeededPart part) {
+    if (rewrite)
+      rewrite(part, index);
+    return lower(index, part);
+  });
 }
 
 class Executable {
 public:
   explicit Executable(ModuleOp module)
-      : index(module), functions(index, kernels(), /*fuses=*/true, LoopOverlap::Auto, &traits()) {
-    Expected<GraphSpec> graph = lowered(index);
+      : index(module), functions(index, kernels(), tfg::fuseKernels, LoopOverlap::Auto, &traits()) {
+    Expected<GraphSpec> graph = lowered(index, tfg::fuseKernels);
     if (!graph) {
       error = graph.error().message;
       return;
     }
-    fuseNodes(*graph);
     auto built = buildPlan(std::move(*graph),
                            {&kernels(), &functions, ArgMode::Owned, LoopOverlap::Auto, &traits()});
     if (built)
@@ -268,7 +275,7 @@ private:
 /// By the reference machine; whose turn it is, chance says.
 std::string byReference(ModuleOp module, unsigned seed) {
   ModuleIndex index(module);
-  Expected<GraphSpec> graph = lowered(index);
+  Expected<GraphSpec> graph = lowered(index, /*rewrite=*/nullptr);
   if (!graph)
     return "no graph: " + graph.error().message;
   tfg::EffectAnalysis effects(module);
@@ -277,7 +284,7 @@ std::string byReference(ModuleOp module, unsigned seed) {
     tfg::Node source = index.node(node.name);
     hasEffects.push_back(source && !effects.of(source).empty());
   }
-  ModuleFunctions functions(index, kernels(), /*fuses=*/false);
+  ModuleFunctions functions(index, kernels(), /*rewrite=*/nullptr);
   reference::KernelOps ops(kernels(), &functions);
   World world(nullptr);
   ops.begin(world.run);

@@ -3,7 +3,7 @@
 #include "treadle/session/ChainedFrames.h"
 
 #include "treadle/kernels/Families.h"
-#include "treadle/lowering/Fusion.h"
+#include "treadle/transforms/fuse_kernels/FuseKernels.h"
 
 #include <algorithm>
 
@@ -40,13 +40,15 @@ SessionPlans::SessionPlans(const Graph &graph, const SessionOptions &options)
       graph(graph), options(options),
       kernels(options.kernels ? *options.kernels : builtinKernels()),
       loopOverlap(options.loopOverlap), client(clientFor(options)),
-      functions(graph.impl->index(), kernels, fuses(), loopOverlap, options.traits),
+      functions(graph.impl->index(), kernels, rewrite(), loopOverlap, options.traits),
       loops(graph.impl->index()) {}
 
 SessionPlans::~SessionPlans() {
   if (client)
     client->close();
 }
+
+Rewrite SessionPlans::rewrite() const { return fuses() ? tfg::fuseKernels : nullptr; }
 
 CompilationOptions SessionPlans::compilationOptions() const {
   return {kernels, loopOverlap, options.traits, counters, client, options.fastMath};
@@ -108,18 +110,26 @@ Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
 }
 
 Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoop) {
-  Expected<GraphSpec> spec = lowerGraph(graph.impl->index(), key.request());
-  if (!spec)
-    return Unexpected(std::move(spec.error()));
+  const ModuleIndex &index = graph.impl->index();
+  Expected<NeededPart> part = neededPart(index, key.request());
+  if (!part)
+    return Unexpected(std::move(part.error()));
   {
     std::lock_guard lock(mutex);
-    hasLoop = loops.isIn(*spec);
+    hasLoop = loops.isIn(*part);
   }
   std::shared_ptr<CollectiveAgenda> agenda;
-  if (Communicator *world = options.communicator.get())
-    agenda = collectiveAgenda(*spec, *graph.impl->module, world->size());
-  if (fuses())
-    fuseNodes(*spec);
+  if (Communicator *world = options.communicator.get()) {
+    Expected<GraphSpec> asWritten = lower(index, *part);
+    if (!asWritten)
+      return Unexpected(std::move(asWritten.error()));
+    agenda = collectiveAgenda(*asWritten, *graph.impl->module, world->size());
+  }
+  if (Rewrite fuse = rewrite())
+    fuse(*part, index);
+  Expected<GraphSpec> spec = lower(index, *part);
+  if (!spec)
+    return Unexpected(std::move(spec.error()));
   bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);
   Expected<std::unique_ptr<Plan>> built = buildPlan(
       std::move(*spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits});

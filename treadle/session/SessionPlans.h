@@ -60,6 +60,7 @@ private:
   CompilationOptions compilationOptions() const;
   /// The interpreter takes nodes one by one.
   bool fuses() const { return options.tier != Tier::Interpret; }
+  Rewrite rewrite() const;
   bool waits() const { return options.tier == Tier::Jit; }
 
   Expected<Entry> make(const PlanKey &key);

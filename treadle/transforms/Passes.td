@@ -509,6 +509,32 @@ def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
   ];
 }
 
+def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
+  let summary = "make one node of what one kernel of the runtime computes";
+  let description = [{
+    A convolution or a matrix product takes in what happens to its result, as long as nobody else
+    sees what is in between: a bias or a batch norm for inference, products and sums, an activation. A
+    convolution takes the zeros of a Pad before it. The gates of a long short-term memory become one
+    `_FusedLstmGates`. The fused node has the name of the product, whose errors it reports, and waits
+    for all that its parts waited for.
+
+    ```mlir
+    %p, %c0 = MatMul(%x, %w) name("p") : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+    %m, %c1 = Mul(%p, %s) name("m") : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+    %r, %c2 = Relu(%m) name("r") : (tensor<*xf32>) -> (tensor<*xf32>)
+    // becomes
+    %r, %c2 = _FusedMatMul(%x, %w, %s) name("p") {fused_ops = ["Mul", "Relu"], ...}
+        : (tensor<*xf32>, tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+    ```
+
+    It needs no shapes and folds no constants, and knows more groups than TensorFlow, which can't run
+    the result: for that there is tfg-remap. Sessions run it over what a request needs and over each
+    function that they call, but for tier `interpret`.
+  }];
+  let options = [ListOption<"keep", "keep", "std::string",
+                            "nodes of the graph that runs feed or ask for: they stay">];
+}
+
 def RemoveQuantization : Pass<"tfg-remove-quantization", "::mlir::ModuleOp"> {
   let summary = "compute in full precision what is only rounded to a few bits";
   let description = [{

@@ -1,0 +1,219 @@
+#include "treadle/lowering/NeededPart.h"
+
+#include "treadle/ops/OpTable.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <algorithm>
+
+namespace treadle {
+
+// --- what it consists of -------------------------------------------------------------------------
+
+void NeededPart::addArgument(mlir::Value value, std::string name) {
+  args.emplace_back(value, std::move(name));
+  given.insert(value);
+}
+
+void NeededPart::addResult(mlir::Value value, Result result) {
+  if (result.isWanted) {
+    need(value);
+    wanted.push_back(value);
+  }
+  allResults.push_back(std::move(result));
+}
+
+// A fed placeholder has nothing else to do: who waits for it waits for nothing.
+bool NeededPart::isFedPlaceholder(mlir::Operation *op) const {
+  return op->getNumResults() == 2 && given.contains(op->getResult(0)) &&
+         op->getName().stripDialect().starts_with("Placeholder");
+}
+
+void NeededPart::need(mlir::Value value) {
+  if (given.contains(value))
+    return;
+  if (mlir::Operation *op = value.getDefiningOp(); op && !isFedPlaceholder(op))
+    need(op);
+}
+
+void NeededPart::needEverythingBehind() {
+  for (size_t i = 0; i < needed.size(); ++i) // it grows
+    for (mlir::Value operand : needed[i]->getOperands())
+      need(operand);
+}
+
+mlir::ValueRange NeededPart::wantedValues() const {
+  return own ? mlir::ValueRange(own->back().getOperands()) : mlir::ValueRange(wanted);
+}
+
+// --- a copy of its own ---------------------------------------------------------------------------
+
+// An operand may stand after its user. The copy never uses values of the module: that alone would
+// change them. Tokens of what isn't needed go.
+mlir::Block &NeededPart::makeOwn() {
+  auto block = std::make_unique<mlir::Block>();
+  llvm::DenseMap<mlir::Value, mlir::Value> arguments;
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> copies;
+  copies.reserve(needed.size());
+  for (auto &[value, name] : args)
+    value = arguments[value] = block->addArgument(value.getType(), value.getLoc());
+  auto copyOf = [&](mlir::Value value) -> mlir::Value {
+    if (mlir::Value argument = arguments.lookup(value))
+      return argument;
+    mlir::Operation *copy = copies.lookup(value.getDefiningOp());
+    return copy ? copy->getResult(mlir::cast<mlir::OpResult>(value).getResultNumber())
+                : mlir::Value();
+  };
+  std::vector<std::pair<mlir::Operation *, mlir::Operation *>> incomplete; // original and copy
+  llvm::SmallVector<mlir::Value> operands;
+  forEachNode([&](tfg::Node node) {
+    operands.clear();
+    for (mlir::Value operand : node->getOperands())
+      operands.push_back(copyOf(operand));
+    bool isComplete = llvm::all_of(operands, [](mlir::Value copy) { return copy != nullptr; });
+    mlir::Operation *copy = copies[node.getOperation()] = mlir::Operation::create(
+        node->getLoc(), node->getName(), node->getResultTypes(),
+        isComplete ? mlir::ValueRange(operands) : mlir::ValueRange(), node->getRawDictionaryAttrs(),
+        node->getPropertiesStorage(), {}, /*numRegions=*/0);
+    block->push_back(copy);
+    if (!isComplete)
+      incomplete.emplace_back(node.getOperation(), copy);
+  });
+  for (auto [original, copy] : incomplete) {
+    operands.clear();
+    for (mlir::Value operand : original->getOperands())
+      if (mlir::Value copied = copyOf(operand))
+        operands.push_back(copied);
+    copy->setOperands(operands);
+  }
+  operands.clear();
+  for (mlir::Value value : wanted)
+    operands.push_back(copyOf(value));
+  mlir::OpBuilder builder(body->getParentOp()->getContext());
+  builder.setInsertionPointToEnd(block.get());
+  tfg::ReturnOp::create(builder, builder.getUnknownLoc(), operands, mlir::ValueRange());
+  own = std::move(block);
+  body = own.get();
+  return *own;
+}
+
+// --- requests ------------------------------------------------------------------------------------
+
+namespace {
+
+Error missingOutput(tfg::Node node, const ValueName &name, std::string_view what) {
+  std::string op = node.opType().str();
+  // An op that is in no table is given the outputs that the graph uses.
+  if (!lookupOp(op) && node.numResults() == 0)
+    return unimplemented(what, " '", name.node, ":", name.output, "': node '", name.node, "' (", op,
+                         "): op '", op, "' is not known here, nor what outputs it has");
+  return invalidArgument(what, " '", name.node, ":", name.output, "': '", name.node, "' (", op,
+                         ") has ", node.numResults(),
+                         node.numResults() == 1 ? " output" : " outputs");
+}
+
+Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,
+                                std::string_view what) {
+  tfg::Node node = index.node(name.node);
+  if (!node)
+    return Unexpected(invalidArgument(what, " '", name.node, ":", name.output,
+                                      "': the graph has no node '", name.node, "'",
+                                      index.suggestions(name.node)));
+  if (static_cast<unsigned>(name.output) >= node.numResults())
+    return Unexpected(missingOutput(node, name, what));
+  return node->getResult(name.output);
+}
+
+} // namespace
+
+Expected<NeededPart> neededPart(const ModuleIndex &index, const Request &request) {
+  if (!index.graph())
+    return Unexpected(invalidArgument("there is no graph, only functions"));
+  NeededPart part(index.graph()->getRegion(0).front(), /*dissolves=*/true);
+  for (const std::string &feed : request.feeds) {
+    Expected<ValueName> name = parseValueName(feed);
+    if (!name)
+      return Unexpected(std::move(name.error()));
+    if (!name->iterations.empty())
+      return Unexpected(invalidArgument(
+          "feed '", feed, "': a feed has one value, whatever the iteration; leave out '@...'"));
+    Expected<mlir::Value> value = findValue(index, *name, "feed");
+    if (!value)
+      return Unexpected(std::move(value.error()));
+    part.addArgument(*value, name->node);
+  }
+  for (const std::string &fetch : request.fetches) {
+    Expected<ValueName> name = parseValueName(fetch);
+    if (!name)
+      return Unexpected(std::move(name.error()));
+    Expected<mlir::Value> value = findValue(index, *name, "fetch");
+    if (!value)
+      return Unexpected(std::move(value.error()));
+    part.addResult(*value, {fetch, std::move(name->iterations), value->getType()});
+  }
+  for (const std::string &target : request.targets) {
+    Expected<ValueName> name = parseValueName(target);
+    if (!name)
+      return Unexpected(std::move(name.error()));
+    tfg::Node node = index.node(name->node);
+    if (!node)
+      return Unexpected(invalidArgument("target '", target, "': the graph has no such node",
+                                        index.suggestions(name->node)));
+    part.need(node.getOperation());
+  }
+  part.needEverythingBehind();
+  return part;
+}
+
+// --- functions -----------------------------------------------------------------------------------
+
+namespace {
+
+// Whether leaving the node out of a function could be noticed.
+bool hasEffects(tfg::Node node, const ModuleIndex &index) {
+  llvm::StringRef op = node.opType();
+  if (auto stated = node.attr<mlir::ArrayAttr>("_effects"))
+    return llvm::any_of(stated.getAsRange<mlir::StringAttr>(), [](mlir::StringAttr effect) {
+      return !effect.getValue().starts_with("read ");
+    });
+  if (index.function(op))
+    return true;
+  const OpDef *def = lookupOp(op);
+  if (!def || !def->isStateful())
+    return false;
+  return op != "ReadVariableOp" && op != "VarHandleOp" && op != "Placeholder" &&
+         op != "PlaceholderWithDefault" && op != "_Arg";
+}
+
+} // namespace
+
+Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function,
+                                const std::vector<int64_t> *wanted) {
+  std::string name = function.getName().str();
+  if (function.getGeneric())
+    return Unexpected(unimplemented("function '", name,
+                                    "' is generic (its types are attributes), and the call doesn't "
+                                    "state what they are"));
+  mlir::Block &body = function->getRegion(0).front();
+  NeededPart part(body, /*dissolves=*/wanted != nullptr);
+  part.name = std::move(name);
+  for (unsigned i = 0; i < body.getNumArguments(); i += 2)
+    part.addArgument(body.getArgument(i), str("arg", i / 2));
+  for (mlir::Value operand : body.getTerminator()->getOperands()) {
+    if (tfg::isControl(operand)) {
+      part.need(operand);
+      continue;
+    }
+    size_t number = part.results().size();
+    bool isWanted = !wanted || std::ranges::binary_search(*wanted, static_cast<int64_t>(number));
+    part.addResult(operand, {str("result ", number), {}, operand.getType(), isWanted});
+  }
+  if (!wanted)
+    for (mlir::Operation &op : body.without_terminator())
+      if (hasEffects(tfg::Node(&op), index))
+        part.need(&op);
+  part.needEverythingBehind();
+  return part;
+}
+
+} // namespace treadle

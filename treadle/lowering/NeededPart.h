@@ -1,0 +1,92 @@
+// What a plan is to compute, while it still is in the IR.
+#pragma once
+
+#include "treadle/lowering/Lowering.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <memory>
+
+namespace treadle {
+
+/// The nodes of one body that a request needs, or the results of a function. The body belongs to
+/// the module, which others may read at the same time, until makeOwn(); then it may be rewritten.
+class NeededPart {
+public:
+  struct Result {
+    std::string name; // for messages
+    std::vector<IterationSelector> iterations;
+    mlir::Type type;
+    bool isWanted = true; // else an empty tensor serves
+  };
+
+  /// `dissolves`: of conditionals that TensorFlow would dissolve into this graph, a branch runs
+  /// only what the results that are used need.
+  NeededPart(mlir::Block &body, bool dissolves) : dissolves(dissolves), body(&body) {}
+
+  // What it consists of.
+  void addArgument(mlir::Value value, std::string name);
+  void addResult(mlir::Value value, Result result);
+  void need(mlir::Operation *op) { needed.insert(op); }
+  void need(mlir::Value value);
+  void needEverythingBehind();
+
+  /// A copy takes the place of what is the module's: the nodes that are needed alone, with values
+  /// of its own where arguments come in, and a tfg.return of the results that are wanted at its
+  /// end. New attributes come from the module's context, which must lock if others use it.
+  mlir::Block &makeOwn();
+
+  /// The nodes in the order of the body.
+  template <typename Visit> void forEachNode(Visit visit) const {
+    for (mlir::Operation &op : *body)
+      if (isNeeded(&op))
+        visit(tfg::Node(&op));
+  }
+  /// Whether the test holds for a node; in no order.
+  template <typename Test> bool hasNode(Test test) const {
+    if (!own)
+      return llvm::any_of(needed, [&](mlir::Operation *op) { return test(tfg::Node(op)); });
+    return llvm::any_of(body->without_terminator(),
+                        [&](mlir::Operation &op) { return test(tfg::Node(&op)); });
+  }
+  bool isNeeded(mlir::Operation *op) const {
+    return own ? op != &own->back() : needed.contains(op);
+  }
+  llvm::ArrayRef<std::pair<mlir::Value, std::string>> arguments() const { return args; }
+  llvm::ArrayRef<Result> results() const { return allResults; }
+  /// The values of the results that are wanted.
+  mlir::ValueRange wantedValues() const;
+
+  std::string name; // the function's
+  const bool dissolves;
+
+private:
+  bool isFedPlaceholder(mlir::Operation *op) const;
+
+  mlir::Block *body;
+  std::unique_ptr<mlir::Block> own; // what `body` is then
+  std::vector<std::pair<mlir::Value, std::string>> args;
+  std::vector<Result> allResults;
+  // Of the module's body.
+  std::vector<mlir::Value> wanted;
+  llvm::DenseSet<mlir::Value> given;
+  llvm::SetVector<mlir::Operation *> needed;
+};
+
+/// The nodes that the request needs, with an argument for each feed. InvalidArgument for names that
+/// don't exist.
+Expected<NeededPart> neededPart(const ModuleIndex &index, const Request &request);
+
+/// The body of a function: what its results need, and what has effects. With `wanted`, only what
+/// these and the control results need; the others are empty tensors.
+Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function,
+                                const std::vector<int64_t> *wanted = nullptr);
+
+/// The part as the runtime is given it, node by node.
+Expected<GraphSpec> lower(const ModuleIndex &index, const NeededPart &part);
+
+/// Changes what a plan is made of, to the same effect.
+using Rewrite = void (*)(NeededPart &part, const ModuleIndex &index);
+
+} // namespace treadle

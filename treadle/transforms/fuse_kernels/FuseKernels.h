@@ -1,0 +1,39 @@
+// Groups of nodes that one of our kernels computes in one pass over memory. Unlike those of
+// tfg-remap they need no shapes, and TensorFlow knows few of them.
+#pragma once
+
+#include "treadle/lowering/Constants.h"
+#include "treadle/lowering/NeededPart.h"
+
+namespace treadle::tfg {
+
+/// What fusing has to know of a body.
+struct FusionScope {
+  mlir::Block &body;
+  llvm::function_ref<bool(llvm::StringRef)> isFunction; // whether an op of this name calls one
+  const llvm::StringSet<> &kept;                        // nodes that must not become part of others
+  Constants &constants;
+
+  bool isKept(Node node) const { return !kept.empty() && kept.contains(node.name()); }
+  /// The node of this op that gives `value` as its first result; else null.
+  Node producer(mlir::Value value, llvm::StringRef opType) const;
+};
+
+/// Makes one node of a convolution or a matrix product and of what happens to its result, where
+/// nobody else sees what is in between: a bias or a batch normalisation (for inference), products
+/// and sums, an activation. The values are those of the nodes apart, but for the rounding of
+/// factors and offsets that are applied as one.
+void fuseContractions(const FusionScope &scope);
+
+/// Makes one node of what a step of a long short-term memory does with the sums of its four gates:
+/// a bias, the gates' split and functions, the next cell and output. Nobody else may see what is in
+/// between. The values are those of the nodes apart.
+void fuseLstmGates(const FusionScope &scope);
+
+/// Whether a group may be found by this node. Where a body has no such node, nothing is fused.
+bool mayBeFused(Node node);
+
+/// Both, for a plan.
+void fuseKernels(NeededPart &part, const ModuleIndex &index);
+
+} // namespace treadle::tfg
