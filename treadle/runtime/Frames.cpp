@@ -1,8 +1,8 @@
 // Which v1 frame each node of a graph is in.
+#include "treadle/runtime/FrameTree.h"
 #include "treadle/runtime/PlanBuilder.h"
 
 #include <algorithm>
-#include <map>
 
 namespace treadle::plan {
 namespace {
@@ -17,16 +17,15 @@ public:
   FrameAssignment out;
 
 private:
-  Expected<int32_t> frameOpenedBy(int32_t node, int32_t parent);
+  Expected<FrameTree::Index> frameOpenedBy(int32_t node);
   Expected<void> checkBackEdges();
 
   const GraphSpec &graph;
   std::vector<NodeKind> kinds;
-  std::map<std::pair<int32_t, std::string>, int32_t> frameByName; // parent, name
+  FrameTree tree;
 };
 
-// The frame of a node's outputs: an Enter opens one, an Exit leaves one.
-Expected<int32_t> Assigner::frameOpenedBy(int32_t node, int32_t parent) {
+Expected<FrameTree::Index> Assigner::frameOpenedBy(int32_t node) {
   const NodeSpec &spec = graph.nodes[node];
   Expected<std::string> name = spec.attrs.get<std::string>("frame_name");
   if (!name)
@@ -35,18 +34,17 @@ Expected<int32_t> Assigner::frameOpenedBy(int32_t node, int32_t parent) {
   if (parallel <= 0)
     return Unexpected(invalidArgument("parallel_iterations is ", parallel, ", expected at least 1")
                           .atNode(spec.name, spec.op));
-  auto [it, isNew] =
-      frameByName.try_emplace({parent, *name}, static_cast<int32_t>(out.frames.size()));
-  if (isNew) {
+  FrameTree::Index opened = tree.enter(out.frameOf[node], *name);
+  if (opened == out.frames.size()) {
     PlanFrame frame;
     frame.name = *name;
-    frame.parent = parent;
+    frame.parent = static_cast<int32_t>(tree[opened].parent);
     frame.parallelIterations = static_cast<int32_t>(std::min<int64_t>(parallel, 1 << 20));
-    frame.depth = out.frames[parent].depth + 1;
+    frame.depth = tree[opened].depth;
     out.frames.push_back(std::move(frame));
   }
-  ++out.frames[it->second].numEnters;
-  return it->second;
+  ++out.frames[opened].numEnters;
+  return opened;
 }
 
 Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
@@ -56,24 +54,23 @@ Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
   out.childFrame.assign(n, -1);
   for (int32_t i : order) {
     const NodeSpec &spec = graph.nodes[i];
-    int32_t frame = -1;
+    FrameTree::Inputs inputs(tree);
     std::string_view from;
     auto join = [&](int32_t source) -> Expected<void> {
       if (kinds[source] == NodeKind::NextIteration && kinds[i] == NodeKind::Merge)
         return {};
-      int32_t f = static_cast<int32_t>(out.frameOf[source]);
+      FrameTree::Index frame = out.frameOf[source], before = inputs.frame();
       if (out.childFrame[source] >= 0)
-        f = out.childFrame[source];
+        frame = static_cast<FrameTree::Index>(out.childFrame[source]);
       else if (kinds[source] == NodeKind::Exit)
-        f = out.frames[f].parent;
-      if (frame >= 0 && frame != f)
+        frame = tree.exit(frame);
+      if (!inputs.add(frame))
         return Unexpected(
             invalidArgument("its inputs '", from, "' and '", graph.nodes[source].name,
-                            "' are in different frames ('", out.frames[frame].name, "' and '",
-                            out.frames[f].name,
+                            "' are in different frames ('", tree[before].name, "' and '",
+                            tree[frame].name,
                             "'); pass values into a loop through Enter and out through Exit")
                 .atNode(spec.name, spec.op));
-      frame = f;
       from = graph.nodes[source].name;
       return {};
     };
@@ -83,12 +80,12 @@ Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
     for (int32_t c : spec.controls)
       if (Expected<void> ok = join(c); !ok)
         return ok;
-    out.frameOf[i] = static_cast<uint32_t>(std::max(frame, 0));
+    out.frameOf[i] = inputs.frame();
     if (kinds[i] == NodeKind::Enter) {
-      Expected<int32_t> child = frameOpenedBy(i, static_cast<int32_t>(out.frameOf[i]));
+      Expected<FrameTree::Index> child = frameOpenedBy(i);
       if (!child)
         return Unexpected(std::move(child.error()));
-      out.childFrame[i] = *child;
+      out.childFrame[i] = static_cast<int32_t>(*child);
     } else if (kinds[i] == NodeKind::Exit && out.frameOf[i] == 0) {
       return Unexpected(
           invalidArgument("it is not inside a frame; its input must come from a loop's Switch")

@@ -1,6 +1,7 @@
 #include "treadle/analysis/races/FrameGraph.h"
 
 #include "treadle/dialect/Regions.h"
+#include "treadle/runtime/FrameTree.h"
 
 #include <algorithm>
 
@@ -21,6 +22,11 @@ SmallVector<Value> inputsOf(Operation *op) {
   if (op->getNumRegions() != 0)
     llvm::append_range(inputs, capturesOf(op));
   return inputs;
+}
+
+/// Frames are numbered from 0 on.
+FrameGraph::Index numberOf(FrameTree::Index frame) {
+  return frame == FrameTree::outside ? FrameGraph::none : frame - 1;
 }
 
 /// More sides than this are forgotten: then two nodes count as running together.
@@ -85,36 +91,26 @@ void FrameGraph::connect() {
     }
 }
 
-FrameGraph::Index FrameGraph::frameBelow(Index parent, Node enter) {
-  auto name = enter.attr<StringAttr>("frame_name");
-  StringRef text = name ? name.getValue() : "";
-  for (Index i = 0; i < allFrames.size(); ++i)
-    if (allFrames[i].parent == parent && allFrames[i].name == text)
-      return i;
-  auto parallel = enter.attr<IntegerAttr>("parallel_iterations");
-  unsigned depth = parent == none ? 1 : allFrames[parent].depth + 1;
-  allFrames.push_back({text.str(), parent, depth, !parallel || parallel.getInt() != 1});
-  return allFrames.size() - 1;
-}
-
 void FrameGraph::findFrames() {
-  frame.assign(nodes.size(), none);
-  std::vector<Index> given(nodes.size(), none); // the frame of its results
+  FrameTree tree;
+  std::vector<FrameTree::Index> given(nodes.size()); // the frame of its results
   for (Index i = 0; i < nodes.size(); ++i) {
-    for (Value input : inputsOf(nodes[i].getOperation())) {
-      Operation *op = input.getDefiningOp();
-      if (!isForward(op, i) || given[indices[op]] == none)
-        continue;
-      // A control edge from outside doesn't take a node out of its loop.
-      Index candidate = given[indices[op]];
-      if (frame[i] == none || allFrames[candidate].depth > allFrames[frame[i]].depth)
-        frame[i] = candidate;
+    FrameTree::Inputs inputs(tree);
+    for (Value input : inputsOf(nodes[i].getOperation()))
+      if (Operation *op = input.getDefiningOp(); isForward(op, i))
+        inputs.add(given[indices[op]]);
+    FrameTree::Index own = given[i] = inputs.frame();
+    if (isOp(nodes[i], "Enter")) {
+      auto name = nodes[i].attr<StringAttr>("frame_name");
+      auto parallel = nodes[i].attr<IntegerAttr>("parallel_iterations");
+      given[i] = tree.enter(own, name ? name.getValue() : StringRef());
+      if (given[i] > allFrames.size())
+        allFrames.push_back({tree[given[i]].name, numberOf(own), tree[given[i]].depth,
+                             !parallel || parallel.getInt() != 1});
+    } else if (isOp(nodes[i], "Exit")) {
+      given[i] = tree.exit(own);
     }
-    given[i] = frame[i];
-    if (isOp(nodes[i], "Enter"))
-      given[i] = frameBelow(frame[i], nodes[i]);
-    else if (isOp(nodes[i], "Exit") && frame[i] != none)
-      given[i] = allFrames[frame[i]].parent;
+    frame.push_back(numberOf(own));
   }
 }
 

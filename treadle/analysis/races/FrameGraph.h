@@ -57,7 +57,6 @@ private:
   void sort();
   bool isForward(mlir::Operation *from, Index to) const;
   Sides sidesGiven(mlir::Value input) const;
-  Index frameBelow(Index parent, Node enter);
 
   std::vector<Node> nodes;
   llvm::DenseMap<mlir::Operation *, Index> indices;

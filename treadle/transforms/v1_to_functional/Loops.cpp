@@ -1,5 +1,6 @@
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
+#include "treadle/runtime/FrameTree.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -30,17 +31,18 @@ void Loop::forEachNode(function_ref<void(Operation *)> visit) const {
 
 namespace {
 
-/// Walks a body in the order of its edges, and says for each node in which frame its results are.
-class FrameFinder {
+/// Walks a body in the order of its edges.
+class LoopFinder {
 public:
   std::vector<std::unique_ptr<Loop>> find(Block &body) {
     for (Operation *op : topologicalOrder(body))
       if (Node::isNode(op))
         place(Node(op));
     std::vector<std::vector<std::unique_ptr<Loop>>> byDepth;
-    for (std::unique_ptr<Loop> &loop : loops) {
-      byDepth.resize(std::max<size_t>(byDepth.size(), depth(loop.get())));
-      byDepth[depth(loop.get()) - 1].push_back(std::move(loop));
+    for (auto [index, loop] : llvm::enumerate(loops)) {
+      size_t depth = tree[static_cast<FrameTree::Index>(index + 1)].depth;
+      byDepth.resize(std::max(byDepth.size(), depth));
+      byDepth[depth - 1].push_back(std::move(loop));
     }
     loops.clear();
     for (std::vector<std::unique_ptr<Loop>> &level : llvm::reverse(byDepth))
@@ -51,66 +53,54 @@ public:
 private:
   void place(Node node) {
     StringRef kind = v1Kind(node);
-    Loop *inner = innermostInput(node);
-    Loop *result = inner;
+    FrameTree::Index frame = frameOf(node), given = frame;
     if (kind == "Enter") {
-      result = child(inner, node);
-      result->enters.push_back(node.getOperation());
-    } else if (kind == "Exit" && inner) {
-      result = inner->parent;
-      inner->exits.push_back(node.getOperation());
-    } else if (inner) {
-      inner->nodes.push_back(node.getOperation());
+      given = enter(frame, node);
+      loopOf(given)->enters.push_back(node.getOperation());
+    } else if (Loop *loop = loopOf(frame)) {
+      if (kind == "Exit")
+        given = tree.exit(frame);
+      (kind == "Exit" ? loop->exits : loop->nodes).push_back(node.getOperation());
     }
-    frames[node.getOperation()] = result;
+    frames[node.getOperation()] = given;
   }
 
-  static unsigned depth(Loop *loop) {
-    unsigned result = 0;
-    for (; loop; loop = loop->parent)
-      ++result;
-    return result;
+  Loop *loopOf(FrameTree::Index frame) const {
+    return frame == FrameTree::outside ? nullptr : loops[frame - 1].get();
   }
 
-  /// The frame of the inputs; NextIteration's edges lead back into a frame that is known by then.
-  Loop *innermostInput(Node node) {
-    Loop *inner = nullptr;
-    bool isFirst = true, isMixed = false;
+  FrameTree::Index frameOf(Node node) {
+    FrameTree::Inputs inputs(tree);
     for (Value input : node->getOperands()) {
-      auto frame = frames.find(input.getDefiningOp());
-      if (frame == frames.end() && input.getDefiningOp())
-        continue; // an edge back
-      Loop *loop = frame == frames.end() ? nullptr : frame->second;
-      isMixed = isMixed || (!isFirst && loop != inner);
-      if (isFirst || depth(loop) > depth(inner))
-        inner = loop;
-      isFirst = false;
+      Operation *from = input.getDefiningOp();
+      if (auto given = frames.find(from); given != frames.end() || !from)
+        inputs.add(from ? given->second : FrameTree::outside);
     }
-    if (isMixed && inner)
-      inner->refuse(node.getOperation(), "its inputs are in different frames");
-    return inner;
+    if (Loop *loop = loopOf(inputs.frame()); loop && inputs.isMixed())
+      loop->refuse(node.getOperation(), "its inputs are in different frames");
+    return inputs.frame();
   }
 
-  Loop *child(Loop *parent, Node enter) {
-    auto name = enter.attr<StringAttr>("frame_name");
-    Loop *&loop = byName[{parent, name}];
-    if (!loop) {
-      loop = loops.emplace_back(std::make_unique<Loop>()).get();
-      loop->frameName = name ? name : StringAttr::get(enter->getContext(), "");
-      loop->parent = parent;
-      if (parent)
-        parent->children.push_back(loop);
+  FrameTree::Index enter(FrameTree::Index parent, Node node) {
+    auto name = node.attr<StringAttr>("frame_name");
+    FrameTree::Index opened = tree.enter(parent, name ? name.getValue() : StringRef());
+    if (opened > loops.size()) {
+      Loop *loop = loops.emplace_back(std::make_unique<Loop>()).get();
+      loop->frameName = name ? name : StringAttr::get(node->getContext(), "");
+      loop->parent = loopOf(parent);
+      if (loop->parent)
+        loop->parent->children.push_back(loop);
     }
-    return loop;
+    return opened;
   }
 
-  std::vector<std::unique_ptr<Loop>> loops;
-  llvm::DenseMap<std::pair<Loop *, StringAttr>, Loop *> byName;
-  llvm::DenseMap<Operation *, Loop *> frames;
+  FrameTree tree;
+  std::vector<std::unique_ptr<Loop>> loops;             // by frame, from 1 on
+  llvm::DenseMap<Operation *, FrameTree::Index> frames; // of what nodes give
 };
 
 } // namespace
 
-std::vector<std::unique_ptr<Loop>> findLoops(Block &body) { return FrameFinder().find(body); }
+std::vector<std::unique_ptr<Loop>> findLoops(Block &body) { return LoopFinder().find(body); }
 
 } // namespace treadle::tfg
