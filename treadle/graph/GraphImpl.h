@@ -1,9 +1,9 @@
 // Internal to the folders that make up the library: what a Graph holds.
 #pragma once
 
+#include "treadle/graph/SharedContext.h"
 #include "treadle/lowering/Lowering.h"
 #include "treadle/runtime/Plan.h"
-#include "treadle/session/SharedContext.h"
 #include "treadle/treadle.h"
 
 #include "mlir/IR/BuiltinOps.h"

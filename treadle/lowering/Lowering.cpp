@@ -1,5 +1,6 @@
 #include "treadle/lowering/NeededPart.h"
 
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Plan.h"
 #include "treadle/tensor/Suggestions.h"
 

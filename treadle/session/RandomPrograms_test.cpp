@@ -3,6 +3,7 @@
 // TREADLE_STRESS_PROGRAMS sets how many; TREADLE_STRESS_SEED the first one, to repeat a failure.
 #include "treadle/analysis/effects/Effects.h"
 #include "treadle/dialect/TfExecutor.h"
+#include "treadle/graph/SharedContext.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Functions.h"
 #include "treadle/reference/KernelOps.h"
@@ -10,7 +11,6 @@
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
 #include "treadle/session/RandomProgram.h"
-#include "treadle/session/SharedContext.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
 

@@ -4,8 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <thread>
 
 namespace treadle {
@@ -188,6 +190,42 @@ void count(Session &session, int32_t x) {
   auto out = session.run({"exit:0"}, {{"x:0", i32(x)}});
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ((*out)[0].scalarValue<int32_t>(), std::max(20, x));
+}
+
+// Making a plan of what can be fused makes attributes in the graph's context, the same ones here.
+TEST(SessionThreads, PlansOfOneGraphAreMadeAtOnce) {
+  constexpr int numChains = 2000, numThreads = 4;
+  const std::string type = " attr { key: 'T' value { type: DT_FLOAT } }";
+  std::string text =
+      "node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }";
+  std::vector<std::string> fetches;
+  for (int i = 0; i < numChains; ++i) {
+    std::string number = std::to_string(i), product = "p" + number;
+    text += "node { name: '" + product + "' op: 'MatMul' input: 'x' input: 'x'" + type + " }";
+    text += "node { name: 'r" + number + "' op: 'LeakyRelu' input: '" + product + "'" + type +
+            " attr { key: 'alpha' value { f: " + number + " } } }";
+    fetches.push_back("r" + number);
+  }
+  Tensor x = *Tensor::make(DType::Float32, {2, 2});
+  for (int i = 0; i < 4; ++i)
+    x.data<float>()[i] = std::array{1.0F, 2.0F, -3.0F, 0.0F}[i]; // x * x begins with -5
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    Graph graph = *Graph::fromBytes(text);
+    std::atomic<int> wrong{0};
+    std::latch start(numThreads);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < numThreads; ++t)
+      threads.emplace_back([&] {
+        Session session = *Session::create(graph);
+        start.arrive_and_wait();
+        std::vector<Tensor> values = session.run(fetches, {{"x", x}}).value();
+        for (int i = 0; i < numChains; ++i)
+          wrong += values[i].data<float>()[0] != -5.0F * static_cast<float>(i);
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+    EXPECT_EQ(wrong, 0);
+  }
 }
 
 TEST(SessionThreads, CodeComesWhileManyThreadsRun) {

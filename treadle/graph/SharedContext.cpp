@@ -1,4 +1,4 @@
-#include "treadle/session/SharedContext.h"
+#include "treadle/graph/SharedContext.h"
 
 #include "llvm/Support/ThreadPool.h"
 
