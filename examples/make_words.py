@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes words, a SavedModel as small as they get: a scale that counts its calls, and a vocabulary.
 
-    PYTHONPATH=build/release/python python3 examples/make_words.py examples/words
+    ./dev python examples/make_words.py examples/words
 
 serving_default multiplies by a variable and counts; lookup finds a word's number in a table that is
 filled from an asset.
