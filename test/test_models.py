@@ -87,13 +87,36 @@ def test_loads_that_fail(tmp_path):
     fails(treadle.NotFoundError, "'gpu', 'serve'", path=model, tags=["train"])
     treadle.load(model, tags=["gpu", "serve"])
     bare = write_model(tmp_path / "bare", files=False)
-    fails(treadle.NotFoundError, "asset 'words.txt' is missing", path=bare)
-    fails(treadle.NotFoundError, "checkpoint", path=write_model(tmp_path / "b2", "", files=False))
+    fails(treadle.NotFoundError, "checkpoint", path=bare)
     out = write_model(tmp_path / "out", ASSET.replace("words.txt", "../words.txt"), files=False)
     fails(treadle.InvalidArgumentError, "leads out of the model's folder", path=out)
     plain = tmp_path / "plain.pbtxt"
     plain.write_text("\n".join(NODES))
     fails(treadle.InvalidArgumentError, "SavedModel", path=plain)
+
+
+def test_a_missing_asset_fails_where_it_is_read(folder):
+    asset = folder / "assets" / "words.txt"
+    asset.unlink()
+    reader = r"node 'fill' \(InitializeTableFromTextFileV2\)"
+    message = f"the model can't be initialized: {reader}: there is no file '{asset}'"
+    with pytest.raises(treadle.NotFoundError, match=message):
+        treadle.load(folder)
+
+
+def test_a_missing_asset_has_its_name(folder):
+    asset = folder / "assets" / "words.txt"
+    asset.unlink()
+    model = folder / "saved_model.pbtxt"
+    fill = next(text for text in NODES if 'name: "fill"' in text)
+    name = [
+        node("name", "VarHandleOp", (), dtype("DT_STRING"), shape(), text("shared_name", "name")),
+        node("fill", "AssignVariableOp", ["name", "file"], dtype("DT_STRING")),
+        node("name_now", "ReadVariableOp", ["name"], dtype("DT_STRING")),
+    ]
+    assert fill in model.read_text()
+    model.write_text(model.read_text().replace(fill, " ".join(name)))
+    assert treadle.load(folder).session.run("name_now").item() == os.fsencode(asset)
 
 
 @pytest.mark.parametrize("damage", ["missing", "truncated", "flipped", "index"])

@@ -12,9 +12,10 @@ class Model {
 public:
   /// Loads the SavedModel in a folder, or one that was converted to .mlir. Of several meta graphs
   /// it takes the one whose tags are `tags`; without tags the one that is tagged `serve`, or the
-  /// only one. Nothing is half-loaded: NotFound for a folder, meta graph, checkpoint or asset that
-  /// isn't there, InvalidArgument for a graph without signatures or paths that leave the folder,
-  /// DataLoss for a damaged checkpoint, and whatever the model's own initialization gives.
+  /// only one. Nothing is half-loaded: NotFound for a folder, meta graph or checkpoint that isn't
+  /// there, InvalidArgument for a graph without signatures or paths that leave the folder, DataLoss
+  /// for a damaged checkpoint, and whatever the model's own initialization gives: NotFound where it
+  /// reads an asset that isn't there.
   static Expected<Model> load(const std::string &path, SessionOptions options = {},
                               const std::vector<std::string> &tags = {});
   /// The same of a graph that was read from one, and perhaps changed by passes.

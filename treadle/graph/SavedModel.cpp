@@ -117,11 +117,7 @@ Expected<std::vector<SavedModelFiles::Asset>> SavedModelFiles::assets() const {
       return Unexpected(invalidArgument("asset '", def.filename(),
                                         "' leads out of the model's folder '", folder,
                                         "'; the model is not to be trusted"));
-    std::string path = str(folder, "/assets/", def.filename());
-    if (!fs::exists(path))
-      return Unexpected(
-          notFound("asset '", def.filename(), "' is missing: there is no file '", path, "'"));
-    assets.push_back({def.tensor_info().name(), std::move(path)});
+    assets.push_back({def.tensor_info().name(), str(folder, "/assets/", def.filename())});
   }
   return assets;
 }

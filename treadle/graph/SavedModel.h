@@ -32,8 +32,8 @@ struct SavedModelFiles {
     std::string tensor; // `x:0`, fed with the path
     std::string path;
   };
-  /// InvalidArgument for a file name that leads out of the model's folder; NotFound for a file that
-  /// isn't there.
+  /// InvalidArgument for a file name that leads out of the model's folder. The files need not
+  /// exist: the graph may use no more than their names.
   Expected<std::vector<Asset>> assets() const;
 
   /// The signature that is none, but names the node to run first.

@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from . import _arguments as arguments
 from ._native import Session, _Model
 
 if TYPE_CHECKING:
@@ -123,11 +124,12 @@ def load(
         threads, tier, loop_overlap, timeout, statistics, trace, fast_math: as of Session, for
             all calls.
 
-    Raises NotFoundError for a folder, meta graph, checkpoint or asset that isn't there,
-    InvalidArgumentError for a graph that isn't a SavedModel's or a path that leaves the folder,
-    DataLossError for a damaged checkpoint. Nothing is half-loaded.
+    Raises NotFoundError for a folder, meta graph or checkpoint that isn't there, and for an asset
+    that isn't there where the model's initialization reads it, InvalidArgumentError for a graph
+    that isn't a SavedModel's or a path that leaves the folder, DataLossError for a damaged
+    checkpoint. Nothing is half-loaded.
     """
-    wanted: list[Any] = [tags] if isinstance(tags, str) else list(tags)
+    wanted = arguments.names(tags, "tags")
     native = _Model(
         path, wanted, threads, tier, loop_overlap, timeout, statistics, trace, fast_math
     )
