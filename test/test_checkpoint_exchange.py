@@ -90,3 +90,75 @@ def test_partitioned_variables(tmp_path):
     whole = copy_by_treadle(theirs, ours, ["v", "part"], slices, [tf.float32] * 2, read_as="v")
     np.testing.assert_array_equal(whole[0], full)
     np.testing.assert_array_equal(whole[1], full[2:7, 1:4])
+
+
+def dense_table_by_treadle(restored, path):
+    """Restores a dense table, changes it, and saves it again; gives what it finds."""
+    with tf.Graph().as_default() as graph:
+        one = tf.raw_ops.RestoreV2(
+            prefix=restored,
+            tensor_names=["keys", "values"],
+            shape_and_slices=["", ""],
+            dtypes=[tf.string, tf.int64],
+        )
+        table = tf.raw_ops.MutableDenseHashTableV2(
+            empty_key="", deleted_key="$", value_dtype=tf.int64, initial_num_buckets=4, name="t"
+        )
+        tf.raw_ops.LookupTableImportV2(
+            table_handle=table, keys=one[0], values=one[1], name="restore"
+        )
+        tf.raw_ops.LookupTableRemoveV2(table_handle=table, keys=["key 7"], name="remove")
+        more = [f"more {i}" for i in range(50)]
+        tf.raw_ops.LookupTableInsertV2(
+            table_handle=table, keys=more, values=tf.range(50, dtype=tf.int64), name="insert"
+        )
+        tf.raw_ops.LookupTableFindV2(
+            table_handle=table,
+            keys=["key 3", "key 7", "more 8"],
+            default_value=tf.constant(-1, tf.int64),
+            name="find",
+        )
+        keys, values = tf.raw_ops.LookupTableExportV2(
+            table_handle=table, Tkeys=tf.string, Tvalues=tf.int64
+        )
+        tf.raw_ops.SaveV2(
+            prefix=path,
+            tensor_names=["keys", "values"],
+            shape_and_slices=["", ""],
+            tensors=[keys, values],
+            name="save",
+        )
+    session = treadle.Session(graph.as_graph_def().SerializeToString())
+    for target in ("restore", "remove", "insert", "save"):
+        session.run([], targets=[target])
+    return session.run("find").tolist()
+
+
+def test_dense_tables(tmp_path):
+    theirs, ours, again = (f"{tmp_path}/{name}" for name in ("theirs", "ours", "again"))
+    table = tf.lookup.experimental.DenseHashTable(
+        tf.string, tf.int64, -1, empty_key="", deleted_key="$", initial_num_buckets=4
+    )
+    table.insert([f"key {i}" for i in range(40)], tf.range(40, dtype=tf.int64))
+    table.remove(["key 5"])
+    save(theirs, ["keys", "values"], ["", ""], table.export())
+    assert dense_table_by_treadle(theirs, ours) == [3, -1, 8]
+    # TensorFlow does the same, and keeps the same buckets.
+    table.remove(["key 7"])
+    table.insert([f"more {i}" for i in range(50)], tf.range(50, dtype=tf.int64))
+    save(again, ["keys", "values"], ["", ""], table.export())
+    assert_same_files(ours, again)
+    # It finds every key in what was saved here.
+    fresh = tf.lookup.experimental.DenseHashTable(
+        tf.string, tf.int64, -1, empty_key="", deleted_key="$", initial_num_buckets=8
+    )
+    keys, values = tf.raw_ops.RestoreV2(
+        prefix=ours,
+        tensor_names=["keys", "values"],
+        shape_and_slices=["", ""],
+        dtypes=[tf.string, tf.int64],
+    )
+    tf.raw_ops.LookupTableImportV2(table_handle=fresh.resource_handle, keys=keys, values=values)
+    found = fresh.lookup(["key 39", "more 49", "key 5", "key 7"]).numpy().tolist()
+    assert found == [39, 49, -1, -1]
+    assert fresh.size().numpy() == 88

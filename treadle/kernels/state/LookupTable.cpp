@@ -1,7 +1,13 @@
 #include "treadle/kernels/state/LookupTable.h"
 
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/text/StringHash.h"
+
 #include <algorithm>
+#include <bit>
 #include <mutex>
+#include <numeric>
 
 namespace treadle {
 
@@ -23,7 +29,7 @@ std::string TableType::text() const {
 
 int64_t LookupTable::size() const {
   std::shared_lock lock(mutex);
-  return std::ssize(keyOfRow);
+  return std::ssize(rows);
 }
 
 Expected<int64_t> LookupTable::countKeys(const Tensor &keys) const {
@@ -53,8 +59,24 @@ Expected<int64_t> LookupTable::countPairs(const Tensor &keys, const Tensor &valu
 std::string_view LookupTable::keyAt(const Tensor &keys, int64_t i) const {
   if (type.key == DType::String)
     return keys.data<std::string>()[i];
-  size_t size = static_cast<size_t>(*countElements(type.keyDims)) * dtypeSize(type.key);
+  size_t size = static_cast<size_t>(keyCount()) * dtypeSize(type.key);
   return {keys.data<char>() + static_cast<size_t>(i) * size, size};
+}
+
+static void storeKey(const std::string &key, Tensor &keys, int64_t i) {
+  if (keys.dtype() == DType::String)
+    keys.data<std::string>()[i] = key;
+  else
+    std::memcpy(keys.data<char>() + static_cast<size_t>(i) * key.size(), key.data(), key.size());
+}
+
+bool LookupTable::isReserved(std::string_view key) const {
+  return dense && (key == dense->emptyKey || key == dense->deletedKey);
+}
+
+static Error reservedKey(int64_t i) {
+  return invalidArgument("key ", i,
+                         " is the table's empty_key or deleted_key, which can't be stored");
 }
 
 void LookupTable::storeValue(int64_t row, const Tensor &values, int64_t i) {
@@ -88,22 +110,26 @@ void LookupTable::clear() {
   keyOfRow.clear();
   plain.clear();
   texts.clear();
+  bucketOfRow.clear();
+  rowsOfBuckets.clear();
+}
+
+int64_t LookupTable::addRow(std::string_view key) {
+  keyOfRow.emplace_back(key);
+  if (type.value == DType::String)
+    texts.resize(texts.size() + static_cast<size_t>(valueCount()));
+  else
+    plain.resize(plain.size() + valueBytes());
+  return std::ssize(keyOfRow) - 1;
 }
 
 Expected<void> LookupTable::put(const Tensor &keys, int64_t i, const Tensor &values) {
   std::string_view key = keyAt(keys, i);
-  if (std::ranges::find(reserved, key) != reserved.end())
-    return Unexpected(invalidArgument("key ", i,
-                                      " is the table's empty_key or deleted_key, which "
-                                      "can't be stored"));
+  if (isReserved(key))
+    return Unexpected(reservedKey(i));
   auto it = rows.find(key);
   if (it == rows.end()) {
-    it = rows.emplace(key, std::ssize(keyOfRow)).first;
-    keyOfRow.emplace_back(key);
-    if (type.value == DType::String)
-      texts.resize(texts.size() + static_cast<size_t>(valueCount()));
-    else
-      plain.resize(plain.size() + valueBytes());
+    it = rows.emplace(key, dense ? claimBucket(key) : addRow(key)).first;
   } else if (!type.isMutable && !isStored(it->second, values, i)) {
     return Unexpected(invalidArgument("key ", i, " has two different values"));
   }
@@ -132,6 +158,8 @@ Expected<Tensor> LookupTable::find(const Tensor &keys, const Tensor &fallback) c
   if (!type.isMutable && !isFilled)
     return Unexpected(failedPrecondition("the table is not initialized"));
   for (int64_t i = 0; i < *count; ++i) {
+    if (isReserved(keyAt(keys, i)))
+      return Unexpected(reservedKey(i));
     if (auto it = rows.find(keyAt(keys, i)); it != rows.end()) {
       loadValue(it->second, *out, i);
       continue;
@@ -154,11 +182,33 @@ Expected<void> LookupTable::insert(const Tensor &keys, const Tensor &values) {
                                          "changed"));
   return countPairs(keys, values).and_then([&](int64_t count) -> Expected<void> {
     std::unique_lock lock(mutex);
+    if (Expected<void> ok = makeRoom(count); !ok)
+      return ok;
     for (int64_t i = 0; i < count; ++i)
       if (Expected<void> ok = put(keys, i, values); !ok)
         return ok;
     return {};
   });
+}
+
+// The last row takes the place.
+void LookupTable::dropRow(int64_t row) {
+  int64_t last = std::ssize(keyOfRow) - 1;
+  if (row != last) {
+    keyOfRow[static_cast<size_t>(row)] = std::move(keyOfRow.back());
+    rows.find(keyOfRow[static_cast<size_t>(row)])->second = row;
+    if (type.value == DType::String)
+      std::copy_n(texts.begin() + last * valueCount(), valueCount(),
+                  texts.begin() + row * valueCount());
+    else
+      std::memcpy(plain.data() + static_cast<size_t>(row) * valueBytes(),
+                  plain.data() + static_cast<size_t>(last) * valueBytes(), valueBytes());
+  }
+  keyOfRow.pop_back();
+  if (type.value == DType::String)
+    texts.resize(static_cast<size_t>(last * valueCount()));
+  else
+    plain.resize(static_cast<size_t>(last) * valueBytes());
 }
 
 Expected<void> LookupTable::remove(const Tensor &keys) {
@@ -170,27 +220,17 @@ Expected<void> LookupTable::remove(const Tensor &keys) {
     return Unexpected(std::move(count.error()));
   std::unique_lock lock(mutex);
   for (int64_t i = 0; i < *count; ++i) {
+    if (isReserved(keyAt(keys, i)))
+      return Unexpected(reservedKey(i));
     auto it = rows.find(keyAt(keys, i));
     if (it == rows.end())
       continue;
-    // The last row takes the place.
-    int64_t row = it->second, last = std::ssize(keyOfRow) - 1;
+    int64_t row = it->second;
     rows.erase(it);
-    if (row != last) {
-      keyOfRow[static_cast<size_t>(row)] = std::move(keyOfRow.back());
-      rows.find(keyOfRow[static_cast<size_t>(row)])->second = row;
-      if (type.value == DType::String)
-        std::copy_n(texts.begin() + last * valueCount(), valueCount(),
-                    texts.begin() + row * valueCount());
-      else
-        std::memcpy(plain.data() + static_cast<size_t>(row) * valueBytes(),
-                    plain.data() + static_cast<size_t>(last) * valueBytes(), valueBytes());
-    }
-    keyOfRow.pop_back();
-    if (type.value == DType::String)
-      texts.resize(static_cast<size_t>(last * valueCount()));
+    if (dense)
+      keyOfRow[static_cast<size_t>(row)] = dense->deletedKey;
     else
-      plain.resize(static_cast<size_t>(last) * valueBytes());
+      dropRow(row);
   }
   return {};
 }
@@ -198,6 +238,8 @@ Expected<void> LookupTable::remove(const Tensor &keys) {
 Expected<void> LookupTable::replace(const Tensor &keys, const Tensor &values) {
   if (!type.isMutable)
     return initialize(keys, values);
+  if (dense)
+    return replaceBuckets(keys, values);
   return countPairs(keys, values).and_then([&](int64_t count) -> Expected<void> {
     std::unique_lock lock(mutex);
     clear();
@@ -231,22 +273,169 @@ Expected<void> LookupTable::initialize(const Tensor &keys, const Tensor &values)
   });
 }
 
-Expected<std::pair<Tensor, Tensor>> LookupTable::contents() const {
-  std::shared_lock lock(mutex);
-  std::vector<int64_t> keyDims{std::ssize(keyOfRow)}, valueDims = keyDims;
+Expected<std::pair<Tensor, Tensor>> LookupTable::pairsOf(const std::vector<int64_t> &wanted) const {
+  std::vector<int64_t> keyDims{std::ssize(wanted)}, valueDims = keyDims;
   keyDims.insert(keyDims.end(), type.keyDims.begin(), type.keyDims.end());
   valueDims.insert(valueDims.end(), type.valueDims.begin(), type.valueDims.end());
   Expected<Tensor> keys = Tensor::make(type.key, keyDims);
   Expected<Tensor> values = Tensor::make(type.value, valueDims);
   if (!keys || !values)
     return Unexpected(std::move(keys ? values.error() : keys.error()));
+  for (int64_t i = 0; i < std::ssize(wanted); ++i) {
+    storeKey(keyOfRow[static_cast<size_t>(wanted[static_cast<size_t>(i)])], *keys, i);
+    loadValue(wanted[static_cast<size_t>(i)], *values, i);
+  }
+  return std::pair(std::move(*keys), std::move(*values));
+}
+
+Expected<std::pair<Tensor, Tensor>> LookupTable::contents() const {
+  std::shared_lock lock(mutex);
+  if (dense)
+    return allBuckets();
+  std::vector<int64_t> all(keyOfRow.size());
+  std::iota(all.begin(), all.end(), 0);
+  return pairsOf(all);
+}
+
+// --- dense tables --------------------------------------------------------------------------------
+
+// TensorFlow's hash: integers are their own.
+uint64_t LookupTable::hashOf(std::string_view key) const {
+  uint64_t hash = 0;
+  bool isInteger = visitType(type.key, IntegerTypes(), [&]<typename T>() {
+    for (int64_t i = 0; i < keyCount(); ++i) {
+      T element;
+      std::memcpy(&element, key.data() + static_cast<size_t>(i) * sizeof element, sizeof element);
+      auto own = static_cast<uint64_t>(element);
+      hash = keyCount() == 1 ? own : hash ^ (own + 0x9e3779b97f4a7800 + (hash << 10) + (hash >> 4));
+    }
+  });
+  return isInteger ? hash : murmurHash64(key, 0xdecafcaffe);
+}
+
+// Goes through the buckets where a key may be, all in the end, until `stop(bucket)`.
+template <typename Stop> int64_t LookupTable::probe(std::string_view key, Stop &&stop) const {
+  uint64_t mask = static_cast<uint64_t>(dense->numBuckets) - 1, bucket = hashOf(key) & mask;
+  for (uint64_t step = 1; !stop(static_cast<int64_t>(bucket)); ++step)
+    bucket = (bucket + step) & mask;
+  return static_cast<int64_t>(bucket);
+}
+
+// There is a bucket for it: makeRoom was called before.
+int64_t LookupTable::claimBucket(std::string_view key) {
+  auto isFree = [&](int64_t bucket) {
+    auto it = rowsOfBuckets.find(bucket);
+    return it == rowsOfBuckets.end() ||
+           keyOfRow[static_cast<size_t>(it->second)] == dense->deletedKey;
+  };
+  int64_t bucket = probe(key, isFree);
+  auto [it, isNew] = rowsOfBuckets.try_emplace(bucket, std::ssize(keyOfRow));
+  if (isNew) {
+    bucketOfRow.push_back(bucket);
+    return addRow(key);
+  }
+  keyOfRow[static_cast<size_t>(it->second)] = key;
+  return it->second;
+}
+
+// Whether TensorFlow finds each key where it is.
+bool LookupTable::isLaidOut() const {
+  if (!std::has_single_bit(static_cast<uint64_t>(dense->numBuckets)))
+    return false;
   for (size_t row = 0; row < keyOfRow.size(); ++row) {
     const std::string &key = keyOfRow[row];
-    if (type.key == DType::String)
-      keys->data<std::string>()[row] = key;
-    else
-      std::memcpy(keys->data<char>() + row * key.size(), key.data(), key.size());
-    loadValue(static_cast<int64_t>(row), *values, static_cast<int64_t>(row));
+    auto ends = [&](int64_t bucket) {
+      auto it = rowsOfBuckets.find(bucket);
+      return it == rowsOfBuckets.end() || keyOfRow[static_cast<size_t>(it->second)] == key;
+    };
+    if (key != dense->deletedKey && probe(key, ends) != bucketOfRow[row])
+      return false;
+  }
+  return true;
+}
+
+// As TensorFlow, which takes all keys for new ones.
+Expected<void> LookupTable::makeRoom(int64_t numKeys) {
+  if (!dense)
+    return {};
+  auto pending = static_cast<float>(std::ssize(rows) + numKeys);
+  int64_t wanted = dense->numBuckets;
+  while (pending > static_cast<float>(wanted) * dense->maxLoad)
+    wanted *= 2;
+  return wanted == dense->numBuckets ? Expected<void>() : layOut(wanted);
+}
+
+// Puts the keys into as many buckets, in the order of those that they were in.
+Expected<void> LookupTable::layOut(int64_t numBuckets) {
+  std::vector<int64_t> live;
+  for (const auto &[key, row] : rows)
+    live.push_back(row);
+  std::ranges::sort(live, {}, [&](int64_t row) { return bucketOfRow[static_cast<size_t>(row)]; });
+  return pairsOf(live).and_then([&](const auto &pairs) -> Expected<void> {
+    clear();
+    dense->numBuckets = numBuckets;
+    for (int64_t i = 0; i < std::ssize(live); ++i)
+      if (Expected<void> ok = put(pairs.first, i, pairs.second); !ok)
+        return ok;
+    return {};
+  });
+}
+
+Expected<int64_t> LookupTable::countBuckets(const Tensor &keys, const Tensor &values) const {
+  if (keys.dtype() != type.key)
+    return Unexpected(wrongType("keys", keys.dtype(), type.key));
+  if (values.dtype() != type.value)
+    return Unexpected(wrongType("values", values.dtype(), type.value));
+  int64_t count = keys.rank() ? keys.dim(0) : 0;
+  if (!keys.rank() || !values.rank() || values.dim(0) != count ||
+      keys.count() != count * keyCount() || values.count() != count * valueCount())
+    return Unexpected(invalidArgument("the keys' and values' shapes are ", dimsText(keys.dims()),
+                                      " and ", dimsText(values.dims()), ", expected [n,",
+                                      keyCount(), "] and [n,", valueCount(), "]"));
+  return count;
+}
+
+// Buckets that TensorFlow wrote stay as they are; others, such as pairs in any order, are laid out.
+Expected<void> LookupTable::replaceBuckets(const Tensor &keys, const Tensor &values) {
+  Expected<int64_t> count = countBuckets(keys, values);
+  if (!count)
+    return Unexpected(std::move(count.error()));
+  std::unique_lock lock(mutex);
+  clear();
+  dense->numBuckets = *count;
+  for (int64_t bucket = 0; bucket < *count; ++bucket) {
+    std::string_view key = keyAt(keys, bucket);
+    if (key == dense->emptyKey)
+      continue;
+    int64_t row = addRow(key);
+    bucketOfRow.push_back(bucket);
+    rowsOfBuckets[bucket] = row;
+    storeValue(row, values, bucket);
+    if (key != dense->deletedKey)
+      rows[std::string(key)] = row;
+  }
+  if (isLaidOut())
+    return {};
+  auto numKeys = static_cast<float>(rows.size());
+  int64_t wanted = DenseLayout::fewestBuckets;
+  while (numKeys > static_cast<float>(wanted) * dense->maxLoad)
+    wanted *= 2;
+  return layOut(wanted);
+}
+
+Expected<std::pair<Tensor, Tensor>> LookupTable::allBuckets() const {
+  int64_t count = dense->numBuckets;
+  Expected<Tensor> keys = Tensor::make(type.key, {count, keyCount()});
+  Expected<Tensor> values = Tensor::make(type.value, {count, valueCount()});
+  if (!keys || !values)
+    return Unexpected(std::move(keys ? values.error() : keys.error()));
+  const std::string &empty = dense->emptyKey;
+  for (int64_t i = 0; i < count; ++i)
+    storeKey(empty, *keys, i);
+  zeroElements(type.value, values->raw(), values->count());
+  for (const auto &[bucket, row] : rowsOfBuckets) {
+    storeKey(keyOfRow[static_cast<size_t>(row)], *keys, bucket);
+    loadValue(row, *values, bucket);
   }
   return std::pair(std::move(*keys), std::move(*values));
 }

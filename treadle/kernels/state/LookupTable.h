@@ -4,6 +4,7 @@
 #include "treadle/tensor/Resource.h"
 #include "treadle/tensor/Tensor.h"
 
+#include <optional>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -18,31 +19,41 @@ struct TableType {
   std::string text() const; // `string to int64[4]`
 };
 
+/// TensorFlow's dense tables have buckets, a power of two of them; keys that mark those that are
+/// empty and those whose key was removed can't be stored. A checkpoint has all buckets, and whoever
+/// restores it looks keys up in them as they are: each key must be where TensorFlow puts it.
+struct DenseLayout {
+  static constexpr int64_t fewestBuckets = 4;
+  std::string emptyKey, deletedKey; // by their bytes
+  int64_t numBuckets;
+  float maxLoad; // the share of buckets that may hold keys, less than 1
+};
+
 /// A table. One that isn't mutable is filled once, and may be read only then. Thread-safe.
 class LookupTable final : public Resource {
 public:
   static constexpr std::string_view kindName = "lookup table";
   std::string_view kind() const override { return kindName; }
 
-  explicit LookupTable(TableType type) : type(std::move(type)) {}
+  explicit LookupTable(TableType type, std::optional<DenseLayout> dense = {})
+      : type(std::move(type)), dense(std::move(dense)) {}
   const TableType type;
-  /// Keys that may not be stored, by their bytes: those that mark empty and deleted places in
-  /// TensorFlow's dense tables.
-  std::vector<std::string> reserved;
 
   int64_t size() const;
 
   /// The keys' values, or `fallback`: one value, or one for each key. FailedPrecondition for a
-  /// table that was not filled yet, InvalidArgument for dtypes or shapes that don't fit.
+  /// table that was not filled yet, InvalidArgument for dtypes or shapes that don't fit, and, here
+  /// and below, for keys that can't be stored.
   Expected<Tensor> find(const Tensor &keys, const Tensor &fallback) const;
   Expected<void> insert(const Tensor &keys, const Tensor &values);
   Expected<void> remove(const Tensor &keys);
-  /// Puts these in the place of all that there are.
+  /// Puts these in the place of all that there are: pairs, or of a dense table all buckets.
   Expected<void> replace(const Tensor &keys, const Tensor &values);
   /// Fills a table that isn't mutable. FailedPrecondition where it holds something else already,
   /// InvalidArgument where a key has two values.
   Expected<void> initialize(const Tensor &keys, const Tensor &values);
-  /// All keys and values, in the order of insertion as long as none was removed.
+  /// All keys and values, in the order of insertion as long as none was removed. Of a dense table
+  /// matrices of all buckets, empty and removed ones included.
   Expected<std::pair<Tensor, Tensor>> contents() const;
 
 private:
@@ -54,21 +65,40 @@ private:
   Expected<int64_t> countKeys(const Tensor &keys) const;
   Expected<int64_t> countPairs(const Tensor &keys, const Tensor &values) const;
   std::string_view keyAt(const Tensor &keys, int64_t i) const;
+  bool isReserved(std::string_view key) const;
   Expected<void> put(const Tensor &keys, int64_t i, const Tensor &values);
+  int64_t addRow(std::string_view key);
+  void dropRow(int64_t row);
   void storeValue(int64_t row, const Tensor &values, int64_t i);
   void loadValue(int64_t row, Tensor &values, int64_t i) const;
   bool isStored(int64_t row, const Tensor &values, int64_t i) const;
   void clear();
+  Expected<std::pair<Tensor, Tensor>> pairsOf(const std::vector<int64_t> &rows) const;
 
+  // Of dense tables.
+  Expected<int64_t> countBuckets(const Tensor &keys, const Tensor &values) const;
+  uint64_t hashOf(std::string_view key) const;
+  template <typename Stop> int64_t probe(std::string_view key, Stop &&stop) const;
+  int64_t claimBucket(std::string_view key);
+  bool isLaidOut() const;
+  Expected<void> makeRoom(int64_t numKeys);
+  Expected<void> layOut(int64_t numBuckets);
+  Expected<void> replaceBuckets(const Tensor &keys, const Tensor &values);
+  Expected<std::pair<Tensor, Tensor>> allBuckets() const;
+
+  int64_t keyCount() const { return *countElements(type.keyDims); }
   int64_t valueCount() const { return *countElements(type.valueDims); }
   size_t valueBytes() const { return static_cast<size_t>(valueCount()) * dtypeSize(type.value); }
 
   mutable std::shared_mutex mutex; // guards what follows
   Rows rows;
-  std::vector<std::string> keyOfRow;
-  std::vector<char> plain;        // of values that are plain
-  std::vector<std::string> texts; // of values that are strings
+  std::vector<std::string> keyOfRow; // in a dense table also the deleted key
+  std::vector<char> plain;           // of values that are plain
+  std::vector<std::string> texts;    // of values that are strings
   bool isFilled = false;
+  std::optional<DenseLayout> dense;
+  std::vector<int64_t> bucketOfRow;                   // of a dense table
+  std::unordered_map<int64_t, int64_t> rowsOfBuckets; // of those that aren't empty
 };
 
 } // namespace treadle

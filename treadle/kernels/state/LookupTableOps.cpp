@@ -4,6 +4,9 @@
 #include "treadle/kernels/state/LookupTable.h"
 #include "treadle/kernels/state/VocabularyFile.h"
 
+#include <algorithm>
+#include <bit>
+
 namespace treadle {
 namespace {
 
@@ -15,31 +18,45 @@ struct MakeState {
   ResourceName resource;
   TableType type;
   DType handleDType;
-  bool isDense; // inputs: the keys that mark empty and deleted places
+  bool isDense; // inputs: the empty key and the deleted one
+  int64_t numBuckets;
+  float maxLoad;
   CachedHandle handle = {};
 };
 
-Ref<LookupTable> makeTable(OpContext &ctx, const MakeState &state) {
-  TableType type = state.type;
-  if (state.isDense)
-    type.keyDims.assign(ctx.input(0).dims().begin(), ctx.input(0).dims().end());
-  auto table = makeRef<LookupTable>(std::move(type));
-  for (int i = 0; i < ctx.numInputs(); ++i) {
-    const Tensor &key = ctx.input(i);
-    table->reserved.emplace_back(key.dtype() == DType::String
-                                     ? key.scalarValue<std::string>()
-                                     : std::string(key.data<char>(), key.bytes()));
-  }
-  return table;
+std::string bytesOf(const Tensor &key) {
+  return key.dtype() == DType::String ? key.scalarValue<std::string>()
+                                      : std::string(key.data<char>(), key.bytes());
 }
 
-bool canBeKey(const Tensor &key) { return key.dtype() != DType::String || key.isScalar(); }
+Ref<LookupTable> makeTable(OpContext &ctx, const MakeState &state) {
+  if (!state.isDense)
+    return makeRef<LookupTable>(state.type);
+  TableType type = state.type;
+  type.keyDims.assign(ctx.input(0).dims().begin(), ctx.input(0).dims().end());
+  return makeRef<LookupTable>(
+      std::move(type),
+      DenseLayout{bytesOf(ctx.input(0)), bytesOf(ctx.input(1)), state.numBuckets, state.maxLoad});
+}
+
+// The two keys of a dense table.
+Expected<void> checkReservedKeys(const Tensor &empty, const Tensor &deleted) {
+  if (empty.dtype() == DType::String && !empty.isScalar())
+    return Unexpected(unimplemented("keys of several strings"));
+  if (deleted.dtype() != empty.dtype() || !std::ranges::equal(deleted.dims(), empty.dims()))
+    return Unexpected(invalidArgument("empty_key is ", tensorTypeText(empty),
+                                      " and deleted_key is ", tensorTypeText(deleted),
+                                      ", expected the same dtype and shape"));
+  if (bytesOf(empty) == bytesOf(deleted))
+    return Unexpected(invalidArgument("empty_key and deleted_key are equal, expected two keys"));
+  return {};
+}
 
 template <Sharing sharing> void make(OpContext &ctx) {
   const auto &state = ctx.state<MakeState>();
-  for (int i = 0; i < ctx.numInputs(); ++i)
-    if (!canBeKey(ctx.input(i)))
-      return ctx.fail(unimplemented("keys of several strings"));
+  if (state.isDense)
+    if (Expected<void> ok = checkReservedKeys(ctx.input(0), ctx.input(1)); !ok)
+      return ctx.fail(std::move(ok.error()));
   if constexpr (sharing == Sharing::Anonymous)
     return ctx.setOutput(0, makeHandle(makeTable(ctx, state)));
   ResourceManager &resources = ctx.run().resources;
@@ -73,13 +90,24 @@ Expected<BoundKernel> bindMake(const BindContext &node) {
   PartialShape shape = node.attrs.getOr("value_shape", PartialShape{true, {}});
   if (!countElements(shape.dims))
     return Unexpected(invalidArgument("value_shape is ", shape.text(), ", expected a known one"));
+  auto numBuckets = node.attrs.getOr<int64_t>("initial_num_buckets", 1 << 17);
+  auto maxLoad = node.attrs.getOr("max_load_factor", 0.8f);
+  if (numBuckets < DenseLayout::fewestBuckets ||
+      !std::has_single_bit(static_cast<uint64_t>(numBuckets)))
+    return Unexpected(invalidArgument("initial_num_buckets is ", numBuckets,
+                                      ", expected a power of two that is 4 at least"));
+  if (!(maxLoad > 0 && maxLoad < 1))
+    return Unexpected(
+        invalidArgument("max_load_factor is ", maxLoad, ", expected it between 0 and 1"));
   ResourceName name = ResourceName::of(node);
   if (name.name.empty())
     name.name = node.node;
   return boundWith(make<sharing>, MakeState{std::move(name),
                                             {key->dtype, value->dtype, {}, shape.dims, isMutable},
                                             node.outputTypes[0],
-                                            isDense});
+                                            isDense,
+                                            numBuckets,
+                                            maxLoad});
 }
 
 // --- using -------------------------------------------------------------------------------------
