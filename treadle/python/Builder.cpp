@@ -195,7 +195,7 @@ nb::object addOp(const Owner &owner, const std::string &op, nb::handle inputs,
                  const std::string &name, nb::dict attrs, nb::handle outputs) {
   Builder::Node node{op, {}, {}, name, {}};
   for (auto [key, value] : attrs) {
-    std::string text = nb::cast<std::string>(key);
+    std::string text = toName(key, "attrs");
     node.attrs.set(text, toAttr(op, text, value));
   }
   for (nb::handle dtype : outputs)
@@ -545,7 +545,7 @@ void bindBuilder(nb::module_ &module) {
               int64_t parallelIterations) {
              Builder::LoopSpec spec{name, {}, parallelIterations};
              for (auto [key, init] : variables) {
-               Builder::LoopVariable variable{nb::cast<std::string>(key), toInput(b, init)};
+               Builder::LoopVariable variable{toName(key, "variables"), toInput(b, init)};
                if (shapes.contains(key))
                  variable.shape = toShape(shapes[key]);
                spec.variables.push_back(std::move(variable));

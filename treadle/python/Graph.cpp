@@ -100,7 +100,7 @@ std::string addNode(Graph &graph, const std::string &op, const std::vector<std::
                     const std::vector<std::string> &outputs) {
   Graph::NodeInfo node{name, op, device, inputs, {}, {}};
   for (auto [key, value] : attrs) {
-    std::string text = nb::cast<std::string>(key);
+    std::string text = toName(key, "attrs");
     node.attrs.set(text, toAttr(op, text, value));
   }
   for (const std::string &dtype : outputs) {
@@ -128,7 +128,7 @@ nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb
                         int64_t limit) {
   ExploreRequest request{std::move(fetches), std::move(targets), {}, std::move(setup), limit};
   for (auto [key, value] : feeds) {
-    auto name = nb::cast<std::string>(key);
+    std::string name = toName(key, "feeds");
     TensorRequest want{str("feed '", name, "'"), std::nullopt, false};
     if (auto node = graph.node(nodeOf(name)); node && !node->outputs.empty())
       want.want = node->outputs.front().dtype;

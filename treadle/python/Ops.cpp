@@ -4,7 +4,6 @@
 #include "treadle/python/Errors.h"
 #include "treadle/python/Module.h"
 
-#include <nanobind/stl/map.h>
 #include <nanobind/stl/string.h>
 
 #include <map>
@@ -157,14 +156,14 @@ std::shared_ptr<const RegisteredOps> makeOps() {
   return ops;
 }
 
-void registerFunction(const std::string &name, nb::object function,
-                      const std::map<std::string, bool> &effects, bool touchesWorld) {
+void registerFunction(nb::handle name, nb::object function, nb::dict effects, bool touchesWorld) {
   OpTraits traits;
   traits.touchesWorld = touchesWorld;
-  for (const auto &[resource, writes] : effects)
-    traits.effects.push_back({resource, writes});
+  for (auto [resource, writes] : effects)
+    traits.effects.push_back({toName(resource, "effects"), nb::cast<bool>(writes)});
   auto functions = std::make_shared<Functions>(*registered());
-  (*functions)[name] = {std::make_shared<SharedObject>(std::move(function)), std::move(traits)};
+  (*functions)[toName(name, "register_op")] = {std::make_shared<SharedObject>(std::move(function)),
+                                               std::move(traits)};
   registered() = std::move(functions);
   newestOps().reset();
 }

@@ -82,6 +82,9 @@ std::vector<std::string> names(nb::handle list, const char *what) {
   std::vector<std::string> out;
   if (list.is_none())
     return out;
+  if (!nb::hasattr(list, "__iter__"))
+    raiseTypeError(str(what, " is a ", Py_TYPE(list.ptr())->tp_name,
+                       ", expected a name such as 'x:0', or a list of names"));
   for (nb::handle item : nb::iter(list)) {
     if (!PyUnicode_Check(item.ptr()))
       raiseTypeError(
@@ -135,6 +138,9 @@ nb::object PySession::run(nb::handle fetches, nb::handle feeds, nb::handle targe
 
 // A str may hold halves of surrogate pairs, which no text of a graph can.
 std::string toName(nb::handle name, const char *what) {
+  if (!PyUnicode_Check(name.ptr()))
+    raiseTypeError(
+        str("a name in ", what, " is a ", Py_TYPE(name.ptr())->tp_name, ", expected a str"));
   Py_ssize_t size;
   if (const char *utf8 = PyUnicode_AsUTF8AndSize(name.ptr(), &size))
     return {utf8, static_cast<size_t>(size)};

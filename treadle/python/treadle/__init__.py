@@ -98,23 +98,30 @@ def register_op(
             The node's dtypes and number of outputs are checked. What it raises fails the run:
             a treadle.Error as it is, anything else as UnknownError.
         effects: what the op sees and changes besides its inputs: "none", "world" (anything), or a
-            dict of resource names, each "read" or "write". In a function, nodes that access one
-            resource run in order if one of them writes it, those of a loop's iterations too; in a
-            graph, nodes run in the order that its edges ask for.
+            dict of resource names, each "read" or "write": {"counter": "write"}. In a function,
+            nodes that access one resource run in order if one of them writes it, those of a loop's
+            iterations too; in a graph, nodes run in the order that its edges ask for.
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"name is {name!r}, expected the name of an op")
     if not callable(fn):
         raise TypeError(f"fn is a {type(fn).__name__}, expected a function")
-    named = isinstance(effects, dict) and set(effects.values()) <= {"read", "write"}
-    if effects not in ("none", "world") and not named:
-        raise ValueError(
-            f"effects is {effects!r}, expected 'none', 'world' or a dict of resource names, "
-            "each 'read' or 'write'"
-        )
-    resources = {} if isinstance(effects, str) else dict(effects)
-    writes = {resource: access == "write" for resource, access in resources.items()}
-    _register_function(name, fn, writes, effects == "world")
+    _register_function(name, fn, _writes_of(effects), effects == "world")
+
+
+def _writes_of(effects: Any) -> dict[str, bool]:
+    """The resources that effects name, and whether each is written."""
+    if isinstance(effects, str) and effects in ("none", "world"):
+        return {}
+    if isinstance(effects, Mapping) and all(
+        isinstance(resource, str) and isinstance(access, str) and access in ("read", "write")
+        for resource, access in effects.items()
+    ):
+        return {resource: access == "write" for resource, access in effects.items()}
+    raise ValueError(
+        f"effects is {effects!r}, expected 'none', 'world' or a dict of resource names, each "
+        "'read' or 'write': {'counter': 'write'}"
+    )
 
 
 def from_fx(graph_module: Any, example_inputs: Sequence[Any], **options: Any) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from . import _arguments as arguments
 from ._errors import InvalidArgumentError, UnimplementedError
 from ._native import Graph, Operation, Output, Variable, _Branches, _Builder, _Function, _Loop
 
@@ -319,7 +320,8 @@ class Builder:
 
         >>> x = g.placeholder("x", "float32", [None, 3])
         """
-        return self._native._placeholder(name, dtype, None if shape is None else tuple(shape))
+        dims = arguments.shape(shape, "shape")
+        return self._native._placeholder(arguments.name(name, "name"), dtype, dims)
 
     def constant(self, value: Any, dtype: Any = None, *, name: str = "") -> Output:
         """A constant. Python's numbers are int32 and float32 unless `dtype` says otherwise.
@@ -348,8 +350,8 @@ class Builder:
         """
         if init is None and dtype is None:
             raise TypeError(f"variable '{name}' has neither init nor dtype")
-        shape = None if shape is None else tuple(shape)
-        return self._native._variable(name, init, dtype, shape)
+        dims = arguments.shape(shape, "shape")
+        return self._native._variable(arguments.name(name, "name"), init, dtype, dims)
 
     def op(
         self,
@@ -378,7 +380,10 @@ class Builder:
         >>> c = g.op("Einsum", [a, b], equation="ij,jk->ik")
         >>> values, indices = g.op("TopKV2", [x, 3])
         """
-        return self._native._op(op, inputs, name, {**(attrs or {}), **more_attrs}, list(outputs))
+        arguments.name(op, "op")
+        values = arguments.several(inputs, f"inputs of {op}", (Output, Variable))
+        given = {**arguments.mapping(attrs, "attrs"), **more_attrs}
+        return self._native._op(op, values, name, given, arguments.several(outputs, "outputs"))
 
     def cast(self, value: Any, dtype: Any) -> Output:
         """The value in another dtype.
@@ -420,10 +425,11 @@ class Builder:
         ...     loop.i += 1
         >>> loop.total  # what the last iteration left
         """
-        taken = {**(variables or {}), **more_variables}
+        taken = {**arguments.mapping(variables, "variables"), **more_variables}
         if "condition" in taken:
             raise TypeError("'condition' is a method of loops; give the variable another name")
-        given = {n: None if s is None else tuple(s) for n, s in (shapes or {}).items()}
+        stated = arguments.mapping(shapes, "shapes")
+        given = {n: arguments.shape(s, f"shapes['{n}']") for n, s in stated.items()}
         if unknown := set(given) - set(taken):
             raise TypeError(f"a shape is stated for {sorted(unknown)}, which the loop doesn't have")
         return Loop(self._native._while_loop(name, taken, given, parallel_iterations))
@@ -471,7 +477,9 @@ class Builder:
 
         def made(fn: Callable[..., Any]) -> Function:
             specs = {
-                n: (s[0], None if s[1] is None else tuple(s[1])) if isinstance(s, tuple) else s
+                n: (s[0], arguments.shape(s[1], f"the shape of {n}"))
+                if isinstance(s, tuple) and len(s) == 2
+                else s
                 for n, s in signature.items()
             }
             return Function(self, fn, specs)
@@ -503,7 +511,8 @@ class Builder:
 
         >>> step = g.group([v.assign_add(1.0), w.assign(x)], name="step")
         """
-        return self._native._group(list(operations), name)
+        waited = arguments.several(operations, "operations", (Operation, Output))
+        return self._native._group(waited, name)
 
     def effects(self, *, name: str = "") -> Operation:
         """A node that does nothing once all that was written before and has effects has run.
@@ -532,7 +541,8 @@ class Builder:
         >>> with g.control_dependencies([checked]):
         ...     y = x * 2.0
         """
-        self._native._push_control(list(operations))
+        waited = arguments.several(operations, "operations", (Operation, Output))
+        self._native._push_control(waited)
         try:
             yield
         finally:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from . import _arguments as arguments
 from ._errors import FailedPreconditionError, NotFoundError, UnimplementedError
 from ._native import Graph
 from ._patterns import Match, Pattern
@@ -72,7 +73,7 @@ class Node:
 
     @inputs.setter
     def inputs(self, inputs: Iterable[str | Node]) -> None:
-        self._graph._set_inputs(self._name, [_value(i) for i in inputs])
+        self._graph._set_inputs(self._name, _names(inputs, "inputs"))
 
     def set_input(self, index: int, value: str | Node) -> None:
         """Rewires one input: `index` counts data and control inputs alike."""
@@ -133,7 +134,9 @@ class Node:
 
 
 def _name(node: str | Node) -> str:
-    return node.name if isinstance(node, Node) else node
+    if isinstance(node, Node):
+        return node.name
+    return arguments.name(node, "a node")
 
 
 def _value(value: str | Node) -> str:
@@ -142,6 +145,11 @@ def _value(value: str | Node) -> str:
     if not isinstance(value, str):
         raise TypeError(f"an input is a {type(value).__name__}, expected 'x:0', '^x' or a Node")
     return value
+
+
+def _names(values: str | Node | Iterable[str | Node], what: str) -> list[str]:
+    """Names of nodes or values: one, or several."""
+    return [_value(value) for value in arguments.several(values, what, (str, Node))]
 
 
 def _node(graph: Graph, name: str) -> Node:
@@ -178,8 +186,8 @@ def _add(
     InvalidArgumentError for inputs of another number or dtype than the op takes, and for
     attributes that are missing.
     """
-    values = [_value(i) for i in inputs]
-    added = graph._add(op, values, name, dict(attrs or {}), device, list(outputs))
+    values, types = _names(inputs, "inputs"), arguments.names(outputs, "outputs")
+    added = graph._add(op, values, name, arguments.mapping(attrs, "attrs"), device, types)
     if (record := _added.get()) is not None:
         record.append(added)
     return Node(graph, added)
@@ -231,7 +239,7 @@ def _replace(
     waits for that. A new node takes the root's name. If the function raises, the graph is as it
     was before.
     """
-    parsed = Pattern(pattern)
+    parsed = Pattern(arguments.name(pattern, "the pattern"))
     backup = copy.copy(graph)
     record: list[str] = []
     token = _added.set(record)
@@ -259,8 +267,7 @@ def _replace_at(graph: Graph, pattern: Pattern, name: str, fn: Any, record: list
     made = fn(match)
     if made is None:
         return 0
-    values = [made] if isinstance(made, str | Node) else list(made)
-    values = [_value(v) for v in values]
+    values = _names(made, "the replacement")
     values = [v if ":" in v else v + ":0" for v in values]
     used = len(graph._outputs(name))
     if len(values) > used:
@@ -299,16 +306,18 @@ def _extract(graph: Graph, fetches: Iterable[str], feeds: Iterable[str] = ()) ->
     NotFoundError for names that aren't there.
     """
     result = copy.copy(graph)
-    fetches = [fetches] if isinstance(fetches, str) else list(fetches)
+    fetches = _names(fetches, "fetches")
     for fetch in fetches:
         result._op(fetch.split(":")[0])
-    for feed in [feeds] if isinstance(feeds, str) else feeds:
+    for feed in _names(feeds, "feeds"):
         fetches = [_feed(result, feed, fetch) for fetch in fetches]
     return result.run_passes("tfg-prune{fetches=" + ",".join(fetches) + "}")
 
 
 def _feed(graph: Graph, feed: str, fetch: str) -> str:
     name, _, index = feed.partition(":")
+    if not (index or "0").isdecimal():
+        raise NotFoundError(f"there is no value '{feed}', expected a name such as 'x:0'")
     output = int(index or 0)
     if graph._op(name) == "Placeholder":
         return fetch
@@ -342,8 +351,7 @@ def _freeze(
     for op in ("VarHandleOp", "VariableV2", "Variable"):
         for name in result._node_names(op):
             _freeze_variable(result, name, values)
-    names = [fetches] if isinstance(fetches, str) else list(fetches)
-    return result.run_passes("tfg-prune{fetches=" + ",".join(names) + "}")
+    return result.run_passes("tfg-prune{fetches=" + ",".join(_names(fetches, "fetches")) + "}")
 
 
 def _freeze_variable(graph: Graph, name: str, values: Mapping[str, np.ndarray]) -> None:
@@ -422,7 +430,7 @@ def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
     effects on one resource that no path orders, "note" for the rest. With names asked for, races
     are looked for only among what these need. NotFoundError for names that aren't there.
     """
-    return graph._check([asked] if isinstance(asked, str) else list(asked))
+    return graph._check(_names(asked, "asked"))
 
 
 def _explain(
@@ -434,8 +442,7 @@ def _explain(
     only the loops that such a run gets to. What register_op said of ops counts.
     InvalidArgumentError for names that aren't there.
     """
-    names = [[x] if isinstance(x, str) else list(x) for x in (fetches, targets)]
-    return graph._explain(names[0], names[1])
+    return graph._explain(_names(fetches, "fetches"), _names(targets, "targets"))
 
 
 def _explore(
@@ -453,8 +460,9 @@ def _explore(
     each: initializers of variables. At most `limit` schedules are run. Calls, conditionals and
     loops are taken apart first. Errors are those of a Session's run.
     """
-    names = [[x] if isinstance(x, str) else list(x) for x in (fetches, targets, setup)]
-    return graph._explore(names[0], dict(feeds or {}), names[1], names[2], limit)
+    fed = arguments.mapping(feeds, "feeds")
+    wanted = [_names(fetches, "fetches"), fed, _names(targets, "targets")]
+    return graph._explore(*wanted, _names(setup, "setup"), limit)
 
 
 def _replace_uses(graph: Graph, old: str | Node, new: str | Node) -> None:
@@ -489,10 +497,10 @@ def _gradients(
     Nodes that run functions get further results; v1 control flow and regions on the way become
     functional. UnimplementedError, and a graph as it was, where an op on the way has no gradient.
     """
-    many = [[v] if isinstance(v, str | Node) else list(v) for v in (ys, xs, stop_gradients)]
-    names = [[_value(v) for v in values] for values in many]
-    starts = ["" if g is None else _value(g) for g in grad_ys or ()]
-    return graph._gradients(names[0], names[1], starts, names[2])
+    given = () if grad_ys is None else arguments.several(grad_ys, "grad_ys", (str, Node))
+    starts = ["" if g is None else _value(g) for g in given]
+    stops = _names(stop_gradients, "stop_gradients")
+    return graph._gradients(_names(ys, "ys"), _names(xs, "xs"), starts, stops)
 
 
 def _preserve_order(
@@ -511,9 +519,8 @@ def _preserve_order(
     itself, or nodes would wait in a circle. The graph is as it was then.
     """
     pairs = []
-    for node, after in order.items():
-        many = [after] if isinstance(after, str | Node) else after
-        pairs += [(_name(node), _name(other)) for other in many]
+    for node, after in arguments.mapping(order, "order", (str, Node)).items():
+        pairs += [(_name(node), other) for other in _names(after, f"order[{node!r}]")]
     return graph._preserve_order(pairs, soft)
 
 
