@@ -4,6 +4,8 @@
 
 #include "treadle/npy/Pickle.h"
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -188,19 +190,8 @@ Expected<Tensor> readPlain(const Header &header, std::string_view data, DType dt
   });
 }
 
-void appendUtf8(std::string &out, uint32_t c) {
-  if (c < 0x80) {
-    out += static_cast<char>(c);
-    return;
-  }
-  int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-  out += static_cast<char>((0xf0 << (3 - more)) | (c >> (6 * more)));
-  while (more--)
-    out += static_cast<char>(0x80 | ((c >> (6 * more)) & 0x3f));
-}
-
 /// One element of `S` or `U`: without the zeros it is padded with.
-std::string paddedText(const Header &header, std::string_view element) {
+Expected<std::string> paddedText(const Header &header, std::string_view element) {
   std::string out;
   if (header.kind == 'S')
     return std::string(element.substr(0, element.find_last_not_of('\0') + 1));
@@ -211,8 +202,15 @@ std::string paddedText(const Header &header, std::string_view element) {
                    << 8 * (header.order == '>' ? 3 - b : b);
   while (!points.empty() && !points.back())
     points.pop_back();
-  for (uint32_t point : points)
-    appendUtf8(out, point & 0x1fffff);
+  for (uint32_t point : points) {
+    char bytes[U8_MAX_LENGTH];
+    int32_t size = 0;
+    UBool isWrong = false;
+    U8_APPEND(bytes, size, U8_MAX_LENGTH, point, isWrong);
+    if (isWrong)
+      return Unexpected(malformed(str("a string holds ", point, ", which is no code point")));
+    out.append(bytes, static_cast<size_t>(size));
+  }
   return out;
 }
 
@@ -255,12 +253,15 @@ Expected<Tensor> readNpy(std::string_view bytes, DType expected) {
   // Strings of no characters take no bytes, yet cost memory here.
   if (size == 0 && *count > int64_t(1) << 24)
     return Unexpected(malformed("it holds implausibly many empty strings"));
-  return Tensor::make(DType::String, header->dims).map([&](Tensor tensor) {
-    SourceIndex source(*header);
-    for (int64_t i = 0; i < *count; ++i)
-      tensor.data<std::string>()[i] = paddedText(*header, data.substr(source(i) * size, size));
-    return tensor;
-  });
+  Expected<Tensor> tensor = Tensor::make(DType::String, header->dims);
+  SourceIndex source(*header);
+  for (int64_t i = 0; tensor && i < *count; ++i) {
+    auto text = paddedText(*header, data.substr(source(i) * size, size));
+    if (!text)
+      return Unexpected(std::move(text.error()));
+    tensor->data<std::string>()[i] = std::move(*text);
+  }
+  return tensor;
 }
 
 static Expected<size_t> widestString(const Tensor &tensor) {
@@ -369,9 +370,11 @@ Expected<void> writeFileBytes(const std::string &path, std::string_view bytes) {
 }
 
 Expected<Tensor> readNpyFile(const std::string &path, DType expected) {
-  Expected<Tensor> tensor = readFileBytes(path).and_then(
-      [&](const std::string &bytes) { return readNpy(bytes, expected); });
-  if (!tensor && tensor.error().message.find(path) == std::string::npos)
+  Expected<std::string> bytes = readFileBytes(path);
+  if (!bytes)
+    return Unexpected(std::move(bytes.error()));
+  Expected<Tensor> tensor = readNpy(*bytes, expected);
+  if (!tensor)
     tensor.error().message = str("'", path, "': ", tensor.error().message);
   return tensor;
 }

@@ -7,7 +7,6 @@
 #include "treadle/kernels/products/MatMul.h"
 
 #include <algorithm>
-#include <cctype>
 #include <string>
 #include <vector>
 
@@ -24,6 +23,8 @@ struct EinsumState {
   std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>();
 };
 
+bool isLetter(char c) { return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z'); }
+
 Expected<std::string> parseLabels(std::string_view text) {
   std::string labels;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -32,7 +33,7 @@ Expected<std::string> parseLabels(std::string_view text) {
     if (text.substr(i, 3) == "...") {
       labels += ellipsis;
       i += 2;
-    } else if (std::isalpha(static_cast<unsigned char>(text[i]))) {
+    } else if (isLetter(text[i])) {
       labels += text[i];
     } else {
       return Unexpected(

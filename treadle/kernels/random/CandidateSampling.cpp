@@ -4,6 +4,7 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/random/CandidateSampler.h"
 #include "treadle/kernels/random/RandomStream.h"
+#include "treadle/kernels/text/StringNumbers.h"
 
 #include <cmath>
 #include <fstream>
@@ -165,9 +166,7 @@ Expected<std::vector<float>> readWeights(const std::string &path) {
   std::vector<float> weights;
   for (std::string line; std::getline(file, line);) {
     std::string column = line.substr(line.rfind(',') + 1);
-    char *end = nullptr;
-    weights.push_back(std::strtof(column.c_str(), &end));
-    if (end == column.c_str())
+    if (!parseNumber(column, weights.emplace_back()))
       return Unexpected(invalidArgument("line ", weights.size(), " of '", path,
                                         "' doesn't end with a number: '", line, "'"));
   }

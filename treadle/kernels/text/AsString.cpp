@@ -1,6 +1,7 @@
 // Numbers as strings, in printf's formats.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/runtime/PlainLocale.h"
 
 #include <cstdio>
 #include <type_traits>
@@ -45,6 +46,7 @@ template <typename T> struct AsString {
   static void run(OpContext &ctx) {
     const Tensor &in = ctx.input(0);
     Tensor *out = ctx.allocateOutput(0, DType::String, in.dims());
+    PlainLocale locale;
     for (int64_t i = 0; out && i < in.count(); ++i)
       out->data<std::string>()[i] = textOf(ctx.state<Format>(), in.data<T>()[i]);
   }

@@ -4,11 +4,12 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/text/TensorText.h"
 
+#include <unicode/locid.h>
+#include <unicode/unistr.h>
+#include <unicode/utf8.h>
+
 #include <algorithm>
-#include <clocale>
 #include <cstdio>
-#include <cwctype>
-#include <locale.h>
 
 namespace treadle {
 namespace {
@@ -28,54 +29,21 @@ template <typename Change> void mapStrings(OpContext &ctx, Change change) {
 
 // --- case --------------------------------------------------------------------------------------
 
-// Reads the character at `i` and steps over it; what is no UTF-8 reads as U+FFFD.
-char32_t readCharacter(std::string_view text, size_t &i) {
-  auto lead = static_cast<unsigned char>(text[i++]);
-  if (lead < 0x80)
-    return lead;
-  int more = lead >= 0xf0 && lead < 0xf8   ? 3
-             : lead >= 0xe0 && lead < 0xf0 ? 2
-             : lead >= 0xc2 && lead < 0xe0 ? 1
-                                           : 0;
-  if (!more)
-    return 0xfffd;
-  char32_t c = lead & (0x3f >> more);
-  for (; more; --more) {
-    if (i == text.size() || (static_cast<unsigned char>(text[i]) & 0xc0) != 0x80)
-      return 0xfffd;
-    c = c << 6 | (static_cast<unsigned char>(text[i++]) & 0x3f);
-  }
-  return c;
-}
-
-void appendCharacter(std::string &text, char32_t c) {
-  if (c < 0x80) {
-    text += static_cast<char>(c);
-    return;
-  }
-  int more = c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-  text += static_cast<char>((0xff80 >> more & 0xff) | c >> (6 * more));
-  while (more--)
-    text += static_cast<char>(0x80 | (c >> (6 * more) & 0x3f));
-}
-
 char changeAscii(char c, bool toUpper) {
   char first = toUpper ? 'a' : 'A';
   return c >= first && c <= first + 25 ? static_cast<char>(c ^ 0x20) : c;
 }
 
+// As Unicode has it for no language in particular; what is no UTF-8 becomes U+FFFD. TensorFlow ends
+// at a zero byte; here the text goes on.
 void changeUnicode(std::string &text, bool toUpper) {
-  static locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    char32_t c = readCharacter(text, i);
-    if (c < 0x80)
-      c = static_cast<unsigned char>(changeAscii(static_cast<char>(c), toUpper));
-    else if (locale)
-      c = toUpper ? towupper_l(c, locale) : towlower_l(c, locale);
-    appendCharacter(out, c);
-  }
-  text = std::move(out);
+  auto characters = icu::UnicodeString::fromUTF8(text);
+  if (toUpper)
+    characters.toUpper(icu::Locale::getRoot());
+  else
+    characters.toLower(icu::Locale::getRoot());
+  text.clear();
+  characters.toUTF8String(text);
 }
 
 template <bool toUpper> void changeCase(OpContext &ctx) {
@@ -106,6 +74,7 @@ void strip(OpContext &ctx) {
 
 // --- length ------------------------------------------------------------------------------------
 
+// Characters are counted as TensorFlow does, in what is no UTF-8 too: all bytes but trailing ones.
 void stringLength(OpContext &ctx) {
   const Tensor &in = ctx.input(0);
   bool countsCharacters = ctx.state<bool>();
@@ -113,7 +82,7 @@ void stringLength(OpContext &ctx) {
   if (!out)
     return;
   std::ranges::transform(in.values<std::string>(), out->data<int32_t>(), [&](const auto &text) {
-    auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; };
+    auto continues = [](char c) { return U8_IS_TRAIL(c); };
     auto length = static_cast<int64_t>(text.size());
     return static_cast<int32_t>(countsCharacters ? length - std::ranges::count_if(text, continues)
                                                  : length);

@@ -23,6 +23,15 @@ TEST(StringsTest, Case) {
             (Strings{"abé", "xя"}));
 }
 
+TEST(StringsTest, CaseOfWhatIsNoUtf8) {
+  AttrMap unicode = texts({{"encoding", "utf-8"}});
+  Tensor in = vec<std::string>({"\xe0\x81\x81", "\xe2\x82"
+                                                "A"}); // overlong, cut off
+  EXPECT_EQ(values<std::string>(run1("StringLower", {in}, DType::String, unicode)),
+            (Strings{"\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd", "\xef\xbf\xbd"
+                                                             "a"}));
+}
+
 TEST(StringsTest, Length) {
   Tensor in = vec<std::string>({"aé", ""});
   EXPECT_EQ(values<int32_t>(run1("StringLength", {in}, DType::Int32)),

@@ -3,6 +3,8 @@
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 
+#include <unicode/utf8.h>
+
 #include <algorithm>
 
 namespace treadle {
@@ -10,13 +12,12 @@ namespace {
 
 // --- Substr ------------------------------------------------------------------------------------
 
-bool continuesCharacter(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
-
-// Where each character starts, and the end.
+// Where each character starts, and the end. What is no UTF-8 is divided as TensorFlow does: before
+// all bytes but trailing ones.
 std::vector<int64_t> characterStarts(std::string_view text) {
   std::vector<int64_t> starts;
   for (size_t i = 0; i < text.size(); ++i)
-    if (i == 0 || !continuesCharacter(text[i]))
+    if (i == 0 || !U8_IS_TRAIL(text[i]))
       starts.push_back(static_cast<int64_t>(i));
   starts.push_back(std::ssize(text));
   return starts;

@@ -4,24 +4,30 @@
 #include "treadle/kernels/Element.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 
 namespace treadle {
 namespace {
 
-template <typename T>
-std::string shortestOf(T value, int digits, int moreDigits, T (*parse)(const char *, char **)) {
+// As many digits as most numbers need to be read back as they were, or as many as any does.
+template <typename T> std::string shortestOf(T value, int digits, int moreDigits) {
   if (std::isnan(value))
     return "nan";
   if (std::isinf(value))
     return value > 0 ? "inf" : "-inf";
   char buffer[40];
-  std::snprintf(buffer, sizeof buffer, "%.*g", digits, static_cast<double>(value));
-  if (parse(buffer, nullptr) != value)
-    std::snprintf(buffer, sizeof buffer, "%.*g", moreDigits, static_cast<double>(value));
-  return buffer;
+  auto write = [&](int precision) {
+    return std::to_chars(buffer, std::end(buffer), value, std::chars_format::general, precision)
+        .ptr;
+  };
+  char *end = write(digits);
+  T again = 0; // stays so where the text is out of T's range
+  std::from_chars(buffer, end, again);
+  if (again != value)
+    end = write(moreDigits);
+  return {buffer, end};
 }
 
 // The integers that bytes of the quantized types are.
@@ -174,8 +180,8 @@ private:
 
 } // namespace
 
-std::string numberText(float value) { return shortestOf<float>(value, 6, 9, std::strtof); }
-std::string numberText(double value) { return shortestOf<double>(value, 15, 17, std::strtod); }
+std::string numberText(float value) { return shortestOf(value, 6, 9); }
+std::string numberText(double value) { return shortestOf(value, 15, 17); }
 
 std::string escaped(std::string_view text) {
   std::string out;

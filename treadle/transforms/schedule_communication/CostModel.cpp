@@ -1,6 +1,7 @@
 #include "treadle/transforms/schedule_communication/CostModel.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/runtime/PlainLocale.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -131,6 +132,7 @@ Expected<CostModel> CostModel::parse(StringRef json) {
 }
 
 Expected<void> CostModel::take(StringRef json) {
+  PlainLocale locale; // for the numbers that LLVM reads
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
     return Unexpected(invalidArgument("costs: ", llvm::toString(value.takeError())));

@@ -9,6 +9,7 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <algorithm>
+#include <charconv>
 #include <limits>
 #include <map>
 #include <set>
@@ -190,9 +191,9 @@ std::vector<SoftEdge> edgesFor(const std::vector<int32_t> &chosen, const std::ve
 }
 
 std::string milliseconds(double seconds) {
-  std::string text;
-  llvm::raw_string_ostream(text) << llvm::format("%.3f", seconds * 1e3);
-  return text;
+  char text[330]; // enough for any double
+  return {text,
+          std::to_chars(text, std::end(text), seconds * 1e3, std::chars_format::fixed, 3).ptr};
 }
 
 } // namespace
