@@ -30,11 +30,14 @@ Expected<Values> Translator::call(tfg::Node node, Attribute name, ArrayRef<Typed
   return inlineFunction(*function, inputs);
 }
 
-/// Whether a condition holds: scalars only, and strings are left to the interpreter.
+/// Whether a condition holds: scalars only. Strings are left to the interpreter, and dtypes that
+/// TensorFlow has no truth for to its error.
 Expected<Value> Translator::truth(tfg::Node node, const Typed &condition) {
   Value value = condition.value;
   if (isTensor(value.getType()))
     return Unexpected(unsupported(node, "its condition may be no scalar"));
+  if (!value.getType().isInteger() && !value.getType().isF32() && !value.getType().isF64())
+    return Unexpected(unsupported(node, "its condition is of a dtype without truth"));
   if (value.getType().isInteger(1))
     return value;
   Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(value.getType()));
@@ -119,8 +122,9 @@ Expected<Values> Translator::branches(tfg::Node node, const Values &inputs) {
     if (!holds)
       return Unexpected(std::move(holds.error()));
     selector = *holds;
-  } else if (isTensor(selector.getType()) || !selector.getType().isInteger(32)) {
-    return Unexpected(unsupported(node, "its branch index may be no scalar"));
+  } else if (isTensor(selector.getType()) ||
+             !getElementTypeOrSelf(node.data()[0].getType()).isSignlessInteger(32)) {
+    return Unexpected(unsupported(node, "its branch index may be no int32 scalar"));
   }
   return conditional(node, functions, 0, selector, ArrayRef(inputs).drop_front());
 }

@@ -1,5 +1,7 @@
 #include "treadle/reference/Machine.h"
 
+#include "treadle/runtime/Choice.h"
+
 #include <algorithm>
 
 namespace treadle::reference {
@@ -29,10 +31,11 @@ bool beginsWith(const Tag &tag, const Tag &prefix) {
   return tag.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), tag.begin());
 }
 
-bool asBool(const Tensor &t) { return t.dtype() == DType::Bool && t.scalarValue<bool>(); }
-
-int64_t asInteger(const Tensor &t) {
-  return t.dtype() == DType::Int64 ? t.scalarValue<int64_t>() : t.scalarValue<int32_t>();
+/// The output of a Switch or _SwitchN that is alive: switch_1, switch_2.
+Expected<int> takenOutput(const NodeSpec &node, const Tensor &selector) {
+  if (isOp(node, "Switch"))
+    return asPredicate(selector).map([](bool yes) { return int(yes); });
+  return asChoice(selector, node.outputTypes.size());
 }
 
 } // namespace
@@ -158,13 +161,14 @@ void Machine::fireNode(const Tag &tag, int32_t node, const Arrivals &in, bool is
     for (const auto &[i, value] : in.data)
       if (!value.isDead)
         outputs = {value, {Tensor::scalar(DType::Int32, i)}};
-  } else if (isOp(n, "Switch")) { // switch_1
-    outputs.assign(2, {{}, true});
-    outputs[asBool(in.data.at(1).tensor)] = in.data.at(0);
-  } else if (isOp(n, "_SwitchN")) { // switch_2
-    int64_t index = asInteger(in.data.at(1).tensor), last = std::ssize(n.outputTypes) - 1;
+  } else if (isOp(n, "Switch") || isOp(n, "_SwitchN")) {
+    Expected<int> taken = takenOutput(n, in.data.at(1).tensor);
+    if (!taken) {
+      Error error = std::move(taken.error()).atNode(n.name, n.op);
+      return void(failed.emplace_back(Instance{tag, node}, std::move(error)));
+    }
     outputs.assign(n.outputTypes.size(), {{}, true});
-    outputs[static_cast<size_t>(index < 0 || index > last ? last : index)] = in.data.at(0);
+    outputs[static_cast<size_t>(*taken)] = in.data.at(0);
   } else {
     std::vector<Tensor> inputs;
     for (const auto &[i, value] : in.data)

@@ -311,18 +311,13 @@ void Runner::offload(Site site, const Schedule &schedule) {
 void Runner::runSwitch(Site site) {
   const PlanNode &node = nodeAt(site);
   Tensor *inputs = inputsOf(site);
-  const Tensor &selector = inputs[1];
-  bool isBool = selector && selector.isScalar() && selector.dtype() == DType::Bool;
-  bool isIndex = selector && selector.isScalar() && selector.dtype() == DType::Int32;
-  if (!isBool && !isIndex)
-    return failAt(site, invalidArgument("the predicate must be a bool scalar, found ",
-                                        tensorTypeText(selector)));
-  int taken = isBool ? selector.scalarValue<bool>() : selector.scalarValue<int32_t>();
-  auto last = static_cast<int>(node.outputCount) - 1;
-  if (taken < 0 || taken > last)
-    taken = last;
+  bool isIndexed = planOf(site).infos[node.info].op == "_SwitchN";
+  Expected<int> taken = isIndexed ? asChoice(inputs[1], node.outputCount)
+                                  : asPredicate(inputs[1]).map([](bool yes) { return int(yes); });
+  if (!taken)
+    return failAt(site, std::move(taken.error()));
   scratch.assign(node.outputCount, Tensor());
-  scratch[taken] = std::move(inputs[0]);
+  scratch[*taken] = std::move(inputs[0]);
   clearInputs(site);
   propagate(site, {scratch.data(), node.outputCount}, false);
 }
@@ -470,7 +465,8 @@ std::optional<Runner::NextCall> Runner::advance(Continuation &then, std::vector<
   case Continuation::Return:
     return end(std::move(results));
   case Continuation::LoopCondition: {
-    Expected<bool> more = isTrue(results[0]);
+    const auto &state = *static_cast<const WhileState *>(nodeAt(then.caller).state);
+    Expected<bool> more = state.goesOn(*then.cond, results[0]);
     if (!more) {
       failAt(then.caller, std::move(more.error()));
       return std::nullopt;

@@ -48,8 +48,6 @@ Expected<const Plan *> Callee::plan(size_t numArgs) const {
 
 namespace {
 
-template <typename T> bool isNonZero(const Tensor &t) { return t.scalarValue<T>() != T(0); }
-
 bool hasReferences(const std::vector<ValueType> &types) {
   return std::ranges::any_of(types, [](ValueType t) { return t.isRef; });
 }
@@ -64,33 +62,11 @@ Expected<void> readReference(Tensor &value) {
 
 } // namespace
 
-Expected<bool> isTrue(const Tensor &t) {
-  if (!t.isScalar())
-    return t.count() > 0;
-  switch (t.dtype()) {
-  case DType::Bool:
-    return t.scalarValue<bool>();
-  case DType::Int32:
-  case DType::UInt32:
-    return isNonZero<int32_t>(t);
-  case DType::Int64:
-  case DType::UInt64:
-    return isNonZero<int64_t>(t);
-  case DType::Int8:
-  case DType::UInt8:
-    return isNonZero<int8_t>(t);
-  case DType::Int16:
-  case DType::UInt16:
-    return isNonZero<int16_t>(t);
-  case DType::Float32:
-    return isNonZero<float>(t);
-  case DType::Float64:
-    return isNonZero<double>(t);
-  case DType::String:
-    return !t.scalarValue<std::string>().empty();
-  default:
-    return Unexpected(invalidArgument("a ", dtypeName(t.dtype()), " scalar can't be a condition"));
-  }
+Expected<bool> WhileState::goesOn(const Plan &cond, const Tensor &result) const {
+  if (isFrame)
+    return asPredicate(result).map_error(
+        [&](Error error) { return std::move(error).atNode(cond.results[0].name, "LoopCond"); });
+  return isTrue(result).map_error([&](Error error) { return caller.at(std::move(error)); });
 }
 
 Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value) {
@@ -136,12 +112,7 @@ Expected<const Callee *> CallState::choose(const Tensor &selector) const {
   case Case:
     break;
   }
-  if (!selector.isScalar() || selector.dtype() != DType::Int32)
-    return Unexpected(invalidArgument("the branch index must be an int32 scalar, found ",
-                                      tensorTypeText(selector)));
-  int64_t i = selector.scalarValue<int32_t>();
-  int64_t last = static_cast<int64_t>(functions.size()) - 1;
-  return &functions[i < 0 || i > last ? last : i];
+  return asChoice(selector, functions.size()).map([&](int i) { return &functions[i]; });
 }
 
 static Expected<void> checkLoopTypes(const Plan &cond, const Plan &body) {
@@ -327,8 +298,8 @@ private:
         more = result.scalarValue<bool>();
       else if (!result)
         ctx.fail(deadResult(cond, 0));
-      else if (std::optional<bool> yes = ctx.check(isTrue(result)))
-        more = yes;
+      else
+        more = ctx.check(ctx.state<WhileState>().goesOn(cond, result));
     }
     return more;
   }
@@ -370,7 +341,7 @@ bool runGeneralWhile(const Plan &cond, const Plan &body, std::span<Tensor> vars,
     std::copy(vars.begin(), vars.end(), copies.begin());
     if (!callFunction(cond, copies, {&more, 1}, ctx))
       return false;
-    std::optional<bool> yes = ctx.check(isTrue(more));
+    std::optional<bool> yes = ctx.check(ctx.state<WhileState>().goesOn(cond, more));
     if (!yes || !*yes)
       return yes.has_value();
     if (!callFunction(body, vars, copies, ctx))
@@ -478,7 +449,8 @@ Expected<BoundKernel> bindWhile(const NodeSpec &spec, FunctionLibrary *library) 
     return boundWith<WhileState>(runWhile, WhileState{{spec.name, spec.op},
                                                       Callee(spec.name, spec.loop->cond),
                                                       Callee(spec.name, spec.loop->body),
-                                                      1});
+                                                      1,
+                                                      true});
   Expected<FunctionRef> cond = spec.attrs.get<FunctionRef>("cond");
   Expected<FunctionRef> body = spec.attrs.get<FunctionRef>("body");
   for (auto *f : {&cond, &body})

@@ -1,6 +1,7 @@
 // The ops that call functions, in the form both executors and the kernels that call some use.
 #pragma once
 
+#include "treadle/runtime/Choice.h"
 #include "treadle/runtime/Plan.h"
 
 namespace treadle {
@@ -65,8 +66,11 @@ struct WhileState {
   Caller caller;
   Callee cond, body;
   int64_t parallelIterations;
+  bool isFrame = false; // a v1 loop: its condition is a Switch's predicate
   /// Both plans, of loop variables of the same dtypes.
   Expected<WhilePlans> plans(size_t numVars) const;
+  /// Whether another iteration follows, by what `cond` gave.
+  Expected<bool> goesOn(const Plan &cond, const Tensor &result) const;
 };
 
 /// The numbers that a For still goes through.
@@ -81,10 +85,6 @@ struct ForState {
   Caller caller;
   Callee body;
 };
-
-/// A tensor as a condition: a scalar by its value (a string by whether it is empty), anything else
-/// by whether it has elements.
-Expected<bool> isTrue(const Tensor &tensor);
 
 /// InvalidArgument unless `value` has the dtype that argument `i` of the plan wants. A reference is
 /// read where the plan wants a value.

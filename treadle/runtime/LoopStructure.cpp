@@ -314,7 +314,9 @@ Structurer::extract(Role role, const std::vector<Endpoint> &results, ArgMode mod
     if (roles[i] == role)
       local.push_back(i);
   for (Endpoint e : results)
-    part.results.push_back({translate(e, role, local), graph.nodes[e.node].name, {}});
+    part.results.push_back({translate(e, role, local),
+                            graph.nodes[role == Role::Condition ? loopCond : e.node].name,
+                            {}});
   if (role == Role::Body)
     for (size_t i = 0; i < invariants.size(); ++i)
       part.results.push_back(

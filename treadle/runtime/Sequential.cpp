@@ -154,23 +154,13 @@ void runNothing(OpContext &) {}
 
 // The output that isn't taken stays empty, which is what dead looks like here.
 void runSwitch(OpContext &ctx) {
-  const Tensor &predicate = ctx.input(1);
-  if (!predicate.isScalar() || predicate.dtype() != DType::Bool)
-    return ctx.fail(
-        invalidArgument("the predicate must be a bool scalar, found ", tensorTypeText(predicate)));
-  bool taken = predicate.scalarValue<bool>();
-  ctx.setOutput(taken ? 1 : 0, ctx.takeInput(0));
+  if (std::optional<bool> taken = ctx.check(asPredicate(ctx.input(1))))
+    ctx.setOutput(*taken ? 1 : 0, ctx.takeInput(0));
 }
 
 void runSwitchN(OpContext &ctx) {
-  const Tensor &index = ctx.input(1);
-  if (!index.isScalar() || index.dtype() != DType::Int32)
-    return ctx.fail(
-        invalidArgument("the index must be an int32 scalar, found ", tensorTypeText(index)));
-  int32_t taken = index.scalarValue<int32_t>();
-  if (taken < 0 || taken >= ctx.numOutputs())
-    taken = ctx.numOutputs() - 1;
-  ctx.setOutput(taken, ctx.takeInput(0));
+  if (std::optional<int> taken = ctx.check(asChoice(ctx.input(1), ctx.outputCount)))
+    ctx.setOutput(*taken, ctx.takeInput(0));
 }
 
 void runMerge(OpContext &ctx) {

@@ -1,6 +1,7 @@
 // Ops that hand a tensor on as it is, or do nothing at all.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/runtime/Choice.h"
 
 #include <algorithm>
 
@@ -42,6 +43,11 @@ Expected<BoundKernel> bindPlaceholder(const BindContext &node) {
   std::string_view dtype = node.outputTypes.empty() ? "?" : dtypeName(node.outputTypes[0]);
   return boundWith(placeholder, str("placeholder '", node.node, "' has no value; feed a ", dtype,
                                     " of shape ", shape));
+}
+
+void loopCond(OpContext &ctx) {
+  if (ctx.check(asPredicate(ctx.input(0))))
+    ctx.setOutput(0, ctx.takeInput(0));
 }
 
 // PreventGradient is an identity when it runs: its message is for whoever builds gradients.
@@ -91,7 +97,7 @@ const KernelEntry passTable[] = {
     {"GuaranteeConst", bindPlain<identity>},
     {"Identity", bindPlain<identity>},
     {"IdentityN", bindPlain<identityN>},
-    {"LoopCond", bindPlain<identity>},
+    {"LoopCond", bindPlain<loopCond>},
     {"NoOp", bindPlain<doNothing>},
     {"Placeholder", bindPlaceholder},
     {"PlaceholderV2", bindPlaceholder},

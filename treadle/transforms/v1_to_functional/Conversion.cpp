@@ -33,6 +33,12 @@ bool isReference(Value value) {
   return tf_type::isReference(getElementTypeOrSelf(value.getType()));
 }
 
+bool mayBePredicate(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return tf_type::dereference(getElementTypeOrSelf(value.getType())).isSignlessInteger(1) &&
+         (!type || type.getRank() == 0);
+}
+
 /// Whether `value`, which a function returns as result `index`, is what the one call in it gives: a
 /// handle that the callee hands on may go past the call.
 static bool isResultOf(Conversion &conversion, Node call, unsigned index, Value value) {

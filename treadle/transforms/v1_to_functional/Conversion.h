@@ -61,6 +61,10 @@ mlir::Type commonType(mlir::Type a, mlir::Type b);
 /// Whether a value is a reference to a variable's tensor, which no function can take.
 bool isReference(mlir::Value value);
 
+/// Whether a value is a bool scalar as far as its type tells. Switch takes no other predicate, but
+/// If and While take any value for true or false.
+bool mayBePredicate(mlir::Value value);
+
 /// How a node refers to a function that was made for it. Where it does nothing but call another
 /// one, that is referred to, and the new one goes.
 tf_type::FuncAttr calleeFor(Conversion &conversion, FuncOp function);

@@ -172,6 +172,8 @@ bool LoopConverter::findVariables() {
   }
   if (!loopCond)
     return refuse(loop.enters.empty() ? nullptr : loop.enters.front(), "it has no LoopCond");
+  if (!mayBePredicate(loopCond.data()[0]))
+    return refuse(loopCond.getOperation(), "its condition is no bool scalar");
   if (!addInvariants())
     return false;
   orderAsBefore();

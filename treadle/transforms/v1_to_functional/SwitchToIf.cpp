@@ -81,6 +81,8 @@ bool ConditionalConverter::check() {
     Node node(op);
     if (conversion.isKept(node))
       return refuse(op, quoted(op) + " is to be kept");
+    if (v1Kind(node) == "Switch" && !mayBePredicate(node.data()[1]))
+      return refuse(op, quoted(op) + " has a predicate that is no bool scalar");
     if (isReference(node.data()[0]))
       return refuse(op, quoted(op) + " takes a reference to a variable");
     for (Value value : node.results())
