@@ -522,3 +522,21 @@ def test_text_with_nodes_that_cannot_be(tmp_path):
 def test_loop_overlap_can_be_chosen(mode):
     done = Done("run", COUNTDOWN, "--loop-overlap", mode, "--fetch", "count:0")
     assert (done.status, done.out) == (0, "count:0: int32[] = 0\n")
+
+
+def test_only_a_missing_input_lists_the_inputs(tmp_path):
+    """Errors are told apart by what they are, and not by their text."""
+    text = "has no value; feed it"
+    graph = tmp_path / "g.pbtxt"
+    graph.write_text(f"""
+node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_BOOL }} }} }}
+node {{ name: "t" op: "Const" attr {{ key: "dtype" value {{ type: DT_STRING }} }}
+  attr {{ key: "value" value {{
+    tensor {{ dtype: DT_STRING tensor_shape {{}} string_val: "{text}" }} }} }} }}
+node {{ name: "a" op: "Assert" input: "x" input: "t"
+  attr {{ key: "T" value {{ list {{ type: DT_STRING }} }} }} }}""")
+    command = [BINARY, "run", graph, "--target", "a"]
+    failed = subprocess.run([*command, "--input", "x=false"], capture_output=True, text=True)
+    assert text in failed.stderr and "the graph's inputs" not in failed.stderr
+    missing = subprocess.run(command, capture_output=True, text=True)
+    assert "the graph's inputs:\n  x:0: bool" in missing.stderr

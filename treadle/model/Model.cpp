@@ -116,7 +116,7 @@ Expected<void> checkInput(const Signature &signature, const std::string &key,
   PartialShape shape{wanted.hasRank, wanted.dims};
   if (!given)
     return Unexpected(
-        invalidArgument(where, " has no value; expected ", dtypeName(wanted.dtype), shape.text()));
+        missingInput(where, " has no value; expected ", dtypeName(wanted.dtype), shape.text()));
   if (given.dtype() != wanted.dtype || !shape.accepts(given.dims()))
     return Unexpected(invalidArgument(where, " is ", tensorTypeText(given), ", expected ",
                                       dtypeName(wanted.dtype), shape.text()));

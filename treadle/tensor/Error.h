@@ -34,10 +34,18 @@ enum class Code : uint8_t {
 /// The class name that Python users see: `InvalidArgumentError`, `OutOfRangeError`, ...
 std::string_view errorClass(Code code);
 
+/// What callers act on beyond the code.
+enum class Reason : uint8_t {
+  Other,
+  MissingInput, // of the graph or a signature: nobody gave it a value
+};
+
 /// An error: a code and a message (lower case, no full stop: subject, found, expected, likely fix).
+/// The message is for people: programs decide by code and reason.
 struct Error {
   Code code = Code::Unknown;
   std::string message;
+  Reason reason = Reason::Other;
 
   /// The same error said of a node: `node 'a/b' (Op): message`.
   Error atNode(std::string_view node, std::string_view op) &&;
@@ -87,5 +95,10 @@ TREADLE_ERROR_MAKER(internal, Internal)
 TREADLE_ERROR_MAKER(unavailable, Unavailable)
 TREADLE_ERROR_MAKER(dataLoss, DataLoss)
 #undef TREADLE_ERROR_MAKER
+
+/// InvalidArgument, for Reason::MissingInput.
+template <typename... Args> Error missingInput(const Args &...args) {
+  return Error{Code::InvalidArgument, str(args...), Reason::MissingInput};
+}
 
 } // namespace treadle

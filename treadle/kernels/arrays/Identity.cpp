@@ -36,7 +36,7 @@ Expected<BoundKernel> bindEnsureShape(const BindContext &node) {
       [](PartialShape shape) { return boundWith(ensureShape, std::move(shape)); });
 }
 
-void placeholder(OpContext &ctx) { ctx.fail(invalidArgument(ctx.state<std::string>())); }
+void placeholder(OpContext &ctx) { ctx.fail(missingInput(ctx.state<std::string>())); }
 
 Expected<BoundKernel> bindPlaceholder(const BindContext &node) {
   std::string shape = node.attrs.getOr("shape", PartialShape()).text();

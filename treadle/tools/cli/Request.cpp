@@ -216,8 +216,7 @@ static Expected<std::vector<Tensor>> callSignature(const Request &request) {
 Expected<std::vector<Tensor>> Request::run(Session &session) const {
   Expected<std::vector<Tensor>> values =
       signature ? callSignature(*this) : session.run(fetches, feeds, targets);
-  if (!values && (values.error().message.find("has no value; feed") != std::string::npos ||
-                  values.error().message.find("has no value; expected") != std::string::npos))
+  if (!values && values.error().reason == Reason::MissingInput)
     values.error().message += listInputs(*this);
   return values;
 }
