@@ -121,20 +121,18 @@ Expected<void> BuilderImpl::set(Branches::State &state, std::string_view name, c
     return Unexpected(invalidArgument(state.here(), " gives '", name, "', and ", state.title(0),
                                       " doesn't; expected the same results of both"));
   DType want = result ? result->dtype : DType::Invalid;
-  Expected<Output> given = impl.value(input, want, std::string(name), subject);
-  if (!given)
-    return Unexpected(std::move(given.error()));
+  Output given = TREADLE_TRY(impl.value(input, want, std::string(name), subject));
   if (!result || (isFirst && branch.values.size() == 1))
-    want = slot(*given).dtype;
-  if (slot(*given).dtype != want)
+    want = slotgiven.dtype;
+  if (slotgiven.dtype != want)
     return Unexpected(invalidArgument(subject, " is ", dtypeName(want), " in ", state.title(0),
-                                      ", and '", slot(*given).name, "', ", impl.typeText(*given),
+                                      ", and '", slotgiven.name, "', ", impl.typeText(given),
                                       ", in ", state.here(), "; expected one dtype"));
   if (!result)
     state.results.push_back({std::string(name), want, {}, {}});
   else
     result->dtype = want;
-  branch.values[name] = *given;
+  branch.values[name] = given;
   return {};
 }
 
@@ -213,11 +211,9 @@ Expected<void> BuilderImpl::end(Branches::State &state) {
   request.attrs.set("Tin", std::move(in));
   request.attrs.set("Tout", std::move(out));
   request.attrs.set("output_shapes", std::move(shapes));
-  Expected<Operation> node = impl.emit(std::move(request));
-  if (!node)
-    return Unexpected(std::move(node.error()));
+  Operation node = TREADLE_TRY(impl.emit(std::move(request)));
   for (auto [i, result] : llvm::enumerate(state.results))
-    result.output = node->output(i);
+    result.output = node.output(i);
   state.isEnded = true;
   return {};
 }

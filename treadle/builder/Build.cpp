@@ -77,15 +77,13 @@ Expected<Graph> BuilderImpl::build() {
     return Unexpected(Error{Code::FailedPrecondition,
                             "a gradient couldn't be added in a body: begin with another builder"});
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*context, module);
-  if (!copy)
-    return Unexpected(std::move(copy.error()));
+  OwningOpRef<ModuleOp> copy = TREADLE_TRY(copyInto(*context, module));
   {
-    tfg::EffectAnalysis effects(**copy);
-    GraphOrder nodes(*(*copy)->getOps<tfg::GraphOp>().begin(), initNodes);
+    tfg::EffectAnalysis effects(*copy);
+    GraphOrder nodes(copy->getOps<tfg::GraphOp>().begin(), initNodes);
     nodes.order(effects);
     nodes.waitForEffects(effectsNodes, effects);
-    orderFunctions(**copy, effects);
+    orderFunctions(*copy, effects);
     if (!initializers.empty())
       nodes.addInit(initializers);
   }
@@ -94,10 +92,10 @@ Expected<Graph> BuilderImpl::build() {
     if (why.empty())
       why = diagnostic.str();
   });
-  if (failed(verify(**copy)))
+  if (failed(verify(*copy)))
     return Unexpected(internal("the graph that was built doesn't verify: ", why));
   Graph built;
-  built.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*copy));
+  built.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(copy));
   return built;
 }
 

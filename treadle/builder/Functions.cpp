@@ -51,13 +51,11 @@ Expected<void> BuilderImpl::end(Function::State &function, const std::vector<Inp
   SmallVector<Output> values;
   std::vector<std::string> names;
   for (auto [i, input] : llvm::enumerate(results)) {
-    Expected<Output> result =
-        impl.value(input, DType::Invalid, str("result_", i), str(function.subject, ": result ", i));
-    if (!result)
-      return Unexpected(std::move(result.error()));
-    values.push_back(*result);
+    Output result = TREADLE_TRY(impl.value(input, DType::Invalid, str("result_", i),
+                                           str(function.subject, ": result ", i)));
+    values.push_back(result);
     names.push_back(str("result_", i));
-    function.results.push_back({slot(*result).dtype, slot(*result).known});
+    function.results.push_back({slotresult.dtype, slotresult.known});
   }
   for (const auto &entry : function.body->captures)
     function.captures.push_back(entry.first);
@@ -81,31 +79,25 @@ Expected<Operation> BuilderImpl::call(const Function &called, const std::vector<
   if (inputs.size() != function.arguments.size())
     return Unexpected(invalidArgument(function.subject, " is called with ", inputs.size(),
                                       " values, expected ", function.arguments.size()));
-  Expected<std::string> name = nodeName(given, function.name);
-  if (!name)
-    return Unexpected(std::move(name.error()));
-  NodeRequest request{functionalOp(OpKind::Call, function.body->isStateful), *name};
+  std::string name = TREADLE_TRY(nodeName(given, function.name));
+  NodeRequest request{functionalOp(OpKind::Call, function.body->isStateful), name};
   std::vector<TypeAttr> in, out;
   for (auto [argument, input] : llvm::zip(function.arguments, inputs)) {
     std::string subject = str(function.subject, ": argument '", argument.name(), "'");
-    Expected<Output> found =
-        value(input, argument.dtype(), str(*name, "/", argument.name()), subject);
-    if (!found)
-      return Unexpected(std::move(found.error()));
+    Output found =
+        TREADLE_TRY(value(input, argument.dtype(), str(name, "/", argument.name()), subject));
     const Shape &wanted = slot(argument).known.shape;
-    const Shape &shape = slot(*found).known.shape;
-    if (slot(*found).dtype != argument.dtype() || !merge(wanted, shape))
+    const Shape &shape = slotfound.known.shape;
+    if (slotfound.dtype != argument.dtype() || !merge(wanted, shape))
       return Unexpected(invalidArgument(subject, " is ", typeText(argument), ", and is given '",
-                                        slot(*found).name, "', ", typeText(*found)));
-    request.inputs.push_back(*found);
+                                        slotfound.name, "', ", typeText(found)));
+    request.inputs.push_back(found);
     in.push_back({argument.dtype()});
   }
   for (uint32_t id : function.captures) {
-    Expected<Output> found = resolve(Output(this, id), str(function.subject, ": a value in it"));
-    if (!found)
-      return Unexpected(std::move(found.error()));
-    request.inputs.push_back(*found);
-    in.push_back({slot(*found).dtype});
+    Output found = TREADLE_TRY(resolve(Output(this, id), str(function.subject, ": a value in it")));
+    request.inputs.push_back(found);
+    in.push_back({slotfound.dtype});
   }
   request.known.emplace();
   for (const Function::State::Result &result : function.results) {

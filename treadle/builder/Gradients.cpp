@@ -33,11 +33,9 @@ private:
 
 Expected<void> BuilderImpl::useCopy() {
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*context, module);
-  if (!copy)
-    return Unexpected(std::move(copy.error()));
+  OwningOpRef<ModuleOp> copy = TREADLE_TRY(copyInto(*context, module));
   index.reset();
-  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*copy));
+  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(copy));
   module = *graph.impl->module;
   findAgain();
   return {};
@@ -99,10 +97,8 @@ Expected<std::vector<Output>> BuilderImpl::gradients(const std::vector<Input> &y
     std::vector<Output> out;
     for (auto [i, input] : llvm::enumerate(inputs)) {
       Input found = areHandles && input.variable ? Input(input.variable.handle()) : input;
-      Expected<Output> at = value(found, DType::Invalid, str(what, "_", i), str(what, " ", i));
-      if (!at)
-        return Unexpected(std::move(at.error()));
-      out.push_back(*at);
+      Output at = TREADLE_TRY(value(found, DType::Invalid, str(what, "_", i), str(what, " ", i)));
+      out.push_back(at);
     }
     return out;
   };
@@ -120,8 +116,7 @@ Expected<std::vector<Output>> BuilderImpl::gradients(const std::vector<Input> &y
   Graph before = graph;
   bool isGraph = current == root;
   if (isGraph)
-    if (Expected<void> copied = useCopy(); !copied)
-      return Unexpected(std::move(copied.error()));
+    TREADLE_TRY(useCopy());
   tfg::GradientsRequest request;
   for (auto [outputs, values] :
        {std::pair(&*outputsY, &request.ys), std::pair(&*outputsX, &request.xs),

@@ -52,17 +52,15 @@ Expected<Loop> BuilderImpl::beginLoop(Builder::LoopSpec spec) {
     if (state->find(variable.name))
       return Unexpected(
           invalidArgument(state->subject, " has two variables '", variable.name, "'"));
-    Expected<Output> init =
-        value(variable.init, DType::Invalid, str(*name, "/", variable.name), subject);
-    if (!init)
-      return Unexpected(std::move(init.error()));
-    Shape known = slot(*init).known.shape;
+    Output init =
+        TREADLE_TRY(value(variable.init, DType::Invalid, str(*name, "/", variable.name), subject));
+    Shape known = slotinit.known.shape;
     Shape shape = variable.shape ? Shape::of(*variable.shape) : known;
     if (join(shape, known) != shape)
-      return Unexpected(invalidArgument(subject, " is ", typeText(*init),
+      return Unexpected(invalidArgument(subject, " is ", typeText(init),
                                         ", and its shape is to be ", shape.text(),
                                         "; expected one that holds for all values"));
-    state->variables.push_back({variable.name, *init, {}, {}, shape, {}});
+    state->variables.push_back({variable.name, init, {}, {}, shape, {}});
   }
   state->condition =
       &open(Body::Kind::Condition, *name + "_cond", str("the condition of loop '", *name, "'"),
@@ -126,20 +124,18 @@ Expected<void> BuilderImpl::set(Loop::State &loop, std::string_view name, const 
   if (impl.current != loop.body)
     return Unexpected(impl.notInnermost(str(subject, " is set")));
   DType dtype = slot(variable->init).dtype;
-  Expected<Output> next = impl.value(input, dtype, str(name, "/next"), subject);
-  if (!next)
-    return Unexpected(std::move(next.error()));
-  const Slot &found = slot(*next);
+  Output next = TREADLE_TRY(impl.value(input, dtype, str(name, "/next"), subject));
+  const Slot &found = slot(next);
   if (found.dtype != dtype)
     return Unexpected(invalidArgument(subject, " is ", dtypeName(dtype), ", and is set to '",
-                                      found.name, "', ", impl.typeText(*next),
+                                      found.name, "', ", impl.typeText(next),
                                       "; expected the same dtype"));
   if (join(variable->shape, found.known.shape) != variable->shape)
     return Unexpected(invalidArgument(subject, " is ", impl.typeText(dtype, variable->shape),
-                                      ", and is set to '", found.name, "', ", impl.typeText(*next),
+                                      ", and is set to '", found.name, "', ", impl.typeText(next),
                                       "; state the shape that all its values have, as ",
                                       join(variable->shape, found.known.shape).text()));
-  variable->now = *next;
+  variable->now = next;
   return {};
 }
 
@@ -184,11 +180,9 @@ Expected<void> BuilderImpl::end(Loop::State &loop) {
     llvm::append_range(request.waits, body->waitsOutside);
   bool isStateful = loop.condition->isStateful || loop.body->isStateful;
   request.op = functionalOp(OpKind::While, isStateful);
-  Expected<Operation> node = impl.emit(std::move(request));
-  if (!node)
-    return Unexpected(std::move(node.error()));
+  Operation node = TREADLE_TRY(impl.emit(std::move(request)));
   for (auto [i, v] : llvm::enumerate(loop.variables))
-    v.result = node->output(i);
+    v.result = node.output(i);
   loop.isEnded = true;
   return {};
 }

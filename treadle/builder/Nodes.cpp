@@ -220,17 +220,15 @@ Expected<Operation> BuilderImpl::add(Builder::Node node) {
   for (auto [i, input] : llvm::enumerate(node.inputs)) {
     DType want = def ? wantedDType(*def, *arguments[i], node.attrs) : DType::Invalid;
     std::string part = arguments[i] ? std::string(arguments[i]->name()) : str("input_", i);
-    Expected<Output> found = value(input, want, str(*name, "/", part), str(subject, ": input ", i));
-    if (!found)
-      return Unexpected(std::move(found.error()));
-    request.inputs.push_back(*found);
-    dtypes[i] = slot(*found).dtype;
+    Output found =
+        TREADLE_TRY(value(input, want, str(*name, "/", part), str(subject, ": input ", i)));
+    request.inputs.push_back(found);
+    dtypes[i] = slotfound.dtype;
     if (def)
       inferAttrs(*def, dtypes, node.attrs);
   }
   if (def)
-    if (Expected<void> right = checkInputs(*def, subject, request.inputs, node.attrs); !right)
-      return Unexpected(std::move(right.error()));
+    TREADLE_TRY(checkInputs(*def, subject, request.inputs, node.attrs));
   request.attrs = std::move(node.attrs);
   request.outputs = std::move(node.outputs);
   Expected<Operation> made = emit(std::move(request));
@@ -312,9 +310,7 @@ Expected<Operation> BuilderImpl::assign(const Variable &variable, const char *op
   Attempt attempt(*current);
   StringRef verb = StringRef(op).take_until([](char c) { return c == 'V'; }); // Assign, AssignAdd
   attempt.name = uniqueName(*current, str(v.name, "/", verb.str()));
-  Expected<Output> handle = resolve(v.handle, subject);
-  if (!handle)
-    return Unexpected(std::move(handle.error()));
+  Output handle = TREADLE_TRY(resolve(v.handle, subject));
   Expected<Output> given = value(input, v.dtype, attempt.name + "/value", subject);
   if (!given)
     return Unexpected(std::move(given.error()));
@@ -325,7 +321,7 @@ Expected<Operation> BuilderImpl::assign(const Variable &variable, const char *op
                                       typeText(*given)));
   NodeRequest request{op, attempt.name};
   request.attrs.set("dtype", TypeAttr{v.dtype});
-  request.inputs = {*handle, *given};
+  request.inputs = {handle, *given};
   Expected<Operation> made = emit(std::move(request));
   if (made) {
     attempt.keep();
@@ -371,25 +367,19 @@ Expected<Variable> BuilderImpl::variable(std::string_view name,
   if (name.empty())
     return Unexpected(invalidArgument("a variable has no name"));
   Attempt attempt(*root);
-  Expected<std::string> whole = nodeName(name, name);
-  if (!whole)
-    return Unexpected(std::move(whole.error()));
-  attempt.name = *whole;
-  std::string subject = str("variable '", *whole, "'");
+  std::string whole = TREADLE_TRY(nodeName(name, name));
+  attempt.name = whole;
+  std::string subject = str("variable '", whole, "'");
   Input input = init();
   if (firstError)
     return Variable();
   if (isEmpty(input))
     return Unexpected(invalidArgument(subject, ": its initial value is empty"));
-  Expected<Output> initial =
-      value(input, DType::Invalid, *whole + "/initial_value", str(subject, ": its initial value"));
-  if (!initial)
-    return Unexpected(std::move(initial.error()));
-  Variable made = addVariable(*whole, slot(*initial).dtype, initial->shape());
-  Expected<Operation> assigned = assign(made, "AssignVariableOp", *initial);
-  if (!assigned)
-    return Unexpected(std::move(assigned.error()));
-  initializers.push_back(assigned->name());
+  Output initial = TREADLE_TRY(
+      value(input, DType::Invalid, whole + "/initial_value", str(subject, ": its initial value")));
+  Variable made = addVariable(whole, slotinitial.dtype, initial.shape());
+  Operation assigned = TREADLE_TRY(assign(made, "AssignVariableOp", initial));
+  initializers.push_back(assigned.name());
   attempt.keep();
   return made;
 }
@@ -431,10 +421,8 @@ Expected<Output> BuilderImpl::divide(const Input &x, const Input &y) {
       floats.push_back(input);
       continue;
     }
-    Expected<Operation> converted = add({"Cast", {input}, attrs});
-    if (!converted)
-      return Unexpected(std::move(converted.error()));
-    floats.emplace_back(*converted);
+    Operation converted = TREADLE_TRY(add({"Cast", {input}, attrs}));
+    floats.emplace_back(converted);
   }
   return add({"RealDiv", floats}).map(result);
 }

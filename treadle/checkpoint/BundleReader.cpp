@@ -41,8 +41,7 @@ Expected<void> readPlain(const InputFile &file, std::string_view name, const Bun
   uint32_t crc = 0;
   for (int64_t at = 0; at < size; at += piece) {
     int64_t now = std::min(piece, size - at);
-    if (Expected<void> ok = file.read(out.data<char>() + at, now, entry.offset + at); !ok)
-      return ok;
+    TREADLE_TRY(file.read(out.data<char>() + at, now, entry.offset + at));
     crc = extendCrc32c(crc, out.data<char>() + at, static_cast<size_t>(now));
   }
   return checkSum(name, crc, entry);
@@ -59,8 +58,7 @@ Expected<void> readStrings(const InputFile &file, std::string_view name, const B
                            Tensor &out) {
   auto *strings = out.data<std::string>();
   std::string bytes(static_cast<size_t>(entry.size), '\0');
-  if (Expected<void> ok = file.read(bytes.data(), entry.size, entry.offset); !ok)
-    return ok;
+  TREADLE_TRY(file.read(bytes.data(), entry.size, entry.offset));
   WireReader reader(bytes);
   std::vector<uint64_t> lengths(static_cast<size_t>(out.count()));
   uint32_t crc = 0;
@@ -136,14 +134,12 @@ Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntr
   if (!isString && !isPlain(entry.dtype))
     return Unexpected(unimplemented("tensor '", name, "' of the checkpoint is of dtype ",
                                     dtypeName(entry.dtype), ", which can't be restored"));
-  Expected<const InputFile *> file = shard(entry.shard);
-  if (!file)
-    return Unexpected(std::move(file.error()));
+  const InputFile *file = TREADLE_TRY(shard(entry.shard));
   // Before memory is taken for what a damaged index says.
-  if (entry.offset > (*file)->size() || entry.size > (*file)->size() - entry.offset)
+  if (entry.offset > file.size() || entry.size > file.size() - entry.offset)
     return Unexpected(dataLoss("shard ", entry.shard, " of checkpoint '", prefix,
-                               "' is truncated: it has ", (*file)->size(), " bytes, but tensor '",
-                               name, "' ends at ", entry.offset + entry.size));
+                               "' is truncated: it has ", file.size(), " bytes, but tensor '", name,
+                               "' ends at ", entry.offset + entry.size));
   int64_t count = *countElements(entry.dims);
   int64_t least = isString ? 1 : static_cast<int64_t>(dtypeSize(entry.dtype));
   if (count > entry.size / least)
@@ -152,7 +148,7 @@ Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntr
   if (!out)
     return out;
   Expected<void> done =
-      isString ? readStrings(**file, name, entry, *out) : readPlain(**file, name, entry, *out);
+      isString ? readStrings(*file, name, entry, *out) : readPlain(*file, name, entry, *out);
   if (!done)
     return Unexpected(std::move(done.error()));
   return out;
@@ -168,31 +164,25 @@ Expected<Tensor> BundleReader::read(std::string_view name) const {
 }
 
 Expected<Tensor> BundleReader::readSlice(std::string_view name, const TensorSlice &slice) const {
-  Expected<const BundleEntry *> entry = find(name);
-  if (!entry)
-    return Unexpected(std::move(entry.error()));
-  Expected<std::vector<int64_t>> dims = slice.dimsIn((*entry)->dims);
-  if (!dims)
-    return Unexpected(std::move(dims.error()));
-  TensorSlice wanted = slice.resolved((*entry)->dims);
-  if (!(*entry)->slices.empty())
-    return readParts(name, **entry, wanted);
-  Expected<Tensor> whole = readEntry(name, **entry);
-  if (!whole || covers(wanted, (*entry)->dims))
+  const BundleEntry *entry = TREADLE_TRY(find(name));
+  std::vector<int64_t> dims = TREADLE_TRY(slice.dimsIn(entry.dims));
+  TensorSlice wanted = slice.resolved(entry.dims);
+  if (!entry.slices.empty())
+    return readParts(name, *entry, wanted);
+  Expected<Tensor> whole = readEntry(name, *entry);
+  if (!whole || covers(wanted, entry.dims))
     return whole;
-  Expected<Tensor> out = Tensor::make((*entry)->dtype, *dims);
-  TensorSlice all{std::vector<TensorSlice::Extent>((*entry)->dims.size())};
+  Expected<Tensor> out = Tensor::make(entry.dtype, dims);
+  TensorSlice all{std::vector<TensorSlice::Extent>(entry.dims.size())};
   if (out && out->count())
-    copyRegion(wanted, *whole, all.resolved((*entry)->dims), *out, wanted);
+    copyRegion(wanted, *whole, all.resolved(entry.dims), *out, wanted);
   return out;
 }
 
 Expected<Tensor> BundleReader::readParts(std::string_view name, const BundleEntry &entry,
                                          const TensorSlice &wanted) const {
-  Expected<std::vector<int64_t>> dims = wanted.dimsIn(entry.dims);
-  if (!dims)
-    return Unexpected(std::move(dims.error()));
-  Expected<Tensor> out = Tensor::make(entry.dtype, *dims);
+  std::vector<int64_t> dims = TREADLE_TRY(wanted.dimsIn(entry.dims));
+  Expected<Tensor> out = Tensor::make(entry.dtype, dims);
   if (!out)
     return out;
   int64_t covered = 0; // parts don't overlap

@@ -27,10 +27,8 @@ std::set<std::string> shardsOf(const std::string &prefix, const BundleIndex &ind
 /// Puts the index in its place, then removes the shards that only the one before knew.
 Expected<void> replaceIndex(const std::string &prefix, const BundleIndex &index,
                             const BundleIndex &previous) {
-  Expected<OutputFile> file = OutputFile::create(BundleIndex::path(prefix));
-  if (!file)
-    return Unexpected(std::move(file.error()));
-  Expected<void> done = file->append(index.bytes()).and_then([&] { return file->commit(); });
+  OutputFile file = TREADLE_TRY(OutputFile::create(BundleIndex::path(prefix)));
+  Expected<void> done = file.append(index.bytes()).and_then([&] { return file.commit(); });
   if (!done)
     return done;
   std::set<std::string> used = shardsOf(prefix, index);
@@ -101,14 +99,12 @@ Expected<void> BundleWriter::add(std::string_view name, const Tensor &value) {
 
 Expected<void> BundleWriter::addSlice(std::string_view name, Dims full, const TensorSlice &slice,
                                       const Tensor &value) {
-  Expected<std::vector<int64_t>> dims = slice.dimsIn(full);
-  if (!dims)
-    return Unexpected(std::move(dims.error()));
-  if (!std::ranges::equal(*dims, value.dims()))
+  std::vector<int64_t> dims = TREADLE_TRY(slice.dimsIn(full));
+  if (!std::ranges::equal(dims, value.dims()))
     return Unexpected(invalidArgument("tensor '", name, "' is ", tensorTypeText(value),
                                       ", but its slice '", slice.text(), "' of ", dimsText(full),
-                                      " has the shape ", dimsText(*dims)));
-  if (std::ranges::equal(*dims, full))
+                                      " has the shape ", dimsText(dims)));
+  if (std::ranges::equal(dims, full))
     return add(name, value);
   auto [it, isNew] = index.entries.try_emplace(std::string(name));
   BundleEntry &whole = it->second;
@@ -176,13 +172,10 @@ struct Merge {
   }
 
   Expected<void> add(const std::string &prefix) {
-    Expected<BundleIndex> part = BundleIndex::read(prefix);
-    if (!part)
-      return Unexpected(std::move(part.error()));
-    index.numShards += part->numShards;
-    for (auto &[name, entry] : part->entries)
-      if (Expected<void> ok = add(prefix, name, std::move(entry), part->numShards); !ok)
-        return ok;
+    BundleIndex part = TREADLE_TRY(BundleIndex::read(prefix));
+    index.numShards += part.numShards;
+    for (auto &[name, entry] : part.entries)
+      TREADLE_TRY(add(prefix, name, std::move(entry), part.numShards));
     return {};
   }
 };
@@ -192,8 +185,7 @@ struct Merge {
 Expected<void> mergeBundles(std::span<const std::string> prefixes, const std::string &merged) {
   Merge merge;
   for (const std::string &prefix : prefixes)
-    if (Expected<void> ok = merge.add(prefix); !ok)
-      return ok;
+    TREADLE_TRY(merge.add(prefix));
   BundleIndex &index = merge.index;
   BundleIndex previous = previousIndex(merged);
   std::set<std::string> taken = shardsOf(merged, previous);
@@ -211,8 +203,7 @@ Expected<void> mergeBundles(std::span<const std::string> prefixes, const std::st
   while (isTaken())
     ++index.numShards;
   for (size_t i = 0; i < merge.order.size(); ++i)
-    if (Expected<void> ok = renameFile(merge.order[i], target(i)); !ok)
-      return ok;
+    TREADLE_TRY(renameFile(merge.order[i], target(i)));
   Expected<void> done = replaceIndex(merged, index, previous);
   if (done)
     for (const std::string &prefix : prefixes)

@@ -35,13 +35,10 @@ protected:
 
   using Named = std::vector<std::pair<std::string, Tensor>>;
   Expected<void> write(const Named &tensors, std::string at = {}) {
-    Expected<BundleWriter> writer = BundleWriter::create(at.empty() ? prefix : at);
-    if (!writer)
-      return Unexpected(std::move(writer.error()));
+    BundleWriter writer = TREADLE_TRY(BundleWriter::create(at.empty() ? prefix : at));
     for (const auto &[name, value] : tensors)
-      if (Expected<void> ok = writer->add(name, value); !ok)
-        return ok;
-    return writer->finish();
+      TREADLE_TRY(writer.add(name, value));
+    return writer.finish();
   }
   Expected<Tensor> read(const std::string &name) {
     return BundleReader::open(prefix).and_then(

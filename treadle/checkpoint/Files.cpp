@@ -73,12 +73,9 @@ Expected<void> InputFile::read(void *out, int64_t size, int64_t offset) const {
 }
 
 Expected<std::string> readWholeFile(const std::string &path) {
-  Expected<InputFile> file = InputFile::open(path);
-  if (!file)
-    return Unexpected(std::move(file.error()));
-  std::string bytes(static_cast<size_t>(file->size()), '\0');
-  if (Expected<void> ok = file->read(bytes.data(), file->size(), 0); !ok)
-    return Unexpected(std::move(ok.error()));
+  InputFile file = TREADLE_TRY(InputFile::open(path));
+  std::string bytes(static_cast<size_t>(file.size()), '\0');
+  TREADLE_TRY(file.read(bytes.data(), file.size(), 0));
   return bytes;
 }
 

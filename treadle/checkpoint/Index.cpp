@@ -209,10 +209,8 @@ Expected<BundleIndex> parse(std::string_view bytes) {
   index.numShards = *numShards;
   for (size_t i = 1; i < rows->size(); ++i) {
     auto &[name, message] = (*rows)[i];
-    Expected<BundleEntry> entry = readEntry(name, message, index.numShards);
-    if (!entry)
-      return Unexpected(std::move(entry.error()));
-    index.entries.emplace_hint(index.entries.end(), std::move(name), std::move(*entry));
+    BundleEntry entry = TREADLE_TRY(readEntry(name, message, index.numShards));
+    index.entries.emplace_hint(index.entries.end(), std::move(name), std::move(entry));
   }
   return index;
 }
@@ -229,10 +227,8 @@ std::string BundleIndex::shardPath(std::string_view prefix, int32_t shard, int32
 
 Expected<BundleIndex> BundleIndex::read(std::string_view prefix) {
   std::string file = path(prefix);
-  Expected<std::string> bytes = readWholeFile(file);
-  if (!bytes)
-    return Unexpected(std::move(bytes.error()));
-  Expected<BundleIndex> index = parse(*bytes);
+  std::string bytes = TREADLE_TRY(readWholeFile(file));
+  Expected<BundleIndex> index = parse(bytes);
   if (!index)
     index.error().message = str("checkpoint '", file, "': ", index.error().message);
   return index;

@@ -177,11 +177,9 @@ Expected<ShapeAndSlice> ShapeAndSlice::parse(std::string_view text) {
   Expected<TensorSlice> slice = TensorSlice::parse(parts.back());
   if (!slice)
     return Unexpected(std::move(slice.error()));
-  Expected<std::vector<int64_t>> dims = slice->dimsIn(parsed.dims);
-  if (!dims)
-    return Unexpected(std::move(dims.error()));
+  std::vector<int64_t> dims = TREADLE_TRY(slice->dimsIn(parsed.dims));
   parsed.slice = std::move(*slice);
-  parsed.sliceDims = std::move(*dims);
+  parsed.sliceDims = std::move(dims);
   return parsed;
 }
 

@@ -54,8 +54,7 @@ template <typename Visit> Expected<void> forEachRow(std::string_view block, Visi
       return Unexpected(damaged("a row can't be read"));
     key.resize(shared);
     key += rest;
-    if (Expected<void> ok = visit(key, value); !ok)
-      return ok;
+    TREADLE_TRY(visit(key, value));
   }
   if (!reader.isGood())
     return Unexpected(damaged("a row can't be read"));
@@ -99,11 +98,9 @@ Expected<TableRows> readTable(std::string_view bytes) {
     return Unexpected(damaged("it doesn't end as a table does; is it truncated?"));
   WireReader handles(footer.substr(0, handlesSize));
   handles.varint(), handles.varint(); // the block of metadata, which says nothing
-  Expected<std::string_view> index = readBlock(bytes, handles);
-  if (!index)
-    return Unexpected(std::move(index.error()));
+  std::string_view index = TREADLE_TRY(readBlock(bytes, handles));
   TableRows rows;
-  Expected<void> done = forEachRow(*index, [&](std::string_view, std::string_view handle) {
+  Expected<void> done = forEachRow(index, [&](std::string_view, std::string_view handle) {
     WireReader reader(handle);
     return readBlock(bytes, reader).and_then([&](std::string_view block) {
       return forEachRow(block, [&](std::string_view key, std::string_view value) -> Expected<void> {

@@ -82,9 +82,7 @@ CodeCache *CodeCache::ofProcess() {
 }
 
 Expected<ContentKey> CodeCache::keyOf(const TensorProgram &program) {
-  Expected<std::string> host = hostDescription();
-  if (!host)
-    return Unexpected(std::move(host.error()));
+  std::string host = TREADLE_TRY(hostDescription());
   std::string bytes;
   llvm::raw_string_ostream stream(bytes);
   if (failed(mlir::writeBytecodeToFile(*program.module, stream)))
@@ -97,7 +95,7 @@ Expected<ContentKey> CodeCache::keyOf(const TensorProgram &program) {
   };
   add(codeVersion);
   add(LLVM_VERSION_STRING);
-  add(*host);
+  add(host);
   add(std::to_string(program.tables.constants.size()));
   add(bytes);
   return hash.final();

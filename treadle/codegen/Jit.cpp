@@ -127,16 +127,13 @@ linkAnew(TensorProgram &program, const LinkOptions &options, const ContentKey &k
   CompilationCount count(options);
   std::vector<Tensor> &constants = program.tables.constants;
   size_t numOwn = constants.size();
-  if (Expected<void> lowered = lowerWanted(program, options.isCancelled); !lowered)
-    return Unexpected(std::move(lowered.error()));
+  TREADLE_TRY(lowerWanted(program, options.isCancelled));
   std::vector<Tensor> added(constants.begin() + static_cast<ptrdiff_t>(numOwn), constants.end());
   constants.resize(numOwn);
-  Expected<std::unique_ptr<llvm::MemoryBuffer>> object =
-      generate(*program.module, options.isCancelled);
-  if (!object)
-    return Unexpected(std::move(object.error()));
-  std::string bytes = options.cache ? (*object)->getBuffer().str() : "";
-  return load(std::move(*object)).map([&](std::unique_ptr<MachineCode> machine) {
+  std::unique_ptr<llvm::MemoryBuffer> object =
+      TREADLE_TRY(generate(*program.module, options.isCancelled));
+  std::string bytes = options.cache ? object.getBuffer().str() : "";
+  return load(std::move(object)).map([&](std::unique_ptr<MachineCode> machine) {
     auto code = std::make_shared<const LinkedCode>(std::move(machine), std::move(added));
     if (options.cache)
       options.cache->keep(key, code, bytes);
@@ -145,27 +142,23 @@ linkAnew(TensorProgram &program, const LinkOptions &options, const ContentKey &k
 }
 
 Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options) {
-  Expected<ContentKey> key = options.cache ? CodeCache::keyOf(program) : ContentKey();
-  if (!key)
-    return Unexpected(std::move(key.error()));
+  ContentKey key = TREADLE_TRY(options.cache ? CodeCache::keyOf(program) : ContentKey());
   auto linked = [&](std::shared_ptr<const LinkedCode> code) {
     return LinkedCluster{std::move(code), std::move(program.tables)};
   };
-  CodeCache::Turn turn(options.cache, *key, options.isCancelled);
+  CodeCache::Turn turn(options.cache, key, options.isCancelled);
   if (options.cache)
-    if (std::shared_ptr<const LinkedCode> code = options.cache->find(*key, options.counters))
+    if (std::shared_ptr<const LinkedCode> code = options.cache->find(key, options.counters))
       return linked(std::move(code));
-  return linkAnew(program, options, *key).map(linked);
+  return linkAnew(program, options, key).map(linked);
 }
 
 Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
                                                       const KernelRegistry &kernels) {
   auto compiled = std::make_shared<CompiledCluster>();
   for (const KernelCall &call : cluster.tables.kernels) {
-    Expected<BoundKernel> kernel = bindKernel(call, kernels);
-    if (!kernel)
-      return Unexpected(std::move(kernel.error()));
-    compiled->kernels.push_back({std::move(*kernel), call.outputs, movesElements(call.op)});
+    BoundKernel kernel = TREADLE_TRY(bindKernel(call, kernels));
+    compiled->kernels.push_back({std::move(kernel), call.outputs, movesElements(call.op)});
   }
   compiled->constants = std::move(cluster.tables.constants);
   llvm::append_range(compiled->constants, cluster.code->constants);

@@ -268,18 +268,14 @@ Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFl
   if (!target)
     return Unexpected(internal("there is no compiler for this machine"));
   LLVMContext context;
-  Expected<std::unique_ptr<Module>> translated = toLlvm(module, context, *target);
-  if (!translated)
-    return Unexpected(std::move(translated.error()));
-  return toObject(**translated, *target, isCancelled);
+  std::unique_ptr<Module> translated = TREADLE_TRY(toLlvm(module, context, *target));
+  return toObject(*translated, *target, isCancelled);
 }
 
 Expected<std::unique_ptr<MachineCode>> load(std::unique_ptr<MemoryBuffer> object) {
-  Expected<Machine *> machine = Machine::get();
-  if (!machine)
-    return Unexpected(std::move(machine.error()));
-  orc::LLJIT &jit = *(*machine)->jit;
-  auto library = jit.createJITDylib(str("cluster", (*machine)->modules++));
+  Machine *machine = TREADLE_TRY(Machine::get());
+  orc::LLJIT &jit = machine->jit;
+  auto library = jit.createJITDylib(str("cluster", machine.modules++));
   if (!library)
     return Unexpected(internal("linking failed: ", textOf(library.takeError())));
   library->addToLinkOrder(jit.getMainJITDylib());

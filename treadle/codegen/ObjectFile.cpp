@@ -102,22 +102,17 @@ SmallVector<Constant *> ObjectBuilder::takeLarge(std::vector<Tensor> &constants)
 }
 
 Expected<Constant *> ObjectBuilder::variant(ObjectVariant &variant, const std::string &symbol) {
-  if (Expected<void> lowered = lower(variant.program); !lowered)
-    return Unexpected(std::move(lowered.error()));
+  TREADLE_TRY(lower(variant.program));
   SmallVector<Constant *> constants = takeLarge(variant.program.tables.constants);
-  Expected<std::string> tables = tablesToBytes(variant.program.tables);
-  if (!tables)
-    return Unexpected(std::move(tables.error()));
-  Expected<std::unique_ptr<Module>> code = toLlvm(*variant.program.module, context, target);
-  if (!code)
-    return Unexpected(std::move(code.error()));
-  for (Function &function : **code)
+  std::string tables = TREADLE_TRY(tablesToBytes(variant.program.tables));
+  std::unique_ptr<Module> code = TREADLE_TRY(toLlvm(*variant.program.module, context, target));
+  for (Function &function : *code)
     if (!function.isDeclaration())
       function.setLinkage(GlobalValue::InternalLinkage); // variants have parts of the same names
-  Function *cluster = (*code)->getFunction("cluster");
+  Function *cluster = code.getFunction("cluster");
   cluster->setName(symbol);
   cluster->setLinkage(GlobalValue::ExternalLinkage);
-  if (linker.linkInModule(std::move(*code)))
+  if (linker.linkInModule(std::move(code)))
     return Unexpected(internal("linking the function '", symbol, "' failed"));
   Function *entry = module.getFunction(symbol);
   entry->setLinkage(GlobalValue::InternalLinkage);
@@ -125,8 +120,8 @@ Expected<Constant *> ObjectBuilder::variant(ObjectVariant &variant, const std::s
   for (auto [input, dim] : variant.ones)
     ones.insert(ones.end(), {input, dim});
   Constant *bytes =
-      global(ConstantDataArray::getString(context, *tables, /*AddNull=*/false), true, Align(64));
-  return record({entry, bytes, b.getInt64(tables->size()), b.getInt64(constants.size()),
+      global(ConstantDataArray::getString(context, tables, /*AddNull=*/false), true, Align(64));
+  return record({entry, bytes, b.getInt64(tables.size()), b.getInt64(constants.size()),
                  array(constants), b.getInt64(variant.ones.size()),
                  ones.empty() ? ConstantPointerNull::get(pointer)
                               : global(ConstantDataArray::get(context, ones))});
@@ -153,10 +148,8 @@ void ObjectBuilder::addEntry(const std::string &symbol, Constant *program) {
 Expected<void> ObjectBuilder::add(ObjectFunction &function) {
   SmallVector<Constant *> variants, inputs, outputs;
   for (auto [i, each] : enumerate(function.variants)) {
-    Expected<Constant *> made = variant(each, str(function.symbol, "_variant_", i));
-    if (!made)
-      return Unexpected(std::move(made.error()));
-    variants.push_back(*made);
+    Constant *made = TREADLE_TRY(variant(each, str(function.symbol, "_variant_", i)));
+    variants.push_back(made);
   }
   for (const ObjectValue &input : function.inputs)
     inputs.push_back(value(input));
@@ -172,13 +165,10 @@ Expected<void> ObjectBuilder::add(ObjectFunction &function) {
 } // namespace
 
 Expected<std::string> objectFile(std::vector<ObjectFunction> functions) {
-  Expected<std::unique_ptr<TargetMachine>> target = hostTarget();
-  if (!target)
-    return Unexpected(std::move(target.error()));
-  ObjectBuilder builder(**target);
+  std::unique_ptr<TargetMachine> target = TREADLE_TRY(hostTarget());
+  ObjectBuilder builder(*target);
   for (ObjectFunction &function : functions)
-    if (Expected<void> added = builder.add(function); !added)
-      return Unexpected(std::move(added.error()));
+    TREADLE_TRY(builder.add(function));
   return builder.finish();
 }
 

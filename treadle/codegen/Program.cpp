@@ -38,10 +38,8 @@ Expected<Variant> load(const ProgramVariant &image) {
   Variant variant{image.code, std::move(tables->kernels),     {}, std::move(tables->constants),
                   {},         {image.ones, 2 * image.numOnes}};
   for (const KernelCall &call : variant.calls) {
-    Expected<BoundKernel> kernel = bindKernel(call, builtinKernels());
-    if (!kernel)
-      return Unexpected(std::move(kernel.error()));
-    variant.kernels.push_back({std::move(*kernel), call.outputs});
+    BoundKernel kernel = TREADLE_TRY(bindKernel(call, builtinKernels()));
+    variant.kernels.push_back({std::move(kernel), call.outputs});
   }
   for (const ProgramConstant &constant : std::span(image.constants, image.numConstants)) {
     if (constant.index >= variant.constants.size())
@@ -68,10 +66,8 @@ Expected<State *> stateOf(ProgramFunction &function) {
         " of the runtime library, and this is version ", programAbi, "; compile it again"));
   auto state = std::make_unique<State>();
   for (uint32_t i = 0; i < function.numVariants; ++i) {
-    Expected<Variant> variant = load(function.variants[i]);
-    if (!variant)
-      return Unexpected(std::move(variant.error()));
-    state->variants.push_back(std::move(*variant));
+    Variant variant = TREADLE_TRY(load(function.variants[i]));
+    state->variants.push_back(std::move(variant));
   }
   function.state.store(state.get(), std::memory_order_release);
   return state.release();
@@ -116,10 +112,8 @@ Expected<ProgramTensor> outputOf(const ProgramFunction &function, uint32_t index
     return Unexpected(unimplemented("output '", function.outputs[index].name, "' has rank ",
                                     tensor.rank(), ", expected at most ", maxProgramRank));
   if (!tensor.isUnique()) {
-    Expected<Tensor> copy = tensor.clone();
-    if (!copy)
-      return Unexpected(std::move(copy.error()));
-    tensor = std::move(*copy);
+    Tensor copy = TREADLE_TRY(tensor.clone());
+    tensor = std::move(copy);
   }
   ProgramTensor out{tensor.raw(), {}, tensor.rank(), static_cast<int32_t>(tensor.dtype()), nullptr};
   std::ranges::copy(tensor.dims(), out.dims);
@@ -159,21 +153,15 @@ Expected<std::vector<Tensor>> run(ProgramFunction &function, State &state,
 
 Expected<void> runFunction(ProgramFunction &function, const ProgramTensor *inputs,
                            ProgramTensor *outputs) {
-  Expected<State *> state = stateOf(function);
-  if (!state)
-    return Unexpected(std::move(state.error()));
+  State *state = TREADLE_TRY(stateOf(function));
   std::vector<Tensor> arguments;
   for (uint32_t i = 0; i < function.numInputs; ++i) {
-    Expected<Tensor> argument = inputOf(function, i, inputs[i]);
-    if (!argument)
-      return Unexpected(std::move(argument.error()));
-    arguments.push_back(std::move(*argument));
+    Tensor argument = TREADLE_TRY(inputOf(function, i, inputs[i]));
+    arguments.push_back(std::move(argument));
   }
-  Expected<std::vector<Tensor>> results = run(function, **state, inputs, arguments);
-  if (!results)
-    return Unexpected(std::move(results.error()));
+  std::vector<Tensor> results = TREADLE_TRY(run(function, *state, inputs, arguments));
   for (uint32_t i = 0; i < function.numOutputs; ++i) {
-    Expected<ProgramTensor> output = outputOf(function, i, std::move((*results)[i]));
+    Expected<ProgramTensor> output = outputOf(function, i, std::move(results[i]));
     if (!output) {
       treadle_free_outputs(outputs, i);
       return Unexpected(std::move(output.error()));

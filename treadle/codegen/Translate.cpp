@@ -121,11 +121,9 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   Values values;
   for (Value argument : cluster.getArguments())
     values.push_back(unboxed(argument, KnownValue(tfg::shapeOf(argument.getType()))));
-  Expected<Values> results = inlineFunction(function, values);
-  if (!results)
-    return Unexpected(std::move(results.error()));
+  Values results = TREADLE_TRY(inlineFunction(function, values));
   SmallVector<Value> returned;
-  for (const Typed &result : *results)
+  for (const Typed &result : results)
     returned.push_back(boxed(result.list ? handleOf(result).value : result.value));
   func::ReturnOp::create(b, loc, returned);
   cluster.setFunctionType(b.getFunctionType(types, ValueRange(returned).getTypes()));

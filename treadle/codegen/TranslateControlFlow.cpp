@@ -24,10 +24,8 @@ Expected<tfg::FuncOp> Translator::functionIn(tfg::Node node, Attribute attr) {
 }
 
 Expected<Values> Translator::call(tfg::Node node, Attribute name, ArrayRef<Typed> inputs) {
-  Expected<tfg::FuncOp> function = functionIn(node, name);
-  if (!function)
-    return Unexpected(std::move(function.error()));
-  return inlineFunction(*function, inputs);
+  tfg::FuncOp function = TREADLE_TRY(functionIn(node, name));
+  return inlineFunction(function, inputs);
 }
 
 /// Whether a condition holds: scalars only. Strings are left to the interpreter, and dtypes that
@@ -109,19 +107,15 @@ Expected<Values> Translator::branches(tfg::Node node, const Values &inputs) {
     names.append(list.begin(), list.end());
   SmallVector<tfg::FuncOp> functions;
   for (Attribute name : names) {
-    Expected<tfg::FuncOp> function = functionIn(node, name);
-    if (!function)
-      return Unexpected(std::move(function.error()));
-    functions.push_back(*function);
+    tfg::FuncOp function = TREADLE_TRY(functionIn(node, name));
+    functions.push_back(function);
   }
   if (functions.empty() || inputs.empty())
     return Unexpected(unsupported(node, "it has no branches"));
   Value selector = inputs[0].value;
   if (isIf) {
-    Expected<Value> holds = truth(node, inputs[0]);
-    if (!holds)
-      return Unexpected(std::move(holds.error()));
-    selector = *holds;
+    Value holds = TREADLE_TRY(truth(node, inputs[0]));
+    selector = holds;
   } else if (isTensor(selector.getType()) ||
              !getElementTypeOrSelf(node.data()[0].getType()).isSignlessInteger(32)) {
     return Unexpected(unsupported(node, "its branch index may be no int32 scalar"));
@@ -152,9 +146,7 @@ static SmallVector<bool> invariantsOf(tfg::FuncOp body) {
 /// A loop whose variables are first taken to be as they begin. Where an iteration gives them other
 /// types, the loop is made again with what both have in common.
 Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
-  Expected<tfg::FuncOp> cond = functionIn(node, node.attr("cond"));
-  if (!cond)
-    return Unexpected(std::move(cond.error()));
+  tfg::FuncOp cond = TREADLE_TRY(functionIn(node, node.attr("cond")));
   Expected<tfg::FuncOp> body = functionIn(node, node.attr("body"));
   if (!body)
     return Unexpected(std::move(body.error()));
@@ -188,7 +180,7 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
       now[i].list = form.list;
     }
     auto made = scf::WhileOp::create(b, loc, types, begin);
-    Expected<Values> given = iteration(node, made, *cond, *body, variables, now);
+    Expected<Values> given = iteration(node, made, cond, *body, variables, now);
     if (!given)
       return given;
     bool isStable = true;
@@ -246,10 +238,8 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
     return decision;
   if (decision->size() != 1)
     return Unexpected(unsupported(node, "its condition gives more than one value"));
-  Expected<Value> goesOn = truth(node, decision->front());
-  if (!goesOn)
-    return Unexpected(std::move(goesOn.error()));
-  scf::ConditionOp::create(b, loc, *goesOn, made.getBefore().getArguments());
+  Value goesOn = TREADLE_TRY(truth(node, decision->front()));
+  scf::ConditionOp::create(b, loc, goesOn, made.getBefore().getArguments());
 
   Values arguments = argumentsOf(made.getAfter());
   check(rc::RunningOp::create(b, loc, b.getI1Type()));

@@ -21,15 +21,13 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
     return Unexpected(unsupported(node, "its op has effects, or sees what others have"));
   if (inputs.size() > maxKernelInputs)
     return Unexpected(unsupported(node, "it has too many inputs"));
-  Expected<AttrMap> attrs = tfg::kernelAttributes(node);
-  if (!attrs)
-    return Unexpected(std::move(attrs.error()));
-  for (const auto &[name, value] : *attrs)
+  AttrMap attrs = TREADLE_TRY(tfg::kernelAttributes(node));
+  for (const auto &[name, value] : attrs)
     if (std::holds_alternative<FunctionRef>(value) ||
         std::holds_alternative<std::vector<FunctionRef>>(value))
       return Unexpected(unsupported(node, "its op calls functions"));
   KernelCall entry{
-      node.name().str(), node.opType().str(), node.device().str(), std::move(*attrs), {}, {}, {}};
+      node.name().str(), node.opType().str(), node.device().str(), std::move(attrs), {}, {}, {}};
   SmallVector<Value> operands;
   std::vector<const KnownValue *> known;
   for (const Typed &input : inputs) {

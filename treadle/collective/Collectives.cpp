@@ -73,11 +73,9 @@ Expected<Tensor> reduced(const std::vector<Tensor> &values, const Collective &ca
                                         "; all must give the same dtype and shape"));
   Expected<Tensor> sum = values.front().clone();
   for (size_t i = 1; sum && i < values.size(); ++i)
-    if (Expected<void> ok = reduceInto(*sum, values[i], call.reduction); !ok)
-      return Unexpected(std::move(ok.error()));
+    TREADLE_TRY(reduceInto(*sum, values[i], call.reduction));
   if (sum && call.isMean)
-    if (Expected<void> ok = divideBy(*sum, static_cast<int64_t>(values.size())); !ok)
-      return Unexpected(std::move(ok.error()));
+    TREADLE_TRY(divideBy(*sum, static_cast<int64_t>(values.size())));
   return sum;
 }
 

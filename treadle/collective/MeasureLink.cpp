@@ -17,16 +17,14 @@ Expected<Tensor> wait(Communicator &world, const Collective &call) {
 
 /// Seconds in which each rank has sent so many bytes to the next and got as many: the median.
 Expected<double> ringSeconds(Communicator &world, int64_t bytes, int repeats) {
-  Expected<Tensor> value = Tensor::make(DType::UInt8, std::array{bytes});
-  if (!value)
-    return Unexpected(std::move(value.error()));
+  Tensor value = TREADLE_TRY(Tensor::make(DType::UInt8, std::array{bytes}));
   Collective call;
   call.kind = Collective::Permute;
   call.groupSize = world.size();
   call.instanceName = call.name = "measuring the link";
   for (int rank = 0; rank < world.size(); ++rank)
     call.pairs.emplace_back(rank, (rank + 1) % world.size());
-  call.input = std::move(*value);
+  call.input = std::move(value);
   std::vector<double> times;
   for (int i = 0; i <= repeats; ++i) {
     auto begin = std::chrono::steady_clock::now();

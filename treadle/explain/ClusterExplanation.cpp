@@ -202,12 +202,10 @@ private:
 Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request,
                                Explanation &out) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  auto module = copyInto(context, *graph.impl->module);
-  if (!module)
-    return Unexpected(std::move(module.error()));
-  SmallVector<ModuleOp> modules = metaGraphs(**module);
+  auto module = TREADLE_TRY(copyInto(context, *graph.impl->module));
+  SmallVector<ModuleOp> modules = metaGraphs(*module);
   if (modules.empty())
-    modules.push_back(**module);
+    modules.push_back(*module);
   Request asked{{}, request.fetches, request.targets};
   bool asksForAll = asked.fetches.empty() && asked.targets.empty();
   if (asksForAll)
@@ -215,8 +213,7 @@ Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request
       asked.fetches.push_back(value.name);
   std::string pipeline = compilationPipeline(asked, /*prunes=*/!asksForAll);
   for (ModuleOp each : modules) {
-    if (Expected<void> ok = runOn(each, pipeline); !ok)
-      return Unexpected(std::move(ok.error()));
+    TREADLE_TRY(runOn(each, pipeline));
     ClusterExplainer(each, out).run();
   }
   return {};

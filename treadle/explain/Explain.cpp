@@ -174,17 +174,14 @@ Expected<Explanation> explain(const Graph &given, const ExplainRequest &request)
     return Unexpected(std::move(graph.error()));
   std::vector<std::string> asked = request.fetches;
   asked.insert(asked.end(), request.targets.begin(), request.targets.end());
-  Expected<std::set<Operation *>> needed = neededBy(graph->impl->index(), asked);
-  if (!needed)
-    return Unexpected(std::move(needed.error()));
+  std::set<Operation *> needed = TREADLE_TRY(neededBy(graph->impl->index(), asked));
   SmallVector<ModuleOp> modules = metaGraphs(*graph->impl->module);
   if (modules.empty())
     modules.push_back(*graph->impl->module);
   Explanation out;
   for (ModuleOp module : modules)
-    ModuleExplainer(module, kinds).run(asked.empty() ? nullptr : &*needed, out);
-  if (Expected<void> ok = explainClusters(*graph, request, out); !ok)
-    return Unexpected(std::move(ok.error()));
+    ModuleExplainer(module, kinds).run(asked.empty() ? nullptr : &needed, out);
+  TREADLE_TRY(explainClusters(*graph, request, out));
   return out;
 }
 

@@ -195,11 +195,9 @@ private:
 static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreRequest &request,
                                           std::optional<Graph> model) {
   // As one graph of frames: what could take place at once is then there to see.
-  Expected<Graph> flat =
-      whole.runPasses("tfg-region-to-functional,tfg-order,tfg-functional-to-v1,tfg-inline");
-  if (!flat)
-    return Unexpected(std::move(flat.error()));
-  const ModuleIndex &index = flat->impl->index();
+  Graph flat = TREADLE_TRY(
+      whole.runPasses("tfg-region-to-functional,tfg-order,tfg-functional-to-v1,tfg-inline"));
+  const ModuleIndex &index = flat.impl->index();
   Request asked{{}, request.fetches, request.targets};
   std::vector<Tensor> args;
   for (const auto &[name, value] : request.feeds) {
@@ -215,7 +213,7 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreReque
   Expected<GraphSpec> setup = lowered({{}, {}, request.setup});
   if (!graph || !setup)
     return Unexpected(std::move(graph ? setup.error() : graph.error()));
-  Conflicts conflicts(index, *flat->impl->module, *graph);
+  Conflicts conflicts(index, flat->impl->module, *graph);
   RunExperiment experiment(index, std::move(*graph), std::move(*setup), std::move(conflicts),
                            std::move(args), std::move(model));
   reference::Findings found = reference::explore(experiment, request.limit);

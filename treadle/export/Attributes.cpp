@@ -74,8 +74,7 @@ void graphdef::exportFullType(FullTypeAttr type, pb::FullTypeDef &proto) {
 Expected<void> graphdef::exportAttrs(DictionaryAttr attrs,
                                      google::protobuf::Map<std::string, pb::AttrValue> &map) {
   for (NamedAttribute attr : attrs)
-    if (Expected<void> ok = exportAttr(attr.getValue(), map[attr.getName().str()]); !ok)
-      return ok;
+    TREADLE_TRY(exportAttr(attr.getValue(), map[attr.getName().str()]));
   return {};
 }
 
@@ -107,10 +106,8 @@ static Expected<void> exportElement(Attribute attr, pb::AttrValue::ListValue &li
         return list.add_f(toFloat(f)), Result();
       })
       .Case([&](mlir::TypeAttr type) -> Result {
-        Expected<pb::DataType> dtype = exportType(type.getValue());
-        if (!dtype)
-          return Unexpected(dtype.error());
-        return list.add_type(*dtype), Result();
+        pb::DataType dtype = TREADLE_TRY(exportType(type.getValue()));
+        return list.add_type(dtype), Result();
       })
       .Case([&](ShapeAttr shape) -> Result {
         return exportShape(shape, *list.add_shape()), Result();
@@ -132,8 +129,7 @@ static int countKinds(const pb::AttrValue::ListValue &list) {
 
 static Expected<void> exportList(ArrayAttr attrs, pb::AttrValue::ListValue &list) {
   for (Attribute attr : attrs)
-    if (Expected<void> ok = exportElement(attr, list); !ok)
-      return ok;
+    TREADLE_TRY(exportElement(attr, list));
   // Elements of several kinds would lose their order.
   return countKinds(list) > 1 ? Expected<void>(noPlace(attrs)) : Expected<void>();
 }
@@ -158,10 +154,8 @@ Expected<void> graphdef::exportAttr(Attribute attr, pb::AttrValue &value) {
         return value.set_f(toFloat(f)), Result();
       })
       .Case([&](mlir::TypeAttr type) -> Result {
-        Expected<pb::DataType> dtype = exportType(type.getValue());
-        if (!dtype)
-          return Unexpected(dtype.error());
-        return value.set_type(*dtype), Result();
+        pb::DataType dtype = TREADLE_TRY(exportType(type.getValue()));
+        return value.set_type(dtype), Result();
       })
       .Case([&](ShapeAttr shape) -> Result {
         return exportShape(shape, *value.mutable_shape()), Result();

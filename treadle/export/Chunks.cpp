@@ -148,8 +148,7 @@ Expected<void> treadle::exportGraphDefChunks(ModuleOp module, const ByteSink &si
   google::protobuf::LogSilencer silencer;
   ChunkWriter writer(sink, limits);
   writer.writeRoot(pb::GraphDef());
-  if (Expected<void> ok = writer.writeGraph(module, Path()); !ok)
-    return ok;
+  TREADLE_TRY(writer.writeGraph(module, Path()));
   return writer.finish();
 }
 
@@ -168,8 +167,7 @@ Expected<void> treadle::exportSavedModelChunks(ModuleOp module, const ByteSink &
                     .field(pb::SavedModel::kMetaGraphsFieldNumber)
                     .element(index)
                     .field(pb::MetaGraphDef::kGraphDefFieldNumber);
-    if (Expected<void> ok = writer.writeGraph(meta, path); !ok)
-      return ok;
+    TREADLE_TRY(writer.writeGraph(meta, path));
   }
   return writer.finish();
 }

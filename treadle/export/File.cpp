@@ -95,11 +95,9 @@ Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
         resourceExhausted("'", path,
                           "': the graph takes more than 2 GiB, which no protobuf "
                           "message may; name it .cpb to write it in chunks, or .mlir"));
-  Expected<std::string> content = render(module, path);
-  if (!content)
-    return Unexpected(std::move(content.error()));
+  std::string content = TREADLE_TRY(render(module, path));
   return replaceFile(path, [&](llvm::raw_ostream &out) {
-    out << *content;
+    out << content;
     return Expected<void>();
   });
 }

@@ -20,8 +20,7 @@ public:
     for (auto step : {&FunctionExporter::exportSignature, &FunctionExporter::exportAttrs,
                       &FunctionExporter::exportNodes, &FunctionExporter::exportResults,
                       &FunctionExporter::exportControlResults, &FunctionExporter::mergeRest})
-      if (Expected<void> ok = (this->*step)(); !ok)
-        return ok;
+      TREADLE_TRY((this->*step)());
     return {};
   }
 
@@ -47,10 +46,8 @@ private:
         return Unexpected(
             invalidArgument("the handle data of '", arg.name(), "' are no tensor types"));
       auto &data = *arg.add_handle_data();
-      Expected<pb::DataType> dtype = exportType(type.getElementType());
-      if (!dtype)
-        return Unexpected(dtype.error());
-      data.set_dtype(*dtype);
+      pb::DataType dtype = TREADLE_TRY(exportType(type.getElementType()));
+      data.set_dtype(dtype);
       exportShape(tf_type::ShapeAttr::get(type), *data.mutable_shape());
     }
     return {};
@@ -60,15 +57,11 @@ private:
     if (auto tensor = dyn_cast<TensorType>(type)) {
       Type element = tensor.getElementType();
       arg.set_is_ref(tf_type::isReference(element));
-      Expected<pb::DataType> dtype = exportType(tf_type::dereference(element));
-      if (!dtype)
-        return Unexpected(dtype.error());
-      arg.set_type(*dtype);
+      pb::DataType dtype = TREADLE_TRY(exportType(tf_type::dereference(element)));
+      arg.set_type(dtype);
     } else if (auto stated = attrs.getAs<mlir::TypeAttr>(argTypeKey)) {
-      Expected<pb::DataType> dtype = exportType(stated.getValue());
-      if (!dtype)
-        return Unexpected(dtype.error());
-      arg.set_type(*dtype);
+      pb::DataType dtype = TREADLE_TRY(exportType(stated.getValue()));
+      arg.set_type(dtype);
     }
     return {};
   }
@@ -78,8 +71,7 @@ private:
     arg.set_name(name);
     if (!attrs)
       attrs = DictionaryAttr::get(state.context);
-    if (Expected<void> ok = exportArgType(type, attrs, arg); !ok)
-      return ok;
+    TREADLE_TRY(exportArgType(type, attrs, arg));
     auto stringOf = [&](StringRef key) {
       auto attr = attrs.getAs<StringAttr>(key);
       return attr ? attr.str() : std::string();
@@ -93,8 +85,7 @@ private:
     if (auto fullType = attrs.getAs<tf_type::FullTypeAttr>(argFullTypeKey))
       exportFullType(fullType, *arg.mutable_experimental_full_type());
     if (auto data = attrs.getAs<ArrayAttr>(argHandleDataKey))
-      if (Expected<void> ok = exportHandleData(data, arg); !ok)
-        return ok;
+      TREADLE_TRY(exportHandleData(data, arg));
     if (Attribute rest = attrs.get(argRestKey))
       return mergeMessage(rest, "ArgDef", arg);
     return {};
@@ -106,16 +97,14 @@ private:
     if (!attrs)
       return {};
     if (auto own = attrs.getAs<DictionaryAttr>(argAttrsKey); own && !own.empty())
-      if (auto ok = graphdef::exportAttrs(own, *(*def.mutable_arg_attr())[index].mutable_attr());
-          !ok)
-        return ok;
+      TREADLE_TRY(graphdef::exportAttrs(own, *(*def.mutable_arg_attr())[index].mutable_attr()); !ok)
+    return ok;
     for (NamedAttribute attr : attrs) {
       StringRef key = attr.getName().getValue();
       if (!key.consume_front(attrPrefix))
         continue;
       auto &map = *(*def.mutable_arg_attr())[index].mutable_attr();
-      if (Expected<void> ok = exportAttr(attr.getValue(), map[key.str()]); !ok)
-        return ok;
+      TREADLE_TRY(exportAttr(attr.getValue(), map[key.str()]));
     }
     return {};
   }
@@ -148,8 +137,7 @@ private:
       StringRef key = attr.getName().getValue();
       if (!key.consume_front(attrPrefix))
         continue;
-      if (auto ok = exportAttr(attr.getValue(), (*def.mutable_attr())[key.str()]); !ok)
-        return ok;
+      TREADLE_TRY(exportAttr(attr.getValue(), (*def.mutable_attr())[key.str()]));
     }
     auto keys = func.getResourceArgUniqueIdsKeysAttr();
     auto values = func.getResourceArgUniqueIdsValuesAttr();
@@ -163,17 +151,14 @@ private:
   Expected<void> exportNodes() {
     for (Operation &op : func.getEntry())
       if (tfg::Node::isNode(&op))
-        if (auto ok = nodes.exportNode(tfg::Node(&op), *def.add_node_def()); !ok)
-          return ok;
+        TREADLE_TRY(nodes.exportNode(tfg::Node(&op), *def.add_node_def()));
     return {};
   }
 
   Expected<void> exportResults() {
     for (auto [index, value] : llvm::enumerate(func.getReturn().getData())) {
-      Expected<std::string> source = nodes.spell(value);
-      if (!source)
-        return Unexpected(source.error());
-      (*def.mutable_ret())[nameOfResult(index)] = *source;
+      std::string source = TREADLE_TRY(nodes.spell(value));
+      (*def.mutable_ret())[nameOfResult(index)] = source;
     }
     return {};
   }
@@ -218,11 +203,9 @@ private:
         attrDef.set_minimum(minimum.getInt());
       }
       if (Attribute value = fields.get("default_value"))
-        if (Expected<void> ok = exportAttr(value, *attrDef.mutable_default_value()); !ok)
-          return ok;
+        TREADLE_TRY(exportAttr(value, *attrDef.mutable_default_value()));
       if (Attribute values = fields.get("allowed_values"))
-        if (Expected<void> ok = exportAttr(values, *attrDef.mutable_allowed_values()); !ok)
-          return ok;
+        TREADLE_TRY(exportAttr(values, *attrDef.mutable_allowed_values()));
     }
     return {};
   }
@@ -239,13 +222,12 @@ private:
   Expected<void> mergeRest() {
     pb::FunctionDef rest;
     if (Attribute attr = func->getDiscardableAttr(state.restKey))
-      if (Expected<void> ok = mergeMessage(attr, "FunctionDef", rest); !ok)
-        return ok;
+      TREADLE_TRY(mergeMessage(attr, "FunctionDef", rest));
     respellResults(rest);
     rest.clear_ret();
     if (rest.signature().attr_size() == 0)
-      if (Expected<void> ok = exportAttrDefs(); !ok)
-        return ok;
+      if (Expected<void> ok = exportAttrDefs())
+        ;
     def.MergeFrom(rest);
     return {};
   }

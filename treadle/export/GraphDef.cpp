@@ -25,12 +25,10 @@ public:
 
   /// Everything but the nodes of the graph.
   Expected<void> exportHeader(pb::GraphDef &def) {
-    if (Expected<void> ok = findGraph(); !ok)
-      return ok;
+    TREADLE_TRY(findGraph());
     for (tfg::FuncOp func : module.getOps<tfg::FuncOp>())
       state.signatures.addFunction(func);
-    if (Expected<void> ok = exportLibrary(def); !ok)
-      return ok;
+    TREADLE_TRY(exportLibrary(def));
     if (!graph)
       return {};
     tf_type::VersionAttr version = graph.getVersion();
@@ -41,8 +39,7 @@ public:
       for (int32_t consumer : version.getBadConsumers())
         def.mutable_versions()->add_bad_consumers(consumer);
     }
-    if (Expected<void> ok = mergeRest(def); !ok)
-      return ok;
+    TREADLE_TRY(mergeRest(def));
     addToDebugInfo(module, *graph.getBody(), def);
     return {};
   }
@@ -56,8 +53,7 @@ public:
       if (!tfg::Node::isNode(&op))
         return Unexpected(invalidArgument("found ", op.getName().getStringRef().str(),
                                           " in a tfg.graph, expected nodes alone"));
-      if (Expected<void> ok = take(nodes, tfg::Node(&op)); !ok)
-        return ok;
+      TREADLE_TRY(take(nodes, tfg::Node(&op)));
     }
     return {};
   }
@@ -85,8 +81,7 @@ private:
   Expected<void> exportLibrary(pb::GraphDef &def) {
     for (tfg::FuncOp func : module.getOps<tfg::FuncOp>()) {
       pb::FunctionDefLibrary &library = *def.mutable_library();
-      if (Expected<void> ok = exportFunctionDef(state, func, *library.add_function()); !ok)
-        return ok;
+      TREADLE_TRY(exportFunctionDef(state, func, *library.add_function()));
       if (std::optional<StringRef> name = func.getGradient()) {
         pb::GradientDef &gradient = *library.add_gradient();
         gradient.set_function_name(func.getSymName().str());
@@ -101,8 +96,7 @@ private:
     if (!attr)
       return {};
     pb::GraphDef rest;
-    if (Expected<void> ok = mergeMessage(attr, "GraphDef", rest); !ok)
-      return ok;
+    TREADLE_TRY(mergeMessage(attr, "GraphDef", rest));
     // A list of gradients that functions can't give stands there as a whole.
     if (rest.library().gradient_size() != 0)
       def.mutable_library()->clear_gradient();
@@ -136,8 +130,7 @@ Expected<void> treadle::exportGraphDefByNode(ModuleOp module,
                                              pb::GraphDef &rest) {
   google::protobuf::LogSilencer silencer;
   GraphExporter exporter(module);
-  if (Expected<void> ok = exporter.exportHeader(rest); !ok)
-    return ok;
+  TREADLE_TRY(exporter.exportHeader(rest));
   pb::NodeDef def;
   return exporter.exportNodes([&](NodeExporter &nodes, tfg::Node node) {
     def.Clear();
@@ -157,8 +150,7 @@ Expected<std::string> treadle::exportGraphDefBytes(ModuleOp module) {
   google::protobuf::LogSilencer silencer;
   pb::GraphDef header;
   GraphExporter exporter(module);
-  if (Expected<void> ok = exporter.exportHeader(header); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(exporter.exportHeader(header));
   std::string bytes;
   google::protobuf::Arena arena;
   {
@@ -192,11 +184,9 @@ Expected<std::string> treadle::exportGraphDefBytes(ModuleOp module) {
 }
 
 Expected<std::string> treadle::exportGraphDefText(ModuleOp module) {
-  Expected<pb::GraphDef> def = exportGraphDef(module);
-  if (!def)
-    return Unexpected(def.error());
+  pb::GraphDef def = TREADLE_TRY(exportGraphDef(module));
   std::string text;
   google::protobuf::TextFormat::Printer printer;
-  printer.PrintToString(*def, &text);
+  printer.PrintToString(def, &text);
   return text;
 }

@@ -124,10 +124,8 @@ bool NodeExporter::isSpelling(StringRef spelling, Value value) {
 
 Expected<void> NodeExporter::exportInputs(tfg::Node node, pb::NodeDef &def) {
   for (Value operand : node->getOperands()) {
-    Expected<std::string> input = spell(operand);
-    if (!input)
-      return Unexpected(input.error());
-    def.add_input(std::move(*input));
+    std::string input = TREADLE_TRY(spell(operand));
+    def.add_input(std::move(input));
   }
   return {};
 }
@@ -161,8 +159,7 @@ Expected<void> NodeExporter::mergeRest(tfg::Node node, pb::NodeDef &def) {
   if (!attr)
     return {};
   pb::NodeDef rest;
-  if (Expected<void> ok = mergeMessage(attr, "NodeDef", rest); !ok)
-    return ok;
+  TREADLE_TRY(mergeMessage(attr, "NodeDef", rest));
   if (static_cast<unsigned>(rest.input_size()) == node->getNumOperands())
     for (auto [index, operand] : llvm::enumerate(node->getOperands()))
       if (isSpelling(rest.input(index), operand))

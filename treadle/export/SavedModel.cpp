@@ -36,11 +36,9 @@ Expected<void> exportTensorInfo(Attribute attr, pb::TensorInfo &info) {
   auto type = typeAttr ? dyn_cast<TensorType>(typeAttr.getValue()) : TensorType();
   if (!name || !type)
     return Unexpected(invalidArgument("expected {name = \"x:0\", type = tensor<...>}"));
-  Expected<pb::DataType> dtype = exportType(type.getElementType());
-  if (!dtype)
-    return Unexpected(dtype.error());
+  pb::DataType dtype = TREADLE_TRY(exportType(type.getElementType()));
   info.set_name(name.str());
-  info.set_dtype(*dtype);
+  info.set_dtype(dtype);
   exportShapeOf(type, *info.mutable_tensor_shape());
   return {};
 }
@@ -68,15 +66,14 @@ Expected<void> exportHeader(ModuleOp module, pb::MetaGraphDef &meta) {
   if (!rest)
     return Unexpected(invalidArgument("a module of a SavedModel has no ", metaGraphKey.str(),
                                       ", expected the #tf_type.message of its meta graph"));
-  if (Expected<void> ok = mergeMessage(rest, "MetaGraphDef", meta); !ok)
-    return ok;
+  TREADLE_TRY(mergeMessage(rest, "MetaGraphDef", meta));
   if (auto signatures = module->getAttrOfType<DictionaryAttr>(signaturesKey))
     for (NamedAttribute signature : signatures)
-      if (auto ok = exportSignature(signature.getValue(),
-                                    (*meta.mutable_signature_def())[signature.getName().str()]);
-          !ok)
-        return Unexpected(Error{ok.error().code, str("signature '", signature.getName().str(),
-                                                     "': ", ok.error().message)});
+      TREADLE_TRY(exportSignature(signature.getValue(),
+                                  (*meta.mutable_signature_def())[signature.getName().str()]);
+                  !ok)
+  return Unexpected(Error{
+      ok.error().code, str("signature '", signature.getName().str(), "': ", ok.error().message)});
   return {};
 }
 
@@ -89,8 +86,7 @@ bool hasGraph(ModuleOp module) {
 Expected<pb::MetaGraphDef> treadle::exportMetaGraphHeader(ModuleOp metaGraph) {
   google::protobuf::LogSilencer silencer;
   pb::MetaGraphDef meta;
-  if (Expected<void> ok = exportHeader(metaGraph, meta); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(exportHeader(metaGraph, meta));
   return meta;
 }
 
@@ -102,12 +98,11 @@ Expected<pb::SavedModel> treadle::exportSavedModelHeader(ModuleOp module) {
                                       "signatures and no meta graph; write it "
                                       "as a GraphDef (.pb, .pbtxt) or as MLIR text (.mlir)"));
   pb::SavedModel model;
-  if (Expected<void> ok = mergeMessage(rest, "SavedModel", model); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(mergeMessage(rest, "SavedModel", model));
   for (ModuleOp metaGraph : metaGraphs(module)) {
     pb::MetaGraphDef &meta = *model.add_meta_graphs();
-    if (Expected<void> ok = exportHeader(metaGraph, meta); !ok)
-      return Unexpected(ok.error());
+    if (Expected<void> ok = exportHeader(metaGraph, meta))
+      ;
     if (hasGraph(metaGraph))
       meta.mutable_graph_def();
   }
@@ -122,10 +117,8 @@ Expected<pb::SavedModel> treadle::exportSavedModel(ModuleOp module) {
     pb::MetaGraphDef &meta = *model->mutable_meta_graphs(static_cast<int>(index));
     if (!meta.has_graph_def())
       continue;
-    Expected<pb::GraphDef> graph = exportGraphDef(metaGraph);
-    if (!graph)
-      return Unexpected(graph.error());
-    *meta.mutable_graph_def() = std::move(*graph);
+    pb::GraphDef graph = TREADLE_TRY(exportGraphDef(metaGraph));
+    *meta.mutable_graph_def() = std::move(graph);
   }
   return model;
 }

@@ -104,13 +104,11 @@ Expected<void> checkPlace(const fs::path &folder, const fs::path &source) {
 constexpr const char *names[] = {"saved_model.pb", "saved_model.pbtxt", "saved_model.cpb"};
 
 Expected<std::string> render(ModuleOp module, SavedModelForm form) {
-  Expected<pb::SavedModel> model = exportSavedModel(module);
-  if (!model)
-    return Unexpected(model.error());
+  pb::SavedModel model = TREADLE_TRY(exportSavedModel(module));
   if (form == SavedModelForm::Binary)
-    return graphdef::serialize(*model);
+    return graphdef::serialize(model);
   std::string text;
-  google::protobuf::TextFormat::PrintToString(*model, &text);
+  google::protobuf::TextFormat::PrintToString(model, &text);
   return text;
 }
 
@@ -120,13 +118,10 @@ Expected<void> writeMessage(ModuleOp module, SavedModelForm form, const fs::path
     return static_cast<bool>(file.write(bytes.data(), static_cast<std::streamsize>(bytes.size())));
   };
   if (form == SavedModelForm::Chunks) {
-    if (Expected<void> ok = exportSavedModelChunks(module, sink); !ok)
-      return ok;
+    TREADLE_TRY(exportSavedModelChunks(module, sink));
   } else {
-    Expected<std::string> content = render(module, form);
-    if (!content)
-      return Unexpected(content.error());
-    sink(*content);
+    std::string content = TREADLE_TRY(render(module, form));
+    sink(content);
   }
   file.close();
   return file ? Expected<void>() : Unexpected(unavailable("the bytes can't be written"));
@@ -145,14 +140,12 @@ Expected<void> treadle::exportSavedModelFolder(ModuleOp module, const std::strin
     form = SavedModelForm::Chunks;
   if (Expected<pb::SavedModel> header = exportSavedModelHeader(module); !header)
     return Unexpected(header.error());
-  if (Expected<void> ok = checkPlace(place, source); !ok)
-    return ok;
+  TREADLE_TRY(checkPlace(place, source));
 
   PartialFolder partial(place);
   std::error_code failure = partial.create();
   if (!failure)
-    if (Expected<void> ok = writeMessage(module, form, partial.path); !ok)
-      return ok;
+    TREADLE_TRY(writeMessage(module, form, partial.path));
   if (!failure && !source.empty())
     failure = copyFiles(source, partial.path);
   if (!failure)

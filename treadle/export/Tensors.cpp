@@ -118,10 +118,8 @@ Expected<void> graphdef::exportTensor(Attribute tensor, pb::TensorProto &proto) 
     return Unexpected(
         unimplemented("a tensor of ", cast<ElementsAttr>(tensor).getNumElements(),
                       " elements isn't written out (dense), so it can't be exported"));
-  Expected<pb::DataType> dtype = exportType(dense.getElementType());
-  if (!dtype)
-    return Unexpected(dtype.error());
-  proto.set_dtype(*dtype);
+  pb::DataType dtype = TREADLE_TRY(exportType(dense.getElementType()));
+  proto.set_dtype(dtype);
   for (int64_t dim : dense.getType().getShape())
     proto.mutable_tensor_shape()->add_dim()->set_size(dim);
   proto.mutable_tensor_shape();

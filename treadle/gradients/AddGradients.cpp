@@ -54,17 +54,13 @@ Expected<SmallVector<Value>> addGradients(ModuleOp module, Block &body,
     if (dy)
       continue;
     backpropagation.emitter.setOrigin(nameOf(y));
-    Expected<Value> ones = onesLike(backpropagation, y);
-    if (!ones)
-      return Unexpected(std::move(ones.error()));
-    dy = *ones;
+    Value ones = TREADLE_TRY(onesLike(backpropagation, y));
+    dy = ones;
   }
-  Expected<Values> gradients = backpropagation.run({request.ys, dys, request.xs, request.stops});
-  if (!gradients)
-    return Unexpected(std::move(gradients.error()));
-  backpropagation.emitter.eraseUnused(*gradients);
+  Values gradients = TREADLE_TRY(backpropagation.run({request.ys, dys, request.xs, request.stops}));
+  backpropagation.emitter.eraseUnused(gradients);
   nameArraySource(module);
-  return SmallVector<Value>(gradients->begin(), gradients->end());
+  return SmallVector<Value>(gradients.begin(), gradients.end());
 }
 
 } // namespace treadle::tfg

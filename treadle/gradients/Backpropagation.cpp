@@ -101,11 +101,9 @@ Expected<Values> Backpropagation::inputGradients(const Forward &forward) {
     return Unexpected(unimplemented("its gradient is '", name.str(),
                                     "', a Python function that the graph doesn't hold; remove the "
                                     "attribute '_gradient_op_type' to use that of the op"));
-  Expected<std::optional<Values>> ofFunctions = functionGradients(*this, forward);
-  if (!ofFunctions)
-    return Unexpected(std::move(ofFunctions.error()));
-  if (*ofFunctions)
-    return std::move(**ofFunctions);
+  std::optional<Values> ofFunctions = TREADLE_TRY(functionGradients(*this, forward));
+  if (ofFunctions)
+    return std::move(*ofFunctions);
   Node node = forward.node;
   auto it = gradientTable().find(node.opType());
   if (it == gradientTable().end())
@@ -128,10 +126,8 @@ Expected<void> Backpropagation::propagate(Node node) {
   if (llvm::none_of(forward.gradients, [](Value gradient) { return bool(gradient); }))
     return {};
   SmallVector<Value> data(node.data());
-  Expected<Values> inputs = inputGradients(forward);
-  if (!inputs)
-    return Unexpected(std::move(inputs.error()));
-  for (auto [input, of] : llvm::zip(data, *inputs))
+  Values inputs = TREADLE_TRY(inputGradients(forward));
+  for (auto [input, of] : llvm::zip(data, inputs))
     flow(input, of);
   return {};
 }

@@ -51,10 +51,8 @@ Expected<void> BodyGradient::differentiate(const llvm::BitVector &arguments, Typ
     ys.push_back(result);
     flowing.push_back(dys.back());
   }
-  Expected<Values> gradients = backpropagation.run({ys, flowing, xs, {}});
-  if (!gradients)
-    return Unexpected(std::move(gradients.error()));
-  for (auto [i, gradient] : llvm::zip(arguments.set_bits(), *gradients))
+  Values gradients = TREADLE_TRY(backpropagation.run({ys, flowing, xs, {}}));
+  for (auto [i, gradient] : llvm::zip(arguments.set_bits(), gradients))
     dxs[i] = gradient;
   return {};
 }

@@ -192,8 +192,7 @@ Values BranchGradients::emitBackward() {
 }
 
 Expected<Values> BranchGradients::run() {
-  if (Expected<void> ok = differentiate(); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(differentiate());
   if (varying.none()) {
     for (auto &body : bodies)
       body->function->erase();

@@ -57,11 +57,9 @@ Values callOf(Emitter &e, const Forward &f, StringRef op, StringRef callee) {
 
 /// The gradient that somebody wrote for a function.
 Expected<Values> declaredGradients(Backpropagation &b, const Forward &f, FuncOp callee) {
-  Expected<FuncOp> gradient = b.library.declaredFor(callee);
-  if (!gradient)
-    return Unexpected(std::move(gradient.error()));
-  StringRef op = functionalOp(OpKind::Call, gradient->getIsStateful());
-  return callOf(b.emitter, f, op, gradient->getName());
+  FuncOp gradient = TREADLE_TRY(b.library.declaredFor(callee));
+  StringRef op = functionalOp(OpKind::Call, gradient.getIsStateful());
+  return callOf(b.emitter, f, op, gradient.getName());
 }
 
 Expected<Values> ofFunctional(Backpropagation &b, const Forward &f,
@@ -96,10 +94,8 @@ Expected<std::optional<Values>> ofSymbolicGradient(Backpropagation &b, const For
   auto function = f.node.attr<tf_type::FuncAttr>("f");
   if (!function)
     return Unexpected(noGradient(f.node));
-  Expected<FuncOp> gradient = b.library.of(function.getName().getRootReference());
-  if (!gradient)
-    return Unexpected(std::move(gradient.error()));
-  return callOf(b.emitter, f, "SymbolicGradient", gradient->getName());
+  FuncOp gradient = TREADLE_TRY(b.library.of(function.getName().getRootReference()));
+  return callOf(b.emitter, f, "SymbolicGradient", gradient.getName());
 }
 
 } // namespace
@@ -115,10 +111,8 @@ Expected<std::optional<Values>> functionGradients(Backpropagation &b, const Forw
                                     "yet (tfg-specialize-functions makes such)"));
   if (!functional)
     return std::optional<Values>();
-  Expected<Values> gradients = ofFunctional(b, f, *functional);
-  if (!gradients)
-    return Unexpected(std::move(gradients.error()));
-  return std::optional<Values>(std::move(*gradients));
+  Values gradients = TREADLE_TRY(ofFunctional(b, f, *functional));
+  return std::optional<Values>(std::move(gradients));
 }
 
 } // namespace treadle::tfg

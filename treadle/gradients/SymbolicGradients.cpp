@@ -26,15 +26,13 @@ Expected<void> differentiate(FuncOp function, SymbolicGradients &library) {
     dys.push_back(body.addArgument(UnrankedTensorType::get(e.gradientElement(result)), location));
     body.addArgument(control, location);
   }
-  Expected<Values> gradients = backpropagation.run({ys, dys, xs, {}});
-  if (!gradients)
-    return Unexpected(std::move(gradients.error()));
-  for (auto [i, gradient] : llvm::enumerate(*gradients))
+  Values gradients = TREADLE_TRY(backpropagation.run({ys, dys, xs, {}}));
+  for (auto [i, gradient] : llvm::enumerate(gradients))
     if (!gradient) {
       e.setOrigin(function.getDataArgumentName(i));
       gradient = e.zerosLike(xs[i]);
     }
-  ReturnOp::create(e.builder, location, ValueRange(*gradients), ValueRange());
+  ReturnOp::create(e.builder, location, ValueRange(gradients), ValueRange());
   returned->erase();
   e.eraseUnused();
   return {};

@@ -134,9 +134,7 @@ void addRaces(ModuleOp module, const std::optional<Runs> &runs, size_t limit,
 Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::string> &asked,
                                      size_t limit) {
   std::vector<Problem> problems;
-  Expected<std::set<Operation *>> needed = neededBy(graph.impl->index(), asked);
-  if (!needed)
-    return Unexpected(needed.error());
+  std::set<Operation *> needed = TREADLE_TRY(neededBy(graph.impl->index(), asked));
   for (tfg::Finding &finding : tfg::checkConformance(*graph.impl->module, limit))
     problems.push_back({finding.isNote ? "note" : "error",
                         {finding.node.name().str()},
@@ -145,15 +143,13 @@ Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::
   addSoftEdgeProblems(*graph.impl->module, limit, problems);
   SmallVector<ModuleOp> models = metaGraphs(*graph.impl->module);
   if (models.empty() || !asked.empty()) {
-    addRaces(*graph.impl->module, asked.empty() ? std::nullopt : std::optional(Runs{*needed}),
-             limit, problems);
+    addRaces(*graph.impl->module, asked.empty() ? std::nullopt : std::optional(Runs{needed}), limit,
+             problems);
     return problems;
   }
   for (ModuleOp model : models) {
-    Expected<pb::MetaGraphDef> meta = exportMetaGraphHeader(model);
-    if (!meta)
-      return Unexpected(std::move(meta.error()));
-    addRaces(model, runsOf(model, *meta, problems), limit, problems);
+    pb::MetaGraphDef meta = TREADLE_TRY(exportMetaGraphHeader(model));
+    addRaces(model, runsOf(model, meta, problems), limit, problems);
   }
   return problems;
 }

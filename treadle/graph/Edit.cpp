@@ -156,27 +156,21 @@ std::vector<std::string> Graph::functionNames() const {
 }
 
 Expected<std::string> Graph::nodeOp(std::string_view name) const {
-  Expected<tfg::Node> node = indexOf(*impl).node(name);
-  if (!node)
-    return Unexpected(node.error());
-  return node->opType().str();
+  tfg::Node node = TREADLE_TRY(indexOf(*impl).node(name));
+  return node.opType().str();
 }
 
 Expected<std::vector<std::string>> Graph::nodeInputs(std::string_view name) const {
-  Expected<tfg::Node> node = indexOf(*impl).node(name);
-  if (!node)
-    return Unexpected(node.error());
+  tfg::Node node = TREADLE_TRY(indexOf(*impl).node(name));
   std::vector<std::string> inputs;
-  for (mlir::Value input : (*node)->getOperands())
+  for (mlir::Value input : node.getOperands())
     inputs.push_back(nameOf(input));
   return inputs;
 }
 
 Expected<std::vector<std::string>> Graph::nodeUsers(std::string_view name) const {
-  Expected<tfg::Node> node = indexOf(*impl).node(name);
-  if (!node)
-    return Unexpected(node.error());
-  llvm::SmallSetVector<Operation *, 8> users((*node)->user_begin(), (*node)->user_end());
+  tfg::Node node = TREADLE_TRY(indexOf(*impl).node(name));
+  llvm::SmallSetVector<Operation *, 8> users(node.user_begin(), node.user_end());
   std::vector<std::string> names;
   for (Operation *user : llvm::reverse(users)) // uses are kept last first
     names.push_back(tfg::Node(user).name().str());
@@ -184,10 +178,8 @@ Expected<std::vector<std::string>> Graph::nodeUsers(std::string_view name) const
 }
 
 Expected<Graph::NodeInfo> Graph::node(std::string_view name) const {
-  Expected<tfg::Node> found = indexOf(*impl).node(name);
-  if (!found)
-    return Unexpected(found.error());
-  tfg::Node node = *found;
+  tfg::Node found = TREADLE_TRY(indexOf(*impl).node(name));
+  tfg::Node node = found;
   NodeInfo info{node.name().str(), node.opType().str(), node.device().str(), {}, {}, {}};
   info.inputs = *nodeInputs(name);
   for (NamedAttribute attr : node.attrs()) {
@@ -219,10 +211,8 @@ Expected<Graph::NodeInfo> Graph::node(std::string_view name) const {
 Expected<void> makeOwn(Graph &graph) {
   if (graph.impl.use_count() > 1) {
     auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-    Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *graph.impl->module);
-    if (!module)
-      return Unexpected(std::move(module.error()));
-    graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+    OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *graph.impl->module));
+    graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
   }
   // Nobody else has it: it isn't const any more.
   const_cast<Graph::Impl &>(*graph.impl).forgetIndex();
@@ -230,20 +220,16 @@ Expected<void> makeOwn(Graph &graph) {
 }
 
 Expected<std::string> Graph::addNode(NodeInfo info) {
-  if (Expected<void> own = makeOwn(*this); !own)
-    return Unexpected(own.error());
+  TREADLE_TRY(makeOwn(*this));
   EditIndex &index = indexOf(*impl);
   if (!index.graph)
     return Unexpected(Error{Code::FailedPrecondition,
                             "the module has functions only, and no graph to add a node to"});
   if (info.name.empty())
     info.name = madeName(index, info.op);
-  if (Expected<void> name = checkNewName(index, info.name); !name)
-    return Unexpected(name.error());
-  auto inputs = resolve(index, info.name, info.inputs);
-  if (!inputs)
-    return Unexpected(inputs.error());
-  auto &[data, tokens] = *inputs;
+  TREADLE_TRY(checkNewName(index, info.name));
+  auto inputs = TREADLE_TRY(resolve(index, info.name, info.inputs));
+  auto &[data, tokens] = inputs;
   const OpDef *def = lookupOp(info.op);
   if (def) {
     std::vector<DType> dtypes;
@@ -266,8 +252,7 @@ Expected<std::string> Graph::addNode(NodeInfo info) {
       if (!attr.hasDefault() && !info.attrs.has(attr.name()))
         return Unexpected(invalidArgument("node '", info.name, "': attribute '", attr.name(), "' (",
                                           attr.kindName(), ") is missing, and no input tells it"));
-    if (Expected<void> right = checkData(*def, info.name, data, lookup); !right)
-      return Unexpected(right.error());
+    TREADLE_TRY(checkData(*def, info.name, data, lookup));
     for (const ArgDef &output : def->outputs())
       for (ValueType type : tfg::argumentTypes(*def, output, lookup))
         types.push_back(index.tensor(type));
@@ -308,8 +293,7 @@ Expected<void> Graph::removeNode(std::string_view name) {
                             str("node '", name, "' is used by '", users->front(), "'",
                                 users->size() > 1 ? str(" and ", users->size() - 1, " more") : "",
                                 "; rewire what uses it first")});
-  if (Expected<void> own = makeOwn(*this); !own)
-    return own;
+  TREADLE_TRY(makeOwn(*this));
   EditIndex &index = indexOf(*impl);
   auto entry = index.nodes.find(name);
   for (tfg::Node following : index.softFollowers()) {
@@ -329,10 +313,8 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
     return Unexpected(node.error());
   if (name == newName)
     return {};
-  if (Expected<void> free = checkNewName(indexOf(*impl), newName); !free)
-    return free;
-  if (Expected<void> own = makeOwn(*this); !own)
-    return own;
+  TREADLE_TRY(checkNewName(indexOf(*impl), newName));
+  TREADLE_TRY(makeOwn(*this));
   EditIndex &index = indexOf(*impl);
   tfg::Node node = index.nodes.lookup(name);
   node.setName(newName);
@@ -346,32 +328,25 @@ Expected<void> Graph::renameNode(std::string_view name, std::string_view newName
 }
 
 Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std::string> &inputs) {
-  if (Expected<void> own = makeOwn(*this); !own)
-    return own;
+  TREADLE_TRY(makeOwn(*this));
   EditIndex &index = indexOf(*impl);
-  Expected<tfg::Node> node = index.node(name);
-  if (!node)
-    return Unexpected(node.error());
-  auto resolved = resolve(index, name, inputs);
-  if (!resolved)
-    return Unexpected(resolved.error());
-  auto &[operands, tokens] = *resolved;
-  if (const OpDef *def = lookupOp(std::string_view(node->opType())))
+  tfg::Node node = TREADLE_TRY(index.node(name));
+  auto resolved = TREADLE_TRY(resolve(index, name, inputs));
+  auto &[operands, tokens] = resolved;
+  if (const OpDef *def = lookupOp(std::string_view(node.opType())))
     if (Expected<void> right =
-            checkData(*def, name, operands, [&](StringRef key) { return node->attr(key); });
+            checkData(*def, name, operands, [&](StringRef key) { return node.attr(key); });
         !right)
       return right;
   llvm::append_range(operands, tokens);
-  if (Expected<void> acyclic = checkAcyclic(*node, operands); !acyclic)
-    return acyclic;
-  (*node)->setOperands(operands);
+  TREADLE_TRY(checkAcyclic(node, operands));
+  node.setOperands(operands);
   return {};
 }
 
 Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
                                   const std::optional<AttrValue> &value) {
-  if (Expected<void> own = makeOwn(*this); !own)
-    return own;
+  TREADLE_TRY(makeOwn(*this));
   EditIndex &index = indexOf(*impl);
   Expected<tfg::Node> node = index.node(name);
   if (!node)
@@ -391,8 +366,7 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
   // Attributes that say what comes in and goes out have to go on saying so.
   if (const OpDef *def = lookupOp(std::string_view(node->opType()))) {
     SmallVector<mlir::Value> data(node->data());
-    if (Expected<void> right = checkData(*def, name, data, lookup); !right)
-      return right;
+    TREADLE_TRY(checkData(*def, name, data, lookup));
     size_t next = 0;
     for (const ArgDef &output : def->outputs())
       for (ValueType type : tfg::argumentTypes(*def, output, lookup)) {
@@ -411,18 +385,14 @@ Expected<void> Graph::setNodeAttr(std::string_view name, std::string_view key,
 }
 
 Expected<void> Graph::setNodeDevice(std::string_view name, std::string_view device) {
-  if (Expected<void> own = makeOwn(*this); !own)
-    return own;
-  Expected<tfg::Node> node = indexOf(*impl).node(name);
-  if (!node)
-    return Unexpected(node.error());
-  node->setDevice(device);
+  TREADLE_TRY(makeOwn(*this));
+  tfg::Node node = TREADLE_TRY(indexOf(*impl).node(name));
+  node.setDevice(device);
   return {};
 }
 
 Expected<void> Graph::replaceUses(std::string_view from, std::string_view to) {
-  if (Expected<void> own = makeOwn(*this); !own)
-    return own;
+  TREADLE_TRY(makeOwn(*this));
   EditIndex &index = indexOf(*impl);
   Expected<mlir::Value> old = index.value(from), replacement = index.value(to);
   if (!old || !replacement)

@@ -48,19 +48,17 @@ Expected<Value> EditIndex::value(StringRef name) const {
   StringRef rest = name;
   bool isToken = rest.consume_front("^");
   auto [nodeName, output] = rest.split(':');
-  Expected<tfg::Node> from = node(nodeName);
-  if (!from)
-    return Unexpected(from.error());
+  tfg::Node from = TREADLE_TRY(node(nodeName));
   if (isToken)
-    return from->controlResult();
+    return from.controlResult();
   unsigned index = 0;
   if (!output.empty() && output.getAsInteger(10, index))
     return Unexpected(
         invalidArgument("'", name.str(), "' is no value; expected 'x:0', 'x' or '^x'"));
-  if (index >= from->numResults())
+  if (index >= from.numResults())
     return Unexpected(notFound("there is no value '", name.str(), "': '", nodeName.str(), "' (",
-                               from->opType().str(), ") has ", from->numResults(), " outputs"));
-  return from->results()[index];
+                               from.opType().str(), ") has ", from.numResults(), " outputs"));
+  return from.results()[index];
 }
 
 std::string nameOf(Value value) {

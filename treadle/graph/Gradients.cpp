@@ -41,10 +41,8 @@ Expected<tfg::GradientsRequest> resolve(const EditIndex &index, const GradientsR
   for (auto [names, values] :
        {std::pair(&request.ys, &out.ys), std::pair(&request.xs, &out.xs),
         std::pair(&request.gradYs, &out.dys), std::pair(&request.stops, &out.stops)}) {
-    Expected<SmallVector<Value>> found = valuesOf(index, *names, names == &request.gradYs);
-    if (!found)
-      return Unexpected(std::move(found.error()));
-    *values = std::move(*found);
+    SmallVector<Value> found = TREADLE_TRY(valuesOf(index, *names, names == &request.gradYs));
+    *values = std::move(found);
   }
   for (auto [y, dy] : llvm::zip(out.ys, out.dys))
     if (dy && getElementTypeOrSelf(dy.getType()) != getElementTypeOrSelf(y.getType()))
@@ -78,10 +76,8 @@ Forms formsOf(ModuleOp module, ValueRange ys) {
 /// The graph with functional control flow alone, as far as the passes can.
 Expected<Graph> functional(const Graph &graph, const Names &ys) {
   EditIndex index(*graph.impl);
-  Expected<SmallVector<Value>> values = valuesOf(index, ys);
-  if (!values)
-    return Unexpected(std::move(values.error()));
-  Forms forms = formsOf(*graph.impl->module, *values);
+  SmallVector<Value> values = TREADLE_TRY(valuesOf(index, ys));
+  Forms forms = formsOf(*graph.impl->module, values);
   std::string passes;
   if (forms.hasRegions)
     passes = "tfg-region-to-functional";
@@ -93,17 +89,13 @@ Expected<Graph> functional(const Graph &graph, const Names &ys) {
 } // namespace
 
 Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsRequest &request) {
-  Expected<Graph> ready = functional(graph, request.ys);
-  if (!ready)
-    return Unexpected(std::move(ready.error()));
+  Graph ready = TREADLE_TRY(functional(graph, request.ys));
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *ready->impl->module);
-  if (!module)
-    return Unexpected(std::move(module.error()));
-  auto copy = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+  OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, ready->impl->module));
+  auto copy = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
   EditIndex index(*copy);
   Expected<tfg::GradientsRequest> resolved = resolve(index, request);
-  bool isConverted = ready->impl != graph.impl;
+  bool isConverted = ready.impl != graph.impl;
   if (!resolved && isConverted && resolve(EditIndex(*graph.impl), request))
     return Unexpected(invalidArgument(
         resolved.error().message, " any more, now that its loops and conditionals are functional: "

@@ -58,15 +58,13 @@ Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table) {
   if (!hasTraits)
     return graph;
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *graph.impl->module);
-  if (!module)
-    return Unexpected(std::move(module.error()));
-  forEachNode(**module, [&](tfg::Node node) {
+  OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *graph.impl->module));
+  forEachNode(*module, [&](tfg::Node node) {
     if (const OpTraits *traits = traitsOf(node, *table))
       state(node, *traits);
   });
   Graph stated;
-  stated.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+  stated.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
   return stated;
 }
 

@@ -114,12 +114,10 @@ std::string elementKeeping(llvm::StringRef element, llvm::StringRef names) {
 } // namespace
 
 Expected<OutsideNames> outsideNames(ModuleOp metaGraph) {
-  Expected<pb::MetaGraphDef> header = exportMetaGraphHeader(metaGraph);
-  if (!header)
-    return Unexpected(std::move(header.error()));
+  pb::MetaGraphDef header = TREADLE_TRY(exportMetaGraphHeader(metaGraph));
   OutsideNames found;
   Definitions definitions(metaGraph);
-  Finder(definitions, found).visit(*header);
+  Finder(definitions, found).visit(header);
   return found;
 }
 

@@ -90,29 +90,23 @@ static void markFunctions(ModuleOp metaGraph, const OutsideNames &names, bool is
 }
 
 static Expected<void> runOnMetaGraph(ModuleOp metaGraph, std::string_view pipeline) {
-  Expected<OutsideNames> names = outsideNames(metaGraph);
-  if (!names)
-    return Unexpected(std::move(names.error()));
-  markFunctions(metaGraph, *names, true);
-  Expected<void> done = runOn(metaGraph, pipelineKeeping(pipeline, *names));
-  markFunctions(metaGraph, *names, false);
-  return done ? checkAllThere(metaGraph, *names) : done;
+  OutsideNames names = TREADLE_TRY(outsideNames(metaGraph));
+  markFunctions(metaGraph, names, true);
+  Expected<void> done = runOn(metaGraph, pipelineKeeping(pipeline, names));
+  markFunctions(metaGraph, names, false);
+  return done ? checkAllThere(metaGraph, names) : done;
 }
 
 Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> module = copyInto(*context, *impl->module);
-  if (!module)
-    return Unexpected(std::move(module.error()));
-  SmallVector<ModuleOp> models = metaGraphs(**module);
+  OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *impl->module));
+  SmallVector<ModuleOp> models = metaGraphs(*module);
   if (models.empty())
-    if (Expected<void> done = runOn(**module, pipeline); !done)
-      return Unexpected(std::move(done.error()));
+    TREADLE_TRY(runOn(*module, pipeline));
   for (ModuleOp metaGraph : models)
-    if (Expected<void> done = runOnMetaGraph(metaGraph, pipeline); !done)
-      return Unexpected(std::move(done.error()));
+    TREADLE_TRY(runOnMetaGraph(metaGraph, pipeline));
   Graph graph;
-  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
   return graph;
 }
 

@@ -92,11 +92,9 @@ Expected<SavedModelFiles> SavedModelFiles::of(mlir::OwningOpRef<mlir::ModuleOp> 
   std::vector<Tags> tags;
   llvm::SmallVector<mlir::ModuleOp> modules = metaGraphs(*module);
   for (mlir::ModuleOp metaGraph : modules) {
-    Expected<pb::MetaGraphDef> meta = exportMetaGraphHeader(metaGraph);
-    if (!meta)
-      return Unexpected(std::move(meta.error()));
-    tags.push_back(tagsOf(*meta));
-    metas.push_back(std::move(*meta));
+    pb::MetaGraphDef meta = TREADLE_TRY(exportMetaGraphHeader(metaGraph));
+    tags.push_back(tagsOf(meta));
+    metas.push_back(std::move(meta));
   }
   int chosen = choose(tags, {wanted.begin(), wanted.end()});
   if (chosen < 0)

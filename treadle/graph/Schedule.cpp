@@ -19,8 +19,7 @@ Expected<Schedule> scheduleCommunication(Graph &graph, const ScheduleRequest &re
       return Unexpected(std::move(costs.error()));
     options.costs = std::move(*costs);
   }
-  if (Expected<void> own = makeOwn(graph); !own)
-    return Unexpected(own.error());
+  TREADLE_TRY(makeOwn(graph));
   tfg::GraphOp nodes = indexOf(*graph.impl).graph;
   if (!nodes)
     return Unexpected(
@@ -45,8 +44,7 @@ Expected<Schedule> scheduleCommunication(Graph &graph, const ScheduleRequest &re
 
 Expected<std::vector<Following>> preserveOrder(Graph &graph, const std::vector<Following> &order,
                                                bool soft) {
-  if (Expected<void> own = makeOwn(graph); !own)
-    return Unexpected(own.error());
+  TREADLE_TRY(makeOwn(graph));
   EditIndex &index = indexOf(*graph.impl);
   if (!index.graph)
     return Unexpected(
@@ -54,12 +52,10 @@ Expected<std::vector<Following>> preserveOrder(Graph &graph, const std::vector<F
   std::vector<tfg::Following> wishes;
   for (const Following &wish : order)
     wishes.push_back({wish.node, wish.after});
-  auto contradicted = tfg::preserveOrder(index.graph.getNodes().front(), wishes, soft);
-  if (!contradicted)
-    return Unexpected(std::move(contradicted.error()));
+  auto contradicted = TREADLE_TRY(tfg::preserveOrder(index.graph.getNodes().front(), wishes, soft));
   index.mayHaveSoftEdges |= soft;
   std::vector<Following> leftOut;
-  for (const tfg::Following &wish : *contradicted)
+  for (const tfg::Following &wish : contradicted)
     leftOut.push_back({wish.node, wish.after});
   return leftOut;
 }

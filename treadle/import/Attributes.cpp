@@ -112,10 +112,8 @@ AttributeImporter::convert(const google::protobuf::Map<std::string, pb::AttrValu
     if (key.empty())
       return Unexpected(invalidArgument("an attribute has an empty name, expected every attribute "
                                         "to have one"));
-    Expected<Attribute> attr = convert(value);
-    if (!attr)
-      return Unexpected(attr.error());
-    converted.emplace_back(this->key(key), *attr);
+    Attribute attr = TREADLE_TRY(convert(value));
+    converted.emplace_back(this->key(key), attr);
   }
   return DictionaryAttr::get(context, converted);
 }

@@ -49,15 +49,13 @@ public:
     if (depth > maxDepth)
       return Unexpected(invalidArgument("its chunks are nested more than ", maxDepth, " deep"));
     if (from.has_chunk_index())
-      if (Expected<void> ok = mergeChunk(from.chunk_index(), to); !ok)
-        return ok;
+      TREADLE_TRY(mergeChunk(from.chunk_index(), to));
     std::vector<const pb::ChunkedField *> fields;
     for (const pb::ChunkedField &field : from.chunked_fields())
       fields.push_back(&field);
     std::sort(fields.begin(), fields.end(), comesBefore);
     for (const pb::ChunkedField *field : fields)
-      if (Expected<void> ok = mergeField(field->field_tag(), 0, field->message(), to, depth); !ok)
-        return ok;
+      TREADLE_TRY(mergeField(field->field_tag(), 0, field->message(), to, depth));
     return {};
   }
 
@@ -102,11 +100,9 @@ private:
       return Unexpected(unimplemented("chunks of ", nameOf(field), " as a whole can't be merged"));
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE)
       return mergeValue(field, from, to);
-    Expected<Message *> element = isElement ? findElement(field, tag[at + 1], to)
-                                            : to.GetReflection()->MutableMessage(&to, field);
-    if (!element)
-      return Unexpected(element.error());
-    return mergeField(tag, next, from, **element, depth);
+    Message *element = TREADLE_TRY(isElement ? findElement(field, tag[at + 1], to)
+                                             : to.GetReflection()->MutableMessage(&to, field));
+    return mergeField(tag, next, from, *element, depth);
   }
 
   /// Bytes of a field that was split alone.
@@ -114,11 +110,9 @@ private:
                             Message &to) {
     if (field->cpp_type() != FieldDescriptor::CPPTYPE_STRING || field->is_repeated())
       return Unexpected(unimplemented("a chunk of ", nameOf(field), " can't be merged"));
-    Expected<std::string> chunk = read(from.chunk_index());
-    if (!chunk)
-      return Unexpected(chunk.error());
+    std::string chunk = TREADLE_TRY(read(from.chunk_index()));
     std::string value = to.GetReflection()->GetString(to, field);
-    to.GetReflection()->SetString(&to, field, value.empty() ? std::move(*chunk) : value + *chunk);
+    to.GetReflection()->SetString(&to, field, value.empty() ? std::move(chunk) : value + chunk);
     return {};
   }
 

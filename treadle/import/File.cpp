@@ -193,8 +193,7 @@ static ImportedModule importMessage(MLIRContext &context, pb::SavedModel &&model
 template <typename Message>
 static ImportedModule importChunks(MLIRContext &context, std::string_view bytes) {
   Message message;
-  if (Expected<void> ok = graphdef::mergeChunks(bytes, message); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(graphdef::mergeChunks(bytes, message));
   return importMessage(context, std::move(message));
 }
 
@@ -272,15 +271,11 @@ static GraphFormat formatOf(StringRef path, StringRef content) {
 ImportedModule treadle::importFile(MLIRContext &context, const std::string &path) {
   std::string named = path;
   if (llvm::sys::fs::is_directory(path)) {
-    Expected<std::string> found = fileInFolder(path);
-    if (!found)
-      return Unexpected(found.error());
-    named = *found;
+    std::string found = TREADLE_TRY(fileInFolder(path));
+    named = found;
   }
-  Expected<std::unique_ptr<llvm::MemoryBuffer>> file = openFile(named);
-  if (!file)
-    return Unexpected(file.error());
-  StringRef content = (*file)->getBuffer();
+  std::unique_ptr<llvm::MemoryBuffer> file = TREADLE_TRY(openFile(named));
+  StringRef content = file.getBuffer();
   GraphFormat format = formatOf(named, content);
   ImportedModule module = import(context, content, format);
   if (!module)

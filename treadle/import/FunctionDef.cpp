@@ -52,15 +52,11 @@ public:
         builder(OpBuilder::atBlockEnd(module.getBody())), generic(isGeneric(function)) {}
 
   Expected<tfg::FuncOp> run() {
-    if (Expected<void> ok = checkNames(); !ok)
-      return Unexpected(ok.error());
-    if (Expected<void> ok = convertSignature(); !ok)
-      return Unexpected(ok.error());
-    if (Expected<void> ok = convertFunctionAttrs(); !ok)
-      return Unexpected(ok.error());
+    TREADLE_TRY(checkNames());
+    TREADLE_TRY(convertSignature());
+    TREADLE_TRY(convertFunctionAttrs());
     convertRest();
-    if (Expected<void> ok = convertBody(); !ok)
-      return Unexpected(ok.error());
+    TREADLE_TRY(convertBody());
     return func;
   }
 
@@ -134,11 +130,9 @@ private:
     if (arg.is_ref())
       attrs.append(argIsRefKey, builder.getUnitAttr());
     if (arg.handle_data_size() != 0) {
-      Expected<Attribute> data = convertHandleData(arg);
-      if (!data)
-        return Unexpected(data.error());
-      if (*data)
-        attrs.append(argHandleDataKey, *data);
+      Attribute data = TREADLE_TRY(convertHandleData(arg));
+      if (data)
+        attrs.append(argHandleDataKey, data);
       else
         *rest.mutable_handle_data() = arg.handle_data();
     }
@@ -173,26 +167,18 @@ private:
     SmallVector<Type> argTypes, resultTypes;
     SmallVector<Attribute> argAttrs, resultAttrs;
     for (const auto &[index, arg] : llvm::enumerate(signature.input_arg())) {
-      Expected<Type> type = convertType(arg);
-      if (!type)
-        return Unexpected(type.error());
-      Expected<NamedAttrList> attrs = convertArg(arg);
-      if (!attrs)
-        return Unexpected(attrs.error());
-      if (Expected<void> ok = addArgAttrs(index, *attrs); !ok)
+      Type type = TREADLE_TRY(convertType(arg));
+      NamedAttrList attrs = TREADLE_TRY(convertArg(arg));
+      if (Expected<void> ok = addArgAttrs(index, attrs); !ok)
         return Unexpected(invalidArgument("argument '", arg.name(), "': ", ok.error().message));
-      argTypes.append({*type, state.dialect->controlType});
-      argAttrs.append({attrs->getDictionary(state.context), builder.getDictionaryAttr({})});
+      argTypes.append({type, state.dialect->controlType});
+      argAttrs.append({attrs.getDictionary(state.context), builder.getDictionaryAttr({})});
     }
     for (const pb::OpDef::ArgDef &arg : signature.output_arg()) {
-      Expected<Type> type = convertType(arg);
-      if (!type)
-        return Unexpected(type.error());
-      Expected<NamedAttrList> attrs = convertArg(arg);
-      if (!attrs)
-        return Unexpected(attrs.error());
-      resultTypes.push_back(*type);
-      resultAttrs.push_back(attrs->getDictionary(state.context));
+      Type type = TREADLE_TRY(convertType(arg));
+      NamedAttrList attrs = TREADLE_TRY(convertArg(arg));
+      resultTypes.push_back(type);
+      resultAttrs.push_back(attrs.getDictionary(state.context));
     }
     func = tfg::FuncOp::create(builder, state.location, signature.name(),
                                builder.getFunctionType(argTypes, resultTypes), generic);
@@ -218,10 +204,8 @@ private:
             std::tuple("allowed_values", attr.has_allowed_values(), &attr.allowed_values())}) {
         if (!has)
           continue;
-        Expected<Attribute> converted = state.attributes.convert(*value);
-        if (!converted)
-          return Unexpected(converted.error());
-        def.append(key, *converted);
+        Attribute converted = TREADLE_TRY(state.attributes.convert(*value));
+        def.append(key, converted);
       }
       defs.set(attr.name(), def.getDictionary(state.context));
     }
@@ -231,10 +215,8 @@ private:
   }
 
   Expected<void> convertFunctionAttrs() {
-    Expected<DictionaryAttr> attrs = state.attributes.convert(function.attr());
-    if (!attrs)
-      return Unexpected(attrs.error());
-    for (NamedAttribute attr : *attrs)
+    DictionaryAttr attrs = TREADLE_TRY(state.attributes.convert(function.attr()));
+    for (NamedAttribute attr : attrs)
       func->setDiscardableAttr((attrPrefix + attr.getName().getValue()).str(), attr.getValue());
     if (!signature.description().empty())
       func.setDescription(signature.description());
@@ -326,8 +308,7 @@ private:
       if (it == function.control_ret().end())
         return Unexpected(invalidArgument("nothing states what control result '", name,
                                           "' is, expected an entry for it in 'control_ret'"));
-      if (Expected<void> ok = add(name, it->second); !ok)
-        return Unexpected(ok.error());
+      TREADLE_TRY(add(name, it->second));
     }
     // Old graphs leave the signature's list out.
     std::map<std::string, std::string> unlisted;
@@ -342,8 +323,7 @@ private:
     }
     for (const auto &[name, source] : unlisted) {
       auto it = function.control_ret().find(name);
-      if (Expected<void> ok = add(it->first, it->second); !ok)
-        return Unexpected(ok.error());
+      TREADLE_TRY(add(it->first, it->second));
     }
     return returns;
   }
@@ -352,23 +332,16 @@ private:
     NodeImporter nodes(state, func.getEntry(), generic ? Scope::GenericFunction : Scope::Function,
                        signature.name());
     for (unsigned i = 0, e = func.getNumDataArguments(); i < e; ++i)
-      if (auto ok = nodes.addArgument(func.getDataArgumentName(i), func.getDataArgument(i)); !ok)
-        return ok;
+      TREADLE_TRY(nodes.addArgument(func.getDataArgumentName(i), func.getDataArgument(i)));
     for (const pb::NodeDef &node : function.node_def())
-      if (Expected<void> ok = nodes.addNode(node); !ok)
-        return ok;
-    Expected<SmallVector<NodeImporter::Return>> data = dataReturns();
-    if (!data)
-      return Unexpected(data.error());
-    Expected<SmallVector<NodeImporter::Return>> control = controlReturns();
-    if (!control)
-      return Unexpected(control.error());
+      TREADLE_TRY(nodes.addNode(node));
+    SmallVector<NodeImporter::Return> data = TREADLE_TRY(dataReturns());
+    SmallVector<NodeImporter::Return> control = TREADLE_TRY(controlReturns());
     SmallVector<Attribute> controlAttrs;
-    for (const NodeImporter::Return &entry : *control)
+    for (const NodeImporter::Return &entry : control)
       controlAttrs.push_back(builder.getDictionaryAttr(
           builder.getNamedAttr(state.dialect->argNameKey, builder.getStringAttr(entry.name))));
-    if (auto ok = nodes.addReturn(*data, *control, builder.getArrayAttr(controlAttrs)); !ok)
-      return ok;
+    TREADLE_TRY(nodes.addReturn(data, control, builder.getArrayAttr(controlAttrs)));
     return nodes.finish();
   }
 

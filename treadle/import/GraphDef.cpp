@@ -57,14 +57,11 @@ public:
   Expected<void> addNode(const pb::NodeDef &node) { return nodes->addNode(node); }
 
   ImportedModule end() {
-    if (Expected<void> ok = nodes->finish(); !ok)
-      return Unexpected(ok.error());
+    TREADLE_TRY(nodes->finish());
     nodes.reset();
     for (const pb::FunctionDef &function : header.library().function()) {
-      Expected<tfg::FuncOp> func = importFunctionDef(state, *module, function);
-      if (!func)
-        return Unexpected(func.error());
-      functions[function.signature().name()] = *func;
+      tfg::FuncOp func = TREADLE_TRY(importFunctionDef(state, *module, function));
+      functions[function.signature().name()] = func;
     }
     convertRest(setGradients());
     return std::move(module);
@@ -172,16 +169,14 @@ Expected<void> split(std::string_view bytes, Parts &parts) {
 
 ImportedModule importParts(MLIRContext &context, const Parts &parts) {
   GraphImporter importer(context, parts.header);
-  if (Expected<void> ok = importer.begin(); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(importer.begin());
   importer.reserve(parts.nodes.size());
   // One message for all nodes: it keeps its memory.
   pb::NodeDef node;
   for (size_t i = 0; i < parts.nodes.size(); ++i) {
     if (!node.ParseFromArray(parts.nodes[i].data(), static_cast<int>(parts.nodes[i].size())))
       return notAGraph(str("node ", i, " ('", node.name(), "') is damaged"));
-    if (Expected<void> ok = importer.addNode(node); !ok)
-      return Unexpected(ok.error());
+    TREADLE_TRY(importer.addNode(node));
   }
   return importer.end();
 }
@@ -191,8 +186,7 @@ ImportedModule importParts(MLIRContext &context, const Parts &parts) {
 ImportedModule treadle::importGraphDef(MLIRContext &context, std::string_view bytes) {
   google::protobuf::LogSilencer silencer;
   Parts parts;
-  if (Expected<void> ok = split(bytes, parts); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(split(bytes, parts));
   return importParts(context, parts);
 }
 
@@ -205,12 +199,10 @@ ImportedModule treadle::importGraphDef(MLIRContext &context, pb::GraphDef &&grap
   google::protobuf::RepeatedPtrField<pb::NodeDef> nodes;
   nodes.Swap(graph.mutable_node());
   GraphImporter importer(context, graph);
-  if (Expected<void> ok = importer.begin(); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(importer.begin());
   importer.reserve(nodes.size());
   for (pb::NodeDef &node : nodes) {
-    if (Expected<void> ok = importer.addNode(node); !ok)
-      return Unexpected(ok.error());
+    TREADLE_TRY(importer.addNode(node));
     pb::NodeDef().Swap(&node);
   }
   return importer.end();
@@ -219,7 +211,6 @@ ImportedModule treadle::importGraphDef(MLIRContext &context, pb::GraphDef &&grap
 ImportedModule treadle::importGraphDefText(MLIRContext &context, std::string_view text) {
   google::protobuf::LogSilencer silencer;
   pb::GraphDef graph;
-  if (Expected<void> ok = parseTextForm(text, "GraphDef", ".pbtxt", graph); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(parseTextForm(text, "GraphDef", ".pbtxt", graph));
   return importGraphDef(context, std::move(graph));
 }

@@ -56,15 +56,11 @@ public:
 
   Expected<tfg::FuncOp> make(StringRef name) {
     builder.setInsertionPointAfter(generic);
-    if (Expected<void> ok = makeSignature(name); !ok)
-      return Unexpected(ok.error());
+    TREADLE_TRY(makeSignature(name));
     llvm::scope_exit discard([&] { function->erase(); });
-    if (Expected<void> ok = makeNodes(); !ok)
-      return Unexpected(ok.error());
-    if (Expected<void> ok = connectNodes(); !ok)
-      return Unexpected(ok.error());
-    if (Expected<void> ok = makeReturn(); !ok)
-      return Unexpected(ok.error());
+    TREADLE_TRY(makeNodes());
+    TREADLE_TRY(connectNodes());
+    TREADLE_TRY(makeReturn());
     discard.release();
     return function;
   }
@@ -91,10 +87,8 @@ private:
   Expected<Type> elementType(DictionaryAttr arg) {
     Attribute type = arg.get(argTypeKey);
     if (auto parameter = arg.getAs<StringAttr>(argTypeAttrKey)) {
-      Expected<Attribute> value = valueOf(parameter);
-      if (!value)
-        return Unexpected(value.error());
-      type = *value;
+      Attribute value = TREADLE_TRY(valueOf(parameter));
+      type = value;
     }
     if (auto stated = dyn_cast_or_null<mlir::TypeAttr>(type))
       return stated.getValue();
@@ -108,32 +102,26 @@ private:
                                                 : state.types.tensor(element));
     };
     if (auto parameter = arg.getAs<StringAttr>(argTypeListAttrKey)) {
-      Expected<Attribute> value = valueOf(parameter);
-      if (!value)
-        return Unexpected(value.error());
-      auto list = dyn_cast<ArrayAttr>(*value);
+      Attribute value = TREADLE_TRY(valueOf(parameter));
+      auto list = dyn_cast<ArrayAttr>(value);
       if (!list || !llvm::all_of(list, llvm::IsaPred<mlir::TypeAttr>))
         return Unexpected(invalidArgument("attribute '", parameter.str(), "' is no list of types"));
       for (Attribute type : list)
         add(cast<mlir::TypeAttr>(type).getValue());
       return types;
     }
-    Expected<Type> element = elementType(arg);
-    if (!element)
-      return Unexpected(element.error());
+    Type element = TREADLE_TRY(elementType(arg));
     int64_t count = 1;
     if (auto parameter = arg.getAs<StringAttr>(argNumberAttrKey)) {
-      Expected<Attribute> value = valueOf(parameter);
-      if (!value)
-        return Unexpected(value.error());
-      auto number = dyn_cast<IntegerAttr>(*value);
+      Attribute value = TREADLE_TRY(valueOf(parameter));
+      auto number = dyn_cast<IntegerAttr>(value);
       if (!number || number.getInt() < 0 || number.getInt() > maxValues)
         return Unexpected(invalidArgument("attribute '", parameter.str(),
                                           "' is no number from 0 to ", maxValues));
       count = number.getInt();
     }
     for (int64_t i = 0; i < count; ++i)
-      add(*element);
+      add(element);
     return types;
   }
 
@@ -145,14 +133,12 @@ private:
       if (key == argTypeKey || key == argTypeAttrKey || key == argNumberAttrKey ||
           key == argTypeListAttrKey || key == argIsRefKey || key == argRestKey)
         continue;
-      Expected<Attribute> value = substitute(attr.getValue());
-      if (!value)
-        return Unexpected(value.error());
+      Attribute value = TREADLE_TRY(substitute(attr.getValue()));
       if (key == argAttrsKey)
-        for (NamedAttribute own : cast<DictionaryAttr>(*value))
+        for (NamedAttribute own : cast<DictionaryAttr>(value))
           closed.append((attrPrefix + own.getName().getValue()).str(), own.getValue());
       else
-        closed.append(attr.getName(), *value);
+        closed.append(attr.getName(), value);
     }
     if (auto name = arg.getAs<StringAttr>(state.dialect->argNameKey); name && !suffix.empty())
       closed.set(state.dialect->argNameKey, builder.getStringAttr(name.getValue() + suffix));
@@ -161,17 +147,13 @@ private:
 
   /// Calls `take` with the type and dictionary of each value that a list of arguments stands for.
   Expected<unsigned> expandArg(DictionaryAttr arg, function_ref<void(Type, DictionaryAttr)> take) {
-    Expected<SmallVector<Type>> types = expand(arg);
-    if (!types)
-      return Unexpected(types.error());
+    SmallVector<Type> types = TREADLE_TRY(expand(arg));
     bool isList = arg.contains(argTypeListAttrKey) || arg.contains(argNumberAttrKey);
-    for (auto [i, type] : llvm::enumerate(*types)) {
-      Expected<DictionaryAttr> attrs = closedAttrs(arg, isList ? str("_", i) : "");
-      if (!attrs)
-        return Unexpected(attrs.error());
-      take(type, *attrs);
+    for (auto [i, type] : llvm::enumerate(types)) {
+      DictionaryAttr attrs = TREADLE_TRY(closedAttrs(arg, isList ? str("_", i) : ""));
+      take(type, attrs);
     }
-    return types->size();
+    return types.size();
   }
 
   Expected<void> makeSignature(StringRef name) {
@@ -243,21 +225,17 @@ private:
   Expected<void> makeNode(tfg::Node node) {
     SmallVector<NamedAttribute> attrs;
     for (NamedAttribute attr : node.attrs()) {
-      Expected<Attribute> value = substitute(attr.getValue());
-      if (!value)
-        return Unexpected(value.error());
+      Attribute value = TREADLE_TRY(substitute(attr.getValue()));
       // It holds spellings of the inputs, which are others now.
       if (attr.getName() != state.restKey)
-        attrs.emplace_back(attr.getName(), *value);
+        attrs.emplace_back(attr.getName(), value);
     }
     const OpSignature &signature = state.signatures.lookup(node.opType());
     if (!signature.isKnown())
       return Unexpected(invalidArgument("op '", node.opType().str(), "' is not known"));
     SmallVector<Type> types;
-    if (Expected<void> ok = state.signatures.checkAttrs(signature, attrs); !ok)
-      return ok;
-    if (Expected<void> ok = state.signatures.outputTypes(signature, attrs, types); !ok)
-      return ok;
+    TREADLE_TRY(state.signatures.checkAttrs(signature, attrs));
+    TREADLE_TRY(state.signatures.outputTypes(signature, attrs, types));
     types.push_back(state.dialect->controlType);
     OperationState made(node->getLoc(), node->getName());
     made.addTypes(types);
@@ -298,10 +276,8 @@ private:
 
   Expected<void> append(Value outer, SmallVectorImpl<Value> &to) {
     if (auto op = outer.getDefiningOp<tfg::GetResultOp>()) {
-      Expected<Value> value = pick(op);
-      if (!value)
-        return Unexpected(value.error());
-      to.push_back(*value);
+      Value value = TREADLE_TRY(pick(op));
+      to.push_back(value);
     } else {
       llvm::append_range(to, values[outer]);
     }
@@ -311,8 +287,7 @@ private:
   Expected<void> connectNode(tfg::Node node, Operation *op) {
     SmallVector<Value> operands;
     for (Value operand : node->getOperands())
-      if (Expected<void> ok = append(operand, operands); !ok)
-        return ok;
+      TREADLE_TRY(append(operand, operands));
     op->setOperands(operands);
     SmallVector<Type> expected;
     const OpSignature &signature = state.signatures.lookup(node.opType());
@@ -341,8 +316,7 @@ private:
   Expected<void> makeReturn() {
     SmallVector<Value> data, control;
     for (Value value : generic.getReturn().getData())
-      if (Expected<void> ok = append(value, data); !ok)
-        return ok;
+      TREADLE_TRY(append(value, data));
     for (Value token : generic.getReturn().getControl())
       control.push_back(values[token].front());
     if (TypeRange(ValueRange(data)) != TypeRange(function.getResultTypes()))

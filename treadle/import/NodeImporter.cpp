@@ -101,8 +101,7 @@ Expected<void> NodeImporter::addName(StringRef name, Producer producer) {
 }
 
 Expected<void> NodeImporter::addArgument(StringRef argument, BlockArgument value) {
-  if (Expected<void> ok = checkName(argument, /*op=*/""); !ok)
-    return ok;
+  TREADLE_TRY(checkName(argument, /*op=*/""));
   Producer producer;
   producer.argument = value;
   return addName(argument, producer);
@@ -186,12 +185,9 @@ Expected<void> NodeImporter::convertTypes(const OpSignature &signature, Attrs at
   if (scope == Scope::GenericFunction) {
     resultTypes.push_back(state.dialect->opaqueTensorType);
   } else if (signature.isKnown()) {
-    if (Expected<void> ok = state.signatures.checkAttrs(signature, attrs); !ok)
-      return ok;
-    if (Expected<void> ok = state.signatures.inputTypes(signature, attrs, inputTypes); !ok)
-      return ok;
-    if (Expected<void> ok = state.signatures.outputTypes(signature, attrs, resultTypes); !ok)
-      return ok;
+    TREADLE_TRY(state.signatures.checkAttrs(signature, attrs));
+    TREADLE_TRY(state.signatures.inputTypes(signature, attrs, inputTypes));
+    TREADLE_TRY(state.signatures.outputTypes(signature, attrs, resultTypes));
   }
   resultTypes.push_back(state.dialect->controlType);
   return {};
@@ -294,10 +290,8 @@ Expected<Value> NodeImporter::resolve(const Endpoint &endpoint, const Producer &
     return resolveOpaque(endpoint, producer);
   if (!producer.signature->isKnown())
     return resolveUnknown(endpoint, producer);
-  Expected<unsigned> index = resultIndex(endpoint, producer);
-  if (!index)
-    return Unexpected(index.error());
-  return producer.op->getResult(*index);
+  unsigned index = TREADLE_TRY(resultIndex(endpoint, producer));
+  return producer.op->getResult(index);
 }
 
 Expected<Value> NodeImporter::resolve(StringRef source, bool isLast) {
@@ -364,8 +358,7 @@ Expected<void> NodeImporter::addNode(const pb::NodeDef &node) {
   if (node.op().empty() || isTaken(node.op()) || node.op().find('\0') != std::string::npos)
     return Unexpected(invalidArgument("node '", node.name(), "': its op is '", node.op(),
                                       "', expected the name of an op"));
-  if (Expected<void> ok = checkName(node.name(), node.op()); !ok)
-    return ok;
+  TREADLE_TRY(checkName(node.name(), node.op()));
   const OpSignature &signature = state.signatures.lookup(node.op());
   operands.clear(), inputTypes.clear(), resultTypes.clear(), attrs.clear();
 
@@ -412,8 +405,7 @@ Expected<void> NodeImporter::addNode(const pb::NodeDef &node) {
   Producer producer;
   producer.op = op;
   producer.signature = &signature;
-  if (Expected<void> ok = addName(tfg::Node(op).name(), producer); !ok)
-    return ok;
+  TREADLE_TRY(addName(tfg::Node(op).name(), producer));
   if (!signature.isKnown() && scope != Scope::GenericFunction)
     unknownOutputs[producers.size() - 1];
   return {};
@@ -484,11 +476,9 @@ Expected<void> NodeImporter::connect(const Pending &entry) {
 }
 
 Expected<void> NodeImporter::finish() {
-  if (Expected<void> ok = countUnknownOutputs(); !ok)
-    return ok;
+  TREADLE_TRY(countUnknownOutputs());
   for (const Pending &entry : pending)
-    if (Expected<void> ok = connect(entry); !ok)
-      return ok;
+    TREADLE_TRY(connect(entry));
   // Where every input came first, there is no cycle.
   bool hasForwardEdge =
       llvm::any_of(pending, [](const Pending &entry) { return !isa<tfg::ReturnOp>(entry.user); });

@@ -97,8 +97,8 @@ std::string valueText(Attribute attr) {
 bool isLargeEnough(Attribute attr, const AttrDef &def) {
   if (!def.minimum())
     return true;
-  if (auto list = dyn_cast<ArrayAttr>(attr))
-    return static_cast<int64_t>(list.size()) >= *def.minimum();
+  TREADLE_TRY(dyn_cast<ArrayAttr>(attr))
+  return static_cast<int64_t>(list.size()) >= *def.minimum();
   auto integer = dyn_cast<IntegerAttr>(attr);
   return !integer || integer.getValue().getSExtValue() >= *def.minimum();
 }
@@ -323,17 +323,13 @@ Expected<void> OpSignatures::expand(const OpSignature &signature, ArrayRef<ArgSp
                                     Attrs attrs, SmallVectorImpl<Type> &result) {
   for (const ArgSpec &arg : args) {
     if (arg.typeListAttr >= 0) {
-      if (Expected<void> list = expandList(signature, arg, attrs, result); !list)
-        return list;
+      if (Expected<void> list = expandList(signature, arg, attrs, result))
+        ;
       continue;
     }
-    Expected<Type> type = elementType(signature, arg, attrs);
-    if (!type)
-      return Unexpected(type.error());
-    Expected<int64_t> number = count(signature, arg, attrs);
-    if (!number)
-      return Unexpected(number.error());
-    result.append(*number, arg.isRef ? types.referenceTensor(*type) : types.tensor(*type));
+    Type type = TREADLE_TRY(elementType(signature, arg, attrs));
+    int64_t number = TREADLE_TRY(count(signature, arg, attrs));
+    result.append(number, arg.isRef ? types.referenceTensor(type) : types.tensor(type));
   }
   return {};
 }
@@ -397,8 +393,7 @@ Expected<void> OpSignatures::checkAttrs(const OpSignature &signature, Attrs attr
                                         spec.def->kindName()));
     if (!attr)
       continue;
-    if (Expected<void> ok = checkAttr(attr, *spec.def); !ok)
-      return ok;
+    TREADLE_TRY(checkAttr(attr, *spec.def));
   }
   return {};
 }

@@ -93,8 +93,7 @@ ImportedModule treadle::importSavedModel(MLIRContext &context, std::string_view 
 
 ImportedModule treadle::importSavedModelText(MLIRContext &context, std::string_view text) {
   pb::SavedModel model;
-  if (Expected<void> ok = parseTextForm(text, "SavedModel", "saved_model.pbtxt", model); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(parseTextForm(text, "SavedModel", "saved_model.pbtxt", model));
   return importSavedModel(context, std::move(model));
 }
 

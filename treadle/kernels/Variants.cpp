@@ -19,10 +19,8 @@ Expected<Object> zerosLikeOptional(const OptionalObject &optional) {
     return Object(makeRef<OptionalObject>());
   std::vector<Tensor> zeros;
   for (const Tensor &component : optional.components) {
-    Expected<Tensor> zero = zerosLikeTensor(component);
-    if (!zero)
-      return Unexpected(std::move(zero.error()));
-    zeros.push_back(std::move(*zero));
+    Tensor zero = TREADLE_TRY(zerosLikeTensor(component));
+    zeros.push_back(std::move(zero));
   }
   return Object(makeRef<OptionalObject>(std::move(zeros)));
 }
@@ -35,10 +33,8 @@ Expected<Object> addOptionals(const OptionalObject &a, const OptionalObject &b) 
     return Object(makeRef<OptionalObject>());
   std::vector<Tensor> sums;
   for (size_t i = 0; i < a.components.size(); ++i) {
-    Expected<Tensor> sum = addTensors(a.components[i], b.components[i]);
-    if (!sum)
-      return Unexpected(std::move(sum.error()));
-    sums.push_back(std::move(*sum));
+    Tensor sum = TREADLE_TRY(addTensors(a.components[i], b.components[i]));
+    sums.push_back(std::move(sum));
   }
   return Object(makeRef<OptionalObject>(std::move(sums)));
 }
@@ -87,10 +83,8 @@ Expected<Tensor> zerosLikeVariants(const Tensor &like) {
   if (!out)
     return out;
   for (int64_t i = 0; i < like.count(); ++i) {
-    Expected<Object> zero = zerosLike(like.data<Variant>()[i].object.get());
-    if (!zero)
-      return Unexpected(std::move(zero.error()));
-    out->data<Variant>()[i].object = std::move(*zero);
+    Object zero = TREADLE_TRY(zerosLike(like.data<Variant>()[i].object.get()));
+    out->data<Variant>()[i].object = std::move(zero);
   }
   return out;
 }
@@ -103,11 +97,9 @@ Expected<Tensor> addVariantTensors(const Tensor &a, const Tensor &b) {
   if (!out)
     return out;
   for (int64_t i = 0; i < a.count(); ++i) {
-    Expected<Object> sum =
-        add(a.data<Variant>()[i].object.get(), b.data<Variant>()[i].object.get());
-    if (!sum)
-      return Unexpected(std::move(sum.error()));
-    out->data<Variant>()[i].object = std::move(*sum);
+    Object sum =
+        TREADLE_TRY(add(a.data<Variant>()[i].object.get(), b.data<Variant>()[i].object.get()));
+    out->data<Variant>()[i].object = std::move(sum);
   }
   return out;
 }

@@ -78,10 +78,8 @@ Expected<WindowAttrs> WindowAttrs::of(const BindContext &node, int spatial) {
   if (format == "NCHW_VECT_C")
     return Unexpected(unimplemented("data_format NCHW_VECT_C"));
   if (auto list = node.attrs.getOr("strides", std::vector<int64_t>()); !list.empty()) {
-    Expected<int64_t> channels = attrs.split("strides", list, attrs.strides);
-    if (!channels)
-      return Unexpected(std::move(channels.error()));
-    attrs.channelStride = *channels;
+    int64_t channels = TREADLE_TRY(attrs.split("strides", list, attrs.strides));
+    attrs.channelStride = channels;
   }
   if (auto list = node.attrs.getOr("dilations", std::vector<int64_t>()); !list.empty()) {
     Expected<int64_t> channels = attrs.split("dilations", list, attrs.dilations);

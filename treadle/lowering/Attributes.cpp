@@ -183,10 +183,8 @@ Expected<AttrValue> convertAttribute(mlir::Attribute attr) {
 Expected<AttrMap> convertAttributes(mlir::DictionaryAttr attrs) {
   AttrMap out;
   for (mlir::NamedAttribute named : attrs) {
-    Expected<AttrValue> value = convertAttribute(named.getValue());
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    out.set(named.getName().getValue(), std::move(*value));
+    AttrValue value = TREADLE_TRY(convertAttribute(named.getValue()));
+    out.set(named.getName().getValue(), std::move(value));
   }
   return out;
 }

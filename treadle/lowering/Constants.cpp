@@ -68,10 +68,8 @@ Expected<AttrMap> kernelAttributes(Node node) {
     StringRef key = named.getName().getValue();
     if (key.starts_with("_"))
       continue;
-    Expected<AttrValue> value = convertAttribute(named.getValue());
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    attrs.set(key, std::move(*value));
+    AttrValue value = TREADLE_TRY(convertAttribute(named.getValue()));
+    attrs.set(key, std::move(value));
   }
   addDefaults(node.opType(), attrs);
   return attrs;
@@ -147,20 +145,17 @@ Node buildConst(OpBuilder &builder, StringRef name, const Tensor &value, Node pl
 }
 
 Expected<std::vector<Tensor>> evaluate(Node node, std::vector<Tensor> inputs) {
-  Expected<AttrMap> attrs = kernelAttributes(node);
-  if (!attrs)
-    return Unexpected(std::move(attrs.error()));
-  for (const auto &[name, value] : *attrs)
+  AttrMap attrs = TREADLE_TRY(kernelAttributes(node));
+  for (const auto &[name, value] : attrs)
     if (std::holds_alternative<FunctionRef>(value) ||
         std::holds_alternative<std::vector<FunctionRef>>(value))
       return Unexpected(unimplemented("node '", std::string_view(node.name()),
                                       "' calls functions, which needs a session"));
-  if (Expected<void> ok = checkSignature(node, *attrs); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(checkSignature(node, attrs));
   std::vector<DType> types;
   for (Value result : node.results())
     types.push_back(valueTypeOf(result.getType()).dtype);
-  return runOp(builtinKernels(), node.opType(), *attrs, std::move(inputs), std::move(types));
+  return runOp(builtinKernels(), node.opType(), attrs, std::move(inputs), std::move(types));
 }
 
 } // namespace treadle::tfg

@@ -76,10 +76,8 @@ Expected<GraphSpec> ModuleFunctions::lower(const std::string &function,
 }
 
 Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMode mode) {
-  Expected<std::string> resolved = resolve(function);
-  if (!resolved)
-    return Unexpected(std::move(resolved.error()));
-  Key key(std::move(*resolved), mode, std::nullopt);
+  std::string resolved = TREADLE_TRY(resolve(function));
+  Key key(std::move(resolved), mode, std::nullopt);
   auto &[name, argMode, wanted] = key;
   if (function.attrs && function.attrs->has(wantedResultsAttr))
     wanted = function.attrs->getOr(wantedResultsAttr, std::vector<int64_t>());
@@ -88,11 +86,9 @@ Expected<const Plan *> ModuleFunctions::plan(const FunctionRef &function, ArgMod
     if (auto it = plans.find(key); it != plans.end())
       return it->second.get();
   }
-  Expected<GraphSpec> spec = lower(name, wanted ? &*wanted : nullptr);
-  if (!spec)
-    return Unexpected(std::move(spec.error()));
+  GraphSpec spec = TREADLE_TRY(lower(name, wanted ? &*wanted : nullptr));
   Expected<std::unique_ptr<Plan>> built =
-      buildPlan(std::move(*spec), {&kernels, this, mode, loopOverlap, traits, clusters});
+      buildPlan(std::move(spec), {&kernels, this, mode, loopOverlap, traits, clusters});
   if (!built) {
     built.error().message = str("in function '", name, "': ", built.error().message);
     return Unexpected(std::move(built.error()));

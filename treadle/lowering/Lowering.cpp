@@ -212,10 +212,8 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   out.controls.erase(std::unique(out.controls.begin(), out.controls.end()), out.controls.end());
   for (mlir::Value result : node.results())
     out.outputTypes.push_back(typeOf(result.getType()));
-  if (Expected<void> ok = addAttributes(node, out); !ok)
-    return Unexpected(std::move(ok.error()));
-  if (Expected<void> ok = checkSignature(out); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(addAttributes(node, out));
+  TREADLE_TRY(checkSignature(out));
   // Its first input says on which machine to run: here there is one.
   if (out.op == "RemoteCall" && !out.inputs.empty()) {
     out.inputs.erase(out.inputs.begin());
@@ -258,8 +256,7 @@ void Lowering::addResults() {
 Expected<GraphSpec> Lowering::run() {
   spec.name = part.name;
   addArguments();
-  if (Expected<void> ok = addNodes(); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(addNodes());
   addResults();
   return std::move(spec);
 }

@@ -137,28 +137,20 @@ Expected<NeededPart> neededPart(const ModuleIndex &index, const Request &request
     if (!name->iterations.empty())
       return Unexpected(invalidArgument(
           "feed '", feed, "': a feed has one value, whatever the iteration; leave out '@...'"));
-    Expected<mlir::Value> value = findValue(index, *name, "feed");
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    part.addArgument(*value, name->node);
+    mlir::Value value = TREADLE_TRY(findValue(index, *name, "feed"));
+    part.addArgument(value, name->node);
   }
   for (const std::string &fetch : request.fetches) {
-    Expected<ValueName> name = parseValueName(fetch);
-    if (!name)
-      return Unexpected(std::move(name.error()));
-    Expected<mlir::Value> value = findValue(index, *name, "fetch");
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    part.addResult(*value, {fetch, std::move(name->iterations), value->getType()});
+    ValueName name = TREADLE_TRY(parseValueName(fetch));
+    mlir::Value value = TREADLE_TRY(findValue(index, name, "fetch"));
+    part.addResult(value, {fetch, std::move(name.iterations), value.getType()});
   }
   for (const std::string &target : request.targets) {
-    Expected<ValueName> name = parseValueName(target);
-    if (!name)
-      return Unexpected(std::move(name.error()));
-    tfg::Node node = index.node(name->node);
+    ValueName name = TREADLE_TRY(parseValueName(target));
+    tfg::Node node = index.node(name.node);
     if (!node)
       return Unexpected(invalidArgument("target '", target, "': the graph has no such node",
-                                        index.suggestions(name->node)));
+                                        index.suggestions(name.node)));
     part.need(node.getOperation());
   }
   part.needEverythingBehind();

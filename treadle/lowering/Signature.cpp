@@ -43,8 +43,7 @@ public:
         if (!types)
           return {};
         for (TypeAttr type : *types)
-          if (Expected<void> ok = take(arg, type.dtype); !ok)
-            return ok;
+          TREADLE_TRY(take(arg, type.dtype));
         continue;
       }
       std::optional<Run> run = runOf(arg, attrs);
@@ -54,8 +53,7 @@ public:
         return wrongCount(run->count);
       size_t end = next + run->count;
       while (next < std::min(end, found.size()))
-        if (Expected<void> ok = take(arg, run->dtype); !ok)
-          return ok;
+        TREADLE_TRY(take(arg, run->dtype));
       next = end;
     }
     if (next != found.size())

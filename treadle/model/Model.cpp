@@ -68,12 +68,10 @@ Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
       return std::pair(std::move(graph), std::move(files));
     });
   auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  auto module = importMlirText(*context, graph.text());
-  if (!module)
-    return Unexpected(std::move(module.error()));
-  return SavedModelFiles::of(*module, tags).map([&](SavedModelFiles files) {
+  auto module = TREADLE_TRY(importMlirText(*context, graph.text()));
+  return SavedModelFiles::of(module, tags).map([&](SavedModelFiles files) {
     Graph chosen;
-    chosen.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+    chosen.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
     return std::pair(std::move(chosen), std::move(files));
   });
 }
@@ -171,20 +169,13 @@ Expected<void> Model::Impl::restoreObjects() {
     missing.erase(name);
   if (missing.empty())
     return {};
-  Expected<BundleReader> checkpoint = BundleReader::open(files.variables());
-  if (!checkpoint)
-    return Unexpected(std::move(checkpoint.error()));
-  auto variables = checkpointedVariables(files.meta, *checkpoint);
-  if (!variables)
-    return Unexpected(std::move(variables.error()));
-  for (const auto &[name, key] : *variables) {
+  BundleReader checkpoint = TREADLE_TRY(BundleReader::open(files.variables()));
+  auto variables = TREADLE_TRY(checkpointedVariables(files.meta, checkpoint));
+  for (const auto &[name, key] : variables) {
     if (!missing.contains(name))
       continue;
-    Expected<Tensor> value = checkpoint->read(key);
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    if (Expected<void> ok = session.setVariable(name, std::move(*value)); !ok)
-      return ok;
+    Tensor value = TREADLE_TRY(checkpoint.read(key));
+    TREADLE_TRY(session.setVariable(name, std::move(value)));
   }
   return {};
 }
@@ -225,10 +216,8 @@ Expected<void> Model::Impl::saveTo(const std::string &prefix) {
 
 Expected<Model> Model::load(const std::string &path, SessionOptions options,
                             const std::vector<std::string> &tags) {
-  Expected<Graph> graph = Graph::fromFile(path);
-  if (!graph)
-    return Unexpected(std::move(graph.error()));
-  Expected<Model> model = create(std::move(*graph), std::move(options), tags);
+  Graph graph = TREADLE_TRY(Graph::fromFile(path));
+  Expected<Model> model = create(std::move(graph), std::move(options), tags);
   if (!model)
     return Unexpected(during(path, std::move(model.error())));
   return model;
@@ -251,12 +240,10 @@ Expected<Model> Model::create(Graph graph, SessionOptions options,
                               const std::vector<std::string> &tags) {
   if (!graph.isSavedModel() && !graph.signatures().empty())
     return ofProgram(std::move(graph), std::move(options));
-  auto chosen = chooseMetaGraph(std::move(graph), tags);
-  if (!chosen)
-    return Unexpected(std::move(chosen.error()));
+  auto chosen = TREADLE_TRY(chooseMetaGraph(std::move(graph), tags));
   auto impl = std::make_shared<Impl>();
-  impl->graph = std::move(chosen->first);
-  impl->files = std::move(chosen->second);
+  impl->graph = std::move(chosen.first);
+  impl->files = std::move(chosen.second);
   impl->signatures = signaturesOf(impl->files.meta);
   auto assets = impl->files.assets();
   if (!assets)
@@ -268,8 +255,7 @@ Expected<Model> Model::create(Graph graph, SessionOptions options,
   impl->session = std::move(*session);
   if (Expected<void> ok = impl->restore(); !ok)
     return Unexpected(during("the variables can't be restored", std::move(ok.error())));
-  if (Expected<void> ok = impl->checkVariables(); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(impl->checkVariables());
   if (Expected<void> ok = impl->initialize(); !ok)
     return Unexpected(during("the model can't be initialized", std::move(ok.error())));
   Model model;
@@ -294,21 +280,15 @@ Expected<const Signature *> Model::signature(std::string_view name) const {
 }
 
 Expected<Model::Values> Model::call(std::string_view name, const Values &inputs) const {
-  Expected<const Signature *> found = signature(name);
-  if (!found)
-    return Unexpected(std::move(found.error()));
-  const Signature &signature = **found;
-  if (Expected<void> ok = checkNames(signature, inputs); !ok)
-    return Unexpected(std::move(ok.error()));
+  const Signature *found = TREADLE_TRY(signature(name));
+  const Signature &signature = *found;
+  TREADLE_TRY(checkNames(signature, inputs));
   Session::Feeds feeds;
   for (const auto &[key, wanted] : signature.inputs) {
     const Tensor *given = find(inputs, key);
-    Expected<Tensor> value = given ? *given : impl->defaultOf(signature, key);
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    if (Expected<void> ok = checkInput(signature, key, wanted, *value); !ok)
-      return Unexpected(std::move(ok.error()));
-    feeds.emplace_back(withOutput(wanted.name), std::move(*value));
+    Tensor value = TREADLE_TRY(given ? *given : impl->defaultOf(signature, key));
+    TREADLE_TRY(checkInput(signature, key, wanted, value));
+    feeds.emplace_back(withOutput(wanted.name), std::move(value));
   }
   std::vector<std::string> fetches;
   for (const auto &[key, output] : signature.outputs) {
@@ -333,8 +313,7 @@ Expected<void> Model::save(const std::string &folder) const {
     return Unexpected(invalidArgument("'", folder,
                                       "' has an extension, but a SavedModel is a "
                                       "folder"));
-  if (Expected<void> ok = impl->graph.toFile(folder); !ok)
-    return ok;
+  TREADLE_TRY(impl->graph.toFile(folder));
   Expected<void> done = impl->saveTo(folder + "/variables/variables");
   std::error_code ignored;
   if (!done)

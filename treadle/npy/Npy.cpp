@@ -215,16 +215,14 @@ Expected<std::string> paddedText(const Header &header, std::string_view element)
 }
 
 Expected<Tensor> readObjects(const Header &header, std::string_view data, int64_t count) {
-  Expected<std::vector<std::string>> texts = readPickledStrings(data);
-  if (!texts)
-    return Unexpected(std::move(texts.error()));
-  if (texts->size() != static_cast<size_t>(count))
+  std::vector<std::string> texts = TREADLE_TRY(readPickledStrings(data));
+  if (texts.size() != static_cast<size_t>(count))
     return Unexpected(
-        malformed(str("its shape wants ", count, " elements, but it holds ", texts->size())));
+        malformed(str("its shape wants ", count, " elements, but it holds ", texts.size())));
   return Tensor::make(DType::String, header.dims).map([&](Tensor tensor) {
     SourceIndex source(header);
     for (int64_t i = 0; i < count; ++i)
-      tensor.data<std::string>()[i] = (*texts)[source(i)];
+      tensor.data<std::string>()[i] = texts[source(i)];
     return tensor;
   });
 }
@@ -232,34 +230,30 @@ Expected<Tensor> readObjects(const Header &header, std::string_view data, int64_
 } // namespace
 
 Expected<Tensor> readNpy(std::string_view bytes, DType expected) {
-  Expected<Header> header = parseHeader(bytes);
-  if (!header)
-    return Unexpected(std::move(header.error()));
-  std::optional<int64_t> count = countElements(header->dims);
+  Header header = TREADLE_TRY(parseHeader(bytes));
+  std::optional<int64_t> count = countElements(header.dims);
   if (!count)
     return Unexpected(malformed("its shape overflows"));
-  std::string_view data = bytes.substr(header->dataStart);
-  if (header->kind == 'O')
-    return readObjects(*header, data, *count);
-  int64_t size = header->kind == 'U' ? 4 : 1, total = 0;
-  if (__builtin_mul_overflow(size, header->size, &size) ||
+  std::string_view data = bytes.substr(header.dataStart);
+  if (header.kind == 'O')
+    return readObjects(header, data, *count);
+  int64_t size = header.kind == 'U' ? 4 : 1, total = 0;
+  if (__builtin_mul_overflow(size, header.size, &size) ||
       __builtin_mul_overflow(size, *count, &total) || static_cast<uint64_t>(total) > data.size())
-    return Unexpected(malformed(str("its shape ", dimsText(header->dims),
+    return Unexpected(malformed(str("its shape ", dimsText(header.dims),
                                     " wants more bytes than the ", data.size(), " it has")));
-  if (header->kind != 'S' && header->kind != 'U')
-    return dtypeOf(*header, expected).and_then([&](DType dtype) {
-      return readPlain(*header, data, dtype);
+  if (header.kind != 'S' && header.kind != 'U')
+    return dtypeOf(header, expected).and_then([&](DType dtype) {
+      return readPlain(header, data, dtype);
     });
   // Strings of no characters take no bytes, yet cost memory here.
   if (size == 0 && *count > int64_t(1) << 24)
     return Unexpected(malformed("it holds implausibly many empty strings"));
-  Expected<Tensor> tensor = Tensor::make(DType::String, header->dims);
-  SourceIndex source(*header);
+  Expected<Tensor> tensor = Tensor::make(DType::String, header.dims);
+  SourceIndex source(header);
   for (int64_t i = 0; tensor && i < *count; ++i) {
-    auto text = paddedText(*header, data.substr(source(i) * size, size));
-    if (!text)
-      return Unexpected(std::move(text.error()));
-    tensor->data<std::string>()[i] = std::move(*text);
+    auto text = TREADLE_TRY(paddedText(header, data.substr(source(i) * size, size)));
+    tensor->data<std::string>()[i] = std::move(text);
   }
   return tensor;
 }
@@ -290,10 +284,8 @@ Expected<std::string> writeNpy(const Tensor &tensor) {
     return Unexpected(invalidArgument("a ", dtypeName(dtype), " cannot be stored in a .npy file"));
   size_t width = 0;
   if (dtype == DType::String) {
-    Expected<size_t> widest = widestString(tensor);
-    if (!widest)
-      return Unexpected(std::move(widest.error()));
-    width = *widest;
+    size_t widest = TREADLE_TRY(widestString(tensor));
+    width = widest;
   }
   std::string shape;
   for (int64_t dim : tensor.dims())
@@ -370,10 +362,8 @@ Expected<void> writeFileBytes(const std::string &path, std::string_view bytes) {
 }
 
 Expected<Tensor> readNpyFile(const std::string &path, DType expected) {
-  Expected<std::string> bytes = readFileBytes(path);
-  if (!bytes)
-    return Unexpected(std::move(bytes.error()));
-  Expected<Tensor> tensor = readNpy(*bytes, expected);
+  std::string bytes = TREADLE_TRY(readFileBytes(path));
+  Expected<Tensor> tensor = readNpy(bytes, expected);
   if (!tensor)
     tensor.error().message = str("'", path, "': ", tensor.error().message);
   return tensor;

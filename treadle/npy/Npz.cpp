@@ -84,10 +84,8 @@ Expected<std::string> inflateBytes(std::string_view packed, uint64_t size) {
 } // namespace
 
 Expected<NpzFile> NpzFile::open(const std::string &path) {
-  Expected<std::string> bytes = readFileBytes(path);
-  if (!bytes)
-    return Unexpected(std::move(bytes.error()));
-  Expected<NpzFile> file = fromBytes(std::move(*bytes));
+  std::string bytes = TREADLE_TRY(readFileBytes(path));
+  Expected<NpzFile> file = fromBytes(std::move(bytes));
   if (!file)
     file.error().message = str("'", path, "': ", file.error().message);
   return file;
@@ -115,10 +113,8 @@ Expected<void> NpzFile::readDirectory() {
     count = get(bytes, end64 + 32, 8), at = get(bytes, end64 + 48, 8);
   }
   for (uint64_t i = 0; i < count; ++i) {
-    Expected<Entry> entry = readEntry(at);
-    if (!entry)
-      return Unexpected(std::move(entry.error()));
-    entries.push_back(std::move(*entry));
+    Entry entry = TREADLE_TRY(readEntry(at));
+    entries.push_back(std::move(entry));
   }
   return {};
 }

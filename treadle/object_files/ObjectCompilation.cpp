@@ -120,10 +120,8 @@ Expected<std::pair<std::string, Graph::Value>> valueNamed(const ModuleIndex &ind
 Expected<Values> valuesNamed(const ModuleIndex &index, const std::vector<std::string> &names) {
   Values values;
   for (const std::string &name : names) {
-    auto value = valueNamed(index, name);
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    values.push_back(std::move(*value));
+    auto value = TREADLE_TRY(valueNamed(index, name));
+    values.push_back(std::move(value));
   }
   return values;
 }
@@ -156,10 +154,8 @@ Expected<Wanted> wantedOfGraph(const Graph &graph, const ObjectOptions &options)
     return Unexpected(std::move(outputs.error()));
   wanted.outputs = std::move(*outputs);
   if (feeds.empty()) {
-    Expected<std::vector<std::string>> needed = placeholdersFor(graph, fetches);
-    if (!needed)
-      return Unexpected(std::move(needed.error()));
-    feeds = std::move(*needed);
+    std::vector<std::string> needed = TREADLE_TRY(placeholdersFor(graph, fetches));
+    feeds = std::move(needed);
   }
   Expected<Values> inputs = valuesNamed(graph.impl->index(), feeds);
   if (!inputs)
@@ -179,11 +175,9 @@ Expected<std::vector<Wanted>> wantedOfModel(const Model &model, const ObjectOpti
   std::vector<Wanted> all;
   llvm::StringSet<> taken;
   for (const std::string &name : names) {
-    Expected<const Graph::Signature *> signature = model.signature(name);
-    if (!signature)
-      return Unexpected(std::move(signature.error()));
-    all.push_back({identifier(options.name + "_" + name, taken), name, (*signature)->inputs,
-                   (*signature)->outputs});
+    const Graph::Signature *signature = TREADLE_TRY(model.signature(name));
+    all.push_back(
+        {identifier(options.name + "_" + name, taken), name, signature.inputs, signature.outputs});
   }
   return all;
 }
@@ -346,10 +340,9 @@ private:
 /// The function of what is wanted, in a copy of the graph.
 Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
   contexts.push_back(std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED));
-  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*contexts.back(), *session.graph().impl->module);
-  if (!copy)
-    return Unexpected(std::move(copy.error()));
-  modules.push_back(std::move(*copy));
+  OwningOpRef<ModuleOp> copy =
+      TREADLE_TRY(copyInto(*contexts.back(), *session.graph().impl->module));
+  modules.push_back(std::move(copy));
   SmallVector<ModuleOp> models = metaGraphs(*modules.back());
   ModuleOp module = models.empty() ? *modules.back() : models.front();
   Request request = wanted.request();
@@ -384,8 +377,7 @@ Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function, co
   codegen::FindFunction find = [&](StringRef name) { return index->function(name); };
   return codegen::translate(function, classesFor(wanted, ones), find, *contexts.back(), options)
       .and_then([](codegen::TensorProgram program) -> Expected<codegen::TensorProgram> {
-        if (Expected<void> ok = checkKernels(program.tables); !ok)
-          return Unexpected(std::move(ok.error()));
+        TREADLE_TRY(checkKernels(program.tables));
         return program;
       });
 }
@@ -393,15 +385,12 @@ Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function, co
 Expected<codegen::ObjectFunction> Compilation::compile(const Wanted &wanted) {
   for (auto [what, values] :
        {std::pair("input", &wanted.inputs), std::pair("output", &wanted.outputs)})
-    if (Expected<void> ok = checkValues(wanted, *values, what); !ok)
-      return Unexpected(std::move(ok.error()));
-  Expected<tfg::FuncOp> lifted = lift(wanted);
-  if (!lifted)
-    return Unexpected(std::move(lifted.error()));
+    TREADLE_TRY(checkValues(wanted, *values, what));
+  tfg::FuncOp lifted = TREADLE_TRY(lift(wanted));
   codegen::ObjectFunction made{
       wanted.symbol, wanted.title, objectValues(wanted.inputs), objectValues(wanted.outputs), {}};
   for (const std::vector<Dimension> &ones : variantsFor(wanted)) {
-    Expected<codegen::TensorProgram> program = translate(*lifted, wanted, ones);
+    Expected<codegen::TensorProgram> program = translate(lifted, wanted, ones);
     if (!program && !ones.empty())
       continue; // the general one tells why, or does better
     if (!program)
@@ -429,38 +418,28 @@ Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &op
   std::optional<Session> session;
   bool isModel = (graph.isSavedModel() || !graph.signatures().empty());
   if (isModel) {
-    Expected<Model> model = Model::create(graph, plain);
-    if (!model)
-      return Unexpected(std::move(model.error()));
-    session = model->session();
+    Model model = TREADLE_TRY(Model::create(graph, plain));
+    session = model.session();
     if (options.fetches.empty()) {
-      auto wanted = wantedOfModel(*model, options);
-      if (!wanted)
-        return Unexpected(std::move(wanted.error()));
-      all = std::move(*wanted);
+      auto wanted = TREADLE_TRY(wantedOfModel(model, options));
+      all = std::move(wanted);
     }
   } else {
-    Expected<Session> made = Session::create(graph, plain);
-    if (!made)
-      return Unexpected(std::move(made.error()));
-    session = std::move(*made);
+    Session made = TREADLE_TRY(Session::create(graph, plain));
+    session = std::move(made);
     if (!options.signatures.empty())
       return Unexpected(invalidArgument("the graph is of no SavedModel, so it has no signatures; "
                                         "use --fetch"));
   }
   if (all.empty()) {
-    Expected<Wanted> wanted = wantedOfGraph(session->graph(), options);
-    if (!wanted)
-      return Unexpected(std::move(wanted.error()));
-    all.push_back(std::move(*wanted));
+    Wanted wanted = TREADLE_TRY(wantedOfGraph(session->graph(), options));
+    all.push_back(std::move(wanted));
   }
   Compilation compilation(*session, options.fastMath);
   std::vector<codegen::ObjectFunction> functions;
   for (const Wanted &wanted : all) {
-    Expected<codegen::ObjectFunction> function = compilation.compile(wanted);
-    if (!function)
-      return Unexpected(std::move(function.error()));
-    functions.push_back(std::move(*function));
+    codegen::ObjectFunction function = TREADLE_TRY(compilation.compile(wanted));
+    functions.push_back(std::move(function));
   }
   std::string guard = llvm::StringRef(options.name).upper() + "_H";
   std::string header = codegen::headerText(functions, options.name, guard);

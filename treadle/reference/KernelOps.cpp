@@ -28,10 +28,9 @@ Expected<std::vector<Tensor>> KernelOps::compute(const GraphSpec &graph, int32_t
                                                  std::vector<Tensor> inputs) {
   std::unique_ptr<Plan> &plan = plans[{&graph, node}];
   if (!plan) {
-    auto built = buildPlan(alone(graph.nodes[static_cast<size_t>(node)]), {&kernels, functions});
-    if (!built)
-      return Unexpected(std::move(built.error()));
-    plan = std::move(*built);
+    auto built = TREADLE_TRY(
+        buildPlan(alone(graph.nodes[static_cast<size_t>(node)]), {&kernels, functions}));
+    plan = std::move(built);
   }
   return runPlan(*plan, std::move(inputs), *run);
 }

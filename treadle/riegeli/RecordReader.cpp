@@ -83,8 +83,7 @@ Expected<RecordReader> RecordReader::open(std::string_view bytes) {
   if (!isRiegeli(bytes))
     return Unexpected(invalidArgument("the bytes are no Riegeli file, expected its signature"));
   RecordReader reader(bytes);
-  if (Expected<void> ok = reader.findChunks(); !ok)
-    return Unexpected(ok.error());
+  TREADLE_TRY(reader.findChunks());
   return reader;
 }
 
@@ -168,14 +167,12 @@ Expected<void> RecordReader::decode(const Chunk &chunk) {
     decoded.values = std::move(data);
   } else if (compression == Compression::Brotli || compression == Compression::Zstd) {
     constexpr uint64_t longestVarint = 10;
-    Expected<std::string> plainSizes =
-        expand(compression, sizes, chunk.numRecords * longestVarint, chunk.begin);
-    if (!plainSizes)
-      return Unexpected(plainSizes.error());
+    std::string plainSizes =
+        TREADLE_TRY(expand(compression, sizes, chunk.numRecords * longestVarint, chunk.begin));
     Expected<std::string> values = expand(compression, rest, chunk.decodedSize, chunk.begin);
     if (!values)
       return Unexpected(values.error());
-    sizes = std::move(*plainSizes);
+    sizes = std::move(plainSizes);
     decoded.valuesBegin = 0;
     decoded.values = std::move(*values);
   } else {
@@ -194,8 +191,7 @@ Expected<void> RecordReader::decode(const Chunk &chunk) {
 
 Expected<std::string> RecordReader::take(const Chunk &chunk, uint64_t index) {
   if (decodedChunk != &chunk)
-    if (Expected<void> ok = decode(chunk); !ok)
-      return Unexpected(ok.error());
+    TREADLE_TRY(decode(chunk));
   uint64_t begin = index == 0 ? 0 : decoded.ends[index - 1];
   uint64_t size = decoded.ends[index] - begin;
   if (chunk.numRecords == 1) {

@@ -152,15 +152,13 @@ Expected<std::unique_ptr<Plan>> Layout::build() {
   plan->isSequential = false;
   for (const NodeSpec &node : graph.nodes)
     kinds.push_back(classify(node));
-  Expected<FrameAssignment> assignment = assignFrames(graph);
-  if (!assignment)
-    return Unexpected(std::move(assignment.error()));
-  plan->frames = std::move(assignment->frames);
+  FrameAssignment assignment = TREADLE_TRY(assignFrames(graph));
+  plan->frames = std::move(assignment.frames);
   if (options.loopOverlap == LoopOverlap::Off)
     for (PlanFrame &frame : plan->frames)
       frame.parallelIterations = 1;
-  plan->frameOf = std::move(assignment->frameOf);
-  plan->childFrame = std::move(assignment->childFrame);
+  plan->frameOf = std::move(assignment.frameOf);
+  plan->childFrame = std::move(assignment.childFrame);
   placeSoftEdges();
   placeNodes();
   placeEdges();

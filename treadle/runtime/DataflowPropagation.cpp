@@ -395,10 +395,8 @@ Expected<std::vector<Tensor>> Runner::takeResults(Activation &activation) {
   for (size_t r = 0; r < results.size(); ++r) {
     const ResultSpec &spec = activation.plan.results[r];
     if (const Entries &entries = activation.gathered[r].byIteration; !entries.empty()) {
-      Expected<Tensor> value = select(entries, spec, 0);
-      if (!value)
-        return Unexpected(std::move(value.error()));
-      results[r] = std::move(*value);
+      Tensor value = TREADLE_TRY(select(entries, spec, 0));
+      results[r] = std::move(value);
     }
     if (!results[r] && !spec.iterations.empty())
       return Unexpected(outOfRange("'", spec.name, "' has no value in the iteration asked for"));

@@ -527,9 +527,7 @@ TEST(Threads, TheFirstErrorInTheProgramsOrderIsToldOfThoseReached) {
 class Stopping : public testing::TestWithParam<Layout> {
 protected:
   Expected<std::vector<Tensor>> runStopped(GraphSpec graph, Functions *functions = nullptr) {
-    auto plan = build(std::move(graph), functions, GetParam());
-    if (!plan)
-      return Unexpected(plan.error());
+    auto plan = TREADLE_TRY(build(std::move(graph), functions, GetParam()));
     ResourceManager resources;
     ThreadPool pool(1);
     RunState state(resources, &pool);
@@ -537,7 +535,7 @@ protected:
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       state.stop(deadlineExceeded("the run took too long"));
     });
-    auto out = runPlan(**plan, {}, state);
+    auto out = runPlan(*plan, {}, state);
     stopper.join();
     return out;
   }

@@ -75,17 +75,13 @@ Expected<void> Assigner::assign(const std::vector<int32_t> &order) {
       return {};
     };
     for (Endpoint e : spec.inputs)
-      if (Expected<void> ok = join(e.node); !ok)
-        return ok;
+      TREADLE_TRY(join(e.node));
     for (int32_t c : spec.controls)
-      if (Expected<void> ok = join(c); !ok)
-        return ok;
+      TREADLE_TRY(join(c));
     out.frameOf[i] = inputs.frame();
     if (kinds[i] == NodeKind::Enter) {
-      Expected<FrameTree::Index> child = frameOpenedBy(i);
-      if (!child)
-        return Unexpected(std::move(child.error()));
-      out.childFrame[i] = static_cast<int32_t>(*child);
+      FrameTree::Index child = TREADLE_TRY(frameOpenedBy(i));
+      out.childFrame[i] = static_cast<int32_t>(child);
     } else if (kinds[i] == NodeKind::Exit && out.frameOf[i] == 0) {
       return Unexpected(
           invalidArgument("it is not inside a frame; its input must come from a loop's Switch")
@@ -109,11 +105,9 @@ Expected<void> Assigner::checkBackEdges() {
       return {};
     };
     for (Endpoint e : merge.inputs)
-      if (Expected<void> ok = check(e.node); !ok)
-        return ok;
+      TREADLE_TRY(check(e.node));
     for (int32_t c : merge.controls)
-      if (Expected<void> ok = check(c); !ok)
-        return ok;
+      TREADLE_TRY(check(c));
   }
   return {};
 }
@@ -121,12 +115,9 @@ Expected<void> Assigner::checkBackEdges() {
 } // namespace
 
 Expected<FrameAssignment> assignFrames(const GraphSpec &graph) {
-  Expected<std::vector<int32_t>> order = executionOrder(graph);
-  if (!order)
-    return Unexpected(std::move(order.error()));
+  std::vector<int32_t> order = TREADLE_TRY(executionOrder(graph));
   Assigner assigner(graph);
-  if (Expected<void> ok = assigner.assign(*order); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(assigner.assign(order));
   return std::move(assigner.out);
 }
 

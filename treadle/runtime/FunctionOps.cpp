@@ -40,8 +40,7 @@ Expected<const Plan *> Callee::plan(size_t numArgs) const {
   Expected<const Plan *> found = library->plan(function, mode);
   if (!found)
     return found;
-  if (Expected<void> ok = check(**found, numArgs); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(check(**found, numArgs));
   cached.store(*found, std::memory_order_release);
   return found;
 }
@@ -88,8 +87,7 @@ Expected<void> acceptArgument(const Plan &plan, size_t i, Tensor &value) {
 Expected<void> readReferences(const Plan &plan, std::span<Tensor> results) {
   for (size_t r = 0; r < results.size(); ++r)
     if (plan.resultTypes[r].isRef && results[r] && results[r].isRef())
-      if (Expected<void> ok = readReference(results[r]); !ok)
-        return ok;
+      TREADLE_TRY(readReference(results[r]));
   return {};
 }
 
@@ -414,10 +412,8 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
     if (spec.inputs.empty())
       return Unexpected(invalidArgument("it has no condition among its inputs"));
     for (std::string_view branch : {"then_branch", "else_branch"}) {
-      Expected<FunctionRef> f = spec.attrs.get<FunctionRef>(branch);
-      if (!f)
-        return Unexpected(std::move(f.error()));
-      add(*f);
+      FunctionRef f = TREADLE_TRY(spec.attrs.get<FunctionRef>(branch));
+      add(f);
     }
   } else if (opKind(spec.op) == OpKind::Case) {
     state.choice = CallState::Case;
@@ -433,10 +429,8 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
     for (const FunctionRef &f : *branches)
       add(f);
   } else {
-    Expected<FunctionRef> f = spec.attrs.get<FunctionRef>("f");
-    if (!f)
-      return Unexpected(std::move(f.error()));
-    add(*f);
+    FunctionRef f = TREADLE_TRY(spec.attrs.get<FunctionRef>("f"));
+    add(f);
   }
   return boundWith<CallState>(runCall, std::move(state));
 }

@@ -446,8 +446,7 @@ Expected<void> Structurer::run() {
         !findBranchesAndExits() || !markCondition() || !markBody() || !isCovered() ||
         !isAliveAsAWhole())
       continue;
-    if (Expected<void> ok = replace(static_cast<uint32_t>(f)); !ok)
-      return ok;
+    TREADLE_TRY(replace(static_cast<uint32_t>(f)));
     isChanged = true;
   }
   if (isChanged)
@@ -458,11 +457,9 @@ Expected<void> Structurer::run() {
 } // namespace
 
 Expected<void> structureLoops(GraphSpec &graph, const PlanOptions &options) {
-  Expected<FrameAssignment> frames = assignFrames(graph);
-  if (!frames)
-    return Unexpected(std::move(frames.error()));
+  FrameAssignment frames = TREADLE_TRY(assignFrames(graph));
   Deadness deadness(graph, *executionOrder(graph));
-  return Structurer(graph, options, std::move(*frames), std::move(deadness)).run();
+  return Structurer(graph, options, std::move(frames), std::move(deadness)).run();
 }
 
 } // namespace treadle::plan

@@ -395,15 +395,12 @@ static Expected<void> checkSize(const GraphSpec &graph) {
 }
 
 Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &options) {
-  if (Expected<void> ok = checkSize(graph); !ok)
-    return Unexpected(std::move(ok.error()));
-  if (Expected<void> ok = plan::checkArity(graph); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(checkSize(graph));
+  TREADLE_TRY(plan::checkArity(graph));
   if (options.clusters)
     plan::takeClusters(graph, *options.clusters);
   plan::expandBatchFunctions(graph);
-  if (Expected<void> ok = plan::readReferencesAtBorders(graph); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(plan::readReferencesAtBorders(graph));
   auto hasFrames = [&] {
     return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeSpec &node) {
       NodeKind kind = plan::classify(node);
@@ -412,8 +409,7 @@ Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &op
   };
   bool needsDataflow = hasFrames();
   if (needsDataflow && options.loopOverlap != LoopOverlap::On) {
-    if (Expected<void> ok = plan::structureLoops(graph, options); !ok)
-      return Unexpected(std::move(ok.error()));
+    TREADLE_TRY(plan::structureLoops(graph, options));
     needsDataflow = hasFrames();
   }
   for (const NodeSpec &node : graph.nodes) {

@@ -71,13 +71,11 @@ protected:
   PlanTest() { kernels.add(table); }
   Expected<std::vector<Tensor>> run(GraphSpec graph, std::vector<Tensor> args = {},
                                     FunctionLibrary *functions = nullptr) {
-    Expected<std::unique_ptr<Plan>> plan = buildPlan(std::move(graph), {&kernels, functions});
-    if (!plan)
-      return Unexpected(plan.error());
-    wasSequential = (*plan)->isSequential;
+    std::unique_ptr<Plan> plan = TREADLE_TRY(buildPlan(std::move(graph), {&kernels, functions}));
+    wasSequential = plan.isSequential;
     ResourceManager resources;
     RunState state(resources, nullptr);
-    return runPlan(**plan, std::move(args), state);
+    return runPlan(*plan, std::move(args), state);
   }
   KernelRegistry kernels;
   bool wasSequential = false;

@@ -208,9 +208,7 @@ void Layout::giveBack() {
 }
 
 Expected<std::unique_ptr<Plan>> Layout::build() {
-  Expected<std::vector<int32_t>> order = executionOrder(graph, softEdges(graph));
-  if (!order)
-    return Unexpected(std::move(order.error()));
+  std::vector<int32_t> order = TREADLE_TRY(executionOrder(graph, softEdges(graph)));
   plan->name = graph.name;
   for (const NodeSpec &node : graph.nodes) {
     kinds.push_back(classify(node));
@@ -221,7 +219,7 @@ Expected<std::unique_ptr<Plan>> Layout::build() {
   plan->nodes.reserve(graph.nodes.size());
   plan->infos.reserve(graph.nodes.size());
   placeArguments();
-  placeNodes(*order);
+  placeNodes(order);
   recordControls();
   placeResults();
   if (plan->mayBlock) {

@@ -231,10 +231,9 @@ Expected<const Plan *> Functions::plan(const FunctionRef &function, ArgMode mode
   if (!plan) {
     GraphSpec copy = *spec;
     PlanOptions options{&kernels(), this, mode};
-    auto made = onlyDataflow ? plan::buildDataflow(copy, options) : buildPlan(copy, options);
-    if (!made)
-      return Unexpected(std::move(made.error()));
-    plan = std::move(*made);
+    auto made =
+        TREADLE_TRY(onlyDataflow ? plan::buildDataflow(copy, options) : buildPlan(copy, options));
+    plan = std::move(made);
   }
   return plan.get();
 }
@@ -266,12 +265,10 @@ Expected<std::unique_ptr<Plan>> build(GraphSpec graph, FunctionLibrary *function
 
 Expected<std::vector<Tensor>> run(GraphSpec graph, std::vector<Tensor> args,
                                   FunctionLibrary *functions, Layout layout, ThreadPool *pool) {
-  Expected<std::unique_ptr<Plan>> plan = build(std::move(graph), functions, layout);
-  if (!plan)
-    return Unexpected(plan.error());
+  std::unique_ptr<Plan> plan = TREADLE_TRY(build(std::move(graph), functions, layout));
   ResourceManager resources;
   RunState state(resources, pool);
-  return runPlan(**plan, std::move(args), state);
+  return runPlan(*plan, std::move(args), state);
 }
 
 } // namespace treadle::test

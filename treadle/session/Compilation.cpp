@@ -121,10 +121,8 @@ Expected<void> buildOver(CompiledPlan &made, const Request &request,
 
 Expected<void> copyFor(codegen::ClusterModule &module, const Graph &graph) {
   module.context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  Expected<OwningOpRef<ModuleOp>> copy = copyInto(*module.context, *graph.impl->module);
-  if (!copy)
-    return Unexpected(std::move(copy.error()));
-  module.module = std::move(*copy);
+  OwningOpRef<ModuleOp> copy = TREADLE_TRY(copyInto(*module.context, *graph.impl->module));
+  module.module = std::move(copy);
   return {};
 }
 

@@ -116,10 +116,8 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
     return Unexpected(
         invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
   if (hasGenericFunctions(graph)) {
-    Expected<Graph> closed = graph.runPasses("tfg-specialize-functions");
-    if (!closed)
-      return Unexpected(std::move(closed.error()));
-    graph = std::move(*closed);
+    Graph closed = TREADLE_TRY(graph.runPasses("tfg-specialize-functions"));
+    graph = std::move(closed);
   }
   Expected<Graph> runnable = withoutRegions(graph).and_then([&](const Graph &functional) {
     return withOverlappingLoops(functional, options.loopOverlap, options.traits);
@@ -223,10 +221,8 @@ Expected<void> detachFromVariables(Tensor &value, const std::string &fetch, bool
   }
   if (!hasReferences || value.isUnique())
     return {};
-  Expected<Tensor> copy = value.clone();
-  if (!copy)
-    return Unexpected(std::move(copy.error()));
-  value = std::move(*copy);
+  Tensor copy = TREADLE_TRY(value.clone());
+  value = std::move(copy);
   return {};
 }
 

@@ -77,11 +77,9 @@ Expected<SessionPlan> SessionPlans::of(PlanKey key) {
   }
   if (prepared)
     return finish(key, *prepared);
-  Expected<Entry> made = make(key);
-  if (!made)
-    return Unexpected(std::move(made.error()));
+  Entry made = TREADLE_TRY(make(key));
   std::lock_guard lock(mutex);
-  return plans.try_emplace(std::move(key), std::move(*made)).first->second.plan;
+  return plans.try_emplace(std::move(key), std::move(made)).first->second.plan;
 }
 
 Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
@@ -91,51 +89,39 @@ Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
     return Unexpected(std::move(plan.error()));
   bool mayCompile = fuses() && hasLoop && !looksIntoLoops(key);
   if (loopOverlap == LoopOverlap::On && hasFrames(*graph.impl->module)) {
-    auto over = chained(key);
-    if (!over)
-      return Unexpected(std::move(over.error()));
-    if (*over) {
-      plan->plan = {*over, (*over)->plan.get()};
+    auto over = TREADLE_TRY(chained(key));
+    if (over) {
+      plan->plan = {over, over.plan.get()};
       mayCompile &= waits();
     }
   }
   if (!mayCompile || !waits())
     return Entry{std::move(*plan), mayCompile, nullptr};
-  auto over = compiled(key);
-  if (!over)
-    return Unexpected(std::move(over.error()));
-  if (*over)
-    plan->plan = {*over, (*over)->plan.get()};
+  auto over = TREADLE_TRY(compiled(key));
+  if (over)
+    plan->plan = {over, over.plan.get()};
   return Entry{std::move(*plan), false, nullptr};
 }
 
 Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoop) {
   const ModuleIndex &index = graph.impl->index();
-  Expected<NeededPart> part = neededPart(index, key.request());
-  if (!part)
-    return Unexpected(std::move(part.error()));
+  NeededPart part = TREADLE_TRY(neededPart(index, key.request()));
   {
     std::lock_guard lock(mutex);
-    hasLoop = loops.isIn(*part);
+    hasLoop = loops.isIn(part);
   }
   std::shared_ptr<CollectiveAgenda> agenda;
   if (Communicator *world = options.communicator.get()) {
-    Expected<GraphSpec> asWritten = lower(index, *part);
-    if (!asWritten)
-      return Unexpected(std::move(asWritten.error()));
-    agenda = collectiveAgenda(*asWritten, *graph.impl->module, world->size());
+    GraphSpec asWritten = TREADLE_TRY(lower(index, part));
+    agenda = collectiveAgenda(asWritten, *graph.impl->module, world->size());
   }
   if (Rewrite fuse = rewrite())
-    fuse(*part, index);
-  Expected<GraphSpec> spec = lower(index, *part);
-  if (!spec)
-    return Unexpected(std::move(spec.error()));
-  bool hasReferences = std::ranges::any_of(spec->nodes, givesReference);
-  Expected<std::unique_ptr<Plan>> built = buildPlan(
-      std::move(*spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits});
-  if (!built)
-    return Unexpected(std::move(built.error()));
-  return SessionPlan{std::move(*built), hasReferences, std::move(agenda)};
+    fuse(part, index);
+  GraphSpec spec = TREADLE_TRY(lower(index, part));
+  bool hasReferences = std::ranges::any_of(spec.nodes, givesReference);
+  std::unique_ptr<Plan> built = TREADLE_TRY(buildPlan(
+      std::move(spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits}));
+  return SessionPlan{std::move(built), hasReferences, std::move(agenda)};
 }
 
 Expected<std::shared_ptr<CompiledPlan>> SessionPlans::chained(const PlanKey &key) {

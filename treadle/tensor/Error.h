@@ -54,6 +54,26 @@ struct Error {
 template <typename T> using Expected = tl::expected<T, Error>;
 using Unexpected = tl::unexpected<Error>;
 
+/// The value of an Expected, or nothing of one of void; where it holds an error, the function
+/// returns that: `Tensor t = TREADLE_TRY(Tensor::make(dtype, dims));`.
+#define TREADLE_TRY(...)                                                                           \
+  __extension__({                                                                                  \
+    auto &&treadleTried = (__VA_ARGS__);                                                           \
+    if (!treadleTried)                                                                             \
+      return ::treadle::Unexpected(std::move(treadleTried.error()));                               \
+    ::treadle::detail::valueOf(std::move(treadleTried));                                           \
+  })
+namespace detail {
+template <typename T> T valueOf(Expected<T> &&expected) {
+  if constexpr (!std::is_void_v<T>)
+    return std::move(*expected);
+}
+template <typename T> T valueOf(const Expected<T> &&expected) {
+  if constexpr (!std::is_void_v<T>)
+    return *expected;
+}
+} // namespace detail
+
 /// printf-like construction is deliberately absent: build the message with `str(...)`.
 namespace detail {
 std::string toText(std::string_view text);

@@ -22,14 +22,12 @@ static Expected<pb::GraphDef> parse(std::string_view bytes) {
 
 Expected<std::string> Library::takeFrom(std::string_view bytes) {
   taken.clear();
-  Expected<pb::GraphDef> graph = parse(bytes);
-  if (!graph)
-    return Unexpected(graph.error());
-  if (!std::ranges::any_of(graph->library().function(), isDeclaration))
+  pb::GraphDef graph = TREADLE_TRY(parse(bytes));
+  if (!std::ranges::any_of(graph.library().function(), isDeclaration))
     return std::string(bytes);
-  taken = graph->library().SerializeAsString();
-  graph->clear_library();
-  return graph->SerializeAsString();
+  taken = graph.library().SerializeAsString();
+  graph.clear_library();
+  return graph.SerializeAsString();
 }
 
 Expected<std::string> Library::putBackInto(std::string bytes) const {

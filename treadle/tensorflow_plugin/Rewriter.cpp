@@ -38,26 +38,19 @@ Expected<void> checkKept(const std::vector<std::string> &names, const Graph &gra
 Expected<Message> rewrite(const std::string &pipeline, const std::string &names,
                           std::string_view bytes) {
   Library library;
-  Expected<std::string> body = library.takeFrom(bytes);
-  if (!body)
-    return Unexpected(body.error());
-  Expected<Graph> graph = Graph::fromBytes(*body);
-  if (!graph)
-    return Unexpected(graph.error());
-  std::vector<std::string> kept = present(lines(names), *graph);
-  Expected<Graph> result = graph->runPasses(withNames(pipeline, kept));
-  if (!result)
-    return Unexpected(result.error());
-  if (Expected<void> done = checkKept(kept, *result); !done)
-    return Unexpected(done.error());
-  Expected<std::string> out = result->toGraphDef();
+  std::string body = TREADLE_TRY(library.takeFrom(bytes));
+  Graph graph = TREADLE_TRY(Graph::fromBytes(body));
+  std::vector<std::string> kept = present(lines(names), graph);
+  Graph result = TREADLE_TRY(graph.runPasses(withNames(pipeline, kept)));
+  TREADLE_TRY(checkKept(kept, result));
+  Expected<std::string> out = result.toGraphDef();
   if (out)
     out = library.putBackInto(std::move(*out));
   if (!out)
     return Unexpected(out.error());
   return Message{
       "", std::move(*out),
-      str(graph->nodeNames().size(), " nodes, ", result->nodeNames().size(), " after ", pipeline)};
+      str(graph.nodeNames().size(), " nodes, ", result.nodeNames().size(), " after ", pipeline)};
 }
 
 void serve(Channel channel) {

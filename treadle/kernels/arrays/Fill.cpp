@@ -48,8 +48,7 @@ private:
     if (file->size() < bytes)
       return Unexpected(internal("'", path, "' has ", file->size(), " bytes, expected ", bytes,
                                  " for ", tensorTypeText(*made)));
-    if (auto done = file->read(made->raw(), bytes, 0); !done)
-      return Unexpected(std::move(done.error()));
+    TREADLE_TRY(file->read(made->raw(), bytes, 0));
     return made;
   }
 

@@ -58,10 +58,8 @@ void deviceIndex(OpContext &ctx) {
 
 // Everything runs on the CPU: its position among the names, or their number where it isn't there.
 Expected<BoundKernel> bindDeviceIndex(const BindContext &node) {
-  auto names = node.attrs.get<std::vector<std::string>>("device_names");
-  if (!names)
-    return Unexpected(std::move(names.error()));
-  auto position = std::ranges::find(*names, "CPU") - names->begin();
+  auto names = TREADLE_TRY(node.attrs.get<std::vector<std::string>>("device_names"));
+  auto position = std::ranges::find(names, "CPU") - names.begin();
   return boundWith(deviceIndex, static_cast<int32_t>(position));
 }
 

@@ -107,11 +107,9 @@ void reverseSequence(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindReverseSequence(const BindContext &node) {
-  auto sequence = node.attrs.get<int64_t>("seq_dim");
-  if (!sequence)
-    return Unexpected(std::move(sequence.error()));
+  auto sequence = TREADLE_TRY(node.attrs.get<int64_t>("seq_dim"));
   return boundWith(reverseSequence,
-                   SequenceAxes{*sequence, node.attrs.getOr<int64_t>("batch_dim", 0)});
+                   SequenceAxes{sequence, node.attrs.getOr<int64_t>("batch_dim", 0)});
 }
 
 // --- rings -------------------------------------------------------------------------------------

@@ -46,8 +46,7 @@ static int64_t rowOffset(const Tensor &indices, int64_t row, int64_t depth, Dims
 
 Expected<void> scatterNd(Tensor &whole, const Tensor &indices, const Tensor &updates,
                          UpdateLoop update, BadIndices bad) {
-  if (auto checked = checkShapes(whole, indices, updates); !checked)
-    return checked;
+  TREADLE_TRY(checkShapes(whole, indices, updates));
   if (!updates.count())
     return {};
   int64_t depth = indices.dim(indices.rank() - 1);

@@ -112,14 +112,12 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
   StridedRegion region;
   auto addDim = [&](DimSlice slice) -> Expected<void> {
     int64_t d = static_cast<int64_t>(region.size.size());
-    Expected<int64_t> size = resolveDim(slice, whole[d], d);
-    if (!size)
-      return Unexpected(std::move(size.error()));
+    int64_t size = TREADLE_TRY(resolveDim(slice, whole[d], d));
     region.begin.push(slice.begin);
     region.stride.push(slice.stride);
-    region.size.push(*size);
+    region.size.push(size);
     if (!slice.isShrunk) {
-      region.resultDims.push(*size);
+      region.resultDims.push(size);
       region.resultAxes.push(d);
     }
     return {};
@@ -128,8 +126,7 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
     if (i == ellipsis) {
       int64_t next = std::min(rank - (total - i) + 1 + newAxesAfter, rank);
       while (static_cast<int64_t>(region.size.size()) < next)
-        if (auto added = addDim({}); !added)
-          return Unexpected(std::move(added.error()));
+        TREADLE_TRY(addDim({}));
     } else if (hasBit(masks.newAxis, i)) {
       region.resultDims.push(1);
       region.resultAxes.push(-1);
@@ -138,8 +135,7 @@ Expected<StridedRegion> resolveRegion(Dims whole, const Tensor &begin, const Ten
         return Unexpected(outOfDimensions(rank + 1, whole));
       DimSlice slice{indexAt(begin, i),      indexAt(end, i),      indexAt(strides, i),
                      hasBit(masks.begin, i), hasBit(masks.end, i), hasBit(masks.shrinkAxis, i)};
-      if (auto added = addDim(slice); !added)
-        return Unexpected(std::move(added.error()));
+      TREADLE_TRY(addDim(slice));
     }
   }
   return region;

@@ -138,12 +138,10 @@ template <MoveFn move> void squareBlocks(OpContext &ctx) {
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindBlockSize(const BindContext &node) {
-  auto size = node.attrs.get<int64_t>("block_size");
-  if (!size)
-    return Unexpected(std::move(size.error()));
-  if (*size < 2)
-    return Unexpected(invalidArgument("block_size is ", *size, ", expected 2 or more"));
-  return boundWith(fn, *size);
+  auto size = TREADLE_TRY(node.attrs.get<int64_t>("block_size"));
+  if (size < 2)
+    return Unexpected(invalidArgument("block_size is ", size, ", expected 2 or more"));
+  return boundWith(fn, size);
 }
 
 // --- space and depth ---------------------------------------------------------------------------

@@ -239,12 +239,10 @@ Expected<BoundKernel> bindMirrorPad(const BindContext &node) {
 }
 
 Expected<BoundKernel> bindMirrorPadGrad(const BindContext &node) {
-  Expected<MirrorOffset> offset = mirrorOffset(node);
-  if (!offset)
-    return Unexpected(std::move(offset.error()));
+  MirrorOffset offset = TREADLE_TRY(mirrorOffset(node));
   Expected<BoundKernel> bound = bindByType<MirrorPadGrad, NumericTypes>(node);
   if (bound)
-    bound->state = std::make_shared<const MirrorOffset>(*offset);
+    bound->state = std::make_shared<const MirrorOffset>(offset);
   return bound;
 }
 

@@ -97,8 +97,7 @@ Expected<Tensor> meanOf(Tensor sum, int64_t count) {
   Expected<Tensor> own = sum.isUnique() ? std::move(sum) : sum.clone();
   if (!own)
     return own;
-  if (auto divided = divide(*own, count); !divided)
-    return Unexpected(std::move(divided.error()));
+  TREADLE_TRY(divide(*own, count));
   return own;
 }
 
@@ -112,10 +111,8 @@ public:
       return Unexpected(unfit(g, shape));
     if (total && !std::ranges::equal(total.dims(), g.dims()))
       return Unexpected(unfit(g, shapeOf(total)));
-    Expected<Tensor> next = total ? addTensors(std::move(total), g) : std::move(g);
-    if (!next)
-      return Unexpected(std::move(next.error()));
-    total = std::move(*next);
+    Tensor next = TREADLE_TRY(total ? addTensors(std::move(total), g) : std::move(g));
+    total = std::move(next);
     return {};
   }
 
@@ -137,16 +134,13 @@ public:
 
   Expected<void> add(std::vector<Tensor> gradient) override {
     const Tensor &indices = gradient[0], &values = gradient[1], &dims = gradient[2];
-    if (auto good = check(indices, values, dims); !good)
-      return good;
+    TREADLE_TRY(check(indices, values, dims));
     for (int64_t i = 0; i < indices.count(); ++i) {
       Row &row = rows[indexAt(indices, i)];
       ++row.count;
-      Expected<Tensor> next =
-          row.sum ? addTensors(std::move(row.sum), rowOf(values, i)) : rowOf(values, i);
-      if (!next)
-        return Unexpected(std::move(next.error()));
-      row.sum = std::move(*next);
+      Tensor next = TREADLE_TRY(row.sum ? addTensors(std::move(row.sum), rowOf(values, i))
+                                        : rowOf(values, i));
+      row.sum = std::move(next);
     }
     whole = shapeOf(values);
     whole.dims[0] = dims.count()                           ? indexAt(dims, 0)
@@ -159,11 +153,9 @@ public:
     std::vector<int64_t> indices;
     std::vector<Tensor> means;
     for (auto &[index, row] : rows) {
-      Expected<Tensor> mean = meanOf(std::move(row.sum), divides ? row.count : 1);
-      if (!mean)
-        return Unexpected(std::move(mean.error()));
+      Tensor mean = TREADLE_TRY(meanOf(std::move(row.sum), divides ? row.count : 1));
       indices.push_back(index);
-      means.push_back(std::move(*mean));
+      means.push_back(std::move(mean));
     }
     rows.clear();
     Dims dims = whole.dims;

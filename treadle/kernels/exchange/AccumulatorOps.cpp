@@ -41,16 +41,14 @@ void makeAccumulator(OpContext &ctx) {
 }
 
 template <bool isSparse> Expected<BoundKernel> bindMake(const BindContext &node) {
-  auto dtype = node.attrs.get<DType>("dtype");
-  if (!dtype)
-    return Unexpected(std::move(dtype.error()));
+  auto dtype = TREADLE_TRY(node.attrs.get<DType>("dtype"));
   std::string reduction = node.attrs.getOr("reduction_type", std::string("MEAN"));
   if (reduction != "MEAN" && reduction != "SUM")
     return Unexpected(invalidArgument("reduction_type is '", reduction, "', expected MEAN or SUM"));
   ResourceName resource = ResourceName::of(node);
   if (resource.name.empty())
     resource.name = node.node;
-  AccumulatorTraits traits{*dtype, node.attrs.getOr("shape", PartialShape()), reduction == "MEAN",
+  AccumulatorTraits traits{dtype, node.attrs.getOr("shape", PartialShape()), reduction == "MEAN",
                            isSparse};
   return boundWith(makeAccumulator,
                    MakeState{std::move(traits), std::move(resource), node.outputTypes[0]});

@@ -245,11 +245,9 @@ Expected<QueueTuple> batchOf(const QueueTraits &traits, std::span<const QueueTup
     for (const QueueTuple &tuple : tuples)
       column.push_back(tuple[c]);
     PartialShape shape = batchedShape(traits, tuples, c);
-    Expected<Tensor> joined = traits.pads ? paddedBatch(traits.dtypes[c], shape.dims, column)
-                                          : stackTensors(traits.dtypes[c], column, shape.dims);
-    if (!joined)
-      return Unexpected(std::move(joined.error()));
-    batch.push_back(std::move(*joined));
+    Tensor joined = TREADLE_TRY(traits.pads ? paddedBatch(traits.dtypes[c], shape.dims, column)
+                                            : stackTensors(traits.dtypes[c], column, shape.dims));
+    batch.push_back(std::move(joined));
   }
   return batch;
 }

@@ -19,10 +19,8 @@ struct Wire {
       inputTypes.push_back(input.dtype());
     else
       outputTypes.push_back(received);
-    Expected<BoundKernel> kernel =
-        (*builtinKernels().find(op))(BindContext{op, op, attrs, inputTypes, outputTypes});
-    if (!kernel)
-      return Unexpected(kernel.error());
+    BoundKernel kernel = TREADLE_TRY(
+        (*builtinKernels().find(op))(BindContext{op, op, attrs, inputTypes, outputTypes}));
     RunState state(resources, nullptr);
     state.step = step;
     uint32_t index = 0;
@@ -33,9 +31,9 @@ struct Wire {
     ctx.outputs = &output;
     ctx.inputCount = inputTypes.size();
     ctx.outputCount = outputTypes.size();
-    ctx.boundState = kernel->state.get();
+    ctx.boundState = kernel.state.get();
     ctx.runState = &state;
-    kernel->fn(ctx);
+    kernel.fn(ctx);
     finishSuspended(ctx);
     if (ctx.error)
       return Unexpected(std::move(*ctx.error));

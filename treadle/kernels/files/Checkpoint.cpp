@@ -62,14 +62,12 @@ Expected<Tensor> restoreOne(const BundleReader &reader, const std::string &name,
                                       " is expected"));
   if (spec.empty())
     return reader.read(name);
-  Expected<ShapeAndSlice> part = ShapeAndSlice::parse(spec);
-  if (!part)
-    return Unexpected(std::move(part.error()));
-  if (found != reader.index().entries.end() && found->second.dims != part->dims)
+  ShapeAndSlice part = TREADLE_TRY(ShapeAndSlice::parse(spec));
+  if (found != reader.index().entries.end() && found->second.dims != part.dims)
     return Unexpected(invalidArgument("tensor '", name, "' has the shape ",
                                       dimsText(found->second.dims), " in the checkpoint, but ",
-                                      dimsText(part->dims), " is expected"));
-  return reader.readSlice(name, part->slice);
+                                      dimsText(part.dims), " is expected"));
+  return reader.readSlice(name, part.slice);
 }
 
 /// The cost of restoring a tensor, in ns, that makes threads worth while for all but tiny ones.

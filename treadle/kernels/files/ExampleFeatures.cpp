@@ -140,8 +140,7 @@ Expected<int64_t> FeatureColumn::addFeature(std::string_view feature) {
   if (!values.append(list.bytes))
     return Unexpected(invalidArgument("the values of feature '", key, "' are malformed"));
   int64_t count = values.size() - before;
-  if (Expected<void> checked = checkCount(count); !checked)
-    return Unexpected(std::move(checked.error()));
+  TREADLE_TRY(checkCount(count));
   return count;
 }
 
@@ -171,12 +170,10 @@ Expected<void> FeatureColumn::add(const std::string_view *bytes) {
   if (!bytes)
     return addAbsent();
   if (!spec.isList) {
-    Expected<int64_t> count = addFeature(*bytes);
-    if (!count)
-      return Unexpected(std::move(count.error()));
-    if (*count < 0)
+    int64_t count = TREADLE_TRY(addFeature(*bytes));
+    if (count < 0)
       return addAbsent();
-    lengths.push_back(*count);
+    lengths.push_back(count);
     return {};
   }
   Error error{Code::Ok, ""};
@@ -242,17 +239,15 @@ Expected<std::vector<Tensor>> FeatureColumn::finishDense(bool isSingle) {
   if (isPadded)
     dims.push_back(spec.isList ? longest(steps) : stride() ? longest(rows) / stride() : 0);
   dims.insert(dims.end(), spec.shape.begin(), spec.shape.end());
-  Expected<Tensor> out = Tensor::make(spec.dtype, dims);
-  if (!out)
-    return Unexpected(std::move(out.error()));
+  Tensor out = TREADLE_TRY(Tensor::make(spec.dtype, dims));
   if (isPadded && !spec.isList && absent && absent.count())
-    fillElements(spec.dtype, out->raw(), absent.raw(), out->count());
+    fillElements(spec.dtype, out.raw(), absent.raw(), out.count());
   else if (isPadded)
-    zeroElements(spec.dtype, out->raw(), out->count());
-  int64_t begin = 0, width = rows.empty() ? 0 : out->count() / std::ssize(rows);
+    zeroElements(spec.dtype, out.raw(), out.count());
+  int64_t begin = 0, width = rows.empty() ? 0 : out.count() / std::ssize(rows);
   for (int64_t r = 0; r < std::ssize(rows); begin += rows[r++])
-    values.move(begin, rows[r], *out, r * width);
-  std::vector<Tensor> tensors{std::move(*out)};
+    values.move(begin, rows[r], out, r * width);
+  std::vector<Tensor> tensors{std::move(out)};
   if (spec.isList) {
     Tensor counts = Tensor::vector<int64_t>(DType::Int64, steps);
     tensors.push_back(isSingle ? counts.withDims({}) : counts);
@@ -261,11 +256,9 @@ Expected<std::vector<Tensor>> FeatureColumn::finishDense(bool isSingle) {
 }
 
 Expected<std::vector<Tensor>> FeatureColumn::finishRagged(bool isSingle) {
-  Expected<Tensor> out = Tensor::make(spec.dtype, {values.size()});
-  if (!out)
-    return Unexpected(std::move(out.error()));
-  values.move(0, values.size(), *out, 0);
-  std::vector<Tensor> tensors{std::move(*out)};
+  Tensor out = TREADLE_TRY(Tensor::make(spec.dtype, {values.size()}));
+  values.move(0, values.size(), out, 0);
+  std::vector<Tensor> tensors{std::move(out)};
   // One message has no rows to split; of a SequenceExample TensorFlow makes that a scalar.
   Tensor none = *Tensor::make(spec.splitsDType, {0});
   if (spec.isOfSequence) {
@@ -322,8 +315,7 @@ bool FeatureReader::readMap(std::string_view map, bool isList) {
 
 Expected<void> FeatureReader::addFound() {
   for (size_t c = 0; c < columns.size(); ++c)
-    if (Expected<void> added = columns[c].add(isFound[c] ? &found[c] : nullptr); !added)
-      return added;
+    TREADLE_TRY(columns[c].add(isFound[c] ? &found[c] : nullptr));
   return {};
 }
 

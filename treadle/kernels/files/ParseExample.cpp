@@ -99,8 +99,7 @@ Expected<Group> readGroup(const BindContext &node, const GroupNames &names,
       return Unexpected(invalidArgument(names.types, " has ", dtypeName(types[i]),
                                         ", expected float32, int64 or string"));
     if (names.kind == Dense)
-      if (auto good = readDenseShape(shapes[i], names.detail, spec); !good)
-        return Unexpected(std::move(good.error()));
+      TREADLE_TRY(readDenseShape(shapes[i], names.detail, spec));
     if (names.kind == Ragged)
       spec.splitsDType = splits[i];
     group.specs.push_back(std::move(spec));
@@ -182,26 +181,21 @@ Expected<std::vector<bool>> missingAllowed(OpContext &ctx, const ParseState &sta
 Expected<std::vector<FeatureColumn>> makeColumns(OpContext &ctx, const ParseState &state) {
   std::vector<FeatureColumn> columns;
   for (const Group &group : state.groups) {
-    auto keys = keysOf(ctx, group, state.layout.keys);
-    if (!keys)
-      return Unexpected(std::move(keys.error()));
-    std::vector<bool> allowed(keys->size(), true);
+    auto keys = TREADLE_TRY(keysOf(ctx, group, state.layout.keys));
+    std::vector<bool> allowed(keys.size(), true);
     bool isDenseList = group.names->kind == Dense && group.names->isList;
     if (isDenseList) {
-      auto read = missingAllowed(ctx, state, *keys);
-      if (!read)
-        return Unexpected(std::move(read.error()));
-      allowed = std::move(*read);
+      auto read = TREADLE_TRY(missingAllowed(ctx, state, keys));
+      allowed = std::move(read);
     }
-    for (size_t i = 0; i < keys->size(); ++i) {
+    for (size_t i = 0; i < keys.size(); ++i) {
       const FeatureSpec &spec = group.specs[i];
       Tensor absent;
       if (spec.kind == Dense && !spec.isList) {
         absent = ctx.input(state.firstDefault + static_cast<int>(i));
-        if (auto good = checkDefault(spec, (*keys)[i], absent); !good)
-          return Unexpected(std::move(good.error()));
+        TREADLE_TRY(checkDefault(spec, keys[i], absent));
       }
-      columns.emplace_back(spec, (*keys)[i], std::move(absent), allowed[i]);
+      columns.emplace_back(spec, keys[i], std::move(absent), allowed[i]);
     }
   }
   return columns;
@@ -269,13 +263,11 @@ Expected<BoundKernel> bindParse(const BindContext &node, const OpLayout &layout)
   for (const GroupNames &names : all) {
     if (names.kind == Ragged && !layout.hasRagged)
       continue;
-    auto group = readGroup(node, names, layout);
-    if (!group)
-      return Unexpected(std::move(group.error()));
-    group->firstKey = at;
+    auto group = TREADLE_TRY(readGroup(node, names, layout));
+    group.firstKey = at;
     if (layout.keys != KeyPlace::Attributes)
-      at += layout.keys == KeyPlace::Vectors ? 1 : static_cast<int>(group->specs.size());
-    state.groups.push_back(std::move(*group));
+      at += layout.keys == KeyPlace::Vectors ? 1 : static_cast<int>(group.specs.size());
+    state.groups.push_back(std::move(group));
   }
   if (layout.keys == KeyPlace::Vectors && layout.isSequence)
     state.missingInput = at++;

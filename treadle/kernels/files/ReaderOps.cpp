@@ -34,10 +34,8 @@ class WholeFileReader final : public FileReader {
 class PartReader : public FileReader {
 protected:
   Expected<void> start(const std::string &work) override {
-    Expected<std::string> read = readWholeFile(work);
-    if (!read)
-      return Unexpected(std::move(read.error()));
-    content = std::move(*read);
+    std::string read = TREADLE_TRY(readWholeFile(work));
+    content = std::move(read);
     at = 0;
     count = 0;
     isDamaged = windowBits && !inflate();

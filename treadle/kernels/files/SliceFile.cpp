@@ -126,8 +126,7 @@ Expected<SliceFileReader> SliceFileReader::open(const std::string &pattern) {
     return Unexpected(notFound("there is no file '", pattern, "'"));
   SliceFileReader reader;
   for (const std::string &path : paths)
-    if (Expected<void> added = reader.addFile(path); !added)
-      return Unexpected(std::move(added.error()));
+    TREADLE_TRY(reader.addFile(path));
   return reader;
 }
 
@@ -135,10 +134,8 @@ Expected<void> SliceFileReader::addFile(const std::string &path) {
   auto damaged = [&] {
     return Unexpected(dataLoss("'", path, "' is damaged, or no checkpoint of the first format"));
   };
-  Expected<std::string> bytes = readWholeFile(path);
-  if (!bytes)
-    return Unexpected(std::move(bytes.error()));
-  Expected<TableRows> rows = readTable(*bytes);
+  std::string bytes = TREADLE_TRY(readWholeFile(path));
+  Expected<TableRows> rows = readTable(bytes);
   if (!rows || rows->empty() || !rows->front().first.empty())
     return damaged();
   std::string_view contents = fieldOf(rows->front().second, file::Meta);
@@ -166,10 +163,8 @@ const StoredTensor *SliceFileReader::find(std::string_view name) const {
 
 Expected<Tensor> SliceFileReader::read(const StoredTensor &tensor,
                                        const TensorSlice &wanted) const {
-  Expected<std::vector<int64_t>> dims = wanted.dimsIn(tensor.dims);
-  if (!dims)
-    return Unexpected(std::move(dims.error()));
-  Expected<Tensor> out = Tensor::make(tensor.dtype, *dims);
+  std::vector<int64_t> dims = TREADLE_TRY(wanted.dimsIn(tensor.dims));
+  Expected<Tensor> out = Tensor::make(tensor.dtype, dims);
   if (!out)
     return out;
   int64_t covered = 0;

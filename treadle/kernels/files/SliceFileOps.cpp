@@ -29,9 +29,7 @@ Expected<ShapeAndSlice> parsePart(const std::string &spec, Dims dims) {
 
 Expected<void> saveAll(OpContext &ctx, bool hasSlices) {
   int firstTensor = hasSlices ? 3 : 2;
-  Expected<std::string> path = textInput(ctx, 0, "filename");
-  if (!path)
-    return Unexpected(std::move(path.error()));
+  std::string path = TREADLE_TRY(textInput(ctx, 0, "filename"));
   int64_t count = ctx.numInputs() - firstTensor;
   for (int i = 1; i < firstTensor; ++i)
     if (ctx.input(i).count() != count)
@@ -41,19 +39,17 @@ Expected<void> saveAll(OpContext &ctx, bool hasSlices) {
   for (int64_t k = 0; k < count; ++k) {
     const Tensor &value = ctx.input(firstTensor + static_cast<int>(k));
     std::string spec = hasSlices ? ctx.input(2).data<std::string>()[k] : "";
-    Expected<ShapeAndSlice> part = parsePart(spec, value.dims());
-    if (!part)
-      return Unexpected(std::move(part.error()));
-    if (!std::ranges::equal(part->sliceDims, value.dims()))
+    ShapeAndSlice part = TREADLE_TRY(parsePart(spec, value.dims()));
+    if (!std::ranges::equal(part.sliceDims, value.dims()))
       return Unexpected(invalidArgument("'", spec, "' is a slice of shape ",
-                                        dimsText(part->sliceDims), ", but the tensor has ",
+                                        dimsText(part.sliceDims), ", but the tensor has ",
                                         dimsText(value.dims())));
     Expected<void> added =
-        writer.add(ctx.input(1).data<std::string>()[k], part->dims, part->slice, value);
+        writer.add(ctx.input(1).data<std::string>()[k], part.dims, part.slice, value);
     if (!added)
       return added;
   }
-  return OutputFile::create(*path).and_then([&](OutputFile file) {
+  return OutputFile::createpath.and_then([&](OutputFile file) {
     return file.append(writer.finish()).and_then([&] { return file.commit(); });
   });
 }
@@ -73,34 +69,24 @@ template <bool hasSlices> Expected<BoundKernel> bindSave(const BindContext &node
 // --- restoring -----------------------------------------------------------------------------------
 
 Expected<Tensor> restoreOne(OpContext &ctx, DType dtype) {
-  Expected<std::string> pattern = textInput(ctx, 0, "file_pattern");
-  if (!pattern)
-    return Unexpected(std::move(pattern.error()));
-  Expected<std::string> name = textInput(ctx, 1, "tensor_name");
-  if (!name)
-    return Unexpected(std::move(name.error()));
-  Expected<std::string> spec =
-      ctx.numInputs() > 2 ? textInput(ctx, 2, "shape_and_slice") : std::string();
-  if (!spec)
-    return Unexpected(std::move(spec.error()));
-  Expected<SliceFileReader> reader = SliceFileReader::open(*pattern);
-  if (!reader)
-    return Unexpected(std::move(reader.error()));
-  const StoredTensor *stored = reader->find(*name);
+  std::string pattern = TREADLE_TRY(textInput(ctx, 0, "file_pattern"));
+  std::string name = TREADLE_TRY(textInput(ctx, 1, "tensor_name"));
+  std::string spec =
+      TREADLE_TRY(ctx.numInputs() > 2 ? textInput(ctx, 2, "shape_and_slice") : std::string());
+  SliceFileReader reader = TREADLE_TRY(SliceFileReader::open(pattern));
+  const StoredTensor *stored = reader.find(name);
   if (!stored)
-    return Unexpected(notFound("there is no tensor '", *name, "' in '", *pattern, "'"));
+    return Unexpected(notFound("there is no tensor '", name, "' in '", pattern, "'"));
   if (stored->dtype != dtype)
-    return Unexpected(invalidArgument("tensor '", *name, "' is ", dtypeName(stored->dtype),
+    return Unexpected(invalidArgument("tensor '", name, "' is ", dtypeName(stored->dtype),
                                       " in the checkpoint, but ", dtypeName(dtype),
                                       " is expected"));
-  Expected<ShapeAndSlice> part = parsePart(*spec, stored->dims);
-  if (!part)
-    return Unexpected(std::move(part.error()));
-  if (part->dims != stored->dims)
-    return Unexpected(invalidArgument("tensor '", *name, "' has the shape ", dimsText(stored->dims),
-                                      " in the checkpoint, but ", dimsText(part->dims),
+  ShapeAndSlice part = TREADLE_TRY(parsePart(spec, stored->dims));
+  if (part.dims != stored->dims)
+    return Unexpected(invalidArgument("tensor '", name, "' has the shape ", dimsText(stored->dims),
+                                      " in the checkpoint, but ", dimsText(part.dims),
                                       " is expected"));
-  return reader->read(*stored, part->slice.resolved(stored->dims));
+  return reader.read(*stored, part.slice.resolved(stored->dims));
 }
 
 void restore(OpContext &ctx) {

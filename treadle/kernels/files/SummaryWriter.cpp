@@ -23,10 +23,8 @@ public:
     std::lock_guard lock(mutex);
     if (file)
       return {};
-    Expected<EventsFile> made = EventsFile::create(folder, suffix);
-    if (!made)
-      return Unexpected(std::move(made.error()));
-    file.emplace(std::move(*made));
+    EventsFile made = TREADLE_TRY(EventsFile::create(folder, suffix));
+    file.emplace(std::move(made));
     longestLine = maxWaiting;
     longestAge = maxAge;
     waiting = 0;

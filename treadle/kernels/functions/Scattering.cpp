@@ -199,8 +199,7 @@ Expected<Places> placesOf(const ScatterNumbers &n, const Tensor &x, const Tensor
                           const Tensor &updates) {
   int64_t vectorDim = n.indexVector.empty() ? 0 : n.indexVector[0];
   IndexVectors vectors(indices, vectorDim);
-  if (Expected<void> ok = checkScatter(n, x, vectors, updates); !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(checkScatter(n, x, vectors, updates));
   std::vector<int64_t> values = numbers(indices), own = strides(x.dims()),
                        update = strides(updates.dims());
   std::vector<int64_t> windowDims, windowTo, windowFrom, scatterFrom, window(x.rank(), 1);
@@ -372,11 +371,9 @@ void runSelectAndScatter(OpContext &ctx) {
 } // namespace
 
 Expected<BoundKernel> bindXlaScatter(const NodeSpec &spec, FunctionLibrary *library) {
-  Expected<ElementFunction> f =
-      ElementFunction::of(spec, "update_computation", spec.outputTypes, library);
-  if (!f)
-    return Unexpected(std::move(f.error()));
-  ScatterState state{std::move(*f), {}, spec.attrs.getOr("_combiner", std::string())};
+  ElementFunction f =
+      TREADLE_TRY(ElementFunction::of(spec, "update_computation", spec.outputTypes, library));
+  ScatterState state{std::move(f), {}, spec.attrs.getOr("_combiner", std::string())};
   ScatterNumbers &n = state.numbers;
   std::vector<int64_t> *fields[] = {&n.updateWindow, &n.insertedWindow, &n.toOperand,
                                     &n.indexVector,  &n.inputBatching,  &n.indicesBatching};

@@ -348,11 +348,9 @@ Expected<std::vector<SortKey>> keysOf(const NodeSpec &spec, FunctionLibrary *lib
     SortKey key{columns[i], descending[i] != 0, total[i] != 0, std::nullopt};
     std::string attr = "_key" + std::to_string(i);
     if (spec.attrs.has(attr)) {
-      Expected<ElementFunction> function = ElementFunction::of(
-          spec, attr, {spec.outputTypes[static_cast<size_t>(columns[i])]}, library);
-      if (!function)
-        return Unexpected(function.error());
-      key.function.emplace(std::move(*function));
+      ElementFunction function = TREADLE_TRY(ElementFunction::of(
+          spec, attr, {spec.outputTypes[static_cast<size_t>(columns[i])]}, library));
+      key.function.emplace(std::move(function));
     }
     keys.push_back(std::move(key));
   }
@@ -365,12 +363,10 @@ Expected<BoundKernel> bindVariadicSort(const NodeSpec &spec, FunctionLibrary *li
   if (spec.outputTypes.empty() || spec.inputs.size() != spec.outputTypes.size() + 1)
     return Unexpected(invalidArgument("it has ", spec.inputs.size(), " inputs and ",
                                       spec.outputTypes.size(), " outputs, expected one more"));
-  Expected<ElementFunction> less =
-      ElementFunction::of(spec, "comparator", {ValueType{DType::Bool}}, library);
-  if (!less)
-    return Unexpected(less.error());
+  ElementFunction less =
+      TREADLE_TRY(ElementFunction::of(spec, "comparator", {ValueType{DType::Bool}}, library));
   return keysOf(spec, library).map([&](std::vector<SortKey> keys) {
-    return boundWith(runSort, SortState{std::move(*less), std::move(keys)});
+    return boundWith(runSort, SortState{std::move(less), std::move(keys)});
   });
 }
 

@@ -198,10 +198,8 @@ Expected<JpegReadOptions> readJpegOptions(const BindContext &node) {
 template <Op op> Expected<BoundKernel> bindDecode(const BindContext &node) {
   Decoding how{op, std::string(node.op), 3, DType::UInt8, true, {}};
   if (op == Op::Jpeg || op == Op::CroppedJpeg) {
-    auto options = readJpegOptions(node);
-    if (!options)
-      return Unexpected(std::move(options.error()));
-    how.jpeg = *options;
+    auto options = TREADLE_TRY(readJpegOptions(node));
+    how.jpeg = options;
   }
   how.dtype = node.attrs.getOr("dtype", DType::UInt8);
   if (how.dtype != DType::UInt8 && how.dtype != DType::UInt16 &&

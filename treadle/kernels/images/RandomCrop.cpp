@@ -211,22 +211,18 @@ Expected<std::array<float, 2>> readRange(const BindContext &node, std::string_vi
 }
 
 template <bool isStateless> Expected<BoundKernel> bindSampling(const BindContext &node) {
-  auto aspects = readRange(node, "aspect_ratio_range", {0.75f, 1.33f});
-  if (!aspects)
-    return Unexpected(std::move(aspects.error()));
-  auto areas = readRange(node, "area_range", {0.05f, 1});
-  if (!areas)
-    return Unexpected(std::move(areas.error()));
+  auto aspects = TREADLE_TRY(readRange(node, "aspect_ratio_range", {0.75f, 1.33f}));
+  auto areas = TREADLE_TRY(readRange(node, "area_range", {0.05f, 1}));
   Sampling how{node.attrs.getOr("min_object_covered", 0.1f),
-               *aspects,
-               *areas,
+               aspects,
+               areas,
                node.attrs.getOr<int64_t>("max_attempts", 100),
                node.attrs.getOr("use_image_if_no_bounding_boxes", false),
                std::nullopt};
-  if ((*areas)[0] > 1 || (*areas)[1] > 1 || how.attempts <= 0)
+  if (areas[0] > 1 || areas[1] > 1 || how.attempts <= 0)
     return Unexpected(invalidArgument("attributes 'area_range' and 'max_attempts' must be at most "
                                       "1 and positive, but are [",
-                                      (*areas)[0], ",", (*areas)[1], "] and ", how.attempts));
+                                      areas[0], ",", areas[1], "] and ", how.attempts));
   if (!isStateless)
     how.stream.emplace(NodeStream::of(node));
   auto bound = bindByType<SampleBox, TypeList<int32_t, int64_t, int16_t, int8_t, uint8_t>>(node);

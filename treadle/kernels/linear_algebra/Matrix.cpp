@@ -96,8 +96,7 @@ Expected<Diagonals> diagonalsOf(OpContext &ctx, const Tensor &in, int k) {
                0,
                0,
                ctx.state<Alignment>()};
-  if (auto read = readRange(ctx, k, ds); !read)
-    return Unexpected(std::move(read.error()));
+  TREADLE_TRY(readRange(ctx, k, ds));
   auto isInside = [&](int64_t d) { return d == 0 || (d > -ds.rows && d < ds.cols); };
   if (!isInside(ds.lower) || !isInside(ds.upper))
     return Unexpected(invalidArgument(
@@ -184,8 +183,7 @@ Expected<void> setSizes(Diagonals &ds, int64_t rows, int64_t cols) {
 
 Expected<Diagonals> diagonalsFor(OpContext &ctx, const Tensor &packed) {
   Diagonals ds{1, 0, 0, 0, 0, 0, ctx.state<Alignment>()};
-  if (auto read = readRange(ctx, 1, ds); !read)
-    return Unexpected(std::move(read.error()));
+  TREADLE_TRY(readRange(ctx, 1, ds));
   int rank = packed.rank(), own = ds.lower < ds.upper ? 2 : 1;
   if (rank < own || (own == 2 && packed.dim(rank - 2) != ds.number()))
     return Unexpected(invalidArgument("diagonal is ", tensorTypeText(packed), ", expected ",
@@ -195,8 +193,7 @@ Expected<Diagonals> diagonalsFor(OpContext &ctx, const Tensor &packed) {
   auto rows = readSize(ctx, 2), cols = readSize(ctx, 3);
   if (!rows || !cols)
     return Unexpected(std::move(!rows ? rows.error() : cols.error()));
-  if (auto set = setSizes(ds, *rows, *cols); !set)
-    return Unexpected(std::move(set.error()));
+  TREADLE_TRY(setSizes(ds, *rows, *cols));
   return ds;
 }
 

@@ -23,10 +23,8 @@ Expected<Ref<VariantObject>> zerosLikeList(const TensorListObject &list) {
   out->maxElements = list.maxElements;
   out->elements.reserve(list.elements.size());
   for (const Tensor &t : list.elements) {
-    Expected<Tensor> zeros = t ? zerosLikeTensor(t) : Tensor();
-    if (!zeros)
-      return Unexpected(std::move(zeros.error()));
-    out->elements.push_back(std::move(*zeros));
+    Tensor zeros = TREADLE_TRY(t ? zerosLikeTensor(t) : Tensor());
+    out->elements.push_back(std::move(zeros));
   }
   return Ref<VariantObject>(std::move(out));
 }
@@ -41,10 +39,8 @@ Expected<Ref<VariantObject>> addLists(const TensorListObject &a, const TensorLis
   out->elements.reserve(a.elements.size());
   for (size_t i = 0; i < a.elements.size(); ++i) {
     const Tensor &x = a.elements[i], &y = b.elements[i];
-    Expected<Tensor> sum = x && y ? addTensors(x, y) : x ? x : y;
-    if (!sum)
-      return Unexpected(std::move(sum.error()));
-    out->elements.push_back(std::move(*sum));
+    Tensor sum = TREADLE_TRY(x && y ? addTensors(x, y) : x ? x : y);
+    out->elements.push_back(std::move(sum));
   }
   return Ref<VariantObject>(std::move(out));
 }

@@ -66,10 +66,8 @@ Expected<Ref<VariantObject>> addMaps(const TensorMapObject &a, const TensorMapOb
   Ref<TensorMapObject> sum = a.copy();
   for (const TensorMapObject::Entry &entry : b.all()) {
     const TensorMapObject::Entry *own = a.find(entry.key);
-    Expected<Tensor> value = own ? addTensors(own->value, entry.value) : entry.value;
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    sum->insert(entry.key, std::move(*value));
+    Tensor value = TREADLE_TRY(own ? addTensors(own->value, entry.value) : entry.value);
+    sum->insert(entry.key, std::move(value));
   }
   return Ref<VariantObject>(std::move(sum));
 }

@@ -52,10 +52,8 @@ Expected<EinsumState> parseEquation(std::string_view equation) {
     return Unexpected(invalidArgument("equation '", equation, "' must hold '->' once"));
   for (std::string_view rest = equation.substr(0, arrow);;) {
     size_t comma = rest.find(',');
-    Expected<std::string> labels = parseLabels(rest.substr(0, comma));
-    if (!labels)
-      return Unexpected(std::move(labels.error()));
-    s.inputs.push_back(*labels);
+    std::string labels = TREADLE_TRY(parseLabels(rest.substr(0, comma)));
+    s.inputs.push_back(labels);
     if (comma == std::string_view::npos)
       break;
     rest.remove_prefix(comma + 1);

@@ -362,13 +362,10 @@ Expected<BoundKernel> bindFusedMatMul(const BindContext &node) {
   MultiplyFn multiply = findMultiply(dtype, dtype, dtype);
   if (!multiply || (dtype != DType::Float32 && dtype != DType::Float64))
     return unsupportedDType(node, dtype);
-  Expected<EpilogueSpec> epilogue = EpilogueSpec::of(node);
-  if (!epilogue)
-    return Unexpected(std::move(epilogue.error()));
-  BoundKernel bound =
-      boundWith(runMatMul,
-                MatMulState{multiply, dtype, node.attrs.getOr<bool>("transpose_a", false),
-                            node.attrs.getOr<bool>("transpose_b", false), false, false, *epilogue});
+  EpilogueSpec epilogue = TREADLE_TRY(EpilogueSpec::of(node));
+  BoundKernel bound = boundWith(
+      runMatMul, MatMulState{multiply, dtype, node.attrs.getOr<bool>("transpose_a", false),
+                             node.attrs.getOr<bool>("transpose_b", false), false, false, epilogue});
   bound.isExpensive = true;
   return bound;
 }

@@ -193,13 +193,11 @@ template <typename T> struct DequantizeKernel {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindFor(const BindContext &node, DType dtype) {
-  auto s = stateOf(node);
-  if (!s)
-    return Unexpected(std::move(s.error()));
+  auto s = TREADLE_TRY(stateOf(node));
   BoundKernel bound;
   if (!visitQuantized(dtype, [&]<typename T>() { bound.fn = Kernel<T>::run; }))
     return unsupportedDType(node, dtype);
-  return boundWith(bound.fn, *s);
+  return boundWith(bound.fn, s);
 }
 
 Expected<BoundKernel> bindQuantize(const BindContext &node) {

@@ -137,10 +137,8 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   for (DType dtype : node.inputTypes.first(2))
     if (!isByte(dtype))
       return unsupportedDType(node, dtype);
-  auto attrs = WindowAttrs::of(node, 2);
-  if (!attrs)
-    return Unexpected(std::move(attrs.error()));
-  return boundWith(convolve, *attrs);
+  auto attrs = TREADLE_TRY(WindowAttrs::of(node, 2));
+  return boundWith(convolve, attrs);
 }
 
 // --- sums and products ---------------------------------------------------------------------------

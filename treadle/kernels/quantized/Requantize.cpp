@@ -249,11 +249,9 @@ template <bool isMean> void poolQuantized(OpContext &ctx) {
 }
 
 template <bool isMean> Expected<BoundKernel> bindPooling(const BindContext &node) {
-  auto attrs = WindowAttrs::of(node, 2);
-  if (!attrs)
-    return Unexpected(std::move(attrs.error()));
-  PoolingState s{*attrs, {1, 1, 1}};
-  auto channels = attrs->split("ksize", node.attrs.getOr("ksize", std::vector<int64_t>()), s.size);
+  auto attrs = TREADLE_TRY(WindowAttrs::of(node, 2));
+  PoolingState s{attrs, {1, 1, 1}};
+  auto channels = attrs.split("ksize", node.attrs.getOr("ksize", std::vector<int64_t>()), s.size);
   if (!channels)
     return Unexpected(std::move(channels.error()));
   if (*channels != 1)

@@ -150,12 +150,10 @@ template <auto makeSampler> Expected<BoundKernel> bindFixed(const BindContext &n
 }
 
 template <KernelFn fn> Expected<BoundKernel> bindSampling(const BindContext &node) {
-  auto s = stateOf(node);
-  if (!s)
-    return Unexpected(std::move(s.error()));
-  if (s->range > std::numeric_limits<int32_t>::max())
-    return Unexpected(invalidArgument("range_max is ", s->range, ", which is too large to learn"));
-  return boundWith(fn, std::move(*s));
+  auto s = TREADLE_TRY(stateOf(node));
+  if (s.range > std::numeric_limits<int32_t>::max())
+    return Unexpected(invalidArgument("range_max is ", s.range, ", which is too large to learn"));
+  return boundWith(fn, std::move(s));
 }
 
 // The last column of each line of a file.
@@ -199,21 +197,19 @@ Expected<std::vector<float>> weightsOf(const BindContext &node) {
 }
 
 Expected<BoundKernel> bindFixedUnigram(const BindContext &node) {
-  auto s = stateOf(node);
-  if (!s)
-    return Unexpected(std::move(s.error()));
+  auto s = TREADLE_TRY(stateOf(node));
   auto weights = weightsOf(node);
   if (!weights)
     return Unexpected(std::move(weights.error()));
-  if (static_cast<int64_t>(weights->size()) != s->range)
-    return Unexpected(invalidArgument("range_max is ", s->range, ", but there are ",
-                                      weights->size(), " weights"));
+  if (static_cast<int64_t>(weights->size()) != s.range)
+    return Unexpected(
+        invalidArgument("range_max is ", s.range, ", but there are ", weights->size(), " weights"));
   auto possible = std::ranges::count_if(*weights, [](float w) { return w > 0; });
-  if (s->isUnique && possible < s->samples)
-    return Unexpected(invalidArgument(s->samples, " unique classes can't be drawn: only ", possible,
+  if (s.isUnique && possible < s.samples)
+    return Unexpected(invalidArgument(s.samples, " unique classes can't be drawn: only ", possible,
                                       " have a weight"));
-  s->sampler = makeWeightedSampler(std::move(*weights));
-  return boundWith(runFixed, std::move(*s));
+  s.sampler = makeWeightedSampler(std::move(*weights));
+  return boundWith(runFixed, std::move(s));
 }
 
 const KernelEntry candidateSamplingTable[] = {

@@ -90,8 +90,7 @@ Expected<Wav> readWav(std::string_view file) {
       return malformed("it ends before its format");
   if (id != "fmt ")
     return malformed(str("'", id, "' stands where its format is expected"));
-  if (Expected<void> format = readFormat(in, wav); !format)
-    return Unexpected(std::move(format.error()));
+  TREADLE_TRY(readFormat(in, wav));
   bool hasData = false;
   while (!in.isAtEnd()) {
     id = in.take(4);

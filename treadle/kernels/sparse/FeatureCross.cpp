@@ -331,8 +331,7 @@ Expected<int64_t> checkRaggedCross(OpContext &ctx, const RaggedCrossState &s) {
     if (values.rank() != 1)
       return Unexpected(invalidArgument("ragged column ", i, " has values ", tensorTypeText(values),
                                         ", expected a vector"));
-    if (auto good = checkRagged({&splits, 1}, values); !good)
-      return Unexpected(std::move(good.error()));
+    TREADLE_TRY(checkRagged({&splits, 1}, values));
     rows.push_back(splits.count() - 1);
   }
   for (int i = 0; i < s.dense; ++i) {

@@ -43,8 +43,7 @@ Expected<void> checkRagged(std::span<const Tensor> splits, const Tensor &values)
     return Unexpected(invalidArgument("the values of a ragged tensor are a scalar"));
   for (size_t k = 0; k < splits.size(); ++k) {
     int64_t rows = k + 1 < splits.size() ? splits[k + 1].count() - 1 : values.dim(0);
-    if (auto good = checkSplits(splits[k], rows); !good)
-      return good;
+    TREADLE_TRY(checkSplits(splits[k], rows));
   }
   return {};
 }

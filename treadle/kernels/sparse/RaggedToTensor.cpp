@@ -74,12 +74,10 @@ Expected<std::vector<Level>> readLevels(OpContext &ctx, const RaggedShape &ragge
   std::vector<Level> levels;
   for (size_t i = 0; i < partitions.size(); ++i) {
     int64_t wanted = i + 1 < partitions.size() ? std::ssize(partitions[i + 1]) - 1 : numValues;
-    Expected<Level> level = ragged.hasRowIds ? levelOfRowIds(partitions[i], numRows)
-                                             : levelOfSplits(partitions[i], wanted);
-    if (!level)
-      return Unexpected(std::move(level.error()));
-    numRows = std::ssize(level->row);
-    levels.push_back(std::move(*level));
+    Level level = TREADLE_TRY(ragged.hasRowIds ? levelOfRowIds(partitions[i], numRows)
+                                               : levelOfSplits(partitions[i], wanted));
+    numRows = std::ssize(level.row);
+    levels.push_back(std::move(level));
   }
   if (levels.empty() || numRows != numValues)
     return Unexpected(

@@ -70,8 +70,7 @@ int64_t flatIndex(const Tensor &indices, int64_t row, Dims dims) {
 }
 
 Expected<SetTensor> sparseSets(const Tensor &indices, const Tensor &values, const Tensor &shape) {
-  if (auto checked = checkSparse(indices, values, shape); !checked)
-    return Unexpected(std::move(checked.error()));
+  TREADLE_TRY(checkSparse(indices, values, shape));
   DimVector dims = readIndices(shape);
   size_t last = dims.size() - 1;
   SetTensor out{Dims(dims).first(last), {}, &values};

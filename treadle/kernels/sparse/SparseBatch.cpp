@@ -34,13 +34,11 @@ namespace {
 // The entries [begin, end) without their first coordinate.
 Expected<WholeSparse> slab(const WholeSparse &whole, int64_t begin, int64_t end) {
   int64_t rank = whole.indices.dim(1);
-  Expected<Tensor> indices = Tensor::make(DType::Int64, {end - begin, rank - 1});
-  if (!indices)
-    return Unexpected(std::move(indices.error()));
+  Tensor indices = TREADLE_TRY(Tensor::make(DType::Int64, {end - begin, rank - 1}));
   for (int64_t i = begin; i < end; ++i)
     std::copy_n(whole.indices.data<int64_t>() + i * rank + 1, rank - 1,
-                indices->data<int64_t>() + (i - begin) * (rank - 1));
-  return WholeSparse{std::move(*indices), rowsOf(whole.values, begin, end - begin),
+                indices.data<int64_t>() + (i - begin) * (rank - 1));
+  return WholeSparse{std::move(indices), rowsOf(whole.values, begin, end - begin),
                      rowsOf(whole.shape, 1, rank - 1)};
 }
 

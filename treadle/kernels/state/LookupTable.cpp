@@ -138,9 +138,7 @@ Expected<void> LookupTable::put(const Tensor &keys, int64_t i, const Tensor &val
 }
 
 Expected<Tensor> LookupTable::find(const Tensor &keys, const Tensor &fallback) const {
-  Expected<int64_t> count = countKeys(keys);
-  if (!count)
-    return Unexpected(std::move(count.error()));
+  int64_t count = TREADLE_TRY(countKeys(keys));
   if (fallback.dtype() != type.value)
     return Unexpected(wrongType("default values", fallback.dtype(), type.value));
   std::vector<int64_t> dims(keys.dims().begin(), keys.dims().end() - std::ssize(type.keyDims));
@@ -157,7 +155,7 @@ Expected<Tensor> LookupTable::find(const Tensor &keys, const Tensor &fallback) c
   std::shared_lock lock(mutex);
   if (!type.isMutable && !isFilled)
     return Unexpected(failedPrecondition("the table is not initialized"));
-  for (int64_t i = 0; i < *count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     if (isReserved(keyAt(keys, i)))
       return Unexpected(reservedKey(i));
     if (auto it = rows.find(keyAt(keys, i)); it != rows.end()) {
@@ -182,11 +180,9 @@ Expected<void> LookupTable::insert(const Tensor &keys, const Tensor &values) {
                                          "changed"));
   return countPairs(keys, values).and_then([&](int64_t count) -> Expected<void> {
     std::unique_lock lock(mutex);
-    if (Expected<void> ok = makeRoom(count); !ok)
-      return ok;
+    TREADLE_TRY(makeRoom(count));
     for (int64_t i = 0; i < count; ++i)
-      if (Expected<void> ok = put(keys, i, values); !ok)
-        return ok;
+      TREADLE_TRY(put(keys, i, values));
     return {};
   });
 }
@@ -215,11 +211,9 @@ Expected<void> LookupTable::remove(const Tensor &keys) {
   if (!type.isMutable)
     return Unexpected(failedPrecondition("the table was made to be filled once, and can't be "
                                          "changed"));
-  Expected<int64_t> count = countKeys(keys);
-  if (!count)
-    return Unexpected(std::move(count.error()));
+  int64_t count = TREADLE_TRY(countKeys(keys));
   std::unique_lock lock(mutex);
-  for (int64_t i = 0; i < *count; ++i) {
+  for (int64_t i = 0; i < count; ++i) {
     if (isReserved(keyAt(keys, i)))
       return Unexpected(reservedKey(i));
     auto it = rows.find(keyAt(keys, i));
@@ -244,8 +238,7 @@ Expected<void> LookupTable::replace(const Tensor &keys, const Tensor &values) {
     std::unique_lock lock(mutex);
     clear();
     for (int64_t i = 0; i < count; ++i)
-      if (Expected<void> ok = put(keys, i, values); !ok)
-        return ok;
+      TREADLE_TRY(put(keys, i, values));
     return {};
   });
 }
@@ -375,8 +368,7 @@ Expected<void> LookupTable::layOut(int64_t numBuckets) {
     clear();
     dense->numBuckets = numBuckets;
     for (int64_t i = 0; i < std::ssize(live); ++i)
-      if (Expected<void> ok = put(pairs.first, i, pairs.second); !ok)
-        return ok;
+      TREADLE_TRY(put(pairs.first, i, pairs.second));
     return {};
   });
 }
@@ -397,13 +389,11 @@ Expected<int64_t> LookupTable::countBuckets(const Tensor &keys, const Tensor &va
 
 // Buckets that TensorFlow wrote stay as they are; others, such as pairs in any order, are laid out.
 Expected<void> LookupTable::replaceBuckets(const Tensor &keys, const Tensor &values) {
-  Expected<int64_t> count = countBuckets(keys, values);
-  if (!count)
-    return Unexpected(std::move(count.error()));
+  int64_t count = TREADLE_TRY(countBuckets(keys, values));
   std::unique_lock lock(mutex);
   clear();
-  dense->numBuckets = *count;
-  for (int64_t bucket = 0; bucket < *count; ++bucket) {
+  dense->numBuckets = count;
+  for (int64_t bucket = 0; bucket < count; ++bucket) {
     std::string_view key = keyAt(keys, bucket);
     if (key == dense->emptyKey)
       continue;

@@ -97,10 +97,8 @@ Expected<std::span<const int64_t>> readPlaces(const Tensor &in, const char *what
 }
 
 Expected<Tensor> readMatrix(const std::string &path, const std::string &name) {
-  Expected<BundleReader> reader = BundleReader::open(path);
-  if (!reader)
-    return Unexpected(std::move(reader.error()));
-  Expected<Tensor> matrix = reader->read(name);
+  BundleReader reader = TREADLE_TRY(BundleReader::open(path));
+  Expected<Tensor> matrix = reader.read(name);
   if (matrix && (matrix->dtype() != DType::Float32 || matrix->rank() != 2))
     return Unexpected(invalidArgument("tensor '", name, "' is ", tensorTypeText(*matrix),
                                       " in the checkpoint, expected a matrix of float32"));

@@ -297,14 +297,12 @@ template <typename T> void countUpTo(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindCountUpTo(const BindContext &node) {
-  auto limit = node.attrs.get<int64_t>("limit");
-  if (!limit)
-    return Unexpected(std::move(limit.error()));
+  auto limit = TREADLE_TRY(node.attrs.get<int64_t>("limit"));
   switch (node.outputTypes[0]) {
   case DType::Int32:
-    return takingRefs(boundWith(countUpTo<int32_t>, *limit));
+    return takingRefs(boundWith(countUpTo<int32_t>, limit));
   case DType::Int64:
-    return takingRefs(boundWith(countUpTo<int64_t>, *limit));
+    return takingRefs(boundWith(countUpTo<int64_t>, limit));
   default:
     return unsupportedDType(node, node.outputTypes[0]);
   }

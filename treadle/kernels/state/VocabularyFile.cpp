@@ -92,10 +92,8 @@ Expected<Tensor> readColumn(const std::string &path, const std::vector<std::stri
 
 Expected<std::pair<Tensor, Tensor>>
 readVocabulary(const std::string &path, const VocabularyFormat &format, DType key, DType value) {
-  Expected<std::string> text = readWholeFile(path);
-  if (!text)
-    return Unexpected(std::move(text.error()));
-  std::vector<std::string_view> lines = linesOf(*text);
+  std::string text = TREADLE_TRY(readWholeFile(path));
+  std::vector<std::string_view> lines = linesOf(text);
   auto first = static_cast<size_t>(std::clamp<int64_t>(format.firstLine, 0, std::ssize(lines)));
   int64_t count = std::ssize(lines) - static_cast<int64_t>(first);
   if (format.numLines > count)

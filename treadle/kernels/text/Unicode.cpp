@@ -173,16 +173,11 @@ void transcode(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindTranscode(const BindContext &node) {
-  auto policy = readPolicy(node);
-  if (!policy)
-    return Unexpected(std::move(policy.error()));
-  auto append = readOutputEncoding(node);
-  if (!append)
-    return Unexpected(std::move(append.error()));
+  auto policy = TREADLE_TRY(readPolicy(node));
+  auto append = TREADLE_TRY(readOutputEncoding(node));
   std::string encoding = node.attrs.getOr("input_encoding", std::string());
-  if (auto known = checkEncoding(encoding); !known)
-    return Unexpected(std::move(known.error()));
-  return boundWith(transcode, Transcoding{encoding, *policy, *append});
+  TREADLE_TRY(checkEncoding(encoding));
+  return boundWith(transcode, Transcoding{encoding, policy, append});
 }
 
 // --- UnicodeDecode -------------------------------------------------------------------------------
@@ -226,15 +221,12 @@ template <typename Split> struct Decode {
 };
 
 Expected<BoundKernel> bindDecode(const BindContext &node) {
-  auto policy = readPolicy(node);
-  if (!policy)
-    return Unexpected(std::move(policy.error()));
+  auto policy = TREADLE_TRY(readPolicy(node));
   std::string encoding = node.attrs.getOr("input_encoding", std::string());
-  if (auto known = checkEncoding(encoding); !known)
-    return Unexpected(std::move(known.error()));
+  TREADLE_TRY(checkEncoding(encoding));
   bool isLong = node.attrs.getOr("Tsplits", DType::Int64) == DType::Int64;
   return boundWith(isLong ? Decode<int64_t>::run : Decode<int32_t>::run,
-                   Decoding{encoding, *policy});
+                   Decoding{encoding, policy});
 }
 
 // --- UnicodeEncode -------------------------------------------------------------------------------
@@ -294,13 +286,9 @@ void encode(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindEncode(const BindContext &node) {
-  auto append = readOutputEncoding(node);
-  if (!append)
-    return Unexpected(std::move(append.error()));
-  auto policy = readPolicy(node);
-  if (!policy)
-    return Unexpected(std::move(policy.error()));
-  return boundWith(encode, Encoding{*append, *policy});
+  auto append = TREADLE_TRY(readOutputEncoding(node));
+  auto policy = TREADLE_TRY(readPolicy(node));
+  return boundWith(encode, Encoding{append, policy});
 }
 
 // --- scripts -------------------------------------------------------------------------------------

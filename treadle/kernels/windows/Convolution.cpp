@@ -394,12 +394,10 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
     return Unexpected(unimplemented("op '", node.op,
                                     "' works on images and volumes with one batch "
                                     "dimension only"));
-  Expected<WindowAttrs> attrs = WindowAttrs::of(node, dims);
-  if (!attrs)
-    return Unexpected(std::move(attrs.error()));
-  if (attrs->channelStride != 1)
+  WindowAttrs attrs = TREADLE_TRY(WindowAttrs::of(node, dims));
+  if (attrs.channelStride != 1)
     return Unexpected(unimplemented("strides along the channels"));
-  ConvolutionState s{*attrs, wanted, isDepthwise, nullptr};
+  ConvolutionState s{attrs, wanted, isDepthwise, nullptr};
   DType dtype = node.outputTypes[0];
   visitType(dtype, FloatTypes(), [&]<typename T>() { s.convolve = convolve<T, Computed<T>>; });
   if (dtype == DType::Int32)

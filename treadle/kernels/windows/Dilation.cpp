@@ -115,18 +115,14 @@ template <typename T> struct DilationFilterGradient {
 
 template <template <typename> class Kernel>
 Expected<BoundKernel> bindDilation(const BindContext &node) {
-  Expected<WindowAttrs> attrs = WindowAttrs::of(node, 2);
-  if (!attrs)
-    return Unexpected(std::move(attrs.error()));
+  WindowAttrs attrs = TREADLE_TRY(WindowAttrs::of(node, 2));
   auto rates = node.attrs.getOr("rates", std::vector<int64_t>());
-  Expected<int64_t> channelRate = attrs->split("rates", rates, attrs->dilations);
-  if (!channelRate)
-    return Unexpected(std::move(channelRate.error()));
-  if (attrs->channelStride != 1 || *channelRate != 1)
+  int64_t channelRate = TREADLE_TRY(attrs.split("rates", rates, attrs.dilations));
+  if (attrs.channelStride != 1 || channelRate != 1)
     return Unexpected(unimplemented("strides and rates along the channels"));
   auto bound = bindByType<Kernel, RealTypes>(node);
   if (bound)
-    bound->state = std::make_shared<const WindowAttrs>(*attrs);
+    bound->state = std::make_shared<const WindowAttrs>(attrs);
   return bound;
 }
 

@@ -364,10 +364,8 @@ Expected<BoundKernel> bindPool(const BindContext &node) {
   auto size = node.attrs.getOr("ksize", std::vector<int64_t>());
   s.hasSizeInputs = size.empty();
   if (!s.hasSizeInputs) {
-    Expected<int64_t> channels = attrs->split("ksize", size, s.window);
-    if (!channels)
-      return Unexpected(std::move(channels.error()));
-    s.channelWindow = *channels;
+    int64_t channels = TREADLE_TRY(attrs->split("ksize", size, s.window));
+    s.channelWindow = channels;
   }
   BoundKernel bound;
   if (!visitType(node.outputTypes[0], Types(), [&]<typename T>() { bound.fn = Kernel<T>::run; }))

@@ -36,12 +36,10 @@ static Expected<double> timeRun(const Request &request, Session &session) {
 static Expected<void> warmUp(const Request &request, Session &session, Times &times) {
   double total = 0;
   for (int runs = 0; runs < 3 || (total < 100 && runs < 1000) || session.isCompiling(); ++runs) {
-    Expected<double> time = timeRun(request, session);
-    if (!time)
-      return Unexpected(std::move(time.error()));
-    total += *time;
+    double time = TREADLE_TRY(timeRun(request, session));
+    total += time;
     if (runs == 0)
-      times.warmUp = *time;
+      times.warmUp = time;
     if (total > (session.isCompiling() ? 10'000 : 2000))
       break;
   }
@@ -49,18 +47,13 @@ static Expected<void> warmUp(const Request &request, Session &session, Times &ti
 }
 
 static Expected<Times> measure(const Request &request, int64_t repeat) {
-  Expected<Session> session = request.makeSession();
-  if (!session)
-    return Unexpected(std::move(session.error()));
+  Session session = TREADLE_TRY(request.makeSession());
   Times times;
   Progress progress("measuring");
-  if (Expected<void> warm = warmUp(request, *session, times); !warm)
-    return Unexpected(std::move(warm.error()));
+  TREADLE_TRY(warmUp(request, session, times));
   for (int64_t i = 0; i < repeat; ++i) {
-    Expected<double> time = timeRun(request, *session);
-    if (!time)
-      return Unexpected(std::move(time.error()));
-    times.sorted.push_back(*time);
+    double time = TREADLE_TRY(timeRun(request, session));
+    times.sorted.push_back(time);
     progress.set(static_cast<double>(i + 1) / static_cast<double>(repeat));
   }
   std::sort(times.sorted.begin(), times.sorted.end());

@@ -135,11 +135,9 @@ Expected<void> addFeeds(Request &request, const Call &call, const NpzFile &file)
   for (const auto &[array, name] : call.inputs) {
     auto input = std::find_if(inputs.begin(), inputs.end(),
                               [&](const Graph::Value &value) { return value.name == name; });
-    Expected<Tensor> value =
-        file.read(array, input == inputs.end() ? DType::Invalid : input->dtype);
-    if (!value)
-      return Unexpected(std::move(value.error()));
-    request.feeds.emplace_back(name, std::move(*value));
+    Tensor value =
+        TREADLE_TRY(file.read(array, input == inputs.end() ? DType::Invalid : input->dtype));
+    request.feeds.emplace_back(name, std::move(value));
   }
   return {};
 }
@@ -147,21 +145,16 @@ Expected<void> addFeeds(Request &request, const Call &call, const NpzFile &file)
 /// Makes one call and prints its lines; false if an output is beyond tolerance.
 Expected<bool> checkCall(Session &session, Request request, const Call &call, const NpzFile &file,
                          const std::string &prefix) {
-  if (auto done = addFeeds(request, call, file); !done)
-    return Unexpected(std::move(done.error()));
+  TREADLE_TRY(addFeeds(request, call, file));
   request.fetches.clear();
   for (const auto &[array, name] : call.outputs)
     request.fetches.push_back(name);
-  Expected<std::vector<Tensor>> values = request.run(session);
-  if (!values)
-    return Unexpected(std::move(values.error()));
+  std::vector<Tensor> values = TREADLE_TRY(request.run(session));
   bool isWithin = true;
-  for (size_t i = 0; i < values->size(); ++i) {
-    const Tensor &got = (*values)[i];
-    Expected<Tensor> expected = file.read(call.outputs[i].first, got.dtype());
-    if (!expected)
-      return Unexpected(std::move(expected.error()));
-    Difference difference = compare(got, *expected);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const Tensor &got = values[i];
+    Tensor expected = TREADLE_TRY(file.read(call.outputs[i].first, got.dtype()));
+    Difference difference = compare(got, expected);
     print(str(prefix, request.fetches[i], ": ", tensorTypeText(got), " ", difference.text, "\n"));
     isWithin &= difference.isWithin;
   }

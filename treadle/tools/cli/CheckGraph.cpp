@@ -44,12 +44,10 @@ Expected<void> fixRaces(Graph &graph, const std::vector<Problem> &problems) {
     if (problem.kind != "race" || problem.nodes.size() != 2 || problem.nodes[0] == problem.nodes[1])
       continue;
     const std::string &first = problem.nodes[0], &second = problem.nodes[1];
-    Expected<std::vector<std::string>> inputs = graph.nodeInputs(second);
-    if (!inputs)
-      return Unexpected(std::move(inputs.error()));
-    inputs->push_back("^" + first);
+    std::vector<std::string> inputs = TREADLE_TRY(graph.nodeInputs(second));
+    inputs.push_back("^" + first);
     // A cycle: edges that were added order the two already.
-    if (graph.setNodeInputs(second, *inputs))
+    if (graph.setNodeInputs(second, inputs))
       note(str("added an edge: '", second, "' waits for '", first, "'"));
   }
   return {};
@@ -59,10 +57,8 @@ Expected<void> fixRaces(Graph &graph, const std::vector<Problem> &problems) {
 Expected<std::vector<Problem>> fixInto(const std::string &path, Graph graph,
                                        const std::vector<Problem> &problems,
                                        const std::vector<std::string> &asked, size_t limit) {
-  if (Expected<void> fixed = fixRaces(graph, problems); !fixed)
-    return Unexpected(std::move(fixed.error()));
-  if (Expected<void> written = graph.toFile(path); !written)
-    return Unexpected(std::move(written.error()));
+  TREADLE_TRY(fixRaces(graph, problems));
+  TREADLE_TRY(graph.toFile(path));
   return check(graph, asked, limit);
 }
 

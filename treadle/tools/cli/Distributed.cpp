@@ -46,15 +46,13 @@ Expected<void> join(Request &request) {
     return {};
   double timeout =
       request.options.timeout > 0 ? request.options.timeout : Communicator::defaultTimeout;
-  Expected<std::shared_ptr<Communicator>> world = joinWorld(timeout);
-  if (!world)
-    return Unexpected(std::move(world.error()));
-  request.options.communicator = *world;
+  std::shared_ptr<Communicator> world = TREADLE_TRY(joinWorld(timeout));
+  request.options.communicator = world;
   if (!request.graph.isSavedModel())
     return {};
-  Expected<void> ok = partitionModel(request, **world);
+  Expected<void> ok = partitionModel(request, *world);
   if (!ok)
-    (*world)->abort(ok.error());
+    world.abort(ok.error());
   return ok;
 }
 

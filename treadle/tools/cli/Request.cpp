@@ -46,10 +46,8 @@ static Expected<Session::Feeds> parseInputs(const Arguments &args, const Request
   std::vector<Graph::Value> inputs = request.inputs();
   for (std::string_view given : args.values("--input")) {
     std::string text = forThisRank(given);
-    auto feed = parseInput(text, request, inputs, feeds.size());
-    if (!feed)
-      return Unexpected(std::move(feed.error()));
-    feeds.push_back(std::move(*feed));
+    auto feed = TREADLE_TRY(parseInput(text, request, inputs, feeds.size()));
+    feeds.push_back(std::move(feed));
   }
   return feeds;
 }

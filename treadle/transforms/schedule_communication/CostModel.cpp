@@ -158,8 +158,7 @@ Expected<CostModel> CostModel::read(StringRef paths) {
     if (!buffer)
       return Unexpected(
           notFound("costs: '", path.str(), "' can't be read: ", buffer.getError().message()));
-    if (Expected<void> ok = model.take((*buffer)->getBuffer()); !ok)
-      return Unexpected(std::move(ok.error()));
+    TREADLE_TRY(model.take((*buffer)->getBuffer()));
   }
   return model;
 }
