@@ -139,13 +139,13 @@ def test_dense_tables(tmp_path):
     table = tf.lookup.experimental.DenseHashTable(
         tf.string, tf.int64, -1, empty_key="", deleted_key="$", initial_num_buckets=4
     )
-    table.insert([f"key {i}" for i in range(40)], tf.range(40, dtype=tf.int64))
-    table.remove(["key 5"])
+    table.insert(tf.constant([f"key {i}" for i in range(40)]), tf.range(40, dtype=tf.int64))
+    table.remove(tf.constant(["key 5"]))
     save(theirs, ["keys", "values"], ["", ""], table.export())
     assert dense_table_by_treadle(theirs, ours) == [3, -1, 8]
     # TensorFlow does the same, and keeps the same buckets.
-    table.remove(["key 7"])
-    table.insert([f"more {i}" for i in range(50)], tf.range(50, dtype=tf.int64))
+    table.remove(tf.constant(["key 7"]))
+    table.insert(tf.constant([f"more {i}" for i in range(50)]), tf.range(50, dtype=tf.int64))
     save(again, ["keys", "values"], ["", ""], table.export())
     assert_same_files(ours, again)
     # It finds every key in what was saved here.
@@ -159,6 +159,6 @@ def test_dense_tables(tmp_path):
         dtypes=[tf.string, tf.int64],
     )
     tf.raw_ops.LookupTableImportV2(table_handle=fresh.resource_handle, keys=keys, values=values)
-    found = fresh.lookup(["key 39", "more 49", "key 5", "key 7"]).numpy().tolist()
+    found = fresh.lookup(tf.constant(["key 39", "more 49", "key 5", "key 7"])).numpy().tolist()
     assert found == [39, 49, -1, -1]
     assert fresh.size().numpy() == 88

@@ -159,7 +159,7 @@ void runSwitch(OpContext &ctx) {
 }
 
 void runSwitchN(OpContext &ctx) {
-  if (std::optional<int> taken = ctx.check(asChoice(ctx.input(1), ctx.outputCount)))
+  if (std::optional<int> taken = ctx.check(asChoice(ctx.input(1), static_cast<size_t>(ctx.numOutputs()))))
     ctx.setOutput(*taken, ctx.takeInput(0));
 }
 
