@@ -178,11 +178,6 @@ void addListGradients(GradientTable &table) {
   table["TensorListResize"] = resizeGradient;
   table["OptionalFromValue"] = optionalFromValueGradient;
   table["OptionalGetValue"] = optionalGetValueGradient;
-  table["OptionalNone"];
-  table["OptionalHasValue"];
-  for (const char *op :
-       {"EmptyTensorList", "TensorListReserve", "TensorListLength", "TensorListElementShape"})
-    table[op];
 }
 
 } // namespace treadle::tfg

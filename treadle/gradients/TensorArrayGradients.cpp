@@ -78,8 +78,6 @@ void addTensorArrayGradients(GradientTable &table) {
   table["TensorArrayWriteV3"] = writeGradient;
   table["TensorArrayScatterV3"] = scatterGradient;
   table["TensorArraySplitV3"] = splitGradient;
-  for (const char *op : {"TensorArrayV3", "TensorArraySizeV3", "TensorArrayGradV3"})
-    table[op];
 }
 
 } // namespace treadle::tfg

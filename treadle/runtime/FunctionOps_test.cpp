@@ -96,6 +96,19 @@ TEST_P(FunctionOps, IfTakesAnyScalarAsItsCondition) {
   expect({11, 21, 21, 11});
 }
 
+// What another compiler calls otherwise is the same.
+TEST_P(FunctionOps, IfByAnotherNameIsOne) {
+  defineAdd("then", 10);
+  defineAdd("else", 20);
+  for (const char *name : {"_If", "XlaIf", "StatefulIf"}) {
+    int node = op(name, {Endpoint{g.boolean(false), 0}, constant(1)});
+    g.attr(node, "then_branch", ref("then"));
+    g.attr(node, "else_branch", ref("else"));
+    g.result({node, 0});
+  }
+  expect({21, 21, 21});
+}
+
 TEST_P(FunctionOps, CaseOutOfRangeTakesTheLastBranch) {
   defineAdd("zero", 10);
   defineAdd("one", 20);
