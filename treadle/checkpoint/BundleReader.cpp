@@ -136,9 +136,9 @@ Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntr
                                     dtypeName(entry.dtype), ", which can't be restored"));
   const InputFile *file = TREADLE_TRY(shard(entry.shard));
   // Before memory is taken for what a damaged index says.
-  if (entry.offset > file.size() || entry.size > file.size() - entry.offset)
+  if (entry.offset > file->size() || entry.size > file->size() - entry.offset)
     return Unexpected(dataLoss("shard ", entry.shard, " of checkpoint '", prefix,
-                               "' is truncated: it has ", file.size(), " bytes, but tensor '", name,
+                               "' is truncated: it has ", file->size(), " bytes, but tensor '", name,
                                "' ends at ", entry.offset + entry.size));
   int64_t count = *countElements(entry.dims);
   int64_t least = isString ? 1 : static_cast<int64_t>(dtypeSize(entry.dtype));
@@ -165,17 +165,17 @@ Expected<Tensor> BundleReader::read(std::string_view name) const {
 
 Expected<Tensor> BundleReader::readSlice(std::string_view name, const TensorSlice &slice) const {
   const BundleEntry *entry = TREADLE_TRY(find(name));
-  std::vector<int64_t> dims = TREADLE_TRY(slice.dimsIn(entry.dims));
-  TensorSlice wanted = slice.resolved(entry.dims);
-  if (!entry.slices.empty())
+  std::vector<int64_t> dims = TREADLE_TRY(slice.dimsIn(entry->dims));
+  TensorSlice wanted = slice.resolved(entry->dims);
+  if (!entry->slices.empty())
     return readParts(name, *entry, wanted);
   Expected<Tensor> whole = readEntry(name, *entry);
-  if (!whole || covers(wanted, entry.dims))
+  if (!whole || covers(wanted, entry->dims))
     return whole;
-  Expected<Tensor> out = Tensor::make(entry.dtype, dims);
-  TensorSlice all{std::vector<TensorSlice::Extent>(entry.dims.size())};
+  Expected<Tensor> out = Tensor::make(entry->dtype, dims);
+  TensorSlice all{std::vector<TensorSlice::Extent>(entry->dims.size())};
   if (out && out->count())
-    copyRegion(wanted, *whole, all.resolved(entry.dims), *out, wanted);
+    copyRegion(wanted, *whole, all.resolved(entry->dims), *out, wanted);
   return out;
 }
 

@@ -289,6 +289,7 @@ bool castIsTotal(Type from, Type to) { return !isFloat(from) || !isInt(to); }
 const llvm::StringMap<ElementwiseOp> &table() {
   static const llvm::StringMap<ElementwiseOp> forms = {
       {"add", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
+      {"bias_add", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
       {"sub", {numbers, arithmetic<arith::SubFOp, arith::SubIOp>}},
       {"mul", {numbers, arithmetic<arith::MulFOp, arith::MulIOp>}},
       {"divide", {floats, binary<arith::DivFOp>}},

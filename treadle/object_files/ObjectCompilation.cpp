@@ -177,7 +177,7 @@ Expected<std::vector<Wanted>> wantedOfModel(const Model &model, const ObjectOpti
   for (const std::string &name : names) {
     const Graph::Signature *signature = TREADLE_TRY(model.signature(name));
     all.push_back(
-        {identifier(options.name + "_" + name, taken), name, signature.inputs, signature.outputs});
+        {identifier(options.name + "_" + name, taken), name, signature->inputs, signature->outputs});
   }
   return all;
 }

@@ -332,7 +332,7 @@ TEST(OpFacts, WhatFewOpsAre) {
   EXPECT_EQ(op("Mul").facts().totality, Totality::Broadcast);
   EXPECT_EQ(op("MatMul").facts().totality, Totality::Product);
   EXPECT_EQ(op("MatMul").facts().native, NativeForm::None);
-  EXPECT_EQ(op("AddV2").elementwise(), op("BiasAdd").elementwise());
+  EXPECT_EQ(op("AddV2").elementwise(), op("Add").elementwise());
   EXPECT_EQ(op("AddV2").facts().native, NativeForm::Computes);
   EXPECT_EQ(op("Reshape").facts().native, NativeForm::Passes);
   EXPECT_TRUE(op("FloorDiv").facts().isNativeForScalars);

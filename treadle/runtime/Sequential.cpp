@@ -159,7 +159,8 @@ void runSwitch(OpContext &ctx) {
 }
 
 void runSwitchN(OpContext &ctx) {
-  if (std::optional<int> taken = ctx.check(asChoice(ctx.input(1), static_cast<size_t>(ctx.numOutputs()))))
+  if (std::optional<int> taken =
+          ctx.check(asChoice(ctx.input(1), static_cast<size_t>(ctx.numOutputs()))))
     ctx.setOutput(*taken, ctx.takeInput(0));
 }
 

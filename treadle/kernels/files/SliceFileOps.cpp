@@ -49,7 +49,7 @@ Expected<void> saveAll(OpContext &ctx, bool hasSlices) {
     if (!added)
       return added;
   }
-  return OutputFile::createpath.and_then([&](OutputFile file) {
+  return OutputFile::create(path).and_then([&](OutputFile file) {
     return file.append(writer.finish()).and_then([&] { return file.commit(); });
   });
 }

@@ -1,6 +1,7 @@
 // Neutral and absorbing elements, and ops that undo or repeat themselves. Only what is exact: every
 // bit of a result stays, -0.0 and infinities included.
 #include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/transforms/constant_folding/Simplifier.h"
 
 #include <bit>
@@ -74,37 +75,35 @@ bool keepsShape(Value value, const Tensor &constant) {
 
 /// What an op's other operand does to an operand, for integers (and bools), and for floats.
 struct SpecialElement {
-  std::string_view op;
+  std::string_view opOrForm;
   bool leftToo; // the constant may be the first operand
   Element integer, floating;
 };
 
 constexpr SpecialElement neutral[] = {
-    {"Add", true, Element::Zero, Element::NegativeZero},
-    {"AddV2", true, Element::Zero, Element::NegativeZero},
-    {"Sub", false, Element::Zero, Element::Zero},
-    {"Mul", true, Element::One, Element::One},
-    {"Div", false, Element::One, Element::One},
-    {"RealDiv", false, Element::None, Element::One},
-    {"DivNoNan", false, Element::None, Element::One},
-    {"FloorDiv", false, Element::One, Element::None},
-    {"TruncateDiv", false, Element::One, Element::None},
-    {"Pow", false, Element::One, Element::One},
-    {"BitwiseOr", true, Element::Zero, Element::None},
-    {"BitwiseXor", true, Element::Zero, Element::None},
-    {"BitwiseAnd", true, Element::AllOnes, Element::None},
+    {"add", true, Element::Zero, Element::NegativeZero},
+    {"sub", false, Element::Zero, Element::Zero},
+    {"mul", true, Element::One, Element::One},
+    {"divide", false, Element::One, Element::One},
+    {"div_no_nan", false, Element::None, Element::One},
+    {"floor_div", false, Element::One, Element::None},
+    {"truncate_div", false, Element::One, Element::None},
+    {"pow", false, Element::One, Element::One},
+    {"bitwise_or", true, Element::Zero, Element::None},
+    {"bitwise_xor", true, Element::Zero, Element::None},
+    {"bitwise_and", true, Element::AllOnes, Element::None},
     {"LeftShift", false, Element::Zero, Element::None},
     {"RightShift", false, Element::Zero, Element::None},
-    {"LogicalAnd", true, Element::One, Element::None},
-    {"LogicalOr", true, Element::Zero, Element::None},
+    {"logical_and", true, Element::One, Element::None},
+    {"logical_or", true, Element::Zero, Element::None},
 };
 
 constexpr SpecialElement absorbing[] = {
-    {"Mul", true, Element::Zero, Element::None},
-    {"BitwiseAnd", true, Element::Zero, Element::None},
-    {"BitwiseOr", true, Element::AllOnes, Element::None},
-    {"LogicalAnd", true, Element::Zero, Element::None},
-    {"LogicalOr", true, Element::One, Element::None},
+    {"mul", true, Element::Zero, Element::None},
+    {"bitwise_and", true, Element::Zero, Element::None},
+    {"bitwise_or", true, Element::AllOnes, Element::None},
+    {"logical_and", true, Element::Zero, Element::None},
+    {"logical_or", true, Element::One, Element::None},
 };
 
 /// The operand that is the special element, with its value.
@@ -112,8 +111,10 @@ template <typename Apply>
 Node applyElement(Simplifier &simplifier, Node node, ArrayRef<SpecialElement> table, Apply apply) {
   if (node.numData() != 2)
     return {};
+  const OpDef *def = lookupOp(node.opType());
+  std::string_view form = def ? def->elementwise() : std::string_view();
   for (const SpecialElement &row : table) {
-    if (row.op != std::string_view(node.opType()))
+    if (row.opOrForm != std::string_view(node.opType()) && row.opOrForm != form)
       continue;
     for (unsigned side : {1U, 0U}) {
       if (side == 0 && !row.leftToo)
@@ -249,45 +250,41 @@ Node roundInteger(Simplifier &simplifier, Node node) {
 }
 
 constexpr RuleEntry table[] = {
-    {"Add", applyNeutral},
-    {"AddV2", applyNeutral},
-    {"Sub", applyNeutral},
-    {"Mul", applyBoth},
-    {"Div", applyNeutral},
-    {"RealDiv", applyNeutral},
-    {"DivNoNan", applyNeutral},
-    {"FloorDiv", applyNeutral},
-    {"TruncateDiv", applyNeutral},
-    {"Pow", applyNeutral},
-    {"BitwiseOr", logical},
-    {"BitwiseXor", applyNeutral},
-    {"BitwiseAnd", logical},
+    {"add", applyNeutral},
+    {"sub", applyNeutral},
+    {"mul", applyBoth},
+    {"divide", applyNeutral},
+    {"div_no_nan", applyNeutral},
+    {"floor_div", applyNeutral},
+    {"truncate_div", applyNeutral},
+    {"pow", applyNeutral},
+    {"bitwise_or", logical},
+    {"bitwise_xor", applyNeutral},
+    {"bitwise_and", logical},
     {"LeftShift", applyNeutral},
     {"RightShift", applyNeutral},
-    {"LogicalAnd", logical},
-    {"LogicalOr", logical},
-    {"Maximum", applyToItself},
-    {"Minimum", applyToItself},
+    {"logical_and", logical},
+    {"logical_or", logical},
+    {"maximum", applyToItself},
+    {"minimum", applyToItself},
     {"AddN", onlyInput},
-    {"Neg", undoTwice},
-    {"Invert", undoTwice},
-    {"LogicalNot", negateComparison},
+    {"neg", undoTwice},
+    {"invert", undoTwice},
+    {"logical_not", negateComparison},
     {"Conj", conjugateReal},
     {"Real",
      [](Simplifier &s, Node node) {
        return isComplex(valueTypeOf(node->getOperand(0).getType()).dtype) ? Node()
                                                                           : isIdentity(s, node);
      }},
-    {"Abs", applyOnce},
-    {"Relu", applyOnce},
-    {"Relu6", applyOnce},
-    {"Sign", applyOnce},
-    {"Floor", roundInteger},
-    {"Ceil", roundInteger},
-    {"Rint", roundInteger},
-    {"Round", roundInteger},
-    {"Select", selectByConstant},
-    {"SelectV2", selectByConstant},
+    {"abs", applyOnce},
+    {"relu", applyOnce},
+    {"relu6", applyOnce},
+    {"sign", applyOnce},
+    {"floor", roundInteger},
+    {"ceil", roundInteger},
+    {"round", roundInteger},
+    {"select", selectByConstant},
     {"StopGradient", isIdentity},
     {"PreventGradient", isIdentity},
     {"Snapshot", isIdentity},

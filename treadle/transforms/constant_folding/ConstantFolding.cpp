@@ -1,3 +1,4 @@
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/constant_folding/Simplifier.h"
@@ -12,12 +13,12 @@ namespace treadle {
 
 namespace {
 
-const llvm::StringMap<SmallVector<tfg::Rule, 1>> &rulesByOp() {
+const llvm::StringMap<SmallVector<tfg::Rule, 1>> &rulesByOpOrForm() {
   static const auto rules = [] {
     llvm::StringMap<SmallVector<tfg::Rule, 1>> out;
     for (ArrayRef<tfg::RuleEntry> table : {tfg::arithmeticRules(), tfg::shapeRules()})
       for (const tfg::RuleEntry &entry : table)
-        out[StringRef(entry.op)].push_back(entry.rule);
+        out[StringRef(entry.opOrForm)].push_back(entry.rule);
     return out;
   }();
   return rules;
@@ -68,12 +69,16 @@ private:
         return made;
     if (!identities)
       return {};
-    auto rules = rulesByOp().find(node.opType());
-    if (rules == rulesByOp().end() || node.numData() == 0 || !simplifier.isFree(node))
-      return {};
-    for (tfg::Rule rule : rules->second)
-      if (tfg::Node made = rule(simplifier, node))
-        return made;
+    const OpDef *def = lookupOp(node.opType());
+    StringRef form = def ? def->elementwise() : std::string_view();
+    for (StringRef key : {node.opType(), form}) {
+      auto rules = rulesByOpOrForm().find(key);
+      if (rules == rulesByOpOrForm().end() || node.numData() == 0 || !simplifier.isFree(node))
+        continue;
+      for (tfg::Rule rule : rules->second)
+        if (tfg::Node made = rule(simplifier, node))
+          return made;
+    }
     return {};
   }
 };

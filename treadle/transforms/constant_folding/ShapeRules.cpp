@@ -291,7 +291,7 @@ constexpr RuleEntry table[] = {
     {"Mean", reduceNothing},
     {"All", reduceNothing},
     {"Any", reduceNothing},
-    {"Cast", cast},
+    {"cast", cast},
     {"Bitcast", cast},
     {"Split", onlyPart<1>},
     {"ConcatV2", concatOne},

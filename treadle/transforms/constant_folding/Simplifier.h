@@ -62,9 +62,10 @@ bool isConditionalResult(mlir::Value value);
 /// Gives the node that stands in for `node`, or null where it doesn't apply.
 using Rule = Node (*)(Simplifier &, Node);
 
-/// A row of a table of rules.
+/// A row of a table of rules: for an op, or for all ops of an elementwise form (`add`; see
+/// OpDef::elementwise).
 struct RuleEntry {
-  std::string_view op;
+  std::string_view opOrForm;
   Rule rule;
 };
 

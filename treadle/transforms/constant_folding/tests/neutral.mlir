@@ -38,3 +38,11 @@ tfg.func @others(%x: tensor<2xi32> {tfg.name = "x"}) -> (tensor<*xi32> {tfg.name
   %d, %dc = Neg(%n) name("negneg") {T = i32} : (tensor<*xi32>) -> (tensor<*xi32>)
   return(%a, %b, %c, %d) : tensor<*xi32>, tensor<2xi32>, tensor<*xi1>, tensor<*xi32>
 }
+
+// What holds for a form holds for all of its ops.
+// CHECK-LABEL: tfg.func @forms
+// CHECK: Identity(%x) name("cast")
+tfg.func @forms(%x: tensor<2x3xi32> {tfg.name = "x"}) -> (tensor<2x3xi32> {tfg.name = "y"}) {
+  %y, %yc = _HostCast(%x) name("cast") {SrcT = i32, DstT = i32} : (tensor<2x3xi32>) -> (tensor<2x3xi32>)
+  return(%y) : tensor<2x3xi32>
+}
