@@ -173,3 +173,54 @@ def test_threads_share_what_is_compiled():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+# Counts to 3, and adds to `total` what is dead where `no` is false: the count lives on without it.
+DEAD_IN_PART = [
+    ("no:1", "Placeholder", "", "dtype = i1"),
+    ("zero:1", "Const", "", "dtype = i32, value = dense<0> : tensor<i32>"),
+    ("one:1", "Const", "", "dtype = i32, value = dense<1> : tensor<i32>"),
+    ("three:1", "Const", "", "dtype = i32, value = dense<3> : tensor<i32>"),
+    ("dead:2", "Switch", "three no", "T = i32"),
+    ("i0:1", "Enter", "zero", 'T = i32, frame_name = "f"'),
+    ("t0:1", "Enter", "zero", 'T = i32, frame_name = "f"'),
+    ("bound:1", "Enter", "dead#1", 'T = i32, frame_name = "f", is_constant = true'),
+    ("limit:1", "Enter", "three", 'T = i32, frame_name = "f", is_constant = true'),
+    ("step:1", "Enter", "one", 'T = i32, frame_name = "f", is_constant = true'),
+    ("i:2", "Merge", "i0 inext", "T = i32, N = 2 : i64"),
+    ("t:2", "Merge", "t0 tnext", "T = i32, N = 2 : i64"),
+    ("less:1", "Less", "i#0 limit", "T = i32"),
+    ("more:1", "LoopCond", "less", ""),
+    ("is:2", "Switch", "i#0 more", "T = i32"),
+    ("ts:2", "Switch", "t#0 more", "T = i32"),
+    ("add:1", "AddV2", "is#1 step", "T = i32"),
+    ("sum:1", "AddV2", "ts#1 bound", "T = i32"),
+    ("inext:1", "NextIteration", "add", "T = i32"),
+    ("tnext:1", "NextIteration", "sum", "T = i32"),
+    ("count:1", "Exit", "is#0", "T = i32"),
+    ("total:1", "Exit", "ts#0", "T = i32"),
+    ("other:2", "Switch", "one no", "T = i32"),
+    ("joined:2", "Merge", "total other#0", "T = i32, N = 2 : i64"),
+]
+
+
+@pytest.mark.parametrize("tier", ["interpret", "jit"])
+def test_a_loop_that_is_dead_in_part_gives_the_rest(tmp_path, tier):
+    def tensor(value):
+        return "tensor<i1>" if value.split("#")[0] in ("no", "less", "more") else "tensor<i32>"
+
+    lines = []
+    for result, kind, inputs, attrs in DEAD_IN_PART:
+        name, count = result.split(":")
+        operands = ", ".join("%" + value for value in inputs.split())
+        types = ", ".join(tensor(value) for value in inputs.split())
+        results = ", ".join([tensor(name)] * int(count))
+        lines.append(
+            f'%{result}, %{name}.c = {kind}({operands}) name("{name}") {{{attrs}}} '
+            f": ({types}) -> ({results})\n"
+        )
+    path = tmp_path / "graph.mlir"
+    version = "#tf_type.version<producer = 1482, min_consumer = 0>"
+    path.write_text(f"tfg.graph {version} {{\n{''.join(lines)}}}\n")
+    session = treadle.Session(str(path), tier=tier)
+    assert session.run(["count", "joined"], {"no": np.array(False)}) == [3, 1]

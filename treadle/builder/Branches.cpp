@@ -123,10 +123,10 @@ Expected<void> BuilderImpl::set(Branches::State &state, std::string_view name, c
   DType want = result ? result->dtype : DType::Invalid;
   Output given = TREADLE_TRY(impl.value(input, want, std::string(name), subject));
   if (!result || (isFirst && branch.values.size() == 1))
-    want = slotgiven.dtype;
-  if (slotgiven.dtype != want)
+    want = slot(given).dtype;
+  if (slot(given).dtype != want)
     return Unexpected(invalidArgument(subject, " is ", dtypeName(want), " in ", state.title(0),
-                                      ", and '", slotgiven.name, "', ", impl.typeText(given),
+                                      ", and '", slot(given).name, "', ", impl.typeText(given),
                                       ", in ", state.here(), "; expected one dtype"));
   if (!result)
     state.results.push_back({std::string(name), want, {}, {}});

@@ -55,7 +55,7 @@ Expected<void> BuilderImpl::end(Function::State &function, const std::vector<Inp
                                            str(function.subject, ": result ", i)));
     values.push_back(result);
     names.push_back(str("result_", i));
-    function.results.push_back({slotresult.dtype, slotresult.known});
+    function.results.push_back({slot(result).dtype, slot(result).known});
   }
   for (const auto &entry : function.body->captures)
     function.captures.push_back(entry.first);
@@ -87,17 +87,17 @@ Expected<Operation> BuilderImpl::call(const Function &called, const std::vector<
     Output found =
         TREADLE_TRY(value(input, argument.dtype(), str(name, "/", argument.name()), subject));
     const Shape &wanted = slot(argument).known.shape;
-    const Shape &shape = slotfound.known.shape;
-    if (slotfound.dtype != argument.dtype() || !merge(wanted, shape))
+    const Shape &shape = slot(found).known.shape;
+    if (slot(found).dtype != argument.dtype() || !merge(wanted, shape))
       return Unexpected(invalidArgument(subject, " is ", typeText(argument), ", and is given '",
-                                        slotfound.name, "', ", typeText(found)));
+                                        slot(found).name, "', ", typeText(found)));
     request.inputs.push_back(found);
     in.push_back({argument.dtype()});
   }
   for (uint32_t id : function.captures) {
     Output found = TREADLE_TRY(resolve(Output(this, id), str(function.subject, ": a value in it")));
     request.inputs.push_back(found);
-    in.push_back({slotfound.dtype});
+    in.push_back({slot(found).dtype});
   }
   request.known.emplace();
   for (const Function::State::Result &result : function.results) {

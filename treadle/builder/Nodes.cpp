@@ -223,7 +223,7 @@ Expected<Operation> BuilderImpl::add(Builder::Node node) {
     Output found =
         TREADLE_TRY(value(input, want, str(*name, "/", part), str(subject, ": input ", i)));
     request.inputs.push_back(found);
-    dtypes[i] = slotfound.dtype;
+    dtypes[i] = slot(found).dtype;
     if (def)
       inferAttrs(*def, dtypes, node.attrs);
   }
@@ -377,7 +377,7 @@ Expected<Variable> BuilderImpl::variable(std::string_view name,
     return Unexpected(invalidArgument(subject, ": its initial value is empty"));
   Output initial = TREADLE_TRY(
       value(input, DType::Invalid, whole + "/initial_value", str(subject, ": its initial value")));
-  Variable made = addVariable(whole, slotinitial.dtype, initial.shape());
+  Variable made = addVariable(whole, slot(initial).dtype, initial.shape());
   Operation assigned = TREADLE_TRY(assign(made, "AssignVariableOp", initial));
   initializers.push_back(assigned.name());
   attempt.keep();

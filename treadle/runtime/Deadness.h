@@ -1,4 +1,5 @@
-// Internal to the runtime: under which predicates the values of a graph are alive.
+// Under which predicates the values of a graph are alive. For who makes structured loops of v1
+// loops.
 #pragma once
 
 #include "treadle/runtime/PlanBuilder.h"

@@ -1,10 +1,12 @@
 // Loops of v1 control flow made While nodes: what LoopCond needs becomes the condition's function,
 // what NextIteration needs the body's.
 #include "treadle/ops/OpTable.h"
+#include "treadle/runtime/Deadness.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -22,10 +24,64 @@ struct Variable {
   StringRef name() const { return merge ? enter.name() : nameOf(initial()); }
 };
 
+/// Which nodes of a body are dead together, before anything changes.
+class BodyDeadness {
+public:
+  explicit BodyDeadness(Block &body) {
+    for (BlockArgument argument : body.getArguments())
+      values[argument] = {add("_Arg"), 0};
+    for (Operation &op : body)
+      if (Node::isNode(&op)) {
+        int32_t number = numbers[&op] = add(Node(&op).opType());
+        for (OpResult result : op.getResults())
+          values[result] = {number, static_cast<int32_t>(result.getResultNumber())};
+      }
+    for (auto [op, number] : numbers)
+      addEdges(Node(op), graph.nodes[number]);
+    if (auto order = plan::executionOrder(graph); order && hasRightForm())
+      deadness.emplace(graph, *order);
+  }
+
+  /// Whether `node` is dead whenever `other` is.
+  bool follows(Operation *node, Operation *other) {
+    return deadness && deadness->follows(numbers.lookup(node), numbers.lookup(other));
+  }
+
+private:
+  int32_t add(StringRef op) {
+    graph.nodes.emplace_back().op = op.str();
+    return static_cast<int32_t>(graph.nodes.size()) - 1;
+  }
+  void addEdges(Node node, NodeSpec &spec) const {
+    for (Value input : node->getOperands()) {
+      Endpoint from = values.lookup(input);
+      if (isControl(input))
+        spec.controls.push_back(from.node);
+      else
+        spec.inputs.push_back(from);
+    }
+  }
+  /// What plans make sure of before they ask.
+  bool hasRightForm() const {
+    return llvm::all_of(graph.nodes, [](const NodeSpec &node) {
+      StringRef op = node.op;
+      op.consume_front("Ref");
+      size_t least = op == "Switch" || op == "_SwitchN" ? 2 : op == "Exit" ? 1 : 0;
+      return node.inputs.size() >= least;
+    });
+  }
+
+  llvm::DenseMap<Value, Endpoint> values;
+  llvm::MapVector<Operation *, int32_t> numbers;
+  GraphSpec graph;
+  std::optional<plan::Deadness> deadness;
+};
+
 class LoopConverter {
 public:
-  LoopConverter(Conversion &conversion, Block &body, NameScope &names, Loop &loop)
-      : conversion(conversion), body(body), names(names), loop(loop) {}
+  LoopConverter(Conversion &conversion, Block &body, NameScope &names, BodyDeadness &deadness,
+                Loop &loop)
+      : conversion(conversion), body(body), names(names), deadness(deadness), loop(loop) {}
 
   /// False, with the reason in the loop, where it isn't what TensorFlow makes of a loop; then
   /// nothing has changed.
@@ -33,7 +89,8 @@ public:
     if (!loop.problem.empty())
       return false;
     findMembers();
-    if (!checkMembers() || !findVariables() || !checkNextIterations() || !checkExits())
+    if (!checkMembers() || !findVariables() || !checkNextIterations() || !checkExits() ||
+        !checkDeadness())
       return false;
     markBody();
     if (!collect())
@@ -58,6 +115,7 @@ private:
   void orderAsBefore();
   bool checkNextIterations();
   bool checkExits();
+  bool checkDeadness();
   void markBody();
   bool collect();
   bool collectBody(SmallVector<Operation *> pending);
@@ -93,6 +151,7 @@ private:
   Conversion &conversion;
   Block &body;
   NameScope &names;
+  BodyDeadness &deadness;
   Loop &loop;
   llvm::DenseSet<Operation *> members; // Exit nodes of the loop left out
   llvm::DenseSet<Operation *> own;     // nodes of the frame itself
@@ -247,6 +306,17 @@ bool LoopConverter::checkExits() {
     if (exit.numControl() != 0)
       return refuse(op, ("node '" + exit.name() + "' has control inputs").str());
   }
+  return true;
+}
+
+// A While runs with all its inputs or not at all. So must the loop: an Enter that is dead alone
+// would kill some of its values only.
+bool LoopConverter::checkDeadness() {
+  for (Operation *enter : loop.enters)
+    if (!deadness.follows(loopCond.getOperation(), enter))
+      return refuse(enter, ("node '" + Node(enter).name() +
+                            "' may have no value where the rest of the loop runs")
+                               .str());
   return true;
 }
 
@@ -502,9 +572,10 @@ void convertLoops(Conversion &conversion, Block &body) {
   if (loops.empty())
     return;
   NameScope names(body);
+  BodyDeadness deadness(body);
   for (std::unique_ptr<Loop> &loop : loops) {
     ++conversion.counts.loops;
-    if (LoopConverter(conversion, body, names, *loop).convert()) {
+    if (LoopConverter(conversion, body, names, deadness, *loop).convert()) {
       ++conversion.counts.convertedLoops;
       continue;
     }

@@ -42,3 +42,25 @@ tfg.func @many(%x: tensor<f32> {tfg.name = "x"}, %p: tensor<2xi1> {tfg.name = "p
   %exit, %exitc = Exit(%s#0) name("exit") {T = f32} : (tensor<f32>) -> (tensor<f32>)
   return(%exit) : tensor<f32>
 }
+
+// The sum may be dead where the loop isn't; a While has all of its values or none.
+tfg.func @dead_in_part(%no: tensor<i1> {tfg.name = "no"}, %n: tensor<i32> {tfg.name = "n"}) -> (tensor<i32> {tfg.name = "count"}) {
+  %dead:2, %0 = Switch(%n, %no) name("dead") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %start, %1 = Enter(%n) name("start") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)
+  // expected-remark @+1 {{loop 'f' stays as it is: node 'bound' may have no value where the rest of the loop runs}}
+  %bound, %2 = Enter(%dead#1) name("bound") {T = i32, frame_name = "f", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
+  %total, %3 = Enter(%n) name("total") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)
+  %i:2, %4 = Merge(%start, %inext) name("i") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %t:2, %5 = Merge(%total, %tnext) name("t") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %less, %6 = Less(%i#0, %i#0) name("less") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  %cond, %7 = LoopCond(%less) name("cond") : (tensor<i1>) -> (tensor<i1>)
+  %is:2, %8 = Switch(%i#0, %cond) name("is") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %ts:2, %9 = Switch(%t#0, %cond) name("ts") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %sum, %10 = AddV2(%ts#1, %bound) name("sum") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %inext, %11 = NextIteration(%is#1) name("inext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  // expected-remark @+1 {{conditional of node 'dead' stays as it is: it stands across a loop that stays}}
+  %tnext, %12 = NextIteration(%sum) name("tnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %count, %13 = Exit(%is#0) name("count") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %sums, %14 = Exit(%ts#0) name("sums") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  return(%count) : tensor<i32>
+}
