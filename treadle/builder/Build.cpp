@@ -80,7 +80,7 @@ Expected<Graph> BuilderImpl::build() {
   OwningOpRef<ModuleOp> copy = TREADLE_TRY(copyInto(*context, module));
   {
     tfg::EffectAnalysis effects(*copy);
-    GraphOrder nodes(copy->getOps<tfg::GraphOp>().begin(), initNodes);
+    GraphOrder nodes(*copy->getOps<tfg::GraphOp>().begin(), initNodes);
     nodes.order(effects);
     nodes.waitForEffects(effectsNodes, effects);
     orderFunctions(*copy, effects);

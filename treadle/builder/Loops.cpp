@@ -54,7 +54,7 @@ Expected<Loop> BuilderImpl::beginLoop(Builder::LoopSpec spec) {
           invalidArgument(state->subject, " has two variables '", variable.name, "'"));
     Output init =
         TREADLE_TRY(value(variable.init, DType::Invalid, str(*name, "/", variable.name), subject));
-    Shape known = slotinit.known.shape;
+    Shape known = slot(init).known.shape;
     Shape shape = variable.shape ? Shape::of(*variable.shape) : known;
     if (join(shape, known) != shape)
       return Unexpected(invalidArgument(subject, " is ", typeText(init),

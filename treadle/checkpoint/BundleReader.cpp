@@ -138,8 +138,8 @@ Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntr
   // Before memory is taken for what a damaged index says.
   if (entry.offset > file->size() || entry.size > file->size() - entry.offset)
     return Unexpected(dataLoss("shard ", entry.shard, " of checkpoint '", prefix,
-                               "' is truncated: it has ", file->size(), " bytes, but tensor '", name,
-                               "' ends at ", entry.offset + entry.size));
+                               "' is truncated: it has ", file->size(), " bytes, but tensor '",
+                               name, "' ends at ", entry.offset + entry.size));
   int64_t count = *countElements(entry.dims);
   int64_t least = isString ? 1 : static_cast<int64_t>(dtypeSize(entry.dtype));
   if (count > entry.size / least)

@@ -132,7 +132,7 @@ linkAnew(TensorProgram &program, const LinkOptions &options, const ContentKey &k
   constants.resize(numOwn);
   std::unique_ptr<llvm::MemoryBuffer> object =
       TREADLE_TRY(generate(*program.module, options.isCancelled));
-  std::string bytes = options.cache ? object.getBuffer().str() : "";
+  std::string bytes = options.cache ? object->getBuffer().str() : "";
   return load(std::move(object)).map([&](std::unique_ptr<MachineCode> machine) {
     auto code = std::make_shared<const LinkedCode>(std::move(machine), std::move(added));
     if (options.cache)

@@ -274,7 +274,7 @@ Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFl
 
 Expected<std::unique_ptr<MachineCode>> load(std::unique_ptr<MemoryBuffer> object) {
   Machine *machine = TREADLE_TRY(Machine::get());
-  orc::LLJIT &jit = machine->jit;
+  orc::LLJIT &jit = *machine->jit;
   auto library = jit.createJITDylib(str("cluster", machine->modules++));
   if (!library)
     return Unexpected(internal("linking failed: ", textOf(library.takeError())));

@@ -109,7 +109,7 @@ Expected<Constant *> ObjectBuilder::variant(ObjectVariant &variant, const std::s
   for (Function &function : *code)
     if (!function.isDeclaration())
       function.setLinkage(GlobalValue::InternalLinkage); // variants have parts of the same names
-  Function *cluster = code.getFunction("cluster");
+  Function *cluster = code->getFunction("cluster");
   cluster->setName(symbol);
   cluster->setLinkage(GlobalValue::ExternalLinkage);
   if (linker.linkInModule(std::move(code)))

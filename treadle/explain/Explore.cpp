@@ -213,7 +213,7 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreReque
   Expected<GraphSpec> setup = lowered({{}, {}, request.setup});
   if (!graph || !setup)
     return Unexpected(std::move(graph ? setup.error() : graph.error()));
-  Conflicts conflicts(index, flat->impl->module, *graph);
+  Conflicts conflicts(index, *flat.impl->module, *graph);
   RunExperiment experiment(index, std::move(*graph), std::move(*setup), std::move(conflicts),
                            std::move(args), std::move(model));
   reference::Findings found = reference::explore(experiment, request.limit);

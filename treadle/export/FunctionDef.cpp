@@ -97,8 +97,9 @@ private:
     if (!attrs)
       return {};
     if (auto own = attrs.getAs<DictionaryAttr>(argAttrsKey); own && !own.empty())
-      TREADLE_TRY(graphdef::exportAttrs(own, *(*def.mutable_arg_attr())[index].mutable_attr()); !ok)
-    return ok;
+      if (auto ok = graphdef::exportAttrs(own, *(*def.mutable_arg_attr())[index].mutable_attr());
+          !ok)
+        return ok;
     for (NamedAttribute attr : attrs) {
       StringRef key = attr.getName().getValue();
       if (!key.consume_front(attrPrefix))
@@ -124,11 +125,8 @@ private:
         return ok;
     }
     for (auto [index, type] : llvm::enumerate(func.getResultTypes()))
-      if (Expected<void> ok =
-              exportArg(nameOfResult(index), type, dictionary(func.getResAttrsAttr(), index),
-                        *signature.add_output_arg());
-          !ok)
-        return ok;
+      TREADLE_TRY(exportArg(nameOfResult(index), type, dictionary(func.getResAttrsAttr(), index),
+                            *signature.add_output_arg()));
     return {};
   }
 
@@ -137,7 +135,8 @@ private:
       StringRef key = attr.getName().getValue();
       if (!key.consume_front(attrPrefix))
         continue;
-      TREADLE_TRY(exportAttr(attr.getValue(), (*def.mutable_attr())[key.str()]));
+      if (auto ok = exportAttr(attr.getValue(), (*def.mutable_attr())[key.str()]); !ok)
+        return ok;
     }
     auto keys = func.getResourceArgUniqueIdsKeysAttr();
     auto values = func.getResourceArgUniqueIdsValuesAttr();
@@ -151,7 +150,8 @@ private:
   Expected<void> exportNodes() {
     for (Operation &op : func.getEntry())
       if (tfg::Node::isNode(&op))
-        TREADLE_TRY(nodes.exportNode(tfg::Node(&op), *def.add_node_def()));
+        if (auto ok = nodes.exportNode(tfg::Node(&op), *def.add_node_def()); !ok)
+          return ok;
     return {};
   }
 
@@ -226,8 +226,7 @@ private:
     respellResults(rest);
     rest.clear_ret();
     if (rest.signature().attr_size() == 0)
-      if (Expected<void> ok = exportAttrDefs())
-        ;
+      TREADLE_TRY(exportAttrDefs());
     def.MergeFrom(rest);
     return {};
   }

@@ -69,11 +69,11 @@ Expected<void> exportHeader(ModuleOp module, pb::MetaGraphDef &meta) {
   TREADLE_TRY(mergeMessage(rest, "MetaGraphDef", meta));
   if (auto signatures = module->getAttrOfType<DictionaryAttr>(signaturesKey))
     for (NamedAttribute signature : signatures)
-      TREADLE_TRY(exportSignature(signature.getValue(),
-                                  (*meta.mutable_signature_def())[signature.getName().str()]);
-                  !ok)
-  return Unexpected(Error{
-      ok.error().code, str("signature '", signature.getName().str(), "': ", ok.error().message)});
+      if (auto ok = exportSignature(signature.getValue(),
+                                    (*meta.mutable_signature_def())[signature.getName().str()]);
+          !ok)
+        return Unexpected(Error{ok.error().code, str("signature '", signature.getName().str(),
+                                                     "': ", ok.error().message)});
   return {};
 }
 
@@ -101,8 +101,7 @@ Expected<pb::SavedModel> treadle::exportSavedModelHeader(ModuleOp module) {
   TREADLE_TRY(mergeMessage(rest, "SavedModel", model));
   for (ModuleOp metaGraph : metaGraphs(module)) {
     pb::MetaGraphDef &meta = *model.add_meta_graphs();
-    if (Expected<void> ok = exportHeader(metaGraph, meta))
-      ;
+    TREADLE_TRY(exportHeader(metaGraph, meta));
     if (hasGraph(metaGraph))
       meta.mutable_graph_def();
   }

@@ -163,14 +163,14 @@ Expected<std::string> Graph::nodeOp(std::string_view name) const {
 Expected<std::vector<std::string>> Graph::nodeInputs(std::string_view name) const {
   tfg::Node node = TREADLE_TRY(indexOf(*impl).node(name));
   std::vector<std::string> inputs;
-  for (mlir::Value input : node.getOperands())
+  for (mlir::Value input : node->getOperands())
     inputs.push_back(nameOf(input));
   return inputs;
 }
 
 Expected<std::vector<std::string>> Graph::nodeUsers(std::string_view name) const {
   tfg::Node node = TREADLE_TRY(indexOf(*impl).node(name));
-  llvm::SmallSetVector<Operation *, 8> users(node.user_begin(), node.user_end());
+  llvm::SmallSetVector<Operation *, 8> users(node->user_begin(), node->user_end());
   std::vector<std::string> names;
   for (Operation *user : llvm::reverse(users)) // uses are kept last first
     names.push_back(tfg::Node(user).name().str());
@@ -340,7 +340,7 @@ Expected<void> Graph::setNodeInputs(std::string_view name, const std::vector<std
       return right;
   llvm::append_range(operands, tokens);
   TREADLE_TRY(checkAcyclic(node, operands));
-  node.setOperands(operands);
+  node->setOperands(operands);
   return {};
 }
 

@@ -91,7 +91,7 @@ Expected<Graph> functional(const Graph &graph, const Names &ys) {
 Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsRequest &request) {
   Graph ready = TREADLE_TRY(functional(graph, request.ys));
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
-  OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, ready->impl->module));
+  OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *ready.impl->module));
   auto copy = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
   EditIndex index(*copy);
   Expected<tfg::GradientsRequest> resolved = resolve(index, request);

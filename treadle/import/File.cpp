@@ -275,7 +275,7 @@ ImportedModule treadle::importFile(MLIRContext &context, const std::string &path
     named = found;
   }
   std::unique_ptr<llvm::MemoryBuffer> file = TREADLE_TRY(openFile(named));
-  StringRef content = file.getBuffer();
+  StringRef content = file->getBuffer();
   GraphFormat format = formatOf(named, content);
   ImportedModule module = import(context, content, format);
   if (!module)

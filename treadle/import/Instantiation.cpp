@@ -291,9 +291,7 @@ private:
     op->setOperands(operands);
     SmallVector<Type> expected;
     const OpSignature &signature = state.signatures.lookup(node.opType());
-    if (Expected<void> ok = state.signatures.inputTypes(signature, tfg::Node(op).attrs(), expected);
-        !ok)
-      return ok;
+    TREADLE_TRY(state.signatures.inputTypes(signature, tfg::Node(op).attrs(), expected));
     tfg::Node made(op);
     if (expected.size() != made.numData())
       return Unexpected(

@@ -97,8 +97,8 @@ std::string valueText(Attribute attr) {
 bool isLargeEnough(Attribute attr, const AttrDef &def) {
   if (!def.minimum())
     return true;
-  TREADLE_TRY(dyn_cast<ArrayAttr>(attr))
-  return static_cast<int64_t>(list.size()) >= *def.minimum();
+  if (auto list = dyn_cast<ArrayAttr>(attr))
+    return static_cast<int64_t>(list.size()) >= *def.minimum();
   auto integer = dyn_cast<IntegerAttr>(attr);
   return !integer || integer.getValue().getSExtValue() >= *def.minimum();
 }
@@ -323,8 +323,7 @@ Expected<void> OpSignatures::expand(const OpSignature &signature, ArrayRef<ArgSp
                                     Attrs attrs, SmallVectorImpl<Type> &result) {
   for (const ArgSpec &arg : args) {
     if (arg.typeListAttr >= 0) {
-      if (Expected<void> list = expandList(signature, arg, attrs, result))
-        ;
+      TREADLE_TRY(expandList(signature, arg, attrs, result));
       continue;
     }
     Type type = TREADLE_TRY(elementType(signature, arg, attrs));

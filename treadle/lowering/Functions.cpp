@@ -1,7 +1,6 @@
 #include "treadle/lowering/Functions.h"
 
 #include "treadle/dialect/FunctionNames.h"
-#include "treadle/lowering/Fusion.h"
 #include "treadle/ops/OpTable.h"
 
 namespace treadle {

@@ -16,7 +16,7 @@ Expected<TrackableObjectGraph> readObjects(const BundleReader &checkpoint) {
   Tensor bytes = TREADLE_TRY(checkpoint.read(objectsKey));
   TrackableObjectGraph objects;
   if (bytes.dtype() != DType::String || bytes.count() != 1 ||
-      !objects.ParseFromString(bytes->data<std::string>()))
+      !objects.ParseFromString(*bytes.data<std::string>()))
     return Unexpected(dataLoss("the checkpoint's tensor '", objectsKey,
                                "' is no list of objects, as it should be"));
   return objects;

@@ -72,7 +72,7 @@ protected:
   Expected<std::vector<Tensor>> run(GraphSpec graph, std::vector<Tensor> args = {},
                                     FunctionLibrary *functions = nullptr) {
     std::unique_ptr<Plan> plan = TREADLE_TRY(buildPlan(std::move(graph), {&kernels, functions}));
-    wasSequential = plan.isSequential;
+    wasSequential = plan->isSequential;
     ResourceManager resources;
     RunState state(resources, nullptr);
     return runPlan(*plan, std::move(args), state);

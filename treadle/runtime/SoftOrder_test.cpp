@@ -62,7 +62,7 @@ Expected<BoundKernel> bindRecording(const BindContext &context) {
   return boundWith<std::string>(
       [](OpContext &ctx) {
         ran->push_back(ctx.state<std::string>());
-        for (int i = 0; i < ctx.outputCount; ++i)
+        for (int i = 0; i < ctx.numOutputs(); ++i)
           ctx.setOutput(i, Tensor::scalar(DType::Int32, 0));
       },
       std::string(context.node));

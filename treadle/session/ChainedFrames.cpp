@@ -40,8 +40,9 @@ Expected<std::shared_ptr<CompiledPlan>> planWithChains(ModuleOp module, const Re
   OwningOpRef<ModuleOp> copied = TREADLE_TRY(copyInto(*context, module));
   copy = std::move(copied);
   int64_t before = countChained(*copy);
-  TREADLE_TRY(runOn(*copy, pruningTo(request) + ",tfg-deps-to-chains{loop-overlap=on}"); !ok)
-  return Unexpected(internal("the graph's loops can't be chained: ", ok.error().message));
+  if (Expected<void> ok = runOn(*copy, pruningTo(request) + ",tfg-deps-to-chains{loop-overlap=on}");
+      !ok)
+    return Unexpected(internal("the graph's loops can't be chained: ", ok.error().message));
   if (countChained(*copy) == before)
     return std::shared_ptr<CompiledPlan>();
   index = std::make_unique<ModuleIndex>(*copy);
@@ -49,8 +50,7 @@ Expected<std::shared_ptr<CompiledPlan>> planWithChains(ModuleOp module, const Re
   if (!hasAll(*index, request.feeds) || !hasAll(*index, request.fetches) ||
       !hasAll(*index, request.targets))
     return std::shared_ptr<CompiledPlan>();
-  if (Expected<void> ok = buildOver(*made, request, options, fuses, /*compiles=*/false))
-    ;
+  TREADLE_TRY(buildOver(*made, request, options, fuses, /*compiles=*/false));
   return made;
 }
 

@@ -1,6 +1,5 @@
 #include "treadle/session/Compilation.h"
 
-#include "treadle/lowering/Fusion.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
@@ -143,9 +142,7 @@ planCompiled(std::shared_ptr<codegen::ClusterModule> outlined, const Request &re
              const CompilationOptions &options) {
   auto made = std::make_shared<CompiledPlan>();
   made->source = std::move(outlined);
-  if (Expected<void> ok = buildOver(*made, request, options, /*fuses=*/true, /*compiles=*/true);
-      !ok)
-    return Unexpected(std::move(ok.error()));
+  TREADLE_TRY(buildOver(*made, request, options, /*fuses=*/true, /*compiles=*/true));
   return made;
 }
 

@@ -287,9 +287,7 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     return Unexpected(withOrigin(std::move(results.error()), *impl->graph.impl->module));
   }
   for (size_t i = 0; i < results->size(); ++i)
-    if (Expected<void> ok = detachFromVariables((*results)[i], fetches[i], found->hasReferences);
-        !ok)
-      return Unexpected(std::move(ok.error()));
+    TREADLE_TRY(detachFromVariables((*results)[i], fetches[i], found->hasReferences));
   return results;
 }
 

@@ -91,7 +91,7 @@ Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
   if (loopOverlap == LoopOverlap::On && hasFrames(*graph.impl->module)) {
     auto over = TREADLE_TRY(chained(key));
     if (over) {
-      plan->plan = {over, over.plan.get()};
+      plan->plan = {over, over->plan.get()};
       mayCompile &= waits();
     }
   }
@@ -99,7 +99,7 @@ Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
     return Entry{std::move(*plan), mayCompile, nullptr};
   auto over = TREADLE_TRY(compiled(key));
   if (over)
-    plan->plan = {over, over.plan.get()};
+    plan->plan = {over, over->plan.get()};
   return Entry{std::move(*plan), false, nullptr};
 }
 

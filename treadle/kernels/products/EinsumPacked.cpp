@@ -3,6 +3,7 @@
 #include "treadle/kernels/products/EinsumAxes.h"
 
 #include "treadle/kernels/products/MatMul.h"
+#include "treadle/runtime/Execution.h"
 
 #include <atomic>
 #include <functional>
@@ -123,7 +124,7 @@ bool PlacedProduct::multiply(OpContext &ctx, const Tensor &a, const Tensor &b, T
   double cost = costOfProduct * static_cast<double>(count) *
                 static_cast<double>(depth.size() * columnOffsets.size());
   ctx.parallelFor(std::ssize(results), cost, [&](int64_t begin, int64_t end) {
-    OpContext alone; // no run: works on this thread
+    Execution alone; // no run: works on this thread
     for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
       if (auto packed = pack(alone, rights[i]))
         multiplyOne(alone, *packed, lefts[i], results[i]);

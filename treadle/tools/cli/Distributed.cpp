@@ -52,7 +52,7 @@ Expected<void> join(Request &request) {
     return {};
   Expected<void> ok = partitionModel(request, *world);
   if (!ok)
-    world.abort(ok.error());
+    world->abort(ok.error());
   return ok;
 }
 

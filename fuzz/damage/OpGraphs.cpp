@@ -1,0 +1,220 @@
+// Graphs of one op each, made from the table of ops.
+#include "fuzz/damage/Damage.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/ops/OpTable.h"
+
+#include <algorithm>
+#include <array>
+
+namespace treadle::fuzz {
+namespace {
+
+class OneOp {
+public:
+  OneOp(const OpDef &def, Random &random) : def(def), random(random) {}
+
+  pb::GraphDef make() {
+    node.set_name("op");
+    node.set_op(std::string(def.name()));
+    for (const AttrDef &attr : def.attrs())
+      setAttr(attr);
+    for (const ArgDef &arg : def.inputs())
+      addInputs(arg);
+    *graph.add_node() = std::move(node);
+    graph.mutable_versions()->set_producer(1987);
+    return std::move(graph);
+  }
+
+private:
+  static constexpr std::array plainDTypes = {DType::Float32, DType::Int32,  DType::Int64,
+                                             DType::Bool,    DType::String, DType::Float64};
+
+  DType dtypeFor(const AttrDef &attr) {
+    std::span<const AttrConstant> allowed = attr.allowedValues();
+    if (!attr.defaultValues().empty() && oneIn(random, 2))
+      return attr.defaultValues()[0].asType();
+    return allowed.empty() ? plainDTypes[pick(random, plainDTypes.size())]
+                           : allowed[pick(random, allowed.size())].asType();
+  }
+
+  int64_t smallInteger(const AttrDef &attr) {
+    if (oneIn(random, 8))
+      return strangeInteger(random);
+    return attr.minimum().value_or(0) + static_cast<int64_t>(pick(random, 4));
+  }
+
+  /// Attributes with defaults are mostly left to these.
+  void setAttr(const AttrDef &attr) {
+    if (attr.hasDefault() && attr.kind() != AttrKind::Type && !oneIn(random, 4))
+      return;
+    pb::AttrValue value;
+    size_t count =
+        attr.isList() ? pick(random, 4) + static_cast<size_t>(attr.minimum().value_or(0)) : 1;
+    if (count > 16)
+      return;
+    auto &list = *value.mutable_list();
+    for (size_t i = 0; i < count; ++i)
+      switch (attr.kind()) {
+      case AttrKind::Type:
+        list.add_type(static_cast<pb::DataType>(dtypeFor(attr)));
+        break;
+      case AttrKind::Int:
+        list.add_i(smallInteger(attr));
+        break;
+      case AttrKind::Float:
+        list.add_f(static_cast<float>(pick(random, 5)) - 1);
+        break;
+      case AttrKind::Bool:
+        list.add_b(oneIn(random, 2));
+        break;
+      case AttrKind::String:
+        list.add_s(
+            attr.allowedValues().empty()
+                ? std::string(pick(random, 3), 's')
+                : std::string(
+                      attr.allowedValues()[pick(random, attr.allowedValues().size())].asString()));
+        break;
+      case AttrKind::Shape:
+        *list.add_shape() = anyShape();
+        break;
+      default:
+        return; // tensors and functions: their absence is an error
+      }
+    if (!attr.isList())
+      flatten(value);
+    (*node.mutable_attr())[std::string(attr.name())] = std::move(value);
+  }
+
+  static void flatten(pb::AttrValue &value) {
+    pb::AttrValue::ListValue list = value.list();
+    if (list.type_size())
+      value.set_type(list.type(0));
+    else if (list.i_size())
+      value.set_i(list.i(0));
+    else if (list.f_size())
+      value.set_f(list.f(0));
+    else if (list.b_size())
+      value.set_b(list.b(0));
+    else if (list.s_size())
+      value.set_s(list.s(0));
+    else
+      *value.mutable_shape() = list.shape(0);
+  }
+
+  pb::TensorShapeProto anyShape() {
+    pb::TensorShapeProto shape;
+    for (size_t rank = oneIn(random, 3) ? commonRank : pick(random, 5); rank-- > 0;)
+      shape.add_dim()->set_size(oneIn(random, 12)  ? 0
+                                : oneIn(random, 2) ? commonSize
+                                                   : 1 + static_cast<int64_t>(pick(random, 4)));
+    return shape;
+  }
+
+  void addInputs(const ArgDef &arg) {
+    auto &attrs = *node.mutable_attr();
+    if (!arg.typeListAttr().empty()) {
+      for (int type : attrs[std::string(arg.typeListAttr())].list().type())
+        addInput(static_cast<DType>(type));
+      return;
+    }
+    int64_t count = arg.numberAttr().empty() ? 1 : attrs[std::string(arg.numberAttr())].i();
+    DType dtype = arg.type() != DType::Invalid
+                      ? arg.type()
+                      : static_cast<DType>(attrs[std::string(arg.typeAttr())].type());
+    for (int64_t i = 0; i < std::min<int64_t>(count, 8); ++i)
+      addInput(dtype);
+  }
+
+  void addInput(DType dtype) {
+    pb::NodeDef &from = *graph.add_node();
+    from.set_name("in" + std::to_string(graph.node_size()));
+    from.set_op("Const");
+    auto &attrs = *from.mutable_attr();
+    attrs["dtype"].set_type(static_cast<pb::DataType>(dtype));
+    pb::TensorProto &tensor = *attrs["value"].mutable_tensor();
+    tensor.set_dtype(static_cast<pb::DataType>(dtype));
+    *tensor.mutable_tensor_shape() = anyShape();
+    for (int i = 0; i < 3; ++i) {
+      int64_t value =
+          oneIn(random, 10) ? strangeInteger(random) : static_cast<int64_t>(pick(random, 5)) - 1;
+      tensor.add_int_val(static_cast<int32_t>(value));
+      tensor.add_int64_val(value);
+      tensor.add_float_val(static_cast<float>(value));
+      tensor.add_double_val(static_cast<double>(value));
+      tensor.add_bool_val(value & 1);
+      tensor.add_string_val(std::string(pick(random, 4), static_cast<char>('a' + i)));
+      tensor.add_half_val(static_cast<int32_t>(value & 0x7fff));
+      tensor.add_uint32_val(static_cast<uint32_t>(value));
+      tensor.add_uint64_val(static_cast<uint64_t>(value));
+      tensor.add_scomplex_val(static_cast<float>(value));
+      tensor.add_dcomplex_val(static_cast<double>(value));
+    }
+    tensor.add_scomplex_val(0);
+    tensor.add_dcomplex_val(0);
+    keepOnly(tensor, dtype);
+    node.add_input(from.name());
+  }
+
+  /// The field that holds elements of the dtype, and no more of them than the shape has room for.
+  static void keepOnly(pb::TensorProto &tensor, DType dtype) {
+    int64_t room = 1;
+    for (const auto &dim : tensor.tensor_shape().dim())
+      room *= dim.size();
+    auto limit = [&](auto &values, bool isIt, int64_t each = 1) {
+      int64_t most = isIt ? std::min<int64_t>(room * each, values.size()) : 0;
+      while (values.size() > most)
+        values.RemoveLast();
+    };
+    bool isInt = dtype == DType::Int32 || dtype == DType::Int16 || dtype == DType::Int8 ||
+                 dtype == DType::UInt8 || dtype == DType::UInt16 || dtype == DType::QInt8 ||
+                 dtype == DType::QUInt8 || dtype == DType::QInt32 || dtype == DType::QInt16 ||
+                 dtype == DType::QUInt16;
+    limit(*tensor.mutable_int_val(), isInt);
+    limit(*tensor.mutable_int64_val(), dtype == DType::Int64);
+    limit(*tensor.mutable_float_val(), dtype == DType::Float32);
+    limit(*tensor.mutable_double_val(), dtype == DType::Float64);
+    limit(*tensor.mutable_bool_val(), dtype == DType::Bool);
+    limit(*tensor.mutable_string_val(), dtype == DType::String);
+    limit(*tensor.mutable_half_val(), dtype == DType::Float16 || dtype == DType::BFloat16);
+    limit(*tensor.mutable_uint32_val(), dtype == DType::UInt32);
+    limit(*tensor.mutable_uint64_val(), dtype == DType::UInt64);
+    limit(*tensor.mutable_scomplex_val(), dtype == DType::Complex64, 2);
+    limit(*tensor.mutable_dcomplex_val(), dtype == DType::Complex128, 2);
+  }
+
+  const OpDef &def;
+  Random &random;
+  const size_t commonRank = pick(random, 5);
+  const int64_t commonSize = 1 + static_cast<int64_t>(pick(random, 4));
+  pb::GraphDef graph;
+  pb::NodeDef node;
+};
+
+bool isRunnable(const OpDef &op) {
+  bool wantsHandle = std::ranges::any_of(op.inputs(), [](const ArgDef &arg) {
+    return arg.isRef() || arg.type() == DType::Resource || arg.type() == DType::Variant;
+  });
+  return !wantsHandle && !touchesFiles(op.name()) && builtinKernels().find(op.name());
+}
+
+} // namespace
+
+bool touchesFiles(std::string_view op) {
+  constexpr std::string_view words[] = {"File",  "Save",    "Restore",    "Checkpoint",
+                                        "Write", "Summary", "Collective", "LoadAndRemap"};
+  return std::ranges::any_of(words,
+                             [&](std::string_view word) { return op.find(word) != op.npos; });
+}
+
+pb::GraphDef graphOfOneOp(Random &random) {
+  static const std::vector<const OpDef *> ops = [] {
+    std::vector<const OpDef *> found;
+    for (const OpDef &op : allOps())
+      if (isRunnable(op))
+        found.push_back(&op);
+    return found;
+  }();
+  return OneOp(*ops[pick(random, ops.size())], random).make();
+}
+
+} // namespace treadle::fuzz

@@ -1,0 +1,280 @@
+// Runs damaged graphs, in all tiers: each must end in an error or in values, never in a crash.
+//
+//     damage [--seed S] [--first I] [--count N] [--jit EVERY] [--findings FOLDER] [GRAPH|FOLDER]...
+//
+// Graphs are damaged copies of those that are named (.pb, .pbtxt; folders are searched), and every
+// other one is of a single op of the op table. Number and seed make a graph: `--seed S --first I
+// --count 1` runs one again. Chunks run in processes of their own, so that a crash ends none but
+// its graph; that is kept in FOLDER. Exit status 1: there were findings.
+//
+// ./dev test runs a short form. A long one, in a build with the address sanitizer:
+//
+//     build/asan/bin/damage --count 1000000 test/graphs examples fuzz/seeds
+#include "fuzz/damage/Damage.h"
+#include "treadle/treadle.h"
+
+#include <google/protobuf/stubs/logging.h>
+#include <google/protobuf/text_format.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// Kernels answer a tensor too large for memory with an error; so may the sanitizer's allocator.
+extern "C" const char *__asan_default_options() {
+  return "allocator_may_return_null=1:max_allocation_size_mb=2048:detect_leaks=0";
+}
+
+namespace fs = std::filesystem;
+using namespace treadle;
+using namespace treadle::fuzz;
+
+namespace {
+
+constexpr int64_t chunk = 500;
+constexpr unsigned secondsEach = 60; // of a graph, compiling included: beyond it hangs
+
+struct Options {
+  uint64_t seed = 1;
+  int64_t first = 0, count = 2000, jitEvery = 10;
+  fs::path findings = fs::temp_directory_path() / "treadle-damage";
+  std::vector<fs::path> sources;
+};
+
+/// Shared with the processes that run graphs.
+struct Progress {
+  std::atomic<int64_t> at, imported, values, errors;
+};
+
+// --- the graphs
+// ------------------------------------------------------------------------------------
+
+bool isSafe(const pb::GraphDef &graph) {
+  auto areSafe = [](const auto &nodes) {
+    return std::ranges::none_of(nodes, [](const auto &node) { return touchesFiles(node.op()); });
+  };
+  return areSafe(graph.node()) &&
+         std::ranges::all_of(graph.library().function(),
+                             [&](const auto &function) { return areSafe(function.node_def()); });
+}
+
+void readGraph(const fs::path &path, std::vector<pb::GraphDef> &graphs) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream bytes;
+  bytes << file.rdbuf();
+  pb::GraphDef graph;
+  bool isRead = path.extension() == ".pbtxt"
+                    ? google::protobuf::TextFormat::ParseFromString(bytes.str(), &graph)
+                    : graph.ParseFromString(bytes.str());
+  if (isRead && graph.node_size() > 0 && graph.ByteSizeLong() < 200'000 && isSafe(graph))
+    graphs.push_back(std::move(graph));
+}
+
+std::vector<pb::GraphDef> readGraphs(const std::vector<fs::path> &sources) {
+  std::vector<pb::GraphDef> graphs;
+  std::vector<fs::path> files;
+  for (const fs::path &source : sources) {
+    if (!fs::is_directory(source)) {
+      files.push_back(source);
+      continue;
+    }
+    for (const fs::directory_entry &entry : fs::recursive_directory_iterator(source))
+      if (entry.path().extension() == ".pb" || entry.path().extension() == ".pbtxt")
+        files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  for (const fs::path &file : files)
+    readGraph(file, graphs);
+  return graphs;
+}
+
+class Graphs {
+public:
+  explicit Graphs(const Options &options)
+      : seed(options.seed), sources(readGraphs(options.sources)) {
+    for (const pb::GraphDef &graph : sources)
+      vocabulary.add(graph);
+  }
+
+  pb::GraphDef make(int64_t number) const {
+    Random random(seed * 0x9e3779b97f4a7c15u + static_cast<uint64_t>(number));
+    if (sources.empty() || number % 2) {
+      pb::GraphDef graph = graphOfOneOp(random);
+      if (oneIn(random, 3))
+        damage(graph, vocabulary, random);
+      return graph;
+    }
+    pb::GraphDef graph = sources[pick(random, sources.size())];
+    damage(graph, vocabulary, random);
+    return graph;
+  }
+
+private:
+  uint64_t seed;
+  std::vector<pb::GraphDef> sources;
+  Vocabulary vocabulary;
+};
+
+// --- running
+// -----------------------------------------------------------------------------------------
+
+/// Ones in the shape that the placeholder states.
+Session::Feeds feedsOf(const Graph &graph) {
+  Session::Feeds feeds;
+  for (const Graph::Value &input : graph.inputs()) {
+    std::vector<int64_t> dims = input.dims;
+    int64_t count = 1;
+    for (int64_t &dim : dims) {
+      dim = dim < 0 ? 2 : std::min<int64_t>(dim, 64);
+      count *= dim;
+    }
+    if (count > 100'000)
+      continue;
+    Expected<Tensor> value = Tensor::make(input.dtype, dims);
+    if (!value)
+      continue;
+    if (isPlain(input.dtype))
+      std::memset(value->raw(), 1, value->bytes());
+    feeds.emplace_back(input.name, std::move(*value));
+  }
+  return feeds;
+}
+
+void runGraph(const std::string &bytes, Tier tier, Progress &progress) {
+  Expected<Graph> graph = Graph::fromBytes(bytes);
+  if (!graph)
+    return;
+  ++progress.imported;
+  SessionOptions options;
+  options.threads = 1;
+  options.tier = tier;
+  options.timeout = 2;
+  options.print = [](std::string_view, std::string_view) {};
+  Expected<Session> session = Session::create(*graph, options);
+  if (!session)
+    return;
+  std::vector<std::string> fetches;
+  for (const Graph::Value &output : graph->outputs())
+    if (fetches.size() < 8)
+      fetches.push_back(output.name);
+  Session::Feeds feeds = feedsOf(*graph);
+  for (const std::string &fetch : fetches)
+    ++(session->run({fetch}, feeds) ? progress.values : progress.errors);
+}
+
+/// In a process of its own.
+[[noreturn]] void runChunk(const Graphs &graphs, const Options &options, int64_t end,
+                           Progress &progress) {
+  google::protobuf::LogSilencer silencer;
+  for (; progress.at < end; ++progress.at) {
+    alarm(secondsEach);
+    int64_t number = progress.at;
+    std::string bytes = graphs.make(number).SerializeAsString();
+    for (Tier tier : {Tier::Interpret, Tier::Jit}) {
+      if (tier == Tier::Jit && number % options.jitEvery)
+        continue;
+      try {
+        runGraph(bytes, tier, progress);
+      } catch (const std::bad_alloc &) {
+        // More than the process may have: nothing here promises more than this.
+      }
+    }
+  }
+  _exit(0);
+}
+
+/// What went wrong at the graph that the process was at.
+void keep(const Graphs &graphs, const Options &options, int64_t number, int status,
+          const fs::path &log) {
+  fs::path file = options.findings / (std::to_string(options.seed) + "-" + std::to_string(number));
+  std::ofstream(file.string() + ".pb", std::ios::binary) << graphs.make(number).SerializeAsString();
+  fs::copy_file(log, file.string() + ".log", fs::copy_options::overwrite_existing);
+  std::string how = WIFSIGNALED(status) ? str("signal ", WTERMSIG(status))
+                                        : str("exit status ", WEXITSTATUS(status));
+  std::cout << "finding: " << how << " at --seed " << options.seed << " --first " << number
+            << " --count 1; " << file.string() << ".pb" << std::endl;
+}
+
+int64_t runAll(const Graphs &graphs, const Options &options) {
+  void *shared =
+      mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED)
+    throw std::bad_alloc();
+  auto &progress = *new (shared) Progress();
+  progress.at = options.first;
+  fs::create_directories(options.findings);
+  fs::path log = options.findings / ("log-" + std::to_string(getpid()));
+  int64_t end = options.first + options.count, numFindings = 0;
+  auto begin = std::chrono::steady_clock::now();
+  while (progress.at < end) {
+    int64_t chunkEnd = std::min(end, progress.at + chunk);
+    pid_t child = fork();
+    if (child == 0) {
+      int out = open(log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0644);
+      dup2(out, STDERR_FILENO);
+      runChunk(graphs, options, chunkEnd, progress);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    if (status != 0) {
+      ++numFindings;
+      keep(graphs, options, progress.at, status, log);
+      ++progress.at;
+    }
+  }
+  double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::cout << options.count << " graphs in " << static_cast<int64_t>(seconds)
+            << " s: " << progress.imported << " imports, " << progress.values
+            << " fetches with values, " << progress.errors << " with errors, " << numFindings
+            << " findings" << std::endl;
+  fs::remove(log);
+  return numFindings;
+}
+
+std::optional<Options> parse(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view arg = argv[i];
+    if (!arg.starts_with("--")) {
+      options.sources.emplace_back(arg);
+      continue;
+    }
+    if (++i == argc)
+      return std::nullopt;
+    if (arg == "--seed")
+      options.seed = std::stoull(argv[i]);
+    else if (arg == "--first")
+      options.first = std::stoll(argv[i]);
+    else if (arg == "--count")
+      options.count = std::stoll(argv[i]);
+    else if (arg == "--jit")
+      options.jitEvery = std::max<int64_t>(std::stoll(argv[i]), 1);
+    else if (arg == "--findings")
+      options.findings = argv[i];
+    else
+      return std::nullopt;
+  }
+  return options;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::optional<Options> options = parse(argc, argv);
+  if (!options) {
+    std::cerr << "usage: damage [--seed S] [--first I] [--count N] [--jit EVERY] "
+                 "[--findings FOLDER] [GRAPH|FOLDER]...\n";
+    return 2;
+  }
+  return runAll(Graphs(*options), *options) ? 1 : 0;
+}
