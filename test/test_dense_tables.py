@@ -125,3 +125,16 @@ def test_buckets_of_another_shape():
     message = r"shapes are \[4,2\] and \[4,1\], expected \[n,1\] and \[n,1\]"
     with pytest.raises(treadle.InvalidArgumentError, match=message):
         change(session(), "import", np.zeros((4, 2), np.int64), np.zeros((4, 1), np.int64))
+
+
+def test_a_table_without_a_deleted_key_keeps_its_keys():
+    graph = treadle.Graph.from_bytes(b"")
+    graph.add("Const", name="empty", attrs={"dtype": "int64", "value": np.array(-1)})
+    kinds = {"key_dtype": "int64", "value_dtype": "int64", "value_shape": ()}
+    graph.add("MutableDenseHashTable", ["empty"], name="table", attrs=kinds)
+    graph.add("Const", name="keys", attrs={"dtype": "int64", "value": np.array([3, 4])})
+    graph.add("LookupTableInsert", ["table", "keys", "keys"], name="insert")
+    graph.add("LookupTableSize", ["table"], name="size")
+    table = treadle.Session(graph)
+    table.run([], targets=["insert"])
+    assert table.run("size").item() == 2

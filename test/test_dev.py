@@ -24,7 +24,9 @@ def dev(tmp_path):
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "ninja").write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/built\n')
-    (tools / "ninja").chmod(0o755)
+    (tools / "cmake").write_text("#!/bin/sh\nexit 1\n")  # the build is configured already
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
 
     def call(*args, **options):
         environment = {**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"}

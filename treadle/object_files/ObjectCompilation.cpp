@@ -176,8 +176,8 @@ Expected<std::vector<Wanted>> wantedOfModel(const Model &model, const ObjectOpti
   llvm::StringSet<> taken;
   for (const std::string &name : names) {
     const Graph::Signature *signature = TREADLE_TRY(model.signature(name));
-    all.push_back(
-        {identifier(options.name + "_" + name, taken), name, signature->inputs, signature->outputs});
+    all.push_back({identifier(options.name + "_" + name, taken), name, signature->inputs,
+                   signature->outputs});
   }
   return all;
 }

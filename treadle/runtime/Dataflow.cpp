@@ -270,7 +270,7 @@ void Runner::runKernel(Site site) {
     prepare(ctx, site, outputs.data());
     ctx.executor = &executor;
     auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
-    node.fn(ctx);
+    callKernel(node.fn, ctx);
     if (run.trace) [[unlikely]]
       trace(site, begin);
     if (ctx.error)
@@ -296,14 +296,10 @@ void Runner::offload(Site site, const Schedule &schedule) {
   ++outstanding;
   schedule([this, op, site, fn = node.fn] {
     auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
-    try {
-      fn(op->ctx);
-      finishSuspended(op->ctx);
-      if (run.trace) [[unlikely]]
-        trace(site, begin);
-    } catch (const std::bad_alloc &) {
-      op->ctx.fail(resourceExhausted("out of memory"));
-    }
+    callKernel(fn, op->ctx);
+    finishSuspended(op->ctx);
+    if (run.trace) [[unlikely]]
+      trace(site, begin);
     arrive({site, std::move(op->outputs), std::move(op->ctx.error)});
   });
 }

@@ -24,7 +24,7 @@ Iteration *Iteration::make(Frame *frame, int64_t number, const PlanFrame &shape,
 void Iteration::restart(int64_t newNumber, const std::vector<NodeCounter> &initial) {
   number = newNumber;
   outstanding = 0;
-  std::memcpy(counters, initial.data(), initial.size() * sizeof(NodeCounter));
+  std::ranges::copy(initial, counters);
 }
 
 void Iteration::destroy(Iteration *it, const PlanFrame &shape) {

@@ -3,6 +3,9 @@
 
 #include "treadle/runtime/Kernel.h"
 
+#include <new>
+#include <stdexcept>
+
 namespace treadle {
 
 /// One execution of one node. Every OpContext is one.
@@ -21,5 +24,17 @@ public:
   using OpContext::runState;
   using OpContext::suspension;
 };
+
+/// Calls a kernel. What memory can't hold is an error like any other: nothing is thrown through
+/// code that a compiler of ours made, or past the node that it is the error of.
+inline void callKernel(KernelFn fn, OpContext &ctx) {
+  try {
+    fn(ctx);
+  } catch (const std::bad_alloc &) {
+    ctx.fail(resourceExhausted("out of memory"));
+  } catch (const std::length_error &) {
+    ctx.fail(resourceExhausted("a size is beyond what memory can hold"));
+  }
+}
 
 } // namespace treadle

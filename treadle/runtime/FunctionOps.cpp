@@ -1,6 +1,5 @@
 #include "treadle/runtime/FunctionOps.h"
 
-#include "treadle/kernels/functions/TensorFunctions.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/PlanBuilder.h"

@@ -187,7 +187,7 @@ Expected<std::vector<Tensor>> runOp(const KernelRegistry &registry, std::string_
   ctx.outputCount = static_cast<uint32_t>(outputs.size());
   ctx.boundState = kernel->state.get();
   ctx.runState = &run;
-  kernel->fn(ctx);
+  callKernel(kernel->fn, ctx);
   finishSuspended(ctx);
   if (ctx.error)
     return Unexpected(std::move(*ctx.error));

@@ -41,7 +41,6 @@ public:
   virtual bool waits(const std::string &) { return false; }
 };
 
-
 /// On the Enter nodes of a loop that is not to become a structured one: a bool.
 inline constexpr std::string_view overlapAttr = "_overlap";
 

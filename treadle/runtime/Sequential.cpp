@@ -89,7 +89,7 @@ template <bool isTraced> void runNode(const Plan &plan, const PlanNode &node, Ex
   Trace::Clock::time_point begin;
   if constexpr (isTraced)
     begin = Trace::Clock::now();
-  node.fn(ctx);
+  callKernel(node.fn, ctx);
   if (ctx.suspension) [[unlikely]]
     finishSuspended(ctx);
   if constexpr (isTraced)

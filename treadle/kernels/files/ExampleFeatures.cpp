@@ -1,6 +1,6 @@
 #include "treadle/kernels/files/ExampleFeatures.h"
 
-#include "treadle/kernels/files/WireFormat.h"
+#include "treadle/kernels/WireFormat.h"
 
 #include <algorithm>
 

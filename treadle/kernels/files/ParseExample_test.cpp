@@ -1,6 +1,6 @@
 // Tests of ops that read tf.Example messages.
 #include "treadle/kernels/KernelTest.h"
-#include "treadle/kernels/files/WireFormat.h"
+#include "treadle/kernels/WireFormat.h"
 
 namespace treadle {
 namespace {

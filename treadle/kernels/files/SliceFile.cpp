@@ -3,7 +3,7 @@
 #include "treadle/checkpoint/Files.h"
 #include "treadle/checkpoint/Table.h"
 #include "treadle/checkpoint/Wire.h"
-#include "treadle/kernels/files/SerializedTensor.h"
+#include "treadle/kernels/SerializedTensor.h"
 
 #include <algorithm>
 #include <glob.h>

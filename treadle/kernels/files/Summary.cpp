@@ -2,7 +2,7 @@
 
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/files/SerializedTensor.h"
+#include "treadle/kernels/SerializedTensor.h"
 
 #include "treadle/checkpoint/Wire.h"
 

@@ -7,6 +7,7 @@
 #include "treadle/kernels/elementwise/VectorMath.h"
 
 #include <algorithm>
+#include <array>
 
 // The values are those of the ops apart.
 #pragma clang fp contract(off)
@@ -147,6 +148,9 @@ Expected<BoundKernel> bindGates(const BindContext &node) {
   auto parts = node.attrs.getOr("gates", std::vector<int64_t>());
   if (parts.size() != 4 || node.inputTypes[0] != DType::Float32)
     return unsupportedDType(node, node.inputTypes[0]);
+  if (!std::ranges::is_permutation(parts, std::array<int64_t, 4>{0, 1, 2, 3}))
+    return Unexpected(invalidArgument("attribute 'gates' is ", dimsText(parts),
+                                      ", expected 0 to 3 in some order"));
   return boundWith(runGates, LstmGates{node.attrs.getOr<int64_t>("axis", 1),
                                        node.attrs.getOr("forget_bias", 0.0F), std::move(parts)});
 }

@@ -82,6 +82,8 @@ TEST(LstmGates, FailsAsTheOpsDo) {
   EXPECT_EQ(failureOf({waves({3, 20}, 1), waves({3, 6}, 1), {}}), "InvalidArgumentError");
   EXPECT_EQ(failureOf({waves({3, 20}, 1), waves({3, 5}, 1), waves({5}, 1)}),
             "InvalidArgumentError");
+  EXPECT_EQ(failureOf({waves({3, 20}, 1), waves({3, 5}, 1), {}, {0, 1, 2, 4}}),
+            "InvalidArgumentError");
 }
 
 } // namespace

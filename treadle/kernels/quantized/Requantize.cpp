@@ -131,6 +131,9 @@ template <bool isV2> void concatQuantized(OpContext &ctx) {
   int number = (ctx.numInputs() - 1) / 3;
   Joined at{isV2 ? 0 : 1, number, isV2 ? number : 0};
   const Tensor first = ctx.input(at.first);
+  if (!ctx.input(at.axisInput).isScalar())
+    return ctx.fail(invalidArgument("concat_dim must be a scalar, but it is ",
+                                    tensorTypeText(ctx.input(at.axisInput))));
   int64_t axis = indexAt(ctx.input(at.axisInput), 0);
   if (isV2)
     axis = normalizedAxis(axis, first.rank());
@@ -143,6 +146,11 @@ template <bool isV2> void concatQuantized(OpContext &ctx) {
   FloatRange range{std::numeric_limits<float>::max(), std::numeric_limits<float>::lowest()};
   for (int k = 0; k < number; ++k) {
     const Tensor &in = ctx.input(at.first + k);
+    for (int bound : {at.minOf(k), at.maxOf(k)})
+      if (ctx.input(bound).count() != 1)
+        return ctx.fail(invalidArgument("input ", bound,
+                                        " bounds a range: it must be a scalar, but is ",
+                                        tensorTypeText(ctx.input(bound))));
     for (size_t i = 0; i < dims.size() || i < in.dims().size(); ++i)
       if (in.rank() != first.rank() || (i != d && in.dims()[i] != dims[i]))
         return ctx.fail(invalidArgument("input ", k, " has shape ", dimsText(in.dims()),
@@ -186,6 +194,9 @@ template <Limit limit> void rectify(OpContext &ctx) {
   FloatRange range;
   if (!readRange(ctx, limit == Limit::Input ? 2 : 1, range))
     return;
+  if (limit == Limit::Input && ctx.input(1).count() != 1)
+    return ctx.fail(
+        invalidArgument("max_value must be a scalar, but it is ", tensorTypeText(ctx.input(1))));
   Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
   if (!out)
     return;

@@ -61,6 +61,9 @@ std::vector<uint32_t> threeFryWords(std::span<uint64_t> state, size_t count) {
 constexpr int threeFryAlgorithm = 1;
 
 void generate(OpContext &ctx) {
+  if (!ctx.input(0).isScalar())
+    return ctx.fail(
+        invalidArgument("algorithm must be a scalar, but it is ", tensorTypeText(ctx.input(0))));
   int64_t algorithm = indexAt(ctx.input(0), 0);
   const Tensor &given = ctx.input(1);
   DType dtype = ctx.state<DType>();

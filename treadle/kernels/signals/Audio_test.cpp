@@ -83,6 +83,13 @@ TEST(AudioSpectrogram, FindsAFrequency) {
 }
 
 // Values from TensorFlow.
+TEST(AudioSpectrogram, OfAWindowBeyondMemorySaysSo) {
+  AttrMap attrs = with("window_size", int64_t{1} << 62);
+  attrs.set("stride", int64_t{1});
+  EXPECT_EQ(errorOf("AudioSpectrogram", {wave({4, 1})}, {DType::Float32}, attrs),
+            "ResourceExhaustedError: a size is beyond what memory can hold");
+}
+
 TEST(Mfcc, OfASpectrum) {
   AttrMap attrs = with("filterbank_channel_count", int64_t{6});
   attrs.set("dct_coefficient_count", int64_t{4});

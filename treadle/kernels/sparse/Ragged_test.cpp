@@ -1,7 +1,7 @@
 // Ragged and sparse tensors packed into other tensors, and back.
 #include "treadle/kernels/KernelTest.h"
+#include "treadle/kernels/SerializedTensor.h"
 #include "treadle/kernels/Variants.h"
-#include "treadle/kernels/files/SerializedTensor.h"
 
 namespace treadle {
 namespace {

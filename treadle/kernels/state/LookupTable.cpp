@@ -208,6 +208,9 @@ void LookupTable::dropRow(int64_t row) {
 }
 
 Expected<void> LookupTable::remove(const Tensor &keys) {
+  if (dense && dense->emptyKey == dense->deletedKey)
+    return Unexpected(failedPrecondition("the table has no deleted_key, so that keys can't be "
+                                         "removed; make it by MutableDenseHashTableV2"));
   if (!type.isMutable)
     return Unexpected(failedPrecondition("the table was made to be filled once, and can't be "
                                          "changed"));

@@ -24,7 +24,7 @@ struct TableType {
 /// restores it looks keys up in them as they are: each key must be where TensorFlow puts it.
 struct DenseLayout {
   static constexpr int64_t fewestBuckets = 4;
-  std::string emptyKey, deletedKey; // by their bytes
+  std::string emptyKey, deletedKey; // by their bytes; equal: keys are never removed
   int64_t numBuckets;
   float maxLoad; // the share of buckets that may hold keys, less than 1
 };

@@ -18,7 +18,7 @@ struct MakeState {
   ResourceName resource;
   TableType type;
   DType handleDType;
-  bool isDense; // inputs: the empty key and the deleted one
+  bool isDense; // inputs: the empty key and, but for the first op, the deleted one
   int64_t numBuckets;
   float maxLoad;
   CachedHandle handle = {};
@@ -34,15 +34,20 @@ Ref<LookupTable> makeTable(OpContext &ctx, const MakeState &state) {
     return makeRef<LookupTable>(state.type);
   TableType type = state.type;
   type.keyDims.assign(ctx.input(0).dims().begin(), ctx.input(0).dims().end());
-  return makeRef<LookupTable>(
-      std::move(type),
-      DenseLayout{bytesOf(ctx.input(0)), bytesOf(ctx.input(1)), state.numBuckets, state.maxLoad});
+  std::string empty = bytesOf(ctx.input(0));
+  std::string deleted = ctx.numInputs() > 1 ? bytesOf(ctx.input(1)) : empty;
+  return makeRef<LookupTable>(std::move(type), DenseLayout{std::move(empty), std::move(deleted),
+                                                           state.numBuckets, state.maxLoad});
 }
 
-// The two keys of a dense table.
-Expected<void> checkReservedKeys(const Tensor &empty, const Tensor &deleted) {
+// The two keys of a dense table; tables that nothing is removed from have one.
+Expected<void> checkReservedKeys(OpContext &ctx) {
+  const Tensor &empty = ctx.input(0);
   if (empty.dtype() == DType::String && !empty.isScalar())
     return Unexpected(unimplemented("keys of several strings"));
+  if (ctx.numInputs() == 1)
+    return {};
+  const Tensor &deleted = ctx.input(1);
   if (deleted.dtype() != empty.dtype() || !std::ranges::equal(deleted.dims(), empty.dims()))
     return Unexpected(invalidArgument("empty_key is ", tensorTypeText(empty),
                                       " and deleted_key is ", tensorTypeText(deleted),
@@ -55,7 +60,7 @@ Expected<void> checkReservedKeys(const Tensor &empty, const Tensor &deleted) {
 template <Sharing sharing> void make(OpContext &ctx) {
   const auto &state = ctx.state<MakeState>();
   if (state.isDense)
-    if (Expected<void> ok = checkReservedKeys(ctx.input(0), ctx.input(1)); !ok)
+    if (Expected<void> ok = checkReservedKeys(ctx); !ok)
       return ctx.fail(std::move(ok.error()));
   if constexpr (sharing == Sharing::Anonymous)
     return ctx.setOutput(0, makeHandle(makeTable(ctx, state)));

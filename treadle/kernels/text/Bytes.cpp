@@ -3,7 +3,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/files/SerializedTensor.h"
+#include "treadle/kernels/SerializedTensor.h"
 
 #include <zlib.h>
 

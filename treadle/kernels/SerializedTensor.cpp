@@ -1,7 +1,7 @@
-#include "treadle/kernels/files/SerializedTensor.h"
+#include "treadle/kernels/SerializedTensor.h"
 
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/files/WireFormat.h"
+#include "treadle/kernels/WireFormat.h"
 
 #include <algorithm>
 #include <vector>
