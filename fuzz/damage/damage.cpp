@@ -32,7 +32,7 @@
 #include <unistd.h>
 
 // Kernels answer a tensor too large for memory with an error; so may the sanitizer's allocator.
-extern "C" const char *__asan_default_options() {
+extern "C" const char *__asan_default_options() { // NOLINT(bugprone-reserved-identifier): its name
   return "allocator_may_return_null=1:max_allocation_size_mb=2048:detect_leaks=0";
 }
 
@@ -53,7 +53,7 @@ struct Options {
 
 /// Shared with the processes that run graphs.
 struct Progress {
-  std::atomic<int64_t> at, imported, values, errors;
+  std::atomic<int64_t> at, imported, values, errors, outOfMemory;
 };
 
 // --- the graphs
@@ -201,7 +201,7 @@ void limitMemory() {
       try {
         runGraph(bytes, tier, progress);
       } catch (const std::bad_alloc &) {
-        // More than the process may have: nothing here promises more than this.
+        ++progress.outOfMemory; // of the import or the compiler; a run's is an error
       }
     }
   }
@@ -254,7 +254,8 @@ int64_t runAll(const Graphs &graphs, const Options &options) {
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::cout << options.count << " graphs in " << static_cast<int64_t>(seconds)
             << " s: " << progress.imported << " imports, " << progress.values
-            << " fetches with values, " << progress.errors << " with errors, " << numFindings
+            << " fetches with values, " << progress.errors << " with errors, "
+            << progress.outOfMemory << " beyond the process's memory, " << numFindings
             << " findings" << std::endl;
   fs::remove(log);
   return numFindings;

@@ -50,11 +50,13 @@ Expected<std::vector<Following>> preserveOrder(Graph &graph, const std::vector<F
     return Unexpected(
         Error{Code::FailedPrecondition, "the module has functions only, and no graph to order"});
   std::vector<tfg::Following> wishes;
+  wishes.reserve(order.size());
   for (const Following &wish : order)
     wishes.push_back({wish.node, wish.after});
   auto contradicted = TREADLE_TRY(tfg::preserveOrder(index.graph.getNodes().front(), wishes, soft));
   index.mayHaveSoftEdges |= soft;
   std::vector<Following> leftOut;
+  leftOut.reserve(contradicted.size());
   for (const tfg::Following &wish : contradicted)
     leftOut.push_back({wish.node, wish.after});
   return leftOut;
