@@ -18,6 +18,11 @@ TEST(MatrixFunctions, OfTriangularMatrices) {
             "InvalidArgumentError");
 }
 
+TEST(MatrixFunctions, ARootThatIsNotRealIsNotANumber) {
+  Tensor root = run1("MatrixSquareRoot", {tensor<double>({2, 2}, {-1, 0, 0, 4})});
+  EXPECT_TRUE(std::isnan(root.data<double>()[0]));
+}
+
 TEST(LeastSquares, TallWideAndSingular) {
   Tensor none = scalar<double>(0);
   expectNear<float>(run1("MatrixSolveLs", {tensor<float>({3, 2}, {1, 0, 0, 2, 0, 0}),
