@@ -195,6 +195,9 @@ Expected<void> checkFeed(const Graph &graph, const ModuleIndex &index, const std
                          const Tensor &value, ValueType want) {
   if (!value)
     return Unexpected(invalidArgument("feed '", name, "' has no value"));
+  if (want.dtype == DType::Invalid)
+    return Unexpected(
+        invalidArgument("feed '", name, "' is of no dtype in the graph; give its node a dtype"));
   if (value.dtype() != want.dtype)
     return Unexpected(invalidArgument("feed '", name, "' is ", tensorTypeText(value),
                                       ", but the graph wants ", dtypeName(want.dtype)));

@@ -312,6 +312,14 @@ TEST(SessionErrorTest, OptionsOutOfRange) {
   EXPECT_ERROR(Session::create(graph, options), InvalidArgument, "threads is -1");
 }
 
+TEST(SessionErrorTest, FeedOfNoDType) {
+  Session s = open(node("p", "Placeholder", {}, typed("dtype", "DT_INVALID")) +
+                   node("y", "Neg", {"p"}, typed("T", "DT_FLOAT")));
+  Expected<Tensor> value = Tensor::make(DType::Invalid, {2});
+  if (value)
+    EXPECT_ERROR(s.run({"y:0"}, {{"p:0", *value}}), InvalidArgument, "feed 'p:0' is of no dtype");
+}
+
 TEST(SessionErrorTest, TensorTooLargeForTheMachine) {
   std::string dims =
       "attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 2 } }"

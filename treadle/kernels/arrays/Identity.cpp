@@ -15,6 +15,14 @@ void identityN(OpContext &ctx) {
     ctx.setOutput(i, ctx.takeInput(i));
 }
 
+// The lists of _ArrayToList and _ListToArray are stated twice.
+Expected<BoundKernel> bindIdentityN(const BindContext &node) {
+  if (!std::ranges::equal(node.inputTypes, node.outputTypes))
+    return Unexpected(invalidArgument("its outputs aren't of the dtypes of its ",
+                                      node.inputTypes.size(), " inputs, one each"));
+  return BoundKernel{identityN};
+}
+
 void doNothing(OpContext &) {}
 
 // A resource or variant can't be copied deeply: such tensors share what they hold.
@@ -94,7 +102,7 @@ const KernelEntry passTable[] = {
     {"EnsureShape", bindEnsureShape},
     {"GuaranteeConst", bindPlain<identity>},
     {"Identity", bindPlain<identity>},
-    {"IdentityN", bindPlain<identityN>},
+    {"IdentityN", bindIdentityN},
     {"LoopCond", bindPlain<loopCond>},
     {"NoOp", bindPlain<doNothing>},
     {"Placeholder", bindPlaceholder},
@@ -103,8 +111,8 @@ const KernelEntry passTable[] = {
     {"PreventGradient", bindPlain<identity>},
     {"Snapshot", bindPlain<identity>},
     {"StopGradient", bindPlain<identity>},
-    {"_ArrayToList", bindPlain<identityN>},
-    {"_ListToArray", bindPlain<identityN>},
+    {"_ArrayToList", bindIdentityN},
+    {"_ListToArray", bindIdentityN},
 };
 
 } // namespace

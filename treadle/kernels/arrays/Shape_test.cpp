@@ -241,5 +241,10 @@ TEST(Fill, OneHot) {
   EXPECT_EQ(values<float>(oneHot(scalar<int32_t>(1), -1)), (F32{1, 5, 1}));
 }
 
+TEST(ListToArray, HasAsManyOutputsAsInputs) {
+  EXPECT_EQ(errorClassOf("_ListToArray", {scalar<int32_t>(3), scalar<int32_t>(4)}, {DType::Int32}),
+            "InvalidArgumentError");
+}
+
 } // namespace
 } // namespace treadle

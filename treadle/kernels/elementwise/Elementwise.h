@@ -74,9 +74,10 @@ struct WrappingType<T> {
 };
 template <typename T> using Wrapping = typename WrappingType<T>::type;
 
-/// Where unsigned arithmetic must happen so that small types don't meet signed overflow as `int`.
+/// The type to add and multiply in: integers wrap, so it is unsigned, and not so small that C++
+/// would make an `int` of it.
 template <typename T>
-using Widened = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, uint32_t, T>;
+using Widened = std::conditional_t<std::is_integral_v<T> && sizeof(T) < 4, uint32_t, Wrapping<T>>;
 
 template <typename T>
 inline constexpr bool isSmallFloat = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;

@@ -108,8 +108,9 @@ void reshapeQuantized(OpContext &ctx) {
   for (size_t d = 0; d < dims.size(); ++d)
     if (dims[d] == -1 && free < 0)
       free = static_cast<int64_t>(d);
-    else
-      known *= dims[d];
+    else if (__builtin_mul_overflow(known, dims[d], &known))
+      return ctx.fail(
+          invalidArgument("shape ", dimsText(dims), " has more elements than fit in 64 bits"));
   if (free >= 0 && known > 0)
     dims[static_cast<size_t>(free)] = in.count() / known;
   if (countElements(dims) != in.count())

@@ -87,7 +87,7 @@ void generate(OpContext &ctx) {
     std::vector<uint32_t> words = algorithm == threeFryAlgorithm
                                       ? threeFryWords(numbers, count)
                                       : philoxWords(numbers, count * wordsEach);
-    if (size >= 4)
+    if (size >= 4 && count > 0)
       std::memcpy(out->raw(), words.data(), count * size);
     for (size_t i = 0; i < count && size < 4; ++i)
       std::memcpy(static_cast<char *>(out->raw()) + i * size, &words[i], size);
