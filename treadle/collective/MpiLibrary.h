@@ -22,8 +22,8 @@ typedef struct {
   void (*listen)(treadle_mpi_take take, void *receiver);
   /* Takes a copy, and returns at once. */
   void (*send)(int to, const void *bytes, size_t size);
-  /* Sends what is left, for `seconds` at most; leaves the world if all went out and `hasFailed` is
-   * 0: else the others may never come to the end. */
+  /* Sends what is left, for `seconds` at most, and leaves the world with all others; if `hasFailed`
+   * isn't 0, it waits for them until then and no longer, since they may never come. */
   void (*close)(int hasFailed, double seconds);
 } treadle_mpi_functions;
 

@@ -59,11 +59,14 @@ public:
   void close(bool failed, double seconds) {
     {
       std::lock_guard lock(mutex);
-      hasFailed = failed;
       end = Clock::now() +
             std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
       isClosing = true;
     }
+    std::unique_lock lock(mutex);
+    if (failed && !changed.wait_until(lock, end, [&] { return hasLeft; }))
+      return thread.detach(); // another rank never comes: mpirun ends it when this process ends
+    lock.unlock();
     thread.join();
   }
 
@@ -102,8 +105,13 @@ private:
       if (!isBusy)
         std::this_thread::sleep_for(pause);
     }
-    if (sending.empty() && !hasFailed)
+    // Also after a failure: mpirun 4.1 at times waits for ever in its own end where a process has
+    // just broken off its connection.
+    if (sending.empty())
       MPI_Finalize();
+    std::lock_guard lock(mutex);
+    hasLeft = true;
+    changed.notify_all();
   }
 
   bool isOver() {
@@ -168,7 +176,7 @@ private:
   std::thread thread;
   std::mutex mutex;
   std::condition_variable changed;
-  bool isOpen = false, isClosing = false, hasFailed = false;
+  bool isOpen = false, isClosing = false, hasLeft = false;
   int status = 0, ownRank = 0, worldSize = 1;
   Clock::time_point end;
   std::deque<Outgoing> queue;

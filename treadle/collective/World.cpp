@@ -163,7 +163,7 @@ Expected<std::shared_ptr<Communicator>> joinWorld(double timeout) {
 void leaveWorld(bool hasFailed) {
   Joined &world = joined();
   std::lock_guard lock(world.mutex);
-  constexpr double patience = 5; // seconds
+  const double patience = hasFailed ? 1 : 5; // seconds
   if (!world.mpi)
     return;
   world.communicator->leave();
