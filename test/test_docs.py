@@ -2,7 +2,10 @@
 
 A page's ```mlir file=NAME blocks are files; in its ```console blocks each `$ command` is run in a
 folder of these files and the examples, and what it prints, to either stream, is what follows it.
-A ```python run block is a program that prints what the ```output block after it says.
+A ```python run block is a program that prints what the ```output block after it says. A ```cpp
+file=PATH block is that file. On from-jax.md, ```python jax blocks run in a Python that has JAX
+(TREADLE_JAX_PYTHON, or this one), ```console jax and ```python treadle blocks after them in the
+same folder.
 """
 
 import os
@@ -34,31 +37,36 @@ def commands(text):
         yield command, output
 
 
+def check_commands(text, folder):
+    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
+    for command, output in commands(text):
+        done = subprocess.run(
+            ["bash", "-c", command],
+            cwd=folder,
+            env={**os.environ, "PATH": path},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=120,
+        )
+        assert done.stdout == output, command
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_programs_print_what_the_page_says(page, tmp_path):
     for option, text in blocks(page, "mlir"):
         if option.startswith("file="):
             (tmp_path / option.removeprefix("file=")).write_text(text)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    for _, text in blocks(page, "console"):
-        for command, output in commands(text):
-            done = subprocess.run(
-                ["bash", "-c", command],
-                cwd=tmp_path,
-                env={**os.environ, "PATH": path},
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                timeout=120,
-            )
-            assert done.stdout == output, command
+    for option, text in blocks(page, "console"):
+        if not option:
+            check_commands(text, tmp_path)
 
 
-def python_programs(page):
+def python_programs(page, option="run"):
     found = list(FENCE.finditer(page.read_text()))
     for index, block in enumerate(found):
-        if block[1] == "python" and block[2].strip() == "run":
+        if block[1] == "python" and block[2].strip() == option:
             assert found[index + 1][1] == "output"
             yield block[3], found[index + 1][3]
 
@@ -75,6 +83,35 @@ def test_python_programs_print_what_the_page_says(page):
 def test_a_page_with_programs_is_found():
     assert any(list(blocks(page, "console")) for page in PAGES)
     assert any(list(python_programs(page)) for page in PAGES)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_programs_that_are_built_stand_in_the_page(page):
+    for option, text in blocks(page, "cpp"):
+        if option.startswith("file="):
+            assert (ROOT / option.removeprefix("file=")).read_text() == text
+
+
+def test_the_page_on_jax(tmp_path):
+    python = os.environ.get("TREADLE_JAX_PYTHON") or sys.executable
+    if subprocess.run([python, "-c", "import jax"], capture_output=True).returncode:
+        pytest.skip(f"{python} has no JAX; TREADLE_JAX_PYTHON can name one that has")
+    page = ROOT / "docs" / "from-jax.md"
+    for language, interpreter in (("jax", python), ("treadle", sys.executable)):
+        programs = list(python_programs(page, language))
+        assert programs
+        for program, output in programs:
+            done = subprocess.run(
+                [interpreter, "-c", program],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                timeout=300,
+            )
+            assert done.stdout == output, program + done.stderr
+    for option, text in blocks(page, "console"):
+        if option == "jax":
+            check_commands(text, tmp_path)
 
 
 def reference_sections():
