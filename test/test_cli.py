@@ -1,6 +1,7 @@
 """The `treadle` command, as somebody types it: what it prints, and how it exits."""
 
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -99,7 +100,7 @@ def test_the_examples_of_help_print_what_help_says(command):
     lines = [line.strip() for line in output(*command, "--help").splitlines()]
     at = next(i for i, line in enumerate(lines) if line.startswith("treadle "))
     command = lines[at].replace("examples/countdown.pbtxt", str(COUNTDOWN)).split()
-    said = [line for line in lines[at + 1 :] if line != "..."]
+    said = [line for line in itertools.takewhile(bool, lines[at + 1 :]) if line != "..."]
     assert output(*command[1:]).splitlines()[: len(said)] == said
 
 

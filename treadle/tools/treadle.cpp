@@ -25,10 +25,10 @@ static void printHelp() {
   print("usage: treadle COMMAND ARGUMENTS\n\n");
   for (const Command *command : commands)
     printRow(command->name, 9, command->summary);
-  print("\n'treadle COMMAND --help' tells a command's options; 'treadle --version' the version.\n"
+  print("\n'treadle COMMAND --help' lists a command's options; 'treadle --version' prints the "
+        "version.\n"
         "A model is a GraphDef (.pb, .pbtxt), MLIR text (.mlir), the folder of a SavedModel, or a\n"
-        "folder with a graph.pb;\n"
-        "'-' reads standard input.\n\n"
+        "folder with a graph.pb. '-' reads standard input.\n\n"
         "  treadle run examples/countdown.pbtxt --fetch count:0,loop/dec:0@*\n"
         "  count:0: int32[] = 0\n"
         "  loop/dec:0@*: int32[5] = [4 3 2 1 0]\n");

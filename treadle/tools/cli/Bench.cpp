@@ -85,7 +85,7 @@ static int bench(const Arguments &args) {
 
 static constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
-    {"--repeat", "N", "runs to measure; 100 by default"},
+    {"--repeat", "N", "number of runs to measure; 100 by default"},
     {"--json", "", "print one JSON object"},
 };
 

@@ -64,11 +64,12 @@ int compile(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"-o", "FILE", "the object file to write; the C header goes beside it (.h)"},
-    {"--signature", "S,...", "of a model: which signatures become functions (all)"},
-    {"--fetch", "T,...", "of a graph: the function's outputs"},
-    {"--feed", "T,...", "of a graph: its inputs (the placeholders that the outputs need)"},
+    {"--signature", "S,...", "signatures of a model that become functions; by default all"},
+    {"--fetch", "T,...", "outputs of the function, for a graph"},
+    {"--feed", "T,...",
+     "inputs of the function, for a graph; by default the placeholders that it needs"},
     {"--fast-math", "", fastMathHelp},
-    {"--name", "NAME", "what the names in C begin with (FILE's name)"},
+    {"--name", "NAME", "prefix of all names in C; by default FILE's name"},
 };
 
 } // namespace

@@ -38,7 +38,7 @@ static int convert(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"--passes", "PIPELINE", "passes to run on the way: tfg-cse,tfg-toposort"},
-    {"--to", "DIALECT", "of an .mlir file: tfg (default) or tf_executor"}};
+    {"--to", "DIALECT", "dialect of an .mlir file: tfg (the default) or tf_executor"}};
 
 const Command convertCommand = {
     "convert", "write a graph in another format: .pb, .pbtxt, .mlir, SavedModel", "IN OUT", 2,

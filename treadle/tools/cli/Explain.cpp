@@ -107,24 +107,22 @@ int explain(const Arguments &args) {
 }
 
 constexpr OptionRow options[] = {
-    {"--fetch", "T,...", "only loops that a run gets to that fetches these"},
-    {"--target", "N,...", "the same for nodes that a run has to run"},
+    {"--fetch", "T,...", "only loops that a run with these fetches reaches"},
+    {"--target", "N,...", "only loops that a run with these targets reaches"},
     {"--json", "", "print one JSON object"},
     {"--costs", "FILE,...",
-     "instead, a schedule that hides exchanges with other processes, by these "
-     "costs or traces"},
-    {"--ranks", "N", "processes that take part; for --costs"},
-    {"--bucket", "BYTES", "all-reduces of fewer bytes become one; for --costs"},
-    {"--memory", "BYTES", "what exchanges may hold; for --costs"},
-    {"--jitter", "SHARE", "how much longer tasks may take; for --costs"},
+     "show instead a schedule that hides exchanges with other processes, by these costs or traces"},
+    {"--ranks", "N", "number of processes; for --costs"},
+    {"--bucket", "BYTES", "join all-reduces of fewer bytes; for --costs"},
+    {"--memory", "BYTES", "limit of what exchanges hold at a time; for --costs"},
+    {"--jitter", "SHARE", "share by which tasks may take longer; for --costs"},
 };
 
 } // namespace
 
 const Command explainCommand = {
     "explain",
-    "tell for each loop what orders its iterations and what would set it free; and what is "
-    "compiled",
+    "say what orders the iterations of each loop and what would free them, and what is compiled",
     "MODEL",
     1,
     options,
@@ -138,8 +136,8 @@ const Command explainCommand = {
     "                   nothing else orders its iterations: they share no effects\n"
     "  compiled by tiers auto and jit\n"
     "    'loop' (StatelessWhile): 3 ops, for int32[*]\n"
-    "'auto' and 'on' tell what --loop-overlap auto and on make of the loop; what is compiled, "
-    "--tier.\n",
+    "'auto' and 'on' say what --loop-overlap auto and on do with the loop. --tier chooses whether\n"
+    "parts are compiled.\n",
     explain,
 };
 

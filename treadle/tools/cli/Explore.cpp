@@ -87,9 +87,9 @@ constexpr OptionRow options[] = {
     {"--fetch", "T,...", "tensors to compute"},
     {"--target", "N,...", "nodes to run for their effects"},
     {"--setup", "N,...", "nodes to run before each schedule: initializers"},
-    {"--signature", "S", "of a SavedModel: what to call; serving_default by default"},
+    {"--signature", "S", "the signature of a SavedModel to call; serving_default by default"},
     {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},
-    {"--limit", "N", "at most so many schedules (10000)"},
+    {"--limit", "N", "the most schedules to run; 10000 by default"},
     {"--json", "", "print one JSON object"},
 };
 
@@ -97,7 +97,7 @@ constexpr OptionRow options[] = {
 
 const Command exploreCommand = {
     "explore",
-    "run all schedules of a small graph: do they give the same?",
+    "run all schedules of a small graph, and compare what they give",
     "MODEL",
     1,
     options,

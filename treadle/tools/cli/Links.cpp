@@ -32,12 +32,12 @@ static int links(const Arguments &args) {
 }
 
 static constexpr OptionRow options[] = {
-    {"--timeout", "S", "seconds after which a process is given up that doesn't come"},
+    {"--timeout", "S", "seconds to wait for a process that doesn't come"},
 };
 
 const Command linksCommand = {
     "links",
-    "measure what messages between processes take, as costs for explain",
+    "measure how long messages between processes take, as costs for explain",
     "FILE",
     1,
     options,

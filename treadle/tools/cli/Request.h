@@ -29,25 +29,22 @@ struct Request {
 
 /// What --fast-math allows.
 inline constexpr std::string_view fastMathHelp =
-    "compiled code may round otherwise: products and sums once, together; Exp, Log, Sigmoid of f32 "
-    "to 16 units in the last place, Pow to 512; infinities and NaN stay, as does what is "
-    "interpreted";
+    "let compiled code round differently where that is faster; docs/tiers.md has the bounds";
 
 /// The options that both commands take.
 #define TREADLE_RUN_OPTIONS                                                                        \
   {"--fetch", "T,...", "tensors to compute: x:0; in a loop also x:0@3, x:0@last, x:0@*"},          \
       {"--target", "N,...", "nodes to run for their effects"},                                     \
       {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},   \
-      {"--threads", "N", "threads that a run may use; as many as the machine has by default"},     \
+      {"--threads", "N", "threads that a run may use; by default one for each core"},              \
       {"--timeout", "S", "seconds after which a run fails"},                                       \
       {"--tier", "auto|interpret|jit",                                                             \
-       "whether loops are compiled: beside the runs (auto, the default), never, or before they "   \
-       "run"},                                                                                     \
+       "when to compile: on another thread (auto, the default), never (interpret), or before the " \
+       "first run (jit)"},                                                                         \
       {"--fast-math", "", fastMathHelp},                                                           \
-      {"--loop-overlap", "auto|off|on", "which loops' iterations overlap; auto by default"},       \
-      {"--passes", "PIPELINE", "passes over the graph before it runs: tfg-default"},               \
-      {"--signature", "S",                                                                         \
-       "which of a SavedModel's signatures to call; serving_default by default"}
+      {"--loop-overlap", "auto|off|on", "loops whose iterations may overlap; auto by default"},    \
+      {"--passes", "PIPELINE", "passes to run over the graph first: tfg-default"},                 \
+      {"--signature", "S", "the signature of a SavedModel to call; serving_default by default"}
 
 /// What a request is made for.
 struct RequestUse {

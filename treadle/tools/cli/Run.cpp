@@ -73,10 +73,12 @@ static int run(const Arguments &args) {
 
 static constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
-    {"--check", "IO.npz", "feed in/K, compare with out/K; exit 1 beyond tolerance"},
-    {"--output", "FILE.npz", "store what was fetched"},
-    {"--stats", "", "print times, memory and what compiled code did to standard error"},
-    {"--trace", "FILE", "store what ran when, for Perfetto or chrome://tracing"},
+    {"--check", "IO.npz", "feed the arrays in/K, and exit with 1 if a result isn't close to out/K"},
+    {"--output", "FILE.npz", "store the results"},
+    {"--stats", "",
+     "print the times of loading, running and compiling, and memory, to standard error"},
+    {"--trace", "FILE",
+     "store a timeline of all ops and threads, for Perfetto or chrome://tracing"},
 };
 
 const Command runCommand = {
@@ -86,7 +88,10 @@ const Command runCommand = {
     1,
     options,
     "  treadle run examples/countdown.pbtxt --fetch count:0 --input start=3\n"
-    "  count:0: int32[] = 0\n",
+    "  count:0: int32[] = 0\n"
+    "\n"
+    "why is it slow: --stats; 'treadle bench' for later runs; 'treadle explain' for what isn't\n"
+    "compiled; --trace. docs/working-on-graphs.md says how to read them.\n",
     run,
 };
 
