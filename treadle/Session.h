@@ -34,8 +34,8 @@ struct SessionOptions {
   double timeout = 0;
   /// Whether to count what compiled code does, for `Session::statistics`.
   bool statistics = false;
-  /// Whether to write down what runs when, for `Session::trace`. Each op costs a fraction of a
-  /// microsecond more then.
+  /// Whether to record what runs when, for `Session::trace`. Each op then costs a fraction of a
+  /// microsecond more.
   bool trace = false;
   /// Kernels to look in before the built-in ones; null: none. Must outlive the session.
   const KernelRegistry *kernels = nullptr;
@@ -87,7 +87,7 @@ public:
     int64_t memoryHits = 0, diskHits = 0;
     /// With tier auto: what waits to be compiled, or is being compiled now.
     int64_t pendingCompilations = 0;
-    /// What turned out to be none that can be compiled, and why the last one wasn't.
+    /// Parts that can't be compiled, and why the last one can't.
     int64_t failedCompilations = 0;
     std::string lastFailure;
     /// Tensors that compiled code and the kernels that it called made, scalars aside: new ones, and
@@ -97,8 +97,8 @@ public:
     /// Bytes of large tensors (above 1 MiB) that are alive now, in the whole process.
     int64_t liveBytes = 0;
   };
-  /// Whether code is being made for runs to come (tier auto), or waits for the next run to take it
-  /// up. Who wants a session warm runs it twice, and then until this is false.
+  /// Whether code for later runs is being made (tier auto), or is ready for the next run of its
+  /// request. To warm a session up, run it twice, and then until this is false.
   bool isCompiling() const;
   /// Consistent between runs, not in the middle of one. FailedPrecondition unless the session was
   /// made to count.

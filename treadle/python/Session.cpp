@@ -174,23 +174,17 @@ static void bindStatistics(nb::module_ &module) {
   nb::class_<Statistics>(
       module, "Statistics",
       "What a session did since it was made.\n\n"
-      "Of parts that may be compiled: compiled_calls that compiled code ran to the end, bails "
-      "that\n"
-      "it left to the interpreter (at an error, for one), interpreted_calls for want of code.\n"
-      "compilations and compile_seconds; memory_hits and disk_hits of code that was made\n"
-      "before; pending_compilations that aren't done;\n"
-      "failed_compilations, with last_failure. Of the tensors that compiled code and its kernels "
-      "made,\n"
-      "scalars aside: allocations and allocated_bytes, those among them that are copies of "
-      "others'\n"
-      "elements, and reuses of the memory of another. live_bytes: those of all large tensors "
-      "(above\n"
-      "1 MiB) in the process.")
+      "Calls of parts that may be compiled: compiled_calls finished in compiled code, bails went\n"
+      "back to the interpreter (at an error, for example), interpreted_calls found no code.\n"
+      "Code: compilations, in compile_seconds; memory_hits and disk_hits for code that was made\n"
+      "before; pending_compilations; failed_compilations, with last_failure.\n"
+      "Tensors that compiled code and its kernels made, except scalars: allocations, of\n"
+      "allocated_bytes; copies of other tensors' elements; reuses of another tensor's memory.\n"
+      "live_bytes: those of all large tensors (above 1 MiB) in the process.")
       .def_ro("runs", &Statistics::runs, "Runs of the session.")
-      .def_ro("compiled_calls", &Statistics::compiledCalls,
-              "Calls that compiled code ran to the end.")
-      .def_ro("bails", &Statistics::bails, "Calls that compiled code left to the interpreter.")
-      .def_ro("interpreted_calls", &Statistics::interpretedCalls, "Calls without code.")
+      .def_ro("compiled_calls", &Statistics::compiledCalls, "Calls that finished in compiled code.")
+      .def_ro("bails", &Statistics::bails, "Calls that went back to the interpreter.")
+      .def_ro("interpreted_calls", &Statistics::interpretedCalls, "Calls that found no code.")
       .def_ro("compilations", &Statistics::compilations, "Compilations.")
       .def_ro("compile_seconds", &Statistics::compileSeconds, "Time of all compilations.")
       .def_ro("memory_hits", &Statistics::memoryHits,
@@ -199,11 +193,11 @@ static void bindStatistics(nb::module_ &module) {
       .def_ro("pending_compilations", &Statistics::pendingCompilations,
               "What waits to be compiled, or is being compiled now.")
       .def_ro("failed_compilations", &Statistics::failedCompilations,
-              "What turned out to be none that can be compiled.")
-      .def_ro("last_failure", &Statistics::lastFailure, "Why the last failure was one.")
-      .def_ro("allocations", &Statistics::allocations, "Tensors made anew.")
+              "Parts that can't be compiled.")
+      .def_ro("last_failure", &Statistics::lastFailure, "Why the last of them can't.")
+      .def_ro("allocations", &Statistics::allocations, "New tensors.")
       .def_ro("allocated_bytes", &Statistics::allocatedBytes, "Their bytes.")
-      .def_ro("copies", &Statistics::copies, "Those that only hold elements of others.")
+      .def_ro("copies", &Statistics::copies, "Tensors that only hold elements of others.")
       .def_ro("reuses", &Statistics::reuses, "Tensors in the memory of others.")
       .def_ro("live_bytes", &Statistics::liveBytes, "Bytes of all large tensors in the process.")
       .def("__repr__", [](const Statistics &s) {
@@ -223,19 +217,21 @@ void bindSession(nb::module_ &module) {
   nb::class_<PySession>(
       module, "Session",
       "A graph being used: its variables, queues and tables. Thread-safe.\n\n"
-      "graph is the bytes of a GraphDef, a path or a Graph. threads: how many a run\n"
-      "may use, its caller's included (None: as many as the machine has). tier:\n"
-      "'interpret' runs node by node; 'auto' makes one of chains of nodes, and compiles\n"
-      "loops to machine code beside the runs once a request comes again; 'jit' compiles\n"
-      "them when they are first reached, and runs wait for it.\n"
-      "loop_overlap: which loops' iterations overlap wherever\n"
-      "the order of effects allows, 'off', 'on', or 'auto' for those with ops that\n"
-      "wait. timeout: seconds after which a run fails with\n"
-      "DeadlineExceededError. statistics: whether to count what compiled code does,\n"
-      "for statistics(). trace: whether to write down what runs when, for trace().\n"
-      "fast_math: whether compiled code may round otherwise where that is faster\n"
-      "(docs/tiers.md has the bounds).\n"
-      "communicator: the processes that collective ops reach.")
+      "Args:\n"
+      "    graph: the bytes of a GraphDef, a path or a Graph.\n"
+      "    threads: how many threads a run may use, its caller's included; by default one for\n"
+      "        each core.\n"
+      "    tier: 'interpret' runs node by node. 'auto' joins chains of nodes, and compiles loops\n"
+      "        on another thread once a request comes again. 'jit' compiles them when a run\n"
+      "        first reaches them, and the run waits.\n"
+      "    loop_overlap: loops whose iterations overlap where the order of effects allows it:\n"
+      "        'off', 'on', or 'auto' for those with ops that wait.\n"
+      "    timeout: seconds after which a run fails with DeadlineExceededError.\n"
+      "    statistics: whether to count for statistics().\n"
+      "    trace: whether to record for trace().\n"
+      "    fast_math: whether compiled code may round differently where that is faster\n"
+      "        (docs/tiers.md has the bounds).\n"
+      "    communicator: the processes that collective ops reach.")
       .def(
           "__init__",
           [](PySession *self, nb::handle graph, std::optional<int> threads, const std::string &tier,
@@ -270,20 +266,19 @@ void bindSession(nb::module_ &module) {
       .def("variables", &PySession::variables,
            "The values of the variables that were made so far: a dict of read-only arrays by "
            "name.")
-      .def_prop_ro("is_compiling", &PySession::isCompiling,
-                   "Whether code is being made for runs to come, or waits for the next run to\n"
-                   "take it up. Who wants a session warm runs it twice, and then until this is\n"
-                   "False.")
+      .def_prop_ro(
+          "is_compiling", &PySession::isCompiling,
+          "Whether code for later runs is being made, or is ready for the next run of its\n"
+          "request. To warm a session up, run it twice, and then until this is False.")
       .def("statistics", &PySession::statistics,
            "What compiled code did since the session was made. FailedPreconditionError unless it\n"
            "was made with statistics=True.")
-      .def(
-          "trace", &PySession::trace,
-          "What ran when, in all runs so far: JSON text in the Trace Event Format, which Perfetto\n"
-          "and chrome://tracing show. Ops by thread, and iterations that overlap on tracks of "
-          "their\n"
-          "own; the first 1,000,000 slices. FailedPreconditionError unless the session was made\n"
-          "with trace=True.")
+      .def("trace", &PySession::trace,
+           "A timeline of all runs so far: JSON text in the Trace Event Format, which Perfetto\n"
+           "and chrome://tracing show. Ops by thread, and iterations that overlap on tracks of "
+           "their\n"
+           "own; the first 1,000,000 slices. FailedPreconditionError unless the session was made\n"
+           "with trace=True.")
       .def("cancel", &PySession::cancel, nb::call_guard<nb::gil_scoped_release>(),
            "Ends the runs in progress, those of other threads, with CancelledError.")
       .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy, "The graph that it runs.");

@@ -1,4 +1,4 @@
-"""Graphs written as programs: what has effects runs in the order in which it is written."""
+"""Graphs written as programs: ops with effects run in the order of the program."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ _AnyBody = TypeVar("_AnyBody", bound="_Body")
 
 
 class _Body:
-    """What is being written, with its values by name: as attributes, and as items for any name."""
+    """A body that is being written; its values are attributes, or items for any name."""
 
     __slots__ = ("_native",)
 
@@ -105,7 +105,7 @@ class _Body:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        """Ends the body; what was written is left out where something was raised."""
+        """Ends the body; after an exception it drops what was written."""
         if kind is not None:
             self._native.abandon()
             return
@@ -119,9 +119,9 @@ class _Body:
 class Loop(_Body):
     """A while loop that is being written; made by Builder.while_loop.
 
-    Its variables are its attributes. Before `condition` is called they are what each iteration
-    begins with; after it, in the body, setting one says what the next iteration begins with; after
-    the loop they are what the last one left. loop["name"] serves for any name.
+    Its variables are its attributes. Before `condition` is called they have the values that each
+    iteration begins with. In the body, set one to give it its value for the next iteration. After
+    the loop they have their final values. loop["name"] works for any name.
     """
 
     __slots__ = ()
@@ -291,9 +291,9 @@ def _restored(structure: Any, called: tuple[Operation, list[Output]]) -> Any:
 class Builder:
     """A graph that is being written.
 
-    Nodes are added in the order of the calls, and what has effects (assignments, reads of
-    variables, printing, Python, random numbers) runs in that order wherever it conflicts, in loops,
-    conditionals and functions as well. Shapes and dtypes are checked at each call.
+    Calls add nodes in their order. Ops with effects (assignments, reads of variables, printing,
+    Python, random numbers) run in that order wherever they conflict, also in loops, conditionals
+    and functions. Shapes and dtypes are checked at each call.
 
     >>> g = treadle.Builder()
     >>> total = g.variable("total", 0.0)

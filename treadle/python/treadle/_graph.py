@@ -220,7 +220,7 @@ def _replace(
     pattern: str,
     fn: Callable[[Match], str | Node | Iterable[str | Node] | None],
 ) -> int:
-    """Replaces each match of a pattern by what a function makes of it; gives their number.
+    """Replaces each match of a pattern by the result of a function; returns the number of matches.
 
     >>> def fuse(match):
     ...     return graph.add("_FusedMatMul", [match["x"], match["w"], match["b"]], attrs=...)
@@ -436,10 +436,10 @@ def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
 def _explain(
     graph: Graph, fetches: str | Iterable[str] = (), targets: str | Iterable[str] = ()
 ) -> Explanation:
-    """Tells for each loop what orders its iterations, what may overlap, and what would set it free.
+    """Says what orders the iterations of each loop, which ops may overlap, and what would free it.
 
-    print() gives it in words; treadle.explanation describes its parts. With fetches or targets
-    only the loops that such a run gets to. What register_op said of ops counts.
+    print() shows it in words; treadle.explanation describes its parts. With fetches or targets it
+    covers the loops that such a run reaches. It knows the effects that register_op was given.
     InvalidArgumentError for names that aren't there.
     """
     return graph._explain(_names(fetches, "fetches"), _names(targets, "targets"))
@@ -454,7 +454,7 @@ def _explore(
     setup: str | Iterable[str] = (),
     limit: int = 10000,
 ) -> Exploration:
-    """Runs all schedules of a small graph, and tells whether what they give differs.
+    """Runs all schedules of a small graph, and says whether their results differ.
 
     Schedules that keep the order of conflicting nodes count as one. The nodes of `setup` run before
     each: initializers of variables. At most `limit` schedules are run. Calls, conditionals and
@@ -466,9 +466,9 @@ def _explore(
 
 
 def _replace_uses(graph: Graph, old: str | Node, new: str | Node) -> None:
-    """Lets what uses a value use another instead: `x:0` by `y:0`, or `^x` by `^y` for waiting.
+    """Makes all users of a value use another: `y:0` instead of `x:0`, or `^y` instead of `^x`.
 
-    A node that the new value is made from goes on using the old one. InvalidArgumentError for a
+    Nodes that the new value is computed from keep the old one. InvalidArgumentError for a
     value of another dtype.
     """
     graph._replace_uses(_value(old), _value(new))
@@ -482,20 +482,21 @@ def _gradients(
     *,
     stop_gradients: Iterable[str | Node] = (),
 ) -> list[str | None]:
-    """Adds the gradients of the sum of all ys with respect to each x; gives their values' names.
+    """Adds the gradients of the sum of all ys with respect to each x, and returns their names.
 
-    They go through calls, conditionals and loops, nested ones too. None where no y depends on an
-    x, and where its dtype has no gradients. An x that is the handle of a variable stands for all
-    that is read of it.
+    They go through calls, conditionals and loops, nested ones too. The name is None if no y depends
+    on the x, or if the x's dtype has no gradients. An x that is the handle of a variable stands for
+    all reads of the variable.
 
     Args:
         ys: values (`y:0`, `y` or a Node).
-        xs: values, too.
-        grad_ys: what flows from each y, of its shape; None for ones.
-        stop_gradients: values that count as constant where others are computed from them.
+        xs: values as well.
+        grad_ys: the gradient of each y, of its shape; None for ones.
+        stop_gradients: values that count as constants.
 
-    Nodes that run functions get further results; v1 control flow and regions on the way become
-    functional. UnimplementedError, and a graph as it was, where an op on the way has no gradient.
+    Nodes that run functions get more results; v1 control flow and regions on the way become
+    functional. UnimplementedError if an op on the way has no gradient; the graph doesn't change
+    then.
     """
     given = () if grad_ys is None else arguments.several(grad_ys, "grad_ys", (str, Node))
     starts = ["" if g is None else _value(g) for g in given]
@@ -509,14 +510,14 @@ def _preserve_order(
     *,
     soft: bool = False,
 ) -> list[tuple[str, str]]:
-    """Lets each node follow the nodes that are listed for it: `{"mm": ["add"], "mul": ["mm"]}`.
+    """Makes each node wait for the nodes that are listed for it: `{"mm": ["add"], "mul": ["mm"]}`.
 
-    Nodes keep their names and all that they wait for already. With `soft` it is a wish for the
-    schedule: it keeps no node alive, and stops no fusion; wishes that other edges contradict are
-    left out, and given back as pairs.
+    Nodes keep their names and all their edges. With `soft` the edges are wishes for the schedule:
+    they keep no node alive, and stop no fusion. Wishes that other edges contradict are left out,
+    and returned as pairs.
 
-    NotFoundError for a node that isn't there; InvalidArgumentError where a node would follow
-    itself, or nodes would wait in a circle. The graph is as it was then.
+    NotFoundError for a node that isn't there; InvalidArgumentError if a node would follow itself,
+    or nodes would wait in a circle. The graph doesn't change then.
     """
     pairs = []
     for node, after in arguments.mapping(order, "order", (str, Node)).items():

@@ -1,4 +1,4 @@
-"""What Graph.explain gives: why iterations of loops take turns or overlap, and what is compiled."""
+"""Results of Graph.explain: why iterations of loops overlap or don't, and what is compiled."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ class Op(NamedTuple):
 
 
 class Access(NamedTuple):
-    """An op on the way of an order; of a resource, whether the op writes it."""
+    """An op that takes part in an order; for a resource, whether the op writes it."""
 
     op: Op
     writes: bool
@@ -21,12 +21,13 @@ class Access(NamedTuple):
 
 
 class Order(NamedTuple):
-    """What the iterations of a loop might run one after the other for.
+    """A possible reason for the iterations of a loop to run one after the other.
 
-    `kind` is "condition" for the condition's result and what goes into it, "values" for what one
-    iteration computes for the next, "resource" for what ops of both access. A resource that is only
-    read doesn't order anything, and where the edges of a v1 loop leave open who is first, it is a
-    race. `would_be_free` has the ops that would overlap if nothing wrote the resource.
+    `kind` is "condition" for the condition's result and the ops that compute it, "values" for
+    values that one iteration computes for the next, and "resource" for a resource that ops of both
+    access. A resource that is only read orders nothing. If the edges of a v1 loop leave the order
+    of accesses open, it is a race. `would_be_free` has the ops that would overlap if nothing wrote
+    the resource.
     """
 
     kind: str
@@ -40,9 +41,9 @@ class Order(NamedTuple):
 class Loop(NamedTuple):
     """A loop, as `treadle show` counts them.
 
-    `overlaps_in_auto` and `overlaps_when_on` tell whether something of two of its iterations may
-    run at the same time with that loop_overlap, `in_auto` and `when_on` why. Ops that do something
-    are in `in_turns` if they run in the order of the iterations, else in `overlapping`.
+    `overlaps_in_auto` and `overlaps_when_on` say whether parts of two iterations may run at the
+    same time with that loop_overlap, and `in_auto` and `when_on` why. `in_turns` has the ops that
+    run in the order of the iterations, `overlapping` the other ops that do something.
     """
 
     name: str
@@ -61,7 +62,7 @@ class Loop(NamedTuple):
 
 
 class Body(NamedTuple):
-    """The loops of the graph ("") or of a function, in its order, and what uses the function."""
+    """The loops of the graph ("") or of a function, in its order, and the users of the function."""
 
     function: str
     users: tuple[str, ...]
@@ -71,9 +72,9 @@ class Body(NamedTuple):
 class Cluster(NamedTuple):
     """A part of a body that becomes machine code, once for each class of shapes.
 
-    A class is the ranks of its inputs, and which dimensions are 1. `nodes` are those of the body,
-    `ops` also counts those of the functions that they call (but constants), and `inputs` are types
-    as far as the graph tells them: "float32[?,16]".
+    A class consists of the ranks of the inputs and of which dimensions are 1. `nodes` are those of
+    the body. `ops` also counts the ops of the functions that they call, except constants. `inputs`
+    are types, as far as the graph knows them: "float32[?,16]".
     """
 
     where: str
@@ -90,10 +91,9 @@ class Interpreted(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """All loops of a graph, by the bodies that they are in, and what of the graph is compiled.
+    """All loops of a graph, by the bodies that contain them, and the parts that are compiled.
 
-    What runs fetch and feed may divide `clusters`: they are what a run would compile that fetches
-    nothing from inside them.
+    A run that fetches or feeds a value inside one of the `clusters` divides it.
     """
 
     bodies: tuple[Body, ...]
