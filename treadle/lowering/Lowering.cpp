@@ -198,6 +198,10 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   out.op = node.opType().str();
   out.device = node.device().str();
   out.isFunctionCall = static_cast<bool>(index.function(out.op));
+  // Those of `replace` are values of the caller; nobody has one for a node of the file.
+  if (out.op == "_Arg")
+    return Unexpected(invalidArgument("nobody gives this argument a value; use a Placeholder")
+                          .atNode(out.name, out.op));
   for (mlir::Value value : node->getOperands()) {
     if (tfg::isControl(value)) {
       if (mlir::Operation *op = value.getDefiningOp(); op && numbers.contains(op))

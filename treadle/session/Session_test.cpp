@@ -219,6 +219,16 @@ TEST(SessionErrorTest, UnknownOpFailsWhenItIsReached) {
   EXPECT_ERROR(s.run({}, {}, {"strange"}), Unimplemented, "node 'strange' (Frobnicate)");
 }
 
+TEST(SessionErrorTest, ArgumentOutsideOfFunctions) {
+  Session s = open(
+      node("arg", "_Arg", {}, typed("T", "DT_INT32") + " attr { key: 'index' value { i: 5 } }") +
+      node("sum", "AddV2", {"arg", "arg"}));
+  EXPECT_ERROR(s.run({"sum"}), InvalidArgument, "node 'arg' (_Arg): nobody gives this argument");
+  Values fed = s.run({"sum"}, {{"arg", i32(3)}});
+  ASSERT_TRUE(fed) << fed.error().message;
+  EXPECT_EQ((*fed)[0].scalarValue<int32_t>(), 6);
+}
+
 // Kernels take the number and the dtypes of their inputs for granted; MLIR text can state others.
 TEST(SessionErrorTest, NodesThatAreNotAsTheirOpsSay) {
   struct Case {
