@@ -155,6 +155,9 @@ void readVariables(OpContext &ctx) {
 }
 
 Expected<BoundKernel> bindReadMany(const BindContext &node) {
+  if (node.inputTypes.size() != node.outputTypes.size())
+    return Unexpected(invalidArgument("N is ", node.inputTypes.size(), ", but dtypes has ",
+                                      node.outputTypes.size(), " types"));
   return boundWith(readVariables,
                    std::vector<DType>(node.outputTypes.begin(), node.outputTypes.end()));
 }

@@ -73,6 +73,13 @@ TEST(Variables, errorsOfHandles) {
   EXPECT_EQ(full->read().count(), 1);
 }
 
+TEST(Variables, asManyAreReadAsThereAreDTypes) {
+  auto variable = variableOf(vec<float>({1, 2}));
+  EXPECT_EQ(
+      errorClassOf("_ReadVariablesOp", {makeHandle(variable)}, {DType::Float32, DType::Float32}),
+      "InvalidArgumentError");
+}
+
 TEST(Variables, questionsAboutThem) {
   auto variable = variableOf(iota<float>({2, 3}, 0));
   auto empty = variableOf({}, DType::Float32);
