@@ -109,6 +109,10 @@ constexpr Malformed attributes[] = {
      "node { name: 'n' op: 'Neg' input: 'a' attr { key: 'T' value { type: DT_STRING } } }",
      "node 'n' (Neg): attribute 'T' is string, expected one of float32, float64, int32, int16, "
      "int8, complex64, int64, bfloat16, complex128, float16"},
+    {"TypeThatNoTensorHas",
+     "node { name: 'n' op: 'Neg' input: 'a' attr { key: 'T' value { type: DT_FLOAT4_E2M1FN } } }",
+     "node 'n' (Neg): attribute 'T' is f4E2M1FN, expected one of float32, float64, int32, int16, "
+     "int8, complex64, int64, bfloat16, complex128, float16"},
     {"StringThatIsNotAllowed",
      "node { name: 'n' op: 'Conv2D' input: 'a' input: 'a' " T_FLOAT
      " attr { key: 'strides' value { list { i: 1 } } }"

@@ -86,7 +86,8 @@ std::string allowedText(const AttrDef &def) {
 
 std::string valueText(Attribute attr) {
   if (auto type = dyn_cast<mlir::TypeAttr>(attr))
-    if (std::optional<int> dtype = dtypeOf(tf_type::dereference(type.getValue())))
+    if (std::optional<int> dtype = dtypeOf(tf_type::dereference(type.getValue()));
+        dtype && *dtype < numDTypes)
       return std::string(dtypeName(static_cast<DType>(*dtype)));
   std::string result;
   llvm::raw_string_ostream(result) << attr;

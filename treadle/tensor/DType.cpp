@@ -54,7 +54,11 @@ constexpr std::array<Row, numDTypes> rows = {{
     {"uint2", "ui2", 1, Unsigned},
 }};
 
-const Row &row(DType dtype) { return rows[static_cast<size_t>(dtype)]; }
+// A file may hold a number that is none of these.
+const Row &row(DType dtype) {
+  auto number = static_cast<size_t>(dtype);
+  return rows[number < rows.size() ? number : 0];
+}
 
 } // namespace
 
