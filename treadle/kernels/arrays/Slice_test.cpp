@@ -311,6 +311,8 @@ TEST(Pad, Mirrored) {
             (I32{2, 3, 2}));
   EXPECT_EQ(errorClassOf("MirrorPad", {in, tensor<int32_t>({1, 2}, {3, 0})}, {}, reflect),
             "InvalidArgumentError");
+  Tensor huge = tensor<int64_t>({1, 2}, {INT64_MAX, INT64_MAX});
+  EXPECT_EQ(errorClassOf("MirrorPadGrad", {in, huge}, {}, reflect), "InvalidArgumentError");
 }
 
 } // namespace

@@ -207,11 +207,13 @@ template <typename T> struct MirrorPadGrad {
     if (!paddings)
       return;
     DimVector dims;
-    for (int d = 0; d < in.rank(); ++d)
-      dims.push(in.dim(d) - paddings->before[d] - paddings->after[d]);
-    if (std::ranges::any_of(dims, [](int64_t d) { return d < 0; }))
-      return ctx.fail(
-          invalidArgument("input of shape ", dimsText(in.dims()), " is smaller than its paddings"));
+    for (int d = 0; d < in.rank(); ++d) {
+      int64_t before = paddings->before[d], after = paddings->after[d];
+      if (before > in.dim(d) || after > in.dim(d) - before)
+        return ctx.fail(invalidArgument("input of shape ", dimsText(in.dims()),
+                                        " is smaller than its paddings"));
+      dims.push(in.dim(d) - before - after);
+    }
     if (!checkMirror(ctx, dims, *paddings))
       return;
     Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
