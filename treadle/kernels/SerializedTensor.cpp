@@ -154,7 +154,7 @@ Fields readTensorFields(std::string_view bytes) {
       found.content = reader.bytes(reader.varint());
     else if (field == textField && wire == Bytes && found.dtype == DType::String)
       found.texts.push_back(reader.delimited());
-    else if (field == listedField)
+    else if (listedField && field == listedField)
       readListed(reader, wire, *listed, found.elements);
     else
       reader.skip(wire);
