@@ -4,8 +4,23 @@
 
 #include <unsupported/Eigen/SpecialFunctions>
 
+#include <cmath>
+#include <limits>
+
 namespace treadle {
 namespace {
+
+// At the poles Eigen asks whether the order is even, and makes an integer of it that may not have
+// room; from 2^53 on every order is even.
+template <typename T> bool isAtEvenPole(T order, T at) {
+  return order >= T(1LL << 53) && at <= T(0) && at == std::floor(at);
+}
+template <typename T> T zeta(T x, T q) {
+  return isAtEvenPole(x, q) ? std::numeric_limits<T>::infinity() : Eigen::numext::zeta(x, q);
+}
+template <typename T> T polygamma(T n, T x) {
+  return isAtEvenPole(n, x) ? std::numeric_limits<T>::infinity() : Eigen::numext::polygamma(n, x);
+}
 
 // 16-bit floats are computed as floats.
 #define TREADLE_UNARY_SPECIAL(Name, function)                                                      \
@@ -39,8 +54,8 @@ TREADLE_BINARY_SPECIAL(IgammaGradAOp, Eigen::numext::igamma_der_a)
 TREADLE_BINARY_SPECIAL(RandomGammaGradOp, Eigen::numext::gamma_sample_der_alpha)
 TREADLE_BINARY_SPECIAL(IgammaOp, Eigen::numext::igamma)
 TREADLE_BINARY_SPECIAL(IgammacOp, Eigen::numext::igammac)
-TREADLE_BINARY_SPECIAL(ZetaOp, Eigen::numext::zeta)
-TREADLE_BINARY_SPECIAL(PolygammaOp, Eigen::numext::polygamma)
+TREADLE_BINARY_SPECIAL(ZetaOp, zeta)
+TREADLE_BINARY_SPECIAL(PolygammaOp, polygamma)
 #undef TREADLE_UNARY_SPECIAL
 #undef TREADLE_BINARY_SPECIAL
 

@@ -17,6 +17,14 @@ TEST(SpecialFunctions, KnownValues) {
                      {std::numbers::pi * std::numbers::pi / 6}, 1e-12);
 }
 
+TEST(SpecialFunctions, PolesOfOrdersThatNoIntegerHolds) {
+  for (const char *op : {"Zeta", "Polygamma"})
+    for (double order : {1e30, HUGE_VAL})
+      EXPECT_EQ(values<double>(run1(op, {vec<double>({order}), vec<double>({-1})})),
+                std::vector<double>{HUGE_VAL})
+          << op;
+}
+
 TEST(SpecialFunctions, IncompleteGammasAddUpToOne) {
   Tensor a = vec<float>({0.5, 2, 3}), x = scalar<float>(1.5);
   Tensor sum = run1("AddV2", {run1("Igamma", {a, x}), run1("Igammac", {a, x})});
