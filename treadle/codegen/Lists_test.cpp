@@ -248,6 +248,20 @@ TEST_F(ListsTest, AnElementOfAnotherShapeIsTheKernelsBusiness) {
   EXPECT_TRUE(call({i32(2), row({1, 2}), i32(0)}).empty());
 }
 
+// A node says of which dtype elements are, and the list may be of another.
+TEST_F(ListsTest, ElementsOfAnotherDTypeAreTheKernelsBusiness) {
+  std::string integers = "tensor<*xi32>",
+              body = setItem("set", "l", "i", "x") +
+                     op("got", "TensorListGetItem", "%set, %i, %open", "element_dtype = i32",
+                        std::string("(") + list + ", " + integer + ", " + integer + ") -> (" +
+                            integers + ")") +
+                     op("y", "Cast", "%got", "SrcT = i32, DstT = f32, Truncate = false",
+                        "(" + integers + ") -> (" + any + ")");
+  build(program(reserve("open", integer), body, stack("r", "w#2")), {i32(3), row({1, 2}), i32(0)});
+  ASSERT_TRUE(compiled);
+  EXPECT_TRUE(call({i32(1), row({1, 2}), i32(0)}).empty());
+}
+
 TEST_F(ListsTest, WhatOnlyKernelsKnowLeavesTheListToThem) {
   // A list of zeros in each iteration: a handle from the beginning.
   std::string body = op("zeros", "ZerosLike", "%l", "T = !tf_type.variant",

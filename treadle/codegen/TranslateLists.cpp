@@ -347,6 +347,12 @@ MaybeValues pushBack(Translator &t, tfg::Node node, Values inputs) {
   return put(t, node, inputs, length, inputs[1], /*grows=*/true);
 }
 
+/// Whether the list has elements of the dtype that the node says: the kernel knows the error.
+bool givesElements(tfg::Node node, const Typed &list, unsigned result) {
+  return list.list && isRanked(list) &&
+         elementOf(node->getResult(result).getType()) == list.list->element;
+}
+
 /// The element at an index. An open list has none: the kernel knows what to give.
 std::optional<Typed> elementAt(Translator &t, const Typed &list, Value index, KnownValue known) {
   auto type = cast<RankedTensorType>(list.value.getType());
@@ -373,7 +379,7 @@ std::optional<Typed> elementAt(Translator &t, const Typed &list, Value index, Kn
 
 MaybeValues getItem(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Value> index = scalarIndex(t, inputs[1]);
-  if (!inputs[0].list || !isRanked(inputs[0]) || !index)
+  if (!givesElements(node, inputs[0], 0) || !index)
     return std::nullopt;
   std::optional<Typed> element = elementAt(t, inputs[0], *index, t.outcome(node, inputs));
   if (!element)
@@ -382,7 +388,7 @@ MaybeValues getItem(Translator &t, tfg::Node node, Values inputs) {
 }
 
 MaybeValues popBack(Translator &t, tfg::Node node, Values inputs) {
-  if (!inputs[0].list || !isRanked(inputs[0]))
+  if (!givesElements(node, inputs[0], 1))
     return std::nullopt;
   Typed list = inputs[0];
   std::vector<const KnownValue *> known;
@@ -420,7 +426,7 @@ bool checkAsked(Translator &t, const Typed &list, const Typed &asked) {
 }
 
 MaybeValues stack(Translator &t, tfg::Node node, Values inputs) {
-  if (!inputs[0].list || !isRanked(inputs[0]) || !checkAsked(t, inputs[0], inputs[1]))
+  if (!givesElements(node, inputs[0], 0) || !checkAsked(t, inputs[0], inputs[1]))
     return std::nullopt;
   const Typed &list = inputs[0];
   KnownValue known = t.outcome(node, inputs);
