@@ -44,7 +44,7 @@ void runSorted(OpContext &ctx) {
   if (!checkSorted(ctx, data, segmentIds))
     return;
   IdList ids(segmentIds);
-  int64_t n = segmentIds.count(), segments = n ? ids[n - 1] + 1 : 0;
+  int64_t n = segmentIds.count(), segments = segmentsOf(ids, n);
   Tensor *out = ctx.allocateOutput(0, data.dtype(), dimsOfSegments(data, 1, segments));
   if (!out || !out->count())
     return;

@@ -4,6 +4,9 @@
 
 #include "treadle/kernels/Element.h"
 
+#include <algorithm>
+#include <limits>
+
 namespace treadle {
 
 enum class SegmentKind : uint8_t { Sum, Prod, Max, Min, Mean, SqrtN };
@@ -57,5 +60,11 @@ private:
   const void *data;
   DType dtype;
 };
+
+/// How many segments `n` sorted ids have: more than any memory, where the last id is the largest
+/// integer.
+inline int64_t segmentsOf(const IdList &ids, int64_t n) {
+  return n ? std::min(ids[n - 1], std::numeric_limits<int64_t>::max() - 1) + 1 : 0;
+}
 
 } // namespace treadle

@@ -35,6 +35,10 @@ TEST(Segment, WrongIds) {
     EXPECT_EQ(errorClassOf("SegmentSum", {matrix, ids}), "InvalidArgumentError");
   EXPECT_EQ(errorClassOf("SegmentSum", {scalar<float>(1), vec<int32_t>({0})}),
             "InvalidArgumentError");
+  EXPECT_NE(errorOf("SegmentSum", {matrix, vec<int64_t>({0, 1, INT64_MAX})}), "");
+  EXPECT_NE(
+      errorOf("SparseSegmentSum", {matrix, vec<int32_t>({0, 1}), vec<int64_t>({0, INT64_MAX})}),
+      "");
 }
 
 TEST(UnsortedSegment, IdsOfAnyRankAndNegativeOnesDropped) {

@@ -66,7 +66,7 @@ void runForward(OpContext &ctx) {
     return;
   const Tensor data = ctx.input(0), indexTensor = ctx.input(1), idTensor = ctx.input(2);
   IdList indices(indexTensor), ids(idTensor);
-  int64_t n = idTensor.count(), segments = n ? ids[n - 1] + 1 : 0;
+  int64_t n = idTensor.count(), segments = segmentsOf(ids, n);
   if (ctx.numInputs() > 3)
     segments = IdList(ctx.input(3))[0];
   if (segments < 0 && ctx.numInputs() > 3)
