@@ -51,6 +51,8 @@ private:
   Expected<NodeSpec> convertNode(tfg::Node node);
   Expected<void> addAttributes(tfg::Node node, NodeSpec &spec);
   void addWantedResults(tfg::Node node, NodeSpec &spec);
+  void readReferencesForValues();
+
   void markGradient(NodeSpec &spec);
   bool isDissolved(tfg::Node node) const;
 
@@ -257,10 +259,29 @@ void Lowering::addResults() {
   }
 }
 
+// What takes a reference is handed all of its inputs as they are.
+void Lowering::readReferencesForValues() {
+  for (size_t i = 0, n = spec.nodes.size(); i < n; ++i)
+    for (size_t k : referencesForValues(spec.nodes[i])) {
+      NodeSpec &node = spec.nodes[i];
+      NodeSpec read;
+      read.name = node.name;
+      read.op = "_Read";
+      read.inputs = {node.inputs[k]};
+      read.controls = node.controls;
+      read.inputTypes = {node.inputTypes[k]};
+      node.inputTypes[k].isRef = false;
+      read.outputTypes = {node.inputTypes[k]};
+      node.inputs[k] = {static_cast<int32_t>(spec.nodes.size()), 0};
+      spec.nodes.push_back(std::move(read)); // `node` is gone
+    }
+}
+
 Expected<GraphSpec> Lowering::run() {
   spec.name = part.name;
   addArguments();
   TREADLE_TRY(addNodes());
+  readReferencesForValues();
   addResults();
   return std::move(spec);
 }

@@ -52,4 +52,8 @@ void addDefaults(std::string_view op, AttrMap &attrs);
 /// attributes give them. Kernels rely on it. InvalidArgument otherwise.
 Expected<void> checkSignature(const NodeSpec &node);
 
+/// The inputs of an op on references to variables that are references too, where the op wants a
+/// value: `Assign` takes one reference. Whoever runs the node reads these first.
+std::vector<size_t> referencesForValues(const NodeSpec &node);
+
 } // namespace treadle

@@ -105,4 +105,21 @@ Expected<void> checkSignature(const NodeSpec &node) {
   return {};
 }
 
+std::vector<size_t> referencesForValues(const NodeSpec &node) {
+  if (std::ranges::none_of(node.inputTypes, &ValueType::isRef))
+    return {};
+  const OpDef *def = node.isFunctionCall ? nullptr : lookupOp(node.op);
+  if (!def || std::ranges::none_of(def->inputs(), &ArgDef::isRef))
+    return {};
+  std::vector<size_t> found;
+  size_t next = 0;
+  for (const ArgDef &arg : def->inputs()) {
+    size_t end = next + runOf(arg, node.attrs).value_or(Run{1}).count;
+    for (; next < std::min(end, node.inputTypes.size()); ++next)
+      if (!arg.isRef() && node.inputTypes[next].isRef)
+        found.push_back(next);
+  }
+  return found;
+}
+
 } // namespace treadle

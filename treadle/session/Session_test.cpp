@@ -110,6 +110,23 @@ TEST(SessionTest, WhatWasFetchedOfAV1VariableStays) {
   EXPECT_EQ((*s.run({"v"}))[0].scalarValue<int32_t>(), 4);
 }
 
+TEST(SessionTest, AV1VariableIsAssignedWhatAnotherHolds) {
+  auto variable = [](std::string_view name) {
+    return node(name, "VariableV2", {},
+                typed("dtype", "DT_STRING") + " attr { key: 'shape' value { shape {} } }");
+  };
+  auto assign = [](std::string_view name, std::string to, std::string from) {
+    return node(name, "Assign", {to, from}, typed("T", "DT_STRING"));
+  };
+  Session s =
+      open(variable("v") + variable("w") + placeholder("x", "DT_STRING") +
+           assign("init", "w", "x") + assign("copy", "v", "init") + assign("early", "v", "w"));
+  EXPECT_FALSE(s.run({"early"}));
+  Values out = s.run({"copy"}, {{"x", Tensor::scalarString("a long text that has memory")}});
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ((*out)[0].scalarValue<std::string>(), "a long text that has memory");
+}
+
 // A conditional of two results, each of which waits for the assignment of another variable.
 std::string twoAssignments(bool isDissolved) {
   std::string dtype = typed("dtype", "DT_INT32");
