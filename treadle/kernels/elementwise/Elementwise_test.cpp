@@ -65,6 +65,8 @@ TEST(Arithmetic, IntegersWrapAround) {
             std::vector<int32_t>{INT32_MIN});
   EXPECT_EQ(values<uint16_t>(run1("Mul", {vec<uint16_t>({65535}), vec<uint16_t>({65535})})),
             std::vector<uint16_t>{1});
+  EXPECT_EQ(values<int32_t>(run1("Square", {vec<int32_t>({INT32_MIN, 65537})})),
+            (std::vector<int32_t>{0, 131073}));
   EXPECT_EQ(values<int8_t>(run1("Sub", {vec<int8_t>({-128}), vec<int8_t>({1})})),
             std::vector<int8_t>{127});
 }

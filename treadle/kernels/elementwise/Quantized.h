@@ -4,6 +4,7 @@
 
 #include "treadle/kernels/Element.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -54,7 +55,8 @@ template <typename T> int64_t quantizedUnclamped(float x, FloatRange range) {
   double adjust = stepsOf<T> / (stepsOf<T> - 1.0);
   double scale = stepsOf<T> / ((range.max - range.min) * adjust);
   double steps = std::round(x * scale) - std::round(range.min * scale);
-  return static_cast<int64_t>(steps) + lowestOf<T>;
+  constexpr double most = int64_t{1} << 62; // so far outside, it's all the same; so is NaN
+  return static_cast<int64_t>(steps > -most ? std::min(steps, most) : -most) + lowestOf<T>;
 }
 template <typename T> T quantized(float x, FloatRange range) {
   return static_cast<T>(std::clamp(quantizedUnclamped<T>(x, range), lowestOf<T>, highestOf<T>));
@@ -83,7 +85,7 @@ public:
     constexpr float low = std::max(static_cast<float>(lowestOf<T>), -2.147483648e+09f);
     constexpr float high = std::min(static_cast<float>(highestOf<T>), 2.147483520e+09f);
     float steps = std::round(x * scale) - offset;
-    steps = steps < low ? low : steps;
+    steps = steps > low ? steps : low; // NaN too
     return static_cast<T>(static_cast<int32_t>(steps > high ? high : steps));
   }
 

@@ -1,6 +1,7 @@
 // Floats to integers of quantized dtypes and back, with one range for all or one for each slice.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/elementwise/Quantized.h"
 
 #include <cfloat>
@@ -73,12 +74,6 @@ std::optional<Slices> readSlices(OpContext &ctx, int64_t axis) {
 
 // --- QuantizeV2 ----------------------------------------------------------------------------------
 
-// What int32 can't hold becomes its least number, as the processor converts it.
-template <typename T> T integerOf(float steps) {
-  bool isHeld = steps >= -2147483648.0f && steps < 2147483648.0f;
-  return static_cast<T>(isHeld ? static_cast<int32_t>(steps) : lowestOf<int32_t>);
-}
-
 template <typename T>
 void quantizeSlice(const QuantizeState &s, const Slices &slices, int64_t slice, const float *in,
                    T *out, FloatRange &range) {
@@ -93,7 +88,7 @@ void quantizeSlice(const QuantizeState &s, const Slices &slices, int64_t slice, 
     auto half = static_cast<float>(stepsOf<T> / 2);
     return slices.forEach(slice, [&](int64_t i) {
       float steps = (clamped(i) - range.min) * scale;
-      out[i] = integerOf<T>(std::is_signed_v<T> ? std::round(steps - half) : steps + 0.5f);
+      out[i] = truncateReal<T>(std::is_signed_v<T> ? std::round(steps - half) : steps + 0.5f);
     });
   }
   auto low = static_cast<int>(lowestOf<T> + (s.isNarrow ? 1 : 0));
@@ -105,7 +100,7 @@ void quantizeSlice(const QuantizeState &s, const Slices &slices, int64_t slice, 
   range = {float(low) / scale, float(high) / scale};
   slices.forEach(slice, [&](int64_t i) {
     float steps = clamped(i) * scale;
-    out[i] = integerOf<T>(s.halfToEven ? std::nearbyint(steps) : std::round(steps));
+    out[i] = truncateReal<T>(s.halfToEven ? std::nearbyint(steps) : std::round(steps));
   });
 }
 

@@ -20,15 +20,17 @@ bool checkRange(OpContext &ctx, FloatRange range) {
   return false;
 }
 
-template <typename T> int32_t zeroOf(FloatRange range) {
-  return static_cast<int32_t>(quantizedUnclamped<T>(0, range));
+// Products are computed in unsigned numbers, since those of ranges far from zero wrap around.
+template <typename T> uint32_t zeroOf(FloatRange range) {
+  return static_cast<uint32_t>(quantizedUnclamped<T>(0, range));
 }
 
 // Elements less the one that stands for zero.
-template <typename T> std::vector<int32_t> centred(const Tensor &t, FloatRange range) {
-  int32_t zero = zeroOf<T>(range);
-  std::vector<int32_t> out(static_cast<size_t>(t.count()));
-  std::ranges::transform(t.values<T>(), out.begin(), [&](T x) { return int32_t{x} - zero; });
+template <typename T> std::vector<uint32_t> centred(const Tensor &t, FloatRange range) {
+  uint32_t zero = zeroOf<T>(range);
+  std::vector<uint32_t> out(static_cast<size_t>(t.count()));
+  std::ranges::transform(t.values<T>(), out.begin(),
+                         [&](T x) { return static_cast<uint32_t>(x) - zero; });
   return out;
 }
 
@@ -71,13 +73,13 @@ void matMul(OpContext &ctx) {
   Tensor *out = ctx.allocateOutput(0, DType::QInt32, {rows, columns});
   if (!out)
     return;
-  auto *sums = out->data<int32_t>();
+  auto *sums = out->data<uint32_t>();
   std::fill_n(sums, out->count(), 0);
   visitBytes(a.dtype(), b.dtype(), [&]<typename A, typename B>() {
     auto x = centred<A>(a, aRange), y = centred<B>(b, bRange);
     for (int64_t i = 0; i < rows; ++i)
       for (int64_t k = 0; k < inner; ++k) {
-        int32_t factor = x[static_cast<size_t>(s.transposesA ? k * rows + i : i * inner + k)];
+        uint32_t factor = x[static_cast<size_t>(s.transposesA ? k * rows + i : i * inner + k)];
         for (int64_t j = 0; j < columns; ++j)
           sums[i * columns + j] +=
               factor * y[static_cast<size_t>(s.transposesB ? j * inner + k : k * columns + j)];
@@ -116,15 +118,15 @@ void convolve(OpContext &ctx) {
   Tensor *out = ctx.allocateOutput(0, DType::QInt32, result.tensorDims());
   if (!out)
     return;
-  auto *sums = out->data<int32_t>();
+  auto *sums = out->data<uint32_t>();
   std::fill_n(sums, out->count(), 0);
   int64_t from = image.channels, to = result.channels;
   visitBytes(in.dtype(), filter.dtype(), [&]<typename A, typename B>() {
     auto x = centred<A>(in, inRange), y = centred<B>(filter, filterRange);
     for (int64_t b = 0; b < image.batch; ++b)
       forEachTap(window, [&](int64_t outAt, int64_t inAt, int64_t tap) {
-        const int32_t *pixel = x.data() + (b * image.positions() + inAt) * from;
-        int32_t *sum = sums + (b * result.positions() + outAt) * to;
+        const uint32_t *pixel = x.data() + (b * image.positions() + inAt) * from;
+        uint32_t *sum = sums + (b * result.positions() + outAt) * to;
         for (int64_t i = 0; i < from; ++i)
           for (int64_t j = 0; j < to; ++j)
             sum[j] += pixel[i] * y[static_cast<size_t>((tap * from + i) * to + j)];
@@ -176,8 +178,10 @@ template <typename T> struct SumOf {
 template <typename T> struct ProductOf {
   ProductOf(const Tensor &, FloatRange a, const Tensor &, FloatRange b)
       : a(zeroOf<T>(a)), b(zeroOf<T>(b)), range(rangeOfProduct<T, T, int32_t>(a, b)) {}
-  int32_t operator()(T x, T y) const { return (int32_t{x} - a) * (int32_t{y} - b); }
-  int32_t a, b;
+  int32_t operator()(T x, T y) const {
+    return static_cast<int32_t>((static_cast<uint32_t>(x) - a) * (static_cast<uint32_t>(y) - b));
+  }
+  uint32_t a, b;
   FloatRange range;
 };
 

@@ -39,6 +39,13 @@ TEST(QuantizedMath, Products) {
   EXPECT_EQ(errorClassOf("QuantizedMul", reversed, {DType::QInt32}), "InvalidArgumentError");
 }
 
+TEST(QuantizedMath, ProductsOfFarRangesWrapAround) {
+  for (const char *op : {"QuantizedMul", "QuantizedMatMul"}) {
+    auto square = bytes({1, 1}, {255});
+    EXPECT_EQ(run(op, {square, square}, {1e9f, 1.0000001e9f, 1e9f, 1.0000001e9f})[0].count(), 1);
+  }
+}
+
 TEST(QuantizedMath, Sums) {
   auto sum = run("QuantizedAdd", {a, y}, {-1, 1, 0, 6});
   EXPECT_EQ(values<int32_t>(sum[0]),
@@ -88,6 +95,29 @@ TEST(Requantize, RectifyingAndJoining) {
   EXPECT_EQ(values<uint8_t>(run("QuantizedConcat", {scalar<int32_t>(0), y, y}, {-1, 0, 1, 6},
                                 DType::QUInt8)[0]),
             (std::vector<uint8_t>{1, 71, 25, 40, 250, 113}));
+}
+
+TEST(Requantize, ARangeThatIsNone) {
+  float nan = std::numeric_limits<float>::quiet_NaN(), huge = 1e30f;
+  EXPECT_EQ(run("QuantizedRelu6", {a}, {0, nan}, DType::QUInt8)[0].count(), 6);
+  EXPECT_EQ(run("QuantizedReluX", {a, scalar(huge)}, {0, 1e-30f}, DType::QUInt8)[0].count(), 6);
+  Tensor products = *Tensor::make(DType::QInt32, {2});
+  std::fill_n(products.data<int32_t>(), 2, std::numeric_limits<int32_t>::max());
+  for (float max : {1e-30f, nan})
+    for (DType dtype : {DType::QUInt8, DType::QInt8})
+      EXPECT_EQ(run("Requantize", {products}, {-huge, huge, -1e-30f, max}, dtype)[0].count(), 2);
+}
+
+TEST(Requantize, NumbersMustBeThere) {
+  Tensor none = vec<float>({}), zero = scalar(0.0f), six = scalar(6.0f);
+  auto classOf = [](std::string_view op, std::vector<Tensor> inputs) {
+    return errorClassOf(op, std::move(inputs), {DType::QUInt8, DType::Float32, DType::Float32});
+  };
+  EXPECT_EQ(classOf("QuantizedConcat", {vec<int32_t>({}), y, y, zero, zero, six, six}),
+            "InvalidArgumentError");
+  EXPECT_EQ(classOf("QuantizedConcat", {scalar<int32_t>(0), y, y, zero, none, six, six}),
+            "InvalidArgumentError");
+  EXPECT_EQ(classOf("QuantizedReluX", {y, none, zero, six}), "InvalidArgumentError");
 }
 
 } // namespace

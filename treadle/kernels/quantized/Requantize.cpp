@@ -33,13 +33,17 @@ void requantizeToUnsigned(const Tensor &in, FloatRange from, FloatRange to, Tens
   float inSize = from.max - from.min, outSize = to.max - to.min;
   float perStep = outSize == 0 ? 0.0f : static_cast<float>(255.0 / outSize);
   auto middle = static_cast<float>((from.min + from.max) / 2.0);
-  auto fixed = [](double x) { return static_cast<int64_t>(x); };
+  auto fixed = [](double x) {
+    constexpr double most = int64_t{1} << 60; // so that three of them can be added up
+    return static_cast<int64_t>(x > -most ? std::min(x, most) : -most);
+  };
   int64_t scale = outSize == 0 ? 0 : fixed(255.0 * (1 << shift) * inSize / outSize);
-  int64_t inOffset = static_cast<int64_t>(middle * perStep * (1 << shift));
+  int64_t inOffset = fixed(middle * perStep * (1 << shift));
   int64_t outOffset = outSize == 0 ? 0 : fixed((1 << shift) * (to.min * 255.0) / outSize);
   int64_t offset = inOffset - outOffset + (1 << (shift - 1));
   for (int64_t i = 0; i < in.count(); ++i) {
-    int64_t value = ((in.data<int32_t>()[i] * scale) >> 32) + offset;
+    auto scaled = static_cast<int64_t>((__int128{in.data<int32_t>()[i]} * scale) >> 32);
+    int64_t value = scaled + offset;
     out.data<uint8_t>()[i] = static_cast<uint8_t>(std::clamp<int64_t>(value >> shift, 0, 255));
   }
 }

@@ -3,7 +3,7 @@
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/random/RandomNumbers.h"
 #include "treadle/kernels/random/RandomStream.h"
 
@@ -169,7 +169,7 @@ void fillSamples(OpContext &ctx, const Philox &stream, const std::vector<Sampler
         const Sampler &sampler = samplers[static_cast<size_t>(i / samples)];
         Philox own = stream;
         own.skip(static_cast<uint64_t>(i) * sampler.blocks);
-        data[i % samples * number + i / samples] = static_cast<T>(sampler.draw(own));
+        data[i % samples * number + i / samples] = convert<T>(sampler.draw(own));
       }
     });
   });

@@ -35,6 +35,16 @@ TEST(RandomSample, Poisson) {
             (std::vector<int32_t>{2, 0, 3, 2}));
 }
 
+TEST(RandomSample, ASampleThatIsNoNumberIsCastToAnInteger) {
+  Tensor nan = vec<double>({std::nan("")}), shape = vec<int32_t>({1}), half = scalar<double>(.5);
+  Tensor counts = vec<double>({HUGE_VAL});
+  EXPECT_EQ(values<int64_t>(run1("StatelessRandomPoisson", {shape, seed, nan}, DType::Int64)),
+            std::vector<int64_t>{INT64_MIN});
+  EXPECT_EQ(
+      values<int32_t>(run1("StatelessRandomBinomial", {shape, seed, counts, half}, DType::Int32)),
+      std::vector<int32_t>{INT32_MIN});
+}
+
 TEST(RandomSample, Binomial) {
   EXPECT_EQ(values<int32_t>(
                 run1("StatelessRandomBinomial",

@@ -80,6 +80,15 @@ TEST(Random, WrongShapes) {
             "InvalidArgumentError");
 }
 
+TEST(Random, AlgorithmThatIsNotThere) {
+  AttrMap dtype;
+  dtype.set("dtype", TypeAttr{DType::UInt32});
+  EXPECT_EQ(errorClassOf("XlaRngBitGenerator",
+                         {vec<int32_t>({}), vec<uint64_t>({1, 2}), vec<int32_t>({2})},
+                         {DType::UInt64, DType::UInt32}, dtype),
+            "InvalidArgumentError");
+}
+
 TEST(StatelessRandom, KeyAndCounterOfASeed) {
   auto out = runAll("StatelessRandomGetKeyCounter", {vec<int32_t>({3, -4})},
                     {DType::UInt64, DType::UInt64});
