@@ -33,7 +33,7 @@
 
 // Kernels answer a tensor too large for memory with an error; so may the sanitizer's allocator.
 extern "C" const char *__asan_default_options() { // NOLINT(bugprone-reserved-identifier): its name
-  return "allocator_may_return_null=1:max_allocation_size_mb=2048:detect_leaks=0";
+  return "allocator_may_return_null=1:max_allocation_size_mb=256:detect_leaks=0";
 }
 
 namespace fs = std::filesystem;
@@ -46,7 +46,7 @@ constexpr unsigned secondsEach = 60; // of a graph, compiling included: beyond i
 
 struct Options {
   uint64_t seed = 1;
-  int64_t first = 0, count = 2000, jitEvery = 20, chunk = 2000;
+  int64_t first = 0, count = 2000, jitEvery = 4, chunk = 2000;
   fs::path findings = fs::temp_directory_path() / "treadle-damage";
   std::vector<fs::path> sources;
 };
@@ -164,7 +164,7 @@ void runGraph(const std::string &bytes, Tier tier, Progress &progress) {
   SessionOptions options;
   options.threads = 1;
   options.tier = tier;
-  options.timeout = 0.5;
+  options.timeout = 0.1;
   options.print = [](std::string_view, std::string_view) {};
   Expected<Session> session = Session::create(*graph, options);
   if (!session)
