@@ -47,6 +47,26 @@ TEST(SampleDistortedBoundingBox, NeedsABoxUnlessTheImageWillDo) {
             3u);
 }
 
+// Boxes may have 2^62 pixels, and the sides of drawn ones be beyond any number.
+TEST(SampleDistortedBoundingBox, ImagesOfAnySize) {
+  for (float aspect : {1.0f, 1e-30f, 1e30f}) {
+    AttrMap attrs = with("aspect_ratio_range", std::vector<float>{aspect, aspect});
+    attrs.set("area_range", std::vector<float>{1e-9f, 1});
+    auto out = runAll("StatelessSampleDistortedBoundingBox",
+                      {vec<int32_t>({INT32_MAX - 1, INT32_MAX - 1, 3}),
+                       tensor<float>({1, 1, 4}, {0, 0, 1, 1}), scalar(0.0f), vec<int32_t>({1, 2})},
+                      {DType::Int32, DType::Int32, DType::Float32}, attrs);
+    ASSERT_EQ(out.size(), 3u);
+    for (float share : values<float>(out[2]))
+      EXPECT_TRUE(share >= 0 && share <= 1) << aspect << ": " << share;
+  }
+}
+
+TEST(RandomCrop, OfMoreRowsThanA32BitNumberHas) {
+  Tensor image = *Tensor::make(DType::Int32, {int64_t{1} << 32, 1, 0});
+  EXPECT_EQ(run1("RandomCrop", {image, vec<int64_t>({1, 1})}).count(), 0);
+}
+
 TEST(RandomCrop, DrawsColumnsThenRows) {
   AttrMap attrs = with("seed", int64_t{7});
   attrs.set("seed2", int64_t{8});

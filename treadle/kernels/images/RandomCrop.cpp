@@ -31,7 +31,7 @@ template <typename T> struct RandomCrop {
                                          image.dim(0), " by ", image.dim(1)));
     RandomDraws draws(ctx.state<NodeStream>().reserve(ctx, RandomDraws::blocksFor(2)));
     auto draw = [&](int64_t free) {
-      return free ? draws.bits() % static_cast<uint32_t>(free + 1) : 0;
+      return free ? draws.bits() % (static_cast<uint64_t>(free) + 1) : 0;
     };
     int64_t left = draw(freeColumns), top = draw(freeRows);
     for (int64_t y = 0; y < height; ++y)
@@ -50,7 +50,7 @@ Expected<BoundKernel> bindRandomCrop(const BindContext &node) {
 // --- SampleDistortedBoundingBox ------------------------------------------------------------------
 
 struct Box {
-  int32_t left = 0, top = 0, right = 0, bottom = 0;
+  int64_t left = 0, top = 0, right = 0, bottom = 0;
 
   float area() const { return static_cast<float>((right - left) * (bottom - top)); }
   Box with(const Box &o) const {
@@ -68,40 +68,44 @@ struct Sampling {
   std::optional<NodeStream> stream; // none: input 3 is a seed
 };
 
-int32_t rounded(float x) { return static_cast<int32_t>(std::lrint(x)); }
+// No side of an image is longer; of attributes anything may come out.
+int64_t sideOf(double x) {
+  return static_cast<int64_t>(std::fmin(std::fmax(x, 0), std::numeric_limits<int32_t>::max()));
+}
+int64_t rounded(float x) { return sideOf(std::rint(x)); }
 
 // A box of this width for its height, whose height lies evenly between those of the least and the
 // greatest area; nothing where rounding lets none fit.
-std::optional<Box> drawBox(int32_t imageWidth, int32_t imageHeight,
+std::optional<Box> drawBox(int64_t imageWidth, int64_t imageHeight,
                            const std::array<float, 2> &areas, float aspect, RandomDraws &draws) {
   if (areas[1] <= 0 || aspect <= 0 || imageWidth <= 0 || imageHeight <= 0 || areas[0] > areas[1])
     return std::nullopt;
   auto w = static_cast<float>(imageWidth), h = static_cast<float>(imageHeight);
   float least = areas[0] * w * h, most = areas[1] * w * h;
-  auto widthOf = [&](int32_t height) { return rounded(static_cast<float>(height) * aspect); };
-  int32_t height = rounded(std::sqrt(least / aspect));
-  int32_t maxHeight = rounded(std::sqrt(most / aspect));
+  auto widthOf = [&](int64_t height) { return rounded(static_cast<float>(height) * aspect); };
+  int64_t height = rounded(std::sqrt(least / aspect));
+  int64_t maxHeight = rounded(std::sqrt(most / aspect));
   if (widthOf(maxHeight) > imageWidth) {
     constexpr float epsilon = 0.0000001f;
-    maxHeight = static_cast<int32_t>((imageWidth + 0.5 - epsilon) / aspect);
+    maxHeight = sideOf((static_cast<double>(imageWidth) + 0.5 - epsilon) / aspect);
     maxHeight -= widthOf(maxHeight) > imageWidth;
   }
   maxHeight = std::min(maxHeight, imageHeight);
   height = std::min(height, maxHeight);
   if (height < maxHeight)
-    height += static_cast<int32_t>(draws.below(static_cast<uint32_t>(maxHeight - height + 1)));
+    height += static_cast<int64_t>(draws.below(static_cast<uint32_t>(maxHeight - height + 1)));
   auto areaOf = [&] { return static_cast<float>(widthOf(height) * height); };
   height += areaOf() < least;
   height -= areaOf() > most;
-  int32_t width = widthOf(height);
+  int64_t width = widthOf(height);
   if (areaOf() < least || areaOf() > most || width > imageWidth || height > imageHeight ||
       width <= 0 || height <= 0)
     return std::nullopt;
-  auto place = [&](int32_t size, int32_t whole) {
-    return size < whole ? static_cast<int32_t>(draws.below(static_cast<uint32_t>(whole - size)))
+  auto place = [&](int64_t size, int64_t whole) {
+    return size < whole ? static_cast<int64_t>(draws.below(static_cast<uint32_t>(whole - size)))
                         : 0;
   };
-  int32_t top = place(height, imageHeight), left = place(width, imageWidth);
+  int64_t top = place(height, imageHeight), left = place(width, imageWidth);
   return Box{left, top, left + width, top + height};
 }
 
@@ -115,7 +119,7 @@ bool showsEnough(const Box &crop, float minCovered, const std::vector<Box> &obje
 
 /// What the op is told besides its attributes.
 struct Scene {
-  int32_t height, width;
+  int64_t height, width;
   std::vector<Box> objects;
   float minCovered;
 };
@@ -133,7 +137,7 @@ Expected<Scene> readScene(OpContext &ctx, const Sampling &how) {
   if (boxes.rank() != 3 || boxes.dim(2) != 4)
     return Unexpected(invalidArgument("bounding_boxes must be of [batch,count,4], but are of ",
                                       dimsText(boxes.dims())));
-  Scene scene{static_cast<int32_t>(height), static_cast<int32_t>(width), {}, how.minCovered};
+  Scene scene{height, width, {}, how.minCovered};
   if (ctx.numInputs() > 2) {
     if (!ctx.input(2).isScalar())
       return Unexpected(invalidArgument("min_object_covered must be a scalar, but it is ",
@@ -147,8 +151,8 @@ Expected<Scene> readScene(OpContext &ctx, const Sampling &how) {
        box += 4) {
     if (!std::all_of(box, box + 4, [](float v) { return v >= 0 && v <= 1; }))
       return Unexpected(invalidArgument("bounding_boxes must lie in [0, 1]"));
-    auto at = [](float share, int32_t whole) {
-      return static_cast<int32_t>(share * static_cast<float>(whole));
+    auto at = [](float share, int64_t whole) {
+      return static_cast<int64_t>(share * static_cast<float>(whole));
     };
     scene.objects.push_back({at(box[1], scene.width), at(box[0], scene.height),
                              at(box[3], scene.width), at(box[2], scene.height)});
@@ -191,10 +195,10 @@ template <typename T> struct SampleBox {
     Tensor *boxes = ctx.allocateOutput(2, DType::Float32, {1, 1, 4});
     if (!begin || !size || !boxes)
       return;
-    const int32_t begins[] = {box.top, box.left, 0};
-    const int32_t sizes[] = {box.bottom - box.top, box.right - box.left, -1};
-    std::ranges::transform(begins, begin->data<T>(), [](int32_t v) { return static_cast<T>(v); });
-    std::ranges::transform(sizes, size->data<T>(), [](int32_t v) { return static_cast<T>(v); });
+    const int64_t begins[] = {box.top, box.left, 0};
+    const int64_t sizes[] = {box.bottom - box.top, box.right - box.left, -1};
+    std::ranges::transform(begins, begin->data<T>(), [](int64_t v) { return static_cast<T>(v); });
+    std::ranges::transform(sizes, size->data<T>(), [](int64_t v) { return static_cast<T>(v); });
     auto h = static_cast<float>(scene->height), w = static_cast<float>(scene->width);
     const float shares[] = {static_cast<float>(box.top) / h, static_cast<float>(box.left) / w,
                             static_cast<float>(box.bottom) / h, static_cast<float>(box.right) / w};

@@ -166,7 +166,8 @@ template <template <typename> class Pool> Expected<BoundKernel> bindPool(const B
   Options options{node.attrs.getOr("pooling_ratio", std::vector<float>()),
                   node.attrs.getOr("pseudo_random", false), node.attrs.getOr("overlapping", false),
                   node.attrs.getOr("deterministic", false), NodeStream::of(node)};
-  if (options.ratios.size() != 4 || std::ranges::min(options.ratios) < 1)
+  auto isRatio = [](float ratio) { return ratio >= 1; }; // NaN is none
+  if (options.ratios.size() != 4 || !std::ranges::all_of(options.ratios, isRatio))
     return Unexpected(
         invalidArgument("attribute 'pooling_ratio' must be four numbers of at least 1"));
   if (options.ratios[0] != 1 || options.ratios[3] != 1)

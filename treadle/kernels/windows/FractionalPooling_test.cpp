@@ -30,6 +30,16 @@ TEST(FractionalPooling, DrawsWindowsFromItsSeeds) {
     EXPECT_EQ(spaced[0].data<float>()[i], static_cast<float>(spaced[1].data<int64_t>()[i + 1] - 1));
 }
 
+TEST(FractionalPooling, RatiosAreNumbersOfAtLeast1) {
+  for (float ratio : {0.5f, std::numeric_limits<float>::quiet_NaN()}) {
+    AttrMap attrs = pooling(true);
+    attrs.set("pooling_ratio", std::vector<float>{1, 1, ratio, 1});
+    EXPECT_EQ(errorClassOf("FractionalMaxPool", {iota<float>({1, 4, 4, 1}, 0)},
+                           {DType::Float32, DType::Int64, DType::Int64}, attrs),
+              "InvalidArgumentError");
+  }
+}
+
 TEST(FractionalPooling, GradientsGoBackThroughTheWindows) {
   Tensor image = tensor<float>({1, 4, 1, 1}, {1, 5, 7, 3}),
          result = tensor<float>({1, 2, 1, 1}, {5, 7});
