@@ -6,7 +6,9 @@
 #include "treadle/runtime/Variable.h"
 
 #include <algorithm>
+#include <new>
 #include <queue>
+#include <stdexcept>
 
 namespace treadle {
 namespace plan {
@@ -135,10 +137,22 @@ Expected<BoundKernel> bindByOp(const NodeSpec &spec, const PlanOptions &options)
   return bindFromRegistry(spec, options);
 }
 
+// Attributes may say how long a kernel's lists are.
+Expected<BoundKernel> bindWithinMemory(const NodeSpec &spec, const PlanOptions &options) {
+  constexpr const char *what = "its attributes ask for more memory than there is";
+  try {
+    return bindByOp(spec, options);
+  } catch (const std::bad_alloc &) {
+    return Unexpected(resourceExhausted(what));
+  } catch (const std::length_error &) {
+    return Unexpected(resourceExhausted(what));
+  }
+}
+
 } // namespace
 
 void bindNode(const NodeSpec &spec, const PlanOptions &options, PlanNode &node, NodeInfo &info) {
-  Expected<BoundKernel> kernel = bindByOp(spec, options);
+  Expected<BoundKernel> kernel = bindWithinMemory(spec, options);
   if (!kernel)
     kernel = failingKernel(std::move(kernel.error()));
   bool hasRefInputs = std::any_of(spec.inputTypes.begin(), spec.inputTypes.end(),

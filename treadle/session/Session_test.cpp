@@ -358,5 +358,21 @@ TEST(SessionErrorTest, TensorTooLargeForTheMachine) {
   EXPECT_ERROR(s.run({"big"}), ResourceExhausted, "bytes");
 }
 
+TEST(SessionErrorTest, AttributeTooLargeForTheMachine) {
+  for (std::string_view count : {"1125899906842624", "4611686018427387904"}) {
+    auto integer = [](std::string_view name, std::string_view value) {
+      return str(" attr { key: '", name, "' value { i: ", value, " } }");
+    };
+    Session s = open(placeholder("x", "DT_INT64") +
+                     node("draw", "FixedUnigramCandidateSampler", {"x"},
+                          integer("num_true", "1") + integer("num_sampled", "1") +
+                              integer("range_max", "2") + integer("num_reserved_ids", count) +
+                              " attr { key: 'unique' value { b: false } }"
+                              " attr { key: 'unigrams' value { list { f: 1 f: 1 } } }"));
+    EXPECT_ERROR(s.run({"draw"}, {{"x:0", *Tensor::make(DType::Int64, {1, 1})}}), ResourceExhausted,
+                 "node 'draw' (FixedUnigramCandidateSampler): its attributes ask for more memory");
+  }
+}
+
 } // namespace
 } // namespace treadle
