@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 
 namespace treadle::fuzz {
 namespace {
@@ -319,17 +320,17 @@ int64_t strangeInteger(Random &random) {
   return anyOf(random, values);
 }
 
-void Vocabulary::add(const pb::GraphDef &graph) {
-  for (const pb::NodeDef &node : graph.node()) {
-    ops.push_back(node.op());
-    for (const auto &[name, value] : node.attr())
-      if (value.value_case() == pb::AttrValue::kS && value.s().size() < 100)
-        strings.push_back(value.s());
-  }
-  for (auto *list : {&ops, &strings}) {
-    std::ranges::sort(*list);
-    list->erase(std::unique(list->begin(), list->end()), list->end());
-  }
+Vocabulary::Vocabulary(const std::vector<pb::GraphDef> &graphs) {
+  std::set<std::string> foundOps, foundStrings;
+  for (const pb::GraphDef &graph : graphs)
+    for (const pb::NodeDef &node : graph.node()) {
+      foundOps.insert(node.op());
+      for (const auto &[name, value] : node.attr())
+        if (value.value_case() == pb::AttrValue::kS && value.s().size() < 100)
+          foundStrings.insert(value.s());
+    }
+  ops.assign(foundOps.begin(), foundOps.end());
+  strings.assign(foundStrings.begin(), foundStrings.end());
 }
 
 void damage(pb::GraphDef &graph, const Vocabulary &vocabulary, Random &random) {

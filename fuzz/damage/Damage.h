@@ -22,8 +22,8 @@ int64_t strangeInteger(Random &random);
 
 /// What nodes are made of: ops and names of attributes that graphs have.
 struct Vocabulary {
+  explicit Vocabulary(const std::vector<pb::GraphDef> &graphs);
   std::vector<std::string> ops, strings;
-  void add(const pb::GraphDef &graph);
 };
 
 /// Changes one to three things: attributes (their values, kinds, being there), dtypes, tensors'
