@@ -2,6 +2,7 @@
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/LoopVariables.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -54,6 +55,17 @@ MaybeValues identity(Translator &, tfg::Node node, Values inputs) {
   return inputs;
 }
 
+/// Scalars go through; else its kernel checks the shape, but that of a loop's condition the
+/// interpreter.
+MaybeValues ensureShape(Translator &, tfg::Node node, Values inputs) {
+  auto shape = node.attr<tf_type::ShapeAttr>("shape");
+  if (!isTensor(inputs[0].value.getType()) && shape && shape.getDims().empty())
+    return inputs;
+  if (node->hasAttr(tfg::loopConditionKey))
+    return Unexpected(Translator::unsupported(node, "the loop's condition may be no scalar"));
+  return std::nullopt;
+}
+
 MaybeValues biasAdd(Translator &t, tfg::Node node, Values inputs) {
   if (auto format = node.attr<StringAttr>("data_format"); format && format.getValue() != "NHWC")
     return std::nullopt;
@@ -68,9 +80,9 @@ MaybeValues biasAdd(Translator &t, tfg::Node node, Values inputs) {
 
 llvm::StringMap<Lowering> makeTable() {
   llvm::StringMap<Lowering> lowerings = {
-      {"Const", constant},     {"HostConst", constant}, {"Identity", identity},
-      {"IdentityN", identity}, {"VarHandleOp", handle}, {"ReadVariableOp", readVariable},
-      {"BiasAdd", biasAdd},
+      {"Const", constant},     {"HostConst", constant},      {"Identity", identity},
+      {"IdentityN", identity}, {"VarHandleOp", handle},      {"ReadVariableOp", readVariable},
+      {"BiasAdd", biasAdd},    {"EnsureShape", ensureShape},
   };
   for (LoweringTable more :
        {shapeLowerings(), sliceLowerings(), moveLowerings(), reductionLowerings(), listLowerings()})

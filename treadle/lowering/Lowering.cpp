@@ -1,6 +1,8 @@
 #include "treadle/lowering/NeededPart.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/LoopVariables.h"
+#include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/Plan.h"
 #include "treadle/tensor/Suggestions.h"
 
@@ -120,6 +122,7 @@ static void addSoftInputs(mlir::Attribute attribute, NodeSpec &out) {
 static bool isForTheRuntime(llvm::StringRef key) {
   static const llvm::StringSet<> names = {
       llvm::StringRef(overlapAttr),
+      llvm::StringRef(switchAttr),
       llvm::StringRef(clusterAttr),
       "_elementwise",
       "_combiner",
@@ -197,7 +200,7 @@ void Lowering::markGradient(NodeSpec &spec) {
 Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   NodeSpec out;
   out.name = node.name().str();
-  out.op = node.opType().str();
+  out.op = node->hasAttr(tfg::loopConditionKey) ? "LoopCond" : node.opType().str();
   out.device = node.device().str();
   out.isFunctionCall = static_cast<bool>(index.function(out.op));
   // Those of `replace` are values of the caller; nobody has one for a node of the file.

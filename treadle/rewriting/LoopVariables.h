@@ -1,9 +1,12 @@
-// Variables that a pass gives a While loop beside its own.
+// What passes give a While loop: variables beside its own, and a check of its condition.
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
 
 namespace treadle::tfg {
+
+/// Marks an EnsureShape that stands for a LoopCond, which only frames have: run, it is one.
+inline constexpr llvm::StringLiteral loopConditionKey = "_loop_condition";
 
 /// Adds a data argument, and its token, after the others. `name` is in use by nobody.
 mlir::BlockArgument appendArgument(FuncOp function, llvm::StringRef name, mlir::Type type);

@@ -1,35 +1,46 @@
 #include "treadle/runtime/Choice.h"
 
+#include <algorithm>
+#include <functional>
+
 namespace treadle {
 
-template <typename T> static bool isNonZero(const Tensor &t) { return t.scalarValue<T>() != T(0); }
+bool hasTruth(DType dtype) {
+  switch (dtype) {
+  case DType::Bool:
+  case DType::Int8:
+  case DType::UInt8:
+  case DType::Int16:
+  case DType::UInt16:
+  case DType::Int32:
+  case DType::UInt32:
+  case DType::Int64:
+  case DType::UInt64:
+  case DType::Float32:
+  case DType::Float64:
+  case DType::String:
+    return true;
+  default:
+    return false;
+  }
+}
 
 Expected<bool> isTrue(const Tensor &t) {
   if (!t.isScalar())
     return t.count() > 0;
-  switch (t.dtype()) {
-  case DType::Bool:
+  if (t.dtype() == DType::Bool) [[likely]]
     return t.scalarValue<bool>();
-  case DType::Int32:
-  case DType::UInt32:
-    return isNonZero<int32_t>(t);
-  case DType::Int64:
-  case DType::UInt64:
-    return isNonZero<int64_t>(t);
-  case DType::Int8:
-  case DType::UInt8:
-    return isNonZero<int8_t>(t);
-  case DType::Int16:
-  case DType::UInt16:
-    return isNonZero<int16_t>(t);
-  case DType::Float32:
-    return isNonZero<float>(t);
+  if (!hasTruth(t.dtype()))
+    return Unexpected(invalidArgument("a ", dtypeName(t.dtype()), " scalar can't be a condition"));
+  switch (t.dtype()) {
+  case DType::Float32: // -0 is 0
+    return t.scalarValue<float>() != 0;
   case DType::Float64:
-    return isNonZero<double>(t);
+    return t.scalarValue<double>() != 0;
   case DType::String:
     return !t.scalarValue<std::string>().empty();
   default:
-    return Unexpected(invalidArgument("a ", dtypeName(t.dtype()), " scalar can't be a condition"));
+    return std::ranges::any_of(std::span(t.data<char>(), t.bytes()), std::identity());
   }
 }
 

@@ -5,9 +5,12 @@
 
 namespace treadle {
 
+/// Whether TensorFlow has a truth for scalars of the dtype.
+bool hasTruth(DType dtype);
+
 /// The condition of an If or a While: a scalar by its value (a string by whether it is empty),
-/// anything else by whether it has elements. InvalidArgument for scalars of dtypes that TensorFlow
-/// has no truth for.
+/// anything else by whether it has elements. InvalidArgument for scalars of dtypes without
+/// truth.
 Expected<bool> isTrue(const Tensor &tensor);
 
 /// The predicate of a Switch, also by way of LoopCond: InvalidArgument unless it is a bool scalar.

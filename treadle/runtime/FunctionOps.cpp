@@ -105,7 +105,10 @@ Expected<const Callee *> CallState::choose(const Tensor &selector) const {
   case Always:
     return &functions[0];
   case If:
-    return isTrue(selector).map([&](bool yes) { return &functions[yes ? 0 : 1]; });
+  case Switch:
+    return (choice == If ? isTrue(selector) : asPredicate(selector)).map([&](bool yes) {
+      return &functions[yes ? 0 : 1];
+    });
   case Case:
     break;
   }
@@ -407,7 +410,7 @@ Expected<BoundKernel> bindCall(const NodeSpec &spec, FunctionLibrary *library) {
   if (spec.isFunctionCall) {
     add({spec.op, std::make_shared<AttrMap>(spec.attrs)});
   } else if (opKind(spec.op) == OpKind::If) {
-    state.choice = CallState::If;
+    state.choice = spec.attrs.getOr(switchAttr, false) ? CallState::Switch : CallState::If;
     if (spec.inputs.empty())
       return Unexpected(invalidArgument("it has no condition among its inputs"));
     for (std::string_view branch : {"then_branch", "else_branch"}) {

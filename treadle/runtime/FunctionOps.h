@@ -48,11 +48,14 @@ struct Caller {
   void fail(OpContext &ctx, Error error) const { ctx.fail(at(std::move(error))); }
 };
 
+/// Set on an If that was Switch nodes: its condition is their predicate.
+inline constexpr char switchAttr[] = "_switch";
+
 /// A call or a conditional: which function runs is chosen from input 0 where there is a choice.
 struct CallState {
   Caller caller;
-  enum Choice : uint8_t { Always, If, Case } choice;
-  std::vector<Callee> functions; // If: then, else
+  enum Choice : uint8_t { Always, If, Switch, Case } choice;
+  std::vector<Callee> functions; // If, Switch: then, else
   /// The function to run; InvalidArgument if input 0 can't choose.
   Expected<const Callee *> choose(const Tensor &selector) const;
   int firstArg() const { return choice == Always ? 0 : 1; }

@@ -50,10 +50,10 @@ void Lowering::lowerBranches(Value selector, ArrayRef<tf_type::FuncAttr> callees
 
 void Lowering::lowerIf() {
   Value selector = node.data()[0];
-  if (!getElementTypeOrSelf(selector).isInteger(1))
-    selector = compute("ToBool", "ToBool", selector, scalar(builder.getI1Type()));
-  lowerBranches(selector, {node.attr<tf_type::FuncAttr>("else_branch"),
-                           node.attr<tf_type::FuncAttr>("then_branch")});
+  if (std::string why = conditionObstacle(selector.getType()); !why.empty())
+    return stays(why);
+  lowerBranches(truthOf(selector), {node.attr<tf_type::FuncAttr>("else_branch"),
+                                    node.attr<tf_type::FuncAttr>("then_branch")});
 }
 
 void Lowering::lowerCase() {

@@ -80,22 +80,29 @@ SmallVector<Lowering::LoopValue> Lowering::loopValues(tf_type::FuncAttr body) {
   return values;
 }
 
+Type Lowering::conditionType(tf_type::FuncAttr callee) {
+  auto condition = functions.lookup<FuncOp>(callee.getName().getRootReference());
+  Type boolean = scalar(builder.getI1Type());
+  if (!condition || condition.isExternal() || condition.getGeneric())
+    return boolean;
+  Type type = condition.getReturn().getData()[0].getType();
+  return getElementTypeOrSelf(type).isInteger(1) ? boolean : type;
+}
+
 // A frame needs something that goes round.
 void Lowering::lowerWhile() {
   auto cond = node.attr<tf_type::FuncAttr>("cond"), body = node.attr<tf_type::FuncAttr>("body");
   SmallVector<LoopValue> values = loopValues(body);
-  if (values.empty()) {
-    node->emitRemark() << "node '" << name << "' (" << node.opType()
-                       << ") stays: it has no loop variable that a frame could be built on";
-    return;
-  }
+  if (values.empty())
+    return stays("it has no loop variable that a frame could be built on");
+  Type goesOn = conditionType(cond);
+  if (std::string why = conditionObstacle(goesOn); !why.empty())
+    return stays(why);
   if (llvm::all_of(values, [](const LoopValue &value) { return value.isConstant; }))
     values.front().isConstant = false;
   SmallVector<Value> results = lowerLoop(
       values, node.control(),
-      [&](Values current) {
-        return call("cond", cond, current, {}, scalar(builder.getI1Type())).results()[0];
-      },
+      [&](Values current) { return truthOf(call("cond", cond, current, {}, goesOn).results()[0]); },
       [&](Values current) {
         return SmallVector<Value>(
             call("body", body, current, {}, node.results().getTypes()).results());

@@ -1,6 +1,9 @@
 // What lowering loops and conditionals share: nodes and names, and what takes the old node's place.
 #include "treadle/transforms/functional_to_v1/Lowering.h"
 
+#include "treadle/lowering/Attributes.h"
+#include "treadle/runtime/Choice.h"
+
 using namespace mlir;
 
 namespace treadle::tfg {
@@ -17,6 +20,11 @@ std::string BodyNames::frame(StringRef base) {
   for (unsigned next = 1; !frames.insert(name).second; ++next)
     name = (base + "_" + Twine(next)).str();
   return name;
+}
+
+std::string conditionObstacle(Type condition) {
+  DType dtype = valueTypeOf(getElementTypeOrSelf(condition)).dtype;
+  return hasTruth(dtype) ? "" : str("its condition is ", dtypeName(dtype), ", which has no truth");
 }
 
 NodeBuilder Lowering::make(StringRef opType, const Twine &suffix) {
@@ -38,7 +46,7 @@ Value Lowering::compute(StringRef opType, const Twine &suffix, ValueRange inputs
 ArrayAttr Lowering::dtypesOf(TypeRange types) {
   SmallVector<Attribute> attrs;
   for (Type type : types)
-    attrs.push_back(TypeAttr::get(getElementTypeOrSelf(type)));
+    attrs.push_back(mlir::TypeAttr::get(getElementTypeOrSelf(type)));
   return builder.getArrayAttr(attrs);
 }
 
@@ -56,6 +64,18 @@ Node Lowering::call(const Twine &suffix, tf_type::FuncAttr callee, ValueRange in
       .control(token)
       .results(results)
       .build();
+}
+
+/// The bool by which frames decide.
+Value Lowering::truthOf(Value condition) {
+  Type boolean = builder.getI1Type();
+  return getElementTypeOrSelf(condition) == boolean
+             ? condition
+             : compute("ToBool", "ToBool", condition, scalar(boolean));
+}
+
+void Lowering::stays(const std::string &why) {
+  node->emitRemark() << "node '" << name << "' (" << node.opType() << ") stays: " << why;
 }
 
 Node Lowering::mergeOf(ValueRange values, const Twine &suffix) {

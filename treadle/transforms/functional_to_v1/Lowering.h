@@ -21,6 +21,10 @@ private:
   llvm::StringSet<> frames;
 };
 
+/// Why a node with such a condition stays functional, as the end of a sentence; empty where it
+/// needn't. Frames ask a ToBool, which has a truth for more dtypes.
+std::string conditionObstacle(mlir::Type condition);
+
 /// Lowers one node. What it makes is named for it: `while/Enter_0`, `while/Merge_0`, ...
 class Lowering {
 public:
@@ -76,6 +80,9 @@ private:
   void lowerBranches(mlir::Value selector, llvm::ArrayRef<tf_type::FuncAttr> callees);
   Node switchFor(mlir::Value value, mlir::Value selector, unsigned count, const llvm::Twine &suffix,
                  std::optional<unsigned> input);
+  mlir::Value truthOf(mlir::Value condition);
+  mlir::Type conditionType(tf_type::FuncAttr callee);
+  void stays(const std::string &why);
   Node mergeOf(mlir::ValueRange values, const llvm::Twine &suffix);
   mlir::Value identity(mlir::Value value, mlir::Value token, const llvm::Twine &suffix);
   void replace(Values results, mlir::Value token);

@@ -1,5 +1,6 @@
 #include "treadle/transforms/overlap_loops/FrameFit.h"
 
+#include "treadle/transforms/functional_to_v1/Lowering.h"
 #include "treadle/transforms/inline_calls/Callee.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -34,7 +35,8 @@ std::string frameObstacle(const FunctionalNode &loop, Effects &effects,
     if (isRecursive(function, functions))
       return ("function '" + function.getName() + "' runs itself again").str();
   }
-  return "";
+  FuncOp condition = loop.functions[0];
+  return conditionObstacle(condition.getReturn().getData()[0].getType());
 }
 
 } // namespace treadle::tfg

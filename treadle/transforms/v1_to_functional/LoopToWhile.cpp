@@ -1,6 +1,7 @@
 // Loops of v1 control flow made While nodes: what LoopCond needs becomes the condition's function,
 // what NextIteration needs the body's.
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/LoopVariables.h"
 #include "treadle/runtime/Deadness.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
@@ -424,6 +425,24 @@ static SmallVector<Operation *> inOrder(llvm::SetVector<Operation *> &set, Loop 
   return result;
 }
 
+/// What LoopCond hands on: bool scalars alone, where a While takes anything that isn't empty.
+static Value checkedPredicate(Outline &outline, Value predicate, Node loopCond) {
+  if (isa<RankedTensorType>(predicate.getType()))
+    return predicate;
+  OpBuilder &builder = outline.atEnd();
+  Type type = RankedTensorType::get({}, builder.getI1Type());
+  return NodeBuilder(builder, "EnsureShape")
+      .placedAs(loopCond)
+      .name(outline.uniqueName(loopCond.name()))
+      .attr("T", mlir::TypeAttr::get(builder.getI1Type()))
+      .attr("shape", tf_type::ShapeAttr::get(builder.getContext(), ArrayRef<int64_t>()))
+      .attr(loopConditionKey, builder.getBoolAttr(true))
+      .inputs(outline.lookup(predicate))
+      .results(type)
+      .build()
+      .results()[0];
+}
+
 tf_type::FuncAttr LoopConverter::buildCondition(StringRef base) {
   Outline outline(conversion.module, conversion.functions.unique((base + "_cond").str()),
                   loopCond->getLoc());
@@ -436,7 +455,8 @@ tf_type::FuncAttr LoopConverter::buildCondition(StringRef base) {
   for (Value token : loopCond.control())
     if (outline.contains(token))
       tokens.push_back(token);
-  FuncOp function = outline.finish(loopCond.data(), {"goes_on"}, tokens);
+  FuncOp function =
+      outline.finish(checkedPredicate(outline, loopCond.data()[0], loopCond), {"goes_on"}, tokens);
   convertConditionals(conversion, function.getEntry());
   restoreLowered(function.getEntry());
   return calleeFor(conversion, function);

@@ -1,6 +1,7 @@
 #include "treadle/transforms/v1_to_functional/StageBuilder.h"
 
 #include "treadle/ops/OpTable.h"
+#include "treadle/runtime/FunctionOps.h"
 #include "treadle/transforms/functional_to_v1/Lowered.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
@@ -186,7 +187,7 @@ Value StageBuilder::indexConst(Outline &outline, Node merge, unsigned index) {
   auto type = RankedTensorType::get({}, builder.getI32Type());
   return NodeBuilder(builder, "Const")
       .name(outline.uniqueName((merge.name() + "/index").str()))
-      .attr("dtype", TypeAttr::get(builder.getI32Type()))
+      .attr("dtype", mlir::TypeAttr::get(builder.getI32Type()))
       .attr("value", DenseElementsAttr::get(type, builder.getI32IntegerAttr(index).getValue()))
       .results(merge.results()[1].getType())
       .build()
@@ -274,6 +275,8 @@ void StageBuilder::buildNode(StringRef base, ArrayRef<tf_type::FuncAttr> functio
         .attr("else_branch", callees[0]);
   else
     built.attr("branches", builder.getArrayAttr(callees));
+  if (isIf() && !isa<RankedTensorType>(shared.predicate.getType()))
+    built.attr(StringRef(switchAttr), builder.getBoolAttr(true));
   node = built.build();
   body.add(node.getOperation(), conditional.parent);
 }
