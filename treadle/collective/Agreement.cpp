@@ -21,8 +21,11 @@ struct SentList {
     std::string bytes(reinterpret_cast<const char *>(&digest), sizeof(digest));
     return treadle::toTensor(bytes + text);
   }
-  static SentList of(const Tensor &value) {
+  static Expected<SentList> of(const Tensor &value, int from) {
     SentList list{0, toText(value)};
+    if (list.text.size() < sizeof(list.digest))
+      return Unexpected(unknownMessage(from, str("a list of ", value.bytes(), " bytes"),
+                                       "a digest of 8 bytes before it"));
     std::memcpy(&list.digest, list.text.data(), sizeof(list.digest));
     list.text.erase(0, sizeof(list.digest));
     return list;
@@ -178,17 +181,17 @@ Expected<void> Communicator::Impl::compare(const std::string &ledger,
                                            const std::vector<Tensor> &lists,
                                            const std::string &what) {
   std::vector<std::string> texts;
-  bool areEqual = true;
+  std::set<uint64_t> digests;
   std::lock_guard lock(mutex);
   for (size_t i = 0; i < lists.size(); ++i) {
-    SentList list = SentList::of(lists[i]);
+    SentList list = TREADLE_TRY(SentList::of(lists[i], members[i]));
     std::string &known = knownLists[{ledger, members[i]}][list.digest];
     if (!list.text.empty())
       known = list.text;
     texts.push_back(known);
-    areEqual &= list.digest == SentList::of(lists[0]).digest;
+    digests.insert(list.digest);
   }
-  return areEqual ? Expected<void>() : firstDifference(texts, members, what);
+  return digests.size() == 1 ? Expected<void>() : firstDifference(texts, members, what);
 }
 
 Expected<void> Communicator::agree(const std::vector<GroupAgenda> &agendas, std::string_view what,

@@ -27,6 +27,12 @@ inline constexpr double forever = 1e8; // seconds: years, which clocks still can
 // Smaller values go to all at once: two messages take longer than the bytes.
 inline constexpr size_t smallBytes = 8192;
 
+/// What comes from a rank isn't what this version of treadle sends.
+inline Error unknownMessage(int from, std::string_view found, std::string_view expected) {
+  return dataLoss("rank ", from, " sent ", found, ", expected ", expected,
+                  "; run the same version of treadle on all ranks");
+}
+
 inline Tensor toTensor(std::string_view text) {
   return Tensor::vector<uint8_t>(DType::UInt8,
                                  {reinterpret_cast<const uint8_t *>(text.data()), text.size()});

@@ -234,6 +234,23 @@ void expectMessage(const Expected<void> &result, Code code, std::string_view par
   EXPECT_NE(result.error().message.find(part), std::string::npos) << result.error().message;
 }
 
+TEST(Communicator, AMessageThatNobodySendsIsAnError) {
+  for (const char *key : {"g/", "g/x", "g/1x", "g/99999999999", "g/1"}) {
+    auto transports = simulatedWorld(2, {});
+    Communicator rank(std::move(transports[0]), 20);
+    transports[1]->send(0, key, vectorOf({1}));
+    std::promise<Expected<Tensor>> value;
+    rank.receive(1, "k", 0, [&](Expected<Tensor> v) { value.set_value(std::move(v)); });
+    Expected<Tensor> result = value.get_future().get();
+    ASSERT_FALSE(result);
+    EXPECT_EQ(result.error().code, Code::DataLoss);
+    EXPECT_EQ(result.error().message,
+              std::string("rank 1 sent '") + key +
+                  "' with float32[1], expected 'g/KEY' with int32[2]; run the same version of "
+                  "treadle on all ranks");
+  }
+}
+
 TEST(Agreement, ListsThatAreEqualAgree) {
   World world(3);
   Agendas agendas = {agendaOf(3, 0, {"a", "b"})};
@@ -253,6 +270,14 @@ TEST(Agreement, WhereListsDifferIsSaid) {
 }
 
 // Each rank knows its own groups only, in an order of its own.
+TEST(Agreement, AListWithoutDigestIsAnError) {
+  auto transports = simulatedWorld(2, {});
+  Communicator rank(std::move(transports[0]), 20);
+  transports[1]->send(0, "a/0", vectorOf({1}));
+  expectMessage(rank.agree({agendaOf(2, 0, {"x"})}, "the order of collectives"), Code::DataLoss,
+                "rank 1 sent a list of 4 bytes, expected a digest of 8 bytes before it");
+}
+
 TEST(Agreement, GroupsMayBeInterleavedInAnyOrder) {
   World world(4);
   GroupAgenda all = agendaOf(4, 0, {"w"}), left = agendaOf(2, 7, {"a", "b"}),

@@ -2,10 +2,21 @@
 #include "treadle/collective/CommunicatorImpl.h"
 
 #include <algorithm>
+#include <charconv>
 
 namespace treadle {
 
 using namespace collective;
+
+/// The group that a rank says it is of; nothing where the message is none of ours.
+static std::optional<int> groupKeyOf(const Message &message) {
+  int key = 0;
+  const char *end = message.key.data() + message.key.size();
+  auto [at, error] = std::from_chars(message.key.data() + groupPrefix.size(), end, key);
+  bool isWhole = error == std::errc() && at == end;
+  bool isPair = message.value.dtype() == DType::Int32 && message.value.count() == 2;
+  return isWhole && isPair ? std::optional(key) : std::nullopt;
+}
 
 void Communicator::Impl::take(Message message) {
   if (message.key == abortKey)
@@ -17,9 +28,12 @@ void Communicator::Impl::take(Message message) {
   if (message.key == circleKey)
     return failAll(failedPrecondition(toText(message.value)));
   if (message.key.starts_with(groupPrefix)) {
+    std::optional<int> key = groupKeyOf(message);
     auto numbers = message.value.values<int32_t>();
-    return announced(std::stoi(message.key.substr(groupPrefix.size())), message.from,
-                     {numbers[0], numbers[1]});
+    return key ? announced(*key, message.from, {numbers[0], numbers[1]})
+               : failAll(unknownMessage(
+                     message.from, str("'", message.key, "' with ", tensorTypeText(message.value)),
+                     str("'", groupPrefix, "KEY' with int32[2]")));
   }
   ExchangePtr complete;
   {
