@@ -104,6 +104,18 @@ def test_a_switch_in_a_loop_takes_a_bool_scalar(run):
         run(text_graph(IN_A_LOOP), "exit:0", {"x": np.float32(2), "p": [True]})
 
 
+@pytest.mark.parametrize(
+    "text, fetch, node",
+    [
+        (LOOP.format(dtype="i1"), "exit:0", r"node 'c' \(LoopCond\)"),
+        (IN_A_LOOP, "exit:0", r"node 's' \(Switch\)"),
+    ],
+)
+def test_exploring_ends_with_the_error_of_a_run(text, fetch, node):
+    with pytest.raises(treadle.InvalidArgumentError, match=f"{node}: {NO_PREDICATES[-1][-1]}"):
+        text_graph(text).explore([fetch], {"x": np.float32(2), "p": [True]})
+
+
 @pytest.mark.parametrize("dtype, value", [("i64", np.int64(1)), ("i1", True), ("i32", [1])])
 def test_a_switch_of_many_takes_an_int32_scalar(run, dtype, value):
     graph = text_graph(CONDITIONAL.format(dtype=dtype, op="_SwitchN", more=", num_outs = 2 : i64"))

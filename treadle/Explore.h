@@ -26,7 +26,8 @@ struct Exploration {
 };
 /// Runs all schedules of a small graph that the rules of docs/spec.md allow, and compares what
 /// they give. Calls, conditionals and loops are taken apart first; a call that can't be runs as a
-/// whole. Errors: those of a run's request, and of its setup.
+/// whole. Errors: those of a run's request, of its setup, and of a run where all of them
+/// fail.
 Expected<Exploration> explore(const Graph &graph, const ExploreRequest &request);
 
 } // namespace treadle

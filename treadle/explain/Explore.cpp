@@ -113,8 +113,10 @@ public:
   }
 
   std::string outcome() override {
-    if (!machine->failures().empty()) // others may or may not have run
+    if (!machine->failures().empty()) { // others may or may not have run
+      failure = machine->failures().front().second;
       return "the run fails";
+    }
     std::string text;
     for (size_t r = 0; r < graph.results.size(); ++r) {
       std::string values;
@@ -140,6 +142,8 @@ public:
   const GraphSpec &spec() const { return graph; }
   /// Of the setup, where it failed, or of a run that takes too long.
   std::optional<Error> error;
+  /// Of a run that failed.
+  std::optional<Error> failure;
 
 private:
   /// Those of a model are as it is loaded.
@@ -219,6 +223,8 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreReque
   reference::Findings found = reference::explore(experiment, request.limit);
   if (experiment.error)
     return Unexpected(std::move(*experiment.error));
+  if (experiment.failure && found.isComplete && found.difference.empty()) // all of them fail
+    return Unexpected(std::move(*experiment.failure));
   Exploration out{found.schedules, found.isComplete, found.isAmbiguous, found.isRandom, {}};
   for (const reference::Schedule &schedule : found.difference) {
     Exploration::Schedule &text = out.difference.emplace_back();
