@@ -20,4 +20,7 @@ struct Problem {
 Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::string> &asked = {},
                                      size_t limit = 1000);
 
+/// InvalidArgument where Graph::runPasses couldn't read the pipeline, whatever the graph.
+Expected<void> checkPipeline(std::string_view pipeline);
+
 } // namespace treadle

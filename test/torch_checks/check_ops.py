@@ -677,13 +677,15 @@ def test_a_size_that_elements_decide_is_named():
 
 
 def test_what_has_no_rule_is_named():
-    with pytest.raises(treadle.UnimplementedError, match=r"node '\w+' \(aten.nonzero.default\)"):
+    message = r"node '\w+' \(aten.nonzero.default\)"
+    with pytest.raises(treadle.UnimplementedError, match=message) as error:
         graph = torch.fx.Graph()
         x = graph.placeholder("x")
         found = graph.call_function(aten.nonzero.default, (x,))
         graph.output(found)
         x.meta["val"] = found.meta["val"] = f(3)
         treadle.from_fx(torch.fx.GraphModule({}, graph), [f(3)])
+    assert error.value.node == found.name
 
 
 def test_a_pool_with_holes_is_named():

@@ -60,15 +60,26 @@ Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) 
   return OwningOpRef<ModuleOp>(copy);
 }
 
-Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
+static Expected<void> parse(std::string_view pipeline, PassManager &passes) {
   registerOnce();
-  PassManager passes(module.getContext(), ModuleOp::getOperationName());
   std::string why;
   llvm::raw_string_ostream stream(why);
   if (failed(parsePassPipeline(StringRef(pipeline), passes, stream)))
     return Unexpected(invalidArgument("'", pipeline,
                                       "' is no pipeline of passes: ", StringRef(why).trim().str(),
                                       "; 'treadle-opt --help' lists the passes"));
+  return {};
+}
+
+Expected<void> checkPipeline(std::string_view pipeline) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  PassManager passes(&context, ModuleOp::getOperationName());
+  return parse(pipeline, passes);
+}
+
+Expected<void> runOn(ModuleOp module, std::string_view pipeline) {
+  PassManager passes(module.getContext(), ModuleOp::getOperationName());
+  TREADLE_TRY(parse(pipeline, passes));
   FirstError errors(*module.getContext());
   if (failed(passes.run(module)))
     return Unexpected(invalidArgument(errors.message.empty() ? "a pass failed" : errors.message));

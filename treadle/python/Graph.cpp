@@ -254,6 +254,8 @@ void bindEditing(nb::class_<Graph> &graph) {
       .def("_check", checkGraph)
       .def("_explain", explainGraph)
       .def("_explore", exploreGraph)
+      .def_static("_check_pipeline",
+                  [](const std::string &pipeline) { orRaise(checkPipeline(pipeline)); })
       .def("__copy__", [](const Graph &g) { return g; });
 }
 

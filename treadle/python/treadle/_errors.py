@@ -7,14 +7,17 @@ class Error(Exception):
     Attributes:
         code: the canonical code, an int (TensorFlow's and gRPC's numbers).
         message: what is wrong: the subject, what was found, what was expected, the likely fix.
+        node: of an imported program, the name of the node that the message begins with; or None.
     """
 
     code: int = 2
     message: str
+    node: str | None
 
-    def __init__(self, message: str = "") -> None:
+    def __init__(self, message: str = "", *, node: str | None = None) -> None:
         super().__init__(message)
         self.message = message
+        self.node = node
 
 
 class CancelledError(Error):

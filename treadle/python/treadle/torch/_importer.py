@@ -137,10 +137,10 @@ def _errors_of(node: fx.Node, target: str) -> Iterator[None]:
     try:
         yield
     except Error as error:
-        subject = f"node '{node.name}' ({target})"
-        if error.message.startswith("node '") and f"({target})" in error.message:
+        if error.node == node.name:
             raise
-        raise type(error)(f"{subject}: {error.message}") from error
+        message = f"node '{node.name}' ({target}): {error.message}"
+        raise type(error)(message, node=node.name) from error
 
 
 class _Importer:
@@ -420,7 +420,8 @@ class _Importer:
         if self.depth or target.op not in ("placeholder", "get_attr"):
             raise UnimplementedError(
                 f"node '{node.name}' ({node.target}): '{target.name}' is no argument; expected a "
-                "graph without assignments to what it computes"
+                "graph without assignments to what it computes",
+                node=node.name,
             )
         with self._writing(node):
             value = self.writer.cast(args[1], args[0].dtype)
