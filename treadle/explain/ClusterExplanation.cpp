@@ -2,6 +2,7 @@
 // looked at.
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/explain/LoopExplanation.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/session/Compilation.h"
 
 #include "treadle/codegen/Cluster.h"
@@ -37,10 +38,8 @@ std::string reasonToInterpret(Node node, bool hasLoop) {
 
 /// What no kernel runs, or only hands on: nobody wonders why it isn't compiled.
 bool isWorthAWord(Node node) {
-  static const llvm::StringSet<> trivial = {
-      "Const", "HostConst",   "Identity",    "IdentityN",
-      "NoOp",  "VarHandleOp", "Placeholder", "PlaceholderWithDefault"};
-  return !trivial.contains(node.opType());
+  const OpDef *def = lookupOp(node.opType());
+  return !def || !def->isFormal();
 }
 
 /// `float32[?,16]`.

@@ -30,10 +30,9 @@ std::string opList(const std::vector<Op> &ops, size_t mostShown) {
 }
 
 bool doesSomething(tfg::Node node) {
-  static const llvm::StringSet<> formal = {"Const",       "Identity",       "IdentityN", "NoOp",
-                                           "RefIdentity", "ControlTrigger", "_Arg"};
-  StringRef op = node.opType();
-  return !formal.contains(op) && !tfg::isV1ControlFlow(node) && resourceFamily(op).empty();
+  const OpDef *def = lookupOp(node.opType());
+  return !(def && def->isFormal()) && !tfg::isV1ControlFlow(node) &&
+         resourceFamily(node.opType()).empty();
 }
 
 std::string genericText(tfg::Node node) {

@@ -6,6 +6,7 @@
 #include "treadle/import/File.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/Rewriting.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -60,8 +61,6 @@ template <typename Visit> void forEachNode(const ModuleIndex &index, Visit visit
   for (mlir::Operation &op : index.graph()->getRegion(0).front())
     visit(tfg::Node(&op));
 }
-
-bool isPlaceholder(tfg::Node node) { return node.opType().starts_with("Placeholder"); }
 
 } // namespace
 

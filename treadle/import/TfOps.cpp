@@ -14,15 +14,6 @@ using namespace treadle::graphdef;
 
 namespace {
 
-/// Ops of v1 control flow, and whether a form for references exists.
-struct ExecutorRow {
-  StringRef op;
-  bool hasRefForm;
-};
-constexpr ExecutorRow executorOps[] = {
-    {"Switch", true}, {"_SwitchN", false},     {"Merge", true},     {"Enter", true},
-    {"Exit", true},   {"NextIteration", true}, {"LoopCond", false}, {"ControlTrigger", false}};
-
 constexpr StringLiteral statelessKey = "is_stateless";
 constexpr StringLiteral deviceKey = "device";
 
@@ -41,10 +32,11 @@ bool graphdef::hasStatelessTwin(StringRef op) {
 }
 
 StringRef graphdef::executorOp(StringRef op) {
-  for (const ExecutorRow &row : executorOps)
-    if (op == row.op || (row.hasRefForm && op.starts_with("Ref") && op.drop_front(3) == row.op))
-      return row.op;
-  return {};
+  OpKind kind = opKind(op);
+  if (op != "ControlTrigger" && (!isV1ControlFlow(kind) || op == "_XlaMerge"))
+    return {};
+  op.consume_front("Ref");
+  return op;
 }
 
 //===----------------------------------------------------------------------===//

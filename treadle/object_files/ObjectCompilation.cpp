@@ -231,7 +231,7 @@ Expected<void> checkNodes(ModuleOp module, tfg::FuncOp function, const ModuleInd
     if (!tfg::Node::isNode(op))
       continue;
     tfg::Node node(op);
-    if (node.opType() == "Placeholder" || node.opType() == "PlaceholderV2")
+    if (tfg::isPlaceholder(node) && node.numData() == 0)
       return Unexpected(invalidArgument("it is no input of the function; add it to --feed")
                             .atNode(node.name().str(), node.opType().str()));
     if (llvm::any_of(effects.of(node), [](tfg::Effect effect) { return effect.writes; })) {

@@ -19,6 +19,7 @@ struct Text {
 enum class OpKind : uint8_t {
   Plain, // nothing of the following
   Argument,
+  Placeholder, // a value that is fed
   NoOp,
   // Control flow of version 1.
   Switch,
@@ -87,6 +88,10 @@ enum class NativeForm : uint8_t {
   Computes, // computes elements, in one pass with what comes before and after
 };
 
+/// What an op is to kernels that compute several at once: a contraction, then steps, and in the end
+/// an activation.
+enum class FusionRole : uint8_t { None, Contraction, Step, Activation };
+
 /// What the time that an op takes is made of, where it isn't that of a kernel at work.
 enum class OpCost : uint8_t {
   Compute,
@@ -107,6 +112,7 @@ struct OpFacts {
   OpEffects effects;
   Totality totality = Totality::MayFail;
   NativeForm native = NativeForm::None;
+  FusionRole fusion = FusionRole::None;
   OpCost cost = OpCost::Compute;
   /// Has a counterpart with regions in the dialect tfg: its name with `Region` behind it.
   bool hasRegionForm = false;

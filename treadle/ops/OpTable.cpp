@@ -111,6 +111,11 @@ OpKind opKind(std::string_view name) {
   return def ? def->kind() : OpKind::Plain;
 }
 
+FusionRole fusionRole(std::string_view name) {
+  const OpDef *def = lookupOp(name);
+  return def ? def->facts().fusion : FusionRole::None;
+}
+
 std::string_view functionalOp(OpKind kind, bool isStateful) {
   auto found = std::ranges::find_if(
       allOps(), [&](const OpDef &op) { return op.kind() == kind && !op.statelessTwin().empty(); });

@@ -145,6 +145,8 @@ public:
   /// The family of resources that the op makes (`variable`, `table`, `queue`, ...): handles that
   /// equal names of one family stand for one resource. Empty if it makes none.
   std::string_view makes() const;
+  /// Nothing, or next to nothing, runs for it.
+  bool isFormal() const { return facts().cost == OpCost::Free && !facts().blocks; }
   /// What an elementwise op computes (`add`): ops of one form compute the same. Empty for others.
   std::string_view elementwise() const;
   /// The op that differs from this one only in that its functions have no effects: StatelessIf for
@@ -170,6 +172,8 @@ std::span<const OpDef> allOps();
 
 /// The kind of the op of this name; Plain if there is no such op.
 OpKind opKind(std::string_view name);
+/// None where the op is unknown.
+FusionRole fusionRole(std::string_view name);
 
 /// The op that calls functions in this way (Call, If, Case or While), with effects or without.
 std::string_view functionalOp(OpKind kind, bool isStateful);

@@ -338,6 +338,13 @@ TEST(OpFacts, WhatFewOpsAre) {
   EXPECT_TRUE(op("FloorDiv").facts().isNativeForScalars);
   EXPECT_EQ(op("CollectiveReduceV2").facts().cost, OpCost::AllReduce);
   EXPECT_EQ(op("Const").facts().cost, OpCost::Free);
+  EXPECT_EQ(op("PlaceholderV2").kind(), OpKind::Placeholder);
+  EXPECT_TRUE(op("IdentityN").isFormal());
+  EXPECT_FALSE(op("_Send").isFormal());
+  EXPECT_EQ(fusionRole("Conv3D"), FusionRole::Contraction);
+  EXPECT_EQ(fusionRole("FusedBatchNormV3"), FusionRole::Step);
+  EXPECT_EQ(fusionRole("LeakyRelu"), FusionRole::Activation);
+  EXPECT_EQ(fusionRole("Neg"), FusionRole::None);
 }
 
 TEST(OpFacts, OwnOpsHaveRecords) {

@@ -150,6 +150,7 @@ class Tables:
             ),
             f"Totality({op_facts.TOTALITIES.index(facts.get('total', 'may_fail'))})",
             f"NativeForm({op_facts.NATIVE[facts.get('native', 'none')]})",
+            f"FusionRole({op_facts.FUSIONS.index(facts.get('fusion', 'none'))})",
             f"OpCost({op_facts.COSTS.index(facts.get('cost', 'compute'))})",
             *(str(flag).lower() for flag in flags),
             self.text(facts.get("makes", "").replace("_", " ")),

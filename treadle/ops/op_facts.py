@@ -4,8 +4,9 @@
 
 Each op stands in one row at most; the row goes on in lines that begin with a blank.
 
-kind=KIND           what it is to control flow and calls: argument, noop, switch, merge, enter,
-                    exit, next, other_v1, call, if, case, while, for, other_call, higher_order
+kind=KIND           what it is to control flow and calls: argument, placeholder, noop, switch,
+                    merge, enter, exit, next, other_v1, call, if, case, while, for, other_call,
+                    higher_order
 arguments=N         input N is the first argument of the functions that it runs; for call, if, case
                     and while that is clear without
 region              has a counterpart with regions
@@ -27,6 +28,8 @@ elementwise=FORM    what it computes of each element
 native=HOW          how machine code computes it: computes, scalars (and no larger tensors), passes
                     (hands its input on), none. With elementwise: computes, unless this is said
 moves               gives elements of its inputs, put elsewhere
+fusion=ROLE         in kernels that compute several ops at once, contraction (they begin with it),
+                    step or activation (they end with it)
 cost=COST           free, or how an exchange goes: all_reduce, reduce_scatter, all_gather,
                     all_to_all, broadcast, transfer
 
@@ -38,17 +41,18 @@ to, or else to the world.
 import dataclasses
 import shlex
 
-KINDS = """plain argument noop switch merge enter exit next other_v1 call if case while for
-    other_call higher_order""".split()
+KINDS = """plain argument placeholder noop switch merge enter exit next other_v1 call if case
+    while for other_call higher_order""".split()
 TOTALITIES = "may_fail always numbers broadcast product".split()
 COSTS = """compute free all_reduce reduce_scatter all_gather all_to_all broadcast
     transfer""".split()
 NATIVE = {"none": 0, "passes": 1, "computes": 2, "scalars": 2}
+FUSIONS = "none contraction step activation".split()
 REACHES = "nothing world own named channel".split()
 ACCESSES = {"none": (0, 3), "read": (1, 3), "write": (2, 3), "put": (2, 1), "take": (2, 2)}
 FIRST_ARGUMENTS = {"call": 0, "if": 1, "case": 1, "while": 0}
 FLAGS = "region blocks python forgets reads_variables moves no_gradient".split()
-WORDS = "kind arguments stateless effects makes shape total elementwise native cost".split()
+WORDS = "kind arguments stateless effects makes shape total elementwise native fusion cost".split()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,6 +110,7 @@ def parse_row(row):
         ("kind", KINDS),
         ("total", TOTALITIES),
         ("native", NATIVE),
+        ("fusion", FUSIONS),
         ("cost", COSTS),
     ):
         if key in facts and facts[key] not in known:

@@ -185,6 +185,8 @@ void eraseKeepingOrder(Node node) {
 // Effects
 //===----------------------------------------------------------------------===//
 
+bool isPlaceholder(Node node) { return opKind(node.opType()) == OpKind::Placeholder; }
+
 bool isV1ControlFlow(Node node) { return isV1ControlFlow(opKind(node.opType())); }
 
 Effects::Effects(ModuleOp module) {

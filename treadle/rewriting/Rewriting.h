@@ -103,6 +103,9 @@ private:
 /// Switch, Merge, Enter, Exit, NextIteration, LoopCond, and their ref forms.
 bool isV1ControlFlow(Node node);
 
+/// A value that is fed, or, with a default, may be.
+bool isPlaceholder(Node node);
+
 /// Calls `visit` for the body of the graph and of each function that has one (generic ones too if
 /// `withGeneric`).
 void forEachBody(mlir::ModuleOp module, llvm::function_ref<void(mlir::Block &)> visit,

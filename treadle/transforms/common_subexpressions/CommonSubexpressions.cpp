@@ -72,7 +72,6 @@ struct ComputationInfo {
 };
 
 /// Equal to look at, but each is fed a value of its own.
-bool isPlaceholder(tfg::Node node) { return node.opType().starts_with("Placeholder"); }
 
 struct CommonSubexpressions : impl::CommonSubexpressionsBase<CommonSubexpressions> {
   using Base::Base;

@@ -156,11 +156,9 @@ Value Simplifier::constantBeside(Node node, const Tensor &value) {
 //===----------------------------------------------------------------------===//
 
 static bool isFoldable(Simplifier &simplifier, Node node) {
-  static const llvm::StringSet<> never = {
-      "Const", "_Arg", "_Retval", "NoOp", "ImmutableConst", "Identity", "PlaceholderWithDefault"};
   StringRef op = node.opType();
-  if (node.numData() == 0 || node.numResults() == 0 || never.contains(op) ||
-      op.starts_with("Placeholder") || !simplifier.effects.isPure(node))
+  if (node.numData() == 0 || node.numResults() == 0 || op == "Identity" || isPlaceholder(node) ||
+      !simplifier.effects.isPure(node))
     return false;
   return llvm::none_of(node.results(), [&](Value result) {
     auto type = dyn_cast<TensorType>(result.getType());

@@ -35,7 +35,6 @@ Region *onlyBranchWithUses(Node node) {
 }
 
 /// Values that runs give stay where they are found.
-bool isPlaceholder(Node node) { return node.opType().starts_with("Placeholder"); }
 
 struct ControlFlowSink : impl::ControlFlowSinkBase<ControlFlowSink> {
   using Base::Base;

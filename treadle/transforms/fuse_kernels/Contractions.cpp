@@ -8,29 +8,7 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-struct Contraction {
-  StringLiteral op, fused;
-};
-constexpr Contraction contractions[] = {
-    {"Conv2D", "_FusedConv2D"},
-    {"Conv3D", "_FusedConv3D"},
-    {"DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"},
-    {"MatMul", "_FusedMatMul"},
-};
-constexpr StringLiteral activations[] = {"Relu", "Relu6", "Elu", "LeakyRelu", "Tanh", "Sigmoid"};
-
-/// An op of batch normalisation, and how many results it has.
-struct BatchNorm {
-  StringLiteral op;
-  unsigned numResults;
-};
-constexpr BatchNorm batchNorms[] = {
-    {"FusedBatchNorm", 5}, {"FusedBatchNormV2", 5}, {"FusedBatchNormV3", 6}};
-
-template <typename Row> const Row *find(ArrayRef<Row> rows, Node node) {
-  const Row *row = llvm::find_if(rows, [&](const Row &r) { return r.op == node.opType(); });
-  return row == rows.end() ? nullptr : row;
-}
+bool hasRole(Node node, FusionRole role) { return fusionRole(node.opType()) == role; }
 
 Type elementOf(Value value) { return tf_type::dereference(getElementTypeOrSelf(value.getType())); }
 
@@ -50,32 +28,26 @@ StringRef formatOf(Node node) {
 }
 
 bool isNormalisation(Node node) {
-  const BatchNorm *row = find(ArrayRef(batchNorms), node);
+  const OpDef *op = lookupOp(node.opType());
   auto isTraining = node.attr<BoolAttr>("is_training");
-  return row && isTraining && !isTraining.getValue() && formatOf(node) == "NHWC" &&
-         isOf(Float32Type::get(node->getContext()), node, 5, row->numResults) &&
+  return hasRole(node, FusionRole::Step) && node.opType().starts_with("FusedBatchNorm") &&
+         isTraining && !isTraining.getValue() && formatOf(node) == "NHWC" &&
+         isOf(Float32Type::get(node->getContext()), node, 5, op->outputs().size()) &&
          llvm::all_of(llvm::drop_begin(node->getResults()),
                       [&](Value v) { return isControl(v) || v.use_empty(); });
 }
 
-/// Whether a contraction may take in nodes of this op.
-bool isStep(Node node) {
-  StringRef op = node.opType();
-  return op == "Mul" || op == "AddV2" || op == "Add" || op == "BiasAdd" ||
-         llvm::is_contained(activations, op) || find(ArrayRef(batchNorms), node);
-}
-
 class Fuser {
 public:
-  Fuser(const FusionScope &scope, Node first, const Contraction &contraction)
-      : scope(scope), first(first), contraction(contraction), last(first),
+  Fuser(const FusionScope &scope, Node first)
+      : scope(scope), first(first), fusedOp("_Fused" + first.opType().str()), last(first),
         element(elementOf(first->getResult(0))) {}
 
   void fuse() {
     takeMargin();
     while (Node next = follower(last)) {
       unsigned input = next->getOperand(0) == last->getResult(0) ? 0 : 1;
-      if (llvm::is_contained(activations, next.opType()) && isOf(element, next, 1, 1)) {
+      if (hasRole(next, FusionRole::Activation) && isOf(element, next, 1, 1)) {
         auto alpha = next.attr<FloatAttr>("alpha");
         set("leakyrelu_alpha", alpha ? alpha : builder.getF32FloatAttr(0.2F));
         take(next, next.opType(), input);
@@ -171,7 +143,7 @@ private:
 
   // Errors are the contraction's, and so is the name.
   void replace() {
-    const OpDef *def = lookupOp(contraction.fused);
+    const OpDef *def = lookupOp(fusedOp);
     auto numArguments = static_cast<int64_t>(arguments.size());
     if (def->findAttr("TArgs"))
       set("TArgs", builder.getArrayAttr(
@@ -181,7 +153,7 @@ private:
     SmallVector<Value> inputs(first.data());
     inputs.append(arguments);
     OpBuilder at(last.getOperation());
-    NodeBuilder node(at, contraction.fused);
+    NodeBuilder node(at, fusedOp);
     node.attrs(first.attrs());
     for (auto &[key, value] : attributes)
       node.attr(key, value);
@@ -202,7 +174,7 @@ private:
 
   const FusionScope &scope;
   Node first;
-  const Contraction &contraction;
+  std::string fusedOp;
   Node last;
   Type element;
   Builder builder{first->getContext()};
@@ -212,12 +184,12 @@ private:
   SmallVector<std::pair<std::string, Attribute>> attributes;
 };
 
-const Contraction *findContraction(Node node) {
-  const Contraction *row = find(ArrayRef(contractions), node);
-  if (!row || node.numData() != 2 || node.numResults() != 1 || !formatOf(node).ends_with("C"))
-    return nullptr;
+bool isContraction(Node node) {
+  if (!hasRole(node, FusionRole::Contraction) || node.numData() != 2 || node.numResults() != 1 ||
+      !formatOf(node).ends_with("C"))
+    return false;
   Type element = elementOf(node->getResult(0));
-  return (element.isF32() || element.isF64()) && isOf(element, node, 2, 1) ? row : nullptr;
+  return (element.isF32() || element.isF64()) && isOf(element, node, 2, 1);
 }
 
 } // namespace
@@ -226,22 +198,22 @@ bool mayBeFused(Node node) {
   constexpr unsigned numGates = 4;
   if (node.opType() == "Split")
     return node.numResults() == numGates;
-  if (!findContraction(node))
+  if (!isContraction(node))
     return false;
-  auto mayBeTaken = [](Operation *user) { return Node::isNode(user) && isStep(Node(user)); };
+  auto mayBeTaken = [](Operation *user) {
+    return Node::isNode(user) && fusionRole(Node(user).opType()) > FusionRole::Contraction;
+  };
   Node pad = definingNode(node->getOperand(0));
   return (pad && pad.opType() == "Pad") || llvm::any_of(node->getUsers(), mayBeTaken);
 }
 
 void fuseContractions(const FusionScope &scope) {
-  SmallVector<std::pair<Node, const Contraction *>> found;
+  SmallVector<Node> found;
   for (Operation &op : scope.body)
-    if (Node::isNode(&op))
-      if (const Contraction *row = findContraction(Node(&op));
-          row && !scope.isFunction(Node(&op).opType()))
-        found.emplace_back(Node(&op), row);
-  for (auto [node, contraction] : found)
-    Fuser(scope, node, *contraction).fuse();
+    if (Node::isNode(&op) && isContraction(Node(&op)) && !scope.isFunction(Node(&op).opType()))
+      found.push_back(Node(&op));
+  for (Node node : found)
+    Fuser(scope, node).fuse();
 }
 
 } // namespace treadle::tfg

@@ -121,7 +121,7 @@ private:
       Value(feed).replaceAllUsesWith(argument);
       // Who waits for a placeholder waits for the value that it is given.
       Node node(feed.getOwner());
-      if (node.opType().starts_with("Placeholder") && node.numResults() == 1)
+      if (tfg::isPlaceholder(node) && node.numResults() == 1)
         node.controlResult().replaceAllUsesWith(FuncOp::getControlTokenOf(argument));
     }
   }

@@ -18,11 +18,7 @@ StringRef calledFunction(Node node, const llvm::StringMap<FuncOp> &functions) {
 }
 
 // Handles name a resource, whichever node makes them; to run such a node has no effect.
-static bool onlyNames(Node node) {
-  StringRef op = node.opType();
-  return op == "VarHandleOp" || op == "Placeholder" || op == "PlaceholderWithDefault" ||
-         op == "_Arg";
-}
+static bool onlyNames(Node node) { return resourceFamily(node.opType()) == "variable"; }
 
 // A resource without a name belongs to its node: a copy of the node would have one of its own.
 static bool ownsResource(Node node) {

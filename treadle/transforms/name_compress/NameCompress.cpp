@@ -24,7 +24,7 @@ std::string shortName(size_t number) {
 
 // The resource that it makes is known by the node's name, where it states none.
 bool isKnownByName(tfg::Node node) {
-  if (node.opType().starts_with("Placeholder"))
+  if (tfg::isPlaceholder(node))
     return true;
   const OpDef *def = lookupOp(node.opType());
   return def && (def->findAttr("shared_name") || def->findAttr("var_name"));

@@ -75,7 +75,7 @@ Compilable::Known Compilable::of(Node node) {
     result.obstacle = "its op isn't known";
   } else if (def->facts().readsVariables) {
     result.reads = true;
-  } else if (def->isStateful() || op.starts_with("Placeholder")) {
+  } else if (def->isStateful() || def->kind() == OpKind::Placeholder) {
     result.obstacle = "its op has effects, or sees what others have";
   } else if (def->facts().blocks) {
     result.obstacle = "its op may wait for others";

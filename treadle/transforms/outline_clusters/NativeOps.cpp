@@ -31,11 +31,6 @@ bool isRounding(Node node, const OpDef &op) {
          cast<TensorType>(node->getResult(0).getType()).getElementType().isIntOrIndex();
 }
 
-bool isContraction(Node node) {
-  static const llvm::StringSet<> ops = {"Conv2D", "Conv3D", "DepthwiseConv2dNative", "MatMul"};
-  return ops.contains(node.opType());
-}
-
 /// Whether all that is made of `value` is made of it by `user`.
 bool isOnlyUser(Value value, Operation *user) {
   return llvm::all_of(value.getUsers(), [&](Operation *other) { return other == user; });
@@ -67,31 +62,19 @@ NativeForm nativeForm(Node node) {
 }
 
 bool followsContraction(Node node) {
-  static const llvm::StringSet<> steps = {"Add",
-                                          "AddV2",
-                                          "BiasAdd",
-                                          "FusedBatchNorm",
-                                          "FusedBatchNormV2",
-                                          "FusedBatchNormV3",
-                                          "Mul",
-                                          "Relu",
-                                          "Relu6",
-                                          "LeakyRelu",
-                                          "Elu",
-                                          "Tanh",
-                                          "Sigmoid"};
+  auto isStep = [](Node node) { return fusionRole(node.opType()) > FusionRole::Contraction; };
   // A chain ends at an activation; where it is longer than that, all of it is left to kernels.
   constexpr int longest = 8;
   for (int length = 0; length < longest; ++length) {
-    if (!steps.contains(node.opType()))
+    if (!isStep(node))
       return false;
     Node before;
     for (Value input : node.data()) {
       Node from = definingNode(input);
       if (from && isOnlyUser(input, node.getOperation()) &&
-          (isContraction(from) || steps.contains(from.opType())))
+          fusionRole(from.opType()) != FusionRole::None)
         before = from;
-      if (before && isContraction(before))
+      if (before && fusionRole(before.opType()) == FusionRole::Contraction)
         return true;
     }
     if (!before)

@@ -19,9 +19,7 @@ namespace {
 
 constexpr int64_t everywhere = -1;
 
-bool isCopiedAnywhere(Node node) {
-  return node.opType() == "Const" || node.opType().starts_with("Placeholder");
-}
+bool isCopiedAnywhere(Node node) { return node.opType() == "Const" || isPlaceholder(node); }
 
 /// The task that the node is placed on; values that cost nothing are wherever they are needed, and
 /// a process alone calls itself `localhost`.

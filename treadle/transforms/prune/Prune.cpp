@@ -1,5 +1,6 @@
 #include "treadle/dialect/Regions.h"
 #include "treadle/lowering/Lowering.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/Rewriting.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
@@ -48,8 +49,8 @@ public:
 private:
   // It has nothing else to do: who waits for it waits for nothing.
   bool isFedPlaceholder(Operation *op) const {
-    return op->getNumResults() == 2 && fed.contains(op->getResult(0)) &&
-           op->getName().stripDialect().starts_with("Placeholder");
+    return op->getNumResults() == 2 && fed.contains(op->getResult(0)) && tfg::Node::isNode(op) &&
+           tfg::isPlaceholder(tfg::Node(op));
   }
 
   llvm::DenseSet<Value> fed;
@@ -59,10 +60,10 @@ private:
 
 /// Whether nobody could notice that the node doesn't run, its results being unused.
 bool isRemovable(tfg::Node node, tfg::Effects &effects) {
-  static const llvm::StringSet<> onlyReads = {"ReadVariableOp", "VarHandleOp", "Placeholder",
-                                              "PlaceholderWithDefault"};
+  const OpDef *def = lookupOp(node.opType());
+  bool onlyReads = def && (def->facts().readsVariables || def->makes() == "variable");
   return effects.isPure(node) || effects.hasPureRegions(node) || tfg::isV1ControlFlow(node) ||
-         onlyReads.contains(node.opType());
+         onlyReads;
 }
 
 void eraseUnneeded(Block &body, llvm::function_ref<bool(Operation *)> isNeeded) {
@@ -210,8 +211,7 @@ private:
     if (needed.contains(op))
       return;
     needed.need(op);
-    if (node.numResults() != 1 || node->getNumOperands() == 0 ||
-        node.opType().starts_with("Placeholder"))
+    if (node.numResults() != 1 || node->getNumOperands() == 0 || tfg::isPlaceholder(node))
       return needed.needEverythingBehind();
     OpBuilder builder(op);
     auto type = cast<TensorType>(op->getResult(0).getType());

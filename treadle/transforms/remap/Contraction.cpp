@@ -1,4 +1,5 @@
 #include "treadle/transforms/remap/Contraction.h"
+#include "treadle/ops/OpTable.h"
 
 using namespace mlir;
 
@@ -143,9 +144,7 @@ private:
   }
 
   Value activation() {
-    static const llvm::StringSet<> simple = {"Relu",      "Relu6", "Elu",
-                                             "LeakyRelu", "Tanh",  "Sigmoid"};
-    if (simple.contains(root.opType())) {
+    if (fusionRole(root.opType()) == FusionRole::Activation) {
       chain.activation = root.opType().str();
       if (auto alpha = root.attr<FloatAttr>("alpha"))
         chain.alpha = static_cast<float>(alpha.getValueAsDouble());

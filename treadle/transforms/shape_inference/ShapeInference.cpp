@@ -25,8 +25,7 @@ struct ShapeInference : impl::ShapeInferenceBase<ShapeInference> {
         return signalPassFailure();
       }
       tfg::Node node = index.node(name->node);
-      if (node && !node.opType().starts_with("Placeholder") &&
-          static_cast<unsigned>(name->output) < node.numResults())
+      if (node && !isPlaceholder(node) && static_cast<unsigned>(name->output) < node.numResults())
         analysis.setFed(node->getResult(name->output));
     }
     analysis.run();

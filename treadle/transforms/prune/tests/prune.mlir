@@ -39,6 +39,8 @@ tfg.func @f(%x: tensor<f32> {tfg.name = "x"}) -> (tensor<f32> {tfg.name = "r"}) 
   %d, %dc = Neg(%x) name("dead") {T = f32} : (tensor<f32>) -> (tensor<f32>)
   %v, %vc = VarHandleOp name("v") {dtype = f32, shape = #tf_type.shape<>} : () -> (tensor<!tf_type.resource>)
   %r, %rc = ReadVariableOp(%v) name("read") {dtype = f32} : (tensor<!tf_type.resource>) -> (tensor<f32>)
+  %i, %ic = Const name("i") {dtype = i32, value = dense<0> : tensor<i32>} : () -> (tensor<i32>)
+  %g, %gc = ResourceGather(%v, %i) name("gather") {Tindices = i32, batch_dims = 0 : i64, dtype = f32, validate_indices = true} : (tensor<!tf_type.resource>, tensor<i32>) -> (tensor<f32>)
   %as = AssignVariableOp(%v, %x) name("assign") {dtype = f32} : (tensor<!tf_type.resource>, tensor<f32>) -> ()
   %l, %lc = Abs(%x) name("live") {T = f32} : (tensor<f32>) -> (tensor<f32>)
   return(%l) : tensor<f32>
