@@ -133,16 +133,13 @@ std::pair<DictionaryAttr, SmallVector<NamedAttribute>> split(FuncOp generic,
   return {DictionaryAttr::get(generic.getContext(), own), rest};
 }
 
-Node Specializer::closeCall(Node node, FuncOp generic) {
-  auto [own, rest] = split(generic, node.attrs());
-  FuncOp made = instanceOf(generic, own, node.getOperation());
-  if (!made)
-    return node;
+/// A call of another function in the place of the node.
+Node callInstead(Node node, StringRef function, ArrayRef<NamedAttribute> attrs) {
   OpBuilder builder(node.getOperation());
   SmallVector<Type> types(node.results().getTypes());
-  Node call = NodeBuilder(builder, made.getName())
+  Node call = NodeBuilder(builder, function)
                   .placedAs(node)
-                  .attrs(rest)
+                  .attrs(attrs)
                   .inputs(node.data())
                   .control(node.control())
                   .results(types)
@@ -150,6 +147,14 @@ Node Specializer::closeCall(Node node, FuncOp generic) {
   node->replaceAllUsesWith(call.getOperation());
   node->erase();
   return call;
+}
+
+Node Specializer::closeCall(Node node, FuncOp generic) {
+  auto [own, rest] = split(generic, node.attrs());
+  FuncOp made = instanceOf(generic, own, node.getOperation());
+  if (!made)
+    return node;
+  return callInstead(node, made.getName(), rest);
 }
 
 Attribute Specializer::closeAttr(Attribute attr, Operation *user) {
@@ -260,17 +265,7 @@ void Specializer::specialize(FunctionalNode functional) {
   if (renamed.empty())
     return;
   if (StringAttr name = renamed.lookup(node.opType())) {
-    OpBuilder builder(node.getOperation());
-    SmallVector<Type> types(node.results().getTypes());
-    Node call = NodeBuilder(builder, name)
-                    .placedAs(node)
-                    .attrs(node.attrs())
-                    .inputs(node.data())
-                    .control(node.control())
-                    .results(types)
-                    .build();
-    node->replaceAllUsesWith(call.getOperation());
-    node->erase();
+    callInstead(node, name, node.attrs());
     return;
   }
   AttrTypeReplacer replacer;
