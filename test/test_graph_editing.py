@@ -102,6 +102,69 @@ def test_attributes_and_devices_can_be_set(graph):
     assert node.attrs["_note"] == [1, 2]
 
 
+def test_an_input_that_is_set_rewires_the_node(graph):
+    graph["z"].inputs[0] = "add"
+    np.testing.assert_allclose(run(graph), -(X @ W + np.array([0.5, 1], np.float32)))
+    inputs = graph["z"].inputs
+    inputs.append("^first")
+    inputs += ["^mm"]
+    assert graph["z"].inputs == inputs == ["add:0", "^first", "^mm"]
+    assert inputs[1:] == ["^first", "^mm"] and [*inputs, "q"][-1] == "q" and "^mm" in inputs
+    inputs.remove("^mm")
+    del inputs[1]
+    assert inputs == ["add:0"] and repr(inputs) == "['add:0']"
+    inputs[0] = graph["mm"]
+    assert graph["z"].inputs == ["mm:0"]
+
+
+def test_an_input_that_cannot_be_set_changes_nothing(graph):
+    for wrong, error in [("nowhere", treadle.NotFoundError), (1, TypeError)]:
+        with pytest.raises(error):
+            graph["z"].inputs[0] = wrong
+    with pytest.raises(IndexError):
+        graph["z"].inputs[1] = "x"
+    with pytest.raises(treadle.InvalidArgumentError, match="'z' .* expected 1"):
+        graph["z"].inputs.clear()
+    assert graph["z"].inputs == ["y:0"]
+
+
+def test_an_attribute_that_is_set_changes_the_node(graph):
+    node = graph["mm"]
+    node.attrs["transpose_b"] = True
+    np.testing.assert_allclose(run(graph, "mm"), X @ W.T)
+    assert dict(node.attrs) == {"T": "float32", "transpose_b": True}
+    del node.attrs["transpose_b"]
+    node.attrs.update(_note=[1, 2], _other=3)
+    assert node.attrs.pop("_other") == 3 and "_other" not in node.attrs
+    assert node.attrs | {"T": "int32"} == {"T": "int32", "_note": [1, 2]}
+    assert repr(node.attrs) == "{'T': 'float32', '_note': [1, 2]}"
+    # What was read can be used again.
+    assert graph.add("MatMul", ["x", "w"], attrs=node.attrs).attrs == node.attrs
+
+
+def test_an_attribute_that_cannot_be_set_changes_nothing(graph):
+    with pytest.raises(treadle.InvalidArgumentError, match="int32"):
+        graph["y"].attrs["T"] = "int32"
+    with pytest.raises(treadle.NotFoundError, match="'y' has no attribute 'U'"):
+        del graph["y"].attrs["U"]
+    assert graph["y"].attrs == {"T": "float32"}
+
+
+def test_what_a_node_gives_cannot_be_changed_in_part(graph):
+    graph["mm"].attrs["_note"] = [1, 2]
+    for edit in (
+        lambda: graph["mm"].attrs["_note"].append(3),
+        lambda: graph["mm"].attrs["_note"].__setitem__(0, 3),
+        lambda: graph["mm"].attrs["_note"].sort(),
+    ):
+        with pytest.raises(TypeError, match=r"'_note' of node 'mm' .*attrs\['_note'\] = "):
+            edit()
+    with pytest.raises(ValueError, match="read-only"):
+        graph["w"].attrs["value"][0, 0] = 5
+    for parts in (graph["mm"].outputs, graph["mm"].users):
+        assert isinstance(parts, tuple)
+
+
 def test_a_session_keeps_the_graph_that_it_was_given(graph):
     session = treadle.Session(graph)
     other = copy.copy(graph)

@@ -205,9 +205,7 @@ def test_without_any_edge_something_else_may_come(tmp_path, capfd, name):
     idle = []
     for node, edge in edges:
         changed = load(tmp_path, text).run_passes(PASSES)
-        inputs = changed[node].inputs
-        inputs.remove(edge)
-        changed[node].inputs = inputs
+        changed[node].inputs.remove(edge)
         unchanged = outcome(changed, variables, capfd) == right
         if unchanged and not explore(changed, variables).difference:
             idle.append((node, edge))

@@ -14,6 +14,7 @@ from . import _arguments as arguments
 from ._errors import FailedPreconditionError, NotFoundError, UnimplementedError
 from ._native import Graph
 from ._patterns import Match, Pattern
+from ._views import Attrs, Inputs
 
 if TYPE_CHECKING:
     from . import Exploration, Problem, Value
@@ -63,13 +64,13 @@ class Node:
         self._graph._set_device(self._name, device)
 
     @property
-    def inputs(self) -> list[str]:
-        """Data inputs (`x:0`), then control inputs (`^x`). Setting them rewires the node.
+    def inputs(self) -> Inputs:
+        """Data inputs (`x:0`), then control inputs (`^x`), as a list. Setting one rewires the node.
 
-        InvalidArgumentError for a number or dtype that the op doesn't take, and for a cycle;
-        NotFoundError for a value that isn't there.
+        They follow the node: `copy()` gives a list that stays. InvalidArgumentError for a number or
+        dtype that the op doesn't take, and for a cycle; NotFoundError for a value that isn't there.
         """
-        return self._graph._inputs(self._name)
+        return Inputs(self)
 
     @inputs.setter
     def inputs(self, inputs: Iterable[str | Node]) -> None:
@@ -77,7 +78,7 @@ class Node:
 
     def set_input(self, index: int, value: str | Node) -> None:
         """Rewires one input: `index` counts data and control inputs alike."""
-        inputs = self.inputs
+        inputs = self.inputs.copy()
         if not -len(inputs) <= index < len(inputs):
             raise NotFoundError(
                 f"node '{self._name}' has {len(inputs)} inputs, and none is {index}"
@@ -97,9 +98,13 @@ class Node:
         self.inputs = [i for i in self.inputs if i != token]
 
     @property
-    def attrs(self) -> dict[str, Any]:
-        """A copy of the attributes: dtypes by name, shapes as tuples (None: unknown)."""
-        return self._graph._attrs(self._name)
+    def attrs(self) -> Attrs:
+        """The attributes, as a dict: dtypes by name, shapes as tuples (None: unknown).
+
+        Setting one is set_attr, deleting one remove_attr. They follow the node: `copy()` gives a
+        dict that stays. Values, such as lists and arrays, can't be changed in part.
+        """
+        return Attrs(self)
 
     def set_attr(self, name: str, value: Any) -> None:
         """Sets an attribute to what the op's definition calls for.
@@ -113,14 +118,14 @@ class Node:
         self._graph._remove_attr(self._name, name)
 
     @property
-    def outputs(self) -> list[Value]:
+    def outputs(self) -> tuple[Value, ...]:
         """What the node gives: Value(name, dtype, shape)."""
-        return self._graph._outputs(self._name)
+        return tuple(self._graph._outputs(self._name))
 
     @property
-    def users(self) -> list[Node]:
+    def users(self) -> tuple[Node, ...]:
         """The nodes that use a value of this one, or wait for it."""
-        return [Node(self._graph, name) for name in self._graph._users(self._name)]
+        return tuple(Node(self._graph, name) for name in self._graph._users(self._name))
 
     def __eq__(self, other: object) -> bool:
         same = isinstance(other, Node) and other._graph is self._graph

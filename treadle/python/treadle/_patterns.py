@@ -41,9 +41,9 @@ class Match:
         return self.nodes[0]
 
     @property
-    def nodes(self) -> list[Node]:
+    def nodes(self) -> tuple[Node, ...]:
         """The matched nodes, the root first."""
-        return [self.graph.node(name) for name in self._names]
+        return tuple(self.graph.node(name) for name in self._names)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._kept:
