@@ -33,7 +33,7 @@ def check(tmp_path):
 
 
 def test_races_are_told_and_fail(check):
-    assert check(RACE % "") == (
+    assert check(RACE % "", "--target", "init,read") == (
         1,
         "race: nodes 'init' (AssignVariableOp) and 'read' (ReadVariableOp): one writes "
         "variable 'v', the other reads it, and no path orders them; add a control edge\n"
@@ -46,17 +46,107 @@ def test_races_are_told_and_fail(check):
 def test_races_of_one_run(check):
     assert check(RACE % "", "--fetch", "read:0")[0] == 0
     assert check(RACE % "", "--fetch", "read:0", "--target", "init")[0] == 1
-    status, _, error = check(RACE % "", "--fetch", "q")
-    assert status == 1 and "'q'" in error
+    status, _, error = check(RACE % "", "--target", "int")
+    assert status == 1 and "'int', which isn't in the graph (did you mean 'init'?)" in error
 
 
 def test_races_are_fixed_by_edges(check, tmp_path):
     fixed = tmp_path / "fixed.pbtxt"
-    status, out, notes = check(RACE % "", "--fix", fixed)
+    status, out, notes = check(RACE % "", "--target", "init,read", "--fix", fixed)
     assert (status, out) == (0, "0 errors, 0 races\n")
-    assert notes == "treadle: note: added an edge: 'read' waits for 'init'\n"
+    assert notes == (
+        "treadle: note: added an edge: 'read' waits for 'init'; what runs 'read' runs both\n"
+    )
     assert "^init" in treadle.Graph.from_file(fixed).node("read").inputs
-    assert check(fixed.read_text())[0] == 0
+    assert check(fixed.read_text(), "--target", "init,read")[0] == 0
+
+
+INT = 'attr { key: "KEY" value { type: DT_INT32 } }'
+
+
+def const(name, value):
+    tensor = f"tensor {{ dtype: DT_INT32 tensor_shape {{ }} int_val: {value} }}"
+    return (
+        f'node {{ name: "{name}" op: "Const" {INT.replace("KEY", "dtype")}\n'
+        f'       attr {{ key: "value" value {{ {tensor} }} }} }}\n'
+    )
+
+
+# As TensorFlow 1 writes it: an initializer and steps, each a run of its own.
+STEPS = (
+    """
+node { name: "v" op: "VariableV2" DTYPE attr { key: "shape" value { shape { } } } }
+node { name: "v/Assign" op: "Assign" input: "v" input: "zero" T }
+node { name: "init" op: "NoOp" input: "^v/Assign" }
+node { name: "step" op: "AssignAdd" input: "v" input: "one" T }
+node { name: "reset" op: "Assign" input: "v" input: "zero" T }
+""".replace("DTYPE", INT.replace("KEY", "dtype")).replace(" T ", f" {INT.replace('KEY', 'T')} ")
+    + const("zero", 0)
+    + const("one", 1)
+)
+
+
+def test_runs_of_their_own_do_not_race(check):
+    status, out, error = check(STEPS)
+    assert (status, error, out.splitlines()[-1]) == (0, "", "0 errors, 0 races")
+    assert out.startswith(
+        "note: each node that nothing uses counts as a run of its own: 'init', 'step', 'reset'; in "
+        "a run that asks for several of them, 3 more pairs of nodes would race: 'v/Assign' (Assign)"
+    )
+    (note,) = treadle.Graph.from_bytes(STEPS.encode()).check()
+    assert note.kind == "note" and "say what one run asks for" in note.message
+    assert [p.nodes for p in treadle.Graph.from_bytes(STEPS.encode()).check(["step", "reset"])] == [
+        ("step", "reset")
+    ]
+
+
+def test_a_fix_does_not_change_what_runs_give(check, tmp_path):
+    fixed = tmp_path / "fixed.pbtxt"
+    assert check(STEPS, "--fix", fixed)[0] == 0
+    session = treadle.Session(fixed)
+    session.run([], targets="init")
+    assert [int(session.run("step")) for _ in range(3)] == [1, 2, 3]
+
+
+def test_a_race_within_what_one_node_needs_is_told(check):
+    racing = RACE % "" + 'node { name: "both" op: "NoOp" input: "^init" input: "^read" }'
+    assert check(racing)[1].endswith("0 errors, 1 race\n")
+
+
+def test_a_fix_adds_nothing_to_another_run(check, tmp_path):
+    # 'value' reads without initializing; 'both' would like an order.
+    text = RACE % "" + 'node { name: "both" op: "NoOp" input: "^init" input: "^read" }'
+    text += 'node { name: "value" op: "Identity" input: "read" T }'
+    text = text.replace(" T }", ' attr { key: "T" value { type: DT_FLOAT } } }')
+    fixed = tmp_path / "fixed.pbtxt"
+    status, out, notes = check(text, "--fix", fixed)
+    assert (status, out.splitlines()[-1]) == (1, "0 errors, 1 race")
+    assert notes == (
+        "treadle: note: no edge between 'init' and 'read': 'value' needs 'read' alone, and would "
+        "run both\n"
+    )
+    assert "^init" not in treadle.Graph.from_file(fixed)["read"].inputs
+
+
+def test_a_loop_that_nothing_leaves_is_one_run(check):
+    types = INT.replace("KEY", "T")
+    text = STEPS + const("on", 1).replace("int_val: 1", "bool_val: true").replace("INT32", "BOOL")
+    frame = 'attr { key: "frame_name" value { s: "loop" } }'
+    text += f"""
+node {{ name: "enter" op: "Enter" input: "zero" {types} {frame} }}
+node {{ name: "on_in" op: "Enter" input: "on" {types.replace("INT32", "BOOL")} {frame}
+       attr {{ key: "is_constant" value {{ b: true }} }} }}
+node {{ name: "v_in" op: "RefEnter" input: "v" {types} {frame}
+       attr {{ key: "is_constant" value {{ b: true }} }} }}
+node {{ name: "i" op: "Merge" input: "enter" input: "next" {types}
+       attr {{ key: "N" value {{ i: 2 }} }} }}
+node {{ name: "more" op: "LoopCond" input: "on_in" }}
+node {{ name: "switch" op: "Switch" input: "i" input: "more" {types} }}
+node {{ name: "add" op: "AssignAdd" input: "v_in" input: "switch:1" {types} }}
+node {{ name: "sub" op: "AssignSub" input: "v_in" input: "switch:1" {types} }}
+node {{ name: "next" op: "NextIteration" input: "switch:1" input: "^add" input: "^sub" {types} }}
+"""
+    assert "race: nodes 'add' (AssignAdd) and 'sub' (AssignSub)" in check(text)[1]
 
 
 def test_a_file_that_cannot_be_written_is_told(check, tmp_path):
@@ -78,7 +168,7 @@ def test_unknown_ops_are_notes(check):
 
 
 def test_json(check):
-    status, out, _ = check(RACE % "", "--json")
+    status, out, _ = check(RACE % "", "--json", "--target", "init,read")
     (race,) = json.loads(out)
     assert status == 1 and race["kind"] == "race" and race["nodes"] == ["init", "read"]
 

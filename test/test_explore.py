@@ -35,6 +35,7 @@ node {{ name: "w{i}" op: "AssignVariableOp" input: "v" input: "s{i}"
 """
     for i in (1, 2)
 )
+TYPE = 'attr { key: "T" value { type: DT_INT32 } }'
 RACING = TWO_INCREMENTS.replace("AFTER1", "").replace("AFTER2", "")
 ORDERED = TWO_INCREMENTS.replace("AFTER1", "").replace("AFTER2", 'input: "^w1"')
 
@@ -53,6 +54,23 @@ def test_a_lost_update_is_found():
     assert max(lost.index("r1"), lost.index("r2")) < min(lost.index("w1"), lost.index("w2"))
 
 
+def test_a_run_that_initializes_anew_is_told(command):
+    text = ORDERED.replace('op: "AssignVariableOp" input: "v" input: "s1"', "WRITE")
+    text = text.replace("WRITE", 'op: "AssignVariableOp" input: "v" input: "s1" input: "^init"')
+    (note,) = explore(text).notes
+    assert note.startswith("the run itself runs 'init', which the setup ran before: ")
+    assert "treadle: note: the run itself runs 'init'" in command(text, *REQUEST)[2]
+
+
+def test_what_is_explored_without_being_asked_for_is_told(command):
+    read = 'node { name: "out" op: "Identity" input: "zero" TYPE }'
+    status, _, notes = command(read.replace("TYPE", TYPE) + RACING)
+    assert status == 0 and notes == (
+        "treadle: note: explored one run that fetches all of the graph's outputs: out:0; "
+        "say with --fetch and --target what one run asks for\n"
+    )
+
+
 def test_an_edge_leaves_one_schedule():
     assert explore(ORDERED) == treadle.Exploration(1, True, False, False, ())
 
@@ -65,7 +83,9 @@ def test_errors_of_the_request():
     with pytest.raises(treadle.InvalidArgumentError, match="no node 'q'"):
         treadle.Graph.from_bytes(RACING.encode()).explore("q")
     with pytest.raises(treadle.InvalidArgumentError, match="'nowhere'"):
-        treadle.Graph.from_bytes(RACING.encode()).explore([], setup="nowhere")
+        treadle.Graph.from_bytes(RACING.encode()).explore("r1", setup="nowhere")
+    with pytest.raises(treadle.InvalidArgumentError, match="nothing to run: name fetches or ta"):
+        treadle.Graph.from_bytes(RACING.encode()).explore(setup="init")
 
 
 def test_loops_with_effects_of_function_bodies_keep_their_order(tmp_path):

@@ -23,11 +23,13 @@ struct Exploration {
   bool isRandom = false;    // one schedule gave two things: there is a random op without a seed
   /// Two schedules that give different things, with the least between them; or nothing.
   std::vector<Schedule> difference;
+  /// What to know of the request: that the run does the setup's work again.
+  std::vector<std::string> notes;
 };
 /// Runs all schedules of a small graph that the rules of docs/spec.md allow, and compares what
-/// they give. Calls, conditionals and loops are taken apart first; a call that can't be runs as a
-/// whole. Errors: those of a run's request, of its setup, and of a run where all of them
-/// fail.
+/// they give: of one run, which asks for all fetches and targets. Calls, conditionals and loops are
+/// taken apart first; a call that can't be runs as a whole. Errors: InvalidArgument where nothing is
+/// asked for; those of a run's request, of its setup, and of a run where all of them fail.
 Expected<Exploration> explore(const Graph &graph, const ExploreRequest &request);
 
 } // namespace treadle

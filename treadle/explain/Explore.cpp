@@ -10,6 +10,7 @@
 #include "treadle/session/SessionResources.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/xxhash.h"
 
 #include <algorithm>
@@ -68,6 +69,9 @@ public:
     return false;
   }
   const std::vector<bool> &ordered() const { return isOrdered; }
+  bool writes(size_t node) const {
+    return llvm::any_of(effects[node], [](tfg::Effect effect) { return effect.writes; });
+  }
 
 private:
   tfg::EffectAnalysis analysis;
@@ -195,6 +199,21 @@ private:
 
 } // namespace
 
+/// Where a run writes again what its setup wrote, every run begins anew.
+static std::vector<std::string> repeatedSetup(const GraphSpec &graph, const GraphSpec &setup,
+                                              const Conflicts &conflicts) {
+  llvm::StringSet<> prepared;
+  for (const NodeSpec &node : setup.nodes)
+    prepared.insert(node.name);
+  std::vector<std::string> notes;
+  for (auto [i, node] : llvm::enumerate(graph.nodes))
+    if (prepared.contains(node.name) && conflicts.writes(i))
+      notes.push_back(str("the run itself runs '", node.name,
+                          "', which the setup ran before: whatever a run before this one wrote "
+                          "there is lost"));
+  return notes;
+}
+
 /// `model`: the graph, if it is a model's, whose state each schedule begins with.
 static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreRequest &request,
                                           std::optional<Graph> model) {
@@ -218,6 +237,7 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreReque
   if (!graph || !setup)
     return Unexpected(std::move(graph ? setup.error() : graph.error()));
   Conflicts conflicts(index, *flat.impl->module, *graph);
+  std::vector<std::string> notes = repeatedSetup(*graph, *setup, conflicts);
   RunExperiment experiment(index, std::move(*graph), std::move(*setup), std::move(conflicts),
                            std::move(args), std::move(model));
   reference::Findings found = reference::explore(experiment, request.limit);
@@ -225,7 +245,7 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreReque
     return Unexpected(std::move(*experiment.error));
   if (experiment.failure && found.isComplete && found.difference.empty()) // all of them fail
     return Unexpected(std::move(*experiment.failure));
-  Exploration out{found.schedules, found.isComplete, found.isAmbiguous, found.isRandom, {}};
+  Exploration out{found.schedules, found.isComplete, found.isAmbiguous, found.isRandom, {}, notes};
   for (const reference::Schedule &schedule : found.difference) {
     Exploration::Schedule &text = out.difference.emplace_back();
     text.outcome = schedule.outcome;
@@ -238,6 +258,8 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreReque
 Expected<Exploration> explore(const Graph &graph, const ExploreRequest &request) {
   if (!graph.impl)
     return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
+  if (request.fetches.empty() && request.targets.empty())
+    return Unexpected(invalidArgument("there is nothing to run: name fetches or targets"));
   if (!graph.isSavedModel())
     return exploreGraph(graph, request, std::nullopt);
   SessionOptions options;

@@ -6,6 +6,7 @@
 #include "treadle/export/SavedModel.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Needed.h"
+#include "treadle/graph/Runs.h"
 #include "treadle/graph/SavedModel.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/rewriting/Rewriting.h"
@@ -82,19 +83,16 @@ void addSoftEdgeProblems(ModuleOp module, size_t limit, std::vector<Problem> &pr
 
 namespace {
 
-/// Nodes of one graph that run together, in each of some runs.
-using Runs = std::vector<std::set<Operation *>>;
-
 /// What a model's callers can run: each signature, and what initializes, saves and restores it. A
 /// signature that asks for what isn't there is a problem.
 Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta, std::vector<Problem> &problems) {
   ModuleIndex index(metaGraph);
   Runs runs;
   auto add = [&](const std::vector<std::string> &names, const std::string &what) {
-    if (Expected<std::set<Operation *>> needed = neededBy(index, names))
-      runs.push_back(std::move(*needed));
+    if (Expected<std::vector<Operation *>> asked = nodesNamed(index, names))
+      runs.add(what, *asked);
     else
-      problems.push_back({"error", {}, str(what, ": ", needed.error().message)});
+      problems.push_back({"error", {}, str(what, ": ", asked.error().message)});
   };
   for (const Graph::Signature &signature : signaturesOf(meta)) {
     SmallVector<StringRef> names;
@@ -107,26 +105,87 @@ Runs runsOf(ModuleOp metaGraph, const pb::MetaGraphDef &meta, std::vector<Proble
   for (const std::string &node :
        {files.initOp(), meta.saver_def().save_tensor_name(), meta.saver_def().restore_op_name()})
     if (!node.empty())
-      add({node}, "the model");
+      add({node}, str("the model's '", node, "'"));
   return runs;
 }
 
-/// Of races that matter to one of the runs, or with none given, to any.
-void addRaces(ModuleOp module, const std::optional<Runs> &runs, size_t limit,
-              std::vector<Problem> &problems) {
+/// Pairs of nodes that would race if one run had both.
+class Apart {
+public:
+  void add(tfg::Node a, tfg::Node b) {
+    if (b->isBeforeInBlock(a.getOperation()))
+      std::swap(a, b);
+    if (seen.insert({a.getOperation(), b.getOperation()}).second && pairs.size() < mostNamed)
+      pairs.emplace_back(a, b);
+  }
+
+  /// What `check` assumed to leave them out, where it did.
+  void tell(const Runs &runs, std::vector<Problem> &problems) const {
+    if (pairs.empty())
+      return;
+    std::string ends, races;
+    for (const std::string &name : ArrayRef(runs.names()).take_front(mostNamed))
+      ends += (ends.empty() ? "" : ", ") + name;
+    for (auto [a, b] : pairs)
+      races += str(races.empty() ? "" : "; ", describe(a), " and ", describe(b));
+    bool hasMoreEnds = runs.names().size() > mostNamed, hasMoreRaces = seen.size() > pairs.size();
+    problems.push_back(
+        {"note",
+         {pairs[0].first.name().str(), pairs[0].second.name().str()},
+         str("each node that nothing uses counts as a run of its own: ", ends,
+             hasMoreEnds ? ", ..." : "", "; in a run that asks for several of them, ", seen.size(),
+             seen.size() == 1 ? " more pair" : " more pairs", " of nodes would race: ", races,
+             hasMoreRaces ? "; ..." : "", "; say what one run asks for to look for these")});
+  }
+
+private:
+  static constexpr size_t mostNamed = 4;
+  llvm::DenseSet<std::pair<Operation *, Operation *>> seen;
+  std::vector<std::pair<tfg::Node, tfg::Node>> pairs;
+};
+
+/// Of races that matter to one of the runs. With `apart`, what else would race goes there.
+void addRaces(tfg::GraphOp graph, const Runs &runs, const tfg::EffectAnalysis &effects,
+              size_t limit, Apart *apart, std::vector<Problem> &problems) {
   auto runTogether = [&](tfg::Node a, tfg::Node b) {
-    return !runs || llvm::any_of(*runs, [&](const std::set<Operation *> &run) {
-      return run.contains(a.getOperation()) && run.contains(b.getOperation());
-    });
+    bool together = runs.haveTogether(a.getOperation(), b.getOperation());
+    if (!together && apart)
+      apart->add(a, b);
+    return together;
   };
+  for (tfg::Race &race : tfg::findRaces(graph, effects, limit, runTogether)) {
+    Problem problem{"race", {race.first.name().str()}, raceText(race, effects), ""};
+    if (race.first != race.second) {
+      problem.nodes.push_back(race.second.name().str());
+      problem.secondAlone = runs.withOnly(race.second.getOperation(), race.first.getOperation());
+    }
+    problems.push_back(std::move(problem));
+  }
+}
+
+void addRaces(ModuleOp module, const Runs &runs, size_t limit, std::vector<Problem> &problems) {
   tfg::EffectAnalysis effects(module);
   for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
-    for (tfg::Race &race : tfg::findRaces(graph, effects, limit, runTogether)) {
-      std::vector<std::string> nodes = {race.first.name().str()};
-      if (race.first != race.second)
-        nodes.push_back(race.second.name().str());
-      problems.push_back({"race", std::move(nodes), raceText(race, effects)});
+    addRaces(graph, runs, effects, limit, /*apart=*/nullptr, problems);
+}
+
+/// Of a graph about which nobody said what runs ask for. One that was a function runs as a whole.
+void addRacesOfEnds(ModuleOp module, size_t limit, std::vector<Problem> &problems) {
+  tfg::EffectAnalysis effects(module);
+  for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>()) {
+    Runs ends = Runs::ofEnds(graph.getNodes().front()), whole;
+    Apart apart;
+    if (graph->hasAttr("tf.entry_function")) {
+      std::vector<Operation *> all;
+      for (Operation &op : graph.getNodes().front())
+        all.push_back(&op);
+      whole.add("the program", all);
+      addRaces(graph, whole, effects, limit, /*apart=*/nullptr, problems);
+      continue;
     }
+    addRaces(graph, ends, effects, limit, &apart, problems);
+    apart.tell(ends, problems);
+  }
 }
 
 } // namespace
@@ -134,7 +193,7 @@ void addRaces(ModuleOp module, const std::optional<Runs> &runs, size_t limit,
 Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::string> &asked,
                                      size_t limit) {
   std::vector<Problem> problems;
-  std::set<Operation *> needed = TREADLE_TRY(neededBy(graph.impl->index(), asked));
+  std::vector<Operation *> roots = TREADLE_TRY(nodesNamed(graph.impl->index(), asked));
   for (tfg::Finding &finding : tfg::checkConformance(*graph.impl->module, limit))
     problems.push_back({finding.isNote ? "note" : "error",
                         {finding.node.name().str()},
@@ -142,15 +201,17 @@ Expected<std::vector<Problem>> check(const Graph &graph, const std::vector<std::
   addShapeConflicts(*graph.impl->module, limit, problems);
   addSoftEdgeProblems(*graph.impl->module, limit, problems);
   SmallVector<ModuleOp> models = metaGraphs(*graph.impl->module);
-  if (models.empty() || !asked.empty()) {
-    addRaces(*graph.impl->module, asked.empty() ? std::nullopt : std::optional(Runs{needed}), limit,
-             problems);
-    return problems;
-  }
-  for (ModuleOp model : models) {
-    pb::MetaGraphDef meta = TREADLE_TRY(exportMetaGraphHeader(model));
-    addRaces(model, runsOf(model, meta, problems), limit, problems);
-  }
+  if (!asked.empty()) {
+    Runs one;
+    one.add("the run", roots);
+    addRaces(*graph.impl->module, one, limit, problems);
+  } else if (models.empty()) {
+    addRacesOfEnds(*graph.impl->module, limit, problems);
+  } else
+    for (ModuleOp model : models) {
+      pb::MetaGraphDef meta = TREADLE_TRY(exportMetaGraphHeader(model));
+      addRaces(model, runsOf(model, meta, problems), limit, problems);
+    }
   return problems;
 }
 

@@ -21,8 +21,8 @@ static std::set<Operation *> neededBy(std::vector<Operation *> roots) {
   return needed;
 }
 
-Expected<std::set<Operation *>> neededBy(const ModuleIndex &index,
-                                         const std::vector<std::string> &names) {
+Expected<std::vector<Operation *>> nodesNamed(const ModuleIndex &index,
+                                              const std::vector<std::string> &names) {
   std::vector<Operation *> roots;
   for (const std::string &name : names) {
     StringRef nodeName = StringRef(name).split(':').first;
@@ -30,10 +30,18 @@ Expected<std::set<Operation *>> neededBy(const ModuleIndex &index,
     tfg::Node node = index.node(nodeName);
     if (!node)
       return Unexpected(invalidArgument("'", name, "' asks for node '", nodeName.str(),
-                                        "', which isn't in the graph"));
+                                        "', which isn't in the graph",
+                                        index.suggestions(nodeName)));
     roots.push_back(node.getOperation());
   }
-  return neededBy(std::move(roots));
+  return roots;
+}
+
+Expected<std::set<Operation *>> neededBy(const ModuleIndex &index,
+                                         const std::vector<std::string> &names) {
+  return nodesNamed(index, names).map([](std::vector<Operation *> roots) {
+    return neededBy(std::move(roots));
+  });
 }
 
 } // namespace treadle

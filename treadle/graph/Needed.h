@@ -7,8 +7,11 @@
 
 namespace treadle {
 
-/// What the nodes of these names (`x`, `x:0`, `^x`) need, themselves included. InvalidArgument for
-/// a name that isn't in the graph.
+/// The nodes of these names (`x`, `x:0`, `^x`). InvalidArgument for a name that isn't in the graph.
+Expected<std::vector<mlir::Operation *>> nodesNamed(const ModuleIndex &index,
+                                                    const std::vector<std::string> &names);
+
+/// What the nodes of these names need, themselves included. Errors as of `nodesNamed`.
 Expected<std::set<mlir::Operation *>> neededBy(const ModuleIndex &index,
                                                const std::vector<std::string> &names);
 

@@ -141,7 +141,8 @@ nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb
     difference.append(
         module.attr("Schedule")(nb::tuple(nb::cast(schedule.firings)), schedule.outcome));
   return module.attr("Exploration")(found.schedules, found.isComplete, found.isAmbiguous,
-                                    found.isRandom, nb::tuple(difference));
+                                    found.isRandom, nb::tuple(difference),
+                                    nb::tuple(nb::cast(found.notes)));
 }
 
 nb::list addGradients(Graph &graph, const std::vector<std::string> &ys,

@@ -90,7 +90,7 @@ private:
   }
 
   void report(Index a, Index b, StringRef frame) {
-    if (races.size() >= limit || (counts && !counts(graph.node(a), graph.node(b))))
+    if (races.size() >= limit)
       return;
     // In the order of the graph, as people read it.
     if (graph.node(b)->isBeforeInBlock(graph.node(a).getOperation()))
@@ -98,7 +98,8 @@ private:
     for (Effect first : effects.of(graph.node(a)))
       for (Effect second : effects.of(graph.node(b)))
         if (effects.conflict(first, second)) {
-          if (reported.insert({a, b}).second)
+          bool isCounted = !counts || counts(graph.node(a), graph.node(b));
+          if (isCounted && reported.insert({a, b}).second)
             races.push_back({graph.node(a), graph.node(b), first.resource, first.writes,
                              second.writes, frame.str()});
           return;

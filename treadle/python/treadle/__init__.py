@@ -66,7 +66,8 @@ class Exploration(NamedTuple):
     """What Graph.explore finds.
 
     `difference` has two schedules that give different things, or none. `is_ambiguous`: two live
-    values met at a Merge, or left a loop; `is_random`: one schedule gave two things.
+    values met at a Merge, or left a loop; `is_random`: one schedule gave two things. `notes` say
+    where the run does its setup's work again.
     """
 
     schedules: int
@@ -74,6 +75,7 @@ class Exploration(NamedTuple):
     is_ambiguous: bool
     is_random: bool
     difference: tuple[Schedule, ...]
+    notes: tuple[str, ...] = ()
 
 
 class Value(NamedTuple):

@@ -432,8 +432,11 @@ def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
     """What is wrong with the graph: a list of Problem(kind, nodes, message).
 
     Kinds are "error" for a node that isn't what its op's definition says, "race" for conflicting
-    effects on one resource that no path orders, "note" for the rest. With names asked for, races
-    are looked for only among what these need. NotFoundError for names that aren't there.
+    effects on one resource that no path orders, "note" for the rest. Nodes that no run has
+    together don't race. With names asked for there is one run, of what these need; a SavedModel's
+    runs are its signatures, its initializer and its saver; of another graph each node that no other
+    uses counts as a run of its own, and a note says so where that leaves races out.
+    InvalidArgumentError for names that aren't there.
     """
     return graph._check(_names(asked, "asked"))
 
@@ -459,8 +462,9 @@ def _explore(
     setup: str | Iterable[str] = (),
     limit: int = 10000,
 ) -> Exploration:
-    """Runs all schedules of a small graph, and says whether their results differ.
+    """Runs all schedules of one run of a small graph, and says whether their results differ.
 
+    The run asks for all of the fetches and targets; InvalidArgumentError if there are none.
     Schedules that keep the order of conflicting nodes count as one. The nodes of `setup` run before
     each: initializers of variables. At most `limit` schedules are run. Calls, conditionals and
     loops are taken apart first. Errors are those of a Session's run.

@@ -26,10 +26,6 @@ int count(const std::vector<Problem> &problems, std::string_view kind) {
   return number;
 }
 
-std::string plural(int number, std::string_view thing) {
-  return str(number, " ", thing, number == 1 ? "" : "s");
-}
-
 void printText(const std::vector<Problem> &problems) {
   for (const Problem &problem : problems)
     print(str(problem.kind, ": ", problem.message, "\n"));
@@ -38,17 +34,23 @@ void printText(const std::vector<Problem> &problems) {
 }
 
 /// Lets the later node of each race wait for the earlier one, and says so. Between iterations of a
-/// loop no such edge helps.
+/// loop no such edge helps; and no run may come to run more than before.
 Expected<void> fixRaces(Graph &graph, const std::vector<Problem> &problems) {
   for (const Problem &problem : problems) {
     if (problem.kind != "race" || problem.nodes.size() != 2 || problem.nodes[0] == problem.nodes[1])
       continue;
     const std::string &first = problem.nodes[0], &second = problem.nodes[1];
+    if (!problem.secondAlone.empty()) {
+      note(str("no edge between '", first, "' and '", second, "': ", problem.secondAlone,
+               " needs '", second, "' alone, and would run both"));
+      continue;
+    }
     std::vector<std::string> inputs = TREADLE_TRY(graph.nodeInputs(second));
     inputs.push_back("^" + first);
     // A cycle: edges that were added order the two already.
     if (graph.setNodeInputs(second, inputs))
-      note(str("added an edge: '", second, "' waits for '", first, "'"));
+      note(str("added an edge: '", second, "' waits for '", first, "'; what runs '", second,
+               "' runs both"));
   }
   return {};
 }
@@ -83,8 +85,8 @@ int check(const Arguments &args) {
 }
 
 constexpr OptionRow options[] = {
-    {"--fetch", "T,...", "races only among what a run needs that fetches these"},
-    {"--target", "N,...", "the same for nodes that a run has to run"},
+    {"--fetch", "T,...", "what one run fetches: races only among what it needs"},
+    {"--target", "N,...", "nodes that the run has to run"},
     {"--limit", "N", "at most so many problems of a kind (1000)"},
     {"--fix", "OUT", "write the graph with an edge for each race, in the graph's order"},
     {"--json", "", "print a JSON array"},
@@ -100,7 +102,11 @@ const Command checkCommand = {
     options,
     "  treadle check examples/countdown.pbtxt\n"
     "  0 errors, 0 races\n"
-    "Exits 1 if there are any.\n",
+    "Exits 1 if there are any. Races are looked for in each run by itself: of a SavedModel that is "
+    "a\n"
+    "signature, or its initializer; of other graphs each node that nothing uses, unless --fetch "
+    "and\n"
+    "--target say what one run asks for.\n",
     check,
 };
 

@@ -27,6 +27,10 @@ void note(const std::string &message) { complain("note: " + message); }
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 
+std::string plural(int64_t count, std::string_view thing) {
+  return str(count, " ", thing, count == 1 ? "" : "s");
+}
+
 Expected<Graph> openModel(std::string_view path) {
   Progress progress(str("loading ", path));
   return Graph::fromFile(std::string(path));

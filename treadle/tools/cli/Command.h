@@ -35,6 +35,9 @@ void note(const std::string &message);
 /// Writes to standard output.
 void print(std::string_view text);
 
+/// `1 node`, `2 nodes`.
+std::string plural(int64_t count, std::string_view thing);
+
 /// Opens MODEL: a graph's file, `-`, or a folder that holds graph.pb.
 Expected<Graph> openModel(std::string_view path);
 

@@ -79,6 +79,12 @@ int explore(const Arguments &args) {
               {request->fetches, request->targets, request->feeds, args.list("--setup"), *limit});
   if (!found)
     return report(found.error());
+  if (!request->signature && !args.has("--fetch") && !args.has("--target"))
+    found->notes.push_back(str("explored one run that fetches all of the graph's outputs: ",
+                               joined(request->fetches, ", "),
+                               "; say with --fetch and --target what one run asks for"));
+  for (const std::string &text : found->notes)
+    note(text);
   (args.has("--json") ? printJson : printText)(*found);
   return found->difference.empty() && !found->isAmbiguous && !found->isRandom ? 0 : 1;
 }

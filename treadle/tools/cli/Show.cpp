@@ -13,10 +13,6 @@ std::string valueText(const Graph::Value &value) {
   return str(value.name, ": ", typeText(value.dtype, value.hasRank, value.dims));
 }
 
-std::string plural(int64_t count, std::string_view thing) {
-  return str(count, " ", thing, count == 1 ? "" : "s");
-}
-
 template <typename Items, typename Text>
 void printSection(std::string_view title, const Items &items, Text text) {
   if (items.empty())
