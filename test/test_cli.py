@@ -481,6 +481,36 @@ def test_a_saved_model_is_converted_as_a_whole(tmp_path):
         assert (tmp_path / "back" / name).read_bytes() == (tmp_path / "binary" / name).read_bytes()
     error = failure("convert", model, tmp_path / "back")
     assert error.startswith("AlreadyExistsError: ")
+    output("convert", model, f"{tmp_path / 'back.v2'}/")
+    assert (tmp_path / "back.v2" / "saved_model.pb").exists()
+
+
+@pytest.mark.parametrize("name", ["km.onnx", "km.dot", "km.v2"])
+def test_a_saved_model_is_not_written_to_a_file_of_no_format(tmp_path, name):
+    (tmp_path / "saved_model.pbtxt").write_text(SAVED_MODEL)
+    assert failure("convert", tmp_path, tmp_path / name).endswith(
+        f"{name}' names no format; end it in .pb, .pbtxt, .cpb or .mlir, or in '/' for a "
+        "SavedModel's folder"
+    )
+    assert "(did you mean '.pbtxt'?)" in failure("convert", tmp_path, tmp_path / "km.pbtx")
+    assert [path.name for path in tmp_path.iterdir()] == ["saved_model.pbtxt"]
+
+
+def test_what_stays_behind_of_a_saved_model_is_told(tmp_path):
+    (tmp_path / "saved_model.pbtxt").write_text(SAVED_MODEL)
+    done = Done("convert", tmp_path, tmp_path / "x.pb")
+    assert done.status == 0 and done.err == (
+        f"treadle: note: '{tmp_path / 'x.pb'}' has the model's graph alone: its signatures and its "
+        "assets stay behind\n"
+    )
+    variable = 'graph_def { node { name: "v" op: "VarHandleOp" attr { key: "dtype" value { type: '
+    variable += 'DT_FLOAT } } attr { key: "shape" value { shape { } } } }'
+    text = SAVED_MODEL.replace("graph_def {", variable, 1)
+    (tmp_path / "saved_model.pbtxt").write_text(text)
+    note = Done("convert", tmp_path, tmp_path / "x.pb").err
+    assert "the values of its 1 variable, its signatures" in note
+    assert f"; 'treadle freeze {tmp_path} -o {tmp_path / 'x.pb'}' makes variables constants" in note
+    assert output("convert", tmp_path, tmp_path / "x.mlir") == ""
 
 
 def test_show_lists_signatures(tmp_path):

@@ -30,8 +30,8 @@ public:
 
   /// Writes the graph in the format that the extension names: .pb, .pbtxt, .mlir. A file that
   /// exists is replaced as a whole or not at all. A SavedModel becomes a folder where there is no
-  /// extension, with copies of its variables and assets; AlreadyExists if it would replace
-  /// anything.
+  /// extension or a slash at the end, with copies of its variables and assets; AlreadyExists if it
+  /// would replace anything. InvalidArgument for an extension that names no format.
   Expected<void> toFile(const std::string &path) const;
   /// The graph as a serialized GraphDef, equal as a message to what was read.
   Expected<std::string> toGraphDef() const;

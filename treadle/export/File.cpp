@@ -7,6 +7,7 @@
 #include "treadle/import/File.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/TfExecutor.h"
+#include "treadle/tensor/Suggestions.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringRef.h"
@@ -16,6 +17,17 @@
 
 namespace treadle {
 namespace {
+
+Error namesNoFormat(llvm::StringRef path, bool isSavedModel) {
+  constexpr std::string_view extensions[] = {".pb", ".pbtxt", ".cpb", ".mlir"};
+  std::string extension = llvm::sys::path::extension(path).str();
+  constexpr size_t tooShortToTell = 3; // `.v2`
+  return invalidArgument("'", path.str(), "' names no format",
+                         extension.size() > tooShortToTell ? didYouMean(extension, extensions) : "",
+                         "; end it in .pb, .pbtxt, .cpb or .mlir",
+                         isSavedModel ? ", or in '/' for a SavedModel's folder"
+                                      : " (a folder is for SavedModels)");
+}
 
 Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
   if (hasTfExecutor(module) && !path.ends_with(".mlir"))
@@ -27,10 +39,7 @@ Expected<std::string> render(mlir::ModuleOp module, llvm::StringRef path) {
   if (path.ends_with(".pbtxt"))
     return exportGraphDefText(module);
   if (!path.ends_with(".mlir"))
-    return Unexpected(
-        invalidArgument("'", path.str(),
-                        "' names no format; end it in .pb, .pbtxt, .cpb or .mlir (a folder is for "
-                        "SavedModels)"));
+    return Unexpected(namesNoFormat(path, /*isSavedModel=*/false));
   return printMlir(module);
 }
 
@@ -59,16 +68,20 @@ Expected<void> replaceFile(const std::string &path,
   return written;
 }
 
-/// The folder that a path means for this module, if it means one: `out`, `out/saved_model.pb`.
-std::optional<llvm::StringRef> folderOf(mlir::ModuleOp module, llvm::StringRef path) {
+/// The folder that a path means for this module, if it means one: `out`, `out.v2/`,
+/// `out/saved_model.pb`. An error for a file's name that says no format: `out.onnx`.
+Expected<std::optional<llvm::StringRef>> folderOf(mlir::ModuleOp module, llvm::StringRef path) {
   std::optional<GraphFormat> format = formatOfName(path);
   if (format && isSavedModel(*format)) {
     llvm::StringRef parent = llvm::sys::path::parent_path(path);
     return parent.empty() ? llvm::StringRef(".") : parent;
   }
-  if (!format && module->hasAttr(graphdef::savedModelKey))
-    return path;
-  return std::nullopt;
+  if (format || !module->hasAttr(graphdef::savedModelKey))
+    return std::nullopt;
+  if (llvm::sys::path::has_extension(path) && !path.ends_with("/") &&
+      !llvm::sys::fs::is_directory(path))
+    return Unexpected(namesNoFormat(path, /*isSavedModel=*/true));
+  return path;
 }
 
 SavedModelForm formOf(std::optional<GraphFormat> format) {
@@ -81,7 +94,8 @@ SavedModelForm formOf(std::optional<GraphFormat> format) {
 
 Expected<void> exportFile(mlir::ModuleOp module, const std::string &path) {
   std::optional<GraphFormat> format = formatOfName(path);
-  if (std::optional<llvm::StringRef> folder = folderOf(module, path))
+  std::optional<llvm::StringRef> folder = TREADLE_TRY(folderOf(module, path));
+  if (folder)
     return exportSavedModelFolder(module, folder->str(), formOf(format));
   if (format == GraphFormat::Chunks)
     return replaceFile(path, [&](llvm::raw_ostream &out) {

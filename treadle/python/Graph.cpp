@@ -293,7 +293,9 @@ void bindGraph(nb::module_ &module) {
       .def_static("from_bytes", graphFromBytes, nb::arg("data"),
                   "Reads a graph from memory: a serialized GraphDef, its text, or MLIR text.")
       .def("to_file", graphToFile, nb::arg("path"),
-           "Writes the graph in the format that the extension names: .pb, .pbtxt, .mlir.")
+           "Writes the graph in the format that the extension names: .pb, .pbtxt, .cpb, .mlir.\n\n"
+           "A SavedModel becomes a folder where there is no extension, or a slash at the end.\n"
+           "InvalidArgumentError for an extension that names no format.")
       .def("to_bytes", graphToBytes,
            "The serialized GraphDef, equal as a message to the one that was read.")
       .def("text", &Graph::text, nb::call_guard<nb::gil_scoped_release>(),

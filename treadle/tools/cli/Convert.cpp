@@ -2,6 +2,8 @@
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/Progress.h"
 
+#include <filesystem>
+
 namespace treadle::cli {
 
 /// The pass that leads to a dialect; nullptr for tfg, in which graphs are.
@@ -12,6 +14,22 @@ static Parsed<const char *> passTo(std::string_view dialect) {
     return "tfg-to-tf-executor";
   return tl::unexpected(
       UsageError{str("option '--to' is '", dialect, "', expected tfg or tf_executor")});
+}
+
+/// Says what a SavedModel loses where its graph alone is written.
+static void tellWhatIsLeft(const Graph &graph, const std::string &in, const std::string &out) {
+  std::filesystem::path path(out);
+  bool isGraph = path.extension() != ".mlir" && path.stem() != "saved_model" &&
+                 std::filesystem::is_regular_file(path);
+  if (!graph.isSavedModel() || !isGraph)
+    return;
+  auto variables = std::ssize(summarize(graph).variables);
+  std::string values =
+      variables ? str("the values of its ", plural(variables, "variable"), ", ") : "";
+  note(str("'", out, "' has the model's graph alone: ", values,
+           "its signatures and its assets stay behind",
+           variables ? str("; 'treadle freeze ", in, " -o ", out, "' makes variables constants")
+                     : ""));
 }
 
 static int convert(const Arguments &args) {
@@ -33,7 +51,10 @@ static int convert(const Arguments &args) {
     Progress progress(str("writing ", args.positional[1]));
     return graph->toFile(std::string(args.positional[1]));
   }();
-  return done ? 0 : report(done.error());
+  if (!done)
+    return report(done.error());
+  tellWhatIsLeft(*graph, std::string(args.positional[0]), std::string(args.positional[1]));
+  return 0;
 }
 
 constexpr OptionRow options[] = {
@@ -41,8 +62,15 @@ constexpr OptionRow options[] = {
     {"--to", "DIALECT", "dialect of an .mlir file: tfg (the default) or tf_executor"}};
 
 const Command convertCommand = {
-    "convert", "write a graph in another format: .pb, .pbtxt, .mlir, SavedModel", "IN OUT", 2,
-    options,   "  treadle convert examples/countdown.pbtxt countdown.mlir\n",     convert,
+    "convert",
+    "write a graph in another format: .pb, .pbtxt, .cpb, .mlir, SavedModel",
+    "IN OUT",
+    2,
+    options,
+    "  treadle convert examples/countdown.pbtxt countdown.mlir\n"
+    "OUT's extension names the format; a SavedModel becomes a folder where it has none, or ends in "
+    "'/'.\n",
+    convert,
 };
 
 } // namespace treadle::cli
