@@ -12,6 +12,7 @@
 #include "treadle/Check.h"
 #include "treadle/Explain.h"
 #include "treadle/Explore.h"
+#include "treadle/Freeze.h"
 #include "treadle/Gradients.h"
 #include "treadle/Graph.h"
 #include "treadle/Model.h"

@@ -1,6 +1,7 @@
 // compileToObject: functions of a graph, and code for the classes of shapes that they may get.
 #include "treadle/Compile.h"
 #include "treadle/graph/Needed.h"
+#include "treadle/graph/VariableName.h"
 #include "treadle/object_files/VariableReads.h"
 #include "treadle/session/Compilation.h"
 
@@ -297,15 +298,7 @@ std::vector<codegen::ObjectValue> objectValues(const Values &values) {
 
 /// The value of the variable that a VarHandleOp makes a handle of.
 Tensor variableOf(tfg::Node node, const std::vector<std::pair<std::string, Tensor>> &variables) {
-  auto text = [&](StringRef key) {
-    auto attr = node.attr<StringAttr>(key);
-    return attr ? attr.getValue().str() : std::string();
-  };
-  std::string name = text("shared_name"), container = text("container");
-  if (name.empty())
-    name = node.name().str();
-  if (!container.empty())
-    name = str(container, "/", name);
+  std::string name = variableName(node);
   auto it = std::ranges::find(variables, name, [](const auto &variable) { return variable.first; });
   return it == variables.end() ? Tensor() : it->second;
 }

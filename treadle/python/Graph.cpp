@@ -249,6 +249,10 @@ void bindEditing(nb::class_<Graph> &graph) {
               double jitter) {
              return orRaise(scheduleCommunication(g, {costs, ranks, memory, bucket, jitter}));
            })
+      .def(
+          "_extract_part",
+          [](const Graph &g, std::vector<std::string> fetches,
+             const std::vector<std::string> &feeds) { return orRaise(extract(g, fetches, feeds)); })
       .def("_assign", [](Graph &g, const Graph &other) { g = other; })
       .def("__contains__",
            [](const Graph &g, const std::string &name) { return g.nodeOp(name).has_value(); })

@@ -10,6 +10,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <algorithm>
 #include <map>
@@ -31,6 +32,11 @@ public:
   bool isCompiling() const { return session.isCompiling(); }
   Session::Statistics statistics() const { return orRaise(session.statistics()); }
   std::string trace() const { return orRaise(session.trace()); }
+  Graph freeze(const Graph &graph, std::vector<std::string> fetches,
+               std::vector<std::string> feeds) const {
+    return orRaise(
+        treadle::freeze(graph, {std::move(fetches), std::move(feeds), session.variables()}));
+  }
 
 private:
   Session::Feeds convertFeeds(nb::handle feeds) const;
@@ -281,6 +287,7 @@ void bindSession(nb::module_ &module) {
            "with trace=True.")
       .def("cancel", &PySession::cancel, nb::call_guard<nb::gil_scoped_release>(),
            "Ends the runs in progress, those of other threads, with CancelledError.")
+      .def("_freeze", &PySession::freeze)
       .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy, "The graph that it runs.");
 }
 

@@ -11,9 +11,10 @@
 using namespace treadle;
 using namespace treadle::cli;
 
-static const Command *const commands[] = {
-    &runCommand,     &benchCommand, &showCommand,    &checkCommand,   &explainCommand,
-    &exploreCommand, &diffCommand,  &convertCommand, &compileCommand, &linksCommand};
+static const Command *const commands[] = {&runCommand,     &benchCommand,   &showCommand,
+                                          &checkCommand,   &explainCommand,
+                                          &exploreCommand, &diffCommand,    &convertCommand,
+                                          &freezeCommand,  &compileCommand, &linksCommand};
 
 // `  name      what it is`, aligned.
 static void printRow(std::string_view name, size_t width, std::string_view text) {
@@ -101,8 +102,8 @@ int main(int argc, char **argv) {
   }
   if (name.empty())
     return report(
-        UsageError{"a command is missing: run, bench, show, check, explain, explore, diff, "
-                   "convert or compile"});
+        UsageError{"a command is missing: run, bench, show, check, explain, explore, "
+                   "diff, convert, freeze or compile"});
   const Command *command = findCommand(name);
   if (!command)
     return unknownCommand(name);

@@ -8,17 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from . import _arguments as arguments
-from ._errors import FailedPreconditionError, NotFoundError, UnimplementedError
-from ._native import Graph
+from ._errors import NotFoundError
+from ._native import Graph, Session
 from ._patterns import Match, Pattern
 from ._views import Attrs, Inputs
 
 if TYPE_CHECKING:
     from . import Exploration, Problem, Value
-    from ._native import CommunicationSchedule, Session
+    from ._native import CommunicationSchedule
     from .explanation import Explanation
 
 # The names of nodes that are added while a replacement is being made.
@@ -307,39 +305,10 @@ def _replace_at(graph: Graph, pattern: Pattern, name: str, fn: Any, record: list
 def _extract(graph: Graph, fetches: Iterable[str], feeds: Iterable[str] = ()) -> Graph:
     """A new graph of what fetches need, with a Placeholder in the place of each fed value.
 
-    A fed node of one output gives its name to the Placeholder; of more, `x:1` becomes `x/1`.
-    NotFoundError for names that aren't there.
+    A fed node of one output gives its name to the Placeholder; of more, `x:1` becomes `x/1`. Of a
+    SavedModel it is a plain graph. NotFoundError for names that aren't there.
     """
-    result = copy.copy(graph)
-    fetches = _names(fetches, "fetches")
-    for fetch in fetches:
-        result._op(fetch.split(":")[0])
-    for feed in _names(feeds, "feeds"):
-        fetches = [_feed(result, feed, fetch) for fetch in fetches]
-    return result.run_passes("tfg-prune{fetches=" + ",".join(fetches) + "}")
-
-
-def _feed(graph: Graph, feed: str, fetch: str) -> str:
-    name, _, index = feed.partition(":")
-    if not (index or "0").isdecimal():
-        raise NotFoundError(f"there is no value '{feed}', expected a name such as 'x:0'")
-    output = int(index or 0)
-    if graph._op(name) == "Placeholder":
-        return fetch
-    outputs = graph._outputs(name)
-    if output >= len(outputs):
-        raise NotFoundError(f"there is no value '{feed}': '{name}' has {len(outputs)} outputs")
-    attrs = {"dtype": outputs[output].dtype, "shape": outputs[output].shape}
-    if len(outputs) > 1:
-        graph._add("Placeholder", [], f"{name}/{output}", attrs, "", [])
-        graph._replace_uses(f"{name}:{output}", f"{name}/{output}:0")
-        return f"{name}/{output}:0" if fetch == f"{name}:{output}" else fetch
-    made = graph._add("Placeholder", [], "", attrs, "", [])
-    graph._replace_uses(f"{name}:0", f"{made}:0")
-    graph._replace_uses(f"^{name}", f"^{made}")
-    graph._remove(name)
-    graph._rename(made, name)
-    return fetch
+    return graph._extract_part(_names(fetches, "fetches"), _names(feeds, "feeds"))
 
 
 def _freeze(
@@ -347,85 +316,18 @@ def _freeze(
 ) -> Graph:
     """A new graph of what fetches need, with the session's variables as constants.
 
-    Calls of functions are inlined where that can be. FailedPreconditionError for a variable
-    without a value in the session, and for one that a fetch writes; UnimplementedError where the
-    handle of a variable goes into a loop or a function that stays one.
+    Those that functions, loops and conditionals read as well; calls are inlined where that can be.
+    Of a SavedModel it is a plain graph: `graph.freeze(model.session, fetches)`.
+    FailedPreconditionError for a variable without a value in the session, and for one that a fetch
+    writes; UnimplementedError where the handle of a variable goes to what can't do with a constant,
+    and for tables.
     """
-    result = _extract(graph, fetches, feeds).run_passes("tfg-inline")
-    values = session.variables()
-    for op in ("VarHandleOp", "VariableV2", "Variable"):
-        for name in result._node_names(op):
-            _freeze_variable(result, name, values)
-    return result.run_passes("tfg-prune{fetches=" + ",".join(_names(fetches, "fetches")) + "}")
-
-
-def _freeze_variable(graph: Graph, name: str, values: Mapping[str, np.ndarray]) -> None:
-    attrs = graph._attrs(name)
-    key = attrs.get("shared_name") or name
-    key = f"{attrs['container']}/{key}" if attrs.get("container") else key
-    if key not in values:
-        raise FailedPreconditionError(
-            f"variable '{key}' (node '{name}') has no value in the session; "
-            "run what initializes it there first"
+    if not isinstance(session, Session):
+        raise TypeError(
+            f"session is a {type(session).__name__}, expected a treadle.Session; "
+            "a model's is model.session"
         )
-    for user in graph._users(name):
-        if not _uses_data(graph._inputs(user), name):
-            continue
-        make = _FROZEN.get(graph._op(user))
-        if make is None:
-            raise _cannot_freeze(graph, key, user)
-        inputs = graph._inputs(user)
-        tokens = [i for i in inputs if i.startswith("^")]
-        made = make(graph, user, values[key], tokens)
-        graph._replace_uses(f"{user}:0", f"{made}:0")
-        graph._replace_uses(f"^{user}", f"^{made}")
-        graph._remove(user)
-        graph._rename(made, user)
-
-
-def _cannot_freeze(graph: Graph, variable: str, user: str) -> Exception:
-    op = graph._op(user)
-    if "Assign" in op or "Apply" in op or "Scatter" in op:
-        return FailedPreconditionError(
-            f"node '{user}' ({op}) writes variable '{variable}', which can't be constant then; "
-            "fetch only what doesn't need it"
-        )
-    return UnimplementedError(f"variable '{variable}' goes into node '{user}' ({op})")
-
-
-def _constant(graph: Graph, value: Any, dtype: str, tokens: list[str]) -> str:
-    return graph._add("Const", tokens, "", {"dtype": dtype, "value": value}, "", [])
-
-
-def _frozen_read(graph: Graph, user: str, value: Any, tokens: list[str]) -> str:
-    return _constant(graph, value, graph._outputs(user)[0].dtype, tokens)
-
-
-def _frozen_test(graph: Graph, user: str, value: Any, tokens: list[str]) -> str:
-    return _constant(graph, np.array(True), "bool", tokens)
-
-
-def _frozen_shape(graph: Graph, user: str, value: Any, tokens: list[str]) -> str:
-    dtype = graph._outputs(user)[0].dtype
-    return _constant(graph, np.array(value.shape, dtype), dtype, tokens)
-
-
-def _frozen_gather(graph: Graph, user: str, value: Any, tokens: list[str]) -> str:
-    table = _constant(graph, value, graph._outputs(user)[0].dtype, [])
-    axis = _constant(graph, np.array(0, np.int32), "int32", [])
-    attrs = {"batch_dims": graph._attrs(user).get("batch_dims", 0)}
-    inputs = [table, graph._inputs(user)[1], axis, *tokens]
-    return graph._add("GatherV2", inputs, "", attrs, "", [])
-
-
-_FROZEN: dict[str, Callable[..., str]] = {
-    "ReadVariableOp": _frozen_read,
-    "Identity": _frozen_read,
-    "VarIsInitializedOp": _frozen_test,
-    "IsVariableInitialized": _frozen_test,
-    "VariableShape": _frozen_shape,
-    "ResourceGather": _frozen_gather,
-}
+    return session._freeze(graph, _names(fetches, "fetches"), _names(feeds, "feeds"))
 
 
 def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:

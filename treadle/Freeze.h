@@ -1,0 +1,27 @@
+// Parts of graphs as graphs of their own, with variables as constants where that is wanted.
+#pragma once
+
+#include "treadle/Graph.h"
+
+namespace treadle {
+
+/// A new graph of what fetches (`x:0`, `x`) need, with a Placeholder in the place of each fed
+/// value. A fed node of one output gives its name to the Placeholder; of more, `x:1` becomes `x/1`,
+/// in `fetches` too. Of a SavedModel it is a plain graph: that of its meta graph `serve`, or of the
+/// only one. NotFound for names that aren't there.
+Expected<Graph> extract(const Graph &graph, std::vector<std::string> &fetches,
+                        const std::vector<std::string> &feeds = {});
+
+struct FreezeRequest {
+  std::vector<std::string> fetches, feeds;
+  /// Values by name, as Session::variables gives them.
+  std::vector<std::pair<std::string, Tensor>> variables;
+};
+/// What `extract` gives, with those values in the place of variables: in functions, loops and
+/// conditionals too. Calls are inlined where that can be. Errors beside those of `extract`:
+/// FailedPrecondition for a variable that has no value, and for one that a fetch writes;
+/// Unimplemented, naming the node, where a handle goes to what can't do with a value, and for
+/// tables.
+Expected<Graph> freeze(const Graph &graph, const FreezeRequest &request);
+
+} // namespace treadle

@@ -1,0 +1,403 @@
+// freeze: values in the place of variables.
+//
+// Which variable a handle stands for is found for each body by itself: handles that come in over a
+// function's arguments are those of its callers. Where one is read, there is a constant then, and
+// the handles' way through calls and loops serves nothing; passes take it away.
+#include "treadle/Freeze.h"
+#include "treadle/analysis/effects/Effects.h"
+#include "treadle/graph/GraphImpl.h"
+#include "treadle/graph/VariableName.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/lowering/Constants.h"
+#include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/runtime/ValueName.h"
+
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+#include <array>
+
+using namespace mlir;
+
+namespace treadle {
+namespace {
+
+using tfg::Node;
+using tfg::ResourceId;
+
+bool makesVariable(Node node) {
+  std::string_view family = resourceFamily(node.opType());
+  return family == "variable" || family == "reference variable";
+}
+
+class Freezer {
+public:
+  Freezer(ModuleOp module, const FreezeRequest &request)
+      : module(module), request(request), effects(module) {
+    for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
+      functions[function.getName()] = function;
+    tfg::forEachBody(module, [&](Block &body) {
+      for (Operation &op : body)
+        if (Node::isNode(&op))
+          visit(Node(&op));
+    });
+  }
+
+  Expected<void> run() {
+    Expected<void> done;
+    tfg::forEachBody(module, [&](Block &body) {
+      if (done)
+        done = freezeBody(body);
+    });
+    return done;
+  }
+
+private:
+  /// What of one body is being replaced.
+  struct Body {
+    explicit Body(Block &block) : block(block), names(block) {}
+    Block &block;
+    tfg::NameScope names;
+    llvm::DenseMap<ResourceId, Value> constants;
+    llvm::DenseMap<Value, Value> entered; // handles that were taken into a frame, and the values
+  };
+  /// Makes what stands in the place of an op that looks at a variable of this value.
+  using Replace = Expected<Node> (Freezer::*)(Body &, Node, const Tensor &);
+  struct Row {
+    StringLiteral op;
+    Replace replace;
+  };
+  static const std::array<Row, 7> rows;
+
+  void visit(Node node) {
+    if (makesVariable(node) && node.numResults() == 1)
+      for (ResourceId id : effects.handles(node->getResult(0)))
+        variables.try_emplace(id, node);
+    std::optional<tfg::FunctionalNode> functional = tfg::FunctionalNode::of(node, functions);
+    if (!functional) {
+      for (NamedAttribute attr : node.attrs())
+        tfg::forEachFunctionName(attr.getValue(),
+                                 [&](StringRef name) { open.insert(functions.lookup(name)); });
+      return;
+    }
+    for (tfg::FuncOp function : functional->functions)
+      for (auto [i, argument] : llvm::enumerate(functional->arguments()))
+        for (ResourceId id : effects.handles(argument))
+          bound[{function, static_cast<unsigned>(i)}].insert(id);
+  }
+
+  /// Adds the variables that a class of handles may stand for; false if nobody knows all of them.
+  bool addVariables(ResourceId id, llvm::SmallSetVector<ResourceId, 2> &found,
+                    llvm::DenseSet<ResourceId> &seen) const {
+    if (!seen.insert(id).second)
+      return true;
+    if (variables.contains(id)) {
+      found.insert(id);
+      return true;
+    }
+    const tfg::Resource &resource = effects.resource(id);
+    if (resource.kind != tfg::Resource::Argument || open.contains(resource.origin))
+      return false;
+    auto callers = bound.find({resource.origin, resource.argument});
+    return callers != bound.end() && llvm::all_of(callers->second, [&](ResourceId caller) {
+             return addVariables(caller, found, seen);
+           });
+  }
+
+  /// The variable that a value is a handle of or a reference to; nothing for other values, and
+  /// where it may be any of several.
+  std::optional<ResourceId> variableOf(Value value) const {
+    llvm::SmallSetVector<ResourceId, 2> found;
+    llvm::DenseSet<ResourceId> seen;
+    for (ResourceId id : effects.handles(value))
+      if (!addVariables(id, found, seen))
+        return std::nullopt;
+    return found.size() == 1 ? std::optional(found.front()) : std::nullopt;
+  }
+
+  Expected<Tensor> valueOf(ResourceId id) const {
+    Node node = variables.lookup(id);
+    std::string name = variableName(node);
+    auto it = std::ranges::find(request.variables, name,
+                                [](const auto &variable) { return variable.first; });
+    if (it != request.variables.end())
+      return it->second;
+    return Unexpected(
+        Error{Code::FailedPrecondition, str("variable '", name, "' (node '", node.name().str(),
+                                            "') has no value; run what initializes it first")});
+  }
+
+  Expected<void> freezeBody(Block &block) {
+    Body body(block);
+    for (Operation &op : llvm::make_early_inc_range(block))
+      if (Node::isNode(&op))
+        TREADLE_TRY(freezeNode(body, Node(&op)));
+    return {};
+  }
+
+  Expected<void> freezeNode(Body &body, Node node) {
+    for (unsigned i = 0; i < node.numData(); ++i) {
+      std::optional<ResourceId> id = variableOf(node.data()[i]);
+      if (!id)
+        continue;
+      bool isReference =
+          tf_type::isReference(cast<TensorType>(node.data()[i].getType()).getElementType());
+      const Row *row = llvm::find_if(rows, [&](const Row &row) { return row.op == node.opType(); });
+      // The same handle, by another name.
+      bool isHandle = node.opType() == "Identity" && !isReference;
+      if (row != rows.end() && i == 0 && !isHandle) {
+        Tensor value = TREADLE_TRY(valueOf(*id));
+        Node made = TREADLE_TRY((this->*row->replace)(body, node, value));
+        node->replaceAllUsesWith(made.getOperation());
+        node->erase();
+        return {};
+      }
+      if (llvm::any_of(effects.of(node),
+                       [&](tfg::Effect effect) {
+                         return effect.writes && effects.mayAlias(effect.resource, *id);
+                       }) &&
+          !tfg::FunctionalNode::of(node, functions))
+        return Unexpected(Error{Code::FailedPrecondition,
+                                str("node '", node.name().str(), "' (", node.opType().str(),
+                                    ") writes variable '", variableName(variables.lookup(*id)),
+                                    "', which can't be constant then; fetch only what doesn't "
+                                    "need it")});
+      // A reference may be read by any op; what hands it on is looked at where that goes.
+      bool isHandedOn = llvm::any_of(
+          node.results(), [&](Value result) { return !effects.handles(result).empty(); });
+      if (isReference && !isHandedOn) {
+        Value constant = TREADLE_TRY(constantFor(body, node.data()[i], *id));
+        node->setOperand(i, constant);
+      }
+    }
+    return {};
+  }
+
+  /// The variable's value where the handle is: in the same frame.
+  Expected<Value> constantFor(Body &body, Value handle, ResourceId id) {
+    Operation *op = handle.getDefiningOp();
+    if (op && Node(op).opType().ends_with("Enter"))
+      return enteredFor(body, Node(op), id);
+    Value &constant = body.constants[id];
+    if (!constant) {
+      Tensor value = TREADLE_TRY(valueOf(id));
+      Node variable = variables.lookup(id);
+      OpBuilder builder(&body.block, body.block.begin());
+      std::string name = body.names.unique((variable.name() + "/value").str());
+      Node made = tfg::buildConst(builder, name, value, variable, {});
+      if (!made)
+        return Unexpected(cannotHold(variable));
+      constant = made->getResult(0);
+    }
+    return constant;
+  }
+
+  Expected<Value> enteredFor(Body &body, Node enter, ResourceId id) {
+    if (Value known = body.entered.lookup(enter->getResult(0)))
+      return known;
+    Value outside = TREADLE_TRY(constantFor(body, enter->getOperand(0), id));
+    OpBuilder builder(enter.getOperation());
+    tfg::NodeBuilder made(builder, "Enter");
+    made.name(body.names.unique((enter.name() + "/value").str())).placedAs(enter);
+    for (StringRef key : {"frame_name", "is_constant", "parallel_iterations"})
+      if (Attribute attr = enter.attr(key))
+        made.attr(key, attr);
+    Node node = made.attr("T", tfg::dtypeAttr(outside.getType()))
+                    .inputs(outside)
+                    .control(SmallVector<Value>(enter.control()))
+                    .results(outside.getType())
+                    .build();
+    return body.entered[enter->getResult(0)] = node->getResult(0);
+  }
+
+  static Error cannotHold(Node variable) {
+    return unimplemented("variable '", variableName(variable), "' (node '", variable.name().str(),
+                         "') is of a dtype that no constant has");
+  }
+
+  // --- rows --------------------------------------------------------------------------------------
+
+  Expected<Node> constant(Node node, const Tensor &value) {
+    OpBuilder builder(node.getOperation());
+    Node made =
+        tfg::buildConst(builder, node.name(), value, node, SmallVector<Value>(node.control()));
+    return made ? Expected<Node>(made) : Unexpected(cannotHold(node));
+  }
+
+  // One that is read once in a body becomes a constant of the read's name.
+  Expected<Node> read(Body &body, Node node, const Tensor &value) {
+    Value handle = node->getOperand(0);
+    Operation *op = handle.getDefiningOp();
+    ResourceId id = *variableOf(handle);
+    if (op && makesVariable(Node(op)) && handle.hasOneUse() && !body.constants.contains(id))
+      return constant(node, value);
+    Value shared = TREADLE_TRY(constantFor(body, handle, id));
+    OpBuilder builder(node.getOperation());
+    return tfg::NodeBuilder(builder, "Identity")
+        .name(node.name())
+        .placedAs(node)
+        .attr("T", tfg::dtypeAttr(shared.getType()))
+        .inputs(shared)
+        .control(SmallVector<Value>(node.control()))
+        .results(shared.getType())
+        .build();
+  }
+
+  Expected<Node> isInitialized(Body &, Node node, const Tensor &) {
+    return constant(node, Tensor::scalar(DType::Bool, true));
+  }
+
+  Expected<Node> shape(Body &, Node node, const Tensor &value) {
+    std::vector<int64_t> dims(value.dims().begin(), value.dims().end());
+    DType dtype = valueTypeOf(node->getResult(0).getType()).dtype;
+    Tensor out = TREADLE_TRY(Tensor::make(dtype, {std::ssize(dims)}));
+    for (size_t i = 0; i < dims.size(); ++i)
+      if (dtype == DType::Int64)
+        out.data<int64_t>()[i] = dims[i];
+      else
+        out.data<int32_t>()[i] = static_cast<int32_t>(dims[i]);
+    return constant(node, out);
+  }
+
+  Expected<Node> gather(Body &body, Node node, const Tensor &) {
+    Value handle = node->getOperand(0);
+    Value table = TREADLE_TRY(constantFor(body, handle, *variableOf(handle)));
+    OpBuilder builder(node.getOperation());
+    bool isNd = node.opType() == "ResourceGatherNd";
+    tfg::NodeBuilder made(builder, isNd ? "GatherNd" : "GatherV2");
+    SmallVector<Value> inputs = {table, node->getOperand(1)};
+    made.attr("Tparams", tfg::dtypeAttr(table.getType()))
+        .attr("Tindices", tfg::dtypeAttr(node->getOperand(1).getType()));
+    if (!isNd) {
+      // In the frame of the indices.
+      Value token = tfg::controlTokenOf(node->getOperand(1));
+      Node axis = tfg::buildConst(builder, body.names.unique((node.name() + "/axis").str()),
+                                  Tensor::scalar<int32_t>(DType::Int32, 0), node, token);
+      inputs.push_back(axis->getResult(0));
+      Attribute batchDims = node.attr("batch_dims");
+      made.attr("Taxis", tfg::dtypeAttr(axis->getResult(0).getType()))
+          .attr("batch_dims", batchDims ? batchDims : builder.getI64IntegerAttr(0));
+    }
+    return made.name(node.name())
+        .placedAs(node)
+        .inputs(inputs)
+        .control(SmallVector<Value>(node.control()))
+        .results(node->getResult(0).getType())
+        .build();
+  }
+
+  ModuleOp module;
+  const FreezeRequest &request;
+  const tfg::EffectAnalysis effects;
+  llvm::StringMap<tfg::FuncOp> functions;
+  llvm::DenseMap<ResourceId, Node> variables;
+  /// By function and argument, what callers give.
+  llvm::DenseMap<std::pair<Operation *, unsigned>, llvm::SmallSetVector<ResourceId, 2>> bound;
+  llvm::DenseSet<Operation *> open; // functions that are called in ways that nobody sees
+};
+
+const std::array<Freezer::Row, 7> Freezer::rows = {{
+    {"ReadVariableOp", &Freezer::read},
+    {"Identity", &Freezer::read},
+    {"VarIsInitializedOp", &Freezer::isInitialized},
+    {"IsVariableInitialized", &Freezer::isInitialized},
+    {"VariableShape", &Freezer::shape},
+    {"ResourceGather", &Freezer::gather},
+    {"ResourceGatherNd", &Freezer::gather},
+}};
+
+/// Where a fetch names a result of a node that runs functions, another node of its name gives the
+/// results up to that one: the node itself is free to lose what it did with handles.
+void separateFetches(ModuleOp module, const std::vector<std::string> &fetches) {
+  llvm::StringMap<unsigned> numFetched; // by node
+  for (const std::string &fetch : fetches)
+    if (Expected<ValueName> name = parseValueName(fetch)) {
+      unsigned &number = numFetched[name->node];
+      number = std::max(number, static_cast<unsigned>(name->output) + 1);
+    }
+  for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>()) {
+    Block &block = graph.getNodes().front();
+    tfg::NameScope names(block);
+    for (Operation &op : llvm::make_early_inc_range(block)) {
+      Node node(&op);
+      bool takesHandle = llvm::any_of(node.data(), [](Value input) {
+        return isa<tf_type::ResourceType>(getElementTypeOrSelf(input.getType()));
+      });
+      unsigned number = std::min(numFetched.lookup(node.name()), node.numResults());
+      if (!isFunctional(opKind(node.opType())) || !takesHandle || number == 0)
+        continue;
+      OpBuilder builder(block.getParentOp()->getContext());
+      builder.setInsertionPointAfter(&op);
+      SmallVector<Value> results(node.results().take_front(number));
+      SmallVector<Attribute> types;
+      for (Value result : results)
+        types.push_back(tfg::dtypeAttr(result.getType()));
+      std::string name = node.name().str();
+      node.setName(names.unique(name + "/functional"));
+      tfg::NodeBuilder(builder, "IdentityN")
+          .name(name)
+          .placedAs(node)
+          .attr("T", builder.getArrayAttr(types))
+          .inputs(results)
+          .results(TypeRange(ValueRange(results)))
+          .build();
+    }
+  }
+}
+
+/// Nodes that wait for a variable wait for what it waited for.
+void dropUnused(ModuleOp module) {
+  tfg::forEachBody(module, [](Block &body) {
+    for (Operation &op : llvm::make_early_inc_range(body))
+      if (Node::isNode(&op) && makesVariable(Node(&op)) &&
+          llvm::all_of(Node(&op).results(), [](Value result) { return result.use_empty(); }))
+        tfg::eraseKeepingOrder(Node(&op));
+  });
+}
+
+/// What is left of variables went where no value can; tables can't be constants at all.
+Expected<void> checkFrozen(ModuleOp module) {
+  Expected<void> done;
+  tfg::forEachBody(module, [&](Block &body) {
+    for (Operation &op : body) {
+      if (!done || !Node::isNode(&op))
+        continue;
+      Node node(&op);
+      if (resourceFamily(node.opType()) == "table")
+        done = Unexpected(unimplemented("it holds a table, which no constant can; fetch what "
+                                        "doesn't need it, or keep the model as it is")
+                              .atNode(node.name().str(), node.opType().str()));
+      else if (makesVariable(node)) {
+        Node user(*node->getResult(0).user_begin());
+        done = Unexpected(unimplemented("variable '", variableName(node), "' goes into node '",
+                                        user.name().str(), "' (", user.opType().str(),
+                                        "), which can't do with a constant"));
+      }
+    }
+  });
+  return done;
+}
+
+} // namespace
+
+Expected<Graph> freeze(const Graph &graph, const FreezeRequest &request) {
+  std::vector<std::string> fetches = request.fetches;
+  if (fetches.empty())
+    return Unexpected(invalidArgument("there is nothing to keep: name what to fetch"));
+  Graph part = TREADLE_TRY(extract(graph, fetches, request.feeds));
+  std::string prune = str("tfg-prune{fetches=", llvm::join(fetches, ","), "}");
+  Graph flat = TREADLE_TRY(part.runPasses("tfg-region-to-functional,tfg-inline," + prune));
+  separateFetches(*flat.impl->module, fetches);
+  TREADLE_TRY(Freezer(*flat.impl->module, request).run());
+  std::vector<std::string> nodes;
+  for (const std::string &fetch : fetches)
+    nodes.push_back(nodeOf(fetch));
+  Graph frozen = TREADLE_TRY(flat.runPasses(
+      str("tfg-prune-arguments{graph=true keep=", llvm::join(nodes, ","), "},", prune)));
+  dropUnused(*frozen.impl->module);
+  return checkFrozen(*frozen.impl->module).map([&] { return frozen; });
+}
+
+} // namespace treadle

@@ -1,0 +1,103 @@
+// `treadle freeze`: a model as a graph whose variables are constants.
+#include "treadle/tools/cli/Progress.h"
+#include "treadle/tools/cli/Request.h"
+#include "treadle/tools/cli/Value.h"
+
+#include <algorithm>
+
+namespace treadle::cli {
+namespace {
+
+/// Tensors of a signature, several of a composite one.
+void addTensors(const std::vector<std::pair<std::string, Graph::Value>> &values,
+                std::vector<std::string> &names) {
+  for (const auto &[key, value] : values)
+    for (size_t begin = 0; begin < value.name.size();) {
+      size_t end = std::min(value.name.find(',', begin), value.name.size());
+      names.push_back(value.name.substr(begin, end - begin));
+      begin = end + 1;
+    }
+}
+
+/// Says what runs of the new graph feed and fetch where a signature's keys were.
+void printTensors(const Graph &frozen, const Graph::Signature &signature,
+                  const std::vector<std::string> &fetches) {
+  auto line = [](std::string_view arrow, const std::string &key, const Graph::Value &value) {
+    print(str("  ", arrow, " ", key, ": ", typeText(value.dtype, value.hasRank, value.dims), " (",
+              value.name, ")\n"));
+  };
+  std::vector<Graph::Value> inputs = frozen.inputs();
+  print(str(signature.name, "\n"));
+  for (const auto &[key, value] : signature.inputs)
+    line(std::ranges::find(inputs, value.name, &Graph::Value::name) == inputs.end() ? "(unused)"
+                                                                                    : "<-",
+         key, value);
+  for (size_t i = 0; i < signature.outputs.size(); ++i) {
+    auto [key, value] = signature.outputs[i];
+    if (fetches.size() == signature.outputs.size())
+      value.name = fetches[i];
+    line("->", key, value);
+  }
+}
+
+Expected<Graph> freezeRequest(const Arguments &args, Request &request) {
+  FreezeRequest asked{request.fetches, {}, {}};
+  if (request.signature) {
+    asked.fetches.clear();
+    addTensors(request.signature->outputs, asked.fetches);
+    addTensors(request.signature->inputs, asked.feeds);
+  }
+  Session session = TREADLE_TRY(request.makeSession());
+  if (args.has("--setup"))
+    TREADLE_TRY(session.run({}, {}, args.list("--setup")));
+  asked.variables = session.variables();
+  request.fetches = asked.fetches;
+  return freeze(request.graph, asked);
+}
+
+int freeze(const Arguments &args) {
+  std::optional<std::string_view> out = args.value("-o");
+  if (!out || out->empty())
+    return report(UsageError{"option '-o' is missing: the file to write (.pb, .pbtxt, .cpb, "
+                             ".mlir)"});
+  int status = 0;
+  std::optional<Request> request = makeRequest(args, {}, status);
+  if (!request)
+    return status;
+  Expected<Graph> frozen = [&] {
+    Progress progress(str("freezing ", args.positional[0]));
+    return freezeRequest(args, *request);
+  }();
+  if (!frozen)
+    return report(frozen.error());
+  if (Expected<void> done = frozen->toFile(std::string(*out)); !done)
+    return report(done.error());
+  if (request->signature)
+    printTensors(*frozen, *request->signature, request->fetches);
+  return 0;
+}
+
+constexpr OptionRow options[] = {
+    {"-o", "FILE", "the graph to write: .pb, .pbtxt, .cpb, .mlir"},
+    {"--signature", "S", "which of a SavedModel's signatures; serving_default by default"},
+    {"--fetch", "T,...", "instead, the tensors that the graph is to give"},
+    {"--setup", "N,...", "of a plain graph: nodes to run first, initializers"},
+    {"--passes", "PIPELINE", "passes over the model before: tfg-default"},
+};
+
+} // namespace
+
+const Command freezeCommand = {
+    "freeze",
+    "write a model as a graph whose variables are constants",
+    "MODEL",
+    1,
+    options,
+    "  treadle freeze examples/words --fetch y:0 -o scaled.pb\n"
+    "  treadle run scaled.pb --input x=[1,2]\n"
+    "  y:0: float32[2] = [2.5 5.0]\n"
+    "Of a signature it prints the tensors that runs of the new graph feed and fetch.\n",
+    freeze,
+};
+
+} // namespace treadle::cli
