@@ -16,8 +16,8 @@ struct Problem {
 };
 /// What is wrong with a graph that could be read: nodes that aren't what their ops' definitions
 /// say; and races, which are nodes with conflicting effects on one resource that no path of edges
-/// orders. Nodes that no run has together don't race. With names asked for (`x:0`, `x`) there is one
-/// run, of what these need. Without names, a SavedModel's runs are its signatures, and what
+/// orders. Nodes that no run has together don't race. With names asked for (`x:0`, `x`) there is
+/// one run, of what these need. Without names, a SavedModel's runs are its signatures, and what
 /// initializes, saves and restores it; a signature that names what isn't there is an error. Of a
 /// plain graph each node that no other uses counts as a run of its own, such as an initializer or a
 /// step; a note says so where that leaves races out. A program of StableHLO is one run.

@@ -10,6 +10,10 @@ struct ExplainRequest {
   /// With any of these, only what runs of them get to is explained.
   std::vector<std::string> fetches, targets;
   const OpTraitsTable *traits = nullptr; // what is said of ops; null: nothing
+  /// Only what this signature needs. Without one, and without fetches and targets, what any
+  /// signature needs: neither what saves, restores nor initializes, unless `all` asks for that.
+  std::string signature = {};
+  bool all = false;
 };
 /// What `explain` tells.
 struct Explanation {
@@ -77,7 +81,7 @@ struct Explanation {
 /// For each loop what orders its iterations, what of them may overlap, and what would set it
 /// free. Those in functions are explained once, where they stand. Then which parts become machine
 /// code where that is asked for, and why the others don't. Errors: InvalidArgument for a name
-/// that isn't in the graph.
+/// that isn't in the graph; those of Graph::signatureFetches.
 Expected<Explanation> explain(const Graph &graph, const ExplainRequest &request = {});
 
 } // namespace treadle

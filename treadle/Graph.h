@@ -69,6 +69,11 @@ public:
   /// function that the graph was made from, with its arguments and results in order. Empty for a
   /// plain graph.
   std::vector<Signature> signatures() const;
+  /// The tensors of the graph that a signature gives, or without a name those that all signatures
+  /// give: what isn't needed for these saves, restores and initializes. Empty for a graph that has
+  /// no signatures, and for a SavedModel of several meta graphs. NotFound, with the nearest names,
+  /// for a name that no signature has; Unimplemented for one of several meta graphs.
+  Expected<std::vector<std::string>> signatureFetches(std::string_view name = {}) const;
 
   // --- Editing: each of these changes this graph alone. What was copied from it before (in a
   // session, for one) stays as it was; the first edit after a copy makes a graph of its own. An

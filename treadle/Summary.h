@@ -30,5 +30,8 @@ struct GraphSummary {
   std::vector<Graph::Value> variables;
 };
 GraphSummary summarize(const Graph &graph);
+/// The same of what these names (`x:0`, `x`) need, and the functions that it calls. InvalidArgument
+/// for a name that isn't in the graph.
+Expected<GraphSummary> summarize(const Graph &graph, const std::vector<std::string> &asked);
 
 } // namespace treadle

@@ -164,9 +164,19 @@ private:
 
 } // namespace
 
-Expected<Explanation> explain(const Graph &given, const ExplainRequest &request) {
+Expected<Explanation> explain(const Graph &given, const ExplainRequest &asks) {
   if (!given.impl)
     return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
+  ExplainRequest request = asks;
+  bool asksForNames = !request.fetches.empty() || !request.targets.empty();
+  if (asksForNames && !request.signature.empty())
+    return Unexpected(invalidArgument("a signature and names can't be asked for together: a "
+                                      "signature gives all of its outputs"));
+  if (!asksForNames && !request.all) {
+    auto fetches = TREADLE_TRY(given.signatureFetches(request.signature));
+    if (!request.signature.empty() || given.isSavedModel())
+      request.fetches = std::move(fetches);
+  }
   Kinds kinds = kindsOfRegions(*given.impl->module);
   Expected<Graph> graph = withoutRegions(given).and_then(
       [&](const Graph &functional) { return withTraits(functional, request.traits); });

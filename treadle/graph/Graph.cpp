@@ -3,12 +3,15 @@
 
 #include "treadle/export/File.h"
 #include "treadle/export/GraphDef.h"
+#include "treadle/graph/Needed.h"
 #include "treadle/import/File.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/rewriting/Rewriting.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
 #include <map>
@@ -150,9 +153,11 @@ namespace {
 
 class Summarizer {
 public:
-  void visitBlock(mlir::Block &block, const std::string &where) {
+  /// With `needed`, only these of the block's nodes.
+  void visitBlock(mlir::Block &block, const std::string &where,
+                  const std::set<mlir::Operation *> *needed = nullptr) {
     for (mlir::Operation &op : block) {
-      if (!tfg::Node::isNode(&op))
+      if (!tfg::Node::isNode(&op) || (needed && !needed->contains(&op)))
         continue;
       visit(tfg::Node(&op), where);
       for (mlir::Region &region : op.getRegions())
@@ -223,25 +228,54 @@ private:
 } // namespace
 
 /// Those in regions included.
-static int64_t numNodes(mlir::Block &block) {
+static int64_t numNodes(mlir::Block &block, const std::set<mlir::Operation *> *needed = nullptr) {
   int64_t count = 0;
-  block.walk([&](mlir::Operation *op) { count += tfg::Node::isNode(op); });
+  for (mlir::Operation &op : block)
+    if (!needed || needed->contains(&op))
+      op.walk([&](mlir::Operation *inner) { count += tfg::Node::isNode(inner); });
   return count;
 }
 
-GraphSummary summarize(const Graph &graph) {
+/// The names of functions that nodes call, and that those call.
+static llvm::StringSet<> calledBy(const ModuleIndex &index,
+                                  const std::set<mlir::Operation *> &nodes) {
+  llvm::StringSet<> called;
+  std::vector<mlir::Operation *> work(nodes.begin(), nodes.end());
+  auto call = [&](llvm::StringRef name) {
+    tfg::FuncOp function = index.function(name);
+    if (function && !function->getRegion(0).empty() && called.insert(name).second)
+      work.push_back(function);
+  };
+  while (!work.empty()) {
+    mlir::Operation *op = work.back();
+    work.pop_back();
+    op->walk([&](mlir::Operation *inner) {
+      if (!tfg::Node::isNode(inner))
+        return;
+      call(tfg::Node(inner).opType());
+      for (mlir::NamedAttribute attr : tfg::Node(inner).attrs())
+        tfg::forEachFunctionName(attr.getValue(), call);
+    });
+  }
+  return called;
+}
+
+/// `needed`: of the graph's nodes those that count, with what they call; null: all.
+static GraphSummary summarize(const Graph &graph, const std::set<mlir::Operation *> *needed) {
   Summarizer summarizer;
   const ModuleIndex &index = graph.impl->index();
   if (tfg::GraphOp nodes = index.graph()) {
     mlir::Block &block = nodes->getRegion(0).front();
-    summarizer.out.nodes = numNodes(block);
+    summarizer.out.nodes = numNodes(block, needed);
     summarizer.out.producer = nodes.getVersion().getProducer();
     summarizer.out.minConsumer = nodes.getVersion().getMinConsumer();
-    summarizer.visitBlock(block, "");
+    summarizer.visitBlock(block, "", needed);
   }
+  llvm::StringSet<> called = needed ? calledBy(index, *needed) : llvm::StringSet<>();
   for (mlir::Operation &op : graph.impl->module->getBody()->getOperations()) {
     auto function = mlir::dyn_cast<tfg::FuncOp>(op);
-    if (!function || function->getRegion(0).empty())
+    if (!function || function->getRegion(0).empty() ||
+        (needed && !called.contains(function.getName())))
       continue;
     mlir::Block &body = function->getRegion(0).front();
     int64_t results = 0;
@@ -254,6 +288,14 @@ GraphSummary summarize(const Graph &graph) {
     summarizer.visitBlock(body, function.getName().str());
   }
   return summarizer.finish();
+}
+
+GraphSummary summarize(const Graph &graph) { return summarize(graph, nullptr); }
+
+Expected<GraphSummary> summarize(const Graph &graph, const std::vector<std::string> &asked) {
+  return neededBy(graph.impl->index(), asked).map([&](const std::set<mlir::Operation *> &needed) {
+    return summarize(graph, &needed);
+  });
 }
 
 } // namespace treadle

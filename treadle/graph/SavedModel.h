@@ -45,4 +45,8 @@ struct SavedModelFiles {
 /// What a meta graph offers to call, sorted by name.
 std::vector<Graph::Signature> signaturesOf(const pb::MetaGraphDef &meta);
 
+/// The signature of that name. NotFound, with the nearest names, if there is none.
+Expected<const Graph::Signature *> findSignature(const std::vector<Graph::Signature> &signatures,
+                                                 std::string_view name);
+
 } // namespace treadle

@@ -5,6 +5,7 @@
 #include "treadle/export/SavedModel.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/SavedModel.h"
+#include "treadle/tensor/Suggestions.h"
 
 #include "llvm/ADT/StringExtras.h"
 
@@ -72,6 +73,20 @@ std::vector<Signature> signaturesOf(const pb::MetaGraphDef &meta) {
   return signatures;
 }
 
+Expected<const Signature *> findSignature(const std::vector<Signature> &signatures,
+                                          std::string_view name) {
+  std::vector<std::string_view> names;
+  std::string list;
+  for (const Signature &signature : signatures) {
+    if (signature.name == name)
+      return &signature;
+    names.push_back(signature.name);
+    list += str(list.empty() ? "'" : ", '", signature.name, "'");
+  }
+  return Unexpected(notFound("the model has no signature '", name, "'", didYouMean(name, names),
+                             "; its signatures are ", list.empty() ? "none" : list));
+}
+
 bool Graph::isSavedModel() const { return (*impl->module)->hasAttr(graphdef::savedModelKey); }
 
 /// The values that a list in `tf.entry_function` names, in its order, by the names of their nodes.
@@ -112,6 +127,28 @@ std::vector<Signature> Graph::signatures() const {
       for (Signature &signature : signaturesOf(*meta))
         signatures.push_back(std::move(signature));
   return signatures;
+}
+
+Expected<std::vector<std::string>> Graph::signatureFetches(std::string_view name) const {
+  std::vector<Signature> all = signatures();
+  if (all.empty() && !name.empty() && !isSavedModel())
+    return Unexpected(invalidArgument("the graph is of no SavedModel, so it has no signature '",
+                                      name, "'; name what a run fetches"));
+  if (!name.empty()) {
+    const Signature *found = TREADLE_TRY(findSignature(all, name));
+    all = {Signature(*found)};
+  }
+  std::vector<std::string> fetches;
+  if (metaGraphs(*impl->module).size() > 1)
+    return name.empty() ? Expected<std::vector<std::string>>(fetches)
+                        : Unexpected(unimplemented("the SavedModel has several meta graphs; one of "
+                                                   "their signatures can't be looked at alone"));
+  for (const Signature &signature : all)
+    for (const auto &[key, value] : signature.outputs)
+      for (llvm::StringRef tensor : llvm::split(value.name, ','))
+        if (!name.empty() || impl->index().node(tensor.split(':').first))
+          fetches.push_back(tensor.str());
+  return fetches;
 }
 
 } // namespace treadle

@@ -266,17 +266,7 @@ Expected<Model> Model::create(Graph graph, SessionOptions options,
 const std::vector<Signature> &Model::signatures() const { return impl->signatures; }
 
 Expected<const Signature *> Model::signature(std::string_view name) const {
-  auto it = std::ranges::find(impl->signatures, name, &Signature::name);
-  if (it != impl->signatures.end())
-    return &*it;
-  std::vector<std::string_view> names;
-  std::string list;
-  for (const Signature &signature : impl->signatures) {
-    names.push_back(signature.name);
-    list += str(list.empty() ? "'" : ", '", signature.name, "'");
-  }
-  return Unexpected(notFound("the model has no signature '", name, "'", didYouMean(name, names),
-                             "; its signatures are ", list.empty() ? "none" : list));
+  return findSignature(impl->signatures, name);
 }
 
 Expected<Model::Values> Model::call(std::string_view name, const Values &inputs) const {

@@ -166,7 +166,7 @@ nb::list preserveOrder(Graph &graph, const std::vector<std::pair<std::string, st
 }
 
 nb::object explainGraph(const Graph &graph, std::vector<std::string> fetches,
-                        std::vector<std::string> targets) {
+                        std::vector<std::string> targets, const std::string &signature, bool all) {
   nb::object module = nb::module_::import_("treadle.explanation");
   auto tupleOf = [](const auto &items, auto make) {
     nb::list out;
@@ -195,8 +195,8 @@ nb::object explainGraph(const Graph &graph, std::vector<std::string> fetches,
     return module.attr("Body")(b.function, tupleOf(b.users, text), tupleOf(b.loops, loop));
   };
   std::shared_ptr<const RegisteredOps> ops = currentOps();
-  Explanation found =
-      orRaise(explain(graph, {std::move(fetches), std::move(targets), &ops->traits}));
+  Explanation found = orRaise(
+      explain(graph, {std::move(fetches), std::move(targets), &ops->traits, signature, all}));
   auto cluster = [&](const Explanation::Cluster &c) {
     return module.attr("Cluster")(c.where, tupleOf(c.nodes, op), c.ops, tupleOf(c.inputs, text));
   };

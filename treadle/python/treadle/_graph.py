@@ -344,15 +344,23 @@ def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
 
 
 def _explain(
-    graph: Graph, fetches: str | Iterable[str] = (), targets: str | Iterable[str] = ()
+    graph: Graph,
+    fetches: str | Iterable[str] = (),
+    targets: str | Iterable[str] = (),
+    *,
+    signature: str = "",
+    all: bool = False,
 ) -> Explanation:
     """Says what orders the iterations of each loop, which ops may overlap, and what would free it.
 
     print() shows it in words; treadle.explanation describes its parts. With fetches or targets it
-    covers the loops that such a run reaches. It knows the effects that register_op was given.
-    InvalidArgumentError for names that aren't there.
+    covers the loops that such a run reaches, with a signature those that its calls reach. Of a
+    SavedModel it covers what any signature needs; `all` adds what saves, restores and initializes.
+    It knows the effects that register_op was given.
+    InvalidArgumentError for names that aren't there, NotFoundError for a signature that isn't.
     """
-    return graph._explain(_names(fetches, "fetches"), _names(targets, "targets"))
+    wanted = [_names(fetches, "fetches"), _names(targets, "targets")]
+    return graph._explain(*wanted, arguments.name(signature, "signature"), bool(all))
 
 
 def _explore(

@@ -78,7 +78,12 @@ class Graph:
     ) -> CommunicationSchedule: ...
     def check(self, asked: Iterable[str] = ()) -> list[Problem]: ...
     def explain(
-        self, fetches: str | Iterable[str] = (), targets: str | Iterable[str] = ()
+        self,
+        fetches: str | Iterable[str] = (),
+        targets: str | Iterable[str] = (),
+        *,
+        signature: str = "",
+        all: bool = False,
     ) -> Explanation: ...
     def explore(
         self,

@@ -93,13 +93,16 @@ int explain(const Arguments &args) {
     if (args.has(option) && !args.has("--costs"))
       return report(
           UsageError{str("option '", option, "' is for schedules; give it --costs FILE")});
+  if (args.has("--all") && args.has("--signature"))
+    return report(UsageError{"options '--all' and '--signature' can't be used together"});
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());
   if (args.has("--costs"))
     return explainSchedule(args, *graph);
   Expected<Explanation> found =
-      explain(*graph, {args.list("--fetch"), args.list("--target"), nullptr});
+      explain(*graph, {args.list("--fetch"), args.list("--target"), nullptr,
+                       std::string(args.value("--signature").value_or("")), args.has("--all")});
   if (!found)
     return report(found.error());
   print(args.has("--json") ? jsonExplanation(*found) : found->text());
@@ -109,6 +112,8 @@ int explain(const Arguments &args) {
 constexpr OptionRow options[] = {
     {"--fetch", "T,...", "only loops that a run with these fetches reaches"},
     {"--target", "N,...", "only loops that a run with these targets reaches"},
+    {"--signature", "S", "only what this signature of a SavedModel needs; any of them by default"},
+    {"--all", "", "of a SavedModel also what saves, restores and initializes"},
     {"--json", "", "print one JSON object"},
     {"--costs", "FILE,...",
      "show instead a schedule that hides exchanges with other processes, by these costs or traces"},

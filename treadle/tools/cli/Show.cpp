@@ -45,13 +45,42 @@ std::string signatureText(const Graph::Signature &signature) {
   return out;
 }
 
-void printText(const Graph &graph, const Summary &summary) {
+/// What is shown of a graph: all of it, or what signatures need.
+struct Shown {
+  std::vector<Graph::Signature> signatures;
+  Summary summary;
+  int64_t otherNodes = 0, otherFunctions = 0;
+};
+
+Expected<Shown> choose(const Arguments &args, const Graph &graph) {
+  std::string name(args.value("--signature").value_or(""));
+  auto fetches = TREADLE_TRY(graph.signatureFetches(name));
+  Shown shown{graph.signatures(), summarize(graph)};
+  if (!name.empty())
+    std::erase_if(shown.signatures, [&](const auto &signature) { return signature.name != name; });
+  if (fetches.empty() || args.has("--all") || (name.empty() && !graph.isSavedModel()))
+    return shown;
+  Summary needed = TREADLE_TRY(summarize(graph, fetches));
+  shown.otherNodes = shown.summary.nodes - needed.nodes;
+  shown.otherFunctions = std::ssize(shown.summary.functions) - std::ssize(needed.functions);
+  shown.summary = std::move(needed);
+  return shown;
+}
+
+void printText(const Graph &graph, const Shown &shown) {
+  const Summary &summary = shown.summary;
   print(str(plural(summary.nodes, "node"), ", ", plural(summary.controlEdges, "control edge"), ", ",
             plural(static_cast<int64_t>(summary.functions.size()), "function"), "; version ",
             summary.producer, ", consumers from ", summary.minConsumer, "\n"));
-  printSection("signatures", graph.signatures(), signatureText);
+  std::string functions =
+      shown.otherFunctions ? " and " + plural(shown.otherFunctions, "function") : "";
+  if (shown.otherNodes)
+    print(
+        str("left out: ", plural(shown.otherNodes, "node"), functions,
+            " that no shown signature needs; --all shows what saves, restores and initializes\n"));
+  printSection("signatures", shown.signatures, signatureText);
   // Those of a SavedModel's graph say less than its signatures.
-  if (graph.signatures().empty()) {
+  if (shown.signatures.empty()) {
     printSection("inputs", graph.inputs(), valueText);
     printSection("outputs", graph.outputs(), valueText);
   }
@@ -117,10 +146,13 @@ std::string jsonCounts(const std::vector<Summary::Count> &counts) {
   return out + "}";
 }
 
-void printJson(const Graph &graph, const Summary &summary) {
+void printJson(const Graph &graph, const Shown &shown) {
+  const Summary &summary = shown.summary;
   print(str("{\"nodes\": ", summary.nodes, ",\n \"control_edges\": ", summary.controlEdges,
             ",\n \"producer\": ", summary.producer, ",\n \"min_consumer\": ", summary.minConsumer,
-            ",\n \"signatures\": ", jsonList(graph.signatures(), jsonSignature),
+            ",\n \"left_out\": {\"nodes\": ", shown.otherNodes,
+            ", \"functions\": ", shown.otherFunctions,
+            "},\n \"signatures\": ", jsonList(shown.signatures, jsonSignature),
             ",\n \"inputs\": ", jsonList(graph.inputs(), jsonValue),
             ",\n \"outputs\": ", jsonList(graph.outputs(), jsonValue),
             ",\n \"variables\": ", jsonList(summary.variables, jsonValue),
@@ -131,16 +163,26 @@ void printJson(const Graph &graph, const Summary &summary) {
 }
 
 int show(const Arguments &args) {
+  if (args.has("--all") && args.has("--signature"))
+    return report(UsageError{"options '--all' and '--signature' can't be used together"});
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());
+  Expected<Shown> shown = choose(args, *graph);
+  if (!shown)
+    return report(shown.error());
   // Shapes that follow from the others; what the graph itself is made of stays as it was.
   Expected<Graph> inferred = graph->runPasses("tfg-shape-inference");
-  (args.has("--json") ? printJson : printText)(inferred ? *inferred : *graph, summarize(*graph));
+  (args.has("--json") ? printJson : printText)(inferred ? *inferred : *graph, *shown);
   return 0;
 }
 
-constexpr OptionRow options[] = {{"--json", "", "print one JSON object"}};
+constexpr OptionRow options[] = {
+    {"--signature", "S", "only this signature of a SavedModel, and what it needs"},
+    {"--all", "",
+     "of a SavedModel also what no signature needs: what saves, restores, initializes"},
+    {"--json", "", "print one JSON object"},
+};
 
 } // namespace
 
