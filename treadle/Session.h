@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/Graph.h"
+#include "treadle/Profile.h"
 #include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/Modes.h"
 #include "treadle/runtime/OpTraits.h"
@@ -34,8 +35,8 @@ struct SessionOptions {
   double timeout = 0;
   /// Whether to count what compiled code does, for `Session::statistics`.
   bool statistics = false;
-  /// Whether to record what runs when, for `Session::trace`. Each op then costs a fraction of a
-  /// microsecond more.
+  /// Whether to record what runs when, for `Session::trace` and `profile`. Each op then costs a
+  /// fraction of a microsecond more.
   bool trace = false;
   /// Kernels to look in before the built-in ones; null: none. Must outlive the session.
   const KernelRegistry *kernels = nullptr;
@@ -109,6 +110,10 @@ public:
   /// their own; the first 1,000,000 slices. FailedPrecondition unless the session was made to
   /// trace.
   Expected<std::string> trace() const;
+  /// What each op took, in the same runs. FailedPrecondition unless the session was made to trace.
+  Expected<Profile> profile() const;
+  /// Lets `trace` and `profile` tell of later runs alone. FailedPrecondition as there.
+  Expected<void> forgetTrace();
 
   const Graph &graph() const;
 

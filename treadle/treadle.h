@@ -16,6 +16,7 @@
 #include "treadle/Gradients.h"
 #include "treadle/Graph.h"
 #include "treadle/Model.h"
+#include "treadle/Profile.h"
 #include "treadle/Schedule.h"
 #include "treadle/Session.h"
 #include "treadle/Summary.h"

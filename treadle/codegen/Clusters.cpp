@@ -1,7 +1,11 @@
 #include "treadle/codegen/Clusters.h"
 #include "treadle/codegen/Cluster.h"
 #include "treadle/codegen/CodeCache.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/runtime/FunctionOps.h"
+#include "treadle/runtime/Trace.h"
+
+#include <algorithm>
 
 namespace treadle::codegen {
 
@@ -45,6 +49,41 @@ void make(Variant &variant, const std::string &function, ClusterModule &module, 
   variant.stage.store(Variant::Stage::Made, std::memory_order_release);
 }
 
+/// The nodes of a function, and of those that it calls, but constants.
+void collect(const ModuleIndex &index, tfg::FuncOp function, std::vector<tfg::Node> &nodes,
+             llvm::DenseSet<mlir::Operation *> &seen) {
+  seen.insert(function);
+  for (mlir::Operation &op : function.getEntry()) {
+    if (!tfg::Node::isNode(&op))
+      continue;
+    tfg::Node node(&op);
+    auto callee = node.attr<tf_type::FuncAttr>("f");
+    tfg::FuncOp called = opKind(node.opType()) == OpKind::Call && callee
+                             ? index.function(callee.getName().getRootReference())
+                             : tfg::FuncOp();
+    if (called && !seen.contains(called))
+      collect(index, called, nodes, seen);
+    else if (node.opType() != "Const")
+      nodes.push_back(node);
+  }
+}
+
+/// `'loop' (While), 'y' (Mul) and 3 more`: loops first.
+std::string contentsOf(const ModuleIndex &index, llvm::StringRef function) {
+  constexpr size_t mostNamed = 3;
+  std::vector<tfg::Node> nodes;
+  llvm::DenseSet<mlir::Operation *> seen;
+  collect(index, index.function(function), nodes, seen);
+  std::ranges::stable_partition(nodes, [](tfg::Node node) {
+    OpKind kind = opKind(node.opType());
+    return kind == OpKind::While || kind == OpKind::For;
+  });
+  std::string text;
+  for (size_t i = 0; i < std::min(nodes.size(), mostNamed); ++i)
+    text += str(i ? ", " : "", "'", nodes[i].name().str(), "' (", nodes[i].opType().str(), ")");
+  return nodes.size() > mostNamed ? str(text, " and ", nodes.size() - mostNamed, " more") : text;
+}
+
 } // namespace
 
 /// One call of a cluster in a graph, with the code for each class of shapes that came.
@@ -52,7 +91,8 @@ class ClusterSite {
 public:
   ClusterSite(Clusters &owner, const NodeSpec &call)
       : owner(owner), node(call.name), op(call.op),
-        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()) {}
+        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()),
+        contents(contentsOf(*owner.module->index, function)) {}
 
   void run(OpContext &ctx);
 
@@ -72,6 +112,7 @@ private:
   Clusters &owner;
   const std::string node, op, function;
   const size_t numResults;
+  const std::string contents; // for people who trace
   std::atomic<Variant *> newest{nullptr};
   std::mutex mutex; // guards what follows, and adding and settling
   std::vector<std::shared_ptr<Variant>> variants;
@@ -180,6 +221,8 @@ void ClusterSite::run(OpContext &ctx) {
     if (code->run(arguments, {&ctx.output(0), numResults}, ctx.run(), counters)) {
       if (counters)
         ClusterCounters::add(counters->calls);
+      if (Trace *trace = ctx.run().trace) [[unlikely]]
+        trace->noteCluster(contents, /*isCompiled=*/true);
       return;
     }
     if (!ctx.run().isStopped())
@@ -190,6 +233,8 @@ void ClusterSite::run(OpContext &ctx) {
   for (size_t i = 0; i < numInputs; ++i)
     arguments[i] = ctx.takeInput(static_cast<int>(i));
   interpret(ctx, arguments, isPending(variant) ? owner.plain : owner.functions);
+  if (Trace *trace = ctx.run().trace) [[unlikely]]
+    trace->noteCluster(contents, /*isCompiled=*/false);
 }
 
 bool Clusters::contains(const NodeSpec &call) const {

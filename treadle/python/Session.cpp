@@ -32,6 +32,8 @@ public:
   bool isCompiling() const { return session.isCompiling(); }
   Session::Statistics statistics() const { return orRaise(session.statistics()); }
   std::string trace() const { return orRaise(session.trace()); }
+  nb::object profile(const std::string &by, const std::string &sort, int64_t rows) const;
+  void forgetTrace() { orRaise(session.forgetTrace()); }
   Graph freeze(const Graph &graph, std::vector<std::string> fetches,
                std::vector<std::string> feeds) const {
     return orRaise(
@@ -61,6 +63,27 @@ PySession::PySession(Session made, std::shared_ptr<const RegisteredOps> ops)
     : ops(std::move(ops)), session(std::move(made)), mayShareFeeds(keepsNothing(session.graph())) {
   for (const Graph::Value &input : session.graph().inputs())
     inputTypes.emplace(input.name, input.dtype);
+}
+
+nb::object PySession::profile(const std::string &by, const std::string &sort, int64_t rows) const {
+  Profile::By shownBy = orRaise(parseProfileBy(by));
+  Profile::Sort order = orRaise(parseProfileSort(sort));
+  if (rows < 1)
+    throw nb::value_error(str("rows is ", rows, ", expected at least 1").c_str());
+  Profile found = orRaise(session.profile());
+  nb::object module = nb::module_::import_("treadle");
+  auto tupleOf = [&](std::vector<Profile::Row> all) {
+    sortRows(all, order);
+    nb::list out;
+    for (const Profile::Row &row : all)
+      out.append(module.attr("ProfileRow")(
+          row.name, row.op, row.calls, row.own, row.all, row.wait, row.bytes,
+          row.isCluster ? nb::object(nb::int_(row.compiledCalls)) : nb::none(), row.contents));
+    return nb::tuple(out);
+  };
+  return module.attr("Profile")(found.runs, found.seconds, found.leftOut, tupleOf(found.nodes),
+                                tupleOf(found.ops()),
+                                found.text(shownBy, order, static_cast<size_t>(rows)));
 }
 
 Session::Feeds PySession::convertFeeds(nb::handle feeds) const {
@@ -288,6 +311,16 @@ void bindSession(nb::module_ &module) {
       .def("cancel", &PySession::cancel, nb::call_guard<nb::gil_scoped_release>(),
            "Ends the runs in progress, those of other threads, with CancelledError.")
       .def("_freeze", &PySession::freeze)
+      .def(
+          "profile", &PySession::profile, nb::kw_only(), nb::arg("by") = "op",
+          nb::arg("sort") = "own", nb::arg("rows") = 20,
+          "What each op took in the runs that are traced: a treadle.Profile. print() gives a\n"
+          "table, with a row for each 'op' or 'node' (by), the first `rows` of them; sort is "
+          "'own',\n"
+          "'all', 'wait', 'calls' or 'bytes'. FailedPreconditionError unless the session was made\n"
+          "with trace=True.")
+      .def("forget_trace", &PySession::forgetTrace,
+           "Lets trace() and profile() tell of later runs alone: to be called after a warm-up.")
       .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy, "The graph that it runs.");
 }
 

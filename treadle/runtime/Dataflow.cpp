@@ -57,7 +57,12 @@ bool Runner::takeArrivals() {
   for (Arrival &a : arrivals) {
     --outstanding;
     std::erase_if(waiting, [&](const Ref<Waiting> &w) {
-      return w->site.node == a.site.node && w->site.iteration == a.site.iteration;
+      bool isIt = w->site.node == a.site.node && w->site.iteration == a.site.iteration;
+      if (isIt && run.trace) [[unlikely]] {
+        const NodeInfo &info = planOf(a.site).infos[nodeAt(a.site).info];
+        run.trace->addWait(info.name, info.op, w->begin, bytesOf(a.outputs));
+      }
+      return isIt;
     });
     clearInputs(a.site);
     if (a.error) {
@@ -240,14 +245,14 @@ static std::string nameOf(const Frame &frame) {
              : frame.shape().name;
 }
 
-void Runner::trace(Site site, Trace::Clock::time_point begin) const {
+void Runner::trace(Site site, Trace::Clock::time_point begin, Trace::Work work) const {
   const NodeInfo &info = planOf(site).infos[nodeAt(site).info];
   const Frame &frame = *site.iteration->frame;
   if (frame.id == 0)
-    return run.trace->add(info.name, info.op, begin);
+    return run.trace->add(info.name, info.op, begin, work);
   TracedIteration iteration{nameOf(frame), site.iteration->number,
                             frame.shape().parallelIterations};
-  run.trace->add(info.name, info.op, begin, &iteration);
+  run.trace->add(info.name, info.op, begin, work, &iteration);
 }
 
 void Runner::runKernel(Site site) {
@@ -272,7 +277,7 @@ void Runner::runKernel(Site site) {
     auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
     callKernel(node.fn, ctx);
     if (run.trace) [[unlikely]]
-      trace(site, begin);
+      trace(site, begin, {bytesOf({outputs.data(), node.outputCount}), {}});
     if (ctx.error)
       failAt(site, std::move(*ctx.error));
     else if (!ctx.suspension) {
@@ -297,9 +302,10 @@ void Runner::offload(Site site, const Schedule &schedule) {
   schedule([this, op, site, fn = node.fn] {
     auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
     callKernel(fn, op->ctx);
+    auto suspended = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
     finishSuspended(op->ctx);
     if (run.trace) [[unlikely]]
-      trace(site, begin);
+      trace(site, begin, {bytesOf(op->outputs), Trace::Clock::now() - suspended});
     arrive({site, std::move(op->outputs), std::move(op->ctx.error)});
   });
 }

@@ -36,11 +36,14 @@ public:
 private:
   class Waiting final : public Suspension {
   public:
-    Waiting(Runner *runner, Site site) : runner(runner), site(site) {}
+    Waiting(Runner *runner, Site site)
+        : runner(runner), site(site),
+          begin(runner->run.trace ? Trace::Clock::now() : Trace::Clock::time_point()) {}
     void complete(std::vector<Tensor> outputs) override;
     void fail(Error e) override;
     Runner *const runner;
     const Site site;
+    const Trace::Clock::time_point begin; // where the run is traced
   };
   struct Offloaded;
   struct Ready {
@@ -79,7 +82,7 @@ private:
   std::optional<NextCall> advance(Continuation &then, std::vector<Tensor> results);
   void failCall(const Continuation &then, Error e);
   void prepare(Execution &ctx, Site site, Tensor *outputs);
-  void trace(Site site, Trace::Clock::time_point begin) const;
+  void trace(Site site, Trace::Clock::time_point begin, Trace::Work work) const;
 
   // Propagation.
   void propagate(Site site, std::span<Tensor> outputs, bool isDead);

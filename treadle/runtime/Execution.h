@@ -4,6 +4,7 @@
 #include "treadle/runtime/Kernel.h"
 
 #include <new>
+#include <span>
 #include <stdexcept>
 
 namespace treadle {
@@ -24,6 +25,15 @@ public:
   using OpContext::runState;
   using OpContext::suspension;
 };
+
+/// The bytes of tensors, those of strings and handles aside.
+inline int64_t bytesOf(std::span<const Tensor> tensors) {
+  int64_t bytes = 0;
+  for (const Tensor &tensor : tensors)
+    if (tensor && !tensor.isRef() && isPlain(tensor.dtype()))
+      bytes += tensor.count() * static_cast<int64_t>(dtypeSize(tensor.dtype()));
+  return bytes;
+}
 
 /// Calls a kernel. What memory can't hold is an error like any other: nothing is thrown through
 /// code that a compiler of ours made, or past the node that it is the error of.

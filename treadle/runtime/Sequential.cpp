@@ -90,10 +90,18 @@ template <bool isTraced> void runNode(const Plan &plan, const PlanNode &node, Ex
   if constexpr (isTraced)
     begin = Trace::Clock::now();
   callKernel(node.fn, ctx);
-  if (ctx.suspension) [[unlikely]]
+  Trace::Work work;
+  if (ctx.suspension) [[unlikely]] {
+    Trace::Clock::time_point suspended =
+        isTraced ? Trace::Clock::now() : Trace::Clock::time_point();
     finishSuspended(ctx);
-  if constexpr (isTraced)
-    ctx.run().trace->add(plan.infos[node.info].name, plan.infos[node.info].op, begin);
+    if constexpr (isTraced)
+      work.waited = Trace::Clock::now() - suspended;
+  }
+  if constexpr (isTraced) {
+    work.bytes = bytesOf({ctx.outputs, ctx.outputCount});
+    ctx.run().trace->add(plan.infos[node.info].name, plan.infos[node.info].op, begin, work);
+  }
 }
 
 template <bool hasDeadness, bool isTraced>

@@ -35,17 +35,46 @@ public:
     int64_t iteration = 0;             // of a loop that runs them in turn, or of `loop`
     const std::string *loop = nullptr; // null: in no loop whose iterations overlap
     int32_t mostAtOnce = 1;
+    int64_t bytes = 0;                    // of the results
+    Clock::duration waited{};             // of its time
+    const std::string *cluster = nullptr; // of a part that may be compiled: what is in it
+    bool isCompiled = false;              // machine code ran it
+    Clock::duration cost{};               // of writing this down, after its end
+  };
+  /// What an op did, apart from when.
+  struct Work {
+    int64_t bytes = 0;
+    Clock::duration waited{};
   };
 
   /// An op on the calling thread that ends now.
-  void add(std::string_view name, std::string_view op, Clock::time_point begin,
+  void add(std::string_view name, std::string_view op, Clock::time_point begin, Work work,
            const TracedIteration *iteration = nullptr);
+  /// The op on the calling thread whose slice is added next is a part that may be compiled.
+  void noteCluster(std::string_view contents, bool isCompiled);
   /// An iteration on the calling thread that ends now.
   void addIteration(int64_t number, Clock::time_point begin);
+  /// An op that waited since `begin` without holding a thread.
+  void addWait(std::string_view name, std::string_view op, Clock::time_point begin, int64_t bytes);
+  /// A run that ends now.
+  void addRun(Clock::time_point begin);
+  /// Begins anew.
+  void clear();
 
-  /// The slices so far, in the order of their ends; they stay as they are while the trace lives.
+  /// The slices so far, in the order of their ends; texts stay as they are while the trace lives.
   std::vector<Slice> slices() const;
   int64_t numDropped() const;
+  /// Waits without a thread, by name and op.
+  struct Waits {
+    Clock::duration time{};
+    int64_t bytes = 0;
+  };
+  std::map<std::pair<std::string, std::string>, Waits> waits() const;
+  struct Runs {
+    int64_t number = 0;
+    Clock::duration time{};
+  };
+  Runs runs() const;
 
 private:
   /// Has the lock.
@@ -56,6 +85,9 @@ private:
   std::vector<Slice> list;
   std::set<std::string, std::less<>> texts;
   std::map<std::thread::id, int> threads;
+  std::map<std::thread::id, std::pair<const std::string *, bool>> clusters; // to come
+  std::map<std::pair<std::string, std::string>, Waits> allWaits;
+  Runs allRuns;
   int64_t dropped = 0;
 };
 

@@ -3,6 +3,7 @@
 #include "treadle/distributed/Exchanges.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Origin.h"
+#include "treadle/session/ProfileRows.h"
 #include "treadle/session/SessionPlans.h"
 #include "treadle/session/SessionResources.h"
 #include "treadle/session/TraceText.h"
@@ -158,9 +159,24 @@ void Session::cancel() {
 
 bool Session::isCompiling() const { return impl->plans.numPending() != 0; }
 
+static Error doesNotTrace() {
+  return failedPrecondition("the session doesn't trace: make it with trace");
+}
+
+Expected<Profile> Session::profile() const {
+  return impl->trace ? Expected<Profile>(profileOf(*impl->trace)) : Unexpected(doesNotTrace());
+}
+
+Expected<void> Session::forgetTrace() {
+  if (!impl->trace)
+    return Unexpected(doesNotTrace());
+  impl->trace->clear();
+  return {};
+}
+
 Expected<std::string> Session::trace() const {
   if (!impl->trace)
-    return Unexpected(failedPrecondition("the session doesn't trace: make it with trace"));
+    return Unexpected(doesNotTrace());
   Ref<ExchangeLog> log = impl->resources.lookup<ExchangeLog>("", "");
   return traceText(*impl->trace, log ? log->exchanges() : std::vector<LoggedExchange>());
 }
@@ -271,6 +287,7 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     std::lock_guard lock(impl->mutex);
     impl->running.insert(&run);
   }
+  auto begin = impl->trace ? Trace::Clock::now() : Trace::Clock::time_point();
   Expected<std::vector<Tensor>> results = [&]() -> Expected<std::vector<Tensor>> {
     try {
       Deadline deadline(run, impl->options.timeout);
@@ -281,6 +298,8 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
       return Unexpected(resourceExhausted("there is no thread for the timeout: ", error.what()));
     }
   }();
+  if (impl->trace) [[unlikely]]
+    impl->trace->addRun(begin);
   {
     std::lock_guard lock(impl->mutex);
     impl->running.erase(&run);

@@ -12,7 +12,7 @@ using namespace treadle;
 using namespace treadle::cli;
 
 static const Command *const commands[] = {&runCommand,     &benchCommand,   &showCommand,
-                                          &checkCommand,   &explainCommand,
+                                          &checkCommand,   &explainCommand, &profileCommand,
                                           &exploreCommand, &diffCommand,    &convertCommand,
                                           &freezeCommand,  &compileCommand, &linksCommand};
 
@@ -102,7 +102,7 @@ int main(int argc, char **argv) {
   }
   if (name.empty())
     return report(
-        UsageError{"a command is missing: run, bench, show, check, explain, explore, "
+        UsageError{"a command is missing: run, bench, show, check, explain, profile, explore, "
                    "diff, convert, freeze or compile"});
   const Command *command = findCommand(name);
   if (!command)

@@ -78,6 +78,43 @@ class Exploration(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
+class ProfileRow(NamedTuple):
+    """What a node took in all runs, or all nodes of an op (name "" then). Times are in seconds.
+
+    own: computing, without what it ran (iterations, functions). all: with that, and with waiting.
+    wait: for a queue, another process or Python. bytes: of its results. compiled_calls: of a part
+    that may be compiled, how many calls machine code ran; else None. contents: of such parts, loops
+    and calls, in words.
+    """
+
+    name: str
+    op: str
+    calls: int
+    own: float
+    all: float
+    wait: float
+    bytes: int
+    compiled_calls: int | None
+    contents: str
+
+
+class Profile(NamedTuple):
+    """What Session.profile gives: how long the runs took together, and what each op took of it.
+
+    left_out: calls that were too many to be counted. str() is the table.
+    """
+
+    runs: int
+    seconds: float
+    left_out: int
+    nodes: tuple[ProfileRow, ...]
+    ops: tuple[ProfileRow, ...]
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
 class Value(NamedTuple):
     """A value that a graph wants or gives: its name, dtype by name, and shape (or None)."""
 
@@ -161,6 +198,8 @@ __all__ = [
     "Output",
     "PermissionDeniedError",
     "Problem",
+    "Profile",
+    "ProfileRow",
     "Schedule",
     "ResourceExhaustedError",
     "Session",

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import Exploration, Problem, Value
+from . import Exploration, Problem, Profile, Value
 from ._graph import Node
 from ._patterns import Match
 from .explanation import Explanation

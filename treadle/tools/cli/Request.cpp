@@ -121,6 +121,7 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
   Parsed<SessionOptions> options = parseOptions(args);
   if (!options)
     return fail(options.error());
+  options->trace |= use.traces;
   if (std::optional<UsageError> empty = findEmptyList(args))
     return fail(*empty);
   Expected<Graph> graph = openModel(args.positional[0]);

@@ -1,4 +1,4 @@
-// What `run` and `bench` are asked: a model, its inputs, what to fetch.
+// What `run`, `bench` and `profile` are asked: a model, its inputs, what to fetch.
 #pragma once
 
 #include "treadle/tools/cli/Command.h"
@@ -31,7 +31,7 @@ struct Request {
 inline constexpr std::string_view fastMathHelp =
     "let compiled code round differently where that is faster; docs/tiers.md has the bounds";
 
-/// The options that both commands take.
+/// The options that these commands take.
 #define TREADLE_RUN_OPTIONS                                                                        \
   {"--fetch", "T,...", "tensors to compute: x:0; in a loop also x:0@3, x:0@last, x:0@*"},          \
       {"--target", "N,...", "nodes to run for their effects"},                                     \
@@ -50,6 +50,7 @@ inline constexpr std::string_view fastMathHelp =
 struct RequestUse {
   bool isCheck = false;     // inputs and outputs come from a file
   bool joinsOthers = false; // the processes that mpirun started
+  bool traces = false;      // whether --trace asks for it or not
 };
 
 /// Reads the model and the options. The exit status, the error having been reported, if that fails.

@@ -1,0 +1,141 @@
+#include "treadle/session/ProfileRows.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace treadle {
+namespace {
+
+using Duration = Trace::Clock::duration;
+/// Name and op.
+using Key = std::pair<std::string_view, std::string_view>;
+
+double seconds(Duration time) { return std::chrono::duration<double>(time).count(); }
+
+/// What a node ran, with the times in all.
+using Contents = std::map<Key, Duration>;
+
+std::string contentsText(const Contents &contents) {
+  constexpr size_t mostNamed = 3;
+  std::vector<std::pair<Duration, Key>> inside;
+  for (const auto &[key, time] : contents)
+    inside.emplace_back(time, key);
+  std::ranges::stable_sort(inside, std::greater(), &std::pair<Duration, Key>::first);
+  std::string text;
+  for (size_t i = 0; i < std::min(inside.size(), mostNamed); ++i)
+    text += str(i ? ", " : "", "'", inside[i].second.first, "' (", inside[i].second.second, ")");
+  return inside.size() > mostNamed ? str(text, " and ", inside.size() - mostNamed, " more") : text;
+}
+
+class Collector {
+public:
+  explicit Collector(const Trace &trace) : slices(trace.slices()) {
+    std::ranges::stable_sort(slices, [](const Trace::Slice &a, const Trace::Slice &b) {
+      return std::tuple(a.thread, a.begin, b.end) < std::tuple(b.thread, b.begin, a.end);
+    });
+  }
+
+  Profile collect(const Trace &trace) {
+    for (const Trace::Slice &slice : slices)
+      add(slice);
+    while (!open.empty())
+      close();
+    for (const auto &[key, waits] : trace.waits()) {
+      Profile::Row &row = rowOf({key.first, key.second});
+      row.wait += seconds(waits.time);
+      row.all += seconds(waits.time);
+      row.bytes += waits.bytes;
+    }
+    Profile profile;
+    Trace::Runs runs = trace.runs();
+    profile.runs = runs.number;
+    profile.seconds = seconds(runs.time);
+    profile.leftOut = trace.numDropped();
+    for (auto &[key, row] : rows) {
+      if (auto inside = contents.find(key); inside != contents.end() && row.contents.empty())
+        row.contents = contentsText(inside->second);
+      profile.nodes.push_back(std::move(row));
+    }
+    sortRows(profile.nodes, Profile::Sort::Own);
+    return profile;
+  }
+
+private:
+  /// A slice that may have others inside.
+  struct Open {
+    const Trace::Slice *slice;
+    Duration inside{}, cost{}; // what others in it took, and what writing them down took
+  };
+
+  static Key keyOf(const Trace::Slice &slice) { return {*slice.name, *slice.op}; }
+
+  Profile::Row &rowOf(Key key) {
+    Profile::Row &row = rows[{std::string(key.first), std::string(key.second)}];
+    row.name = key.first;
+    row.op = key.second;
+    return row;
+  }
+
+  void add(const Trace::Slice &slice) {
+    while (!open.empty() &&
+           (open.back().slice->thread != slice.thread || open.back().slice->end <= slice.begin))
+      close();
+    for (Open &outer : open)
+      outer.cost += slice.cost;
+    bool isIteration = !slice.op; // what it runs is the loop's
+    if (!open.empty())
+      open.back().inside += slice.cost + (isIteration ? Duration{} : slice.end - slice.begin);
+    if (isIteration)
+      return;
+    if (!open.empty()) {
+      Key outer = keyOf(*open.back().slice);
+      contents[{std::string(outer.first), std::string(outer.second)}][keyOf(slice)] +=
+          slice.end - slice.begin;
+    }
+    open.push_back({&slice});
+    if (slice.loop)
+      addToFrame(slice);
+  }
+
+  void close() {
+    const auto [slice, inside, cost] = open.back();
+    open.pop_back();
+    Profile::Row &row = rowOf(keyOf(*slice));
+    Duration all = slice->end - slice->begin;
+    ++row.calls;
+    // A call of one name in another is in that one's time already.
+    if (std::ranges::none_of(
+            open, [&](const Open &outer) { return keyOf(*outer.slice) == keyOf(*slice); }))
+      row.all += seconds(all - cost);
+    row.wait += seconds(slice->waited);
+    row.own += seconds(std::max(all - inside - slice->waited, Duration{}));
+    row.bytes += slice->bytes;
+    if (slice->cluster) {
+      row.isCluster = true;
+      row.compiledCalls += slice->isCompiled;
+      row.contents = *slice->cluster;
+    }
+  }
+
+  /// Of a loop whose iterations overlap no slice is its own: its ops stand side by side.
+  void addToFrame(const Trace::Slice &slice) {
+    std::string_view frame = *slice.loop;
+    frame = frame.substr(0, frame.find(" in "));
+    Profile::Row &row = rowOf({frame, "frame"});
+    row.calls = std::max(row.calls, slice.iteration + 1);
+    row.all += seconds(slice.end - slice.begin);
+    contents[{std::string(frame), "frame"}][keyOf(slice)] += slice.end - slice.begin;
+  }
+
+  std::vector<Trace::Slice> slices; // by thread, in the order of their begins, outer ones first
+  std::vector<Open> open;           // each inside the one before
+  std::map<std::pair<std::string, std::string>, Profile::Row> rows;
+  std::map<std::pair<std::string, std::string>, Contents> contents;
+};
+
+} // namespace
+
+Profile profileOf(const Trace &trace) { return Collector(trace).collect(trace); }
+
+} // namespace treadle

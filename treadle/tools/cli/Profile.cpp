@@ -1,0 +1,109 @@
+// `treadle profile`: what takes the time of a run, op by op.
+#include "treadle/tools/cli/Progress.h"
+#include "treadle/tools/cli/Request.h"
+
+#include <chrono>
+
+namespace treadle::cli {
+namespace {
+
+std::string jsonRow(const Profile::Row &row) {
+  std::string name = row.name.empty() ? "" : str("\"name\": ", jsonText(row.name), ", ");
+  std::string compiled = row.isCluster ? str(", \"compiled_calls\": ", row.compiledCalls) : "";
+  std::string contents =
+      row.contents.empty() ? "" : str(", \"contents\": ", jsonText(row.contents));
+  return str("{", name, "\"op\": ", jsonText(row.op), ", \"calls\": ", row.calls,
+             ", \"own_ms\": ", row.own * 1e3, ", \"all_ms\": ", row.all * 1e3,
+             ", \"wait_ms\": ", row.wait * 1e3, ", \"bytes\": ", row.bytes, compiled, contents,
+             "}");
+}
+
+std::string jsonRows(std::vector<Profile::Row> rows, Profile::Sort sort) {
+  sortRows(rows, sort);
+  std::string out;
+  for (const Profile::Row &row : rows)
+    out += (out.empty() ? "" : ",\n  ") + jsonRow(row);
+  return "[" + out + "]";
+}
+
+void printJson(const Profile &profile, Profile::Sort sort) {
+  print(str("{\"runs\": ", profile.runs, ", \"run_ms\": ", profile.seconds * 1e3,
+            ", \"left_out\": ", profile.leftOut, ",\n \"ops\": ", jsonRows(profile.ops(), sort),
+            ",\n \"nodes\": ", jsonRows(profile.nodes, sort), "}\n"));
+}
+
+struct Counts {
+  int64_t warmUp, repeat;
+};
+
+/// Runs until nothing is being compiled any more are part of the warm-up; if that ends in 10 s.
+Expected<Profile> measure(const Request &request, Counts counts) {
+  Session session = TREADLE_TRY(request.makeSession());
+  Progress progress("measuring");
+  for (int64_t i = 0; i < counts.warmUp; ++i)
+    TREADLE_TRY(request.run(session));
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (counts.warmUp && session.isCompiling() && std::chrono::steady_clock::now() < end)
+    TREADLE_TRY(request.run(session));
+  TREADLE_TRY(session.forgetTrace());
+  for (int64_t i = 0; i < counts.repeat; ++i) {
+    TREADLE_TRY(request.run(session));
+    progress.set(static_cast<double>(i + 1) / static_cast<double>(counts.repeat));
+  }
+  return session.profile();
+}
+
+int profile(const Arguments &args) {
+  Parsed<int64_t> warmUp = args.integer("--warmup", 3, 0), repeat = args.integer("--repeat", 10, 1),
+                  rows = args.integer("--rows", 20, 1);
+  for (const auto *number : {&warmUp, &repeat, &rows})
+    if (!*number)
+      return report(number->error());
+  Expected<Profile::By> by = parseProfileBy(args.value("--by").value_or("op"));
+  if (!by)
+    return report(UsageError{"option '--by' is " + by.error().message});
+  Expected<Profile::Sort> sort = parseProfileSort(args.value("--sort").value_or("own"));
+  if (!sort)
+    return report(UsageError{"option '--sort' is " + sort.error().message});
+  int status = 0;
+  std::optional<Request> request = makeRequest(args, {.traces = true}, status);
+  if (!request)
+    return status;
+  Expected<Profile> found = measure(*request, {*warmUp, *repeat});
+  if (!found)
+    return report(found.error());
+  if (args.has("--json"))
+    printJson(*found, *sort);
+  else
+    print(found->text(*by, *sort, static_cast<size_t>(*rows)));
+  return 0;
+}
+
+constexpr OptionRow options[] = {
+    TREADLE_RUN_OPTIONS,
+    {"--by", "op|node", "a row for each op (the default), or for each node"},
+    {"--sort", "own|all|wait|calls|bytes", "what comes first; own time by default"},
+    {"--rows", "N", "at most so many rows; 20 by default"},
+    {"--warmup", "N", "runs before those that count, and until nothing is compiled any more; 3"},
+    {"--repeat", "N", "runs that count; 10 by default"},
+    {"--json", "", "print one JSON object with all rows, times of all runs together"},
+};
+
+} // namespace
+
+const Command profileCommand = {
+    "profile",
+    "tell what takes the time of a run, by op or by node",
+    "MODEL",
+    1,
+    options,
+    "  treadle profile examples/countdown.pbtxt --fetch count:0 --input start=1000 --tier "
+    "interpret\n"
+    "own: computing. all: with what it ran (iterations, functions) and waiting. wait: for a "
+    "queue,\n"
+    "another process or Python. bytes: of its results. compiled: whether machine code ran it.\n"
+    "Measuring costs each op a fraction of a microsecond.\n",
+    profile,
+};
+
+} // namespace treadle::cli
