@@ -88,6 +88,7 @@ def test_help_names_every_command_and_its_options():
     table = out.split("\n\n")[1]
     commands = [line.split()[0] for line in table.splitlines()]
     assert commands[:3] == ["run", "bench", "show"] and "convert" in commands
+    assert {"profile", "freeze"} <= set(commands)
     for command in commands:
         text = output(command, "--help")
         assert text.startswith(f"usage: treadle {command} ")
@@ -521,6 +522,44 @@ def test_show_lists_signatures(tmp_path):
     signature = json.loads(output("show", tmp_path, "--json"))["signatures"][0]
     tensor = {"name": "x:0", "dtype": "float32", "shape": [None]}
     assert signature["inputs"] == [{"key": "x", "tensor": tensor}]
+
+
+WORDS = ROOT / "examples" / "words"
+
+
+def test_show_leaves_out_what_no_signature_needs():
+    shown = output("show", WORDS)
+    assert "left out: 13 nodes that no shown signature needs; --all shows what saves" in shown
+    assert "RestoreV2" not in shown and "AssignVariableOp" not in shown
+    whole = output("show", WORDS, "--all")
+    assert whole.startswith("25 nodes") and "RestoreV2" in whole and "left out" not in whole
+    summary = json.loads(output("show", WORDS, "--json"))
+    assert (summary["nodes"], summary["left_out"]) == (12, {"nodes": 13, "functions": 0})
+    assert json.loads(output("show", COUNTDOWN, "--json"))["left_out"]["nodes"] == 0
+
+
+def test_show_shows_one_signature():
+    shown = output("show", WORDS, "--signature", "lookup")
+    assert "LookupTableFindV2: 1" in shown and "Mul" not in shown and "serving_default" not in shown
+    assert "did you mean 'lookup'?" in failure("show", WORDS, "--signature", "lokup")
+    assert "no SavedModel" in failure("show", COUNTDOWN, "--signature", "lookup")
+    done = Done("show", WORDS, "--signature", "lookup", "--all")
+    assert done.status == 2 and "can't be used together" in done.err
+
+
+def test_explain_tells_of_signatures():
+    told = output("explain", WORDS)
+    assert "'y' (Mul)" in told and "RestoreV2" not in told
+    assert "RestoreV2" in output("explain", WORDS, "--all")
+    lookup = output("explain", WORDS, "--signature", "lookup")
+    assert "'y' (Mul)" not in lookup and "LookupTableFindV2" in lookup
+    assert "did you mean 'lookup'?" in failure("explain", WORDS, "--signature", "lokup")
+    assert "no SavedModel" in failure("explain", COUNTDOWN, "--signature", "lookup")
+    assert "asked for together" in failure(
+        "explain", WORDS, "--signature", "lookup", "--fetch", "y"
+    )
+    done = Done("explain", WORDS, "--signature", "lookup", "--all")
+    assert done.status == 2 and "can't be used together" in done.err
 
 
 def test_progress_is_shown_on_terminals_only():

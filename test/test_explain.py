@@ -403,3 +403,19 @@ def test_help_shows_what_the_example_prints():
         [command_line.BINARY, "explain", "examples/countdown.pbtxt"], **run
     ).stdout
     assert made and all("  " + line in out for line in made.splitlines())
+
+
+def test_python_explains_what_signatures_need():
+    words = treadle.Graph.from_file(ROOT / "examples" / "words")
+
+    def told(**options):
+        found = words.explain(**options)
+        return {op.op for part in found.interpreted for op in part.nodes}
+
+    assert "Mul" in told() and "RestoreV2" not in told()
+    assert "RestoreV2" in told(all=True)
+    assert "Mul" not in told(signature="lookup") and "LookupTableFindV2" in told(signature="lookup")
+    with pytest.raises(treadle.NotFoundError, match="did you mean 'lookup'"):
+        words.explain(signature="lokup")
+    with pytest.raises(treadle.InvalidArgumentError, match="asked for together"):
+        words.explain("y", signature="lookup")

@@ -27,6 +27,8 @@ struct Profile {
   };
   int64_t runs = 0;
   double seconds = 0; // of all runs
+  /// What measuring took of it, which the rows leave out.
+  double measuring = 0;
   /// Calls that were left out: the first million are counted.
   int64_t leftOut = 0;
   std::vector<Row> nodes; // longest own time first

@@ -81,8 +81,8 @@ nb::object PySession::profile(const std::string &by, const std::string &sort, in
           row.isCluster ? nb::object(nb::int_(row.compiledCalls)) : nb::none(), row.contents));
     return nb::tuple(out);
   };
-  return module.attr("Profile")(found.runs, found.seconds, found.leftOut, tupleOf(found.nodes),
-                                tupleOf(found.ops()),
+  return module.attr("Profile")(found.runs, found.seconds, found.measuring, found.leftOut,
+                                tupleOf(found.nodes), tupleOf(found.ops()),
                                 found.text(shownBy, order, static_cast<size_t>(rows)));
 }
 

@@ -37,8 +37,11 @@ public:
   }
 
   Profile collect(const Trace &trace) {
-    for (const Trace::Slice &slice : slices)
+    Duration measuring{};
+    for (const Trace::Slice &slice : slices) {
+      measuring += slice.cost;
       add(slice);
+    }
     while (!open.empty())
       close();
     for (const auto &[key, waits] : trace.waits()) {
@@ -51,6 +54,7 @@ public:
     Trace::Runs runs = trace.runs();
     profile.runs = runs.number;
     profile.seconds = seconds(runs.time);
+    profile.measuring = seconds(measuring);
     profile.leftOut = trace.numDropped();
     for (auto &[key, row] : rows) {
       if (auto inside = contents.find(key); inside != contents.end() && row.contents.empty())

@@ -156,8 +156,9 @@ std::string Profile::text(By by, Sort sort, size_t limit) const {
                      bytesText(static_cast<double>(row.bytes) * perRun), compiledText(row),
                      row.contents.empty() ? what : str(what, ": ", row.contents)});
   }
-  std::string out = str(runs, runs == 1 ? " run of " : " runs of ", ms(seconds),
-                        " ms; a run's share in each column\n", aligned(lines));
+  std::string out =
+      str(runs, runs == 1 ? " run of " : " runs of ", ms(seconds), " ms, ", ms(measuring),
+          " of it for measuring; a run's share in each column\n", aligned(lines));
   if (rows.size() > limit)
     out += str("... and ", rows.size() - limit, " more rows\n");
   if (leftOut)

@@ -101,11 +101,13 @@ class ProfileRow(NamedTuple):
 class Profile(NamedTuple):
     """What Session.profile gives: how long the runs took together, and what each op took of it.
 
-    left_out: calls that were too many to be counted. str() is the table.
+    measuring: what measuring took of `seconds`; the rows leave it out. left_out: calls that were
+    too many to be counted. str() is the table.
     """
 
     runs: int
     seconds: float
+    measuring: float
     left_out: int
     nodes: tuple[ProfileRow, ...]
     ops: tuple[ProfileRow, ...]

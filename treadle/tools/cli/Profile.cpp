@@ -28,7 +28,8 @@ std::string jsonRows(std::vector<Profile::Row> rows, Profile::Sort sort) {
 
 void printJson(const Profile &profile, Profile::Sort sort) {
   print(str("{\"runs\": ", profile.runs, ", \"run_ms\": ", profile.seconds * 1e3,
-            ", \"left_out\": ", profile.leftOut, ",\n \"ops\": ", jsonRows(profile.ops(), sort),
+            ", \"measuring_ms\": ", profile.measuring * 1e3, ", \"left_out\": ", profile.leftOut,
+            ",\n \"ops\": ", jsonRows(profile.ops(), sort),
             ",\n \"nodes\": ", jsonRows(profile.nodes, sort), "}\n"));
 }
 
