@@ -52,6 +52,12 @@ def test_python_finds_the_package_and_numpy(dev, tmp_path):
     assert re.search(r"/build/release .*\btreadle_python$", (tmp_path / "built").read_text())
 
 
+@pytest.mark.parametrize("preset", ["asan", "tsan"])
+def test_what_a_sanitizer_build_borrows_is_built_first(dev, tmp_path, preset):
+    dev("build", preset)  # which isn't configured here
+    assert re.search(r"/build/release .*\btreadle-lent$", (tmp_path / "built").read_text())
+
+
 def test_the_lines_of_the_readme_run_at_the_prompt(dev):
     text = (ROOT / "README.md").read_text()
     lines = re.search(r"^    \./dev python .*\n((?:    >>> .*\n)+)", text, re.MULTILINE)[1]
