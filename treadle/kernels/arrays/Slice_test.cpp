@@ -313,6 +313,10 @@ TEST(Pad, Mirrored) {
             "InvalidArgumentError");
   Tensor huge = tensor<int64_t>({1, 2}, {INT64_MAX, INT64_MAX});
   EXPECT_EQ(errorClassOf("MirrorPadGrad", {in, huge}, {}, reflect), "InvalidArgumentError");
+  Tensor most = vec<int32_t>({INT32_MAX, 0, INT32_MAX}); // sums wrap around
+  EXPECT_EQ(
+      values<int32_t>(run1("MirrorPadGrad", {most, tensor<int32_t>({1, 2}, {1, 0})}, {}, reflect)),
+      (I32{0, -2}));
 }
 
 } // namespace

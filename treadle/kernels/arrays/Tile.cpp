@@ -2,6 +2,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 
 #include <algorithm>
 
@@ -222,8 +223,9 @@ template <typename T> struct MirrorPadGrad {
     T *to = out->data<T>();
     const T *from = in.data<T>();
     std::fill_n(to, out->count(), T());
-    forEachMirrored(in.dims(), dims, paddings->before, ctx.state<MirrorOffset>(),
-                    [&](int64_t padded, int64_t plain) { to[plain] += from[padded]; });
+    forEachMirrored(
+        in.dims(), dims, paddings->before, ctx.state<MirrorOffset>(),
+        [&](int64_t padded, int64_t plain) { to[plain] = wrappingSum(to[plain], from[padded]); });
   }
 };
 

@@ -5,7 +5,7 @@
 // of the image's, found once; the gradient spreads by the same weights.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/images/Image.h"
 
 #include <array>
@@ -260,7 +260,7 @@ template <typename T> struct NearestGrad {
     if (gradient.count())
       forEachNearest(ctx.state<ResizeState>(), r, [&](int64_t from, int64_t to, int64_t n) {
         for (int64_t c = 0; c < n; ++c)
-          sum[from + c] = static_cast<T>(sum[from + c] + gradient.data<T>()[to + c]);
+          sum[from + c] = wrappingSum(sum[from + c], gradient.data<T>()[to + c]);
       });
   }
 };

@@ -60,6 +60,12 @@ TEST(ImageResize, GradientsAddUpWhatWasSpread) {
       {1.25, 13.75}, 1e-5);
 }
 
+TEST(ImageResize, SumsOfIntegersWrapAround) {
+  Tensor gradient = tensor<int32_t>({1, 1, 2, 1}, {INT32_MAX, INT32_MAX});
+  EXPECT_EQ(values<int32_t>(run1("ResizeNearestNeighborGrad", {gradient, vec<int32_t>({1, 1})})),
+            std::vector<int32_t>{-2});
+}
+
 TEST(ImageResize, WrongShapesAndSizes) {
   Tensor size = vec<int32_t>({1, 4});
   for (const char *op :

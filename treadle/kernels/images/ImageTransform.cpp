@@ -3,6 +3,7 @@
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Window.h"
+#include "treadle/kernels/elementwise/Conversion.h"
 #include "treadle/kernels/images/Image.h"
 
 #include <string>
@@ -115,7 +116,7 @@ template <typename T> struct Project {
       if (!ctx.input(3).isScalar())
         return ctx.fail(invalidArgument("fill_value must be a scalar, but has shape ",
                                         dimsText(ctx.input(3).dims())));
-      outside = static_cast<T>(ctx.input(3).scalarValue<float>());
+      outside = convert<T>(ctx.input(3).scalarValue<float>());
     }
     ImageShape out{in->batch, (*size)[0], (*size)[1], in->channels};
     Tensor *result = ctx.allocateOutput(0, images.dtype(), out.dims());

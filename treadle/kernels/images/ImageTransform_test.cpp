@@ -13,6 +13,18 @@ Tensor moved(const char *fill, const char *interpolation, float by) {
               DType::Float32, attrs);
 }
 
+TEST(ImageTransform, FillValueThatNoElementHolds) {
+  AttrMap attrs;
+  attrs.set("fill_mode", std::string("CONSTANT"));
+  attrs.set("interpolation", std::string("NEAREST"));
+  Tensor image = tensor<int32_t>({1, 1, 1, 1}, {1}),
+         away = tensor<float>({1, 8}, {1, 0, -9, 0, 1, 0, 0, 0});
+  EXPECT_EQ(values<int32_t>(run1("ImageProjectiveTransformV3",
+                                 {image, away, vec<int32_t>({1, 1}), scalar(1e30f)}, DType::Int32,
+                                 attrs)),
+            std::vector<int32_t>{INT32_MIN}); // as Cast has it
+}
+
 TEST(ImageTransform, EachFillMode) {
   expectNear<float>(moved("CONSTANT", "NEAREST", -1), {9, 1, 2, 3});
   expectNear<float>(moved("NEAREST", "NEAREST", -1), {1, 1, 2, 3});

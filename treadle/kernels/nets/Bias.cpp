@@ -1,6 +1,6 @@
 // BiasAdd adds a vector along the channels of a tensor; BiasAddGrad sums over everything else.
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 
 #include <vector>
 
@@ -31,14 +31,12 @@ bool findChannels(OpContext &ctx, const Tensor &value, Channels &c) {
 }
 
 template <typename T> struct BiasAddKernel {
-  static T sum(T a, T b) { return static_cast<T>(Widened<T>(a) + Widened<T>(b)); }
-
   static void addTo(const T *x, const T *bias, T *out, const Channels &c) {
     for (int64_t o = 0; o < c.outer; ++o) {
       if (c.inner == 1) {
         TREADLE_VECTORISE
         for (int64_t k = 0; k < c.channels; ++k)
-          out[k] = sum(x[k], bias[k]);
+          out[k] = wrappingSum(x[k], bias[k]);
         x += c.channels;
         out += c.channels;
         continue;
@@ -47,7 +45,7 @@ template <typename T> struct BiasAddKernel {
         const T b = bias[k];
         TREADLE_VECTORISE
         for (int64_t i = 0; i < c.inner; ++i)
-          out[i] = sum(x[i], b);
+          out[i] = wrappingSum(x[i], b);
       }
     }
   }

@@ -41,8 +41,10 @@ template <typename T> void divideRow(void *into, int64_t n, double by) {
   for (int64_t i = 0; i < n; ++i) {
     if constexpr (isComplexType<T>)
       a[i] /= static_cast<typename T::value_type>(by);
+    else if constexpr (std::is_unsigned_v<T>) // as 64 bits: the number of rows may not fit a T
+      a[i] = static_cast<T>(a[i] / static_cast<uint64_t>(by));
     else if constexpr (std::is_integral_v<T>)
-      a[i] = static_cast<T>(a[i] / static_cast<T>(by));
+      a[i] = static_cast<T>(a[i] / static_cast<int64_t>(by));
     else
       a[i] = T(Computed<T>(a[i]) / static_cast<Computed<T>>(by));
   }

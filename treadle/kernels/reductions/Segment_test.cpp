@@ -24,6 +24,13 @@ TEST(Segment, MeanOfIntegersTruncates) {
       (Ints{1, 7}));
 }
 
+TEST(Segment, MeanOfMoreRowsThanTheDTypeCounts) {
+  Tensor data = *Tensor::make(DType::Int8, {256}), ids = *Tensor::make(DType::Int32, {256});
+  std::fill_n(data.data<int8_t>(), 256, int8_t{0});
+  std::fill_n(ids.data<int32_t>(), 256, 0);
+  EXPECT_EQ(values<int8_t>(run1("SegmentMean", {data, ids})), std::vector<int8_t>{0});
+}
+
 TEST(Segment, NothingGivesNothing) {
   Tensor sum = run1("SegmentSum", {tensor<float>({0, 2}, {}), vec<int32_t>({})});
   EXPECT_EQ(dimsText(sum.dims()), "[0,2]");

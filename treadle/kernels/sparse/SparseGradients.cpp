@@ -22,7 +22,7 @@ struct Indices {
 /// How entry `i` of `a`, moved by `-offset`, and entry `j` of `b` are ordered.
 std::strong_ordering compare(Indices a, int64_t i, const int64_t *offset, Indices b, int64_t j) {
   for (int64_t d = 0; d < a.rank; ++d)
-    if (auto order = a.at(i)[d] - (offset ? offset[d] : 0) <=> b.at(j)[d]; order != 0)
+    if (auto order = __int128{a.at(i)[d]} - (offset ? offset[d] : 0) <=> b.at(j)[d]; order != 0)
       return order;
   return std::strong_ordering::equal;
 }

@@ -1,5 +1,6 @@
 // Arithmetic on sparse tensors: products, sums and maxima, softmax, and with dense ones.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
 #include <algorithm>
@@ -77,7 +78,8 @@ template <typename T> struct SparseMatMul {
       const T *from = b.data<T>() + (adjoint.b ? k : k * columns);
       int64_t step = adjoint.b ? inner : 1;
       for (int64_t c = 0; c < columns; ++c)
-        to[c] += factor * Sum(adjoint.b ? conjugated(from[c * step]) : from[c]);
+        to[c] = wrappingSum(
+            to[c], wrappingProduct(factor, Sum(adjoint.b ? conjugated(from[c * step]) : from[c])));
     }
     std::ranges::transform(sums, out->data<T>(), [](Sum sum) { return T(sum); });
   }
@@ -99,7 +101,7 @@ struct ReduceOptions {
 };
 
 struct AddValues {
-  template <typename T> static T combine(T a, T b) { return a + b; }
+  template <typename T> static T combine(T a, T b) { return wrappingSum(a, b); }
 };
 struct MaxOfValues {
   template <typename T> static T combine(T a, T b) { return std::max(a, b); }
@@ -229,17 +231,18 @@ template <typename T> struct AddToDense {
                                           ")"));
         flat = flat * dense.dim(static_cast<int>(d)) + at;
       }
-      out->data<T>()[flat] += values.data<T>()[e];
+      T &sum = out->data<T>()[flat];
+      sum = wrappingSum(sum, values.data<T>()[e]);
     }
     ctx.setOutput(0, std::move(*out));
   }
 };
 
 struct Plus {
-  template <typename T> static T apply(T a, T b) { return a + b; }
+  template <typename T> static T apply(T a, T b) { return wrappingSum(a, b); }
 };
 struct Times {
-  template <typename T> static T apply(T a, T b) { return a * b; }
+  template <typename T> static T apply(T a, T b) { return wrappingProduct(a, b); }
 };
 struct Over {
   template <typename T> static T apply(T a, T b) {

@@ -1,7 +1,7 @@
 // Ops on two sparse tensors of one shape, entry by entry: SparseAdd, the sparse maximum and
 // minimum.
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ template <typename T> struct Add {
     if constexpr (isComplexType<T>)
       return std::abs(value);
     else
-      return value < T(0) ? T(T(0) - value) : value;
+      return value < T(0) ? static_cast<T>(Widened<T>(0) - Widened<T>(value)) : value;
   }
 
   static void run(OpContext &ctx) {
@@ -98,7 +98,7 @@ template <typename T> struct Add {
     for (Entry entry : merge(*a, *b)) {
       T sum = entry.a < 0   ? bValues[entry.b]
               : entry.b < 0 ? aValues[entry.a]
-                            : T(aValues[entry.a] + bValues[entry.b]);
+                            : wrappingSum(aValues[entry.a], bValues[entry.b]);
       if (sizeOf(sum) < threshold)
         continue;
       kept.push_back(entry);

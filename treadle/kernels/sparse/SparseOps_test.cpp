@@ -123,6 +123,40 @@ TEST(SparseOpsTest, Reductions) {
   EXPECT_EQ(errorClassOf("SparseReduceSum", inputs, {DType::Float32}), "InvalidArgumentError");
 }
 
+TEST(SparseOpsTest, IntegersWrapAround) {
+  Tensor one = index({1, 1}, {0}), shape = vec<int64_t>({1}), most = vec<int32_t>({INT32_MAX}),
+         least = vec<int32_t>({INT32_MIN}), few = vec<uint16_t>({65535});
+  auto sum = runAll("SparseAdd", {one, most, shape, one, vec<int32_t>({1}), shape, scalar(0)},
+                    {DType::Int64, DType::Int32, DType::Int64});
+  ASSERT_EQ(sum.size(), 3u);
+  EXPECT_EQ(values<int32_t>(sum[1]), std::vector<int32_t>{}); // |INT32_MIN| is below the threshold
+  EXPECT_EQ(values<int32_t>(run1("SparseTensorDenseAdd", {one, most, shape, most}, DType::Int32)),
+            std::vector<int32_t>{-2});
+  EXPECT_EQ(values<uint16_t>(run1("SparseDenseCwiseMul", {one, few, shape, few}, DType::UInt16)),
+            std::vector<uint16_t>{1});
+  EXPECT_EQ(values<int32_t>(run1("SparseDenseCwiseAdd", {one, least, shape, least}, DType::Int32)),
+            std::vector<int32_t>{0});
+  EXPECT_EQ(values<int32_t>(run1("SparseReduceSum",
+                                 {index({2, 1}, {0, 1}), vec<int32_t>({INT32_MAX, INT32_MAX}),
+                                  vec<int64_t>({2}), vec<int32_t>({0})},
+                                 DType::Int32)),
+            std::vector<int32_t>{-2});
+  auto rest = runAll("SparseFillEmptyRowsGrad",
+                     {vec<int64_t>({0}), vec<int32_t>({1, INT32_MAX, INT32_MAX})},
+                     {DType::Int32, DType::Int32});
+  ASSERT_EQ(rest.size(), 2u);
+  EXPECT_EQ(values<int32_t>(rest[1]), std::vector<int32_t>{-2});
+  EXPECT_EQ(values<int32_t>(run1("SparseTensorDenseMatMul",
+                                 {index({1, 2}, {0, 0}), most, vec<int64_t>({1, 1}),
+                                  tensor<int32_t>({1, 1}, {INT32_MAX})},
+                                 DType::Int32)),
+            std::vector<int32_t>{1});
+  EXPECT_EQ(
+      values<float>(run1("SparseSliceGrad", {vec<float>({3}), index({1, 2}, {INT64_MIN, 0}),
+                                             vec<int64_t>({INT64_MAX, 0}), index({1, 2}, {1, 0})})),
+      std::vector<float>{0});
+}
+
 TEST(SparseOpsTest, DivisionByMinusOneOfTheLowestNumber) {
   EXPECT_EQ(values<int32_t>(run1("SparseDenseCwiseDiv",
                                  {index({1, 1}, {0}), vec<int32_t>({INT32_MIN}), vec<int64_t>({1}),

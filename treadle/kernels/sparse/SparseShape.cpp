@@ -1,5 +1,6 @@
 // Sparse tensors put in order, reshaped, cut and joined.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
 #include <algorithm>
@@ -175,7 +176,7 @@ template <typename T> struct FillEmptyRowsGrad {
     T rest(0);
     for (int64_t i = 0; i < grad.count(); ++i)
       if (!isUsed[i])
-        rest += grad.data<T>()[i];
+        rest = wrappingSum(rest, grad.data<T>()[i]);
     ctx.setOutput(1, Tensor::scalar<T>(dtypeOf<T>, rest));
   }
 };

@@ -131,6 +131,19 @@ TEST(Pooling, GradientsGoWhereTheValuesCameFrom) {
   EXPECT_EQ(errorClassOf("MaxPoolGrad", {image, y, image}, {}, attrs), "InvalidArgumentError");
 }
 
+TEST(Pooling, SumsOfIntegersWrapAround) {
+  AttrMap attrs = window({1, 1, 1, 1}, "VALID", {1, 1, 2, 1});
+  Tensor image = tensor<int32_t>({1, 1, 3, 1}, {0, 1, 0}),
+         y = tensor<int32_t>({1, 1, 2, 1}, {1, 1}),
+         most = tensor<int32_t>({1, 1, 2, 1}, {INT32_MAX, INT32_MAX}),
+         where = tensor<int64_t>({1, 1, 2, 1}, {1, 1});
+  std::vector<int32_t> sums = {0, -2, 0};
+  EXPECT_EQ(values<int32_t>(run1("MaxPoolGrad", {image, y, most}, DType::Int32, attrs)), sums);
+  EXPECT_EQ(
+      values<int32_t>(run1("MaxPoolGradWithArgmax", {image, most, where}, DType::Int32, attrs)),
+      sums);
+}
+
 TEST(Pooling, ArgmaxIsTheFirstOfEquals) {
   AttrMap attrs = window({1, 2, 2, 1}, "VALID", {1, 2, 2, 1});
   auto out = runAll("MaxPoolWithArgmax", {tensor<float>({1, 2, 2, 1}, {1, 7, 7, 0})},

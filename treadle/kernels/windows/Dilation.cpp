@@ -2,6 +2,7 @@
 // morphology), and its gradients, which go to where the maximum is.
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Window.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 
 #include <algorithm>
 #include <limits>
@@ -62,7 +63,7 @@ template <typename T> struct Maxima {
       forEachTap(w, [&](int64_t o, int64_t i, int64_t k) {
         int64_t from = (n * w.in[1] * w.in[2] + i) * channels, to = n * outSize + o * channels;
         for (int64_t c = 0; c < channels; ++c) {
-          T sum = static_cast<T>(image[from + c] + weights[k * channels + c]);
+          T sum = wrappingSum(image[from + c], weights[k * channels + c]);
           auto at = static_cast<size_t>(to + c);
           if (!(sum > values[at]))
             continue;
@@ -103,7 +104,7 @@ template <typename T, int wanted> void runGradient(OpContext &ctx) {
   for (size_t o = 0; o < at.size(); ++o)
     if (at[o] >= 0) {
       T &sum = out->data<T>()[at[o]];
-      sum = static_cast<T>(sum + gradient.data<T>()[o]);
+      sum = wrappingSum(sum, gradient.data<T>()[o]);
     }
 }
 template <typename T> struct DilationInputGradient {

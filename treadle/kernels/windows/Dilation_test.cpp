@@ -27,6 +27,16 @@ TEST(Dilation, IsTheMaximumOfSums) {
       "[rows,columns,channels], but they are int32[1,1,4,1] and int32[1,1,2]");
 }
 
+TEST(Dilation, SumsOfIntegersWrapAround) {
+  Tensor most = tensor<int32_t>({1, 1, 2, 1}, {INT32_MAX, INT32_MAX}),
+         filter = tensor<int32_t>({1, 1, 1}, {1});
+  EXPECT_EQ(values<int32_t>(run1("Dilation2D", {most, filter}, {}, windowAttrs("VALID"))),
+            (std::vector<int32_t>{INT32_MIN, INT32_MIN}));
+  EXPECT_EQ(values<int32_t>(
+                run1("Dilation2DBackpropFilter", {most, filter, most}, {}, windowAttrs("VALID"))),
+            std::vector<int32_t>{-2});
+}
+
 TEST(Dilation, GradientsGoToTheMaxima) {
   Tensor image = tensor<int32_t>({1, 1, 4, 1}, {1, 5, 2, 0}),
          filter = tensor<int32_t>({1, 2, 1}, {0, 4});

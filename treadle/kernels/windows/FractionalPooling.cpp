@@ -2,6 +2,8 @@
 // "Fractional max-pooling", 2014), and the gradients.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Conversion.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/images/Image.h"
 #include "treadle/kernels/random/RandomDraws.h"
 #include "treadle/kernels/random/RandomStream.h"
@@ -137,7 +139,7 @@ template <typename T> struct AvgPool {
     std::vector<int64_t> counts(static_cast<size_t>(w.out.count()));
     w.forEach([&](int64_t from, int64_t to, int64_t covered) {
       for (int64_t d = 0; d < w.in.channels; ++d) {
-        out[to + d] += in[from + d];
+        out[to + d] = wrappingSum(out[to + d], in[from + d]);
         counts[static_cast<size_t>(to + d)] = covered;
       }
     });
@@ -240,8 +242,10 @@ template <typename T> struct MaxPoolGrad {
       }
     });
     std::fill_n(out->data<T>(), out->count(), T(0));
-    for (size_t o = 0; o < best.size(); ++o)
-      out->data<T>()[best[o]] += slopes.data<T>()[o];
+    for (size_t o = 0; o < best.size(); ++o) {
+      T &sum = out->data<T>()[best[o]];
+      sum = wrappingSum(sum, slopes.data<T>()[o]);
+    }
   }
 };
 
@@ -264,7 +268,7 @@ template <typename T> struct AvgPoolGrad {
         sums[static_cast<size_t>(from + d)] +=
             static_cast<double>(slopes.data<T>()[to + d]) / static_cast<double>(covered);
     });
-    std::ranges::transform(sums, out->data<T>(), [](double v) { return static_cast<T>(v); });
+    std::ranges::transform(sums, out->data<T>(), [](double v) { return convert<T>(v); });
   }
 };
 

@@ -40,6 +40,22 @@ TEST(FractionalPooling, RatiosAreNumbersOfAtLeast1) {
   }
 }
 
+TEST(FractionalPooling, SumsOfIntegersAreIntegers) {
+  Tensor image = tensor<int32_t>({1, 2, 1, 1}, {1, 2});
+  Tensor result = tensor<int32_t>({1, 2, 1, 1}, {2, 2});
+  Tensor most = tensor<int32_t>({1, 2, 1, 1}, {INT32_MAX, INT32_MAX});
+  Tensor rows = vec<int64_t>({0, 1, 2}), column = vec<int64_t>({0, 1});
+  AttrMap overlapping;
+  overlapping.set("overlapping", true);
+  EXPECT_EQ(values<int32_t>(run1("FractionalMaxPoolGrad", {image, result, most, rows, column}, {},
+                                 overlapping)),
+            (std::vector<int32_t>{0, -2}));
+  EXPECT_EQ(values<int32_t>(run1("FractionalAvgPoolGrad",
+                                 {vec<int64_t>({1, 2, 1, 1}), most, rows, column}, DType::Int32,
+                                 overlapping)),
+            (std::vector<int32_t>{1073741823, INT32_MIN}));
+}
+
 TEST(FractionalPooling, GradientsGoBackThroughTheWindows) {
   Tensor image = tensor<float>({1, 4, 1, 1}, {1, 5, 7, 3}),
          result = tensor<float>({1, 2, 1, 1}, {5, 7});

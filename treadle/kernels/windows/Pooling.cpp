@@ -2,7 +2,7 @@
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Window.h"
-#include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 
 #include <vector>
 
@@ -238,8 +238,10 @@ template <typename T> struct MaxPoolGradKernel {
       return;
     std::vector<Computed<T>> sums(static_cast<size_t>(out->count()));
     std::vector<int64_t> at = findMaxima(pool, x->template data<T>());
-    for (size_t o = 0; o < at.size(); ++o)
-      sums[static_cast<size_t>(at[o])] += Computed<T>(g->template data<T>()[o]);
+    for (size_t o = 0; o < at.size(); ++o) {
+      auto &sum = sums[static_cast<size_t>(at[o])];
+      sum = wrappingSum(sum, Computed<T>(g->template data<T>()[o]));
+    }
     std::transform(sums.begin(), sums.end(), out->template data<T>(), [](auto v) { return T(v); });
     setImageOutput(ctx, 0, std::move(*out), pool.in);
   }
@@ -297,7 +299,7 @@ template <typename T> struct MaxPoolGradWithArgmaxKernel {
       if (!at)
         return;
       T &sum = out->data<T>()[*at];
-      sum = static_cast<T>(sum + gradient.data<T>()[o]);
+      sum = wrappingSum(sum, gradient.data<T>()[o]);
     }
   }
 };
