@@ -30,8 +30,9 @@ struct Vocabulary {
 /// shapes and elements, inputs, names, ops, whole nodes, functions.
 void damage(pb::GraphDef &graph, const Vocabulary &vocabulary, Random &random);
 
-/// A graph of one op of the table with constants as inputs: dtypes that fit, shapes and values that
-/// may. Ops that read or write files, or that have no kernel, are left out.
+/// A graph of one op of the table with constants as inputs, variables with a value and what other
+/// ops make: dtypes that fit, shapes and values that may. Ops that read or write files, or that
+/// have no kernel, are left out.
 pb::GraphDef graphOfOneOp(Random &random);
 
 /// Whether a run of the op would touch more than this process.

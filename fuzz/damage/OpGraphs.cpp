@@ -9,23 +9,51 @@
 namespace treadle::fuzz {
 namespace {
 
+using Ops = std::vector<const OpDef *>;
+
+bool isRunnable(const OpDef &op) {
+  return !touchesFiles(op.name()) && builtinKernels().find(op.name());
+}
+
+/// Ops whose first output is a handle of that kind and that need few inputs, themselves no handles.
+Ops sourcesOf(DType dtype, bool isRef) {
+  Ops found;
+  for (const OpDef &op : allOps())
+    if (!op.outputs().empty() && op.outputs()[0].type() == dtype &&
+        op.outputs()[0].isRef() == isRef && op.inputs().size() <= 3 && isRunnable(op) &&
+        std::ranges::none_of(op.inputs(), [](const ArgDef &arg) {
+          return arg.isRef() || arg.type() == DType::Resource || arg.type() == DType::Variant;
+        }))
+      found.push_back(&op);
+  return found;
+}
+
+/// A node, behind those that give its inputs.
 class OneOp {
 public:
-  OneOp(const OpDef &def, Random &random) : def(def), random(random) {}
+  OneOp(const OpDef &def, Random &random, pb::GraphDef &graph)
+      : def(def), random(random), graph(graph) {}
 
-  pb::GraphDef make() {
-    node.set_name("op");
+  /// Its name.
+  std::string add() {
     node.set_op(std::string(def.name()));
     for (const AttrDef &attr : def.attrs())
       setAttr(attr);
     for (const ArgDef &arg : def.inputs())
       addInputs(arg);
-    *graph.add_node() = std::move(node);
-    graph.mutable_versions()->set_producer(1987);
-    return std::move(graph);
+    for (const std::string &name : controls)
+      node.add_input("^" + name);
+    return place(std::move(node));
   }
 
 private:
+  std::string place(pb::NodeDef made) {
+    made.set_name(made.op() + std::to_string(graph.node_size()));
+    std::string name = made.name();
+    *graph.add_node() = std::move(made);
+    return name;
+  }
+
   static constexpr std::array plainDTypes = {DType::Float32, DType::Int32,  DType::Int64,
                                              DType::Bool,    DType::String, DType::Float64};
 
@@ -114,7 +142,7 @@ private:
     auto &attrs = *node.mutable_attr();
     if (!arg.typeListAttr().empty()) {
       for (int type : attrs[std::string(arg.typeListAttr())].list().type())
-        addInput(static_cast<DType>(type));
+        node.add_input(inputOf(static_cast<DType>(type), false));
       return;
     }
     int64_t count = arg.numberAttr().empty() ? 1 : attrs[std::string(arg.numberAttr())].i();
@@ -122,12 +150,49 @@ private:
                       ? arg.type()
                       : static_cast<DType>(attrs[std::string(arg.typeAttr())].type());
     for (int64_t i = 0; i < std::min<int64_t>(count, 8); ++i)
-      addInput(dtype);
+      node.add_input(inputOf(dtype, arg.isRef()));
   }
 
-  void addInput(DType dtype) {
-    pb::NodeDef &from = *graph.add_node();
-    from.set_name("in" + std::to_string(graph.node_size()));
+  std::string inputOf(DType dtype, bool isRef) {
+    static const Ops resources = sourcesOf(DType::Resource, false);
+    static const Ops variants = sourcesOf(DType::Variant, false);
+    static const Ops names = sourcesOf(DType::String, true);
+    if (isRef && (dtype != DType::String || oneIn(random, 2)))
+      return variable("VariableV2", "Assign", "T", dtype);
+    if (dtype == DType::Resource && oneIn(random, 3))
+      return variable("VarHandleOp", "AssignVariableOp", "dtype", dtypeOfHandle());
+    if (isRef || dtype == DType::Resource || dtype == DType::Variant) {
+      const Ops &sources = isRef ? names : dtype == DType::Resource ? resources : variants;
+      return OneOp(*sources[pick(random, sources.size())], random, graph).add();
+    }
+    return constant(dtype);
+  }
+
+  /// What the op says of a variable that it takes.
+  DType dtypeOfHandle() {
+    for (const char *name : {"dtype", "T"})
+      if (auto it = node.attr().find(name); it != node.attr().end())
+        return static_cast<DType>(it->second.type());
+    return DType::Float32;
+  }
+
+  /// A variable that has a value when the op runs.
+  std::string variable(const char *op, const char *assignOp, const char *attr, DType dtype) {
+    pb::NodeDef made, assign;
+    made.set_op(op);
+    (*made.mutable_attr())["dtype"].set_type(static_cast<pb::DataType>(dtype));
+    (*made.mutable_attr())["shape"].mutable_shape()->set_unknown_rank(true);
+    std::string name = place(std::move(made));
+    assign.set_op(assignOp);
+    (*assign.mutable_attr())[attr].set_type(static_cast<pb::DataType>(dtype));
+    assign.add_input(name);
+    assign.add_input(constant(dtype));
+    controls.push_back(place(std::move(assign)));
+    return name;
+  }
+
+  std::string constant(DType dtype) {
+    pb::NodeDef from;
     from.set_op("Const");
     auto &attrs = *from.mutable_attr();
     attrs["dtype"].set_type(static_cast<pb::DataType>(dtype));
@@ -152,7 +217,7 @@ private:
     tensor.add_scomplex_val(0);
     tensor.add_dcomplex_val(0);
     keepOnly(tensor, dtype);
-    node.add_input(from.name());
+    return place(std::move(from));
   }
 
   /// The field that holds elements of the dtype, and no more of them than the shape has room for.
@@ -186,16 +251,10 @@ private:
   Random &random;
   const size_t commonRank = pick(random, 5);
   const int64_t commonSize = 1 + static_cast<int64_t>(pick(random, 4));
-  pb::GraphDef graph;
+  pb::GraphDef &graph;
   pb::NodeDef node;
+  std::vector<std::string> controls;
 };
-
-bool isRunnable(const OpDef &op) {
-  bool wantsHandle = std::ranges::any_of(op.inputs(), [](const ArgDef &arg) {
-    return arg.isRef() || arg.type() == DType::Resource || arg.type() == DType::Variant;
-  });
-  return !wantsHandle && !touchesFiles(op.name()) && builtinKernels().find(op.name());
-}
 
 } // namespace
 
@@ -207,14 +266,20 @@ bool touchesFiles(std::string_view op) {
 }
 
 pb::GraphDef graphOfOneOp(Random &random) {
-  static const std::vector<const OpDef *> ops = [] {
-    std::vector<const OpDef *> found;
+  static const Ops ops = [] {
+    Ops found;
     for (const OpDef &op : allOps())
       if (isRunnable(op))
         found.push_back(&op);
     return found;
   }();
-  return OneOp(*ops[pick(random, ops.size())], random).make();
+  const OpDef *op = ops[pick(random, ops.size())];
+  while (isBlockingOp(op->name()) && !oneIn(random, 8)) // most wait until the run's time is up
+    op = ops[pick(random, ops.size())];
+  pb::GraphDef graph;
+  OneOp(*op, random, graph).add();
+  graph.mutable_versions()->set_producer(1987);
+  return graph;
 }
 
 } // namespace treadle::fuzz
