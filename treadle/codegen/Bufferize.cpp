@@ -10,7 +10,9 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/IR/Matchers.h"
 
@@ -36,6 +38,7 @@ private:
   LogicalResult rewrite(arith::ConstantOp op);
   void rewrite(tensor::CastOp op);
   void rewrite(rc::SetOp op);
+  void rewrite(rc::UpdateOp op);
   SmallVector<Value> sizesOf(tensor::EmptyOp empty, RankedTensorType type);
   void withCheck(Operation *op);
 
@@ -144,6 +147,48 @@ void Bufferizer::rewrite(rc::SetOp op) {
     memref::StoreOp::create(b, loc, toStored(b, loc, element), view(own.getResult()), index);
   else
     rc::PutOp::create(b, loc, own.getResult(), index, element);
+  op.getResult().replaceAllUsesWith(own.getResult());
+  op.erase();
+}
+
+/// Elements are written where nobody else sees the tensor.
+void Bufferizer::rewrite(rc::UpdateOp op) {
+  // Operands are references by now.
+  Value tensor = op->getOperand(0);
+  SmallVector<Value> places(op.getPlaces()), elements(op.getElements());
+  auto own = rc::UniqueOp::create(b, loc, tensor.getType(), b.getI1Type(), tensor);
+  check(own.getOk());
+  Value memory = view(own.getResult());
+  auto placeOf = [&](auto within) {
+    SmallVector<Value> place;
+    for (auto [begin, offset] : llvm::zip(places, within))
+      place.push_back(b.createOrFold<arith::AddIOp>(loc, begin, offset));
+    return place;
+  };
+  if (!isa<rc::RefType>(elements.front().getType())) {
+    SmallVector<int64_t> strides = computeStrides(op.getSizes());
+    for (auto [i, element] : llvm::enumerate(elements)) {
+      SmallVector<Value> within;
+      for (int64_t at : delinearize(static_cast<int64_t>(i), strides))
+        within.push_back(arith::ConstantIndexOp::create(b, loc, at));
+      memref::StoreOp::create(b, loc, toStored(b, loc, element), memory, placeOf(within));
+    }
+  } else {
+    Value from = view(elements.front());
+    OpBuilder::InsertionGuard guard(b);
+    SmallVector<Value> within;
+    for (int64_t size : op.getSizes()) {
+      Value zero = arith::ConstantIndexOp::create(b, loc, 0),
+            one = arith::ConstantIndexOp::create(b, loc, 1),
+            end = arith::ConstantIndexOp::create(b, loc, size);
+      auto loop = scf::ForOp::create(b, loc, zero, end, one);
+      b.setInsertionPointToStart(loop.getBody());
+      within.push_back(loop.getInductionVar());
+    }
+    rc::ParallelOp::create(b, loc);
+    Value value = memref::LoadOp::create(b, loc, from, within);
+    memref::StoreOp::create(b, loc, value, memory, placeOf(within));
+  }
   op.getResult().replaceAllUsesWith(own.getResult());
   op.erase();
 }
@@ -373,13 +418,12 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
   }
   if (auto elements = dyn_cast<tensor::FromElementsOp>(op)) {
     RankedTensorType type = elements.getType();
-    if (type.getRank() > 1)
-      return op->emitOpError("makes a tensor of elements that is no scalar or vector");
     Value ref = alloc(type, {}), memory = view(ref);
+    SmallVector<int64_t> strides = computeStrides(type.getShape());
     for (auto [i, element] : llvm::enumerate(elements.getElements())) {
       SmallVector<Value> place;
-      if (type.getRank())
-        place.push_back(arith::ConstantIndexOp::create(b, loc, static_cast<int64_t>(i)));
+      for (int64_t at : delinearize(static_cast<int64_t>(i), strides))
+        place.push_back(arith::ConstantIndexOp::create(b, loc, at));
       memref::StoreOp::create(b, loc, toStored(b, loc, element), memory, place);
     }
     elements.getResult().replaceAllUsesWith(ref);
@@ -387,6 +431,8 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
   }
   if (auto set = dyn_cast<rc::SetOp>(op))
     return rewrite(set), success();
+  if (auto update = dyn_cast<rc::UpdateOp>(op))
+    return rewrite(update), success();
   if (isa<rc::ReshapeOp, rc::ListOp, rc::RowOp, rc::PopOp, rc::StackOp>(op))
     return withCheck(op), success();
   if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<TensorType>(select.getType())) {

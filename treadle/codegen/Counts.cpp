@@ -22,7 +22,9 @@ namespace {
 bool isRef(Value value) { return isa<rc::RefType>(value.getType()); }
 
 /// Whether an op takes its only reference over: the result is the same one, or in its place.
-bool takesOver(Operation *op) { return isa<rc::CastOp, rc::OwnOp, rc::PopOp, rc::StackOp>(op); }
+bool takesOver(Operation *op) {
+  return isa<rc::CastOp, rc::OwnOp, rc::PopOp, rc::StackOp, rc::UniqueOp>(op);
+}
 
 class Counter {
 public:

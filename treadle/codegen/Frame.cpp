@@ -78,6 +78,18 @@ TensorBlock *treadle_reshape(TensorBlock *from, int32_t rank, const int64_t *dim
   return result.take();
 }
 
+TensorBlock *treadle_unique(Frame *frame, TensorBlock *block) {
+  Tensor tensor = Tensor::adopt(block);
+  if (tensor.isUnique())
+    return tensor.take();
+  Expected<Tensor> copy = tensor.clone();
+  if (!copy)
+    return nullptr;
+  if (frame->counters)
+    countAllocation(*frame->counters, *copy, /*isCopy=*/true);
+  return copy->take();
+}
+
 void treadle_release(TensorBlock *block) {
   if (block)
     Tensor::adopt(block).reset();
@@ -146,6 +158,7 @@ std::vector<RuntimeFunction> runtimeFunctions() {
   return {{"treadle_allocate", address(treadle_allocate)},
           {"treadle_reuse", address(treadle_reuse)},
           {"treadle_reshape", address(treadle_reshape)},
+          {"treadle_unique", address(treadle_unique)},
           {"treadle_release", address(treadle_release)},
           {"treadle_spread", address(treadle_spread)},
           {"treadle_kernel", address(treadle_kernel)},

@@ -84,8 +84,8 @@ llvm::StringMap<Lowering> makeTable() {
       {"IdentityN", identity}, {"VarHandleOp", handle},      {"ReadVariableOp", readVariable},
       {"BiasAdd", biasAdd},    {"EnsureShape", ensureShape},
   };
-  for (LoweringTable more :
-       {shapeLowerings(), sliceLowerings(), moveLowerings(), reductionLowerings(), listLowerings()})
+  for (LoweringTable more : {shapeLowerings(), sliceLowerings(), moveLowerings(), smallLowerings(),
+                             reductionLowerings(), listLowerings()})
     for (auto [op, lowering] : more)
       lowerings[op] = lowering;
   return lowerings;

@@ -167,7 +167,7 @@ constexpr StringRef pipeline =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm),simplifycfg,"
     "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,"
-    "inject-tli-mappings,loop-vectorize,"
+    "inject-tli-mappings,loop-vectorize,slp-vectorizer,"
     "instcombine<no-verify-fixpoint>,early-cse,loop-unroll<O2>,instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm),simplifycfg)";
 

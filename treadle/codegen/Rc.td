@@ -236,6 +236,31 @@ def Rc_StackOp : Rc_Op<"stack"> {
   let assemblyFormat = "$list attr-dict `:` type($list) `->` type($outputs)";
 }
 
+def Rc_UpdateOp : Rc_Op<"update", [AttrSizedOperandSegments]> {
+  let summary = "A tensor with other elements in a block of it";
+  let description = [{
+    The block begins at `places`, is inside, and has `sizes`. `elements` are its elements in the
+    order of memory, or one tensor that holds them.
+  }];
+  let arguments = (ins AnyType:$tensor, Variadic<Index>:$places, Variadic<AnyType>:$elements,
+                       DenseI64ArrayAttr:$sizes);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $tensor `[` $places `]` $sizes `=` $elements attr-dict `:` type($elements) `in` type($tensor)
+    `->` type($result)
+  }];
+}
+
+def Rc_UniqueOp : Rc_Op<"unique"> {
+  let summary = "A tensor for nobody else, to be written in place";
+  let description = [{
+    Takes the operand over. It is the same tensor where that is the only reference, else a copy.
+  }];
+  let arguments = (ins Rc_Ref:$ref);
+  let results = (outs Rc_Ref:$result, I1:$ok);
+  let assemblyFormat = "$ref attr-dict `:` type($ref) `->` type($result)";
+}
+
 def Rc_RankOp : Rc_Op<"rank"> {
   let summary = "The number of dimensions of a tensor";
   let arguments = (ins Rc_Ref:$ref);

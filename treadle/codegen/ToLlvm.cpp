@@ -95,7 +95,9 @@ private:
 using Rewriter = ConversionPatternRewriter;
 using Types = LLVMTypeConverter;
 
-constexpr int64_t rankOffset = offsetof(TensorBlock, rank),
+constexpr int64_t referencesOffset = offsetof(TensorBlock, references),
+                  ownerOffset = offsetof(TensorBlock, owner),
+                  rankOffset = offsetof(TensorBlock, rank),
                   dataOffset = offsetof(TensorBlock, data),
                   countOffset = offsetof(TensorBlock, count),
                   dimsOffset = offsetof(TensorBlock, dims);
@@ -267,6 +269,31 @@ void lowerOwn(rc::OwnOp op, rc::OwnOp::Adaptor in, Rewriter &rewriter, const Typ
   Value grows = e.number(rewriter.getI8Type(), op.getGrows());
   Value block = e.call("treadle_list_own", e.pointer(),
                        {e.frame(), in.getList(), in.getIndex(), grows, count, dims});
+  replaceWithBlock(op, rewriter, block);
+}
+
+/// A call where others may hold the tensor, or its memory.
+void lowerUnique(rc::UniqueOp op, rc::UniqueOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Type i32 = rewriter.getI32Type();
+  auto references =
+      LLVM::LoadOp::create(rewriter, op.getLoc(), i32, e.field(in.getRef(), referencesOffset), 4);
+  references.setOrdering(LLVM::AtomicOrdering::acquire);
+  Value owner = e.load(e.pointer(), in.getRef(), ownerOffset);
+  Value isOnly = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::eq, references,
+                                      e.number(i32, 1));
+  Value none = LLVM::ZeroOp::create(rewriter, op.getLoc(), e.pointer());
+  Value isWhole = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::eq, owner, none);
+  Value isOwn = LLVM::AndOp::create(rewriter, op.getLoc(), isOnly, isWhole);
+  Block *before = rewriter.getInsertionBlock();
+  Block *after = rewriter.splitBlock(before, Block::iterator(op));
+  Value block = after->addArgument(e.pointer(), op.getLoc());
+  Block *slow = rewriter.createBlock(after);
+  Value copy = e.call("treadle_unique", e.pointer(), {e.frame(), in.getRef()});
+  LLVM::BrOp::create(rewriter, op.getLoc(), copy, after);
+  rewriter.setInsertionPointToEnd(before);
+  LLVM::CondBrOp::create(rewriter, op.getLoc(), isOwn, after, in.getRef(), slow, ValueRange());
+  rewriter.setInsertionPoint(op);
   replaceWithBlock(op, rewriter, block);
 }
 
@@ -447,6 +474,7 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   add<rc::ReuseOp>(patterns, types, lowerReuse);
   add<rc::ListOp>(patterns, types, lowerList);
   add<rc::OwnOp>(patterns, types, lowerOwn);
+  add<rc::UniqueOp>(patterns, types, lowerUnique);
   add<rc::PutOp>(patterns, types, lowerPut);
   add<rc::RowOp>(patterns, types, lowerRow);
   add<rc::PopOp>(patterns, types, lowerPop);

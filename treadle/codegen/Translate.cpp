@@ -11,6 +11,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Iterators.h"
 #include "llvm/ADT/ScopeExit.h"
 
 using namespace mlir;
@@ -100,6 +101,22 @@ Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed
   return inputsOf(function.getReturn()->getOperands());
 }
 
+/// A class of shapes with the sizes that the function states of its argument, as long as both can
+/// be true.
+static Type stated(Type type, Type argument) {
+  auto said = dyn_cast<RankedTensorType>(type), known = dyn_cast<RankedTensorType>(argument);
+  if (!said || !known || said.getRank() != known.getRank())
+    return argument;
+  SmallVector<int64_t> shape(known.getShape());
+  for (auto [size, statedSize] : llvm::zip(shape, said.getShape())) {
+    if (!ShapedType::isDynamic(size) && !ShapedType::isDynamic(statedSize) && size != statedSize)
+      return argument;
+    if (ShapedType::isDynamic(size))
+      size = statedSize;
+  }
+  return known.clone(shape);
+}
+
 Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentClass> arguments) {
   if (function.getNumDataArguments() != arguments.size())
     return Unexpected(invalidArgument("function '", function.getName().str(), "' has ",
@@ -119,14 +136,20 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   cluster = func::FuncOp::create(b, loc, "cluster", b.getFunctionType(types, {}));
   b.setInsertionPointToStart(cluster.addEntryBlock());
   Values values;
-  for (Value argument : cluster.getArguments())
-    values.push_back(unboxed(argument, KnownValue(tfg::shapeOf(argument.getType()))));
+  for (auto [i, argument] : llvm::enumerate(cluster.getArguments())) {
+    Value value = coerce(argument, stated(function.getDataArgument(i).getType(), types[i]));
+    values.push_back(unboxed(value, KnownValue(tfg::shapeOf(value.getType()))));
+  }
   Values results = TREADLE_TRY(inlineFunction(function, values));
   SmallVector<Value> returned;
   for (const Typed &result : results)
     returned.push_back(boxed(result.list ? handleOf(result).value : result.value));
   func::ReturnOp::create(b, loc, returned);
   cluster.setFunctionType(b.getFunctionType(types, ValueRange(returned).getTypes()));
+  cluster.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
   int64_t numOps = 0;
   cluster.walk([&](Operation *op) { numOps += !isa<arith::ConstantOp>(op); });
   if (numOps > options.maxOps)

@@ -73,10 +73,10 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
   SmallVector<Form> forms;
   SmallVector<Type> types;
   for (auto [a, c] : llvm::zip(results[0], results[1])) {
-    std::optional<Form> form = joined(a, c);
+    std::optional<Form> form = joined(Form::of(a), Form::of(c));
     if (!form)
       return Unexpected(unsupported(node, "its branches give different dtypes"));
-    types.push_back(form->type);
+    llvm::append_range(types, form->parts());
     forms.push_back(std::move(*form));
   }
   auto typed = scf::IfOp::create(b, loc, types, chosen, /*withElseRegion=*/true);
@@ -87,14 +87,18 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
     b.setInsertionPointToEnd(&region.front());
     SmallVector<Value> yielded;
     for (auto [result, form] : llvm::zip(results[side], forms))
-      yielded.push_back(coerce(result, form));
+      split(result, form, yielded);
     scf::YieldOp::create(b, loc, yielded);
   }
   sides.erase();
   Values out;
-  for (auto [i, result] : llvm::enumerate(typed.getResults()))
-    out.push_back({result, join(results[0][i].known, results[1][i].known), std::nullopt,
-                   std::move(forms[i].list)});
+  ValueRange rest = typed.getResults();
+  for (auto [i, form] : llvm::enumerate(forms)) {
+    size_t count = form.parts().size();
+    out.push_back(
+        joinedFrom(form, rest.take_front(count), join(results[0][i].known, results[1][i].known)));
+    rest = rest.drop_front(count);
+  }
   return out;
 }
 
@@ -166,28 +170,25 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
   SmallVector<Form> forms;
   Values now = inputs;
   for (size_t i : variables) {
-    forms.push_back({inputs[i].value.getType(), inputs[i].list});
+    forms.push_back(Form::of(inputs[i]));
     now[i].known = forgetValue(now[i].known);
-    now[i].elements.reset();
   }
   const auto wantedBefore = wanted;
   for (int round = 0; round < maxRounds; ++round) {
     SmallVector<Value> begin;
     SmallVector<Type> types;
     for (auto [i, form] : llvm::zip(variables, forms)) {
-      begin.push_back(coerce(inputs[i], form));
-      types.push_back(form.type);
-      now[i].list = form.list;
+      split(inputs[i], form, begin);
+      llvm::append_range(types, form.parts());
     }
     auto made = scf::WhileOp::create(b, loc, types, begin);
-    Expected<Values> given = iteration(node, made, cond, *body, variables, now);
+    Expected<Values> given = iteration(node, made, cond, *body, variables, forms, now);
     if (!given)
       return given;
     bool isStable = true;
-    for (auto [i, form, argument] :
-         llvm::zip(variables, forms, made.getAfter().front().getArguments())) {
+    for (auto [i, form] : llvm::zip(variables, forms)) {
       Typed next = (*given)[i];
-      std::optional<Form> both = joined({argument, {}, std::nullopt, form.list}, next);
+      std::optional<Form> both = joined(form, Form::of(next));
       if (!both)
         return Unexpected(unsupported(node, "a loop variable changes its dtype"));
       KnownValue known = forgetValue(join(now[i].known, next.known));
@@ -197,14 +198,23 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
     }
     if (isStable) {
       endIteration(made, variables, *given, forms);
-      for (auto [i, result] : llvm::zip(variables, made.getResults()))
-        now[i].value = result;
-      return now;
+      return withVariables(now, variables, forms, made.getResults());
     }
     erase(made);
     wanted = wantedBefore;
   }
   return Unexpected(unsupported(node, "its loop variables keep changing their types"));
+}
+
+Values Translator::withVariables(const Values &now, ArrayRef<size_t> variables,
+                                 ArrayRef<Form> forms, ValueRange parts) {
+  Values values = now;
+  for (auto [i, form] : llvm::zip(variables, forms)) {
+    size_t count = form.parts().size();
+    values[i] = joinedFrom(form, parts.take_front(count), now[i].known);
+    parts = parts.drop_front(count);
+  }
+  return values;
 }
 
 /// Hands on what the body gives.
@@ -215,23 +225,20 @@ void Translator::endIteration(scf::WhileOp made, ArrayRef<size_t> variables, con
   b.setInsertionPointToEnd(&made.getAfter().front());
   SmallVector<Value> yielded;
   for (auto [i, form] : llvm::zip(variables, forms))
-    yielded.push_back(coerce(given[i], form));
+    split(given[i], form, yielded);
   scf::YieldOp::create(b, loc, yielded);
 }
 
 /// Fills a loop's regions but for the end; gives what the body gives.
 Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::FuncOp cond,
                                        tfg::FuncOp body, ArrayRef<size_t> variables,
-                                       const Values &now) {
+                                       ArrayRef<Form> forms, const Values &now) {
   OpBuilder::InsertionGuard guard(b);
   auto inside = enter(made);
-  SmallVector<Location> locations(variables.size(), loc);
+  SmallVector<Location> locations(made.getNumResults(), loc);
   auto argumentsOf = [&](Region &region) {
     Block *block = b.createBlock(&region, {}, made.getResultTypes(), locations);
-    Values arguments = now;
-    for (auto [i, argument] : llvm::zip(variables, block->getArguments()))
-      arguments[i].value = argument;
-    return arguments;
+    return withVariables(now, variables, forms, block->getArguments());
   };
   Expected<Values> decision = inlineFunction(cond, argumentsOf(made.getBefore()));
   if (!decision)

@@ -8,32 +8,45 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 using namespace mlir;
 
 namespace treadle::codegen {
 
-/// An op over vectors of integers whose elements are in registers, as those of shapes are.
+/// An op over small tensors: each element of the result by itself.
 std::optional<Typed> Translator::inRegisters(const ElementwiseOp &op, const Values &inputs,
-                                             Type result, const KnownValue &known) {
-  std::optional<size_t> length;
-  for (const Typed &input : inputs) {
-    if (!isTensor(input.value.getType()))
-      continue;
-    if (!input.elements || (length && *length != input.elements->size()))
-      return std::nullopt;
-    length = input.elements->size();
-  }
-  if (!length || !(result.isInteger(32) || result.isInteger(64)))
+                                             ArrayRef<int64_t> shape, Type result,
+                                             const KnownValue &known) {
+  auto type = RankedTensorType::get(shape, result);
+  if (!isSmall(type))
     return std::nullopt;
-  SmallVector<Value> elements;
-  for (size_t i = 0; i < *length; ++i) {
-    SmallVector<Value> operands;
-    for (const Typed &input : inputs)
-      operands.push_back(input.elements ? (*input.elements)[i] : input.value);
-    elements.push_back(op.emit(b, loc, operands, result));
+  SmallVector<SmallVector<Value>> operands;
+  SmallVector<SmallVector<int64_t>> strides; // 0 along dimensions that are repeated
+  for (const Typed &input : inputs) {
+    std::optional<SmallVector<Value>> own = elementsOf(input);
+    if (!own)
+      return std::nullopt;
+    operands.push_back(std::move(*own));
+    SmallVector<int64_t> sizes(shape.size(), 1);
+    if (auto tensor = dyn_cast<RankedTensorType>(input.value.getType()))
+      llvm::copy(tensor.getShape(), sizes.end() - tensor.getRank());
+    SmallVector<int64_t> steps = computeStrides(sizes);
+    for (auto [step, size] : llvm::zip(steps, sizes))
+      step = size == 1 ? 0 : step;
+    strides.push_back(std::move(steps));
   }
-  return vector(elements, result, known);
+  FastMathScope scope(b, options.fastMath);
+  SmallVector<Value> elements;
+  SmallVector<int64_t> places = computeStrides(shape);
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    SmallVector<int64_t> at = delinearize(i, places);
+    SmallVector<Value> scalars;
+    for (auto [own, steps] : llvm::zip(operands, strides))
+      scalars.push_back(own[linearize(at, steps)]);
+    elements.push_back(op.emit(b, loc, scalars, result));
+  }
+  return small(elements, shape, result, known);
 }
 
 /// An op over elements: nothing if this node isn't one that is compiled.
@@ -68,8 +81,6 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   }
   if (!op->isDefinedForAll(elements[0], result))
     return std::nullopt;
-  if (std::optional<Typed> small = inRegisters(*op, inputs, result, outcome))
-    return Values{std::move(*small)};
   SmallVector<int64_t> shape(rank, 1);
   SmallVector<Value> sizes(rank);
   // The first input with a dimension that may be other than 1 says how large it is.
@@ -95,6 +106,8 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
           shape[at] = size;
         }
       }
+  if (std::optional<Typed> small = inRegisters(*op, inputs, shape, result, outcome))
+    return Values{std::move(*small)};
   SmallVector<AffineMap> maps;
   SmallVector<Value> operands;
   for (Value value : values) {

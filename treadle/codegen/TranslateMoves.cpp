@@ -59,7 +59,15 @@ MaybeValues transpose(Translator &t, tfg::Node node, Values inputs) {
   llvm::copy_if(axes, std::back_inserter(longAxes),
                 [&](int64_t axis) { return type.getDimSize(axis) != 1; });
   if (llvm::is_sorted(longAxes))
-    return Values{t.reshape(from, sizes, std::move(known))};
+    return Values{t.reshape(inputs[0], sizes, std::move(known))};
+  if (isSmall(type))
+    return Values{t.generate(sizes, type.getElementType(), std::move(known),
+                             [&](OpBuilder &b, Location loc, ValueRange at) {
+                               SmallVector<Value> place(at.size());
+                               for (auto [index, axis] : llvm::zip(at, axes))
+                                 place[axis] = index;
+                               return t.elementAt(b, loc, inputs[0], place);
+                             })};
   if (axes.back() != type.getRank() - 1)
     return std::nullopt;
   Sizes is(sizes, known.shape);
@@ -92,31 +100,7 @@ bool checkIndices(Translator &t, const Typed &indices, Value size) {
   return true;
 }
 
-/// Elements of a vector in registers, such as a shape.
-MaybeValues gatherRegisters(Translator &t, tfg::Node node, const Values &inputs) {
-  std::optional<SmallVector<Value>> indices = t.indices(inputs[1]);
-  if (!indices || indices->empty())
-    return std::nullopt;
-  SmallVector<Value> found;
-  for (Value index : *indices) {
-    std::optional<int64_t> place = getConstantIntValue(index);
-    if (!place || *place < 0 || *place >= static_cast<int64_t>(inputs[0].elements->size()))
-      return std::nullopt;
-    found.push_back((*inputs[0].elements)[*place]);
-  }
-  KnownValue known = t.outcome(node, inputs);
-  auto type = dyn_cast<RankedTensorType>(inputs[1].value.getType());
-  if (!isTensor(inputs[1].value.getType()))
-    return Values{{found.front(), std::move(known)}};
-  if (!type || type.getRank() != 1)
-    return std::nullopt;
-  return Values{t.vector(found, found.front().getType(), std::move(known))};
-}
-
 MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
-  if (inputs[0].elements)
-    if (MaybeValues found = gatherRegisters(t, node, inputs); !found || *found)
-      return found;
   Value from = inputs[0].value, indices = inputs[1].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
   auto places = dyn_cast<RankedTensorType>(indices.getType());
@@ -136,13 +120,11 @@ MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
       sizes.push_back(t.dim(indices, k));
   }
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
-    Value place = indices;
-    if (places)
-      place = tensor::ExtractOp::create(b, loc, indices, at.slice(*axis, numPlaces));
+    Value place = t.elementAt(b, loc, inputs[1], SmallVector<Value>(at.slice(*axis, numPlaces)));
     SmallVector<Value> all(at.take_front(*axis));
-    all.push_back(arith::IndexCastOp::create(b, loc, b.getIndexType(), place));
+    all.push_back(b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), place));
     llvm::append_range(all, at.drop_front(*axis + numPlaces));
-    return tensor::ExtractOp::create(b, loc, from, all);
+    return t.elementAt(b, loc, inputs[0], all);
   };
   KnownValue known = t.outcome(node, inputs);
   if (sizes.empty())
@@ -156,7 +138,8 @@ MaybeValues unpack(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[0].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
   std::optional<int64_t> axis = axisOf(integer(node, "axis", 0), type ? type.getRank() : 0);
-  if (!type || !axis || !isNative(type.getElementType()) || (*axis == 0 && type.getRank() > 1))
+  if (!type || !axis || !isNative(type.getElementType()) ||
+      (*axis == 0 && type.getRank() > 1 && !isSmall(type)))
     return std::nullopt;
   Value count = t.index(static_cast<int64_t>(node.numResults()));
   t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, t.dim(from, *axis), count));
@@ -173,11 +156,9 @@ MaybeValues unpack(Translator &t, tfg::Node node, Values inputs) {
     auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
       SmallVector<Value> places(at);
       places.insert(places.begin() + *axis, number);
-      return tensor::ExtractOp::create(b, loc, from, places);
+      return t.elementAt(b, loc, inputs[0], places);
     };
-    if (sizes.empty() && inputs[0].elements)
-      results.push_back({(*inputs[0].elements)[i], known});
-    else if (sizes.empty())
+    if (sizes.empty())
       results.push_back({element(t.b, t.loc, {}), known});
     else
       results.push_back(t.generate(sizes, type.getElementType(), known, element));
@@ -208,7 +189,7 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
   auto elementAt = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
     SmallVector<Value> place(at);
     place.erase(place.begin() + axis);
-    Value hot = places ? tensor::ExtractOp::create(b, loc, indices, place).getResult() : indices;
+    Value hot = t.elementAt(b, loc, inputs[0], place);
     Value here = arith::IndexCastOp::create(b, loc, hot.getType(), at[axis]);
     Value isHot = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, hot, here);
     return arith::SelectOp::create(b, loc, isHot, on, off);
@@ -243,7 +224,7 @@ MaybeValues select(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   SmallVector<Value> sizes(rows.getRank(), t.index(1));
   sizes[0] = t.dim(inputs[0].value, 0);
-  inputs[0] = t.reshape(inputs[0].value, sizes, {});
+  inputs[0] = t.reshape(inputs[0], sizes, {});
   return t.elementwise(node, inputs);
 }
 

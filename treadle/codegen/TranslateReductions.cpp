@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 #include <limits>
@@ -101,17 +102,38 @@ bool keepsDims(tfg::Node node) {
   return keeps && keeps.getValue();
 }
 
-/// Of a vector whose elements are in registers.
-MaybeValues reduceRegisters(Translator &t, tfg::Node node, const Values &inputs,
-                            const Reduction &reduction) {
-  std::optional<SmallVector<bool>> isReduced = markedBy(t, inputs[1], 1);
-  if (!isReduced || !isReduced->front() || keepsDims(node) || reduction.isMean)
+/// Of a small tensor: its elements one after the other.
+MaybeValues reduceSmall(Translator &t, tfg::Node node, const Values &inputs,
+                        const Reduction &reduction) {
+  std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
+  auto type = cast<RankedTensorType>(inputs[0].value.getType());
+  std::optional<SmallVector<bool>> isReduced = markedBy(t, inputs[1], type.getRank());
+  if (!elements || !isReduced)
     return std::nullopt;
-  Type element = elementOf(inputs[0].value.getType());
-  Value result = arith::ConstantOp::create(t.b, t.loc, reduction.start(t.b, element));
-  for (Value value : *inputs[0].elements)
-    result = reduction.merge(t.b, t.loc, result, value);
-  return Values{{result, t.outcome(node, inputs)}};
+  SmallVector<int64_t> kept, shape(type.getShape());
+  for (auto [size, gone] : llvm::zip(shape, *isReduced)) {
+    size = gone ? 1 : size;
+    if (!gone || keepsDims(node))
+      kept.push_back(size);
+  }
+  SmallVector<int64_t> strides = computeStrides(shape), from = computeStrides(type.getShape());
+  for (auto [stride, gone] : llvm::zip(strides, *isReduced))
+    stride = gone ? 0 : stride;
+  FastMathScope scope(t.b, t.options.fastMath);
+  Value start = arith::ConstantOp::create(t.b, t.loc, reduction.start(t.b, type.getElementType()));
+  SmallVector<Value> results(computeProduct(shape), start);
+  for (auto [i, element] : llvm::enumerate(*elements)) {
+    Value &result = results[linearize(delinearize(static_cast<int64_t>(i), from), strides)];
+    result = reduction.merge(t.b, t.loc, result, element);
+  }
+  if (reduction.isMean) {
+    auto count = static_cast<double>(elements->size()) / static_cast<double>(results.size());
+    Value divisor =
+        arith::ConstantOp::create(t.b, t.loc, t.b.getFloatAttr(type.getElementType(), count));
+    for (Value &result : results)
+      result = arith::DivFOp::create(t.b, t.loc, result, divisor);
+  }
+  return Values{t.small(results, kept, type.getElementType(), t.outcome(node, inputs))};
 }
 
 /// A tensor without the dimensions that are reduced.
@@ -175,8 +197,8 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
   auto type = dyn_cast<RankedTensorType>(from.getType());
   if (!type || type.getRank() == 0 || !reduction.accepts(type.getElementType()))
     return std::nullopt;
-  if (inputs[0].elements)
-    if (MaybeValues small = reduceRegisters(t, node, inputs, reduction); !small || *small)
+  if (isSmall(type))
+    if (MaybeValues small = reduceSmall(t, node, inputs, reduction); !small || *small)
       return small;
   std::optional<SmallVector<bool>> isReduced = markedBy(t, inputs[1], type.getRank());
   if (!isReduced)
@@ -207,7 +229,7 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
       t.dims[{result, i}] = size;
   }
   if (keepsDims(node))
-    return Values{t.reshape(result, sizes, std::move(known))};
+    return Values{t.reshape({result, {}}, sizes, std::move(known))};
   if (isTensor(result.getType()))
     known.shape = meet(known.shape, tfg::shapeOf(result.getType()));
   return Values{{result, std::move(known)}};
@@ -248,7 +270,7 @@ MaybeValues argument(Translator &t, tfg::Node node, Values inputs) {
         b, loc, zero, length, one, ValueRange{start, zero},
         [&](OpBuilder &inner, Location innerLoc, Value index, ValueRange best) {
           place[axis] = index;
-          Value x = tensor::ExtractOp::create(inner, innerLoc, from, place);
+          Value x = t.elementAt(inner, innerLoc, inputs[0], place);
           Value wins = beats(inner, innerLoc, x, best[0]);
           Value value = arith::SelectOp::create(inner, innerLoc, wins, x, best[0]);
           Value where = arith::SelectOp::create(inner, innerLoc, wins, index, best[1]);

@@ -67,50 +67,6 @@ MaybeValues rank(Translator &t, tfg::Node node, Values inputs) {
   return Values{{toInteger(t, number, t.b.getI32Type()), t.outcome(node, inputs)}};
 }
 
-/// Whether an axis is that of vectors.
-bool isOnlyAxis(Translator &t, const Typed &axis) {
-  std::optional<SmallVector<Value>> axes = t.indices(axis);
-  std::optional<int64_t> only =
-      axes && axes->size() == 1 ? getConstantIntValue(axes->front()) : std::nullopt;
-  return only == 0 || only == -1;
-}
-
-/// Scalars as a vector.
-MaybeValues pack(Translator &t, tfg::Node node, Values inputs) {
-  Type element = elementOf(node->getResult(0).getType());
-  auto axis = node.attr<IntegerAttr>("axis");
-  if (!isNative(element) || inputs.size() > 16 || (axis && axis.getInt() > 0))
-    return std::nullopt;
-  SmallVector<Value> elements;
-  for (const Typed &input : inputs) {
-    if (isTensor(input.value.getType()))
-      return std::nullopt;
-    elements.push_back(input.value);
-  }
-  return Values{t.vector(elements, element, t.outcome(node, inputs))};
-}
-
-/// Vectors in registers, one after the other.
-MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
-  Type element = elementOf(node->getResult(0).getType());
-  if (!isInteger(element) || inputs.size() < 2 || !isOnlyAxis(t, inputs.back()))
-    return std::nullopt;
-  SmallVector<Value> elements;
-  bool isComputed = false;
-  for (const Typed &input : ArrayRef(inputs).drop_back()) {
-    auto type = dyn_cast<RankedTensorType>(input.value.getType());
-    std::optional<SmallVector<Value>> own = t.indices(input);
-    if (!type || type.getRank() != 1 || !own)
-      return std::nullopt;
-    isComputed |= input.elements.has_value();
-    for (Value value : *own)
-      elements.push_back(toInteger(t, value, element));
-  }
-  if (!isComputed || elements.empty() || elements.size() > 16)
-    return std::nullopt;
-  return Values{t.vector(elements, element, t.outcome(node, inputs))};
-}
-
 /// A tensor that holds one value everywhere.
 MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
   Type element = elementOf(node->getResult(0).getType());
@@ -132,18 +88,21 @@ Typed reshaped(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<Val
     for (auto [size, dim] : llvm::zip(sizes, known.shape.all()))
       if (dim != Shape::unknown && !getConstantIntValue(size))
         t.check(compare(t, arith::CmpIPredicate::eq, size, t.index(dim)));
-  Value value = inputs[0].value;
-  if (!isTensor(value.getType()) && isInteger(value.getType()) && sizes.size() == 1)
-    return t.vector(value, value.getType(), std::move(known));
-  return t.reshape(value, sizes, std::move(known));
+  return t.reshape(inputs[0], sizes, std::move(known));
 }
 
 MaybeValues reshape(Translator &t, tfg::Node node, Values inputs) {
   std::optional<SmallVector<Value>> own = sizesOf(t, inputs[0].value);
   std::optional<SmallVector<Value>> sizes = t.indices(inputs[1]);
   auto wanted = dyn_cast<RankedTensorType>(inputs[1].value.getType());
-  if (!own || !sizes || sizes->empty() || !wanted || wanted.getRank() != 1)
+  if (!own || !sizes || !wanted || wanted.getRank() != 1)
     return std::nullopt;
+  if (sizes->empty()) {
+    std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
+    if (!elements || elements->size() != 1)
+      return std::nullopt;
+    return Values{{elements->front(), t.outcome(node, inputs)}};
+  }
   // A size of -1 is what is left; others that aren't constant have to be sizes.
   Value rest;
   Value product = t.index(1), total = t.index(1);
@@ -217,9 +176,13 @@ MaybeValues squeeze(Translator &t, tfg::Node node, Values inputs) {
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Shape", shape},     {"Size", size},       {"Rank", rank},
-    {"Pack", pack},       {"Fill", fill},       {"Reshape", reshape},
-    {"Squeeze", squeeze}, {"ConcatV2", concat}, {"ExpandDims", expandDims},
+    {"Shape", shape},
+    {"Size", size},
+    {"Rank", rank},
+    {"Fill", fill},
+    {"Reshape", reshape},
+    {"Squeeze", squeeze},
+    {"ExpandDims", expandDims},
 };
 
 } // namespace

@@ -1,10 +1,12 @@
 // Parts of tensors: loops that read another element than they write, which fusion joins with those
 // that use them. Parts along the first dimension alone are left to kernels, which don't copy them.
 #include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -74,43 +76,15 @@ Part partOf(Translator &t, Indices &in, const Masks &masks, size_t entry, Value 
   return part;
 }
 
-/// One or more elements of a vector in registers.
-MaybeValues sliceOfRegisters(Translator &t, tfg::Node node, const Values &inputs) {
-  std::optional<SmallVector<Value>> begins = t.indices(inputs[1]), ends = t.indices(inputs[2]),
-                                    steps = t.indices(inputs[3]);
-  Masks masks(node);
-  if (!begins || !ends || !steps || begins->size() != 1 || ends->size() != 1 ||
-      steps->size() != 1 || masks.ellipsis || masks.newAxis ||
-      getConstantIntValue(steps->front()) != 1)
-    return std::nullopt;
-  ArrayRef<Value> elements = *inputs[0].elements;
-  auto size = static_cast<int64_t>(elements.size());
-  auto place = [&](Value index, bool isMasked, int64_t otherwise) -> std::optional<int64_t> {
-    if (isMasked)
-      return otherwise;
-    std::optional<int64_t> constant = getConstantIntValue(index);
-    if (constant && *constant < 0)
-      *constant += size;
-    return constant;
-  };
-  std::optional<int64_t> begin = place(begins->front(), masks.begin && !masks.shrink, 0);
-  std::optional<int64_t> end = place(ends->front(), masks.end, size);
-  if (!begin || *begin < 0)
-    return std::nullopt;
-  if (masks.shrink) {
-    if (*begin >= size)
-      return std::nullopt;
-    return Values{{elements[*begin], t.outcome(node, inputs)}};
-  }
-  if (!end || *end <= *begin || *end > size)
-    return std::nullopt;
-  return Values{t.vector(elements.slice(*begin, *end - *begin), elements[0].getType(),
-                         t.outcome(node, inputs))};
+/// Whether a part along the first dimension, which a kernel needn't copy, is better picked element
+/// by element: where it is so small that the call takes longer.
+bool paysToPick(ArrayRef<Value> sizes, RankedTensorType from, const KnownValue &known) {
+  constexpr int64_t few = 4096;
+  auto type = RankedTensorType::get(Sizes(sizes, known.shape).shape, from.getElementType());
+  return type.hasStaticShape() && type.getNumElements() <= few;
 }
 
 MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
-  if (inputs[0].elements)
-    return sliceOfRegisters(t, node, inputs);
   Value from = inputs[0].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
   std::optional<SmallVector<Value>> begins = t.indices(inputs[1]), ends = t.indices(inputs[2]),
@@ -163,8 +137,9 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
   bool isScalar = sizes.empty();
   auto isAll = [](const Part &part) { return part.isAll; };
   if (!isScalar && llvm::all_of(parts, isAll))
-    return Values{t.reshape(from, sizes, std::move(known))};
-  if (!isScalar && llvm::all_of(ArrayRef(parts).drop_front(), isAll))
+    return Values{t.reshape(inputs[0], sizes, std::move(known))};
+  if (!isScalar && !paysToPick(sizes, type, known) &&
+      llvm::all_of(ArrayRef(parts).drop_front(), isAll))
     return std::nullopt;
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
     SmallVector<Value> places;
@@ -172,10 +147,10 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
       places.push_back(part.begin);
     for (auto [place, dim] : llvm::zip(at, isFrom))
       if (dim >= 0) {
-        Value scaled = arith::MulIOp::create(b, loc, place, parts[dim].step);
-        places[dim] = arith::AddIOp::create(b, loc, places[dim], scaled);
+        Value scaled = b.createOrFold<arith::MulIOp>(loc, place, parts[dim].step);
+        places[dim] = b.createOrFold<arith::AddIOp>(loc, places[dim], scaled);
       }
-    return tensor::ExtractOp::create(b, loc, from, places);
+    return t.elementAt(b, loc, inputs[0], places);
   };
   if (isScalar)
     return Values{{element(t.b, t.loc, {}), std::move(known)}};
@@ -214,17 +189,146 @@ MaybeValues split(Translator &t, tfg::Node node, Values inputs) {
     Value offset = in.mul(part, in.number(static_cast<int64_t>(i)));
     auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
       SmallVector<Value> places(at);
-      places[*axis] = arith::AddIOp::create(b, loc, places[*axis], offset);
-      return tensor::ExtractOp::create(b, loc, from, places);
+      places[*axis] = b.createOrFold<arith::AddIOp>(loc, places[*axis], offset);
+      return t.elementAt(b, loc, inputs[1], places);
     };
     results.push_back(t.generate(sizes, type.getElementType(), known, element));
   }
   return results;
 }
 
+/// A block of these sizes that begins at these places, which are inside.
+MaybeValues block(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<Value> begins,
+                  ArrayRef<Value> sizes) {
+  auto type = cast<RankedTensorType>(inputs[0].value.getType());
+  KnownValue known = t.outcome(node, inputs);
+  Sizes is(sizes, known.shape);
+  bool isWholeRows = is.shape == type.getShape();
+  if (!isWholeRows && type.getRank() > 0)
+    isWholeRows = ArrayRef(is.shape).drop_front() == type.getShape().drop_front();
+  if (isWholeRows && !paysToPick(sizes, type, known))
+    return std::nullopt;
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
+    SmallVector<Value> places;
+    for (auto [place, begin] : llvm::zip(at, begins))
+      places.push_back(b.createOrFold<arith::AddIOp>(loc, place, begin));
+    return t.elementAt(b, loc, inputs[0], places);
+  };
+  return Values{t.generate(sizes, type.getElementType(), std::move(known), element)};
+}
+
+/// Where a block of known sizes begins in a tensor of known sizes: moved so that it is inside.
+std::optional<SmallVector<Value>> beginsInside(Translator &t, RankedTensorType type,
+                                               ArrayRef<int64_t> sizes, const Typed &starts) {
+  std::optional<SmallVector<Value>> begins = t.indices(starts);
+  if (!begins || begins->size() != sizes.size())
+    return std::nullopt;
+  Indices in{t.b, t.loc};
+  for (auto [begin, size, all] : llvm::zip(*begins, sizes, type.getShape()))
+    begin = in.atMost(in.atLeast(begin, in.number(0)), in.number(all - size));
+  return begins;
+}
+
+/// A tensor whose sizes are known, and which has elements; null for others.
+RankedTensorType fixed(const Typed &typed) {
+  auto type = dyn_cast<RankedTensorType>(typed.value.getType());
+  return type && type.hasStaticShape() && type.getRank() && isNative(type.getElementType())
+             ? type
+             : RankedTensorType();
+}
+
+MaybeValues slice(Translator &t, tfg::Node node, Values inputs) {
+  RankedTensorType type = fixed(inputs[0]);
+  std::optional<SmallVector<int64_t>> begins = t.integers(inputs[1]), sizes = t.integers(inputs[2]);
+  if (!type || !begins || !sizes || begins->size() != sizes->size() ||
+      static_cast<int64_t>(sizes->size()) != type.getRank())
+    return std::nullopt;
+  SmallVector<Value> at, lengths;
+  for (auto [begin, size, all] : llvm::zip(*begins, *sizes, type.getShape())) {
+    if (size == -1)
+      size = all - begin;
+    if (begin < 0 || size < 0 || size > all - begin)
+      return std::nullopt; // fails
+    at.push_back(t.index(begin));
+    lengths.push_back(t.index(size));
+  }
+  return block(t, node, inputs, at, lengths);
+}
+
+MaybeValues dynamicSlice(Translator &t, tfg::Node node, Values inputs) {
+  RankedTensorType type = fixed(inputs[0]);
+  std::optional<SmallVector<int64_t>> sizes = t.integers(inputs[2]);
+  if (!type || !sizes || static_cast<int64_t>(sizes->size()) != type.getRank())
+    return std::nullopt;
+  for (auto [size, all] : llvm::zip(*sizes, type.getShape()))
+    if (size < 0 || size > all)
+      return std::nullopt; // fails
+  std::optional<SmallVector<Value>> begins = beginsInside(t, type, *sizes, inputs[1]);
+  if (!begins)
+    return std::nullopt;
+  SmallVector<Value> lengths;
+  for (int64_t size : *sizes)
+    lengths.push_back(t.index(size));
+  return block(t, node, inputs, *begins, lengths);
+}
+
+/// A small tensor with another block: each element is its own or one of the block's.
+std::optional<Typed> updateSmall(Translator &t, const Values &inputs, ArrayRef<Value> begins,
+                                 KnownValue known) {
+  constexpr size_t mostChoices = 128;
+  auto type = cast<RankedTensorType>(inputs[0].value.getType());
+  auto part = cast<RankedTensorType>(inputs[1].value.getType());
+  std::optional<SmallVector<Value>> old = t.elementsOf(inputs[0]), fresh = t.elementsOf(inputs[1]);
+  if (!old || !fresh)
+    return std::nullopt;
+  if (old->size() * fresh->size() > mostChoices &&
+      llvm::any_of(begins, [](Value begin) { return !getConstantIntValue(begin); }))
+    return std::nullopt;
+  SmallVector<int64_t> strides = computeStrides(type.getShape()),
+                       steps = computeStrides(part.getShape());
+  SmallVector<Value> elements = *old;
+  for (auto [i, element] : llvm::enumerate(elements))
+    for (auto [k, value] : llvm::enumerate(*fresh)) {
+      SmallVector<int64_t> place = delinearize(static_cast<int64_t>(i), strides),
+                           within = delinearize(static_cast<int64_t>(k), steps);
+      Value isHere = arith::ConstantOp::create(t.b, t.loc, t.b.getBoolAttr(true));
+      for (auto [at, inside, begin] : llvm::zip(place, within, begins)) {
+        Value meets = t.b.createOrFold<arith::CmpIOp>(t.loc, arith::CmpIPredicate::eq, begin,
+                                                      t.index(at - inside));
+        isHere = t.b.createOrFold<arith::AndIOp>(t.loc, isHere, meets);
+      }
+      element = t.b.createOrFold<arith::SelectOp>(t.loc, isHere, value, element);
+    }
+  return t.small(elements, type.getShape(), type.getElementType(), std::move(known));
+}
+
+MaybeValues dynamicUpdateSlice(Translator &t, tfg::Node node, Values inputs) {
+  RankedTensorType type = fixed(inputs[0]), part = fixed(inputs[1]);
+  if (!type || !part || type.getRank() != part.getRank())
+    return std::nullopt;
+  for (auto [size, all] : llvm::zip(part.getShape(), type.getShape()))
+    if (size > all)
+      return std::nullopt; // fails
+  std::optional<SmallVector<Value>> begins = beginsInside(t, type, part.getShape(), inputs[2]);
+  if (!begins)
+    return std::nullopt;
+  KnownValue known = t.outcome(node, inputs);
+  if (isSmall(type))
+    if (std::optional<Typed> updated = updateSmall(t, inputs, *begins, known))
+      return Values{std::move(*updated)};
+  SmallVector<Value> given =
+      isSmall(part) ? *t.elementsOf(inputs[1]) : SmallVector<Value>{inputs[1].value};
+  Value updated =
+      rc::UpdateOp::create(t.b, t.loc, type, inputs[0].value, *begins, given, part.getShape());
+  return Values{{updated, std::move(known)}};
+}
+
 constexpr std::pair<StringRef, Lowering> table[] = {
     {"StridedSlice", stridedSlice},
     {"Split", split},
+    {"Slice", slice},
+    {"XlaDynamicSlice", dynamicSlice},
+    {"XlaDynamicUpdateSlice", dynamicUpdateSlice},
 };
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 
 using namespace mlir;
@@ -67,8 +68,8 @@ Type Translator::joined(Type a, Type b) {
   return tfg::tensorOf(join(shape(a), shape(b)), elementOf(a));
 }
 
-std::optional<Form> Translator::joined(const Typed &a, const Typed &b) {
-  Type x = a.value.getType(), y = b.value.getType();
+std::optional<Form> Translator::joined(const Form &a, const Form &b) {
+  Type x = a.type, y = b.type;
   Type handle = RankedTensorType::get({}, tf_type::VariantType::get(this->b.getContext()));
   if (a.list && b.list && a.list->isSameKind(*b.list)) {
     bool areRanked = isTensor(x) && isTensor(y);
@@ -99,23 +100,31 @@ Value Translator::coerce(const Typed &typed, const Form &form) {
   return tensor::CastOp::create(b, loc, form.type, typed.value);
 }
 
+/// An element of a constant of a native type.
+static TypedAttr elementAttr(OpBuilder &b, Type type, const Tensor &tensor, int64_t i) {
+  if (type.isF32())
+    return b.getF32FloatAttr(tensor.data<float>()[i]);
+  if (type.isF64())
+    return b.getF64FloatAttr(tensor.data<double>()[i]);
+  if (type.isInteger(1))
+    return b.getBoolAttr(tensor.data<bool>()[i]);
+  return b.getIntegerAttr(type, type.isInteger(32) ? tensor.data<int32_t>()[i]
+                                                   : tensor.data<int64_t>()[i]);
+}
+
 Typed Translator::constant(const Tensor &tensor, KnownValue known) {
   RankedTensorType type = tfg::typeOf(tensor, b.getContext());
   Type element = type.getElementType();
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&cluster.front());
-  if (type.getRank() == 0 && isNative(element)) {
-    TypedAttr attr;
-    if (element.isF32())
-      attr = b.getF32FloatAttr(tensor.scalarValue<float>());
-    else if (element.isF64())
-      attr = b.getF64FloatAttr(tensor.scalarValue<double>());
-    else if (element.isInteger(1))
-      attr = b.getBoolAttr(tensor.scalarValue<bool>());
-    else
-      attr = b.getIntegerAttr(element, element.isInteger(32) ? tensor.scalarValue<int32_t>()
-                                                             : tensor.scalarValue<int64_t>());
-    return {arith::ConstantOp::create(b, loc, attr), std::move(known)};
+  if (type.getRank() == 0 && isNative(element))
+    return {arith::ConstantOp::create(b, loc, elementAttr(b, element, tensor, 0)),
+            std::move(known)};
+  if (isSmall(type)) {
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < tensor.count(); ++i)
+      elements.push_back(arith::ConstantOp::create(b, loc, elementAttr(b, element, tensor, i)));
+    return small(elements, type.getShape(), element, std::move(known));
   }
   int32_t index = static_cast<int32_t>(tables.constants.size());
   tables.constants.push_back(tensor);
@@ -164,20 +173,114 @@ std::optional<SmallVector<Value>> Translator::indices(const Typed &typed) {
     for (int64_t i = 0; i < constant.count(); ++i)
       result.push_back(index(constant.dtype() == DType::Int32 ? constant.data<int32_t>()[i]
                                                               : constant.data<int64_t>()[i]));
-  } else if (typed.elements) {
-    llvm::for_each(*typed.elements, add);
-  } else if (!isTensor(type)) {
-    add(typed.value);
+  } else if (std::optional<SmallVector<Value>> elements = elementsOf(typed);
+             elements && (!isTensor(type) || cast<RankedTensorType>(type).getRank() < 2)) {
+    llvm::for_each(*elements, add);
   } else {
     return std::nullopt;
   }
   return result;
 }
 
-Typed Translator::vector(ArrayRef<Value> elements, Type element, KnownValue known) {
-  auto type = RankedTensorType::get({static_cast<int64_t>(elements.size())}, element);
+std::optional<SmallVector<int64_t>> Translator::integers(const Typed &typed) {
+  if (const Tensor &constant = typed.known.constant;
+      constant && constant.count() && constant.rank() == 2 && constant.dtype() == DType::Int32)
+    return llvm::to_vector_of<int64_t>(constant.values<int32_t>());
+  std::optional<SmallVector<Value>> values = indices(typed);
+  SmallVector<int64_t> found;
+  for (Value value : values.value_or(SmallVector<Value>()))
+    if (std::optional<int64_t> constant = getConstantIntValue(value))
+      found.push_back(*constant);
+  if (!values || found.size() != values->size())
+    return std::nullopt;
+  return found;
+}
+
+bool isSmall(Type type) {
+  constexpr int64_t most = 32;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && isNative(tensor.getElementType()) &&
+         tensor.getNumElements() > 0 && tensor.getNumElements() <= most;
+}
+
+SmallVector<Type> Form::parts() const {
+  if (list || !isSmall(type))
+    return {type};
+  auto tensor = cast<RankedTensorType>(type);
+  return SmallVector<Type>(tensor.getNumElements(), tensor.getElementType());
+}
+
+Typed Translator::small(ArrayRef<Value> elements, ArrayRef<int64_t> shape, Type element,
+                        KnownValue known) {
+  if (shape.empty())
+    return {elements.front(), std::move(known)};
+  auto type = RankedTensorType::get(shape, element);
+  known.shape = meet(known.shape, tfg::shapeOf(type));
   Value value = tensor::FromElementsOp::create(b, loc, type, elements);
   return {value, std::move(known), SmallVector<Value>(elements)};
+}
+
+std::optional<SmallVector<Value>> Translator::elementsOf(const Typed &typed) {
+  if (typed.elements)
+    return typed.elements;
+  if (typed.list || variables.contains(typed.value))
+    return std::nullopt;
+  if (!isTensor(typed.value.getType()))
+    return SmallVector<Value>{typed.value};
+  if (!isSmall(typed.value.getType()))
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(typed.value.getType());
+  SmallVector<Value> elements;
+  SmallVector<int64_t> strides = computeStrides(type.getShape());
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    SmallVector<Value> place;
+    for (int64_t at : delinearize(i, strides))
+      place.push_back(index(at));
+    elements.push_back(b.createOrFold<tensor::ExtractOp>(loc, typed.value, place));
+  }
+  return elements;
+}
+
+Value Translator::elementAt(OpBuilder &b, Location loc, const Typed &from,
+                            ArrayRef<Value> indices) {
+  constexpr size_t few = 8;
+  if (!isTensor(from.value.getType()))
+    return from.value;
+  if (!from.elements)
+    return tensor::ExtractOp::create(b, loc, from.value, indices);
+  Value place = arith::ConstantIndexOp::create(b, loc, 0);
+  for (auto [i, size] :
+       llvm::zip(indices, cast<RankedTensorType>(from.value.getType()).getShape())) {
+    Value length = arith::ConstantIndexOp::create(b, loc, size);
+    place =
+        b.createOrFold<arith::AddIOp>(loc, b.createOrFold<arith::MulIOp>(loc, place, length), i);
+  }
+  if (std::optional<int64_t> constant = getConstantIntValue(place))
+    return (*from.elements)[*constant];
+  if (from.elements->size() > few)
+    return tensor::ExtractOp::create(b, loc, from.value, indices);
+  Value chosen = from.elements->front();
+  for (auto [i, element] : llvm::enumerate(ArrayRef(*from.elements).drop_front())) {
+    Value number = arith::ConstantIndexOp::create(b, loc, static_cast<int64_t>(i) + 1);
+    Value isHere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, place, number);
+    chosen = arith::SelectOp::create(b, loc, isHere, element, chosen);
+  }
+  return chosen;
+}
+
+void Translator::split(const Typed &typed, const Form &form, SmallVectorImpl<Value> &parts) {
+  if (form.list || !isSmall(form.type))
+    return parts.push_back(coerce(typed, form));
+  if (typed.elements && typed.value.getType() == form.type)
+    return llvm::append_range(parts, *typed.elements);
+  llvm::append_range(parts, *elementsOf({coerce(typed, form), {}}));
+}
+
+Typed Translator::joinedFrom(const Form &form, ValueRange parts, KnownValue known) {
+  if (form.list || !isSmall(form.type))
+    return {parts.front(), std::move(known), std::nullopt, form.list};
+  auto type = cast<RankedTensorType>(form.type);
+  return small(SmallVector<Value>(parts), type.getShape(), type.getElementType(), std::move(known));
 }
 
 KnownValue Translator::outcome(tfg::Node node, const Values &inputs) {
@@ -209,6 +312,17 @@ Typed Translator::generate(ArrayRef<Value> sizes, Type element, KnownValue known
                            ElementAt elementAt) {
   Sizes is(sizes, known.shape);
   auto rank = static_cast<int64_t>(sizes.size());
+  if (auto type = RankedTensorType::get(is.shape, element); isSmall(type)) {
+    SmallVector<Value> elements;
+    SmallVector<int64_t> strides = computeStrides(type.getShape());
+    for (int64_t i = 0; i < type.getNumElements(); ++i) {
+      SmallVector<Value> place;
+      for (int64_t at : delinearize(i, strides))
+        place.push_back(index(at));
+      elements.push_back(elementAt(b, loc, place));
+    }
+    return small(elements, type.getShape(), element, std::move(known));
+  }
   Value empty = tensor::EmptyOp::create(b, loc, is.shape, element, is.dynamic);
   auto generic = linalg::GenericOp::create(
       b, loc, TypeRange(empty.getType()), ValueRange(), ValueRange(empty),
@@ -227,9 +341,13 @@ Typed Translator::generate(ArrayRef<Value> sizes, Type element, KnownValue known
   return {out, std::move(known)};
 }
 
-Typed Translator::reshape(Value value, ArrayRef<Value> sizes, KnownValue known) {
+Typed Translator::reshape(const Typed &from, ArrayRef<Value> sizes, KnownValue known) {
   Sizes is(sizes, known.shape);
-  value = boxed(value);
+  if (auto type = RankedTensorType::get(is.shape, elementOf(from.value.getType())); isSmall(type))
+    if (std::optional<SmallVector<Value>> elements = elementsOf(from);
+        elements && static_cast<int64_t>(elements->size()) == type.getNumElements())
+      return small(*elements, is.shape, type.getElementType(), std::move(known));
+  Value value = boxed(from.value);
   auto type = RankedTensorType::get(is.shape, elementOf(value.getType()));
   auto made = rc::ReshapeOp::create(b, loc, TypeRange(type), value, is.dynamic);
   Value out = made->getResult(0);

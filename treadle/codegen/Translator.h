@@ -43,15 +43,23 @@ struct ListForm {
 struct Typed {
   mlir::Value value;
   KnownValue known;
-  /// The elements of a vector of integers that was computed in registers, such as a shape.
+  /// The elements of a small tensor that was computed in registers, in the order of memory.
   std::optional<llvm::SmallVector<mlir::Value>> elements = std::nullopt;
   std::optional<ListForm> list = std::nullopt;
 };
+
+/// Whether tensors of this type are held in registers, each element in one.
+bool isSmall(mlir::Type type);
 
 /// How a value is held, when several ways of the code lead to it.
 struct Form {
   mlir::Type type;
   std::optional<ListForm> list = std::nullopt;
+
+  static Form of(const Typed &typed) { return {typed.value.getType(), typed.list}; }
+
+  /// The types of what holds it: one, or those of a small tensor's elements.
+  llvm::SmallVector<mlir::Type> parts() const;
 
   bool operator==(const Form &other) const {
     return type == other.type && list.has_value() == other.list.has_value() &&
@@ -113,14 +121,28 @@ public:
   mlir::Value dim(mlir::Value value, int64_t index);
   mlir::Type joined(mlir::Type a, mlir::Type b);
   /// What both can be held as; nothing where their dtypes differ.
-  std::optional<Form> joined(const Typed &a, const Typed &b);
+  std::optional<Form> joined(const Form &a, const Form &b);
   mlir::Value coerce(const Typed &typed, const Form &form);
   mlir::Value index(int64_t value);
   /// An integer scalar, or the elements of a small vector of integers, as indices: where they are
   /// constant or in registers.
   std::optional<llvm::SmallVector<mlir::Value>> indices(const Typed &typed);
-  /// A vector of integers.
-  Typed vector(llvm::ArrayRef<mlir::Value> elements, mlir::Type element, KnownValue known);
+  /// The same where all of them are constant.
+  std::optional<llvm::SmallVector<int64_t>> integers(const Typed &typed);
+  /// A tensor in registers: its elements in the order of memory.
+  Typed small(llvm::ArrayRef<mlir::Value> elements, llvm::ArrayRef<int64_t> shape,
+              mlir::Type element, KnownValue known);
+  Typed vector(llvm::ArrayRef<mlir::Value> elements, mlir::Type element, KnownValue known) {
+    return small(elements, static_cast<int64_t>(elements.size()), element, std::move(known));
+  }
+  /// The elements of a scalar or a small tensor; nothing of others.
+  std::optional<llvm::SmallVector<mlir::Value>> elementsOf(const Typed &typed);
+  /// The element at these indices, which are known to be inside.
+  mlir::Value elementAt(mlir::OpBuilder &b, mlir::Location loc, const Typed &from,
+                        llvm::ArrayRef<mlir::Value> indices);
+  /// What holds a value in this form, and a value that is held so.
+  void split(const Typed &typed, const Form &form, llvm::SmallVectorImpl<mlir::Value> &parts);
+  Typed joinedFrom(const Form &form, mlir::ValueRange parts, KnownValue known);
   /// What is known of a node's only result.
   KnownValue outcome(tfg::Node node, const Values &inputs);
   /// A tensor of these sizes whose elements are computed from their indices.
@@ -129,7 +151,7 @@ public:
   Typed generate(llvm::ArrayRef<mlir::Value> sizes, mlir::Type element, KnownValue known,
                  ElementAt elementAt);
   /// The same elements in another shape.
-  Typed reshape(mlir::Value value, llvm::ArrayRef<mlir::Value> sizes, KnownValue known);
+  Typed reshape(const Typed &from, llvm::ArrayRef<mlir::Value> sizes, KnownValue known);
   void check(mlir::Value condition);
 
   static Error unsupported(tfg::Node node, std::string_view why) {
@@ -153,12 +175,17 @@ public:
 private:
   Results conditional(tfg::Node node, llvm::ArrayRef<tfg::FuncOp> branches, size_t branch,
                       mlir::Value selector, llvm::ArrayRef<Typed> inputs);
-  std::optional<Typed> inRegisters(const ElementwiseOp &op, const Values &inputs, mlir::Type result,
+  std::optional<Typed> inRegisters(const ElementwiseOp &op, const Values &inputs,
+                                   llvm::ArrayRef<int64_t> shape, mlir::Type result,
                                    const KnownValue &known);
   Results iteration(tfg::Node node, mlir::scf::WhileOp made, tfg::FuncOp cond, tfg::FuncOp body,
-                    llvm::ArrayRef<size_t> variables, const Values &now);
+                    llvm::ArrayRef<size_t> variables, llvm::ArrayRef<Form> forms,
+                    const Values &now);
   void endIteration(mlir::scf::WhileOp made, llvm::ArrayRef<size_t> variables, const Values &given,
                     llvm::ArrayRef<Form> forms);
+  /// `now`, with what holds the variables.
+  Values withVariables(const Values &now, llvm::ArrayRef<size_t> variables,
+                       llvm::ArrayRef<Form> forms, mlir::ValueRange parts);
   void erase(mlir::Operation *op);
   /// Makes a loop the innermost one, for as long as the result is there.
   llvm::SaveAndRestore<mlir::scf::WhileOp> enter(mlir::scf::WhileOp loop) {
@@ -187,6 +214,7 @@ using LoweringTable = llvm::ArrayRef<std::pair<llvm::StringRef, Lowering>>;
 LoweringTable shapeLowerings();
 LoweringTable sliceLowerings();
 LoweringTable moveLowerings();
+LoweringTable smallLowerings();
 LoweringTable reductionLowerings();
 LoweringTable listLowerings();
 

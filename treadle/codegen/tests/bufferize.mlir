@@ -73,3 +73,34 @@ func.func @cluster(%x: tensor<2x3xf32>, %size: index, %p: i1) -> tensor<?xf32> {
   }
   return %last : tensor<?xf32>
 }
+
+// -----
+
+// Elements are written where nobody else sees the tensor, without a copy if nobody does.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK: %[[OWN:.*]], %[[OK:.*]] = rc.unique
+// CHECK: rc.check %[[OK]]
+// CHECK: %[[MEMORY:.*]] = rc.view %[[OWN]]
+// CHECK-COUNT-2: memref.store %{{.*}}, %[[MEMORY]]
+// CHECK: return %[[OWN]]
+func.func @cluster(%x: tensor<500x2xf32>, %i: index, %e: f32) -> tensor<500x2xf32> {
+  %zero = arith.constant 0 : index
+  %y = rc.update %x[%i, %zero] [1, 2] = %e, %e : f32, f32 in tensor<500x2xf32> -> tensor<500x2xf32>
+  return %y : tensor<500x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @cluster
+// CHECK: rc.unique
+// CHECK: scf.for
+// CHECK: scf.for
+// CHECK: rc.parallel
+// CHECK: memref.load
+// CHECK: memref.store
+func.func @cluster(%x: tensor<500x2xf32>, %part: tensor<100x2xf32>, %i: index) -> tensor<500x2xf32> {
+  %zero = arith.constant 0 : index
+  %y = rc.update %x[%i, %zero] [100, 2] = %part : tensor<100x2xf32> in tensor<500x2xf32> -> tensor<500x2xf32>
+  return %y : tensor<500x2xf32>
+}

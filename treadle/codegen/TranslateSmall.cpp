@@ -1,0 +1,269 @@
+// Small tensors are made element by element: each is one of an input's, or computed from a few.
+// What is moved costs nothing.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/FastMath.h"
+#include "treadle/codegen/Translator.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+using Places = SmallVector<int64_t>;
+
+/// The shape of a value that is a scalar or a small tensor; nothing for others.
+std::optional<Places> shapeOf(const Typed &typed) {
+  Type type = typed.value.getType();
+  if (!isTensor(type))
+    return isNative(type) && !typed.list ? std::optional(Places()) : std::nullopt;
+  return isSmall(type) ? std::optional(Places(cast<RankedTensorType>(type).getShape()))
+                       : std::nullopt;
+}
+
+/// A small tensor of this shape, each element chosen by its place; nothing where it isn't small.
+MaybeValues pick(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<int64_t> shape,
+                 llvm::function_ref<Value(ArrayRef<int64_t>)> elementAt) {
+  Type element = elementOf(node->getResult(0).getType());
+  if (!isNative(element) || (!shape.empty() && !isSmall(RankedTensorType::get(shape, element))))
+    return std::nullopt;
+  SmallVector<Value> elements;
+  Places strides = computeStrides(shape);
+  for (int64_t i = 0; i < computeProduct(shape); ++i)
+    elements.push_back(elementAt(delinearize(i, strides)));
+  return Values{t.small(elements, shape, element, t.outcome(node, inputs))};
+}
+
+/// An axis counted from the front; nothing where there is none such.
+std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank) {
+  if (said && *said < 0)
+    *said += rank;
+  return said && *said >= 0 && *said < rank ? said : std::nullopt;
+}
+
+MaybeValues pack(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> part = shapeOf(inputs[0]);
+  auto attr = node.attr<IntegerAttr>("axis");
+  std::optional<int64_t> axis =
+      axisOf(attr ? attr.getInt() : 0, part ? static_cast<int64_t>(part->size()) + 1 : 0);
+  if (!part || !axis)
+    return std::nullopt;
+  SmallVector<SmallVector<Value>> own;
+  for (const Typed &input : inputs) {
+    std::optional<SmallVector<Value>> elements = t.elementsOf(input);
+    if (!elements || shapeOf(input) != part)
+      return std::nullopt;
+    own.push_back(std::move(*elements));
+  }
+  Places shape = *part, strides = computeStrides(*part);
+  shape.insert(shape.begin() + *axis, static_cast<int64_t>(inputs.size()));
+  return pick(t, node, inputs, shape, [&](ArrayRef<int64_t> at) {
+    Places place(at);
+    place.erase(place.begin() + *axis);
+    return own[at[*axis]][linearize(place, strides)];
+  });
+}
+
+MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs.back());
+  std::optional<int64_t> axis =
+      axisOf(axes && axes->size() == 1 ? std::optional(axes->front()) : std::nullopt,
+             shape ? static_cast<int64_t>(shape->size()) : 0);
+  if (!shape || !axis)
+    return std::nullopt;
+  struct Part {
+    SmallVector<Value> elements;
+    Places strides;
+  };
+  SmallVector<std::pair<const Part *, int64_t>> at; // along the axis: which part, and where in it
+  SmallVector<Part> parts;
+  parts.reserve(inputs.size());
+  for (const Typed &input : ArrayRef(inputs).drop_back()) {
+    std::optional<Places> own = shapeOf(input);
+    std::optional<SmallVector<Value>> elements = t.elementsOf(input);
+    if (!own || !elements || own->size() != shape->size())
+      return std::nullopt;
+    parts.push_back({std::move(*elements), computeStrides(*own)});
+    for (int64_t i = 0; i < (*own)[*axis]; ++i)
+      at.emplace_back(&parts.back(), i);
+    (*own)[*axis] = (*shape)[*axis];
+    if (own != shape)
+      return std::nullopt;
+  }
+  (*shape)[*axis] = static_cast<int64_t>(at.size());
+  return pick(t, node, inputs, *shape, [&](ArrayRef<int64_t> where) {
+    Places place(where);
+    auto [part, index] = at[place[*axis]];
+    place[*axis] = index;
+    return part->elements[linearize(place, part->strides)];
+  });
+}
+
+MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> own = shapeOf(inputs[0]), paddings = t.integers(inputs[1]);
+  std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
+  if (!own || !paddings || !elements || paddings->size() != 2 * own->size() ||
+      (inputs.size() > 2 && isTensor(inputs[2].value.getType())))
+    return std::nullopt;
+  Places shape = *own, strides = computeStrides(*own);
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    if ((*paddings)[2 * i] < 0 || (*paddings)[2 * i + 1] < 0)
+      return std::nullopt; // fails
+    size += (*paddings)[2 * i] + (*paddings)[2 * i + 1];
+  }
+  Type element = elementOf(node->getResult(0).getType());
+  if (!isNative(element))
+    return std::nullopt;
+  Value outside = inputs.size() > 2
+                      ? inputs[2].value
+                      : arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(element)).getResult();
+  return pick(t, node, inputs, shape, [&](ArrayRef<int64_t> at) {
+    Places place(at);
+    for (auto [i, index] : llvm::enumerate(place)) {
+      index -= (*paddings)[2 * i];
+      if (index < 0 || index >= (*own)[i])
+        return outside;
+    }
+    return (*elements)[linearize(place, strides)];
+  });
+}
+
+MaybeValues reverse(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1]);
+  std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
+  if (!shape || !axes || !elements)
+    return std::nullopt;
+  SmallVector<bool> isReversed(shape->size());
+  for (int64_t said : *axes) {
+    std::optional<int64_t> axis = axisOf(said, static_cast<int64_t>(shape->size()));
+    if (!axis || isReversed[*axis])
+      return std::nullopt; // fails
+    isReversed[*axis] = true;
+  }
+  Places strides = computeStrides(*shape);
+  return pick(t, node, inputs, *shape, [&](ArrayRef<int64_t> at) {
+    Places place(at);
+    for (auto [index, size, turned] : llvm::zip(place, *shape, isReversed))
+      index = turned ? size - 1 - index : index;
+    return (*elements)[linearize(place, strides)];
+  });
+}
+
+MaybeValues tile(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> own = shapeOf(inputs[0]), times = t.integers(inputs[1]);
+  std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
+  if (!own || !times || !elements || times->size() != own->size())
+    return std::nullopt;
+  Places shape = *own, strides = computeStrides(*own);
+  for (auto [size, count] : llvm::zip(shape, *times))
+    if (count < 0 || llvm::MulOverflow(size, count, size))
+      return std::nullopt; // fails
+  return pick(t, node, inputs, shape, [&](ArrayRef<int64_t> at) {
+    Places place(at);
+    for (auto [index, size] : llvm::zip(place, *own))
+      index %= size;
+    return (*elements)[linearize(place, strides)];
+  });
+}
+
+/// Elements are repeated where they are read.
+MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> shape = t.integers(inputs[1]);
+  Type type = inputs[0].value.getType();
+  auto from = dyn_cast<RankedTensorType>(type);
+  if (!shape || !isNative(elementOf(type)) || (isTensor(type) && !from) ||
+      (from && (!from.hasStaticShape() || from.getRank() > static_cast<int64_t>(shape->size()))))
+    return std::nullopt;
+  size_t added = shape->size() - (from ? from.getRank() : 0);
+  for (auto [i, size] : llvm::enumerate(*shape)) {
+    int64_t own = i < added ? 1 : from.getDimSize(i - added);
+    if (size < 0 || (own != size && own != 1))
+      return std::nullopt; // fails
+  }
+  SmallVector<Value> sizes;
+  for (int64_t size : *shape)
+    sizes.push_back(t.index(size));
+  KnownValue known = t.outcome(node, inputs);
+  if (sizes.empty())
+    return Values{{inputs[0].value, std::move(known)}};
+  return Values{t.generate(
+      sizes, elementOf(type), std::move(known), [&](OpBuilder &b, Location loc, ValueRange at) {
+        SmallVector<Value> place;
+        for (auto [i, index] : llvm::enumerate(at.drop_front(added)))
+          place.push_back(from.getDimSize(static_cast<int64_t>(i)) == 1
+                              ? arith::ConstantIndexOp::create(b, loc, 0).getResult()
+                              : index);
+        return t.elementAt(b, loc, inputs[0], place);
+      })};
+}
+
+bool truth(tfg::Node node, StringRef name) {
+  auto attr = node.attr<BoolAttr>(name);
+  return attr && attr.getValue();
+}
+
+/// A product of small matrices.
+MaybeValues matmul(Translator &t, tfg::Node node, Values inputs) {
+  constexpr int64_t mostProducts = 512;
+  std::optional<Places> left = shapeOf(inputs[0]), right = shapeOf(inputs[1]);
+  Type element = elementOf(node->getResult(0).getType());
+  std::optional<SmallVector<Value>> a = t.elementsOf(inputs[0]), b = t.elementsOf(inputs[1]);
+  if (!left || !right || !a || !b || left->size() != 2 || right->size() != 2 ||
+      elementOf(inputs[0].value.getType()) != element || !isNative(element) || element.isInteger(1))
+    return std::nullopt;
+  bool isLeftTurned = truth(node, "transpose_a"), isRightTurned = truth(node, "transpose_b");
+  int64_t rows = (*left)[isLeftTurned], depth = (*left)[!isLeftTurned],
+          columns = (*right)[!isRightTurned];
+  if ((*right)[isRightTurned] != depth || rows * depth * columns > mostProducts)
+    return std::nullopt;
+  FastMathScope scope(t.b, t.options.fastMath);
+  return pick(t, node, inputs, {rows, columns}, [&](ArrayRef<int64_t> at) {
+    Value sum;
+    for (int64_t k = 0; k < depth; ++k) {
+      Value x = (*a)[isLeftTurned ? k * rows + at[0] : at[0] * depth + k],
+            y = (*b)[isRightTurned ? at[1] * depth + k : k * columns + at[1]];
+      if (!isa<FloatType>(element)) {
+        Value product = arith::MulIOp::create(t.b, t.loc, x, y);
+        sum = sum ? arith::AddIOp::create(t.b, t.loc, sum, product).getResult() : product;
+        continue;
+      }
+      // As the kernel does where the processor can: without rounding the product.
+      constexpr auto together = arith::FastMathFlags::contract;
+      Value product = arith::MulFOp::create(t.b, t.loc, x, y, together);
+      sum = sum ? arith::AddFOp::create(t.b, t.loc, product, sum, together).getResult() : product;
+    }
+    return sum;
+  });
+}
+
+/// Numbers one after the other, as many as constants say.
+MaybeValues range(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> begin = t.integers(inputs[0]), end = t.integers(inputs[1]),
+                        step = t.integers(inputs[2]);
+  Type element = elementOf(node->getResult(0).getType());
+  if (!begin || !end || !step || begin->size() != 1 || end->size() != 1 || step->size() != 1 ||
+      step->front() != 1 || end->front() < begin->front())
+    return std::nullopt;
+  Value first = t.index(begin->front());
+  return Values{t.generate(t.index(end->front() - begin->front()), element, t.outcome(node, inputs),
+                           [&](OpBuilder &b, Location loc, ValueRange at) {
+                             Value number = b.createOrFold<arith::AddIOp>(loc, at.front(), first);
+                             return b.createOrFold<arith::IndexCastOp>(loc, element, number);
+                           })};
+}
+
+constexpr std::pair<StringRef, Lowering> table[] = {
+    {"Pack", pack},     {"ConcatV2", concat},         {"Pad", pad},
+    {"PadV2", pad},     {"ReverseV2", reverse},       {"Tile", tile},
+    {"MatMul", matmul}, {"BroadcastTo", broadcastTo}, {"Range", range},
+};
+
+} // namespace
+
+LoweringTable smallLowerings() { return table; }
+
+} // namespace treadle::codegen
