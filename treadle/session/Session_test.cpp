@@ -359,7 +359,11 @@ TEST(SessionErrorTest, TensorTooLargeForTheMachine) {
 }
 
 TEST(SessionErrorTest, AttributeTooLargeForTheMachine) {
-  for (std::string_view count : {"1125899906842624", "4611686018427387904"}) {
+  std::vector<std::string_view> counts = {"4611686018427387904"};
+#if !__has_feature(address_sanitizer) && !__has_feature(thread_sanitizer)
+  counts.push_back("1125899906842624"); // a sanitizer's `new` ends the process rather than throw
+#endif
+  for (std::string_view count : counts) {
     auto integer = [](std::string_view name, std::string_view value) {
       return str(" attr { key: '", name, "' value { i: ", value, " } }");
     };
