@@ -5,6 +5,7 @@
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/deps_to_chains/LoopOrder.h"
 #include "treadle/transforms/overlap_loops/FrameLowering.h"
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
@@ -108,7 +109,7 @@ void LoopForms::framesToWhile() {
   SmallVector<Block *> bodies;
   Effects effects(module);
   forEachBody(module, [&](Block &body) {
-    if (llvm::any_of(findLoops(body),
+    if (llvm::any_of(findLoops(topologicalOrder(body)),
                      [&](const auto &loop) { return needsChains(*loop, effects); }))
       bodies.push_back(&body);
   });

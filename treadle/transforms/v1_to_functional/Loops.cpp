@@ -1,7 +1,6 @@
 #include "treadle/transforms/v1_to_functional/Loops.h"
 
 #include "treadle/runtime/FrameTree.h"
-#include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -31,11 +30,10 @@ void Loop::forEachNode(function_ref<void(Operation *)> visit) const {
 
 namespace {
 
-/// Walks a body in the order of its edges.
 class LoopFinder {
 public:
-  std::vector<std::unique_ptr<Loop>> find(Block &body) {
-    for (Operation *op : topologicalOrder(body))
+  std::vector<std::unique_ptr<Loop>> find(ArrayRef<Operation *> order) {
+    for (Operation *op : order)
       if (Node::isNode(op))
         place(Node(op));
     std::vector<std::vector<std::unique_ptr<Loop>>> byDepth;
@@ -101,6 +99,8 @@ private:
 
 } // namespace
 
-std::vector<std::unique_ptr<Loop>> findLoops(Block &body) { return LoopFinder().find(body); }
+std::vector<std::unique_ptr<Loop>> findLoops(ArrayRef<Operation *> order) {
+  return LoopFinder().find(order);
+}
 
 } // namespace treadle::tfg

@@ -3,7 +3,6 @@
 
 #include "treadle/dialect/Tfg.h"
 
-#include "mlir/IR/Block.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -35,7 +34,7 @@ struct Loop {
 /// The op without "Ref" in front: what it does to control flow.
 llvm::StringRef v1Kind(Node node);
 
-/// The loops of a body, each after those that stand in it.
-std::vector<std::unique_ptr<Loop>> findLoops(mlir::Block &body);
+/// The loops of a body, given in the order of its edges, each after those that stand in it.
+std::vector<std::unique_ptr<Loop>> findLoops(llvm::ArrayRef<mlir::Operation *> order);
 
 } // namespace treadle::tfg

@@ -8,6 +8,45 @@ tfg.func @endless(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = 
   return(%exit) : tensor<i32>
 }
 
+// A frame whose values never change is left after its first iteration.
+tfg.func @once(%x: tensor<i32> {tfg.name = "x"}, %p: tensor<i1> {tfg.name = "p"}) -> (tensor<i32> {tfg.name = "y"}) {
+  %enter, %enterc = Enter(%x) name("enter") {T = i32, frame_name = "once", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
+  %q, %qc = Enter(%p) name("q") {T = i1, frame_name = "once", is_constant = true} : (tensor<i1>) -> (tensor<i1>)
+  // expected-remark @+1 {{loop 'once' stays as it is: it has no NextIteration}}
+  %c, %cc = LoopCond(%q) name("c") : (tensor<i1>) -> (tensor<i1>)
+  %s:2, %sc = Switch(%enter, %c) name("s") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %exit, %exitc = Exit(%s#0) name("exit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  return(%exit) : tensor<i32>
+}
+
+// What happens as the loop ends is no part of its body.
+tfg.func @at_the_end(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = "y"}) {
+  %enter, %enterc = Enter(%x) name("enter") {T = i32, frame_name = "end"} : (tensor<i32>) -> (tensor<i32>)
+  %m:2, %mc = Merge(%enter, %next) name("merge") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %less, %lessc = Less(%m#0, %m#0) name("less") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  %c, %cc = LoopCond(%less) name("c") : (tensor<i1>) -> (tensor<i1>)
+  // expected-remark @+1 {{loop 'end' stays as it is: what node 's' gives where the loop ends is used in the loop}}
+  %s:2, %sc = Switch(%m#0, %c) name("s") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %print, %printc = Print(%s#0, %s#0) name("print") {T = i32, U = [i32]} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %next, %nextc = NextIteration(%s#1) name("next") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %exit, %exitc = Exit(%s#0) name("exit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  return(%exit) : tensor<i32>
+}
+
+// The Switch says when a value may leave the loop: not before it was printed.
+tfg.func @late(%x: tensor<i32> {tfg.name = "x"}) -> (tensor<i32> {tfg.name = "y"}) {
+  %enter, %enterc = Enter(%x) name("enter") {T = i32, frame_name = "late"} : (tensor<i32>) -> (tensor<i32>)
+  %m:2, %mc = Merge(%enter, %next) name("merge") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %print, %printc = Print(%m#0, %m#0) name("print") {T = i32, U = [i32]} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %less, %lessc = Less(%m#0, %m#0) name("less") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  %c, %cc = LoopCond(%less) name("c") : (tensor<i1>) -> (tensor<i1>)
+  // expected-remark @+1 {{loop 'late' stays as it is: node 's' has control inputs}}
+  %s:2, %sc = Switch(%m#0, %c) [%printc] name("s") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %next, %nextc = NextIteration(%s#1) name("next") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %exit, %exitc = Exit(%s#0) name("exit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  return(%exit) : tensor<i32>
+}
+
 tfg.func @reference(%p: tensor<i1> {tfg.name = "p"}) -> (tensor<f32> {tfg.name = "y"}) {
   %v, %vc = VariableV2 name("v") {dtype = f32} : () -> (tensor<!tf_type.f32ref>)
   // expected-remark @+1 {{conditional of node 's' stays as it is: node 's' takes a reference to a variable}}

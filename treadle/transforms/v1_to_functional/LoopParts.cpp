@@ -1,0 +1,335 @@
+#include "treadle/transforms/v1_to_functional/LoopParts.h"
+
+#include "treadle/transforms/functional_to_v1/Lowered.h"
+#include "treadle/transforms/v1_to_functional/Conversion.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+
+bool LoopParts::find() {
+  if (!loop.problem.empty())
+    return false;
+  if (!deadness.isKnown())
+    return refuse(loop.enters.empty() ? nullptr : loop.enters.front(),
+                  "the graph around it has a cycle outside of loops, or control flow without its "
+                  "inputs and outputs");
+  findMembers();
+  if (!checkMembers() || !findVariables() || !checkNextIterations() || !checkSwitches() ||
+      !checkExits() || !checkDeadness())
+    return false;
+  markBody();
+  return collect();
+}
+
+std::optional<unsigned> LoopParts::indexOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (op && isLoopSwitch(op))
+    return indexOf(op->getOperand(0));
+  auto index = indices.find(op);
+  if (index == indices.end() || isControl(value))
+    return std::nullopt;
+  return index->second;
+}
+
+bool LoopParts::isLoopSwitch(Operation *op) const {
+  return own.contains(op) && v1Kind(Node(op)) == "Switch" &&
+         op->getOperand(1).getDefiningOp() == loopCond.getOperation();
+}
+
+SmallVector<Value> LoopParts::tokens() const {
+  SmallVector<Value> tokens;
+  for (Operation *enter : loop.enters)
+    llvm::append_range(tokens, Node(enter).control());
+  return tokens;
+}
+
+// --- what it consists of -------------------------------------------------------------------------
+
+void LoopParts::findMembers() {
+  own.insert(loop.nodes.begin(), loop.nodes.end());
+  members.insert(loop.enters.begin(), loop.enters.end());
+  loop.forEachNode([&](Operation *op) { members.insert(op); });
+}
+
+// What goes into a frame but through Enter, and out but through Exit, has no meaning there.
+bool LoopParts::checkMembers() {
+  llvm::DenseSet<Operation *> exits(loop.exits.begin(), loop.exits.end());
+  llvm::DenseSet<Operation *> enters(loop.enters.begin(), loop.enters.end());
+  for (Operation *op : members) {
+    Node node(op);
+    if (rules.isKept(node))
+      return refuse(node, "node '", "' is to be kept");
+    bool isEnter = enters.contains(op);
+    for (Value input : op->getOperands())
+      if (!isEnter && !isMember(input.getDefiningOp()))
+        return refuse(node, "node '", "' has an input from outside the loop");
+    for (Operation *user : op->getUsers())
+      if (!isMember(user) && !exits.contains(user))
+        return refuse(node, "node '", "' is used outside the loop");
+    for (Value value : op->getResults())
+      if (!isControl(value) && isReference(value) && isEnter)
+        return refuse(node, "node '", "' brings in a reference to a variable");
+  }
+  return true;
+}
+
+bool LoopParts::addVariable(Node merge) {
+  Node enter(merge.data()[0].getDefiningOp()), next(merge.data()[1].getDefiningOp());
+  if (v1Kind(enter) != "Enter")
+    std::swap(enter, next);
+  if (v1Kind(enter) != "Enter" || v1Kind(next) != "NextIteration")
+    return refuse(merge, "node '", "' merges other things than Enter and NextIteration");
+  if (!own.contains(next.getOperation()))
+    return refuse(merge, "node '", "' has a NextIteration of another loop");
+  if (!merge.results()[1].use_empty())
+    return refuse(merge, "the loop asks which input node '", "' took");
+  if (merge.numControl() != 0)
+    return refuse(merge, "node '", "' has control inputs");
+  indices[merge.getOperation()] = variables.size();
+  variables.push_back({enter, merge, next});
+  return true;
+}
+
+bool LoopParts::findVariables() {
+  auto isNext = [](Value value) {
+    Operation *op = value.getDefiningOp();
+    return op && Node::isNode(op) && v1Kind(Node(op)) == "NextIteration";
+  };
+  for (Operation *op : loop.nodes) {
+    Node node(op);
+    StringRef kind = v1Kind(node);
+    if (kind == "LoopCond") {
+      if (loopCond)
+        return refuse(op, "it has more than one LoopCond");
+      loopCond = node;
+    } else if (kind == "Merge" && llvm::any_of(node.data(), isNext)) {
+      if (node.numData() != 2)
+        return refuse(node, "node '", "' has more than two inputs");
+      if (!addVariable(node))
+        return false;
+    }
+  }
+  if (!loopCond)
+    return refuse(loop.enters.empty() ? nullptr : loop.enters.front(), "it has no LoopCond");
+  if (variables.empty())
+    return refuse(loopCond.getOperation(), "it has no NextIteration");
+  if (!mayBePredicate(loopCond.data()[0]))
+    return refuse(loopCond.getOperation(), "its condition is no bool scalar");
+  if (!addInvariants())
+    return false;
+  orderAsBefore();
+  return true;
+}
+
+// What comes in twice is one value, unless a While had it twice.
+bool LoopParts::addInvariants() {
+  llvm::DenseMap<std::pair<Value, Attribute>, unsigned> known;
+  for (Operation *op : loop.enters) {
+    Node enter(op);
+    auto isConstant = enter.attr<BoolAttr>("is_constant");
+    if (!isConstant || !isConstant.getValue()) {
+      auto isVariable = [&](Operation *user) { return indices.contains(user); };
+      if (!llvm::all_of(op->getUsers(), isVariable))
+        return refuse(enter, "what node '",
+                      "' gives is there in the first iteration alone, and no Merge takes it");
+      continue;
+    }
+    auto [index, isNew] =
+        known.try_emplace({enter.data()[0], loweredInput(enter)}, variables.size());
+    if (isNew)
+      variables.push_back({enter, {}, {}});
+    indices[op] = index->second;
+  }
+  return true;
+}
+
+/// A loop that was a While has its values in the order of that.
+void LoopParts::orderAsBefore() {
+  auto inputOf = [](const Variable &variable) { return loweredInput(variable.enter); };
+  if (!llvm::all_of(variables, inputOf))
+    return;
+  SmallVector<std::pair<int64_t, unsigned>> order;
+  for (auto [index, variable] : llvm::enumerate(variables))
+    order.emplace_back(inputOf(variable).getInt(), index);
+  llvm::sort(order);
+  SmallVector<Variable> ordered;
+  SmallVector<unsigned> indexNow(variables.size());
+  for (auto [input, before] : order) {
+    indexNow[before] = ordered.size();
+    ordered.push_back(variables[before]);
+  }
+  variables = std::move(ordered);
+  for (auto &[op, index] : indices)
+    index = indexNow[index];
+}
+
+bool LoopParts::checkNextIterations() {
+  for (Operation *op : loop.nodes)
+    if (v1Kind(Node(op)) == "NextIteration" &&
+        llvm::any_of(op->getUsers(), [&](Operation *user) { return !indices.contains(user); }))
+      return refuse(Node(op), "node '", "' is used by other nodes than Merge");
+  return true;
+}
+
+bool LoopParts::checkSwitches() {
+  for (Operation *op : loop.nodes) {
+    if (!isLoopSwitch(op))
+      continue;
+    if (Node(op).numControl() != 0)
+      return refuse(Node(op), "node '", "' has control inputs");
+    if (!llvm::all_of(op->getResult(0).getUsers(),
+                      [](Operation *user) { return v1Kind(Node(user)) == "Exit"; }))
+      return refuse(Node(op), "what node '", "' gives where the loop ends is used in the loop");
+  }
+  return true;
+}
+
+bool LoopParts::checkExits() {
+  for (Operation *op : loop.exits) {
+    Node exit(op);
+    Operation *from = exit.data()[0].getDefiningOp();
+    bool isLast = from && isLoopSwitch(from) &&
+                  cast<OpResult>(exit.data()[0]).getResultNumber() == 0 && indexOf(exit.data()[0]);
+    if (!isLast)
+      return refuse(exit, "node '", "' takes out what is no loop variable where the loop ends");
+    if (loop.parent && rules.isKept(exit))
+      return refuse(exit, "node '", "' is to be kept");
+    if (exit.numControl() != 0)
+      return refuse(exit, "node '", "' has control inputs");
+  }
+  return true;
+}
+
+// A While runs with all its inputs or not at all. So must the loop: an Enter that is dead alone
+// would kill some of its values only.
+bool LoopParts::checkDeadness() {
+  for (Operation *enter : loop.enters)
+    if (!deadness.follows(loopCond.getOperation(), enter))
+      return refuse(Node(enter), "node '", "' may have no value where the rest of the loop runs");
+  return true;
+}
+
+/// What runs in whole iterations alone: all that comes from a Switch where the loop goes on.
+void LoopParts::markBody() {
+  SmallVector<Operation *> pending;
+  auto push = [&](Operation *op) {
+    if (isMember(op) && !isFrameNode(op) && bodySide.insert(op).second)
+      pending.push_back(op);
+  };
+  for (Operation *op : loop.nodes)
+    if (isLoopSwitch(op))
+      for (Operation *user : op->getResult(1).getUsers())
+        push(user);
+  while (!pending.empty())
+    for (Operation *user : pending.pop_back_val()->getUsers())
+      push(user);
+}
+
+bool LoopParts::collect() {
+  SmallVector<Operation *> body, condition;
+  auto add = [&](SmallVector<Operation *> &list, Node node) {
+    for (Value input : node->getOperands())
+      list.push_back(input.getDefiningOp());
+  };
+  for (Variable &variable : variables)
+    if (variable.next)
+      add(body, variable.next);
+  for (Operation *op : loop.nodes)
+    if (!isV1ControlFlow(Node(op)) && rules.runsUnneeded(Node(op)))
+      (bodySide.contains(op) ? body : condition).push_back(op);
+  add(condition, loopCond);
+  if (!collectBody(body, condition) || !collectCondition(condition))
+    return false;
+  loop.forEachNode([&](Operation *op) {
+    if (bodySet.contains(op))
+      inBody.push_back(op);
+    if (conditionSet.contains(op))
+      inCondition.push_back(op);
+  });
+  return true;
+}
+
+// A node of the condition that the body needs the value of is computed in both, if it may be. What
+// is done before the body begins is added to the condition.
+bool LoopParts::collectBody(SmallVector<Operation *> pending, SmallVector<Operation *> &condition) {
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    if (op == loopCond.getOperation())
+      return refuse(op, "its body uses the value of LoopCond");
+    if (!isMember(op) || bodySet.contains(op) || indices.contains(op))
+      continue;
+    if (isLoopSwitch(op)) {
+      pending.push_back(op->getOperand(0).getDefiningOp());
+      continue;
+    }
+    Node node(op);
+    if (!bodySide.contains(op) && !rules.mayRepeat(node))
+      return refuse(node, "node '", "' runs once more than the body, which uses its value");
+    bodySet.insert(op);
+    for (Value input : node.data())
+      pending.push_back(input.getDefiningOp());
+    for (Value token : node.control()) {
+      Operation *before = token.getDefiningOp();
+      if (bodySide.contains(before))
+        pending.push_back(before);
+      else if (isMember(before) && !isFrameNode(before) && !rules.mayRepeat(Node(before)))
+        condition.push_back(before);
+    }
+  }
+  return true;
+}
+
+bool LoopParts::collectCondition(SmallVector<Operation *> pending) {
+  while (!pending.empty()) {
+    Operation *op = pending.pop_back_val();
+    if (!isMember(op) || conditionSet.contains(op) || indices.contains(op))
+      continue;
+    if (isLoopSwitch(op) || bodySide.contains(op) || op == loopCond.getOperation())
+      return refuse(Node(op), "its condition needs node '", "' of the body");
+    conditionSet.insert(op);
+    for (Value input : op->getOperands())
+      pending.push_back(input.getDefiningOp());
+  }
+  return true;
+}
+
+// --- what takes its place ------------------------------------------------------------------------
+
+void LoopParts::replaceBy(Node structured, function_ref<bool(Node)> staysByName) {
+  for (Operation *op : loop.exits) {
+    Node exit(op);
+    Value result = structured.results()[*indexOf(exit.data()[0])];
+    Value token = structured.controlResult();
+    if (staysByName(exit)) {
+      OpBuilder builder(op);
+      Node identity = NodeBuilder(builder, "Identity")
+                          .placedAs(exit)
+                          .attrs(exit.attrs())
+                          .inputs(result)
+                          .results(exit.results().getTypes())
+                          .build();
+      result = identity.results()[0];
+      token = identity.controlResult();
+    }
+    exit.results()[0].replaceAllUsesWith(result);
+    replaceControl(exit.controlResult(), token);
+    members.insert(op);
+  }
+  SmallVector<Operation *> left;
+  for (Operation *op : members)
+    if (op->getBlock() == structured->getBlock())
+      left.push_back(op);
+  for (Operation *op : left)
+    op->dropAllUses();
+  for (Operation *op : left)
+    op->dropAllReferences();
+  for (Operation *op : left)
+    op->erase();
+  if (loop.parent) {
+    llvm::erase(loop.parent->children, &loop);
+    loop.parent->nodes.push_back(structured.getOperation());
+  }
+}
+
+} // namespace treadle::tfg
