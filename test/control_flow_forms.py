@@ -25,6 +25,7 @@ CORPUS = SHARED / "corpus"
 PASSES = {
     "none": "",
     "functional": "tfg-v1-to-functional{KEEP}",
+    "regions": "tfg-structure-loops{KEEP},tfg-region-to-functional",
     "v1": "tfg-functional-to-v1",
     "functional-v1": "tfg-v1-to-functional{KEEP},tfg-functional-to-v1",
     "there-and-back": "tfg-functional-to-v1,tfg-v1-to-functional{KEEP}",

@@ -36,6 +36,13 @@ def test_v1_control_flow_becomes_functional():
         assert total(results, "after", index) <= SHARE_TO_STAY * total(results, "before", index)
 
 
+def test_v1_loops_become_loops_with_regions():
+    results = convert("regions", "cf_v1")
+    assert not [after for _, after in results if after["why"]]
+    # Those in which a node may wait for others stay as well.
+    assert total(results, "after", 0) <= 0.15 * total(results, "before", 0)
+
+
 @pytest.mark.parametrize("version", ["cf_v1", "cf_v2"])
 def test_functional_control_flow_becomes_v1(version):
     passes = "v1" if version == "cf_v2" else "functional-v1"

@@ -94,6 +94,7 @@ constexpr Keeping keepings[] = {
     {"tfg-inline-all", "keep"},
     {"tfg-remap", "keep"},
     {"tfg-fuse-kernels", "keep"},
+    {"tfg-structure-loops", "keep"},
     {"tfg-inference", "keep"},
     {"tfg-structured", "keep"},
     {"tfg-frames", "keep"},

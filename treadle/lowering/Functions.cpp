@@ -62,7 +62,7 @@ Expected<GraphSpec> ModuleFunctions::lower(const std::string &function,
   auto encode = [&](const ModuleIndex &index, tfg::FuncOp op) {
     return neededPart(index, op, wanted).and_then([&](NeededPart part) {
       if (rewrite)
-        rewrite(part, index);
+        rewrite(part, index, *this);
       return treadle::lower(index, part);
     });
   };

@@ -20,8 +20,8 @@ public:
   ModuleFunctions(const ModuleIndex &index, const KernelRegistry &kernels, Rewrite rewrite,
                   LoopOverlap loopOverlap = LoopOverlap::Auto,
                   const OpTraitsTable *traits = nullptr)
-      : index(index), kernels(kernels), rewrite(rewrite), loopOverlap(loopOverlap), traits(traits) {
-  }
+      : index(index), kernels(kernels), rewrite(std::move(rewrite)), loopOverlap(loopOverlap),
+        traits(traits) {}
 
   /// Before the first plan: calls that are marked as clusters are compiled.
   void setClusters(ClusterLibrary *library) { clusters = library; }

@@ -1,5 +1,6 @@
 #include "treadle/lowering/NeededPart.h"
 
+#include "treadle/dialect/Regions.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/LoopVariables.h"
 #include "treadle/runtime/FunctionOps.h"
@@ -51,6 +52,8 @@ private:
   Endpoint endpoint(mlir::Value value) const;
   Endpoint emptyTensor(mlir::Type type);
   Expected<NodeSpec> convertNode(tfg::Node node);
+  Expected<GraphSpec> convertRegion(tfg::Node loop, unsigned number, mlir::ValueRange results);
+  Expected<std::shared_ptr<const LoopSpec>> convertLoop(tfg::Node loop);
   Expected<void> addAttributes(tfg::Node node, NodeSpec &spec);
   void addWantedResults(tfg::Node node, NodeSpec &spec);
   void readReferencesForValues();
@@ -197,6 +200,35 @@ void Lowering::markGradient(NodeSpec &spec) {
   spec.attrs.set("f", FunctionRef{function->name, std::make_shared<const AttrMap>(attrs)});
 }
 
+// All that stands in a region, as a graph of its own.
+Expected<GraphSpec> Lowering::convertRegion(tfg::Node loop, unsigned number,
+                                            mlir::ValueRange results) {
+  mlir::Region &region = loop->getRegion(number);
+  NeededPart inner(region.front(), part.dissolves);
+  inner.name = loop.name().str();
+  for (auto [i, value] : llvm::enumerate(tfg::dataArguments(region)))
+    inner.addArgument(value, str("value ", i));
+  for (mlir::Operation &op : region.front().without_terminator())
+    inner.need(&op);
+  tfg::Node end(&region.front().back());
+  for (auto [i, value] : llvm::enumerate(results)) {
+    tfg::Node named = end.nameAttr() ? end : tfg::definingNode(value);
+    inner.addResult(value, {named ? named.name().str() : str("value ", i), {}, value.getType()});
+  }
+  return lower(index, inner);
+}
+
+Expected<std::shared_ptr<const LoopSpec>> Lowering::convertLoop(tfg::Node loop) {
+  auto end = mlir::cast<tfg::ConditionOp>(loop->getRegion(0).front().back());
+  auto next = mlir::cast<tfg::YieldOp>(loop->getRegion(1).front().back());
+  auto made = std::make_shared<LoopSpec>();
+  GraphSpec cond = TREADLE_TRY(convertRegion(loop, 0, end.getPredicate()));
+  GraphSpec body = TREADLE_TRY(convertRegion(loop, 1, next.getForwarded()));
+  made->cond = std::move(cond);
+  made->body = std::move(body);
+  return made;
+}
+
 Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   NodeSpec out;
   out.name = node.name().str();
@@ -221,6 +253,11 @@ Expected<NodeSpec> Lowering::convertNode(tfg::Node node) {
   out.controls.erase(std::unique(out.controls.begin(), out.controls.end()), out.controls.end());
   for (mlir::Value result : node.results())
     out.outputTypes.push_back(typeOf(result.getType()));
+  if (tfg::regionFormOf(node.getOperation()) == tfg::RegionForm::While) {
+    out.op = "While";
+    out.loop = TREADLE_TRY(convertLoop(node));
+    return out;
+  }
   TREADLE_TRY(addAttributes(node, out));
   TREADLE_TRY(checkSignature(out));
   // Its first input says on which machine to run: here there is one.

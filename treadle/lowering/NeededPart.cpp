@@ -51,6 +51,8 @@ mlir::ValueRange NeededPart::wantedValues() const {
 // An operand may stand after its user. The copy never uses values of the module: that alone would
 // change them. Tokens of what isn't needed go.
 mlir::Block &NeededPart::makeOwn() {
+  if (own)
+    return *own;
   auto block = std::make_unique<mlir::Block>();
   llvm::DenseMap<mlir::Value, mlir::Value> arguments;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> copies;

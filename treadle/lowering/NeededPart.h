@@ -6,9 +6,12 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <functional>
 #include <memory>
 
 namespace treadle {
+
+class FunctionLibrary;
 
 /// The nodes of one body that a request needs, or the results of a function. The body belongs to
 /// the module, which others may read at the same time, until makeOwn(); then it may be rewritten.
@@ -34,7 +37,8 @@ public:
 
   /// A copy takes the place of what is the module's: the nodes that are needed alone, with values
   /// of its own where arguments come in, and a tfg.return of the results that are wanted at its
-  /// end. New attributes come from the module's context, which must lock if others use it.
+  /// end. New attributes come from the module's context, which must lock if others use it. Once
+  /// made, it is given again.
   mlir::Block &makeOwn();
 
   /// The nodes in the order of the body.
@@ -86,7 +90,8 @@ Expected<NeededPart> neededPart(const ModuleIndex &index, tfg::FuncOp function,
 /// The part as the runtime is given it, node by node.
 Expected<GraphSpec> lower(const ModuleIndex &index, const NeededPart &part);
 
-/// Changes what a plan is made of, to the same effect.
-using Rewrite = void (*)(NeededPart &part, const ModuleIndex &index);
+/// Changes what a plan is made of, to the same effect. `functions`: those that the part may call.
+using Rewrite =
+    std::function<void(NeededPart &part, const ModuleIndex &index, FunctionLibrary &functions)>;
 
 } // namespace treadle

@@ -1,5 +1,5 @@
-// Which frame a node is in, in what order nodes run, and which v1 loops need no frame.
-#include "treadle/runtime/Deadness.h"
+// Which frame a node is in, and in what order nodes run.
+#include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/TestGraph.h"
 
 #include <gtest/gtest.h>
@@ -149,93 +149,6 @@ TEST(ExecutionOrder, ALongCycleIsShortened) {
   auto order = plan::executionOrder(g.graph);
   ASSERT_FALSE(order);
   EXPECT_LT(order.error().message.size(), 400u);
-}
-
-// --- loops without frames ----------------------------------------------------------------------
-
-bool isStructured(const GraphSpec &graph) {
-  auto plan = build(graph);
-  EXPECT_TRUE(plan) << plan.error().message;
-  return plan && (*plan)->isSequential;
-}
-
-class LoopForm : public testing::Test {
-protected:
-  GraphMaker g;
-  Endpoint zero{g.constant(0), 0}, three{g.constant(3), 0};
-  void finish(Endpoint result, int32_t expected) {
-    g.result(result);
-    for (Layout layout : {Layout::Chosen, Layout::Dataflow}) {
-      auto out = run(g.graph, {}, nullptr, layout);
-      ASSERT_TRUE(out) << out.error().message;
-      EXPECT_EQ(value((*out)[0]), expected);
-    }
-  }
-};
-
-TEST_F(LoopForm, NestedLoopsNeedNoFrames) {
-  Loop outer = addLoop(g, zero, three, "outer", [&](Loop loop) {
-    Endpoint bound{g.enter(three, "outer", true), 0};
-    return Endpoint{addLoop(g, {loop.next, 0}, bound, "inner").exit, 0};
-  });
-  finish({outer.exit, 0}, 3);
-  EXPECT_TRUE(isStructured(g.graph));
-}
-
-TEST_F(LoopForm, ALoopOnABranchNeedsNoFrame) {
-  Endpoint no{g.boolean(false), 0};
-  int pivot = g.identity({g.switchOn(no, no), 0});
-  int from = g.switchOn(zero, no), limit = g.constant(5, {pivot});
-  Loop loop = addLoop(g, {from, 0}, {limit, 0}, "loop");
-  int other = g.identity({from, 1});
-  finish({g.merge({{loop.exit, 0}, {other, 0}}), 0}, 5);
-  EXPECT_TRUE(isStructured(g.graph));
-}
-
-TEST_F(LoopForm, ALoopAfterAConditionalNeedsNoFrame) {
-  Endpoint yes{g.boolean(true), 0};
-  int s = g.switchOn(zero, yes);
-  int joined = g.merge({{g.identity({s, 0}), 0}, {g.identity({s, 1}), 0}});
-  finish({addLoop(g, {joined, 0}, three, "loop").exit, 0}, 3);
-  EXPECT_TRUE(isStructured(g.graph));
-}
-
-// The bound of the body is dead, the condition isn't: what doesn't depend on it lives.
-TEST_F(LoopForm, ALoopThatIsDeadInPartKeepsItsFrame) {
-  Endpoint no{g.boolean(false), 0};
-  Endpoint dead{g.switchOn(three, no), 1};
-  int total = g.loopVariable(zero, "loop");
-  Endpoint invariant{g.enter(dead, "loop", true), 0};
-  Loop loop = addLoop(g, zero, three, "loop");
-  int branch = g.switchOn({total, 0}, {loop.cond, 0});
-  int sum = g.add("sum", "Add", {{branch, 1}, invariant}, {i32});
-  g.close(total, {sum, 0});
-  int sumExit = g.add("sum_exit", "Exit", {{branch, 0}}, {i32});
-  Endpoint fallback{g.switchOn(zero, no), 0};
-  g.result({g.merge({{sumExit, 0}, fallback}), 0});
-  finish({loop.exit, 0}, 0); // the first result: the sum is dead, so the other side
-  EXPECT_FALSE(isStructured(g.graph));
-  EXPECT_EQ(value((*run(g.graph))[1]), 3);
-}
-
-TEST_F(LoopForm, ALoopThatWaitsKeepsItsFrame) {
-  Loop loop = addLoop(g, zero, three, "loop", [&](Loop l) {
-    return Endpoint{g.add("wait", "WaitAdd", {{l.pivot, 0}, {l.pivot, 0}}, {i32}), 0};
-  });
-  g.graph.nodes[zero.node].attrs.set("value", scalar(1));
-  finish({loop.exit, 0}, 4);
-  EXPECT_FALSE(isStructured(g.graph));
-}
-
-TEST_F(LoopForm, AnEffectThatRunsOnceMoreThanTheBodyKeepsItsFrame) {
-  int effect = -1;
-  Loop loop = addLoop(g, zero, three, "loop", [&](Loop l) {
-    effect = g.add("count", "ReadVar", {}, {i32}, {l.counter}); // not held back by the Switch
-    g.attr(effect, "var", std::string("v"));
-    return Endpoint{g.identity({l.next, 0}, {effect}), 0};
-  });
-  finish({loop.exit, 0}, 3);
-  EXPECT_FALSE(isStructured(g.graph));
 }
 
 } // namespace

@@ -441,10 +441,10 @@ Expected<BoundKernel> bindWhile(const NodeSpec &spec, FunctionLibrary *library) 
   if (spec.inputs.size() != spec.outputTypes.size())
     return Unexpected(invalidArgument("it has ", spec.inputs.size(), " loop variables and ",
                                       spec.outputTypes.size(), " outputs, expected as many"));
-  if (spec.loop)
+  if (spec.plans)
     return boundWith<WhileState>(runWhile, WhileState{{spec.name, spec.op},
-                                                      Callee(spec.name, spec.loop->cond),
-                                                      Callee(spec.name, spec.loop->body),
+                                                      Callee(spec.name, spec.plans->cond),
+                                                      Callee(spec.name, spec.plans->body),
                                                       1,
                                                       true});
   Expected<FunctionRef> cond = spec.attrs.get<FunctionRef>("cond");

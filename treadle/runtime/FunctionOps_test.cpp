@@ -228,6 +228,19 @@ TEST_P(WhileOp, LeavesTheValuesThatOthersHoldAlone) {
   expect({5, 5, 32, 2});
 }
 
+TEST_P(WhileOp, MayHaveItsGraphsWithIt) {
+  int node = loop({constant(0), constant(5), constant(1)}, [](GraphMaker &f, auto a) {
+    return std::vector<Endpoint>{{f.add("double", "Add", {a[2], a[2]}, {i32}), 0}};
+  });
+  NodeSpec &spec = g.graph.nodes[node];
+  spec.attrs = {};
+  spec.loop = std::make_shared<LoopSpec>(LoopSpec{*functions.body("cond"), *functions.body("body")});
+  auto out = run(g.graph);
+  ASSERT_TRUE(out) << out.error().message;
+  EXPECT_EQ(value((*out)[2]), 32);
+  EXPECT_EQ((*build(g.graph))->isSequential, GetParam() != Kind::Waiting);
+}
+
 TEST_P(WhileOp, ManyIterationsNeedNoStack) {
   int32_t n = GetParam() == Kind::Waiting ? 2000 : 20000;
   loop({constant(0), constant(n)},

@@ -34,12 +34,8 @@ struct SoftInputs {
   std::vector<std::string> after; // nodes that should run before this one
 };
 
-class Plan;
-
-/// The plans of a loop that was a v1 frame.
-struct LoopPlans {
-  std::shared_ptr<const Plan> cond, body;
-};
+struct LoopSpec;
+struct LoopPlans;
 
 /// A node. Attributes include the defaults of the op's definition.
 struct NodeSpec {
@@ -52,8 +48,9 @@ struct NodeSpec {
   std::vector<ValueType> inputTypes;
   std::vector<ValueType> outputTypes;
   bool isFunctionCall = false;            // `op` names a function, `attrs` instantiate it
-  std::shared_ptr<const LoopPlans> loop;  // a While made of a v1 frame
   std::shared_ptr<const SoftInputs> soft; // null: none
+  std::shared_ptr<const LoopSpec> loop;   // a While that has its graphs with it, not their names
+  std::shared_ptr<const LoopPlans> plans; // of `loop`: while a plan is built
 };
 
 /// Which iterations of the frames around a value a result wants, one selector a frame, outermost
@@ -76,6 +73,12 @@ struct GraphSpec {
   std::vector<NodeSpec> nodes;
   std::vector<Endpoint> args; // values given by the caller: output 0 of nodes with op `_Arg`
   std::vector<ResultSpec> results;
+};
+
+/// A loop's graphs. Both take all of its values; the condition gives whether it goes on, the body
+/// the values of the next iteration.
+struct LoopSpec {
+  GraphSpec cond, body;
 };
 
 } // namespace treadle

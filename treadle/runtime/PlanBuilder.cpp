@@ -182,8 +182,8 @@ std::vector<FunctionRef> calledFunctions(const NodeSpec &spec) {
 bool mayBlock(const NodeSpec &spec, const PlanNode &node, const PlanOptions &options) {
   if (node.mayBlock)
     return true;
-  if (spec.loop)
-    return spec.loop->cond->mayBlock || spec.loop->body->mayBlock;
+  if (spec.plans)
+    return spec.plans->cond->mayBlock || spec.plans->body->mayBlock;
   if (node.kind != NodeKind::Call && node.kind != NodeKind::While && node.kind != NodeKind::For)
     return false;
   if (options.kernels->findFunctionKernel(spec.op))
@@ -277,6 +277,24 @@ Expected<void> readReferencesAtBorders(GraphSpec &graph) {
       node.inputs[k] = {static_cast<int32_t>(graph.nodes.size()), 0};
       graph.nodes.push_back(std::move(read)); // `node` is gone
     }
+  return {};
+}
+
+static Expected<void> planLoops(GraphSpec &graph, const PlanOptions &options) {
+  auto planned = [&](const GraphSpec &part, ArgMode mode) -> Expected<std::shared_ptr<const Plan>> {
+    PlanOptions partOptions = options;
+    partOptions.argMode = mode;
+    std::unique_ptr<Plan> plan = TREADLE_TRY(buildPlan(part, partOptions));
+    return std::shared_ptr<const Plan>(std::move(plan));
+  };
+  for (NodeSpec &node : graph.nodes) {
+    if (!node.loop)
+      continue;
+    auto plans = std::make_shared<LoopPlans>();
+    plans->cond = TREADLE_TRY(planned(node.loop->cond, ArgMode::Borrowed));
+    plans->body = TREADLE_TRY(planned(node.loop->body, ArgMode::LoopBody));
+    node.plans = std::move(plans);
+  }
   return {};
 }
 
@@ -415,19 +433,12 @@ Expected<std::unique_ptr<Plan>> buildPlan(GraphSpec graph, const PlanOptions &op
     plan::takeClusters(graph, *options.clusters);
   plan::expandBatchFunctions(graph);
   TREADLE_TRY(plan::readReferencesAtBorders(graph));
-  auto hasFrames = [&] {
-    return std::any_of(graph.nodes.begin(), graph.nodes.end(), [](const NodeSpec &node) {
-      NodeKind kind = plan::classify(node);
-      return kind == NodeKind::Enter || kind == NodeKind::NextIteration;
-    });
-  };
-  bool needsDataflow = hasFrames();
-  if (needsDataflow && options.loopOverlap != LoopOverlap::On) {
-    TREADLE_TRY(plan::structureLoops(graph, options));
-    needsDataflow = hasFrames();
-  }
+  TREADLE_TRY(plan::planLoops(graph, options));
+  bool needsDataflow = false;
   for (const NodeSpec &node : graph.nodes) {
     NodeKind kind = plan::classify(node);
+    needsDataflow |=
+        kind == NodeKind::Enter || kind == NodeKind::NextIteration || kind == NodeKind::Exit;
     if (kind == NodeKind::Call || kind == NodeKind::While || kind == NodeKind::For)
       for (const FunctionRef &f : plan::calledFunctions(node))
         needsDataflow |= options.functions && options.functions->mayBlock(f.name);

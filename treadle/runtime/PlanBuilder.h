@@ -4,6 +4,15 @@
 #include "treadle/runtime/Plan.h"
 #include "treadle/runtime/SoftOrder.h"
 
+namespace treadle {
+
+/// The plans of a loop that has its graphs with it.
+struct LoopPlans {
+  std::shared_ptr<const Plan> cond, body;
+};
+
+} // namespace treadle
+
 namespace treadle::plan {
 
 /// What an op is to the executors, told from its name.
@@ -47,11 +56,6 @@ struct FrameAssignment {
 
 /// InvalidArgument where a node's inputs are in different frames, or a loop has no iterations.
 Expected<FrameAssignment> assignFrames(const GraphSpec &graph);
-
-/// Replaces v1 loops of the usual form (LoopCond; Enter, Merge, Switch, NextIteration, Exit for
-/// each variable) by While nodes that own their plans, from the inside out. What has another form,
-/// waits for other ops, or is looked into by a result, stays.
-Expected<void> structureLoops(GraphSpec &graph, const PlanOptions &options);
 
 /// Lays out a plan with slots, or with counters. A plan with slots that `mayBlock` can't run: the
 /// graph is whole again then, for the other layout.

@@ -126,15 +126,6 @@ TEST_P(CountdownTest, GivesItsEndAndItsIterations) {
 
 INSTANTIATE_TEST_SUITE_P(ParallelIterations, CountdownTest, testing::Values(1, 2, 10, 100));
 
-TEST_F(PlanTest, LoopThatNobodyLooksIntoNeedsNoFrame) {
-  GraphMaker g = countdown(10);
-  g.graph.results.resize(1);
-  auto out = run(std::move(g.graph));
-  ASSERT_TRUE(out) << out.error().message;
-  EXPECT_TRUE(wasSequential);
-  EXPECT_EQ((*out)[0].scalarValue<int32_t>(), 0);
-}
-
 // More values than 16 bits count go from one node to another, in both layouts.
 class WideTest : public PlanTest, public testing::WithParamInterface<int> {};
 

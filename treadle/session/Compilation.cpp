@@ -2,7 +2,7 @@
 
 #include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
-#include "treadle/transforms/fuse_kernels/FuseKernels.h"
+#include "treadle/transforms/PlanRewrites.h"
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 
 using namespace mlir;
@@ -89,7 +89,7 @@ std::string compilationPipeline(const Request &request, bool prunes) {
 Expected<void> buildOver(CompiledPlan &made, const Request &request,
                          const CompilationOptions &options, bool fuses, bool compiles) {
   const ModuleIndex &index = *made.source->index;
-  const Rewrite rewrite = fuses ? tfg::fuseKernels : nullptr;
+  const Rewrite rewrite = planRewrites(fuses, options.loopOverlap);
   auto functions = [&] {
     return std::make_unique<ModuleFunctions>(index, options.kernels, rewrite, options.loopOverlap,
                                              options.traits);
@@ -103,8 +103,7 @@ Expected<void> buildOver(CompiledPlan &made, const Request &request,
     made.functions->setClusters(made.clusters.get());
   }
   Expected<GraphSpec> spec = neededPart(index, request).and_then([&](NeededPart part) {
-    if (rewrite)
-      rewrite(part, index);
+    rewrite(part, index, *made.functions);
     return lower(index, part);
   });
   if (!spec)

@@ -12,7 +12,7 @@
 #include "treadle/runtime/Variable.h"
 #include "treadle/session/RandomProgram.h"
 #include "treadle/transforms/Passes.h"
-#include "treadle/transforms/fuse_kernels/FuseKernels.h"
+#include "treadle/transforms/PlanRewrites.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -81,6 +81,7 @@ constexpr const char *ordered[] = {
     "tfg-functional-to-v1",
     "tfg-functional-to-v1,tfg-hoist-loop-invariants",
     "tfg-functional-to-v1,tfg-v1-to-functional",
+    "tfg-functional-to-v1,tfg-structure-loops,tfg-region-to-functional",
     "tfg-functional-to-v1,tfg-inline",
     "tfg-functional-to-region,tfg-cf-sink,tfg-region-to-functional",
     "tfg-expand-symbolic-gradients",
@@ -231,11 +232,12 @@ struct World {
   std::string printed;
 };
 
-Expected<GraphSpec> lowered(const ModuleIndex &index, Rewrite rewrite) {
+Expected<GraphSpec> lowered(const ModuleIndex &index, const Rewrite &rewrite,
+                            FunctionLibrary &functions) {
   const Request request{{}, {"call:0", "call:1", "call:2", "call:3", "call:4"}, {}};
   return neededPart(index, request).and_then([&](NeededPart part) {
     if (rewrite)
-      rewrite(part, index);
+      rewrite(part, index, functions);
     return lower(index, part);
   });
 }
@@ -243,8 +245,8 @@ Expected<GraphSpec> lowered(const ModuleIndex &index, Rewrite rewrite) {
 class Executable {
 public:
   explicit Executable(ModuleOp module)
-      : index(module), functions(index, kernels(), tfg::fuseKernels, LoopOverlap::Auto, &traits()) {
-    Expected<GraphSpec> graph = lowered(index, tfg::fuseKernels);
+      : index(module), functions(index, kernels(), rewrite, LoopOverlap::Auto, &traits()) {
+    Expected<GraphSpec> graph = lowered(index, rewrite, functions);
     if (!graph) {
       error = graph.error().message;
       return;
@@ -267,6 +269,7 @@ public:
 
 private:
   const ModuleIndex index;
+  const Rewrite rewrite = planRewrites(/*fuses=*/true, LoopOverlap::Auto);
   ModuleFunctions functions;
   std::unique_ptr<Plan> plan;
   std::string error;
@@ -275,7 +278,8 @@ private:
 /// By the reference machine; whose turn it is, chance says.
 std::string byReference(ModuleOp module, unsigned seed) {
   ModuleIndex index(module);
-  Expected<GraphSpec> graph = lowered(index, /*rewrite=*/nullptr);
+  ModuleFunctions functions(index, kernels(), /*rewrite=*/nullptr);
+  Expected<GraphSpec> graph = lowered(index, /*rewrite=*/nullptr, functions);
   if (!graph)
     return "no graph: " + graph.error().message;
   tfg::EffectAnalysis effects(module);
@@ -284,7 +288,6 @@ std::string byReference(ModuleOp module, unsigned seed) {
     tfg::Node source = index.node(node.name);
     hasEffects.push_back(source && !effects.of(source).empty());
   }
-  ModuleFunctions functions(index, kernels(), /*rewrite=*/nullptr);
   reference::KernelOps ops(kernels(), &functions);
   World world(nullptr);
   ops.begin(world.run);

@@ -3,7 +3,7 @@
 #include "treadle/session/ChainedFrames.h"
 
 #include "treadle/kernels/Families.h"
-#include "treadle/transforms/fuse_kernels/FuseKernels.h"
+#include "treadle/transforms/PlanRewrites.h"
 
 #include <algorithm>
 
@@ -19,8 +19,11 @@ struct SessionPlans::Preparation {
 
 namespace {
 
-bool givesReference(const NodeSpec &node) {
-  return std::ranges::any_of(node.outputTypes, [](ValueType type) { return type.isRef; });
+bool hasReference(const GraphSpec &graph) {
+  return std::ranges::any_of(graph.nodes, [](const NodeSpec &node) {
+    return std::ranges::any_of(node.outputTypes, [](ValueType type) { return type.isRef; }) ||
+           (node.loop && (hasReference(node.loop->cond) || hasReference(node.loop->body)));
+  });
 }
 
 /// A fetch inside a loop looks into what compiled code doesn't show.
@@ -40,15 +43,14 @@ SessionPlans::SessionPlans(const Graph &graph, const SessionOptions &options)
       graph(graph), options(options),
       kernels(options.kernels ? *options.kernels : builtinKernels()),
       loopOverlap(options.loopOverlap), client(clientFor(options)),
-      functions(graph.impl->index(), kernels, rewrite(), loopOverlap, options.traits),
+      rewrite(planRewrites(fuses(), loopOverlap)),
+      functions(graph.impl->index(), kernels, rewrite, loopOverlap, options.traits),
       loops(graph.impl->index()) {}
 
 SessionPlans::~SessionPlans() {
   if (client)
     client->close();
 }
-
-Rewrite SessionPlans::rewrite() const { return fuses() ? tfg::fuseKernels : nullptr; }
 
 CompilationOptions SessionPlans::compilationOptions() const {
   return {kernels, loopOverlap, options.traits, counters, client, options.fastMath};
@@ -115,10 +117,9 @@ Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoo
     GraphSpec asWritten = TREADLE_TRY(lower(index, part));
     agenda = collectiveAgenda(asWritten, *graph.impl->module, world->size());
   }
-  if (Rewrite fuse = rewrite())
-    fuse(part, index);
+  rewrite(part, index, functions);
   GraphSpec spec = TREADLE_TRY(lower(index, part));
-  bool hasReferences = std::ranges::any_of(spec.nodes, givesReference);
+  bool hasReferences = hasReference(spec);
   std::unique_ptr<Plan> built = TREADLE_TRY(buildPlan(
       std::move(spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits}));
   return SessionPlan{std::move(built), hasReferences, std::move(agenda)};

@@ -60,7 +60,6 @@ private:
   CompilationOptions compilationOptions() const;
   /// The interpreter takes nodes one by one.
   bool fuses() const { return options.tier != Tier::Interpret; }
-  Rewrite rewrite() const;
   bool waits() const { return options.tier == Tier::Jit; }
 
   Expected<Entry> make(const PlanKey &key);
@@ -76,6 +75,7 @@ private:
   const KernelRegistry &kernels;
   const LoopOverlap loopOverlap;
   const std::shared_ptr<codegen::CompileClient> client; // null: nothing is compiled beside runs
+  const Rewrite rewrite;
   ModuleFunctions functions;
 
   mutable std::mutex mutex; // guards what follows

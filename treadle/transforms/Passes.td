@@ -535,6 +535,45 @@ def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
                             "nodes of the graph that runs feed or ask for: they stay">];
 }
 
+def StructureLoops : Pass<"tfg-structure-loops", "::mlir::ModuleOp"> {
+  let summary = "make loops with regions of the frames of v1 control flow";
+  let description = [{
+    A frame of the form that TensorFlow gives loops (LoopCond; Enter, Merge, Switch, NextIteration and
+    Exit for each value) becomes a WhileRegion, from the inside out: what LoopCond needs is its first
+    region, what the NextIterations need its second one. Each node runs as often as in the frame, and
+    where the frame would die in part it stays.
+
+    ```mlir
+    %e, %c0 = Enter(%x) name("e") {frame_name = "loop", ...} : (tensor<i32>) -> (tensor<i32>)
+    %m:2, %c1 = Merge(%e, %n) name("m") : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+    %l, %c2 = Less(%m#0, %m#0) name("l") : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+    %p, %c3 = LoopCond(%l) name("p") : (tensor<i1>) -> (tensor<i1>)
+    %s:2, %c4 = Switch(%m#0, %p) name("s") : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+    %a, %c5 = Neg(%s#1) name("a") : (tensor<i32>) -> (tensor<i32>)
+    %n, %c6 = NextIteration(%a) name("n") : (tensor<i32>) -> (tensor<i32>)
+    %y, %c7 = Exit(%s#0) name("y") : (tensor<i32>) -> (tensor<i32>)
+    // becomes
+    %y, %c7 = WhileRegion(%x) name("loop") {
+    ^bb0(%i: tensor<i32>, %ic: !tf_type.control):
+      %l, %c2 = Less(%i, %i) name("l") : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+      condition %l : tensor<i1> (%i) : tensor<i32>
+    } do {
+    ^bb0(%i: tensor<i32>, %ic: !tf_type.control):
+      %a, %c5 = Neg(%i) name("a") : (tensor<i32>) -> (tensor<i32>)
+      yield(%a) : tensor<i32>
+    } {parallel_iterations = 10 : i64} : (tensor<i32>) -> tensor<i32>
+    ```
+
+    Conditionals stay Switch and Merge. A loop that something looks into, that handles references to
+    variables, or in which a node may wait for others, stays too, and a remark says why. Unlike
+    tfg-v1-to-functional it makes no functions. Sessions run it over what a request needs and over
+    each function that they call, unless `loop_overlap` is `on`: such loops run without frames.
+  }];
+  let options = [ListOption<"keep", "keep", "std::string",
+                            "nodes of the graph that runs feed or ask for: they stay">];
+  let statistics = [Statistic<"numLoops", "loops", "loops that became structured">];
+}
+
 def RemoveQuantization : Pass<"tfg-remove-quantization", "::mlir::ModuleOp"> {
   let summary = "compute in full precision what is only rounded to a few bits";
   let description = [{

@@ -1,0 +1,254 @@
+#include "treadle/transforms/structure_loops/StructureLoops.h"
+
+#include "treadle/dialect/FunctionNames.h"
+#include "treadle/dialect/Regions.h"
+#include "treadle/lowering/Functions.h"
+#include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/SoftEdges.h"
+#include "treadle/transforms/Passes.h"
+#include "treadle/transforms/topological_sort/TopologicalSort.h"
+#include "treadle/transforms/v1_to_functional/Conversion.h"
+#include "treadle/transforms/v1_to_functional/LoopParts.h"
+
+using namespace mlir;
+
+namespace treadle {
+
+#define GEN_PASS_DEF_STRUCTURELOOPS
+#include "treadle/transforms/Passes.h.inc"
+
+namespace tfg {
+namespace {
+
+/// What differs between a part of a request and a body of a module.
+struct Surroundings {
+  function_ref<bool(Node)> isKept, runsUnneeded;
+  FunctionLibrary &functions;
+  NameScope *names = nullptr; // null: names are for messages alone
+  bool keepsExits = false;    // of outermost loops, as nodes to be fetched by their names
+};
+
+bool mayRepeat(Node node) {
+  StringRef op = node.opType();
+  return op == "Const" || op == "Identity" || op == "NoOp";
+}
+
+class Structurer {
+public:
+  Structurer(Block &body, const Surroundings &around)
+      : around(around), order(topologicalOrder(body)), loops(findLoops(order)), deadness(order) {}
+
+  /// The loops that stay say why.
+  const std::vector<std::unique_ptr<Loop>> &run() {
+    const LoopRules rules{around.isKept, mayRepeat, around.runsUnneeded};
+    for (std::unique_ptr<Loop> &loop : loops) {
+      LoopParts parts(*loop, rules, deadness);
+      if (findObstacle(*loop) || !parts.find() || !areApart(*loop, parts))
+        continue;
+      build(*loop, parts);
+      ++numStructured;
+    }
+    return loops;
+  }
+
+  unsigned numStructured = 0;
+
+private:
+  bool findObstacle(Loop &loop) const;
+  bool mayWait(Node node) const;
+  static bool areApart(Loop &loop, const LoopParts &parts);
+  void build(Loop &loop, LoopParts &parts);
+
+  const Surroundings around;
+  const std::vector<Operation *> order;
+  std::vector<std::unique_ptr<Loop>> loops;
+  Deadness deadness;
+};
+
+// --- loops that stay -----------------------------------------------------------------------------
+
+// Others may be what it waits for; in its frame, iterations go on meanwhile.
+bool Structurer::mayWait(Node node) const {
+  auto mayBlock = [&](StringRef function) { return around.functions.mayBlock(function.str()); };
+  if (isBlockingOp(node.opType()) || mayBlock(node.opType()))
+    return true;
+  bool found = false;
+  for (NamedAttribute named : node.attrs())
+    forEachFunctionIn(named.getValue(), [&](tf_type::FuncAttr callee) {
+      found |= mayBlock(callee.getName().getRootReference().getValue());
+    });
+  return found;
+}
+
+/// References lead to variables; a region takes values.
+bool passesReferencesOn(Node node) {
+  StringRef kind = node.opType();
+  bool isForReferences = kind.starts_with("Ref") && kind != "RefIdentity";
+  bool takesValue = kind == "NextIteration" || kind == "LoopCond";
+  return isForReferences ||
+         (takesValue && llvm::any_of(node.data(), [](Value value) { return isReference(value); }));
+}
+
+/// What the executor refuses, or is told to do otherwise.
+bool isForTheExecutor(Node enter) {
+  auto overlaps = enter.attr<BoolAttr>(StringRef(overlapAttr));
+  auto parallel = enter.attr<IntegerAttr>("parallel_iterations");
+  return (overlaps && overlaps.getValue()) || (parallel && parallel.getInt() <= 0) ||
+         !enter.attr<StringAttr>("frame_name");
+}
+
+bool Structurer::findObstacle(Loop &loop) const {
+  if (!loop.children.empty())
+    loop.refuse(loop.children.front()->culprit, "a loop in it stays");
+  for (Operation *op : loop.enters)
+    if (isForTheExecutor(Node(op)))
+      loop.refuse(op, "its frame is to overlap, has no name, or no parallel iteration");
+  for (Operation *op : loop.nodes)
+    if (passesReferencesOn(Node(op)))
+      loop.refuse(op, ("node '" + Node(op).name() + "' hands on a reference to a variable").str());
+    else if (mayWait(Node(op)))
+      loop.refuse(op, ("node '" + Node(op).name() + "' may wait for other nodes").str());
+  return !loop.problem.empty();
+}
+
+/// Whether each node runs as often as in the frame.
+bool Structurer::areApart(Loop &loop, const LoopParts &parts) {
+  llvm::DenseSet<Operation *> body(parts.bodyNodes().begin(), parts.bodyNodes().end());
+  for (Operation *op : parts.conditionNodes())
+    if (body.contains(op)) {
+      loop.refuse(op, ("its condition and its body use node '" + Node(op).name() + "'").str());
+      return false;
+    }
+  return true;
+}
+
+// --- loops with regions --------------------------------------------------------------------------
+
+/// Fills a region with nodes of the loop.
+class RegionFiller {
+public:
+  RegionFiller(Region &region, const LoopParts &parts, ArrayRef<Operation *> nodes)
+      : parts(parts), body(region.emplaceBlock()), members(nodes.begin(), nodes.end()) {
+    for (const LoopParts::Variable &variable : parts.values())
+      body.addArgument(variable.type(), variable.enter->getLoc());
+    for (const LoopParts::Variable &variable : parts.values())
+      body.addArgument(variable.enter.controlResult().getType(), variable.enter->getLoc());
+    SmallVector<Operation *> sorted(nodes);
+    llvm::sort(sorted, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    for (Operation *op : sorted)
+      take(op);
+    auto isWaitedFor = [&](OpOperand &use) {
+      return members.contains(use.getOwner()) || !isControl(use.get());
+    };
+    for (Operation *op : sorted)
+      if (llvm::none_of(op->getUses(), isWaitedFor))
+        tokens.push_back(Node(op).controlResult());
+  }
+
+  /// What a value of the frame is in the region; null for a token of something outside of it.
+  Value inside(Value value) const {
+    if (std::optional<unsigned> index = parts.indexOf(value))
+      return body.getArgument(*index);
+    Operation *op = value.getDefiningOp();
+    if (isControl(value))
+      return members.contains(op) ? value : Value();
+    return parts.isLoopSwitch(op) ? inside(op->getOperand(0)) : value;
+  }
+
+  OpBuilder atEnd() { return OpBuilder::atBlockEnd(&body); }
+  ValueRange values() { return body.getArguments().take_front(body.getNumArguments() / 2); }
+  SmallVector<Value> tokens; // of what nothing in the region waits for
+
+private:
+  void take(Operation *op) {
+    SmallVector<Value> operands;
+    for (Value operand : op->getOperands())
+      if (Value value = inside(operand))
+        operands.push_back(value);
+    op->setOperands(operands);
+    op->moveBefore(&body, body.end());
+  }
+
+  const LoopParts &parts;
+  Block &body;
+  const llvm::DenseSet<Operation *> members;
+};
+
+void Structurer::build(Loop &loop, LoopParts &parts) {
+  Location location = parts.condition()->getLoc();
+  OpBuilder builder(parts.condition().getOperation());
+  OperationState state(location, WhileRegionOp::getOperationName());
+  for (const LoopParts::Variable &variable : parts.values()) {
+    state.operands.push_back(variable.initial());
+    state.types.push_back(variable.type());
+  }
+  llvm::append_range(state.operands, llvm::SetVector<Value>(llvm::from_range, parts.tokens()));
+  state.types.push_back(parts.condition().controlResult().getType());
+  auto parallel = Node(loop.enters.front()).attr<IntegerAttr>("parallel_iterations");
+  state.addAttribute("parallel_iterations",
+                     builder.getI64IntegerAttr(parallel ? parallel.getInt() : 10));
+  state.addRegion();
+  state.addRegion();
+  auto made = cast<WhileRegionOp>(builder.create(state));
+  StringRef name = loop.frameName.getValue();
+  Node(made).setName(around.names ? around.names->unique(name) : name.str());
+
+  RegionFiller condition(made.getCondRegion(), parts, parts.conditionNodes());
+  OpBuilder end = condition.atEnd();
+  auto goesOn = ConditionOp::create(end, location, condition.inside(parts.condition().data()[0]),
+                                    condition.values(), condition.tokens);
+  Node(goesOn).setName(parts.condition().name()); // whose errors it reports
+  RegionFiller body(made.getBodyRegion(), parts, parts.bodyNodes());
+  SmallVector<Value> next;
+  for (auto [variable, argument] : llvm::zip_equal(parts.values(), body.values()))
+    next.push_back(variable.next ? body.inside(variable.next.data()[0]) : argument);
+  end = body.atEnd();
+  YieldOp::create(end, location, next, body.tokens);
+  bool staysByName = around.keepsExits && !loop.parent;
+  parts.replaceBy(Node(made), [=](Node) { return staysByName; });
+}
+
+} // namespace
+
+// Most graphs have no loops of v1: they are not copied.
+void structureLoops(NeededPart &part, FunctionLibrary &functions) {
+  if (!part.hasNode([](Node node) { return node.opType() == "NextIteration"; }))
+    return;
+  auto nothing = [](Node) { return false; }; // who gets results uses them
+  auto everything = [](Node node) { return !mayRepeat(node); };
+  Structurer(part.makeOwn(), {nothing, everything, functions}).run();
+}
+
+} // namespace tfg
+
+namespace {
+
+struct StructureLoops : impl::StructureLoopsBase<StructureLoops> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    tfg::SoftEdges soft(getOperation());
+    llvm::StringSet<> kept;
+    for (const std::string &name : keep)
+      kept.insert(name);
+    const ModuleIndex index(getOperation());
+    const KernelRegistry noKernels;
+    ModuleFunctions functions(index, noKernels, nullptr);
+    tfg::Effects effects(getOperation());
+    tfg::forEachBody(getOperation(), [&](Block &body) {
+      bool isGraph = isa<tfg::GraphOp>(body.getParentOp());
+      auto isKept = [&](tfg::Node node) { return isGraph && kept.contains(node.name()); };
+      auto runsUnneeded = [&](tfg::Node node) { return !isGraph && !effects.isPure(node); };
+      tfg::NameScope names(body);
+      tfg::Structurer structurer(body, {isKept, runsUnneeded, functions, &names, isGraph});
+      for (const std::unique_ptr<tfg::Loop> &loop : structurer.run())
+        if (!loop->problem.empty())
+          (loop->culprit ? loop->culprit : body.getParentOp())->emitRemark()
+              << "loop '" << loop->frameName.getValue() << "' stays as it is: " << loop->problem;
+      numLoops += structurer.numStructured;
+    });
+  }
+};
+
+} // namespace
+} // namespace treadle
