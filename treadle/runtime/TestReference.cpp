@@ -1,5 +1,7 @@
 #include "treadle/runtime/TestReference.h"
 
+#include "treadle/runtime/Variable.h"
+
 #include <algorithm>
 
 namespace treadle::test {
@@ -195,6 +197,57 @@ Meaning Reference::run(const GraphSpec &graph, std::vector<int32_t> args) {
     out.results.push_back(select(entries, graph.results[r], 0));
   }
   return out;
+}
+
+// --- comparing -----------------------------------------------------------------------------------
+
+Ran execute(const Plan &plan, ThreadPool *pool) {
+  ResourceManager resources;
+  RunState state(resources, pool);
+  Ran ran{runPlan(plan, {}, state), {}};
+  for (auto &[name, resource] : resources.all())
+    ran.variables[name] = value(static_cast<Variable &>(*resource).read());
+  return ran;
+}
+
+static std::string text(const Tensor &t) {
+  std::string out = tensorTypeText(t);
+  for (int64_t i = 0; i < t.count(); ++i)
+    out += str(" ", t.dtype() == DType::Bool ? t.data<bool>()[i] : t.data<int32_t>()[i]);
+  return out;
+}
+
+static std::string text(const Meaning::Value &v) {
+  std::string out = str("int32", dimsText(v.dims));
+  for (int32_t e : v.elements)
+    out += str(" ", e);
+  return out;
+}
+
+std::string difference(const Ran &ran, const Meaning &expected,
+                       const std::map<std::string, int32_t> &variables) {
+  bool isWhole = expected.failures.empty();
+  for (const auto &result : expected.results)
+    isWhole &= result.has_value();
+  if (!isWhole) {
+    if (ran.results)
+      return "it should have failed";
+    const std::string &message = ran.results.error().message;
+    for (const std::string &node : expected.failures)
+      if (message.find(str("'", node, "'")) != std::string::npos)
+        return "";
+    bool isMissing = message.find("has no value") != std::string::npos ||
+                     message.find("can't be stacked") != std::string::npos;
+    return isMissing ? "" : str("an error of no node that fails: ", message);
+  }
+  if (!ran.results)
+    return str("it should not have failed: ", ran.results.error().message);
+  for (size_t r = 0; r < expected.results.size(); ++r)
+    if (std::string is = text((*ran.results)[r]), want = text(*expected.results[r]); is != want)
+      return str("result ", r, " is ", is, ", expected ", want);
+  if (ran.variables != variables)
+    return "a variable ends with another value";
+  return "";
 }
 
 } // namespace treadle::test

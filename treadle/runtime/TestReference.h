@@ -23,6 +23,17 @@ struct Meaning {
   bool isTooLong = false;
 };
 
+/// What a run of a plan gave.
+struct Ran {
+  Expected<std::vector<Tensor>> results;
+  std::map<std::string, int32_t> variables;
+};
+Ran execute(const Plan &plan, ThreadPool *pool);
+
+/// What is wrong with a run; empty: nothing.
+std::string difference(const Ran &ran, const Meaning &expected,
+                       const std::map<std::string, int32_t> &variables);
+
 /// Runs graphs of `kernels()`'s ops over int32 and bool scalars, in an order drawn by a seed.
 class Reference {
 public:
