@@ -28,8 +28,8 @@ struct Exploration {
 };
 /// Runs all schedules of a small graph that the rules of docs/spec.md allow, and compares what
 /// they give: of one run, which asks for all fetches and targets. Calls, conditionals and loops are
-/// taken apart first; a call that can't be runs as a whole. Errors: InvalidArgument where nothing is
-/// asked for; those of a run's request, of its setup, and of a run where all of them fail.
+/// taken apart first; a call that can't be runs as a whole. Errors: InvalidArgument where nothing
+/// is asked for; those of a run's request, of its setup, and of a run where all of them fail.
 Expected<Exploration> explore(const Graph &graph, const ExploreRequest &request);
 
 } // namespace treadle
