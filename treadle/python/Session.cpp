@@ -321,7 +321,8 @@ void bindSession(nb::module_ &module) {
           "with trace=True.")
       .def("forget_trace", &PySession::forgetTrace,
            "Lets trace() and profile() tell of later runs alone: to be called after a warm-up.")
-      .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy, "The graph that it runs.");
+      .def_prop_ro("graph", &PySession::graph, nb::rv_policy::copy,
+                   "A copy of the graph that it runs. Edit it, and make another session of it.");
 }
 
 } // namespace treadle::python

@@ -86,7 +86,7 @@ int check(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"--fetch", "T,...", "what one run fetches: races only among what it needs"},
-    {"--target", "N,...", "nodes that the run has to run"},
+    {"--target", "N,...", "nodes that the run asks for"},
     {"--limit", "N", "at most so many problems of a kind (1000)"},
     {"--fix", "OUT", "write the graph with an edge for each race, in the graph's order"},
     {"--json", "", "print a JSON array"},

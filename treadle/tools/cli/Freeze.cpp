@@ -79,10 +79,10 @@ int freeze(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"-o", "FILE", "the graph to write: .pb, .pbtxt, .cpb, .mlir"},
-    {"--signature", "S", "which of a SavedModel's signatures; serving_default by default"},
-    {"--fetch", "T,...", "instead, the tensors that the graph is to give"},
-    {"--setup", "N,...", "of a plain graph: nodes to run first, initializers"},
-    {"--passes", "PIPELINE", "passes over the model before: tfg-default"},
+    {"--signature", "S", "the signature of a SavedModel to keep; serving_default by default"},
+    {"--fetch", "T,...", "instead, the tensors to keep"},
+    {"--setup", "N,...", "of a plain graph: nodes to run first, such as initializers"},
+    {"--passes", "PIPELINE", "passes to run over the model first: tfg-default"},
 };
 
 } // namespace

@@ -83,7 +83,7 @@ int profile(const Arguments &args) {
 constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
     {"--by", "op|node", "a row for each op (the default), or for each node"},
-    {"--sort", "own|all|wait|calls|bytes", "what comes first; own time by default"},
+    {"--sort", "COLUMN", "largest first: own (the default), all, wait, calls or bytes"},
     {"--rows", "N", "at most so many rows; 20 by default"},
     {"--warmup", "N", "runs before those that count, and until nothing is compiled any more; 3"},
     {"--repeat", "N", "runs that count; 10 by default"},
@@ -94,16 +94,19 @@ constexpr OptionRow options[] = {
 
 const Command profileCommand = {
     "profile",
-    "tell what takes the time of a run, by op or by node",
+    "say what takes the time of a run, by op or by node",
     "MODEL",
     1,
     options,
-    "  treadle profile examples/countdown.pbtxt --fetch count:0 --input start=1000 --tier "
-    "interpret\n"
+    "  treadle profile examples/countdown.pbtxt --input start=1000 --tier interpret\n"
+    "  10 runs of 1.6271 ms, 1.3302 of it for measuring; a run's share in each column\n"
+    "  own ms  share  all ms  wait ms  calls   bytes  compiled  op\n"
+    "  0.1051  54.2%  0.1939   0.0000      1     4 B            While: 'loop/dec' (Sub), ...\n"
+    "  ...\n"
     "own: computing. all: with what it ran (iterations, functions) and waiting. wait: for a "
     "queue,\n"
     "another process or Python. bytes: of its results. compiled: whether machine code ran it.\n"
-    "Measuring costs each op a fraction of a microsecond.\n",
+    "The rows leave out what measuring takes.\n",
     profile,
 };
 

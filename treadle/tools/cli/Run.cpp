@@ -90,8 +90,9 @@ const Command runCommand = {
     "  treadle run examples/countdown.pbtxt --fetch count:0 --input start=3\n"
     "  count:0: int32[] = 0\n"
     "\n"
-    "why is it slow: --stats; 'treadle bench' for later runs; 'treadle explain' for what isn't\n"
-    "compiled; --trace. docs/working-on-graphs.md says how to read them.\n",
+    "why is it slow: 'treadle profile' for each op; --stats; 'treadle bench' for later runs;\n"
+    "'treadle explain' for what isn't compiled; --trace. docs/working-on-graphs.md says how to "
+    "read them.\n",
     run,
 };
 
