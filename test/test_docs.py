@@ -1,8 +1,8 @@
 """What stands in docs/ is true: programs there run as they stand, and print what is said there.
 
-A page's ```mlir file=NAME blocks are files; in its ```console blocks each `$ command` is run in a
-folder of these files and the examples, and what it prints, to either stream, is what follows it.
-A ```python run block is a program that prints what the ```output block after it says. A ```cpp
+A page's ```LANGUAGE file=NAME blocks are files; in its ```console blocks each `$ command` is run in
+a folder of these files, the examples and the build, and what it prints, to either stream, is what
+follows it. A ```python run block is a program that prints what the ```output block after it says. A ```cpp
 file=PATH block is that file. On from-jax.md, ```python jax blocks run in a Python that has JAX
 (TREADLE_JAX_PYTHON, or this one), ```console jax and ```python treadle blocks after them in the
 same folder.
@@ -16,51 +16,15 @@ import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent
-BIN = ROOT / "build" / "release" / "bin"
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from pages import FENCE, PAGES, ROOT, blocks, check_commands, run_console  # noqa: E402
+
 REFERENCE = ROOT / "build" / "release" / "docs"
-PAGES = sorted((ROOT / "docs").rglob("*.md")) + [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
-
-FENCE = re.compile(r"^```(\w+)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def blocks(page, language):
-    for found in FENCE.finditer(page.read_text()):
-        if found[1] == language:
-            yield found[2].strip(), found[3]
-
-
-def commands(text):
-    """Pairs of a command and what it prints."""
-    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
-        command, _, output = part.partition("\n")
-        yield command, output
-
-
-def check_commands(text, folder):
-    path = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    for command, output in commands(text):
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=folder,
-            env={**os.environ, "PATH": path},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            timeout=120,
-        )
-        assert done.stdout == output, command
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_programs_print_what_the_page_says(page, tmp_path):
-    for option, text in blocks(page, "mlir"):
-        if option.startswith("file="):
-            (tmp_path / option.removeprefix("file=")).write_text(text)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
-    for option, text in blocks(page, "console"):
-        if not option:
-            check_commands(text, tmp_path)
+    run_console(page, tmp_path)
 
 
 def anchors(page):

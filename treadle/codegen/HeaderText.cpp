@@ -96,10 +96,10 @@ std::string functionText(const ObjectFunction &function) {
 
 std::string headerText(const std::vector<ObjectFunction> &functions, const std::string &name,
                        const std::string &guard) {
-  std::string text =
-      str("/* ", name, ", compiled by Treadle. Link with -ltreadle_runtime -lm. */\n#ifndef ",
-          guard, "\n#define ", guard, "\n\n#include <stdint.h>\n\n", common,
-          "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+  std::string text = str(
+      "/* ", name, ", compiled by Treadle. Link with -LDIR -Wl,-rpath,DIR -ltreadle_runtime -lm,\n",
+      "   DIR being the folder of libtreadle_runtime.so. */\n#ifndef ", guard, "\n#define ", guard,
+      "\n\n#include <stdint.h>\n\n", common, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   for (const ObjectFunction &function : functions)
     text += functionText(function);
   return text + "#ifdef __cplusplus\n}\n#endif\n#endif\n";

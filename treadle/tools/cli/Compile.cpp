@@ -81,7 +81,8 @@ const Command compileCommand = {
     1,
     options,
     "  treadle compile examples/countdown.pbtxt --fetch count:0 -o countdown.o\n"
-    "  cc program.c countdown.o -ltreadle_runtime -lm\n",
+    "  cc program.c countdown.o -Lbuild/release/lib -Wl,-rpath,$PWD/build/release/lib \\\n"
+    "     -ltreadle_runtime -lm\n",
     compile,
 };
 
