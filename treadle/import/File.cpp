@@ -5,6 +5,7 @@
 #include "treadle/dialect/Tfg.h"
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/Chunks.h"
+#include "treadle/import/ForeignFormats.h"
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/SavedModel.h"
@@ -197,9 +198,7 @@ static ImportedModule importChunks(MLIRContext &context, std::string_view bytes)
   return importMessage(context, std::move(message));
 }
 
-static ImportedModule import(MLIRContext &context, std::string_view content, GraphFormat format) {
-  if (isBytecode(content))
-    return Unexpected(bytecodeError(content));
+static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::string_view content) {
   switch (format) {
   case GraphFormat::Binary:
     return importGraphDef(context, content);
@@ -219,8 +218,21 @@ static ImportedModule import(MLIRContext &context, std::string_view content, Gra
   return Unexpected(internal("a format without a reader"));
 }
 
+/// `path` may be empty. What can't be read may be something else altogether, which says more than
+/// the byte at which that shows.
+static ImportedModule import(MLIRContext &context, std::string_view path, std::string_view content,
+                             GraphFormat format) {
+  if (isBytecode(content))
+    return Unexpected(bytecodeError(content));
+  ImportedModule module = importAs(format, context, content);
+  if (!module && format != GraphFormat::Mlir)
+    if (std::optional<std::string> foreign = foreignFormat(path, content))
+      return Unexpected(invalidArgument("it is ", *foreign));
+  return module;
+}
+
 ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes) {
-  return import(context, bytes, formatOfContent(bytes));
+  return import(context, "", bytes, formatOfContent(bytes));
 }
 
 static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
@@ -246,7 +258,8 @@ static Expected<std::string> fileInFolder(const std::string &folder) {
   }
   return Unexpected(notFound("'", folder,
                              "' is a folder with neither saved_model.pb nor saved_model.pbtxt nor "
-                             "saved_model.cpb nor graph.pb"));
+                             "saved_model.cpb nor graph.pb",
+                             foreignFolder(folder)));
 }
 
 /// Notes where a SavedModel's other files are.
@@ -277,7 +290,7 @@ ImportedModule treadle::importFile(MLIRContext &context, const std::string &path
   std::unique_ptr<llvm::MemoryBuffer> file = TREADLE_TRY(openFile(named));
   StringRef content = file->getBuffer();
   GraphFormat format = formatOf(named, content);
-  ImportedModule module = import(context, content, format);
+  ImportedModule module = import(context, named, content, format);
   if (!module)
     module.error().message =
         str(path == "-" ? "standard input" : named, ": ", module.error().message);
