@@ -5,6 +5,7 @@
 #include "treadle/graph/OutsideNames.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/tensor/Suggestions.h"
 #include "treadle/transforms/Passes.h"
 
 #include "mlir/Bytecode/BytecodeReader.h"
@@ -41,6 +42,24 @@ void registerOnce() {
   (void)isDone;
 }
 
+/// `why` are lines of MLIR: `...:1:16: error: 'tfg-prun' does not refer to a registered pass...`,
+/// and the pipeline again with a mark below; or what is wrong with the options of a pass.
+Error pipelineError(std::string_view pipeline, StringRef why) {
+  auto [message, rest] = why.trim().split('\n');
+  std::string reason = message.str();
+  if (size_t mark = message.find("error: "); mark != message.npos)
+    reason = message.drop_front(mark + StringRef("error: ").size()).str();
+  else if (!rest.trim().empty())
+    reason += str(": ", rest.trim().str());
+  StringRef name = reason;
+  if (name.consume_front("'") && name.contains("' does not refer to a registered pass")) {
+    std::string wanted = name.take_until([](char c) { return c == '\''; }).str();
+    reason = str("there is no pass '", wanted, "'", didYouMean(wanted, passNames()));
+  }
+  return invalidArgument("'", pipeline, "' is no pipeline of passes: ", reason,
+                         "; 'treadle-opt --help' lists the passes and their options");
+}
+
 } // namespace
 
 Expected<OwningOpRef<ModuleOp>> copyInto(MLIRContext &context, ModuleOp module) {
@@ -65,9 +84,7 @@ static Expected<void> parse(std::string_view pipeline, PassManager &passes) {
   std::string why;
   llvm::raw_string_ostream stream(why);
   if (failed(parsePassPipeline(StringRef(pipeline), passes, stream)))
-    return Unexpected(invalidArgument("'", pipeline,
-                                      "' is no pipeline of passes: ", StringRef(why).trim().str(),
-                                      "; 'treadle-opt --help' lists the passes"));
+    return Unexpected(pipelineError(pipeline, why));
   return {};
 }
 

@@ -3,6 +3,9 @@
 
 #include "mlir/Pass/Pass.h"
 
+#include <string_view>
+#include <vector>
+
 namespace treadle {
 
 #define GEN_PASS_DECL
@@ -11,5 +14,8 @@ namespace treadle {
 
 /// Makes the named pipelines known (tfg-default and others); after registerTreadlePasses().
 void registerTreadlePipelines();
+
+/// The names of all passes and pipelines.
+std::vector<std::string_view> passNames();
 
 } // namespace treadle

@@ -211,6 +211,15 @@ constexpr Pipeline pipelines[] = {
 
 } // namespace
 
+std::vector<std::string_view> passNames() {
+  std::vector<std::string_view> names = {
+#include "treadle/transforms/PassNames.inc"
+  };
+  for (const Pipeline &pipeline : pipelines)
+    names.emplace_back(pipeline.name);
+  return names;
+}
+
 void registerTreadlePipelines() {
   // A registration adds to a global list, and need not live on.
   for (const Pipeline &pipeline : pipelines)
