@@ -155,6 +155,25 @@ def test_json(command):
     assert {"firings", "outcome"} == set(found["difference"][0])
 
 
+DIVISION = """
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_INT32 } } }
+node { name: "y" op: "FloorDiv" input: "x" input: "x" attr { key: "T" value { type: DT_INT32 } } }
+"""
+
+
+def test_a_run_that_fails_says_why(command):
+    status, _, error = command(DIVISION, "--fetch", "y", "--input", "x=0")
+    assert status == 1 and "node 'y' (FloorDiv): integer division by zero" in error
+    assert command(DIVISION, "--fetch", "y", "--input", "x=2")[0] == 0
+
+
+def test_a_schedule_that_fails_says_why():
+    found = treadle.Graph.from_bytes(RACING.encode()).explore("r1", {"x:0": 5}, "init")
+    outcomes = sorted(schedule.outcome for schedule in found.difference)
+    assert outcomes[1].startswith("the run fails: node 'r1' (ReadVariableOp): ")
+    assert "'v'" in outcomes[1]
+
+
 def test_a_wrong_option_is_named(command):
     status, _, error = command(ORDERED, "--setpu", "init")
     assert status == 2 and "--setpu" in error and "--setup" in error

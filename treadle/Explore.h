@@ -15,7 +15,7 @@ struct ExploreRequest {
 struct Exploration {
   struct Schedule {
     std::vector<std::string> firings; // nodes with effects, in order; `x@2` in a loop's iteration 2
-    std::string outcome;              // results, variables, what was printed; or that it fails
+    std::string outcome; // results, variables, what was printed; or that it fails, and why
   };
   int64_t schedules = 0;    // that were run: one for all that keep the order of conflicting nodes
   bool isComplete = true;   // false: there are more than the limit

@@ -118,7 +118,7 @@ public:
 
   std::string outcome() override {
     if (!machine->failures().empty()) { // others may or may not have run
-      failure = machine->failures().front().second;
+      lastFailure = machine->failures().front().second;
       return "the run fails";
     }
     std::string text;
@@ -143,11 +143,16 @@ public:
     return text;
   }
 
+  /// The first that came.
+  std::string failure() override {
+    return machine->failures().empty() ? "" : machine->failures().front().second.message;
+  }
+
   const GraphSpec &spec() const { return graph; }
   /// Of the setup, where it failed, or of a run that takes too long.
   std::optional<Error> error;
   /// Of a run that failed.
-  std::optional<Error> failure;
+  std::optional<Error> lastFailure;
 
 private:
   /// Those of a model are as it is loaded.
@@ -243,12 +248,14 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreReque
   reference::Findings found = reference::explore(experiment, request.limit);
   if (experiment.error)
     return Unexpected(std::move(*experiment.error));
-  if (experiment.failure && found.isComplete && found.difference.empty()) // all of them fail
-    return Unexpected(std::move(*experiment.failure));
+  if (experiment.lastFailure && found.isComplete && found.difference.empty()) // all of them fail
+    return Unexpected(std::move(*experiment.lastFailure));
   Exploration out{found.schedules, found.isComplete, found.isAmbiguous, found.isRandom, {}, notes};
   for (const reference::Schedule &schedule : found.difference) {
     Exploration::Schedule &text = out.difference.emplace_back();
     text.outcome = schedule.outcome;
+    if (!schedule.failure.empty())
+      text.outcome += ": " + schedule.failure;
     for (const reference::Instance &instance : schedule.instances)
       text.firings.push_back(firingText(experiment.spec(), instance));
   }

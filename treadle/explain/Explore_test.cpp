@@ -132,7 +132,9 @@ TEST(Explore, OneOrderFails) {
   Exploration found =
       explore(two + assign("a", "v", "one") + read("r", "v"), {{"r"}, {"a"}, {}, {}, 100});
   ASSERT_EQ(found.difference.size(), 2u);
-  EXPECT_EQ(found.difference[1].outcome, "the run fails");
+  EXPECT_EQ(found.difference[1].outcome,
+            "the run fails: node 'r' (ReadVariableOp): variable 'v' has no value: it was never "
+            "assigned, or was destroyed");
 }
 
 TEST(Explore, NamesThatAreNotThere) {

@@ -140,6 +140,7 @@ void Search::finish() {
   for (const Event &event : events)
     schedule.instances.push_back(event.instance);
   schedule.outcome = experiment.outcome();
+  schedule.failure = experiment.failure();
   auto between = [](const Schedule &a, const Schedule &b) {
     size_t n = std::min(a.instances.size(), b.instances.size()), prefix = 0, suffix = 0;
     while (prefix < n && a.instances[prefix] == b.instances[prefix])

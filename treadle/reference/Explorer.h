@@ -22,11 +22,14 @@ public:
   virtual bool goesOn(size_t firings) = 0;
   /// What can be seen of the run that `begin` began, now that it is over; equal texts are equal.
   virtual std::string outcome() = 0;
+  /// Why that run failed, if it did. Nothing is concluded from it: of several failures, which one
+  /// comes first may differ.
+  virtual std::string failure() { return ""; }
 };
 
 struct Schedule {
   std::vector<Instance> instances;
-  std::string outcome;
+  std::string outcome, failure;
 };
 
 struct Findings {
