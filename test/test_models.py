@@ -77,6 +77,37 @@ def test_calls_that_fail(folder, signature, inputs, error, message):
     assert model.variables()["calls"] == 10
 
 
+def test_names_that_a_model_lacks(folder):
+    """Errors of treadle, and KeyErrors as of any mapping."""
+    model = treadle.load(folder)
+    for error in (KeyError, treadle.NotFoundError):
+        with pytest.raises(error) as raised:
+            model.signatures["lokup"]
+        assert str(raised.value) == (
+            "the model has no signature 'lokup' (did you mean 'lookup'?); its signatures are"
+            " 'lookup', 'serving_default'"
+        )
+    with pytest.raises(KeyError, match="'srv'; its signatures are 'lookup', 'serving_default'"):
+        model.signatures["srv"]
+    serve = model.signatures["serving_default"]
+    with pytest.raises(KeyError, match="signature 'serving_default' has no input 'y'.*'x'"):
+        serve.inputs["y"]
+    with pytest.raises(KeyError, match=r"no output 'scale'.*did you mean 'scaled'\?"):
+        serve.outputs["scale"]
+    assert "srv" not in model.signatures and model.signatures.get("srv") is None
+
+
+def test_a_session_restores_no_model(folder):
+    with pytest.raises(treadle.InvalidArgumentError, match=r"SavedModel.*treadle\.load\(FOLDER\)"):
+        treadle.Session(folder)
+    graph = treadle.Graph.from_file(folder)
+    session = treadle.Session(graph)
+    for fetch, what in (("calls_now", "'calls' has no value"), ("id", "not initialized")):
+        with pytest.raises(treadle.Error, match=rf"{what}.*; .*treadle\.load\(FOLDER\)"):
+            session.run(fetch, {"word:0": b"one"} if fetch == "id" else {})
+    assert treadle.load(folder).session.run("calls_now") == 11
+
+
 def test_loads_that_fail(tmp_path):
     def fails(error, message, **options):
         with pytest.raises(error, match=message):

@@ -142,6 +142,33 @@ def test_graphs_that_are_none():
         treadle.Graph.from_file(COUNTDOWN).run_passes("fold")
 
 
+@pytest.mark.parametrize(
+    ("pipeline", "reason"),
+    [
+        ("tfg-tooposort", r"there is no pass 'tfg-tooposort' \(did you mean 'tfg-toposort'\?\)"),
+        ("tfg-cse,tfg-prun{fetches=x}", r"no pass 'tfg-prun' \(did you mean 'tfg-prune'\?\)"),
+        ("builtin.module(tfg-defalt)", r"no pass 'tfg-defalt' \(did you mean 'tfg-default'\?\)"),
+        ("simplify-everything", "there is no pass 'simplify-everything'"),
+        ("tfg-prune{fetchs=x}", "no such option fetchs.*tfg-prune"),
+        ("tfg-cse(", "unbalanced parentheses"),
+    ],
+)
+def test_a_pipeline_that_is_none_says_why(pipeline, reason):
+    with pytest.raises(treadle.InvalidArgumentError, match=reason) as raised:
+        treadle.Graph.from_file(COUNTDOWN).run_passes(pipeline)
+    assert "\n" not in raised.value.message
+    assert raised.value.message.endswith(
+        "; 'treadle-opt --help' lists the passes and their options"
+    )
+
+
+def test_a_node_that_is_none_has_a_suggestion():
+    graph = treadle.Graph.from_file(COUNTDOWN)
+    with pytest.raises(treadle.NotFoundError, match=r"no node 'cout'.*did you mean 'count'\?"):
+        graph["cout"]
+    assert "cout" not in graph
+
+
 def test_passes_give_a_new_graph():
     graph = treadle.Graph.from_bytes(b'node { name: "a" op: "NoOp" } node { name: "b" op: "NoOp" }')
     assert repr(graph.run_passes("tfg-cse")) == "<treadle.Graph: 1 nodes, 0 functions>"

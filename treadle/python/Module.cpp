@@ -2,6 +2,10 @@
 #include "treadle/python/Module.h"
 
 #include "treadle/python/Arrays.h"
+#include "treadle/tensor/Suggestions.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <string>
 
@@ -17,5 +21,8 @@ NB_MODULE(_native, module) {
   treadle::python::bindSession(module);
   treadle::python::bindModel(module);
   treadle::python::bindOps(module);
+  module.def("_did_you_mean", [](const std::string &name, const std::vector<std::string> &all) {
+    return treadle::didYouMean(name, std::vector<std::string_view>(all.begin(), all.end()));
+  });
   module.attr("__version__") = std::string(treadle::version()).c_str();
 }

@@ -23,7 +23,8 @@ namespace {
 
 class PySession {
 public:
-  PySession(Session session, std::shared_ptr<const RegisteredOps> ops);
+  /// `isBare`: made of a graph, so that nothing restored the variables that a SavedModel has.
+  PySession(Session session, std::shared_ptr<const RegisteredOps> ops, bool isBare = false);
 
   nb::object run(nb::handle fetches, nb::handle feeds, nb::handle targets);
   void cancel() { session.cancel(); }
@@ -48,8 +49,12 @@ private:
   std::shared_ptr<const RegisteredOps> ops; // before the session, which refers to it
   Session session;
   std::map<std::string, DType, std::less<>> inputTypes;
-  bool mayShareFeeds;
+  bool mayShareFeeds, isBare;
 };
+
+constexpr const char *loadAdvice =
+    "a Session restores no variables and fills no tables of a SavedModel; treadle.load(FOLDER) "
+    "does, and its .session runs any tensor";
 
 // A variable that was assigned an array's own memory would change with the array.
 bool keepsNothing(const Graph &graph) {
@@ -59,8 +64,24 @@ bool keepsNothing(const Graph &graph) {
   });
 }
 
-PySession::PySession(Session made, std::shared_ptr<const RegisteredOps> ops)
-    : ops(std::move(ops)), session(std::move(made)), mayShareFeeds(keepsNothing(session.graph())) {
+// Variables and tables, which are of use once something gave them values.
+bool hasState(const Graph &graph) {
+  GraphSummary summary = summarize(graph);
+  return !summary.variables.empty() || std::ranges::any_of(summary.ops, [](const auto &count) {
+    const OpDef *op = lookupOp(count.op);
+    return op && op->makes() == "table";
+  });
+}
+
+// Of a file, for want of passes that may have changed it, nothing can come but an error.
+void checkIsNoModel(nb::handle given, const Graph &graph) {
+  if (!nb::isinstance<Graph>(given) && graph.isSavedModel() && hasState(graph))
+    raise(invalidArgument("the graph is a SavedModel with variables or tables, and ", loadAdvice));
+}
+
+PySession::PySession(Session made, std::shared_ptr<const RegisteredOps> ops, bool isBare)
+    : ops(std::move(ops)), session(std::move(made)), mayShareFeeds(keepsNothing(session.graph())),
+      isBare(isBare) {
   for (const Graph::Value &input : session.graph().inputs())
     inputTypes.emplace(input.name, input.dtype);
 }
@@ -133,6 +154,10 @@ std::vector<Tensor> PySession::runFed(const std::vector<std::string> &fetches,
   }();
   if (PyErr_CheckSignals())
     throw nb::python_error();
+  bool lacksState = !results && (results.error().code == Code::FailedPrecondition ||
+                                 results.error().code == Code::NotFound);
+  if (lacksState && isBare && session.graph().isSavedModel())
+    results.error().message += str("; ", loadAdvice);
   return orRaise(std::move(results));
 }
 
@@ -247,7 +272,8 @@ void bindSession(nb::module_ &module) {
       module, "Session",
       "A graph being used: its variables, queues and tables. Thread-safe.\n\n"
       "Args:\n"
-      "    graph: the bytes of a GraphDef, a path or a Graph.\n"
+      "    graph: the bytes of a GraphDef, a path or a Graph. treadle.load takes SavedModels,\n"
+      "        whose variables it restores.\n"
       "    threads: how many threads a run may use, its caller's included; by default one for\n"
       "        each core.\n"
       "    tier: 'interpret' runs node by node. 'auto' joins chains of nodes, and compiles loops\n"
@@ -270,7 +296,9 @@ void bindSession(nb::module_ &module) {
             SessionOptions options = sessionOptions(threads, tier, loopOverlap, timeout, statistics,
                                                     trace, fastMath, *ops);
             options.communicator = std::move(communicator);
-            new (self) PySession(orRaise(Session::create(toGraph(graph), options)), ops);
+            Graph made = toGraph(graph);
+            checkIsNoModel(graph, made);
+            new (self) PySession(orRaise(Session::create(std::move(made), options)), ops, true);
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
           nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",

@@ -116,6 +116,12 @@ class UnauthenticatedError(Error):
     code = 16
 
 
+class MissingKeyError(NotFoundError, KeyError):
+    """A mapping has no such key: a KeyError too, so that mappings are what Python expects."""
+
+    __str__ = Error.__str__
+
+
 # Users meet them as treadle.Error, treadle.NotFoundError and so on.
 ERRORS = [Error, *Error.__subclasses__()]
 for _error in ERRORS:

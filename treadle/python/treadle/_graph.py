@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _arguments as arguments
 from ._errors import NotFoundError
-from ._native import Graph, Session
+from ._native import Graph, Session, _did_you_mean
 from ._patterns import Match, Pattern
 from ._views import Attrs, Inputs
 
@@ -157,7 +157,9 @@ def _names(values: str | Node | Iterable[str | Node], what: str) -> list[str]:
 
 def _node(graph: Graph, name: str) -> Node:
     """The node of this name; NotFoundError if there is none."""
-    graph._op(name)
+    if name not in graph:
+        near = _did_you_mean(name, graph._node_names())
+        raise NotFoundError(f"there is no node '{name}' in the graph{near}")
     return Node(graph, name)
 
 

@@ -5,16 +5,32 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _arguments as arguments
-from ._native import Session, _Model
+from ._errors import MissingKeyError
+from ._native import Session, _did_you_mean, _Model
 
 if TYPE_CHECKING:
     from . import Value
+
+
+class _ByName(dict):
+    """What `owner` has by name; the error for another name says which `kind`s there are."""
+
+    def __init__(self, values: Mapping[str, Any], owner: str, kind: str) -> None:
+        super().__init__(values)
+        self._owner, self._kind = owner, kind
+
+    def __missing__(self, name: object) -> Any:
+        names = ", ".join(f"'{key}'" for key in self) or "none"
+        raise MissingKeyError(
+            f"{self._owner} has no {self._kind} '{name}'{_did_you_mean(str(name), list(self))}; its"
+            f" {self._kind}s are {names}"
+        )
 
 
 class Signature:
@@ -30,8 +46,11 @@ class Signature:
         self, model: _Model, name: str, inputs: dict[str, Value], outputs: dict[str, Value]
     ) -> None:
         self._model, self.name = model, name
-        self.inputs: Mapping[str, Value] = MappingProxyType(inputs)
-        self.outputs: Mapping[str, Value] = MappingProxyType(outputs)
+        self.inputs: Mapping[str, Value] = self._by_name(inputs, "input")
+        self.outputs: Mapping[str, Value] = self._by_name(outputs, "output")
+
+    def _by_name(self, values: dict[str, Value], kind: str) -> Mapping[str, Value]:
+        return MappingProxyType(_ByName(values, f"signature '{self.name}'", kind))
 
     def __call__(self, /, *values: ArrayLike, **inputs: ArrayLike) -> dict[str, np.ndarray]:
         """Calls it; gives all of its outputs by key.
@@ -74,10 +93,14 @@ class Model:
     def __init__(self, native: _Model) -> None:
         self._native = native
         self.signatures: Mapping[str, Signature] = MappingProxyType(
-            {
-                name: Signature(native, name, inputs, outputs)
-                for name, (inputs, outputs) in native.signatures().items()
-            }
+            _ByName(
+                {
+                    name: Signature(native, name, inputs, outputs)
+                    for name, (inputs, outputs) in native.signatures().items()
+                },
+                "the model",
+                "signature",
+            )
         )
 
     @property
