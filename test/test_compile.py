@@ -332,6 +332,23 @@ def test_a_stablehlo_program(tmp_path):
     assert int(count) == 3
 
 
+def test_the_header_has_the_shapes_that_show_prints(tmp_path):
+    path = tmp_path / "net.mlir"
+    path.write_text("""
+func.func @main(%x: tensor<?x3xf32> loc("x")) -> (tensor<?x3xf32>, tensor<2x3xf32>) {
+  %two = stablehlo.constant dense<2.0> : tensor<f32>
+  %b = stablehlo.broadcast_in_dim %two, dims = [] : (tensor<f32>) -> tensor<2x3xf32>
+  return %x, %b : tensor<?x3xf32>, tensor<2x3xf32>
+}
+""")
+    assert compile_model(path, tmp_path / "net.o").returncode == 0
+    header = (tmp_path / "net.h").read_text()
+    found = re.findall(r"treadle_tensor \w+; /\* (\w+: \S+) \*/", header)
+    shown = subprocess.run([BINARY, "show", path], capture_output=True, text=True).stdout
+    assert found == ["x: float32[?,3]", "result_0: float32[?,3]", "result_1: float32[2,3]"]
+    assert found == re.findall(r"(?:<-|->) (\w+: \S+) ", shown)
+
+
 # --- what can't be ---------------------------------------------------------------------------
 
 

@@ -724,6 +724,60 @@ def test_command_line_runs_a_program(tmp_path):
     assert "main" in shown and "<- arg0: float32[2]" in shown and "-> result" in shown
 
 
+# As JAX writes a function of (params, batch, scale) that gives a dict.
+STEP = """
+func.func public @main(
+    %a: tensor<2xf32> loc("params['w']"), %b: tensor<2xf32> loc("batch[0]['odd key/\u00e9']"),
+    %c: tensor<f32> loc("scale"), %d: tensor<f32> loc("scale"),
+    %e: tensor<f32> loc("step.py":3:4), %f: tensor<f32>)
+    -> (tensor<2xf32> {jax.result_info = "result['params']['w']"},
+        tensor<2xf32> {jax.result_info = "result['loss'].mean"},
+        tensor<f32> {jax.result_info = "result[2]"}, tensor<f32> {jax.result_info = "result"},
+        tensor<f32> {jax.result_info = ""}, tensor<f32>) {
+  %s = stablehlo.add %a, %b : tensor<2xf32>
+  return %s, %b, %c, %d, %e, %f : tensor<2xf32>, tensor<2xf32>, tensor<f32>, tensor<f32>,
+      tensor<f32>, tensor<f32>
+}
+"""
+
+
+def test_names_of_jax_are_the_names_here(tmp_path):
+    path = tmp_path / "step.mlir"
+    path.write_text(STEP)
+    call = treadle.load(path).signatures["main"]
+    assert list(call.inputs) == ["params_w", "batch_0_odd_key", "scale", "scale1", "arg4", "arg5"]
+    outputs = ["result_params_w", "loss_mean"] + [f"result_{i}" for i in range(2, 6)]
+    assert list(call.outputs) == outputs
+    two = np.float32([1, 2])
+    rest = {"scale": 3, "scale1": 4, "arg4": 5, "arg5": 6}
+    got = call(params_w=two, batch_0_odd_key=two, **rest)
+    assert [v.tolist() for v in got.values()] == [[2, 4], [1, 2], 3, 4, 5, 6]
+    given = ["--input", "0=[1,2]", "--input", "arg1=[5,5]"]
+    given += [f"--input={i}=0" for i in ("scale", "3", "arg4", "5")]
+    assert "result_params_w: float32[2] = [6.0 7.0]\n" in command("run", path, *given).stdout
+
+
+def test_names_where_sizes_are_unknown(tmp_path):
+    """Then jax.export's @main has none, and calls the function that has."""
+    path = tmp_path / "add.mlir"
+    path.write_text("""
+func.func public @main(%a: tensor<?xf32> loc(unknown), %b: tensor<?xf32> loc(unknown))
+    -> (tensor<?xf32> {jax.result_info = "result"}) {
+  %n = stablehlo.get_dimension_size %a, dim = 0 : (tensor<?xf32>) -> tensor<i32>
+  %r = call @inner(%n, %a, %b) : (tensor<i32>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+func.func private @inner(%n: tensor<i32>, %a: tensor<?xf32> loc("x"), %b: tensor<?xf32> loc("y"))
+    -> tensor<?xf32> {
+  %r = stablehlo.add %a, %b : tensor<?xf32>
+  return %r : tensor<?xf32>
+}
+""")
+    call = treadle.load(path).signatures["main"]
+    assert list(call.inputs) == ["x", "y"] and list(call.outputs) == ["result"]
+    np.testing.assert_array_equal(call(x=[1, 2], y=[3, 4])["result"], [4, 6])
+
+
 def test_check_of_a_program(tmp_path):
     path, values = tmp_path / "scaled.mlir", tmp_path / "io.npz"
     path.write_text(SCALED)

@@ -93,6 +93,15 @@ PartialShape shapeOfType(Type type) {
   return shape;
 }
 
+/// What the graph says of a shape, and for the rest what came out of compiling.
+PartialShape withKnown(PartialShape stated, const PartialShape &compiled) {
+  if (!stated.hasRank || !compiled.hasRank || stated.dims.size() != compiled.dims.size())
+    return compiled.hasRank ? compiled : stated;
+  for (auto [dim, known] : llvm::zip(stated.dims, compiled.dims))
+    dim = dim < 0 ? known : dim;
+  return stated;
+}
+
 /// A tensor of the graph, `x:0` or `x`.
 Expected<std::pair<std::string, Graph::Value>> valueNamed(const ModuleIndex &index,
                                                           const std::string &text) {
@@ -391,7 +400,7 @@ Expected<codegen::ObjectFunction> Compilation::compile(const Wanted &wanted) {
     if (ones.empty()) {
       auto cluster = program->module->lookupSymbol<func::FuncOp>("cluster");
       for (auto [output, type] : llvm::zip(made.outputs, cluster.getResultTypes()))
-        output.shape = shapeOfType(type);
+        output.shape = withKnown(output.shape, shapeOfType(type));
     }
     made.variants.push_back({std::move(*program), ones});
   }

@@ -155,6 +155,7 @@ private:
   static constexpr int producer = 1882;
 
   static bool isNodeName(StringRef name);
+  std::string nameInCallee(BlockArgument argument);
   std::string argumentName(unsigned index);
   std::string resultName(unsigned index);
   Value addNamed(StringRef op, StringRef name, ValueRange inputs, Type type, NamedAttrList attrs);
@@ -179,15 +180,60 @@ bool MainReader::isNodeName(StringRef name) {
                       [](char c) { return llvm::isAlnum(c) || StringRef("_.-/").contains(c); });
 }
 
-std::string MainReader::argumentName(unsigned index) {
-  auto name = main.getArgAttrOfType<StringAttr>(index, program.dialect.argNameKey);
-  return name && isNodeName(name) ? name.str() : "arg" + std::to_string(index);
+/// A way into what JAX calls a tree, `params['w'][0]`, as a name: `params_w_0`. Empty if it holds
+/// no letter.
+static std::string plainName(StringRef path) {
+  std::string name;
+  for (char c : path)
+    if (llvm::isAlnum(c))
+      name += c;
+    else if (!name.empty() && name.back() != '_')
+      name += '_';
+  while (!name.empty() && name.back() == '_')
+    name.pop_back();
+  return llvm::any_of(name, llvm::isAlpha) ? name : "";
 }
 
-std::string MainReader::resultName(unsigned index) {
-  auto name = main.getResultAttrOfType<StringAttr>(index, program.dialect.argNameKey);
-  if (name && isNodeName(name))
+/// `x` of `loc("x")`, the name that an argument had in Python; empty if there is none.
+static std::string nameOfLocation(BlockArgument argument) {
+  auto location = dyn_cast<NameLoc>(argument.getLoc());
+  return location ? plainName(location.getName()) : "";
+}
+
+/// JAX calls the function that it was given where sizes are unknown: that one has the names.
+std::string MainReader::nameInCallee(BlockArgument argument) {
+  for (OpOperand &use : argument.getUses())
+    if (auto call = dyn_cast<func::CallOp>(use.getOwner()))
+      if (func::FuncOp callee = program.function(call.getCallee());
+          callee && !callee.isExternal() && use.getOperandNumber() < callee.getNumArguments())
+        return nameOfLocation(callee.getArgument(use.getOperandNumber()));
+  return "";
+}
+
+std::string MainReader::argumentName(unsigned index) {
+  if (auto name = main.getArgAttrOfType<StringAttr>(index, program.dialect.argNameKey);
+      name && isNodeName(name))
     return name.str();
+  std::string name = nameOfLocation(main.getArgument(index));
+  if (name.empty())
+    name = nameInCallee(main.getArgument(index));
+  return name.empty() ? "arg" + std::to_string(index) : name;
+}
+
+/// Of `result['loss']` it is `loss`; with `result` in front where that is the name of an argument,
+/// or no name.
+std::string MainReader::resultName(unsigned index) {
+  if (auto name = main.getResultAttrOfType<StringAttr>(index, program.dialect.argNameKey);
+      name && isNodeName(name))
+    return name.str();
+  auto info = main.getResultAttrOfType<StringAttr>(index, "jax.result_info");
+  StringRef path = info ? info.getValue() : "";
+  path.consume_front("result");
+  std::string name = plainName(path);
+  if (!name.empty() && llvm::isAlpha(name.front()) && !llvm::is_contained(inputs, name))
+    return name;
+  if (!name.empty())
+    return "result_" + name;
   return main.getNumResults() == 1 ? "result" : "result_" + std::to_string(index);
 }
 

@@ -164,8 +164,10 @@ std::vector<Graph::Value> Request::inputs() const {
   return values;
 }
 
-/// The place of a program's argument: `0`, `1`, ...
+/// The place of a program's argument: `0`, `1`, ..., or `arg0`, `arg1`, ...
 static std::optional<size_t> placeOf(std::string_view name) {
+  if (name.starts_with("arg"))
+    name.remove_prefix(3);
   size_t place = 0;
   auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), place);
   return error == std::errc() && end == name.data() + name.size() ? std::optional(place)
