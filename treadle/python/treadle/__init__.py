@@ -6,7 +6,7 @@
 array([2., 3.], dtype=float32)
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, NamedTuple
 
 from . import _deepbind as _deepbind  # before all that imports the native module
@@ -165,10 +165,11 @@ def _writes_of(effects: Any) -> dict[str, bool]:
     )
 
 
-def from_fx(graph_module: Any, example_inputs: Sequence[Any], **options: Any) -> Any:
-    """Imports a graph module of PyTorch, which has to be installed; see treadle.torch.from_fx.
+def from_fx(graph_module: Any, example_inputs: Any = None, **options: Any) -> Any:
+    """Imports a module, an exported program or a function of PyTorch, which has to be installed;
+    see treadle.torch.from_fx.
 
-    >>> program = treadle.from_fx(torch.fx.symbolic_trace(model), [x])
+    >>> program = treadle.from_fx(model, [x])
     >>> y = program(x)
     """
     from .torch import from_fx

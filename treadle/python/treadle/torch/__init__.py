@@ -1,6 +1,6 @@
 """Graphs of PyTorch: imported one by one, or as a backend of torch.compile.
 
->>> program = treadle.from_fx(torch.fx.symbolic_trace(model), [x])
+>>> program = treadle.from_fx(model, [x])
 >>> y = program(x)
 >>> fast = torch.compile(model, backend="treadle")
 
@@ -9,23 +9,23 @@ PyTorch is imported with this module, and by nothing else of treadle. See docs/f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from torch import fx
+import torch
 
 from .._native import Communicator
 from ._importer import import_graph
+from ._inputs import traced
 from ._program import Program
 from ._rules import RULES
-from ._trace import functional
 
 __all__ = ["Program", "backend", "from_fx", "supported_ops"]
 
 
 def from_fx(
-    graph_module: fx.GraphModule,
-    example_inputs: Sequence[Any],
+    graph_module: torch.nn.Module | torch.export.ExportedProgram | Callable[..., Any],
+    example_inputs: Sequence[Any] | Mapping[str, Any] | torch.Tensor | None = None,
     *,
     dynamic: bool = False,
     freeze: bool = False,
@@ -33,24 +33,29 @@ def from_fx(
     threads: int | None = None,
     communicator: Communicator | None = None,
 ) -> Program:
-    """Imports a graph module of PyTorch.
+    """Imports a module, an exported program or a function of PyTorch.
 
     Args:
-        graph_module: from torch.fx.symbolic_trace, make_fx, torch.export (`.module()`), or a pass.
-            Graphs of OpOverloads that change nothing are taken as they are, control_deps included;
-            others are traced with the example inputs first.
-        example_inputs: tensors of the dtypes and shapes that calls are going to have.
+        graph_module: a module, one of torch.fx included (from symbolic_trace, make_fx, a pass), a
+            program of torch.export, or a function of tensors. Graphs of OpOverloads that change
+            nothing are taken as they are, control_deps included; others are traced with the example
+            inputs first.
+        example_inputs: what calls are going to take: tensors of these dtypes and shapes, in lists,
+            tuples and dicts too; a dict has them by the arguments' names, a tensor stands for one
+            argument. A number becomes part of the graph. A program of torch.export needs none.
         dynamic: whether dimensions of the example inputs may change from call to call. Only where
-            the module is traced; a graph that has symbolic shapes keeps them.
+            the module is traced; a graph that has symbolic shapes, as torch.export makes them with
+            dynamic_shapes, keeps them.
         freeze: whether the module's tensors become constants. They are copied then, and changes to
             them aren't seen; else they are used where they are.
         tier, threads, communicator: as of treadle.Session.
 
-    UnimplementedError names the op and the node that can't be imported.
+    UnimplementedError names the op and the node that can't be imported, InvalidArgumentError tells
+    why a module can't be traced.
     """
-    module, state = functional(graph_module, example_inputs, dynamic=dynamic)
-    imported = import_graph(module, state=state, freeze=freeze)
-    return Program(imported, tier=tier, threads=threads, communicator=communicator)
+    made = traced(graph_module, example_inputs, dynamic=dynamic)
+    imported = import_graph(made.module, state=made.state, freeze=freeze)
+    return Program(imported, made, tier=tier, threads=threads, communicator=communicator)
 
 
 def supported_ops() -> list[str]:

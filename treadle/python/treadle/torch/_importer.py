@@ -127,6 +127,11 @@ _HINTS = {
 }
 
 
+def _is_open(dim: Any) -> bool:
+    """Whether a dimension may change."""
+    return isinstance(dim, torch.SymInt) and dim.node.maybe_as_int() is None
+
+
 def _is_number(value: Any) -> bool:
     return isinstance(value, SymbolicNumber)
 
@@ -374,7 +379,13 @@ class _Importer:
             inner_args, inner_kwargs = pytree.tree_unflatten(filled, structure)
             return whole(*inner_args, **inner_kwargs)
 
+        symbols = [d for t in tensors for d in t.fake.shape if _is_open(d)]
         parts = trace(call, [t.fake for t in tensors], "fake")
+        if any(not _is_open(d) for d in symbols):
+            raise UnimplementedError(
+                "PyTorch takes this op apart for one size of a dimension that is to change;"
+                " expected a fixed one: no dynamic=True, and no Dim there"
+            )
         placeholders = [n for n in parts.graph.nodes if n.op == "placeholder"]
         return self.inside(parts, dict(zip(placeholders, tensors, strict=True)))
 

@@ -12,6 +12,7 @@ from .._errors import InvalidArgumentError
 from .._native import Communicator, Graph, Session
 from ._arrays import as_array, as_tensor
 from ._importer import Imported, Source
+from ._trace import Traced
 
 
 class Program:
@@ -28,12 +29,13 @@ class Program:
     def __init__(
         self,
         imported: Imported,
+        traced: Traced | None = None,
         *,
         tier: str = "auto",
         threads: int | None = None,
         communicator: Communicator | None = None,
     ) -> None:
-        self._imported = imported
+        self._imported, self._traced = imported, traced
         graph = _prepared(imported)
         # What nothing needs isn't there any more.
         self._sources = [s for s in imported.sources if s.name.split(":")[0] in graph]
@@ -67,12 +69,13 @@ class Program:
         results = self._imported.results
         return [None if r.fetch is None else self._fetches[r.fetch] for r in results]
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the graph on tensors (or arrays of numpy); gives tensors."""
-        arrays = self._fetch(args)
+        flat = self._flat(args, kwargs)
+        arrays = self._fetch(flat)
         tensors = [as_tensor(a) for a in arrays]
-        self._write_back(args, tensors)
-        return self._results(args, tensors)
+        self._write_back(flat, tensors)
+        return self._results(flat, tensors)
 
     def call_flat(self, args: list[Any]) -> list[Any]:
         """As a call, without the structure of what is returned."""
@@ -80,11 +83,27 @@ class Program:
         self._write_back(args, tensors)
         return self._leaves(args, tensors)
 
-    def run(self, *args: Any) -> Any:
+    def run(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the graph on arrays of numpy (or tensors); gives arrays."""
-        arrays = self._fetch(args)
-        self._write_back(args, [as_tensor(a) for a in arrays] if self._imported.mutations else [])
-        return self._results(args, arrays)
+        flat = self._flat(args, kwargs)
+        arrays = self._fetch(flat)
+        self._write_back(flat, [as_tensor(a) for a in arrays] if self._imported.mutations else [])
+        return self._results(flat, arrays)
+
+    def _flat(self, args: Any, kwargs: dict[str, Any]) -> Any:
+        """The graph's arguments, one after another."""
+        traced = self._traced
+        if traced is None:
+            return args
+        flat = traced.flat(args, kwargs)
+        for number, constant in traced.constants.items():
+            given = flat[number] if number < len(flat) else constant
+            if given is not constant and (hasattr(given, "shape") or given != constant):
+                raise InvalidArgumentError(
+                    f"value {number} of the arguments is {given!r}, but the graph was made for"
+                    f" {constant!r}; import it once for each, or with a tensor in its place"
+                )
+        return flat
 
     def _fetch(self, args: Any) -> list[np.ndarray]:
         if not self._fetches:
@@ -115,7 +134,10 @@ class Program:
         return out
 
     def _results(self, args: Any, values: list[Any]) -> Any:
-        return pytree.tree_unflatten(self._leaves(args, values), self._imported.structure)
+        leaves = self._leaves(args, values)
+        if self._traced and self._traced.gives:
+            return pytree.tree_unflatten(leaves, self._traced.gives)
+        return pytree.tree_unflatten(leaves, self._imported.structure)
 
 
 def _fed(source: Source, args: Any) -> Any:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import copy
+import dataclasses
+import inspect
 import operator
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,6 +16,7 @@ from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
+from torch.utils import _pytree as pytree
 
 from .._errors import UnimplementedError
 
@@ -62,20 +67,97 @@ def _is_functional(node: fx.Node) -> bool:
     return not target._schema.is_mutable
 
 
+@dataclasses.dataclass
+class Traced:
+    """A functional graph.
+
+    Attributes:
+        state: tensors that are its first arguments, and none of a call.
+        takes: how the arguments of a call, and those by name, are laid out flat; None: as they are.
+        gives: how its results are put together; None: as the graph says.
+        constants: arguments that the graph was made for, by number.
+    """
+
+    module: fx.GraphModule
+    state: list[torch.Tensor]
+    takes: pytree.TreeSpec | None
+    gives: pytree.TreeSpec | None
+    constants: dict[int, Any]
+    signature: inspect.Signature | None
+
+    def flat(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Sequence[Any]:
+        """The arguments of a call, laid out as `takes` says; named ones may stand in their places
+        and the other way round."""
+        leaves, layout = pytree.tree_flatten((tuple(args), kwargs))
+        if layout != self.takes and self.signature and (kwargs or self.takes):
+            try:
+                bound = self.signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise TypeError(f"{error}; expected {_layout_text(self.takes)}") from None
+            args, kwargs = bound.args, bound.kwargs
+            leaves, layout = pytree.tree_flatten((args, kwargs))
+        if self.takes is None and not kwargs:
+            return args
+        if layout != self.takes:
+            raise TypeError(
+                f"the arguments are {_layout_text(layout)}, expected {_layout_text(self.takes)}"
+            )
+        return leaves
+
+
+class _Any:
+    def __repr__(self) -> str:
+        return "*"
+
+
+def _layout_text(layout: pytree.TreeSpec | None) -> str:
+    """`(*, {'a': *}, scale=*)`."""
+    if layout is None:
+        return "tensors in their places"
+    args, kwargs = pytree.tree_unflatten([_Any()] * layout.num_leaves, layout)
+    texts = [*map(repr, args), *(f"{name}={value!r}" for name, value in kwargs.items())]
+    return f"({', '.join(texts)})"
+
+
 def functional(
-    module: fx.GraphModule, example_inputs: Sequence[Any], *, dynamic: bool
-) -> tuple[fx.GraphModule, list[torch.Tensor]]:
-    """The module as a functional graph, and the tensors of the module that are its first
-    arguments."""
-    if is_functional(module) and not any(str(n.target) in _SECRETIVE for n in module.graph.nodes):
-        require_values(module, _fake(example_inputs))
-        return module, []
-    if any(str(n.target) == "control_deps" for n in module.graph.nodes):
-        raise UnimplementedError(
-            "control_deps beside modules, methods or functions that change tensors; expected a "
-            "graph of ops alone"
-        )
-    return _with_state(module, example_inputs, dynamic)
+    module: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], *, dynamic: bool
+) -> Traced:
+    """A graph module, a module or a function as a functional graph, for arguments of the shapes
+    that `args` and `kwargs` have."""
+    if isinstance(module, fx.GraphModule):
+        module = _without_guards(module)
+        if is_functional(module) and not any(str(n.target) in _SECRETIVE for n in _nodes(module)):
+            return _as_it_is(module, args)
+        if any(str(n.target) == "control_deps" for n in _nodes(module)):
+            raise UnimplementedError(
+                "control_deps beside modules, methods or functions that change tensors; expected a "
+                "graph of ops alone"
+            )
+    return _with_state(module, args, kwargs, dynamic)
+
+
+def _nodes(module: fx.GraphModule, op: str = "") -> list[fx.Node]:
+    return [n for n in module.graph.nodes if op in ("", n.op)]
+
+
+def _without_guards(module: fx.GraphModule) -> fx.GraphModule:
+    """Modules of torch.export call one that checks shapes, as runs do."""
+    guards = [n for n in _nodes(module, "call_module") if n.target == "_guards_fn"]
+    if not guards:
+        return module
+    graph = copy.deepcopy(module.graph)
+    for node in [n for n in graph.nodes if n.op == "call_module" and n.target == "_guards_fn"]:
+        graph.erase_node(node)
+    return fx.GraphModule(module, graph)
+
+
+def _as_it_is(module: fx.GraphModule, args: Sequence[Any]) -> Traced:
+    require_values(module, _fake(args))
+    values = [n.meta.get("val") for n in _nodes(module, "placeholder")]
+    constants = {i: v for i, v in enumerate(values) if isinstance(v, int | float | str)}
+    layout = getattr(module.graph._codegen, "pytree_info", None)
+    takes, gives = (layout.in_spec, layout.out_spec) if layout else (None, None)
+    return Traced(module, [], takes, gives, constants, signature_of(module))
 
 
 def _fake(inputs: Sequence[Any]) -> list[Any]:
@@ -87,21 +169,79 @@ def _fake(inputs: Sequence[Any]) -> list[Any]:
 
 
 def _with_state(
-    module: fx.GraphModule, example_inputs: Sequence[Any], dynamic: bool
-) -> tuple[fx.GraphModule, list[torch.Tensor]]:
-    state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    module: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], dynamic: bool
+) -> Traced:
+    # Those of a script module stay where they are: it can't be called with others.
+    is_script = isinstance(module, torch.jit.ScriptModule)
+    is_module = isinstance(module, torch.nn.Module) and not is_script
+    state = dict(module.named_parameters()) | dict(module.named_buffers()) if is_module else {}
+    leaves, takes = pytree.tree_flatten((tuple(args), kwargs))
+    # One tensor in two places would be one argument.
+    leaves = [
+        t.clone() if torch.is_tensor(t) and any(t is u for u in leaves[:i]) else t
+        for i, t in enumerate(leaves)
+    ]
+    gives: list[pytree.TreeSpec] = []
+
+    def call(*values: Any) -> Any:
+        args, kwargs = pytree.tree_unflatten(values[len(state) :], takes)
+        if is_module:
+            named = dict(zip(state, values, strict=False))
+            out = torch.func.functional_call(module, named, args, kwargs)
+        else:
+            out = module(*args, **kwargs)
+        results, structure = pytree.tree_flatten(out)
+        gives.append(structure)
+        return results
+
     tensors = [t.detach() for t in state.values()]
-
-    def call(*args: Any) -> Any:
-        named = dict(zip(state, args, strict=False))
-        return torch.func.functional_call(module, named, args[len(state) :])
-
-    made = trace(call, [*tensors, *example_inputs], "symbolic" if dynamic else "fake")
-    arguments = [n.name for n in module.graph.nodes if n.op == "placeholder"]
-    placeholders = [n for n in made.graph.nodes if n.op == "placeholder"]
-    for node, name in zip(placeholders, [*map(_plain, state), *arguments], strict=False):
+    made = _traced_as_stated(module, call, tensors, leaves) if not dynamic else None
+    made = made or trace(call, [*tensors, *leaves], "symbolic" if dynamic else "fake")
+    names = [*map(_plain, state), *_argument_names(module, args, kwargs)]
+    for node, name in zip(_nodes(made, "placeholder"), names, strict=False):
         node._rename(name)
-    return made, list(state.values())
+    constants = {i: v for i, v in enumerate(leaves) if not isinstance(v, torch.Tensor)}
+    return Traced(made, list(state.values()), takes, gives[-1], constants, signature_of(module))
+
+
+def _traced_as_stated(
+    module: Callable[..., Any],
+    call: Callable[..., Any],
+    tensors: list[torch.Tensor],
+    leaves: list[Any],
+) -> fx.GraphModule | None:
+    """With the shapes that a graph states for its arguments, if some are symbolic; or None."""
+    nodes = _nodes(module, "placeholder") if isinstance(module, fx.GraphModule) else []
+    stated = [n.meta.get("val") for n in nodes]
+    if len(stated) != len(leaves) or not any(isinstance(v, FakeTensor) for v in stated):
+        return None
+    mode = next(v.fake_mode for v in stated if isinstance(v, FakeTensor))
+    if not any(isinstance(d, torch.SymInt) for v in stated if hasattr(v, "shape") for d in v.shape):
+        return None
+    fakes = [mode.from_tensor(t, static_shapes=True) for t in tensors]
+    return trace(call, [*fakes, *stated], "real")
+
+
+def _argument_names(
+    module: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]
+) -> list[str]:
+    """A name for each leaf: that of its argument, with the way to it in there."""
+    if isinstance(module, fx.GraphModule):
+        nodes = _nodes(module, "placeholder")
+        if len(nodes) == len(pytree.tree_leaves((tuple(args), kwargs))):
+            return [n.name for n in nodes]
+    signature = signature_of(module)
+    given = signature.bind(*args, **kwargs).arguments if signature else {"x": args} | kwargs
+    paths = [pytree.keystr(path) for path, _ in pytree.tree_flatten_with_path(given)[0]]
+    return [re.sub(r"\W+", "_", path, flags=re.ASCII).strip("_") for path in paths]
+
+
+def signature_of(module: Callable[..., Any]) -> inspect.Signature | None:
+    """What a call takes; None where nothing tells, as of functions in C."""
+    try:
+        return inspect.signature(module.forward if isinstance(module, torch.nn.Module) else module)
+    except ValueError:
+        return None
 
 
 def _plain(path: str) -> str:

@@ -1,0 +1,127 @@
+"""What from_fx is given: modules of all kinds, and example inputs in all forms."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch import fx
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+)
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.utils import _pytree as pytree
+
+from .._errors import Error, InvalidArgumentError, UnimplementedError
+from ._trace import Traced, functional, signature_of
+
+
+def traced(given: Any, example_inputs: Any, *, dynamic: bool) -> Traced:
+    """What from_fx was given as a functional graph."""
+    module, args, kwargs = _module(given), *_arguments(given, example_inputs)
+    exported = isinstance(given, torch.export.ExportedProgram)
+    if not exported or example_inputs is not None:
+        args, kwargs = _in_places(module, args, kwargs)
+    try:
+        return functional(module, args, kwargs, dynamic=dynamic)
+    except Error:
+        raise
+    except _BY_VALUE as error:
+        raise UnimplementedError(
+            f"{_name(given)} decides by the elements of a tensor: {_line(error)}; expected "
+            "torch.where, torch.cond or torch.while_loop there, or torch.compile with "
+            'backend="treadle", which takes the function apart'
+        ) from error
+    except Exception as error:
+        raise InvalidArgumentError(
+            f"{_name(given)} can't be traced with these example inputs:"
+            f" {type(error).__name__}: {_line(error)}"
+        ) from error
+
+
+_BY_VALUE = (
+    GuardOnDataDependentSymNode,
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+)
+
+
+def _line(error: Exception) -> str:
+    return next(iter(str(error).strip().splitlines()), "no reason is given").rstrip(".")
+
+
+def _name(given: Any) -> str:
+    return f"'{getattr(given, '__name__', type(given).__name__)}'"
+
+
+def _module(given: Any) -> Any:
+    """What is to be traced."""
+    if isinstance(given, torch.export.ExportedProgram):
+        return given.run_decompositions({}).module(check_guards=False)
+    if isinstance(given, torch.nn.Module):
+        return getattr(given, "_orig_mod", given)  # what torch.compile gave
+    if isinstance(given, type) or not callable(given):
+        raise TypeError(
+            f"graph_module is {_kind(given)}, expected a module, a graph module, an"
+            f" ExportedProgram or a function{_advice(given)}"
+        )
+    return given
+
+
+def _kind(given: Any) -> str:
+    if isinstance(given, type):
+        return f"the class {given.__name__}"
+    return f"of type {type(given).__name__}"
+
+
+def _advice(given: Any) -> str:
+    if isinstance(given, str | os.PathLike):
+        return "; load it first: torch.export.load(path), or torch.load(path)"
+    if isinstance(given, type):
+        return f"; an object of it, such as {given.__name__}()"
+    if isinstance(given, Mapping):
+        return "; load it into its module: module.load_state_dict(...)"
+    if isinstance(given, fx.Graph):
+        return "; with its module: torch.fx.GraphModule(module, graph)"
+    return ""
+
+
+def _arguments(given: Any, examples: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The example inputs as those of a call: a mapping has them by name."""
+    if examples is None:
+        stated = getattr(given, "example_inputs", None) or ((), {})
+        return tuple(stated[0]), dict(stated[1])
+    if isinstance(examples, torch.Tensor | np.ndarray):
+        examples = (examples,)
+    if isinstance(examples, Mapping):
+        return (), {name: _as_tensors(value) for name, value in examples.items()}
+    if isinstance(examples, str) or not hasattr(examples, "__iter__"):
+        raise TypeError(
+            f"example_inputs is {_kind(examples)}, expected a list of tensors, or a dict of them by"
+            " name"
+        )
+    return tuple(_as_tensors(value) for value in examples), {}
+
+
+def _as_tensors(value: Any) -> Any:
+    return pytree.tree_map_only(np.ndarray, torch.as_tensor, value)
+
+
+def _in_places(
+    module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Named arguments in their places, where they have one; TypeError for those that don't fit."""
+    signature = signature_of(module)
+    if signature is None:
+        return args, kwargs
+    try:
+        bound = signature.bind(*args, **kwargs)
+        return bound.args, bound.kwargs
+    except TypeError as error:
+        plain = [p.replace(annotation=p.empty) for p in signature.parameters.values()]
+        takes = signature.replace(parameters=plain, return_annotation=signature.empty)
+        raise TypeError(f"example_inputs: {error}; {_name(module)} takes {takes}") from None
