@@ -2,9 +2,9 @@
 
 A page's ```LANGUAGE file=NAME blocks are files; in its ```console blocks each `$ command` is run in
 a folder of these files, the examples and the build, and what it prints, to either stream, is what
-follows it. A ```python run block is a program that prints what the ```output block after it says. A ```cpp
-file=PATH block is that file. On from-jax.md, ```python jax blocks run in a Python that has JAX
-(TREADLE_JAX_PYTHON, or this one), ```console jax and ```python treadle blocks after them in the
+follows it. A ```python run block is a program that prints what the ```output block after it says. A
+```cpp file=PATH block is that file. On from-jax.md, ```python jax blocks run in a Python that has
+JAX (TREADLE_JAX_PYTHON, or this one), ```console jax and ```python treadle blocks after them in the
 same folder.
 """
 
