@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (programs in text)
 """Loops over small tensors, and over parts of larger ones: machine code keeps the elements of small
 tensors in registers and writes parts in place, and gives what the interpreter gives."""
 

@@ -234,7 +234,8 @@ TEST_P(WhileOp, MayHaveItsGraphsWithIt) {
   });
   NodeSpec &spec = g.graph.nodes[node];
   spec.attrs = {};
-  spec.loop = std::make_shared<LoopSpec>(LoopSpec{*functions.body("cond"), *functions.body("body")});
+  spec.loop =
+      std::make_shared<LoopSpec>(LoopSpec{*functions.body("cond"), *functions.body("body")});
   auto out = run(g.graph);
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ(value((*out)[2]), 32);
