@@ -122,12 +122,13 @@ private:
     }
   }
 
-  /// Of a loop whose iterations overlap no slice is its own: its ops stand side by side.
+  /// Of a loop whose iterations overlap no slice is its own: its ops stand side by side, the most
+  /// frequent of them once in each iteration.
   void addToFrame(const Trace::Slice &slice) {
     std::string_view frame = *slice.loop;
     frame = frame.substr(0, frame.find(" in "));
     Profile::Row &row = rowOf({frame, "frame"});
-    row.calls = std::max(row.calls, slice.iteration + 1);
+    row.calls = std::max(row.calls, ++callsInFrames[{row.name, keyOf(slice)}]);
     row.all += seconds(slice.end - slice.begin);
     contents[{std::string(frame), "frame"}][keyOf(slice)] += slice.end - slice.begin;
   }
@@ -136,6 +137,7 @@ private:
   std::vector<Open> open;           // each inside the one before
   std::map<std::pair<std::string, std::string>, Profile::Row> rows;
   std::map<std::pair<std::string, std::string>, Contents> contents;
+  std::map<std::pair<std::string, Key>, int64_t> callsInFrames;
 };
 
 } // namespace
