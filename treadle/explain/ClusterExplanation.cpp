@@ -3,6 +3,7 @@
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/explain/LoopExplanation.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/LoopVariables.h"
 #include "treadle/session/Compilation.h"
 
 #include "treadle/codegen/Cluster.h"
@@ -39,7 +40,7 @@ std::string reasonToInterpret(Node node, bool hasLoop) {
 /// What no kernel runs, or only hands on: nobody wonders why it isn't compiled.
 bool isWorthAWord(Node node) {
   const OpDef *def = lookupOp(node.opType());
-  return !def || !def->isFormal();
+  return !(def && def->isFormal()) && !node->hasAttr(tfg::loopConditionKey);
 }
 
 /// `float32[?,16]`.

@@ -42,6 +42,7 @@ NodeKind classify(const NodeSpec &node) {
   case OpKind::For:
     return NodeKind::For;
   case OpKind::OtherV1:
+  case OpKind::Placeholder:
   case OpKind::Plain:
     break;
   }

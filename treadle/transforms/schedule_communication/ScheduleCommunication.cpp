@@ -44,8 +44,8 @@ struct Ordered {
 class ListScheduler {
 public:
   ListScheduler(const Ordered &graph, const std::vector<Task> &tasks, int64_t memoryLimit)
-      : graph(graph), tasks(tasks), memoryLimit(memoryLimit), after(tasks.size()),
-        waiting(tasks.size()), urgency(tasks.size()), held(tasks.size()) {
+      : tasks(tasks), memoryLimit(memoryLimit), after(tasks.size()), waiting(tasks.size()),
+        urgency(tasks.size()), held(tasks.size()) {
     for (size_t i = 0; i < tasks.size(); ++i) {
       waiting[i] = tasks[i].before.size();
       for (int32_t source : tasks[i].before)
@@ -147,7 +147,6 @@ private:
     finish(task);
   }
 
-  const Ordered &graph;
   const std::vector<Task> &tasks;
   const int64_t memoryLimit;
   std::vector<std::vector<int32_t>> after;
