@@ -1,6 +1,5 @@
 #include "bench/passes/Measure.h"
 
-#include "bench/passes/PassNames.inc"
 #include "treadle/import/GraphDef.h"
 #include "treadle/transforms/Passes.h"
 
@@ -50,7 +49,8 @@ std::optional<double> timed(mlir::ModuleOp module, const std::string &pipeline) 
 } // namespace
 
 std::vector<std::string> allPasses() {
-  std::vector<std::string> all(std::begin(passNames), std::end(passNames));
+  std::vector<std::string_view> names = passNames();
+  std::vector<std::string> all(names.begin(), names.end());
   // What comes back has to go there first.
   const std::pair<const char *, const char *> thereAndBack[] = {
       {"tf-executor-to-tfg", "tfg-to-tf-executor,tf-executor-to-tfg"},
