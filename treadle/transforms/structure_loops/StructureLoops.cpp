@@ -147,11 +147,11 @@ public:
 
   /// What a value of the frame is in the region; null for a token of something outside of it.
   Value inside(Value value) const {
+    Operation *op = value.getDefiningOp();
+    if (isControl(value)) // what carries a variable is over where the region begins
+      return members.contains(op) ? value : Value();
     if (std::optional<unsigned> index = parts.indexOf(value))
       return body.getArgument(*index);
-    Operation *op = value.getDefiningOp();
-    if (isControl(value))
-      return members.contains(op) ? value : Value();
     return parts.isLoopSwitch(op) ? inside(op->getOperand(0)) : value;
   }
 
