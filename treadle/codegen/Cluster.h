@@ -35,7 +35,7 @@ using FindFunction = std::function<tfg::FuncOp(llvm::StringRef)>;
 
 struct TranslationOptions {
   /// Register allocation takes more than linear time; a thousand operations are half a second.
-  int64_t maxOps = 2000;
+  int64_t maxOps = 1000;
   /// Whether ops over floats may be rounded otherwise, as SessionOptions has it. Their flags say
   /// so, and are part of what the code is found by in a cache.
   bool fastMath = false;

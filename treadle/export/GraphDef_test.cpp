@@ -292,9 +292,9 @@ TEST_F(ExportTest, AnExtensionOfNoFormat) {
   import("");
   auto written = exportFile(*module, "graph.txt");
   ASSERT_FALSE(written);
-  EXPECT_EQ(written.error().message,
-            "'graph.txt' names no format; end it in .pb, .pbtxt, .cpb or .mlir (a "
-            "folder is for SavedModels)");
+  EXPECT_EQ(written.error().message, "'graph.txt' names no format (did you mean '.pbtxt'?); end it "
+                                     "in .pb, .pbtxt, .cpb or .mlir (a "
+                                     "folder is for SavedModels)");
 }
 
 TEST_F(ExportTest, AFolderThatIsNotThere) {
