@@ -12,6 +12,7 @@ import numpy as np
 
 FLOATS = ["f32", "f64"]
 INTEGERS = ["i32", "i64"]
+UNSIGNED = ["ui32", "ui64"]
 NATIVE = [*FLOATS, *INTEGERS, "i1"]
 NUMPY = {
     "f32": np.float32,
@@ -20,6 +21,8 @@ NUMPY = {
     "i64": np.int64,
     "i1": np.bool_,
     "ui8": np.uint8,
+    "ui32": np.uint32,
+    "ui64": np.uint64,
     "i8": np.int8,
     "i16": np.int16,
     "f16": np.float16,
@@ -44,6 +47,10 @@ ROUNDING_BINARY = "Atan2 Pow Xdivy Xlog1py Xlogy".split()
 COMPARING = "Equal NotEqual Less LessEqual Greater GreaterEqual".split()
 INTEGER_BINARY = (
     "Add AddV2 Sub Mul Maximum Minimum SquaredDifference BitwiseAnd BitwiseOr BitwiseXor"
+).split()
+SHIFTS = "LeftShift RightShift".split()
+UNSIGNED_BINARY = (
+    "Add AddV2 Sub Mul Maximum Minimum BitwiseAnd BitwiseOr BitwiseXor LeftShift RightShift"
 ).split()
 DIVIDING = "FloorDiv FloorMod TruncateDiv TruncateMod".split()
 LOGICAL = "LogicalAnd LogicalOr".split()

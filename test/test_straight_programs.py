@@ -22,6 +22,7 @@ from straight_programs import (  # noqa: E402
     FLOATS,
     INTEGERS,
     NATIVE,
+    UNSIGNED,
     Loop,
     Moves,
     Program,
@@ -93,15 +94,20 @@ def families():
     for t in INTEGERS:
         yield from ((op, [t], t, "", False, False) for op in p.INTEGER_UNARY)
         yield from ((op, [t, t], t, "", False, False) for op in p.INTEGER_BINARY)
+        yield from ((op, [t, t], t, "", False, False) for op in p.SHIFTS)
         yield from ((op, [t, t], t, "", False, True) for op in p.DIVIDING)
-    for t in NATIVE:
+    for t in UNSIGNED:
+        yield from ((op, [t, t], t, "", False, False) for op in p.UNSIGNED_BINARY)
+        yield "Invert", [t], t, "", False, False
+        yield from ((op, [t, t], t, "", False, True) for op in ("FloorDiv", "FloorMod"))
+    for t in [*NATIVE, *UNSIGNED]:
         ops = p.COMPARING if t != "i1" else p.COMPARING[:2]
         for op in ops:
             strict = ", incompatible_shape_error = true" if op in p.COMPARING[:2] else ""
             yield op, [t, t], "i1", strict, False, False
-        for to in NATIVE:
+        for to in [*NATIVE, *UNSIGNED]:
             attrs = f", SrcT = {t}, DstT = {to}, Truncate = false"
-            yield "Cast", [t], to, attrs, False, t in FLOATS and to in INTEGERS
+            yield "Cast", [t], to, attrs, False, t in FLOATS and to in INTEGERS + UNSIGNED
     yield from ((op, ["i1", "i1"], "i1", "", False, False) for op in p.LOGICAL)
 
 
@@ -128,7 +134,11 @@ def pool(type):
 def tail(value, lines, length=6):
     """Operations after a value, so many that they are compiled with what makes it."""
     for k in range(length):
-        op, attrs = ("LogicalNot", "") if value.type == "i1" else ("Neg", f"T = {value.type}")
+        op, attrs = "Neg", f"T = {value.type}"
+        if value.type == "i1":
+            op, attrs = "LogicalNot", ""
+        elif value.type in UNSIGNED:
+            op = "Invert"
         value, before = Value(f"t{k}", value.type, text=value.text), value
         lines.append(programs.node(op, [before], value, attrs))
 

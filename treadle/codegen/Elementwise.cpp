@@ -16,14 +16,17 @@ namespace {
 
 bool isFloat(Type type) { return type.isF32() || type.isF64(); }
 bool isInt(Type type) { return type.isSignlessInteger(32) || type.isSignlessInteger(64); }
+bool isUnsigned(Type type) { return type.isUnsignedInteger(32) || type.isUnsignedInteger(64); }
 bool isBool(Type type) { return type.isSignlessInteger(1); }
 
 bool floats(ArrayRef<Type> types) { return llvm::all_of(types, isFloat); }
 bool ints(ArrayRef<Type> types) { return llvm::all_of(types, isInt); }
 bool bools(ArrayRef<Type> types) { return llvm::all_of(types, isBool); }
 bool numbers(ArrayRef<Type> types) { return floats(types) || ints(types); }
+bool bits(ArrayRef<Type> types) { return ints(types) || llvm::all_of(types, isUnsigned); }
+bool quantities(ArrayRef<Type> types) { return floats(types) || bits(types); }
 bool natives(ArrayRef<Type> types) { return llvm::all_of(types, isNative); }
-bool comparable(ArrayRef<Type> types) { return numbers(types) || bools(types); }
+bool comparable(ArrayRef<Type> types) { return quantities(types) || bools(types); }
 bool choice(ArrayRef<Type> types) { return isBool(types[0]) && natives(types); }
 
 Value constant(OpBuilder &b, Location loc, Type type, double value) {
@@ -61,6 +64,11 @@ constexpr auto moreThan = compare<arith::CmpFPredicate::OGT, arith::CmpIPredicat
 constexpr auto atLeast = compare<arith::CmpFPredicate::OGE, arith::CmpIPredicate::sge>;
 constexpr auto equals = compare<arith::CmpFPredicate::OEQ, arith::CmpIPredicate::eq>;
 constexpr auto differs = compare<arith::CmpFPredicate::UNE, arith::CmpIPredicate::ne>;
+
+template <arith::CmpIPredicate predicate>
+Value compareUnsigned(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return arith::CmpIOp::create(b, loc, predicate, in[0], in[1]);
+}
 
 Value select(OpBuilder &b, Location loc, Value condition, Value a, Value otherwise) {
   return arith::SelectOp::create(b, loc, condition, a, otherwise);
@@ -273,6 +281,37 @@ Value cast(OpBuilder &b, Location loc, ValueRange in, Type type) {
                                             : Value(arith::TruncIOp::create(b, loc, type, x));
 }
 
+/// With the types that the op has: the conversion of one to the other depends on both signs.
+Value castUnsigned(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Type from = in[0].getType(), to = computedIn(type);
+  Value x = retyped(b, loc, in[0], computedIn(from));
+  Value made;
+  if (isFloat(from)) { // below zero by way of integers with a sign, as the kernel does
+    Value whole = arith::FPToSIOp::create(b, loc, b.getI64Type(), x);
+    made = to == whole.getType() ? whole : cast(b, loc, whole, to);
+  } else if (isFloat(type))
+    made = arith::UIToFPOp::create(b, loc, to, x);
+  else if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
+    made =
+        isUnsigned(from) ? arith::ExtUIOp::create(b, loc, to, x).getResult() : cast(b, loc, x, to);
+  else
+    made = from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth() ? x : cast(b, loc, x, to);
+  return retyped(b, loc, made, type);
+}
+
+/// Shifts by as many bits as there are, or more, are shifts by one less, and by fewer than none by
+/// none: as the kernel has it.
+template <typename Op> Value shift(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value most = constant(b, loc, type, type.getIntOrFloatBitWidth() - 1);
+  Value by = arith::MinSIOp::create(
+      b, loc, arith::MaxSIOp::create(b, loc, in[1], constant(b, loc, type, 0)), most);
+  return Op::create(b, loc, in[0], by);
+}
+template <typename Op> Value shiftUnsigned(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value most = constant(b, loc, type, type.getIntOrFloatBitWidth() - 1);
+  return Op::create(b, loc, in[0], arith::MinUIOp::create(b, loc, in[1], most));
+}
+
 /// A float within the integers: what becomes of others is the kernel's business.
 Value canCast(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Type from = in[0].getType();
@@ -281,42 +320,46 @@ Value canCast(OpBuilder &b, Location loc, ValueRange in, Type type) {
                                math::AbsFOp::create(b, loc, in[0]), constant(b, loc, from, bound));
 }
 
-bool castIsTotal(Type from, Type to) { return !isFloat(from) || !isInt(to); }
+bool castIsTotal(Type from, Type to) { return !isFloat(from) || !(isInt(to) || isUnsigned(to)); }
 
 // --- the table ---------------------------------------------------------------------------------
 
 /// By form: see OpDef::elementwise.
 const llvm::StringMap<ElementwiseOp> &table() {
   static const llvm::StringMap<ElementwiseOp> forms = {
-      {"add", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
-      {"bias_add", {numbers, arithmetic<arith::AddFOp, arith::AddIOp>}},
-      {"sub", {numbers, arithmetic<arith::SubFOp, arith::SubIOp>}},
-      {"mul", {numbers, arithmetic<arith::MulFOp, arith::MulIOp>}},
+      {"add", {quantities, arithmetic<arith::AddFOp, arith::AddIOp>}},
+      {"bias_add", {quantities, arithmetic<arith::AddFOp, arith::AddIOp>}},
+      {"sub", {quantities, arithmetic<arith::SubFOp, arith::SubIOp>}},
+      {"mul", {quantities, arithmetic<arith::MulFOp, arith::MulIOp>}},
       {"divide", {floats, binary<arith::DivFOp>}},
-      {"floor_mod", {ints, floorMod, canDivide}},
-      {"floor_div", {ints, floorDiv, canDivide}},
-      {"truncate_div", {ints, binary<arith::DivSIOp>, canDivide}},
-      {"truncate_mod", {ints, binary<arith::RemSIOp>, canDivide}},
-      {"maximum", {numbers, extreme<atLeast>}},
-      {"minimum", {numbers, extreme<atMost>}},
-      {"squared_difference", {numbers, squaredDifference}},
-      {"less", {numbers, lessThan}},
-      {"less_equal", {numbers, atMost}},
-      {"greater", {numbers, moreThan}},
-      {"greater_equal", {numbers, atLeast}},
+      {"floor_mod", {bits, floorMod, canDivide, nullptr, binary<arith::RemUIOp>}},
+      {"floor_div", {bits, floorDiv, canDivide, nullptr, binary<arith::DivUIOp>}},
+      {"truncate_div", {bits, binary<arith::DivSIOp>, canDivide, nullptr, binary<arith::DivUIOp>}},
+      {"truncate_mod", {bits, binary<arith::RemSIOp>, canDivide, nullptr, binary<arith::RemUIOp>}},
+      {"maximum", {quantities, extreme<atLeast>, nullptr, nullptr, binary<arith::MaxUIOp>}},
+      {"minimum", {quantities, extreme<atMost>, nullptr, nullptr, binary<arith::MinUIOp>}},
+      {"squared_difference", {quantities, squaredDifference}},
+      {"less",
+       {quantities, lessThan, nullptr, nullptr, compareUnsigned<arith::CmpIPredicate::ult>}},
+      {"less_equal",
+       {quantities, atMost, nullptr, nullptr, compareUnsigned<arith::CmpIPredicate::ule>}},
+      {"greater",
+       {quantities, moreThan, nullptr, nullptr, compareUnsigned<arith::CmpIPredicate::ugt>}},
+      {"greater_equal",
+       {quantities, atLeast, nullptr, nullptr, compareUnsigned<arith::CmpIPredicate::uge>}},
       {"equal", {comparable, equals}},
       {"not_equal", {comparable, differs}},
       {"logical_and", {bools, binary<arith::AndIOp>}},
       {"logical_or", {bools, binary<arith::OrIOp>}},
       {"logical_not", {bools, logicalNot}},
-      {"bitwise_and", {ints, binary<arith::AndIOp>}},
-      {"bitwise_or", {ints, binary<arith::OrIOp>}},
-      {"bitwise_xor", {ints, binary<arith::XOrIOp>}},
+      {"bitwise_and", {bits, binary<arith::AndIOp>}},
+      {"bitwise_or", {bits, binary<arith::OrIOp>}},
+      {"bitwise_xor", {bits, binary<arith::XOrIOp>}},
       {"select", {choice, choose}},
       {"neg", {numbers, negate}},
       {"abs", {numbers, absolute}},
       {"sign", {numbers, sign}},
-      {"square", {numbers, square}},
+      {"square", {quantities, square}},
       {"sqrt", {floats, unary<math::SqrtOp>}},
       {"rsqrt", {floats, rsqrt}},
       {"reciprocal", {floats, reciprocal}},
@@ -353,13 +396,16 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"is_nan", {floats, isNan}},
       {"is_inf", {floats, compareToInfinity<arith::CmpFPredicate::OEQ>}},
       {"is_finite", {floats, compareToInfinity<arith::CmpFPredicate::OLT>}},
-      {"invert", {ints, invert}},
+      {"invert", {bits, invert}},
       {"sigmoid", {floats, sigmoid}},
       {"relu", {numbers, relu}},
       {"relu6", {numbers, relu6}},
       {"floor", {floats, unary<math::FloorOp>}},
       {"ceil", {floats, unary<math::CeilOp>}},
-      {"cast", {natives, cast, canCast, castIsTotal}},
+      {"left_shift", {bits, shift<arith::ShLIOp>, nullptr, nullptr, shiftUnsigned<arith::ShLIOp>}},
+      {"right_shift",
+       {bits, shift<arith::ShRSIOp>, nullptr, nullptr, shiftUnsigned<arith::ShRUIOp>}},
+      {"cast", {natives, cast, canCast, castIsTotal, castUnsigned}},
       {"identity", {natives, first}},
       {"zeros_like", {natives, zero}},
       {"ones_like", {natives, one}},
@@ -376,7 +422,35 @@ const ElementwiseOp *findForm(StringRef op) {
 } // namespace
 
 bool isNative(Type elementType) {
-  return isFloat(elementType) || isInt(elementType) || isBool(elementType);
+  return isFloat(elementType) || isInt(elementType) || isBool(elementType) ||
+         isUnsigned(elementType);
+}
+
+Type computedIn(Type type) {
+  return type.isUnsignedInteger()
+             ? IntegerType::get(type.getContext(), type.getIntOrFloatBitWidth())
+             : type;
+}
+
+Value retyped(OpBuilder &b, Location loc, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (auto made = value.getDefiningOp<UnrealizedConversionCastOp>();
+      made && made.getOperand(0).getType() == type)
+    return made.getOperand(0);
+  return UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
+}
+
+Value ElementwiseOp::apply(OpBuilder &b, Location loc, ValueRange inputs, Type result) const {
+  Type first = inputs.front().getType();
+  bool areUnsigned = emitUnsigned && (isUnsigned(first) || isUnsigned(result));
+  if (areUnsigned && emitUnsigned == castUnsigned)
+    return castUnsigned(b, loc, inputs, result);
+  SmallVector<Value> computed;
+  for (Value input : inputs)
+    computed.push_back(retyped(b, loc, input, computedIn(input.getType())));
+  Value made = (areUnsigned ? emitUnsigned : emit)(b, loc, computed, computedIn(result));
+  return retyped(b, loc, made, result);
 }
 
 bool isElementwise(StringRef op) { return findForm(op); }

@@ -12,7 +12,8 @@ namespace treadle::codegen {
 struct ElementwiseOp {
   /// Whether it is one for inputs of these element types.
   bool (*accepts)(llvm::ArrayRef<mlir::Type> inputs);
-  /// The result for inputs that are scalars of the element types.
+  /// The result for inputs that are scalars of the element types, unsigned integers as integers
+  /// without a sign.
   mlir::Value (*emit)(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
                       mlir::Type result);
   /// Whether these inputs have a result, as an i1; null where all have. Where they have none the
@@ -21,6 +22,13 @@ struct ElementwiseOp {
                            mlir::Type result) = nullptr;
   /// Whether `isDefined` needn't be asked for these element types; null: it must.
   bool (*isTotal)(mlir::Type input, mlir::Type result) = nullptr;
+  /// The same as `emit` where the first input or the result is unsigned; null: nothing differs.
+  mlir::Value (*emitUnsigned)(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
+                              mlir::Type result) = nullptr;
+
+  /// The result for inputs that are scalars of the element types.
+  mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
+                    mlir::Type result) const;
 
   /// An op that may be undefined for an element is left to its kernel where it is one over tensors.
   bool isDefinedForAll(mlir::Type input, mlir::Type result) const {
@@ -36,5 +44,12 @@ bool isElementwise(llvm::StringRef op);
 
 /// Whether scalars and elements of this type are computed in registers.
 bool isNative(mlir::Type elementType);
+
+/// Unsigned integers are values of their own types, and computed as integers without a sign: the
+/// same bits as another type.
+mlir::Value retyped(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value value,
+                    mlir::Type type);
+/// The type that a value of this one is computed in.
+mlir::Type computedIn(mlir::Type type);
 
 } // namespace treadle::codegen

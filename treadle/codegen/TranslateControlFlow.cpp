@@ -34,7 +34,7 @@ Expected<Value> Translator::truth(tfg::Node node, const Typed &condition) {
   Value value = condition.value;
   if (isTensor(value.getType()))
     return Unexpected(unsupported(node, "its condition may be no scalar"));
-  if (!value.getType().isInteger() && !value.getType().isF32() && !value.getType().isF64())
+  if (!value.getType().isSignlessInteger() && !value.getType().isF32() && !value.getType().isF64())
     return Unexpected(unsupported(node, "its condition is of a dtype without truth"));
   if (value.getType().isInteger(1))
     return value;

@@ -44,7 +44,7 @@ std::optional<Typed> Translator::inRegisters(const ElementwiseOp &op, const Valu
     SmallVector<Value> scalars;
     for (auto [own, steps] : llvm::zip(operands, strides))
       scalars.push_back(own[linearize(at, steps)]);
-    elements.push_back(op.emit(b, loc, scalars, result));
+    elements.push_back(op.apply(b, loc, scalars, result));
   }
   return small(elements, shape, result, known);
 }
@@ -53,6 +53,15 @@ std::optional<Typed> Translator::inRegisters(const ElementwiseOp &op, const Valu
 MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   if (node.numResults() != 1 || inputs.empty())
     return std::nullopt;
+  SmallVector<Type> elements;
+  for (const Typed &input : inputs)
+    elements.push_back(elementOf(input.value.getType()));
+  bool isNativeResult = isNative(elementOf(node->getResult(0).getType()));
+  const ElementwiseOp *op = isNativeResult ? findElementwise(node, elements) : nullptr;
+  return op ? elementwise(*op, node, inputs) : MaybeValues(std::nullopt);
+}
+
+MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, const Values &inputs) {
   SmallVector<Type> elements;
   int64_t rank = 0;
   for (const Typed &input : inputs) {
@@ -64,9 +73,6 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
     elements.push_back(elementOf(type));
   }
   Type result = elementOf(node->getResult(0).getType());
-  const ElementwiseOp *op = isNative(result) ? findElementwise(node, elements) : nullptr;
-  if (!op)
-    return std::nullopt;
   bool areScalars =
       llvm::none_of(inputs, [](const Typed &in) { return isTensor(in.value.getType()); });
   SmallVector<Value> values;
@@ -74,12 +80,18 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
     values.push_back(input.value);
   KnownValue outcome = this->outcome(node, inputs);
   if (areScalars) {
-    if (!op->isDefinedForAll(elements[0], result))
-      check(op->isDefined(b, loc, values, result));
+    if (!op.isDefinedForAll(elements[0], result))
+      check(op.isDefined(b, loc,
+                         llvm::map_to_vector(values,
+                                             [&](Value value) {
+                                               return retyped(b, loc, value,
+                                                              computedIn(value.getType()));
+                                             }),
+                         computedIn(result)));
     FastMathScope scope(b, options.fastMath);
-    return Values{{op->emit(b, loc, values, result), std::move(outcome)}};
+    return Values{{op.apply(b, loc, values, result), std::move(outcome)}};
   }
-  if (!op->isDefinedForAll(elements[0], result))
+  if (!op.isDefinedForAll(elements[0], result))
     return std::nullopt;
   SmallVector<int64_t> shape(rank, 1);
   SmallVector<Value> sizes(rank);
@@ -106,7 +118,7 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
           shape[at] = size;
         }
       }
-  if (std::optional<Typed> small = inRegisters(*op, inputs, shape, result, outcome))
+  if (std::optional<Typed> small = inRegisters(op, inputs, shape, result, outcome))
     return Values{std::move(*small)};
   SmallVector<AffineMap> maps;
   SmallVector<Value> operands;
@@ -138,7 +150,7 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
         for (Value value : values)
           scalars.push_back(isTensor(value.getType()) ? arguments[next++] : value);
         FastMathScope scope(inner, options.fastMath);
-        linalg::YieldOp::create(inner, at, op->emit(inner, at, scalars, result));
+        linalg::YieldOp::create(inner, at, op.apply(inner, at, scalars, result));
       });
   Value out = generic.getResult(0);
   for (int64_t i = 0; i < rank; ++i)

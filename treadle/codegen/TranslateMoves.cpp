@@ -174,7 +174,7 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
   std::optional<SmallVector<Value>> depth = t.indices(inputs[1]);
   if ((isTensor(indices.getType()) && !places) || !depth || depth->size() != 1 ||
       isTensor(inputs[1].value.getType()) || isTensor(on.getType()) || isTensor(off.getType()) ||
-      !isNative(element) || !(index.isInteger(32) || index.isInteger(64)))
+      !isNative(element) || !(index.isSignlessInteger(32) || index.isSignlessInteger(64)))
     return std::nullopt;
   int64_t numPlaces = places ? places.getRank() : 0, axis = integer(node, "axis", -1);
   if (axis < -1 || axis > numPlaces)
@@ -195,6 +195,20 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
     return arith::SelectOp::create(b, loc, isHot, on, off);
   };
   return Values{t.generate(sizes, element, t.outcome(node, inputs), elementAt)};
+}
+
+/// The same bits as another type of the same width.
+MaybeValues bitcast(Translator &t, tfg::Node node, Values inputs) {
+  Type from = elementOf(inputs[0].value.getType()), to = elementOf(node->getResult(0).getType());
+  if (!isNative(from) || !isNative(to) || from.isInteger(1) || to.isInteger(1) ||
+      from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    return std::nullopt;
+  static constexpr ElementwiseOp op = {
+      [](ArrayRef<Type>) { return true; },
+      [](OpBuilder &b, Location loc, ValueRange in, Type type) -> Value {
+        return b.createOrFold<arith::BitcastOp>(loc, type, in[0]);
+      }};
+  return t.elementwise(op, node, inputs);
 }
 
 /// Whether values of two types may have one shape, so that neither is repeated for the other.
@@ -229,8 +243,8 @@ MaybeValues select(Translator &t, tfg::Node node, Values inputs) {
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Transpose", transpose}, {"Gather", gather}, {"GatherV2", gather},
-    {"Unpack", unpack},       {"OneHot", oneHot}, {"Select", select},
+    {"Transpose", transpose}, {"Gather", gather}, {"GatherV2", gather}, {"Unpack", unpack},
+    {"OneHot", oneHot},       {"Select", select}, {"Bitcast", bitcast},
 };
 
 } // namespace

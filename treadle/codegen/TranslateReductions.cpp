@@ -20,7 +20,7 @@ namespace {
 
 bool isFloat(Type type) { return isa<FloatType>(type); }
 bool isBool(Type type) { return type.isInteger(1); }
-bool isNumber(Type type) { return isNative(type) && !isBool(type); }
+bool isNumber(Type type) { return isNative(type) && !isBool(type) && !type.isUnsignedInteger(); }
 
 /// How two elements become one, and what no elements are.
 struct Reduction {

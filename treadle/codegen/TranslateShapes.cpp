@@ -10,7 +10,7 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-bool isInteger(Type type) { return type.isInteger(32) || type.isInteger(64); }
+bool isInteger(Type type) { return type.isSignlessInteger(32) || type.isSignlessInteger(64); }
 
 Value toInteger(Translator &t, Value index, Type type) {
   return t.b.createOrFold<arith::IndexCastOp>(t.loc, type, index);

@@ -118,9 +118,13 @@ MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
   Type element = elementOf(node->getResult(0).getType());
   if (!isNative(element))
     return std::nullopt;
-  Value outside = inputs.size() > 2
-                      ? inputs[2].value
-                      : arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(element)).getResult();
+  Value outside;
+  if (inputs.size() > 2)
+    outside = inputs[2].value;
+  else
+    outside = retyped(t.b, t.loc,
+                      arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(computedIn(element))),
+                      element);
   return pick(t, node, inputs, shape, [&](ArrayRef<int64_t> at) {
     Places place(at);
     for (auto [i, index] : llvm::enumerate(place)) {
@@ -213,7 +217,8 @@ MaybeValues matmul(Translator &t, tfg::Node node, Values inputs) {
   Type element = elementOf(node->getResult(0).getType());
   std::optional<SmallVector<Value>> a = t.elementsOf(inputs[0]), b = t.elementsOf(inputs[1]);
   if (!left || !right || !a || !b || left->size() != 2 || right->size() != 2 ||
-      elementOf(inputs[0].value.getType()) != element || !isNative(element) || element.isInteger(1))
+      elementOf(inputs[0].value.getType()) != element || !isNative(element) ||
+      element.isInteger(1) || element.isUnsignedInteger())
     return std::nullopt;
   bool isLeftTurned = truth(node, "transpose_a"), isRightTurned = truth(node, "transpose_b");
   int64_t rows = (*left)[isLeftTurned], depth = (*left)[!isLeftTurned],
@@ -246,7 +251,8 @@ MaybeValues range(Translator &t, tfg::Node node, Values inputs) {
                         step = t.integers(inputs[2]);
   Type element = elementOf(node->getResult(0).getType());
   if (!begin || !end || !step || begin->size() != 1 || end->size() != 1 || step->size() != 1 ||
-      step->front() != 1 || end->front() < begin->front())
+      step->front() != 1 || end->front() < begin->front() ||
+      !(element.isSignlessInteger(32) || element.isSignlessInteger(64)))
     return std::nullopt;
   Value first = t.index(begin->front());
   return Values{t.generate(t.index(end->front() - begin->front()), element, t.outcome(node, inputs),

@@ -100,7 +100,6 @@ Value Translator::coerce(const Typed &typed, const Form &form) {
   return tensor::CastOp::create(b, loc, form.type, typed.value);
 }
 
-/// An element of a constant of a native type.
 static TypedAttr elementAttr(OpBuilder &b, Type type, const Tensor &tensor, int64_t i) {
   if (type.isF32())
     return b.getF32FloatAttr(tensor.data<float>()[i]);
@@ -108,8 +107,14 @@ static TypedAttr elementAttr(OpBuilder &b, Type type, const Tensor &tensor, int6
     return b.getF64FloatAttr(tensor.data<double>()[i]);
   if (type.isInteger(1))
     return b.getBoolAttr(tensor.data<bool>()[i]);
-  return b.getIntegerAttr(type, type.isInteger(32) ? tensor.data<int32_t>()[i]
-                                                   : tensor.data<int64_t>()[i]);
+  return b.getIntegerAttr(type, type.isInteger(32) ? tensor.values<int32_t>()[i]
+                                                   : tensor.values<int64_t>()[i]);
+}
+
+/// An element of a constant of a native type.
+static Value elementOf(OpBuilder &b, Location loc, Type type, const Tensor &tensor, int64_t i) {
+  return retyped(
+      b, loc, arith::ConstantOp::create(b, loc, elementAttr(b, computedIn(type), tensor, i)), type);
 }
 
 Typed Translator::constant(const Tensor &tensor, KnownValue known) {
@@ -118,12 +123,11 @@ Typed Translator::constant(const Tensor &tensor, KnownValue known) {
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&cluster.front());
   if (type.getRank() == 0 && isNative(element))
-    return {arith::ConstantOp::create(b, loc, elementAttr(b, element, tensor, 0)),
-            std::move(known)};
+    return {elementOf(b, loc, element, tensor, 0), std::move(known)};
   if (isSmall(type)) {
     SmallVector<Value> elements;
     for (int64_t i = 0; i < tensor.count(); ++i)
-      elements.push_back(arith::ConstantOp::create(b, loc, elementAttr(b, element, tensor, i)));
+      elements.push_back(elementOf(b, loc, element, tensor, i));
     return small(elements, type.getShape(), element, std::move(known));
   }
   int32_t index = static_cast<int32_t>(tables.constants.size());
@@ -161,7 +165,7 @@ std::optional<SmallVector<Value>> Translator::indices(const Typed &typed) {
   constexpr int64_t most = 16;
   Type type = typed.value.getType();
   Type element = elementOf(type);
-  if (!element.isInteger(32) && !element.isInteger(64))
+  if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
     return std::nullopt;
   SmallVector<Value> result;
   auto add = [&](Value value) {

@@ -96,6 +96,7 @@ public:
   Results handle(tfg::Node node);
   Results readVariable(tfg::Node node, const Typed &handle);
   MaybeValues elementwise(tfg::Node node, const Values &inputs);
+  MaybeValues elementwise(const ElementwiseOp &op, tfg::Node node, const Values &inputs);
   Results kernel(tfg::Node node, const Values &inputs);
   /// A call of a kernel that stands for no node of the graph; `near` is one that it is for.
   mlir::Value kernelFor(tfg::Node near, llvm::StringRef op, AttrMap attrs,

@@ -9,14 +9,14 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// f32, f64, i32, i64 and booleans.
+/// f32, f64, integers of 32 and 64 bits, and booleans.
 bool isNativeType(Type type) {
   auto tensor = dyn_cast<TensorType>(type);
   if (!tensor)
     return true; // a token
   Type element = tensor.getElementType();
-  return element.isF32() || element.isF64() || element.isSignlessInteger(32) ||
-         element.isSignlessInteger(64) || element.isSignlessInteger(1);
+  return element.isF32() || element.isF64() || element.isInteger(32) || element.isInteger(64) ||
+         element.isSignlessInteger(1);
 }
 
 bool isScalar(Type type) {
