@@ -113,8 +113,8 @@ def test_the_examples_of_help_print_what_help_says(command):
         (["explode"], "unknown command 'explode'"),
         (["run"], "'treadle run' got 0 arguments, expected MODEL"),
         (["run", "a", "b"], "'treadle run' got 2 arguments, expected MODEL"),
-        (["convert", "a"], "'treadle convert' got 1 arguments, expected IN OUT"),
-        (["run", "a", "--fech", "x"], "'--fech' (did you mean '--fetch'?)"),
+        (["convert", "a"], "'treadle convert' got 1 argument, expected IN OUT"),
+        (["run", "a", "--fech", "x"], "'--fech' (did you mean '--fetch'?); 'treadle run --help'"),
         (["run", "a", "--fetch"], "'--fetch'"),
         (["run", "a", "--threads", "many"], "'many'"),
         (["run", "a", "--threads", "0"], "'0'"),
@@ -245,6 +245,16 @@ def test_run_fails_with_one_error(args, message):
     done = Done("run", COUNTDOWN, *args)
     assert done.status == 1
     assert done.err.startswith("treadle: ") and message in done.err
+
+
+def test_an_input_of_a_signature_is_fed_once():
+    assert "is fed twice" in failure("run", WORDS, "--input", "x=[1]", "--input", "x=[2]")
+
+
+def test_a_saved_model_is_no_graph_of_tf_executor(tmp_path):
+    message = failure("convert", WORDS, tmp_path / "words.mlir", "--to", "tf_executor")
+    assert message.startswith("UnimplementedError: ") and "treadle freeze" in message
+    assert not (tmp_path / "words.mlir").exists()
 
 
 def test_models_that_are_none(tmp_path):

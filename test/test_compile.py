@@ -363,7 +363,7 @@ def test_no_output_file(growing):
     done = subprocess.run([BINARY, "compile", growing], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (
         2,
-        "treadle: option '-o' is missing: the object file to write; 'treadle --help' tells more\n",
+        "treadle: option '-o' is missing: the object file to write; 'treadle compile --help' tells more\n",
     )
 
 
@@ -372,9 +372,13 @@ def test_a_folder_that_is_not_there(growing, tmp_path):
     assert status == 1 and "net.o' can't be written" in message
 
 
-def test_a_header_in_the_objects_place(growing, tmp_path):
-    status, message = refused(growing, tmp_path / "net.h")
-    assert status == 2 and "which is where the header goes" in message
+@pytest.mark.parametrize("name", ["net.h", "net.c", "libnet.so"])
+def test_another_file_in_the_objects_place(growing, tmp_path, name):
+    out = tmp_path / name
+    out.write_text("kept")
+    done = compile_model(growing, out)
+    assert done.returncode == 2 and out.read_text() == "kept"
+    assert f"expected an object file: '{out.with_suffix('.o')}'" in done.stderr
 
 
 def test_unknown_signature(tmp_path):

@@ -59,6 +59,7 @@ static int unknownCommand(std::string_view name) {
 }
 
 static int runCommandLine(const Command &command, std::span<char *const> args) {
+  commandInUse = command.name;
   for (std::string_view arg : args)
     if (arg == "--help" || arg == "-h") {
       printHelp(command);
@@ -68,8 +69,9 @@ static int runCommandLine(const Command &command, std::span<char *const> args) {
   if (!parsed)
     return report(parsed.error());
   if (parsed->positional.size() != command.numPositional)
-    return report(UsageError{str("'treadle ", command.name, "' got ", parsed->positional.size(),
-                                 " arguments, expected ", command.arguments)});
+    return report(UsageError{str("'treadle ", command.name, "' got ",
+                                 plural(std::ssize(parsed->positional), "argument"), ", expected ",
+                                 command.arguments)});
   return command.run(*parsed);
 }
 

@@ -8,6 +8,8 @@
 
 namespace treadle::cli {
 
+std::string_view commandInUse;
+
 static void complain(const std::string &text) {
   std::string line = "treadle: " + text + "\n";
   std::fwrite(line.data(), 1, line.size(), stderr);
@@ -19,7 +21,8 @@ int report(const Error &error) {
 }
 
 int report(const UsageError &error) {
-  complain(error.message + "; 'treadle --help' tells more");
+  complain(str(error.message, "; 'treadle ", commandInUse, commandInUse.empty() ? "" : " ",
+               "--help' tells more"));
   return 2;
 }
 

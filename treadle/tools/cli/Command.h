@@ -27,6 +27,8 @@ extern const Command runCommand, benchCommand, showCommand, checkCommand, explai
 
 /// Prints `treadle: InvalidArgumentError: message` to standard error; returns exit status 1.
 int report(const Error &error);
+/// The command that runs: bad usage of it leads to its own help. Empty before there is one.
+extern std::string_view commandInUse;
 /// Prints `treadle: message` to standard error; returns exit status 2.
 int report(const UsageError &error);
 /// Prints `treadle: note: message` to standard error.

@@ -35,10 +35,11 @@ int compile(const Arguments &args) {
     return report(UsageError{"option '-o' is missing: the object file to write"});
   std::filesystem::path object(*out), header = object;
   header.replace_extension(".h");
-  if (object == header)
-    return report(
-        UsageError{str("option '-o' is '", *out,
-                       "', which is where the header goes; expected an object file (.o)")});
+  // What else it may be is somebody's file.
+  if (object.has_extension() && object.extension() != ".o" && object.extension() != ".obj")
+    return report(UsageError{str("option '-o' is '", *out, "', expected an object file: '",
+                                 std::filesystem::path(object).replace_extension(".o").string(),
+                                 "'; the header goes beside it (.h)")});
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());

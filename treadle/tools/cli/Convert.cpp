@@ -43,6 +43,11 @@ static int convert(const Arguments &args) {
     graph = graph->runPasses(*passes);
   if (!graph)
     return report(graph.error());
+  if (*passToDialect && graph->isSavedModel())
+    return report(unimplemented("'", args.positional[0],
+                                "' is a SavedModel, and the tf_executor "
+                                "dialect has graphs alone; freeze it first: treadle freeze ",
+                                args.positional[0], " -o frozen.pb"));
   if (*passToDialect)
     graph = graph->runPasses(*passToDialect);
   if (!graph)

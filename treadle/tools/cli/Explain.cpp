@@ -141,8 +141,8 @@ const Command explainCommand = {
     "                   nothing else orders its iterations: they share no effects\n"
     "  compiled by tiers auto and jit\n"
     "    'loop' (StatelessWhile): 3 ops, for int32[*]\n"
-    "'auto' and 'on' say what --loop-overlap auto and on do with the loop. --tier chooses whether\n"
-    "parts are compiled.\n",
+    "'auto' and 'on' say what --loop-overlap auto and on of 'treadle run' do with the loop; its\n"
+    "--tier chooses whether parts are compiled.\n",
     explain,
 };
 

@@ -47,6 +47,9 @@ static Expected<Session::Feeds> parseInputs(const Arguments &args, const Request
   for (std::string_view given : args.values("--input")) {
     std::string text = forThisRank(given);
     auto feed = TREADLE_TRY(parseInput(text, request, inputs, feeds.size()));
+    if (std::ranges::any_of(feeds, [&](const auto &other) { return other.first == feed.first; }))
+      return Unexpected(
+          invalidArgument("'", feed.first, "' is fed twice; expected one --input for it"));
     feeds.push_back(std::move(feed));
   }
   return feeds;
