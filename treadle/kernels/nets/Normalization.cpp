@@ -99,11 +99,14 @@ template <typename T> struct LrnGradKernel {
 };
 
 template <template <typename> class Kernel> Expected<BoundKernel> bindLrn(const BindContext &node) {
+  auto radius = node.attrs.getOr<int64_t>("depth_radius", 5);
+  if (radius < 0)
+    return Unexpected(invalidArgument("depth_radius is ", radius, ", expected 0 or more"));
   Expected<BoundKernel> bound = bindByType<Kernel, TypeList<float, Half, BFloat16>>(node);
   if (bound)
     bound->state = std::make_shared<const LrnState>(
-        LrnState{node.attrs.getOr<int64_t>("depth_radius", 5), node.attrs.getOr<float>("bias", 1),
-                 node.attrs.getOr<float>("alpha", 1), node.attrs.getOr<float>("beta", 0.5)});
+        LrnState{radius, node.attrs.getOr<float>("bias", 1), node.attrs.getOr<float>("alpha", 1),
+                 node.attrs.getOr<float>("beta", 0.5)});
   return bound;
 }
 

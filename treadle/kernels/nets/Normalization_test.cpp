@@ -14,6 +14,8 @@ TEST(Lrn, DividesByItsNeighbours) {
   Tensor x = tensor<float>({1, 1, 1, 3}, {1, 2, 3});
   expectNear<float>(run1("LRN", {x}, DType::Float32, attrs), {1.0 / 6, 2.0 / 15, 3.0 / 14});
   EXPECT_EQ(errorClassOf("LRN", {vec<float>({1})}, {}, attrs), "InvalidArgumentError");
+  attrs.set("depth_radius", std::numeric_limits<int64_t>::min());
+  EXPECT_EQ(errorClassOf("LRN", {x}, {}, attrs), "InvalidArgumentError");
 }
 
 TEST(FusedBatchNorm, TrainingNormalisesTheBatch) {

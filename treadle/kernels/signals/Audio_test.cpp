@@ -90,6 +90,18 @@ TEST(AudioSpectrogram, OfAWindowBeyondMemorySaysSo) {
             "ResourceExhaustedError: a size is beyond what memory can hold");
 }
 
+TEST(Mfcc, OfAnyAttributes) {
+  auto classOf = [](const char *attr, auto value) {
+    AttrMap attrs;
+    attrs.set(attr, value);
+    return errorClassOf("Mfcc", {wave({1, 1, 33}), scalar<int32_t>(8000)}, {DType::Float32}, attrs);
+  };
+  EXPECT_EQ(classOf("lower_frequency_limit", std::nanf("")), "InvalidArgumentError");
+  EXPECT_EQ(classOf("upper_frequency_limit", std::nanf("")), "InvalidArgumentError");
+  EXPECT_EQ(classOf("upper_frequency_limit", HUGE_VALF), "");
+  EXPECT_EQ(classOf("filterbank_channel_count", int64_t{1} << 40), "InvalidArgumentError");
+}
+
 TEST(Mfcc, OfASpectrum) {
   AttrMap attrs = with("filterbank_channel_count", int64_t{6});
   attrs.set("dct_coefficient_count", int64_t{4});

@@ -86,8 +86,12 @@ public:
     double low = toMel(how.lowest);
     double spacing = (toMel(how.highest) - low) / static_cast<double>(how.filters + 1);
     double perBin = 0.5 * sampleRate / static_cast<double>(bins - 1);
-    first = static_cast<int64_t>(1.5 + how.lowest / perBin); // never the constant part
-    last = static_cast<int64_t>(how.highest / perBin);
+    // What is beyond the spectrum is so by any number of bins.
+    auto binAt = [&](double x) {
+      return static_cast<int64_t>(std::min(x, static_cast<double>(bins)));
+    };
+    first = binAt(1.5 + how.lowest / perBin); // never the constant part
+    last = binAt(how.highest / perBin);
     auto centre = [&](int64_t filter) { return low + spacing * static_cast<double>(filter + 1); };
     int64_t filter = 0;
     for (int64_t i = first; i <= std::min(last, bins - 1); ++i) {
@@ -129,6 +133,8 @@ private:
 std::vector<double> cosines(const MfccOptions &how) {
   auto filters = static_cast<double>(how.filters);
   std::vector<double> table;
+  table.reserve(
+      static_cast<size_t>(how.coefficients * how.filters)); // or there is no memory for it
   for (int64_t i = 0; i < how.coefficients; ++i)
     for (int64_t j = 0; j < how.filters; ++j)
       table.push_back(std::sqrt(2.0 / filters) *
@@ -173,8 +179,8 @@ Expected<BoundKernel> bindMfcc(const BindContext &node) {
                   node.attrs.getOr<float>("lower_frequency_limit", 20),
                   node.attrs.getOr<int64_t>("filterbank_channel_count", 40),
                   node.attrs.getOr<int64_t>("dct_coefficient_count", 13)};
-  if (how.filters < 1 || how.lowest < 0 || how.highest <= how.lowest || how.coefficients < 1 ||
-      how.coefficients > how.filters)
+  bool isRange = how.lowest >= 0 && how.highest > how.lowest; // NaN is none
+  if (!isRange || how.coefficients < 1 || how.coefficients > how.filters || how.filters > INT32_MAX)
     return Unexpected(invalidArgument("attributes ask for ", how.coefficients, " coefficients of ",
                                       how.filters, " filters from ", how.lowest, " to ",
                                       how.highest, " Hz"));

@@ -1,6 +1,7 @@
 // How often each number occurs in each row, as a sparse tensor: of dense, sparse and ragged values.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Wrapping.h"
 #include "treadle/kernels/reductions/SegmentRows.h"
 #include "treadle/kernels/sparse/Sparse.h"
 
@@ -62,7 +63,7 @@ void count(OpContext &ctx, const Tensor &values, const Tensor &weights, int64_t 
       counts.push_back(T(0));
     }
     T weight = weights.count() ? weights.data<T>()[one.at] : T(1);
-    counts.back() = state.isBinary ? T(1) : T(counts.back() + weight);
+    counts.back() = state.isBinary ? T(1) : wrappingSum(counts.back(), weight);
   }
   auto size = std::ssize(cells);
   Tensor *indices = ctx.allocateOutput(0, DType::Int64, {size, isVector ? 1 : 2});
@@ -75,7 +76,8 @@ void count(OpContext &ctx, const Tensor &values, const Tensor &weights, int64_t 
     *index++ = cell.value;
   }
   ctx.setOutput(1, Tensor::vector<T>(dtypeOf<T>, counts));
-  int64_t columns = state.most >= 0 ? state.most : std::max(largest + 1, state.least);
+  int64_t columns =
+      state.most >= 0 ? state.most : std::max(wrappingSum<int64_t>(largest, 1), state.least);
   int64_t shape[] = {rows, columns};
   ctx.setOutput(2, Tensor::vector<int64_t>(
                        DType::Int64, std::span<const int64_t>(shape + isVector, isVector ? 1 : 2)));

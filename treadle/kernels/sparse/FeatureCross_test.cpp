@@ -88,5 +88,14 @@ TEST(CountSparseTest, Rows) {
             "InvalidArgumentError");
 }
 
+TEST(CountSparseTest, SumsOfIntegersWrapAround) {
+  Tensor weights = vec<int32_t>({INT32_MAX, INT32_MAX});
+  auto out = runAll("DenseCountSparseOutput", {vec<int64_t>({INT64_MAX, INT64_MAX}), weights},
+                    {DType::Int64, DType::Int32, DType::Int64});
+  ASSERT_EQ(out.size(), 3u);
+  EXPECT_EQ(values<int64_t>(out[0]), Longs{INT64_MAX});
+  EXPECT_EQ(values<int32_t>(out[1]), std::vector<int32_t>{-2});
+}
+
 } // namespace
 } // namespace treadle
