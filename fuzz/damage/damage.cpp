@@ -38,7 +38,9 @@
 // NOLINTBEGIN(bugprone-reserved-identifier): their names
 extern "C" {
 const char *__asan_default_options() {
-  return "allocator_may_return_null=1:max_allocation_size_mb=256:detect_leaks=0";
+  // LLVM poisons memory where it is built with the sanitizer, as here its headers alone are.
+  return "allocator_may_return_null=1:max_allocation_size_mb=256:detect_leaks=0:"
+         "allow_user_poisoning=0";
 }
 void *__real__Znwm(size_t size);
 void *__wrap__Znwm(size_t size) {
