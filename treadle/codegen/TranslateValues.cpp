@@ -201,7 +201,7 @@ std::optional<SmallVector<int64_t>> Translator::integers(const Typed &typed) {
 }
 
 bool isSmall(Type type) {
-  constexpr int64_t most = 32;
+  constexpr int64_t most = 16;
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && isNative(tensor.getElementType()) &&
          tensor.getNumElements() > 0 && tensor.getNumElements() <= most;
