@@ -319,5 +319,13 @@ TEST(Pad, Mirrored) {
       (I32{0, -2}));
 }
 
+TEST(XlaPad, FillsWithOneValue) {
+  Tensor in = vec<float>({1, 2}), none = vec<float>({}), one = vec<int32_t>({1}),
+         zero = vec<int32_t>({0});
+  EXPECT_EQ(values<float>(run1("XlaPad", {in, scalar(7.0f), one, zero, zero})),
+            (std::vector<float>{7, 1, 2}));
+  EXPECT_EQ(errorClassOf("XlaPad", {in, none, one, zero, zero}), "InvalidArgumentError");
+}
+
 } // namespace
 } // namespace treadle

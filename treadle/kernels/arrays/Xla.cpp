@@ -19,6 +19,9 @@ void pad(OpContext &ctx) {
     DimVector list = readIndices(ctx.input(i));
     return std::vector<int64_t>(list.begin(), list.end());
   };
+  if (ctx.input(1).count() != 1)
+    return ctx.fail(invalidArgument("padding_value must be a scalar, but it is ",
+                                    tensorTypeText(ctx.input(1))));
   auto out = ctx.check(rearrange::padded(ctx.input(0), ctx.input(1), sizes(2), sizes(3), sizes(4)));
   if (out)
     ctx.setOutput(0, std::move(*out));

@@ -131,6 +131,12 @@ TEST(Pooling, GradientsGoWhereTheValuesCameFrom) {
   EXPECT_EQ(errorClassOf("MaxPoolGrad", {image, y, image}, {}, attrs), "InvalidArgumentError");
 }
 
+TEST(Pooling, WindowThatIsNotStated) {
+  AttrMap attrs = window({1, 1, 1, 1}, "VALID", {});
+  for (const char *op : {"AvgPool", "MaxPool"})
+    EXPECT_EQ(errorClassOf(op, {image}, {DType::Float32}, attrs), "InvalidArgumentError");
+}
+
 TEST(Pooling, SumsOfIntegersWrapAround) {
   AttrMap attrs = window({1, 1, 1, 1}, "VALID", {1, 1, 2, 1});
   Tensor image = tensor<int32_t>({1, 1, 3, 1}, {0, 1, 0}),

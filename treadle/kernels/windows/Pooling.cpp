@@ -364,7 +364,7 @@ Expected<BoundKernel> bindPool(const BindContext &node) {
   PoolState s{.attrs = *attrs};
   s.includesBatch = node.attrs.getOr<bool>("include_batch_in_index", false);
   auto size = node.attrs.getOr("ksize", std::vector<int64_t>());
-  s.hasSizeInputs = size.empty();
+  s.hasSizeInputs = node.op.ends_with("V2");
   if (!s.hasSizeInputs) {
     int64_t channels = TREADLE_TRY(attrs->split("ksize", size, s.window));
     s.channelWindow = channels;
