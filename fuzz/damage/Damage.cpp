@@ -16,6 +16,14 @@ template <typename Range> auto &anyOf(Random &random, Range &range) {
   return *std::next(std::begin(range), static_cast<ptrdiff_t>(pick(random, std::size(range))));
 }
 
+/// Any name of a map that has some. Its own order is another one in each process.
+std::string anyName(Random &random, const Attrs &attrs) {
+  std::set<std::string> names;
+  for (const auto &[name, value] : attrs)
+    names.insert(name);
+  return anyOf(random, names);
+}
+
 float strangeFloat(Random &random) {
   constexpr float values[] = {0.0f,
                               -0.0f,
@@ -131,7 +139,7 @@ private:
 
   void changeFunction(pb::NameAttrList &function) {
     if (!function.attr().empty() && oneIn(random, 2))
-      return change(anyOf(random, *function.mutable_attr()).second);
+      return change(function.mutable_attr()->at(anyName(random, function.attr())));
     function.set_name(functions.empty() || oneIn(random, 5) ? "no_such" : anyOf(random, functions));
   }
 
@@ -231,11 +239,11 @@ private:
   void changeAttr(Attrs &of) {
     if (of.empty())
       return;
-    auto &[name, value] = anyOf(random, of);
+    std::string name = anyName(random, of);
     if (oneIn(random, 12))
-      of.erase(std::string(name));
+      of.erase(name);
     else
-      attrs.change(value);
+      attrs.change(of.at(name));
   }
 
   std::string anyInput() {
