@@ -108,7 +108,7 @@ MaybeValues reduceSmall(Translator &t, tfg::Node node, const Values &inputs,
   std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
   auto type = cast<RankedTensorType>(inputs[0].value.getType());
   std::optional<SmallVector<bool>> isReduced = markedBy(t, inputs[1], type.getRank());
-  if (!elements || !isReduced)
+  if (!elements || !isReduced || !llvm::is_contained(*isReduced, true))
     return std::nullopt;
   SmallVector<int64_t> kept, shape(type.getShape());
   for (auto [size, gone] : llvm::zip(shape, *isReduced)) {
