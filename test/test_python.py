@@ -600,7 +600,7 @@ def test_tokens_and_effects_that_are_unknown():
     treadle.register_op("effects", print, effects={"log": "write"})
 
 
-def test_interrupt_ends_a_python_function():
+def test_interrupt_ends_a_python_function(interruptible):
     def wait():
         time.sleep(20)
         return np.float32(0)
