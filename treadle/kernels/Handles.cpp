@@ -11,7 +11,8 @@ namespace treadle {
 namespace {
 
 struct StringHandle {
-  std::array<std::string, 2> text; // container, name
+  std::array<std::string, 2> text; // container, name: what the graph holds, and may overwrite
+  const std::string name;
   Ref<Resource> object;
 };
 
@@ -26,12 +27,12 @@ public:
   void add(const StringHandle &handle) {
     std::lock_guard lock(mutex);
     byText[handle.text.data()] = handle.object.get();
-    byName.emplace(handle.text[1], handle.object.get());
+    byName.emplace(handle.name, handle.object.get());
   }
   void remove(const StringHandle &handle) {
     std::lock_guard lock(mutex);
     byText.erase(handle.text.data());
-    auto [first, last] = byName.equal_range(handle.text[1]);
+    auto [first, last] = byName.equal_range(handle.name);
     byName.erase(std::find_if(
         first, last, [&](const auto &entry) { return entry.second == handle.object.get(); }));
   }
@@ -59,7 +60,7 @@ Resource *findByString(const Tensor &handle) {
 Tensor makeStringHandle(Ref<Resource> resource, const ResourceName &name) {
   // TensorFlow's name for the container that has none.
   std::string container = name.container.empty() ? "localhost" : name.container;
-  auto *own = new StringHandle{{std::move(container), name.name}, std::move(resource)};
+  auto *own = new StringHandle{{std::move(container), name.name}, name.name, std::move(resource)};
   StringHandles::instance().add(*own);
   int64_t two = 2;
   return Tensor::external(DType::String, Dims(&two, 1), own->text.data(), [own] {

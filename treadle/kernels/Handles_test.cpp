@@ -58,6 +58,16 @@ TEST(Handles, objectsWithoutANameAreToldApart) {
   EXPECT_EQ(behind(*second.clone()), b.get());
 }
 
+TEST(Handles, aHandleMayEndWithAnotherText) {
+  auto variable = object();
+  Tensor handle = makeHandleFor(DType::String, false, variable, ResourceName{"", "overwritten"});
+  Tensor copy = *handle.clone();
+  handle.data<std::string>()[1] = "another";
+  handle.reset();
+  EXPECT_TRUE(variable->isUnique());
+  EXPECT_EQ(behind(copy), nullptr);
+}
+
 TEST(Handles, anObjectLivesAsLongAsItsHandle) {
   auto variable = object();
   Tensor handle = makeHandleFor(DType::String, true, variable, ResourceName{"", "owned"});
