@@ -192,3 +192,18 @@ def test_what_a_loop_over_a_small_tensor_allocates():
         session.run(["while:1", "while:2"], feeds)
         counts.append(session.statistics().allocations)
     assert counts[0] == counts[1]
+
+
+def test_an_index_outside_of_a_small_tensor_is_the_interpreters_error():
+    body = """
+    %far = stablehlo.constant dense<[0, 9]> : tensor<2xi32>
+    %picked = "stablehlo.gather"(%a, %far) {dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1>} : (tensor<3xf32>, tensor<2xi32>) -> tensor<2xf32>
+    %y = stablehlo.negate %a : tensor<3xf32>
+    %t = stablehlo.add %b, %picked : tensor<2xf32>"""
+    feeds = {"arg0": np.float32([1, 2, 3]), "arg1": np.float32([4, 5])}
+    found = [
+        treadle.Session(program((3,), (2,), body), tier=tier).run(["while:1", "while:2"], feeds)
+        for tier in ("interpret", "jit")
+    ]
+    for expected, result in zip(*found, strict=True):
+        np.testing.assert_array_equal(result, expected)

@@ -316,8 +316,9 @@ MaybeValues dynamicUpdateSlice(Translator &t, tfg::Node node, Values inputs) {
   if (isSmall(type))
     if (std::optional<Typed> updated = updateSmall(t, inputs, *begins, known))
       return Values{std::move(*updated)};
-  SmallVector<Value> given =
-      isSmall(part) ? *t.elementsOf(inputs[1]) : SmallVector<Value>{inputs[1].value};
+  if (!isSmall(part))
+    return std::nullopt;
+  SmallVector<Value> given = *t.elementsOf(inputs[1]);
   Value updated =
       rc::UpdateOp::create(t.b, t.loc, type, inputs[0].value, *begins, given, part.getShape());
   return Values{{updated, std::move(known)}};

@@ -203,8 +203,9 @@ std::optional<SmallVector<int64_t>> Translator::integers(const Typed &typed) {
 bool isSmall(Type type) {
   constexpr int64_t most = 16;
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.hasStaticShape() && isNative(tensor.getElementType()) &&
-         tensor.getNumElements() > 0 && tensor.getNumElements() <= most;
+  return tensor && isNative(tensor.getElementType()) &&
+         llvm::all_of(tensor.getShape(), [](int64_t size) { return size > 0 && size <= most; }) &&
+         tensor.getRank() <= 8 && tensor.getNumElements() <= most;
 }
 
 SmallVector<Type> Form::parts() const {
@@ -259,8 +260,10 @@ Value Translator::elementAt(OpBuilder &b, Location loc, const Typed &from,
     place =
         b.createOrFold<arith::AddIOp>(loc, b.createOrFold<arith::MulIOp>(loc, place, length), i);
   }
+  // A check has left already where it is outside.
   if (std::optional<int64_t> constant = getConstantIntValue(place))
-    return (*from.elements)[*constant];
+    return *constant >= 0 && *constant < std::ssize(*from.elements) ? (*from.elements)[*constant]
+                                                                    : from.elements->front();
   if (from.elements->size() > few)
     return tensor::ExtractOp::create(b, loc, from.value, indices);
   Value chosen = from.elements->front();
