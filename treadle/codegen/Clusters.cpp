@@ -91,8 +91,7 @@ class ClusterSite {
 public:
   ClusterSite(Clusters &owner, const NodeSpec &call)
       : owner(owner), node(call.name), op(call.op),
-        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()),
-        contents(contentsOf(*owner.module->index, function)) {}
+        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()) {}
 
   void run(OpContext &ctx);
 
@@ -108,11 +107,13 @@ private:
   void settle(Variant &variant);
   const CompiledCluster *codeFor(Variant *variant);
   void interpret(OpContext &ctx, std::span<Tensor> arguments, FunctionLibrary &library);
+  void note(Trace &trace, bool isCompiled);
 
   Clusters &owner;
   const std::string node, op, function;
   const size_t numResults;
-  const std::string contents; // for people who trace
+  std::once_flag isDescribed;
+  std::string contents; // for people who trace
   std::atomic<Variant *> newest{nullptr};
   std::mutex mutex; // guards what follows, and adding and settling
   std::vector<std::shared_ptr<Variant>> variants;
@@ -207,6 +208,11 @@ void ClusterSite::interpret(OpContext &ctx, std::span<Tensor> arguments, Functio
   callFunction(**plan, arguments, {&ctx.output(0), numResults}, ctx);
 }
 
+void ClusterSite::note(Trace &trace, bool isCompiled) {
+  std::call_once(isDescribed, [&] { contents = contentsOf(*owner.module->index, function); });
+  trace.noteCluster(contents, isCompiled);
+}
+
 void ClusterSite::run(OpContext &ctx) {
   Variant *variant = find(ctx);
   if (!variant)
@@ -222,7 +228,7 @@ void ClusterSite::run(OpContext &ctx) {
       if (counters)
         ClusterCounters::add(counters->calls);
       if (Trace *trace = ctx.run().trace) [[unlikely]]
-        trace->noteCluster(contents, /*isCompiled=*/true);
+        note(*trace, /*isCompiled=*/true);
       return;
     }
     if (!ctx.run().isStopped())
@@ -234,7 +240,7 @@ void ClusterSite::run(OpContext &ctx) {
     arguments[i] = ctx.takeInput(static_cast<int>(i));
   interpret(ctx, arguments, isPending(variant) ? owner.plain : owner.functions);
   if (Trace *trace = ctx.run().trace) [[unlikely]]
-    trace->noteCluster(contents, /*isCompiled=*/false);
+    note(*trace, /*isCompiled=*/false);
 }
 
 bool Clusters::contains(const NodeSpec &call) const {
