@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Iterators.h"
@@ -153,41 +152,18 @@ void Bufferizer::rewrite(rc::SetOp op) {
 
 /// Elements are written where nobody else sees the tensor.
 void Bufferizer::rewrite(rc::UpdateOp op) {
-  // Operands are references by now.
-  Value tensor = op->getOperand(0);
-  SmallVector<Value> places(op.getPlaces()), elements(op.getElements());
+  Value tensor = referenceOf(op);
   auto own = rc::UniqueOp::create(b, loc, tensor.getType(), b.getI1Type(), tensor);
   check(own.getOk());
   Value memory = view(own.getResult());
-  auto placeOf = [&](auto within) {
+  SmallVector<int64_t> strides = computeStrides(op.getSizes());
+  for (auto [i, element] : llvm::enumerate(op.getElements())) {
     SmallVector<Value> place;
-    for (auto [begin, offset] : llvm::zip(places, within))
-      place.push_back(b.createOrFold<arith::AddIOp>(loc, begin, offset));
-    return place;
-  };
-  if (!isa<rc::RefType>(elements.front().getType())) {
-    SmallVector<int64_t> strides = computeStrides(op.getSizes());
-    for (auto [i, element] : llvm::enumerate(elements)) {
-      SmallVector<Value> within;
-      for (int64_t at : delinearize(static_cast<int64_t>(i), strides))
-        within.push_back(arith::ConstantIndexOp::create(b, loc, at));
-      memref::StoreOp::create(b, loc, toStored(b, loc, element), memory, placeOf(within));
-    }
-  } else {
-    Value from = view(elements.front());
-    OpBuilder::InsertionGuard guard(b);
-    SmallVector<Value> within;
-    for (int64_t size : op.getSizes()) {
-      Value zero = arith::ConstantIndexOp::create(b, loc, 0),
-            one = arith::ConstantIndexOp::create(b, loc, 1),
-            end = arith::ConstantIndexOp::create(b, loc, size);
-      auto loop = scf::ForOp::create(b, loc, zero, end, one);
-      b.setInsertionPointToStart(loop.getBody());
-      within.push_back(loop.getInductionVar());
-    }
-    rc::ParallelOp::create(b, loc);
-    Value value = memref::LoadOp::create(b, loc, from, within);
-    memref::StoreOp::create(b, loc, value, memory, placeOf(within));
+    for (auto [begin, within] :
+         llvm::zip(op.getPlaces(), delinearize(static_cast<int64_t>(i), strides)))
+      place.push_back(b.createOrFold<arith::AddIOp>(
+          loc, begin, arith::ConstantIndexOp::create(b, loc, within)));
+    memref::StoreOp::create(b, loc, toStored(b, loc, element), memory, place);
   }
   op.getResult().replaceAllUsesWith(own.getResult());
   op.erase();

@@ -239,8 +239,8 @@ def Rc_StackOp : Rc_Op<"stack"> {
 def Rc_UpdateOp : Rc_Op<"update", [AttrSizedOperandSegments]> {
   let summary = "A tensor with other elements in a block of it";
   let description = [{
-    The block begins at `places`, is inside, and has `sizes`. `elements` are its elements in the
-    order of memory, or one tensor that holds them.
+    The block begins at `places`, is inside, and has `sizes`. `elements` are its elements, scalars
+    in the order of memory.
   }];
   let arguments = (ins AnyType:$tensor, Variadic<Index>:$places, Variadic<AnyType>:$elements,
                        DenseI64ArrayAttr:$sizes);

@@ -20,13 +20,6 @@ std::optional<int64_t> constantOf(Translator &t, const Typed &typed) {
   return values && values->size() == 1 ? getConstantIntValue(values->front()) : std::nullopt;
 }
 
-/// A dimension counted from the front; nothing where there is no such dimension.
-std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank) {
-  if (said && *said < 0)
-    *said += rank;
-  return said && *said >= 0 && *said < rank ? said : std::nullopt;
-}
-
 int64_t integer(tfg::Node node, StringRef name, int64_t otherwise) {
   auto attr = node.attr<IntegerAttr>(name);
   return attr ? attr.getInt() : otherwise;

@@ -38,13 +38,6 @@ MaybeValues pick(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<i
   return Values{t.small(elements, shape, element, t.outcome(node, inputs))};
 }
 
-/// An axis counted from the front; nothing where there is none such.
-std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank) {
-  if (said && *said < 0)
-    *said += rank;
-  return said && *said >= 0 && *said < rank ? said : std::nullopt;
-}
-
 MaybeValues pack(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> part = shapeOf(inputs[0]);
   auto attr = node.attr<IntegerAttr>("axis");

@@ -159,6 +159,12 @@ Expected<Values> Translator::readVariable(tfg::Node node, const Typed &handle) {
   return Values{constant(value, std::move(known))};
 }
 
+std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank) {
+  if (said && *said < 0)
+    *said += rank;
+  return said && *said >= 0 && *said < rank ? said : std::nullopt;
+}
+
 Value Translator::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 
 std::optional<SmallVector<Value>> Translator::indices(const Typed &typed) {
@@ -225,6 +231,19 @@ Typed Translator::small(ArrayRef<Value> elements, ArrayRef<int64_t> shape, Type 
   return {value, std::move(known), SmallVector<Value>(elements)};
 }
 
+SmallVector<Value> Translator::forEachPlace(ArrayRef<int64_t> shape,
+                                            llvm::function_ref<Value(ValueRange)> elementAt) {
+  SmallVector<Value> elements;
+  SmallVector<int64_t> strides = computeStrides(shape);
+  for (int64_t i = 0; i < computeProduct(shape); ++i) {
+    SmallVector<Value> place;
+    for (int64_t at : delinearize(i, strides))
+      place.push_back(index(at));
+    elements.push_back(elementAt(place));
+  }
+  return elements;
+}
+
 std::optional<SmallVector<Value>> Translator::elementsOf(const Typed &typed) {
   if (typed.elements)
     return typed.elements;
@@ -234,16 +253,9 @@ std::optional<SmallVector<Value>> Translator::elementsOf(const Typed &typed) {
     return SmallVector<Value>{typed.value};
   if (!isSmall(typed.value.getType()))
     return std::nullopt;
-  auto type = cast<RankedTensorType>(typed.value.getType());
-  SmallVector<Value> elements;
-  SmallVector<int64_t> strides = computeStrides(type.getShape());
-  for (int64_t i = 0; i < type.getNumElements(); ++i) {
-    SmallVector<Value> place;
-    for (int64_t at : delinearize(i, strides))
-      place.push_back(index(at));
-    elements.push_back(b.createOrFold<tensor::ExtractOp>(loc, typed.value, place));
-  }
-  return elements;
+  return forEachPlace(
+      cast<RankedTensorType>(typed.value.getType()).getShape(),
+      [&](ValueRange place) { return b.createOrFold<tensor::ExtractOp>(loc, typed.value, place); });
 }
 
 Value Translator::elementAt(OpBuilder &b, Location loc, const Typed &from,
@@ -320,14 +332,8 @@ Typed Translator::generate(ArrayRef<Value> sizes, Type element, KnownValue known
   Sizes is(sizes, known.shape);
   auto rank = static_cast<int64_t>(sizes.size());
   if (auto type = RankedTensorType::get(is.shape, element); isSmall(type)) {
-    SmallVector<Value> elements;
-    SmallVector<int64_t> strides = computeStrides(type.getShape());
-    for (int64_t i = 0; i < type.getNumElements(); ++i) {
-      SmallVector<Value> place;
-      for (int64_t at : delinearize(i, strides))
-        place.push_back(index(at));
-      elements.push_back(elementAt(b, loc, place));
-    }
+    SmallVector<Value> elements =
+        forEachPlace(type.getShape(), [&](ValueRange place) { return elementAt(b, loc, place); });
     return small(elements, type.getShape(), element, std::move(known));
   }
   Value empty = tensor::EmptyOp::create(b, loc, is.shape, element, is.dynamic);

@@ -188,6 +188,10 @@ private:
   Values withVariables(const Values &now, llvm::ArrayRef<size_t> variables,
                        llvm::ArrayRef<Form> forms, mlir::ValueRange parts);
   void erase(mlir::Operation *op);
+  /// An element for each place in a shape, in the order of memory.
+  llvm::SmallVector<mlir::Value>
+  forEachPlace(llvm::ArrayRef<int64_t> shape,
+               llvm::function_ref<mlir::Value(mlir::ValueRange)> elementAt);
   /// Makes a loop the innermost one, for as long as the result is there.
   llvm::SaveAndRestore<mlir::scf::WhileOp> enter(mlir::scf::WhileOp loop) {
     return llvm::SaveAndRestore(innermost, loop);
@@ -206,6 +210,9 @@ struct Sizes {
 
   Sizes(llvm::ArrayRef<mlir::Value> sizes, const Shape &known);
 };
+
+/// A dimension counted from the front; nothing where there is no such dimension.
+std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank);
 
 /// How an op is translated. Where it gives nothing, the op is left to its kernel.
 using Lowering = MaybeValues (*)(Translator &translator, tfg::Node node, Values inputs);

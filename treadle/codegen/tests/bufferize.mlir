@@ -89,18 +89,3 @@ func.func @cluster(%x: tensor<500x2xf32>, %i: index, %e: f32) -> tensor<500x2xf3
   %y = rc.update %x[%i, %zero] [1, 2] = %e, %e : f32, f32 in tensor<500x2xf32> -> tensor<500x2xf32>
   return %y : tensor<500x2xf32>
 }
-
-// -----
-
-// CHECK-LABEL: func.func @cluster
-// CHECK: rc.unique
-// CHECK: scf.for
-// CHECK: scf.for
-// CHECK: rc.parallel
-// CHECK: memref.load
-// CHECK: memref.store
-func.func @cluster(%x: tensor<500x2xf32>, %part: tensor<100x2xf32>, %i: index) -> tensor<500x2xf32> {
-  %zero = arith.constant 0 : index
-  %y = rc.update %x[%i, %zero] [100, 2] = %part : tensor<100x2xf32> in tensor<500x2xf32> -> tensor<500x2xf32>
-  return %y : tensor<500x2xf32>
-}
