@@ -24,15 +24,7 @@ unsigned firstSeed() { return static_cast<unsigned>(fromEnvironment("TREADLE_STR
 
 class RandomPrograms : public testing::TestWithParam<const char *> {
 protected:
-  ProgramShape shape() const {
-    std::string_view name = GetParam();
-    ProgramShape shape;
-    shape.hasFailures = name == "Failures";
-    shape.hasWaiting = name == "Waiting";
-    shape.hasWildDeadness = name == "Deadness";
-    shape.looksIntoLoops = name == "LookingIntoLoops";
-    return shape;
-  }
+  ProgramShape shape() const { return ProgramShape::named(GetParam()); }
   // The plans of one program; returns false if it means nothing certain.
   bool check(unsigned seed);
   ThreadPool pool{3};

@@ -405,6 +405,15 @@ Program Maker::make() {
 
 } // namespace
 
+ProgramShape ProgramShape::named(std::string_view name) {
+  ProgramShape shape;
+  shape.hasFailures = name == "Failures";
+  shape.hasWaiting = name == "Waiting";
+  shape.hasWildDeadness = name == "Deadness";
+  shape.looksIntoLoops = name == "LookingIntoLoops";
+  return shape;
+}
+
 Program randomProgram(std::mt19937 &random, const ProgramShape &shape) {
   return Maker(random, shape).make();
 }

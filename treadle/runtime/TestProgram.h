@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <random>
+#include <string_view>
 
 namespace treadle::test {
 
@@ -22,6 +23,9 @@ struct ProgramShape {
   bool hasWildDeadness =
       false; // dead tokens through control edges, ControlTriggers, partly dead loops
   bool looksIntoLoops = false;
+
+  /// Programs of one kind: Failures, Waiting, Deadness or LookingIntoLoops; others are plain.
+  static ProgramShape named(std::string_view name);
 };
 
 /// v1 conditionals and loops, functional ones, calls, and variables whose accesses are ordered by

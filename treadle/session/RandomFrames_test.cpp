@@ -140,15 +140,7 @@ protected:
     share(context);
   }
 
-  ProgramShape shape() const {
-    std::string_view name = GetParam();
-    ProgramShape shape;
-    shape.hasFailures = name == "Failures";
-    shape.hasWaiting = name == "Waiting";
-    shape.hasWildDeadness = name == "Deadness";
-    shape.looksIntoLoops = name == "LookingIntoLoops";
-    return shape;
-  }
+  ProgramShape shape() const { return ProgramShape::named(GetParam()); }
 
   /// The program with its frames made structured.
   GraphSpec structured(const Program &program) {
