@@ -1,6 +1,7 @@
 // A graph being used.
 #pragma once
 
+#include "treadle/CodeProfile.h"
 #include "treadle/Graph.h"
 #include "treadle/Profile.h"
 #include "treadle/runtime/Kernel.h"
@@ -35,6 +36,8 @@ struct SessionOptions {
   double timeout = 0;
   /// Whether to count what compiled code does, for `Session::statistics`.
   bool statistics = false;
+  /// Whether code counts what it does, for `Session::codeProfile`. It is slower then, and made anew.
+  bool countsCode = false;
   /// Whether to record what runs when, for `Session::trace` and `profile`. Each op then costs a
   /// fraction of a microsecond more.
   bool trace = false;
@@ -112,6 +115,9 @@ public:
   Expected<std::string> trace() const;
   /// What each op took, in the same runs. FailedPrecondition unless the session was made to trace.
   Expected<Profile> profile() const;
+  /// What machine code did in all runs so far. FailedPrecondition unless the session was made to
+  /// count it.
+  Expected<CodeProfile> codeProfile() const;
   /// Lets `trace` and `profile` tell of later runs alone. FailedPrecondition as there.
   Expected<void> forgetTrace();
 

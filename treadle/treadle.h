@@ -10,6 +10,7 @@
 #pragma once
 
 #include "treadle/Check.h"
+#include "treadle/CodeProfile.h"
 #include "treadle/Explain.h"
 #include "treadle/Explore.h"
 #include "treadle/Freeze.h"

@@ -435,9 +435,11 @@ LogicalResult Bufferizer::run() {
       return;
     ops.push_back(op);
   });
-  for (Operation *op : ops)
+  for (Operation *op : ops) {
+    loc = op->getLoc();
     if (failed(rewrite(op)))
       return failure();
+  }
   SmallVector<Type> arguments, results;
   for (Type type : function.getArgumentTypes())
     arguments.push_back(referenceTo(type));

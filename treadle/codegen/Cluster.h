@@ -1,6 +1,7 @@
 // What is compiled: a function of pure ops.
 #pragma once
 
+#include "treadle/codegen/CodeMeter.h"
 #include "treadle/codegen/Tables.h"
 #include "treadle/dialect/Tfg.h"
 
@@ -42,6 +43,8 @@ struct TranslationOptions {
   /// The value of the variable that a VarHandleOp names, empty if it has none: for code that
   /// outlives the variables. Without it, variables are read when the code runs.
   std::function<Tensor(tfg::Node)> variable = {};
+  /// Learns where code comes from, for `link` to count what it does; null: nobody counts.
+  MeteredCode *metered = nullptr;
 };
 
 /// The tensor code of a function whose nodes are pure: scalars in registers, elementwise ops in

@@ -36,10 +36,13 @@ struct Variant {
 };
 
 void make(Variant &variant, const std::string &function, ClusterModule &module, bool fastMath,
-          const LinkOptions &options) {
+          LinkOptions options) {
   auto find = [&](llvm::StringRef name) { return module.index->function(name); };
   TranslationOptions translation;
   translation.fastMath = fastMath;
+  translation.metered = options.metered.get();
+  if (options.metered)
+    options.cache = nullptr;
   {
     std::lock_guard compiling(module.compiling);
     variant.made =
@@ -154,15 +157,17 @@ Variant *ClusterSite::add(OpContext &ctx) {
 }
 
 void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
+  std::shared_ptr<MeteredCode> metered =
+      owner.counters && owner.counters->meter ? owner.counters->meter->add(node) : nullptr;
   if (!owner.client)
     return make(*variant, function, *owner.module, owner.fastMath,
-                {owner.counters.get(), nullptr, CodeCache::ofProcess()});
+                {owner.counters.get(), nullptr, CodeCache::ofProcess(), metered});
   // The site and its owner may be gone by the time.
-  owner.client->submit([variant, function = function, module = owner.module,
+  owner.client->submit([variant, metered, function = function, module = owner.module,
                         fastMath = owner.fastMath,
                         counters = owner.counters](CompileClient &client) {
     make(*variant, function, *module, fastMath,
-         {counters.get(), &client.isCancelled(), CodeCache::ofProcess()});
+         {counters.get(), &client.isCancelled(), CodeCache::ofProcess(), metered});
   });
 }
 

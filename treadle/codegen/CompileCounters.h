@@ -1,6 +1,7 @@
 // What compiling did, counted for whoever asked.
 #pragma once
 
+#include "treadle/codegen/CodeMeter.h"
 #include "treadle/codegen/Counters.h"
 
 #include <mutex>
@@ -12,6 +13,7 @@ namespace treadle::codegen {
 struct CompileCounters : ClusterCounters {
   Count memoryHits{0}, diskHits{0}; // what was compiled before, and needn't be again
   Count failures{0};                // what can't be compiled
+  std::unique_ptr<CodeMeter> meter; // null: what code does isn't counted
 
   /// Counts a failure, and keeps why.
   void addFailure(const std::string &why) {

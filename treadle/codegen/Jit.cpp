@@ -6,6 +6,7 @@
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/Transforms/Passes.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
@@ -26,7 +27,8 @@ Error notWanted() { return cancelled("nobody wants what is compiled any more"); 
 
 /// Fails as well where it isn't wanted any more. What each step leaves is verified, so that one
 /// which is wrong makes a compilation fail, and not the next step crash.
-LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelFlag isCancelled) {
+LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelFlag isCancelled,
+                        bool keepsPlaces) {
   module.getContext()
       ->loadDialect<cf::ControlFlowDialect, memref::MemRefDialect, LLVM::LLVMDialect>();
   auto cluster = module.lookupSymbol<func::FuncOp>("cluster");
@@ -48,7 +50,11 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelF
   for (const auto &step : steps)
     if (isSet(isCancelled) || failed(step()) || failed(verify(module)))
       return failure();
-  return success();
+  if (!keepsPlaces)
+    return success();
+  PassManager places(module.getContext());
+  places.addPass(LLVM::createDIScopeForLLVMFuncOpPass());
+  return places.run(module);
 }
 
 bool movesElements(const std::string &op) {
@@ -81,14 +87,15 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
   return true;
 }
 
-static Expected<void> lowerWanted(TensorProgram &program, CancelFlag isCancelled) {
+static Expected<void> lowerWanted(TensorProgram &program, CancelFlag isCancelled,
+                                  bool keepsPlaces = false) {
   std::string message;
   ScopedDiagnosticHandler handler(program.module->getContext(), [&](Diagnostic &diagnostic) {
     if (message.empty())
       message = diagnostic.str();
     return success();
   });
-  if (succeeded(runPasses(*program.module, program.tables.constants, isCancelled)))
+  if (succeeded(runPasses(*program.module, program.tables.constants, isCancelled, keepsPlaces)))
     return {};
   return Unexpected(isSet(isCancelled) ? notWanted() : internal("compiling failed: ", message));
 }
@@ -127,11 +134,11 @@ linkAnew(TensorProgram &program, const LinkOptions &options, const ContentKey &k
   CompilationCount count(options);
   std::vector<Tensor> &constants = program.tables.constants;
   size_t numOwn = constants.size();
-  TREADLE_TRY(lowerWanted(program, options.isCancelled));
+  TREADLE_TRY(lowerWanted(program, options.isCancelled, options.metered != nullptr));
   std::vector<Tensor> added(constants.begin() + static_cast<ptrdiff_t>(numOwn), constants.end());
   constants.resize(numOwn);
   std::unique_ptr<llvm::MemoryBuffer> object =
-      TREADLE_TRY(generate(*program.module, options.isCancelled));
+      TREADLE_TRY(generate(*program.module, options.isCancelled, options.metered.get()));
   std::string bytes = options.cache ? object->getBuffer().str() : "";
   return load(std::move(object)).map([&](std::unique_ptr<MachineCode> machine) {
     auto code = std::make_shared<const LinkedCode>(std::move(machine), std::move(added));

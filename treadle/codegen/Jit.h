@@ -57,6 +57,8 @@ struct LinkOptions {
   CompileCounters *counters = nullptr;            // null: nobody counts
   const std::atomic<bool> *isCancelled = nullptr; // looked at between steps; null: it goes on
   CodeCache *cache = nullptr;                     // looked in first; null: all is made anew
+  /// Counts what the code does, which no cache may keep; null: nobody counts.
+  std::shared_ptr<MeteredCode> metered = nullptr;
   /// When the work began that a compilation's time is counted from: translating included.
   std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
 };

@@ -239,10 +239,12 @@ Expected<std::unique_ptr<Module>> toLlvm(mlir::ModuleOp module, LLVMContext &con
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> toObject(Module &module, TargetMachine &target,
-                                                 CancelFlag isCancelled) {
+                                                 CancelFlag isCancelled, MeteredCode *metered) {
   optimize(module, target, isCancelled);
   if (isSet(isCancelled))
     return Unexpected(cancelled("nobody wants what is compiled any more"));
+  if (metered)
+    metered->instrument(module);
   return objectOf(module, target);
 }
 
@@ -260,7 +262,8 @@ Expected<std::string> hostDescription() {
   return Machine::get().map([](Machine *machine) { return machine->description(); });
 }
 
-Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFlag isCancelled) {
+Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFlag isCancelled,
+                                                 MeteredCode *metered) {
   Expected<Machine *> machine = Machine::get();
   if (!machine)
     return Unexpected(std::move(machine.error()));
@@ -269,7 +272,7 @@ Expected<std::unique_ptr<MemoryBuffer>> generate(mlir::ModuleOp module, CancelFl
     return Unexpected(internal("there is no compiler for this machine"));
   LLVMContext context;
   std::unique_ptr<Module> translated = TREADLE_TRY(toLlvm(module, context, *target));
-  return toObject(*translated, *target, isCancelled);
+  return toObject(*translated, *target, isCancelled, metered);
 }
 
 Expected<std::unique_ptr<MachineCode>> load(std::unique_ptr<MemoryBuffer> object) {

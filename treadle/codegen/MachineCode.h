@@ -32,10 +32,11 @@ private:
 Expected<std::unique_ptr<llvm::Module>> toLlvm(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                const llvm::TargetMachine &target);
 
-/// Optimizes, and writes an object file. Cancelled where the flag was seen; it may be null.
+/// Optimizes, and writes an object file. Cancelled where the flag was seen; it may be null. Counts
+/// what the code does where that is given.
 Expected<std::unique_ptr<llvm::MemoryBuffer>>
 toObject(llvm::Module &module, llvm::TargetMachine &target,
-         const std::atomic<bool> *isCancelled = nullptr);
+         const std::atomic<bool> *isCancelled = nullptr, MeteredCode *metered = nullptr);
 
 /// This machine's CPU, for code that a linker puts where it likes.
 Expected<std::unique_ptr<llvm::TargetMachine>> hostTarget();
@@ -45,7 +46,8 @@ Expected<std::string> hostDescription();
 
 /// An object file of this machine's CPU, for `load`.
 Expected<std::unique_ptr<llvm::MemoryBuffer>> generate(mlir::ModuleOp module,
-                                                       const std::atomic<bool> *isCancelled);
+                                                       const std::atomic<bool> *isCancelled,
+                                                       MeteredCode *metered = nullptr);
 
 /// Links an object file that `generate` made, perhaps in another process, with the runtime's
 /// functions. Internal for names that nobody has.

@@ -21,7 +21,16 @@ namespace treadle::codegen {
 /// Functions inside functions, beyond which a cluster is left to the interpreter.
 static constexpr int maxDepth = 32;
 
+Location Translator::placeOf(tfg::Node node) {
+  if (!options.metered)
+    return loc;
+  auto &places = options.metered->places;
+  places.push_back({node.name().str(), node.opType().str(), loopPlace});
+  return FileLineColLoc::get(b.getContext(), "graph", static_cast<unsigned>(places.size()), 1);
+}
+
 Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
+  llvm::SaveAndRestore here(loc, placeOf(node));
   if (tfg::FuncOp function = find(node.opType()))
     return inlineFunction(function, inputs);
   auto passHandles = [&] {
@@ -173,6 +182,8 @@ Expected<TensorProgram> translate(tfg::FuncOp function, ArrayRef<ArgumentClass> 
                       math::MathDialect, scf::SCFDialect, tensor::TensorDialect, rc::RcDialect>();
   llvm::SetVector<Operation *> kernelLists;
   for (;;) {
+    if (options.metered)
+      options.metered->places.clear();
     Translator translator(find, context, options);
     translator.kernelLists = kernelLists;
     Expected<TensorProgram> program = translator.run(function, arguments);

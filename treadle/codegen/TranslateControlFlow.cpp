@@ -235,6 +235,8 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
                                        ArrayRef<Form> forms, const Values &now) {
   OpBuilder::InsertionGuard guard(b);
   auto inside = enter(made);
+  llvm::SaveAndRestore at(
+      loopPlace, options.metered ? static_cast<int>(cast<FileLineColLoc>(loc).getLine()) - 1 : -1);
   SmallVector<Location> locations(made.getNumResults(), loc);
   auto argumentsOf = [&](Region &region) {
     Block *block = b.createBlock(&region, {}, made.getResultTypes(), locations);

@@ -199,7 +199,11 @@ private:
   Expected<tfg::FuncOp> functionIn(tfg::Node node, mlir::Attribute attr);
   Expected<mlir::Value> truth(tfg::Node node, const Typed &condition);
 
+  /// Where the code of a node comes from, if somebody counts what it does.
+  mlir::Location placeOf(tfg::Node node);
+
   int depth = 0;
+  int loopPlace = -1;           // of the innermost loop
   mlir::scf::WhileOp innermost; // null: the code is in no loop
 };
 

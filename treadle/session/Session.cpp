@@ -181,6 +181,14 @@ Expected<std::string> Session::trace() const {
   return traceText(*impl->trace, log ? log->exchanges() : std::vector<LoggedExchange>());
 }
 
+Expected<CodeProfile> Session::codeProfile() const {
+  const codegen::CompileCounters *counters = impl->plans.counters.get();
+  if (!counters || !counters->meter)
+    return Unexpected(
+        failedPrecondition("the session doesn't count what code does: make it with countsCode"));
+  return counters->meter->read();
+}
+
 Expected<Session::Statistics> Session::statistics() const {
   const codegen::CompileCounters *counters = impl->plans.counters.get();
   if (!counters)

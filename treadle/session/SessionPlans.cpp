@@ -36,11 +36,19 @@ std::shared_ptr<codegen::CompileClient> clientFor(const SessionOptions &options)
   return options.tier == Tier::Auto ? codegen::CompileClient::make() : nullptr;
 }
 
+std::shared_ptr<codegen::CompileCounters> countersFor(const SessionOptions &options) {
+  if (!options.statistics && !options.countsCode)
+    return nullptr;
+  auto counters = std::make_shared<codegen::CompileCounters>();
+  if (options.countsCode)
+    counters->meter = std::make_unique<codegen::CodeMeter>();
+  return counters;
+}
+
 } // namespace
 
 SessionPlans::SessionPlans(const Graph &graph, const SessionOptions &options)
-    : counters(options.statistics ? std::make_shared<codegen::CompileCounters>() : nullptr),
-      graph(graph), options(options),
+    : counters(countersFor(options)), graph(graph), options(options),
       kernels(options.kernels ? *options.kernels : builtinKernels()),
       loopOverlap(options.loopOverlap), client(clientFor(options)),
       rewrite(planRewrites(fuses(), loopOverlap)),

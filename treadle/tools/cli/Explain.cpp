@@ -1,6 +1,6 @@
 // `treadle explain`: for each loop what orders its iterations, and what would set them free; and
 // what is compiled.
-#include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/ExplainCode.h"
 
 namespace treadle::cli {
 namespace {
@@ -95,6 +95,14 @@ int explain(const Arguments &args) {
           UsageError{str("option '", option, "' is for schedules; give it --costs FILE")});
   if (args.has("--all") && args.has("--signature"))
     return report(UsageError{"options '--all' and '--signature' can't be used together"});
+  for (const char *option : {"--input", "--threads", "--fast-math"})
+    if (args.has(option) && !args.has("--code"))
+      return report(UsageError{str("option '", option, "' is for what code does; give it --code")});
+  for (const char *option : {"--all", "--json", "--costs"})
+    if (args.has(option) && args.has("--code"))
+      return report(UsageError{str("options '", option, "' and '--code' can't be used together")});
+  if (args.has("--code"))
+    return explainCode(args);
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());
@@ -115,6 +123,11 @@ constexpr OptionRow options[] = {
     {"--signature", "S", "only what this signature of a SavedModel needs; any of them by default"},
     {"--all", "", "of a SavedModel also what saves, restores and initializes"},
     {"--json", "", "print one JSON object"},
+    {"--code", "",
+     "show instead what compiled code does in a run: operations, bytes, vectors, calls, time"},
+    {"--input", "K=VALUE", "the value of an input, as for 'treadle run'; for --code"},
+    {"--threads", "N", "threads that a run may use; for --code"},
+    {"--fast-math", "", "let compiled code round differently; for --code"},
     {"--costs", "FILE,...",
      "show instead a schedule that hides exchanges with other processes, by these costs or traces"},
     {"--ranks", "N", "number of processes; for --costs"},

@@ -125,6 +125,9 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
   if (!options)
     return fail(options.error());
   options->trace |= use.traces;
+  options->countsCode = use.countsCode;
+  if (use.compiles)
+    options->tier = Tier::Jit;
   if (std::optional<UsageError> empty = findEmptyList(args))
     return fail(*empty);
   Expected<Graph> graph = openModel(args.positional[0]);

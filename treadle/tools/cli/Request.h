@@ -51,6 +51,8 @@ struct RequestUse {
   bool isCheck = false;     // inputs and outputs come from a file
   bool joinsOthers = false; // the processes that mpirun started
   bool traces = false;      // whether --trace asks for it or not
+  bool countsCode = false;  // what compiled code does
+  bool compiles = false;    // with tier jit
 };
 
 /// Reads the model and the options. The exit status, the error having been reported, if that fails.
