@@ -126,10 +126,31 @@ def test_a_thousand_sizes_are_one_compilation():
     assert statistics.compiled_calls > 1000
 
 
+def test_a_small_shape_that_comes_again_and_again_has_code_of_its_own():
+    graph, out = halving()
+    session = treadle.Session(graph, tier="jit", statistics=True)
+
+    def made(size, calls):
+        x = np.linspace(1, 2, size, dtype=np.float32)
+        for _ in range(calls):
+            values = session.run(out, {"n:0": np.int32(3), "x:0": x})
+            np.testing.assert_allclose(values, halved(x, 3))
+        statistics = session.statistics()
+        assert statistics.bails == 0
+        return statistics.compilations + statistics.memory_hits
+
+    assert made(3, 10) == 1
+    assert made(3, 30) == 2
+    assert [made(size, 1) for size in range(2, 20)] == [2] * 18
+    assert made(100, 50) == 2
+    assert made(4, 50) == 3
+    assert made(5, 50) == 3  # two of them are enough
+
+
 def test_each_class_of_shapes_is_compiled_beside_the_runs():
     graph, out = halving()
     session = treadle.Session(graph, statistics=True)
-    shapes = [(), (4,), (1, 4), (3, 4)]
+    shapes = [(), (40,), (1, 40), (3, 40)]
 
     def step():
         for shape in shapes:

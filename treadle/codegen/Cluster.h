@@ -14,20 +14,26 @@
 
 namespace treadle::codegen {
 
+/// Tensors of so many elements are held in registers where their sizes are known.
+constexpr int64_t mostInRegisters = 16;
+
 /// A cluster as tensor code: a `func.func @cluster` over boxed tensors.
 struct TensorProgram {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ClusterTables tables;
 };
 
-/// What is known of an argument when a cluster is compiled: its rank, and which dimensions are 1.
-/// A class of shapes, not a shape: code serves all tensors of a class.
+/// What is known of an argument when a cluster is compiled: its rank, which dimensions are 1, and
+/// perhaps the others. A class of shapes, not a shape: code serves all tensors of a class.
 struct ArgumentClass {
   DType dtype = DType::Invalid;
   bool isRanked = true;
-  std::vector<bool> isOne; // by dimension
+  /// By dimension. Any: every size but 1, which code for it is never given.
+  std::vector<int64_t> sizes;
+  static constexpr int64_t any = -1;
 
-  static ArgumentClass of(const Tensor &tensor);
+  /// `isExact`: for tensors of this shape alone.
+  static ArgumentClass of(const Tensor &tensor, bool isExact = false);
   auto operator<=>(const ArgumentClass &) const = default;
 };
 

@@ -24,6 +24,8 @@ namespace {
 struct Variant {
   std::vector<uint64_t> key;
   std::vector<ArgumentClass> classes;
+  bool isExact = false; // for one shape of each small argument
+
   Variant *next = nullptr;
 
   /// Made: `made` is written. Settled: `code` is as it stays.
@@ -33,6 +35,21 @@ struct Variant {
   std::shared_ptr<const CompiledCluster> owned; // written once, before `code`
   std::atomic<const CompiledCluster *> code{nullptr};
   std::atomic<uint32_t> bails{0};
+  /// The shapes of the small arguments of late, as a number, and how often they came in a row.
+  std::atomic<uint64_t> lastShapes{0};
+  std::atomic<uint32_t> repeats{0};
+
+  bool fits(OpContext &ctx) const {
+    for (int i = 0; i < ctx.numInputs(); ++i)
+      if (classOf(ctx.input(i)) != key[i])
+        return false;
+    for (int i = 0; isExact && i < ctx.numInputs(); ++i)
+      for (int dim = 0; dim < ctx.input(i).rank(); ++dim)
+        if (int64_t size = classes[i].sizes[dim];
+            size != ArgumentClass::any && size != ctx.input(i).dim(dim))
+          return false;
+    return true;
+  }
 };
 
 void make(Variant &variant, const std::string &function, ClusterModule &module, bool fastMath,
@@ -94,18 +111,32 @@ class ClusterSite {
 public:
   ClusterSite(Clusters &owner, const NodeSpec &call)
       : owner(owner), node(call.name), op(call.op),
-        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()) {}
+        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()) {
+    tfg::FuncOp cluster = owner.module->index->function(function);
+    for (unsigned i = 0; i < cluster.getNumDataArguments(); ++i) {
+      auto type = mlir::dyn_cast<mlir::RankedTensorType>(cluster.getDataArgument(i).getType());
+      isOpen.push_back(!type || !type.hasStaticShape());
+    }
+    if (llvm::none_of(isOpen, [](bool open) { return open; }))
+      exactLeft = 0;
+  }
 
   void run(OpContext &ctx);
 
 private:
   /// More classes than these are interpreted.
   static constexpr unsigned maxVariants = 16;
+  /// Shapes of small arguments that come so often in a row have code of their own, which holds them
+  /// in registers: a few of them, so that a thousand shapes aren't a thousand compilations.
+  static constexpr uint32_t manyRepeats = 16;
+  static constexpr int maxExact = 2;
   /// So often compiled code may leave it to the interpreter before it isn't asked any more.
   static constexpr uint32_t maxBails = 8;
 
   Variant *find(OpContext &ctx);
-  Variant *add(OpContext &ctx);
+  Variant *add(OpContext &ctx, bool isExact = false);
+  uint64_t smallShapes(OpContext &ctx) const;
+  void noteShapes(Variant &variant, OpContext &ctx);
   void compileVariant(const std::shared_ptr<Variant> &variant);
   void settle(Variant &variant);
   const CompiledCluster *codeFor(Variant *variant);
@@ -121,32 +152,46 @@ private:
   std::mutex mutex; // guards what follows, and adding and settling
   std::vector<std::shared_ptr<Variant>> variants;
   std::string obstacle;
+  std::vector<bool> isOpen;             // by input: the graph doesn't tell its sizes
+  std::atomic<int> exactLeft{maxExact}; // shapes that may still have code of their own
 };
 
+/// Whether what code knows of an argument depends on the shapes that come.
+static bool isSmall(const Tensor &tensor) {
+  return 1 < tensor.count() && tensor.count() <= mostInRegisters;
+}
+
+/// Code for this shape rather than for its class.
 Variant *ClusterSite::find(OpContext &ctx) {
+  Variant *serving = nullptr;
   for (Variant *variant = newest.load(std::memory_order_acquire); variant;
        variant = variant->next) {
-    bool fits = true;
-    for (int i = 0; fits && i < ctx.numInputs(); ++i)
-      fits = classOf(ctx.input(i)) == variant->key[i];
-    if (fits)
+    if (!variant->fits(ctx))
+      continue;
+    if (!variant->isExact)
+      serving = variant;
+    else if (variant->stage.load(std::memory_order_acquire) == Variant::Stage::Made ||
+             (variant->code.load(std::memory_order_acquire) &&
+              variant->bails.load(std::memory_order_relaxed) < maxBails))
       return variant;
   }
-  return nullptr;
+  return serving;
 }
 
 /// Null if there are too many.
-Variant *ClusterSite::add(OpContext &ctx) {
+Variant *ClusterSite::add(OpContext &ctx, bool isExact) {
   auto variant = std::make_shared<Variant>();
   {
     std::lock_guard lock(mutex);
-    if (Variant *other = find(ctx))
+    if (Variant *other = find(ctx); other && !isExact)
       return other; // another thread was faster
     if (variants.size() == maxVariants || !obstacle.empty())
       return nullptr;
+    variant->isExact = isExact;
     for (int i = 0; i < ctx.numInputs(); ++i) {
-      variant->key.push_back(classOf(ctx.input(i)));
-      variant->classes.push_back(ArgumentClass::of(ctx.input(i)));
+      const Tensor &input = ctx.input(i);
+      variant->key.push_back(classOf(input));
+      variant->classes.push_back(ArgumentClass::of(input, isExact && isSmall(input)));
     }
     variant->next = newest.load();
     variants.push_back(variant);
@@ -154,6 +199,29 @@ Variant *ClusterSite::add(OpContext &ctx) {
   }
   compileVariant(variant);
   return variant.get();
+}
+
+/// Of the arguments that code for their shapes would hold in registers; 0 if there are none.
+uint64_t ClusterSite::smallShapes(OpContext &ctx) const {
+  uint64_t shapes = 0;
+  for (int i = 0; i < ctx.numInputs(); ++i)
+    if (const Tensor &input = ctx.input(i); isOpen[i] && isSmall(input))
+      for (int64_t dim : input.dims())
+        shapes = (shapes + static_cast<uint64_t>(dim + 1) + static_cast<uint64_t>(i)) *
+                 0x9e3779b97f4a7c15;
+  return shapes;
+}
+
+/// After a call that code for a class ran.
+void ClusterSite::noteShapes(Variant &variant, OpContext &ctx) {
+  uint64_t shapes = smallShapes(ctx);
+  if (!shapes)
+    return;
+  if (variant.lastShapes.exchange(shapes, std::memory_order_relaxed) != shapes)
+    variant.repeats = 0;
+  else if (variant.repeats.fetch_add(1, std::memory_order_relaxed) + 1 == manyRepeats &&
+           exactLeft.fetch_sub(1, std::memory_order_relaxed) > 0)
+    add(ctx, /*isExact=*/true);
 }
 
 void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
@@ -183,7 +251,7 @@ void ClusterSite::settle(Variant &variant) {
   if (bound) {
     variant.owned = std::move(*bound);
     variant.code.store(variant.owned.get(), std::memory_order_release);
-  } else if (obstacle.empty()) {
+  } else if (obstacle.empty() && !variant.isExact) { // else code for the class goes on
     obstacle = bound.error().message;
     if (owner.counters)
       owner.counters->addFailure(obstacle);
@@ -232,6 +300,8 @@ void ClusterSite::run(OpContext &ctx) {
     if (code->run(arguments, {&ctx.output(0), numResults}, ctx.run(), counters)) {
       if (counters)
         ClusterCounters::add(counters->calls);
+      if (!variant->isExact && exactLeft.load(std::memory_order_relaxed) > 0)
+        noteShapes(*variant, ctx);
       if (Trace *trace = ctx.run().trace) [[unlikely]]
         note(*trace, /*isCompiled=*/true);
       return;

@@ -70,7 +70,7 @@ Expected<ArgumentClass> classOf(Type type) {
   made.isRanked = tensor.hasRank();
   if (tensor.hasRank())
     for (int64_t dim : tensor.getShape())
-      made.isOne.push_back(dim == 1);
+      made.sizes.push_back(ShapedType::isDynamic(dim) ? ArgumentClass::any : dim);
   return made;
 }
 

@@ -136,8 +136,8 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   for (auto [i, argument] : llvm::enumerate(arguments)) {
     Type element = elementOf(function.getDataArgument(i).getType());
     SmallVector<int64_t> shape;
-    for (bool isOne : argument.isOne)
-      shape.push_back(isOne ? 1 : ShapedType::kDynamic);
+    for (int64_t size : argument.sizes)
+      shape.push_back(size == ArgumentClass::any ? ShapedType::kDynamic : size);
     types.push_back(argument.isRanked ? Type(RankedTensorType::get(shape, element))
                                       : UnrankedTensorType::get(element));
   }
@@ -168,10 +168,10 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   return TensorProgram{std::move(module), std::move(tables)};
 }
 
-ArgumentClass ArgumentClass::of(const Tensor &tensor) {
+ArgumentClass ArgumentClass::of(const Tensor &tensor, bool isExact) {
   ArgumentClass result{tensor.dtype(), true, {}};
   for (int64_t dim : tensor.dims())
-    result.isOne.push_back(dim == 1);
+    result.sizes.push_back(dim == 1 || isExact ? dim : any);
   return result;
 }
 

@@ -207,7 +207,7 @@ std::optional<SmallVector<int64_t>> Translator::integers(const Typed &typed) {
 }
 
 bool isSmall(Type type) {
-  constexpr int64_t most = 16;
+  constexpr int64_t most = mostInRegisters;
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && isNative(tensor.getElementType()) &&
          llvm::all_of(tensor.getShape(), [](int64_t size) { return size > 0 && size <= most; }) &&

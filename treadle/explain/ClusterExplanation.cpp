@@ -62,10 +62,10 @@ codegen::ArgumentClass classOf(Type type, std::optional<int64_t> rank) {
   codegen::ArgumentClass made{valueTypeOf(element).dtype, true, {}};
   if (auto ranked = dyn_cast<RankedTensorType>(type)) {
     for (int64_t dim : ranked.getShape())
-      made.isOne.push_back(dim == 1);
+      made.sizes.push_back(dim == 1 ? 1 : made.any);
   } else if (!isa<tf_type::ResourceType, tf_type::VariantType>(element)) {
     made.isRanked = rank.has_value();
-    made.isOne.assign(rank.value_or(0), false);
+    made.sizes.assign(rank.value_or(0), made.any);
   }
   return made;
 }

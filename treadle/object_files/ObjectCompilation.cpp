@@ -286,11 +286,11 @@ std::vector<codegen::ArgumentClass> classesFor(const Wanted &wanted,
   for (const auto &[key, value] : wanted.inputs) {
     codegen::ArgumentClass one{value.dtype, value.hasRank, {}};
     for (int64_t dim : value.dims)
-      one.isOne.push_back(dim == 1);
+      one.sizes.push_back(dim == 1 ? 1 : one.any);
     classes.push_back(std::move(one));
   }
   for (auto [input, dim] : ones)
-    classes[input].isOne[dim] = true;
+    classes[input].sizes[dim] = 1;
   return classes;
 }
 
