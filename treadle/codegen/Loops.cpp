@@ -50,7 +50,8 @@ constexpr int64_t worthSharing = 40'000'000;
 /// its outermost loop, so that threads can share it.
 class LoopBuilder {
 public:
-  explicit LoopBuilder(linalg::GenericOp op) : op(op), b(op), loc(op.getLoc()), isRow(isFlat(op)) {}
+  explicit LoopBuilder(linalg::GenericOp op)
+      : op(op), b(op), loc(op.getLoc()), isRow(isFlat(op)), narrow(widthOfNarrow()) {}
 
   void build(unsigned &numParts) {
     bool isReduction = op.getNumReductionLoops() > 0;
@@ -61,7 +62,7 @@ public:
     } else if (!op.getNumParallelLoops()) {
       see(op->getOperands());
       reduce({}, {});
-    } else if (isShort()) {
+    } else if (isShort() || (narrow && sharedLoop() + 1 == op.getNumLoops())) {
       see(op->getOperands());
       all(number(0), isReduction ? sizeOfLoop(sharedLoop()) : sizeOf(memory.back(), 0));
     } else {
@@ -81,6 +82,20 @@ private:
       if (ShapedType::isDynamic(size) || llvm::MulOverflow(steps, size, steps))
         return false;
     return steps < worthSharing / costOf(op);
+  }
+
+  /// How often the innermost loop runs, where it is known to be so seldom that its steps are better
+  /// written out: then the loop around it has vectors, of all rows' first elements, all second ones
+  /// and so on. 0: it is a loop.
+  int64_t widthOfNarrow() {
+    constexpr int64_t most = 4, manyOps = 200, manyRows = 8;
+    if (isRow || op.getNumLoops() < 2)
+      return 0;
+    SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+    int64_t width = ranges.back(), rows = ranges[ranges.size() - 2];
+    bool hasRows = ShapedType::isDynamic(rows) || rows >= manyRows;
+    int64_t cost = costOf(op) / 100; // a function is some 20 instructions
+    return hasRows && 1 < width && width <= most && width * cost <= manyOps ? width : 0;
   }
 
   /// The loop whose ranges threads may share: the outermost one of those whose steps don't meet.
@@ -233,9 +248,25 @@ private:
     auto store = [&](Value value) {
       memref::StoreOp::create(b, loc, value, memory.back(), at(outputMap, indices));
     };
-    if (!isParallel(op.getNumLoops() - 1)) {
-      loops(0, indices, isParallel,
-            [&] { store(inRegister(0, indices, arith::ConstantOp::create(b, loc, attr))); });
+    unsigned last = op.getNumLoops() - 1;
+    if (!isParallel(last)) {
+      loops(0, indices, isParallel, [&] {
+        if (narrow && op.getNumReductionLoops() == 1)
+          rc::ParallelOp::create(b, loc);
+        store(inRegister(0, indices, arith::ConstantOp::create(b, loc, attr)));
+      });
+      return;
+    }
+    if (narrow) {
+      auto isOuter = [&](unsigned i) { return i != last && isParallel(i); };
+      loops(0, indices, isOuter, [&] {
+        Value start = arith::ConstantOp::create(b, loc, attr);
+        SmallVector<Value> sums(narrow, start);
+        for (auto [i, sum] : llvm::enumerate(ofColumns(0, indices, std::move(sums)))) {
+          indices[last] = number(static_cast<int64_t>(i));
+          store(sum);
+        }
+      });
       return;
     }
     loops(0, indices, isParallel, [&] { store(arith::ConstantOp::create(b, loc, attr)); });
@@ -248,6 +279,29 @@ private:
         });
   }
 
+  /// The results of the loops that reduce, for each step of the innermost loop, which doesn't.
+  SmallVector<Value> ofColumns(unsigned next, SmallVector<Value> &indices,
+                               SmallVector<Value> sums) {
+    SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
+    while (next < types.size() && types[next] == utils::IteratorType::parallel)
+      ++next;
+    if (next == types.size()) {
+      for (auto [i, sum] : llvm::enumerate(sums)) {
+        indices.back() = number(static_cast<int64_t>(i));
+        sum = merged(indices, sum);
+      }
+      return sums;
+    }
+    auto [begin, end] = rangeOf(next);
+    auto made = scf::ForOp::create(b, loc, begin, end, number(1), sums);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(made.getBody());
+    indices[next] = made.getInductionVar();
+    scf::YieldOp::create(
+        b, loc, ofColumns(next + 1, indices, SmallVector<Value>(made.getRegionIterArgs())));
+    return made.getResults();
+  }
+
   /// The result of the loops that reduce, from the one numbered `next` inwards.
   Value inRegister(unsigned next, SmallVector<Value> &indices, Value start) {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
@@ -255,6 +309,13 @@ private:
       ++next;
     if (next == types.size())
       return merged(indices, start);
+    if (next + 1 == types.size() && narrow) {
+      for (int64_t i = 0; i < narrow; ++i) {
+        indices[next] = number(i);
+        start = merged(indices, start);
+      }
+      return start;
+    }
     auto [begin, end] = rangeOf(next);
     if (next + 1 == types.size() && addsFloats())
       return inBlocks(next, indices, start, end);
@@ -334,6 +395,14 @@ private:
   void nest(SmallVector<Value> indices) {
     if (indices.size() == op.getNumLoops())
       return body(indices);
+    if (narrow && indices.size() + 1 == op.getNumLoops()) {
+      indices.emplace_back();
+      for (int64_t i = 0; i < narrow; ++i) {
+        indices.back() = number(i);
+        body(indices);
+      }
+      return;
+    }
     loop(number(0), sizeOf(memory.back(), indices.size()), [&](Value index) {
       SmallVector<Value> more = indices;
       more.push_back(index);
@@ -393,6 +462,7 @@ private:
   OpBuilder b;
   Location loc;
   const bool isRow;
+  const int64_t narrow; // see widthOfNarrow
   SmallVector<Value> memory;
   std::pair<Value, Value> range; // of the loop that threads share; none: all of it
   IRMapping mapping;             // what the loops use of the code around them

@@ -4,6 +4,7 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Dominators.h"
@@ -128,11 +129,13 @@ void markParallelLoops(Module &module) {
     DominatorTree dominators(function);
     LoopInfo loops(dominators);
     LLVMContext &context = module.getContext();
+    SmallMapVector<Loop *, unsigned, 8> marked; // with how many steps each writes out
     for (CallInst *call : calls) {
-      Loop *loop = loops.getLoopFor(call->getParent());
+      if (Loop *loop = loops.getLoopFor(call->getParent()))
+        ++marked[loop];
       call->eraseFromParent();
-      if (!loop)
-        continue;
+    }
+    for (auto [loop, steps] : marked) {
       MDNode *group = MDNode::getDistinct(context, {});
       for (BasicBlock *block : loop->blocks())
         for (Instruction &instruction : *block)
@@ -141,7 +144,7 @@ void markParallelLoops(Module &module) {
       MDNode *parallel =
           MDNode::get(context, {MDString::get(context, "llvm.loop.parallel_accesses"), group});
       SmallVector<Metadata *> properties = {nullptr, parallel};
-      if (lengthOf(*loop) > longBody) {
+      if (steps == 1 && lengthOf(*loop) > longBody) {
         properties.push_back(MDNode::get(
             context, {MDString::get(context, "llvm.loop.interleave.count"),
                       ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(context), 4))}));

@@ -37,6 +37,11 @@ std::string timeText(double seconds) {
   return number(seconds / 1e-9) + " ns";
 }
 
+std::string vectorShare(const Work &work) {
+  double share = static_cast<double>(work.inVectors) / static_cast<double>(work.operations);
+  return str(static_cast<int>(std::floor(100 * share)), "%");
+}
+
 /// What is done each of `times` times.
 std::string workText(const Work &work, double times) {
   auto each = [&](int64_t count) { return number(static_cast<double>(count) / times); };
@@ -44,11 +49,7 @@ std::string workText(const Work &work, double times) {
   if (work.flops)
     text += str(" (", each(work.flops), " flops)");
   if (work.operations)
-    text += work.inVectors ? str(", ",
-                                 number(100.0 * static_cast<double>(work.inVectors) /
-                                        static_cast<double>(work.operations)),
-                                 "% in vectors")
-                           : ", none in vectors";
+    text += work.inVectors ? str(", ", vectorShare(work), " in vectors") : ", none in vectors";
   text += str("; reads ", each(work.bytesRead), " bytes, writes ", each(work.bytesWritten));
   if (static_cast<double>(work.allocations) >= 0.01 * times)
     text += str("; makes ", each(work.allocations), " tensors");
@@ -120,6 +121,8 @@ private:
       const CodeProfile::Node &node = loop.nodes[i];
       most += str(i ? ", " : "", "'", node.name, "' (", node.op, ") ",
                   number(static_cast<double>(node.work.operations) / iterations));
+      if (node.work.inVectors)
+        most += str(" (", vectorShare(node.work), ")");
       auto bytes = static_cast<double>(node.work.bytesRead + node.work.bytesWritten);
       if (bytes > 0)
         most += str(" and ", number(bytes / iterations), " bytes");
