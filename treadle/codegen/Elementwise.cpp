@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <limits>
@@ -229,12 +230,49 @@ Value one(OpBuilder &b, Location loc, ValueRange, Type type) { return constant(b
 
 // --- integer division --------------------------------------------------------------------------
 
-/// Not by zero; and not of the least number by -1, which machines trap on.
 Value canDivide(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Value divisor = in[1], none = constant(b, loc, type, 0), minusOne = constant(b, loc, type, -1);
-  Value notZero = differs(b, loc, {divisor, none}, type);
-  Value notMinusOne = differs(b, loc, {divisor, minusOne}, type);
-  return arith::AndIOp::create(b, loc, notZero, notMinusOne);
+  return differs(b, loc, {in[1], constant(b, loc, type, 0)}, type);
+}
+
+using Divide = Value (*)(OpBuilder &b, Location loc, Value x, Value y, Type type);
+
+/// Rounded to zero. Machines trap on zeros, and on the least number by -1.
+Value quotient(OpBuilder &b, Location loc, Value x, Value y, Type type) {
+  APInt known;
+  if (matchPattern(y, m_ConstantInt(&known)) && !known.isZero() && !known.isAllOnes())
+    return arith::DivSIOp::create(b, loc, x, y);
+  Value none = constant(b, loc, type, 0), one = constant(b, loc, type, 1);
+  Value isMinusOne = equals(b, loc, {y, constant(b, loc, type, -1)}, type);
+  Value isSpecial = arith::OrIOp::create(b, loc, isMinusOne, equals(b, loc, {y, none}, type));
+  Value whole = arith::DivSIOp::create(b, loc, x, select(b, loc, isSpecial, one, y));
+  return select(b, loc, isMinusOne, arith::SubIOp::create(b, loc, none, x), whole);
+}
+
+/// Of integers that floats of 64 bits hold: vectors divide those, and no integers.
+Value quotientOfMany(OpBuilder &b, Location loc, Value x, Value y, Type type) {
+  if (!type.isInteger(32) || matchPattern(y, m_Constant()))
+    return quotient(b, loc, x, y, type);
+  Type wide = b.getF64Type();
+  Value real = arith::DivFOp::create(b, loc, arith::SIToFPOp::create(b, loc, wide, x),
+                                     arith::SIToFPOp::create(b, loc, wide, y));
+  Value isMinusOne = equals(b, loc, {y, constant(b, loc, type, -1)}, type);
+  return select(b, loc, isMinusOne, arith::SubIOp::create(b, loc, constant(b, loc, type, 0), x),
+                arith::FPToSIOp::create(b, loc, type, real));
+}
+
+Value unsignedQuotient(OpBuilder &b, Location loc, Value x, Value y, Type type) {
+  Value none = constant(b, loc, type, 0), one = constant(b, loc, type, 1);
+  return arith::DivUIOp::create(b, loc, x, select(b, loc, equals(b, loc, {y, none}, type), one, y));
+}
+
+template <Divide divide> Value truncateDiv(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return divide(b, loc, in[0], in[1], type);
+}
+
+/// What a quotient leaves.
+template <Divide divide> Value truncateMod(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value whole = divide(b, loc, in[0], in[1], type);
+  return arith::SubIOp::create(b, loc, in[0], arith::MulIOp::create(b, loc, whole, in[1]));
 }
 
 /// Whether a division that leaves `rest` is to be rounded away from zero to be rounded down.
@@ -245,17 +283,17 @@ Value roundsDown(OpBuilder &b, Location loc, Value rest, Value divisor, Type typ
   return arith::AndIOp::create(b, loc, mixed, differs(b, loc, {rest, none}, type));
 }
 
-Value floorMod(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Value rest = arith::RemSIOp::create(b, loc, in[0], in[1]);
+template <Divide divide> Value floorMod(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value rest = truncateMod<divide>(b, loc, in, type);
   return select(b, loc, roundsDown(b, loc, rest, in[1], type),
                 arith::AddIOp::create(b, loc, rest, in[1]), rest);
 }
 
-Value floorDiv(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Value quotient = arith::DivSIOp::create(b, loc, in[0], in[1]);
-  Value rest = arith::RemSIOp::create(b, loc, in[0], in[1]);
-  Value less = arith::SubIOp::create(b, loc, quotient, constant(b, loc, type, 1));
-  return select(b, loc, roundsDown(b, loc, rest, in[1], type), less, quotient);
+template <Divide divide> Value floorDiv(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value whole = divide(b, loc, in[0], in[1], type);
+  Value rest = arith::SubIOp::create(b, loc, in[0], arith::MulIOp::create(b, loc, whole, in[1]));
+  Value less = arith::SubIOp::create(b, loc, whole, constant(b, loc, type, 1));
+  return select(b, loc, roundsDown(b, loc, rest, in[1], type), less, whole);
 }
 
 // --- conversions -------------------------------------------------------------------------------
@@ -332,10 +370,18 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"sub", {quantities, arithmetic<arith::SubFOp, arith::SubIOp>}},
       {"mul", {quantities, arithmetic<arith::MulFOp, arith::MulIOp>}},
       {"divide", {floats, binary<arith::DivFOp>}},
-      {"floor_mod", {bits, floorMod, canDivide, nullptr, binary<arith::RemUIOp>}},
-      {"floor_div", {bits, floorDiv, canDivide, nullptr, binary<arith::DivUIOp>}},
-      {"truncate_div", {bits, binary<arith::DivSIOp>, canDivide, nullptr, binary<arith::DivUIOp>}},
-      {"truncate_mod", {bits, binary<arith::RemSIOp>, canDivide, nullptr, binary<arith::RemUIOp>}},
+      {"floor_mod",
+       {bits, floorMod<quotient>, canDivide, nullptr, truncateMod<unsignedQuotient>,
+        floorMod<quotientOfMany>, /*dividesIntegers=*/true}},
+      {"floor_div",
+       {bits, floorDiv<quotient>, canDivide, nullptr, truncateDiv<unsignedQuotient>,
+        floorDiv<quotientOfMany>, /*dividesIntegers=*/true}},
+      {"truncate_div",
+       {bits, truncateDiv<quotient>, canDivide, nullptr, truncateDiv<unsignedQuotient>,
+        truncateDiv<quotientOfMany>, /*dividesIntegers=*/true}},
+      {"truncate_mod",
+       {bits, truncateMod<quotient>, canDivide, nullptr, truncateMod<unsignedQuotient>,
+        truncateMod<quotientOfMany>, /*dividesIntegers=*/true}},
       {"maximum", {quantities, extreme<atLeast>, nullptr, nullptr, binary<arith::MaxUIOp>}},
       {"minimum", {quantities, extreme<atMost>, nullptr, nullptr, binary<arith::MinUIOp>}},
       {"squared_difference", {quantities, squaredDifference}},
@@ -441,7 +487,8 @@ Value retyped(OpBuilder &b, Location loc, Value value, Type type) {
   return UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
 }
 
-Value ElementwiseOp::apply(OpBuilder &b, Location loc, ValueRange inputs, Type result) const {
+Value ElementwiseOp::apply(OpBuilder &b, Location loc, ValueRange inputs, Type result,
+                           bool isOfMany) const {
   Type first = inputs.front().getType();
   bool areUnsigned = emitUnsigned && (isUnsigned(first) || isUnsigned(result));
   if (areUnsigned && emitUnsigned == castUnsigned)
@@ -449,7 +496,8 @@ Value ElementwiseOp::apply(OpBuilder &b, Location loc, ValueRange inputs, Type r
   SmallVector<Value> computed;
   for (Value input : inputs)
     computed.push_back(retyped(b, loc, input, computedIn(input.getType())));
-  Value made = (areUnsigned ? emitUnsigned : emit)(b, loc, computed, computedIn(result));
+  auto chosen = areUnsigned ? emitUnsigned : isOfMany && emitMany ? emitMany : emit;
+  Value made = chosen(b, loc, computed, computedIn(result));
   return retyped(b, loc, made, result);
 }
 

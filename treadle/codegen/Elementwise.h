@@ -26,11 +26,21 @@ struct ElementwiseOp {
   mlir::Value (*emitUnsigned)(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
                               mlir::Type result) = nullptr;
 
+  /// The same as `emit` where many elements are computed one by one, by vectors if that can be;
+  /// null: nothing differs.
+  mlir::Value (*emitMany)(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
+                          mlir::Type result) = nullptr;
+
+  /// Whether it divides integers: it is undefined for divisors that are zero, and for no others.
+  /// What is emitted doesn't trap.
+  bool dividesIntegers = false;
+
   /// The result for inputs that are scalars of the element types.
   mlir::Value apply(mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
-                    mlir::Type result) const;
+                    mlir::Type result, bool isOfMany = false) const;
 
-  /// An op that may be undefined for an element is left to its kernel where it is one over tensors.
+  /// An op that may be undefined for an element is left to its kernel where it is one over tensors,
+  /// unless it is a division.
   bool isDefinedForAll(mlir::Type input, mlir::Type result) const {
     return !isDefined || (isTotal && isTotal(input, result));
   }

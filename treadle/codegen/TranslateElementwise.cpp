@@ -49,6 +49,54 @@ std::optional<Typed> Translator::inRegisters(const ElementwiseOp &op, const Valu
   return small(elements, shape, result, known);
 }
 
+namespace {
+
+/// What a graph says of where integers can't be zero.
+class NeverZero {
+public:
+  explicit NeverZero(tfg::Constants &constants) : constants(constants) {}
+
+  bool isTrueOf(Value value) {
+    if (Tensor constant = constants.valueOf(value))
+      return hasNoZero(constant);
+    tfg::Node node = tfg::definingNode(value);
+    if (!node)
+      return false;
+    StringRef op = node.opType();
+    if (op == "Identity" || op == "Reshape" || op == "BroadcastTo")
+      return isTrueOf(node.data()[0]);
+    return op == "SelectV2" && isTrueOf(node.data()[1]) &&
+           holdsForZeros(node.data()[0], node.data()[2]);
+  }
+
+private:
+  /// Whether a condition is true wherever `value` is zero.
+  bool holdsForZeros(Value condition, Value value) {
+    tfg::Node node = tfg::definingNode(condition);
+    if (node && node.opType() == "LogicalOr")
+      return holdsForZeros(node.data()[0], value) || holdsForZeros(node.data()[1], value);
+    return node && node.opType() == "Equal" && node.data()[0] == value && isZero(node.data()[1]);
+  }
+
+  bool isZero(Value value) {
+    std::optional<SmallVector<int64_t>> elements = constants.integersOf(value);
+    return elements && llvm::all_of(*elements, [](int64_t element) { return element == 0; });
+  }
+
+  static bool hasNoZero(const Tensor &constant) {
+    std::span<const char> bytes(static_cast<const char *>(constant.raw()), constant.bytes());
+    size_t size = constant.count() ? bytes.size() / static_cast<size_t>(constant.count()) : 1;
+    for (size_t i = 0; i < bytes.size(); i += size)
+      if (llvm::all_of(bytes.subspan(i, size), [](char byte) { return byte == 0; }))
+        return false;
+    return true;
+  }
+
+  tfg::Constants &constants;
+};
+
+} // namespace
+
 /// An op over elements: nothing if this node isn't one that is compiled.
 MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
   if (node.numResults() != 1 || inputs.empty())
@@ -91,8 +139,12 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
     FastMathScope scope(b, options.fastMath);
     return Values{{op.apply(b, loc, values, result), std::move(outcome)}};
   }
-  if (!op.isDefinedForAll(elements[0], result))
-    return std::nullopt;
+  if (!op.isDefinedForAll(elements[0], result)) {
+    if (!op.dividesIntegers)
+      return std::nullopt;
+    if (!NeverZero(constants).isTrueOf(node.data()[1]))
+      checkNoZeros(inputs[1]);
+  }
   SmallVector<int64_t> shape(rank, 1);
   SmallVector<Value> sizes(rank);
   // The first input with a dimension that may be other than 1 says how large it is.
@@ -150,7 +202,7 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
         for (Value value : values)
           scalars.push_back(isTensor(value.getType()) ? arguments[next++] : value);
         FastMathScope scope(inner, options.fastMath);
-        linalg::YieldOp::create(inner, at, op.apply(inner, at, scalars, result));
+        linalg::YieldOp::create(inner, at, op.apply(inner, at, scalars, result, /*isOfMany=*/true));
       });
   Value out = generic.getResult(0);
   for (int64_t i = 0; i < rank; ++i)

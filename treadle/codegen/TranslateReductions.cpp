@@ -295,6 +295,31 @@ constexpr std::pair<StringRef, Lowering> table[] = {
 
 } // namespace
 
+void Translator::checkNoZeros(const Typed &tensor) {
+  Type stored = computedIn(elementOf(tensor.value.getType()));
+  Value zero = arith::ConstantOp::create(b, loc, b.getIntegerAttr(stored, 0));
+  auto isOther = [&](OpBuilder &inner, Location at, Value element) -> Value {
+    return arith::CmpIOp::create(inner, at, arith::CmpIPredicate::ne,
+                                 retyped(inner, at, element, stored), zero);
+  };
+  if (std::optional<SmallVector<Value>> elements = elementsOf(tensor)) {
+    for (Value element : *elements)
+      check(isOther(b, loc, element));
+    return;
+  }
+  auto type = cast<RankedTensorType>(tensor.value.getType());
+  SmallVector<Value> sizes;
+  for (int64_t i = 0; i < type.getRank(); ++i)
+    sizes.push_back(dim(tensor.value, i));
+  Typed others =
+      generate(sizes, b.getI1Type(), {}, [&](OpBuilder &inner, Location at, ValueRange indices) {
+        return isOther(inner, at, elementAt(inner, at, tensor, SmallVector<Value>(indices)));
+      });
+  Value all =
+      reduced(*this, others.value, SmallVector<bool>(type.getRank(), true), *findReduction("All"));
+  check(unboxed(all, {}).value);
+}
+
 LoweringTable reductionLowerings() { return table; }
 
 } // namespace treadle::codegen

@@ -97,6 +97,8 @@ public:
   Results readVariable(tfg::Node node, const Typed &handle);
   MaybeValues elementwise(tfg::Node node, const Values &inputs);
   MaybeValues elementwise(const ElementwiseOp &op, tfg::Node node, const Values &inputs);
+  /// Checks that no element of a tensor of integers is zero.
+  void checkNoZeros(const Typed &tensor);
   Results kernel(tfg::Node node, const Values &inputs);
   /// A call of a kernel that stands for no node of the graph; `near` is one that it is for.
   mlir::Value kernelFor(tfg::Node near, llvm::StringRef op, AttrMap attrs,
