@@ -4,6 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <map>
+#include <set>
+
 namespace treadle {
 namespace {
 
@@ -27,6 +31,8 @@ public:
     text += "node { name: '" + name + "' op: '" + op + "'";
     for (const std::string &input : inputs)
       text += " input: '" + input + "'";
+    if (auto it = waits.find(name); it != waits.end())
+      text += " input: '^" + it->second + "'";
     text += " " + attrs + " }\n";
   }
   void constant(const std::string &name, int value, const std::vector<std::string> &inputs = {}) {
@@ -39,8 +45,9 @@ public:
     node(name, "Enter", {from},
          "attr { key: 'T' value { type: DT_INT32 } } attr { key: 'frame_name' value { s: 'f' } } "
          "attr { key: 'parallel_iterations' value { i: " +
-             std::to_string(parallel) + " } } attr { key: 'is_constant' value { b: " +
-             (isConstant ? "true" : "false") + " } }");
+             std::to_string(parallel) +
+             " } } attr { key: 'is_constant' value { b: " + (isConstant ? "true" : "false") +
+             " } } attr { key: '_overlap' value { b: " + (staysFrame ? "true" : "false") + " } }");
   }
   /// A value of the loop, `name`, that the body sees as `name/switch:1` and gives as `next`.
   void variable(const std::string &name, const std::string &from, const std::string &next,
@@ -79,6 +86,9 @@ public:
          "attr { key: 'dtype' value { type: DT_INT32 } }");
   }
   Graph graph() const { return *Graph::fromBytes(text); }
+
+  std::map<std::string, std::string> waits; // of nodes to come: for which node each waits
+  bool staysFrame = false;                  // what the rewrite leaves alone, for interpreted runs
 
 private:
   std::string text;
@@ -121,6 +131,74 @@ TEST(StructuredLoops, OneThatIsDeadInPartGivesTheRest) {
     Session session = *Session::create(g.graph(), options);
     EXPECT_EQ(valuesOf(session, {"i/exit:0", "joined:0"}), (std::vector{3, 3}));
   }
+}
+
+/// How a run ended and what it counted.
+std::string outcome(const FrameGraph &g, SessionOptions options) {
+  options.timeout = 10;
+  Session session = *Session::create(g.graph(), options);
+  EXPECT_TRUE(session.run({}, {}, {"init"}));
+  Expected<std::vector<Tensor>> out = session.run({"i/exit:0"}, {});
+  std::string ended = out ? std::to_string((*out)[0].scalarValue<int32_t>()) : out.error().message;
+  return ended + ", counted " + std::to_string(valuesOf(session, {"read:0"})[0]);
+}
+
+/// A loop in which `reader` waits, by a token alone, for what counts after `after`.
+FrameGraph waiting(const std::string &after, const std::string &tokenOp, const std::string &reader,
+                   bool staysFrame) {
+  FrameGraph g;
+  g.staysFrame = staysFrame;
+  g.waits[reader] = "token";
+  g.counter();
+  g.node("sides", "Switch", {"i", "first"});
+  g.node("first", "Less", {"i", "from"});
+  g.enter("from", "one/outside", true);
+  g.constant("one/outside", 1);
+  g.node("early", "Identity", {"sides:1"});
+  g.node("late", "Identity", {"sides"});
+  g.node("early/end", "Identity", {"early"});
+  g.node("joined", "Merge", {"early/end", "late"},
+         "attr { key: 'T' value { type: DT_INT32 } } attr { key: 'N' value { i: 2 } }");
+  g.node("trigger", "ControlTrigger", {"^pivot"}, "");
+  g.node("joined/body", "Identity", {"joined", "^pivot"});
+  g.counting("count", after);
+  if (tokenOp == "Const")
+    g.constant("token", 0, {"^count"});
+  else if (tokenOp == "Identity")
+    g.node("token", "Identity", {"limit", "^count"});
+  else
+    g.node("token", "NoOp", {"^count"}, "");
+  return g;
+}
+
+// Whether it hangs on the Merge, on the condition, on a side of a conditional or on the body; and
+// whoever waits for it.
+TEST(StructuredLoops, EffectsThatOnlyTokensWaitForRunAsOftenAsInTheFrame) {
+  const std::vector<std::pair<std::string, std::set<std::string>>> placesAndWhatWaitsThere = {
+      {"i", {"less", "goes_on", "one", "step", "i/next"}},
+      {"limit", {"less", "goes_on", "one", "step", "i/next"}},
+      {"joined", {"less", "goes_on", "one", "step", "i/next"}},
+      {"early", {"less", "goes_on", "one", "step", "i/next", "early/end"}},
+      {"late", {"less", "goes_on", "one", "step", "i/next"}},
+      {"less", {"goes_on", "one", "step", "i/next"}},
+      {"goes_on", {"one", "step", "i/next"}},
+      {"i/switch", {"one", "step", "i/next"}},
+      {"pivot", {"one", "step", "i/next"}},
+      {"joined/body", {"one", "step", "i/next"}},
+      {"trigger", {"one", "step", "i/next"}},
+      {"step", {"i/next"}}};
+  SessionOptions frames;
+  frames.tier = Tier::Interpret;
+  const std::array tokenOps = {"NoOp", "Identity", "Const"};
+  size_t graphs = 0;
+  for (const auto &[after, readers] : placesAndWhatWaitsThere)
+    for (const std::string &reader : readers) {
+      std::string tokenOp = tokenOps[graphs++ % tokenOps.size()];
+      std::string expected = outcome(waiting(after, tokenOp, reader, true), frames);
+      for (const SessionOptions &options : ways())
+        EXPECT_EQ(outcome(waiting(after, tokenOp, reader, false), options), expected)
+            << reader << " waits for what counts after " << after << ", through " << tokenOp;
+    }
 }
 
 // What hangs on the Merge runs once more than the body does.

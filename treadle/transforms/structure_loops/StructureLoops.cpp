@@ -30,7 +30,7 @@ struct Surroundings {
 
 bool mayRepeat(Node node) {
   StringRef op = node.opType();
-  return op == "Const" || op == "Identity" || op == "NoOp";
+  return op == "Const" || op == "ControlTrigger" || op == "Identity" || op == "NoOp";
 }
 
 class Structurer {

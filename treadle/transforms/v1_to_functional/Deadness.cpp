@@ -39,11 +39,6 @@ Deadness::Set Deadness::without(Set a, Condition condition) {
   return intern(std::move(rest));
 }
 
-bool Deadness::follows(Operation *b, Operation *a) {
-  Set ofB = ofNode.lookup(b);
-  return isRightForm && join(ofNode.lookup(a), ofB) == ofB;
-}
-
 // --- nodes ---------------------------------------------------------------------------------------
 
 static bool isSwitch(Node node) { return v1Kind(node) == "Switch" || node.opType() == "_SwitchN"; }
@@ -68,24 +63,41 @@ Deadness::Set Deadness::of(Value value) {
   return join(set, intern({{predicateOf(node), side}}));
 }
 
-// The two sides of one predicate meet again, or nothing is known. A loop's Merge starts as its
-// Enter.
-Deadness::Set Deadness::ofMerge(Node node) {
-  if (node.numData() != 2)
-    return aliveItself(node);
-  for (unsigned k : {0, 1})
-    if (Node next(node->getOperand(k).getDefiningOp()); next && v1Kind(next) == "NextIteration")
-      return of(node->getOperand(1 - k));
-  Set a = of(node->getOperand(0)), b = of(node->getOperand(1));
-  if (a == b)
-    return a;
-  for (Condition c : sets[a]) {
-    Condition other(c.first, 1 - c.second);
-    if (c.second >= 0 && std::ranges::binary_search(sets[b], other) &&
-        without(a, c) == without(b, other))
-      return without(a, c);
+/// What is left to hold where all sides of one predicate meet again, if they do.
+std::optional<Deadness::Set> Deadness::whereSidesMeet(ArrayRef<Set> inputs) {
+  const std::vector<Condition> first = sets[inputs[0]]; // new sets move those there are
+  for (Condition c : first) {
+    if (c.second < 0 || numSides.lookup(c.first) != inputs.size())
+      continue;
+    Set rest = without(inputs[0], c);
+    llvm::SmallDenseSet<int32_t> seen;
+    auto isOtherSide = [&](Set input) {
+      auto side = llvm::find_if(sets[input], [&](Condition d) { return d.first == c.first; });
+      return side != sets[input].end() && seen.insert(side->second).second &&
+             without(input, *side) == rest;
+    };
+    if (llvm::all_of(inputs, isOtherSide))
+      return rest;
   }
-  return aliveItself(node);
+  return std::nullopt;
+}
+
+// A loop's Merge starts as its Enter. What else all inputs need, a Merge needs.
+Deadness::Set Deadness::ofMerge(Node node) {
+  SmallVector<Set> inputs;
+  for (Value input : node.data())
+    if (Node from(input.getDefiningOp()); !from || v1Kind(from) != "NextIteration")
+      inputs.push_back(of(input));
+  if (inputs.empty())
+    return aliveItself(node);
+  if (llvm::all_equal(inputs))
+    return inputs[0];
+  if (std::optional<Set> met = whereSidesMeet(inputs))
+    return *met;
+  std::vector<Condition> common = sets[inputs[0]];
+  for (Set input : inputs)
+    std::erase_if(common, [&](Condition c) { return !std::ranges::binary_search(sets[input], c); });
+  return join(aliveItself(node), intern(std::move(common)));
 }
 
 // What leaves a loop has waited for its condition to be false, in some iteration.
@@ -101,7 +113,7 @@ Deadness::Set Deadness::ofExit(Node node) {
   return without(ofNode.lookup(from.getOperation()), {predicate, 0});
 }
 
-Deadness::Set Deadness::of(Node node) {
+Deadness::Set Deadness::find(Node node) {
   if (node.opType() == "ControlTrigger")
     return 0; // always alive
   if (v1Kind(node) == "Merge")
@@ -147,7 +159,9 @@ Deadness::Deadness(ArrayRef<Operation *> order) {
       isRightForm = false;
       return;
     }
-    ofNode[op] = of(node);
+    if (isSwitch(node))
+      numSides[predicateOf(node)] = node.numResults();
+    ofNode[op] = find(node);
   }
 }
 

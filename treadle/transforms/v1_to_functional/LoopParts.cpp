@@ -19,7 +19,7 @@ bool LoopParts::find() {
       !checkExits() || !checkDeadness())
     return false;
   markBody();
-  return collect();
+  return collect() && checkEffects();
 }
 
 std::optional<unsigned> LoopParts::indexOf(Value value) const {
@@ -201,12 +201,46 @@ bool LoopParts::checkExits() {
   return true;
 }
 
-// A While runs with all its inputs or not at all. So must the loop: an Enter that is dead alone
-// would kill some of its values only.
+// A While runs with all its inputs or not at all, and goes on with all its values. So must the
+// loop: where an Enter, the condition or a NextIteration is dead alone, the rest of the frame lives
+// on.
 bool LoopParts::checkDeadness() {
-  for (Operation *enter : loop.enters)
-    if (!deadness.follows(loopCond.getOperation(), enter))
+  Deadness::Set entered = 0;
+  for (Operation *enter : loop.enters) {
+    if (!deadness.includes(whereItRuns(), deadness.of(enter)))
       return refuse(Node(enter), "node '", "' may have no value where the rest of the loop runs");
+    entered = deadness.join(entered, deadness.of(enter));
+  }
+  if (whereItRuns() != entered)
+    return refuse(loopCond, "node '", "' may have no value where the rest of the loop runs");
+  const Deadness::Set goesOn = whereItGoesOn();
+  for (const Variable &variable : variables)
+    if (variable.next && deadness.of(variable.next.getOperation()) != goesOn)
+      return refuse(variable.next, "node '",
+                    "' may have no value where the loop goes on, or one where it ends");
+  return true;
+}
+
+Deadness::Set LoopParts::whereItGoesOn() {
+  for (Operation *op : loop.nodes)
+    if (isLoopSwitch(op))
+      return deadness.join(whereItRuns(), deadness.of(op->getResult(1)));
+  return whereItRuns(); // which no NextIteration should have
+}
+
+// Nodes with effects must be dead wherever the part that they become one of doesn't run.
+bool LoopParts::checkEffects() {
+  auto runsElsewhere = [&](Operation *op, Deadness::Set where) {
+    return !isV1ControlFlow(Node(op)) && !rules.mayRepeat(Node(op)) &&
+           !deadness.includes(deadness.of(op), where);
+  };
+  for (Operation *op : inCondition)
+    if (runsElsewhere(op, whereItRuns()))
+      return refuse(Node(op), "node '", "' may run where the rest of the loop is dead");
+  const Deadness::Set goesOn = whereItGoesOn();
+  for (Operation *op : inBody)
+    if (runsElsewhere(op, goesOn))
+      return refuse(Node(op), "node '", "' may run where the loop ends");
   return true;
 }
 
@@ -250,9 +284,9 @@ bool LoopParts::collect() {
   return true;
 }
 
-// A node of the condition that the body needs the value of is computed in both, if it may be. What
-// is done before the body begins is added to the condition.
+// A node of the condition that the body needs the value of is computed in both, if it may be.
 bool LoopParts::collectBody(SmallVector<Operation *> pending, SmallVector<Operation *> &condition) {
+  llvm::DenseSet<Operation *> passed;
   while (!pending.empty()) {
     Operation *op = pending.pop_back_val();
     if (op == loopCond.getOperation())
@@ -269,15 +303,28 @@ bool LoopParts::collectBody(SmallVector<Operation *> pending, SmallVector<Operat
     bodySet.insert(op);
     for (Value input : node.data())
       pending.push_back(input.getDefiningOp());
-    for (Value token : node.control()) {
-      Operation *before = token.getDefiningOp();
-      if (bodySide.contains(before))
-        pending.push_back(before);
-      else if (isMember(before) && !isFrameNode(before) && !rules.mayRepeat(Node(before)))
-        condition.push_back(before);
-    }
+    collectWaits(node, pending, condition, passed);
   }
   return true;
+}
+
+// What is done before the body begins is added to the condition: through what may repeat, and would
+// be dropped, as well.
+void LoopParts::collectWaits(Node node, SmallVector<Operation *> &body,
+                             SmallVector<Operation *> &condition,
+                             llvm::DenseSet<Operation *> &passed) {
+  SmallVector<Value> waits(node.control());
+  while (!waits.empty()) {
+    Operation *before = waits.pop_back_val().getDefiningOp();
+    if (bodySide.contains(before))
+      body.push_back(before);
+    else if (!isMember(before) || isFrameNode(before) || !passed.insert(before).second)
+      continue;
+    else if (rules.mayRepeat(Node(before)))
+      llvm::append_range(waits, before->getOperands());
+    else
+      condition.push_back(before);
+  }
 }
 
 bool LoopParts::collectCondition(SmallVector<Operation *> pending) {
@@ -297,6 +344,7 @@ bool LoopParts::collectCondition(SmallVector<Operation *> pending) {
 // --- what takes its place ------------------------------------------------------------------------
 
 void LoopParts::replaceBy(Node structured, function_ref<bool(Node)> staysByName) {
+  deadness.set(structured.getOperation(), whereItRuns());
   for (Operation *op : loop.exits) {
     Node exit(op);
     Value result = structured.results()[*indexOf(exit.data()[0])];

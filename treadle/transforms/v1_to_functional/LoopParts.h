@@ -88,10 +88,17 @@ private:
   bool checkSwitches();
   bool checkExits();
   bool checkDeadness();
+  bool checkEffects();
+  /// Where the loop runs at all, and where another iteration follows.
+  Deadness::Set whereItRuns() { return deadness.of(loopCond.getOperation()); }
+  Deadness::Set whereItGoesOn();
   void markBody();
   bool collect();
   bool collectBody(llvm::SmallVector<mlir::Operation *> pending,
                    llvm::SmallVector<mlir::Operation *> &condition);
+  void collectWaits(Node node, llvm::SmallVector<mlir::Operation *> &body,
+                    llvm::SmallVector<mlir::Operation *> &condition,
+                    llvm::DenseSet<mlir::Operation *> &passed);
   bool collectCondition(llvm::SmallVector<mlir::Operation *> pending);
 
   Loop &loop;

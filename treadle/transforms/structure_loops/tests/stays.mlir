@@ -52,8 +52,48 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %bs:2, %b5 = Switch(%bm#0, %bc) name("bs") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
   // expected-remark @+1 {{loop 'both' stays as it is: node 'bsum' runs once more than the body, which uses its value}}
   %bsum, %bsumc = AddV2(%bm#0, %bn) name("bsum") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
-  %bnext, %b6 = NextIteration(%bsum) name("bnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %bmul, %bmulc = Mul(%bsum, %bs#1) name("bmul") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %bnext, %b6 = NextIteration(%bmul) name("bnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %bx, %b7 = Exit(%bs#0) name("bx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+
+  // What hangs on the Merge goes on and on, whatever the condition says.
+  %ee, %e0 = Enter(%x) name("ee") {T = i32, frame_name = "endless"} : (tensor<i32>) -> (tensor<i32>)
+  %en, %e1 = Enter(%n) name("en") {T = i32, frame_name = "endless", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
+  %em:2, %e2 = Merge(%ee, %enext) name("em") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %el, %e3 = Less(%em#0, %en) name("el") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  %ec, %e4 = LoopCond(%el) name("ec") : (tensor<i1>) -> (tensor<i1>)
+  %es:2, %e5 = Switch(%em#0, %ec) name("es") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  // expected-remark @+1 {{loop 'endless' stays as it is: node 'enext' may have no value where the loop goes on, or one where it ends}}
+  %enext, %e6 = NextIteration(%em#0) name("enext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %ex, %e7 = Exit(%es#0) name("ex") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+
+  // Where x isn't less than n the condition's token is dead, and the frame just stops.
+  %ke, %k0 = Enter(%x) name("ke") {T = i32, frame_name = "dies"} : (tensor<i32>) -> (tensor<i32>)
+  %kn, %k1 = Enter(%n) name("kn") {T = i32, frame_name = "dies", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
+  %km:2, %k2 = Merge(%ke, %knext) name("km") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %kl, %k3 = Less(%km#0, %kn) name("kl") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  %kp:2, %k8 = Switch(%km#0, %kl) name("kp") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %ki, %k9 = Identity(%kp#1) name("ki") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  // expected-remark @+1 {{loop 'dies' stays as it is: node 'kc' may have no value where the rest of the loop runs}}
+  %kc, %k4 = LoopCond(%kl) [%k9] name("kc") : (tensor<i1>) -> (tensor<i1>)
+  %ks:2, %k5 = Switch(%km#0, %kc) name("ks") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %kneg, %knegc = Neg(%ks#1) name("kneg") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %knext, %k6 = NextIteration(%kneg) name("knext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %kx, %k7 = Exit(%ks#0) name("kx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+
+  // A ControlTrigger lives where the loop ends.
+  %te, %t0 = Enter(%x) name("te") {T = i32, frame_name = "trigger"} : (tensor<i32>) -> (tensor<i32>)
+  %tn, %t1 = Enter(%n) name("tn") {T = i32, frame_name = "trigger", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
+  %tm:2, %t2 = Merge(%te, %tnext) name("tm") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %tl, %t3 = Less(%tm#0, %tn) name("tl") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  %tc, %t4 = LoopCond(%tl) name("tc") : (tensor<i1>) -> (tensor<i1>)
+  %ts:2, %t5 = Switch(%tm#0, %tc) name("ts") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %tneg, %tnegc = Neg(%ts#1) name("tneg") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %trigger = ControlTrigger [%tnegc] name("trigger")
+  // expected-remark @+1 {{loop 'trigger' stays as it is: node 'tprint' may run where the loop ends}}
+  %tprint, %tprintc = Print(%tn, %tn) [%trigger] name("tprint") {T = i32, U = [i32]} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %tnext, %t6 = NextIteration(%tneg) [%tprintc] name("tnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %tx, %t7 = Exit(%ts#0) name("tx") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 
   // The inner one waits, so the outer one does.
   %oe, %o0 = Enter(%x) name("oe") {T = i32, frame_name = "out"} : (tensor<i32>) -> (tensor<i32>)
