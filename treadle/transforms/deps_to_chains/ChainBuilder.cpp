@@ -191,7 +191,12 @@ void Builder::removeBarriers(const LoopOrder &order, Own &body) {
   }
 }
 
+// It waits for what the loop takes: a node without inputs would stand outside of a frame that the
+// loop stands in.
 Value Builder::initialValue(Node loop) {
+  SmallVector<Value, 1> waits;
+  if (loop.numData() != 0)
+    waits.push_back(controlTokenOf(loop.data().front()));
   auto type = RankedTensorType::get({}, Float32Type::get(module.getContext()));
   OpBuilder builder(loop.getOperation());
   return NodeBuilder(builder, "Const")
@@ -199,6 +204,7 @@ Value Builder::initialValue(Node loop) {
       .name(namesOf(*loop->getBlock()).unique((loop.name() + "/chain").str()))
       .attr("dtype", dtypeAttr(type))
       .attr("value", DenseElementsAttr::get(type, 0.0f))
+      .control(waits)
       .results(type)
       .build()
       .results()[0];
