@@ -1,6 +1,7 @@
 #include "treadle/transforms/v1_to_functional/Body.h"
 
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
+#include "treadle/transforms/v1_to_functional/Loops.h"
 
 using namespace mlir;
 
@@ -9,6 +10,10 @@ namespace treadle::tfg {
 Body::Body(Conversion &conversion, Block &block)
     : conversion(conversion), block(block), branches(block), names(block) {
   std::vector<Operation *> sorted = topologicalOrder(block);
+  if (llvm::any_of(sorted, [](Operation *op) {
+        return Node::isNode(op) && v1Kind(Node(op)) == "NextIteration";
+      }))
+    deadness.emplace(sorted);
   order.resize(sorted.size() + 1);
   for (auto [index, op] : llvm::enumerate(sorted))
     place(op, index + 1);
@@ -25,6 +30,8 @@ void Body::add(Operation *op, Branch *branch) {
 void Body::addHandingOn(Operation *op, Operation *source) {
   add(op, nullptr);
   handedOn[op] = source;
+  if (deadness)
+    deadness->set(op, deadness->of(source));
 }
 
 void Body::kill(Operation *op) {

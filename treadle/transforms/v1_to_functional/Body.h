@@ -3,6 +3,9 @@
 
 #include "treadle/transforms/v1_to_functional/Branches.h"
 #include "treadle/transforms/v1_to_functional/Conversion.h"
+#include "treadle/transforms/v1_to_functional/Deadness.h"
+
+#include <optional>
 
 namespace treadle::tfg {
 
@@ -45,6 +48,8 @@ public:
   mlir::Block &block;
   Branches branches;
   NameScope names;
+  /// Where the body has loops that stay: in them more than branches is dead at times.
+  std::optional<Deadness> deadness;
 
 private:
   void findNeeded();

@@ -279,6 +279,8 @@ void StageBuilder::buildNode(StringRef base, ArrayRef<tf_type::FuncAttr> functio
     built.attr(StringRef(switchAttr), builder.getBoolAttr(true));
   node = built.build();
   body.add(node.getOperation(), conditional.parent);
+  if (body.deadness)
+    body.deadness->set(node.getOperation(), shared.inputs);
 }
 
 /// In a graph the results of a conditional can be fetched: their names stay.

@@ -10,6 +10,7 @@ namespace treadle::tfg {
 /// What the stages of a conditional have in common.
 struct StagedConditional {
   mlir::Value predicate;
+  Deadness::Set inputs = 0; // where all that it takes is alive
   llvm::SmallVector<mlir::Value> predicateTokens;
   llvm::DenseMap<mlir::Value, mlir::Value> crossing; // values of earlier stages: results
   llvm::DenseMap<mlir::Operation *, Node> nodes;     // members and merges: what they became

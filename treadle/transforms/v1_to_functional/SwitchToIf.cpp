@@ -19,7 +19,7 @@ public:
     if (conditional.merges.empty() && stages.members.empty())
       return refuse(nullptr, "no Merge joins its branches");
     stages.find();
-    if (!check() || !findPredicate())
+    if (!check() || !checkDeadness() || !findPredicate())
       return false;
     SmallVector<Operation *> nodes;
     for (unsigned stage = 0; stage < stages.count(); ++stage)
@@ -39,6 +39,7 @@ private:
 
   bool check();
   bool checkUse(Operation *op, OpOperand &use);
+  bool checkDeadness();
   bool findPredicate();
   void finish();
 
@@ -90,6 +91,33 @@ bool ConditionalConverter::check() {
         if (!checkUse(op, use))
           return false;
   }
+  return true;
+}
+
+// An If runs with all its inputs or not at all. In a loop that stays, some may be dead where the
+// loop ends: what hangs on others would be lost.
+bool ConditionalConverter::checkDeadness() {
+  if (!body.deadness)
+    return true;
+  Deadness &deadness = *body.deadness;
+  auto takeInputsOf = [&](Operation *op) {
+    for (Value input : op->getOperands())
+      if (Operation *from = input.getDefiningOp();
+          !stages.isInside(from) && !stages.isOwnSwitch(from))
+        shared.inputs = deadness.join(shared.inputs, deadness.of(input));
+  };
+  llvm::for_each(stages.members, takeInputsOf);
+  for (Operation *op : conditional.switches)
+    if (body.isLive(op))
+      takeInputsOf(op);
+  auto isLost = [&](Operation *op) { return !deadness.includes(deadness.of(op), shared.inputs); };
+  for (Operation *op : stages.members)
+    if (!conversion.effects.isPure(Node(op)) && isLost(op))
+      return refuse(op, quoted(op) + " may run where other inputs of the conditional are dead");
+  for (Operation *op : conditional.merges)
+    if (body.isLive(op) && isLost(op))
+      return refuse(op, quoted(op) + " may have a value where other inputs of the conditional "
+                                     "are dead");
   return true;
 }
 

@@ -1,0 +1,31 @@
+// RUN: treadle-opt --tfg-v1-to-functional="keep=kept" --verify-diagnostics %s | FileCheck %s
+
+// In a loop that stays, two Switches of one predicate: one lets the Merge's value through, which is
+// there where the loop ends too; the other one what the body has. In one If the Print would be lost.
+// CHECK: Switch({{.*}}name("on")
+// CHECK: Print({{.*}}name("print")
+// CHECK: Merge({{.*}}name("joined")
+// CHECK-NOT: If(
+tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
+  %x, %xc = Placeholder name("x") {dtype = i32} : () -> (tensor<i32>)
+  %n, %nc = Placeholder name("n") {dtype = i32} : () -> (tensor<i32>)
+  %p, %pc = Placeholder name("p") {dtype = i1} : () -> (tensor<i1>)
+  %e, %0 = Enter(%x) name("e") {T = i32, frame_name = "f"} : (tensor<i32>) -> (tensor<i32>)
+  %limit, %1 = Enter(%n) name("limit") {T = i32, frame_name = "f", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
+  %q, %qc = Enter(%p) name("q") {T = i1, frame_name = "f", is_constant = true} : (tensor<i1>) -> (tensor<i1>)
+  %m:2, %2 = Merge(%e, %next) name("m") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %l, %3 = Less(%m#0, %limit) name("l") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  %c, %4 = LoopCond(%l) name("c") : (tensor<i1>) -> (tensor<i1>)
+  %s:2, %5 = Switch(%m#0, %c) name("s") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %on:2, %onc = Switch(%m#0, %q) name("on") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  // expected-remark @+1 {{conditional of node 'on' stays as it is: node 'print' may run where other inputs of the conditional are dead}}
+  %print, %printc = Print(%on#1, %on#1) name("print") {T = i32, U = [i32]} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %joined:2, %joinedc = Merge(%on#0, %print) name("joined") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %in:2, %inc = Switch(%s#1, %q) name("in") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %neg, %negc = Neg(%in#1) name("neg") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %both:2, %bothc = Merge(%in#0, %neg) name("both") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  // expected-remark @+1 {{loop 'f' stays as it is: node 'kept' is to be kept}}
+  %sum, %sumc = AddV2(%both#0, %joined#0) name("kept") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %next, %6 = NextIteration(%sum) name("next") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %exit, %7 = Exit(%s#0) name("exit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+}
