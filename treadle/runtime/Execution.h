@@ -37,7 +37,7 @@ inline int64_t bytesOf(std::span<const Tensor> tensors) {
 
 /// Calls a kernel. What memory can't hold is an error like any other: nothing is thrown through
 /// code that a compiler of ours made, or past the node that it is the error of.
-inline void callKernel(KernelFn fn, OpContext &ctx) {
+[[gnu::always_inline]] inline void callKernel(KernelFn fn, OpContext &ctx) {
   try {
     fn(ctx);
   } catch (const std::bad_alloc &) {

@@ -84,8 +84,10 @@ bool isDead(const Plan &plan, size_t n, const Execution &ctx, const std::vector<
   return std::ranges::any_of(inputs, isEmpty);
 }
 
-/// A run that nobody traces has no code for it in its loop.
-template <bool isTraced> void runNode(const Plan &plan, const PlanNode &node, Execution &ctx) {
+/// A run that nobody traces has no code for it in its loop. Handlers of exceptions make the
+/// compiler think that it is too much to stand there.
+template <bool isTraced>
+[[gnu::always_inline]] inline void runNode(const Plan &plan, const PlanNode &node, Execution &ctx) {
   Trace::Clock::time_point begin;
   if constexpr (isTraced)
     begin = Trace::Clock::now();
