@@ -52,11 +52,19 @@ static const void *predicateOf(Node switchNode) {
   return value.getAsOpaquePointer();
 }
 
+/// What it gives is there in a loop's first iteration alone.
+static bool isFirstOnly(Node node) {
+  auto isConstant = node.attr<BoolAttr>("is_constant");
+  return v1Kind(node) == "Enter" && (!isConstant || !isConstant.getValue());
+}
+
 Deadness::Set Deadness::of(Value value) {
   Node node(value.getDefiningOp());
   if (!node)
     return 0;
   Set set = ofNode.lookup(node.getOperation());
+  if (isFirstOnly(node))
+    return join(set, aliveItself(node));
   if (isControl(value) || !isSwitch(node))
     return set;
   auto side = static_cast<int32_t>(cast<OpResult>(value).getResultNumber());
@@ -87,7 +95,7 @@ Deadness::Set Deadness::ofMerge(Node node) {
   SmallVector<Set> inputs;
   for (Value input : node.data())
     if (Node from(input.getDefiningOp()); !from || v1Kind(from) != "NextIteration")
-      inputs.push_back(of(input));
+      inputs.push_back(from && isFirstOnly(from) ? of(from.getOperation()) : of(input));
   if (inputs.empty())
     return aliveItself(node);
   if (llvm::all_equal(inputs))

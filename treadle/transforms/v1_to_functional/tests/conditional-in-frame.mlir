@@ -1,10 +1,12 @@
-// RUN: treadle-opt --tfg-v1-to-functional="keep=kept" --verify-diagnostics %s | FileCheck %s
+// RUN: treadle-opt --tfg-v1-to-functional="keep=kept,gkept" --verify-diagnostics %s | FileCheck %s
 
 // In a loop that stays, two Switches of one predicate: one lets the Merge's value through, which is
 // there where the loop ends too; the other one what the body has. In one If the Print would be lost.
 // CHECK: Switch({{.*}}name("on")
 // CHECK: Print({{.*}}name("print")
 // CHECK: Merge({{.*}}name("joined")
+// CHECK: Print({{.*}}name("gprint")
+// CHECK: Merge({{.*}}name("gjoined")
 // CHECK-NOT: If(
 tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %x, %xc = Placeholder name("x") {dtype = i32} : () -> (tensor<i32>)
@@ -28,4 +30,22 @@ tfg.graph #tf_type.version<producer = 1, min_consumer = 0> {
   %sum, %sumc = AddV2(%both#0, %joined#0) name("kept") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
   %next, %6 = NextIteration(%sum) name("next") {T = i32} : (tensor<i32>) -> (tensor<i32>)
   %exit, %7 = Exit(%s#0) name("exit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+
+  // What an Enter gives is there in the first iteration alone.
+  %ge, %g0 = Enter(%x) name("ge") {T = i32, frame_name = "g"} : (tensor<i32>) -> (tensor<i32>)
+  %glimit, %g1 = Enter(%n) name("glimit") {T = i32, frame_name = "g", is_constant = true} : (tensor<i32>) -> (tensor<i32>)
+  %gq, %gqc = Enter(%p) name("gq") {T = i1, frame_name = "g", is_constant = true} : (tensor<i1>) -> (tensor<i1>)
+  %gm:2, %g2 = Merge(%ge, %gnext) name("gm") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  %gl, %g3 = Less(%gm#0, %glimit) name("gl") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i1>)
+  %gc, %g4 = LoopCond(%gl) name("gc") : (tensor<i1>) -> (tensor<i1>)
+  %gs:2, %g5 = Switch(%gm#0, %gc) name("gs") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  %gon:2, %gonc = Switch(%gm#0, %gq) name("gon") {T = i32} : (tensor<i32>, tensor<i1>) -> (tensor<i32>, tensor<i32>)
+  // expected-remark @+1 {{conditional of node 'gon' stays as it is: node 'gprint' may run where other inputs of the conditional are dead}}
+  %gprint, %gprintc = Print(%gon#1, %gon#1) name("gprint") {T = i32, U = [i32]} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %gneg, %gnegc = Neg(%gon#0) [%g0] name("gneg") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %gjoined:2, %gjoinedc = Merge(%gneg, %gprint) name("gjoined") {N = 2 : i64, T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>, tensor<i32>)
+  // expected-remark @+1 {{loop 'g' stays as it is: node 'gkept' is to be kept}}
+  %gsum, %gsumc = AddV2(%gs#1, %gjoined#0) name("gkept") {T = i32} : (tensor<i32>, tensor<i32>) -> (tensor<i32>)
+  %gnext, %g6 = NextIteration(%gsum) name("gnext") {T = i32} : (tensor<i32>) -> (tensor<i32>)
+  %gexit, %g7 = Exit(%gs#0) name("gexit") {T = i32} : (tensor<i32>) -> (tensor<i32>)
 }
