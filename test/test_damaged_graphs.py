@@ -21,7 +21,7 @@ KEPT = {
     "split_65536.pb": ("split_21:0", "split"),
     "block_lstm.pb": ("BlockLSTMV2:6", None),
     "constant_of_another_dtype.pb": ("linspace/Slice:0", "linspace/SelectV2/condition"),
-    "nested_v1_gradient.pb": ("gradients/while/Enter_grad/Exit:0", "gradients/while"),
+    "nested_v1_gradient.pb": ("gradients/while/Enter_grad/Exit:0", "while/cond/while/Mul/y"),
 }
 
 
@@ -52,6 +52,26 @@ def const(name, dtype, text):
         f'node {{ name: "{name}" op: "Const" attr {{ key: "dtype" value {{ type: {dtype} }} }} '
         f'attr {{ key: "value" value {{ tensor {{ {text} }} }} }} }}\n'
     )
+
+
+@pytest.mark.parametrize("tier", TIERS)
+def test_no_kernel_is_chosen_by_an_attribute_without_a_dtype(tmp_path, tier):
+    node = (
+        'node { name: "n" op: "TensorScatterUpdate" input: "x" input: "i" input: "u" '
+        'attr { key: "T" value { type: DT_INVALID } } '
+        'attr { key: "Tindices" value { type: DT_INT32 } } }\n'
+    )
+    text = const("x", "DT_FLOAT", "dtype: DT_FLOAT tensor_shape { dim { size: 8 } } float_val: 1")
+    text += const(
+        "i",
+        "DT_INT32",
+        "dtype: DT_INT32 tensor_shape { dim { size: 2 } dim { size: 1 } } int_val: [4, 7]",
+    )
+    text += const("u", "DT_FLOAT", "dtype: DT_FLOAT tensor_shape { dim { size: 2 } } float_val: 2")
+    path = tmp_path / "graph.pbtxt"
+    path.write_text(text + node)
+    with pytest.raises(treadle.InvalidArgumentError, match="'n'.*attribute 'T' is invalid"):
+        treadle.Session(path, tier=tier).run("n:0")
 
 
 @pytest.mark.parametrize("tier", TIERS)

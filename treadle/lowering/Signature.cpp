@@ -42,10 +42,14 @@ public:
             attrs.get<std::vector<TypeAttr>>(arg.typeListAttr());
         if (!types)
           return {};
-        for (TypeAttr type : *types)
+        for (TypeAttr type : *types) {
+          TREADLE_TRY(checkStated(arg.typeListAttr(), type.dtype));
           TREADLE_TRY(take(arg, type.dtype));
+        }
         continue;
       }
+      if (Expected<DType> stated = attrs.get<DType>(arg.typeAttr()))
+        TREADLE_TRY(checkStated(arg.typeAttr(), *stated));
       std::optional<Run> run = runOf(arg, attrs);
       if (!run)
         return {};
@@ -62,6 +66,14 @@ public:
   }
 
 private:
+  /// Kernels are chosen by the dtypes that attributes state.
+  static Expected<void> checkStated(std::string_view attr, DType dtype) {
+    return dtype == DType::Invalid
+               ? Unexpected(invalidArgument("attribute '", attr, "' is ", dtypeName(dtype),
+                                            ", expected a dtype"))
+               : Expected<void>();
+  }
+
   Expected<void> take(const ArgDef &arg, DType expected) {
     size_t i = next++;
     if (i >= found.size())
