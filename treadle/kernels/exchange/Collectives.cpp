@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <optional>
 #include <set>
+#include <utility>
 
 namespace treadle {
 namespace {
@@ -163,8 +164,12 @@ Expected<BoundKernel> bindCollective(const BindContext &node) {
   state.call.name = node.node;
   state.call.timeout = node.attrs.getOr("timeout_seconds", 0.0F);
   if (keys == Keys::Attributes) {
-    state.call.groupSize = static_cast<int>(node.attrs.getOr<int64_t>("group_size", 1));
-    state.call.groupKey = static_cast<int>(node.attrs.getOr<int64_t>("group_key", 0));
+    for (auto [attr, into] : {std::pair("group_size", &state.call.groupSize),
+                              std::pair("group_key", &state.call.groupKey)})
+      if (int64_t value = node.attrs.getOr<int64_t>(attr, *into); std::in_range<int>(value))
+        *into = static_cast<int>(value);
+      else
+        return Unexpected(invalidArgument(attr, " is ", value, ", expected 32 bits"));
     state.call.instance = node.attrs.getOr<int64_t>("instance_key", 0);
   }
   if (kind == Collective::AllReduce || kind == Collective::ReduceScatter) {

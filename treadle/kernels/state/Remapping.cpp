@@ -47,9 +47,9 @@ void remapVocabulary(OpContext &ctx) {
   auto fresh = readWords(ctx, 0, "new_vocab_file", -1);
   if (!fresh)
     return;
-  if (how.firstNew + how.countNew > fresh->count())
+  if (how.firstNew < 0 || how.countNew < 0 || how.firstNew > fresh->count() - how.countNew)
     return ctx.fail(invalidArgument("new_vocab_file has ", fresh->count(), " lines, expected ",
-                                    how.firstNew + how.countNew));
+                                    how.countNew, " from line ", how.firstNew));
   auto old = readWords(ctx, 1, "old_vocab_file", how.sizeOld);
   if (!old)
     return;

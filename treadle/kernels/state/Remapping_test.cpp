@@ -31,7 +31,13 @@ TEST_F(Remapping, FindsNewWordsInTheOldVocabulary) {
   attrs.set("num_new_vocab", int64_t{3});
   EXPECT_EQ(errorOf("GenerateVocabRemapping", {at("new"), at("old")}, {DType::Int64, DType::Int32},
                     attrs),
-            "InvalidArgumentError: new_vocab_file has 3 lines, expected 4");
+            "InvalidArgumentError: new_vocab_file has 3 lines, expected 3 from line 1");
+  for (int64_t offset : {int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+    attrs.set("new_vocab_offset", offset);
+    std::string error = errorOf("GenerateVocabRemapping", {at("new"), at("old")},
+                                {DType::Int64, DType::Int32}, attrs);
+    EXPECT_NE(error.find("has 3 lines"), error.npos) << error;
+  }
 }
 
 TEST_F(Remapping, ReadsAMatrixInAnotherOrder) {
