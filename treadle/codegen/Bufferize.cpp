@@ -257,11 +257,15 @@ FailureOr<Value> Bufferizer::output(linalg::GenericOp op, unsigned number, Value
     FailureOr<TypedAttr> start = startOf(fill);
     if (failed(start))
       return failure();
-    op->setAttr(rc::startAttr, *start);
+    auto before = op->getAttrOfType<ArrayAttr>(rc::startsAttr);
+    SmallVector<Attribute> starts(before ? before.getValue() : ArrayRef<Attribute>());
+    starts.push_back(*start);
+    op->setAttr(rc::startsAttr, b.getArrayAttr(starts));
     init = beforeCasts(fill.getOutputs()[0]);
   }
   auto empty = init.getDefiningOp<tensor::EmptyOp>();
-  if (!empty || (op.getNumReductionLoops() && !op->hasAttr(rc::startAttr)))
+  auto starts = op->getAttrOfType<ArrayAttr>(rc::startsAttr);
+  if (!empty || (op.getNumReductionLoops() && (!starts || starts.size() <= number)))
     return op.emitOpError("writes into a tensor that is not new");
   bool isScalar =
       type.getRank() == 0 && op.getNumReductionLoops() &&
@@ -308,8 +312,8 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   }
   auto made = linalg::GenericOp::create(b, loc, TypeRange(), inputViews, outputViews, maps,
                                         op.getIteratorTypesArray());
-  if (Attribute start = op->getAttr(rc::startAttr))
-    made->setAttr(rc::startAttr, start);
+  if (Attribute starts = op->getAttr(rc::startsAttr))
+    made->setAttr(rc::startsAttr, starts);
   Block &block = op.getRegion().front();
   // The elements as they are stored, and as the ops of the block have them.
   for (BlockArgument argument : block.getArguments()) {

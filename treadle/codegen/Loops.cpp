@@ -244,24 +244,24 @@ private:
     auto isParallel = [&](unsigned i) { return types[i] == utils::IteratorType::parallel; };
     SmallVector<Value> indices(op.getNumLoops());
     AffineMap outputMap = op.getIndexingMapsArray().back();
-    TypedAttr attr = op->getAttrOfType<TypedAttr>(rc::startAttr);
-    auto store = [&](Value value) {
-      memref::StoreOp::create(b, loc, value, memory.back(), at(outputMap, indices));
+    ArrayRef<Value> outputs = ArrayRef(memory).drop_front(op.getNumDpsInputs());
+    auto store = [&](ValueRange values) {
+      for (auto [value, output] : llvm::zip(values, outputs))
+        memref::StoreOp::create(b, loc, value, output, at(outputMap, indices));
     };
     unsigned last = op.getNumLoops() - 1;
     if (!isParallel(last)) {
       loops(0, indices, isParallel, [&] {
         if (narrow && op.getNumReductionLoops() == 1)
           rc::ParallelOp::create(b, loc);
-        store(inRegister(0, indices, arith::ConstantOp::create(b, loc, attr)));
+        store(inRegister(0, indices, starts()));
       });
       return;
     }
-    if (narrow) {
+    if (narrow && outputs.size() == 1) {
       auto isOuter = [&](unsigned i) { return i != last && isParallel(i); };
       loops(0, indices, isOuter, [&] {
-        Value start = arith::ConstantOp::create(b, loc, attr);
-        SmallVector<Value> sums(narrow, start);
+        SmallVector<Value> sums(narrow, starts().front());
         for (auto [i, sum] : llvm::enumerate(ofColumns(0, indices, std::move(sums)))) {
           indices[last] = number(static_cast<int64_t>(i));
           store(sum);
@@ -269,14 +269,22 @@ private:
       });
       return;
     }
-    loops(0, indices, isParallel, [&] { store(arith::ConstantOp::create(b, loc, attr)); });
+    loops(0, indices, isParallel, [&] { store(starts()); });
     loops(
         0, indices, [](unsigned) { return true; },
         [&] {
           rc::ParallelOp::create(b, loc);
-          Value sum = memref::LoadOp::create(b, loc, memory.back(), at(outputMap, indices));
-          store(merged(indices, sum));
+          SmallVector<Value> sums;
+          for (Value output : outputs)
+            sums.push_back(memref::LoadOp::create(b, loc, output, at(outputMap, indices)));
+          store(merged(indices, sums));
         });
+  }
+
+  SmallVector<Value> starts() {
+    return llvm::map_to_vector(op->getAttrOfType<ArrayAttr>(rc::startsAttr), [&](Attribute start) {
+      return arith::ConstantOp::create(b, loc, cast<TypedAttr>(start)).getResult();
+    });
   }
 
   /// The results of the loops that reduce, for each step of the innermost loop, which doesn't.
@@ -288,7 +296,7 @@ private:
     if (next == types.size()) {
       for (auto [i, sum] : llvm::enumerate(sums)) {
         indices.back() = number(static_cast<int64_t>(i));
-        sum = merged(indices, sum);
+        sum = merged(indices, sum).front();
       }
       return sums;
     }
@@ -302,36 +310,37 @@ private:
     return made.getResults();
   }
 
-  /// The result of the loops that reduce, from the one numbered `next` inwards.
-  Value inRegister(unsigned next, SmallVector<Value> &indices, Value start) {
+  /// The results of the loops that reduce, from the one numbered `next` inwards.
+  SmallVector<Value> inRegister(unsigned next, SmallVector<Value> &indices, ValueRange start) {
     SmallVector<utils::IteratorType> types = op.getIteratorTypesArray();
     while (next < types.size() && types[next] == utils::IteratorType::parallel)
       ++next;
     if (next == types.size())
       return merged(indices, start);
     if (next + 1 == types.size() && narrow) {
+      SmallVector<Value> sums(start);
       for (int64_t i = 0; i < narrow; ++i) {
         indices[next] = number(i);
-        start = merged(indices, start);
+        sums = merged(indices, sums);
       }
-      return start;
+      return sums;
     }
     auto [begin, end] = rangeOf(next);
     if (next + 1 == types.size() && addsFloats())
       return inBlocks(next, indices, start, end);
-    return sumOf(begin, end, start, [&](Value index, Value sum) {
+    return sumOf(begin, end, start, [&](Value index, ValueRange sums) {
       indices[next] = index;
-      return inRegister(next + 1, indices, sum);
+      return inRegister(next + 1, indices, sums);
     });
   }
 
   /// The innermost loop over floats, in blocks: rounding errors grow with how many elements one
   /// partial sum takes.
-  Value inBlocks(unsigned next, SmallVector<Value> &indices, Value start, Value end) {
+  SmallVector<Value> inBlocks(unsigned next, SmallVector<Value> &indices, ValueRange start,
+                              Value end) {
     constexpr int64_t block = 4096;
-    TypedAttr attr = op->getAttrOfType<TypedAttr>(rc::startAttr);
-    auto along = [&](Value begin, Value last, Value from) {
-      return sumOf(begin, last, from, [&](Value index, Value sum) {
+    auto along = [&](Value begin, Value last, ValueRange from) {
+      return sumOf(begin, last, from, [&](Value index, ValueRange sum) {
         indices[next] = index;
         return merged(indices, sum);
       });
@@ -342,31 +351,33 @@ private:
     Value first = made.getInductionVar();
     Value last =
         arith::MinSIOp::create(b, loc, arith::AddIOp::create(b, loc, first, number(block)), end);
-    Value part = along(first, last, arith::ConstantOp::create(b, loc, attr));
+    Value part = along(first, last, starts()).front();
     Value sum = mergedWith(made.getRegionIterArg(0), part);
     scf::YieldOp::create(b, loc, sum);
-    return made.getResult(0);
+    return made.getResults();
   }
 
-  Value sumOf(Value begin, Value end, Value start,
-              llvm::function_ref<Value(Value index, Value sum)> next) {
+  SmallVector<Value>
+  sumOf(Value begin, Value end, ValueRange start,
+        llvm::function_ref<SmallVector<Value>(Value index, ValueRange sums)> next) {
     auto made = scf::ForOp::create(b, loc, begin, end, number(1), start);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(made.getBody());
-    scf::YieldOp::create(b, loc, next(made.getInductionVar(), made.getRegionIterArg(0)));
-    return made.getResult(0);
+    scf::YieldOp::create(b, loc, next(made.getInductionVar(), made.getRegionIterArgs()));
+    return made.getResults();
   }
 
-  /// A partial result with the elements at these indices.
-  Value merged(ArrayRef<Value> indices, Value sum) {
+  /// Partial results with the elements at these indices.
+  SmallVector<Value> merged(ArrayRef<Value> indices, ValueRange sums) {
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     Block &block = op.getRegion().front();
     for (int64_t i = 0; i < op.getNumDpsInputs(); ++i)
       mapping.map(block.getArgument(i),
                   memref::LoadOp::create(b, loc, memory[i], at(maps[i], indices)));
-    mapping.map(block.getArguments().back(), sum);
+    mapping.map(block.getArguments().take_back(sums.size()), sums);
     compute(indices);
-    return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
+    return llvm::map_to_vector(block.getTerminator()->getOperands(),
+                               [&](Value value) { return mapping.lookupOrDefault(value); });
   }
 
   /// What joins a partial result and an element.
@@ -376,7 +387,7 @@ private:
 
   bool addsFloats() {
     Operation *merge = mergeOp();
-    return isa_and_present<arith::AddFOp>(merge) &&
+    return op.getNumDpsInits() == 1 && isa_and_present<arith::AddFOp>(merge) &&
            llvm::is_contained(merge->getOperands(), op.getRegion().front().getArguments().back());
   }
 

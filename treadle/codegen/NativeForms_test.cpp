@@ -6,6 +6,7 @@
 #include "treadle/runtime/Kernel.h"
 
 #include <cmath>
+#include <numeric>
 
 namespace treadle::codegen {
 namespace {
@@ -255,6 +256,50 @@ TEST_F(CodegenTest, TheFirstExtremeElementIsFound) {
   x = row({NAN, -INFINITY, -std::numeric_limits<float>::max()});
   EXPECT_EQ(found("ArgMax", "0"), (std::vector<int64_t>{0}));
   EXPECT_TRUE(call({row({})}).empty()); // an error, which the interpreter tells
+}
+
+/// The greatest elements of a matrix along a dimension, and where the first such is, as a function
+/// of two numbers and two places says it.
+std::string greatestWithPlaces(int dim) {
+  auto arguments = [](const std::string &suffix) {
+    return "%v" + suffix + ": tensor<f32> {tfg.name = \"v" + suffix + "\"}, %p" + suffix +
+           ": tensor<i32> {tfg.name = \"p" + suffix + "\"}";
+  };
+  std::string both = "(tensor<f32>, tensor<f32>) -> (tensor<i1>)",
+              pick = "(tensor<i1>, tensor<f32>, tensor<f32>) -> (tensor<f32>)",
+              place = "(tensor<i1>, tensor<i32>, tensor<i32>) -> (tensor<i32>)",
+              types = "(tensor<3x4xf32>, tensor<3x4xi32>, tensor<f32>, tensor<i32>) -> "
+                      "(tensor<*xf32>, tensor<*xi32>)";
+  return "tfg.func @f(%x: tensor<3x4xf32> {tfg.name = \"x\"}, %i: tensor<3x4xi32> "
+         "{tfg.name = \"i\"}) -> (tensor<*xf32> {tfg.name = \"y\"}, tensor<*xi32> "
+         "{tfg.name = \"j\"}) {\n" +
+         constant("least", "f32", "0xFF800000") + constant("none", "i32", "0") +
+         "%y:2, %c = XlaVariadicReduceV2(%x, %i, %least, %none) name(\"y\") {T = [f32, i32], "
+         "dimensions_to_reduce = [" +
+         std::to_string(dim) +
+         " : i64], reducer = #tf_type.func<@greater, {}>, _elementwise = true} : " + types +
+         "\nreturn(%y#0, %y#1) : tensor<*xf32>, tensor<*xi32> }\ntfg.func @greater(" +
+         arguments("0") + ", " + arguments("1") +
+         ") -> (tensor<f32> {tfg.name = \"v\"}, tensor<i32> {tfg.name = \"p\"}) {\n" +
+         op("wins", "GreaterEqual", "%v0, %v1", "T = f32", both) +
+         op("v", "SelectV2", "%wins, %v0, %v1", "T = f32", pick) +
+         op("p", "SelectV2", "%wins, %p0, %p1", "T = i32", place) +
+         "return(%v, %p) : tensor<f32>, tensor<i32> }\n";
+}
+
+TEST_F(CodegenTest, TensorsAreReducedTogetherByAFunction) {
+  Tensor x = f32({1, 5, 2, 0, 7, 5, 9, -1, 7, -2, 9, 3}, {3, 4});
+  Tensor places = *Tensor::make(DType::Int32, {3, 4});
+  std::iota(places.data<int32_t>(), places.data<int32_t>() + 12, 0);
+  auto found = [&](int dim) {
+    auto results = buildAndCall(greatestWithPlaces(dim), {x, places});
+    EXPECT_EQ(results.size(), 2u);
+    EXPECT_EQ(numKernels, 0u);
+    auto at = results[1].values<int32_t>();
+    return std::pair(floats(results[0]), std::vector<int32_t>(at.begin(), at.end()));
+  };
+  EXPECT_EQ(found(1), std::pair(std::vector<float>{5, 9, 9}, std::vector<int32_t>{1, 6, 10}));
+  EXPECT_EQ(found(0), std::pair(std::vector<float>{7, 5, 9, 3}, std::vector<int32_t>{4, 1, 6, 11}));
 }
 
 TEST_F(CodegenTest, TransposedRowsAreReadWhereTheyLie) {

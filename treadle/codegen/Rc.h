@@ -14,8 +14,8 @@
 namespace treadle::rc {
 /// Marks a function that `rc.spread` runs.
 inline constexpr llvm::StringLiteral partAttr = "rc.part";
-/// On a `linalg.generic` over memory that reduces: what it starts from.
-inline constexpr llvm::StringLiteral startAttr = "rc.start";
+/// On a `linalg.generic` over memory that reduces: what each of its outputs starts from.
+inline constexpr llvm::StringLiteral startsAttr = "rc.starts";
 } // namespace treadle::rc
 
 #define GET_TYPEDEF_CLASSES

@@ -6,10 +6,12 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 
 #include <limits>
 
@@ -136,9 +138,14 @@ MaybeValues reduceSmall(Translator &t, tfg::Node node, const Values &inputs,
   return Values{t.small(results, kept, type.getElementType(), t.outcome(node, inputs))};
 }
 
-/// A tensor without the dimensions that are reduced.
-Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reduction &reduction) {
-  auto type = cast<RankedTensorType>(from.getType());
+/// How elements, of each tensor one, become one with what was made of those before.
+using Merge = llvm::function_ref<SmallVector<Value>(OpBuilder &, Location, ValueRange elements,
+                                                    ValueRange sums)>;
+
+/// Tensors of one shape without the dimensions that are reduced.
+SmallVector<Value> reduced(Translator &t, ArrayRef<Value> from, ArrayRef<bool> isReduced,
+                           ArrayRef<Value> starts, Merge merge) {
+  auto type = cast<RankedTensorType>(from[0].getType());
   SmallVector<int64_t> shape;
   SmallVector<Value> dynamic;
   SmallVector<AffineExpr> kept;
@@ -151,22 +158,24 @@ Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reducti
     kept.push_back(t.b.getAffineDimExpr(dim));
     shape.push_back(type.getDimSize(dim));
     if (type.isDynamicDim(dim))
-      dynamic.push_back(t.dim(from, dim));
+      dynamic.push_back(t.dim(from[0], dim));
   }
-  Type element = type.getElementType();
-  Value start = arith::ConstantOp::create(t.b, t.loc, reduction.start(t.b, element));
-  Value empty = tensor::EmptyOp::create(t.b, t.loc, shape, element, dynamic);
-  Value filled = linalg::FillOp::create(t.b, t.loc, start, empty).getResult(0);
   auto rank = static_cast<unsigned>(isReduced.size());
-  SmallVector<AffineMap> maps = {t.b.getMultiDimIdentityMap(rank),
-                                 AffineMap::get(rank, 0, kept, t.b.getContext())};
+  SmallVector<AffineMap> maps(from.size(), t.b.getMultiDimIdentityMap(rank));
+  maps.append(from.size(), AffineMap::get(rank, 0, kept, t.b.getContext()));
+  SmallVector<Value> filled;
+  for (Value start : starts) {
+    Value empty = tensor::EmptyOp::create(t.b, t.loc, shape, start.getType(), dynamic);
+    filled.push_back(linalg::FillOp::create(t.b, t.loc, start, empty).getResult(0));
+  }
   auto generic = linalg::GenericOp::create(
-      t.b, t.loc, TypeRange(empty.getType()), from, filled, maps, loops,
+      t.b, t.loc, ValueRange(filled).getTypes(), from, filled, maps, loops,
       [&](OpBuilder &inner, Location at, ValueRange in) {
         FastMathScope scope(inner, t.options.fastMath);
-        linalg::YieldOp::create(inner, at, reduction.merge(inner, at, in[1], in[0]));
+        linalg::YieldOp::create(
+            inner, at, merge(inner, at, in.take_front(from.size()), in.drop_front(from.size())));
       });
-  return generic.getResult(0);
+  return generic.getResults();
 }
 
 /// Each element divided by a scalar.
@@ -216,7 +225,13 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
       keptSizes.push_back(size);
     sizes.push_back(gone ? t.index(1) : size);
   }
-  Value result = reduced(t, from, *isReduced, reduction);
+  Value start = arith::ConstantOp::create(t.b, t.loc, reduction.start(t.b, type.getElementType()));
+  Value result =
+      reduced(t, from, *isReduced, start,
+              [&](OpBuilder &b, Location loc, ValueRange elements, ValueRange sums) {
+                return SmallVector{reduction.merge(b, loc, sums.front(), elements.front())};
+              })
+          .front();
   for (auto [i, size] : llvm::enumerate(keptSizes))
     t.dims[{result, i}] = size;
   if (keptSizes.empty())
@@ -288,9 +303,89 @@ MaybeValues argument(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.generate(sizes, result, std::move(known), elementAt)};
 }
 
+/// What the function of a node makes of scalars.
+Expected<SmallVector<Value>> applied(Translator &t, tfg::Node node, StringRef function,
+                                     ValueRange scalars) {
+  Values arguments;
+  for (Value scalar : scalars)
+    arguments.push_back({scalar, KnownValue(Shape::scalar())});
+  Values made = TREADLE_TRY(t.call(node, node.attr(function), arguments));
+  SmallVector<Value> results;
+  for (const Typed &result : made)
+    results.push_back(result.value);
+  if (TypeRange(results) != TypeRange(scalars.take_back(results.size())))
+    return Unexpected(Translator::unsupported(node, "its function gives other dtypes"));
+  return results;
+}
+
+/// Whether the ops of a block may be part of a loop over elements: nothing in them can fail.
+bool areOfElements(Block &block) {
+  return llvm::all_of(block, [](Operation &op) {
+    return isa<arith::ArithDialect, math::MathDialect, linalg::LinalgDialect>(op.getDialect()) ||
+           isa<UnrealizedConversionCastOp>(op);
+  });
+}
+
+/// Which of `rank` dimensions an attribute lists.
+std::optional<SmallVector<bool>> listedIn(ArrayAttr list, int64_t rank) {
+  SmallVector<bool> marked(rank);
+  for (Attribute attr : list) {
+    int64_t dim = cast<IntegerAttr>(attr).getInt();
+    if (dim < 0 || dim >= rank)
+      return std::nullopt;
+    marked[dim] = true;
+  }
+  return marked;
+}
+
+/// Tensors of one shape whose function merges elements, of each tensor one.
+MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
+  size_t count = node.numResults();
+  auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
+  auto dims = node.attr<ArrayAttr>("dimensions_to_reduce");
+  std::optional<SmallVector<bool>> isReduced =
+      type && dims ? listedIn(dims, type.getRank()) : std::nullopt;
+  if (!isReduced || inputs.size() != 2 * count || !llvm::is_contained(*isReduced, true))
+    return Unexpected(Translator::unsupported(node, "its shapes, or dimensions, aren't known"));
+  SmallVector<Value> tensors, starts;
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    (i < count ? tensors : starts).push_back(input.value);
+    auto own = dyn_cast<RankedTensorType>(input.value.getType());
+    if (!isNative(elementOf(input.value.getType())) ||
+        (i < count ? !own || own.getShape() != type.getShape() || !own.hasStaticShape()
+                   : !matchPattern(input.value, m_Constant())))
+      return Unexpected(Translator::unsupported(
+          node, "its tensors aren't of one known shape, or what it starts from isn't constant"));
+  }
+  MaybeValues failure = std::nullopt;
+  auto merge = [&](OpBuilder &b, Location, ValueRange elements, ValueRange sums) {
+    OpBuilder::InsertionGuard guard(t.b);
+    t.b.setInsertionPoint(b.getInsertionBlock(), b.getInsertionPoint());
+    SmallVector<Value> scalars(sums);
+    llvm::append_range(scalars, elements);
+    Expected<SmallVector<Value>> merged = applied(t, node, "reducer", scalars);
+    if (merged)
+      return *merged;
+    failure = Unexpected(std::move(merged.error()));
+    return SmallVector<Value>(sums);
+  };
+  SmallVector<Value> made = reduced(t, tensors, *isReduced, starts, merge);
+  if (!failure)
+    return failure;
+  if (!areOfElements(made.front().getDefiningOp()->getRegion(0).front()))
+    return Unexpected(Translator::unsupported(node, "its function may fail"));
+  Values results;
+  for (Value value : made)
+    results.push_back(t.unboxed(value, KnownValue(tfg::shapeOf(value.getType()))));
+  return results;
+}
+
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Sum", reduce}, {"Mean", reduce}, {"Prod", reduce},     {"Max", reduce},      {"Min", reduce},
-    {"All", reduce}, {"Any", reduce},  {"ArgMax", argument}, {"ArgMin", argument},
+    {"Sum", reduce},      {"Mean", reduce},
+    {"Prod", reduce},     {"Max", reduce},
+    {"Min", reduce},      {"All", reduce},
+    {"Any", reduce},      {"ArgMax", argument},
+    {"ArgMin", argument}, {"XlaVariadicReduceV2", reduceByFunction},
 };
 
 } // namespace

@@ -49,7 +49,7 @@ func.func @cluster(%x: tensor<?xf32>, %y: tensor<*xf32>) -> tensor<?xf32> {
 // CHECK-NEXT: %[[SAME:.*]] = arith.cmpi eq, %[[SIZE]], %[[THREE]] : index
 // CHECK-NEXT: rc.check %[[SAME]]
 // CHECK-NEXT: rc.alloc() : <tensor<3xf32>>
-// CHECK: linalg.generic {{.*}} attrs = {rc.start = 0.000000e+00 : f32}
+// CHECK: linalg.generic {{.*}} attrs = {rc.starts = [0.000000e+00 : f32]}
 func.func @cluster(%x: tensor<2x3xf32>, %size: index, %p: i1) -> tensor<?xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty(%size) : tensor<?xf32>

@@ -19,12 +19,12 @@ func.func @cluster(%x: !rc.ref<tensor<?x?xf32>>, %r: !rc.ref<tensor<?xf32>>, %c:
   %in = rc.view %x : !rc.ref<tensor<?x?xf32>> -> memref<?x?xf32>
   %rows = rc.view %r : !rc.ref<tensor<?xf32>> -> memref<?xf32>
   %columns = rc.view %c : !rc.ref<tensor<?xf32>> -> memref<?xf32>
-  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"], rc.start = 0.0 : f32} ins(%in : memref<?x?xf32>) outs(%rows : memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>], iterator_types = ["parallel", "reduction"], rc.starts = [0.0 : f32]} ins(%in : memref<?x?xf32>) outs(%rows : memref<?xf32>) {
   ^bb0(%e: f32, %sum: f32):
     %v = arith.addf %sum, %e fastmath<reassoc> : f32
     linalg.yield %v : f32
   }
-  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"], rc.start = 0xFF800000 : f32} ins(%in : memref<?x?xf32>) outs(%columns : memref<?xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>], iterator_types = ["reduction", "parallel"], rc.starts = [0xFF800000 : f32]} ins(%in : memref<?x?xf32>) outs(%columns : memref<?xf32>) {
   ^bb0(%e: f32, %most: f32):
     %v = arith.maximumf %most, %e fastmath<nsz> : f32
     linalg.yield %v : f32

@@ -1,4 +1,5 @@
 #include "treadle/transforms/outline_clusters/Compilable.h"
+#include "treadle/transforms/outline_clusters/NativeOps.h"
 
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Attributes.h"
@@ -68,7 +69,8 @@ Compilable::Known Compilable::of(Node node) {
     result.obstacle = "its form of control flow is not compiled";
   } else if (functions.contains(op)) {
     include(op);
-  } else if (isFunctional(opKind(op))) {
+  } else if (isFunctional(opKind(op)) ||
+             (opKind(op) == OpKind::HigherOrder && computesElements(op))) {
     for (NamedAttribute attr : node.attrs())
       forEachFunctionName(attr.getValue(), include);
   } else if (const OpDef *def = lookupOp(op); !def) {
