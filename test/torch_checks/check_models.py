@@ -326,7 +326,7 @@ def test_memory_does_not_grow():
 
 # ---- conditionals and loops
 
-while_loop = torch._higher_order_ops.while_loop
+while_loop, scan = torch._higher_order_ops.while_loop, torch._higher_order_ops.scan
 
 
 def halved_or_sine(x):
@@ -393,6 +393,37 @@ def test_loops():
     ops = [node.op for node in program.graph.nodes()]
     assert "StatelessWhile" in ops
     assert "while_loop" in program.graph
+
+
+class Scanned(nn.Module):
+    """A recurrent layer, and sums of what it gives from the end to the beginning."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(7, 4)
+
+    def forward(self, x):
+        def step(h, x):
+            h = torch.tanh(self.layer(torch.cat([h, x], 1)))
+            return h, (h.sum(1), h > 0)
+
+        last, (sums, signs) = scan(step, torch.zeros(2, 4), x)
+        return last, signs, scan(lambda a, b: (a + b, a * b), torch.ones(2), sums, reverse=True)
+
+
+@pytest.mark.parametrize("tier", ["interpret", "jit"])
+def test_scans(tier):
+    model, length = Scanned().requires_grad_(False), torch.export.Dim("length", min=2, max=50)
+    exported = torch.export.export(model, (torch.randn(5, 2, 3),), dynamic_shapes=({0: length},))
+    program = treadle.from_fx(exported, tier=tier)
+    with torch.no_grad():
+        for steps in (5, 2, 11):
+            x = torch.randn(steps, 2, 3)
+            expected, found = model(x), program(x)
+            assert_close(found[:2], expected[:2])
+            assert_close(found[2], expected[2])
+        compiled = torch.compile(model, backend="treadle")
+        assert_close(compiled(x)[2], expected[2])
 
 
 def test_conditionals_of_sizes_that_change():

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 from torch import fx
 
 from .._errors import UnimplementedError
 from ._trace import require_values
-from ._writer import Tensor
+from ._writer import Tensor, dtype_name
 
 if TYPE_CHECKING:
     from ._importer import _Importer
@@ -67,8 +68,58 @@ def write_while(
     return [loop[name] for name in names]
 
 
+def write_scan(
+    importer: _Importer,
+    node: fx.Node,
+    step: fx.GraphModule,
+    carried: Sequence[Any],
+    rows: Sequence[Any],
+    others: Sequence[Any] = (),
+) -> list[Any]:
+    """scan: a step of the variables and of a row of each input, which gives rows of its own."""
+    if not rows:
+        raise UnimplementedError("'scan' of no inputs; expected one or more")
+    w = importer.writer
+    fakes = [_fake(n) for n in (*node.args[1], *node.args[2], *node.args[3])]
+    inputs = fakes[len(carried) : len(carried) + len(rows)]
+    fakes[len(carried) : len(carried) + len(rows)] = [x[0] for x in inputs]
+    _draw_outside(importer, step)
+    count = w.cast(w.integers([w.dim(inputs[0].shape[0])])[0], torch.int32)
+    made = node.meta["val"][len(carried) :]  # all rows of each
+    lists = [
+        w.op("TensorListReserve", np.int32(-1), count, element_dtype=dtype_name(fake.dtype))
+        for fake in made
+    ]
+    names = [f"v{i}" for i in range(len(carried) + len(lists))]
+    first = dict(zip(names, [*(_output(node, c) for c in carried), *lists], strict=True))
+    first["i"] = np.int32(0)
+    with w.builder.while_loop(variables=first) as loop:
+        loop.condition(loop.i < count)
+        with _own_dims(importer):
+            now = [loop[name] for name in names[: len(carried)]]
+            now += [w.op("GatherV2", x, loop.i, w.indices(0)) for x in rows]
+            values = [Tensor(w, x, fake) for x, fake in zip(now, fakes, strict=False)]
+            results = _results(importer, step, fakes, [*values, *others])
+            for number, (name, result) in enumerate(zip(names, results, strict=True)):
+                out = _output(node, result)
+                if number >= len(carried):
+                    out = w.op("TensorListSetItem", loop[name], loop.i, out)
+                loop[name] = out
+        loop.i += 1
+    stacked = []
+    for name, fake in zip(names[len(carried) :], made, strict=True):
+        shape = w.cast(w.integers(w.dims(fake.shape[1:])), torch.int32)
+        dtype = dtype_name(fake.dtype)
+        stacked.append(w.op("TensorListStack", loop[name], shape, element_dtype=dtype))
+    return [*(loop[name] for name in names[: len(carried)]), *stacked]
+
+
 #: By the name of the op: what writes it, told the importer, the node, and the node's arguments.
-CONTROL_FLOW: dict[str, Callable[..., list[Any]]] = {"cond": write_cond, "while_loop": write_while}
+CONTROL_FLOW: dict[str, Callable[..., list[Any]]] = {
+    "cond": write_cond,
+    "while_loop": write_while,
+    "scan": write_scan,
+}
 
 
 def _fake(node: Any) -> Any:

@@ -49,7 +49,7 @@ _SECRETIVE = {"aten.native_batch_norm.default"}
 
 
 # Ops that graphs are arguments of.
-_WITH_BODIES = {"control_deps", "cond", "while_loop"}
+_WITH_BODIES = {"control_deps", "cond", "while_loop", "scan"}
 
 
 def _is_functional(node: fx.Node) -> bool:
