@@ -37,6 +37,9 @@ constexpr KnownReduction knownReductions[] = {
 /// maximum.
 static bool isIdentity(Value value, const KnownReduction &reduction) {
   Operation *op = value.getDefiningOp();
+  while (op && (op->getName().stripDialect() == "broadcast_in_dim" ||
+                op->getName().stripDialect() == "reshape"))
+    op = op->getOperand(0).getDefiningOp();
   auto elements = op && op->getName().stripDialect() == "constant"
                       ? dyn_cast_or_null<DenseElementsAttr>(op->getAttr("value"))
                       : DenseElementsAttr();
@@ -111,6 +114,13 @@ static LogicalResult readReduce(Body &body, Operation *op) {
 // Windows
 //===----------------------------------------------------------------------===//
 
+/// Of each dimension what is before it and behind it; a single number is that of all.
+static SmallVector<int64_t> paddingOf(Operation *op, size_t rank) {
+  SmallVector<int64_t> padding = numbersOr(op, "padding", 2 * rank, 0);
+  padding.resize(2 * rank, padding.empty() ? 0 : padding.back());
+  return padding;
+}
+
 /// Several inputs: what lies at each place of the windows, stacked, and reduced along the stack.
 static LogicalResult readReduceWindows(Body &body, Operation *op) {
   constexpr int64_t mostPlaces = 4096;
@@ -120,8 +130,7 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
   SmallVector<int64_t> strides = numbersOr(op, "window_strides", rank, 1),
                        holes = numbersOr(op, "base_dilations", rank, 1),
                        steps = numbersOr(op, "window_dilations", rank, 1),
-                       padding = numbersOr(op, "padding", 2 * rank, 0);
-  padding.resize(2 * rank, padding.empty() ? 0 : padding.back());
+                       padding = paddingOf(op, rank);
   auto type = dyn_cast<RankedTensorType>(body.resultType(op));
   int64_t places = 1;
   for (int64_t size : window)
@@ -180,11 +189,59 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
   return success();
 }
 
+namespace {
+/// A window that ends, or begins, at each element and reaches to the end of its dimension.
+struct Running {
+  int64_t dim;
+  bool isReverse;
+};
+} // namespace
+
+static std::optional<Running> findRunning(Operation *op) {
+  auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  SmallVector<int64_t> window = numbers(op, "window_dimensions");
+  size_t rank = window.size();
+  SmallVector<int64_t> padding = paddingOf(op, rank);
+  for (StringRef key : {"window_strides", "base_dilations", "window_dilations"})
+    if (llvm::any_of(numbersOr(op, key, rank, 1), [](int64_t step) { return step != 1; }))
+      return std::nullopt;
+  std::optional<Running> found;
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t low = padding[2 * i], high = padding[2 * i + 1];
+    if (window[i] == 1 && low == 0 && high == 0)
+      continue;
+    if (found || !type || type.getDimSize(i) != window[i] || low + high != window[i] - 1 ||
+        (low && high))
+      return std::nullopt;
+    found = Running{static_cast<int64_t>(i), high > 0};
+  }
+  return found;
+}
+
+/// Sums and products of all elements so far.
+static bool readRunning(Body &body, Operation *op) {
+  std::optional<Running> running = findRunning(op);
+  const KnownReduction *known =
+      running ? findKnown(op->getRegion(0), elementOf(op->getOperand(0).getType())) : nullptr;
+  if (!known || known->isOfBools || !isIdentity(op->getOperand(1), *known) ||
+      (known->reduce != "Sum" && known->reduce != "Prod"))
+    return false;
+  Attrs attrs;
+  attrs.append("exclusive", flag(body, false));
+  attrs.append("reverse", flag(body, running->isReverse));
+  body.map(op->getResult(0),
+           body.node(known->reduce == "Sum" ? "Cumsum" : "Cumprod",
+                     {input(body, op, 0), body.index(running->dim)}, body.resultType(op), attrs));
+  return true;
+}
+
 static LogicalResult readReduceWindow(Body &body, Operation *op) {
   if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())
     return readWithCaptures(body, op, captures);
   if (op->getNumOperands() != 2)
     return readReduceWindows(body, op);
+  if (readRunning(body, op))
+    return success();
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "window");
   if (failed(function))
     return failure();
@@ -193,8 +250,7 @@ static LogicalResult readReduceWindow(Body &body, Operation *op) {
   SmallVector<Value> inputs{input(body, op, 0), input(body, op, 1), body.vector(window)};
   for (StringRef key : {"window_strides", "base_dilations", "window_dilations"})
     inputs.push_back(body.vector(numbersOr(op, key, rank, 1)));
-  SmallVector<int64_t> padding = numbersOr(op, "padding", 2 * rank, 0);
-  padding.resize(2 * rank, padding.empty() ? 0 : padding.back());
+  SmallVector<int64_t> padding = paddingOf(op, rank);
   inputs.push_back(body.reshape(body.vector(padding), {rank, 2}));
   Attrs attrs;
   attrs.append("computation", body.func(function->name));
@@ -209,8 +265,7 @@ static LogicalResult readSelectAndScatter(Body &body, Operation *op) {
     return failure();
   Value x = input(body, op, 0);
   size_t rank = rankedOf(x).getRank();
-  SmallVector<int64_t> padding = numbersOr(op, "padding", 2 * rank, 0);
-  padding.resize(2 * rank, padding.empty() ? 0 : padding.back());
+  SmallVector<int64_t> padding = paddingOf(op, rank);
   Attrs attrs;
   attrs.append("select", body.func(select->name));
   attrs.append("scatter", body.func(scatter->name));
