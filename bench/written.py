@@ -92,7 +92,32 @@ class TensorFlow:
         return lambda: [result[name] for result in [signature(**self.feeds)] for name in names]
 
 
-FRAMEWORKS = {"jax": Jax, "tensorflow": TensorFlow}
+class Torch:
+    """By torch.export: a function, compiled by inductor where that can and run by PyTorch."""
+
+    def __init__(self, function, arguments, threads):
+        import torch
+        from torch.utils import _pytree
+
+        torch.set_num_threads(threads)
+        torch.set_grad_enabled(False)
+        self.leaves = _pytree.tree_leaves
+        self.given = [torch.as_tensor(x) for x in arguments]
+        compiled = torch.compile(function)
+        self.rivals = {
+            "inductor": lambda: compiled(*self.given),
+            "PyTorch": lambda: function(*self.given),
+        }
+        self.expected = self.rivals["PyTorch"]
+        module = type("Written", (torch.nn.Module,), {"forward": lambda _, *xs: function(*xs)})()
+        self.exported = torch.export.export(module, tuple(self.given))
+
+    def treadle(self, args):
+        run = treadle.from_fx(self.exported, tier=args.tier, threads=args.threads)
+        return lambda: self.leaves(run(*self.given))
+
+
+FRAMEWORKS = {"jax": Jax, "tensorflow": TensorFlow, "torch": Torch}
 
 
 def difference(expected, got):
