@@ -302,6 +302,30 @@ TEST_F(CodegenTest, TensorsAreReducedTogetherByAFunction) {
   EXPECT_EQ(found(0), std::pair(std::vector<float>{7, 5, 9, 3}, std::vector<int32_t>{4, 1, 6, 11}));
 }
 
+TEST_F(CodegenTest, TensorsAreDividedByOneNumber) {
+  std::string text =
+      R"(tfg.func @f(%x: tensor<*xi32> {tfg.name = "x"}, %d: tensor<i32> {tfg.name = "d"})
+             -> (tensor<*xi32> {tfg.name = "y"}) {
+           %shape, %sc = Const name("shape") {dtype = i32, value = dense<20> : tensor<1xi32>}
+             : () -> (tensor<1xi32>)
+           )" +
+      op("all", "BroadcastTo", "%d, %shape", "T = i32, Tidx = i32",
+         "(tensor<i32>, tensor<1xi32>) -> (tensor<*xi32>)") +
+      op("y", "FloorDiv", "%x, %all", "T = i32",
+         "(tensor<*xi32>, tensor<*xi32>) -> (tensor<*xi32>)") +
+      "return(%y) : tensor<*xi32> }";
+  Tensor x = *Tensor::make(DType::Int32, {20});
+  std::iota(x.data<int32_t>(), x.data<int32_t>() + 20, -10);
+  build(text, {x, i32(3)});
+  ASSERT_TRUE(compiled);
+  EXPECT_EQ(numKernels, 0u);
+  auto results = call({x, i32(3)});
+  ASSERT_EQ(results.size(), 1u);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(results[0].data<int32_t>()[i], std::floor((i - 10) / 3.0)) << i;
+  EXPECT_TRUE(call({x, i32(0)}).empty()); // an error, which the interpreter tells
+}
+
 TEST_F(CodegenTest, TransposedRowsAreReadWhereTheyLie) {
   std::string text =
       R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "y"}) {)" +

@@ -121,30 +121,33 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
     elements.push_back(elementOf(type));
   }
   Type result = elementOf(node->getResult(0).getType());
-  bool areScalars =
-      llvm::none_of(inputs, [](const Typed &in) { return isTensor(in.value.getType()); });
-  SmallVector<Value> values;
-  for (const Typed &input : inputs)
+  SmallVector<Value> values, uniform; // null: elements may differ
+  for (const Typed &input : inputs) {
     values.push_back(input.value);
+    uniform.push_back(scalarOf(input));
+  }
+  bool areUniform = !llvm::is_contained(uniform, nullptr);
   KnownValue outcome = this->outcome(node, inputs);
-  if (areScalars) {
-    if (!op.isDefinedForAll(elements[0], result))
+  if (!op.isDefinedForAll(elements[0], result)) {
+    if (areUniform)
       check(op.isDefined(b, loc,
-                         llvm::map_to_vector(values,
+                         llvm::map_to_vector(uniform,
                                              [&](Value value) {
                                                return retyped(b, loc, value,
                                                               computedIn(value.getType()));
                                              }),
                          computedIn(result)));
-    FastMathScope scope(b, options.fastMath);
-    return Values{{op.apply(b, loc, values, result), std::move(outcome)}};
-  }
-  if (!op.isDefinedForAll(elements[0], result)) {
-    if (!op.dividesIntegers)
+    else if (!op.dividesIntegers)
       return std::nullopt;
-    if (!NeverZero(constants).isTrueOf(node.data()[1]))
+    else if (!NeverZero(constants).isTrueOf(node.data()[1]))
       checkNoZeros(inputs[1]);
   }
+  auto apply = [&](OpBuilder &builder, Location at, ValueRange scalars, bool isOfMany) {
+    FastMathScope scope(builder, options.fastMath);
+    return op.apply(builder, at, scalars, result, isOfMany);
+  };
+  if (llvm::none_of(values, [](Value value) { return isTensor(value.getType()); }))
+    return Values{{apply(b, loc, values, /*isOfMany=*/false), std::move(outcome)}};
   SmallVector<int64_t> shape(rank, 1);
   SmallVector<Value> sizes(rank);
   // The first input with a dimension that may be other than 1 says how large it is.
@@ -172,12 +175,16 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
       }
   if (std::optional<Typed> small = inRegisters(op, inputs, shape, result, outcome))
     return Values{std::move(*small)};
+  for (Value &size : sizes)
+    size = size ? size : index(1);
+  if (areUniform)
+    return Values{filled(sizes, apply(b, loc, uniform, /*isOfMany=*/false), std::move(outcome))};
   SmallVector<AffineMap> maps;
   SmallVector<Value> operands;
-  for (Value value : values) {
-    auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type)
+  for (auto [value, scalar] : llvm::zip(values, uniform)) {
+    if (scalar)
       continue; // used as it is
+    auto type = cast<RankedTensorType>(value.getType());
     SmallVector<AffineExpr> exprs;
     for (int64_t i = 0; i < type.getRank(); ++i) {
       int64_t at = rank - type.getRank() + i;
@@ -199,10 +206,9 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
       [&](OpBuilder &inner, Location at, ValueRange arguments) {
         SmallVector<Value> scalars;
         size_t next = 0;
-        for (Value value : values)
-          scalars.push_back(isTensor(value.getType()) ? arguments[next++] : value);
-        FastMathScope scope(inner, options.fastMath);
-        linalg::YieldOp::create(inner, at, op.apply(inner, at, scalars, result, /*isOfMany=*/true));
+        for (Value scalar : uniform)
+          scalars.push_back(scalar ? scalar : arguments[next++]);
+        linalg::YieldOp::create(inner, at, apply(inner, at, scalars, /*isOfMany=*/true));
       });
   Value out = generic.getResult(0);
   for (int64_t i = 0; i < rank; ++i)

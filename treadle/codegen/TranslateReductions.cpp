@@ -178,6 +178,16 @@ SmallVector<Value> reduced(Translator &t, ArrayRef<Value> from, ArrayRef<bool> i
   return generic.getResults();
 }
 
+/// A tensor without the dimensions that are reduced.
+Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reduction &reduction) {
+  Value start =
+      arith::ConstantOp::create(t.b, t.loc, reduction.start(t.b, elementOf(from.getType())));
+  auto merge = [&](OpBuilder &b, Location loc, ValueRange elements, ValueRange sums) {
+    return SmallVector{reduction.merge(b, loc, sums.front(), elements.front())};
+  };
+  return reduced(t, from, isReduced, start, merge).front();
+}
+
 /// Each element divided by a scalar.
 Value dividedBy(Translator &t, Value value, Value divisor) {
   if (!isTensor(value.getType()))
@@ -225,13 +235,7 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
       keptSizes.push_back(size);
     sizes.push_back(gone ? t.index(1) : size);
   }
-  Value start = arith::ConstantOp::create(t.b, t.loc, reduction.start(t.b, type.getElementType()));
-  Value result =
-      reduced(t, from, *isReduced, start,
-              [&](OpBuilder &b, Location loc, ValueRange elements, ValueRange sums) {
-                return SmallVector{reduction.merge(b, loc, sums.front(), elements.front())};
-              })
-          .front();
+  Value result = reduced(t, from, *isReduced, reduction);
   for (auto [i, size] : llvm::enumerate(keptSizes))
     t.dims[{result, i}] = size;
   if (keptSizes.empty())
@@ -397,6 +401,8 @@ void Translator::checkNoZeros(const Typed &tensor) {
     return arith::CmpIOp::create(inner, at, arith::CmpIPredicate::ne,
                                  retyped(inner, at, element, stored), zero);
   };
+  if (Value scalar = scalarOf(tensor))
+    return check(isOther(b, loc, scalar));
   if (std::optional<SmallVector<Value>> elements = elementsOf(tensor)) {
     for (Value element : *elements)
       check(isOther(b, loc, element));

@@ -76,8 +76,7 @@ MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   for (Value size : *sizes)
     t.check(compare(t, arith::CmpIPredicate::sge, size, t.index(0)));
-  return Values{t.generate(*sizes, element, t.outcome(node, inputs),
-                           [&](OpBuilder &, Location, ValueRange) { return value; })};
+  return Values{t.filled(*sizes, value, t.outcome(node, inputs))};
 }
 
 /// What a reshape gives: in registers where it can.

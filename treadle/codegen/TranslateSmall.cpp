@@ -187,6 +187,8 @@ MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
   KnownValue known = t.outcome(node, inputs);
   if (sizes.empty())
     return Values{{inputs[0].value, std::move(known)}};
+  if (Value scalar = t.scalarOf(inputs[0]))
+    return Values{t.filled(sizes, scalar, std::move(known))};
   return Values{t.generate(
       sizes, elementOf(type), std::move(known), [&](OpBuilder &b, Location loc, ValueRange at) {
         SmallVector<Value> place;

@@ -258,11 +258,28 @@ std::optional<SmallVector<Value>> Translator::elementsOf(const Typed &typed) {
       [&](ValueRange place) { return b.createOrFold<tensor::ExtractOp>(loc, typed.value, place); });
 }
 
+Value Translator::scalarOf(const Typed &typed) {
+  if (typed.uniform)
+    return typed.uniform;
+  if (typed.elements)
+    return typed.elements->size() == 1 ? typed.elements->front() : nullptr;
+  return isTensor(typed.value.getType()) || typed.list ? nullptr : typed.value;
+}
+
+Typed Translator::filled(ArrayRef<Value> sizes, Value scalar, KnownValue known) {
+  Typed made = generate(sizes, scalar.getType(), std::move(known),
+                        [&](OpBuilder &, Location, ValueRange) { return scalar; });
+  made.uniform = scalar;
+  return made;
+}
+
 Value Translator::elementAt(OpBuilder &b, Location loc, const Typed &from,
                             ArrayRef<Value> indices) {
   constexpr size_t few = 8;
   if (!isTensor(from.value.getType()))
     return from.value;
+  if (from.uniform)
+    return from.uniform;
   if (!from.elements)
     return tensor::ExtractOp::create(b, loc, from.value, indices);
   Value place = arith::ConstantIndexOp::create(b, loc, 0);
@@ -367,7 +384,7 @@ Typed Translator::reshape(const Typed &from, ArrayRef<Value> sizes, KnownValue k
   for (auto [i, size] : llvm::enumerate(sizes))
     dims[{out, i}] = size;
   known.shape = meet(known.shape, tfg::shapeOf(out.getType()));
-  return {out, std::move(known)};
+  return {out, std::move(known), std::nullopt, std::nullopt, from.uniform};
 }
 
 } // namespace treadle::codegen

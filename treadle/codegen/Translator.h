@@ -46,6 +46,8 @@ struct Typed {
   /// The elements of a small tensor that was computed in registers, in the order of memory.
   std::optional<llvm::SmallVector<mlir::Value>> elements = std::nullopt;
   std::optional<ListForm> list = std::nullopt;
+  /// The scalar that all elements of a tensor are; null where they may differ.
+  mlir::Value uniform = nullptr;
 };
 
 /// Whether tensors of this type are held in registers, each element in one.
@@ -140,6 +142,10 @@ public:
   }
   /// The elements of a scalar or a small tensor; nothing of others.
   std::optional<llvm::SmallVector<mlir::Value>> elementsOf(const Typed &typed);
+  /// What all elements are: a scalar, or null where they may differ.
+  mlir::Value scalarOf(const Typed &typed);
+  /// A tensor of these sizes whose elements are all this scalar.
+  Typed filled(llvm::ArrayRef<mlir::Value> sizes, mlir::Value scalar, KnownValue known);
   /// The element at these indices, which are known to be inside.
   mlir::Value elementAt(mlir::OpBuilder &b, mlir::Location loc, const Typed &from,
                         llvm::ArrayRef<mlir::Value> indices);
