@@ -110,7 +110,8 @@ def write_scan(
     for name, fake in zip(names[len(carried) :], made, strict=True):
         shape = w.cast(w.integers(w.dims(fake.shape[1:])), torch.int32)
         dtype = dtype_name(fake.dtype)
-        stacked.append(w.op("TensorListStack", loop[name], shape, element_dtype=dtype))
+        out = w.op("TensorListStack", loop[name], shape, element_dtype=dtype)
+        stacked.append(w.reshape(out, w.dims(fake.shape)))
     return [*(loop[name] for name in names[: len(carried)]), *stacked]
 
 
