@@ -485,10 +485,12 @@ bool paysToFuse(OpOperand &read) {
   Operation *producer = read.get().getDefiningOp();
   if (!producer->hasOneUse() || producer->getBlock() != read.getOwner()->getBlock())
     return false;
-  // An element that several read would be computed for each; loading it is cheaper.
+  // An element that several read would be computed for each; loading it is cheaper, and more so
+  // where little is done with it, as in a product.
   auto consumer = cast<linalg::GenericOp>(read.getOwner());
+  bool isProduct = consumer.getNumReductionLoops() && consumer.getNumDpsInputs() > 1;
   return consumer.getMatchingIndexingMap(&read).isPermutation() ||
-         costOf(cast<linalg::GenericOp>(producer)) <= 300;
+         (!isProduct && costOf(cast<linalg::GenericOp>(producer)) <= 300);
 }
 
 /// An op becomes one with another whose result it reads. MLIR has a pattern for it, which comes

@@ -85,7 +85,7 @@ llvm::StringMap<Lowering> makeTable() {
       {"BiasAdd", biasAdd},    {"EnsureShape", ensureShape},
   };
   for (LoweringTable more : {shapeLowerings(), sliceLowerings(), moveLowerings(), smallLowerings(),
-                             reductionLowerings(), listLowerings()})
+                             reductionLowerings(), productLowerings(), listLowerings()})
     for (auto [op, lowering] : more)
       lowerings[op] = lowering;
   return lowerings;

@@ -5,7 +5,9 @@
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Kernel.h"
 
+#include <array>
 #include <cmath>
+#include <map>
 #include <numeric>
 
 namespace treadle::codegen {
@@ -301,6 +303,77 @@ TEST_F(CodegenTest, TensorsAreReducedTogetherByAFunction) {
   EXPECT_EQ(found(1), std::pair(std::vector<float>{5, 9, 9}, std::vector<int32_t>{1, 6, 10}));
   EXPECT_EQ(found(0), std::pair(std::vector<float>{7, 5, 9, 3}, std::vector<int32_t>{4, 1, 6, 11}));
 }
+
+/// What an equation of two inputs stands for, element by element. A letter is a size.
+std::vector<float> einsum(const std::string &left, const std::string &right, const std::string &out,
+                          const std::map<char, int64_t> &sizes, const Tensor &x, const Tensor &y) {
+  auto placeOf = [&](const std::string &letters, const std::map<char, int64_t> &at) {
+    int64_t place = 0;
+    for (char letter : letters)
+      place = place * sizes.at(letter) + at.at(letter);
+    return place;
+  };
+  int64_t steps = 1, count = 1;
+  for (auto [letter, size] : sizes)
+    steps *= size;
+  for (char letter : out)
+    count *= sizes.at(letter);
+  std::vector<float> result(count);
+  for (int64_t step = 0; step < steps; ++step) {
+    std::map<char, int64_t> at;
+    int64_t rest = step;
+    for (auto [letter, size] : sizes) {
+      at[letter] = rest % size;
+      rest /= size;
+    }
+    result[placeOf(out, at)] +=
+        x.data<float>()[placeOf(left, at)] * y.data<float>()[placeOf(right, at)];
+  }
+  return result;
+}
+
+class ProductTest : public CodegenTest, public testing::WithParamInterface<const char *> {};
+
+TEST_P(ProductTest, IsCompiledWhereItIsNotLarge) {
+  std::string equation = GetParam(), left = equation.substr(0, equation.find(',')),
+              right = equation.substr(left.size() + 1, equation.find('-') - left.size() - 1),
+              out = equation.substr(equation.find('>') + 1);
+  for (std::array<int64_t, 3> of : {std::array<int64_t, 3>{2, 3, 2}, {5, 19, 17}, {1, 4, 33}}) {
+    std::map<char, int64_t> sizes;
+    for (char letter : left + right)
+      sizes[letter] = of[letter - 'a'];
+    auto make = [&](const std::string &letters) {
+      std::vector<int64_t> dims;
+      for (char letter : letters)
+        dims.push_back(sizes.at(letter));
+      Tensor made = *Tensor::make(DType::Float32, dims);
+      for (int64_t i = 0; i < made.count(); ++i)
+        made.data<float>()[i] = static_cast<float>(i * 7 % 5 - 2); // sums are exact
+      return made;
+    };
+    Tensor x = make(left), y = make(right);
+    auto typeOf = [](const Tensor &tensor) {
+      std::string text = "tensor<";
+      for (int64_t dim : tensor.dims())
+        text += std::to_string(dim) + "x";
+      return text + "f32>";
+    };
+    std::string types = "(" + typeOf(x) + ", " + typeOf(y) + ") -> (tensor<*xf32>)";
+    auto results = buildAndCall(
+        "tfg.func @f(%x: " + typeOf(x) + " {tfg.name = \"x\"}, %y: " + typeOf(y) +
+            " {tfg.name = \"y\"}) -> (tensor<*xf32> {tfg.name = \"z\"}) {" +
+            op("z", "Einsum", "%x, %y", "T = f32, equation = \"" + equation + "\"", types) +
+            "return(%z) : tensor<*xf32> }",
+        {x, y});
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_EQ(numKernels, 0u);
+    EXPECT_EQ(floats(results[0]), einsum(left, right, out, sizes, x, y));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Equations, ProductTest,
+                         testing::Values("a,a->", "ab,b->a", "a,ab->b", "ab,bc->ac", "ba,bc->ac",
+                                         "ab,cb->ac", "ba,cb->ca", "ab,ab->", "ab,ab->b"));
 
 TEST_F(CodegenTest, TensorsAreDividedByOneNumber) {
   std::string text =

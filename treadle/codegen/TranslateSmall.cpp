@@ -200,46 +200,6 @@ MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
       })};
 }
 
-bool truth(tfg::Node node, StringRef name) {
-  auto attr = node.attr<BoolAttr>(name);
-  return attr && attr.getValue();
-}
-
-/// A product of small matrices.
-MaybeValues matmul(Translator &t, tfg::Node node, Values inputs) {
-  constexpr int64_t mostProducts = 512;
-  std::optional<Places> left = shapeOf(inputs[0]), right = shapeOf(inputs[1]);
-  Type element = elementOf(node->getResult(0).getType());
-  std::optional<SmallVector<Value>> a = t.elementsOf(inputs[0]), b = t.elementsOf(inputs[1]);
-  if (!left || !right || !a || !b || left->size() != 2 || right->size() != 2 ||
-      elementOf(inputs[0].value.getType()) != element || !isNative(element) ||
-      element.isInteger(1) || element.isUnsignedInteger())
-    return std::nullopt;
-  bool isLeftTurned = truth(node, "transpose_a"), isRightTurned = truth(node, "transpose_b");
-  int64_t rows = (*left)[isLeftTurned], depth = (*left)[!isLeftTurned],
-          columns = (*right)[!isRightTurned];
-  if ((*right)[isRightTurned] != depth || rows * depth * columns > mostProducts)
-    return std::nullopt;
-  FastMathScope scope(t.b, t.options.fastMath);
-  return pick(t, node, inputs, {rows, columns}, [&](ArrayRef<int64_t> at) {
-    Value sum;
-    for (int64_t k = 0; k < depth; ++k) {
-      Value x = (*a)[isLeftTurned ? k * rows + at[0] : at[0] * depth + k],
-            y = (*b)[isRightTurned ? at[1] * depth + k : k * columns + at[1]];
-      if (!isa<FloatType>(element)) {
-        Value product = arith::MulIOp::create(t.b, t.loc, x, y);
-        sum = sum ? arith::AddIOp::create(t.b, t.loc, sum, product).getResult() : product;
-        continue;
-      }
-      // As the kernel does where the processor can: without rounding the product.
-      constexpr auto together = arith::FastMathFlags::contract;
-      Value product = arith::MulFOp::create(t.b, t.loc, x, y, together);
-      sum = sum ? arith::AddFOp::create(t.b, t.loc, product, sum, together).getResult() : product;
-    }
-    return sum;
-  });
-}
-
 /// Numbers one after the other, as many as constants say.
 MaybeValues range(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> begin = t.integers(inputs[0]), end = t.integers(inputs[1]),
@@ -258,9 +218,14 @@ MaybeValues range(Translator &t, tfg::Node node, Values inputs) {
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Pack", pack},     {"ConcatV2", concat},         {"Pad", pad},
-    {"PadV2", pad},     {"ReverseV2", reverse},       {"Tile", tile},
-    {"MatMul", matmul}, {"BroadcastTo", broadcastTo}, {"Range", range},
+    {"Pack", pack},
+    {"ConcatV2", concat},
+    {"Pad", pad},
+    {"PadV2", pad},
+    {"ReverseV2", reverse},
+    {"Tile", tile},
+    {"BroadcastTo", broadcastTo},
+    {"Range", range},
 };
 
 } // namespace

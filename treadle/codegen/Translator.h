@@ -236,6 +236,7 @@ LoweringTable sliceLowerings();
 LoweringTable moveLowerings();
 LoweringTable smallLowerings();
 LoweringTable reductionLowerings();
+LoweringTable productLowerings();
 LoweringTable listLowerings();
 
 /// Whether an op is translated with lists as they are in compiled code; others have them as kernels

@@ -1,0 +1,211 @@
+// Products of two tensors: sums over what the result doesn't have. Small ones are computed in
+// registers, or by loops; larger ones gain by their kernel, which goes through memory in blocks.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/FastMath.h"
+#include "treadle/codegen/Translator.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+/// The dimensions of a product by letters: `ab,bc->ac` for one of matrices.
+struct Equation {
+  std::string left, right, out;
+
+  /// Nothing for a text that has more than letters, other than two inputs, or a letter twice in
+  /// one.
+  static std::optional<Equation> parse(StringRef text) {
+    auto [inputs, out] = text.split("->");
+    auto [left, right] = inputs.split(',');
+    auto isPlain = [](StringRef part) {
+      return llvm::all_of(part, llvm::isAlpha) &&
+             llvm::all_of(part, [&](char letter) { return part.count(letter) == 1; });
+    };
+    Equation made{left.str(), right.str(), out.str()};
+    bool isKnown = llvm::all_of(
+        out, [&](char letter) { return left.contains(letter) || right.contains(letter); });
+    bool isTwo = text.count("->") == 1 && inputs.count(',') == 1;
+    return isTwo && isKnown && isPlain(left) && isPlain(right) && isPlain(out) ? std::optional(made)
+                                                                               : std::nullopt;
+  }
+
+  /// What is summed over, in the order of the inputs.
+  std::string summed() const {
+    std::string letters;
+    for (char letter : left + right)
+      if (!StringRef(out).contains(letter) && !StringRef(letters).contains(letter))
+        letters.push_back(letter);
+    return letters;
+  }
+
+  /// The loops from the outermost one inwards: the innermost one goes along memory.
+  std::string loops() const {
+    std::string sums = summed();
+    bool endsInSum = out.empty() || (!left.empty() && !right.empty() &&
+                                     left.back() == right.back() && !sums.empty());
+    return endsInSum ? out + sums : out.substr(0, out.size() - 1) + sums + out.back();
+  }
+};
+
+Value multiplied(OpBuilder &b, Location loc, Value x, Value y) {
+  if (isa<FloatType>(x.getType()))
+    return arith::MulFOp::create(b, loc, x, y, arith::FastMathFlags::contract);
+  return arith::MulIOp::create(b, loc, x, y);
+}
+
+/// As the kernel does where the processor can: without rounding the product.
+Value added(OpBuilder &b, Location loc, Value product, Value sum, arith::FastMathFlags how) {
+  if (isa<FloatType>(sum.getType()))
+    return arith::AddFOp::create(b, loc, product, sum, arith::FastMathFlags::contract | how);
+  return arith::AddIOp::create(b, loc, product, sum);
+}
+
+class ProductWriter {
+public:
+  ProductWriter(Translator &t, tfg::Node node, const Values &inputs, const Equation &equation)
+      : t(t), node(node), inputs(inputs), equation(equation), letters(equation.loops()),
+        element(elementOf(node->getResult(0).getType())) {}
+
+  MaybeValues write() {
+    if (!findSizes())
+      return std::nullopt;
+    FastMathScope scope(t.b, t.options.fastMath);
+    if (std::optional<Typed> small = inRegisters())
+      return Values{std::move(*small)};
+    if (steps() > ((equation.left.size() < 2 || equation.right.size() < 2) ? 1 << 16 : 1 << 13))
+      return std::nullopt;
+    return Values{byLoops()};
+  }
+
+private:
+  /// Of each letter the size; nothing is done where one isn't known.
+  bool findSizes() {
+    sizes.assign(letters.size(), -1);
+    for (auto [input, own] :
+         {std::pair(&inputs[0], &equation.left), {&inputs[1], &equation.right}}) {
+      auto type = dyn_cast<RankedTensorType>(input->value.getType());
+      if (!type || !type.hasStaticShape() || type.getRank() != static_cast<int64_t>(own->size()) ||
+          type.getElementType() != element)
+        return false;
+      for (auto [letter, size] : llvm::zip(*own, type.getShape())) {
+        int64_t &known = sizes[letters.find(letter)];
+        if (known != -1 && known != size)
+          return false; // fails
+        known = size;
+      }
+    }
+    return isNative(element) && !element.isInteger(1) && !element.isUnsignedInteger();
+  }
+
+  int64_t steps() const {
+    int64_t count = 1;
+    for (int64_t size : sizes)
+      count = llvm::SaturatingMultiply<uint64_t>(count, size);
+    return count;
+  }
+
+  SmallVector<int64_t> sizesOf(StringRef own) const {
+    return llvm::map_to_vector(own, [&](char letter) { return sizes[letters.find(letter)]; });
+  }
+
+  /// Each element of the result from those of the inputs; nothing where these aren't in registers.
+  std::optional<Typed> inRegisters() {
+    constexpr int64_t most = 512;
+    SmallVector<int64_t> shape = sizesOf(equation.out);
+    std::optional<SmallVector<Value>> a = t.elementsOf(inputs[0]), b = t.elementsOf(inputs[1]);
+    if (!a || !b || steps() > most ||
+        (!shape.empty() && !isSmall(RankedTensorType::get(shape, element))))
+      return std::nullopt;
+    std::string sums = equation.summed();
+    SmallVector<int64_t> depth = sizesOf(sums);
+    SmallVector<Value> elements;
+    for (int64_t i = 0; i < computeProduct(shape); ++i) {
+      Value sum;
+      for (int64_t k = 0; k < computeProduct(depth); ++k) {
+        SmallVector<int64_t> at = delinearize(i, computeStrides(shape));
+        llvm::append_range(at, delinearize(k, computeStrides(depth)));
+        Value product = multiplied(t.b, t.loc, (*a)[placeOf(equation.left, sums, at)],
+                                   (*b)[placeOf(equation.right, sums, at)]);
+        sum = sum ? added(t.b, t.loc, product, sum, arith::FastMathFlags::none) : product;
+      }
+      elements.push_back(sum);
+    }
+    return t.small(elements, shape, element, t.outcome(node, inputs));
+  }
+
+  /// The place of an input's element, where the letters of the result and the sums stand so.
+  int64_t placeOf(StringRef own, StringRef sums, ArrayRef<int64_t> at) const {
+    std::string order = equation.out + sums.str();
+    SmallVector<int64_t> place =
+        llvm::map_to_vector(own, [&](char letter) { return at[order.find(letter)]; });
+    return linearize(place, computeStrides(sizesOf(own)));
+  }
+
+  Typed byLoops() {
+    SmallVector<utils::IteratorType> loops;
+    for (char letter : letters)
+      loops.push_back(StringRef(equation.out).contains(letter) ? utils::IteratorType::parallel
+                                                               : utils::IteratorType::reduction);
+    TypedAttr zero = t.b.getZeroAttr(element);
+    Value empty = tensor::EmptyOp::create(t.b, t.loc, sizesOf(equation.out), element);
+    Value start = arith::ConstantOp::create(t.b, t.loc, zero);
+    Value filled = linalg::FillOp::create(t.b, t.loc, start, empty).getResult(0);
+    auto generic = linalg::GenericOp::create(
+        t.b, t.loc, TypeRange(filled.getType()), {inputs[0].value, inputs[1].value}, filled,
+        {mapOf(equation.left), mapOf(equation.right), mapOf(equation.out)}, loops,
+        [&](OpBuilder &b, Location loc, ValueRange in) {
+          FastMathScope scope(b, t.options.fastMath);
+          Value sum =
+              added(b, loc, multiplied(b, loc, in[0], in[1]), in[2], arith::FastMathFlags::reassoc);
+          linalg::YieldOp::create(b, loc, sum);
+        });
+    return t.unboxed(generic.getResult(0), t.outcome(node, inputs));
+  }
+
+  AffineMap mapOf(StringRef own) {
+    SmallVector<AffineExpr> dims;
+    for (char letter : own)
+      dims.push_back(t.b.getAffineDimExpr(letters.find(letter)));
+    return AffineMap::get(letters.size(), 0, dims, t.b.getContext());
+  }
+
+  Translator &t;
+  tfg::Node node;
+  const Values &inputs;
+  const Equation &equation;
+  const std::string letters; // of the loops
+  const Type element;
+  SmallVector<int64_t> sizes; // of the loops
+};
+
+MaybeValues einsum(Translator &t, tfg::Node node, Values inputs) {
+  auto text = node.attr<StringAttr>("equation");
+  std::optional<Equation> equation = text ? Equation::parse(text.getValue()) : std::nullopt;
+  if (!equation || inputs.size() != 2 || equation->summed().empty())
+    return std::nullopt;
+  return ProductWriter(t, node, inputs, *equation).write();
+}
+
+MaybeValues matmul(Translator &t, tfg::Node node, Values inputs) {
+  auto isTurned = [&](StringRef name) {
+    auto attr = node.attr<BoolAttr>(name);
+    return attr && attr.getValue();
+  };
+  Equation equation{isTurned("transpose_a") ? "ba" : "ab", isTurned("transpose_b") ? "cb" : "bc",
+                    "ac"};
+  return ProductWriter(t, node, inputs, equation).write();
+}
+
+constexpr std::pair<StringRef, Lowering> table[] = {{"Einsum", einsum}, {"MatMul", matmul}};
+
+} // namespace
+
+LoweringTable productLowerings() { return table; }
+
+} // namespace treadle::codegen
