@@ -9,7 +9,7 @@ using namespace mlir;
 
 namespace treadle::tfg {
 
-static Type elementTypeOf(DType dtype, MLIRContext *context) {
+Type elementTypeOf(DType dtype, MLIRContext *context) {
   return graphdef::TypeTable(context).element(static_cast<int>(dtype));
 }
 

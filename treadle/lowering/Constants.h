@@ -12,6 +12,8 @@ namespace treadle::tfg {
 /// The tensor as the value of a Const node; null where no attribute can hold it (handles).
 mlir::Attribute attributeOf(const Tensor &tensor, mlir::MLIRContext *context);
 
+/// The type of a dtype's elements.
+mlir::Type elementTypeOf(DType dtype, mlir::MLIRContext *context);
 /// The type of the tensor.
 mlir::RankedTensorType typeOf(const Tensor &tensor, mlir::MLIRContext *context);
 

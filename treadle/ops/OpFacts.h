@@ -124,6 +124,10 @@ struct OpFacts {
   bool forgets = false;
   /// Reads variables and does nothing else: compiled code calls its kernel.
   bool readsVariables = false;
+  /// Reads and writes variables that it is given handles to, and does nothing else.
+  bool updatesVariables = false;
+  /// Fails unless its first input is true, and does nothing else.
+  bool checks = false;
   /// Its results are elements of its inputs, put elsewhere.
   bool movesElements = false;
   /// Its results don't change with its inputs, or in steps: it hands no gradient on.

@@ -326,6 +326,10 @@ TEST(OpFacts, WhatFewOpsAre) {
   EXPECT_TRUE(op("PrintV2").facts().forgets);
   EXPECT_FALSE(op("AssignVariableOp").facts().forgets);
   EXPECT_TRUE(op("VariableShape").facts().readsVariables);
+  EXPECT_TRUE(op("AssignVariableOp").facts().updatesVariables);
+  EXPECT_TRUE(op("ResourceApplyAdam").facts().updatesVariables);
+  EXPECT_FALSE(op("ReadVariableOp").facts().updatesVariables);
+  EXPECT_TRUE(op("Assert").facts().checks);
   EXPECT_TRUE(op("Transpose").facts().movesElements);
   EXPECT_TRUE(op("ArgMax").facts().hasNoGradient);
   EXPECT_EQ(op("Size").facts().totality, Totality::Always);

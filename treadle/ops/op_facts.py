@@ -19,6 +19,8 @@ blocks              may wait for another op or run
 python              runs Python
 forgets             stateful, but keeps nothing that it is given beyond the run
 reads_variables     reads variables, and does nothing else
+updates_variables   reads and writes variables that it is given handles to, and does nothing else
+checks              fails unless its first input is true, and does nothing else
 shape="SIGNATURE"   the shapes of its results, as shapes/Signature.h reads them; most ops have
                     theirs in the tables beside the shape functions
 no_gradient         its results don't change with its inputs, or in steps
@@ -51,7 +53,8 @@ FUSIONS = "none contraction step activation".split()
 REACHES = "nothing world own named channel".split()
 ACCESSES = {"none": (0, 3), "read": (1, 3), "write": (2, 3), "put": (2, 1), "take": (2, 2)}
 FIRST_ARGUMENTS = {"call": 0, "if": 1, "case": 1, "while": 0}
-FLAGS = "region blocks python forgets reads_variables moves no_gradient".split()
+FLAGS = """region blocks python forgets reads_variables updates_variables checks moves
+    no_gradient""".split()
 WORDS = "kind arguments stateless effects makes shape total elementwise native fusion cost".split()
 
 

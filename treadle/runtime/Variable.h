@@ -14,6 +14,8 @@ namespace treadle {
 class Variable final : public Resource {
 public:
   static constexpr std::string_view kindName = "variable";
+  /// The name under which TensorFlow asks for a variable that nobody else can find.
+  static constexpr std::string_view anonymousName = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
   std::string_view kind() const override { return kindName; }
 
   Variable(std::string name, DType dtype) : name(std::move(name)), dtype(dtype) {}

@@ -87,14 +87,11 @@ namespace {
 
 // --- handles -----------------------------------------------------------------------------------
 
-// The name under which TensorFlow asks for a variable that nobody else can find.
-constexpr std::string_view anonymousName = "cd2c89b7-88b7-44c8-ad83-06c2a9158347";
-
 Tensor handleOf(Ref<Variable> variable) { return makeHandle(std::move(variable)); }
 
 void varHandle(OpContext &ctx) {
   const auto &state = ctx.state<NamedVariable>();
-  if (state.name.name == anonymousName)
+  if (state.name.name == Variable::anonymousName)
     return ctx.setOutput(0, makeHandle(makeRef<Variable>(state.name.name, state.dtype)));
   giveNamedVariable(ctx, state, handleOf);
 }
