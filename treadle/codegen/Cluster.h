@@ -1,4 +1,4 @@
-// What is compiled: a function of pure ops.
+// What is compiled: a function whose ops are pure, or have effects on variables alone.
 #pragma once
 
 #include "treadle/codegen/CodeMeter.h"
@@ -9,6 +9,7 @@
 #include "mlir/IR/OwningOpRef.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,18 @@ struct ArgumentClass {
   /// By dimension. Any: every size but 1, which code for it is never given.
   std::vector<int64_t> sizes;
   static constexpr int64_t any = -1;
+  /// Of a handle, the dtype and the sizes of the variable's value: then the code is given the value
+  /// as well, and gives the one that the variable is to have.
+  struct Variable {
+    DType dtype;
+    std::vector<int64_t> sizes;
+    auto operator<=>(const Variable &) const = default;
+
+    bool fits(const Tensor &value) const;
+    /// For this and a value, if that can be. Sizes in which they differ are any.
+    Variable with(const Tensor &value) const;
+  };
+  std::optional<Variable> variable = std::nullopt;
 
   /// `isExact`: for tensors of this shape alone.
   static ArgumentClass of(const Tensor &tensor, bool isExact = false);
@@ -53,9 +66,11 @@ struct TranslationOptions {
   MeteredCode *metered = nullptr;
 };
 
-/// The tensor code of a function whose nodes are pure: scalars in registers, elementwise ops in
-/// linalg, loops and conditionals in scf, the rest as calls of kernels. Functions that it calls
-/// become part of it. Unimplemented, naming the node, where something can't be compiled.
+/// The tensor code of a function whose nodes are pure but for variables: scalars in registers,
+/// elementwise ops in linalg, loops and conditionals in scf, the rest as calls of kernels.
+/// Functions that it calls become part of it. Values of variables come behind the arguments, and
+/// behind the results: what the function does to variables others see when the caller writes them
+/// back. Unimplemented, naming the node, where something can't be compiled.
 Expected<TensorProgram> translate(tfg::FuncOp function, llvm::ArrayRef<ArgumentClass> arguments,
                                   const FindFunction &find, mlir::MLIRContext &context,
                                   const TranslationOptions &options = {});

@@ -1,7 +1,9 @@
 #include "treadle/codegen/Clusters.h"
 #include "treadle/codegen/Cluster.h"
 #include "treadle/codegen/CodeCache.h"
+#include "treadle/codegen/HeldVariables.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/runtime/Execution.h"
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/Trace.h"
 
@@ -18,6 +20,14 @@ static uint64_t classOf(const Tensor &tensor) {
 }
 
 namespace {
+
+std::vector<int> handlesAmong(const NodeSpec &call) {
+  std::vector<int> handles;
+  for (size_t i = 0; i < call.inputTypes.size(); ++i)
+    if (call.inputTypes[i].dtype == DType::Resource && !call.inputTypes[i].isRef)
+      handles.push_back(static_cast<int>(i));
+  return handles;
+}
 
 /// A class of argument shapes, and what came of compiling for it. The compile thread may have it as
 /// well.
@@ -39,7 +49,10 @@ struct Variant {
   std::atomic<uint64_t> lastShapes{0};
   std::atomic<uint32_t> repeats{0};
 
-  bool fits(OpContext &ctx) const {
+  bool fits(OpContext &ctx, const HeldVariables &variables) const {
+    for (size_t i = 0; i < variables.size(); ++i)
+      if (!classes[variables.input(i)].variable->fits(variables.value(i)))
+        return false;
     for (int i = 0; i < ctx.numInputs(); ++i)
       if (classOf(ctx.input(i)) != key[i])
         return false;
@@ -111,7 +124,8 @@ class ClusterSite {
 public:
   ClusterSite(Clusters &owner, const NodeSpec &call)
       : owner(owner), node(call.name), op(call.op),
-        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()) {
+        function(call.attrs.get<FunctionRef>("f")->name), numResults(call.outputTypes.size()),
+        handles(handlesAmong(call)) {
     tfg::FuncOp cluster = owner.module->index->function(function);
     for (unsigned i = 0; i < cluster.getNumDataArguments(); ++i) {
       auto type = mlir::dyn_cast<mlir::RankedTensorType>(cluster.getDataArgument(i).getType());
@@ -133,19 +147,22 @@ private:
   /// So often compiled code may leave it to the interpreter before it isn't asked any more.
   static constexpr uint32_t maxBails = 8;
 
-  Variant *find(OpContext &ctx);
-  Variant *add(OpContext &ctx, bool isExact = false);
+  Variant *find(OpContext &ctx, const HeldVariables &variables);
+  Variant *add(OpContext &ctx, const HeldVariables &variables, bool isExact = false);
+  ArgumentClass::Variable classFor(int handle, const Tensor &value) const;
   uint64_t smallShapes(OpContext &ctx) const;
-  void noteShapes(Variant &variant, OpContext &ctx);
+  void noteShapes(Variant &variant, OpContext &ctx, const HeldVariables &variables);
   void compileVariant(const std::shared_ptr<Variant> &variant);
   void settle(Variant &variant);
   const CompiledCluster *codeFor(Variant *variant);
+  bool runCode(const CompiledCluster &code, OpContext &ctx, HeldVariables &variables);
   void interpret(OpContext &ctx, std::span<Tensor> arguments, FunctionLibrary &library);
   void note(Trace &trace, bool isCompiled);
 
   Clusters &owner;
   const std::string node, op, function;
   const size_t numResults;
+  const std::vector<int> handles; // inputs
   std::once_flag isDescribed;
   std::string contents; // for people who trace
   std::atomic<Variant *> newest{nullptr};
@@ -162,11 +179,11 @@ static bool isSmall(const Tensor &tensor) {
 }
 
 /// Code for this shape rather than for its class.
-Variant *ClusterSite::find(OpContext &ctx) {
+Variant *ClusterSite::find(OpContext &ctx, const HeldVariables &variables) {
   Variant *serving = nullptr;
   for (Variant *variant = newest.load(std::memory_order_acquire); variant;
        variant = variant->next) {
-    if (!variant->fits(ctx))
+    if (!variant->fits(ctx, variables))
       continue;
     if (!variant->isExact)
       serving = variant;
@@ -178,12 +195,18 @@ Variant *ClusterSite::find(OpContext &ctx) {
   return serving;
 }
 
+/// Variables keep their sizes, mostly: those that differ from the last code's are left open.
+ArgumentClass::Variable ClusterSite::classFor(int handle, const Tensor &value) const {
+  ArgumentClass::Variable exact{value.dtype(), {value.dims().begin(), value.dims().end()}};
+  return variants.empty() ? exact : variants.back()->classes[handle].variable->with(value);
+}
+
 /// Null if there are too many.
-Variant *ClusterSite::add(OpContext &ctx, bool isExact) {
+Variant *ClusterSite::add(OpContext &ctx, const HeldVariables &variables, bool isExact) {
   auto variant = std::make_shared<Variant>();
   {
     std::lock_guard lock(mutex);
-    if (Variant *other = find(ctx); other && !isExact)
+    if (Variant *other = find(ctx, variables); other && !isExact)
       return other; // another thread was faster
     if (variants.size() == maxVariants || !obstacle.empty())
       return nullptr;
@@ -193,6 +216,8 @@ Variant *ClusterSite::add(OpContext &ctx, bool isExact) {
       variant->key.push_back(classOf(input));
       variant->classes.push_back(ArgumentClass::of(input, isExact && isSmall(input)));
     }
+    for (size_t i = 0; i < variables.size(); ++i)
+      variant->classes[handles[i]].variable = classFor(handles[i], variables.value(i));
     variant->next = newest.load();
     variants.push_back(variant);
     newest.store(variant.get(), std::memory_order_release);
@@ -213,7 +238,7 @@ uint64_t ClusterSite::smallShapes(OpContext &ctx) const {
 }
 
 /// After a call that code for a class ran.
-void ClusterSite::noteShapes(Variant &variant, OpContext &ctx) {
+void ClusterSite::noteShapes(Variant &variant, OpContext &ctx, const HeldVariables &variables) {
   uint64_t shapes = smallShapes(ctx);
   if (!shapes)
     return;
@@ -221,7 +246,7 @@ void ClusterSite::noteShapes(Variant &variant, OpContext &ctx) {
     variant.repeats = 0;
   else if (variant.repeats.fetch_add(1, std::memory_order_relaxed) + 1 == manyRepeats &&
            exactLeft.fetch_sub(1, std::memory_order_relaxed) > 0)
-    add(ctx, /*isExact=*/true);
+    add(ctx, variables, /*isExact=*/true);
 }
 
 void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
@@ -286,32 +311,51 @@ void ClusterSite::note(Trace &trace, bool isCompiled) {
   trace.noteCluster(contents, isCompiled);
 }
 
+/// False where the interpreter is to run the call.
+bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx, HeldVariables &variables) {
+  size_t numInputs = ctx.numInputs(), numVariables = variables.size();
+  std::vector<Tensor> arguments(numInputs + numVariables);
+  for (size_t i = 0; i < numInputs; ++i)
+    arguments[i] = ctx.input(static_cast<int>(i));
+  for (size_t i = 0; i < numVariables; ++i)
+    arguments[numInputs + i] = variables.value(i);
+  ClusterCounters *counters = owner.counters.get();
+  std::span outputs(Execution::of(ctx).outputs, numResults);
+  if (!numVariables)
+    return code.run(arguments, outputs, ctx.run(), counters);
+  std::vector<Tensor> results(numResults + numVariables);
+  if (!code.run(arguments, results, ctx.run(), counters, variables.watched()) ||
+      !variables.write(std::span(results).subspan(numResults)))
+    return false;
+  std::move(results.begin(), results.begin() + static_cast<ptrdiff_t>(numResults), outputs.begin());
+  return true;
+}
+
 void ClusterSite::run(OpContext &ctx) {
-  Variant *variant = find(ctx);
-  if (!variant)
-    variant = add(ctx);
-  size_t numInputs = ctx.numInputs();
-  std::vector<Tensor> arguments(numInputs);
+  HeldVariables variables(ctx, handles);
+  Variant *variant = variables.isComplete() ? find(ctx, variables) : nullptr;
+  if (!variant && variables.isComplete())
+    variant = add(ctx, variables);
   const CompiledCluster *code = codeFor(variant);
   ClusterCounters *counters = owner.counters.get();
   if (code) {
-    for (size_t i = 0; i < numInputs; ++i)
-      arguments[i] = ctx.input(static_cast<int>(i));
-    if (code->run(arguments, {&ctx.output(0), numResults}, ctx.run(), counters)) {
+    if (runCode(*code, ctx, variables)) {
       if (counters)
         ClusterCounters::add(counters->calls);
       if (!variant->isExact && exactLeft.load(std::memory_order_relaxed) > 0)
-        noteShapes(*variant, ctx);
+        noteShapes(*variant, ctx, variables);
       if (Trace *trace = ctx.run().trace) [[unlikely]]
         note(*trace, /*isCompiled=*/true);
       return;
     }
-    if (!ctx.run().isStopped())
+    if (!ctx.run().isStopped() && variables.areUnchanged())
       variant->bails.fetch_add(1, std::memory_order_relaxed);
   }
   if (counters)
     ClusterCounters::add(code ? counters->bails : counters->interpreted);
-  for (size_t i = 0; i < numInputs; ++i)
+  variables = {}; // so that kernels may write in place
+  std::vector<Tensor> arguments(ctx.numInputs());
+  for (size_t i = 0; i < arguments.size(); ++i)
     arguments[i] = ctx.takeInput(static_cast<int>(i));
   interpret(ctx, arguments, isPending(variant) ? owner.plain : owner.functions);
   if (Trace *trace = ctx.run().trace) [[unlikely]]

@@ -32,10 +32,18 @@ struct KernelFailure {
   Error error;
 };
 
-/// One call of a cluster. Compiled code reads the first two fields.
+/// The value of a variable that compiled code works on, and where it is. Loops end once another is
+/// in its place: they may be waiting for that.
+struct WatchedValue {
+  TensorBlock *const *place;
+  TensorBlock *value;
+};
+
+/// One call of a cluster. Compiled code reads the first three fields.
 struct Frame {
   const std::atomic<bool> *stopped;
   TensorBlock *const *constants;
+  const WatchedValue *watched; // those of the cluster's variables
   const ClusterKernel *kernels;
   RunState *run;
   /// Gets the error of a kernel; null where the interpreter will find it again.

@@ -18,6 +18,8 @@ namespace {
 /// checks may find something wrong; then compiled code leaves, and the interpreter tells whether
 /// the loop gets to them at all.
 bool mayRunEarly(Operation &op) {
+  if (op.hasAttr(rc::staysAttr))
+    return false;
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return generic.getNumDpsInputs() > 0; // others are cheap where they are used
   if (isa<rc::KernelOp, rc::ReshapeOp, rc::CheckOp, linalg::FillOp, tensor::EmptyOp, tensor::DimOp,

@@ -67,7 +67,7 @@ bool movesElements(const std::string &op) {
 CompiledCluster::~CompiledCluster() = default;
 
 bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run,
-                          ClusterCounters *counters) const {
+                          ClusterCounters *counters, const WatchedValue *watched) const {
   constexpr size_t few = 32;
   TensorBlock *fewBlocks[few];
   std::vector<TensorBlock *> manyBlocks;
@@ -79,7 +79,8 @@ bool CompiledCluster::run(std::span<Tensor> arguments, std::span<Tensor> results
   TensorBlock **out = in + arguments.size();
   for (size_t i = 0; i < arguments.size(); ++i)
     in[i] = arguments[i].take();
-  Frame frame{&run.stopFlag(), constantBlocks.data(), kernels.data(), &run, nullptr, counters};
+  Frame frame{&run.stopFlag(), constantBlocks.data(), watched, kernels.data(), &run, nullptr,
+              counters};
   if (entry(&frame, in, out) != 0)
     return false;
   for (size_t i = 0; i < results.size(); ++i)

@@ -39,9 +39,10 @@ public:
 
   /// Runs it. The arguments are taken over. False where compiled code can't go on: then the
   /// interpreter is to run the cluster, with arguments that the caller kept. Counts what it does
-  /// with memory, where somebody wants to know.
+  /// with memory, where somebody wants to know. Values of variables are the last arguments and the
+  /// last results; `watched` says of each where it is from.
   bool run(std::span<Tensor> arguments, std::span<Tensor> results, RunState &run,
-           ClusterCounters *counters = nullptr) const;
+           ClusterCounters *counters = nullptr, const WatchedValue *watched = nullptr) const;
 
 private:
   friend Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,

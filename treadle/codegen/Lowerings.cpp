@@ -42,12 +42,6 @@ MaybeValues handle(Translator &t, tfg::Node node, Values) {
   return some(t.handle(node));
 }
 
-MaybeValues readVariable(Translator &t, tfg::Node node, Values inputs) {
-  if (!t.options.variable)
-    return std::nullopt;
-  return some(t.readVariable(node, inputs.front()));
-}
-
 MaybeValues identity(Translator &, tfg::Node node, Values inputs) {
   for (Value input : node.data())
     if (valueTypeOf(elementOf(input.getType())).isRef)
@@ -80,12 +74,13 @@ MaybeValues biasAdd(Translator &t, tfg::Node node, Values inputs) {
 
 llvm::StringMap<Lowering> makeTable() {
   llvm::StringMap<Lowering> lowerings = {
-      {"Const", constant},     {"HostConst", constant},      {"Identity", identity},
-      {"IdentityN", identity}, {"VarHandleOp", handle},      {"ReadVariableOp", readVariable},
-      {"BiasAdd", biasAdd},    {"EnsureShape", ensureShape},
+      {"Const", constant},          {"HostConst", constant}, {"Identity", identity},
+      {"IdentityN", identity},      {"VarHandleOp", handle}, {"BiasAdd", biasAdd},
+      {"EnsureShape", ensureShape},
   };
   for (LoweringTable more : {shapeLowerings(), sliceLowerings(), moveLowerings(), smallLowerings(),
-                             reductionLowerings(), productLowerings(), listLowerings()})
+                             reductionLowerings(), productLowerings(), listLowerings(),
+                             variableLowerings()})
     for (auto [op, lowering] : more)
       lowerings[op] = lowering;
   return lowerings;

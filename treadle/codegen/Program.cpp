@@ -129,8 +129,9 @@ Expected<std::vector<Tensor>> run(ProgramFunction &function, State &state,
       continue;
     RunState run(state.resources, nullptr);
     KernelFailure failure;
-    Frame frame{&run.stopFlag(), variant.constantBlocks.data(), variant.kernels.data(), &run,
-                &failure};
+    Frame frame{
+        &run.stopFlag(), variant.constantBlocks.data(), nullptr, variant.kernels.data(), &run,
+        &failure};
     std::vector<TensorBlock *> taken, given(function.numOutputs);
     for (const Tensor &argument : arguments)
       taken.push_back(Tensor(argument).take());

@@ -16,6 +16,8 @@ namespace treadle::rc {
 inline constexpr llvm::StringLiteral partAttr = "rc.part";
 /// On a `linalg.generic` over memory that reduces: what each of its outputs starts from.
 inline constexpr llvm::StringLiteral startsAttr = "rc.starts";
+/// On an `rc.kernel` that is not the same elsewhere or oftener: it works on a variable.
+inline constexpr llvm::StringLiteral staysAttr = "rc.stays";
 } // namespace treadle::rc
 
 #define GET_TYPEDEF_CLASSES

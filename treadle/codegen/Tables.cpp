@@ -237,7 +237,7 @@ Expected<BoundKernel> bindKernel(const KernelCall &call, const KernelRegistry &r
       (*binder)({call.node, call.op, call.attrs, call.inputTypes, call.outputTypes, call.device});
   if (!kernel)
     return Unexpected(std::move(kernel.error()).atNode(call.node, call.op));
-  if (kernel->mayBlock || kernel->takesRefs)
+  if (kernel->mayBlock)
     return Unexpected(unimplemented("its kernel may wait").atNode(call.node, call.op));
   return kernel;
 }

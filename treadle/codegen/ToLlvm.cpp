@@ -1,4 +1,5 @@
 // The last step inside MLIR: references are pointers to the runtime's blocks.
+#include "treadle/codegen/Frame.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/lowering/Attributes.h"
@@ -131,8 +132,18 @@ void lowerRunning(rc::RunningOp op, rc::RunningOp::Adaptor, Rewriter &rewriter, 
   Emit e(rewriter, op);
   Value flag = e.load(e.pointer(), e.frame(), 0);
   Value stopped = e.load(rewriter.getI8Type(), flag, 0, /*isVolatile=*/true);
-  rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::eq, stopped,
-                                            e.number(rewriter.getI8Type(), 0));
+  Value goesOn = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::eq, stopped,
+                                      e.number(rewriter.getI8Type(), 0));
+  for (int64_t i = 0; i < static_cast<int64_t>(op.getWatched()); ++i) {
+    Value watched = e.load(e.pointer(), e.frame(), offsetof(Frame, watched));
+    constexpr int64_t size = sizeof(WatchedValue);
+    Value place = e.load(e.pointer(), watched, size * i + offsetof(WatchedValue, place));
+    Value known = e.load(e.pointer(), watched, size * i + offsetof(WatchedValue, value));
+    Value now = e.load(e.pointer(), place, 0, /*isVolatile=*/true);
+    Value isSame = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::eq, now, known);
+    goesOn = LLVM::AndOp::create(rewriter, op.getLoc(), goesOn, isSame);
+  }
+  rewriter.replaceOp(op, goesOn);
 }
 
 void lowerDim(rc::DimOp op, rc::DimOp::Adaptor in, Rewriter &rewriter, const Types &) {

@@ -3,6 +3,7 @@
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -51,13 +52,23 @@ Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
   return kernel(node, inputs);
 }
 
-/// The nodes that the results of a body need.
-static DenseSet<Operation *> neededNodes(Block &body) {
+/// The inputs that a node is computed from: of one that checks, its condition.
+static OperandRange usedBy(Operation *op) {
+  const OpDef *def = lookupOp(op->getName().stripDialect());
+  OperandRange operands = op->getOperands();
+  return def && def->facts().checks ? operands.take_front(1) : operands;
+}
+
+/// The nodes that the results of a body need, and those that act.
+DenseSet<Operation *> Translator::neededNodes(Block &body) {
   DenseSet<Operation *> needed;
   SmallVector<Operation *> work = {body.getTerminator()};
+  for (Operation &op : body.without_terminator())
+    if (acts(tfg::Node(&op)) && needed.insert(&op).second)
+      work.push_back(&op);
   while (!work.empty()) {
     Operation *op = work.pop_back_val();
-    for (Value value : op->getOperands())
+    for (Value value : usedBy(op))
       if (Operation *def = value.getDefiningOp(); def && !tfg::isControl(value))
         if (needed.insert(def).second)
           work.push_back(def);
@@ -96,7 +107,7 @@ Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed
     tfg::Node node(op);
     if (op->getNumRegions())
       return Unexpected(unsupported(node, "it has regions"));
-    Values inputs = inputsOf(node.data());
+    Values inputs = inputsOf(usedBy(op));
     if (llvm::any_of(inputs, [](const Typed &input) { return !input.value; }))
       return Unexpected(unsupported(node, "it is part of a cycle"));
     Expected<Values> results = translateNode(node, std::move(inputs));
@@ -141,18 +152,35 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
     types.push_back(argument.isRanked ? Type(RankedTensorType::get(shape, element))
                                       : UnrankedTensorType::get(element));
   }
+  SmallVector<size_t> handles; // of cells
+  for (auto [i, argument] : llvm::enumerate(arguments))
+    if (argument.variable) {
+      handles.push_back(i);
+      std::vector<int64_t> sizes = argument.variable->sizes;
+      llvm::replace(sizes, ArgumentClass::any, ShapedType::kDynamic);
+      Type element = tfg::elementTypeOf(argument.variable->dtype, b.getContext());
+      types.push_back(RankedTensorType::get(sizes, element));
+    }
   b.setInsertionPointToEnd(module->getBody());
   cluster = func::FuncOp::create(b, loc, "cluster", b.getFunctionType(types, {}));
   b.setInsertionPointToStart(cluster.addEntryBlock());
   Values values;
-  for (auto [i, argument] : llvm::enumerate(cluster.getArguments())) {
+  ArrayRef<BlockArgument> given = cluster.getArguments();
+  for (auto [i, argument] : llvm::enumerate(given.take_front(arguments.size()))) {
     Value value = coerce(argument, stated(function.getDataArgument(i).getType(), types[i]));
     values.push_back(unboxed(value, KnownValue(tfg::shapeOf(value.getType()))));
   }
+  for (auto [cell, argument] : llvm::enumerate(given.drop_front(arguments.size())))
+    addCell(argument, values[handles[cell]].value);
+  const Values before = cells;
   Values results = TREADLE_TRY(inlineFunction(function, values));
   SmallVector<Value> returned;
   for (const Typed &result : results)
     returned.push_back(boxed(result.list ? handleOf(result).value : result.value));
+  for (auto [cell, argument] : llvm::enumerate(given.drop_front(arguments.size())))
+    returned.push_back(!kernelCells.contains(cell) && cells[cell].value == before[cell].value
+                           ? Value(argument)
+                           : boxed(read(cell).value));
   func::ReturnOp::create(b, loc, returned);
   cluster.setFunctionType(b.getFunctionType(types, ValueRange(returned).getTypes()));
   cluster.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
@@ -175,21 +203,40 @@ ArgumentClass ArgumentClass::of(const Tensor &tensor, bool isExact) {
   return result;
 }
 
+bool ArgumentClass::Variable::fits(const Tensor &value) const {
+  return dtype == value.dtype() &&
+         llvm::equal(sizes, value.dims(), [](int64_t known, int64_t size) {
+           return known == size || (known == any && size != 1);
+         });
+}
+
+ArgumentClass::Variable ArgumentClass::Variable::with(const Tensor &value) const {
+  Variable both{value.dtype(), {value.dims().begin(), value.dims().end()}};
+  if (both.sizes.size() == sizes.size())
+    for (auto [size, known] : llvm::zip(both.sizes, sizes))
+      if (size != known && size != 1)
+        size = any;
+  return both;
+}
+
 Expected<TensorProgram> translate(tfg::FuncOp function, ArrayRef<ArgumentClass> arguments,
                                   const FindFunction &find, MLIRContext &context,
                                   const TranslationOptions &options) {
   context.loadDialect<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
                       math::MathDialect, scf::SCFDialect, tensor::TensorDialect, rc::RcDialect>();
   llvm::SetVector<Operation *> kernelLists;
+  llvm::SetVector<size_t> kernelCells;
   for (;;) {
     if (options.metered)
       options.metered->places.clear();
     Translator translator(find, context, options);
     translator.kernelLists = kernelLists;
+    translator.kernelCells = kernelCells;
     Expected<TensorProgram> program = translator.run(function, arguments);
-    if (translator.wanted.empty())
+    if (translator.wanted.empty() && translator.wantedCells.empty())
       return program;
     kernelLists.insert_range(translator.wanted);
+    kernelCells.insert_range(translator.wantedCells);
   }
 }
 

@@ -56,8 +56,10 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
     chosen = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, selector, number);
   }
   auto sides = scf::IfOp::create(b, loc, TypeRange(), chosen, /*withElseRegion=*/true);
-  Values results[2];
+  Values results[2], after[2];
+  const Values before = cells;
   for (int side : {0, 1}) {
+    cells = before;
     OpBuilder::InsertionGuard guard(b);
     Block &block = sides->getRegion(side).front();
     block.clear();
@@ -67,9 +69,19 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
     if (!given)
       return given;
     results[side] = std::move(*given);
+    after[side] = cells;
   }
   if (results[0].size() != results[1].size())
     return Unexpected(unsupported(node, "its branches give different numbers of results"));
+  // What a branch did to variables it gives as well.
+  const size_t numResults = results[0].size();
+  SmallVector<size_t> changed;
+  for (size_t i = 0; i < before.size(); ++i)
+    if (after[0][i].value != before[i].value || after[1][i].value != before[i].value) {
+      changed.push_back(i);
+      for (int side : {0, 1})
+        results[side].push_back(after[side][i]);
+    }
   SmallVector<Form> forms;
   SmallVector<Type> types;
   for (auto [a, c] : llvm::zip(results[0], results[1])) {
@@ -99,6 +111,10 @@ Expected<Values> Translator::conditional(tfg::Node node, ArrayRef<tfg::FuncOp> b
         joinedFrom(form, rest.take_front(count), join(results[0][i].known, results[1][i].known)));
     rest = rest.drop_front(count);
   }
+  cells = before;
+  for (auto [i, value] : llvm::zip(changed, ArrayRef(out).drop_front(numResults)))
+    cells[i] = value;
+  out.truncate(numResults);
   return out;
 }
 
@@ -148,7 +164,8 @@ static SmallVector<bool> invariantsOf(tfg::FuncOp body) {
 }
 
 /// A loop whose variables are first taken to be as they begin. Where an iteration gives them other
-/// types, the loop is made again with what both have in common.
+/// types, the loop is made again with what both have in common. Cells that an iteration changes are
+/// variables of the loop.
 Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
   tfg::FuncOp cond = TREADLE_TRY(functionIn(node, node.attr("cond")));
   Expected<tfg::FuncOp> body = functionIn(node, node.attr("body"));
@@ -157,10 +174,9 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
   SmallVector<bool> isInvariant = invariantsOf(*body);
   if (isInvariant.size() != inputs.size())
     return Unexpected(unsupported(node, "its body gives another number of values"));
+  const size_t numValues = inputs.size();
+  inputs.append(cells);
   SmallVector<size_t> variables;
-  for (auto [i, invariant] : llvm::enumerate(isInvariant))
-    if (!invariant)
-      variables.push_back(i);
   // Values differ from iteration to iteration, be they constants to begin with.
   auto forgetValue = [](KnownValue known) {
     known.constant = Tensor();
@@ -169,10 +185,14 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
   };
   SmallVector<Form> forms;
   Values now = inputs;
-  for (size_t i : variables) {
+  auto addVariable = [&](size_t i) {
+    variables.push_back(i);
     forms.push_back(Form::of(inputs[i]));
     now[i].known = forgetValue(now[i].known);
-  }
+  };
+  for (auto [i, invariant] : llvm::enumerate(isInvariant))
+    if (!invariant)
+      addVariable(i);
   const auto wantedBefore = wanted;
   for (int round = 0; round < maxRounds; ++round) {
     SmallVector<Value> begin;
@@ -186,6 +206,10 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
     if (!given)
       return given;
     bool isStable = true;
+    SmallVector<size_t> changed;
+    for (size_t i = numValues; i < inputs.size(); ++i)
+      if (!llvm::is_contained(variables, i) && (*given)[i].value != inputs[i].value)
+        changed.push_back(i);
     for (auto [i, form] : llvm::zip(variables, forms)) {
       Typed next = (*given)[i];
       std::optional<Form> both = joined(form, Form::of(next));
@@ -196,10 +220,11 @@ Expected<Values> Translator::loop(tfg::Node node, Values inputs) {
       form = std::move(*both);
       now[i].known = std::move(known);
     }
-    if (isStable) {
+    if (isStable && changed.empty()) {
       endIteration(made, variables, *given, forms);
-      return withVariables(now, variables, forms, made.getResults());
+      return splitCells(withVariables(now, variables, forms, made.getResults()), numValues);
     }
+    llvm::for_each(changed, addVariable);
     erase(made);
     wanted = wantedBefore;
   }
@@ -214,6 +239,13 @@ Values Translator::withVariables(const Values &now, ArrayRef<size_t> variables,
     values[i] = joinedFrom(form, parts.take_front(count), now[i].known);
     parts = parts.drop_front(count);
   }
+  return values;
+}
+
+/// Values without those of cells behind them, which become the cells' own.
+Values Translator::splitCells(Values values, size_t numValues) {
+  cells.assign(values.begin() + numValues, values.end());
+  values.truncate(numValues);
   return values;
 }
 
@@ -240,19 +272,28 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
   SmallVector<Location> locations(made.getNumResults(), loc);
   auto argumentsOf = [&](Region &region) {
     Block *block = b.createBlock(&region, {}, made.getResultTypes(), locations);
-    return withVariables(now, variables, forms, block->getArguments());
+    return splitCells(withVariables(now, variables, forms, block->getArguments()),
+                      now.size() - cells.size());
   };
-  Expected<Values> decision = inlineFunction(cond, argumentsOf(made.getBefore()));
+  Values tested = argumentsOf(made.getBefore());
+  const Values before = cells;
+  Expected<Values> decision = inlineFunction(cond, tested);
   if (!decision)
     return decision;
+  if (!llvm::equal(before, cells,
+                   [](const Typed &a, const Typed &c) { return a.value == c.value; }))
+    return Unexpected(unsupported(node, "its condition changes a variable"));
   if (decision->size() != 1)
     return Unexpected(unsupported(node, "its condition gives more than one value"));
   Value goesOn = TREADLE_TRY(truth(node, decision->front()));
   scf::ConditionOp::create(b, loc, goesOn, made.getBefore().getArguments());
 
   Values arguments = argumentsOf(made.getAfter());
-  check(rc::RunningOp::create(b, loc, b.getI1Type()));
-  return inlineFunction(body, arguments);
+  check(rc::RunningOp::create(b, loc, b.getI1Type(), cells.size()));
+  Expected<Values> given = inlineFunction(body, arguments);
+  if (given)
+    given->append(cells);
+  return given;
 }
 
 /// What is known by address of values that go must go as well.

@@ -17,7 +17,8 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   const OpDef *def = lookupOp(node.opType());
   if (!def)
     return Unexpected(unsupported(node, "its op isn't known"));
-  if (def->isStateful() && !def->facts().readsVariables)
+  const OpFacts &facts = def->facts();
+  if (def->isStateful() && !facts.readsVariables && !facts.updatesVariables)
     return Unexpected(unsupported(node, "its op has effects, or sees what others have"));
   if (inputs.size() > maxKernelInputs)
     return Unexpected(unsupported(node, "it has too many inputs"));
@@ -30,10 +31,17 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
       node.name().str(), node.opType().str(), node.device().str(), std::move(attrs), {}, {}, {}};
   SmallVector<Value> operands;
   std::vector<const KnownValue *> known;
+  bool usesCells = false;
   for (const Typed &input : inputs) {
-    if (variables.contains(input.value))
+    std::optional<size_t> cell = cellOf(input);
+    bool isHandle = isa<tf_type::ResourceType>(elementOf(input.value.getType()));
+    if (variables.contains(input.value) || (isHandle && !cell && facts.updatesVariables) ||
+        (cell && !facts.readsVariables && !facts.updatesVariables))
       return Unexpected(unsupported(node, "it does more with a variable than to read it"));
-    operands.push_back(boxed(input.value));
+    operands.push_back(cell ? cells[*cell].value : boxed(input.value));
+    usesCells |= cell.has_value();
+    if (cell && !kernelCells.contains(*cell))
+      wantedCells.insert(*cell); // these results are thrown away
     known.push_back(&input.known);
     entry.inputTypes.push_back(valueTypeOf(elementOf(input.value.getType())).dtype);
   }
@@ -58,6 +66,8 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
   Values results;
   for (auto [result, value] : llvm::zip(op.getOutputs(), shapes.values))
     results.push_back(unboxed(result, std::move(value)));
+  if (usesCells)
+    op->setAttr(rc::staysAttr, b.getUnitAttr());
   return results;
 }
 

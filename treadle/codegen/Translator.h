@@ -10,6 +10,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Builders.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/SaveAndRestore.h"
 
@@ -97,6 +98,9 @@ public:
   Typed constant(const Tensor &tensor, KnownValue known);
   Results handle(tfg::Node node);
   Results readVariable(tfg::Node node, const Typed &handle);
+  /// What an op of these attributes gives of the inputs, for a node that stands for several ops.
+  Results resultOf(llvm::StringRef op, llvm::ArrayRef<mlir::NamedAttribute> attrs, Values inputs,
+                   mlir::Type element, tfg::Node node);
   MaybeValues elementwise(tfg::Node node, const Values &inputs);
   MaybeValues elementwise(const ElementwiseOp &op, tfg::Node node, const Values &inputs);
   /// Checks that no element of a tensor of integers is zero.
@@ -105,6 +109,15 @@ public:
   /// A call of a kernel that stands for no node of the graph; `near` is one that it is for.
   mlir::Value kernelFor(tfg::Node near, llvm::StringRef op, AttrMap attrs,
                         llvm::ArrayRef<mlir::Value> inputs, mlir::Type result);
+
+  // Variables that others see once the code is over; see Cell.
+  /// The number of the variable whose handle this is; nothing where that isn't told.
+  std::optional<size_t> cellOf(const Typed &handle);
+  Typed read(size_t cell);
+  void write(size_t cell, Typed value);
+  /// Whether a node must run though nothing needs a result of it, or one in a function that it
+  /// calls.
+  bool acts(tfg::Node node);
 
   // Lists.
   /// Whether the lists that a node makes are left to kernels.
@@ -176,12 +189,25 @@ public:
   mlir::func::FuncOp cluster;
   /// The values of variables whose handles these are, where the code will outlive them.
   llvm::DenseMap<mlir::Value, Tensor> variables;
+  /// Variables that the code works on: what each holds at this point. Where it is a variable of the
+  /// code's own that holds it, the handle of that.
+  Values cells;
+  llvm::SmallVector<mlir::RankedTensorType> cellTypes; // as the code begins
+  llvm::DenseMap<mlir::Value, size_t> cellNumbers;     // by the handle of the session's variable
   /// Dimensions that were told, by tensor and index.
   llvm::DenseMap<std::pair<mlir::Value, int64_t>, mlir::Value> dims;
   /// Nodes whose lists are left to kernels; and such that better were.
   llvm::SetVector<mlir::Operation *> kernelLists, wanted;
+  /// Cells that kernels work on, by handle: variables of the code's own hold them. And such that
+  /// better were.
+  llvm::SetVector<size_t> kernelCells, wantedCells;
 
 private:
+  llvm::DenseSet<mlir::Operation *> neededNodes(mlir::Block &body);
+  /// A kernel that does more than to give results, or sees what such do.
+  mlir::Operation *addKernel(llvm::StringRef op, llvm::ArrayRef<mlir::Value> inputs,
+                             mlir::TypeRange results, DType dtype, std::string sharedName = "");
+  void addCell(mlir::Value argument, mlir::Value handle);
   Results conditional(tfg::Node node, llvm::ArrayRef<tfg::FuncOp> branches, size_t branch,
                       mlir::Value selector, llvm::ArrayRef<Typed> inputs);
   std::optional<Typed> inRegisters(const ElementwiseOp &op, const Values &inputs,
@@ -195,6 +221,7 @@ private:
   /// `now`, with what holds the variables.
   Values withVariables(const Values &now, llvm::ArrayRef<size_t> variables,
                        llvm::ArrayRef<Form> forms, mlir::ValueRange parts);
+  Values splitCells(Values values, size_t numValues);
   void erase(mlir::Operation *op);
   /// An element for each place in a shape, in the order of memory.
   llvm::SmallVector<mlir::Value>
@@ -213,6 +240,9 @@ private:
   int depth = 0;
   int loopPlace = -1;           // of the innermost loop
   mlir::scf::WhileOp innermost; // null: the code is in no loop
+  /// Nodes of no body, which stand for parts of others.
+  std::vector<std::unique_ptr<mlir::Block>> parts;
+  llvm::DenseMap<mlir::Operation *, bool> acting; // by function
 };
 
 /// What a list of sizes says of a type: -1 in `shape` where a size is one of `dynamic`.
@@ -238,6 +268,7 @@ LoweringTable smallLowerings();
 LoweringTable reductionLowerings();
 LoweringTable productLowerings();
 LoweringTable listLowerings();
+LoweringTable variableLowerings();
 
 /// Whether an op is translated with lists as they are in compiled code; others have them as kernels
 /// do.

@@ -134,6 +134,45 @@ private:
     remaining[why].push_back(LoopExplainer::describe(node));
   }
 
+  /// The dtype of the variable whose handle an argument is, as what is done to it says.
+  DType dtypeBehind(tfg::FuncOp function, unsigned argument) {
+    for (OpOperand &use : function.getDataArgument(argument).getUses()) {
+      Node node(use.getOwner());
+      if (!Node::isNode(use.getOwner()))
+        continue;
+      for (StringRef key : {"dtype", "T"})
+        if (auto type = node.attr<mlir::TypeAttr>(key))
+          return valueTypeOf(type.getValue()).dtype;
+      const OpDef *def = lookupOp(node.opType());
+      int first = def ? def->facts().firstArgument : 0;
+      DType found = DType::Invalid;
+      unsigned place = use.getOperandNumber() - static_cast<unsigned>(first);
+      if (first >= 0)
+        forEachCalled(node, [&](tfg::FuncOp called) {
+          if (found == DType::Invalid && place < called.getNumDataArguments())
+            found = dtypeBehind(called, place);
+        });
+      if (found != DType::Invalid)
+        return found;
+    }
+    return DType::Invalid;
+  }
+
+  /// What a call may be given, as far as the graph tells: values of variables are taken for
+  /// scalars, or of `rank`.
+  SmallVector<codegen::ArgumentClass> classesOf(Node call, tfg::FuncOp function,
+                                                std::optional<int64_t> rank) {
+    SmallVector<codegen::ArgumentClass> classes;
+    for (auto [i, input] : llvm::enumerate(call.data())) {
+      codegen::ArgumentClass &made = classes.emplace_back(classOf(input.getType(), rank));
+      DType dtype = made.dtype == DType::Resource ? dtypeBehind(function, i) : DType::Invalid;
+      if (dtype != DType::Invalid)
+        made.variable = {dtype,
+                         std::vector<int64_t>(rank.value_or(0), codegen::ArgumentClass::any)};
+    }
+    return classes;
+  }
+
   /// Why no code comes of a cluster; empty where it does, or would for scalars or vectors in the
   /// place of inputs whose ranks the graph doesn't tell.
   std::string obstacle(Node call, tfg::FuncOp function) {
@@ -141,16 +180,15 @@ private:
     std::string why;
     for (std::optional<int64_t> rank :
          {std::optional<int64_t>(), std::optional<int64_t>(0), std::optional<int64_t>(1)}) {
-      SmallVector<codegen::ArgumentClass> classes;
-      for (Value input : call.data())
-        classes.push_back(classOf(input.getType(), rank));
+      SmallVector<codegen::ArgumentClass> classes = classesOf(call, function, rank);
       Expected<codegen::TensorProgram> program =
           codegen::translate(function, classes, find, *module.getContext());
       if (program)
         return {};
       if (why.empty())
         why = program.error().message;
-      if (!rank && llvm::all_of(classes, [](const auto &one) { return one.isRanked; }))
+      if (!rank &&
+          llvm::all_of(classes, [](const auto &one) { return one.isRanked && !one.variable; }))
         break; // nothing is left open
     }
     return why;

@@ -1087,9 +1087,9 @@ def PrepareAttrsExport : Pass<"tfg-prepare-attrs-export", "::mlir::ModuleOp"> {
 def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
   let summary = "make functions of what is worth compiling";
   let description = [{
-    Connected nodes that are pure, or only read variables, with a loop among them, become a function and
-    a call that is marked `_cluster`; functions that they call are left as they are. Sets are chosen so
-    that nothing outside comes between: what ran before or after the nodes runs before or after the
+    Connected nodes with a loop among them that are pure, or have effects on variables alone, or check
+    something, become a function and a call that is marked `_cluster`; functions that they call are left
+    as they are. Effects outside of loops stay. Sets are chosen so that nothing outside comes between: what ran before or after the nodes runs before or after the
     call; and so that no node waits for a blocking op, or dies with a Switch, that didn't before.
     Constants are copied into the function.
 
@@ -1104,7 +1104,7 @@ def OutlineClusters : Pass<"tfg-outline-clusters", "::mlir::ModuleOp"> {
     %y, %c = PartitionedCall(%n, %x) name("cluster") {_cluster = true, f = #tf_type.func<@cluster, {}>, ...} : ...
     ```
 
-    It does not compile anything, and takes no node that has an effect, waits for others, or is v1
+    It does not compile anything, and takes no node that has another effect, waits for others, or is v1
     control flow (tfg-v1-to-functional first).
   }];
   let options = [

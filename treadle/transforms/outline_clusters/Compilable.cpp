@@ -36,6 +36,7 @@ const Compilable::Known &Compilable::of(StringRef name) {
                               ") in function '", name.str(), "': ", node.obstacle);
       result.hasLoop |= node.hasLoop;
       result.reads |= node.reads;
+      result.acts |= node.acts;
     }
   }
   return known[name] = std::move(result);
@@ -64,6 +65,7 @@ Compilable::Known Compilable::of(Node node) {
       result.obstacle = callee.obstacle;
     result.hasLoop |= callee.hasLoop;
     result.reads |= callee.reads;
+    result.acts |= callee.acts;
   };
   if (node->getNumRegions() || isV1ControlFlow(node)) {
     result.obstacle = "its form of control flow is not compiled";
@@ -75,8 +77,10 @@ Compilable::Known Compilable::of(Node node) {
       forEachFunctionName(attr.getValue(), include);
   } else if (const OpDef *def = lookupOp(op); !def) {
     result.obstacle = "its op isn't known";
-  } else if (def->facts().readsVariables) {
-    result.reads = true;
+  } else if (const OpFacts &facts = def->facts();
+             facts.readsVariables || facts.updatesVariables || facts.checks) {
+    result.reads = !facts.checks;
+    result.acts = !facts.readsVariables;
   } else if (def->isStateful() || def->kind() == OpKind::Placeholder) {
     result.obstacle = "its op has effects, or sees what others have";
   } else if (def->facts().blocks) {
@@ -101,5 +105,6 @@ Compilable::Known Compilable::of(Node node) {
 std::string Compilable::obstacle(Node node) { return of(node).obstacle; }
 bool Compilable::hasLoop(Node node) { return of(node).hasLoop; }
 bool Compilable::readsVariables(Node node) { return of(node).reads; }
+bool Compilable::acts(Node node) { return of(node).acts; }
 
 } // namespace treadle::tfg

@@ -20,11 +20,14 @@ public:
   bool hasLoop(Node node);
   /// Whether the node, or one in a function that it calls, reads variables.
   bool readsVariables(Node node);
+  /// Whether the node, or one in a function that it calls, must run though nothing needs a result
+  /// of it: it writes variables, or checks something.
+  bool acts(Node node);
 
 private:
   struct Known {
     std::string obstacle;
-    bool hasLoop = false, reads = false;
+    bool hasLoop = false, reads = false, acts = false;
   };
   Known of(Node node);
   const Known &of(llvm::StringRef function);

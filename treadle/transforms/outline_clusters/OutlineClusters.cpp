@@ -173,7 +173,7 @@ public:
       inside.insert(node.getOperation());
   }
 
-  void run(tfg::NameScope &scope, bool reads) {
+  void run(tfg::NameScope &scope, bool isStateful) {
     SmallVector<Value> inputs = takeInputs();
     llvm::SetVector<Value> tokens;
     auto addTokens = [&](Node node) {
@@ -198,7 +198,7 @@ public:
         attrs.push_back(tfg::dtypeAttr(value.getType()));
       return b.getArrayAttr(attrs);
     };
-    Node call = tfg::NodeBuilder(b, reads ? "StatefulPartitionedCall" : "PartitionedCall")
+    Node call = tfg::NodeBuilder(b, isStateful ? "StatefulPartitionedCall" : "PartitionedCall")
                     .name(scope.unique("cluster"))
                     .placedAs(nodes[0])
                     .attr("Tin", types(inputs))
@@ -337,7 +337,7 @@ private:
   struct Found {
     Block *block;
     SmallVector<Node> nodes;
-    bool reads = false;
+    bool isStateful = false;
   };
 
   static bool isGraph(Block &block) { return isa<tfg::GraphOp>(block.getParentOp()); }
@@ -355,16 +355,19 @@ private:
     tfg::WaitingNodes waiting(module);
     std::vector<Found> found;
     tfg::forEachBody(module, [&](Block &block) {
+      // What acts outside of loops is as fast by itself.
       auto isCandidate = [&](Node node) {
-        return !isKept(block, node) && compilable.obstacle(node).empty();
+        return !isKept(block, node) && compilable.obstacle(node).empty() &&
+               (!compilable.acts(node) || compilable.hasLoop(node));
       };
       for (SmallVector<Node> &nodes : Body(block, waiting).sets(isCandidate)) {
+        auto acts = [&](Node node) { return compilable.acts(node); };
+        auto reads = [&](Node node) { return compilable.readsVariables(node); };
         if (llvm::none_of(nodes, [&](Node node) { return compilable.hasLoop(node); }) ||
-            resultsOf(nodes, fetchedOf(block)).empty())
+            (resultsOf(nodes, fetchedOf(block)).empty() && llvm::none_of(nodes, acts)))
           continue;
-        bool reads =
-            llvm::any_of(nodes, [&](Node node) { return compilable.readsVariables(node); });
-        found.push_back({&block, std::move(nodes), reads});
+        bool isStateful = llvm::any_of(nodes, acts) || llvm::any_of(nodes, reads);
+        found.push_back({&block, std::move(nodes), isStateful});
       }
     });
     return found;
@@ -407,7 +410,7 @@ private:
       if (block != cluster.block)
         scope.emplace(*(block = cluster.block));
       ClusterOutliner(module, *names, cluster.nodes, in(*block, kept), fetchedOf(*block))
-          .run(*scope, cluster.reads);
+          .run(*scope, cluster.isStateful);
     }
     numClusters += found.size();
   }

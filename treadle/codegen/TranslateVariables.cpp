@@ -1,0 +1,270 @@
+// Variables of the session, as values.
+//
+// A cell is a variable whose handle the cluster is given. Its value comes with the handle; while
+// the code runs it is a value like others, which control flow hands on; and in the end the caller
+// gets it back. So others see what the code does to variables all at once, or, where it leaves, not
+// at all: then the interpreter does it anew.
+#include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/codegen/Rc.h"
+#include "treadle/codegen/Translator.h"
+#include "treadle/dialect/FunctionNames.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
+#include "treadle/rewriting/FunctionalNode.h"
+#include "treadle/rewriting/Rewriting.h"
+#include "treadle/runtime/Variable.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+
+bool Translator::acts(tfg::Node node) {
+  if (const OpDef *def = lookupOp(node.opType());
+      def && (def->facts().updatesVariables || def->facts().checks))
+    return true;
+  bool found = false;
+  auto look = [&](StringRef name) {
+    tfg::FuncOp function = find(name);
+    if (!function || function.isExternal() || function.getGeneric())
+      return;
+    auto [known, isNew] = acting.try_emplace(function, false);
+    bool result = known->second;
+    if (isNew) {
+      for (Operation &op : function.getEntry().without_terminator())
+        result |= acts(tfg::Node(&op));
+      acting[function] = result;
+    }
+    found |= result;
+  };
+  look(node.opType());
+  for (NamedAttribute attr : node.attrs())
+    tfg::forEachFunctionName(attr.getValue(), look);
+  return found;
+}
+
+std::optional<size_t> Translator::cellOf(const Typed &handle) {
+  auto known = cellNumbers.find(handle.value);
+  return known == cellNumbers.end() ? std::nullopt : std::optional(known->second);
+}
+
+Expected<Values> Translator::resultOf(StringRef op, ArrayRef<NamedAttribute> attrs, Values inputs,
+                                      Type element, tfg::Node node) {
+  Block &block = *parts.emplace_back(std::make_unique<Block>());
+  for (const Typed &input : inputs) {
+    Type type = input.value.getType();
+    block.addArgument(isTensor(type) ? type : RankedTensorType::get({}, type), loc);
+  }
+  OpBuilder inside(b.getContext());
+  inside.setInsertionPointToEnd(&block);
+  tfg::Node part = tfg::NodeBuilder(inside, op)
+                       .name(node.name())
+                       .placedAs(node)
+                       .attrs(attrs)
+                       .inputs(block.getArguments())
+                       .results(TypeRange(UnrankedTensorType::get(element)))
+                       .build();
+  return translateNode(part, std::move(inputs));
+}
+
+Operation *Translator::addKernel(StringRef op, ArrayRef<Value> inputs, TypeRange results,
+                                 DType dtype, std::string sharedName) {
+  KernelCall entry{op.str(), op.str(), "", {}, {}, {}, {}};
+  entry.attrs.set("dtype", TypeAttr{dtype});
+  if (!sharedName.empty())
+    entry.attrs.set("shared_name", std::move(sharedName));
+  for (Value input : inputs)
+    entry.inputTypes.push_back(valueTypeOf(elementOf(input.getType())).dtype);
+  for (Type type : results) {
+    entry.outputTypes.push_back(valueTypeOf(elementOf(type)).dtype);
+    ExpectedShape expected{true};
+    for (int64_t size : cast<RankedTensorType>(type).getShape())
+      expected.dims.push_back(ShapedType::isDynamic(size) ? -1 : size);
+    entry.outputs.push_back(std::move(expected));
+  }
+  int32_t index = static_cast<int32_t>(tables.kernels.size());
+  tables.kernels.push_back(std::move(entry));
+  auto call = rc::KernelOp::create(b, loc, results, inputs, index, op, nullptr);
+  call->setAttr(rc::staysAttr, b.getUnitAttr());
+  return call;
+}
+
+void Translator::addCell(Value argument, Value handle) {
+  size_t number = cells.size();
+  cellNumbers[handle] = number;
+  cellTypes.push_back(cast<RankedTensorType>(argument.getType()));
+  cells.push_back(unboxed(argument, KnownValue(tfg::shapeOf(argument.getType()))));
+  if (!kernelCells.contains(number))
+    return;
+  DType dtype = valueTypeOf(elementOf(argument.getType())).dtype;
+  Operation *made =
+      addKernel("VarHandleOp", {}, handle.getType(), dtype, std::string(Variable::anonymousName));
+  cells[number].value = made->getResult(0);
+  addKernel("AssignVariableOp", {made->getResult(0), argument}, {}, dtype);
+}
+
+Typed Translator::read(size_t cell) {
+  if (!kernelCells.contains(cell))
+    return cells[cell];
+  RankedTensorType type = cellTypes[cell];
+  Operation *made = addKernel("ReadVariableOp", cells[cell].value, TypeRange(type),
+                              valueTypeOf(type.getElementType()).dtype);
+  return unboxed(made->getResult(0), KnownValue(tfg::shapeOf(type)));
+}
+
+void Translator::write(size_t cell, Typed value) {
+  if (!kernelCells.contains(cell)) {
+    cells[cell] = std::move(value);
+    return;
+  }
+  addKernel("AssignVariableOp", {cells[cell].value, boxed(value.value)}, {},
+            valueTypeOf(cellTypes[cell].getElementType()).dtype);
+}
+
+namespace {
+
+Attribute typeAttr(Type element) { return mlir::TypeAttr::get(element); }
+
+/// The cell of a node's handle, for values of this dtype.
+Expected<size_t> cellFor(Translator &t, tfg::Node node, const Typed &handle, Type element) {
+  std::optional<size_t> cell = t.cellOf(handle);
+  if (!cell)
+    return Unexpected(Translator::unsupported(node, "which variable it works on can't be told"));
+  if (t.cellTypes[*cell].getElementType() != element)
+    return Unexpected(Translator::unsupported(node, "its variable is of another dtype"));
+  return *cell;
+}
+
+/// What the variable holds; nothing if it is no cell, and only read.
+MaybeValues valueOf(Translator &t, tfg::Node node, const Typed &handle) {
+  if (!t.cellOf(handle))
+    return std::nullopt;
+  return cellFor(t, node, handle, elementOf(node->getResult(0).getType())).map([&](size_t cell) {
+    return std::optional(Values{t.read(cell)});
+  });
+}
+
+MaybeValues read(Translator &t, tfg::Node node, Values inputs) {
+  if (t.options.variable) {
+    Values values = TREADLE_TRY(t.readVariable(node, inputs.front()));
+    return std::optional(std::move(values));
+  }
+  return valueOf(t, node, inputs.front());
+}
+
+/// Whether two values are of one shape, as the code will have checked; false where that can't be
+/// told beforehand.
+bool haveSameShape(Translator &t, Value a, Value b) {
+  if (!isTensor(a.getType()) && !isTensor(b.getType()))
+    return true;
+  auto first = dyn_cast<RankedTensorType>(a.getType());
+  auto second = dyn_cast<RankedTensorType>(b.getType());
+  if (!first || !second || first.getRank() != second.getRank())
+    return false;
+  for (int64_t i = 0; i < first.getRank(); ++i) {
+    int64_t size = first.getDimSize(i);
+    if (size != ShapedType::kDynamic && size == second.getDimSize(i))
+      continue;
+    t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::eq, t.dim(a, i), t.dim(b, i)));
+  }
+  return true;
+}
+
+MaybeValues assign(Translator &t, tfg::Node node, Values inputs) {
+  Typed value = inputs[1].list ? t.handleOf(inputs[1]) : std::move(inputs[1]);
+  size_t cell = TREADLE_TRY(cellFor(t, node, inputs[0], elementOf(value.value.getType())));
+  auto validates = node.attr<BoolAttr>("validate_shape");
+  if (validates && validates.getValue() && !haveSameShape(t, t.read(cell).value, value.value))
+    return Unexpected(Translator::unsupported(node, "whether the shapes agree can't be told"));
+  t.write(cell, std::move(value));
+  return Values();
+}
+
+template <const char *op> MaybeValues update(Translator &t, tfg::Node node, Values inputs) {
+  Type element = elementOf(inputs[1].value.getType());
+  size_t cell = TREADLE_TRY(cellFor(t, node, inputs[0], element));
+  if (t.kernelCells.contains(cell))
+    return std::nullopt;
+  Typed now = t.read(cell);
+  if (!haveSameShape(t, now.value, inputs[1].value))
+    return std::nullopt;
+  Values sum = TREADLE_TRY(
+      t.resultOf(op, {t.b.getNamedAttr("T", typeAttr(element))}, {now, inputs[1]}, element, node));
+  t.write(cell, sum[0]);
+  return Values();
+}
+constexpr char addition[] = "AddV2", subtraction[] = "Sub";
+
+MaybeValues shape(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<size_t> cell = t.cellOf(inputs[0]);
+  if (!cell)
+    return std::nullopt;
+  Typed value = t.read(*cell);
+  Type element = elementOf(node->getResult(0).getType());
+  NamedAttribute attrs[] = {t.b.getNamedAttr("T", typeAttr(elementOf(value.value.getType()))),
+                            t.b.getNamedAttr("out_type", typeAttr(element))};
+  Values result = TREADLE_TRY(t.resultOf("Shape", attrs, {value}, element, node));
+  return std::optional(std::move(result));
+}
+
+MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
+  Type element = elementOf(node->getResult(0).getType());
+  MaybeValues value = valueOf(t, node, inputs[0]);
+  if (!value || !*value)
+    return value;
+  auto batchDims = node.attr<IntegerAttr>("batch_dims");
+  Tensor axis = Tensor::scalar<int64_t>(DType::Int64, batchDims ? batchDims.getInt() : 0);
+  KnownValue known(Shape::scalar());
+  known.constant = axis;
+  known.integers = Shape::Dims{axis.scalarValue<int64_t>()};
+  NamedAttribute attrs[] = {
+      t.b.getNamedAttr("Tparams", typeAttr(element)),
+      t.b.getNamedAttr("Tindices", typeAttr(elementOf(inputs[1].value.getType()))),
+      t.b.getNamedAttr("Taxis", typeAttr(t.b.getI64Type())),
+      t.b.getNamedAttr("batch_dims", batchDims ? batchDims : t.b.getI64IntegerAttr(0))};
+  Values rows = TREADLE_TRY(
+      t.resultOf("GatherV2", attrs, {(**value)[0], inputs[1], t.constant(axis, std::move(known))},
+                 element, node));
+  return std::optional(std::move(rows));
+}
+
+MaybeValues gatherNd(Translator &t, tfg::Node node, Values inputs) {
+  Type element = elementOf(node->getResult(0).getType());
+  MaybeValues value = valueOf(t, node, inputs[0]);
+  if (!value || !*value)
+    return value;
+  NamedAttribute attrs[] = {
+      t.b.getNamedAttr("Tparams", typeAttr(element)),
+      t.b.getNamedAttr("Tindices", typeAttr(elementOf(inputs[1].value.getType())))};
+  Values rows =
+      TREADLE_TRY(t.resultOf("GatherNd", attrs, {(**value)[0], inputs[1]}, element, node));
+  return std::optional(std::move(rows));
+}
+
+/// What fails, the interpreter says.
+MaybeValues assertion(Translator &t, tfg::Node node, Values inputs) {
+  Value condition = inputs[0].value;
+  if (!condition.getType().isInteger(1))
+    return Unexpected(Translator::unsupported(node, "its condition may be no scalar"));
+  t.check(condition);
+  return Values();
+}
+
+constexpr std::pair<StringRef, Lowering> table[] = {
+    {"Assert", assertion},
+    {"AssignAddVariableOp", update<addition>},
+    {"AssignSubVariableOp", update<subtraction>},
+    {"AssignVariableOp", assign},
+    {"ReadVariableOp", read},
+    {"ResourceGather", gather},
+    {"ResourceGatherNd", gatherNd},
+    {"VariableShape", shape},
+};
+
+} // namespace
+
+LoweringTable variableLowerings() { return table; }
+
+} // namespace treadle::codegen
