@@ -72,6 +72,7 @@ def enough(call, most):
 # Name, program, unit, units a second, iterations at most (None: it is no loop).
 PROGRAMS = [
     ("x * 0.5 + 1, an iteration", "scalar", "ns", 1e9, 1_000_000),
+    ("v = v * 0.5 + 1 of a variable, an iteration", "variable", "ns", 1e9, 1_000_000),
     ("a row more, an iteration of 1,000", "growing", "ns", 1e9, 1_000),
     ("a row more in a list, an iteration of 1,000", "list", "ns", 1e9, 1_000),
     ("11 elementwise ops, 1,000,000 floats", "chain", "ms", 1e3, None),

@@ -99,7 +99,13 @@ def vectors(factor):
 
 
 PROGRAMS = {"scalar": SCALAR, "growing": GROWING, "chain": chain()}
-STARTS = {"scalar": np.float32(1), "growing": ROW, "chain": CHAIN, "list": ROW[0]}
+STARTS = {
+    "scalar": np.float32(1),
+    "variable": np.float32(1),
+    "growing": ROW,
+    "chain": CHAIN,
+    "list": ROW[0],
+}
 
 
 def filled_list():
@@ -117,11 +123,30 @@ def filled_list():
     return g.build()
 
 
+def assigned_variable():
+    """v = x; for i in range(n): v = v * 0.5 + 1; where v is a variable."""
+    import treadle
+
+    g = treadle.Builder()
+    n, x = g.placeholder("n", "int32", []), g.placeholder("x", "float32", [])
+    v = g.variable("v", dtype="float32", shape=[])
+    v.assign(x)
+    with g.while_loop(i=0) as loop:
+        loop.condition(loop.i < n)
+        v.assign(v * 0.5 + 1.0)
+        loop.i += 1
+    g.op("Identity", [v])
+    return g.build()
+
+
+BUILT = {"list": filled_list, "variable": assigned_variable}
+
+
 def treadle(tier, program, threads):
     import treadle
 
-    if program == "list":
-        graph = filled_list()
+    if program in BUILT:
+        graph = BUILT[program]()
     else:
         graph = treadle.Graph.from_bytes(PROGRAMS[program].encode())
     session = treadle.Session(graph, tier=tier, threads=threads)
@@ -157,8 +182,8 @@ def jax(program, threads):
     from jax import lax
     from jax import numpy as jnp
 
-    if program in ("growing", "list"):
-        raise NotImplementedError("its shapes are fixed")
+    if program in ("growing", "list", "variable"):
+        raise NotImplementedError("its shapes are fixed, and it has no variables")
 
     def scalar(n, x):
         return lax.fori_loop(0, n, lambda i, x: x * 0.5 + 1, x)
@@ -196,13 +221,22 @@ def tensorflow_function(program, **options):
             rows = rows.write(i, x * tf.cast(i, tf.float32))
         return rows.stack()
 
+    v = tf.Variable(0.0) if program == "variable" else None
+
+    def assigned(n, x):
+        v.assign(x)
+        for _ in tf.range(n):
+            v.assign(v * 0.5 + 1)
+        return v.read_value()
+
     functions = {
         "list": filled,
+        "variable": assigned,
         "scalar": loop(lambda x: x * 0.5 + 1, ()),
         "growing": loop(lambda x: tf.concat([x, ROW], 0), (None, COLUMNS)),
         "chain": chain,
     }
-    shape = {"scalar": (), "growing": (None, COLUMNS)}.get(program, (None,))
+    shape = {"scalar": (), "variable": (), "growing": (None, COLUMNS)}.get(program, (None,))
     signature = (tf.TensorSpec((), tf.int32, "n"), tf.TensorSpec(shape, tf.float32, "x"))
     return tf.function(functions[program], input_signature=signature, **options), signature
 
