@@ -4,6 +4,7 @@ variables hold after them are those of the interpreter."""
 import os
 import random
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -258,6 +259,53 @@ def test_no_run_loses_what_another_adds():
     for thread in threads:
         thread.join()
     assert session.variables()["v"] == 4 * 50 * 200
+
+
+WAITING = """
+tfg.graph #tf_type.version<producer = 1482, min_consumer = 12> {
+  %v, %vc = VarHandleOp name("v") {dtype = i32, shared_name = "v"} : () -> (HANDLE)
+  %s, %sc = VarHandleOp name("s") {dtype = i32, shared_name = "s"} : () -> (HANDLE)
+  %zero, %zc = Const name("zero") {dtype = i32, value = dense<0> : INT} : () -> (INT)
+  %one, %oc = Const name("one") {dtype = i32, value = dense<1> : INT} : () -> (INT)
+  %begin = AssignVariableOp(%s, %zero) name("begin") {dtype = i32} : HANDLE, INT
+  %count = AssignVariableOp(%v, %zero) [%begin] name("init") {dtype = i32} : HANDLE, INT
+  %end = AssignVariableOp(%s, %one) name("end") {dtype = i32} : HANDLE, INT
+  %w:3, %wc = While(%zero, %v, %s) name("w")
+      {T = [i32, !tf_type.resource, !tf_type.resource], body = #tf_type.func<@body, {}>,
+       cond = #tf_type.func<@cond, {}>} : (INT, HANDLE, HANDLE) -> (INT, HANDLE, HANDLE)
+  %y, %yc = ReadVariableOp(%v) [%wc] name("y") {dtype = i32} : (HANDLE) -> (INT)
+}
+tfg.func @cond(%i: INT {tfg.name = "i"}, %v: HANDLE {tfg.name = "v"}, %s: HANDLE {tfg.name = "s"})
+    -> (tensor<i1> {tfg.name = "p"}) {
+  %one, %oc = Const name("one") {dtype = i32, value = dense<1> : INT} : () -> (INT)
+  %p, %c = Less(%i, %one) name("less") {T = i32} : (INT, INT) -> (tensor<i1>)
+  return(%p) : tensor<i1>
+}
+tfg.func @body(%i: INT {tfg.name = "i"}, %v: HANDLE {tfg.name = "v"}, %s: HANDLE {tfg.name = "s"})
+    -> (INT {tfg.name = "o"}, HANDLE {tfg.name = "p"}, HANDLE {tfg.name = "q"}) {
+  %one, %oc = Const name("one") {dtype = i32, value = dense<1> : INT} : () -> (INT)
+  %add = AssignAddVariableOp(%v, %one) name("add") {dtype = i32} : HANDLE, INT
+  %r, %rc = ReadVariableOp(%s) [%add] name("read") {dtype = i32} : (HANDLE) -> (INT)
+  return(%r, %v, %s) [%add {tfg.name = "add"}] : INT, HANDLE, HANDLE
+}
+""".replace("HANDLE", "tensor<!tf_type.resource>").replace("INT", "tensor<i32>")
+
+
+def test_a_loop_ends_once_another_run_says_so():
+    """It counts until another run sets a variable: no value is taken for good."""
+    graph = treadle.Graph.from_bytes(WAITING.encode())
+    session = treadle.Session(graph, tier="jit", timeout=60)
+    session.run([], targets=["end", "init"])
+    session.run([], targets=["end"])
+    assert session.run("y") == 1  # compiled by now
+    session.run([], targets=["init"])
+    found = []
+    waiting = threading.Thread(target=lambda: found.append(session.run("y")))
+    waiting.start()
+    time.sleep(0.05)
+    session.run([], targets=["end"])
+    waiting.join()
+    assert found and found[0] > 0
 
 
 # --- random programs ------------------------------------------------------------------------------
