@@ -206,6 +206,9 @@ mlir::FailureOr<std::string> elementwiseFunction(Body &body, mlir::Block &block,
 mlir::FailureOr<ScalarFunction> scalarFunctionOf(Body &body, mlir::func::FuncOp function);
 /// If the region is one op of its two arguments: that op's name without the dialect.
 StringRef combinerOf(mlir::Region &region);
+/// If the region is one op of its two arguments that TensorFlow has for whole tensors: TensorFlow's
+/// name.
+StringRef combiningOp(mlir::Region &region, Type element);
 
 // --- tables ------------------------------------------------------------------------------------
 

@@ -124,9 +124,96 @@ static bool keepResult(Block &block, unsigned index) {
   return true;
 }
 
+/// The numbers of a constant vector: one, or one made of others. Nothing where they aren't
+/// constant.
+static std::optional<SmallVector<int64_t>> constantNumbers(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!op || !type || !type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
+    return std::nullopt;
+  StringRef name = op->getName().stripDialect();
+  if (name == "constant") {
+    auto elements = dyn_cast_or_null<DenseIntElementsAttr>(op->getAttr("value"));
+    if (!elements)
+      return std::nullopt;
+    return llvm::map_to_vector(elements.getValues<APInt>(), [&](const APInt &number) {
+      return type.getElementType().isUnsignedInteger() ? static_cast<int64_t>(number.getZExtValue())
+                                                       : number.getSExtValue();
+    });
+  }
+  if (name != "broadcast_in_dim" && name != "reshape" && name != "concatenate")
+    return std::nullopt;
+  SmallVector<int64_t> found;
+  for (Value operand : op->getOperands()) {
+    std::optional<SmallVector<int64_t>> part = constantNumbers(operand);
+    if (!part)
+      return std::nullopt;
+    llvm::append_range(found, *part);
+  }
+  if (name == "broadcast_in_dim" && found.size() == 1)
+    found.assign(type.getNumElements(), found.front());
+  // Of other shapes than vectors the order is one of a reshape's only.
+  bool isInOrder = name == "reshape" || type.getRank() < 2;
+  return isInOrder && static_cast<int64_t>(found.size()) == type.getNumElements()
+             ? std::optional(found)
+             : std::nullopt;
+}
+
+/// A scatter of one window at a constant place: a slice, combined with the updates, in its place.
+/// Null where it is another one.
+static Value windowScatter(Body &body, Operation *op, Region &region, unsigned index) {
+  unsigned count = op->getNumResults();
+  DictionaryAttr fields = fieldsOf(op, "scatter_dimension_numbers");
+  Value source = op->getOperand(count), updates = input(body, op, count + 1 + index);
+  auto type = dyn_cast<RankedTensorType>(body.resultType(op, index));
+  auto given = rankedOf(updates);
+  std::optional<SmallVector<int64_t>> starts = constantNumbers(source);
+  SmallVector<int64_t> window = fieldNumbers(fields, "update_window_dims"),
+                       inserted = fieldNumbers(fields, "inserted_window_dims"),
+                       places = fieldNumbers(fields, "scatter_dims_to_operand_dims");
+  StringRef combiner = combinerOf(region), combine = combiningOp(region, elementOf(updates));
+  if (!starts || !type || !given || !type.getRank() || !type.hasStaticShape() ||
+      !given.hasStaticShape() || starts->size() != places.size() ||
+      (combine.empty() && combiner != "second") ||
+      !fieldNumbers(fields, "input_batching_dims").empty() ||
+      static_cast<int64_t>(window.size() + inserted.size()) != type.getRank())
+    return {};
+  SmallVector<int64_t> begin(type.getRank(), 0), sizes(type.getRank(), 1);
+  for (auto [start, dim] : llvm::zip(*starts, places))
+    if (dim >= 0 && dim < type.getRank())
+      begin[dim] = start;
+  size_t next = 0;
+  for (int64_t d = 0; d < type.getRank(); ++d) {
+    if (llvm::is_contained(inserted, d))
+      continue;
+    if (next == window.size() || window[next] >= given.getRank())
+      return {};
+    sizes[d] = given.getDimSize(window[next++]);
+  }
+  int64_t elements = 1;
+  for (int64_t size : sizes)
+    elements *= size;
+  if (elements != given.getNumElements())
+    return {};
+  Value x = input(body, op, index);
+  for (auto [start, size, all] : llvm::zip(begin, sizes, type.getShape()))
+    if (start < 0 || start > all - size)
+      return x; // a window that isn't inside is left out
+  Value block = body.reshape(updates, sizes), at = body.vector(begin);
+  if (!combine.empty()) {
+    Value old = body.node("Slice", {x, at, sizesLike(body, sizes, at)}, type.clone(sizes));
+    block = body.node(combine, {old, block}, type.clone(sizes));
+  }
+  return body.node("XlaDynamicUpdateSlice", {x, block, at}, type);
+}
+
 /// The scatter of one of the inputs, by the function in `region`.
 static LogicalResult readOneScatter(Body &body, Operation *op, Region &region, unsigned index) {
   unsigned count = op->getNumResults();
+  if (Value written = windowScatter(body, op, region, index)) {
+    body.map(op->getResult(index), written);
+    return success();
+  }
   FailureOr<ScalarFunction> function = scalarFunction(body, region, "scatter");
   if (failed(function))
     return failure();

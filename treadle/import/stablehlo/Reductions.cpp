@@ -72,6 +72,11 @@ static const KnownReduction *findKnown(Region &region, Type element) {
   return nullptr;
 }
 
+StringRef hlo::combiningOp(Region &region, Type element) {
+  const KnownReduction *known = findKnown(region, element);
+  return known ? known->combine : "";
+}
+
 static LogicalResult readKnownReduction(Body &body, Operation *op, const KnownReduction &known) {
   Value x = input(body, op, 0);
   Type type = body.resultType(op);
