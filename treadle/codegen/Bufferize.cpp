@@ -38,6 +38,8 @@ private:
   void rewrite(tensor::CastOp op);
   void rewrite(rc::SetOp op);
   void rewrite(rc::UpdateOp op);
+  void rewrite(rc::WriteOp op);
+  void readByIndex(Region &region);
   SmallVector<Value> sizesOf(tensor::EmptyOp empty, RankedTensorType type);
   void withCheck(Operation *op);
 
@@ -278,18 +280,62 @@ FailureOr<Value> Bufferizer::output(linalg::GenericOp op, unsigned number, Value
   return alloc(type, sizesOf(empty, type), models, copies);
 }
 
+/// What loops read at other places than their own, of tensors that are there before them.
+void Bufferizer::readByIndex(Region &region) {
+  SmallVector<tensor::ExtractOp> extracts;
+  region.walk([&](tensor::ExtractOp extract) { extracts.push_back(extract); });
+  DenseMap<Value, Value> views;
+  for (tensor::ExtractOp extract : extracts) {
+    Value ref = referenceOf(extract);
+    Value &elements = views[ref];
+    if (!elements)
+      elements = view(ref);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(extract);
+    Value stored = memref::LoadOp::create(b, loc, elements, extract.getIndices());
+    extract.replaceAllUsesWith(fromStored(b, loc, stored, tensorOf(ref).getElementType()));
+    extract.erase();
+  }
+}
+
+/// Elements are written where nobody else sees the tensor.
+void Bufferizer::rewrite(rc::WriteOp op) {
+  Value tensor = referenceOf(op);
+  auto own = rc::UniqueOp::create(b, loc, tensor.getType(), b.getI1Type(), tensor);
+  check(own.getOk());
+  Type element = tensorOf(tensor).getElementType();
+  Value memory = view(own.getResult());
+  readByIndex(op.getBody());
+  auto made = rc::WriteOp::create(b, loc, TypeRange(), memory, op.getSizes(), op.getIsParallel());
+  made.getBody().takeBody(op.getBody());
+  Block &block = made.getBody().front();
+  block.getArgument(0).replaceAllUsesWith(memory);
+  block.eraseArgument(0);
+  made.getBody().walk([&](Operation *inner) {
+    b.setInsertionPoint(inner);
+    if (auto current = dyn_cast<rc::CurrentOp>(inner)) {
+      Value stored = memref::LoadOp::create(b, loc, memory, current.getPlaces());
+      current.replaceAllUsesWith(fromStored(b, loc, stored, element));
+      current.erase();
+    } else if (auto store = dyn_cast<rc::StoreOp>(inner)) {
+      memref::StoreOp::create(b, loc, toStored(b, loc, store.getElement()), memory,
+                              store.getPlaces());
+      store.erase();
+    }
+  });
+  op->getResult(0).replaceAllUsesWith(own.getResult());
+  op.erase();
+}
+
 LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
   for (Value output : op.getOutputs())
     if (!isPlaceholder(output.getDefiningOp()))
       return op.emitOpError("writes into a tensor that is not new");
   SmallVector<Value> inputs(op.getInputs()), outputs;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  SmallVector<std::pair<tensor::ExtractOp, Value>> extracts;
-  op.getRegion().walk(
-      [&](tensor::ExtractOp extract) { extracts.emplace_back(extract, referenceOf(extract)); });
-  auto isReadElsewhere = [&](Value ref) {
-    return llvm::any_of(extracts, [&](const auto &extract) { return extract.second == ref; });
-  };
+  DenseSet<Value> readByPlace;
+  op.getRegion().walk([&](tensor::ExtractOp extract) { readByPlace.insert(referenceOf(extract)); });
+  auto isReadElsewhere = [&](Value ref) { return readByPlace.contains(ref); };
   for (unsigned i = 0; i < op.getOutputs().size(); ++i) {
     FailureOr<Value> made = output(op, i, modelsOf(op, i, isReadElsewhere));
     if (failed(made))
@@ -301,15 +347,7 @@ LogicalResult Bufferizer::rewrite(linalg::GenericOp op) {
     inputViews.push_back(view(input));
   for (Value output : outputs)
     outputViews.push_back(isa<MemRefType>(output.getType()) ? output : view(output));
-  // What is read at other places than the loops' own.
-  for (auto [extract, ref] : extracts) {
-    Value elements = view(ref);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPoint(extract);
-    Value stored = memref::LoadOp::create(b, loc, elements, extract.getIndices());
-    extract.replaceAllUsesWith(fromStored(b, loc, stored, tensorOf(ref).getElementType()));
-    extract.erase();
-  }
+  readByIndex(op.getRegion());
   auto made = linalg::GenericOp::create(b, loc, TypeRange(), inputViews, outputViews, maps,
                                         op.getIteratorTypesArray());
   if (Attribute starts = op->getAttr(rc::startsAttr))
@@ -360,8 +398,8 @@ static bool readsPlaceholder(Operation *op) {
   ValueRange read = generic ? ValueRange(generic.getInputs()) : ValueRange(op->getOperands());
   auto isTensor = [](Value value) { return isa<TensorType>(value.getType()); };
   bool elsewhere = false;
-  if (generic)
-    generic.getRegion().walk(
+  if (isa<linalg::GenericOp, rc::WriteOp>(op))
+    op->getRegion(0).walk(
         [&](tensor::ExtractOp extract) { elsewhere |= isTensor(referenceOf(extract)); });
   return elsewhere || llvm::any_of(read, isTensor);
 }
@@ -413,6 +451,8 @@ LogicalResult Bufferizer::rewrite(Operation *op) {
     return rewrite(set), success();
   if (auto update = dyn_cast<rc::UpdateOp>(op))
     return rewrite(update), success();
+  if (auto write = dyn_cast<rc::WriteOp>(op))
+    return rewrite(write), success();
   if (isa<rc::ReshapeOp, rc::ListOp, rc::RowOp, rc::PopOp, rc::StackOp>(op))
     return withCheck(op), success();
   if (auto select = dyn_cast<arith::SelectOp>(op); select && isa<TensorType>(select.getType())) {
@@ -435,7 +475,8 @@ LogicalResult Bufferizer::run() {
   // Results before their uses: a nested op's operands come from ops that stand before it.
   SmallVector<Operation *> ops;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
-    if (op->getParentOfType<linalg::LinalgOp>() || isPlaceholder(op))
+    if (op->getParentOfType<linalg::LinalgOp>() || op->getParentOfType<rc::WriteOp>() ||
+        isPlaceholder(op))
       return;
     ops.push_back(op);
   });

@@ -37,8 +37,8 @@ LogicalResult lowerControlFlow(ModuleOp module) {
   target.addIllegalDialect<scf::SCFDialect>();
   target.markUnknownOpDynamicallyLegal([](Operation *) { return true; });
   // What is inside becomes part of loops first.
-  target.addLegalOp<linalg::GenericOp>();
-  target.markOpRecursivelyLegal<linalg::GenericOp>();
+  target.addLegalOp<linalg::GenericOp, rc::WriteOp>();
+  target.markOpRecursivelyLegal<linalg::GenericOp, rc::WriteOp>();
   ConversionConfig config;
   config.foldingMode = DialectConversionFoldingMode::Never;
   if (failed(applyPartialConversion(module, target, std::move(patterns), config)))

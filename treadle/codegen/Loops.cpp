@@ -1,10 +1,10 @@
 // Loops over the elements of tensors.
-#include "treadle/codegen/FloatMath.h"
+#include "treadle/codegen/LoopNest.h"
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
+#include "treadle/codegen/Reads.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
-#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -12,6 +12,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -22,16 +23,24 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// What an element takes, in picoseconds: of vectorised code, roughly.
-int64_t costOf(linalg::GenericOp op) {
+/// What an element takes, in picoseconds: of vectorised code, roughly. Of a branch, the longer
+/// side.
+int64_t costOf(Block &body) {
   constexpr int64_t function = 700, loop = 20'000;
   int64_t cost = 100;
-  for (Operation &inner : op.getRegion().front())
-    cost += inner.getNumRegions()                                                     ? loop
-            : isa<math::MathDialect>(inner.getDialect()) && !isa<math::AbsFOp>(inner) ? function
-                                                                                      : 100;
+  for (Operation &inner : body) {
+    if (auto branch = dyn_cast<scf::IfOp>(inner))
+      cost += branch.elseBlock()
+                  ? std::max(costOf(*branch.thenBlock()), costOf(*branch.elseBlock()))
+                  : costOf(*branch.thenBlock());
+    else
+      cost += inner.getNumRegions()                                                     ? loop
+              : isa<math::MathDialect>(inner.getDialect()) && !isa<math::AbsFOp>(inner) ? function
+                                                                                        : 100;
+  }
   return cost;
 }
+int64_t costOf(linalg::GenericOp op) { return costOf(op.getRegion().front()); }
 
 /// Whether all operands are read and written element by element, in the order of memory.
 bool isFlat(linalg::GenericOp op) {
@@ -51,7 +60,8 @@ constexpr int64_t worthSharing = 40'000'000;
 class LoopBuilder {
 public:
   explicit LoopBuilder(linalg::GenericOp op)
-      : op(op), b(op), loc(op.getLoc()), isRow(isFlat(op)), narrow(widthOfNarrow()) {}
+      : op(op), b(op), loc(op.getLoc()), isRow(isFlat(op)), narrow(widthOfNarrow()),
+        nestOf(b, op.getRegion().front(), op.getNumLoops()) {}
 
   void build(unsigned &numParts) {
     bool isReduction = op.getNumReductionLoops() > 0;
@@ -200,17 +210,16 @@ private:
   }
 
   void loop(Value begin, Value end, llvm::function_ref<void(Value)> fill) {
-    auto made = scf::ForOp::create(b, loc, begin, end, number(1));
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(made.getBody());
-    fill(made.getInductionVar());
+    nestOf.loop(begin, end, fill);
   }
 
   /// All loops, the outermost one for a range.
   void all(Value begin, Value end) {
     if (op.getNumReductionLoops())
       return reduce(begin, end);
-    loop(begin, end, [&](Value index) { isRow ? body({index}) : nest({index}); });
+    if (isRow)
+      return loop(begin, end, [&](Value index) { body({index}); });
+    nest({}, begin, end);
   }
 
   // --- reductions --------------------------------------------------------------------------------
@@ -403,10 +412,11 @@ private:
   // --- the rest ----------------------------------------------------------------------------------
 
   /// The loops that are left, inside those of `indices`. The result has all dimensions in order.
-  void nest(SmallVector<Value> indices) {
-    if (indices.size() == op.getNumLoops())
+  void nest(SmallVector<Value> indices, Value begin = {}, Value end = {}) {
+    auto next = static_cast<unsigned>(indices.size());
+    if (next == op.getNumLoops())
       return body(indices);
-    if (narrow && indices.size() + 1 == op.getNumLoops()) {
+    if (narrow && next + 1 == op.getNumLoops()) {
       indices.emplace_back();
       for (int64_t i = 0; i < narrow; ++i) {
         indices.back() = number(i);
@@ -414,11 +424,20 @@ private:
       }
       return;
     }
-    loop(number(0), sizeOf(memory.back(), indices.size()), [&](Value index) {
+    if (!begin) {
+      begin = number(0);
+      end = sizeOf(memory.back(), next);
+    }
+    auto inside = [&](Value index) {
       SmallVector<Value> more = indices;
       more.push_back(index);
       nest(more);
-    });
+    };
+    std::optional<int64_t> first = getConstantIntValue(begin);
+    int64_t size = op.getStaticLoopRanges()[next];
+    if (first != 0 || ShapedType::isDynamic(size))
+      return loop(begin, end, inside);
+    nestOf.split(next, size, inside);
   }
 
   SmallVector<Value> at(AffineMap map, ArrayRef<Value> indices) {
@@ -434,7 +453,9 @@ private:
   }
 
   void body(SmallVector<Value> indices) {
-    rc::ParallelOp::create(b, loc);
+    // Where a loop was split, a part of one step is no loop.
+    if (isa<BlockArgument>(narrow ? indices[indices.size() - 2] : indices.back()))
+      rc::ParallelOp::create(b, loc);
     SmallVector<AffineMap> maps = op.getIndexingMapsArray();
     auto place = [&](size_t i) { return isRow ? indices : at(maps[i], indices); };
     Block &block = op.getRegion().front();
@@ -448,32 +469,14 @@ private:
   }
 
   /// What the op does with elements that are mapped already.
-  void compute(ArrayRef<Value> indices) {
-    for (Operation &inner : op.getRegion().front().without_terminator()) {
-      if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
-        mapping.map(index.getResult(), indices[index.getDim()]);
-        continue;
-      }
-      SmallVector<Value> operands;
-      for (Value operand : inner.getOperands())
-        operands.push_back(mapping.lookupOrDefault(operand));
-      if (auto apply = dyn_cast<affine::AffineApplyOp>(inner)) {
-        mapping.map(apply.getResult(),
-                    affine::expandAffineMap(b, loc, apply.getAffineMap(), operands)->front());
-        continue;
-      }
-      if (Value expanded = expandFloatMath(b, &inner, operands))
-        mapping.map(inner.getResult(0), expanded);
-      else
-        b.clone(inner, mapping);
-    }
-  }
+  void compute(ArrayRef<Value> indices) { nestOf.copyBody(indices, mapping); }
 
   linalg::GenericOp op;
   OpBuilder b;
   Location loc;
   const bool isRow;
   const int64_t narrow; // see widthOfNarrow
+  LoopNest nestOf;
   SmallVector<Value> memory;
   std::pair<Value, Value> range; // of the loop that threads share; none: all of it
   IRMapping mapping;             // what the loops use of the code around them
@@ -481,16 +484,24 @@ private:
 
 /// Whether an op should compute itself what it reads.
 bool paysToFuse(OpOperand &read) {
-  // What several ops read is computed once.
   Operation *producer = read.get().getDefiningOp();
-  if (!producer->hasOneUse() || producer->getBlock() != read.getOwner()->getBlock())
+  auto made = cast<linalg::GenericOp>(producer);
+  auto consumer = cast<linalg::GenericOp>(read.getOwner());
+  if (producer->getBlock() != consumer->getBlock())
+    return false;
+  // Sums are loops of their own, which no range of an index makes simpler.
+  if (consumer.getNumReductionLoops() && hasBranches(made))
+    return false;
+  if (onlyMoves(made))
+    return true;
+  // What several ops read is computed once.
+  if (!producer->hasOneUse())
     return false;
   // An element that several read would be computed for each; loading it is cheaper, and more so
   // where little is done with it, as in a product.
-  auto consumer = cast<linalg::GenericOp>(read.getOwner());
   bool isProduct = consumer.getNumReductionLoops() && consumer.getNumDpsInputs() > 1;
   return consumer.getMatchingIndexingMap(&read).isPermutation() ||
-         (!isProduct && costOf(cast<linalg::GenericOp>(producer)) <= 300);
+         (!isProduct && costOf(made) <= 300);
 }
 
 /// An op becomes one with another whose result it reads. MLIR has a pattern for it, which comes
@@ -503,6 +514,9 @@ public:
     for (OpOperand &read : op->getOpOperands()) {
       if (!linalg::areElementwiseOpsFusable(&read) || !paysToFuse(read))
         continue;
+      if (!read.get().hasOneUse()) // each reader gets one of its own
+        rewriter.modifyOpInPlace(
+            op, [&] { read.set(rewriter.clone(*read.get().getDefiningOp())->getResult(0)); });
       FailureOr<linalg::ElementwiseOpFusionResult> fused =
           linalg::fuseElementwiseOps(rewriter, &read);
       if (failed(fused))
@@ -523,12 +537,45 @@ LogicalResult fuseElementwise(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   patterns.add<FuseElementwise>(context);
+  populateReadPatterns(patterns);
   linalg::GenericOp::getCanonicalizationPatterns(patterns, context);
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
+/// The loops of what writes a tensor.
+static void lowerWrite(rc::WriteOp op) {
+  OpBuilder b(op);
+  Block &body = op.getBody().front();
+  LoopNest nest(b, body, op.getSizes().size());
+  IRMapping mapping;
+  std::function<void(SmallVector<Value>)> from = [&](SmallVector<Value> indices) {
+    auto next = static_cast<unsigned>(indices.size());
+    if (next == op.getSizes().size()) {
+      if (op.getIsParallel() && !indices.empty() && isa<BlockArgument>(indices.back()))
+        rc::ParallelOp::create(b, op.getLoc());
+      mapping.map(body.getArguments(), indices);
+      return nest.copyBody(indices, mapping);
+    }
+    auto inside = [&](Value index) {
+      SmallVector<Value> more = indices;
+      more.push_back(index);
+      from(more);
+    };
+    Value size = op.getSizes()[next];
+    if (std::optional<int64_t> known = getConstantIntValue(size))
+      nest.split(next, *known, inside);
+    else
+      nest.loop(arith::ConstantIndexOp::create(b, op.getLoc(), 0), size, inside);
+  };
+  from({});
+  op.erase();
+}
+
 LogicalResult lowerLoops(ModuleOp module) {
+  SmallVector<rc::WriteOp> writes;
+  module.walk([&](rc::WriteOp op) { writes.push_back(op); });
+  llvm::for_each(writes, lowerWrite);
   SmallVector<linalg::GenericOp> ops;
   module.walk([&](linalg::GenericOp op) { ops.push_back(op); });
   unsigned numParts = 0;

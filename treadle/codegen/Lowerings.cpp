@@ -78,9 +78,10 @@ llvm::StringMap<Lowering> makeTable() {
       {"IdentityN", identity},      {"VarHandleOp", handle}, {"BiasAdd", biasAdd},
       {"EnsureShape", ensureShape},
   };
-  for (LoweringTable more : {shapeLowerings(), sliceLowerings(), moveLowerings(), smallLowerings(),
-                             reductionLowerings(), productLowerings(), listLowerings(),
-                             variableLowerings()})
+  for (LoweringTable more :
+       {shapeLowerings(), sliceLowerings(), moveLowerings(), smallLowerings(), reductionLowerings(),
+        productLowerings(), listLowerings(), variableLowerings(), gatherLowerings(),
+        scatterLowerings()})
     for (auto [op, lowering] : more)
       lowerings[op] = lowering;
   return lowerings;

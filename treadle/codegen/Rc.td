@@ -255,6 +255,37 @@ def Rc_UpdateOp : Rc_Op<"update", [AttrSizedOperandSegments]> {
   }];
 }
 
+def Rc_WriteOp : Rc_Op<"write", [NoTerminator, SingleBlock]> {
+  let summary = "A tensor with other elements, written one after the other by a loop nest";
+  let description = [{
+    The body runs for all indices below `sizes`, the last one innermost. Its first argument is the
+    tensor as it is by then, for `rc.current` and `rc.store`; the others are the indices. No two
+    runs of a body of `isParallel` meet in memory. Over memory there are no results.
+  }];
+  let arguments = (ins AnyType:$tensor, Variadic<Index>:$sizes, UnitAttr:$isParallel);
+  let results = (outs Variadic<AnyType>:$outputs);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $tensor `for` `(` $sizes `)` (`parallel` $isParallel^)? attr-dict `:` type($tensor)
+    (`->` type($outputs)^)? $body
+  }];
+}
+
+def Rc_CurrentOp : Rc_Op<"current"> {
+  let summary = "An element of what is being written";
+  let arguments = (ins AnyType:$tensor, Variadic<Index>:$places);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$tensor `[` $places `]` attr-dict `:` type($tensor) `->` type($result)";
+}
+
+def Rc_StoreOp : Rc_Op<"store"> {
+  let summary = "Writes an element";
+  let arguments = (ins AnyType:$tensor, Variadic<Index>:$places, AnyType:$element);
+  let assemblyFormat = [{
+    $tensor `[` $places `]` `=` $element attr-dict `:` type($element) `in` type($tensor)
+  }];
+}
+
 def Rc_UniqueOp : Rc_Op<"unique"> {
   let summary = "A tensor for nobody else, to be written in place";
   let description = [{

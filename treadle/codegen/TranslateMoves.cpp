@@ -4,6 +4,7 @@
 #include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
+#include "treadle/codegen/Writes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -81,12 +82,12 @@ MaybeValues transpose(Translator &t, tfg::Node node, Values inputs) {
   return Values{{out, std::move(known)}};
 }
 
-/// Checks that indices are below a size: nothing where they are known neither as constants nor in
-/// registers.
+/// Checks that indices are below a size: false where that can't be told.
 bool checkIndices(Translator &t, const Typed &indices, Value size) {
   std::optional<SmallVector<Value>> values = t.indices(indices);
+  std::optional<int64_t> known = getConstantIntValue(size);
   if (!values)
-    return false;
+    return known && checkBelow(t, indices, *known);
   // Compared as unsigned, a negative one is too large.
   for (Value value : *values)
     t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::ult, value, size));

@@ -3,6 +3,7 @@
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
+#include "treadle/codegen/Writes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -187,6 +188,55 @@ Value reduced(Translator &t, Value from, ArrayRef<bool> isReduced, const Reducti
   };
   return reduced(t, from, isReduced, start, merge).front();
 }
+
+} // namespace
+
+bool checkBelow(Translator &t, const Typed &indices, ArrayRef<int64_t> sizes) {
+  auto type = dyn_cast<RankedTensorType>(indices.value.getType());
+  Type element = type ? type.getElementType() : Type();
+  if (!type || !type.hasStaticShape() || type.getRank() == 0 || sizes.empty() ||
+      (sizes.size() > 1 && type.getShape().back() != std::ssize(sizes)) ||
+      !(element.isSignlessInteger(32) || element.isSignlessInteger(64)) ||
+      (element.isInteger(32) && llvm::any_of(sizes, [](int64_t size) {
+         return size > std::numeric_limits<int32_t>::max();
+       })))
+    return false;
+  // Compared as unsigned, a negative one is too large.
+  auto isInside = [&](OpBuilder &b, Location loc, Value index, int64_t size) -> Value {
+    Value bound = arith::ConstantOp::create(b, loc, b.getIntegerAttr(element, size));
+    return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ult, index, bound);
+  };
+  if (std::optional<SmallVector<Value>> elements = t.elementsOf(indices)) {
+    for (auto [i, index] : llvm::enumerate(*elements))
+      t.check(isInside(t.b, t.loc, index, sizes[i % sizes.size()]));
+    return true;
+  }
+  auto rank = static_cast<unsigned>(type.getRank());
+  Value yes = arith::ConstantOp::create(t.b, t.loc, t.b.getBoolAttr(true));
+  Value empty = tensor::EmptyOp::create(t.b, t.loc, ArrayRef<int64_t>(), t.b.getI1Type());
+  Value start = linalg::FillOp::create(t.b, t.loc, yes, empty).getResult(0);
+  SmallVector<AffineMap> maps = {t.b.getMultiDimIdentityMap(rank),
+                                 AffineMap::get(rank, 0, {}, t.b.getContext())};
+  auto all = linalg::GenericOp::create(
+      t.b, t.loc, TypeRange(start.getType()), indices.value, start, maps,
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::reduction),
+      [&](OpBuilder &b, Location loc, ValueRange in) {
+        Value inside;
+        Value component = linalg::IndexOp::create(b, loc, rank - 1);
+        for (auto [i, size] : llvm::enumerate(sizes)) {
+          Value here = isInside(b, loc, in[0], size);
+          Value number = arith::ConstantIndexOp::create(b, loc, static_cast<int64_t>(i));
+          Value isHere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, component, number);
+          inside =
+              inside ? arith::SelectOp::create(b, loc, isHere, here, inside).getResult() : here;
+        }
+        linalg::YieldOp::create(b, loc, arith::AndIOp::create(b, loc, in[1], inside).getResult());
+      });
+  t.check(t.unboxed(all.getResult(0), {}).value);
+  return true;
+}
+
+namespace {
 
 /// Each element divided by a scalar.
 Value dividedBy(Translator &t, Value value, Value divisor) {

@@ -1,8 +1,10 @@
 // Parts of tensors: loops that read another element than they write, which fusion joins with those
 // that use them. Parts along the first dimension alone are left to kernels, which don't copy them.
 #include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Joins.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
+#include "treadle/codegen/Writes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -76,10 +78,25 @@ Part partOf(Translator &t, Indices &in, const Masks &masks, size_t entry, Value 
   return part;
 }
 
+/// Whether all that reads a node's result are loops over elements, which can as well read what the
+/// result is part of.
+bool isReadByIndex(tfg::Node node) {
+  return llvm::all_of(node->getResult(0).getUsers(), [](Operation *user) {
+    StringRef op = tfg::Node(user).opType();
+    return isElementwise(op) ||
+           llvm::is_contained({"ConcatV2", "Slice", "StridedSlice", "Pad", "PadV2", "XlaPad",
+                               "ReverseV2", "XlaDynamicUpdateSlice"},
+                              op);
+  });
+}
+
 /// Whether a part along the first dimension, which a kernel needn't copy, is better picked element
 /// by element: where it is so small that the call takes longer.
-bool paysToPick(ArrayRef<Value> sizes, RankedTensorType from, const KnownValue &known) {
+bool paysToPick(tfg::Node node, ArrayRef<Value> sizes, RankedTensorType from,
+                const KnownValue &known) {
   constexpr int64_t few = 4096;
+  if (from.hasStaticShape() && isReadByIndex(node))
+    return true;
   auto type = RankedTensorType::get(Sizes(sizes, known.shape).shape, from.getElementType());
   return type.hasStaticShape() && type.getNumElements() <= few;
 }
@@ -138,7 +155,7 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
   auto isAll = [](const Part &part) { return part.isAll; };
   if (!isScalar && llvm::all_of(parts, isAll))
     return Values{t.reshape(inputs[0], sizes, std::move(known))};
-  if (!isScalar && !paysToPick(sizes, type, known) &&
+  if (!isScalar && !paysToPick(node, sizes, type, known) &&
       llvm::all_of(ArrayRef(parts).drop_front(), isAll))
     return std::nullopt;
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
@@ -206,7 +223,7 @@ MaybeValues block(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<
   bool isWholeRows = is.shape == type.getShape();
   if (!isWholeRows && type.getRank() > 0)
     isWholeRows = ArrayRef(is.shape).drop_front() == type.getShape().drop_front();
-  if (isWholeRows && !paysToPick(sizes, type, known))
+  if (isWholeRows && !paysToPick(node, sizes, type, known))
     return std::nullopt;
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
     SmallVector<Value> places;
@@ -302,6 +319,32 @@ std::optional<Typed> updateSmall(Translator &t, const Values &inputs, ArrayRef<V
   return t.small(elements, type.getShape(), type.getElementType(), std::move(known));
 }
 
+/// A large block, written in place: unless it is most of the tensor and at a known place. Then both
+/// are read, and what computes the block needn't be over before the first element is written.
+MaybeValues updateBlock(Translator &t, const Values &inputs, ArrayRef<Value> begins,
+                        KnownValue known) {
+  auto type = cast<RankedTensorType>(inputs[0].value.getType());
+  auto part = cast<RankedTensorType>(inputs[1].value.getType());
+  SmallVector<int64_t> places;
+  for (Value begin : begins)
+    if (std::optional<int64_t> constant = getConstantIntValue(begin))
+      places.push_back(*constant);
+  if (places.size() == begins.size() && part.getNumElements() * 4 >= type.getNumElements())
+    return Values{blockByIndex(t, inputs[0], inputs[1], places, std::move(known))};
+  SmallVector<Value> sizes =
+      llvm::map_to_vector(part.getShape(), [&](int64_t size) { return t.index(size); });
+  Value written =
+      writeTensor(t, inputs[0], sizes, /*isParallel=*/true, [&](Value tensor, ValueRange loops) {
+        SmallVector<Value> places;
+        for (auto [begin, index] : llvm::zip(begins, loops))
+          places.push_back(t.b.createOrFold<arith::AddIOp>(t.loc, begin, index));
+        Value element = t.elementAt(t.b, t.loc, inputs[1], SmallVector<Value>(loops));
+        rc::StoreOp::create(t.b, t.loc, tensor, places, element);
+        return true;
+      });
+  return Values{{written, std::move(known)}};
+}
+
 MaybeValues dynamicUpdateSlice(Translator &t, tfg::Node node, Values inputs) {
   RankedTensorType type = fixed(inputs[0]), part = fixed(inputs[1]);
   if (!type || !part || type.getRank() != part.getRank())
@@ -317,7 +360,7 @@ MaybeValues dynamicUpdateSlice(Translator &t, tfg::Node node, Values inputs) {
     if (std::optional<Typed> updated = updateSmall(t, inputs, *begins, known))
       return Values{std::move(*updated)};
   if (!isSmall(part))
-    return std::nullopt;
+    return updateBlock(t, inputs, *begins, std::move(known));
   SmallVector<Value> given = *t.elementsOf(inputs[1]);
   Value updated =
       rc::UpdateOp::create(t.b, t.loc, type, inputs[0].value, *begins, given, part.getShape());

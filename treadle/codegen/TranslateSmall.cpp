@@ -2,6 +2,7 @@
 // What is moved costs nothing.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
+#include "treadle/codegen/Joins.h"
 #include "treadle/codegen/Translator.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -67,7 +68,7 @@ MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
       axisOf(axes && axes->size() == 1 ? std::optional(axes->front()) : std::nullopt,
              shape ? static_cast<int64_t>(shape->size()) : 0);
   if (!shape || !axis)
-    return std::nullopt;
+    return concatByIndex(t, node, inputs);
   struct Part {
     SmallVector<Value> elements;
     Places strides;
@@ -79,7 +80,7 @@ MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
     std::optional<Places> own = shapeOf(input);
     std::optional<SmallVector<Value>> elements = t.elementsOf(input);
     if (!own || !elements || own->size() != shape->size())
-      return std::nullopt;
+      return concatByIndex(t, node, inputs);
     parts.push_back({std::move(*elements), computeStrides(*own)});
     for (int64_t i = 0; i < (*own)[*axis]; ++i)
       at.emplace_back(&parts.back(), i);
@@ -88,6 +89,8 @@ MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
       return std::nullopt;
   }
   (*shape)[*axis] = static_cast<int64_t>(at.size());
+  if (!isSmall(RankedTensorType::get(*shape, elementOf(inputs[0].value.getType()))))
+    return concatByIndex(t, node, inputs);
   return pick(t, node, inputs, *shape, [&](ArrayRef<int64_t> where) {
     Places place(where);
     auto [part, index] = at[place[*axis]];
@@ -96,21 +99,40 @@ MaybeValues concat(Translator &t, tfg::Node node, Values inputs) {
   });
 }
 
-MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
-  std::optional<Places> own = shapeOf(inputs[0]), paddings = t.integers(inputs[1]);
+MaybeValues padded(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<int64_t> before,
+                   ArrayRef<int64_t> after, Value outside) {
+  std::optional<Places> own = shapeOf(inputs[0]);
   std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
-  if (!own || !paddings || !elements || paddings->size() != 2 * own->size() ||
-      (inputs.size() > 2 && isTensor(inputs[2].value.getType())))
-    return std::nullopt;
-  Places shape = *own, strides = computeStrides(*own);
-  for (auto [i, size] : llvm::enumerate(shape)) {
-    if ((*paddings)[2 * i] < 0 || (*paddings)[2 * i + 1] < 0)
+  Places shape = own.value_or(Places());
+  if (!own || !elements || before.size() != own->size() || after.size() != own->size())
+    return padByIndex(t, node, inputs, before, after, outside);
+  for (auto [size, low, high] : llvm::zip(shape, before, after))
+    if ((size += low + high) < 0)
       return std::nullopt; // fails
-    size += (*paddings)[2 * i] + (*paddings)[2 * i + 1];
-  }
+  if (shape.empty() || !isSmall(RankedTensorType::get(shape, outside.getType())))
+    return padByIndex(t, node, inputs, before, after, outside);
+  Places strides = computeStrides(*own);
+  return pick(t, node, inputs, shape, [&](ArrayRef<int64_t> at) {
+    Places place(at);
+    for (auto [index, low, size] : llvm::zip(place, before, *own)) {
+      index -= low;
+      if (index < 0 || index >= size)
+        return outside;
+    }
+    return (*elements)[linearize(place, strides)];
+  });
+}
+
+MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> paddings = t.integers(inputs[1]);
   Type element = elementOf(node->getResult(0).getType());
-  if (!isNative(element))
+  if (!paddings || !isNative(element) ||
+      (inputs.size() > 2 && isTensor(inputs[2].value.getType())) ||
+      llvm::any_of(*paddings, [](int64_t size) { return size < 0; }))
     return std::nullopt;
+  Places before, after;
+  for (auto [i, size] : llvm::enumerate(*paddings))
+    (i % 2 ? after : before).push_back(size);
   Value outside;
   if (inputs.size() > 2)
     outside = inputs[2].value;
@@ -118,22 +140,25 @@ MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
     outside = retyped(t.b, t.loc,
                       arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(computedIn(element))),
                       element);
-  return pick(t, node, inputs, shape, [&](ArrayRef<int64_t> at) {
-    Places place(at);
-    for (auto [i, index] : llvm::enumerate(place)) {
-      index -= (*paddings)[2 * i];
-      if (index < 0 || index >= (*own)[i])
-        return outside;
-    }
-    return (*elements)[linearize(place, strides)];
-  });
+  return padded(t, node, inputs, before, after, outside);
+}
+
+/// With negative paddings, but not with anything between elements.
+MaybeValues xlaPad(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> before = t.integers(inputs[2]), after = t.integers(inputs[3]),
+                        between = t.integers(inputs[4]);
+  Type element = elementOf(node->getResult(0).getType());
+  if (!before || !after || !between || !isNative(element) || isTensor(inputs[1].value.getType()) ||
+      llvm::any_of(*between, [](int64_t size) { return size != 0; }))
+    return std::nullopt;
+  return padded(t, node, inputs, *before, *after, inputs[1].value);
 }
 
 MaybeValues reverse(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1]);
   std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
   if (!shape || !axes || !elements)
-    return std::nullopt;
+    return reverseByIndex(t, node, inputs);
   SmallVector<bool> isReversed(shape->size());
   for (int64_t said : *axes) {
     std::optional<int64_t> axis = axisOf(said, static_cast<int64_t>(shape->size()));
@@ -222,6 +247,7 @@ constexpr std::pair<StringRef, Lowering> table[] = {
     {"ConcatV2", concat},
     {"Pad", pad},
     {"PadV2", pad},
+    {"XlaPad", xlaPad},
     {"ReverseV2", reverse},
     {"Tile", tile},
     {"BroadcastTo", broadcastTo},

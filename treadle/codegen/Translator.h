@@ -269,6 +269,8 @@ LoweringTable reductionLowerings();
 LoweringTable productLowerings();
 LoweringTable listLowerings();
 LoweringTable variableLowerings();
+LoweringTable gatherLowerings();
+LoweringTable scatterLowerings();
 
 /// Whether an op is translated with lists as they are in compiled code; others have them as kernels
 /// do.

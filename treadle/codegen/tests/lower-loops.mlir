@@ -42,3 +42,54 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>, %y: !rc.ref<tensor<?x?xf32>>) {
   }
   return
 }
+
+// -----
+
+// A branch that asks for an index is decided for parts of the loop.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK: memref.store
+// CHECK-NOT: arith.select
+// CHECK: memref.store
+// CHECK-NOT: arith.select
+// CHECK: return
+func.func @cluster(%x: !rc.ref<tensor<99xf32>>, %y: !rc.ref<tensor<100xf32>>) {
+  %in = rc.view %x : !rc.ref<tensor<99xf32>> -> memref<99xf32>
+  %out = rc.view %y : !rc.ref<tensor<100xf32>> -> memref<100xf32>
+  %edge = arith.constant 0.5 : f32
+  linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      outs(%out : memref<100xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %one = arith.constant 1 : index
+    %first = arith.cmpi slt, %i, %one : index
+    %e = scf.if %first -> f32 {
+      scf.yield %edge : f32
+    } else {
+      %before = arith.subi %i, %one : index
+      %v = memref.load %in[%before] : memref<99xf32>
+      scf.yield %v : f32
+    }
+    linalg.yield %e : f32
+  }
+  return
+}
+
+// -----
+
+// What writes a tensor is a loop nest as well.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK: cf.cond_br
+// CHECK: memref.store
+// CHECK-NOT: rc.write
+// CHECK: return
+func.func @cluster(%x: !rc.ref<tensor<99xf32>>, %v: f32) {
+  %in = rc.view %x : !rc.ref<tensor<99xf32>> -> memref<99xf32>
+  %size = arith.constant 50 : index
+  rc.write %in for (%size) : memref<99xf32> {
+  ^bb0(%i: index):
+    memref.store %v, %in[%i] : memref<99xf32>
+  }
+  return
+}

@@ -45,7 +45,7 @@ bool computesElements(StringRef op) {
 
 NativeForm nativeForm(Node node) {
   const OpDef *op = lookupOp(node.opType());
-  if (!op || op->facts().native == NativeForm::None || op->facts().kind == OpKind::HigherOrder ||
+  if (!op || op->facts().native == NativeForm::None || op->kind() == OpKind::HigherOrder ||
       node->getNumRegions() || node.numResults() != 1 ||
       !llvm::all_of(node->getOperandTypes(), isNativeType) ||
       !llvm::all_of(node->getResultTypes(), isNativeType))

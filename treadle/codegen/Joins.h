@@ -1,0 +1,18 @@
+// Tensors made of parts of others, element by element: for those that are in memory.
+#pragma once
+
+#include "treadle/codegen/Translator.h"
+
+namespace treadle::codegen {
+
+MaybeValues concatByIndex(Translator &t, tfg::Node node, const Values &inputs);
+/// With others around it, as many as said before and after it along each axis.
+MaybeValues padByIndex(Translator &t, tfg::Node node, const Values &inputs,
+                       llvm::ArrayRef<int64_t> before, llvm::ArrayRef<int64_t> after,
+                       mlir::Value outside);
+MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs);
+/// A tensor with another block at a place that is known: both are read, nothing is overwritten.
+Typed blockByIndex(Translator &t, const Typed &whole, const Typed &part,
+                   llvm::ArrayRef<int64_t> begins, KnownValue known);
+
+} // namespace treadle::codegen

@@ -1,0 +1,191 @@
+#include "treadle/codegen/Reads.h"
+#include "treadle/codegen/Rc.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+bool isIndexArithmetic(Operation &op) {
+  return isa<arith::ConstantOp, arith::CmpIOp, arith::AndIOp, linalg::IndexOp,
+             affine::AffineApplyOp>(op) ||
+         (op.getNumResults() == 1 && op.getResult(0).getType().isIndex() && isPure(&op) &&
+          !op.getNumRegions());
+}
+
+/// Counts ops and reads; false where something is computed of elements.
+bool countMoves(Block &block, int64_t &numOps, int64_t &numReads) {
+  for (Operation &op : block.without_terminator()) {
+    ++numOps;
+    if (auto branch = dyn_cast<scf::IfOp>(op)) {
+      for (Region *region : {&branch.getThenRegion(), &branch.getElseRegion()})
+        if (!region->empty() && !countMoves(region->front(), numOps, numReads))
+          return false;
+    } else if (isa<tensor::ExtractOp>(op)) {
+      ++numReads;
+    } else if (!isIndexArithmetic(op)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/// The tensor code's own op that an op is part of the body of.
+Operation *loopsAround(Operation *op) {
+  Operation *found = nullptr;
+  for (Operation *at = op->getParentOp(); at; at = at->getParentOp())
+    if (isa<linalg::GenericOp, rc::WriteOp>(at))
+      found = at;
+  return found;
+}
+
+bool readsTensor(linalg::GenericOp op, Value tensor) {
+  bool reads = llvm::is_contained(op.getInputs(), tensor);
+  op.getRegion().walk([&](tensor::ExtractOp extract) { reads |= extract.getTensor() == tensor; });
+  return reads;
+}
+
+/// How often the body of an op runs; 0 where that isn't known.
+int64_t timesOf(Operation *op) {
+  SmallVector<int64_t> sizes;
+  auto add = [&](Value size) {
+    sizes.push_back(getConstantIntValue(size).value_or(ShapedType::kDynamic));
+  };
+  if (auto generic = dyn_cast<linalg::GenericOp>(op))
+    sizes = generic.getStaticLoopRanges();
+  else if (auto loop = dyn_cast<scf::ForOp>(op))
+    add(loop.getUpperBound()); // loops here begin at 0
+  else
+    llvm::for_each(cast<rc::WriteOp>(op).getSizes(), add);
+  int64_t times = 1;
+  for (int64_t size : sizes)
+    if (ShapedType::isDynamic(size) || llvm::MulOverflow(times, size, times))
+      return 0;
+  return times;
+}
+
+/// How often an op inside of a body runs.
+int64_t timesInside(Operation *op, Operation *around) {
+  int64_t times = timesOf(around);
+  for (Operation *at = op->getParentOp(); at != around; at = at->getParentOp())
+    if (!isa<scf::IfOp>(at) &&
+        (!isa<scf::ForOp>(at) || llvm::MulOverflow(times, timesOf(at), times)))
+      return 0;
+  return times;
+}
+
+bool paysToReadThrough(tensor::ExtractOp read, linalg::GenericOp producer, Operation *consumer) {
+  if (onlyMoves(producer))
+    return true;
+  if (!producer->hasOneUse())
+    return false;
+  int64_t times = timesInside(read, consumer), own = timesOf(producer);
+  return times && times <= 2 * own;
+}
+
+class ReadThrough : public OpRewritePattern<tensor::ExtractOp> {
+public:
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractOp read, PatternRewriter &rewriter) const override {
+    auto producer = read.getTensor().getDefiningOp<linalg::GenericOp>();
+    Operation *consumer = loopsAround(read);
+    if (!producer || !consumer || producer->getBlock() != consumer->getBlock() ||
+        producer.getNumReductionLoops() || producer->getNumResults() != 1 ||
+        !producer.getMatchingIndexingMap(producer.getDpsInitOperand(0)).isIdentity() ||
+        !producer.getRegion().front().getArguments().back().use_empty())
+      return failure();
+    auto write = dyn_cast<rc::WriteOp>(consumer);
+    if ((write && readsTensor(producer, write.getTensor())) ||
+        !paysToReadThrough(read, producer, consumer))
+      return failure();
+    Block &body = producer.getRegion().front();
+    Location loc = read.getLoc();
+    IRMapping mapping;
+    for (OpOperand *input : producer.getDpsInputOperands()) {
+      SmallVector<Value> places;
+      for (AffineExpr expr : producer.getMatchingIndexingMap(input).getResults()) {
+        if (auto dim = dyn_cast<AffineDimExpr>(expr))
+          places.push_back(read.getIndices()[dim.getPosition()]);
+        else if (auto constant = dyn_cast<AffineConstantExpr>(expr))
+          places.push_back(arith::ConstantIndexOp::create(rewriter, loc, constant.getValue()));
+        else
+          return failure();
+      }
+      mapping.map(body.getArgument(input->getOperandNumber()),
+                  tensor::ExtractOp::create(rewriter, loc, input->get(), places).getResult());
+    }
+    for (Operation &op : body.without_terminator())
+      if (auto index = dyn_cast<linalg::IndexOp>(op))
+        mapping.map(index.getResult(), read.getIndices()[index.getDim()]);
+      else
+        rewriter.clone(op, mapping);
+    rewriter.replaceOp(read, mapping.lookupOrDefault(body.getTerminator()->getOperand(0)));
+    return success();
+  }
+};
+
+/// The read that a side of a branch ends with, after nothing but arithmetic on indices.
+tensor::ExtractOp onlyRead(Block &side) {
+  auto read = side.getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
+  if (!read || read->getBlock() != &side)
+    return {};
+  for (Operation &op : side.without_terminator())
+    if (&op != read && !isIndexArithmetic(op))
+      return {};
+  return read;
+}
+
+class ChooseIndex : public OpRewritePattern<scf::IfOp> {
+public:
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(scf::IfOp branch, PatternRewriter &rewriter) const override {
+    if (branch.getNumResults() != 1 || !branch.elseBlock() || !loopsAround(branch))
+      return failure();
+    tensor::ExtractOp first = onlyRead(*branch.thenBlock()), second = onlyRead(*branch.elseBlock());
+    if (!first || !second || first.getTensor() != second.getTensor())
+      return failure();
+    for (Block *side : {branch.thenBlock(), branch.elseBlock()})
+      for (Operation &op : llvm::make_early_inc_range(side->without_terminator()))
+        if (!isa<tensor::ExtractOp>(op))
+          rewriter.moveOpBefore(&op, branch);
+    SmallVector<Value> places;
+    for (auto [x, y] : llvm::zip(first.getIndices(), second.getIndices()))
+      places.push_back(x == y ? x
+                              : rewriter.createOrFold<arith::SelectOp>(
+                                    branch.getLoc(), branch.getCondition(), x, y));
+    rewriter.replaceOpWithNewOp<tensor::ExtractOp>(branch, first.getTensor(), places);
+    return success();
+  }
+};
+
+} // namespace
+
+bool onlyMoves(linalg::GenericOp op) {
+  constexpr int64_t mostOps = 48, mostReads = 4;
+  int64_t numOps = 0, numReads = op.getNumDpsInputs();
+  return !op.getNumReductionLoops() && countMoves(op.getRegion().front(), numOps, numReads) &&
+         numOps <= mostOps && numReads > 0 && numReads <= mostReads;
+}
+
+bool hasBranches(linalg::GenericOp op) {
+  return op.getRegion()
+      .walk([](Operation *inner) {
+        return isa<scf::IfOp, arith::CmpIOp>(inner) ? WalkResult::interrupt()
+                                                    : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+void populateReadPatterns(RewritePatternSet &patterns) {
+  patterns.add<ReadThrough, ChooseIndex>(patterns.getContext());
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,60 @@
+#include "treadle/codegen/ScalarBody.h"
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Rc.h"
+#include "treadle/codegen/Writes.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+
+std::optional<SmallVector<Value>> inlineScalars(Translator &t, tfg::Node node, StringRef attr,
+                                                ArrayRef<Value> arguments) {
+  auto name = node.attr<tf_type::FuncAttr>(attr);
+  tfg::FuncOp function =
+      name ? t.find(name.getName().getRootReference().getValue()) : tfg::FuncOp();
+  if (!function)
+    return std::nullopt;
+  Values typed;
+  for (Value argument : arguments)
+    typed.push_back({argument, KnownValue(Shape::scalar())});
+  Expected<Values> results = t.inlineFunction(function, typed);
+  if (!results)
+    return std::nullopt;
+  SmallVector<Value> values;
+  for (const Typed &result : *results) {
+    if (result.list || !isNative(result.value.getType()))
+      return std::nullopt;
+    values.push_back(result.value);
+  }
+  return values;
+}
+
+/// Whether loops over elements may do this: nothing that fails, and nothing of whole tensors.
+static bool isOfElements(Operation *op) {
+  return !isa<rc::KernelOp, rc::CheckOp, rc::WriteOp, scf::WhileOp>(op) &&
+         llvm::none_of(op->getResultTypes(), isTensor);
+}
+
+Value writeTensor(Translator &t, const Typed &tensor, ArrayRef<Value> sizes, bool isParallel,
+                  Fill fill) {
+  Type type = tensor.value.getType();
+  auto op = rc::WriteOp::create(t.b, t.loc, TypeRange(type), tensor.value, sizes, isParallel);
+  SmallVector<Type> arguments(sizes.size() + 1, t.b.getIndexType());
+  arguments.front() = type;
+  size_t numKernels = t.tables.kernels.size();
+  bool isFilled;
+  {
+    OpBuilder::InsertionGuard guard(t.b);
+    Block *block = t.b.createBlock(&op.getBody(), {}, arguments,
+                                   SmallVector<Location>(arguments.size(), t.loc));
+    isFilled = fill(block->getArgument(0), block->getArguments().drop_front());
+  }
+  op.getBody().walk([&](Operation *inner) { isFilled &= isOfElements(inner); });
+  if (isFilled)
+    return op->getResult(0);
+  op.erase();
+  t.tables.kernels.resize(numKernels);
+  return {};
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,17 @@
+// Functions of scalars that ops call for each element, as scalar code.
+#pragma once
+
+#include "treadle/codegen/Translator.h"
+
+namespace treadle::codegen {
+
+/// What becomes of an element and another one; nothing where that can't be told.
+using Combine = std::function<std::optional<mlir::Value>(mlir::Value, mlir::Value)>;
+
+/// The results of the function that an attribute names, where the builder is; nothing where it is
+/// more than arithmetic on scalars.
+std::optional<llvm::SmallVector<mlir::Value>> inlineScalars(Translator &t, tfg::Node node,
+                                                            llvm::StringRef attr,
+                                                            llvm::ArrayRef<mlir::Value> arguments);
+
+} // namespace treadle::codegen

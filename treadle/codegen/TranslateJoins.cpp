@@ -1,0 +1,195 @@
+// Tensors made of parts of others, at places that are known: loops that tell by an element's index
+// where it comes from. Loops are split later where that changes.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Joins.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+
+namespace {
+
+/// The shape of a tensor of native elements all of whose sizes are known.
+std::optional<SmallVector<int64_t>> shapeOf(const Typed &typed) {
+  auto type = dyn_cast<RankedTensorType>(typed.value.getType());
+  if (!type || !type.hasStaticShape() || !isNative(type.getElementType()))
+    return std::nullopt;
+  return SmallVector<int64_t>(type.getShape());
+}
+
+using Make = llvm::function_ref<Value(OpBuilder &)>;
+
+/// One of two values, only the one that is wanted computed.
+Value choose(OpBuilder &b, Location loc, Value condition, Type type, Make first, Make second) {
+  auto branch = scf::IfOp::create(b, loc, type, condition, /*withElseRegion=*/true);
+  for (bool side : {true, false}) {
+    OpBuilder inner = side ? branch.getThenBodyBuilder() : branch.getElseBodyBuilder();
+    scf::YieldOp::create(inner, loc, side ? first(inner) : second(inner));
+  }
+  return branch.getResult(0);
+}
+
+Value isLess(OpBuilder &b, Location loc, Value index, int64_t bound) {
+  return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::slt, index,
+                               arith::ConstantIndexOp::create(b, loc, bound));
+}
+
+Value shifted(OpBuilder &b, Location loc, Value index, int64_t by) {
+  if (!by)
+    return index;
+  return b.createOrFold<arith::AddIOp>(loc, index, arith::ConstantIndexOp::create(b, loc, by));
+}
+
+SmallVector<Value> asIndices(Translator &t, ArrayRef<int64_t> shape) {
+  return llvm::map_to_vector(shape, [&](int64_t size) { return t.index(size); });
+}
+
+/// The element of the parts from `first` on, one after the other along an axis.
+Value partAt(Translator &t, OpBuilder &b, Location loc, ArrayRef<Typed> parts,
+             ArrayRef<int64_t> begins, size_t first, int64_t axis, ValueRange at) {
+  auto own = [&](OpBuilder &b) {
+    SmallVector<Value> place(at);
+    place[axis] = shifted(b, loc, place[axis], -begins[first]);
+    return t.elementAt(b, loc, parts[first], place);
+  };
+  if (first + 1 == parts.size())
+    return own(b);
+  return choose(
+      b, loc, isLess(b, loc, at[axis], begins[first + 1]), elementOf(parts[0].value.getType()), own,
+      [&](OpBuilder &inner) { return partAt(t, inner, loc, parts, begins, first + 1, axis, at); });
+}
+
+/// Runs `inside` where an index is in each of the ranges, else `outside`.
+Value whereInside(OpBuilder &b, Location loc, ArrayRef<Value> at, ArrayRef<int64_t> begins,
+                  ArrayRef<int64_t> ends, ArrayRef<int64_t> shape, Type type, Make inside,
+                  Make outside) {
+  for (auto [i, index] : llvm::enumerate(at)) {
+    bool hasBefore = begins[i] > 0;
+    if (!hasBefore && ends[i] >= shape[i])
+      continue;
+    SmallVector<int64_t> leftBegins(begins), leftEnds(ends);
+    (hasBefore ? leftBegins[i] : leftEnds[i]) = hasBefore ? 0 : shape[i];
+    auto rest = [&](OpBuilder &inner) {
+      return whereInside(inner, loc, at, leftBegins, leftEnds, shape, type, inside, outside);
+    };
+    Value isBelow = isLess(b, loc, index, hasBefore ? begins[i] : ends[i]);
+    return hasBefore ? choose(b, loc, isBelow, type, outside, rest)
+                     : choose(b, loc, isBelow, type, rest, outside);
+  }
+  return inside(b);
+}
+
+} // namespace
+
+MaybeValues concatByIndex(Translator &t, tfg::Node node, const Values &inputs) {
+  constexpr size_t mostParts = 8;
+  ArrayRef<Typed> given = ArrayRef(inputs).drop_back();
+  std::optional<SmallVector<int64_t>> axes = t.integers(inputs.back()), shape;
+  Values parts;
+  SmallVector<int64_t> begins;
+  std::optional<int64_t> axis;
+  for (const Typed &part : given) {
+    std::optional<SmallVector<int64_t>> own = shapeOf(part);
+    if (!own || own->empty() || !axes || axes->size() != 1)
+      return std::nullopt;
+    axis = axisOf(axes->front(), static_cast<int64_t>(own->size()));
+    if (!axis)
+      return std::nullopt;
+    int64_t size = (*own)[*axis], before = shape ? (*shape)[*axis] : 0;
+    (*own)[*axis] = before;
+    if (shape && own != shape)
+      return std::nullopt; // fails
+    if (size) {
+      parts.push_back(part);
+      begins.push_back(before);
+    }
+    shape = own;
+    (*shape)[*axis] += size;
+  }
+  if (!shape || parts.empty() || parts.size() > mostParts)
+    return std::nullopt;
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
+    return partAt(t, b, loc, parts, begins, 0, *axis, at);
+  };
+  return Values{t.generate(asIndices(t, *shape), elementOf(parts[0].value.getType()),
+                           t.outcome(node, inputs), element)};
+}
+
+/// A tensor with others around it; negative paddings take elements away.
+MaybeValues padByIndex(Translator &t, tfg::Node node, const Values &inputs,
+                       ArrayRef<int64_t> before, ArrayRef<int64_t> after, Value outside) {
+  std::optional<SmallVector<int64_t>> own = shapeOf(inputs[0]);
+  if (!own || own->empty() || before.size() != own->size() || after.size() != own->size())
+    return std::nullopt;
+  SmallVector<int64_t> shape, ends;
+  for (auto [i, size] : llvm::enumerate(*own)) {
+    shape.push_back(size + before[i] + after[i]);
+    ends.push_back(before[i] + size);
+    if (shape.back() < 0)
+      return std::nullopt; // fails
+  }
+  Type type = outside.getType();
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
+    return whereInside(
+        b, loc, SmallVector<Value>(at), before, ends, shape, type,
+        [&](OpBuilder &inner) {
+          SmallVector<Value> place;
+          for (auto [index, by] : llvm::zip(at, before))
+            place.push_back(shifted(inner, loc, index, -by));
+          return t.elementAt(inner, loc, inputs[0], place);
+        },
+        [&](OpBuilder &) { return outside; });
+  };
+  return Values{t.generate(asIndices(t, shape), type, t.outcome(node, inputs), element)};
+}
+
+MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs) {
+  std::optional<SmallVector<int64_t>> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1]);
+  if (!shape || !axes)
+    return std::nullopt;
+  SmallVector<bool> isReversed(shape->size());
+  for (int64_t said : *axes) {
+    std::optional<int64_t> axis = axisOf(said, static_cast<int64_t>(shape->size()));
+    if (!axis || isReversed[*axis])
+      return std::nullopt; // fails
+    isReversed[*axis] = true;
+  }
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
+    SmallVector<Value> place(at);
+    for (auto [index, size, turned] : llvm::zip(place, *shape, isReversed))
+      if (turned)
+        index = b.createOrFold<arith::SubIOp>(loc, arith::ConstantIndexOp::create(b, loc, size - 1),
+                                              index);
+    return t.elementAt(b, loc, inputs[0], place);
+  };
+  return Values{t.generate(asIndices(t, *shape), elementOf(inputs[0].value.getType()),
+                           t.outcome(node, inputs), element)};
+}
+
+/// A tensor with another block, whose place is known: both are read, nothing is written in place.
+Typed blockByIndex(Translator &t, const Typed &whole, const Typed &part, ArrayRef<int64_t> begins,
+                   KnownValue known) {
+  auto type = cast<RankedTensorType>(whole.value.getType());
+  SmallVector<int64_t> ends;
+  for (auto [begin, size] :
+       llvm::zip(begins, cast<RankedTensorType>(part.value.getType()).getShape()))
+    ends.push_back(begin + size);
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
+    return whereInside(
+        b, loc, SmallVector<Value>(at), begins, ends, type.getShape(), type.getElementType(),
+        [&](OpBuilder &inner) {
+          SmallVector<Value> place;
+          for (auto [index, by] : llvm::zip(at, begins))
+            place.push_back(shifted(inner, loc, index, -by));
+          return t.elementAt(inner, loc, part, place);
+        },
+        [&](OpBuilder &inner) { return t.elementAt(inner, loc, whole, SmallVector<Value>(at)); });
+  };
+  return t.generate(asIndices(t, type.getShape()), type.getElementType(), std::move(known),
+                    element);
+}
+
+} // namespace treadle::codegen

@@ -1,0 +1,74 @@
+// RUN: treadle-opt --split-input-file --rc-fuse-elementwise %s | FileCheck %s
+
+// Who reads a tensor that only has elements of another one in other places reads that one, and where
+// both sides of a branch read the same tensor it is the index that is chosen.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK-SAME: (%[[X:.*]]: tensor<8xf32>)
+// CHECK: %[[I:.*]] = arith.select
+// CHECK: tensor.extract %[[X]][%[[I]]]
+// CHECK: math.absf
+// CHECK-NOT: linalg.generic
+// CHECK: return
+func.func @cluster(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c1 = arith.constant 1 : index
+  %c7 = arith.constant 7 : index
+  %few = tensor.empty() : tensor<7xf32>
+  %tail = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%few : tensor<7xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %at = arith.addi %i, %c1 : index
+    %e = tensor.extract %x[%at] : tensor<8xf32>
+    linalg.yield %e : f32
+  } -> tensor<7xf32>
+  %all = tensor.empty() : tensor<8xf32>
+  %rolled = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%all : tensor<8xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %inside = arith.cmpi slt, %i, %c7 : index
+    %e = scf.if %inside -> f32 {
+      %v = tensor.extract %tail[%i] : tensor<7xf32>
+      scf.yield %v : f32
+    } else {
+      %at = arith.subi %i, %c7 : index
+      %v = tensor.extract %x[%at] : tensor<8xf32>
+      scf.yield %v : f32
+    }
+    linalg.yield %e : f32
+  } -> tensor<8xf32>
+  %out = tensor.empty() : tensor<8xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]} ins(%rolled : tensor<8xf32>) outs(%out : tensor<8xf32>) {
+  ^bb0(%e: f32, %o: f32):
+    %v = math.absf %e : f32
+    linalg.yield %v : f32
+  } -> tensor<8xf32>
+  return %y : tensor<8xf32>
+}
+
+// -----
+
+// What overwrites a tensor doesn't read it later than what it overwrites it with.
+
+// CHECK-LABEL: func.func @cluster
+// CHECK: linalg.generic
+// CHECK: rc.write
+// CHECK-NOT: arith.addf
+// CHECK: rc.store
+func.func @cluster(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %few = tensor.empty() : tensor<4xf32>
+  %part = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>], iterator_types = ["parallel"]} outs(%few : tensor<4xf32>) {
+  ^bb0(%o: f32):
+    %i = linalg.index 0 : index
+    %e = tensor.extract %x[%i] : tensor<8xf32>
+    %v = arith.addf %e, %e : f32
+    linalg.yield %v : f32
+  } -> tensor<4xf32>
+  %y = rc.write %x for (%c4) parallel : tensor<8xf32> -> tensor<8xf32> {
+  ^bb0(%t: tensor<8xf32>, %i: index):
+    %v = tensor.extract %part[%i] : tensor<4xf32>
+    rc.store %t[%i] = %v : f32 in tensor<8xf32>
+  }
+  return %y : tensor<8xf32>
+}
