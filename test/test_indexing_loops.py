@@ -245,6 +245,71 @@ class Program:
         text = f'"stablehlo.gather"({value}, {indices}) <{{dimension_numbers = {numbers}, slice_sizes = array<i64: {", ".join(map(str, sizes))}>, indices_are_sorted = false}}> : ({self.type_of(shape)}, {typed((*along, len(named)), "i32")})'
         return self.emit(text, result), result
 
+    def scalar_function(self, op):
+        scalar = f"tensor<{self.element}>"
+        return f"({{\n    ^bb0(%p: {scalar}, %q: {scalar}):\n      %o = stablehlo.{op} %p, %q : {scalar}\n      stablehlo.return %o : {scalar}\n    }})"
+
+    def neutral(self, op):
+        self.count += 1
+        lowest = "-1.0e30" if self.element[0] == "f" else "-1000000"
+        text = {"add": "0.0" if self.element[0] == "f" else "0", "maximum": lowest}[op]
+        self.lines.append(
+            f"    %z{self.count} = stablehlo.constant dense<{text}> : tensor<{self.element}>"
+        )
+        return f"%z{self.count}"
+
+    def window(self, value, shape):
+        """Windows of any form, or all up to each element."""
+        op = self.random.choice(["add", "maximum"])
+        axis = self.random.randrange(len(shape))
+        if self.random.random() < 0.5:
+            sizes = [n if i == axis else 1 for i, n in enumerate(shape)]
+            before = self.random.random() < 0.5
+            padding = [
+                [(n - 1) * before, (n - 1) * (not before)] if i == axis else [0, 0]
+                for i, n in enumerate(shape)
+            ]
+            strides = steps = [1] * len(shape)
+        else:
+            sizes = [self.random.randint(1, 3) for _ in shape]
+            padding = [[self.random.randint(0, 2), self.random.randint(0, 2)] for _ in shape]
+            strides = [self.random.randint(1, 2) for _ in shape]
+            steps = [self.random.randint(1, 2) for _ in shape]
+        result = []
+        for n, size, (low, high), stride, step in zip(
+            shape, sizes, padding, strides, steps, strict=True
+        ):
+            places = n + low + high - (size - 1) * step
+            if places < 1:
+                return value, shape
+            result.append((places - 1) // stride + 1)
+        arrays = [", ".join(map(str, values)) for values in (sizes, strides, steps)]
+        text = f'"stablehlo.reduce_window"({value}, {self.neutral(op)}) <{{window_dimensions = array<i64: {arrays[0]}>, window_strides = array<i64: {arrays[1]}>, window_dilations = array<i64: {arrays[2]}>, padding = dense<{padding}> : tensor<{len(shape)}x2xi64>}}> {self.scalar_function(op)} : ({self.type_of(shape)}, tensor<{self.element}>)'
+        return self.emit(text, tuple(result)), tuple(result)
+
+    def extreme(self, value, shape):
+        """Where along an axis the greatest element is, and the element."""
+        axis = self.random.randrange(len(shape))
+        kept = tuple(n for i, n in enumerate(shape) if i != axis)
+        self.count += 1
+        name, scalar = f"%e{self.count}", f"tensor<{self.element}>"
+        kind, result = self.type_of(shape), self.type_of(kept)
+        self.lines.append(f"""    {name}n = stablehlo.iota dim = {axis} : {typed(shape, "i32")}
+    {name}:2 = "stablehlo.reduce"({value}, {name}n, {self.neutral("maximum")}, %zero) <{{dimensions = array<i64: {axis}>}}> ({{
+    ^bb0(%p: {scalar}, %i0: tensor<i32>, %q: {scalar}, %i1: tensor<i32>):
+      %g = stablehlo.compare GT, %p, %q : ({scalar}, {scalar}) -> tensor<i1>
+      %e = stablehlo.compare EQ, %p, %q : ({scalar}, {scalar}) -> tensor<i1>
+      %l = stablehlo.compare LT, %i0, %i1 : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %f = stablehlo.and %e, %l : tensor<i1>
+      %t = stablehlo.or %g, %f : tensor<i1>
+      %o = stablehlo.select %t, %p, %q : tensor<i1>, {scalar}
+      %w = stablehlo.select %t, %i0, %i1 : tensor<i1>, tensor<i32>
+      stablehlo.return %o, %w : {scalar}, tensor<i32>
+    }}) : ({kind}, {typed(shape, "i32")}, {scalar}, tensor<i32>) -> ({result}, {typed(kept, "i32")})
+    {name}w = stablehlo.convert {name}#1 : ({typed(kept, "i32")}) -> {result}
+    {name}s = stablehlo.subtract {name}#0, {name}w : {result}""")
+        return (f"{name}s", kept) if kept else (value, shape)
+
     def text(self, kinds):
         for _ in range(self.random.randint(3, 9)):
             made = getattr(self, self.random.choice(kinds))(*self.pick())
@@ -288,7 +353,20 @@ KINDS = {
     "moves": ["slice", "roll", "join", "pad", "reverse", "double"],
     "writes": ["scatter", "write", "scatter", "double", "slice"],
     "reads": ["gather", "slice", "gather", "roll", "double"],
-    "all": ["slice", "roll", "join", "pad", "reverse", "double", "scatter", "write", "gather"],
+    "folds": ["window", "extreme", "window", "slice", "double"],
+    "all": [
+        "window",
+        "extreme",
+        "slice",
+        "roll",
+        "join",
+        "pad",
+        "reverse",
+        "double",
+        "scatter",
+        "write",
+        "gather",
+    ],
 }
 
 

@@ -29,8 +29,7 @@ std::optional<SmallVector<Value>> inlineScalars(Translator &t, tfg::Node node, S
   return values;
 }
 
-/// Whether loops over elements may do this: nothing that fails, and nothing of whole tensors.
-static bool isOfElements(Operation *op) {
+bool isOfElements(Operation *op) {
   return !isa<rc::KernelOp, rc::CheckOp, rc::WriteOp, scf::WhileOp>(op) &&
          llvm::none_of(op->getResultTypes(), isTensor);
 }

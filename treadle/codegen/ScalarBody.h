@@ -14,4 +14,7 @@ std::optional<llvm::SmallVector<mlir::Value>> inlineScalars(Translator &t, tfg::
                                                             llvm::StringRef attr,
                                                             llvm::ArrayRef<mlir::Value> arguments);
 
+/// Whether loops over elements may do this: nothing that fails, and nothing of whole tensors.
+bool isOfElements(mlir::Operation *op);
+
 } // namespace treadle::codegen

@@ -270,6 +270,7 @@ LoweringTable productLowerings();
 LoweringTable listLowerings();
 LoweringTable variableLowerings();
 LoweringTable gatherLowerings();
+LoweringTable foldLowerings();
 LoweringTable scatterLowerings();
 
 /// Whether an op is translated with lists as they are in compiled code; others have them as kernels

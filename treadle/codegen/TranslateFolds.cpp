@@ -1,0 +1,347 @@
+// Elements that are combined by functions: reductions, windows, and what adds up along an axis.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/ScalarBody.h"
+#include "treadle/codegen/Translator.h"
+#include "treadle/codegen/Writes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+using Places = SmallVector<int64_t>;
+using Scalars = SmallVector<Value>;
+
+std::optional<Places> shapeOf(const Typed &typed) {
+  auto type = dyn_cast<RankedTensorType>(typed.value.getType());
+  return type && type.hasStaticShape() && type.getRank() && isNative(type.getElementType())
+             ? std::optional(Places(type.getShape()))
+             : std::nullopt;
+}
+
+bool isScalar(const Typed &typed) { return isNative(typed.value.getType()) && !typed.list; }
+
+Places allOf(ArrayRef<int64_t> places, llvm::function_ref<bool(size_t)> wanted) {
+  Places found;
+  for (auto [i, place] : llvm::enumerate(places))
+    if (wanted(i))
+      found.push_back(place);
+  return found;
+}
+
+SmallVector<Value> asIndices(Translator &t, ArrayRef<int64_t> shape) {
+  return llvm::map_to_vector(shape, [&](int64_t size) { return t.index(size); });
+}
+
+/// Tensors of one shape whose elements are computed together, where the translator's builder is;
+/// nothing where `elementsAt` gives nothing, or what loops over elements may not do.
+using ElementsAt = llvm::function_ref<std::optional<Scalars>(ArrayRef<Value> at)>;
+std::optional<SmallVector<Value>> generateAll(Translator &t, ArrayRef<int64_t> shape,
+                                              ArrayRef<Type> elements, ElementsAt elementsAt) {
+  SmallVector<Value> outputs;
+  for (Type element : elements)
+    outputs.push_back(tensor::EmptyOp::create(t.b, t.loc, shape, element));
+  auto rank = static_cast<unsigned>(shape.size());
+  bool isMade = true;
+  size_t numKernels = t.tables.kernels.size();
+  auto generic = linalg::GenericOp::create(
+      t.b, t.loc, ValueRange(outputs).getTypes(), ValueRange(), outputs,
+      SmallVector<AffineMap>(outputs.size(), t.b.getMultiDimIdentityMap(rank)),
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      [&](OpBuilder &inner, Location loc, ValueRange in) {
+        OpBuilder::InsertionGuard guard(t.b);
+        t.b.restoreInsertionPoint(inner.saveInsertionPoint());
+        SmallVector<Value> at;
+        for (unsigned i = 0; i < rank; ++i)
+          at.push_back(linalg::IndexOp::create(t.b, loc, i));
+        std::optional<Scalars> made = elementsAt(at);
+        isMade = made.has_value();
+        linalg::YieldOp::create(t.b, loc, made ? *made : Scalars(in));
+      });
+  generic.getRegion().walk([&](Operation *inner) { isMade &= isOfElements(inner); });
+  if (isMade)
+    return SmallVector<Value>(generic.getResults());
+  generic.erase();
+  t.tables.kernels.resize(numKernels);
+  return std::nullopt;
+}
+
+/// A loop that hands values on; null where `inside` fails.
+using Inside = llvm::function_ref<std::optional<Scalars>(Value index, ArrayRef<Value> values)>;
+std::optional<Scalars> fold(Translator &t, int64_t size, ArrayRef<Value> start, Inside inside) {
+  auto loop = scf::ForOp::create(t.b, t.loc, t.index(0), t.index(size), t.index(1), start);
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(loop.getBody());
+  std::optional<Scalars> next =
+      inside(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs()));
+  scf::YieldOp::create(t.b, t.loc, next ? *next : Scalars(loop.getRegionIterArgs()));
+  return next ? std::optional(Scalars(loop.getResults())) : std::nullopt;
+}
+
+/// A reduction of several tensors together, by a function of so many pairs.
+MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
+  constexpr int64_t fewElements = 16;
+  size_t count = inputs.size() / 2;
+  std::optional<Places> shape = shapeOf(inputs[0]);
+  auto attr = node.attr<ArrayAttr>("dimensions_to_reduce");
+  if (!shape || !attr || inputs.size() != 2 * node.numResults())
+    return std::nullopt;
+  SmallVector<bool> isReduced(shape->size());
+  for (Attribute dim : attr) {
+    auto number = dyn_cast<IntegerAttr>(dim);
+    if (!number || number.getInt() < 0 || number.getInt() >= std::ssize(*shape))
+      return std::nullopt; // fails
+    isReduced[number.getInt()] = true;
+  }
+  Scalars start;
+  SmallVector<Type> elements;
+  for (size_t i = 0; i < count; ++i) {
+    if (shapeOf(inputs[i]) != shape || !isScalar(inputs[count + i]))
+      return std::nullopt;
+    start.push_back(inputs[count + i].value);
+    elements.push_back(start.back().getType());
+  }
+  Places kept = allOf(*shape, [&](size_t i) { return !isReduced[i]; }),
+         gone = allOf(*shape, [&](size_t i) { return isReduced[i]; });
+  auto combine = [&](ArrayRef<Value> sums, ArrayRef<Value> place) {
+    Scalars arguments(sums);
+    for (size_t i = 0; i < count; ++i)
+      arguments.push_back(t.elementAt(t.b, t.loc, inputs[i], place));
+    return inlineScalars(t, node, "reducer", arguments);
+  };
+  SmallVector<Value> place(shape->size());
+  std::function<std::optional<Scalars>(size_t, ArrayRef<Value>)> along =
+      [&](size_t dim, ArrayRef<Value> sums) -> std::optional<Scalars> {
+    while (dim < shape->size() && !isReduced[dim])
+      ++dim;
+    if (dim == shape->size())
+      return combine(sums, place);
+    if (computeProduct(gone) > fewElements)
+      return fold(t, (*shape)[dim], sums, [&](Value index, ArrayRef<Value> now) {
+        place[dim] = index;
+        return along(dim + 1, now);
+      });
+    std::optional<Scalars> now{Scalars(sums)};
+    for (int64_t i = 0; now && i < (*shape)[dim]; ++i) {
+      place[dim] = t.index(i);
+      now = along(dim + 1, Scalars(*now));
+    }
+    return now;
+  };
+  auto elementsAt = [&](ArrayRef<Value> at) {
+    size_t next = 0;
+    for (auto [index, gone] : llvm::zip(place, isReduced))
+      if (!gone)
+        index = at[next++];
+    return along(0, start);
+  };
+  std::vector<const KnownValue *> given;
+  for (const Typed &input : inputs)
+    given.push_back(&input.known);
+  ShapeResults known = tfg::shapesOf(node, given);
+  known.values.resize(count);
+  Values results;
+  // Of few elements each one by itself, in registers.
+  if (kept.empty() || llvm::all_of(elements, [&](Type element) {
+        return isSmall(RankedTensorType::get(kept, element)) &&
+               computeProduct(*shape) <= fewElements;
+      })) {
+    SmallVector<Scalars> all(count);
+    Places strides = computeStrides(kept);
+    for (int64_t i = 0; i < computeProduct(kept); ++i) {
+      std::optional<Scalars> made = elementsAt(asIndices(t, delinearize(i, strides)));
+      if (!made)
+        return std::nullopt;
+      for (auto [into, value] : llvm::zip(all, *made))
+        into.push_back(value);
+    }
+    for (auto [values, element, about] : llvm::zip(all, elements, known.values))
+      results.push_back(t.small(values, kept, element, about));
+    return results;
+  }
+  std::optional<SmallVector<Value>> made = generateAll(t, kept, elements, elementsAt);
+  if (!made)
+    return std::nullopt;
+  for (auto [value, about] : llvm::zip(*made, known.values))
+    results.push_back({value, about});
+  return results;
+}
+
+/// What adds up along an axis.
+struct Running {
+  int64_t axis;
+  bool isReverse = false, isExclusive = false;
+};
+
+/// The tensor is copied, and each element combined with the one before it. Along the last axis that
+/// one is in a register, else the loops along the others are inside.
+MaybeValues running(Translator &t, const Typed &from, const Running &how, Value start,
+                    const Combine &combine, KnownValue known) {
+  Places shape = *shapeOf(from);
+  Type element = elementOf(from.value.getType());
+  int64_t rank = std::ssize(shape), size = shape[how.axis];
+  bool isLast = how.axis + 1 == rank;
+  if (how.isExclusive && !isLast)
+    return std::nullopt;
+  std::optional<SmallVector<Value>> copy = generateAll(t, shape, element, [&](ArrayRef<Value> at) {
+    return std::optional(Scalars{t.elementAt(t.b, t.loc, from, at)});
+  });
+  if (!copy)
+    return std::nullopt;
+  Places others = allOf(shape, [&](size_t i) { return static_cast<int64_t>(i) != how.axis; });
+  Places loops = isLast ? others : Places{size};
+  if (!isLast)
+    llvm::append_range(loops, others);
+  auto turned = [&](Value index) -> Value {
+    return how.isReverse ? t.b.createOrFold<arith::SubIOp>(t.loc, t.index(size - 1), index) : index;
+  };
+  auto placeOf = [&](Value along, ValueRange rest) {
+    SmallVector<Value> place(rest);
+    place.insert(place.begin() + how.axis, turned(along));
+    return place;
+  };
+  auto inRegister = [&](Value tensor, ValueRange rest) {
+    auto step = [&](Value index, ArrayRef<Value> sum) -> std::optional<Scalars> {
+      SmallVector<Value> place = placeOf(index, rest);
+      Value own = rc::CurrentOp::create(t.b, t.loc, element, tensor, place);
+      std::optional<Value> next = combine(sum[0], own);
+      if (!next)
+        return std::nullopt;
+      rc::StoreOp::create(t.b, t.loc, tensor, place, how.isExclusive ? sum[0] : *next);
+      return Scalars{*next};
+    };
+    return fold(t, size, start, step).has_value();
+  };
+  auto inMemory = [&](Value tensor, ValueRange indices) {
+    SmallVector<Value> place = placeOf(indices[0], indices.drop_front());
+    Value isFirst =
+        arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::slt, indices[0], t.index(1));
+    auto before = scf::IfOp::create(t.b, t.loc, element, isFirst, /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(t.b);
+      t.b.setInsertionPointToStart(before.thenBlock());
+      scf::YieldOp::create(t.b, t.loc, start);
+      t.b.setInsertionPointToStart(before.elseBlock());
+      Value previous = t.b.createOrFold<arith::SubIOp>(t.loc, indices[0], t.index(1));
+      Value sum = rc::CurrentOp::create(t.b, t.loc, element, tensor,
+                                        placeOf(previous, indices.drop_front()));
+      scf::YieldOp::create(t.b, t.loc, sum);
+    }
+    Value own = rc::CurrentOp::create(t.b, t.loc, element, tensor, place);
+    std::optional<Value> sum = combine(before.getResult(0), own);
+    if (sum)
+      rc::StoreOp::create(t.b, t.loc, tensor, place, *sum);
+    return sum.has_value();
+  };
+  Value written = isLast ? writeTensor(t, {copy->front(), known}, asIndices(t, loops),
+                                       /*isParallel=*/false, inRegister)
+                         : writeTensor(t, {copy->front(), known}, asIndices(t, loops),
+                                       /*isParallel=*/true, inMemory);
+  return written ? MaybeValues(Values{{written, std::move(known)}}) : MaybeValues(std::nullopt);
+}
+
+/// The windows of a reduction, as XlaReduceWindow has them.
+struct Windows {
+  Places sizes, strides, steps, low, high;
+};
+
+/// Whether each window is all up to an element, or all from one on.
+std::optional<Running> runningForm(const Windows &w, ArrayRef<int64_t> shape) {
+  std::optional<Running> found;
+  for (auto [i, size] : llvm::enumerate(shape)) {
+    if (w.strides[i] != 1 || w.steps[i] != 1)
+      return std::nullopt;
+    if (w.sizes[i] == 1 && !w.low[i] && !w.high[i])
+      continue;
+    bool isForward = w.low[i] == size - 1 && w.high[i] == 0,
+         isReverse = w.high[i] == size - 1 && w.low[i] == 0;
+    if (found || w.sizes[i] != size || (!isForward && !isReverse))
+      return std::nullopt;
+    found = Running{static_cast<int64_t>(i), isReverse};
+  }
+  return found;
+}
+
+MaybeValues reduceWindow(Translator &t, tfg::Node node, Values inputs) {
+  constexpr int64_t mostPlaces = 64;
+  std::optional<Places> shape = shapeOf(inputs[0]), numbers[5];
+  for (size_t i = 0; i < 5; ++i)
+    numbers[i] = t.integers(inputs[i + 2]);
+  if (!shape || !isScalar(inputs[1]) ||
+      !llvm::all_of(numbers, [](const auto &list) { return list.has_value(); }) ||
+      numbers[4]->size() != 2 * shape->size() ||
+      llvm::any_of(*numbers[2], [](int64_t holes) { return holes != 1; }))
+    return std::nullopt;
+  Windows w{*numbers[0], *numbers[1], *numbers[3], {}, {}};
+  for (auto [i, padding] : llvm::enumerate(*numbers[4]))
+    (i % 2 ? w.high : w.low).push_back(padding);
+  Places result;
+  for (auto [i, size] : llvm::enumerate(*shape)) {
+    if (w.sizes.size() != shape->size() || w.strides.size() != shape->size() ||
+        w.steps.size() != shape->size() || w.sizes[i] < 1 || w.strides[i] < 1 || w.steps[i] < 1)
+      return std::nullopt; // fails
+    int64_t places = size + w.low[i] + w.high[i] - (w.sizes[i] - 1) * w.steps[i];
+    result.push_back(places > 0 ? (places - 1) / w.strides[i] + 1 : 0);
+  }
+  Value start = inputs[1].value;
+  KnownValue known = t.outcome(node, inputs);
+  Combine combine = [&](Value sum, Value element) -> std::optional<Value> {
+    std::optional<Scalars> made = inlineScalars(t, node, "computation", {sum, element});
+    return made ? std::optional(made->front()) : std::nullopt;
+  };
+  if (std::optional<Running> form = runningForm(w, *shape))
+    return running(t, inputs[0], *form, start, combine, std::move(known));
+  int64_t numPlaces = computeProduct(w.sizes);
+  if (numPlaces > mostPlaces)
+    return std::nullopt;
+  // Each place of a window by itself: loops are split where it isn't inside of the tensor.
+  auto elementsAt = [&](ArrayRef<Value> at) -> std::optional<Scalars> {
+    Value sum = start;
+    Places strides = computeStrides(w.sizes);
+    for (int64_t i = 0; i < numPlaces; ++i) {
+      SmallVector<Value> place;
+      Value isInside = arith::ConstantOp::create(t.b, t.loc, t.b.getBoolAttr(true));
+      for (auto [d, within] : llvm::enumerate(delinearize(i, strides))) {
+        Value index = t.b.createOrFold<arith::MulIOp>(t.loc, at[d], t.index(w.strides[d]));
+        index =
+            t.b.createOrFold<arith::AddIOp>(t.loc, index, t.index(within * w.steps[d] - w.low[d]));
+        Value isHere = t.b.createOrFold<arith::CmpIOp>(t.loc, arith::CmpIPredicate::ult, index,
+                                                       t.index((*shape)[d]));
+        if (w.low[d] || w.high[d])
+          isInside = t.b.createOrFold<arith::AndIOp>(t.loc, isInside, isHere);
+        place.push_back(index);
+      }
+      auto branch = scf::IfOp::create(t.b, t.loc, sum.getType(), isInside, true);
+      OpBuilder::InsertionGuard guard(t.b);
+      t.b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(t.b, t.loc, sum);
+      t.b.setInsertionPointToStart(branch.thenBlock());
+      std::optional<Value> next = combine(sum, t.elementAt(t.b, t.loc, inputs[0], place));
+      if (!next)
+        return std::nullopt;
+      scf::YieldOp::create(t.b, t.loc, *next);
+      sum = branch.getResult(0);
+    }
+    return Scalars{sum};
+  };
+  std::optional<SmallVector<Value>> made = generateAll(t, result, start.getType(), elementsAt);
+  return made ? MaybeValues(Values{{made->front(), std::move(known)}}) : MaybeValues(std::nullopt);
+}
+
+constexpr std::pair<StringRef, Lowering> table[] = {
+    {"XlaVariadicReduceV2", reduce},
+    {"XlaReduceWindow", reduceWindow},
+};
+
+} // namespace
+
+LoweringTable foldLowerings() { return table; }
+
+} // namespace treadle::codegen
