@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -166,6 +167,8 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
       results.push_back(t.small(values, kept, element, about));
     return results;
   }
+  if (llvm::all_of(start, [](Value value) { return matchPattern(value, m_Constant()); }))
+    return reduceByFunction(t, node, std::move(inputs));
   std::optional<SmallVector<Value>> made = generateAll(t, kept, elements, elementsAt);
   if (!made)
     return std::nullopt;

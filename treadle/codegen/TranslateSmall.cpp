@@ -243,15 +243,9 @@ MaybeValues range(Translator &t, tfg::Node node, Values inputs) {
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Pack", pack},
-    {"ConcatV2", concat},
-    {"Pad", pad},
-    {"PadV2", pad},
-    {"XlaPad", xlaPad},
-    {"ReverseV2", reverse},
-    {"Tile", tile},
-    {"BroadcastTo", broadcastTo},
-    {"Range", range},
+    {"Pack", pack}, {"ConcatV2", concat},         {"Pad", pad},
+    {"PadV2", pad}, {"XlaPad", xlaPad},           {"ReverseV2", reverse},
+    {"Tile", tile}, {"BroadcastTo", broadcastTo}, {"Range", range},
 };
 
 } // namespace

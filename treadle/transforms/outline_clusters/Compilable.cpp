@@ -55,11 +55,6 @@ static std::string faultOf(Node node) {
   return ok ? "" : ok.error().message;
 }
 
-/// Whether the functions that an op calls for elements become part of compiled code.
-static bool isInlined(const OpDef &def) {
-  return def.kind() == OpKind::HigherOrder && def.facts().native == NativeForm::Computes;
-}
-
 Compilable::Known Compilable::of(Node node) {
   Known result;
   StringRef op = node.opType();
@@ -90,9 +85,6 @@ Compilable::Known Compilable::of(Node node) {
     result.obstacle = "its op has effects, or sees what others have";
   } else if (def->facts().blocks) {
     result.obstacle = "its op may wait for others";
-  } else if (isInlined(*def)) {
-    for (NamedAttribute attr : node.attrs())
-      forEachFunctionName(attr.getValue(), include);
   } else if (op != "Const" && op != "HostConst" && !builtinKernels().find(op)) {
     result.obstacle = "its op has no kernel";
   } else {
