@@ -182,7 +182,7 @@ def viterbi(scores, transitions, emissions):
     scores, back = scan(forward, scores, emissions)
 
     def backward(state, pointers):
-        return pointers[state], state.clone()
+        return pointers.index_select(0, state.view(1))[0], state.clone()
 
     return scan(backward, scores.argmax(), back, reverse=True)[1], scores.max()
 
@@ -280,7 +280,7 @@ def greedy_attention(embedding, wq, wk, wv, wo, token):
 
     def step(state, i):
         token, keys, values = state
-        x = embedding[token]
+        x = embedding.index_select(0, token.view(1))[0]
         here = (places == i)[:, None]
         keys = torch.where(here, x @ wk, keys)
         values = torch.where(here, x @ wv, values)
