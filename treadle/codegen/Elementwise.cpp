@@ -505,12 +505,7 @@ bool isElementwise(StringRef op) { return findForm(op); }
 
 const ElementwiseOp *findElementwise(tfg::Node node, ArrayRef<Type> inputs) {
   const ElementwiseOp *op = findForm(node.opType());
-  if (!op || !op->accepts(inputs))
-    return nullptr;
-  // Shapes that don't fit make these false instead of failing.
-  if (auto strict = node.attr<BoolAttr>("incompatible_shape_error"); strict && !strict.getValue())
-    return nullptr;
-  return op;
+  return op && op->accepts(inputs) ? op : nullptr;
 }
 
 } // namespace treadle::codegen

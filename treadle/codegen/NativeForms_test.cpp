@@ -375,6 +375,23 @@ INSTANTIATE_TEST_SUITE_P(Equations, ProductTest,
                          testing::Values("a,a->", "ab,b->a", "a,ab->b", "ab,bc->ac", "ba,bc->ac",
                                          "ab,cb->ac", "ba,cb->ca", "ab,ab->", "ab,ab->b"));
 
+TEST_F(CodegenTest, AComparisonThatToleratesOtherShapesIsCompiledForThoseThatFit) {
+  std::string text =
+      R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name = "y"})
+             -> (tensor<*xi1> {tfg.name = "z"}) {)" +
+      op("z", "NotEqual", "%x, %y", "T = f32, incompatible_shape_error = false",
+         "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xi1>)") +
+      "return(%z) : tensor<*xi1> }";
+  for (const Tensor &other : {scalar(2), row({1, 5, 2})}) {
+    auto results = buildAndCall(text, {row({1, 2, 2}), other});
+    ASSERT_EQ(results.size(), 1u);
+    EXPECT_EQ(numKernels, 0u);
+    EXPECT_EQ(results[0].data<bool>()[0], other.isScalar());
+    EXPECT_EQ(results[0].data<bool>()[2], false);
+  }
+  EXPECT_TRUE(call({row({1, 2, 2}), row({1, 2})}).empty()); // true, as the interpreter knows
+}
+
 TEST_F(CodegenTest, TensorsAreDividedByOneNumber) {
   std::string text =
       R"(tfg.func @f(%x: tensor<*xi32> {tfg.name = "x"}, %d: tensor<i32> {tfg.name = "d"})

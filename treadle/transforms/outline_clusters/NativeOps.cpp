@@ -54,9 +54,6 @@ NativeForm nativeForm(Node node) {
       llvm::all_of(node->getOperandTypes(), isScalar) && isScalar(node->getResult(0).getType());
   if (!areScalars && (op->facts().isNativeForScalars || isRounding(node, *op)))
     return NativeForm::None;
-  // Shapes that don't fit make these false instead of failing.
-  if (auto strict = node.attr<BoolAttr>("incompatible_shape_error"); strict && !strict.getValue())
-    return NativeForm::None;
   if (auto format = node.attr<StringAttr>("data_format"); format && format.getValue() != "NHWC")
     return NativeForm::None;
   return op->facts().native;
