@@ -55,7 +55,7 @@ class Run:
         return found.compiled_calls, found.bails, found.interpreted_calls
 
 
-def counted(body, **variables):
+def counted(body, timeout=None, **variables):
     """A graph with a loop of n iterations whose body is `body(g, i, **variables)`."""
     g = treadle.Builder()
     n = g.placeholder("n", "int32", [])
@@ -66,7 +66,7 @@ def counted(body, **variables):
         loop.i += 1
     for name, variable in made.items():
         g.op("Identity", [variable], name=f"{name}_after")
-    return Run(g.build()), [f"{name}_after" for name in variables]
+    return Run(g.build(), timeout=timeout), [f"{name}_after" for name in variables]
 
 
 def halve(g, i, v):
@@ -185,6 +185,24 @@ def test_the_value_after_a_division_by_zero():
     run, fetches = counted(lambda g, i, v: v.assign(v + 12 // (3 - i)), v=0)
     assert "division by zero" in run.check(fetches, {"n": 5})
     assert run.sessions["jit"].variables()["v"] == 4 + 6 + 12
+
+
+def added(g, i, v, large, stepped):
+    v.assign_add(1.0)
+    large.assign_add(large.read() * 0.0 + 1.0)
+    g.op("ResourceApplyGradientDescent", [stepped.handle, 1.0, g.constant(np.float32([-1]))])
+
+
+def test_the_values_after_a_deadline_are_those_of_the_last_iteration():
+    variables = {"v": 0.0, "large": np.zeros(100, np.float32), "stepped": np.zeros(1, np.float32)}
+    run, fetches = counted(added, timeout=0.3, **variables)
+    run.check(fetches, {"n": 2})
+    session = run.sessions["jit"]
+    with pytest.raises(treadle.DeadlineExceededError):
+        session.run(fetches, {"n": 2_000_000_000})
+    after = session.variables()
+    assert after["v"] > 2
+    assert (after["large"] == after["v"]).all() and (after["stepped"] == after["v"]).all()
 
 
 def test_a_variable_without_a_value_is_the_interpreters():

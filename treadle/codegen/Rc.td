@@ -68,12 +68,15 @@ def Rc_CheckOp : Rc_Op<"check"> {
 
 def Rc_RunningOp : Rc_Op<"running"> {
   let summary = "False once the run was cancelled, failed elsewhere, or is over its deadline";
-  let description = [{
-    Also once somebody else changed one of the first `watched` variables that the code works on.
-  }];
-  let arguments = (ins DefaultValuedAttr<I64Attr, "0">:$watched);
   let results = (outs I1:$result);
   let assemblyFormat = "attr-dict";
+}
+
+def Rc_UnchangedOp : Rc_Op<"unchanged"> {
+  let summary = "False once somebody else changed one of the `count` variables of the cluster";
+  let arguments = (ins I64Attr:$count);
+  let results = (outs I1:$result);
+  let assemblyFormat = "$count attr-dict";
 }
 
 def Rc_BailOp : Rc_Op<"bail", [Terminator]> {

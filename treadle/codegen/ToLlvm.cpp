@@ -132,18 +132,24 @@ void lowerRunning(rc::RunningOp op, rc::RunningOp::Adaptor, Rewriter &rewriter, 
   Emit e(rewriter, op);
   Value flag = e.load(e.pointer(), e.frame(), 0);
   Value stopped = e.load(rewriter.getI8Type(), flag, 0, /*isVolatile=*/true);
-  Value goesOn = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::eq, stopped,
-                                      e.number(rewriter.getI8Type(), 0));
-  for (int64_t i = 0; i < static_cast<int64_t>(op.getWatched()); ++i) {
+  rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::eq, stopped,
+                                            e.number(rewriter.getI8Type(), 0));
+}
+
+void lowerUnchanged(rc::UnchangedOp op, rc::UnchangedOp::Adaptor, Rewriter &rewriter,
+                    const Types &) {
+  Emit e(rewriter, op);
+  Value areSame = e.number(rewriter.getI1Type(), 1);
+  for (int64_t i = 0; i < static_cast<int64_t>(op.getCount()); ++i) {
     Value watched = e.load(e.pointer(), e.frame(), offsetof(Frame, watched));
     constexpr int64_t size = sizeof(WatchedValue);
     Value place = e.load(e.pointer(), watched, size * i + offsetof(WatchedValue, place));
     Value known = e.load(e.pointer(), watched, size * i + offsetof(WatchedValue, value));
     Value now = e.load(e.pointer(), place, 0, /*isVolatile=*/true);
     Value isSame = LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::eq, now, known);
-    goesOn = LLVM::AndOp::create(rewriter, op.getLoc(), goesOn, isSame);
+    areSame = LLVM::AndOp::create(rewriter, op.getLoc(), areSame, isSame);
   }
-  rewriter.replaceOp(op, goesOn);
+  rewriter.replaceOp(op, areSame);
 }
 
 void lowerDim(rc::DimOp op, rc::DimOp::Adaptor in, Rewriter &rewriter, const Types &) {
@@ -473,6 +479,7 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   add<rc::RetainOp>(patterns, types, lowerRetain);
   add<rc::ReleaseOp>(patterns, types, lowerRelease);
   add<rc::RunningOp>(patterns, types, lowerRunning);
+  add<rc::UnchangedOp>(patterns, types, lowerUnchanged);
   add<rc::DimOp>(patterns, types, lowerDim);
   add<rc::RankOp>(patterns, types, lowerRank);
   add<rc::CastOp>(patterns, types, lowerCast);

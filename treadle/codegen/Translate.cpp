@@ -172,13 +172,13 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
   }
   for (auto [cell, argument] : llvm::enumerate(given.drop_front(arguments.size())))
     addCell(argument, values[handles[cell]].value);
-  const Values before = cells;
+  cellsBefore = cells;
   Values results = TREADLE_TRY(inlineFunction(function, values));
   SmallVector<Value> returned;
   for (const Typed &result : results)
     returned.push_back(boxed(result.list ? handleOf(result).value : result.value));
   for (auto [cell, argument] : llvm::enumerate(given.drop_front(arguments.size())))
-    returned.push_back(!kernelCells.contains(cell) && cells[cell].value == before[cell].value
+    returned.push_back(!kernelCells.contains(cell) && cells[cell].value == cellsBefore[cell].value
                            ? Value(argument)
                            : boxed(read(cell).value));
   func::ReturnOp::create(b, loc, returned);

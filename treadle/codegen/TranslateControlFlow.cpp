@@ -289,7 +289,7 @@ Expected<Values> Translator::iteration(tfg::Node node, scf::WhileOp made, tfg::F
   scf::ConditionOp::create(b, loc, goesOn, made.getBefore().getArguments());
 
   Values arguments = argumentsOf(made.getAfter());
-  check(rc::RunningOp::create(b, loc, b.getI1Type(), cells.size()));
+  checkRunning();
   Expected<Values> given = inlineFunction(body, arguments);
   if (given)
     given->append(cells);

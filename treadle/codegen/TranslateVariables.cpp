@@ -94,6 +94,7 @@ Operation *Translator::addKernel(StringRef op, ArrayRef<Value> inputs, TypeRange
 void Translator::addCell(Value argument, Value handle) {
   size_t number = cells.size();
   cellNumbers[handle] = number;
+  cellHandles.push_back(handle);
   cellTypes.push_back(cast<RankedTensorType>(argument.getType()));
   cells.push_back(unboxed(argument, KnownValue(tfg::shapeOf(argument.getType()))));
   if (!kernelCells.contains(number))
@@ -103,6 +104,26 @@ void Translator::addCell(Value argument, Value handle) {
       addKernel("VarHandleOp", {}, handle.getType(), dtype, std::string(Variable::anonymousName));
   cells[number].value = made->getResult(0);
   addKernel("AssignVariableOp", {made->getResult(0), argument}, {}, dtype);
+}
+
+/// A run that is stopped runs nothing more, so that variables get what they hold at this point.
+void Translator::checkRunning() {
+  Value running = rc::RunningOp::create(b, loc, b.getI1Type());
+  if (!cells.empty()) {
+    Value same = rc::UnchangedOp::create(b, loc, b.getI1Type(), cells.size());
+    Value no = arith::ConstantOp::create(b, loc, b.getBoolAttr(false));
+    Value isOver = arith::SelectOp::create(b, loc, running, no, same);
+    auto stop = scf::IfOp::create(b, loc, isOver, /*withElseRegion=*/false);
+    b.setInsertionPointToStart(stop.thenBlock());
+    for (size_t i = 0; i < cells.size(); ++i)
+      if (kernelCells.contains(i) || cells[i].value != cellsBefore[i].value)
+        addKernel("AssignVariableOp", {cellHandles[i], boxed(read(i).value)}, {},
+                  valueTypeOf(cellTypes[i].getElementType()).dtype);
+    check(no); // nothing is to be kept for what comes after
+    b.setInsertionPointAfter(stop);
+    check(same);
+  }
+  check(running);
 }
 
 Typed Translator::read(size_t cell) {

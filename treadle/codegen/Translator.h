@@ -192,6 +192,8 @@ public:
   /// Variables that the code works on: what each holds at this point. Where it is a variable of the
   /// code's own that holds it, the handle of that.
   Values cells;
+  Values cellsBefore; // as the code begins
+  llvm::SmallVector<mlir::Value> cellHandles;
   llvm::SmallVector<mlir::RankedTensorType> cellTypes; // as the code begins
   llvm::DenseMap<mlir::Value, size_t> cellNumbers;     // by the handle of the session's variable
   /// Dimensions that were told, by tensor and index.
@@ -208,6 +210,8 @@ private:
   mlir::Operation *addKernel(llvm::StringRef op, llvm::ArrayRef<mlir::Value> inputs,
                              mlir::TypeRange results, DType dtype, std::string sharedName = "");
   void addCell(mlir::Value argument, mlir::Value handle);
+  /// Leaves where the run is over, or somebody else changed a variable.
+  void checkRunning();
   Results conditional(tfg::Node node, llvm::ArrayRef<tfg::FuncOp> branches, size_t branch,
                       mlir::Value selector, llvm::ArrayRef<Typed> inputs);
   std::optional<Typed> inRegisters(const ElementwiseOp &op, const Values &inputs,
