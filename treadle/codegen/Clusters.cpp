@@ -146,6 +146,11 @@ private:
   static constexpr int maxExact = 2;
   /// So often compiled code may leave it to the interpreter before it isn't asked any more.
   static constexpr uint32_t maxBails = 8;
+  /// So often a call begins anew whose variables another run changed.
+  static constexpr int maxRepeats = 4;
+
+  /// Overtaken: another run changed a variable. Left: the interpreter is to run the call.
+  enum class Outcome : uint8_t { Done, NoCode, Overtaken, Left };
 
   Variant *find(OpContext &ctx, const HeldVariables &variables);
   Variant *add(OpContext &ctx, const HeldVariables &variables, bool isExact = false);
@@ -155,6 +160,7 @@ private:
   void compileVariant(const std::shared_ptr<Variant> &variant);
   void settle(Variant &variant);
   const CompiledCluster *codeFor(Variant *variant);
+  Outcome attempt(OpContext &ctx, Variant *&variant);
   bool runCode(const CompiledCluster &code, OpContext &ctx, HeldVariables &variables);
   void interpret(OpContext &ctx, std::span<Tensor> arguments, FunctionLibrary &library);
   void note(Trace &trace, bool isCompiled);
@@ -311,7 +317,7 @@ void ClusterSite::note(Trace &trace, bool isCompiled) {
   trace.noteCluster(contents, isCompiled);
 }
 
-/// False where the interpreter is to run the call.
+/// False where the code left, or another run changed a variable.
 bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx, HeldVariables &variables) {
   size_t numInputs = ctx.numInputs(), numVariables = variables.size();
   std::vector<Tensor> arguments(numInputs + numVariables);
@@ -331,29 +337,43 @@ bool ClusterSite::runCode(const CompiledCluster &code, OpContext &ctx, HeldVaria
   return true;
 }
 
-void ClusterSite::run(OpContext &ctx) {
+/// Runs the code for what the call is given now, if there is some; `variant` becomes what that is
+/// of.
+ClusterSite::Outcome ClusterSite::attempt(OpContext &ctx, Variant *&variant) {
   HeldVariables variables(ctx, handles);
-  Variant *variant = variables.isComplete() ? find(ctx, variables) : nullptr;
+  variant = variables.isComplete() ? find(ctx, variables) : nullptr;
   if (!variant && variables.isComplete())
     variant = add(ctx, variables);
   const CompiledCluster *code = codeFor(variant);
-  ClusterCounters *counters = owner.counters.get();
-  if (code) {
-    if (runCode(*code, ctx, variables)) {
-      if (counters)
-        ClusterCounters::add(counters->calls);
-      if (!variant->isExact && exactLeft.load(std::memory_order_relaxed) > 0)
-        noteShapes(*variant, ctx, variables);
-      if (Trace *trace = ctx.run().trace) [[unlikely]]
-        note(*trace, /*isCompiled=*/true);
-      return;
-    }
-    if (!ctx.run().isStopped() && variables.areUnchanged())
-      variant->bails.fetch_add(1, std::memory_order_relaxed);
+  if (!code)
+    return Outcome::NoCode;
+  if (runCode(*code, ctx, variables)) {
+    if (!variant->isExact && exactLeft.load(std::memory_order_relaxed) > 0)
+      noteShapes(*variant, ctx, variables);
+    return Outcome::Done;
   }
-  if (counters)
-    ClusterCounters::add(code ? counters->bails : counters->interpreted);
-  variables = {}; // so that kernels may write in place
+  if (ctx.run().isStopped())
+    return Outcome::Left;
+  if (!variables.areUnchanged())
+    return Outcome::Overtaken;
+  variant->bails.fetch_add(1, std::memory_order_relaxed);
+  return Outcome::Left;
+}
+
+void ClusterSite::run(OpContext &ctx) {
+  Variant *variant = nullptr;
+  Outcome outcome = attempt(ctx, variant);
+  for (int i = 0; outcome == Outcome::Overtaken && i < maxRepeats; ++i)
+    outcome = attempt(ctx, variant);
+  bool isDone = outcome == Outcome::Done;
+  if (ClusterCounters *counters = owner.counters.get())
+    ClusterCounters::add(isDone                       ? counters->calls
+                         : outcome == Outcome::NoCode ? counters->interpreted
+                                                      : counters->bails);
+  if (Trace *trace = ctx.run().trace; trace && isDone) [[unlikely]]
+    note(*trace, /*isCompiled=*/true);
+  if (isDone)
+    return;
   std::vector<Tensor> arguments(ctx.numInputs());
   for (size_t i = 0; i < arguments.size(); ++i)
     arguments[i] = ctx.takeInput(static_cast<int>(i));

@@ -17,7 +17,6 @@ namespace treadle::codegen {
 /// changes a variable meanwhile gives it other memory. Belongs to one thread.
 class HeldVariables {
 public:
-  HeldVariables() = default;
   /// The numbers of those inputs, which live as long.
   HeldVariables(OpContext &ctx, std::span<const int> handles);
 
