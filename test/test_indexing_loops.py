@@ -310,6 +310,21 @@ class Program:
     {name}s = stablehlo.subtract {name}#0, {name}w : {result}""")
         return (f"{name}s", kept) if kept else (value, shape)
 
+    def sort(self, value, shape):
+        """Sorted along an axis, less where each element stood."""
+        axis = self.random.randrange(len(shape))
+        self.count += 1
+        name, scalar, kind = f"%o{self.count}", f"tensor<{self.element}>", self.type_of(shape)
+        order = "TOTALORDER" if self.element[0] == "f" else "SIGNED"
+        self.lines.append(f"""    {name}n = stablehlo.iota dim = {axis} : {kind}
+    {name}:2 = "stablehlo.sort"({value}, {name}n) <{{dimension = {axis} : i64, is_stable = true}}> ({{
+    ^bb0(%p: {scalar}, %q: {scalar}, %i0: {scalar}, %i1: {scalar}):
+      %o = stablehlo.compare {self.random.choice(["LT", "GT"])}, %p, %q, {order} : ({scalar}, {scalar}) -> tensor<i1>
+      stablehlo.return %o : tensor<i1>
+    }}) : ({kind}, {kind}) -> ({kind}, {kind})
+    {name}s = stablehlo.subtract {name}#0, {name}#1 : {kind}""")
+        return f"{name}s", shape
+
     def text(self, kinds):
         for _ in range(self.random.randint(3, 9)):
             made = getattr(self, self.random.choice(kinds))(*self.pick())
@@ -353,8 +368,9 @@ KINDS = {
     "moves": ["slice", "roll", "join", "pad", "reverse", "double"],
     "writes": ["scatter", "write", "scatter", "double", "slice"],
     "reads": ["gather", "slice", "gather", "roll", "double"],
-    "folds": ["window", "extreme", "window", "slice", "double"],
+    "folds": ["window", "extreme", "sort", "slice", "double"],
     "all": [
+        "sort",
         "window",
         "extreme",
         "slice",

@@ -3,6 +3,9 @@
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Writes.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
 using namespace mlir;
 
 namespace treadle::codegen {
@@ -32,6 +35,36 @@ std::optional<SmallVector<Value>> inlineScalars(Translator &t, tfg::Node node, S
 bool isOfElements(Operation *op) {
   return !isa<rc::KernelOp, rc::CheckOp, rc::WriteOp, scf::WhileOp>(op) &&
          llvm::none_of(op->getResultTypes(), isTensor);
+}
+
+std::optional<SmallVector<Value>> generateAll(Translator &t, ArrayRef<int64_t> shape,
+                                              ArrayRef<Type> elements, ElementsAt elementsAt) {
+  SmallVector<Value> outputs;
+  for (Type element : elements)
+    outputs.push_back(tensor::EmptyOp::create(t.b, t.loc, shape, element));
+  auto rank = static_cast<unsigned>(shape.size());
+  bool isMade = true;
+  size_t numKernels = t.tables.kernels.size();
+  auto generic = linalg::GenericOp::create(
+      t.b, t.loc, ValueRange(outputs).getTypes(), ValueRange(), outputs,
+      SmallVector<AffineMap>(outputs.size(), t.b.getMultiDimIdentityMap(rank)),
+      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+      [&](OpBuilder &inner, Location loc, ValueRange in) {
+        OpBuilder::InsertionGuard guard(t.b);
+        t.b.restoreInsertionPoint(inner.saveInsertionPoint());
+        SmallVector<Value> at;
+        for (unsigned i = 0; i < rank; ++i)
+          at.push_back(linalg::IndexOp::create(t.b, loc, i));
+        std::optional<SmallVector<Value>> made = elementsAt(at);
+        isMade = made.has_value();
+        linalg::YieldOp::create(t.b, loc, made ? *made : SmallVector<Value>(in));
+      });
+  generic.getRegion().walk([&](Operation *inner) { isMade &= isOfElements(inner); });
+  if (isMade)
+    return SmallVector<Value>(generic.getResults());
+  generic.erase();
+  t.tables.kernels.resize(numKernels);
+  return std::nullopt;
 }
 
 Value writeTensor(Translator &t, const Typed &tensor, ArrayRef<Value> sizes, bool isParallel,

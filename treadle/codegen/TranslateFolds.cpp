@@ -41,39 +41,6 @@ SmallVector<Value> asIndices(Translator &t, ArrayRef<int64_t> shape) {
   return llvm::map_to_vector(shape, [&](int64_t size) { return t.index(size); });
 }
 
-/// Tensors of one shape whose elements are computed together, where the translator's builder is;
-/// nothing where `elementsAt` gives nothing, or what loops over elements may not do.
-using ElementsAt = llvm::function_ref<std::optional<Scalars>(ArrayRef<Value> at)>;
-std::optional<SmallVector<Value>> generateAll(Translator &t, ArrayRef<int64_t> shape,
-                                              ArrayRef<Type> elements, ElementsAt elementsAt) {
-  SmallVector<Value> outputs;
-  for (Type element : elements)
-    outputs.push_back(tensor::EmptyOp::create(t.b, t.loc, shape, element));
-  auto rank = static_cast<unsigned>(shape.size());
-  bool isMade = true;
-  size_t numKernels = t.tables.kernels.size();
-  auto generic = linalg::GenericOp::create(
-      t.b, t.loc, ValueRange(outputs).getTypes(), ValueRange(), outputs,
-      SmallVector<AffineMap>(outputs.size(), t.b.getMultiDimIdentityMap(rank)),
-      SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
-      [&](OpBuilder &inner, Location loc, ValueRange in) {
-        OpBuilder::InsertionGuard guard(t.b);
-        t.b.restoreInsertionPoint(inner.saveInsertionPoint());
-        SmallVector<Value> at;
-        for (unsigned i = 0; i < rank; ++i)
-          at.push_back(linalg::IndexOp::create(t.b, loc, i));
-        std::optional<Scalars> made = elementsAt(at);
-        isMade = made.has_value();
-        linalg::YieldOp::create(t.b, loc, made ? *made : Scalars(in));
-      });
-  generic.getRegion().walk([&](Operation *inner) { isMade &= isOfElements(inner); });
-  if (isMade)
-    return SmallVector<Value>(generic.getResults());
-  generic.erase();
-  t.tables.kernels.resize(numKernels);
-  return std::nullopt;
-}
-
 /// A loop that hands values on; null where `inside` fails.
 using Inside = llvm::function_ref<std::optional<Scalars>(Value index, ArrayRef<Value> values)>;
 std::optional<Scalars> fold(Translator &t, int64_t size, ArrayRef<Value> start, Inside inside) {

@@ -275,6 +275,7 @@ LoweringTable listLowerings();
 LoweringTable variableLowerings();
 LoweringTable gatherLowerings();
 LoweringTable foldLowerings();
+LoweringTable sortLowerings();
 LoweringTable scatterLowerings();
 
 /// A reduction of large tensors by a function, where what it starts from is constant.
