@@ -1,4 +1,4 @@
-// Elements that are combined by functions: reductions, windows, and what adds up along an axis.
+// Elements that are combined with others near them: windows, and what adds up along an axis.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/ScalarBody.h"
 #include "treadle/codegen/Translator.h"
@@ -10,7 +10,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 
@@ -51,97 +50,6 @@ std::optional<Scalars> fold(Translator &t, int64_t size, ArrayRef<Value> start, 
       inside(loop.getInductionVar(), SmallVector<Value>(loop.getRegionIterArgs()));
   scf::YieldOp::create(t.b, t.loc, next ? *next : Scalars(loop.getRegionIterArgs()));
   return next ? std::optional(Scalars(loop.getResults())) : std::nullopt;
-}
-
-/// A reduction of several tensors together, by a function of so many pairs.
-MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
-  constexpr int64_t fewElements = 16;
-  size_t count = inputs.size() / 2;
-  std::optional<Places> shape = shapeOf(inputs[0]);
-  auto attr = node.attr<ArrayAttr>("dimensions_to_reduce");
-  if (!shape || !attr || inputs.size() != 2 * node.numResults())
-    return std::nullopt;
-  SmallVector<bool> isReduced(shape->size());
-  for (Attribute dim : attr) {
-    auto number = dyn_cast<IntegerAttr>(dim);
-    if (!number || number.getInt() < 0 || number.getInt() >= std::ssize(*shape))
-      return std::nullopt; // fails
-    isReduced[number.getInt()] = true;
-  }
-  Scalars start;
-  SmallVector<Type> elements;
-  for (size_t i = 0; i < count; ++i) {
-    if (shapeOf(inputs[i]) != shape || !isScalar(inputs[count + i]))
-      return std::nullopt;
-    start.push_back(inputs[count + i].value);
-    elements.push_back(start.back().getType());
-  }
-  Places kept = allOf(*shape, [&](size_t i) { return !isReduced[i]; }),
-         gone = allOf(*shape, [&](size_t i) { return isReduced[i]; });
-  auto combine = [&](ArrayRef<Value> sums, ArrayRef<Value> place) {
-    Scalars arguments(sums);
-    for (size_t i = 0; i < count; ++i)
-      arguments.push_back(t.elementAt(t.b, t.loc, inputs[i], place));
-    return inlineScalars(t, node, "reducer", arguments);
-  };
-  SmallVector<Value> place(shape->size());
-  std::function<std::optional<Scalars>(size_t, ArrayRef<Value>)> along =
-      [&](size_t dim, ArrayRef<Value> sums) -> std::optional<Scalars> {
-    while (dim < shape->size() && !isReduced[dim])
-      ++dim;
-    if (dim == shape->size())
-      return combine(sums, place);
-    if (computeProduct(gone) > fewElements)
-      return fold(t, (*shape)[dim], sums, [&](Value index, ArrayRef<Value> now) {
-        place[dim] = index;
-        return along(dim + 1, now);
-      });
-    std::optional<Scalars> now{Scalars(sums)};
-    for (int64_t i = 0; now && i < (*shape)[dim]; ++i) {
-      place[dim] = t.index(i);
-      now = along(dim + 1, Scalars(*now));
-    }
-    return now;
-  };
-  auto elementsAt = [&](ArrayRef<Value> at) {
-    size_t next = 0;
-    for (auto [index, gone] : llvm::zip(place, isReduced))
-      if (!gone)
-        index = at[next++];
-    return along(0, start);
-  };
-  std::vector<const KnownValue *> given;
-  for (const Typed &input : inputs)
-    given.push_back(&input.known);
-  ShapeResults known = tfg::shapesOf(node, given);
-  known.values.resize(count);
-  Values results;
-  // Of few elements each one by itself, in registers.
-  if (kept.empty() || llvm::all_of(elements, [&](Type element) {
-        return isSmall(RankedTensorType::get(kept, element)) &&
-               computeProduct(*shape) <= fewElements;
-      })) {
-    SmallVector<Scalars> all(count);
-    Places strides = computeStrides(kept);
-    for (int64_t i = 0; i < computeProduct(kept); ++i) {
-      std::optional<Scalars> made = elementsAt(asIndices(t, delinearize(i, strides)));
-      if (!made)
-        return std::nullopt;
-      for (auto [into, value] : llvm::zip(all, *made))
-        into.push_back(value);
-    }
-    for (auto [values, element, about] : llvm::zip(all, elements, known.values))
-      results.push_back(t.small(values, kept, element, about));
-    return results;
-  }
-  if (llvm::all_of(start, [](Value value) { return matchPattern(value, m_Constant()); }))
-    return reduceByFunction(t, node, std::move(inputs));
-  std::optional<SmallVector<Value>> made = generateAll(t, kept, elements, elementsAt);
-  if (!made)
-    return std::nullopt;
-  for (auto [value, about] : llvm::zip(*made, known.values))
-    results.push_back({value, about});
-  return results;
 }
 
 /// What adds up along an axis.
@@ -305,9 +213,34 @@ MaybeValues reduceWindow(Translator &t, tfg::Node node, Values inputs) {
   return made ? MaybeValues(Values{{made->front(), std::move(known)}}) : MaybeValues(std::nullopt);
 }
 
+bool isSet(tfg::Node node, StringRef name) {
+  auto attr = node.attr<BoolAttr>(name);
+  return attr && attr.getValue();
+}
+
+template <typename FloatOp, typename IntOp, int64_t neutral>
+MaybeValues cumulative(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1]);
+  std::optional<int64_t> axis =
+      axisOf(axes && axes->size() == 1 ? std::optional(axes->front()) : std::nullopt,
+             shape ? std::ssize(*shape) : 0);
+  Type element = elementOf(inputs[0].value.getType());
+  if (!shape || !axis || element.isInteger(1) || element.isUnsignedInteger())
+    return std::nullopt;
+  TypedAttr start = isa<FloatType>(element) ? TypedAttr(t.b.getFloatAttr(element, double(neutral)))
+                                            : TypedAttr(t.b.getIntegerAttr(element, neutral));
+  Combine combine = [&](Value sum, Value own) {
+    return std::optional(isa<FloatType>(element) ? FloatOp::create(t.b, t.loc, sum, own).getResult()
+                                                 : IntOp::create(t.b, t.loc, sum, own).getResult());
+  };
+  return running(t, inputs[0], {*axis, isSet(node, "reverse"), isSet(node, "exclusive")},
+                 arith::ConstantOp::create(t.b, t.loc, start), combine, t.outcome(node, inputs));
+}
+
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"XlaVariadicReduceV2", reduce},
     {"XlaReduceWindow", reduceWindow},
+    {"Cumsum", cumulative<arith::AddFOp, arith::AddIOp, 0>},
+    {"Cumprod", cumulative<arith::MulFOp, arith::MulIOp, 1>},
 };
 
 } // namespace

@@ -392,13 +392,6 @@ std::optional<SmallVector<bool>> listedIn(ArrayAttr list, int64_t rank) {
   return marked;
 }
 
-constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Sum", reduce}, {"Mean", reduce}, {"Prod", reduce},     {"Max", reduce},      {"Min", reduce},
-    {"All", reduce}, {"Any", reduce},  {"ArgMax", argument}, {"ArgMin", argument},
-};
-
-} // namespace
-
 /// Tensors of one shape whose function merges elements, of each tensor one.
 MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
   size_t count = node.numResults();
@@ -440,6 +433,16 @@ MaybeValues reduceByFunction(Translator &t, tfg::Node node, Values inputs) {
     results.push_back(t.unboxed(value, KnownValue(tfg::shapeOf(value.getType()))));
   return results;
 }
+
+constexpr std::pair<StringRef, Lowering> table[] = {
+    {"Sum", reduce},      {"Mean", reduce},
+    {"Prod", reduce},     {"Max", reduce},
+    {"Min", reduce},      {"All", reduce},
+    {"Any", reduce},      {"ArgMax", argument},
+    {"ArgMin", argument}, {"XlaVariadicReduceV2", reduceByFunction},
+};
+
+} // namespace
 
 void Translator::checkNoZeros(const Typed &tensor) {
   Type stored = computedIn(elementOf(tensor.value.getType()));

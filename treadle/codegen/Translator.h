@@ -278,9 +278,6 @@ LoweringTable foldLowerings();
 LoweringTable sortLowerings();
 LoweringTable scatterLowerings();
 
-/// A reduction of large tensors by a function, where what it starts from is constant.
-MaybeValues reduceByFunction(Translator &translator, tfg::Node node, Values inputs);
-
 /// Whether an op is translated with lists as they are in compiled code; others have them as kernels
 /// do.
 bool takesLists(llvm::StringRef op);
