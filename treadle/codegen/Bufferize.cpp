@@ -206,7 +206,10 @@ SmallVector<Value> Bufferizer::modelsOf(linalg::GenericOp op, unsigned number,
   if (op.getNumReductionLoops())
     return models;
   auto widthOf = [](TensorType type) {
-    return storedAs(type.getElementType()).getIntOrFloatBitWidth();
+    Type element = storedAs(type.getElementType());
+    auto complex = dyn_cast<ComplexType>(element);
+    return complex ? 2 * complex.getElementType().getIntOrFloatBitWidth()
+                   : element.getIntOrFloatBitWidth();
   };
   auto type = cast<RankedTensorType>(op.getOutputs()[number].getType());
   AffineMap outputMap = maps[op.getInputs().size() + number];

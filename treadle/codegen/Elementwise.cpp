@@ -1,5 +1,6 @@
 #include "treadle/codegen/Elementwise.h"
 
+#include "treadle/codegen/ComplexForms.h"
 #include "treadle/ops/OpTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -7,6 +8,7 @@
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringMap.h"
 
+#include <cmath>
 #include <limits>
 #include <numbers>
 
@@ -15,10 +17,10 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-bool isFloat(Type type) { return type.isF32() || type.isF64(); }
-bool isInt(Type type) { return type.isSignlessInteger(32) || type.isSignlessInteger(64); }
-bool isUnsigned(Type type) { return type.isUnsignedInteger(32) || type.isUnsignedInteger(64); }
+bool isFloat(Type type) { return type.isF32() || type.isF64() || isHalf(type); }
 bool isBool(Type type) { return type.isSignlessInteger(1); }
+bool isInt(Type type) { return type.isSignlessInteger() && !isBool(type) && isNative(type); }
+bool isUnsigned(Type type) { return type.isUnsignedInteger() && isNative(type); }
 
 bool floats(ArrayRef<Type> types) { return llvm::all_of(types, isFloat); }
 bool ints(ArrayRef<Type> types) { return llvm::all_of(types, isInt); }
@@ -26,6 +28,9 @@ bool bools(ArrayRef<Type> types) { return llvm::all_of(types, isBool); }
 bool numbers(ArrayRef<Type> types) { return floats(types) || ints(types); }
 bool bits(ArrayRef<Type> types) { return ints(types) || llvm::all_of(types, isUnsigned); }
 bool quantities(ArrayRef<Type> types) { return floats(types) || bits(types); }
+/// Halves are rounded between their steps.
+bool inOneStep(ArrayRef<Type> types) { return quantities(types) && llvm::none_of(types, isHalf); }
+bool wideFloats(ArrayRef<Type> types) { return floats(types) && llvm::none_of(types, isHalf); }
 bool natives(ArrayRef<Type> types) { return llvm::all_of(types, isNative); }
 bool comparable(ArrayRef<Type> types) { return quantities(types) || bools(types); }
 bool choice(ArrayRef<Type> types) { return isBool(types[0]) && natives(types); }
@@ -198,17 +203,8 @@ Value sign(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return select(b, loc, moreThan(b, loc, {in[0], zero}, type), constant(b, loc, type, 1), negative);
 }
 
-/// Where both are zero the signs tell the angle, as C's standard has it. It is computed apart:
-/// MLIR takes that of two constants for NaN.
-Value atan2(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Value none = constant(b, loc, type, 0);
-  Value unit = math::CopySignOp::create(b, loc, constant(b, loc, type, 1), in[1]);
-  Value size = select(b, loc, lessThan(b, loc, {unit, none}, type),
-                      constant(b, loc, type, std::numbers::pi), none);
-  Value areZero = arith::AndIOp::create(b, loc, equals(b, loc, {in[0], none}, type),
-                                        equals(b, loc, {in[1], none}, type));
-  return select(b, loc, areZero, math::CopySignOp::create(b, loc, size, in[0]),
-                math::Atan2Op::create(b, loc, in[0], in[1]));
+Value atan2(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return angleOf(b, loc, in[0], in[1]);
 }
 
 Value logicalNot(OpBuilder &b, Location loc, ValueRange in, Type type) {
@@ -220,24 +216,25 @@ Value invert(OpBuilder &b, Location loc, ValueRange in, Type type) {
 }
 
 Value choose(OpBuilder &b, Location loc, ValueRange in, Type) {
-  return select(b, loc, in[0], in[1], in[2]);
+  return selected(b, loc, in[0], in[1], in[2]);
 }
 
 Value first(OpBuilder &, Location, ValueRange in, Type) { return in[0]; }
 
-Value zero(OpBuilder &b, Location loc, ValueRange, Type type) { return constant(b, loc, type, 0); }
-Value one(OpBuilder &b, Location loc, ValueRange, Type type) { return constant(b, loc, type, 1); }
+Value zero(OpBuilder &b, Location loc, ValueRange, Type type) { return zeroOf(b, loc, type); }
+Value one(OpBuilder &b, Location loc, ValueRange, Type type) {
+  Value truth = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  return castTo(b, loc, truth, type);
+}
 
 // --- integer division --------------------------------------------------------------------------
-
-Value canDivide(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  return differs(b, loc, {in[1], constant(b, loc, type, 0)}, type);
-}
 
 using Divide = Value (*)(OpBuilder &b, Location loc, Value x, Value y, Type type);
 
 /// Rounded to zero. Machines trap on zeros, and on the least number by -1.
 Value quotient(OpBuilder &b, Location loc, Value x, Value y, Type type) {
+  if (isFloat(type))
+    return math::TruncOp::create(b, loc, arith::DivFOp::create(b, loc, x, y));
   APInt known;
   if (matchPattern(y, m_ConstantInt(&known)) && !known.isZero() && !known.isAllOnes())
     return arith::DivSIOp::create(b, loc, x, y);
@@ -248,21 +245,27 @@ Value quotient(OpBuilder &b, Location loc, Value x, Value y, Type type) {
   return select(b, loc, isMinusOne, arith::SubIOp::create(b, loc, none, x), whole);
 }
 
-/// Of integers that floats of 64 bits hold: vectors divide those, and no integers.
+Value unsignedQuotient(OpBuilder &b, Location loc, Value x, Value y, Type type) {
+  Value none = constant(b, loc, type, 0), one = constant(b, loc, type, 1);
+  return arith::DivUIOp::create(b, loc, x, select(b, loc, equals(b, loc, {y, none}, type), one, y));
+}
+
+/// Of integers that floats hold: vectors divide those, and no integers.
+template <bool isUnsigned>
 Value quotientOfMany(OpBuilder &b, Location loc, Value x, Value y, Type type) {
-  if (!type.isInteger(32) || matchPattern(y, m_Constant()))
-    return quotient(b, loc, x, y, type);
-  Type wide = b.getF64Type();
+  if (isFloat(type) || type.getIntOrFloatBitWidth() > 32 || matchPattern(y, m_Constant()))
+    return (isUnsigned ? unsignedQuotient : quotient)(b, loc, x, y, type);
+  Type wide = type.getIntOrFloatBitWidth() == 32 ? b.getF64Type() : b.getF32Type();
+  if constexpr (isUnsigned) {
+    Value real = arith::DivFOp::create(b, loc, arith::UIToFPOp::create(b, loc, wide, x),
+                                       arith::UIToFPOp::create(b, loc, wide, y));
+    return arith::FPToUIOp::create(b, loc, type, real);
+  }
   Value real = arith::DivFOp::create(b, loc, arith::SIToFPOp::create(b, loc, wide, x),
                                      arith::SIToFPOp::create(b, loc, wide, y));
   Value isMinusOne = equals(b, loc, {y, constant(b, loc, type, -1)}, type);
   return select(b, loc, isMinusOne, arith::SubIOp::create(b, loc, constant(b, loc, type, 0), x),
                 arith::FPToSIOp::create(b, loc, type, real));
-}
-
-Value unsignedQuotient(OpBuilder &b, Location loc, Value x, Value y, Type type) {
-  Value none = constant(b, loc, type, 0), one = constant(b, loc, type, 1);
-  return arith::DivUIOp::create(b, loc, x, select(b, loc, equals(b, loc, {y, none}, type), one, y));
 }
 
 template <Divide divide> Value truncateDiv(OpBuilder &b, Location loc, ValueRange in, Type type) {
@@ -271,6 +274,8 @@ template <Divide divide> Value truncateDiv(OpBuilder &b, Location loc, ValueRang
 
 /// What a quotient leaves.
 template <Divide divide> Value truncateMod(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  if (isFloat(type))
+    return arith::RemFOp::create(b, loc, in[0], in[1]);
   Value whole = divide(b, loc, in[0], in[1], type);
   return arith::SubIOp::create(b, loc, in[0], arith::MulIOp::create(b, loc, whole, in[1]));
 }
@@ -286,10 +291,12 @@ Value roundsDown(OpBuilder &b, Location loc, Value rest, Value divisor, Type typ
 template <Divide divide> Value floorMod(OpBuilder &b, Location loc, ValueRange in, Type type) {
   Value rest = truncateMod<divide>(b, loc, in, type);
   return select(b, loc, roundsDown(b, loc, rest, in[1], type),
-                arith::AddIOp::create(b, loc, rest, in[1]), rest);
+                arithmetic<arith::AddFOp, arith::AddIOp>(b, loc, {rest, in[1]}, type), rest);
 }
 
 template <Divide divide> Value floorDiv(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  if (isFloat(type))
+    return math::FloorOp::create(b, loc, arith::DivFOp::create(b, loc, in[0], in[1]));
   Value whole = divide(b, loc, in[0], in[1], type);
   Value rest = arith::SubIOp::create(b, loc, in[0], arith::MulIOp::create(b, loc, whole, in[1]));
   Value less = arith::SubIOp::create(b, loc, whole, constant(b, loc, type, 1));
@@ -298,43 +305,77 @@ template <Divide divide> Value floorDiv(OpBuilder &b, Location loc, ValueRange i
 
 // --- conversions -------------------------------------------------------------------------------
 
-Value cast(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Value x = in[0];
-  Type from = x.getType();
-  if (from == type)
-    return x;
-  if (isBool(type))
-    return differs(b, loc, {x, constant(b, loc, from, 0)}, from);
-  if (isFloat(from) && isFloat(type))
-    return type.isF64() ? Value(arith::ExtFOp::create(b, loc, type, x))
-                        : Value(arith::TruncFOp::create(b, loc, type, x));
-  if (isFloat(from))
-    return arith::FPToSIOp::create(b, loc, type, x);
-  if (isFloat(type))
-    return isBool(from) ? Value(arith::UIToFPOp::create(b, loc, type, x))
-                        : Value(arith::SIToFPOp::create(b, loc, type, x));
-  if (isBool(from))
-    return arith::ExtUIOp::create(b, loc, type, x);
-  return type.getIntOrFloatBitWidth() == 64 ? Value(arith::ExtSIOp::create(b, loc, type, x))
-                                            : Value(arith::TruncIOp::create(b, loc, type, x));
+/// Numbers that the type can't hold become the least int32 or int64, and narrower types take the
+/// low bits of that: kernels/elementwise/Conversion.h has the rules.
+Value truncateReal(OpBuilder &b, Location loc, Value x, Type type) {
+  Type from = x.getType(), to = computedIn(type);
+  unsigned width = to.getIntOrFloatBitWidth();
+  if (width < 32) {
+    Value wide = truncateReal(b, loc, x, b.getI32Type());
+    return retyped(b, loc, arith::TruncIOp::create(b, loc, to, wide), type);
+  }
+  double limit = std::ldexp(1.0, static_cast<int>(width) - 1);
+  auto isWithin = [&](double low, double high) {
+    return arith::AndIOp::create(b, loc, atLeast(b, loc, {x, constant(b, loc, from, low)}, from),
+                                 lessThan(b, loc, {x, constant(b, loc, from, high)}, from))
+        .getResult();
+  };
+  Value least =
+      arith::ConstantOp::create(b, loc, b.getIntegerAttr(to, APInt::getSignedMinValue(width)));
+  Value whole = arith::FPToSIOp::create(b, loc, to, x);
+  if (!isUnsigned(type))
+    return select(b, loc, isWithin(-limit, limit), whole, least);
+  // Negative numbers wrap around as signed ones do.
+  Value wrapped = select(b, loc, isWithin(-limit, 0), whole, least);
+  Value made =
+      select(b, loc, isWithin(0, 2 * limit), arith::FPToUIOp::create(b, loc, to, x), wrapped);
+  return retyped(b, loc, made, type);
 }
 
-/// With the types that the op has: the conversion of one to the other depends on both signs.
-Value castUnsigned(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Type from = in[0].getType(), to = computedIn(type);
-  Value x = retyped(b, loc, in[0], computedIn(from));
-  Value made;
-  if (isFloat(from)) { // below zero by way of integers with a sign, as the kernel does
-    Value whole = arith::FPToSIOp::create(b, loc, b.getI64Type(), x);
-    made = to == whole.getType() ? whole : cast(b, loc, whole, to);
-  } else if (isFloat(type))
-    made = arith::UIToFPOp::create(b, loc, to, x);
-  else if (from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth())
-    made =
-        isUnsigned(from) ? arith::ExtUIOp::create(b, loc, to, x).getResult() : cast(b, loc, x, to);
-  else
-    made = from.getIntOrFloatBitWidth() == to.getIntOrFloatBitWidth() ? x : cast(b, loc, x, to);
-  return retyped(b, loc, made, type);
+Value toFloat(OpBuilder &b, Location loc, Value x, Type type) {
+  Type from = x.getType();
+  if (isFloat(from)) {
+    if (from == type)
+      return x;
+    return type.isF64() ? Value(arith::ExtFOp::create(b, loc, type, x))
+                        : Value(arith::TruncFOp::create(b, loc, type, x));
+  }
+  x = retyped(b, loc, x, computedIn(from));
+  if (isBool(from) || isUnsigned(from))
+    return arith::UIToFPOp::create(b, loc, type, x);
+  return arith::SIToFPOp::create(b, loc, type, x);
+}
+
+Value toInteger(OpBuilder &b, Location loc, Value x, Type type) {
+  Type from = x.getType(), to = computedIn(type);
+  x = retyped(b, loc, x, computedIn(from));
+  unsigned width = to.getIntOrFloatBitWidth(), own = computedIn(from).getIntOrFloatBitWidth();
+  if (width < own)
+    x = arith::TruncIOp::create(b, loc, to, x);
+  else if (width > own && (isBool(from) || isUnsigned(from)))
+    x = arith::ExtUIOp::create(b, loc, to, x);
+  else if (width > own)
+    x = arith::ExtSIOp::create(b, loc, to, x);
+  return retyped(b, loc, x, type);
+}
+
+Value castComplex(OpBuilder &b, Location loc, Value x, Type type) {
+  auto from = dyn_cast<ComplexType>(x.getType()), to = dyn_cast<ComplexType>(type);
+  if (!from) {
+    Value none = zeroOf(b, loc, to.getElementType());
+    return complexOf(b, loc, {castTo(b, loc, x, to.getElementType()), none});
+  }
+  auto [re, im] = partsOf(b, loc, x);
+  if (to)
+    return complexOf(
+        b, loc, {castTo(b, loc, re, to.getElementType()), castTo(b, loc, im, to.getElementType())});
+  if (!isBool(type))
+    return castTo(b, loc, re, type);
+  return arith::OrIOp::create(b, loc, castTo(b, loc, re, type), castTo(b, loc, im, type));
+}
+
+Value cast(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return castTo(b, loc, in[0], type);
 }
 
 /// Shifts by as many bits as there are, or more, are shifts by one less, and by fewer than none by
@@ -350,16 +391,6 @@ template <typename Op> Value shiftUnsigned(OpBuilder &b, Location loc, ValueRang
   return Op::create(b, loc, in[0], arith::MinUIOp::create(b, loc, in[1], most));
 }
 
-/// A float within the integers: what becomes of others is the kernel's business.
-Value canCast(OpBuilder &b, Location loc, ValueRange in, Type type) {
-  Type from = in[0].getType();
-  double bound = type.getIntOrFloatBitWidth() == 64 ? 0x1p62 : 0x1p30;
-  return arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLT,
-                               math::AbsFOp::create(b, loc, in[0]), constant(b, loc, from, bound));
-}
-
-bool castIsTotal(Type from, Type to) { return !isFloat(from) || !(isInt(to) || isUnsigned(to)); }
-
 // --- the table ---------------------------------------------------------------------------------
 
 /// By form: see OpDef::elementwise.
@@ -371,28 +402,28 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"mul", {quantities, arithmetic<arith::MulFOp, arith::MulIOp>}},
       {"divide", {floats, binary<arith::DivFOp>}},
       {"floor_mod",
-       {bits, floorMod<quotient>, canDivide, nullptr, truncateMod<unsignedQuotient>,
-        floorMod<quotientOfMany>, /*dividesIntegers=*/true}},
+       {quantities, floorMod<quotient>, truncateMod<unsignedQuotient>, false,
+        floorMod<quotientOfMany<false>>, truncateMod<quotientOfMany<true>>,
+        /*dividesIntegers=*/true}},
       {"floor_div",
-       {bits, floorDiv<quotient>, canDivide, nullptr, truncateDiv<unsignedQuotient>,
-        floorDiv<quotientOfMany>, /*dividesIntegers=*/true}},
+       {inOneStep, floorDiv<quotient>, truncateDiv<unsignedQuotient>, false,
+        floorDiv<quotientOfMany<false>>, truncateDiv<quotientOfMany<true>>,
+        /*dividesIntegers=*/true}},
       {"truncate_div",
-       {bits, truncateDiv<quotient>, canDivide, nullptr, truncateDiv<unsignedQuotient>,
-        truncateDiv<quotientOfMany>, /*dividesIntegers=*/true}},
+       {inOneStep, truncateDiv<quotient>, truncateDiv<unsignedQuotient>, false,
+        truncateDiv<quotientOfMany<false>>, truncateDiv<quotientOfMany<true>>,
+        /*dividesIntegers=*/true}},
       {"truncate_mod",
-       {bits, truncateMod<quotient>, canDivide, nullptr, truncateMod<unsignedQuotient>,
-        truncateMod<quotientOfMany>, /*dividesIntegers=*/true}},
-      {"maximum", {quantities, extreme<atLeast>, nullptr, nullptr, binary<arith::MaxUIOp>}},
-      {"minimum", {quantities, extreme<atMost>, nullptr, nullptr, binary<arith::MinUIOp>}},
-      {"squared_difference", {quantities, squaredDifference}},
-      {"less",
-       {quantities, lessThan, nullptr, nullptr, compareUnsigned<arith::CmpIPredicate::ult>}},
-      {"less_equal",
-       {quantities, atMost, nullptr, nullptr, compareUnsigned<arith::CmpIPredicate::ule>}},
-      {"greater",
-       {quantities, moreThan, nullptr, nullptr, compareUnsigned<arith::CmpIPredicate::ugt>}},
-      {"greater_equal",
-       {quantities, atLeast, nullptr, nullptr, compareUnsigned<arith::CmpIPredicate::uge>}},
+       {quantities, truncateMod<quotient>, truncateMod<unsignedQuotient>, false,
+        truncateMod<quotientOfMany<false>>, truncateMod<quotientOfMany<true>>,
+        /*dividesIntegers=*/true}},
+      {"maximum", {quantities, extreme<atLeast>, binary<arith::MaxUIOp>}},
+      {"minimum", {quantities, extreme<atMost>, binary<arith::MinUIOp>}},
+      {"squared_difference", {inOneStep, squaredDifference}},
+      {"less", {quantities, lessThan, compareUnsigned<arith::CmpIPredicate::ult>}},
+      {"less_equal", {quantities, atMost, compareUnsigned<arith::CmpIPredicate::ule>}},
+      {"greater", {quantities, moreThan, compareUnsigned<arith::CmpIPredicate::ugt>}},
+      {"greater_equal", {quantities, atLeast, compareUnsigned<arith::CmpIPredicate::uge>}},
       {"equal", {comparable, equals}},
       {"not_equal", {comparable, differs}},
       {"logical_and", {bools, binary<arith::AndIOp>}},
@@ -401,7 +432,7 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"bitwise_and", {bits, binary<arith::AndIOp>}},
       {"bitwise_or", {bits, binary<arith::OrIOp>}},
       {"bitwise_xor", {bits, binary<arith::XOrIOp>}},
-      {"select", {choice, choose}},
+      {"select", {choice, choose, nullptr, true}},
       {"neg", {numbers, negate}},
       {"abs", {numbers, absolute}},
       {"sign", {numbers, sign}},
@@ -437,8 +468,8 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"div_no_nan", {floats, orZero<arith::DivFOp>}},
       {"mul_no_nan", {floats, orZero<arith::MulFOp>}},
       {"xdivy", {floats, ifAny<arith::DivFOp>}},
-      {"xlogy", {floats, ifAny<arith::MulFOp, math::LogOp>}},
-      {"xlog1py", {floats, ifAny<arith::MulFOp, math::Log1pOp>}},
+      {"xlogy", {wideFloats, ifAny<arith::MulFOp, math::LogOp>}},
+      {"xlog1py", {wideFloats, ifAny<arith::MulFOp, math::Log1pOp>}},
       {"is_nan", {floats, isNan}},
       {"is_inf", {floats, compareToInfinity<arith::CmpFPredicate::OEQ>}},
       {"is_finite", {floats, compareToInfinity<arith::CmpFPredicate::OLT>}},
@@ -448,64 +479,89 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"relu6", {numbers, relu6}},
       {"floor", {floats, unary<math::FloorOp>}},
       {"ceil", {floats, unary<math::CeilOp>}},
-      {"left_shift", {bits, shift<arith::ShLIOp>, nullptr, nullptr, shiftUnsigned<arith::ShLIOp>}},
-      {"right_shift",
-       {bits, shift<arith::ShRSIOp>, nullptr, nullptr, shiftUnsigned<arith::ShRUIOp>}},
-      {"cast", {natives, cast, canCast, castIsTotal, castUnsigned}},
-      {"identity", {natives, first}},
-      {"zeros_like", {natives, zero}},
-      {"ones_like", {natives, one}},
+      {"left_shift", {bits, shift<arith::ShLIOp>, shiftUnsigned<arith::ShLIOp>}},
+      {"right_shift", {bits, shift<arith::ShRSIOp>, shiftUnsigned<arith::ShRUIOp>}},
+      {"cast", {natives, cast, nullptr, true}},
+      {"identity", {natives, first, nullptr, true}},
+      {"zeros_like", {natives, zero, nullptr, true}},
+      {"ones_like", {natives, one, nullptr, true}},
   };
   return forms;
 }
 
-const ElementwiseOp *findForm(StringRef op) {
+StringRef formOf(StringRef op) {
   const OpDef *def = lookupOp(op);
-  auto it = table().find(def ? def->elementwise() : std::string_view());
+  return def ? StringRef(def->elementwise()) : StringRef();
+}
+
+const ElementwiseOp *findForm(StringRef form) {
+  auto it = table().find(form);
   return it == table().end() ? nullptr : &it->second;
 }
 
 } // namespace
 
-bool isNative(Type elementType) {
-  return isFloat(elementType) || isInt(elementType) || isBool(elementType) ||
-         isUnsigned(elementType);
+/// Where both are zero the signs tell the angle, as C's standard has it. It is computed apart:
+/// MLIR takes that of two constants for NaN.
+Value angleOf(OpBuilder &b, Location loc, Value y, Value x) {
+  Type type = x.getType();
+  Value none = constant(b, loc, type, 0);
+  Value unit = math::CopySignOp::create(b, loc, constant(b, loc, type, 1), x);
+  Value size = select(b, loc, lessThan(b, loc, {unit, none}, type),
+                      constant(b, loc, type, std::numbers::pi), none);
+  Value areZero = arith::AndIOp::create(b, loc, equals(b, loc, {y, none}, type),
+                                        equals(b, loc, {x, none}, type));
+  return select(b, loc, areZero, math::CopySignOp::create(b, loc, size, y),
+                math::Atan2Op::create(b, loc, y, x));
 }
 
-Type computedIn(Type type) {
-  return type.isUnsignedInteger()
-             ? IntegerType::get(type.getContext(), type.getIntOrFloatBitWidth())
-             : type;
-}
-
-Value retyped(OpBuilder &b, Location loc, Value value, Type type) {
-  if (value.getType() == type)
-    return value;
-  if (auto made = value.getDefiningOp<UnrealizedConversionCastOp>();
-      made && made.getOperand(0).getType() == type)
-    return made.getOperand(0);
-  return UnrealizedConversionCastOp::create(b, loc, type, value).getResult(0);
+Value castTo(OpBuilder &b, Location loc, Value x, Type type) {
+  Type from = x.getType();
+  if (from == type)
+    return x;
+  if (isa<ComplexType>(from) || isa<ComplexType>(type))
+    return castComplex(b, loc, x, type);
+  if (isHalf(from))
+    return castTo(b, loc, widened(b, loc, x), type);
+  if (isHalf(type))
+    return narrowed(b, loc, toFloat(b, loc, x, b.getF32Type()), type);
+  if (isFloat(type))
+    return toFloat(b, loc, x, type);
+  if (isBool(type)) {
+    Type computed = computedIn(from);
+    x = retyped(b, loc, x, computed);
+    return differs(b, loc, {x, constant(b, loc, computed, 0)}, computed);
+  }
+  return isFloat(from) ? truncateReal(b, loc, x, type) : toInteger(b, loc, x, type);
 }
 
 Value ElementwiseOp::apply(OpBuilder &b, Location loc, ValueRange inputs, Type result,
                            bool isOfMany) const {
-  Type first = inputs.front().getType();
-  bool areUnsigned = emitUnsigned && (isUnsigned(first) || isUnsigned(result));
-  if (areUnsigned && emitUnsigned == castUnsigned)
-    return castUnsigned(b, loc, inputs, result);
+  if (takesAll)
+    return emit(b, loc, inputs, result);
+  bool areUnsigned = emitUnsigned && (isUnsigned(inputs.front().getType()) || isUnsigned(result));
   SmallVector<Value> computed;
   for (Value input : inputs)
-    computed.push_back(retyped(b, loc, input, computedIn(input.getType())));
-  auto chosen = areUnsigned ? emitUnsigned : isOfMany && emitMany ? emitMany : emit;
-  Value made = chosen(b, loc, computed, computedIn(result));
-  return retyped(b, loc, made, result);
+    computed.push_back(widened(b, loc, retyped(b, loc, input, computedIn(input.getType()))));
+  Type type = isHalf(result) ? b.getF32Type() : computedIn(result);
+  Emit chosen = areUnsigned ? emitUnsigned : emit;
+  if (Emit many = areUnsigned ? emitManyUnsigned : emitMany; isOfMany && many)
+    chosen = many;
+  Value made = chosen(b, loc, computed, type);
+  return retyped(b, loc, narrowed(b, loc, made, result), result);
 }
 
-bool isElementwise(StringRef op) { return findForm(op); }
+bool isElementwise(StringRef op) {
+  StringRef form = formOf(op);
+  return findForm(form) || findComplexForm(form);
+}
 
 const ElementwiseOp *findElementwise(tfg::Node node, ArrayRef<Type> inputs) {
-  const ElementwiseOp *op = findForm(node.opType());
-  return op && op->accepts(inputs) ? op : nullptr;
+  StringRef form = formOf(node.opType());
+  for (const ElementwiseOp *op : {findForm(form), findComplexForm(form)})
+    if (op && op->accepts(inputs))
+      return op;
+  return nullptr;
 }
 
 } // namespace treadle::codegen

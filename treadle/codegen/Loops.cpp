@@ -3,6 +3,7 @@
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Reads.h"
+#include "treadle/codegen/Scalars.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -148,12 +149,18 @@ private:
     getUsedValuesDefinedAbove(op.getRegion(), used);
     SmallVector<Operation *> constants;
     SmallVector<Value> views; // of tensors that are read at other places
+    SmallVector<std::pair<Value, Parts>> numbers;
     for (Value value : used)
       if (isa<MemRefType>(value.getType())) {
         views.push_back(value);
         captured.insert(refOf(value));
       } else if (auto constant = value.getDefiningOp<arith::ConstantOp>()) {
         constants.push_back(constant);
+      } else if (isa<ComplexType>(value.getType())) { // in two words
+        auto [re, im] = partsOf(b, loc, value);
+        captured.insert(re);
+        captured.insert(im);
+        numbers.push_back({value, {re, im}});
       } else {
         captured.insert(value);
       }
@@ -196,6 +203,10 @@ private:
       mapping.map(value, argument);
     for (Operation *constant : constants)
       b.clone(*constant, mapping);
+    for (auto [number, parts] : numbers)
+      mapping.map(number, complexOf(b, loc,
+                                    {mapping.lookupOrDefault(parts.first),
+                                     mapping.lookupOrDefault(parts.second)}));
     for (Value view : views)
       mapping.map(
           view,

@@ -6,6 +6,7 @@
 #include "treadle/tensor/Tensor.h"
 
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ComplexToLLVM/ComplexToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
 #include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
@@ -15,6 +16,7 @@
 #include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -387,6 +389,40 @@ void lowerView(rc::ViewOp op, rc::ViewOp::Adaptor in, Rewriter &rewriter, const 
   rewriter.replaceOp(op, Value(descriptor));
 }
 
+/// Complex numbers are read and written part by part: LLVM says of an access to a struct neither
+/// how it is to be vectorized nor, once it takes it apart, that iterations don't meet there.
+template <typename Op> class ComplexAccess : public ConvertOpToLLVMPattern<Op> {
+public:
+  explicit ComplexAccess(const LLVMTypeConverter &types)
+      : ConvertOpToLLVMPattern<Op>(types, /*benefit=*/2) {}
+
+  LogicalResult matchAndRewrite(Op op, typename Op::Adaptor in, Rewriter &rewriter) const override {
+    auto complex = dyn_cast<ComplexType>(op.getMemRefType().getElementType());
+    if (!complex)
+      return failure();
+    Location loc = op.getLoc();
+    Type part = complex.getElementType(), type = this->getTypeConverter()->convertType(complex);
+    Value place = this->getStridedElementPtr(rewriter, loc, op.getMemRefType(), in.getMemref(),
+                                             in.getIndices());
+    Value places[2] = {place, LLVM::GEPOp::create(rewriter, loc, place.getType(), part, place,
+                                                  ArrayRef<LLVM::GEPArg>{1})};
+    if constexpr (std::is_same_v<Op, memref::LoadOp>) {
+      Value made = LLVM::PoisonOp::create(rewriter, loc, type);
+      for (int64_t i : {0, 1})
+        made = LLVM::InsertValueOp::create(rewriter, loc, made,
+                                           LLVM::LoadOp::create(rewriter, loc, part, places[i]), i);
+      rewriter.replaceOp(op, made);
+    } else {
+      for (int64_t i : {0, 1})
+        LLVM::StoreOp::create(rewriter, loc,
+                              LLVM::ExtractValueOp::create(rewriter, loc, in.getValue(), i),
+                              places[i]);
+      rewriter.eraseOp(op);
+    }
+    return success();
+  }
+};
+
 template <typename Op, typename Lower>
 void add(RewritePatternSet &patterns, const Types &types, Lower lower) {
   patterns.add<RcPattern<Op>>(types, lower);
@@ -469,7 +505,11 @@ LogicalResult lowerToLlvm(ModuleOp module) {
     else
       changeSignature(function);
   RewritePatternSet patterns(context);
+  // By integers: processors that have instructions for them take small numbers for zero.
+  arith::populateExpandBFloat16Patterns(patterns);
   arith::populateArithToLLVMConversionPatterns(types, patterns);
+  populateComplexToLLVMConversionPatterns(types, patterns);
+  patterns.add<ComplexAccess<memref::LoadOp>, ComplexAccess<memref::StoreOp>>(types);
   populateMathToLLVMConversionPatterns(types, patterns);
   populateMathToLibmConversionPatterns(patterns);
   populateFinalizeMemRefToLLVMConversionPatterns(types, patterns);

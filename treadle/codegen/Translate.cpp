@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -222,7 +223,7 @@ ArgumentClass::Variable ArgumentClass::Variable::with(const Tensor &value) const
 Expected<TensorProgram> translate(tfg::FuncOp function, ArrayRef<ArgumentClass> arguments,
                                   const FindFunction &find, MLIRContext &context,
                                   const TranslationOptions &options) {
-  context.loadDialect<arith::ArithDialect, func::FuncDialect, linalg::LinalgDialect,
+  context.loadDialect<arith::ArithDialect, complex::ComplexDialect, func::FuncDialect, linalg::LinalgDialect,
                       math::MathDialect, scf::SCFDialect, tensor::TensorDialect, rc::RcDialect>();
   llvm::SetVector<Operation *> kernelLists;
   llvm::SetVector<size_t> kernelCells;

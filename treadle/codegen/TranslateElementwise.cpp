@@ -14,10 +14,10 @@ using namespace mlir;
 
 namespace treadle::codegen {
 
-/// An op over small tensors: each element of the result by itself.
-std::optional<Typed> Translator::inRegisters(const ElementwiseOp &op, const Values &inputs,
-                                             ArrayRef<int64_t> shape, Type result,
-                                             const KnownValue &known) {
+/// A small tensor, each element by itself.
+std::optional<Typed> Translator::inRegisters(ArrayRef<Typed> inputs, ArrayRef<int64_t> shape,
+                                             Type result, const KnownValue &known,
+                                             Compute compute) {
   auto type = RankedTensorType::get(shape, result);
   if (!isSmall(type))
     return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<Typed> Translator::inRegisters(const ElementwiseOp &op, const Valu
     SmallVector<Value> scalars;
     for (auto [own, steps] : llvm::zip(operands, strides))
       scalars.push_back(own[linearize(at, steps)]);
-    elements.push_back(op.apply(b, loc, scalars, result));
+    elements.push_back(compute(b, loc, scalars));
   }
   return small(elements, shape, result, known);
 }
@@ -110,7 +110,22 @@ MaybeValues Translator::elementwise(tfg::Node node, const Values &inputs) {
 }
 
 MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, const Values &inputs) {
-  SmallVector<Type> elements;
+  Type result = elementOf(node->getResult(0).getType());
+  auto apply = [&](OpBuilder &b, Location loc, ValueRange scalars) {
+    return op.apply(b, loc, scalars, result);
+  };
+  auto applyToMany = [&](OpBuilder &b, Location loc, ValueRange scalars) {
+    return op.apply(b, loc, scalars, result, /*isOfMany=*/true);
+  };
+  if (op.dividesIntegers && isa<IntegerType>(elementOf(inputs.back().value.getType())) &&
+      !NeverZero(constants).isTrueOf(node.data().back()))
+    checkNoZeros(inputs.back());
+  std::optional<Typed> made = map(inputs, result, outcome(node, inputs), apply, applyToMany);
+  return made ? MaybeValues(Values{std::move(*made)}) : std::nullopt;
+}
+
+std::optional<Typed> Translator::map(ArrayRef<Typed> inputs, Type result, KnownValue outcome,
+                                     Compute compute, Compute many) {
   int64_t rank = 0;
   for (const Typed &input : inputs) {
     Type type = input.value.getType();
@@ -118,36 +133,17 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
       return std::nullopt;
     if (auto ranked = dyn_cast<RankedTensorType>(type))
       rank = std::max(rank, ranked.getRank());
-    elements.push_back(elementOf(type));
   }
-  Type result = elementOf(node->getResult(0).getType());
   SmallVector<Value> values, uniform; // null: elements may differ
   for (const Typed &input : inputs) {
     values.push_back(input.value);
     uniform.push_back(scalarOf(input));
   }
   bool areUniform = !llvm::is_contained(uniform, nullptr);
-  KnownValue outcome = this->outcome(node, inputs);
-  if (!op.isDefinedForAll(elements[0], result)) {
-    if (areUniform)
-      check(op.isDefined(b, loc,
-                         llvm::map_to_vector(uniform,
-                                             [&](Value value) {
-                                               return retyped(b, loc, value,
-                                                              computedIn(value.getType()));
-                                             }),
-                         computedIn(result)));
-    else if (!op.dividesIntegers)
-      return std::nullopt;
-    else if (!NeverZero(constants).isTrueOf(node.data()[1]))
-      checkNoZeros(inputs[1]);
+  if (llvm::none_of(values, [](Value value) { return isTensor(value.getType()); })) {
+    FastMathScope scope(b, options.fastMath);
+    return Typed{compute(b, loc, values), std::move(outcome)};
   }
-  auto apply = [&](OpBuilder &builder, Location at, ValueRange scalars, bool isOfMany) {
-    FastMathScope scope(builder, options.fastMath);
-    return op.apply(builder, at, scalars, result, isOfMany);
-  };
-  if (llvm::none_of(values, [](Value value) { return isTensor(value.getType()); }))
-    return Values{{apply(b, loc, values, /*isOfMany=*/false), std::move(outcome)}};
   SmallVector<int64_t> shape(rank, 1);
   SmallVector<Value> sizes(rank);
   // The first input with a dimension that may be other than 1 says how large it is.
@@ -173,12 +169,14 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
           shape[at] = size;
         }
       }
-  if (std::optional<Typed> small = inRegisters(op, inputs, shape, result, outcome))
-    return Values{std::move(*small)};
+  if (std::optional<Typed> small = inRegisters(inputs, shape, result, outcome, compute))
+    return small;
   for (Value &size : sizes)
     size = size ? size : index(1);
-  if (areUniform)
-    return Values{filled(sizes, apply(b, loc, uniform, /*isOfMany=*/false), std::move(outcome))};
+  if (areUniform) {
+    FastMathScope scope(b, options.fastMath);
+    return filled(sizes, compute(b, loc, uniform), std::move(outcome));
+  }
   SmallVector<AffineMap> maps;
   SmallVector<Value> operands;
   for (auto [value, scalar] : llvm::zip(values, uniform)) {
@@ -208,14 +206,15 @@ MaybeValues Translator::elementwise(const ElementwiseOp &op, tfg::Node node, con
         size_t next = 0;
         for (Value scalar : uniform)
           scalars.push_back(scalar ? scalar : arguments[next++]);
-        linalg::YieldOp::create(inner, at, apply(inner, at, scalars, /*isOfMany=*/true));
+        FastMathScope scope(inner, options.fastMath);
+        linalg::YieldOp::create(inner, at, many(inner, at, scalars));
       });
   Value out = generic.getResult(0);
   for (int64_t i = 0; i < rank; ++i)
     if (shape[i] == ShapedType::kDynamic)
       dims[{out, i}] = sizes[i];
   outcome.shape = meet(outcome.shape, tfg::shapeOf(out.getType()));
-  return Values{{out, std::move(outcome)}};
+  return Typed{out, std::move(outcome)};
 }
 
 } // namespace treadle::codegen

@@ -186,7 +186,7 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
     Value hot = t.elementAt(b, loc, inputs[0], place);
     Value here = arith::IndexCastOp::create(b, loc, hot.getType(), at[axis]);
     Value isHot = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, hot, here);
-    return arith::SelectOp::create(b, loc, isHot, on, off);
+    return selected(b, loc, isHot, on, off);
   };
   return Values{t.generate(sizes, element, t.outcome(node, inputs), elementAt)};
 }
@@ -195,13 +195,15 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues bitcast(Translator &t, tfg::Node node, Values inputs) {
   Type from = elementOf(inputs[0].value.getType()), to = elementOf(node->getResult(0).getType());
   if (!isNative(from) || !isNative(to) || from.isInteger(1) || to.isInteger(1) ||
-      from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+      isa<ComplexType>(from) || isa<ComplexType>(to) || from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
     return std::nullopt;
   static constexpr ElementwiseOp op = {
       [](ArrayRef<Type>) { return true; },
       [](OpBuilder &b, Location loc, ValueRange in, Type type) -> Value {
-        return b.createOrFold<arith::BitcastOp>(loc, type, in[0]);
-      }};
+        Value bits = retyped(b, loc, in[0], computedIn(in[0].getType()));
+        return retyped(b, loc, b.createOrFold<arith::BitcastOp>(loc, computedIn(type), bits), type);
+      },
+      nullptr, /*takesAll=*/true};
   return t.elementwise(op, node, inputs);
 }
 

@@ -23,14 +23,16 @@ namespace {
 
 bool isFloat(Type type) { return isa<FloatType>(type); }
 bool isBool(Type type) { return type.isInteger(1); }
-bool isNumber(Type type) { return isNative(type) && !isBool(type) && !type.isUnsignedInteger(); }
+bool isNumber(Type type) {
+  return isNative(type) && !isBool(type) && !type.isUnsignedInteger() && !isa<ComplexType>(type);
+}
 
 /// How two elements become one, and what no elements are.
 struct Reduction {
   bool (*accepts)(Type element);
   Value (*merge)(OpBuilder &b, Location loc, Value sum, Value element);
   TypedAttr (*start)(OpBuilder &b, Type element);
-  bool isMean = false;
+  bool isSum = false, isMean = false;
 };
 
 /// Sums in any order: partial sums side by side lose less than one after the other.
@@ -68,18 +70,31 @@ template <int sign> TypedAttr beyondAll(OpBuilder &b, Type element) {
                                             : APInt::getSignedMinValue(width));
 }
 
-const Reduction *findReduction(StringRef op) {
+TypedAttr allBits(OpBuilder &b, Type element) {
+  return b.getIntegerAttr(element, APInt::getAllOnes(element.getIntOrFloatBitWidth()));
+}
+
+const Reduction *findReduction(StringRef op, bool isUnsigned) {
   static constexpr std::pair<StringRef, Reduction> table[] = {
-      {"Sum", {isNumber, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>}},
-      {"Mean", {isFloat, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>, /*isMean=*/true}},
+      {"Sum", {isNumber, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>, /*isSum=*/true}},
+      {"Mean",
+       {isFloat, inAnyOrder<arith::AddFOp, arith::AddIOp>, number<0>, true, /*isMean=*/true}},
       {"Prod", {isNumber, inAnyOrder<arith::MulFOp, arith::MulIOp>, number<1>}},
       {"Max", {isNumber, extreme<arith::MaximumFOp, arith::MaxSIOp>, beyondAll<-1>}},
       {"Min", {isNumber, extreme<arith::MinimumFOp, arith::MinSIOp>, beyondAll<1>}},
       {"All", {isBool, merge<arith::AndIOp>, number<1>}},
       {"Any", {isBool, merge<arith::OrIOp>, number<0>}},
   };
-  const auto *it = llvm::find_if(table, [&](const auto &row) { return row.first == op; });
-  return it == std::end(table) ? nullptr : &it->second;
+  static constexpr std::pair<StringRef, Reduction> unsignedTable[] = {
+      {"Max", {isNumber, merge<arith::MaxUIOp>, number<0>}},
+      {"Min", {isNumber, merge<arith::MinUIOp>, allBits}},
+  };
+  auto find = [&](ArrayRef<std::pair<StringRef, Reduction>> rows) {
+    const auto *it = llvm::find_if(rows, [&](const auto &row) { return row.first == op; });
+    return it == rows.end() ? nullptr : &it->second;
+  };
+  const Reduction *special = isUnsigned ? find(unsignedTable) : nullptr;
+  return special ? special : find(table);
 }
 
 /// Which of `rank` dimensions constant axes name; nothing where they aren't, or don't fit.
@@ -260,12 +275,10 @@ Value dividedBy(Translator &t, Value value, Value divisor) {
   return generic.getResult(0);
 }
 
-MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
-  const Reduction &reduction = *findReduction(node.opType());
+MaybeValues reduceReal(Translator &t, tfg::Node node, const Values &inputs,
+                       const Reduction &reduction) {
   Value from = inputs[0].value;
-  auto type = dyn_cast<RankedTensorType>(from.getType());
-  if (!type || type.getRank() == 0 || !reduction.accepts(type.getElementType()))
-    return std::nullopt;
+  auto type = cast<RankedTensorType>(from.getType());
   if (isSmall(type))
     if (MaybeValues small = reduceSmall(t, node, inputs, reduction); !small || *small)
       return small;
@@ -302,6 +315,54 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
   if (isTensor(result.getType()))
     known.shape = meet(known.shape, tfg::shapeOf(result.getType()));
   return Values{{result, std::move(known)}};
+}
+
+/// Halves are summed up in f32, unsigned integers as integers without a sign, complex numbers part
+/// by part.
+MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
+  auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
+  if (!type || type.getRank() == 0 || !isNative(type.getElementType()))
+    return std::nullopt;
+  Type element = type.getElementType(), part = computedIn(element);
+  auto complex = dyn_cast<ComplexType>(element);
+  if (complex)
+    part = complex.getElementType();
+  if (isHalf(element))
+    part = t.b.getF32Type();
+  const Reduction *reduction = findReduction(node.opType(), element.isUnsignedInteger());
+  if (!reduction || !reduction->accepts(part) || (complex && !reduction->isSum))
+    return std::nullopt;
+  if (part == element)
+    return reduceReal(t, node, inputs, *reduction);
+  using Take = Value (*)(OpBuilder &, Location, Value);
+  SmallVector<Take> takes;
+  if (complex)
+    takes = {[](OpBuilder &b, Location loc, Value x) { return partsOf(b, loc, x).first; },
+             [](OpBuilder &b, Location loc, Value x) { return partsOf(b, loc, x).second; }};
+  else
+    takes = {[](OpBuilder &b, Location loc, Value x) {
+      return widened(b, loc, retyped(b, loc, x, computedIn(x.getType())));
+    }};
+  Values reducedParts;
+  for (Take take : takes) {
+    Values taken = inputs;
+    std::optional<Typed> parts =
+        t.map(inputs[0], part, KnownValue(inputs[0].known.shape),
+              [&](OpBuilder &b, Location loc, ValueRange in) { return take(b, loc, in[0]); });
+    taken[0] = std::move(*parts);
+    MaybeValues made = reduceReal(t, node, taken, *reduction);
+    if (!made || !*made)
+      return made;
+    reducedParts.push_back((*made)->front());
+  }
+  KnownValue known = reducedParts[0].known;
+  std::optional<Typed> result = t.map(
+      reducedParts, element, std::move(known), [&](OpBuilder &b, Location loc, ValueRange in) {
+        if (complex)
+          return complexOf(b, loc, {in[0], in[1]});
+        return retyped(b, loc, narrowed(b, loc, in[0], element), element);
+      });
+  return result ? MaybeValues(Values{std::move(*result)}) : std::nullopt;
 }
 
 /// The first element that no other beats; what isn't a number beats nothing.
@@ -458,7 +519,9 @@ void Translator::checkNoZeros(const Typed &tensor) {
       check(isOther(b, loc, element));
     return;
   }
-  auto type = cast<RankedTensorType>(tensor.value.getType());
+  auto type = dyn_cast<RankedTensorType>(tensor.value.getType());
+  if (!type)
+    return; // left to the kernel
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < type.getRank(); ++i)
     sizes.push_back(dim(tensor.value, i));
@@ -466,8 +529,8 @@ void Translator::checkNoZeros(const Typed &tensor) {
       generate(sizes, b.getI1Type(), {}, [&](OpBuilder &inner, Location at, ValueRange indices) {
         return isOther(inner, at, elementAt(inner, at, tensor, SmallVector<Value>(indices)));
       });
-  Value all =
-      reduced(*this, others.value, SmallVector<bool>(type.getRank(), true), *findReduction("All"));
+  Value all = reduced(*this, others.value, SmallVector<bool>(type.getRank(), true),
+                      *findReduction("All", /*isUnsigned=*/false));
   check(unboxed(all, {}).value);
 }
 

@@ -314,7 +314,7 @@ std::optional<Typed> updateSmall(Translator &t, const Values &inputs, ArrayRef<V
                                                       t.index(at - inside));
         isHere = t.b.createOrFold<arith::AndIOp>(t.loc, isHere, meets);
       }
-      element = t.b.createOrFold<arith::SelectOp>(t.loc, isHere, value, element);
+      element = selected(t.b, t.loc, isHere, value, element);
     }
   return t.small(elements, type.getShape(), type.getElementType(), std::move(known));
 }

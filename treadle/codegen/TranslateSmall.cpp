@@ -137,9 +137,7 @@ MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
   if (inputs.size() > 2)
     outside = inputs[2].value;
   else
-    outside = retyped(t.b, t.loc,
-                      arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(computedIn(element))),
-                      element);
+    outside = zeroOf(t.b, t.loc, element);
   return padded(t, node, inputs, before, after, outside);
 }
 

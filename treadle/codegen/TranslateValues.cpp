@@ -100,21 +100,39 @@ Value Translator::coerce(const Typed &typed, const Form &form) {
   return tensor::CastOp::create(b, loc, form.type, typed.value);
 }
 
-static TypedAttr elementAttr(OpBuilder &b, Type type, const Tensor &tensor, int64_t i) {
-  if (type.isF32())
-    return b.getF32FloatAttr(tensor.data<float>()[i]);
-  if (type.isF64())
-    return b.getF64FloatAttr(tensor.data<double>()[i]);
-  if (type.isInteger(1))
-    return b.getBoolAttr(tensor.data<bool>()[i]);
-  return b.getIntegerAttr(type, type.isInteger(32) ? tensor.values<int32_t>()[i]
-                                                   : tensor.values<int64_t>()[i]);
+/// A number of this type that lies in memory.
+static Value elementAt(OpBuilder &b, Location loc, Type type, const char *bytes) {
+  auto load = [&](auto value) {
+    std::memcpy(&value, bytes, sizeof value);
+    return value;
+  };
+  auto floatOf = [&](APInt bits) {
+    APFloat value(cast<FloatType>(type).getFloatSemantics(), bits);
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value)).getResult();
+  };
+  unsigned width = type.getIntOrFloatBitWidth();
+  uint64_t bits = width <= 8    ? load(uint8_t())
+                  : width == 16 ? load(uint16_t())
+                  : width == 32 ? load(uint32_t())
+                                : load(uint64_t());
+  if (isa<FloatType>(type))
+    return floatOf(APInt(width, bits));
+  Type computed = computedIn(type);
+  return retyped(b, loc,
+                 arith::ConstantOp::create(b, loc, b.getIntegerAttr(computed, APInt(width, bits))),
+                 type);
 }
 
 /// An element of a constant of a native type.
 static Value elementOf(OpBuilder &b, Location loc, Type type, const Tensor &tensor, int64_t i) {
-  return retyped(
-      b, loc, arith::ConstantOp::create(b, loc, elementAttr(b, computedIn(type), tensor, i)), type);
+  auto size = static_cast<int64_t>(dtypeSize(tensor.dtype()));
+  const char *bytes = static_cast<const char *>(tensor.raw()) + i * size;
+  if (auto complex = dyn_cast<ComplexType>(type)) {
+    Type part = complex.getElementType();
+    return complexOf(b, loc,
+                     {elementAt(b, loc, part, bytes), elementAt(b, loc, part, bytes + size / 2)});
+  }
+  return elementAt(b, loc, type, bytes);
 }
 
 Typed Translator::constant(const Tensor &tensor, KnownValue known) {
@@ -214,11 +232,19 @@ bool isSmall(Type type) {
          tensor.getRank() <= 8 && tensor.getNumElements() <= most;
 }
 
+/// Complex numbers are two registers.
+static void addParts(SmallVectorImpl<Type> &parts, Type scalar, int64_t count) {
+  auto complex = dyn_cast<ComplexType>(scalar);
+  parts.append(complex ? 2 * count : count, complex ? complex.getElementType() : scalar);
+}
+
 SmallVector<Type> Form::parts() const {
-  if (list || !isSmall(type))
+  if (list || (isTensor(type) && !isSmall(type)))
     return {type};
-  auto tensor = cast<RankedTensorType>(type);
-  return SmallVector<Type>(tensor.getNumElements(), tensor.getElementType());
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  SmallVector<Type> parts;
+  addParts(parts, elementOf(type), tensor ? tensor.getNumElements() : 1);
+  return parts;
 }
 
 Typed Translator::small(ArrayRef<Value> elements, ArrayRef<int64_t> shape, Type element,
@@ -299,24 +325,37 @@ Value Translator::elementAt(OpBuilder &b, Location loc, const Typed &from,
   for (auto [i, element] : llvm::enumerate(ArrayRef(*from.elements).drop_front())) {
     Value number = arith::ConstantIndexOp::create(b, loc, static_cast<int64_t>(i) + 1);
     Value isHere = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, place, number);
-    chosen = arith::SelectOp::create(b, loc, isHere, element, chosen);
+    chosen = selected(b, loc, isHere, element, chosen);
   }
   return chosen;
 }
 
 void Translator::split(const Typed &typed, const Form &form, SmallVectorImpl<Value> &parts) {
-  if (form.list || !isSmall(form.type))
+  if (form.list || (isTensor(form.type) && !isSmall(form.type)))
     return parts.push_back(coerce(typed, form));
-  if (typed.elements && typed.value.getType() == form.type)
-    return llvm::append_range(parts, *typed.elements);
-  llvm::append_range(parts, *elementsOf({coerce(typed, form), {}}));
+  bool isAsItIs = typed.elements && typed.value.getType() == form.type;
+  for (Value element : isAsItIs ? *typed.elements : *elementsOf({coerce(typed, form), {}})) {
+    if (!isa<ComplexType>(element.getType())) {
+      parts.push_back(element);
+      continue;
+    }
+    auto [re, im] = partsOf(b, loc, element);
+    parts.append({re, im});
+  }
 }
 
 Typed Translator::joinedFrom(const Form &form, ValueRange parts, KnownValue known) {
-  if (form.list || !isSmall(form.type))
+  if (form.list || (isTensor(form.type) && !isSmall(form.type)))
     return {parts.front(), std::move(known), std::nullopt, form.list};
-  auto type = cast<RankedTensorType>(form.type);
-  return small(SmallVector<Value>(parts), type.getShape(), type.getElementType(), std::move(known));
+  Type element = elementOf(form.type);
+  SmallVector<Value> elements(parts);
+  if (isa<ComplexType>(element)) {
+    elements.clear();
+    for (size_t i = 0; i < parts.size(); i += 2)
+      elements.push_back(complexOf(b, loc, {parts[i], parts[i + 1]}));
+  }
+  auto type = dyn_cast<RankedTensorType>(form.type);
+  return small(elements, type ? type.getShape() : ArrayRef<int64_t>(), element, std::move(known));
 }
 
 KnownValue Translator::outcome(tfg::Node node, const Values &inputs) {

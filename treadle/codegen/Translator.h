@@ -174,6 +174,17 @@ public:
                  ElementAt elementAt);
   /// The same elements in another shape.
   Typed reshape(const Typed &from, llvm::ArrayRef<mlir::Value> sizes, KnownValue known);
+  /// Each element computed from one of each input, broadcast; nothing where a rank isn't known or
+  /// shapes don't fit.
+  using Compute =
+      llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::Location, mlir::ValueRange scalars)>;
+  std::optional<Typed> map(llvm::ArrayRef<Typed> inputs, mlir::Type result, KnownValue outcome,
+                           Compute compute) {
+    return map(inputs, result, std::move(outcome), compute, compute);
+  }
+  /// The same with another form where they are computed one by one.
+  std::optional<Typed> map(llvm::ArrayRef<Typed> inputs, mlir::Type result, KnownValue outcome,
+                           Compute compute, Compute many);
   void check(mlir::Value condition);
 
   static Error unsupported(tfg::Node node, std::string_view why) {
@@ -214,9 +225,8 @@ private:
   void checkRunning();
   Results conditional(tfg::Node node, llvm::ArrayRef<tfg::FuncOp> branches, size_t branch,
                       mlir::Value selector, llvm::ArrayRef<Typed> inputs);
-  std::optional<Typed> inRegisters(const ElementwiseOp &op, const Values &inputs,
-                                   llvm::ArrayRef<int64_t> shape, mlir::Type result,
-                                   const KnownValue &known);
+  std::optional<Typed> inRegisters(llvm::ArrayRef<Typed> inputs, llvm::ArrayRef<int64_t> shape,
+                                   mlir::Type result, const KnownValue &known, Compute compute);
   Results iteration(tfg::Node node, mlir::scf::WhileOp made, tfg::FuncOp cond, tfg::FuncOp body,
                     llvm::ArrayRef<size_t> variables, llvm::ArrayRef<Form> forms,
                     const Values &now);

@@ -1,0 +1,451 @@
+#include "treadle/codegen/ComplexForms.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+constexpr double inf = std::numeric_limits<double>::infinity();
+
+/// Operations on real numbers.
+struct Real {
+  OpBuilder &b;
+  Location loc;
+  Type type;
+
+  Value number(double value) const {
+    return arith::ConstantOp::create(b, loc, b.getFloatAttr(type, value));
+  }
+  Value add(Value x, Value y) const { return arith::AddFOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) const { return arith::SubFOp::create(b, loc, x, y); }
+  Value mul(Value x, Value y) const { return arith::MulFOp::create(b, loc, x, y); }
+  Value div(Value x, Value y) const { return arith::DivFOp::create(b, loc, x, y); }
+  Value negate(Value x) const { return arith::NegFOp::create(b, loc, x); }
+  Value abs(Value x) const { return math::AbsFOp::create(b, loc, x); }
+  Value sqrt(Value x) const { return math::SqrtOp::create(b, loc, x); }
+  Value withSign(Value size, Value sign) const {
+    return math::CopySignOp::create(b, loc, size, sign);
+  }
+  template <typename Op> Value of(Value x) const { return Op::create(b, loc, x); }
+  Value compare(arith::CmpFPredicate predicate, Value x, Value y) const {
+    return arith::CmpFOp::create(b, loc, predicate, x, y);
+  }
+  Value isLess(Value x, Value y) const { return compare(arith::CmpFPredicate::OLT, x, y); }
+  Value isEqual(Value x, Value y) const { return compare(arith::CmpFPredicate::OEQ, x, y); }
+  Value isZero(Value x) const { return isEqual(x, number(0)); }
+  Value isInfinite(Value x) const { return isEqual(abs(x), number(inf)); }
+  Value isFinite(Value x) const { return isLess(abs(x), number(inf)); }
+  Value isNan(Value x) const { return compare(arith::CmpFPredicate::UNO, x, x); }
+  Value both(Value x, Value y) const { return arith::AndIOp::create(b, loc, x, y); }
+  Value either(Value x, Value y) const { return arith::OrIOp::create(b, loc, x, y); }
+  Value select(Value condition, Value x, Value otherwise) const {
+    return arith::SelectOp::create(b, loc, condition, x, otherwise);
+  }
+  Value larger(Value x, Value y) const { return select(isLess(x, y), y, x); }
+  Value smaller(Value x, Value y) const { return select(isLess(x, y), x, y); }
+};
+
+Real realOf(OpBuilder &b, Location loc, Value part) { return {b, loc, part.getType()}; }
+
+/// The number itself and, beside it, operations on its parts.
+struct Number : Parts {
+  Number(OpBuilder &b, Location loc, Value value)
+      : Parts(partsOf(b, loc, value)), real(realOf(b, loc, first)) {}
+  Real real;
+};
+
+// --- arithmetic ----------------------------------------------------------------------------------
+
+Value sum(OpBuilder &b, Location loc, ValueRange in, Type) {
+  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  return complexOf(b, loc, {x.real.add(x.first, y.first), x.real.add(x.second, y.second)});
+}
+
+Value difference(OpBuilder &b, Location loc, ValueRange in, Type) {
+  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  return complexOf(b, loc, {x.real.sub(x.first, y.first), x.real.sub(x.second, y.second)});
+}
+
+Value product(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return complexOf(b, loc, complexProduct(b, loc, partsOf(b, loc, in[0]), partsOf(b, loc, in[1])));
+}
+
+/// The inverse of a number's power of two.
+Value inverseScale(const Real &real, Value size) {
+  OpBuilder &b = real.b;
+  constexpr int64_t fraction = 52, bias = 1023;
+  auto number = [&](int64_t value) {
+    return arith::ConstantOp::create(b, real.loc, b.getI64IntegerAttr(value)).getResult();
+  };
+  Value bits = arith::BitcastOp::create(b, real.loc, b.getI64Type(), size);
+  Value exponent = arith::ShRUIOp::create(b, real.loc, bits, number(fraction));
+  exponent = arith::MinUIOp::create(b, real.loc, exponent, number(2 * bias - 1));
+  Value inverse = arith::SubIOp::create(b, real.loc, number(2 * bias), exponent);
+  inverse = arith::MinUIOp::create(b, real.loc, inverse, number(2 * bias));
+  Value shifted = arith::ShLIOp::create(b, real.loc, inverse, number(fraction));
+  return arith::BitcastOp::create(b, real.loc, real.type, shifted);
+}
+
+/// Divided by the divisor's size first, so that no square overflows, unless there is room; and what
+/// C's Annex G has where that gives no numbers.
+Parts quotient(const Real &real, Parts x, Parts y, bool haveRoom) {
+  auto [a, b] = x;
+  auto [c, d] = y;
+  Value scale =
+      haveRoom ? real.number(1) : inverseScale(real, real.larger(real.abs(c), real.abs(d)));
+  Value e = real.mul(c, scale), f = real.mul(d, scale);
+  Value square = real.add(real.mul(e, e), real.mul(f, f));
+  Value re = real.mul(real.div(real.add(real.mul(a, e), real.mul(b, f)), square), scale);
+  Value im = real.mul(real.div(real.sub(real.mul(b, e), real.mul(a, f)), square), scale);
+
+  Value isLost = real.both(real.isNan(re), real.isNan(im));
+  auto unit = [&](Value part) { // 1 for an infinity, else 0
+    return real.withSign(real.select(real.isInfinite(part), real.number(1), real.number(0)), part);
+  };
+  auto above = [&](Value p, Value q, Value r, Value s) {
+    return Parts{real.add(real.mul(p, r), real.mul(q, s)),
+                 real.sub(real.mul(q, r), real.mul(p, s))};
+  };
+  auto choose = [&](Value condition, Parts value) {
+    re = real.select(real.both(isLost, condition), value.first, re);
+    im = real.select(real.both(isLost, condition), value.second, im);
+  };
+  Value infinity = real.number(inf), none = real.number(0);
+  Value isAboveInfinite = real.either(real.isInfinite(a), real.isInfinite(b));
+  Value isBelowInfinite = real.either(real.isInfinite(c), real.isInfinite(d));
+  Value areFinite = real.both(real.isFinite(a), real.isFinite(b));
+  Parts small = above(a, b, unit(c), unit(d));
+  choose(real.both(isBelowInfinite, areFinite),
+         {real.mul(none, small.first), real.mul(none, small.second)});
+  Parts large = above(unit(a), unit(b), c, d);
+  choose(real.both(isAboveInfinite, real.both(real.isFinite(c), real.isFinite(d))),
+         {real.mul(infinity, large.first), real.mul(infinity, large.second)});
+  Value signedInfinity = real.withSign(infinity, c);
+  choose(real.both(real.isZero(c), real.isZero(d)),
+         {real.mul(signedInfinity, a), real.mul(signedInfinity, b)});
+  return {re, im};
+}
+
+/// Parts of f32 in f64, where all squares and their sums have room.
+Value divide(OpBuilder &b, Location loc, ValueRange in, Type) {
+  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  if (x.real.type.isF64())
+    return complexOf(b, loc, quotient(x.real, x, y, /*haveRoom=*/false));
+  Real wide{b, loc, b.getF64Type()};
+  auto widen = [&](const Parts &parts) {
+    return Parts{castTo(b, loc, parts.first, wide.type), castTo(b, loc, parts.second, wide.type)};
+  };
+  auto [re, im] = quotient(wide, widen(x), widen(y), /*haveRoom=*/true);
+  return complexOf(b, loc, {castTo(b, loc, re, x.real.type), castTo(b, loc, im, x.real.type)});
+}
+
+Value negate(OpBuilder &b, Location loc, ValueRange in, Type) {
+  Number x(b, loc, in[0]);
+  return complexOf(b, loc, {x.real.negate(x.first), x.real.negate(x.second)});
+}
+
+Value conjugate(OpBuilder &b, Location loc, ValueRange in, Type) {
+  Number x(b, loc, in[0]);
+  return complexOf(b, loc, {x.first, x.real.negate(x.second)});
+}
+
+Value square(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return product(b, loc, {in[0], in[0]}, type);
+}
+
+/// The square of the distance, a real number.
+Value squaredDifference(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Number d(b, loc, difference(b, loc, in, type));
+  Value size = d.real.add(d.real.mul(d.first, d.first), d.real.mul(d.second, d.second));
+  return complexOf(b, loc, {size, d.real.number(0)});
+}
+
+Value isSame(OpBuilder &b, Location loc, ValueRange in, Type) {
+  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  return x.real.both(x.real.isEqual(x.first, y.first), x.real.isEqual(x.second, y.second));
+}
+
+Value isOther(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value truth = arith::ConstantOp::create(b, loc, b.getBoolAttr(true));
+  return arith::XOrIOp::create(b, loc, isSame(b, loc, in, type), truth);
+}
+
+Value isZero(OpBuilder &b, Location loc, const Number &x) {
+  return x.real.both(x.real.isZero(x.first), x.real.isZero(x.second));
+}
+
+/// 0 where the second operand is.
+template <auto operation> Value orZero(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return selected(b, loc, isZero(b, loc, {b, loc, in[1]}), zeroOf(b, loc, type),
+                  operation(b, loc, in, type));
+}
+
+Value one(OpBuilder &b, Location loc, Type type) {
+  Real real{b, loc, cast<ComplexType>(type).getElementType()};
+  return complexOf(b, loc, {real.number(1), real.number(0)});
+}
+
+Value reciprocal(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return divide(b, loc, {one(b, loc, type), in[0]}, type);
+}
+
+// --- parts ---------------------------------------------------------------------------------------
+
+Value realPart(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return partsOf(b, loc, in[0]).first;
+}
+Value imaginaryPart(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return partsOf(b, loc, in[0]).second;
+}
+Value fromParts(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return complexOf(b, loc, {in[0], in[1]});
+}
+
+/// In f64 for parts of f32, where no square overflows.
+Value sizeOf(const Number &x) {
+  const Real &real = x.real;
+  Value re = real.abs(x.first), im = real.abs(x.second), size;
+  if (real.type.isF32()) {
+    Real wide{real.b, real.loc, real.b.getF64Type()};
+    Value p = arith::ExtFOp::create(real.b, real.loc, wide.type, re);
+    Value q = arith::ExtFOp::create(real.b, real.loc, wide.type, im);
+    size = arith::TruncFOp::create(real.b, real.loc, real.type,
+                                   wide.sqrt(wide.add(wide.mul(p, p), wide.mul(q, q))));
+  } else {
+    Value large = real.larger(re, im), small = real.smaller(re, im), ratio = real.div(small, large);
+    size = real.mul(large, real.sqrt(real.add(real.mul(ratio, ratio), real.number(1))));
+    size = real.select(real.isZero(large), large, size);
+    Value isNan = real.either(real.isNan(re), real.isNan(im));
+    size = real.select(isNan, real.add(re, im), size);
+  }
+  Value isInfinite = real.either(real.isInfinite(re), real.isInfinite(im));
+  return real.select(isInfinite, real.number(inf), size);
+}
+
+Value absolute(OpBuilder &b, Location loc, ValueRange in, Type) { return sizeOf({b, loc, in[0]}); }
+
+Value angleOf(OpBuilder &b, Location loc, Parts x) {
+  return codegen::angleOf(b, loc, x.second, x.first);
+}
+
+Value angle(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return angleOf(b, loc, partsOf(b, loc, in[0]));
+}
+
+Value sign(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Number x(b, loc, in[0]);
+  Value size = sizeOf(x);
+  Value unit = complexOf(b, loc, {x.real.div(x.first, size), x.real.div(x.second, size)});
+  return selected(b, loc, isZero(b, loc, x), zeroOf(b, loc, type), unit);
+}
+
+// --- functions -----------------------------------------------------------------------------------
+
+/// Of a large real part in two factors: the whole may be smaller than the first.
+Parts exponential(const Real &real, Parts x) {
+  double most = real.type.isF64() ? 700 : 80, offset = real.type.isF64() ? 64 : 32;
+  Value isLarge = real.isLess(real.number(most), x.first);
+  Value less = real.sub(x.first, real.number(offset));
+  Value size = real.of<math::ExpOp>(real.select(isLarge, less, x.first));
+  Value rest = real.select(isLarge, real.number(std::exp(offset)), real.number(1));
+  auto part = [&](Value direction) { return real.mul(real.mul(size, direction), rest); };
+  Value re = part(real.of<math::CosOp>(x.second)), im = part(real.of<math::SinOp>(x.second));
+  // A real number stays one; nothing has no direction.
+  Value isReal = real.isZero(x.second), isGone = real.isEqual(x.first, real.number(-inf));
+  re = real.select(isReal, real.mul(size, rest), real.select(isGone, real.number(0), re));
+  im = real.select(isReal, x.second, real.select(isGone, real.number(0), im));
+  return {re, im};
+}
+
+/// From the larger part and, where that is close to 1, from what the size's square is off by.
+Parts logarithm(OpBuilder &b, Location loc, Parts x) {
+  Real real = realOf(b, loc, x.first);
+  Value re = real.abs(x.first), im = real.abs(x.second);
+  Value large = real.larger(re, im), small = real.smaller(re, im);
+  Value isNear =
+      real.both(real.isLess(real.number(0.5), large), real.isLess(large, real.number(3)));
+  Value ratio = real.div(small, large);
+  Value off = real.mul(real.sub(large, real.number(1)), real.add(large, real.number(1)));
+  Value rest = real.select(isNear, real.add(off, real.mul(small, small)), real.mul(ratio, ratio));
+  Value half = real.mul(real.number(0.5), real.of<math::Log1pOp>(rest));
+  Value log = real.of<math::LogOp>(large);
+  Value size = real.select(isNear, half, real.add(log, half));
+  size = real.select(real.isZero(large), log, size);
+  size = real.select(real.either(real.isInfinite(re), real.isInfinite(im)), real.number(inf), size);
+  return {size, angleOf(b, loc, x)};
+}
+
+/// By the half of the size and the real part, which don't cancel.
+Parts squareRoot(OpBuilder &b, Location loc, const Number &x) {
+  const Real &real = x.real;
+  // Quarters of the largest numbers: their size has room.
+  Value large = real.larger(real.abs(x.first), real.abs(x.second));
+  Value isHuge = real.isLess(real.number(real.type.isF64() ? 0x1p1000 : 0x1p120), large);
+  Value scale = real.select(isHuge, real.number(0.0625), real.number(1));
+  Number scaled(b, loc, complexOf(b, loc, {real.mul(x.first, scale), real.mul(x.second, scale)}));
+  Value re = real.abs(scaled.first);
+  Value root = real.sqrt(real.mul(real.add(sizeOf(scaled), re), real.number(0.5)));
+  Value other = real.div(scaled.second, real.add(root, root));
+  Value back = real.select(isHuge, real.number(4), real.number(1));
+  root = real.mul(root, back);
+  other = real.mul(other, back);
+  Value isLeft = real.isLess(x.first, real.number(0));
+  Value p = real.select(isLeft, real.abs(other), root);
+  Value q = real.select(isLeft, real.withSign(root, x.second), other);
+  Value isNone = isZero(b, loc, x), isInfinite = real.isInfinite(x.second);
+  p = real.select(isNone, real.number(0), real.select(isInfinite, real.number(inf), p));
+  q = real.select(real.either(isNone, isInfinite), x.second, q);
+  return {p, q};
+}
+
+template <Parts (*function)(const Real &, Parts)>
+Value ofParts(OpBuilder &b, Location loc, ValueRange in, Type) {
+  Number x(b, loc, in[0]);
+  return complexOf(b, loc, function(x.real, x));
+}
+
+Value log(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return complexOf(b, loc, logarithm(b, loc, partsOf(b, loc, in[0])));
+}
+
+Value sqrt(OpBuilder &b, Location loc, ValueRange in, Type) {
+  return complexOf(b, loc, squareRoot(b, loc, {b, loc, in[0]}));
+}
+
+Value rsqrt(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  return reciprocal(b, loc, sqrt(b, loc, in, type), type);
+}
+
+/// exp(x) - 1, without the cancellation near zero.
+Parts exponentialLessOne(const Real &real, Parts x) {
+  Value half = real.of<math::SinOp>(real.mul(x.second, real.number(0.5)));
+  Value growth = real.of<math::ExpM1Op>(x.first);
+  Value lost = real.mul(real.mul(half, half), real.number(2));
+  Value re = real.sub(real.mul(growth, real.of<math::CosOp>(x.second)), lost);
+  Value im = real.mul(real.add(growth, real.number(1)), real.of<math::SinOp>(x.second));
+  return {re, im};
+}
+
+Value log1p(OpBuilder &b, Location loc, ValueRange in, Type) {
+  Number x(b, loc, in[0]);
+  const Real &real = x.real;
+  Value off =
+      real.add(real.mul(x.first, real.add(real.number(2), x.first)), real.mul(x.second, x.second));
+  Value size = real.mul(real.of<math::Log1pOp>(off), real.number(0.5));
+  return complexOf(b, loc, {size, angleOf(b, loc, {real.add(real.number(1), x.first), x.second})});
+}
+
+Value sigmoid(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value power = ofParts<exponential>(b, loc, negate(b, loc, in, type), type);
+  return reciprocal(b, loc, sum(b, loc, {one(b, loc, type), power}, type), type);
+}
+
+Parts hyperbolicSine(const Real &real, Parts x) {
+  return {real.mul(real.of<math::SinhOp>(x.first), real.of<math::CosOp>(x.second)),
+          real.mul(real.of<math::CoshOp>(x.first), real.of<math::SinOp>(x.second))};
+}
+Parts hyperbolicCosine(const Real &real, Parts x) {
+  return {real.mul(real.of<math::CoshOp>(x.first), real.of<math::CosOp>(x.second)),
+          real.mul(real.of<math::SinhOp>(x.first), real.of<math::SinOp>(x.second))};
+}
+Parts sine(const Real &real, Parts x) {
+  Parts turned = hyperbolicSine(real, {x.second, x.first});
+  return {turned.second, turned.first};
+}
+Parts cosine(const Real &real, Parts x) {
+  return hyperbolicCosine(real, {real.negate(x.second), x.first});
+}
+
+/// Kahan's, "Branch cuts for complex elementary functions" (1987); beyond `most` it is 1.
+Parts hyperbolicTangent(const Real &real, Parts x) {
+  double most = real.type.isF64() ? 22 : 11;
+  Value size = real.abs(x.first);
+  Value bounded = real.withSign(real.smaller(size, real.number(most)), x.first);
+  Value t = real.of<math::TanOp>(x.second), s = real.of<math::SinhOp>(bounded);
+  Value unit = real.number(1), growth = real.add(unit, real.mul(t, t));
+  Value rho = real.sqrt(real.add(unit, real.mul(s, s)));
+  Value below = real.add(unit, real.mul(growth, real.mul(s, s)));
+  Value re = real.div(real.mul(growth, real.mul(rho, s)), below), im = real.div(t, below);
+  Value isFar = real.isLess(real.number(most), size);
+  re = real.select(isFar, real.withSign(unit, x.first), re);
+  im = real.select(isFar, real.withSign(real.number(0), x.second), im);
+  return {re, im};
+}
+
+/// As exp(y log x); of zero it is zero, and to the power of zero one.
+Value power(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Number x(b, loc, in[0]), y(b, loc, in[1]);
+  Parts exponent = complexProduct(b, loc, y, logarithm(b, loc, x));
+  Value made = complexOf(b, loc, exponential(x.real, exponent));
+  made = selected(b, loc, isZero(b, loc, x), zeroOf(b, loc, type), made);
+  return selected(b, loc, isZero(b, loc, y), one(b, loc, type), made);
+}
+
+// --- the table -----------------------------------------------------------------------------------
+
+bool isComplex(Type type) { return isa<ComplexType>(type); }
+bool numbers(ArrayRef<Type> types) { return llvm::all_of(types, isComplex); }
+bool parts(ArrayRef<Type> types) {
+  return llvm::all_of(types, [](Type type) { return type.isF32() || type.isF64(); });
+}
+
+const llvm::StringMap<ElementwiseOp> &table() {
+  static const llvm::StringMap<ElementwiseOp> forms = {
+      {"add", {numbers, sum}},
+      {"bias_add", {numbers, sum}},
+      {"sub", {numbers, difference}},
+      {"mul", {numbers, product}},
+      {"divide", {numbers, divide}},
+      {"div_no_nan", {numbers, orZero<divide>}},
+      {"mul_no_nan", {numbers, orZero<product>}},
+      {"squared_difference", {numbers, squaredDifference}},
+      {"neg", {numbers, negate}},
+      {"conj", {numbers, conjugate}},
+      {"square", {numbers, square}},
+      {"reciprocal", {numbers, reciprocal}},
+      {"sign", {numbers, sign}},
+      {"equal", {numbers, isSame}},
+      {"not_equal", {numbers, isOther}},
+      {"real", {numbers, realPart}},
+      {"imag", {numbers, imaginaryPart}},
+      {"complex", {parts, fromParts}},
+      {"complex_abs", {numbers, absolute}},
+      {"angle", {numbers, angle}},
+      {"exp", {numbers, ofParts<exponential>}},
+      {"expm1", {numbers, ofParts<exponentialLessOne>}},
+      {"log", {numbers, log}},
+      {"log1p", {numbers, log1p}},
+      {"sqrt", {numbers, sqrt}},
+      {"rsqrt", {numbers, rsqrt}},
+      {"sigmoid", {numbers, sigmoid}},
+      {"sin", {numbers, ofParts<sine>}},
+      {"cos", {numbers, ofParts<cosine>}},
+      {"sinh", {numbers, ofParts<hyperbolicSine>}},
+      {"cosh", {numbers, ofParts<hyperbolicCosine>}},
+      {"tanh", {numbers, ofParts<hyperbolicTangent>}},
+      {"pow", {numbers, power}},
+  };
+  return forms;
+}
+
+} // namespace
+
+Parts complexProduct(OpBuilder &b, Location loc, Parts x, Parts y) {
+  Real real = realOf(b, loc, x.first);
+  return {real.sub(real.mul(x.first, y.first), real.mul(x.second, y.second)),
+          real.add(real.mul(x.first, y.second), real.mul(x.second, y.first))};
+}
+
+const ElementwiseOp *findComplexForm(StringRef form) {
+  auto it = table().find(form);
+  return it == table().end() ? nullptr : &it->second;
+}
+
+} // namespace treadle::codegen
