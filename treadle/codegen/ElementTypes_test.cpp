@@ -210,7 +210,13 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Log", 1, halves, 0.008}, Case{"Real", 1, complexes, 0, "part"},
         Case{"Imag", 1, complexes, 0, "part"}, Case{"Conj", 1, complexes},
         Case{"ComplexAbs", 1, complexes, few, "part"}, Case{"Angle", 1, complexes, few, "part"},
-        Case{"SquaredDifference", 2, complexes, few}),
+        Case{"SquaredDifference", 2, complexes, few},
+        Case{"PopulationCount", 1, integers, 0, "ui8"}, Case{"NextAfter", 2, {"f32", "f64"}},
+        Case{"SigmoidGrad", 2, {"f32", "f64"}}, Case{"TanhGrad", 2, {"f32", "f64"}},
+        Case{"SqrtGrad", 2, {"f32", "f64"}}, Case{"RsqrtGrad", 2, {"f32", "f64"}},
+        Case{"ReciprocalGrad", 2, {"f32", "f64"}}, Case{"ReluGrad", 2, {"f32", "f64"}},
+        Case{"Relu6Grad", 2, {"f32", "f64"}}, Case{"EluGrad", 2, {"f32", "f64"}},
+        Case{"SoftplusGrad", 2, {"f32", "f64"}, few}, Case{"SoftsignGrad", 2, {"f32", "f64"}}),
     [](const auto &info) { return info.param.op; });
 
 /// Functions of complex numbers of ordinary size; those of all sizes are above.

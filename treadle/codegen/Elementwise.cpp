@@ -207,6 +207,102 @@ Value atan2(OpBuilder &b, Location loc, ValueRange in, Type) {
   return angleOf(b, loc, in[0], in[1]);
 }
 
+// --- gradients -----------------------------------------------------------------------------------
+
+/// Arithmetic on floats of one type.
+struct Floats {
+  OpBuilder &b;
+  Location loc;
+  Type type;
+
+  Value number(double value) const { return constant(b, loc, type, value); }
+  Value add(Value x, Value y) const { return arith::AddFOp::create(b, loc, x, y); }
+  Value sub(Value x, Value y) const { return arith::SubFOp::create(b, loc, x, y); }
+  Value mul(Value x, Value y) const { return arith::MulFOp::create(b, loc, x, y); }
+  Value div(Value x, Value y) const { return arith::DivFOp::create(b, loc, x, y); }
+  Value isLess(Value x, Value y) const { return lessThan(b, loc, {x, y}, type); }
+};
+
+/// Of a function's result y and the gradient of it.
+Value sigmoidGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  return f.mul(in[1], f.mul(in[0], f.sub(f.number(1), in[0])));
+}
+Value tanhGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  return f.mul(in[1], f.sub(f.number(1), f.mul(in[0], in[0])));
+}
+Value sqrtGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  return f.div(f.mul(in[1], f.number(0.5)), in[0]);
+}
+Value rsqrtGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  return f.mul(f.mul(f.number(-0.5), f.mul(in[1], in[0])), f.mul(in[0], in[0]));
+}
+Value reciprocalGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  return f.mul(negate(b, loc, in[1], type), f.mul(in[0], in[0]));
+}
+
+/// Of a gradient and what the function was of. A product, so that a gradient that is no number
+/// stays none where it doesn't pass.
+Value reluGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  return f.mul(in[0], castTo(b, loc, f.isLess(f.number(0), in[1]), type));
+}
+Value relu6Grad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  Value passes =
+      arith::AndIOp::create(b, loc, f.isLess(f.number(0), in[1]), f.isLess(in[1], f.number(6)));
+  return f.mul(in[0], castTo(b, loc, passes, type));
+}
+Value eluGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  return select(b, loc, f.isLess(in[1], f.number(0)), f.mul(f.add(in[1], f.number(1)), in[0]),
+                in[0]);
+}
+Value softplusGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  Value power = math::ExpOp::create(b, loc, negate(b, loc, in[1], type));
+  return f.div(in[0], f.add(power, f.number(1)));
+}
+Value softsignGrad(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Floats f{b, loc, type};
+  Value size = f.add(f.number(1), math::AbsFOp::create(b, loc, in[1]));
+  return f.div(in[0], f.mul(size, size));
+}
+
+// --- bits ----------------------------------------------------------------------------------------
+
+Value populationCount(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Value bits = retyped(b, loc, in[0], computedIn(in[0].getType()));
+  Value count = math::CtPopOp::create(b, loc, bits);
+  unsigned width = bits.getType().getIntOrFloatBitWidth();
+  Value byte =
+      width > 8 ? arith::TruncIOp::create(b, loc, computedIn(type), count).getResult() : count;
+  return retyped(b, loc, byte, type);
+}
+
+/// The neighbour towards another number: as bits, numbers of one sign are in order.
+Value nextAfter(OpBuilder &b, Location loc, ValueRange in, Type type) {
+  Type whole = b.getIntegerType(type.getIntOrFloatBitWidth());
+  auto number = [&](int64_t value) { return constant(b, loc, whole, static_cast<double>(value)); };
+  Value x = in[0], y = in[1], none = constant(b, loc, type, 0);
+  Value isUp = lessThan(b, loc, {x, y}, type), isNegative = lessThan(b, loc, {x, none}, type);
+  Value bits = arith::BitcastOp::create(b, loc, whole, x);
+  Value step =
+      select(b, loc, arith::XOrIOp::create(b, loc, isUp, isNegative), number(1), number(-1));
+  Value next =
+      arith::BitcastOp::create(b, loc, type, arith::AddIOp::create(b, loc, bits, step).getResult());
+  Value least = arith::BitcastOp::create(b, loc, type, number(1));
+  Value result = select(b, loc, equals(b, loc, {x, none}, type),
+                        math::CopySignOp::create(b, loc, least, y), next);
+  result = select(b, loc, equals(b, loc, {x, y}, type), y, result);
+  Value isNumber = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::ORD, x, y);
+  return select(b, loc, isNumber, result, arith::AddFOp::create(b, loc, x, y));
+}
+
 Value logicalNot(OpBuilder &b, Location loc, ValueRange in, Type type) {
   return arith::XOrIOp::create(b, loc, in[0], constant(b, loc, type, 1));
 }
@@ -481,6 +577,18 @@ const llvm::StringMap<ElementwiseOp> &table() {
       {"ceil", {floats, unary<math::CeilOp>}},
       {"left_shift", {bits, shift<arith::ShLIOp>, shiftUnsigned<arith::ShLIOp>}},
       {"right_shift", {bits, shift<arith::ShRSIOp>, shiftUnsigned<arith::ShRUIOp>}},
+      {"sigmoid_grad", {wideFloats, sigmoidGrad}},
+      {"tanh_grad", {wideFloats, tanhGrad}},
+      {"sqrt_grad", {wideFloats, sqrtGrad}},
+      {"rsqrt_grad", {wideFloats, rsqrtGrad}},
+      {"reciprocal_grad", {wideFloats, reciprocalGrad}},
+      {"relu_grad", {wideFloats, reluGrad}},
+      {"relu6_grad", {wideFloats, relu6Grad}},
+      {"elu_grad", {wideFloats, eluGrad}},
+      {"softplus_grad", {wideFloats, softplusGrad}},
+      {"softsign_grad", {wideFloats, softsignGrad}},
+      {"population_count", {bits, populationCount, nullptr, /*takesAll=*/true}},
+      {"next_after", {wideFloats, nextAfter}},
       {"cast", {natives, cast, nullptr, true}},
       {"identity", {natives, first, nullptr, true}},
       {"zeros_like", {natives, zero, nullptr, true}},

@@ -195,7 +195,8 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues bitcast(Translator &t, tfg::Node node, Values inputs) {
   Type from = elementOf(inputs[0].value.getType()), to = elementOf(node->getResult(0).getType());
   if (!isNative(from) || !isNative(to) || from.isInteger(1) || to.isInteger(1) ||
-      isa<ComplexType>(from) || isa<ComplexType>(to) || from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+      isa<ComplexType>(from) || isa<ComplexType>(to) ||
+      from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
     return std::nullopt;
   static constexpr ElementwiseOp op = {
       [](ArrayRef<Type>) { return true; },
@@ -238,9 +239,20 @@ MaybeValues select(Translator &t, tfg::Node node, Values inputs) {
   return t.elementwise(node, inputs);
 }
 
+/// Ops over elements whose inputs must have one shape.
+MaybeValues pairwise(Translator &t, tfg::Node node, Values inputs) {
+  if (!mayBeAlike(inputs[0].value.getType(), inputs[1].value.getType()))
+    return std::nullopt;
+  return t.elementwise(node, inputs);
+}
+
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"Transpose", transpose}, {"Gather", gather}, {"GatherV2", gather}, {"Unpack", unpack},
-    {"OneHot", oneHot},       {"Select", select}, {"Bitcast", bitcast},
+    {"SigmoidGrad", pairwise},  {"TanhGrad", pairwise},       {"SqrtGrad", pairwise},
+    {"RsqrtGrad", pairwise},    {"ReciprocalGrad", pairwise}, {"InvGrad", pairwise},
+    {"ReluGrad", pairwise},     {"Relu6Grad", pairwise},      {"EluGrad", pairwise},
+    {"SoftplusGrad", pairwise}, {"SoftsignGrad", pairwise},   {"Transpose", transpose},
+    {"Gather", gather},         {"GatherV2", gather},         {"Unpack", unpack},
+    {"OneHot", oneHot},         {"Select", select},           {"Bitcast", bitcast},
 };
 
 } // namespace
