@@ -1,6 +1,6 @@
 // Products of two tensors: sums over what the result doesn't have. Small ones are computed in
 // registers, or by loops; larger ones gain by their kernel, which goes through memory in blocks.
-#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/ComplexForms.h"
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
 
@@ -54,6 +54,8 @@ struct Equation {
 };
 
 Value multiplied(OpBuilder &b, Location loc, Value x, Value y) {
+  if (isa<ComplexType>(x.getType()))
+    return complexOf(b, loc, complexProduct(b, loc, partsOf(b, loc, x), partsOf(b, loc, y)));
   if (isa<FloatType>(x.getType()))
     return arith::MulFOp::create(b, loc, x, y, arith::FastMathFlags::contract);
   return arith::MulIOp::create(b, loc, x, y);
@@ -61,6 +63,8 @@ Value multiplied(OpBuilder &b, Location loc, Value x, Value y) {
 
 /// As the kernel does where the processor can: without rounding the product.
 Value added(OpBuilder &b, Location loc, Value product, Value sum, arith::FastMathFlags how) {
+  if (isa<ComplexType>(sum.getType()))
+    return findComplexForm("add")->emit(b, loc, {sum, product}, sum.getType());
   if (isa<FloatType>(sum.getType()))
     return arith::AddFOp::create(b, loc, product, sum, arith::FastMathFlags::contract | how);
   return arith::AddIOp::create(b, loc, product, sum);
@@ -78,7 +82,8 @@ public:
     FastMathScope scope(t.b, t.options.fastMath);
     if (std::optional<Typed> small = inRegisters())
       return Values{std::move(*small)};
-    if (steps() > ((equation.left.size() < 2 || equation.right.size() < 2) ? 1 << 16 : 1 << 13))
+    if (isa<ComplexType>(element) || isHalf(element) ||
+        steps() > ((equation.left.size() < 2 || equation.right.size() < 2) ? 1 << 16 : 1 << 13))
       return std::nullopt;
     return Values{byLoops()};
   }
@@ -130,11 +135,12 @@ private:
       for (int64_t k = 0; k < computeProduct(depth); ++k) {
         SmallVector<int64_t> at = delinearize(i, computeStrides(shape));
         llvm::append_range(at, delinearize(k, computeStrides(depth)));
-        Value product = multiplied(t.b, t.loc, (*a)[placeOf(equation.left, sums, at)],
-                                   (*b)[placeOf(equation.right, sums, at)]);
+        Value product =
+            multiplied(t.b, t.loc, widened(t.b, t.loc, (*a)[placeOf(equation.left, sums, at)]),
+                       widened(t.b, t.loc, (*b)[placeOf(equation.right, sums, at)]));
         sum = sum ? added(t.b, t.loc, product, sum, arith::FastMathFlags::none) : product;
       }
-      elements.push_back(sum);
+      elements.push_back(narrowed(t.b, t.loc, sum, element));
     }
     return t.small(elements, shape, element, t.outcome(node, inputs));
   }
