@@ -493,6 +493,22 @@ private:
   IRMapping mapping;             // what the loops use of the code around them
 };
 
+/// Whether an op is the first in its block that reads what another one there gives.
+bool isFirstReader(Operation *reader, Operation *producer) {
+  return llvm::all_of(producer->getUsers(), [&](Operation *user) {
+    Operation *other = reader->getBlock()->findAncestorOpInBlock(*user);
+    return other && (other == reader || reader->isBeforeInBlock(other));
+  });
+}
+
+/// What several ops read is computed once: with the first of them, where both go along the same
+/// elements in the same order.
+bool paysToFuseShared(linalg::GenericOp producer, linalg::GenericOp reader) {
+  constexpr size_t mostResults = 4;
+  return isFlat(producer) && isFlat(reader) && isFirstReader(reader, producer) &&
+         producer->getNumResults() + reader->getNumResults() <= mostResults;
+}
+
 /// Whether an op should compute itself what it reads.
 bool paysToFuse(OpOperand &read) {
   Operation *producer = read.get().getDefiningOp();
@@ -505,9 +521,8 @@ bool paysToFuse(OpOperand &read) {
     return false;
   if (onlyMoves(made))
     return true;
-  // What several ops read is computed once.
   if (!producer->hasOneUse())
-    return false;
+    return paysToFuseShared(made, consumer);
   // An element that several read would be computed for each; loading it is cheaper, and more so
   // where little is done with it, as in a product.
   bool isProduct = consumer.getNumReductionLoops() && consumer.getNumDpsInputs() > 1;
@@ -525,17 +540,24 @@ public:
     for (OpOperand &read : op->getOpOperands()) {
       if (!linalg::areElementwiseOpsFusable(&read) || !paysToFuse(read))
         continue;
-      if (!read.get().hasOneUse()) // each reader gets one of its own
+      auto source = read.get().getDefiningOp<linalg::GenericOp>();
+      if (!source->hasOneUse() && onlyMoves(source)) // each reader gets one of its own
         rewriter.modifyOpInPlace(
             op, [&] { read.set(rewriter.clone(*read.get().getDefiningOp())->getResult(0)); });
       FailureOr<linalg::ElementwiseOpFusionResult> fused =
           linalg::fuseElementwiseOps(rewriter, &read);
       if (failed(fused))
         continue;
-      SmallVector<Value> results;
-      for (Value result : op.getResults())
-        results.push_back(fused->replacements.lookup(result));
-      rewriter.replaceOp(op, results);
+      auto made = [&](Operation *old) {
+        return llvm::map_to_vector(
+            old->getResults(), [&](Value result) { return fused->replacements.lookup(result); });
+      };
+      Operation *producer = read.get().getDefiningOp();
+      SmallVector<Value> shared = made(producer);
+      rewriter.replaceOp(op, made(op));
+      for (auto [result, value] : llvm::zip(producer->getResults(), shared))
+        if (value)
+          rewriter.replaceAllUsesExcept(result, value, value.getDefiningOp());
       return success();
     }
     return failure();

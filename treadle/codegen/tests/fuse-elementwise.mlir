@@ -1,11 +1,15 @@
 // RUN: treadle-opt --rc-fuse-elementwise %s | FileCheck %s
 
-// What only one op reads becomes part of it; what two read is computed once.
+// What an op reads becomes part of it; what two read is computed once, by one loop with both.
 
 // CHECK-LABEL: func.func @cluster
-// CHECK-COUNT-3: linalg.generic
+// CHECK: %[[BOTH:.*]]:2 = linalg.generic
+// CHECK: arith.negf
+// CHECK: math.exp
+// CHECK: math.absf
+// CHECK: math.sqrt
 // CHECK-NOT: linalg.generic
-// CHECK: return
+// CHECK: return %[[BOTH]]#0, %[[BOTH]]#1
 func.func @cluster(%x: tensor<?xf32>) -> (tensor<?xf32>, tensor<?xf32>) {
   %zero = arith.constant 0 : index
   %size = tensor.dim %x, %zero : tensor<?xf32>
