@@ -514,5 +514,89 @@ TEST_F(CodegenTest, AVectorOfConditionsChoosesRows) {
       call({conditions, f32({1, 2, 3, 4, 5, 6}, {3, 2}), f32({1, 2, 3, 4, 5, 6}, {3, 2})}).empty());
 }
 
+// --- computed places -----------------------------------------------------------------------------
+
+class PlacesTest : public CodegenTest {
+protected:
+  /// 20 index vectors of one number, which repeat, over 40 elements.
+  Tensor places(int32_t last = 7) {
+    std::vector<int32_t> indices(20);
+    for (size_t i = 0; i < indices.size(); ++i)
+      indices[i] = static_cast<int32_t>(i * 7 % 13);
+    indices.back() = last;
+    return tensorOf(DType::Int32, {20, 1}, indices);
+  }
+  template <typename T>
+  Tensor tensorOf(DType dtype, std::vector<int64_t> dims, const std::vector<T> &values) {
+    Tensor made = *Tensor::make(dtype, dims);
+    std::ranges::copy(values, made.data<T>());
+    return made;
+  }
+  Tensor counting(int64_t count) {
+    std::vector<float> values(static_cast<size_t>(count));
+    std::iota(values.begin(), values.end(), 1.0f);
+    return tensorOf(DType::Float32, {count}, values);
+  }
+  static std::string scatter(const std::string &name) {
+    return "tfg.func @f(%x: tensor<40xf32> {tfg.name = \"x\"}, %i: tensor<20x1xi32> {tfg.name = "
+           "\"i\"}, %u: tensor<20xf32> {tfg.name = \"u\"}) -> (tensor<40xf32> {tfg.name = "
+           "\"y\"}) {\n" +
+           op("y", name, "%x, %i, %u", "T = f32, Tindices = i32",
+              "(tensor<40xf32>, tensor<20x1xi32>, tensor<20xf32>) -> (tensor<40xf32>)") +
+           "return(%y) : tensor<40xf32> }";
+  }
+};
+
+TEST_F(PlacesTest, TensorFlowsScattersWriteInOrder) {
+  for (std::string name : {"TensorScatterAdd", "TensorScatterSub", "TensorScatterUpdate"}) {
+    Tensor x = counting(40), i = places(), u = counting(20);
+    std::vector<float> expected = floats(x);
+    for (int64_t k = 0; k < 20; ++k) {
+      float &element = expected[static_cast<size_t>(i.data<int32_t>()[k])];
+      float update = u.data<float>()[k];
+      element = name == "TensorScatterAdd"   ? element + update
+                : name == "TensorScatterSub" ? element - update
+                                             : update;
+    }
+    std::vector<Tensor> results = buildAndCall(scatter(name), {x, i, u});
+    ASSERT_EQ(results.size(), 1U) << name;
+    EXPECT_EQ(numKernels, 0U) << name;
+    EXPECT_EQ(floats(results[0]), expected) << name;
+    EXPECT_EQ(floats(x), floats(counting(40))) << name; // x is still wanted
+  }
+}
+
+TEST_F(PlacesTest, AnIndexOutsideIsTheInterpretersError) {
+  for (int32_t outside : {-1, 40}) {
+    EXPECT_TRUE(
+        buildAndCall(scatter("TensorScatterAdd"), {counting(40), places(outside), counting(20)})
+            .empty())
+        << outside;
+  }
+}
+
+TEST_F(PlacesTest, ScatterNdAndGatherNdAreLoops) {
+  std::string text =
+      "tfg.func @f(%i: tensor<20x1xi32> {tfg.name = \"i\"}, %u: tensor<20xf32> {tfg.name = "
+      "\"u\"}) -> (tensor<20xf32> {tfg.name = \"y\"}) {\n"
+      "%s, %sc = Const name(\"s\") {dtype = i32, value = dense<40> : tensor<1xi32>} : () -> "
+      "(tensor<1xi32>)\n" +
+      op("x", "ScatterNd", "%i, %u, %s", "T = f32, Tindices = i32",
+         "(tensor<20x1xi32>, tensor<20xf32>, tensor<1xi32>) -> (tensor<40xf32>)") +
+      op("y", "GatherNd", "%x, %i", "Tparams = f32, Tindices = i32",
+         "(tensor<40xf32>, tensor<20x1xi32>) -> (tensor<20xf32>)") +
+      "return(%y) : tensor<20xf32> }";
+  Tensor i = places(), u = counting(20);
+  std::vector<float> sums(40), expected;
+  for (int64_t k = 0; k < 20; ++k)
+    sums[static_cast<size_t>(i.data<int32_t>()[k])] += u.data<float>()[k];
+  for (int64_t k = 0; k < 20; ++k)
+    expected.push_back(sums[static_cast<size_t>(i.data<int32_t>()[k])]);
+  std::vector<Tensor> results = buildAndCall(text, {i, u});
+  ASSERT_EQ(results.size(), 1U);
+  EXPECT_EQ(numKernels, 0U);
+  EXPECT_EQ(floats(results[0]), expected);
+}
+
 } // namespace
 } // namespace treadle::codegen
