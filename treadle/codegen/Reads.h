@@ -9,7 +9,7 @@ namespace treadle::codegen {
 /// Whether an op does no more than to say where its elements come from: reading through it costs
 /// less than its result in memory, however many read it.
 bool onlyMoves(mlir::linalg::GenericOp op);
-/// The same, for one place of each element: no element of it comes from this or that tensor.
+/// Whether what an op does to an element differs by the element's index.
 bool hasBranches(mlir::linalg::GenericOp op);
 
 /// What reads one element of a tensor computes that element; what reads one of two elements of the
