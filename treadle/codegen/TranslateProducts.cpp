@@ -82,7 +82,7 @@ public:
     FastMathScope scope(t.b, t.options.fastMath);
     if (std::optional<Typed> small = inRegisters())
       return Values{std::move(*small)};
-    if (isa<ComplexType>(element) || isHalf(element) ||
+    if (isa<ComplexType>(element) ||
         steps() > ((equation.left.size() < 2 || equation.right.size() < 2) ? 1 << 16 : 1 << 13))
       return std::nullopt;
     return Values{byLoops()};
@@ -158,8 +158,9 @@ private:
     for (char letter : letters)
       loops.push_back(StringRef(equation.out).contains(letter) ? utils::IteratorType::parallel
                                                                : utils::IteratorType::reduction);
-    TypedAttr zero = t.b.getZeroAttr(element);
-    Value empty = tensor::EmptyOp::create(t.b, t.loc, sizesOf(equation.out), element);
+    Type summed = isHalf(element) ? t.b.getF32Type() : element;
+    TypedAttr zero = t.b.getZeroAttr(summed);
+    Value empty = tensor::EmptyOp::create(t.b, t.loc, sizesOf(equation.out), summed);
     Value start = arith::ConstantOp::create(t.b, t.loc, zero);
     Value filled = linalg::FillOp::create(t.b, t.loc, start, empty).getResult(0);
     auto generic = linalg::GenericOp::create(
@@ -167,11 +168,16 @@ private:
         {mapOf(equation.left), mapOf(equation.right), mapOf(equation.out)}, loops,
         [&](OpBuilder &b, Location loc, ValueRange in) {
           FastMathScope scope(b, t.options.fastMath);
-          Value sum =
-              added(b, loc, multiplied(b, loc, in[0], in[1]), in[2], arith::FastMathFlags::reassoc);
+          Value product = multiplied(b, loc, widened(b, loc, in[0]), widened(b, loc, in[1]));
+          Value sum = added(b, loc, product, in[2], arith::FastMathFlags::reassoc);
           linalg::YieldOp::create(b, loc, sum);
         });
-    return t.unboxed(generic.getResult(0), t.outcome(node, inputs));
+    Typed sum = t.unboxed(generic.getResult(0), t.outcome(node, inputs));
+    return summed == element
+               ? sum
+               : *t.map(sum, element, sum.known, [&](OpBuilder &b, Location loc, ValueRange in) {
+                   return narrowed(b, loc, in[0], element);
+                 });
   }
 
   AffineMap mapOf(StringRef own) {
