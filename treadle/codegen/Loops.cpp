@@ -540,10 +540,12 @@ public:
     for (OpOperand &read : op->getOpOperands()) {
       if (!linalg::areElementwiseOpsFusable(&read) || !paysToFuse(read))
         continue;
-      auto source = read.get().getDefiningOp<linalg::GenericOp>();
-      if (!source->hasOneUse() && onlyMoves(source)) // each reader gets one of its own
+      bool isShared = !read.get().getDefiningOp()->hasOneUse() &&
+                      !onlyMoves(read.get().getDefiningOp<linalg::GenericOp>());
+      if (!isShared && !read.get().hasOneUse()) // each reader gets one of its own
         rewriter.modifyOpInPlace(
             op, [&] { read.set(rewriter.clone(*read.get().getDefiningOp())->getResult(0)); });
+      Operation *producer = read.get().getDefiningOp();
       FailureOr<linalg::ElementwiseOpFusionResult> fused =
           linalg::fuseElementwiseOps(rewriter, &read);
       if (failed(fused))
@@ -552,11 +554,10 @@ public:
         return llvm::map_to_vector(
             old->getResults(), [&](Value result) { return fused->replacements.lookup(result); });
       };
-      Operation *producer = read.get().getDefiningOp();
       SmallVector<Value> shared = made(producer);
       rewriter.replaceOp(op, made(op));
       for (auto [result, value] : llvm::zip(producer->getResults(), shared))
-        if (value)
+        if (isShared && value)
           rewriter.replaceAllUsesExcept(result, value, value.getDefiningOp());
       return success();
     }

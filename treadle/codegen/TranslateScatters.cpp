@@ -223,7 +223,7 @@ std::optional<Typed> scatterSmall(Translator &t, const Scatter &s, const Values 
 
 std::optional<Places> shapeOf(const Typed &typed) {
   Type type = typed.value.getType();
-  if (!isNative(elementOf(type)) || typed.list)
+  if (!isNative(elementOf(type)) || isa<ComplexType>(elementOf(type)) || typed.list)
     return std::nullopt;
   if (!isTensor(type))
     return Places();
@@ -333,7 +333,7 @@ MaybeValues tensorFlowScatter(Translator &t, tfg::Node node, KnownValue known, c
                         updates = shapeOf(inputs[2]);
   Type element = elementOf(inputs[0].value.getType());
   if (!shape || !indices || !updates || ignoresBadIndices(node) ||
-      (emit && (element.isInteger(1) || element.isUnsignedInteger())))
+      (emit && (element.isInteger(1) || element.isUnsignedInteger() || isHalf(element))))
     return std::nullopt;
   std::optional<Scatter> form = tensorFlowForm(*shape, *indices, *updates);
   if (!form || !checkBelow(t, inputs[1], ArrayRef(*shape).take_front(indices->back())))
@@ -352,8 +352,8 @@ MaybeValues tensorScatter(Translator &t, tfg::Node node, Values inputs) {
 MaybeValues scatterNd(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> shape = t.integers(inputs[2]);
   Type element = elementOf(inputs[1].value.getType());
-  if (!shape || shape->empty() || !isNative(element) || element.isUnsignedInteger() ||
-      llvm::any_of(*shape, [](int64_t size) { return size < 0; }))
+  if (!shape || shape->empty() || !isNative(element) || isa<ComplexType>(element) ||
+      element.isUnsignedInteger() || llvm::any_of(*shape, [](int64_t size) { return size < 0; }))
     return std::nullopt;
   SmallVector<Value> sizes =
       llvm::map_to_vector(*shape, [&](int64_t size) { return t.index(size); });

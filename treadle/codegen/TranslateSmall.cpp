@@ -1,7 +1,6 @@
 // Small tensors are made element by element: each is one of an input's, or computed from a few.
 // What is moved costs nothing.
 #include "treadle/codegen/Elementwise.h"
-#include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Joins.h"
 #include "treadle/codegen/Translator.h"
 
