@@ -13,6 +13,7 @@ COUNTDOWN = EXAMPLES / "countdown.pbtxt"
 
 F32 = "tensor<*xf32>"
 I32 = "tensor<*xi32>"
+I64 = "tensor<*xi64>"
 
 
 def op(result, name, operands, attrs, types):
@@ -96,6 +97,124 @@ def test_values_are_the_interpreters(body, shape):
         for a, b in zip(expected, compiled.run(["w:0", "w:2"], feeds), strict=True):
             assert a.dtype == b.dtype and a.shape == b.shape
             np.testing.assert_allclose(a, b, rtol=1e-6, atol=1e-7)
+
+
+def array(name, values, dtype="i32"):
+    """A constant, and its type."""
+    values = np.asarray(values, np.float32 if dtype == "f32" else np.int64)
+    kind = f"tensor<{'x'.join([*map(str, values.shape), dtype])}>"
+    attrs = f"dtype = {dtype}, value = dense<{values.tolist()}> : {kind}"
+    text = op(name, "Const", "", attrs, f"() -> ({kind})").replace("Const()", "Const")
+    return text, kind
+
+
+def body_of(name, inputs, attrs, result=F32):
+    """A loop's body that adds all elements of what an op makes of constants."""
+    body, types = "", []
+    for i, values in enumerate(inputs):
+        text, kind = array(f"c{i}", *values)
+        body += text
+        types.append(kind)
+    operands = ", ".join(f"%c{i}" for i in range(len(inputs)))
+    body += op("y", name, operands, attrs, f"({', '.join(types)}) -> ({result})")
+    floats = "%y"
+    if result != F32:
+        attrs = f"SrcT = {result[-4:-1]}, DstT = f32"
+        body += op("fy", "Cast", "%y", attrs, f"({result}) -> ({F32})")
+        floats = "%fy"
+    one, kind = array("flat", [-1])
+    zero, _ = array("first", [0])
+    body += one + zero
+    attrs = "T = f32, Tshape = i32"
+    body += op("row", "Reshape", f"{floats}, %flat", attrs, f"({F32}, {kind}) -> ({F32})")
+    attrs = "T = f32, Tidx = i32, keep_dims = false"
+    body += op("sum", "Sum", "%row, %first", attrs, f"({F32}, {kind}) -> ({F32})")
+    return body + op("z", "AddV2", "%x, %sum", "T = f32", FF)
+
+
+ROW = ([1, 2, 3], "f32")
+SQUARE = ([[1, 2], [3, 4]], "f32")
+PADS = "T = f32, Tpaddings = i32"
+CONCAT = "N = 2 : i64, T = f32, Tidx = i32"
+PARTS = "T = f32, Index = i32, " + ", ".join(
+    f"{mask}_mask = 0 : i64" for mask in ("begin", "end", "ellipsis", "new_axis", "shrink_axis")
+)
+GATHER = "Tparams = f32, Tindices = i32, Taxis = i32, batch_dims = 0 : i64"
+WRONG_RANKS = {
+    "tile_scalar": ("Tile", [ROW, [2]], "T = f32, Tmultiples = i32"),
+    "tile_matrix": ("Tile", [ROW, [[[2]]]], "T = f32, Tmultiples = i32"),
+    "reverse_scalar": ("ReverseV2", [ROW, [0]], "T = f32, Tidx = i32"),
+    "reverse_matrix": ("ReverseV2", [ROW, [[[0]]]], "T = f32, Tidx = i32"),
+    "pad_vector": ("Pad", [ROW, [[1, 1]]], PADS),
+    "pad_column": ("Pad", [ROW, [[[1], [1]]]], PADS),
+    "pad_row": ("Pad", [SQUARE, [[[1, 1, 1, 1]]]], PADS),
+    "pad_with_column": ("PadV2", [ROW, [[[1], [1]]], (0, "f32")], PADS),
+    "broadcast_matrix": ("BroadcastTo", [ROW, [[[2, 3]]]], "T = f32, Tidx = i32"),
+    "slice_scalars": ("Slice", [ROW, [1], [1]], "T = f32, Index = i32"),
+    "slice_matrices": ("Slice", [ROW, [[[1]]], [[[1]]]], "T = f32, Index = i32"),
+    "concat_matrix": ("ConcatV2", [ROW, ROW, [[[0]]]], CONCAT),
+    "gather_vector": ("GatherV2", [SQUARE, [[1, 0]], [[0]]], GATHER),
+    "range_matrices": ("Range", [[[[0]]], [[[3]]], [[[1]]]], "Tidx = i32", I32),
+    "strided_slice_scalars": ("StridedSlice", [ROW, [0], [2], [1]], PARTS),
+}
+
+
+@pytest.mark.parametrize("case", WRONG_RANKS)
+def test_constants_of_wrong_ranks_are_the_interpreters_error(case):
+    errors = []
+    for session in sessions(loop(body_of(*WRONG_RANKS[case]))):
+        with pytest.raises(treadle.InvalidArgumentError) as error:
+            session.run("w:2", {"n:0": np.int32(2), "x:0": np.float32(1)})
+        errors.append(str(error.value))
+    assert errors[0] == errors[1] and "'y'" in errors[0]
+
+
+IMPOSSIBLE = {
+    "fill": ("Fill", [[[-1]], (1, "f32")], "T = f32, index_type = i32"),
+    "fill_without_end": ("Fill", [[[1 << 30] * 4], (1, "f32")], "T = f32, index_type = i32"),
+    "one_hot": (
+        "OneHot",
+        [[[0, 1]], [-1], (1, "f32"), (0, "f32")],
+        "T = f32, TI = i32, axis = -1 : i64",
+    ),
+    "range": ("Range", [(-(2**63), "i64"), (2**63 - 1, "i64"), (1, "i64")], "Tidx = i64", I64),
+}
+
+
+def guarded(body):
+    """A loop that takes a body from its third iteration on."""
+    types = f'(%x: {F32} {{tfg.name = "x"}}) -> ({F32} {{tfg.name = "z"}})'
+    branches = "Tcond = i1, Tin = [f32], Tout = [f32], output_shapes = [], " + ", ".join(
+        f"{name}_branch = #tf_type.func<@{name}, {{}}>" for name in ("then", "else")
+    )
+    outer = (
+        constant("two", 2)
+        + op("late", "GreaterEqual", "%i, %two", "T = i32", f"({I32}, tensor<i32>) -> (tensor<i1>)")
+        + op("z", "If", "%late, %x", branches, f"(tensor<i1>, {F32}) -> ({F32})")
+    )
+    return f"""{loop(outer)}
+tfg.func @then{types} {{ {body}
+  return(%z) : {F32} }}
+tfg.func @else{types} {{ {op("z", "Neg", "%x", "T = f32", f"({F32}) -> ({F32})")}
+  return(%z) : {F32} }}
+"""
+
+
+@pytest.mark.parametrize("case", IMPOSSIBLE)
+def test_a_size_that_cannot_be_leaves_the_rest_compiled(case):
+    """The op fails when it runs; its loop is machine code as long as it doesn't."""
+    interpreted, compiled = sessions(guarded(body_of(*IMPOSSIBLE[case])), statistics=True)
+    feeds = {"n:0": np.int32(2), "x:0": np.float32(1)}
+    assert compiled.run("w:2", feeds) == interpreted.run("w:2", feeds) == 1
+    statistics = compiled.statistics()
+    assert statistics.compiled_calls == 1 and statistics.bails == 0, statistics
+    feeds["n:0"] = np.int32(3)
+    errors = []
+    for session in (interpreted, compiled):
+        with pytest.raises(treadle.Error) as error:
+            session.run("w:2", feeds)
+        errors.append(str(error.value))
+    assert errors[0] == errors[1] and "'y'" in errors[0]
 
 
 def test_shapes_of_all_sizes_are_one_class():

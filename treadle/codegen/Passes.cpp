@@ -172,9 +172,9 @@ public:
 } // namespace
 
 void insertCodegenDialects(DialectRegistry &registry) {
-  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, complex::ComplexDialect, func::FuncDialect, LLVM::LLVMDialect,
-                  linalg::LinalgDialect, math::MathDialect, memref::MemRefDialect, rc::RcDialect,
-                  scf::SCFDialect, tensor::TensorDialect>();
+  registry.insert<arith::ArithDialect, cf::ControlFlowDialect, complex::ComplexDialect,
+                  func::FuncDialect, LLVM::LLVMDialect, linalg::LinalgDialect, math::MathDialect,
+                  memref::MemRefDialect, rc::RcDialect, scf::SCFDialect, tensor::TensorDialect>();
 }
 
 void registerCodegenPasses() { registerRcPasses(); }

@@ -223,8 +223,9 @@ ArgumentClass::Variable ArgumentClass::Variable::with(const Tensor &value) const
 Expected<TensorProgram> translate(tfg::FuncOp function, ArrayRef<ArgumentClass> arguments,
                                   const FindFunction &find, MLIRContext &context,
                                   const TranslationOptions &options) {
-  context.loadDialect<arith::ArithDialect, complex::ComplexDialect, func::FuncDialect, linalg::LinalgDialect,
-                      math::MathDialect, scf::SCFDialect, tensor::TensorDialect, rc::RcDialect>();
+  context.loadDialect<arith::ArithDialect, complex::ComplexDialect, func::FuncDialect,
+                      linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
+                      tensor::TensorDialect, rc::RcDialect>();
   llvm::SetVector<Operation *> kernelLists;
   llvm::SetVector<size_t> kernelCells;
   for (;;) {

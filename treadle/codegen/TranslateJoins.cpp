@@ -147,7 +147,7 @@ MaybeValues padByIndex(Translator &t, tfg::Node node, const Values &inputs,
 }
 
 MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs) {
-  std::optional<SmallVector<int64_t>> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1]);
+  std::optional<SmallVector<int64_t>> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1], 1);
   if (!shape || !axes)
     return std::nullopt;
   SmallVector<bool> isReversed(shape->size());

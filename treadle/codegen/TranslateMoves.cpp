@@ -16,8 +16,8 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-std::optional<int64_t> constantOf(Translator &t, const Typed &typed) {
-  std::optional<SmallVector<Value>> values = t.indices(typed);
+std::optional<int64_t> constantScalar(Translator &t, const Typed &typed) {
+  std::optional<SmallVector<Value>> values = t.indices(typed, 0);
   return values && values->size() == 1 ? getConstantIntValue(values->front()) : std::nullopt;
 }
 
@@ -98,7 +98,7 @@ MaybeValues gather(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[0].value, indices = inputs[1].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
   auto places = dyn_cast<RankedTensorType>(indices.getType());
-  std::optional<int64_t> said = inputs.size() > 2 ? constantOf(t, inputs[2]) : 0;
+  std::optional<int64_t> said = inputs.size() > 2 ? constantScalar(t, inputs[2]) : 0;
   std::optional<int64_t> axis = axisOf(said, type ? type.getRank() : 0);
   if (!type || !axis || !isNative(type.getElementType()) || integer(node, "batch_dims", 0) ||
       (isTensor(indices.getType()) && !places) || !checkIndices(t, inputs[1], t.dim(from, *axis)))
@@ -175,11 +175,13 @@ MaybeValues oneHot(Translator &t, tfg::Node node, Values inputs) {
     return std::nullopt;
   if (axis == -1)
     axis = numPlaces;
-  t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, depth->front(), t.index(0)));
   SmallVector<Value> sizes;
   for (int64_t i = 0; i < numPlaces; ++i)
     sizes.push_back(t.dim(indices, i));
   sizes.insert(sizes.begin() + axis, depth->front());
+  if (!maySize(sizes))
+    return std::nullopt; // fails
+  t.check(arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::sge, depth->front(), t.index(0)));
   auto elementAt = [&](OpBuilder &b, Location loc, ValueRange at) -> Value {
     SmallVector<Value> place(at);
     place.erase(place.begin() + axis);

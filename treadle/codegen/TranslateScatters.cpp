@@ -350,7 +350,7 @@ MaybeValues tensorScatter(Translator &t, tfg::Node node, Values inputs) {
 
 /// Into a tensor of zeros.
 MaybeValues scatterNd(Translator &t, tfg::Node node, Values inputs) {
-  std::optional<Places> shape = t.integers(inputs[2]);
+  std::optional<Places> shape = t.integers(inputs[2], 1);
   Type element = elementOf(inputs[1].value.getType());
   if (!shape || shape->empty() || !isNative(element) || isa<ComplexType>(element) ||
       element.isUnsignedInteger() || llvm::any_of(*shape, [](int64_t size) { return size < 0; }))

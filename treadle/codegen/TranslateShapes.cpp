@@ -72,7 +72,8 @@ MaybeValues fill(Translator &t, tfg::Node node, Values inputs) {
   Type element = elementOf(node->getResult(0).getType());
   Value value = inputs[1].value;
   std::optional<SmallVector<Value>> sizes = t.indices(inputs[0]);
-  if (!sizes || sizes->empty() || isTensor(value.getType()) || !isNative(element))
+  if (!sizes || sizes->empty() || isTensor(value.getType()) || !isNative(element) ||
+      !maySize(*sizes))
     return std::nullopt;
   for (Value size : *sizes)
     t.check(compare(t, arith::CmpIPredicate::sge, size, t.index(0)));

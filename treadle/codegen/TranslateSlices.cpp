@@ -104,8 +104,8 @@ bool paysToPick(tfg::Node node, ArrayRef<Value> sizes, RankedTensorType from,
 MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[0].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
-  std::optional<SmallVector<Value>> begins = t.indices(inputs[1]), ends = t.indices(inputs[2]),
-                                    steps = t.indices(inputs[3]);
+  std::optional<SmallVector<Value>> begins = t.indices(inputs[1], 1),
+                                    ends = t.indices(inputs[2], 1), steps = t.indices(inputs[3], 1);
   if (!type || type.getRank() == 0 || !isNative(type.getElementType()) || !begins || !ends ||
       !steps || begins->size() != ends->size() || begins->size() != steps->size())
     return std::nullopt;
@@ -256,7 +256,8 @@ RankedTensorType fixed(const Typed &typed) {
 
 MaybeValues slice(Translator &t, tfg::Node node, Values inputs) {
   RankedTensorType type = fixed(inputs[0]);
-  std::optional<SmallVector<int64_t>> begins = t.integers(inputs[1]), sizes = t.integers(inputs[2]);
+  std::optional<SmallVector<int64_t>> begins = t.integers(inputs[1], 1),
+                                      sizes = t.integers(inputs[2], 1);
   if (!type || !begins || !sizes || begins->size() != sizes->size() ||
       static_cast<int64_t>(sizes->size()) != type.getRank())
     return std::nullopt;

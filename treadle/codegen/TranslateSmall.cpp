@@ -123,9 +123,10 @@ MaybeValues padded(Translator &t, tfg::Node node, const Values &inputs, ArrayRef
 }
 
 MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
-  std::optional<Places> paddings = t.integers(inputs[1]);
+  std::optional<Places> paddings = t.integers(inputs[1], 2);
+  auto pairs = dyn_cast<RankedTensorType>(inputs[1].value.getType());
   Type element = elementOf(node->getResult(0).getType());
-  if (!paddings || !isNative(element) ||
+  if (!paddings || !pairs || pairs.getDimSize(1) != 2 || !isNative(element) ||
       (inputs.size() > 2 && isTensor(inputs[2].value.getType())) ||
       llvm::any_of(*paddings, [](int64_t size) { return size < 0; }))
     return std::nullopt;
@@ -152,7 +153,7 @@ MaybeValues xlaPad(Translator &t, tfg::Node node, Values inputs) {
 }
 
 MaybeValues reverse(Translator &t, tfg::Node node, Values inputs) {
-  std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1]);
+  std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1], 1);
   std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
   if (!shape || !axes || !elements)
     return reverseByIndex(t, node, inputs);
@@ -173,7 +174,7 @@ MaybeValues reverse(Translator &t, tfg::Node node, Values inputs) {
 }
 
 MaybeValues tile(Translator &t, tfg::Node node, Values inputs) {
-  std::optional<Places> own = shapeOf(inputs[0]), times = t.integers(inputs[1]);
+  std::optional<Places> own = shapeOf(inputs[0]), times = t.integers(inputs[1], 1);
   std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
   if (!own || !times || !elements || times->size() != own->size())
     return std::nullopt;
@@ -191,7 +192,7 @@ MaybeValues tile(Translator &t, tfg::Node node, Values inputs) {
 
 /// Elements are repeated where they are read.
 MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
-  std::optional<Places> shape = t.integers(inputs[1]);
+  std::optional<Places> shape = t.integers(inputs[1], 1);
   Type type = inputs[0].value.getType();
   auto from = dyn_cast<RankedTensorType>(type);
   if (!shape || !isNative(elementOf(type)) || (isTensor(type) && !from) ||
@@ -206,6 +207,8 @@ MaybeValues broadcastTo(Translator &t, tfg::Node node, Values inputs) {
   SmallVector<Value> sizes;
   for (int64_t size : *shape)
     sizes.push_back(t.index(size));
+  if (!maySize(sizes))
+    return std::nullopt; // fails
   KnownValue known = t.outcome(node, inputs);
   if (sizes.empty())
     return Values{{inputs[0].value, std::move(known)}};
@@ -227,12 +230,14 @@ MaybeValues range(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> begin = t.integers(inputs[0]), end = t.integers(inputs[1]),
                         step = t.integers(inputs[2]);
   Type element = elementOf(node->getResult(0).getType());
+  int64_t count = 0;
   if (!begin || !end || !step || begin->size() != 1 || end->size() != 1 || step->size() != 1 ||
       step->front() != 1 || end->front() < begin->front() ||
+      llvm::SubOverflow(end->front(), begin->front(), count) ||
       !(element.isSignlessInteger(32) || element.isSignlessInteger(64)))
     return std::nullopt;
   Value first = t.index(begin->front());
-  return Values{t.generate(t.index(end->front() - begin->front()), element, t.outcome(node, inputs),
+  return Values{t.generate(t.index(count), element, t.outcome(node, inputs),
                            [&](OpBuilder &b, Location loc, ValueRange at) {
                              Value number = b.createOrFold<arith::AddIOp>(loc, at.front(), first);
                              return b.createOrFold<arith::IndexCastOp>(loc, element, number);

@@ -185,24 +185,31 @@ std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank) {
 
 Value Translator::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 
-std::optional<SmallVector<Value>> Translator::indices(const Typed &typed) {
+std::optional<SmallVector<Value>> Translator::indices(const Typed &typed,
+                                                      std::optional<int64_t> rank) {
   constexpr int64_t most = 16;
   Type type = typed.value.getType();
   Type element = elementOf(type);
   if (!element.isSignlessInteger(32) && !element.isSignlessInteger(64))
     return std::nullopt;
+  const Tensor &constant = typed.known.constant;
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (!constant && isTensor(type) && !ranked)
+    return std::nullopt;
+  int64_t own = constant ? constant.rank() : ranked ? ranked.getRank() : 0;
+  if (rank ? own != *rank : own > 1)
+    return std::nullopt;
   SmallVector<Value> result;
   auto add = [&](Value value) {
     result.push_back(b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), value));
   };
-  if (const Tensor &constant = typed.known.constant; constant && constant.rank() < 2) {
+  if (constant) {
     if (constant.count() > most)
       return std::nullopt;
     for (int64_t i = 0; i < constant.count(); ++i)
       result.push_back(index(constant.dtype() == DType::Int32 ? constant.data<int32_t>()[i]
                                                               : constant.data<int64_t>()[i]));
-  } else if (std::optional<SmallVector<Value>> elements = elementsOf(typed);
-             elements && (!isTensor(type) || cast<RankedTensorType>(type).getRank() < 2)) {
+  } else if (std::optional<SmallVector<Value>> elements = elementsOf(typed)) {
     llvm::for_each(*elements, add);
   } else {
     return std::nullopt;
@@ -210,11 +217,9 @@ std::optional<SmallVector<Value>> Translator::indices(const Typed &typed) {
   return result;
 }
 
-std::optional<SmallVector<int64_t>> Translator::integers(const Typed &typed) {
-  if (const Tensor &constant = typed.known.constant;
-      constant && constant.count() && constant.rank() == 2 && constant.dtype() == DType::Int32)
-    return llvm::to_vector_of<int64_t>(constant.values<int32_t>());
-  std::optional<SmallVector<Value>> values = indices(typed);
+std::optional<SmallVector<int64_t>> Translator::integers(const Typed &typed,
+                                                         std::optional<int64_t> rank) {
+  std::optional<SmallVector<Value>> values = indices(typed, rank);
   SmallVector<int64_t> found;
   for (Value value : values.value_or(SmallVector<Value>()))
     if (std::optional<int64_t> constant = getConstantIntValue(value))
@@ -381,6 +386,15 @@ Sizes::Sizes(ArrayRef<Value> sizes, const Shape &known) {
       dynamic.push_back(size);
     }
   }
+}
+
+bool maySize(ArrayRef<Value> sizes) {
+  int64_t count = 1;
+  for (Value size : sizes)
+    if (int64_t known = getConstantIntValue(size).value_or(1);
+        known < 0 || llvm::MulOverflow(count, known, count))
+      return false;
+  return true;
 }
 
 Typed Translator::generate(ArrayRef<Value> sizes, Type element, KnownValue known,

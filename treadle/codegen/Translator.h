@@ -142,11 +142,13 @@ public:
   std::optional<Form> joined(const Form &a, const Form &b);
   mlir::Value coerce(const Typed &typed, const Form &form);
   mlir::Value index(int64_t value);
-  /// An integer scalar, or the elements of a small vector of integers, as indices: where they are
-  /// constant or in registers.
-  std::optional<llvm::SmallVector<mlir::Value>> indices(const Typed &typed);
+  /// The elements of a small tensor of integers as indices: where they are constant or in
+  /// registers. Nothing of other ranks than this one; by default, scalars and vectors will do.
+  std::optional<llvm::SmallVector<mlir::Value>> indices(const Typed &typed,
+                                                        std::optional<int64_t> rank = {});
   /// The same where all of them are constant.
-  std::optional<llvm::SmallVector<int64_t>> integers(const Typed &typed);
+  std::optional<llvm::SmallVector<int64_t>> integers(const Typed &typed,
+                                                     std::optional<int64_t> rank = {});
   /// A tensor in registers: its elements in the order of memory.
   Typed small(llvm::ArrayRef<mlir::Value> elements, llvm::ArrayRef<int64_t> shape,
               mlir::Type element, KnownValue known);
@@ -266,6 +268,10 @@ struct Sizes {
 
   Sizes(llvm::ArrayRef<mlir::Value> sizes, const Shape &known);
 };
+
+/// Whether there may be a tensor of these sizes: no constant one is negative, and there is a number
+/// for the elements.
+bool maySize(llvm::ArrayRef<mlir::Value> sizes);
 
 /// A dimension counted from the front; nothing where there is no such dimension.
 std::optional<int64_t> axisOf(std::optional<int64_t> said, int64_t rank);
