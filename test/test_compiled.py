@@ -217,6 +217,25 @@ def test_a_size_that_cannot_be_leaves_the_rest_compiled(case):
     assert errors[0] == errors[1] and "'y'" in errors[0]
 
 
+def products(count):
+    """x times a rotation, over and over."""
+    turn, kind = array("turn", np.eye(4)[[1, 2, 3, 0]], "f32")
+    body, last = turn, "%turn"
+    attrs = "T = f32, transpose_a = false, transpose_b = false"
+    for i in range(count):
+        body += op(f"p{i}", "MatMul", f"{last}, %turn", attrs, f"({kind}, {kind}) -> ({kind})")
+        last = f"%p{i}"
+    return body + op("z", "AddV2", f"%x, {last}", "T = f32", f"({F32}, {kind}) -> ({F32})")
+
+
+@pytest.mark.parametrize("count", [9, 400])
+def test_many_small_products_are_compiled(count):
+    interpreted, compiled = sessions(loop(products(count)), statistics=True)
+    feeds = {"n:0": np.int32(3), "x:0": np.ones((4, 4), np.float32)}
+    np.testing.assert_array_equal(compiled.run("w:2", feeds), interpreted.run("w:2", feeds))
+    assert compiled.statistics().compiled_calls == 1
+
+
 def test_shapes_of_all_sizes_are_one_class():
     interpreted, compiled = sessions(loop(BODIES["elementwise"]))
     for size in range(2, 60):

@@ -36,6 +36,8 @@ std::optional<Typed> Translator::inRegisters(ArrayRef<Typed> inputs, ArrayRef<in
       step = size == 1 ? 0 : step;
     strides.push_back(std::move(steps));
   }
+  if (!mayUnroll(type.getNumElements()))
+    return std::nullopt;
   FastMathScope scope(b, options.fastMath);
   SmallVector<Value> elements;
   SmallVector<int64_t> places = computeStrides(shape);

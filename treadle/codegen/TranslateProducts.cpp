@@ -125,7 +125,8 @@ private:
     SmallVector<int64_t> shape = sizesOf(equation.out);
     std::optional<SmallVector<Value>> a = t.elementsOf(inputs[0]), b = t.elementsOf(inputs[1]);
     if (!a || !b || steps() > most ||
-        (!shape.empty() && !isSmall(RankedTensorType::get(shape, element))))
+        (!shape.empty() && !isSmall(RankedTensorType::get(shape, element))) ||
+        !t.mayUnroll(2 * steps()))
       return std::nullopt;
     std::string sums = equation.summed();
     SmallVector<int64_t> depth = sizesOf(sums);

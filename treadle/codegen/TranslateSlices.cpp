@@ -293,14 +293,15 @@ MaybeValues dynamicSlice(Translator &t, tfg::Node node, Values inputs) {
 /// A small tensor with another block: each element is its own or one of the block's.
 std::optional<Typed> updateSmall(Translator &t, const Values &inputs, ArrayRef<Value> begins,
                                  KnownValue known) {
-  constexpr size_t mostChoices = 128;
+  constexpr int64_t mostChoices = 128;
   auto type = cast<RankedTensorType>(inputs[0].value.getType());
   auto part = cast<RankedTensorType>(inputs[1].value.getType());
   std::optional<SmallVector<Value>> old = t.elementsOf(inputs[0]), fresh = t.elementsOf(inputs[1]);
   if (!old || !fresh)
     return std::nullopt;
-  if (old->size() * fresh->size() > mostChoices &&
-      llvm::any_of(begins, [](Value begin) { return !getConstantIntValue(begin); }))
+  auto choices = static_cast<int64_t>(old->size() * fresh->size());
+  if (llvm::any_of(begins, [](Value begin) { return !getConstantIntValue(begin); }) &&
+      (choices > mostChoices || !t.mayUnroll(2 * static_cast<int64_t>(begins.size()) * choices)))
     return std::nullopt;
   SmallVector<int64_t> strides = computeStrides(type.getShape()),
                        steps = computeStrides(part.getShape());

@@ -243,6 +243,13 @@ static void addParts(SmallVectorImpl<Type> &parts, Type scalar, int64_t count) {
   parts.append(complex ? 2 * count : count, complex ? complex.getElementType() : scalar);
 }
 
+bool Translator::mayUnroll(int64_t ops) {
+  if (unrolled + ops > options.maxOps / 2)
+    return false;
+  unrolled += ops;
+  return true;
+}
+
 SmallVector<Type> Form::parts() const {
   if (list || (isTensor(type) && !isSmall(type)))
     return {type};

@@ -155,6 +155,9 @@ public:
   Typed vector(llvm::ArrayRef<mlir::Value> elements, mlir::Type element, KnownValue known) {
     return small(elements, static_cast<int64_t>(elements.size()), element, std::move(known));
   }
+  /// Whether so many operations may be written out for a tensor in registers; they are counted.
+  /// Where many are, the others are left to memory and kernels: the whole would be too large.
+  bool mayUnroll(int64_t ops);
   /// The elements of a scalar or a small tensor; nothing of others.
   std::optional<llvm::SmallVector<mlir::Value>> elementsOf(const Typed &typed);
   /// What all elements are: a scalar, or null where they may differ.
@@ -253,6 +256,7 @@ private:
   /// Where the code of a node comes from, if somebody counts what it does.
   mlir::Location placeOf(tfg::Node node);
 
+  int64_t unrolled = 0; // operations that were written out
   int depth = 0;
   int loopPlace = -1;           // of the innermost loop
   mlir::scf::WhileOp innermost; // null: the code is in no loop
