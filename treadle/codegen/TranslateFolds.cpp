@@ -21,7 +21,8 @@ using Scalars = SmallVector<Value>;
 
 std::optional<Places> shapeOf(const Typed &typed) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
-  return type && type.hasStaticShape() && type.getRank() && isNative(type.getElementType())
+  return type && type.hasStaticShape() && type.getRank() && isNative(type.getElementType()) &&
+                 !isa<ComplexType>(type.getElementType())
              ? std::optional(Places(type.getShape()))
              : std::nullopt;
 }
@@ -220,7 +221,7 @@ bool isSet(tfg::Node node, StringRef name) {
 
 template <typename FloatOp, typename IntOp, int64_t neutral>
 MaybeValues cumulative(Translator &t, tfg::Node node, Values inputs) {
-  std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1], 0);
+  std::optional<Places> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1]);
   std::optional<int64_t> axis =
       axisOf(axes && axes->size() == 1 ? std::optional(axes->front()) : std::nullopt,
              shape ? std::ssize(*shape) : 0);

@@ -56,7 +56,8 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
   if (!type || !axis || !type.hasStaticShape() || type.getDimSize(*axis) > longestRow ||
       !ordersAll(node, inputs) || !llvm::all_of(columns, [&](const Typed &column) {
         auto own = dyn_cast<RankedTensorType>(column.value.getType());
-        return own && own.getShape() == type.getShape() && isNative(own.getElementType());
+        return own && own.getShape() == type.getShape() && isNative(own.getElementType()) &&
+               !isa<ComplexType>(own.getElementType());
       }))
     return std::nullopt;
   auto isBefore = [&](SmallVector<Value> first, SmallVector<Value> second) -> std::optional<Value> {
