@@ -152,7 +152,7 @@ MaybeValues reduceWindow(Translator &t, tfg::Node node, Values inputs) {
   constexpr int64_t mostPlaces = 64;
   std::optional<Places> shape = shapeOf(inputs[0]), numbers[5];
   for (size_t i = 0; i < 5; ++i)
-    numbers[i] = t.integers(inputs[i + 2]);
+    numbers[i] = t.integers(inputs[i + 2], i == 4 ? 2 : 1);
   if (!shape || !isScalar(inputs[1]) ||
       !llvm::all_of(numbers, [](const auto &list) { return list.has_value(); }) ||
       numbers[4]->size() != 2 * shape->size() ||

@@ -77,13 +77,15 @@ public:
         element(elementOf(node->getResult(0).getType())) {}
 
   MaybeValues write() {
+    constexpr int64_t opsOfLoops = 20;
     if (!findSizes())
       return std::nullopt;
     FastMathScope scope(t.b, t.options.fastMath);
     if (std::optional<Typed> small = inRegisters())
       return Values{std::move(*small)};
     if (isa<ComplexType>(element) ||
-        steps() > ((equation.left.size() < 2 || equation.right.size() < 2) ? 1 << 16 : 1 << 13))
+        steps() > ((equation.left.size() < 2 || equation.right.size() < 2) ? 1 << 16 : 1 << 13) ||
+        !t.mayUnroll(opsOfLoops))
       return std::nullopt;
     return Values{byLoops()};
   }
