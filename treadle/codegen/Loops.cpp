@@ -516,6 +516,11 @@ bool paysToFuse(OpOperand &read) {
   auto consumer = cast<linalg::GenericOp>(read.getOwner());
   if (producer->getBlock() != consumer->getBlock())
     return false;
+  // Longer loops gain little by what isn't written between them, and compile slowly.
+  constexpr size_t longest = 256;
+  if (made.getBody()->getOperations().size() > longest ||
+      consumer.getBody()->getOperations().size() > longest)
+    return false;
   // Sums are loops of their own, which no range of an index makes simpler.
   if (consumer.getNumReductionLoops() && hasBranches(made))
     return false;
