@@ -285,7 +285,7 @@ def test_a_node_that_prints_a_few_times_does_not_begin_again(capfd):
 
 
 def test_what_cannot_be_compiled_stays_interpreted_and_is_told():
-    graph, out = halving(factor=-1.0, ops=600)
+    graph, out = halving(factor=-1.0, ops=9000)
     session = treadle.Session(graph, statistics=True)
     reference = treadle.Session(graph, tier="interpret")
     feeds = {"n:0": np.int32(1), "x:0": np.float32(0.5)}

@@ -362,3 +362,33 @@ def test_a_loop_that_is_dead_in_part_gives_the_rest(tmp_path, tier):
     path.write_text(f"tfg.graph {version} {{\n{''.join(lines)}}}\n")
     session = treadle.Session(str(path), tier=tier)
     assert session.run(["count", "joined"], {"no": np.array(False)}) == [3, 1]
+
+
+def long_body(kind, count):
+    """`count` operations: each reads the one before, and x or any other."""
+    rng = np.random.default_rng(count)
+    body, names = "", ["x"]
+    for i in range(count):
+        name = f"v{i}" if i + 1 < count else "z"
+        other = "x" if kind == "chain" else names[rng.integers(len(names))]
+        body += op(
+            name, rng.choice(["Mul", "Sub", "Maximum"]), f"%{names[-1]}, %{other}", "T = f32", FF
+        )
+        names.append(name)
+    return body
+
+
+@pytest.mark.parametrize("kind, shape", [("chain", ()), ("any", ()), ("chain", (100,))])
+def test_compile_time_grows_as_the_body_does(kind, shape):
+    feeds = {"n:0": np.int32(2), "x:0": np.full(shape, 0.5, np.float32)}
+
+    def seconds(count):
+        interpreted, compiled = sessions(loop(long_body(kind, count)), statistics=True)
+        expected = interpreted.run("w:2", feeds)
+        np.testing.assert_allclose(compiled.run("w:2", feeds), expected, rtol=1e-5)
+        assert compiled.statistics().compiled_calls == 1
+        return compiled.statistics().compile_seconds
+
+    seconds(10)  # what the first compilation of a process takes more
+    # A busy machine may be slow once.
+    assert any(seconds(1200) < 10 * seconds(300) + 0.2 for _ in range(3))

@@ -54,8 +54,8 @@ struct ArgumentClass {
 using FindFunction = std::function<tfg::FuncOp(llvm::StringRef)>;
 
 struct TranslationOptions {
-  /// Register allocation takes more than linear time; a thousand operations are half a second.
-  int64_t maxOps = 1000;
+  /// Compiling takes about a second for each four thousand operations.
+  int64_t maxOps = 8000;
   /// Whether ops over floats may be rounded otherwise, as SessionOptions has it. Their flags say
   /// so, and are part of what the code is found by in a cache.
   bool fastMath = false;

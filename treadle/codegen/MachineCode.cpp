@@ -12,6 +12,7 @@
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -163,6 +164,20 @@ void markParallelLoops(Module &module) {
 /// Beyond it LLVM's best takes tens of seconds: some of its passes are worse than linear.
 constexpr unsigned manyInstructions = 10'000;
 
+/// Within one block, the register allocator and the scheduler are so from here on.
+constexpr size_t longBlock = 2'000;
+
+/// And from here on what looks for vectors among the scalars of a block: a thousand take seconds.
+constexpr size_t longForVectors = 400;
+
+size_t longestBlock(const Module &module) {
+  size_t longest = 0;
+  for (const Function &function : module)
+    for (const BasicBlock &block : function)
+      longest = std::max(longest, block.size());
+  return longest;
+}
+
 /// What pays for loops that come from tensor code: it is in SSA form, its calls are the runtime's,
 /// and its branches few. LLVM's own pipeline takes about half as long again for code that runs as
 /// fast.
@@ -170,20 +185,23 @@ constexpr StringRef pipeline =
     "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
     "loop-mssa(loop-rotate,licm),simplifycfg,"
     "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,"
-    "inject-tli-mappings,loop-vectorize,slp-vectorizer,"
+    "inject-tli-mappings,loop-vectorize,{0}"
     "instcombine<no-verify-fixpoint>,early-cse,loop-unroll<O2>,instcombine<no-verify-fixpoint>,"
     "loop-mssa(licm),simplifycfg)";
 
-/// For code of many calls and branches: what takes no more than a glance at each instruction.
+/// For code of many calls and branches: what takes no more than a glance at each instruction. Loops
+/// without vectors would be slower than the interpreter's kernels.
 constexpr StringRef quickPipeline = "function(sroa,early-cse<memssa>,simplifycfg,instsimplify,"
-                                    "loop-mssa(loop-rotate,licm),adce,simplifycfg)";
+                                    "loop-mssa(loop-rotate,licm),adce,inject-tli-mappings,"
+                                    "loop-vectorize,simplifycfg)";
 
 using CancelFlag = const std::atomic<bool> *;
 
 bool isSet(CancelFlag flag) { return flag && flag->load(std::memory_order_relaxed); }
 
 void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
-  bool isLarge = module.getInstructionCount() > manyInstructions;
+  size_t longest = longestBlock(module);
+  bool isLarge = module.getInstructionCount() > manyInstructions || longest > longBlock;
   if (isLarge)
     target.setOptLevel(CodeGenOptLevel::None);
   LoopAnalysisManager loopAnalyses;
@@ -203,7 +221,8 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   passes.registerLoopAnalyses(loopAnalyses);
   passes.crossRegisterProxies(loopAnalyses, functionAnalyses, callGraphAnalyses, moduleAnalyses);
   ModulePassManager manager;
-  cantFail(passes.parsePassPipeline(manager, isLarge ? quickPipeline : pipeline));
+  std::string whole = formatv(pipeline.data(), longest > longForVectors ? "" : "slp-vectorizer,");
+  cantFail(passes.parsePassPipeline(manager, isLarge ? quickPipeline : StringRef(whole)));
   manager.run(module, moduleAnalyses);
 }
 
