@@ -4,6 +4,7 @@
 
 #include "treadle/kernels/Element.h"
 
+#include <algorithm>
 #include <array>
 
 namespace treadle {
@@ -58,21 +59,26 @@ void setImageOutput(OpContext &ctx, int i, Tensor result, const ImageDims &dims)
 /// Calls `visit(outPosition, inPosition, windowPosition)` for every element of every window that
 /// lies inside the input; positions count within one image.
 template <typename Visit> void forEachTap(const Window &w, Visit &&visit) {
-  Volume o, k, i;
-  auto inside = [&](int d) {
-    i[d] = o[d] * w.stride[d] - w.padBefore[d] + k[d] * w.dilation[d];
-    return i[d] >= 0 && i[d] < w.in[d];
+  Volume o, k, first, begin, end; // `first`: where a window begins, which may be outside
+  // A window may be far larger than the input: what lies outside isn't looked at.
+  auto place = [&](int d) {
+    int64_t step = w.dilation[d];
+    first[d] = o[d] * w.stride[d] - w.padBefore[d];
+    begin[d] = first[d] < 0 ? (step - 1 - first[d]) / step : 0;
+    end[d] = std::min(w.size[d], first[d] < w.in[d] ? (w.in[d] - 1 - first[d]) / step + 1 : 0);
   };
+  auto at = [&](int d) { return first[d] + k[d] * w.dilation[d]; };
   int64_t outAt = 0;
   for (o[0] = 0; o[0] < w.out[0]; ++o[0])
-    for (o[1] = 0; o[1] < w.out[1]; ++o[1])
-      for (o[2] = 0; o[2] < w.out[2]; ++o[2], ++outAt)
-        for (k[0] = 0; k[0] < w.size[0]; ++k[0])
-          for (k[1] = 0; inside(0) && k[1] < w.size[1]; ++k[1])
-            for (k[2] = 0; inside(1) && k[2] < w.size[2]; ++k[2])
-              if (inside(2))
-                visit(outAt, (i[0] * w.in[1] + i[1]) * w.in[2] + i[2],
-                      (k[0] * w.size[1] + k[1]) * w.size[2] + k[2]);
+    for (o[1] = 0, place(0); o[1] < w.out[1]; ++o[1])
+      for (o[2] = 0, place(1); o[2] < w.out[2]; ++o[2], ++outAt) {
+        place(2);
+        for (k[0] = begin[0]; k[0] < end[0]; ++k[0])
+          for (k[1] = begin[1]; k[1] < end[1]; ++k[1])
+            for (k[2] = begin[2]; k[2] < end[2]; ++k[2])
+              visit(outAt, (at(0) * w.in[1] + at(1)) * w.in[2] + at(2),
+                    (k[0] * w.size[1] + k[1]) * w.size[2] + k[2]);
+      }
 }
 
 } // namespace treadle

@@ -102,6 +102,11 @@ TEST(Pooling, MaximaAndMeans) {
   EXPECT_EQ(
       values<float>(run1("MaxPoolV2", {image, size, size}, DType::Float32, window({}, "VALID"))),
       (Floats{9}));
+  // What lies far outside isn't gone through.
+  Tensor huge = vec<int32_t>({1, 2'000'000'000, 2'000'000'000, 1});
+  EXPECT_EQ(
+      values<float>(run1("MaxPoolV2", {image, huge, size}, DType::Float32, window({}, "SAME"))),
+      (Floats{9}));
 }
 
 TEST(Pooling, AlongChannels) {
