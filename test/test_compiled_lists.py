@@ -253,3 +253,25 @@ def test_random_programs(seed):
             assert compiled == interpreted
         else:
             np.testing.assert_allclose(compiled[0], interpreted[0], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("shape", [[], [3], [20]])
+@pytest.mark.parametrize(
+    "dtype",
+    ["int8", "uint16", "bool", "uint64", "float16", "bfloat16", "complex64", "complex128"],
+)
+def test_elements_of_any_plain_dtype(dtype, shape):
+    g = treadle.Builder()
+    x = g.op("Cast", [g.placeholder("x", "int32", shape)], SrcT="int32", DstT=dtype)
+    sizes = np.array(shape, np.int32)
+    items = g.op("TensorListReserve", [sizes, np.int32(5)], element_dtype=dtype)
+    with g.while_loop(i=0, items=items, v=x) as loop:
+        loop.condition(loop.i < 5)
+        loop.items = g.op("TensorListSetItem", [loop.items, loop.i, loop.v])
+        loop.v = g.op("LogicalNot", [loop.v]) if dtype == "bool" else loop.v + x
+        loop.i += 1
+    stacked = g.op("TensorListStack", [loop.items, sizes], element_dtype=dtype)
+    values = np.arange(np.prod(shape, dtype=int), dtype=np.int32).reshape(shape) % 2 + 1
+    *results, statistics = in_both(g.build(), stacked.name, {"x:0": values})
+    assert results[0].tobytes() == results[1].tobytes()
+    assert statistics.compiled_calls == 1
