@@ -34,7 +34,7 @@ std::vector<int> handlesAmong(const NodeSpec &call) {
 struct Variant {
   std::vector<uint64_t> key;
   std::vector<ArgumentClass> classes;
-  bool isExact = false; // for one shape of each small argument
+  bool isExact = false; // for one shape of each argument
 
   Variant *next = nullptr;
 
@@ -45,7 +45,7 @@ struct Variant {
   std::shared_ptr<const CompiledCluster> owned; // written once, before `code`
   std::atomic<const CompiledCluster *> code{nullptr};
   std::atomic<uint32_t> bails{0};
-  /// The shapes of the small arguments of late, as a number, and how often they came in a row.
+  /// The shapes of the arguments of late, as a number, and how often they came in a row.
   std::atomic<uint64_t> lastShapes{0};
   std::atomic<uint32_t> repeats{0};
 
@@ -140,8 +140,8 @@ public:
 private:
   /// More classes than these are interpreted.
   static constexpr unsigned maxVariants = 16;
-  /// Shapes of small arguments that come so often in a row have code of their own, which holds them
-  /// in registers: a few of them, so that a thousand shapes aren't a thousand compilations.
+  /// Shapes that come so often in a row have code of their own: a few of them, so that a thousand
+  /// shapes aren't a thousand compilations.
   static constexpr uint32_t manyRepeats = 16;
   static constexpr int maxExact = 2;
   /// So often compiled code may leave it to the interpreter before it isn't asked any more.
@@ -155,7 +155,7 @@ private:
   Variant *find(OpContext &ctx, const HeldVariables &variables);
   Variant *add(OpContext &ctx, const HeldVariables &variables, bool isExact = false);
   ArgumentClass::Variable classFor(int handle, const Tensor &value) const;
-  uint64_t smallShapes(OpContext &ctx) const;
+  uint64_t openShapes(OpContext &ctx) const;
   void noteShapes(Variant &variant, OpContext &ctx, const HeldVariables &variables);
   void compileVariant(const std::shared_ptr<Variant> &variant);
   void settle(Variant &variant);
@@ -178,11 +178,6 @@ private:
   std::vector<bool> isOpen;             // by input: the graph doesn't tell its sizes
   std::atomic<int> exactLeft{maxExact}; // shapes that may still have code of their own
 };
-
-/// Whether what code knows of an argument depends on the shapes that come.
-static bool isSmall(const Tensor &tensor) {
-  return 1 < tensor.count() && tensor.count() <= mostInRegisters;
-}
 
 /// Code for this shape rather than for its class.
 Variant *ClusterSite::find(OpContext &ctx, const HeldVariables &variables) {
@@ -220,7 +215,7 @@ Variant *ClusterSite::add(OpContext &ctx, const HeldVariables &variables, bool i
     for (int i = 0; i < ctx.numInputs(); ++i) {
       const Tensor &input = ctx.input(i);
       variant->key.push_back(classOf(input));
-      variant->classes.push_back(ArgumentClass::of(input, isExact && isSmall(input)));
+      variant->classes.push_back(ArgumentClass::of(input, isExact));
     }
     for (size_t i = 0; i < variables.size(); ++i)
       variant->classes[handles[i]].variable = classFor(handles[i], variables.value(i));
@@ -232,11 +227,11 @@ Variant *ClusterSite::add(OpContext &ctx, const HeldVariables &variables, bool i
   return variant.get();
 }
 
-/// Of the arguments that code for their shapes would hold in registers; 0 if there are none.
-uint64_t ClusterSite::smallShapes(OpContext &ctx) const {
+/// Of the arguments whose sizes the graph doesn't tell, as a number; 0 if all are scalars.
+uint64_t ClusterSite::openShapes(OpContext &ctx) const {
   uint64_t shapes = 0;
   for (int i = 0; i < ctx.numInputs(); ++i)
-    if (const Tensor &input = ctx.input(i); isOpen[i] && isSmall(input))
+    if (const Tensor &input = ctx.input(i); isOpen[i])
       for (int64_t dim : input.dims())
         shapes = (shapes + static_cast<uint64_t>(dim + 1) + static_cast<uint64_t>(i)) *
                  0x9e3779b97f4a7c15;
@@ -245,7 +240,7 @@ uint64_t ClusterSite::smallShapes(OpContext &ctx) const {
 
 /// After a call that code for a class ran.
 void ClusterSite::noteShapes(Variant &variant, OpContext &ctx, const HeldVariables &variables) {
-  uint64_t shapes = smallShapes(ctx);
+  uint64_t shapes = openShapes(ctx);
   if (!shapes)
     return;
   if (variant.lastShapes.exchange(shapes, std::memory_order_relaxed) != shapes)
