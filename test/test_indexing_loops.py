@@ -406,3 +406,44 @@ def test_random_loop_is_compiled_and_gives_the_same(kinds, seed):
     assert (statistics.compiled_calls, statistics.bails) == (1, 0), statistics.last_failure
     for got, want in zip(results["jit"], results["interpret"], strict=True):
         np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
+SHARED = """
+func.func @main(%x: tensor<2x5x3xi32>) -> (tensor<2x5x3xi32>, tensor<2x5x3xi32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %end = stablehlo.constant dense<3> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %a = %x, %b = %x) : tensor<i32>, tensor<2x5x3xi32>, tensor<2x5x3xi32>
+  cond {
+    %more = stablehlo.compare LT, %i, %end : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %d1 = stablehlo.maximum %a, %a : tensor<2x5x3xi32>
+    %d2 = stablehlo.subtract %d1, %d1 : tensor<2x5x3xi32>
+    %c8 = stablehlo.constant dense<-1> : tensor<i32>
+    %v9 = stablehlo.pad %d2, %c8, low = [3, 1, 1], high = [1, 0, 2], interior = [0, 0, 0] : (tensor<2x5x3xi32>, tensor<i32>) -> tensor<6x6x6xi32>
+    %v20 = stablehlo.reshape %v9 : (tensor<6x6x6xi32>) -> tensor<216xi32>
+    %v21 = stablehlo.slice %v20 [108:109] : (tensor<216xi32>) -> tensor<1xi32>
+    %v22 = stablehlo.reshape %v21 : (tensor<1xi32>) -> tensor<i32>
+    %v23 = stablehlo.broadcast_in_dim %v22, dims = [] : (tensor<i32>) -> tensor<2x5x3xi32>
+    %t24 = stablehlo.minimum %v23, %d2 : tensor<2x5x3xi32>
+    %w24 = stablehlo.maximum %t24, %d1 : tensor<2x5x3xi32>
+    %keep = stablehlo.maximum %b, %w24 : tensor<2x5x3xi32>
+    stablehlo.return %next, %b, %keep : tensor<i32>, tensor<2x5x3xi32>, tensor<2x5x3xi32>
+  }
+  return %r#1, %r#2 : tensor<2x5x3xi32>, tensor<2x5x3xi32>
+}
+"""
+
+
+def test_of_a_loop_with_two_results_each_reader_has_its_own():
+    """What was joined with another op may only move elements once it is simplified."""
+    x = (np.arange(30).reshape(2, 5, 3) % 7 - 3).astype(np.int32)
+    values = []
+    for tier in ("interpret", "jit"):
+        session = treadle.Session(SHARED.encode(), tier=tier, statistics=True)
+        values.append(session.run(["while:1", "while:2"], {"arg0": x}))
+    assert session.statistics().compiled_calls == 1
+    for got, want in zip(*values, strict=True):
+        np.testing.assert_array_equal(got, want)

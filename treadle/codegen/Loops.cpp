@@ -545,12 +545,13 @@ public:
     for (OpOperand &read : op->getOpOperands()) {
       if (!linalg::areElementwiseOpsFusable(&read) || !paysToFuse(read))
         continue;
-      bool isShared = !read.get().getDefiningOp()->hasOneUse() &&
-                      !onlyMoves(read.get().getDefiningOp<linalg::GenericOp>());
-      if (!isShared && !read.get().hasOneUse()) // each reader gets one of its own
-        rewriter.modifyOpInPlace(
-            op, [&] { read.set(rewriter.clone(*read.get().getDefiningOp())->getResult(0)); });
-      Operation *producer = read.get().getDefiningOp();
+      auto producer = read.get().getDefiningOp<linalg::GenericOp>();
+      bool isShared = !producer->hasOneUse() && !onlyMoves(producer);
+      if (!isShared && !producer->hasOneUse()) { // each reader gets one of its own
+        unsigned number = cast<OpResult>(read.get()).getResultNumber();
+        producer = cast<linalg::GenericOp>(rewriter.clone(*producer));
+        rewriter.modifyOpInPlace(op, [&] { read.set(producer.getResult(number)); });
+      }
       FailureOr<linalg::ElementwiseOpFusionResult> fused =
           linalg::fuseElementwiseOps(rewriter, &read);
       if (failed(fused))
