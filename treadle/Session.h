@@ -36,7 +36,8 @@ struct SessionOptions {
   double timeout = 0;
   /// Whether to count what compiled code does, for `Session::statistics`.
   bool statistics = false;
-  /// Whether code counts what it does, for `Session::codeProfile`. It is slower then, and made anew.
+  /// Whether code counts what it does, for `Session::codeProfile`. It is slower then, and made
+  /// anew.
   bool countsCode = false;
   /// Whether to record what runs when, for `Session::trace` and `profile`. Each op then costs a
   /// fraction of a microsecond more.
