@@ -2,25 +2,19 @@
 // TREADLE_STRESS_PROGRAMS sets how many; TREADLE_STRESS_SEED the first one, to repeat a failure.
 #include "treadle/runtime/TestProgram.h"
 #include "treadle/runtime/TestReference.h"
+#include "treadle/runtime/TestStress.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <thread>
 
 namespace treadle::test {
 namespace {
 
-int64_t fromEnvironment(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoll(text, nullptr, 10) : otherwise;
-}
-
-int64_t numPrograms() { return fromEnvironment("TREADLE_STRESS_PROGRAMS", 200); }
-unsigned firstSeed() { return static_cast<unsigned>(fromEnvironment("TREADLE_STRESS_SEED", 1)); }
+constexpr int64_t usually = 200, sanitized = 80;
 
 class RandomPrograms : public testing::TestWithParam<const char *> {
 protected:
@@ -57,7 +51,7 @@ bool RandomPrograms::check(unsigned seed) {
 }
 
 TEST_P(RandomPrograms, MeanWhatTheReferenceSays) {
-  int64_t count = numPrograms();
+  int64_t count = numPrograms(usually, sanitized);
   std::atomic<int64_t> next = 0, certain = 0;
   auto work = [&] {
     for (int64_t i; !HasFailure() && (i = next++) < count;)
@@ -160,7 +154,7 @@ Case endlessCase(unsigned seed) {
 }
 
 TEST(RunsThatEndEarly, LeaveNothingBehindAndHangNowhere) {
-  int64_t count = numPrograms() / 4;
+  int64_t count = numPrograms(usually, sanitized) / 4;
   ThreadPool pool(2);
   for (int64_t i = 0; i < count && !testing::Test::HasFailure(); ++i) {
     unsigned seed = firstSeed() + static_cast<unsigned>(i);
@@ -185,7 +179,7 @@ TEST(RunsThatEndEarly, LeaveNothingBehindAndHangNowhere) {
 
 TEST(RunsAtOnce, OfOnePlanDoNotMeet) {
   ThreadPool pool(2);
-  int64_t count = std::max<int64_t>(1, numPrograms() / 50);
+  int64_t count = std::max<int64_t>(1, numPrograms(usually, sanitized) / 50);
   for (int64_t i = 0; i < count && !testing::Test::HasFailure(); ++i) {
     unsigned seed = firstSeed() + static_cast<unsigned>(i);
     std::mt19937 random(seed);

@@ -5,6 +5,7 @@
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/TestProgram.h"
 #include "treadle/runtime/TestReference.h"
+#include "treadle/runtime/TestStress.h"
 #include "treadle/transforms/PlanRewrites.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -13,15 +14,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 namespace treadle::test {
 namespace {
-
-int64_t fromEnvironment(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoll(text, nullptr, 10) : otherwise;
-}
 
 // --- as text -------------------------------------------------------------------------------------
 
@@ -195,10 +190,9 @@ protected:
 };
 
 TEST_P(RandomFrames, MeanTheSameWithoutFrames) {
-  int64_t count = fromEnvironment("TREADLE_STRESS_PROGRAMS", 200), certain = 0;
-  auto first = static_cast<unsigned>(fromEnvironment("TREADLE_STRESS_SEED", 1));
+  int64_t count = numPrograms(200, 60), certain = 0;
   for (int64_t i = 0; i < count && !HasFailure(); ++i)
-    certain += check(first + static_cast<unsigned>(i));
+    certain += check(firstSeed() + static_cast<unsigned>(i));
   EXPECT_GT(certain, count / 2);
   EXPECT_GT(numLoops, 0);
   RecordProperty("loops", static_cast<int>(numLoops));

@@ -8,6 +8,7 @@
 #include "treadle/lowering/Functions.h"
 #include "treadle/reference/KernelOps.h"
 #include "treadle/runtime/Run.h"
+#include "treadle/runtime/TestStress.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
 #include "treadle/session/RandomProgram.h"
@@ -26,7 +27,6 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -37,11 +37,6 @@ using namespace mlir;
 
 namespace treadle::test {
 namespace {
-
-int64_t fromEnvironment(const char *name, int64_t otherwise) {
-  const char *text = std::getenv(name);
-  return text ? std::strtoll(text, nullptr, 10) : otherwise;
-}
 
 // --- passes --------------------------------------------------------------------------------------
 
@@ -386,16 +381,8 @@ private:
   bool isShown = false;
 };
 
-// A sanitizer makes each of them many times slower.
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-constexpr int64_t defaultPrograms = 150;
-#else
-constexpr int64_t defaultPrograms = 2000;
-#endif
-
 TEST(RandomPrograms, GiveTheSameAfterEveryPass) {
-  int64_t count = fromEnvironment("TREADLE_STRESS_PROGRAMS", defaultPrograms);
-  auto first = static_cast<unsigned>(fromEnvironment("TREADLE_STRESS_SEED", 1));
+  int64_t count = numPrograms(800, 60);
   ThreadPool pool(7);
   Tally tally;
   std::atomic<int64_t> next = 0;
@@ -408,7 +395,7 @@ TEST(RandomPrograms, GiveTheSameAfterEveryPass) {
         return;
       if (served % whileOneServes == 0)
         compiler = std::make_unique<Compiler>();
-      Trial(*compiler, tally, first + static_cast<unsigned>(i), pool).run();
+      Trial(*compiler, tally, firstSeed() + static_cast<unsigned>(i), pool).run();
     }
   };
   std::vector<std::thread> workers(std::max(1u, std::thread::hardware_concurrency()));
