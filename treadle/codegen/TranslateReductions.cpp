@@ -23,6 +23,14 @@ namespace {
 
 bool isFloat(Type type) { return isa<FloatType>(type); }
 bool isBool(Type type) { return type.isInteger(1); }
+/// Many bools are merged as bytes, which vectors hold.
+bool isTruth(Type type) { return isBool(type) || type.isInteger(8); }
+Value byteOf(OpBuilder &b, Location loc, Value truth) {
+  return arith::ExtUIOp::create(b, loc, b.getI8Type(), truth);
+}
+Value truthOf(OpBuilder &b, Location loc, Value byte) {
+  return arith::TruncIOp::create(b, loc, b.getI1Type(), byte);
+}
 bool isNumber(Type type) {
   return isNative(type) && !isBool(type) && !type.isUnsignedInteger() && !isa<ComplexType>(type);
 }
@@ -82,8 +90,8 @@ const Reduction *findReduction(StringRef op, bool isUnsigned) {
       {"Prod", {isNumber, inAnyOrder<arith::MulFOp, arith::MulIOp>, number<1>}},
       {"Max", {isNumber, extreme<arith::MaximumFOp, arith::MaxSIOp>, beyondAll<-1>}},
       {"Min", {isNumber, extreme<arith::MinimumFOp, arith::MinSIOp>, beyondAll<1>}},
-      {"All", {isBool, merge<arith::AndIOp>, number<1>}},
-      {"Any", {isBool, merge<arith::OrIOp>, number<0>}},
+      {"All", {isTruth, merge<arith::AndIOp>, number<1>}},
+      {"Any", {isTruth, merge<arith::OrIOp>, number<0>}},
   };
   static constexpr std::pair<StringRef, Reduction> unsignedTable[] = {
       {"Max", {isNumber, merge<arith::MaxUIOp>, number<0>}},
@@ -227,8 +235,8 @@ bool checkBelow(Translator &t, const Typed &indices, ArrayRef<int64_t> sizes) {
     return true;
   }
   auto rank = static_cast<unsigned>(type.getRank());
-  Value yes = arith::ConstantOp::create(t.b, t.loc, t.b.getBoolAttr(true));
-  Value empty = tensor::EmptyOp::create(t.b, t.loc, ArrayRef<int64_t>(), t.b.getI1Type());
+  Value yes = arith::ConstantOp::create(t.b, t.loc, t.b.getI8IntegerAttr(1));
+  Value empty = tensor::EmptyOp::create(t.b, t.loc, ArrayRef<int64_t>(), t.b.getI8Type());
   Value start = linalg::FillOp::create(t.b, t.loc, yes, empty).getResult(0);
   SmallVector<AffineMap> maps = {t.b.getMultiDimIdentityMap(rank),
                                  AffineMap::get(rank, 0, {}, t.b.getContext())};
@@ -245,9 +253,10 @@ bool checkBelow(Translator &t, const Typed &indices, ArrayRef<int64_t> sizes) {
           inside =
               inside ? arith::SelectOp::create(b, loc, isHere, here, inside).getResult() : here;
         }
-        linalg::YieldOp::create(b, loc, arith::AndIOp::create(b, loc, in[1], inside).getResult());
+        Value byte = byteOf(b, loc, inside);
+        linalg::YieldOp::create(b, loc, arith::AndIOp::create(b, loc, in[1], byte).getResult());
       });
-  t.check(t.unboxed(all.getResult(0), {}).value);
+  t.check(truthOf(t.b, t.loc, t.unboxed(all.getResult(0), {}).value));
   return true;
 }
 
@@ -318,7 +327,7 @@ MaybeValues reduceReal(Translator &t, tfg::Node node, const Values &inputs,
 }
 
 /// Halves are summed up in f32, unsigned integers as integers without a sign, complex numbers part
-/// by part.
+/// by part, and many bools are merged as bytes.
 MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
   auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
   if (!type || type.getRank() == 0 || !isNative(type.getElementType()))
@@ -329,6 +338,8 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
     part = complex.getElementType();
   if (isHalf(element))
     part = t.b.getF32Type();
+  if (isBool(element) && !isSmall(type))
+    part = t.b.getI8Type();
   const Reduction *reduction = findReduction(node.opType(), element.isUnsignedInteger());
   if (!reduction || !reduction->accepts(part) || (complex && !reduction->isSum))
     return std::nullopt;
@@ -339,6 +350,8 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
   if (complex)
     takes = {[](OpBuilder &b, Location loc, Value x) { return partsOf(b, loc, x).first; },
              [](OpBuilder &b, Location loc, Value x) { return partsOf(b, loc, x).second; }};
+  else if (isBool(element))
+    takes = {byteOf};
   else
     takes = {[](OpBuilder &b, Location loc, Value x) {
       return widened(b, loc, retyped(b, loc, x, computedIn(x.getType())));
@@ -360,6 +373,8 @@ MaybeValues reduce(Translator &t, tfg::Node node, Values inputs) {
       reducedParts, element, std::move(known), [&](OpBuilder &b, Location loc, ValueRange in) {
         if (complex)
           return complexOf(b, loc, {in[0], in[1]});
+        if (isBool(element))
+          return truthOf(b, loc, in[0]);
         return retyped(b, loc, narrowed(b, loc, in[0], element), element);
       });
   return result ? MaybeValues(Values{std::move(*result)}) : std::nullopt;
@@ -526,12 +541,14 @@ void Translator::checkNoZeros(const Typed &tensor) {
   for (int64_t i = 0; i < type.getRank(); ++i)
     sizes.push_back(dim(tensor.value, i));
   Typed others =
-      generate(sizes, b.getI1Type(), {}, [&](OpBuilder &inner, Location at, ValueRange indices) {
-        return isOther(inner, at, elementAt(inner, at, tensor, SmallVector<Value>(indices)));
+      generate(sizes, b.getI8Type(), {}, [&](OpBuilder &inner, Location at, ValueRange indices) {
+        return byteOf(
+            inner, at,
+            isOther(inner, at, elementAt(inner, at, tensor, SmallVector<Value>(indices))));
       });
   Value all = reduced(*this, others.value, SmallVector<bool>(type.getRank(), true),
                       *findReduction("All", /*isUnsigned=*/false));
-  check(unboxed(all, {}).value);
+  check(truthOf(b, loc, unboxed(all, {}).value));
 }
 
 LoweringTable reductionLowerings() { return table; }

@@ -159,14 +159,13 @@ Value Body::constant(ElementsAttr value) {
   return node("Const", {}, cast<RankedTensorType>(value.getType()), std::move(attrs));
 }
 
-Value Body::vector(ArrayRef<int64_t> numbers) {
-  auto size = static_cast<int64_t>(numbers.size());
+Value Body::integers(ArrayRef<int64_t> numbers, ArrayRef<int64_t> shape) {
   bool isNarrow = llvm::all_of(numbers, [](int64_t n) { return n == static_cast<int32_t>(n); });
   if (!isNarrow)
     return constant(
-        DenseElementsAttr::get(RankedTensorType::get({size}, builder.getI64Type()), numbers));
+        DenseElementsAttr::get(RankedTensorType::get(shape, builder.getI64Type()), numbers));
   SmallVector<int32_t> narrow(numbers.begin(), numbers.end());
-  return constant(DenseElementsAttr::get(RankedTensorType::get({size}, builder.getI32Type()),
+  return constant(DenseElementsAttr::get(RankedTensorType::get(shape, builder.getI32Type()),
                                          ArrayRef<int32_t>(narrow)));
 }
 

@@ -117,8 +117,11 @@ public:
     return node(op, inputs, withElement(inputs.front().getType(), element), std::move(attrs));
   }
   Value constant(mlir::ElementsAttr value);
-  /// A vector of int32, or int64 where one doesn't fit.
-  Value vector(ArrayRef<int64_t> values);
+  /// A tensor of int32, or int64 where one doesn't fit.
+  Value integers(ArrayRef<int64_t> values, ArrayRef<int64_t> shape);
+  Value vector(ArrayRef<int64_t> values) {
+    return integers(values, static_cast<int64_t>(values.size()));
+  }
   Value index(int64_t value); // scalar int32
   /// A scalar of an element type, of the nearest value.
   Value scalar(Type element, double value);

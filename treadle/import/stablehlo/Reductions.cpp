@@ -256,7 +256,7 @@ static LogicalResult readReduceWindow(Body &body, Operation *op) {
   for (StringRef key : {"window_strides", "base_dilations", "window_dilations"})
     inputs.push_back(body.vector(numbersOr(op, key, rank, 1)));
   SmallVector<int64_t> padding = paddingOf(op, rank);
-  inputs.push_back(body.reshape(body.vector(padding), {rank, 2}));
+  inputs.push_back(body.integers(padding, {rank, 2}));
   Attrs attrs;
   attrs.append("computation", body.func(function->name));
   attrs.append("_elementwise", flag(body, function->isElementwise));
@@ -278,7 +278,7 @@ static LogicalResult readSelectAndScatter(Body &body, Operation *op) {
   SmallVector<Value> inputs{x,
                             body.vector(numbersOr(op, "window_dimensions", rank, 1)),
                             body.vector(numbersOr(op, "window_strides", rank, 1)),
-                            body.reshape(body.vector(padding), {static_cast<int64_t>(rank), 2}),
+                            body.integers(padding, {static_cast<int64_t>(rank), 2}),
                             input(body, op, 1),
                             input(body, op, 2)};
   return done(body, op, body.node("XlaSelectAndScatter", inputs, body.resultType(op), attrs));

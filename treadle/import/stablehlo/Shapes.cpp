@@ -176,7 +176,7 @@ static LogicalResult readPad(Body &body, Operation *op) {
   SmallVector<int64_t> pairs;
   for (auto [before, after] : llvm::zip(low, high))
     pairs.append({before, after});
-  Value paddings = body.reshape(body.vector(pairs), {static_cast<int64_t>(low.size()), 2});
+  Value paddings = body.integers(pairs, {static_cast<int64_t>(low.size()), 2});
   return done(body, op, body.node("PadV2", {x, paddings, filler}, type));
 }
 
