@@ -131,6 +131,151 @@ public:
   }
 };
 
+// --- other shapes --------------------------------------------------------------------------------
+
+/// For each dimension of `from` the one of `to` that it becomes, -1 for one of size 1 that becomes
+/// none: where shapes differ by dimensions of size 1 alone. Nothing for others.
+std::optional<SmallVector<int64_t>> matchedDims(Type from, Type to) {
+  auto source = dyn_cast<RankedTensorType>(from), target = dyn_cast<RankedTensorType>(to);
+  if (!source || !target || !source.hasStaticShape() || !target.hasStaticShape())
+    return std::nullopt;
+  SmallVector<int64_t> matched;
+  int64_t next = 0;
+  for (int64_t size : source.getShape()) {
+    matched.push_back(-1);
+    while (size != 1 && next < target.getRank() && target.getDimSize(next) == 1)
+      ++next;
+    if (next < target.getRank() && target.getDimSize(next) == size)
+      matched.back() = next++;
+    else if (size != 1)
+      return std::nullopt;
+  }
+  bool areOthersOne =
+      llvm::all_of(target.getShape().drop_front(next), [](int64_t size) { return size == 1; });
+  return areOthersOne ? std::optional(matched) : std::nullopt;
+}
+
+/// What of a reshape an element of its result is; null where the shapes differ by more than
+/// dimensions of size 1.
+rc::ReshapeOp unitReshape(Value value) {
+  auto op = value.getDefiningOp<rc::ReshapeOp>();
+  return op && op.getNumResults() == 1 && matchedDims(op.getFrom().getType(), value.getType())
+             ? op
+             : rc::ReshapeOp();
+}
+
+/// Who reads an element of another shape of a tensor reads the tensor itself.
+class ReadThroughReshape : public OpRewritePattern<tensor::ExtractOp> {
+public:
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(tensor::ExtractOp read, PatternRewriter &rewriter) const override {
+    rc::ReshapeOp op = unitReshape(read.getTensor());
+    auto write = dyn_cast_or_null<rc::WriteOp>(loopsAround(read));
+    if (!op || (write && write.getTensor() == op.getFrom()))
+      return failure();
+    SmallVector<Value> places;
+    for (int64_t dim : *matchedDims(op.getFrom().getType(), read.getTensor().getType()))
+      places.push_back(dim < 0 ? arith::ConstantIndexOp::create(rewriter, read.getLoc(), 0)
+                               : read.getIndices()[dim]);
+    rewriter.replaceOpWithNewOp<tensor::ExtractOp>(read, op.getFrom(), places);
+    return success();
+  }
+};
+
+/// What repeats a tensor along dimensions that a reshape has added repeats what was reshaped.
+class RepeatThroughReshape : public OpRewritePattern<linalg::GenericOp> {
+public:
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp op, PatternRewriter &rewriter) const override {
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      rc::ReshapeOp reshape = unitReshape(input->get());
+      AffineMap map = op.getMatchingIndexingMap(input);
+      if (!reshape || map.isIdentity())
+        continue;
+      SmallVector<AffineExpr> places;
+      for (int64_t dim : *matchedDims(reshape.getFrom().getType(), input->get().getType()))
+        places.push_back(dim < 0 ? rewriter.getAffineConstantExpr(0) : map.getResult(dim));
+      SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+      maps[input->getOperandNumber()] =
+          AffineMap::get(map.getNumDims(), 0, places, rewriter.getContext());
+      rewriter.modifyOpInPlace(op, [&] {
+        input->set(reshape.getFrom());
+        op.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+      });
+      return success();
+    }
+    return failure();
+  }
+};
+
+/// Whether an op asks for its place inside of a branch or a loop.
+bool hasInnerIndices(linalg::GenericOp op) {
+  Block &body = op.getRegion().front();
+  return body
+      .walk([&](linalg::IndexOp index) {
+        return index->getBlock() == &body ? WalkResult::advance() : WalkResult::interrupt();
+      })
+      .wasInterrupted();
+}
+
+/// A tensor that only loses dimensions of size 1 is computed without them.
+class ComputeInShape : public OpRewritePattern<rc::ReshapeOp> {
+public:
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(rc::ReshapeOp op, PatternRewriter &rewriter) const override {
+    auto producer = op.getFrom().getDefiningOp<linalg::GenericOp>();
+    if (!producer || op.getNumResults() != 1 || producer->getNumResults() != 1 ||
+        producer.getNumReductionLoops() || !(producer->hasOneUse() || onlyMoves(producer)) ||
+        !producer.getMatchingIndexingMap(producer.getDpsInitOperand(0)).isIdentity() ||
+        !producer.getRegion().front().getArguments().back().use_empty() ||
+        hasInnerIndices(producer))
+      return failure();
+    auto type = dyn_cast<RankedTensorType>(op.getOutputs()[0].getType());
+    std::optional<SmallVector<int64_t>> matched =
+        matchedDims(producer.getResult(0).getType(), type);
+    if (!matched ||
+        llvm::count_if(*matched, [](int64_t dim) { return dim >= 0; }) != type.getRank())
+      return failure();
+    Location loc = producer.getLoc();
+    SmallVector<AffineExpr> dims;
+    for (int64_t dim : *matched)
+      dims.push_back(dim < 0 ? rewriter.getAffineConstantExpr(0) : rewriter.getAffineDimExpr(dim));
+    auto rank = static_cast<unsigned>(type.getRank());
+    SmallVector<AffineMap> maps;
+    for (AffineMap map : producer.getIndexingMapsArray())
+      maps.push_back(map.replaceDimsAndSymbols(dims, {}, rank, 0));
+    maps.back() = rewriter.getMultiDimIdentityMap(rank);
+    rewriter.setInsertionPoint(producer);
+    Value empty = tensor::EmptyOp::create(rewriter, loc, type.getShape(), type.getElementType());
+    auto made = linalg::GenericOp::create(
+        rewriter, loc, TypeRange(type), producer.getInputs(), ValueRange(empty), maps,
+        SmallVector<utils::IteratorType>(rank, utils::IteratorType::parallel),
+        [&](OpBuilder &inner, Location at, ValueRange elements) {
+          IRMapping mapping;
+          Block &body = producer.getRegion().front();
+          mapping.map(body.getArguments(), elements);
+          for (Operation &old : body.without_terminator()) {
+            auto index = dyn_cast<linalg::IndexOp>(old);
+            if (!index) {
+              inner.clone(old, mapping);
+              continue;
+            }
+            int64_t dim = (*matched)[index.getDim()];
+            mapping.map(index.getResult(),
+                        dim < 0 ? arith::ConstantIndexOp::create(inner, at, 0).getResult()
+                                : linalg::IndexOp::create(inner, at, dim).getResult());
+          }
+          Value result = body.getTerminator()->getOperand(0);
+          linalg::YieldOp::create(inner, at, mapping.lookupOrDefault(result));
+        });
+    rewriter.replaceOp(op, made.getResults());
+    return success();
+  }
+};
+
 /// The read that a side of a branch ends with, after nothing but arithmetic on indices.
 tensor::ExtractOp onlyRead(Block &side) {
   auto read = side.getTerminator()->getOperand(0).getDefiningOp<tensor::ExtractOp>();
@@ -185,7 +330,8 @@ bool hasBranches(linalg::GenericOp op) {
 }
 
 void populateReadPatterns(RewritePatternSet &patterns) {
-  patterns.add<ReadThrough, ChooseIndex>(patterns.getContext());
+  patterns.add<ReadThrough, ChooseIndex, ReadThroughReshape, RepeatThroughReshape, ComputeInShape>(
+      patterns.getContext());
 }
 
 } // namespace treadle::codegen

@@ -42,6 +42,9 @@ Expected<Values> Translator::translateNode(tfg::Node node, Values inputs) {
   };
   if (!takesLists(node.opType()))
     passHandles();
+  for (Typed &input : inputs)
+    if (auto type = dyn_cast<RankedTensorType>(input.value.getType()))
+      input.known.shape = meet(input.known.shape, tfg::shapeOf(type));
   // An op with a lowering of its own is an operation on elements only where that says so.
   Lowering lowering = findLowering(node.opType());
   MaybeValues results = lowering ? lowering(*this, node, inputs) : elementwise(node, inputs);

@@ -27,7 +27,7 @@ int64_t integer(tfg::Node node, StringRef name, int64_t otherwise) {
 }
 
 /// Where the last dimension stays the last: rows are read as they lie in memory. Others gain by
-/// going through memory in blocks, which the kernel does.
+/// going through memory in blocks, which the kernel does, unless they are small.
 MaybeValues transpose(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[0].value;
   auto type = dyn_cast<RankedTensorType>(from.getType());
@@ -62,7 +62,8 @@ MaybeValues transpose(Translator &t, tfg::Node node, Values inputs) {
                                  place[axis] = index;
                                return t.elementAt(b, loc, inputs[0], place);
                              })};
-  if (axes.back() != type.getRank() - 1)
+  constexpr int64_t few = 4096;
+  if (axes.back() != type.getRank() - 1 && !(type.hasStaticShape() && type.getNumElements() <= few))
     return std::nullopt;
   Sizes is(sizes, known.shape);
   auto rank = static_cast<unsigned>(axes.size());

@@ -72,3 +72,36 @@ func.func @cluster(%x: tensor<8xf32>) -> tensor<8xf32> {
   }
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// Dimensions of size 1 that a reshape adds or takes away cost nothing: a row of a matrix is computed
+// as a vector, who reads an element of a reshaped vector reads the vector, and who repeats it
+// repeats the vector.
+
+// CHECK-LABEL: func.func @rows
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>, %[[Y:.*]]: tensor<8xf32>, %[[I:.*]]: index)
+// CHECK-NOT: rc.reshape
+// CHECK: linalg.generic {{.*}} outs(%{{.*}} : tensor<8xf32>)
+// CHECK: tensor.extract %[[X]][%[[I]], %{{.*}}]
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %[[Y]] : tensor<4x8xf32>, tensor<8xf32>) outs(%{{.*}} : tensor<4x8xf32>)
+// CHECK: return
+#all = affine_map<(i, j) -> (i, j)>
+func.func @rows(%x: tensor<4x8xf32>, %y: tensor<8xf32>, %i: index) -> (tensor<8xf32>, tensor<4x8xf32>) {
+  %r = tensor.empty() : tensor<1x8xf32>
+  %row = linalg.generic {indexing_maps = [#all], iterator_types = ["parallel", "parallel"]} outs(%r : tensor<1x8xf32>) {
+  ^bb0(%o: f32):
+    %k = linalg.index 1 : index
+    %e = tensor.extract %x[%i, %k] : tensor<4x8xf32>
+    linalg.yield %e : f32
+  } -> tensor<1x8xf32>
+  %vector = rc.reshape %row() : tensor<1x8xf32> -> tensor<8xf32>
+  %wide = rc.reshape %y() : tensor<8xf32> -> tensor<1x8xf32>
+  %s = tensor.empty() : tensor<4x8xf32>
+  %sums = linalg.generic {indexing_maps = [#all, affine_map<(i, j) -> (0, j)>, #all], iterator_types = ["parallel", "parallel"]} ins(%x, %wide : tensor<4x8xf32>, tensor<1x8xf32>) outs(%s : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %c = arith.addf %a, %b : f32
+    linalg.yield %c : f32
+  } -> tensor<4x8xf32>
+  return %vector, %sums : tensor<8xf32>, tensor<4x8xf32>
+}
