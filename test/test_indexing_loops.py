@@ -310,9 +310,23 @@ class Program:
     {name}s = stablehlo.subtract {name}#0, {name}w : {result}""")
         return (f"{name}s", kept) if kept else (value, shape)
 
-    def sort(self, value, shape):
-        """Sorted along an axis, less where each element stood."""
+    def first(self, value, shape):
+        """The first few along an axis in an order, less where they stood."""
         axis = self.random.randrange(len(shape))
+        few = self.random.randint(1, min(9, shape[axis]))
+        sizes = (*shape[:axis], few, *shape[axis + 1 :])
+        ranges = ", ".join(f"0:{size}" for size in sizes)
+        self.sort(value, shape, axis)
+        name, whole, part = f"%o{self.count}", self.type_of(shape), self.type_of(sizes)
+        self.lines[-1] = self.lines[-1].rsplit("\n", 1)[0]  # what is read are the slices alone
+        self.lines.append(f"""    {name}f = stablehlo.slice {name}#0 [{ranges}] : ({whole}) -> {part}
+    {name}w = stablehlo.slice {name}#1 [{ranges}] : ({whole}) -> {part}
+    {name}d = stablehlo.subtract {name}f, {name}w : {part}""")
+        return f"{name}d", sizes
+
+    def sort(self, value, shape, axis=None):
+        """Sorted along an axis, less where each element stood."""
+        axis = self.random.randrange(len(shape)) if axis is None else axis
         self.count += 1
         name, scalar, kind = f"%o{self.count}", f"tensor<{self.element}>", self.type_of(shape)
         order = "TOTALORDER" if self.element[0] == "f" else "SIGNED"
@@ -368,9 +382,10 @@ KINDS = {
     "moves": ["slice", "roll", "join", "pad", "reverse", "double"],
     "writes": ["scatter", "write", "scatter", "double", "slice"],
     "reads": ["gather", "slice", "gather", "roll", "double"],
-    "folds": ["window", "extreme", "sort", "slice", "double"],
+    "folds": ["window", "extreme", "sort", "first", "slice", "double"],
     "all": [
         "sort",
+        "first",
         "window",
         "extreme",
         "slice",

@@ -5,6 +5,7 @@
 #include "treadle/ops/OpTable.h"
 #include "treadle/runtime/Kernel.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
@@ -494,6 +495,38 @@ TEST_F(CodegenTest, OneIsHot) {
   results = buildAndCall(text, {i32(1), i32(3)});
   ASSERT_EQ(results.size(), 1u);
   EXPECT_EQ(floats(results[0]), (std::vector<float>{-1, 2, -1}));
+}
+
+TEST_F(CodegenTest, TheFewLargestAreFoundAsByTheKernel) {
+  auto topK = [](const std::string &shape, int k) {
+    std::string x = "tensor<" + shape + "xf32>", y = "tensor<*xf32>", where = "tensor<*xi32>";
+    return "tfg.func @f(%x: " + x + " {tfg.name = \"x\"}) -> (" + y + " {tfg.name = \"y\"}, " +
+           where + " {tfg.name = \"w\"}) {\n" + constant("k", "i32", std::to_string(k)) +
+           "%t:2, %tc = TopKV2(%x, %k) name(\"t\") {T = f32, Tk = i32, index_type = i32, sorted = "
+           "true} : (" +
+           x + ", tensor<i32>) -> (" + y + ", " + where + ")\nreturn(%t#0, %t#1) : " + y + ", " +
+           where + " }";
+  };
+  Tensor rows = *Tensor::make(DType::Float32, {5, 40});
+  for (int64_t i = 0; i < rows.count(); ++i)
+    rows.data<float>()[i] = i % 11 == 3 ? NAN : static_cast<float>(i * 37 % 23);
+  for (int k : {1, 2, 5, 8, 9}) {
+    std::vector<Tensor> found = buildAndCall(topK("5x40", k), {rows});
+    ASSERT_EQ(found.size(), 2u);
+    EXPECT_EQ(numKernels, k > 8 ? 1u : 0u);
+    for (int64_t row = 0; row < 5; ++row) {
+      const float *x = rows.data<float>() + row * 40;
+      std::vector<int32_t> order(40);
+      std::iota(order.begin(), order.end(), 0);
+      std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) -> bool {
+        return x[a] > x[b] || (!std::isnan(x[a]) && std::isnan(x[b]));
+      });
+      for (int64_t i = 0; i < k; ++i) {
+        EXPECT_EQ(found[1].data<int32_t>()[row * k + i], order[i]) << row << ", " << i;
+        EXPECT_EQ(found[0].data<float>()[row * k + i], x[order[i]]);
+      }
+    }
+  }
 }
 
 TEST_F(CodegenTest, AVectorOfConditionsChoosesRows) {

@@ -1,5 +1,6 @@
 // Sorts of rows that aren't long: how many elements come before one tells its place. Counting takes
-// as many comparisons as there are pairs, but several at a time, and without branches.
+// as many comparisons as there are pairs, but several at a time, and without branches. Where only
+// the first few are wanted, the best so far are in registers.
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/ScalarBody.h"
 #include "treadle/codegen/Translator.h"
@@ -46,6 +47,212 @@ std::optional<Value> countWhere(Translator &t, Value begin, Value end,
   return holds ? std::optional(loop.getResult(0)) : std::nullopt;
 }
 
+/// Of what is sorted along an axis, as many as anybody reads: where slices do, from the first one
+/// on. Else nothing.
+std::optional<int64_t> countRead(Translator &t, tfg::Node node, int64_t axis) {
+  int64_t count = 0;
+  for (Value result : node.results())
+    for (Operation *user : result.getUsers()) {
+      if (tfg::Node(user).opType() != "Slice" || user->getOperand(0) != result)
+        return std::nullopt;
+      std::optional<SmallVector<int64_t>> begins = t.constants.integersOf(user->getOperand(1)),
+                                          sizes = t.constants.integersOf(user->getOperand(2));
+      if (!begins || !sizes || std::ssize(*begins) <= axis || std::ssize(*sizes) <= axis ||
+          (*begins)[axis] != 0 || (*sizes)[axis] < 0)
+        return std::nullopt;
+      count = std::max(count, (*sizes)[axis]);
+    }
+  return count;
+}
+
+/// Whether a row, of each column an element, comes before another one: of two scalars a column, as
+/// comparators have them.
+using IsBefore = llvm::function_ref<std::optional<Value>(ArrayRef<Value> pairs)>;
+
+/// The first few along an axis in an order; equal ones stay as they are. Each element is compared
+/// with the last of the best so far, and few of many are better.
+class Selection {
+public:
+  Selection(Translator &t, ArrayRef<Typed> columns, int64_t axis, int64_t count, IsBefore isBefore)
+      : t(t), columns(columns), type(cast<RankedTensorType>(columns[0].value.getType())),
+        axis(axis), count(count), isBefore(isBefore) {
+    shape.assign(type.getShape().begin(), type.getShape().end());
+    shape[axis] = count;
+  }
+
+  static bool serves(RankedTensorType type, int64_t axis, int64_t count) {
+    constexpr int64_t most = 8;
+    return type.hasStaticShape() && 0 < count && count <= most &&
+           2 * count <= type.getDimSize(axis);
+  }
+
+  /// Where in the rows they are, as int32; nothing where the order is more than arithmetic.
+  std::optional<Typed> places() {
+    if (type.getRank() == 1) {
+      std::optional<SmallVector<Value>> found = placesAt({});
+      return found ? std::optional(t.vector(*found, t.b.getI32Type(), {})) : std::nullopt;
+    }
+    SmallVector<Value> rows;
+    for (auto [i, size] : llvm::enumerate(shape))
+      if (static_cast<int64_t>(i) != axis)
+        rows.push_back(t.index(size));
+    SmallVector<Value> sizes = asIndices(shape);
+    Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getI32IntegerAttr(0));
+    Value written = writeTensor(t, t.filled(sizes, none, {}), rows, /*isParallel=*/false,
+                                [&](Value tensor, ValueRange loops) {
+                                  std::optional<SmallVector<Value>> found = placesAt(loops);
+                                  if (!found)
+                                    return false;
+                                  for (auto [i, place] : llvm::enumerate(*found)) {
+                                    SmallVector<Value> at =
+                                        inRow(loops, t.index(static_cast<int64_t>(i)));
+                                    rc::StoreOp::create(t.b, t.loc, tensor, at, place);
+                                  }
+                                  return true;
+                                });
+    return written ? std::optional(Typed{written, {}}) : std::nullopt;
+  }
+
+  /// The elements of a column that stand at these places.
+  Typed taken(const Typed &column, const Typed &places) {
+    return t.generate(asIndices(shape), elementOf(column.value.getType()), KnownValue(Shape(shape)),
+                      [&](OpBuilder &b, Location loc, ValueRange at) {
+                        SmallVector<Value> place(at);
+                        Value there = t.elementAt(b, loc, places, place);
+                        place[axis] =
+                            b.createOrFold<arith::IndexCastOp>(loc, b.getIndexType(), there);
+                        return t.elementAt(b, loc, column, place);
+                      });
+  }
+
+private:
+  SmallVector<Value> asIndices(ArrayRef<int64_t> sizes) {
+    return llvm::map_to_vector(sizes, [&](int64_t size) { return t.index(size); });
+  }
+
+  SmallVector<Value> inRow(ValueRange row, Value index) const {
+    SmallVector<Value> at(row);
+    at.insert(at.begin() + axis, index);
+    return at;
+  }
+
+  /// Of one row. A place of -1 is free.
+  std::optional<SmallVector<Value>> placesAt(ValueRange row) {
+    OpBuilder &b = t.b;
+    SmallVector<Value> start(
+        count, arith::ConstantOp::create(b, t.loc, b.getI32IntegerAttr(-1)).getResult());
+    for (const Typed &column : columns) {
+      TypedAttr zero = b.getZeroAttr(computedIn(elementOf(column.value.getType())));
+      Value none = retyped(b, t.loc, arith::ConstantOp::create(b, t.loc, zero),
+                           elementOf(column.value.getType()));
+      start.append(count, none);
+    }
+    auto loop =
+        scf::ForOp::create(b, t.loc, t.index(0), t.index(type.getDimSize(axis)), t.index(1), start);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value index = loop.getInductionVar();
+    SmallVector<Value> own = {
+        arith::IndexCastOp::create(b, t.loc, b.getI32Type(), index).getResult()};
+    for (const Typed &column : columns)
+      own.push_back(t.elementAt(b, t.loc, column, inRow(row, index)));
+    SmallVector<Value> best(loop.getRegionIterArgs());
+    std::optional<Value> isAmong = comesBefore(own, best, count - 1);
+    bool isMade = isAmong.has_value();
+    if (isMade) {
+      auto branch = scf::IfOp::create(b, t.loc, TypeRange(best), *isAmong, /*withElse=*/true);
+      OpBuilder::InsertionGuard inner(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      std::optional<SmallVector<Value>> better = inserted(own, best, *isAmong);
+      isMade = better.has_value();
+      scf::YieldOp::create(b, t.loc, better ? *better : best);
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, t.loc, best);
+      best = branch.getResults();
+    }
+    b.setInsertionPointToEnd(loop.getBody());
+    scf::YieldOp::create(b, t.loc, best);
+    return isMade ? std::optional(SmallVector<Value>(loop.getResults().take_front(count)))
+                  : std::nullopt;
+  }
+
+  /// Whether an element comes before the one in this place of the best.
+  std::optional<Value> comesBefore(ArrayRef<Value> own, ArrayRef<Value> best, int64_t place) {
+    SmallVector<Value> pairs;
+    for (auto [i, element] : llvm::enumerate(own.drop_front()))
+      pairs.append({element, best[(static_cast<int64_t>(i) + 1) * count + place]});
+    std::optional<Value> before = isBefore(pairs);
+    if (!before)
+      return std::nullopt;
+    Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getI32IntegerAttr(0));
+    Value isFree = arith::CmpIOp::create(t.b, t.loc, arith::CmpIPredicate::slt, best[place], none);
+    return arith::OrIOp::create(t.b, t.loc, isFree, *before).getResult();
+  }
+
+  /// The best with an element that comes before the last of them.
+  std::optional<SmallVector<Value>> inserted(ArrayRef<Value> own, ArrayRef<Value> best,
+                                             Value beforeLast) {
+    SmallVector<Value> comes(count, beforeLast), result(best);
+    for (int64_t place = 0; place + 1 < count; ++place) {
+      std::optional<Value> before = comesBefore(own, best, place);
+      if (!before)
+        return std::nullopt;
+      comes[place] = *before;
+    }
+    for (auto [i, value] : llvm::enumerate(result)) {
+      auto group = static_cast<int64_t>(i) / count, place = static_cast<int64_t>(i) % count;
+      value = selected(t.b, t.loc, comes[place], own[group], value);
+      if (place)
+        value = selected(t.b, t.loc, comes[place - 1], best[i - 1], value);
+    }
+    return result;
+  }
+
+  Translator &t;
+  ArrayRef<Typed> columns;
+  RankedTensorType type;
+  int64_t axis, count;
+  IsBefore isBefore;
+  SmallVector<int64_t> shape;
+};
+
+/// The largest elements of rows, and where they are.
+MaybeValues topK(Translator &t, tfg::Node node, Values inputs) {
+  auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
+  std::optional<SmallVector<int64_t>> count = t.integers(inputs[1], 0);
+  auto isSorted = node.attr<BoolAttr>("sorted");
+  Type place = elementOf(node->getResult(1).getType());
+  if (!type || type.getRank() == 0 || !count || (isSorted && !isSorted.getValue()) ||
+      !place.isInteger(32) || isa<ComplexType>(type.getElementType()) ||
+      !isNative(type.getElementType()) || type.getElementType().isInteger(1) ||
+      !Selection::serves(type, type.getRank() - 1, count->front()))
+    return std::nullopt;
+  // What isn't a number comes last.
+  auto isBefore = [&](ArrayRef<Value> pair) -> std::optional<Value> {
+    Type element = type.getElementType();
+    Value first = retyped(t.b, t.loc, pair[0], computedIn(element)),
+          second = retyped(t.b, t.loc, pair[1], computedIn(element));
+    if (!isa<FloatType>(element))
+      return arith::CmpIOp::create(t.b, t.loc,
+                                   element.isUnsignedInteger() ? arith::CmpIPredicate::ugt
+                                                               : arith::CmpIPredicate::sgt,
+                                   first, second)
+          .getResult();
+    auto compare = [&](arith::CmpFPredicate how, Value x, Value y) {
+      return arith::CmpFOp::create(t.b, t.loc, how, x, y).getResult();
+    };
+    Value isNumber = compare(arith::CmpFPredicate::ORD, first, first);
+    Value isGreater = compare(arith::CmpFPredicate::UGT, first, second);
+    return arith::AndIOp::create(t.b, t.loc, isNumber, isGreater).getResult();
+  };
+  Selection selection(t, ArrayRef(inputs).take_front(), type.getRank() - 1, count->front(),
+                      isBefore);
+  std::optional<Typed> places = selection.places();
+  if (!places)
+    return std::nullopt;
+  return Values{selection.taken(inputs[0], *places), *places};
+}
+
 MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
   std::optional<SmallVector<int64_t>> said = t.integers(inputs.back());
   auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
@@ -53,20 +260,32 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
       axisOf(said && said->size() == 1 ? std::optional(said->front()) : std::nullopt,
              type ? type.getRank() : 0);
   ArrayRef<Typed> columns = ArrayRef(inputs).drop_back();
-  if (!type || !axis || !type.hasStaticShape() || type.getDimSize(*axis) > longestRow ||
-      !ordersAll(node, inputs) || !llvm::all_of(columns, [&](const Typed &column) {
+  if (!type || !axis || !type.hasStaticShape() || !ordersAll(node, inputs) ||
+      !llvm::all_of(columns, [&](const Typed &column) {
         auto own = dyn_cast<RankedTensorType>(column.value.getType());
         return own && own.getShape() == type.getShape() && isNative(own.getElementType()) &&
                !isa<ComplexType>(own.getElementType());
       }))
     return std::nullopt;
-  auto isBefore = [&](SmallVector<Value> first, SmallVector<Value> second) -> std::optional<Value> {
-    SmallVector<Value> arguments;
+  auto comesFirst = [&](ArrayRef<Value> pairs) -> std::optional<Value> {
+    std::optional<SmallVector<Value>> made = inlineScalars(t, node, "comparator", pairs);
+    return made ? std::optional(made->front()) : std::nullopt;
+  };
+  std::optional<int64_t> count = countRead(t, node, *axis);
+  if (count && Selection::serves(type, *axis, *count)) {
+    Selection selection(t, columns, *axis, *count, comesFirst);
+    if (std::optional<Typed> places = selection.places())
+      return Values(llvm::map_range(
+          columns, [&](const Typed &column) { return selection.taken(column, *places); }));
+  }
+  if (type.getDimSize(*axis) > longestRow)
+    return std::nullopt;
+  auto isBefore = [&](SmallVector<Value> first, SmallVector<Value> second) {
+    SmallVector<Value> pairs;
     for (const Typed &column : columns)
       for (ArrayRef<Value> place : {ArrayRef(first), ArrayRef(second)})
-        arguments.push_back(t.elementAt(t.b, t.loc, column, place));
-    std::optional<SmallVector<Value>> made = inlineScalars(t, node, "comparator", arguments);
-    return made ? std::optional(made->front()) : std::nullopt;
+        pairs.push_back(t.elementAt(t.b, t.loc, column, place));
+    return comesFirst(pairs);
   };
   Value zero = t.index(0), one = t.index(1), length = t.index(type.getDimSize(*axis));
   auto rankAt = [&](ArrayRef<Value> at) -> std::optional<SmallVector<Value>> {
@@ -129,6 +348,7 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
 
 constexpr std::pair<StringRef, Lowering> table[] = {
     {"XlaVariadicSort", sort},
+    {"TopKV2", topK},
 };
 
 } // namespace
