@@ -6,6 +6,7 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/LegacyPassManager.h"
@@ -17,6 +18,7 @@
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 
 #include <mutex>
 
@@ -181,19 +183,48 @@ size_t longestBlock(const Module &module) {
 /// What pays for loops that come from tensor code: it is in SSA form, its calls are the runtime's,
 /// and its branches few. LLVM's own pipeline takes about half as long again for code that runs as
 /// fast.
-constexpr StringRef pipeline =
-    "function(sroa,early-cse<memssa>,simplifycfg,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(loop-rotate,licm),simplifycfg,"
-    "loop(loop-idiom,indvars,loop-deletion,loop-unroll-full),gvn,"
-    "inject-tli-mappings,loop-vectorize,{0}"
-    "instcombine<no-verify-fixpoint>,early-cse,loop-unroll<O2>,instcombine<no-verify-fixpoint>,"
-    "loop-mssa(licm),simplifycfg)";
+constexpr StringRef cleaning = "function(sroa,early-cse<memssa>,simplifycfg,"
+                               "instcombine<no-verify-fixpoint>,"
+                               "loop-mssa(loop-rotate,licm),simplifycfg)";
+constexpr StringRef vectorizing = "function(loop(loop-idiom,indvars,loop-deletion,"
+                                  "loop-unroll-full),gvn,inject-tli-mappings,loop-vectorize)";
+constexpr StringRef finishing = "function({0}instcombine<no-verify-fixpoint>,early-cse,"
+                                "loop-unroll<O2>,instcombine<no-verify-fixpoint>,"
+                                "loop-mssa(licm),simplifycfg)";
 
 /// For code of many calls and branches: what takes no more than a glance at each instruction. Loops
 /// without vectors would be slower than the interpreter's kernels.
 constexpr StringRef quickPipeline = "function(sroa,early-cse<memssa>,simplifycfg,instsimplify,"
                                     "loop-mssa(loop-rotate,licm),adce,inject-tli-mappings,"
                                     "loop-vectorize,simplifycfg)";
+
+/// Keeps loops that have no dependences, and as many iterations as fill vectors, from being written
+/// out before they have vectors: those would be looked for among scalars. With `isHeld` false they
+/// may be again.
+void holdForVectors(Module &module, FunctionAnalysisManager &analyses, bool isHeld) {
+  constexpr unsigned lanes = 8;
+  constexpr StringRef held = "llvm.loop.unroll.disable", mark = "treadle.held";
+  for (Function &function : module) {
+    if (function.isDeclaration())
+      continue;
+    for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder()) {
+      if (!isHeld && getBooleanLoopAttribute(loop, mark)) {
+        loop->setLoopID(makePostTransformationMetadata(module.getContext(), loop->getLoopID(),
+                                                       {held, mark}, {}));
+        continue;
+      }
+      if (!isHeld || !loop->isInnermost() || !loop->isAnnotatedParallel() ||
+          getBooleanLoopAttribute(loop, held))
+        continue;
+      auto &evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
+      unsigned count = evolution.getSmallConstantTripCount(loop);
+      if (!count || count % lanes)
+        continue;
+      addStringMetadataToLoop(loop, held.data(), 1);
+      addStringMetadataToLoop(loop, mark.data(), 1);
+    }
+  }
+}
 
 using CancelFlag = const std::atomic<bool> *;
 
@@ -220,10 +251,18 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   passes.registerFunctionAnalyses(functionAnalyses);
   passes.registerLoopAnalyses(loopAnalyses);
   passes.crossRegisterProxies(loopAnalyses, functionAnalyses, callGraphAnalyses, moduleAnalyses);
-  ModulePassManager manager;
-  std::string whole = formatv(pipeline.data(), longest > longForVectors ? "" : "slp-vectorizer,");
-  cantFail(passes.parsePassPipeline(manager, isLarge ? quickPipeline : StringRef(whole)));
-  manager.run(module, moduleAnalyses);
+  auto run = [&](StringRef pipeline) {
+    ModulePassManager manager;
+    cantFail(passes.parsePassPipeline(manager, pipeline));
+    manager.run(module, moduleAnalyses);
+  };
+  if (isLarge)
+    return run(quickPipeline);
+  run(cleaning);
+  holdForVectors(module, functionAnalyses, /*isHeld=*/true);
+  run(vectorizing);
+  holdForVectors(module, functionAnalyses, /*isHeld=*/false);
+  run(formatv(finishing.data(), longest > longForVectors ? "" : "slp-vectorizer,").str());
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> objectOf(Module &module, TargetMachine &target) {
