@@ -19,7 +19,10 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-bool isRef(Value value) { return isa<rc::RefType>(value.getType()); }
+/// Whether a value is a reference that is counted.
+bool isRef(Value value) {
+  return isa<rc::RefType>(value.getType()) && !value.getDefiningOp<rc::LocalOp>();
+}
 
 /// Whether an op takes its only reference over: the result is the same one, or in its place.
 bool takesOver(Operation *op) {

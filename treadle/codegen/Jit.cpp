@@ -41,6 +41,7 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelF
       [&] { return fuseElementwise(module); },
       [&] { return cleanup.run(module); },
       [&] { return bufferize(cluster, constants); },
+      [&] { return placeLocally(cluster), success(); },
       [&] { return lowerControlFlow(module); },
       [&] { return insertCounts(cluster), success(); },
       [&] { return elideCounts(cluster), success(); },

@@ -24,6 +24,7 @@ namespace treadle::codegen {
 #define GEN_PASS_DEF_HOISTINVARIANTS
 #define GEN_PASS_DEF_FUSEELEMENTWISE
 #define GEN_PASS_DEF_BUFFERIZE
+#define GEN_PASS_DEF_PLACELOCALLY
 #define GEN_PASS_DEF_LOWERCONTROLFLOW
 #define GEN_PASS_DEF_INSERTCOUNTS
 #define GEN_PASS_DEF_ELIDECOUNTS
@@ -130,6 +131,15 @@ public:
     std::vector<Tensor> constants;
     if (func::FuncOp function = cluster())
       finish(bufferize(function, constants));
+  }
+};
+
+class PlaceLocallyPass : public Step<impl::PlaceLocallyBase<PlaceLocallyPass>> {
+public:
+  using Step::Step;
+  void runOnOperation() override {
+    if (func::FuncOp function = cluster())
+      placeLocally(function);
   }
 };
 

@@ -19,6 +19,9 @@ llvm::LogicalResult fuseElementwise(mlir::ModuleOp module);
 /// that are allocated here, constants join the table. Nothing is counted yet.
 llvm::LogicalResult bufferize(mlir::func::FuncOp function, std::vector<Tensor> &constants);
 
+/// Small tensors that end where they are made lie on the stack: nobody allocates or counts them.
+void placeLocally(mlir::func::FuncOp function);
+
 /// Structured control flow becomes branches, and each check one that leaves.
 llvm::LogicalResult lowerControlFlow(mlir::ModuleOp module);
 

@@ -72,6 +72,15 @@ def Bufferize : RcPass<"rc-bufferize"> {
   }];
 }
 
+def PlaceLocally : RcPass<"rc-place-locally"> {
+  let summary = "small tensors that end where they are made lie on the stack";
+  let description = [{
+    An `rc.alloc` of known sizes becomes an `rc.local` if it is nothing but read and written by
+    index: it isn't handed to a kernel, another iteration or the caller, and no allocation that stays
+    could take its block over. Larger ones, and those beyond a sum of sizes, stay as they are.
+  }];
+}
+
 def LowerControlFlow : RcPass<"rc-lower-control-flow"> {
   let summary = "loops, conditionals and checks become branches";
   let description = [{

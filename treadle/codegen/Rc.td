@@ -98,6 +98,16 @@ def Rc_AllocOp : Rc_Op<"alloc", [AttrSizedOperandSegments]> {
   }];
 }
 
+def Rc_LocalOp : Rc_Op<"local"> {
+  let summary = "A tensor on the stack, with any elements: one that ends where it is made";
+  let description = [{
+    Each time it is reached it is the same memory, which the call of the code takes as it begins.
+    Nobody counts references to it, so that they are used for views and dimensions alone.
+  }];
+  let results = (outs Rc_Ref:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 def Rc_ReuseOp : Rc_Op<"reuse"> {
   let summary = "Another reference to a tensor that nobody else holds, or a new tensor";
   let description = [{

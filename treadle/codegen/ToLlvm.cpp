@@ -246,6 +246,30 @@ void lowerAlloc(rc::AllocOp op, rc::AllocOp::Adaptor in, Rewriter &rewriter, con
   lowerNew(op, rewriter, "treadle_allocate", {e.frame(), copies}, in.getDims());
 }
 
+/// A block that nobody counts, and its elements, in memory of this call. The block tells what views
+/// read of it.
+void lowerLocal(rc::LocalOp op, rc::LocalOp::Adaptor, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  auto type = cast<RankedTensorType>(op.getResult().getType().getTensor());
+  constexpr int64_t alignment = 64;
+  int64_t rank = type.getRank();
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPointToStart(&e.function().getBody().front());
+  auto memory = [&](int64_t bytes) {
+    return LLVM::AllocaOp::create(rewriter, op.getLoc(), e.pointer(), rewriter.getI8Type(),
+                                  e.number(rewriter.getI64Type(), bytes), alignment)
+        .getResult();
+  };
+  Value block = memory(dimsOffset + 8 * rank),
+        elements = memory(std::max<int64_t>(rc::bytesOf(type), 1));
+  e.store(elements, block, dataOffset);
+  e.store(e.number(rewriter.getI64Type(), type.getNumElements()), block, countOffset);
+  e.store(e.number(rewriter.getI8Type(), rank), block, rankOffset);
+  for (int64_t i = 0; i < rank; ++i)
+    e.store(e.number(rewriter.getI64Type(), type.getDimSize(i)), block, dimsOffset + 8 * i);
+  rewriter.replaceOp(op, block);
+}
+
 void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
   lowerNew(op, rewriter, "treadle_reuse", {e.frame(), in.getOf()}, in.getDims());
@@ -529,6 +553,7 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   add<rc::SpreadOp>(patterns, types, lowerSpread);
   add<rc::AllocOp>(patterns, types, lowerAlloc);
   add<rc::ReshapeOp>(patterns, types, lowerReshape);
+  add<rc::LocalOp>(patterns, types, lowerLocal);
   add<rc::ReuseOp>(patterns, types, lowerReuse);
   add<rc::ListOp>(patterns, types, lowerList);
   add<rc::OwnOp>(patterns, types, lowerOwn);

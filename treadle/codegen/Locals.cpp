@@ -1,0 +1,74 @@
+// Small tensors that end where they are made: on the stack instead of in blocks of the runtime.
+#include "treadle/codegen/Passes.h"
+#include "treadle/codegen/Rc.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace treadle::codegen {
+namespace {
+
+/// A tensor of known sizes that takes no more than its share of the stack; else nothing.
+std::optional<int64_t> smallSize(rc::AllocOp alloc) {
+  constexpr int64_t most = 16 << 10;
+  auto type = dyn_cast<RankedTensorType>(alloc.getResult().getType().getTensor());
+  if (!type || !type.hasStaticShape())
+    return std::nullopt;
+  int64_t bytes = rc::bytesOf(type);
+  return 0 <= bytes && bytes <= most ? std::optional(bytes) : std::nullopt;
+}
+
+/// Whether a tensor is only read and written by index; `models` are those that might take its block
+/// over.
+bool isUsedByIndex(rc::AllocOp alloc, SmallVectorImpl<rc::AllocOp> &models) {
+  return llvm::all_of(alloc.getResult().getUsers(), [&](Operation *user) {
+    if (auto other = dyn_cast<rc::AllocOp>(user))
+      models.push_back(other);
+    return isa<rc::ViewOp, rc::DimOp, rc::AllocOp>(user);
+  });
+}
+
+void place(rc::AllocOp alloc) {
+  OpBuilder b(alloc);
+  Value local = rc::LocalOp::create(b, alloc.getLoc(), alloc.getResult().getType());
+  for (OpOperand &use : llvm::make_early_inc_range(alloc.getResult().getUses()))
+    if (auto other = dyn_cast<rc::AllocOp>(use.getOwner()))
+      other.getModelsMutable().erase(use.getOperandNumber() - other.getDims().size());
+  alloc.getResult().replaceAllUsesWith(local);
+  for (Operation *user : llvm::make_early_inc_range(alloc.getOk().getUsers()))
+    if (isa<rc::CheckOp>(user))
+      user->erase();
+  if (!alloc.getOk().use_empty())
+    alloc.getOk().replaceAllUsesWith(
+        arith::ConstantOp::create(b, alloc.getLoc(), b.getBoolAttr(true)).getResult());
+  alloc.erase();
+}
+
+} // namespace
+
+void placeLocally(func::FuncOp function) {
+  constexpr int64_t mostBytes = 128 << 10;
+  llvm::SetVector<Operation *> chosen;
+  llvm::DenseMap<Operation *, SmallVector<rc::AllocOp>> models;
+  function.walk([&](rc::AllocOp alloc) {
+    SmallVector<rc::AllocOp> readers;
+    if (!smallSize(alloc) || !isUsedByIndex(alloc, readers))
+      return;
+    chosen.insert(alloc);
+    models[alloc] = std::move(readers);
+  });
+  // A block that another tensor may go on in is better than two.
+  auto isModelOfOthers = [&](Operation *op) {
+    return llvm::any_of(models[op], [&](rc::AllocOp other) { return !chosen.contains(other); });
+  };
+  while (chosen.remove_if(isModelOfOthers)) {
+  }
+  int64_t bytes = 0;
+  for (Operation *op : chosen)
+    if ((bytes += *smallSize(cast<rc::AllocOp>(op))) <= mostBytes)
+      place(cast<rc::AllocOp>(op));
+}
+
+} // namespace treadle::codegen
