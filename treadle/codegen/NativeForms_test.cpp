@@ -518,8 +518,11 @@ TEST_F(CodegenTest, TheFewLargestAreFoundAsByTheKernel) {
       const float *x = rows.data<float>() + row * 40;
       std::vector<int32_t> order(40);
       std::iota(order.begin(), order.end(), 0);
-      std::stable_sort(order.begin(), order.end(), [&](int32_t a, int32_t b) -> bool {
-        return x[a] > x[b] || (!std::isnan(x[a]) && std::isnan(x[b]));
+      std::ranges::sort(order, [&](int32_t a, int32_t b) {
+        bool isNumber = !std::isnan(x[a]), isOther = !std::isnan(x[b]);
+        if (isNumber != isOther)
+          return isNumber;
+        return x[a] > x[b] || (!(x[b] > x[a]) && a < b);
       });
       for (int64_t i = 0; i < k; ++i) {
         EXPECT_EQ(found[1].data<int32_t>()[row * k + i], order[i]) << row << ", " << i;

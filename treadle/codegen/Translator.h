@@ -296,6 +296,7 @@ LoweringTable variableLowerings();
 LoweringTable gatherLowerings();
 LoweringTable foldLowerings();
 LoweringTable sortLowerings();
+LoweringTable factorLowerings();
 LoweringTable scatterLowerings();
 
 /// Whether an op is translated with lists as they are in compiled code; others have them as kernels

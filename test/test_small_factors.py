@@ -1,0 +1,129 @@
+# ruff: noqa: E501 (programs in text)
+"""Factors of small matrices in loops: machine code writes them out, kernels do the larger ones."""
+
+import numpy as np
+import pytest
+
+import treadle
+
+# LU, both triangular systems and Cholesky's factor, twice.
+PROGRAM = """
+func.func @main(%a: tensor<BNxNxT>, %b: tensor<BNx2xT>, %p: tensor<BNxNxT>) -> (tensor<BNxNxT>, tensor<BNxi32>, tensor<BIi32>, tensor<BNx2xT>, tensor<BNx2xT>, tensor<BNxNxT>, tensor<BIi32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %two = stablehlo.constant dense<2> : tensor<i32>
+  %rows = stablehlo.constant dense<0> : tensor<BNxi32>
+  %none = stablehlo.constant dense<0> : tensor<BIi32>
+  %l:8 = stablehlo.while(%i = %zero, %f = %a, %v = %rows, %n = %none, %x = %b, %y = %b, %c = %p, %m = %none) : tensor<i32>, tensor<BNxNxT>, tensor<BNxi32>, tensor<BIi32>, tensor<BNx2xT>, tensor<BNx2xT>, tensor<BNxNxT>, tensor<BIi32>
+  cond {
+    %more = stablehlo.compare LT, %i, %two : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %next = stablehlo.add %i, %one : tensor<i32>
+    %lu, %pivots, %info = stablehlo.custom_call @lapack_Kgetrf_ffi(%a) {api_version = 4 : i32} : (tensor<BNxNxT>) -> (tensor<BNxNxT>, tensor<BNxi32>, tensor<BIi32>)
+    %d = stablehlo.custom_call @lapack_Ktrsm_ffi(%lu, %x) {mhlo.backend_config = {diag = 85 : ui8, side = 76 : ui8, trans_x = 78 : ui8, uplo = 76 : ui8}, api_version = 4 : i32} : (tensor<BNxNxT>, tensor<BNx2xT>) -> tensor<BNx2xT>
+    %e = stablehlo.custom_call @lapack_Ktrsm_ffi(%lu, %y) {mhlo.backend_config = {diag = 78 : ui8, side = 76 : ui8, trans_x = 84 : ui8, uplo = 85 : ui8}, api_version = 4 : i32} : (tensor<BNxNxT>, tensor<BNx2xT>) -> tensor<BNx2xT>
+    %g, %h = stablehlo.custom_call @lapack_Kpotrf_ffi(%p) {mhlo.backend_config = {uplo = 76 : ui8}, api_version = 4 : i32} : (tensor<BNxNxT>) -> (tensor<BNxNxT>, tensor<BIi32>)
+    stablehlo.return %next, %lu, %pivots, %info, %d, %e, %g, %h : tensor<i32>, tensor<BNxNxT>, tensor<BNxi32>, tensor<BIi32>, tensor<BNx2xT>, tensor<BNx2xT>, tensor<BNxNxT>, tensor<BIi32>
+  }
+  return %l#1, %l#2, %l#3, %l#4, %l#5, %l#6, %l#7 : tensor<BNxNxT>, tensor<BNxi32>, tensor<BIi32>, tensor<BNx2xT>, tensor<BNx2xT>, tensor<BNxNxT>, tensor<BIi32>
+}
+"""
+
+
+def program(n, batch, dtype):
+    before = "".join(f"{size}x" for size in batch)
+    text = PROGRAM.replace("BNxNx", f"{before}{n}x{n}x").replace("BNx", f"{before}{n}x")
+    text = text.replace("BI", before).replace("T>", "f32>" if dtype == np.float32 else "f64>")
+    return text.replace("lapack_K", "lapack_s" if dtype == np.float32 else "lapack_d").encode()
+
+
+def both(text, values):
+    """What each tier gives, and how many calls were compiled."""
+    results = []
+    for tier in ("interpret", "jit"):
+        session = treadle.Session(text, tier=tier, statistics=True)
+        names = [f"while:{i}" for i in range(1, 8)]
+        with np.errstate(all="ignore"):
+            results.append(session.run(names, {f"arg{i}": x for i, x in enumerate(values)}))
+    return *results, session.statistics()
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 2)])
+@pytest.mark.parametrize("n", range(1, 7))
+def test_factors_in_loops_are_those_of_the_kernels(n, batch, dtype):
+    rng = np.random.default_rng(n)
+    a = rng.normal(size=(*batch, n, n)).astype(dtype)
+    positive = (a @ np.swapaxes(a, -1, -2) + np.eye(n)).astype(dtype)
+    b = rng.normal(size=(*batch, n, 2)).astype(dtype)
+    wanted, got, statistics = both(program(n, batch, dtype), (a, b, positive))
+    assert (statistics.compiled_calls, statistics.bails) == (1, 0), statistics.last_failure
+    for x, y in zip(wanted, got, strict=True):
+        np.testing.assert_allclose(y, x, rtol=1e-5 if dtype == np.float32 else 1e-12)
+
+
+def test_matrices_without_an_inverse_or_a_root_say_so():
+    a = np.array([[0, 0, 1], [0, 0, 2], [3, 4, 5]], np.float64)
+    for matrix in (a, np.zeros((3, 3)), -np.eye(3)):
+        b = np.ones((3, 2))
+        wanted, got, _ = both(program(3, (), np.float64), (matrix, b, matrix))
+        assert wanted[2] == got[2]  # the first step without a pivot
+        assert wanted[6] == got[6] == 1
+        np.testing.assert_array_equal(got[0], wanted[0])
+        np.testing.assert_array_equal(got[1], wanted[1])
+
+
+LOOP = """
+library { function {
+  signature { name: "body" input_arg { name: "i" type: DT_INT32 } input_arg { name: "x" type: DT_FLOAT }
+    input_arg { name: "b" type: DT_FLOAT } output_arg { name: "j" type: DT_INT32 }
+    output_arg { name: "y" type: DT_FLOAT } output_arg { name: "c" type: DT_FLOAT } }
+  node_def { name: "one" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+    attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 1 } } } }
+  node_def { name: "next" op: "AddV2" input: "i" input: "one:output:0"
+    attr { key: "T" value { type: DT_INT32 } } }
+  node_def { name: "made" op: "OP" input: "x" EXTRA attr { key: "T" value { type: DT_FLOAT } } }
+  ret { key: "j" value: "next:z:0" } ret { key: "y" value: "made:output:0" }
+  ret { key: "c" value: "b" } }
+  function {
+  signature { name: "cond" input_arg { name: "i" type: DT_INT32 } input_arg { name: "x" type: DT_FLOAT }
+    input_arg { name: "b" type: DT_FLOAT } output_arg { name: "p" type: DT_BOOL } }
+  node_def { name: "two" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+    attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 2 } } } }
+  node_def { name: "less" op: "Less" input: "i" input: "two:output:0"
+    attr { key: "T" value { type: DT_INT32 } } }
+  ret { key: "p" value: "less:z:0" } } }
+node { name: "zero" op: "Const" attr { key: "dtype" value { type: DT_INT32 } }
+  attr { key: "value" value { tensor { dtype: DT_INT32 tensor_shape {} int_val: 0 } } } }
+node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 3 } dim { size: 3 } } } } }
+node { name: "b" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } }
+  attr { key: "shape" value { shape { dim { size: 3 } dim { size: 3 } } } } }
+node { name: "while" op: "StatelessWhile" input: "zero" input: "x" input: "b"
+  attr { key: "T" value { list { type: [DT_INT32, DT_FLOAT, DT_FLOAT] } } }
+  attr { key: "cond" value { func { name: "cond" } } } attr { key: "body" value { func { name: "body" } } } }
+"""
+
+
+@pytest.mark.parametrize("op", ["Cholesky", "MatrixInverse", "MatrixSolve"])
+def test_tensorflows_factors_in_loops(op):
+    text = LOOP.replace("OP", op).replace("EXTRA", 'input: "b"' if op == "MatrixSolve" else "")
+    rng = np.random.default_rng(1)
+    a = rng.normal(size=(3, 3)).astype(np.float32)
+    positive = np.diag([16, 81, 256]).astype(np.float32) if op == "Cholesky" else a
+    for x, fails in ((positive, False), (np.zeros((3, 3), np.float32), True)):
+        results = []
+        for tier in ("interpret", "jit"):
+            session = treadle.Session(text.encode(), tier=tier, statistics=True)
+            try:
+                results.append(session.run(["while:1"], {"x": x, "b": a})[0])
+            except treadle.InvalidArgumentError as error:
+                results.append(str(error))
+        assert isinstance(results[0], str) == fails
+        if fails:
+            assert results[0] == results[1]
+        else:
+            statistics = session.statistics()
+            assert (statistics.compiled_calls, statistics.bails) == (1, 0)
+            np.testing.assert_allclose(results[1], results[0], rtol=1e-4)
