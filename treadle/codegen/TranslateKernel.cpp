@@ -54,7 +54,8 @@ Expected<Values> Translator::kernel(tfg::Node node, const Values &inputs) {
     if (type.isRef)
       return Unexpected(unsupported(node, "it gives a reference to a variable"));
     entry.outputTypes.push_back(type.dtype);
-    value.shape = meet(value.shape, tfg::shapeOf(result.getType()));
+    if (!value.shape.hasRank()) // what the node states is checked when it runs
+      value.shape = tfg::shapeOf(result.getType());
     types.push_back(tfg::tensorOf(value.shape, element));
     ExpectedShape expected{value.shape.hasRank()};
     for (int64_t dim : value.shape.all())
