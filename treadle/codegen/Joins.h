@@ -7,7 +7,7 @@ namespace treadle::codegen {
 
 MaybeValues concatByIndex(Translator &t, tfg::Node node, const Values &inputs);
 /// With others around it, as many as said before and after it along each axis.
-MaybeValues padByIndex(Translator &t, tfg::Node node, const Values &inputs,
+MaybeValues padByIndex(Translator &t, const Typed &from, KnownValue known,
                        llvm::ArrayRef<int64_t> before, llvm::ArrayRef<int64_t> after,
                        mlir::Value outside);
 MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs);

@@ -81,7 +81,7 @@ llvm::StringMap<Lowering> makeTable() {
   for (LoweringTable more :
        {shapeLowerings(), sliceLowerings(), moveLowerings(), smallLowerings(), reductionLowerings(),
         productLowerings(), listLowerings(), variableLowerings(), gatherLowerings(),
-        scatterLowerings(), foldLowerings(), sortLowerings(), factorLowerings()})
+        scatterLowerings(), foldLowerings(), sortLowerings(), factorLowerings(), randomLowerings()})
     for (auto [op, lowering] : more)
       lowerings[op] = lowering;
   return lowerings;

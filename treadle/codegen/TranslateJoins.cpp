@@ -119,9 +119,9 @@ MaybeValues concatByIndex(Translator &t, tfg::Node node, const Values &inputs) {
 }
 
 /// A tensor with others around it; negative paddings take elements away.
-MaybeValues padByIndex(Translator &t, tfg::Node node, const Values &inputs,
-                       ArrayRef<int64_t> before, ArrayRef<int64_t> after, Value outside) {
-  std::optional<SmallVector<int64_t>> own = shapeOf(inputs[0]);
+MaybeValues padByIndex(Translator &t, const Typed &from, KnownValue known, ArrayRef<int64_t> before,
+                       ArrayRef<int64_t> after, Value outside) {
+  std::optional<SmallVector<int64_t>> own = shapeOf(from);
   if (!own || own->empty() || before.size() != own->size() || after.size() != own->size())
     return std::nullopt;
   SmallVector<int64_t> shape, ends;
@@ -139,11 +139,11 @@ MaybeValues padByIndex(Translator &t, tfg::Node node, const Values &inputs,
           SmallVector<Value> place;
           for (auto [index, by] : llvm::zip(at, before))
             place.push_back(shifted(inner, loc, index, -by));
-          return t.elementAt(inner, loc, inputs[0], place);
+          return t.elementAt(inner, loc, from, place);
         },
         [&](OpBuilder &) { return outside; });
   };
-  return Values{t.generate(asIndices(t, shape), type, t.outcome(node, inputs), element)};
+  return Values{t.generate(asIndices(t, shape), type, std::move(known), element)};
 }
 
 MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs) {

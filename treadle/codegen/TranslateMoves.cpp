@@ -223,6 +223,37 @@ bool mayBeAlike(Type a, Type b) {
          llvm::all_of(llvm::zip(first.getShape(), second.getShape()), areBothOne);
 }
 
+/// Tensors of one known shape, added up.
+MaybeValues addAll(Translator &t, tfg::Node node, Values inputs) {
+  Type type = inputs[0].value.getType();
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (!llvm::all_of(inputs, [&](const Typed &input) { return input.value.getType() == type; }) ||
+      (isTensor(type) && !(ranked && ranked.hasStaticShape())) || !isNative(elementOf(type)))
+    return std::nullopt;
+  Typed sum = inputs[0];
+  for (const Typed &next : ArrayRef(inputs).drop_front()) {
+    NamedAttribute dtype = t.b.getNamedAttr("T", mlir::TypeAttr::get(elementOf(type)));
+    sum = TREADLE_TRY(t.resultOf("AddV2", dtype, {sum, next}, elementOf(type), node)).front();
+  }
+  sum.known = t.outcome(node, inputs);
+  return Values{std::move(sum)};
+}
+
+/// The diagonal of a matrix of known size.
+MaybeValues diagonal(Translator &t, tfg::Node node, Values inputs) {
+  auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
+  std::optional<SmallVector<int64_t>> number =
+      inputs.size() > 1 ? t.integers(inputs[1]) : SmallVector<int64_t>{0};
+  if (!type || !type.hasStaticShape() || type.getRank() != 2 || !isNative(type.getElementType()) ||
+      !number || number->size() != 1 || number->front() != 0)
+    return std::nullopt;
+  Value size = t.index(std::min(type.getDimSize(0), type.getDimSize(1)));
+  return Values{t.generate(size, type.getElementType(), t.outcome(node, inputs),
+                           [&](OpBuilder &b, Location loc, ValueRange at) {
+                             return t.elementAt(b, loc, inputs[0], {at[0], at[0]});
+                           })};
+}
+
 /// The old form of a choice: between values of one shape, by one condition, by one for each element
 /// or, in a vector, for each row.
 MaybeValues select(Translator &t, tfg::Node node, Values inputs) {
@@ -255,6 +286,7 @@ constexpr std::pair<StringRef, Lowering> table[] = {
     {"ReluGrad", pairwise},     {"Relu6Grad", pairwise},      {"EluGrad", pairwise},
     {"SoftplusGrad", pairwise}, {"SoftsignGrad", pairwise},   {"Transpose", transpose},
     {"Gather", gather},         {"GatherV2", gather},         {"Unpack", unpack},
+    {"AddN", addAll},           {"MatrixDiagPart", diagonal}, {"MatrixDiagPartV3", diagonal},
     {"OneHot", oneHot},         {"Select", select},           {"Bitcast", bitcast},
 };
 

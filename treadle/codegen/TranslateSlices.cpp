@@ -174,6 +174,51 @@ MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
   return Values{t.generate(sizes, type.getElementType(), std::move(known), element)};
 }
 
+/// What a strided slice of a tensor of known sizes was taken from: zeros around it.
+MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
+  std::optional<SmallVector<int64_t>> shape = t.integers(inputs[0], 1),
+                                      begins = t.integers(inputs[1], 1),
+                                      ends = t.integers(inputs[2], 1),
+                                      steps = t.integers(inputs[3], 1);
+  Masks masks(node);
+  if (!shape || !begins || !ends || !steps || begins->size() != ends->size() ||
+      begins->size() != steps->size() || begins->size() > shape->size() || masks.ellipsis ||
+      masks.newAxis || !llvm::all_of(*steps, [](int64_t step) { return step == 1; }))
+    return std::nullopt;
+  SmallVector<int64_t> before, after, kept, part;
+  for (auto [i, size] : llvm::enumerate(*shape)) {
+    int64_t bit = int64_t(1) << i, begin = 0, end = size;
+    bool isNamed = i < begins->size(), isOne = isNamed && masks.shrink & bit;
+    auto fromFront = [&](int64_t place) {
+      return std::clamp<int64_t>(place < 0 ? place + size : place, 0, size);
+    };
+    if (isNamed && !(masks.begin & bit && !isOne))
+      begin = fromFront((*begins)[i]);
+    if (isNamed && !(masks.end & bit))
+      end = fromFront((*ends)[i]);
+    if (isOne)
+      end = begin + 1;
+    if (begin >= end || end > size)
+      return std::nullopt; // of nothing, or fails
+    before.push_back(begin);
+    after.push_back(size - end);
+    part.push_back(end - begin);
+    if (!isOne)
+      kept.push_back(end - begin);
+  }
+  Typed given = inputs[4];
+  Type type = given.value.getType(), element = elementOf(type);
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (shape->empty() || !isNative(element) || isa<ComplexType>(element) ||
+      (isTensor(type) ? !ranked || ranked.getShape() != ArrayRef(kept) : !kept.empty()))
+    return std::nullopt;
+  SmallVector<Value> sizes = llvm::map_to_vector(part, [&](int64_t size) { return t.index(size); });
+  Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(computedIn(element)));
+  none = retyped(t.b, t.loc, none, element);
+  given = t.reshape(given, sizes, KnownValue(Shape(part)));
+  return padByIndex(t, given, t.outcome(node, inputs), before, after, none);
+}
+
 /// Equal parts along an axis that isn't the first.
 MaybeValues split(Translator &t, tfg::Node node, Values inputs) {
   Value from = inputs[1].value;
@@ -371,6 +416,7 @@ MaybeValues dynamicUpdateSlice(Translator &t, tfg::Node node, Values inputs) {
 
 constexpr std::pair<StringRef, Lowering> table[] = {
     {"StridedSlice", stridedSlice},
+    {"StridedSliceGrad", stridedSliceGrad},
     {"Split", split},
     {"Slice", slice},
     {"XlaDynamicSlice", dynamicSlice},

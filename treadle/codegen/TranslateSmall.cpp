@@ -104,12 +104,12 @@ MaybeValues padded(Translator &t, tfg::Node node, const Values &inputs, ArrayRef
   std::optional<SmallVector<Value>> elements = t.elementsOf(inputs[0]);
   Places shape = own.value_or(Places());
   if (!own || !elements || before.size() != own->size() || after.size() != own->size())
-    return padByIndex(t, node, inputs, before, after, outside);
+    return padByIndex(t, inputs[0], t.outcome(node, inputs), before, after, outside);
   for (auto [size, low, high] : llvm::zip(shape, before, after))
     if ((size += low + high) < 0)
       return std::nullopt; // fails
   if (shape.empty() || !isSmall(RankedTensorType::get(shape, outside.getType())))
-    return padByIndex(t, node, inputs, before, after, outside);
+    return padByIndex(t, inputs[0], t.outcome(node, inputs), before, after, outside);
   Places strides = computeStrides(*own);
   return pick(t, node, inputs, shape, [&](ArrayRef<int64_t> at) {
     Places place(at);

@@ -297,6 +297,7 @@ LoweringTable gatherLowerings();
 LoweringTable foldLowerings();
 LoweringTable sortLowerings();
 LoweringTable factorLowerings();
+LoweringTable randomLowerings();
 LoweringTable scatterLowerings();
 
 /// Whether an op is translated with lists as they are in compiled code; others have them as kernels
