@@ -6,7 +6,8 @@ Both in turns, in one process for each program, so that a crash is that program'
     ./dev bench written jax                  the programs of written_jax.py
     ./dev bench written tensorflow           and those of written_tensorflow.py, beside XLA
     ./dev bench written torch NAME...        only these, beside inductor
-    ./dev bench written FILE                 a Python file of the same form, as written_jax.py
+    ./dev bench written FILE                 a Python file of the same form, as written_jax.py;
+                                             for another framework it is in the file's name
 
 A line a program: the time of the fastest rival, Treadle's, their ratio (above 1: Treadle is
 faster), the first call, which compiles, the rival's first call, and the largest difference. Then
@@ -217,7 +218,8 @@ def parse():
     parser.add_argument("--timeout", type=int, default=300, help="seconds a program may take")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    args.framework = args.programs if args.programs in FRAMEWORKS else "jax"
+    stem = pathlib.Path(args.programs).stem
+    args.framework = next((name for name in FRAMEWORKS if name in stem), "jax")
     return args
 
 

@@ -68,6 +68,12 @@ def gradient_of_a_block(g, i, x):
     return g.op("StridedSliceGrad", [*where, x], begin_mask=2, end_mask=2)
 
 
+@form(np.arange(700, dtype=np.float32).reshape(20, 35))
+def rolled(g, i, x):
+    rows = g.op("Roll", [x, 3, 0]) + g.op("Roll", [x, -37, 1])
+    return rows + g.op("Roll", [x, g.constant([1, -1]), g.constant([0, -1])])
+
+
 @form(SEED)
 def normal_numbers(g, i, seed):
     key, counter = g.op("StatelessRandomGetKeyCounter", [seed + i])

@@ -223,6 +223,42 @@ bool mayBeAlike(Type a, Type b) {
          llvm::all_of(llvm::zip(first.getShape(), second.getShape()), areBothOne);
 }
 
+/// Elements moved along axes, those beyond an end to the other one.
+MaybeValues roll(Translator &t, tfg::Node node, Values inputs) {
+  auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
+  std::optional<SmallVector<int64_t>> shifts = t.integers(inputs[1]), axes = t.integers(inputs[2]);
+  if (!type || !type.hasStaticShape() || !type.getNumElements() ||
+      !isNative(type.getElementType()) || !shifts || !axes || shifts->size() != axes->size())
+    return std::nullopt;
+  SmallVector<int64_t> offsets(type.getRank());
+  for (auto [shift, said] : llvm::zip(*shifts, *axes)) {
+    std::optional<int64_t> axis = axisOf(said, type.getRank());
+    if (!axis)
+      return std::nullopt; // fails
+    int64_t size = type.getDimSize(*axis);
+    offsets[*axis] = (offsets[*axis] + shift % size + size) % size;
+  }
+  SmallVector<Value> sizes =
+      llvm::map_to_vector(type.getShape(), [&](int64_t size) { return t.index(size); });
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
+    SmallVector<Value> place(at);
+    for (auto [index, offset, size] : llvm::zip(place, offsets, type.getShape())) {
+      if (!offset)
+        continue;
+      auto number = [&](int64_t value) {
+        return arith::ConstantIndexOp::create(b, loc, value).getResult();
+      };
+      Value isWrapped =
+          b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::slt, index, number(offset));
+      Value wrapped = b.createOrFold<arith::AddIOp>(loc, index, number(size - offset));
+      Value moved = b.createOrFold<arith::SubIOp>(loc, index, number(offset));
+      index = b.createOrFold<arith::SelectOp>(loc, isWrapped, wrapped, moved);
+    }
+    return t.elementAt(b, loc, inputs[0], place);
+  };
+  return Values{t.generate(sizes, type.getElementType(), t.outcome(node, inputs), element)};
+}
+
 /// Tensors of one known shape, added up.
 MaybeValues addAll(Translator &t, tfg::Node node, Values inputs) {
   Type type = inputs[0].value.getType();
@@ -281,13 +317,28 @@ MaybeValues pairwise(Translator &t, tfg::Node node, Values inputs) {
 }
 
 constexpr std::pair<StringRef, Lowering> table[] = {
-    {"SigmoidGrad", pairwise},  {"TanhGrad", pairwise},       {"SqrtGrad", pairwise},
-    {"RsqrtGrad", pairwise},    {"ReciprocalGrad", pairwise}, {"InvGrad", pairwise},
-    {"ReluGrad", pairwise},     {"Relu6Grad", pairwise},      {"EluGrad", pairwise},
-    {"SoftplusGrad", pairwise}, {"SoftsignGrad", pairwise},   {"Transpose", transpose},
-    {"Gather", gather},         {"GatherV2", gather},         {"Unpack", unpack},
-    {"AddN", addAll},           {"MatrixDiagPart", diagonal}, {"MatrixDiagPartV3", diagonal},
-    {"OneHot", oneHot},         {"Select", select},           {"Bitcast", bitcast},
+    {"SigmoidGrad", pairwise},
+    {"TanhGrad", pairwise},
+    {"SqrtGrad", pairwise},
+    {"RsqrtGrad", pairwise},
+    {"ReciprocalGrad", pairwise},
+    {"InvGrad", pairwise},
+    {"ReluGrad", pairwise},
+    {"Relu6Grad", pairwise},
+    {"EluGrad", pairwise},
+    {"SoftplusGrad", pairwise},
+    {"SoftsignGrad", pairwise},
+    {"Transpose", transpose},
+    {"Gather", gather},
+    {"GatherV2", gather},
+    {"Unpack", unpack},
+    {"AddN", addAll},
+    {"MatrixDiagPart", diagonal},
+    {"MatrixDiagPartV3", diagonal},
+    {"Roll", roll},
+    {"OneHot", oneHot},
+    {"Select", select},
+    {"Bitcast", bitcast},
 };
 
 } // namespace
