@@ -686,3 +686,155 @@ def run_length(text):
 
     empty = jnp.zeros(2000, jnp.int32)
     return lax.scan(step, (jnp.int32(-1), jnp.int32(-1), empty, empty), text)[0][1:]
+
+
+# --- what found something since ------------------------------------------------------------------
+
+
+@program(normal(8))
+def lbfgs(x):
+    """Rosenbrock's valley in 8 dimensions, with the last 5 steps remembered."""
+
+    def f(x):
+        return jnp.sum(100 * (x[1:] - x[:-1] ** 2) ** 2 + (1 - x[:-1]) ** 2)
+
+    slope = jax.grad(f)
+
+    def step(state, _):
+        x, steps, turns, g = state
+
+        def back(q, pair):
+            s, y = pair
+            r = 1 / (jnp.dot(s, y) + 1e-10)
+            a = r * jnp.dot(s, q)
+            return q - a * y, (a, r)
+
+        q, (a, r) = lax.scan(back, g, (steps, turns))
+        scale = jnp.dot(steps[0], turns[0]) / (jnp.dot(turns[0], turns[0]) + 1e-10)
+        q = jnp.where(scale > 0, scale, 1e-3) * q
+
+        def forth(q, pair):
+            s, y, a, r = pair
+            return q + s * (a - r * jnp.dot(y, q)), None
+
+        q, _ = lax.scan(forth, q, (steps[::-1], turns[::-1], a[::-1], r[::-1]))
+
+        def is_too_far(c):
+            return (f(x - c[0] * q) > f(x) - 1e-4 * c[0] * jnp.dot(q, g)) & (c[1] < 20)
+
+        t, _ = lax.while_loop(is_too_far, lambda c: (c[0] * 0.5, c[1] + 1), (1.0, 0))
+        new = x - t * q
+        slope_there = slope(new)
+        steps = jnp.concatenate([(new - x)[None], steps[:-1]])
+        turns = jnp.concatenate([(slope_there - g)[None], turns[:-1]])
+        return (new, steps, turns, slope_there), f(new)
+
+    none = jnp.zeros((5, 8))
+    return lax.scan(step, (x, none, none, slope(x)), length=100)[1]
+
+
+@program(np.zeros((48, 48), np.int32))
+def sand_pile(grains):
+    grains = grains.at[24, 24].set(600)
+
+    def topple(g):
+        falls = (g >= 4).astype(jnp.int32)
+        p = jnp.pad(falls, 1)
+        return g - 4 * falls + p[2:, 1:-1] + p[:-2, 1:-1] + p[1:-1, 2:] + p[1:-1, :-2]
+
+    return lax.while_loop(lambda g: (g >= 4).any(), topple, grains)
+
+
+@program(rng.integers(0, 26, (64, 12)).astype(np.int32), rng.integers(0, 26, 12).astype(np.int32))
+def nearest_words(words, wanted):
+    """Levenshtein's distances of many words to one."""
+
+    def distance(word):
+        def row(before, letter):
+            def cell(left, seen):
+                up, diagonal, own = seen
+                best = jnp.minimum(jnp.minimum(left, up) + 1, diagonal + (own != letter))
+                return best, best
+
+            _, rest = lax.scan(cell, before[0] + 1, (before[1:], before[:-1], wanted))
+            return jnp.concatenate([before[:1] + 1, rest]), None
+
+        return lax.scan(row, jnp.arange(13), word)[0][-1]
+
+    return jax.vmap(distance)(words)
+
+
+@program(normal(64, 4) * np.float32(0.05))
+def pole_balancing(states):
+    def environment(state, action):
+        x, v, angle, turn = state
+        force = jnp.where(action > 0, 10.0, -10.0)
+        c, s = jnp.cos(angle), jnp.sin(angle)
+        push = (force + 0.05 * turn**2 * s) / 1.1
+        swing = (9.8 * s - c * push) / (0.5 * (4 / 3 - 0.1 * c**2 / 1.1))
+        new = jnp.stack(
+            [
+                x + 0.02 * v,
+                v + 0.02 * (push - 0.05 * swing * c / 1.1),
+                angle + 0.02 * turn,
+                turn + 0.02 * swing,
+            ]
+        )
+        is_over = (jnp.abs(new[0]) > 2.4) | (jnp.abs(new[2]) > 0.2)
+        return jnp.where(is_over, jnp.zeros(4), new), is_over
+
+    def step(states, _):
+        actions = states @ jnp.array([0.1, 0.3, 1.0, 0.5])
+        states, over = jax.vmap(environment)(states, actions)
+        return states, over.sum()
+
+    return lax.scan(step, states, length=500)
+
+
+@program(np.arange(1, 65, dtype=np.uint32))
+def xorshift(states):
+    def step(s, _):
+        s = s ^ (s << 13)
+        s = s ^ (s >> 17)
+        s = s ^ (s << 5)
+        return s, s.sum()
+
+    return lax.scan(step, states, length=2000)
+
+
+@program(uniform(10, 10))
+def held_karp(distances):
+    """The shortest way through 10 places, by sets of those that are behind."""
+    n = 10
+
+    def of_set(places, best):
+        def of_last(last, best):
+            before = places & ~(1 << last)
+            is_inside = (before >> jnp.arange(n)) & 1
+            cost = jnp.where(is_inside, best[before] + distances[:, last], 1e9).min()
+            holds = ((places >> last) & 1) & (before != 0) & (places & 1)
+            return best.at[places, last].set(jnp.where(holds, cost, best[places, last]))
+
+        return lax.fori_loop(1, n, of_last, best)
+
+    best = jnp.full((1 << n, n), 1e9).at[1, 0].set(0.0)
+    best = lax.fori_loop(1, 1 << n, of_set, best)
+    return (best[-1] + distances[:, 0]).min()
+
+
+@program(normal(300, 3), normal(3))
+def levenberg_marquardt(x, weights):
+    seen = jnp.tanh(x @ weights) + 0.1
+
+    def residuals(p):
+        return jnp.tanh(x @ p[:3]) + p[3] - seen
+
+    def step(state, _):
+        p, damping = state
+        r, J = residuals(p), jax.jacfwd(residuals)(p)
+        new = p - jnp.linalg.solve(J.T @ J + damping * jnp.eye(4), J.T @ r)
+        is_better = (residuals(new) ** 2).sum() < (r**2).sum()
+        p = jnp.where(is_better, new, p)
+        return (p, jnp.where(is_better, damping * 0.5, damping * 2)), (r**2).sum()
+
+    return lax.scan(step, (jnp.zeros(4), 0.1), length=50)

@@ -278,3 +278,60 @@ def greedy_attention(embedding, wq, wk, wv, wo, token):
         token = tf.argmax(tf.matmul(x, embedding, transpose_b=True)[0], 0, tf.int32)
         tokens = tokens.write(i, token)
     return tokens.stack()
+
+
+# --- what found something since ------------------------------------------------------------------
+
+
+@program(normal(2))
+def newton(x):
+    for _ in tf.range(50):
+        f = tf.stack([x[0] ** 2 + x[1] ** 2 - 4, x[0] * x[1] - 1])
+        slopes = tf.stack([tf.stack([2 * x[0], 2 * x[1]]), tf.stack([x[1], x[0]])])
+        x = x - 0.5 * tf.linalg.solve(slopes, f[:, None])[:, 0]
+    return x
+
+
+@program(normal(32, 32))
+def reaction(u):
+    """Gray and Scott's, with diffusion."""
+
+    def spread(a):
+        rows = tf.roll(a, 1, 0) + tf.roll(a, -1, 0)
+        return rows + tf.roll(a, 1, 1) + tf.roll(a, -1, 1) - 4 * a
+
+    v = 0.1 * tf.square(u)
+    u = 1 - v
+    for _ in tf.range(200):
+        r = u * v * v
+        u, v = (
+            u + 0.16 * spread(u) - r + 0.035 * (1 - u),
+            v + 0.08 * spread(v) + r - 0.095 * v,
+        )
+    return u
+
+
+@program(normal(50, 50))
+def beam_search(logits):
+    sequences = tf.zeros([4, 20], tf.int32)
+    scores = tf.constant([0.0, -1e9, -1e9, -1e9])
+    last = tf.zeros([4], tf.int32)
+    logs = tf.nn.log_softmax(logits)
+    for t in tf.range(20):
+        all_scores = tf.reshape(scores[:, None] + tf.gather(logs, last), [-1])
+        scores, places = tf.math.top_k(all_scores, 4)
+        sequences = tf.gather(sequences, places // 50)
+        last = places % 50
+        ends = tf.stack([tf.range(4), tf.repeat(t, 4)], 1)
+        sequences = tf.tensor_scatter_nd_update(sequences, ends, last)
+    return sequences, scores
+
+
+@program(np.array([1, 2], np.int32))
+def random_walk(seed):
+    place = tf.zeros([2])
+    for i in tf.range(1000):
+        place += 0.1 * tf.random.stateless_normal([2], seed + i)
+        if tf.reduce_sum(place * place) > 4.0:
+            place *= 0.5
+    return place
