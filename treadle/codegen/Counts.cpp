@@ -192,7 +192,7 @@ void Counter::run() {
 
 // --- eliding -----------------------------------------------------------------------------------
 
-bool onlyCounts(Operation &op) { return isa<rc::RetainOp, rc::ReleaseOp>(op); }
+bool onlyCounts(Operation &op) { return isa<rc::RetainOp, rc::ReleaseOp, rc::DropOp>(op); }
 
 /// A retain that nothing but counting separates from a release of the same value.
 void dropPairs(Block &block) {
@@ -246,17 +246,20 @@ void reuseModels(rc::AllocOp alloc) {
   OpBuilder b(alloc);
   Operation *filler = fillerOf(alloc);
   for (Value model : alloc.getModels()) {
-    bool isOver = false;
+    rc::ReleaseOp end;
     for (Operation *next = filler ? filler->getNextNode() : nullptr; next && onlyCounts(*next);
          next = next->getNextNode())
-      if (auto release = dyn_cast<rc::ReleaseOp>(next))
-        isOver |= release.getRef() == model;
-    if (!isOver)
+      if (auto release = dyn_cast<rc::ReleaseOp>(next); release && release.getRef() == model)
+        end = release;
+    if (!end)
       continue;
     auto reuse = rc::ReuseOp::create(b, alloc.getLoc(), alloc.getResult().getType(), b.getI1Type(),
                                      model, alloc.getDims());
     alloc.replaceAllUsesWith(reuse);
     alloc.erase();
+    b.setInsertionPoint(end);
+    rc::DropOp::create(b, end.getLoc(), model, reuse.getResult());
+    end.erase();
     return;
   }
   alloc.getModelsMutable().clear();

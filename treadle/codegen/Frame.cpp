@@ -58,15 +58,12 @@ TensorBlock *treadle_reuse(Frame *frame, TensorBlock *of, uint8_t dtype, int32_t
   Tensor tensor = Tensor::adopt(of);
   bool fits = tensor.isUnique() && static_cast<uint8_t>(tensor.dtype()) == dtype &&
               std::ranges::equal(tensor.dims(), Dims(dims, rank));
-  if (!fits) {
-    tensor.take();
+  tensor.take();
+  if (!fits)
     return treadle_allocate(frame, /*isCopy=*/false, dtype, rank, dims);
-  }
   if (frame->counters && rank)
     ClusterCounters::add(frame->counters->reuses);
-  Tensor again = tensor;
-  tensor.take();
-  return again.take();
+  return of;
 }
 
 TensorBlock *treadle_reshape(TensorBlock *from, int32_t rank, const int64_t *dims) {

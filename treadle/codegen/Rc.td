@@ -109,14 +109,21 @@ def Rc_LocalOp : Rc_Op<"local"> {
 }
 
 def Rc_ReuseOp : Rc_Op<"reuse"> {
-  let summary = "Another reference to a tensor that nobody else holds, or a new tensor";
+  let summary = "The block of a tensor that is about to end, or a new tensor";
   let description = [{
-    Where the operand has one reference, is of the same size, and is about to be released, its
-    block serves for the result. Where not, the result is as of `rc.alloc`.
+    Where the operand has one reference, and is of the same type and size, the result is the same
+    block with the same reference, which `rc.drop` then leaves alone. Where not, the result is as of
+    `rc.alloc`.
   }];
   let arguments = (ins Rc_Ref:$of, Variadic<Index>:$dims);
   let results = (outs Rc_Ref:$result, I1:$ok);
   let assemblyFormat = "$of `(` $dims `)` attr-dict `:` type($of) `->` type($result)";
+}
+
+def Rc_DropOp : Rc_Op<"drop"> {
+  let summary = "Gives a reference back, unless another tensor took its block over by `rc.reuse`";
+  let arguments = (ins Rc_Ref:$ref, Rc_Ref:$by);
+  let assemblyFormat = "$ref `,` $by attr-dict `:` type($ref) `,` type($by)";
 }
 
 def Rc_RetainOp : Rc_Op<"retain"> {

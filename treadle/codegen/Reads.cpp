@@ -175,7 +175,8 @@ public:
     if (!op || (write && write.getTensor() == op.getFrom()))
       return failure();
     SmallVector<Value> places;
-    for (int64_t dim : *matchedDims(op.getFrom().getType(), read.getTensor().getType()))
+    SmallVector<int64_t> dims = *matchedDims(op.getFrom().getType(), read.getTensor().getType());
+    for (int64_t dim : dims)
       places.push_back(dim < 0 ? arith::ConstantIndexOp::create(rewriter, read.getLoc(), 0)
                                : read.getIndices()[dim]);
     rewriter.replaceOpWithNewOp<tensor::ExtractOp>(read, op.getFrom(), places);
@@ -195,7 +196,8 @@ public:
       if (!reshape || map.isIdentity())
         continue;
       SmallVector<AffineExpr> places;
-      for (int64_t dim : *matchedDims(reshape.getFrom().getType(), input->get().getType()))
+      SmallVector<int64_t> dims = *matchedDims(reshape.getFrom().getType(), input->get().getType());
+      for (int64_t dim : dims)
         places.push_back(dim < 0 ? rewriter.getAffineConstantExpr(0) : map.getResult(dim));
       SmallVector<AffineMap> maps = op.getIndexingMapsArray();
       maps[input->getOperandNumber()] =

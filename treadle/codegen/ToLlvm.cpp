@@ -270,9 +270,64 @@ void lowerLocal(rc::LocalOp op, rc::LocalOp::Adaptor, Rewriter &rewriter, const 
   rewriter.replaceOp(op, block);
 }
 
+/// The value that one of two branches gives: that of `usual` where a condition holds.
+Value branch(Emit &e, Rewriter &rewriter, Operation *op, Value condition, Value usual,
+             llvm::function_ref<Value()> otherwise) {
+  Location loc = op->getLoc();
+  Block *before = op->getBlock();
+  Block *after = rewriter.splitBlock(before, op->getIterator());
+  Value result = after->addArgument(e.pointer(), loc);
+  Block *other = rewriter.createBlock(after);
+  Value made = otherwise();
+  LLVM::BrOp::create(rewriter, loc, made, after);
+  rewriter.setInsertionPointToEnd(before);
+  LLVM::CondBrOp::create(rewriter, loc, condition, after, ValueRange(usual), other, ValueRange());
+  rewriter.setInsertionPoint(op);
+  return result;
+}
+
+/// Where the types say that the block is of the right size, nobody else holds it, and nobody
+/// counts, nothing is called.
 void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
-  lowerNew(op, rewriter, "treadle_reuse", {e.frame(), in.getOf()}, in.getDims());
+  auto type = cast<RankedTensorType>(op.getResult().getType().getTensor());
+  if (op.getOf().getType() != op.getResult().getType() || !type.hasStaticShape())
+    return lowerNew(op, rewriter, "treadle_reuse", {e.frame(), in.getOf()}, in.getDims());
+  Type i32 = rewriter.getI32Type();
+  Location loc = op.getLoc();
+  auto isNull = [&](Value pointer) -> Value {
+    Value none = LLVM::ZeroOp::create(rewriter, loc, e.pointer());
+    return LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, pointer, none);
+  };
+  auto both = [&](Value x, Value y) -> Value { return LLVM::AndOp::create(rewriter, loc, x, y); };
+  Value references = e.field(in.getOf(), referencesOffset);
+  constexpr unsigned alignment = alignof(std::atomic<uint32_t>);
+  references = LLVM::LoadOp::create(rewriter, loc, i32, references, alignment, /*isVolatile=*/false,
+                                    /*isNonTemporal=*/false, /*isInvariant=*/false,
+                                    /*isInvariantGroup=*/false, LLVM::AtomicOrdering::acquire);
+  Value isAlone =
+      LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, references, e.number(i32, 1));
+  isAlone = both(isAlone, isNull(e.load(e.pointer(), in.getOf(), ownerOffset)));
+  isAlone = both(isAlone, isNull(e.load(e.pointer(), e.frame(), offsetof(Frame, counters))));
+  Value block = branch(e, rewriter, op, isAlone, in.getOf(), [&] {
+    auto dtype =
+        e.number(rewriter.getI8Type(), static_cast<int64_t>(dtypeOf(op.getOf().getType())));
+    return e.call(
+        "treadle_reuse", e.pointer(),
+        {e.frame(), in.getOf(), dtype, e.number(i32, type.getRank()), dimsArray(e, type, {})});
+  });
+  replaceWithBlock(op, rewriter, block);
+}
+
+void lowerDrop(rc::DropOp op, rc::DropOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Value isSame =
+      LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::eq, in.getRef(), in.getBy());
+  branch(e, rewriter, op, isSame, in.getRef(), [&] {
+    e.call("treadle_release", LLVM::LLVMVoidType::get(rewriter.getContext()), {in.getRef()});
+    return in.getRef();
+  });
+  rewriter.eraseOp(op);
 }
 
 void lowerReshape(rc::ReshapeOp op, rc::ReshapeOp::Adaptor in, Rewriter &rewriter, const Types &) {
@@ -555,6 +610,7 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   add<rc::ReshapeOp>(patterns, types, lowerReshape);
   add<rc::LocalOp>(patterns, types, lowerLocal);
   add<rc::ReuseOp>(patterns, types, lowerReuse);
+  add<rc::DropOp>(patterns, types, lowerDrop);
   add<rc::ListOp>(patterns, types, lowerList);
   add<rc::OwnOp>(patterns, types, lowerOwn);
   add<rc::UniqueOp>(patterns, types, lowerUnique);

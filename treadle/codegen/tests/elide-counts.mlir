@@ -35,8 +35,9 @@ func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> (!rc.ref<tensor<?xf32>>, !rc.r
 
 // CHECK-LABEL: func.func @cluster
 // CHECK-SAME: (%[[X:.*]]: !rc.ref<tensor<?xf32>>)
-// CHECK: rc.reuse %[[X]](
+// CHECK: %[[R:.*]], %{{.*}} = rc.reuse %[[X]](
 // CHECK-NOT: rc.alloc
+// CHECK: rc.drop %[[X]], %[[R]]
 func.func @cluster(%x: !rc.ref<tensor<?xf32>>) -> !rc.ref<tensor<?xf32>> {
   %size = rc.dim %x, 0 : !rc.ref<tensor<?xf32>>
   %r, %ok = rc.alloc(%size) like(%x : !rc.ref<tensor<?xf32>>) : !rc.ref<tensor<?xf32>>
