@@ -118,12 +118,14 @@ class Program:
     def pad(self, value, shape):
         low = [self.random.randint(-1, 3) for _ in shape]
         high = [self.random.randint(-1, 3) for _ in shape]
-        sizes = tuple(n + a + b for n, a, b in zip(shape, low, high, strict=True))
+        gaps = [self.random.choice([0, 0, 0, 1, 2]) for _ in shape]
+        sizes = tuple(
+            n + a + b + (n - 1) * k for n, a, b, k in zip(shape, low, high, gaps, strict=True)
+        )
         if min(sizes) < 1:
             return value, shape
         edge = self.emit_constant()
-        zeros = ", ".join("0" for _ in shape)
-        text = f"stablehlo.pad {value}, {edge}, low = {low}, high = {high}, interior = [{zeros}] : ({self.type_of(shape)}, tensor<{self.element}>)"
+        text = f"stablehlo.pad {value}, {edge}, low = {low}, high = {high}, interior = {gaps} : ({self.type_of(shape)}, tensor<{self.element}>)"
         return self.emit(text, sizes), sizes
 
     def emit_constant(self):

@@ -146,6 +146,37 @@ MaybeValues padByIndex(Translator &t, const Typed &from, KnownValue known, Array
   return Values{t.generate(asIndices(t, shape), type, std::move(known), element)};
 }
 
+std::optional<Typed> apartByIndex(Translator &t, const Typed &from, ArrayRef<int64_t> between,
+                                  Value other) {
+  std::optional<SmallVector<int64_t>> own = shapeOf(from);
+  if (!own || own->size() != between.size())
+    return std::nullopt;
+  SmallVector<int64_t> shape;
+  for (auto [size, gap] : llvm::zip(*own, between)) {
+    int64_t step, all;
+    if (llvm::AddOverflow<int64_t>(gap, 1, step) || llvm::MulOverflow(size, step, all))
+      return std::nullopt;
+    shape.push_back(std::max<int64_t>(all - gap, 0));
+  }
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
+    SmallVector<Value> place(at);
+    Value isOne;
+    for (auto [index, gap] : llvm::zip(place, between)) {
+      if (!gap)
+        continue;
+      Value step = arith::ConstantIndexOp::create(b, loc, gap + 1);
+      Value rest = b.createOrFold<arith::RemUIOp>(loc, index, step);
+      Value fits = b.createOrFold<arith::CmpIOp>(loc, arith::CmpIPredicate::eq, rest,
+                                                 arith::ConstantIndexOp::create(b, loc, 0));
+      isOne = isOne ? b.createOrFold<arith::AndIOp>(loc, isOne, fits) : fits;
+      index = b.createOrFold<arith::DivUIOp>(loc, index, step);
+    }
+    // Read in any case: it is there, and a choice of values needs no branch.
+    return selected(b, loc, isOne, t.elementAt(b, loc, from, place), other);
+  };
+  return t.generate(asIndices(t, shape), other.getType(), KnownValue(Shape(shape)), element);
+}
+
 MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs) {
   std::optional<SmallVector<int64_t>> shape = shapeOf(inputs[0]), axes = t.integers(inputs[1], 1);
   if (!shape || !axes)

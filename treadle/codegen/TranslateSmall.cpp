@@ -141,14 +141,20 @@ MaybeValues pad(Translator &t, tfg::Node node, Values inputs) {
   return padded(t, node, inputs, before, after, outside);
 }
 
-/// With negative paddings, but not with anything between elements.
+/// With negative paddings; elements that something stands between are moved apart first.
 MaybeValues xlaPad(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> before = t.integers(inputs[2]), after = t.integers(inputs[3]),
                         between = t.integers(inputs[4]);
   Type element = elementOf(node->getResult(0).getType());
   if (!before || !after || !between || !isNative(element) || isTensor(inputs[1].value.getType()) ||
-      llvm::any_of(*between, [](int64_t size) { return size != 0; }))
+      llvm::any_of(*between, [](int64_t size) { return size < 0; }))
     return std::nullopt;
+  if (llvm::any_of(*between, [](int64_t size) { return size > 0; })) {
+    std::optional<Typed> apart = apartByIndex(t, inputs[0], *between, inputs[1].value);
+    if (!apart)
+      return std::nullopt;
+    return padByIndex(t, *apart, t.outcome(node, inputs), *before, *after, inputs[1].value);
+  }
   return padded(t, node, inputs, *before, *after, inputs[1].value);
 }
 

@@ -31,6 +31,21 @@ bool isRounding(Node node, const OpDef &op) {
          cast<TensorType>(node->getResult(0).getType()).getElementType().isIntOrIndex();
 }
 
+/// Whether a node only puts elements of a small tensor elsewhere: the call of a kernel takes longer
+/// than that.
+bool isSmallMove(Node node, const OpDef &op) {
+  constexpr int64_t most = 4096;
+  auto isSmall = [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape() && tensor.getNumElements() <= most;
+  };
+  if (!op.facts().movesElements || node.numResults() != 1 || !isSmall(node->getResult(0).getType()))
+    return false;
+  return llvm::all_of(node.data(), [&](Value input) {
+    return isSmall(input.getType()) && isNativeType(input.getType());
+  });
+}
+
 /// Whether all that is made of `value` is made of it by `user`.
 bool isOnlyUser(Value value, Operation *user) {
   return llvm::all_of(value.getUsers(), [&](Operation *other) { return other == user; });
@@ -45,6 +60,8 @@ bool computesElements(StringRef op) {
 
 NativeForm nativeForm(Node node) {
   const OpDef *op = lookupOp(node.opType());
+  if (op && op->facts().native == NativeForm::None && isSmallMove(node, *op))
+    return NativeForm::Passes;
   if (!op || op->facts().native == NativeForm::None || op->kind() == OpKind::HigherOrder ||
       node->getNumRegions() || node.numResults() != 1 ||
       !llvm::all_of(node->getOperandTypes(), isNativeType) ||
