@@ -504,8 +504,11 @@ LogicalResult Bufferizer::run() {
 
 } // namespace
 
-LogicalResult bufferize(func::FuncOp function, std::vector<Tensor> &constants) {
-  return Bufferizer(function, constants).run();
+LogicalResult bufferize(ModuleOp module, std::vector<Tensor> &constants) {
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    if (!function.isDeclaration() && failed(Bufferizer(function, constants).run()))
+      return failure();
+  return success();
 }
 
 } // namespace treadle::codegen

@@ -54,8 +54,10 @@ struct ArgumentClass {
 using FindFunction = std::function<tfg::FuncOp(llvm::StringRef)>;
 
 struct TranslationOptions {
-  /// Compiling takes about a second for each four thousand operations.
-  int64_t maxOps = 8000;
+  /// Compiling takes about a second for each ten thousand operations.
+  int64_t maxOps = 1'000'000;
+  /// Operations on small tensors that are written out element by element.
+  int64_t maxUnrolled = 4000;
   /// Whether ops over floats may be rounded otherwise, as SessionOptions has it. Their flags say
   /// so, and are part of what the code is found by in a cache.
   bool fastMath = false;

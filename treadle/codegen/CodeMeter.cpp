@@ -66,7 +66,7 @@ bool isOnStack(const Value *pointer) { return isa<AllocaInst>(getUnderlyingObjec
 /// What functions of the runtime do, for people. Nothing: it isn't worth a word.
 StringRef wordsFor(StringRef function) {
   return StringSwitch<StringRef>(function)
-      .Cases({"treadle_release", "treadle_spread"}, "")
+      .Cases({"treadle_release", "treadle_release_all", "treadle_spread"}, "")
       .Case("treadle_reshape", "reshape")
       .Case("treadle_reuse", "reuse of memory")
       .Case("treadle_unique", "copy of a tensor that others hold")
@@ -89,6 +89,8 @@ void addCall(Work &work, const CallInst &call, const MeteredCode::Place *place) 
     return;
   }
   const Function *callee = call.getCalledFunction();
+  if (callee && !callee->isDeclaration())
+    return; // a piece of the cluster, whose own instructions count
   StringRef name = callee ? callee->getName() : "a function";
   if (call.getType()->isFPOrFPVectorTy()) {
     addOperation(work, call); // a function of mathematics

@@ -26,7 +26,7 @@ static bool mayRunUnchecked(Operation &op) {
       ref = cast.getRef();
     return ref.getParentBlock() != op.getBlock() || isa<BlockArgument>(ref);
   }
-  return isa<arith::ArithDialect>(op.getDialect()) && isPure(&op);
+  return isa<rc::LoadWordOp>(op) || (isa<arith::ArithDialect>(op.getDialect()) && isPure(&op));
 }
 
 /// One check for those that nothing stands between, and none for what is always true: where a check
@@ -64,6 +64,8 @@ static void lowerChecks(func::FuncOp function) {
     return;
   OpBuilder b(function.getContext());
   Block *exit = b.createBlock(&function.getBody(), function.getBody().end());
+  for (rc::ClearWordsOp clear : function.getBody().front().getOps<rc::ClearWordsOp>())
+    rc::ReleaseWordsOp::create(b, function.getLoc(), clear.getWords(), clear.getCount());
   rc::BailOp::create(b, function.getLoc());
   for (rc::CheckOp check : checks) {
     Block *block = check->getBlock();

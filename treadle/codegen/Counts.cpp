@@ -24,9 +24,10 @@ bool isRef(Value value) {
   return isa<rc::RefType>(value.getType()) && !value.getDefiningOp<rc::LocalOp>();
 }
 
-/// Whether an op takes its only reference over: the result is the same one, or in its place.
+/// Whether an op takes its only reference over: the result is the same one, or in its place, or a
+/// word holds it.
 bool takesOver(Operation *op) {
-  return isa<rc::CastOp, rc::OwnOp, rc::PopOp, rc::StackOp, rc::UniqueOp>(op);
+  return isa<rc::CastOp, rc::OwnOp, rc::PopOp, rc::StackOp, rc::StoreWordOp, rc::UniqueOp>(op);
 }
 
 class Counter {
@@ -267,9 +268,7 @@ void reuseModels(rc::AllocOp alloc) {
 
 } // namespace
 
-void insertCounts(func::FuncOp function) { Counter(function).run(); }
-
-void elideCounts(func::FuncOp function) {
+static void elideCounts(func::FuncOp function) {
   for (Block &block : function.getBody()) {
     dropPairs(block);
     giveToKernels(block);
@@ -278,6 +277,17 @@ void elideCounts(func::FuncOp function) {
   function.walk([&](rc::AllocOp alloc) { allocations.push_back(alloc); });
   for (rc::AllocOp alloc : allocations)
     reuseModels(alloc);
+}
+
+void insertCounts(ModuleOp module) {
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    if (!function.isDeclaration())
+      Counter(function).run();
+}
+
+void elideCounts(ModuleOp module) {
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    elideCounts(function);
 }
 
 } // namespace treadle::codegen

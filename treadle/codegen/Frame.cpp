@@ -92,6 +92,11 @@ void treadle_release(TensorBlock *block) {
     Tensor::adopt(block).reset();
 }
 
+void treadle_release_all(TensorBlock **blocks, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    treadle_release(blocks[i]);
+}
+
 int32_t treadle_kernel(Frame *frame, int32_t number, int32_t numInputs, TensorBlock **inputs,
                        uint64_t takes, int32_t numOutputs, TensorBlock **outputs) {
   const auto &[kernel, expected, copies] = frame->kernels[number];
@@ -157,6 +162,7 @@ std::vector<RuntimeFunction> runtimeFunctions() {
           {"treadle_reshape", address(treadle_reshape)},
           {"treadle_unique", address(treadle_unique)},
           {"treadle_release", address(treadle_release)},
+          {"treadle_release_all", address(treadle_release_all)},
           {"treadle_spread", address(treadle_spread)},
           {"treadle_kernel", address(treadle_kernel)},
           {"treadle_list", address(treadle_list)},

@@ -38,13 +38,15 @@ LogicalResult runPasses(ModuleOp module, std::vector<Tensor> &constants, CancelF
   const std::function<LogicalResult()> steps[] = {
       [] { return success(); }, // the translation
       [&] { return hoistInvariants(module), success(); },
+      [&] { return outline(cluster, pieceWeight, tooLongToFuse), success(); },
       [&] { return fuseElementwise(module); },
       [&] { return cleanup.run(module); },
-      [&] { return bufferize(cluster, constants); },
-      [&] { return placeLocally(cluster), success(); },
+      [&] { return outline(cluster), success(); },
+      [&] { return bufferize(module, constants); },
+      [&] { return placeLocally(module), success(); },
       [&] { return lowerControlFlow(module); },
-      [&] { return insertCounts(cluster), success(); },
-      [&] { return elideCounts(cluster), success(); },
+      [&] { return insertCounts(module), success(); },
+      [&] { return elideCounts(module), success(); },
       [&] { return lowerLoops(module); },
       [&] { return lowerToLlvm(module); },
   };

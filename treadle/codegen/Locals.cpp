@@ -46,9 +46,7 @@ void place(rc::AllocOp alloc) {
   alloc.erase();
 }
 
-} // namespace
-
-void placeLocally(func::FuncOp function) {
+void placeIn(func::FuncOp function) {
   constexpr int64_t mostBytes = 128 << 10;
   llvm::SetVector<Operation *> chosen;
   llvm::DenseMap<Operation *, SmallVector<rc::AllocOp>> models;
@@ -69,6 +67,13 @@ void placeLocally(func::FuncOp function) {
   for (Operation *op : chosen)
     if ((bytes += *smallSize(cast<rc::AllocOp>(op))) <= mostBytes)
       place(cast<rc::AllocOp>(op));
+}
+
+} // namespace
+
+void placeLocally(ModuleOp module) {
+  for (func::FuncOp function : module.getOps<func::FuncOp>())
+    placeIn(function);
 }
 
 } // namespace treadle::codegen

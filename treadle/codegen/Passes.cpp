@@ -23,6 +23,7 @@ namespace treadle::codegen {
 #define GEN_PASS_DEF_TRANSLATE
 #define GEN_PASS_DEF_HOISTINVARIANTS
 #define GEN_PASS_DEF_FUSEELEMENTWISE
+#define GEN_PASS_DEF_OUTLINE
 #define GEN_PASS_DEF_BUFFERIZE
 #define GEN_PASS_DEF_PLACELOCALLY
 #define GEN_PASS_DEF_LOWERCONTROLFLOW
@@ -124,13 +125,22 @@ public:
   void runOnOperation() override { finish(fuseElementwise(getOperation())); }
 };
 
+class OutlinePass : public Step<impl::OutlineBase<OutlinePass>> {
+public:
+  using Step::Step;
+  void runOnOperation() override {
+    if (func::FuncOp function = cluster())
+      outline(function, weight, 2 * weight);
+  }
+};
+
 class BufferizePass : public Step<impl::BufferizeBase<BufferizePass>> {
 public:
   using Step::Step;
   void runOnOperation() override {
     std::vector<Tensor> constants;
-    if (func::FuncOp function = cluster())
-      finish(bufferize(function, constants));
+    if (cluster())
+      finish(bufferize(getOperation(), constants));
   }
 };
 
@@ -138,8 +148,8 @@ class PlaceLocallyPass : public Step<impl::PlaceLocallyBase<PlaceLocallyPass>> {
 public:
   using Step::Step;
   void runOnOperation() override {
-    if (func::FuncOp function = cluster())
-      placeLocally(function);
+    if (cluster())
+      placeLocally(getOperation());
   }
 };
 
@@ -153,8 +163,8 @@ class InsertCountsPass : public Step<impl::InsertCountsBase<InsertCountsPass>> {
 public:
   using Step::Step;
   void runOnOperation() override {
-    if (func::FuncOp function = cluster())
-      insertCounts(function);
+    if (cluster())
+      insertCounts(getOperation());
   }
 };
 
@@ -162,8 +172,8 @@ class ElideCountsPass : public Step<impl::ElideCountsBase<ElideCountsPass>> {
 public:
   using Step::Step;
   void runOnOperation() override {
-    if (func::FuncOp function = cluster())
-      elideCounts(function);
+    if (cluster())
+      elideCounts(getOperation());
   }
 };
 

@@ -63,6 +63,30 @@ def FuseElementwise : RcPass<"rc-fuse-elementwise"> {
   }];
 }
 
+def Outline : RcPass<"rc-outline"> {
+  let summary = "long blocks become functions, a piece each";
+  let description = [{
+    A block of twice `weight` operations or more becomes calls of pieces, each of about that many.
+    Values that one piece computes and another uses go through words that the cluster has and all
+    pieces see.
+
+    ```mlir
+    func.func @cluster(%x: tensor<f32>) -> tensor<f32> {
+      %words = memref.alloca() : memref<1xi64>
+      rc.clear_words %words, 0
+      %ok0 = rc.call @piece0(%words)  // ends with: rc.store_word %y, %words[0]
+      rc.check %ok0
+      %ok1 = rc.call @piece1(%words)  // %y = rc.load_word %words[0]
+      rc.check %ok1
+      ...
+    ```
+
+    So the time that all later steps take is linear: where a check leaves a piece, only what that
+    piece holds is released there, and what words hold in one place.
+  }];
+  let options = [Option<"weight", "weight", "int64_t", "1000", "how many operations a piece holds">];
+}
+
 def Bufferize : RcPass<"rc-bufferize"> {
   let summary = "tensors, which are values, become references to tensors in memory";
   let description = [{

@@ -14,6 +14,8 @@
 namespace treadle::rc {
 /// Marks a function that `rc.spread` runs.
 inline constexpr llvm::StringLiteral partAttr = "rc.part";
+/// Marks a function that `rc.call` runs.
+inline constexpr llvm::StringLiteral pieceAttr = "rc.piece";
 /// On a `linalg.generic` over memory that reduces: what each of its outputs starts from.
 inline constexpr llvm::StringLiteral startsAttr = "rc.starts";
 /// On an `rc.kernel` that is not the same elsewhere or oftener: it works on a variable.

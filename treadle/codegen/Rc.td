@@ -359,4 +359,47 @@ def Rc_SpreadOp : Rc_Op<"spread"> {
   }];
 }
 
+def Rc_Words : MemRefRankOf<[I64], [1]>;
+
+def Rc_CallOp : Rc_Op<"call"> {
+  let summary = "Runs a piece of the cluster";
+  let description = [{
+    The piece is a function of the module that is marked with `rc.piece`. It gets the cluster's words,
+    through which values come and go. The result is false where it left.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$piece, Rc_Words:$words);
+  let results = (outs I1:$ok);
+  let assemblyFormat = "$piece `(` $words `)` attr-dict `:` type($words)";
+}
+
+def Rc_StoreWordOp : Rc_Op<"store_word"> {
+  let summary = "Puts a number into a word, or moves a reference there";
+  let arguments = (ins AnyType:$value, Rc_Words:$words, I64Attr:$word);
+  let assemblyFormat = "$value `,` $words `[` $word `]` attr-dict `:` type($value) `,` type($words)";
+}
+
+def Rc_LoadWordOp : Rc_Op<"load_word"> {
+  let summary = "What a word holds: a number, or a tensor's reference";
+  let description = [{
+    Of a reference, one more is made, but `takes` moves it out of the word.
+  }];
+  let arguments = (ins Rc_Words:$words, I64Attr:$word, UnitAttr:$takes);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = [{
+    $words `[` $word `]` (`takes` $takes^)? attr-dict `:` type($words) `->` type($result)
+  }];
+}
+
+def Rc_ClearWordsOp : Rc_Op<"clear_words"> {
+  let summary = "Lets the first `count` words hold no reference";
+  let arguments = (ins Rc_Words:$words, I64Attr:$count);
+  let assemblyFormat = "$words `,` $count attr-dict `:` type($words)";
+}
+
+def Rc_ReleaseWordsOp : Rc_Op<"release_words"> {
+  let summary = "Releases the references that the first `count` words hold";
+  let arguments = (ins Rc_Words:$words, I64Attr:$count);
+  let assemblyFormat = "$words `,` $count attr-dict `:` type($words)";
+}
+
 #endif // TREADLE_CODEGEN_RC_TD

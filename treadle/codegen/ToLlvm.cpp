@@ -130,6 +130,59 @@ void lowerRelease(rc::ReleaseOp op, rc::ReleaseOp::Adaptor in, Rewriter &rewrite
   rewriter.eraseOp(op);
 }
 
+/// The place of a word.
+Value wordAt(Emit &e, Value words, int64_t word) {
+  return e.field(MemRefDescriptor(words).alignedPtr(e.b, e.loc), 8 * word);
+}
+
+/// Pieces see the words of the cluster.
+void lowerCall(rc::CallOp op, rc::CallOp::Adaptor in, Rewriter &rewriter, const Types &) {
+  Emit e(rewriter, op);
+  Type i32 = rewriter.getI32Type();
+  Value left = LLVM::CallOp::create(rewriter, op.getLoc(), i32, op.getPiece(),
+                                    ValueRange{e.frame(), wordAt(e, in.getWords(), 0)})
+                   .getResult();
+  rewriter.replaceOpWithNewOp<LLVM::ICmpOp>(op, LLVM::ICmpPredicate::eq, left, e.number(i32, 0));
+}
+
+void lowerStoreWord(rc::StoreWordOp op, rc::StoreWordOp::Adaptor in, Rewriter &rewriter,
+                    const Types &) {
+  Emit e(rewriter, op);
+  e.store(in.getValue(), wordAt(e, in.getWords(), op.getWord()), 0);
+  rewriter.eraseOp(op);
+}
+
+void lowerLoadWord(rc::LoadWordOp op, rc::LoadWordOp::Adaptor in, Rewriter &rewriter,
+                   const Types &types) {
+  Emit e(rewriter, op);
+  Value place = wordAt(e, in.getWords(), op.getWord());
+  Value value = e.load(types.convertType(op.getType()), place, 0);
+  if (op.getTakes())
+    e.store(LLVM::ZeroOp::create(rewriter, op.getLoc(), e.pointer()), place, 0);
+  else if (isa<rc::RefType>(op.getType()))
+    retain(e, value);
+  rewriter.replaceOp(op, value);
+}
+
+void lowerClearWords(rc::ClearWordsOp op, rc::ClearWordsOp::Adaptor in, Rewriter &rewriter,
+                     const Types &) {
+  Emit e(rewriter, op);
+  LLVM::MemsetOp::create(rewriter, op.getLoc(), wordAt(e, in.getWords(), 0),
+                         e.number(rewriter.getI8Type(), 0),
+                         e.number(rewriter.getI64Type(), 8 * static_cast<int64_t>(op.getCount())),
+                         /*isVolatile=*/false);
+  rewriter.eraseOp(op);
+}
+
+void lowerReleaseWords(rc::ReleaseWordsOp op, rc::ReleaseWordsOp::Adaptor in, Rewriter &rewriter,
+                       const Types &) {
+  Emit e(rewriter, op);
+  e.call("treadle_release_all", LLVM::LLVMVoidType::get(rewriter.getContext()),
+         {wordAt(e, in.getWords(), 0),
+          e.number(rewriter.getI64Type(), static_cast<int64_t>(op.getCount()))});
+  rewriter.eraseOp(op);
+}
+
 void lowerRunning(rc::RunningOp op, rc::RunningOp::Adaptor, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
   Value flag = e.load(e.pointer(), e.frame(), 0);
@@ -546,6 +599,37 @@ void changeSignature(func::FuncOp function) {
   function.setFunctionType(b.getFunctionType({pointer, pointer, pointer}, {b.getI32Type()}));
 }
 
+/// What only this module calls.
+void hide(func::FuncOp function) {
+  MLIRContext *context = function.getContext();
+  function->setAttr("llvm.linkage", LLVM::LinkageAttr::get(context, LLVM::Linkage::Internal));
+}
+
+/// A piece's signature: the frame and the words. It gives 0, or 1 where it left.
+void changePieceSignature(func::FuncOp function, const Types &types) {
+  OpBuilder b(function.getContext());
+  Location loc = function.getLoc();
+  Type pointer = LLVM::LLVMPointerType::get(b.getContext());
+  Block &entry = function.getBody().front();
+  auto type = cast<MemRefType>(entry.getArgument(0).getType());
+  entry.insertArgument(0u, pointer, loc);
+  Value place = entry.insertArgument(1u, pointer, loc);
+  b.setInsertionPointToStart(&entry);
+  Value descriptor = MemRefDescriptor::fromStaticShape(b, loc, types, type, place);
+  Value words = UnrealizedConversionCastOp::create(b, loc, type, descriptor).getResult(0);
+  entry.getArgument(2).replaceAllUsesWith(words);
+  entry.eraseArgument(2);
+  for (auto end : llvm::to_vector(function.getOps<func::ReturnOp>())) {
+    b.setInsertionPoint(end);
+    Value zero = LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(0));
+    func::ReturnOp::create(b, loc, zero);
+    end.erase();
+  }
+  function.setFunctionType(b.getFunctionType({pointer, pointer}, {b.getI32Type()}));
+  function.setArgAttr(1, LLVM::LLVMDialect::getNoAliasAttrName(), b.getUnitAttr());
+  hide(function);
+}
+
 /// A part's signature: the array of captures, and the range.
 void changePartSignature(func::FuncOp function, const Types &types) {
   OpBuilder b(function.getContext());
@@ -566,8 +650,7 @@ void changePartSignature(func::FuncOp function, const Types &types) {
   }
   entry.eraseArguments(0, numCaptures);
   function.setFunctionType(b.getFunctionType({pointer, b.getIndexType(), b.getIndexType()}, {}));
-  function->setAttr("llvm.linkage",
-                    LLVM::LinkageAttr::get(b.getContext(), LLVM::Linkage::Internal));
+  hide(function);
 }
 
 } // namespace
@@ -581,6 +664,8 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   for (func::FuncOp function : module.getOps<func::FuncOp>())
     if (function->hasAttr(rc::partAttr))
       changePartSignature(function, types);
+    else if (function->hasAttr(rc::pieceAttr))
+      changePieceSignature(function, types);
     else
       changeSignature(function);
   RewritePatternSet patterns(context);
@@ -599,6 +684,11 @@ LogicalResult lowerToLlvm(ModuleOp module) {
   add<rc::ReleaseOp>(patterns, types, lowerRelease);
   add<rc::RunningOp>(patterns, types, lowerRunning);
   add<rc::UnchangedOp>(patterns, types, lowerUnchanged);
+  add<rc::CallOp>(patterns, types, lowerCall);
+  add<rc::StoreWordOp>(patterns, types, lowerStoreWord);
+  add<rc::LoadWordOp>(patterns, types, lowerLoadWord);
+  add<rc::ClearWordsOp>(patterns, types, lowerClearWords);
+  add<rc::ReleaseWordsOp>(patterns, types, lowerReleaseWords);
   add<rc::DimOp>(patterns, types, lowerDim);
   add<rc::RankOp>(patterns, types, lowerRank);
   add<rc::CastOp>(patterns, types, lowerCast);

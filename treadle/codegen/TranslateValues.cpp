@@ -244,7 +244,7 @@ static void addParts(SmallVectorImpl<Type> &parts, Type scalar, int64_t count) {
 }
 
 bool Translator::mayUnroll(int64_t ops) {
-  if (unrolled + ops > options.maxOps / 2)
+  if (unrolled + ops > options.maxUnrolled)
     return false;
   unrolled += ops;
   return true;

@@ -43,8 +43,8 @@ struct Wanted {
 };
 
 constexpr const char *functionName = "compiled_function";
-/// A large model takes longer than a loop may, and is compiled once.
-constexpr int64_t maxOps = 50000;
+/// Compiling a model may take longer than compiling a loop: it is done once.
+constexpr int64_t maxUnrolled = 25'000;
 /// More unknown dimensions than these, and they are taken to be 1 all together or not at all.
 constexpr size_t maxSubsets = 2;
 
@@ -373,7 +373,7 @@ Expected<tfg::FuncOp> Compilation::lift(const Wanted &wanted) {
 Expected<codegen::TensorProgram> Compilation::translate(tfg::FuncOp function, const Wanted &wanted,
                                                         const std::vector<Dimension> &ones) {
   codegen::TranslationOptions options;
-  options.maxOps = maxOps;
+  options.maxUnrolled = maxUnrolled;
   options.fastMath = fastMath;
   options.variable = [&](tfg::Node node) { return variableOf(node, variables); };
   codegen::FindFunction find = [&](StringRef name) { return index->function(name); };
