@@ -147,3 +147,21 @@ def test_what_has_no_result_is_the_interpreters_error(name):
             session.run([fetch], feeds)
         messages.append(str(error.value))
     assert messages[0] == messages[1]
+
+
+@pytest.mark.parametrize("place", [-7, 6])
+def test_gradients_of_elements_that_are_not_there_fail_alike(place):
+    g = treadle.Builder()
+    x = g.placeholder("x", "float32", [])
+    one = g.constant([1])
+    with g.while_loop(i=0, kept=np.zeros(6, np.float32)) as loop:
+        loop.condition(loop.i < 3)
+        where = [g.constant([6]), g.constant([place]), one, one, x]
+        loop.kept += g.op("StridedSliceGrad", where, shrink_axis_mask=1)
+        loop.i += 1
+    graph, messages = g.build(), []
+    for tier in ("interpret", "jit"):
+        with pytest.raises(treadle.InvalidArgumentError) as error:
+            treadle.Session(graph, tier=tier).run([loop.kept.name], {"x:0": np.float32(1)})
+        messages.append(str(error.value))
+    assert messages[0] == messages[1]

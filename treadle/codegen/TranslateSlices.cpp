@@ -198,7 +198,8 @@ MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
       end = fromFront((*ends)[i]);
     if (isOne)
       end = begin + 1;
-    if (begin >= end || end > size)
+    bool isBeyond = isOne && begin != ((*begins)[i] < 0 ? (*begins)[i] + size : (*begins)[i]);
+    if (isBeyond || begin >= end || end > size)
       return std::nullopt; // of nothing, or fails
     before.push_back(begin);
     after.push_back(size - end);
