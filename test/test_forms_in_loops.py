@@ -74,6 +74,12 @@ def rolled(g, i, x):
     return rows + g.op("Roll", [x, g.constant([1, -1]), g.constant([0, -1])])
 
 
+@form(np.arange(700, dtype=np.float32).reshape(20, 35))
+def packed(g, i, x):
+    first = g.op("Sum", [g.op("Pack", [[x, x * x, x + 1]], axis=2), 2])
+    return first + g.op("Sum", [g.op("Pack", [[x, -x * 3]], axis=0), 0])
+
+
 @form(SEED)
 def normal_numbers(g, i, seed):
     key, counter = g.op("StatelessRandomGetKeyCounter", [seed + i])

@@ -6,6 +6,8 @@
 namespace treadle::codegen {
 
 MaybeValues concatByIndex(Translator &t, tfg::Node node, const Values &inputs);
+/// Tensors of one shape along a new dimension.
+MaybeValues packByIndex(Translator &t, tfg::Node node, const Values &inputs, int64_t axis);
 /// With others around it, as many as said before and after it along each axis.
 MaybeValues padByIndex(Translator &t, const Typed &from, KnownValue known,
                        llvm::ArrayRef<int64_t> before, llvm::ArrayRef<int64_t> after,

@@ -12,6 +12,9 @@ namespace treadle::codegen {
 
 namespace {
 
+/// Where there are more, kernels copy them one after the other.
+constexpr size_t mostParts = 8;
+
 /// The shape of a tensor of native elements all of whose sizes are known.
 std::optional<SmallVector<int64_t>> shapeOf(const Typed &typed) {
   auto type = dyn_cast<RankedTensorType>(typed.value.getType());
@@ -62,6 +65,22 @@ Value partAt(Translator &t, OpBuilder &b, Location loc, ArrayRef<Typed> parts,
       [&](OpBuilder &inner) { return partAt(t, inner, loc, parts, begins, first + 1, axis, at); });
 }
 
+/// The element of one of the parts, from `first` on, that a new dimension numbers.
+Value packedAt(Translator &t, OpBuilder &b, Location loc, ArrayRef<Typed> parts, size_t first,
+               int64_t axis, ValueRange at) {
+  auto own = [&](OpBuilder &b) {
+    SmallVector<Value> place(at);
+    place.erase(place.begin() + axis);
+    return t.elementAt(b, loc, parts[first], place);
+  };
+  if (first + 1 == parts.size())
+    return own(b);
+  return choose(b, loc, isLess(b, loc, at[axis], static_cast<int64_t>(first) + 1),
+                elementOf(parts[0].value.getType()), own, [&](OpBuilder &inner) {
+                  return packedAt(t, inner, loc, parts, first + 1, axis, at);
+                });
+}
+
 /// Runs `inside` where an index is in each of the ranges, else `outside`.
 Value whereInside(OpBuilder &b, Location loc, ArrayRef<Value> at, ArrayRef<int64_t> begins,
                   ArrayRef<int64_t> ends, ArrayRef<int64_t> shape, Type type, Make inside,
@@ -85,7 +104,6 @@ Value whereInside(OpBuilder &b, Location loc, ArrayRef<Value> at, ArrayRef<int64
 } // namespace
 
 MaybeValues concatByIndex(Translator &t, tfg::Node node, const Values &inputs) {
-  constexpr size_t mostParts = 8;
   ArrayRef<Typed> given = ArrayRef(inputs).drop_back();
   std::optional<SmallVector<int64_t>> axes = t.integers(inputs.back()), shape;
   Values parts;
@@ -115,6 +133,19 @@ MaybeValues concatByIndex(Translator &t, tfg::Node node, const Values &inputs) {
     return partAt(t, b, loc, parts, begins, 0, *axis, at);
   };
   return Values{t.generate(asIndices(t, *shape), elementOf(parts[0].value.getType()),
+                           t.outcome(node, inputs), element)};
+}
+
+MaybeValues packByIndex(Translator &t, tfg::Node node, const Values &inputs, int64_t axis) {
+  std::optional<SmallVector<int64_t>> shape = shapeOf(inputs[0]);
+  if (!shape || inputs.size() > mostParts ||
+      !llvm::all_of(inputs, [&](const Typed &input) { return shapeOf(input) == shape; }))
+    return std::nullopt;
+  shape->insert(shape->begin() + axis, static_cast<int64_t>(inputs.size()));
+  auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
+    return packedAt(t, b, loc, inputs, 0, axis, at);
+  };
+  return Values{t.generate(asIndices(t, *shape), elementOf(inputs[0].value.getType()),
                            t.outcome(node, inputs), element)};
 }
 

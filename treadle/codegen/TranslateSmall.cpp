@@ -41,15 +41,18 @@ MaybeValues pick(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<i
 MaybeValues pack(Translator &t, tfg::Node node, Values inputs) {
   std::optional<Places> part = shapeOf(inputs[0]);
   auto attr = node.attr<IntegerAttr>("axis");
-  std::optional<int64_t> axis =
-      axisOf(attr ? attr.getInt() : 0, part ? static_cast<int64_t>(part->size()) + 1 : 0);
-  if (!part || !axis)
+  auto type = dyn_cast<RankedTensorType>(inputs[0].value.getType());
+  int64_t rank = type ? type.getRank() : isTensor(inputs[0].value.getType()) ? -1 : 0;
+  std::optional<int64_t> axis = axisOf(attr ? attr.getInt() : 0, rank + 1);
+  if (!axis)
     return std::nullopt;
+  if (!part)
+    return packByIndex(t, node, inputs, *axis);
   SmallVector<SmallVector<Value>> own;
   for (const Typed &input : inputs) {
     std::optional<SmallVector<Value>> elements = t.elementsOf(input);
     if (!elements || shapeOf(input) != part)
-      return std::nullopt;
+      return packByIndex(t, node, inputs, *axis);
     own.push_back(std::move(*elements));
   }
   Places shape = *part, strides = computeStrides(*part);

@@ -15,6 +15,7 @@ import torch
 from torch import fx
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.utils import _pytree as pytree
 
@@ -266,6 +267,10 @@ def trace(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphM
     return made
 
 
+def _has_loop(module: fx.GraphModule) -> bool:
+    return any(str(n.target) in ("while_loop", "scan") for n in module.graph.nodes)
+
+
 @contextlib.contextmanager
 def _without_mkldnn() -> Iterator[None]:
     """torch.backends.mkldnn.flags says the same, and warns of what other devices lack."""
@@ -284,6 +289,7 @@ def require_values(module: fx.GraphModule, given: Iterable[Any]) -> None:
         return
     fakes = list(given)
     modes = [f.fake_mode for f in fakes if isinstance(f, FakeTensor)]
-    FakeTensorProp(module, modes[0] if modes else FakeTensorMode()).propagate_dont_convert_inputs(
-        *fakes
-    )
+    mode = modes[0] if modes else FakeTensorMode()
+    if mode.shape_env is None and _has_loop(module):
+        mode.shape_env = ShapeEnv()  # loops are run for values that nobody knows
+    FakeTensorProp(module, mode).propagate_dont_convert_inputs(*fakes)
