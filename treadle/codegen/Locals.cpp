@@ -1,6 +1,8 @@
 // Small tensors that end where they are made: on the stack instead of in blocks of the runtime.
 #include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
+#include "treadle/codegen/Scalars.h"
+#include "treadle/lowering/Attributes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/SetVector.h"
@@ -10,14 +12,16 @@ using namespace mlir;
 namespace treadle::codegen {
 namespace {
 
-/// A tensor of known sizes that takes no more than its share of the stack; else nothing.
+/// The bytes of a tensor of known sizes that takes no more than its share of the stack; else
+/// nothing.
 std::optional<int64_t> smallSize(rc::AllocOp alloc) {
   constexpr int64_t most = 16 << 10;
   auto type = dyn_cast<RankedTensorType>(alloc.getResult().getType().getTensor());
-  if (!type || !type.hasStaticShape())
+  if (!type || !type.hasStaticShape() || !isNative(type.getElementType()))
     return std::nullopt;
-  int64_t bytes = rc::bytesOf(type);
-  return 0 <= bytes && bytes <= most ? std::optional(bytes) : std::nullopt;
+  auto size = static_cast<int64_t>(dtypeSize(valueTypeOf(type.getElementType()).dtype));
+  int64_t bytes = type.getNumElements() * size;
+  return bytes <= most ? std::optional(bytes) : std::nullopt;
 }
 
 /// Whether a tensor is only read and written by index; `models` are those that might take its block

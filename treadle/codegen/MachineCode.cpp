@@ -198,32 +198,40 @@ constexpr StringRef quickPipeline = "function(sroa,early-cse<memssa>,simplifycfg
                                     "loop-mssa(loop-rotate,licm),adce,inject-tli-mappings,"
                                     "loop-vectorize,simplifycfg)";
 
+void forEachLoop(Module &module, FunctionAnalysisManager &analyses,
+                 llvm::function_ref<void(Function &, Loop &)> visit) {
+  for (Function &function : module)
+    if (!function.isDeclaration())
+      for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder())
+        visit(function, *loop);
+}
+
+constexpr const char *noUnrolling = "llvm.loop.unroll.disable", *heldMark = "treadle.held";
+
 /// Keeps loops that have no dependences, and as many iterations as fill vectors, from being written
-/// out before they have vectors: those would be looked for among scalars. With `isHeld` false they
-/// may be again.
-void holdForVectors(Module &module, FunctionAnalysisManager &analyses, bool isHeld) {
+/// out before they have vectors: those would be looked for among scalars.
+void holdForVectors(Module &module, FunctionAnalysisManager &analyses) {
   constexpr unsigned lanes = 8;
-  constexpr StringRef held = "llvm.loop.unroll.disable", mark = "treadle.held";
-  for (Function &function : module) {
-    if (function.isDeclaration())
-      continue;
-    for (Loop *loop : analyses.getResult<LoopAnalysis>(function).getLoopsInPreorder()) {
-      if (!isHeld && getBooleanLoopAttribute(loop, mark)) {
-        loop->setLoopID(makePostTransformationMetadata(module.getContext(), loop->getLoopID(),
-                                                       {held, mark}, {}));
-        continue;
-      }
-      if (!isHeld || !loop->isInnermost() || !loop->isAnnotatedParallel() ||
-          getBooleanLoopAttribute(loop, held))
-        continue;
-      auto &evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
-      unsigned count = evolution.getSmallConstantTripCount(loop);
-      if (!count || count % lanes)
-        continue;
-      addStringMetadataToLoop(loop, held.data(), 1);
-      addStringMetadataToLoop(loop, mark.data(), 1);
-    }
-  }
+  forEachLoop(module, analyses, [&](Function &function, Loop &loop) {
+    if (!loop.isInnermost() || !loop.isAnnotatedParallel() ||
+        getBooleanLoopAttribute(&loop, noUnrolling))
+      return;
+    auto &evolution = analyses.getResult<ScalarEvolutionAnalysis>(function);
+    unsigned count = evolution.getSmallConstantTripCount(&loop);
+    if (!count || count % lanes)
+      return;
+    addStringMetadataToLoop(&loop, noUnrolling, 1);
+    addStringMetadataToLoop(&loop, heldMark, 1);
+  });
+}
+
+/// Lets those that were held be written out.
+void letGo(Module &module, FunctionAnalysisManager &analyses) {
+  forEachLoop(module, analyses, [&](Function &, Loop &loop) {
+    if (getBooleanLoopAttribute(&loop, heldMark))
+      loop.setLoopID(makePostTransformationMetadata(module.getContext(), loop.getLoopID(),
+                                                    {noUnrolling, heldMark}, {}));
+  });
 }
 
 using CancelFlag = const std::atomic<bool> *;
@@ -259,9 +267,9 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
   if (isLarge)
     return run(quickPipeline);
   run(cleaning);
-  holdForVectors(module, functionAnalyses, /*isHeld=*/true);
+  holdForVectors(module, functionAnalyses);
   run(vectorizing);
-  holdForVectors(module, functionAnalyses, /*isHeld=*/false);
+  letGo(module, functionAnalyses);
   run(formatv(finishing.data(), longest > longForVectors ? "" : "slp-vectorizer,").str());
 }
 

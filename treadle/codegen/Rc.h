@@ -20,9 +20,6 @@ inline constexpr llvm::StringLiteral pieceAttr = "rc.piece";
 inline constexpr llvm::StringLiteral startsAttr = "rc.starts";
 /// On an `rc.kernel` that is not the same elsewhere or oftener: it works on a variable.
 inline constexpr llvm::StringLiteral staysAttr = "rc.stays";
-
-/// The bytes of a tensor of known sizes; -1 for elements that aren't numbers.
-int64_t bytesOf(mlir::RankedTensorType type);
 } // namespace treadle::rc
 
 #define GET_TYPEDEF_CLASSES

@@ -280,17 +280,21 @@ void replaceWithBlock(Operation *op, Rewriter &rewriter, Value block) {
   rewriter.replaceOp(op, {block, ok});
 }
 
-/// Calls a function that gives a block, or null.
+/// Calls a function that gives a block of a type, or null.
+Value newBlock(Emit &e, rc::RefType type, StringRef function, ValueRange first, ValueRange dims) {
+  auto tensor = cast<RankedTensorType>(type.getTensor());
+  SmallVector<Value> arguments(first);
+  arguments.push_back(e.number(e.b.getI8Type(), static_cast<int64_t>(dtypeOf(type))));
+  arguments.push_back(e.number(e.b.getI32Type(), tensor.getRank()));
+  arguments.push_back(dimsArray(e, tensor, dims));
+  return e.call(function, e.pointer(), arguments);
+}
+
 template <typename Op>
 void lowerNew(Op op, Rewriter &rewriter, StringRef function, ValueRange first, ValueRange dims) {
   Emit e(rewriter, op);
   auto type = cast<rc::RefType>(op->getResult(0).getType());
-  auto tensor = cast<RankedTensorType>(type.getTensor());
-  SmallVector<Value> arguments(first);
-  arguments.push_back(e.number(rewriter.getI8Type(), static_cast<int64_t>(dtypeOf(type))));
-  arguments.push_back(e.number(rewriter.getI32Type(), tensor.getRank()));
-  arguments.push_back(dimsArray(e, tensor, dims));
-  replaceWithBlock(op, rewriter, e.call(function, e.pointer(), arguments));
+  replaceWithBlock(op, rewriter, newBlock(e, type, function, first, dims));
 }
 
 void lowerAlloc(rc::AllocOp op, rc::AllocOp::Adaptor in, Rewriter &rewriter, const Types &) {
@@ -313,8 +317,9 @@ void lowerLocal(rc::LocalOp op, rc::LocalOp::Adaptor, Rewriter &rewriter, const 
                                   e.number(rewriter.getI64Type(), bytes), alignment)
         .getResult();
   };
+  auto size = static_cast<int64_t>(dtypeSize(dtypeOf(op.getResult().getType())));
   Value block = memory(dimsOffset + 8 * rank),
-        elements = memory(std::max<int64_t>(rc::bytesOf(type), 1));
+        elements = memory(std::max<int64_t>(type.getNumElements() * size, 1));
   e.store(elements, block, dataOffset);
   e.store(e.number(rewriter.getI64Type(), type.getNumElements()), block, countOffset);
   e.store(e.number(rewriter.getI8Type(), rank), block, rankOffset);
@@ -323,20 +328,21 @@ void lowerLocal(rc::LocalOp op, rc::LocalOp::Adaptor, Rewriter &rewriter, const 
   rewriter.replaceOp(op, block);
 }
 
-/// The value that one of two branches gives: that of `usual` where a condition holds.
-Value branch(Emit &e, Rewriter &rewriter, Operation *op, Value condition, Value usual,
-             llvm::function_ref<Value()> otherwise) {
+/// The values before an op: `usual` where a condition holds, those that `otherwise` gives
+/// elsewhere.
+ValueRange branch(Rewriter &rewriter, Operation *op, Value condition, ValueRange usual,
+                  llvm::function_ref<SmallVector<Value>()> otherwise) {
   Location loc = op->getLoc();
   Block *before = op->getBlock();
   Block *after = rewriter.splitBlock(before, op->getIterator());
-  Value result = after->addArgument(e.pointer(), loc);
+  for (Value value : usual)
+    after->addArgument(value.getType(), loc);
   Block *other = rewriter.createBlock(after);
-  Value made = otherwise();
-  LLVM::BrOp::create(rewriter, loc, made, after);
+  LLVM::BrOp::create(rewriter, loc, otherwise(), after);
   rewriter.setInsertionPointToEnd(before);
-  LLVM::CondBrOp::create(rewriter, loc, condition, after, ValueRange(usual), other, ValueRange());
+  LLVM::CondBrOp::create(rewriter, loc, condition, after, usual, other, ValueRange());
   rewriter.setInsertionPoint(op);
-  return result;
+  return after->getArguments();
 }
 
 /// Where the types say that the block is of the right size, nobody else holds it, and nobody
@@ -362,23 +368,20 @@ void lowerReuse(rc::ReuseOp op, rc::ReuseOp::Adaptor in, Rewriter &rewriter, con
       LLVM::ICmpOp::create(rewriter, loc, LLVM::ICmpPredicate::eq, references, e.number(i32, 1));
   isAlone = both(isAlone, isNull(e.load(e.pointer(), in.getOf(), ownerOffset)));
   isAlone = both(isAlone, isNull(e.load(e.pointer(), e.frame(), offsetof(Frame, counters))));
-  Value block = branch(e, rewriter, op, isAlone, in.getOf(), [&] {
-    auto dtype =
-        e.number(rewriter.getI8Type(), static_cast<int64_t>(dtypeOf(op.getOf().getType())));
-    return e.call(
-        "treadle_reuse", e.pointer(),
-        {e.frame(), in.getOf(), dtype, e.number(i32, type.getRank()), dimsArray(e, type, {})});
+  ValueRange block = branch(rewriter, op, isAlone, in.getOf(), [&] {
+    return SmallVector{
+        newBlock(e, op.getResult().getType(), "treadle_reuse", {e.frame(), in.getOf()}, {})};
   });
-  replaceWithBlock(op, rewriter, block);
+  replaceWithBlock(op, rewriter, block.front());
 }
 
 void lowerDrop(rc::DropOp op, rc::DropOp::Adaptor in, Rewriter &rewriter, const Types &) {
   Emit e(rewriter, op);
   Value isSame =
       LLVM::ICmpOp::create(rewriter, op.getLoc(), LLVM::ICmpPredicate::eq, in.getRef(), in.getBy());
-  branch(e, rewriter, op, isSame, in.getRef(), [&] {
+  branch(rewriter, op, isSame, {}, [&] {
     e.call("treadle_release", LLVM::LLVMVoidType::get(rewriter.getContext()), {in.getRef()});
-    return in.getRef();
+    return SmallVector<Value>();
   });
   rewriter.eraseOp(op);
 }

@@ -176,12 +176,8 @@ std::optional<Typed> partByPart(Translator &t, ArrayRef<int64_t> batch, ArrayRef
   };
   if (batch.empty())
     return t.small(elementsAt({}), own, element, {});
-  SmallVector<Value> sizes, rows;
-  for (int64_t size : batch)
-    rows.push_back(t.index(size));
-  sizes = rows;
-  for (int64_t size : own)
-    sizes.push_back(t.index(size));
+  SmallVector<Value> rows = t.asIndices(batch), sizes = rows;
+  llvm::append_range(sizes, t.asIndices(own));
   Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(element));
   Value written = writeTensor(
       t, t.filled(sizes, none, {}), rows, /*isParallel=*/true, [&](Value tensor, ValueRange at) {
@@ -200,6 +196,19 @@ std::optional<Typed> partByPart(Translator &t, ArrayRef<int64_t> batch, ArrayRef
 bool mayWrite(Translator &t, RankedTensorType type) {
   int64_t rows = type.getShape()[type.getRank() - 2];
   return t.mayUnroll(4 * rows * rows * type.getShape().back());
+}
+
+/// What `make` gives of a matrix: made once where there is only one, though several results need
+/// it.
+template <typename Make> auto onceOf(ArrayRef<int64_t> batch, Make make) {
+  using Made = std::invoke_result_t<Make, ValueRange>;
+  return [batch, make, known = std::optional<Made>()](ValueRange at) mutable {
+    if (!batch.empty())
+      return make(at);
+    if (!known)
+      known = make(at);
+    return *known;
+  };
 }
 
 MaybeValues valuesOf(ArrayRef<std::optional<Typed>> made) {
@@ -234,10 +243,10 @@ MaybeValues getrf(Translator &t, tfg::Node node, const Values &inputs) {
     return std::nullopt;
   ArrayRef<int64_t> batch = type.getShape().drop_back(2), own = type.getShape().take_back(2);
   int64_t steps = std::min(own[0], own[1]);
-  auto factorsAt = [&](ValueRange at) {
+  auto factorsAt = onceOf(batch, [&](ValueRange at) {
     Scalars s{t.b, t.loc};
     return factor(s, matrixAt(t, inputs[0], at));
-  };
+  });
   return valuesOf({partByPart(t, batch, own, type.getElementType(),
                               [&](ValueRange at) { return factorsAt(at).packed.elements; }),
                    partByPart(t, batch, steps, t.b.getI32Type(),
@@ -260,25 +269,27 @@ MaybeValues potrf(Translator &t, tfg::Node node, const Values &inputs) {
   ArrayRef<int64_t> batch = type.getShape().drop_back(2), own = type.getShape().take_back(2);
   if (own[0] != own[1])
     return std::nullopt;
-  auto factorAt = [&](ValueRange at, Value &fails) {
+  struct Root {
+    Matrix lower;
+    Value fails;
+  };
+  auto rootAt = onceOf(batch, [&](ValueRange at) {
     Scalars s{t.b, t.loc};
-    Matrix whole = matrixAt(t, inputs[0], at), lower = choleskyOf(s, whole, fails);
+    Matrix whole = matrixAt(t, inputs[0], at);
+    Root root;
+    root.lower = choleskyOf(s, whole, root.fails);
     for (int64_t i = 0; i < own[0]; ++i)
       for (int64_t j = i + 1; j < own[0]; ++j)
-        lower.at(i, j) = whole.at(i, j);
-    return lower.elements;
-  };
-  return valuesOf({partByPart(t, batch, own, type.getElementType(),
-                              [&](ValueRange at) {
-                                Value fails;
-                                return factorAt(at, fails);
-                              }),
-                   partByPart(t, batch, {}, t.b.getI32Type(), [&](ValueRange at) {
-                     Value fails;
-                     factorAt(at, fails);
-                     return SmallVector<Value>{
-                         arith::ExtUIOp::create(t.b, t.loc, t.b.getI32Type(), fails).getResult()};
-                   })});
+        root.lower.at(i, j) = whole.at(i, j);
+    return root;
+  });
+  return valuesOf(
+      {partByPart(t, batch, own, type.getElementType(),
+                  [&](ValueRange at) { return rootAt(at).lower.elements; }),
+       partByPart(t, batch, {}, t.b.getI32Type(), [&](ValueRange at) {
+         return SmallVector<Value>{
+             arith::ExtUIOp::create(t.b, t.loc, t.b.getI32Type(), rootAt(at).fails).getResult()};
+       })});
 }
 
 MaybeValues trsm(Translator &t, tfg::Node node, const Values &inputs) {

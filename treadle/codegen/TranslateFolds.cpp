@@ -37,10 +37,6 @@ Places allOf(ArrayRef<int64_t> places, llvm::function_ref<bool(size_t)> wanted) 
   return found;
 }
 
-SmallVector<Value> asIndices(Translator &t, ArrayRef<int64_t> shape) {
-  return llvm::map_to_vector(shape, [&](int64_t size) { return t.index(size); });
-}
-
 /// A loop that hands values on; null where `inside` fails.
 using Inside = llvm::function_ref<std::optional<Scalars>(Value index, ArrayRef<Value> values)>;
 std::optional<Scalars> fold(Translator &t, int64_t size, ArrayRef<Value> start, Inside inside) {
@@ -119,9 +115,9 @@ MaybeValues running(Translator &t, const Typed &from, const Running &how, Value 
       rc::StoreOp::create(t.b, t.loc, tensor, place, *sum);
     return sum.has_value();
   };
-  Value written = isLast ? writeTensor(t, {copy->front(), known}, asIndices(t, loops),
+  Value written = isLast ? writeTensor(t, {copy->front(), known}, t.asIndices(loops),
                                        /*isParallel=*/false, inRegister)
-                         : writeTensor(t, {copy->front(), known}, asIndices(t, loops),
+                         : writeTensor(t, {copy->front(), known}, t.asIndices(loops),
                                        /*isParallel=*/true, inMemory);
   return written ? MaybeValues(Values{{written, std::move(known)}}) : MaybeValues(std::nullopt);
 }

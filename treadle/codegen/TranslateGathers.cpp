@@ -47,8 +47,7 @@ Values made(Translator &t, tfg::Node node, const Values &inputs, ArrayRef<int64_
   KnownValue known = t.outcome(node, inputs);
   if (shape.empty())
     return {{elementAt(t.b, t.loc, {}), std::move(known)}};
-  SmallVector<Value> sizes =
-      llvm::map_to_vector(shape, [&](int64_t size) { return t.index(size); });
+  SmallVector<Value> sizes = t.asIndices(shape);
   return {t.generate(sizes, elementOf(inputs[0].value.getType()), std::move(known), elementAt)};
 }
 

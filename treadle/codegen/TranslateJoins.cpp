@@ -46,39 +46,19 @@ Value shifted(OpBuilder &b, Location loc, Value index, int64_t by) {
   return b.createOrFold<arith::AddIOp>(loc, index, arith::ConstantIndexOp::create(b, loc, by));
 }
 
-SmallVector<Value> asIndices(Translator &t, ArrayRef<int64_t> shape) {
-  return llvm::map_to_vector(shape, [&](int64_t size) { return t.index(size); });
-}
-
-/// The element of the parts from `first` on, one after the other along an axis.
-Value partAt(Translator &t, OpBuilder &b, Location loc, ArrayRef<Typed> parts,
-             ArrayRef<int64_t> begins, size_t first, int64_t axis, ValueRange at) {
-  auto own = [&](OpBuilder &b) {
-    SmallVector<Value> place(at);
-    place[axis] = shifted(b, loc, place[axis], -begins[first]);
-    return t.elementAt(b, loc, parts[first], place);
-  };
-  if (first + 1 == parts.size())
-    return own(b);
+/// What `ofPart` gives of the part, from `first` on, that an index is in: each begins where the one
+/// before it ends.
+using OfPart = llvm::function_ref<Value(OpBuilder &, size_t part)>;
+Value ofPartAt(OpBuilder &b, Location loc, Value index, ArrayRef<int64_t> begins, Type type,
+               OfPart ofPart, size_t first = 0) {
+  if (first + 1 == begins.size())
+    return ofPart(b, first);
   return choose(
-      b, loc, isLess(b, loc, at[axis], begins[first + 1]), elementOf(parts[0].value.getType()), own,
-      [&](OpBuilder &inner) { return partAt(t, inner, loc, parts, begins, first + 1, axis, at); });
-}
-
-/// The element of one of the parts, from `first` on, that a new dimension numbers.
-Value packedAt(Translator &t, OpBuilder &b, Location loc, ArrayRef<Typed> parts, size_t first,
-               int64_t axis, ValueRange at) {
-  auto own = [&](OpBuilder &b) {
-    SmallVector<Value> place(at);
-    place.erase(place.begin() + axis);
-    return t.elementAt(b, loc, parts[first], place);
-  };
-  if (first + 1 == parts.size())
-    return own(b);
-  return choose(b, loc, isLess(b, loc, at[axis], static_cast<int64_t>(first) + 1),
-                elementOf(parts[0].value.getType()), own, [&](OpBuilder &inner) {
-                  return packedAt(t, inner, loc, parts, first + 1, axis, at);
-                });
+      b, loc, isLess(b, loc, index, begins[first + 1]), type,
+      [&](OpBuilder &inner) { return ofPart(inner, first); },
+      [&](OpBuilder &inner) {
+        return ofPartAt(inner, loc, index, begins, type, ofPart, first + 1);
+      });
 }
 
 /// Runs `inside` where an index is in each of the ranges, else `outside`.
@@ -129,11 +109,15 @@ MaybeValues concatByIndex(Translator &t, tfg::Node node, const Values &inputs) {
   }
   if (!shape || parts.empty() || parts.size() > mostParts)
     return std::nullopt;
+  Type type = elementOf(parts[0].value.getType());
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
-    return partAt(t, b, loc, parts, begins, 0, *axis, at);
+    return ofPartAt(b, loc, at[*axis], begins, type, [&](OpBuilder &inner, size_t part) {
+      SmallVector<Value> place(at);
+      place[*axis] = shifted(inner, loc, place[*axis], -begins[part]);
+      return t.elementAt(inner, loc, parts[part], place);
+    });
   };
-  return Values{t.generate(asIndices(t, *shape), elementOf(parts[0].value.getType()),
-                           t.outcome(node, inputs), element)};
+  return Values{t.generate(t.asIndices(*shape), type, t.outcome(node, inputs), element)};
 }
 
 MaybeValues packByIndex(Translator &t, tfg::Node node, const Values &inputs, int64_t axis) {
@@ -142,11 +126,16 @@ MaybeValues packByIndex(Translator &t, tfg::Node node, const Values &inputs, int
       !llvm::all_of(inputs, [&](const Typed &input) { return shapeOf(input) == shape; }))
     return std::nullopt;
   shape->insert(shape->begin() + axis, static_cast<int64_t>(inputs.size()));
+  SmallVector<int64_t> begins = llvm::to_vector(llvm::seq<int64_t>(std::ssize(inputs)));
+  Type type = elementOf(inputs[0].value.getType());
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
-    return packedAt(t, b, loc, inputs, 0, axis, at);
+    return ofPartAt(b, loc, at[axis], begins, type, [&](OpBuilder &inner, size_t part) {
+      SmallVector<Value> place(at);
+      place.erase(place.begin() + axis);
+      return t.elementAt(inner, loc, inputs[part], place);
+    });
   };
-  return Values{t.generate(asIndices(t, *shape), elementOf(inputs[0].value.getType()),
-                           t.outcome(node, inputs), element)};
+  return Values{t.generate(t.asIndices(*shape), type, t.outcome(node, inputs), element)};
 }
 
 /// A tensor with others around it; negative paddings take elements away.
@@ -174,7 +163,7 @@ MaybeValues padByIndex(Translator &t, const Typed &from, KnownValue known, Array
         },
         [&](OpBuilder &) { return outside; });
   };
-  return Values{t.generate(asIndices(t, shape), type, std::move(known), element)};
+  return Values{t.generate(t.asIndices(shape), type, std::move(known), element)};
 }
 
 std::optional<Typed> apartByIndex(Translator &t, const Typed &from, ArrayRef<int64_t> between,
@@ -205,7 +194,7 @@ std::optional<Typed> apartByIndex(Translator &t, const Typed &from, ArrayRef<int
     // Read in any case: it is there, and a choice of values needs no branch.
     return selected(b, loc, isOne, t.elementAt(b, loc, from, place), other);
   };
-  return t.generate(asIndices(t, shape), other.getType(), KnownValue(Shape(shape)), element);
+  return t.generate(t.asIndices(shape), other.getType(), KnownValue(Shape(shape)), element);
 }
 
 MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs) {
@@ -227,7 +216,7 @@ MaybeValues reverseByIndex(Translator &t, tfg::Node node, const Values &inputs) 
                                               index);
     return t.elementAt(b, loc, inputs[0], place);
   };
-  return Values{t.generate(asIndices(t, *shape), elementOf(inputs[0].value.getType()),
+  return Values{t.generate(t.asIndices(*shape), elementOf(inputs[0].value.getType()),
                            t.outcome(node, inputs), element)};
 }
 
@@ -250,8 +239,7 @@ Typed blockByIndex(Translator &t, const Typed &whole, const Typed &part, ArrayRe
         },
         [&](OpBuilder &inner) { return t.elementAt(inner, loc, whole, SmallVector<Value>(at)); });
   };
-  return t.generate(asIndices(t, type.getShape()), type.getElementType(), std::move(known),
-                    element);
+  return t.generate(t.asIndices(type.getShape()), type.getElementType(), std::move(known), element);
 }
 
 } // namespace treadle::codegen

@@ -5,6 +5,7 @@
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
+#include "treadle/transforms/outline_clusters/NativeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -62,8 +63,7 @@ MaybeValues transpose(Translator &t, tfg::Node node, Values inputs) {
                                  place[axis] = index;
                                return t.elementAt(b, loc, inputs[0], place);
                              })};
-  constexpr int64_t few = 4096;
-  if (axes.back() != type.getRank() - 1 && !(type.hasStaticShape() && type.getNumElements() <= few))
+  if (axes.back() != type.getRank() - 1 && !tfg::isQuicklyMoved(type))
     return std::nullopt;
   Sizes is(sizes, known.shape);
   auto rank = static_cast<unsigned>(axes.size());
@@ -238,8 +238,7 @@ MaybeValues roll(Translator &t, tfg::Node node, Values inputs) {
     int64_t size = type.getDimSize(*axis);
     offsets[*axis] = (offsets[*axis] + shift % size + size) % size;
   }
-  SmallVector<Value> sizes =
-      llvm::map_to_vector(type.getShape(), [&](int64_t size) { return t.index(size); });
+  SmallVector<Value> sizes = t.asIndices(type.getShape());
   auto element = [&](OpBuilder &b, Location loc, ValueRange at) {
     SmallVector<Value> place(at);
     for (auto [index, offset, size] : llvm::zip(place, offsets, type.getShape())) {

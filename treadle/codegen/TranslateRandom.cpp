@@ -3,6 +3,7 @@
 #include "treadle/codegen/Elementwise.h"
 #include "treadle/codegen/FastMath.h"
 #include "treadle/codegen/Translator.h"
+#include "treadle/kernels/random/Philox.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -17,7 +18,7 @@ namespace {
 
 using Block = std::array<Value, 4>; // of 32 bits each
 
-/// Philox 4x32 with ten rounds; see kernels/random/Philox.h. Key and counter are words of 64 bits.
+/// The kernels' Philox as code. Key and counter are words of 64 bits.
 class Stream {
 public:
   Stream(OpBuilder &b, Location loc, Value key, Value low, Value high)
@@ -31,12 +32,12 @@ public:
     Value second = arith::AddIOp::create(b, loc, high, carry);
     Block block = {lower(first), upper(first), lower(second), upper(second)};
     Value keys[2] = {lower(key), upper(key)};
-    for (int round = 0; round < 10; ++round) {
-      auto a = product(0xD2511F53, block[0]), c = product(0xCD9E8D57, block[2]);
+    for (int round = 0; round < Philox::rounds; ++round) {
+      auto a = product(Philox::factors[0], block[0]), c = product(Philox::factors[1], block[2]);
       block = {mixed(upper(c), block[1], keys[0]), lower(c), mixed(upper(a), block[3], keys[1]),
                lower(a)};
-      keys[0] = arith::AddIOp::create(b, loc, keys[0], bits(0x9E3779B9));
-      keys[1] = arith::AddIOp::create(b, loc, keys[1], bits(0xBB67AE85));
+      keys[0] = arith::AddIOp::create(b, loc, keys[0], bits(Philox::keySteps[0]));
+      keys[1] = arith::AddIOp::create(b, loc, keys[1], bits(Philox::keySteps[1]));
     }
     return block;
   }
@@ -104,7 +105,7 @@ std::optional<Stream> streamOfSeed(Translator &t, const Typed &seed) {
   auto number = [&](int64_t value) {
     return arith::ConstantOp::create(t.b, t.loc, t.b.getI64IntegerAttr(value)).getResult();
   };
-  Stream spread(t.b, t.loc, number(int64_t{0x02461e29} << 32 | 0x3ec8f720), (*words)[0],
+  Stream spread(t.b, t.loc, number(static_cast<int64_t>(Philox::spreadingKey)), (*words)[0],
                 (*words)[1]);
   Block mixed = spread.blockAt(0);
   return Stream(t.b, t.loc, wordOf(t, mixed[0], mixed[1]), number(0),

@@ -355,8 +355,7 @@ MaybeValues scatterNd(Translator &t, tfg::Node node, Values inputs) {
   if (!shape || shape->empty() || !isNative(element) || isa<ComplexType>(element) ||
       element.isUnsignedInteger() || llvm::any_of(*shape, [](int64_t size) { return size < 0; }))
     return std::nullopt;
-  SmallVector<Value> sizes =
-      llvm::map_to_vector(*shape, [&](int64_t size) { return t.index(size); });
+  SmallVector<Value> sizes = t.asIndices(*shape);
   Value zero = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(element));
   Typed zeros =
       t.generate(sizes, element, {}, [&](OpBuilder &, Location, ValueRange) { return zero; });

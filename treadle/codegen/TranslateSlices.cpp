@@ -5,6 +5,7 @@
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/codegen/Writes.h"
+#include "treadle/transforms/outline_clusters/NativeOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -94,11 +95,10 @@ bool isReadByIndex(tfg::Node node) {
 /// by element: where it is so small that the call takes longer.
 bool paysToPick(tfg::Node node, ArrayRef<Value> sizes, RankedTensorType from,
                 const KnownValue &known) {
-  constexpr int64_t few = 4096;
   if (from.hasStaticShape() && isReadByIndex(node))
     return true;
   auto type = RankedTensorType::get(Sizes(sizes, known.shape).shape, from.getElementType());
-  return type.hasStaticShape() && type.getNumElements() <= few;
+  return tfg::isQuicklyMoved(type);
 }
 
 MaybeValues stridedSlice(Translator &t, tfg::Node node, Values inputs) {
@@ -189,17 +189,16 @@ MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
   for (auto [i, size] : llvm::enumerate(*shape)) {
     int64_t bit = int64_t(1) << i, begin = 0, end = size;
     bool isNamed = i < begins->size(), isOne = isNamed && masks.shrink & bit;
-    auto fromFront = [&](int64_t place) {
-      return std::clamp<int64_t>(place < 0 ? place + size : place, 0, size);
-    };
-    if (isNamed && !(masks.begin & bit && !isOne))
+    auto fromFront = [&](int64_t place) { return place < 0 ? place + size : place; };
+    auto inside = [&](int64_t place) { return std::clamp<int64_t>(fromFront(place), 0, size); };
+    if (isOne) {
       begin = fromFront((*begins)[i]);
-    if (isNamed && !(masks.end & bit))
-      end = fromFront((*ends)[i]);
-    if (isOne)
       end = begin + 1;
-    bool isBeyond = isOne && begin != ((*begins)[i] < 0 ? (*begins)[i] + size : (*begins)[i]);
-    if (isBeyond || begin >= end || end > size)
+    } else if (isNamed) {
+      begin = masks.begin & bit ? 0 : inside((*begins)[i]);
+      end = masks.end & bit ? size : inside((*ends)[i]);
+    }
+    if (begin < 0 || begin >= end || end > size)
       return std::nullopt; // of nothing, or fails
     before.push_back(begin);
     after.push_back(size - end);
@@ -213,10 +212,9 @@ MaybeValues stridedSliceGrad(Translator &t, tfg::Node node, Values inputs) {
   if (shape->empty() || !isNative(element) || isa<ComplexType>(element) ||
       (isTensor(type) ? !ranked || ranked.getShape() != ArrayRef(kept) : !kept.empty()))
     return std::nullopt;
-  SmallVector<Value> sizes = llvm::map_to_vector(part, [&](int64_t size) { return t.index(size); });
   Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getZeroAttr(computedIn(element)));
   none = retyped(t.b, t.loc, none, element);
-  given = t.reshape(given, sizes, KnownValue(Shape(part)));
+  given = t.reshape(given, t.asIndices(part), KnownValue(Shape(part)));
   return padByIndex(t, given, t.outcome(node, inputs), before, after, none);
 }
 
@@ -330,10 +328,7 @@ MaybeValues dynamicSlice(Translator &t, tfg::Node node, Values inputs) {
   std::optional<SmallVector<Value>> begins = beginsInside(t, type, *sizes, inputs[1]);
   if (!begins)
     return std::nullopt;
-  SmallVector<Value> lengths;
-  for (int64_t size : *sizes)
-    lengths.push_back(t.index(size));
-  return block(t, node, inputs, *begins, lengths);
+  return block(t, node, inputs, *begins, t.asIndices(*sizes));
 }
 
 /// A small tensor with another block: each element is its own or one of the block's.
@@ -379,8 +374,7 @@ MaybeValues updateBlock(Translator &t, const Values &inputs, ArrayRef<Value> beg
       places.push_back(*constant);
   if (places.size() == begins.size() && part.getNumElements() * 4 >= type.getNumElements())
     return Values{blockByIndex(t, inputs[0], inputs[1], places, std::move(known))};
-  SmallVector<Value> sizes =
-      llvm::map_to_vector(part.getShape(), [&](int64_t size) { return t.index(size); });
+  SmallVector<Value> sizes = t.asIndices(part.getShape());
   Value written =
       writeTensor(t, inputs[0], sizes, /*isParallel=*/true, [&](Value tensor, ValueRange loops) {
         SmallVector<Value> places;

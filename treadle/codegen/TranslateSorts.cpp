@@ -96,7 +96,7 @@ public:
     for (auto [i, size] : llvm::enumerate(shape))
       if (static_cast<int64_t>(i) != axis)
         rows.push_back(t.index(size));
-    SmallVector<Value> sizes = asIndices(shape);
+    SmallVector<Value> sizes = t.asIndices(shape);
     Value none = arith::ConstantOp::create(t.b, t.loc, t.b.getI32IntegerAttr(0));
     Value written = writeTensor(t, t.filled(sizes, none, {}), rows, /*isParallel=*/false,
                                 [&](Value tensor, ValueRange loops) {
@@ -115,8 +115,8 @@ public:
 
   /// The elements of a column that stand at these places.
   Typed taken(const Typed &column, const Typed &places) {
-    return t.generate(asIndices(shape), elementOf(column.value.getType()), KnownValue(Shape(shape)),
-                      [&](OpBuilder &b, Location loc, ValueRange at) {
+    return t.generate(t.asIndices(shape), elementOf(column.value.getType()),
+                      KnownValue(Shape(shape)), [&](OpBuilder &b, Location loc, ValueRange at) {
                         SmallVector<Value> place(at);
                         Value there = t.elementAt(b, loc, places, place);
                         place[axis] =
@@ -126,10 +126,6 @@ public:
   }
 
 private:
-  SmallVector<Value> asIndices(ArrayRef<int64_t> sizes) {
-    return llvm::map_to_vector(sizes, [&](int64_t size) { return t.index(size); });
-  }
-
   SmallVector<Value> inRow(ValueRange row, Value index) const {
     SmallVector<Value> at(row);
     at.insert(at.begin() + axis, index);
@@ -315,8 +311,7 @@ MaybeValues sort(Translator &t, tfg::Node node, Values inputs) {
       generateAll(t, type.getShape(), t.b.getI32Type(), rankAt);
   if (!ranks)
     return std::nullopt;
-  SmallVector<Value> sizes =
-      llvm::map_to_vector(type.getShape(), [&](int64_t size) { return t.index(size); });
+  SmallVector<Value> sizes = t.asIndices(type.getShape());
   std::vector<const KnownValue *> given;
   for (const Typed &input : inputs)
     given.push_back(&input.known);

@@ -142,6 +142,9 @@ public:
   std::optional<Form> joined(const Form &a, const Form &b);
   mlir::Value coerce(const Typed &typed, const Form &form);
   mlir::Value index(int64_t value);
+  llvm::SmallVector<mlir::Value> asIndices(llvm::ArrayRef<int64_t> values) {
+    return llvm::map_to_vector(values, [&](int64_t value) { return index(value); });
+  }
   /// The elements of a small tensor of integers as indices: where they are constant or in
   /// registers. Nothing of other ranks than this one; by default, scalars and vectors will do.
   std::optional<llvm::SmallVector<mlir::Value>> indices(const Typed &typed,

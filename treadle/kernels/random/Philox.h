@@ -11,6 +11,11 @@ namespace treadle {
 class Philox {
 public:
   using Block = std::array<uint32_t, 4>;
+  static constexpr int rounds = 10;
+  static constexpr uint32_t factors[2] = {0xD2511F53, 0xCD9E8D57};
+  static constexpr uint32_t keySteps[2] = {0x9E3779B9, 0xBB67AE85};
+  /// The key of the stream whose blocks spread seeds over keys and counters.
+  static constexpr uint64_t spreadingKey = uint64_t{0x02461e29} << 32 | 0x3ec8f720;
 
   Philox() = default;
   Philox(Block counter, std::array<uint32_t, 2> key) : counter(counter), key(key) {}
@@ -27,12 +32,12 @@ public:
   Block next() {
     Block block = counter;
     std::array<uint32_t, 2> k = key;
-    for (int round = 0; round < 10; ++round) {
-      uint64_t a = uint64_t{0xD2511F53} * block[0];
-      uint64_t b = uint64_t{0xCD9E8D57} * block[2];
+    for (int round = 0; round < rounds; ++round) {
+      uint64_t a = uint64_t{factors[0]} * block[0];
+      uint64_t b = uint64_t{factors[1]} * block[2];
       block = {high(b) ^ block[1] ^ k[0], low(b), high(a) ^ block[3] ^ k[1], low(a)};
-      k[0] += 0x9E3779B9;
-      k[1] += 0xBB67AE85;
+      k[0] += keySteps[0];
+      k[1] += keySteps[1];
     }
     skip(1);
     return block;
@@ -57,18 +62,18 @@ public:
       for (unsigned i = 0; i < 4; ++i)
         out[i][b] = at.counter[i];
     }
-    for (int round = 0; round < 10; ++round) {
+    for (int round = 0; round < rounds; ++round) {
 #pragma clang loop vectorize(enable)
       for (int b = 0; b < count; ++b) {
-        uint64_t a = uint64_t{0xD2511F53} * out[0][b], c = uint64_t{0xCD9E8D57} * out[2][b];
+        uint64_t a = uint64_t{factors[0]} * out[0][b], c = uint64_t{factors[1]} * out[2][b];
         uint32_t first = high(c) ^ out[1][b] ^ keys[0], third = high(a) ^ out[3][b] ^ keys[1];
         out[0][b] = first;
         out[1][b] = low(c);
         out[2][b] = third;
         out[3][b] = low(a);
       }
-      keys[0] += 0x9E3779B9;
-      keys[1] += 0xBB67AE85;
+      keys[0] += keySteps[0];
+      keys[1] += keySteps[1];
     }
   }
 

@@ -69,7 +69,7 @@ bool readSeed(OpContext &ctx, int i, Philox &stream) {
     return false;
   }
   auto word = [&](int64_t k) { return static_cast<uint64_t>(indexAt(seed, k)); };
-  Philox spread = Philox::fromKey(uint64_t{0x02461e29} << 32 | 0x3ec8f720, word(0), word(1));
+  Philox spread = Philox::fromKey(Philox::spreadingKey, word(0), word(1));
   Philox::Block mixed = spread.next();
   stream = {{0, 0, mixed[2], mixed[3]}, {mixed[0], mixed[1]}};
   return true;

@@ -31,19 +31,12 @@ bool isRounding(Node node, const OpDef &op) {
          cast<TensorType>(node->getResult(0).getType()).getElementType().isIntOrIndex();
 }
 
-/// Whether a node only puts elements of a small tensor elsewhere: the call of a kernel takes longer
-/// than that.
+/// Whether a node only puts elements of a small tensor elsewhere.
 bool isSmallMove(Node node, const OpDef &op) {
-  constexpr int64_t most = 4096;
-  auto isSmall = [](Type type) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    return tensor && tensor.hasStaticShape() && tensor.getNumElements() <= most;
-  };
-  if (!op.facts().movesElements || node.numResults() != 1 || !isSmall(node->getResult(0).getType()))
-    return false;
-  return llvm::all_of(node.data(), [&](Value input) {
-    return isSmall(input.getType()) && isNativeType(input.getType());
-  });
+  return op.facts().movesElements && node.numResults() == 1 &&
+         isQuicklyMoved(node->getResult(0).getType()) && llvm::all_of(node.data(), [](Value input) {
+           return isQuicklyMoved(input.getType()) && isNativeType(input.getType());
+         });
 }
 
 /// Whether all that is made of `value` is made of it by `user`.
@@ -52,6 +45,12 @@ bool isOnlyUser(Value value, Operation *user) {
 }
 
 } // namespace
+
+bool isQuicklyMoved(Type type) {
+  constexpr int64_t most = 4096;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.hasStaticShape() && tensor.getNumElements() <= most;
+}
 
 bool computesElements(StringRef op) {
   const OpDef *def = lookupOp(op);

@@ -12,6 +12,10 @@ NativeForm nativeForm(Node node);
 /// Whether an op computes elements in a form of machine code, for some dtypes.
 bool computesElements(llvm::StringRef op);
 
+/// Whether a tensor is known to be so small that the call of a kernel takes longer than to put its
+/// elements elsewhere.
+bool isQuicklyMoved(mlir::Type type);
+
 /// So many nodes that compute make a cluster without a loop: with fewer, the call of the cluster
 /// takes what it saves.
 inline constexpr int64_t worthCompiling = 5;

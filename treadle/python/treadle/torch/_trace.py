@@ -50,7 +50,8 @@ _SECRETIVE = {"aten.native_batch_norm.default"}
 
 
 # Ops that graphs are arguments of.
-_WITH_BODIES = {"control_deps", "cond", "while_loop", "scan"}
+_LOOPS = {"while_loop", "scan"}
+_WITH_BODIES = {"control_deps", "cond"} | _LOOPS
 
 
 def _is_functional(node: fx.Node) -> bool:
@@ -268,7 +269,7 @@ def trace(fn: Callable[..., Any], inputs: Sequence[Any], mode: str) -> fx.GraphM
 
 
 def _has_loop(module: fx.GraphModule) -> bool:
-    return any(str(n.target) in ("while_loop", "scan") for n in module.graph.nodes)
+    return any(str(n.target) in _LOOPS for n in module.graph.nodes)
 
 
 @contextlib.contextmanager
