@@ -1,13 +1,20 @@
 # ruff: noqa: E501 (programs in text)
 """Loops that join, move, scatter and gather elements: random ones of each kind are compiled, and
-give what the interpreter gives."""
+give what the interpreter gives.
 
+TREADLE_STRESS_PROGRAMS sets how many of each kind; TREADLE_STRESS_SEED the first one, to repeat a
+failure."""
+
+import os
 import random
 
 import numpy as np
 import pytest
 
 import treadle
+
+PROGRAMS = int(os.environ.get("TREADLE_STRESS_PROGRAMS", "12"))
+FIRST = int(os.environ.get("TREADLE_STRESS_SEED", "0"))
 
 LOOP = """
 func.func @main(%x: TYPE) -> (TYPE, TYPE) {
@@ -403,7 +410,7 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(FIRST, FIRST + PROGRAMS))
 @pytest.mark.parametrize("kinds", KINDS)
 def test_random_loop_is_compiled_and_gives_the_same(kinds, seed):
     program = Program(f"{kinds} {seed}")
