@@ -86,25 +86,36 @@ private:
 thread_local bool Pool::isGone = false;
 thread_local Pool pool;
 
+int64_t physicalMemory() {
+  static const int64_t bytes =
+      static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
+  return bytes;
+}
+
 /// Blocks beyond the pool's that were freed, of all threads: the system would hand out fresh ones a
 /// page fault for each 4 KiB. Never destroyed, since tensors may outlive any static object.
 class LargeBlocks {
 public:
-  /// A block of at least so many bytes, but not of many more; null where none is kept.
+  /// The smallest block of at least so many bytes, but not of many more; null where none is kept.
   void *take(size_t bytes) {
     std::lock_guard lock(mutex);
-    auto fits = [&](const Block &b) { return b.bytes >= bytes && b.bytes - bytes <= bytes / 4; };
-    auto *found = std::find_if(blocks, blocks + count, fits);
-    if (found == blocks + count)
+    Block *end = blocks + count, *found = end;
+    for (Block *b = blocks; b != end; ++b)
+      if (b->bytes >= bytes && b->bytes - bytes <= bytes / 4 &&
+          (found == end || b->bytes < found->bytes))
+        found = b;
+    if (found == end)
       return nullptr;
     void *data = found->data;
     kept -= found->bytes;
-    std::move(found + 1, blocks + count, found);
+    std::move(found + 1, end, found);
     --count;
     return data;
   }
   /// Keeps it, or frees it if it is too large; those that came long ago give way.
   void put(void *data) {
+    static const size_t mostBytes =
+        std::max<size_t>(leastLimit, static_cast<size_t>(physicalMemory()) / 32);
     size_t bytes = malloc_usable_size(data);
     if (bytes > mostBytes)
       return std::free(data);
@@ -116,8 +127,8 @@ public:
   }
 
 private:
-  static constexpr size_t mostBytes = 48 << 20;
-  static constexpr int mostBlocks = 16;
+  static constexpr size_t leastLimit = 48 << 20;
+  static constexpr int mostBlocks = 64;
   struct Block {
     void *data;
     size_t bytes;
@@ -165,12 +176,6 @@ void poolFree(void *p, uint8_t sizeClass) {
 }
 
 // --- blocks ------------------------------------------------------------------------------------
-
-int64_t physicalMemory() {
-  static const int64_t bytes =
-      static_cast<int64_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGE_SIZE);
-  return bytes;
-}
 
 size_t headerBytes(size_t rank, size_t payload) {
   size_t header = sizeof(TensorBlock) + rank * sizeof(int64_t);
