@@ -297,6 +297,16 @@ def test_nothing_is_repeated_where_the_op_says_so(op):
         check(program, program.loop, program.loop_fetches)
 
 
+def test_nothing_is_written_to_an_empty_tensor():
+    """Not even rows that have no elements themselves."""
+    program = Straight()
+    for k, (shape, type) in enumerate([((3, 0, 2), "f32"), ((1, 1), "i32"), ((1, 0, 2), "f32")]):
+        program.take(Value(f"x{k}", type), np.zeros(shape, programs.NUMPY[type]))
+    attrs = "T = f32, Tindices = i32"
+    program.ask([program.node("TensorScatterUpdate", program.given, Value("y", "f32"), attrs)])
+    check(program, program.loop, program.loop_fetches)
+
+
 def test_a_bias_of_channels_that_come_first():
     program = Straight()
     program.take(Value("x", "f32"), np.arange(18, dtype=np.float32).reshape(1, 3, 2, 3))

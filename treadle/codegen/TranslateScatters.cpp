@@ -326,13 +326,13 @@ bool ignoresBadIndices(tfg::Node node) {
 }
 
 /// Into a tensor, what the op says becoming of its elements. Windows that aren't inside are errors,
-/// the interpreter's.
+/// the interpreter's, and so are those of an empty tensor, even empty ones.
 MaybeValues tensorFlowScatter(Translator &t, tfg::Node node, KnownValue known, const Values &inputs,
                               Emit emit) {
   std::optional<Places> shape = shapeOf(inputs[0]), indices = shapeOf(inputs[1]),
                         updates = shapeOf(inputs[2]);
   Type element = elementOf(inputs[0].value.getType());
-  if (!shape || !indices || !updates || ignoresBadIndices(node) ||
+  if (!shape || !indices || !updates || ignoresBadIndices(node) || llvm::is_contained(*shape, 0) ||
       (emit && (element.isInteger(1) || element.isUnsignedInteger() || isHalf(element))))
     return std::nullopt;
   std::optional<Scatter> form = tensorFlowForm(*shape, *indices, *updates);
