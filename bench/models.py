@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Measures calls of SavedModels against TensorFlow, XLA, ONNX Runtime and LiteRT, in one process.
+"""Measures calls of SavedModels against TensorFlow, XLA, ONNX Runtime, OpenVINO and LiteRT, in one
+process.
 
 A folder of models has one folder each, with the SavedModel and an io.npz: in/K holds the inputs of
 serving_default, out/K what it gives (in/CALL/K and out/CALL/K for several calls, made in order).
 
     ./dev bench models FOLDER                   every model
     ./dev bench models FOLDER --only lstm_text --threads 1
+    ./dev bench models FOLDER --only resnet50 --batch 8
     ./dev bench models FOLDER --without XLA --without LiteRT
     ./dev bench models FOLDER --markdown        the table of the README
 """
@@ -21,15 +23,15 @@ from model_rivals import MODEL_RIVALS, Model, agrees, rival_call
 import bench
 
 
-def first_call(folder):
-    """The model with the inputs and the outputs of its first call."""
+def first_call(folder, batch=1):
+    """The model with the inputs and the outputs of its first call, `batch` times side by side."""
     with np.load(folder / "io.npz", allow_pickle=True) as file:
         arrays = {name: file[name] for name in file.files}
     call = {"in": {}, "out": {}}
     for name, array in arrays.items():
         kind, *rest = name.split("/")
         if len(rest) == 1 or rest[0] == "0":
-            call[kind][rest[-1]] = array
+            call[kind][rest[-1]] = np.concatenate([array] * batch) if batch > 1 else array
     return Model(folder, call["in"], call["out"])
 
 
@@ -48,7 +50,7 @@ def treadle_call(model, threads, tier="auto"):
 
 
 def measure(folder, args):
-    model = first_call(folder)
+    model = first_call(folder, args.batch)
     calls = {"treadle": treadle_call(model, args.threads)}
     for rival in args.rivals:
         call = rival_call(rival, model, args.threads)
@@ -81,6 +83,9 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--only", help="models whose name has this")
     parser.add_argument("--threads", type=int, default=2, help="of each runtime; 2 by default")
+    parser.add_argument(
+        "--batch", type=int, default=1, help="the inputs so many times along their first dimension"
+    )
     parser.add_argument("--repeat", type=int, default=30, help="rounds; 30 by default")
     parser.add_argument("--without", action="append", default=[], choices=[*MODEL_RIVALS])
     parser.add_argument("--markdown", action="store_true")
