@@ -1,5 +1,8 @@
 // Copies of elements by their size: contiguous, and between any two strided layouts.
 #include "treadle/kernels/ElementCopy.h"
+#include "treadle/kernels/OneDnn.h"
+#include "treadle/runtime/Kernel.h"
+#include "treadle/runtime/ThreadPool.h"
 
 #include <algorithm>
 
@@ -85,6 +88,42 @@ template <typename T> void copyLayout(const Layout &layout, T *dst, const T *src
   }
 }
 
+/// Whether oneDNN, which writes code for a layout, copied elements of 4 or 8 bytes: where there are
+/// enough of them, and no rows that are copied as they are.
+bool copyByLibrary(size_t elementBytes, const Layout &layout, void *dst, const void *src) {
+  constexpr int64_t leastElements = 8192, leastRow = 16, mostDims = 8;
+  int64_t count = 1, last = std::ssize(layout.dims) - 1;
+  for (int64_t size : layout.dims)
+    count *= size;
+  auto at = [last](const DimVector &v) { return v[static_cast<size_t>(last)]; };
+  bool isByRows = at(layout.dst) == 1 && at(layout.src) <= 1 && at(layout.dims) >= leastRow;
+  auto goesForward = [](const DimVector &v) {
+    return std::ranges::all_of(v, [](int64_t stride) { return stride > 0; });
+  };
+  if (count < leastElements || (elementBytes != 4 && elementBytes != 8) || isByRows || last == 0 ||
+      last + 2 > mostDims || !goesForward(layout.dst) || !goesForward(layout.src))
+    return false;
+  using dnnl::memory;
+  auto halves = static_cast<int64_t>(elementBytes / 4);
+  auto descOf = [&](const DimVector &strides) {
+    memory::dims dims(layout.dims.begin(), layout.dims.end()), steps;
+    for (int64_t stride : strides)
+      steps.push_back(stride * halves);
+    dims.push_back(halves);
+    steps.push_back(1);
+    return memory::desc(dims, memory::data_type::f32, steps);
+  };
+  try {
+    OneThread alone;
+    memory from(descOf(layout.src), dnnlEngine(), const_cast<void *>(src)), // only read
+        to(descOf(layout.dst), dnnlEngine(), dst);
+    dnnl::reorder(from, to).execute(dnnlStream(), from, to);
+    return true;
+  } catch (const dnnl::error &) { // it has no code for this
+    return false;
+  }
+}
+
 } // namespace
 
 int64_t indexAt(const Tensor &tensor, int64_t i) {
@@ -158,8 +197,32 @@ void copyStrided(DType dtype, Dims dims, void *dst, Dims dstStrides, const void 
   if (std::ranges::find(dims, 0) != dims.end())
     return;
   Layout layout(dims, dstStrides, srcStrides);
+  if (isPlain(dtype) && copyByLibrary(dtypeSize(dtype), layout, dst, src))
+    return;
   visitMoved(dtype, [&]<typename T>() {
     copyLayout(layout, static_cast<T *>(dst), static_cast<const T *>(src));
+  });
+}
+
+void copyStrided(OpContext &ctx, DType dtype, Dims dims, void *dst, Dims dstStrides,
+                 const void *src, Dims srcStrides) {
+  constexpr double nsPerElement = 0.4;
+  if (dims.empty() || std::ranges::find(dims, 0) != dims.end())
+    return copyStrided(dtype, dims, dst, dstStrides, src, srcStrides);
+  auto cut = static_cast<size_t>(std::ranges::max_element(dims) - dims.begin());
+  auto count = static_cast<double>(countBetween(dims, 0, dims.size()));
+  // Of equal size, for which the same code serves.
+  int64_t threads = ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1;
+  int64_t perPart = (dims[cut] + threads - 1) / threads;
+  int64_t parts = (dims[cut] + perPart - 1) / perPart;
+  double cost = nsPerElement * count / static_cast<double>(parts);
+  ctx.parallelFor(parts, cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      DimVector part(dims);
+      part[cut] = std::min(perPart, dims[cut] - i * perPart);
+      copyStrided(dtype, part, elementAt(dtype, dst, i * perPart * dstStrides[cut]), dstStrides,
+                  elementAt(dtype, src, i * perPart * srcStrides[cut]), srcStrides);
+    }
   });
 }
 

@@ -10,6 +10,8 @@
 
 namespace treadle {
 
+class OpContext;
+
 /// Dimensions, strides or indices of one tensor: no allocation up to rank 8.
 class DimVector {
 public:
@@ -126,5 +128,8 @@ inline const void *elementAt(DType dtype, const void *base, int64_t i) {
 /// and may be negative, those of the source zero too.
 void copyStrided(DType dtype, Dims dims, void *dst, Dims dstStrides, const void *src,
                  Dims srcStrides);
+/// The same by the run's threads.
+void copyStrided(OpContext &ctx, DType dtype, Dims dims, void *dst, Dims dstStrides,
+                 const void *src, Dims srcStrides);
 
 } // namespace treadle

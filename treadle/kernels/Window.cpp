@@ -8,10 +8,11 @@ constexpr int64_t largestEntry = std::numeric_limits<int32_t>::max(); // sums ca
 
 // A tensor's data laid out as `from` says, as one laid out as `to` says: [batch, space, channels]
 // or [batch, channels, space].
-void moveChannels(const Tensor &in, const ImageDims &dims, bool toFirst, Tensor &out) {
+void moveChannels(OpContext &ctx, const Tensor &in, const ImageDims &dims, bool toFirst,
+                  Tensor &out) {
   int64_t n = dims.batch, p = dims.positions(), c = dims.channels;
   std::array<int64_t, 3> shape = {n, p, c}, last = {p * c, c, 1}, first = {p * c, 1, p};
-  copyStrided(in.dtype(), shape, out.raw(), toFirst ? first : last, in.raw(),
+  copyStrided(ctx, in.dtype(), shape, out.raw(), toFirst ? first : last, in.raw(),
               toFirst ? last : first);
 }
 
@@ -126,7 +127,7 @@ std::optional<Tensor> withChannelsLast(OpContext &ctx, const Tensor &t, const Im
   last.channelsFirst = false;
   auto moved = ctx.check(Tensor::make(t.dtype(), last.tensorDims()));
   if (moved)
-    moveChannels(t, dims, false, *moved);
+    moveChannels(ctx, t, dims, false, *moved);
   return moved;
 }
 
@@ -135,7 +136,7 @@ void setImageOutput(OpContext &ctx, int i, Tensor result, const ImageDims &dims)
     return ctx.setOutput(i, std::move(result));
   Tensor *out = ctx.allocateOutput(i, result.dtype(), dims.tensorDims());
   if (out)
-    moveChannels(result, dims, true, *out);
+    moveChannels(ctx, result, dims, true, *out);
 }
 
 } // namespace treadle

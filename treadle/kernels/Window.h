@@ -45,6 +45,8 @@ struct WindowAttrs {
 /// A window in its place.
 struct Window {
   Volume in, out, size, stride, dilation, padBefore;
+
+  bool operator==(const Window &) const = default;
 };
 
 /// False, having failed, where the window is larger than the input.

@@ -71,8 +71,20 @@ ShapeResults overWindows(const ShapeQuery &query, const Layout &layout,
   return {out};
 }
 
+/// [out, in, window...] as [window..., in, out].
+Shape windowFirst(const Shape &filter) {
+  Shape turned = Shape::ofRank(filter.rank());
+  for (int64_t i = 0; i < filter.rank(); ++i)
+    turned.setDim(i, filter.dim(i + 2 < filter.rank() ? i + 2 : filter.rank() - 1 - i));
+  return turned;
+}
+
 template <bool isDepthwise> ShapeResults convolve(const ShapeQuery &query, const Layout &layout) {
-  const Shape &input = query.shape(0), &filter = query.shape(1);
+  const Shape &input = query.shape(0);
+  Shape filter = query.shape(1);
+  if (filter.hasRank() && filter.rank() == layout.rank &&
+      query.textAttr("filter_format", "HWIO") == "OIHW")
+    filter = windowFirst(filter);
   if (filter.hasRank() && filter.rank() != layout.rank)
     return conflicting(
         str("the filter is of shape ", filter.text(), ", expected ", layout.rank, " dimensions"));

@@ -514,7 +514,8 @@ def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
   let description = [{
     A convolution or a matrix product takes in what happens to its result, as long as nobody else
     sees what is in between: a bias or a batch norm for inference, products and sums, an activation. A
-    convolution takes the zeros of a Pad before it. The gates of a long short-term memory become one
+    convolution takes the zeros of a Pad before it, reads a filter as it lies before a Transpose
+    from [out, in, rows, columns], and writes its gradient as it lies after one. The gates of a long short-term memory become one
     `_FusedLstmGates`. The fused node has the name of the product, whose errors it reports, and waits
     for all that its parts waited for.
 

@@ -59,7 +59,7 @@ void transpose(OpContext &ctx) {
     return ctx.setOutput(0, ctx.takeInput(0).withDims(dims));
   Tensor *out = ctx.allocateOutput(0, in.dtype(), dims);
   if (out && out->count())
-    copyStrided(in.dtype(), dims, out->raw(), rowMajorStrides(dims), in.raw(), steps);
+    copyStrided(ctx, in.dtype(), dims, out->raw(), rowMajorStrides(dims), in.raw(), steps);
 }
 
 template <typename T> void conjugateTranspose(OpContext &ctx) {

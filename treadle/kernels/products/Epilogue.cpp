@@ -245,7 +245,7 @@ bool Epilogue::readStep(OpContext &ctx, EpilogueSpec::Step step, int &input,
     offset = ctx.input(first);
     return true;
   }
-  const Tensor &by = ctx.input(first);
+  Tensor by = ctx.takeInput(first);
   bool isEarly = late.empty() && !added;
   if (isEarly && isOfChannels(by, target)) {
     if (step == Mul)
@@ -253,9 +253,9 @@ bool Epilogue::readStep(OpContext &ctx, EpilogueSpec::Step step, int &input,
     return isFloat ? shift<float>(ctx, by) : shift<double>(ctx, by);
   }
   if (isEarly && step == Add && std::ranges::equal(by.dims(), target.dims))
-    added = by;
+    added = std::move(by);
   else
-    late.push_back({step, by});
+    late.push_back({step, std::move(by)});
   return true;
 }
 
@@ -355,13 +355,14 @@ void Epilogue::apply(T *result, int64_t row, int64_t rows, int64_t column, int64
                last);
     }
   };
-  if (!late.empty())
-    return scale([](T v) { return v; });
-  if (activation == Activation::Relu)
+  Activation last = lastActivation();
+  if (last == Activation::Relu)
     return scale(relu<T>);
-  if (activation == Activation::Relu6)
+  if (last == Activation::Relu6)
     return scale(relu6<T>);
   scale([](T v) { return v; });
+  if (last == Activation::None)
+    return;
   if (columns == channels)
     return activate(activation, alpha, result + row * channels, rows * channels);
   for (int64_t r = row; r < row + rows; ++r)

@@ -56,7 +56,14 @@ public:
   static std::optional<Epilogue> of(OpContext &ctx, const EpilogueSpec &spec, int first,
                                     const EpilogueTarget &target);
 
+  /// One number a channel each, which is multiplied by and then added; empty where there is none.
+  const Tensor &channelFactor() const { return factor; }
+  const Tensor &channelOffset() const { return offset; }
+  /// What is added after these, and before the activation.
   const Tensor &summand() const { return added; }
+  /// What `apply` does at last: nothing where some steps are late.
+  Activation lastActivation() const { return late.empty() ? activation : Activation::None; }
+  float activationAlpha() const { return alpha; }
   /// With its channels last, as the result lies.
   void setSummand(Tensor value) { added = std::move(value); }
 

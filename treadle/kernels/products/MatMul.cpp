@@ -1,14 +1,17 @@
-// Matrix products: MatMul, the BatchMatMuls, and _FusedMatMul. Float and double go to Eigen as they
-// lie; other types are brought into row-major, untransposed form first, 16-bit floats as float.
+// Matrix products: MatMul, the BatchMatMuls, and _FusedMatMul. Floats go to oneDNN as they lie, and
+// doubles to Eigen; other types are brought into row-major, untransposed form first, 16-bit floats
+// as float.
 #include "treadle/kernels/products/MatMul.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/OneDnn.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/products/Epilogue.h"
 #include "treadle/kernels/products/FewRows.h"
 #include "treadle/kernels/products/PackedProduct.h"
 #include "treadle/kernels/products/ProductAhead.h"
+#include "treadle/runtime/ThreadPool.h"
 
 #include <algorithm>
 #include <vector>
@@ -40,7 +43,31 @@ void multiplyMaps(const Product &p, const T *a, const T *b, T *out) {
       Eigen::Map<const A>(a, p.m, p.k) * Eigen::Map<const B>(b, p.k, p.n);
 }
 
-template <typename T> void multiplyByEigen(const Product &p, const T *a, const T *b, T *out) {
+/// Some rows and columns of a product.
+struct Block {
+  int64_t row, rows, column, columns;
+};
+
+void multiplyFloats(const Product &p, const Block &block, const float *a, const float *b,
+                    float *out) {
+  OneThread alone;
+  a += block.row * (p.aTransposed ? 1 : p.k);
+  b += block.column * (p.bTransposed ? p.k : 1);
+  dnnl_sgemm(p.aTransposed ? 'T' : 'N', p.bTransposed ? 'T' : 'N', block.rows, block.columns, p.k,
+             1, a, p.aTransposed ? p.m : p.k, b, p.bTransposed ? p.k : p.n, 0,
+             out + block.row * p.n + block.column, p.n);
+}
+
+/// Whether oneDNN multiplies floats faster than what has less to prepare.
+bool suitsLibrary(const Product &p) {
+  constexpr int64_t leastRows = 3, leastColumns = 2, leastProducts = 16384;
+  return p.m >= leastRows && p.n >= leastColumns && p.m * p.n * p.k >= leastProducts;
+}
+
+template <typename T> void multiplyPlain(const Product &p, const T *a, const T *b, T *out) {
+  if constexpr (std::is_same_v<T, float>)
+    if (suitsLibrary(p))
+      return multiplyFloats(p, {0, p.m, 0, p.n}, a, b, out);
   if (multiplyFewRows(p, a, b, out))
     return;
   if (p.n == 1)
@@ -85,7 +112,7 @@ std::vector<To> straightened(const From *x, bool transposed, int64_t rows, int64
 
 template <typename T>
 void multiplyReal(const Product &p, const void *a, const void *b, void *out, bool) {
-  multiplyByEigen(p, static_cast<const T *>(a), static_cast<const T *>(b), static_cast<T *>(out));
+  multiplyPlain(p, static_cast<const T *>(a), static_cast<const T *>(b), static_cast<T *>(out));
 }
 
 template <typename T, typename A = T, typename B = T>
@@ -95,7 +122,7 @@ void multiplySmallFloat(const Product &p, const void *a, const void *b, void *ou
   std::vector<float> y =
       straightened<float>(static_cast<const B *>(b), p.bTransposed, p.k, p.n, false);
   std::vector<float> sum(static_cast<size_t>(p.m * p.n));
-  multiplyByEigen<float>({p.m, p.k, p.n, false, false}, x.data(), y.data(), sum.data());
+  multiplyPlain<float>({p.m, p.k, p.n, false, false}, x.data(), y.data(), sum.data());
   std::transform(sum.begin(), sum.end(), static_cast<T *>(out), [](float v) { return T(v); });
 }
 
@@ -231,6 +258,30 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
   return true;
 }
 
+// Each thread has its part of the rows or of the columns, whichever are more.
+void multiplyInParts(OpContext &ctx, const Product &p, const Tensor &a, const Tensor &b,
+                     Tensor &out, const Epilogue *epilogue) {
+  constexpr double nsPerProduct = 0.012, nsPerPart = 20000;
+  constexpr int64_t step = 16;
+  double cost = nsPerProduct * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
+  int64_t threads = ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1;
+  auto wanted =
+      static_cast<int64_t>(std::clamp<double>(cost / nsPerPart, 1, static_cast<double>(threads)));
+  bool isByRows = p.m >= p.n;
+  int64_t size = isByRows ? p.m : p.n,
+          perPart = ((size + wanted - 1) / wanted + step - 1) / step * step;
+  int64_t parts = (size + perPart - 1) / perPart;
+  ctx.parallelFor(
+      parts, std::max(cost / static_cast<double>(parts), nsPerPart),
+      [&](int64_t begin, int64_t end) {
+        int64_t first = begin * perPart, count = std::min(end * perPart, size) - first;
+        Block block = isByRows ? Block{first, count, 0, p.n} : Block{0, p.m, first, count};
+        multiplyFloats(p, block, a.data<float>(), b.data<float>(), out.data<float>());
+        if (epilogue)
+          epilogue->apply(out.data<float>(), block.row, block.rows, block.column, block.columns);
+      });
+}
+
 void multiplyMatrices(OpContext &ctx, const Product &p, const Epilogue *epilogue) {
   const MatMulState &s = ctx.state<MatMulState>();
   const Tensor a = ctx.input(0), b = ctx.input(1);
@@ -239,6 +290,8 @@ void multiplyMatrices(OpContext &ctx, const Product &p, const Epilogue *epilogue
     return;
   if (multiplyWeights(ctx, p, a, b, *out, epilogue))
     return;
+  if (s.multiply == multiplyReal<float> && suitsLibrary(p))
+    return multiplyInParts(ctx, p, a, b, *out, epilogue);
   double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
   // Rows of an a that lies straight can be given to different threads.
   if (s.transposesA || p.m < 8 || p.m * work < 100000)

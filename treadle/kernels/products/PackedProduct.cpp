@@ -400,27 +400,4 @@ std::shared_ptr<const PackedMatrix> PackedMatrix::make(OpContext &ctx, const Pac
   return packed;
 }
 
-// A caller's own memory is behind a view, and may change without our knowing.
-static bool mayBeKept(const Tensor &t) { return !t.get()->owner && !t.isRef(); }
-
-std::shared_ptr<const PackedMatrix> PackedWeights::find(const Tensor &matrix,
-                                                        const Make &make) const {
-  constexpr int maxDisappointments = 3;
-  std::lock_guard lock(mutex);
-  if (kept && kept.get() == matrix.get())
-    return packed;
-  if (kept) { // it did not stay: whoever wrote it had to copy
-    ++disappointments;
-    kept.reset();
-    packed.reset();
-  }
-  if (std::exchange(seen, matrix.raw()) != matrix.raw() || disappointments >= maxDisappointments ||
-      !mayBeKept(matrix))
-    return nullptr;
-  packed = make();
-  if (packed)
-    kept = matrix;
-  return packed;
-}
-
 } // namespace treadle

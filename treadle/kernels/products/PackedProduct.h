@@ -3,11 +3,11 @@
 #pragma once
 
 #include "treadle/kernels/products/Epilogue.h"
+#include "treadle/kernels/products/KeptForm.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 namespace treadle {
@@ -84,21 +84,6 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
 void multiplyPackedRows(const float *left, int64_t rows, const PackedMatrix &right, int64_t panel,
                         int64_t endPanel, float *out);
 
-/// The packed form of an operand that stays what it is from call to call. Thread-safe.
-class PackedWeights {
-public:
-  using Make = std::function<std::shared_ptr<const PackedMatrix>()>;
-
-  /// What `make` gave for this tensor, now or in an earlier call; null where the operand isn't
-  /// known to stay. A tensor that is kept here has an owner more, so that nobody writes over it.
-  std::shared_ptr<const PackedMatrix> find(const Tensor &matrix, const Make &make) const;
-
-private:
-  mutable std::mutex mutex;
-  mutable const void *seen = nullptr; // where the operand of the last call was
-  mutable Tensor kept;
-  mutable std::shared_ptr<const PackedMatrix> packed;
-  mutable int disappointments = 0;
-};
+using PackedWeights = KeptForm<PackedMatrix>;
 
 } // namespace treadle

@@ -1,21 +1,19 @@
 // Convolutions of images and volumes, in groups and depthwise, with what is fused with them, and
-// their gradients. Floating-point
-// ones of one group are matrix products. All others are one loop over the elements of windows; what
-// happens at each is a row operation on channels.
+// their gradients. Those of floats go by a plan; other floating-point ones of one group are matrix
+// products. All others are one loop over the elements of windows; what happens at each is a row
+// operation on channels.
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
-#include "treadle/kernels/windows/ConvolutionByMatrix.h"
+#include "treadle/kernels/products/KeptForm.h"
+#include "treadle/kernels/windows/ConvolutionPlan.h"
+#include "treadle/runtime/ThreadPool.h"
 
-#include <numeric>
 #include <vector>
 
 namespace treadle {
 namespace {
-
-/// Which of input, filter and result is computed from the other two.
-enum class Wanted : uint8_t { Result, InputGradient, FilterGradient };
 
 /// Input channel c of group g = c / filterIn goes to the `perGroup` output channels of that group.
 /// The filter is [window, filterIn, out]; a depthwise one [window, in, multiplier] lies the same.
@@ -34,9 +32,11 @@ struct ConvolutionState {
   bool isDepthwise;
   ConvolveFn convolve;
   bool shapesAreTensors = false; // instead of a shape, a tensor of that shape is given
+  bool outermostFirst = false;   // the filter lies as [out, in, window...]
   std::optional<EpilogueSpec> epilogue = {};
-  std::shared_ptr<PackedWeights> weights = std::make_shared<PackedWeights>(),
-                                 winogradWeights = std::make_shared<PackedWeights>();
+  std::shared_ptr<const ConvolutionPlans> plans = std::make_shared<const ConvolutionPlans>();
+  std::shared_ptr<const KeptForm<OrderedFilter>> filters =
+      std::make_shared<const KeptForm<OrderedFilter>>();
 };
 
 // --- the work of one element of a window ---------------------------------------------------------
@@ -132,39 +132,90 @@ template <typename T, typename C> struct As {
   C *data;
 };
 
-/// Groups with fewer products at a point are faster one by one.
-constexpr int64_t leastOfGroup = 16;
+// --- plans ---------------------------------------------------------------------------------------
 
-/// The filter of one group, as [window * inChannels of the group, outChannels of the group].
-std::shared_ptr<const PackedMatrix> packGroup(OpContext &ctx, const float *filter,
-                                              const Channels &c, int64_t depth, int64_t group) {
-  std::vector<int64_t> rows(static_cast<size_t>(depth)), columns(static_cast<size_t>(c.perGroup));
-  for (int64_t i = 0; i < depth; ++i)
-    rows[static_cast<size_t>(i)] = i * c.out;
-  std::iota(columns.begin(), columns.end(), group * c.perGroup);
-  return PackedMatrix::make(ctx, {filter, rows, columns});
+ConvolutionForm formOf(OpContext &ctx, const ConvolutionState &s, const PlacedConvolution &place,
+                       int64_t groups, const Epilogue *epilogue) {
+  ConvolutionForm form{
+      .place = place, .groups = groups, .wanted = s.wanted, .outermostFirst = s.outermostFirst};
+  form.parts = form.partsFor(ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1);
+  if (!epilogue)
+    return form;
+  form.hasOffset = static_cast<bool>(epilogue->channelOffset());
+  form.adds = static_cast<bool>(epilogue->summand());
+  using enum Activation;
+  for (Activation known : {Relu, Relu6, LeakyRelu})
+    if (epilogue->lastActivation() == known)
+      form.activation = known;
+  if (form.activation == LeakyRelu)
+    form.alpha = epilogue->activationAlpha();
+  return form;
 }
 
-/// Whether images of floats were convolved with `filter`; `data` are its elements.
-bool convolveFloats(OpContext &ctx, const ConvolutionState &s, const PlacedConvolution &placed,
-                    const Channels &c, const float *in, const Tensor &filter, const float *data,
-                    float *out, const Epilogue *epilogue) {
-  if (c.groups == 1 && filter.dtype() == DType::Float32 && suitsWinograd(placed)) {
-    auto kept =
-        s.winogradWeights->find(filter, [&] { return packForWinograd(ctx, data, c.in, c.out); });
-    if (kept && convolveWinograd(ctx, placed, in, *kept, out, epilogue))
-      return true;
-  }
-  int64_t depth = filter.count() / c.out;
-  auto pack = [&](int64_t group) { return packGroup(ctx, data, c, depth, group); };
-  std::vector<std::shared_ptr<const PackedMatrix>> packed(static_cast<size_t>(c.groups));
-  if (c.groups == 1 && filter.dtype() == DType::Float32)
-    packed[0] = s.weights->find(filter, [&] { return pack(0); });
-  for (int64_t g = 0; g < c.groups; ++g)
-    if (auto &one = packed[static_cast<size_t>(g)]; !one && !(one = pack(g)))
-      return false;
-  convolvePacked(ctx, placed, in, packed, out, epilogue);
+const float *floatsOf(const Tensor &t) { return t ? t.data<float>() : nullptr; }
+
+/// Whether there was a plan for it; `from` is what is multiplied with the filter. The tensor
+/// `filter` has the elements `data`, or they were made of its own.
+bool runPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &form,
+             const float *from, const Tensor &filter, const float *data, float *to,
+             const Epilogue *epilogue) {
+  std::shared_ptr<const ConvolutionPlan> plan = s.plans->find(form);
+  if (!plan)
+    return false;
+  const float *factor = epilogue ? floatsOf(epilogue->channelFactor()) : nullptr;
+  auto order = [&] { return plan->order(ctx, data, factor); };
+  auto suits = [&](const OrderedFilter &kept) {
+    auto channels = static_cast<size_t>(factor ? form.place.outChannels : 0);
+    return plan->reads(kept) && std::ranges::equal(factorOf(kept), std::span(factor, channels));
+  };
+  auto ordered = s.filters->find(filter, suits, order);
+  if (!ordered && (ctx.hasFailed() || !(ordered = order())))
+    return true;
+  const float *offset = nullptr;
+  if (form.adds && floatsOf(epilogue->summand()) != to)
+    std::copy_n(floatsOf(epilogue->summand()), epilogue->summand().count(), to);
+  if (form.hasOffset)
+    offset = floatsOf(epilogue->channelOffset());
+  plan->run(ctx, from, *ordered, offset, to);
+  if (!epilogue || epilogue->lastActivation() == form.activation)
+    return true;
+  const Window &w = form.place.window;
+  int64_t line = w.out[2] * form.place.outChannels, lines = form.place.batch * w.out[0] * w.out[1];
+  ctx.parallelFor(lines, static_cast<double>(line), [&](int64_t begin, int64_t end) {
+    activate(epilogue->lastActivation(), epilogue->activationAlpha(), to + begin * line,
+             (end - begin) * line);
+  });
   return true;
+}
+
+/// The same for the gradient of a filter.
+bool runFilterPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &form,
+                   const float *in, const float *out, float *filter) {
+  std::shared_ptr<const ConvolutionPlan> plan = s.plans->find(form);
+  if (plan)
+    plan->runFilterGradient(ctx, in, out, filter);
+  return plan != nullptr;
+}
+
+/// The dimensions of a filter as [window..., in, out].
+DimVector windowFirst(const ConvolutionState &s, Dims filter) {
+  if (!s.outermostFirst || filter.size() < 2)
+    return filter;
+  DimVector dims(filter.subspan(2));
+  dims.push(filter[1]);
+  dims.push(filter[0]);
+  return dims;
+}
+
+/// The filter as [window..., in, out].
+std::optional<Tensor> turned(OpContext &ctx, const ConvolutionState &s, const Tensor &filter) {
+  DimVector strides = windowFirst(s, rowMajorStrides(filter.dims())),
+            dims = windowFirst(s, filter.dims());
+  auto out = ctx.check(Tensor::make(filter.dtype(), dims));
+  if (out)
+    copyStrided(ctx, filter.dtype(), dims, out->raw(), rowMajorStrides(dims), filter.raw(),
+                strides);
+  return out;
 }
 
 // `a` and `b` are what is given of (input, filter, result), in this order.
@@ -179,11 +230,33 @@ void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, cons
       std::rotate(arrays, arrays + 2, arrays + 3);
     else if (wanted == Wanted::FilterGradient)
       std::swap(arrays[1], arrays[2]);
-    if constexpr (std::is_same_v<C, float> && wanted == Wanted::Result)
-      if (c.filterIn * c.perGroup >= leastOfGroup &&
-          convolveFloats(ctx, s, {w, batch, c.in, c.out}, c, arrays[0], b, arrays[1], result,
-                         epilogue))
+    if constexpr (std::is_same_v<C, float>) {
+      ConvolutionForm form = formOf(ctx, s, {w, batch, c.in, c.out}, c.groups, epilogue);
+      if (wanted == Wanted::FilterGradient ? runFilterPlan(ctx, s, form, x.data, y.data, result)
+          : wanted == Wanted::Result ? runPlan(ctx, s, form, x.data, b, y.data, result, epilogue)
+                                     : runPlan(ctx, s, form, y.data, a, x.data, result, nullptr))
         return;
+    }
+    if (s.outermostFirst) { // a plan alone can read it so
+      ConvolutionState plain = s;
+      plain.outermostFirst = false;
+      if constexpr (wanted == Wanted::FilterGradient) {
+        DimVector dims = windowFirst(s, out.dims());
+        auto gradient = ctx.check(Tensor::make(out.dtype(), dims));
+        if (!gradient)
+          return;
+        convolveAs<T, C, wanted>(ctx, plain, w, c, batch, a, b, *gradient, nullptr);
+        return copyStrided(ctx, out.dtype(), dims, out.raw(),
+                           windowFirst(s, rowMajorStrides(out.dims())), gradient->raw(),
+                           rowMajorStrides(dims));
+      }
+      auto filter = turned(ctx, s, wanted == Wanted::Result ? b : a);
+      if (filter && wanted == Wanted::Result)
+        convolveAs<T, C, wanted>(ctx, plain, w, c, batch, a, *filter, out, epilogue);
+      else if (filter)
+        convolveAs<T, C, wanted>(ctx, plain, w, c, batch, *filter, b, out, epilogue);
+      return;
+    }
     if (convolveFast<C, wanted>(ctx, w, c, batch, arrays[0], arrays[1], arrays[2], epilogue))
       return;
     std::fill_n(result, out.count(), C(0));
@@ -296,7 +369,7 @@ std::optional<DimVector> readShape(OpContext &ctx, const ConvolutionState &s, in
     return dims; // an error later
   ImageDims all{.spatial = s.attrs.spatial, .channelsFirst = s.attrs.channelsFirst};
   all.batch = gradient.dim(0);
-  all.channels = filter.dim(full - 2);
+  all.channels = windowFirst(s, filter.dims())[static_cast<size_t>(full) - 2];
   std::copy(dims.begin(), dims.end(), all.size.end() - s.attrs.spatial);
   return DimVector(Dims(all.tensorDims()));
 }
@@ -320,11 +393,22 @@ bool readEpilogue(OpContext &ctx, const ConvolutionState &s, const Shapes &shape
   return last.has_value();
 }
 
+// Whether the result may be computed where its summand lies.
+bool canAddInPlace(OpContext &ctx, const ConvolutionState &s, const Shapes &shapes, DType dtype,
+                   const std::optional<Epilogue> &epilogue) {
+  if (dtype != DType::Float32 || !epilogue || !epilogue->summand() ||
+      !epilogue->summand().isUnique())
+    return false;
+  const Channels &c = shapes.channels;
+  PlacedConvolution place{shapes.place, shapes.in.batch, c.in, c.out};
+  return s.plans->find(formOf(ctx, s, place, c.groups, &*epilogue)) != nullptr;
+}
+
 void runForward(OpContext &ctx) {
   const ConvolutionState &s = ctx.state<ConvolutionState>();
   const Tensor in = ctx.input(0), filter = ctx.input(1);
   Shapes shapes;
-  if (!findShapes(ctx, s, in.dims(), filter.dims(), shapes))
+  if (!findShapes(ctx, s, in.dims(), windowFirst(s, filter.dims()), shapes))
     return;
   std::optional<Epilogue> epilogue;
   if (!readEpilogue(ctx, s, shapes, in.dtype(), epilogue))
@@ -332,8 +416,14 @@ void runForward(OpContext &ctx) {
   ImageDims last = shapes.out;
   last.channelsFirst = false;
   auto x = withChannelsLast(ctx, in, shapes.in);
-  auto out = ctx.check(Tensor::make(in.dtype(), last.tensorDims()));
-  if (!x || !out)
+  if (!x)
+    return;
+  std::optional<Tensor> out;
+  if (canAddInPlace(ctx, s, shapes, in.dtype(), epilogue))
+    out = epilogue->summand();
+  else
+    out = ctx.check(Tensor::make(in.dtype(), last.tensorDims()));
+  if (!out)
     return;
   if (out->count())
     s.convolve(ctx, s, shapes.place, shapes.channels, shapes.in.batch, *x, filter, *out,
@@ -348,7 +438,7 @@ void runInputGradient(OpContext &ctx) {
   const Tensor filter = ctx.input(1), gradient = ctx.input(2);
   std::optional<DimVector> dims = readShape(ctx, s, 0);
   Shapes shapes;
-  if (!dims || !findShapes(ctx, s, *dims, filter.dims(), shapes) ||
+  if (!dims || !findShapes(ctx, s, *dims, windowFirst(s, filter.dims()), shapes) ||
       !checkGradient(ctx, gradient, shapes))
     return;
   ImageDims last = shapes.in;
@@ -367,7 +457,7 @@ void runFilterGradient(OpContext &ctx) {
   const Tensor in = ctx.input(0), gradient = ctx.input(2);
   std::optional<DimVector> dims = readShape(ctx, s, 1);
   Shapes shapes;
-  if (!dims || !findShapes(ctx, s, in.dims(), *dims, shapes) ||
+  if (!dims || !findShapes(ctx, s, in.dims(), windowFirst(s, *dims), shapes) ||
       !checkGradient(ctx, gradient, shapes))
     return;
   auto x = withChannelsLast(ctx, in, shapes.in);
@@ -398,6 +488,10 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   if (attrs.channelStride != 1)
     return Unexpected(unimplemented("strides along the channels"));
   ConvolutionState s{attrs, wanted, isDepthwise, nullptr};
+  std::string format = node.attrs.getOr("filter_format", std::string("HWIO"));
+  s.outermostFirst = format == "OIHW";
+  if (format != "HWIO" && (!s.outermostFirst || isDepthwise))
+    return Unexpected(unimplemented("op '", node.op, "' with filter_format = ", format));
   DType dtype = node.outputTypes[0];
   visitType(dtype, FloatTypes(), [&]<typename T>() { s.convolve = convolve<T, Computed<T>>; });
   if (dtype == DType::Int32)

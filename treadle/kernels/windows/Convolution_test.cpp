@@ -54,6 +54,35 @@ TEST(Convolution, DepthwiseWithAMultiplier) {
             (Floats{1, 2, 6, 8}));
 }
 
+// [rows, columns, in, out] as [out, in, rows, columns].
+Tensor outermostFirst(const Tensor &filter) {
+  return run1("Transpose", {filter, vec<int32_t>({3, 2, 0, 1})}, filter.dtype());
+}
+
+// Of float by a plan, once it is the second of its size, and before that as of double.
+template <typename T> void compareFilterFormats() {
+  DType dtype = dtypeOf<T>;
+  AttrMap plain = window({1, 1, 2, 1}, "SAME"), turned = plain;
+  turned.set("filter_format", std::string("OIHW"));
+  Tensor x = iota<T>({2, 5, 6, 3}, -40), filter = iota<T>({3, 2, 3, 4}, -30);
+  Tensor y = run1("Conv2D", {x, filter}, dtype, plain);
+  EXPECT_EQ(values<T>(run1("Conv2D", {x, outermostFirst(filter)}, dtype, turned)), values<T>(y));
+  Tensor sizes = vec<int32_t>({2, 5, 6, 3});
+  EXPECT_EQ(
+      values<T>(run1("Conv2DBackpropInput", {sizes, outermostFirst(filter), y}, dtype, turned)),
+      values<T>(run1("Conv2DBackpropInput", {sizes, filter, y}, dtype, plain)));
+  Tensor gradient =
+      run1("Conv2DBackpropFilter", {x, vec<int32_t>({3, 2, 3, 4}), y}, dtype, plain);
+  Tensor found = run1("Conv2DBackpropFilter", {x, vec<int32_t>({4, 3, 3, 2}), y}, dtype, turned);
+  EXPECT_EQ(dimsText(found.dims()), "[4,3,3,2]");
+  EXPECT_EQ(values<T>(found), values<T>(outermostFirst(gradient)));
+}
+
+TEST(Convolution, FiltersMayHaveTheirOutputsFirst) {
+  compareFilterFormats<float>();
+  compareFilterFormats<double>();
+}
+
 // <conv(x, f), g> is linear in x and in f: both gradients must give the same number with them.
 TEST(Convolution, GradientsAreAdjoint) {
   AttrMap attrs = window({1, 2, 1, 1}, "SAME");

@@ -184,6 +184,76 @@ private:
   SmallVector<std::pair<std::string, Attribute>> attributes;
 };
 
+bool isOrder(const FusionScope &scope, Value value, ArrayRef<int64_t> order) {
+  auto found = scope.constants.integersOf(value);
+  return found && llvm::equal(*found, order);
+}
+
+/// The Transpose of a convolution's filter from [out, in, rows, columns], which its kernel reads as
+/// well; null where there is none, or somebody else sees it.
+Node turnedFilter(const FusionScope &scope, Node node) {
+  bool isConvolution = node.opType() == "Conv2D" || node.opType() == "Conv2DBackpropInput";
+  if (!isConvolution || node.numResults() != 1 || node.attr<StringAttr>("filter_format") ||
+      node.numData() != (node.opType() == "Conv2D" ? 2U : 3U) ||
+      !elementOf(node->getResult(0)).isF32())
+    return {};
+  Node turn = scope.producer(node->getOperand(1), "Transpose");
+  if (!turn || turn.numData() != 2 || scope.isKept(turn) || !turn->hasOneUse() ||
+      !elementOf(turn->getOperand(0)).isF32())
+    return {};
+  constexpr int64_t windowFirst[] = {2, 3, 1, 0};
+  return isOrder(scope, turn->getOperand(1), windowFirst) ? turn : Node();
+}
+
+constexpr int64_t outermostFirst[] = {3, 2, 0, 1};
+
+/// The Transpose of a filter's gradient to [out, in, rows, columns]; null where there is none, or
+/// somebody else sees the gradient.
+Node turnedGradient(const FusionScope &scope, Node node) {
+  if (node.opType() != "Conv2DBackpropFilter" || node.numData() != 3 || node.numResults() != 1 ||
+      !elementOf(node->getResult(0)).isF32() || !node->hasOneUse() || scope.isKept(node) ||
+      node->getResult(0).use_empty())
+    return {};
+  Node turn(*node->user_begin());
+  if (!Node::isNode(turn.getOperation()) || turn.opType() != "Transpose" || turn.numData() != 2 ||
+      scope.isFunction("Transpose") || scope.isKept(turn) ||
+      turn->getOperand(0) != node->getResult(0))
+    return {};
+  auto sizes = scope.constants.integersOf(node->getOperand(1));
+  bool areKnown = sizes && sizes->size() == std::size(outermostFirst) &&
+                  llvm::all_of(*sizes, [](int64_t size) { return llvm::isInt<32>(size); });
+  return areKnown && isOrder(scope, turn->getOperand(1), outermostFirst) ? turn : Node();
+}
+
+/// Its sizes are in the filter's order, too.
+void giveTurned(const FusionScope &scope, Node node, Node turn) {
+  auto sizes = *scope.constants.integersOf(node->getOperand(1));
+  Tensor turned = *Tensor::make(DType::Int32, {std::size(outermostFirst)});
+  llvm::transform(outermostFirst, turned.data<int32_t>(), [&](int64_t from) {
+    return static_cast<int32_t>(sizes[static_cast<size_t>(from)]);
+  });
+  OpBuilder at(node.getOperation());
+  Node constant = buildConst(at, (node.name() + "/outermost_first").str(), turned, node, {});
+  node->setOperand(1, constant->getResult(0));
+  node->setDiscardableAttr("filter_format", StringAttr::get(node->getContext(), "OIHW"));
+  node->getResult(0).setType(turn->getResult(0).getType());
+  turn->getResult(0).replaceAllUsesWith(node->getResult(0));
+  turn.controlResult().replaceAllUsesWith(node.controlResult());
+  for (Value token : turn.control())
+    addControl(node, token);
+  SoftEdges::merge(turn, node);
+  turn->erase();
+}
+
+void takeTurn(Node turn, Node node) {
+  node->setDiscardableAttr("filter_format", StringAttr::get(node->getContext(), "OIHW"));
+  node->setOperand(1, turn->getOperand(0));
+  for (Value token : turn.control())
+    addControl(node, token);
+  SoftEdges::merge(turn, node);
+  turn->erase();
+}
+
 bool isContraction(Node node) {
   if (!hasRole(node, FusionRole::Contraction) || node.numData() != 2 || node.numResults() != 1 ||
       !formatOf(node).ends_with("C"))
@@ -198,6 +268,11 @@ bool mayBeFused(Node node) {
   constexpr unsigned numGates = 4;
   if (node.opType() == "Split")
     return node.numResults() == numGates;
+  Node filter = node.opType().starts_with("Conv2D") && node.numData() > 1
+                    ? definingNode(node->getOperand(1))
+                    : Node();
+  if ((filter && filter.opType() == "Transpose") || node.opType() == "Conv2DBackpropFilter")
+    return true;
   if (!isContraction(node))
     return false;
   auto mayBeTaken = [](Operation *user) {
@@ -208,7 +283,18 @@ bool mayBeFused(Node node) {
 }
 
 void fuseContractions(const FusionScope &scope) {
-  SmallVector<Node> found;
+  SmallVector<Node> found, turned;
+  for (Operation &op : scope.body)
+    if (Node::isNode(&op) && turnedFilter(scope, Node(&op)))
+      turned.push_back(Node(&op));
+  for (Node node : turned)
+    takeTurn(turnedFilter(scope, node), node);
+  turned.clear();
+  for (Operation &op : scope.body)
+    if (Node::isNode(&op) && turnedGradient(scope, Node(&op)))
+      turned.push_back(Node(&op));
+  for (Node node : turned)
+    giveTurned(scope, node, turnedGradient(scope, node));
   for (Operation &op : scope.body)
     if (Node::isNode(&op) && isContraction(Node(&op)) && !scope.isFunction(Node(&op).opType()))
       found.push_back(Node(&op));

@@ -21,8 +21,9 @@ struct FusionScope {
 
 /// Makes one node of a convolution or a matrix product and of what happens to its result, where
 /// nobody else sees what is in between: a bias or a batch normalisation (for inference), products
-/// and sums, an activation. The values are those of the nodes apart, but for the rounding of
-/// factors and offsets that are applied as one.
+/// and sums, an activation. A convolution reads a filter as it lies before a Transpose, and writes
+/// its gradient as it lies after one. The values are those of the nodes apart, but for the rounding
+/// of factors and offsets that are applied as one.
 void fuseContractions(const FusionScope &scope);
 
 /// Makes one node of what a step of a long short-term memory does with the sums of its four gates:

@@ -113,6 +113,8 @@ class _Convolution:
         return self.from_filter(self.w.op(op, value, sizes, self.image(grad), **self.window))
 
     def _sizes(self, dims: list[Dim]) -> Output:
+        if is_static(dims):
+            return self.w.builder.constant(np.asarray(dims, np.int32))
         return self.w.cast(self.w.integers(dims), torch.int32)
 
 

@@ -1,0 +1,81 @@
+// Convolutions of floats by oneDNN, which writes machine code for a size and an instruction set.
+#pragma once
+
+#include "treadle/kernels/windows/ConvolutionByMatrix.h"
+
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+namespace treadle {
+
+/// Which of input, filter and result is computed from the other two.
+enum class Wanted : uint8_t { Result, InputGradient, FilterGradient };
+
+/// What is known of a convolution before its elements are. Channels are last in images; the filter
+/// is [window..., inChannels / groups, outChannels], or, outermost first, [outChannels,
+/// inChannels / groups, window...].
+struct ConvolutionForm {
+  PlacedConvolution place;
+  int64_t groups = 1;
+  Wanted wanted = Wanted::Result;
+  bool outermostFirst = false;
+  bool hasOffset = false;                   // one number a channel is added to the result,
+  bool adds = false;                        // then what lay there before,
+  Activation activation = Activation::None; // None, Relu, Relu6 or LeakyRelu is applied at last
+  float alpha = 0;
+  int parts = 1; // at most, each a thread's
+
+  bool operator==(const ConvolutionForm &) const = default;
+  double products() const;
+  /// So many parts as are worth handing over.
+  int partsFor(int threads) const;
+};
+
+/// A filter in the order in which a plan reads it.
+class OrderedFilter;
+
+/// Machine code for each part of a convolution; a part is one thread's. Immutable.
+class ConvolutionPlan {
+public:
+  virtual ~ConvolutionPlan() = default;
+
+  /// Null where oneDNN has no fast code for it.
+  static std::shared_ptr<const ConvolutionPlan> make(const ConvolutionForm &form);
+
+  /// Whether the plan reads a filter in this order; of plans of one filter most do.
+  virtual bool reads(const OrderedFilter &filter) const = 0;
+  /// `filter`, its output channels multiplied by `factor` unless that is null. Null, having failed.
+  virtual std::shared_ptr<const OrderedFilter> order(OpContext &ctx, const float *filter,
+                                                     const float *factor) const = 0;
+
+  /// Computes the result, or the input's gradient. `offset` is null where the form has none.
+  virtual void run(OpContext &ctx, const float *from, const OrderedFilter &filter,
+                   const float *offset, float *to) const = 0;
+  /// Computes the filter's gradient.
+  virtual void runFilterGradient(OpContext &ctx, const float *in, const float *out,
+                                 float *filter) const = 0;
+};
+
+/// The factor that an ordered filter was multiplied by.
+std::span<const float> factorOf(const OrderedFilter &filter);
+
+/// The plans of one node. Thread-safe.
+class ConvolutionPlans {
+public:
+  /// Null where there is none, or where making one isn't worth it: for a small convolution of a
+  /// size that wasn't seen before.
+  std::shared_ptr<const ConvolutionPlan> find(const ConvolutionForm &form) const;
+
+private:
+  struct Known {
+    ConvolutionForm form;
+    std::shared_ptr<const ConvolutionPlan> plan;
+    bool isMade = false;
+  };
+  mutable std::mutex mutex;
+  mutable std::vector<Known> known; // the last one that was used comes first
+};
+
+} // namespace treadle

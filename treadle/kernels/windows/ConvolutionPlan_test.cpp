@@ -1,0 +1,191 @@
+// Plans against sums over windows as they are written down, in double, of random convolutions.
+#include "treadle/kernels/KernelTest.h"
+#include "treadle/kernels/windows/ConvolutionPlan.h"
+#include "treadle/runtime/Execution.h"
+
+#include <cmath>
+#include <random>
+
+namespace treadle {
+namespace {
+
+class Random {
+public:
+  explicit Random(unsigned seed) : bits(seed) {}
+  int64_t between(int64_t least, int64_t most) {
+    return std::uniform_int_distribution<int64_t>(least, most)(bits);
+  }
+  bool chance(int64_t of) { return between(1, of) == 1; }
+  std::vector<float> numbers(int64_t count) {
+    std::vector<float> out(static_cast<size_t>(count));
+    for (float &x : out)
+      x = static_cast<float>(between(-8, 8)) / 4;
+    return out;
+  }
+
+private:
+  std::mt19937 bits;
+};
+
+int64_t volume(const Volume &v) { return v[0] * v[1] * v[2]; }
+
+ConvolutionForm randomForm(Random &random) {
+  ConvolutionForm form;
+  PlacedConvolution &c = form.place;
+  Window &w = c.window;
+  auto rank = static_cast<size_t>(random.between(1, 3));
+  w = {{1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}};
+  for (size_t d = 3 - rank; d < 3; ++d) {
+    w.size[d] = random.between(1, 4);
+    w.stride[d] = random.between(1, 3);
+    w.dilation[d] = random.chance(4) ? 2 : 1;
+    int64_t extent = (w.size[d] - 1) * w.dilation[d] + 1;
+    w.padBefore[d] = random.between(0, extent - 1);
+    w.in[d] = random.between(1, 14) + extent - w.padBefore[d] - 1;
+    int64_t after = random.between(0, extent - 1);
+    w.out[d] = std::max<int64_t>(w.in[d] + w.padBefore[d] + after - extent, 0) / w.stride[d] + 1;
+  }
+  c.batch = random.between(1, 3);
+  form.groups = random.chance(3) ? random.between(2, 4) * 4 : 1;
+  bool isDepthwise = form.groups > 1 && random.chance(2);
+  c.inChannels = form.groups * (isDepthwise ? 1 : random.between(1, form.groups > 1 ? 4 : 40));
+  c.outChannels = form.groups * (isDepthwise ? 1 : random.between(1, form.groups > 1 ? 4 : 70));
+  form.wanted = static_cast<Wanted>(random.between(0, 2));
+  form.outermostFirst = random.chance(3);
+  form.parts = static_cast<int>(random.between(1, 5));
+  if (form.wanted == Wanted::Result) {
+    form.hasOffset = random.chance(2);
+    form.adds = random.chance(3);
+    using enum Activation;
+    constexpr Activation all[] = {None, Relu, Relu6, LeakyRelu};
+    form.activation = all[random.between(0, 3)];
+    form.alpha = form.activation == LeakyRelu ? 0.25F : 0;
+  }
+  return form;
+}
+
+/// What each element of each window contributes to.
+template <typename Visit> void forEachProduct(const ConvolutionForm &form, Visit visit) {
+  const PlacedConvolution &c = form.place;
+  int64_t perGroup = c.outChannels / form.groups, depth = c.inChannels / form.groups;
+  for (int64_t n = 0; n < c.batch; ++n)
+    forEachTap(c.window, [&](int64_t o, int64_t i, int64_t k) {
+      int64_t out = (n * volume(c.window.out) + o) * c.outChannels;
+      int64_t in = (n * volume(c.window.in) + i) * c.inChannels;
+      for (int64_t oc = 0; oc < c.outChannels; ++oc)
+        for (int64_t ic = 0; ic < depth; ++ic) {
+          int64_t filter = form.outermostFirst ? (oc * depth + ic) * volume(c.window.size) + k
+                                               : (k * depth + ic) * c.outChannels + oc;
+          visit(in + oc / perGroup * depth + ic, filter, out + oc);
+        }
+    });
+}
+
+double activated(const ConvolutionForm &form, double x) {
+  switch (form.activation) {
+  case Activation::Relu:
+    return std::max(x, 0.0);
+  case Activation::Relu6:
+    return std::clamp(x, 0.0, 6.0);
+  case Activation::LeakyRelu:
+    return x > 0 ? x : x * form.alpha;
+  default:
+    return x;
+  }
+}
+
+struct Numbers {
+  std::vector<float> in, filter, out, offset, factor;
+};
+
+std::vector<float> byPlan(const ConvolutionPlan &plan, const ConvolutionForm &form,
+                          const Numbers &given) {
+  Execution ctx;
+  if (form.wanted == Wanted::FilterGradient) {
+    std::vector<float> result(given.filter.size(), NAN);
+    plan.runFilterGradient(ctx, given.in.data(), given.out.data(), result.data());
+    return result;
+  }
+  bool isResult = form.wanted == Wanted::Result;
+  auto ordered =
+      plan.order(ctx, given.filter.data(), given.factor.empty() ? nullptr : given.factor.data());
+  EXPECT_TRUE(plan.reads(*ordered));
+  EXPECT_TRUE(std::ranges::equal(factorOf(*ordered), given.factor));
+  std::vector<float> result = given.out;
+  if (!isResult || !form.adds)
+    result.assign(isResult ? given.out.size() : given.in.size(), NAN);
+  plan.run(ctx, isResult ? given.in.data() : given.out.data(), *ordered,
+           form.hasOffset ? given.offset.data() : nullptr, result.data());
+  return result;
+}
+
+std::vector<double> asWritten(const ConvolutionForm &form, const Numbers &given) {
+  std::vector<double> in(given.in.size()), filter(given.filter.size()), out(given.out.size());
+  auto channels = static_cast<size_t>(form.place.outChannels);
+  forEachProduct(form, [&](int64_t i, int64_t k, int64_t o) {
+    auto at = [](const std::vector<float> &v, int64_t j) { return v[static_cast<size_t>(j)]; };
+    double by = given.factor.empty() ? 1 : given.factor[static_cast<size_t>(o) % channels];
+    in[static_cast<size_t>(i)] += at(given.out, o) * at(given.filter, k);
+    filter[static_cast<size_t>(k)] += at(given.in, i) * at(given.out, o);
+    out[static_cast<size_t>(o)] += at(given.in, i) * at(given.filter, k) * by;
+  });
+  if (form.wanted == Wanted::InputGradient)
+    return in;
+  if (form.wanted == Wanted::FilterGradient)
+    return filter;
+  for (size_t o = 0; o < out.size(); ++o)
+    out[o] = activated(form, out[o] + (form.hasOffset ? given.offset[o % channels] : 0) +
+                                 (form.adds ? given.out[o] : 0));
+  return out;
+}
+
+TEST(ConvolutionPlan, GivesTheSumsOverWindows) {
+  int planned = 0, total = 1500;
+  for (int seed = 0; seed < total; ++seed) {
+    Random random(static_cast<unsigned>(seed));
+    ConvolutionForm form = randomForm(random);
+    auto plan = ConvolutionPlan::make(form);
+    if (!plan)
+      continue;
+    ++planned;
+    const PlacedConvolution &c = form.place;
+    Numbers given;
+    given.in = random.numbers(c.batch * volume(c.window.in) * c.inChannels);
+    given.filter =
+        random.numbers(volume(c.window.size) * c.inChannels / form.groups * c.outChannels);
+    given.out = random.numbers(c.batch * volume(c.window.out) * c.outChannels);
+    given.offset = random.numbers(c.outChannels);
+    if (form.wanted == Wanted::Result && random.chance(2))
+      given.factor = random.numbers(c.outChannels);
+    std::vector<float> found = byPlan(*plan, form, given);
+    std::vector<double> expected = asWritten(form, given);
+    ASSERT_EQ(found.size(), expected.size());
+    for (size_t i = 0; i < found.size(); ++i)
+      ASSERT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i])))
+          << "seed " << seed << ", element " << i;
+  }
+  EXPECT_GT(planned, total / 2);
+}
+
+TEST(ConvolutionPlan, OfASmallOneIsMadeTheSecondTime) {
+  ConvolutionForm form;
+  form.place = {{{1, 5, 5}, {1, 5, 5}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}}, 1, 16, 16};
+  ConvolutionPlans plans;
+  EXPECT_FALSE(plans.find(form));
+  EXPECT_TRUE(plans.find(form));
+  form.place.window.in = form.place.window.out = {1, 80, 80};
+  EXPECT_TRUE(plans.find(form));
+}
+
+TEST(ConvolutionPlan, SizesThatNoImageHasAreRefused) {
+  ConvolutionForm form;
+  int64_t huge = int64_t{1} << 40;
+  form.place = {{{1, 1, huge}, {1, 1, huge}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {0, 0, 0}}, 1, 8, 8};
+  EXPECT_FALSE(ConvolutionPlan::make(form));
+  form.place.window.in[2] = form.place.window.out[2] = 4;
+  form.place.window.padBefore[2] = huge;
+  EXPECT_FALSE(ConvolutionPlan::make(form));
+}
+
+} // namespace
+} // namespace treadle
