@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -279,18 +280,25 @@ struct Description {
   Dims stride, dilation, before, after;
 };
 
+/// Whether there is something to compute, of something.
+bool hasElements(const PlacedConvolution &c) {
+  auto isEmpty = [](const Volume &size) { return std::ranges::min(size) < 1; };
+  return c.batch > 0 && c.inChannels > 0 && c.outChannels > 0 && !isEmpty(c.window.in) &&
+         !isEmpty(c.window.out) && !isEmpty(c.window.size);
+}
+
 /// Whether it is one that counts in int, and whose windows all reach the image.
 bool isOrdinary(const Piece &piece) {
   const PlacedConvolution &c = piece.place;
   const Window &w = c.window;
   int64_t in = c.batch * c.inChannels, out = c.batch * c.outChannels,
           filter = c.inChannels * c.outChannels;
-  if (std::max({c.batch, c.inChannels, c.outChannels}) > mostOfOne)
+  if (!hasElements(c) || std::max({c.batch, c.inChannels, c.outChannels}) > mostOfOne)
     return false;
   for (size_t d = 0; d < 3; ++d) {
     if (std::max({w.in[d], w.out[d], w.size[d], w.stride[d], w.dilation[d]}) > mostBytes ||
         w.padBefore[d] >= extent(w, d) || piece.padAfter[d] >= extent(w, d) || w.padBefore[d] < 0 ||
-        piece.padAfter[d] <= -w.stride[d] || w.in[d] < 1 || w.out[d] < 1)
+        piece.padAfter[d] <= -w.stride[d])
       return false;
     for (auto [count, by] : {std::pair{&in, w.in[d]}, {&out, w.out[d]}, {&filter, w.size[d]}})
       if (__builtin_mul_overflow(*count, by, count) || *count > mostBytes / 4)
@@ -309,6 +317,8 @@ public:
 
   /// False where there is no fast code.
   bool build() {
+    if (!hasElements(form.place))
+      return false;
     std::vector<Piece> pieces = piecesOf(form);
     byChannels = pieces.size() > 1 && isByChannels(form);
     for (const Piece &piece : pieces)
@@ -419,25 +429,30 @@ private:
       first = part.channel;
       all = channelsOf(plan.form, place);
       channels = desc.dims()[1];
-      elements.resize(desc.get_size() / sizeof(float));
+      elements.emplace(desc);
     }
 
-    float *data() { return elements.data(); }
+    float *data() { return elements->storage.data<float>(); }
     float *copyFrom(const float *whole) {
-      whole += first;
-      for (auto at = elements.begin(); at != elements.end(); at += channels, whole += all)
-        std::copy_n(whole, channels, at);
+      forEachPosition([&](float *at, int64_t position) {
+        std::copy_n(whole + position * all + first, channels, at);
+      });
       return data();
     }
-    void copyTo(float *whole) const {
-      whole += first;
-      for (auto at = elements.begin(); at != elements.end(); at += channels, whole += all)
-        std::copy_n(at, channels, whole);
+    void copyTo(float *whole) {
+      forEachPosition([&](const float *at, int64_t position) {
+        std::copy_n(at, channels, whole + position * all + first);
+      });
     }
 
   private:
-    std::vector<float> elements;
-    std::ptrdiff_t channels = 0, all = 0, first = 0;
+    template <typename Visit> void forEachPosition(const Visit &visit) {
+      for (int64_t i = 0, count = elements->storage.count() / channels; i < count; ++i)
+        visit(data() + i * channels, i);
+    }
+
+    std::optional<OwnMemory> elements;
+    int64_t channels = 0, all = 0, first = 0;
   };
 
   /// Those whose filters are all that there are.

@@ -177,6 +177,22 @@ TEST(ConvolutionPlan, OfASmallOneIsMadeTheSecondTime) {
   EXPECT_TRUE(plans.find(form));
 }
 
+TEST(ConvolutionPlan, OfNothingThereIsNone) {
+  ConvolutionForm form;
+  form.place = {{{1, 8, 8}, {1, 8, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}}, 0, 16, 16};
+  form.parts = 2;
+  for (Wanted wanted : {Wanted::Result, Wanted::InputGradient, Wanted::FilterGradient}) {
+    form.wanted = wanted;
+    form.place.batch = 0;
+    EXPECT_FALSE(ConvolutionPlan::make(form));
+    form.place.batch = 1;
+    form.place.window.in = {1, 0, 8};
+    EXPECT_FALSE(ConvolutionPlan::make(form));
+    form.place.window.in = {1, 8, 8};
+    EXPECT_TRUE(ConvolutionPlan::make(form));
+  }
+}
+
 TEST(ConvolutionPlan, SizesThatNoImageHasAreRefused) {
   ConvolutionForm form;
   int64_t huge = int64_t{1} << 40;
