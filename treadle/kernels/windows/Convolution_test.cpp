@@ -71,8 +71,7 @@ template <typename T> void compareFilterFormats() {
   EXPECT_EQ(
       values<T>(run1("Conv2DBackpropInput", {sizes, outermostFirst(filter), y}, dtype, turned)),
       values<T>(run1("Conv2DBackpropInput", {sizes, filter, y}, dtype, plain)));
-  Tensor gradient =
-      run1("Conv2DBackpropFilter", {x, vec<int32_t>({3, 2, 3, 4}), y}, dtype, plain);
+  Tensor gradient = run1("Conv2DBackpropFilter", {x, vec<int32_t>({3, 2, 3, 4}), y}, dtype, plain);
   Tensor found = run1("Conv2DBackpropFilter", {x, vec<int32_t>({4, 3, 3, 2}), y}, dtype, turned);
   EXPECT_EQ(dimsText(found.dims()), "[4,3,3,2]");
   EXPECT_EQ(values<T>(found), values<T>(outermostFirst(gradient)));
