@@ -5,6 +5,9 @@
 
 namespace treadle {
 
+/// ns that a multiplication of floats takes, and that a thread's part of the work should last.
+constexpr double nsPerProduct = 0.012, nsPerPart = 20000;
+
 /// oneDNN runs on this thread alone while it exists: our own threads share the work.
 class OneThread {
 public:

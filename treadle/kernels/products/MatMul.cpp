@@ -261,7 +261,6 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
 // Each thread has its part of the rows or of the columns, whichever are more.
 void multiplyInParts(OpContext &ctx, const Product &p, const Tensor &a, const Tensor &b,
                      Tensor &out, const Epilogue *epilogue) {
-  constexpr double nsPerProduct = 0.012, nsPerPart = 20000;
   constexpr int64_t step = 16;
   double cost = nsPerProduct * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
   int64_t threads = ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1;

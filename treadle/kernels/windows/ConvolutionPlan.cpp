@@ -36,8 +36,6 @@ using dnnl::memory;
 using Dims = memory::dims;
 constexpr auto f32 = memory::data_type::f32;
 
-/// ns that a multiplication takes, and that a part of the work should last.
-constexpr double nsPerProduct = 0.012, nsPerPart = 20000;
 /// So many channels are computed together.
 constexpr int64_t channelBlock = 16;
 /// oneDNN counts many things in int: beyond these bounds nothing is left to it.
@@ -70,12 +68,9 @@ Piece wholeOf(const PlacedConvolution &place) {
   return piece;
 }
 
-int64_t inImage(const PlacedConvolution &c) {
-  return c.window.in[0] * c.window.in[1] * c.window.in[2] * c.inChannels;
-}
-int64_t outImage(const PlacedConvolution &c) {
-  return c.window.out[0] * c.window.out[1] * c.window.out[2] * c.outChannels;
-}
+int64_t positions(const Volume &size) { return size[0] * size[1] * size[2]; }
+int64_t inImage(const PlacedConvolution &c) { return positions(c.window.in) * c.inChannels; }
+int64_t outImage(const PlacedConvolution &c) { return positions(c.window.out) * c.outChannels; }
 
 /// Images [begin, end) of a piece.
 Piece imagesOf(Piece piece, int64_t begin, int64_t end) {
@@ -141,12 +136,10 @@ PlacedConvolution straightened(PlacedConvolution c) {
   if (w.size != Volume{1, 1, 1} || w.stride != Volume{1, 1, 1} || w.in != w.out ||
       w.padBefore != Volume{0, 0, 0})
     return c;
-  w.in = w.out = {1, 1, c.batch * w.in[0] * w.in[1] * w.in[2]};
+  w.in = w.out = {1, 1, c.batch * positions(w.in)};
   c.batch = 1;
   return c;
 }
-
-int64_t positions(const Volume &size) { return size[0] * size[1] * size[2]; }
 
 /// Whether the parts are some channels each: of the result, of the input where its gradient is
 /// computed. What has them is copied, but each part reads its own part of the filter alone.
@@ -467,37 +460,31 @@ private:
     Description d(form, piece);
     // All parts of one filter read it in one order.
     memory::desc filter = parts.empty() || byChannels ? d.anyFilter() : parts.front().filter;
-    auto keep = [&](dnnl::primitive primitive, const memory::desc &ordered) {
+    auto keep = [&](const auto &described, dnnl::primitive primitive, const memory::desc &ordered) {
       bool isIn = form.wanted == Wanted::InputGradient;
       parts.push_back({std::move(primitive), d.in(), ordered, d.out(), d.offset(), d.plainFilter(),
                        piece.inAt, piece.outAt,
                        piece.channel * (isIn ? d.inStride() : d.outStride()), piece.channel});
+      return !isReference(described.impl_info_str());
     };
     if (form.wanted == Wanted::Result) {
       auto forward = d.forward(dnnl::prop_kind::forward_inference, filter);
-      if (isReference(forward.impl_info_str()))
-        return false;
-      keep(dnnl::convolution_forward(forward), forward.weights_desc());
-    } else {
-      auto forward = d.forward(dnnl::prop_kind::forward_training, d.anyFilter());
-      constexpr auto direct = dnnl::algorithm::convolution_direct;
-      if (form.wanted == Wanted::InputGradient) {
-        dnnl::convolution_backward_data::primitive_desc backward(
-            {direct, d.in(), filter, d.out(), d.stride, d.dilation, d.before, d.after},
-            dnnlEngine(), forward);
-        if (isReference(backward.impl_info_str()))
-          return false;
-        keep(dnnl::convolution_backward_data(backward), backward.weights_desc());
-      } else {
-        dnnl::convolution_backward_weights::primitive_desc backward(
-            {direct, d.in(), filter, d.out(), d.stride, d.dilation, d.before, d.after},
-            dnnlEngine(), forward);
-        if (isReference(backward.impl_info_str()))
-          return false;
-        keep(dnnl::convolution_backward_weights(backward), backward.diff_weights_desc());
-      }
+      return keep(forward, dnnl::convolution_forward(forward), forward.weights_desc());
     }
-    return true;
+    auto gradient = [&]<typename Op>() {
+      return typename Op::primitive_desc(
+          {dnnl::algorithm::convolution_direct, d.in(), filter, d.out(), d.stride, d.dilation,
+           d.before, d.after},
+          dnnlEngine(), d.forward(dnnl::prop_kind::forward_training, d.anyFilter()));
+    };
+    if (form.wanted == Wanted::InputGradient) {
+      using Op = dnnl::convolution_backward_data;
+      auto backward = gradient.template operator()<Op>();
+      return keep(backward, Op(backward), backward.weights_desc());
+    }
+    using Op = dnnl::convolution_backward_weights;
+    auto backward = gradient.template operator()<Op>();
+    return keep(backward, Op(backward), backward.diff_weights_desc());
   }
 
   template <typename Run> void forEachPart(OpContext &ctx, const Run &run) const {

@@ -225,6 +225,16 @@ Node turnedGradient(const FusionScope &scope, Node node) {
   return areKnown && isOrder(scope, turn->getOperand(1), outermostFirst) ? turn : Node();
 }
 
+/// `node` says in which order the filter lies, and stands for the Transpose, whose result nobody
+/// uses any more.
+void absorbTurn(Node turn, Node node) {
+  node->setDiscardableAttr("filter_format", StringAttr::get(node->getContext(), "OIHW"));
+  for (Value token : turn.control())
+    addControl(node, token);
+  SoftEdges::merge(turn, node);
+  turn->erase();
+}
+
 /// Its sizes are in the filter's order, too.
 void giveTurned(const FusionScope &scope, Node node, Node turn) {
   auto sizes = *scope.constants.integersOf(node->getOperand(1));
@@ -235,23 +245,15 @@ void giveTurned(const FusionScope &scope, Node node, Node turn) {
   OpBuilder at(node.getOperation());
   Node constant = buildConst(at, (node.name() + "/outermost_first").str(), turned, node, {});
   node->setOperand(1, constant->getResult(0));
-  node->setDiscardableAttr("filter_format", StringAttr::get(node->getContext(), "OIHW"));
   node->getResult(0).setType(turn->getResult(0).getType());
   turn->getResult(0).replaceAllUsesWith(node->getResult(0));
   turn.controlResult().replaceAllUsesWith(node.controlResult());
-  for (Value token : turn.control())
-    addControl(node, token);
-  SoftEdges::merge(turn, node);
-  turn->erase();
+  absorbTurn(turn, node);
 }
 
 void takeTurn(Node turn, Node node) {
-  node->setDiscardableAttr("filter_format", StringAttr::get(node->getContext(), "OIHW"));
   node->setOperand(1, turn->getOperand(0));
-  for (Value token : turn.control())
-    addControl(node, token);
-  SoftEdges::merge(turn, node);
-  turn->erase();
+  absorbTurn(turn, node);
 }
 
 bool isContraction(Node node) {
