@@ -109,7 +109,12 @@ Value fastExp(Emitter &e, Value x) {
 }
 
 Value exp(Emitter &e, Value x) {
-  return e.isFast ? fastExp(e, x) : expOfBounded(e, e.atLeast(e.atMost(x, 90), -105));
+  if (e.isFast)
+    return fastExp(e, x);
+  // Where the result is 0, nothing is computed: a product below the least normal number takes a
+  // hundred times as long.
+  Value isZero = e.less(x, e.number(-104)), zero = e.number(0);
+  return e.select(isZero, zero, expOfBounded(e, e.select(isZero, zero, e.atMost(x, 90))));
 }
 
 /// exp(x) - 1, without the cancellation near 0.

@@ -6,6 +6,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 namespace treadle {
@@ -58,11 +59,14 @@ struct RestOfExp {
 /// e to the power of x, denormal results included.
 [[gnu::always_inline]] inline float vectorExp(float x) {
 #pragma clang fp contract(fast)
-  // Beyond these the result is 0 or infinite.
+  // Beyond these the result is infinite or 0. The latter is chosen and not computed: a product that
+  // is less than the least normal number takes a hundred times as long, and there are many where
+  // -infinity masks something.
   x = x > 90.0f ? 90.0f : x;
-  x = x < -105.0f ? -105.0f : x;
-  SplitExp e = splitExp(x);
-  return (e.rest + 1) * e.first * e.second;
+  bool isZero = x < -104.0f;
+  SplitExp e = splitExp(isZero ? 0.0f : x);
+  float result = (e.rest + 1) * e.first * e.second;
+  return isZero ? 0.0f : result;
 }
 
 /// exp(x) - 1, without the cancellation near 0.
@@ -227,16 +231,19 @@ inline constexpr int64_t reductionLanes = 16;
 
 /// The largest of `n` elements; -infinity for none. NaNs count only where all are.
 inline float largestOf(const float *x, int64_t n) {
-  float lanes[reductionLanes];
-  for (float &lane : lanes)
-    lane = -std::numeric_limits<float>::infinity();
+  using Lanes [[gnu::vector_size(reductionLanes * sizeof(float))]] = float;
+  float largest = -std::numeric_limits<float>::infinity();
   int64_t i = 0;
-  for (; i + reductionLanes <= n; i += reductionLanes)
+  if (n >= reductionLanes) {
+    Lanes lanes = largest - Lanes{};
+    for (; i + reductionLanes <= n; i += reductionLanes) {
+      Lanes next;
+      std::memcpy(&next, x + i, sizeof next);
+      lanes = next > lanes ? next : lanes;
+    }
     for (int64_t l = 0; l < reductionLanes; ++l)
-      lanes[l] = x[i + l] > lanes[l] ? x[i + l] : lanes[l];
-  float largest = lanes[0];
-  for (float lane : lanes)
-    largest = lane > largest ? lane : largest;
+      largest = lanes[l] > largest ? lanes[l] : largest;
+  }
   for (; i < n; ++i)
     largest = x[i] > largest ? x[i] : largest;
   return largest;
