@@ -332,28 +332,18 @@ public:
                                              const float *factor) const override {
     try {
       auto ordered = std::make_shared<OrderedFilter>();
-      std::vector<float> scaled;
-      if (factor) {
-        const int64_t channels = form.place.outChannels, count = filterElements();
-        ordered->factor.assign(factor, factor + channels);
-        scaled.resize(static_cast<size_t>(count));
-        for (int64_t i = 0; i < count; ++i)
-          scaled[static_cast<size_t>(i)] =
-              filter[i] * factor[form.outermostFirst ? i * channels / count : i % channels];
-        filter = scaled.data();
-      }
+      if (factor)
+        ordered->factor.assign(factor, factor + form.place.outChannels);
       for (const Part &part : filters())
         ordered->parts.emplace_back(part.filter);
+      std::vector<Slice> slices = slicesOfFilters(form.parts);
       constexpr double nsPerElement = 0.3;
-      double each = nsPerElement * static_cast<double>(filterElements()) /
-                    static_cast<double>(filters().size());
-      ctx.parallelFor(std::ssize(filters()), each, [&](int64_t begin, int64_t end) {
+      double each =
+          nsPerElement * static_cast<double>(filterElements()) / static_cast<double>(slices.size());
+      ctx.parallelFor(std::ssize(slices), each, [&](int64_t begin, int64_t end) {
         OneThread alone;
-        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-          memory from = memoryOf(parts[i].plainFilter, filter + parts[i].filterAt),
-                 to = ordered->parts[i].memory;
-          dnnl::reorder(from, to).execute(dnnlStream(), from, to);
-        }
+        for (const Slice &slice : std::span(slices).subspan(begin, end - begin))
+          order(slice, filter, factor, ordered->parts[slice.part].memory);
       });
       return ordered;
     } catch (const std::exception &) {
@@ -447,6 +437,59 @@ private:
     std::optional<OwnMemory> elements;
     int64_t channels = 0, all = 0, first = 0;
   };
+
+  /// Some indices along the first dimension of a part's filter: groups or output channels.
+  struct Slice {
+    size_t part;
+    int64_t begin, end;
+  };
+
+  /// So many indices along the first dimension are laid out as one.
+  static int64_t firstBlock(const memory::desc &desc) {
+    const dnnl_blocking_desc_t &blocking = desc.data.format_desc.blocking;
+    int64_t block = 1;
+    for (int i = 0; i < blocking.inner_nblks; ++i)
+      block *= blocking.inner_idxs[i] == 0 ? blocking.inner_blks[i] : 1;
+    return block;
+  }
+
+  /// About so many slices of equal size.
+  std::vector<Slice> slicesOfFilters(int64_t wanted) const {
+    wanted = std::max<int64_t>(wanted / std::ssize(filters()), 1);
+    std::vector<Slice> slices;
+    for (size_t part = 0; part < filters().size(); ++part) {
+      int64_t count = parts[part].filter.dims()[0],
+              each = roundUp((count + wanted - 1) / wanted, firstBlock(parts[part].filter));
+      for (int64_t begin = 0; begin < count; begin += each)
+        slices.push_back({part, begin, std::min(begin + each, count)});
+    }
+    return slices;
+  }
+
+  void order(const Slice &slice, const float *filter, const float *factor, const memory &to) const {
+    const Part &part = parts[slice.part];
+    auto sliceOf = [&](const memory::desc &desc) {
+      Dims dims = desc.dims(), offsets(dims.size());
+      dims[0] = slice.end - slice.begin;
+      offsets[0] = slice.begin;
+      return desc.submemory_desc(dims, offsets);
+    };
+    memory from(sliceOf(part.plainFilter), dnnlEngine(),
+                const_cast<float *>(filter + part.filterAt)),
+        ordered(sliceOf(part.filter), dnnlEngine(), to.get_data_handle());
+    std::unordered_map<int, memory> arguments = {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, ordered}};
+    dnnl::primitive_attr attributes;
+    if (factor) {
+      // Of [groups, out, in, ...] the first two dimensions, of [out, in, ...] the first.
+      attributes.set_output_scales(form.groups > 1 ? 3 : 1, {DNNL_RUNTIME_F32_VAL});
+      int64_t perIndex = part.out.dims()[1] / part.filter.dims()[0];
+      memory::desc channels({(slice.end - slice.begin) * perIndex}, f32, memory::format_tag::x);
+      arguments.emplace(DNNL_ARG_ATTR_OUTPUT_SCALES,
+                        memoryOf(channels, factor + part.channel + slice.begin * perIndex));
+    }
+    dnnl::reorder(dnnl::reorder::primitive_desc(from, ordered, attributes))
+        .execute(dnnlStream(), arguments);
+  }
 
   /// Those whose filters are all that there are.
   std::span<const Part> filters() const { return {parts.data(), byChannels ? parts.size() : 1}; }
