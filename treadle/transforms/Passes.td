@@ -509,6 +509,34 @@ def Remap : Pass<"tfg-remap", "::mlir::ModuleOp"> {
   ];
 }
 
+def ChannelsLast : Pass<"tfg-channels-last", "::mlir::ModuleOp"> {
+  let summary = "turn images so that their channels are last";
+  let description = [{
+    Convolutions, pools, batch norms and their gradients that say `data_format = "NCHW"` (or `"NCDHW"`)
+    get images with their channels last, which is how the runtime's kernels compute them. What lies
+    between them follows: elementwise ops, reductions, concatenations, pads, slices, splits. So an image
+    is turned where it comes in, where it goes out, and before an op that looks at the order of
+    dimensions (a Reshape), and nowhere else. Turns that were there count, too.
+
+    ```mlir
+    %c, %c0 = Conv2D(%x, %f) name("c") {data_format = "NCHW", ...}
+    %r, %c1 = Relu(%c) name("r")
+    %d, %c2 = Conv2D(%r, %g) name("d") {data_format = "NCHW", ...}
+    // becomes
+    %t, %c3 = Transpose(%x, [0, 2, 3, 1])
+    %c, %c0 = Conv2D(%t, %f) name("c") {data_format = "NHWC", ...}
+    %r, %c1 = Relu(%c) name("r")
+    %d, %c2 = Conv2D(%r, %g) name("d") {data_format = "NHWC", ...}
+    %u, %c4 = Transpose(%d, [0, 3, 1, 2])
+    ```
+
+    Bodies with v1 control flow stay as they are. Sessions run it over what a request needs and over
+    each function that they call, but for tier `interpret`.
+  }];
+  let options = [ListOption<"keep", "keep", "std::string",
+                            "nodes of the graph that runs feed or ask for: they give what they gave">];
+}
+
 def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "make one node of what one kernel of the runtime computes";
   let description = [{

@@ -2,6 +2,7 @@
 
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
+#include "treadle/transforms/channels_last/ChannelsLast.h"
 
 using namespace mlir;
 
@@ -27,16 +28,35 @@ static void fuse(const FusionScope &scope) {
   fuseContractions(scope);
 }
 
+void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep,
+                        function_ref<void(const FusionScope &)> visit) {
+  llvm::StringSet<> kept, nothingKept, functions;
+  for (const std::string &name : keep)
+    kept.insert(name);
+  for (auto function : module.getOps<FuncOp>())
+    functions.insert(function.getName());
+  auto isFunction = [&](StringRef name) { return functions.contains(name); };
+  forEachBody(module, [&](Block &body) {
+    Constants constants;
+    bool isGraph = isa<GraphOp>(body.getParentOp());
+    visit({body, isFunction, isGraph ? kept : nothingKept, constants});
+  });
+}
+
 // Most graphs of many nodes have nothing to fuse: they are not copied.
 void fuseKernels(NeededPart &part, const ModuleIndex &index) {
-  if (!part.hasNode(mayBeFused))
+  bool turns = part.hasNode(hasChannelsFirst);
+  if (!turns && !part.hasNode(mayBeFused))
     return;
   Block &body = part.makeOwn();
   SoftEdges soft(body);
   Constants constants;
   auto isFunction = [&](StringRef name) { return static_cast<bool>(index.function(name)); };
   const llvm::StringSet<> nothingKept; // who gets results uses them
-  fuse({body, isFunction, nothingKept, constants});
+  FusionScope scope{body, isFunction, nothingKept, constants};
+  if (turns)
+    putChannelsLast(scope);
+  fuse(scope);
 }
 
 } // namespace tfg
@@ -48,17 +68,7 @@ struct FuseKernels : impl::FuseKernelsBase<FuseKernels> {
 
   void runOnOperation() override {
     tfg::SoftEdges soft(getOperation());
-    llvm::StringSet<> kept, nothingKept, functions;
-    for (const std::string &name : keep)
-      kept.insert(name);
-    for (auto function : getOperation().getOps<tfg::FuncOp>())
-      functions.insert(function.getName());
-    auto isFunction = [&](StringRef name) { return functions.contains(name); };
-    tfg::forEachBody(getOperation(), [&](Block &body) {
-      tfg::Constants constants;
-      bool isGraph = isa<tfg::GraphOp>(body.getParentOp());
-      tfg::fuse({body, isFunction, isGraph ? kept : nothingKept, constants});
-    });
+    tfg::forEachFusionScope(getOperation(), keep, tfg::fuse);
   }
 };
 

@@ -19,6 +19,10 @@ struct FusionScope {
   Node producer(mlir::Value value, llvm::StringRef opType) const;
 };
 
+/// Calls `visit` for the body of the graph, of which the nodes `keep` are kept, and of each function.
+void forEachFusionScope(mlir::ModuleOp module, llvm::ArrayRef<std::string> keep,
+                        llvm::function_ref<void(const FusionScope &)> visit);
+
 /// Makes one node of a convolution or a matrix product and of what happens to its result, where
 /// nobody else sees what is in between: a bias or a batch normalisation (for inference), products
 /// and sums, an activation. A convolution reads a filter as it lies before a Transpose, and writes
@@ -34,7 +38,7 @@ void fuseLstmGates(const FusionScope &scope);
 /// Whether a group may be found by this node. Where a body has no such node, nothing is fused.
 bool mayBeFused(Node node);
 
-/// Both, for a plan.
+/// All of it for a plan, whose images have their channels last then.
 void fuseKernels(NeededPart &part, const ModuleIndex &index);
 
 } // namespace treadle::tfg

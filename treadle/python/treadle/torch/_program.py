@@ -159,4 +159,5 @@ def _prepared(imported: Imported) -> Graph:
         return imported.graph
     keep = [*names, *(s.name.split(":")[0] for s in imported.sources)]
     listed, kept = ",".join(imported.fetches), ",".join(keep)
-    return imported.graph.run_passes(f"tfg-prune{{fetches={listed}}},tfg-remap{{keep={kept}}}")
+    passes = f"tfg-prune{{fetches={listed}}},tfg-channels-last{{keep={kept}}},tfg-remap{{keep={kept}}}"
+    return imported.graph.run_passes(passes)
