@@ -262,6 +262,8 @@ const std::vector<SignatureEntry> &signatures() {
       {"[B,n,n] -> [B,n,n], [B,n]", {"Lu"}},
       {"[B,3], [B,3] -> [B,3]", {"Cross"}},
       {"*, *, *, X -> X", {"TridiagonalMatMul"}},
+      {"[B,m,k], [B,n,k], [B,n,v], *+ -> [B,m,v], [B,m]", {"_Attention"}},
+      {"[B,m,k], [B,n,k], [B,n,v], *, *, *, *+ -> [B,m,k], [B,n,k], [B,n,v]", {"_AttentionGrad"}},
       {"*, X -> X", {"TridiagonalSolve"}},
       {"[B,n,n], [B,n,k] -> [B,n,k]", {"MatrixSolve", "BatchMatrixSolve"}},
       {"[B,m,n], [B,m,k], [] -> [B,n,k]", {"MatrixSolveLs", "BatchMatrixSolveLs"}},

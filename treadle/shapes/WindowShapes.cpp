@@ -270,6 +270,7 @@ const std::vector<SignatureEntry> &signatures() {
       {"[b,h,w,c] -> [b,h,w,c]", {"LRN"}},
       {"[b,h,w,c], [b,h,w,c], [b,h,w,c] -> [b,h,w,c]", {"LRNGrad"}},
       {"X, *, * -> X", {"_MklLayerNorm"}},
+      {"[b,X], *, * -> [b,X], [b,{groups}], [b,{groups}]", {"_GroupNorm"}},
   };
   return table;
 }

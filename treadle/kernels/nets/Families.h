@@ -8,6 +8,9 @@
 
 namespace treadle {
 
+/// _Attention: softmax(query key' * scale + mask) value without the scores in memory, and its
+/// gradient.
+std::span<const KernelEntry> attentionKernels();
 /// BiasAdd adds a vector along the channels of a tensor; BiasAddGrad sums over everything else.
 std::span<const KernelEntry> biasKernels();
 /// BlockLSTM: a long short-term memory over all steps of a sequence at once, and its gradient.
@@ -23,6 +26,8 @@ std::span<const KernelEntry> ctcLossKernels();
 /// BatchNormWithGlobalNormalization, the first batch normalization, and its gradient: mean and
 /// variance of each channel are given.
 std::span<const KernelEntry> globalNormalizationKernels();
+/// _GroupNorm: normalisation over the positions and channels of a group of channels.
+std::span<const KernelEntry> groupNormKernels();
 /// GRUBlockCell: one step of a gated recurrent unit, and its gradient.
 std::span<const KernelEntry> gruKernels();
 /// Normalisation over the last dimension.
@@ -41,11 +46,13 @@ std::span<const KernelEntry> lstmKernels();
 /// Softmax and the cross entropies of logits.
 std::span<const KernelEntry> softmaxKernels();
 
-inline constexpr KernelFamily netsFamilies[] = {biasKernels,
+inline constexpr KernelFamily netsFamilies[] = {attentionKernels,
+                                                biasKernels,
                                                 blockLstmKernels,
                                                 ctcDecodeKernels,
                                                 ctcLossKernels,
                                                 globalNormalizationKernels,
+                                                groupNormKernels,
                                                 gruKernels,
                                                 layerNormKernels,
                                                 lstmGatesKernels,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 
 from .._native import Output
@@ -143,6 +144,13 @@ def _group_norm(
 ) -> tuple[Output, Output, Output]:
     (value,), dtype = w.promoted(KEEP, x)
     n, c = w.dims([n, c])
+    if x.dtype == torch.float32 and isinstance(c, int):
+        scale, offset = (
+            w.constant(np.full(c, default), torch.float32) if given is None else given
+            for given, default in ((weight, 1.0), (bias, 0.0))
+        )
+        attributes = {"groups": group, "epsilon": eps, "data_format": "NCHW"}
+        return tuple(w.op("_GroupNorm", x, scale, offset, **attributes))
     grouped = w.reshape(value, [n, group, -1])
     mean, variance = moments(w, grouped, [2])
     rstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, getattr(torch, value.dtype))))

@@ -137,6 +137,16 @@ def _scores(
     return scores
 
 
+def _summands(w: Writer, q: Tensor, mask: Tensor | None) -> list[Output]:
+    """A mask as numbers that are added to scores, if there is one."""
+    if mask is None:
+        return []
+    if mask.dtype != torch.bool:
+        return [w.cast(mask, q.dtype)]
+    zero, low = (w.cast(value, q.dtype) for value in (0.0, float("-inf")))
+    return [w.op("SelectV2", mask, zero, low)]
+
+
 def _scale_of(q: Tensor, scale: float | None) -> float:
     return float(q.fake.shape[-1]) ** -0.5 if scale is None else scale
 
@@ -176,6 +186,10 @@ def _attention(
 ) -> tuple[Output, Output | None]:
     """softmax(q k^T * scale + mask) v, and the logarithm of the softmax's denominators."""
     keys, values = _shared(w, k, q), _shared(w, v, q)
+    if q.dtype == torch.float32:
+        attributes = {"scale": _scale_of(q, scale), "causal": is_causal}
+        out, sums = w.op("_Attention", q, keys, values, _summands(w, q, attn_mask), **attributes)
+        return out, sums
     scores = _scores(w, q, keys, k.shape[-2], _scale_of(q, scale), is_causal, attn_mask)
     out = w.op("BatchMatMulV2", w.op("Softmax", scores), values)
     if not w.is_used(1):
@@ -205,6 +219,10 @@ def _attention_backward(
     (Dao and others, FlashAttention, arXiv 2205.14135, appendix B)."""
     factor = _scale_of(q, scale)
     keys, values = _shared(w, k, q), _shared(w, v, q)
+    if q.dtype == torch.float32:
+        given = (q, keys, values, out, logsumexp, grad, _summands(w, q, attn_mask))
+        dq, dk, dv = w.op("_AttentionGrad", *given, scale=factor, causal=is_causal)
+        return dq, _unshared(w, dk, k, q), _unshared(w, dv, v, q)
     scores = _scores(w, q, keys, k.shape[-2], factor, is_causal, attn_mask)
     below = w.op("ExpandDims", w.cast(logsumexp, q.dtype), w.indices(3))
     p = w.op("Exp", scores - below)
@@ -231,5 +249,8 @@ def _whole_attention(
 ) -> Output:
     if dropout_p or enable_gqa or is_causal and attn_mask is not None:
         return NotImplemented  # as PyTorch takes it apart
+    if q.dtype == torch.float32 and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+        attributes = {"scale": _scale_of(q, scale), "causal": is_causal}
+        return w.op("_Attention", q, k, v, _summands(w, q, attn_mask), **attributes)[0]
     scores = _scores(w, q, k, k.shape[-2], _scale_of(q, scale), is_causal, attn_mask)
     return w.op("BatchMatMulV2", w.op("Softmax", scores), v)

@@ -1,0 +1,379 @@
+// _Attention and its gradient: softmax(query key' * scale + mask) value, block by block, so that
+// the scores are never in memory as a whole (T. Dao and others, "FlashAttention", arXiv 2205.14135;
+// M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867).
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/OneDnn.h"
+#include "treadle/kernels/elementwise/VectorMath.h"
+
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+namespace treadle {
+namespace {
+
+struct AttentionState {
+  float scale;
+  bool isCausal; // query i sees keys 0 to i
+};
+
+/// Queries and keys of which the scores are in the cache at a time.
+constexpr int64_t blockQueries = 64, blockKeys = 512;
+
+/// [..., queries, width], [..., keys, width], [..., keys, valueWidth], and a summand of the scores,
+/// [..., queries, keys], which may be broadcast.
+struct Shape {
+  int64_t batch = 1, queries = 0, keys = 0, width = 0, valueWidth = 0;
+  std::vector<int64_t> maskAt; // where each batch's mask begins; empty without one
+  int64_t maskRow = 0, maskColumn = 0;
+};
+
+bool isPrefixEqual(const Tensor &a, const Tensor &b) {
+  return a.rank() == b.rank() && a.rank() >= 2 &&
+         std::ranges::equal(a.dims().first(a.dims().size() - 2),
+                            b.dims().first(b.dims().size() - 2));
+}
+
+/// False, having failed, where the mask can't be broadcast to the scores.
+bool readMask(OpContext &ctx, const Tensor &query, const Tensor &mask, Shape &shape) {
+  DimVector scores(query.dims());
+  scores[scores.size() - 1] = shape.keys;
+  auto rank = static_cast<int64_t>(scores.size()), missing = rank - mask.rank();
+  DimVector strides(static_cast<size_t>(std::max<int64_t>(rank, 0)), 0);
+  int64_t stride = 1;
+  bool fits = missing >= 0;
+  for (int64_t d = mask.rank() - 1; fits && d >= 0; --d) {
+    auto at = static_cast<size_t>(d + missing);
+    fits = mask.dim(static_cast<int>(d)) == scores[at] || mask.dim(static_cast<int>(d)) == 1;
+    strides[at] = mask.dim(static_cast<int>(d)) == 1 ? 0 : stride;
+    stride *= mask.dim(static_cast<int>(d));
+  }
+  if (!fits) {
+    ctx.fail(invalidArgument("the mask of shape ", dimsText(mask.dims()),
+                             " can't be broadcast to the scores' shape ", dimsText(scores)));
+    return false;
+  }
+  shape.maskColumn = strides[strides.size() - 1];
+  shape.maskRow = strides[static_cast<size_t>(rank - 2)];
+  shape.maskAt.assign(static_cast<size_t>(shape.batch), 0);
+  for (int64_t b = 0; b < shape.batch; ++b)
+    for (int64_t d = rank - 3, rest = b; d >= 0; --d) {
+      auto at = static_cast<size_t>(d);
+      shape.maskAt[static_cast<size_t>(b)] += rest % scores[at] * strides[at];
+      rest /= scores[at];
+    }
+  return true;
+}
+
+/// Of the first inputs, query, key and value, and the mask if it is there; nothing, having failed.
+std::optional<Shape> readShape(OpContext &ctx, const Tensor *mask) {
+  const Tensor &query = ctx.input(0), &key = ctx.input(1), &value = ctx.input(2);
+  int rank = query.rank();
+  if (!isPrefixEqual(query, key) || !isPrefixEqual(query, value) ||
+      query.dim(rank - 1) != key.dim(rank - 1) || key.dim(rank - 2) != value.dim(rank - 2)) {
+    ctx.fail(invalidArgument("query, key and value must be [..., queries, width], [..., keys, "
+                             "width] and [..., keys, any], but have shapes ",
+                             dimsText(query.dims()), ", ", dimsText(key.dims()), " and ",
+                             dimsText(value.dims())));
+    return std::nullopt;
+  }
+  Shape shape;
+  for (int d = 0; d < rank - 2; ++d)
+    shape.batch *= query.dim(d);
+  shape.queries = query.dim(rank - 2);
+  shape.keys = key.dim(rank - 2);
+  shape.width = query.dim(rank - 1);
+  shape.valueWidth = value.dim(rank - 1);
+  if (mask && !readMask(ctx, query, *mask, shape))
+    return std::nullopt;
+  return shape;
+}
+
+/// A matrix whose rows are side by side, or its transpose.
+struct Matrix {
+  const float *data;
+  int64_t stride;
+  bool isTransposed = false;
+};
+
+/// c = a b * alpha, added to what is there if `adds`; c is [rows, columns].
+void multiply(int64_t rows, int64_t columns, int64_t depth, float alpha, Matrix a, Matrix b,
+              bool adds, float *c, int64_t stride) {
+  dnnl_sgemm(a.isTransposed ? 'T' : 'N', b.isTransposed ? 'T' : 'N', rows, columns, depth, alpha,
+             a.data, a.stride, b.data, b.stride, adds ? 1.0F : 0.0F, c, stride);
+}
+
+/// A block of the scores of one batch, `count` keys from `key` on for `rows` queries from `query`.
+struct Block {
+  int64_t query, rows, key, count;
+
+  /// How many of the keys query `row` of the block sees.
+  int64_t seen(bool isCausal, int64_t row) const {
+    return isCausal ? std::clamp<int64_t>(query + row + 1 - key, 0, count) : count;
+  }
+};
+
+class Attention {
+public:
+  Attention(const Shape &shape, const AttentionState &state, const float *query, const float *key,
+            const float *value, const float *mask)
+      : s(shape), state(state), query(query), key(key), value(value), mask(mask) {}
+
+  /// As many keys as the last of these queries sees.
+  int64_t keysFor(int64_t endQuery) const {
+    return state.isCausal ? std::min(s.keys, endQuery) : s.keys;
+  }
+
+  const float *queryAt(int64_t batch, int64_t row) const {
+    return query + (batch * s.queries + row) * s.width;
+  }
+  const float *keyAt(int64_t batch, int64_t row) const {
+    return key + (batch * s.keys + row) * s.width;
+  }
+  const float *valueAt(int64_t batch, int64_t row) const {
+    return value + (batch * s.keys + row) * s.valueWidth;
+  }
+
+  /// Scores of a block, side by side; those of keys that a query doesn't see mean nothing.
+  void score(int64_t batch, const Block &block, float *scores) const {
+    multiply(block.rows, block.count, s.width, state.scale, {queryAt(batch, block.query), s.width},
+             {keyAt(batch, block.key), s.width, /*isTransposed=*/true}, false, scores, block.count);
+    if (mask)
+      for (int64_t r = 0; r < block.rows; ++r)
+        addMask(batch, block, r, scores + r * block.count);
+  }
+
+  const Shape &s;
+  const AttentionState &state;
+
+private:
+  void addMask(int64_t batch, const Block &block, int64_t r, float *row) const {
+    const float *from = mask + s.maskAt[static_cast<size_t>(batch)] +
+                        (block.query + r) * s.maskRow + block.key * s.maskColumn;
+    if (s.maskColumn)
+      for (int64_t i = 0; i < block.count; ++i)
+        row[i] += from[i];
+    else
+      for (int64_t i = 0; i < block.count; ++i)
+        row[i] += *from;
+  }
+
+  const float *query, *key, *value, *mask;
+};
+
+// --- the result ----------------------------------------------------------------------------------
+
+/// Some queries of one batch, over the keys block by block: the largest score so far and the sum of
+/// what was exponentiated with it are kept for each row.
+class Rows {
+public:
+  Rows(const Attention &attention, int64_t batch, int64_t query, int64_t rows, float *out)
+      : a(attention), batch(batch), query(query), rows(rows), out(out),
+        scores(static_cast<size_t>(rows * std::min(blockKeys, attention.s.keys))) {
+    std::fill_n(largest, rows, -std::numeric_limits<float>::infinity());
+    std::fill_n(sum, rows, 0.0F);
+  }
+
+  void run(float *logSums) {
+    int64_t end = a.keysFor(query + rows);
+    if (end == 0)
+      std::fill_n(out, rows * a.s.valueWidth, 0.0F);
+    for (int64_t key = 0; key < end; key += blockKeys)
+      add({query, rows, key, std::min(blockKeys, end - key)});
+    for (int64_t r = 0; r < rows; ++r) {
+      scale(r, 1 / sum[r]);
+      logSums[r] = largest[r] + std::log(sum[r]);
+    }
+  }
+
+private:
+  void add(const Block &block) {
+    a.score(batch, block, scores.data());
+    for (int64_t r = 0; r < rows; ++r)
+      exponentiate(block, r);
+    const Shape &s = a.s;
+    multiply(rows, s.valueWidth, block.count, 1, {scores.data(), block.count},
+             {a.valueAt(batch, block.key), s.valueWidth}, block.key > 0, out, s.valueWidth);
+  }
+
+  void exponentiate(const Block &block, int64_t r) {
+    float *row = scores.data() + r * block.count;
+    int64_t seen = block.seen(a.state.isCausal, r);
+    std::fill(row + seen, row + block.count, 0.0F);
+    float before = largest[r];
+    largest[r] = std::max(before, largestOf(row, seen));
+    // Where all are -infinity, so is each; what was summed before is nothing.
+    float shift = largest[r] == -std::numeric_limits<float>::infinity() ? 0 : largest[r];
+    float added = expAndSum(row, shift, row, seen);
+    if (block.key > 0 && before != largest[r]) {
+      float factor = std::exp(before - shift);
+      sum[r] *= factor;
+      scale(r, factor);
+    }
+    sum[r] += added;
+  }
+
+  void scale(int64_t r, float factor) {
+    float *row = out + r * a.s.valueWidth;
+    for (int64_t i = 0; i < a.s.valueWidth; ++i)
+      row[i] *= factor;
+  }
+
+  const Attention &a;
+  int64_t batch, query, rows;
+  float *out;
+  std::vector<float> scores;
+  float largest[blockQueries], sum[blockQueries];
+};
+
+const Tensor *maskOf(OpContext &ctx, int at) {
+  return ctx.numInputs() > at ? &ctx.input(at) : nullptr;
+}
+
+const float *floatsOf(const Tensor *t) { return t ? t->data<float>() : nullptr; }
+
+void runAttention(OpContext &ctx) {
+  const Tensor *mask = maskOf(ctx, 3);
+  std::optional<Shape> shape = readShape(ctx, mask);
+  if (!shape)
+    return;
+  DimVector dims(ctx.input(0).dims());
+  dims[dims.size() - 1] = shape->valueWidth;
+  Tensor *out = ctx.allocateOutput(0, DType::Float32, dims);
+  Tensor *logSums = ctx.allocateOutput(1, DType::Float32, Dims(dims).first(dims.size() - 1));
+  if (!out || !logSums || !logSums->count())
+    return;
+  Attention attention(*shape, ctx.state<AttentionState>(), ctx.input(0).data<float>(),
+                      ctx.input(1).data<float>(), ctx.input(2).data<float>(), floatsOf(mask));
+  const int64_t queries = shape->queries, width = shape->valueWidth,
+                perBatch = (queries + blockQueries - 1) / blockQueries;
+  double cost = nsPerProduct * static_cast<double>(std::min(blockQueries, queries)) *
+                static_cast<double>(shape->keys) *
+                static_cast<double>(shape->width + shape->valueWidth + 64);
+  ctx.parallelFor(shape->batch * perBatch, cost, [&](int64_t begin, int64_t end) {
+    OneThread alone;
+    for (int64_t i = begin; i < end; ++i) {
+      int64_t batch = i / perBatch, query = i % perBatch * blockQueries,
+              rows = std::min(blockQueries, queries - query), row = batch * queries + query;
+      Rows(attention, batch, query, rows, out->data<float>() + row * width)
+          .run(logSums->data<float>() + row);
+    }
+  });
+}
+
+// --- its gradient --------------------------------------------------------------------------------
+
+/// Of the probabilities p = exp(scores - logSums): dv = p' g; ds = p * (g v' - sum(g * out)) *
+/// scale; dq = ds k; dk = ds' q.
+struct Gradient {
+  const Attention &a;
+  const float *out, *logSums, *grad;
+  float *query, *key, *value; // what flows to them
+
+  void ofBatch(int64_t batch) const {
+    const Shape &s = a.s;
+    std::fill_n(query + batch * s.queries * s.width, s.queries * s.width, 0.0F);
+    std::fill_n(key + batch * s.keys * s.width, s.keys * s.width, 0.0F);
+    std::fill_n(value + batch * s.keys * s.valueWidth, s.keys * s.valueWidth, 0.0F);
+    auto size = static_cast<size_t>(blockQueries * std::min(blockKeys, s.keys));
+    std::vector<float> p(size), ds(size);
+    for (int64_t q = 0; q < s.queries; q += blockQueries) {
+      int64_t rows = std::min(blockQueries, s.queries - q), end = a.keysFor(q + rows);
+      for (int64_t k = 0; k < end; k += blockKeys)
+        ofBlock(batch, {q, rows, k, std::min(blockKeys, end - k)}, p.data(), ds.data());
+    }
+  }
+
+  void ofBlock(int64_t batch, const Block &block, float *p, float *ds) const {
+    const Shape &s = a.s;
+    const int64_t row = batch * s.queries + block.query, keyRow = batch * s.keys + block.key;
+    const float *g = grad + row * s.valueWidth;
+    a.score(batch, block, p);
+    multiply(block.rows, block.count, s.valueWidth, 1, {g, s.valueWidth},
+             {a.valueAt(batch, block.key), s.valueWidth, true}, false, ds, block.count);
+    for (int64_t r = 0; r < block.rows; ++r)
+      ofRow(block, r, row + r, p + r * block.count, ds + r * block.count);
+    multiply(block.count, s.valueWidth, block.rows, 1, {p, block.count, true}, {g, s.valueWidth},
+             true, value + keyRow * s.valueWidth, s.valueWidth);
+    multiply(block.rows, s.width, block.count, 1, {ds, block.count},
+             {a.keyAt(batch, block.key), s.width}, true, query + row * s.width, s.width);
+    multiply(block.count, s.width, block.rows, 1, {ds, block.count, true},
+             {a.queryAt(batch, block.query), s.width}, true, key + keyRow * s.width, s.width);
+  }
+
+  /// Scores become probabilities, and what flows to these what flows to the scores.
+  void ofRow(const Block &block, int64_t r, int64_t row, float *p, float *ds) const {
+    int64_t seen = block.seen(a.state.isCausal, r), width = a.s.valueWidth;
+    std::fill(p + seen, p + block.count, 0.0F);
+    std::fill(ds + seen, ds + block.count, 0.0F);
+    expAndSum(p, logSums[row], p, seen);
+    float inner =
+        std::inner_product(out + row * width, out + (row + 1) * width, grad + row * width, 0.0F);
+    for (int64_t i = 0; i < seen; ++i)
+      ds[i] = p[i] * (ds[i] - inner) * a.state.scale;
+  }
+};
+
+bool checkFlow(OpContext &ctx, const Shape &shape) {
+  const Tensor &out = ctx.input(3), &logSums = ctx.input(4), &grad = ctx.input(5);
+  DimVector dims(ctx.input(0).dims());
+  dims[dims.size() - 1] = shape.valueWidth;
+  if (std::ranges::equal(out.dims(), dims) && std::ranges::equal(grad.dims(), dims) &&
+      std::ranges::equal(logSums.dims(), Dims(dims).first(dims.size() - 1)))
+    return true;
+  ctx.fail(invalidArgument("output and gradient must have shape ", dimsText(dims),
+                           " and the logarithms of sums one number a row of these, but they have "
+                           "shapes ",
+                           dimsText(out.dims()), ", ", dimsText(grad.dims()), " and ",
+                           dimsText(logSums.dims())));
+  return false;
+}
+
+void runAttentionGrad(OpContext &ctx) {
+  const Tensor *mask = maskOf(ctx, 6);
+  std::optional<Shape> shape = readShape(ctx, mask);
+  if (!shape || !checkFlow(ctx, *shape))
+    return;
+  Tensor *flows[3];
+  for (int i = 0; i < 3; ++i)
+    if (!(flows[i] = ctx.allocateOutput(i, DType::Float32, ctx.input(i).dims())))
+      return;
+  Attention attention(*shape, ctx.state<AttentionState>(), ctx.input(0).data<float>(),
+                      ctx.input(1).data<float>(), ctx.input(2).data<float>(), floatsOf(mask));
+  Gradient gradient{attention,
+                    ctx.input(3).data<float>(),
+                    ctx.input(4).data<float>(),
+                    ctx.input(5).data<float>(),
+                    flows[0]->data<float>(),
+                    flows[1]->data<float>(),
+                    flows[2]->data<float>()};
+  double cost =
+      nsPerProduct * static_cast<double>(shape->queries) * static_cast<double>(shape->keys) *
+      (3.0 * static_cast<double>(shape->width) + 2.0 * static_cast<double>(shape->valueWidth));
+  ctx.parallelFor(shape->batch, cost, [&](int64_t begin, int64_t end) {
+    OneThread alone;
+    for (int64_t batch = begin; batch < end; ++batch)
+      gradient.ofBatch(batch);
+  });
+}
+
+template <KernelFn fn> Expected<BoundKernel> bind(const BindContext &node) {
+  if (node.inputTypes[0] != DType::Float32)
+    return unsupportedDType(node, node.inputTypes[0]);
+  BoundKernel bound = boundWith(
+      fn, AttentionState{node.attrs.getOr("scale", 1.0F), node.attrs.getOr("causal", false)});
+  bound.isExpensive = true;
+  return bound;
+}
+
+const KernelEntry attentionTable[] = {
+    {"_Attention", bind<runAttention>},
+    {"_AttentionGrad", bind<runAttentionGrad>},
+};
+
+} // namespace
+
+std::span<const KernelEntry> attentionKernels() { return attentionTable; }
+
+} // namespace treadle
