@@ -544,7 +544,7 @@ def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
     sees what is in between: a bias or a batch norm for inference, products and sums, an activation. A
     convolution takes the zeros of a Pad before it, reads a filter as it lies before a Transpose
     from [out, in, rows, columns], and writes its gradient as it lies after one. The gates of a long short-term memory become one
-    `_FusedLstmGates`. The fused node has the name of the product, whose errors it reports, and waits
+    `_FusedLstmGates`, and the softmax of attention with the products before and after it one `_Attention`. The fused node has the name of the product, whose errors it reports, and waits
     for all that its parts waited for.
 
     ```mlir

@@ -29,33 +29,30 @@ struct Shape {
   int64_t maskRow = 0, maskColumn = 0;
 };
 
-bool isPrefixEqual(const Tensor &a, const Tensor &b) {
-  return a.rank() == b.rank() && a.rank() >= 2 &&
-         std::ranges::equal(a.dims().first(a.dims().size() - 2),
-                            b.dims().first(b.dims().size() - 2));
+bool havePrefix(const Tensor &t, const Tensor &query) {
+  return t.rank() == query.rank() &&
+         std::ranges::equal(t.dims().first(t.dims().size() - 2),
+                            query.dims().first(query.dims().size() - 2));
 }
 
-/// False, having failed, where the mask can't be broadcast to the scores.
-bool readMask(OpContext &ctx, const Tensor &query, const Tensor &mask, Shape &shape) {
+/// False where the mask would make more scores.
+bool readMask(const Tensor &query, const Tensor &mask, Shape &shape) {
   DimVector scores(query.dims());
   scores[scores.size() - 1] = shape.keys;
   auto rank = static_cast<int64_t>(scores.size()), missing = rank - mask.rank();
-  DimVector strides(static_cast<size_t>(std::max<int64_t>(rank, 0)), 0);
-  int64_t stride = 1;
-  bool fits = missing >= 0;
-  for (int64_t d = mask.rank() - 1; fits && d >= 0; --d) {
-    auto at = static_cast<size_t>(d + missing);
-    fits = mask.dim(static_cast<int>(d)) == scores[at] || mask.dim(static_cast<int>(d)) == 1;
-    strides[at] = mask.dim(static_cast<int>(d)) == 1 ? 0 : stride;
-    stride *= mask.dim(static_cast<int>(d));
-  }
-  if (!fits) {
-    ctx.fail(invalidArgument("the mask of shape ", dimsText(mask.dims()),
-                             " can't be broadcast to the scores' shape ", dimsText(scores)));
+  if (missing < 0)
     return false;
+  DimVector strides(static_cast<size_t>(rank), 0);
+  int64_t stride = 1;
+  for (int d = mask.rank() - 1; d >= 0; --d) {
+    auto at = static_cast<size_t>(d + missing);
+    if (mask.dim(d) != scores[at] && mask.dim(d) != 1)
+      return false;
+    strides[at] = mask.dim(d) == 1 ? 0 : stride;
+    stride *= mask.dim(d);
   }
   shape.maskColumn = strides[strides.size() - 1];
-  shape.maskRow = strides[static_cast<size_t>(rank - 2)];
+  shape.maskRow = strides[strides.size() - 2];
   shape.maskAt.assign(static_cast<size_t>(shape.batch), 0);
   for (int64_t b = 0; b < shape.batch; ++b)
     for (int64_t d = rank - 3, rest = b; d >= 0; --d) {
@@ -66,18 +63,14 @@ bool readMask(OpContext &ctx, const Tensor &query, const Tensor &mask, Shape &sh
   return true;
 }
 
-/// Of the first inputs, query, key and value, and the mask if it is there; nothing, having failed.
-std::optional<Shape> readShape(OpContext &ctx, const Tensor *mask) {
+/// Of the first inputs, query, key and value, and of a mask, which may be null; nothing where they
+/// don't fit, or batches or scores would be broadcast.
+std::optional<Shape> shapeOf(OpContext &ctx, const Tensor *mask) {
   const Tensor &query = ctx.input(0), &key = ctx.input(1), &value = ctx.input(2);
   int rank = query.rank();
-  if (!isPrefixEqual(query, key) || !isPrefixEqual(query, value) ||
-      query.dim(rank - 1) != key.dim(rank - 1) || key.dim(rank - 2) != value.dim(rank - 2)) {
-    ctx.fail(invalidArgument("query, key and value must be [..., queries, width], [..., keys, "
-                             "width] and [..., keys, any], but have shapes ",
-                             dimsText(query.dims()), ", ", dimsText(key.dims()), " and ",
-                             dimsText(value.dims())));
+  if (rank < 2 || !havePrefix(key, query) || !havePrefix(value, query) ||
+      query.dim(rank - 1) != key.dim(rank - 1) || key.dim(rank - 2) != value.dim(rank - 2))
     return std::nullopt;
-  }
   Shape shape;
   for (int d = 0; d < rank - 2; ++d)
     shape.batch *= query.dim(d);
@@ -85,7 +78,7 @@ std::optional<Shape> readShape(OpContext &ctx, const Tensor *mask) {
   shape.keys = key.dim(rank - 2);
   shape.width = query.dim(rank - 1);
   shape.valueWidth = value.dim(rank - 1);
-  if (mask && !readMask(ctx, query, *mask, shape))
+  if (mask && !readMask(query, *mask, shape))
     return std::nullopt;
   return shape;
 }
@@ -233,19 +226,68 @@ const Tensor *maskOf(OpContext &ctx, int at) {
 
 const float *floatsOf(const Tensor *t) { return t ? t->data<float>() : nullptr; }
 
+// --- any shapes ----------------------------------------------------------------------------------
+
+/// What an op gives; null, having failed.
+Tensor runOne(OpContext &ctx, std::string_view op, std::vector<Tensor> inputs, AttrMap attrs = {}) {
+  if (ctx.hasFailed())
+    return {};
+  attrs.set("T", TypeAttr{DType::Float32});
+  auto out = ctx.check(runOp(builtinKernels(), op, attrs, std::move(inputs), {DType::Float32}));
+  return out ? out->front() : Tensor();
+}
+
+/// The logarithm of the sum of exp(x) over each row.
+std::optional<Tensor> logSumsOf(OpContext &ctx, const Tensor &scores) {
+  auto out = ctx.check(Tensor::make(DType::Float32, scores.dims().first(scores.dims().size() - 1)));
+  int64_t columns = scores.dim(scores.rank() - 1);
+  std::vector<float> row(static_cast<size_t>(columns));
+  for (int64_t r = 0; out && r < out->count(); ++r) {
+    const float *x = scores.data<float>() + r * columns;
+    float largest = largestOf(x, columns);
+    out->data<float>()[r] = largest + std::log(expAndSum(x, largest, row.data(), columns));
+  }
+  return out;
+}
+
+/// By the ops that it stands for, which broadcast, and whose errors it reports.
+void runApart(OpContext &ctx, const AttentionState &state) {
+  AttrMap turnsKey;
+  turnsKey.set("adj_y", true);
+  Tensor scores = runOne(ctx, "BatchMatMulV2", {ctx.input(0), ctx.input(1)}, turnsKey);
+  scores = runOne(ctx, "Mul", {scores, Tensor::scalar(DType::Float32, state.scale)});
+  if (const Tensor *mask = maskOf(ctx, 3))
+    scores = runOne(ctx, "AddV2", {scores, *mask});
+  Tensor result = runOne(ctx, "BatchMatMulV2", {runOne(ctx, "Softmax", {scores}), ctx.input(2)});
+  std::optional<Tensor> logSums;
+  if (ctx.hasFailed() || !(logSums = logSumsOf(ctx, scores)))
+    return;
+  ctx.setOutput(0, std::move(result));
+  ctx.setOutput(1, std::move(*logSums));
+}
+
+void failShapes(OpContext &ctx) {
+  ctx.fail(invalidArgument("query, key and value must be [..., queries, width], [..., keys, width] "
+                           "and [..., keys, any], and a mask one that the scores can add, but they "
+                           "have shapes ",
+                           dimsText(ctx.input(0).dims()), ", ", dimsText(ctx.input(1).dims()),
+                           " and ", dimsText(ctx.input(2).dims())));
+}
+
 void runAttention(OpContext &ctx) {
   const Tensor *mask = maskOf(ctx, 3);
-  std::optional<Shape> shape = readShape(ctx, mask);
+  std::optional<Shape> shape = shapeOf(ctx, mask);
+  const auto &state = ctx.state<AttentionState>();
   if (!shape)
-    return;
+    return state.isCausal ? failShapes(ctx) : runApart(ctx, state);
   DimVector dims(ctx.input(0).dims());
   dims[dims.size() - 1] = shape->valueWidth;
   Tensor *out = ctx.allocateOutput(0, DType::Float32, dims);
   Tensor *logSums = ctx.allocateOutput(1, DType::Float32, Dims(dims).first(dims.size() - 1));
   if (!out || !logSums || !logSums->count())
     return;
-  Attention attention(*shape, ctx.state<AttentionState>(), ctx.input(0).data<float>(),
-                      ctx.input(1).data<float>(), ctx.input(2).data<float>(), floatsOf(mask));
+  Attention attention(*shape, state, ctx.input(0).data<float>(), ctx.input(1).data<float>(),
+                      ctx.input(2).data<float>(), floatsOf(mask));
   const int64_t queries = shape->queries, width = shape->valueWidth,
                 perBatch = (queries + blockQueries - 1) / blockQueries;
   double cost = nsPerProduct * static_cast<double>(std::min(blockQueries, queries)) *
@@ -332,8 +374,10 @@ bool checkFlow(OpContext &ctx, const Shape &shape) {
 
 void runAttentionGrad(OpContext &ctx) {
   const Tensor *mask = maskOf(ctx, 6);
-  std::optional<Shape> shape = readShape(ctx, mask);
-  if (!shape || !checkFlow(ctx, *shape))
+  std::optional<Shape> shape = shapeOf(ctx, mask);
+  if (!shape)
+    return failShapes(ctx);
+  if (!checkFlow(ctx, *shape))
     return;
   Tensor *flows[3];
   for (int i = 0; i < 3; ++i)

@@ -4,11 +4,11 @@
 #include "treadle/kernels/products/MatMul.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/OneDnn.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/products/Epilogue.h"
 #include "treadle/kernels/products/FewRows.h"
+#include "treadle/kernels/products/FloatProduct.h"
 #include "treadle/kernels/products/PackedProduct.h"
 #include "treadle/kernels/products/ProductAhead.h"
 #include "treadle/runtime/ThreadPool.h"
@@ -43,31 +43,10 @@ void multiplyMaps(const Product &p, const T *a, const T *b, T *out) {
       Eigen::Map<const A>(a, p.m, p.k) * Eigen::Map<const B>(b, p.k, p.n);
 }
 
-/// Some rows and columns of a product.
-struct Block {
-  int64_t row, rows, column, columns;
-};
-
-void multiplyFloats(const Product &p, const Block &block, const float *a, const float *b,
-                    float *out) {
-  OneThread alone;
-  a += block.row * (p.aTransposed ? 1 : p.k);
-  b += block.column * (p.bTransposed ? p.k : 1);
-  dnnl_sgemm(p.aTransposed ? 'T' : 'N', p.bTransposed ? 'T' : 'N', block.rows, block.columns, p.k,
-             1, a, p.aTransposed ? p.m : p.k, b, p.bTransposed ? p.k : p.n, 0,
-             out + block.row * p.n + block.column, p.n);
-}
-
-/// Whether oneDNN multiplies floats faster than what has less to prepare.
-bool suitsLibrary(const Product &p) {
-  constexpr int64_t leastRows = 3, leastColumns = 2, leastProducts = 16384;
-  return p.m >= leastRows && p.n >= leastColumns && p.m * p.n * p.k >= leastProducts;
-}
-
 template <typename T> void multiplyPlain(const Product &p, const T *a, const T *b, T *out) {
   if constexpr (std::is_same_v<T, float>)
     if (suitsLibrary(p))
-      return multiplyFloats(p, {0, p.m, 0, p.n}, a, b, out);
+      return multiplyFloats(p, a, b, out);
   if (multiplyFewRows(p, a, b, out))
     return;
   if (p.n == 1)
@@ -258,39 +237,22 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
   return true;
 }
 
-// Each thread has its part of the rows or of the columns, whichever are more.
-void multiplyInParts(OpContext &ctx, const Product &p, const Tensor &a, const Tensor &b,
-                     Tensor &out, const Epilogue *epilogue) {
-  constexpr int64_t step = 16;
-  double cost = nsPerProduct * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
-  int64_t threads = ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1;
-  auto wanted =
-      static_cast<int64_t>(std::clamp<double>(cost / nsPerPart, 1, static_cast<double>(threads)));
-  bool isByRows = p.m >= p.n;
-  int64_t size = isByRows ? p.m : p.n,
-          perPart = ((size + wanted - 1) / wanted + step - 1) / step * step;
-  int64_t parts = (size + perPart - 1) / perPart;
-  ctx.parallelFor(
-      parts, std::max(cost / static_cast<double>(parts), nsPerPart),
-      [&](int64_t begin, int64_t end) {
-        int64_t first = begin * perPart, count = std::min(end * perPart, size) - first;
-        Block block = isByRows ? Block{first, count, 0, p.n} : Block{0, p.m, first, count};
-        multiplyFloats(p, block, a.data<float>(), b.data<float>(), out.data<float>());
-        if (epilogue)
-          epilogue->apply(out.data<float>(), block.row, block.rows, block.column, block.columns);
-      });
-}
-
 void multiplyMatrices(OpContext &ctx, const Product &p, const Epilogue *epilogue) {
   const MatMulState &s = ctx.state<MatMulState>();
   const Tensor a = ctx.input(0), b = ctx.input(1);
   Tensor *out = ctx.allocateOutput(0, s.out, {p.m, p.n});
   if (!out || !out->count())
     return;
+  bool isLibrarys = s.multiply == multiplyReal<float> && suitsLibrary(p);
+  auto multiplyByLibrary = [&] {
+    multiplyInParts(ctx, p, a.data<float>(), b.data<float>(), out->data<float>(), epilogue);
+  };
+  if (isLibrarys && isFastUnpacked(p))
+    return multiplyByLibrary();
   if (multiplyWeights(ctx, p, a, b, *out, epilogue))
     return;
-  if (s.multiply == multiplyReal<float> && suitsLibrary(p))
-    return multiplyInParts(ctx, p, a, b, *out, epilogue);
+  if (isLibrarys)
+    return multiplyByLibrary();
   double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
   // Rows of an a that lies straight can be given to different threads.
   if (s.transposesA || p.m < 8 || p.m * work < 100000)

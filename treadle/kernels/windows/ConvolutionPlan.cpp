@@ -317,7 +317,7 @@ public:
     for (const Piece &piece : pieces)
       if (!isOrdinary(piece) || !add(piece))
         return false;
-    cost = form.products() * nsPerProduct / static_cast<double>(parts.size());
+    cost = form.cost() / static_cast<double>(parts.size());
     return true;
   }
 
@@ -560,8 +560,14 @@ double ConvolutionForm::products() const {
   return product;
 }
 
+double ConvolutionForm::cost() const {
+  // Where each channel has a filter of its own, it is the elements' way from and to memory.
+  constexpr double nsPerLoneProduct = 0.06;
+  return products() * (groups == place.inChannels && groups > 1 ? nsPerLoneProduct : nsPerProduct);
+}
+
 int ConvolutionForm::partsFor(int threads) const {
-  return static_cast<int>(std::clamp<double>(products() * nsPerProduct / nsPerPart, 1, threads));
+  return static_cast<int>(std::clamp<double>(cost() / nsPerPart, 1, threads));
 }
 
 std::shared_ptr<const ConvolutionPlan> ConvolutionPlan::make(const ConvolutionForm &form) {

@@ -29,6 +29,8 @@ struct ConvolutionForm {
 
   bool operator==(const ConvolutionForm &) const = default;
   double products() const;
+  /// Nanoseconds on one thread, about.
+  double cost() const;
   /// So many parts as are worth handing over.
   int partsFor(int threads) const;
 };

@@ -270,6 +270,10 @@ bool mayBeFused(Node node) {
   constexpr unsigned numGates = 4;
   if (node.opType() == "Split")
     return node.numResults() == numGates;
+  if (node.opType() == "Softmax" && node.numResults() == 1)
+    return llvm::any_of(node->getResult(0).getUsers(), [](Operation *user) {
+      return Node::isNode(user) && Node(user).opType().starts_with("BatchMatMul");
+    });
   Node filter = node.opType().starts_with("Conv2D") && node.numData() > 1
                     ? definingNode(node->getOperand(1))
                     : Node();

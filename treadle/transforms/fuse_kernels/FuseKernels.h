@@ -35,6 +35,11 @@ void fuseContractions(const FusionScope &scope);
 /// between. The values are those of the nodes apart.
 void fuseLstmGates(const FusionScope &scope);
 
+/// Makes one node of attention: the product of queries and keys, a factor, a mask that is added, the
+/// softmax, and its product with values. Nobody else may see what is in between. The values are
+/// those of the nodes apart, but for rounding.
+void fuseAttention(const FusionScope &scope);
+
 /// Whether a group may be found by this node. Where a body has no such node, nothing is fused.
 bool mayBeFused(Node node);
 
