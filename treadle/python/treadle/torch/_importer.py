@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import operator
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import torch
@@ -45,12 +45,14 @@ class Source:
     """Where a value that runs are fed with comes from: an argument by its number, or a tensor.
 
     is_swapped: it is fed with the last two dimensions swapped, as they are in memory.
+    is_turned: it is fed with dimension 1, the channels, as the last one, as it is in memory.
     """
 
     name: str
     argument: int | None = None
     captured: torch.Tensor | None = None
     is_swapped: bool = False
+    is_turned: bool = False
 
 
 @dataclasses.dataclass
@@ -58,6 +60,7 @@ class Result:
     """What a call returns in one place: a fetch by its number, an argument, or a constant.
 
     is_swapped: a view of that with the last two dimensions swapped.
+    is_turned: a view of that with the last dimension, the channels, as dimension 1.
     """
 
     fetch: int | None = None
@@ -65,6 +68,7 @@ class Result:
     constant: Any = None
     is_number: bool = False
     is_swapped: bool = False
+    is_turned: bool = False
 
 
 @dataclasses.dataclass
@@ -98,6 +102,7 @@ def import_graph(
     state: Sequence[torch.Tensor] = (),
     freeze: bool = False,
     views: bool = False,
+    turned: Collection[str] = (),
 ) -> Imported:
     """Imports a functional graph of OpOverloads whose nodes have `meta["val"]`.
 
@@ -106,10 +111,11 @@ def import_graph(
         freeze: whether they, and the tensors of the module, become constants; else runs are fed
             with them.
         views: whether results may be views of arguments or of each other, as PyTorch's are.
+        turned: arguments that are images whose channels are last in memory.
     """
     # What traces for torch.compile makes tensors without data, of constants too.
     with _disable_current_modes():
-        return _Importer(module, list(state), freeze, views).run()
+        return _Importer(module, list(state), freeze, views, turned).run()
 
 
 def graph_name(name: str) -> str:
@@ -150,9 +156,15 @@ def _errors_of(node: fx.Node, target: str) -> Iterator[None]:
 
 class _Importer:
     def __init__(
-        self, module: fx.GraphModule, state: list[torch.Tensor], freeze: bool, views: bool
+        self,
+        module: fx.GraphModule,
+        state: list[torch.Tensor],
+        freeze: bool,
+        views: bool,
+        turned: Collection[str],
     ) -> None:
         self.module, self.state, self.freeze, self.views = module, state, freeze, views
+        self.turned = turned
         self.writer = Writer(Builder())
         self.sources: list[Source] = []
         self.attributes: dict[str, Any] = {}
@@ -234,6 +246,12 @@ class _Importer:
             self.sources[-1].is_swapped = True
             order = [*range(fake.dim() - 2), fake.dim() - 1, fake.dim() - 2]
             return Tensor(self.writer, self.writer.transpose(whole, order), fake, whole)
+        if name in self.turned and captured is None:
+            last = [shape[0], *shape[2:], shape[1]]
+            image = self._placeholder(name, dtype_name(fake.dtype), last, argument)
+            self.sources[-1].is_turned = True
+            order = [0, fake.dim() - 1, *range(1, fake.dim() - 1)]
+            return Tensor(self.writer, self.writer.transpose(image, order), fake)
         out = self._placeholder(name, dtype_name(fake.dtype), shape, argument, captured)
         return Tensor(self.writer, out, fake)
 
@@ -501,7 +519,7 @@ class _Importer:
         if is_swapped:
             out = leaf.swapped
         source = next((s for s in self.sources if s.name == out.name), None)
-        if source is None or source.is_swapped:
+        if source is None or source.is_swapped or source.is_turned:
             fetch = _number_of(out.name, fetches)
             return Result(fetch=fetch, is_number=is_number, is_swapped=is_swapped)
         if source.captured is not None:

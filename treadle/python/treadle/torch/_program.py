@@ -34,9 +34,12 @@ class Program:
         tier: str = "auto",
         threads: int | None = None,
         communicator: Communicator | None = None,
+        own_results: int | None = None,
     ) -> None:
         self._imported, self._traced = imported, traced
         graph = _prepared(imported)
+        if own_results is not None:
+            _turn_results(graph, imported, own_results)
         # What nothing needs isn't there any more.
         self._sources = [s for s in imported.sources if s.name.split(":")[0] in graph]
         self._takes = [s for s in self._sources if s.argument is not None]
@@ -130,7 +133,9 @@ class Program:
                 value = value.item() if result.is_number else value
             else:
                 value = result.constant if result.argument is None else args[result.argument]
-            out.append(value.mT if result.is_swapped else value)
+            out.append(_channels_first(value) if result.is_turned else value)
+            if result.is_swapped:
+                out[-1] = value.mT
         return out
 
     def _results(self, args: Any, values: list[Any]) -> Any:
@@ -149,7 +154,39 @@ def _fed(source: Source, args: Any) -> Any:
         ) from None
     if source.is_swapped:
         value = value.mT
+    elif source.is_turned:
+        value = value.movedim(1, -1)
     return as_array(value) if isinstance(value, torch.Tensor) else np.asarray(value)
+
+
+def _channels_first(image: torch.Tensor) -> torch.Tensor:
+    return image.movedim(-1, 1)
+
+
+def _turn_results(graph: Graph, imported: Imported, own: int) -> None:
+    """Takes images as they are computed, with their channels last. Not the first `own` results:
+    those somebody else sees, who may rely on how they lie in memory."""
+    others = {r.fetch for r in imported.results[:own]} | {f for _, f in imported.mutations}
+    others |= {r.fetch for r in imported.results if r.is_number or r.is_swapped}
+    for number, fetch in enumerate(imported.fetches):
+        node, _, index = fetch.partition(":")
+        if number in others or index != "0" or not _puts_channels_first(graph, node):
+            continue
+        image = graph._inputs(node)[0]
+        imported.fetches[number] = image if ":" in image else f"{image}:0"
+        for result in imported.results:
+            result.is_turned |= result.fetch == number
+
+
+def _puts_channels_first(graph: Graph, node: str) -> bool:
+    """Whether it is a Transpose that tfg-channels-last has made, or one like these."""
+    if graph._op(node) != "Transpose":
+        return False
+    order = graph._inputs(node)[1].split(":")[0]
+    if graph._op(order) != "Const":
+        return False
+    axes = np.asarray(graph.node(order).attrs["value"]).tolist()
+    return len(axes) >= 4 and axes == [0, len(axes) - 1, *range(1, len(axes) - 1)]
 
 
 def _prepared(imported: Imported) -> Graph:
@@ -159,5 +196,7 @@ def _prepared(imported: Imported) -> Graph:
         return imported.graph
     keep = [*names, *(s.name.split(":")[0] for s in imported.sources)]
     listed, kept = ",".join(imported.fetches), ",".join(keep)
-    passes = f"tfg-prune{{fetches={listed}}},tfg-channels-last{{keep={kept}}},tfg-remap{{keep={kept}}}"
+    passes = (
+        f"tfg-prune{{fetches={listed}}},tfg-channels-last{{keep={kept}}},tfg-remap{{keep={kept}}}"
+    )
     return imported.graph.run_passes(passes)
