@@ -150,7 +150,10 @@ def _group_norm(
             for given, default in ((weight, 1.0), (bias, 0.0))
         )
         attributes = {"groups": group, "epsilon": eps, "data_format": "NCHW"}
-        return tuple(w.op("_GroupNorm", x, scale, offset, **attributes))
+        # A node for each result: what runs ask for by name keeps its order of dimensions.
+        return tuple(
+            w.op("Identity", v) for v in w.op("_GroupNorm", x, scale, offset, **attributes)
+        )
     grouped = w.reshape(value, [n, group, -1])
     mean, variance = moments(w, grouped, [2])
     rstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, getattr(torch, value.dtype))))
@@ -162,6 +165,53 @@ def _group_norm(
     stored = w.result[1].dtype
     squeezed = [w.cast(w.op("Squeeze", v, squeeze_dims=[2]), stored) for v in (mean, rstd)]
     return w.cast(out, dtype), squeezed[0], squeezed[1]
+
+
+def _from_groups(w: Writer, value: Output, x: Tensor, n: Dim, c: int, group: int) -> Output:
+    """A number for each group as one for each channel, to be multiplied with images."""
+    wide = w.broadcast(w.reshape(value, [n, group, 1]), [n, group, c // group])
+    return w.reshape(wide, [n, c, *[1] * (x.rank - 2)])
+
+
+@rule("native_group_norm_backward")
+def _group_norm_backward(
+    w: Writer,
+    grad: Tensor,
+    x: Tensor,
+    mean: Tensor,
+    rstd: Tensor,
+    weight: Tensor | None,
+    n: Dim,
+    c: Dim,
+    hxw: Dim,
+    group: int,
+    output_mask: Sequence[bool],
+) -> Any:
+    """Of y = (x - mean) * rstd * weight: dx = rstd * (h - mean(h) - z * mean(h * z)), where
+    h = grad * weight, z = (x - mean) * rstd and the means are of a group. All that has the size of
+    an image is computed in the image's own dimensions."""
+    if x.dtype != torch.float32 or not isinstance(c, int) or not isinstance(hxw, int):
+        return NotImplemented
+    (n,) = w.dims([n])
+    image, each, per = list(range(2, x.rank)), c // group, c // group * hxw
+    grad_sum = w.reshape(reduce(w, "Sum", grad, image), [n, group, each])
+    product_sum = w.reshape(reduce(w, "Sum", grad.out * x.out, image), [n, group, each])
+    m, r = w.reshape(mean, [n, group, 1]), w.reshape(rstd, [n, group, 1])
+    dx = dw = db = None
+    if output_mask[0]:
+        gamma = w.reshape(w.constant(np.ones(c), torch.float32) if weight is None else weight,
+                          [1, group, each])  # fmt: skip
+        h, hx = (reduce(w, "Sum", s * gamma, [2], True) for s in (grad_sum, product_sum))
+        slope = (h * m - hx) * r * r * r * (1.0 / per)
+        shift = -(slope * m) - h * r * (1.0 / per)
+        factor = w.reshape(r * gamma, [n, c, *[1] * len(image)])
+        slope, shift = (_from_groups(w, v, x, n, c, group) for v in (slope, shift))
+        dx = grad.out * factor + x.out * slope + shift
+    if output_mask[1]:
+        dw = w.reshape(reduce(w, "Sum", (product_sum - grad_sum * m) * r, [0]), [c])
+    if output_mask[2]:
+        db = w.reshape(reduce(w, "Sum", grad_sum, [0]), [c])
+    return dx, dw, db
 
 
 # ---- normalisation of batches

@@ -75,8 +75,9 @@ def _permuted(w: Writer, x: Tensor, order: list[int]) -> Tensor:
     if x.rank < 2 or order != swap:
         return Tensor(w, w.transpose(x, order), w.result)
     # Twice is not at all.
-    out = w.transpose(x, order) if x.swapped is None else x.swapped
-    return Tensor(w, out, w.result, x.out)
+    if x.swapped is not None:
+        return Tensor(w, x.swapped, w.result)
+    return Tensor(w, w.transpose(x, order), w.result, x.out)
 
 
 @rule("permute", "permute_copy")
@@ -125,9 +126,19 @@ def _wrapped(index: Any, extent: Dim) -> Any:
     return index
 
 
+def _is_inside(start: Any, end: Any, extent: Dim) -> bool:
+    """Whether a part of a dimension is known to be one, from a number to another."""
+    end = extent if end is None else end
+    return is_static([start, end, extent]) and 0 <= start <= end <= extent
+
+
 def _slice_of(w: Writer, x: Value, axis: int, start: Any, end: Any, step: int = 1) -> Output:
     part = slice(start, end, step)
     value = x.out if isinstance(x, Tensor) else x
+    if isinstance(x, Tensor) and step == 1 and _is_inside(start, end, x.shape[axis]):
+        begin, size = [0] * x.rank, [-1] * x.rank
+        begin[axis], size[axis] = start, -1 if end is None else end - start
+        return w.op("Slice", value, w.indices(begin), w.indices(size))
     return value[(slice(None),) * axis + (part,)]
 
 
