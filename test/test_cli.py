@@ -424,6 +424,26 @@ def test_bench_tells_percentiles():
         assert word in text
 
 
+def test_bench_counts_the_calls_of_clients():
+    line = ["bench", COUNTDOWN, "--repeat", "50", "--threads", "1", "--json"]
+    one = json.loads(output(*line))
+    assert (one["clients"], one["runs"]) == (1, 50)
+    three = json.loads(output(*line, "--clients", "3"))
+    assert three["clients"] == 3
+    assert three["runs"] >= 3 * 50, "each has as many runs as were asked for"
+    assert 0 < three["min_ms"] <= three["p50_ms"] <= three["p99_ms"]
+    # No caller is in two calls at once.
+    assert 0 < three["calls_per_second"] <= 1.001 * 3 * 1000 / three["mean_ms"]
+    assert "clients 3, " in output("bench", COUNTDOWN, "--repeat", "5", "--clients", "3")
+
+
+def test_bench_has_some_clients_and_not_too_many():
+    assert "'--clients' is '0', expected an integer of at least 1" in misuse(
+        "bench", COUNTDOWN, "--clients", "0"
+    )
+    assert "'1025', expected at most 1024" in misuse("bench", COUNTDOWN, "--clients", "1025")
+
+
 @pytest.mark.parametrize("option", ["--ranks", "--bucket", "--memory", "--jitter"])
 def test_options_of_schedules_want_costs(option):
     line = [BINARY, "explain", COUNTDOWN, option, "3"]

@@ -1,19 +1,30 @@
-// `treadle bench`: how long a run takes, as percentiles after a warm-up.
+// `treadle bench`: how long a run takes, as percentiles after a warm-up, and how many of them
+// several callers get.
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 
 #include <algorithm>
+#include <atomic>
+#include <barrier>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <numeric>
+#include <system_error>
+#include <thread>
+#include <tuple>
 
 namespace treadle::cli {
 
 using Clock = std::chrono::steady_clock;
 
+static double milliseconds(Clock::duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
 struct Times {
   double warmUp = 0;          // ms, the first run, which plans
+  double total = 0;           // ms, from the first measured run to the end of the last one
   std::vector<double> sorted; // ms
 
   double percentile(double share) const {
@@ -22,62 +33,171 @@ struct Times {
   double mean() const {
     return std::accumulate(sorted.begin(), sorted.end(), 0.0) / static_cast<double>(sorted.size());
   }
+  double perSecond() const { return static_cast<double>(sorted.size()) / total * 1000; }
 };
 
 static Expected<double> timeRun(const Request &request, Session &session) {
   Clock::time_point start = Clock::now();
   Expected<std::vector<Tensor>> values = request.run(session);
-  double time = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+  double time = milliseconds(Clock::now() - start);
   return values.map([&](const auto &) { return time; });
 }
 
 /// The first run plans; more follow until caches and pools are warm: 3, or 100 ms of them, and
-/// until nothing is being compiled, if that ends in 10 s.
-static Expected<void> warmUp(const Request &request, Session &session, Times &times) {
-  double total = 0;
+/// until nothing is being compiled, if that ends in 10 s. Gives the time of the first.
+static Expected<double> warmUp(const Request &request, Session &session) {
+  double first = 0, total = 0;
   for (int runs = 0; runs < 3 || (total < 100 && runs < 1000) || session.isCompiling(); ++runs) {
     double time = TREADLE_TRY(timeRun(request, session));
     total += time;
     if (runs == 0)
-      times.warmUp = time;
+      first = time;
     if (total > (session.isCompiling() ? 10'000 : 2000))
       break;
   }
-  return {};
+  return first;
 }
 
-static Expected<Times> measure(const Request &request, int64_t repeat) {
-  Session session = TREADLE_TRY(request.makeSession());
-  Times times;
-  Progress progress("measuring");
-  TREADLE_TRY(warmUp(request, session, times));
-  for (int64_t i = 0; i < repeat; ++i) {
-    double time = TREADLE_TRY(timeRun(request, session));
-    times.sorted.push_back(time);
-    progress.set(static_cast<double>(i + 1) / static_cast<double>(repeat));
+// --- callers -------------------------------------------------------------------------------------
+
+/// Callers of one session, a thread each. They begin together, and each goes on until all have done
+/// their runs: what is measured is always the same number of callers. Runs that end after that
+/// moment don't count.
+class Clients {
+public:
+  Clients(const Request &request, Session &session, int64_t count, int64_t repeat)
+      : request(request), session(session), repeat(repeat), left(count), start(count),
+        clients(static_cast<size_t>(count)) {}
+
+  Expected<Times> measure(Progress &progress) {
+    std::vector<std::thread> threads;
+    threads.reserve(clients.size());
+    try {
+      for (Client &client : clients)
+        threads.emplace_back([&] { call(client, progress); });
+    } catch (const std::system_error &error) {
+      hasFailed = true;
+      clients[threads.size()].outcome = Unexpected(resourceExhausted(
+          "there is no thread for client ", threads.size() + 1, ": ", error.what()));
+      std::ignore = start.arrive(std::ssize(clients) - std::ssize(threads));
+    }
+    for (std::thread &thread : threads)
+      thread.join();
+    for (Client &client : clients)
+      if (!client.outcome)
+        return Unexpected(std::move(client.outcome.error()));
+    return times();
   }
-  std::sort(times.sorted.begin(), times.sorted.end());
-  return times;
+
+private:
+  struct Run {
+    Clock::time_point begin, end;
+  };
+  /// What a caller's thread writes; no two share a cache line.
+  struct alignas(64) Client {
+    std::vector<Run> runs;
+    Expected<void> outcome;
+  };
+
+  void call(Client &client, Progress &progress) {
+    auto check = [&](Expected<void> outcome) {
+      hasFailed = hasFailed || !outcome;
+      client.outcome = std::move(outcome);
+    };
+    Expected<Request> own = prepared();
+    check(
+        own.and_then([&](const Request &own) { return warmUp(own, session).map([](double) {}); }));
+    start.arrive_and_wait();
+    if (!hasFailed)
+      check(callUntilAllAreDone(*own, client, progress));
+  }
+
+  /// The request, with inputs of one's own.
+  Expected<Request> prepared() const {
+    Request own = request;
+    for (auto &[name, value] : own.feeds) {
+      Tensor copy = TREADLE_TRY(value.clone());
+      value = std::move(copy);
+    }
+    return own;
+  }
+
+  Expected<void> callUntilAllAreDone(const Request &own, Client &client, Progress &progress) {
+    client.runs.reserve(static_cast<size_t>(std::min<int64_t>(repeat, 1 << 20)));
+    for (int64_t i = 0; left.load(std::memory_order_relaxed) > 0 && !hasFailed; ++i) {
+      Clock::time_point begin = Clock::now();
+      TREADLE_TRY(own.run(session));
+      client.runs.push_back({begin, Clock::now()});
+      if (i + 1 == repeat)
+        --left;
+      if (&client == clients.data())
+        progress.set(static_cast<double>(i + 1) / static_cast<double>(repeat));
+    }
+    return {};
+  }
+
+  Times times() const {
+    Clock::time_point begin = Clock::time_point::max(), end = Clock::time_point::min();
+    for (const Client &client : clients) {
+      begin = std::min(begin, client.runs.front().begin);
+      end = std::max(end, client.runs[static_cast<size_t>(repeat - 1)].end);
+    }
+    Times times;
+    for (const Client &client : clients)
+      for (const Run &run : client.runs)
+        if (run.end <= end)
+          times.sorted.push_back(milliseconds(run.end - run.begin));
+    std::sort(times.sorted.begin(), times.sorted.end());
+    times.total = milliseconds(end - begin);
+    return times;
+  }
+
+  const Request &request;
+  Session &session;
+  const int64_t repeat;
+  std::atomic<int64_t> left; // callers that have not done their runs
+  std::atomic<bool> hasFailed{false};
+  std::barrier<> start;
+  std::vector<Client> clients;
+};
+
+static Expected<Times> measure(const Request &request, int64_t clients, int64_t repeat) {
+  Session session = TREADLE_TRY(request.makeSession());
+  Progress progress("measuring");
+  double first = TREADLE_TRY(warmUp(request, session));
+  return Clients(request, session, clients, repeat).measure(progress).map([&](Times times) {
+    times.warmUp = first;
+    return times;
+  });
 }
 
 static int bench(const Arguments &args) {
+  constexpr int64_t mostClients = 1024;
   Parsed<int64_t> repeat = args.integer("--repeat", 100, 1);
   if (!repeat)
     return report(repeat.error());
+  Parsed<int64_t> clients = args.integer("--clients", 1, 1);
+  if (!clients)
+    return report(clients.error());
+  if (*clients > mostClients)
+    return report(
+        UsageError{str("option '--clients' is '", *clients, "', expected at most ", mostClients)});
   int status = 0;
   std::optional<Request> request = makeRequest(args, {}, status);
   if (!request)
     return status;
-  Expected<Times> times = measure(*request, *repeat);
+  Expected<Times> times = measure(*request, *clients, *repeat);
   if (!times)
     return report(times.error());
   const char *format =
       args.has("--json")
-          ? "{\"runs\": %lld, \"first_ms\": %.6f, \"min_ms\": %.6f, \"p50_ms\": %.6f, "
-            "\"p90_ms\": %.6f, \"p99_ms\": %.6f, \"mean_ms\": %.6f}\n"
-          : "runs %lld after a warm-up, first %.4g ms\n"
+          ? "{\"runs\": %lld, \"clients\": %lld, \"calls_per_second\": %.6f, \"first_ms\": %.6f, "
+            "\"min_ms\": %.6f, \"p50_ms\": %.6f, \"p90_ms\": %.6f, \"p99_ms\": %.6f, "
+            "\"mean_ms\": %.6f}\n"
+          : "runs %lld after a warm-up, clients %lld, %.1f calls a second, first %.4g ms\n"
             "min %.4g ms  p50 %.4g ms  p90 %.4g ms  p99 %.4g ms  mean %.4g ms\n";
-  std::printf(format, static_cast<long long>(*repeat), times->warmUp, times->sorted[0],
+  std::printf(format, static_cast<long long>(times->sorted.size()),
+              static_cast<long long>(*clients), times->perSecond(), times->warmUp, times->sorted[0],
               times->percentile(0.5), times->percentile(0.9), times->percentile(0.99),
               times->mean());
   return 0;
@@ -85,18 +205,20 @@ static int bench(const Arguments &args) {
 
 static constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
-    {"--repeat", "N", "number of runs to measure; 100 by default"},
+    {"--repeat", "N", "number of runs to measure, of each client; 100 by default"},
+    {"--clients", "N",
+     "threads that call the model at the same time, with inputs of their own; 1 by default"},
     {"--json", "", "print one JSON object"},
 };
 
 const Command benchCommand = {
     "bench",
-    "measure how long a run takes",
+    "measure how long a run takes, and how many several callers get",
     "MODEL",
     1,
     options,
     "  treadle bench examples/countdown.pbtxt --fetch count:0 --input start=1000 --repeat 50\n"
-    "  runs 50 after a warm-up, first 0.31 ms\n"
+    "  runs 50 after a warm-up, clients 1, 7700.0 calls a second, first 0.31 ms\n"
     "  min 0.12 ms  p50 0.13 ms  p90 0.13 ms  p99 0.15 ms  mean 0.13 ms\n",
     bench,
 };
