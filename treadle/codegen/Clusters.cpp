@@ -243,11 +243,14 @@ void ClusterSite::noteShapes(Variant &variant, OpContext &ctx, const HeldVariabl
   uint64_t shapes = openShapes(ctx);
   if (!shapes)
     return;
-  if (variant.lastShapes.exchange(shapes, std::memory_order_relaxed) != shapes)
-    variant.repeats = 0;
-  else if (variant.repeats.fetch_add(1, std::memory_order_relaxed) + 1 == manyRepeats &&
-           exactLeft.fetch_sub(1, std::memory_order_relaxed) > 0)
+  if (variant.lastShapes.load(std::memory_order_relaxed) != shapes) {
+    variant.lastShapes.store(shapes, std::memory_order_relaxed);
+    variant.repeats.store(0, std::memory_order_relaxed);
+  } else if (variant.repeats.load(std::memory_order_relaxed) < manyRepeats && // else only read
+             variant.repeats.fetch_add(1, std::memory_order_relaxed) + 1 == manyRepeats &&
+             exactLeft.fetch_sub(1, std::memory_order_relaxed) > 0) {
     add(ctx, variables, /*isExact=*/true);
+  }
 }
 
 void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {

@@ -77,6 +77,14 @@ Tensor makeHandle(Ref<Resource> resource) {
   return handle;
 }
 
+Tensor anotherHandle(const Tensor &handle) {
+  if (handle.isRef())
+    return makeRefTensor(Ref<Variable>::share(&refVariable(handle)));
+  if (handle.dtype() == DType::Resource && handle.count() == 1)
+    return makeHandle(handle.data<ResourceHandle>()->resource);
+  return handle;
+}
+
 Tensor makeHandleFor(DType dtype, bool isRef, Ref<Resource> resource, const ResourceName &name) {
   if (dtype == DType::Resource)
     return makeHandle(std::move(resource));

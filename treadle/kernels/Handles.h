@@ -4,6 +4,7 @@
 
 #include "treadle/kernels/Element.h"
 #include "treadle/runtime/Run.h"
+#include "treadle/tensor/ThreadSlots.h"
 
 #include <mutex>
 
@@ -43,8 +44,12 @@ template <typename T> T *resourceInput(OpContext &ctx, int i) {
   return static_cast<T *>(resource);
 }
 
-/// The handle that an op gives in every run of a session, looked up only once: for the state of
-/// ops such as VarHandleOp. Thread-safe.
+/// A handle to the same object that is counted in another place; the same one where there is no
+/// such.
+Tensor anotherHandle(const Tensor &handle);
+
+/// The handle that an op gives in every run of a session, looked up only once by each thread: for
+/// the state of ops such as VarHandleOp. Thread-safe.
 class CachedHandle {
 public:
   CachedHandle() = default;
@@ -52,21 +57,39 @@ public:
 
   /// The handle made by `make`, for this session and until something is removed from it.
   template <typename Make> Tensor get(const ResourceManager &manager, Make &&make) const {
-    std::lock_guard lock(mutex);
-    uint64_t now = manager.generation();
-    if (!handle || owner != &manager || generation != now) {
-      handle = make();
-      owner = &manager;
-      generation = now;
-    }
-    return handle;
+    if (auto own = slots.tryTake(); own && own->isGood(manager))
+      return own->handle;
+    Known found = find(manager, make);
+    if (!found.handle)
+      return {};
+    found.handle = anotherHandle(found.handle);
+    if (auto own = slots.tryTake())
+      *own = found;
+    return found.handle;
   }
 
 private:
+  struct Known {
+    Tensor handle;
+    const ResourceManager *owner = nullptr;
+    uint64_t generation = 0;
+
+    bool isGood(const ResourceManager &manager) const {
+      return handle && owner == &manager && generation == manager.generation();
+    }
+  };
+
+  template <typename Make> Known find(const ResourceManager &manager, Make &&make) const {
+    std::lock_guard lock(mutex);
+    uint64_t now = manager.generation();
+    if (!known.isGood(manager))
+      known = {make(), &manager, now};
+    return known;
+  }
+
+  ThreadSlots<Known> slots;
   mutable std::mutex mutex;
-  mutable Tensor handle;
-  mutable const ResourceManager *owner = nullptr;
-  mutable uint64_t generation = 0;
+  mutable Known known;
 };
 
 } // namespace treadle

@@ -5,6 +5,8 @@
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Variable.h"
 
+#include <thread>
+
 namespace treadle {
 namespace {
 
@@ -74,6 +76,39 @@ TEST(Handles, anObjectLivesAsLongAsItsHandle) {
   EXPECT_FALSE(variable->isUnique());
   handle.reset();
   EXPECT_TRUE(variable->isUnique());
+}
+
+TEST(Handles, anotherHandleIsCountedByItself) {
+  auto variable = object();
+  Tensor resource = makeHandleFor(DType::Resource, false, variable, ResourceName{"", "shared"});
+  Tensor reference = makeRefTensor(variable);
+  for (const Tensor *handle : {&resource, &reference}) {
+    Tensor other = anotherHandle(*handle);
+    EXPECT_TRUE(handle->get()->references == 1 && other.get()->references == 1);
+    EXPECT_EQ(other.isRef(), handle->isRef());
+  }
+  EXPECT_EQ(behind(anotherHandle(resource)), variable.get());
+  EXPECT_EQ(&refVariable(anotherHandle(reference)), variable.get());
+}
+
+TEST(Handles, aCachedHandleIsLookedUpOnceAndUntilSomethingIsRemoved) {
+  ResourceManager manager;
+  CachedHandle cached;
+  int lookups = 0;
+  auto get = [&] {
+    return cached.get(manager, [&] {
+      ++lookups;
+      return makeHandle(manager.lookupOrCreate<Variable>("", "v", object));
+    });
+  };
+  Resource *first = behind(get());
+  EXPECT_EQ(behind(get()), first);
+  std::thread([&] { EXPECT_EQ(behind(get()), first); }).join();
+  EXPECT_EQ(lookups, 1);
+  manager.remove(first);
+  Tensor fresh = get();
+  EXPECT_EQ(lookups, 2);
+  EXPECT_EQ(behind(fresh), manager.lookup<Variable>("", "v").get());
 }
 
 TEST(Handles, whatIsNoHandle) {

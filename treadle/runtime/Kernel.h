@@ -103,6 +103,8 @@ public:
   RunState &run() const { return *runState; }
   /// The run's threads beside the caller's; null: none.
   ThreadPool *pool() const;
+  /// The number of the thread that called for the run, whichever thread this is: for ThreadSlots.
+  int caller() const;
 
   /// Splits [0, total) into ranges for the run's threads and calls `body(begin, end)` for each,
   /// returning when all are done; runs inline where total * costPerItem (in ns) isn't worth a

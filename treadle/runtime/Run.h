@@ -4,6 +4,7 @@
 #include "treadle/runtime/ResourceManager.h"
 #include "treadle/tensor/Error.h"
 #include "treadle/tensor/Resource.h"
+#include "treadle/tensor/ThreadSlots.h"
 
 #include <atomic>
 #include <condition_variable>
@@ -26,9 +27,11 @@ public:
   ResourceManager &resources;
   /// Threads beside the caller's own; null: none.
   ThreadPool *pool;
+  /// The number of the thread that called for it.
+  const int caller = threadNumber();
   /// Where it is written down what ran when; null: nowhere.
   Trace *trace = nullptr;
-  /// Number of this run in its session, from 1.
+  /// A number that no other run of its session has.
   uint64_t step = 0;
 
   /// True once the run should end; loops and long kernels look at it.

@@ -2,12 +2,12 @@
 #include "treadle/tensor/Tensor.h"
 
 #include "treadle/tensor/Resource.h"
+#include "treadle/tensor/ThreadSlots.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
 #include <malloc.h>
-#include <mutex>
 #include <new>
 #include <unistd.h>
 
@@ -31,8 +31,6 @@ constexpr uint8_t systemClass = 255;
 constexpr size_t cacheBytes = 4 << 20;
 // Past this an allocation is checked against the machine's memory.
 constexpr size_t largeBytes = 1 << 20;
-
-std::atomic<int64_t> liveLargeBytes{0};
 
 struct FreeBlock {
   FreeBlock *next;
@@ -92,13 +90,12 @@ int64_t physicalMemory() {
   return bytes;
 }
 
-/// Blocks beyond the pool's that were freed, of all threads: the system would hand out fresh ones a
-/// page fault for each 4 KiB. Never destroyed, since tensors may outlive any static object.
+/// A thread's blocks beyond the pool's that were freed: the system would hand out fresh ones a page
+/// fault for each 4 KiB.
 class LargeBlocks {
 public:
   /// The smallest block of at least so many bytes, but not of many more; null where none is kept.
   void *take(size_t bytes) {
-    std::lock_guard lock(mutex);
     Block *end = blocks + count, *found = end;
     for (Block *b = blocks; b != end; ++b)
       if (b->bytes >= bytes && b->bytes - bytes <= bytes / 4 &&
@@ -112,22 +109,18 @@ public:
     --count;
     return data;
   }
-  /// Keeps it, or frees it if it is too large; those that came long ago give way.
-  void put(void *data) {
-    static const size_t mostBytes =
-        std::max<size_t>(leastLimit, static_cast<size_t>(physicalMemory()) / 32);
+  /// Keeps it, or frees it if it has more than `mostBytes`; those that came long ago give way.
+  void put(void *data, size_t mostBytes) {
     size_t bytes = malloc_usable_size(data);
     if (bytes > mostBytes)
       return std::free(data);
-    std::lock_guard lock(mutex);
-    while (count == mostBlocks || kept + bytes > mostBytes)
+    while (count && (count == mostBlocks || kept + bytes > mostBytes))
       freeOldest();
     blocks[count++] = {data, bytes};
     kept += bytes;
   }
 
 private:
-  static constexpr size_t leastLimit = 48 << 20;
   static constexpr int mostBlocks = 64;
   struct Block {
     void *data;
@@ -141,13 +134,70 @@ private:
     --count;
   }
 
-  std::mutex mutex; // guards what follows
   Block blocks[mostBlocks] = {};
   int count = 0;
   size_t kept = 0;
 };
 
-constinit LargeBlocks largeBlocks;
+/// The memory of large tensors, by thread.
+class LargeMemory {
+public:
+  /// Never destroyed, since tensors may outlive any static object.
+  static LargeMemory &ofProcess() {
+    static auto *memory = new LargeMemory;
+    return *memory;
+  }
+
+  /// A block that was freed, by this thread rather than by another; null where none is kept.
+  void *take(size_t bytes) {
+    if (void *own = threads.take()->blocks.take(bytes))
+      return own;
+    for (int i = 0, end = numThreads.load(std::memory_order_relaxed); i < end; ++i)
+      if (auto other = threads.tryTake(i))
+        if (void *found = other->blocks.take(bytes))
+          return found;
+    return nullptr;
+  }
+  void put(void *data) {
+    static const size_t mostBytes =
+        std::max<size_t>(leastLimit, static_cast<size_t>(physicalMemory()) / 32);
+    int number = threadNumber(), known = numThreads.load(std::memory_order_relaxed);
+    while (known <= number &&
+           !numThreads.compare_exchange_weak(known, number + 1, std::memory_order_relaxed))
+      ;
+    threads.take(number)->blocks.put(data, mostBytes / static_cast<size_t>(std::max(known, 1)));
+  }
+
+  /// Counts bytes of tensors that came to life, or negative ones of some that ended.
+  void count(int64_t bytes) {
+    auto own = threads.take();
+    own->live += bytes;
+    own->untold += bytes;
+    if (std::abs(own->untold) > mostUntold)
+      told.fetch_add(std::exchange(own->untold, 0), std::memory_order_relaxed);
+  }
+  /// Exact where no tensor is made or freed meanwhile.
+  int64_t live() const {
+    int64_t sum = 0;
+    threads.forEach([&](const OfThread &thread) { sum += thread.live; });
+    return sum;
+  }
+  /// The same but for a little of each thread, at no cost.
+  int64_t liveAbout() const { return told.load(std::memory_order_relaxed); }
+
+private:
+  static constexpr size_t leastLimit = 48 << 20;
+  static constexpr int64_t mostUntold = 64 << 20;
+  struct OfThread {
+    LargeBlocks blocks;
+    int64_t live = 0;   // may be negative: what one makes another may free
+    int64_t untold = 0; // of it, what `told` lacks
+  };
+
+  ThreadSlots<OfThread> threads;
+  alignas(64) std::atomic<int64_t> told{0};
+  std::atomic<int> numThreads{0}; // numbers below it may have blocks
+};
 
 void *poolAllocate(size_t bytes, uint8_t &sizeClass) {
 #if TREADLE_POOL
@@ -159,7 +209,7 @@ void *poolAllocate(size_t bytes, uint8_t &sizeClass) {
 #endif
   sizeClass = systemClass;
 #if TREADLE_POOL
-  if (void *kept = largeBlocks.take(bytes))
+  if (void *kept = LargeMemory::ofProcess().take(bytes))
     return kept;
 #endif
   return Pool::systemAllocate(bytes);
@@ -168,7 +218,7 @@ void *poolAllocate(size_t bytes, uint8_t &sizeClass) {
 void poolFree(void *p, uint8_t sizeClass) {
 #if TREADLE_POOL
   if (sizeClass == systemClass)
-    return largeBlocks.put(p);
+    return LargeMemory::ofProcess().put(p);
 #endif
   if (sizeClass == systemClass || Pool::isGone)
     return std::free(p);
@@ -269,7 +319,7 @@ Expected<Tensor> Tensor::make(DType dtype, Dims dims) {
     return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims),
                                         " needs more bytes than 64 bits can count"));
   if (payload > static_cast<int64_t>(largeBytes)) {
-    if (payload > physicalMemory() - liveLargeBytes.load(std::memory_order_relaxed))
+    if (payload > physicalMemory() - LargeMemory::ofProcess().liveAbout())
       return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims), " needs ",
                                           payload, " bytes, more than this machine has free"));
   }
@@ -281,7 +331,7 @@ Expected<Tensor> Tensor::make(DType dtype, Dims dims) {
                                         " needs ", payload, " bytes"));
   }
   if (payload > static_cast<int64_t>(largeBytes))
-    liveLargeBytes.fetch_add(payload, std::memory_order_relaxed);
+    LargeMemory::ofProcess().count(payload);
   if (!isPlain(dtype))
     constructElements(b);
   return Tensor(b);
@@ -352,7 +402,7 @@ Expected<Tensor> Tensor::clone() const {
   return copy;
 }
 
-int64_t Tensor::liveBytes() { return liveLargeBytes.load(std::memory_order_relaxed); }
+int64_t Tensor::liveBytes() { return LargeMemory::ofProcess().live(); }
 
 void Tensor::freeBlock(TensorBlock *b) {
   if (TensorBlock *owner = b->owner) {
@@ -379,7 +429,7 @@ void Tensor::freeBlock(TensorBlock *b) {
     default: {
       int64_t payload = b->count * static_cast<int64_t>(dtypeSize(b->dtype));
       if (payload > static_cast<int64_t>(largeBytes)) [[unlikely]]
-        liveLargeBytes.fetch_sub(payload, std::memory_order_relaxed);
+        LargeMemory::ofProcess().count(-payload);
     }
     }
   }

@@ -102,51 +102,50 @@ private:
 };
 
 bool ProductAhead::Sequence::continuesWith(const Tensor &left, const PackedMatrix *matrix) const {
-  return last && right.get() == matrix && last.get()->owner == left.get()->owner &&
-         last.count() == left.count() && last.dim(0) == left.dim(0) &&
-         last.data<float>() + last.count() == left.data<float>();
+  return now.last && now.right.get() == matrix && now.last.get()->owner == left.get()->owner &&
+         now.last.count() == left.count() && now.last.dim(0) == left.dim(0) &&
+         now.last.data<float>() + now.last.count() == left.data<float>();
 }
 
 int64_t ProductAhead::Sequence::unused() const {
-  const std::shared_ptr<Batch> &ahead = next ? next : batch;
-  return ahead ? ahead->end() - asked : 0;
+  const std::shared_ptr<Batch> &ahead = now.next ? now.next : now.batch;
+  return ahead ? ahead->end() - now.asked : 0;
 }
 
-void ProductAhead::begin(const Tensor &left,
-                         const std::shared_ptr<const PackedMatrix> &right) const {
-  if (sequence.unused() > sequence.asked)
+void ProductAhead::Sequence::begin(const Tensor &left,
+                                   const std::shared_ptr<const PackedMatrix> &right) {
+  if (unused() > now.asked)
     ++disappointments;
   end();
   if (disappointments >= maxDisappointments || piecesFrom(left) < 2)
     return;
-  sequence.last = left;
-  sequence.right = right;
-  sequence.asked = 1;
+  now.last = left;
+  now.right = right;
+  now.asked = 1;
 }
 
-void ProductAhead::end() const {
-  if (sequence.next)
-    sequence.next->cancel();
-  sequence = {};
+void ProductAhead::Sequence::end() {
+  if (now.next)
+    now.next->cancel();
+  now = {};
 }
 
 /// A batch that begins with piece `first`, where piece `asked` is `left`; other threads that have
 /// the time compute it from now on. Null if there is no such piece, or no memory. What it consists
 /// of doesn't depend on the threads: sums of few rows are rounded otherwise than those of many.
-std::shared_ptr<ProductAhead::Batch> ProductAhead::startBatch(OpContext &ctx, const Tensor &left,
-                                                              int64_t first) const {
-  int64_t before = first - sequence.asked, rows = left.dim(0);
-  int64_t count = std::min(
-      {piecesFrom(left) - before, std::max<int64_t>(rowsAhead / rows, 1), 4 * sequence.asked});
+std::shared_ptr<ProductAhead::Batch>
+ProductAhead::Sequence::startBatch(OpContext &ctx, const Tensor &left, int64_t first) const {
+  int64_t before = first - now.asked, rows = left.dim(0);
+  int64_t count =
+      std::min({piecesFrom(left) - before, std::max<int64_t>(rowsAhead / rows, 1), 4 * now.asked});
   if (count <= 0)
     return nullptr;
-  Expected<Tensor> products =
-      Tensor::make(DType::Float32, {count, rows, sequence.right->columns()});
+  Expected<Tensor> products = Tensor::make(DType::Float32, {count, rows, now.right->columns()});
   if (!products)
     return nullptr;
   double cost = costOfProduct * static_cast<double>(left.dim(1) * products->count());
-  auto batch = std::make_shared<Batch>(left, left.data<float>() + before * left.count(),
-                                       sequence.right, std::move(*products), first);
+  auto batch = std::make_shared<Batch>(left, left.data<float>() + before * left.count(), now.right,
+                                       std::move(*products), first);
   ThreadPool *pool = ctx.pool();
   if (pool && pool->numWorkers() && cost >= leastForOther)
     pool->schedule([batch] { batch->help(); });
@@ -154,27 +153,22 @@ std::shared_ptr<ProductAhead::Batch> ProductAhead::startBatch(OpContext &ctx, co
 }
 
 /// Whether there is a batch that has the piece that is asked for; false if there is no memory.
-bool ProductAhead::findBatch(OpContext &ctx, const Tensor &left) const {
-  if (sequence.batch && sequence.batch->has(sequence.asked))
+bool ProductAhead::Sequence::findBatch(OpContext &ctx, const Tensor &left) {
+  if (now.batch && now.batch->has(now.asked))
     return true;
-  sequence.batch = sequence.next ? std::move(sequence.next) : startBatch(ctx, left, sequence.asked);
-  sequence.next = nullptr;
-  if (!sequence.batch)
+  now.batch = now.next ? std::move(now.next) : startBatch(ctx, left, now.asked);
+  now.next = nullptr;
+  if (!now.batch)
     return false;
-  sequence.next = startBatch(ctx, left, sequence.batch->end());
-  sequence.batch->finish();
+  now.next = startBatch(ctx, left, now.batch->end());
+  now.batch->finish();
   return true;
 }
 
-bool ProductAhead::multiply(OpContext &ctx, const Tensor &left,
-                            const std::shared_ptr<const PackedMatrix> &right, float *out) const {
-  if (!isPiece(left) || isBusy.exchange(true, std::memory_order_acquire))
-    return false;
-  struct Release {
-    std::atomic<bool> &isBusy;
-    ~Release() { isBusy.store(false, std::memory_order_release); }
-  } release{isBusy};
-  if (!sequence.continuesWith(left, right.get())) {
+bool ProductAhead::Sequence::multiply(OpContext &ctx, const Tensor &left,
+                                      const std::shared_ptr<const PackedMatrix> &right,
+                                      float *out) {
+  if (!continuesWith(left, right.get())) {
     begin(left, right);
     return false;
   }
@@ -182,14 +176,22 @@ bool ProductAhead::multiply(OpContext &ctx, const Tensor &left,
     end();
     return false;
   }
-  std::copy_n(sequence.batch->productOf(sequence.asked), left.dim(0) * right->columns(), out);
-  ++sequence.asked;
-  sequence.last = left;
+  std::copy_n(now.batch->productOf(now.asked), left.dim(0) * right->columns(), out);
+  ++now.asked;
+  now.last = left;
   if (piecesFrom(left) < 2) {
     end();
     disappointments = 0;
   }
   return true;
+}
+
+bool ProductAhead::multiply(OpContext &ctx, const Tensor &left,
+                            const std::shared_ptr<const PackedMatrix> &right, float *out) const {
+  if (!isPiece(left))
+    return false;
+  auto own = sequences.tryTake(ctx.caller());
+  return own && own->multiply(ctx, left, right, out);
 }
 
 } // namespace treadle

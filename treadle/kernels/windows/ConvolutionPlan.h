@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/kernels/windows/ConvolutionByMatrix.h"
+#include "treadle/tensor/ThreadSlots.h"
 
 #include <memory>
 #include <mutex>
@@ -63,7 +64,8 @@ public:
 /// The factor that an ordered filter was multiplied by.
 std::span<const float> factorOf(const OrderedFilter &filter);
 
-/// The plans of one node. Thread-safe.
+/// The plans of one node. Thread-safe: a thread that asks for what it asked for before takes no
+/// lock.
 class ConvolutionPlans {
 public:
   /// Null where there is none, or where making one isn't worth it: for a small convolution of a
@@ -76,7 +78,10 @@ private:
     std::shared_ptr<const ConvolutionPlan> plan;
     bool isMade = false;
   };
-  mutable std::mutex mutex;
+  Known findKnown(const ConvolutionForm &form) const;
+
+  ThreadSlots<Known> slots;         // what each thread found last
+  mutable std::mutex mutex;         // guards what follows
   mutable std::vector<Known> known; // the last one that was used comes first
 };
 

@@ -1,0 +1,60 @@
+#include "treadle/tensor/ThreadSlots.h"
+
+#include <bit>
+#include <cstdint>
+
+namespace treadle {
+namespace {
+
+static_assert(maxThreadNumbers == 64, "a number is a bit of a word");
+
+class ThreadNumbers {
+public:
+  /// The lowest that nobody has; one that somebody has where there is no other.
+  int take(bool &isOwn) {
+    uint64_t old = taken.load(std::memory_order_relaxed);
+    for (;;) {
+      int number = std::countr_one(old);
+      isOwn = number < maxThreadNumbers;
+      if (!isOwn)
+        return next.fetch_add(1, std::memory_order_relaxed) % maxThreadNumbers;
+      if (taken.compare_exchange_weak(old, old | uint64_t{1} << number, std::memory_order_relaxed))
+        return number;
+    }
+  }
+  void giveBack(int number) {
+    taken.fetch_and(~(uint64_t{1} << number), std::memory_order_relaxed);
+  }
+
+private:
+  std::atomic<uint64_t> taken{0};
+  std::atomic<unsigned> next{0}; // of those that are shared
+};
+
+constinit ThreadNumbers numbers;
+
+/// What gives a thread's number back when the thread ends.
+struct OwnNumber {
+  OwnNumber() : number(numbers.take(isOwn)) {}
+  ~OwnNumber() {
+    if (isOwn)
+      numbers.giveBack(number);
+  }
+  bool isOwn = false;
+  int number;
+};
+
+} // namespace
+
+int threadNumber() {
+  // Without a destructor: what ends after `own` may still ask. Then two threads may have the
+  // number for a moment, which slots allow for.
+  thread_local constinit int number = -1;
+  if (number < 0) [[unlikely]] {
+    thread_local OwnNumber own;
+    number = own.number;
+  }
+  return number;
+}
+
+} // namespace treadle
