@@ -271,6 +271,17 @@ private:
     ranks[first] = rank;
   }
 
+  /// Whether nothing but its results is lost with a node: it orders nothing.
+  bool mayGo(Node node) const {
+    return node.numControl() == 0 && node.controlResult().use_empty() && !scope.isKept(node);
+  }
+
+  void erase(Node node) {
+    scope.constants.forget(node);
+    SoftEdges::follow(node, {});
+    node->erase();
+  }
+
   /// Whether a node may give its results in another order.
   bool mayTurn(Node node) const { return !scope.isKept(node) || node.numResults() == 1; }
 
@@ -587,9 +598,9 @@ private:
     if (turned && ranks[image] == rank) {
       SmallVector<int64_t> whole = permuted(ArrayRef<int64_t>(orderToFirst(rank)), *order);
       bool isSame = llvm::equal(whole, llvm::seq<int64_t>(0, rank));
-      if (isSame && node.numControl() == 0 && !scope.isKept(node)) {
+      if (isSame && mayGo(node)) {
         node->getResult(0).replaceAllUsesWith(turned);
-        eraseKeepingOrder(node);
+        erase(node);
         return;
       }
       node->setOperand(0, turned);
@@ -658,12 +669,12 @@ private:
   /// An image as [batch, channels, points], turned to [batch, points, channels]: so it lies.
   void flatten(Node node, Value image) {
     Shape from = shapeOf(image), to = shapeOf(node->getResult(0));
-    Node turn = swapAfter(node);
+    Node turn = mayGo(node) ? swapAfter(node) : Node();
     if (!turn || !from.isKnown() || !to.isStatic() || to.rank != 3 || from.rank != ranks[image] ||
         from.dims[1] != to.dims[1] || from.dims[0] != to.dims[0])
       return;
     reshapeAs(turn, last[image], {to.dims[0], to.dims[2], to.dims[1]});
-    eraseKeepingOrder(node);
+    erase(node);
   }
 
   /// Makes a Transpose a Reshape of `value`.
@@ -712,7 +723,7 @@ private:
   /// dimensions they have.
   DenseMap<Value, Value> last;
   DenseMap<Value, int64_t> ranks;
-  DenseMap<Value, Value> channels; // one number a channel, as a vector
+  DenseMap<Value, Value> channels;  // one number a channel, as a vector
   llvm::DenseSet<Operation *> gone; // before their turn came
   SmallVector<Node> made;           // those that nobody uses go again
 };
