@@ -287,8 +287,7 @@ Expected<Model::Values> Model::call(std::string_view name, const Values &inputs)
                                       "' is a composite tensor, which can't be fetched yet"));
     fetches.push_back(withOutput(output.name));
   }
-  Session session = impl->session;
-  return session.run(fetches, feeds).map([&](std::vector<Tensor> results) {
+  return impl->session.run(fetches, feeds).map([&](std::vector<Tensor> results) {
     Values values;
     for (size_t i = 0; i < results.size(); ++i)
       values.emplace_back(signature.outputs[i].first, std::move(results[i]));

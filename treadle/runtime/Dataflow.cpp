@@ -1,6 +1,7 @@
 // The loop of a dataflow run: taking ready nodes, running kernels, waiting, ending.
 #include "treadle/runtime/Dataflow.h"
 
+#include "treadle/runtime/Cores.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Sequential.h"
 #include "treadle/runtime/ThreadPool.h"
@@ -82,6 +83,7 @@ void Runner::waitForArrival() {
     wake.notify_one();
   });
   {
+    Resting resting;
     std::unique_lock lock(mutex);
     wake.wait(lock, [this] { return !inbox.empty() || run.isStopped(); });
   }
@@ -96,6 +98,7 @@ void Runner::abandon() {
   waiting.clear();
   while (outstanding > 0) {
     {
+      Resting resting;
       std::unique_lock lock(mutex);
       wake.wait(lock, [this] { return !inbox.empty(); });
     }

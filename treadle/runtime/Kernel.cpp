@@ -1,6 +1,7 @@
 // The parts of the kernel interface that are not inline, and the registry.
 #include "treadle/runtime/Kernel.h"
 
+#include "treadle/runtime/Cores.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
@@ -39,6 +40,8 @@ Tensor *OpContext::reuseInputOrAllocate(int in, int out, DType dtype, Dims dims)
 }
 
 ThreadPool *OpContext::pool() const { return runState ? runState->pool : nullptr; }
+
+int OpContext::caller() const { return runState ? runState->caller : threadNumber(); }
 
 void OpContext::fail(Error e) {
   if (!error)
@@ -109,6 +112,7 @@ public:
   void complete(std::vector<Tensor> values) override { finish(std::move(values), nullptr); }
   void fail(Error e) override { finish({}, std::make_unique<Error>(std::move(e))); }
   void wait() {
+    Resting resting;
     std::unique_lock lock(mutex);
     done.wait(lock, [this] { return isDone; });
   }

@@ -1,24 +1,33 @@
 #include "treadle/runtime/ThreadPool.h"
 
+#include "treadle/runtime/Cores.h"
 #include "treadle/tensor/Resource.h"
 
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <sched.h>
 #include <system_error>
 
 namespace treadle {
 namespace {
 
-/// To sleep and to be woken takes tens of microseconds; who waits for less looks for the end of it
-/// instead. The time is short, so that somebody else's thread is not kept from the core for long.
-constexpr auto longestLook = std::chrono::microseconds(50);
+using Clock = std::chrono::steady_clock;
 
-/// Looks for `condition` for a while: whether it came true.
-template <typename Condition> bool lookFor(Condition condition) {
-  auto end = std::chrono::steady_clock::now() + longestLook;
+/// To sleep and to be woken takes tens of microseconds; who waits for less looks for the end of it
+/// instead. Between the parallel parts of a run there are some hundred. The time is bounded, so
+/// that a process that has nothing to do leaves the cores to others.
+constexpr auto longestLook = std::chrono::microseconds(500);
+/// Between two looks at the clock less passes by far, unless somebody else's thread was given the
+/// core meanwhile: it is wanted, then.
+constexpr auto coreWasTaken = std::chrono::microseconds(100);
+
+/// Looks for `condition` while it `mayLook`, and for not too long: whether it came true.
+template <typename Condition, typename MayLook> bool lookFor(Condition condition, MayLook mayLook) {
+  auto begin = Clock::now(), last = begin, now = begin;
   do {
+    last = now;
     for (int i = 0; i < 32; ++i) {
       if (condition())
         return true;
@@ -26,8 +35,25 @@ template <typename Condition> bool lookFor(Condition condition) {
       __builtin_ia32_pause();
 #endif
     }
-  } while (std::chrono::steady_clock::now() < end);
+    now = Clock::now();
+  } while (now - begin < longestLook && now - last < coreWasTaken && mayLook());
   return false;
+}
+
+/// Lets this thread run on these cores only, as far as the system allows.
+void moveTo(const std::vector<int> &cores) {
+  if (cores.empty())
+    return;
+  int count = std::ranges::max(cores) + 1;
+  cpu_set_t *set = CPU_ALLOC(count);
+  if (!set)
+    return;
+  size_t bytes = CPU_ALLOC_SIZE(count);
+  CPU_ZERO_S(bytes, set);
+  for (int core : cores)
+    CPU_SET_S(core, bytes, set);
+  sched_setaffinity(0, bytes, set);
+  CPU_FREE(set);
 }
 
 } // namespace
@@ -66,7 +92,7 @@ public:
   /// Throws what a range threw first.
   void wait(bool looks) {
     auto isDone = [&] { return done.load(std::memory_order_acquire) == total; };
-    if (!isDone() && (!looks || !lookFor(isDone))) {
+    if (!isDone() && (!looks || !lookFor(isDone, [] { return true; }))) {
       std::unique_lock lock(mutex);
       finished.wait(lock, isDone);
     }
@@ -90,13 +116,16 @@ private:
   std::exception_ptr thrown; // the first
 };
 
-ThreadPool::ThreadPool(int workers)
-    : looks(workers < static_cast<int>(std::thread::hardware_concurrency())),
-      mailboxes(static_cast<size_t>(workers)) {
+ThreadPool::ThreadPool(int workers, const std::vector<int> &cores)
+    : numCores(cores.empty() ? availableCores() : static_cast<int>(std::ssize(cores))),
+      looks(workers < numCores), mailboxes(static_cast<size_t>(workers)) {
   threads.reserve(static_cast<size_t>(workers));
   try {
     for (Mailbox &mailbox : mailboxes)
-      threads.emplace_back([this, &mailbox] { work(mailbox); });
+      threads.emplace_back([this, &mailbox, cores] {
+        moveTo(cores);
+        work(mailbox);
+      });
   } catch (const std::system_error &) {
     // The system gives no more; those that are there do the work, or the caller alone.
   }
@@ -121,6 +150,8 @@ void ThreadPool::schedule(std::function<void()> task) {
   wake.notify_one();
 }
 
+int64_t ThreadPool::freeCores() const { return numCores - 1 - Computing::others(numCores - 1); }
+
 void ThreadPool::work(Mailbox &own) {
   for (;;) {
     std::function<void()> task;
@@ -143,12 +174,13 @@ void ThreadPool::work(Mailbox &own) {
 void ThreadPool::look(Mailbox &own) {
   auto isHanded = [&] { return own.offer.load(std::memory_order_relaxed) != nullptr; };
   auto isQueued = [&] { return queued.load(std::memory_order_acquire) > 0; };
+  auto hasCore = [&] { return Computing::others(numCores) < numCores; };
   auto setOpen = [&](bool isOpen) {
     own.isOpen.store(isOpen, std::memory_order_relaxed);
     looking.fetch_add(isOpen ? 1 : -1, std::memory_order_relaxed);
   };
   setOpen(true);
-  while (lookFor([&] { return isHanded() || isQueued(); }) && !isQueued())
+  while (lookFor([&] { return isHanded() || isQueued(); }, hasCore) && !isQueued())
     if (Ranges *ranges = own.offer.exchange(nullptr, std::memory_order_acquire)) {
       setOpen(false);
       Ref<Ranges>::adopt(ranges)->run();
@@ -189,6 +221,8 @@ void ThreadPool::share(int64_t total, int64_t grain, int64_t helpers, bool wakes
                        const std::function<void(int64_t, int64_t)> &body) {
   grain = std::max<int64_t>(grain, 1);
   helpers = std::min(helpers, total / grain - 1);
+  if (helpers > 0)
+    helpers = std::min(helpers, freeCores());
   if (helpers <= 0) {
     if (total > 0)
       body(0, total);

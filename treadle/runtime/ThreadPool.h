@@ -13,10 +13,13 @@
 namespace treadle {
 
 /// Worker threads and a queue. The caller of `parallelFor` works too, so that a pool of n - 1
-/// workers serves n threads. Thread-safe; calls may nest.
+/// workers serves n threads. Work is shared with as many workers as there are cores on which no
+/// other thread of the process computes: where callers keep the cores busy, each does its own.
+/// Thread-safe; calls may nest.
 class ThreadPool {
 public:
-  explicit ThreadPool(int workers);
+  /// `cores`: the numbers of those that the workers may run on; none: all.
+  explicit ThreadPool(int workers, const std::vector<int> &cores = {});
   ~ThreadPool(); // waits for queued work
   int numWorkers() const { return static_cast<int>(threads.size()); }
 
@@ -31,6 +34,8 @@ public:
   /// within a fraction of a microsecond, where one that sleeps takes tens.
   void parallelForSoon(int64_t total, int64_t grain,
                        const std::function<void(int64_t, int64_t)> &body);
+  /// How many cores there are that no other caller of the process computes on.
+  int64_t freeCores() const;
   /// How many workers look for work now.
   int numLooking() const { return looking.load(std::memory_order_relaxed); }
 
@@ -54,6 +59,7 @@ private:
   std::deque<std::function<void()>> queue;
   bool isStopping = false;
   std::atomic<int64_t> queued{0}; // of the queue, for those who look without the lock
+  const int numCores;             // that workers and their caller may run on
   const bool looks;               // before they sleep; not where threads share cores
   std::atomic<int> looking{0};
   std::vector<Mailbox> mailboxes; // one for each worker

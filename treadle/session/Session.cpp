@@ -8,15 +8,18 @@
 #include "treadle/session/SessionResources.h"
 #include "treadle/session/TraceText.h"
 
+#include "treadle/runtime/Cores.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
+#include "treadle/runtime/Turns.h"
 #include "treadle/runtime/Variable.h"
 #include "treadle/treadle.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <set>
+#include <ctime>
+#include <optional>
 #include <system_error>
 #include <thread>
 
@@ -70,8 +73,7 @@ static constexpr int maxThreads = 1024;
 struct Session::Impl {
   Impl(Graph g, SessionOptions o)
       : graph(std::move(g)), options(std::move(o)), plans(graph, options) {
-    int threads =
-        options.threads ? options.threads : static_cast<int>(std::thread::hardware_concurrency());
+    int threads = options.threads ? options.threads : availableCores();
     if (options.communicator)
       resources.lookupOrCreate<CommunicatorResource>(
           "", "", [&] { return makeRef<CommunicatorResource>(options.communicator); });
@@ -93,12 +95,78 @@ struct Session::Impl {
   ResourceManager resources;
   std::unique_ptr<Trace> trace; // null: nobody wants to know
   std::unique_ptr<ThreadPool> pool;
-  std::atomic<uint64_t> steps{0};
   SessionPlans plans;
-
-  std::mutex mutex; // guards what follows
-  std::set<RunState *> running;
+  /// Of each thread that calls.
+  struct Caller {
+    uint64_t runs = 0;
+    std::vector<RunState *> running; // some threads have the same number
+  };
+  ThreadSlots<Caller> callers;
 };
+
+namespace {
+
+/// Puts a run among those in progress while it lives, and gives it its number.
+class RunningScope {
+public:
+  RunningScope(const ThreadSlots<Session::Impl::Caller> &callers, RunState &run)
+      : callers(callers), run(run) {
+    auto own = callers.take(run.caller);
+    own->running.push_back(&run);
+    run.step = ++own->runs * maxThreadNumbers + static_cast<uint64_t>(run.caller);
+  }
+  ~RunningScope() { std::erase(callers.take(run.caller)->running, &run); }
+  /// Whether this is one of the few runs of its thread that stand for all.
+  bool isSample() const { return run.step / maxThreadNumbers % samplingPeriod == 1; }
+  RunningScope(const RunningScope &) = delete;
+  RunningScope &operator=(const RunningScope &) = delete;
+
+private:
+  static constexpr uint64_t samplingPeriod = 64;
+  const ThreadSlots<Session::Impl::Caller> &callers;
+  RunState &run;
+};
+
+/// Computes for a run, in its turn if such runs are known to take long.
+class ComputingScope {
+public:
+  ComputingScope(RunState &run, CallLength *length, bool measures)
+      : length(measures ? length : nullptr) {
+    if (length && length->isLong.load(std::memory_order_relaxed))
+      turn.emplace(run);
+    computing.emplace();
+    if (this->length)
+      begin = processorTime();
+  }
+  ~ComputingScope() {
+    if (!length)
+      return;
+    bool isLong = processorTime() - begin > longest;
+    if (length->isLong.load(std::memory_order_relaxed) != isLong)
+      length->isLong.store(isLong, std::memory_order_relaxed);
+  }
+  ComputingScope(const ComputingScope &) = delete;
+  ComputingScope &operator=(const ComputingScope &) = delete;
+
+private:
+  /// Where a turn is handed on, the system may wake its thread on another core and move others
+  /// about: that is as dear as a turn of its own, of which it gives some each 10 ms.
+  static constexpr double longest = 20e-3;
+
+  /// Of this thread, in seconds.
+  static double processorTime() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+
+  CallLength *length; // to be written
+  std::optional<Turn> turn;
+  std::optional<Computing> computing;
+  double begin = 0;
+};
+
+} // namespace
 
 ResourceManager &resourcesOf(const Session &session) { return session.impl->resources; }
 
@@ -152,9 +220,10 @@ Expected<void> Session::setVariable(const std::string &name, Tensor value) {
 }
 
 void Session::cancel() {
-  std::lock_guard lock(impl->mutex);
-  for (RunState *run : impl->running)
-    run->stop(cancelled("the run was cancelled"));
+  impl->callers.forEach([](Impl::Caller &caller) {
+    for (RunState *run : caller.running)
+      run->stop(cancelled("the run was cancelled"));
+  });
 }
 
 bool Session::isCompiling() const { return impl->plans.numPending() != 0; }
@@ -194,7 +263,9 @@ Expected<Session::Statistics> Session::statistics() const {
   if (!counters)
     return Unexpected(failedPrecondition("the session doesn't count: make it with statistics"));
   auto number = [](const auto &count) { return static_cast<int64_t>(count.load()); };
-  return Statistics{.runs = number(impl->steps),
+  int64_t runs = 0;
+  impl->callers.forEach([&](Impl::Caller &caller) { runs += static_cast<int64_t>(caller.runs); });
+  return Statistics{.runs = runs,
                     .compiledCalls = number(counters->calls),
                     .bails = number(counters->bails),
                     .interpretedCalls = number(counters->interpreted),
@@ -215,8 +286,8 @@ Expected<Session::Statistics> Session::statistics() const {
 
 namespace {
 
-Expected<void> checkFeed(const Graph &graph, const ModuleIndex &index, const std::string &name,
-                         const Tensor &value, ValueType want) {
+Expected<void> checkFeed(const std::string &name, const Tensor &value, ValueType want,
+                         const PartialShape &shape) {
   if (!value)
     return Unexpected(invalidArgument("feed '", name, "' has no value"));
   if (want.dtype == DType::Invalid)
@@ -225,8 +296,6 @@ Expected<void> checkFeed(const Graph &graph, const ModuleIndex &index, const std
   if (value.dtype() != want.dtype)
     return Unexpected(invalidArgument("feed '", name, "' is ", tensorTypeText(value),
                                       ", but the graph wants ", dtypeName(want.dtype)));
-  Expected<ValueName> parsed = parseValueName(name);
-  PartialShape shape = feedShape(index, parsed->node);
   if (!shape.accepts(value.dims()))
     return Unexpected(invalidArgument("feed '", name, "' is ", tensorTypeText(value),
                                       ", but the graph wants the shape ", shape.text()));
@@ -258,23 +327,23 @@ Expected<void> detachFromVariables(Tensor &value, const std::string &fetch, bool
 Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetches,
                                            const Feeds &feeds,
                                            const std::vector<std::string> &targets) {
-  PlanKey key{{}, fetches, targets};
   std::vector<Tensor> args;
-  for (const auto &[name, value] : feeds) {
-    if (std::find(key.feeds.begin(), key.feeds.end(), name) != key.feeds.end())
-      return Unexpected(invalidArgument("'", name, "' is fed twice"));
-    key.feeds.push_back(name);
-    args.push_back(value);
+  for (auto feed = feeds.begin(); feed != feeds.end(); ++feed) {
+    auto isThis = [&](const auto &other) { return other.first == feed->first; };
+    if (std::any_of(feeds.begin(), feed, isThis))
+      return Unexpected(invalidArgument("'", feed->first, "' is fed twice"));
+    args.push_back(feed->second);
   }
-  Expected<SessionPlan> found = impl->plans.of(key);
-  if (!found) {
-    impl->tellOthers(found.error());
-    return Unexpected(withOrigin(std::move(found.error()), *impl->graph.impl->module));
+  auto planned = impl->plans.of({fetches, feeds, targets});
+  if (!planned) {
+    impl->tellOthers(planned.error());
+    return Unexpected(withOrigin(std::move(planned.error()), *impl->graph.impl->module));
   }
+  const SessionPlan *found = planned->get();
   const Plan &plan = *found->plan;
   for (size_t i = 0; i < feeds.size(); ++i)
-    if (Expected<void> ok = checkFeed(impl->graph, impl->graph.impl->index(), feeds[i].first,
-                                      args[i], plan.argTypes[i]);
+    if (Expected<void> ok =
+            checkFeed(feeds[i].first, args[i], plan.argTypes[i], found->feedShapes[i]);
         !ok) {
       impl->tellOthers(ok.error());
       return Unexpected(std::move(ok.error()));
@@ -288,17 +357,14 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     }
 
   RunState run(impl->resources, impl->pool.get());
-  run.step = ++impl->steps;
   run.trace = impl->trace.get();
   run.print = impl->options.print ? impl->options.print : printLine;
-  {
-    std::lock_guard lock(impl->mutex);
-    impl->running.insert(&run);
-  }
   auto begin = impl->trace ? Trace::Clock::now() : Trace::Clock::time_point();
   Expected<std::vector<Tensor>> results = [&]() -> Expected<std::vector<Tensor>> {
     try {
+      RunningScope running(impl->callers, run);
       Deadline deadline(run, impl->options.timeout);
+      ComputingScope computing(run, found->length.get(), running.isSample());
       return runPlan(plan, std::move(args), run);
     } catch (const std::bad_alloc &) {
       return Unexpected(resourceExhausted("out of memory"));
@@ -308,10 +374,6 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
   }();
   if (impl->trace) [[unlikely]]
     impl->trace->addRun(begin);
-  {
-    std::lock_guard lock(impl->mutex);
-    impl->running.erase(&run);
-  }
   if (!results) {
     impl->tellOthers(results.error());
     return Unexpected(withOrigin(std::move(results.error()), *impl->graph.impl->module));

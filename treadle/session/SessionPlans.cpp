@@ -75,42 +75,95 @@ size_t SessionPlans::numPending() const {
   return client->pending() + static_cast<size_t>(std::ranges::count_if(plans, isReady));
 }
 
-Expected<SessionPlan> SessionPlans::of(PlanKey key) {
+PlanKey RunRequest::key() const {
+  PlanKey key{{}, fetches, targets};
+  for (const auto &[name, value] : feeds)
+    key.feeds.push_back(name);
+  return key;
+}
+
+bool RunRequest::is(const PlanKey &key) const {
+  return fetches == key.fetches && targets == key.targets &&
+         std::ranges::equal(feeds, key.feeds, {}, &Session::Feeds::value_type::first);
+}
+
+Expected<std::shared_ptr<const SessionPlan>> SessionPlans::of(const RunRequest &request) {
+  if (auto own = recent.tryTake()) {
+    auto isAsked = [&](const FinalPlan &known) { return request.is(known.key); };
+    auto found = std::ranges::find_if(*own, isAsked);
+    if (found != own->end()) {
+      std::rotate(own->begin(), found, found + 1);
+      return own->front().plan;
+    }
+  }
+  PlanKey key = request.key();
+  Entry entry = TREADLE_TRY(find(key));
+  if (!entry.isFinal)
+    return std::move(entry.plan);
+  std::shared_ptr<const SessionPlan> share = ownShare(std::move(entry.plan));
+  if (auto own = recent.tryTake()) {
+    if (own->size() == mostRecent)
+      own->pop_back();
+    own->insert(own->begin(), {std::move(key), share});
+  }
+  return share;
+}
+
+Expected<SessionPlans::Entry> SessionPlans::find(const PlanKey &key) {
   std::shared_ptr<Preparation> prepared;
   {
     std::lock_guard lock(mutex);
     if (auto it = plans.find(key); it != plans.end()) {
       prepared = advance(key, it->second);
       if (!prepared)
-        return it->second.plan;
+        return it->second;
     }
   }
   if (prepared)
     return finish(key, *prepared);
   Entry made = TREADLE_TRY(make(key));
   std::lock_guard lock(mutex);
-  return plans.try_emplace(std::move(key), std::move(made)).first->second.plan;
+  return plans.try_emplace(key, std::move(made)).first->second;
 }
 
 Expected<SessionPlans::Entry> SessionPlans::make(const PlanKey &key) {
   bool hasLoop = false;
-  Expected<SessionPlan> plan = interpreted(key, hasLoop);
-  if (!plan)
-    return Unexpected(std::move(plan.error()));
+  SessionPlan plan = TREADLE_TRY(interpreted(key, hasLoop));
   bool mayCompile = fuses() && hasLoop && !looksIntoLoops(key);
   if (loopOverlap == LoopOverlap::On && hasFrames(*graph.impl->module)) {
     auto over = TREADLE_TRY(chained(key));
     if (over) {
-      plan->plan = {over, over->plan.get()};
+      plan.plan = {over, over->plan.get()};
       mayCompile &= waits();
     }
   }
-  if (!mayCompile || !waits())
-    return Entry{std::move(*plan), mayCompile, nullptr};
-  auto over = TREADLE_TRY(compiled(key));
-  if (over)
-    plan->plan = {over, over->plan.get()};
-  return Entry{std::move(*plan), false, nullptr};
+  if (mayCompile && waits()) {
+    auto over = TREADLE_TRY(compiled(key));
+    if (over)
+      plan.plan = {over, over->plan.get()};
+    mayCompile = false;
+  }
+  return Entry{.plan = std::make_shared<const SessionPlan>(std::move(plan)),
+               .mayCompile = mayCompile};
+}
+
+static std::vector<PartialShape> shapesOf(const std::vector<std::string> &feeds,
+                                          const ModuleIndex &index) {
+  std::vector<PartialShape> shapes;
+  for (const std::string &name : feeds)
+    shapes.push_back(feedShape(index, nodeOf(name)));
+  return shapes;
+}
+
+/// Whether runs of the plan may wait for other runs, in this process or another: by ops that wait,
+/// by exchanges, or by kernels of somebody else.
+bool SessionPlans::mayWait(const Plan &plan) const {
+  auto isForeign = [&](const GraphSummary::Count &count) {
+    return options.kernels && options.kernels->find(count.op) != builtinKernels().find(count.op);
+  };
+  return plan.mayBlock || options.communicator ||
+         std::ranges::any_of(plan.nodes, &PlanNode::waits) ||
+         std::ranges::any_of(summarize(graph).ops, isForeign);
 }
 
 Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoop) {
@@ -130,7 +183,9 @@ Expected<SessionPlan> SessionPlans::interpreted(const PlanKey &key, bool &hasLoo
   bool hasReferences = hasReference(spec);
   std::unique_ptr<Plan> built = TREADLE_TRY(buildPlan(
       std::move(spec), {&kernels, &functions, ArgMode::Owned, loopOverlap, options.traits}));
-  return SessionPlan{std::move(built), hasReferences, std::move(agenda)};
+  auto length = mayWait(*built) ? nullptr : std::make_shared<CallLength>();
+  return SessionPlan{std::move(built), shapesOf(key.feeds, index), hasReferences, std::move(agenda),
+                     std::move(length)};
 }
 
 Expected<std::shared_ptr<CompiledPlan>> SessionPlans::chained(const PlanKey &key) {
@@ -154,6 +209,7 @@ Expected<std::shared_ptr<CompiledPlan>> SessionPlans::compiled(const PlanKey &ke
 std::shared_ptr<SessionPlans::Preparation> SessionPlans::advance(const PlanKey &key, Entry &entry) {
   if (std::exchange(entry.mayCompile, false)) {
     entry.preparation = prepare(key);
+    entry.isFinal = !entry.preparation;
     return nullptr;
   }
   if (!entry.preparation || !entry.preparation->isReady.load(std::memory_order_acquire))
@@ -177,7 +233,7 @@ std::shared_ptr<SessionPlans::Preparation> SessionPlans::prepare(const PlanKey &
 }
 
 /// Where compiling fails, the plan that is there stays.
-Expected<SessionPlan> SessionPlans::finish(const PlanKey &key, Preparation &prepared) {
+SessionPlans::Entry SessionPlans::finish(const PlanKey &key, Preparation &prepared) {
   Expected<std::shared_ptr<CompiledPlan>> made =
       std::move(prepared.module).and_then([&](std::shared_ptr<codegen::ClusterModule> outlined) {
         return outlined ? planCompiled(std::move(outlined), key.request(), compilationOptions())
@@ -187,9 +243,13 @@ Expected<SessionPlan> SessionPlans::finish(const PlanKey &key, Preparation &prep
     counters->addFailure(made.error().message);
   std::lock_guard lock(mutex);
   Entry &entry = plans.find(key)->second;
-  if (made && *made)
-    entry.plan.plan = {*made, (*made)->plan.get()};
-  return entry.plan;
+  if (made && *made) {
+    SessionPlan plan = *entry.plan;
+    plan.plan = {*made, (*made)->plan.get()};
+    entry.plan = std::make_shared<const SessionPlan>(std::move(plan));
+  }
+  entry.isFinal = true;
+  return entry;
 }
 
 } // namespace treadle

@@ -4,6 +4,7 @@
 #include "treadle/session/Compilation.h"
 
 #include "treadle/lowering/Functions.h"
+#include "treadle/tensor/ThreadSlots.h"
 
 #include <map>
 #include <mutex>
@@ -18,15 +19,33 @@ struct PlanKey {
   auto operator<=>(const PlanKey &) const = default;
 };
 
+/// The same, as a run is asked.
+struct RunRequest {
+  const std::vector<std::string> &fetches;
+  const Session::Feeds &feeds;
+  const std::vector<std::string> &targets;
+
+  PlanKey key() const;
+  bool is(const PlanKey &key) const;
+};
+
 struct CollectiveAgenda;
+
+/// Whether calls of a plan take long, as some of them have shown.
+struct CallLength {
+  std::atomic<bool> isLong{false};
+};
 
 struct SessionPlan {
   std::shared_ptr<const Plan> plan;
+  std::vector<PartialShape> feedShapes;     // that the graph wants, by feed
   bool hasReferences = false;               // to v1 variables
   std::shared_ptr<CollectiveAgenda> agenda; // null: no exchanges that ranks could agree on
+  std::shared_ptr<CallLength> length;       // null: a run may wait for another one
 };
 
-/// Makes plans when they are first asked for, and keeps them. Thread-safe.
+/// Makes plans when they are first asked for, and keeps them. Thread-safe: a thread that asks for
+/// what it asked for before takes no lock, once nothing more comes of the plan.
 ///
 /// Tier jit compiles before the first run. Tier auto makes the first run with a plan of the graph
 /// as it is: nothing is done for compiled code before there is an answer. When the same is asked
@@ -40,7 +59,7 @@ public:
   /// What is being compiled for it ends as soon as it can.
   ~SessionPlans();
 
-  Expected<SessionPlan> of(PlanKey key);
+  Expected<std::shared_ptr<const SessionPlan>> of(const RunRequest &request);
 
   /// Null where nobody counts.
   const std::shared_ptr<codegen::CompileCounters> counters;
@@ -52,23 +71,34 @@ private:
   struct Preparation;
   /// A plan, and what of its way to compiled code is still to come.
   struct Entry {
-    SessionPlan plan;
+    std::shared_ptr<const SessionPlan> plan;
     bool mayCompile = false;                  // if it is asked for again
+    bool isFinal = !mayCompile;               // `plan` stays
     std::shared_ptr<Preparation> preparation; // under way; null: it isn't
   };
+  /// A plan that stays.
+  struct FinalPlan {
+    PlanKey key;
+    std::shared_ptr<const SessionPlan> plan;
+  };
+  /// What a thread asked for of late, the last first.
+  using Recent = std::vector<FinalPlan>;
+  static constexpr size_t mostRecent = 8;
 
   CompilationOptions compilationOptions() const;
+  bool mayWait(const Plan &plan) const;
   /// The interpreter takes nodes one by one.
   bool fuses() const { return options.tier != Tier::Interpret; }
   bool waits() const { return options.tier == Tier::Jit; }
 
+  Expected<Entry> find(const PlanKey &key);
   Expected<Entry> make(const PlanKey &key);
   Expected<SessionPlan> interpreted(const PlanKey &key, bool &hasLoop);
   Expected<std::shared_ptr<CompiledPlan>> chained(const PlanKey &key);
   Expected<std::shared_ptr<CompiledPlan>> compiled(const PlanKey &key);
   std::shared_ptr<Preparation> prepare(const PlanKey &key);
   std::shared_ptr<Preparation> advance(const PlanKey &key, Entry &entry);
-  Expected<SessionPlan> finish(const PlanKey &key, Preparation &prepared);
+  Entry finish(const PlanKey &key, Preparation &prepared);
 
   const Graph &graph;
   const SessionOptions &options;
@@ -78,6 +108,7 @@ private:
   const Rewrite rewrite;
   ModuleFunctions functions;
 
+  ThreadSlots<Recent> recent;
   mutable std::mutex mutex; // guards what follows
   std::map<PlanKey, Entry> plans;
   WorkFinder loops;

@@ -147,7 +147,7 @@ ProductAhead::Sequence::startBatch(OpContext &ctx, const Tensor &left, int64_t f
   auto batch = std::make_shared<Batch>(left, left.data<float>() + before * left.count(), now.right,
                                        std::move(*products), first);
   ThreadPool *pool = ctx.pool();
-  if (pool && pool->numWorkers() && cost >= leastForOther)
+  if (pool && pool->numWorkers() && cost >= leastForOther && pool->freeCores() > 0)
     pool->schedule([batch] { batch->help(); });
   return batch;
 }

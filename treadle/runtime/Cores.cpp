@@ -1,0 +1,165 @@
+#include "treadle/runtime/Cores.h"
+
+#include "treadle/tensor/ThreadSlots.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <sched.h>
+#include <thread>
+
+namespace treadle {
+
+// --- how many ------------------------------------------------------------------------------------
+
+std::vector<int> allowedCores() {
+  std::vector<int> cores;
+  for (int bits = 1024; bits <= 1 << 20; bits *= 2) { // as many as the system's own mask has
+    cpu_set_t *set = CPU_ALLOC(bits);
+    size_t bytes = CPU_ALLOC_SIZE(bits);
+    bool isKnown = set && sched_getaffinity(0, bytes, set) == 0;
+    for (int core = 0; isKnown && core < bits; ++core)
+      if (CPU_ISSET_S(core, bytes, set))
+        cores.push_back(core);
+    CPU_FREE(set);
+    if (isKnown)
+      break;
+  }
+  return cores;
+}
+
+static std::string contentsOf(const std::string &path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+static std::optional<double> parseNumber(std::string_view &text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \n"), text.size()));
+  double number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc())
+    return std::nullopt;
+  text.remove_prefix(static_cast<size_t>(end - text.data()));
+  return number;
+}
+
+/// Of `QUOTA PERIOD`, both in microseconds; a quota that is no number, or negative, is no limit.
+static std::optional<double> coresOfQuota(std::string_view text) {
+  std::optional<double> quota = parseNumber(text);
+  std::optional<double> period = quota ? parseNumber(text) : quota;
+  if (!period || !(*quota > 0) || !(*period > 0))
+    return std::nullopt;
+  return *quota / *period;
+}
+
+/// Of one group, in either of the forms in which kernels have it.
+static std::optional<double> coresOfGroup(const std::string &folder) {
+  return coresOfQuota(contentsOf(folder + "/cpu.max") + " " +
+                      contentsOf(folder + "/cpu.cfs_quota_us") + " " +
+                      contentsOf(folder + "/cpu.cfs_period_us"));
+}
+
+/// The least that a group or one of those around it allows.
+static std::optional<double> coresBelow(const std::filesystem::path &mount,
+                                        std::string_view group) {
+  std::optional<double> least;
+  std::filesystem::path path(group);
+  for (path = path.relative_path();; path = path.parent_path()) {
+    std::optional<double> cores = coresOfGroup((mount / path).string());
+    if (cores && (!least || *cores < *least))
+      least = cores;
+    if (path.empty())
+      return least;
+  }
+}
+
+std::optional<double> coresOfGroups(std::string_view membership, const std::string &mount) {
+  std::optional<double> least;
+  while (!membership.empty()) { // lines `NUMBER:CONTROLLERS:PATH`
+    std::string_view line = membership.substr(0, membership.find('\n'));
+    membership.remove_prefix(std::min(line.size() + 1, membership.size()));
+    size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == line.npos || second == line.npos)
+      continue;
+    std::string_view controllers = line.substr(first + 1, second - first - 1);
+    bool isUnified = controllers.empty();
+    std::string folder = isUnified ? mount : mount + "/" + std::string(controllers);
+    std::optional<double> cores = coresBelow(folder, line.substr(second + 1));
+    if (cores && (!least || *cores < *least))
+      least = cores;
+  }
+  return least;
+}
+
+int availableCores() {
+  static const int count = [] {
+    int cores = static_cast<int>(std::ssize(allowedCores()));
+    if (cores == 0)
+      cores = static_cast<int>(std::thread::hardware_concurrency());
+    std::optional<double> limit = coresOfGroups(contentsOf("/proc/self/cgroup"), "/sys/fs/cgroup");
+    if (limit && *limit < cores)
+      cores = static_cast<int>(std::ceil(*limit));
+    return std::max(cores, 1);
+  }();
+  return count;
+}
+
+// --- threads that compute ------------------------------------------------------------------------
+
+namespace {
+
+/// By thread, so that a run that begins or ends waits for no other core.
+struct alignas(64) Count {
+  std::atomic<int> computing{0}; // threads of this number
+};
+constinit std::array<Count, maxThreadNumbers> counts{};
+constinit std::atomic<int> numUsed{0}; // the counts below it
+
+/// Of this thread: scopes in which it computes; 0 while it rests.
+thread_local constinit int depth = 0;
+
+void change(int by) {
+  int number = threadNumber();
+  counts[static_cast<size_t>(number)].computing.fetch_add(by, std::memory_order_relaxed);
+  int known = numUsed.load(std::memory_order_relaxed);
+  while (known <= number &&
+         !numUsed.compare_exchange_weak(known, number + 1, std::memory_order_relaxed))
+    ;
+}
+
+} // namespace
+
+Computing::Computing() {
+  if (depth++ == 0)
+    change(1);
+}
+
+Computing::~Computing() {
+  if (--depth == 0)
+    change(-1);
+}
+
+int Computing::others(int most) {
+  int number = depth > 0 ? threadNumber() : -1, sum = 0;
+  for (int i = 0, end = numUsed.load(std::memory_order_relaxed); i < end && sum < most; ++i)
+    sum += counts[static_cast<size_t>(i)].computing.load(std::memory_order_relaxed) - (i == number);
+  return std::min(sum, most);
+}
+
+Resting::Resting() : depthBefore(depth) {
+  if (depth > 0)
+    change(-1);
+  depth = 0;
+}
+
+Resting::~Resting() {
+  depth = depthBefore;
+  if (depth > 0)
+    change(1);
+}
+
+} // namespace treadle

@@ -1,0 +1,122 @@
+// How many cores there are to compute on, and for whom.
+#include "treadle/runtime/Cores.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+namespace treadle {
+namespace {
+
+/// Folders of control groups.
+class Groups {
+public:
+  Groups() : mount(testing::TempDir() + "groups") { std::filesystem::remove_all(mount); }
+  ~Groups() { std::filesystem::remove_all(mount); }
+
+  Groups &with(const std::string &file, std::string_view text) {
+    std::filesystem::path path = mount + "/" + file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << text;
+    return *this;
+  }
+  std::optional<double> cores(std::string_view membership) const {
+    return coresOfGroups(membership, mount);
+  }
+
+private:
+  std::string mount;
+};
+
+TEST(Cores, SomeAreAvailable) {
+  EXPECT_GE(availableCores(), 1);
+  std::vector<int> cores = allowedCores();
+  EXPECT_LE(availableCores(), std::max<int64_t>(std::ssize(cores), 1));
+  EXPECT_TRUE(std::ranges::is_sorted(cores));
+}
+
+TEST(Cores, AGroupLimitsThem) {
+  Groups groups;
+  groups.with("a/b/cpu.max", "150000 100000\n").with("a/cpu.max", "max 100000\n");
+  EXPECT_EQ(groups.cores("0::/a/b\n"), 1.5);
+  EXPECT_EQ(groups.cores("0::/a\n"), std::nullopt);
+  EXPECT_EQ(groups.cores("0::/elsewhere\n"), std::nullopt);
+}
+
+TEST(Cores, TheTightestOfTheGroupsAroundCounts) {
+  Groups groups;
+  groups.with("a/b/cpu.max", "300000 100000\n").with("a/cpu.max", "200000 100000\n");
+  EXPECT_EQ(groups.cores("0::/a/b\n"), 2);
+  groups.with("cpu.max", "50000 100000\n");
+  EXPECT_EQ(groups.cores("0::/a/b\n"), 0.5);
+}
+
+TEST(Cores, GroupsOfOldKernelsLimitThem) {
+  Groups groups;
+  groups.with("cpu,cpuacct/x/cpu.cfs_quota_us", "400000\n")
+      .with("cpu,cpuacct/x/cpu.cfs_period_us", "100000\n")
+      .with("cpu,cpuacct/y/cpu.cfs_quota_us", "-1\n")
+      .with("cpu,cpuacct/y/cpu.cfs_period_us", "100000\n");
+  EXPECT_EQ(groups.cores("4:memory:/x\n3:cpu,cpuacct:/x\n0::/\n"), 4);
+  EXPECT_EQ(groups.cores("3:cpu,cpuacct:/y\n"), std::nullopt);
+}
+
+TEST(Cores, WhatIsNoLimitIsNone) {
+  Groups groups;
+  for (const char *text : {"", "0 100000", "-5 100000", "100000", "100000 0", "1e999 1", "x y"}) {
+    groups.with("cpu.max", text);
+    EXPECT_EQ(groups.cores("0::/\n"), std::nullopt) << text;
+  }
+  groups.with("cpu.max", "100000 100000");
+  for (const char *membership : {"", "\n\n", "0", "0:", "::"})
+    EXPECT_TRUE(!groups.cores(membership) || groups.cores(membership) == 1) << membership;
+}
+
+/// What another thread counts.
+int others(int most) {
+  int count = 0;
+  std::thread([&] { count = Computing::others(most); }).join();
+  return count;
+}
+
+TEST(Computing, CountsTheOtherThreads) {
+  EXPECT_EQ(others(9), 0);
+  Computing here;
+  EXPECT_EQ(Computing::others(9), 0) << "this thread is no other";
+  EXPECT_EQ(others(9), 1);
+  EXPECT_EQ(others(0), 0) << "counted up to that";
+  Computing nested;
+  EXPECT_EQ(others(9), 1) << "a thread counts once";
+}
+
+TEST(Computing, WhoRestsDoesNotCompute) {
+  Computing here;
+  {
+    Resting resting;
+    EXPECT_EQ(others(9), 0);
+    Computing meanwhile; // a callback's
+    EXPECT_EQ(others(9), 1);
+  }
+  EXPECT_EQ(others(9), 1);
+}
+
+TEST(Computing, ManyThreadsComeAndGo) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 100; ++i)
+    threads.emplace_back([] {
+      for (int k = 0; k < 100; ++k) {
+        Computing here;
+        EXPECT_LE(Computing::others(200), 100);
+        Resting resting;
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  EXPECT_EQ(others(9), 0);
+}
+
+} // namespace
+} // namespace treadle

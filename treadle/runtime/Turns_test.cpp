@@ -1,0 +1,79 @@
+// Turns of runs: as many at a time as there are cores, and none is lost.
+#include "treadle/runtime/Turns.h"
+
+#include "treadle/runtime/Cores.h"
+#include "treadle/runtime/Run.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <thread>
+
+namespace treadle {
+namespace {
+
+/// Runs `body` on so many threads, each with a run of its own.
+template <typename Body> void onThreads(int count, Body body) {
+  std::vector<std::thread> threads;
+  for (int i = 0; i < count; ++i)
+    threads.emplace_back([&] {
+      ResourceManager resources;
+      RunState run(resources, nullptr);
+      body(run);
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
+
+TEST(Turns, NoMoreThanThereAreCores) {
+  std::atomic<int> now{0}, most{0}, taken{0};
+  onThreads(availableCores() + 6, [&](RunState &run) {
+    for (int i = 0; i < 200; ++i) {
+      Turn turn(run);
+      int count = ++now;
+      for (int known = most; count > known && !most.compare_exchange_weak(known, count);)
+        ;
+      ++taken;
+      std::this_thread::yield();
+      --now;
+    }
+  });
+  EXPECT_EQ(taken, 200 * (availableCores() + 6));
+  EXPECT_LE(most, availableCores());
+}
+
+TEST(Turns, AThreadThatHasOneNeedsNoOther) {
+  onThreads(availableCores() + 2, [](RunState &run) {
+    Turn turn(run);
+    for (int i = 0; i < 3; ++i)
+      Turn nested(run);
+  });
+}
+
+TEST(Turns, ARunThatIsStoppedWaitsNoLonger) {
+  ResourceManager resources;
+  std::atomic<bool> mayEnd{false};
+  std::atomic<int> holding{0};
+  std::vector<std::thread> holders;
+  for (int i = 0; i < availableCores(); ++i)
+    holders.emplace_back([&] {
+      RunState run(resources, nullptr);
+      Turn turn(run);
+      ++holding;
+      mayEnd.wait(false);
+    });
+  while (holding < availableCores())
+    std::this_thread::yield();
+  RunState run(resources, nullptr);
+  std::thread stopper([&] { run.stop(cancelled("enough")); });
+  Turn turn(run); // comes back, without one
+  stopper.join();
+  mayEnd = true;
+  mayEnd.notify_all();
+  for (std::thread &holder : holders)
+    holder.join();
+  onThreads(availableCores(), [](RunState &run) { Turn turn(run); }); // none was lost
+}
+
+} // namespace
+} // namespace treadle
