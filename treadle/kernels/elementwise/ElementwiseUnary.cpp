@@ -103,6 +103,15 @@ struct AngleOp {
 struct ComplexAbsOp {
   static constexpr float cost = 5;
   template <typename T> static auto apply(T x) { return std::abs(x); }
+  /// Double holds the squares of floats, so that vectors serve: no case but the infinite is
+  /// special.
+  static float apply(Complex64 x) {
+    double real = x.real(), imaginary = x.imag();
+    double size = __builtin_elementwise_sqrt(real * real + imaginary * imaginary); // without errno
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    bool isInfinite = std::abs(real) == infinity || std::abs(imaginary) == infinity;
+    return static_cast<float>(isInfinite ? infinity : size); // even beside NaN
+  }
 };
 struct ConjOp {
   template <typename T> static T apply(T x) { return std::conj(x); }

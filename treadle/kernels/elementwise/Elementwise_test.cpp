@@ -203,5 +203,24 @@ TEST(Reuse, SharedOperandsAreLeftAlone) {
   EXPECT_EQ(values<float>(out), (std::vector<float>{2, 3, 4}));
 }
 
+TEST(ComplexAbs, OfAnySize) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  Tensor x = vec<Complex64>({{3, -4},
+                             {3e38f, 1e38f},
+                             {3e-42f, 4e-42f},
+                             {-infinity, 1},
+                             {nan, infinity},
+                             {nan, 1},
+                             {-0.0f, 0},
+                             {3.4e38f, 3.4e38f}});
+  std::vector<float> sizes = values<float>(run1("ComplexAbs", {x}, DType::Float32));
+  std::vector<float> expected = {5, 3.1622777e38f, 5e-42f, infinity, infinity, nan, 0, infinity};
+  ASSERT_EQ(sizes.size(), expected.size());
+  for (size_t i = 0; i < sizes.size(); ++i)
+    EXPECT_TRUE(sizes[i] == expected[i] || (std::isnan(sizes[i]) && std::isnan(expected[i])))
+        << i << ": " << sizes[i];
+}
+
 } // namespace
 } // namespace treadle

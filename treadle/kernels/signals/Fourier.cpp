@@ -1,90 +1,51 @@
 // Discrete Fourier transforms of the last one, two or three dimensions, of complex and of real
 // data.
-#include "treadle/kernels/signals/Fourier.h"
-#include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
-
-#define POCKETFFT_NO_MULTITHREADING
-// It would ask aligned_alloc for sizes that aren't multiples of the alignment, which ASan refuses.
-#define _LIBCPP_HAS_NO_ALIGNED_ALLOCATION
-#include <gemmi/third_party/pocketfft_hdronly.h>
-#undef _LIBCPP_HAS_NO_ALIGNED_ALLOCATION
-
-#include <algorithm>
-#include <cmath>
+#include "treadle/kernels/signals/FourierPlan.h"
+#include "treadle/kernels/signals/KeptPlans.h"
 
 namespace treadle {
 namespace {
 
-struct FourierState {
+using namespace fourier;
+
+struct FourierKind {
   int rank; // dimensions that are transformed
   bool isInverse;
 };
 
-using Shape = pocketfft::shape_t;
-using Strides = pocketfft::stride_t; // in bytes
+template <typename Real> struct FourierState : FourierKind {
+  KeptPlans<ComplexPlan<Real>> complexPlans;
+  KeptPlans<RealPlan<Real>> realPlans;
 
-/// An array in memory, of which a part from the first element on may be meant.
-template <typename T> struct Array {
-  T *data;
-  Dims dims;
-
-  Strides strides() const {
-    Strides strides;
-    for (int64_t stride : rowMajorStrides(dims))
-      strides.push_back(stride * static_cast<int64_t>(sizeof(T)));
-    return strides;
-  }
+  explicit FourierState(FourierKind kind) : FourierKind(kind) {}
 };
 
-/// Calls `transform(shape, axes, inStrides, outStrides, in, out)` for parts of arrays of `dims`, on
-/// several threads: each has whole lines along dimension `d`, and some indices of the longest other
-/// one.
-template <typename In, typename Out, typename Transform>
-void forEachPart(OpContext &ctx, Dims dims, size_t d, Array<In> in, Array<Out> out,
-                 Transform transform) {
-  Shape shape(dims.begin(), dims.end());
-  Strides inStrides = in.strides(), outStrides = out.strides();
-  size_t split = d == 0 ? dims.size() - 1 : 0;
-  for (size_t other = 0; other < dims.size(); ++other)
-    if (other != d && dims[other] > dims[split])
-      split = other;
-  if (split == d) // one line
-    return transform(shape, Shape{d}, inStrides, outStrides, in.data, out.data);
-  DimVector inSteps = rowMajorStrides(in.dims), outSteps = rowMajorStrides(out.dims);
-  auto length = static_cast<double>(dims[d]);
-  double perElement = 0.5 * std::log2(length + 1);
-  double cost = static_cast<double>(*countElements(dims) / dims[split]) * perElement;
-  ctx.parallelFor(dims[split], cost, [&](int64_t begin, int64_t end) {
-    Shape part = shape;
-    part[split] = static_cast<size_t>(end - begin);
-    transform(part, Shape{d}, inStrides, outStrides, in.data + begin * inSteps[split],
-              out.data + begin * outSteps[split]);
-  });
+/// What the inverse of these dimensions is divided by, all at once: as numpy and XLA do it.
+template <typename Real> Real scaleOf(Dims dims, size_t first, bool isInverse) {
+  double count = isInverse ? static_cast<double>(countBetween(dims, first, dims.size())) : 1.0;
+  return static_cast<Real>(1 / count);
 }
 
-template <typename Real> Real scaleOf(Dims dims, size_t d, bool isInverse) {
-  return isInverse ? Real(1) / static_cast<Real>(dims[d]) : Real(1);
-}
-
-/// Of `in`, which may be `out`, as much as `dims` tells.
+/// Along dimension `d` of complex arrays, of which the first may have more than is meant: `dims`
+/// tells how much. They may be the same array.
 template <typename Real>
-void transformComplex(OpContext &ctx, Dims dims, size_t d, Array<const std::complex<Real>> in,
-                      Array<std::complex<Real>> out, bool isInverse) {
-  Real scale = scaleOf<Real>(dims, d, isInverse);
-  forEachPart(ctx, dims, d, in, out,
-              [&](const Shape &shape, const Shape &axes, const Strides &inStrides,
-                  const Strides &outStrides, const auto *from, auto *to) {
-                pocketfft::c2c(shape, inStrides, outStrides, axes, !isInverse, from, to, scale);
-              });
+void transformComplex(OpContext &ctx, Dims dims, size_t d, const std::complex<Real> *in,
+                      Dims inDims, std::complex<Real> *out, bool isInverse, Real scale) {
+  using Complex = std::complex<Real>;
+  std::shared_ptr<const ComplexPlan<Real>> borrowed;
+  const ComplexPlan<Real> &plan =
+      ctx.state<FourierState<Real>>().complexPlans.of(static_cast<size_t>(dims[d]), borrowed);
+  plan.transform(ctx, Lines<const Complex>::along(in, inDims, dims, d),
+                 Lines<Complex>::along(out, dims, dims, d), isInverse, scale);
 }
 
-bool checkRank(OpContext &ctx, const Tensor &in) {
-  if (in.rank() >= ctx.state<FourierState>().rank)
+bool checkRank(OpContext &ctx, int rank, const Tensor &in) {
+  if (in.rank() >= rank)
     return true;
-  ctx.fail(invalidArgument("the input must have rank ", ctx.state<FourierState>().rank,
-                           " or more, but has shape ", dimsText(in.dims())));
+  ctx.fail(invalidArgument("the input must have rank ", rank, " or more, but has shape ",
+                           dimsText(in.dims())));
   return false;
 }
 
@@ -92,17 +53,19 @@ template <typename Real> struct ComplexFourier {
   using Complex = std::complex<Real>;
 
   static void run(OpContext &ctx) {
-    const FourierState &s = ctx.state<FourierState>();
+    const auto &s = ctx.state<FourierState<Real>>();
     const Tensor in = ctx.input(0);
-    if (!checkRank(ctx, in))
+    if (!checkRank(ctx, s.rank, in))
       return;
     Tensor *out = ctx.allocateOutput(0, in.dtype(), in.dims());
     if (!out || !out->count())
       return;
     const Complex *from = in.data<Complex>();
-    for (int d = in.rank() - s.rank; d < in.rank(); ++d) {
-      transformComplex<Real>(ctx, in.dims(), static_cast<size_t>(d), {from, in.dims()},
-                             {out->data<Complex>(), in.dims()}, s.isInverse);
+    auto first = static_cast<size_t>(in.rank() - s.rank);
+    Real scale = scaleOf<Real>(in.dims(), first, s.isInverse);
+    for (size_t d = first; d < in.dims().size(); ++d) {
+      transformComplex<Real>(ctx, in.dims(), d, from, in.dims(), out->data<Complex>(), s.isInverse,
+                             d == first ? scale : Real(1));
       from = out->data<Complex>();
     }
   }
@@ -110,10 +73,10 @@ template <typename Real> struct ComplexFourier {
 
 // --- real data: input 1 says how much of each dimension is transformed ---------------------------
 
-std::optional<DimVector> readLengths(OpContext &ctx, const Tensor &in) {
-  int rank = ctx.state<FourierState>().rank;
+std::optional<DimVector> readLengths(OpContext &ctx, FourierKind kind, const Tensor &in) {
+  auto [rank, isHalf] = kind; // the last dimension of the input, where the inverse is asked for
   const Tensor &lengths = ctx.input(1);
-  if (!checkRank(ctx, in))
+  if (!checkRank(ctx, rank, in))
     return std::nullopt;
   if (lengths.rank() != 1 || lengths.dim(0) != rank) {
     ctx.fail(invalidArgument("fft_length must be a vector of ", rank, " elements, but has shape ",
@@ -121,7 +84,6 @@ std::optional<DimVector> readLengths(OpContext &ctx, const Tensor &in) {
     return std::nullopt;
   }
   DimVector dims(in.dims());
-  bool isHalf = ctx.state<FourierState>().isInverse; // the last dimension of the input is
   for (int i = 0; i < rank; ++i) {
     int64_t n = dims[dims.size() - static_cast<size_t>(rank - i)] = indexAt(lengths, i);
     int64_t needed = isHalf && i + 1 == rank && n > 0 ? n / 2 + 1 : n;
@@ -141,8 +103,9 @@ template <typename Real> struct RealFourier {
   using Complex = std::complex<Real>;
 
   static void run(OpContext &ctx) {
+    const auto &s = ctx.state<FourierState<Real>>();
     const Tensor in = ctx.input(0);
-    std::optional<DimVector> dims = readLengths(ctx, in);
+    std::optional<DimVector> dims = readLengths(ctx, s, in);
     if (!dims)
       return;
     size_t last = dims->size() - 1;
@@ -151,15 +114,13 @@ template <typename Real> struct RealFourier {
     Tensor *out = ctx.allocateOutput(0, dtypeOf<Complex>, half);
     if (!out || !out->count())
       return;
-    Array<Complex> spectrum{out->data<Complex>(), half};
-    forEachPart(ctx, *dims, last, Array<const Real>{in.data<Real>(), in.dims()}, spectrum,
-                [](const Shape &shape, const Shape &axes, const Strides &inStrides,
-                   const Strides &outStrides, const Real *from, Complex *to) {
-                  pocketfft::r2c(shape, inStrides, outStrides, axes, true, from, to, Real(1));
-                });
-    for (size_t d = dims->size() - static_cast<size_t>(ctx.state<FourierState>().rank); d < last;
-         ++d)
-      transformComplex<Real>(ctx, half, d, {spectrum.data, half}, spectrum, false);
+    auto *spectrum = out->data<Complex>();
+    std::shared_ptr<const RealPlan<Real>> borrowed;
+    s.realPlans.of(static_cast<size_t>((*dims)[last]), borrowed)
+        .forward(ctx, Lines<const Real>::along(in.data<Real>(), in.dims(), *dims, last),
+                 Lines<Complex>::along(spectrum, half, half, last));
+    for (size_t d = dims->size() - static_cast<size_t>(s.rank); d < last; ++d)
+      transformComplex<Real>(ctx, half, d, spectrum, half, spectrum, false, Real(1));
   }
 };
 
@@ -169,47 +130,52 @@ template <typename Real> struct InverseRealFourier {
   using Complex = std::complex<Real>;
 
   static void run(OpContext &ctx) {
+    const auto &s = ctx.state<FourierState<Real>>();
     const Tensor in = ctx.input(0);
-    std::optional<DimVector> dims = readLengths(ctx, in);
+    std::optional<DimVector> dims = readLengths(ctx, s, in);
     if (!dims)
       return;
-    size_t last = dims->size() - 1,
-           first = dims->size() - static_cast<size_t>(ctx.state<FourierState>().rank);
+    size_t last = dims->size() - 1, first = dims->size() - static_cast<size_t>(s.rank);
     DimVector half = *dims;
     half[last] = half[last] ? half[last] / 2 + 1 : 0;
     Tensor *out = ctx.allocateOutput(0, dtypeOf<Real>, *dims);
     if (!out || !out->count())
       return;
     std::optional<Tensor> part;
-    Array<const Complex> spectrum{in.data<Complex>(), in.dims()};
+    const auto *spectrum = in.data<Complex>();
+    DimVector spectrumDims(in.dims());
     for (size_t d = first; d < last; ++d) {
       if (!part && !(part = ctx.check(Tensor::make(dtypeOf<Complex>, half))))
         return;
-      Array<Complex> to{part->data<Complex>(), half};
-      transformComplex<Real>(ctx, half, d, spectrum, to, true);
-      spectrum = {to.data, half};
+      transformComplex<Real>(ctx, half, d, spectrum, spectrumDims, part->data<Complex>(), true,
+                             Real(1));
+      spectrum = part->data<Complex>();
+      spectrumDims = half;
     }
-    Real scale = scaleOf<Real>(*dims, last, true);
-    forEachPart(ctx, *dims, last, spectrum, Array<Real>{out->data<Real>(), *dims},
-                [&](const Shape &shape, const Shape &axes, const Strides &inStrides,
-                    const Strides &outStrides, const Complex *from, Real *to) {
-                  pocketfft::c2r(shape, inStrides, outStrides, axes, false, from, to, scale);
-                });
+    int64_t length = (*dims)[last];
+    std::shared_ptr<const RealPlan<Real>> borrowed;
+    s.realPlans.of(static_cast<size_t>(length), borrowed)
+        .inverse(ctx, Lines<const Complex>::along(spectrum, spectrumDims, half, last),
+                 Lines<Real>::along(out->data<Real>(), *dims, *dims, last),
+                 scaleOf<Real>(*dims, first, true));
   }
 };
 
 template <template <typename> class Kernel, int rank, bool isInverse>
 Expected<BoundKernel> bindFourier(const BindContext &node) {
   BoundKernel bound;
+  auto bind = [&]<typename Real>(Real) {
+    bound.fn = Kernel<Real>::run;
+    bound.state = std::make_shared<const FourierState<Real>>(FourierKind{rank, isInverse});
+  };
   DType dtype = node.inputTypes[0];
   if (dtype == DType::Complex64 || dtype == DType::Float32)
-    bound.fn = Kernel<float>::run;
+    bind(float());
   else if (dtype == DType::Complex128 || dtype == DType::Float64)
-    bound.fn = Kernel<double>::run;
+    bind(double());
   else
     return unsupportedDType(node, dtype);
   bound.isExpensive = true;
-  bound.state = std::make_shared<const FourierState>(FourierState{rank, isInverse});
   return bound;
 }
 
@@ -235,11 +201,6 @@ const KernelEntry fourierTable[] = {
 };
 
 } // namespace
-
-void realSpectrum(std::span<const double> line, std::complex<double> *spectrum) {
-  pocketfft::r2c({line.size()}, {sizeof(double)}, {sizeof(std::complex<double>)}, 0, true,
-                 line.data(), spectrum, 1.0);
-}
 
 std::span<const KernelEntry> fourierKernels() { return fourierTable; }
 

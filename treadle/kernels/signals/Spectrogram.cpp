@@ -2,23 +2,20 @@
 // mel scale (S. B. Davis and P. Mermelstein, 1980).
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/signals/Fourier.h"
+#include "treadle/kernels/signals/FourierPlan.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <mutex>
 #include <numbers>
+#include <optional>
 #include <vector>
 
 namespace treadle {
 namespace {
 
 // --- AudioSpectrogram ----------------------------------------------------------------------------
-
-struct SpectrogramOptions {
-  int64_t window, stride;
-  bool isSquared;
-};
 
 std::vector<double> hannWindow(int64_t size) {
   std::vector<double> window(static_cast<size_t>(size));
@@ -28,46 +25,99 @@ std::vector<double> hannWindow(int64_t size) {
   return window;
 }
 
+struct SpectrogramState {
+  int64_t windowSize, stride;
+  bool isSquared;
+
+  struct Kept {
+    std::vector<double> window;
+    fourier::RealPlan<double> plan; // of the next power of two
+
+    explicit Kept(int64_t size) : window(hannWindow(size)), plan(std::bit_ceil(window.size())) {}
+  };
+  /// Made by the first call.
+  const Kept &kept() const {
+    std::call_once(once, [this] { made.emplace(windowSize); });
+    return *made;
+  }
+
+  SpectrogramState(int64_t windowSize, int64_t stride, bool isSquared)
+      : windowSize(windowSize), stride(stride), isSquared(isSquared) {}
+
+private:
+  mutable std::once_flag once;
+  mutable std::optional<const Kept> made;
+};
+
+/// What is transformed at once.
+struct SpectrogramRows {
+  static constexpr int64_t most = 16;
+  int64_t length, columns;
+  std::vector<double> lines;
+  std::vector<std::complex<double>> spectra;
+
+  explicit SpectrogramRows(size_t lineLength)
+      : length(static_cast<int64_t>(lineLength)), columns(length / 2 + 1), lines(most * lineLength),
+        spectra(static_cast<size_t>(most * columns)) {}
+
+  /// The window over numbers that are `step` apart.
+  void set(int64_t row, const float *from, int64_t step, const std::vector<double> &window) {
+    double *line = &lines[static_cast<size_t>(row * length)];
+    for (size_t i = 0; i < window.size(); ++i)
+      line[i] = from[static_cast<int64_t>(i) * step] * window[i];
+  }
+
+  void transform(OpContext &ctx, const fourier::RealPlan<double> &plan, int64_t rows) {
+    using namespace fourier;
+    int64_t in[] = {rows, length}, out[] = {rows, columns};
+    plan.forward(ctx, Lines<const double>::along(lines.data(), in, in, 1),
+                 Lines<std::complex<double>>::along(spectra.data(), out, out, 1));
+  }
+};
+
 void spectrogram(OpContext &ctx) {
-  const auto &how = ctx.state<SpectrogramOptions>();
+  const auto &s = ctx.state<SpectrogramState>();
   const Tensor in = ctx.input(0);
   if (in.rank() != 2)
     return ctx.fail(
         invalidArgument("input must be of [samples,channels], but it is ", tensorTypeText(in)));
   int64_t samples = in.dim(0), channels = in.dim(1);
-  int64_t rows = samples < how.window ? 0 : 1 + (samples - how.window) / how.stride;
-  auto length = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(how.window)));
+  int64_t rows = samples < s.windowSize ? 0 : 1 + (samples - s.windowSize) / s.stride;
+  auto length = static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(s.windowSize)));
   int64_t columns = length / 2 + 1;
   Tensor *out = ctx.allocateOutput(0, DType::Float32, {channels, rows, columns});
   if (!out)
     return;
-  const std::vector<double> window = hannWindow(how.window);
-  double cost = 10.0 * static_cast<double>(length);
+  const auto &[window, plan] = s.kept();
+  double cost = 4.0 * static_cast<double>(length);
   ctx.parallelFor(channels * rows, cost, [&](int64_t begin, int64_t end) {
-    std::vector<double> line(static_cast<size_t>(length));
-    std::vector<std::complex<double>> spectrum(static_cast<size_t>(columns));
-    for (int64_t row = begin; row < end; ++row) {
-      const float *from = in.data<float>() + row % rows * how.stride * channels + row / rows;
-      for (size_t i = 0; i < window.size(); ++i)
-        line[i] = from[static_cast<int64_t>(i) * channels] * window[i];
-      realSpectrum(line, spectrum.data());
-      float *to = out->data<float>() + row * columns;
-      for (int64_t c = 0; c < columns; ++c) {
-        auto power = static_cast<float>(std::norm(spectrum[static_cast<size_t>(c)]));
-        to[c] = how.isSquared ? power : std::sqrt(power);
+    SpectrogramRows some(plan.length());
+    for (; begin < end; begin += SpectrogramRows::most) {
+      int64_t count = std::min(SpectrogramRows::most, end - begin);
+      for (int64_t row = begin; row < begin + count; ++row)
+        some.set(row - begin, in.data<float>() + row % rows * s.stride * channels + row / rows,
+                 channels, window);
+      some.transform(ctx, plan, count);
+      float *to = out->data<float>() + begin * columns;
+      for (int64_t i = 0; i < count * columns; ++i) {
+        auto power = static_cast<float>(std::norm(some.spectra[static_cast<size_t>(i)]));
+        to[i] = s.isSquared ? power : std::sqrt(power);
       }
     }
   });
 }
 
 Expected<BoundKernel> bindSpectrogram(const BindContext &node) {
-  SpectrogramOptions how{node.attrs.getOr<int64_t>("window_size", 0),
-                         node.attrs.getOr<int64_t>("stride", 0),
-                         node.attrs.getOr("magnitude_squared", false)};
-  if (how.window < 2 || how.stride < 1)
-    return Unexpected(invalidArgument("attributes 'window_size' and 'stride' are ", how.window,
-                                      " and ", how.stride, ", expected at least 2 and 1"));
-  return boundWith(spectrogram, how);
+  auto window = node.attrs.getOr<int64_t>("window_size", 0);
+  auto stride = node.attrs.getOr<int64_t>("stride", 0);
+  if (window < 2 || stride < 1)
+    return Unexpected(invalidArgument("attributes 'window_size' and 'stride' are ", window, " and ",
+                                      stride, ", expected at least 2 and 1"));
+  BoundKernel bound;
+  bound.fn = spectrogram;
+  bound.state = std::make_shared<const SpectrogramState>(
+      window, stride, node.attrs.getOr("magnitude_squared", false));
+  return bound;
 }
 
 // --- Mfcc ----------------------------------------------------------------------------------------
