@@ -1,5 +1,6 @@
 // Matrices as products: Qr and Svd.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/linear_algebra/LapackLibrary.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 #include "treadle/kernels/linear_algebra/Spectra.h"
 
@@ -8,8 +9,10 @@
 
 namespace treadle {
 
+namespace {
+
 template <typename W>
-SingularSystem<W> solveSingular(const Columns<W> &matrix, SingularVectors vectors) {
+SingularSystem<W> singularByEigen(const Columns<W> &matrix, SingularVectors vectors) {
   constexpr unsigned options[] = {0, Eigen::ComputeThinU | Eigen::ComputeThinV,
                                   Eigen::ComputeFullU | Eigen::ComputeFullV};
   Eigen::BDCSVD<Columns<W>> svd(matrix, options[static_cast<size_t>(vectors)]);
@@ -20,8 +23,40 @@ SingularSystem<W> solveSingular(const Columns<W> &matrix, SingularVectors vector
   }
   return result;
 }
-template SingularSystem<double> solveSingular(const Columns<double> &, SingularVectors);
-template SingularSystem<Complex128> solveSingular(const Columns<Complex128> &, SingularVectors);
+
+template <typename T>
+bool singularByLapack(const Columns<T> &matrix, SingularVectors vectors,
+                      SingularSystem<T> &result) {
+  Columns<T> copy = matrix, rightAdjoint;
+  Columns<RealOf<T>> values;
+  if (!lapack::singular(copy, vectors, values, result.left, rightAdjoint))
+    return false;
+  result.values = values.template cast<T>();
+  result.right = rightAdjoint.adjoint();
+  return true;
+}
+
+} // namespace
+
+template <typename T>
+SingularSystem<T> solveSingular(const Columns<T> &matrix, SingularVectors vectors, Signs signs) {
+  SingularSystem<T> result;
+  bool hasSigns = vectors != SingularVectors::None && signs == Signs::AsEigen;
+  if (lapack::isFaster(lapack::Spectrum::Singular, matrix.rows(), matrix.cols(), hasSigns) &&
+      singularByLapack(matrix, vectors, result))
+    return result;
+  auto found = singularByEigen<Wide<T>>(matrix.template cast<Wide<T>>(), vectors);
+  result.values = found.values.template cast<T>();
+  result.left = found.left.template cast<T>();
+  result.right = found.right.template cast<T>();
+  return result;
+}
+template SingularSystem<float> solveSingular(const Columns<float> &, SingularVectors, Signs);
+template SingularSystem<double> solveSingular(const Columns<double> &, SingularVectors, Signs);
+template SingularSystem<Complex64> solveSingular(const Columns<Complex64> &, SingularVectors,
+                                                 Signs);
+template SingularSystem<Complex128> solveSingular(const Columns<Complex128> &, SingularVectors,
+                                                  Signs);
 
 namespace {
 
@@ -42,17 +77,17 @@ template <typename T> struct QrKernel {
     Tensor *r = ctx.allocateOutput(1, in.dtype(), m.dimsWith({inner, m.columns}));
     if (!q || !r)
       return;
-    for (int64_t i = 0; i < m.batch; ++i) {
+    forEachMatrix(ctx, m, 3, [&](int64_t i) {
       auto qAt = matrixAt<T>(*q, i, m.rows, inner);
       qAt.setIdentity();
       if (least == 0)
-        continue;
+        return;
       Eigen::HouseholderQR<WideMatrix<T>> qr(widened<T>(m, in, i));
       WideMatrix<T> factor = qr.householderQ() * WideMatrix<T>::Identity(m.rows, inner);
       qAt = factor.template cast<T>();
       factor = qr.matrixQR().topRows(inner).template triangularView<Eigen::Upper>();
       matrixAt<T>(*r, i, inner, m.columns) = factor.template cast<T>();
-    }
+    });
   }
 };
 
@@ -78,26 +113,26 @@ template <typename T> struct SvdKernel {
     SingularVectors vectors = !s.hasVectors ? SingularVectors::None
                               : s.isFull    ? SingularVectors::Full
                                             : SingularVectors::Thin;
-    for (int64_t i = 0; i < m.batch; ++i) {
+    forEachMatrix(ctx, m, 20, [&](int64_t i) {
       if (least == 0) {
         matrixAt<T>(*u, i, m.rows, uColumns).setIdentity();
         matrixAt<T>(*v, i, m.columns, vColumns).setIdentity();
-        continue;
+        return;
       }
-      WideMatrix<T> matrix = widened<T>(m, in, i);
+      Columns<T> matrix = m.at<T>(in, i);
       if (!matrix.allFinite()) { // the algorithm may not end
         fillWithNan(*values, i, least, 1);
         fillWithNan(*u, i, m.rows, uColumns);
         fillWithNan(*v, i, m.columns, vColumns);
-        continue;
+        return;
       }
-      SingularSystem<Wide<T>> svd = solveSingular(matrix, vectors);
-      matrixAt<T>(*values, i, least, 1) = svd.values.template cast<T>();
+      SingularSystem<T> svd = solveSingular(matrix, vectors, Signs::AsEigen);
+      matrixAt<T>(*values, i, least, 1) = svd.values;
       if (!s.hasVectors)
-        continue;
-      matrixAt<T>(*u, i, m.rows, uColumns) = svd.left.template cast<T>();
-      matrixAt<T>(*v, i, m.columns, vColumns) = svd.right.template cast<T>();
-    }
+        return;
+      matrixAt<T>(*u, i, m.rows, uColumns) = svd.left;
+      matrixAt<T>(*v, i, m.columns, vColumns) = svd.right;
+    });
   }
 
   static void fillWithNan(Tensor &t, int64_t i, int64_t rows, int64_t columns) {

@@ -1,5 +1,6 @@
 // Eigenvalues and eigenvectors, of self-adjoint matrices and of any.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/linear_algebra/LapackLibrary.h"
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 #include "treadle/kernels/linear_algebra/Spectra.h"
 
@@ -18,22 +19,77 @@ bool give(const Solver &solver, bool hasVectors, Eigensystem<W> &result) {
   return true;
 }
 
-} // namespace
-
 template <typename W>
-bool solveSelfAdjoint(const Columns<W> &matrix, bool hasVectors, Eigensystem<W> &result) {
+bool selfAdjointByEigen(const Columns<W> &matrix, bool hasVectors, Eigensystem<W> &result) {
   Eigen::SelfAdjointEigenSolver<Columns<W>> solver(matrix, hasVectors ? Eigen::ComputeEigenvectors
                                                                       : Eigen::EigenvaluesOnly);
   return give(solver, hasVectors, result);
 }
-template bool solveSelfAdjoint(const Columns<double> &, bool, Eigensystem<double> &);
-template bool solveSelfAdjoint(const Columns<Complex128> &, bool, Eigensystem<Complex128> &);
 
-bool solveGeneral(const Columns<Complex128> &matrix, bool hasVectors,
-                  Eigensystem<Complex128> &result) {
+bool generalByEigen(const Columns<Complex128> &matrix, bool hasVectors,
+                    Eigensystem<Complex128> &result) {
   Eigen::ComplexEigenSolver<Columns<Complex128>> solver(matrix, hasVectors);
   return give(solver, hasVectors, result);
 }
+
+/// Whether it is LAPACK's to find them: of finite matrices, which Eigen says it can't do of others.
+template <typename T>
+bool isLapacks(lapack::Spectrum kind, const Columns<T> &matrix, bool hasVectors, Signs signs) {
+  return lapack::isFaster(kind, matrix.rows(), matrix.cols(),
+                          hasVectors && signs == Signs::AsEigen) &&
+         matrix.allFinite();
+}
+
+template <typename T, typename W>
+void narrow(const Eigensystem<W> &found, bool hasVectors, Eigensystem<T> &result) {
+  result.values = found.values.template cast<T>();
+  if (hasVectors)
+    result.vectors = found.vectors.template cast<T>();
+}
+
+} // namespace
+
+template <typename T>
+bool solveSelfAdjoint(const Columns<T> &matrix, bool hasVectors, Signs signs,
+                      Eigensystem<T> &result) {
+  if (isLapacks(lapack::Spectrum::SelfAdjoint, matrix, hasVectors, signs)) {
+    Columns<RealOf<T>> values;
+    result.vectors = matrix;
+    if (!lapack::selfAdjoint(result.vectors, hasVectors, values))
+      return false;
+    result.values = values.template cast<T>();
+    return true;
+  }
+  Eigensystem<Wide<T>> found;
+  if (!selfAdjointByEigen<Wide<T>>(matrix.template cast<Wide<T>>(), hasVectors, found))
+    return false;
+  narrow(found, hasVectors, result);
+  return true;
+}
+
+template <typename T>
+bool solveGeneral(const Columns<T> &matrix, bool hasVectors, Signs signs,
+                  Eigensystem<ComplexOf<T>> &result) {
+  if (isLapacks(lapack::Spectrum::General, matrix, hasVectors, signs)) {
+    Columns<T> copy = matrix;
+    Columns<ComplexOf<T>> none;
+    return lapack::general(copy, false, hasVectors, result.values, none, result.vectors);
+  }
+  Eigensystem<Complex128> found;
+  if (!generalByEigen(matrix.template cast<Complex128>(), hasVectors, found))
+    return false;
+  narrow(found, hasVectors, result);
+  return true;
+}
+
+#define TREADLE_FOR(T)                                                                             \
+  template bool solveSelfAdjoint(const Columns<T> &, bool, Signs, Eigensystem<T> &);               \
+  template bool solveGeneral(const Columns<T> &, bool, Signs, Eigensystem<ComplexOf<T>> &);
+TREADLE_FOR(float)
+TREADLE_FOR(double)
+TREADLE_FOR(Complex64)
+TREADLE_FOR(Complex128)
+#undef TREADLE_FOR
 
 namespace {
 
@@ -52,14 +108,19 @@ template <typename T> struct SelfAdjointEigKernel {
     Tensor *values = ctx.allocateOutput(0, in.dtype(), m.dimsWith({m.rows}));
     Tensor *vectors = hasVectors ? ctx.allocateOutput(1, in.dtype(), in.dims())
                                  : ctx.allocateOutput(1, in.dtype(), {0});
-    Eigensystem<Wide<T>> result;
-    for (int64_t i = 0; values && vectors && i < m.batch && m.rows; ++i) {
-      if (!solveSelfAdjoint<Wide<T>>(widened<T>(m, in, i), hasVectors, result))
-        return ctx.fail(notFound(i));
-      matrixAt<T>(*values, i, m.rows, 1) = result.values.template cast<T>();
+    if (!values || !vectors || !m.rows)
+      return;
+    int64_t failed = firstFailure(ctx, m, 10, [&](int64_t i) {
+      Eigensystem<T> result;
+      if (!solveSelfAdjoint<T>(m.at<T>(in, i), hasVectors, Signs::AsEigen, result))
+        return false;
+      matrixAt<T>(*values, i, m.rows, 1) = result.values;
       if (hasVectors)
-        matrixAt<T>(*vectors, i, m.rows, m.rows) = result.vectors.template cast<T>();
-    }
+        matrixAt<T>(*vectors, i, m.rows, m.rows) = result.vectors;
+      return true;
+    });
+    if (failed >= 0)
+      ctx.fail(notFound(failed));
   }
 };
 
@@ -71,14 +132,19 @@ template <typename T> struct JoinedEigKernel {
     if (!m.readSquare(ctx, in))
       return;
     Tensor *out = ctx.allocateOutput(0, in.dtype(), m.dimsWith({m.rows + 1, m.rows}));
-    Eigensystem<Wide<T>> result;
-    for (int64_t i = 0; out && i < m.batch && m.rows; ++i) {
-      if (!solveSelfAdjoint<Wide<T>>(widened<T>(m, in, i), true, result))
-        return ctx.fail(notFound(i));
+    if (!out || !m.rows)
+      return;
+    int64_t failed = firstFailure(ctx, m, 10, [&](int64_t i) {
+      Eigensystem<T> result;
+      if (!solveSelfAdjoint<T>(m.at<T>(in, i), true, Signs::AsEigen, result))
+        return false;
       T *joined = out->data<T>() + i * (m.rows + 1) * m.rows;
-      MatrixMap<T>(joined, m.rows, 1) = result.values.template cast<T>();
-      MatrixMap<T>(joined + m.rows, m.rows, m.rows) = result.vectors.template cast<T>();
-    }
+      MatrixMap<T>(joined, m.rows, 1) = result.values;
+      MatrixMap<T>(joined + m.rows, m.rows, m.rows) = result.vectors;
+      return true;
+    });
+    if (failed >= 0)
+      ctx.fail(notFound(failed));
   }
 };
 
@@ -95,14 +161,19 @@ template <typename T> struct EigKernel {
     Tensor *values = ctx.allocateOutput(0, dtypeOf<Out>, m.dimsWith({m.rows}));
     Tensor *vectors = hasVectors ? ctx.allocateOutput(1, dtypeOf<Out>, in.dims())
                                  : ctx.allocateOutput(1, dtypeOf<Out>, {0});
-    Eigensystem<Complex128> result;
-    for (int64_t i = 0; values && vectors && i < m.batch && m.rows; ++i) {
-      if (!solveGeneral(m.at<T>(in, i).template cast<Complex128>(), hasVectors, result))
-        return ctx.fail(notFound(i));
-      matrixAt<Out>(*values, i, m.rows, 1) = result.values.template cast<Out>();
+    if (!values || !vectors || !m.rows)
+      return;
+    int64_t failed = firstFailure(ctx, m, 25, [&](int64_t i) {
+      Eigensystem<Out> result;
+      if (!solveGeneral<T>(m.at<T>(in, i), hasVectors, Signs::AsEigen, result))
+        return false;
+      matrixAt<Out>(*values, i, m.rows, 1) = result.values;
       if (hasVectors)
-        matrixAt<Out>(*vectors, i, m.rows, m.rows) = result.vectors.template cast<Out>();
-    }
+        matrixAt<Out>(*vectors, i, m.rows, m.rows) = result.vectors;
+      return true;
+    });
+    if (failed >= 0)
+      ctx.fail(notFound(failed));
   }
 };
 

@@ -26,7 +26,8 @@ inline char letter(const Options &options, std::string_view name, char otherwise
 /// matrix that the routine can't work on.
 template <typename W> struct Call {
   const Options &options;
-  std::vector<Columns<W>> in;
+  bool isSingle; // the operands' own precision
+  std::vector<Columns<W>> in = {};
   std::vector<Result> out = {};
   int info = 0;
 

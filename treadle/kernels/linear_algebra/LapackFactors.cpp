@@ -1,8 +1,10 @@
 // Factors of matrices and solutions of systems with them, packed as LAPACK packs them.
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
+#include "treadle/kernels/linear_algebra/LapackLibrary.h"
 
 #include <Eigen/Cholesky>
 #include <Eigen/Eigenvalues>
+#include <Eigen/LU>
 #include <Eigen/QR>
 
 namespace treadle::lapack {
@@ -12,15 +14,13 @@ namespace {
 template <typename W> void potrf(Call<W> &call) {
   Columns<W> a = call.in[0];
   bool isLower = letter(call.options, "uplo", 'L') == 'L';
-  Columns<W> lower = isLower ? a : Columns<W>(a.adjoint());
-  Eigen::LLT<Columns<W>> factor(lower);
-  if (factor.info() != Eigen::Success)
-    call.info = 1;
-  Columns<W> packed = factor.matrixLLT();
-  if (isLower)
-    a.template triangularView<Eigen::Lower>() = packed;
-  else
-    a.template triangularView<Eigen::Upper>() = packed.adjoint();
+  if (isFasterCholesky(a.rows())) {
+    call.info = cholesky(a.data(), a.rows(), isLower);
+  } else {
+    Eigen::Index failed = isLower ? Eigen::internal::llt_inplace<W, Eigen::Lower>::blocked(a)
+                                  : Eigen::internal::llt_inplace<W, Eigen::Upper>::blocked(a);
+    call.info = static_cast<int>(failed + 1); // -1: none failed
+  }
   call.give(a);
 }
 
@@ -28,20 +28,16 @@ template <typename W> void potrf(Call<W> &call) {
 template <typename W> void getrf(Call<W> &call) {
   Columns<W> a = call.in[0];
   Eigen::Index least = std::min(a.rows(), a.cols());
-  Eigen::VectorXd pivots(least);
-  for (Eigen::Index k = 0; k < least; ++k) {
-    Eigen::Index rows = a.rows() - k - 1, columns = a.cols() - k - 1, largest = 0;
-    a.col(k).tail(rows + 1).cwiseAbs().maxCoeff(&largest);
-    pivots[k] = static_cast<double>(k + largest + 1);
-    if (largest)
-      a.row(k).swap(a.row(k + largest));
-    if (a(k, k) == W(0)) {
-      call.info = call.info ? call.info : static_cast<int>(k) + 1;
-      continue;
-    }
-    a.col(k).tail(rows) /= a(k, k);
-    a.bottomRightCorner(rows, columns).noalias() -= a.col(k).tail(rows) * a.row(k).tail(columns);
+  std::vector<int> swaps(static_cast<size_t>(least));
+  if (least > 0) {
+    int swapped = 0;
+    Eigen::Index zero = Eigen::internal::partial_lu_impl<W, Eigen::ColMajor, int>::blocked_lu(
+        a.rows(), a.cols(), a.data(), a.rows(), swaps.data(), swapped);
+    call.info = static_cast<int>(zero + 1); // -1: there is none
   }
+  Eigen::VectorXd pivots(least);
+  for (Eigen::Index k = 0; k < least; ++k)
+    pivots[k] = swaps[static_cast<size_t>(k)] + 1;
   call.give(a);
   call.give(pivots);
 }
@@ -61,15 +57,12 @@ template <typename W> void geqrf(Call<W> &call) {
 
 /// The first columns of the product of reflections.
 template <typename W> void orgqr(Call<W> &call) {
-  const Columns<W> &packed = call.in[0], &sizes = call.in[1];
-  Eigen::Index rows = packed.rows(), columns = packed.cols();
-  Columns<W> q = Columns<W>::Identity(rows, columns);
-  for (Eigen::Index k = std::min(sizes.rows(), columns) - 1; k >= 0; --k) {
-    Columns<W> direction = packed.col(k).tail(rows - k);
-    direction(0) = W(1);
-    auto below = q.bottomRows(rows - k);
-    below -= (sizes(k) * direction) * (direction.adjoint() * below).eval();
-  }
+  const Columns<W> &packed = call.in[0];
+  using Vector = Eigen::Matrix<W, Eigen::Dynamic, 1>;
+  Vector sizes = call.in[1].topRows(std::min(call.in[1].rows(), packed.cols()));
+  Columns<W> q = Columns<W>::Identity(packed.rows(), packed.cols());
+  if (sizes.rows())
+    q.applyOnTheLeft(Eigen::householderSequence(packed, sizes).setLength(sizes.rows()));
   call.give(q);
 }
 

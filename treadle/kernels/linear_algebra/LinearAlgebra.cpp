@@ -2,6 +2,7 @@
 #include "treadle/kernels/linear_algebra/LinearAlgebra.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Broadcast.h"
+#include "treadle/kernels/linear_algebra/LapackLibrary.h"
 
 #include <Eigen/Cholesky>
 #include <Eigen/LU>
@@ -61,13 +62,17 @@ template <typename T> struct CholeskyKernel {
     Tensor *out = startSquare(ctx, in, m);
     if (!out)
       return;
-    for (int64_t i = 0; i < m.batch; ++i) {
-      Eigen::LLT<MatrixOf<T>> factor(m.at<T>(in, i));
-      if (factor.info() != Eigen::Success)
-        return ctx.fail(invalidArgument("the Cholesky decomposition failed: matrix ", i,
-                                        " is not positive definite"));
-      matrixAt<T>(*out, i, m.rows, m.rows) = factor.matrixL();
-    }
+    int64_t failed = firstFailure(ctx, m, 0.3, [&](int64_t i) {
+      MatrixMap<T> factor = matrixAt<T>(*out, i, m.rows, m.rows);
+      factor.template triangularView<Eigen::Lower>() = m.at<T>(in, i);
+      factor.template triangularView<Eigen::StrictlyUpper>().setZero();
+      if (lapack::isFasterCholesky(m.rows)) // by columns it is the upper one
+        return lapack::cholesky(factor.data(), m.rows, false) == 0;
+      return Eigen::internal::llt_inplace<T, Eigen::Lower>::blocked(factor) < 0;
+    });
+    if (failed >= 0)
+      ctx.fail(invalidArgument("the Cholesky decomposition failed: matrix ", failed,
+                               " is not positive definite"));
   }
 };
 
@@ -78,15 +83,18 @@ template <typename T> struct InverseKernel {
     Tensor *out = startSquare(ctx, in, m);
     if (!out)
       return;
-    for (int64_t i = 0; i < m.batch; ++i) {
+    int64_t failed = firstFailure(ctx, m, 2, [&](int64_t i) {
       MatrixOf<T> matrix = m.at<T>(in, i);
       if (ctx.state<bool>())
         matrix.adjointInPlace();
       Eigen::PartialPivLU<MatrixOf<T>> lu(matrix);
       if (hasZeroPivot(lu))
-        return ctx.fail(invalidArgument(notInvertible));
+        return false;
       matrixAt<T>(*out, i, m.rows, m.rows) = lu.inverse();
-    }
+      return true;
+    });
+    if (failed >= 0)
+      ctx.fail(invalidArgument(notInvertible));
   }
 };
 
@@ -107,16 +115,19 @@ template <typename T> struct LuKernel {
     Tensor *rows = out ? ctx.allocateOutput(1, ctx.state<DType>(), m.dimsWith({m.rows})) : nullptr;
     if (!rows || !out->count())
       return;
-    for (int64_t i = 0; i < m.batch; ++i) {
+    int64_t failed = firstFailure(ctx, m, 0.7, [&](int64_t i) {
       Eigen::PartialPivLU<MatrixOf<T>> lu(m.at<T>(in, i));
       if (hasZeroPivot(lu))
-        return ctx.fail(invalidArgument(notInvertible));
+        return false;
       matrixAt<T>(*out, i, m.rows, m.rows) = lu.matrixLU();
       if (rows->dtype() == DType::Int32)
         give(lu, rows->data<int32_t>() + i * m.rows);
       else
         give(lu, rows->data<int64_t>() + i * m.rows);
-    }
+      return true;
+    });
+    if (failed >= 0)
+      ctx.fail(invalidArgument(notInvertible));
   }
 };
 
@@ -134,9 +145,10 @@ template <typename T> struct DeterminantKernel {
     Tensor *out = ctx.allocateOutput(0, in.dtype(), m.batchDims);
     if (!out)
       return;
-    for (int64_t i = 0; i < m.batch; ++i)
+    forEachMatrix(ctx, m, 0.7, [&](int64_t i) {
       out->data<T>()[i] =
           m.rows ? Eigen::PartialPivLU<MatrixOf<T>>(m.at<T>(in, i)).determinant() : T(1);
+    });
   }
 };
 
@@ -151,7 +163,7 @@ template <typename T> struct LogDeterminantKernel {
     Tensor *log = ctx.allocateOutput(1, in.dtype(), m.batchDims);
     if (!sign || !log)
       return;
-    for (int64_t i = 0; i < m.batch; ++i) {
+    forEachMatrix(ctx, m, 0.7, [&](int64_t i) {
       T direction(1), sum(0);
       if (m.rows) {
         Eigen::PartialPivLU<MatrixOf<T>> lu(m.at<T>(in, i));
@@ -165,7 +177,7 @@ template <typename T> struct LogDeterminantKernel {
       }
       sign->data<T>()[i] = direction;
       log->data<T>()[i] = sum;
-    }
+    });
   }
 };
 
@@ -189,15 +201,18 @@ template <typename T> struct SolveKernel {
     Tensor *out = ctx.allocateOutput(0, in.dtype(), right.dims());
     if (!out || !out->count())
       return;
-    for (int64_t i = 0; i < m.batch; ++i) {
+    int64_t failed = firstFailure(ctx, m, 1, [&](int64_t i) {
       MatrixOf<T> matrix = m.at<T>(in, i);
       if (ctx.state<bool>())
         matrix.adjointInPlace();
       Eigen::PartialPivLU<MatrixOf<T>> lu(matrix);
       if (hasZeroPivot(lu))
-        return ctx.fail(invalidArgument(notInvertible));
+        return false;
       matrixAt<T>(*out, i, rhs.rows, rhs.columns) = lu.solve(rhs.at<T>(right, i));
-    }
+      return true;
+    });
+    if (failed >= 0)
+      ctx.fail(invalidArgument(notInvertible));
   }
 };
 

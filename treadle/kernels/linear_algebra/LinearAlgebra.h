@@ -3,6 +3,8 @@
 
 #include "treadle/kernels/Element.h"
 
+#include <algorithm>
+#include <atomic>
 #include <vector>
 
 namespace treadle {
@@ -44,6 +46,37 @@ template <typename T> WideMatrix<T> widened(const Matrices &m, const Tensor &in,
 /// Matrix `i` of a tensor of matrices of that size.
 template <typename T> MatrixMap<T> matrixAt(Tensor &t, int64_t i, int64_t rows, int64_t columns) {
   return {t.data<T>() + i * rows * columns, rows, columns};
+}
+
+/// Nanoseconds of work on one of these matrices, of so many operations a product of its sizes.
+inline double costOf(const Matrices &m, double operations) {
+  auto rows = static_cast<double>(m.rows), columns = static_cast<double>(m.columns);
+  return 100 + 0.2 * operations * rows * columns * std::min(rows, columns);
+}
+
+/// Calls `solve(i)` for all matrices on the run's threads, whose order doesn't show: the first one
+/// that fails, or -1. After a failure some may be left out.
+template <typename Solve>
+int64_t firstFailure(OpContext &ctx, const Matrices &m, double operations, Solve solve) {
+  std::atomic<int64_t> first = m.batch;
+  ctx.parallelFor(m.batch, costOf(m, operations), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end && i < first; ++i)
+      if (!solve(i)) {
+        int64_t found = first;
+        while (i < found && !first.compare_exchange_weak(found, i)) {
+        }
+      }
+  });
+  return first < m.batch ? first.load() : -1;
+}
+
+/// The same of what can't fail.
+template <typename Solve>
+void forEachMatrix(OpContext &ctx, const Matrices &m, double operations, Solve solve) {
+  ctx.parallelFor(m.batch, costOf(m, operations), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      solve(i);
+  });
 }
 
 } // namespace treadle

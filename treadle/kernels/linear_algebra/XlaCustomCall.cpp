@@ -5,6 +5,8 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
 
+#include <cmath>
+
 namespace treadle {
 namespace {
 
@@ -92,10 +94,12 @@ template <typename W> void runCall(OpContext &ctx) {
   }
   int64_t count = countElements(batch).value_or(0);
   std::vector<Tensor *> out;
-  if (count == 0 && !allocate(ctx, s, batch, {}, out))
+  if (count == 0) {
+    allocate(ctx, s, batch, {}, out);
     return;
-  for (int64_t i = 0; i < count; ++i) {
-    Call<W> call{s.options, {}};
+  }
+  auto solve = [&](int64_t i) {
+    Call<W> call{s.options, first.dtype() == DType::Float32 || first.dtype() == DType::Complex64};
     for (size_t k = 0; k < s.routine->operands.size(); ++k)
       call.in.push_back(read<W>(ctx.input(static_cast<int>(k)), s.routine->operands[k], i));
     if constexpr (Eigen::NumTraits<W>::IsComplex)
@@ -104,11 +108,21 @@ template <typename W> void runCall(OpContext &ctx) {
       s.routine->ofReal(call);
     if (s.results().ends_with('i'))
       call.out.push_back(Result::Constant(1, 1, call.info));
-    if (i == 0 && !allocate(ctx, s, batch, call.out, out))
-      return;
+    return std::move(call.out);
+  };
+  auto give = [&](int64_t i, const std::vector<Result> &results) {
     for (size_t k = 0; k < out.size(); ++k)
-      write(*out[k], i, call.out[k]);
-  }
+      write(*out[k], i, results[k]);
+  };
+  std::vector<Result> results = solve(0);
+  if (!allocate(ctx, s, batch, results, out))
+    return;
+  give(0, results);
+  double elements = static_cast<double>(first.count()) / static_cast<double>(count);
+  ctx.parallelFor(count - 1, 200 + std::pow(elements, 1.5), [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin + 1; i < end + 1; ++i)
+      give(i, solve(i));
+  });
 }
 
 /// `uplo=76;mode=83` as numbers by name.

@@ -1,0 +1,273 @@
+#include "treadle/kernels/linear_algebra/LapackLibrary.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <vector>
+
+namespace treadle::lapack {
+namespace {
+
+/// LAPACK's integers are ints, and products of these sizes are among them.
+constexpr int64_t mostRows = 16384;
+
+/// Debian's OpenBLAS without threads.
+constexpr const char *path = TREADLE_OPENBLAS;
+
+template <typename Function> Function *find(void *library, const char *name) {
+  return reinterpret_cast<Function *>(dlsym(library, name));
+}
+
+/// What OpenBLAS should take this processor for if it is newer than the library; null: it knows.
+const char *olderKind(void *library) {
+#if defined(__x86_64__)
+  auto *nameOf = find<char *()>(library, "openblas_get_corename");
+  if (!nameOf || std::strcmp(nameOf(), "Prescott") != 0 || std::getenv("OPENBLAS_CORETYPE"))
+    return nullptr;
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    return "SkylakeX";
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+    return "Haswell";
+#endif
+  return nullptr;
+}
+
+/// A processor that is newer than the library counts as one without any of today's vectors, unless
+/// the environment says otherwise while the library is loaded.
+void *load() {
+  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  const char *kind = library ? olderKind(library) : nullptr;
+  if (!kind)
+    return library;
+  dlclose(library);
+  setenv("OPENBLAS_CORETYPE", kind, 0);
+  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  unsetenv("OPENBLAS_CORETYPE");
+  return library;
+}
+
+/// One with threads of its own isn't taken.
+void *loadWithoutThreads() {
+  void *library = load();
+  auto *parallel = library ? find<int()>(library, "openblas_get_parallel") : nullptr;
+  return parallel && parallel() == 0 ? library : nullptr;
+}
+
+void *theLibrary() {
+  static void *const library = loadWithoutThreads();
+  return library;
+}
+
+template <typename T> constexpr char letterOf = 0;
+template <> constexpr char letterOf<float> = 's';
+template <> constexpr char letterOf<double> = 'd';
+template <> constexpr char letterOf<Complex64> = 'c';
+template <> constexpr char letterOf<Complex128> = 'z';
+
+/// `geev` for matrices of T: what LAPACK calls by reference, then the lengths of the words.
+template <typename T, typename Function> Function *routine(const char *name) {
+  char full[16] = {letterOf<T>};
+  std::strncat(full, name, sizeof(full) - 3);
+  std::strcat(full, "_");
+  return find<Function>(theLibrary(), full);
+}
+
+template <typename T> inline constexpr bool isComplex = Eigen::NumTraits<T>::IsComplex;
+
+int sizeOf(const auto &matrix) { return static_cast<int>(matrix.rows()); }
+
+/// Memory that a routine asks for by its first call, for its second.
+template <typename T> struct Work {
+  T asked{};
+  std::vector<T> memory;
+  int size = -1;
+
+  T *data() { return size < 0 ? &asked : memory.data(); }
+  void take() {
+    // What a float can't hold is rounded, perhaps down.
+    size = std::max(1, static_cast<int>(1.000001 * static_cast<double>(std::real(asked))));
+    memory.resize(static_cast<size_t>(size));
+  }
+};
+
+} // namespace
+
+namespace {
+
+bool serves(int64_t rows, int64_t columns, int64_t least) {
+  return std::min(rows, columns) >= least && std::max(rows, columns) <= mostRows && theLibrary();
+}
+
+} // namespace
+
+bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen) {
+  constexpr int64_t largestOfEigen = 100; // the largest that TensorFlow's own tests compare
+  constexpr int64_t least[] = {64, 16, 128};
+  int64_t enough = least[static_cast<size_t>(kind)];
+  return serves(rows, columns, asEigen ? std::max(enough, largestOfEigen + 1) : enough);
+}
+
+bool isFasterCholesky(int64_t size) { return serves(size, size, 48); }
+
+template <typename T>
+bool selfAdjoint(Columns<T> &matrix, bool hasVectors, Columns<RealOf<T>> &values) {
+  using Real = RealOf<T>;
+  int n = sizeOf(matrix), info = 0;
+  values.resize(n, 1);
+  Work<T> work;
+  Work<Real> reals;
+  Work<int> whole;
+  const char *vectors = hasVectors ? "V" : "N";
+  auto call = [&] {
+    if constexpr (isComplex<T>) {
+      using Heevd =
+          void(const char *, const char *, const int *, T *, const int *, Real *, T *, const int *,
+               Real *, const int *, int *, const int *, int *, size_t, size_t);
+      static auto *const heevd = routine<T, Heevd>("heevd");
+      heevd(vectors, "L", &n, matrix.data(), &n, values.data(), work.data(), &work.size,
+            reals.data(), &reals.size, whole.data(), &whole.size, &info, 1, 1);
+    } else {
+      using Syevd = void(const char *, const char *, const int *, T *, const int *, T *, T *,
+                         const int *, int *, const int *, int *, size_t, size_t);
+      static auto *const syevd = routine<T, Syevd>("syevd");
+      syevd(vectors, "L", &n, matrix.data(), &n, values.data(), work.data(), &work.size,
+            whole.data(), &whole.size, &info, 1, 1);
+    }
+  };
+  call();
+  work.take();
+  reals.take();
+  whole.take();
+  call();
+  return info == 0;
+}
+
+template <typename T>
+bool singular(Columns<T> &matrix, SingularVectors vectors, Columns<RealOf<T>> &values,
+              Columns<T> &left, Columns<T> &rightAdjoint) {
+  using Real = RealOf<T>;
+  int rows = sizeOf(matrix), columns = static_cast<int>(matrix.cols()), info = 0;
+  int least = std::min(rows, columns), most = std::max(rows, columns);
+  bool isFull = vectors == SingularVectors::Full, hasVectors = vectors != SingularVectors::None;
+  values.resize(least, 1);
+  left.resize(hasVectors ? rows : 1, !hasVectors ? 1 : isFull ? rows : least);
+  rightAdjoint.resize(!hasVectors ? 1 : isFull ? columns : least, hasVectors ? columns : 1);
+  int leftStep = sizeOf(left), rightStep = sizeOf(rightAdjoint);
+  const char *kind = isFull ? "A" : hasVectors ? "S" : "N";
+  Work<T> work;
+  std::vector<int> whole(8 * static_cast<size_t>(least));
+  auto call = [&] {
+    if constexpr (isComplex<T>) {
+      using Gesdd =
+          void(const char *, const int *, const int *, T *, const int *, Real *, T *, const int *,
+               T *, const int *, T *, const int *, Real *, int *, int *, size_t);
+      static auto *const gesdd = routine<T, Gesdd>("gesdd");
+      auto l = static_cast<size_t>(least), m = static_cast<size_t>(most);
+      std::vector<Real> reals(hasVectors ? l * std::max(5 * l + 7, 2 * m + 2 * l + 1) : 7 * l);
+      gesdd(kind, &rows, &columns, matrix.data(), &rows, values.data(), left.data(), &leftStep,
+            rightAdjoint.data(), &rightStep, work.data(), &work.size, reals.data(), whole.data(),
+            &info, 1);
+    } else {
+      using Gesdd = void(const char *, const int *, const int *, T *, const int *, T *, T *,
+                         const int *, T *, const int *, T *, const int *, int *, int *, size_t);
+      static auto *const gesdd = routine<T, Gesdd>("gesdd");
+      gesdd(kind, &rows, &columns, matrix.data(), &rows, values.data(), left.data(), &leftStep,
+            rightAdjoint.data(), &rightStep, work.data(), &work.size, whole.data(), &info, 1);
+    }
+  };
+  call();
+  work.take();
+  call();
+  return info == 0;
+}
+
+namespace {
+
+/// Of a pair of conjugate values LAPACK gives the real and the imaginary part of one vector.
+template <typename Real>
+void joinPairs(const Columns<Real> &packed, const Columns<std::complex<Real>> &values,
+               Columns<std::complex<Real>> &vectors) {
+  using Complex = std::complex<Real>;
+  vectors = packed.template cast<Complex>();
+  for (Eigen::Index k = 0; k + 1 < values.rows(); ++k)
+    if (values(k).imag() != 0) {
+      vectors.col(k).imag() = packed.col(k + 1);
+      vectors.col(k + 1) = vectors.col(k).conjugate();
+      ++k;
+    }
+}
+
+} // namespace
+
+template <typename T>
+bool general(Columns<T> &matrix, bool hasLeft, bool hasRight,
+             Columns<std::complex<RealOf<T>>> &values, Columns<std::complex<RealOf<T>>> &left,
+             Columns<std::complex<RealOf<T>>> &right) {
+  using Real = RealOf<T>;
+  int n = sizeOf(matrix), info = 0;
+  values.resize(n, 1);
+  const char *leftKind = hasLeft ? "V" : "N", *rightKind = hasRight ? "V" : "N";
+  Columns<T> ofLeft(hasLeft ? n : 1, hasLeft ? n : 1), ofRight(hasRight ? n : 1, hasRight ? n : 1);
+  int leftStep = sizeOf(ofLeft), rightStep = sizeOf(ofRight);
+  Work<T> work;
+  std::vector<Real> reals(2 * static_cast<size_t>(n));
+  auto call = [&] {
+    if constexpr (isComplex<T>) {
+      using Geev =
+          void(const char *, const char *, const int *, T *, const int *, T *, T *, const int *,
+               T *, const int *, T *, const int *, Real *, int *, size_t, size_t);
+      static auto *const geev = routine<T, Geev>("geev");
+      geev(leftKind, rightKind, &n, matrix.data(), &n, values.data(), ofLeft.data(), &leftStep,
+           ofRight.data(), &rightStep, work.data(), &work.size, reals.data(), &info, 1, 1);
+    } else {
+      using Geev = void(const char *, const char *, const int *, T *, const int *, T *, T *, T *,
+                        const int *, T *, const int *, T *, const int *, int *, size_t, size_t);
+      static auto *const geev = routine<T, Geev>("geev");
+      geev(leftKind, rightKind, &n, matrix.data(), &n, reals.data(), reals.data() + n,
+           ofLeft.data(), &leftStep, ofRight.data(), &rightStep, work.data(), &work.size, &info, 1,
+           1);
+    }
+  };
+  call();
+  work.take();
+  call();
+  if (info != 0)
+    return false;
+  if constexpr (isComplex<T>) {
+    left = std::move(ofLeft);
+    right = std::move(ofRight);
+  } else {
+    for (int k = 0; k < n; ++k)
+      values(k) = {reals[static_cast<size_t>(k)], reals[static_cast<size_t>(n + k)]};
+    if (hasLeft)
+      joinPairs<Real>(ofLeft, values, left);
+    if (hasRight)
+      joinPairs<Real>(ofRight, values, right);
+  }
+  return true;
+}
+
+template <typename T> int cholesky(T *matrix, int64_t size, bool isLower) {
+  using Potrf = void(const char *, const int *, T *, const int *, int *, size_t);
+  static auto *const potrf = routine<T, Potrf>("potrf");
+  int n = static_cast<int>(size), info = 0;
+  potrf(isLower ? "L" : "U", &n, matrix, &n, &info, 1);
+  return info;
+}
+
+#define TREADLE_FOR(T, Real)                                                                       \
+  template bool selfAdjoint(Columns<T> &, bool, Columns<Real> &);                                  \
+  template bool singular(Columns<T> &, SingularVectors, Columns<Real> &, Columns<T> &,             \
+                         Columns<T> &);                                                            \
+  template bool general(Columns<T> &, bool, bool, Columns<std::complex<Real>> &,                   \
+                        Columns<std::complex<Real>> &, Columns<std::complex<Real>> &);             \
+  template int cholesky(T *, int64_t, bool);
+TREADLE_FOR(float, float)
+TREADLE_FOR(double, double)
+TREADLE_FOR(Complex64, float)
+TREADLE_FOR(Complex128, double)
+#undef TREADLE_FOR
+
+} // namespace treadle::lapack

@@ -1,0 +1,43 @@
+// Internal to the folder: LAPACK's routines for large matrices, from an OpenBLAS that is loaded
+// when the first of them comes.
+#pragma once
+
+#include "treadle/kernels/linear_algebra/Spectra.h"
+
+namespace treadle::lapack {
+
+enum class Spectrum : uint8_t { SelfAdjoint, Singular, General };
+
+/// Whether the library is there and faster for matrices of this size than Eigen; where results
+/// should be as Eigen's (`asEigen`), only for those that are larger than most. Loads it the first
+/// time that a matrix is large enough. Routines may be called from several threads; the library has
+/// none.
+bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen);
+/// The same of Cholesky factors.
+bool isFasterCholesky(int64_t size);
+
+/// The routines need one of these answers. Matrices have elements, all of them finite; what they
+/// hold afterwards is anything where nothing is said. False where the algorithm finds nothing.
+
+/// Values in ascending order, of a self-adjoint matrix of which the lower triangle is read. Its
+/// vectors stand in `matrix` if they are asked for.
+template <typename T>
+bool selfAdjoint(Columns<T> &matrix, bool hasVectors, Columns<RealOf<T>> &values);
+
+/// Values in descending order, and the vectors as columns on the left and as adjoint rows on the
+/// right.
+template <typename T>
+bool singular(Columns<T> &matrix, SingularVectors vectors, Columns<RealOf<T>> &values,
+              Columns<T> &left, Columns<T> &rightAdjoint);
+
+/// Values of any square matrix, and the vectors of length 1 of both sides that are asked for.
+template <typename T>
+bool general(Columns<T> &matrix, bool hasLeft, bool hasRight,
+             Columns<std::complex<RealOf<T>>> &values, Columns<std::complex<RealOf<T>>> &left,
+             Columns<std::complex<RealOf<T>>> &right);
+
+/// The factor L of L L^H in the lower triangle, or U of U^H U in the upper one, of a matrix by
+/// columns. Returns 0, or the number of the first minor that isn't positive.
+template <typename T> int cholesky(T *matrix, int64_t size, bool isLower);
+
+} // namespace treadle::lapack
