@@ -12,8 +12,6 @@
 
 namespace treadle::lapack {
 
-using Result = Columns<Complex128>;
-
 /// What a call states besides its operands: `uplo` 'L' or 'U', `mode`, `side`, ..., by name.
 using Options = std::map<std::string, int64_t, std::less<>>;
 
@@ -22,19 +20,45 @@ inline char letter(const Options &options, std::string_view name, char otherwise
   return it == options.end() ? otherwise : static_cast<char>(it->second);
 }
 
+using Result = Columns<Complex128>;
+
+/// A result: of the type that the call is computed in, or complex beside real ones.
+template <typename W> struct Given {
+  Columns<W> own;
+  Result complex = {};
+  bool isComplex = false;
+
+  Eigen::Index rows() const { return isComplex ? complex.rows() : own.rows(); }
+  Eigen::Index cols() const { return isComplex ? complex.cols() : own.cols(); }
+};
+
 /// One call: operands, vectors among them as one column. `info` is 0, or what LAPACK tells of a
 /// matrix that the routine can't work on.
 template <typename W> struct Call {
   const Options &options;
   bool isSingle; // the operands' own precision
   std::vector<Columns<W>> in = {};
-  std::vector<Result> out = {};
+  std::vector<Given<W>> out = {};
   int info = 0;
 
   template <typename Derived> void give(const Eigen::MatrixBase<Derived> &value) {
-    out.push_back(value.template cast<Complex128>());
+    constexpr bool isWider =
+        Eigen::NumTraits<typename Derived::Scalar>::IsComplex && !Eigen::NumTraits<W>::IsComplex;
+    if constexpr (isWider)
+      out.push_back({{}, value.template cast<Complex128>(), true});
+    else
+      out.push_back({value.template cast<W>()});
   }
+  void give(Columns<W> &&value) { out.push_back({std::move(value)}); }
 };
+
+/// Calls `body(matrix)` in the type that the call's operands have: single precision is twice as
+/// fast.
+template <typename W, typename Body>
+auto inOwnType(const Call<W> &call, const Columns<W> &matrix, Body body) {
+  using Narrow = std::conditional_t<Eigen::NumTraits<W>::IsComplex, Complex64, float>;
+  return call.isSingle ? body(Columns<Narrow>(matrix.template cast<Narrow>())) : body(matrix);
+}
 
 /// A routine for real and for complex matrices. The letters of `operands` and `results` tell of
 /// what rank each is: m a matrix, v a vector, n a number; i is the number `info`.

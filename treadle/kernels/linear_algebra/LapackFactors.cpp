@@ -12,34 +12,44 @@ namespace {
 
 /// The factor in its triangle; the other one stays as it was.
 template <typename W> void potrf(Call<W> &call) {
-  Columns<W> a = call.in[0];
   bool isLower = letter(call.options, "uplo", 'L') == 'L';
-  if (isFasterCholesky(a.rows())) {
-    call.info = cholesky(a.data(), a.rows(), isLower);
-  } else {
-    Eigen::Index failed = isLower ? Eigen::internal::llt_inplace<W, Eigen::Lower>::blocked(a)
-                                  : Eigen::internal::llt_inplace<W, Eigen::Upper>::blocked(a);
-    call.info = static_cast<int>(failed + 1); // -1: none failed
-  }
-  call.give(a);
+  if (isFasterCholesky(call.in[0].rows()))
+    return inOwnType(call, call.in[0], [&]<typename T>(Columns<T> a) {
+      call.info = cholesky(a.data(), a.rows(), isLower);
+      call.give(a);
+    });
+  Columns<W> a = std::move(call.in[0]);
+  Eigen::Index failed = isLower ? Eigen::internal::llt_inplace<W, Eigen::Lower>::blocked(a)
+                                : Eigen::internal::llt_inplace<W, Eigen::Upper>::blocked(a);
+  call.info = static_cast<int>(failed + 1); // -1: none failed
+  call.give(std::move(a));
+}
+
+template <typename W> int luByEigen(Columns<W> &a, int *swaps) {
+  int swapped = 0;
+  Eigen::Index zero = Eigen::internal::partial_lu_impl<W, Eigen::ColMajor, int>::blocked_lu(
+      a.rows(), a.cols(), a.data(), a.rows(), swaps, swapped);
+  for (Eigen::Index k = 0; k < std::min(a.rows(), a.cols()); ++k)
+    ++swaps[k];                      // LAPACK counts from 1
+  return static_cast<int>(zero + 1); // -1: there is none
 }
 
 /// Both factors in one matrix, and for each row (counted from 1) the one that it was swapped with.
 template <typename W> void getrf(Call<W> &call) {
-  Columns<W> a = call.in[0];
-  Eigen::Index least = std::min(a.rows(), a.cols());
-  std::vector<int> swaps(static_cast<size_t>(least));
-  if (least > 0) {
-    int swapped = 0;
-    Eigen::Index zero = Eigen::internal::partial_lu_impl<W, Eigen::ColMajor, int>::blocked_lu(
-        a.rows(), a.cols(), a.data(), a.rows(), swaps.data(), swapped);
-    call.info = static_cast<int>(zero + 1); // -1: there is none
+  Eigen::Index least = std::min(call.in[0].rows(), call.in[0].cols());
+  Eigen::VectorXi swaps(least);
+  if (isFasterLu(call.in[0].rows(), call.in[0].cols())) {
+    inOwnType(call, call.in[0], [&]<typename T>(Columns<T> a) {
+      call.info = lu(a.data(), a.rows(), a.cols(), swaps.data());
+      call.give(a);
+    });
+  } else {
+    Columns<W> a = std::move(call.in[0]);
+    if (least > 0)
+      call.info = luByEigen(a, swaps.data());
+    call.give(std::move(a));
   }
-  Eigen::VectorXd pivots(least);
-  for (Eigen::Index k = 0; k < least; ++k)
-    pivots[k] = swaps[static_cast<size_t>(k)] + 1;
-  call.give(a);
-  call.give(pivots);
+  call.give(swaps);
 }
 
 /// R above, the reflections that make it below, and their sizes.

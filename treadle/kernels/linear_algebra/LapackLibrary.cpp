@@ -111,6 +111,8 @@ bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen) {
 
 bool isFasterCholesky(int64_t size) { return serves(size, size, 48); }
 
+bool isFasterLu(int64_t rows, int64_t columns) { return serves(rows, columns, 96); }
+
 template <typename T>
 bool selfAdjoint(Columns<T> &matrix, bool hasVectors, Columns<RealOf<T>> &values) {
   using Real = RealOf<T>;
@@ -257,13 +259,22 @@ template <typename T> int cholesky(T *matrix, int64_t size, bool isLower) {
   return info;
 }
 
+template <typename T> int lu(T *matrix, int64_t rows, int64_t columns, int *swaps) {
+  using Getrf = void(const int *, const int *, T *, const int *, int *, int *);
+  static auto *const getrf = routine<T, Getrf>("getrf");
+  int high = static_cast<int>(rows), wide = static_cast<int>(columns), info = 0;
+  getrf(&high, &wide, matrix, &high, swaps, &info);
+  return info;
+}
+
 #define TREADLE_FOR(T, Real)                                                                       \
   template bool selfAdjoint(Columns<T> &, bool, Columns<Real> &);                                  \
   template bool singular(Columns<T> &, SingularVectors, Columns<Real> &, Columns<T> &,             \
                          Columns<T> &);                                                            \
   template bool general(Columns<T> &, bool, bool, Columns<std::complex<Real>> &,                   \
                         Columns<std::complex<Real>> &, Columns<std::complex<Real>> &);             \
-  template int cholesky(T *, int64_t, bool);
+  template int cholesky(T *, int64_t, bool);                                                       \
+  template int lu(T *, int64_t, int64_t, int *);
 TREADLE_FOR(float, float)
 TREADLE_FOR(double, double)
 TREADLE_FOR(Complex64, float)

@@ -13,8 +13,9 @@ enum class Spectrum : uint8_t { SelfAdjoint, Singular, General };
 /// time that a matrix is large enough. Routines may be called from several threads; the library has
 /// none.
 bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen);
-/// The same of Cholesky factors.
+/// The same of Cholesky factors, and of LU factors by columns.
 bool isFasterCholesky(int64_t size);
+bool isFasterLu(int64_t rows, int64_t columns);
 
 /// The routines need one of these answers. Matrices have elements, all of them finite; what they
 /// hold afterwards is anything where nothing is said. False where the algorithm finds nothing.
@@ -39,5 +40,9 @@ bool general(Columns<T> &matrix, bool hasLeft, bool hasRight,
 /// The factor L of L L^H in the lower triangle, or U of U^H U in the upper one, of a matrix by
 /// columns. Returns 0, or the number of the first minor that isn't positive.
 template <typename T> int cholesky(T *matrix, int64_t size, bool isLower);
+
+/// Both factors in one matrix by columns, and for each row (counted from 1) the one that it was
+/// swapped with. Returns 0, or the number of the first pivot that is 0.
+template <typename T> int lu(T *matrix, int64_t rows, int64_t columns, int *swaps);
 
 } // namespace treadle::lapack

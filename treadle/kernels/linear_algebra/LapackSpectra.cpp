@@ -18,14 +18,6 @@ template <typename W> void refuse(Call<W> &call, std::initializer_list<Eigen::In
     call.give(Columns<W>::Constant(it[0], it[1], W(std::numeric_limits<double>::quiet_NaN())));
 }
 
-/// Calls `body(matrix)` in the type that the call's operands have: single precision is twice as
-/// fast.
-template <typename W, typename Body>
-auto inOwnType(const Call<W> &call, const Columns<W> &matrix, Body body) {
-  using Narrow = std::conditional_t<isComplex(W()), Complex64, float>;
-  return call.isSingle ? body(Columns<Narrow>(matrix.template cast<Narrow>())) : body(matrix);
-}
-
 /// Vectors and values of a self-adjoint matrix, of which one triangle is read.
 template <typename W> void syevd(Call<W> &call) {
   const Columns<W> &a = call.in[0];

@@ -56,6 +56,21 @@ Tensor *startSquare(OpContext &ctx, const Tensor &in, Matrices &m) {
 }
 
 template <typename T> struct CholeskyKernel {
+  // Both leave something above the diagonal.
+  static bool factorByEigen(const T *matrix, MatrixMap<T> factor) {
+    std::copy_n(matrix, factor.size(), factor.data());
+    return Eigen::internal::llt_inplace<T, Eigen::Lower>::blocked(factor) < 0;
+  }
+  static bool factorByLapack(const T *matrix, MatrixMap<T> factor) {
+    int64_t size = factor.rows();
+    std::vector<T> byColumns(static_cast<size_t>(size * size));
+    transposeMatrix(matrix, size, size, byColumns.data());
+    if (lapack::cholesky(byColumns.data(), size, true) != 0)
+      return false;
+    transposeMatrix(byColumns.data(), size, size, factor.data());
+    return true;
+  }
+
   static void run(OpContext &ctx) {
     const Tensor in = ctx.input(0);
     Matrices m;
@@ -64,11 +79,12 @@ template <typename T> struct CholeskyKernel {
       return;
     int64_t failed = firstFailure(ctx, m, 0.3, [&](int64_t i) {
       MatrixMap<T> factor = matrixAt<T>(*out, i, m.rows, m.rows);
-      factor.template triangularView<Eigen::Lower>() = m.at<T>(in, i);
-      factor.template triangularView<Eigen::StrictlyUpper>().setZero();
-      if (lapack::isFasterCholesky(m.rows)) // by columns it is the upper one
-        return lapack::cholesky(factor.data(), m.rows, false) == 0;
-      return Eigen::internal::llt_inplace<T, Eigen::Lower>::blocked(factor) < 0;
+      const T *matrix = m.at<T>(in, i).data();
+      bool isFound = lapack::isFasterCholesky(m.rows) ? factorByLapack(matrix, factor)
+                                                      : factorByEigen(matrix, factor);
+      for (int64_t row = 0; row < m.rows; ++row)
+        std::fill_n(factor.data() + row * m.rows + row + 1, m.rows - row - 1, T(0));
+      return isFound;
     });
     if (failed >= 0)
       ctx.fail(invalidArgument("the Cholesky decomposition failed: matrix ", failed,

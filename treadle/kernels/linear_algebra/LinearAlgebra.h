@@ -48,6 +48,23 @@ template <typename T> MatrixMap<T> matrixAt(Tensor &t, int64_t i, int64_t rows, 
   return {t.data<T>() + i * rows * columns, rows, columns};
 }
 
+/// `to[k * rows + i]` becomes `from[i * columns + k]`: a matrix by rows as one by columns, or the
+/// other way round with the sizes swapped. By squares that fit into the nearest cache.
+template <typename From, typename To>
+void transposeMatrix(const From *from, int64_t rows, int64_t columns, To *to) {
+  constexpr int64_t side = 16;
+  From square[side][side];
+  for (int64_t i = 0; i < rows; i += side)
+    for (int64_t k = 0; k < columns; k += side) {
+      int64_t high = std::min(side, rows - i), wide = std::min(side, columns - k);
+      for (int64_t y = 0; y < high; ++y)
+        std::copy_n(from + (i + y) * columns + k, wide, square[y]);
+      for (int64_t x = 0; x < wide; ++x)
+        for (int64_t y = 0; y < high; ++y)
+          to[(k + x) * rows + i + y] = static_cast<To>(square[y][x]);
+    }
+}
+
 /// Nanoseconds of work on one of these matrices, of so many operations a product of its sizes.
 inline double costOf(const Matrices &m, double operations) {
   auto rows = static_cast<double>(m.rows), columns = static_cast<double>(m.columns);

@@ -30,30 +30,42 @@ int64_t innerRank(char kind) { return kind == 'm' ? 2 : kind == 'v' ? 1 : 0; }
 template <typename W> Columns<W> read(const Tensor &t, char kind, int64_t i) {
   int64_t columns = kind == 'm' ? t.dim(t.rank() - 1) : 1;
   int64_t rows = kind == 'm' ? t.dim(t.rank() - 2) : kind == 'v' ? t.dim(t.rank() - 1) : 1;
-  auto as = [&]<typename T>(T) -> Columns<W> {
-    return ConstMatrixMap<T>(t.data<T>() + i * rows * columns, rows, columns).template cast<W>();
+  Columns<W> matrix(rows, columns);
+  auto as = [&]<typename T>(T) {
+    transposeMatrix(t.data<T>() + i * rows * columns, rows, columns, matrix.data());
   };
   if constexpr (Eigen::NumTraits<W>::IsComplex)
-    return t.dtype() == DType::Complex64 ? as(Complex64()) : as(Complex128());
+    t.dtype() == DType::Complex64 ? as(Complex64()) : as(Complex128());
   else
-    return t.dtype() == DType::Float32 ? as(float()) : as(double());
+    t.dtype() == DType::Float32 ? as(float()) : as(double());
+  return matrix;
 }
 
-void write(Tensor &t, int64_t i, const Result &value) {
-  auto as = [&]<typename T>(T) {
-    MatrixMap<T> to(t.data<T>() + i * value.size(), value.rows(), value.cols());
-    if constexpr (Eigen::NumTraits<T>::IsComplex)
-      to = value.template cast<T>();
-    else
-      to = value.real().template cast<T>();
-  };
+template <typename From, typename T>
+void writeAs(Tensor &t, int64_t i, const Columns<From> &value) {
+  T *to = t.data<T>() + i * value.size();
+  if constexpr (Eigen::NumTraits<From>::IsComplex && !Eigen::NumTraits<T>::IsComplex) {
+    Columns<double> real = value.real();
+    transposeMatrix(real.data(), value.cols(), value.rows(), to);
+  } else {
+    transposeMatrix(value.data(), value.cols(), value.rows(), to);
+  }
+}
+
+template <typename W> void write(Tensor &t, int64_t i, const Given<W> &value) {
   visitType(t.dtype(), TypeList<float, double, Complex64, Complex128, int32_t>(),
-            [&]<typename T>() { as(T()); });
+            [&]<typename T>() {
+              if (value.isComplex)
+                writeAs<Complex128, T>(t, i, value.complex);
+              else
+                writeAs<W, T>(t, i, value.own);
+            });
 }
 
 /// Allocates the results before the first matrix is done: where there is none, in the sizes that
 /// the node states.
-bool allocate(OpContext &ctx, const CallState &s, Dims batch, const std::vector<Result> &first,
+template <typename W>
+bool allocate(OpContext &ctx, const CallState &s, Dims batch, const std::vector<Given<W>> &first,
               std::vector<Tensor *> &out) {
   for (size_t k = 0; k < s.results().size(); ++k) {
     int64_t rank = innerRank(s.results()[k]);
@@ -95,7 +107,7 @@ template <typename W> void runCall(OpContext &ctx) {
   int64_t count = countElements(batch).value_or(0);
   std::vector<Tensor *> out;
   if (count == 0) {
-    allocate(ctx, s, batch, {}, out);
+    allocate<W>(ctx, s, batch, {}, out);
     return;
   }
   auto solve = [&](int64_t i) {
@@ -107,14 +119,14 @@ template <typename W> void runCall(OpContext &ctx) {
     else
       s.routine->ofReal(call);
     if (s.results().ends_with('i'))
-      call.out.push_back(Result::Constant(1, 1, call.info));
+      call.give(Columns<W>::Constant(1, 1, call.info));
     return std::move(call.out);
   };
-  auto give = [&](int64_t i, const std::vector<Result> &results) {
+  auto give = [&](int64_t i, const std::vector<Given<W>> &results) {
     for (size_t k = 0; k < out.size(); ++k)
       write(*out[k], i, results[k]);
   };
-  std::vector<Result> results = solve(0);
+  std::vector<Given<W>> results = solve(0);
   if (!allocate(ctx, s, batch, results, out))
     return;
   give(0, results);
