@@ -142,6 +142,15 @@ void treadle_spread(Frame *frame, Part part, void *captures, int64_t size, int64
   ctx.parallelFor(size, perNumber, [&](int64_t begin, int64_t end) { part(captures, begin, end); });
 }
 
+/// A float as a 16-bit one, to nearest, ties to even. LLVM calls it on processors without an
+/// instruction for it; compilers' own libraries have it since GCC 13 only.
+[[gnu::weak]] __bf16 __truncsfbf2(float x) { // NOLINT(bugprone-reserved-identifier)
+  auto bits = std::bit_cast<uint32_t>(x);
+  bool isNan = (bits & 0x7fffffff) > 0x7f800000;
+  uint32_t rounded = isNan ? bits | 0x400000 : bits + 0x7fff + (bits >> 16 & 1);
+  return std::bit_cast<__bf16>(static_cast<uint16_t>(rounded >> 16));
+}
+
 } // extern "C"
 
 bool ExpectedShape::accepts(const Tensor &tensor) const {
@@ -165,6 +174,7 @@ std::vector<RuntimeFunction> runtimeFunctions() {
           {"treadle_release_all", address(treadle_release_all)},
           {"treadle_spread", address(treadle_spread)},
           {"treadle_kernel", address(treadle_kernel)},
+          {"__truncsfbf2", address(__truncsfbf2)},
           {"treadle_list", address(treadle_list)},
           {"treadle_list_own", address(treadle_list_own)},
           {"treadle_list_put", address(treadle_list_put)},

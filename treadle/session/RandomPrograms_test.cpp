@@ -69,6 +69,7 @@ constexpr const char *ordered[] = {
     "tfg-hoist-loop-invariants",
     "tfg-outline-clusters{fetches=call}",
     "tfg-remap{keep=call}",
+    "tfg-channels-last",
     "tfg-fuse-kernels{keep=call}",
     "tfg-remove-quantization",
     "tfg-place{rules=\"VarHandleOp=/cpu:0\"}",
