@@ -26,10 +26,17 @@ template <typename W> void potrf(Call<W> &call) {
 }
 
 template <typename W> int luByEigen(Columns<W> &a, int *swaps) {
+  // Eigen leaves what is right of a square as it was.
+  Eigen::Index least = std::min(a.rows(), a.cols());
   int swapped = 0;
   Eigen::Index zero = Eigen::internal::partial_lu_impl<W, Eigen::ColMajor, int>::blocked_lu(
-      a.rows(), a.cols(), a.data(), a.rows(), swaps, swapped);
-  for (Eigen::Index k = 0; k < std::min(a.rows(), a.cols()); ++k)
+      a.rows(), least, a.data(), a.rows(), swaps, swapped);
+  if (auto right = a.rightCols(a.cols() - least); right.cols() > 0) {
+    for (Eigen::Index k = 0; k < least; ++k)
+      right.row(k).swap(right.row(swaps[k]));
+    a.leftCols(least).template triangularView<Eigen::UnitLower>().solveInPlace(right);
+  }
+  for (Eigen::Index k = 0; k < least; ++k)
     ++swaps[k];                      // LAPACK counts from 1
   return static_cast<int>(zero + 1); // -1: there is none
 }
