@@ -125,6 +125,9 @@ def test_the_examples_of_help_print_what_help_says(command):
         (["run", "a", "--fetch", ""], "'--fetch' names nothing"),
         (["run", "a", "--target=,"], "'--target' names nothing"),
         (["bench", "a", "--repeat", "1.5"], "'1.5'"),
+        (["run", "a", "--cores", "0,x"], "option '--cores' has 'x', expected numbers of cores"),
+        (["run", "a", "--cores", "-1"], "option '--cores' has '-1'"),
+        (["run", "a", "--cores", ""], "'--cores' names nothing"),
         (["run", "a", "--check", "b", "--fetch", "c"], "'--check' takes what to fetch"),
     ],
 )
@@ -435,6 +438,12 @@ def test_bench_counts_the_calls_of_clients():
     # No caller is in two calls at once.
     assert 0 < three["calls_per_second"] <= 1.001 * 3 * 1000 / three["mean_ms"]
     assert "clients 3, " in output("bench", COUNTDOWN, "--repeat", "5", "--clients", "3")
+
+
+def test_a_run_stays_on_the_cores_that_it_is_given():
+    core = min(os.sched_getaffinity(0))
+    assert output("run", COUNTDOWN, "--cores", str(core)) == "count:0: int32[] = 0\n"
+    assert "cores has 1000000, expected" in failure("run", COUNTDOWN, "--cores", "1000000")
 
 
 def test_bench_has_some_clients_and_not_too_many():

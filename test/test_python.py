@@ -394,6 +394,10 @@ def test_calls_that_are_wrong():
         treadle.Session(COUNTDOWN, tier="fast")
     with pytest.raises(treadle.InvalidArgumentError, match="threads is -1"):
         treadle.Session(COUNTDOWN, threads=-1)
+    with pytest.raises(treadle.InvalidArgumentError, match="cores has -1, expected cores that"):
+        treadle.Session(COUNTDOWN, cores=[-1])
+    with pytest.raises(treadle.InvalidArgumentError, match="cores has 1000000, expected"):
+        treadle.load(EXAMPLES / "words", cores=(1000000,))
 
 
 def test_names_that_are_no_text():
@@ -410,6 +414,13 @@ def test_names_that_are_no_text():
 def test_more_threads_and_time_than_there_are():
     session = treadle.Session(COUNTDOWN, threads=10**9, timeout=1e300)
     assert session.run("count", {"start": 10_000}) == 0
+
+
+def test_a_session_has_its_cores():
+    cores = os.sched_getaffinity(0)
+    session = treadle.Session(COUNTDOWN, cores=sorted(cores)[:1])
+    assert session.run("count", {"start": 10_000}) == 0
+    assert os.sched_getaffinity(0) == cores, "the caller's thread stays where it is"
 
 
 # --- runs that do not end -----------------------------------------------------------------------

@@ -15,9 +15,13 @@ namespace treadle {
 class Communicator;
 
 struct SessionOptions {
-  /// Threads that a run may use, its own included; 0: as many as the machine has. At most 1,024,
-  /// and as many as the system gives.
+  /// Threads that a run may use, its caller's included; 0: one for each core that it may use. At
+  /// most 1,024, and as many as the system gives.
   int threads = 0;
+  /// The numbers of the cores that runs may use beside their caller's; none: all that the process
+  /// may. The session's own threads stay on them. The caller's thread stays where it is: whoever
+  /// wants it on the same cores puts it there.
+  std::vector<int> cores = {};
   /// Interpret: node by node. Auto: chains of nodes become one, and loops become machine code
   /// for the ranks of the tensors that come: from the second run of a request on a thread of the
   /// process compiles them, and they are interpreted until that is done. Jit: runs wait for it

@@ -19,8 +19,9 @@ namespace {
 class PyModel {
 public:
   PyModel(nb::handle path, const std::vector<std::string> &tags, std::optional<int> threads,
-          const std::string &tier, const std::string &loopOverlap, std::optional<double> timeout,
-          bool statistics, bool trace, bool fastMath);
+          std::optional<std::vector<int>> cores, const std::string &tier,
+          const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
+          bool trace, bool fastMath);
 
   nb::dict signatures() const;
   nb::dict call(const std::string &signature, nb::dict inputs);
@@ -54,12 +55,14 @@ Model loadModel(const std::string &path, const SessionOptions &options,
 }
 
 PyModel::PyModel(nb::handle path, const std::vector<std::string> &tags, std::optional<int> threads,
-                 const std::string &tier, const std::string &loopOverlap,
-                 std::optional<double> timeout, bool statistics, bool trace, bool fastMath)
-    : ops(currentOps()), model(loadModel(toPath(path),
-                                         sessionOptions(threads, tier, loopOverlap, timeout,
-                                                        statistics, trace, fastMath, *ops),
-                                         tags)) {}
+                 std::optional<std::vector<int>> cores, const std::string &tier,
+                 const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
+                 bool trace, bool fastMath)
+    : ops(currentOps()),
+      model(loadModel(toPath(path),
+                      sessionOptions(threads, std::move(cores), tier, loopOverlap, timeout,
+                                     statistics, trace, fastMath, *ops),
+                      tags)) {}
 
 nb::dict describe(const std::vector<std::pair<std::string, Graph::Value>> &entries) {
   nb::dict values;
@@ -108,8 +111,8 @@ void PyModel::save(nb::handle folder) {
 void bindModel(nb::module_ &module) {
   nb::class_<PyModel>(module, "_Model")
       .def(nb::init<nb::handle, const std::vector<std::string> &, std::optional<int>,
-                    const std::string &, const std::string &, std::optional<double>, bool, bool,
-                    bool>())
+                    std::optional<std::vector<int>>, const std::string &, const std::string &,
+                    std::optional<double>, bool, bool, bool>())
       .def("signatures", &PyModel::signatures, "By name: the inputs and the outputs, each by key.")
       .def("call", &PyModel::call, "Signature.__call__.")
       .def("save", &PyModel::save, nb::arg("folder").none(), "Model.save.")

@@ -30,9 +30,10 @@ struct RegisteredOps {
 std::shared_ptr<const RegisteredOps> currentOps();
 
 /// What sessions and models take as keywords. `ops` must outlive what is made with them.
-SessionOptions sessionOptions(std::optional<int> threads, const std::string &tier,
-                              const std::string &loopOverlap, std::optional<double> timeout,
-                              bool statistics, bool trace, bool fastMath, const RegisteredOps &ops);
+SessionOptions sessionOptions(std::optional<int> threads, std::optional<std::vector<int>> cores,
+                              const std::string &tier, const std::string &loopOverlap,
+                              std::optional<double> timeout, bool statistics, bool trace,
+                              bool fastMath, const RegisteredOps &ops);
 
 /// A treadle.Session of a session that was made already.
 nanobind::object toSession(Session session, std::shared_ptr<const RegisteredOps> ops);

@@ -202,13 +202,14 @@ std::string toName(nb::handle name, const char *what) {
   raise(invalidArgument("a name in ", what, " is no Unicode text: ", toError(error).message));
 }
 
-SessionOptions sessionOptions(std::optional<int> threads, const std::string &tier,
-                              const std::string &loopOverlap, std::optional<double> timeout,
-                              bool statistics, bool trace, bool fastMath,
-                              const RegisteredOps &ops) {
+SessionOptions sessionOptions(std::optional<int> threads, std::optional<std::vector<int>> cores,
+                              const std::string &tier, const std::string &loopOverlap,
+                              std::optional<double> timeout, bool statistics, bool trace,
+                              bool fastMath, const RegisteredOps &ops) {
   SessionOptions options;
   options.loopOverlap = orRaise(parseLoopOverlap(loopOverlap));
   options.threads = threads.value_or(0);
+  options.cores = std::move(cores).value_or(std::vector<int>());
   options.tier = orRaise(parseTier(tier));
   options.timeout = timeout.value_or(0);
   options.statistics = statistics;
@@ -276,6 +277,8 @@ void bindSession(nb::module_ &module) {
       "        whose variables it restores.\n"
       "    threads: how many threads a run may use, its caller's included; by default one for\n"
       "        each core.\n"
+      "    cores: the numbers of the cores that the session's threads may run on; by default all\n"
+      "        that the process may use. The caller's thread stays where it is.\n"
       "    tier: 'interpret' runs node by node. 'auto' joins chains of nodes, and compiles loops\n"
       "        on another thread once a request comes again. 'jit' compiles them when a run\n"
       "        first reaches them, and the run waits.\n"
@@ -289,19 +292,20 @@ void bindSession(nb::module_ &module) {
       "    communicator: the processes that collective ops reach.")
       .def(
           "__init__",
-          [](PySession *self, nb::handle graph, std::optional<int> threads, const std::string &tier,
+          [](PySession *self, nb::handle graph, std::optional<int> threads,
+             std::optional<std::vector<int>> cores, const std::string &tier,
              const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
              bool trace, bool fastMath, std::shared_ptr<Communicator> communicator) {
             std::shared_ptr<const RegisteredOps> ops = currentOps();
-            SessionOptions options = sessionOptions(threads, tier, loopOverlap, timeout, statistics,
-                                                    trace, fastMath, *ops);
+            SessionOptions options = sessionOptions(threads, std::move(cores), tier, loopOverlap,
+                                                    timeout, statistics, trace, fastMath, *ops);
             options.communicator = std::move(communicator);
             Graph made = toGraph(graph);
             checkIsNoModel(graph, made);
             new (self) PySession(orRaise(Session::create(std::move(made), options)), ops, true);
           },
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
-          nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",
+          nb::arg("cores") = nb::none(), nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",
           nb::arg("timeout") = nb::none(), nb::arg("statistics") = false, nb::arg("trace") = false,
           nb::arg("fast_math") = false, nb::arg("communicator") = nb::none())
       .def(

@@ -32,6 +32,39 @@ std::vector<int> allowedCores() {
   return cores;
 }
 
+bool moveThisThreadTo(const std::vector<int> &cores) {
+  int count = cores.empty() ? 0 : std::ranges::max(cores) + 1;
+  cpu_set_t *set = count > 0 && std::ranges::min(cores) >= 0 ? CPU_ALLOC(count) : nullptr;
+  if (!set)
+    return false;
+  size_t bytes = CPU_ALLOC_SIZE(count);
+  CPU_ZERO_S(bytes, set);
+  for (int core : cores)
+    CPU_SET_S(core, bytes, set);
+  bool isDone = sched_setaffinity(0, bytes, set) == 0;
+  CPU_FREE(set);
+  return isDone;
+}
+
+static std::string textOf(const std::vector<int> &numbers) {
+  std::string text;
+  for (int number : numbers)
+    text += str(text.empty() ? "" : ",", number);
+  return text;
+}
+
+Expected<void> checkCores(const std::vector<int> &cores) {
+  const std::vector<int> allowed = allowedCores();
+  for (auto core = cores.begin(); core != cores.end(); ++core) {
+    if (!std::ranges::binary_search(allowed, *core))
+      return Unexpected(invalidArgument(
+          "cores has ", *core, ", expected cores that this process may use: ", textOf(allowed)));
+    if (std::find(cores.begin(), core, *core) != core)
+      return Unexpected(invalidArgument("cores has ", *core, " twice"));
+  }
+  return {};
+}
+
 static std::string contentsOf(const std::string &path) {
   std::ifstream file(path);
   return {std::istreambuf_iterator<char>(file), {}};

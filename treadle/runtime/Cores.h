@@ -1,6 +1,8 @@
 // The cores that this process may use, and how many threads compute on them now.
 #pragma once
 
+#include "treadle/tensor/Error.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +12,13 @@ namespace treadle {
 
 /// The numbers of the cores that the process may run on, in order.
 std::vector<int> allowedCores();
+
+/// InvalidArgument where one isn't among these, or comes twice.
+Expected<void> checkCores(const std::vector<int> &cores);
+
+/// Lets this thread, and those that it starts from now on, run on these cores only. False where the
+/// system doesn't.
+bool moveThisThreadTo(const std::vector<int> &cores);
 
 /// How many threads can compute at the same time, at least 1: the cores that the process may run
 /// on, or fewer where its container gets less time than these have. Read once.

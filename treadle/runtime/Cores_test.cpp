@@ -38,6 +38,35 @@ TEST(Cores, SomeAreAvailable) {
   EXPECT_TRUE(std::ranges::is_sorted(cores));
 }
 
+TEST(Cores, ThatAreNotAllowedAreNamed) {
+  std::vector<int> cores = allowedCores();
+  EXPECT_TRUE(checkCores(cores));
+  EXPECT_TRUE(checkCores({}));
+  auto messageOf = [](const std::vector<int> &wrong) {
+    Expected<void> checked = checkCores(wrong);
+    return checked ? "" : checked.error().message;
+  };
+  EXPECT_EQ(messageOf({-1}).find("cores has -1, expected cores that this process may use: "), 0U);
+  EXPECT_EQ(messageOf({1 << 20}).find("cores has 1048576, expected"), 0U);
+  if (!cores.empty())
+    EXPECT_EQ(messageOf({cores[0], cores[0]}), str("cores has ", cores[0], " twice"));
+}
+
+TEST(Cores, AThreadStaysOnThose) {
+  std::vector<int> cores = allowedCores();
+  if (cores.empty())
+    GTEST_SKIP() << "the system doesn't tell";
+  std::vector<int> after;
+  std::thread([&] {
+    EXPECT_TRUE(moveThisThreadTo({cores.back()}));
+    after = allowedCores();
+    EXPECT_FALSE(moveThisThreadTo({}));
+    EXPECT_FALSE(moveThisThreadTo({-1}));
+  }).join();
+  EXPECT_EQ(after, std::vector<int>{cores.back()});
+  EXPECT_EQ(allowedCores(), cores) << "other threads stay where they are";
+}
+
 TEST(Cores, AGroupLimitsThem) {
   Groups groups;
   groups.with("a/b/cpu.max", "150000 100000\n").with("a/cpu.max", "max 100000\n");

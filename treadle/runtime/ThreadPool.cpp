@@ -7,7 +7,6 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
-#include <sched.h>
 #include <system_error>
 
 namespace treadle {
@@ -38,22 +37,6 @@ template <typename Condition, typename MayLook> bool lookFor(Condition condition
     now = Clock::now();
   } while (now - begin < longestLook && now - last < coreWasTaken && mayLook());
   return false;
-}
-
-/// Lets this thread run on these cores only, as far as the system allows.
-void moveTo(const std::vector<int> &cores) {
-  if (cores.empty())
-    return;
-  int count = std::ranges::max(cores) + 1;
-  cpu_set_t *set = CPU_ALLOC(count);
-  if (!set)
-    return;
-  size_t bytes = CPU_ALLOC_SIZE(count);
-  CPU_ZERO_S(bytes, set);
-  for (int core : cores)
-    CPU_SET_S(core, bytes, set);
-  sched_setaffinity(0, bytes, set);
-  CPU_FREE(set);
 }
 
 } // namespace
@@ -123,7 +106,8 @@ ThreadPool::ThreadPool(int workers, const std::vector<int> &cores)
   try {
     for (Mailbox &mailbox : mailboxes)
       threads.emplace_back([this, &mailbox, cores] {
-        moveTo(cores);
+        if (!cores.empty())
+          moveThisThreadTo(cores);
         work(mailbox);
       });
   } catch (const std::system_error &) {

@@ -1,6 +1,8 @@
 // The pool: everything is done once, nested and shared, and exceptions come back.
 #include "treadle/runtime/ThreadPool.h"
 
+#include "treadle/runtime/Cores.h"
+
 #include <gtest/gtest.h>
 
 #include <array>
@@ -60,7 +62,44 @@ TEST(ThreadPool, KeepsRangesAsLongAsTheGrain) {
     EXPECT_GE(end - begin, 40);
     ++ranges;
   });
-  EXPECT_EQ(ranges, 2);
+  EXPECT_EQ(ranges, availableCores() > 1 ? 2 : 1);
+}
+
+TEST(ThreadPool, LeavesCoresToOtherCallers) {
+  ThreadPool pool(3);
+  const std::thread::id here = std::this_thread::get_id();
+  std::vector<std::thread> callers;
+  std::atomic<int> computing = 0;
+  std::atomic<bool> mayEnd = false;
+  for (int i = 0; i < availableCores(); ++i)
+    callers.emplace_back([&] {
+      Computing call;
+      ++computing;
+      mayEnd.wait(false);
+    });
+  while (computing < availableCores())
+    std::this_thread::yield();
+  EXPECT_LE(pool.freeCores(), 0);
+  for (int i = 0; i < 100; ++i)
+    pool.parallelFor(8, 1, [&](int64_t, int64_t) { EXPECT_EQ(std::this_thread::get_id(), here); });
+  mayEnd = true;
+  mayEnd.notify_all();
+  for (std::thread &caller : callers)
+    caller.join();
+}
+
+TEST(ThreadPool, WorkersStayOnTheirCores) {
+  const std::vector<int> cores{allowedCores().back()};
+  ThreadPool pool(2, cores);
+  std::atomic<int> seen = 0;
+  for (int i = 0; i < 4; ++i)
+    pool.schedule([&] {
+      EXPECT_EQ(allowedCores(), cores);
+      ++seen;
+      seen.notify_all();
+    });
+  for (int count; (count = seen) < 4;)
+    seen.wait(count);
 }
 
 TEST(ThreadPool, NestedAndConcurrentCallsEnd) {

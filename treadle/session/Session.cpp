@@ -73,12 +73,13 @@ static constexpr int maxThreads = 1024;
 struct Session::Impl {
   Impl(Graph g, SessionOptions o)
       : graph(std::move(g)), options(std::move(o)), plans(graph, options) {
-    int threads = options.threads ? options.threads : availableCores();
+    int cores = options.cores.empty() ? availableCores() : static_cast<int>(options.cores.size());
+    int threads = options.threads ? options.threads : cores;
     if (options.communicator)
       resources.lookupOrCreate<CommunicatorResource>(
           "", "", [&] { return makeRef<CommunicatorResource>(options.communicator); });
     if (threads > 1)
-      pool = std::make_unique<ThreadPool>(std::min(threads, maxThreads) - 1);
+      pool = std::make_unique<ThreadPool>(std::min(threads, maxThreads) - 1, options.cores);
     if (options.trace)
       trace = std::make_unique<Trace>();
   }
@@ -181,6 +182,7 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
     return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
   if (options.threads < 0)
     return Unexpected(invalidArgument("threads is ", options.threads, ", expected at least 1"));
+  TREADLE_TRY(checkCores(options.cores));
   if (!(options.timeout >= 0))
     return Unexpected(
         invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));

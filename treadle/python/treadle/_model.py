@@ -130,6 +130,7 @@ def load(
     tags: str | Iterable[str] = (),
     *,
     threads: int | None = None,
+    cores: Iterable[int] | None = None,
     tier: str = "auto",
     loop_overlap: str = "auto",
     timeout: float | None = None,
@@ -144,8 +145,8 @@ def load(
     Args:
         path: the model's folder, a .mlir file that one was converted to, or a program.
         tags: which meta graph, where there are several; "serve" or the only one by default.
-        threads, tier, loop_overlap, timeout, statistics, trace, fast_math: as of Session, for
-            all calls.
+        threads, cores, tier, loop_overlap, timeout, statistics, trace, fast_math: as of Session,
+            for all calls.
 
     Raises NotFoundError for a folder, meta graph or checkpoint that isn't there, and for an asset
     that isn't there where the model's initialization reads it, InvalidArgumentError for a graph
@@ -154,6 +155,15 @@ def load(
     """
     wanted = arguments.names(tags, "tags")
     native = _Model(
-        path, wanted, threads, tier, loop_overlap, timeout, statistics, trace, fast_math
+        path,
+        wanted,
+        threads,
+        None if cores is None else list(cores),
+        tier,
+        loop_overlap,
+        timeout,
+        statistics,
+        trace,
+        fast_math,
     )
     return Model(native)

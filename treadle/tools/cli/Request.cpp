@@ -3,6 +3,7 @@
 
 #include "treadle/tools/cli/Distributed.h"
 
+#include "treadle/runtime/Cores.h"
 #include "treadle/runtime/ValueName.h"
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Value.h"
@@ -55,12 +56,29 @@ static Expected<Session::Feeds> parseInputs(const Arguments &args, const Request
   return feeds;
 }
 
+static Parsed<std::vector<int>> parseCores(const Arguments &args) {
+  std::vector<int> cores;
+  for (const std::string &text : args.list("--cores")) {
+    int core = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), core);
+    if (error != std::errc() || end != text.data() + text.size() || core < 0)
+      return tl::unexpected(
+          UsageError{str("option '--cores' has '", text, "', expected numbers of cores: 0,1")});
+    cores.push_back(core);
+  }
+  return cores;
+}
+
 static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   SessionOptions options;
   Parsed<int64_t> threads = args.integer("--threads", 0, 1);
   if (!threads)
     return tl::unexpected(std::move(threads.error()));
   options.threads = static_cast<int>(std::min<int64_t>(*threads, std::numeric_limits<int>::max()));
+  Parsed<std::vector<int>> cores = parseCores(args);
+  if (!cores)
+    return tl::unexpected(std::move(cores.error()));
+  options.cores = std::move(*cores);
   Parsed<double> timeout = args.number("--timeout", 0, 0);
   if (!timeout)
     return tl::unexpected(std::move(timeout.error()));
@@ -81,7 +99,7 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
 
 /// An option that is there but empty, as when a shell's variable is, must not choose the default.
 static std::optional<UsageError> findEmptyList(const Arguments &args) {
-  for (std::string_view option : {"--fetch", "--target"})
+  for (std::string_view option : {"--fetch", "--target", "--cores"})
     if (args.has(option) && args.list(option).empty())
       return UsageError{str("option '", option, "' names nothing")};
   return std::nullopt;
@@ -128,6 +146,10 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
   options->countsCode = use.countsCode;
   if (use.compiles)
     options->tier = Tier::Jit;
+  if (Expected<void> ok = checkCores(options->cores); !ok)
+    return fail(ok.error());
+  if (!options->cores.empty()) // the session leaves its callers where they are: this thread is one
+    moveThisThreadTo(options->cores);
   if (std::optional<UsageError> empty = findEmptyList(args))
     return fail(*empty);
   Expected<Graph> graph = openModel(args.positional[0]);

@@ -37,6 +37,7 @@ inline constexpr std::string_view fastMathHelp =
       {"--target", "N,...", "nodes to run for their effects"},                                     \
       {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},   \
       {"--threads", "N", "threads that a run may use; by default one for each core"},              \
+      {"--cores", "N,...", "cores to run on, by number; by default all that the process may use"}, \
       {"--timeout", "S", "seconds after which a run fails"},                                       \
       {"--tier", "auto|interpret|jit",                                                             \
        "when to compile: on another thread (auto, the default), never (interpret), or before the " \
