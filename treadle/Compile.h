@@ -22,7 +22,7 @@ struct ObjectOptions {
 };
 
 struct ObjectCode {
-  std::string object; // an ELF object file for this machine's CPU
+  std::string object; // an ELF object file for this machine's CPU, or the level of TREADLE_CPU
   std::string header;
 };
 

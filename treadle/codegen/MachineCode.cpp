@@ -1,5 +1,6 @@
 #include "treadle/codegen/MachineCode.h"
 #include "treadle/codegen/VectorMath.h"
+#include "treadle/runtime/InstructionSet.h"
 
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
@@ -70,6 +71,11 @@ private:
       return;
     }
     builder = std::move(*host);
+    if (const auto &request = requestedInstructionSet(); request && *request) {
+      builder->setCPU(
+          std::string(instructionSetName(**request))); // LLVM has the levels' names, too
+      builder->getFeatures() = SubtargetFeatures();
+    }
     builder->setCodeGenOptLevel(CodeGenOptLevel::Default);
     auto made = orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
     if (!made) {

@@ -38,13 +38,14 @@ Expected<std::unique_ptr<llvm::MemoryBuffer>>
 toObject(llvm::Module &module, llvm::TargetMachine &target,
          const std::atomic<bool> *isCancelled = nullptr, MeteredCode *metered = nullptr);
 
-/// This machine's CPU, for code that a linker puts where it likes.
+/// This machine's CPU, or the level that is asked for (InstructionSet.h), for code that a linker
+/// puts where it likes.
 Expected<std::unique_ptr<llvm::TargetMachine>> hostTarget();
 
-/// This machine's CPU and its features, as far as code depends on them.
+/// The same with its features, as far as code depends on them.
 Expected<std::string> hostDescription();
 
-/// An object file of this machine's CPU, for `load`.
+/// An object file for the same, for `load`.
 Expected<std::unique_ptr<llvm::MemoryBuffer>> generate(mlir::ModuleOp module,
                                                        const std::atomic<bool> *isCancelled,
                                                        MeteredCode *metered = nullptr);

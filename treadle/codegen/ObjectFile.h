@@ -28,8 +28,8 @@ struct ObjectFunction {
   std::vector<ObjectVariant> variants; // in the order in which they are to be tried
 };
 
-/// Compiles the functions for this machine's CPU. The object refers to libtreadle_runtime (see
-/// Program.h), and to the C and math libraries.
+/// Compiles the functions for this machine's CPU, or the level that is asked for. The object refers
+/// to libtreadle_runtime (see Program.h), and to the C and math libraries.
 Expected<std::string> objectFile(std::vector<ObjectFunction> functions);
 
 /// Declares the functions for C and C++. `name`: of the model; `guard`: an identifier.

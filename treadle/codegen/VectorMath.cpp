@@ -2,6 +2,7 @@
 // vector function ABI: _ZGV, the instruction set (b: SSE4, d: AVX2, e: AVX-512), N for unmasked,
 // the number of elements, a `v` for each argument, and the scalar function.
 #include "treadle/codegen/VectorMath.h"
+#include "treadle/runtime/InstructionSet.h"
 
 #include <deque>
 #include <dlfcn.h>
@@ -40,43 +41,51 @@ constexpr MathFunction functions[] = {
 };
 
 struct Variant {
-  const char *set;
+  const char *letter;
+  InstructionSet set;
   unsigned doubles; // elements; twice as many floats
 };
-constexpr Variant variants[] = {{"b", 2}, {"d", 4}, {"e", 8}};
+constexpr Variant variants[] = {{"b", InstructionSet::X86_64_V2, 2},
+                                {"d", InstructionSet::X86_64_V3, 4},
+                                {"e", InstructionSet::X86_64_V4, 8}};
 
 struct Library {
   std::vector<llvm::VecDesc> descriptions;
   std::vector<RuntimeFunction> found;
-  std::deque<std::string> names; // stay where they are
-
-  const std::string &keep(std::string name) { return names.emplace_back(std::move(name)); }
 
   Library() {
-    void *library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
+    library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library)
       return;
     for (const MathFunction &function : functions)
       for (const Variant &variant : variants)
-        for (bool isFloat : {false, true}) {
-          unsigned elements = isFloat ? 2 * variant.doubles : variant.doubles;
-          const std::string &scalar = keep(std::string(function.name) + (isFloat ? "f" : ""));
-          std::string prefix = std::string("_ZGV") + variant.set + "N" + std::to_string(elements) +
-                               function.arguments;
-          const std::string &vector = keep(prefix + "_" + scalar);
-          void *address = dlsym(library, vector.c_str());
-          if (!address)
-            continue;
-          found.push_back({vector.c_str(), address});
-          const std::string &abi =
-              keep("_ZGV_LLVM_N" + std::to_string(elements) + function.arguments);
-          auto count = llvm::ElementCount::getFixed(elements);
-          descriptions.emplace_back(scalar, vector, count, false, abi, std::nullopt);
-          if (function.intrinsic)
-            descriptions.emplace_back(
-                keep(std::string(function.intrinsic) + (isFloat ? ".f32" : ".f64")), vector, count,
-                false, abi, std::nullopt);
-        }
+        if (variant.set <= instructionSet())
+          for (bool isFloat : {false, true})
+            add(function, variant, isFloat);
+  }
+
+private:
+  void *library;
+  std::deque<std::string> names; // stay where they are
+
+  const std::string &keep(std::string name) { return names.emplace_back(std::move(name)); }
+
+  void add(const MathFunction &function, const Variant &variant, bool isFloat) {
+    unsigned elements = isFloat ? 2 * variant.doubles : variant.doubles;
+    const std::string &scalar = keep(std::string(function.name) + (isFloat ? "f" : ""));
+    std::string prefix =
+        std::string("_ZGV") + variant.letter + "N" + std::to_string(elements) + function.arguments;
+    const std::string &vector = keep(prefix + "_" + scalar);
+    void *address = dlsym(library, vector.c_str());
+    if (!address)
+      return;
+    found.push_back({vector.c_str(), address});
+    const std::string &abi = keep("_ZGV_LLVM_N" + std::to_string(elements) + function.arguments);
+    auto count = llvm::ElementCount::getFixed(elements);
+    descriptions.emplace_back(scalar, vector, count, false, abi, std::nullopt);
+    if (function.intrinsic)
+      descriptions.emplace_back(keep(std::string(function.intrinsic) + (isFloat ? ".f32" : ".f64")),
+                                vector, count, false, abi, std::nullopt);
   }
 };
 

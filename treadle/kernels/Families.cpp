@@ -1,44 +1,39 @@
 #include "treadle/kernels/Families.h"
 
-#include "treadle/kernels/arrays/Families.h"
-#include "treadle/kernels/elementwise/Families.h"
-#include "treadle/kernels/exchange/Families.h"
-#include "treadle/kernels/files/Families.h"
-#include "treadle/kernels/functions/Families.h"
-#include "treadle/kernels/images/Families.h"
-#include "treadle/kernels/linear_algebra/Families.h"
-#include "treadle/kernels/lists/Families.h"
-#include "treadle/kernels/nets/Families.h"
-#include "treadle/kernels/products/Families.h"
-#include "treadle/kernels/quantized/Families.h"
-#include "treadle/kernels/random/Families.h"
-#include "treadle/kernels/reductions/Families.h"
-#include "treadle/kernels/signals/Families.h"
-#include "treadle/kernels/sparse/Families.h"
-#include "treadle/kernels/state/Families.h"
-#include "treadle/kernels/text/Families.h"
-#include "treadle/kernels/windows/Families.h"
+#include "treadle/kernels/KernelLevels.h"
+#include "treadle/runtime/InstructionSet.h"
 
 namespace treadle {
 
 namespace {
 
-using Room = std::span<const KernelFamily>;
-constexpr Room rooms[] = {arraysFamilies,        elementwiseFamilies, exchangeFamilies,
-                          filesFamilies,         functionsFamilies,   imagesFamilies,
-                          linearAlgebraFamilies, listsFamilies,       netsFamilies,
-                          productsFamilies,      quantizedFamilies,   randomFamilies,
-                          reductionsFamilies,    signalsFamilies,     sparseFamilies,
-                          stateFamilies,         textFamilies,        windowsFamilies};
+struct KernelLevel {
+  InstructionSet set;
+  void (*families)(KernelFamilies &);
+};
+
+// The lowest first. (An array must have an element: the last one is none.)
+constexpr KernelLevel kernelLevels[] = {
+#define TREADLE_KERNEL_LEVEL(level) {InstructionSet::level, treadleKernels_##level},
+#include "treadle/kernels/Levels.inc"
+#undef TREADLE_KERNEL_LEVEL
+    {InstructionSet::X86_64_V2, nullptr}};
 
 } // namespace
 
-std::vector<std::span<const KernelEntry>> kernelFamilies() {
-  std::vector<std::span<const KernelEntry>> families;
-  for (Room room : rooms)
-    for (KernelFamily family : room)
-      families.push_back(family());
-  return families;
+KernelFamilies kernelFamilies() {
+  const KernelFamilies everybodys = familiesOfRooms();
+  KernelFamilies best = everybodys;
+  for (const KernelLevel &level : kernelLevels) {
+    if (!level.families || level.set > instructionSet())
+      continue;
+    KernelFamilies own;
+    level.families(own);
+    for (size_t i = 0; i < best.size(); ++i)
+      if (own[i].data() != everybodys[i].data()) // else the level has no table of its own
+        best[i] = own[i];
+  }
+  return best;
 }
 
 const KernelRegistry &builtinKernels() {

@@ -9,7 +9,7 @@
 
 namespace treadle {
 
-/// The tables of all families, for those who look at the whole.
+/// The tables of all families, as this processor runs them, for those who look at the whole.
 std::vector<std::span<const KernelEntry>> kernelFamilies();
 
 /// All built-in kernels. Built at the first call; thread-safe.

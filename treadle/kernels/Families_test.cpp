@@ -1,6 +1,8 @@
 // The kernels beside the records of ops.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/KernelLevels.h"
 #include "treadle/ops/OpTable.h"
+#include "treadle/runtime/InstructionSet.h"
 
 #include <gtest/gtest.h>
 
@@ -28,6 +30,25 @@ TEST(Families, EachElementwiseOpHasAKernel) {
     if (!op.elementwise().empty()) {
       EXPECT_TRUE(seen.contains(op.name())) << op.name();
     }
+}
+
+// ctest runs these tests once for each level, and skips those that the processor lacks by this
+// error.
+TEST(Families, AreOfTheLevelThatIsAskedFor) {
+  const auto &request = requestedInstructionSet();
+  ASSERT_TRUE(request) << request.error().message;
+  bool hasHotKernels = false;
+#define TREADLE_KERNEL_LEVEL(level) hasHotKernels |= InstructionSet::level <= instructionSet();
+#include "treadle/kernels/Levels.inc"
+#undef TREADLE_KERNEL_LEVEL
+  KernelFamilies everybodys = familiesOfRooms(), chosen = kernelFamilies();
+  auto tables = [](const KernelFamilies &families) {
+    std::set<const KernelEntry *> tables;
+    for (std::span<const KernelEntry> family : families)
+      tables.insert(family.data());
+    return tables;
+  };
+  EXPECT_EQ(tables(everybodys) != tables(chosen), hasHotKernels);
 }
 
 } // namespace

@@ -9,6 +9,7 @@
 #include "treadle/session/TraceText.h"
 
 #include "treadle/runtime/Cores.h"
+#include "treadle/runtime/InstructionSet.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Turns.h"
@@ -180,6 +181,8 @@ static bool hasGenericFunctions(const Graph &graph) {
 Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (!graph.impl)
     return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
+  if (const auto &request = requestedInstructionSet(); !request)
+    return Unexpected(request.error());
   if (options.threads < 0)
     return Unexpected(invalidArgument("threads is ", options.threads, ", expected at least 1"));
   TREADLE_TRY(checkCores(options.cores));

@@ -1,4 +1,5 @@
 // The `treadle` command: picks the subcommand, parses its options by its table, and runs it.
+#include "treadle/runtime/InstructionSet.h"
 #include "treadle/tensor/Suggestions.h"
 #include "treadle/tools/cli/Compile.h"
 
@@ -106,6 +107,8 @@ int main(int argc, char **argv) {
     return report(
         UsageError{"a command is missing: run, bench, show, check, explain, profile, explore, "
                    "diff, convert, freeze or compile"});
+  if (const auto &request = requestedInstructionSet(); !request)
+    return report(request.error());
   const Command *command = findCommand(name);
   if (!command)
     return unknownCommand(name);

@@ -1,4 +1,5 @@
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
+#include "treadle/runtime/InstructionSet.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,17 +20,24 @@ template <typename Function> Function *find(void *library, const char *name) {
   return reinterpret_cast<Function *>(dlsym(library, name));
 }
 
-/// What OpenBLAS should take this processor for if it is newer than the library; null: it knows.
+/// What OpenBLAS should take this processor for if it is newer than the library, or if it may use
+/// no more than what is asked of us; null: it knows.
 const char *olderKind(void *library) {
 #if defined(__x86_64__)
+  const auto &request = requestedInstructionSet();
+  bool isCapped = request && *request;
   auto *nameOf = find<char *()>(library, "openblas_get_corename");
-  if (!nameOf || std::strcmp(nameOf(), "Prescott") != 0 || std::getenv("OPENBLAS_CORETYPE"))
+  if (!nameOf || std::getenv("OPENBLAS_CORETYPE") ||
+      (!isCapped && std::strcmp(nameOf(), "Prescott") != 0))
     return nullptr;
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
-    return "SkylakeX";
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  switch (instructionSet()) {
+  case InstructionSet::X86_64_V2:
+    return isCapped ? "Nehalem" : nullptr;
+  case InstructionSet::X86_64_V3:
     return "Haswell";
+  case InstructionSet::X86_64_V4:
+    return "SkylakeX";
+  }
 #endif
   return nullptr;
 }

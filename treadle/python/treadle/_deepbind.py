@@ -7,6 +7,8 @@ module's own libraries would come second.
 import os
 import sys
 
+from . import _processor as _processor  # an error where the native module can't run
+
 _flags = sys.getdlopenflags()
 sys.setdlopenflags(os.RTLD_NOW | os.RTLD_DEEPBIND)
 try:

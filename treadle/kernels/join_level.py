@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""Joins the objects of a level into one with a single name, as KernelLevels.h describes.
+
+join_level.py --ld LD --objcopy OBJCOPY --level x86_64_v3 --entry NAME --out FILE OBJECT...
+
+All code becomes the section .text_LEVEL. Every name becomes local but the entry's, and those of
+variables of inline functions and templates: these are the same ones in the whole program, as the
+pool is by which std::atomic finds who waits.
+"""
+
+import argparse
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+# Of such sections, variables can be written. (.data.rel.ro is only written by the loader.)
+WRITABLE = (".data", ".bss", ".tdata", ".tbss")
+
+
+def is_writable(section):
+    return section.startswith(WRITABLE) and not section.startswith(".data.rel.ro")
+
+
+def variables(objdump, file):
+    """(name, whether it is one in the whole program), of those that can be written."""
+    table = subprocess.run([objdump, "-t", file], check=True, capture_output=True, text=True).stdout
+    for line in table.splitlines():
+        address, _, rest = line.partition(" ")
+        if len(address) != 16 or "\t" not in rest:
+            continue
+        flags, section = rest[:7], rest[8:].split("\t")[0]
+        if is_writable(section) and "O" in flags:
+            yield line.split()[-1], flags[1] == "w" or flags[0] in "gu"
+
+
+def check(objdump, file):
+    """What a hot file can't have, or nothing."""
+    headers = subprocess.run([objdump, "-h", file], check=True, capture_output=True, text=True)
+    if ".init_array" in headers.stdout or ".ctors" in headers.stdout:
+        return "code that runs while the program starts, on any processor"
+    own = [name for name, is_shared in variables(objdump, file) if not is_shared]
+    return f"variables of its own, once for each level: {', '.join(own)}" if own else None
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for option in ("ld", "objcopy", "objdump", "level", "entry", "out"):
+        parser.add_argument(f"--{option}", required=True)
+    parser.add_argument("objects", nargs="+")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        script, whole = pathlib.Path(folder, "script"), pathlib.Path(folder, "whole.o")
+        script.write_text(f"SECTIONS {{ .text_{args.level} 0 : {{ *(.text .text.*) }} }}\n")
+        link = [args.ld, "-r", "--force-group-allocation", "-T", script, "-o", whole]
+        subprocess.run([*link, *args.objects], check=True)
+        if problem := check(args.objdump, whole):
+            sys.exit(f"kernels of {args.level} have {problem}; take the file out of the level")
+        kept = [args.entry, *(name for name, _ in variables(args.objdump, whole))]
+        names = pathlib.Path(folder, "names")
+        names.write_text("\n".join(kept) + "\n")
+        subprocess.run(
+            [args.objcopy, f"--keep-global-symbols={names}", whole, args.out], check=True
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,16 @@
+// The module _processor: importing it is an ImportError where the processor lacks instructions that
+// the native module is compiled for. Compiled for any processor, as LowestLevel.cpp is.
+#include "treadle/runtime/LowestLevel.h"
+
+#include <Python.h>
+
+static PyModuleDef module = {
+    PyModuleDef_HEAD_INIT, "_processor", nullptr, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+
+PyMODINIT_FUNC PyInit__processor() {
+  if (const char *problem = treadle::lowestLevelProblem()) {
+    PyErr_SetString(PyExc_ImportError, problem);
+    return nullptr;
+  }
+  return PyModule_Create(&module);
+}
