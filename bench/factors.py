@@ -40,7 +40,7 @@ def solved_rows(np, a):
     return np.linalg.solve(a, a[..., :16])
 
 
-# By TensorFlow's op: what matrices it takes, what numpy does, the op's attributes, how many results.
+# By TensorFlow's op: what matrices it takes, what numpy does, attributes, how many results.
 OPS = {
     "Cholesky": (positive, lambda np, a: np.linalg.cholesky(a), {}, 1),
     "MatrixInverse": (positive, lambda np, a: np.linalg.inv(a), {}, 1),
@@ -58,7 +58,12 @@ CALLS = {
     "potrf": (positive, lambda np, a: np.linalg.cholesky(a), "uplo = 76 : ui8", "mi"),
     "getrf": (plain, lambda np, a: np.linalg.det(a), "", "mpi"),
     "geqrf": (plain, lambda np, a: np.linalg.qr(a, mode="raw"), "", "mv"),
-    "syevd": (symmetric, lambda np, a: np.linalg.eigh(a), "mode = 86 : ui8, uplo = 76 : ui8", "mvi"),
+    "syevd": (
+        symmetric,
+        lambda np, a: np.linalg.eigh(a),
+        "mode = 86 : ui8, uplo = 76 : ui8",
+        "mvi",
+    ),
     "gesdd": (plain, lambda np, a: np.linalg.svd(a), "mode = 65 : ui8", "mvmmi"),
     "geev": (
         plain,
@@ -152,9 +157,9 @@ def main():
         parser.error(f"no factorisation is called {unknown[0]!r}; there are {', '.join(known)}")
     os.environ["OPENBLAS_NUM_THREADS"] = str(args.threads)  # numpy reads it when it is imported
     import numpy as np
-    import treadle
 
     import bench
+    import treadle
 
     print_row = markdown_row if args.markdown else text_row
     print_row("us", "size", "dtype", "numpy", "treadle", "ratio")

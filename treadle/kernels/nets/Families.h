@@ -46,19 +46,11 @@ std::span<const KernelEntry> lstmKernels();
 /// Softmax and the cross entropies of logits.
 std::span<const KernelEntry> softmaxKernels();
 
-inline constexpr KernelFamily netsFamilies[] = {attentionKernels,
-                                                biasKernels,
-                                                blockLstmKernels,
-                                                ctcDecodeKernels,
-                                                ctcLossKernels,
-                                                globalNormalizationKernels,
-                                                groupNormKernels,
-                                                gruKernels,
-                                                layerNormKernels,
-                                                lstmGatesKernels,
-                                                normalizationKernels,
-                                                optimizerKernels,
-                                                lstmKernels,
-                                                softmaxKernels};
+inline constexpr KernelFamily netsFamilies[] = {
+    attentionKernels, biasKernels,          blockLstmKernels,
+    ctcDecodeKernels, ctcLossKernels,       globalNormalizationKernels,
+    groupNormKernels, gruKernels,           layerNormKernels,
+    lstmGatesKernels, normalizationKernels, optimizerKernels,
+    lstmKernels,      softmaxKernels};
 
 } // namespace treadle

@@ -19,7 +19,8 @@ struct FusionScope {
   Node producer(mlir::Value value, llvm::StringRef opType) const;
 };
 
-/// Calls `visit` for the body of the graph, of which the nodes `keep` are kept, and of each function.
+/// Calls `visit` for the body of the graph, of which the nodes `keep` are kept, and of each
+/// function.
 void forEachFusionScope(mlir::ModuleOp module, llvm::ArrayRef<std::string> keep,
                         llvm::function_ref<void(const FusionScope &)> visit);
 
@@ -35,8 +36,8 @@ void fuseContractions(const FusionScope &scope);
 /// between. The values are those of the nodes apart.
 void fuseLstmGates(const FusionScope &scope);
 
-/// Makes one node of attention: the product of queries and keys, a factor, a mask that is added, the
-/// softmax, and its product with values. Nobody else may see what is in between. The values are
+/// Makes one node of attention: the product of queries and keys, a factor, a mask that is added,
+/// the softmax, and its product with values. Nobody else may see what is in between. The values are
 /// those of the nodes apart, but for rounding.
 void fuseAttention(const FusionScope &scope);
 
