@@ -163,8 +163,12 @@ template <typename T> struct EigKernel {
                                  : ctx.allocateOutput(1, dtypeOf<Out>, {0});
     if (!values || !vectors || !m.rows)
       return;
+    // The algorithm finds nothing where something isn't finite, after as many steps as it may take.
+    constexpr int64_t manyRows = 32;
     int64_t failed = firstFailure(ctx, m, 25, [&](int64_t i) {
       Eigensystem<Out> result;
+      if (m.rows > manyRows && !m.at<T>(in, i).allFinite())
+        return false;
       if (!solveGeneral<T>(m.at<T>(in, i), hasVectors, Signs::AsEigen, result))
         return false;
       matrixAt<Out>(*values, i, m.rows, 1) = result.values;
