@@ -2,6 +2,7 @@
 // the scores are never in memory as a whole (T. Dao and others, "FlashAttention", arXiv 2205.14135;
 // M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867).
 #include "treadle/kernels/Element.h"
+#include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/OneDnn.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
