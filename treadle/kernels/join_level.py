@@ -5,11 +5,13 @@ join_level.py --ld LD --objcopy OBJCOPY --level x86_64_v3 --entry NAME --out FIL
 
 All code becomes the section .text_LEVEL. Every name becomes local but the entry's, and those of
 variables of inline functions and templates: these are the same ones in the whole program, as the
-pool is by which std::atomic finds who waits.
+pool is by which std::atomic finds who waits. But a library's variables for types of ours are the
+level's own, since such a type may be laid out for the level: pocketfft's cache of our plans.
 """
 
 import argparse
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -20,6 +22,11 @@ WRITABLE = (".data", ".bss", ".tdata", ".tbss")
 
 def is_writable(section):
     return section.startswith(WRITABLE) and not section.startswith(".data.rel.ro")
+
+
+def is_of_level(name):
+    """Of a function that isn't ours, for a type that is."""
+    return "7treadle" in name and not re.match(r"_Z(GV)?Z?NK?7treadle", name)
 
 
 def variables(objdump, file):
@@ -56,9 +63,9 @@ def main():
         subprocess.run([*link, *args.objects], check=True)
         if problem := check(args.objdump, whole):
             sys.exit(f"kernels of {args.level} have {problem}; take the file out of the level")
-        kept = [args.entry, *(name for name, _ in variables(args.objdump, whole))]
+        shared = [name for name, _ in variables(args.objdump, whole) if not is_of_level(name)]
         names = pathlib.Path(folder, "names")
-        names.write_text("\n".join(kept) + "\n")
+        names.write_text("\n".join([args.entry, *shared]) + "\n")
         subprocess.run(
             [args.objcopy, f"--keep-global-symbols={names}", whole, args.out], check=True
         )
