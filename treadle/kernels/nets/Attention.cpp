@@ -94,6 +94,11 @@ struct Matrix {
 /// c = a b * alpha, added to what is there if `adds`; c is [rows, columns].
 void multiply(int64_t rows, int64_t columns, int64_t depth, float alpha, Matrix a, Matrix b,
               bool adds, float *c, int64_t stride) {
+  if (depth == 0) { // which oneDNN refuses; the rows of c lie side by side
+    if (!adds)
+      std::fill_n(c, rows * columns, 0.0F);
+    return;
+  }
   dnnl_sgemm(a.isTransposed ? 'T' : 'N', b.isTransposed ? 'T' : 'N', rows, columns, depth, alpha,
              a.data, a.stride, b.data, b.stride, adds ? 1.0F : 0.0F, c, stride);
 }
@@ -171,8 +176,11 @@ public:
 
   void run(float *logSums) {
     int64_t end = a.keysFor(query + rows);
-    if (end == 0)
+    if (end == 0) { // a sum over no keys
       std::fill_n(out, rows * a.s.valueWidth, 0.0F);
+      std::copy_n(largest, rows, logSums);
+      return;
+    }
     for (int64_t key = 0; key < end; key += blockKeys)
       add({query, rows, key, std::min(blockKeys, end - key)});
     for (int64_t r = 0; r < rows; ++r) {

@@ -237,13 +237,12 @@ private:
       builder.setInsertionPoint(user.getOperation());
       Node turn = transpose(first, orderToLast(rank), user, fresh(user, "channels_last"));
       // The first user may stand before others.
-      if (producer && producer->getBlock() == turn->getBlock()) {
+      if (producer && producer->getBlock() == turn->getBlock())
         moveAfter(turn, producer);
-      }
       known = turn->getResult(0);
       ranks[first] = rank;
     }
-    return last[first];
+    return known;
   }
 
   /// The Transpose and its constant.
