@@ -94,15 +94,15 @@ int64_t physicalMemory() {
 /// fault for each 4 KiB.
 class LargeBlocks {
 public:
-  /// The smallest block of at least so many bytes, but not of many more; null where none is kept.
+  /// The block that was freed last, and is most likely in a cache, of those that have at least so
+  /// many bytes and at most three times as many; null where none is kept.
   void *take(size_t bytes) {
     Block *end = blocks + count, *found = end;
-    for (Block *b = blocks; b != end; ++b)
-      if (b->bytes >= bytes && b->bytes - bytes <= bytes / 4 &&
-          (found == end || b->bytes < found->bytes))
-        found = b;
-    if (found == end)
+    while (found != blocks && !(found[-1].bytes >= bytes && found[-1].bytes / 3 <= bytes))
+      --found;
+    if (found == blocks)
       return nullptr;
+    --found;
     void *data = found->data;
     kept -= found->bytes;
     std::move(found + 1, end, found);
