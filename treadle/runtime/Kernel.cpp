@@ -39,6 +39,11 @@ Tensor *OpContext::reuseInputOrAllocate(int in, int out, DType dtype, Dims dims)
   return makeOutput(out, dtype, dims);
 }
 
+std::span<const char> OpContext::nextWeights(NextWeights &own,
+                                             std::span<const char> weights) const {
+  return runState ? runState->nextWeights(own, weights) : std::span<const char>();
+}
+
 ThreadPool *OpContext::pool() const { return runState ? runState->pool : nullptr; }
 
 int OpContext::caller() const { return runState ? runState->caller : threadNumber(); }

@@ -18,6 +18,7 @@
 namespace treadle {
 
 class OpContext;
+class NextWeights;
 class RunState;
 class Suspension;
 class ThreadPool;
@@ -103,6 +104,8 @@ public:
   RunState &run() const { return *runState; }
   /// The run's threads beside the caller's; null: none.
   ThreadPool *pool() const;
+  /// As RunState's; nothing outside of a run.
+  std::span<const char> nextWeights(NextWeights &own, std::span<const char> weights) const;
   /// The number of the thread that called for the run, whichever thread this is: for ThreadSlots.
   int caller() const;
 

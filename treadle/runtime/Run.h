@@ -1,6 +1,7 @@
 // One run of a graph: what all its ops share, how it is stopped, and where it prints.
 #pragma once
 
+#include "treadle/runtime/NextWeights.h"
 #include "treadle/runtime/ResourceManager.h"
 #include "treadle/tensor/Error.h"
 #include "treadle/tensor/Resource.h"
@@ -34,6 +35,14 @@ public:
   /// A number that no other run of its session has.
   uint64_t step = 0;
 
+  /// Says that a kernel reads these weights, and gives what is read after them. `own` is the
+  /// node's, and lives as long as the run.
+  std::span<const char> nextWeights(NextWeights &own, std::span<const char> weights) {
+    if (NextWeights *before = lastWeights.exchange(&own, std::memory_order_relaxed))
+      before->set(weights);
+    return own.get();
+  }
+
   /// True once the run should end; loops and long kernels look at it.
   bool isStopped() const { return stopped.load(std::memory_order_relaxed); }
   /// The same as memory, for code that isn't C++.
@@ -56,6 +65,7 @@ public:
   static constexpr int maxCallDepth = 1000;
 
 private:
+  std::atomic<NextWeights *> lastWeights{nullptr}; // of the kernel that told its own last
   std::atomic<bool> stopped{false};
   mutable std::mutex mutex;
   std::unique_ptr<Error> reason;

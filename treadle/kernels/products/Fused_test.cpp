@@ -103,6 +103,28 @@ TEST(FusedConvolution, Depthwise) {
            run1("Relu6", {sum}), 1e-6);
 }
 
+TEST(FusedConvolution, EachActivationAndSummandWithManyChannels) {
+  Tensor x = scattered({2, 6, 7, 40}), bias = scattered({40}), y = scattered({2, 6, 7, 40});
+  AttrMap attrs = fused({"BiasAdd"}), alpha;
+  alpha.set("alpha", 0.25f);
+  for (std::string op : {"Conv2D", "DepthwiseConv2dNative"}) {
+    Tensor filter = scattered(op == "Conv2D" ? std::vector<int64_t>{3, 3, 40, 40}
+                                             : std::vector<int64_t>{3, 3, 40, 1});
+    Tensor sum = run1("BiasAdd", {run1(op, {x, filter}, DType::Float32, attrs), bias});
+    Tensor withSummand = run1("AddV2", {sum, y});
+    for (std::string name : {"Relu", "Relu6", "Elu", "Tanh", "Sigmoid", "LeakyRelu"}) {
+      auto apply = [&](const Tensor &to) {
+        return run1(name, {to}, DType::Float32, name == "LeakyRelu" ? alpha : AttrMap());
+      };
+      expectAs(run1("_Fused" + op, {x, filter, bias}, DType::Float32, fused({"BiasAdd", name})),
+               apply(sum), 1e-4);
+      expectAs(run1("_Fused" + op, {x, filter, bias, y}, DType::Float32,
+                    fused({"BiasAdd", "Add", name})),
+               apply(withSummand), 1e-4);
+    }
+  }
+}
+
 TEST(FusedBatchNorm, SummandAndActivation) {
   Tensor x = tensor<float>({1, 1, 2, 2}, {1, 2, 3, 4}),
          y = tensor<float>({1, 1, 2, 2}, {0, 1, 0, -9});

@@ -8,6 +8,8 @@
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/products/KeptForm.h"
 #include "treadle/kernels/windows/ConvolutionPlan.h"
+#include "treadle/kernels/windows/Depthwise.h"
+#include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 
 #include <vector>
@@ -20,6 +22,9 @@ namespace {
 struct Channels {
   int64_t in, filterIn, out, groups, perGroup;
 };
+
+/// Whether each channel has a filter of its own, and one only.
+bool isDepthwise(const Channels &c) { return c.filterIn == 1 && c.perGroup == 1; }
 
 struct ConvolutionState;
 using ConvolveFn = void (*)(OpContext &, const ConvolutionState &, const Window &, const Channels &,
@@ -37,13 +42,14 @@ struct ConvolutionState {
   std::shared_ptr<const ConvolutionPlans> plans = std::make_shared<const ConvolutionPlans>();
   std::shared_ptr<const KeptForm<OrderedFilter>> filters =
       std::make_shared<const KeptForm<OrderedFilter>>();
+  std::shared_ptr<NextWeights> next = std::make_shared<NextWeights>();
 };
 
 // --- the work of one element of a window ---------------------------------------------------------
 
 // The three arrays at their channels 0. The wanted one is written to, the others are read.
 template <typename T, Wanted wanted> void applyTap(const Channels &c, T *in, T *filter, T *out) {
-  if (c.perGroup == 1 && c.filterIn == 1) { // depthwise, without a multiplier
+  if (isDepthwise(c)) {
     TREADLE_VECTORISE
     for (int64_t i = 0; i < c.in; ++i)
       if constexpr (wanted == Wanted::Result)
@@ -99,8 +105,8 @@ bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t ba
                   T *filter, T *out, const Epilogue *epilogue) {
   if constexpr (std::is_floating_point_v<T>) {
     PlacedConvolution placed{w, batch, c.in, c.out};
-    if (c.filterIn == 1 && c.perGroup == 1 && wanted == Wanted::Result) {
-      convolveDepthwise<T>(ctx, placed, in, filter, out, epilogue);
+    if (isDepthwise(c) && wanted == Wanted::Result) {
+      convolveDepthwise(ctx, placed, in, filter, out, epilogue);
       return true;
     }
     if (c.groups != 1)
@@ -143,16 +149,17 @@ ConvolutionForm formOf(OpContext &ctx, const ConvolutionState &s, const PlacedCo
     return form;
   form.hasOffset = static_cast<bool>(epilogue->channelOffset());
   form.adds = static_cast<bool>(epilogue->summand());
-  using enum Activation;
-  for (Activation known : {Relu, Relu6, LeakyRelu})
-    if (epilogue->lastActivation() == known)
-      form.activation = known;
-  if (form.activation == LeakyRelu)
+  form.activation = epilogue->lastActivation();
+  if (form.activation == Activation::LeakyRelu)
     form.alpha = epilogue->activationAlpha();
   return form;
 }
 
 const float *floatsOf(const Tensor &t) { return t ? t.data<float>() : nullptr; }
+
+bool goesByStrips(const ConvolutionState &s, const PlacedConvolution &place, const Channels &c) {
+  return s.wanted == Wanted::Result && isDepthwise(c) && suitsDepthwiseStrips(place);
+}
 
 /// Whether there was a plan for it; `from` is what is multiplied with the filter. The tensor
 /// `filter` has the elements `data`, or they were made of its own.
@@ -176,15 +183,7 @@ bool runPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &f
     std::copy_n(floatsOf(epilogue->summand()), epilogue->summand().count(), to);
   if (form.hasOffset)
     offset = floatsOf(epilogue->channelOffset());
-  plan->run(ctx, from, *ordered, offset, to);
-  if (!epilogue || epilogue->lastActivation() == form.activation)
-    return true;
-  const Window &w = form.place.window;
-  int64_t line = w.out[2] * form.place.outChannels, lines = form.place.batch * w.out[0] * w.out[1];
-  ctx.parallelFor(lines, static_cast<double>(line), [&](int64_t begin, int64_t end) {
-    activate(epilogue->lastActivation(), epilogue->activationAlpha(), to + begin * line,
-             (end - begin) * line);
-  });
+  plan->run(ctx, from, *ordered, offset, to, ctx.nextWeights(*s.next, weightsOf(*ordered)));
   return true;
 }
 
@@ -224,19 +223,21 @@ void convolveAs(OpContext &ctx, const ConvolutionState &s, const Window &w, cons
                 int64_t batch, const Tensor &a, const Tensor &b, Tensor &out,
                 const Epilogue *epilogue) {
   As<T, C> x(a), y(b);
+  const PlacedConvolution place{w, batch, c.in, c.out};
   auto compute = [&](C *result) {
     C *arrays[3] = {x.data, y.data, result};
     if (wanted == Wanted::InputGradient)
       std::rotate(arrays, arrays + 2, arrays + 3);
     else if (wanted == Wanted::FilterGradient)
       std::swap(arrays[1], arrays[2]);
-    if constexpr (std::is_same_v<C, float>) {
-      ConvolutionForm form = formOf(ctx, s, {w, batch, c.in, c.out}, c.groups, epilogue);
-      if (wanted == Wanted::FilterGradient ? runFilterPlan(ctx, s, form, x.data, y.data, result)
-          : wanted == Wanted::Result ? runPlan(ctx, s, form, x.data, b, y.data, result, epilogue)
-                                     : runPlan(ctx, s, form, y.data, a, x.data, result, nullptr))
-        return;
-    }
+    if constexpr (std::is_same_v<C, float>)
+      if (!goesByStrips(s, place, c)) {
+        ConvolutionForm form = formOf(ctx, s, place, c.groups, epilogue);
+        if (wanted == Wanted::FilterGradient ? runFilterPlan(ctx, s, form, x.data, y.data, result)
+            : wanted == Wanted::Result ? runPlan(ctx, s, form, x.data, b, y.data, result, epilogue)
+                                       : runPlan(ctx, s, form, y.data, a, x.data, result, nullptr))
+          return;
+      }
     if (s.outermostFirst) { // a plan alone can read it so
       ConvolutionState plain = s;
       plain.outermostFirst = false;
@@ -401,6 +402,8 @@ bool canAddInPlace(OpContext &ctx, const ConvolutionState &s, const Shapes &shap
     return false;
   const Channels &c = shapes.channels;
   PlacedConvolution place{shapes.place, shapes.in.batch, c.in, c.out};
+  if (goesByStrips(s, place, c))
+    return false;
   return s.plans->find(formOf(ctx, s, place, c.groups, &*epilogue)) != nullptr;
 }
 

@@ -2,7 +2,6 @@
 #include "treadle/kernels/products/MatMul.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <optional>
 
@@ -206,120 +205,13 @@ void filterGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, const T 
   }
 }
 
-namespace {
-
-/// Positions whose sums share what is read of a depthwise filter.
-constexpr int together = 4;
-
-/// The elements of the window that lie inside, along one dimension.
-struct Inside {
-  int64_t begin, end, first; // first: where the window begins in the input
-
-  Inside(const Window &w, int d, int64_t o) : first(o * w.stride[d] - w.padBefore[d]) {
-    begin = first < 0 ? (-first + w.dilation[d] - 1) / w.dilation[d] : 0;
-    int64_t left = w.in[d] - first;
-    end = left <= 0 ? 0 : std::min(w.size[d], (left + w.dilation[d] - 1) / w.dilation[d]);
-    begin = std::min(begin, end);
-  }
-};
-
-/// So many elements as one register of 64 bytes, or two of 32; or one element.
-template <typename T, int lanes> struct Lanes {
-  typedef T Type __attribute__((vector_size(lanes * sizeof(T))));
-};
-template <typename T> struct Lanes<T, 1> {
-  using Type = T;
-};
-
-/// Channels [0, vectors * lanes) of `outputs` positions of a depthwise result that lie side by
-/// side, `at` of the first; the windows of all have the same elements inside.
-template <int outputs, int vectors, int lanes, typename T>
-void sumWindows(const Window &w, const Inside (&at)[3], int64_t channels, const T *in,
-                const T *filter, T *out) {
-  // As in every library's convolutions: a sum is rounded once for each product.
-#pragma clang fp contract(fast)
-  using Vector = typename Lanes<T, lanes>::Type;
-  auto load = [](const T *from) {
-    Vector value;
-    std::memcpy(&value, from, sizeof value);
-    return value;
-  };
-  Vector sum[outputs][vectors] = {};
-  int64_t toNext = w.stride[2] * channels;
-  for (int64_t i = at[0].begin; i < at[0].end; ++i)
-    for (int64_t j = at[1].begin; j < at[1].end; ++j) {
-      int64_t plane = at[0].first + i * w.dilation[0], row = at[1].first + j * w.dilation[1];
-      int64_t column = at[2].first + at[2].begin * w.dilation[2];
-      const T *x = in + ((plane * w.in[1] + row) * w.in[2] + column) * channels;
-      const T *y = filter + ((i * w.size[1] + j) * w.size[2] + at[2].begin) * channels;
-      for (int64_t k = at[2].begin; k < at[2].end; ++k) {
-        for (int v = 0; v < vectors; ++v) {
-          Vector weight = load(y + v * lanes);
-          for (int o = 0; o < outputs; ++o)
-            sum[o][v] += load(x + o * toNext + v * lanes) * weight;
-        }
-        x += w.dilation[2] * channels;
-        y += channels;
-      }
-    }
-  for (int o = 0; o < outputs; ++o)
-    for (int v = 0; v < vectors; ++v)
-      std::memcpy(out + o * channels + v * lanes, &sum[o][v], sizeof(Vector));
-}
-
-/// All channels of so many positions.
-template <int outputs, typename T>
-void sumChannels(const Window &w, const Inside (&at)[3], int64_t channels, const T *in,
-                 const T *filter, T *out) {
-  constexpr int lanes = 64 / sizeof(T);
-  int64_t c = 0;
-  for (; c + 2 * lanes <= channels; c += 2 * lanes)
-    sumWindows<outputs, 2, lanes>(w, at, channels, in + c, filter + c, out + c);
-  for (; c + lanes <= channels; c += lanes)
-    sumWindows<outputs, 1, lanes>(w, at, channels, in + c, filter + c, out + c);
-  for (; c < channels; ++c)
-    sumWindows<outputs, 1, 1>(w, at, channels, in + c, filter + c, out + c);
-}
-
-} // namespace
-
-template <typename T>
-void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
-                       T *out, const Epilogue *epilogue) {
-  const Window &w = c.window;
-  int64_t channels = c.inChannels, inSize = w.in[0] * w.in[1] * w.in[2] * channels;
-  int64_t taps = w.size[0] * w.size[1] * w.size[2], lines = c.batch * w.out[0] * w.out[1];
-  double cost = 0.1 * static_cast<double>(w.out[2] * channels * taps);
-  ctx.parallelFor(lines, cost, [&](int64_t begin, int64_t end) {
-    for (int64_t line = begin; line < end; ++line) {
-      int64_t o1 = line % w.out[1], o0 = line / w.out[1] % w.out[0];
-      const T *image = in + line / (w.out[1] * w.out[0]) * inSize;
-      auto isInside = [&](int64_t o2) {
-        Inside at(w, 2, o2);
-        return o2 < w.out[2] && at.begin == 0 && at.end == w.size[2];
-      };
-      for (int64_t o2 = 0, step; o2 < w.out[2]; o2 += step) {
-        const Inside at[3] = {{w, 0, o0}, {w, 1, o1}, {w, 2, o2}};
-        T *result = out + (line * w.out[2] + o2) * channels;
-        step = isInside(o2) && isInside(o2 + together - 1) ? together : 1;
-        auto sum = step == together ? sumChannels<together, T> : sumChannels<1, T>;
-        sum(w, at, channels, image, filter, result);
-      }
-      if (epilogue)
-        epilogue->apply(out, line * w.out[2], w.out[2], 0, channels);
-    }
-  });
-}
-
 #define TREADLE_INSTANTIATE(T)                                                                     \
   template void convolveByMatrix<T>(OpContext &, const PlacedConvolution &, const T *, const T *,  \
                                     T *, const Epilogue *);                                        \
   template void inputGradientByMatrix<T>(OpContext &, const PlacedConvolution &, T *, const T *,   \
                                          const T *);                                               \
   template void filterGradientByMatrix<T>(OpContext &, const PlacedConvolution &, const T *, T *,  \
-                                          const T *);                                              \
-  template void convolveDepthwise<T>(OpContext &, const PlacedConvolution &, const T *, const T *, \
-                                     T *, const Epilogue *);
+                                          const T *);
 TREADLE_INSTANTIATE(float)
 TREADLE_INSTANTIATE(double)
 #undef TREADLE_INSTANTIATE

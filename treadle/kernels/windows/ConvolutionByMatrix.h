@@ -1,5 +1,4 @@
-// Convolutions of one group as matrix products, and depthwise ones by rows: of doubles, and of
-// floats where there is no plan.
+// Convolutions of one group as matrix products: of doubles, and of floats where there is no plan.
 #pragma once
 
 #include "treadle/kernels/Window.h"
@@ -31,11 +30,5 @@ void inputGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, T *in, co
 template <typename T>
 void filterGradientByMatrix(OpContext &ctx, const PlacedConvolution &c, const T *in, T *filter,
                             const T *out);
-
-/// A depthwise convolution without a multiplier: outChannels = inChannels, the filter is
-/// [window..., inChannels].
-template <typename T>
-void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const T *in, const T *filter,
-                       T *out, const Epilogue *epilogue);
 
 } // namespace treadle

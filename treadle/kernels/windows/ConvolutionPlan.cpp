@@ -1,8 +1,10 @@
 #include "treadle/kernels/windows/ConvolutionPlan.h"
-#include "treadle/kernels/OneDnn.h"
+#include "treadle/kernels/windows/OrderedFilter.h"
+#include "treadle/kernels/windows/TiledConvolution.h"
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <unordered_map>
@@ -10,25 +12,14 @@
 
 namespace treadle {
 
-/// Memory of ours, which has been used before: fresh one would cost a page fault for each 4 KiB.
-struct OwnMemory {
-  explicit OwnMemory(const dnnl::memory::desc &desc)
-      : storage(Tensor::make(DType::Float32,
-                             {static_cast<int64_t>((desc.get_size() + 3) / sizeof(float))})
-                    .value()),
-        memory(desc, dnnlEngine(), storage.data<float>()) {}
-
-  Tensor storage;
-  dnnl::memory memory;
-};
-
-class OrderedFilter {
-public:
-  std::vector<OwnMemory> parts; // one for each part of the plan, or one for all
-  std::vector<float> factor;
-};
-
 std::span<const float> factorOf(const OrderedFilter &filter) { return filter.factor; }
+
+std::span<const char> weightsOf(const OrderedFilter &filter) {
+  if (!filter.panels)
+    return {};
+  return {static_cast<const char *>(filter.panels.raw()),
+          static_cast<size_t>(filter.panels.count()) * sizeof(float)};
+}
 
 namespace {
 
@@ -304,6 +295,17 @@ bool isOrdinary(const Piece &piece) {
 /// show what is meant.
 bool isReference(const char *name) { return std::string_view(name).starts_with("ref"); }
 
+/// Whether oneDNN applies it to the result itself.
+bool isPostOp(Activation activation) {
+  using enum Activation;
+  return activation == None || activation == Relu || activation == Relu6 || activation == LeakyRelu;
+}
+
+int64_t elementsOf(const memory::desc &desc) {
+  Dims dims = desc.dims();
+  return std::accumulate(dims.begin(), dims.end(), int64_t{1}, std::multiplies<>());
+}
+
 class Plan final : public ConvolutionPlan {
 public:
   explicit Plan(const ConvolutionForm &form) : form(form) {}
@@ -354,7 +356,7 @@ public:
   }
 
   void run(OpContext &ctx, const float *from, const OrderedFilter &filter, const float *offset,
-           float *to) const override {
+           float *to, std::span<const char> next) const override {
     bool isResult = form.wanted == Wanted::Result;
     forEachPart(ctx, [&](const Part &part) {
       const memory &weights =
@@ -375,6 +377,8 @@ public:
         add(DNNL_ARG_DIFF_SRC, memoryOf(part.in, result));
       }
       part.primitive.execute(dnnlStream(), arguments);
+      if (!isPostOp(form.activation))
+        activate(form.activation, form.alpha, result, elementsOf(part.out));
       if (byChannels)
         some.copyTo(to);
     });
@@ -573,6 +577,12 @@ int ConvolutionForm::partsFor(int threads) const {
 std::shared_ptr<const ConvolutionPlan> ConvolutionPlan::make(const ConvolutionForm &form) {
   try {
     OneThread alone;
+    Piece whole = wholeOf(straightened(form.place));
+    ConvolutionForm straight = form;
+    straight.place = whole.place;
+    if (isOrdinary(whole))
+      if (auto tiled = makeTiledConvolution(straight))
+        return tiled;
     auto plan = std::make_shared<Plan>(form);
     return plan->build() ? plan : nullptr;
   } catch (const dnnl::error &) { // it has no code at all

@@ -1,4 +1,5 @@
-// Convolutions of floats by oneDNN, which writes machine code for a size and an instruction set.
+// Convolutions of floats: by tiles of our own, or by oneDNN, which writes machine code for a size
+// and an instruction set.
 #pragma once
 
 #include "treadle/kernels/windows/ConvolutionByMatrix.h"
@@ -24,9 +25,9 @@ struct ConvolutionForm {
   bool outermostFirst = false;
   bool hasOffset = false;                   // one number a channel is added to the result,
   bool adds = false;                        // then what lay there before,
-  Activation activation = Activation::None; // None, Relu, Relu6 or LeakyRelu is applied at last
-  float alpha = 0;
-  int parts = 1; // at most, each a thread's
+  Activation activation = Activation::None; // is applied at last
+  float alpha = 0;                          // LeakyRelu's
+  int parts = 1;                            // at most, each a thread's
 
   bool operator==(const ConvolutionForm &) const = default;
   double products() const;
@@ -39,12 +40,12 @@ struct ConvolutionForm {
 /// A filter in the order in which a plan reads it.
 class OrderedFilter;
 
-/// Machine code for each part of a convolution; a part is one thread's. Immutable.
+/// How a convolution of a form is computed. Immutable.
 class ConvolutionPlan {
 public:
   virtual ~ConvolutionPlan() = default;
 
-  /// Null where oneDNN has no fast code for it.
+  /// Null where there is no fast code for it.
   static std::shared_ptr<const ConvolutionPlan> make(const ConvolutionForm &form);
 
   /// Whether the plan reads a filter in this order; of plans of one filter most do.
@@ -53,9 +54,10 @@ public:
   virtual std::shared_ptr<const OrderedFilter> order(OpContext &ctx, const float *filter,
                                                      const float *factor) const = 0;
 
-  /// Computes the result, or the input's gradient. `offset` is null where the form has none.
+  /// Computes the result, or the input's gradient. `offset` is null where the form has none. `next`
+  /// is what will be read afterwards.
   virtual void run(OpContext &ctx, const float *from, const OrderedFilter &filter,
-                   const float *offset, float *to) const = 0;
+                   const float *offset, float *to, std::span<const char> next) const = 0;
   /// Computes the filter's gradient.
   virtual void runFilterGradient(OpContext &ctx, const float *in, const float *out,
                                  float *filter) const = 0;
@@ -63,6 +65,8 @@ public:
 
 /// The factor that an ordered filter was multiplied by.
 std::span<const float> factorOf(const OrderedFilter &filter);
+/// Where it begins, if it is read from there on.
+std::span<const char> weightsOf(const OrderedFilter &filter);
 
 /// The plans of one node. Thread-safe: a thread that asks for what it asked for before takes no
 /// lock.

@@ -115,7 +115,7 @@ std::vector<float> byPlan(const ConvolutionPlan &plan, const ConvolutionForm &fo
   if (!isResult || !form.adds)
     result.assign(isResult ? given.out.size() : given.in.size(), NAN);
   plan.run(ctx, isResult ? given.in.data() : given.out.data(), *ordered,
-           form.hasOffset ? given.offset.data() : nullptr, result.data());
+           form.hasOffset ? given.offset.data() : nullptr, result.data(), {});
   return result;
 }
 

@@ -302,10 +302,15 @@ TEST_P(ConvolutionCases, DepthwiseToo) {
 
 INSTANTIATE_TEST_SUITE_P(
     Convolution, ConvolutionCases,
-    testing::Values(Case{1, 5, 6, 3, 4, 3, 1, 1, "SAME"}, Case{2, 9, 7, 40, 5, 3, 2, 1, "SAME"},
-                    Case{1, 9, 9, 2, 70, 3, 1, 2, "SAME"}, Case{2, 8, 9, 33, 3, 2, 2, 3, "VALID"},
-                    Case{3, 19, 11, 6, 130, 1, 1, 1, "VALID"}, Case{1, 4, 4, 8, 8, 1, 2, 1, "SAME"},
-                    Case{1, 2, 2, 64, 3, 5, 1, 1, "SAME"}, Case{2, 30, 20, 3, 9, 5, 1, 1, "SAME"}));
+    testing::Values(
+        Case{1, 5, 6, 3, 4, 3, 1, 1, "SAME"}, Case{2, 9, 7, 40, 5, 3, 2, 1, "SAME"},
+        Case{1, 9, 9, 2, 70, 3, 1, 2, "SAME"}, Case{2, 8, 9, 33, 3, 2, 2, 3, "VALID"},
+        Case{3, 19, 11, 6, 130, 1, 1, 1, "VALID"}, Case{1, 4, 4, 8, 8, 1, 2, 1, "SAME"},
+        Case{1, 2, 2, 64, 3, 5, 1, 1, "SAME"}, Case{2, 30, 20, 3, 9, 5, 1, 1, "SAME"},
+        Case{1, 12, 13, 40, 20, 5, 1, 1, "SAME"}, Case{2, 11, 9, 35, 18, 7, 1, 1, "SAME"},
+        Case{1, 13, 10, 17, 9, 7, 2, 1, "VALID"}, Case{1, 14, 14, 20, 40, 5, 2, 1, "SAME"},
+        Case{1, 7, 7, 512, 4, 3, 1, 1, "SAME"}, Case{1, 20, 20, 300, 130, 3, 1, 1, "SAME"},
+        Case{1, 4, 4, 40, 300, 3, 1, 1, "SAME"}));
 
 } // namespace
 } // namespace treadle

@@ -1,0 +1,163 @@
+#include "treadle/kernels/products/Tile.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+// As in every library's matrix products: a sum is rounded once for each product.
+#pragma clang fp contract(fast)
+
+namespace treadle {
+namespace {
+
+typedef float Vector __attribute__((vector_size(tileLanes * sizeof(float))));
+
+Vector load(const float *from) {
+  Vector value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+void store(float *to, Vector value) { std::memcpy(to, &value, sizeof value); }
+
+bool isKeptInRegisters(Activation activation) {
+  using enum Activation;
+  return activation == None || activation == Relu || activation == Relu6 || activation == LeakyRelu;
+}
+
+/// The sums of a tile. All loops over them are written out: they must be registers.
+template <int rows, int vectors> struct Sums {
+  template <typename Visit> [[gnu::always_inline]] void forEach(const Visit &visit) {
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+#pragma unroll
+      for (int v = 0; v < vectors; ++v)
+        visit(sum[r][v], r, v);
+  }
+
+  /// Begins with what lies there already.
+  [[gnu::always_inline]] void load(float *const (&to)[rows]) {
+    forEach([&](Vector &own, int r, int v) { own = treadle::load(to[r] + v * tileLanes); });
+  }
+
+  [[gnu::always_inline]] void store(float *const (&to)[rows]) {
+    forEach([&](Vector &own, int r, int v) { treadle::store(to[r] + v * tileLanes, own); });
+  }
+
+  [[gnu::always_inline]] void addProducts(const float *const (&from)[rows], int64_t i,
+                                          const float *panel) {
+    Vector right[vectors];
+#pragma unroll
+    for (int v = 0; v < vectors; ++v)
+      right[v] = treadle::load(panel + v * tileLanes);
+#pragma unroll
+    for (int r = 0; r < rows; ++r) {
+      const float left = from[r][i];
+#pragma unroll
+      for (int v = 0; v < vectors; ++v)
+        sum[r][v] += left * right[v];
+    }
+  }
+
+  [[gnu::always_inline]] void addOffset(const float *offset) {
+    forEach([&](Vector &own, int, int v) { own += treadle::load(offset + v * tileLanes); });
+  }
+
+  [[gnu::always_inline]] void activate(Activation activation, float alpha) {
+    const Vector zero = {}, six = zero + 6;
+    if (activation == Activation::Relu || activation == Activation::Relu6)
+      forEach([&](Vector &x, int, int) { x = x > 0 ? x : zero; });
+    if (activation == Activation::Relu6)
+      forEach([&](Vector &x, int, int) { x = x < six ? x : six; });
+    if (activation == Activation::LeakyRelu)
+      forEach([&](Vector &x, int, int) { x = x > 0 ? x : x * alpha; });
+  }
+
+  Vector sum[rows][vectors] = {};
+};
+
+template <int rows, int vectors> void run(const TileWork &work) {
+  float *to[rows];
+#pragma unroll
+  for (int r = 0; r < rows; ++r)
+    to[r] = work.to + work.toRows[r];
+  Sums<rows, vectors> sums;
+  if (work.adds)
+    sums.load(to);
+
+  const char *ahead = work.ahead;
+  for (const TilePart &part : work.parts) {
+    const float *from[rows];
+#pragma unroll
+    for (int r = 0; r < rows; ++r)
+      from[r] = work.from + work.fromRows[r] + part.row;
+    const float *panel = work.panel + part.panel * work.depth * vectors * tileLanes;
+    int64_t i = 0;
+    for (; i + tileStride <= work.depth; i += tileStride) {
+      for (int64_t line = 0; line < work.aheadLines && ahead < work.aheadEnd; ++line) {
+        __builtin_prefetch(ahead, 0, 2);
+        ahead += cacheLine;
+      }
+#pragma unroll
+      for (int64_t j = 0; j < tileStride; ++j, panel += vectors * tileLanes)
+        sums.addProducts(from, i + j, panel);
+    }
+    for (; i < work.depth; ++i, panel += vectors * tileLanes)
+      sums.addProducts(from, i, panel);
+  }
+
+  if (work.isLast) {
+    if (work.offset)
+      sums.addOffset(work.offset);
+    sums.activate(work.activation, work.alpha);
+  }
+  sums.store(to);
+  if (work.isLast && !isKeptInRegisters(work.activation))
+    for (int r = 0; r < rows; ++r)
+      treadle::activate(work.activation, work.alpha, to[r], work.width);
+}
+
+using Run = void (*)(const TileWork &);
+
+template <int vectors, int... rows>
+constexpr std::array<Run, mostTileRows> runsOf(std::integer_sequence<int, rows...>) {
+  return {run<rows + 1, vectors>...};
+}
+
+template <int... vectors>
+constexpr std::array<std::array<Run, mostTileRows>, mostTileVectors>
+allRuns(std::integer_sequence<int, vectors...>) {
+  return {runsOf<vectors + 1>(std::make_integer_sequence<int, tileRows(vectors + 1)>())...};
+}
+
+constexpr auto runs = allRuns(std::make_integer_sequence<int, mostTileVectors>());
+
+/// A tile whose last vectors have columns that the result lacks.
+void runWide(TileWork work) {
+  alignas(64) float all[mostTileRows * mostTileVectors * tileLanes] = {};
+  alignas(64) float offset[mostTileVectors * tileLanes] = {};
+  int64_t rows[mostTileRows], columns = int64_t{work.vectors} * tileLanes;
+  for (int r = 0; r < work.rows; ++r) {
+    rows[r] = r * columns;
+    if (work.adds)
+      std::copy_n(work.to + work.toRows[r], work.width, all + rows[r]);
+  }
+  if (work.offset)
+    work.offset = std::copy_n(work.offset, work.width, offset) - work.width;
+  float *to = std::exchange(work.to, all);
+  const int64_t *toRows = std::exchange(work.toRows, rows);
+  runs[work.vectors - 1][work.rows - 1](work);
+  for (int r = 0; r < work.rows; ++r)
+    std::copy_n(all + rows[r], work.width, to + toRows[r]);
+}
+
+} // namespace
+
+void runTile(const TileWork &work) {
+  if (work.width < int64_t{work.vectors} * tileLanes)
+    return runWide(work);
+  runs[work.vectors - 1][work.rows - 1](work);
+}
+
+} // namespace treadle

@@ -1,0 +1,65 @@
+// Tiles: what registers hold of a product of floats while it is summed up.
+//
+// A panel has some columns of the right operand side by side, row by row, as many columns as a
+// tile; it is read from its beginning to its end. The rows of the left operand are read where they
+// lie, and may lie anywhere: of a convolution, each is a window of the image.
+#pragma once
+
+#include "treadle/kernels/products/Epilogue.h"
+
+#include <cstdint>
+#include <span>
+
+namespace treadle {
+
+#if defined(__AVX512F__)
+constexpr int tileLanes = 16, mostTileVectors = 4;
+#elif defined(__AVX__)
+constexpr int tileLanes = 8, mostTileVectors = 2;
+#else
+constexpr int tileLanes = 4, mostTileVectors = 2;
+#endif
+
+/// Rows of a tile of so many vectors: sums, a row of the panel and an element have a register each.
+constexpr int tileRows(int vectors) {
+#if defined(__AVX512F__)
+  constexpr int rows[] = {12, 8, 8, 6};
+#else
+  constexpr int rows[] = {8, 6};
+#endif
+  return rows[vectors - 1];
+}
+constexpr int mostTileRows = 12;
+constexpr int64_t tileStride = 8, cacheLine = 64;
+
+/// A part of each row begins at element `row`; it is multiplied with part `panel` of the panel.
+struct TilePart {
+  int64_t row, panel;
+};
+
+/// One tile's work: to[toRows[r] + c] = activation(sum over p, i of
+/// from[fromRows[r] + parts[p].row + i] * panel[parts[p].panel][i][c] + offset[c]); a part of the
+/// panel is [depth, vectors * tileLanes].
+struct TileWork {
+  const float *from;
+  float *to;
+  const int64_t *fromRows, *toRows;
+  int rows, vectors;
+  int64_t width; // columns of the panel that the result has
+  std::span<const TilePart> parts;
+  int64_t depth; // elements of a part
+  const float *panel;
+  bool adds;             // to what lies there already
+  bool isLast;           // offset and activation follow
+  const float *offset;   // null: none
+  Activation activation; // whose `alpha` is LeakyRelu's
+  float alpha;
+  /// What will be read next is fetched meanwhile: so many lines of the cache every `tileStride`
+  /// elements of a part.
+  const char *ahead, *aheadEnd;
+  int64_t aheadLines;
+};
+
+void runTile(const TileWork &work);
+
+} // namespace treadle

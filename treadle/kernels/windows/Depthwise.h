@@ -1,0 +1,19 @@
+// Depthwise convolutions without a multiplier: outChannels = inChannels, and the filter is
+// [window..., inChannels].
+#pragma once
+
+#include "treadle/kernels/windows/ConvolutionByMatrix.h"
+
+namespace treadle {
+
+/// Whether there is code for this window in which each element that is read serves all windows that
+/// reach it: square ones of 3, 5 or 7 with steps of 1 or 2.
+bool suitsDepthwiseStrips(const PlacedConvolution &c);
+
+/// The result, with an epilogue, which may be null. Fast where strips suit it.
+void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const float *in,
+                       const float *filter, float *out, const Epilogue *epilogue);
+void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const double *in,
+                       const double *filter, double *out, const Epilogue *epilogue);
+
+} // namespace treadle

@@ -1,0 +1,417 @@
+// Positions of the result are put into classes: all windows of a class reach the image with the
+// same elements. So a tile, which has positions of one class, reads no padding, and the way from a
+// row's beginning to one of its parts is the same for all rows. Gradients of inputs with strides
+// are no other case: there, a class has each so-many-th position.
+//
+// Weights of a net are rarely in a cache when they are wanted. While one panel of them is
+// multiplied the next one is fetched.
+#include "treadle/kernels/windows/TiledConvolution.h"
+#include "treadle/kernels/products/Tile.h"
+#include "treadle/kernels/windows/OrderedFilter.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace treadle {
+namespace {
+
+/// What is read of a panel before the next positions: it stays in the second cache, with what is
+/// fetched meanwhile.
+constexpr int64_t panelBytes = 400 << 10;
+/// The same of an image, and so many positions at least.
+constexpr int64_t imageBytes = 192 << 10, fewestPositions = 64, mostPositions = 1024;
+/// Below so many rows a tile reads more than it computes.
+constexpr int64_t fewestRows = 3;
+constexpr size_t mostClasses = 64;
+
+int64_t positionsOf(const Volume &v) { return v[0] * v[1] * v[2]; }
+
+/// The positions of a result along one dimension whose windows have the same elements inside.
+struct AxisClass {
+  std::vector<int64_t> taps;  // elements of the window
+  std::vector<int64_t> steps; // from what the first is multiplied with to what each one is
+  struct Place {
+    int64_t to, from; // in the result; what the first element is multiplied with
+  };
+  std::vector<Place> places;
+};
+
+/// Where element `tap` of the window of a position finds what it is multiplied with, along
+/// dimension `d`; negative: nowhere.
+int64_t sourceOf(const ConvolutionForm &form, size_t d, int64_t position, int64_t tap) {
+  const Window &w = form.place.window;
+  if (form.wanted == Wanted::Result) {
+    int64_t at = position * w.stride[d] - w.padBefore[d] + tap * w.dilation[d];
+    return at < w.in[d] ? at : -1;
+  }
+  int64_t at = position + w.padBefore[d] - tap * w.dilation[d];
+  return at % w.stride[d] == 0 && at / w.stride[d] < w.out[d] ? at / w.stride[d] : -1;
+}
+
+/// None where there would be many.
+std::vector<AxisClass> classesOf(const ConvolutionForm &form, size_t d) {
+  const Window &w = form.place.window;
+  std::vector<AxisClass> classes;
+  int64_t size = form.wanted == Wanted::Result ? w.out[d] : w.in[d];
+  for (int64_t position = 0; position < size; ++position) {
+    AxisClass own;
+    int64_t first = 0;
+    for (int64_t tap = 0; tap < w.size[d]; ++tap)
+      if (int64_t at = sourceOf(form, d, position, tap); at >= 0) {
+        if (own.taps.empty())
+          first = at;
+        own.taps.push_back(tap);
+        own.steps.push_back(at - first);
+      }
+    auto known = std::ranges::find(classes, own.taps, &AxisClass::taps);
+    if (known == classes.end()) {
+      if (classes.size() == mostClasses)
+        return {};
+      known = classes.insert(known, std::move(own));
+    }
+    known->places.push_back({position, first});
+  }
+  return classes;
+}
+
+/// Of all images of the batch.
+struct PositionClass {
+  std::array<const AxisClass *, 3> axes;
+  std::vector<TilePart> parts; // by element of the window
+  int64_t count, firstTile, tiles;
+
+  int64_t begin(int64_t tile) const { return count * (tile - firstTile) / tiles; }
+};
+
+/// How the elements of a filter lie, and how many there are.
+struct FilterShape {
+  explicit FilterShape(const ConvolutionForm &form)
+      : groups(form.groups), taps(positionsOf(form.place.window.size)) {
+    int64_t in = form.place.inChannels / groups, out = form.place.outChannels / groups;
+    bool isResult = form.wanted == Wanted::Result;
+    depth = isResult ? in : out;
+    channels = isResult ? out : in;
+    tapStride = form.outermostFirst ? 1 : in * form.place.outChannels;
+    int64_t inStride = form.outermostFirst ? taps : form.place.outChannels;
+    int64_t outStride = form.outermostFirst ? in * taps : 1;
+    depthStride = isResult ? inStride : outStride;
+    channelStride = isResult ? outStride : inStride;
+    groupStride = out * outStride;
+  }
+
+  int64_t groups, taps;
+  int64_t depth, channels; // of a group: what is summed over, and what isn't
+  int64_t tapStride, depthStride, channelStride, groupStride;
+};
+
+/// How a group's channels are divided into panels, as evenly as can be.
+struct Panels {
+  Panels(const FilterShape &filter, int64_t multiple) : filter(filter) {
+    allVectors = (filter.channels + tileLanes - 1) / tileLanes;
+    count = (allVectors + mostTileVectors - 1) / mostTileVectors;
+    count = std::min((count + multiple - 1) / multiple * multiple, allVectors);
+  }
+
+  int64_t firstVector(int64_t panel) const {
+    return panel * (allVectors / count) + std::min(panel, allVectors % count);
+  }
+  int vectors(int64_t panel) const {
+    return static_cast<int>(firstVector(panel + 1) - firstVector(panel));
+  }
+  int64_t firstChannel(int64_t panel) const { return firstVector(panel) * tileLanes; }
+  int64_t width(int64_t panel) const {
+    return std::min(firstChannel(panel + 1), filter.channels) - firstChannel(panel);
+  }
+  int64_t depth() const { return filter.taps * filter.depth; }
+  /// Where a panel of a group lies, in elements.
+  int64_t at(int64_t group, int64_t panel) const {
+    return (group * allVectors + firstVector(panel)) * tileLanes * depth();
+  }
+  int64_t elements() const { return at(filter.groups, 0); }
+  int64_t all() const { return filter.groups * count; }
+
+  const FilterShape &filter;
+  int64_t allVectors, count; // of a group
+};
+
+class TiledConvolution final : public ConvolutionPlan {
+public:
+  explicit TiledConvolution(const ConvolutionForm &form)
+      : form(form), filter(form), panels(filter, weighsMore() ? form.parts : 1),
+        rowsPerTile(tileRows(panels.vectors(0))) {
+    for (size_t d = 0; d < 3; ++d)
+      axes[d] = classesOf(form, d);
+    for (const AxisClass &a : axes[0])
+      for (const AxisClass &b : axes[1])
+        for (const AxisClass &c : axes[2])
+          add({&a, &b, &c});
+  }
+
+  bool isWorthIt() const {
+    return filter.channels * 2 >= tileLanes && tiles > 0 && tiles * fewestRows <= positions();
+  }
+
+  bool reads(const OrderedFilter &ordered) const override {
+    return ordered.parts.empty() && ordered.panelsOfGroup == panels.count;
+  }
+
+  std::shared_ptr<const OrderedFilter> order(OpContext &ctx, const float *elements,
+                                             const float *factor) const override {
+    auto ordered = std::make_shared<OrderedFilter>();
+    auto storage = ctx.check(Tensor::make(DType::Float32, {panels.elements()}));
+    if (!storage)
+      return nullptr;
+    if (factor)
+      ordered->factor.assign(factor, factor + form.place.outChannels);
+    ordered->panels = std::move(*storage);
+    ordered->panelsOfGroup = panels.count;
+    auto to = ordered->panels.data<float>();
+    constexpr double nsPerElement = 0.5;
+    double each = nsPerElement * static_cast<double>(panels.elements() / panels.all());
+    ctx.parallelFor(panels.all(), each, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        fill(to, elements, factor, i / panels.count, i % panels.count);
+    });
+    return ordered;
+  }
+
+  void run(OpContext &ctx, const float *from, const OrderedFilter &ordered, const float *offset,
+           float *to, std::span<const char> next) const override {
+    const Call call{from, to, ordered.panels.data<float>(), offset, next};
+    // Where the filter is more than the image, each thread reads its own part of the filter.
+    bool isByPanels = weighsMore() && panels.all() >= form.parts;
+    int64_t units = isByPanels ? panels.all() : tiles;
+    ctx.parallelFor(units, form.cost() / static_cast<double>(units),
+                    [&](int64_t begin, int64_t end) {
+                      if (isByPanels)
+                        compute(call, 0, tiles, begin, end);
+                      else
+                        compute(call, begin, end, 0, panels.all());
+                    });
+  }
+
+  void runFilterGradient(OpContext &, const float *, const float *, float *) const override {}
+
+private:
+  /// What a call reads and writes.
+  struct Call {
+    const float *from;
+    float *to;
+    const float *panels, *offset;
+    std::span<const char> next;
+  };
+
+  /// Tiles [begin, end): how many rows each has, and where these begin.
+  struct TileBlock {
+    int64_t begin, end;
+    std::array<int64_t, mostPositions> from, to;
+    std::array<uint8_t, mostPositions> sizes;
+    size_t count = 0;
+
+    std::span<const uint8_t> rows() const { return {sizes.data(), count}; }
+  };
+
+  /// The part of a panel for elements [firstTap, endTap) of the window, and what is fetched while
+  /// tiles are multiplied with it.
+  struct PanelPart {
+    int64_t group, panel, firstTap, endTap;
+    const char *ahead, *aheadEnd;
+  };
+
+  bool isResult() const { return form.wanted == Wanted::Result; }
+  const Volume &sourceSize() const {
+    return isResult() ? form.place.window.in : form.place.window.out;
+  }
+  const Volume &resultSize() const {
+    return isResult() ? form.place.window.out : form.place.window.in;
+  }
+  int64_t positions() const { return form.place.batch * positionsOf(resultSize()); }
+  /// Whether the filter has more elements than the image that it is multiplied with.
+  bool weighsMore() const {
+    return filter.taps * filter.channels > form.place.batch * positionsOf(sourceSize());
+  }
+
+  void add(const std::array<const AxisClass *, 3> &of) {
+    PositionClass own{of, {}, form.place.batch, tiles, 0};
+    for (const AxisClass *axis : of)
+      own.count *= std::ssize(axis->places);
+    own.tiles = (own.count + rowsPerTile - 1) / rowsPerTile;
+    tiles += own.tiles;
+    const Volume &size = form.place.window.size, &source = sourceSize();
+    int64_t channels = filter.depth * filter.groups;
+    for (size_t i = 0; i < of[0]->taps.size(); ++i)
+      for (size_t j = 0; j < of[1]->taps.size(); ++j)
+        for (size_t k = 0; k < of[2]->taps.size(); ++k)
+          own.parts.push_back(
+              {((of[0]->steps[i] * source[1] + of[1]->steps[j]) * source[2] + of[2]->steps[k]) *
+                   channels,
+               (of[0]->taps[i] * size[1] + of[1]->taps[j]) * size[2] + of[2]->taps[k]});
+    classes.push_back(std::move(own));
+  }
+
+  void fill(float *to, const float *elements, const float *factor, int64_t group,
+            int64_t panel) const {
+    constexpr int64_t together = 16;
+    int64_t columns = int64_t{panels.vectors(panel)} * tileLanes, width = panels.width(panel);
+    int64_t channel = panels.firstChannel(panel);
+    float *at = to + panels.at(group, panel);
+    const float *first = elements + group * filter.groupStride + channel * filter.channelStride;
+    if (width < columns)
+      std::fill_n(at, columns * panels.depth(), 0.0F);
+    for (int64_t begin = 0; begin < filter.depth; begin += together)
+      for (int64_t c = 0; c < width; ++c) {
+        float by = factor ? factor[group * filter.channels + channel + c] : 1;
+        for (int64_t i = begin; i < std::min(begin + together, filter.depth); ++i)
+          for (int64_t tap = 0; tap < filter.taps; ++tap)
+            at[(tap * filter.depth + i) * columns + c] =
+                by *
+                first[tap * filter.tapStride + i * filter.depthStride + c * filter.channelStride];
+      }
+  }
+
+  /// Some tiles by some panels, block by block.
+  void compute(const Call &call, int64_t tile, int64_t endTile, int64_t panel,
+               int64_t endPanel) const {
+    int64_t positions = std::clamp(imageBytes / 4 / filter.depth, fewestPositions, mostPositions);
+    TileBlock tiles;
+    for (int64_t end; tile < endTile; tile = end) {
+      end = std::min(tile + positions / rowsPerTile, endTile);
+      tiles.begin = tile;
+      tiles.end = end;
+      placeRows(tiles);
+      auto after = end < endTile ? std::span<const char>() : call.next;
+      for (int64_t i = panel; i < endPanel; ++i)
+        multiply(call, tiles, i / panels.count, i % panels.count, endPanel, after);
+    }
+  }
+
+  /// All parts of a panel, as many at a time as stay in a cache. Panels up to `endPanel` follow,
+  /// and then what is `after` them.
+  void multiply(const Call &call, const TileBlock &tiles, int64_t group, int64_t panel,
+                int64_t endPanel, std::span<const char> after) const {
+    auto bytesAt = [&](int64_t i) {
+      return reinterpret_cast<const char *>(call.panels +
+                                            panels.at(i / panels.count, i % panels.count));
+    };
+    int64_t tapBytes = filter.depth * panels.vectors(panel) * tileLanes * 4;
+    int64_t taps = std::clamp<int64_t>(panelBytes / tapBytes, 1, filter.taps);
+    PanelPart part{group, panel, 0, 0, nullptr, nullptr};
+    const char *own = bytesAt(group * panels.count + panel), *last = bytesAt(endPanel);
+    for (; part.firstTap < filter.taps; part.firstTap = part.endTap) {
+      part.endTap = std::min(part.firstTap + taps, filter.taps);
+      part.ahead = own + part.endTap * tapBytes;
+      part.aheadEnd = std::min(part.ahead + taps * tapBytes, last);
+      if (part.ahead == last) {
+        part.ahead = after.data();
+        part.aheadEnd = part.ahead + std::min<int64_t>(std::ssize(after), panelBytes);
+      }
+      multiply(call, tiles, part);
+    }
+  }
+
+  void multiply(const Call &call, const TileBlock &tiles, const PanelPart &part) const {
+    TileWork work{};
+    work.vectors = panels.vectors(part.panel);
+    work.width = panels.width(part.panel);
+    work.depth = filter.depth;
+    work.panel = call.panels + panels.at(part.group, part.panel);
+    work.adds = form.adds || part.firstTap > 0;
+    work.isLast = part.endTap == filter.taps;
+    int64_t channel = part.group * filter.channels + panels.firstChannel(part.panel);
+    work.offset = call.offset ? call.offset + channel : nullptr;
+    work.activation = form.activation;
+    work.alpha = form.alpha;
+    work.from = call.from + part.group * filter.depth;
+    work.to = call.to + channel;
+    int64_t bytes = (part.aheadEnd - part.ahead) / std::ssize(tiles.rows()) + 1;
+    int64_t steps = std::max<int64_t>((part.endTap - part.firstTap) * filter.depth / tileStride, 1);
+    work.aheadLines = (bytes + cacheLine * steps - 1) / (cacheLine * steps);
+    work.ahead = part.ahead;
+    auto c = classOf(tiles.begin);
+    work.parts = partsOf(*c, part);
+    int64_t row = 0, tile = tiles.begin;
+    for (int rows : tiles.rows()) {
+      if (tile++ == c->firstTile + c->tiles)
+        work.parts = partsOf(*++c, part);
+      work.rows = rows;
+      work.fromRows = tiles.from.data() + row;
+      work.toRows = tiles.to.data() + row;
+      row += rows;
+      work.aheadEnd = std::min(work.ahead + bytes, part.aheadEnd);
+      runTile(work);
+      work.ahead = work.aheadEnd;
+    }
+  }
+
+  std::vector<PositionClass>::const_iterator classOf(int64_t tile) const {
+    return std::ranges::upper_bound(classes, tile, {}, &PositionClass::firstTile) - 1;
+  }
+
+  static std::span<const TilePart> partsOf(const PositionClass &c, const PanelPart &part) {
+    auto first = std::ranges::lower_bound(c.parts, part.firstTap, {}, &TilePart::panel);
+    return {first, std::ranges::lower_bound(c.parts, part.endTap, {}, &TilePart::panel)};
+  }
+
+  /// Where the rows of the tiles are read and written.
+  void placeRows(TileBlock &tiles) const {
+    size_t row = 0;
+    tiles.count = 0;
+    for (auto c = classOf(tiles.begin); c != classes.end() && c->firstTile < tiles.end; ++c) {
+      int64_t tile = std::max(tiles.begin, c->firstTile);
+      int64_t begin = c->begin(tile), first = begin;
+      for (int64_t last = std::min(tiles.end, c->firstTile + c->tiles); tile < last; ++tile) {
+        int64_t end = c->begin(tile + 1);
+        tiles.sizes[tiles.count++] = static_cast<uint8_t>(end - begin);
+        begin = end;
+      }
+      placeRows(*c, first, begin, tiles, row);
+    }
+  }
+
+  void placeRows(const PositionClass &c, int64_t position, int64_t end, TileBlock &tiles,
+                 size_t &row) const {
+    const auto &[planes, lines, columns] = c.axes;
+    const Volume &in = sourceSize(), &out = resultSize();
+    int64_t inChannels = filter.depth * filter.groups;
+    int64_t outChannels = filter.channels * filter.groups;
+    while (position < end) {
+      int64_t column = position % std::ssize(columns->places);
+      int64_t rest = position / std::ssize(columns->places);
+      auto line = lines->places[static_cast<size_t>(rest % std::ssize(lines->places))];
+      rest /= std::ssize(lines->places);
+      auto plane = planes->places[static_cast<size_t>(rest % std::ssize(planes->places))];
+      int64_t image = rest / std::ssize(planes->places);
+      int64_t inLine = ((image * in[0] + plane.from) * in[1] + line.from) * in[2];
+      int64_t outLine = ((image * out[0] + plane.to) * out[1] + line.to) * out[2];
+      for (; column < std::ssize(columns->places) && position < end; ++column, ++position, ++row) {
+        auto place = columns->places[static_cast<size_t>(column)];
+        tiles.from[row] = (inLine + place.from) * inChannels;
+        tiles.to[row] = (outLine + place.to) * outChannels;
+      }
+    }
+  }
+
+  const ConvolutionForm form;
+  const FilterShape filter;
+  const Panels panels;
+  const int rowsPerTile;
+  std::array<std::vector<AxisClass>, 3> axes;
+  std::vector<PositionClass> classes; // by their first tiles
+  int64_t tiles = 0;
+};
+
+} // namespace
+
+std::shared_ptr<const ConvolutionPlan> makeTiledConvolution(const ConvolutionForm &form) {
+  constexpr int64_t mostElements = 1 << 22; // of windows along one dimension
+  const Window &w = form.place.window;
+  if (form.wanted == Wanted::FilterGradient)
+    return nullptr;
+  for (size_t d = 0; d < 3; ++d)
+    if (std::max(w.in[d], w.out[d]) > mostElements / w.size[d])
+      return nullptr;
+  auto plan = std::make_shared<const TiledConvolution>(form);
+  return plan->isWorthIt() ? plan : nullptr;
+}
+
+} // namespace treadle
