@@ -64,9 +64,11 @@ ShapeResults overWindows(const ShapeQuery &query, const Layout &layout,
   out.setDim(0, input.dim(0));
   out.setDim(layout.channel, channels);
   for (int64_t i = 0; i < layout.spatial(); ++i) {
-    int64_t dim = layout.firstSpatial + i;
-    out.setDim(dim, windows(query, input.dim(dim), at(window, i, Shape::unknown),
-                            at(strides, dim, 0), at(dilations, dim, 1), dim));
+    int64_t dim = layout.firstSpatial + i, sampling = query.intAttr("sampling", 1);
+    int64_t size = windows(query, input.dim(dim), at(window, i, Shape::unknown),
+                           at(strides, dim, 0), at(dilations, dim, 1), dim);
+    bool isSampled = dims::isKnown(size) && sampling > 1;
+    out.setDim(dim, isSampled ? size / sampling + (size % sampling != 0) : size);
   }
   return {out};
 }

@@ -4,6 +4,7 @@
 #include "treadle/kernels/Families.h"
 
 #include <algorithm>
+#include <limits>
 
 namespace treadle {
 namespace {
@@ -254,6 +255,35 @@ Expected<BoundKernel> bindVecPermute(const BindContext &node) {
       [](Formats formats) { return boundWith(vecPermute, std::move(formats)); });
 }
 
+// --- some positions of an image ------------------------------------------------------------------
+
+// Each so-many-th row and column, which come before the channels; one of size 1, or that isn't
+// there, stands for all.
+void sampleImage(OpContext &ctx) {
+  const Tensor &in = ctx.input(0);
+  int64_t step = ctx.state<int64_t>();
+  DimVector dims(in.dims()), from = rowMajorStrides(in.dims());
+  for (auto d = std::max<int64_t>(in.rank() - 3, 0); d < in.rank() - 1; ++d) {
+    auto i = static_cast<size_t>(d);
+    if (dims[i] <= 1)
+      continue;
+    int64_t every = std::min(step, dims[i]);
+    dims[i] = dims[i] / every + (dims[i] % every != 0);
+    from[i] *= every;
+  }
+  if (std::ranges::equal(Dims(dims), in.dims()))
+    return ctx.setOutput(0, ctx.takeInput(0));
+  if (Tensor *out = ctx.allocateOutput(0, in.dtype(), dims))
+    copyStrided(ctx, in.dtype(), dims, out->raw(), rowMajorStrides(dims), in.raw(), from);
+}
+
+Expected<BoundKernel> bindSampleImage(const BindContext &node) {
+  int64_t step = node.attrs.getOr("step", int64_t{1});
+  if (step < 1 || step > std::numeric_limits<int32_t>::max())
+    return Unexpected(invalidArgument("step is ", step, ", expected a positive number"));
+  return boundWith(sampleImage, step);
+}
+
 const KernelEntry spaceTable[] = {
     {"BatchToSpace", bindBlockSize<squareBlocks<batchToSpace>>},
     {"BatchToSpaceND", bindPlain<blocksFromInput<batchToSpace>>},
@@ -263,6 +293,7 @@ const KernelEntry spaceTable[] = {
     {"SpaceToBatch", bindBlockSize<squareBlocks<spaceToBatch>>},
     {"SpaceToBatchND", bindPlain<blocksFromInput<spaceToBatch>>},
     {"SpaceToDepth", bindDepth<moveDepth<true>>},
+    {"_SampleImage", bindSampleImage},
 };
 
 } // namespace

@@ -38,6 +38,8 @@ struct ConvolutionState {
   ConvolveFn convolve;
   bool shapesAreTensors = false; // instead of a shape, a tensor of that shape is given
   bool outermostFirst = false;   // the filter lies as [out, in, window...]
+  int64_t sampling = 1;          // of so many positions of the result one is wanted
+  bool isPointwise = false;      // the window must be a point
   std::optional<EpilogueSpec> epilogue = {};
   std::shared_ptr<const ConvolutionPlans> plans = std::make_shared<const ConvolutionPlans>();
   std::shared_ptr<const KeptForm<OrderedFilter>> filters =
@@ -317,6 +319,14 @@ bool readFilter(OpContext &ctx, const ConvolutionState &s, Dims filter, Shapes &
   return true;
 }
 
+/// Leaves each so-many-th position of the result.
+void sample(Window &w, int spatial, int64_t step) {
+  for (auto d = static_cast<size_t>(3 - spatial); d < 3; ++d) {
+    w.out[d] = (w.out[d] + step - 1) / step;
+    w.stride[d] *= step;
+  }
+}
+
 // Everything about a convolution of that input and that filter.
 bool findShapes(OpContext &ctx, const ConvolutionState &s, Dims in, Dims filter, Shapes &shapes) {
   shapes.in = {.spatial = s.attrs.spatial, .channelsFirst = s.attrs.channelsFirst};
@@ -339,7 +349,12 @@ bool findShapes(OpContext &ctx, const ConvolutionState &s, Dims in, Dims filter,
   shapes.out.channels = c.out;
   if (!placeWindow(ctx, s.attrs, shapes.in.size, shapes.window, shapes.place))
     return false;
+  if (s.sampling > 1)
+    sample(shapes.place, s.attrs.spatial, s.sampling);
   shapes.out.size = shapes.place.out;
+  if (s.isPointwise && shapes.window != Volume{1, 1, 1})
+    return fail(ctx, invalidArgument("the filter has shape ", dimsText(filter),
+                                     ", but the graph says that its window is a point"));
   return true;
 }
 
@@ -495,6 +510,13 @@ Expected<BoundKernel> bindConvolution(const BindContext &node) {
   s.outermostFirst = format == "OIHW";
   if (format != "HWIO" && (!s.outermostFirst || isDepthwise))
     return Unexpected(unimplemented("op '", node.op, "' with filter_format = ", format));
+  s.sampling = node.attrs.getOr("sampling", int64_t{1});
+  constexpr int64_t mostSampling = 1 << 20, mostStride = int64_t{1} << 40;
+  if (s.sampling != 1 &&
+      (s.sampling < 1 || s.sampling > mostSampling || std::ranges::max(attrs.strides) > mostStride))
+    return Unexpected(
+        invalidArgument("sampling is ", s.sampling, ", expected 1 to ", mostSampling));
+  s.isPointwise = node.attrs.getOr("is_pointwise", false);
   DType dtype = node.outputTypes[0];
   visitType(dtype, FloatTypes(), [&]<typename T>() { s.convolve = convolve<T, Computed<T>>; });
   if (dtype == DType::Int32)

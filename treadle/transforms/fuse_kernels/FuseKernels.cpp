@@ -27,6 +27,7 @@ static void fuse(const FusionScope &scope) {
   fuseLstmGates(scope);
   fuseAttention(scope);
   fuseContractions(scope);
+  sampleImages(scope);
 }
 
 void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep,
@@ -47,7 +48,8 @@ void forEachFusionScope(ModuleOp module, ArrayRef<std::string> keep,
 // Most graphs of many nodes have nothing to fuse: they are not copied.
 void fuseKernels(NeededPart &part, const ModuleIndex &index) {
   bool turns = part.hasNode(hasChannelsFirst);
-  if (!turns && !part.hasNode(mayBeFused))
+  auto isFound = [](Node node) { return mayBeFused(node) || mayBeSampled(node); };
+  if (!turns && !part.hasNode(isFound))
     return;
   Block &body = part.makeOwn();
   SoftEdges soft(body);

@@ -41,6 +41,13 @@ void fuseLstmGates(const FusionScope &scope);
 /// those of the nodes apart, but for rounding.
 void fuseAttention(const FusionScope &scope);
 
+/// Where nobody sees an image but convolutions of points with a step, the convolution that makes it
+/// computes the positions alone that they look at (attribute `sampling`), and they take all of
+/// them. That their windows are points is what the graph says (`_output_shapes`); their kernels
+/// make sure of it (`is_pointwise`).
+void sampleImages(const FusionScope &scope);
+bool mayBeSampled(Node node);
+
 /// Whether a group may be found by this node. Where a body has no such node, nothing is fused.
 bool mayBeFused(Node node);
 

@@ -1,0 +1,155 @@
+#include "treadle/transforms/fuse_kernels/FuseKernels.h"
+
+using namespace mlir;
+
+namespace treadle::tfg {
+namespace {
+
+constexpr unsigned imageRank = 4;
+
+SmallVector<int64_t> integersOf(Node node, StringRef key) {
+  SmallVector<int64_t> out;
+  if (auto list = node.attr<ArrayAttr>(key))
+    for (auto number : list.getAsRange<IntegerAttr>())
+      out.push_back(number.getInt());
+  return out;
+}
+
+/// The dimensions that the graph tells of a value; none if it tells none. They may be wrong.
+SmallVector<int64_t> toldDims(Value value) {
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+    return SmallVector<int64_t>(type.getShape());
+  Node node = definingNode(value);
+  auto shapes = node ? node.attr<ArrayAttr>("_output_shapes") : ArrayAttr();
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  auto shape = shapes && number < shapes.size() ? dyn_cast<tf_type::ShapeAttr>(shapes[number])
+                                                : tf_type::ShapeAttr();
+  return shape ? SmallVector<int64_t>(shape.getDims()) : SmallVector<int64_t>();
+}
+
+bool isIn(StringRef op, std::initializer_list<StringRef> ops) {
+  return llvm::is_contained(ops, op);
+}
+
+/// Whether it is a convolution of images whose channels are last, of which other positions may be
+/// wanted.
+bool isConvolution(Node node) {
+  auto format = node.attr<StringAttr>("data_format");
+  SmallVector<int64_t> strides = integersOf(node, "strides");
+  return isIn(node.opType(),
+              {"Conv2D", "_FusedConv2D", "DepthwiseConv2dNative", "_FusedDepthwiseConv2dNative"}) &&
+         node.numResults() == 1 && node.numData() >= 2 && strides.size() == imageRank &&
+         strides[0] == 1 && strides[3] == 1 && (!format || format.getValue() == "NHWC") &&
+         !node.attr<IntegerAttr>("sampling");
+}
+
+/// The step of a convolution whose window is a point, as the graph tells; else 0.
+int64_t stepOfPoint(Node node) {
+  auto padding = node.attr<StringAttr>("padding");
+  if (!isConvolution(node) || !isIn(node.opType(), {"Conv2D", "_FusedConv2D"}) || !padding ||
+      !isIn(padding.getValue(), {"VALID", "SAME"}))
+    return 0;
+  auto filterFormat = node.attr<StringAttr>("filter_format");
+  unsigned first = filterFormat && filterFormat.getValue() == "OIHW" ? 2 : 0;
+  SmallVector<int64_t> filter = toldDims(node->getOperand(1)),
+                       strides = integersOf(node, "strides");
+  bool isPoint = filter.size() == imageRank && filter[first] == 1 && filter[first + 1] == 1;
+  return isPoint && strides[1] == strides[2] ? strides[1] : 0;
+}
+
+void setStep(Node node, int64_t step) {
+  Builder builder(node->getContext());
+  node->setDiscardableAttr("strides", builder.getI64ArrayAttr({1, step, step, 1}));
+  node->setDiscardableAttr("padding", builder.getStringAttr("VALID"));
+  node->setDiscardableAttr("is_pointwise", builder.getBoolAttr(true));
+}
+
+class Sampler {
+public:
+  explicit Sampler(const FusionScope &scope) : scope(scope) {}
+
+  /// Lets what `user` reads be computed at the positions alone that it looks at.
+  void run(Node user) {
+    for (Node from; (from = producerOf(user)); user = from) {
+      int64_t step = stepOfPoint(user);
+      for (Operation *op : llvm::make_early_inc_range(from->getResult(0).getUsers()))
+        setStep(Node(op), 1);
+      sample(from, step);
+    }
+  }
+
+private:
+  /// The convolution whose result nobody sees but pointwise ones with the step of `user`.
+  Node producerOf(Node user) {
+    int64_t step = stepOfPoint(user);
+    Node from = step > 1 ? definingNode(user->getOperand(0)) : Node();
+    if (!from || !isConvolution(from) || scope.isKept(from) || scope.isFunction(from.opType()))
+      return {};
+    Value image = from->getResult(0);
+    bool isSampled = llvm::all_of(image.getUses(), [&](OpOperand &use) {
+      return Node::isNode(use.getOwner()) && use.getOperandNumber() == 0 &&
+             !scope.isFunction(Node(use.getOwner()).opType()) &&
+             stepOfPoint(Node(use.getOwner())) == step;
+    });
+    return isSampled ? from : Node();
+  }
+
+  void sample(Node node, int64_t step) {
+    Builder builder(node->getContext());
+    sampleArguments(node, step);
+    if (stepOfPoint(node) == 1)
+      setStep(node, step);
+    else
+      node->setDiscardableAttr("sampling", builder.getI64IntegerAttr(step));
+    node->removeDiscardableAttr("_output_shapes");
+    Value image = node->getResult(0);
+    image.setType(UnrankedTensorType::get(getElementTypeOrSelf(image.getType())));
+  }
+
+  /// What is added to the image or multiplied with it is sampled as well.
+  void sampleArguments(Node node, int64_t step) {
+    auto ops = node.attr<ArrayAttr>("fused_ops");
+    if (!ops)
+      return;
+    unsigned argument = 2;
+    for (auto op : ops.getAsRange<StringAttr>()) {
+      if (argument >= node.numData())
+        return;
+      if (isIn(op.getValue(), {"Mul", "Add"}))
+        node->setOperand(argument, sampleOf(node, argument, step));
+      argument += op.getValue() == "FusedBatchNorm" ? 4 : 1;
+    }
+  }
+
+  Value sampleOf(Node node, unsigned argument, int64_t step) {
+    OpBuilder at(node.getOperation());
+    Value image = node->getOperand(argument);
+    Type element = getElementTypeOrSelf(image.getType());
+    return NodeBuilder(at, "_SampleImage")
+        .name((node.name() + "/sample_" + Twine(argument)).str())
+        .placedAs(node)
+        .attr("T", mlir::TypeAttr::get(element))
+        .attr("step", at.getI64IntegerAttr(step))
+        .inputs(image)
+        .results(UnrankedTensorType::get(element))
+        .build()
+        ->getResult(0);
+  }
+
+  const FusionScope &scope;
+};
+
+} // namespace
+
+bool mayBeSampled(Node node) { return stepOfPoint(node) > 1; }
+
+void sampleImages(const FusionScope &scope) {
+  SmallVector<Node> found;
+  for (Operation &op : scope.body)
+    if (Node::isNode(&op) && mayBeSampled(Node(&op)))
+      found.push_back(Node(&op));
+  for (Node node : found)
+    Sampler(scope).run(node);
+}
+
+} // namespace treadle::tfg
