@@ -118,15 +118,32 @@ void padWith(OpContext &ctx, const void *value) {
   Tensor *out = ctx.allocateOutput(0, in.dtype(), *dims);
   if (!out || !out->count())
     return;
-  if (value)
-    fillElements(out->dtype(), out->raw(), value, out->count());
-  else
-    zeroElements(out->dtype(), out->raw(), out->count());
-  DimVector strides = rowMajorStrides(*dims);
-  if (in.count())
-    copyStrided(in.dtype(), in.dims(),
-                elementAt(in.dtype(), out->raw(), offsetOf(paddings->before, strides)), strides,
-                in.raw(), rowMajorStrides(in.dims()));
+  // Block by block, which is still in a cache when elements are copied into it.
+  size_t leading = std::min<size_t>(in.dims().size(), 2);
+  DimVector strides = rowMajorStrides(*dims), inStrides = rowMajorStrides(in.dims());
+  int64_t blockSize = leading ? strides[leading - 1] : 1, blocks = out->count() / blockSize;
+  Dims inner = in.dims().subspan(leading);
+  int64_t at = offsetOf(Dims(paddings->before).subspan(leading), Dims(strides).subspan(leading));
+  ctx.parallelFor(blocks, static_cast<double>(blockSize) / 4, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      void *to = elementAt(out->dtype(), out->raw(), block * blockSize);
+      if (value)
+        fillElements(out->dtype(), to, value, blockSize);
+      else
+        zeroElements(out->dtype(), to, blockSize);
+      int64_t from = 0;
+      bool isInside = in.count() > 0;
+      for (size_t d = 0; d < leading; ++d) {
+        int64_t position = block * blockSize / strides[d] % (*dims)[d] - paddings->before[d];
+        isInside &= position >= 0 && position < in.dim(static_cast<int>(d));
+        from += position * inStrides[d];
+      }
+      if (isInside)
+        copyStrided(in.dtype(), inner, elementAt(in.dtype(), to, at),
+                    Dims(strides).subspan(leading), elementAt(in.dtype(), in.raw(), from),
+                    Dims(inStrides).subspan(leading));
+    }
+  });
 }
 
 void pad(OpContext &ctx) { padWith(ctx, nullptr); }

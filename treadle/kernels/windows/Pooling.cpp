@@ -123,34 +123,53 @@ template <typename T> constexpr T lowestOf() {
                                               : std::numeric_limits<T>::lowest();
 }
 
+// Calls `compute(line, in, out)` for each line of windows, by the run's threads: the windows of one
+// line of the result, and where their image and the line begin, in elements.
+template <typename Compute>
+void forEachLine(OpContext &ctx, const Pool &pool, const Compute &compute) {
+  const Window &w = pool.window;
+  int64_t perImage = w.out[0] * w.out[1], lineSize = w.out[2] * pool.out.channels;
+  double cost = 0.3 * static_cast<double>(w.out[2] * pool.in.channels * w.size[0] * w.size[1] *
+                                          std::min(w.size[2], w.in[2]));
+  ctx.parallelFor(pool.in.batch * perImage, cost, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      Pool line = pool;
+      line.window.out[0] = line.window.out[1] = 1;
+      line.window.padBefore[0] -= i % perImage / w.out[1] * w.stride[0];
+      line.window.padBefore[1] -= i % w.out[1] * w.stride[1];
+      compute(line, i / perImage * pool.inSize(), i * lineSize);
+    }
+  });
+}
+
 template <typename T> struct MaxPoolKernel {
   static void compute(OpContext &ctx, const Pool &pool, const T *x, T *out) {
-    std::fill_n(out, pool.out.batch * pool.outSize(), lowestOf<T>());
-    ctx.parallelFor(pool.in.batch, static_cast<double>(pool.inSize()),
-                    [&](int64_t begin, int64_t end) {
-                      for (int64_t n = begin; n < end; ++n)
-                        forEachElement(pool, n, [&](int64_t i, int64_t o, int64_t) {
-                          out[o] = x[i] > out[o] ? x[i] : out[o];
-                        });
-                    });
+    forEachLine(ctx, pool, [&](const Pool &line, int64_t in, int64_t first) {
+      T *to = out + first;
+      std::fill_n(to, line.window.out[2] * line.out.channels, lowestOf<T>());
+      forEachElement(line, 0, [&](int64_t i, int64_t o, int64_t) {
+        to[o] = x[in + i] > to[o] ? x[in + i] : to[o];
+      });
+    });
   }
 };
 
 template <typename T> struct AvgPoolKernel {
   static void compute(OpContext &ctx, const Pool &pool, const T *x, T *out) {
-    std::vector<Computed<T>> sums(static_cast<size_t>(pool.out.batch * pool.outSize()));
-    std::vector<int32_t> covered = coveredElements(pool);
-    ctx.parallelFor(pool.in.batch, static_cast<double>(pool.inSize()),
-                    [&](int64_t begin, int64_t end) {
-                      for (int64_t n = begin; n < end; ++n)
-                        forEachElement(pool, n, [&](int64_t i, int64_t o, int64_t) {
-                          sums[static_cast<size_t>(o)] += Computed<T>(x[i]);
-                        });
-                    });
-    for (size_t o = 0; o < sums.size(); ++o) {
-      auto position = static_cast<int64_t>(o) % pool.outSize() / pool.out.channels;
-      out[o] = T(sums[o] / static_cast<Computed<T>>(covered[static_cast<size_t>(position)]));
-    }
+    forEachLine(ctx, pool, [&](const Pool &line, int64_t in, int64_t first) {
+      int64_t columns = line.window.out[2], channels = line.out.channels;
+      std::vector<Computed<T>> sums(static_cast<size_t>(columns * channels));
+      std::vector<int32_t> covered(static_cast<size_t>(columns));
+      forEachElement(line, 0, [&](int64_t i, int64_t o, int64_t) {
+        sums[static_cast<size_t>(o)] += Computed<T>(x[in + i]);
+      });
+      forEachTap(line.window, [&](int64_t o, int64_t, int64_t) {
+        covered[static_cast<size_t>(o)] += static_cast<int32_t>(line.channelWindow);
+      });
+      for (int64_t o = 0; o < columns * channels; ++o)
+        out[first + o] = T(sums[static_cast<size_t>(o)] /
+                           static_cast<Computed<T>>(covered[static_cast<size_t>(o / channels)]));
+    });
   }
 };
 
