@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <malloc.h>
 #include <new>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #if defined(__has_feature)
@@ -31,6 +32,7 @@ constexpr uint8_t systemClass = 255;
 constexpr size_t cacheBytes = 4 << 20;
 // Past this an allocation is checked against the machine's memory.
 constexpr size_t largeBytes = 1 << 20;
+constexpr size_t hugePage = 2 << 20;
 
 struct FreeBlock {
   FreeBlock *next;
@@ -64,10 +66,15 @@ public:
     list.head = b;
     ++list.length;
   }
+  /// Of large blocks, whole pages of 2 MiB are asked for: ordinary ones have more addresses than a
+  /// processor keeps, and each first use of one is a fault.
   static void *systemAllocate(size_t bytes) {
-    void *p = std::aligned_alloc(64, (bytes + 63) & ~size_t{63});
+    bool isLarge = bytes >= 2 * hugePage;
+    void *p = std::aligned_alloc(isLarge ? hugePage : 64, (bytes + 63) & ~size_t{63});
     if (!p)
       throw std::bad_alloc();
+    if (isLarge)
+      madvise(p, bytes, MADV_HUGEPAGE); // advice: it may be declined
     return p;
   }
   // Set once this thread's pool was destroyed: late frees go to the system.
