@@ -7,6 +7,7 @@
 // multiplied the next one is fetched.
 #include "treadle/kernels/windows/TiledConvolution.h"
 #include "treadle/kernels/products/Tile.h"
+#include "treadle/kernels/products/TurnedMatrix.h"
 #include "treadle/kernels/windows/OrderedFilter.h"
 
 #include <algorithm>
@@ -249,24 +250,49 @@ private:
     classes.push_back(std::move(own));
   }
 
+  /// Writes a panel of a group, and zeros where it has columns without channels.
   void fill(float *to, const float *elements, const float *factor, int64_t group,
             int64_t panel) const {
-    constexpr int64_t together = 16;
     int64_t columns = int64_t{panels.vectors(panel)} * tileLanes, width = panels.width(panel);
     int64_t channel = panels.firstChannel(panel);
     float *at = to + panels.at(group, panel);
     const float *first = elements + group * filter.groupStride + channel * filter.channelStride;
     if (width < columns)
       std::fill_n(at, columns * panels.depth(), 0.0F);
-    for (int64_t begin = 0; begin < filter.depth; begin += together)
-      for (int64_t c = 0; c < width; ++c) {
-        float by = factor ? factor[group * filter.channels + channel + c] : 1;
-        for (int64_t i = begin; i < std::min(begin + together, filter.depth); ++i)
-          for (int64_t tap = 0; tap < filter.taps; ++tap)
-            at[(tap * filter.depth + i) * columns + c] =
-                by *
-                first[tap * filter.tapStride + i * filter.depthStride + c * filter.channelStride];
-      }
+    if (filter.channelStride == 1)
+      fillRows(at, first, columns, width);
+    else if (filter.channelStride < filter.depthStride)
+      fillFromPieces(at, first, columns, width);
+    else if (filter.tapStride == 1)
+      turnMatrix(first, filter.channelStride, width, panels.depth(), at, [&](int64_t i) {
+        return (i % filter.taps * filter.depth + i / filter.taps) * columns;
+      });
+    else
+      for (int64_t tap = 0; tap < filter.taps; ++tap)
+        turnMatrix(first + tap * filter.tapStride, filter.channelStride, width, filter.depth,
+                   at + tap * filter.depth * columns, [&](int64_t i) { return i * columns; });
+    if (!factor)
+      return;
+    const float *by = factor + group * filter.channels + channel;
+    for (int64_t row = 0; row < panels.depth(); ++row)
+      for (int64_t c = 0; c < width; ++c)
+        at[row * columns + c] *= by[c];
+  }
+
+  /// Channels lie side by side.
+  void fillRows(float *at, const float *first, int64_t columns, int64_t width) const {
+    for (int64_t tap = 0; tap < filter.taps; ++tap)
+      for (int64_t i = 0; i < filter.depth; ++i, at += columns)
+        std::copy_n(first + tap * filter.tapStride + i * filter.depthStride, width, at);
+  }
+
+  /// Windows lie side by side, and of these the channels.
+  void fillFromPieces(float *at, const float *first, int64_t columns, int64_t width) const {
+    for (int64_t i = 0; i < filter.depth; ++i)
+      for (int64_t c = 0; c < width; ++c)
+        for (int64_t tap = 0; tap < filter.taps; ++tap)
+          at[(tap * filter.depth + i) * columns + c] =
+              first[i * filter.depthStride + c * filter.channelStride + tap * filter.tapStride];
   }
 
   /// Some tiles by some panels, block by block.

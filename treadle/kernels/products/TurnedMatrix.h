@@ -1,0 +1,59 @@
+// Rows of floats as columns, by registers.
+#pragma once
+
+#include "treadle/kernels/products/Tile.h"
+
+#include <cstring>
+#include <utility>
+
+namespace treadle {
+
+/// A square of floats, as many rows as each has elements.
+struct Square {
+  typedef float Vector __attribute__((vector_size(tileLanes * sizeof(float))));
+  Vector rows[tileLanes];
+
+  /// Exchanges halves of rows, then quarters and so on (Eklundh, "A Fast Computer Method for Matrix
+  /// Transposing", 1972).
+  [[gnu::always_inline]] void turn() {
+    exchange<tileLanes / 2>(std::make_integer_sequence<int, tileLanes>());
+  }
+
+private:
+  template <int step, int... i>
+  [[gnu::always_inline]] void exchange(std::integer_sequence<int, i...> all) {
+#pragma unroll
+    for (int r = 0; r < tileLanes; ++r) {
+      if (r & step)
+        continue;
+      const Vector a = rows[r], b = rows[r + step];
+      rows[r] = __builtin_shufflevector(a, b, (i & step ? tileLanes + i - step : i)...);
+      rows[r + step] = __builtin_shufflevector(a, b, (i & step ? tileLanes + i : i + step)...);
+    }
+    if constexpr (step > 1)
+      exchange<step / 2>(all);
+  }
+};
+
+/// to[at(i) + c] = from[c * stride + i], for `width` rows c of `count` elements.
+template <typename At>
+void turnMatrix(const float *from, int64_t stride, int64_t width, int64_t count, float *to,
+                const At &at) {
+  int64_t wholeRows = width - width % tileLanes, whole = count - count % tileLanes;
+  for (int64_t i = 0; i < whole; i += tileLanes)
+    for (int64_t c = 0; c < wholeRows; c += tileLanes) {
+      Square square;
+#pragma unroll
+      for (int r = 0; r < tileLanes; ++r)
+        std::memcpy(&square.rows[r], from + (c + r) * stride + i, sizeof square.rows[r]);
+      square.turn();
+#pragma unroll
+      for (int r = 0; r < tileLanes; ++r)
+        std::memcpy(to + at(i + r) + c, &square.rows[r], sizeof square.rows[r]);
+    }
+  for (int64_t i = 0; i < count; ++i)
+    for (int64_t c = i < whole ? wholeRows : 0; c < width; ++c)
+      to[at(i) + c] = from[c * stride + i];
+}
+
+} // namespace treadle
