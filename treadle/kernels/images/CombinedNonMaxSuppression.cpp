@@ -4,6 +4,7 @@
 #include "treadle/kernels/images/Overlap.h"
 
 #include <algorithm>
+#include <bit>
 #include <limits>
 #include <tuple>
 #include <vector>
@@ -48,22 +49,35 @@ struct Detection {
   }
 };
 
-void selectClass(const Problem &p, int64_t n, int64_t label, std::vector<Detection> &out) {
-  std::vector<Detection> candidates;
+/// A box and its score as one number: the best score is the largest, and of equal ones the first
+/// box. Scores are numbers.
+uint64_t rankOf(float score, int64_t box) {
+  constexpr uint32_t sign = 1U << 31;
+  auto bits = std::bit_cast<uint32_t>(score == 0 ? 0.0f : score);
+  uint32_t ordered = bits & sign ? ~bits : bits | sign;
+  return uint64_t{ordered} << 32 | static_cast<uint32_t>(~box);
+}
+int64_t boxOf(uint64_t rank) { return ~static_cast<uint32_t>(rank); }
+
+/// The best boxes of a class. Few of the candidates are looked at, so a heap is enough.
+std::vector<Detection> selectClass(const Problem &p, int64_t n, int64_t label) {
+  std::vector<uint64_t> candidates;
   for (int64_t i = 0; i < p.count(); ++i)
     if (float score = p.score(n, i, label); score > p.limits.score)
-      candidates.push_back({p.box(n, i, label), score, label});
-  std::sort(candidates.begin(), candidates.end());
-  size_t first = out.size();
-  for (const Detection &next : candidates) {
-    if (static_cast<int64_t>(out.size() - first) == p.limits.perClass)
-      break;
-    bool overlaps = std::any_of(
-        out.begin() + static_cast<std::ptrdiff_t>(first), out.end(),
-        [&](const Detection &d) { return overlapOf(next.box, d.box) > p.limits.overlap; });
+      candidates.push_back(rankOf(score, i));
+  std::ranges::make_heap(candidates);
+  std::vector<Detection> out;
+  while (!candidates.empty() && std::ssize(out) < p.limits.perClass) {
+    std::ranges::pop_heap(candidates);
+    int64_t i = boxOf(candidates.back());
+    candidates.pop_back();
+    const float *box = p.box(n, i, label);
+    bool overlaps = std::ranges::any_of(
+        out, [&](const Detection &d) { return overlapOf(box, d.box) > p.limits.overlap; });
     if (!overlaps)
-      out.push_back(next);
+      out.push_back({box, p.score(n, i, label), label});
   }
+  return out;
 }
 
 template <typename T> std::optional<T> readScalar(OpContext &ctx, int i, const char *what) {
@@ -141,16 +155,24 @@ void runCombined(OpContext &ctx) {
     std::fill_n(t->data<float>(), t->count(), 0.0f);
   Outputs out{boxes->data<float>(), scores->data<float>(), labels->data<float>(),
               valid->data<int32_t>()};
-  ctx.parallelFor(p.batch(), 20 * static_cast<double>(p.count() * p.classes()),
+  std::vector<std::vector<Detection>> ofClass(static_cast<size_t>(p.batch() * p.classes()));
+  constexpr double nsPerBox = 5;
+  ctx.parallelFor(std::ssize(ofClass), nsPerBox * static_cast<double>(p.count()),
                   [&](int64_t begin, int64_t end) {
-                    for (int64_t n = begin; n < end; ++n) {
-                      std::vector<Detection> all;
-                      for (int64_t label = 0; label < p.classes(); ++label)
-                        selectClass(p, n, label, all);
-                      std::sort(all.begin(), all.end());
-                      setImage(all, n, size, s.clips, out);
-                    }
+                    for (int64_t i = begin; i < end; ++i)
+                      ofClass[static_cast<size_t>(i)] =
+                          selectClass(p, i / p.classes(), i % p.classes());
                   });
+  for (int64_t n = 0; n < p.batch(); ++n) {
+    std::vector<Detection> all;
+    for (int64_t label = 0; label < p.classes(); ++label) {
+      const auto &some = ofClass[static_cast<size_t>(n * p.classes() + label)];
+      all.insert(all.end(), some.begin(), some.end());
+    }
+    std::partial_sort(all.begin(), all.begin() + std::min<int64_t>(size, std::ssize(all)),
+                      all.end());
+    setImage(all, n, size, s.clips, out);
+  }
 }
 
 Expected<BoundKernel> bindCombined(const BindContext &node) {
