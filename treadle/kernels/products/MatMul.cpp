@@ -237,10 +237,11 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
   return true;
 }
 
-void multiplyMatrices(OpContext &ctx, const Product &p, const Epilogue *epilogue) {
+/// One product, into output 0 with these dimensions.
+void multiplyMatrices(OpContext &ctx, const Product &p, Dims dims, const Epilogue *epilogue) {
   const MatMulState &s = ctx.state<MatMulState>();
   const Tensor a = ctx.input(0), b = ctx.input(1);
-  Tensor *out = ctx.allocateOutput(0, s.out, {p.m, p.n});
+  Tensor *out = ctx.allocateOutput(0, s.out, dims);
   if (!out || !out->count())
     return;
   bool isLibrarys = s.multiply == multiplyReal<float> && suitsLibrary(p);
@@ -271,13 +272,13 @@ void runMatMul(OpContext &ctx) {
   Product p;
   if (!findProduct(ctx, s, a, b, p))
     return;
-  if (!s.epilogue)
-    return multiplyMatrices(ctx, p, nullptr);
   const int64_t dims[] = {p.m, p.n};
+  if (!s.epilogue)
+    return multiplyMatrices(ctx, p, dims, nullptr);
   auto epilogue = Epilogue::of(ctx, *s.epilogue, 2, {s.out, dims, p.n});
   if (!epilogue)
     return;
-  multiplyMatrices(ctx, p, &*epilogue);
+  multiplyMatrices(ctx, p, dims, &*epilogue);
   if (!ctx.hasFailed())
     epilogue->finish(ctx, ctx.output(0));
 }
@@ -344,7 +345,13 @@ void runBatchMatMul(OpContext &ctx) {
   int rank = plan.rank;
   plan.dims[rank] = p.m;
   plan.dims[rank + 1] = p.n;
-  Tensor *out = ctx.allocateOutput(0, s.out, Dims(plan.dims, static_cast<size_t>(rank) + 2));
+  const Dims dims(plan.dims, static_cast<size_t>(rank) + 2);
+  int64_t rows = countElements(dims).value_or(0) / std::max<int64_t>(p.n, 1);
+  if (b.count() == p.k * p.n && a.count() == rows * p.k && !p.aTransposed) {
+    p.m = rows; // all matrices of the left one under another, by the only one of the right
+    return multiplyMatrices(ctx, p, dims, nullptr);
+  }
+  Tensor *out = ctx.allocateOutput(0, s.out, dims);
   if (!out || !out->count())
     return;
   if (p.k == 0)
