@@ -55,15 +55,20 @@ bool checkConcatShapes(OpContext &ctx, int first, int count, int64_t axis) {
 // Writes inputs [first, first + count), each `rows` rows of its share, side by side.
 void interleave(OpContext &ctx, int first, int count, int64_t rows, Tensor &out) {
   DType dtype = out.dtype();
-  int64_t outRow = rows ? out.count() / rows : 0, offset = 0;
-  for (int i = 0; i < count; ++i) {
-    const Tensor &in = ctx.input(first + i);
-    int64_t row = rows ? in.count() / rows : 0;
-    for (int64_t r = 0; row && r < rows; ++r)
-      copyElements(dtype, elementAt(dtype, out.raw(), r * outRow + offset),
-                   elementAt(dtype, in.raw(), r * row), row);
-    offset += row;
-  }
+  int64_t outRow = rows ? out.count() / rows : 0;
+  auto copyRows = [&](int64_t begin, int64_t end) {
+    int64_t offset = 0;
+    for (int i = 0; i < count; ++i) {
+      const Tensor &in = ctx.input(first + i);
+      int64_t row = in.count() / rows;
+      for (int64_t r = begin; row && r < end; ++r)
+        copyElements(dtype, elementAt(dtype, out.raw(), r * outRow + offset),
+                     elementAt(dtype, in.raw(), r * row), row);
+      offset += row;
+    }
+  };
+  constexpr double nsPerElement = 0.15;
+  ctx.parallelFor(rows, nsPerElement * static_cast<double>(outRow), copyRows);
 }
 
 void concat(OpContext &ctx, int first, int count, int axisInput) {

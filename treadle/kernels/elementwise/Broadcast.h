@@ -27,18 +27,32 @@ template <int N> bool planBroadcast(const std::array<Dims, N> &operands, Broadca
 extern template bool planBroadcast<2>(const std::array<Dims, 2> &, BroadcastPlan<2> &);
 extern template bool planBroadcast<3>(const std::array<Dims, 3> &, BroadcastPlan<3> &);
 
+template <int N, typename Row>
+void forEachRow(const BroadcastPlan<N> &plan, int64_t first, int64_t last, Row &&row);
+
 /// Calls `row(offsets, begin)` for each run of the innermost loop, in order of the result:
 /// `offsets` are the operands' first elements there, `begin` is the result's.
 template <int N, typename Row> void forEachRow(const BroadcastPlan<N> &plan, Row &&row) {
-  if (plan.count <= 0)
-    return;
+  if (plan.count > 0)
+    forEachRow<N>(plan, 0, plan.count / plan.size[plan.loops - 1], row);
+}
+
+/// The same for rows [first, last), of which there is one at least.
+template <int N, typename Row>
+void forEachRow(const BroadcastPlan<N> &plan, int64_t first, int64_t last, Row &&row) {
   int outer = plan.loops - 1;
   int64_t rowLength = plan.size[outer];
   int64_t at[BroadcastPlan<N>::maxRank];
-  std::fill_n(at, outer, 0);
   std::array<int64_t, N> offsets{};
-  for (int64_t begin = 0;; begin += rowLength) {
+  for (int64_t d = outer - 1, rest = first; d >= 0; rest /= plan.size[d--]) {
+    at[d] = rest % plan.size[d];
+    for (int k = 0; k < N; ++k)
+      offsets[k] += plan.stride[k][d] * at[d];
+  }
+  for (int64_t begin = first * rowLength, end = last * rowLength;; begin += rowLength) {
     row(offsets, begin);
+    if (begin + rowLength == end)
+      return;
     int d = outer - 1;
     for (; d >= 0; --d) {
       for (int k = 0; k < N; ++k)

@@ -40,15 +40,26 @@ bool runFlat(OpContext &ctx, const BinarySpec &spec, const void *a, bool aSteps,
   return succeeded;
 }
 
-bool runRows(const BinarySpec &spec, const BroadcastPlan<2> &plan, const void *a, const void *b,
-             void *out) {
+bool runRows(OpContext &ctx, const BinarySpec &spec, const BroadcastPlan<2> &plan, const void *a,
+             const void *b, void *out) {
   int inner = plan.loops - 1;
   bool aSteps = plan.stride[0][inner] != 0, bSteps = plan.stride[1][inner] != 0;
   int64_t n = plan.size[inner];
-  bool succeeded = true;
-  forEachRow<2>(plan, [&](const std::array<int64_t, 2> &offsets, int64_t begin) {
-    succeeded &= spec.loop(at(a, offsets[0], spec.inSize), aSteps, at(b, offsets[1], spec.inSize),
-                           bSteps, at(out, begin, spec.outSize), n);
+  auto run = [&](int64_t first, int64_t last) {
+    bool succeeded = true;
+    forEachRow<2>(plan, first, last, [&](const std::array<int64_t, 2> &offsets, int64_t begin) {
+      succeeded &= spec.loop(at(a, offsets[0], spec.inSize), aSteps, at(b, offsets[1], spec.inSize),
+                             bSteps, at(out, begin, spec.outSize), n);
+    });
+    return succeeded;
+  };
+  int64_t rows = plan.count / n;
+  if (plan.count * spec.cost < smallWork)
+    return run(0, rows);
+  std::atomic<bool> succeeded{true};
+  ctx.parallelFor(rows, spec.cost * static_cast<double>(n), [&](int64_t begin, int64_t end) {
+    if (!run(begin, end))
+      succeeded = false;
   });
   return succeeded;
 }
@@ -74,7 +85,7 @@ void runSameShape(OpContext &ctx, const BinarySpec &spec, DType dtype) {
     return;
   bool succeeded = plan.loops == 1 ? runFlat(ctx, spec, aData, plan.stride[0][0] != 0, bData,
                                              plan.stride[1][0] != 0, out->raw(), plan.count)
-                                   : runRows(spec, plan, aData, bData, out->raw());
+                                   : runRows(ctx, spec, plan, aData, bData, out->raw());
   if (!succeeded)
     ctx.fail(invalidArgument(spec.failure));
 }
