@@ -35,6 +35,14 @@ public:
       replace(last);
   }
 
+  /// The only one who sees the node, or null.
+  static Node onlyUser(Node node) {
+    if (!node->hasOneUse() || node->getResult(0).use_empty())
+      return {};
+    Operation *user = *node->user_begin();
+    return Node::isNode(user) ? Node(user) : Node();
+  }
+
 private:
   static bool isFloat32(Value value) { return getElementTypeOrSelf(value.getType()).isF32(); }
 
@@ -43,14 +51,6 @@ private:
     return isProduct(node) && !scope.isFunction(node.opType()) && isFloat32(node->getResult(0)) &&
            isFloat32(node->getOperand(0)) && isFloat32(node->getOperand(1)) &&
            !flag(node, "adj_x") && !flag(node, "adj_y");
-  }
-
-  /// The only one who sees the node, or null.
-  static Node onlyUser(Node node) {
-    if (!node->hasOneUse() || node->getResult(0).use_empty())
-      return {};
-    Operation *user = *node->user_begin();
-    return Node::isNode(user) ? Node(user) : Node();
   }
 
   /// The node behind `v`, which nobody else sees; it becomes part of the whole.
@@ -195,6 +195,99 @@ private:
   SmallVector<Node> taken; // users before what they use
 };
 
+// --- Einsum --------------------------------------------------------------------------------------
+
+/// Writes the products of attention whose heads are the third dimension as products of matrices.
+class EinsumSpeller {
+public:
+  EinsumSpeller(const FusionScope &scope, Node softmax) : scope(scope), softmax(softmax) {}
+
+  void spell() {
+    Node last = AttentionFuser::onlyUser(softmax), first = scoresOf(softmax->getOperand(0));
+    if (first && last && last->getOperand(0) == softmax->getResult(0) &&
+        isProduct(first, "btnh,bsnh->bnts") && isProduct(last, "bnts,bsnh->btnh")) {
+      replace(first, product(first, headsFirst(first, 0), headsFirst(first, 1), true));
+      Node sums = product(last, last->getOperand(0), headsFirst(last, 1), false);
+      sums.setName((last.name() + "/heads_first").str());
+      Node turned = headsFirst(last, sums->getResult(0), last.name());
+      turned->getResult(0).setType(last->getResult(0).getType());
+      replace(last, turned);
+    }
+  }
+
+private:
+  /// Past a factor and a mask.
+  Node scoresOf(Value scores) const {
+    static const llvm::StringSet<> between = {"Mul", "RealDiv", "Add", "AddV2"};
+    Node node = definingNode(scores);
+    for (int steps = 0; steps < 2 && node && between.contains(node.opType()); ++steps)
+      for (unsigned i : {0U, 1U})
+        if (Node next = definingNode(node->getOperand(i));
+            next &&
+            (next.opType() == "Einsum" || (steps == 0 && between.contains(next.opType())))) {
+          node = next;
+          break;
+        }
+    return node;
+  }
+
+  /// An Einsum of this form, whatever its letters are, that nobody else looks at.
+  bool isProduct(Node node, StringRef form) const {
+    auto equation = node.attr<StringAttr>("equation");
+    if (node.opType() != "Einsum" || !equation || node.numData() != 2 || node.numControl() ||
+        scope.isFunction("Einsum") || scope.isKept(node) ||
+        !getElementTypeOrSelf(node->getResult(0)).isF32())
+      return false;
+    StringRef text = equation.getValue();
+    llvm::SmallDenseMap<char, char> letters, back;
+    return text.size() == form.size() && llvm::all_of(llvm::zip(text, form), [&](auto pair) {
+             auto [mine, its] = pair;
+             return letters.try_emplace(mine, its).first->second == its &&
+                    back.try_emplace(its, mine).first->second == mine;
+           });
+  }
+
+  Value headsFirst(Node node, unsigned operand) {
+    std::string name = (node.name() + "/operand_" + Twine(operand)).str();
+    return headsFirst(node, node->getOperand(operand), name)->getResult(0);
+  }
+  Node headsFirst(Node node, Value value, StringRef name) {
+    constexpr int32_t order[] = {0, 2, 1, 3};
+    Tensor list = *Tensor::make(DType::Int32, {std::size(order)});
+    llvm::copy(order, list.data<int32_t>());
+    OpBuilder builder(node.getOperation());
+    Node constant = buildConst(builder, (name + "/order").str(), list, node, {});
+    return NodeBuilder(builder, "Transpose")
+        .name(name)
+        .placedAs(node)
+        .attr("T", dtypeAttr(value.getType()))
+        .attr("Tperm", mlir::TypeAttr::get(builder.getI32Type()))
+        .inputs({value, constant->getResult(0)})
+        .results(UnrankedTensorType::get(builder.getF32Type()))
+        .build();
+  }
+  Node product(Node node, Value a, Value b, bool turns) {
+    OpBuilder builder(node.getOperation());
+    return NodeBuilder(builder, "BatchMatMulV2")
+        .name(node.name())
+        .placedAs(node)
+        .attr("T", dtypeAttr(a.getType()))
+        .attr("adj_y", builder.getBoolAttr(turns))
+        .inputs({a, b})
+        .results(UnrankedTensorType::get(builder.getF32Type()))
+        .build();
+  }
+  void replace(Node node, Node by) {
+    node->getResult(0).replaceAllUsesWith(by->getResult(0));
+    node.controlResult().replaceAllUsesWith(by.controlResult());
+    SoftEdges::merge(node, by);
+    node->erase();
+  }
+
+  const FusionScope &scope;
+  Node softmax;
+};
+
 } // namespace
 
 void fuseAttention(const FusionScope &scope) {
@@ -203,8 +296,10 @@ void fuseAttention(const FusionScope &scope) {
     if (Node::isNode(&op) && Node(&op).opType() == "Softmax" && Node(&op).numResults() == 1 &&
         !scope.isFunction("Softmax") && getElementTypeOrSelf(op.getResult(0).getType()).isF32())
       found.push_back(Node(&op));
-  for (Node node : found)
+  for (Node node : found) {
+    EinsumSpeller(scope, node).spell();
     AttentionFuser(scope, node).fuse();
+  }
 }
 
 } // namespace treadle::tfg

@@ -45,3 +45,18 @@ tfg.func @others(%q: tensor<*xf32> {tfg.name = "q"}, %k: tensor<*xf32> {tfg.name
   %d, %dc = BatchMatMulV2(%p2, %h) name("d") {T = f64} : (tensor<*xf64>, tensor<*xf64>) -> (tensor<*xf64>)
   return(%a, %p, %b, %d) : tensor<*xf32>, tensor<*xf32>, tensor<*xf32>, tensor<*xf64>
 }
+
+// Heads in the third dimension, as Keras has them: whatever the letters are.
+// CHECK-LABEL: tfg.func @heads
+// CHECK: %[[Q:.*]], %{{.*}} = Transpose(%q,
+// CHECK: %[[K:.*]], %{{.*}} = Transpose(%k,
+// CHECK: %[[V:.*]], %{{.*}} = Transpose(%v,
+// CHECK: %[[A:.*]]:2, %{{.*}} = _Attention(%[[Q]], %[[K]], %[[V]])
+// CHECK: %[[R:.*]], %{{.*}} = Transpose(%[[A]]#0, %{{.*}}) name("out")
+// CHECK: return(%[[R]])
+tfg.func @heads(%q: tensor<*xf32> {tfg.name = "q"}, %k: tensor<*xf32> {tfg.name = "k"}, %v: tensor<*xf32> {tfg.name = "v"}) -> (tensor<*xf32> {tfg.name = "r"}) {
+  %s, %sc = Einsum(%q, %k) name("s") {N = 2 : i64, T = f32, equation = "aecd,abcd->aceb"} : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+  %p, %pc = Softmax(%s) name("p") {T = f32} : (tensor<*xf32>) -> (tensor<*xf32>)
+  %out, %oc = Einsum(%p, %v) name("out") {N = 2 : i64, T = f32, equation = "aceb,abcd->aecd"} : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)
+  return(%out) : tensor<*xf32>
+}
