@@ -82,5 +82,69 @@ TEST(Fusion, DependsOnWhatIsAsked) {
   EXPECT_EQ(run({}, {{"x", number(3)}}, {"r", "p"}), "fused") << "targets have no values";
 }
 
+// A net's parts as graphs spell them out, with sizes that are known only when it runs, beside the
+// separate nodes. The compiler leaves them to the kernels.
+TEST(Fusion, FormsAgreeWithTheirParts) {
+  Graph graph = *Graph::fromBytes(R"(
+    node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'g' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'b' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'axis' op: 'Const' attr { key: 'dtype' value { type: DT_INT32 } }
+           attr { key: 'value' value { tensor { dtype: DT_INT32 tensor_shape { dim { size: 1 } } int_val: -1 } } } }
+    node { name: 'e' op: 'Const' attr { key: 'dtype' value { type: DT_FLOAT } }
+           attr { key: 'value' value { tensor { dtype: DT_FLOAT tensor_shape { } float_val: 0.001 } } } }
+    node { name: 'm' op: 'Mean' input: 'x' input: 'axis' attr { key: 'T' value { type: DT_FLOAT } }
+           attr { key: 'Tidx' value { type: DT_INT32 } } attr { key: 'keep_dims' value { b: true } } }
+    node { name: 'd' op: 'SquaredDifference' input: 'x' input: 'm' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'v' op: 'Mean' input: 'd' input: 'axis' attr { key: 'T' value { type: DT_FLOAT } }
+           attr { key: 'Tidx' value { type: DT_INT32 } } attr { key: 'keep_dims' value { b: true } } }
+    node { name: 'a' op: 'AddV2' input: 'v' input: 'e' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'q' op: 'Rsqrt' input: 'a' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'f' op: 'Mul' input: 'q' input: 'g' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'h' op: 'Mul' input: 'm' input: 'f' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'k' op: 'Sub' input: 'b' input: 'h' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'l' op: 'Mul' input: 'x' input: 'f' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'n' op: 'AddV2' input: 'l' input: 'k' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 's' op: 'Sigmoid' input: 'n' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'w' op: 'Mul' input: 'n' input: 's' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'p' op: 'Mul' input: 'w' input: 'g' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'o' op: 'Mul' input: 'b' input: 'g' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 't' op: 'Sub' input: 'b' input: 'o' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'u' op: 'AddV2' input: 'p' input: 't' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'y' op: 'Relu' input: 'u' attr { key: 'T' value { type: DT_FLOAT } } })");
+  auto filled = [](std::vector<int64_t> dims, int seed) {
+    Tensor t = *Tensor::make(DType::Float32, dims);
+    for (int64_t i = 0; i < t.count(); ++i)
+      t.data<float>()[i] = static_cast<float>((i * 29 + seed) % 23 - 11) / 4;
+    return t;
+  };
+  SessionOptions interpret, jit;
+  interpret.tier = Tier::Interpret;
+  jit.tier = Tier::Jit;
+  jit.trace = true;
+  Session one = *Session::create(graph), two = *Session::create(graph, jit),
+          other = *Session::create(graph, interpret);
+  for (const auto &x : {std::vector<int64_t>{20}, {1, 20}, {7, 20}, {2, 7, 20}})
+    for (const auto &g : {std::vector<int64_t>{20}, {1, 1, 20}, {1}, {3, 7, 1, 20}})
+      for (const auto &b : {std::vector<int64_t>{20}, {7, 1}}) {
+        Session::Feeds feeds = {{"x", filled(x, 1)}, {"g", filled(g, 3)}, {"b", filled(b, 5)}};
+        auto wanted = other.run({"y"}, feeds);
+        for (Session *session : {&one, &two}) {
+          auto result = session->run({"y"}, feeds);
+          ASSERT_EQ(result.has_value(), wanted.has_value()) << dimsText(x) << " " << dimsText(g);
+          if (!result)
+            continue;
+          const Tensor &got = result->front(), &want = wanted->front();
+          ASSERT_TRUE(std::ranges::equal(got.dims(), want.dims()));
+          for (int64_t i = 0; i < got.count(); ++i)
+            ASSERT_NEAR(got.data<float>()[i], want.data<float>()[i], 2e-4)
+                << dimsText(x) << " " << dimsText(g) << " " << dimsText(b);
+        }
+      }
+  std::string trace = *two.trace();
+  for (const char *op : {"_LayerNorm", "_Swish", "_FusedScale"})
+    EXPECT_NE(trace.find(op), trace.npos) << op;
+}
+
 } // namespace
 } // namespace treadle

@@ -24,17 +24,29 @@ constexpr const char *indexType = "attr { key: 'Tidx' value { type: DT_INT32 } }
 
 const Case cases[] = {
     {"AddV2", {"image", "image"}, ""},
+    {"Mul", {"image", "channels"}, ""},
+    {"_FusedScale",
+     {"image", "channels", "channels"},
+     "attr { key: 'num_args' value { i: 2 } }"
+     "attr { key: 'fused_ops' value { list { s: 'Mul' s: 'Add' s: 'Tanh' } } }"},
+    {"_Swish", {"image"}, ""},
     {"Tanh", {"image"}, ""},
     {"Lgamma", {"matrix"}, ""},
     {"Igamma", {"matrix", "matrix"}, ""},
     {"MatMul", {"matrix", "matrix"}, ""},
     {"BatchMatMulV2", {"image", "image"}, "attr { key: 'adj_y' value { b: true } }"},
+    {"BatchMatMulV3",
+     {"image", "columns"},
+     "attr { key: 'Ta' value { type: DT_FLOAT } } attr { key: 'Tb' value { type: DT_FLOAT } }"
+     "attr { key: 'Tout' value { type: DT_FLOAT } }"},
     {"Einsum",
      {"image", "image"},
      "attr { key: 'N' value { i: 2 } } attr { key: 'equation' value { s: 'abcd,abed->abce' } }"},
     {"Conv2D", {"image", "filter"}, strides},
     {"DepthwiseConv2dNative", {"image", "filter"}, strides},
     {"MaxPool", {"image"}, window},
+    {"AvgPool", {"image"}, window},
+    {"ConcatV2", {"image", "image", "axis"}, "attr { key: 'N' value { i: 2 } }"},
     {"Softmax", {"matrix"}, ""},
     {"Sum", {"matrix", "axis"}, indexType},
     {"Max", {"image", "axis"}, indexType},
@@ -50,7 +62,7 @@ std::string nodeText(const Case &c) {
 
 std::string graphText() {
   std::string text;
-  for (const char *name : {"image", "matrix", "filter"})
+  for (const char *name : {"image", "matrix", "filter", "channels", "columns"})
     text += std::string("node { name: '") + name +
             "' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }\n";
   text +=
@@ -82,7 +94,9 @@ std::vector<Tensor> runAll(int threads) {
     fetches.push_back(c.op);
   auto out = session->run(fetches, {{"image:0", waves({4, 32, 32, 16})},
                                     {"matrix:0", waves({256, 256})},
-                                    {"filter:0", waves({3, 3, 16, 8})}});
+                                    {"filter:0", waves({3, 3, 16, 8})},
+                                    {"channels:0", waves({16})},
+                                    {"columns:0", waves({16, 8})}});
   if (!out)
     throw std::runtime_error(out.error().message);
   return std::move(*out);

@@ -544,8 +544,11 @@ def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
     sees what is in between: a bias or a batch norm for inference, products and sums, an activation. A
     convolution takes the zeros of a Pad before it, reads a filter as it lies before a Transpose
     from [out, in, rows, columns], and writes its gradient as it lies after one. The gates of a long short-term memory become one
-    `_FusedLstmGates`, and the softmax of attention with the products before and after it one `_Attention`. The fused node has the name of the product, whose errors it reports, and waits
-    for all that its parts waited for.
+    `_FusedLstmGates`, and the softmax of attention with the products before and after it one `_Attention`,
+    whose heads may be the third dimension of an Einsum. Activations that are spelled out (gelu, swish
+    and their like) become one op, and so do layer normalisations and, where no convolution takes them
+    in, batch normalisations for inference with the activation after them. The fused node has the name
+    of the product, whose errors it reports, and waits for all that its parts waited for.
 
     ```mlir
     %p, %c0 = MatMul(%x, %w) name("p") : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)

@@ -32,6 +32,8 @@ std::span<const KernelEntry> groupNormKernels();
 std::span<const KernelEntry> gruKernels();
 /// Normalisation over the last dimension.
 std::span<const KernelEntry> layerNormKernels();
+/// _FusedScale: a factor and an offset a channel, and an activation.
+std::span<const KernelEntry> scaleKernels();
 /// _FusedLstmGates: from the sums of a long short-term memory's gates and its cell to the next cell
 /// and the output.
 std::span<const KernelEntry> lstmGatesKernels();
@@ -47,10 +49,10 @@ std::span<const KernelEntry> lstmKernels();
 std::span<const KernelEntry> softmaxKernels();
 
 inline constexpr KernelFamily netsFamilies[] = {
-    attentionKernels, biasKernels,          blockLstmKernels,
-    ctcDecodeKernels, ctcLossKernels,       globalNormalizationKernels,
-    groupNormKernels, gruKernels,           layerNormKernels,
-    lstmGatesKernels, normalizationKernels, optimizerKernels,
-    lstmKernels,      softmaxKernels};
+    attentionKernels, biasKernels,      blockLstmKernels,
+    ctcDecodeKernels, ctcLossKernels,   globalNormalizationKernels,
+    scaleKernels,     groupNormKernels, gruKernels,
+    layerNormKernels, lstmGatesKernels, normalizationKernels,
+    optimizerKernels, lstmKernels,      softmaxKernels};
 
 } // namespace treadle

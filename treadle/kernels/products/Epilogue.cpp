@@ -29,6 +29,9 @@ constexpr NamedActivation activations[] = {
     {"Sigmoid", Activation::Sigmoid},
     {"GeluExact", Activation::GeluExact},
     {"GeluApproximate", Activation::GeluApproximate},
+    {"Swish", Activation::Swish},
+    {"HardSwish", Activation::HardSwish},
+    {"HardSigmoid", Activation::HardSigmoid},
 };
 
 template <typename T> using Elements = Eigen::Map<Eigen::Array<T, Eigen::Dynamic, 1>>;
@@ -60,6 +63,16 @@ template <typename T> constexpr auto relu = [](T v) { return v < T(0) ? T(0) : v
 template <typename T>
 constexpr auto relu6 = [](T v) {
   return v < T(0) ? T(0) : v > T(6) ? T(6) : v;
+};
+
+template <typename T>
+constexpr auto hardSigmoid = [](T v) { return relu6<T>(v + T(3)) * T(1.0 / 6); };
+
+// x / (1 + exp(-x)); where the exponential is beyond a float's range, the product with 0.
+constexpr auto swish = [](float v) {
+  constexpr float least = -80;
+  float bounded = v < least ? least : v > -least ? -least : v;
+  return (v < least ? 0 : v) / (1 + vectorExpOfSmall(-bounded)) + (v < least ? v * 0 : 0);
 };
 
 template <typename T, typename Fn> void applyEach(T *x, int64_t n, Fn fn) {
@@ -105,6 +118,15 @@ template <typename T> void activate(Activation activation, float alpha, T *x, in
   case Activation::GeluExact:
   case Activation::GeluApproximate:
     return applyGelu(x, n, activation == Activation::GeluExact);
+  case Activation::Swish:
+    if constexpr (std::is_same_v<T, float>)
+      return applyEach(x, n, swish);
+    Elements<T>(x, n) *= Elements<T>(x, n).logistic();
+    return;
+  case Activation::HardSwish:
+    return applyEach(x, n, [](T v) { return v * hardSigmoid<T>(v); });
+  case Activation::HardSigmoid:
+    return applyEach(x, n, hardSigmoid<T>);
   }
 }
 
@@ -348,8 +370,8 @@ void scaleRow(T *x, const T *factor, const T *offset, const T *added, int64_t n,
 template <typename T>
 void Epilogue::apply(T *result, int64_t row, int64_t rows, int64_t column, int64_t columns) const {
   auto from = [](const Tensor &t, int64_t at) { return t ? t.data<T>() + at : nullptr; };
-  auto scale = [&](auto last) {
-    for (int64_t r = row; r < row + rows; ++r) {
+  auto scale = [&](auto last, int64_t begin, int64_t end) {
+    for (int64_t r = begin; r < end; ++r) {
       int64_t at = r * channels + column;
       scaleRow(result + at, from(factor, column), from(offset, column), from(added, at), columns,
                last);
@@ -357,16 +379,21 @@ void Epilogue::apply(T *result, int64_t row, int64_t rows, int64_t column, int64
   };
   Activation last = lastActivation();
   if (last == Activation::Relu)
-    return scale(relu<T>);
+    return scale(relu<T>, row, row + rows);
   if (last == Activation::Relu6)
-    return scale(relu6<T>);
-  scale([](T v) { return v; });
-  if (last == Activation::None)
-    return;
-  if (columns == channels)
-    return activate(activation, alpha, result + row * channels, rows * channels);
-  for (int64_t r = row; r < row + rows; ++r)
-    activate(activation, alpha, result + r * channels + column, columns);
+    return scale(relu6<T>, row, row + rows);
+  // Some rows at a time, so that they are near when the activation follows.
+  constexpr int64_t elementsNear = 4096;
+  int64_t some = std::max<int64_t>(elementsNear / std::max<int64_t>(columns, 1), 1);
+  for (int64_t begin = row; begin < row + rows; begin += some) {
+    int64_t end = std::min(begin + some, row + rows);
+    scale([](T v) { return v; }, begin, end);
+    if (columns == channels)
+      activate(last, alpha, result + begin * channels, (end - begin) * channels);
+    else
+      for (int64_t r = begin; r < end; ++r)
+        activate(last, alpha, result + r * channels + column, columns);
+  }
 }
 
 #define TREADLE_INSTANTIATE(T)                                                                     \

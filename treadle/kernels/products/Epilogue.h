@@ -18,6 +18,9 @@ enum class Activation : uint8_t {
   Sigmoid,
   GeluExact,
   GeluApproximate,
+  Swish,
+  HardSwish,
+  HardSigmoid,
 };
 
 /// The activation that an attribute names; nothing for a name that nobody knows.

@@ -14,6 +14,10 @@ std::span<const KernelEntry> einsumKernels();
 /// Matrix products: MatMul, the BatchMatMuls, and _FusedMatMul.
 std::span<const KernelEntry> matMulKernels();
 
-inline constexpr KernelFamily productsFamilies[] = {einsumKernels, matMulKernels};
+/// Activations that graphs spell out, as one op each: _Swish, _GeluExact and the like.
+std::span<const KernelEntry> activationOpKernels();
+
+inline constexpr KernelFamily productsFamilies[] = {einsumKernels, matMulKernels,
+                                                    activationOpKernels};
 
 } // namespace treadle

@@ -55,6 +55,29 @@ TEST(FusedMatMul, GeluIsExactOrNot) {
       {0, 0.841192f, -0.04540229f, 0}, 1e-6);
 }
 
+// Swish and its like are what their parts are, as ops and in epilogues; also of what is no number.
+TEST(FusedMatMul, ActivationsThatGraphsSpellOut) {
+  const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
+  Tensor x = vec<float>({-100, -88, -20, -4, -3, -1, -0.5f, 0, 0.5f, 1, 3, 20, 100});
+  Tensor three =
+      run1("Fill", {vec<int32_t>({13}), Tensor::scalar(DType::Float32, 3.0f)}, DType::Float32);
+  Tensor six =
+      run1("Fill", {vec<int32_t>({13}), Tensor::scalar(DType::Float32, 6.0f)}, DType::Float32);
+  Tensor hard = run1("RealDiv", {run1("Relu6", {run1("AddV2", {x, three})}), six});
+  expectAs(run1("_Swish", {x}), run1("Mul", {x, run1("Sigmoid", {x})}), 1e-6);
+  expectAs(run1("_HardSigmoid", {x}), hard, 1e-6);
+  expectAs(run1("_HardSwish", {x}), run1("Mul", {x, hard}), 1e-5);
+  Tensor row = scattered({1, 13}), one = tensor<float>({1, 1}, {1});
+  for (const char *name : {"Swish", "HardSwish", "HardSigmoid", "GeluExact", "GeluApproximate"}) {
+    Tensor as = run1(std::string("_") + name, {row});
+    expectAs(run1("_FusedMatMul", {one, row}, DType::Float32, fused({name})), as, 1e-6);
+    Tensor special = run1(std::string("_") + name, {vec<float>({nan, inf})});
+    EXPECT_TRUE(std::isnan(special.data<float>()[0])) << name;
+    EXPECT_EQ(special.data<float>()[1], std::string(name) == "HardSigmoid" ? 1 : inf) << name;
+  }
+  EXPECT_TRUE(std::isnan(run1("_Swish", {vec<float>({-inf})}).data<float>()[0])) << "-inf * 0";
+}
+
 TEST(FusedMatMul, NothingToSumIsTheBias) {
   Tensor a = tensor<float>({2, 0}, {}), b = tensor<float>({0, 2}, {});
   EXPECT_EQ(values<float>(run1("_FusedMatMul", {a, b, vec<float>({-1, 2})}, DType::Float32,
@@ -75,6 +98,33 @@ TEST(FusedConvolution, BatchNormIsAFactorAndAnOffset) {
   expectAs(run1("_FusedConv2D", {x, filter, scale, offset, mean, variance}, f32,
                 fused({"FusedBatchNorm", "Relu"})),
            run1("Relu", {normal[0]}), 1e-4);
+}
+
+// Large enough for a plan, in several parts for the activation, and byChannels.
+TEST(FusedConvolution, ActivationsFollowPlans) {
+  AttrMap plain = fused({});
+  for (auto [image, filter] : {std::pair{scattered({1, 60, 60, 16}), scattered({1, 1, 16, 96})},
+                               std::pair{scattered({1, 4, 4, 96}), scattered({3, 3, 96, 96})}}) {
+    Tensor result = run1("Conv2D", {image, filter}, DType::Float32, plain);
+    for (const char *name : {"Swish", "HardSwish", "HardSigmoid", "GeluExact", "GeluApproximate"})
+      expectAs(run1("_FusedConv2D", {image, filter}, DType::Float32, fused({name})),
+               run1(std::string("_") + name, {result}), 2e-5);
+  }
+}
+
+// A normalisation without a convolution: one number a channel, or any shape that broadcasts.
+TEST(FusedScale, IsWhatItsPartsAre) {
+  Tensor x = scattered({3, 5, 7});
+  for (const std::vector<int64_t> &dims :
+       {std::vector<int64_t>{7}, {1, 1, 7}, {3, 5, 7}, {3, 1, 1}, {}})
+    for (const std::vector<int64_t> &other : {std::vector<int64_t>{7}, {2, 3, 5, 7}}) {
+      Tensor factor = scattered(dims), offset = scattered(other);
+      expectAs(
+          run1("_FusedScale", {x, factor, offset}, DType::Float32, fused({"Mul", "Add", "Relu"})),
+          run1("Relu", {run1("AddV2", {run1("Mul", {x, factor}), offset})}), 1e-6);
+    }
+  EXPECT_NE(errorOf("_FusedScale", {x}, {DType::Float32}, fused({"Mul"})).find("ask for 2"),
+            std::string::npos);
 }
 
 // Few positions, so that threads share the columns, and many; with the channels first as well.

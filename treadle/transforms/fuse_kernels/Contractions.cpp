@@ -27,6 +27,8 @@ StringRef formatOf(Node node) {
   return format ? format.getValue() : "NHWC";
 }
 
+} // namespace
+
 bool isNormalisation(Node node) {
   const OpDef *op = lookupOp(node.opType());
   auto isTraining = node.attr<BoolAttr>("is_training");
@@ -37,20 +39,24 @@ bool isNormalisation(Node node) {
                       [&](Value v) { return isControl(v) || v.use_empty(); });
 }
 
+namespace {
+
 class Fuser {
 public:
   Fuser(const FusionScope &scope, Node first)
       : scope(scope), first(first), fusedOp("_Fused" + first.opType().str()), last(first),
         element(elementOf(first->getResult(0))) {}
 
-  void fuse() {
+  /// Whether there was something to take in.
+  bool fuse() {
     takeMargin();
     while (Node next = follower(last)) {
       unsigned input = next->getOperand(0) == last->getResult(0) ? 0 : 1;
       if (hasRole(next, FusionRole::Activation) && isOf(element, next, 1, 1)) {
         auto alpha = next.attr<FloatAttr>("alpha");
         set("leakyrelu_alpha", alpha ? alpha : builder.getF32FloatAttr(0.2F));
-        take(next, next.opType(), input);
+        // Our own ops are called so, TensorFlow's aren't.
+        take(next, next.opType().ltrim('_'), input);
         break;
       }
       StringRef step = stepOf(next, input);
@@ -62,8 +68,10 @@ public:
       }
       take(next, step, input);
     }
-    if (!ops.empty())
-      replace();
+    if (ops.empty())
+      return false;
+    replace();
+    return true;
   }
 
 private:
@@ -268,16 +276,21 @@ bool isContraction(Node node) {
 
 bool mayBeFused(Node node) {
   constexpr unsigned numGates = 4;
+  if (mayBeForm(node))
+    return true;
   if (node.opType() == "Split")
     return node.numResults() == numGates;
   if (node.opType() == "Softmax" && node.numResults() == 1)
     return llvm::any_of(node->getResult(0).getUsers(), [](Operation *user) {
-      return Node::isNode(user) && Node(user).opType().starts_with("BatchMatMul");
+      return Node::isNode(user) &&
+             (Node(user).opType().starts_with("BatchMatMul") || Node(user).opType() == "Einsum");
     });
   Node filter = node.opType().starts_with("Conv2D") && node.numData() > 1
                     ? definingNode(node->getOperand(1))
                     : Node();
   if ((filter && filter.opType() == "Transpose") || node.opType() == "Conv2DBackpropFilter")
+    return true;
+  if (node.opType() == "Rsqrt" || isNormalisation(node))
     return true;
   if (!isContraction(node))
     return false;
@@ -306,6 +319,14 @@ void fuseContractions(const FusionScope &scope) {
       found.push_back(Node(&op));
   for (Node node : found)
     Fuser(scope, node).fuse();
+}
+
+void fuseScales(const FusionScope &scope) {
+  for (Node node : beginScales(scope))
+    if (!Fuser(scope, node).fuse()) {
+      node->getResult(0).replaceAllUsesWith(node->getOperand(0));
+      node->erase();
+    }
 }
 
 } // namespace treadle::tfg

@@ -25,6 +25,7 @@ Node FusionScope::producer(Value value, StringRef opType) const {
 
 static void fuse(const FusionScope &scope) {
   fuseLstmGates(scope);
+  fuseForms(scope);
   fuseAttention(scope);
   fuseContractions(scope);
   sampleImages(scope);

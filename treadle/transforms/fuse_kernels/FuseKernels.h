@@ -31,6 +31,17 @@ void forEachFusionScope(mlir::ModuleOp module, llvm::ArrayRef<std::string> keep,
 /// of factors and offsets that are applied as one.
 void fuseContractions(const FusionScope &scope);
 
+/// Whether a node is a batch normalisation of floats for inference, with its channels last and no
+/// result but the first used.
+bool isNormalisation(Node node);
+
+/// Puts a node "Scale", which gives its input, before each such normalisation that follows no
+/// contraction, and before x in x * f + (offset - mean * f). Only fusing may follow.
+llvm::SmallVector<Node> beginScales(const FusionScope &scope);
+
+/// Makes one node of each such normalisation and what follows it.
+void fuseScales(const FusionScope &scope);
+
 /// Makes one node of what a step of a long short-term memory does with the sums of its four gates:
 /// a bias, the gates' split and functions, the next cell and output. Nobody else may see what is in
 /// between. The values are those of the nodes apart.
@@ -47,6 +58,18 @@ void fuseAttention(const FusionScope &scope);
 /// make sure of it (`is_pointwise`).
 void sampleImages(const FusionScope &scope);
 bool mayBeSampled(Node node);
+
+/// Makes one node of an activation or a layer normalisation that is spelled out, where nobody else
+/// sees what is in between. The values are those of the nodes apart, but for rounding. Nodes
+/// IdentityN that nobody asked for are passed by. Ends with moveReshapes and fuseScales.
+void fuseForms(const FusionScope &scope);
+
+/// Puts a bias, and an activation after it, before a Reshape of a matrix product that keeps the
+/// columns, as far as the graph says how many there are.
+void moveReshapes(const FusionScope &scope);
+
+/// Whether a form may be found by this node.
+bool mayBeForm(Node node);
 
 /// Whether a group may be found by this node. Where a body has no such node, nothing is fused.
 bool mayBeFused(Node node);

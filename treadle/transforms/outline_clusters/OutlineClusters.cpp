@@ -4,6 +4,7 @@
 #include "treadle/runtime/Plan.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/deps_to_chains/Gain.h"
+#include "treadle/transforms/fuse_kernels/FuseKernels.h"
 #include "treadle/transforms/outline_clusters/Compilable.h"
 #include "treadle/transforms/outline_clusters/NativeOps.h"
 #include "treadle/transforms/topological_sort/TopologicalSort.h"
@@ -293,6 +294,10 @@ public:
       tfg::forEachFunctionName(attr.getValue(), [&](StringRef name) { add(name); });
   }
   bool contains(Operation *function) const { return compiled.contains(function); }
+  /// Whether it was there before there were clusters.
+  bool isOfGraph(tfg::FuncOp function) const {
+    return functions.lookup(function.getName()) == function;
+  }
 
 private:
   void add(StringRef name) {
@@ -330,6 +335,7 @@ public:
       for (Node node : cluster.nodes)
         compiled.addCalledBy(node);
     outline(loops);
+    fuseForms(compiled);
     outline(findStraight(compiled));
   }
 
@@ -371,6 +377,19 @@ private:
       }
     });
     return found;
+  }
+
+  /// What one kernel computes in one pass isn't compiled.
+  void fuseForms(const CompiledFunctions &compiled) {
+    SmallVector<std::string> asked;
+    for (const llvm::StringSet<> *names : {&kept, &fetched})
+      for (StringRef name : names->keys())
+        asked.push_back(name.str());
+    tfg::forEachFusionScope(module, asked, [&](const tfg::FusionScope &scope) {
+      auto function = dyn_cast<tfg::FuncOp>(scope.body.getParentOp());
+      if (!function || (compiled.isOfGraph(function) && !compiled.contains(function)))
+        tfg::fuseForms(scope);
+    });
   }
 
   /// Straight code that computes elements, many operations of it one after the other.

@@ -7,12 +7,6 @@ using namespace mlir;
 namespace treadle::tfg {
 namespace {
 
-/// What a match has found so far. `scale` and `offset` are null where there are none.
-struct LayerNorm {
-  Value x, mean, scale, offset;
-  float epsilon = 0;
-};
-
 class Matcher {
 public:
   Matcher(const Remapper &remapper, Node root) : remapper(remapper) {
@@ -22,9 +16,12 @@ public:
   /// (x - mean) * f + offset, without the offset and without a scale too.
   std::optional<LayerNorm> match(Node root) {
     Value result = root->getResult(0);
-    if (auto norm = matchSum(result))
-      return norm;
-    return matchScaled(result);
+    auto norm = matchSum(result);
+    if (!norm)
+      norm = matchScaled(result);
+    if (norm)
+      norm->axis = *axis;
+    return norm;
   }
 
   NodeSet nodes;
@@ -75,24 +72,41 @@ private:
   /// x * f and offset - mean * f, where f = scale / sqrt(variance + epsilon).
   std::optional<LayerNorm> matchFactored(Value product, Value rest) {
     NodeSet before = nodes;
-    Node mul = take(product, "Mul"), sub = take(rest, "Sub");
-    Node meanMul = sub ? take(sub->getOperand(1), "Mul") : Node();
+    Node mul = take(product, "Mul");
     std::optional<LayerNorm> found;
-    if (mul && meanMul)
+    if (mul)
       found = eitherWay(mul, [&](Value x, Value f) -> std::optional<LayerNorm> {
-        for (unsigned i : {0U, 1U}) {
-          if (meanMul->getOperand(1 - i) != f)
-            continue;
-          auto norm = matchFactor(f, x, meanMul->getOperand(i));
-          if (norm)
-            norm->offset = sub->getOperand(0);
-          return norm;
-        }
-        return std::nullopt;
+        auto [mean, offset] = takeMeanAway(rest, f);
+        auto norm = mean ? matchFactor(f, x, mean) : std::nullopt;
+        if (norm)
+          norm->offset = offset;
+        return norm;
       });
     if (!found)
       nodes = before;
     return found;
+  }
+
+  /// The mean and the offset of offset - mean * f, or of -mean * f + offset.
+  std::pair<Value, Value> takeMeanAway(Value rest, Value f) {
+    if (Node sub = take(rest, "Sub"))
+      return {takeFactorOf(sub->getOperand(1), f), sub->getOperand(0)};
+    Node sum = takeSum(rest);
+    for (unsigned i : {0U, 1U}) {
+      Value negative = sum ? takeFactorOf(sum->getOperand(i), f) : Value();
+      if (Node neg = negative ? take(negative, "Neg") : Node())
+        return {neg->getOperand(0), sum->getOperand(1 - i)};
+    }
+    return {};
+  }
+
+  /// What is multiplied by f.
+  Value takeFactorOf(Value product, Value f) {
+    Node mul = take(product, "Mul");
+    for (unsigned i : {0U, 1U})
+      if (mul && mul->getOperand(1 - i) == f)
+        return mul->getOperand(i);
+    return {};
   }
 
   /// f = scale * rsqrt(variance + epsilon), of that x and that mean.
@@ -165,17 +179,17 @@ private:
     return std::nullopt;
   }
 
-  /// A mean over the last dimension, which stays.
+  /// A mean over one dimension, which stays, and is the same for all means.
   Node takeMean(Value value) {
     Node node = take(value, "Mean");
     auto keeps = node ? node.attr<BoolAttr>("keep_dims") : BoolAttr();
     if (!keeps || !keeps.getValue())
       return {};
     auto axes = remapper.constants.integersOf(remapper.source(node->getOperand(1)));
-    RankedTensorType type = rankedTypeOf(node->getOperand(0));
-    bool isLast = axes && axes->size() == 1 && type &&
-                  (axes->front() == -1 || axes->front() == type.getRank() - 1);
-    return isLast ? node : Node();
+    if (!axes || axes->size() != 1 || axis.value_or(axes->front()) != axes->front())
+      return {};
+    axis = axes->front();
+    return node;
   }
 
   bool isMean(Value value, Value x) {
@@ -213,6 +227,7 @@ private:
   }
 
   const Remapper &remapper;
+  std::optional<int64_t> axis;
 };
 
 bool isVectorOf(Value value, int64_t n) {
@@ -247,18 +262,27 @@ Value vectorOf(Remapper &remapper, Node root, StringRef suffix, Value value, flo
 
 } // namespace
 
-Node fuseLayerNorm(Remapper &remapper, Node root) {
+std::optional<LayerNorm> matchLayerNorm(const Remapper &remapper, Node root, NodeSet &nodes) {
   static const llvm::StringSet<> ends = {"Add", "AddV2", "Mul", "RealDiv"};
   if (!ends.contains(root.opType()) || !isFloat32(root->getResult(0)))
-    return {};
+    return std::nullopt;
   Matcher matcher(remapper, root);
   std::optional<LayerNorm> norm = matcher.match(root);
-  if (!norm || !remapper.canFuse(root, matcher.nodes))
+  if (norm)
+    nodes.insert(matcher.nodes.begin(), matcher.nodes.end());
+  return norm;
+}
+
+Node fuseLayerNorm(Remapper &remapper, Node root) {
+  NodeSet nodes;
+  std::optional<LayerNorm> norm = matchLayerNorm(remapper, root, nodes);
+  if (!norm || !remapper.canFuse(root, nodes))
     return {};
-  // TensorFlow's kernel knows two and three dimensions.
+  // TensorFlow's kernel knows two and three dimensions, and normalises over the last one.
   int64_t n = lastDim(norm->x), rank = rankedTypeOf(norm->x) ? rankedTypeOf(norm->x).getRank() : 0;
-  if (rank < 2 || rank > 3 || ShapedType::isDynamic(n) || n == 0 ||
-      !fits(remapper, norm->scale, norm->x) || !fits(remapper, norm->offset, norm->x))
+  if ((norm->axis != -1 && norm->axis != rank - 1) || rank < 2 || rank > 3 ||
+      ShapedType::isDynamic(n) || n == 0 || !fits(remapper, norm->scale, norm->x) ||
+      !fits(remapper, norm->offset, norm->x))
     return {};
   Value scale = vectorOf(remapper, root, "scale", norm->scale, 1, norm->x);
   Value offset = scale ? vectorOf(remapper, root, "offset", norm->offset, 0, norm->x) : Value();
@@ -270,10 +294,10 @@ Node fuseLayerNorm(Remapper &remapper, Node root) {
                    .attr("T", dtypeAttr(norm->x.getType()))
                    .attr("epsilon", builder.getF32FloatAttr(norm->epsilon))
                    .inputs({norm->x, scale, offset})
-                   .control(remapper.controlOf(matcher.nodes))
+                   .control(remapper.controlOf(nodes))
                    .results(root->getResult(0).getType())
                    .build();
-  remapper.replace(root, fused, matcher.nodes);
+  remapper.replace(root, fused, nodes);
   return fused;
 }
 

@@ -73,6 +73,24 @@ struct Gelu {
 /// Nodes are added to `nodes` where it matches.
 std::optional<Gelu> matchGelu(const Remapper &remapper, Node root, NodeSet &nodes);
 
+/// Several ops that give what one of ours does.
+struct ActivationForm {
+  mlir::Value x;
+  llvm::StringRef op;
+};
+/// Nodes are added to `nodes` where it matches; the root is a product or a quotient.
+std::optional<ActivationForm> matchActivation(const Remapper &remapper, Node root, NodeSet &nodes);
+
+/// The parts of (x - mean) / sqrt(variance + epsilon) * scale + offset. `scale` and `offset` are
+/// null where there are none.
+struct LayerNorm {
+  mlir::Value x, mean, scale, offset;
+  float epsilon = 0;
+  int64_t axis = 0; // the dimension over which the means are
+};
+/// Nodes are added to `nodes` where it matches.
+std::optional<LayerNorm> matchLayerNorm(const Remapper &remapper, Node root, NodeSet &nodes);
+
 /// Each looks at what ends in `root` and gives the node that stands in for it, or null. `root` and
 /// what it stood for may be gone then.
 Node fuseContraction(Remapper &remapper, Node root);

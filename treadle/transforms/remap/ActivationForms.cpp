@@ -1,5 +1,6 @@
-// gelu(x) as graphs spell it: x / 2 * (1 + erf(x / sqrt(2))), with erfc in place of it, and the
-// approximation by tanh. Factors may stand in any order.
+// Activations as graphs spell them, with their factors in any order: gelu(x), which is
+// x / 2 * (1 + erf(x / sqrt(2))), with erfc in place of it, and its approximation by tanh;
+// swish(x) = x * sigmoid(x); x * relu6(x + 3) / 6, and the same without the first factor.
 #include "treadle/transforms/remap/Remapper.h"
 
 #include <cmath>
@@ -21,7 +22,7 @@ public:
   Matcher(const Remapper &remapper, Node root, NodeSet &nodes)
       : remapper(remapper), root(root), nodes(nodes) {}
 
-  std::optional<Gelu> match() {
+  std::optional<Gelu> matchGelu() {
     Product product = productOf(root->getResult(0));
     if (product.factors.size() != 2 || !isNear(product.coefficient, 0.5))
       return std::nullopt;
@@ -33,6 +34,24 @@ public:
         return Gelu{x, false};
     }
     return std::nullopt;
+  }
+
+  std::optional<ActivationForm> matchSigmoid() {
+    Product product = productOf(root->getResult(0));
+    ArrayRef<Value> factors = product.factors;
+    if (factors.size() == 2 && product.coefficient == 1)
+      for (unsigned i : {0U, 1U})
+        if (Node sigmoid = take(factors[i], "Sigmoid"))
+          if (isMultiple(sigmoid->getOperand(0), 1, factors[1 - i]))
+            return ActivationForm{factors[1 - i], "_Swish"};
+    if (!isNear(product.coefficient, 1.0 / 6))
+      return std::nullopt;
+    if (factors.size() == 2)
+      for (unsigned i : {0U, 1U})
+        if (takeHardSum(factors[i]) == factors[1 - i])
+          return ActivationForm{factors[1 - i], "_HardSwish"};
+    Value x = factors.size() == 1 ? takeHardSum(factors[0]) : Value();
+    return x ? std::optional(ActivationForm{x, "_HardSigmoid"}) : std::nullopt;
   }
 
 private:
@@ -115,12 +134,19 @@ private:
       node = take(value, "Add");
     return node ? std::pair(node->getOperand(0), node->getOperand(1)) : std::pair<Value, Value>();
   }
-  /// What is added to 1.
-  Value takeBesideOne(Value value) {
+  /// What is added to that number.
+  Value takeBeside(Value value, double number) {
     auto [a, b] = takeSum(value);
-    if (a && remapper.scalar(a) == 1.0)
+    if (a && remapper.scalar(a) == number)
       return b;
-    return b && remapper.scalar(b) == 1.0 ? a : Value();
+    return b && remapper.scalar(b) == number ? a : Value();
+  }
+  Value takeBesideOne(Value value) { return takeBeside(value, 1); }
+
+  /// The x of relu6(x + 3).
+  Value takeHardSum(Value value) {
+    Node relu6 = take(value, "Relu6");
+    return relu6 ? takeBeside(relu6->getOperand(0), 3) : Value();
   }
 
   bool isExactShare(Value share, Value x) {
@@ -165,10 +191,23 @@ std::optional<Gelu> matchGelu(const Remapper &remapper, Node root, NodeSet &node
   if (root.opType() != "Mul" || !isFloat32(root->getResult(0)))
     return std::nullopt;
   NodeSet own = nodes;
-  std::optional<Gelu> gelu = Matcher(remapper, root, own).match();
+  std::optional<Gelu> gelu = Matcher(remapper, root, own).matchGelu();
   if (gelu)
     nodes = own;
   return gelu;
+}
+
+std::optional<ActivationForm> matchActivation(const Remapper &remapper, Node root, NodeSet &nodes) {
+  bool mayEnd = root.opType() == "Mul" || root.opType() == "RealDiv";
+  if (!mayEnd || root.numResults() != 1 || !isFloat32(root->getResult(0)))
+    return std::nullopt;
+  if (std::optional<Gelu> gelu = matchGelu(remapper, root, nodes))
+    return ActivationForm{gelu->x, gelu->isExact ? "_GeluExact" : "_GeluApproximate"};
+  NodeSet own = nodes;
+  std::optional<ActivationForm> form = Matcher(remapper, root, own).matchSigmoid();
+  if (form)
+    nodes = own;
+  return form;
 }
 
 } // namespace treadle::tfg

@@ -1,0 +1,61 @@
+// _FusedScale: what epilogues of convolutions do, with no convolution before it.
+#include "treadle/kernels/Element.h"
+#include "treadle/kernels/Families.h"
+#include "treadle/kernels/products/Epilogue.h"
+
+#include <algorithm>
+
+namespace treadle {
+namespace {
+
+template <typename T> struct ScaleKernel {
+  /// Some rows of channels at a time: what was copied is near.
+  static void apply(OpContext &ctx, const Epilogue &epilogue, int64_t rows, int64_t channels,
+                    const T *from, T *to) {
+    constexpr double nsPerElement = 0.2;
+    ctx.parallelFor(rows, nsPerElement * static_cast<double>(channels),
+                    [&](int64_t begin, int64_t end) {
+                      constexpr int64_t elementsNear = 4096;
+                      int64_t some = std::max<int64_t>(elementsNear / channels, 1);
+                      for (int64_t row = begin; row < end; row += some) {
+                        int64_t count = std::min(some, end - row);
+                        if (to != from)
+                          std::copy_n(from + row * channels, count * channels, to + row * channels);
+                        epilogue.apply(to, row, count, 0, channels);
+                      }
+                    });
+  }
+
+  static void run(OpContext &ctx) {
+    const DimVector dims(ctx.input(0).dims());
+    int rank = ctx.input(0).rank();
+    int64_t channels = rank ? ctx.input(0).dim(rank - 1) : 1, count = ctx.input(0).count();
+    auto epilogue =
+        Epilogue::of(ctx, ctx.state<EpilogueSpec>(), 1, {dtypeOf<T>, Dims(dims), channels});
+    if (!epilogue)
+      return;
+    const T *from = ctx.input(0).data<T>();
+    Tensor *out = ctx.reuseInputOrAllocate(0, 0, dtypeOf<T>, Dims(dims));
+    if (!out)
+      return;
+    if (count)
+      apply(ctx, *epilogue, count / channels, channels, from, out->data<T>());
+    epilogue->finish(ctx, *out);
+  }
+};
+
+Expected<BoundKernel> bindScale(const BindContext &node) {
+  EpilogueSpec spec = TREADLE_TRY(EpilogueSpec::of(node));
+  Expected<BoundKernel> bound = bindByType<ScaleKernel, TypeList<float, double>>(node);
+  if (bound)
+    bound->state = std::make_shared<const EpilogueSpec>(std::move(spec));
+  return bound;
+}
+
+const KernelEntry scaleTable[] = {{"_FusedScale", bindScale}};
+
+} // namespace
+
+std::span<const KernelEntry> scaleKernels() { return scaleTable; }
+
+} // namespace treadle
