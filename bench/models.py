@@ -4,6 +4,7 @@ process.
 
 A folder of models has one folder each, with the SavedModel and an io.npz: in/K holds the inputs of
 serving_default, out/K what it gives (in/CALL/K and out/CALL/K for several calls, made in order).
+make_models.py makes some.
 
     ./dev bench models FOLDER                   every model
     ./dev bench models FOLDER --only lstm_text --threads 1
