@@ -9,6 +9,13 @@
 namespace treadle {
 namespace {
 
+Tensor filled(std::vector<int64_t> dims, int seed) {
+  Tensor t = *Tensor::make(DType::Float32, dims);
+  for (int64_t i = 0; i < t.count(); ++i)
+    t.data<float>()[i] = static_cast<float>((i * 29 + seed) % 23 - 11) / 4;
+  return t;
+}
+
 TEST(Fusion, TheInterpreterTakesNodesOneByOneAndAgrees) {
   // The shapes of what is added and multiplied are known only when it runs.
   Graph graph = *Graph::fromBytes(R"(
@@ -23,12 +30,6 @@ TEST(Fusion, TheInterpreterTakesNodesOneByOneAndAgrees) {
     node { name: 'r' op: 'AddV2' input: 'a' input: 'q' attr { key: 'T' value { type: DT_FLOAT } } }
     node { name: 's' op: 'AddV2' input: 'r' input: 'b' attr { key: 'T' value { type: DT_FLOAT } } }
     node { name: 't' op: 'Relu' input: 's' attr { key: 'T' value { type: DT_FLOAT } } })");
-  auto filled = [](std::vector<int64_t> dims, int seed) {
-    Tensor t = *Tensor::make(DType::Float32, dims);
-    for (int64_t i = 0; i < t.count(); ++i)
-      t.data<float>()[i] = static_cast<float>((i * 29 + seed) % 23 - 11) / 4;
-    return t;
-  };
   const std::vector<int64_t> shapes[] = {{}, {20}, {1}, {1, 20}, {7, 20}, {7, 1}, {2, 7, 20}};
   SessionOptions interpret;
   interpret.tier = Tier::Interpret;
@@ -47,6 +48,55 @@ TEST(Fusion, TheInterpreterTakesNodesOneByOneAndAgrees) {
           ASSERT_NEAR(got.data<float>()[i], want.data<float>()[i], 1e-4)
               << dimsText(m) << " " << dimsText(a) << " " << dimsText(b);
       }
+}
+
+/// Convolutions of points with a step after one of 3 x 3 and a sum.
+Graph sampledImages() {
+  return *Graph::fromBytes(R"(
+    node { name: 'x' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'y' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'w' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'v' op: 'Placeholder' attr { key: 'dtype' value { type: DT_FLOAT } } }
+    node { name: 'p' op: 'Identity' input: 'v' attr { key: 'T' value { type: DT_FLOAT } }
+           attr { key: '_output_shapes' value { list { shape {
+             dim { size: 1 } dim { size: 1 } dim { size: 3 } dim { size: 3 } } } } } }
+    node { name: 'a' op: 'Conv2D' input: 'x' input: 'w' attr { key: 'T' value { type: DT_FLOAT } }
+           attr { key: 'padding' value { s: 'SAME' } }
+           attr { key: 'strides' value { list { i: 1 i: 1 i: 1 i: 1 } } } }
+    node { name: 's' op: 'AddV2' input: 'a' input: 'y' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'r' op: 'Relu' input: 's' attr { key: 'T' value { type: DT_FLOAT } } }
+    node { name: 'b' op: 'Conv2D' input: 'r' input: 'p' attr { key: 'T' value { type: DT_FLOAT } }
+           attr { key: 'padding' value { s: 'VALID' } }
+           attr { key: 'strides' value { list { i: 1 i: 2 i: 2 i: 1 } } } })");
+}
+
+TEST(Fusion, PositionsThatNobodyLooksAtAreNotComputed) {
+  SessionOptions interpret;
+  interpret.tier = Tier::Interpret;
+  Session one = *Session::create(sampledImages()),
+          other = *Session::create(sampledImages(), interpret);
+  for (std::vector<int64_t> y : {std::vector<int64_t>{2, 7, 8, 3}, {3}, {1, 1, 8, 3}, {7, 1, 3}}) {
+    Session::Feeds feeds = {{"x", filled({2, 7, 8, 2}, 1)},
+                            {"y", filled(y, 2)},
+                            {"w", filled({3, 3, 2, 3}, 3)},
+                            {"v", filled({1, 1, 3, 3}, 4)}};
+    Tensor got = one.run({"b"}, feeds).value()[0], want = other.run({"b"}, feeds).value()[0];
+    ASSERT_TRUE(std::ranges::equal(got.dims(), want.dims())) << dimsText(y);
+    for (int64_t i = 0; i < got.count(); ++i)
+      ASSERT_NEAR(got.data<float>()[i], want.data<float>()[i], 1e-4) << dimsText(y);
+  }
+}
+
+TEST(Fusion, AWindowThatIsNoPointAsTheGraphSaysIsAnError) {
+  Session session = *Session::create(sampledImages());
+  auto result = session.run({"b"}, {{"x", filled({2, 7, 8, 2}, 1)},
+                                    {"y", filled({3}, 2)},
+                                    {"w", filled({3, 3, 2, 3}, 3)},
+                                    {"v", filled({2, 2, 3, 3}, 4)}});
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().message.find("the graph says that its window is a point"),
+            std::string::npos)
+      << result.error().message;
 }
 
 // What is between is seen by who fetches it, fed by who feeds it, and gone for who does neither.
@@ -112,12 +162,6 @@ TEST(Fusion, FormsAgreeWithTheirParts) {
     node { name: 't' op: 'Sub' input: 'b' input: 'o' attr { key: 'T' value { type: DT_FLOAT } } }
     node { name: 'u' op: 'AddV2' input: 'p' input: 't' attr { key: 'T' value { type: DT_FLOAT } } }
     node { name: 'y' op: 'Relu' input: 'u' attr { key: 'T' value { type: DT_FLOAT } } })");
-  auto filled = [](std::vector<int64_t> dims, int seed) {
-    Tensor t = *Tensor::make(DType::Float32, dims);
-    for (int64_t i = 0; i < t.count(); ++i)
-      t.data<float>()[i] = static_cast<float>((i * 29 + seed) % 23 - 11) / 4;
-    return t;
-  };
   SessionOptions interpret, jit;
   interpret.tier = Tier::Interpret;
   jit.tier = Tier::Jit;

@@ -172,8 +172,18 @@ TEST(Tensor, LargeBlocksServeAgain) {
 TEST(Tensor, LargeBlocksAreNotWastedOnMuchSmallerTensors) {
   constexpr int64_t count = 2 << 20;
   const void *first = Tensor::make(DType::Float32, {count})->raw();
-  Tensor half = *Tensor::make(DType::Float32, {count / 2});
-  EXPECT_NE(half.raw(), first);
+  Tensor quarter = *Tensor::make(DType::Float32, {count / 4});
+  EXPECT_NE(quarter.raw(), first);
+}
+
+TEST(Tensor, TheLargeBlockThatWasFreedLastIsUsedFirst) {
+  constexpr int64_t count = 2 << 20;
+  Tensor fitting = *Tensor::make(DType::Float32, {count / 2});
+  Tensor larger = *Tensor::make(DType::Float32, {count});
+  const void *last = larger.raw();
+  fitting.reset();
+  larger.reset();
+  EXPECT_EQ(Tensor::make(DType::Float32, {count / 2})->raw(), last);
 }
 #endif
 

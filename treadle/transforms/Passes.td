@@ -548,7 +548,9 @@ def FuseKernels : Pass<"tfg-fuse-kernels", "::mlir::ModuleOp"> {
     whose heads may be the third dimension of an Einsum. Activations that are spelled out (gelu, swish
     and their like) become one op, and so do layer normalisations and, where no convolution takes them
     in, batch normalisations for inference with the activation after them. The fused node has the name
-    of the product, whose errors it reports, and waits for all that its parts waited for.
+    of the product, whose errors it reports, and waits for all that its parts waited for. Where nobody
+    sees an image but convolutions of points with a step, the convolution that makes it computes
+    these positions alone (`sampling`).
 
     ```mlir
     %p, %c0 = MatMul(%x, %w) name("p") : (tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)

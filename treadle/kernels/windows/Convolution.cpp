@@ -44,7 +44,7 @@ struct ConvolutionState {
   std::shared_ptr<const ConvolutionPlans> plans = std::make_shared<const ConvolutionPlans>();
   std::shared_ptr<const KeptForm<OrderedFilter>> filters =
       std::make_shared<const KeptForm<OrderedFilter>>();
-  std::shared_ptr<NextWeights> next = std::make_shared<NextWeights>();
+  std::shared_ptr<NextWeights> next = makeNextWeights();
 };
 
 // --- the work of one element of a window ---------------------------------------------------------
