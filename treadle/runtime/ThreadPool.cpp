@@ -43,29 +43,25 @@ template <typename Condition, typename MayLook> bool lookFor(Condition condition
 
 // Ranges are claimed by whoever is free; a worker that comes late finds none left. The caller
 // leaves when all ranges are done, not when all workers have come, so nesting cannot deadlock.
-// A range is a share of what is left (Polychronopoulos and Kuck, "Guided self-scheduling", 1987),
-// so that the last ones are short and nobody waits for long.
+// They are of equal size, and as many for each thread, so that all end at the same time if nobody
+// is held up; and some for each, so that others do the work of one that is.
 class ThreadPool::Ranges : public RefCounted {
 public:
-  Ranges(int64_t total, int64_t grain, int64_t helpers,
+  Ranges(int64_t total, int64_t grain, int64_t threads,
          const std::function<void(int64_t, int64_t)> &body)
-      : body(body), total(total), grain(grain), shares(2 * (helpers + 1)) {}
+      : body(body), count(threads * std::clamp<int64_t>(total / grain / threads, 1, mostOfThread)),
+        size(total / count), rest(total % count) {}
 
   void run() {
-    for (int64_t begin = next.load(std::memory_order_relaxed), end; begin < total;
-         begin = next.load(std::memory_order_relaxed)) {
-      end = endOfRange(begin);
-      if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed))
-        continue;
+    for (int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < count;) {
       try {
-        body(begin, end);
+        body(beginOf(i), beginOf(i + 1));
       } catch (...) {
         std::lock_guard lock(mutex);
         if (!thrown)
           thrown = std::current_exception();
       }
-      int64_t size = end - begin;
-      if (done.fetch_add(size, std::memory_order_acq_rel) + size == total) {
+      if (done.fetch_add(1, std::memory_order_acq_rel) + 1 == count) {
         std::lock_guard lock(mutex);
         finished.notify_all();
       }
@@ -74,7 +70,7 @@ public:
 
   /// Throws what a range threw first.
   void wait(bool looks) {
-    auto isDone = [&] { return done.load(std::memory_order_acquire) == total; };
+    auto isDone = [&] { return done.load(std::memory_order_acquire) == count; };
     if (!isDone() && (!looks || !lookFor(isDone, [] { return true; }))) {
       std::unique_lock lock(mutex);
       finished.wait(lock, isDone);
@@ -84,14 +80,15 @@ public:
   }
 
 private:
+  /// More of them let threads wait less for one that is held up, and read more than once what
+  /// ranges share: with 4 and 8, nets took 3 to 10% longer.
+  static constexpr int64_t mostOfThread = 2;
+
   /// No range is shorter than the grain.
-  int64_t endOfRange(int64_t begin) const {
-    int64_t left = total - begin, size = std::max(grain, left / shares);
-    return left - size < grain ? total : begin + size;
-  }
+  int64_t beginOf(int64_t i) const { return i * size + std::min(i, rest); }
 
   const std::function<void(int64_t, int64_t)> &body; // not touched once all ranges are claimed
-  const int64_t total, grain, shares;
+  const int64_t count, size, rest; // so many of this size, the first ones one more
   std::atomic<int64_t> next{0};
   std::atomic<int64_t> done{0};
   std::mutex mutex;
@@ -212,7 +209,7 @@ void ThreadPool::share(int64_t total, int64_t grain, int64_t helpers, bool wakes
       body(0, total);
     return;
   }
-  auto ranges = Ref<Ranges>::adopt(new Ranges(total, grain, helpers, body));
+  auto ranges = Ref<Ranges>::adopt(new Ranges(total, grain, helpers + 1, body));
   int64_t offered = offer(*ranges.get(), helpers);
   for (int64_t i = offered; wakes && i < helpers; ++i)
     schedule([ranges] { ranges->run(); });
