@@ -70,8 +70,8 @@ public:
   /// processor keeps, and each first use of one is a fault.
   static void *systemAllocate(size_t bytes) {
     bool isLarge = bytes >= 2 * hugePage;
-    void *p = std::aligned_alloc(isLarge ? hugePage : 64, (bytes + 63) & ~size_t{63});
-    if (!p)
+    void *p = nullptr;
+    if (posix_memalign(&p, isLarge ? hugePage : 64, bytes) != 0)
       throw std::bad_alloc();
     if (isLarge)
       madvise(p, bytes, MADV_HUGEPAGE); // advice: it may be declined

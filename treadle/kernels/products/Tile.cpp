@@ -86,7 +86,7 @@ template <int rows, int vectors> void run(const TileWork &work) {
   if (work.adds)
     sums.load(to);
 
-  const char *ahead = work.ahead;
+  const char *ahead = work.ahead.data(), *aheadEnd = ahead + work.ahead.size();
   for (const TilePart &part : work.parts) {
     const float *from[rows];
 #pragma unroll
@@ -95,7 +95,7 @@ template <int rows, int vectors> void run(const TileWork &work) {
     const float *panel = work.panel + part.panel * work.depth * vectors * tileLanes;
     int64_t i = 0;
     for (; i + tileStride <= work.depth; i += tileStride) {
-      for (int64_t line = 0; line < work.aheadLines && ahead < work.aheadEnd; ++line) {
+      for (int64_t line = 0; line < work.aheadLines && ahead < aheadEnd; ++line) {
         __builtin_prefetch(ahead, 0, 2);
         ahead += cacheLine;
       }

@@ -56,7 +56,7 @@ struct TileWork {
   float alpha;
   /// What will be read next is fetched meanwhile: so many lines of the cache every `tileStride`
   /// elements of a part.
-  const char *ahead, *aheadEnd;
+  std::span<const char> ahead;
   int64_t aheadLines;
 };
 

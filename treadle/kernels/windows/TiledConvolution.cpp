@@ -216,7 +216,7 @@ private:
   /// tiles are multiplied with it.
   struct PanelPart {
     int64_t group, panel, firstTap, endTap;
-    const char *ahead, *aheadEnd;
+    std::span<const char> ahead;
   };
 
   bool isResult() const { return form.wanted == Wanted::Result; }
@@ -321,16 +321,13 @@ private:
     };
     int64_t tapBytes = filter.depth * panels.vectors(panel) * tileLanes * 4;
     int64_t taps = std::clamp<int64_t>(panelBytes / tapBytes, 1, filter.taps);
-    PanelPart part{group, panel, 0, 0, nullptr, nullptr};
+    PanelPart part{group, panel, 0, 0, {}};
     const char *own = bytesAt(group * panels.count + panel), *last = bytesAt(endPanel);
     for (; part.firstTap < filter.taps; part.firstTap = part.endTap) {
       part.endTap = std::min(part.firstTap + taps, filter.taps);
-      part.ahead = own + part.endTap * tapBytes;
-      part.aheadEnd = std::min(part.ahead + taps * tapBytes, last);
-      if (part.ahead == last) {
-        part.ahead = after.data();
-        part.aheadEnd = part.ahead + std::min<int64_t>(std::ssize(after), panelBytes);
-      }
+      const char *ahead = own + part.endTap * tapBytes;
+      part.ahead = ahead < last ? std::span(ahead, last) : after;
+      part.ahead = part.ahead.first(std::min(part.ahead.size(), static_cast<size_t>(panelBytes)));
       multiply(call, tiles, part);
     }
   }
@@ -349,10 +346,10 @@ private:
     work.alpha = form.alpha;
     work.from = call.from + part.group * filter.depth;
     work.to = call.to + channel;
-    int64_t bytes = (part.aheadEnd - part.ahead) / std::ssize(tiles.rows()) + 1;
+    std::span<const char> ahead = part.ahead;
+    int64_t bytes = std::ssize(ahead) / std::ssize(tiles.rows()) + 1;
     int64_t steps = std::max<int64_t>((part.endTap - part.firstTap) * filter.depth / tileStride, 1);
     work.aheadLines = (bytes + cacheLine * steps - 1) / (cacheLine * steps);
-    work.ahead = part.ahead;
     auto c = classOf(tiles.begin);
     work.parts = partsOf(*c, part);
     int64_t row = 0, tile = tiles.begin;
@@ -363,9 +360,9 @@ private:
       work.fromRows = tiles.from.data() + row;
       work.toRows = tiles.to.data() + row;
       row += rows;
-      work.aheadEnd = std::min(work.ahead + bytes, part.aheadEnd);
+      work.ahead = ahead.first(std::min(ahead.size(), static_cast<size_t>(bytes)));
       runTile(work);
-      work.ahead = work.aheadEnd;
+      ahead = ahead.subspan(work.ahead.size());
     }
   }
 
