@@ -56,6 +56,7 @@ struct ImageOp {
   SmallVector<unsigned, 3> images; // inputs
   bool givesImage;                 // as its first result
   int sizes = -1;                  // the input that lists the dimensions of an image
+  bool takesAnyRank = false;       // whatever data_format says
 };
 
 const ImageOp *findImageOp(StringRef op) {
@@ -64,8 +65,8 @@ const ImageOp *findImageOp(StringRef op) {
       {"AvgPool3D", {0}, true},
       {"AvgPool3DGrad", {1}, true, 0},
       {"AvgPoolGrad", {1}, true, 0},
-      {"BiasAdd", {0}, true},
-      {"BiasAddGrad", {0}, false},
+      {"BiasAdd", {0}, true, -1, true},
+      {"BiasAddGrad", {0}, false, -1, true},
       {"Conv2D", {0}, true},
       {"Conv2DBackpropFilter", {0, 2}, false},
       {"Conv2DBackpropInput", {2}, true, 0},
@@ -296,6 +297,8 @@ private:
     const ImageOp &row = *findImageOp(node.opType());
     int64_t rank = rankOfChannelsFirst(node);
     if (!mayTurn(node) || !isWellFormed(node, row))
+      return;
+    if (row.takesAnyRank && rankOf(node->getOperand(row.images.front())) != rank)
       return;
     std::optional<SmallVector<int64_t>> sizes;
     if (row.sizes >= 0) {

@@ -68,3 +68,13 @@ tfg.func @frames(%x: tensor<1x3x4x5xf32> {tfg.name = "x"}, %b: tensor<3xf32> {tf
   %q, %qc = Exit(%c) name("q") {T = f32} : (tensor<1x3x4x5xf32>) -> (tensor<1x3x4x5xf32>)
   return(%q) : tensor<1x3x4x5xf32>
 }
+
+// A BiasAdd may be of a tensor of another rank, or of one that nobody knows.
+// CHECK-LABEL: tfg.func @ranks
+// CHECK-NOT: NHWC
+tfg.func @ranks(%x: tensor<2x3xf32> {tfg.name = "x"}, %y: tensor<*xf32> {tfg.name = "y"}, %b: tensor<3xf32> {tfg.name = "b"}) -> (tensor<2x3xf32> {tfg.name = "r"}, tensor<*xf32> {tfg.name = "s"}, tensor<3xf32> {tfg.name = "t"}) {
+  %r, %rc = BiasAdd(%x, %b) name("r") {T = f32, data_format = "NCHW"} : (tensor<2x3xf32>, tensor<3xf32>) -> (tensor<2x3xf32>)
+  %s, %sc = BiasAdd(%y, %b) name("s") {T = f32, data_format = "NCHW"} : (tensor<*xf32>, tensor<3xf32>) -> (tensor<*xf32>)
+  %t, %tc = BiasAddGrad(%x) name("t") {T = f32, data_format = "NCHW"} : (tensor<2x3xf32>) -> (tensor<3xf32>)
+  return(%r, %s, %t) : tensor<2x3xf32>, tensor<*xf32>, tensor<3xf32>
+}
