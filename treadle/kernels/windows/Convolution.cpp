@@ -9,7 +9,7 @@
 #include "treadle/kernels/products/KeptForm.h"
 #include "treadle/kernels/windows/ConvolutionPlan.h"
 #include "treadle/kernels/windows/Depthwise.h"
-#include "treadle/runtime/Run.h"
+#include "treadle/runtime/NextWeightsOfNode.h"
 #include "treadle/runtime/ThreadPool.h"
 
 #include <vector>

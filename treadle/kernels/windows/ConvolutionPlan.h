@@ -3,7 +3,6 @@
 #pragma once
 
 #include "treadle/kernels/windows/ConvolutionByMatrix.h"
-#include "treadle/runtime/NextWeights.h"
 #include "treadle/tensor/ThreadSlots.h"
 
 #include <memory>
@@ -68,10 +67,6 @@ public:
 std::span<const float> factorOf(const OrderedFilter &filter);
 /// Where it begins, if it is read from there on.
 std::span<const char> weightsOf(const OrderedFilter &filter);
-
-/// For a node. Its memory never becomes anything else, so that a run that outlives the node, as it
-/// may where code is exchanged, writes at worst to another node's.
-std::shared_ptr<NextWeights> makeNextWeights();
 
 /// The plans of one node. Thread-safe: a thread that asks for what it asked for before takes no
 /// lock.
