@@ -20,7 +20,9 @@ SmallVector<int64_t> toldDims(Value value) {
   if (auto type = dyn_cast<RankedTensorType>(value.getType()))
     return SmallVector<int64_t>(type.getShape());
   Node node = definingNode(value);
-  auto shapes = node ? node.attr<ArrayAttr>("_output_shapes") : ArrayAttr();
+  if (!node) // an argument
+    return {};
+  auto shapes = node.attr<ArrayAttr>("_output_shapes");
   unsigned number = cast<OpResult>(value).getResultNumber();
   auto shape = shapes && number < shapes.size() ? dyn_cast<tf_type::ShapeAttr>(shapes[number])
                                                 : tf_type::ShapeAttr();
