@@ -1,5 +1,6 @@
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
 
+#include "treadle/dialect/TfType.h"
 #include "treadle/rewriting/SoftEdges.h"
 #include "treadle/transforms/Passes.h"
 #include "treadle/transforms/channels_last/ChannelsLast.h"
@@ -21,6 +22,20 @@ Node FusionScope::producer(Value value, StringRef opType) const {
   return Node::isNode(node.getOperation()) && node.opType() == opType && !isFunction(opType)
              ? node
              : Node();
+}
+
+std::optional<SmallVector<int64_t>> FusionScope::declaredDims(Value value) const {
+  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+    return llvm::to_vector(type.getShape());
+  if (Tensor constant = constants.valueOf(value))
+    return SmallVector<int64_t>(constant.dims().begin(), constant.dims().end());
+  Node node = definingNode(value);
+  auto shapes = node ? node.attr<ArrayAttr>("_output_shapes") : ArrayAttr();
+  auto shape =
+      shapes && shapes.size() == 1 ? dyn_cast<tf_type::ShapeAttr>(shapes[0]) : tf_type::ShapeAttr();
+  if (!shape || !shape.hasRank())
+    return std::nullopt;
+  return llvm::to_vector(shape.getDims());
 }
 
 static void fuse(const FusionScope &scope) {

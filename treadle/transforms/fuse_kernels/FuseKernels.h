@@ -17,6 +17,8 @@ struct FusionScope {
   bool isKept(Node node) const { return !kept.empty() && kept.contains(node.name()); }
   /// The node of this op that gives `value` as its first result; else null.
   Node producer(mlir::Value value, llvm::StringRef opType) const;
+  /// What the graph says of a value's shape, which may be wrong where it is an attribute's word.
+  std::optional<llvm::SmallVector<int64_t>> declaredDims(mlir::Value value) const;
 };
 
 /// Calls `visit` for the body of the graph, of which the nodes `keep` are kept, and of each

@@ -1,6 +1,5 @@
 // A product whose rows are given more dimensions before a bias and an activation: what happens to
 // columns can as well come first, next to the product, which takes it in.
-#include "treadle/dialect/TfType.h"
 #include "treadle/ops/OpTable.h"
 #include "treadle/transforms/fuse_kernels/FuseKernels.h"
 
@@ -57,7 +56,7 @@ private:
   bool keepsColumns(Node reshape) const {
     std::optional<int64_t> last = lastNumber(reshape->getOperand(1));
     auto turns = product.attr<BoolAttr>("transpose_b");
-    auto dims = declaredDims(product->getOperand(1));
+    auto dims = scope.declaredDims(product->getOperand(1));
     constexpr size_t rank = 2;
     return last && *last > 0 && dims && dims->size() == rank &&
            (*dims)[turns && turns.getValue() ? 0 : 1] == *last;
@@ -73,21 +72,6 @@ private:
     if (node && node.opType() == "Pack" && node.numData() > 0)
       return lastNumber(node->getOperand(node.numData() - 1));
     return std::nullopt;
-  }
-
-  /// What the graph says of a value's shape.
-  std::optional<SmallVector<int64_t>> declaredDims(Value value) const {
-    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-      return llvm::to_vector(type.getShape());
-    if (Tensor constant = scope.constants.valueOf(value))
-      return SmallVector<int64_t>(constant.dims().begin(), constant.dims().end());
-    Node node = definingNode(value);
-    auto shapes = node ? node.attr<ArrayAttr>(shapesKey) : ArrayAttr();
-    auto shape = shapes && shapes.size() == 1 ? dyn_cast<tf_type::ShapeAttr>(shapes[0])
-                                              : tf_type::ShapeAttr();
-    if (!shape || !shape.hasRank())
-      return std::nullopt;
-    return llvm::to_vector(shape.getDims());
   }
 
   const FusionScope &scope;

@@ -15,20 +15,6 @@ SmallVector<int64_t> integersOf(Node node, StringRef key) {
   return out;
 }
 
-/// The dimensions that the graph tells of a value; none if it tells none. They may be wrong.
-SmallVector<int64_t> toldDims(Value value) {
-  if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-    return SmallVector<int64_t>(type.getShape());
-  Node node = definingNode(value);
-  if (!node) // an argument
-    return {};
-  auto shapes = node.attr<ArrayAttr>("_output_shapes");
-  unsigned number = cast<OpResult>(value).getResultNumber();
-  auto shape = shapes && number < shapes.size() ? dyn_cast<tf_type::ShapeAttr>(shapes[number])
-                                                : tf_type::ShapeAttr();
-  return shape ? SmallVector<int64_t>(shape.getDims()) : SmallVector<int64_t>();
-}
-
 bool isIn(StringRef op, std::initializer_list<StringRef> ops) {
   return llvm::is_contained(ops, op);
 }
@@ -45,18 +31,25 @@ bool isConvolution(Node node) {
          !node.attr<IntegerAttr>("sampling");
 }
 
-/// The step of a convolution whose window is a point, as the graph tells; else 0.
-int64_t stepOfPoint(Node node) {
+/// The step of a convolution that may be one of points; else 0.
+int64_t stepOf(Node node) {
   auto padding = node.attr<StringAttr>("padding");
   if (!isConvolution(node) || !isIn(node.opType(), {"Conv2D", "_FusedConv2D"}) || !padding ||
       !isIn(padding.getValue(), {"VALID", "SAME"}))
     return 0;
-  auto filterFormat = node.attr<StringAttr>("filter_format");
-  unsigned first = filterFormat && filterFormat.getValue() == "OIHW" ? 2 : 0;
-  SmallVector<int64_t> filter = toldDims(node->getOperand(1)),
-                       strides = integersOf(node, "strides");
-  bool isPoint = filter.size() == imageRank && filter[first] == 1 && filter[first + 1] == 1;
-  return isPoint && strides[1] == strides[2] ? strides[1] : 0;
+  SmallVector<int64_t> strides = integersOf(node, "strides");
+  return strides[1] == strides[2] ? strides[1] : 0;
+}
+
+/// The same if its window is a point, as the graph tells.
+int64_t stepOfPoint(const FusionScope &scope, Node node) {
+  int64_t step = stepOf(node);
+  auto filter = step ? scope.declaredDims(node->getOperand(1)) : std::nullopt;
+  auto format = node.attr<StringAttr>("filter_format");
+  unsigned first = format && format.getValue() == "OIHW" ? 2 : 0;
+  bool isPoint =
+      filter && filter->size() == imageRank && (*filter)[first] == 1 && (*filter)[first + 1] == 1;
+  return isPoint ? step : 0;
 }
 
 void setStep(Node node, int64_t step) {
@@ -73,7 +66,7 @@ public:
   /// Lets what `user` reads be computed at the positions alone that it looks at.
   void run(Node user) {
     for (Node from; (from = producerOf(user)); user = from) {
-      int64_t step = stepOfPoint(user);
+      int64_t step = stepOfPoint(scope, user);
       for (Operation *op : llvm::make_early_inc_range(from->getResult(0).getUsers()))
         setStep(Node(op), 1);
       sample(from, step);
@@ -83,7 +76,7 @@ public:
 private:
   /// The convolution whose result nobody sees but pointwise ones with the step of `user`.
   Node producerOf(Node user) {
-    int64_t step = stepOfPoint(user);
+    int64_t step = stepOfPoint(scope, user);
     Node from = step > 1 ? definingNode(user->getOperand(0)) : Node();
     if (!from || !isConvolution(from) || scope.isKept(from) || scope.isFunction(from.opType()))
       return {};
@@ -91,7 +84,7 @@ private:
     bool isSampled = llvm::all_of(image.getUses(), [&](OpOperand &use) {
       return Node::isNode(use.getOwner()) && use.getOperandNumber() == 0 &&
              !scope.isFunction(Node(use.getOwner()).opType()) &&
-             stepOfPoint(Node(use.getOwner())) == step;
+             stepOfPoint(scope, Node(use.getOwner())) == step;
     });
     return isSampled ? from : Node();
   }
@@ -99,7 +92,7 @@ private:
   void sample(Node node, int64_t step) {
     Builder builder(node->getContext());
     sampleArguments(node, step);
-    if (stepOfPoint(node) == 1)
+    if (stepOfPoint(scope, node) == 1)
       setStep(node, step);
     else
       node->setDiscardableAttr("sampling", builder.getI64IntegerAttr(step));
@@ -143,12 +136,12 @@ private:
 
 } // namespace
 
-bool mayBeSampled(Node node) { return stepOfPoint(node) > 1; }
+bool mayBeSampled(Node node) { return stepOf(node) > 1; }
 
 void sampleImages(const FusionScope &scope) {
   SmallVector<Node> found;
   for (Operation &op : scope.body)
-    if (Node::isNode(&op) && mayBeSampled(Node(&op)))
+    if (Node::isNode(&op) && stepOfPoint(scope, Node(&op)) > 1)
       found.push_back(Node(&op));
   for (Node node : found)
     Sampler(scope).run(node);
