@@ -75,8 +75,10 @@ bool HeldVariables::write(std::span<Tensor> results) {
       return false;
   // What they held is let go of after the locks, with this object.
   for (size_t i = 0; i < values.size(); ++i)
-    if (isNew(i))
+    if (isNew(i)) {
+      variables[i]->willWrite();
       variables[i]->value = std::move(results[i]);
+    }
   return true;
 }
 

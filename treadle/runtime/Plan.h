@@ -21,6 +21,7 @@
 namespace treadle {
 
 class Plan;
+class SettledPart;
 
 /// How a plan's arguments reach it.
 enum class ArgMode : uint8_t {
@@ -155,6 +156,7 @@ public:
   bool resultsNeedTemporaries = false; // LoopBody: a result is another argument
   std::vector<uint32_t> controlInputs; // hasDeadness: nodes, by controlBegin
   std::vector<uint32_t> controlBegin;  // hasDeadness: by node, and one more
+  std::shared_ptr<const SettledPart> settled; // what needn't run each time; null: nothing
 
   // Dataflow.
   std::vector<PlanFrame> frames;

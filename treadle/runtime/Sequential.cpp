@@ -4,6 +4,7 @@
 #include "treadle/runtime/FunctionOps.h"
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Run.h"
+#include "treadle/runtime/SettledPart.h"
 #include "treadle/runtime/Trace.h"
 
 #include <algorithm>
@@ -107,16 +108,16 @@ template <bool isTraced>
 }
 
 template <bool hasDeadness, bool isTraced>
-bool runAll(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error) {
+bool runAll(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
+            std::unique_ptr<Error> &error) {
   Execution ctx;
   ctx.bases[0] = slots;
-  ctx.bases[1] = plan.constants.data();
+  ctx.bases[1] = list.constants;
   ctx.runState = &run;
-  const uint32_t *indices = plan.inputIndices.data();
   std::vector<bool> deadNodes(hasDeadness ? plan.nodes.size() : 0);
-  const PlanNode *end = plan.nodes.data() + plan.nodes.size();
-  for (const PlanNode *node = plan.nodes.data(); node != end; ++node) {
-    ctx.inputIndex = indices + node->inputBegin;
+  const PlanNode *end = list.nodes.data() + list.nodes.size();
+  for (const PlanNode *node = list.nodes.data(); node != end; ++node) {
+    ctx.inputIndex = list.inputIndices + node->inputBegin;
     ctx.inputCount = node->inputCount;
     ctx.outputCount = node->outputCount;
     ctx.outputs = slots + node->outputBegin;
@@ -144,16 +145,27 @@ bool runAll(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Erro
 
 } // namespace
 
+bool runNodes(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
+              std::unique_ptr<Error> &error) {
+  return run.trace ? runAll<false, true>(plan, list, slots, run, error)
+                   : runAll<false, false>(plan, list, slots, run, error);
+}
+
 bool runNodes(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error) {
   if (run.isStopped()) [[unlikely]] {
     error = std::make_unique<Error>(run.stopReason());
     return false;
   }
-  if (run.trace) [[unlikely]]
-    return plan.hasDeadness ? runAll<true, true>(plan, slots, run, error)
-                            : runAll<false, true>(plan, slots, run, error);
-  return plan.hasDeadness ? runAll<true, false>(plan, slots, run, error)
-                          : runAll<false, false>(plan, slots, run, error);
+  if (plan.settled)
+    if (auto values = plan.settled->values(plan, slots, run)) {
+      plan.settled->placeResults(*values, slots);
+      return runNodes(plan, plan.settled->rest(*values), slots, run, error);
+    }
+  const NodeList all{plan.nodes, plan.inputIndices.data(), plan.constants.data()};
+  if (!plan.hasDeadness)
+    return runNodes(plan, all, slots, run, error);
+  return run.trace ? runAll<true, true>(plan, all, slots, run, error)
+                   : runAll<true, false>(plan, all, slots, run, error);
 }
 
 // --- v1 conditionals ---------------------------------------------------------------------------

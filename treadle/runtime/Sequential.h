@@ -8,6 +8,8 @@
 
 #include "treadle/runtime/Plan.h"
 
+#include <span>
+
 namespace treadle {
 
 /// Slots for calls in progress on this thread: a bump allocator in chunks. Slots start empty.
@@ -42,7 +44,19 @@ public:
   const uint32_t count;
 };
 
+/// Some nodes of a plan, with the places of their inputs.
+struct NodeList {
+  std::span<const PlanNode> nodes;
+  const uint32_t *inputIndices; // of all inputs of the plan
+  const Tensor *constants;
+};
+
+/// Runs nodes of a plan without deadness over its slots; false with `error` set.
+bool runNodes(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
+              std::unique_ptr<Error> &error);
+
 /// Runs the nodes of a sequential plan over its slots (arguments in place); false with `error` set.
+/// What its settled part has is not computed again.
 bool runNodes(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error);
 
 namespace plan {

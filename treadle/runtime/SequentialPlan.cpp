@@ -1,6 +1,7 @@
 // Lays out a sequential plan: nodes in order, a slot a value, the last use of each slot.
 #include "treadle/runtime/PlanBuilder.h"
 #include "treadle/runtime/Sequential.h"
+#include "treadle/runtime/SettledPart.h"
 
 #include <algorithm>
 
@@ -228,6 +229,8 @@ Expected<std::unique_ptr<Plan>> Layout::build() {
   }
   markPassThrough();
   markLastUses();
+  if (options.argMode == ArgMode::Owned && !plan->hasDeadness)
+    plan->settled = SettledPart::find(graph, *plan, options.traits);
   return std::move(plan);
 }
 

@@ -4,6 +4,7 @@
 #include "treadle/tensor/Resource.h"
 #include "treadle/tensor/Tensor.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace treadle {
@@ -28,11 +29,21 @@ public:
   }
   void assign(Tensor newValue) {
     std::lock_guard lock(mutex);
+    willWrite();
     std::swap(value, newValue);
   } // the old value is let go of after the lock
   /// Guards `value` for read-modify-write.
   mutable std::mutex mutex;
   Tensor value;
+
+  /// Whoever writes `value`, or its elements, says so beforehand, holding the mutex.
+  void willWrite() { writes.fetch_add(1, std::memory_order_release); }
+  /// How often it was written: what was read after this number was is the value as long as the
+  /// number stays.
+  uint64_t version() const { return writes.load(std::memory_order_acquire); }
+
+private:
+  std::atomic<uint64_t> writes{0};
 };
 
 /// A tensor that refers to a v1 variable. Consumers that want a value read the variable when they

@@ -99,6 +99,7 @@ void destroyTemporary(OpContext &ctx) {
   Tensor value;
   {
     std::lock_guard lock(variable->mutex);
+    variable->willWrite();
     value = std::exchange(variable->value, {});
   }
   if (!value)
@@ -126,6 +127,7 @@ Tensor ownInput(OpContext &ctx, int i) {
 // sees the new value, as in TensorFlow.
 void assignElements(OpContext &ctx, Variable &variable, const Tensor &value) {
   std::unique_lock lock(variable.mutex);
+  variable.willWrite();
   if (variable.value && variable.value.count() == value.count()) {
     copyElements(value.dtype(), variable.value.raw(), value.raw(), value.count());
     if (!std::ranges::equal(variable.value.dims(), value.dims()))

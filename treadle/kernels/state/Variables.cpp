@@ -67,6 +67,7 @@ VariableWriter::VariableWriter(OpContext &ctx, int i) {
     return;
   isReference = ctx.input(i).isRef();
   lock = std::unique_lock(found->mutex);
+  found->willWrite();
   if (found->value)
     variable = found;
   else
