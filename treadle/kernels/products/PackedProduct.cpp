@@ -1,10 +1,9 @@
-// The order of loops is that of Goto and van de Geijn, "Anatomy of High-Performance Matrix
-// Multiplication", 2008, but for the left operand, which is read where it lies: a panel of the
-// right one stays in the first cache while some rows pass, those rows in the second while all
-// panels do.
+// The right operand is multiplied panel by panel, each of which stays in a cache while some rows
+// pass; tiles read the rows where they lie. Meanwhile the next panel is fetched.
 #include "treadle/kernels/products/PackedProduct.h"
 
 #include "treadle/kernels/products/MatMul.h"
+#include "treadle/kernels/products/Tile.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 
@@ -18,25 +17,19 @@
 namespace treadle {
 namespace {
 
-#ifdef __AVX512F__
-constexpr int vectorBytes = 64, tileRows = 12;
-#else
-constexpr int vectorBytes = 32, tileRows = 6;
-#endif
-constexpr int lanes = vectorBytes / sizeof(float), tileVectors = 2,
-              tileColumns = lanes * tileVectors;
-/// So many rows of the right operand at a time that a panel of them comes from the first cache, or
-/// nearly, and results are seldom read and written again.
-constexpr int64_t depthBlock = 384;
-/// So many rows of the left operand that those stay in the second cache.
+constexpr int lanes = tileLanes, tileVectors = 2, tileColumns = lanes * tileVectors;
+constexpr int rowsOfTile = tileRows(tileVectors);
+/// So many rows of the left operand that those stay in the second cache, if they are short.
 constexpr int64_t rowsPerBlock = 96;
-static_assert(rowsPerBlock % tileRows == 0);
+static_assert(rowsPerBlock % rowsOfTile == 0);
+/// What is read of a panel before the next rows, in elements of the depth.
+constexpr int64_t depthOfPanel = (400 << 10) / sizeof(float) / tileColumns;
 /// Enough for a few threads to share the work evenly.
 constexpr int64_t wantedParts = 8, leastPanels = 4;
 /// ns of work that are shared with workers that look for it, and with them alone.
 constexpr double leastToShare = 6000, mostToShare = 40000;
 
-typedef float Vector __attribute__((vector_size(vectorBytes)));
+typedef float Vector __attribute__((vector_size(lanes * sizeof(float))));
 
 Vector load(const float *from) {
   Vector value;
@@ -50,7 +43,6 @@ struct TileOut {
   float *at;
   int64_t stride;
   int columns; // of tileColumns
-  bool adds;
 };
 
 /// Inlined, as all that sees the sums of a tile: they stay in registers only where nobody else
@@ -63,21 +55,15 @@ template <int rows, int vectors>
   bool isWhole = out.columns >= width;
   float *at = isWhole ? out.at : partial;
   int64_t stride = isWhole ? out.stride : width;
-  bool adds = isWhole && out.adds;
 #pragma clang loop unroll(full)
   for (int r = 0; r < rows; ++r)
 #pragma clang loop unroll(full)
-    for (int v = 0; v < vectors; ++v) {
-      float *to = at + r * stride + v * lanes;
-      store(to, adds ? load(to) + sum[r][v] : sum[r][v]);
-    }
+    for (int v = 0; v < vectors; ++v)
+      store(at + r * stride + v * lanes, sum[r][v]);
   if (isWhole)
     return;
   for (int r = 0; r < rows; ++r)
-    for (int c = 0; c < out.columns; ++c) {
-      float &to = out.at[r * out.stride + c];
-      to = out.adds ? to + partial[r * width + c] : partial[r * width + c];
-    }
+    std::copy_n(partial + r * width, out.columns, out.at + r * out.stride);
 }
 
 /// sum += the rows' elements at `at` times one row of the panel.
@@ -91,54 +77,6 @@ template <int rows, int vectors>
   for (int r = 0; r < rows; ++r)
     for (int v = 0; v < vectors; ++v)
       sum[r][v] += row[r][at] * b[v];
-}
-
-/// A sum waits for the one before it: of few rows there are so many sums, to keep multipliers busy.
-template <int rows> constexpr int sumsOfRow = rows == 1 ? 4 : rows <= 3 ? 2 : 1;
-
-/// sum += the rows' `count` elements times as many rows of the panel.
-template <int rows, int vectors>
-[[gnu::always_inline]] inline void multiplySegment(const float *const *left, int64_t offset,
-                                                   int64_t step, int64_t count, const float *panel,
-                                                   Vector (&sum)[rows][vectors]) {
-  const float *row[rows];
-  for (int r = 0; r < rows; ++r)
-    row[r] = left[r] + offset;
-  const float *end = panel + count * tileColumns;
-  int64_t at = 0;
-  if constexpr (constexpr int sums = sumsOfRow<rows>; sums > 1) {
-    Vector part[sums][rows][vectors] = {};
-#pragma clang loop unroll(disable)
-    for (; end - panel >= sums * tileColumns; panel += sums * tileColumns, at += sums * step)
-      for (int i = 0; i < sums; ++i)
-        multiplyElement(row, at + i * step, panel + i * tileColumns, part[i]);
-    for (int i = 0; i < sums; ++i)
-      for (int r = 0; r < rows; ++r)
-        for (int v = 0; v < vectors; ++v)
-          sum[r][v] += part[i][r][v];
-  }
-#pragma clang loop unroll(disable)
-  for (; panel != end; panel += tileColumns, at += step)
-    multiplyElement(row, at, panel, sum);
-}
-
-/// The elements [begin, end) of the depth; `panel` is at `begin`. Of a panel's columns the first
-/// `vectors` vectors are wanted.
-template <int rows, int vectors>
-void multiplyTile(const float *const *left, const PackedLeft &form, int64_t begin, int64_t end,
-                  const float *panel, const TileOut &out) {
-  Vector sum[rows][vectors] = {};
-  for (int r = 0; r < rows; ++r)
-    __builtin_prefetch(out.at + r * out.stride, 1);
-  for (int64_t segment = begin / form.segmentSize; begin < end; ++segment) {
-    int64_t within = begin - segment * form.segmentSize;
-    int64_t count = std::min(form.segmentSize - within, end - begin);
-    int64_t offset = form.segments[static_cast<size_t>(segment)] + within * form.step;
-    multiplySegment(left, offset, form.step, count, panel, sum);
-    begin += count;
-    panel += count * tileColumns;
-  }
-  writeTile(out, sum);
 }
 
 /// Of so few rows, panels are the work; they come from the second cache, two at a time so that each
@@ -174,7 +112,7 @@ template <int rows, int panels>
         for (int v = 0; v < tileVectors; ++v)
           sum[0][p][r][v] += sum[k][p][r][v];
     int columns = p + 1 < panels ? tileColumns : lastColumns;
-    writeTile({out.at + p * tileColumns, out.stride, columns, out.adds}, sum[0][p]);
+    writeTile({out.at + p * tileColumns, out.stride, columns}, sum[0][p]);
   }
 }
 
@@ -192,130 +130,166 @@ void multiplyStrip(const float *const *left, int64_t step, int64_t count, const 
     multiplyPanels<rows, 1>(row, step, count, panel, out, lastColumns);
 }
 
-using TileFn = void (*)(const float *const *, const PackedLeft &, int64_t, int64_t, const float *,
-                        const TileOut &);
-
-/// The function for each number of rows but 0, and of vectors.
-template <int vectors>
-constexpr auto tileFns = []<int... rows>(std::integer_sequence<int, rows...>) {
-  return std::array<TileFn, tileRows>{multiplyTile<rows + 1, vectors>...};
-}(std::make_integer_sequence<int, tileRows>());
-
 } // namespace
 
 const int64_t PackedMatrix::panelColumns = tileColumns;
-const int64_t PackedMatrix::blockRows = depthBlock;
-
-// Columns of the panels [panel, endPanel) of one or two rows; `out` is where the first row's begin.
-static void multiplyStrips(std::span<const float *const> rows, const PackedLeft &left,
-                           const PackedMatrix &right, int64_t panel, int64_t endPanel, float *out,
-                           int64_t stride) {
-  auto multiply = rows.size() == 1 ? multiplyStrip<1> : multiplyStrip<2>;
-  auto lastColumns = static_cast<int>(
-      std::min<int64_t>(tileColumns, right.columns() - (endPanel - 1) * tileColumns));
-  for (int64_t begin = 0; begin < right.depth(); begin += depthBlock) {
-    const float *starts[maxStripRows];
-    for (size_t r = 0; r < rows.size(); ++r)
-      starts[r] = rows[r] + left.segments[0] + begin * left.step;
-    multiply(starts, left.step, std::min(depthBlock, right.depth() - begin),
-             right.panel(begin, panel), endPanel - panel, {out, stride, tileColumns, begin > 0},
-             lastColumns);
-  }
-}
 
 namespace {
 
-/// Copies of a block's rows, of a block of the depth. Rows that lie whole pages apart have their
-/// elements in the same few lines of the first cache, and displace each other there; copies lie
-/// closer.
-class RowCopies {
-public:
-  static bool pay(std::span<const float *const> rows, const PackedLeft &left, int64_t panels) {
-    constexpr int64_t page = 4096 / sizeof(float), leastPanels = 2;
-    return panels >= leastPanels && std::ssize(rows) >= tileRows && left.segments.size() == 1 &&
-           left.step == 1 && (rows[1] - rows[0]) % page == 0;
-  }
+/// Some panels, one after the other, and where their columns of the result begin.
+struct PanelRange {
+  const PackedMatrix &matrix;
+  int64_t begin, end;
 
-  /// The rows' elements from `offset` on.
-  std::span<const float *const> make(std::span<const float *const> rows, int64_t offset,
-                                     int64_t count) {
-    for (size_t r = 0; r < rows.size(); ++r) {
-      starts[r] = elements + static_cast<int64_t>(r) * stride;
-      std::copy_n(rows[r] + offset, count, elements + static_cast<int64_t>(r) * stride);
-    }
-    return {starts, rows.size()};
+  int columns(int64_t panel) const {
+    return static_cast<int>(std::min<int64_t>(tileColumns, matrix.columns() - panel * tileColumns));
   }
-
-private:
-  static constexpr int64_t stride = depthBlock + lanes;
-  const float *starts[rowsPerBlock];
-  alignas(vectorBytes) float elements[rowsPerBlock * stride];
 };
 
-} // namespace
+/// The columns of one or two rows.
+void multiplyStrips(std::span<const float *const> rows, const PackedLeft &left,
+                    const PanelRange &panels, float *out, int64_t stride) {
+  auto multiply = rows.size() == 1 ? multiplyStrip<1> : multiplyStrip<2>;
+  const float *starts[maxStripRows];
+  for (size_t r = 0; r < rows.size(); ++r)
+    starts[r] = rows[r] + left.segments[0];
+  multiply(starts, left.step, panels.matrix.depth(), panels.matrix.panel(panels.begin),
+           panels.end - panels.begin, {out, stride, tileColumns}, panels.columns(panels.end - 1));
+}
 
-/// Columns of the panels [panel, endPanel) of some rows, from the elements [begin, begin + count)
-/// of the depth; the right operand's are from `depth` on.
-static void multiplyDepth(std::span<const float *const> rows, const PackedLeft &left, int64_t begin,
-                          int64_t count, const PackedMatrix &right, int64_t depth, int64_t panel,
-                          int64_t endPanel, float *out, int64_t stride) {
+/// Rows of a block, as tiles read them, and what of a panel they are multiplied with.
+struct LeftBlock {
+  const float *base;
+  std::span<const int64_t> rows; // from `base`
+  std::span<const TilePart> parts;
+  int64_t partDepth;
+  int64_t depthBegin; // of the panel
+};
+
+/// Adds to what lies there from the second part of the depth on.
+void multiplyTiles(const LeftBlock &left, const PanelRange &panels, float *out, int64_t stride) {
+  int64_t toRows[rowsPerBlock], numRows = std::ssize(left.rows);
+  for (int64_t r = 0; r < numRows; ++r)
+    toRows[r] = r * stride;
   // Tiles of nearly the same number of rows: those of one or two are slow.
-  size_t numTiles = (rows.size() + tileRows - 1) / tileRows;
-  for (int64_t p = panel; p < endPanel; ++p) {
-    int64_t column = p * tileColumns;
-    TileOut to{out + (p - panel) * tileColumns, stride,
-               static_cast<int>(std::min<int64_t>(tileColumns, right.columns() - column)),
-               depth > 0};
-    const auto &fns = to.columns <= lanes ? tileFns<1> : tileFns<tileVectors>;
-    for (size_t r = 0, tiles = numTiles; tiles; --tiles) {
-      size_t some = (rows.size() - r + tiles - 1) / tiles;
-      fns[some - 1](rows.data() + r, left, begin, begin + count, right.panel(depth, p), to);
-      r += some;
-      to.at += static_cast<int64_t>(some) * stride;
+  int64_t tiles = (numRows + rowsOfTile - 1) / rowsOfTile;
+  int64_t depth = std::ssize(left.parts) * left.partDepth;
+  TileWork work{};
+  work.from = left.base;
+  work.vectors = tileVectors;
+  work.parts = left.parts;
+  work.depth = left.partDepth;
+  work.adds = left.depthBegin > 0;
+  for (int64_t p = panels.begin; p < panels.end; ++p) {
+    work.panel = panels.matrix.panel(p) + left.depthBegin * tileColumns;
+    work.to = out + (p - panels.begin) * tileColumns;
+    work.width = panels.columns(p);
+    FetchedAhead ahead(p + 1 < panels.end ? panels.matrix.bytes(p + 1, left.depthBegin, depth)
+                                          : std::span<const char>(),
+                       tiles, depth);
+    for (int64_t tile = 0; tile < tiles; ++tile) {
+      int64_t row = numRows * tile / tiles;
+      work.rows = static_cast<int>(numRows * (tile + 1) / tiles - row);
+      work.fromRows = left.rows.data() + row;
+      work.toRows = toRows + row;
+      ahead.giveTo(work);
+      runTile(work);
     }
   }
 }
 
-// All of the depth. `out` is where the first row's columns begin.
-static void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
-                          const PackedMatrix &right, int64_t panel, int64_t endPanel, float *out,
-                          int64_t stride) {
+/// Copies of a block's rows, side by side. Rows whose elements don't lie so can't be read by tiles;
+/// those that lie whole pages apart have their elements in the same few lines of the first cache,
+/// and displace each other there.
+class RowCopies {
+public:
+  static bool areNeeded(std::span<const float *const> rows, const PackedLeft &left,
+                        int64_t panels) {
+    constexpr int64_t page = 4096 / sizeof(float), leastPanels = 2;
+    return left.step != 1 || (panels >= leastPanels && std::ssize(rows) >= rowsOfTile &&
+                              left.segments.size() == 1 && (rows[1] - rows[0]) % page == 0);
+  }
+
+  /// Elements [begin, begin + count) of the depth, at most `most`.
+  RowCopies(std::span<const float *const> rows, const PackedLeft &left, int64_t begin,
+            int64_t count) {
+    for (size_t r = 0; r < rows.size(); ++r) {
+      starts[r] = static_cast<int64_t>(r) * stride;
+      copy(rows[r], left, begin, count, elements + starts[r]);
+    }
+  }
+
+  const float *base() const { return elements; }
+  const int64_t *rows() const { return starts; }
+
+  static constexpr int64_t most = 384;
+
+private:
+  static void copy(const float *row, const PackedLeft &left, int64_t begin, int64_t count,
+                   float *to) {
+    while (count) {
+      int64_t within = begin % left.segmentSize;
+      int64_t some = std::min(count, left.segmentSize - within);
+      const float *from =
+          row + left.segments[static_cast<size_t>(begin / left.segmentSize)] + within * left.step;
+      for (int64_t i = 0; i < some; ++i)
+        to[i] = from[i * left.step];
+      to += some;
+      begin += some;
+      count -= some;
+    }
+  }
+
+  static constexpr int64_t stride = most + lanes;
+  int64_t starts[rowsPerBlock];
+  alignas(64) float elements[rowsPerBlock * stride];
+};
+
+void multiplyCopies(std::span<const float *const> rows, const PackedLeft &left,
+                    const PanelRange &panels, float *out, int64_t stride) {
+  const TilePart part{0, 0};
+  for (int64_t depth = panels.matrix.depth(), begin = 0; begin < depth; begin += RowCopies::most) {
+    int64_t count = std::min(RowCopies::most, depth - begin);
+    RowCopies copies(rows, left, begin, count);
+    multiplyTiles({copies.base(), {copies.rows(), rows.size()}, {&part, 1}, count, begin}, panels,
+                  out, stride);
+  }
+}
+
+/// `out` is where the first row's columns begin.
+void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
+                   const PanelRange &panels, float *out, int64_t stride) {
   if (rows.size() <= maxStripRows && left.segments.size() == 1)
-    return multiplyStrips(rows, left, right, panel, endPanel, out, stride);
-  bool copies = RowCopies::pay(rows, left, endPanel - panel);
-  for (int64_t begin = 0; begin < right.depth(); begin += depthBlock) {
-    int64_t count = std::min(depthBlock, right.depth() - begin);
-    if (!copies) {
-      multiplyDepth(rows, left, begin, count, right, begin, panel, endPanel, out, stride);
-      continue;
-    }
-    constexpr int64_t first = 0;
-    RowCopies copied;
-    multiplyDepth(copied.make(rows, left.segments[0] + begin, count), {{&first, 1}, depthBlock, 1},
-                  0, count, right, begin, panel, endPanel, out, stride);
+    return multiplyStrips(rows, left, panels, out, stride);
+  if (RowCopies::areNeeded(rows, left, panels.end - panels.begin))
+    return multiplyCopies(rows, left, panels, out, stride);
+  int64_t starts[rowsPerBlock];
+  for (size_t r = 0; r < rows.size(); ++r)
+    starts[r] = rows[r] - rows[0];
+  LeftBlock block{rows[0], {starts, rows.size()}, {}, left.segmentSize, 0};
+  std::vector<TilePart> parts;
+  for (int64_t segment : left.segments)
+    parts.push_back({segment, std::ssize(parts)});
+  if (parts.size() > 1) {
+    block.parts = parts;
+    return multiplyTiles(block, panels, out, stride);
+  }
+  for (int64_t begin = 0; begin < left.segmentSize; begin += depthOfPanel) {
+    const TilePart part{left.segments[0] + begin, 0};
+    block.parts = {&part, 1};
+    block.partDepth = std::min(depthOfPanel, left.segmentSize - begin);
+    block.depthBegin = begin;
+    multiplyTiles(block, panels, out, stride);
   }
 }
 
-void multiplyPackedRows(const float *left, int64_t rows, const PackedMatrix &right, int64_t panel,
-                        int64_t endPanel, float *out) {
-  constexpr int64_t first = 0;
-  const PackedLeft form{{&first, 1}, right.depth(), 1};
-  int64_t stride = (endPanel - panel) * tileColumns;
-  for (int64_t row = 0; row < rows; row += rowsPerBlock) {
-    int64_t count = std::min(rowsPerBlock, rows - row);
-    const float *starts[rowsPerBlock];
-    for (int64_t r = 0; r < count; ++r)
-      starts[r] = left + (row + r) * right.depth();
-    multiplyBlock({starts, static_cast<size_t>(count)}, form, right, panel, endPanel,
-                  out + row * stride, stride);
-  }
-}
+} // namespace
 
 void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const PackedLeft &left,
                     const PackedMatrix &right, const PackedResult &out) {
   // Blocks of equal size, of whole tiles.
   int64_t blocks = (rows + rowsPerBlock - 1) / rowsPerBlock;
-  int64_t perBlock = (rows + blocks * tileRows - 1) / (blocks * tileRows) * tileRows;
+  int64_t perBlock = (rows + blocks * rowsOfTile - 1) / (blocks * rowsOfTile) * rowsOfTile;
   blocks = (rows + perBlock - 1) / perBlock;
   int64_t panels = right.panels();
   int64_t parts = std::clamp<int64_t>(wantedParts / blocks, 1, std::max(panels / leastPanels, 1L));
@@ -329,7 +303,7 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
     const float *starts[rowsPerBlock];
     for (int64_t r = 0; r < count; ++r)
       starts[r] = rowAt(first + r);
-    multiplyBlock({starts, static_cast<size_t>(count)}, left, right, panel, endPanel,
+    multiplyBlock({starts, static_cast<size_t>(count)}, left, {right, panel, endPanel},
                   out.data + first * out.stride + column, out.stride);
     if (out.epilogue)
       out.epilogue->apply(out.data, first, count, column,
@@ -363,12 +337,15 @@ MatrixOffsets::MatrixOffsets(int64_t rowCount, int64_t columnCount, bool transpo
     column = std::exchange(at, at + (transposed ? rowCount : 1));
 }
 
+/// How many rows of a panel are written at a time.
+static constexpr int64_t rowsFilled = 384;
+
 void PackedMatrix::fill(const PackedSource &source, int64_t row, int64_t p) {
   int64_t first = p * tileColumns, count = std::min<int64_t>(tileColumns, width - first);
   auto from = source.rows.subspan(static_cast<size_t>(row));
-  from = from.first(std::min<size_t>(depthBlock, from.size()));
+  from = from.first(std::min<size_t>(rowsFilled, from.size()));
   auto of = source.columns.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-  auto *to = const_cast<float *>(panel(row, p));
+  auto *to = const_cast<float *>(panel(p)) + row * tileColumns;
   if (count < tileColumns)
     std::fill_n(to, tileColumns * std::ssize(from), 0.0F);
   bool isStraight = of.back() - of.front() == count - 1 && std::ranges::is_sorted(of);
@@ -387,15 +364,15 @@ void PackedMatrix::fill(const PackedSource &source, int64_t row, int64_t p) {
 std::shared_ptr<const PackedMatrix> PackedMatrix::make(OpContext &ctx, const PackedSource &source) {
   int64_t depth = std::ssize(source.rows);
   std::shared_ptr<PackedMatrix> packed(new PackedMatrix(depth, std::ssize(source.columns)));
-  int64_t panels = packed->panels(), blocks = (depth + depthBlock - 1) / depthBlock;
-  packed->elements.reset(static_cast<float *>(std::aligned_alloc(
-      vectorBytes, static_cast<size_t>(panels * tileColumns * depth) * sizeof(float))));
+  int64_t panels = packed->panels(), blocks = (depth + rowsFilled - 1) / rowsFilled;
+  packed->elements.reset(static_cast<float *>(
+      std::aligned_alloc(64, static_cast<size_t>(panels * tileColumns * depth) * sizeof(float))));
   if (!packed->elements)
     return nullptr;
-  ctx.parallelFor(panels * blocks, 0.3 * static_cast<double>(tileColumns * depthBlock),
+  ctx.parallelFor(panels * blocks, 0.3 * static_cast<double>(tileColumns * rowsFilled),
                   [&](int64_t begin, int64_t end) {
                     for (int64_t i = begin; i < end; ++i)
-                      packed->fill(source, i / panels * depthBlock, i % panels);
+                      packed->fill(source, i / panels * rowsFilled, i % panels);
                   });
   return packed;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace treadle {
@@ -28,21 +29,23 @@ private:
   std::vector<int64_t> rows, columns;
 };
 
-/// A matrix in blocks of some rows, these in panels of as many columns as registers hold, these row
-/// by row. The last panel is filled up with zeros.
+/// A matrix in panels of as many columns as registers hold, these row by row. The last panel is
+/// filled up with zeros.
 class PackedMatrix {
 public:
   /// Null where there is no memory.
   static std::shared_ptr<const PackedMatrix> make(OpContext &ctx, const PackedSource &source);
 
-  static const int64_t panelColumns, blockRows;
+  static const int64_t panelColumns;
 
   int64_t depth() const { return rows; }
   int64_t columns() const { return width; }
   int64_t panels() const { return (width + panelColumns - 1) / panelColumns; }
-  /// The rows from `row` on, the first of a block.
-  const float *panel(int64_t row, int64_t i) const {
-    return elements.get() + panelColumns * (row * panels() + std::min(blockRows, rows - row) * i);
+  const float *panel(int64_t i) const { return elements.get() + panelColumns * rows * i; }
+  /// Some rows of a panel.
+  std::span<const char> bytes(int64_t i, int64_t row, int64_t count) const {
+    return {reinterpret_cast<const char *>(panel(i) + row * panelColumns),
+            static_cast<size_t>(count * panelColumns) * sizeof(float)};
   }
 
 private:
@@ -78,11 +81,6 @@ struct PackedResult {
 /// split over the run's threads.
 void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const PackedLeft &left,
                     const PackedMatrix &right, const PackedResult &out);
-
-/// The product of rows that lie side by side with the panels [panel, endPanel), whole ones, which
-/// lie side by side in `out`; on this thread alone.
-void multiplyPackedRows(const float *left, int64_t rows, const PackedMatrix &right, int64_t panel,
-                        int64_t endPanel, float *out);
 
 using PackedWeights = KeptForm<PackedMatrix>;
 

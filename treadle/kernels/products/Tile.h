@@ -7,6 +7,7 @@
 
 #include "treadle/kernels/products/Epilogue.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 
@@ -61,5 +62,25 @@ struct TileWork {
 };
 
 void runTile(const TileWork &work);
+
+/// What is fetched while some tiles of the same depth are multiplied, shared out among them.
+class FetchedAhead {
+public:
+  FetchedAhead(std::span<const char> bytes, int64_t tiles, int64_t depth)
+      : rest(bytes), bytesOfTile(std::ssize(bytes) / tiles + 1) {
+    int64_t steps = std::max<int64_t>(depth / tileStride, 1);
+    lines = (bytesOfTile + cacheLine * steps - 1) / (cacheLine * steps);
+  }
+
+  void giveTo(TileWork &work) {
+    work.ahead = rest.first(std::min(rest.size(), static_cast<size_t>(bytesOfTile)));
+    work.aheadLines = lines;
+    rest = rest.subspan(work.ahead.size());
+  }
+
+private:
+  std::span<const char> rest;
+  int64_t bytesOfTile, lines;
+};
 
 } // namespace treadle

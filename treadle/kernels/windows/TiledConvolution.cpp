@@ -20,7 +20,7 @@ namespace {
 /// fetched meanwhile.
 constexpr int64_t panelBytes = 400 << 10;
 /// The same of an image, and so many positions at least.
-constexpr int64_t imageBytes = 192 << 10, fewestPositions = 64, mostPositions = 1024;
+constexpr int64_t imageBytes = 192 << 10, fewestPositions = 96, mostPositions = 1024;
 /// Below so many rows a tile reads more than it computes.
 constexpr int64_t fewestRows = 3;
 constexpr size_t mostClasses = 64;
@@ -346,10 +346,8 @@ private:
     work.alpha = form.alpha;
     work.from = call.from + part.group * filter.depth;
     work.to = call.to + channel;
-    std::span<const char> ahead = part.ahead;
-    int64_t bytes = std::ssize(ahead) / std::ssize(tiles.rows()) + 1;
-    int64_t steps = std::max<int64_t>((part.endTap - part.firstTap) * filter.depth / tileStride, 1);
-    work.aheadLines = (bytes + cacheLine * steps - 1) / (cacheLine * steps);
+    FetchedAhead ahead(part.ahead, std::ssize(tiles.rows()),
+                       (part.endTap - part.firstTap) * filter.depth);
     auto c = classOf(tiles.begin);
     work.parts = partsOf(*c, part);
     int64_t row = 0, tile = tiles.begin;
@@ -360,9 +358,8 @@ private:
       work.fromRows = tiles.from.data() + row;
       work.toRows = tiles.to.data() + row;
       row += rows;
-      work.ahead = ahead.first(std::min(ahead.size(), static_cast<size_t>(bytes)));
+      ahead.giveTo(work);
       runTile(work);
-      ahead = ahead.subspan(work.ahead.size());
     }
   }
 
