@@ -1,5 +1,8 @@
 #!/usr/bin/env python3
-"""Measures nets of PyTorch, forward and training steps, beside eager and inductor, in one process.
+"""Measures nets of PyTorch, forward and training steps, beside eager and inductor.
+
+Each backend has a process of its own, since threads of one would wait in loops while another
+computes. The processes take turns: a short warm-up, then calls that count.
 
     ./dev bench nets                       every net
     ./dev bench nets gpt lstm --threads 1
@@ -11,10 +14,13 @@ Treadle is faster), and the largest difference of the gradients, as a part of th
 """
 
 import argparse
+import contextlib
 import math
+import multiprocessing
 import os
 import statistics
 import sys
+import tempfile
 import time
 
 os.environ["TREADLE_CACHE_DIR"] = "off"  # what is compiled is compiled here
@@ -24,6 +30,11 @@ from torch import nn
 from torch.nn import functional as F
 
 import bench
+
+BACKENDS = ("eager", "inductor", "treadle")
+WARM_SECONDS, TURN_SECONDS = 0.05, 0.15
+# After a turn, until threads of OpenMP that have nothing to do sleep.
+PAUSE_SECONDS = 0.02
 
 
 class Residual(nn.Module):
@@ -156,7 +167,17 @@ def unet():
 NETS = {f.__name__: f for f in (resnet18, lstm, gpt, convnext, gru, unet)}
 
 
-def step(net, parameters):
+def forward(net):
+    def run(x):
+        with torch.no_grad():
+            return [net(x)]
+
+    return run
+
+
+def step(net):
+    parameters = list(net.parameters())
+
     def run(x):
         net(x).square().mean().backward()
         gradients = [p.grad for p in parameters]
@@ -167,82 +188,138 @@ def step(net, parameters):
     return run
 
 
+WHATS = {"forward": forward, "step": step}
+
+
+def prepared(name, what, backend):
+    """A call of a net, the same net in each process."""
+    torch.manual_seed(0)
+    torch._dynamo.reset()
+    net, x = NETS[name]()
+    net.train(what == "step")
+    module = net if backend == "eager" else torch.compile(net, backend=backend)
+    run = WHATS[what](module)
+    return lambda: run(x)
+
+
+def times(call, seconds):
+    """Seconds of each call, for a while."""
+    found, end = [], time.perf_counter() + seconds
+    while not found or time.perf_counter() < end:
+        found.append(bench.seconds(call))
+    return found
+
+
+def work(connection, name, backend, threads):
+    """A backend's process: prepares what it is told to, or takes its turn."""
+    torch.set_num_threads(threads)
+    call = None
+    while what := connection.recv():
+        if what != "turn":
+            try:
+                call = prepared(name, what, backend)
+                connection.send([t.detach().numpy() for t in call()])
+                times(call, 1.0)  # until everything that is compiled is compiled
+            except Exception as error:
+                connection.send(f"{type(error).__name__}: {str(error)[:300]}")
+            continue
+        times(call, WARM_SECONDS)
+        connection.send(statistics.median(times(call, TURN_SECONDS)))
+
+
+@contextlib.contextmanager
+def workers(name, backends, threads):
+    """Connections to a process for each backend."""
+    spawn, made = multiprocessing.get_context("spawn"), {}
+    for backend in backends:
+        made[backend], theirs = spawn.Pipe()
+        spawn.Process(target=work, args=(theirs, name, backend, threads), daemon=True).start()
+        theirs.close()
+    try:
+        yield made
+    finally:
+        for connection in made.values():
+            connection.send("")
+        for process in multiprocessing.active_children():
+            process.join()
+
+
+def asked(connection, what):
+    connection.send(what)
+    return connection.recv()
+
+
 def difference(got, expected):
     """The largest difference, as a part of the largest number."""
     worst = 0.0
     for a, b in zip(got, expected, strict=True):
-        worst = max(worst, ((a - b).abs().max() / (b.abs().max() + 1e-12)).item())
+        worst = max(worst, abs(a - b).max() / (abs(b).max() + 1e-12))
     return worst
 
 
-def warm(call, seconds=1.0):
-    """Calls it until everything that is compiled is compiled."""
-    end = time.perf_counter() + seconds
-    result = call()
-    while time.perf_counter() < end:
-        call()
-    return result
-
-
-def compiled(net, backend):
-    return net if backend == "eager" else torch.compile(net, backend=backend)
+def turns(connections, rounds):
+    """Medians of turns, by backend, in milliseconds."""
+    found = {backend: [] for backend in connections}
+    order = list(connections)
+    for number in range(rounds):
+        # Who goes first changes, so that nobody always follows the same neighbour.
+        first = number % len(order)
+        for backend in order[first:] + order[:first]:
+            time.sleep(PAUSE_SECONDS)
+            found[backend].append(asked(connections[backend], "turn"))
+    return {backend: statistics.median(seconds) * 1e3 for backend, seconds in found.items()}
 
 
 def measure(name, args):
-    torch.manual_seed(0)
-    net, x = NETS[name]()
-    parameters = list(net.parameters())
-    rivals = [rival for rival in ("eager", "inductor") if rival not in args.without]
-    for what in args.only or ("forward", "step"):
-        net.train(what == "step")
-        calls, results = {}, {}
-        for backend in [*rivals, "treadle"]:
-            torch._dynamo.reset()
-            module = compiled(net, backend)
-            if what == "step":
-                run = step(module, parameters)
-                call = lambda run=run: run(x)  # noqa: E731
-            else:
-
-                def call(module=module):
-                    with torch.no_grad():
-                        return [module(x)]
-
-            try:
-                results[backend] = warm(call)
-                calls[backend] = call
-            except Exception as error:
-                print(f"{name} {what}: {backend}: {type(error).__name__}: {str(error)[:300]}")
-        medians = {k: v * 1e3 for k, v in bench.interleaved(calls, args.repeat).items()}
-        differs = math.nan
-        if "treadle" in results:
-            differs = difference(results["treadle"], results["eager"])
-        yield what, medians, differs
+    backends = [b for b in BACKENDS if b not in args.without]
+    with workers(name, backends, args.threads) as connections:
+        for what in args.only or WHATS:
+            results = {b: asked(c, what) for b, c in connections.items()}
+            for backend, result in results.items():
+                if isinstance(result, str):
+                    print(f"{name} {what}: {backend}: {result}")
+            running = {b: c for b, c in connections.items() if not isinstance(results[b], str)}
+            differs = math.nan
+            if "treadle" in running:
+                differs = difference(results["treadle"], results["eager"])
+            yield what, turns(running, args.repeat), differs
 
 
-def main():
+def arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("nets", nargs="*", metavar="NET", help=f"of {', '.join(NETS)}")
     parser.add_argument("--threads", type=int, default=2, help="2 by default")
-    parser.add_argument("--repeat", type=int, default=20, help="rounds; 20 by default")
+    parser.add_argument("--repeat", type=int, default=9, help="turns of each; 9 by default")
     parser.add_argument("--without", action="append", default=[], choices=["inductor"])
-    parser.add_argument("--only", action="append", choices=["forward", "step"])
+    parser.add_argument("--only", action="append", choices=list(WHATS))
     args = parser.parse_args()
     unknown = [name for name in args.nets if name not in NETS]
     if unknown:
         parser.error(f"no net is called {unknown[0]!r}; there are {', '.join(NETS)}")
-    torch.set_num_threads(args.threads)
+    return args
+
+
+def table(args):
+    """Prints a line for each net and what is done with it; gives the ratios."""
     print(f"{'ms':<20}{'eager':>10}{'inductor':>10}{'treadle':>10}{'ratio':>8}{'differs':>10}")
     ratios = []
     for name in args.nets or NETS:
         for what, medians, differs in measure(name, args):
-            times = [medians.get(k) for k in ("eager", "inductor", "treadle")]
-            cells = "".join(f"{t:>10.3g}" if t else f"{'-':>10}" for t in times)
-            ratio = min(t for t in times[:2] if t) / times[2] if times[2] else math.nan
+            *rivals, treadle = (medians.get(backend) for backend in BACKENDS)
+            cells = "".join(f"{t:>10.3g}" if t else f"{'-':>10}" for t in (*rivals, treadle))
+            ratio = min(t for t in rivals if t) / treadle if treadle else math.nan
             ratios.append(ratio)  # nan where Treadle can't run it
             print(f"{name + ' ' + what:<20}{cells}{ratio:>8.3g}{differs:>10.1e}", flush=True)
+    return ratios
+
+
+def main():
+    args = arguments()
+    with tempfile.TemporaryDirectory() as cache:
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache  # for the processes
+        ratios = table(args)
     slower = sum(not r >= 1 for r in ratios)
     mean = statistics.geometric_mean(ratios)
     print(f"geometric mean {mean:.3g}x, {slower} of {len(ratios)} slower")
