@@ -192,6 +192,29 @@ TEST(Pooling, ArgmaxIsTheFirstOfEquals) {
   EXPECT_EQ(values<int64_t>(out[1]), (Longs{1}));
 }
 
+// As many channels as fill a register and some more, windows that overlap, and equal numbers.
+TEST(Pooling, PlacesOfMaximaOfManyChannelsAreWhereTheyAre) {
+  AttrMap attrs = window({1, 2, 2, 1}, "SAME", {1, 3, 3, 1});
+  attrs.set("include_batch_in_index", true);
+  constexpr int64_t images = 2, size = 7, channels = 19;
+  Tensor x = *Tensor::make(DType::Float32, {images, size, size, channels});
+  for (int64_t i = 0; i < x.count(); ++i)
+    x.data<float>()[i] = static_cast<float>(i * 37 % 11);
+  auto out = runAll("MaxPoolWithArgmax", {x}, {DType::Float32, DType::Int64}, attrs);
+  ASSERT_EQ(out.size(), 2u);
+  Tensor most = run1("MaxPool", {x}, DType::Float32, attrs);
+  EXPECT_EQ(values<float>(out[0]), values<float>(most));
+  constexpr int64_t results = 4, each = results * results * channels;
+  for (int64_t o = 0; o < most.count(); ++o) {
+    int64_t place = out[1].data<int64_t>()[o];
+    EXPECT_EQ(x.data<float>()[place], most.data<float>()[o]) << o;
+    EXPECT_EQ(place % channels, o % channels) << o;
+    EXPECT_EQ(place / (size * size * channels), o / each) << o;
+    int64_t row = place / channels / size % size, outRow = o % each / channels / results;
+    EXPECT_LE(std::abs(row - 2 * outRow), 1) << o;
+  }
+}
+
 TEST(Pooling, GradientsOfGradientsAreTakenAtTheMaxima) {
   AttrMap attrs = window({1, 2, 2, 1}, "VALID", {1, 2, 2, 1});
   Tensor images = tensor<float>({2, 2, 2, 1}, {1, 7, 7, 0, 5, 4, 3, 2});

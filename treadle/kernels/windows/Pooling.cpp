@@ -191,15 +191,54 @@ template <template <typename> class Kernel> struct ForwardOf {
   };
 };
 
+// Where the maxima of a line of windows are, in positions of the image; the first of equal ones.
+// Numbers of 32 bits, so that vectors hold as many places as floats.
+template <typename T> std::vector<int32_t> findMaximaOfLine(const Pool &line, const T *x) {
+  int64_t channels = line.in.channels;
+  size_t count = static_cast<size_t>(line.window.out[2] * channels);
+  std::vector<T> most(count);
+  std::vector<int32_t> at(count, -1);
+  forEachTap(line.window, [&](int64_t o, int64_t i, int64_t) {
+    const T *from = x + i * channels;
+    T *best = most.data() + o * channels;
+    int32_t *where = at.data() + o * channels;
+    for (int64_t c = 0; c < channels; ++c) {
+      bool isMore = (from[c] > best[c]) | (where[c] < 0);
+      best[c] = isMore ? from[c] : best[c];
+      where[c] = isMore ? static_cast<int32_t>(i) : where[c];
+    }
+  });
+  return at;
+}
+
+// Calls `take(out, image, in)` for each element of the result: where its image begins in the input,
+// and which of the image's elements is its maximum, the first of equal ones. Several threads do.
+template <typename T, typename Take>
+void forEachMaximum(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
+  forEachLine(ctx, pool, [&](const Pool &line, int64_t image, int64_t first) {
+    std::vector<int32_t> at = findMaximaOfLine(line, x + image);
+    for (int64_t o = 0, channels = line.out.channels; o < line.window.out[2]; ++o)
+      for (int64_t c = 0; c < channels; ++c) {
+        int64_t position = at[static_cast<size_t>(o * channels + c)];
+        take(first + o * channels + c, image, position * channels + c);
+      }
+  });
+}
+
 // Where the maxima are, in elements of the whole input; the first of equal ones.
-template <typename T> std::vector<int64_t> findMaxima(const Pool &pool, const T *x) {
+template <typename T>
+std::vector<int64_t> findMaxima(OpContext &ctx, const Pool &pool, const T *x) {
   std::vector<int64_t> at(static_cast<size_t>(pool.out.batch * pool.outSize()), -1);
-  for (int64_t n = 0; n < pool.in.batch; ++n)
-    forEachElement(pool, n, [&](int64_t i, int64_t o, int64_t) {
-      int64_t &best = at[static_cast<size_t>(o)];
-      if (best < 0 || x[i] > x[best])
-        best = i;
-    });
+  auto place = [&](int64_t o) -> int64_t & { return at[static_cast<size_t>(o)]; };
+  if (pool.channelWindow == 1)
+    forEachMaximum(ctx, pool, x,
+                   [&](int64_t o, int64_t image, int64_t i) { place(o) = i < 0 ? -1 : image + i; });
+  else
+    for (int64_t n = 0; n < pool.in.batch; ++n)
+      forEachElement(pool, n, [&](int64_t i, int64_t o, int64_t) {
+        if (place(o) < 0 || x[i] > x[place(o)])
+          place(o) = i;
+      });
   return at;
 }
 
@@ -216,19 +255,21 @@ template <typename T> struct MaxPoolWithArgmaxKernel {
     Pool pool;
     if (!findPool(ctx, withoutChannelWindow(s), in.dims(), pool))
       return;
-    std::vector<int64_t> at = findMaxima(pool, in.data<T>());
     Tensor *out = ctx.allocateOutput(0, in.dtype(), pool.out.tensorDims());
     Tensor *where = ctx.allocateOutput(1, s.indexType, pool.out.tensorDims());
-    if (!out || !where)
+    if (!out || !where || !out->count())
       return;
-    for (size_t o = 0; o < at.size(); ++o) {
-      out->data<T>()[o] = in.data<T>()[at[o]];
-      int64_t index = s.includesBatch ? at[o] : at[o] % pool.inSize();
-      if (s.indexType == DType::Int64)
-        where->data<int64_t>()[o] = index;
+    bool isWide = s.indexType == DType::Int64;
+    const T *x = in.data<T>();
+    T *values = out->data<T>();
+    forEachMaximum(ctx, pool, x, [&](int64_t o, int64_t image, int64_t i) {
+      values[o] = x[image + i];
+      int64_t place = s.includesBatch ? image + i : i;
+      if (isWide)
+        where->data<int64_t>()[o] = place;
       else
-        where->data<int32_t>()[o] = static_cast<int32_t>(index);
-    }
+        where->data<int32_t>()[o] = static_cast<int32_t>(place);
+    });
   }
 };
 
@@ -256,7 +297,7 @@ template <typename T> struct MaxPoolGradKernel {
     if (!x || !g || !out)
       return;
     std::vector<Computed<T>> sums(static_cast<size_t>(out->count()));
-    std::vector<int64_t> at = findMaxima(pool, x->template data<T>());
+    std::vector<int64_t> at = findMaxima(ctx, pool, x->template data<T>());
     for (size_t o = 0; o < at.size(); ++o) {
       auto &sum = sums[static_cast<size_t>(at[o])];
       sum = wrappingSum(sum, Computed<T>(g->template data<T>()[o]));
@@ -279,7 +320,7 @@ template <typename T> struct MaxPoolGradGradKernel {
     auto out = makeImage(ctx, in.dtype(), pool.out);
     if (!x || !g || !out)
       return;
-    std::vector<int64_t> at = findMaxima(pool, x->template data<T>());
+    std::vector<int64_t> at = findMaxima(ctx, pool, x->template data<T>());
     std::ranges::transform(at, out->template data<T>(),
                            [&](int64_t i) { return i < 0 ? T(0) : g->template data<T>()[i]; });
     setImageOutput(ctx, 0, std::move(*out), pool.out);
