@@ -626,6 +626,16 @@ def test_gradients(case):
             torch.testing.assert_close(got, e, rtol=2e-5, atol=2e-5)
 
 
+def test_gradients_of_activations_are_one_op():
+    for name, op in (
+        ("gelu_backward", "_GeluExactGrad"),
+        ("gelu_tanh_backward", "_GeluApproximateGrad"),
+        ("silu_backward", "_SwishGrad"),
+    ):
+        fn, *inputs = CASES[name]
+        assert op in {node.op for node in program_of(fn, inputs).graph.nodes()}
+
+
 def test_there_are_rules_for_what_common_models_use():
     used = set()
     for fn, *inputs in CASES.values():

@@ -78,6 +78,27 @@ TEST(FusedMatMul, ActivationsThatGraphsSpellOut) {
   EXPECT_TRUE(std::isnan(run1("_Swish", {vec<float>({-inf})}).data<float>()[0])) << "-inf * 0";
 }
 
+// A difference of the function, beside what the op says of its slope.
+TEST(FusedMatMul, GradientsOfActivationsAreTheirSlopes) {
+  constexpr double step = 1e-5;
+  Tensor x = tensor<double>({9}, {-20, -4, -1.5, -0.5, 0, 0.25, 1, 3, 20});
+  Tensor gradient = tensor<double>({9}, {1, -2, 3, 1, 2, -1, 1, 2, -3});
+  auto moved = [&](double by) {
+    return run1("AddV2", {x, Tensor::scalar(DType::Float64, by)}, DType::Float64);
+  };
+  for (std::string name : {"_Swish", "_GeluExact", "_GeluApproximate"}) {
+    Tensor above = run1(name, {moved(step)}, DType::Float64);
+    Tensor below = run1(name, {moved(-step)}, DType::Float64);
+    Tensor got = run1(name + "Grad", {gradient, x}, DType::Float64);
+    for (int64_t i = 0; i < x.count(); ++i) {
+      double slope = (above.data<double>()[i] - below.data<double>()[i]) / (2 * step);
+      EXPECT_NEAR(got.data<double>()[i], gradient.data<double>()[i] * slope, 1e-8) << name << i;
+    }
+    EXPECT_EQ(errorClassOf(name + "Grad", {moved(0), vec<double>({1})}, {DType::Float64}),
+              "InvalidArgumentError");
+  }
+}
+
 TEST(FusedMatMul, NothingToSumIsTheBias) {
   Tensor a = tensor<float>({2, 0}, {}), b = tensor<float>({0, 2}, {});
   EXPECT_EQ(values<float>(run1("_FusedMatMul", {a, b, vec<float>({-1, 2})}, DType::Float32,

@@ -150,6 +150,9 @@ private:
         {"Split", &ChannelsLast::rewriteSplit},
         {"Squeeze", &ChannelsLast::rewriteSqueeze},
         {"Sum", &ChannelsLast::rewriteReduction},
+        {"_GeluApproximateGrad", &ChannelsLast::rewriteElementwise},
+        {"_GeluExactGrad", &ChannelsLast::rewriteElementwise},
+        {"_SwishGrad", &ChannelsLast::rewriteElementwise},
     };
     if (auto found = others.find(op); found != others.end())
       (this->*found->second)(node);

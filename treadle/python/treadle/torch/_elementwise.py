@@ -465,8 +465,17 @@ def _gelu(w: Writer, x: Tensor, *, approximate: str = "none") -> Output:
     return w.cast(value * 0.5 * (erf + 1.0), dtype)
 
 
+def _is_one_op(grad: Tensor, x: Tensor) -> bool:
+    """Whether an activation's gradient is one op of ours: where no dtype or shape changes."""
+    is_same = grad.dtype == x.dtype and grad.fake.shape == x.fake.shape
+    return is_same and x.dtype in (torch.float32, torch.float64)
+
+
 @rule("gelu_backward")
 def _gelu_backward(w: Writer, grad: Tensor, x: Tensor, *, approximate: str = "none") -> Output:
+    if _is_one_op(grad, x):
+        form = "Approximate" if approximate == "tanh" else "Exact"
+        return w.op(f"_Gelu{form}Grad", grad, x)
     (grad, value), dtype = w.promoted(KEEP, grad, x)
     if approximate == "tanh":
         tanh, slope = _gelu_tanh(w, value)
@@ -481,6 +490,8 @@ def _gelu_backward(w: Writer, grad: Tensor, x: Tensor, *, approximate: str = "no
 
 @rule("silu_backward")
 def _silu_backward(w: Writer, grad: Tensor, x: Tensor) -> Output:
+    if _is_one_op(grad, x):
+        return w.op("_SwishGrad", grad, x)
     (grad, value), dtype = w.promoted(KEEP, grad, x)
     sigmoid = w.op("Sigmoid", value)
     return w.cast(grad * sigmoid * (value * (1.0 - sigmoid) + 1.0), dtype)
