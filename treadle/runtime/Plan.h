@@ -151,11 +151,11 @@ public:
   uint32_t numSlots = 0; // the first argTypes.size() are the arguments
   std::vector<uint32_t> inputIndices;
   std::vector<uint32_t> resultIndices;
-  std::vector<uint8_t> isOutputUnused; // by slot
-  std::vector<uint8_t> isPassThrough;  // by argument: LoopBody's result stays in its slot
-  bool resultsNeedTemporaries = false; // LoopBody: a result is another argument
-  std::vector<uint32_t> controlInputs; // hasDeadness: nodes, by controlBegin
-  std::vector<uint32_t> controlBegin;  // hasDeadness: by node, and one more
+  std::vector<uint8_t> isOutputUnused;        // by slot
+  std::vector<uint8_t> isPassThrough;         // by argument: LoopBody's result stays in its slot
+  bool resultsNeedTemporaries = false;        // LoopBody: a result is another argument
+  std::vector<uint32_t> controlInputs;        // hasDeadness: nodes, by controlBegin
+  std::vector<uint32_t> controlBegin;         // hasDeadness: by node, and one more
   std::shared_ptr<const SettledPart> settled; // what needn't run each time; null: nothing
 
   // Dataflow.
