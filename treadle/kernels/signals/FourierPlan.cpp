@@ -58,11 +58,14 @@ template <typename Real> double costOf(size_t length) {
          std::log2(static_cast<double>(length) + 1);
 }
 
-/// Memory for a while, with anything in it.
+/// Memory for a while, with anything in it, and aligned for vectors: as tensors are that are larger
+/// than a line of the cache.
 class Scratch {
 public:
   template <typename T> T *take(size_t count) {
-    auto made = Tensor::make(DType::UInt8, {static_cast<int64_t>(count * sizeof(T))});
+    constexpr size_t fewestBytes = 128;
+    auto bytes = static_cast<int64_t>(std::max(count * sizeof(T), fewestBytes));
+    auto made = Tensor::make(DType::UInt8, {bytes});
     if (!made)
       throw std::bad_alloc();
     block = std::move(*made);
