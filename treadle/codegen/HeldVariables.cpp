@@ -7,14 +7,6 @@
 namespace treadle::codegen {
 namespace {
 
-Variable *variableOf(const Tensor &handle) {
-  if (handle.isRef() || handle.dtype() != DType::Resource || handle.count() != 1)
-    return nullptr;
-  Resource *resource = handle.data<ResourceHandle>()->resource.get();
-  return resource && resource->kind() == Variable::kindName ? static_cast<Variable *>(resource)
-                                                            : nullptr;
-}
-
 /// Locks of all of them, in whatever order others lock them: none is waited for while one is held.
 std::vector<std::unique_lock<std::mutex>> lockAll(std::span<Variable *const> variables) {
   std::vector<std::unique_lock<std::mutex>> locks;
@@ -34,7 +26,7 @@ std::vector<std::unique_lock<std::mutex>> lockAll(std::span<Variable *const> var
 
 HeldVariables::HeldVariables(OpContext &ctx, std::span<const int> handles) : inputs(handles) {
   for (int input : handles) {
-    Variable *variable = variableOf(ctx.input(input));
+    Variable *variable = handledVariable(ctx.input(input));
     Tensor value = variable ? variable->read() : Tensor();
     if (!value || value.dtype() == DType::Variant || value.dtype() == DType::Resource) {
       complete = false;

@@ -198,14 +198,6 @@ constexpr int maxDisappointments = 3;
 /// Values that served fewer runs were not worth computing.
 constexpr uint64_t enoughUses = 16;
 
-Variable *variableOf(const Tensor &handle) {
-  if (!handle || handle.isRef() || handle.dtype() != DType::Resource || handle.count() != 1)
-    return nullptr;
-  Resource *resource = handle.data<ResourceHandle>()->resource.get();
-  return resource && resource->kind() == Variable::kindName ? static_cast<Variable *>(resource)
-                                                            : nullptr;
-}
-
 /// Whether it stays what it is, and is no larger than what it is made of (which it may be, too).
 bool isWorthKeeping(const Plan &plan, const SettledPart::Values &values) {
   int64_t known = bytesOf(plan.constants);
@@ -277,7 +269,7 @@ bool SettledPart::hold(const Values &values, const Tensor *slots, const RunState
     return false;
   for (size_t i = 0; i < reads.size(); ++i) {
     const Values::Guard &guard = values.guards[i];
-    if (reads[i].isArgument && variableOf(slots[reads[i].handleSlot]) != guard.variable.get())
+    if (reads[i].isArgument && handledVariable(slots[reads[i].handleSlot]) != guard.variable.get())
       return false;
     if (guard.variable->version() != guard.version)
       return false;
@@ -287,7 +279,7 @@ bool SettledPart::hold(const Values &values, const Tensor *slots, const RunState
 
 bool SettledPart::lookUpVariables(const Tensor *slots, Values &made) const {
   for (const Read &read : reads) {
-    Variable *variable = variableOf(slots[read.handleSlot]);
+    Variable *variable = handledVariable(slots[read.handleSlot]);
     if (!variable)
       return false;
     made.guards.push_back({Ref<Variable>::share(variable), variable->version()});

@@ -16,6 +16,14 @@ Error uninitialized(const Variable &variable) {
                             "'; run its initializer first");
 }
 
+Variable *handledVariable(const Tensor &handle) {
+  if (!handle || handle.isRef() || handle.dtype() != DType::Resource || handle.count() != 1)
+    return nullptr;
+  Resource *resource = handle.data<ResourceHandle>()->resource.get();
+  return resource && resource->kind() == Variable::kindName ? static_cast<Variable *>(resource)
+                                                            : nullptr;
+}
+
 Variable &refVariable(const Tensor &tensor) {
   return static_cast<Variable &>(**tensor.data<Ref<Resource>>());
 }

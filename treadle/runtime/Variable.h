@@ -56,4 +56,7 @@ Error uninitialized(const Variable &variable);
 /// The variable behind a reference tensor (`tensor.isRef()`).
 Variable &refVariable(const Tensor &tensor);
 
+/// The variable behind a handle; null if it is an empty tensor, or a handle to something else.
+Variable *handledVariable(const Tensor &handle);
+
 } // namespace treadle

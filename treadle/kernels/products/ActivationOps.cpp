@@ -43,8 +43,7 @@ Expected<BoundKernel> bindActivation(const BindContext &node) {
   return bound;
 }
 
-// --- gradients: what flows to the result, times the slope at x
-// ------------------------------------
+// --- gradients: what flows to the result, times the slope at x -----------------------------------
 
 template <typename T> using Elements = Eigen::Array<T, Eigen::Dynamic, 1, 0, 256, 1>;
 

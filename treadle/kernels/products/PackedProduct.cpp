@@ -7,7 +7,6 @@
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 
-#include <array>
 #include <cstring>
 #include <utility>
 

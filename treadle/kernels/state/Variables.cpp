@@ -161,11 +161,8 @@ Expected<BoundKernel> bindReadMany(const BindContext &node) {
 }
 
 void varIsInitialized(OpContext &ctx) {
-  const Tensor &handle = ctx.input(0);
-  Resource *resource =
-      handle.count() == 1 ? handle.data<ResourceHandle>()->resource.get() : nullptr;
-  bool isInitialized = resource && resource->kind() == Variable::kindName &&
-                       static_cast<bool>(static_cast<Variable *>(resource)->read());
+  Variable *variable = handledVariable(ctx.input(0));
+  bool isInitialized = variable && static_cast<bool>(variable->read());
   ctx.setOutput(0, Tensor::scalar(DType::Bool, isInitialized));
 }
 
