@@ -4,6 +4,7 @@
 #include "treadle/kernels/Window.h"
 #include "treadle/kernels/elementwise/Wrapping.h"
 
+#include <limits>
 #include <vector>
 
 namespace treadle {
@@ -192,20 +193,20 @@ template <template <typename> class Kernel> struct ForwardOf {
 };
 
 // Where the maxima of a line of windows are, in positions of the image; the first of equal ones.
-// Numbers of 32 bits, so that vectors hold as many places as floats.
-template <typename T> std::vector<int32_t> findMaximaOfLine(const Pool &line, const T *x) {
+template <typename Place, typename T>
+std::vector<Place> findMaximaOfLine(const Pool &line, const T *x) {
   int64_t channels = line.in.channels;
   size_t count = static_cast<size_t>(line.window.out[2] * channels);
   std::vector<T> most(count);
-  std::vector<int32_t> at(count, -1);
+  std::vector<Place> at(count, -1);
   forEachTap(line.window, [&](int64_t o, int64_t i, int64_t) {
     const T *from = x + i * channels;
     T *best = most.data() + o * channels;
-    int32_t *where = at.data() + o * channels;
+    Place *where = at.data() + o * channels;
     for (int64_t c = 0; c < channels; ++c) {
       bool isMore = (from[c] > best[c]) | (where[c] < 0);
       best[c] = isMore ? from[c] : best[c];
-      where[c] = isMore ? static_cast<int32_t>(i) : where[c];
+      where[c] = isMore ? static_cast<Place>(i) : where[c];
     }
   });
   return at;
@@ -213,16 +214,25 @@ template <typename T> std::vector<int32_t> findMaximaOfLine(const Pool &line, co
 
 // Calls `take(out, image, in)` for each element of the result: where its image begins in the input,
 // and which of the image's elements is its maximum, the first of equal ones. Several threads do.
-template <typename T, typename Take>
-void forEachMaximum(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
+template <typename Place, typename T, typename Take>
+void forEachMaximumIn(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
   forEachLine(ctx, pool, [&](const Pool &line, int64_t image, int64_t first) {
-    std::vector<int32_t> at = findMaximaOfLine(line, x + image);
+    std::vector<Place> at = findMaximaOfLine<Place>(line, x + image);
     for (int64_t o = 0, channels = line.out.channels; o < line.window.out[2]; ++o)
       for (int64_t c = 0; c < channels; ++c) {
         int64_t position = at[static_cast<size_t>(o * channels + c)];
         take(first + o * channels + c, image, position * channels + c);
       }
   });
+}
+
+// Vectors hold as many numbers of 32 bits as floats.
+template <typename T, typename Take>
+void forEachMaximum(OpContext &ctx, const Pool &pool, const T *x, const Take &take) {
+  if (pool.in.positions() <= std::numeric_limits<int32_t>::max())
+    forEachMaximumIn<int32_t>(ctx, pool, x, take);
+  else
+    forEachMaximumIn<int64_t>(ctx, pool, x, take);
 }
 
 // Where the maxima are, in elements of the whole input; the first of equal ones.
