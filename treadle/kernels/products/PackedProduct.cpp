@@ -231,8 +231,11 @@ private:
       int64_t some = std::min(count, left.segmentSize - within);
       const float *from =
           row + left.segments[static_cast<size_t>(begin / left.segmentSize)] + within * left.step;
-      for (int64_t i = 0; i < some; ++i)
-        to[i] = from[i * left.step];
+      if (left.step == 1)
+        std::copy_n(from, some, to);
+      else
+        for (int64_t i = 0; i < some; ++i)
+          to[i] = from[i * left.step];
       to += some;
       begin += some;
       count -= some;
@@ -266,10 +269,10 @@ void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
   for (size_t r = 0; r < rows.size(); ++r)
     starts[r] = rows[r] - rows[0];
   LeftBlock block{rows[0], {starts, rows.size()}, {}, left.segmentSize, 0};
-  std::vector<TilePart> parts;
-  for (int64_t segment : left.segments)
-    parts.push_back({segment, std::ssize(parts)});
-  if (parts.size() > 1) {
+  if (left.segments.size() > 1) {
+    std::vector<TilePart> parts;
+    for (int64_t segment : left.segments)
+      parts.push_back({segment, std::ssize(parts)});
     block.parts = parts;
     return multiplyTiles(block, panels, out, stride);
   }
