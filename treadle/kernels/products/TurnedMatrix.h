@@ -35,24 +35,41 @@ private:
   }
 };
 
-/// to[at(i) + c] = from[c * stride + i], for `width` rows c of `count` elements.
+/// to[at(i) + c] = from[c * stride + i], for `width` rows c of `count` elements. What lies between
+/// rows is read, too.
 template <typename At>
 void turnMatrix(const float *from, int64_t stride, int64_t width, int64_t count, float *to,
                 const At &at) {
   int64_t wholeRows = width - width % tileLanes, whole = count - count % tileLanes;
+  auto turned = [&](int64_t c, int64_t i) {
+    Square square;
+#pragma unroll
+    for (int r = 0; r < tileLanes; ++r)
+      std::memcpy(&square.rows[r], from + (c + r) * stride + i, sizeof square.rows[r]);
+    square.turn();
+    return square;
+  };
   for (int64_t i = 0; i < whole; i += tileLanes)
     for (int64_t c = 0; c < wholeRows; c += tileLanes) {
-      Square square;
-#pragma unroll
-      for (int r = 0; r < tileLanes; ++r)
-        std::memcpy(&square.rows[r], from + (c + r) * stride + i, sizeof square.rows[r]);
-      square.turn();
+      const Square square = turned(c, i);
 #pragma unroll
       for (int r = 0; r < tileLanes; ++r)
         std::memcpy(to + at(i + r) + c, &square.rows[r], sizeof square.rows[r]);
     }
+  // The last columns, with what follows them in memory, or what comes before.
+  int64_t rowsDone = 0;
+  for (; whole < count && rowsDone < wholeRows; rowsDone += tileLanes) {
+    int64_t end = rowsDone * stride + (tileLanes - 1) * stride + whole + tileLanes, first = whole;
+    if (end > (width - 1) * stride + count)
+      first = count - tileLanes;
+    if (rowsDone * stride + first < 0)
+      break;
+    const Square square = turned(rowsDone, first);
+    for (int64_t i = whole; i < count; ++i)
+      std::memcpy(to + at(i) + rowsDone, &square.rows[i - first], sizeof square.rows[0]);
+  }
   for (int64_t i = 0; i < count; ++i)
-    for (int64_t c = i < whole ? wholeRows : 0; c < width; ++c)
+    for (int64_t c = i < whole ? wholeRows : rowsDone; c < width; ++c)
       to[at(i) + c] = from[c * stride + i];
 }
 

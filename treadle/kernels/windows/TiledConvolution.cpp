@@ -289,10 +289,8 @@ private:
   /// Windows lie side by side, and of these the channels.
   void fillFromPieces(float *at, const float *first, int64_t columns, int64_t width) const {
     for (int64_t i = 0; i < filter.depth; ++i)
-      for (int64_t c = 0; c < width; ++c)
-        for (int64_t tap = 0; tap < filter.taps; ++tap)
-          at[(tap * filter.depth + i) * columns + c] =
-              first[i * filter.depthStride + c * filter.channelStride + tap * filter.tapStride];
+      turnMatrix(first + i * filter.depthStride, filter.channelStride, width, filter.taps, at,
+                 [&](int64_t tap) { return (tap * filter.depth + i) * columns; });
   }
 
   /// Some tiles by some panels, block by block.
