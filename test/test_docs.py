@@ -3,9 +3,9 @@
 A page's ```LANGUAGE file=NAME blocks are files; in its ```console blocks each `$ command` is run in
 a folder of these files, the examples and the build, and what it prints, to either stream, is what
 follows it. A ```python run block is a program that prints what the ```output block after it says. A
-```cpp file=PATH block is that file. On from-jax.md, ```python jax blocks run in a Python that has
-JAX (TREADLE_JAX_PYTHON, or this one), ```console jax and ```python treadle blocks after them in the
-same folder.
+```cpp or ```c file=examples/PATH block is that file. On from-jax.md, ```python jax blocks run in a
+Python that has JAX (TREADLE_JAX_PYTHON, or this one), ```console jax and ```python treadle blocks
+after them in the same folder.
 """
 
 import os
@@ -74,8 +74,8 @@ def test_a_page_with_programs_is_found():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_programs_that_are_built_stand_in_the_page(page):
-    for option, text in blocks(page, "cpp"):
-        if option.startswith("file="):
+    for option, text in [*blocks(page, "cpp"), *blocks(page, "c")]:
+        if option.startswith("file=examples/"):
             assert (ROOT / option.removeprefix("file=")).read_text() == text
 
 

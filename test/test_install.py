@@ -1,0 +1,89 @@
+"""What `cmake --install` gives others: a program, and a library for C and C++."""
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+BUILD = ROOT / "build" / "release"
+EXAMPLES = ROOT / "examples"
+ANSWER = "2.5 5 7.5"
+
+pytestmark = pytest.mark.skipif(
+    shutil.which("pkg-config") is None, reason="needs pkg-config, which isn't here"
+)
+
+
+def run(*command, **options):
+    return subprocess.run(
+        [str(c) for c in command], check=True, text=True, capture_output=True, **options
+    ).stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """A folder that was installed to and then moved."""
+    first = tmp_path_factory.mktemp("install") / "first"
+    run("cmake", "--install", BUILD, "--prefix", first, "--strip")
+    moved = first.with_name("moved")
+    first.rename(moved)
+    return moved
+
+
+def environment(installed):
+    (pc,) = installed.rglob("treadle.pc")
+    return os.environ | {
+        "PKG_CONFIG_PATH": str(pc.parent),
+        "LD_LIBRARY_PATH": str(pc.parent.parent),
+    }
+
+
+def test_program_runs(installed):
+    out = run(
+        installed / "bin" / "treadle",
+        "run",
+        EXAMPLES / "countdown.pbtxt",
+        "--fetch",
+        "count:0",
+    )
+    assert out == "count:0: int32[] = 0\n"
+
+
+def test_c_by_pkg_config(installed, tmp_path):
+    env = environment(installed)
+    flags = run("pkg-config", "--cflags", "--libs", "treadle", env=env).split()
+    program = tmp_path / "words"
+    source = EXAMPLES / "from_c" / "words.c"
+    run("cc", "-std=c11", "-Wall", "-Wextra", "-Werror", source, *flags, "-o", program)
+    out = run(program, EXAMPLES / "words", env=env)
+    assert out.splitlines() == ["lookup(word)", "serving_default(x)", f"{ANSWER} "]
+
+
+def test_cpp_by_find_package(installed, tmp_path):
+    source = EXAMPLES / "from_cpp"
+    run("cmake", "-S", source, "-B", tmp_path, f"-DCMAKE_PREFIX_PATH={installed}")
+    run("cmake", "--build", tmp_path)
+    assert run(tmp_path / "words", EXAMPLES / "words").splitlines() == [f"{ANSWER} ", "9"]
+
+
+def test_headers_include_nothing_of_others(installed):
+    headers = sorted((installed / "include").rglob("*.h"))
+    assert headers
+    for header in headers:
+        for name in re.findall(r'^#include [<"]([^>"]+)', header.read_text(), re.M):
+            known = (installed / "include" / name).exists() or name == "tl/expected.hpp"
+            assert known or "/" not in name, f"{header} includes {name}"
+
+
+def test_library_shows_what_is_public_alone(installed):
+    (library,) = installed.rglob("libtreadle.so")
+    names = run("nm", "-D", "--defined-only", "--demangle", library).splitlines()
+    shown = [line.split(maxsplit=2)[2] for line in names]
+    c_names = set(re.findall(r"\b(treadle_\w+)\(", (ROOT / "treadle" / "c.h").read_text()))
+    assert c_names <= set(shown)
+    others = [n for n in shown if n not in c_names and "treadle::" not in n]
+    assert others == []
