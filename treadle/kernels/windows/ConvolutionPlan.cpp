@@ -1,6 +1,7 @@
 #include "treadle/kernels/windows/ConvolutionPlan.h"
 #include "treadle/kernels/windows/OrderedFilter.h"
 #include "treadle/kernels/windows/TiledConvolution.h"
+#include "treadle/kernels/windows/TiledFilterGradient.h"
 
 #include <algorithm>
 #include <limits>
@@ -580,9 +581,12 @@ std::shared_ptr<const ConvolutionPlan> ConvolutionPlan::make(const ConvolutionFo
     Piece whole = wholeOf(straightened(form.place));
     ConvolutionForm straight = form;
     straight.place = whole.place;
-    if (isOrdinary(whole))
-      if (auto tiled = makeTiledConvolution(straight))
+    if (isOrdinary(whole)) {
+      bool isFilter = form.wanted == Wanted::FilterGradient;
+      auto tiled = isFilter ? makeTiledFilterGradient(straight) : makeTiledConvolution(straight);
+      if (tiled)
         return tiled;
+    }
     auto plan = std::make_shared<Plan>(form);
     return plan->build() ? plan : nullptr;
   } catch (const dnnl::error &) { // it has no code at all

@@ -40,7 +40,8 @@ struct ConvolutionForm {
 /// A filter in the order in which a plan reads it.
 class OrderedFilter;
 
-/// How a convolution of a form is computed. Immutable.
+/// How a convolution of a form is computed: a gradient of a filter by `runFilterGradient`, all else
+/// by `order` and `run`. Immutable.
 class ConvolutionPlan {
 public:
   virtual ~ConvolutionPlan() = default;
@@ -49,18 +50,21 @@ public:
   static std::shared_ptr<const ConvolutionPlan> make(const ConvolutionForm &form);
 
   /// Whether the plan reads a filter in this order; of plans of one filter most do.
-  virtual bool reads(const OrderedFilter &filter) const = 0;
+  virtual bool reads(const OrderedFilter &) const { return false; }
   /// `filter`, its output channels multiplied by `factor` unless that is null. Null, having failed.
-  virtual std::shared_ptr<const OrderedFilter> order(OpContext &ctx, const float *filter,
-                                                     const float *factor) const = 0;
+  virtual std::shared_ptr<const OrderedFilter> order(OpContext &, const float * /*filter*/,
+                                                     const float * /*factor*/) const {
+    return nullptr;
+  }
 
   /// Computes the result, or the input's gradient. `offset` is null where the form has none. `next`
   /// is what will be read afterwards.
-  virtual void run(OpContext &ctx, const float *from, const OrderedFilter &filter,
-                   const float *offset, float *to, std::span<const char> next) const = 0;
+  virtual void run(OpContext &, const float * /*from*/, const OrderedFilter & /*filter*/,
+                   const float * /*offset*/, float * /*to*/, std::span<const char> /*next*/) const {
+  }
   /// Computes the filter's gradient.
-  virtual void runFilterGradient(OpContext &ctx, const float *in, const float *out,
-                                 float *filter) const = 0;
+  virtual void runFilterGradient(OpContext &, const float * /*in*/, const float * /*out*/,
+                                 float * /*filter*/) const {}
 };
 
 /// The factor that an ordered filter was multiplied by.

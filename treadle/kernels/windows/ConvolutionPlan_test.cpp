@@ -139,32 +139,54 @@ std::vector<double> asWritten(const ConvolutionForm &form, const Numbers &given)
   return out;
 }
 
+void expectTheSumsOverWindows(const ConvolutionPlan &plan, const ConvolutionForm &form,
+                              Random &random) {
+  const PlacedConvolution &c = form.place;
+  Numbers given;
+  given.in = random.numbers(c.batch * volume(c.window.in) * c.inChannels);
+  given.filter = random.numbers(volume(c.window.size) * c.inChannels / form.groups * c.outChannels);
+  given.out = random.numbers(c.batch * volume(c.window.out) * c.outChannels);
+  given.offset = random.numbers(c.outChannels);
+  if (form.wanted == Wanted::Result && random.chance(2))
+    given.factor = random.numbers(c.outChannels);
+  std::vector<float> found = byPlan(plan, form, given);
+  std::vector<double> expected = asWritten(form, given);
+  ASSERT_EQ(found.size(), expected.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    ASSERT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << "element " << i;
+}
+
 TEST(ConvolutionPlan, GivesTheSumsOverWindows) {
   int planned = 0, total = 1500;
   for (int seed = 0; seed < total; ++seed) {
+    SCOPED_TRACE(seed);
     Random random(static_cast<unsigned>(seed));
     ConvolutionForm form = randomForm(random);
     auto plan = ConvolutionPlan::make(form);
     if (!plan)
       continue;
     ++planned;
-    const PlacedConvolution &c = form.place;
-    Numbers given;
-    given.in = random.numbers(c.batch * volume(c.window.in) * c.inChannels);
-    given.filter =
-        random.numbers(volume(c.window.size) * c.inChannels / form.groups * c.outChannels);
-    given.out = random.numbers(c.batch * volume(c.window.out) * c.outChannels);
-    given.offset = random.numbers(c.outChannels);
-    if (form.wanted == Wanted::Result && random.chance(2))
-      given.factor = random.numbers(c.outChannels);
-    std::vector<float> found = byPlan(*plan, form, given);
-    std::vector<double> expected = asWritten(form, given);
-    ASSERT_EQ(found.size(), expected.size());
-    for (size_t i = 0; i < found.size(); ++i)
-      ASSERT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i])))
-          << "seed " << seed << ", element " << i;
+    ASSERT_NO_FATAL_FAILURE(expectTheSumsOverWindows(*plan, form, random));
   }
   EXPECT_GT(planned, total / 2);
+}
+
+// More positions than are summed up at a time: in one line, and in many.
+TEST(ConvolutionPlan, GradientsOfFiltersOfLargeImages) {
+  Random random(7);
+  ConvolutionForm form;
+  form.wanted = Wanted::FilterGradient;
+  form.parts = 2;
+  for (int64_t stride : {1, 2})
+    for (int64_t lines : {1, 19}) {
+      Window w{{1, lines, 1201}, {1, lines, 0}, {1, 1, 3}, {1, 1, stride}, {1, 1, 1}, {0, 0, 1}};
+      w.out[2] = 1200 / stride + 1;
+      form.place = {w, 1, 5, 20};
+      form.outermostFirst = lines == 1;
+      auto plan = ConvolutionPlan::make(form);
+      ASSERT_TRUE(plan);
+      ASSERT_NO_FATAL_FAILURE(expectTheSumsOverWindows(*plan, form, random));
+    }
 }
 
 TEST(ConvolutionPlan, OfASmallOneIsMadeTheSecondTime) {

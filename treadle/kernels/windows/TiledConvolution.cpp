@@ -191,8 +191,6 @@ public:
                     });
   }
 
-  void runFilterGradient(OpContext &, const float *, const float *, float *) const override {}
-
 private:
   /// What a call reads and writes.
   struct Call {
@@ -423,8 +421,6 @@ private:
 std::shared_ptr<const ConvolutionPlan> makeTiledConvolution(const ConvolutionForm &form) {
   constexpr int64_t mostElements = 1 << 22; // of windows along one dimension
   const Window &w = form.place.window;
-  if (form.wanted == Wanted::FilterGradient)
-    return nullptr;
   for (size_t d = 0; d < 3; ++d)
     if (std::max(w.in[d], w.out[d]) > mostElements / w.size[d])
       return nullptr;

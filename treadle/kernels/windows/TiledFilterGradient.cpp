@@ -1,0 +1,268 @@
+// The gradient of one element of a filter, for one channel of the input and all of the result, is a
+// sum over positions: of the input that the element meets there, times the result's gradient. So it
+// is a product of matrices, whose left rows are those of the image if each channel's positions lie
+// side by side: a copy of the image is laid out so, with zeros where windows reach beyond it, and
+// serves all elements of the window. Where windows step over columns, those that one element meets
+// are put side by side.
+#include "treadle/kernels/windows/TiledFilterGradient.h"
+#include "treadle/kernels/products/Tile.h"
+#include "treadle/kernels/products/TurnedMatrix.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace treadle {
+namespace {
+
+/// So many positions of the result are summed up before the next rows: their panel stays in the
+/// second cache.
+constexpr int64_t mostPositions = 512;
+/// Below so many rows a tile reads more than it computes.
+constexpr int64_t fewestRows = 3;
+/// So many rows, with the columns of a panel, stay in the second cache.
+constexpr int64_t mostRowsOfUnit = 1024;
+constexpr double nsPerElement = 0.5; // laid out anew
+
+/// A copy of the images: [channels, batch, planes, lines, steps, columns of a step].
+struct TurnedImages {
+  TurnedImages(const PlacedConvolution &place) : window(place.window) {
+    const Window &w = window;
+    for (size_t d = 0; d < 3; ++d) {
+      size[d] = (w.out[d] - 1) * w.stride[d] + (w.size[d] - 1) * w.dilation[d] + 1;
+      isMet[d].resize(static_cast<size_t>(d < 2 ? size[d] : w.stride[d]));
+      for (int64_t tap = 0; tap < w.size[d]; ++tap)
+        for (int64_t i = 0; i < (d < 2 ? w.out[d] : 1); ++i)
+          isMet[d][static_cast<size_t>((i * w.stride[d] + tap * w.dilation[d]) %
+                                       std::ssize(isMet[d]))] = true;
+    }
+    columns = (size[2] + w.stride[2] - 1) / w.stride[2];
+    line = columns * w.stride[2];
+    image = size[0] * size[1] * line;
+    channel = place.batch * image;
+  }
+
+  int64_t at(int64_t plane, int64_t row, int64_t column) const {
+    int64_t step = window.stride[2];
+    return (plane * size[1] + row) * line + column % step * columns + column / step;
+  }
+
+  /// So many columns of a step are written at a time.
+  static constexpr int64_t mostOfPiece = 256;
+  int64_t piecesOfLine() const { return (columns + mostOfPiece - 1) / mostOfPiece; }
+  int64_t pieces() const { return channel / line * piecesOfLine(); }
+
+  /// Writes a piece of a line, of `channels` channels, from images with their channels last.
+  void turn(const float *from, int64_t piece, int64_t channels, float *to) const {
+    const Window &w = window;
+    int64_t firstColumn = piece % piecesOfLine() * mostOfPiece, i = piece / piecesOfLine();
+    int64_t lastColumn = std::min(firstColumn + mostOfPiece, columns);
+    int64_t row = i % size[1], plane = i / size[1] % size[0], of = i / size[1] / size[0];
+    if (!isMet[0][static_cast<size_t>(plane)] || !isMet[1][static_cast<size_t>(row)])
+      return;
+    row -= w.padBefore[1];
+    plane -= w.padBefore[0];
+    bool isInside = row >= 0 && row < w.in[1] && plane >= 0 && plane < w.in[0];
+    from += ((of * w.in[0] + plane) * w.in[1] + row) * w.in[2] * channels;
+    to += i * line;
+    for (int64_t step = 0; step < w.stride[2]; ++step, to += columns) {
+      if (!isMet[2][static_cast<size_t>(step)])
+        continue;
+      int64_t begin = firstColumn, end = firstColumn; // of what lies inside
+      if (isInside) {
+        begin = std::clamp(countBelow(w.padBefore[2] - step), firstColumn, lastColumn);
+        end = std::clamp(countBelow(w.padBefore[2] + w.in[2] - step), begin, lastColumn);
+      }
+      if (begin > firstColumn || end < lastColumn)
+        for (int64_t c = 0; c < channels; ++c) {
+          std::fill(to + c * channel + firstColumn, to + c * channel + begin, 0.0F);
+          std::fill(to + c * channel + end, to + c * channel + lastColumn, 0.0F);
+        }
+      int64_t first = begin * w.stride[2] + step - w.padBefore[2];
+      turnMatrix(from + first * channels, w.stride[2] * channels, end - begin, channels, to + begin,
+                 [&](int64_t c) { return c * channel; });
+    }
+  }
+
+  /// How many multiples of the step lie in [0, bound).
+  int64_t countBelow(int64_t bound) const {
+    return bound <= 0 ? 0 : (bound + window.stride[2] - 1) / window.stride[2];
+  }
+
+  const Window &window;
+  Volume size; // with what windows reach beyond the image
+  int64_t columns, line, image, channel;
+  std::array<std::vector<bool>, 3> isMet; // planes, lines and steps that windows look at
+};
+
+class TiledFilterGradient final : public ConvolutionPlan {
+public:
+  explicit TiledFilterGradient(const ConvolutionForm &form)
+      : form(form), images(this->form.place), channels(form.place.outChannels / form.groups),
+        depth(form.place.inChannels / form.groups) {
+    const Volume &size = form.place.window.size, &dilation = form.place.window.dilation;
+    int64_t taps = size[0] * size[1] * size[2];
+    for (int64_t c = 0; c < depth; ++c)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        int64_t plane = tap / size[2] / size[1], line = tap / size[2] % size[1];
+        fromRows.push_back(c * images.channel + images.at(plane * dilation[0], line * dilation[1],
+                                                          tap % size[2] * dilation[2]));
+        toRows.push_back((tap * depth + c) * form.place.outChannels);
+      }
+    int64_t allVectors = (channels + tileLanes - 1) / tileLanes;
+    panels = (allVectors + mostTileVectors - 1) / mostTileVectors;
+    vectors = static_cast<int>((allVectors + panels - 1) / panels);
+    panels = (allVectors + vectors - 1) / vectors;
+    tiles = (rows() + tileRows(vectors) - 1) / tileRows(vectors);
+    constexpr int64_t unitsOfThread = 2;
+    int64_t wanted = unitsOfThread * form.parts / (form.groups * panels);
+    parts = std::min(std::max({wanted, rows() / mostRowsOfUnit, int64_t{1}}), tiles);
+  }
+
+  /// Of windows of one point a copy of the image serves once: oneDNN is faster.
+  bool isWorthIt() const {
+    return channels * 2 >= tileLanes && rows() >= fewestRows && rows() > depth;
+  }
+
+  void runFilterGradient(OpContext &ctx, const float *in, const float *out,
+                         float *filter) const override {
+    auto turned = ctx.check(Tensor::make(DType::Float32, {form.place.inChannels * images.channel}));
+    auto packed =
+        ctx.check(Tensor::make(DType::Float32, {form.groups * panels * columns() * positions()}));
+    auto sums = ctx.check(Tensor::make(
+        DType::Float32, {form.outermostFirst ? form.groups * panels * columns() * rows() : 0}));
+    if (!turned || !packed || !sums)
+      return;
+    auto image = turned->data<float>(), gradient = packed->data<float>();
+    double each = static_cast<double>(form.place.inChannels * images.channel / images.pieces());
+    ctx.parallelFor(images.pieces(), nsPerElement * each, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        images.turn(in, i, form.place.inChannels, image);
+    });
+    double width = static_cast<double>(form.place.outChannels);
+    ctx.parallelFor(positions(), nsPerElement * width, [&](int64_t begin, int64_t end) {
+      for (int64_t panel = 0; panel < form.groups * panels; ++panel)
+        pack(out, panel, begin, end, gradient);
+    });
+    int64_t units = form.groups * panels * parts;
+    ctx.parallelFor(units, form.cost() / static_cast<double>(units),
+                    [&](int64_t begin, int64_t end) {
+                      for (int64_t i = begin; i < end; ++i)
+                        compute(i, image, gradient, sums->data<float>(), filter);
+                    });
+  }
+
+private:
+  int64_t rows() const { return std::ssize(fromRows); }
+  int64_t columns() const { return int64_t{vectors} * tileLanes; }
+  const Volume &outSize() const { return form.place.window.out; }
+  int64_t lines() const { return form.place.batch * outSize()[0] * outSize()[1]; }
+  int64_t positions() const { return lines() * outSize()[2]; }
+  /// The first channel of a panel of a group.
+  int64_t firstChannel(int64_t panel) const { return panel % panels * columns(); }
+  int64_t width(int64_t panel) const { return std::min(columns(), channels - firstChannel(panel)); }
+
+  /// Writes positions [begin, end) of a panel, [positions, columns].
+  void pack(const float *out, int64_t panel, int64_t begin, int64_t end, float *to) const {
+    const float *from = out + panel / panels * channels + firstChannel(panel);
+    to += (panel * positions() + begin) * columns();
+    for (int64_t i = begin; i < end; ++i, to += columns()) {
+      std::copy_n(from + i * form.place.outChannels, width(panel), to);
+      std::fill_n(to + width(panel), columns() - width(panel), 0.0F);
+    }
+  }
+
+  /// Some rows of the filter, some of its columns.
+  void compute(int64_t unit, const float *image, const float *gradient, float *sums,
+               float *filter) const {
+    int64_t panel = unit / parts, part = unit % parts, group = panel / panels;
+    int64_t begin = rows() * (tiles * part / parts) / tiles;
+    int64_t end = rows() * (tiles * (part + 1) / parts) / tiles;
+    std::vector<int64_t> ownRows;
+    TileWork work{};
+    work.vectors = vectors;
+    work.from = image + group * depth * images.channel;
+    work.fromRows = fromRows.data();
+    work.toRows = toRows.data();
+    work.to = filter + group * channels + firstChannel(panel);
+    work.width = width(panel);
+    if (form.outermostFirst) {
+      ownRows.resize(static_cast<size_t>(rows()));
+      for (int64_t r = begin; r < end; ++r)
+        ownRows[static_cast<size_t>(r)] = r * columns();
+      work.toRows = ownRows.data();
+      work.to = sums + panel * rows() * columns();
+      work.width = columns();
+    }
+    gradient += panel * positions() * columns();
+    forEachBlock([&](std::span<const TilePart> of, int64_t first, int64_t length) {
+      work.parts = of;
+      work.depth = length;
+      work.panel = gradient + first * columns();
+      for (int64_t tile = tiles * part / parts; tile < tiles * (part + 1) / parts; ++tile) {
+        int64_t row = rows() * tile / tiles;
+        work.rows = static_cast<int>(rows() * (tile + 1) / tiles - row);
+        TileWork own = work;
+        own.fromRows += row;
+        own.toRows += row;
+        runTile(own);
+      }
+      work.adds = true;
+    });
+    if (form.outermostFirst)
+      turnMatrix(work.to + begin * columns(), columns(), end - begin, width(panel),
+                 filter + (group * channels + firstChannel(panel)) * rows() + begin,
+                 [&](int64_t c) { return c * rows(); });
+  }
+
+  /// Calls `visit(parts, first, length)` for all positions of the result, so many at a time as a
+  /// panel may have; each part has `length` of them.
+  template <typename Visit> void forEachBlock(const Visit &visit) const {
+    const Volume &size = outSize(), &stride = form.place.window.stride;
+    std::array<TilePart, mostPositions> parts;
+    auto lineAt = [&](int64_t i) {
+      int64_t row = i % size[1], plane = i / size[1] % size[0], image = i / size[1] / size[0];
+      return image * images.image + images.at(plane * stride[0], row * stride[1], 0);
+    };
+    int64_t some = std::clamp<int64_t>(mostPositions / size[2], 1, lines());
+    for (int64_t line = 0; line < lines(); line += some) {
+      int64_t count = std::min(some, lines() - line);
+      // A line may have more positions than a panel.
+      for (int64_t begin = 0; begin < size[2]; begin += mostPositions) {
+        for (int64_t i = 0; i < count; ++i)
+          parts[static_cast<size_t>(i)] = {lineAt(line + i) + begin, i};
+        visit(std::span(parts).first(static_cast<size_t>(count)), line * size[2] + begin,
+              std::min(mostPositions, size[2] - begin));
+      }
+    }
+  }
+
+  const ConvolutionForm form;
+  const TurnedImages images;
+  const int64_t channels, depth;         // of a group: of the result, of the input
+  std::vector<int64_t> fromRows, toRows; // by channel of the input, then element of the window
+  int64_t panels, tiles;                 // of a group
+  int64_t parts;                         // of the rows
+  int vectors;
+};
+
+} // namespace
+
+std::shared_ptr<const ConvolutionPlan> makeTiledFilterGradient(const ConvolutionForm &form) {
+  // Of the copy of the images, and of elements along one dimension.
+  constexpr int64_t mostElements = int64_t{1} << 30, mostOfOne = 1 << 22;
+  const PlacedConvolution &c = form.place;
+  const Window &w = c.window;
+  if (form.wanted != Wanted::FilterGradient)
+    return nullptr;
+  int64_t elements = c.batch * c.inChannels;
+  for (size_t d = 0; d < 3; ++d) {
+    int64_t size = (w.out[d] - 1) * w.stride[d] + (w.size[d] - 1) * w.dilation[d] + w.stride[d];
+    if (std::max({w.stride[d], w.size[d], size}) > mostOfOne ||
+        __builtin_mul_overflow(elements, size, &elements) || elements > mostElements)
+      return nullptr;
+  }
+  auto plan = std::make_shared<const TiledFilterGradient>(form);
+  return plan->isWorthIt() ? plan : nullptr;
+}
+
+} // namespace treadle
