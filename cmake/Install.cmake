@@ -3,7 +3,7 @@
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-install(TARGETS treadle-cli RUNTIME COMPONENT program)
+install(TARGETS treadle_command RUNTIME COMPONENT program)
 install(TARGETS treadle_shared EXPORT treadle
   LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 

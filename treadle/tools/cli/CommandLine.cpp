@@ -1,4 +1,5 @@
 // The `treadle` command: picks the subcommand, parses its options by its table, and runs it.
+#include "treadle/tools/cli/CommandLine.h"
 #include "treadle/runtime/InstructionSet.h"
 #include "treadle/tensor/Suggestions.h"
 #include "treadle/tools/cli/Compile.h"
@@ -92,7 +93,7 @@ static void handleInterrupts() {
     sigaction(SIGINT, &action, nullptr);
 }
 
-int main(int argc, char **argv) {
+int treadle::cli::commandLine(int argc, char **argv) {
   handleInterrupts();
   std::string_view name = argc > 1 ? argv[1] : "";
   if (name == "--help" || name == "-h" || name == "help") {

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""Makes a wheel of build/release: one file for each Python that it is told.
+
+wheel.py OUT PYTHON...       names or paths of interpreters, of one version each
+
+The library and the command are in it once, and the native module once for each Python; auditwheel
+puts other libraries beside them. Whoever installs it needs nothing but Python.
+"""
+
+import argparse
+import os
+import pathlib
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+BUILD = ROOT / "build" / "release"
+PLATFORM = "manylinux_2_36_x86_64"  # Debian 12's
+LEVEL = "x86-64-v2"
+NUMPY = "numpy>=1.26"
+EXTRAS = {"torch": "torch>=2.11", "jax": "jax>=0.7"}
+
+# Finds the command without importing the package, and becomes it.
+COMMAND = """#!python
+import importlib.util
+import os
+import sys
+
+(package,) = importlib.util.find_spec("treadle").submodule_search_locations
+program = os.path.join(package, "bin", "treadle")
+os.execv(program, [program, *sys.argv[1:]])
+"""
+
+
+def run(*command, **options):
+    done = subprocess.run(
+        [str(c) for c in command],
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        **options,
+    )
+    if done.returncode:
+        sys.exit(f"wheel: '{command[0]}' failed (exit {done.returncode}):\n{done.stdout[-4000:]}")
+    return done.stdout
+
+
+def project_version():
+    return run(BUILD / "bin" / "treadle", "--version").split()[1]
+
+
+def tag_of(python):
+    """The tag of an interpreter: cp311."""
+    major, minor = run(python, "-c", "import sys; print(*sys.version_info[:2])").split()
+    if (int(major), int(minor)) < (3, 10):
+        sys.exit(f"wheel: {python} is Python {major}.{minor}, expected 3.10 or newer")
+    return f"cp{major}{minor}"
+
+
+def add_module(python, package, scratch):
+    nanobind = run(sys.executable, "-m", "nanobind", "--cmake_dir").strip()
+    folder = scratch / tag_of(python)
+    run(
+        "cmake",
+        "-G",
+        "Ninja",
+        "-S",
+        ROOT / "treadle" / "python" / "module",
+        "-B",
+        folder,
+        "-DCMAKE_CXX_COMPILER=clang++-22",
+        "-DCMAKE_MODULE_LINKER_FLAGS=-fuse-ld=lld",
+        f"-DPython_EXECUTABLE={shutil.which(python)}",
+        f"-DNANOBIND={nanobind}",
+        f"-DTREADLE_BUILD={BUILD}",
+        f"-DOUT={package}",
+        f"-DLEVEL={LEVEL}",
+    )
+    run("cmake", "--build", folder)
+
+
+def small_icu_data(folder):
+    """A libicudata of converters alone, which is what kernels use: 5 MB instead of 31."""
+    folder.mkdir()
+    run("ar", "x", run("cc", "-print-file-name=libicudata.a").strip(), cwd=folder)
+    (object_file,) = folder.iterdir()
+    whole = folder / f"{object_file.stem.removesuffix('_dat')}.dat"
+    run("objcopy", "-O", "binary", "-j", ".rodata", object_file, whole)
+    names = run("icupkg", "-l", whole).split()
+    others = folder / "others.txt"
+    others.write_text("\n".join(n for n in names if not n.endswith(".cnv") and n != "cnvalias.icu"))
+    small = folder / "small"
+    small.mkdir()
+    run("icupkg", "-r", others, whole, small / whole.name)
+    entry = whole.stem.removesuffix("l")  # icudt72 of icudt72l, of little-endian data
+    run("genccode", "-a", "gcc", "-e", entry, whole.name, cwd=small)
+    (assembly,) = small.glob("*.S")
+    library = f"libicudata.so.{entry.removeprefix('icudt')}"
+    run("cc", "-shared", "-nostdlib", f"-Wl,-soname,{library}", assembly, "-o", folder / library)
+
+
+def metadata(version):
+    lines = [
+        "Metadata-Version: 2.1",
+        "Name: treadle",
+        f"Version: {version}",
+        "Summary: Runs, reshapes and explains dataflow graphs, without TensorFlow",
+        "Requires-Python: >=3.10",
+        f"Requires-Dist: {NUMPY}",
+        "Requires-Dist: ml_dtypes>=0.5",
+    ]
+    for extra, requirement in EXTRAS.items():
+        lines += [f"Provides-Extra: {extra}", f'Requires-Dist: {requirement}; extra == "{extra}"']
+    text = (ROOT / "README.md").read_text()
+    return "\n".join([*lines, "Description-Content-Type: text/markdown", "", text])
+
+
+def assemble(tree, pythons, scratch):
+    package = tree / "treadle"
+    source = ROOT / "treadle" / "python" / "treadle"
+    shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
+    for python in pythons:
+        add_module(python, package, scratch)
+    shutil.copy(BUILD / "lib" / "libtreadle.so.0", package)
+    shutil.copy(BUILD / "python" / "treadle" / "libtreadle_tensorflow.so", package)
+    (package / "bin").mkdir()
+    shutil.copy(BUILD / "library" / "treadle", package / "bin")
+    for file in [*package.glob("*.so*"), package / "bin" / "treadle"]:
+        run("llvm-strip", file)
+    version = project_version()
+    run("patchelf", "--set-rpath", "$ORIGIN/..", package / "bin" / "treadle")
+    info = tree / f"treadle-{version}.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(metadata(version))
+    (info / "entry_points.txt").write_text(
+        "[torch_dynamo_backends]\ntreadle = treadle.torch:backend\n"
+    )
+    tags = [tag_of(p) for p in pythons]
+    lines = [f"Tag: {t}-{t}-linux_x86_64" for t in tags]
+    (info / "WHEEL").write_text(
+        "\n".join(
+            ["Wheel-Version: 1.0", "Generator: treadle", "Root-Is-Purelib: false", *lines, ""]
+        )
+    )
+    scripts = tree / f"treadle-{version}.data" / "scripts"
+    scripts.mkdir(parents=True)
+    (scripts / "treadle").write_text(COMMAND)
+    (scripts / "treadle").chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH)
+
+
+def main():
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("out", type=pathlib.Path)
+    parser.add_argument("pythons", nargs="+", metavar="PYTHON")
+    parser.add_argument("--plain", action="store_true", help="without the libraries of the system")
+    args = parser.parse_args()
+    # The tools of this interpreter's environment, and LLVM's.
+    tools = [str(pathlib.Path(sys.executable).parent), "/usr/lib/llvm-22/bin", "/usr/sbin"]
+    os.environ["PATH"] = os.pathsep.join([*tools, os.environ["PATH"]])
+    # What time a file has isn't part of a wheel: the same commit gives the same bytes.
+    os.environ["SOURCE_DATE_EPOCH"] = (
+        run("git", "log", "-1", "--format=%ct", cwd=ROOT).strip() or "0"
+    )
+    with tempfile.TemporaryDirectory() as scratch:
+        scratch = pathlib.Path(scratch)
+        tree = scratch / "tree"
+        assemble(tree, args.pythons, scratch)
+        made = scratch / "made"
+        made.mkdir()
+        run(sys.executable, "-m", "wheel", "pack", tree, "--dest-dir", made)
+        (wheel,) = made.iterdir()
+        args.out.mkdir(parents=True, exist_ok=True)
+        for old in args.out.glob("treadle-*.whl"):
+            old.unlink()
+        if args.plain:
+            shutil.copy(wheel, args.out)
+        else:
+            small_icu_data(scratch / "icu")
+            environment = os.environ | {"LD_LIBRARY_PATH": str(scratch / "icu")}
+            repair = (
+                "repair",
+                "--plat",
+                PLATFORM,
+                "--zip-compression-level",
+                9,
+                "-w",
+                args.out,
+                wheel,
+            )
+            run(sys.executable, "-m", "auditwheel", *repair, env=environment)
+    for wheel in sorted(args.out.glob("treadle-*.whl")):
+        print(f"{wheel}  {wheel.stat().st_size / 1e6:.1f} MB")
+
+
+if __name__ == "__main__":
+    main()
