@@ -75,9 +75,10 @@ def test_blocks_compile_link_and_run(page, name, tmp_path):
 
 
 def examples_in(header):
-    """Indented code of its first comment."""
-    comment = re.match(r"(//.*\n)+", header.read_text())[0]
-    return "\n".join(re.findall(r"^//     (.*)$", comment, re.MULTILINE))
+    """Indented code of its first comment, which is C++'s or C's."""
+    comment = re.match(r"(//.*\n)+|/\*(?s:.*?)\*/", header.read_text())[0]
+    lines = re.findall(r"^(?://|  )     (.*)$", comment, re.MULTILINE)
+    return "\n".join(line for line in lines if not line.startswith("#include"))
 
 
 HEADERS = [h for h in sorted((ROOT / "treadle").glob("*.h")) if examples_in(h)]
@@ -86,8 +87,8 @@ HEADERS = [h for h in sorted((ROOT / "treadle").glob("*.h")) if examples_in(h)]
 @pytest.mark.parametrize("header", HEADERS, ids=lambda header: header.stem)
 def test_examples_of_headers_compile(header, tmp_path):
     program = tmp_path / "program.cpp"
-    code = f'#include "treadle/{header.name}"\nvoid example() {{\n{examples_in(header)}\n}}\n'
-    program.write_text(code)
+    includes = f'#include "treadle/{header.name}"\n#include <cstdio>\n'
+    program.write_text(f"{includes}void example() {{\n{examples_in(header)}\n}}\n")
     compiler = next(c for c in ("clang++-22", "clang++", "c++") if shutil.which(c))
     command = [compiler, "-std=c++20", "-fsyntax-only", f"-I{ROOT}", program]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
@@ -103,4 +104,4 @@ def test_help_tells_the_line_of_the_page():
 
 def test_pages_with_c_are_found():
     assert ROOT / "docs" / "compile.md" in WITH_C
-    assert {header.name for header in HEADERS} >= {"treadle.h", "Builder.h"}
+    assert {header.name for header in HEADERS} >= {"treadle.h", "Builder.h", "c.h"}
