@@ -119,7 +119,8 @@ treadle_status *treadle_array_make(int32_t dtype, int32_t rank, const int64_t *d
   return guarded([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"array", array}}));
     DType type = TREADLE_TRY(dtypeOf(dtype));
-    Tensor tensor = TREADLE_TRY(Tensor::make(type, TREADLE_TRY(dimsOf(rank, dims))));
+    Dims sizes = TREADLE_TRY(dimsOf(rank, dims));
+    Tensor tensor = TREADLE_TRY(Tensor::make(type, sizes));
     if (isPlain(type) && tensor.count())
       std::memset(tensor.raw(), 0, tensor.bytes());
     *array = new treadle_array{std::move(tensor)};

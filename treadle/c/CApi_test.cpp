@@ -168,6 +168,20 @@ TEST(CApi, TellsWhatAGraphTakesAndGives) {
   treadle_text_free(text);
 }
 
+TEST(CApi, RunsPassesOverAGraph) {
+  GraphHandle graph, changed, none;
+  read(adds, graph);
+  ASSERT_OK(treadle_graph_run_passes(graph, "tfg-toposort", &changed));
+  EXPECT_EQ(taken(treadle_graph_run_passes(graph, "no-pass", &none)).substr(0, 3), "3: ");
+  EXPECT_EQ(none.it, nullptr);
+  char *bytes = nullptr;
+  size_t size = 0;
+  ASSERT_OK(treadle_graph_to_bytes(changed, &bytes, &size));
+  GraphHandle again;
+  ASSERT_OK(treadle_graph_from_bytes(bytes, size, &again));
+  treadle_text_free(bytes);
+}
+
 TEST(CApi, CallsAModel) {
   std::string path = testing::TempDir() + "c_api_model.mlir";
   std::ofstream(path) << R"(

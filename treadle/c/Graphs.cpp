@@ -12,7 +12,8 @@ treadle_status *giveGraph(const char *what, const void *given, treadle_graph **g
                           const std::function<Expected<Graph>()> &make) {
   return guarded([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{what, given}, {"graph", graph}}));
-    *graph = new treadle_graph{TREADLE_TRY(make())};
+    Graph made = TREADLE_TRY(make());
+    *graph = new treadle_graph{std::move(made)};
     return {};
   });
 }
@@ -71,7 +72,8 @@ treadle_status *treadle_graph_run_passes(const treadle_graph *graph, const char 
                                          treadle_graph **changed) {
   return guarded([&]() -> Expected<void> {
     TREADLE_TRY(requireAll({{"graph", graph}, {"pipeline", pipeline}, {"changed", changed}}));
-    *changed = new treadle_graph{TREADLE_TRY(graph->graph.runPasses(pipeline))};
+    Graph made = TREADLE_TRY(graph->graph.runPasses(pipeline));
+    *changed = new treadle_graph{std::move(made)};
     return {};
   });
 }

@@ -99,11 +99,10 @@ treadle_status *treadle_session_run(treadle_session *session, size_t num_feeds,
     TREADLE_TRY(requireAll({{"session", session}}));
     if (num_fetches)
       TREADLE_TRY(requireAll({{"results", results}}));
-    giveArrays(TREADLE_TRY(session->session.run(
-                   TREADLE_TRY(textsOf("fetches", num_fetches, fetches)),
-                   TREADLE_TRY(namedArrays("feeds", num_feeds, feeds, feed_values)),
-                   TREADLE_TRY(textsOf("targets", num_targets, targets)))),
-               results);
+    auto wanted = TREADLE_TRY(textsOf("fetches", num_fetches, fetches));
+    auto fed = TREADLE_TRY(namedArrays("feeds", num_feeds, feeds, feed_values));
+    auto also = TREADLE_TRY(textsOf("targets", num_targets, targets));
+    giveArrays(TREADLE_TRY(session->session.run(wanted, fed, also)), results);
     return {};
   });
 }
@@ -207,8 +206,8 @@ treadle_status *treadle_model_call(treadle_model *model, const char *signature, 
     if (num_outputs)
       TREADLE_TRY(requireAll({{"results", results}}));
     std::vector<std::string> wanted = TREADLE_TRY(textsOf("outputs", num_outputs, outputs));
-    Model::Values values = TREADLE_TRY(model->model.call(
-        signature, TREADLE_TRY(namedArrays("inputs", num_inputs, inputs, input_values))));
+    auto given = TREADLE_TRY(namedArrays("inputs", num_inputs, inputs, input_values));
+    Model::Values values = TREADLE_TRY(model->model.call(signature, given));
     std::vector<Tensor> chosen;
     for (const std::string &key : wanted) {
       auto found = std::ranges::find(values, key, &Model::Values::value_type::first);
