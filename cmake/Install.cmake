@@ -4,6 +4,8 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS treadle_command RUNTIME COMPONENT program)
+# What programs with models in object files are linked with.
+install(TARGETS treadle_program LIBRARY COMPONENT library)
 install(TARGETS treadle_shared EXPORT treadle
   LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 
