@@ -4,6 +4,10 @@ include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
 install(TARGETS treadle_command RUNTIME COMPONENT program)
+install(FILES ${CMAKE_BINARY_DIR}/library/treadle.1
+  DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT program)
+install(FILES ${CMAKE_BINARY_DIR}/library/treadle.bash RENAME treadle
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
 # What programs with models in object files are linked with.
 install(TARGETS treadle_program LIBRARY COMPONENT library)
 install(TARGETS treadle_shared EXPORT treadle

@@ -10,7 +10,7 @@
 
 namespace treadle::cli {
 
-/// A subcommand: a row of the table in treadle.cpp.
+/// A subcommand: a row of the table in CommandLine.cpp.
 struct Command {
   std::string_view name;
   std::string_view summary;   // one line of `treadle --help`

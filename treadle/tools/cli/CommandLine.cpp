@@ -3,6 +3,7 @@
 #include "treadle/runtime/InstructionSet.h"
 #include "treadle/tensor/Suggestions.h"
 #include "treadle/tools/cli/Compile.h"
+#include "treadle/tools/cli/Manual.h"
 
 #include <algorithm>
 #include <csignal>
@@ -102,6 +103,10 @@ int treadle::cli::commandLine(int argc, char **argv) {
   }
   if (name == "--version") {
     print(str("treadle ", version(), "\n"));
+    return 0;
+  }
+  if (name == "--manual" || name == "--completion") { // for those who install it
+    print(name == "--manual" ? manualPage(commands) : bashCompletion(commands));
     return 0;
   }
   if (name.empty())
