@@ -87,3 +87,13 @@ def test_library_shows_what_is_public_alone(installed):
     assert c_names <= set(shown)
     others = {n for n in shown if n not in c_names and "treadle::" not in n}
     assert others == {"treadle_main"}
+
+
+def test_headers_of_object_files_have_the_same_dtypes():
+    """A program may include both kinds, and the first one that it includes says what they are."""
+    guarded = re.compile(r"#ifndef TREADLE_DTYPE_DEFINED\n.*?#endif\n", re.S)
+    texts = [
+        guarded.search((ROOT / "treadle" / name).read_text())[0]
+        for name in ("c.h", "codegen/HeaderText.cpp")
+    ]
+    assert texts[0] == texts[1]
