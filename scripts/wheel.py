@@ -54,6 +54,8 @@ def project_version():
 
 def tag_of(python):
     """The tag of an interpreter: cp311."""
+    if not shutil.which(python):
+        sys.exit(f"wheel: there is no '{python}', expected the name or path of a Python")
     major, minor = run(python, "-c", "import sys; print(*sys.version_info[:2])").split()
     if (int(major), int(minor)) < (3, 10):
         sys.exit(f"wheel: {python} is Python {major}.{minor}, expected 3.10 or newer")
@@ -175,10 +177,8 @@ def main():
         run(sys.executable, "-m", "wheel", "pack", tree, "--dest-dir", made)
         (wheel,) = made.iterdir()
         args.out.mkdir(parents=True, exist_ok=True)
-        for old in args.out.glob("treadle-*.whl"):
-            old.unlink()
         if args.plain:
-            shutil.copy(wheel, args.out)
+            shutil.copyfile(wheel, args.out / wheel.name)
         else:
             small_icu_data(scratch / "icu")
             environment = os.environ | {"LD_LIBRARY_PATH": str(scratch / "icu")}
@@ -193,8 +193,8 @@ def main():
                 wheel,
             )
             run(sys.executable, "-m", "auditwheel", *repair, env=environment)
-    for wheel in sorted(args.out.glob("treadle-*.whl")):
-        print(f"{wheel}  {wheel.stat().st_size / 1e6:.1f} MB")
+    made = max(args.out.glob("treadle-*.whl"), key=lambda w: w.stat().st_mtime_ns)
+    print(f"{made}  {made.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":
