@@ -48,6 +48,13 @@ def run(*command, **options):
     return done.stdout
 
 
+def commit_time():
+    """For all files of a wheel: the same commit gives the same bytes."""
+    command = ["git", "log", "-1", "--format=%ct"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() or "315532800"  # no checkout: 1980, before which zip has no times
+
+
 def project_version():
     return run(BUILD / "bin" / "treadle", "--version").split()[1]
 
@@ -164,10 +171,7 @@ def main():
     # The tools of this interpreter's environment, and LLVM's.
     tools = [str(pathlib.Path(sys.executable).parent), "/usr/lib/llvm-22/bin", "/usr/sbin"]
     os.environ["PATH"] = os.pathsep.join([*tools, os.environ["PATH"]])
-    # What time a file has isn't part of a wheel: the same commit gives the same bytes.
-    os.environ["SOURCE_DATE_EPOCH"] = (
-        run("git", "log", "-1", "--format=%ct", cwd=ROOT).strip() or "0"
-    )
+    os.environ["SOURCE_DATE_EPOCH"] = commit_time()
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         tree = scratch / "tree"
