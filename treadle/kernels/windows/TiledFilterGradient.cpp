@@ -133,11 +133,12 @@ public:
     if (!turned || !packed || !sums)
       return;
     auto image = turned->data<float>(), gradient = packed->data<float>();
-    double each = static_cast<double>(form.place.inChannels * images.channel / images.pieces());
-    ctx.parallelFor(images.pieces(), nsPerElement * each, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i)
-        images.turn(in, i, form.place.inChannels, image);
-    });
+    int64_t each = form.place.inChannels * images.channel / images.pieces();
+    ctx.parallelFor(images.pieces(), nsPerElement * static_cast<double>(each),
+                    [&](int64_t begin, int64_t end) {
+                      for (int64_t i = begin; i < end; ++i)
+                        images.turn(in, i, form.place.inChannels, image);
+                    });
     double width = static_cast<double>(form.place.outChannels);
     ctx.parallelFor(positions(), nsPerElement * width, [&](int64_t begin, int64_t end) {
       for (int64_t panel = 0; panel < form.groups * panels; ++panel)
