@@ -51,6 +51,7 @@ Expected<Session::Feeds> namedArrays(const char *what, size_t count, const char 
 
 void giveArrays(std::vector<Tensor> tensors, treadle_array **places) {
   std::vector<std::unique_ptr<treadle_array>> made;
+  made.reserve(tensors.size());
   for (Tensor &tensor : tensors)
     made.push_back(std::make_unique<treadle_array>(std::move(tensor)));
   for (auto &array : made)
