@@ -7,31 +7,9 @@ namespace {
 
 /// What all such headers declare: a program may include several, and treadle/c.h, whose dtypes
 /// these are.
-constexpr const char *common = R"(#ifndef TREADLE_DTYPE_DEFINED
-#define TREADLE_DTYPE_DEFINED
-/* Types of elements; the numbers are those of TensorFlow's DataType. */
-enum treadle_dtype {
-  TREADLE_FLOAT32 = 1,
-  TREADLE_FLOAT64 = 2,
-  TREADLE_INT32 = 3,
-  TREADLE_UINT8 = 4,
-  TREADLE_INT16 = 5,
-  TREADLE_INT8 = 6,
-  TREADLE_STRING = 7,
-  TREADLE_COMPLEX64 = 8,
-  TREADLE_INT64 = 9,
-  TREADLE_BOOL = 10, /* a byte: 0 or 1 */
-  TREADLE_BFLOAT16 = 14,
-  TREADLE_UINT16 = 17,
-  TREADLE_COMPLEX128 = 18,
-  TREADLE_FLOAT16 = 19,
-  TREADLE_RESOURCE = 20, /* handles, which only a session can use */
-  TREADLE_VARIANT = 21,
-  TREADLE_UINT32 = 22,
-  TREADLE_UINT64 = 23
-};
-#endif
-
+constexpr const char *common =
+#include "treadle/codegen/Dtypes.inc"
+    R"(
 #ifndef TREADLE_TENSOR_DEFINED
 #define TREADLE_TENSOR_DEFINED
 #define TREADLE_MAX_RANK 8
