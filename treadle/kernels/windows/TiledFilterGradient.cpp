@@ -106,12 +106,15 @@ public:
         int64_t plane = tap / size[2] / size[1], line = tap / size[2] % size[1];
         fromRows.push_back(c * images.channel + images.at(plane * dilation[0], line * dilation[1],
                                                           tap % size[2] * dilation[2]));
-        toRows.push_back((tap * depth + c) * form.place.outChannels);
       }
     int64_t allVectors = (channels + tileLanes - 1) / tileLanes;
     panels = (allVectors + mostTileVectors - 1) / mostTileVectors;
     vectors = static_cast<int>((allVectors + panels - 1) / panels);
     panels = (allVectors + vectors - 1) / vectors;
+    for (int64_t r = 0; r < rows(); ++r)
+      toRows.push_back(form.outermostFirst
+                           ? r * columns()
+                           : (r % taps * depth + r / taps) * form.place.outChannels);
     tiles = (rows() + tileRows(vectors) - 1) / tileRows(vectors);
     constexpr int64_t unitsOfThread = 2;
     int64_t wanted = unitsOfThread * form.parts / (form.groups * panels);
@@ -178,19 +181,12 @@ private:
     int64_t panel = unit / parts, part = unit % parts, group = panel / panels;
     int64_t begin = rows() * (tiles * part / parts) / tiles;
     int64_t end = rows() * (tiles * (part + 1) / parts) / tiles;
-    std::vector<int64_t> ownRows;
     TileWork work{};
     work.vectors = vectors;
     work.from = image + group * depth * images.channel;
-    work.fromRows = fromRows.data();
-    work.toRows = toRows.data();
     work.to = filter + group * channels + firstChannel(panel);
     work.width = width(panel);
     if (form.outermostFirst) {
-      ownRows.resize(static_cast<size_t>(rows()));
-      for (int64_t r = begin; r < end; ++r)
-        ownRows[static_cast<size_t>(r)] = r * columns();
-      work.toRows = ownRows.data();
       work.to = sums + panel * rows() * columns();
       work.width = columns();
     }
@@ -202,10 +198,9 @@ private:
       for (int64_t tile = tiles * part / parts; tile < tiles * (part + 1) / parts; ++tile) {
         int64_t row = rows() * tile / tiles;
         work.rows = static_cast<int>(rows() * (tile + 1) / tiles - row);
-        TileWork own = work;
-        own.fromRows += row;
-        own.toRows += row;
-        runTile(own);
+        work.fromRows = fromRows.data() + row;
+        work.toRows = toRows.data() + row;
+        runTile(work);
       }
       work.adds = true;
     });
