@@ -19,7 +19,6 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 PLATFORM = "manylinux_2_36_x86_64"  # Debian 12's
-LEVEL = "x86-64-v2"
 NUMPY = "numpy>=1.26"
 EXTRAS = {"torch": "torch>=2.11", "jax": "jax>=0.7"}
 
@@ -56,7 +55,7 @@ def commit_time():
 
 
 def project_version():
-    return run(BUILD / "bin" / "treadle", "--version").split()[1]
+    return run(BUILD / "library" / "treadle", "--version").split()[1]
 
 
 def tag_of(python):
@@ -86,7 +85,6 @@ def add_module(python, package, scratch):
         f"-DNANOBIND={nanobind}",
         f"-DTREADLE_BUILD={BUILD}",
         f"-DOUT={package}",
-        f"-DLEVEL={LEVEL}",
     )
     run("cmake", "--build", folder)
 
@@ -144,9 +142,7 @@ def assemble(tree, pythons, scratch):
     info = tree / f"treadle-{version}.dist-info"
     info.mkdir()
     (info / "METADATA").write_text(metadata(version))
-    (info / "entry_points.txt").write_text(
-        "[torch_dynamo_backends]\ntreadle = treadle.torch:backend\n"
-    )
+    shutil.copy(BUILD / "python" / info.name / "entry_points.txt", info)
     tags = [tag_of(p) for p in pythons]
     lines = [f"Tag: {t}-{t}-linux_x86_64" for t in tags]
     (info / "WHEEL").write_text(
