@@ -30,10 +30,9 @@ static void printHelp() {
   for (const Command *command : commands)
     printRow(command->name, 9, command->summary);
   print("\n'treadle COMMAND --help' lists a command's options; 'treadle --version' prints the "
-        "version.\n"
-        "A model is a GraphDef (.pb, .pbtxt), MLIR text (.mlir), the folder of a SavedModel, or a\n"
-        "folder with a graph.pb. '-' reads standard input.\n\n"
-        "  treadle run examples/countdown.pbtxt --fetch count:0,loop/dec:0@*\n"
+        "version.\n");
+  print(modelKinds);
+  print("\n  treadle run examples/countdown.pbtxt --fetch count:0,loop/dec:0@*\n"
         "  count:0: int32[] = 0\n"
         "  loop/dec:0@*: int32[5] = [4 3 2 1 0]\n");
 }

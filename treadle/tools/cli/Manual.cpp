@@ -38,13 +38,10 @@ std::string described(const Command &command) {
 } // namespace
 
 std::string manualPage(std::span<const Command *const> commands) {
-  std::string out =
-      str(".TH TREADLE 1 \"\" \"treadle ", version(), "\"\n.SH NAME\n",
-          "treadle \\- runs, reshapes and explains dataflow graphs\n",
-          ".SH SYNOPSIS\n\\fBtreadle\\fR \\fICOMMAND ARGUMENTS\\fR\n",
-          ".SH DESCRIPTION\nA model is a GraphDef (.pb, .pbtxt), MLIR text (.mlir), the "
-          "folder of a SavedModel, or a folder with a graph.pb.\n",
-          ".SH COMMANDS\n");
+  std::string out = str(".TH TREADLE 1 \"\" \"treadle ", version(), "\"\n.SH NAME\n",
+                        "treadle \\- runs, reshapes and explains dataflow graphs\n",
+                        ".SH SYNOPSIS\n\\fBtreadle\\fR \\fICOMMAND ARGUMENTS\\fR\n",
+                        ".SH DESCRIPTION\n", escaped(modelKinds), ".SH COMMANDS\n");
   for (const Command *command : commands)
     out += described(*command);
   return out + ".SH EXIT STATUS\n0 on success, 1 on an error, 2 on bad usage.\n";

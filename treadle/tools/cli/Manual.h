@@ -5,6 +5,11 @@
 
 namespace treadle::cli {
 
+/// What may stand for MODEL.
+inline constexpr std::string_view modelKinds =
+    "A model is a GraphDef (.pb, .pbtxt), MLIR text (.mlir), the folder of a SavedModel, or a\n"
+    "folder with a graph.pb. '-' reads standard input.\n";
+
 /// A page for man(1), in the macros of man(7).
 std::string manualPage(std::span<const Command *const> commands);
 /// A script that completes commands and options in bash, and in zsh by its bashcompinit.
