@@ -1,45 +1,18 @@
 """What `cmake --install` gives others: a program, and a library for C and C++."""
 
-import os
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
-BUILD = ROOT / "build" / "release"
 EXAMPLES = ROOT / "examples"
 ANSWER = "2.5 5 7.5"
-
-pytestmark = pytest.mark.skipif(
-    shutil.which("pkg-config") is None, reason="needs pkg-config, which isn't here"
-)
 
 
 def run(*command, **options):
     return subprocess.run(
         [str(c) for c in command], check=True, text=True, capture_output=True, **options
     ).stdout
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """A folder that was installed to and then moved."""
-    first = tmp_path_factory.mktemp("install") / "first"
-    run("cmake", "--install", BUILD, "--prefix", first, "--strip")
-    moved = first.with_name("moved")
-    first.rename(moved)
-    return moved
-
-
-def environment(installed):
-    (pc,) = installed.rglob("treadle.pc")
-    return os.environ | {
-        "PKG_CONFIG_PATH": str(pc.parent),
-        "LD_LIBRARY_PATH": str(pc.parent.parent),
-    }
 
 
 def test_program_runs(installed):
@@ -53,8 +26,8 @@ def test_program_runs(installed):
     assert out == "count:0: int32[] = 0\n"
 
 
-def test_c_by_pkg_config(installed, tmp_path):
-    env = environment(installed)
+def test_c_by_pkg_config(installed_environment, tmp_path):
+    env = installed_environment
     flags = run("pkg-config", "--cflags", "--libs", "treadle", env=env).split()
     program = tmp_path / "words"
     source = EXAMPLES / "from_c" / "words.c"
