@@ -1,0 +1,33 @@
+#loc1 = loc("angle")
+#loc2 = loc("speed")
+#loc3 = loc("steps")
+module @jit_simulate attributes {jax.uses_shape_polymorphism = false, mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {
+  func.func public @main(%arg0: tensor<f32> loc("angle"), %arg1: tensor<f32> loc("speed"), %arg2: tensor<i32> loc("steps")) -> (tensor<f32> {jax.result_info = "result['angle']"}, tensor<f32> {jax.result_info = "result['speed']"}) {
+    %cst = stablehlo.constant dense<0.00999999977> : tensor<f32> loc(#loc)
+    %cst_0 = stablehlo.constant dense<0.0980999991> : tensor<f32> loc(#loc)
+    %c = stablehlo.constant dense<1> : tensor<i32> loc(#loc)
+    %c_1 = stablehlo.constant dense<0> : tensor<i32> loc(#loc4)
+    %0:4 = stablehlo.while(%iterArg = %c_1, %iterArg_2 = %arg2, %iterArg_3 = %arg0, %iterArg_4 = %arg1) : tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32>
+    cond {
+      %1 = stablehlo.compare LT, %iterArg, %iterArg_2, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1> loc(#loc6)
+      stablehlo.return %1 : tensor<i1> loc(#loc5)
+    } do {
+      %1 = stablehlo.add %iterArg, %c : tensor<i32> loc(#loc7)
+      %2 = stablehlo.sine %iterArg_3 : tensor<f32> loc(#loc8)
+      %3 = stablehlo.multiply %cst_0, %2 : tensor<f32> loc(#loc9)
+      %4 = stablehlo.subtract %iterArg_4, %3 : tensor<f32> loc(#loc10)
+      %5 = stablehlo.multiply %cst, %4 : tensor<f32> loc(#loc9)
+      %6 = stablehlo.add %iterArg_3, %5 : tensor<f32> loc(#loc7)
+      stablehlo.return %1, %iterArg_2, %6, %4 : tensor<i32>, tensor<i32>, tensor<f32>, tensor<f32> loc(#loc5)
+    } loc(#loc5)
+    return %0#2, %0#3 : tensor<f32>, tensor<f32> loc(#loc4)
+  } loc(#loc)
+} loc(#loc)
+#loc = loc(unknown)
+#loc4 = loc("jit(simulate)")
+#loc5 = loc("jit(simulate)/while")
+#loc6 = loc("jit(simulate)/while/cond/lt")
+#loc7 = loc("jit(simulate)/while/body/add")
+#loc8 = loc("jit(simulate)/while/body/sin")
+#loc9 = loc("jit(simulate)/while/body/mul")
+#loc10 = loc("jit(simulate)/while/body/sub")

@@ -1,0 +1,155 @@
+"""The examples are short, and the commands of docs/examples.md print what is expected here."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "examples.md").read_text()
+ROW = re.compile(r"^\| .* \| \[(\S+)\]\(\.\./examples/\S+\) \| `([^`]+)` \|$", re.M)
+COMMANDS = dict(ROW.findall(PAGE))
+SOURCES = {".c", ".cpp", ".go", ".h", ".js", ".py", ".rs"}
+# Makes the model `words`, for this folder and for tests. It is not there to be copied.
+LONG = {"make_words.py"}
+
+WORDS = {
+    "from_c": "lookup(word)\nserving_default(x)\n2.5 5 7.5 \n",
+    "from_cpp": "2.5 5 7.5 \n9\n",
+    "from_go": "lookup\nserving_default\n[2.5 5 7.5]\n",
+    "from_js": "lookup\nserving_default\n2.5 5 7.5\n",
+    "from_rust": "lookup\nserving_default\n[2.5, 5.0, 7.5]\n",
+}
+
+
+def bash(command, folder, env):
+    return subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=env,
+        capture_output=True,
+        text=True,
+        stdin=subprocess.DEVNULL,
+        timeout=300,
+    )
+
+
+@pytest.fixture(scope="session")
+def sources(tmp_path_factory):
+    """A folder with the examples, where they can be built."""
+    folder = tmp_path_factory.mktemp("sources")
+    shutil.copytree(ROOT / "examples", folder / "examples")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def environment(installed, installed_environment):
+    path = os.pathsep.join(
+        [str(installed / "bin"), str(Path(sys.executable).parent), os.environ["PATH"]]
+    )
+    return installed_environment | {
+        "PATH": path,
+        "CMAKE_PREFIX_PATH": str(installed),
+        "GOTOOLCHAIN": "local",
+    }
+
+
+def require_tools(command, folder, env):
+    """Skips the test if a tool of the command isn't there, or npm can't fetch what it installs."""
+    for tool in re.findall(r"(?:^|&& )(?!cd )(\w\S*)(?= |$)", command):
+        if "/" not in tool and not shutil.which(tool, path=env["PATH"]):
+            pytest.skip(f"needs {tool}, which isn't on PATH")
+    before, npm, _ = command.partition("npm install")
+    if npm:
+        done = bash(before + npm, folder, env)
+        if done.returncode:
+            pytest.skip(f"npm can't fetch packages: {done.stderr.strip().splitlines()[-1]}")
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_other_languages_call_a_model(name, sources, environment):
+    command = COMMANDS[name]
+    require_tools(command, sources, environment)
+    done = bash(command, sources, environment)
+    assert done.stdout.endswith(WORDS[name]), done.stderr
+    assert done.returncode == 0
+
+
+@pytest.mark.parametrize("name", WORDS)
+def test_other_languages_say_that_there_is_no_model(name, sources, environment):
+    command, replaced = re.subn(r"\.\./words$", "nowhere", COMMANDS[name])
+    assert replaced == 1
+    require_tools(command, sources, environment)
+    done = bash(command, sources, environment)
+    assert done.stderr.splitlines()[-1:] == ["there is no file 'nowhere'"]
+    assert done.returncode == 1
+
+
+PENDULUM = """\
+0.0 s                                                  o
+0.4 s                                     o
+0.8 s                o
+1.2 s            o
+1.6 s                              o
+2.0 s                                                o
+"""
+
+
+def output(name, sources, env):
+    """What the command that the page tells prints."""
+    require_tools(COMMANDS[name], sources, env)
+    done = bash(COMMANDS[name], sources, env)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def test_a_server_answers_in_time(sources, environment):
+    answers = output("serving.cpp", sources, environment).splitlines()
+    late = "504 the run took longer than its timeout of 2 s"
+    assert [answers[0][:9], answers[1], answers[2][:8], answers[3]] == [
+        "200 -0.98",
+        late,
+        "200 0.92",
+        late,
+    ]
+
+
+def test_a_server_says_that_there_is_no_model(sources, environment):
+    done = bash(COMMANDS["serving.cpp"] + " nowhere", sources, environment)
+    assert (done.returncode, done.stderr) == (1, "there is no file 'nowhere'\n")
+
+
+def test_a_program_in_c_simulates(sources, environment):
+    assert output("simulator", sources, environment) == PENDULUM
+
+
+def test_jax_writes_the_simulator(sources, environment):
+    python = os.environ.get("TREADLE_JAX_PYTHON") or sys.executable
+    if subprocess.run([python, "-c", "import jax"], capture_output=True).returncode:
+        pytest.skip(f"{python} has no JAX; TREADLE_JAX_PYTHON can name one that has")
+    folder = sources / "made_by_jax"
+    folder.mkdir()
+    kept = sources / "examples" / "simulator"
+    subprocess.run([python, kept / "pendulum.py"], cwd=folder, check=True)
+    done = bash(f"treadle diff {kept}/pendulum.mlir pendulum.mlir", folder, environment)
+    assert done.returncode == 0, done.stdout
+
+
+def examples():
+    files = [f for f in (ROOT / "examples").rglob("*") if f.suffix in SOURCES]
+    return [f for f in files if f.name not in LONG and "node_modules" not in f.parts]
+
+
+@pytest.mark.parametrize("file", examples(), ids=lambda file: file.name)
+def test_an_example_is_short(file):
+    assert len(file.read_text().splitlines()) < 60
+
+
+def test_the_page_names_every_example():
+    folder = ROOT / "examples"
+    links = {folder / name for name in COMMANDS}
+    assert {f for f in examples() if not links & {f, *f.parents}} == set()
