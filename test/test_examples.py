@@ -1,13 +1,20 @@
 """The examples are short, and the commands of docs/examples.md print what is expected here."""
 
+import contextlib
+import io
+import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+import treadle
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "examples.md").read_text()
@@ -43,6 +50,7 @@ def sources(tmp_path_factory):
     """A folder with the examples, where they can be built."""
     folder = tmp_path_factory.mktemp("sources")
     shutil.copytree(ROOT / "examples", folder / "examples")
+    (folder / "build").mkdir()
     return folder
 
 
@@ -139,6 +147,90 @@ def test_jax_writes_the_simulator(sources, environment):
     assert done.returncode == 0, done.stdout
 
 
+def cells_of(notebook):
+    return [cell for cell in json.loads(notebook.read_text())["cells"] if "outputs" in cell]
+
+
+NOTEBOOKS = sorted((ROOT / "examples").rglob("*.ipynb"))
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.name)
+def test_a_notebook_prints_what_it_shows(notebook):
+    names = {}
+    for place, cell in enumerate(cells_of(notebook), start=1):
+        printed = io.StringIO()
+        with contextlib.redirect_stdout(printed):
+            exec("".join(cell["source"]), names)
+        assert "".join("".join(output["text"]) for output in cell["outputs"]) == printed.getvalue()
+        assert cell["execution_count"] == place
+
+
+def decode_without_cache(names, prompt):
+    """Computes keys and values of all tokens again for each new token."""
+    tokens = list(prompt)
+    while len(tokens) < names["LENGTH"]:
+        x = names["EMBEDDING"][tokens] + names["POSITIONS"][: len(tokens)]
+        scores = (x[-1] @ names["QUERY"]) @ (x @ names["KEY"]).T / 4
+        shares = np.exp(scores - scores.max())
+        attention = shares / shares.sum() @ (x @ names["VALUE"])
+        tokens.append(np.argmax(names["EMBEDDING"] @ (x[-1] + attention @ names["OUT"])))
+    return tokens
+
+
+@pytest.mark.parametrize("tier", ["interpret", "jit"])
+def test_the_decoder_needs_no_more_than_its_cache(tier):
+    names = runpy.run_path(str(ROOT / "examples" / "decoder.py"))
+    session = treadle.Session(names["graph"], tier=tier)
+    for prompt in ([3, 1, 4], [5], [0, 19, 7, 7, 2]):
+        tokens = session.run(names["tokens"], {"prompt": prompt})
+        assert tokens.tolist() == decode_without_cache(names, prompt)
+        assert len(set(tokens.tolist())) > 2
+
+
+def test_the_decoder_prints_tokens(sources, environment):
+    assert re.fullmatch(r"\[ 3  1  4( +\d+){9}\]\n", output("decoder.py", sources, environment))
+
+
+def test_the_pipeline_overlaps(sources, environment):
+    """The service answers only while four iterations are in progress."""
+    overlaps, in_order, at_once, answers = output("pipeline.py", sources, environment).splitlines()
+    assert overlaps.startswith("overlaps: up to 4 iterations at a time")
+    assert "take" in in_order and at_once == "at once:  ask"
+    assert answers == "[  0   1   4   9  16  25  36  49  64  81 100 121]"
+
+
+def test_the_plan_hides_exchanges(sources, environment):
+    summary, *nodes, same = output("plan.py", sources, environment).splitlines()
+    with_plan, without = map(float, re.findall(r"([\d.]+) ms (?:by|without)", summary))
+    assert with_plan < without - 3
+    starts = {line.split()[-2]: float(line.split()[0]) for line in nodes}
+    assert starts["statistics"] > starts["mean2"]
+    assert same == "the machines have the same weights: True"
+
+
+SURGERY = """\
+[1. 4. 9.]
+race nodes 'count' (AssignAddVariableOp) and 'calls_now' (ReadVariableOp): one writes variable \
+'calls', the other reads it, and no path orders them; add a control edge
+y is computed from ['x:0', 'x:0', '^count']
+problems left: 0
+{'calls': array(11), 'scaled': array([2.5, 5. , 7.5], dtype=float32)}
+"""
+
+
+def test_surgery_mends_the_model(sources, environment):
+    shutil.rmtree(sources / "build" / "mended", ignore_errors=True)
+    assert output("surgery.py", sources, environment) == SURGERY
+
+
+def test_surgery_overwrites_nothing(sources, environment):
+    (sources / "build" / "mended").mkdir(exist_ok=True)
+    (sources / "build" / "mended" / "mine").touch()
+    done = bash(COMMANDS["surgery.py"], sources, environment)
+    assert done.stderr.startswith("'build/mended' is there already, expected no folder")
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1)
+
+
 def examples():
     files = [f for f in (ROOT / "examples").rglob("*") if f.suffix in SOURCES]
     return [f for f in files if f.name not in LONG and "node_modules" not in f.parts]
@@ -149,7 +241,14 @@ def test_an_example_is_short(file):
     assert len(file.read_text().splitlines()) < 60
 
 
-def test_the_page_names_every_example():
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.name)
+def test_a_notebook_is_short(notebook):
+    assert sum(len(cell["source"]) for cell in cells_of(notebook)) < 60
+
+
+def test_pages_name_every_example():
     folder = ROOT / "examples"
-    links = {folder / name for name in COMMANDS}
-    assert {f for f in examples() if not links & {f, *f.parents}} == set()
+    text = "".join(page.read_text() for page in (ROOT / "docs").glob("*.md"))
+    named = {folder / name for name in re.findall(r"\bexamples/([\w./]+\w)", text)}
+    files = [*examples(), *NOTEBOOKS]
+    assert [file for file in files if not named & {file, *file.parents}] == []
