@@ -47,6 +47,7 @@ int main(int argc, char **argv) {
   std::vector<std::string> answers(requests.size());
   {
     std::vector<std::jthread> threads;
+    threads.reserve(requests.size());
     for (size_t i = 0; i < requests.size(); ++i)
       threads.emplace_back([&, i] { answers[i] = handle(*model, requests[i]); });
   }
