@@ -19,7 +19,7 @@ function withFloats(elements, use) {
 
 function toFloats(array) {
   const dtype = c.arrayDtype(array);
-  if (dtype !== FLOAT32) throw new Error(`the array has dtype ${dtype}, expected ${FLOAT32}`);
+  if (dtype !== FLOAT32) throw new Error(`the array has dtype ${dtype}, expected 1 (float32)`);
   return new Float32Array(koffi.view(c.arrayData(array), 4 * c.arrayCount(array))).slice();
 }
 

@@ -20,10 +20,10 @@ fn run(path: &str) -> Result<(), String> {
 }
 
 fn main() {
-    let Some(path) = std::env::args().nth(1) else {
+    let path = std::env::args().nth(1).unwrap_or_else(|| {
         eprintln!("usage: words MODEL");
-        std::process::exit(2);
-    };
+        std::process::exit(2)
+    });
     if let Err(message) = run(&path) {
         eprintln!("{message}");
         std::process::exit(1);
