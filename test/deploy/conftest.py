@@ -1,9 +1,15 @@
+import os
 import pathlib
 import sys
 
 import pytest
 
-sys.path[:0] = [str(pathlib.Path(__file__).parent)]
+HERE = pathlib.Path(__file__).parent
+FOLDERS = [str(HERE), str(HERE.parent.parent / "examples")]
+sys.path[:0] = FOLDERS
+# Ray's processes import what the tests import.
+os.environ["PYTHONPATH"] = os.pathsep.join([*FOLDERS, os.environ.get("PYTHONPATH", "")])
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +30,13 @@ def serve(tmp_path_factory):
     yield start
     for server in servers:
         server.kill()
+
+
+@pytest.fixture(scope="module")
+def local_ray():
+    """A Ray of several processes on this machine."""
+    import ray
+
+    ray.init(num_cpus=4, log_to_driver=False)
+    yield ray
+    ray.shutdown()

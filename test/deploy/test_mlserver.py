@@ -14,6 +14,7 @@ import deploy_models as models
 import numpy as np
 import pytest
 from mlservers import Client, settings
+from processes import seconds
 from tritonclient.utils import InferenceServerException
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
@@ -376,12 +377,6 @@ def long_call(server, protocol):
     yield worker, told
     thread.join(60)
     assert not thread.is_alive()
-
-
-def seconds(process):
-    """Of processor time that a process took so far."""
-    fields = pathlib.Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def first_answer(server, protocol):
