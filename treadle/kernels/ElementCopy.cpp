@@ -1,6 +1,6 @@
 // Copies of elements by their size: contiguous, and between any two strided layouts.
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/OneDnn.h"
+#include "treadle/kernels/products/TurnedMatrix.h"
 #include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/ThreadPool.h"
 
@@ -29,11 +29,24 @@ struct Layout {
       dst.push(dstStrides[i]);
       src.push(srcStrides[i]);
     }
-    if (dims.size())
+    if (!dims.size()) {
+      dims.push(1);
+      dst.push(1);
+      src.push(1);
+    }
+    bringRowsTogether();
+  }
+
+  /// Where rows of the result are columns of the source, the source's rows become the last
+  /// dimension but one: the order of the others is free.
+  void bringRowsTogether() {
+    size_t last = dims.size() - 1;
+    if (dst[last] != 1 || src[last] <= 1)
       return;
-    dims.push(1);
-    dst.push(1);
-    src.push(1);
+    for (size_t d = 0; d + 1 < last; ++d)
+      if (src[d] == 1)
+        for (DimVector *of : {&dims, &dst, &src})
+          std::swap((*of)[d], (*of)[last - 1]);
   }
 };
 
@@ -49,11 +62,23 @@ void copyRow(T *dst, int64_t dstStride, const T *src, int64_t srcStride, int64_t
 }
 
 // Two dimensions of which the source is contiguous in the outer one: a transposition, done in
-// squares that fit the cache.
+// squares that fit the cache, those of four bytes by registers.
 template <typename T>
 void copyTransposed(T *dst, const T *src, int64_t rows, int64_t columns, int64_t dstRowStride,
                     int64_t srcColumnStride) {
   constexpr int64_t side = 16;
+  if constexpr (sizeof(T) == sizeof(float) && std::is_trivially_copyable_v<T>) {
+    // Some lines of the cache from each row of the source, one of the result.
+    constexpr int64_t height = 64, widest = 4096;
+    const int64_t width = rows < side ? widest : side;
+    for (int64_t r = 0; r < rows; r += height)
+      for (int64_t c = 0; c < columns; c += width)
+        turnMatrix(reinterpret_cast<const float *>(src + c * srcColumnStride + r), srcColumnStride,
+                   std::min(width, columns - c), std::min(height, rows - r),
+                   reinterpret_cast<float *>(dst + r * dstRowStride + c),
+                   [&](int64_t row) { return row * dstRowStride; });
+    return;
+  }
   for (int64_t r0 = 0; r0 < rows; r0 += side)
     for (int64_t c0 = 0; c0 < columns; c0 += side)
       for (int64_t r = r0, rEnd = std::min(rows, r0 + side); r < rEnd; ++r)
@@ -85,42 +110,6 @@ template <typename T> void copyLayout(const Layout &layout, T *dst, const T *src
     }
     if (d == 0)
       return;
-  }
-}
-
-/// Whether oneDNN, which writes code for a layout, copied elements of 4 or 8 bytes: where there are
-/// enough of them, and no rows that are copied as they are.
-bool copyByLibrary(size_t elementBytes, const Layout &layout, void *dst, const void *src) {
-  constexpr int64_t leastElements = 8192, leastRow = 16, mostDims = 8;
-  int64_t count = 1, last = std::ssize(layout.dims) - 1;
-  for (int64_t size : layout.dims)
-    count *= size;
-  auto at = [last](const DimVector &v) { return v[static_cast<size_t>(last)]; };
-  bool isByRows = at(layout.dst) == 1 && at(layout.src) <= 1 && at(layout.dims) >= leastRow;
-  auto goesForward = [](const DimVector &v) {
-    return std::ranges::all_of(v, [](int64_t stride) { return stride > 0; });
-  };
-  if (count < leastElements || (elementBytes != 4 && elementBytes != 8) || isByRows || last == 0 ||
-      last + 2 > mostDims || !goesForward(layout.dst) || !goesForward(layout.src))
-    return false;
-  using dnnl::memory;
-  auto halves = static_cast<int64_t>(elementBytes / 4);
-  auto descOf = [&](const DimVector &strides) {
-    memory::dims dims(layout.dims.begin(), layout.dims.end()), steps;
-    for (int64_t stride : strides)
-      steps.push_back(stride * halves);
-    dims.push_back(halves);
-    steps.push_back(1);
-    return memory::desc(dims, memory::data_type::f32, steps);
-  };
-  try {
-    OneThread alone;
-    memory from(descOf(layout.src), dnnlEngine(), const_cast<void *>(src)), // only read
-        to(descOf(layout.dst), dnnlEngine(), dst);
-    dnnl::reorder(from, to).execute(dnnlStream(), from, to);
-    return true;
-  } catch (const dnnl::error &) { // it has no code for this
-    return false;
   }
 }
 
@@ -197,8 +186,6 @@ void copyStrided(DType dtype, Dims dims, void *dst, Dims dstStrides, const void 
   if (std::ranges::find(dims, 0) != dims.end())
     return;
   Layout layout(dims, dstStrides, srcStrides);
-  if (isPlain(dtype) && copyByLibrary(dtypeSize(dtype), layout, dst, src))
-    return;
   visitMoved(dtype, [&]<typename T>() {
     copyLayout(layout, static_cast<T *>(dst), static_cast<const T *>(src));
   });

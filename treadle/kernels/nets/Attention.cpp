@@ -4,8 +4,9 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
-#include "treadle/kernels/OneDnn.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
+#include "treadle/kernels/products/FloatProduct.h"
+#include "treadle/kernels/products/Tile.h"
 
 #include <cmath>
 #include <numeric>
@@ -84,23 +85,10 @@ std::optional<Shape> shapeOf(OpContext &ctx, const Tensor *mask) {
   return shape;
 }
 
-/// A matrix whose rows are side by side, or its transpose.
-struct Matrix {
-  const float *data;
-  int64_t stride;
-  bool isTransposed = false;
-};
-
-/// c = a b * alpha, added to what is there if `adds`; c is [rows, columns].
-void multiply(int64_t rows, int64_t columns, int64_t depth, float alpha, Matrix a, Matrix b,
-              bool adds, float *c, int64_t stride) {
-  if (depth == 0) { // which oneDNN refuses; the rows of c lie side by side
-    if (!adds)
-      std::fill_n(c, rows * columns, 0.0F);
-    return;
-  }
-  dnnl_sgemm(a.isTransposed ? 'T' : 'N', b.isTransposed ? 'T' : 'N', rows, columns, depth, alpha,
-             a.data, a.stride, b.data, b.stride, adds ? 1.0F : 0.0F, c, stride);
+/// c = a b, added to what is there if `adds`; c is [rows, columns].
+void multiply(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
+              const FloatMatrix &b, bool adds, float *c) {
+  multiplyFloats(rows, columns, depth, a, b, {.data = c, .stride = columns, .adds = adds});
 }
 
 /// A block of the scores of one batch, `count` keys from `key` on for `rows` queries from `query`.
@@ -136,8 +124,10 @@ public:
 
   /// Scores of a block, side by side; those of keys that a query doesn't see mean nothing.
   void score(int64_t batch, const Block &block, float *scores) const {
-    multiply(block.rows, block.count, s.width, state.scale, {queryAt(batch, block.query), s.width},
-             {keyAt(batch, block.key), s.width, /*isTransposed=*/true}, false, scores, block.count);
+    multiply(block.rows, block.count, s.width, {queryAt(batch, block.query), s.width},
+             {keyAt(batch, block.key), s.width, /*isTransposed=*/true}, false, scores);
+    for (int64_t i = 0; i < block.rows * block.count; ++i)
+      scores[i] *= state.scale;
     if (mask)
       for (int64_t r = 0; r < block.rows; ++r)
         addMask(batch, block, r, scores + r * block.count);
@@ -195,8 +185,8 @@ private:
     for (int64_t r = 0; r < rows; ++r)
       exponentiate(block, r);
     const Shape &s = a.s;
-    multiply(rows, s.valueWidth, block.count, 1, {scores.data(), block.count},
-             {a.valueAt(batch, block.key), s.valueWidth}, block.key > 0, out, s.valueWidth);
+    multiply(rows, s.valueWidth, block.count, {scores.data(), block.count},
+             {a.valueAt(batch, block.key), s.valueWidth}, block.key > 0, out);
   }
 
   void exponentiate(const Block &block, int64_t r) {
@@ -299,11 +289,10 @@ void runAttention(OpContext &ctx) {
                       ctx.input(2).data<float>(), floatsOf(mask));
   const int64_t queries = shape->queries, width = shape->valueWidth,
                 perBatch = (queries + blockQueries - 1) / blockQueries;
-  double cost = nsPerProduct * static_cast<double>(std::min(blockQueries, queries)) *
+  double cost = nsPerTileProduct * static_cast<double>(std::min(blockQueries, queries)) *
                 static_cast<double>(shape->keys) *
                 static_cast<double>(shape->width + shape->valueWidth + 64);
   ctx.parallelFor(shape->batch * perBatch, cost, [&](int64_t begin, int64_t end) {
-    OneThread alone;
     for (int64_t i = begin; i < end; ++i) {
       int64_t batch = i / perBatch, query = i % perBatch * blockQueries,
               rows = std::min(blockQueries, queries - query), row = batch * queries + query;
@@ -341,16 +330,16 @@ struct Gradient {
     const int64_t row = batch * s.queries + block.query, keyRow = batch * s.keys + block.key;
     const float *g = grad + row * s.valueWidth;
     a.score(batch, block, p);
-    multiply(block.rows, block.count, s.valueWidth, 1, {g, s.valueWidth},
-             {a.valueAt(batch, block.key), s.valueWidth, true}, false, ds, block.count);
+    multiply(block.rows, block.count, s.valueWidth, {g, s.valueWidth},
+             {a.valueAt(batch, block.key), s.valueWidth, true}, false, ds);
     for (int64_t r = 0; r < block.rows; ++r)
       ofRow(block, r, row + r, p + r * block.count, ds + r * block.count);
-    multiply(block.count, s.valueWidth, block.rows, 1, {p, block.count, true}, {g, s.valueWidth},
-             true, value + keyRow * s.valueWidth, s.valueWidth);
-    multiply(block.rows, s.width, block.count, 1, {ds, block.count},
-             {a.keyAt(batch, block.key), s.width}, true, query + row * s.width, s.width);
-    multiply(block.count, s.width, block.rows, 1, {ds, block.count, true},
-             {a.queryAt(batch, block.query), s.width}, true, key + keyRow * s.width, s.width);
+    multiply(block.count, s.valueWidth, block.rows, {p, block.count, true}, {g, s.valueWidth}, true,
+             value + keyRow * s.valueWidth);
+    multiply(block.rows, s.width, block.count, {ds, block.count},
+             {a.keyAt(batch, block.key), s.width}, true, query + row * s.width);
+    multiply(block.count, s.width, block.rows, {ds, block.count, true},
+             {a.queryAt(batch, block.query), s.width}, true, key + keyRow * s.width);
   }
 
   /// Scores become probabilities, and what flows to these what flows to the scores.
@@ -402,10 +391,9 @@ void runAttentionGrad(OpContext &ctx) {
                     flows[1]->data<float>(),
                     flows[2]->data<float>()};
   double cost =
-      nsPerProduct * static_cast<double>(shape->queries) * static_cast<double>(shape->keys) *
+      nsPerTileProduct * static_cast<double>(shape->queries) * static_cast<double>(shape->keys) *
       (3.0 * static_cast<double>(shape->width) + 2.0 * static_cast<double>(shape->valueWidth));
   ctx.parallelFor(shape->batch, cost, [&](int64_t begin, int64_t end) {
-    OneThread alone;
     for (int64_t batch = begin; batch < end; ++batch)
       gradient.ofBatch(batch);
   });

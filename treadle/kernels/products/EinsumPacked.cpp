@@ -2,7 +2,8 @@
 // offsets, so that neither operands nor result are copied into another order.
 #include "treadle/kernels/products/EinsumAxes.h"
 
-#include "treadle/kernels/products/FloatProduct.h"
+#include "treadle/kernels/products/MatMul.h"
+#include "treadle/kernels/products/PackedProduct.h"
 #include "treadle/runtime/Execution.h"
 
 #include <atomic>
@@ -85,36 +86,13 @@ public:
                 const PackedWeights &weights) const;
 
 private:
-  std::optional<Product> asMatrices() const;
-
   int left;
   std::vector<const Axis *> rows, columns, summed, batch;
 };
 
-/// Whether the axes lie as those of a matrix with `columns` columns side by side.
-bool isMatrix(AxisSpan rows, AxisSpan columns, const StrideOf &stride) {
-  return countJoined(rows, stride) == rows.size() &&
-         countJoined(columns, stride) == columns.size() && !columns.empty() &&
-         stride(*columns.back()) == 1 && (rows.empty() || stride(*rows.back()) == countOf(columns));
-}
-
-/// The product as one of matrices, where all three lie as such.
-std::optional<Product> PlacedProduct::asMatrices() const {
-  StrideOf inLeft = strideIn(left), inRight = strideIn(1 - left);
-  bool isPlain = isMatrix(summed, columns, inRight);
-  if (!batch.empty() || !isMatrix(rows, summed, inLeft) ||
-      !isMatrix(rows, columns, strideInResult) || (!isPlain && !isMatrix(columns, summed, inRight)))
-    return std::nullopt;
-  return Product{countOf(rows), countOf(summed), countOf(columns), false, !isPlain};
-}
-
 bool PlacedProduct::multiply(OpContext &ctx, const Tensor &a, const Tensor &b, Tensor &out,
                              const PackedWeights &weights) const {
   const Tensor &l = left == 0 ? a : b, &r = left == 0 ? b : a;
-  if (auto p = asMatrices(); p && suitsLibrary(*p) && isFastUnpacked(*p)) {
-    multiplyInParts(ctx, *p, l.data<float>(), r.data<float>(), out.data<float>(), nullptr);
-    return true;
-  }
   StrideOf inLeft = strideIn(left), inRight = strideIn(1 - left);
   AxisSpan sums(summed);
   size_t joined = countJoined(sums, inLeft);

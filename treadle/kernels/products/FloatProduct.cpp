@@ -1,68 +1,86 @@
 #include "treadle/kernels/products/FloatProduct.h"
 
-#include "treadle/kernels/OneDnn.h"
-#include "treadle/runtime/ThreadPool.h"
+#include "treadle/kernels/products/Tile.h"
+#include "treadle/runtime/Execution.h"
 
 #include <algorithm>
 
 namespace treadle {
+
+bool isWorthPacking(const Product &p) {
+  constexpr int64_t leastRows = 3, leastColumns = 8, leastProducts = 16384;
+  return p.m >= leastRows && p.n >= leastColumns && p.m * p.n * p.k >= leastProducts;
+}
+
 namespace {
 
-/// Some rows and columns of a product.
-struct Block {
-  int64_t row, rows, column, columns;
-};
+bool multiply(OpContext &ctx, int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
+              const FloatMatrix &b, const PackedResult &out) {
+  if (rows == 0 || columns == 0)
+    return true;
+  auto packed = PackedMatrix::make(ctx, depth, columns, b);
+  if (packed)
+    multiplyPacked(ctx, rows, a, *packed, out);
+  return packed != nullptr;
+}
 
-void multiplyBlock(const Product &p, const Block &block, const float *a, const float *b,
-                   float *out) {
-  OneThread alone;
-  a += block.row * (p.aTransposed ? 1 : p.k);
-  b += block.column * (p.bTransposed ? p.k : 1);
-  dnnl_sgemm(p.aTransposed ? 'T' : 'N', p.bTransposed ? 'T' : 'N', block.rows, block.columns, p.k,
-             1, a, p.aTransposed ? p.m : p.k, b, p.bTransposed ? p.k : p.n, 0,
-             out + block.row * p.n + block.column, p.n);
+float elementOf(const FloatMatrix &m, int64_t row, int64_t column) {
+  return m.data[m.isTransposed ? column * m.stride + row : row * m.stride + column];
+}
+
+/// Where element (row, column) is the first.
+FloatMatrix from(const FloatMatrix &m, int64_t row, int64_t column) {
+  return {m.data + (m.isTransposed ? column * m.stride + row : row * m.stride + column), m.stride,
+          m.isTransposed};
+}
+
+/// Of few rows, block by block of the right operand, which stays in the cache from when it is
+/// packed.
+void multiplyFewRows(OpContext &ctx, const Product &p, const FloatMatrix &left,
+                     const FloatMatrix &right, const PackedResult &out) {
+  constexpr int64_t columnsOfBlock = 64, depthOfBlock = 1024;
+  double cost = nsPerTileProduct * static_cast<double>(p.m * columnsOfBlock * p.k);
+  ctx.parallelFor(
+      (p.n + columnsOfBlock - 1) / columnsOfBlock, cost, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) {
+          int64_t column = i * columnsOfBlock, columns = std::min(columnsOfBlock, p.n - column);
+          for (int64_t k = 0; k < p.k; k += depthOfBlock)
+            multiplyFloats(
+                p.m, columns, std::min(depthOfBlock, p.k - k), from(left, 0, k),
+                from(right, k, column),
+                {.data = out.data + column, .stride = out.stride, .adds = out.adds || k > 0});
+          if (out.epilogue)
+            out.epilogue->apply(out.data, 0, p.m, column, columns);
+        }
+      });
 }
 
 } // namespace
 
-bool suitsLibrary(const Product &p) {
-  constexpr int64_t leastRows = 3, leastColumns = 2, leastProducts = 16384;
-  return p.m >= leastRows && p.n >= leastColumns && p.m * p.n * p.k >= leastProducts;
+void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const float *b,
+                    const PackedResult &out) {
+  constexpr int64_t fewRows = 192;
+  FloatMatrix left{a, p.aTransposed ? p.m : p.k, p.aTransposed};
+  FloatMatrix right{b, p.bTransposed ? p.k : p.n, p.bTransposed};
+  if (p.m <= fewRows)
+    return multiplyFewRows(ctx, p, left, right, out);
+  if (!multiply(ctx, p.m, p.n, p.k, left, right, out))
+    ctx.fail(resourceExhausted("there is no memory for a copy of a matrix of ", p.k, " x ", p.n,
+                               " numbers"));
 }
 
-bool isFastUnpacked(const Product &p) {
-#ifdef __AVX512F__ // its code for AVX2 takes up to twice the time of tiles
-  constexpr int64_t leastRows = 32;
-  return p.m >= leastRows;
-#else
-  return false;
-#endif
-}
-
-void multiplyFloats(const Product &p, const float *a, const float *b, float *out) {
-  multiplyBlock(p, {0, p.m, 0, p.n}, a, b, out);
-}
-
-void multiplyInParts(OpContext &ctx, const Product &p, const float *a, const float *b, float *out,
-                     const Epilogue *epilogue) {
-  constexpr int64_t step = 16;
-  double cost = nsPerProduct * static_cast<double>(p.m * p.n) * static_cast<double>(p.k);
-  int64_t threads = ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1;
-  auto wanted =
-      static_cast<int64_t>(std::clamp<double>(cost / nsPerPart, 1, static_cast<double>(threads)));
-  bool isByRows = p.m >= p.n;
-  int64_t size = isByRows ? p.m : p.n,
-          perPart = ((size + wanted - 1) / wanted + step - 1) / step * step;
-  int64_t parts = (size + perPart - 1) / perPart;
-  ctx.parallelFor(parts, std::max(cost / static_cast<double>(parts), nsPerPart),
-                  [&](int64_t begin, int64_t end) {
-                    int64_t first = begin * perPart, count = std::min(end * perPart, size) - first;
-                    Block block =
-                        isByRows ? Block{first, count, 0, p.n} : Block{0, p.m, first, count};
-                    multiplyBlock(p, block, a, b, out);
-                    if (epilogue)
-                      epilogue->apply(out, block.row, block.rows, block.column, block.columns);
-                  });
+void multiplyFloats(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
+                    const FloatMatrix &b, const PackedResult &out) {
+  Execution alone; // no run: works on this thread
+  if (depth > 0 && multiply(alone, rows, columns, depth, a, b, out))
+    return;
+  for (int64_t r = 0; r < rows; ++r) // of no depth, or where there is no memory for a copy
+    for (int64_t c = 0; c < columns; ++c) {
+      float &sum = out.data[r * out.stride + c];
+      sum = out.adds ? sum : 0;
+      for (int64_t i = 0; i < depth; ++i)
+        sum += elementOf(a, r, i) * elementOf(b, i, c);
+    }
 }
 
 } // namespace treadle

@@ -1,5 +1,5 @@
-// Matrix products: MatMul, the BatchMatMuls, and _FusedMatMul. Floats go to oneDNN as they lie, and
-// doubles to Eigen; other types are brought into row-major, untransposed form first, 16-bit floats
+// Matrix products: MatMul, the BatchMatMuls, and _FusedMatMul. Floats are packed, and doubles go to
+// Eigen; other types are brought into row-major, untransposed form first, 16-bit floats
 // as float.
 #include "treadle/kernels/products/MatMul.h"
 #include "treadle/kernels/Element.h"
@@ -9,7 +9,6 @@
 #include "treadle/kernels/products/Epilogue.h"
 #include "treadle/kernels/products/FewRows.h"
 #include "treadle/kernels/products/FloatProduct.h"
-#include "treadle/kernels/products/PackedProduct.h"
 #include "treadle/kernels/products/ProductAhead.h"
 #include "treadle/runtime/ThreadPool.h"
 
@@ -45,8 +44,9 @@ void multiplyMaps(const Product &p, const T *a, const T *b, T *out) {
 
 template <typename T> void multiplyPlain(const Product &p, const T *a, const T *b, T *out) {
   if constexpr (std::is_same_v<T, float>)
-    if (suitsLibrary(p))
-      return multiplyFloats(p, a, b, out);
+    if (isWorthPacking(p))
+      return multiplyFloats(p.m, p.n, p.k, {a, p.aTransposed ? p.m : p.k, p.aTransposed},
+                            {b, p.bTransposed ? p.k : p.n, p.bTransposed}, {out, p.n});
   if (multiplyFewRows(p, a, b, out))
     return;
   if (p.n == 1)
@@ -221,7 +221,8 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
   if (!areFloats || s.out != DType::Float32 || p.k < leastDepth || p.n < leastColumns)
     return false;
   auto packed = s.weights->find(b, [&] {
-    return PackedMatrix::make(ctx, MatrixOffsets(p.k, p.n, p.bTransposed).of(b.data<float>()));
+    return PackedMatrix::make(ctx, p.k, p.n,
+                              {b.data<float>(), p.bTransposed ? p.k : p.n, p.bTransposed});
   });
   if (!packed)
     return false;
@@ -230,10 +231,8 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
       epilogue->apply(out.data<float>(), 0, p.m, 0, p.n);
     return true;
   }
-  const int64_t zero = 0, step = p.aTransposed ? p.m : 1, stride = p.aTransposed ? 1 : p.k;
-  PackedLeft left{{&zero, 1}, p.k, step};
-  multiplyPacked(ctx, p.m, [&](int64_t row) { return a.data<float>() + row * stride; }, left,
-                 *packed, {out.data<float>(), p.n, epilogue});
+  multiplyPacked(ctx, p.m, {a.data<float>(), p.aTransposed ? p.m : p.k, p.aTransposed}, *packed,
+                 {out.data<float>(), p.n, epilogue});
   return true;
 }
 
@@ -244,16 +243,11 @@ void multiplyMatrices(OpContext &ctx, const Product &p, Dims dims, const Epilogu
   Tensor *out = ctx.allocateOutput(0, s.out, dims);
   if (!out || !out->count())
     return;
-  bool isLibrarys = s.multiply == multiplyReal<float> && suitsLibrary(p);
-  auto multiplyByLibrary = [&] {
-    multiplyInParts(ctx, p, a.data<float>(), b.data<float>(), out->data<float>(), epilogue);
-  };
-  if (isLibrarys && isFastUnpacked(p))
-    return multiplyByLibrary();
   if (multiplyWeights(ctx, p, a, b, *out, epilogue))
     return;
-  if (isLibrarys)
-    return multiplyByLibrary();
+  if (s.multiply == multiplyReal<float> && isWorthPacking(p))
+    return multiplyFloats(ctx, p, a.data<float>(), b.data<float>(),
+                          {out->data<float>(), p.n, epilogue});
   double work = costOfProduct * static_cast<double>(p.k) * static_cast<double>(p.n);
   // Rows of an a that lies straight can be given to different threads.
   if (s.transposesA || p.m < 8 || p.m * work < 100000)

@@ -4,6 +4,7 @@
 
 #include "treadle/kernels/products/MatMul.h"
 #include "treadle/kernels/products/Tile.h"
+#include "treadle/kernels/products/TurnedMatrix.h"
 #include "treadle/runtime/Run.h"
 #include "treadle/runtime/ThreadPool.h"
 
@@ -16,7 +17,7 @@
 namespace treadle {
 namespace {
 
-constexpr int lanes = tileLanes, tileVectors = 2, tileColumns = lanes * tileVectors;
+constexpr int lanes = tileLanes, tileVectors = mostTileVectors, tileColumns = lanes * tileVectors;
 constexpr int rowsOfTile = tileRows(tileVectors);
 /// So many rows of the left operand that those stay in the second cache, if they are short.
 constexpr int64_t rowsPerBlock = 96;
@@ -133,6 +134,11 @@ void multiplyStrip(const float *const *left, int64_t step, int64_t count, const 
 
 const int64_t PackedMatrix::panelColumns = tileColumns;
 
+int64_t PackedMatrix::panelWidth(int64_t i) const {
+  int64_t left = std::min<int64_t>(width - i * tileColumns, tileColumns);
+  return (left + lanes - 1) / lanes * lanes;
+}
+
 namespace {
 
 /// Some panels, one after the other, and where their columns of the result begin.
@@ -165,23 +171,31 @@ struct LeftBlock {
   int64_t depthBegin; // of the panel
 };
 
+/// Where a block's first row begins, and how far it is to the next.
+struct BlockOut {
+  float *at;
+  int64_t stride;
+  bool adds; // to what lies there already
+};
+
 /// Adds to what lies there from the second part of the depth on.
-void multiplyTiles(const LeftBlock &left, const PanelRange &panels, float *out, int64_t stride) {
+void multiplyTiles(const LeftBlock &left, const PanelRange &panels, const BlockOut &out) {
   int64_t toRows[rowsPerBlock], numRows = std::ssize(left.rows);
   for (int64_t r = 0; r < numRows; ++r)
-    toRows[r] = r * stride;
+    toRows[r] = r * out.stride;
   // Tiles of nearly the same number of rows: those of one or two are slow.
   int64_t tiles = (numRows + rowsOfTile - 1) / rowsOfTile;
   int64_t depth = std::ssize(left.parts) * left.partDepth;
   TileWork work{};
   work.from = left.base;
-  work.vectors = tileVectors;
   work.parts = left.parts;
   work.depth = left.partDepth;
-  work.adds = left.depthBegin > 0;
+  work.adds = out.adds || left.depthBegin > 0;
   for (int64_t p = panels.begin; p < panels.end; ++p) {
-    work.panel = panels.matrix.panel(p) + left.depthBegin * tileColumns;
-    work.to = out + (p - panels.begin) * tileColumns;
+    int64_t columns = panels.matrix.panelWidth(p);
+    work.vectors = static_cast<int>(columns / lanes);
+    work.panel = panels.matrix.panel(p) + left.depthBegin * columns;
+    work.to = out.at + (p - panels.begin) * tileColumns;
     work.width = panels.columns(p);
     FetchedAhead ahead(p + 1 < panels.end ? panels.matrix.bytes(p + 1, left.depthBegin, depth)
                                           : std::span<const char>(),
@@ -212,10 +226,14 @@ public:
   /// Elements [begin, begin + count) of the depth, at most `most`.
   RowCopies(std::span<const float *const> rows, const PackedLeft &left, int64_t begin,
             int64_t count) {
-    for (size_t r = 0; r < rows.size(); ++r) {
+    for (size_t r = 0; r < rows.size(); ++r)
       starts[r] = static_cast<int64_t>(r) * stride;
-      copy(rows[r], left, begin, count, elements + starts[r]);
-    }
+    if (left.segments.size() == 1 && rows.back() - rows.front() == std::ssize(rows) - 1)
+      turnMatrix(rows[0] + left.segments[0] + begin * left.step, left.step, count, std::ssize(rows),
+                 elements, [](int64_t r) { return r * stride; });
+    else
+      for (size_t r = 0; r < rows.size(); ++r)
+        copy(rows[r], left, begin, count, elements + starts[r]);
   }
 
   const float *base() const { return elements; }
@@ -248,23 +266,32 @@ private:
 };
 
 void multiplyCopies(std::span<const float *const> rows, const PackedLeft &left,
-                    const PanelRange &panels, float *out, int64_t stride) {
+                    const PanelRange &panels, const BlockOut &out) {
   const TilePart part{0, 0};
   for (int64_t depth = panels.matrix.depth(), begin = 0; begin < depth; begin += RowCopies::most) {
     int64_t count = std::min(RowCopies::most, depth - begin);
     RowCopies copies(rows, left, begin, count);
     multiplyTiles({copies.base(), {copies.rows(), rows.size()}, {&part, 1}, count, begin}, panels,
-                  out, stride);
+                  out);
   }
 }
 
-/// `out` is where the first row's columns begin.
-void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
-                   const PanelRange &panels, float *out, int64_t stride) {
-  if (rows.size() <= maxStripRows && left.segments.size() == 1)
-    return multiplyStrips(rows, left, panels, out, stride);
+void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left, PanelRange panels,
+                   BlockOut out) {
+  if (rows.size() <= maxStripRows && left.segments.size() == 1 && !out.adds) {
+    // Strips are whole panels.
+    int64_t whole = panels.end;
+    if (panels.matrix.panelWidth(whole - 1) < tileColumns)
+      --whole;
+    if (whole > panels.begin)
+      multiplyStrips(rows, left, {panels.matrix, panels.begin, whole}, out.at, out.stride);
+    if (whole == panels.end)
+      return;
+    out.at += (whole - panels.begin) * tileColumns;
+    panels.begin = whole;
+  }
   if (RowCopies::areNeeded(rows, left, panels.end - panels.begin))
-    return multiplyCopies(rows, left, panels, out, stride);
+    return multiplyCopies(rows, left, panels, out);
   int64_t starts[rowsPerBlock];
   for (size_t r = 0; r < rows.size(); ++r)
     starts[r] = rows[r] - rows[0];
@@ -274,14 +301,14 @@ void multiplyBlock(std::span<const float *const> rows, const PackedLeft &left,
     for (int64_t segment : left.segments)
       parts.push_back({segment, std::ssize(parts)});
     block.parts = parts;
-    return multiplyTiles(block, panels, out, stride);
+    return multiplyTiles(block, panels, out);
   }
   for (int64_t begin = 0; begin < left.segmentSize; begin += depthOfPanel) {
     const TilePart part{left.segments[0] + begin, 0};
     block.parts = {&part, 1};
     block.partDepth = std::min(depthOfPanel, left.segmentSize - begin);
     block.depthBegin = begin;
-    multiplyTiles(block, panels, out, stride);
+    multiplyTiles(block, panels, out);
   }
 }
 
@@ -306,7 +333,7 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
     for (int64_t r = 0; r < count; ++r)
       starts[r] = rowAt(first + r);
     multiplyBlock({starts, static_cast<size_t>(count)}, left, {right, panel, endPanel},
-                  out.data + first * out.stride + column, out.stride);
+                  {out.data + first * out.stride + column, out.stride, out.adds});
     if (out.epilogue)
       out.epilogue->apply(out.data, first, count, column,
                           std::min(endPanel * tileColumns, right.columns()) - column);
@@ -327,56 +354,74 @@ void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const Pack
     ctx.parallelFor(blocks * parts, cost, multiply);
 }
 
-// --- packing -------------------------------------------------------------------------------------
-
-MatrixOffsets::MatrixOffsets(int64_t rowCount, int64_t columnCount, bool transposed)
-    : rows(static_cast<size_t>(rowCount)), columns(static_cast<size_t>(columnCount)) {
-  int64_t at = 0;
-  for (int64_t &row : rows)
-    row = std::exchange(at, at + (transposed ? 1 : columnCount));
-  at = 0;
-  for (int64_t &column : columns)
-    column = std::exchange(at, at + (transposed ? rowCount : 1));
+void multiplyPacked(OpContext &ctx, int64_t rows, const FloatMatrix &left,
+                    const PackedMatrix &right, const PackedResult &out) {
+  const int64_t zero = 0;
+  int64_t toRow = left.isTransposed ? 1 : left.stride, step = left.isTransposed ? left.stride : 1;
+  multiplyPacked(
+      ctx, rows, [&](int64_t row) { return left.data + row * toRow; },
+      {{&zero, 1}, right.depth(), step}, right, out);
 }
 
-/// How many rows of a panel are written at a time.
-static constexpr int64_t rowsFilled = 384;
+// --- packing -------------------------------------------------------------------------------------
 
-void PackedMatrix::fill(const PackedSource &source, int64_t row, int64_t p) {
-  int64_t first = p * tileColumns, count = std::min<int64_t>(tileColumns, width - first);
-  auto from = source.rows.subspan(static_cast<size_t>(row));
-  from = from.first(std::min<size_t>(rowsFilled, from.size()));
-  auto of = source.columns.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
-  auto *to = const_cast<float *>(panel(p)) + row * tileColumns;
-  if (count < tileColumns)
-    std::fill_n(to, tileColumns * std::ssize(from), 0.0F);
-  bool isStraight = of.back() - of.front() == count - 1 && std::ranges::is_sorted(of);
-  if (isStraight) {
-    for (int64_t at : from)
-      std::copy_n(source.data + at + of.front(), count, std::exchange(to, to + tileColumns));
-    return;
-  }
-  for (int64_t column : of) {
-    float *next = to++;
-    for (int64_t at : from)
-      *std::exchange(next, next + tileColumns) = source.data[at + column];
-  }
+template <typename Fill>
+std::shared_ptr<const PackedMatrix> PackedMatrix::makeBy(OpContext &ctx, int64_t rows,
+                                                         int64_t columns, const Fill &fill) {
+  constexpr int64_t rowsFilled = 384;
+  std::shared_ptr<PackedMatrix> packed(new PackedMatrix(rows, columns));
+  int64_t panels = packed->panels(), blocks = (rows + rowsFilled - 1) / rowsFilled;
+  int64_t allColumns = (columns + lanes - 1) / lanes * lanes;
+  Expected<Tensor> elements = Tensor::make(DType::Float32, {rows, allColumns});
+  if (!elements)
+    return nullptr;
+  packed->elements = std::move(*elements);
+  ctx.parallelFor(panels * blocks, 0.3 * static_cast<double>(tileColumns * rowsFilled),
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t i = begin; i < end; ++i) {
+                      int64_t row = i / panels * rowsFilled, panel = i % panels;
+                      int64_t count = std::min(rowsFilled, rows - row);
+                      int64_t width = packed->panelWidth(panel), column = panel * tileColumns;
+                      auto *to = const_cast<float *>(packed->panel(panel)) + row * width;
+                      if (columns - column < width)
+                        std::fill_n(to, width * count, 0.0F);
+                      fill(row, count, column, std::min(width, columns - column), to, width);
+                    }
+                  });
+  return packed;
 }
 
 std::shared_ptr<const PackedMatrix> PackedMatrix::make(OpContext &ctx, const PackedSource &source) {
-  int64_t depth = std::ssize(source.rows);
-  std::shared_ptr<PackedMatrix> packed(new PackedMatrix(depth, std::ssize(source.columns)));
-  int64_t panels = packed->panels(), blocks = (depth + rowsFilled - 1) / rowsFilled;
-  packed->elements.reset(static_cast<float *>(
-      std::aligned_alloc(64, static_cast<size_t>(panels * tileColumns * depth) * sizeof(float))));
-  if (!packed->elements)
-    return nullptr;
-  ctx.parallelFor(panels * blocks, 0.3 * static_cast<double>(tileColumns * rowsFilled),
-                  [&](int64_t begin, int64_t end) {
-                    for (int64_t i = begin; i < end; ++i)
-                      packed->fill(source, i / panels * rowsFilled, i % panels);
-                  });
-  return packed;
+  auto fill = [&](int64_t row, int64_t rows, int64_t column, int64_t columns, float *to,
+                  int64_t width) {
+    auto from = source.rows.subspan(static_cast<size_t>(row), static_cast<size_t>(rows));
+    auto of = source.columns.subspan(static_cast<size_t>(column), static_cast<size_t>(columns));
+    bool isStraight = of.back() - of.front() == columns - 1 && std::ranges::is_sorted(of);
+    if (isStraight) {
+      for (int64_t at : from)
+        std::copy_n(source.data + at + of.front(), columns, std::exchange(to, to + width));
+      return;
+    }
+    for (int64_t at : of) {
+      float *next = to++;
+      for (int64_t rowAt : from)
+        *std::exchange(next, next + width) = source.data[rowAt + at];
+    }
+  };
+  return makeBy(ctx, std::ssize(source.rows), std::ssize(source.columns), fill);
+}
+
+std::shared_ptr<const PackedMatrix> PackedMatrix::make(OpContext &ctx, int64_t rows,
+                                                       int64_t columns, const FloatMatrix &source) {
+  auto fill = [&](int64_t row, int64_t count, int64_t column, int64_t some, float *to,
+                  int64_t width) {
+    if (source.isTransposed)
+      return turnMatrix(source.data + column * source.stride + row, source.stride, some, count, to,
+                        [&](int64_t i) { return i * width; });
+    for (int64_t i = row; i < row + count; ++i)
+      std::copy_n(source.data + i * source.stride + column, some, std::exchange(to, to + width));
+  };
+  return makeBy(ctx, rows, columns, fill);
 }
 
 } // namespace treadle

@@ -6,7 +6,6 @@
 #include "treadle/kernels/products/KeptForm.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <span>
 #include <vector>
@@ -19,44 +18,46 @@ struct PackedSource {
   std::span<const int64_t> rows, columns;
 };
 
-/// The offsets of a matrix that lies as [rows, columns], or transposed.
-class MatrixOffsets {
-public:
-  MatrixOffsets(int64_t rows, int64_t columns, bool transposed);
-  PackedSource of(const float *data) const { return {data, rows, columns}; }
-
-private:
-  std::vector<int64_t> rows, columns;
+/// A matrix whose rows are `stride` elements apart, or whose columns are, if it lies transposed.
+struct FloatMatrix {
+  const float *data;
+  int64_t stride;
+  bool isTransposed = false;
 };
 
-/// A matrix in panels of as many columns as registers hold, these row by row. The last panel is
-/// filled up with zeros.
+/// A matrix in panels of as many columns as registers hold, these row by row. The last panel has as
+/// many registers as it needs; what these have more is zeros.
 class PackedMatrix {
 public:
   /// Null where there is no memory.
   static std::shared_ptr<const PackedMatrix> make(OpContext &ctx, const PackedSource &source);
+  static std::shared_ptr<const PackedMatrix> make(OpContext &ctx, int64_t rows, int64_t columns,
+                                                  const FloatMatrix &source);
 
   static const int64_t panelColumns;
 
   int64_t depth() const { return rows; }
   int64_t columns() const { return width; }
   int64_t panels() const { return (width + panelColumns - 1) / panelColumns; }
-  const float *panel(int64_t i) const { return elements.get() + panelColumns * rows * i; }
+  const float *panel(int64_t i) const { return elements.data<float>() + panelColumns * rows * i; }
+  /// How wide a panel is, with its zeros.
+  int64_t panelWidth(int64_t i) const;
   /// Some rows of a panel.
   std::span<const char> bytes(int64_t i, int64_t row, int64_t count) const {
-    return {reinterpret_cast<const char *>(panel(i) + row * panelColumns),
-            static_cast<size_t>(count * panelColumns) * sizeof(float)};
+    return {reinterpret_cast<const char *>(panel(i) + row * panelWidth(i)),
+            static_cast<size_t>(count * panelWidth(i)) * sizeof(float)};
   }
 
 private:
   PackedMatrix(int64_t rows, int64_t width) : rows(rows), width(width) {}
-  void fill(const PackedSource &source, int64_t row, int64_t panel);
+  /// Calls fill(row, rows, column, columns, to, width) for some rows of a panel at a time, which
+  /// are `width` elements apart from `to` on.
+  template <typename Fill>
+  static std::shared_ptr<const PackedMatrix> makeBy(OpContext &ctx, int64_t rows, int64_t columns,
+                                                    const Fill &fill);
 
-  struct Free {
-    void operator()(float *p) const { std::free(p); }
-  };
   int64_t rows, width;
-  std::unique_ptr<float[], Free> elements;
+  Tensor elements;
 };
 
 /// The left operand: element (r, s * segmentSize + i) is rows[r][segments[s] + i * step]. Of an
@@ -75,11 +76,14 @@ struct PackedResult {
   float *data;
   int64_t stride;
   const Epilogue *epilogue = nullptr;
+  bool adds = false; // to what lies there already
 };
 
 /// out[r, c] = sum over the depth of left * right, for `rows` rows, and then the epilogue. Work is
 /// split over the run's threads.
 void multiplyPacked(OpContext &ctx, int64_t rows, const RowAt &rowAt, const PackedLeft &left,
+                    const PackedMatrix &right, const PackedResult &out);
+void multiplyPacked(OpContext &ctx, int64_t rows, const FloatMatrix &left,
                     const PackedMatrix &right, const PackedResult &out);
 
 using PackedWeights = KeptForm<PackedMatrix>;

@@ -31,14 +31,11 @@ TEST(PackedProduct, IsTheSumOfProductsWhateverTheEdges) {
         Tensor a = scattered({s.rows, s.depth}, 1), b = scattered({s.depth, s.columns}, 2);
         Tensor out = *Tensor::make(DType::Float32, {s.rows, s.columns});
         auto packed = PackedMatrix::make(
-            ctx, MatrixOffsets(s.depth, s.columns, rightTransposed).of(b.data<float>()));
+            ctx, s.depth, s.columns,
+            {b.data<float>(), rightTransposed ? s.depth : s.columns, rightTransposed});
         ASSERT_TRUE(packed);
-        int64_t zero = 0;
-        PackedLeft left{{&zero, 1}, s.depth, leftTransposed ? s.rows : 1};
-        multiplyPacked(
-            ctx, s.rows,
-            [&](int64_t r) { return a.data<float>() + (leftTransposed ? r : r * s.depth); }, left,
-            *packed, {out.data<float>(), s.columns});
+        FloatMatrix left{a.data<float>(), leftTransposed ? s.rows : s.depth, leftTransposed};
+        multiplyPacked(ctx, s.rows, left, *packed, {out.data<float>(), s.columns});
         for (int64_t r = 0; r < s.rows; ++r)
           for (int64_t c = 0; c < s.columns; ++c) {
             float want = 0;
@@ -55,7 +52,7 @@ TEST(PackedProduct, ReadsSegmentsOfRows) {
   Execution ctx;
   // Of a line of 10 the elements 2, 3 and 6, 7.
   Tensor a = iota<float>({4, 10}, 0), b = vec<float>({1, 10, 100, 1000});
-  auto packed = PackedMatrix::make(ctx, MatrixOffsets(4, 1, false).of(b.data<float>()));
+  auto packed = PackedMatrix::make(ctx, 4, 1, {b.data<float>(), 1});
   const int64_t segments[] = {2, 6};
   float out[4];
   multiplyPacked(ctx, 4, [&](int64_t r) { return a.data<float>() + r * 10; }, {segments, 2, 1},
@@ -71,7 +68,7 @@ struct Finder {
 
   std::shared_ptr<const PackedMatrix> operator()(const Tensor &t) {
     return weights.find(t, [&] {
-      return PackedMatrix::make(ctx, MatrixOffsets(t.dim(0), t.dim(1), false).of(t.data<float>()));
+      return PackedMatrix::make(ctx, t.dim(0), t.dim(1), {t.data<float>(), t.dim(1)});
     });
   }
 };

@@ -18,7 +18,7 @@ struct Pieces {
         matrix(iota<float>({depth, columns}, -100)), right(pack(ctx, matrix)) {}
 
   static std::shared_ptr<const PackedMatrix> pack(OpContext &ctx, const Tensor &t) {
-    return PackedMatrix::make(ctx, MatrixOffsets(t.dim(0), t.dim(1), false).of(t.data<float>()));
+    return PackedMatrix::make(ctx, t.dim(0), t.dim(1), {t.data<float>(), t.dim(1)});
   }
 
   Tensor at(int64_t i) const {

@@ -31,6 +31,8 @@ constexpr int tileRows(int vectors) {
   return rows[vectors - 1];
 }
 constexpr int mostTileRows = 12;
+/// ns that a multiplication takes, about.
+constexpr double nsPerTileProduct = 0.012;
 constexpr int64_t tileStride = 8, cacheLine = 64;
 
 /// A part of each row begins at element `row`; it is multiplied with part `panel` of the panel.

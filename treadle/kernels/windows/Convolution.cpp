@@ -107,8 +107,13 @@ bool convolveFast(OpContext &ctx, const Window &w, const Channels &c, int64_t ba
                   T *filter, T *out, const Epilogue *epilogue) {
   if constexpr (std::is_floating_point_v<T>) {
     PlacedConvolution placed{w, batch, c.in, c.out};
-    if (isDepthwise(c) && wanted == Wanted::Result) {
-      convolveDepthwise(ctx, placed, in, filter, out, epilogue);
+    if (isDepthwise(c)) {
+      if constexpr (wanted == Wanted::Result)
+        convolveDepthwise(ctx, placed, in, filter, out, epilogue);
+      else if constexpr (wanted == Wanted::InputGradient)
+        inputGradientDepthwise(ctx, placed, in, filter, out);
+      else
+        filterGradientDepthwise(ctx, placed, in, filter, out);
       return true;
     }
     if (c.groups != 1)

@@ -1,5 +1,4 @@
-// Convolutions of floats: by tiles of our own, or by oneDNN, which writes machine code for a size
-// and an instruction set.
+// Convolutions of floats by a plan, which is made once for each size.
 #pragma once
 
 #include "treadle/kernels/windows/ConvolutionByMatrix.h"

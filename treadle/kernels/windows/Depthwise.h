@@ -16,4 +16,14 @@ void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const float *
 void convolveDepthwise(OpContext &ctx, const PlacedConvolution &c, const double *in,
                        const double *filter, double *out, const Epilogue *epilogue);
 
+/// The gradients of the input and of the filter.
+void inputGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, float *in,
+                            const float *filter, const float *out);
+void inputGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, double *in,
+                            const double *filter, const double *out);
+void filterGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, const float *in,
+                             float *filter, const float *out);
+void filterGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, const double *in,
+                             double *filter, const double *out);
+
 } // namespace treadle

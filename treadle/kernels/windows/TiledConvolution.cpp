@@ -21,8 +21,6 @@ namespace {
 constexpr int64_t panelBytes = 400 << 10;
 /// The same of an image, and so many positions at least.
 constexpr int64_t imageBytes = 192 << 10, fewestPositions = 96, mostPositions = 1024;
-/// Below so many rows a tile reads more than it computes.
-constexpr int64_t fewestRows = 3;
 constexpr size_t mostClasses = 64;
 
 int64_t positionsOf(const Volume &v) { return v[0] * v[1] * v[2]; }
@@ -84,7 +82,8 @@ struct PositionClass {
   int64_t begin(int64_t tile) const { return count * (tile - firstTile) / tiles; }
 };
 
-/// How the elements of a filter lie, and how many there are.
+/// How the elements of a filter lie, and how many there are. Groups of few channels are taken
+/// together as one, with zeros where they don't meet: as many as a register has channels.
 struct FilterShape {
   explicit FilterShape(const ConvolutionForm &form)
       : groups(form.groups), taps(positionsOf(form.place.window.size)) {
@@ -98,9 +97,15 @@ struct FilterShape {
     depthStride = isResult ? inStride : outStride;
     channelStride = isResult ? outStride : inStride;
     groupStride = out * outStride;
+    for (int64_t next = 1; channels * next <= tileLanes && groups > 1; ++next)
+      merged = groups % next == 0 ? next : merged;
+    groups /= merged;
+    depth *= merged;
+    channels *= merged;
+    groupStride *= merged;
   }
 
-  int64_t groups, taps;
+  int64_t groups, taps, merged = 1;
   int64_t depth, channels; // of a group: what is summed over, and what isn't
   int64_t tapStride, depthStride, channelStride, groupStride;
 };
@@ -148,12 +153,10 @@ public:
           add({&a, &b, &c});
   }
 
-  bool isWorthIt() const {
-    return filter.channels * 2 >= tileLanes && tiles > 0 && tiles * fewestRows <= positions();
-  }
+  bool hasTiles() const { return tiles > 0; }
 
   bool reads(const OrderedFilter &ordered) const override {
-    return ordered.parts.empty() && ordered.panelsOfGroup == panels.count;
+    return ordered.panelsOfGroup == panels.count;
   }
 
   std::shared_ptr<const OrderedFilter> order(OpContext &ctx, const float *elements,
@@ -224,7 +227,6 @@ private:
   const Volume &resultSize() const {
     return isResult() ? form.place.window.out : form.place.window.in;
   }
-  int64_t positions() const { return form.place.batch * positionsOf(resultSize()); }
   /// Whether the filter has more elements than the image that it is multiplied with.
   bool weighsMore() const {
     return filter.taps * filter.channels > form.place.batch * positionsOf(sourceSize());
@@ -255,9 +257,11 @@ private:
     int64_t channel = panels.firstChannel(panel);
     float *at = to + panels.at(group, panel);
     const float *first = elements + group * filter.groupStride + channel * filter.channelStride;
-    if (width < columns)
+    if (width < columns || filter.merged > 1)
       std::fill_n(at, columns * panels.depth(), 0.0F);
-    if (filter.channelStride == 1)
+    if (filter.merged > 1)
+      fillMerged(at, first, columns);
+    else if (filter.channelStride == 1)
       fillRows(at, first, columns, width);
     else if (filter.channelStride < filter.depthStride)
       fillFromPieces(at, first, columns, width);
@@ -275,6 +279,18 @@ private:
     for (int64_t row = 0; row < panels.depth(); ++row)
       for (int64_t c = 0; c < width; ++c)
         at[row * columns + c] *= by[c];
+  }
+
+  /// Each group in its own rows and columns.
+  void fillMerged(float *at, const float *first, int64_t columns) const {
+    int64_t depth = filter.depth / filter.merged, channels = filter.channels / filter.merged;
+    for (int64_t row = 0; row < panels.depth(); ++row, at += columns) {
+      int64_t tap = row / filter.depth, group = row % filter.depth / depth, i = row % depth;
+      const float *from = first + group * (filter.groupStride / filter.merged) +
+                          tap * filter.tapStride + i * filter.depthStride;
+      for (int64_t c = 0; c < channels; ++c)
+        at[group * channels + c] = from[c * filter.channelStride];
+    }
   }
 
   /// Channels lie side by side.
@@ -421,11 +437,14 @@ private:
 std::shared_ptr<const ConvolutionPlan> makeTiledConvolution(const ConvolutionForm &form) {
   constexpr int64_t mostElements = 1 << 22; // of windows along one dimension
   const Window &w = form.place.window;
+  if (form.groups > 1 && form.groups == form.place.inChannels &&
+      form.groups == form.place.outChannels)
+    return nullptr; // depthwise
   for (size_t d = 0; d < 3; ++d)
     if (std::max(w.in[d], w.out[d]) > mostElements / w.size[d])
       return nullptr;
   auto plan = std::make_shared<const TiledConvolution>(form);
-  return plan->isWorthIt() ? plan : nullptr;
+  return plan->hasTiles() ? plan : nullptr;
 }
 
 } // namespace treadle

@@ -6,8 +6,8 @@
 
 namespace treadle {
 
-/// Null where registers would be nearly empty: where each group has few channels, or nearly each
-/// window reaches another part of the padding. Not for gradients of filters.
+/// Null where each channel has a filter of its own, and where windows reach the padding in too many
+/// ways. Not for gradients of filters.
 std::shared_ptr<const ConvolutionPlan> makeTiledConvolution(const ConvolutionForm &form);
 
 } // namespace treadle

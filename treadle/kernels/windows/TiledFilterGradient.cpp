@@ -121,9 +121,9 @@ public:
     parts = std::min(std::max({wanted, rows() / mostRowsOfUnit, int64_t{1}}), tiles);
   }
 
-  /// Of windows of one point a copy of the image serves once: oneDNN is faster.
   bool isWorthIt() const {
-    return channels * 2 >= tileLanes && rows() >= fewestRows && rows() > depth;
+    constexpr int64_t fewestOfGroup = 4;
+    return (form.groups == 1 || channels >= fewestOfGroup) && rows() >= fewestRows;
   }
 
   void runFilterGradient(OpContext &ctx, const float *in, const float *out,
