@@ -1,0 +1,228 @@
+"""The reference of ops: their records (treadle/ops), and what the build wrote to ops.tsv.
+
+docs/OpReference.cpp says what stands in a line of that file.
+"""
+
+import csv
+import dataclasses
+import re
+import sys
+
+from .pages import ROOT
+from .prose import fenced
+
+sys.path.insert(0, str(ROOT / "treadle" / "ops"))
+import op_facts  # noqa: E402
+import table_format  # noqa: E402
+
+TITLES = {
+    "arrays": "Ops that move elements",
+    "control_flow": "Control flow, calls and constants",
+    "elementwise": "Functions of single elements",
+    "exchange": "Queues and collectives",
+    "files": "Files: checkpoints, records, summaries",
+    "functions": "Ops that call functions",
+    "images": "Images",
+    "linear_algebra": "Linear algebra",
+    "lists": "Values that hold tensors",
+    "nets": "Nets: normalisations, losses, cells, optimizers",
+    "products": "Products",
+    "quantized": "Quantized numbers",
+    "random": "Random numbers",
+    "reductions": "From many elements to few",
+    "signals": "Fourier transforms and sound",
+    "sparse": "Sparse and ragged tensors",
+    "state": "Variables and tables",
+    "text": "Strings",
+    "windows": "Convolutions and pooling",
+}
+MACHINE_CODE = {
+    "computes": "computes it",
+    "scalars": "computes it for scalars",
+    "passes": "hands its input on, or computes its shape",
+    "none": "has no form of its own",
+}
+GRADIENTS = {"rule": "has a rule", "constant": "none flows through it", "no": "has no rule"}
+ACCESSES = {"read": "reads", "write": "writes", "put": "puts into", "take": "takes out of"}
+REACHED = {
+    "world": "the world outside",
+    "own": "a state of its own",
+    "named": "what its attributes name",
+    "channel": "a channel",
+}
+
+INTRODUCTION = """\
+# Ops
+
+This is what Treadle knows of each op, made from the tables that the program itself uses. A
+definition has the form `Name input:dtype -> output:dtype`, where `T` is an attribute, `N*T` stands
+for N tensors, `[T]` for one of each dtype in a list, and `&` for a reference.
+
+- **kernel**: the dtypes that the kernel takes. Where there are several attributes, a dtype is there
+  if the kernel takes it together with some dtypes of the others.
+- **machine code**: how [compiled parts](../../tiers.md) compute the op. Where it has no form of its
+  own, they call the kernel, or the part is interpreted; `treadle explain` says which.
+- **gradient**: whether [`Graph.gradients`](../../gradients.md) has a rule.
+- **shapes**: whether `tfg-shape-inference` can tell the shapes of the results.
+- **effects**: what [orders the op](../../spec.md) besides its inputs.
+
+| ops | | in machine code | with a gradient | with shapes |
+| --- | --- | --- | --- | --- |
+"""
+
+
+@dataclasses.dataclass
+class Op:
+    definition: table_format.Op
+    facts: dict
+    room: str
+    dtypes: dict
+    has_shapes: bool
+    gradient: str
+
+    @property
+    def name(self):
+        return self.definition.name
+
+
+def definitions():
+    ops = []
+    for name in ("OpTable.txt", "OwnOps.txt"):
+        ops += table_format.parse_table((ROOT / "treadle" / "ops" / name).read_text(), name)
+    return {op.name: op for op in ops}
+
+
+def read(table):
+    """All ops, by name."""
+    known = definitions()
+    said = op_facts.parse_facts((ROOT / "treadle/ops/OpFacts.txt").read_text(), known)
+    resource = table_format.DTYPES.index("resource")
+    with open(table) as file:
+        for name, room, dtypes, shapes, gradient in csv.reader(file, delimiter="\t"):
+            facts = op_facts.with_defaults(said.get(name, {}), known[name], resource)
+            pairs = (pair.split("=") for pair in dtypes.split(";") if pair)
+            by_attr = {attr: names.split(",") for attr, names in pairs}
+            yield Op(known[name], facts, room, by_attr, shapes == "yes", gradient)
+
+
+def long_names():
+    """The names of dtypes that numpy has, in the order of their numbers."""
+    text = (ROOT / "treadle" / "tensor" / "DType.cpp").read_text()
+    return re.findall(r'^ +\{"(\w+)", "\w+", ', text, re.MULTILINE)
+
+
+DTYPES = long_names()
+
+
+def type_text(arg):
+    if arg.type_list_attr:
+        return f"[{arg.type_list_attr}]"
+    number = f"{arg.number_attr}*" if arg.number_attr else ""
+    return ("&" if arg.is_ref else "") + number + (arg.type_attr or DTYPES[arg.dtype])
+
+
+def definition_text(op):
+    words = [op.name, *(f"{arg.name}:{type_text(arg)}" for arg in op.inputs), "->"]
+    return " ".join(words + [f"{arg.name}:{type_text(arg)}" for arg in op.outputs])
+
+
+def value_text(kind, value):
+    if kind == "type":
+        return DTYPES[value]
+    if kind == "string":
+        return '"' + value.decode("latin-1").encode("unicode_escape").decode() + '"'
+    if kind == "bool":
+        return str(value).lower()
+    if kind == "shape":
+        return "?" if value is None else f"[{','.join('?' if d < 0 else str(d) for d in value)}]"
+    if kind == "tensor":
+        dtype, _, values = value
+        return f"{DTYPES[dtype]}[{','.join(map(str, values))}]"
+    return str(value)
+
+
+def attr_text(attr):
+    text = f"{attr.name}: list({attr.kind})" if attr.is_list else f"{attr.name}: {attr.kind}"
+    if attr.default is not None:
+        values = ", ".join(value_text(attr.kind, value) for value in attr.default)
+        text += f" = [{values}]" if attr.is_list else f" = {values}"
+    if attr.minimum is not None:
+        text += f" >= {attr.minimum}"
+    if attr.allowed:
+        text += " of " + ", ".join(value_text(attr.kind, value) for value in attr.allowed)
+    return text
+
+
+def kernel_text(op):
+    if not op.dtypes:
+        types = [a for a in op.definition.attrs if a.kind == "type" and not a.is_list]
+        return "yes" if types else "yes; there is no dtype to choose"
+    return "; ".join(f"`{attr}` is {', '.join(names)}" for attr, names in op.dtypes.items())
+
+
+def access_text(access, what):
+    words = {number: word for word, number in op_facts.ACCESSES.items()}
+    return f"{ACCESSES[words[access]]} {what}" if access[0] else ""
+
+
+def effects_text(effects):
+    reach = op_facts.REACHES[effects.reach]
+    texts = [
+        access_text(effects.handles, "what its inputs are handles of"),
+        access_text(effects.reached, REACHED.get(reach, "")),
+        "is a description of work that is done later" if effects.is_deferred else "",
+    ]
+    return "; ".join(filter(None, texts)) or "none"
+
+
+def entry(op):
+    lines = [f"- {attr_text(attr)}\n" for attr in op.definition.attrs]
+    facts = {"machine code": MACHINE_CODE[op.facts.get("native", "none")]}
+    if op.room != "control_flow":
+        facts = {"kernel": kernel_text(op), **facts}
+    else:
+        facts = {"kernel": "none: plans and executors do it themselves"}
+    facts["gradient"] = GRADIENTS[op.gradient]
+    facts["shapes"] = "a function tells them" if op.has_shapes else "aren't known"
+    facts["effects"] = effects_text(op.facts["effects"])
+    if op.definition.deprecated:
+        facts["deprecated"] = f"since version {op.definition.deprecated} of graphs"
+    attrs = "\n".join("    " + line.removeprefix("- ").rstrip("\n") for line in lines)
+    return "\n".join(
+        [
+            f"## {op.name}\n",
+            fenced(definition_text(op.definition) + (f"\n{attrs}" if attrs else "")),
+            "".join(f"- **{key}**: {said}\n" for key, said in facts.items()),
+        ]
+    )
+
+
+def row(room, ops):
+    compiled = sum(op.facts.get("native", "none") != "none" for op in ops)
+    gradients = sum(op.gradient == "rule" for op in ops)
+    shapes = sum(op.has_shapes for op in ops)
+    return f"| [{TITLES[room]}]({room}.md) | {len(ops)} | {compiled} | {gradients} | {shapes} |\n"
+
+
+def without_kernel(ops):
+    names = ", ".join(f"`{op.name}`" for op in ops)
+    return (
+        "# Ops that don't run\n\n"
+        "Treadle reads, checks, rewrites and writes graphs with these ops, but it has no kernels "
+        "for them. [`register_op`](../python.md#register-op) makes a function of yours one.\n\n"
+        f"{names}\n"
+    )
+
+
+def pages(table):
+    """Names of pages and their texts, the first page before the others."""
+    ops = list(read(table))
+    rooms = {room: [op for op in ops if op.room == room] for room in TITLES}
+    rest = [op for op in ops if not op.room]
+    rows = "".join(row(room, found) for room, found in rooms.items())
+    rows += f"| [Ops that don't run](without_kernel.md) | {len(rest)} | | | |\n"
+    names = "\n".join([*TITLES, "without_kernel"])
+    yield "ops/index", f"{INTRODUCTION}{rows}\n```{{toctree}}\n:hidden:\n\n{names}\n```\n"
+    for room, found in rooms.items():
+        yield f"ops/{room}", f"# {TITLES[room]}\n\n" + "\n".join(map(entry, found))
+    yield "ops/without_kernel", without_kernel(rest)
