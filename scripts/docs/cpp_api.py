@@ -21,9 +21,13 @@ def intro(text):
 
 def readable(text):
     """A header without its inside; what macros define is written out, or has no body."""
-    text = re.sub(r"^(///.*\n)*namespace detail \{\n.*?^\}.*\n", "", text, flags=re.M | re.DOTALL)
+    text = re.sub(
+        r"^(///[^\n]*\n)*namespace detail \{\n.*?^\}[^\n]*\n", "", text, flags=re.M | re.DOTALL
+    )
     text = re.sub(r"^static_assert\([^;]*;\n", "", text, flags=re.MULTILINE)
-    text = re.sub(r"^(#define \w+\([^)]*\)) *(?:\\\n.*)+\n", r"\1\n", text, flags=re.MULTILINE)
+    text = re.sub(
+        r"^(#define \w+\([^)]*\)) *(?:\\\n.*?)+(?<!\\)\n", r"\1\n", text, flags=re.MULTILINE
+    )
     made = r"template <typename... Args> Error \1(const Args &...args);"
     return re.sub(r"^TREADLE_ERROR_MAKER\((\w+), \w+\)$", made, text, flags=re.MULTILINE)
 

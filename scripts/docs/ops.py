@@ -209,7 +209,7 @@ def without_kernel(ops):
     return (
         "# Ops that don't run\n\n"
         "Treadle reads, checks, rewrites and writes graphs with these ops, but it has no kernels "
-        "for them. [`register_op`](../python.md#register-op) makes a function of yours one.\n\n"
+        "for them. [`register_op`](../python.md#register_op) makes a function of yours one.\n\n"
         f"{names}\n"
     )
 

@@ -1,6 +1,7 @@
 """The reference of the Python package: signatures from its sources, texts from its docstrings."""
 
 import ast
+import copy
 import functools
 import inspect
 import pathlib
@@ -39,9 +40,19 @@ def definition(folder, module, name):
     path = next(path for path in paths if path.exists())
     body = tree(path).body
     if name in defined(body):
-        return defined(body)[name]
+        return with_inner_bases(defined(body)[name], body)
     source = imported(body).get(name)
     return definition(folder, source, name) if source else None
+
+
+def with_inner_bases(node, body):
+    """A class with what it inherits from classes that only the module itself knows."""
+    for base in getattr(node, "bases", []):
+        inner = ast.unparse(base)
+        if inner.startswith("_") and inner in defined(body):
+            node = copy.copy(node)
+            node.body = [*node.body, *defined(body)[inner].body]
+    return node
 
 
 def public_names(path):
