@@ -1,13 +1,16 @@
 // Writes what the tables of kernels, shapes and gradients say of each op, a line an op, for the
 // pages of the reference; scripts/docs/ops.py reads it.
 //
-//     OP  ROOM  DTYPES  SHAPE  GRADIENT          separated by tabs
+//     OP  ROOM  DTYPES  CODE  SHAPE  GRADIENT          separated by tabs
 //
 // ROOM is the folder of treadle/kernels that has the kernel, or `control_flow` for what plans and
-// executors do themselves; empty for an op that doesn't run. DTYPES are
-// those that the kernel binds: `T=float32,float64;Tidx=int32`; empty where the op has no choice, or
-// where no attributes that were tried here suit the kernel. SHAPE is `yes` or `no`. GRADIENT is
-// `rule`; `constant`, where none flows; or `no`.
+// executors do themselves; empty for an op that doesn't run. DTYPES are those that the kernel
+// binds: `T=float32,float64;Tidx=int32`; empty where the op has no choice, or where no attributes
+// that were tried here suit the kernel. CODE says whether the compiler has a form of the op, SHAPE
+// whether there is a shape function: `yes` or `no`. GRADIENT is `rule`; `constant`, where none
+// flows; or `no`.
+#include "treadle/codegen/Elementwise.h"
+#include "treadle/codegen/Translator.h"
 #include "treadle/gradients/GradientTable.h"
 #include "treadle/kernels/Rooms.h"
 #include "treadle/ops/OpTable.h"
@@ -265,6 +268,8 @@ std::string line(const OpDef &op, const Kernel *kernel) {
   std::string out(op.name());
   out.append("\t").append(kernel ? kernel->room : "");
   out.append("\t").append(kernel && kernel->bind ? dtypesOf(op, kernel->bind) : "");
+  bool hasForm = codegen::isElementwise(op.name()) || codegen::findLowering(op.name());
+  out.append("\t").append(hasForm ? "yes" : "no");
   out.append("\t").append(hasShapeFunction(op.name()) ? "yes" : "no");
   out.append("\t").append(gradientOf(op));
   return out;

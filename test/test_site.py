@@ -188,6 +188,12 @@ def test_the_reference_tells_what_has_a_gradient():
     assert found["While"] == "rule"
 
 
+def test_the_reference_tells_what_becomes_machine_code():
+    found = {op.name: op.has_form for op in ops.read(BUILD / "docs" / "ops.tsv")}
+    assert found["AddV2"] and found["MatMul"] and found["While"]
+    assert not found["Conv2D"] and not found["PrintV2"]
+
+
 def anchors(page):
     text = "".join(piece for is_code, piece in pages.pieces(page.read_text()) if not is_code)
     for heading in re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE):

@@ -36,12 +36,6 @@ TITLES = {
     "text": "Strings",
     "windows": "Convolutions and pooling",
 }
-MACHINE_CODE = {
-    "computes": "computes it",
-    "scalars": "computes it for scalars",
-    "passes": "hands its input on, or computes its shape",
-    "none": "has no form of its own",
-}
 GRADIENTS = {"rule": "has a rule", "constant": "none flows through it", "no": "has no rule"}
 ACCESSES = {"read": "reads", "write": "writes", "put": "puts into", "take": "takes out of"}
 REACHED = {
@@ -60,8 +54,9 @@ for N tensors, `[T]` for one of each dtype in a list, and `&` for a reference.
 
 - **kernel**: the dtypes that the kernel takes. Where there are several attributes, a dtype is there
   if the kernel takes it together with some dtypes of the others.
-- **machine code**: how [compiled parts](../../tiers.md) compute the op. Where it has no form of its
-  own, they call the kernel, or the part is interpreted; `treadle explain` says which.
+- **machine code**: whether [the compiler](../../tiers.md) has a form of its own for the op, perhaps
+  only for some shapes and dtypes. Where it has none, a compiled part calls the kernel, or the part
+  is interpreted; `treadle explain` says which.
 - **gradient**: whether [`Graph.gradients`](../../gradients.md) has a rule.
 - **shapes**: whether `tfg-shape-inference` can tell the shapes of the results.
 - **effects**: what [orders the op](../../spec.md) besides its inputs.
@@ -77,6 +72,7 @@ class Op:
     facts: dict
     room: str
     dtypes: dict
+    has_form: bool
     has_shapes: bool
     gradient: str
 
@@ -98,11 +94,12 @@ def read(table):
     said = op_facts.parse_facts((ROOT / "treadle/ops/OpFacts.txt").read_text(), known)
     resource = table_format.DTYPES.index("resource")
     with open(table) as file:
-        for name, room, dtypes, shapes, gradient in csv.reader(file, delimiter="\t"):
+        for name, room, dtypes, form, shapes, gradient in csv.reader(file, delimiter="\t"):
             facts = op_facts.with_defaults(said.get(name, {}), known[name], resource)
             pairs = (pair.split("=") for pair in dtypes.split(";") if pair)
             by_attr = {attr: names.split(",") for attr, names in pairs}
-            yield Op(known[name], facts, room, by_attr, shapes == "yes", gradient)
+            told = (form == "yes", shapes == "yes", gradient)
+            yield Op(known[name], facts, room, by_attr, *told)
 
 
 def long_names():
@@ -154,6 +151,8 @@ def attr_text(attr):
 
 
 def kernel_text(op):
+    if op.room == "control_flow":
+        return "plans and executors do without"
     if not op.dtypes:
         types = [a for a in op.definition.attrs if a.kind == "type" and not a.is_list]
         return "yes" if types else "yes; there is no dtype to choose"
@@ -177,11 +176,8 @@ def effects_text(effects):
 
 def entry(op):
     lines = [f"- {attr_text(attr)}\n" for attr in op.definition.attrs]
-    facts = {"machine code": MACHINE_CODE[op.facts.get("native", "none")]}
-    if op.room != "control_flow":
-        facts = {"kernel": kernel_text(op), **facts}
-    else:
-        facts = {"kernel": "none: plans and executors do it themselves"}
+    facts = {"kernel": kernel_text(op)}
+    facts["machine code"] = "has a form of it" if op.has_form else "has none"
     facts["gradient"] = GRADIENTS[op.gradient]
     facts["shapes"] = "a function tells them" if op.has_shapes else "aren't known"
     facts["effects"] = effects_text(op.facts["effects"])
@@ -198,7 +194,7 @@ def entry(op):
 
 
 def row(room, ops):
-    compiled = sum(op.facts.get("native", "none") != "none" for op in ops)
+    compiled = sum(op.has_form for op in ops)
     gradients = sum(op.gradient == "rule" for op in ops)
     shapes = sum(op.has_shapes for op in ops)
     return f"| [{TITLES[room]}]({room}.md) | {len(ops)} | {compiled} | {gradients} | {shapes} |\n"
