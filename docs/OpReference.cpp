@@ -47,6 +47,12 @@ constexpr Room rooms[] = {{"arrays", arraysFamilies},
                           {"windows", windowsFamilies}};
 static_assert(std::size(rooms) == std::size(kernelRooms));
 
+std::string_view nameOf(std::span<const KernelFamily> families) {
+  const Room *room = std::ranges::find(rooms, families.data(),
+                                       [](const Room &room) { return room.families.data(); });
+  return room->name;
+}
+
 struct Kernel {
   std::string_view room;
   BindFn bind = nullptr; // null: it calls functions, which a node by itself doesn't have
@@ -64,10 +70,12 @@ bool isOfPlans(const OpDef &op) {
 
 std::map<std::string_view, Kernel> kernels() {
   std::map<std::string_view, Kernel> found;
-  for (const Room &room : rooms)
-    for (KernelFamily family : room.families)
-      for (const KernelEntry &entry : family())
-        found[entry.op] = {room.name, entry.bind};
+  KernelFamilies tables = familiesOfRooms();
+  size_t place = 0;
+  for (std::span<const KernelFamily> families : kernelRooms)
+    for (size_t i = 0; i < families.size(); ++i)
+      for (const KernelEntry &entry : tables[place++])
+        found[entry.op] = {nameOf(families), entry.bind};
   for (auto table : {rowFunctionKernels(), tensorFunctionKernels()})
     for (const FunctionKernelEntry &entry : table)
       found[entry.op] = {"functions"};
