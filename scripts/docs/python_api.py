@@ -198,7 +198,7 @@ def inner_classes(root, package):
 def pages(root, package):
     """Names of pages and their texts; `package` is treadle, imported."""
     folder = root / PACKAGE
-    top = module_page("treadle", folder / "__init__.py", package)
+    top = module_page("The Python package treadle", folder / "__init__.py", package)
     yield "python", top + "\n" + "\n".join(inner_classes(root, package))
     for module in MODULES:
         path = folder / f"{module}.py"
