@@ -151,6 +151,7 @@ AttrValue listOf(const std::vector<AttrValue> &elements) {
         using T = std::decay_t<decltype(first)>;
         if constexpr (!std::is_same_v<T, std::monostate> && !detail::IsVector<T>::value) {
           std::vector<T> list;
+          list.reserve(elements.size());
           for (const AttrValue &element : elements)
             list.push_back(std::get<T>(element));
           return list;
