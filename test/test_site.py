@@ -269,6 +269,11 @@ def test_docstrings_become_markdown():
     )
 
 
+def test_docstrings_may_say_of_arguments_what_they_are():
+    text = prose.docstring("Runs.\n\nx: a value,\nfed.\ny: another.\n\nNote: done.", ["x", "y"])
+    assert text == "Runs.\n\n- `x`: a value, fed.\n- `y`: another.\n\nNote: done.\n"
+
+
 def times(svg):
     """The milliseconds of both halves."""
     return [int(found) for found in re.findall(r": (\d+) ms</text>", svg)]
@@ -280,6 +285,14 @@ def test_the_picture_is_what_a_run_gives():
     assert in_turns >= 8 * 28 and in_turns > 1.5 * overlapping
     tags = [element.tag for element in xml.etree.ElementTree.fromstring(svg)]
     assert sum(tag.endswith("}rect") for tag in tags) == 3 + 2 * 8 * 3
+
+
+def test_the_readme_says_how_many_ops_run():
+    said = int(
+        re.search(r"about ([\d,]+) ops", (ROOT / "README.md").read_text())[1].replace(",", "")
+    )
+    known = [op for op in ops.read(BUILD / "docs" / "ops.tsv") if op.room]
+    assert abs(said - sum(not op.name.startswith("_") for op in known)) <= 10
 
 
 def test_the_readme_has_the_times_of_its_picture():

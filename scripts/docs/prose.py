@@ -64,8 +64,12 @@ def with_code(lines, language):
 SECTION = re.compile(r"(Args|Attributes|Raises|Returns):")
 
 
-def docstring(text):
-    """A docstring: paragraphs, examples that begin with >>>, and sections such as `Args:`."""
+def docstring(text, arguments=()):
+    """A docstring: paragraphs, examples that begin with >>>, and sections such as `Args:`.
+
+    Paragraphs may say of one argument after the other what it is, too: `name: ...`.
+    """
+    said_of = re.compile(rf"^(?=(?:{'|'.join(arguments) or '(?!)'}): )", re.MULTILINE)
     out, lines = [], text.splitlines()
     while lines:
         if not lines[0].strip():
@@ -78,6 +82,9 @@ def docstring(text):
             out.append(f"**{title}**\n\n{said}")
         elif lines[0].startswith(">>>"):
             out.append(fenced("\n".join(taken(lines, str.strip)), "pycon"))
+        elif said_of.match(lines[0]):
+            body = "\n".join(taken(lines, is_of_paragraph))
+            out.append("".join(map(item, filter(None, said_of.split(body)))))
         else:
             out += with_code(taken(lines, is_of_paragraph), "text")
     return "\n".join(out)
@@ -98,9 +105,9 @@ def taken(lines, condition):
 def entries(body):
     """What stands under `Args:`: names and what is said of them, further lines indented."""
     items = re.split(r"^(?=\S)", textwrap.dedent(body).strip("\n"), flags=re.MULTILINE)
-    out = []
-    for item in filter(str.strip, items):
-        words = " ".join(item.split())
-        name, colon, said = words.partition(": ")
-        out.append(f"- `{name}`: {plain(said)}\n" if colon else f"- {plain(words)}\n")
-    return "".join(out)
+    return "".join(item(text) for text in items if text.strip())
+
+
+def item(text):
+    name, colon, said = " ".join(text.split()).partition(": ")
+    return f"- `{name}`: {plain(said)}\n" if colon else f"- {plain(name)}\n"

@@ -100,6 +100,10 @@ def is_setter(function):
     return any(ast.unparse(d).endswith(".setter") for d in function.decorator_list)
 
 
+def is_overload(node, name):
+    return getattr(node, "name", "") == name and "overload" in decorators(node)
+
+
 def signature(name, function, is_method=False):
     result = f" -> {ast.unparse(function.returns)}" if function.returns else ""
     if "property" in decorators(function):
@@ -171,8 +175,10 @@ def entry(name, node, thing):
     out.append(docstring(said(node, thing)))
     for method, function in methods(node):
         out.append(f"### {name}.{method}\n")
-        out.append(fenced(signature(method, function, True), "python"))
-        out.append(docstring(said(function, getattr(thing, method, None))))
+        overloads = [f for f in node.body if is_overload(f, method)] or [function]
+        out.append(fenced("\n".join(signature(method, f, True) for f in overloads), "python"))
+        names = [arg.arg for arg in function.args.args + function.args.kwonlyargs]
+        out.append(docstring(said(function, getattr(thing, method, None)), names))
     return out
 
 
