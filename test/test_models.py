@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import pickle
 import subprocess
 from pathlib import Path
 
@@ -106,6 +107,11 @@ def test_a_session_restores_no_model(folder):
         with pytest.raises(treadle.Error, match=rf"{what}.*; .*treadle\.load\(FOLDER\)"):
             session.run(fetch, {"word:0": b"one"} if fetch == "id" else {})
     assert treadle.load(folder).session.run("calls_now") == 11
+
+
+def test_a_model_stays_in_its_process(folder):
+    with pytest.raises(TypeError, match=r"a Model can't be pickled.*treadle.load\(path\) in each"):
+        pickle.dumps(treadle.load(folder))
 
 
 def test_loads_that_fail(tmp_path):

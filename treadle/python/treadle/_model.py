@@ -121,6 +121,12 @@ class Model:
         """
         self._native.save(folder)
 
+    def __reduce__(self) -> Any:
+        raise TypeError(
+            "a Model can't be pickled: its state is this process's. Call treadle.load(path) in each "
+            "process"
+        )
+
     def __repr__(self) -> str:
         return f"<treadle.Model with signatures {', '.join(self.signatures) or 'none'}>"
 
