@@ -21,7 +21,8 @@
      frees. Then nothing is written to the places for results.
    - Whatever a function hands over by a pointer to a pointer belongs to the caller, who frees it by
      the function of its type, as does what `treadle_..._free` is named after. What a function
-     returns directly belongs to its argument and lives as long. Freeing null does nothing.
+     returns directly belongs to its argument and lives as long. Freeing null does nothing. Of null
+     there is nothing to tell: functions that return a number or a pointer give 0 or null.
    - Texts are UTF-8 and end with a zero. Where a text may hold zeros its size is given as well.
    - Graphs, sessions and models may be used by several threads at once. An array may be read by
      several; who writes to it or frees it is alone. */

@@ -162,22 +162,24 @@ treadle_array *treadle_array_share(const treadle_array *array) {
 void treadle_array_free(treadle_array *array) { delete array; }
 
 int32_t treadle_array_dtype(const treadle_array *array) {
-  return static_cast<int32_t>(array->tensor.dtype());
+  return array ? static_cast<int32_t>(array->tensor.dtype()) : 0;
 }
-int32_t treadle_array_rank(const treadle_array *array) { return array->tensor.rank(); }
+int32_t treadle_array_rank(const treadle_array *array) { return array ? array->tensor.rank() : 0; }
 const int64_t *treadle_array_dims(const treadle_array *array) {
-  return array->tensor.dims().data();
+  return array ? array->tensor.dims().data() : nullptr;
 }
-int64_t treadle_array_count(const treadle_array *array) { return array->tensor.count(); }
+int64_t treadle_array_count(const treadle_array *array) {
+  return array ? array->tensor.count() : 0;
+}
 const void *treadle_array_data(const treadle_array *array) {
-  return isPlain(array->tensor.dtype()) ? array->tensor.raw() : nullptr;
+  return array && isPlain(array->tensor.dtype()) ? array->tensor.raw() : nullptr;
 }
 void *treadle_array_mutable_data(treadle_array *array) {
-  bool isOwn = isPlain(array->tensor.dtype()) && array->tensor.isUnique();
+  bool isOwn = array && isPlain(array->tensor.dtype()) && array->tensor.isUnique();
   return isOwn ? array->tensor.raw() : nullptr;
 }
 size_t treadle_array_bytes(const treadle_array *array) {
-  return isPlain(array->tensor.dtype()) ? array->tensor.bytes() : 0;
+  return array && isPlain(array->tensor.dtype()) ? array->tensor.bytes() : 0;
 }
 
 const char *treadle_array_string(const treadle_array *array, int64_t index, size_t *size) {

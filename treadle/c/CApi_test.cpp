@@ -107,6 +107,24 @@ TEST(CApi, SaysWhatIsWrong) {
   EXPECT_EQ(taken(nullptr), "");
 }
 
+TEST(CApi, OfNullThereIsNothingToTell) {
+  EXPECT_EQ(treadle_model_num_signatures(nullptr), 0);
+  EXPECT_EQ(treadle_model_signature(nullptr, 0), nullptr);
+  EXPECT_EQ(treadle_values_count(nullptr), 0);
+  EXPECT_EQ(treadle_values_key(nullptr, 0), nullptr);
+  EXPECT_EQ(treadle_values_dims(nullptr, 0), nullptr);
+  EXPECT_EQ(treadle_array_dtype(nullptr), 0);
+  EXPECT_EQ(treadle_array_rank(nullptr), 0);
+  EXPECT_EQ(treadle_array_dims(nullptr), nullptr);
+  EXPECT_EQ(treadle_array_count(nullptr), 0);
+  EXPECT_EQ(treadle_array_data(nullptr), nullptr);
+  EXPECT_EQ(treadle_array_mutable_data(nullptr), nullptr);
+  EXPECT_EQ(treadle_array_bytes(nullptr), 0u);
+  EXPECT_EQ(treadle_array_string(nullptr, 0, nullptr), nullptr);
+  EXPECT_FALSE(treadle_session_is_compiling(nullptr));
+  treadle_session_cancel(nullptr);
+}
+
 TEST(CApi, ReadsElementsWhereTheyLie) {
   GraphHandle graph;
   read(adds, graph);

@@ -86,7 +86,7 @@ treadle_status *treadle_graph_outputs(const treadle_graph *graph, treadle_values
 }
 
 int32_t treadle_values_count(const treadle_values *values) {
-  return static_cast<int32_t>(values->values.size());
+  return values ? static_cast<int32_t>(values->values.size()) : 0;
 }
 const char *treadle_values_key(const treadle_values *values, int32_t index) {
   const auto *value = valueAt(values, index);

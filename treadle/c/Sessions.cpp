@@ -107,7 +107,10 @@ treadle_status *treadle_session_run(treadle_session *session, size_t num_feeds,
   });
 }
 
-void treadle_session_cancel(treadle_session *session) { session->session.cancel(); }
+void treadle_session_cancel(treadle_session *session) {
+  if (session)
+    session->session.cancel();
+}
 
 treadle_status *treadle_session_variable(treadle_session *session, const char *name,
                                          treadle_array **value) {
@@ -130,7 +133,7 @@ treadle_status *treadle_session_set_variable(treadle_session *session, const cha
 }
 
 int32_t treadle_session_is_compiling(const treadle_session *session) {
-  return session->session.isCompiling();
+  return session && session->session.isCompiling();
 }
 treadle_status *treadle_session_trace(const treadle_session *session, char **json) {
   return giveText(session, json, [](const Session &of) { return of.trace(); });
@@ -182,7 +185,7 @@ treadle_status *treadle_model_load(const char *path, const treadle_options *opti
 void treadle_model_free(treadle_model *model) { delete model; }
 
 int32_t treadle_model_num_signatures(const treadle_model *model) {
-  return static_cast<int32_t>(model->model.signatures().size());
+  return model ? static_cast<int32_t>(model->model.signatures().size()) : 0;
 }
 const char *treadle_model_signature(const treadle_model *model, int32_t index) {
   bool isThere = index >= 0 && index < treadle_model_num_signatures(model);

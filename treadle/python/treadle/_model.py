@@ -123,8 +123,8 @@ class Model:
 
     def __reduce__(self) -> Any:
         raise TypeError(
-            "a Model can't be pickled: its state is this process's. Call treadle.load(path) in each "
-            "process"
+            "a Model can't be pickled: its state is this process's. Call treadle.load(path) in "
+            "each process"
         )
 
     def __repr__(self) -> str:
