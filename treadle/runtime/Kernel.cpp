@@ -4,6 +4,7 @@
 #include "treadle/runtime/Cores.h"
 #include "treadle/runtime/Execution.h"
 #include "treadle/runtime/Run.h"
+#include "treadle/runtime/RunOp.h"
 #include "treadle/runtime/ThreadPool.h"
 #include "treadle/runtime/Variable.h"
 
@@ -166,10 +167,12 @@ void finishSuspended(OpContext &context) {
     ctx.outputs[i] = std::move(suspension->outputs[i]);
 }
 
-Expected<std::vector<Tensor>> runOp(const KernelRegistry &registry, std::string_view op,
-                                    const AttrMap &attrs, std::vector<Tensor> inputs,
-                                    std::vector<DType> outputTypes) {
-  const KernelRegistry::Bind *bind = registry.find(op);
+namespace {
+
+/// By what binds it; null where nothing does.
+template <typename Bind>
+Expected<std::vector<Tensor>> runBy(const Bind *bind, std::string_view op, const AttrMap &attrs,
+                                    std::vector<Tensor> inputs, std::vector<DType> outputTypes) {
   if (!bind)
     return Unexpected(unimplemented("op '", op, "' has no kernel"));
   std::vector<DType> inputTypes;
@@ -201,6 +204,31 @@ Expected<std::vector<Tensor>> runOp(const KernelRegistry &registry, std::string_
   if (ctx.error)
     return Unexpected(std::move(*ctx.error));
   return outputs;
+}
+
+} // namespace
+
+Expected<std::vector<Tensor>> runOp(const KernelRegistry &registry, std::string_view op,
+                                    const AttrMap &attrs, std::vector<Tensor> inputs,
+                                    std::vector<DType> outputTypes) {
+  return runBy(registry.find(op), op, attrs, std::move(inputs), std::move(outputTypes));
+}
+
+const KernelEntry *findKernel(std::initializer_list<KernelTable> families, std::string_view op) {
+  for (KernelTable family : families) {
+    std::span<const KernelEntry> table = family();
+    if (auto found = std::ranges::find(table, op, &KernelEntry::op); found != table.end())
+      return &*found;
+  }
+  return nullptr;
+}
+
+Expected<std::vector<Tensor>> runOp(std::initializer_list<KernelTable> families,
+                                    std::string_view op, const AttrMap &attrs,
+                                    std::vector<Tensor> inputs, std::vector<DType> outputTypes) {
+  const KernelEntry *found = findKernel(families, op);
+  return runBy(found ? &found->bind : nullptr, op, attrs, std::move(inputs),
+               std::move(outputTypes));
 }
 
 } // namespace treadle

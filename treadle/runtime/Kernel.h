@@ -192,8 +192,15 @@ struct KernelEntry {
   BindFn bind;
 };
 
-/// A table of kernels that belong together.
-using KernelFamily = std::span<const KernelEntry> (*)();
+/// The kernels of a family, which belong together.
+using KernelTable = std::span<const KernelEntry> (*)();
+
+/// A family, by the name of the function of namespace treadle that gives its table.
+struct KernelFamily {
+  KernelTable table;
+  std::string_view function;
+};
+#define TREADLE_FAMILY(function) treadle::KernelFamily{function, #function}
 
 struct NodeSpec;
 class FunctionLibrary;

@@ -3,10 +3,13 @@
 // M. Milakov and N. Gimelshein, "Online normalizer calculation for softmax", arXiv 1805.02867).
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
-#include "treadle/kernels/Families.h"
+#include "treadle/kernels/elementwise/Families.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
+#include "treadle/kernels/nets/Families.h"
+#include "treadle/kernels/products/Families.h"
 #include "treadle/kernels/products/FloatProduct.h"
 #include "treadle/kernels/products/Tile.h"
+#include "treadle/runtime/RunOp.h"
 
 #include <cmath>
 #include <numeric>
@@ -232,7 +235,8 @@ Tensor runOne(OpContext &ctx, std::string_view op, std::vector<Tensor> inputs, A
   if (ctx.hasFailed())
     return {};
   attrs.set("T", TypeAttr{DType::Float32});
-  auto out = ctx.check(runOp(builtinKernels(), op, attrs, std::move(inputs), {DType::Float32}));
+  auto out = ctx.check(runOp({matMulKernels, elementwiseArithmeticKernels, softmaxKernels}, op,
+                             attrs, std::move(inputs), {DType::Float32}));
   return out ? out->front() : Tensor();
 }
 

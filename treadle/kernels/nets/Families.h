@@ -49,10 +49,13 @@ std::span<const KernelEntry> lstmKernels();
 std::span<const KernelEntry> softmaxKernels();
 
 inline constexpr KernelFamily netsFamilies[] = {
-    attentionKernels, biasKernels,      blockLstmKernels,
-    ctcDecodeKernels, ctcLossKernels,   globalNormalizationKernels,
-    scaleKernels,     groupNormKernels, gruKernels,
-    layerNormKernels, lstmGatesKernels, normalizationKernels,
-    optimizerKernels, lstmKernels,      softmaxKernels};
+    TREADLE_FAMILY(attentionKernels), TREADLE_FAMILY(biasKernels),
+    TREADLE_FAMILY(blockLstmKernels), TREADLE_FAMILY(ctcDecodeKernels),
+    TREADLE_FAMILY(ctcLossKernels),   TREADLE_FAMILY(globalNormalizationKernels),
+    TREADLE_FAMILY(scaleKernels),     TREADLE_FAMILY(groupNormKernels),
+    TREADLE_FAMILY(gruKernels),       TREADLE_FAMILY(layerNormKernels),
+    TREADLE_FAMILY(lstmGatesKernels), TREADLE_FAMILY(normalizationKernels),
+    TREADLE_FAMILY(optimizerKernels), TREADLE_FAMILY(lstmKernels),
+    TREADLE_FAMILY(softmaxKernels)};
 
 } // namespace treadle

@@ -1,7 +1,9 @@
 // Normalisation over the last dimension; _LayerNorm over any one, as the ops that it stands for.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/Families.h"
+#include "treadle/kernels/reductions/Families.h"
+#include "treadle/runtime/RunOp.h"
 
 #include <cmath>
 
@@ -112,7 +114,9 @@ void runApart(OpContext &ctx, const NormState &s) {
     AttrMap attrs;
     attrs.set("T", TypeAttr{DType::Float32});
     attrs.set("keep_dims", true);
-    auto out = ctx.check(runOp(builtinKernels(), op, attrs, std::move(inputs), {DType::Float32}));
+    auto out =
+        ctx.check(runOp({elementwiseArithmeticKernels, elementwiseUnaryKernels, reductionKernels},
+                        op, attrs, std::move(inputs), {DType::Float32}));
     return out ? out->front() : Tensor();
   };
   const Tensor x = ctx.input(0), axis = Tensor::scalar(DType::Int32, s.axis);

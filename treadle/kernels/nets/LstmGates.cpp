@@ -2,9 +2,12 @@
 // and the output. No op of TensorFlow's: nodes become one where a graph is lowered. Other shapes
 // than those of such a step go through the ops that the node stands for.
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
+#include "treadle/kernels/arrays/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/Families.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
+#include "treadle/kernels/nets/Families.h"
+#include "treadle/runtime/RunOp.h"
 
 #include <algorithm>
 #include <array>
@@ -81,7 +84,9 @@ public:
     attrs.set("T", TypeAttr{DType::Float32});
     attrs.set("num_split", outputs);
     std::vector<DType> types(static_cast<size_t>(outputs), DType::Float32);
-    auto out = ctx.check(runOp(builtinKernels(), op, attrs, std::move(inputs), types));
+    auto out = ctx.check(
+        runOp({elementwiseArithmeticKernels, elementwiseMathKernels, biasKernels, concatKernels},
+              op, attrs, std::move(inputs), types));
     return out ? std::move(*out) : std::vector<Tensor>();
   }
 

@@ -1,7 +1,8 @@
 #include "treadle/kernels/products/Epilogue.h"
-#include "treadle/kernels/Families.h"
 #include "treadle/kernels/elementwise/Elementwise.h"
+#include "treadle/kernels/elementwise/Families.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
+#include "treadle/runtime/RunOp.h"
 
 #include <unsupported/Eigen/SpecialFunctions>
 
@@ -320,8 +321,8 @@ bool Epilogue::finish(OpContext &ctx, Tensor &result) const {
   for (const Late &l : late) {
     AttrMap attrs;
     attrs.set("T", TypeAttr{result.dtype()});
-    auto out = ctx.check(runOp(builtinKernels(), l.step == Mul ? "Mul" : "AddV2", attrs,
-                               {std::move(result), l.argument}, {l.argument.dtype()}));
+    auto out = ctx.check(runOp({elementwiseArithmeticKernels}, l.step == Mul ? "Mul" : "AddV2",
+                               attrs, {std::move(result), l.argument}, {l.argument.dtype()}));
     if (!out)
       return false;
     result = std::move(out->front());

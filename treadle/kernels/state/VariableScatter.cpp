@@ -1,9 +1,10 @@
 // Rows and regions of variables, behind handles and v1 references: reading some, changing some.
-#include "treadle/kernels/Families.h"
+#include "treadle/kernels/arrays/Families.h"
 #include "treadle/kernels/arrays/Scatter.h"
 #include "treadle/kernels/arrays/Slice.h"
 #include "treadle/kernels/state/Variables.h"
 #include "treadle/runtime/Execution.h"
+#include "treadle/runtime/RunOp.h"
 
 #include <algorithm>
 
@@ -40,7 +41,7 @@ Expected<BoundKernel> bindReader(const BindContext &node, std::string_view op, T
   DType inputTypes[] = {node.outputTypes[0], node.inputTypes[1], DType::Int64};
   BindContext onTensors{node.node, op, node.attrs, std::span(inputTypes, axis ? 3 : 2),
                         node.outputTypes};
-  return (*builtinKernels().find(op))(onTensors).map([&](BoundKernel bound) {
+  return findKernel({gatherKernels}, op)->bind(onTensors).map([&](BoundKernel bound) {
     return boundWith(readWith, ReaderState{std::move(bound), std::move(axis)});
   });
 }

@@ -2,7 +2,10 @@
 // border, perhaps of a resized image, and a convolution. They run as these ops one after another,
 // for each image of a batch (TensorFlow's own get those after the first wrong).
 #include "treadle/kernels/Element.h"
-#include "treadle/kernels/Families.h"
+#include "treadle/kernels/arrays/Families.h"
+#include "treadle/kernels/images/Families.h"
+#include "treadle/kernels/windows/Families.h"
+#include "treadle/runtime/RunOp.h"
 
 #include <vector>
 
@@ -22,7 +25,8 @@ struct Fused {
 
 std::optional<Tensor> runStep(OpContext &ctx, const Step &step, std::vector<Tensor> inputs) {
   DType dtype = inputs[0].dtype();
-  auto out = ctx.check(runOp(builtinKernels(), step.op, step.attrs, std::move(inputs), {dtype}));
+  auto out = ctx.check(runOp({imageResizeKernels, tileKernels, convolutionKernels}, step.op,
+                             step.attrs, std::move(inputs), {dtype}));
   return out ? std::optional(std::move(out->at(0))) : std::nullopt;
 }
 
