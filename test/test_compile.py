@@ -18,6 +18,7 @@ from model_texts import variable_model  # noqa: E402
 
 LIBRARIES = pathlib.Path(treadle.__file__).parents[2] / "lib"
 LIBRARY = LIBRARIES / "libtreadle_runtime.so"
+ARCHIVE = LIBRARIES.parent / "static" / "libtreadle_runtime.a"
 CODES = {"float32": 1, "float64": 2, "int32": 3, "int64": 9, "bool": 10}
 DTYPES = {code: name for name, code in CODES.items()}
 HEAD = "#tf_type.version<producer = 1482, min_consumer = 12>"
@@ -136,7 +137,10 @@ class Compiled:
         (folder / "main.c").write_text(text)
         self.program = folder / "main"
         line = ["cc", "-Wall", "-Werror", "-o", self.program, folder / "main.c", out]
-        line += [f"-L{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-ltreadle_runtime", "-lm"]
+        if "--static" in options:
+            line += ["-Wl,--gc-sections", "-s", "-static-libgcc", ARCHIVE, "-l:libstdc++.a", "-lm"]
+        else:
+            line += [f"-L{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-ltreadle_runtime", "-lm"]
         built = subprocess.run([*line, "-lpthread"], capture_output=True, text=True, timeout=120)
         assert built.returncode == 0, built.stderr
 
@@ -480,6 +484,63 @@ node { name: "out" op: "Identity" input: "s" attr { key: "T" value { type: DT_ST
     assert status == 1
     assert (
         "UnimplementedError: input 's' of 'net' is string, which C functions don't take" in message
+    )
+
+
+# --- without shared libraries ----------------------------------------------------------------
+
+PRODUCT = """
+func.func @main(%x: tensor<?x64xf32>, %y: tensor<64x48xf32>) -> tensor<?x48xf32> {
+  %z = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0]
+      : (tensor<?x64xf32>, tensor<64x48xf32>) -> tensor<?x48xf32>
+  return %z : tensor<?x48xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("level", ["x86-64-v2", "x86-64-v3", "x86-64-v4", None])
+def test_a_static_program_has_the_kernels_that_it_calls(level, tmp_path):
+    (tmp_path / "model.mlir").write_text(PRODUCT)
+    call = Compiled(
+        tmp_path,
+        tmp_path / "model.mlir",
+        options=["--static", *(["--target", level] * bool(level))],
+    )
+    needed = subprocess.run(
+        ["readelf", "-d", call.program], check=True, capture_output=True, text=True
+    ).stdout
+    libraries = set(re.findall(r"NEEDED.*\[(.*)\]", needed))
+    assert {name.split(".")[0] for name in libraries} <= {
+        "libc",
+        "libm",
+        "libmvec",
+        "ld-linux-x86-64",
+    }
+    assert call.program.stat().st_size * 8 < LIBRARY.stat().st_size
+    cpu = pathlib.Path("/proc/cpuinfo").read_text()
+    if (level == "x86-64-v3" and "avx2" not in cpu) or (
+        level == "x86-64-v4" and "avx512vl" not in cpu
+    ):
+        pytest.skip(f"this processor isn't {level}")
+    x = np.random.default_rng(0).standard_normal((33, 64), dtype=np.float32)
+    y = np.random.default_rng(1).standard_normal((64, 48), dtype=np.float32)
+    (z,) = call(x, y)
+    np.testing.assert_allclose(z, x @ y, rtol=1e-4, atol=1e-4)
+
+
+def test_a_static_programs_errors_are_the_same(growing, tmp_path):
+    call = Compiled(tmp_path, growing, options=["--static", "--fetch", "loop:2"])
+    with pytest.raises(RuntimeError, match="3: input 'x' is float32\\[2\\], expected float32"):
+        call(np.zeros(2, np.float32), np.int32(1))
+
+
+@pytest.mark.parametrize("target", ["8086", "aarch64"])
+def test_unknown_target(target, growing, tmp_path):
+    status, message = refused(growing, tmp_path / "net.o", "--target", target)
+    assert status == 1
+    assert (
+        f"InvalidArgumentError: target '{target}' is unknown, expected one of x86-64-v2, "
+        "x86-64-v3, x86-64-v4" in message
     )
 
 

@@ -19,10 +19,15 @@ struct ObjectOptions {
   std::vector<std::string> feeds, fetches;
   /// As of SessionOptions.
   bool fastMath = false;
+  /// The least processor that runs the code: x86-64-v2, x86-64-v3 or x86-64-v4; empty: this one.
+  std::string target = {};
+  /// The object names the kernels that it calls, so that a program that is linked with the static
+  /// library has no others.
+  bool isStatic = false;
 };
 
 struct ObjectCode {
-  std::string object; // an ELF object file for this machine's CPU, or the level of TREADLE_CPU
+  std::string object; // an ELF object file for the target, else this CPU or TREADLE_CPU's level
   std::string header;
 };
 
@@ -30,7 +35,8 @@ struct ObjectCode {
 /// program in StableHLO. The functions take any shapes that the graph allows. Programs that use
 /// them are linked with libtreadle_runtime, which has kernels but no compiler. Unimplemented,
 /// naming the node, where something can't be compiled: what has effects, or is state other than
-/// variables that are only read. NotFound for a signature that isn't there.
+/// variables that are only read. NotFound for a signature that isn't there. InvalidArgument for a
+/// target that is no such level.
 Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &options);
 
 } // namespace treadle

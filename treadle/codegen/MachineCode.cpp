@@ -1,4 +1,5 @@
 #include "treadle/codegen/MachineCode.h"
+#include "treadle/codegen/CFunctions.h"
 #include "treadle/codegen/VectorMath.h"
 #include "treadle/runtime/InstructionSet.h"
 
@@ -41,16 +42,29 @@ public:
     return &machine;
   }
 
-  /// `isLinked`: for a linker's object files, not for this process.
-  std::unique_ptr<TargetMachine> newTarget(bool isLinked = false) {
+  /// For this process.
+  std::unique_ptr<TargetMachine> newTarget() { return create(*builder); }
+
+  /// For a linker's object files.
+  std::unique_ptr<TargetMachine> newLinkTarget(std::optional<InstructionSet> level) {
     orc::JITTargetMachineBuilder own = *builder;
-    if (isLinked)
-      own.setRelocationModel(Reloc::PIC_).setCodeModel(CodeModel::Small);
+    own.setRelocationModel(Reloc::PIC_).setCodeModel(CodeModel::Small);
+    if (level)
+      setLevel(own, *level);
+    return create(own);
+  }
+
+  static std::unique_ptr<TargetMachine> create(orc::JITTargetMachineBuilder &own) {
     auto target = own.createTargetMachine();
     if (target)
       return std::move(*target);
     consumeError(target.takeError());
     return nullptr;
+  }
+
+  static void setLevel(orc::JITTargetMachineBuilder &of, InstructionSet level) {
+    of.setCPU(std::string(instructionSetName(level))); // LLVM has the levels' names, too
+    of.getFeatures() = SubtargetFeatures();
   }
 
   std::string description() const {
@@ -71,11 +85,8 @@ private:
       return;
     }
     builder = std::move(*host);
-    if (const auto &request = requestedInstructionSet(); request && *request) {
-      builder->setCPU(
-          std::string(instructionSetName(**request))); // LLVM has the levels' names, too
-      builder->getFeatures() = SubtargetFeatures();
-    }
+    if (const auto &request = requestedInstructionSet(); request && *request)
+      setLevel(*builder, **request);
     builder->setCodeGenOptLevel(CodeGenOptLevel::Default);
     auto made = orc::LLJITBuilder().setJITTargetMachineBuilder(*builder).create();
     if (!made) {
@@ -87,12 +98,10 @@ private:
         [](llvm::Error error) { consumeError(std::move(error)); });
     auto &library = (*made)->getMainJITDylib();
     orc::SymbolMap symbols;
-    for (const RuntimeFunction &function : runtimeFunctions())
-      symbols[(*made)->mangleAndIntern(function.name)] = {
-          orc::ExecutorAddr::fromPtr(function.address), JITSymbolFlags::Exported};
-    for (const RuntimeFunction &function : vectorMathFunctions())
-      symbols[(*made)->mangleAndIntern(function.name)] = {
-          orc::ExecutorAddr::fromPtr(function.address), JITSymbolFlags::Exported};
+    for (const auto &functions : {runtimeFunctions(), cFunctions(), vectorMathFunctions()})
+      for (const RuntimeFunction &function : functions)
+        symbols[(*made)->mangleAndIntern(function.name)] = {
+            orc::ExecutorAddr::fromPtr(function.address), JITSymbolFlags::Exported};
     if (auto error = library.define(orc::absoluteSymbols(std::move(symbols)))) {
       failure = textOf(std::move(error));
       return;
@@ -323,11 +332,11 @@ Expected<std::unique_ptr<MemoryBuffer>> toObject(Module &module, TargetMachine &
   return objectOf(module, target);
 }
 
-Expected<std::unique_ptr<TargetMachine>> hostTarget() {
+Expected<std::unique_ptr<TargetMachine>> linkTarget(std::optional<InstructionSet> level) {
   Expected<Machine *> machine = Machine::get();
   if (!machine)
     return Unexpected(std::move(machine.error()));
-  std::unique_ptr<TargetMachine> target = (*machine)->newTarget(/*isLinked=*/true);
+  std::unique_ptr<TargetMachine> target = (*machine)->newLinkTarget(level);
   if (!target)
     return Unexpected(internal("there is no compiler for this machine"));
   return target;

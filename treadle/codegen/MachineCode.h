@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/codegen/Jit.h"
+#include "treadle/runtime/InstructionSet.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -38,9 +39,9 @@ Expected<std::unique_ptr<llvm::MemoryBuffer>>
 toObject(llvm::Module &module, llvm::TargetMachine &target,
          const std::atomic<bool> *isCancelled = nullptr, MeteredCode *metered = nullptr);
 
-/// This machine's CPU, or the level that is asked for (InstructionSet.h), for code that a linker
-/// puts where it likes.
-Expected<std::unique_ptr<llvm::TargetMachine>> hostTarget();
+/// A processor of this level, or else this machine's own, or the level that is asked for
+/// (InstructionSet.h), for code that a linker puts where it likes.
+Expected<std::unique_ptr<llvm::TargetMachine>> linkTarget(std::optional<InstructionSet> level);
 
 /// The same with its features, as far as code depends on them.
 Expected<std::string> hostDescription();

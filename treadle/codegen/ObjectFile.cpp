@@ -1,7 +1,9 @@
 #include "treadle/codegen/ObjectFile.h"
 #include "treadle/codegen/MachineCode.h"
 #include "treadle/codegen/Program.h"
+#include "treadle/kernels/Families.h"
 
+#include "llvm/ADT/SetVector.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -20,7 +22,7 @@ namespace {
 static_assert(sizeof(ProgramValue) == 24 && offsetof(ProgramValue, dims) == 16);
 static_assert(sizeof(ProgramConstant) == 32 && offsetof(ProgramConstant, data) == 24);
 static_assert(sizeof(ProgramVariant) == 56 && offsetof(ProgramVariant, ones) == 48);
-static_assert(sizeof(ProgramFunction) == 56 && offsetof(ProgramFunction, state) == 48);
+static_assert(sizeof(ProgramFunction) == 72 && offsetof(ProgramFunction, tables) == 64);
 
 /// Smaller constants stand in the tables of each variant.
 constexpr size_t largeConstant = 1024;
@@ -28,8 +30,8 @@ constexpr size_t largeConstant = 1024;
 /// Builds the module of an object file.
 class ObjectBuilder {
 public:
-  explicit ObjectBuilder(TargetMachine &target)
-      : target(target), module("treadle", context), linker(module), b(context),
+  ObjectBuilder(TargetMachine &target, const ObjectTarget &wanted)
+      : target(target), wanted(wanted), module("treadle", context), linker(module), b(context),
         pointer(PointerType::get(context, 0)) {
     module.setTargetTriple(target.getTargetTriple());
     module.setDataLayout(target.createDataLayout());
@@ -65,7 +67,10 @@ private:
     return global(ConstantArray::get(type, records));
   }
 
+  Constant *kernelTables(const ObjectFunction &function, size_t &count);
+
   TargetMachine &target;
+  const ObjectTarget wanted;
   LLVMContext context;
   Module module;
   Linker linker;
@@ -140,9 +145,23 @@ void ObjectBuilder::addEntry(const std::string &symbol, Constant *program) {
   auto *type = FunctionType::get(b.getInt32Ty(), {pointer, pointer, pointer}, false);
   auto *entry = Function::Create(type, GlobalValue::ExternalLinkage, symbol, module);
   auto runType = FunctionType::get(b.getInt32Ty(), {pointer, pointer, pointer, pointer}, false);
-  FunctionCallee run = module.getOrInsertFunction("treadle_run_function", runType);
+  FunctionCallee run = module.getOrInsertFunction(
+      wanted.isStatic ? "treadle_run_static_function" : "treadle_run_function", runType);
   b.SetInsertPoint(BasicBlock::Create(context, "", entry));
   b.CreateRet(b.CreateCall(run, {program, entry->getArg(0), entry->getArg(1), entry->getArg(2)}));
+}
+
+/// What gives the families of the kernels that the function calls, each once.
+Constant *ObjectBuilder::kernelTables(const ObjectFunction &function, size_t &count) {
+  InstructionSet level = wanted.level.value_or(instructionSet());
+  SetVector<Constant *> tables;
+  auto *type = FunctionType::get(StructType::get(pointer, b.getInt64Ty()), false);
+  for (const ObjectVariant &each : function.variants)
+    for (const KernelCall &call : each.program.tables.kernels)
+      tables.insert(cast<Constant>(
+          module.getOrInsertFunction(kernelTableSymbol(call.op, level), type).getCallee()));
+  count = tables.size();
+  return array(tables.getArrayRef());
 }
 
 Expected<void> ObjectBuilder::add(ObjectFunction &function) {
@@ -151,22 +170,27 @@ Expected<void> ObjectBuilder::add(ObjectFunction &function) {
     Constant *made = TREADLE_TRY(variant(each, str(function.symbol, "_variant_", i)));
     variants.push_back(made);
   }
+  size_t numTables = 0;
+  Constant *tables =
+      wanted.isStatic ? kernelTables(function, numTables) : ConstantPointerNull::get(pointer);
   for (const ObjectValue &input : function.inputs)
     inputs.push_back(value(input));
   for (const ObjectValue &output : function.outputs)
     outputs.push_back(value(output));
-  Constant *program = record({u32(programAbi), u32(inputs.size()), u32(outputs.size()),
-                              u32(variants.size()), text(function.title), array(inputs),
-                              array(outputs), array(variants), ConstantPointerNull::get(pointer)});
+  Constant *program =
+      record({u32(programAbi), u32(inputs.size()), u32(outputs.size()), u32(variants.size()),
+              text(function.title), array(inputs), array(outputs), array(variants),
+              ConstantPointerNull::get(pointer), b.getInt64(numTables), tables});
   addEntry(function.symbol, global(program, /*isConstant=*/false));
   return {};
 }
 
 } // namespace
 
-Expected<std::string> objectFile(std::vector<ObjectFunction> functions) {
-  std::unique_ptr<TargetMachine> target = TREADLE_TRY(hostTarget());
-  ObjectBuilder builder(*target);
+Expected<std::string> objectFile(std::vector<ObjectFunction> functions,
+                                 const ObjectTarget &wanted) {
+  std::unique_ptr<TargetMachine> target = TREADLE_TRY(linkTarget(wanted.level));
+  ObjectBuilder builder(*target, wanted);
   for (ObjectFunction &function : functions)
     TREADLE_TRY(builder.add(function));
   return builder.finish();

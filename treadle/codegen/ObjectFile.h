@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/codegen/Cluster.h"
+#include "treadle/runtime/InstructionSet.h"
 
 #include <utility>
 
@@ -28,9 +29,16 @@ struct ObjectFunction {
   std::vector<ObjectVariant> variants; // in the order in which they are to be tried
 };
 
-/// Compiles the functions for this machine's CPU, or the level that is asked for. The object refers
-/// to libtreadle_runtime (see Program.h), and to the C and math libraries.
-Expected<std::string> objectFile(std::vector<ObjectFunction> functions);
+/// For which processor: this one, or the level that is asked for; and whether the object names the
+/// kernels that it calls, so that a program may be linked with these alone.
+struct ObjectTarget {
+  std::optional<InstructionSet> level = std::nullopt;
+  bool isStatic = false;
+};
+
+/// Compiles the functions. The object refers to libtreadle_runtime (see Program.h), and to the C
+/// and math libraries.
+Expected<std::string> objectFile(std::vector<ObjectFunction> functions, const ObjectTarget &target);
 
 /// Declares the functions for C and C++. `name`: of the model; `guard`: an identifier.
 std::string headerText(const std::vector<ObjectFunction> &functions, const std::string &name,

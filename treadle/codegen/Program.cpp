@@ -1,6 +1,5 @@
 #include "treadle/codegen/Program.h"
 #include "treadle/codegen/Tables.h"
-#include "treadle/kernels/Families.h"
 
 #include <algorithm>
 #include <mutex>
@@ -31,14 +30,16 @@ struct State {
   ResourceManager resources; // none; kernels may ask
 };
 
-Expected<Variant> load(const ProgramVariant &image) {
+using Kernels = const KernelRegistry &(*)(ProgramFunction &);
+
+Expected<Variant> load(const ProgramVariant &image, const KernelRegistry &kernels) {
   Expected<ClusterTables> tables = tablesFromBytes({image.tables, image.tablesSize}, true);
   if (!tables)
     return Unexpected(std::move(tables.error()));
   Variant variant{image.code, std::move(tables->kernels),     {}, std::move(tables->constants),
                   {},         {image.ones, 2 * image.numOnes}};
   for (const KernelCall &call : variant.calls) {
-    BoundKernel kernel = TREADLE_TRY(bindKernel(call, builtinKernels()));
+    BoundKernel kernel = TREADLE_TRY(bindKernel(call, kernels));
     variant.kernels.push_back({std::move(kernel), call.outputs});
   }
   for (const ProgramConstant &constant : std::span(image.constants, image.numConstants)) {
@@ -53,7 +54,7 @@ Expected<Variant> load(const ProgramVariant &image) {
   return variant;
 }
 
-Expected<State *> stateOf(ProgramFunction &function) {
+Expected<State *> stateOf(ProgramFunction &function, Kernels kernels) {
   if (void *state = function.state.load(std::memory_order_acquire))
     return static_cast<State *>(state);
   static std::mutex mutex;
@@ -65,8 +66,9 @@ Expected<State *> stateOf(ProgramFunction &function) {
         "function '", function.name, "' was compiled for version ", function.abi,
         " of the runtime library, and this is version ", programAbi, "; compile it again"));
   auto state = std::make_unique<State>();
+  const KernelRegistry &registry = kernels(function);
   for (uint32_t i = 0; i < function.numVariants; ++i) {
-    Variant variant = TREADLE_TRY(load(function.variants[i]));
+    Variant variant = TREADLE_TRY(load(function.variants[i], registry));
     state->variants.push_back(std::move(variant));
   }
   function.state.store(state.get(), std::memory_order_release);
@@ -152,9 +154,9 @@ Expected<std::vector<Tensor>> run(ProgramFunction &function, State &state,
                                     "'treadle run' tells which node it is"));
 }
 
-Expected<void> runFunction(ProgramFunction &function, const ProgramTensor *inputs,
+Expected<void> runFunction(ProgramFunction &function, Kernels kernels, const ProgramTensor *inputs,
                            ProgramTensor *outputs) {
-  State *state = TREADLE_TRY(stateOf(function));
+  State *state = TREADLE_TRY(stateOf(function, kernels));
   std::vector<Tensor> arguments;
   for (uint32_t i = 0; i < function.numInputs; ++i) {
     Tensor argument = TREADLE_TRY(inputOf(function, i, inputs[i]));
@@ -183,17 +185,21 @@ int32_t report(const Error &error, ProgramError *into) {
   return code;
 }
 
+/// Lives as long as the process.
+const KernelRegistry &namedKernels(ProgramFunction &function) {
+  auto *registry = new KernelRegistry;
+  for (KernelTable table : std::span(function.tables, function.numTables))
+    registry->add(table());
+  return *registry;
+}
+
 } // namespace
-} // namespace treadle::codegen
 
-using namespace treadle;
-using namespace treadle::codegen;
-
-int32_t treadle_run_function(ProgramFunction *function, const ProgramTensor *inputs,
-                             ProgramTensor *outputs, ProgramError *error) {
-  std::fill_n(outputs, function->numOutputs, ProgramTensor{});
+int32_t runProgram(ProgramFunction &function, Kernels kernels, const ProgramTensor *inputs,
+                   ProgramTensor *outputs, ProgramError *error) {
+  std::fill_n(outputs, function.numOutputs, ProgramTensor{});
   try {
-    Expected<void> done = runFunction(*function, inputs, outputs);
+    Expected<void> done = runFunction(function, kernels, inputs, outputs);
     if (!done)
       return report(done.error(), error);
   } catch (const std::bad_alloc &) {
@@ -202,6 +208,16 @@ int32_t treadle_run_function(ProgramFunction *function, const ProgramTensor *inp
   if (error)
     *error = {};
   return 0;
+}
+
+} // namespace treadle::codegen
+
+using namespace treadle;
+using namespace treadle::codegen;
+
+int32_t treadle_run_static_function(ProgramFunction *function, const ProgramTensor *inputs,
+                                    ProgramTensor *outputs, ProgramError *error) {
+  return runProgram(*function, namedKernels, inputs, outputs, error);
 }
 
 void treadle_free_outputs(ProgramTensor *outputs, uint64_t count) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "treadle/codegen/Frame.h"
+#include "treadle/runtime/Kernel.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +15,7 @@ namespace treadle::codegen {
 /// The most dimensions of a tensor that goes in or out.
 constexpr int maxProgramRank = 8;
 /// Changes whenever an object file and the runtime library must be made anew together.
-constexpr uint32_t programAbi = 1;
+constexpr uint32_t programAbi = 2;
 
 /// `treadle_tensor` in C.
 struct ProgramTensor {
@@ -65,18 +66,29 @@ struct ProgramFunction {
   const ProgramValue *inputs, *outputs;
   const ProgramVariant *variants;
   std::atomic<void *> state; // made by the first call
+  uint64_t numTables;        // of a function that is linked statically, the kernels that it calls
+  const KernelTable *tables;
 };
+
+/// Runs a function with kernels of this registry, which is asked for at its first call.
+int32_t runProgram(ProgramFunction &function, const KernelRegistry &(*kernels)(ProgramFunction &),
+                   const ProgramTensor *inputs, ProgramTensor *outputs, ProgramError *error);
 
 } // namespace treadle::codegen
 
 extern "C" {
 
-/// Runs a function. 0, with outputs that the caller hands to treadle_free_outputs; or the error's
-/// code, without. Thread-safe.
+/// Runs a function, with the kernels of the library. 0, with outputs that the caller hands to
+/// treadle_free_outputs; or the error's code, without. Thread-safe.
 int32_t treadle_run_function(treadle::codegen::ProgramFunction *function,
                              const treadle::codegen::ProgramTensor *inputs,
                              treadle::codegen::ProgramTensor *outputs,
                              treadle::codegen::ProgramError *error);
+/// The same with the kernels that the function names alone.
+int32_t treadle_run_static_function(treadle::codegen::ProgramFunction *function,
+                                    const treadle::codegen::ProgramTensor *inputs,
+                                    treadle::codegen::ProgramTensor *outputs,
+                                    treadle::codegen::ProgramError *error);
 
 /// Frees outputs, and empties them.
 void treadle_free_outputs(treadle::codegen::ProgramTensor *outputs, uint64_t count);

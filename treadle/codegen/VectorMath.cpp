@@ -3,9 +3,9 @@
 // the number of elements, a `v` for each argument, and the scalar function.
 #include "treadle/codegen/VectorMath.h"
 #include "treadle/runtime/InstructionSet.h"
+#include "treadle/runtime/SharedLibrary.h"
 
 #include <deque>
-#include <dlfcn.h>
 #include <string>
 
 namespace treadle::codegen {
@@ -54,7 +54,7 @@ struct Library {
   std::vector<RuntimeFunction> found;
 
   Library() {
-    library = dlopen("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
+    library = openSharedLibrary("libmvec.so.1", RTLD_NOW | RTLD_LOCAL);
     if (!library)
       return;
     for (const MathFunction &function : functions)

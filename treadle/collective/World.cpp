@@ -1,8 +1,7 @@
 #include "treadle/collective/World.h"
 
 #include "treadle/collective/MpiLibrary.h"
-
-#include <dlfcn.h>
+#include "treadle/runtime/SharedLibrary.h"
 
 #include <climits>
 #include <cstdlib>
@@ -103,9 +102,10 @@ Expected<const treadle_mpi_functions *> load() {
   std::string why;
   for (const std::string &path : candidates()) {
     // OpenMPI's own plugins look for its symbols among those of all libraries.
-    void *library = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+    void *library = openSharedLibrary(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (!library) {
-      why = dlerror();
+      const char *error = dlerror();
+      why = error ? error : "this program is linked statically";
       continue;
     }
     auto entry = reinterpret_cast<decltype(&treadle_mpi)>(dlsym(library, "treadle_mpi"));

@@ -1,7 +1,9 @@
 #include "treadle/kernels/Families.h"
 
 #include "treadle/kernels/KernelLevels.h"
-#include "treadle/runtime/InstructionSet.h"
+#include "treadle/tensor/Error.h"
+
+#include <algorithm>
 
 namespace treadle {
 
@@ -19,21 +21,45 @@ constexpr KernelLevel kernelLevels[] = {
 #undef TREADLE_KERNEL_LEVEL
     {InstructionSet::X86_64_V2, nullptr}};
 
-} // namespace
-
-KernelFamilies kernelFamilies() {
+/// Calls `visit(i, table, level)` for the tables of family `i` that levels up to `highest` have of
+/// their own, the lowest first.
+template <typename Visit> void forEachOwnTable(InstructionSet highest, const Visit &visit) {
   const KernelFamilies everybodys = familiesOfRooms();
-  KernelFamilies best = everybodys;
   for (const KernelLevel &level : kernelLevels) {
-    if (!level.families || level.set > instructionSet())
+    if (!level.families || level.set > highest)
       continue;
     KernelFamilies own;
     level.families(own);
-    for (size_t i = 0; i < best.size(); ++i)
-      if (own[i].data() != everybodys[i].data()) // else the level has no table of its own
-        best[i] = own[i];
+    for (size_t i = 0; i < own.size(); ++i)
+      if (own[i].data() != everybodys[i].data())
+        visit(i, own[i], level.set);
   }
+}
+
+} // namespace
+
+KernelFamilies kernelFamilies() {
+  KernelFamilies best = familiesOfRooms();
+  forEachOwnTable(instructionSet(), [&](size_t i, std::span<const KernelEntry> table,
+                                        InstructionSet) { best[i] = table; });
   return best;
+}
+
+std::string kernelTableSymbol(std::string_view op, InstructionSet level) {
+  size_t i = 0;
+  for (std::span<const KernelFamily> room : kernelRooms)
+    for (const KernelFamily &family : room) {
+      size_t at = i++;
+      if (std::ranges::find(family.table(), op, &KernelEntry::op) == family.table().end())
+        continue;
+      std::string symbol = str("_ZN7treadle", family.function.size(), family.function, "Ev");
+      forEachOwnTable(level, [&](size_t own, std::span<const KernelEntry>, InstructionSet set) {
+        if (own == at)
+          symbol = str(instructionSetName(set), ".", family.function);
+      });
+      return symbol;
+    }
+  return {};
 }
 
 const KernelRegistry &builtinKernels() {

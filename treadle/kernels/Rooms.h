@@ -37,8 +37,8 @@ inline constexpr std::span<const KernelFamily> kernelRooms[] = {
 inline KernelFamilies familiesOfRooms() {
   KernelFamilies families;
   for (std::span<const KernelFamily> room : kernelRooms)
-    for (KernelFamily family : room)
-      families.push_back(family());
+    for (const KernelFamily &family : room)
+      families.push_back(family.table());
   return families;
 }
 

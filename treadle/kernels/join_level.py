@@ -1,12 +1,17 @@
 #!/usr/bin/env python3
 """Joins the objects of a level into one with a single name, as KernelLevels.h describes.
 
-join_level.py --ld LD --objcopy OBJCOPY --level x86_64_v3 --entry NAME --out FILE OBJECT...
+join_level.py --ld LD --objcopy OBJCOPY --objdump OBJDUMP --level x86-64-v3 --entry NAME
+              --out FILE --static-out FILE OBJECT...
 
 All code becomes the section .text_LEVEL. Every name becomes local but the entry's, and those of
 variables of inline functions and templates: these are the same ones in the whole program, as the
 pool is by which std::atomic finds who waits. But a library's variables for types of ours are the
 level's own, since such a type may be laid out for the level: pocketfft's cache of our plans.
+
+The static library gets another form, of whose code a linker keeps what a program uses: each
+function has its own section, and the table of each family a name, LEVEL.FUNCTION
+(kernelTableSymbol).
 """
 
 import argparse
@@ -41,6 +46,16 @@ def variables(objdump, file):
             yield line.split()[-1], flags[1] == "w" or flags[0] in "gu"
 
 
+def tables(objdump, file):
+    """(name, function) of those that give the table of a family."""
+    table = subprocess.run([objdump, "-t", file], check=True, capture_output=True, text=True).stdout
+    for line in table.splitlines():
+        name = line.split()[-1] if line.split() else ""
+        found = re.fullmatch(r"_ZN7treadle\d+(\w+Kernels)Ev", name)
+        if found and "*UND*" not in line:
+            yield name, found[1]
+
+
 def check(objdump, file):
     """What a hot file can't have, or nothing."""
     headers = subprocess.run([objdump, "-h", file], check=True, capture_output=True, text=True)
@@ -52,15 +67,16 @@ def check(objdump, file):
 
 def main():
     parser = argparse.ArgumentParser()
-    for option in ("ld", "objcopy", "objdump", "level", "entry", "out"):
+    for option in ("ld", "objcopy", "objdump", "level", "entry", "out", "static-out"):
         parser.add_argument(f"--{option}", required=True)
     parser.add_argument("objects", nargs="+")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         script, whole = pathlib.Path(folder, "script"), pathlib.Path(folder, "whole.o")
-        script.write_text(f"SECTIONS {{ .text_{args.level} 0 : {{ *(.text .text.*) }} }}\n")
-        link = [args.ld, "-r", "--force-group-allocation", "-T", script, "-o", whole]
-        subprocess.run([*link, *args.objects], check=True)
+        section = "text_" + args.level.replace("-", "_")
+        script.write_text(f"SECTIONS {{ .{section} 0 : {{ *(.text .text.*) }} }}\n")
+        link = [args.ld, "-r", "--force-group-allocation"]
+        subprocess.run([*link, "-T", script, "-o", whole, *args.objects], check=True)
         if problem := check(args.objdump, whole):
             sys.exit(f"kernels of {args.level} have {problem}; take the file out of the level")
         shared = [name for name, _ in variables(args.objdump, whole) if not is_of_level(name)]
@@ -69,6 +85,15 @@ def main():
         subprocess.run(
             [args.objcopy, f"--keep-global-symbols={names}", whole, args.out], check=True
         )
+        subprocess.run([*link, "-o", whole, *args.objects], check=True)
+        renamed = {name: f"{args.level}.{table}" for name, table in tables(args.objdump, whole)}
+        names.write_text("\n".join([*renamed.values(), *shared]) + "\n")
+        pairs = pathlib.Path(folder, "pairs")
+        pairs.write_text("".join(f"{old} {new}\n" for old, new in renamed.items()))
+        rename = [args.objcopy, f"--redefine-syms={pairs}"]
+        subprocess.run([*rename, whole], check=True)
+        keep = [args.objcopy, f"--keep-global-symbols={names}"]
+        subprocess.run([*keep, whole, args.static_out], check=True)
 
 
 if __name__ == "__main__":

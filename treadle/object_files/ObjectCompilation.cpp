@@ -413,6 +413,10 @@ Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &op
   if (!isIdentifier(options.name))
     return Unexpected(invalidArgument("name '", options.name,
                                       "' can't begin a C name; expected letters, digits and _"));
+  codegen::ObjectTarget target{.isStatic = options.isStatic};
+  if (!options.target.empty() && !(target.level = instructionSetOf(options.target)))
+    return Unexpected(invalidArgument("target '", options.target, "' is unknown, expected one of ",
+                                      instructionSetNames()));
   SessionOptions plain;
   plain.threads = 1;
   plain.loopOverlap = LoopOverlap::Off;
@@ -445,7 +449,7 @@ Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &op
   }
   std::string guard = llvm::StringRef(options.name).upper() + "_H";
   std::string header = codegen::headerText(functions, options.name, guard);
-  return codegen::objectFile(std::move(functions)).map([&](std::string object) {
+  return codegen::objectFile(std::move(functions), target).map([&](std::string object) {
     return ObjectCode{std::move(object), std::move(header)};
   });
 }

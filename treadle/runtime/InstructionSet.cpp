@@ -52,6 +52,13 @@ Expected<std::optional<InstructionSet>> readRequest() {
 
 } // namespace
 
+std::optional<InstructionSet> instructionSetOf(std::string_view name) {
+  const Level *found = std::ranges::find(levels, name, &Level::name);
+  return found == std::end(levels) ? std::nullopt : std::optional(found->set);
+}
+
+std::string instructionSetNames() { return namesUpTo(std::rbegin(levels)->set); }
+
 Expected<InstructionSet> findInstructionSet(std::string_view name, InstructionSet highest) {
   const Level *found = std::ranges::find(levels, name, &Level::name);
   if (found != std::end(levels) && found->set <= highest)

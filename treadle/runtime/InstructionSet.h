@@ -5,6 +5,7 @@
 #include "treadle/tensor/Error.h"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace treadle {
@@ -18,6 +19,12 @@ std::string_view instructionSetName(InstructionSet set);
 
 /// The highest level that this processor has.
 InstructionSet processorInstructionSet();
+
+/// The level of this name among all that there are for this kind of processor; nothing where there
+/// is none.
+std::optional<InstructionSet> instructionSetOf(std::string_view name);
+/// `x86-64-v2, x86-64-v3, x86-64-v4`
+std::string instructionSetNames();
 
 /// The level of this name. InvalidArgument, with the levels there are, for what is no level, or is
 /// one beyond `highest`, which is the processor's.

@@ -200,7 +200,8 @@ struct KernelFamily {
   KernelTable table;
   std::string_view function;
 };
-#define TREADLE_FAMILY(function) treadle::KernelFamily{function, #function}
+#define TREADLE_FAMILY(function)                                                                   \
+  treadle::KernelFamily { function, #function }
 
 struct NodeSpec;
 class FunctionLibrary;

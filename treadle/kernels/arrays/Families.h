@@ -40,8 +40,13 @@ std::span<const KernelEntry> uniqueKernels();
 std::span<const KernelEntry> xlaKernels();
 
 inline constexpr KernelFamily arraysFamilies[] = {
-    concatKernels,  fillKernels,    gatherKernels,    partitionKernels, identityKernels,
-    reverseKernels, scatterKernels, searchKernels,    shapeKernels,     sliceKernels,
-    spaceKernels,   tileKernels,    transposeKernels, uniqueKernels,    xlaKernels};
+    TREADLE_FAMILY(concatKernels),    TREADLE_FAMILY(fillKernels),
+    TREADLE_FAMILY(gatherKernels),    TREADLE_FAMILY(partitionKernels),
+    TREADLE_FAMILY(identityKernels),  TREADLE_FAMILY(reverseKernels),
+    TREADLE_FAMILY(scatterKernels),   TREADLE_FAMILY(searchKernels),
+    TREADLE_FAMILY(shapeKernels),     TREADLE_FAMILY(sliceKernels),
+    TREADLE_FAMILY(spaceKernels),     TREADLE_FAMILY(tileKernels),
+    TREADLE_FAMILY(transposeKernels), TREADLE_FAMILY(uniqueKernels),
+    TREADLE_FAMILY(xlaKernels)};
 
 } // namespace treadle

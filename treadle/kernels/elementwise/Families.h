@@ -33,16 +33,16 @@ std::span<const KernelEntry> integralFunctionKernels();
 /// Gamma, beta, Bessel and error functions: Eigen's, which TensorFlow's results come from too.
 std::span<const KernelEntry> specialFunctionKernels();
 
-inline constexpr KernelFamily elementwiseFamilies[] = {activationKernels,
-                                                       castKernels,
-                                                       elementwiseArithmeticKernels,
-                                                       elementwiseCompareKernels,
-                                                       elementwiseDivisionKernels,
-                                                       elementwiseGradKernels,
-                                                       elementwiseMathKernels,
-                                                       elementwiseSelectKernels,
-                                                       elementwiseUnaryKernels,
-                                                       integralFunctionKernels,
-                                                       specialFunctionKernels};
+inline constexpr KernelFamily elementwiseFamilies[] = {TREADLE_FAMILY(activationKernels),
+                                                       TREADLE_FAMILY(castKernels),
+                                                       TREADLE_FAMILY(elementwiseArithmeticKernels),
+                                                       TREADLE_FAMILY(elementwiseCompareKernels),
+                                                       TREADLE_FAMILY(elementwiseDivisionKernels),
+                                                       TREADLE_FAMILY(elementwiseGradKernels),
+                                                       TREADLE_FAMILY(elementwiseMathKernels),
+                                                       TREADLE_FAMILY(elementwiseSelectKernels),
+                                                       TREADLE_FAMILY(elementwiseUnaryKernels),
+                                                       TREADLE_FAMILY(integralFunctionKernels),
+                                                       TREADLE_FAMILY(specialFunctionKernels)};
 
 } // namespace treadle

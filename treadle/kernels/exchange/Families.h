@@ -32,7 +32,10 @@ std::span<const KernelEntry> rendezvousKernels();
 std::span<const KernelEntry> stagingKernels();
 
 inline constexpr KernelFamily exchangeFamilies[] = {
-    accumulatorKernels, barrierKernels, batchKernels,      collectiveKernels, mapStagingKernels,
-    mutexKernels,       queueKernels,   rendezvousKernels, stagingKernels};
+    TREADLE_FAMILY(accumulatorKernels), TREADLE_FAMILY(barrierKernels),
+    TREADLE_FAMILY(batchKernels),       TREADLE_FAMILY(collectiveKernels),
+    TREADLE_FAMILY(mapStagingKernels),  TREADLE_FAMILY(mutexKernels),
+    TREADLE_FAMILY(queueKernels),       TREADLE_FAMILY(rendezvousKernels),
+    TREADLE_FAMILY(stagingKernels)};
 
 } // namespace treadle

@@ -26,7 +26,9 @@ std::span<const KernelEntry> summaryKernels();
 std::span<const KernelEntry> summaryWriterKernels();
 
 inline constexpr KernelFamily filesFamilies[] = {
-    checkpointKernels, fileKernels,      imageSummaryKernels, parseExampleKernels,
-    readerKernels,     sliceFileKernels, summaryKernels,      summaryWriterKernels};
+    TREADLE_FAMILY(checkpointKernels),   TREADLE_FAMILY(fileKernels),
+    TREADLE_FAMILY(imageSummaryKernels), TREADLE_FAMILY(parseExampleKernels),
+    TREADLE_FAMILY(readerKernels),       TREADLE_FAMILY(sliceFileKernels),
+    TREADLE_FAMILY(summaryKernels),      TREADLE_FAMILY(summaryWriterKernels)};
 
 } // namespace treadle

@@ -16,6 +16,6 @@ std::span<const FunctionKernelEntry> rowFunctionKernels();
 /// XLA has them.
 std::span<const FunctionKernelEntry> tensorFunctionKernels();
 
-inline constexpr KernelFamily functionsFamilies[] = {batchFunctionKernels};
+inline constexpr KernelFamily functionsFamilies[] = {TREADLE_FAMILY(batchFunctionKernels)};
 
 } // namespace treadle

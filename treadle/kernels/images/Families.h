@@ -38,17 +38,17 @@ std::span<const KernelEntry> randomCropKernels();
 /// Images scaled and moved by any amount, with a choice of kernels, and the gradient of that.
 std::span<const KernelEntry> scaleAndTranslateKernels();
 
-inline constexpr KernelFamily imagesFamilies[] = {combinedNonMaxSuppressionKernels,
-                                                  cropAndResizeKernels,
-                                                  decodeImageKernels,
-                                                  drawBoxesKernels,
-                                                  encodeImageKernels,
-                                                  glimpseKernels,
-                                                  imageColorKernels,
-                                                  imageResizeKernels,
-                                                  imageTransformKernels,
-                                                  nonMaxSuppressionKernels,
-                                                  randomCropKernels,
-                                                  scaleAndTranslateKernels};
+inline constexpr KernelFamily imagesFamilies[] = {TREADLE_FAMILY(combinedNonMaxSuppressionKernels),
+                                                  TREADLE_FAMILY(cropAndResizeKernels),
+                                                  TREADLE_FAMILY(decodeImageKernels),
+                                                  TREADLE_FAMILY(drawBoxesKernels),
+                                                  TREADLE_FAMILY(encodeImageKernels),
+                                                  TREADLE_FAMILY(glimpseKernels),
+                                                  TREADLE_FAMILY(imageColorKernels),
+                                                  TREADLE_FAMILY(imageResizeKernels),
+                                                  TREADLE_FAMILY(imageTransformKernels),
+                                                  TREADLE_FAMILY(nonMaxSuppressionKernels),
+                                                  TREADLE_FAMILY(randomCropKernels),
+                                                  TREADLE_FAMILY(scaleAndTranslateKernels)};
 
 } // namespace treadle

@@ -29,8 +29,10 @@ std::span<const KernelEntry> matrixFunctionKernels();
 std::span<const KernelEntry> xlaCustomCallKernels();
 
 inline constexpr KernelFamily linearAlgebraFamilies[] = {
-    bandedMatrixKernels, crossProductKernels,   decompositionKernels,
-    eigenvalueKernels,   leastSquaresKernels,   linearAlgebraKernels,
-    matrixKernels,       matrixFunctionKernels, xlaCustomCallKernels};
+    TREADLE_FAMILY(bandedMatrixKernels),  TREADLE_FAMILY(crossProductKernels),
+    TREADLE_FAMILY(decompositionKernels), TREADLE_FAMILY(eigenvalueKernels),
+    TREADLE_FAMILY(leastSquaresKernels),  TREADLE_FAMILY(linearAlgebraKernels),
+    TREADLE_FAMILY(matrixKernels),        TREADLE_FAMILY(matrixFunctionKernels),
+    TREADLE_FAMILY(xlaCustomCallKernels)};
 
 } // namespace treadle

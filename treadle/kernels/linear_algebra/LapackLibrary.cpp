@@ -1,10 +1,10 @@
 #include "treadle/kernels/linear_algebra/LapackLibrary.h"
 #include "treadle/runtime/InstructionSet.h"
+#include "treadle/runtime/SharedLibrary.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <dlfcn.h>
 #include <vector>
 
 namespace treadle::lapack {
@@ -45,13 +45,13 @@ const char *olderKind(void *library) {
 /// A processor that is newer than the library counts as one without any of today's vectors, unless
 /// the environment says otherwise while the library is loaded.
 void *load() {
-  void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void *library = openSharedLibrary(path, RTLD_NOW | RTLD_LOCAL);
   const char *kind = library ? olderKind(library) : nullptr;
   if (!kind)
     return library;
   dlclose(library);
   setenv("OPENBLAS_CORETYPE", kind, 0);
-  library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  library = openSharedLibrary(path, RTLD_NOW | RTLD_LOCAL);
   unsetenv("OPENBLAS_CORETYPE");
   return library;
 }

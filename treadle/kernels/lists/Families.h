@@ -26,7 +26,9 @@ std::span<const KernelEntry> tensorListWholeKernels();
 std::span<const KernelEntry> tensorMapKernels();
 
 inline constexpr KernelFamily listsFamilies[] = {
-    compositeTensorKernels, optionalKernels,        stackKernels,    tensorArrayKernels,
-    tensorListKernels,      tensorListWholeKernels, tensorMapKernels};
+    TREADLE_FAMILY(compositeTensorKernels), TREADLE_FAMILY(optionalKernels),
+    TREADLE_FAMILY(stackKernels),           TREADLE_FAMILY(tensorArrayKernels),
+    TREADLE_FAMILY(tensorListKernels),      TREADLE_FAMILY(tensorListWholeKernels),
+    TREADLE_FAMILY(tensorMapKernels)};
 
 } // namespace treadle

@@ -17,7 +17,8 @@ std::span<const KernelEntry> matMulKernels();
 /// Activations that graphs spell out, as one op each: _Swish, _GeluExact and the like.
 std::span<const KernelEntry> activationOpKernels();
 
-inline constexpr KernelFamily productsFamilies[] = {einsumKernels, matMulKernels,
-                                                    activationOpKernels};
+inline constexpr KernelFamily productsFamilies[] = {TREADLE_FAMILY(einsumKernels),
+                                                    TREADLE_FAMILY(matMulKernels),
+                                                    TREADLE_FAMILY(activationOpKernels)};
 
 } // namespace treadle

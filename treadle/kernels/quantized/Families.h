@@ -21,8 +21,9 @@ std::span<const KernelEntry> quantizedMathKernels();
 /// rectifying, pooling.
 std::span<const KernelEntry> requantizeKernels();
 
-inline constexpr KernelFamily quantizedFamilies[] = {fakeQuantizationKernels, quantizeKernels,
-                                                     quantizeAndDequantizeKernels,
-                                                     quantizedMathKernels, requantizeKernels};
+inline constexpr KernelFamily quantizedFamilies[] = {
+    TREADLE_FAMILY(fakeQuantizationKernels), TREADLE_FAMILY(quantizeKernels),
+    TREADLE_FAMILY(quantizeAndDequantizeKernels), TREADLE_FAMILY(quantizedMathKernels),
+    TREADLE_FAMILY(requantizeKernels)};
 
 } // namespace treadle

@@ -29,8 +29,13 @@ std::span<const KernelEntry> randomTruncatedKernels();
 /// XlaRngBitGenerator: bits of Philox 4x32 and ThreeFry 2x32, from a state that goes on.
 std::span<const KernelEntry> xlaRandomKernels();
 
-inline constexpr KernelFamily randomFamilies[] = {
-    candidateSamplingKernels, multinomialKernels,     randomKernels,          randomSampleKernels,
-    randomStatefulKernels,    randomStatelessKernels, randomTruncatedKernels, xlaRandomKernels};
+inline constexpr KernelFamily randomFamilies[] = {TREADLE_FAMILY(candidateSamplingKernels),
+                                                  TREADLE_FAMILY(multinomialKernels),
+                                                  TREADLE_FAMILY(randomKernels),
+                                                  TREADLE_FAMILY(randomSampleKernels),
+                                                  TREADLE_FAMILY(randomStatefulKernels),
+                                                  TREADLE_FAMILY(randomStatelessKernels),
+                                                  TREADLE_FAMILY(randomTruncatedKernels),
+                                                  TREADLE_FAMILY(xlaRandomKernels)};
 
 } // namespace treadle

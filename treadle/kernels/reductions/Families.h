@@ -30,8 +30,10 @@ std::span<const KernelEntry> selectionKernels();
 std::span<const KernelEntry> topKKernels();
 
 inline constexpr KernelFamily reductionsFamilies[] = {
-    bincountKernels,     cumulativeKernels, debugNumberKernels,
-    numericCheckKernels, reductionKernels,  reductionArgKernels,
-    segmentKernels,      selectionKernels,  topKKernels};
+    TREADLE_FAMILY(bincountKernels),    TREADLE_FAMILY(cumulativeKernels),
+    TREADLE_FAMILY(debugNumberKernels), TREADLE_FAMILY(numericCheckKernels),
+    TREADLE_FAMILY(reductionKernels),   TREADLE_FAMILY(reductionArgKernels),
+    TREADLE_FAMILY(segmentKernels),     TREADLE_FAMILY(selectionKernels),
+    TREADLE_FAMILY(topKKernels)};
 
 } // namespace treadle

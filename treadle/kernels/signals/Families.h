@@ -16,7 +16,8 @@ std::span<const KernelEntry> spectrogramKernels();
 /// WAV files of 16-bit samples as audio of [samples,channels], and back.
 std::span<const KernelEntry> wavFileKernels();
 
-inline constexpr KernelFamily signalsFamilies[] = {fourierKernels, spectrogramKernels,
-                                                   wavFileKernels};
+inline constexpr KernelFamily signalsFamilies[] = {TREADLE_FAMILY(fourierKernels),
+                                                   TREADLE_FAMILY(spectrogramKernels),
+                                                   TREADLE_FAMILY(wavFileKernels)};
 
 } // namespace treadle

@@ -52,11 +52,14 @@ std::span<const KernelEntry> sparseShapeKernels();
 std::span<const KernelEntry> sparseTensorMapKernels();
 
 inline constexpr KernelFamily sparseFamilies[] = {
-    countSparseKernels, csrElementwiseKernels, csrMatrixKernels,
-    csrProductKernels,  editDistanceKernels,   featureCrossKernels,
-    raggedKernels,      raggedRowKernels,      raggedToTensorKernels,
-    setKernels,         sparseGradientKernels, sparseMathKernels,
-    sparseMergeKernels, sparseSegmentKernels,  sparseSerializeKernels,
-    sparseShapeKernels, sparseTensorMapKernels};
+    TREADLE_FAMILY(countSparseKernels),     TREADLE_FAMILY(csrElementwiseKernels),
+    TREADLE_FAMILY(csrMatrixKernels),       TREADLE_FAMILY(csrProductKernels),
+    TREADLE_FAMILY(editDistanceKernels),    TREADLE_FAMILY(featureCrossKernels),
+    TREADLE_FAMILY(raggedKernels),          TREADLE_FAMILY(raggedRowKernels),
+    TREADLE_FAMILY(raggedToTensorKernels),  TREADLE_FAMILY(setKernels),
+    TREADLE_FAMILY(sparseGradientKernels),  TREADLE_FAMILY(sparseMathKernels),
+    TREADLE_FAMILY(sparseMergeKernels),     TREADLE_FAMILY(sparseSegmentKernels),
+    TREADLE_FAMILY(sparseSerializeKernels), TREADLE_FAMILY(sparseShapeKernels),
+    TREADLE_FAMILY(sparseTensorMapKernels)};
 
 } // namespace treadle

@@ -24,8 +24,9 @@ std::span<const KernelEntry> variableScatterKernels();
 /// Variables behind resource handles, and what both kinds of variables share.
 std::span<const KernelEntry> variableKernels();
 
-inline constexpr KernelFamily stateFamilies[] = {lookupTableKernels,     refVariableKernels,
-                                                 remappingKernels,       sessionTensorKernels,
-                                                 variableScatterKernels, variableKernels};
+inline constexpr KernelFamily stateFamilies[] = {
+    TREADLE_FAMILY(lookupTableKernels),     TREADLE_FAMILY(refVariableKernels),
+    TREADLE_FAMILY(remappingKernels),       TREADLE_FAMILY(sessionTensorKernels),
+    TREADLE_FAMILY(variableScatterKernels), TREADLE_FAMILY(variableKernels)};
 
 } // namespace treadle

@@ -32,8 +32,11 @@ std::span<const KernelEntry> substringKernels();
 std::span<const KernelEntry> unicodeKernels();
 
 inline constexpr KernelFamily textFamilies[] = {
-    asStringKernels, assertKernels,     bytesKernels,        printKernels,
-    regexKernels,    stringHashKernels, stringNumberKernels, stringSplitKernels,
-    stringKernels,   substringKernels,  unicodeKernels};
+    TREADLE_FAMILY(asStringKernels),     TREADLE_FAMILY(assertKernels),
+    TREADLE_FAMILY(bytesKernels),        TREADLE_FAMILY(printKernels),
+    TREADLE_FAMILY(regexKernels),        TREADLE_FAMILY(stringHashKernels),
+    TREADLE_FAMILY(stringNumberKernels), TREADLE_FAMILY(stringSplitKernels),
+    TREADLE_FAMILY(stringKernels),       TREADLE_FAMILY(substringKernels),
+    TREADLE_FAMILY(unicodeKernels)};
 
 } // namespace treadle

@@ -22,8 +22,9 @@ std::span<const KernelEntry> fusedPaddingKernels();
 /// Maxima and means under a sliding window, and their gradients.
 std::span<const KernelEntry> poolingKernels();
 
-inline constexpr KernelFamily windowsFamilies[] = {convolutionKernels, dilationKernels,
-                                                   fractionalPoolingKernels, fusedPaddingKernels,
-                                                   poolingKernels};
+inline constexpr KernelFamily windowsFamilies[] = {
+    TREADLE_FAMILY(convolutionKernels), TREADLE_FAMILY(dilationKernels),
+    TREADLE_FAMILY(fractionalPoolingKernels), TREADLE_FAMILY(fusedPaddingKernels),
+    TREADLE_FAMILY(poolingKernels)};
 
 } // namespace treadle

@@ -49,6 +49,8 @@ int compile(const Arguments &args) {
   options.feeds = args.list("--feed");
   options.fetches = args.list("--fetch");
   options.fastMath = args.has("--fast-math");
+  options.isStatic = args.has("--static");
+  options.target = args.value("--target").value_or("");
   if (!options.signatures.empty() && !options.fetches.empty())
     return report(UsageError{"options '--signature' and '--fetch' can't be used together: a "
                              "signature gives all of its outputs"});
@@ -70,6 +72,12 @@ constexpr OptionRow options[] = {
     {"--feed", "T,...",
      "inputs of the function, for a graph; by default the placeholders that it needs"},
     {"--fast-math", "", fastMathHelp},
+    {"--static", "",
+     "for programs that are linked with libtreadle_runtime.a: they get the kernels that the model "
+     "uses"},
+    {"--target", "LEVEL",
+     "the least processor that runs the code: x86-64-v2, x86-64-v3 or x86-64-v4; by default this "
+     "one"},
     {"--name", "NAME", "prefix of all names in C; by default FILE's name"},
 };
 
