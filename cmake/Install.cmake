@@ -10,8 +10,10 @@ install(FILES ${CMAKE_BINARY_DIR}/library/treadle.bash RENAME treadle
   DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions COMPONENT program)
 # What programs with models in object files are linked with.
 install(TARGETS treadle_program LIBRARY COMPONENT library)
-install(FILES ${CMAKE_BINARY_DIR}/static/libtreadle_runtime.a
-  DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+if(NOT TREADLE_SANITIZER)
+  install(FILES ${CMAKE_BINARY_DIR}/static/libtreadle_runtime.a
+    DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+endif()
 install(TARGETS treadle_shared EXPORT treadle
   LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 

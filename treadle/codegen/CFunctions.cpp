@@ -4,11 +4,13 @@
 #include <cstring>
 
 // Of the compiler's own library: conversions of floats of 16 bits.
+// NOLINTBEGIN(bugprone-reserved-identifier)
 extern "C" {
 _Float16 __truncsfhf2(float);
 _Float16 __truncdfhf2(double);
 float __extendhfsf2(_Float16);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace treadle::codegen {
 
@@ -70,6 +72,8 @@ std::vector<RuntimeFunction> cFunctions() {
   add.operator()<float, float, float, float>("fmaf", ::fmaf);
   add.operator()<double, double, int>("ldexp", ::ldexp);
   add.operator()<float, float, int>("ldexpf", ::ldexpf);
+  add.operator()<void, double, double *, double *>("sincos", ::sincos);
+  add.operator()<void, float, float *, float *>("sincosf", ::sincosf);
   add("__truncsfhf2", __truncsfhf2);
   add("__truncdfhf2", __truncdfhf2);
   add("__extendhfsf2", __extendhfsf2);

@@ -8,7 +8,7 @@
 
 namespace llvm {
 class Module;
-}
+} // namespace llvm
 
 namespace treadle::codegen {
 

@@ -267,7 +267,9 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
       [isCancelled](StringRef, Any) { return !isSet(isCancelled); });
   PassBuilder passes(&target, PipelineTuningOptions(), std::nullopt, &watchers);
   TargetLibraryInfoImpl library(target.getTargetTriple());
-  library.addVectorizableFunctions(vectorMathDescriptions());
+  // A target that was asked for is a level by its name.
+  library.addVectorizableFunctions(vectorMathDescriptions(
+      instructionSetOf(target.getTargetCPU().str()).value_or(instructionSet())));
   functionAnalyses.registerPass([&] { return TargetLibraryAnalysis(library); });
   passes.registerModuleAnalyses(moduleAnalyses);
   passes.registerCGSCCAnalyses(callGraphAnalyses);

@@ -139,6 +139,7 @@ Expected<std::vector<Tensor>> run(ProgramFunction &function, State &state,
       taken.push_back(Tensor(argument).take());
     if (variant.code(&frame, taken.data(), given.data()) == 0) {
       std::vector<Tensor> results;
+      results.reserve(given.size());
       for (TensorBlock *block : given)
         results.push_back(Tensor::adopt(block));
       return results;

@@ -50,7 +50,7 @@ constexpr Variant variants[] = {{"b", InstructionSet::X86_64_V2, 2},
                                 {"e", InstructionSet::X86_64_V4, 8}};
 
 struct Library {
-  std::vector<llvm::VecDesc> descriptions;
+  std::vector<std::pair<InstructionSet, llvm::VecDesc>> descriptions;
   std::vector<RuntimeFunction> found;
 
   Library() {
@@ -82,10 +82,13 @@ private:
     found.push_back({vector.c_str(), address});
     const std::string &abi = keep("_ZGV_LLVM_N" + std::to_string(elements) + function.arguments);
     auto count = llvm::ElementCount::getFixed(elements);
-    descriptions.emplace_back(scalar, vector, count, false, abi, std::nullopt);
+    descriptions.emplace_back(variant.set,
+                              llvm::VecDesc(scalar, vector, count, false, abi, std::nullopt));
     if (function.intrinsic)
-      descriptions.emplace_back(keep(std::string(function.intrinsic) + (isFloat ? ".f32" : ".f64")),
-                                vector, count, false, abi, std::nullopt);
+      descriptions.emplace_back(
+          variant.set,
+          llvm::VecDesc(keep(std::string(function.intrinsic) + (isFloat ? ".f32" : ".f64")), vector,
+                        count, false, abi, std::nullopt));
   }
 };
 
@@ -96,7 +99,13 @@ const Library &library() {
 
 } // namespace
 
-const std::vector<llvm::VecDesc> &vectorMathDescriptions() { return library().descriptions; }
+std::vector<llvm::VecDesc> vectorMathDescriptions(InstructionSet level) {
+  std::vector<llvm::VecDesc> descriptions;
+  for (const auto &[set, description] : library().descriptions)
+    if (set <= level)
+      descriptions.push_back(description);
+  return descriptions;
+}
 std::vector<RuntimeFunction> vectorMathFunctions() { return library().found; }
 
 } // namespace treadle::codegen

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/codegen/Frame.h"
+#include "treadle/runtime/InstructionSet.h"
 
 #include "llvm/Analysis/TargetLibraryInfo.h"
 
@@ -9,8 +10,9 @@
 
 namespace treadle::codegen {
 
-/// Which scalar function is which vector function. Empty where the C library has none.
-const std::vector<llvm::VecDesc> &vectorMathDescriptions();
+/// Which scalar function is which vector function, for a processor of this level. Empty where the C
+/// library has none.
+std::vector<llvm::VecDesc> vectorMathDescriptions(InstructionSet level);
 
 /// Where they are.
 std::vector<RuntimeFunction> vectorMathFunctions();

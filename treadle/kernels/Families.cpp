@@ -11,55 +11,55 @@ namespace {
 
 struct KernelLevel {
   InstructionSet set;
-  void (*families)(KernelFamilies &);
+  const std::span<const KernelFamily> *const *rooms;
 };
 
 // The lowest first. (An array must have an element: the last one is none.)
 constexpr KernelLevel kernelLevels[] = {
-#define TREADLE_KERNEL_LEVEL(level) {InstructionSet::level, treadleKernels_##level},
+#define TREADLE_KERNEL_LEVEL(level) {InstructionSet::level, &treadleKernels_##level},
 #include "treadle/kernels/Levels.inc"
 #undef TREADLE_KERNEL_LEVEL
     {InstructionSet::X86_64_V2, nullptr}};
 
-/// Calls `visit(i, table, level)` for the tables of family `i` that levels up to `highest` have of
-/// their own, the lowest first.
-template <typename Visit> void forEachOwnTable(InstructionSet highest, const Visit &visit) {
-  const KernelFamilies everybodys = familiesOfRooms();
-  for (const KernelLevel &level : kernelLevels) {
-    if (!level.families || level.set > highest)
-      continue;
-    KernelFamilies own;
-    level.families(own);
-    for (size_t i = 0; i < own.size(); ++i)
-      if (own[i].data() != everybodys[i].data())
-        visit(i, own[i], level.set);
-  }
+/// Calls `visit(family, best, level)` for each family: as everybody has it, and as the highest
+/// level up to `highest` has one of its own. It runs no code of a level.
+template <typename Visit> void forEachFamily(InstructionSet highest, const Visit &visit) {
+  for (size_t room = 0; room < std::size(kernelRooms); ++room)
+    for (size_t i = 0; i < kernelRooms[room].size(); ++i) {
+      const KernelFamily &everybodys = kernelRooms[room][i];
+      const KernelFamily *best = &everybodys;
+      InstructionSet of = InstructionSet::X86_64_V2;
+      for (const KernelLevel &level : kernelLevels)
+        if (level.rooms && level.set <= highest)
+          if (const KernelFamily &own = (*level.rooms)[room][i]; own.table != everybodys.table) {
+            best = &own;
+            of = level.set;
+          }
+      visit(everybodys, *best, of);
+    }
 }
 
 } // namespace
 
 KernelFamilies kernelFamilies() {
-  KernelFamilies best = familiesOfRooms();
-  forEachOwnTable(instructionSet(), [&](size_t i, std::span<const KernelEntry> table,
-                                        InstructionSet) { best[i] = table; });
-  return best;
+  KernelFamilies families;
+  forEachFamily(instructionSet(), [&](const KernelFamily &, const KernelFamily &best,
+                                      InstructionSet) { families.push_back(best.table()); });
+  return families;
 }
 
 std::string kernelTableSymbol(std::string_view op, InstructionSet level) {
-  size_t i = 0;
-  for (std::span<const KernelFamily> room : kernelRooms)
-    for (const KernelFamily &family : room) {
-      size_t at = i++;
-      if (std::ranges::find(family.table(), op, &KernelEntry::op) == family.table().end())
-        continue;
-      std::string symbol = str("_ZN7treadle", family.function.size(), family.function, "Ev");
-      forEachOwnTable(level, [&](size_t own, std::span<const KernelEntry>, InstructionSet set) {
-        if (own == at)
-          symbol = str(instructionSetName(set), ".", family.function);
-      });
-      return symbol;
-    }
-  return {};
+  std::string symbol;
+  forEachFamily(level, [&](const KernelFamily &everybodys, const KernelFamily &best,
+                           InstructionSet set) {
+    std::span<const KernelEntry> table = everybodys.table();
+    if (std::ranges::find(table, op, &KernelEntry::op) == table.end())
+      return;
+    std::string_view function = everybodys.function;
+    symbol = best.table == everybodys.table ? str("_ZN7treadle", function.size(), function, "Ev")
+                                            : str(instructionSetName(set), ".", function);
+  });
+  return symbol;
 }
 
 const KernelRegistry &builtinKernels() {

@@ -81,7 +81,8 @@ TEST(Einsum, FloatsGiveWhatDoublesGive) {
   };
   const Row rows[] = {{"abc", "cde", "abde"}, {"aecd", "abcd", "acbe"}, {"acbe", "aecd", "abcd"},
                       {"abcd", "cde", "abe"}, {"ij", "kj", "ik"},       {"bij", "bjk", "bik"},
-                      {"abc", "bcd", "ad"},   {"xyz", "zw", "wxy"},     {"aab", "bc", "ca"}};
+                      {"abc", "bcd", "ad"},   {"xyz", "zw", "wxy"},     {"aab", "bc", "ca"},
+                      {"dba", "do", "abo"}};
   for (const Row &row : rows)
     expectFloatsAsDoubles(row.left, row.right, row.result,
                           [](char label) -> int64_t { return 3 + (label * 7) % 11; });

@@ -2,13 +2,17 @@
 
 #include "treadle/kernels/products/Tile.h"
 #include "treadle/runtime/Execution.h"
+#include "treadle/runtime/ThreadPool.h"
 
 #include <algorithm>
 
 namespace treadle {
 
+/// Packing takes as long as some rows do.
+constexpr int64_t leastRows = 3;
+
 bool isWorthPacking(const Product &p) {
-  constexpr int64_t leastRows = 3, leastColumns = 8, leastProducts = 16384;
+  constexpr int64_t leastColumns = 8, leastProducts = 16384;
   return p.m >= leastRows && p.n >= leastColumns && p.m * p.n * p.k >= leastProducts;
 }
 
@@ -28,17 +32,37 @@ float elementOf(const FloatMatrix &m, int64_t row, int64_t column) {
   return m.data[m.isTransposed ? column * m.stride + row : row * m.stride + column];
 }
 
+/// Row by row, of what lies side by side.
+void multiplyRowByRow(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
+                      const FloatMatrix &b, const PackedResult &out) {
+  using Row = Eigen::Map<const Eigen::VectorXf>;
+  for (int64_t r = 0; r < rows; ++r) {
+    const float *left = a.data + r * a.stride;
+    float *to = out.data + r * out.stride;
+    if (!out.adds)
+      std::fill_n(to, columns, 0.0F);
+    if (b.isTransposed)
+      for (int64_t c = 0; c < columns; ++c)
+        to[c] += Row(left, depth).dot(Row(b.data + c * b.stride, depth));
+    else
+      for (int64_t i = 0; i < depth; ++i)
+        Eigen::Map<Eigen::VectorXf>(to, columns) += left[i] * Row(b.data + i * b.stride, columns);
+  }
+}
+
 /// Where element (row, column) is the first.
 FloatMatrix from(const FloatMatrix &m, int64_t row, int64_t column) {
   return {m.data + (m.isTransposed ? column * m.stride + row : row * m.stride + column), m.stride,
           m.isTransposed};
 }
 
+constexpr int64_t columnsOfBlock = 64;
+
 /// Of few rows, block by block of the right operand, which stays in the cache from when it is
 /// packed.
-void multiplyFewRows(OpContext &ctx, const Product &p, const FloatMatrix &left,
-                     const FloatMatrix &right, const PackedResult &out) {
-  constexpr int64_t columnsOfBlock = 64, depthOfBlock = 1024;
+void multiplyByBlocks(OpContext &ctx, const Product &p, const FloatMatrix &left,
+                      const FloatMatrix &right, const PackedResult &out) {
+  constexpr int64_t depthOfBlock = 1024;
   double cost = nsPerTileProduct * static_cast<double>(p.m * columnsOfBlock * p.k);
   ctx.parallelFor(
       (p.n + columnsOfBlock - 1) / columnsOfBlock, cost, [&](int64_t begin, int64_t end) {
@@ -62,8 +86,9 @@ void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const floa
   constexpr int64_t fewRows = 192;
   FloatMatrix left{a, p.aTransposed ? p.m : p.k, p.aTransposed};
   FloatMatrix right{b, p.bTransposed ? p.k : p.n, p.bTransposed};
-  if (p.m <= fewRows)
-    return multiplyFewRows(ctx, p, left, right, out);
+  int64_t threads = ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1;
+  if (p.m <= fewRows && p.n >= threads * columnsOfBlock)
+    return multiplyByBlocks(ctx, p, left, right, out);
   if (!multiply(ctx, p.m, p.n, p.k, left, right, out))
     ctx.fail(resourceExhausted("there is no memory for a copy of a matrix of ", p.k, " x ", p.n,
                                " numbers"));
@@ -71,6 +96,8 @@ void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const floa
 
 void multiplyFloats(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
                     const FloatMatrix &b, const PackedResult &out) {
+  if (rows < leastRows && !a.isTransposed)
+    return multiplyRowByRow(rows, columns, depth, a, b, out);
   Execution alone; // no run: works on this thread
   if (depth > 0 && multiply(alone, rows, columns, depth, a, b, out))
     return;

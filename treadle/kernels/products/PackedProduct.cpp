@@ -228,7 +228,7 @@ public:
             int64_t count) {
     for (size_t r = 0; r < rows.size(); ++r)
       starts[r] = static_cast<int64_t>(r) * stride;
-    if (left.segments.size() == 1 && rows.back() - rows.front() == std::ssize(rows) - 1)
+    if (left.segments.size() == 1 && lieSideBySide(rows))
       turnMatrix(rows[0] + left.segments[0] + begin * left.step, left.step, count, std::ssize(rows),
                  elements, [](int64_t r) { return r * stride; });
     else
@@ -242,6 +242,13 @@ public:
   static constexpr int64_t most = 384;
 
 private:
+  static bool lieSideBySide(std::span<const float *const> rows) {
+    for (size_t r = 1; r < rows.size(); ++r)
+      if (rows[r] != rows[r - 1] + 1)
+        return false;
+    return true;
+  }
+
   static void copy(const float *row, const PackedLeft &left, int64_t begin, int64_t count,
                    float *to) {
     while (count) {

@@ -174,7 +174,7 @@ bool runPlan(OpContext &ctx, const ConvolutionState &s, const ConvolutionForm &f
              const float *from, const Tensor &filter, const float *data, float *to,
              const Epilogue *epilogue) {
   std::shared_ptr<const ConvolutionPlan> plan = s.plans->find(form);
-  if (!plan)
+  if (!plan || !plan->takes(from))
     return false;
   const float *factor = epilogue ? floatsOf(epilogue->channelFactor()) : nullptr;
   auto order = [&] { return plan->order(ctx, data, factor); };
@@ -424,7 +424,8 @@ bool canAddInPlace(OpContext &ctx, const ConvolutionState &s, const Shapes &shap
   PlacedConvolution place{shapes.place, shapes.in.batch, c.in, c.out};
   if (goesByStrips(s, place, c))
     return false;
-  return s.plans->find(formOf(ctx, s, place, c.groups, &*epilogue)) != nullptr;
+  auto plan = s.plans->find(formOf(ctx, s, place, c.groups, &*epilogue));
+  return plan && plan->takesAll();
 }
 
 void runForward(OpContext &ctx) {

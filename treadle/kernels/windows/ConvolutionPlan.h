@@ -56,6 +56,10 @@ public:
     return nullptr;
   }
 
+  /// Whether it can compute of these elements what a sum over windows gives; some plans multiply by
+  /// zeros, which only numbers that are finite stand.
+  virtual bool takes(const float * /*from*/) const { return true; }
+  virtual bool takesAll() const { return true; }
   /// Computes the result, or the input's gradient. `offset` is null where the form has none. `next`
   /// is what will be read afterwards.
   virtual void run(OpContext &, const float * /*from*/, const OrderedFilter & /*filter*/,

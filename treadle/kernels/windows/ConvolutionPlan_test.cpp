@@ -199,6 +199,25 @@ TEST(ConvolutionPlan, OfASmallOneIsMadeTheSecondTime) {
   EXPECT_TRUE(plans.find(form));
 }
 
+// Groups that are taken together are multiplied by zeros where they don't meet.
+TEST(ConvolutionPlan, OfFewChannelsAGroupTakesFiniteNumbersAlone) {
+  ConvolutionForm form;
+  form.place = {{{1, 8, 8}, {1, 8, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}}, 1, 8, 8};
+  form.groups = 4;
+  auto plan = ConvolutionPlan::make(form);
+  ASSERT_TRUE(plan);
+  std::vector<float> image(8 * 8 * 8, 1);
+  EXPECT_TRUE(plan->takes(image.data()));
+  for (float odd : {std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+                    std::numeric_limits<float>::quiet_NaN()}) {
+    image[511] = odd;
+    EXPECT_FALSE(plan->takes(image.data()));
+    EXPECT_FALSE(plan->takesAll());
+  }
+  form.groups = 1;
+  EXPECT_TRUE(ConvolutionPlan::make(form)->takes(image.data()));
+}
+
 TEST(ConvolutionPlan, OfNothingThereIsNone) {
   ConvolutionForm form;
   form.place = {{{1, 8, 8}, {1, 8, 8}, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {0, 1, 1}}, 0, 16, 16};

@@ -162,10 +162,7 @@ template <typename T, int64_t lanes, int vectors, int64_t taps> struct LineSums 
     int64_t step = w.stride[2] * c.inChannels, toTap = w.dilation[2] * c.inChannels;
     in += range.begin * step;
     out += range.begin * c.inChannels;
-    typename Vector::Type own[count][vectors];
-    for (int64_t t = 0; t < count; ++t)
-      for (int v = 0; v < vectors; ++v)
-        own[t][v] = sum[first + t][v];
+    typename Vector::Type own[count][vectors] = {}; // many positions would drown in one sum
     for (int64_t i = range.begin; i < range.end; ++i, in += step, out += c.inChannels)
 #pragma unroll
       for (int v = 0; v < vectors; ++v) {
@@ -176,7 +173,7 @@ template <typename T, int64_t lanes, int vectors, int64_t taps> struct LineSums 
       }
     for (int64_t t = 0; t < count; ++t)
       for (int v = 0; v < vectors; ++v)
-        sum[first + t][v] = own[t][v];
+        sum[first + t][v] += own[t][v];
   }
 
   /// Those of one element that don't have all elements inside.
@@ -259,7 +256,7 @@ void filterGradient(OpContext &ctx, const PlacedConvolution &c, const T *in, T *
   };
   int64_t units = w.size[0] * w.size[1] * blocks;
   double products = static_cast<double>(c.batch * w.out[0] * w.out[1] * w.out[2]) *
-                    static_cast<double>(w.size[2] * c.inChannels / blocks);
+                    static_cast<double>(w.size[2] * c.inChannels) / static_cast<double>(blocks);
   ctx.parallelFor(units, 0.03 * products, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit)
       compute(unit);
@@ -268,17 +265,22 @@ void filterGradient(OpContext &ctx, const PlacedConvolution &c, const T *in, T *
 
 } // namespace
 
-#define TREADLE_INSTANTIATE(T)                                                                     \
-  void inputGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, T *in, const T *filter,  \
-                              const T *out) {                                                      \
-    inputGradient(ctx, c, in, filter, out);                                                        \
-  }                                                                                                \
-  void filterGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, const T *in, T *filter, \
-                               const T *out) {                                                     \
-    filterGradient(ctx, c, in, filter, out);                                                       \
-  }
-TREADLE_INSTANTIATE(float)
-TREADLE_INSTANTIATE(double)
-#undef TREADLE_INSTANTIATE
+void inputGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, float *in,
+                            const float *filter, const float *out) {
+  inputGradient(ctx, c, in, filter, out);
+}
+void inputGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, double *in,
+                            const double *filter, const double *out) {
+  inputGradient(ctx, c, in, filter, out);
+}
+
+void filterGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, const float *in,
+                             float *filter, const float *out) {
+  filterGradient(ctx, c, in, filter, out);
+}
+void filterGradientDepthwise(OpContext &ctx, const PlacedConvolution &c, const double *in,
+                             double *filter, const double *out) {
+  filterGradient(ctx, c, in, filter, out);
+}
 
 } // namespace treadle

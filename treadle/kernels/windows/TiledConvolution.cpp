@@ -153,10 +153,27 @@ public:
           add({&a, &b, &c});
   }
 
-  bool hasTiles() const { return tiles > 0; }
+  /// Windows that reach the padding in many ways would make long lists.
+  bool isWorthIt() const {
+    constexpr size_t fewClasses = 25; // of a window of 5 x 5
+    constexpr int64_t rowsOfMany = 3;
+    int64_t positions = form.place.batch * positionsOf(resultSize());
+    return tiles > 0 && (classes.size() <= fewClasses || tiles * rowsOfMany <= positions);
+  }
 
   bool reads(const OrderedFilter &ordered) const override {
     return ordered.panelsOfGroup == panels.count;
+  }
+
+  bool takesAll() const override { return filter.merged == 1; }
+  bool takes(const float *from) const override {
+    if (takesAll())
+      return true;
+    int64_t count = form.place.batch * positionsOf(sourceSize()) * filter.depth * filter.groups;
+    float sum = 0;
+    for (int64_t i = 0; i < count; ++i)
+      sum += from[i] * 0; // NaN for what isn't finite
+    return sum == 0;
   }
 
   std::shared_ptr<const OrderedFilter> order(OpContext &ctx, const float *elements,
@@ -171,7 +188,8 @@ public:
     ordered->panelsOfGroup = panels.count;
     auto to = ordered->panels.data<float>();
     constexpr double nsPerElement = 0.5;
-    double each = nsPerElement * static_cast<double>(panels.elements() / panels.all());
+    double each =
+        nsPerElement * static_cast<double>(panels.elements()) / static_cast<double>(panels.all());
     ctx.parallelFor(panels.all(), each, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
         fill(to, elements, factor, i / panels.count, i % panels.count);
@@ -444,7 +462,7 @@ std::shared_ptr<const ConvolutionPlan> makeTiledConvolution(const ConvolutionFor
     if (std::max(w.in[d], w.out[d]) > mostElements / w.size[d])
       return nullptr;
   auto plan = std::make_shared<const TiledConvolution>(form);
-  return plan->hasTiles() ? plan : nullptr;
+  return plan->isWorthIt() ? plan : nullptr;
 }
 
 } // namespace treadle

@@ -123,7 +123,9 @@ public:
 
   bool isWorthIt() const {
     constexpr int64_t fewestOfGroup = 4;
-    return (form.groups == 1 || channels >= fewestOfGroup) && rows() >= fewestRows;
+    constexpr int64_t mostPadding = 16 << 20; // zeros that fill up panels
+    return (form.groups == 1 || channels >= fewestOfGroup) && rows() >= fewestRows &&
+           (panels * columns() - channels) * form.groups * positions() <= mostPadding;
   }
 
   void runFilterGradient(OpContext &ctx, const float *in, const float *out,
