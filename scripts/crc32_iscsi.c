@@ -1,5 +1,5 @@
-/* CRC-32C (RFC 3720, appendix B.4) by the processor's instruction, under the name that ISA-L gives it:
-   Debian has no static form of that library. */
+/* CRC-32C (RFC 3720, appendix B.4) by the processor's instruction, under the name that ISA-L gives
+   it: Debian has no static form of that library. */
 #include <nmmintrin.h>
 #include <string.h>
 
