@@ -8,6 +8,7 @@ are linked (see wheel.py), and checksums go by crc32_iscsi.c instead of ISA-L, w
 form in Debian. Nothing is loaded while it runs: neither MPI nor OpenBLAS.
 """
 
+import argparse
 import pathlib
 import shlex
 import sys
@@ -42,7 +43,9 @@ def without_shared(word, stand_ins):
 
 
 def main():
-    out = pathlib.Path(sys.argv[1]).resolve()
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("out", metavar="OUT", type=pathlib.Path, help="the program to write")
+    out = parser.parse_args().out.resolve()
     commands = wheel.run("ninja", "-C", wheel.BUILD, "-t", "commands", "bin/treadle").splitlines()
     link = shlex.split(commands[-1])
     link = link[link.index("&&") + 1 :]  # of `: && link && :`

@@ -1,6 +1,6 @@
 // Hot kernels are compiled for every processor that the program runs on, and again for some levels
 // of instructions that processors may have. The objects of a level are joined into one whose only
-// name is the function below (join_level.py): the linker can't take its copy of an inline function
+// name is the table below (join_level.py): the linker can't take its copy of an inline function
 // or a template, which has the name of other objects' copies too, for anybody else. What a level
 // doesn't define is everybody's; variables of inline functions are, too.
 //

@@ -60,9 +60,8 @@ std::optional<InstructionSet> instructionSetOf(std::string_view name) {
 std::string instructionSetNames() { return namesUpTo(std::rbegin(levels)->set); }
 
 Expected<InstructionSet> findInstructionSet(std::string_view name, InstructionSet highest) {
-  const Level *found = std::ranges::find(levels, name, &Level::name);
-  if (found != std::end(levels) && found->set <= highest)
-    return found->set;
+  if (auto found = instructionSetOf(name); found && *found <= highest)
+    return *found;
   return Unexpected(invalidArgument("TREADLE_CPU is '", name, "', but this processor has ",
                                     instructionSetName(highest), "; expected one of ",
                                     namesUpTo(highest)));

@@ -28,32 +28,32 @@ bool multiply(OpContext &ctx, int64_t rows, int64_t columns, int64_t depth, cons
   return packed != nullptr;
 }
 
-float elementOf(const FloatMatrix &m, int64_t row, int64_t column) {
-  return m.data[m.isTransposed ? column * m.stride + row : row * m.stride + column];
-}
-
-/// Row by row, of what lies side by side.
-void multiplyRowByRow(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
-                      const FloatMatrix &b, const PackedResult &out) {
-  using Row = Eigen::Map<const Eigen::VectorXf>;
-  for (int64_t r = 0; r < rows; ++r) {
-    const float *left = a.data + r * a.stride;
-    float *to = out.data + r * out.stride;
-    if (!out.adds)
-      std::fill_n(to, columns, 0.0F);
-    if (b.isTransposed)
-      for (int64_t c = 0; c < columns; ++c)
-        to[c] += Row(left, depth).dot(Row(b.data + c * b.stride, depth));
-    else
-      for (int64_t i = 0; i < depth; ++i)
-        Eigen::Map<Eigen::VectorXf>(to, columns) += left[i] * Row(b.data + i * b.stride, columns);
-  }
-}
-
 /// Where element (row, column) is the first.
 FloatMatrix from(const FloatMatrix &m, int64_t row, int64_t column) {
   return {m.data + (m.isTransposed ? column * m.stride + row : row * m.stride + column), m.stride,
           m.isTransposed};
+}
+
+/// Row by row, without a copy of anything.
+void multiplyRowByRow(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
+                      const FloatMatrix &b, const PackedResult &out) {
+  using Row = Eigen::Map<const Eigen::VectorXf>;
+  for (int64_t r = 0; r < rows; ++r) {
+    const float *first = from(a, r, 0).data;
+    const Eigen::Map<const Eigen::VectorXf, 0, Eigen::InnerStride<>> left(
+        first, depth, Eigen::InnerStride<>(a.isTransposed ? a.stride : 1));
+    float *to = out.data + r * out.stride;
+    if (!out.adds)
+      std::fill_n(to, columns, 0.0F);
+    if (b.isTransposed)
+      for (int64_t c = 0; c < columns; ++c) {
+        Row right(b.data + c * b.stride, depth);
+        to[c] += a.isTransposed ? left.dot(right) : Row(first, depth).dot(right);
+      }
+    else
+      for (int64_t i = 0; i < depth; ++i)
+        Eigen::Map<Eigen::VectorXf>(to, columns) += left[i] * Row(b.data + i * b.stride, columns);
+  }
 }
 
 constexpr int64_t columnsOfBlock = 64;
@@ -84,8 +84,7 @@ void multiplyByBlocks(OpContext &ctx, const Product &p, const FloatMatrix &left,
 void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const float *b,
                     const PackedResult &out) {
   constexpr int64_t fewRows = 192;
-  FloatMatrix left{a, p.aTransposed ? p.m : p.k, p.aTransposed};
-  FloatMatrix right{b, p.bTransposed ? p.k : p.n, p.bTransposed};
+  const FloatMatrix left = leftOf(p, a), right = rightOf(p, b);
   int64_t threads = ctx.pool() ? ctx.pool()->numWorkers() + 1 : 1;
   if (p.m <= fewRows && p.n >= threads * columnsOfBlock)
     return multiplyByBlocks(ctx, p, left, right, out);
@@ -96,18 +95,10 @@ void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const floa
 
 void multiplyFloats(int64_t rows, int64_t columns, int64_t depth, const FloatMatrix &a,
                     const FloatMatrix &b, const PackedResult &out) {
-  if (rows < leastRows && !a.isTransposed)
-    return multiplyRowByRow(rows, columns, depth, a, b, out);
   Execution alone; // no run: works on this thread
-  if (depth > 0 && multiply(alone, rows, columns, depth, a, b, out))
-    return;
-  for (int64_t r = 0; r < rows; ++r) // of no depth, or where there is no memory for a copy
-    for (int64_t c = 0; c < columns; ++c) {
-      float &sum = out.data[r * out.stride + c];
-      sum = out.adds ? sum : 0;
-      for (int64_t i = 0; i < depth; ++i)
-        sum += elementOf(a, r, i) * elementOf(b, i, c);
-    }
+  bool hasFewRows = rows < leastRows && !a.isTransposed;
+  if (hasFewRows || depth == 0 || !multiply(alone, rows, columns, depth, a, b, out))
+    multiplyRowByRow(rows, columns, depth, a, b, out);
 }
 
 } // namespace treadle

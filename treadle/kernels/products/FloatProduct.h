@@ -9,6 +9,14 @@ namespace treadle {
 /// Whether packing first is faster than what has less to prepare.
 bool isWorthPacking(const Product &p);
 
+/// The operands of a product as they lie.
+inline FloatMatrix leftOf(const Product &p, const float *a) {
+  return {a, p.aTransposed ? p.m : p.k, p.aTransposed};
+}
+inline FloatMatrix rightOf(const Product &p, const float *b) {
+  return {b, p.bTransposed ? p.k : p.n, p.bTransposed};
+}
+
 /// out = a * b, on the run's threads.
 void multiplyFloats(OpContext &ctx, const Product &p, const float *a, const float *b,
                     const PackedResult &out);

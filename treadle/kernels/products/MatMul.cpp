@@ -45,8 +45,7 @@ void multiplyMaps(const Product &p, const T *a, const T *b, T *out) {
 template <typename T> void multiplyPlain(const Product &p, const T *a, const T *b, T *out) {
   if constexpr (std::is_same_v<T, float>)
     if (isWorthPacking(p))
-      return multiplyFloats(p.m, p.n, p.k, {a, p.aTransposed ? p.m : p.k, p.aTransposed},
-                            {b, p.bTransposed ? p.k : p.n, p.bTransposed}, {out, p.n});
+      return multiplyFloats(p.m, p.n, p.k, leftOf(p, a), rightOf(p, b), {out, p.n});
   if (multiplyFewRows(p, a, b, out))
     return;
   if (p.n == 1)
@@ -220,10 +219,8 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
   bool areFloats = a.dtype() == DType::Float32 && b.dtype() == DType::Float32;
   if (!areFloats || s.out != DType::Float32 || p.k < leastDepth || p.n < leastColumns)
     return false;
-  auto packed = s.weights->find(b, [&] {
-    return PackedMatrix::make(ctx, p.k, p.n,
-                              {b.data<float>(), p.bTransposed ? p.k : p.n, p.bTransposed});
-  });
+  auto packed = s.weights->find(
+      b, [&] { return PackedMatrix::make(ctx, p.k, p.n, rightOf(p, b.data<float>())); });
   if (!packed)
     return false;
   if (!p.aTransposed && s.ahead->multiply(ctx, a, packed, out.data<float>())) {
@@ -231,8 +228,7 @@ bool multiplyWeights(OpContext &ctx, const Product &p, const Tensor &a, const Te
       epilogue->apply(out.data<float>(), 0, p.m, 0, p.n);
     return true;
   }
-  multiplyPacked(ctx, p.m, {a.data<float>(), p.aTransposed ? p.m : p.k, p.aTransposed}, *packed,
-                 {out.data<float>(), p.n, epilogue});
+  multiplyPacked(ctx, p.m, leftOf(p, a.data<float>()), *packed, {out.data<float>(), p.n, epilogue});
   return true;
 }
 
