@@ -554,8 +554,11 @@ def test_a_python_function_is_the_kernel_of_an_op():
         with pytest.raises(TypeError):
             treadle.register_op("Relu6", 3)
     finally:
-        treadle.register_op("Relu6", lambda features, **attrs: np.clip(features, 0, 6))
+        treadle.unregister_op("Relu6")
     assert before.run("y", {"x": [1.0]}).tolist() == [1] and not seen
+    assert treadle.Session(nodes).run("y", {"x": [9.0]}).tolist() == [6] and not seen
+    with pytest.raises(treadle.NotFoundError, match="registered as 'Relu6'"):
+        treadle.unregister_op("Relu6")
 
 
 def test_tokens_of_pyfunc():

@@ -1,4 +1,4 @@
-// treadle.register_op: kernels in Python.
+// treadle.register_op and treadle.unregister_op: kernels in Python.
 #include "treadle/python/Arrays.h"
 #include "treadle/python/Attributes.h"
 #include "treadle/python/Errors.h"
@@ -156,6 +156,11 @@ std::shared_ptr<const RegisteredOps> makeOps() {
   return ops;
 }
 
+void replaceFunctions(std::shared_ptr<const Functions> functions) {
+  registered() = std::move(functions);
+  newestOps().reset();
+}
+
 void registerFunction(nb::handle name, nb::object function, nb::dict effects, bool touchesWorld) {
   OpTraits traits;
   traits.touchesWorld = touchesWorld;
@@ -164,8 +169,15 @@ void registerFunction(nb::handle name, nb::object function, nb::dict effects, bo
   auto functions = std::make_shared<Functions>(*registered());
   (*functions)[toName(name, "register_op")] = {std::make_shared<SharedObject>(std::move(function)),
                                                std::move(traits)};
-  registered() = std::move(functions);
-  newestOps().reset();
+  replaceFunctions(std::move(functions));
+}
+
+bool forgetFunction(nb::handle name) {
+  auto functions = std::make_shared<Functions>(*registered());
+  bool wasThere = functions->erase(toName(name, "unregister_op")) > 0;
+  if (wasThere)
+    replaceFunctions(std::move(functions));
+  return wasThere;
 }
 
 } // namespace
@@ -179,6 +191,7 @@ std::shared_ptr<const RegisteredOps> currentOps() {
 void bindOps(nb::module_ &module) {
   module.def("_register_function", registerFunction, nb::arg("name"), nb::arg("fn"),
              nb::arg("effects"), nb::arg("world"));
+  module.def("_forget_function", forgetFunction, nb::arg("name"));
 }
 
 } // namespace treadle::python

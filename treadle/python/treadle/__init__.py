@@ -42,6 +42,7 @@ from ._native import (
     Statistics,
     Variable,
     __version__,
+    _forget_function,
     _register_function,
 )
 from ._patterns import Match
@@ -150,6 +151,19 @@ def register_op(
     _register_function(name, fn, _writes_of(effects), effects == "world")
 
 
+def unregister_op(name: str) -> None:
+    """Takes back what register_op made of a name: sessions made from now on run the op's own
+    kernel, if it has one.
+
+    Raises:
+        NotFoundError: no Python function has that name.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"name is {name!r}, expected the name of an op")
+    if not _forget_function(name):
+        raise NotFoundError(f"no Python function is registered as {name!r}")
+
+
 def _writes_of(effects: Any) -> dict[str, bool]:
     """The resources that effects name, and whether each is written."""
     if isinstance(effects, str) and effects in ("none", "world"):
@@ -218,4 +232,5 @@ __all__ = [
     "from_fx",
     "load",
     "register_op",
+    "unregister_op",
 ]

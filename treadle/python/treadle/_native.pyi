@@ -293,6 +293,7 @@ class _Model:
 def _register_function(
     name: str, fn: Callable[..., Any], effects: dict[str, bool], world: bool
 ) -> None: ...
+def _forget_function(name: str) -> bool: ...
 
 class Operation:
     """A node of a graph that is being written: to be waited for."""
