@@ -14,6 +14,9 @@ if(NOT TREADLE_SANITIZER)
   install(FILES ${CMAKE_BINARY_DIR}/static/libtreadle_runtime.a
     DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
 endif()
+# Where the target treadle_static made it.
+install(FILES ${CMAKE_BINARY_DIR}/static/libtreadle.a
+  DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development OPTIONAL)
 install(TARGETS treadle_shared EXPORT treadle
   LIBRARY COMPONENT library NAMELINK_COMPONENT development)
 
@@ -48,7 +51,9 @@ target_include_directories(treadle_shared INTERFACE
 target_compile_features(treadle_shared INTERFACE cxx_std_20)
 set_target_properties(treadle_shared PROPERTIES EXPORT_NAME treadle)
 set(package ${CMAKE_INSTALL_LIBDIR}/cmake/treadle)
-install(EXPORT treadle NAMESPACE treadle:: FILE treadleConfig.cmake
+install(EXPORT treadle NAMESPACE treadle:: FILE treadleTargets.cmake
+  DESTINATION ${package} COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/cmake/treadleConfig.cmake
   DESTINATION ${package} COMPONENT development)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/treadleConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)

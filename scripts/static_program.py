@@ -42,22 +42,32 @@ def without_shared(word, stand_ins):
     return [stand_ins.get(library) or archive(library)]
 
 
+def link_command(target):
+    """By which build/release links a target: words, the linker first."""
+    words = shlex.split(wheel.run("ninja", "-C", wheel.BUILD, "-t", "commands", "-s", target))
+    words = words[words.index("&&") + 1 :]  # of `: && link && :`
+    return words[: words.index("&&")]
+
+
+def stand_ins(scratch):
+    """For libraries that have no static form, or one that is too large: object files."""
+    wheel.small_icu_data(scratch / "icu")
+    (data,) = (scratch / "icu" / "small").glob("*.S")
+    made = {"libicudata": scratch / "icudata.o", "libisal": scratch / "crc.o"}
+    wheel.run("cc", "-c", data, "-o", made["libicudata"])
+    source = HERE / "crc32_iscsi.c"
+    wheel.run("cc", "-O2", "-fPIC", "-msse4.2", "-c", source, "-o", made["libisal"])
+    return made
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", metavar="OUT", type=pathlib.Path, help="the program to write")
     out = parser.parse_args().out.resolve()
-    commands = wheel.run("ninja", "-C", wheel.BUILD, "-t", "commands", "bin/treadle").splitlines()
-    link = shlex.split(commands[-1])
-    link = link[link.index("&&") + 1 :]  # of `: && link && :`
-    link = link[: link.index("&&")]
     with tempfile.TemporaryDirectory() as folder:
-        scratch = pathlib.Path(folder)
-        wheel.small_icu_data(scratch / "icu")
-        (data,) = (scratch / "icu" / "small").glob("*.S")
-        stand_ins = {"libicudata": scratch / "icudata.o", "libisal": scratch / "crc.o"}
-        wheel.run("cc", "-c", data, "-o", stand_ins["libicudata"])
-        wheel.run("cc", "-O2", "-msse4.2", "-c", HERE / "crc32_iscsi.c", "-o", stand_ins["libisal"])
-        words = [str(new) for word in link for new in without_shared(word, stand_ins)]
+        others = stand_ins(pathlib.Path(folder))
+        link = link_command("bin/treadle")
+        words = [str(new) for word in link for new in without_shared(word, others)]
         words[words.index("-o") + 1] = str(out)
         # What other archives need of each other: libwebp of libm, libre2 of libpthread.
         words += ["-static", "-Wl,--gc-sections", "-s", archive("libbrotlicommon")]
