@@ -4,6 +4,7 @@
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import sys
 
@@ -19,6 +20,7 @@ from model_texts import variable_model  # noqa: E402
 LIBRARIES = pathlib.Path(treadle.__file__).parents[2] / "lib"
 LIBRARY = LIBRARIES / "libtreadle_runtime.so"
 ARCHIVE = LIBRARIES.parent / "static" / "libtreadle_runtime.a"
+AARCH64_ARCHIVE = LIBRARIES.parents[1] / "aarch64" / "static" / "libtreadle_runtime.a"
 CODES = {"float32": 1, "float64": 2, "int32": 3, "int64": 9, "bool": 10}
 DTYPES = {code: name for name, code in CODES.items()}
 HEAD = "#tf_type.version<producer = 1482, min_consumer = 12>"
@@ -136,8 +138,13 @@ class Compiled:
         text = text.replace("NUM_OUTPUTS", str(len(self.outputs)))
         (folder / "main.c").write_text(text)
         self.program = folder / "main"
+        self.emulator = []
         line = ["cc", "-Wall", "-Werror", "-o", self.program, folder / "main.c", out]
-        if "--static" in options:
+        if "aarch64" in options:
+            self.emulator = ["qemu-aarch64-static"]
+            line[0] = "aarch64-linux-gnu-gcc"
+            line += ["-Wl,--gc-sections", "-s", "-static", AARCH64_ARCHIVE, "-lstdc++", "-lm"]
+        elif "--static" in options:
             line += ["-Wl,--gc-sections", "-s", "-static-libgcc", ARCHIVE, "-l:libstdc++.a", "-lm"]
         else:
             line += [f"-L{LIBRARIES}", f"-Wl,-rpath,{LIBRARIES}", "-ltreadle_runtime", "-lm"]
@@ -155,7 +162,7 @@ class Compiled:
             for x in given
         ]
         done = subprocess.run(
-            [self.program, *(["threads"] if threads else [])],
+            [*self.emulator, self.program, *(["threads"] if threads else [])],
             input="".join(lines),
             capture_output=True,
             text=True,
@@ -534,14 +541,116 @@ def test_a_static_programs_errors_are_the_same(growing, tmp_path):
         call(np.zeros(2, np.float32), np.int32(1))
 
 
-@pytest.mark.parametrize("target", ["8086", "aarch64"])
+@pytest.mark.parametrize("target", ["8086", "arm64"])
 def test_unknown_target(target, growing, tmp_path):
     status, message = refused(growing, tmp_path / "net.o", "--target", target)
     assert status == 1
     assert (
         f"InvalidArgumentError: target '{target}' is unknown, expected one of x86-64-v2, "
-        "x86-64-v3, x86-64-v4" in message
+        "x86-64-v3, x86-64-v4, aarch64" in message
     )
+
+
+@pytest.mark.parametrize("target", ["aarch64", "aarch64-linux-gnu"])
+def test_an_object_file_for_another_processor(target, growing, tmp_path):
+    out = tmp_path / "net.o"
+    done = compile_model(growing, out, "--static", "--target", target, "--fetch", "loop:2")
+    assert done.returncode == 0, done.stderr
+    assert out.read_bytes()[18] == 183  # ELF's number of AArch64
+    symbols = subprocess.run(["nm", "-u", out], check=True, capture_output=True, text=True).stdout
+    assert "treadle_run_static_function" in symbols and "x86-64" not in symbols
+
+
+class OnBoth:
+    """The same function for this processor and for AArch64, which is emulated."""
+
+    def __init__(self, folder, model, options=()):
+        for program in ("aarch64-linux-gnu-gcc", "qemu-aarch64-static"):
+            if shutil.which(program) is None:
+                pytest.skip(f"needs {program}, which isn't here")
+        if not AARCH64_ARCHIVE.exists():
+            pytest.skip(f"{AARCH64_ARCHIVE} isn't built: ./dev build aarch64")
+        self.programs = []
+        for name, target in [("here", "x86-64-v2"), ("there", "aarch64")]:
+            (folder / name).mkdir()
+            all_options = ["--static", "--target", target, *options]
+            self.programs.append(Compiled(folder / name, model, options=all_options))
+
+    def check(self, *inputs, tolerance=0.0):
+        here, there = (program(*inputs) for program in self.programs)
+        assert len(here) == len(there) > 0
+        for x, y in zip(here, there, strict=True):
+            assert x.dtype == y.dtype
+            np.testing.assert_allclose(y, x, rtol=tolerance, atol=tolerance)
+
+
+def test_aarch64_computes_a_growing_loop(growing, tmp_path):
+    call = OnBoth(tmp_path, growing, ["--fetch", "loop:2"])
+    for rows, steps in [(1, 0), (2, 3), (5, 4)]:
+        call.check(
+            np.linspace(-2, 2, rows * 3, dtype=np.float32).reshape(rows, 3),
+            np.int32(steps),
+            tolerance=1e-6,
+        )
+
+
+def test_aarch64_computes_a_simulation(tmp_path):
+    model = pathlib.Path(__file__).parents[1] / "examples" / "simulator" / "pendulum.mlir"
+    OnBoth(tmp_path, model).check(np.float32(1), np.float32(0), np.int32(1000), tolerance=1e-4)
+
+
+def test_aarch64_computes_a_product(tmp_path):
+    (tmp_path / "model.mlir").write_text(PRODUCT)
+    x = np.random.default_rng(0).standard_normal((33, 64), dtype=np.float32)
+    y = np.random.default_rng(1).standard_normal((64, 48), dtype=np.float32)
+    OnBoth(tmp_path, tmp_path / "model.mlir").check(x, y, tolerance=1e-4)
+
+
+def test_aarch64_gives_the_same_errors(growing, tmp_path):
+    call = OnBoth(tmp_path, growing, ["--fetch", "loop:2"]).programs[1]
+    with pytest.raises(RuntimeError, match="3: input 'x' is float32\\[2\\], expected float32"):
+        call(np.zeros(2, np.float32), np.int32(1))
+
+
+FORMS = """
+func.func @main(%image: tensor<2x9x9x3xf32>, %filter: tensor<3x3x3x8xf32>, %n: tensor<40xi32>)
+    -> (tensor<2x7x7x8xf32>, tensor<2x9x9xf32>, tensor<40xi32>, tensor<2x9x9x3xf64>,
+        tensor<3x9x9x2xf32>, tensor<40xi32>) {
+  %conv = stablehlo.convolution(%image, %filter)
+      dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+      window = {stride = [1, 1], pad = [[0, 0], [0, 0]]}
+      {batch_group_count = 1 : i64, feature_group_count = 1 : i64}
+      : (tensor<2x9x9x3xf32>, tensor<3x3x3x8xf32>) -> tensor<2x7x7x8xf32>
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %sum = stablehlo.reduce(%image init: %zero) applies stablehlo.add across dimensions = [3]
+      : (tensor<2x9x9x3xf32>, tensor<f32>) -> tensor<2x9x9xf32>
+  %sorted = "stablehlo.sort"(%n) <{dimension = 0 : i64, is_stable = true}> ({
+  ^bb0(%a: tensor<i32>, %b: tensor<i32>):
+    %less = stablehlo.compare LT, %a, %b : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %less : tensor<i1>
+  }) : (tensor<40xi32>) -> tensor<40xi32>
+  %half = stablehlo.convert %image : (tensor<2x9x9x3xf32>) -> tensor<2x9x9x3xf16>
+  %brain = stablehlo.convert %half : (tensor<2x9x9x3xf16>) -> tensor<2x9x9x3xbf16>
+  %twice = stablehlo.add %brain, %brain : tensor<2x9x9x3xbf16>
+  %wide = stablehlo.convert %twice : (tensor<2x9x9x3xbf16>) -> tensor<2x9x9x3xf64>
+  %exp = stablehlo.exponential %wide : tensor<2x9x9x3xf64>
+  %turned = stablehlo.transpose %image, dims = [3, 1, 2, 0]
+      : (tensor<2x9x9x3xf32>) -> tensor<3x9x9x2xf32>
+  %seven = stablehlo.constant dense<-7> : tensor<40xi32>
+  %rest = stablehlo.remainder %n, %seven : tensor<40xi32>
+  return %conv, %sum, %sorted, %exp, %turned, %rest : tensor<2x7x7x8xf32>, tensor<2x9x9xf32>,
+      tensor<40xi32>, tensor<2x9x9x3xf64>, tensor<3x9x9x2xf32>, tensor<40xi32>
+}
+"""
+
+
+def test_aarch64_computes_many_forms(tmp_path):
+    (tmp_path / "model.mlir").write_text(FORMS)
+    random = np.random.default_rng(0)
+    image = random.standard_normal((2, 9, 9, 3), dtype=np.float32)
+    kernel = random.standard_normal((3, 3, 3, 8), dtype=np.float32)
+    numbers = random.integers(-1000, 1000, 40, dtype=np.int32)
+    OnBoth(tmp_path, tmp_path / "model.mlir").check(image, kernel, numbers, tolerance=1e-5)
 
 
 # --- models ----------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ struct ObjectOptions {
   std::vector<std::string> feeds, fetches;
   /// As of SessionOptions.
   bool fastMath = false;
-  /// The least processor that runs the code: x86-64-v2, x86-64-v3 or x86-64-v4; empty: this one.
+  /// The least processor that runs the code: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64; empty:
+  /// this one.
   std::string target = {};
   /// The object names the kernels that it calls, so that a program that is linked with the static
   /// library has no others.
@@ -36,7 +37,7 @@ struct ObjectCode {
 /// them are linked with libtreadle_runtime, which has kernels but no compiler. Unimplemented,
 /// naming the node, where something can't be compiled: what has effects, or is state other than
 /// variables that are only read. NotFound for a signature that isn't there. InvalidArgument for a
-/// target that is no such level.
+/// target that is none of these.
 Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &options);
 
 } // namespace treadle

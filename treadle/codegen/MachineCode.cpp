@@ -45,13 +45,12 @@ public:
   /// For this process.
   std::unique_ptr<TargetMachine> newTarget() { return create(*builder); }
 
-  /// For a linker's object files.
-  std::unique_ptr<TargetMachine> newLinkTarget(std::optional<InstructionSet> level) {
+  /// Of this process, or of a level.
+  orc::JITTargetMachineBuilder builderFor(std::optional<InstructionSet> level) const {
     orc::JITTargetMachineBuilder own = *builder;
-    own.setRelocationModel(Reloc::PIC_).setCodeModel(CodeModel::Small);
     if (level)
       setLevel(own, *level);
-    return create(own);
+    return own;
   }
 
   static std::unique_ptr<TargetMachine> create(orc::JITTargetMachineBuilder &own) {
@@ -118,6 +117,24 @@ private:
   std::optional<orc::JITTargetMachineBuilder> builder;
   std::string failure;
 };
+
+/// For a linker's object files.
+Expected<std::unique_ptr<TargetMachine>> linkTargetOf(orc::JITTargetMachineBuilder builder) {
+  builder.setRelocationModel(Reloc::PIC_).setCodeModel(CodeModel::Small);
+  std::unique_ptr<TargetMachine> target = Machine::create(builder);
+  if (!target)
+    return Unexpected(internal("there is no compiler for '", builder.getTargetTriple().str(), "'"));
+  return target;
+}
+
+/// The functions for vectors that code for a target may call.
+std::vector<VecDesc> vectorFunctions(const TargetMachine &target) {
+  if (target.getTargetTriple() != Triple(sys::getProcessTriple()))
+    return {}; // libmvec is this machine's
+  // A target that was asked for is a level by its name.
+  return vectorMathDescriptions(
+      instructionSetOf(target.getTargetCPU().str()).value_or(instructionSet()));
+}
 
 /// Instructions of a loop's body beyond which its iterations, each a chain of operations that wait
 /// for each other, are computed several side by side.
@@ -267,9 +284,7 @@ void optimize(Module &module, TargetMachine &target, CancelFlag isCancelled) {
       [isCancelled](StringRef, Any) { return !isSet(isCancelled); });
   PassBuilder passes(&target, PipelineTuningOptions(), std::nullopt, &watchers);
   TargetLibraryInfoImpl library(target.getTargetTriple());
-  // A target that was asked for is a level by its name.
-  library.addVectorizableFunctions(vectorMathDescriptions(
-      instructionSetOf(target.getTargetCPU().str()).value_or(instructionSet())));
+  library.addVectorizableFunctions(vectorFunctions(target));
   functionAnalyses.registerPass([&] { return TargetLibraryAnalysis(library); });
   passes.registerModuleAnalyses(moduleAnalyses);
   passes.registerCGSCCAnalyses(callGraphAnalyses);
@@ -338,10 +353,21 @@ Expected<std::unique_ptr<TargetMachine>> linkTarget(std::optional<InstructionSet
   Expected<Machine *> machine = Machine::get();
   if (!machine)
     return Unexpected(std::move(machine.error()));
-  std::unique_ptr<TargetMachine> target = (*machine)->newLinkTarget(level);
-  if (!target)
-    return Unexpected(internal("there is no compiler for this machine"));
-  return target;
+  return linkTargetOf((*machine)->builderFor(level));
+}
+
+Expected<std::unique_ptr<TargetMachine>> aarch64LinkTarget() {
+  static std::once_flag initialized;
+  std::call_once(initialized, [] {
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  });
+  orc::JITTargetMachineBuilder any{Triple("aarch64-unknown-linux-gnu")};
+  any.setCPU("generic");
+  any.setCodeGenOptLevel(CodeGenOptLevel::Default);
+  return linkTargetOf(std::move(any));
 }
 
 Expected<std::string> hostDescription() {

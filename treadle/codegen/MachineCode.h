@@ -43,10 +43,13 @@ toObject(llvm::Module &module, llvm::TargetMachine &target,
 /// (InstructionSet.h), for code that a linker puts where it likes.
 Expected<std::unique_ptr<llvm::TargetMachine>> linkTarget(std::optional<InstructionSet> level);
 
-/// The same with its features, as far as code depends on them.
+/// Any processor of AArch64 with Linux, for the same.
+Expected<std::unique_ptr<llvm::TargetMachine>> aarch64LinkTarget();
+
+/// This machine's processor with its features, as far as code depends on them.
 Expected<std::string> hostDescription();
 
-/// An object file for the same, for `load`.
+/// An object file for this machine, for `load`.
 Expected<std::unique_ptr<llvm::MemoryBuffer>> generate(mlir::ModuleOp module,
                                                        const std::atomic<bool> *isCancelled,
                                                        MeteredCode *metered = nullptr);

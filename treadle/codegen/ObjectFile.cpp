@@ -153,7 +153,8 @@ void ObjectBuilder::addEntry(const std::string &symbol, Constant *program) {
 
 /// What gives the families of the kernels that the function calls, each once.
 Constant *ObjectBuilder::kernelTables(const ObjectFunction &function, size_t &count) {
-  InstructionSet level = wanted.level.value_or(instructionSet());
+  InstructionSet level =
+      wanted.isAArch64 ? InstructionSet::X86_64_V2 : wanted.level.value_or(instructionSet());
   SetVector<Constant *> tables;
   auto *type = FunctionType::get(StructType::get(pointer, b.getInt64Ty()), false);
   for (const ObjectVariant &each : function.variants)
@@ -189,7 +190,8 @@ Expected<void> ObjectBuilder::add(ObjectFunction &function) {
 
 Expected<std::string> objectFile(std::vector<ObjectFunction> functions,
                                  const ObjectTarget &wanted) {
-  std::unique_ptr<TargetMachine> target = TREADLE_TRY(linkTarget(wanted.level));
+  std::unique_ptr<TargetMachine> target =
+      TREADLE_TRY(wanted.isAArch64 ? aarch64LinkTarget() : linkTarget(wanted.level));
   ObjectBuilder builder(*target, wanted);
   for (ObjectFunction &function : functions)
     TREADLE_TRY(builder.add(function));

@@ -29,10 +29,11 @@ struct ObjectFunction {
   std::vector<ObjectVariant> variants; // in the order in which they are to be tried
 };
 
-/// For which processor: this one, or the level that is asked for; and whether the object names the
-/// kernels that it calls, so that a program may be linked with these alone.
+/// For which processor: this one, the level that is asked for, or any of AArch64; and whether the
+/// object names the kernels that it calls, so that a program may be linked with these alone.
 struct ObjectTarget {
   std::optional<InstructionSet> level = std::nullopt;
+  bool isAArch64 = false;
   bool isStatic = false;
 };
 

@@ -407,16 +407,23 @@ Expected<codegen::ObjectFunction> Compilation::compile(const Wanted &wanted) {
   return made;
 }
 
+Expected<codegen::ObjectTarget> targetOf(const ObjectOptions &options) {
+  codegen::ObjectTarget target{.isStatic = options.isStatic};
+  if (options.target == "aarch64" || options.target == "aarch64-linux-gnu")
+    target.isAArch64 = true;
+  else if (!options.target.empty() && !(target.level = instructionSetOf(options.target)))
+    return Unexpected(invalidArgument("target '", options.target, "' is unknown, expected one of ",
+                                      instructionSetNames(), ", aarch64"));
+  return target;
+}
+
 } // namespace
 
 Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &options) {
   if (!isIdentifier(options.name))
     return Unexpected(invalidArgument("name '", options.name,
                                       "' can't begin a C name; expected letters, digits and _"));
-  codegen::ObjectTarget target{.isStatic = options.isStatic};
-  if (!options.target.empty() && !(target.level = instructionSetOf(options.target)))
-    return Unexpected(invalidArgument("target '", options.target, "' is unknown, expected one of ",
-                                      instructionSetNames()));
+  codegen::ObjectTarget target = TREADLE_TRY(targetOf(options));
   SessionOptions plain;
   plain.threads = 1;
   plain.loopOverlap = LoopOverlap::Off;

@@ -75,9 +75,10 @@ constexpr OptionRow options[] = {
     {"--static", "",
      "for programs that are linked with libtreadle_runtime.a: they get the kernels that the model "
      "uses"},
-    {"--target", "LEVEL",
-     "the least processor that runs the code: x86-64-v2, x86-64-v3 or x86-64-v4; by default this "
-     "one"},
+    {"--target", "PROCESSOR",
+     "the least processor that runs the code: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64; by "
+     "default "
+     "this one"},
     {"--name", "NAME", "prefix of all names in C; by default FILE's name"},
 };
 

@@ -1,0 +1,59 @@
+find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22)
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# MLIR and LLVM as archives: of the shared libraries the dynamic loader relocates 70 MB in every
+# process, which takes 20 ms. treadle_mlir is what a graph needs, treadle_mlir_tools what MLIR's own
+# command lines need on top.
+find_package(ZLIB REQUIRED)
+function(treadle_archives target)
+  list(TRANSFORM ARGN REPLACE "(.+)" "${LLVM_LIBRARY_DIR}/lib\\1.a")
+  add_library(${target} INTERFACE)
+  target_link_libraries(${target} INTERFACE -Wl,--gc-sections -Wl,--start-group ${ARGN} -Wl,--end-group)
+endfunction()
+treadle_archives(treadle_mlir
+  MLIRIR MLIRParser MLIRAsmParser MLIRBytecodeReader MLIRBytecodeWriter MLIRBytecodeOpInterface
+  MLIRPass MLIRAnalysis MLIRRewrite MLIRTransforms MLIRTransformUtils MLIRSupport MLIRFuncDialect
+  MLIRCallInterfaces MLIRControlFlowInterfaces MLIRCastInterfaces MLIRDataLayoutInterfaces
+  MLIRFunctionInterfaces MLIRInferTypeOpInterface MLIRLoopLikeInterface MLIRSideEffectInterfaces
+  MLIRPDLDialect MLIRPDLInterpDialect MLIRPDLToPDLInterp MLIRRewritePDL
+  MLIRControlFlowDialect MLIRArithDialect MLIRInferIntRangeInterface MLIRInferIntRangeCommon
+  MLIRUBDialect MLIRDialectUtils MLIRDestinationStyleOpInterface
+  MLIRSCFDialect MLIRTensorDialect MLIRMathDialect MLIRMemRefDialect MLIRAffineDialect
+  MLIRComplexDialect MLIRParallelCombiningOpInterface MLIRShapedOpInterfaces MLIRViewLikeInterface
+  MLIRValueBoundsOpInterface MLIRPresburger MLIRArithUtils MLIRMemorySlotInterfaces
+  MLIRMemOpInterfaces MLIRDLTIDialect
+  # Programs of linalg and shape.
+  MLIRLinalgDialect MLIRBufferizationDialect MLIRSparseTensorDialect MLIRShapeDialect
+  MLIRIndexingMapOpInterface MLIRTilingInterface MLIRSubsetOpInterface MLIRAffineAnalysis MLIRDialect
+  LLVMSupport LLVMDemangle)
+treadle_archives(treadle_mlir_tools
+  MLIROptLib MLIRDebug MLIRIRDL MLIRObservers MLIRPluginsLib MLIRReduceLib MLIRRemarkStreamer
+  MLIRLspServerLib MLIRLspServerSupportLib LLVMBitstreamReader LLVMRemarks LLVMSupportLSP
+  LLVMSupport)
+# What compiles: of LLVM, all that its own tool names; for AArch64, what writes object files.
+execute_process(
+  COMMAND ${LLVM_TOOLS_BINARY_DIR}/llvm-config --link-static --libnames orcjit native passes
+          aarch64codegen aarch64desc aarch64info
+  OUTPUT_VARIABLE llvm_codegen OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+string(REGEX REPLACE "lib([^ ]+)\\.a" "\\1" llvm_codegen "${llvm_codegen}")
+separate_arguments(llvm_codegen)
+treadle_archives(treadle_mlir_codegen
+  MLIRAffineAnalysis MLIRAffineDialect MLIRAffineUtils MLIRArithAttrToLLVMConversion
+  MLIRArithDialect MLIRArithToLLVM MLIRArithTransforms MLIRArithUtils
+  MLIRBuiltinToLLVMIRTranslation MLIRComplexDialect MLIRComplexDivisionConversion
+  MLIRComplexToLLVM MLIRControlFlowDialect MLIRControlFlowToLLVM
+  MLIRDLTIDialect MLIRDestinationStyleOpInterface MLIRDialectUtils MLIRFuncDialect MLIRFuncToLLVM
+  MLIRIndexingMapOpInterface MLIRInferIntRangeCommon MLIRInferIntRangeInterface
+  MLIRLLVMCommonConversion MLIRLLVMDialect MLIRLLVMIRToLLVMTranslation MLIRLLVMIRTransforms
+  MLIRLLVMToLLVMIRTranslation MLIRLinalgDialect MLIRLinalgTransforms MLIRLinalgUtils
+  MLIRMaskableOpInterface MLIRMaskingOpInterface MLIRMathDialect MLIRMathToLLVM MLIRMathToLibm
+  MLIRMemOpInterfaces MLIRMemRefDialect MLIRMemRefToLLVM MLIRMemRefUtils MLIRMemorySlotInterfaces
+  MLIRParallelCombiningOpInterface MLIRPresburger MLIRReconcileUnrealizedCasts MLIRSCFDialect
+  MLIRSCFToControlFlow MLIRSCFTransforms MLIRShapedOpInterfaces MLIRSparseTensorDialect
+  MLIRTargetLLVMIRExport MLIRTensorDialect MLIRTensorTransforms MLIRTensorUtils MLIRUBDialect
+  MLIRValueBoundsOpInterface MLIRVectorDialect MLIRVectorInterfaces MLIRViewLikeInterface
+  ${llvm_codegen})
+target_link_libraries(treadle_mlir INTERFACE ZLIB::ZLIB -lzstd -ltinfo Threads::Threads dl)
