@@ -17,7 +17,7 @@ enum Compression : unsigned char { None = 0, Snappy = 1 };
 
 Error damaged(std::string_view what) { return dataLoss("the table is damaged: ", what); }
 
-/// The bytes of the block whose handle comes next in `handles`.
+/// The bytes of the block whose handle comes next in `handles`; they are within the file.
 Expected<std::string_view> readBlock(std::string_view file, WireReader &handles) {
   uint64_t offset = handles.varint(), size = handles.varint();
   if (!handles.isGood())
@@ -100,12 +100,21 @@ Expected<TableRows> readTable(std::string_view bytes) {
   handles.varint(), handles.varint(); // the block of metadata, which says nothing
   std::string_view index = TREADLE_TRY(readBlock(bytes, handles));
   TableRows rows;
+  // Rows share what their keys begin with, so that few bytes could stand for many.
+  constexpr size_t mostTimes = 256;
+  size_t keysLeft = mostTimes * bytes.size();
+  const char *end = bytes.data(); // of the blocks so far
   Expected<void> done = forEachRow(index, [&](std::string_view, std::string_view handle) {
     WireReader reader(handle);
-    return readBlock(bytes, reader).and_then([&](std::string_view block) {
+    return readBlock(bytes, reader).and_then([&](std::string_view block) -> Expected<void> {
+      if (block.data() < std::exchange(end, block.data() + block.size()))
+        return Unexpected(damaged("its blocks are out of order"));
       return forEachRow(block, [&](std::string_view key, std::string_view value) -> Expected<void> {
         if (!rows.empty() && rows.back().first >= key)
           return Unexpected(damaged("its keys are out of order"));
+        if (key.size() > keysLeft)
+          return Unexpected(damaged("its keys are implausibly long"));
+        keysLeft -= key.size();
         rows.emplace_back(key, value);
         return {};
       });

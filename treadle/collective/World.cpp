@@ -1,11 +1,11 @@
 #include "treadle/collective/World.h"
 
+#include "treadle/collective/MessageBytes.h"
 #include "treadle/collective/MpiLibrary.h"
 #include "treadle/runtime/SharedLibrary.h"
 
 #include <climits>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <mutex>
 #include <string_view>
@@ -15,42 +15,6 @@ namespace {
 
 constexpr std::string_view libraryName = "libtreadle_mpi.so";
 
-/// A message as bytes: its key, the value's dtype and dimensions, the value.
-struct Header {
-  uint32_t keySize;
-  uint16_t dtype;
-  uint16_t rank;
-};
-
-std::string packed(const std::string &key, const Tensor &value) {
-  Header header{static_cast<uint32_t>(key.size()), static_cast<uint16_t>(value.dtype()),
-                static_cast<uint16_t>(value.rank())};
-  std::string bytes(reinterpret_cast<const char *>(&header), sizeof(header));
-  bytes += key;
-  bytes.append(reinterpret_cast<const char *>(value.dims().data()),
-               value.dims().size() * sizeof(int64_t));
-  bytes.append(static_cast<const char *>(value.raw()), value.bytes());
-  return bytes;
-}
-
-/// Nothing where the bytes are none of ours.
-std::optional<Message> unpacked(int from, const char *bytes, size_t size) {
-  Header header;
-  if (size < sizeof(header))
-    return std::nullopt;
-  std::memcpy(&header, bytes, sizeof(header));
-  size_t start = sizeof(header) + header.keySize + header.rank * sizeof(int64_t);
-  if (size < start || header.dtype >= numDTypes || !isPlain(static_cast<DType>(header.dtype)))
-    return std::nullopt;
-  std::vector<int64_t> dims(header.rank);
-  std::memcpy(dims.data(), bytes + sizeof(header) + header.keySize, dims.size() * sizeof(int64_t));
-  Expected<Tensor> value = Tensor::make(static_cast<DType>(header.dtype), dims);
-  if (!value || value->bytes() != size - start)
-    return std::nullopt;
-  std::memcpy(value->raw(), bytes + start, value->bytes());
-  return Message{from, {bytes + sizeof(header), header.keySize}, std::move(*value)};
-}
-
 class MpiTransport final : public Transport {
 public:
   MpiTransport(const treadle_mpi_functions &mpi, int rank, int size)
@@ -59,14 +23,15 @@ public:
   int rank() const override { return number; }
   int size() const override { return count; }
   void send(int to, std::string key, Tensor value) override {
-    std::string bytes = packed(key, value);
+    std::string bytes = messageBytes(key, value);
     mpi.send(to, bytes.data(), bytes.size());
   }
   void listen(Take newTake) override {
     take = std::move(newTake);
     mpi.listen(
         [](void *self, int from, const void *bytes, size_t size) {
-          std::optional<Message> message = unpacked(from, static_cast<const char *>(bytes), size);
+          std::optional<Message> message =
+              messageOf(from, {static_cast<const char *>(bytes), size});
           if (message)
             static_cast<MpiTransport *>(self)->take(std::move(*message));
         },

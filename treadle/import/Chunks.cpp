@@ -43,7 +43,8 @@ bool comesBefore(const pb::ChunkedField *a, const pb::ChunkedField *b) {
 class Merger {
 public:
   Merger(riegeli::RecordReader &reader, const pb::ChunkMetadata &metadata)
-      : reader(reader), metadata(metadata) {}
+      : reader(reader), metadata(metadata), isMerged(static_cast<size_t>(metadata.chunks_size())),
+        missing(static_cast<uint64_t>(metadata.chunks_size())) {}
 
   Expected<void> merge(const pb::ChunkedMessage &from, Message &to, int depth = 0) {
     if (depth > maxDepth)
@@ -64,6 +65,9 @@ private:
     if (index >= static_cast<uint64_t>(metadata.chunks_size()))
       return Unexpected(invalidArgument("it names chunk ", index, ", but has ",
                                         metadata.chunks_size(), " chunks"));
+    if (isMerged[index])
+      return Unexpected(invalidArgument("it names chunk ", index, " twice"));
+    isMerged[index] = true;
     const pb::ChunkInfo &info = metadata.chunks(static_cast<int>(index));
     Expected<std::string> chunk = reader.read(info.offset());
     if (chunk && info.size() != 0 && chunk->size() != info.size())
@@ -121,12 +125,13 @@ private:
     if (field->is_map())
       return findEntry(field, which.map_key(), in);
     const Reflection &reflection = *in.GetReflection();
-    // As many are missing as chunks may give, not more.
+    // In all, as many are missing as chunks may give, not more.
     uint64_t size = reflection.FieldSize(in, field);
-    if (!which.has_index() || which.index() > size + metadata.chunks_size())
+    bool isThere = which.index() < size;
+    if (!which.has_index() || (!isThere && which.index() - size >= missing))
       return Unexpected(invalidArgument("it names element ", which.index(), " of ", nameOf(field),
                                         ", which has ", size));
-    for (; size <= which.index(); ++size)
+    for (; size <= which.index(); ++size, --missing)
       reflection.AddMessage(&in, field);
     return reflection.MutableRepeatedMessage(&in, field, static_cast<int>(which.index()));
   }
@@ -158,6 +163,8 @@ private:
 
   riegeli::RecordReader &reader;
   const pb::ChunkMetadata &metadata;
+  std::vector<bool> isMerged;
+  uint64_t missing;
 };
 
 Unexpected said(const Error &error) {

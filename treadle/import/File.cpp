@@ -8,6 +8,7 @@
 #include "treadle/import/ForeignFormats.h"
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/Keywords.h"
+#include "treadle/import/MlirNesting.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/import/TfExecutor.h"
 #include "treadle/import/stablehlo/Import.h"
@@ -152,6 +153,7 @@ static Error bytecodeError(StringRef content) {
 }
 
 ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
+  TREADLE_TRY(checkMlirNesting(text));
   context.loadDialect<func::FuncDialect, tf_executor::TfExecutorDialect, tfg::TfgDialect,
                       tf_type::TfTypeDialect>();
   std::string message;

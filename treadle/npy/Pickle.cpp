@@ -21,6 +21,7 @@ public:
   Expected<std::vector<std::string>> run();
 
 private:
+  Expected<std::vector<std::string>> copyTexts() const;
   /// One opcode; false at the end, be it good or bad.
   bool step();
   bool stepContainer(char op);
@@ -266,9 +267,21 @@ Expected<std::vector<std::string>> Machine::run() {
     return Unexpected(std::move(error));
   if (!elements)
     return Unexpected(invalidArgument("object array: its pickle holds no array"));
+  return copyTexts();
+}
+
+/// A text that stands many times in an array may stand once in its pickle.
+Expected<std::vector<std::string>> Machine::copyTexts() const {
+  constexpr size_t alwaysAllowed = 64 << 20, mostTimes = 256;
+  size_t left = alwaysAllowed + mostTimes * bytes.size();
   std::vector<std::string> texts;
-  for (const Ref &item : elements->items)
+  for (const Ref &item : elements->items) {
+    if (item->text.size() > left)
+      return Unexpected(invalidArgument("object array: its pickle of ", bytes.size(),
+                                        " bytes holds implausibly much text"));
+    left -= item->text.size();
     texts.push_back(item->text);
+  }
   return texts;
 }
 

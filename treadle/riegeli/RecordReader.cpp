@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <brotli/decode.h>
 #include <cstring>
+#include <memory>
 #include <optional>
 #include <zstd.h>
 
@@ -30,14 +31,65 @@ std::optional<uint64_t> readVarint(std::string_view &bytes) {
   return std::nullopt;
 }
 
-bool decompress(Compression compression, std::string_view from, std::string &to) {
-  if (compression == Compression::Zstd)
-    return ZSTD_decompress(to.data(), to.size(), from.data(), from.size()) == to.size();
-  size_t size = to.size();
-  return BrotliDecoderDecompress(from.size(), reinterpret_cast<const uint8_t *>(from.data()), &size,
-                                 reinterpret_cast<uint8_t *>(to.data())) ==
-             BROTLI_DECODER_RESULT_SUCCESS &&
-         size == to.size();
+/// Streams that are decompressed piece by piece: `take` is false where one is damaged or ends.
+class ZstdStream {
+public:
+  explicit ZstdStream(std::string_view from) : in{from.data(), from.size(), 0} {}
+
+  bool take(char *to, size_t size, size_t &taken) {
+    ZSTD_outBuffer out{to, size, 0};
+    size_t before = in.pos;
+    if (stream)
+      left = ZSTD_decompressStream(stream.get(), &out, &in);
+    taken = out.pos;
+    return !ZSTD_isError(left) && (taken || in.pos != before);
+  }
+  bool isDone() const { return left == 0 && in.pos == in.size; }
+
+private:
+  ZSTD_inBuffer in;
+  size_t left = 1; // 0 at the end of a frame
+  std::unique_ptr<ZSTD_DStream, size_t (*)(ZSTD_DStream *)> stream{ZSTD_createDStream(),
+                                                                   ZSTD_freeDStream};
+};
+
+class BrotliStream {
+public:
+  explicit BrotliStream(std::string_view from)
+      : next(reinterpret_cast<const uint8_t *>(from.data())), left(from.size()) {}
+
+  bool take(char *to, size_t size, size_t &taken) {
+    auto *at = reinterpret_cast<uint8_t *>(to);
+    size_t room = size, before = left;
+    if (stream)
+      result = BrotliDecoderDecompressStream(stream.get(), &left, &next, &room, &at, nullptr);
+    taken = size - room;
+    return result != BROTLI_DECODER_RESULT_ERROR && (taken || left != before || isDone());
+  }
+  bool isDone() const { return result == BROTLI_DECODER_RESULT_SUCCESS && left == 0; }
+
+private:
+  const uint8_t *next;
+  size_t left;
+  BrotliDecoderResult result = BROTLI_DECODER_RESULT_ERROR;
+  std::unique_ptr<BrotliDecoderState, void (*)(BrotliDecoderState *)> stream{
+      BrotliDecoderCreateInstance(nullptr, nullptr, nullptr), BrotliDecoderDestroyInstance};
+};
+
+/// The `size` bytes of a stream, or nothing. The size is only what somebody says, so there is room
+/// for the bytes when they come, not before.
+template <typename Stream> std::optional<std::string> takeAll(Stream stream, size_t size) {
+  constexpr size_t firstRoom = 1 << 16;
+  std::string out;
+  while (!stream.isDone()) {
+    size_t had = out.size(), taken = 0;
+    out.resize(std::min(size, std::max(firstRoom, 2 * had)));
+    bool isGood = stream.take(out.data() + had, out.size() - had, taken);
+    out.resize(had + taken);
+    if (!isGood)
+      return std::nullopt;
+  }
+  return out.size() == size ? std::optional(std::move(out)) : std::nullopt;
 }
 
 Unexpected damaged(uint64_t begin, std::string_view what) {
@@ -52,10 +104,11 @@ Expected<std::string> expand(Compression compression, std::string_view part, uin
   std::optional<uint64_t> size = readVarint(part);
   if (!size || *size > std::min(limit, longest))
     return damaged(begin, "the size of its compressed data makes no sense");
-  std::string result(*size, '\0');
-  if (!decompress(compression, part, result))
+  auto result = compression == Compression::Zstd ? takeAll(ZstdStream(part), *size)
+                                                 : takeAll(BrotliStream(part), *size);
+  if (!result)
     return damaged(begin, "its compressed data can't be decompressed");
-  return result;
+  return std::move(*result);
 }
 
 Expected<std::vector<uint64_t>> readEnds(std::string_view sizes, uint64_t numRecords,

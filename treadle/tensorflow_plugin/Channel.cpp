@@ -1,6 +1,7 @@
 // Messages: a mark, the number of parts, the length of each, and their bytes.
 #include "treadle/tensorflow_plugin/Channel.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <sys/socket.h>
@@ -45,6 +46,17 @@ bool Channel::read(void *data, size_t size) {
                      [&](char *at, size_t left) { return ::read(in, at, left); });
 }
 
+/// There is room for bytes when they come, not when somebody says they will.
+bool Channel::readPart(std::string &part, uint64_t size) {
+  constexpr uint64_t piece = 1 << 24;
+  for (uint64_t at = 0; at < size; at = part.size()) {
+    part.resize(at + std::min(piece, size - at));
+    if (!read(part.data() + at, part.size() - at))
+      return false;
+  }
+  return true;
+}
+
 bool Channel::send(const Message &message) {
   std::vector<uint64_t> header = {mark, message.size()};
   for (const std::string &part : message)
@@ -69,7 +81,7 @@ std::optional<Message> Channel::receive() {
       return std::nullopt;
   Message message;
   for (uint64_t size : sizes)
-    if (!read(message.emplace_back(size, '\0').data(), size))
+    if (!readPart(message.emplace_back(), size))
       return std::nullopt;
   return message;
 }

@@ -27,6 +27,7 @@ public:
 private:
   bool write(const void *data, size_t size);
   bool read(void *data, size_t size);
+  bool readPart(std::string &part, uint64_t size);
 
   int in, out;
 };

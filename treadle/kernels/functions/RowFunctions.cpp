@@ -85,7 +85,11 @@ void fillBatch(OpContext &ctx) {
 
 // Inputs: what was passed, what it was filled up to, and the function's results.
 void cutBatch(OpContext &ctx) {
-  int64_t rows = ctx.input(0).dim(0), filled = ctx.input(1).dim(0);
+  const Tensor &passed = ctx.input(0), &whole = ctx.input(1);
+  if (passed.rank() == 0 || whole.rank() == 0 || passed.dim(0) > whole.dim(0))
+    return ctx.fail(invalidArgument("the batch is ", tensorTypeText(passed), ", filled up to ",
+                                    tensorTypeText(whole), ", expected at least as many rows"));
+  int64_t rows = passed.dim(0), filled = whole.dim(0);
   for (int i = 0; i < ctx.numOutputs(); ++i) {
     const Tensor &result = ctx.input(i + 2);
     if (result.rank() == 0 || result.dim(0) != filled)

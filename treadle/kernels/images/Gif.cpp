@@ -23,7 +23,7 @@ struct Frame {
 /// count.
 class GifFile {
 public:
-  explicit GifFile(std::string_view bytes) : left(bytes) {
+  explicit GifFile(std::string_view bytes) : bytes(bytes), left(bytes) {
     gif = DGifOpen(
         this,
         [](GifFileType *gif, GifByteType *to, int size) {
@@ -89,7 +89,9 @@ private:
     Frame frame{gif->SavedImages[gif->ImageCount - 1].ImageDesc, {}, transparent};
     transparent = noColour;
     int64_t height = frame.at.Height, width = frame.at.Width;
-    isSound = height > 0 && width > 0 && height * width <= std::numeric_limits<int>::max();
+    numPixels += height * width;
+    isSound = height > 0 && width > 0 && height * width <= std::numeric_limits<int>::max() &&
+              mayHold(bytes, numPixels);
     if (!isSound)
       return false;
     frame.pixels.resize(static_cast<size_t>(height * width));
@@ -110,7 +112,8 @@ private:
     return true;
   }
 
-  std::string_view left;
+  std::string_view bytes, left;
+  int64_t numPixels = 0; // of all frames
   GifFileType *gif = nullptr;
   int error = D_GIF_SUCCEEDED;
   int transparent = noColour; // for the next frame
@@ -159,6 +162,10 @@ Expected<Tensor> decodeGif(std::string_view bytes, bool onlyFirstFrame, bool ref
     height = std::max<int64_t>(height, frame.at.Height);
     width = std::max<int64_t>(width, frame.at.Width);
   }
+  if (!mayHold(bytes, 3 * height * width) || !mayHold(bytes, 3 * height * width * count))
+    return Unexpected(invalidArgument("the GIF file of ", bytes.size(), " bytes has ", count,
+                                      " frames of ", height, " by ", width,
+                                      " pixels, implausibly many"));
   Expected<Tensor> image = Tensor::make(DType::UInt8, {count, height, width, 3});
   if (!image)
     return image;

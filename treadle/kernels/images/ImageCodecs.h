@@ -11,6 +11,13 @@
 
 namespace treadle {
 
+/// Whether a file may hold as many bytes of pixels as it says. Formats that compress can say so in
+/// 30 bytes of gigabytes, which no memory is taken for.
+inline bool mayHold(std::string_view file, int64_t bytes) {
+  constexpr int64_t alwaysAllowed = 256 << 20, mostTimes = 4096;
+  return bytes <= alwaysAllowed || bytes / mostTimes <= static_cast<int64_t>(file.size());
+}
+
 struct CropWindow {
   int64_t y, x, height, width;
 };

@@ -42,8 +42,14 @@ public:
   void readHeader() {
     jpeg_create_decompress(&info);
     info.src = &source;
+    progress.progress_monitor = [](j_common_ptr info) {
+      static_cast<JpegReader *>(info->client_data)->boundScans();
+    };
+    info.progress = &progress;
     jpeg_read_header(&info, TRUE);
   }
+  /// Of a progressive file the library keeps all coefficients.
+  bool mayHoldImage() const { return mayHold(file, int64_t{64} * numBlocks()); }
   Unexpected failure() const {
     return Unexpected(
         invalidArgument("the JPEG file of ", file.size(), " bytes can't be read: ", message));
@@ -52,6 +58,17 @@ public:
   jpeg_decompress_struct info{};
 
 private:
+  int64_t numBlocks() const {
+    return int64_t{info.image_width / DCTSIZE + 1} * (info.image_height / DCTSIZE + 1) *
+           info.num_components;
+  }
+  /// A few bytes are one more scan over all blocks; files of people have about ten.
+  void boundScans() {
+    constexpr int64_t alwaysAllowed = 100, mostTimes = 1024;
+    int64_t scans = info.input_scan_number;
+    if (scans > alwaysAllowed && scans * numBlocks() / mostTimes > std::ssize(file))
+      ERREXIT(&info, JERR_BAD_PROGRESSION);
+  }
   void setSource() {
     source.init_source = [](j_decompress_ptr info) {
       auto *self = static_cast<JpegReader *>(info->client_data);
@@ -109,6 +126,7 @@ private:
   bool recoversTruncated;
   jpeg_error_mgr errors{};
   jpeg_source_mgr source{};
+  jpeg_progress_mgr progress{};
   const JOCTET *repeatedAt = nullptr;
   int repeats = 0;
   std::jmp_buf jump;
@@ -147,6 +165,9 @@ Expected<Lines> startLines(JpegReader &reader, const JpegReadOptions &options) {
   if (!height || !width || height * width * info.num_components >= tooLarge)
     return Unexpected(
         invalidArgument("a JPEG image of ", height, " by ", width, " pixels can't be read"));
+  if (!reader.mayHoldImage())
+    return Unexpected(invalidArgument("the JPEG file speaks of ", height, " by ", width,
+                                      " pixels, implausibly many; is it cut off?"));
   if (channels != 1 && channels != 3)
     return Unexpected(invalidArgument("the JPEG file has ", channels, " channels"));
   if (!reader.guarded([&] { jpeg_start_decompress(&info); }))

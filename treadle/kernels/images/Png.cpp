@@ -124,6 +124,11 @@ Expected<Tensor> decodePng(std::string_view file, int64_t channels, DType dtype)
   if (height >= longest || width >= longest || height * width >= tooMany)
     return Unexpected(
         invalidArgument("a PNG image of ", height, " by ", width, " pixels is too large"));
+  // Deflate packs at most about 1032 to 1.
+  int64_t unpacked = static_cast<int64_t>(png_get_rowbytes(reader.png, reader.info)) * height;
+  if (unpacked / 1032 > static_cast<int64_t>(file.size()))
+    return Unexpected(invalidArgument("the PNG file of ", file.size(), " bytes can't hold ", height,
+                                      " by ", width, " pixels; is it cut off?"));
   if (!channels)
     channels = ownChannels(reader);
   if (!reader.convert(channels, dtype == DType::UInt16))

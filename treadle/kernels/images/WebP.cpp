@@ -18,10 +18,20 @@ const uint8_t *bytesOf(std::string_view file) {
   return reinterpret_cast<const uint8_t *>(file.data());
 }
 
+/// Memory for the frames of a file.
+Expected<Tensor> makeFrames(std::string_view file, int64_t count, int64_t height, int64_t width,
+                            int64_t channels) {
+  if (!mayHold(file, height * width * channels) ||
+      !mayHold(file, count * height * width * channels))
+    return Unexpected(invalidArgument("the WebP file of ", file.size(), " bytes has ", count,
+                                      " frames of ", height, " by ", width,
+                                      " pixels, implausibly many"));
+  return Tensor::make(DType::UInt8, {count, height, width, channels});
+}
+
 Expected<Tensor> decodeStill(std::string_view file, const WebPBitstreamFeatures &features,
                              int64_t channels) {
-  Expected<Tensor> image =
-      Tensor::make(DType::UInt8, {1, features.height, features.width, channels});
+  Expected<Tensor> image = makeFrames(file, 1, features.height, features.width, channels);
   if (!image)
     return image;
   auto *decode = channels == 4 ? WebPDecodeRGBAInto : WebPDecodeRGBInto;
@@ -31,16 +41,25 @@ Expected<Tensor> decodeStill(std::string_view file, const WebPBitstreamFeatures 
   return image;
 }
 
+/// Before the library makes one.
+bool hasPlausibleCanvas(const WebPData &data, std::string_view file) {
+  std::unique_ptr<WebPDemuxer, decltype(&WebPDemuxDelete)> demuxer(WebPDemux(&data),
+                                                                   WebPDemuxDelete);
+  return demuxer && mayHold(file, int64_t{4} * WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_WIDTH) *
+                                      WebPDemuxGetI(demuxer.get(), WEBP_FF_CANVAS_HEIGHT));
+}
+
 Expected<Tensor> decodeAnimation(std::string_view file, bool onlyFirstFrame) {
   WebPData data{bytesOf(file), file.size()};
+  if (!hasPlausibleCanvas(data, file))
+    return unreadable(file);
   std::unique_ptr<WebPAnimDecoder, decltype(&WebPAnimDecoderDelete)> decoder(
       WebPAnimDecoderNew(&data, nullptr), WebPAnimDecoderDelete);
   WebPAnimInfo info;
   if (!decoder || !WebPAnimDecoderGetInfo(decoder.get(), &info))
     return unreadable(file);
   int64_t count = onlyFirstFrame ? 1 : info.frame_count;
-  Expected<Tensor> image =
-      Tensor::make(DType::UInt8, {count, info.canvas_height, info.canvas_width, 4});
+  Expected<Tensor> image = makeFrames(file, count, info.canvas_height, info.canvas_width, 4);
   if (!image)
     return image;
   int64_t frameSize = int64_t{info.canvas_height} * info.canvas_width * 4;

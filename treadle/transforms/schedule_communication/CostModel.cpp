@@ -124,6 +124,23 @@ Expected<void> takeLink(const llvm::json::Object &object, CostModel &model) {
       .and_then([&] { return takeNumber(*link, "bytes_per_second", false, model.bytesPerSecond); });
 }
 
+/// Whether brackets are nested deeper than any table of costs: LLVM's reader calls itself for each.
+bool isTooDeep(StringRef json) {
+  constexpr int deepest = 64;
+  int depth = 0;
+  bool isText = false;
+  for (size_t i = 0; i < json.size() && depth <= deepest; ++i) {
+    char c = json[i];
+    if (isText && c == '\\')
+      ++i;
+    else if (c == '"')
+      isText = !isText;
+    else if (!isText)
+      depth += (c == '[' || c == '{') - (c == ']' || c == '}');
+  }
+  return depth > deepest;
+}
+
 } // namespace
 
 Expected<CostModel> CostModel::parse(StringRef json) {
@@ -132,6 +149,8 @@ Expected<CostModel> CostModel::parse(StringRef json) {
 }
 
 Expected<void> CostModel::take(StringRef json) {
+  if (isTooDeep(json))
+    return Unexpected(invalidArgument("costs: brackets are nested too deep"));
   PlainLocale locale; // for the numbers that LLVM reads
   llvm::Expected<llvm::json::Value> value = llvm::json::parse(json);
   if (!value)
