@@ -9,6 +9,7 @@ import pty
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import numpy as np
@@ -93,7 +94,19 @@ def test_help_names_every_command_and_its_options():
         text = output(command, "--help")
         assert text.startswith(f"usage: treadle {command} ")
         assert "example" in text
+        assert text == output("help", command)
     assert output("--version").split() == ["treadle", "0.1.0"]
+
+
+def test_nothing_at_all_is_answered_with_the_help_and_2():
+    done = Done()
+    assert (done.status, done.out) == (2, "") and done.err == output("--help")
+
+
+def test_help_of_run_tells_the_forms_of_values():
+    text = output("run", "--help")
+    for form in ("[1,2,3]", "1+2j", "2x3xf32=0", "2x3=0", "@x.npy", "@x.npz:NAME", "random"):
+        assert form in text
 
 
 @pytest.mark.parametrize("command", [[], ["run"], ["show"]])
@@ -108,9 +121,11 @@ def test_the_examples_of_help_print_what_help_says(command):
 @pytest.mark.parametrize(
     "args, message",
     [
-        ([], "a command is missing"),
         (["rnu"], "unknown command 'rnu' (did you mean 'run'?)"),
         (["explode"], "unknown command 'explode'"),
+        (["help", "rnu"], "unknown command 'rnu' (did you mean 'run'?)"),
+        (["bench", "a", "--check", "b"], "option '--check'; it is an option of 'treadle run'"),
+        (["run", "a", "--setup", ""], "'--setup' names nothing"),
         (["run"], "'treadle run' got 0 arguments, expected MODEL"),
         (["run", "a", "b"], "'treadle run' got 2 arguments, expected MODEL"),
         (["convert", "a"], "'treadle convert' got 1 argument, expected IN OUT"),
@@ -155,6 +170,9 @@ def test_run_fetches_inside_loops():
     ]
 
 
+COMPLEX = "complex64[5] = [(1+2j) (3-1j) (2+0j) (0-0.5j) (1e-05+10j)]"
+
+
 @pytest.mark.parametrize(
     "dtype, value, shown",
     [
@@ -171,7 +189,17 @@ def test_run_fetches_inside_loops():
         ("DT_DOUBLE", "1e300", "float64[] = 1e+300"),
         ("DT_BOOL", "[true,false]", "bool[2] = [True False]"),
         ("DT_UINT64", "18446744073709551615", "uint64[] = 18446744073709551615"),
+        ("DT_UINT8", "2xu8=7", "uint8[2] = [7 7]"),
+        ("DT_INT16", "2x1xi16=-7", "int16[2,1] = [[-7] [-7]]"),
+        ("DT_UINT32", "[1,4294967295]", "uint32[2] = [1 4294967295]"),
+        ("DT_FLOAT", "2x2=0", "float32[2,2] = [[0.0 0.0] [0.0 0.0]]"),
+        ("DT_INT8", "3=1,2,3", "int8[3] = [1 2 3]"),
+        ("DT_BOOL", "2xbool=true", "bool[2] = [True True]"),
+        ("DT_COMPLEX64", "[1+2j,(3-j),2,-.5j,1e-5+1e+1j]", COMPLEX),
+        ("DT_COMPLEX128", "2xc128=1-2j", "complex128[2] = [(1-2j) (1-2j)]"),
         ("DT_STRING", "text, and more", "string[] = b'text, and more'"),
+        ("DT_STRING", "2x3=0", "string[] = b'2x3=0'"),
+        ("DT_STRING", '"random"', "string[] = b'random'"),
         ("DT_STRING", '["a","b\\"c"]', "string[2] = [b'a' b'b\"c']"),
     ],
 )
@@ -189,6 +217,24 @@ def test_values_come_from_npy_files(identity, tmp_path):
     np.save(tmp_path / "x.npy", np.asfortranarray(np.float32([[1, 2], [3, 4]])))
     out = output("run", identity(), "--input", f"x:0=@{tmp_path}/x.npy")
     assert out == "y:0: float32[2,2] = [[1.0 2.0] [3.0 4.0]]\n"
+
+
+def test_values_come_from_members_of_npz_files(identity, tmp_path):
+    one, two = tmp_path / "one.npz", tmp_path / "two.npz"
+    np.savez(one, a=np.float32([1, 2]))
+    np.savez(two, left=np.float32([3]), right=np.float32([4, 5]))
+    assert output("run", identity(), "--input", f"x=@{one}") == "y:0: float32[2] = [1.0 2.0]\n"
+    out = output("run", identity(), "--input", f"x=@{two}:right")
+    assert out == "y:0: float32[2] = [4.0 5.0]\n"
+    message = failure("run", identity(), "--input", f"x=@{two}")
+    assert f"holds 2 arrays; name one: @{two}:NAME; its arrays are 'left', 'right'" in message
+    message = failure("run", identity(), "--input", f"x=@{two}:rihgt")
+    assert "has no array 'rihgt' (did you mean 'right'?)" in message
+
+
+def test_random_complex_numbers_have_both_parts(identity):
+    out = output("run", identity("DT_COMPLEX64", ""), "--input", "x=random")
+    assert "j)" in out and "+0j" not in out
 
 
 def test_random_values_are_the_same_each_time(identity):
@@ -214,6 +260,11 @@ def test_random_values_are_the_same_each_time(identity):
         ("DT_INT32", "", "a value is missing"),
         ("DT_INT32", "2x2xi32=1,2,3", "has 3 elements, but shape [2,2] wants 4"),
         ("DT_INT32", "2xf32=1", "feed 'x:0' is float32[2]"),
+        ("DT_COMPLEX64", "1+2i", "'1+2i' is no complex64"),
+        ("DT_FLOAT", "1+2j", "'1+2j' is no float32"),
+        ("DT_FLOAT", "2x3xfloat=0", "'float' is no dtype (did you mean"),
+        ("DT_FLOAT", "2x3xnone=0", "'none' is no dtype; expected f32, i64, u8"),
+        ("DT_STRING", "random", 'no random values of dtype string; write "random", in quotes'),
         ("DT_STRING", '"abc', "a closing '\"' is missing"),
         ("DT_INT32", "9999999999999xi32=1", "ResourceExhaustedError: "),
         ("DT_INT32", "9999999999x9999999999xi32=1", "has too many elements"),
@@ -221,6 +272,11 @@ def test_random_values_are_the_same_each_time(identity):
 )
 def test_values_that_do_not_fit(identity, dtype, value, message):
     assert message in failure("run", identity(dtype), "--input", f"x={value}")
+
+
+def test_a_shape_without_a_dtype_where_the_graph_tells_none(identity):
+    message = failure("run", identity(), "--input", "y=2x3=0")
+    assert "has no dtype, and the graph doesn't tell it; put one before '=': 2x3xf32=0" in message
 
 
 def test_a_missing_input_is_explained(identity):
@@ -649,3 +705,103 @@ node {{ name: "a" op: "Assert" input: "x" input: "t"
     assert text in failed.stderr and "the graph's inputs" not in failed.stderr
     missing = subprocess.run(command, capture_output=True, text=True)
     assert "the graph's inputs:\n  x:0: bool" in missing.stderr
+
+
+# --- variables of a graph -------------------------------------------------------------------------
+
+VARIABLE = """
+    node { name: "v" op: "VarHandleOp"
+      attr { key: "dtype" value { type: DT_FLOAT } } attr { key: "shape" value { shape {} } }
+      attr { key: "shared_name" value { s: "v" } } }
+    node { name: "two" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+      attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 2 } } } }
+    node { name: "init" op: "AssignVariableOp" input: "v" input: "two"
+      attr { key: "dtype" value { type: DT_FLOAT } } }
+    node { name: "r" op: "ReadVariableOp" input: "v"
+      attr { key: "dtype" value { type: DT_FLOAT } } }
+    node { name: "y" op: "Neg" input: "r" attr { key: "T" value { type: DT_FLOAT } } }
+"""
+
+
+@pytest.fixture
+def variable(tmp_path):
+    path = tmp_path / "variable.pbtxt"
+    path.write_text(VARIABLE)
+    return path
+
+
+def test_setup_runs_what_initializes_first(variable):
+    assert output("run", variable, "--fetch", "y", "--setup", "init") == "y: float32[] = -2.0\n"
+    assert "runs 5 " in output("bench", variable, "--fetch", "y", "--setup", "init", "--repeat", 5)
+    assert "10 runs of" in output("profile", variable, "--fetch", "y", "--setup", "init")
+    assert "target 'inti': the graph has no such node (did you mean 'init'?)" in failure(
+        "run", variable, "--setup", "inti"
+    )
+
+
+def test_a_variable_without_value_says_how_to_initialize_it(variable, tmp_path):
+    advice = "; --setup NODE runs the node that initializes it first"
+    assert failure("run", variable, "--fetch", "y").endswith(advice)
+    assert failure("freeze", variable, "--fetch", "y", "-o", tmp_path / "f.pb").endswith(advice)
+    message = failure("compile", variable, "--fetch", "y", "-o", tmp_path / "v.o")
+    assert (
+        "'treadle freeze GRAPH --setup NODE -o FILE' gives it the one that NODE assigns" in message
+    )
+
+
+# --- names that are nearly right ------------------------------------------------------------------
+
+
+def test_the_nearest_names_are_suggested(tmp_path):
+    path = tmp_path / "ids.pbtxt"
+    path.write_text(
+        """node { name: "input_ids" op: "Placeholder"
+             attr { key: "dtype" value { type: DT_FLOAT } } }
+           node { name: "y" op: "Neg" input: "input_ids"
+             attr { key: "T" value { type: DT_FLOAT } } }"""
+    )
+    assert "'ids' (did you mean 'input_ids'?)" in failure("run", path, "--input", "ids=3")
+    words = ROOT / "examples" / "words"
+    message = failure("run", words, "--signature", "serving")
+    assert "no signature 'serving' (did you mean 'serving_default'?)" in message
+
+
+def test_passes_that_are_none(variable):
+    assert "there are tfg-" in failure("run", variable, "--passes", "nope")
+    message = failure("run", variable, "--passes", "tfg-defalt")
+    assert "no pass 'tfg-defalt' (did you mean 'tfg-default'?)" in message
+    assert "treadle-opt" not in message
+
+
+def test_compile_names_an_op_that_nobody_knows(tmp_path):
+    path = tmp_path / "unknown.pbtxt"
+    path.write_text(
+        """node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+           node { name: "y" op: "MatMull" input: "x" input: "x" }
+           node { name: "z" op: "Identity" input: "y"
+             attr { key: "T" value { type: DT_FLOAT } } }"""
+    )
+    message = failure("compile", path, "--fetch", "z", "-o", tmp_path / "u.o")
+    assert "op 'MatMull' is neither known nor a function of the graph" in message
+    assert "did you mean 'MatMul'?" in message
+
+
+def test_python_m_treadle_is_the_command():
+    def module(*args):
+        command = [sys.executable, "-m", "treadle", *args]
+        return subprocess.run(command, capture_output=True, timeout=60, text=True)
+
+    assert module("run", COUNTDOWN).stdout == "count:0: int32[] = 0\n"
+    assert module("rnu").returncode == 2
+
+
+def test_a_node_of_a_loops_body_says_how_to_reach_it(tmp_path):
+    loop = tmp_path / "loop.pb"
+    output("convert", COUNTDOWN, loop, "--passes", "tfg-structured")
+    message = failure("run", loop, "--fetch", "loop/dec:0@*")
+    passes = "tfg-frames,tfg-inline-all"
+    assert f"a node of function 'loop_body': the passes {passes} bring it into the graph" in message
+    message = failure("run", loop, "--passes", passes, "--fetch", "loop/dec:0@*")
+    assert "did you mean 'loop/body/loop/dec'?" in message
+    fetch = "loop/body/loop/dec:0@*"
+    assert "[4 3 2 1 0]" in output("run", loop, "--passes", passes, "--fetch", fetch)

@@ -419,3 +419,24 @@ def test_python_explains_what_signatures_need():
         words.explain(signature="lokup")
     with pytest.raises(treadle.InvalidArgumentError, match="asked for together"):
         words.explain("y", signature="lookup")
+
+
+def test_variables_of_several_ranks_are_taken_as_they_are():
+    g = treadle.Builder()
+    limit = g.placeholder("limit", "float32", [])
+    state = g.variable("state", [[1.0, 2.0]])
+    weights = g.variable("weights", [[0.5, 0.25], [0.125, 1.0]])
+    total = g.variable("total", 0.0)
+    with g.while_loop(i=0) as loop:
+        loop.condition(total.read() < limit)
+        state.assign(g.op("MatMul", [state.read(), weights.read()]))
+        total.assign_add(1.0)
+        loop.i += 1
+    graph = g.build()
+    assert not any(
+        "can't be compiled" in part.why for part in graph.explain(loop.i.name).interpreted
+    )
+    session = treadle.Session(graph, tier="jit", statistics=True)
+    session.run([], targets=["init"])
+    session.run(loop.i.name, {"limit": 5.0})
+    assert session.statistics().compiled_calls == 1

@@ -158,7 +158,7 @@ def test_a_pipeline_that_is_none_says_why(pipeline, reason):
         treadle.Graph.from_file(COUNTDOWN).run_passes(pipeline)
     assert "\n" not in raised.value.message
     assert raised.value.message.endswith(
-        "; 'treadle-opt --help' lists the passes and their options"
+        "; docs/working-on-graphs.md tells of passes and their options"
     )
 
 

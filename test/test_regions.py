@@ -96,7 +96,7 @@ def test_the_tools_take_regions(model, tmp_path):
 
 def test_show_lists_what_has_regions(model):
     shown = tool("show", model)
-    assert "  w (WhileRegion), up to 10 iterations at a time\n" in shown
+    assert "  w (WhileRegion), parallel_iterations 10\n" in shown
     assert "  f (ForRegion)" in shown
     assert "conditionals\n  y (StatefulIfRegion)\n  c (StatelessCaseRegion)\n" in shown
     assert "14 nodes" in shown

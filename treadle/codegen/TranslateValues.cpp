@@ -158,7 +158,8 @@ Expected<Values> Translator::handle(tfg::Node node) {
   Tensor value = options.variable(node);
   if (!value)
     return Unexpected(
-        unsupported(node, "its variable has no value yet, as it has in a SavedModel"));
+        unsupported(node, "its variable has no value, as it has in a SavedModel; 'treadle freeze "
+                          "GRAPH --setup NODE -o FILE' gives it the one that NODE assigns"));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(&cluster.front());
   auto type = RankedTensorType::get({}, elementOf(node->getResult(0).getType()));

@@ -158,8 +158,20 @@ private:
     return DType::Invalid;
   }
 
-  /// What a call may be given, as far as the graph tells: values of variables are taken for
-  /// scalars, or of `rank`.
+  /// The sizes that the values of a variable have, as the node tells that makes its handle.
+  static std::optional<std::vector<int64_t>> sizesOfVariable(Value handle) {
+    Node node = tfg::definingNode(handle);
+    auto shape = node ? node.attr<tf_type::ShapeAttr>("shape") : tf_type::ShapeAttr();
+    if (!shape || !shape.hasRank())
+      return std::nullopt;
+    std::vector<int64_t> sizes;
+    for (int64_t dim : shape.getDims())
+      sizes.push_back(dim == 1 ? 1 : codegen::ArgumentClass::any);
+    return sizes;
+  }
+
+  /// What a call may be given, as far as the graph tells: values of variables of which it doesn't
+  /// are taken for scalars, or of `rank`.
   SmallVector<codegen::ArgumentClass> classesOf(Node call, tfg::FuncOp function,
                                                 std::optional<int64_t> rank) {
     SmallVector<codegen::ArgumentClass> classes;
@@ -167,8 +179,8 @@ private:
       codegen::ArgumentClass &made = classes.emplace_back(classOf(input.getType(), rank));
       DType dtype = made.dtype == DType::Resource ? dtypeBehind(function, i) : DType::Invalid;
       if (dtype != DType::Invalid)
-        made.variable = {dtype,
-                         std::vector<int64_t>(rank.value_or(0), codegen::ArgumentClass::any)};
+        made.variable = {dtype, sizesOfVariable(input).value_or(std::vector<int64_t>(
+                                    rank.value_or(0), codegen::ArgumentClass::any))};
     }
     return classes;
   }

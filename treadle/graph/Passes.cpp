@@ -42,6 +42,18 @@ void registerOnce() {
   (void)isDone;
 }
 
+/// ` (did you mean 'tfg-cse'?)`; where no pass has a name like it, all of them.
+std::string nearOrAll(std::string_view wanted) {
+  std::vector<std::string_view> names = passNames();
+  std::string near = didYouMean(wanted, names);
+  if (!near.empty())
+    return near;
+  std::string all;
+  for (std::string_view name : names)
+    all += str(all.empty() ? "; there are " : ", ", name);
+  return all;
+}
+
 /// `why` are lines of MLIR: `...:1:16: error: 'tfg-prun' does not refer to a registered pass...`,
 /// and the pipeline again with a mark below; or what is wrong with the options of a pass.
 Error pipelineError(std::string_view pipeline, StringRef why) {
@@ -54,10 +66,10 @@ Error pipelineError(std::string_view pipeline, StringRef why) {
   StringRef name = reason;
   if (name.consume_front("'") && name.contains("' does not refer to a registered pass")) {
     std::string wanted = name.take_until([](char c) { return c == '\''; }).str();
-    reason = str("there is no pass '", wanted, "'", didYouMean(wanted, passNames()));
+    reason = str("there is no pass '", wanted, "'", nearOrAll(wanted));
   }
   return invalidArgument("'", pipeline, "' is no pipeline of passes: ", reason,
-                         "; 'treadle-opt --help' lists the passes and their options");
+                         "; docs/working-on-graphs.md tells of passes and their options");
 }
 
 } // namespace

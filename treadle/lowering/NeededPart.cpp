@@ -114,13 +114,27 @@ Error missingOutput(tfg::Node node, const ValueName &name, std::string_view what
                          node.numResults() == 1 ? " output" : " outputs");
 }
 
+/// What to do for a node of a function, such as a loop's body; empty if none has one of this name.
+std::string placeInFunction(const ModuleIndex &index, llvm::StringRef name) {
+  for (const auto &entry : index.allFunctions()) {
+    tfg::FuncOp function = entry.second;
+    if (function->getRegion(0).empty())
+      continue;
+    for (mlir::Operation &op : function.getEntry())
+      if (tfg::Node::isNode(&op) && tfg::Node(&op).name() == name)
+        return str("; it is a node of function '", entry.first().str(),
+                   "': the passes tfg-frames,tfg-inline-all bring it into the graph");
+  }
+  return "";
+}
+
 Expected<mlir::Value> findValue(const ModuleIndex &index, const ValueName &name,
                                 std::string_view what) {
   tfg::Node node = index.node(name.node);
   if (!node)
-    return Unexpected(invalidArgument(what, " '", name.node, ":", name.output,
-                                      "': the graph has no node '", name.node, "'",
-                                      index.suggestions(name.node)));
+    return Unexpected(invalidArgument(
+        what, " '", name.node, ":", name.output, "': the graph has no node '", name.node, "'",
+        index.suggestions(name.node), placeInFunction(index, name.node)));
   if (static_cast<unsigned>(name.output) >= node.numResults())
     return Unexpected(missingOutput(node, name, what));
   return node->getResult(name.output);

@@ -11,8 +11,10 @@
 #include "treadle/import/SavedModel.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/ops/OpTable.h"
 #include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/runtime/ValueName.h"
+#include "treadle/tensor/Suggestions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/StringExtras.h"
@@ -228,6 +230,16 @@ tfg::Node writerIn(tfg::Node node, const tfg::EffectAnalysis &effects, const Mod
   return found ? found : node;
 }
 
+Error unknownOp(tfg::Node node) {
+  std::string op = node.opType().str();
+  std::vector<std::string_view> names;
+  for (const OpDef &known : allOps())
+    names.push_back(known.name());
+  return unimplemented("op '", op, "' is neither known nor a function of the graph",
+                       didYouMean(op, names))
+      .atNode(node.name().str(), op);
+}
+
 /// Compiled functions compute from their inputs, and do nothing else.
 Expected<void> checkNodes(ModuleOp module, tfg::FuncOp function, const ModuleIndex &index) {
   tfg::EffectAnalysis effects(module);
@@ -246,6 +258,8 @@ Expected<void> checkNodes(ModuleOp module, tfg::FuncOp function, const ModuleInd
                             .atNode(node.name().str(), node.opType().str()));
     if (llvm::any_of(effects.of(node), [](tfg::Effect effect) { return effect.writes; })) {
       tfg::Node writer = writerIn(node, effects, index);
+      if (!lookupOp(writer.opType()) && !index.function(writer.opType()))
+        return Unexpected(unknownOp(writer));
       return Unexpected(
           unimplemented("it has effects, which compiled functions have none of; 'treadle run' "
                         "runs it")

@@ -22,14 +22,18 @@ static size_t editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-static bool isInScope(std::string_view longer, std::string_view shorter) {
-  return longer.size() > shorter.size() && longer.ends_with(shorter) &&
-         longer[longer.size() - shorter.size() - 1] == '/';
+/// `kernel` of `dense/kernel`, `ids` of `input_ids`, `serving` of `serving_default`.
+static bool isWholePart(std::string_view longer, std::string_view shorter) {
+  if (shorter.empty() || longer.size() <= shorter.size())
+    return false;
+  char before = longer[longer.size() - shorter.size() - 1], after = longer[shorter.size()];
+  return (longer.ends_with(shorter) && (before == '/' || before == '_')) ||
+         (longer.starts_with(shorter) && after == '_');
 }
 
 /// The number of edits; more than `limit` if it is more.
 static size_t distance(std::string_view name, std::string_view candidate, size_t limit) {
-  if (isInScope(candidate, name) || isInScope(name, candidate))
+  if (isWholePart(candidate, name) || isWholePart(name, candidate))
     return limit;
   if (name.size() > candidate.size() + limit || candidate.size() > name.size() + limit)
     return limit + 1;

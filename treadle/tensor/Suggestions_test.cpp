@@ -32,5 +32,13 @@ TEST(Suggestions, KnowScopes) {
   EXPECT_EQ(suggested("kernel", {"subkernelkernel"}), "");
 }
 
+TEST(Suggestions, KnowPartsOfNames) {
+  EXPECT_EQ(suggested("ids", {"input_ids", "bids_x"}), " (did you mean 'input_ids'?)");
+  EXPECT_EQ(suggested("serving", {"lookup", "serving_default"}),
+            " (did you mean 'serving_default'?)");
+  EXPECT_EQ(suggested("serving_default", {"serving"}), " (did you mean 'serving'?)");
+  EXPECT_EQ(suggested("put", {"input_ids"}), "");
+}
+
 } // namespace
 } // namespace treadle

@@ -20,7 +20,8 @@ static tl::unexpected<UsageError> unknownOption(std::string_view name,
   for (const OptionRow &row : table)
     if (!row.help.empty())
       names.push_back(row.name);
-  return usage("unknown option '" + std::string(name) + "'" + didYouMean(name, names));
+  return tl::unexpected(
+      UsageError{"unknown option '" + std::string(name) + "'" + didYouMean(name, names), name});
 }
 
 Parsed<Arguments> Arguments::parse(std::span<const OptionRow> table, std::span<char *const> args) {

@@ -22,6 +22,7 @@ struct OptionRow {
 /// Bad usage: exit status 2.
 struct UsageError {
   std::string message;
+  std::string_view unknownOption = {}; // if that is what is wrong
 };
 template <typename T> using Parsed = tl::expected<T, UsageError>;
 

@@ -20,21 +20,22 @@ static const Command *const commands[] = {&runCommand,     &benchCommand,   &sho
                                           &freezeCommand,  &compileCommand, &linksCommand};
 
 // `  name      what it is`, aligned.
-static void printRow(std::string_view name, size_t width, std::string_view text) {
+static std::string rowText(std::string_view name, size_t width, std::string_view text) {
   std::string padding(width - std::min(width, name.size()), ' ');
-  print(str("  ", name, padding, text, "\n"));
+  return str("  ", name, padding, text, "\n");
 }
 
-static void printHelp() {
-  print("usage: treadle COMMAND ARGUMENTS\n\n");
+static std::string helpText() {
+  std::string text = "usage: treadle COMMAND ARGUMENTS\n\n";
   for (const Command *command : commands)
-    printRow(command->name, 9, command->summary);
-  print("\n'treadle COMMAND --help' lists a command's options; 'treadle --version' prints the "
-        "version.\n");
-  print(modelKinds);
-  print("\n  treadle run examples/countdown.pbtxt --fetch count:0,loop/dec:0@*\n"
-        "  count:0: int32[] = 0\n"
-        "  loop/dec:0@*: int32[5] = [4 3 2 1 0]\n");
+    text += rowText(command->name, 9, command->summary);
+  return str(text,
+             "\n'treadle COMMAND --help' lists a command's options; 'treadle --version' prints the "
+             "version.\n",
+             modelKinds,
+             "\n  treadle run examples/countdown.pbtxt --fetch count:0,loop/dec:0@*\n"
+             "  count:0: int32[] = 0\n"
+             "  loop/dec:0@*: int32[5] = [4 3 2 1 0]\n");
 }
 
 static void printHelp(const Command &command) {
@@ -42,7 +43,8 @@ static void printHelp(const Command &command) {
             command.options.empty() ? "" : " [OPTIONS]", "\n\n", command.summary, "\n\n"));
   for (const OptionRow &option : command.options)
     if (!option.help.empty())
-      printRow(str(option.name, option.value.empty() ? "" : " ", option.value), 28, option.help);
+      print(rowText(str(option.name, option.value.empty() ? "" : " ", option.value), 28,
+                    option.help));
   print(str(command.options.empty() ? "" : "\n", "example:\n", command.example));
 }
 
@@ -60,6 +62,34 @@ static int unknownCommand(std::string_view name) {
   return report(UsageError{str("unknown command '", name, "'", didYouMean(name, names))});
 }
 
+/// `treadle help`, `treadle help run`.
+static int help(std::string_view name) {
+  if (name.empty()) {
+    print(helpText());
+    return 0;
+  }
+  const Command *command = findCommand(name);
+  if (!command)
+    return unknownCommand(name);
+  printHelp(*command);
+  return 0;
+}
+
+/// `--check` of `bench`: which command has that option, if one has.
+static Parsed<Arguments> parse(const Command &command, std::span<char *const> args) {
+  Parsed<Arguments> parsed = Arguments::parse(command.options, args);
+  if (parsed || parsed.error().unknownOption.empty())
+    return parsed;
+  std::string owners;
+  for (const Command *other : commands)
+    if (std::ranges::find(other->options, parsed.error().unknownOption, &OptionRow::name) !=
+        other->options.end())
+      owners += str(owners.empty() ? "" : ", ", "'treadle ", other->name, "'");
+  if (!owners.empty())
+    parsed.error().message += "; it is an option of " + owners;
+  return parsed;
+}
+
 static int runCommandLine(const Command &command, std::span<char *const> args) {
   commandInUse = command.name;
   for (std::string_view arg : args)
@@ -67,7 +97,7 @@ static int runCommandLine(const Command &command, std::span<char *const> args) {
       printHelp(command);
       return 0;
     }
-  Parsed<Arguments> parsed = Arguments::parse(command.options, args);
+  Parsed<Arguments> parsed = parse(command, args);
   if (!parsed)
     return report(parsed.error());
   if (parsed->positional.size() != command.numPositional)
@@ -96,10 +126,8 @@ static void handleInterrupts() {
 int treadle::cli::commandLine(int argc, char **argv) {
   handleInterrupts();
   std::string_view name = argc > 1 ? argv[1] : "";
-  if (name == "--help" || name == "-h" || name == "help") {
-    printHelp();
-    return 0;
-  }
+  if (name == "--help" || name == "-h" || name == "help")
+    return help(argc > 2 ? argv[2] : "");
   if (name == "--version") {
     print(str("treadle ", version(), "\n"));
     return 0;
@@ -108,10 +136,11 @@ int treadle::cli::commandLine(int argc, char **argv) {
     print(name == "--manual" ? manualPage(commands) : bashCompletion(commands));
     return 0;
   }
-  if (name.empty())
-    return report(
-        UsageError{"a command is missing: run, bench, show, check, explain, profile, explore, "
-                   "diff, convert, freeze or compile"});
+  if (name.empty()) { // a script that lost its command must not go on
+    std::string text = helpText();
+    std::fwrite(text.data(), 1, text.size(), stderr);
+    return 2;
+  }
   if (const auto &request = requestedInstructionSet(); !request)
     return report(request.error());
   const Command *command = findCommand(name);

@@ -177,9 +177,9 @@ double toDouble(const Tensor &t, int64_t i) {
   }
 }
 
-void storeFloating(Tensor &t, int64_t i, double value) {
+void storeFloating(Tensor &t, int64_t i, std::complex<double> value) {
   if (const SmallFloat *layout = smallFloat(t.dtype())) {
-    unsigned bits = encode(*layout, value);
+    unsigned bits = encode(*layout, value.real());
     if (dtypeSize(t.dtype()) == 2)
       t.data<uint16_t>()[i] = static_cast<uint16_t>(bits);
     else
@@ -188,16 +188,16 @@ void storeFloating(Tensor &t, int64_t i, double value) {
   }
   switch (t.dtype()) {
   case DType::Float32:
-    t.data<float>()[i] = static_cast<float>(value);
+    t.data<float>()[i] = static_cast<float>(value.real());
     break;
   case DType::Complex64:
-    t.data<std::complex<float>>()[i] = static_cast<float>(value);
+    t.data<std::complex<float>>()[i] = std::complex<float>(value);
     break;
   case DType::Complex128:
     t.data<std::complex<double>>()[i] = value;
     break;
   default:
-    t.data<double>()[i] = value;
+    t.data<double>()[i] = value.real();
   }
 }
 

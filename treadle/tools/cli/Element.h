@@ -15,7 +15,7 @@ std::complex<double> toComplex(const Tensor &tensor, int64_t i);
 
 /// Stores a number as element `i`, rounded to the dtype's precision. For floating and complex
 /// dtypes.
-void storeFloating(Tensor &tensor, int64_t i, double value);
+void storeFloating(Tensor &tensor, int64_t i, std::complex<double> value);
 /// Stores an integer if it is in the range of the dtype (an integer dtype or bool).
 bool storeInteger(Tensor &tensor, int64_t i, __int128 value);
 

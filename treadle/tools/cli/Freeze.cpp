@@ -40,7 +40,7 @@ void printTensors(const Graph &frozen, const Graph::Signature &signature,
   }
 }
 
-Expected<Graph> freezeRequest(const Arguments &args, Request &request) {
+Expected<Graph> freezeRequest(Request &request) {
   FreezeRequest asked{request.fetches, {}, {}};
   if (request.signature) {
     asked.fetches.clear();
@@ -48,8 +48,6 @@ Expected<Graph> freezeRequest(const Arguments &args, Request &request) {
     addTensors(request.signature->inputs, asked.feeds);
   }
   Session session = TREADLE_TRY(request.makeSession());
-  if (args.has("--setup"))
-    TREADLE_TRY(session.run({}, {}, args.list("--setup")));
   asked.variables = session.variables();
   request.fetches = asked.fetches;
   return freeze(request.graph, asked);
@@ -66,10 +64,10 @@ int freeze(const Arguments &args) {
     return status;
   Expected<Graph> frozen = [&] {
     Progress progress(str("freezing ", args.positional[0]));
-    return freezeRequest(args, *request);
+    return freezeRequest(*request);
   }();
   if (!frozen)
-    return report(frozen.error());
+    return report(request->withAdvice(std::move(frozen.error())));
   if (Expected<void> done = frozen->toFile(std::string(*out)); !done)
     return report(done.error());
   if (request->signature)

@@ -99,7 +99,7 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
 
 /// An option that is there but empty, as when a shell's variable is, must not choose the default.
 static std::optional<UsageError> findEmptyList(const Arguments &args) {
-  for (std::string_view option : {"--fetch", "--target", "--cores"})
+  for (std::string_view option : {"--fetch", "--target", "--setup", "--cores"})
     if (args.has(option) && args.list(option).empty())
       return UsageError{str("option '", option, "' names nothing")};
   return std::nullopt;
@@ -157,7 +157,8 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
     graph = graph->runPasses(*passes);
   if (!graph)
     return fail(graph.error());
-  Request request{*graph, *options, args.list("--fetch"), args.list("--target"), {}, {}, {}};
+  Request request{*graph, *options, args.list("--fetch"), args.list("--target"),
+                  args.list("--setup"), {}, {}, {}};
   if (use.joinsOthers)
     if (Expected<void> ok = join(request); !ok)
       return fail(ok.error());
@@ -242,11 +243,28 @@ static Expected<std::vector<Tensor>> callSignature(const Request &request) {
   });
 }
 
+Expected<Session> Request::makeSession() const {
+  Session session =
+      TREADLE_TRY(model ? Expected<Session>(model->session()) : Session::create(graph, options));
+  if (!setup.empty())
+    TREADLE_TRY(session.run({}, {}, setup));
+  return session;
+}
+
+Error Request::withAdvice(Error error) const {
+  if (error.reason == Reason::MissingInput)
+    error.message += listInputs(*this);
+  bool lacksState = error.code == Code::FailedPrecondition && !model && setup.empty();
+  if (lacksState && !summarize(graph).variables.empty())
+    error.message += "; --setup NODE runs the node that initializes it first";
+  return error;
+}
+
 Expected<std::vector<Tensor>> Request::run(Session &session) const {
   Expected<std::vector<Tensor>> values =
       signature ? callSignature(*this) : session.run(fetches, feeds, targets);
-  if (!values && values.error().reason == Reason::MissingInput)
-    values.error().message += listInputs(*this);
+  if (!values)
+    return Unexpected(withAdvice(std::move(values.error())));
   return values;
 }
 

@@ -10,20 +10,22 @@ namespace treadle::cli {
 struct Request {
   Graph graph;
   SessionOptions options;
-  std::vector<std::string> fetches, targets;
+  std::vector<std::string> fetches, targets, setup;
   Session::Feeds feeds;
   std::optional<Model> model; // of a SavedModel
   /// Of the model, if one is called: inputs and fetches are then its keys.
   std::optional<Graph::Signature> signature;
 
-  Expected<Session> makeSession() const {
-    return model ? Expected<Session>(model->session()) : Session::create(graph, options);
-  }
+  /// In which the setup's nodes have run.
+  Expected<Session> makeSession() const;
   /// What can be fed, by the names that it is fed by.
   std::vector<Graph::Value> inputs() const;
   /// `x:0` for `x`; keys of a signature as they are, `0`, `1`, ... for them by place.
   std::string valueName(std::string_view name, bool isInput) const;
-  /// Runs once; an error about a missing value lists the inputs and how to give them.
+  /// An error about a missing value lists the inputs and how to give them, one about a variable that
+  /// has none how to initialize it.
+  Error withAdvice(Error error) const;
+  /// Runs once; errors come with advice.
   Expected<std::vector<Tensor>> run(Session &session) const;
 };
 
@@ -35,6 +37,7 @@ inline constexpr std::string_view fastMathHelp =
 #define TREADLE_RUN_OPTIONS                                                                        \
   {"--fetch", "T,...", "tensors to compute: x:0; in a loop also x:0@3, x:0@last, x:0@*"},          \
       {"--target", "N,...", "nodes to run for their effects"},                                     \
+      {"--setup", "N,...", "nodes to run once before, such as those that initialize variables"},   \
       {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},   \
       {"--threads", "N", "threads that a run may use; by default one for each core"},              \
       {"--cores", "N,...", "cores to run on, by number; by default all that the process may use"}, \

@@ -90,6 +90,13 @@ const Command runCommand = {
     "  treadle run examples/countdown.pbtxt --fetch count:0 --input start=3\n"
     "  count:0: int32[] = 0\n"
     "\n"
+    "a VALUE of --input is one of these (docs/models.md has more):\n"
+    "  5, [1,2,3], [true,false]        of the dtype that the model wants; complex: 1+2j\n"
+    "  2x3xf32=0, 4xu8=1,2,3,4, 2x3=0  shape, dtype (f32 i64 u8 i1 c64, float32, ...), elements\n"
+    "  two, [one,\"two, three\"]        strings\n"
+    "  @x.npy, @x.npz, @x.npz:NAME     what numpy.save or numpy.savez wrote\n"
+    "  random                          random numbers, the same in each run\n"
+    "\n"
     "why is it slow: 'treadle profile' for each op; --stats; 'treadle bench' for later runs;\n"
     "'treadle explain' for what isn't compiled; --trace. docs/working-on-graphs.md says how to "
     "read them.\n",

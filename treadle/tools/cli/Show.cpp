@@ -24,7 +24,7 @@ void printSection(std::string_view title, const Items &items, Text text) {
 
 std::string loopText(const Summary::Loop &loop, bool isLoop) {
   return str(loop.name, " (", loop.kind, ")", loop.where.empty() ? "" : str(" in ", loop.where),
-             isLoop ? str(", up to ", loop.parallelIterations, " iterations at a time") : "");
+             isLoop ? str(", parallel_iterations ", loop.parallelIterations) : "");
 }
 
 std::string functionText(const Summary::Function &function) {

@@ -1,7 +1,8 @@
 // The grammar of values, and how literals become elements.
 #include "treadle/tools/cli/Value.h"
 
-#include "treadle/npy/Npy.h"
+#include "treadle/npy/Npz.h"
+#include "treadle/tensor/Suggestions.h"
 #include "treadle/tools/cli/Element.h"
 
 #include <charconv>
@@ -131,6 +132,25 @@ std::optional<double> parseDouble(std::string_view text) {
   return value;
 }
 
+/// `1`, `2j`, `1+2j`, `(1-2j)`, as Python writes them.
+std::optional<std::complex<double>> parseComplex(std::string_view text) {
+  if (text.starts_with('(') && text.ends_with(')'))
+    text = text.substr(1, text.size() - 2);
+  if (!text.ends_with('j'))
+    return parseDouble(text);
+  text.remove_suffix(1);
+  size_t sign = text.find_last_of("+-");
+  while (sign != text.npos && sign > 0 && (text[sign - 1] == 'e' || text[sign - 1] == 'E'))
+    sign = text.find_last_of("+-", sign - 1);
+  size_t begin = sign == text.npos ? 0 : sign;
+  std::string imaginary(text.substr(begin));
+  if (imaginary.empty() || imaginary == "+" || imaginary == "-")
+    imaginary += '1';
+  std::optional<double> real = begin == 0 ? 0 : parseDouble(text.substr(0, begin));
+  std::optional<double> part = parseDouble(imaginary);
+  return real && part ? std::optional(std::complex(*real, *part)) : std::nullopt;
+}
+
 std::optional<__int128> parseInteger(std::string_view text) {
   bool isNegative = text.starts_with('-');
   text.remove_prefix(isNegative || text.starts_with('+'));
@@ -168,25 +188,32 @@ bool store(Tensor &tensor, int64_t i, const Literal &literal) {
     return value && storeInteger(tensor, i, *value);
   }
   if (isFloating(dtype) || isComplex(dtype)) {
-    std::optional<double> value = parseDouble(literal.text);
+    std::optional<std::complex<double>> value =
+        isComplex(dtype) ? parseComplex(literal.text) : parseDouble(literal.text);
     if (!value)
       return false;
     storeFloating(tensor, i, *value);
     bool saysInfinity = literal.text.find_first_of("iIn") != std::string::npos;
-    return saysInfinity || std::isfinite(toDouble(tensor, i));
+    std::complex<double> stored = toComplex(tensor, i);
+    return saysInfinity || (std::isfinite(stored.real()) && std::isfinite(stored.imag()));
   }
   std::optional<__int128> value = parseInteger(literal.text);
   return value && storeInteger(tensor, i, *value);
 }
 
 DType guessDType(const std::vector<Literal> &literals) {
-  bool isText = false, isBool = !literals.empty(), isInteger = true;
+  bool isText = false, isBool = !literals.empty(), isInteger = true, isReal = true;
   for (const Literal &literal : literals) {
-    isText |= literal.isQuoted || !(parseDouble(literal.text) || parseBool(literal.text));
+    isText |= literal.isQuoted || !(parseComplex(literal.text) || parseBool(literal.text));
+    isReal &= parseDouble(literal.text).has_value();
     isBool &= parseBool(literal.text).has_value() && !isIntegerText(literal.text);
     isInteger &= isIntegerText(literal.text);
   }
-  return isText ? DType::String : isBool ? DType::Bool : isInteger ? DType::Int32 : DType::Float32;
+  return isText      ? DType::String
+         : isBool    ? DType::Bool
+         : isInteger ? DType::Int32
+         : isReal    ? DType::Float32
+                     : DType::Complex64;
 }
 
 } // namespace
@@ -232,10 +259,10 @@ static Expected<Tensor> makeTensor(DType dtype, Dims dims, const std::vector<Lit
   return tensor;
 }
 
-/// The type before `=` in `2x3xf32=...`.
+/// What stands before `=` in `2x3xf32=...`; of `2x3=...` the dtype is empty.
 struct TypePrefix {
   std::vector<int64_t> dims;
-  DType dtype;
+  std::string_view dtype;
 };
 
 static std::optional<TypePrefix> parseTypePrefix(std::string_view text) {
@@ -243,29 +270,59 @@ static std::optional<TypePrefix> parseTypePrefix(std::string_view text) {
   while (!text.empty() && std::isdigit(static_cast<unsigned char>(text[0]))) {
     int64_t dim = 0;
     auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), dim);
-    if (failure != std::errc() || end == text.data() + text.size() || *end != 'x')
+    text.remove_prefix(static_cast<size_t>(end - text.data()));
+    if (failure != std::errc() || (!text.empty() && text[0] != 'x'))
       return std::nullopt;
     prefix.dims.push_back(dim);
-    text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+    text.remove_prefix(std::min<size_t>(text.size(), 1));
   }
-  std::optional<DType> dtype = dtypeFromName(text);
-  if (!dtype)
-    return std::nullopt;
-  prefix.dtype = *dtype;
+  prefix.dtype = text;
   return prefix;
+}
+
+/// By any of its names: `ui8`, `u8`, `uint8`.
+static std::optional<DType> findDType(std::string_view name) {
+  std::optional<DType> dtype = dtypeFromName(name);
+  if (dtype || !name.starts_with('u'))
+    return dtype;
+  return dtypeFromName(str("ui", name.substr(1)));
+}
+
+static Error unknownDType(const Wanted &wanted, std::string_view text, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (int i = 1; i < numDTypes; ++i)
+    names.push_back(dtypeName(static_cast<DType>(i)));
+  return badValue(wanted, text,
+                  str(": '", name, "' is no dtype", didYouMean(name, names),
+                      "; expected f32, i64, u8, i1, c64 and so on, or a name such as float32"));
+}
+
+/// The dtype that a typed form says, or else that of the input.
+static Expected<DType> dtypeOf(const TypePrefix &prefix, const Wanted &wanted,
+                               std::string_view text) {
+  if (std::optional<DType> dtype = findDType(prefix.dtype))
+    return *dtype;
+  if (!prefix.dtype.empty())
+    return Unexpected(unknownDType(wanted, text, prefix.dtype));
+  if (wanted.dtype == DType::Invalid)
+    return Unexpected(badValue(wanted, text,
+                               " has no dtype, and the graph doesn't tell it; put one before "
+                               "'=': 2x3xf32=0"));
+  return wanted.dtype;
 }
 
 /// `1,2,3` or one value for all after the `=` of a typed form.
 static Expected<Tensor> parseTyped(const TypePrefix &prefix, std::string_view values,
                                    const Wanted &wanted, std::string_view text) {
+  DType dtype = TREADLE_TRY(dtypeOf(prefix, wanted, text));
   if (countElements(prefix.dims) == 0 && values.empty())
-    return Tensor::make(prefix.dtype, prefix.dims);
+    return Tensor::make(dtype, prefix.dims);
   std::string list = values.starts_with('[') ? std::string(values) : str("[", values, "]");
   NestedParser parser(list);
   std::optional<Nested> nested = parser.parse();
   if (!nested)
     return Unexpected(badValue(wanted, text, ": " + parser.problem));
-  return makeTensor(prefix.dtype, prefix.dims, nested->literals, wanted, text);
+  return makeTensor(dtype, prefix.dims, nested->literals, wanted, text);
 }
 
 static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::string &note) {
@@ -282,34 +339,74 @@ static Expected<Tensor> randomTensor(const Wanted &wanted, uint64_t seed, std::s
   if (!isFloating(wanted.dtype) && !isComplex(wanted.dtype) && !isInteger(wanted.dtype) &&
       wanted.dtype != DType::Bool)
     return Unexpected(badValue(
-        wanted, "random", str(": there are no random values of dtype ", dtypeName(wanted.dtype))));
+        wanted, "random",
+        str(": there are no random values of dtype ", dtypeName(wanted.dtype),
+            wanted.dtype == DType::String ? "; write \"random\", in quotes, for the word" : "")));
   std::mt19937_64 generator(seed);
   std::normal_distribution<double> normal;
   return Tensor::make(wanted.dtype, dims).map([&](Tensor tensor) {
-    bool isReal = isFloating(wanted.dtype) || isComplex(wanted.dtype);
+    bool isNumber = isFloating(wanted.dtype) || isComplex(wanted.dtype);
     uint64_t limit = wanted.dtype == DType::Bool || wanted.dtype == DType::Int2 ? 2
                      : wanted.dtype == DType::UInt2                             ? 4
                      : wanted.dtype == DType::Int4                              ? 8
                                                                                 : 10;
+    auto number = [&]() -> std::complex<double> {
+      double real = normal(generator);
+      return isComplex(wanted.dtype) ? std::complex(real, normal(generator)) : real;
+    };
     for (int64_t i = 0; i < tensor.count(); ++i)
-      if (isReal)
-        storeFloating(tensor, i, normal(generator));
+      if (isNumber)
+        storeFloating(tensor, i, number());
       else
         storeInteger(tensor, i, static_cast<__int128>(generator() % limit));
     return tensor;
   });
 }
 
+/// `x.npy`; `x.npz` of one array; `x.npz:member`.
+static Expected<Tensor> readArray(std::string_view path, const Wanted &wanted) {
+  constexpr std::string_view archive = ".npz";
+  size_t colon = path.rfind(str(archive, ":"));
+  if (colon == path.npos && !path.ends_with(archive))
+    return readNpyFile(std::string(path), wanted.dtype);
+  std::string file(path.substr(0, colon == path.npos ? colon : colon + archive.size()));
+  NpzFile arrays = TREADLE_TRY(NpzFile::open(file));
+  std::vector<std::string> names = arrays.names();
+  std::string member(colon == path.npos ? "" : path.substr(file.size() + 1));
+  if (colon == path.npos && names.size() == 1)
+    member = names[0];
+  if (arrays.has(member))
+    return arrays.read(member, wanted.dtype);
+  std::string all;
+  for (const std::string &name : names)
+    all += str(all.empty() ? "" : ", ", "'", name, "'");
+  std::string found = str("its arrays are ", all.empty() ? "none" : all);
+  if (colon == path.npos)
+    return Unexpected(invalidArgument("input '", wanted.name, "': '", file, "' holds ",
+                                      names.size(), " arrays; name one: @", file, ":NAME; ",
+                                      found));
+  return Unexpected(notFound(
+      "input '", wanted.name, "': '", file, "' has no array '", member, "'",
+      didYouMean(member, std::vector<std::string_view>(names.begin(), names.end())), "; ", found));
+}
+
+static bool isArrayFile(std::string_view path) {
+  return path.ends_with(".npy") || path.ends_with(".npz") || path.find(".npz:") != path.npos;
+}
+
 Expected<Tensor> parseValue(std::string_view text, const Wanted &wanted, uint64_t seed,
                             std::string &note) {
   bool isText = wanted.dtype == DType::String;
-  if (text.starts_with('@') && (!isText || text.ends_with(".npy")))
-    return readNpyFile(std::string(text.substr(1)), wanted.dtype);
-  if (text == "random" && !isText)
+  if (text.starts_with('@') && (!isText || isArrayFile(text)))
+    return readArray(text.substr(1), wanted);
+  if (text == "random")
     return randomTensor(wanted, seed, note);
-  if (size_t equals = text.find('='); equals != text.npos)
-    if (std::optional<TypePrefix> prefix = parseTypePrefix(text.substr(0, equals)))
+  if (size_t equals = text.find('='); equals != text.npos) {
+    std::optional<TypePrefix> prefix = parseTypePrefix(text.substr(0, equals));
+    // Of what could be a string or a name, only what says a dtype is typed.
+    if (prefix && (findDType(prefix->dtype) || (!isText && !prefix->dims.empty())))
       return parseTyped(*prefix, text.substr(equals + 1), wanted, text);
+  }
   // A string that isn't quoted is what it is, commas and all.
   if (isText && !text.starts_with('[') && !text.starts_with('"'))
     return Tensor::scalarString(std::string(text));

@@ -1,4 +1,5 @@
-// Values as the command line gives them: `5`, `[1,2,3]`, `2x3xf32=0`, `@file.npy`, `random`.
+// Values as the command line gives them: `5`, `[1,2,3]`, `2x3xf32=0`, `@file.npy`,
+// `@file.npz:member`, `random`.
 #pragma once
 
 #include "treadle/treadle.h"
