@@ -98,6 +98,11 @@ nb::object numpyDtype(DType dtype) {
   return nb::borrow(slot);
 }
 
+std::string bytesOf(nb::handle bytes) {
+  auto held = nb::borrow<nb::bytes>(bytes);
+  return {held.c_str(), held.size()};
+}
+
 namespace {
 
 // The dtype of arrays of strings is any of several; that of arrays without a counterpart is
@@ -132,7 +137,7 @@ DType dtypeOf(nb::handle dtype) {
 nb::tuple shapeTuple(Dims dims) {
   nb::object out = nb::steal(PyTuple_New(static_cast<Py_ssize_t>(dims.size())));
   for (size_t i = 0; i < dims.size(); ++i)
-    PyTuple_SET_ITEM(out.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(dims[i]));
+    PyTuple_SetItem(out.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(dims[i]));
   return nb::borrow<nb::tuple>(out);
 }
 
@@ -157,10 +162,9 @@ std::string describe(nb::handle array) {
 std::string elementBytes(nb::handle element, const TensorRequest &request) {
   PyObject *object = element.ptr();
   if (PyBytes_Check(object))
-    return {PyBytes_AS_STRING(object), static_cast<size_t>(PyBytes_GET_SIZE(object))};
+    return bytesOf(element);
   if (!PyUnicode_Check(object))
-    raise(invalidArgument(request.what, " holds a ", Py_TYPE(object)->tp_name,
-                          ", expected bytes or str"));
+    raise(invalidArgument(request.what, " holds a ", typeName(element), ", expected bytes or str"));
   Py_ssize_t size;
   const char *utf8 = PyUnicode_AsUTF8AndSize(object, &size);
   if (utf8)
@@ -268,7 +272,7 @@ bool isSame(const nb::object &fitted, const nb::object &array) {
   nb::object items = array.attr("reshape")(-1).attr("tolist")();
   for (nb::handle item : nb::cast<nb::list>(items))
     if (!PyLong_Check(item.ptr()) && !PyFloat_Check(item.ptr()))
-      raise(invalidArgument(request.what, " holds a ", Py_TYPE(item.ptr())->tp_name, ", expected ",
+      raise(invalidArgument(request.what, " holds a ", typeName(item), ", expected ",
                             dtypeName(*request.want)));
   raiseUnfitNumber(request);
 }

@@ -30,6 +30,9 @@ nanobind::object toArray(Tensor tensor, const std::string &what);
 /// The tensor's own memory, read-only (strings: a copy).
 nanobind::object toReadOnlyArray(Tensor tensor, const std::string &what);
 
+/// The contents of a bytes object.
+std::string bytesOf(nanobind::handle bytes);
+
 /// Adds what arrays need to the module.
 void bindArrays(nanobind::module_ &module);
 

@@ -70,7 +70,7 @@ public:
 
   std::string string(nb::handle value) const {
     if (PyBytes_Check(value.ptr()))
-      return {PyBytes_AS_STRING(value.ptr()), static_cast<size_t>(PyBytes_GET_SIZE(value.ptr()))};
+      return bytesOf(value);
     if (!PyUnicode_Check(value.ptr()))
       wrong(value, "str or bytes");
     return nb::cast<nb::str>(value).c_str();
@@ -98,9 +98,7 @@ public:
   }
 
   bool boolean(nb::handle value) const {
-    int isBool = PyBool_Check(value.ptr());
-    bool isNumpyBool = std::string_view(Py_TYPE(value.ptr())->tp_name).starts_with("numpy.bool");
-    if (!isBool && !isNumpyBool)
+    if (!PyBool_Check(value.ptr()) && !typeName(value).starts_with("numpy.bool"))
       wrong(value, "a bool");
     return PyObject_IsTrue(value.ptr());
   }
@@ -150,8 +148,7 @@ public:
   }
 
   [[noreturn]] void wrong(nb::handle value, std::string_view expected) const {
-    raiseTypeError(
-        str(what, " is of type ", Py_TYPE(value.ptr())->tp_name, ", expected ", expected));
+    raiseTypeError(str(what, " is of type ", typeName(value), ", expected ", expected));
   }
 
 private:
@@ -219,8 +216,8 @@ AttrValue toAttr(std::string_view op, std::string_view name, nb::handle value) {
     return ofKind(reader, attr->kind(), attr->isList(), value);
   if (!PyList_Check(value.ptr()))
     return ofKind(reader, kindOf(reader, value), false, value);
-  bool isEmpty = PyList_GET_SIZE(value.ptr()) == 0;
-  AttrKind kind = isEmpty ? AttrKind::Int : kindOf(reader, PyList_GET_ITEM(value.ptr(), 0));
+  auto list = nb::borrow<nb::list>(value);
+  AttrKind kind = list.size() == 0 ? AttrKind::Int : kindOf(reader, list[0]);
   return ofKind(reader, kind, true, value);
 }
 

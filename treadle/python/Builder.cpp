@@ -133,7 +133,7 @@ Input toInput(const Owner &owner, nb::handle value) {
     return packed;
   }
   if (value.is_none() || PyCallable_Check(value.ptr()))
-    raiseTypeError(str("a ", Py_TYPE(value.ptr())->tp_name,
+    raiseTypeError(str("a ", typeName(value),
                        " is given where a value of the graph, a number or an array is expected"));
   return Input::Literal([held = nb::borrow(value)](DType want) -> Expected<Tensor> {
     return literalTensor(held, want);
@@ -219,7 +219,7 @@ std::vector<Operation> toOperations(const Owner &owner, nb::handle values) {
     else if (nb::isinstance<PyOutput>(value))
       out.push_back(owner->checked(owner->builder.operationOf(nb::cast<PyOutput &>(value).value)));
     else
-      raiseTypeError(str("a ", Py_TYPE(value.ptr())->tp_name,
+      raiseTypeError(str("a ", typeName(value),
                          " is no node to wait for; expected an Operation or an Output"));
   }
   return out;

@@ -20,6 +20,13 @@ void raise(const Error &error) {
 
 void raiseTypeError(const std::string &message) { throw nb::type_error(message.c_str()); }
 
+std::string typeName(nb::handle value) {
+  nb::handle type = value.type();
+  auto module = nb::cast<std::string>(nb::str(type.attr("__module__")));
+  auto name = nb::cast<std::string>(nb::str(type.attr("__qualname__")));
+  return module == "builtins" ? name : str(module, ".", name);
+}
+
 Error toError(nb::python_error &raised) {
   if (raised.matches(PyExc_KeyboardInterrupt)) {
     // Kept for the caller of the run, who must see it as what it is.

@@ -25,6 +25,9 @@ inline void orRaise(Expected<void> value) {
     raise(value.error());
 }
 
+/// The type of a value, for messages: `int`, `numpy.ndarray`.
+std::string typeName(nanobind::handle value);
+
 /// What a Python function raised: treadle's errors as they are, others as Unknown.
 Error toError(nanobind::python_error &raised);
 

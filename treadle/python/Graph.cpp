@@ -30,7 +30,7 @@ std::string toPath(nb::handle path) {
   if (!PyUnicode_FSConverter(path.ptr(), static_cast<void *>(&bytes)))
     throw nb::python_error();
   nb::object owner = nb::steal(bytes);
-  return PyBytes_AS_STRING(bytes);
+  return PyBytes_AsString(bytes);
 }
 
 namespace {
@@ -280,7 +280,7 @@ Graph toGraph(nb::handle value) {
     return graphFromFile(value);
   if (PyObject_CheckBuffer(value.ptr()))
     return graphFromBytes(value);
-  raiseTypeError(str("graph is a ", Py_TYPE(value.ptr())->tp_name,
+  raiseTypeError(str("graph is a ", typeName(value),
                      ", expected bytes of a GraphDef, a path or a treadle.Graph"));
 }
 

@@ -112,12 +112,10 @@ Session::Feeds PySession::convertFeeds(nb::handle feeds) const {
   if (feeds.is_none())
     return out;
   if (!PyDict_Check(feeds.ptr()))
-    raiseTypeError(
-        str("feeds is a ", Py_TYPE(feeds.ptr())->tp_name, ", expected a dict of names and arrays"));
+    raiseTypeError(str("feeds is a ", typeName(feeds), ", expected a dict of names and arrays"));
   for (auto [key, value] : nb::borrow<nb::dict>(feeds)) {
     if (!PyUnicode_Check(key.ptr()))
-      raiseTypeError(str("a key of feeds is a ", Py_TYPE(key.ptr())->tp_name,
-                         ", expected a name such as 'x:0'"));
+      raiseTypeError(str("a key of feeds is a ", typeName(key), ", expected a name such as 'x:0'"));
     std::string name = toName(key, "feeds");
     TensorRequest request{str("feed '", name, "'"), std::nullopt, mayShareFeeds};
     if (auto it = inputTypes.find(withOutput(name)); it != inputTypes.end())
@@ -133,12 +131,11 @@ std::vector<std::string> names(nb::handle list, const char *what) {
   if (list.is_none())
     return out;
   if (!nb::hasattr(list, "__iter__"))
-    raiseTypeError(str(what, " is a ", Py_TYPE(list.ptr())->tp_name,
-                       ", expected a name such as 'x:0', or a list of names"));
+    raiseTypeError(
+        str(what, " is a ", typeName(list), ", expected a name such as 'x:0', or a list of names"));
   for (nb::handle item : nb::iter(list)) {
     if (!PyUnicode_Check(item.ptr()))
-      raiseTypeError(
-          str(what, " holds a ", Py_TYPE(item.ptr())->tp_name, ", expected names such as 'x:0'"));
+      raiseTypeError(str(what, " holds a ", typeName(item), ", expected names such as 'x:0'"));
     out.push_back(toName(item, what));
   }
   return out;
@@ -193,8 +190,7 @@ nb::object PySession::run(nb::handle fetches, nb::handle feeds, nb::handle targe
 // A str may hold halves of surrogate pairs, which no text of a graph can.
 std::string toName(nb::handle name, const char *what) {
   if (!PyUnicode_Check(name.ptr()))
-    raiseTypeError(
-        str("a name in ", what, " is a ", Py_TYPE(name.ptr())->tp_name, ", expected a str"));
+    raiseTypeError(str("a name in ", what, " is a ", typeName(name), ", expected a str"));
   Py_ssize_t size;
   if (const char *utf8 = PyUnicode_AsUTF8AndSize(name.ptr(), &size))
     return {utf8, static_cast<size_t>(size)};
