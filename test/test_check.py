@@ -206,3 +206,28 @@ def test_a_race_within_a_signature_is_told(tmp_path):
 
 def test_a_signature_of_what_is_not_there_is_told(tmp_path):
     assert problems("", tmp_path / "lacking") == [("error", ())]
+
+
+MALFORMED = """
+    node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+    node { name: "a" op: "Neg" input: "nowhere" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "b" op: "Neg" input: "x:3" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "c" op: "Neg" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "uses_c" op: "Neg" input: "c:0" attr { key: "T" value { type: DT_FLOAT } } }
+    node { name: "x" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+    library { function { signature { name: "F" input_arg { name: "i" type: DT_FLOAT } }
+      node_def { name: "n" op: "Neg" input: "i:7" attr { key: "T" value { type: DT_FLOAT } } } } }
+"""
+
+
+def test_all_malformed_nodes_are_reported(check):
+    status, out, err = check(MALFORMED)
+    lines = err.splitlines()
+    assert (status, out) == (1, "") and len(lines) == 5
+    assert all(line.startswith("treadle: InvalidArgumentError: ") for line in lines)
+    for name, line in zip(
+        ("'b'", "'c'", "'x'", "'a'", "function 'F': node 'n'"), lines, strict=True
+    ):
+        assert name in line
+    status, out, err = check(MALFORMED, "--limit", "2")
+    assert status == 1 and len(err.splitlines()) == 2

@@ -1,6 +1,7 @@
 // GraphDefs in their binary and text forms.
 #include "treadle/import/GraphDef.h"
 
+#include "treadle/import/Faults.h"
 #include "treadle/import/FunctionDef.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/TextForm.h"
@@ -57,12 +58,18 @@ public:
   Expected<void> addNode(const pb::NodeDef &node) { return nodes->addNode(node); }
 
   ImportedModule end() {
-    TREADLE_TRY(nodes->finish());
+    Expected<void> outcome = nodes->finish();
     nodes.reset();
     for (const pb::FunctionDef &function : header.library().function()) {
-      tfg::FuncOp func = TREADLE_TRY(importFunctionDef(state, *module, function));
-      functions[function.signature().name()] = func;
+      if (!outcome && !Faults::note(outcome.error()))
+        break;
+      Expected<tfg::FuncOp> func = importFunctionDef(state, *module, function);
+      if (func)
+        functions[function.signature().name()] = *func;
+      else if (outcome)
+        outcome = Unexpected(std::move(func.error()));
     }
+    TREADLE_TRY(std::move(outcome));
     convertRest(setGradients());
     return std::move(module);
   }

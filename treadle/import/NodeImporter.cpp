@@ -2,6 +2,7 @@
 #include "treadle/import/NodeImporter.h"
 
 #include "treadle/import/Cycles.h"
+#include "treadle/import/Faults.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/UnknownFields.h"
 
@@ -351,7 +352,33 @@ Expected<void> NodeImporter::checkInputCount(const OpSignature &signature, size_
 // Nodes
 //===----------------------------------------------------------------------===//
 
+Expected<void> NodeImporter::noted(Error error) {
+  Error told = error;
+  if (!function.empty())
+    told.message = str("function '", text(function), "': ", error.message);
+  if (!Faults::note(told))
+    return Unexpected(std::move(error));
+  if (!firstFault)
+    firstFault = std::move(error);
+  return {};
+}
+
 Expected<void> NodeImporter::addNode(const pb::NodeDef &node) {
+  size_t firstPending = pending.size();
+  Expected<void> added = importNode(node);
+  if (added)
+    return added;
+  TREADLE_TRY(noted(std::move(added.error())));
+  pending.resize(firstPending);
+  // A node of an op that nobody knows has all outputs that its users ask for.
+  pb::NodeDef other;
+  other.set_name(node.name());
+  other.set_op("Malformed");
+  std::ignore = importNode(other); // unless its name is what is wrong
+  return {};
+}
+
+Expected<void> NodeImporter::importNode(const pb::NodeDef &node) {
   auto fail = [&](const Error &error) {
     return Unexpected(Error(error).atNode(node.name(), node.op()));
   };
@@ -455,7 +482,7 @@ Expected<void> NodeImporter::countUnknownOutputs() {
   for (const Pending &entry : pending) {
     Expected<Value> value = resolve(entry.source, /*isLast=*/true);
     if (!value)
-      return Unexpected(atUser(entry.user, entry.operand, value.error()));
+      TREADLE_TRY(noted(atUser(entry.user, entry.operand, value.error())));
   }
   for (const auto &[id, outputs] : unknownOutputs)
     rebuild(id, outputs);
@@ -478,7 +505,10 @@ Expected<void> NodeImporter::connect(const Pending &entry) {
 Expected<void> NodeImporter::finish() {
   TREADLE_TRY(countUnknownOutputs());
   for (const Pending &entry : pending)
-    TREADLE_TRY(connect(entry));
+    if (Expected<void> connected = connect(entry); !connected)
+      TREADLE_TRY(noted(std::move(connected.error())));
+  if (firstFault)
+    return Unexpected(std::move(*firstFault));
   // Where every input came first, there is no cycle.
   bool hasForwardEdge =
       llvm::any_of(pending, [](const Pending &entry) { return !isa<tfg::ReturnOp>(entry.user); });

@@ -11,6 +11,7 @@
 #include "llvm/ADT/CachedHashString.h"
 #include "llvm/ADT/DenseMap.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,10 @@ public:
   Expected<void> finish();
 
 private:
+  Expected<void> importNode(const pb::NodeDef &node);
+  /// Where faults are gathered, notes the error to be given by finish(); else gives it.
+  Expected<void> noted(Error error);
+
   /// A node or argument that inputs name.
   struct Producer {
     mlir::Operation *op = nullptr;
@@ -115,6 +120,7 @@ private:
   std::vector<Producer> producers;
   llvm::DenseMap<llvm::CachedHashStringRef, unsigned> names;
   std::vector<Pending> pending;
+  std::optional<Error> firstFault;
   llvm::DenseMap<unsigned, UnknownOutputs> unknownOutputs;
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> rebuilt;
   /// In generic functions: outputs by node, name and index.

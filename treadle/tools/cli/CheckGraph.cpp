@@ -1,4 +1,5 @@
 // `treadle check`: what is wrong with a graph, without running it.
+#include "treadle/graph/MalformedNodes.h"
 #include "treadle/tools/cli/Command.h"
 
 namespace treadle::cli {
@@ -64,13 +65,25 @@ Expected<std::vector<Problem>> fixInto(const std::string &path, Graph graph,
   return check(graph, asked, limit);
 }
 
+/// All malformed nodes of a file that can't be read for them, a line each; else the one error.
+int reportUnreadable(std::string_view path, const Error &error, size_t limit) {
+  std::vector<Error> all;
+  if (path != "-")
+    all = malformedNodes(std::string(path), limit);
+  if (all.size() < 2)
+    return report(error);
+  for (const Error &fault : all)
+    report(Error{fault.code, str(path, ": ", fault.message)});
+  return 1;
+}
+
 int check(const Arguments &args) {
   Parsed<int64_t> limit = args.integer("--limit", 1000, 1);
   if (!limit)
     return report(limit.error());
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
-    return report(graph.error());
+    return reportUnreadable(args.positional[0], graph.error(), static_cast<size_t>(*limit));
   std::vector<std::string> asked = args.list("--fetch");
   for (std::string &target : args.list("--target"))
     asked.push_back(std::move(target));

@@ -1,0 +1,15 @@
+#include "treadle/graph/MalformedNodes.h"
+
+#include "treadle/import/Faults.h"
+
+#include <tuple>
+
+namespace treadle {
+
+std::vector<Error> malformedNodes(const std::string &path, size_t most) {
+  Faults faults(most);
+  std::ignore = Graph::fromFile(path);
+  return faults.all();
+}
+
+} // namespace treadle
