@@ -1,0 +1,172 @@
+#include "treadle/sandbox/ChildProcess.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace treadle::sandbox {
+namespace {
+
+/// What the loader and the choice of kernels need: the child forgets it before it sees a model.
+/// Compiled code stays in memory.
+std::vector<std::string> environmentOfChild() {
+  std::vector<std::string> kept = {"TREADLE_CACHE_DIR="};
+  for (const char *name : {"LD_LIBRARY_PATH", "TREADLE_CPU"})
+    if (const char *value = std::getenv(name))
+      kept.push_back(str(name, "=", value));
+  return kept;
+}
+
+std::vector<char *> pointersTo(std::vector<std::string> &texts) {
+  std::vector<char *> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string &text : texts)
+    pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+/// Signals as they are by default, and a session of its own: Ctrl-C is for its owner to hear.
+class Attributes {
+public:
+  Attributes() {
+    posix_spawnattr_init(&attributes);
+    sigset_t signals;
+    sigemptyset(&signals);
+    posix_spawnattr_setsigmask(&attributes, &signals);
+    sigfillset(&signals);
+    posix_spawnattr_setsigdefault(&attributes, &signals);
+    posix_spawnattr_setflags(
+        &attributes,
+        static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSID));
+  }
+  ~Attributes() { posix_spawnattr_destroy(&attributes); }
+  Attributes(const Attributes &) = delete;
+  Attributes &operator=(const Attributes &) = delete;
+
+  posix_spawnattr_t attributes;
+};
+
+class Files {
+public:
+  explicit Files(int file) {
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_adddup2(&actions, file, ChildProcess::fileOfChild);
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addclosefrom_np(&actions, ChildProcess::fileOfChild + 1);
+  }
+  ~Files() { posix_spawn_file_actions_destroy(&actions); }
+  Files(const Files &) = delete;
+  Files &operator=(const Files &) = delete;
+
+  posix_spawn_file_actions_t actions;
+};
+
+int spawn(const std::string &program, int file, pid_t &process) {
+  std::vector<std::string> arguments = {program, ChildProcess::command,
+                                        std::to_string(ChildProcess::fileOfChild),
+                                        std::to_string(getpid())};
+  std::vector<std::string> environment = environmentOfChild();
+  Attributes attributes;
+  Files files(file);
+  return posix_spawn(&process, program.c_str(), &files.actions, &attributes.attributes,
+                     pointersTo(arguments).data(), pointersTo(environment).data());
+}
+
+std::string describe(const siginfo_t &info) {
+  if (info.si_code == CLD_EXITED)
+    return str("exit status ", info.si_status);
+  const char *name = sigabbrev_np(info.si_status);
+  return str("signal ", info.si_status, " (SIG", name ? name : "?", ")");
+}
+
+} // namespace
+
+Expected<void> ChildProcess::start(const std::string &program, int file,
+                                   std::function<void()> onEnd) {
+  owner = getpid();
+  // The caller's signals are for the caller's threads.
+  sigset_t all, before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    watcher = std::thread(
+        [this, program, file, onEnd = std::move(onEnd)] { watch(program, file, onEnd); });
+  } catch (const std::system_error &error) {
+    startError = error.code().value();
+    hasStarted = true;
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  std::unique_lock lock(mutex);
+  started.wait(lock, [&] { return hasStarted; });
+  if (startError)
+    return Unexpected(failedPrecondition("the sandbox's program '", program,
+                                         "' can't be started: ", std::strerror(startError)));
+  return {};
+}
+
+void ChildProcess::watch(const std::string &program, int file, const std::function<void()> &onEnd) {
+  pid_t made = 0;
+  int status = spawn(program, file, made);
+  {
+    std::lock_guard lock(mutex);
+    startError = status;
+    process = status == 0 ? made : 0;
+    hasStarted = true;
+    started.notify_all();
+  }
+  if (status != 0)
+    return;
+  waitForEnd();
+  ended.store(true, std::memory_order_release);
+  onEnd();
+}
+
+/// It stays a zombie until nobody can kill it by its number any more.
+void ChildProcess::waitForEnd() {
+  siginfo_t info{};
+  int status;
+  do
+    status = waitid(P_PID, static_cast<id_t>(process), &info, WEXITED | WNOWAIT);
+  while (status != 0 && errno == EINTR);
+  std::lock_guard lock(mutex);
+  // The program may have asked not to hear of its children, or hears of all.
+  how = status == 0 ? describe(info) : "an end that something else in this program took note of";
+  if (status == 0)
+    waitid(P_PID, static_cast<id_t>(process), &info, WEXITED);
+  process = 0;
+}
+
+void ChildProcess::kill() {
+  std::lock_guard lock(mutex);
+  if (process > 0 && isOwn())
+    ::kill(process, SIGKILL);
+}
+
+std::string ChildProcess::end() const {
+  std::lock_guard lock(mutex);
+  return how;
+}
+
+bool ChildProcess::isOwn() const { return owner == getpid(); }
+
+ChildProcess::~ChildProcess() {
+  if (!watcher.joinable())
+    return;
+  if (!isOwn()) { // the thread is the owner's
+    watcher.detach();
+    return;
+  }
+  kill();
+  watcher.join();
+}
+
+} // namespace treadle::sandbox

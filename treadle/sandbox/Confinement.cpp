@@ -1,0 +1,147 @@
+#include "treadle/sandbox/Confinement.h"
+
+#include "treadle/sandbox/SystemCalls.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace treadle::sandbox {
+namespace {
+
+/// Address space that a thread may take beside what it uses: its stack, and its part of the heap,
+/// of which the C library reserves twice as much to align it.
+constexpr int64_t reservedPerThread = int64_t{160} << 20;
+/// The compiler's thread and the one that cancels.
+constexpr int threadsOfProgram = 2;
+/// For the graph, and for compiling it.
+constexpr uint64_t memoryOfProgram = uint64_t{256} << 20;
+constexpr rlim_t mostOpenFiles = 256;
+
+Error failure(const char *what) {
+  return failedPrecondition("the sandbox can't be closed: ", what, ": ", std::strerror(errno));
+}
+
+Expected<void> checkIsAlone() {
+  std::error_code error;
+  auto threads = std::distance(std::filesystem::directory_iterator("/proc/self/task", error), {});
+  if (error)
+    return Unexpected(failedPrecondition("the sandbox can't be closed: there is no /proc"));
+  if (threads > 1)
+    return Unexpected(failedPrecondition("the sandbox can't be closed: the process has ", threads,
+                                         " threads before it begins"));
+  return {};
+}
+
+Expected<void> limit(__rlimit_resource_t resource, uint64_t most) {
+  rlimit now{};
+  if (getrlimit(resource, &now))
+    return Unexpected(failure("a limit can't be read"));
+  rlim_t least = std::min<rlim_t>(most, now.rlim_max);
+  rlimit limits = {least, least};
+  if (setrlimit(resource, &limits))
+    return Unexpected(failure("a limit can't be set"));
+  return {};
+}
+
+/// Bytes of address space, and of what counts as data, that the process has now.
+struct Sizes {
+  uint64_t all = 0, data = 0;
+};
+Sizes sizesNow() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t all = 0, resident = 0, shared = 0, text = 0, library = 0, data = 0;
+  file >> all >> resident >> shared >> text >> library >> data;
+  auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  return {all * page, data * page};
+}
+
+/// What is written counts as data; a process that means ill can hide what it wrote from that count,
+/// but not from the one of address space.
+Expected<void> limitMemory(int64_t memory, int threads) {
+  if (memory <= 0)
+    return {};
+  Sizes now = sizesNow();
+  uint64_t more = static_cast<uint64_t>(memory) + memoryOfProgram;
+  int64_t reserved = reservedPerThread * (std::max(threads, 1) + threadsOfProgram);
+  TREADLE_TRY(limit(RLIMIT_DATA, now.data + more));
+  return limit(RLIMIT_AS, now.all + more + static_cast<uint64_t>(reserved));
+}
+
+bool isRegularFile(int file) {
+  struct stat status{};
+  return fstat(file, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+Expected<void> limitResources(const Confinement &confinement) {
+  TREADLE_TRY(limit(RLIMIT_CORE, 0));
+  TREADLE_TRY(limit(RLIMIT_NOFILE, mostOpenFiles));
+  TREADLE_TRY(limit(RLIMIT_MEMLOCK, 0));
+  TREADLE_TRY(limit(RLIMIT_MSGQUEUE, 0));
+  // What it prints may go to a file.
+  if (confinement.files.write.empty() && !isRegularFile(STDOUT_FILENO) &&
+      !isRegularFile(STDERR_FILENO))
+    TREADLE_TRY(limit(RLIMIT_FSIZE, 0));
+  return limitMemory(confinement.memory, confinement.threads);
+}
+
+/// An administrator's, too.
+Expected<void> dropCapabilities() {
+  __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct none[2] = {};
+  if (syscall(SYS_capset, &header, none))
+    return Unexpected(failure("capabilities can't be dropped"));
+  return {};
+}
+
+/// A parent that ended meanwhile left this process to another one.
+Expected<void> dieWith(pid_t parent) {
+  if (prctl(PR_SET_PDEATHSIG, SIGKILL))
+    return Unexpected(failure("the end of its parent can't be its own"));
+  if (getppid() != parent)
+    return Unexpected(unavailable("the process that started the sandbox has ended"));
+  return {};
+}
+
+/// Landlock alone keeps a process from writing into another's memory by its file.
+Expected<int> confineFiles(const FileRules &files) {
+  int landlock = TREADLE_TRY(restrictFiles(files));
+  if (landlock == 0 && !files.write.empty())
+    return Unexpected(failedPrecondition(
+        "a sandbox that may write files needs a kernel with Landlock; this one has none"));
+  return landlock;
+}
+
+} // namespace
+
+Expected<int> confine(const Confinement &confinement, std::atomic<uint32_t> &refused) {
+  TREADLE_TRY(checkIsAlone());
+  if (close_range(STDERR_FILENO + 1, std::numeric_limits<int>::max(), 0))
+    return Unexpected(failure("files can't be closed"));
+  clearenv();
+  setsid(); // fails for one that has its own already
+  TREADLE_TRY(limitResources(confinement));
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+    return Unexpected(failure("privileges can't be given up"));
+  TREADLE_TRY(dropCapabilities());
+  if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
+    return Unexpected(failure("its memory can't be hidden"));
+  TREADLE_TRY(dieWith(confinement.parent));
+  int landlock = TREADLE_TRY(confineFiles(confinement.files));
+  TREADLE_TRY(filterSystemCalls({!confinement.files.write.empty()}, refused));
+  return landlock;
+}
+
+} // namespace treadle::sandbox

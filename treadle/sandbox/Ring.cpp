@@ -1,0 +1,133 @@
+#include "treadle/sandbox/Ring.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstring>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+namespace treadle::sandbox {
+namespace {
+
+long futex(std::atomic<uint32_t> &word, int operation, uint32_t value, const timespec *timeout) {
+  return syscall(SYS_futex, reinterpret_cast<uint32_t *>(&word), operation, value, timeout, nullptr,
+                 0);
+}
+
+/// The clock costs more than a look.
+constexpr int looksBetweenClocks = 16;
+
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+using Count = std::function<Expected<uint64_t>()>;
+
+/// Until `count` gives something other than 0, or the time is over.
+Expected<uint64_t> spinFor(std::chrono::nanoseconds time, const Count &count) {
+  for (auto end = Clock::now() + time; Clock::now() < end;)
+    for (int i = 0; i < looksBetweenClocks; ++i, pause()) {
+      uint64_t found = TREADLE_TRY(count());
+      if (found)
+        return found;
+    }
+  return 0;
+}
+
+/// Until `count` gives something other than 0.
+Expected<uint64_t> sleepFor(Bell &bell, const Patience &patience, const Count &count) {
+  for (;;) {
+    uint32_t seen = bell.rings.load();
+    bell.sleepers.store(1);
+    uint64_t found = TREADLE_TRY(count());
+    if (found)
+      return found;
+    TREADLE_TRY(patience.check());
+    if (Clock::now() >= patience.until)
+      return Unexpected(deadlineExceeded("the other process took too long"));
+    bell.sleep(seen, std::min(patience.until - Clock::now(), patience.longestSleep));
+  }
+}
+
+/// The part of a ring at a place in the stream, up to its end.
+std::span<std::byte> partAt(Ring &ring, uint64_t place, uint64_t size) {
+  uint64_t at = place % Ring::capacity;
+  return {ring.bytes + at, std::min(size, Ring::capacity - at)};
+}
+
+} // namespace
+
+void Bell::ring() {
+  rings.fetch_add(1);
+  if (sleepers.load() && sleepers.exchange(0))
+    futex(rings, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+void Bell::ringAll() {
+  rings.fetch_add(1);
+  futex(rings, FUTEX_WAKE, INT_MAX, nullptr);
+}
+
+void Bell::sleep(uint32_t seen, Clock::duration most) {
+  if (most.count() <= 0)
+    return;
+  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  timespec timeout = {.tv_sec = seconds.count(), .tv_nsec = (most - seconds).count()};
+  futex(rings, FUTEX_WAIT, seen, &timeout);
+}
+
+Expected<uint64_t> RingWriter::room() const {
+  uint64_t used = written - ring.read.load(std::memory_order_acquire);
+  if (used > Ring::capacity)
+    return Unexpected(dataLoss("the other process read what was never written"));
+  return Ring::capacity - used;
+}
+
+Expected<void> RingWriter::write(std::span<const std::byte> data, const Patience &patience) {
+  while (!data.empty()) {
+    uint64_t free = TREADLE_TRY(sleepFor(ring.forWriter, patience, [&] { return room(); }));
+    std::span<std::byte> part = partAt(ring, written, std::min<uint64_t>(free, data.size()));
+    std::memcpy(part.data(), data.data(), part.size());
+    written += part.size();
+    ring.written.store(written, std::memory_order_release);
+    ring.forReader.ring();
+    data = data.subspan(part.size());
+  }
+  return {};
+}
+
+Expected<uint64_t> RingReader::available() const {
+  uint64_t ready = ring.written.load(std::memory_order_acquire) - taken;
+  if (ready > Ring::capacity)
+    return Unexpected(dataLoss("the other process wrote more than there is room for"));
+  return ready;
+}
+
+Expected<uint64_t> RingReader::waitForMore(const Patience &patience) {
+  auto count = [this] { return available(); };
+  uint64_t ready = TREADLE_TRY(count());
+  if (ready == 0 && patience.spin.count() > 0 && spinChoice.next()) {
+    ready = TREADLE_TRY(spinFor(patience.spin, count));
+    spinChoice.learn(ready == 0);
+  }
+  return ready ? ready : sleepFor(ring.forReader, patience, count);
+}
+
+Expected<void> RingReader::read(std::span<std::byte> data, const Patience &patience) {
+  while (!data.empty()) {
+    uint64_t ready = TREADLE_TRY(waitForMore(patience));
+    std::span<std::byte> part = partAt(ring, taken, std::min<uint64_t>(ready, data.size()));
+    std::memcpy(data.data(), part.data(), part.size());
+    taken += part.size();
+    ring.read.store(taken, std::memory_order_release);
+    ring.forWriter.ring();
+    data = data.subspan(part.size());
+  }
+  return {};
+}
+
+} // namespace treadle::sandbox

@@ -1,0 +1,90 @@
+// Bytes through a ring, and what the other side may claim.
+#include "treadle/sandbox/Ring.h"
+
+#include "treadle/tensor/TestExpected.h"
+
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <thread>
+#include <vector>
+
+namespace treadle::sandbox {
+namespace {
+
+std::span<std::byte> bytesOf(std::vector<uint32_t> &numbers) {
+  return std::as_writable_bytes(std::span(numbers));
+}
+
+Patience patienceFor(std::chrono::milliseconds time) { return {.until = Clock::now() + time}; }
+
+TEST(Ring, PassesMoreThanItHolds) {
+  auto ring = std::make_unique<Ring>();
+  std::vector<uint32_t> sent(Ring::capacity), received(sent.size());
+  std::iota(sent.begin(), sent.end(), 7);
+  std::thread writer([&] {
+    RingWriter end(*ring);
+    EXPECT_TRUE(end.write(bytesOf(sent), {}));
+  });
+  RingReader end(*ring);
+  EXPECT_TRUE(end.read(bytesOf(received), {.spin = std::chrono::microseconds(5)}));
+  writer.join();
+  EXPECT_EQ(received, sent);
+}
+
+TEST(Ring, WakesWhoeverSleeps) {
+  auto ring = std::make_unique<Ring>();
+  std::vector<uint32_t> received(1), sent = {5};
+  std::thread reader([&] {
+    RingReader end(*ring);
+    EXPECT_TRUE(end.read(bytesOf(received), {.longestSleep = std::chrono::hours(1)}));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(30));
+  RingWriter writer(*ring);
+  EXPECT_TRUE(writer.write(bytesOf(sent), {}));
+  reader.join();
+  EXPECT_EQ(received[0], 5u);
+}
+
+TEST(Ring, NobodyWaitsForEver) {
+  auto ring = std::make_unique<Ring>();
+  std::vector<uint32_t> numbers(Ring::capacity);
+  RingReader reader(*ring);
+  EXPECT_FAILS(reader.read(bytesOf(numbers), patienceFor(std::chrono::milliseconds(10))),
+               DeadlineExceeded, "took too long");
+  RingWriter writer(*ring);
+  EXPECT_FAILS(writer.write(bytesOf(numbers), patienceFor(std::chrono::milliseconds(10))),
+               DeadlineExceeded, "took too long");
+}
+
+TEST(Ring, AWaitEndsWithWhatItLooksAt) {
+  auto ring = std::make_unique<Ring>();
+  std::vector<uint32_t> numbers(1);
+  RingReader reader(*ring);
+  Patience patience;
+  patience.check = [] { return Expected<void>(Unexpected(unavailable("gone"))); };
+  EXPECT_FAILS(reader.read(bytesOf(numbers), patience), Unavailable, "gone");
+}
+
+TEST(Ring, AWriterThatClaimsTooMuch) {
+  auto ring = std::make_unique<Ring>();
+  std::vector<uint32_t> numbers(1);
+  for (uint64_t claim : {Ring::capacity + 1, ~uint64_t{0}}) {
+    ring->written.store(claim);
+    RingReader reader(*ring);
+    EXPECT_FAILS(reader.read(bytesOf(numbers), {}), DataLoss, "more than there is room for");
+  }
+}
+
+TEST(Ring, AReaderThatClaimsTooMuch) {
+  auto ring = std::make_unique<Ring>();
+  std::vector<uint32_t> numbers(1);
+  for (uint64_t claim : {uint64_t{1}, ~uint64_t{0} >> 1}) {
+    ring->read.store(claim);
+    RingWriter writer(*ring);
+    EXPECT_FAILS(writer.write(bytesOf(numbers), {}), DataLoss, "never written");
+  }
+}
+
+} // namespace
+} // namespace treadle::sandbox

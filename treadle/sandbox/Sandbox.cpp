@@ -1,0 +1,308 @@
+// The owner's side. What the child says is checked where it is read (Message.h); here it is
+// compared with what was asked for. A child that makes no sense is ended.
+#include "treadle/Sandbox.h"
+
+#include "treadle/graph/SavedModel.h"
+#include "treadle/runtime/Cores.h"
+#include "treadle/sandbox/ChildProcess.h"
+#include "treadle/sandbox/Protocol.h"
+#include "treadle/sandbox/SharedMemory.h"
+#include "treadle/sandbox/SystemCalls.h"
+#include "treadle/treadle.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+
+#include <unistd.h>
+
+namespace treadle {
+
+using namespace sandbox;
+
+namespace {
+
+/// How long a caller looks for the answer before it sleeps: on one core nobody else would compute.
+std::chrono::nanoseconds spinForAnswers() {
+  return availableCores() > 1 ? std::chrono::microseconds(30) : std::chrono::microseconds(0);
+}
+
+/// A call that was told to end, by its deadline or by its caller, has so long to do it.
+constexpr std::chrono::milliseconds graceOfDeadline{500}, graceOfCancel{1000};
+
+double secondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Clock::time_point deadlineAfter(double seconds) {
+  constexpr double forever = 1e9;
+  if (seconds <= 0 || seconds > forever)
+    return Clock::time_point::max();
+  auto length = std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+  return Clock::now() + length + graceOfDeadline;
+}
+
+/// What may come back at once, in bytes.
+uint64_t budgetFor(const SandboxOptions &options) {
+  if (options.memory > 0)
+    return static_cast<uint64_t>(options.memory);
+  return static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+         static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+Expected<void> checkPass(const Sandbox::Values &inputs) {
+  for (const auto &[name, value] : inputs)
+    if (!value || !canPass(value.dtype()) || value.isRef())
+      return Unexpected(unimplemented("input '", name, "' is ",
+                                      value ? dtypeName(value.dtype()) : "nothing",
+                                      ", which can't be passed to a sandbox"));
+  return {};
+}
+
+} // namespace
+
+struct Sandbox::Impl {
+  Impl(SandboxOptions options, SharedMemory shared)
+      : options(std::move(options)), memory(std::move(shared)), out(memory->toChild),
+        in(memory->fromChild), budget(budgetFor(this->options)) {}
+
+  Expected<void> start(const Setup &setup);
+  Expected<void> load(std::string_view bytes);
+  /// One tensor for each of `dtypes`; Invalid: of any.
+  Expected<std::vector<Tensor>> call(const Call &call, const std::vector<DType> &dtypes);
+  void cancel();
+  SandboxStatus statusNow() const;
+
+  const SandboxOptions options;
+  Contents contents; // not changed once loaded
+  std::atomic<bool> isCompiling{false};
+
+private:
+  /// The outer error is one of the conversation, the inner one what the child answers.
+  template <typename T> using Answer = Expected<Expected<T>>;
+
+  /// Says one thing and hears the answer.
+  template <typename T, typename Write, typename Read>
+  Answer<T> talk(Clock::time_point until, Write write, Read read) {
+    Patience patience{until, spinForAnswers(), [this] { return checkGoesOn(); }};
+    MessageWriter question(out, patience);
+    write(question);
+    TREADLE_TRY(question.finish());
+    MessageReader answer(in, patience, budget);
+    Expected<void> outcome = TREADLE_TRY(readOutcome(answer));
+    if (!outcome)
+      return Expected<T>(Unexpected(std::move(outcome.error())));
+    T value = TREADLE_TRY(read(answer));
+    return Expected<T>(std::move(value));
+  }
+  /// A conversation that failed is the last one.
+  template <typename T> Expected<T> settle(Answer<T> answer, const char *what) {
+    return answer ? std::move(*answer) : Unexpected(giveUp(std::move(answer.error()), what));
+  }
+
+  Expected<void> checkGoesOn() const;
+  Expected<void> checkMayTalk() const;
+  Expected<std::vector<Tensor>> readTensors(MessageReader &message,
+                                            const std::vector<DType> &dtypes);
+  /// Ends the child, and says why.
+  Error giveUp(Error error, const char *what);
+  std::string endOfChild() const;
+
+  SharedMemory memory;
+  std::mutex turn; // one conversation at a time; guards what follows
+  RingWriter out;
+  RingReader in;
+  uint64_t lastCall = 0;
+
+  const uint64_t budget;
+  std::atomic<uint64_t> currentCall{0};   // its number; 0: there is none
+  std::atomic<Clock::rep> cancelledAt{0}; // by the clock; 0: it wasn't
+  mutable std::mutex statusMutex;         // guards what follows
+  SandboxStatus status;
+  ChildProcess child; // last: while it is there, it rings
+};
+
+Expected<void> Sandbox::Impl::start(const Setup &setup) {
+  Clock::time_point begin = Clock::now();
+  std::string program = options.program.empty() ? TREADLE_TRY(sandboxProgram()) : options.program;
+  TREADLE_TRY(child.start(program, memory.file(), [this] {
+    memory->toChild.forWriter.ringAll();
+    memory->fromChild.forReader.ringAll();
+  }));
+  auto confined = talk<uint64_t>(
+      deadlineAfter(options.loadTimeout), [&](MessageWriter &out) { write(out, setup); },
+      [](MessageReader &in) { return in.below(1 << 16, "the version of Landlock"); });
+  auto landlock = TREADLE_TRY(settle(std::move(confined), "starting the sandbox"));
+  std::lock_guard lock(statusMutex);
+  status.landlock = static_cast<int>(landlock);
+  status.startSeconds = secondsSince(begin);
+  return {};
+}
+
+Expected<void> Sandbox::Impl::load(std::string_view bytes) {
+  Clock::time_point begin = Clock::now();
+  auto loaded = talk<Contents>(
+      deadlineAfter(options.loadTimeout), [&](MessageWriter &out) { out.text(bytes); },
+      readContents);
+  contents = TREADLE_TRY(settle(std::move(loaded), "loading the model"));
+  std::lock_guard lock(statusMutex);
+  status.loadSeconds = secondsSince(begin);
+  return {};
+}
+
+Expected<std::vector<Tensor>> Sandbox::Impl::call(const Call &call,
+                                                  const std::vector<DType> &dtypes) {
+  std::lock_guard lock(turn);
+  TREADLE_TRY(checkMayTalk());
+  cancelledAt.store(0);
+  currentCall.store(++lastCall);
+  auto answer = talk<std::vector<Tensor>>(
+      deadlineAfter(options.timeout), [&](MessageWriter &out) { write(out, call); },
+      [&](MessageReader &in) { return readTensors(in, dtypes); });
+  currentCall.store(0);
+  return settle(std::move(answer), "the call");
+}
+
+Expected<std::vector<Tensor>> Sandbox::Impl::readTensors(MessageReader &message,
+                                                         const std::vector<DType> &dtypes) {
+  isCompiling.store(TREADLE_TRY(message.flag()));
+  std::vector<Tensor> tensors;
+  for (DType wanted : dtypes) {
+    tensors.push_back(TREADLE_TRY(message.tensor()));
+    if (wanted != DType::Invalid && tensors.back().dtype() != wanted)
+      return Unexpected(dataLoss("the other process sent ", tensorTypeText(tensors.back()),
+                                 ", expected ", dtypeName(wanted)));
+  }
+  return tensors;
+}
+
+void Sandbox::Impl::cancel() {
+  uint64_t call = currentCall.load();
+  if (!call)
+    return;
+  Clock::rep never = 0;
+  cancelledAt.compare_exchange_strong(never, Clock::now().time_since_epoch().count());
+  memory->cancelledCall.store(call);
+  memory->forCanceller.ringAll();
+}
+
+Expected<void> Sandbox::Impl::checkGoesOn() const {
+  if (child.hasEnded())
+    return Unexpected(unavailable("it has ended"));
+  Clock::rep cancelled = cancelledAt.load();
+  if (cancelled && Clock::now() >= Clock::time_point(Clock::duration(cancelled)) + graceOfCancel)
+    return Unexpected(deadlineExceeded("it doesn't end"));
+  return {};
+}
+
+Expected<void> Sandbox::Impl::checkMayTalk() const {
+  if (!child.isOwn())
+    return Unexpected(failedPrecondition("the sandbox belongs to the process that this one was "
+                                         "forked from: load the model in this one, too"));
+  std::string end = statusNow().end;
+  return end.empty() ? Expected<void>() : Unexpected(unavailable(end));
+}
+
+std::string Sandbox::Impl::endOfChild() const {
+  std::string end = child.end();
+  uint32_t refused = memory->refusedCall.load();
+  const char *name = refused ? refusedCallName(refused - 1) : nullptr;
+  if (name && end == str("exit status ", refusedStatus))
+    return str("it called '", name, "', which no model has a use for");
+  return end;
+}
+
+Error Sandbox::Impl::giveUp(Error error, const char *what) {
+  bool hadEnded = child.hasEnded();
+  child.kill();
+  std::string lost = "; what it held is lost, so load the model again";
+  if (hadEnded)
+    error = unavailable("the sandbox has ended: ", endOfChild(), lost);
+  else if (error.code == Code::DeadlineExceeded && cancelledAt.load())
+    error = cancelled(what, " was cancelled and went on, so its sandbox was ended", lost);
+  else if (error.code == Code::DeadlineExceeded)
+    error = deadlineExceeded(what, " took too long, so its sandbox was ended", lost);
+  else
+    error = Error{error.code == Code::ResourceExhausted ? error.code : Code::Unavailable,
+                  str("the sandbox was ended: ", error.message, lost)};
+  std::lock_guard lock(statusMutex);
+  status.end = error.message;
+  return error;
+}
+
+SandboxStatus Sandbox::Impl::statusNow() const {
+  std::lock_guard lock(statusMutex);
+  SandboxStatus now = status;
+  if (now.end.empty() && child.hasEnded())
+    now.end = str("the sandbox has ended: ", endOfChild());
+  return now;
+}
+
+// --- the public class ----------------------------------------------------------------------------
+
+static Expected<Sandbox> makeSandbox(SandboxOptions options, Setup setup, std::string_view bytes) {
+  SharedMemory memory = TREADLE_TRY(SharedMemory::make());
+  setup.options = options;
+  setup.version = version();
+  Sandbox sandbox;
+  sandbox.impl = std::make_shared<Sandbox::Impl>(std::move(options), std::move(memory));
+  TREADLE_TRY(sandbox.impl->start(setup));
+  TREADLE_TRY(sandbox.impl->load(bytes));
+  return sandbox;
+}
+
+Expected<Sandbox> Sandbox::load(const std::string &path, SandboxOptions options) {
+  return makeSandbox(std::move(options), {.path = path}, "");
+}
+
+Expected<Sandbox> Sandbox::fromBytes(std::string_view bytes, SandboxOptions options) {
+  return makeSandbox(std::move(options), {.isFile = false}, bytes);
+}
+
+const std::vector<Graph::Signature> &Sandbox::signatures() const {
+  return impl->contents.signatures;
+}
+const std::vector<Graph::Value> &Sandbox::inputs() const { return impl->contents.inputs; }
+const std::vector<Graph::Value> &Sandbox::outputs() const { return impl->contents.outputs; }
+
+Expected<const Graph::Signature *> Sandbox::signature(std::string_view name) const {
+  return findSignature(impl->contents.signatures, name);
+}
+
+Expected<Sandbox::Values> Sandbox::call(std::string_view name, const Values &inputs) const {
+  const Graph::Signature *found = TREADLE_TRY(signature(name));
+  TREADLE_TRY(checkPass(inputs));
+  std::vector<DType> dtypes;
+  dtypes.reserve(found->outputs.size());
+  for (const auto &[key, output] : found->outputs)
+    dtypes.push_back(output.dtype);
+  return impl->call({.isOfSignature = true, .signature = found->name, .inputs = inputs}, dtypes)
+      .map([&](std::vector<Tensor> tensors) {
+        Values values;
+        for (size_t i = 0; i < tensors.size(); ++i)
+          values.emplace_back(found->outputs[i].first, std::move(tensors[i]));
+        return values;
+      });
+}
+
+Expected<std::vector<Tensor>> Sandbox::run(const std::vector<std::string> &fetches,
+                                           const Values &feeds,
+                                           const std::vector<std::string> &targets) const {
+  TREADLE_TRY(checkPass(feeds));
+  return impl->call({.fetches = fetches, .targets = targets, .inputs = feeds},
+                    std::vector<DType>(fetches.size()));
+}
+
+bool Sandbox::isCompiling() const { return impl->isCompiling.load(); }
+void Sandbox::cancel() const { impl->cancel(); }
+SandboxStatus Sandbox::status() const { return impl->statusNow(); }
+
+std::string SandboxStatus::text() const {
+  std::string files = landlock
+                          ? str("files guarded by Landlock ", landlock)
+                          : "files guarded by the process alone, for the kernel has no Landlock";
+  return str(files, ", started in ", std::lround(startSeconds * 1000), " ms, loaded in ",
+             std::lround(loadSeconds * 1000), " ms", end.empty() ? "" : "; ", end);
+}
+
+} // namespace treadle

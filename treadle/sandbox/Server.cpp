@@ -1,0 +1,215 @@
+#include "treadle/sandbox/Server.h"
+
+#include "treadle/codegen/VectorMath.h"
+#include "treadle/kernels/linear_algebra/LapackLibrary.h"
+#include "treadle/runtime/Cores.h"
+#include "treadle/sandbox/Confinement.h"
+#include "treadle/sandbox/Options.h"
+#include "treadle/sandbox/Protocol.h"
+#include "treadle/sandbox/SharedMemory.h"
+#include "treadle/session/SessionFiles.h"
+#include "treadle/treadle.h"
+
+#include <charconv>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <new>
+#include <thread>
+
+namespace treadle::sandbox {
+namespace {
+
+/// How long the child looks for the next call before it sleeps.
+constexpr std::chrono::microseconds spinForCalls{30};
+
+std::optional<int> parseInt(std::string_view text) {
+  int number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                  : std::nullopt;
+}
+
+/// Loads what lies in files that the sandbox can't reach.
+void loadWhatIsNeededLater() {
+  lapack::isFaster(lapack::Spectrum::SelfAdjoint, 1024, 1024, false);
+  codegen::vectorMathFunctions();
+  availableCores();
+  instructionSet();
+}
+
+/// The model's own files, and what was granted.
+FileRules filesFor(const Setup &setup) {
+  FileRules files{setup.options.permissions.read, setup.options.permissions.write};
+  if (!setup.isFile)
+    return files;
+  std::filesystem::path path(setup.path);
+  files.read.push_back(setup.path);
+  std::error_code ignored;
+  std::filesystem::path folder = path.has_parent_path() ? path.parent_path() : ".";
+  if (!std::filesystem::is_directory(path, ignored) && !isShared(folder.string()))
+    files.read.push_back(folder.string());
+  return files;
+}
+
+Expected<std::string> readText(MessageReader &message) { return message.text(); }
+
+class Server {
+public:
+  Server(SharedMemory shared, pid_t parent, const KernelRegistry *kernels)
+      : memory(std::move(shared)), parent(parent), kernels(kernels), out(memory->fromChild),
+        in(memory->toChild) {}
+
+  /// Until the other process is gone, which ends this one.
+  Expected<void> run() {
+    Setup setup = TREADLE_TRY(receive(readSetup));
+    Expected<int> landlock = close(setup);
+    TREADLE_TRY(answer(landlock.map([](int) {}), [&](MessageWriter &message) {
+      message.number<uint64_t>(static_cast<uint64_t>(*landlock));
+    }));
+    if (!landlock)
+      return Unexpected(std::move(landlock.error()));
+    std::string bytes = TREADLE_TRY(receive(readText));
+    Expected<Contents> contents =
+        withinMemory<Contents>([&] { return load(setup, std::move(bytes)); });
+    TREADLE_TRY(answer(contents.map([](auto &&) {}),
+                       [&](MessageWriter &message) { write(message, *contents); }));
+    std::thread([this] { cancelWhenTold(); }).detach();
+    for (uint64_t number = 1;; ++number)
+      TREADLE_TRY(serveCall(number));
+  }
+
+private:
+  template <typename T> using Read = Expected<T> (*)(MessageReader &);
+
+  template <typename T> Expected<T> receive(Read<T> read) {
+    MessageReader message(in, patience, std::numeric_limits<uint64_t>::max());
+    return read(message);
+  }
+
+  Expected<int> close(const Setup &setup) {
+    if (setup.version != version())
+      return Unexpected(failedPrecondition("the sandbox's program is treadle ", version(),
+                                           ", but the library is ", setup.version));
+    loadWhatIsNeededLater();
+    int threads = setup.options.threads ? setup.options.threads : availableCores();
+    return confine({parent, filesFor(setup), setup.options.memory, threads}, memory->refusedCall);
+  }
+
+  Expected<Contents> load(const Setup &setup, std::string bytes) {
+    Graph graph = TREADLE_TRY(setup.isFile ? Graph::fromFile(setup.path) : Graph::fromBytes(bytes));
+    if (!setup.options.passes.empty())
+      graph = TREADLE_TRY(graph.runPasses(setup.options.passes));
+    SessionOptions options = toSession(setup.options);
+    options.kernels = kernels;
+    Contents contents;
+    if (graph.isSavedModel() || !graph.signatures().empty()) {
+      model = TREADLE_TRY(Model::create(std::move(graph), options, setup.options.tags));
+      session = model->session();
+      contents.signatures = model->signatures();
+    } else {
+      session = TREADLE_TRY(Session::create(std::move(graph), options));
+    }
+    contents.inputs = session.graph().inputs();
+    contents.outputs = session.graph().outputs();
+    return contents;
+  }
+
+  Expected<void> serveCall(uint64_t number) {
+    Expected<Call> call = receive(readCall);
+    if (!call && call.error().code != Code::ResourceExhausted)
+      return Unexpected(std::move(call.error()));
+    current.store(number);
+    Expected<Sandbox::Values> values = withinMemory<Sandbox::Values>(
+        [&] { return call ? compute(*call) : Unexpected(std::move(call.error())); });
+    current.store(0);
+    if (Expected<void> ok = checkValues(values); !ok)
+      values = Unexpected(std::move(ok.error()));
+    return answer(values.map([](auto &&) {}), [&](MessageWriter &message) {
+      message.number<uint64_t>(session.isCompiling());
+      for (const auto &[name, value] : *values)
+        message.tensor(value);
+    });
+  }
+
+  Expected<Sandbox::Values> compute(const Call &call) {
+    if (call.isOfSignature)
+      return model ? model->call(call.signature, call.inputs)
+                   : Unexpected(notFound("the graph has no signatures"));
+    return session.run(call.fetches, call.inputs, call.targets)
+        .map([&](std::vector<Tensor> tensors) {
+          Sandbox::Values values;
+          for (size_t i = 0; i < tensors.size(); ++i)
+            values.emplace_back(call.fetches[i], std::move(tensors[i]));
+          return values;
+        });
+  }
+
+  static Expected<void> checkValues(const Expected<Sandbox::Values> &values) {
+    if (values)
+      for (const auto &[name, value] : *values)
+        if (!canPass(value.dtype()) || value.isRef())
+          return Unexpected(unimplemented("'", name, "' is a ", dtypeName(value.dtype()),
+                                          ", which means nothing outside of its sandbox"));
+    return {};
+  }
+
+  template <typename T, typename Work> static Expected<T> withinMemory(Work work) {
+    try {
+      return work();
+    } catch (const std::bad_alloc &) {
+      return Unexpected(resourceExhausted("the sandbox has no memory left"));
+    }
+  }
+
+  template <typename Write> Expected<void> answer(const Expected<void> &outcome, Write write) {
+    MessageWriter message(out, patience);
+    writeOutcome(message, outcome);
+    if (outcome)
+      write(message);
+    return message.finish();
+  }
+
+  void cancelWhenTold() {
+    for (uint32_t seen = 0;;) {
+      memory->forCanceller.sleep(seen, patience.longestSleep);
+      uint32_t now = memory->forCanceller.rings.load();
+      if (now != seen && memory->cancelledCall.load() == current.load())
+        session.cancel();
+      seen = now;
+    }
+  }
+
+  SharedMemory memory;
+  const pid_t parent;
+  const KernelRegistry *const kernels;
+  RingWriter out;
+  RingReader in;
+  const Patience patience{.spin = spinForCalls, .longestSleep = std::chrono::hours(1)};
+  Session session;
+  std::optional<Model> model;
+  std::atomic<uint64_t> current{0}; // the call that is computed now
+};
+
+} // namespace
+
+int serve(std::span<char *const> arguments, const KernelRegistry *kernels) {
+  std::optional<int> file, parent;
+  if (arguments.size() == 2)
+    file = parseInt(arguments[0]), parent = parseInt(arguments[1]);
+  if (!file || !parent) {
+    std::fputs("treadle: 'sandbox-child' is for sandboxes to start\n", stderr);
+    return 2;
+  }
+  Expected<SharedMemory> memory = SharedMemory::open(*file);
+  if (!memory) {
+    std::fprintf(stderr, "treadle: %s\n", memory.error().message.c_str());
+    return 1;
+  }
+  // Threads refer to it as long as the process lives.
+  static Server server(std::move(*memory), *parent, kernels);
+  (void)server.run();
+  return 1;
+}
+
+} // namespace treadle::sandbox
