@@ -89,6 +89,57 @@ def test_graphs_and_sessions(graph, call, message):
         call(graph)
 
 
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (
+            lambda g: treadle.Session(g, threds=2),
+            r"Session\(\) has no argument 'threds' \(did you mean 'threads'\?\)",
+        ),
+        (lambda g: treadle.Session(), r"Session\(\) lacks its argument 'graph'"),
+        (
+            lambda g: treadle.Session(g, 2),
+            r"Session\(\) got 2 arguments by place, expected at most 1",
+        ),
+        (
+            lambda g: treadle.Session(g, threads="1"),
+            "threads is '1', of type str, expected an int or None",
+        ),
+        (
+            lambda g: treadle.Session(g, cores=[1, "2"]),
+            "cores is .*, expected a list of int or None",
+        ),
+        (
+            lambda g: treadle.Session(g, timeout="1"),
+            "timeout is '1', of type str, expected a number or None",
+        ),
+        (lambda g: treadle.Session(g, trace=3), "trace is 3, of type int, expected a bool"),
+        (
+            lambda g: treadle.Session(g, communicator=3),
+            "communicator is 3, of type int, expected a Communicator",
+        ),
+        (
+            lambda g: treadle.Session(g, threads=2**70),
+            r"Session\(\): an argument can't be used; expected",
+        ),
+        (
+            lambda g: treadle.Session(g).run("y", feed={}),
+            r"Session.run\(\) has no argument 'feed' \(did you mean 'feeds'\?\)",
+        ),
+        (lambda g: treadle.Session(g).run("y", "x"), "feeds is a str, expected a dict"),
+        (lambda g: g.run_passes(3), "pipeline is 3, of type int, expected a str"),
+        (
+            lambda g: treadle.load("nowhere", threads="1"),
+            "threads is '1', of type str, expected an int or None",
+        ),
+    ],
+)
+def test_errors_of_native_functions_are_one_line(graph, call, message):
+    with pytest.raises(TypeError, match=message) as raised:
+        call(graph)
+    assert "\n" not in str(raised.value) and "incompatible" not in str(raised.value)
+
+
 def test_one_name_is_a_list_of_it(graph):
     graph.add("Neg", "y", name="z")
     graph["z"].inputs = "x"

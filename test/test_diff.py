@@ -99,3 +99,16 @@ def test_json(diff):
     (found,) = json.loads(out)
     assert status == 1
     assert (found["kind"], found["node"], found["function"]) == ("changed", "b", "")
+
+
+def test_python_tells_the_same(diff, tmp_path):
+    after = GRAPH.replace('"Abs"', '"Neg"')
+    status, out = diff(GRAPH, after)
+    paths = tmp_path / "before.pbtxt", tmp_path / "after.pbtxt"
+    found = treadle.diff(*paths)
+    assert status == 1 and "".join(f"{line}\n" for line in found) == out
+    assert found[0].node == "b" and found[0].kind == "changed"
+    graph = treadle.Graph.from_file(paths[0])
+    assert treadle.diff(graph, graph) == []
+    with pytest.raises(TypeError, match="graph is a int, expected bytes of a GraphDef, a path"):
+        treadle.diff(graph, 3)

@@ -656,3 +656,14 @@ def test_importing_needs_only_numpy():
     code = "import sys, treadle; print('ml_dtypes' in sys.modules, treadle.__version__)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.split() == ["False", treadle.__version__]
+
+
+def test_trim_gives_back_what_freed_tensors_had():
+    g = treadle.Builder()
+    x = g.placeholder("x", "float32", [None])
+    y = g.op("Sum", [g.op("Tile", [x, [1 << 22]]), [0]])  # 16 MiB
+    session = treadle.Session(g.build(), tier="interpret")
+    treadle.trim()
+    session.run(y.name, {"x": [1.0]})
+    assert treadle.trim() >= 1 << 24
+    assert treadle.trim() < 1 << 24

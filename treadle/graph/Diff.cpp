@@ -234,4 +234,15 @@ Expected<std::vector<Difference>> diffGraphs(const Graph &before, const Graph &a
   return differences;
 }
 
+std::string lineOf(const Difference &difference) {
+  std::string_view sign = difference.kind == "added"     ? "+"
+                          : difference.kind == "removed" ? "-"
+                                                         : "~";
+  std::string where =
+      difference.function.empty() ? "" : str("function '", difference.function, "'");
+  if (!difference.node.empty())
+    where = str("node '", difference.node, "'", where.empty() ? "" : " in " + where);
+  return str(sign, " ", where.empty() ? "graph" : where, ": ", difference.message);
+}
+
 } // namespace treadle

@@ -17,4 +17,7 @@ struct Difference {
 /// order of nodes and of control inputs doesn't count.
 Expected<std::vector<Difference>> diffGraphs(const Graph &before, const Graph &after);
 
+/// `~ node 'y': inputs are [x:0], were [w:0]`.
+std::string lineOf(const Difference &difference);
+
 } // namespace treadle

@@ -1,4 +1,5 @@
 // treadle.Graph.
+#include "treadle/graph/Diff.h"
 #include "treadle/python/Arrays.h"
 #include "treadle/python/Attributes.h"
 #include "treadle/python/Errors.h"
@@ -264,6 +265,19 @@ void bindEditing(nb::class_<Graph> &graph) {
       .def("__copy__", [](const Graph &g) { return g; });
 }
 
+nb::list diff(nb::handle before, nb::handle after) {
+  Graph first = toGraph(before), second = toGraph(after);
+  Expected<std::vector<Difference>> found = [&] {
+    nb::gil_scoped_release release;
+    return diffGraphs(first, second);
+  }();
+  nb::object type = nb::module_::import_("treadle").attr("Difference");
+  nb::list out;
+  for (const Difference &one : orRaise(std::move(found)))
+    out.append(type(one.kind, one.function, one.node, one.message, lineOf(one)));
+  return out;
+}
+
 std::string graphRepr(const Graph &graph) {
   GraphSummary summary = summarize(graph);
   return str("<treadle.Graph: ", summary.nodes, " nodes, ", summary.functions.size(),
@@ -289,6 +303,10 @@ void bindGraph(nb::module_ &module) {
                           "A graph with its functions. Its nodes can be read and edited; what a "
                           "Session or\na copy was made from doesn't change with it.");
   bindEditing(graph);
+  module.def("diff", diff, nb::arg("before"), nb::arg("after"),
+             "What differs between two graphs, as 'treadle diff' tells it: a list of Difference,\n"
+             "empty where they are equal.\n\n"
+             "before, after: graphs, paths, or bytes of a GraphDef.");
   graph
       .def_static(
           "from_file", graphFromFile, nb::arg("path"),

@@ -112,7 +112,10 @@ void bindModel(nb::module_ &module) {
   nb::class_<PyModel>(module, "_Model")
       .def(nb::init<nb::handle, const std::vector<std::string> &, std::optional<int>,
                     std::optional<std::vector<int>>, const std::string &, const std::string &,
-                    std::optional<double>, bool, bool, bool>())
+                    std::optional<double>, bool, bool, bool>(),
+           nb::arg("path"), nb::arg("tags"), nb::arg("threads").none(), nb::arg("cores").none(),
+           nb::arg("tier"), nb::arg("loop_overlap"), nb::arg("timeout").none(),
+           nb::arg("statistics"), nb::arg("trace"), nb::arg("fast_math"))
       .def("signatures", &PyModel::signatures, "By name: the inputs and the outputs, each by key.")
       .def("call", &PyModel::call, "Signature.__call__.")
       .def("save", &PyModel::save, nb::arg("folder").none(), "Model.save.")

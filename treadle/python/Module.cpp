@@ -3,6 +3,7 @@
 
 #include "treadle/python/Arrays.h"
 #include "treadle/tensor/Suggestions.h"
+#include "treadle/tensor/Trim.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -24,5 +25,11 @@ NB_MODULE(_native, module) {
   module.def("_did_you_mean", [](const std::string &name, const std::vector<std::string> &all) {
     return treadle::didYouMean(name, std::vector<std::string_view>(all.begin(), all.end()));
   });
+  module.def(
+      "trim", treadle::trimTensorMemory, nb::call_guard<nb::gil_scoped_release>(),
+      "Gives the system the memory of freed large tensors (above 1 MiB) back, which is\n"
+      "otherwise kept for the next ones, up to 48 MB or 1/32 of the machine's memory. Gives\n"
+      "the number of bytes.");
+  treadle::python::makeErrorsPlain(module);
   module.attr("__version__") = std::string(treadle::version()).c_str();
 }

@@ -47,5 +47,7 @@ void bindGraph(nanobind::module_ &module);
 void bindModel(nanobind::module_ &module);
 void bindOps(nanobind::module_ &module);
 void bindSession(nanobind::module_ &module);
+/// To be called once all is bound.
+void makeErrorsPlain(nanobind::module_ &module);
 
 } // namespace treadle::python

@@ -3,6 +3,7 @@
 
 #include "treadle/tensor/Resource.h"
 #include "treadle/tensor/ThreadSlots.h"
+#include "treadle/tensor/Trim.h"
 
 #include <algorithm>
 #include <bit>
@@ -126,6 +127,13 @@ public:
     blocks[count++] = {data, bytes};
     kept += bytes;
   }
+  /// The bytes that it kept.
+  size_t freeAll() {
+    size_t bytes = kept;
+    while (count)
+      freeOldest();
+    return bytes;
+  }
 
 private:
   static constexpr int mostBlocks = 64;
@@ -173,6 +181,13 @@ public:
            !numThreads.compare_exchange_weak(known, number + 1, std::memory_order_relaxed))
       ;
     threads.take(number)->blocks.put(data, mostBytes / static_cast<size_t>(std::max(known, 1)));
+  }
+
+  size_t trim() {
+    size_t bytes = 0;
+    for (int i = 0, end = numThreads.load(std::memory_order_relaxed); i < end; ++i)
+      bytes += threads.take(i)->blocks.freeAll();
+    return bytes;
   }
 
   /// Counts bytes of tensors that came to life, or negative ones of some that ended.
@@ -407,6 +422,12 @@ Expected<Tensor> Tensor::clone() const {
       std::memcpy(copy->raw(), raw(), bytes());
   }
   return copy;
+}
+
+int64_t trimTensorMemory() {
+  size_t bytes = LargeMemory::ofProcess().trim();
+  malloc_trim(0);
+  return static_cast<int64_t>(bytes);
 }
 
 int64_t Tensor::liveBytes() { return LargeMemory::ofProcess().live(); }

@@ -44,6 +44,8 @@ from ._native import (
     __version__,
     _forget_function,
     _register_function,
+    diff,
+    trim,
 )
 from ._patterns import Match
 
@@ -54,6 +56,23 @@ class Problem(NamedTuple):
     kind: str
     nodes: tuple[str, ...]
     message: str
+
+
+class Difference(NamedTuple):
+    """What treadle.diff finds; str() is a line of `treadle diff`.
+
+    kind: "added", "removed", "renamed" or "changed". node: in the second graph if it is there, ""
+    for the graph or function itself. function: that it is in, or "".
+    """
+
+    kind: str
+    function: str
+    node: str
+    message: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
 
 
 class Schedule(NamedTuple):
@@ -200,6 +219,7 @@ __all__ = [
     "Communicator",
     "DataLossError",
     "DeadlineExceededError",
+    "Difference",
     "Error",
     "Exploration",
     "FailedPreconditionError",
@@ -229,8 +249,10 @@ __all__ = [
     "Value",
     "Variable",
     "__version__",
+    "diff",
     "from_fx",
     "load",
     "register_op",
+    "trim",
     "unregister_op",
 ]

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import ast
+import re
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from ._native import _did_you_mean
 
 
 def name(value: Any, what: str) -> str:
@@ -50,3 +55,88 @@ def _kind(value: Any) -> str:
     """`'x', a str`."""
     text = repr(value)
     return f"{text if len(text) <= 40 else text[:37] + '...'}, of type {type(value).__name__}"
+
+
+def mismatch(function: Any, values: list[Any], named: dict[str, Any]) -> str:
+    """Why a native function can't be called like that; `values` begin with its self."""
+    title = function.__qualname__.removesuffix(".__init__") + "()"
+    signatures = [re.sub(r"\\\d+", "...", signature) for signature, *_ in function.__nb_signature__]
+    # Of several signatures the one that fits best tells.
+    rank, line = max((_fault(title, text, values, named) for text in signatures), key=_first)
+    return line if rank < _FITS else f"{title}: an argument can't be used; expected {signatures[0]}"
+
+
+_UNKNOWN, _COUNT, _TYPE, _FITS = range(4)
+
+
+def _first(pair: tuple[int, str]) -> int:
+    return pair[0]
+
+
+def _fault(title: str, signature: str, values: list[Any], named: dict[str, Any]) -> tuple[int, str]:
+    """The first thing that is wrong, and how far that is."""
+    function: Any = ast.parse(f"{signature}: ...").body[0]
+    params = function.args
+    placed = params.posonlyargs + params.args
+    known = {param.arg: param for param in params.args + params.kwonlyargs}
+    for name in named:
+        if name not in known:
+            return _UNKNOWN, f"{title} has no argument '{name}'{_did_you_mean(name, list(known))}"
+    own = len(placed) and placed[0].arg == "self"
+    if len(values) > len(placed):
+        return _COUNT, (
+            f"{title} got {len(values) - own} arguments by place, expected at most "
+            f"{len(placed) - own}"
+        )
+    given = dict(zip((param.arg for param in placed), values, strict=False)) | named
+    needed = placed[: len(placed) - len(params.defaults)] + [
+        param
+        for param, default in zip(params.kwonlyargs, params.kw_defaults, strict=True)
+        if default is None
+    ]
+    for param in needed:
+        if param.arg not in given:
+            return _COUNT, f"{title} lacks its argument '{param.arg}'"
+    for param in placed + params.kwonlyargs:
+        if param.arg in given and not _fits(given[param.arg], param.annotation):
+            kind, expected = _kind(given[param.arg]), _expected(param.annotation)
+            return _TYPE, f"{param.arg} is {kind}, expected {expected}"
+    return _FITS, ""
+
+
+_TYPES = {"int": "an int", "float": "a number", "bool": "a bool", "str": "a str", "bytes": "bytes"}
+
+
+def _fits(value: Any, annotation: ast.expr | None) -> bool:
+    if isinstance(annotation, ast.BinOp):
+        return _fits(value, annotation.left) or _fits(value, annotation.right)
+    if isinstance(annotation, ast.Constant):
+        return value is annotation.value
+    if isinstance(annotation, ast.Subscript):
+        if not _fits(value, annotation.value):
+            return False
+        is_list = ast.unparse(annotation.value).endswith(("Sequence", "list"))
+        return not is_list or all(_fits(item, annotation.slice) for item in value)
+    text = ast.unparse(annotation) if annotation else "object"
+    if text == "float":
+        return hasattr(value, "__float__") or hasattr(value, "__index__")
+    module, _, name = text.rpartition(".")
+    kind = getattr(sys.modules.get(module or "builtins"), name, object)
+    return isinstance(value, kind) or (kind is int and hasattr(value, "__index__"))
+
+
+def _expected(annotation: ast.expr) -> str:
+    """`an int or None`."""
+    if isinstance(annotation, ast.BinOp):
+        return f"{_expected(annotation.left)} or {_expected(annotation.right)}"
+    if isinstance(annotation, ast.Subscript):
+        of = ast.unparse(annotation.slice).rpartition(".")[2]
+        base = ast.unparse(annotation.value).rpartition(".")[2]
+        return f"a list of {of}" if base in ("Sequence", "list") else f"a {base} of {of}"
+    text = ast.unparse(annotation)
+    name = text.rpartition(".")[2]
+    return (
+        text
+        if text == "None"
+        else _TYPES.get(text) or f"{'an' if name[0] in 'AEIOU' else 'a'} {name}"
+    )

@@ -7,7 +7,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import Exploration, Problem, Profile, Value
+from . import Difference, Exploration, Problem, Profile, Value
 from ._graph import Node
 from ._patterns import Match
 from .explanation import Explanation
@@ -144,6 +144,11 @@ class Graph:
         setup: list[str],
         limit: int,
     ) -> Exploration: ...
+
+def trim() -> int: ...
+def diff(
+    before: Graph | bytes | str | os.PathLike[str], after: Graph | bytes | str | os.PathLike[str]
+) -> list[Difference]: ...
 
 class ScheduledNode:
     @property

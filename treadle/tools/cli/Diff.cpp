@@ -5,17 +5,6 @@
 namespace treadle::cli {
 namespace {
 
-std::string lineOf(const Difference &difference) {
-  std::string_view sign = difference.kind == "added"     ? "+"
-                          : difference.kind == "removed" ? "-"
-                                                         : "~";
-  std::string where =
-      difference.function.empty() ? "" : str("function '", difference.function, "'");
-  if (!difference.node.empty())
-    where = str("node '", difference.node, "'", where.empty() ? "" : " in " + where);
-  return str(sign, " ", where.empty() ? "graph" : where, ": ", difference.message, "\n");
-}
-
 std::string jsonOf(const Difference &difference) {
   return str("{\"kind\": ", jsonText(difference.kind),
              ", \"function\": ", jsonText(difference.function),
@@ -38,7 +27,7 @@ int diff(const Arguments &args) {
     if (args.has("--json"))
       json += (json.empty() ? "" : ",\n ") + jsonOf(difference);
     else
-      print(lineOf(difference));
+      print(lineOf(difference) + "\n");
   if (args.has("--json"))
     print("[" + json + "]\n");
   return differences->empty() ? 0 : 1;

@@ -1,0 +1,79 @@
+// A call whose arguments fit no signature of a native function: instead of nanobind's list of
+// signatures one line that names the argument, which treadle/_arguments.py writes.
+#include "treadle/python/Module.h"
+
+#include <nanobind/stl/string.h>
+
+#include <unordered_map>
+
+namespace nb = nanobind;
+
+namespace treadle::python {
+namespace {
+
+/// What functions did before; written while the module is made, and only read from then on.
+std::unordered_map<PyObject *, vectorcallfunc> &originals() {
+  static auto *all = new std::unordered_map<PyObject *, vectorcallfunc>;
+  return *all;
+}
+
+/// The pointer that PEP 590 calls a function by: nanobind has it first of its own fields. The
+/// stable ABI says no type's offset of it, but the member of that name gives what stands there.
+vectorcallfunc *callOf(nb::handle function) {
+  if (!nb::hasattr(function, "__nb_signature__") || !nb::hasattr(function, "__vectorcalloffset__"))
+    return nullptr;
+  char *object = reinterpret_cast<char *>(function.ptr());
+  auto *call = reinterpret_cast<vectorcallfunc *>(object + sizeof(PyVarObject));
+  auto told = nb::cast<intptr_t>(function.attr("__vectorcalloffset__"));
+  return told == reinterpret_cast<intptr_t>(*call) ? call : nullptr;
+}
+
+nb::object lineFor(PyObject *function, PyObject *const *args, Py_ssize_t count, nb::handle names) {
+  nb::list values;
+  nb::dict named;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    values.append(nb::handle(args[i]));
+  if (names.is_valid())
+    for (nb::handle name : nb::borrow<nb::tuple>(names))
+      named[name] = nb::handle(args[count++]);
+  return nb::module_::import_("treadle._arguments")
+      .attr("mismatch")(nb::handle(function), values, named);
+}
+
+void makePlain(PyObject *function, PyObject *const *args, Py_ssize_t count, PyObject *names) {
+  nb::python_error raised;
+  try {
+    auto text = nb::cast<std::string>(nb::str(raised.value()));
+    if (text.find("(): incompatible function arguments") == text.npos)
+      return raised.restore();
+    nb::object line = lineFor(function, args, count, names);
+    PyErr_SetObject(PyExc_TypeError, line.ptr());
+  } catch (std::exception &) { // what nanobind says is better than nothing
+    raised.restore();
+  }
+}
+
+PyObject *callPlainly(PyObject *function, PyObject *const *args, size_t count, PyObject *names) {
+  PyObject *result = originals().find(function)->second(function, args, count, names);
+  if (!result && PyErr_ExceptionMatches(PyExc_TypeError))
+    makePlain(function, args, static_cast<uint32_t>(count), names); // above it are flags
+  return result;
+}
+
+void makePlain(nb::handle scope) {
+  for (nb::handle value : nb::borrow<nb::object>(scope.attr("__dict__").attr("values")()))
+    if (vectorcallfunc *call = callOf(value))
+      if (originals().emplace(value.ptr(), *call).second)
+        *call = callPlainly;
+}
+
+} // namespace
+
+void makeErrorsPlain(nb::module_ &module) {
+  makePlain(nb::handle(module));
+  for (nb::handle value : nb::borrow<nb::object>(module.attr("__dict__").attr("values")()))
+    if (PyType_Check(value.ptr()))
+      makePlain(value);
+}
+
+} // namespace treadle::python
