@@ -13,7 +13,7 @@ INCLUDE = re.compile(r'#include "treadle/([^"]+)"')
 
 def rooms():
     text = (TREADLE / "CMakeLists.txt").read_text()
-    return re.search(r"foreach\(folder\s+([^)]+)\)", text)[1].split()
+    return re.search(r"set\(folders\s+([^)]+)\)", text)[1].split()
 
 
 def sources(folder):
