@@ -3,6 +3,7 @@
 
 #include "treadle/CodeProfile.h"
 #include "treadle/Graph.h"
+#include "treadle/Permissions.h"
 #include "treadle/Profile.h"
 #include "treadle/runtime/Kernel.h"
 #include "treadle/runtime/Modes.h"
@@ -36,6 +37,13 @@ struct SessionOptions {
   /// whose traits say so) if they end sooner for it; On: all that may. Loops of v1 overlap as far
   /// as their edges let them; On keeps the order of their nodes where these conflict.
   LoopOverlap loopOverlap = LoopOverlap::Auto;
+  /// What ops may reach beside their values, and beside what the graph brings: they may read the
+  /// files of the folder that it was read from (docs/security.md).
+  Permissions permissions = {};
+  /// Bytes that tensors may take which the session's runs make, those that stay in its variables,
+  /// lists, queues and stacks included; 0: as many as the machine has. A run that wants more fails
+  /// with ResourceExhausted at the node that does.
+  int64_t memory = 0;
   /// Seconds after which a run fails with DeadlineExceeded; 0: never.
   double timeout = 0;
   /// Whether to count what compiled code does, for `Session::statistics`.

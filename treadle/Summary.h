@@ -22,12 +22,20 @@ struct GraphSummary {
     std::string where; // the function that it is in; empty: the graph
     int64_t parallelIterations;
   };
+  /// An op that asks for what has to be granted (see Permissions).
+  struct Want {
+    enum Kind { Read, Write, Clock, Python } kind;
+    std::string op, node;
+    std::string where; // the function that it is in; empty: the graph
+    std::string path;  // of the file, where it is known without a run; of Python: its token
+  };
   int64_t nodes = 0, controlEdges = 0;
   int producer = 0, minConsumer = 0;
   std::vector<Count> ops; // most frequent first, functions' nodes included
   std::vector<Function> functions;
   std::vector<Loop> loops, conditionals;
   std::vector<Graph::Value> variables;
+  std::vector<Want> wants;
 };
 GraphSummary summarize(const Graph &graph);
 /// The same of what these names (`x:0`, `x`) need, and the functions that it calls. InvalidArgument

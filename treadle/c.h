@@ -270,6 +270,14 @@ typedef struct treadle_options {
    */
   void (*print)(const char *line, size_t size, const char *stream, void *context);
   void *print_context;
+  /* What ops may reach beside their values, and beside the files of the folder that the graph was
+     read from: folders and files that they may read, and that they may write; the time of day. */
+  const char *const *allow_read;
+  size_t num_allow_read;
+  const char *const *allow_write;
+  size_t num_allow_write;
+  int32_t allow_clock;
+  int64_t memory; /* bytes that tensors may take; 0: as many as the machine has */
 } treadle_options;
 
 #define TREADLE_OPTIONS                                                                            \
@@ -285,7 +293,13 @@ typedef struct treadle_options {
    0,                                                                                              \
    NULL,                                                                                           \
    NULL,                                                                                           \
-   NULL}
+   NULL,                                                                                           \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   NULL,                                                                                           \
+   0,                                                                                              \
+   0,                                                                                              \
+   0}
 
 /* A graph being used: its variables, queues and tables. */
 typedef struct treadle_session treadle_session;

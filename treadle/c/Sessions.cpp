@@ -16,6 +16,18 @@ static Expected<T> chosen(const char *name, int32_t number, const std::array<T, 
   return all[static_cast<size_t>(number)];
 }
 
+static Expected<std::vector<std::string>> pathsOf(const char *option, const char *const *paths,
+                                                  size_t count) {
+  std::vector<std::string> all;
+  if (count)
+    TREADLE_TRY(requireAll({{option, paths}}));
+  for (size_t i = 0; i < count; ++i) {
+    TREADLE_TRY(requireAll({{option, paths[i]}}));
+    all.emplace_back(paths[i]);
+  }
+  return all;
+}
+
 Expected<SessionOptions> sessionOptions(const treadle_options *options, treadle_ops &ops) {
   constexpr std::array tiers = {Tier::Auto, Tier::Interpret, Tier::Jit};
   constexpr std::array overlaps = {LoopOverlap::Auto, LoopOverlap::Off, LoopOverlap::On};
@@ -32,6 +44,12 @@ Expected<SessionOptions> sessionOptions(const treadle_options *options, treadle_
   made.timeout = given.timeout;
   if (given.num_cores)
     TREADLE_TRY(requireAll({{"cores", given.cores}}));
+  made.permissions.read =
+      TREADLE_TRY(pathsOf("allow_read", given.allow_read, given.num_allow_read));
+  made.permissions.write =
+      TREADLE_TRY(pathsOf("allow_write", given.allow_write, given.num_allow_write));
+  made.memory = given.memory;
+  made.permissions.clock = given.allow_clock != 0;
   made.cores.assign(given.cores, given.cores + given.num_cores);
   if (given.ops) {
     ops = *given.ops;

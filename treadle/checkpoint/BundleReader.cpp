@@ -98,12 +98,14 @@ int64_t volume(const TensorSlice &slice) {
 
 } // namespace
 
-BundleReader::BundleReader(std::string prefix, BundleIndex index)
-    : prefix(std::move(prefix)), contents(std::move(index)), shards(std::make_shared<Shards>()) {}
+BundleReader::BundleReader(std::string prefix, BundleIndex index, const FileAccess &files)
+    : prefix(std::move(prefix)), contents(std::move(index)), files(&files),
+      shards(std::make_shared<Shards>()) {}
 
-Expected<BundleReader> BundleReader::open(std::string prefix) {
-  return BundleIndex::read(prefix).map(
-      [&](BundleIndex index) { return BundleReader(std::move(prefix), std::move(index)); });
+Expected<BundleReader> BundleReader::open(std::string prefix, const FileAccess &files) {
+  return BundleIndex::read(prefix, files).map([&](BundleIndex index) {
+    return BundleReader(std::move(prefix), std::move(index), files);
+  });
 }
 
 Expected<const BundleEntry *> BundleReader::find(std::string_view name) const {
@@ -118,7 +120,7 @@ Expected<const InputFile *> BundleReader::shard(int32_t number) const {
   std::unique_ptr<InputFile> &file = shards->open[number];
   if (!file) {
     std::string path = BundleIndex::shardPath(prefix, number, contents.numShards);
-    Expected<InputFile> opened = InputFile::open(path);
+    Expected<InputFile> opened = InputFile::open(path, *files);
     if (!opened && opened.error().code == Code::NotFound)
       return Unexpected(notFound("shard ", number, " of checkpoint '", prefix,
                                  "' is missing: there is no file '", path, "'"));
@@ -129,24 +131,33 @@ Expected<const InputFile *> BundleReader::shard(int32_t number) const {
   return file.get();
 }
 
-Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntry &entry) const {
+/// The shard of an entry, which has all of its bytes: before memory is taken for what a damaged
+/// index says.
+Expected<const InputFile *> BundleReader::fileOf(std::string_view name,
+                                                 const BundleEntry &entry) const {
   bool isString = entry.dtype == DType::String;
   if (!isString && !isPlain(entry.dtype))
     return Unexpected(unimplemented("tensor '", name, "' of the checkpoint is of dtype ",
                                     dtypeName(entry.dtype), ", which can't be restored"));
   const InputFile *file = TREADLE_TRY(shard(entry.shard));
-  // Before memory is taken for what a damaged index says.
   if (entry.offset > file->size() || entry.size > file->size() - entry.offset)
-    return Unexpected(dataLoss("shard ", entry.shard, " of checkpoint '", prefix,
-                               "' is truncated: it has ", file->size(), " bytes, but tensor '",
-                               name, "' ends at ", entry.offset + entry.size));
+    return Unexpected(
+        dataLoss("shard ", entry.shard, " of checkpoint '", prefix, "' is truncated: it has ",
+                 file->size(), " bytes, but tensor '", name, "' ends at ",
+                 static_cast<uint64_t>(entry.offset) + static_cast<uint64_t>(entry.size)));
   int64_t count = *countElements(entry.dims);
   int64_t least = isString ? 1 : static_cast<int64_t>(dtypeSize(entry.dtype));
   if (count > entry.size / least)
     return Unexpected(wrongSize(name, entry));
+  return file;
+}
+
+Expected<Tensor> BundleReader::readEntry(std::string_view name, const BundleEntry &entry) const {
+  const InputFile *file = TREADLE_TRY(fileOf(name, entry));
   Expected<Tensor> out = Tensor::make(entry.dtype, entry.dims);
   if (!out)
     return out;
+  bool isString = entry.dtype == DType::String;
   Expected<void> done =
       isString ? readStrings(*file, name, entry, *out) : readPlain(*file, name, entry, *out);
   if (!done)
@@ -182,13 +193,30 @@ Expected<Tensor> BundleReader::readSlice(std::string_view name, const TensorSlic
 Expected<Tensor> BundleReader::readParts(std::string_view name, const BundleEntry &entry,
                                          const TensorSlice &wanted) const {
   std::vector<int64_t> dims = TREADLE_TRY(wanted.dimsIn(entry.dims));
+  std::vector<Part> parts = TREADLE_TRY(partsOf(name, entry, wanted));
+  int64_t covered = 0, count = countElements(dims).value_or(0);
+  for (const Part &part : parts)
+    covered += volume(part.shared); // parts don't overlap
+  if (covered != count)
+    return Unexpected(dataLoss("the parts of tensor '", name, "' in checkpoint '", prefix,
+                               "' hold ", covered, " of the ", count, " elements that are wanted"));
   Expected<Tensor> out = Tensor::make(entry.dtype, dims);
-  if (!out)
-    return out;
-  int64_t covered = 0; // parts don't overlap
+  for (size_t i = 0; out && i < parts.size(); ++i) {
+    Expected<Tensor> value = readEntry(name, *parts[i].stored);
+    if (!value)
+      return value;
+    copyRegion(parts[i].shared, *value, parts[i].slice, *out, wanted);
+  }
+  return out;
+}
+
+Expected<std::vector<BundleReader::Part>> BundleReader::partsOf(std::string_view name,
+                                                                const BundleEntry &entry,
+                                                                const TensorSlice &wanted) const {
+  std::vector<Part> parts;
   for (const TensorSlice &slice : entry.slices) {
-    TensorSlice part = slice.resolved(entry.dims);
-    std::optional<TensorSlice> shared = part.intersection(wanted);
+    TensorSlice whole = slice.resolved(entry.dims);
+    std::optional<TensorSlice> shared = whole.intersection(wanted);
     if (!shared)
       continue;
     Expected<const BundleEntry *> stored = find(sliceKey(name, slice));
@@ -199,17 +227,10 @@ Expected<Tensor> BundleReader::readParts(std::string_view name, const BundleEntr
         (*stored)->dtype != entry.dtype)
       return Unexpected(dataLoss("part '", slice.text(), "' of tensor '", name,
                                  "' is of another shape or dtype in checkpoint '", prefix, "'"));
-    Expected<Tensor> value = readEntry(name, **stored);
-    if (!value)
-      return value;
-    copyRegion(*shared, *value, part, *out, wanted);
-    covered += volume(*shared);
+    TREADLE_TRY(fileOf(name, **stored));
+    parts.push_back({std::move(whole), std::move(*shared), *stored});
   }
-  if (covered != out->count())
-    return Unexpected(dataLoss("the parts of tensor '", name, "' in checkpoint '", prefix,
-                               "' hold ", covered, " of the ", out->count(),
-                               " elements that are wanted"));
-  return out;
+  return parts;
 }
 
 } // namespace treadle

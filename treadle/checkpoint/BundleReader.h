@@ -14,8 +14,8 @@ namespace treadle {
 /// are read straight into their own memory, and their checksums compared. Thread-safe.
 class BundleReader {
 public:
-  /// As BundleIndex::read.
-  static Expected<BundleReader> open(std::string prefix);
+  /// As BundleIndex::read. `files` is asked for shards too, and outlives the reader.
+  static Expected<BundleReader> open(std::string prefix, const FileAccess &files);
 
   const BundleIndex &index() const { return contents; }
 
@@ -29,16 +29,25 @@ public:
 
 private:
   struct Shards;
-  BundleReader(std::string prefix, BundleIndex index);
+  BundleReader(std::string prefix, BundleIndex index, const FileAccess &files);
 
   Expected<const BundleEntry *> find(std::string_view name) const;
   Expected<const InputFile *> shard(int32_t number) const;
+  Expected<const InputFile *> fileOf(std::string_view name, const BundleEntry &entry) const;
   Expected<Tensor> readEntry(std::string_view name, const BundleEntry &entry) const;
+  /// A part that is stored, and what of it is wanted.
+  struct Part {
+    TensorSlice slice, shared;
+    const BundleEntry *stored;
+  };
+  Expected<std::vector<Part>> partsOf(std::string_view name, const BundleEntry &entry,
+                                      const TensorSlice &wanted) const;
   Expected<Tensor> readParts(std::string_view name, const BundleEntry &entry,
                              const TensorSlice &wanted) const;
 
   std::string prefix;
   BundleIndex contents;
+  const FileAccess *files;
   std::shared_ptr<Shards> shards;
 };
 

@@ -11,8 +11,8 @@ namespace treadle {
 namespace {
 
 /// The index that is at `prefix`, or one without tensors where there is none that can be read.
-BundleIndex previousIndex(const std::string &prefix) {
-  Expected<BundleIndex> index = BundleIndex::read(prefix);
+BundleIndex previousIndex(const std::string &prefix, const FileAccess &files) {
+  Expected<BundleIndex> index = BundleIndex::read(prefix, files);
   return index ? std::move(*index) : BundleIndex{.numShards = 0, .entries = {}};
 }
 
@@ -26,8 +26,8 @@ std::set<std::string> shardsOf(const std::string &prefix, const BundleIndex &ind
 
 /// Puts the index in its place, then removes the shards that only the one before knew.
 Expected<void> replaceIndex(const std::string &prefix, const BundleIndex &index,
-                            const BundleIndex &previous) {
-  OutputFile file = TREADLE_TRY(OutputFile::create(BundleIndex::path(prefix)));
+                            const BundleIndex &previous, const FileAccess &files) {
+  OutputFile file = TREADLE_TRY(OutputFile::create(BundleIndex::path(prefix), files));
   Expected<void> done = file.append(index.bytes()).and_then([&] { return file.commit(); });
   if (!done)
     return done;
@@ -45,9 +45,9 @@ uint32_t extendByLength(uint32_t crc, uint64_t length) {
 
 } // namespace
 
-Expected<BundleWriter> BundleWriter::create(std::string prefix) {
-  return OutputFile::create(BundleIndex::shardPath(prefix, 0, 1)).map([&](OutputFile data) {
-    return BundleWriter(std::move(prefix), std::move(data));
+Expected<BundleWriter> BundleWriter::create(std::string prefix, const FileAccess &files) {
+  return OutputFile::create(BundleIndex::shardPath(prefix, 0, 1), files).map([&](OutputFile data) {
+    return BundleWriter(std::move(prefix), std::move(data), files);
   });
 }
 
@@ -119,7 +119,7 @@ Expected<void> BundleWriter::addSlice(std::string_view name, Dims full, const Te
 }
 
 Expected<void> BundleWriter::finish() {
-  BundleIndex previous = previousIndex(prefix);
+  BundleIndex previous = previousIndex(prefix, *files);
   std::set<std::string> taken = shardsOf(prefix, previous);
   while (taken.contains(BundleIndex::shardPath(prefix, 0, index.numShards)))
     ++index.numShards;
@@ -127,7 +127,7 @@ Expected<void> BundleWriter::finish() {
   Expected<void> done = data.commit(shard);
   if (!done)
     return done;
-  done = replaceIndex(prefix, index, previous);
+  done = replaceIndex(prefix, index, previous, *files);
   if (!done)
     unlink(shard.c_str());
   return done;
@@ -171,8 +171,9 @@ struct Merge {
     return {};
   }
 
-  Expected<void> add(const std::string &prefix) {
-    BundleIndex part = TREADLE_TRY(BundleIndex::read(prefix));
+  Expected<void> add(const std::string &prefix, const FileAccess &files) {
+    TREADLE_TRY(files.mayWrite(BundleIndex::path(prefix)));
+    BundleIndex part = TREADLE_TRY(BundleIndex::read(prefix, files));
     index.numShards += part.numShards;
     for (auto &[name, entry] : part.entries)
       TREADLE_TRY(add(prefix, name, std::move(entry), part.numShards));
@@ -182,12 +183,14 @@ struct Merge {
 
 } // namespace
 
-Expected<void> mergeBundles(std::span<const std::string> prefixes, const std::string &merged) {
+Expected<void> mergeBundles(std::span<const std::string> prefixes, const std::string &merged,
+                            const FileAccess &files) {
+  TREADLE_TRY(files.mayWrite(BundleIndex::path(merged)));
   Merge merge;
   for (const std::string &prefix : prefixes)
-    TREADLE_TRY(merge.add(prefix));
+    TREADLE_TRY(merge.add(prefix, files));
   BundleIndex &index = merge.index;
-  BundleIndex previous = previousIndex(merged);
+  BundleIndex previous = previousIndex(merged, files);
   std::set<std::string> taken = shardsOf(merged, previous);
   auto target = [&](size_t shard) {
     return BundleIndex::shardPath(merged, static_cast<int32_t>(shard), index.numShards);
@@ -204,7 +207,7 @@ Expected<void> mergeBundles(std::span<const std::string> prefixes, const std::st
     ++index.numShards;
   for (size_t i = 0; i < merge.order.size(); ++i)
     TREADLE_TRY(renameFile(merge.order[i], target(i)));
-  Expected<void> done = replaceIndex(merged, index, previous);
+  Expected<void> done = replaceIndex(merged, index, previous, files);
   if (done)
     for (const std::string &prefix : prefixes)
       if (prefix != merged)

@@ -16,7 +16,8 @@ namespace treadle {
 /// has the name of the new one, the new one is numbered among one more: readers go by the index.
 class BundleWriter {
 public:
-  static Expected<BundleWriter> create(std::string prefix);
+  /// `files` outlives the writer.
+  static Expected<BundleWriter> create(std::string prefix, const FileAccess &files);
 
   /// InvalidArgument for a name that is empty or was added before; Unimplemented for variants and
   /// resources.
@@ -27,11 +28,12 @@ public:
   Expected<void> finish();
 
 private:
-  BundleWriter(std::string prefix, OutputFile data)
-      : prefix(std::move(prefix)), data(std::move(data)) {}
+  BundleWriter(std::string prefix, OutputFile data, const FileAccess &files)
+      : prefix(std::move(prefix)), files(&files), data(std::move(data)) {}
   Expected<void> writeStrings(const Tensor &value, uint32_t &crc);
 
   std::string prefix;
+  const FileAccess *files;
   OutputFile data;
   BundleIndex index;
 };
@@ -39,6 +41,7 @@ private:
 /// Makes one checkpoint of several, whose shards it takes over: those of `prefixes` are gone
 /// afterwards. Parts of the same tensor are brought together. InvalidArgument where two hold a
 /// tensor of the same name.
-Expected<void> mergeBundles(std::span<const std::string> prefixes, const std::string &merged);
+Expected<void> mergeBundles(std::span<const std::string> prefixes, const std::string &merged,
+                            const FileAccess &files);
 
 } // namespace treadle

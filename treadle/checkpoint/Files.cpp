@@ -26,8 +26,9 @@ Error fileError(std::string_view what, const std::string &path) {
 
 // --- reading -----------------------------------------------------------------------------------
 
-Expected<InputFile> InputFile::open(const std::string &path) {
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+Expected<InputFile> InputFile::open(const std::string &path, const FileAccess &files) {
+  TREADLE_TRY(files.mayRead(path));
+  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (descriptor < 0)
     return Unexpected(fileError("read", path));
   InputFile file(descriptor, 0, path);
@@ -72,8 +73,8 @@ Expected<void> InputFile::read(void *out, int64_t size, int64_t offset) const {
   return {};
 }
 
-Expected<std::string> readWholeFile(const std::string &path) {
-  InputFile file = TREADLE_TRY(InputFile::open(path));
+Expected<std::string> readWholeFile(const std::string &path, const FileAccess &files) {
+  InputFile file = TREADLE_TRY(InputFile::open(path, files));
   std::string bytes(static_cast<size_t>(file.size()), '\0');
   TREADLE_TRY(file.read(bytes.data(), file.size(), 0));
   return bytes;
@@ -81,7 +82,8 @@ Expected<std::string> readWholeFile(const std::string &path) {
 
 // --- writing -----------------------------------------------------------------------------------
 
-Expected<OutputFile> OutputFile::create(const std::string &path) {
+Expected<OutputFile> OutputFile::create(const std::string &path, const FileAccess &files) {
+  TREADLE_TRY(files.mayWrite(path));
   std::error_code failure;
   std::filesystem::path folder = std::filesystem::path(path).parent_path();
   if (!folder.empty())

@@ -1,6 +1,7 @@
 // Files as checkpoints need them: read at an offset, and replaced as a whole or not at all.
 #pragma once
 
+#include "treadle/checkpoint/FileAccess.h"
 #include "treadle/tensor/Error.h"
 
 #include <cstdint>
@@ -12,13 +13,14 @@ namespace treadle {
 /// The error of a call of the system that failed for `path`, by errno.
 Error fileError(std::string_view what, const std::string &path);
 
-/// NotFound, PermissionDenied or Unavailable, naming the file.
-Expected<std::string> readWholeFile(const std::string &path);
+/// NotFound, PermissionDenied or Unavailable, naming the file; InvalidArgument for what is no
+/// regular file.
+Expected<std::string> readWholeFile(const std::string &path, const FileAccess &files);
 
 /// A file that is read at offsets. Thread-safe once open.
 class InputFile {
 public:
-  static Expected<InputFile> open(const std::string &path);
+  static Expected<InputFile> open(const std::string &path, const FileAccess &files);
   InputFile(InputFile &&other) noexcept;
   InputFile &operator=(InputFile &&other) noexcept;
   ~InputFile();
@@ -40,7 +42,7 @@ private:
 class OutputFile {
 public:
   /// Makes missing folders on the way.
-  static Expected<OutputFile> create(const std::string &path);
+  static Expected<OutputFile> create(const std::string &path, const FileAccess &files);
   OutputFile(OutputFile &&other) noexcept;
   OutputFile &operator=(OutputFile &&) = delete;
   ~OutputFile();

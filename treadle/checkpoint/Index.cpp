@@ -104,8 +104,35 @@ bool setField(BundleEntry &entry, const WireReader::Field &field) {
 }
 
 bool slicesFit(const BundleEntry &entry) {
-  return std::ranges::all_of(
-      entry.slices, [&](const TensorSlice &slice) { return slice.dimsIn(entry.dims).has_value(); });
+  constexpr size_t mostSlices = 1 << 14; // each is compared with all others
+  if (entry.slices.size() > mostSlices)
+    return false;
+  std::vector<TensorSlice> slices;
+  for (const TensorSlice &slice : entry.slices) {
+    if (!slice.dimsIn(entry.dims))
+      return false;
+    slices.push_back(slice.resolved(entry.dims));
+  }
+  return areDisjoint(std::move(slices));
+}
+
+/// Tensors lie beside each other in their shards: so they take no more memory than these.
+Expected<void> checkPlaces(const BundleIndex &index) {
+  std::vector<std::pair<std::string_view, const BundleEntry *>> placed;
+  for (const auto &[name, entry] : index.entries)
+    if (entry.slices.empty() && entry.size > 0)
+      placed.emplace_back(name, &entry);
+  std::ranges::sort(placed, {}, [](const auto &named) {
+    return std::pair(named.second->shard, named.second->offset);
+  });
+  for (size_t i = 1; i < placed.size(); ++i) {
+    const auto &[name, before] = placed[i - 1];
+    const auto &[nextName, entry] = placed[i];
+    if (entry->shard == before->shard && entry->offset - before->offset < before->size)
+      return Unexpected(
+          dataLoss("tensors '", name, "' and '", nextName, "' are said to lie on each other"));
+  }
+  return {};
 }
 
 Expected<BundleEntry> readEntry(std::string_view name, std::string_view message,
@@ -212,6 +239,7 @@ Expected<BundleIndex> parse(std::string_view bytes) {
     BundleEntry entry = TREADLE_TRY(readEntry(name, message, index.numShards));
     index.entries.emplace_hint(index.entries.end(), std::move(name), std::move(entry));
   }
+  TREADLE_TRY(checkPlaces(index));
   return index;
 }
 
@@ -225,9 +253,9 @@ std::string BundleIndex::shardPath(std::string_view prefix, int32_t shard, int32
   return str(prefix, suffix);
 }
 
-Expected<BundleIndex> BundleIndex::read(std::string_view prefix) {
+Expected<BundleIndex> BundleIndex::read(std::string_view prefix, const FileAccess &files) {
   std::string file = path(prefix);
-  std::string bytes = TREADLE_TRY(readWholeFile(file));
+  std::string bytes = TREADLE_TRY(readWholeFile(file, files));
   Expected<BundleIndex> index = parse(bytes);
   if (!index)
     index.error().message = str("checkpoint '", file, "': ", index.error().message);

@@ -4,6 +4,7 @@
 // BundleEntryProto under each tensor's.
 #pragma once
 
+#include "treadle/checkpoint/FileAccess.h"
 #include "treadle/checkpoint/Slice.h"
 
 #include <map>
@@ -31,7 +32,7 @@ struct BundleIndex {
 
   /// NotFound if there is no such file; DataLoss if it is damaged; Unimplemented for what a later
   /// version wrote, big-endian machines included.
-  static Expected<BundleIndex> read(std::string_view prefix);
+  static Expected<BundleIndex> read(std::string_view prefix, const FileAccess &files);
   std::string bytes() const;
 };
 

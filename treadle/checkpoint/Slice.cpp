@@ -164,6 +164,22 @@ std::optional<TensorSlice> TensorSlice::intersection(const TensorSlice &other) c
   return shared;
 }
 
+bool areDisjoint(std::vector<TensorSlice> slices) {
+  auto start = [](const TensorSlice &slice) {
+    return slice.extents.empty() ? 0 : slice.extents[0].start;
+  };
+  std::ranges::sort(slices, {}, start);
+  for (size_t i = 0; i < slices.size(); ++i)
+    for (size_t k = i + 1; k < slices.size(); ++k) {
+      if (!slices[k].extents.empty() &&
+          start(slices[k]) >= start(slices[i]) + slices[i].extents[0].length)
+        break;
+      if (slices[i].intersection(slices[k]))
+        return false;
+    }
+  return true;
+}
+
 Expected<ShapeAndSlice> ShapeAndSlice::parse(std::string_view text) {
   ShapeAndSlice parsed;
   std::vector<std::string_view> parts = split(text, ' ');

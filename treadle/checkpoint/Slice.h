@@ -35,6 +35,9 @@ struct TensorSlice {
   std::optional<TensorSlice> intersection(const TensorSlice &other) const;
 };
 
+/// Whether no two slices, all resolved for one tensor, share an element.
+bool areDisjoint(std::vector<TensorSlice> slices);
+
 /// A tensor and a part of it, as ops that save and restore describe it: `10 20 0,5:-` is the first
 /// five rows of a tensor of 10 x 20.
 struct ShapeAndSlice {

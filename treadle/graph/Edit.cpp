@@ -212,7 +212,8 @@ Expected<void> makeOwn(Graph &graph) {
   if (graph.impl.use_count() > 1) {
     auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
     OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *graph.impl->module));
-    graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
+    graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module),
+                                                     graph.impl->place);
   }
   // Nobody else has it: it isn't const any more.
   const_cast<Graph::Impl &>(*graph.impl).forgetIndex();

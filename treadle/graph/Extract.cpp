@@ -25,7 +25,8 @@ Expected<Graph> plainGraph(const Graph &graph) {
                         graphdef::signaturesKey})
     (*module)->removeAttr(key);
   Graph plain;
-  plain.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
+  plain.impl =
+      std::make_shared<const Graph::Impl>(std::move(context), std::move(module), graph.impl->place);
   return plain;
 }
 

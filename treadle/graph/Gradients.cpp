@@ -92,7 +92,8 @@ Expected<std::vector<std::string>> addGradients(Graph &graph, const GradientsReq
   Graph ready = TREADLE_TRY(functional(graph, request.ys));
   auto context = std::make_unique<MLIRContext>(MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> module = TREADLE_TRY(copyInto(*context, *ready.impl->module));
-  auto copy = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
+  auto copy =
+      std::make_shared<const Graph::Impl>(std::move(context), std::move(module), ready.impl->place);
   EditIndex index(*copy);
   Expected<tfg::GradientsRequest> resolved = resolve(index, request);
   bool isConverted = ready.impl != graph.impl;

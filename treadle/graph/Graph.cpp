@@ -4,6 +4,7 @@
 #include "treadle/export/File.h"
 #include "treadle/export/GraphDef.h"
 #include "treadle/graph/Needed.h"
+#include "treadle/graph/Wants.h"
 #include "treadle/import/File.h"
 #include "treadle/lowering/Attributes.h"
 #include "treadle/ops/OpTable.h"
@@ -14,6 +15,7 @@
 #include "llvm/ADT/StringSet.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <tuple>
 
@@ -25,11 +27,13 @@ std::unique_ptr<mlir::MLIRContext> makeContext() {
 }
 
 Expected<Graph> makeGraph(std::unique_ptr<mlir::MLIRContext> context,
-                          Expected<mlir::OwningOpRef<mlir::ModuleOp>> module) {
+                          Expected<mlir::OwningOpRef<mlir::ModuleOp>> module,
+                          GraphPlace place = {}) {
   if (!module)
     return Unexpected(std::move(module.error()));
   Graph graph;
-  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(*module));
+  graph.impl =
+      std::make_shared<const Graph::Impl>(std::move(context), std::move(*module), std::move(place));
   return graph;
 }
 
@@ -79,10 +83,20 @@ PartialShape feedShape(const ModuleIndex &index, llvm::StringRef name) {
   return shape;
 }
 
+GraphPlace GraphPlace::of(const std::string &path) {
+  if (path == "-")
+    return {};
+  std::error_code ignored;
+  std::filesystem::path place = std::filesystem::absolute(path, ignored);
+  if (std::filesystem::is_directory(place, ignored))
+    return {place.string(), true};
+  return {place.parent_path().string(), false};
+}
+
 Expected<Graph> Graph::fromFile(const std::string &path) {
   auto context = makeContext();
   auto module = importFile(*context, path);
-  return makeGraph(std::move(context), std::move(module));
+  return makeGraph(std::move(context), std::move(module), GraphPlace::of(path));
 }
 
 Expected<Graph> Graph::fromBytes(std::string_view bytes) {
@@ -181,6 +195,8 @@ private:
     llvm::StringRef op = node.opType();
     ++counts[op.str()];
     out.controlEdges += node.numControl();
+    if (std::optional<GraphSummary::Want> want = wantOf(node, where))
+      out.wants.push_back(std::move(*want));
     llvm::StringRef plain = op;
     plain.consume_back("Region");
     OpKind kind = opKind(plain);

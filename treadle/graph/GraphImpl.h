@@ -29,10 +29,18 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> copyInto(mlir::MLIRContext &context,
 /// a pass fails.
 Expected<void> runOn(mlir::ModuleOp module, std::string_view pipeline);
 
+/// Where a graph was read from. What is made of a graph keeps it.
+struct GraphPlace {
+  std::string folder;         // that its file is in; empty: from memory
+  bool isModelFolder = false; // it is the graph's own: that of a SavedModel
+
+  static GraphPlace of(const std::string &path);
+};
+
 struct Graph::Impl {
   explicit Impl(std::unique_ptr<mlir::MLIRContext> context,
-                mlir::OwningOpRef<mlir::ModuleOp> module)
-      : context(std::move(context)), module(std::move(module)) {
+                mlir::OwningOpRef<mlir::ModuleOp> module, GraphPlace place = {})
+      : context(std::move(context)), module(std::move(module)), place(std::move(place)) {
     share(*this->context); // sessions make plans in it, and with them attributes
   }
 
@@ -50,6 +58,7 @@ struct Graph::Impl {
 
   const std::unique_ptr<mlir::MLIRContext> context;
   mutable mlir::OwningOpRef<mlir::ModuleOp> module;
+  const GraphPlace place;
   /// The names of the graph's nodes, kept by edits; see Edit.cpp.
   mutable std::unique_ptr<EditIndex, EditIndexDeleter> editIndex;
 

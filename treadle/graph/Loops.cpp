@@ -64,7 +64,8 @@ Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table) {
       state(node, *traits);
   });
   Graph stated;
-  stated.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
+  stated.impl =
+      std::make_shared<const Graph::Impl>(std::move(context), std::move(module), graph.impl->place);
   return stated;
 }
 

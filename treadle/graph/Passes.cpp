@@ -146,7 +146,8 @@ Expected<Graph> Graph::runPasses(std::string_view pipeline) const {
   for (ModuleOp metaGraph : models)
     TREADLE_TRY(runOnMetaGraph(metaGraph, pipeline));
   Graph graph;
-  graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
+  graph.impl =
+      std::make_shared<const Graph::Impl>(std::move(context), std::move(module), impl->place);
   return graph;
 }
 

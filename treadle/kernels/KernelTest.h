@@ -3,6 +3,8 @@
 
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
+#include "treadle/runtime/RunOp.h"
 
 #include <gtest/gtest.h>
 
@@ -35,7 +37,8 @@ template <typename T> Tensor iota(std::vector<int64_t> dims, int64_t first) {
 inline std::vector<Tensor> runAll(std::string_view op, std::vector<Tensor> inputs,
                                   std::vector<DType> outputTypes, const AttrMap &attrs = {}) {
   Expected<std::vector<Tensor>> out =
-      runOp(builtinKernels(), op, attrs, std::move(inputs), std::move(outputTypes));
+      runOpWith(FileAccess::all(), builtinKernels(), op, attrs, std::move(inputs),
+                std::move(outputTypes));
   if (!out) {
     ADD_FAILURE() << op << ": " << errorClass(out.error().code) << ": " << out.error().message;
     return {};
@@ -62,7 +65,8 @@ inline std::string errorOf(std::string_view op, std::vector<Tensor> inputs,
                            std::vector<DType> outputTypes = {}, const AttrMap &attrs = {}) {
   if (outputTypes.empty())
     outputTypes.push_back(inputs.at(0).dtype());
-  auto out = runOp(builtinKernels(), op, attrs, std::move(inputs), std::move(outputTypes));
+  auto out = runOpWith(FileAccess::all(), builtinKernels(), op, attrs, std::move(inputs),
+                       std::move(outputTypes));
   return out ? "" : str(errorClass(out.error().code), ": ", out.error().message);
 }
 inline std::string errorClassOf(std::string_view op, std::vector<Tensor> inputs,

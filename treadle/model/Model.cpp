@@ -8,6 +8,7 @@
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/SavedModel.h"
 #include "treadle/model/ObjectGraph.h"
+#include "treadle/session/SessionFiles.h"
 
 #include "treadle/import/File.h"
 #include "treadle/import/SavedModel.h"
@@ -71,7 +72,8 @@ Expected<std::pair<Graph, SavedModelFiles>> chooseMetaGraph(Graph graph,
   auto module = TREADLE_TRY(importMlirText(*context, graph.text()));
   return SavedModelFiles::of(module, tags).map([&](SavedModelFiles files) {
     Graph chosen;
-    chosen.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
+    chosen.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module),
+                                                      graph.impl->place);
     return std::pair(std::move(chosen), std::move(files));
   });
 }
@@ -169,7 +171,7 @@ Expected<void> Model::Impl::restoreObjects() {
     missing.erase(name);
   if (missing.empty())
     return {};
-  BundleReader checkpoint = TREADLE_TRY(BundleReader::open(files.variables()));
+  BundleReader checkpoint = TREADLE_TRY(BundleReader::open(files.variables(), filesOf(session)));
   auto variables = TREADLE_TRY(checkpointedVariables(files.meta, checkpoint));
   for (const auto &[name, key] : variables) {
     if (!missing.contains(name))
@@ -211,7 +213,10 @@ Expected<void> Model::Impl::saveTo(const std::string &prefix) {
     return Unexpected(failedPrecondition("the model can't be saved: it has no saver"));
   Session::Feeds feeds = assetFeeds();
   feeds.emplace_back(withOutput(saver.filename_tensor_name()), Tensor::scalarString(prefix));
-  return session.run({saver.save_tensor_name()}, onlyNew(std::move(feeds))).map([](auto &&) {});
+  FileAccess files = filesOf(session);
+  files.grantPrefix(prefix); // by the caller, whatever the model may do
+  return runWithFiles(session, files, {saver.save_tensor_name()}, onlyNew(std::move(feeds)), {})
+      .map([](auto &&) {});
 }
 
 Expected<Model> Model::load(const std::string &path, SessionOptions options,

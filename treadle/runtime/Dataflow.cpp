@@ -302,7 +302,8 @@ void Runner::offload(Site site, const Schedule &schedule) {
   prepare(op->ctx, site, op->outputs.data());
   op->ctx.inputIndex = op->indices.data();
   ++outstanding;
-  schedule([this, op, site, fn = node.fn] {
+  schedule([this, op, site, fn = node.fn, account = MemoryBudget::opened()] {
+    MemoryBudget::Scope budget(account);
     auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
     callKernel(fn, op->ctx);
     auto suspended = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();

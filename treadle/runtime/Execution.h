@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/runtime/Kernel.h"
+#include "treadle/tensor/MemoryBudget.h"
 
 #include <new>
 #include <span>
@@ -38,8 +39,13 @@ inline int64_t bytesOf(std::span<const Tensor> tensors) {
 /// Calls a kernel. What memory can't hold is an error like any other: nothing is thrown through
 /// code that a compiler of ours made, or past the node that it is the error of.
 [[gnu::always_inline]] inline void callKernel(KernelFn fn, OpContext &ctx) {
+  std::span<const Tensor> outputs(Execution::of(ctx).outputs, Execution::of(ctx).outputCount);
   try {
     fn(ctx);
+    if (!holdTexts(outputs)) [[likely]]
+      return;
+    if (Expected<void> charged = chargeTexts(outputs); !charged)
+      ctx.fail(std::move(charged.error()));
   } catch (const std::bad_alloc &) {
     ctx.fail(resourceExhausted("out of memory"));
   } catch (const std::length_error &) {

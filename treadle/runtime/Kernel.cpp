@@ -172,7 +172,8 @@ namespace {
 /// By what binds it; null where nothing does.
 template <typename Bind>
 Expected<std::vector<Tensor>> runBy(const Bind *bind, std::string_view op, const AttrMap &attrs,
-                                    std::vector<Tensor> inputs, std::vector<DType> outputTypes) {
+                                    std::vector<Tensor> inputs, std::vector<DType> outputTypes,
+                                    const FileAccess *files = nullptr) {
   if (!bind)
     return Unexpected(unimplemented("op '", op, "' has no kernel"));
   std::vector<DType> inputTypes;
@@ -184,6 +185,7 @@ Expected<std::vector<Tensor>> runBy(const Bind *bind, std::string_view op, const
 
   ResourceManager resources;
   RunState run(resources, nullptr);
+  run.files = files;
   std::vector<Tensor> outputs(outputTypes.size());
   std::vector<uint32_t> indices(inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -212,6 +214,13 @@ Expected<std::vector<Tensor>> runOp(const KernelRegistry &registry, std::string_
                                     const AttrMap &attrs, std::vector<Tensor> inputs,
                                     std::vector<DType> outputTypes) {
   return runBy(registry.find(op), op, attrs, std::move(inputs), std::move(outputTypes));
+}
+
+Expected<std::vector<Tensor>> runOpWith(const FileAccess &files, const KernelRegistry &registry,
+                                        std::string_view op, const AttrMap &attrs,
+                                        std::vector<Tensor> inputs,
+                                        std::vector<DType> outputTypes) {
+  return runBy(registry.find(op), op, attrs, std::move(inputs), std::move(outputTypes), &files);
 }
 
 const KernelEntry *findKernel(std::initializer_list<KernelTable> families, std::string_view op) {

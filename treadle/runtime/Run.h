@@ -16,6 +16,7 @@
 
 namespace treadle {
 
+class FileAccess;
 class ThreadPool;
 class Trace;
 
@@ -30,6 +31,10 @@ public:
   ThreadPool *pool;
   /// The number of the thread that called for it.
   const int caller = threadNumber();
+  /// The files that ops may open; null: none.
+  const FileAccess *files = nullptr;
+  /// Whether ops may ask for the time of day.
+  bool mayReadClock = false;
   /// Where it is written down what ran when; null: nowhere.
   Trace *trace = nullptr;
   /// A number that no other run of its session has.

@@ -7,6 +7,8 @@
 
 namespace treadle {
 
+class FileAccess;
+
 /// The kernel of an op in one of these families; null if none has it.
 const KernelEntry *findKernel(std::initializer_list<KernelTable> families, std::string_view op);
 
@@ -14,5 +16,11 @@ const KernelEntry *findKernel(std::initializer_list<KernelTable> families, std::
 Expected<std::vector<Tensor>> runOp(std::initializer_list<KernelTable> families,
                                     std::string_view op, const AttrMap &attrs,
                                     std::vector<Tensor> inputs, std::vector<DType> outputTypes);
+
+/// As runOp of a registry, where ops may open these files.
+Expected<std::vector<Tensor>> runOpWith(const FileAccess &files, const KernelRegistry &registry,
+                                        std::string_view op, const AttrMap &attrs,
+                                        std::vector<Tensor> inputs,
+                                        std::vector<DType> outputTypes);
 
 } // namespace treadle

@@ -96,13 +96,14 @@ private:
   std::exception_ptr thrown; // the first
 };
 
-ThreadPool::ThreadPool(int workers, const std::vector<int> &cores)
+ThreadPool::ThreadPool(int workers, const std::vector<int> &cores, MemoryBudget::Account *account)
     : numCores(cores.empty() ? availableCores() : static_cast<int>(std::ssize(cores))),
       looks(workers < numCores), mailboxes(static_cast<size_t>(workers)) {
   threads.reserve(static_cast<size_t>(workers));
   try {
     for (Mailbox &mailbox : mailboxes)
-      threads.emplace_back([this, &mailbox, cores] {
+      threads.emplace_back([this, &mailbox, cores, account] {
+        MemoryBudget::Scope budget(account);
         if (!cores.empty())
           moveThisThreadTo(cores);
         work(mailbox);

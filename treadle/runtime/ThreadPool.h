@@ -1,6 +1,9 @@
 // A fixed set of threads for work beside the caller's own thread.
 #pragma once
 
+#include "treadle/runtime/Fork.h"
+#include "treadle/tensor/MemoryBudget.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -19,8 +22,13 @@ namespace treadle {
 class ThreadPool {
 public:
   /// `cores`: the numbers of those that the workers may run on; none: all.
-  explicit ThreadPool(int workers, const std::vector<int> &cores = {});
+  /// `account`: what the workers' tensors are charged to; null: nothing.
+  explicit ThreadPool(int workers, const std::vector<int> &cores = {},
+                      MemoryBudget::Account *account = nullptr);
   ~ThreadPool(); // waits for queued work
+  /// Whether the workers are in the process that this one was forked from. It can't be used then,
+  /// nor destroyed: they would be waited for.
+  bool isForked() const { return generation != forkGeneration(); }
   int numWorkers() const { return static_cast<int>(threads.size()); }
 
   /// Runs `task` on a worker, some time.
@@ -54,6 +62,7 @@ private:
   void share(int64_t total, int64_t grain, int64_t helpers, bool wakes,
              const std::function<void(int64_t, int64_t)> &body);
 
+  const uint64_t generation = forkGeneration();
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<std::function<void()>> queue;

@@ -1,6 +1,7 @@
 #include "treadle/runtime/Turns.h"
 
 #include "treadle/runtime/Cores.h"
+#include "treadle/runtime/Fork.h"
 #include "treadle/runtime/Run.h"
 
 #include <condition_variable>
@@ -12,11 +13,6 @@ namespace {
 
 class Turns {
 public:
-  static Turns &ofProcess() {
-    static auto *turns = new Turns; // outlives every thread
-    return *turns;
-  }
-
   /// False where the run was stopped before its turn came.
   bool take(RunState &run) {
     std::list<Waiter>::iterator own;
@@ -69,14 +65,14 @@ thread_local bool hasTurn = false;
 
 Turn::Turn(RunState &run) {
   if (!hasTurn)
-    hasTurn = isOwn = Turns::ofProcess().take(run);
+    hasTurn = isOwn = ofThisProcess<Turns>().take(run);
 }
 
 Turn::~Turn() {
   if (!isOwn)
     return;
   hasTurn = false;
-  Turns::ofProcess().giveBack();
+  ofThisProcess<Turns>().giveBack();
 }
 
 } // namespace treadle

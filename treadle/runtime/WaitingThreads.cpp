@@ -1,5 +1,7 @@
 #include "treadle/runtime/WaitingThreads.h"
 
+#include "treadle/runtime/Fork.h"
+
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -11,14 +13,9 @@ namespace treadle {
 
 namespace {
 
-// Detached threads use it to the end of the process: it is never freed.
+// Detached threads use it to the end of the process.
 class Waiters {
 public:
-  static Waiters &instance() {
-    static auto *waiters = new Waiters;
-    return *waiters;
-  }
-
   void run(std::function<void()> task) {
     {
       std::lock_guard lock(mutex);
@@ -75,6 +72,8 @@ private:
 
 } // namespace
 
-void WaitingThreads::run(std::function<void()> task) { Waiters::instance().run(std::move(task)); }
+void WaitingThreads::run(std::function<void()> task) {
+  ofThisProcess<Waiters>().run(std::move(task));
+}
 
 } // namespace treadle

@@ -4,6 +4,7 @@
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Origin.h"
 #include "treadle/session/ProfileRows.h"
+#include "treadle/session/SessionFiles.h"
 #include "treadle/session/SessionPlans.h"
 #include "treadle/session/SessionResources.h"
 #include "treadle/session/TraceText.h"
@@ -73,18 +74,28 @@ static constexpr int maxThreads = 1024;
 
 struct Session::Impl {
   Impl(Graph g, SessionOptions o)
-      : graph(std::move(g)), options(std::move(o)), plans(graph, options) {
+      : graph(std::move(g)), options(std::move(o)), files(filesFor(graph, options.permissions)),
+        budget(options.memory ? std::make_unique<MemoryBudget>(options.memory) : nullptr),
+        plans(graph, options) {
     int cores = options.cores.empty() ? availableCores() : static_cast<int>(options.cores.size());
     int threads = options.threads ? options.threads : cores;
     if (options.communicator)
       resources.lookupOrCreate<CommunicatorResource>(
           "", "", [&] { return makeRef<CommunicatorResource>(options.communicator); });
     if (threads > 1)
-      pool = std::make_unique<ThreadPool>(std::min(threads, maxThreads) - 1, options.cores);
+      pool =
+          std::make_unique<ThreadPool>(std::min(threads, maxThreads) - 1, options.cores, account());
     if (options.trace)
       trace = std::make_unique<Trace>();
   }
-  ~Impl() { resources.clear(); }
+  ~Impl() {
+    resources.clear();
+    if (pool && pool->isForked())
+      (void)pool.release();
+  }
+
+  /// Null: nobody counts.
+  MemoryBudget::Account *account() const { return budget ? &budget->get() : nullptr; }
 
   /// Whoever waits for this rank learns that it won't come.
   void tellOthers(const Error &error) {
@@ -94,6 +105,8 @@ struct Session::Impl {
 
   const Graph graph;
   const SessionOptions options;
+  const FileAccess files;
+  const std::unique_ptr<MemoryBudget> budget; // null: there is none
   ResourceManager resources;
   std::unique_ptr<Trace> trace; // null: nobody wants to know
   std::unique_ptr<ThreadPool> pool;
@@ -186,6 +199,8 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (options.threads < 0)
     return Unexpected(invalidArgument("threads is ", options.threads, ", expected at least 1"));
   TREADLE_TRY(checkCores(options.cores));
+  if (options.memory < 0)
+    return Unexpected(invalidArgument("memory is ", options.memory, " bytes, expected some"));
   if (!(options.timeout >= 0))
     return Unexpected(
         invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
@@ -329,9 +344,25 @@ Expected<void> detachFromVariables(Tensor &value, const std::string &fetch, bool
 
 } // namespace
 
+const FileAccess &filesOf(const Session &session) { return session.impl->files; }
+
 Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetches,
                                            const Feeds &feeds,
                                            const std::vector<std::string> &targets) {
+  return runWithFiles(*this, impl->files, fetches, feeds, targets);
+}
+
+static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAccess &files,
+                                                 const std::vector<std::string> &fetches,
+                                                 const Session::Feeds &feeds,
+                                                 const std::vector<std::string> &targets) {
+  const std::shared_ptr<Session::Impl> &impl = session.impl;
+  if (impl->pool && impl->pool->isForked())
+    return Unexpected(failedPrecondition(
+        "the session was made before this process was forked, and its threads are in the other "
+        "one; make it after the fork, or start processes otherwise (in Python by "
+        "multiprocessing's 'spawn')"));
+  MemoryBudget::Scope budget(impl->account());
   std::vector<Tensor> args;
   for (auto feed = feeds.begin(); feed != feeds.end(); ++feed) {
     auto isThis = [&](const auto &other) { return other.first == feed->first; };
@@ -362,6 +393,8 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
     }
 
   RunState run(impl->resources, impl->pool.get());
+  run.files = &files;
+  run.mayReadClock = impl->options.permissions.clock;
   run.trace = impl->trace.get();
   run.print = impl->options.print ? impl->options.print : printLine;
   auto begin = impl->trace ? Trace::Clock::now() : Trace::Clock::time_point();
@@ -371,8 +404,6 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
       Deadline deadline(run, impl->options.timeout);
       ComputingScope computing(run, found->length.get(), running.isSample());
       return runPlan(plan, std::move(args), run);
-    } catch (const std::bad_alloc &) {
-      return Unexpected(resourceExhausted("out of memory"));
     } catch (const std::system_error &error) {
       return Unexpected(resourceExhausted("there is no thread for the timeout: ", error.what()));
     }
@@ -386,6 +417,19 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
   for (size_t i = 0; i < results->size(); ++i)
     TREADLE_TRY(detachFromVariables((*results)[i], fetches[i], found->hasReferences));
   return results;
+}
+
+Expected<std::vector<Tensor>> runWithFiles(Session &session, const FileAccess &files,
+                                           const std::vector<std::string> &fetches,
+                                           const Session::Feeds &feeds,
+                                           const std::vector<std::string> &targets) {
+  try {
+    return runThrowing(session, files, fetches, feeds, targets);
+  } catch (const std::bad_alloc &) {
+    Error error = resourceExhausted("out of memory");
+    session.impl->tellOthers(error);
+    return Unexpected(std::move(error));
+  }
 }
 
 std::string_view version() { return "0.1.0"; }

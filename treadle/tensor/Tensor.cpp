@@ -1,6 +1,7 @@
 // Tensor blocks: a per-thread pool for small and middling blocks, the system for the rest.
 #include "treadle/tensor/Tensor.h"
 
+#include "treadle/tensor/MemoryBudget.h"
 #include "treadle/tensor/Resource.h"
 #include "treadle/tensor/ThreadSlots.h"
 #include "treadle/tensor/Trim.h"
@@ -29,7 +30,9 @@ namespace {
 
 // Size class k holds blocks of 64 << k bytes. A thread keeps at most `cacheBytes` of each class.
 constexpr int numClasses = 15; // up to 1 MiB
-constexpr uint8_t systemClass = 255;
+constexpr uint8_t systemClass = 63;
+// A bit beside the class: the block was charged to a budget.
+constexpr uint8_t isCharged = 64;
 constexpr size_t cacheBytes = 4 << 20;
 // Past this an allocation is checked against the machine's memory.
 constexpr size_t largeBytes = 1 << 20;
@@ -43,8 +46,12 @@ constexpr size_t classBytes(int k) { return size_t{64} << k; }
 
 class Pool {
 public:
+  /// The budget that is open; here, since all that makes blocks looks here anyway.
+  MemoryBudget::Account *account = nullptr;
+
   ~Pool() {
     isGone = true;
+    account = nullptr;
     for (auto &list : lists)
       for (FreeBlock *b = list.head; b;)
         std::free(std::exchange(b, b->next));
@@ -249,6 +256,21 @@ void poolFree(void *p, uint8_t sizeClass) {
 
 // --- blocks ------------------------------------------------------------------------------------
 
+/// What a block owes to a budget: stands after its dimensions.
+struct Debt {
+  MemoryBudget::Account *account;
+  int64_t bytes;
+  int64_t texts; // of them, what the elements are that are texts
+
+  static Debt &of(TensorBlock *b) { return *reinterpret_cast<Debt *>(b->dims + b->rank); }
+};
+
+/// Thrown where a budget has less left.
+struct OverBudget : std::bad_alloc {
+  explicit OverBudget(const MemoryBudget::Account &account) : limit(account.limit) {}
+  int64_t limit;
+};
+
 size_t headerBytes(size_t rank, size_t payload) {
   size_t header = sizeof(TensorBlock) + rank * sizeof(int64_t);
   size_t alignment = payload > 64 ? 64 : 16;
@@ -257,6 +279,12 @@ size_t headerBytes(size_t rank, size_t payload) {
 
 TensorBlock *newBlock(DType dtype, Dims dims, int64_t count, size_t payload) {
   size_t header = headerBytes(dims.size(), payload);
+  MemoryBudget::Account *account = pool.account;
+  if (account) [[unlikely]] {
+    header = headerBytes(dims.size() + sizeof(Debt) / sizeof(int64_t), payload);
+    if (!account->take(static_cast<int64_t>(header + payload)))
+      throw OverBudget(*account);
+  }
   uint8_t sizeClass;
   auto *b = static_cast<TensorBlock *>(poolAllocate(header + payload, sizeClass));
   new (&b->references) std::atomic<uint32_t>(1);
@@ -268,6 +296,11 @@ TensorBlock *newBlock(DType dtype, Dims dims, int64_t count, size_t payload) {
   b->count = count;
   b->owner = nullptr;
   std::copy(dims.begin(), dims.end(), b->dims);
+  if (account) [[unlikely]] {
+    b->sizeClass |= isCharged;
+    Debt::of(b) = {account, static_cast<int64_t>(header + payload),
+                   dtype == DType::String ? static_cast<int64_t>(payload) : 0};
+  }
   return b;
 }
 
@@ -348,6 +381,10 @@ Expected<Tensor> Tensor::make(DType dtype, Dims dims) {
   TensorBlock *b;
   try {
     b = newBlock(dtype, dims, *count, static_cast<size_t>(payload));
+  } catch (const OverBudget &over) {
+    return Unexpected(resourceExhausted("tensor ", dtypeName(dtype), dimsText(dims), " needs ",
+                                        payload, " bytes, more than is left of the ", over.limit,
+                                        " that the session may take"));
   } catch (const std::bad_alloc &) {
     return Unexpected(resourceExhausted("out of memory: tensor ", dtypeName(dtype), dimsText(dims),
                                         " needs ", payload, " bytes"));
@@ -461,7 +498,61 @@ void Tensor::freeBlock(TensorBlock *b) {
     }
     }
   }
+  if (b->sizeClass & isCharged) [[unlikely]] {
+    Debt debt = Debt::of(b);
+    poolFree(b, b->sizeClass & ~isCharged);
+    return debt.account->give(debt.bytes);
+  }
   poolFree(b, b->sizeClass);
+}
+
+// --- budgets -----------------------------------------------------------------------------------
+
+bool MemoryBudget::Account::take(int64_t bytes) {
+  if (taken.fetch_add(bytes, std::memory_order_relaxed) + bytes - owner <= limit)
+    return true;
+  give(bytes);
+  return false;
+}
+
+MemoryBudget::Scope::Scope(Account *account) : before(std::exchange(pool.account, account)) {}
+MemoryBudget::Scope::~Scope() { pool.account = before; }
+
+MemoryBudget::Account *MemoryBudget::opened() { return pool.account; }
+
+namespace {
+
+/// What a text takes beside itself.
+int64_t heapBytes(const std::string &text) {
+  static const size_t inPlace = std::string().capacity();
+  return text.capacity() > inPlace ? static_cast<int64_t>(text.capacity()) + 1 : 0;
+}
+
+} // namespace
+
+Expected<void> chargeTexts(std::span<const Tensor> made) {
+  for (const Tensor &tensor : made) {
+    if (!tensor || tensor.dtype() != DType::String || tensor.isRef())
+      continue;
+    TensorBlock *b = tensor.get();
+    bool isNew = (b->sizeClass & isCharged) && !b->owner && b->references.load() == 1;
+    if (!isNew)
+      continue;
+    int64_t bytes = b->count * static_cast<int64_t>(sizeof(std::string));
+    for (const std::string &text : tensor.values<std::string>())
+      bytes += heapBytes(text);
+    Debt &debt = Debt::of(b);
+    int64_t more = bytes - debt.texts;
+    if (more > 0 && !debt.account->take(more))
+      return Unexpected(resourceExhausted("texts of ", bytes,
+                                          " bytes are more than is left of the ",
+                                          debt.account->limit, " that the session may take"));
+    if (more < 0)
+      debt.account->give(-more);
+    debt.bytes += more;
+    debt.texts = bytes;
+  }
+  return {};
 }
 
 } // namespace treadle

@@ -2,6 +2,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Variants.h"
 
 #include "treadle/checkpoint/Files.h"
@@ -31,17 +32,17 @@ public:
   FileConstant(FileConstant &&other) noexcept
       : dtype(other.dtype), dims(std::move(other.dims)), path(std::move(other.path)) {}
 
-  Expected<Tensor> get() const {
+  Expected<Tensor> get(const FileAccess &files) const {
     std::lock_guard lock(mutex);
     if (value)
       return value;
-    return read().map([&](Tensor made) { return value = std::move(made); });
+    return read(files).map([&](Tensor made) { return value = std::move(made); });
   }
 
 private:
-  Expected<Tensor> read() const {
+  Expected<Tensor> read(const FileAccess &files) const {
     Expected<Tensor> made = Tensor::make(dtype, dims);
-    Expected<InputFile> file = InputFile::open(path);
+    Expected<InputFile> file = InputFile::open(path, files);
     if (!made || !file)
       return Unexpected(std::move((made ? file.error() : made.error())));
     auto bytes = static_cast<int64_t>(made->bytes());
@@ -60,7 +61,7 @@ private:
 };
 
 void fileConstant(OpContext &ctx) {
-  if (auto value = ctx.check(ctx.state<FileConstant>().get()))
+  if (auto value = ctx.check(ctx.state<FileConstant>().get(filesOf(ctx))))
     ctx.setOutput(0, std::move(*value));
 }
 

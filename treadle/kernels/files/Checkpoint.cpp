@@ -3,6 +3,7 @@
 #include "treadle/checkpoint/BundleWriter.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -84,7 +85,7 @@ void restore(OpContext &ctx) {
   Names names;
   if (!readNames(ctx, std::ssize(state.dtypes), names))
     return;
-  auto reader = ctx.check(BundleReader::open(*names.prefix));
+  auto reader = ctx.check(BundleReader::open(*names.prefix, filesOf(ctx)));
   if (!reader)
     return;
   std::mutex mutex;
@@ -131,7 +132,7 @@ void save(OpContext &ctx) {
   int count = ctx.numInputs() - firstTensor;
   if (!readNames(ctx, count, names))
     return;
-  auto writer = ctx.check(BundleWriter::create(*names.prefix));
+  auto writer = ctx.check(BundleWriter::create(*names.prefix, filesOf(ctx)));
   if (!writer)
     return;
   for (int i = 0; i < count; ++i)
@@ -166,12 +167,15 @@ void merge(OpContext &ctx) {
   if (!merged)
     return;
   std::vector<std::string> prefixes;
-  for (const std::string &prefix : ctx.input(0).values<std::string>())
+  for (const std::string &prefix : ctx.input(0).values<std::string>()) {
+    if (Expected<void> allowed = filesOf(ctx).mayWrite(BundleIndex::path(prefix)); !allowed)
+      return ctx.fail(std::move(allowed.error()));
     if (!options.allowsMissingFiles || std::filesystem::exists(BundleIndex::path(prefix)))
       prefixes.push_back(prefix);
+  }
   if (prefixes.empty())
     return ctx.fail(invalidArgument("there is no checkpoint to merge to '", *merged, "'"));
-  if (Expected<void> ok = mergeBundles(prefixes, *merged); !ok)
+  if (Expected<void> ok = mergeBundles(prefixes, *merged, filesOf(ctx)); !ok)
     return ctx.fail(std::move(ok.error()));
   if (options.deletesOldFolders)
     removeEmptyFolders(prefixes, *merged);

@@ -45,7 +45,9 @@ std::string tfRecord(std::string_view bytes) {
   return record;
 }
 
-Expected<EventsFile> EventsFile::create(const std::string &folder, std::string_view suffix) {
+Expected<EventsFile> EventsFile::create(const std::string &folder, std::string_view suffix,
+                                        const FileAccess &files) {
+  TREADLE_TRY(files.mayWrite(folder));
   std::error_code code;
   std::filesystem::create_directories(folder, code);
   if (code)

@@ -1,6 +1,7 @@
 // Files of events that TensorBoard reads: records, each with its checksums.
 #pragma once
 
+#include "treadle/checkpoint/FileAccess.h"
 #include "treadle/tensor/Error.h"
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace treadle {
 class EventsFile {
 public:
   /// A new file `events.out.tfevents...` in that folder, which is made if it isn't there.
-  static Expected<EventsFile> create(const std::string &folder, std::string_view suffix);
+  static Expected<EventsFile> create(const std::string &folder, std::string_view suffix,
+                                     const FileAccess &files);
 
   /// An event of now; `field` says what `bytes` are.
   enum Field : uint32_t { Version = 3, Graph = 4, Summary = 5 };

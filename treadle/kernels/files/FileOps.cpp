@@ -2,6 +2,7 @@
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
 
 #include <algorithm>
 #include <chrono>
@@ -27,10 +28,12 @@ void readFile(OpContext &ctx) {
   const std::string *path = textInput(ctx, 0, "filename");
   if (!path)
     return;
+  if (Expected<void> allowed = filesOf(ctx).mayRead(*path); !allowed)
+    return ctx.fail(std::move(allowed.error()));
   std::error_code error;
   if (fs::is_directory(*path, error) || error == std::errc::not_a_directory)
     return ctx.fail(failedPrecondition("'", *path, "' is a folder, or within a file"));
-  if (auto contents = ctx.check(readWholeFile(*path)))
+  if (auto contents = ctx.check(readWholeFile(*path, filesOf(ctx))))
     ctx.setOutput(0, Tensor::scalarString(std::move(*contents)));
 }
 
@@ -39,7 +42,7 @@ void writeFile(OpContext &ctx) {
   const std::string *contents = path ? textInput(ctx, 1, "contents") : nullptr;
   if (!contents)
     return;
-  auto file = ctx.check(OutputFile::create(*path));
+  auto file = ctx.check(OutputFile::create(*path, filesOf(ctx)));
   if (!file)
     return;
   Expected<void> done = file->append(*contents);
@@ -53,26 +56,37 @@ void writeFile(OpContext &ctx) {
 
 bool hasWildcard(std::string_view text) { return text.find_first_of("*?[\\") != text.npos; }
 
-// The parts of a path between slashes are matched one by one. Only a path without wildcards may end
-// with a slash: elsewhere it is passed over.
-void findMatches(const fs::path &folder, fs::path::iterator part, fs::path::iterator end,
-                 bool isLiteral, std::vector<std::string> &found) {
-  std::error_code ignored;
-  if (part == end || (part->empty() && std::next(part) == end && !isLiteral)) {
-    if (fs::exists(fs::symlink_status(folder, ignored)))
-      found.push_back(folder.string());
-    return;
+/// Finds the paths that a pattern names, in folders that may be listed.
+struct FileSearch {
+  const FileAccess &files;
+  fs::path::iterator end; // of the pattern
+  bool isLiteral;
+  std::vector<std::string> &found;
+
+  // The parts of a path between slashes are matched one by one. Only a path without wildcards may
+  // end with a slash: elsewhere it is passed over.
+  Expected<void> lookIn(const fs::path &folder, fs::path::iterator part) const {
+    std::error_code ignored;
+    if (part == end || (part->empty() && std::next(part) == end && !isLiteral)) {
+      if (!files.mayList(folder)) // a link that leads out is found, not followed
+        TREADLE_TRY(files.mayList(folder.parent_path()));
+      if (fs::exists(fs::symlink_status(folder, ignored)))
+        found.push_back(folder.string());
+      return {};
+    }
+    std::string pattern = part->string();
+    auto next = std::next(part);
+    if (!hasWildcard(pattern))
+      return lookIn(folder / *part, next);
+    TREADLE_TRY(files.mayList(folder));
+    for (const auto &entry : fs::directory_iterator(folder, ignored)) {
+      std::string name = entry.path().filename().string();
+      if (fnmatch(pattern.c_str(), name.c_str(), FNM_PATHNAME) == 0)
+        TREADLE_TRY(lookIn(folder / name, next));
+    }
+    return {};
   }
-  std::string pattern = part->string();
-  auto next = std::next(part);
-  if (!hasWildcard(pattern))
-    return findMatches(folder / *part, next, end, isLiteral, found);
-  for (const auto &entry : fs::directory_iterator(folder, ignored)) {
-    std::string name = entry.path().filename().string();
-    if (fnmatch(pattern.c_str(), name.c_str(), FNM_PATHNAME) == 0)
-      findMatches(folder / name, next, end, isLiteral, found);
-  }
-}
+};
 
 void matchingFiles(OpContext &ctx) {
   const Tensor &patterns = ctx.input(0);
@@ -83,7 +97,10 @@ void matchingFiles(OpContext &ctx) {
   for (const std::string &text : patterns.values<std::string>()) {
     fs::path pattern(text);
     bool startsHere = !pattern.empty() && hasWildcard(pattern.begin()->string());
-    findMatches(startsHere ? "." : "", pattern.begin(), pattern.end(), !hasWildcard(text), found);
+    FileSearch search{filesOf(ctx), pattern.end(), !hasWildcard(text), found};
+    Expected<void> looked = search.lookIn(startsHere ? "." : "", pattern.begin());
+    if (!looked)
+      return ctx.fail(std::move(looked.error()));
   }
   std::ranges::sort(found);
   if (Tensor *out = ctx.allocateOutput(0, DType::String, {std::ssize(found)}))
@@ -93,6 +110,9 @@ void matchingFiles(OpContext &ctx) {
 // --- Timestamp -----------------------------------------------------------------------------------
 
 void timestamp(OpContext &ctx) {
+  if (!ctx.run().mayReadClock)
+    return ctx.fail(
+        permissionDenied("asking for the time of day is not allowed; --allow-clock grants it"));
   std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   ctx.setOutput(0, Tensor::scalar(DType::Float64, now.count()));
 }

@@ -1,4 +1,5 @@
 #include "treadle/kernels/files/Reader.h"
+#include "treadle/kernels/FilesOfRun.h"
 
 #include "treadle/kernels/exchange/Queue.h"
 
@@ -42,7 +43,7 @@ bool FileReader::takeWork(OpContext &ctx, Queue &queue) {
     return false;
   }
   work = *name.data<std::string>();
-  if (Expected<void> begun = start(work); !begun) {
+  if (Expected<void> begun = start(work, filesOf(ctx)); !begun) {
     ctx.fail(std::move(begun.error()));
     return false;
   }
@@ -51,7 +52,7 @@ bool FileReader::takeWork(OpContext &ctx, Queue &queue) {
 }
 
 std::optional<FileReader::Step> FileReader::step(OpContext &ctx) {
-  auto taken = ctx.check(next(work));
+  auto taken = ctx.check(next(work, filesOf(ctx)));
   if (!taken)
     return std::nullopt;
   produced += taken->record.has_value();

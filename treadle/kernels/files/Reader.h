@@ -1,6 +1,7 @@
 // Readers: records of files whose names come out of a queue.
 #pragma once
 
+#include "treadle/checkpoint/FileAccess.h"
 #include "treadle/kernels/Handles.h"
 
 #include <string>
@@ -37,8 +38,8 @@ protected:
     bool isAtEnd; // of the unit of work
   };
   /// Begins a unit of work; one that fails here is left out.
-  virtual Expected<void> start(const std::string &) { return {}; }
-  virtual Expected<Step> next(const std::string &work) = 0;
+  virtual Expected<void> start(const std::string &, const FileAccess &) { return {}; }
+  virtual Expected<Step> next(const std::string &work, const FileAccess &files) = 0;
   virtual bool hasState() const { return false; }
 
 private:

@@ -17,15 +17,18 @@ namespace {
 
 /// A record is the name itself.
 class IdentityReader final : public FileReader {
-  Expected<Step> next(const std::string &work) override { return Step{Record{work, work}, true}; }
+  Expected<Step> next(const std::string &work, const FileAccess &) override {
+    return Step{Record{work, work}, true};
+  }
   bool hasState() const override { return true; }
 };
 
 /// A record is a file.
 class WholeFileReader final : public FileReader {
-  Expected<Step> next(const std::string &work) override {
-    return readWholeFile(work).map(
-        [&](std::string content) { return Step{Record{work, std::move(content)}, true}; });
+  Expected<Step> next(const std::string &work, const FileAccess &files) override {
+    return readWholeFile(work, files).map([&](std::string content) {
+      return Step{Record{work, std::move(content)}, true};
+    });
   }
   bool hasState() const override { return true; }
 };
@@ -33,8 +36,8 @@ class WholeFileReader final : public FileReader {
 /// Records are parts of a file.
 class PartReader : public FileReader {
 protected:
-  Expected<void> start(const std::string &work) override {
-    std::string read = TREADLE_TRY(readWholeFile(work));
+  Expected<void> start(const std::string &work, const FileAccess &files) override {
+    std::string read = TREADLE_TRY(readWholeFile(work, files));
     content = std::move(read);
     at = 0;
     count = 0;
@@ -73,7 +76,7 @@ public:
   explicit TextLineReader(int64_t skipped) : skipped(skipped) {}
 
 private:
-  Expected<Step> next(const std::string &work) override {
+  Expected<Step> next(const std::string &work, const FileAccess &) override {
     while (count < skipped && at < content.size())
       takeLine();
     if (at >= content.size())
@@ -111,7 +114,7 @@ private:
     content.resize(std::max(std::ssize(content) - layout.footer, layout.header));
     return {};
   }
-  Expected<Step> next(const std::string &work) override {
+  Expected<Step> next(const std::string &work, const FileAccess &) override {
     if (std::ssize(rest()) < layout.record)
       return end();
     Record record{str(work, ":", count++), std::string(rest().substr(0, layout.record))};
@@ -134,7 +137,7 @@ private:
     return dataLoss("the record at byte ", at, " of '", work, "' doesn't have its checksum");
   }
   // A record that is cut off ends the file.
-  Expected<Step> next(const std::string &work) override {
+  Expected<Step> next(const std::string &work, const FileAccess &) override {
     std::string_view left = rest();
     if (isDamaged && left.size() < headSize)
       return Unexpected(dataLoss("'", work, "' is not compressed as the reader expects"));

@@ -111,11 +111,44 @@ bool readStored(std::string_view message, StoredTensor &tensor) {
          });
 }
 
+/// A part that is stored, and what of it is wanted.
+struct Part {
+  TensorSlice from, common;
+  Tensor value;
+};
+
+/// The elements of a slice, which come without their dtype and shape; nothing where they aren't as
+/// many.
+std::optional<Tensor> readElements(DType dtype, Dims dims, std::string_view elements) {
+  auto count = countElements(dims);
+  // Each takes a byte at least.
+  if (!count || static_cast<uint64_t>(*count) > elements.size())
+    return std::nullopt;
+  std::string message;
+  putNumber(message, tensorType, static_cast<uint64_t>(dtype));
+  putBytes(message, tensorShape, shapeMessage(dims));
+  message += elements;
+  Expected<Tensor> part = parsedTensor(message);
+  // The elements may have brought a dtype and a shape of their own.
+  if (!part || part->dtype() != dtype || !std::ranges::equal(part->dims(), dims))
+    return std::nullopt;
+  return std::move(*part);
+}
+
+bool areDisjointIn(const StoredTensor &tensor) {
+  constexpr size_t mostSlices = 1 << 14; // each is compared with all others
+  std::vector<TensorSlice> slices;
+  for (const TensorSlice &slice : tensor.slices)
+    slices.push_back(slice.resolved(tensor.dims));
+  return slices.size() <= mostSlices && areDisjoint(std::move(slices));
+}
+
 } // namespace
 
 // --- reading -------------------------------------------------------------------------------------
 
-Expected<SliceFileReader> SliceFileReader::open(const std::string &pattern) {
+Expected<SliceFileReader> SliceFileReader::open(const std::string &pattern,
+                                                const FileAccess &files) {
   glob_t found;
   bool isFound = glob(pattern.c_str(), 0, nullptr, &found) == 0;
   std::vector<std::string> paths;
@@ -126,15 +159,15 @@ Expected<SliceFileReader> SliceFileReader::open(const std::string &pattern) {
     return Unexpected(notFound("there is no file '", pattern, "'"));
   SliceFileReader reader;
   for (const std::string &path : paths)
-    TREADLE_TRY(reader.addFile(path));
+    TREADLE_TRY(reader.addFile(path, files));
   return reader;
 }
 
-Expected<void> SliceFileReader::addFile(const std::string &path) {
+Expected<void> SliceFileReader::addFile(const std::string &path, const FileAccess &files) {
   auto damaged = [&] {
     return Unexpected(dataLoss("'", path, "' is damaged, or no checkpoint of the first format"));
   };
-  std::string bytes = TREADLE_TRY(readWholeFile(path));
+  std::string bytes = TREADLE_TRY(readWholeFile(path, files));
   Expected<TableRows> rows = readTable(bytes);
   if (!rows || rows->empty() || !rows->front().first.empty())
     return damaged();
@@ -153,6 +186,8 @@ Expected<void> SliceFileReader::addFile(const std::string &path) {
   });
   for (size_t i = 1; i < rows->size(); ++i)
     slices[(*rows)[i].first] = fieldOf((*rows)[i].second, file::Data);
+  isGood = isGood && std::ranges::all_of(
+                         tensors, [](const auto &named) { return areDisjointIn(named.second); });
   return isGood ? Expected<void>() : damaged();
 }
 
@@ -164,30 +199,27 @@ const StoredTensor *SliceFileReader::find(std::string_view name) const {
 Expected<Tensor> SliceFileReader::read(const StoredTensor &tensor,
                                        const TensorSlice &wanted) const {
   std::vector<int64_t> dims = TREADLE_TRY(wanted.dimsIn(tensor.dims));
-  Expected<Tensor> out = Tensor::make(tensor.dtype, dims);
-  if (!out)
-    return out;
-  int64_t covered = 0;
+  std::vector<Part> parts;
+  int64_t covered = 0, count = countElements(dims).value_or(0);
   for (const TensorSlice &slice : tensor.slices) {
     TensorSlice from = slice.resolved(tensor.dims);
     auto common = from.intersection(wanted);
     auto message = slices.find(sliceKey(tensor.name, slice));
     if (!common || message == slices.end())
       continue;
-    // The elements come without their dtype and shape.
-    std::string elements;
-    putNumber(elements, tensorType, static_cast<uint64_t>(tensor.dtype));
-    putBytes(elements, tensorShape, shapeMessage(*slice.dimsIn(tensor.dims)));
-    elements += fieldOf(message->second, data::Data);
-    Expected<Tensor> part = parsedTensor(elements);
+    std::optional<Tensor> part = readElements(tensor.dtype, *slice.dimsIn(tensor.dims),
+                                              fieldOf(message->second, data::Data));
     if (!part)
       return Unexpected(dataLoss("a slice of tensor '", tensor.name, "' is damaged"));
-    copyRegion(*common, *part, from, *out, wanted);
     covered += countElements(*common->dimsIn(tensor.dims)).value_or(0);
+    parts.push_back({std::move(from), std::move(*common), std::move(*part)});
   }
-  if (covered != out->count())
-    return Unexpected(invalidArgument("of tensor '", tensor.name, "' only ", covered, " of ",
-                                      out->count(), " elements are there"));
+  if (covered != count)
+    return Unexpected(invalidArgument("of tensor '", tensor.name, "' only ", covered, " of ", count,
+                                      " elements are there"));
+  Expected<Tensor> out = Tensor::make(tensor.dtype, dims);
+  for (size_t i = 0; out && i < parts.size(); ++i)
+    copyRegion(parts[i].common, parts[i].value, parts[i].from, *out, wanted);
   return out;
 }
 

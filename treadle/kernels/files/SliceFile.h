@@ -3,6 +3,7 @@
 // bundle.)
 #pragma once
 
+#include "treadle/checkpoint/FileAccess.h"
 #include "treadle/checkpoint/Slice.h"
 
 #include <map>
@@ -24,7 +25,7 @@ class SliceFileReader {
 public:
   /// Files that match a pattern of the shell. NotFound where there are none; DataLoss for others
   /// than of this format.
-  static Expected<SliceFileReader> open(const std::string &pattern);
+  static Expected<SliceFileReader> open(const std::string &pattern, const FileAccess &files);
 
   /// Null where there is no such tensor.
   const StoredTensor *find(std::string_view name) const;
@@ -32,7 +33,7 @@ public:
   Expected<Tensor> read(const StoredTensor &tensor, const TensorSlice &wanted) const;
 
 private:
-  Expected<void> addFile(const std::string &path);
+  Expected<void> addFile(const std::string &path, const FileAccess &files);
 
   std::map<std::string, StoredTensor, std::less<>> tensors;
   std::map<std::string, std::string, std::less<>> slices; // messages SavedSlice by their keys

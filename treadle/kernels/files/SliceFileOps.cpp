@@ -2,6 +2,7 @@
 #include "treadle/checkpoint/Files.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/files/SliceFile.h"
 
 namespace treadle {
@@ -49,7 +50,7 @@ Expected<void> saveAll(OpContext &ctx, bool hasSlices) {
     if (!added)
       return added;
   }
-  return OutputFile::create(path).and_then([&](OutputFile file) {
+  return OutputFile::create(path, filesOf(ctx)).and_then([&](OutputFile file) {
     return file.append(writer.finish()).and_then([&] { return file.commit(); });
   });
 }
@@ -73,7 +74,7 @@ Expected<Tensor> restoreOne(OpContext &ctx, DType dtype) {
   std::string name = TREADLE_TRY(textInput(ctx, 1, "tensor_name"));
   std::string spec =
       TREADLE_TRY(ctx.numInputs() > 2 ? textInput(ctx, 2, "shape_and_slice") : std::string());
-  SliceFileReader reader = TREADLE_TRY(SliceFileReader::open(pattern));
+  SliceFileReader reader = TREADLE_TRY(SliceFileReader::open(pattern, filesOf(ctx)));
   const StoredTensor *stored = reader.find(name);
   if (!stored)
     return Unexpected(notFound("there is no tensor '", name, "' in '", pattern, "'"));

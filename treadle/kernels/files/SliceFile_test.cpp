@@ -1,3 +1,6 @@
+#include "treadle/checkpoint/Slice.h"
+#include "treadle/checkpoint/Table.h"
+#include "treadle/checkpoint/Wire.h"
 #include "treadle/kernels/KernelTest.h"
 
 #include <filesystem>
@@ -73,6 +76,46 @@ TEST_F(SliceFile, SaysWhatIsWrong) {
                      "expected");
   std::ofstream(folder / "bad") << "no checkpoint at all, but long enough for a footer of a table";
   EXPECT_EQ(errorClassOf("Restore", {at("bad"), text("w")}, {DType::Float32}), "DataLossError");
+}
+
+/// A file of one tensor `w` of float32[4], in one slice, whose elements are the message `elements`.
+std::string fileOf(const std::string &elements) {
+  std::string dim, shape, extent, tensor, contents, first, data, row;
+  putNumber(dim, 1, 4);
+  putBytes(shape, 2, dim);
+  putBytes(extent, 1, "");
+  putBytes(tensor, 1, "w");
+  putBytes(tensor, 2, shape);
+  putNumber(tensor, 3, static_cast<uint64_t>(DType::Float32));
+  putBytes(tensor, 4, extent);
+  putBytes(contents, 1, tensor);
+  putBytes(first, 1, contents);
+  putBytes(data, 3, elements);
+  putBytes(row, 2, data);
+  TableBuilder table;
+  table.add("", first);
+  table.add(sliceKey("w", TensorSlice{{{}}}), row);
+  return table.finish();
+}
+
+// The elements are a message that might say of what dtype and shape it is.
+TEST_F(SliceFile, ElementsOfAnotherDtypeOrShapeAreDamage) {
+  auto errorOfElements = [&](const std::string &elements) {
+    std::ofstream(folder / "ck", std::ios::binary) << fileOf(elements);
+    return errorOf("Restore", {at("ck"), text("w")}, {DType::Float32});
+  };
+  std::string good, ofStrings, ofAnotherShape, one, dim, shape;
+  putBytes(good, 5, std::string(16, '\0'));
+  EXPECT_EQ(errorOfElements(good), "");
+  putNumber(ofStrings, 1, static_cast<uint64_t>(DType::String));
+  EXPECT_EQ(errorOfElements(good + ofStrings), "DataLossError: a slice of tensor 'w' is damaged");
+  putNumber(dim, 1, 0);
+  putBytes(shape, 2, dim);
+  putBytes(ofAnotherShape, 2, shape);
+  EXPECT_EQ(errorOfElements(good + ofAnotherShape),
+            "DataLossError: a slice of tensor 'w' is damaged");
+  putBytes(one, 5, "");
+  EXPECT_EQ(errorOfElements(one), "DataLossError: a slice of tensor 'w' is damaged");
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // Ops that write summaries to a file of events.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/files/EventsFile.h"
 #include "treadle/kernels/files/Summary.h"
@@ -19,11 +20,11 @@ public:
 
   /// Does nothing where there is a file.
   Expected<void> open(const std::string &folder, std::string_view suffix, int64_t maxWaiting,
-                      std::chrono::milliseconds maxAge) {
+                      std::chrono::milliseconds maxAge, const FileAccess &files) {
     std::lock_guard lock(mutex);
     if (file)
       return {};
-    EventsFile made = TREADLE_TRY(EventsFile::create(folder, suffix));
+    EventsFile made = TREADLE_TRY(EventsFile::create(folder, suffix, files));
     file.emplace(std::move(made));
     longestLine = maxWaiting;
     longestAge = maxAge;
@@ -118,8 +119,9 @@ const std::string &textAt(OpContext &ctx, int i) { return *ctx.input(i).data<std
 void open(OpContext &ctx) {
   auto *writer = resourceInput<SummaryWriter>(ctx, 0);
   if (writer && areScalars(ctx))
-    succeed(ctx, writer->open(textAt(ctx, 1), textAt(ctx, 4), *ctx.input(2).data<int32_t>(),
-                              std::chrono::milliseconds(*ctx.input(3).data<int32_t>())));
+    succeed(ctx,
+            writer->open(textAt(ctx, 1), textAt(ctx, 4), *ctx.input(2).data<int32_t>(),
+                         std::chrono::milliseconds(*ctx.input(3).data<int32_t>()), filesOf(ctx)));
 }
 
 template <Expected<void> (SummaryWriter::*act)()> void onWriter(OpContext &ctx) {

@@ -2,13 +2,16 @@
 // them are true classes by accident.
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/random/CandidateSampler.h"
 #include "treadle/kernels/random/RandomStream.h"
 #include "treadle/kernels/text/StringNumbers.h"
 
+#include "treadle/checkpoint/Files.h"
+
 #include <cmath>
-#include <fstream>
 #include <mutex>
+#include <sstream>
 #include <unordered_set>
 
 namespace treadle {
@@ -88,14 +91,18 @@ Philox reserve(OpContext &ctx, const SamplingState &s) {
   return s.stream.reserve(ctx, (2048 * static_cast<uint64_t>(s.samples) + 3) / 4);
 }
 
-void runFixed(OpContext &ctx) {
-  const auto &s = ctx.state<SamplingState>();
+void drawFrom(OpContext &ctx, const SamplingState &s, const CandidateSampler &sampler) {
   auto out = allocate(ctx, s);
   if (!out)
     return;
   Philox stream = reserve(ctx, s);
   PhiloxNumbers numbers(stream);
-  draw(s, *s.sampler, numbers, ctx.input(0), *out);
+  draw(s, sampler, numbers, ctx.input(0), *out);
+}
+
+void runFixed(OpContext &ctx) {
+  const auto &s = ctx.state<SamplingState>();
+  drawFrom(ctx, s, *s.sampler);
 }
 
 void runLearning(OpContext &ctx) {
@@ -156,11 +163,12 @@ template <KernelFn fn> Expected<BoundKernel> bindSampling(const BindContext &nod
   return boundWith(fn, std::move(s));
 }
 
+// --- fixed unigrams ------------------------------------------------------------------------------
+
 // The last column of each line of a file.
-Expected<std::vector<float>> readWeights(const std::string &path) {
-  std::ifstream file(path);
-  if (!file)
-    return Unexpected(notFound("the vocabulary file '", path, "' can't be read"));
+Expected<std::vector<float>> readWeights(const std::string &path, const FileAccess &files) {
+  std::string text = TREADLE_TRY(readWholeFile(path, files));
+  std::istringstream file(std::move(text));
   std::vector<float> weights;
   for (std::string line; std::getline(file, line);) {
     std::string column = line.substr(line.rfind(',') + 1);
@@ -171,51 +179,85 @@ Expected<std::vector<float>> readWeights(const std::string &path) {
   return weights;
 }
 
-// The weights of the classes that belong to the node's shard.
-Expected<std::vector<float>> weightsOf(const BindContext &node) {
-  auto unigrams = node.attrs.getOr("unigrams", std::vector<float>());
-  std::string path = node.attrs.getOr("vocab_file", std::string());
-  if (path.empty() == unigrams.empty())
+/// Classes with a weight each. These may stand in a file, which is read when they are first needed.
+struct Unigrams {
+  SamplingState sampling; // its sampler excepted
+  std::vector<float> given;
+  std::string path; // empty: they are given
+  int64_t numReserved, numShards, shard;
+  float distortion;
+
+  struct Made {
+    std::mutex mutex;
+    std::shared_ptr<const CandidateSampler> sampler; // null: not yet
+  };
+  std::shared_ptr<Made> made = std::make_shared<Made>();
+
+  static Expected<Unigrams> of(const BindContext &node);
+  /// The weights of the classes that belong to the node's shard.
+  Expected<std::vector<float>> weights(const FileAccess &files) const;
+  Expected<std::shared_ptr<const CandidateSampler>> sampler(const FileAccess &files) const;
+};
+
+Expected<Unigrams> Unigrams::of(const BindContext &node) {
+  SamplingState sampling = TREADLE_TRY(stateOf(node));
+  Unigrams s{std::move(sampling),
+             node.attrs.getOr("unigrams", std::vector<float>()),
+             node.attrs.getOr("vocab_file", std::string()),
+             node.attrs.getOr<int64_t>("num_reserved_ids", 0),
+             node.attrs.getOr<int64_t>("num_shards", 1),
+             node.attrs.getOr<int64_t>("shard", 0),
+             node.attrs.getOr("distortion", 1.0f)};
+  if (s.path.empty() == s.given.empty())
     return Unexpected(invalidArgument("exactly one of vocab_file and unigrams must be given"));
-  if (!path.empty()) {
-    auto read = readWeights(path);
-    if (!read)
-      return read;
-    unigrams = std::move(*read);
-  }
-  int64_t shards = node.attrs.getOr<int64_t>("num_shards", 1);
-  int64_t shard = node.attrs.getOr<int64_t>("shard", 0);
-  if (shard < 0 || shard >= shards)
-    return Unexpected(invalidArgument("shard is ", shard, ", expected one of ", shards));
-  float distortion = node.attrs.getOr("distortion", 1.0f);
-  std::vector<float> weights(static_cast<size_t>(node.attrs.getOr<int64_t>("num_reserved_ids", 0)));
+  if (s.shard < 0 || s.shard >= s.numShards)
+    return Unexpected(invalidArgument("shard is ", s.shard, ", expected one of ", s.numShards));
+  if (s.numReserved < 0 || s.numReserved > s.sampling.range)
+    return Unexpected(invalidArgument("num_reserved_ids is ", s.numReserved, ", expected at most ",
+                                      s.sampling.range, ", the classes that there are"));
+  return s;
+}
+
+Expected<std::vector<float>> Unigrams::weights(const FileAccess &files) const {
+  std::vector<float> unigrams = TREADLE_TRY(path.empty() ? given : readWeights(path, files));
+  std::vector<float> weights(static_cast<size_t>(numReserved));
   auto id = static_cast<int64_t>(weights.size());
   for (float weight : unigrams)
-    if (id++ % shards == shard)
+    if (id++ % numShards == shard)
       weights.push_back(std::pow(weight, distortion));
+  if (std::ssize(weights) != sampling.range)
+    return Unexpected(invalidArgument("range_max is ", sampling.range, ", but there are ",
+                                      weights.size(), " weights"));
+  auto possible = std::ranges::count_if(weights, [](float w) { return w > 0; });
+  if (sampling.isUnique && possible < sampling.samples)
+    return Unexpected(invalidArgument(sampling.samples, " unique classes can't be drawn: only ",
+                                      possible, " have a weight"));
   return weights;
 }
 
-Expected<BoundKernel> bindFixedUnigram(const BindContext &node) {
-  auto s = TREADLE_TRY(stateOf(node));
-  auto weights = weightsOf(node);
-  if (!weights)
-    return Unexpected(std::move(weights.error()));
-  if (static_cast<int64_t>(weights->size()) != s.range)
-    return Unexpected(
-        invalidArgument("range_max is ", s.range, ", but there are ", weights->size(), " weights"));
-  auto possible = std::ranges::count_if(*weights, [](float w) { return w > 0; });
-  if (s.isUnique && possible < s.samples)
-    return Unexpected(invalidArgument(s.samples, " unique classes can't be drawn: only ", possible,
-                                      " have a weight"));
-  s.sampler = makeWeightedSampler(std::move(*weights));
-  return boundWith(runFixed, std::move(s));
+Expected<std::shared_ptr<const CandidateSampler>> Unigrams::sampler(const FileAccess &files) const {
+  std::lock_guard lock(made->mutex);
+  if (!made->sampler) {
+    std::vector<float> found = TREADLE_TRY(weights(files));
+    made->sampler = makeWeightedSampler(std::move(found));
+  }
+  return made->sampler;
+}
+
+void runUnigrams(OpContext &ctx) {
+  const auto &s = ctx.state<Unigrams>();
+  if (auto sampler = ctx.check(s.sampler(filesOf(ctx))))
+    drawFrom(ctx, s.sampling, **sampler);
+}
+
+Expected<BoundKernel> bindUnigrams(const BindContext &node) {
+  return Unigrams::of(node).map([](Unigrams s) { return boundWith(runUnigrams, std::move(s)); });
 }
 
 const KernelEntry candidateSamplingTable[] = {
     {"UniformCandidateSampler", bindFixed<makeUniformSampler>},
     {"LogUniformCandidateSampler", bindFixed<makeLogUniformSampler>},
-    {"FixedUnigramCandidateSampler", bindFixedUnigram},
+    {"FixedUnigramCandidateSampler", bindUnigrams},
     {"LearnedUnigramCandidateSampler", bindSampling<runLearning>},
     {"ThreadUnsafeUnigramCandidateSampler", bindSampling<runLearning>},
     {"AllCandidateSampler", bindSampling<runAll>},

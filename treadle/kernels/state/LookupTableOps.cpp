@@ -1,5 +1,6 @@
 // The ops on lookup tables.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/state/LookupTable.h"
 #include "treadle/kernels/state/VocabularyFile.h"
@@ -162,9 +163,9 @@ void initializeFromFile(OpContext &ctx) {
   if (ctx.input(1).count() != 1)
     return ctx.fail(invalidArgument("the file's name must be a scalar, but it is ",
                                     tensorTypeText(ctx.input(1))));
-  auto pairs =
-      ctx.check(readVocabulary(ctx.input(1).scalarValue<std::string>(),
-                               ctx.state<VocabularyFormat>(), table->type.key, table->type.value));
+  auto pairs = ctx.check(readVocabulary(ctx.input(1).scalarValue<std::string>(),
+                                        ctx.state<VocabularyFormat>(), table->type.key,
+                                        table->type.value, filesOf(ctx)));
   if (pairs)
     report(ctx, table->initialize(pairs->first, pairs->second));
 }

@@ -2,6 +2,7 @@
 // one were in the old, LoadAndRemapMatrix reads a checkpoint's matrix in that order.
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/state/VocabularyFile.h"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ std::optional<Tensor> readWords(OpContext &ctx, int i, const char *what, int64_t
     return std::nullopt;
   VocabularyFormat format{VocabularyFormat::wholeLine, VocabularyFormat::lineNumber, lines, 0,
                           "\t"};
-  auto words = ctx.check(readVocabulary(*path, format, DType::String, DType::Int64));
+  auto words = ctx.check(readVocabulary(*path, format, DType::String, DType::Int64, filesOf(ctx)));
   return words ? std::optional(std::move(words->first)) : std::nullopt;
 }
 
@@ -96,8 +97,9 @@ Expected<std::span<const int64_t>> readPlaces(const Tensor &in, const char *what
   return in.values<int64_t>();
 }
 
-Expected<Tensor> readMatrix(const std::string &path, const std::string &name) {
-  BundleReader reader = TREADLE_TRY(BundleReader::open(path));
+Expected<Tensor> readMatrix(const std::string &path, const std::string &name,
+                            const FileAccess &files) {
+  BundleReader reader = TREADLE_TRY(BundleReader::open(path, files));
   Expected<Tensor> matrix = reader.read(name);
   if (matrix && (matrix->dtype() != DType::Float32 || matrix->rank() != 2))
     return Unexpected(invalidArgument("tensor '", name, "' is ", tensorTypeText(*matrix),
@@ -119,7 +121,7 @@ void remapMatrix(OpContext &ctx) {
   }
   const std::string *path = textInput(ctx, 0, "ckpt_path");
   const std::string *name = path ? textInput(ctx, 1, "old_tensor_name") : nullptr;
-  auto old = name ? ctx.check(readMatrix(*path, *name)) : std::nullopt;
+  auto old = name ? ctx.check(readMatrix(*path, *name, filesOf(ctx))) : std::nullopt;
   if (!old)
     return;
   if (columns.empty() && old->dim(1) != size.columns)

@@ -90,9 +90,10 @@ Expected<Tensor> readColumn(const std::string &path, const std::vector<std::stri
 
 } // namespace
 
-Expected<std::pair<Tensor, Tensor>>
-readVocabulary(const std::string &path, const VocabularyFormat &format, DType key, DType value) {
-  std::string text = TREADLE_TRY(readWholeFile(path));
+Expected<std::pair<Tensor, Tensor>> readVocabulary(const std::string &path,
+                                                   const VocabularyFormat &format, DType key,
+                                                   DType value, const FileAccess &files) {
+  std::string text = TREADLE_TRY(readWholeFile(path, files));
   std::vector<std::string_view> lines = linesOf(text);
   auto first = static_cast<size_t>(std::clamp<int64_t>(format.firstLine, 0, std::ssize(lines)));
   int64_t count = std::ssize(lines) - static_cast<int64_t>(first);

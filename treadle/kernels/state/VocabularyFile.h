@@ -1,6 +1,7 @@
 // Text files that lookup tables are filled from: a key and a value a line.
 #pragma once
 
+#include "treadle/checkpoint/FileAccess.h"
 #include "treadle/tensor/Tensor.h"
 
 #include <string>
@@ -18,7 +19,8 @@ struct VocabularyFormat {
 
 /// The keys and values of a file. NotFound if it isn't there; InvalidArgument for lines that lack a
 /// column, for what is no number, and for a file of fewer lines than stated.
-Expected<std::pair<Tensor, Tensor>>
-readVocabulary(const std::string &path, const VocabularyFormat &format, DType key, DType value);
+Expected<std::pair<Tensor, Tensor>> readVocabulary(const std::string &path,
+                                                   const VocabularyFormat &format, DType key,
+                                                   DType value, const FileAccess &files);
 
 } // namespace treadle

@@ -1,5 +1,6 @@
 // Print and PrintV2: text on a stream, through the run's own printer where it has one.
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/FilesOfRun.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/text/TensorText.h"
 #include "treadle/runtime/Run.h"
@@ -76,6 +77,8 @@ constexpr std::string_view streams[] = {"stdout", "stderr", "log(info)", "log(wa
 constexpr std::string_view filePrefix = "file://";
 
 void appendToFile(OpContext &ctx, const std::string &file, const std::string &text) {
+  if (Expected<void> allowed = filesOf(ctx).mayWrite(file); !allowed)
+    return ctx.fail(std::move(allowed.error()));
   FILE *out = std::fopen(file.c_str(), "ab");
   bool isWritten = out && std::fwrite(text.data(), 1, text.size(), out) == text.size();
   bool isClosed = out && std::fclose(out) == 0;

@@ -1,6 +1,7 @@
 // `treadle check`: what is wrong with a graph, without running it.
 #include "treadle/graph/MalformedNodes.h"
 #include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/Wants.h"
 
 namespace treadle::cli {
 namespace {
@@ -65,6 +66,17 @@ Expected<std::vector<Problem>> fixInto(const std::string &path, Graph graph,
   return check(graph, asked, limit);
 }
 
+/// What has to be granted for runs of what is asked for; without names, of signatures.
+void printWants(const Graph &graph, std::vector<std::string> asked) {
+  if (asked.empty())
+    asked = graph.signatureFetches().value_or(std::vector<std::string>());
+  GraphSummary all = summarize(graph);
+  if (!asked.empty())
+    all = summarize(graph, asked).value_or(std::move(all));
+  for (const std::string &text : wantsText(all.wants))
+    print(str("asks for: ", text, "\n"));
+}
+
 /// All malformed nodes of a file that can't be read for them, a line each; else the one error.
 int reportUnreadable(std::string_view path, const Error &error, size_t limit) {
   std::vector<Error> all;
@@ -93,6 +105,8 @@ int check(const Arguments &args) {
                        static_cast<size_t>(*limit));
   if (!problems)
     return report(problems.error());
+  if (!args.has("--json"))
+    printWants(*graph, asked);
   (args.has("--json") ? printJson : printText)(*problems);
   return count(*problems, "error") + count(*problems, "race") ? 1 : 0;
 }

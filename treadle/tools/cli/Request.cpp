@@ -5,11 +5,15 @@
 
 #include "treadle/runtime/Cores.h"
 #include "treadle/runtime/ValueName.h"
+#include "treadle/sandbox/Options.h"
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Value.h"
 
 #include <algorithm>
 #include <charconv>
+#include <cstdlib>
+#include <iostream>
+#include <iterator>
 #include <limits>
 
 namespace treadle::cli {
@@ -69,6 +73,39 @@ static Parsed<std::vector<int>> parseCores(const Arguments &args) {
   return cores;
 }
 
+static Parsed<Permissions> parsePermissions(const Arguments &args) {
+  Permissions granted;
+  for (auto [option, paths] :
+       {std::pair("--allow-read", &granted.read), std::pair("--allow-write", &granted.write)})
+    for (std::string_view path : args.values(option)) {
+      if (path.empty())
+        return tl::unexpected(UsageError{str("option '", option, "' names no folder or file")});
+      paths->emplace_back(path);
+    }
+  granted.clock = args.has("--allow-clock");
+  return granted;
+}
+
+/// Bytes: a number with a unit, or none.
+static Parsed<int64_t> parseMemory(const Arguments &args) {
+  std::optional<std::string_view> text = args.value("--memory");
+  if (!text)
+    return 0;
+  constexpr std::pair<std::string_view, double> units[] = {
+      {"", 1},     {"B", 1},    {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30}, {"TiB", 0x1p40},
+      {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6},     {"GB", 1e9},     {"TB", 1e12}};
+  double number = 0;
+  const char *end = text->data() + text->size();
+  auto [rest, failure] = std::from_chars(text->data(), end, number);
+  const auto *unit = std::ranges::find(units, std::string_view(rest, end),
+                                       &std::pair<std::string_view, double>::first);
+  if (failure != std::errc() || unit == std::end(units) || !(number * unit->second >= 1) ||
+      number * unit->second >= 0x1p62)
+    return tl::unexpected(UsageError{
+        str("option '--memory' is '", *text, "', expected a size such as 512MiB or 2GiB")});
+  return static_cast<int64_t>(number * unit->second);
+}
+
 static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   SessionOptions options;
   Parsed<int64_t> threads = args.integer("--threads", 0, 1);
@@ -83,6 +120,14 @@ static Parsed<SessionOptions> parseOptions(const Arguments &args) {
   if (!timeout)
     return tl::unexpected(std::move(timeout.error()));
   options.timeout = *timeout;
+  Parsed<Permissions> granted = parsePermissions(args);
+  if (!granted)
+    return tl::unexpected(std::move(granted.error()));
+  options.permissions = std::move(*granted);
+  Parsed<int64_t> memory = parseMemory(args);
+  if (!memory)
+    return tl::unexpected(std::move(memory.error()));
+  options.memory = *memory;
   options.statistics = args.has("--stats");
   options.trace = args.has("--trace");
   Expected<Tier> tier = parseTier(args.value("--tier").value_or("auto"));
@@ -105,8 +150,24 @@ static std::optional<UsageError> findEmptyList(const Arguments &args) {
   return std::nullopt;
 }
 
-/// Loads a SavedModel, and finds the signature to call: the one asked for, else, where no tensor or
-/// node of the graph is asked for, serving_default or the only one.
+/// The signature to call: the one asked for, else, where no tensor or node of the graph is asked
+/// for, serving_default or the only one.
+template <typename Callee>
+static Expected<void> chooseSignature(std::optional<std::string_view> asked, const Callee &model,
+                                      Request &request) {
+  bool asksForNames = !request.fetches.empty() || !request.targets.empty();
+  if (asked && asksForNames)
+    return Unexpected(invalidArgument("--signature and --fetch or --target can't be used together: "
+                                      "a signature gives all of its outputs"));
+  if (asksForNames || (!asked && model.signatures().empty()))
+    return {};
+  std::string name(asked.value_or(model.signatures().size() == 1 ? model.signatures()[0].name
+                                                                 : "serving_default"));
+  return model.signature(name).map(
+      [&](const Graph::Signature *signature) { request.signature = *signature; });
+}
+
+/// Loads a SavedModel, and finds the signature to call.
 static Expected<void> openSignature(const Arguments &args, Request &request) {
   std::optional<std::string_view> asked = args.value("--signature");
   if (!request.graph.isSavedModel() && request.graph.signatures().empty())
@@ -122,16 +183,62 @@ static Expected<void> openSignature(const Arguments &args, Request &request) {
     return Unexpected(std::move(model.error()));
   request.graph = model->session().graph();
   request.model = *model;
-  bool asksForNames = !request.fetches.empty() || !request.targets.empty();
-  if (asked && asksForNames)
-    return Unexpected(invalidArgument("--signature and --fetch or --target can't be used together: "
-                                      "a signature gives all of its outputs"));
-  if (asksForNames || (!asked && model->signatures().empty()))
+  return chooseSignature(asked, *model, request);
+}
+
+static Expected<Sandbox> loadSandbox(const Arguments &args, const SessionOptions &of) {
+  SandboxOptions options = sandbox::fromSession(of);
+  options.passes = args.value("--passes").value_or("");
+  options.program = "/proc/self/exe"; // which is this very command, whatever it is called
+  std::string path(args.positional[0]);
+  Progress progress(str("loading ", path));
+  if (path != "-")
+    return Sandbox::load(path, std::move(options));
+  std::string bytes(std::istreambuf_iterator<char>(std::cin), {});
+  return Sandbox::fromBytes(bytes, std::move(options));
+}
+
+/// Loads the model where it can do no harm.
+static Expected<void> openSandbox(const Arguments &args, Request &request) {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE"))
+    return Unexpected(invalidArgument("--sandbox can't be used with mpirun: a sandbox reaches no "
+                                      "other process"));
+  request.sandbox = TREADLE_TRY(loadSandbox(args, request.options));
+  if (SandboxStatus status = request.sandbox->status(); !status.landlock)
+    note(status.text());
+  std::optional<std::string_view> asked = args.value("--signature");
+  if (request.sandbox->signatures().empty() && !asked)
     return {};
-  std::string name(asked.value_or(model->signatures().size() == 1 ? model->signatures()[0].name
-                                                                  : "serving_default"));
-  return model->signature(name).map(
-      [&](const Graph::Signature *signature) { request.signature = *signature; });
+  return chooseSignature(asked, *request.sandbox, request);
+}
+
+static Expected<void> openGraph(const Arguments &args, RequestUse use, Request &request) {
+  request.graph = TREADLE_TRY(openModel(args.positional[0]));
+  if (auto passes = args.value("--passes"))
+    request.graph = TREADLE_TRY(request.graph.runPasses(*passes));
+  if (use.joinsOthers)
+    TREADLE_TRY(join(request));
+  return openSignature(args, request);
+}
+
+static std::optional<UsageError> findConflict(const Arguments &args) {
+  if (args.has("--sandbox"))
+    for (std::string_view option : {"--stats", "--trace"})
+      if (args.has(option))
+        return UsageError{
+            str("option '", option, "' can't be used with '--sandbox', which tells nothing else")};
+  return std::nullopt;
+}
+
+/// What is fetched where nothing is asked for.
+static void fetchAllOutputs(Request &request) {
+  if (request.signature)
+    for (const auto &[key, value] : request.signature->outputs)
+      request.fetches.push_back(key);
+  if (request.fetches.empty() && request.targets.empty())
+    for (const Graph::Value &output :
+         request.sandbox ? request.sandbox->outputs() : request.graph.outputs())
+      request.fetches.push_back(output.name);
 }
 
 std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &status) {
@@ -152,39 +259,33 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
     moveThisThreadTo(options->cores);
   if (std::optional<UsageError> empty = findEmptyList(args))
     return fail(*empty);
-  Expected<Graph> graph = openModel(args.positional[0]);
-  if (auto passes = args.value("--passes"); graph && passes)
-    graph = graph->runPasses(*passes);
-  if (!graph)
-    return fail(graph.error());
-  Request request{*graph, *options, args.list("--fetch"), args.list("--target"),
-                  args.list("--setup"), {}, {}, {}};
-  if (use.joinsOthers)
-    if (Expected<void> ok = join(request); !ok)
-      return fail(ok.error());
-  if (Expected<void> ok = openSignature(args, request); !ok)
+  if (std::optional<UsageError> conflict = findConflict(args))
+    return fail(*conflict);
+  Request request{
+      {}, *options, args.list("--fetch"), args.list("--target"), args.list("--setup"), {}, {},
+      {}, {}};
+  if (Expected<void> ok =
+          args.has("--sandbox") ? openSandbox(args, request) : openGraph(args, use, request);
+      !ok)
     return fail(ok.error());
   Expected<Session::Feeds> feeds = parseInputs(args, request);
   if (!feeds)
     return fail(feeds.error());
   request.feeds = std::move(*feeds);
-  if (request.signature && !use.isCheck)
-    for (const auto &[key, value] : request.signature->outputs)
-      request.fetches.push_back(key);
+  if (!use.isCheck)
+    fetchAllOutputs(request);
   if (request.fetches.empty() && request.targets.empty() && !use.isCheck)
-    for (const Graph::Value &output : request.graph.outputs())
-      request.fetches.push_back(output.name);
-  if (request.fetches.empty() && request.targets.empty() && !use.isCheck)
-    return fail(invalidArgument(
-        "'", args.positional[0], "' has no ",
-        summarize(*graph).nodes ? "output that could be fetched; choose with --fetch or --target"
-                                : "nodes; expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
+    return fail(
+        invalidArgument("'", args.positional[0], "' has no ",
+                        request.sandbox || summarize(request.graph).nodes
+                            ? "output that could be fetched; choose with --fetch or --target"
+                            : "nodes; expected a GraphDef (.pb, .pbtxt) or MLIR (.mlir)"));
   return request;
 }
 
 std::vector<Graph::Value> Request::inputs() const {
   if (!signature)
-    return graph.inputs();
+    return sandbox ? sandbox->inputs() : graph.inputs();
   std::vector<Graph::Value> values;
   for (const auto &[key, value] : signature->inputs) {
     values.push_back(value);
@@ -233,7 +334,10 @@ static Expected<std::vector<Tensor>> callSignature(const Request &request) {
         signature.outputs.end())
       return Unexpected(
           invalidArgument("signature '", signature.name, "' has no output '", name, "'"));
-  return request.model->call(signature.name, request.feeds).map([&](const Model::Values &values) {
+  Expected<Model::Values> called = request.sandbox
+                                       ? request.sandbox->call(signature.name, request.feeds)
+                                       : request.model->call(signature.name, request.feeds);
+  return called.map([&](const Model::Values &values) {
     std::vector<Tensor> fetched;
     fetched.reserve(request.fetches.size());
     for (const std::string &name : request.fetches)
@@ -251,18 +355,31 @@ Expected<Session> Request::makeSession() const {
   return session;
 }
 
+Expected<Runner> Request::makeRunner() const {
+  if (!sandbox)
+    return makeSession();
+  if (!setup.empty())
+    TREADLE_TRY(sandbox->run({}, {}, setup));
+  return *sandbox;
+}
+
+bool isCompiling(const Runner &runner) {
+  return std::visit([](const auto &running) { return running.isCompiling(); }, runner);
+}
+
 Error Request::withAdvice(Error error) const {
   if (error.reason == Reason::MissingInput)
     error.message += listInputs(*this);
-  bool lacksState = error.code == Code::FailedPrecondition && !model && setup.empty();
+  bool lacksState = error.code == Code::FailedPrecondition && !model && !sandbox && setup.empty();
   if (lacksState && !summarize(graph).variables.empty())
     error.message += "; --setup NODE runs the node that initializes it first";
   return error;
 }
 
-Expected<std::vector<Tensor>> Request::run(Session &session) const {
+Expected<std::vector<Tensor>> Request::run(const Runner &runner) const {
+  auto runIn = [&](auto running) { return running.run(fetches, feeds, targets); };
   Expected<std::vector<Tensor>> values =
-      signature ? callSignature(*this) : session.run(fetches, feeds, targets);
+      signature ? callSignature(*this) : std::visit(runIn, runner);
   if (!values)
     return Unexpected(withAdvice(std::move(values.error())));
   return values;

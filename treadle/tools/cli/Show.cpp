@@ -1,7 +1,9 @@
 // `treadle show`: what is in a graph, for people and as JSON.
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/Value.h"
+#include "treadle/tools/cli/Wants.h"
 
+#include <array>
 #include <functional>
 
 namespace treadle::cli {
@@ -86,6 +88,7 @@ void printText(const Graph &graph, const Shown &shown) {
   }
   printSection("variables", summary.variables, valueText);
   printSection("loops", summary.loops, [](const auto &loop) { return loopText(loop, true); });
+  printSection("asks for", wantsText(summary.wants), [](const std::string &text) { return text; });
   printSection("conditionals", summary.conditionals,
                [](const auto &conditional) { return loopText(conditional, false); });
   printSection("functions", summary.functions, functionText);
@@ -122,6 +125,13 @@ std::string jsonSignature(const Graph::Signature &signature) {
              ", \"outputs\": ", jsonList(signature.outputs, jsonNamed), "}");
 }
 
+std::string jsonWant(const Summary::Want &want) {
+  constexpr std::array kinds = {"read", "write", "clock", "python"};
+  return str("{\"kind\": ", jsonText(kinds[want.kind]), ", \"op\": ", jsonText(want.op),
+             ", \"node\": ", jsonText(want.node), ", \"where\": ", jsonText(want.where),
+             ", \"path\": ", jsonText(want.path), "}");
+}
+
 std::string jsonLoop(const Summary::Loop &loop) {
   return str("{\"name\": ", jsonText(loop.name), ", \"kind\": ", jsonText(loop.kind),
              ", \"where\": ", jsonText(loop.where),
@@ -155,8 +165,8 @@ void printJson(const Graph &graph, const Shown &shown) {
             "},\n \"signatures\": ", jsonList(shown.signatures, jsonSignature),
             ",\n \"inputs\": ", jsonList(graph.inputs(), jsonValue),
             ",\n \"outputs\": ", jsonList(graph.outputs(), jsonValue),
-            ",\n \"variables\": ", jsonList(summary.variables, jsonValue),
-            ",\n \"loops\": ", jsonList(summary.loops, jsonLoop),
+            ",\n \"variables\": ", jsonList(summary.variables, jsonValue), ",\n \"wants\": ",
+            jsonList(summary.wants, jsonWant), ",\n \"loops\": ", jsonList(summary.loops, jsonLoop),
             ",\n \"conditionals\": ", jsonList(summary.conditionals, jsonConditional),
             ",\n \"functions\": ", jsonList(summary.functions, jsonFunction),
             ",\n \"ops\": ", jsonCounts(summary.ops), "}\n"));

@@ -1,0 +1,125 @@
+#include "treadle/checkpoint/FileAccess.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string_view>
+
+namespace treadle {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Where a path leads. Nothing for a link to what isn't there, which would lead who writes to it
+/// somewhere else; and for what the system would read as another path.
+std::optional<std::string> placeOf(const std::string &path) {
+  if (path.empty() || path.find('\0') != path.npos)
+    return std::nullopt;
+  std::error_code error;
+  fs::path absolute = fs::absolute(path, error);
+  if (error)
+    return std::nullopt;
+  fs::path place = fs::weakly_canonical(absolute, error);
+  if (error || fs::is_symlink(fs::symlink_status(place, error)))
+    return std::nullopt;
+  std::string text = place.string();
+  if (text.size() > 1 && text.ends_with('/'))
+    text.pop_back();
+  return text;
+}
+
+std::vector<std::string> placesOf(const std::vector<std::string> &paths) {
+  std::vector<std::string> places;
+  for (const std::string &path : paths)
+    if (std::optional<std::string> place = placeOf(path))
+      places.push_back(std::move(*place));
+  return places;
+}
+
+/// What of a place is below a folder, with the slash before it; nothing if it isn't below.
+std::optional<std::string_view> below(std::string_view folder, std::string_view place) {
+  if (folder == "/")
+    return place;
+  if (!place.starts_with(folder))
+    return std::nullopt;
+  std::string_view rest = place.substr(folder.size());
+  return rest.empty() || rest.front() == '/' ? std::optional(rest) : std::nullopt;
+}
+
+bool isBelow(const std::vector<std::string> &folders, std::string_view place) {
+  return std::ranges::any_of(
+      folders, [&](const std::string &folder) { return below(folder, place).has_value(); });
+}
+
+Error denied(std::string_view act, std::string_view option, const std::string &path) {
+  return permissionDenied(act, " '", path, "' is not allowed; ", option, " ", path, " grants it");
+}
+
+} // namespace
+
+FileAccess::FileAccess(const Permissions &granted)
+    : readable(placesOf(granted.read)), writable(placesOf(granted.write)) {}
+
+const FileAccess &FileAccess::all() {
+  static const FileAccess everything = [] {
+    FileAccess made;
+    made.isEverything = true;
+    return made;
+  }();
+  return everything;
+}
+
+const FileAccess &FileAccess::none() {
+  static const FileAccess nothing;
+  return nothing;
+}
+
+void FileAccess::grantVisible(const std::string &folder) {
+  if (std::optional<std::string> place = placeOf(folder))
+    visible.push_back(std::move(*place));
+}
+
+void FileAccess::grantPrefix(const std::string &prefix) {
+  fs::path path(prefix);
+  std::optional<std::string> folder = placeOf(path.has_parent_path() ? path.parent_path() : ".");
+  if (folder && path.has_filename())
+    prefixes.push_back(str(*folder == "/" ? "" : *folder, "/", path.filename().string()));
+}
+
+bool FileAccess::isReadable(const std::string &path) const {
+  std::optional<std::string> place = placeOf(path);
+  if (!place)
+    return false;
+  auto shows = [&](const std::string &folder) {
+    std::optional<std::string_view> rest = below(folder, *place);
+    return rest && rest->find("/.") == rest->npos;
+  };
+  auto beginsWith = [&](const std::string &prefix) { return place->starts_with(prefix); };
+  return isBelow(readable, *place) || isBelow(writable, *place) ||
+         std::ranges::any_of(visible, shows) || std::ranges::any_of(prefixes, beginsWith);
+}
+
+Expected<void> FileAccess::mayRead(const std::string &path) const {
+  std::error_code ignored;
+  if (isEverything || isReadable(path) || !fs::exists(fs::symlink_status(path, ignored)))
+    return {};
+  return Unexpected(denied("reading", "--allow-read", path));
+}
+
+Expected<void> FileAccess::mayList(const std::string &folder) const {
+  if (isEverything || isReadable(folder))
+    return {};
+  return Unexpected(denied("listing", "--allow-read", folder));
+}
+
+Expected<void> FileAccess::mayWrite(const std::string &path) const {
+  if (isEverything)
+    return {};
+  std::optional<std::string> place = placeOf(path);
+  auto beginsWith = [&](const std::string &prefix) { return place->starts_with(prefix); };
+  if (place && (isBelow(writable, *place) || std::ranges::any_of(prefixes, beginsWith)))
+    return {};
+  return Unexpected(denied("writing", "--allow-write", path));
+}
+
+} // namespace treadle

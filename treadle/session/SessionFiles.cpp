@@ -1,0 +1,52 @@
+#include "treadle/session/SessionFiles.h"
+
+#include "treadle/graph/GraphImpl.h"
+#include "treadle/import/Keywords.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace treadle {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool isSame(const std::string &folder, const char *other) {
+  std::error_code ignored;
+  return other && *other && fs::equivalent(folder, other, ignored);
+}
+
+/// What a converted SavedModel says of where it was: its word for where its variables and assets
+/// are, and for no more.
+void grantRecorded(mlir::ModuleOp module, FileAccess &files) {
+  auto folder = module->getAttrOfType<mlir::StringAttr>(graphdef::filesKey);
+  if (!folder)
+    return;
+  files.grantVisible(str(folder.getValue().str(), "/variables"));
+  files.grantVisible(str(folder.getValue().str(), "/assets"));
+}
+
+} // namespace
+
+bool isShared(const std::string &folder) {
+  struct stat status{};
+  if (stat(folder.c_str(), &status) || (status.st_mode & S_IWOTH))
+    return true;
+  const passwd *user = getpwuid(getuid());
+  return isSame(folder, "/") || isSame(folder, std::getenv("HOME")) ||
+         isSame(folder, user ? user->pw_dir : nullptr);
+}
+
+FileAccess filesFor(const Graph &graph, const Permissions &granted) {
+  FileAccess files(granted);
+  const GraphPlace &place = graph.impl->place;
+  if (place.isModelFolder || (!place.folder.empty() && !isShared(place.folder)))
+    files.grantVisible(place.folder);
+  grantRecorded(*graph.impl->module, files);
+  return files;
+}
+
+} // namespace treadle

@@ -1,0 +1,71 @@
+// How much memory the tensors of a session may take.
+#pragma once
+
+#include "treadle/tensor/Tensor.h"
+
+#include <atomic>
+#include <cstdint>
+
+namespace treadle {
+
+/// Counts the memory of blocks that are made while the budget is open on their thread, and refuses
+/// more than its limit. What a block took comes back when it is freed, on whichever thread and
+/// however late that is. Thread-safe.
+class MemoryBudget {
+public:
+  explicit MemoryBudget(int64_t limit) : account(new Account(limit)) {}
+  ~MemoryBudget() { account->give(Account::owner); }
+  MemoryBudget(const MemoryBudget &) = delete;
+  MemoryBudget &operator=(const MemoryBudget &) = delete;
+
+  int64_t used() const { return account->taken.load(std::memory_order_relaxed) - Account::owner; }
+
+  /// Lives until its owner and all blocks that were charged to it are gone.
+  struct Account {
+    /// What the owner takes, so that the account stays while it is there.
+    static constexpr int64_t owner = 1;
+
+    explicit Account(int64_t limit) : limit(limit) {}
+    /// False, having taken nothing, if less is left.
+    bool take(int64_t bytes);
+    void give(int64_t bytes) {
+      if (taken.fetch_sub(bytes, std::memory_order_acq_rel) == bytes)
+        delete this;
+    }
+
+    const int64_t limit;
+    std::atomic<int64_t> taken{owner};
+  };
+  Account &get() const { return *account; }
+
+  /// Opens an account on this thread; null closes what is open.
+  class Scope {
+  public:
+    explicit Scope(Account *account);
+    ~Scope();
+    Scope(const Scope &) = delete;
+    Scope &operator=(const Scope &) = delete;
+
+  private:
+    Account *before;
+  };
+  /// The account that is open on this thread; null: none.
+  static Account *opened();
+
+private:
+  Account *account;
+};
+
+/// Charges what the texts of new tensors of strings take, beside their blocks, to the budget that
+/// these were charged to. ResourceExhausted where less is left.
+Expected<void> chargeTexts(std::span<const Tensor> made);
+
+/// Whether there are tensors of strings among some.
+inline bool holdTexts(std::span<const Tensor> tensors) {
+  for (const Tensor &tensor : tensors)
+    if (tensor && tensor.dtype() == DType::String) [[unlikely]]
+      return true;
+  return false;
+}
+
+} // namespace treadle

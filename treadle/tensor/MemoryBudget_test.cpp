@@ -1,0 +1,94 @@
+#include "treadle/tensor/MemoryBudget.h"
+
+#include "treadle/tensor/TestExpected.h"
+
+#include <thread>
+
+namespace treadle {
+namespace {
+
+TEST(MemoryBudget, CountsWhatIsMadeWhileItIsOpen) {
+  MemoryBudget budget(1 << 20);
+  Tensor before = *Tensor::make(DType::Float32, {1000});
+  EXPECT_EQ(budget.used(), 0);
+  {
+    MemoryBudget::Scope open(&budget.get());
+    Tensor made = *Tensor::make(DType::Float32, {1000});
+    EXPECT_GE(budget.used(), 4000);
+    EXPECT_LE(budget.used(), 4200);
+    Tensor view = made.withDims({std::vector<int64_t>{10, 100}});
+    EXPECT_LE(budget.used(), 4400);
+    EXPECT_EQ(view.dim(1), 100);
+  }
+  EXPECT_EQ(budget.used(), 0);
+}
+
+TEST(MemoryBudget, RefusesMoreThanItsLimit) {
+  MemoryBudget budget(10000);
+  MemoryBudget::Scope open(&budget.get());
+  Tensor first = *Tensor::make(DType::UInt8, {6000});
+  EXPECT_FAILS(Tensor::make(DType::UInt8, {6000}), ResourceExhausted, "of the 10000");
+  first.reset();
+  EXPECT_TRUE(Tensor::make(DType::UInt8, {6000}));
+}
+
+TEST(MemoryBudget, RefusesManySmallOnes) {
+  MemoryBudget budget(100000);
+  MemoryBudget::Scope open(&budget.get());
+  std::vector<Tensor> kept;
+  auto keepAll = [&] {
+    for (;;)
+      kept.push_back(Tensor::makeScalar(DType::Int32));
+  };
+  EXPECT_THROW(keepAll(), std::bad_alloc);
+  EXPECT_GT(kept.size(), 500);
+  EXPECT_LT(kept.size(), 2500);
+}
+
+TEST(MemoryBudget, WhatIsFreedLateAndElsewhereComesBack) {
+  Tensor late;
+  {
+    MemoryBudget budget(1 << 20);
+    {
+      MemoryBudget::Scope open(&budget.get());
+      late = *Tensor::make(DType::Float64, {100});
+    }
+    EXPECT_GE(budget.used(), 800);
+    std::thread([mine = std::move(late)]() mutable { mine.reset(); }).join();
+    EXPECT_EQ(budget.used(), 0);
+    MemoryBudget::Scope open(&budget.get());
+    late = *Tensor::make(DType::Float64, {100});
+  }
+  EXPECT_EQ(late.count(), 100); // outlives the budget
+}
+
+TEST(MemoryBudget, CountsTexts) {
+  MemoryBudget budget(100000);
+  MemoryBudget::Scope open(&budget.get());
+  Tensor texts = *Tensor::make(DType::String, {2});
+  int64_t empty = budget.used();
+  texts.data<std::string>()[1] = std::string(50000, 'x');
+  EXPECT_TRUE(chargeTexts({&texts, 1}));
+  EXPECT_GE(budget.used() - empty, 50000);
+  EXPECT_TRUE(chargeTexts({&texts, 1}));
+  EXPECT_LT(budget.used() - empty, 51000);
+  texts.data<std::string>()[0] = std::string(60000, 'x');
+  EXPECT_FAILS(chargeTexts({&texts, 1}), ResourceExhausted, "texts");
+  texts.reset();
+  EXPECT_EQ(budget.used(), 0);
+}
+
+TEST(MemoryBudget, ScopesNest) {
+  MemoryBudget outer(1000), inner(1000);
+  MemoryBudget::Scope one(&outer.get());
+  {
+    MemoryBudget::Scope two(&inner.get());
+    EXPECT_EQ(MemoryBudget::opened(), &inner.get());
+    MemoryBudget::Scope none(nullptr);
+    EXPECT_EQ(MemoryBudget::opened(), nullptr);
+  }
+  EXPECT_EQ(MemoryBudget::opened(), &outer.get());
+}
+
+} // namespace
+} // namespace treadle
