@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Makes a wheel of build/release: one file for each Python that it is told.
+"""Makes a wheel of build/release: one file for all Pythons that it is told.
 
-wheel.py OUT PYTHON...       names or paths of interpreters, of one version each
+wheel.py OUT PYTHON...       names or paths of interpreters
 
-The library and the command are in it once, and the native module once for each Python; auditwheel
-puts other libraries beside them. Whoever installs it needs nothing but Python.
+The library and the programs are in it once, and the native module once for Python 3.10, for 3.11,
+and for 3.12 and all later ones; auditwheel puts other libraries beside them. Whoever installs it
+needs nothing but Python.
 """
 
 import argparse
@@ -20,6 +21,9 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
 PLATFORM = "manylinux_2_36_x86_64"  # Debian 12's
 NUMPY = "numpy>=1.26"
+PROGRAMS = ("treadle", "treadle-rewriter")
+# From this version on one module, by the stable ABI, serves every Python 3.
+STABLE = 12
 EXTRAS = {"torch": "torch>=2.11", "jax": "jax>=0.7"}
 
 # Finds the command without importing the package, and becomes it.
@@ -58,19 +62,44 @@ def project_version():
     return run(BUILD / "library" / "treadle", "--version").split()[1]
 
 
-def tag_of(python):
-    """The tag of an interpreter: cp311."""
+def version_of(python):
+    """Of an interpreter, the second number: 11 of Python 3.11."""
     if not shutil.which(python):
         sys.exit(f"wheel: there is no '{python}', expected the name or path of a Python")
-    major, minor = run(python, "-c", "import sys; print(*sys.version_info[:2])").split()
+    tell = "import sys; print(*sys.version_info[:2], hasattr(sys, 'abiflags') and sys.abiflags)"
+    major, minor, *flags = run(python, "-c", tell).split()
     if (int(major), int(minor)) < (3, 10):
         sys.exit(f"wheel: {python} is Python {major}.{minor}, expected 3.10 or newer")
-    return f"cp{major}{minor}"
+    if "t" in flags:
+        sys.exit(f"wheel: {python} has no global lock, which the native module needs; use another")
+    return int(minor)
+
+
+def modules(pythons):
+    """By version, the interpreters to build a module with. Of several that one module serves it is
+    the oldest."""
+    versions = sorted((version_of(python), python) for python in pythons)
+    by_version = {}
+    for version, python in versions:
+        by_version.setdefault(min(version, STABLE), python)
+    return by_version
+
+
+def tag_of(version):
+    return f"cp3{version}-" + ("abi3" if version == STABLE else f"cp3{version}")
+
+
+def requires_python(versions):
+    """What pip must be told besides the tags: `cp310.cp312-abi3.cp310` fits Python 3.11 too."""
+    *_, last = versions
+    lacking = [f"!=3.{v}.*" for v in range(min(versions), last) if v not in versions]
+    end = [] if last == STABLE else [f"<3.{last + 1}"]
+    return ",".join([f">=3.{min(versions)}", *lacking, *end])
 
 
 def add_module(python, package, scratch):
     nanobind = run(sys.executable, "-m", "nanobind", "--cmake_dir").strip()
-    folder = scratch / tag_of(python)
+    folder = pathlib.Path(tempfile.mkdtemp(dir=scratch))
     run(
         "cmake",
         "-G",
@@ -109,13 +138,13 @@ def small_icu_data(folder):
     run("cc", "-shared", "-nostdlib", f"-Wl,-soname,{library}", assembly, "-o", folder / library)
 
 
-def metadata(version):
+def metadata(version, pythons):
     lines = [
         "Metadata-Version: 2.1",
         "Name: treadle",
         f"Version: {version}",
         "Summary: Runs, reshapes and explains dataflow graphs, without TensorFlow",
-        "Requires-Python: >=3.10",
+        f"Requires-Python: {requires_python(pythons)}",
         f"Requires-Dist: {NUMPY}",
         "Requires-Dist: ml_dtypes>=0.5",
     ]
@@ -129,22 +158,25 @@ def assemble(tree, pythons, scratch):
     package = tree / "treadle"
     source = ROOT / "treadle" / "python" / "treadle"
     shutil.copytree(source, package, ignore=shutil.ignore_patterns("__pycache__"))
-    for python in pythons:
+    built = modules(pythons)
+    for python in built.values():
         add_module(python, package, scratch)
     shutil.copy(BUILD / "lib" / "libtreadle.so.0", package)
     shutil.copy(BUILD / "python" / "treadle" / "libtreadle_tensorflow.so", package)
     (package / "bin").mkdir()
-    shutil.copy(BUILD / "library" / "treadle", package / "bin")
-    for file in [*package.glob("*.so*"), package / "bin" / "treadle"]:
+    for name in PROGRAMS:
+        shutil.copy(BUILD / "library" / name, package / "bin")
+    programs = [*(package / "bin").iterdir()]
+    for file in [*package.glob("*.so*"), *programs]:
         run("llvm-strip", file)
+    for file in programs:
+        run("patchelf", "--set-rpath", "$ORIGIN/..", file)
     version = project_version()
-    run("patchelf", "--set-rpath", "$ORIGIN/..", package / "bin" / "treadle")
     info = tree / f"treadle-{version}.dist-info"
     info.mkdir()
-    (info / "METADATA").write_text(metadata(version))
+    (info / "METADATA").write_text(metadata(version, built))
     shutil.copy(BUILD / "python" / info.name / "entry_points.txt", info)
-    tags = [tag_of(p) for p in pythons]
-    lines = [f"Tag: {t}-{t}-linux_x86_64" for t in tags]
+    lines = [f"Tag: {tag_of(v)}-linux_x86_64" for v in built]
     (info / "WHEEL").write_text(
         "\n".join(
             ["Wheel-Version: 1.0", "Generator: treadle", "Root-Is-Purelib: false", *lines, ""]

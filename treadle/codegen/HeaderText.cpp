@@ -61,6 +61,15 @@ std::string structText(const ObjectFunction &function, const char *kind,
   return text + str("} ", function.symbol, "_", kind, ";\n\n");
 }
 
+constexpr std::string_view linkWithLibrary =
+    "Link with -LDIR -Wl,-rpath,DIR -ltreadle_runtime -lm,\n"
+    "   DIR being the folder of libtreadle_runtime.so. The Python package has libtreadle.so.0\n"
+    "   instead: DIR is then the folder of the package, and -l:libtreadle.so.0 links it.";
+constexpr std::string_view linkWithArchive =
+    "Link with DIR/libtreadle_runtime.a -l:libstdc++.a -lm\n"
+    "   -Wl,--gc-sections -static-libgcc. './dev build', 'cmake --install' and the package\n"
+    "   libtreadle-dev bring the archive; the Python package has none.";
+
 std::string functionText(const ObjectFunction &function) {
   const std::string &symbol = function.symbol;
   std::string text = structText(function, "inputs", function.inputs);
@@ -81,11 +90,11 @@ std::string functionText(const ObjectFunction &function) {
 } // namespace
 
 std::string headerText(const std::vector<ObjectFunction> &functions, const std::string &name,
-                       const std::string &guard) {
-  std::string text = str(
-      "/* ", name, ", compiled by Treadle. Link with -LDIR -Wl,-rpath,DIR -ltreadle_runtime -lm,\n",
-      "   DIR being the folder of libtreadle_runtime.so. */\n#ifndef ", guard, "\n#define ", guard,
-      "\n\n#include <stdint.h>\n\n", common, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
+                       const std::string &guard, bool isStatic) {
+  std::string text =
+      str("/* ", name, ", compiled by Treadle. ", isStatic ? linkWithArchive : linkWithLibrary,
+          " */\n#ifndef ", guard, "\n#define ", guard, "\n\n#include <stdint.h>\n\n", common,
+          "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n");
   for (const ObjectFunction &function : functions)
     text += functionText(function);
   return text + "#ifdef __cplusplus\n}\n#endif\n#endif\n";

@@ -41,8 +41,9 @@ struct ObjectTarget {
 /// and math libraries.
 Expected<std::string> objectFile(std::vector<ObjectFunction> functions, const ObjectTarget &target);
 
-/// Declares the functions for C and C++. `name`: of the model; `guard`: an identifier.
+/// Declares the functions for C and C++. `name`: of the model; `guard`: an identifier; `isStatic`:
+/// of an object that is linked with the archive.
 std::string headerText(const std::vector<ObjectFunction> &functions, const std::string &name,
-                       const std::string &guard);
+                       const std::string &guard, bool isStatic);
 
 } // namespace treadle::codegen

@@ -469,7 +469,7 @@ Expected<ObjectCode> compileToObject(const Graph &graph, const ObjectOptions &op
     functions.push_back(std::move(function));
   }
   std::string guard = llvm::StringRef(options.name).upper() + "_H";
-  std::string header = codegen::headerText(functions, options.name, guard);
+  std::string header = codegen::headerText(functions, options.name, guard, options.isStatic);
   return codegen::objectFile(std::move(functions), target).map([&](std::string object) {
     return ObjectCode{std::move(object), std::move(header)};
   });

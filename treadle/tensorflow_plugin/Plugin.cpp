@@ -89,8 +89,8 @@ void give(std::string_view bytes, Buffer *out) {
   *out = {copy, bytes.size(), [](void *data, size_t) { std::free(data); }};
 }
 
-/// The program beside this library, as it is built (bin/ and lib/ or python/treadle/) and
-/// installed.
+/// The program near this library, as it is built (library/ and python/treadle/) and in a wheel
+/// (treadle/bin/ and treadle/).
 std::string rewriterProgram() {
   if (std::string program = setting("TREADLE_REWRITER"); !program.empty())
     return program;
@@ -99,7 +99,7 @@ std::string rewriterProgram() {
     return "treadle-rewriter";
   std::string folder = info.dli_fname;
   folder.resize(folder.find_last_of('/') + 1);
-  for (const char *place : {"", "../bin/", "../../bin/"})
+  for (const char *place : {"bin/", "../../library/"})
     if (std::string program = folder + place + "treadle-rewriter"; isProgram(program))
       return program;
   return "treadle-rewriter";

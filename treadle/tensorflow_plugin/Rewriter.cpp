@@ -1,5 +1,6 @@
-// The program treadle-rewriter: reads graphs from its input, runs passes over each, and writes them
-// to its output, until the input ends. See Channel.h for the messages.
+// Passes over graphs that come as messages (Channel.h).
+#include "treadle/tensorflow_plugin/Rewriter.h"
+
 #include "treadle/tensorflow_plugin/Channel.h"
 #include "treadle/tensorflow_plugin/Library.h"
 #include "treadle/tensorflow_plugin/Pipeline.h"
@@ -64,12 +65,12 @@ void serve(Channel channel) {
 }
 
 } // namespace
-} // namespace treadle::tensorflow
 
-int main() {
-  using treadle::tensorflow::Channel;
+void rewriteInput() {
   // What a library prints must not end up among the messages.
   int out = dup(STDOUT_FILENO);
   dup2(STDERR_FILENO, STDOUT_FILENO);
-  treadle::tensorflow::serve(Channel(STDIN_FILENO, out));
+  serve(Channel(STDIN_FILENO, out));
 }
+
+} // namespace treadle::tensorflow

@@ -73,8 +73,8 @@ constexpr OptionRow options[] = {
      "inputs of the function, for a graph; by default the placeholders that it needs"},
     {"--fast-math", "", fastMathHelp},
     {"--static", "",
-     "for programs that are linked with libtreadle_runtime.a: they get the kernels that the model "
-     "uses"},
+     "for programs that are linked with libtreadle_runtime.a, which no wheel has: they get the "
+     "kernels that the model uses"},
     {"--target", "PROCESSOR",
      "the least processor that runs the code: x86-64-v2, x86-64-v3, x86-64-v4 or aarch64; by "
      "default "
@@ -92,7 +92,12 @@ const Command compileCommand = {
     options,
     "  treadle compile examples/countdown.pbtxt --fetch count:0 -o countdown.o\n"
     "  cc program.c countdown.o -Lbuild/release/lib -Wl,-rpath,$PWD/build/release/lib \\\n"
-    "     -ltreadle_runtime -lm\n",
+    "     -ltreadle_runtime -lm\n\n"
+    "build/release/lib has libtreadle_runtime.so in a checkout after ./dev build. Where the\n"
+    "library is installed, the folder is what pkg-config --variable=libdir treadle prints. The\n"
+    "wheel has libtreadle.so.0 instead: write -l:libtreadle.so.0 in the place of\n"
+    "-ltreadle_runtime. It is in the folder that this prints:\n"
+    "  python -c \"import treadle; print(treadle.__path__[0])\"\n",
     compile,
 };
 

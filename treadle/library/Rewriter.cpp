@@ -1,0 +1,3 @@
+#include "treadle/library/Main.h"
+
+int main() { return treadle_rewriter_main(); }
