@@ -36,23 +36,23 @@ struct Times {
   double perSecond() const { return static_cast<double>(sorted.size()) / total * 1000; }
 };
 
-static Expected<double> timeRun(const Request &request, Session &session) {
+static Expected<double> timeRun(const Request &request, const Runner &runner) {
   Clock::time_point start = Clock::now();
-  Expected<std::vector<Tensor>> values = request.run(session);
+  Expected<std::vector<Tensor>> values = request.run(runner);
   double time = milliseconds(Clock::now() - start);
   return values.map([&](const auto &) { return time; });
 }
 
 /// The first run plans; more follow until caches and pools are warm: 3, or 100 ms of them, and
 /// until nothing is being compiled, if that ends in 10 s. Gives the time of the first.
-static Expected<double> warmUp(const Request &request, Session &session) {
+static Expected<double> warmUp(const Request &request, const Runner &runner) {
   double first = 0, total = 0;
-  for (int runs = 0; runs < 3 || (total < 100 && runs < 1000) || session.isCompiling(); ++runs) {
-    double time = TREADLE_TRY(timeRun(request, session));
+  for (int runs = 0; runs < 3 || (total < 100 && runs < 1000) || isCompiling(runner); ++runs) {
+    double time = TREADLE_TRY(timeRun(request, runner));
     total += time;
     if (runs == 0)
       first = time;
-    if (total > (session.isCompiling() ? 10'000 : 2000))
+    if (total > (isCompiling(runner) ? 10'000 : 2000))
       break;
   }
   return first;
@@ -65,8 +65,8 @@ static Expected<double> warmUp(const Request &request, Session &session) {
 /// moment don't count.
 class Clients {
 public:
-  Clients(const Request &request, Session &session, int64_t count, int64_t repeat)
-      : request(request), session(session), repeat(repeat), left(count), start(count),
+  Clients(const Request &request, const Runner &runner, int64_t count, int64_t repeat)
+      : request(request), runner(runner), repeat(repeat), left(count), start(count),
         clients(static_cast<size_t>(count)) {}
 
   Expected<Times> measure(Progress &progress) {
@@ -105,8 +105,7 @@ private:
       client.outcome = std::move(outcome);
     };
     Expected<Request> own = prepared();
-    check(
-        own.and_then([&](const Request &own) { return warmUp(own, session).map([](double) {}); }));
+    check(own.and_then([&](const Request &own) { return warmUp(own, runner).map([](double) {}); }));
     start.arrive_and_wait();
     if (!hasFailed)
       check(callUntilAllAreDone(*own, client, progress));
@@ -126,7 +125,7 @@ private:
     client.runs.reserve(static_cast<size_t>(std::min<int64_t>(repeat, 1 << 20)));
     for (int64_t i = 0; left.load(std::memory_order_relaxed) > 0 && !hasFailed; ++i) {
       Clock::time_point begin = Clock::now();
-      TREADLE_TRY(own.run(session));
+      TREADLE_TRY(own.run(runner));
       client.runs.push_back({begin, Clock::now()});
       if (i + 1 == repeat)
         --left;
@@ -153,7 +152,7 @@ private:
   }
 
   const Request &request;
-  Session &session;
+  const Runner &runner;
   const int64_t repeat;
   std::atomic<int64_t> left; // callers that have not done their runs
   std::atomic<bool> hasFailed{false};
@@ -162,13 +161,22 @@ private:
 };
 
 static Expected<Times> measure(const Request &request, int64_t clients, int64_t repeat) {
-  Session session = TREADLE_TRY(request.makeSession());
+  Runner runner = TREADLE_TRY(request.makeRunner());
   Progress progress("measuring");
-  double first = TREADLE_TRY(warmUp(request, session));
-  return Clients(request, session, clients, repeat).measure(progress).map([&](Times times) {
+  double first = TREADLE_TRY(warmUp(request, runner));
+  return Clients(request, runner, clients, repeat).measure(progress).map([&](Times times) {
     times.warmUp = first;
     return times;
   });
+}
+
+/// In JSON the object is left open for this.
+static void printSandbox(const SandboxStatus &status, bool isJson) {
+  if (isJson)
+    std::printf(", \"sandbox\": {\"landlock\": %d, \"start_ms\": %.3f, \"load_ms\": %.3f}",
+                status.landlock, status.startSeconds * 1000, status.loadSeconds * 1000);
+  else
+    print(str("sandbox: ", status.text(), "\n"));
 }
 
 static int bench(const Arguments &args) {
@@ -193,18 +201,23 @@ static int bench(const Arguments &args) {
       args.has("--json")
           ? "{\"runs\": %lld, \"clients\": %lld, \"calls_per_second\": %.6f, \"first_ms\": %.6f, "
             "\"min_ms\": %.6f, \"p50_ms\": %.6f, \"p90_ms\": %.6f, \"p99_ms\": %.6f, "
-            "\"mean_ms\": %.6f}\n"
+            "\"mean_ms\": %.6f"
           : "runs %lld after a warm-up, clients %lld, %.1f calls a second, first %.4g ms\n"
             "min %.4g ms  p50 %.4g ms  p90 %.4g ms  p99 %.4g ms  mean %.4g ms\n";
   std::printf(format, static_cast<long long>(times->sorted.size()),
               static_cast<long long>(*clients), times->perSecond(), times->warmUp, times->sorted[0],
               times->percentile(0.5), times->percentile(0.9), times->percentile(0.99),
               times->mean());
+  if (request->sandbox)
+    printSandbox(request->sandbox->status(), args.has("--json"));
+  if (args.has("--json"))
+    std::printf("}\n");
   return 0;
 }
 
 static constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
+    sandboxOption,
     {"--repeat", "N", "number of runs to measure, of each client; 100 by default"},
     {"--clients", "N",
      "threads that call the model at the same time, with inputs of their own; 1 by default"},

@@ -143,13 +143,13 @@ Expected<void> addFeeds(Request &request, const Call &call, const NpzFile &file)
 }
 
 /// Makes one call and prints its lines; false if an output is beyond tolerance.
-Expected<bool> checkCall(Session &session, Request request, const Call &call, const NpzFile &file,
-                         const std::string &prefix) {
+Expected<bool> checkCall(const Runner &runner, Request request, const Call &call,
+                         const NpzFile &file, const std::string &prefix) {
   TREADLE_TRY(addFeeds(request, call, file));
   request.fetches.clear();
   for (const auto &[array, name] : call.outputs)
     request.fetches.push_back(name);
-  std::vector<Tensor> values = TREADLE_TRY(request.run(session));
+  std::vector<Tensor> values = TREADLE_TRY(request.run(runner));
   bool isWithin = true;
   for (size_t i = 0; i < values.size(); ++i) {
     const Tensor &got = values[i];
@@ -187,18 +187,19 @@ int check(const Request &request, const std::string &path, Stats &stats) {
                                 [](const Call &call) { return !call.outputs.empty(); });
   if (!hasOutputs)
     return report(invalidArgument("'", path, "' holds no out/... array to compare with"));
-  Expected<Session> session = request.makeSession();
-  if (!session)
-    return report(session.error());
+  Expected<Runner> runner = request.makeRunner();
+  if (!runner)
+    return report(runner.error());
   bool isWithin = true;
   for (size_t i = 0; i < calls->size(); ++i) {
     std::string prefix = calls->size() > 1 ? str("call ", i, ": ") : "";
-    Expected<bool> result = checkCall(*session, request, (*calls)[i], *file, prefix);
+    Expected<bool> result = checkCall(*runner, request, (*calls)[i], *file, prefix);
     if (!result)
       return report(result.error());
     isWithin &= *result;
   }
-  stats.take(*session);
+  if (const auto *session = std::get_if<Session>(&*runner))
+    stats.take(*session);
   print(isWithin ? "passed\n" : "failed\n");
   return isWithin ? 0 : 1;
 }

@@ -1,6 +1,8 @@
 // The `treadle` command: picks the subcommand, parses its options by its table, and runs it.
 #include "treadle/tools/cli/CommandLine.h"
 #include "treadle/runtime/InstructionSet.h"
+#include "treadle/sandbox/ChildProcess.h"
+#include "treadle/sandbox/Server.h"
 #include "treadle/tensor/Suggestions.h"
 #include "treadle/tools/cli/Compile.h"
 #include "treadle/tools/cli/Manual.h"
@@ -126,6 +128,8 @@ static void handleInterrupts() {
 int treadle::cli::commandLine(int argc, char **argv) {
   handleInterrupts();
   std::string_view name = argc > 1 ? argv[1] : "";
+  if (name == sandbox::ChildProcess::command)
+    return sandbox::serve({argv + 2, static_cast<size_t>(argc - 2)});
   if (name == "--help" || name == "-h" || name == "help")
     return help(argc > 2 ? argv[2] : "");
   if (name == "--version") {

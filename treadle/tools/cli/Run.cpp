@@ -10,16 +10,17 @@
 namespace treadle::cli {
 
 static int runOnce(const Arguments &args, const Request &request, Stats &stats) {
-  Expected<Session> session = request.makeSession();
-  if (!session)
-    return report(session.error());
+  Expected<Runner> runner = request.makeRunner();
+  if (!runner)
+    return report(runner.error());
   stats.lap("session");
   Expected<std::vector<Tensor>> values = [&] {
     Progress progress(str("running ", args.positional[0]));
-    return request.run(*session);
+    return request.run(*runner);
   }();
   stats.lap("plan and first run");
-  stats.take(*session);
+  if (const auto *session = std::get_if<Session>(&*runner))
+    stats.take(*session);
   if (!values)
     return report(values.error());
   // The results are the same everywhere: one of the processes prints them.
@@ -49,8 +50,9 @@ static int runAlone(const Arguments &args) {
   std::optional<Request> request = makeRequest(args, {checkFile.has_value(), true}, status);
   if (!request)
     return status;
-  if (Expected<void> ok = distribute(*request); !ok)
-    return report(ok.error());
+  if (!request->sandbox)
+    if (Expected<void> ok = distribute(*request); !ok)
+      return report(ok.error());
   stats.lap("load");
   status =
       checkFile ? check(*request, std::string(*checkFile), stats) : runOnce(args, *request, stats);
@@ -73,6 +75,7 @@ static int run(const Arguments &args) {
 
 static constexpr OptionRow options[] = {
     TREADLE_RUN_OPTIONS,
+    sandboxOption,
     {"--check", "IO.npz", "feed the arrays in/K, and exit with 1 if a result isn't close to out/K"},
     {"--output", "FILE.npz", "store the results"},
     {"--stats", "",
