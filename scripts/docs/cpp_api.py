@@ -8,8 +8,8 @@ from .prose import comment, fenced
 HEADERS = [
     f"treadle/{name}.h"
     for name in """treadle Graph Session Model Builder Gradients Freeze Check Explain Explore
-    Profile CodeProfile Summary Schedule Compile tensor/DType tensor/Tensor tensor/Attr tensor/Error
-    runtime/Kernel runtime/OpTraits runtime/Modes""".split()
+    Profile CodeProfile Summary Schedule Compile Sandbox tensor/DType tensor/Tensor tensor/Attr
+    tensor/Error runtime/Kernel runtime/OpTraits runtime/Modes""".split()
 ]
 
 

@@ -22,8 +22,8 @@ struct sigaction pythonsAction;
 // Which run the last signal was for: a watcher that comes late must not end the next one.
 std::atomic<uint64_t> installedRun{0}, interruptedRun{0};
 static_assert(std::atomic<uint64_t>::is_always_lock_free);
-std::mutex mutex; // guards what follows
-Session *current = nullptr;
+std::mutex mutex;              // guards what follows
+std::function<void()> current; // cancels
 uint64_t currentRun = 0;
 pid_t watcherProcess = 0; // where the watcher runs; a forked child has none
 
@@ -43,7 +43,7 @@ void cancelCurrent() {
     std::lock_guard lock(mutex);
     if (!current || currentRun != interruptedRun.load())
       return;
-    current->cancel();
+    current();
   }
 }
 
@@ -85,7 +85,7 @@ bool hasDefaultHandler() {
 
 } // namespace
 
-InterruptScope::InterruptScope(Session &session) {
+InterruptScope::InterruptScope(std::function<void()> cancel) {
   if (!isMainThread() || !hasDefaultHandler())
     return;
   std::lock_guard lock(mutex);
@@ -94,7 +94,7 @@ InterruptScope::InterruptScope(Session &session) {
   startWatcher();
   while (sem_trywait(&wake) == 0) {
   }
-  current = &session;
+  current = std::move(cancel);
   installedRun.store(++currentRun);
   isActive = true;
   struct sigaction action = {};

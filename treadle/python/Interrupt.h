@@ -2,15 +2,22 @@
 // would not see them.
 #pragma once
 
+#include "treadle/python/Errors.h"
 #include "treadle/treadle.h"
+
+#include <nanobind/nanobind.h>
+
+#include <functional>
 
 namespace treadle::python {
 
-/// While it lives, SIGINT also cancels the session's runs. Does nothing on other threads than the
-/// main one, or where the program handles SIGINT itself. Made and destroyed with the GIL held.
+/// While it lives, SIGINT also calls `cancel`, again and again. Does nothing on other threads than
+/// the main one, or where the program handles SIGINT itself. Made and destroyed with the GIL held.
 class InterruptScope {
 public:
-  explicit InterruptScope(Session &session);
+  explicit InterruptScope(std::function<void()> cancel);
+  /// Cancels the session's runs.
+  explicit InterruptScope(Session &session) : InterruptScope([&session] { session.cancel(); }) {}
   ~InterruptScope();
   InterruptScope(const InterruptScope &) = delete;
   InterruptScope &operator=(const InterruptScope &) = delete;
@@ -18,5 +25,17 @@ public:
 private:
   bool isActive = false;
 };
+
+/// Gives up the GIL while `work` runs, which Ctrl-C cancels: by `running.cancel()`.
+template <typename Running, typename Work> auto interruptibly(Running running, Work work) {
+  auto result = [&] {
+    InterruptScope interruptible([&running] { running.cancel(); });
+    nanobind::gil_scoped_release release;
+    return work();
+  }();
+  if (PyErr_CheckSignals())
+    throw nanobind::python_error();
+  return orRaise(std::move(result));
+}
 
 } // namespace treadle::python

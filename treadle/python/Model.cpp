@@ -16,12 +16,20 @@ namespace treadle::python {
 
 namespace {
 
+nb::dict describe(const std::vector<std::pair<std::string, Graph::Value>> &entries) {
+  nb::dict values;
+  for (const auto &[key, value] : entries)
+    values[key.c_str()] = toValue(value);
+  return values;
+}
+
 class PyModel {
 public:
   PyModel(nb::handle path, const std::vector<std::string> &tags, std::optional<int> threads,
           std::optional<std::vector<int>> cores, const std::string &tier,
           const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
-          bool trace, bool fastMath);
+          bool trace, bool fastMath, std::optional<int64_t> memory, nb::handle allowRead,
+          nb::handle allowWrite, bool allowClock);
 
   nb::dict signatures() const;
   nb::dict call(const std::string &signature, nb::dict inputs);
@@ -32,18 +40,6 @@ private:
   std::shared_ptr<const RegisteredOps> ops; // before the model, which refers to it
   Model model;
 };
-
-// Gives up the GIL while `work` runs, which Ctrl-C cancels.
-template <typename Work> auto interruptibly(Session session, Work work) {
-  auto result = [&] {
-    InterruptScope interruptible(session);
-    nb::gil_scoped_release release;
-    return work();
-  }();
-  if (PyErr_CheckSignals())
-    throw nb::python_error();
-  return orRaise(std::move(result));
-}
 
 Model loadModel(const std::string &path, const SessionOptions &options,
                 const std::vector<std::string> &tags) {
@@ -57,31 +53,39 @@ Model loadModel(const std::string &path, const SessionOptions &options,
 PyModel::PyModel(nb::handle path, const std::vector<std::string> &tags, std::optional<int> threads,
                  std::optional<std::vector<int>> cores, const std::string &tier,
                  const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
-                 bool trace, bool fastMath)
+                 bool trace, bool fastMath, std::optional<int64_t> memory, nb::handle allowRead,
+                 nb::handle allowWrite, bool allowClock)
     : ops(currentOps()),
       model(loadModel(toPath(path),
                       sessionOptions(threads, std::move(cores), tier, loopOverlap, timeout,
-                                     statistics, trace, fastMath, *ops),
+                                     statistics, trace, fastMath, memory,
+                                     toPermissions(allowRead, allowWrite, allowClock), *ops),
                       tags)) {}
 
-nb::dict describe(const std::vector<std::pair<std::string, Graph::Value>> &entries) {
-  nb::dict values;
-  for (const auto &[key, value] : entries)
-    values[key.c_str()] = toValue(value);
-  return values;
+nb::dict PyModel::signatures() const { return toDict(model.signatures()); }
+
+nb::dict PyModel::call(const std::string &name, nb::dict inputs) {
+  Model::Values values = toInputs(*orRaise(model.signature(name)), inputs);
+  return toOutputs(interruptibly(model.session(), [&] { return model.call(name, values); }));
 }
 
-/// For each signature its inputs and its outputs.
-nb::dict PyModel::signatures() const {
+void PyModel::save(nb::handle folder) {
+  std::string path = folder.is_none() ? "" : toPath(folder);
+  interruptibly(model.session(),
+                [&] { return folder.is_none() ? model.save() : model.save(path); });
+}
+
+} // namespace
+
+nb::dict toDict(const std::vector<Graph::Signature> &signatures) {
   nb::dict all;
-  for (const Graph::Signature &signature : model.signatures())
+  for (const Graph::Signature &signature : signatures)
     all[signature.name.c_str()] =
         nb::make_tuple(describe(signature.inputs), describe(signature.outputs));
   return all;
 }
 
-nb::dict PyModel::call(const std::string &name, nb::dict inputs) {
-  const Graph::Signature &signature = *orRaise(model.signature(name));
+Model::Values toInputs(const Graph::Signature &signature, nb::dict inputs) {
   Model::Values values;
   for (auto [key, value] : inputs) {
     std::string input = toName(key, "the inputs");
@@ -93,29 +97,26 @@ nb::dict PyModel::call(const std::string &name, nb::dict inputs) {
     Tensor tensor = toTensor(value, request);
     values.emplace_back(std::move(input), std::move(tensor));
   }
-  Model::Values results = interruptibly(model.session(), [&] { return model.call(name, values); });
+  return values;
+}
+
+nb::dict toOutputs(Model::Values values) {
   nb::dict arrays;
-  for (auto &[key, value] : results)
+  for (auto &[key, value] : values)
     arrays[key.c_str()] = toArray(std::move(value), str("output '", key, "'"));
   return arrays;
 }
-
-void PyModel::save(nb::handle folder) {
-  std::string path = folder.is_none() ? "" : toPath(folder);
-  interruptibly(model.session(),
-                [&] { return folder.is_none() ? model.save() : model.save(path); });
-}
-
-} // namespace
 
 void bindModel(nb::module_ &module) {
   nb::class_<PyModel>(module, "_Model")
       .def(nb::init<nb::handle, const std::vector<std::string> &, std::optional<int>,
                     std::optional<std::vector<int>>, const std::string &, const std::string &,
-                    std::optional<double>, bool, bool, bool>(),
+                    std::optional<double>, bool, bool, bool, std::optional<int64_t>, nb::handle,
+                    nb::handle, bool>(),
            nb::arg("path"), nb::arg("tags"), nb::arg("threads").none(), nb::arg("cores").none(),
            nb::arg("tier"), nb::arg("loop_overlap"), nb::arg("timeout").none(),
-           nb::arg("statistics"), nb::arg("trace"), nb::arg("fast_math"))
+           nb::arg("statistics"), nb::arg("trace"), nb::arg("fast_math"), nb::arg("memory").none(),
+           nb::arg("allow_read").none(), nb::arg("allow_write").none(), nb::arg("allow_clock"))
       .def("signatures", &PyModel::signatures, "By name: the inputs and the outputs, each by key.")
       .def("call", &PyModel::call, "Signature.__call__.")
       .def("save", &PyModel::save, nb::arg("folder").none(), "Model.save.")

@@ -22,6 +22,7 @@ NB_MODULE(_native, module) {
   treadle::python::bindSession(module);
   treadle::python::bindModel(module);
   treadle::python::bindOps(module);
+  treadle::python::bindSandbox(module);
   module.def("_did_you_mean", [](const std::string &name, const std::vector<std::string> &all) {
     return treadle::didYouMean(name, std::vector<std::string_view>(all.begin(), all.end()));
   });

@@ -33,10 +33,19 @@ std::shared_ptr<const RegisteredOps> currentOps();
 SessionOptions sessionOptions(std::optional<int> threads, std::optional<std::vector<int>> cores,
                               const std::string &tier, const std::string &loopOverlap,
                               std::optional<double> timeout, bool statistics, bool trace,
-                              bool fastMath, const RegisteredOps &ops);
+                              bool fastMath, std::optional<int64_t> memory, Permissions permissions,
+                              const RegisteredOps &ops);
+/// Of paths: one, or a list.
+Permissions toPermissions(nanobind::handle allowRead, nanobind::handle allowWrite, bool allowClock);
 
 /// A treadle.Session of a session that was made already.
 nanobind::object toSession(Session session, std::shared_ptr<const RegisteredOps> ops);
+
+/// For each signature its inputs and its outputs, by name.
+nanobind::dict toDict(const std::vector<Graph::Signature> &signatures);
+/// Arrays by key as tensors of the dtypes that the signature states, and back.
+Model::Values toInputs(const Graph::Signature &signature, nanobind::dict inputs);
+nanobind::dict toOutputs(Model::Values values);
 
 /// A str that has a UTF-8 form. `what` holds it, for messages.
 std::string toName(nanobind::handle name, const char *what);
@@ -46,6 +55,7 @@ void bindBuilder(nanobind::module_ &module);
 void bindGraph(nanobind::module_ &module);
 void bindModel(nanobind::module_ &module);
 void bindOps(nanobind::module_ &module);
+void bindSandbox(nanobind::module_ &module);
 void bindSession(nanobind::module_ &module);
 /// To be called once all is bound.
 void makeErrorsPlain(nanobind::module_ &module);

@@ -198,10 +198,28 @@ std::string toName(nb::handle name, const char *what) {
   raise(invalidArgument("a name in ", what, " is no Unicode text: ", toError(error).message));
 }
 
+static std::vector<std::string> toPaths(nb::handle paths, const char *option) {
+  std::vector<std::string> all;
+  if (nb::isinstance<nb::str>(paths) || nb::hasattr(paths, "__fspath__")) {
+    all.push_back(toPath(paths));
+    return all;
+  }
+  if (!nb::isinstance<nb::sequence>(paths))
+    raiseTypeError(str(option, " is a ", typeName(paths), ", expected a path or a list of paths"));
+  for (nb::handle path : nb::cast<nb::sequence>(paths))
+    all.push_back(toPath(path));
+  return all;
+}
+
+Permissions toPermissions(nb::handle allowRead, nb::handle allowWrite, bool allowClock) {
+  return {toPaths(allowRead, "allow_read"), toPaths(allowWrite, "allow_write"), allowClock};
+}
+
 SessionOptions sessionOptions(std::optional<int> threads, std::optional<std::vector<int>> cores,
                               const std::string &tier, const std::string &loopOverlap,
                               std::optional<double> timeout, bool statistics, bool trace,
-                              bool fastMath, const RegisteredOps &ops) {
+                              bool fastMath, std::optional<int64_t> memory, Permissions permissions,
+                              const RegisteredOps &ops) {
   SessionOptions options;
   options.loopOverlap = orRaise(parseLoopOverlap(loopOverlap));
   options.threads = threads.value_or(0);
@@ -211,6 +229,8 @@ SessionOptions sessionOptions(std::optional<int> threads, std::optional<std::vec
   options.statistics = statistics;
   options.trace = trace;
   options.fastMath = fastMath;
+  options.memory = memory.value_or(0);
+  options.permissions = std::move(permissions);
   options.kernels = &ops.kernels;
   options.traits = &ops.traits;
   return options;
@@ -285,16 +305,24 @@ void bindSession(nb::module_ &module) {
       "    trace: whether to record for trace().\n"
       "    fast_math: whether compiled code may round differently where that is faster\n"
       "        (docs/tiers.md has the bounds).\n"
+      "    memory: bytes that tensors may take which the session's runs make; a run that wants\n"
+      "        more fails with ResourceExhaustedError. By default as many as the machine has.\n"
+      "    allow_read, allow_write: folders and files (a path or a list) that ops may read, and\n"
+      "        those that they may write, beside what lies where the graph was read from, which\n"
+      "        they may read. Else they fail with PermissionDeniedError (docs/security.md).\n"
+      "    allow_clock: whether ops may ask for the time of day.\n"
       "    communicator: the processes that collective ops reach.")
       .def(
           "__init__",
           [](PySession *self, nb::handle graph, std::optional<int> threads,
              std::optional<std::vector<int>> cores, const std::string &tier,
              const std::string &loopOverlap, std::optional<double> timeout, bool statistics,
-             bool trace, bool fastMath, std::shared_ptr<Communicator> communicator) {
+             bool trace, bool fastMath, std::optional<int64_t> memory, nb::handle allowRead,
+             nb::handle allowWrite, bool allowClock, std::shared_ptr<Communicator> communicator) {
             std::shared_ptr<const RegisteredOps> ops = currentOps();
-            SessionOptions options = sessionOptions(threads, std::move(cores), tier, loopOverlap,
-                                                    timeout, statistics, trace, fastMath, *ops);
+            SessionOptions options = sessionOptions(
+                threads, std::move(cores), tier, loopOverlap, timeout, statistics, trace, fastMath,
+                memory, toPermissions(allowRead, allowWrite, allowClock), *ops);
             options.communicator = std::move(communicator);
             Graph made = toGraph(graph);
             checkIsNoModel(graph, made);
@@ -303,7 +331,9 @@ void bindSession(nb::module_ &module) {
           nb::arg("graph"), nb::kw_only(), nb::arg("threads") = nb::none(),
           nb::arg("cores") = nb::none(), nb::arg("tier") = "auto", nb::arg("loop_overlap") = "auto",
           nb::arg("timeout") = nb::none(), nb::arg("statistics") = false, nb::arg("trace") = false,
-          nb::arg("fast_math") = false, nb::arg("communicator") = nb::none())
+          nb::arg("fast_math") = false, nb::arg("memory") = nb::none(),
+          nb::arg("allow_read") = nb::tuple(), nb::arg("allow_write") = nb::tuple(),
+          nb::arg("allow_clock") = false, nb::arg("communicator") = nb::none())
       .def(
           "run", &PySession::run, nb::arg("fetches"), nb::arg("feeds") = nb::dict(),
           nb::arg("targets") = nb::tuple(),

@@ -31,7 +31,7 @@ from ._errors import (
     UnknownError,
 )
 from ._graph import Node
-from ._model import Model, Signature, load
+from ._model import Model, SandboxStatus, Signature, load
 from ._native import (
     CommunicationSchedule,
     Communicator,
@@ -237,6 +237,7 @@ __all__ = [
     "Problem",
     "Profile",
     "ProfileRow",
+    "SandboxStatus",
     "Schedule",
     "ResourceExhaustedError",
     "Session",

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _arguments as arguments
 from ._errors import MissingKeyError
-from ._native import Session, _did_you_mean, _Model
+from ._native import Session, _did_you_mean, _Model, _Sandbox
 
 if TYPE_CHECKING:
     from . import Value
@@ -43,7 +43,11 @@ class Signature:
     __slots__ = ("_model", "inputs", "name", "outputs")
 
     def __init__(
-        self, model: _Model, name: str, inputs: dict[str, Value], outputs: dict[str, Value]
+        self,
+        model: _Model | _Sandbox,
+        name: str,
+        inputs: dict[str, Value],
+        outputs: dict[str, Value],
     ) -> None:
         self._model, self.name = model, name
         self.inputs: Mapping[str, Value] = self._by_name(inputs, "input")
@@ -82,6 +86,20 @@ def _type_text(value: Value) -> str:
     return f"{value.dtype}[{', '.join('?' if d is None else str(d) for d in value.shape)}]"
 
 
+class SandboxStatus(NamedTuple):
+    """How a sandbox holds a model.
+
+    landlock: the version of Landlock, by which the kernel guards files; 0: it has none, and files
+    are guarded by the process itself. start, load: seconds until the process was closed, and for
+    loading. end: how the process ended, empty while it lives.
+    """
+
+    landlock: int
+    start: float
+    load: float
+    end: str
+
+
 class Model:
     """A SavedModel with its variables restored and its tables filled; see treadle.load.
 
@@ -90,7 +108,7 @@ class Model:
 
     __slots__ = ("_native", "signatures")
 
-    def __init__(self, native: _Model) -> None:
+    def __init__(self, native: _Model | _Sandbox) -> None:
         self._native = native
         self.signatures: Mapping[str, Signature] = MappingProxyType(
             _ByName(
@@ -107,6 +125,11 @@ class Model:
     def session(self) -> Session:
         """The session that holds the model's state: for tensors that no signature has."""
         return self._native.session()
+
+    @property
+    def sandbox(self) -> SandboxStatus | None:
+        """How the model is held, if it was loaded with sandbox=True."""
+        return self._native.status() if isinstance(self._native, _Sandbox) else None
 
     def variables(self) -> dict[str, np.ndarray]:
         """The values of the variables: a dict of read-only arrays by name."""
@@ -143,6 +166,11 @@ def load(
     statistics: bool = False,
     trace: bool = False,
     fast_math: bool = False,
+    memory: int | None = None,
+    allow_read: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    allow_write: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+    allow_clock: bool = False,
+    sandbox: bool = False,
 ) -> Model:
     """Loads a SavedModel: restores its variables and runs its initialization.
 
@@ -151,8 +179,12 @@ def load(
     Args:
         path: the model's folder, a .mlir file that one was converted to, or a program.
         tags: which meta graph, where there are several; "serve" or the only one by default.
-        threads, cores, tier, loop_overlap, timeout, statistics, trace, fast_math: as of Session,
-            for all calls.
+        threads, cores, tier, loop_overlap, timeout, statistics, trace, fast_math, memory,
+            allow_read, allow_write, allow_clock: as of Session, for all calls.
+        sandbox: whether to load and run the model in a process of its own that can do nothing but
+            compute (docs/sandbox.md). Its signatures can be called; its session, variables and save
+            raise FailedPreconditionError, statistics and trace ValueError. UnavailableError, with
+            the reason, once that process has ended.
 
     Raises NotFoundError for a folder, meta graph or checkpoint that isn't there, and for an asset
     that isn't there where the model's initialization reads it, InvalidArgumentError for a graph
@@ -160,6 +192,25 @@ def load(
     checkpoint. Nothing is half-loaded.
     """
     wanted = arguments.names(tags, "tags")
+    if sandbox and (statistics or trace):
+        raise ValueError("statistics and trace can't be had of a model in a sandbox")
+    if sandbox:
+        return Model(
+            _Sandbox(
+                path,
+                wanted,
+                threads,
+                None if cores is None else list(cores),
+                tier,
+                loop_overlap,
+                timeout,
+                fast_math,
+                memory,
+                allow_read,
+                allow_write,
+                allow_clock,
+            )
+        )
     native = _Model(
         path,
         wanted,
@@ -171,5 +222,9 @@ def load(
         statistics,
         trace,
         fast_math,
+        memory,
+        allow_read,
+        allow_write,
+        allow_clock,
     )
     return Model(native)

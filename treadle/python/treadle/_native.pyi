@@ -1,13 +1,13 @@
 """Types of the native half; what it does is said in the docstrings."""
 
 import os
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from . import Difference, Exploration, Problem, Profile, Value
+from . import Difference, Exploration, Problem, Profile, SandboxStatus, Value
 from ._graph import Node
 from ._patterns import Match
 from .explanation import Explanation
@@ -246,6 +246,10 @@ class Session:
         statistics: bool = False,
         trace: bool = False,
         fast_math: bool = False,
+        memory: int | None = None,
+        allow_read: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+        allow_write: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] = (),
+        allow_clock: bool = False,
         communicator: Communicator | None = None,
     ) -> None: ...
     @overload
@@ -289,9 +293,35 @@ class _Model:
         statistics: bool,
         trace: bool,
         fast_math: bool,
+        memory: int | None,
+        allow_read: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        allow_write: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        allow_clock: bool,
     ) -> None: ...
     def signatures(self) -> dict[str, tuple[dict[str, Value], dict[str, Value]]]: ...
     def call(self, signature: str, inputs: dict[str, ArrayLike]) -> dict[str, np.ndarray]: ...
+    def save(self, folder: str | os.PathLike[str] | None) -> None: ...
+    def session(self) -> Session: ...
+
+class _Sandbox:
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        tags: list[str],
+        threads: int | None,
+        cores: list[int] | None,
+        tier: str,
+        loop_overlap: str,
+        timeout: float | None,
+        fast_math: bool,
+        memory: int | None,
+        allow_read: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        allow_write: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+        allow_clock: bool,
+    ) -> None: ...
+    def signatures(self) -> dict[str, tuple[dict[str, Value], dict[str, Value]]]: ...
+    def call(self, signature: str, inputs: dict[str, ArrayLike]) -> dict[str, np.ndarray]: ...
+    def status(self) -> SandboxStatus: ...
     def save(self, folder: str | os.PathLike[str] | None) -> None: ...
     def session(self) -> Session: ...
 
