@@ -129,7 +129,7 @@ def write_model(folder: Path, asset=ASSET, tags=("serve",), signatures=SIGNATURE
                 types("dtypes", "DT_FLOAT", "DT_INT64", "DT_FLOAT"))  # fmt: skip
     prefix = node("prefix", "Placeholder", (), dtype("DT_STRING"))
     graph = [prefix, strings("keys", *tensors), strings("slices", "", "", ""), *values, save]
-    session = treadle.Session("\n".join(graph).encode())
+    session = treadle.Session("\n".join(graph).encode(), allow_write=folder)
     session.run([], {"prefix": str(folder / "variables" / "variables")}, ["save"])
     return folder
 

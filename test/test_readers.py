@@ -30,7 +30,7 @@ def session(kind, **attrs):
         node("restore", "ReaderRestoreStateV2", "reader", "name"),
         "versions { producer: 2474 }",
     ]
-    return treadle.Session("\n".join(nodes).encode())
+    return treadle.Session("\n".join(nodes).encode(), allow_read="/")
 
 
 def read_all(s, paths):

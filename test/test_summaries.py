@@ -31,7 +31,7 @@ def session():
         node("close", "CloseSummaryWriter", "writer"),
         "versions { producer: 2474 }",
     ]
-    return treadle.Session("\n".join(nodes).encode())
+    return treadle.Session("\n".join(nodes).encode(), allow_read="/", allow_write="/")
 
 
 def records(path):
