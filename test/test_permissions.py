@@ -148,7 +148,9 @@ OTHERS = {
     + op("y", "ReaderReadV2", "reader", "queue", "^put"),
     "table": text_node("p", "/OUT/secret")
     + op("table", "HashTableV2", key_dtype="type: DT_STRING", value_dtype="type: DT_INT64")
-    + op("y", "InitializeTableFromTextFileV2", "table", "p", key_index="i: -2", value_index="i: -1"),
+    + op(
+        "y", "InitializeTableFromTextFileV2", "table", "p", key_index="i: -2", value_index="i: -1"
+    ),
     "constant": op(
         "y",
         "ImmutableConst",
@@ -199,7 +201,7 @@ def test_a_graph_from_memory_has_no_files(place):
     graph = reading(place / "model" / "inner" / "own").encode()
     with pytest.raises(treadle.PermissionDeniedError, match=READ):
         treadle.Session(graph).run("y")
-    for granted in (place, str(place), [place / "model"], (str(place / "model" / "inner" / "own"),)):
+    for granted in (place, str(place), [place / "model"], (place / "model/inner/own",)):
         assert treadle.Session(graph, allow_read=granted).run("y") == b"own"
     with pytest.raises(TypeError, match="allow_read"):
         treadle.Session(graph, allow_read=3)

@@ -7,9 +7,9 @@ from .prose import comment, fenced
 # Those first that readers look for, at last what these include.
 HEADERS = [
     f"treadle/{name}.h"
-    for name in """treadle Graph Session Model Builder Gradients Freeze Check Explain Explore
-    Profile CodeProfile Summary Schedule Compile Sandbox tensor/DType tensor/Tensor tensor/Attr
-    tensor/Error runtime/Kernel runtime/OpTraits runtime/Modes""".split()
+    for name in """treadle Graph Session Permissions Sandbox Model Builder Gradients Freeze Check
+    Explain Explore Profile CodeProfile Summary Schedule Compile tensor/DType tensor/Tensor
+    tensor/Attr tensor/Error runtime/Kernel runtime/OpTraits runtime/Modes""".split()
 ]
 
 

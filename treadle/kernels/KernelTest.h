@@ -36,9 +36,8 @@ template <typename T> Tensor iota(std::vector<int64_t> dims, int64_t first) {
 /// All outputs; none, and a failed test, where the op fails.
 inline std::vector<Tensor> runAll(std::string_view op, std::vector<Tensor> inputs,
                                   std::vector<DType> outputTypes, const AttrMap &attrs = {}) {
-  Expected<std::vector<Tensor>> out =
-      runOpWith(FileAccess::all(), builtinKernels(), op, attrs, std::move(inputs),
-                std::move(outputTypes));
+  Expected<std::vector<Tensor>> out = runOpWith(FileAccess::all(), builtinKernels(), op, attrs,
+                                                std::move(inputs), std::move(outputTypes));
   if (!out) {
     ADD_FAILURE() << op << ": " << errorClass(out.error().code) << ": " << out.error().message;
     return {};

@@ -20,7 +20,6 @@ Expected<std::vector<Tensor>> runOp(std::initializer_list<KernelTable> families,
 /// As runOp of a registry, where ops may open these files.
 Expected<std::vector<Tensor>> runOpWith(const FileAccess &files, const KernelRegistry &registry,
                                         std::string_view op, const AttrMap &attrs,
-                                        std::vector<Tensor> inputs,
-                                        std::vector<DType> outputTypes);
+                                        std::vector<Tensor> inputs, std::vector<DType> outputTypes);
 
 } // namespace treadle

@@ -48,8 +48,8 @@ TEST(Print, maySayNothing) {
 
 std::string printV2(std::string stream, std::string end = "\n") {
   auto out = runOpWith(FileAccess::all(), builtinKernels(), "PrintV2",
-                   attributes({{"output_stream", std::move(stream)}, {"end", std::move(end)}}),
-                   {scalar<std::string>("text")}, {});
+                       attributes({{"output_stream", std::move(stream)}, {"end", std::move(end)}}),
+                       {scalar<std::string>("text")}, {});
   return out ? "" : str(errorClass(out.error().code), ": ", out.error().message);
 }
 
