@@ -223,6 +223,16 @@ def test_nothing_is_read_while_a_graph_is_folded(place):
     assert folded["y"].op == "ReadFile"
 
 
+def test_exploring_has_the_files_of_a_run(place):
+    path = place / "model" / "graph.pbtxt"
+    path.write_text(reading(place / "model" / "inner" / "own"))
+    done = command("explore", path, "--fetch", "y")
+    assert done.returncode == 0, done.stderr
+    path.write_text(reading(place / "secret"))
+    done = command("explore", path, "--fetch", "y")
+    assert done.returncode == 1 and READ in done.stderr
+
+
 def test_show_and_check_list_what_a_model_asks_for(place):
     path = place / "model" / "graph.pbtxt"
     path.write_text(reading(place / "secret") + op("now", "Timestamp"))

@@ -7,6 +7,7 @@
 #include "treadle/reference/Explorer.h"
 #include "treadle/reference/KernelOps.h"
 #include "treadle/runtime/Variable.h"
+#include "treadle/session/SessionFiles.h"
 #include "treadle/session/SessionResources.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -83,15 +84,16 @@ private:
 class RunExperiment final : public reference::Experiment {
 public:
   RunExperiment(const ModuleIndex &index, GraphSpec graph, GraphSpec setup, Conflicts conflicts,
-                std::vector<Tensor> args, std::optional<Graph> model)
+                std::vector<Tensor> args, std::optional<Graph> model, FileAccess files)
       : graph(std::move(graph)), setup(std::move(setup)), conflicts(std::move(conflicts)),
-        args(std::move(args)), model(std::move(model)),
+        args(std::move(args)), model(std::move(model)), files(std::move(files)),
         functions(index, builtinKernels(), /*rewrite=*/nullptr), ops(builtinKernels(), &functions) {
   }
 
   reference::Machine &begin() override {
     makeResources();
     run = std::make_unique<RunState>(*resources, nullptr);
+    run->files = &files;
     printed.clear();
     run->print = [this](std::string_view line, std::string_view) { printed += line; };
     runSetup();
@@ -191,6 +193,7 @@ private:
   const Conflicts conflicts;
   const std::vector<Tensor> args;
   const std::optional<Graph> model;
+  const FileAccess files;
   ModuleFunctions functions;
   reference::KernelOps ops;
   std::unique_ptr<ResourceManager> own;
@@ -244,7 +247,7 @@ static Expected<Exploration> exploreGraph(const Graph &whole, const ExploreReque
   Conflicts conflicts(index, *flat.impl->module, *graph);
   std::vector<std::string> notes = repeatedSetup(*graph, *setup, conflicts);
   RunExperiment experiment(index, std::move(*graph), std::move(*setup), std::move(conflicts),
-                           std::move(args), std::move(model));
+                           std::move(args), std::move(model), filesFor(whole, {}));
   reference::Findings found = reference::explore(experiment, request.limit);
   if (experiment.error)
     return Unexpected(std::move(*experiment.error));
