@@ -53,7 +53,7 @@ private:
 };
 
 /// The program that sandboxes are started with: the command `treadle` as it comes with the library.
-/// NotFound, with the places, if it isn't there.
+/// FailedPrecondition, with the places, if it isn't there.
 Expected<std::string> sandboxProgram();
 
 } // namespace treadle::sandbox

@@ -1,6 +1,7 @@
 // What a process can still do once it is confined. Each attempt is made in a process of its own.
 #include "treadle/sandbox/Confinement.h"
 #include "treadle/sandbox/SystemCalls.h"
+#include "treadle/sandbox/TestSkips.h"
 
 #include <gtest/gtest.h>
 
@@ -26,14 +27,6 @@
 
 namespace treadle::sandbox {
 namespace {
-
-// Sanitizers open files and map memory of their own whenever they like.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SKIP_WITH_SANITIZER() GTEST_SKIP() << "a sanitizer needs what a sandbox takes away"
-#else
-#define SKIP_WITH_SANITIZER()
-#endif
 
 constexpr int notConfined = 200, succeeded = 201;
 std::atomic<uint32_t> *refused;

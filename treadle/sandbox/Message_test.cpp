@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <memory>
+#include <random>
 
 namespace treadle::sandbox {
 namespace {
@@ -184,6 +185,37 @@ TEST_F(Message, ADimensionOfASignatureThatIsNone) {
   ASSERT_TRUE(message.finish());
   MessageReader reader = this->reader();
   EXPECT_FAILS(readContents(reader), DataLoss, "dimension -2");
+}
+
+/// Whatever the other side writes: an error or a value, soon, and within the budget.
+TEST_F(Message, BytesAtRandom) {
+  std::mt19937_64 random(7);
+  patience.until = Clock::now(); // what isn't there yet doesn't come
+  for (int i = 0; i < 20'000; ++i) {
+    ring->written.store(0), ring->read.store(0);
+    RingWriter end(*ring);
+    MessageWriter message(end, patience);
+    // Numbers that are often small get further than those that are not.
+    for (size_t left = random() % 24; left > 0; --left)
+      message.number(random() % 4 ? random() % 40 - 2 : random());
+    ASSERT_TRUE(message.finish());
+    RingReader start(*ring);
+    MessageReader reader(start, patience, 4096);
+    switch (random() % 4) {
+    case 0:
+      static_cast<void>(readContents(reader));
+      break;
+    case 1:
+      static_cast<void>(readOutcome(reader));
+      break;
+    case 2:
+      static_cast<void>(readCall(reader));
+      break;
+    default:
+      if (Expected<Tensor> tensor = reader.tensor())
+        EXPECT_LE(tensor->bytes(), 4096u);
+    }
+  }
 }
 
 TEST_F(Message, MoreSignaturesThanThereAre) {

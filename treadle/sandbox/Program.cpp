@@ -49,9 +49,10 @@ Expected<std::string> sandboxProgram() {
     if (place.filename() == name)
       tried += str(tried.empty() ? "" : ", ", place.string());
   }
-  return Unexpected(notFound("a sandbox needs the program 'treadle' of this library, which isn't "
-                             "there: looked for ",
-                             tried));
+  return Unexpected(
+      failedPrecondition("a sandbox needs the program 'treadle' of this library, which isn't "
+                         "there: looked for ",
+                         tried));
 }
 
 } // namespace treadle::sandbox

@@ -6,6 +6,7 @@
 #include "treadle/sandbox/ChildProcess.h"
 #include "treadle/sandbox/Server.h"
 #include "treadle/sandbox/SharedMemory.h"
+#include "treadle/sandbox/TestSkips.h"
 #include "treadle/tensor/TestExpected.h"
 #include "treadle/treadle.h"
 
@@ -29,13 +30,6 @@
 
 namespace treadle::sandbox {
 namespace {
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                               \
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define SKIP_WITH_SANITIZER() GTEST_SKIP() << "a sanitizer needs what a sandbox takes away"
-#else
-#define SKIP_WITH_SANITIZER()
-#endif
 
 namespace fs = std::filesystem;
 
