@@ -199,7 +199,7 @@ def main():
     # The tools of this interpreter's environment, and LLVM's.
     tools = [str(pathlib.Path(sys.executable).parent), "/usr/lib/llvm-22/bin", "/usr/sbin"]
     os.environ["PATH"] = os.pathsep.join([*tools, os.environ["PATH"]])
-    os.environ["SOURCE_DATE_EPOCH"] = commit_time()
+    os.environ.setdefault("SOURCE_DATE_EPOCH", commit_time())
     with tempfile.TemporaryDirectory() as scratch:
         scratch = pathlib.Path(scratch)
         tree = scratch / "tree"
