@@ -189,9 +189,10 @@ TEST_F(Message, ADimensionOfASignatureThatIsNone) {
 
 /// Whatever the other side writes: an error or a value, soon, and within the budget.
 TEST_F(Message, BytesAtRandom) {
-  std::mt19937_64 random(7);
   patience.until = Clock::now(); // what isn't there yet doesn't come
-  for (int i = 0; i < 20'000; ++i) {
+  for (unsigned seed = 0; seed < 20'000; ++seed) {
+    SCOPED_TRACE(seed);
+    std::mt19937_64 random(seed);
     ring->written.store(0), ring->read.store(0);
     RingWriter end(*ring);
     MessageWriter message(end, patience);

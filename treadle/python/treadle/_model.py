@@ -194,37 +194,8 @@ def load(
     wanted = arguments.names(tags, "tags")
     if sandbox and (statistics or trace):
         raise ValueError("statistics and trace can't be had of a model in a sandbox")
+    how = (threads, None if cores is None else list(cores), tier, loop_overlap, timeout)
+    grants = (memory, allow_read, allow_write, allow_clock)
     if sandbox:
-        return Model(
-            _Sandbox(
-                path,
-                wanted,
-                threads,
-                None if cores is None else list(cores),
-                tier,
-                loop_overlap,
-                timeout,
-                fast_math,
-                memory,
-                allow_read,
-                allow_write,
-                allow_clock,
-            )
-        )
-    native = _Model(
-        path,
-        wanted,
-        threads,
-        None if cores is None else list(cores),
-        tier,
-        loop_overlap,
-        timeout,
-        statistics,
-        trace,
-        fast_math,
-        memory,
-        allow_read,
-        allow_write,
-        allow_clock,
-    )
-    return Model(native)
+        return Model(_Sandbox(path, wanted, *how, fast_math, *grants))
+    return Model(_Model(path, wanted, *how, statistics, trace, fast_math, *grants))
