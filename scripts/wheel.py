@@ -66,7 +66,7 @@ def version_of(python):
     """Of an interpreter, the second number: 11 of Python 3.11."""
     if not shutil.which(python):
         sys.exit(f"wheel: there is no '{python}', expected the name or path of a Python")
-    tell = "import sys; print(*sys.version_info[:2], hasattr(sys, 'abiflags') and sys.abiflags)"
+    tell = "import sys; print(*sys.version_info[:2], sys.abiflags)"
     major, minor, *flags = run(python, "-c", tell).split()
     if (int(major), int(minor)) < (3, 10):
         sys.exit(f"wheel: {python} is Python {major}.{minor}, expected 3.10 or newer")

@@ -124,6 +124,21 @@ def test_one_module_is_built_for_all_newer_pythons(monkeypatch):
     assert SCRIPT.modules("abc") == {10: "b", 12: "c"}
 
 
+@pytest.mark.parametrize(
+    ("told", "error"),
+    [
+        ("3 9", "is Python 3.9, expected 3.10 or newer"),
+        ("3 13 t", "has no global lock, which the native module needs; use another"),
+    ],
+)
+def test_pythons_that_no_wheel_serves(told, error, tmp_path):
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho {told}\n")
+    python.chmod(0o700)
+    with pytest.raises(SystemExit, match=f"wheel: {python} {error}"):
+        SCRIPT.version_of(python)
+
+
 def test_a_compiled_model_runs_with_the_library_of_the_wheel(installed, tmp_path):
     command = installed / "bin" / "treadle"
     options = ["--fetch", "count:0", "-o", tmp_path / "count.o"]
