@@ -116,7 +116,7 @@ int32_t treadle_kernel(Frame *frame, int32_t number, int32_t numInputs, TensorBl
   std::optional<KernelWatch> watch;
   if (frame->counters) [[unlikely]]
     watch.emplace(*frame->counters, std::span(asTensors(inputs), numInputs));
-  callKernel(kernel.fn, ctx);
+  callCharged(kernel.fn, ctx);
   for (uint64_t left = takes; left; left &= left - 1)
     asTensors(inputs)[std::countr_zero(left)].reset();
   if (watch)

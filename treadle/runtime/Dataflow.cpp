@@ -278,7 +278,7 @@ void Runner::runKernel(Site site) {
     prepare(ctx, site, outputs.data());
     ctx.executor = &executor;
     auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
-    callKernel(node.fn, ctx);
+    callCharged(node.fn, ctx);
     if (run.trace) [[unlikely]]
       trace(site, begin, {bytesOf({outputs.data(), node.outputCount}), {}});
     if (ctx.error)
@@ -305,7 +305,7 @@ void Runner::offload(Site site, const Schedule &schedule) {
   schedule([this, op, site, fn = node.fn, account = MemoryBudget::opened()] {
     MemoryBudget::Scope budget(account);
     auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
-    callKernel(fn, op->ctx);
+    callCharged(fn, op->ctx);
     auto suspended = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
     finishSuspended(op->ctx);
     if (run.trace) [[unlikely]]

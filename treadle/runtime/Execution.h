@@ -39,18 +39,23 @@ inline int64_t bytesOf(std::span<const Tensor> tensors) {
 /// Calls a kernel. What memory can't hold is an error like any other: nothing is thrown through
 /// code that a compiler of ours made, or past the node that it is the error of.
 [[gnu::always_inline]] inline void callKernel(KernelFn fn, OpContext &ctx) {
-  std::span<const Tensor> outputs(Execution::of(ctx).outputs, Execution::of(ctx).outputCount);
   try {
     fn(ctx);
-    if (!holdTexts(outputs)) [[likely]]
-      return;
-    if (Expected<void> charged = chargeTexts(outputs); !charged)
-      ctx.fail(std::move(charged.error()));
   } catch (const std::bad_alloc &) {
     ctx.fail(resourceExhausted("out of memory"));
   } catch (const std::length_error &) {
     ctx.fail(resourceExhausted("a size is beyond what memory can hold"));
   }
+}
+
+/// The same, and charges what it made.
+[[gnu::always_inline]] inline void callCharged(KernelFn fn, OpContext &ctx) {
+  callKernel(fn, ctx);
+  std::span<const Tensor> outputs(Execution::of(ctx).outputs, Execution::of(ctx).outputCount);
+  if (!holdTexts(outputs) || !MemoryBudget::opened()) [[likely]]
+    return;
+  if (Expected<void> charged = chargeTexts(outputs); !charged)
+    ctx.fail(std::move(charged.error()));
 }
 
 } // namespace treadle

@@ -85,29 +85,35 @@ bool isDead(const Plan &plan, size_t n, const Execution &ctx, const std::vector<
   return std::ranges::any_of(inputs, isEmpty);
 }
 
-/// A run that nobody traces has no code for it in its loop. Handlers of exceptions make the
+/// A run that nobody watches has no code for it in its loop. Handlers of exceptions make the
 /// compiler think that it is too much to stand there.
-template <bool isTraced>
-[[gnu::always_inline]] inline void runNode(const Plan &plan, const PlanNode &node, Execution &ctx) {
-  Trace::Clock::time_point begin;
-  if constexpr (isTraced)
-    begin = Trace::Clock::now();
+[[gnu::always_inline]] inline void runNode(const PlanNode &node, Execution &ctx) {
   callKernel(node.fn, ctx);
-  Trace::Work work;
-  if (ctx.suspension) [[unlikely]] {
-    Trace::Clock::time_point suspended =
-        isTraced ? Trace::Clock::now() : Trace::Clock::time_point();
+  if (ctx.suspension) [[unlikely]]
     finishSuspended(ctx);
-    if constexpr (isTraced)
-      work.waited = Trace::Clock::now() - suspended;
-  }
-  if constexpr (isTraced) {
-    work.bytes = bytesOf({ctx.outputs, ctx.outputCount});
-    ctx.run().trace->add(plan.infos[node.info].name, plan.infos[node.info].op, begin, work);
-  }
 }
 
-template <bool hasDeadness, bool isTraced>
+/// Where a run is traced, or charged for its texts.
+void runWatched(const Plan &plan, const PlanNode &node, Execution &ctx) {
+  Trace *trace = ctx.run().trace;
+  auto now = [&] { return trace ? Trace::Clock::now() : Trace::Clock::time_point(); };
+  Trace::Clock::time_point begin = now();
+  callCharged(node.fn, ctx);
+  Trace::Work work;
+  if (ctx.suspension) {
+    Trace::Clock::time_point suspended = now();
+    finishSuspended(ctx);
+    work.waited = now() - suspended;
+  }
+  if (!trace)
+    return;
+  work.bytes = bytesOf({ctx.outputs, ctx.outputCount});
+  trace->add(plan.infos[node.info].name, plan.infos[node.info].op, begin, work);
+}
+
+bool isWatched(const RunState &run) { return run.trace || MemoryBudget::opened(); }
+
+template <bool hasDeadness, bool isWatched>
 bool runAll(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
             std::unique_ptr<Error> &error) {
   Execution ctx;
@@ -134,7 +140,10 @@ bool runAll(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run
         error = std::make_unique<Error>(run.stopReason());
         return false;
       }
-      runNode<isTraced>(plan, *node, ctx);
+      if constexpr (isWatched)
+        runWatched(plan, *node, ctx);
+      else
+        runNode(*node, ctx);
       if (ctx.error) [[unlikely]]
         return failAt(plan, *node, ctx, error);
     }
@@ -147,8 +156,8 @@ bool runAll(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run
 
 bool runNodes(const Plan &plan, const NodeList &list, Tensor *slots, RunState &run,
               std::unique_ptr<Error> &error) {
-  return run.trace ? runAll<false, true>(plan, list, slots, run, error)
-                   : runAll<false, false>(plan, list, slots, run, error);
+  return isWatched(run) ? runAll<false, true>(plan, list, slots, run, error)
+                        : runAll<false, false>(plan, list, slots, run, error);
 }
 
 bool runNodes(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Error> &error) {
@@ -164,8 +173,8 @@ bool runNodes(const Plan &plan, Tensor *slots, RunState &run, std::unique_ptr<Er
   const NodeList all{plan.nodes, plan.inputIndices.data(), plan.constants.data()};
   if (!plan.hasDeadness)
     return runNodes(plan, all, slots, run, error);
-  return run.trace ? runAll<true, true>(plan, all, slots, run, error)
-                   : runAll<true, false>(plan, all, slots, run, error);
+  return isWatched(run) ? runAll<true, true>(plan, all, slots, run, error)
+                        : runAll<true, false>(plan, all, slots, run, error);
 }
 
 // --- v1 conditionals ---------------------------------------------------------------------------

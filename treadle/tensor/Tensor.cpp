@@ -46,12 +46,8 @@ constexpr size_t classBytes(int k) { return size_t{64} << k; }
 
 class Pool {
 public:
-  /// The budget that is open; here, since all that makes blocks looks here anyway.
-  MemoryBudget::Account *account = nullptr;
-
   ~Pool() {
     isGone = true;
-    account = nullptr;
     for (auto &list : lists)
       for (FreeBlock *b = list.head; b;)
         std::free(std::exchange(b, b->next));
@@ -279,7 +275,7 @@ size_t headerBytes(size_t rank, size_t payload) {
 
 TensorBlock *newBlock(DType dtype, Dims dims, int64_t count, size_t payload) {
   size_t header = headerBytes(dims.size(), payload);
-  MemoryBudget::Account *account = pool.account;
+  MemoryBudget::Account *account = MemoryBudget::opened();
   if (account) [[unlikely]] {
     header = headerBytes(dims.size() + sizeof(Debt) / sizeof(int64_t), payload);
     if (!account->take(static_cast<int64_t>(header + payload)))
@@ -515,10 +511,10 @@ bool MemoryBudget::Account::take(int64_t bytes) {
   return false;
 }
 
-MemoryBudget::Scope::Scope(Account *account) : before(std::exchange(pool.account, account)) {}
-MemoryBudget::Scope::~Scope() { pool.account = before; }
+constinit thread_local MemoryBudget::Account *MemoryBudget::open = nullptr;
 
-MemoryBudget::Account *MemoryBudget::opened() { return pool.account; }
+MemoryBudget::Scope::Scope(Account *account) : before(std::exchange(open, account)) {}
+MemoryBudget::Scope::~Scope() { open = before; }
 
 namespace {
 
