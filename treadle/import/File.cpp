@@ -175,7 +175,8 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
   bool wasOpen = context.allowsUnregisteredDialects();
   if (loadProgramDialects(context, text))
     context.allowUnregisteredDialects();
-  auto module = parseSourceString<ModuleOp>(StringRef(text), ParserConfig(&context));
+  // Its lexer looks at the byte behind the text, which must be zero.
+  auto module = parseSourceString<ModuleOp>(std::string(text), ParserConfig(&context));
   context.allowUnregisteredDialects(wasOpen);
   if (isUnimplemented || (module && failed(convert(*module))))
     return Unexpected(isUnimplemented ? unimplemented(message) : invalidArgument(message));

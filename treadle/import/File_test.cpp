@@ -110,6 +110,17 @@ TEST_F(FileTest, AnErrorBeginsWithThePath) {
   EXPECT_EQ(read.error().message, path + ": node 'n': its op is '', expected the name of an op");
 }
 
+// MLIR looks at the byte behind a text: of a file whose size is that of pages there is none.
+TEST_F(FileTest, MlirTextThatEndsWithItsMemory) {
+  constexpr std::string_view texts[] = {"module {}", "#a = {x", "module attributes {a = \"b",
+                                        "module {} // c"};
+  for (std::string_view text : texts) {
+    std::vector<char> bytes(text.begin(), text.end());
+    auto read = importMlirText(context, {bytes.data(), bytes.size()});
+    EXPECT_EQ(read.has_value(), text.starts_with("module {}")) << text;
+  }
+}
+
 TEST_F(FileTest, MlirTextWithAnErrorOfSyntax) {
   auto read = importMlirText(context, "module {\n  what\n}");
   ASSERT_FALSE(read);
