@@ -247,7 +247,7 @@ Expected<Tensor> readNpy(std::string_view bytes, DType expected) {
       return readPlain(header, data, dtype);
     });
   // Strings of no characters take no bytes, yet cost memory here.
-  if (size == 0 && *count > int64_t(1) << 24)
+  if (size == 0 && *count > int64_t(1) << 20)
     return Unexpected(malformed("it holds implausibly many empty strings"));
   Expected<Tensor> tensor = Tensor::make(DType::String, header.dims);
   SourceIndex source(header);

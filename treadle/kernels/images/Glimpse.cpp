@@ -27,7 +27,8 @@ int64_t windowStart(float offset, int64_t size, int64_t whole, const Glimpsing &
     offset = (spansTwo ? offset / 2 : offset) + w / 2;
   if (how.isFirstVersion || (how.isCentered && how.isNormalized))
     offset -= s / 2;
-  return static_cast<int64_t>(offset);
+  constexpr float outside = 1e12f; // of any image
+  return static_cast<int64_t>(std::isnan(offset) ? outside : std::clamp(offset, -outside, outside));
 }
 
 // Uniform in the image's range, or normal with each channel's mean and deviation, within its range.

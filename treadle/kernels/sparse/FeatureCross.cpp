@@ -7,6 +7,7 @@
 #include "treadle/kernels/text/StringHash.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace treadle {
 namespace {
@@ -22,49 +23,56 @@ struct Stretch {
 
 class Column {
 public:
-  Column(Tensor values, std::vector<Stretch> rows, bool isDense)
-      : isDense(isDense), values(std::move(values)), rows(std::move(rows)) {}
+  static Column dense(const Tensor &values) { return {Dense, values}; }
+  static Column ragged(const Tensor &values, const Tensor &splits) {
+    Column column(Ragged, values);
+    for (int64_t i = 0; i < splits.count(); ++i)
+      column.places.push_back(indexAt(splits, i));
+    return column;
+  }
+  /// Entries are in order of rows. Those of a row that comes too late, and all after them, belong
+  /// to none; `skips`: they belong to the row that is reached.
+  static Column sparse(const Tensor &indices, const Tensor &values, int64_t rows, bool skips) {
+    Column column(Sparse, values);
+    int64_t reached = 0;
+    for (int64_t i = 0; i < values.count(); ++i) {
+      int64_t row = indices.data<int64_t>()[i * indices.dim(1)];
+      if (row >= rows || (row < reached && !skips))
+        break;
+      column.places.push_back(reached = std::max(reached, row));
+    }
+    return column;
+  }
 
-  Stretch row(int64_t i) const { return rows[i]; }
+  Stretch row(int64_t i) const {
+    if (kind == Dense)
+      return {i * values.dim(1), values.dim(1)};
+    if (kind == Ragged)
+      return {places[i], places[i + 1] - places[i]};
+    auto [begin, end] = std::ranges::equal_range(places, i);
+    return {begin - places.begin(), end - begin};
+  }
+  /// Of a sparse column, the rows of its entries; nothing for others.
+  std::optional<std::vector<int64_t>> rowsWithFeatures() const {
+    if (kind != Sparse)
+      return std::nullopt;
+    std::vector<int64_t> rows = places;
+    rows.erase(std::ranges::unique(rows).begin(), rows.end());
+    return rows;
+  }
+  bool isDense() const { return kind == Dense; }
   bool isText() const { return values.dtype() == DType::String; }
   const std::string &text(int64_t i) const { return values.data<std::string>()[i]; }
   int64_t number(int64_t i) const { return values.data<int64_t>()[i]; }
 
-  const bool isDense;
-
 private:
+  enum Kind : uint8_t { Dense, Ragged, Sparse };
+  Column(Kind kind, Tensor values) : kind(kind), values(std::move(values)) {}
+
+  Kind kind;
   Tensor values;
-  std::vector<Stretch> rows;
+  std::vector<int64_t> places; // Ragged: the splits; Sparse: the row of each entry
 };
-
-Column denseColumn(const Tensor &values) {
-  std::vector<Stretch> rows;
-  for (int64_t i = 0; i < values.dim(0); ++i)
-    rows.push_back({i * values.dim(1), values.dim(1)});
-  return {values, std::move(rows), true};
-}
-
-// Entries are in order of rows. Those of a row that comes too late, and all after them, belong to
-// none; `skips`: they belong to the row that is reached.
-Column sparseColumn(const Tensor &indices, const Tensor &values, int64_t count, bool skips) {
-  const int64_t *index = indices.data<int64_t>();
-  int64_t at = 0, width = indices.dim(1);
-  std::vector<Stretch> rows;
-  for (int64_t row = 0; row < count; ++row) {
-    int64_t begin = at;
-    while (at < values.count() && (skips ? index[at * width] <= row : index[at * width] == row))
-      ++at;
-    rows.push_back({begin, at - begin});
-  }
-  return {values, std::move(rows), false};
-}
-
-Column raggedColumn(const Tensor &values, const Tensor &splits) {
-  std::vector<Stretch> rows;
-  for (int64_t i = 0; i + 1 < splits.count(); ++i)
-    rows.push_back({indexAt(splits, i), indexAt(splits, i + 1) - indexAt(splits, i)});
-  return {values, std::move(rows), false};
-}
 
 // --- what is made of a combination -------------------------------------------------------------
 
@@ -118,7 +126,7 @@ struct SaltedHash {
     if (column.isText())
       return bytes(column.text(i));
     int64_t number = column.number(i);
-    if (!isStrong && column.isDense)
+    if (!isStrong && column.isDense())
       return static_cast<uint64_t>(number);
     return bytes({reinterpret_cast<const char *>(&number), 4});
   }
@@ -137,11 +145,23 @@ private:
 
 // --- all combinations --------------------------------------------------------------------------
 
-/// Where each row's crosses begin, and their end; nothing, having failed, where they are too many.
+/// The rows that have crosses, and perhaps others: a sparse column may say that there are many more
+/// than it has entries.
+std::vector<int64_t> rowsToCross(const Columns &columns, int64_t rows) {
+  for (const Column &column : columns)
+    if (auto some = column.rowsWithFeatures())
+      return std::move(*some);
+  std::vector<int64_t> all(static_cast<size_t>(rows));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+/// Where the crosses of each of some rows begin, and their end; nothing, having failed, where they
+/// are too many.
 std::optional<std::vector<int64_t>> crossSplits(OpContext &ctx, const Columns &columns,
-                                                int64_t rows) {
+                                                std::span<const int64_t> rows) {
   std::vector<int64_t> splits{0};
-  for (int64_t row = 0; row < rows; ++row) {
+  for (int64_t row : rows) {
     int64_t count = 1, next = 0;
     bool isEmpty = std::ranges::any_of(columns, [&](auto &c) { return !c.row(row).count; });
     bool isTooLarge = false;
@@ -175,14 +195,14 @@ void crossRow(const Columns &columns, int64_t row, const Cross &cross,
 }
 
 template <typename Cross>
-void crossRows(OpContext &ctx, const Columns &columns, std::span<const int64_t> splits,
-               const Cross &cross, Tensor &out) {
+void crossRows(OpContext &ctx, const Columns &columns, std::span<const int64_t> rows,
+               std::span<const int64_t> splits, const Cross &cross, Tensor &out) {
   constexpr double costOfRow = 2000;
   auto *values = out.data<typename Cross::Out>();
-  ctx.parallelFor(std::ssize(splits) - 1, costOfRow, [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row)
-      crossRow(columns, row, cross,
-               {values + splits[row], static_cast<size_t>(splits[row + 1] - splits[row])});
+  ctx.parallelFor(std::ssize(rows), costOfRow, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      crossRow(columns, rows[i], cross,
+               {values + splits[i], static_cast<size_t>(splits[i + 1] - splits[i])});
   });
 }
 
@@ -226,15 +246,16 @@ std::optional<int64_t> checkSparseCross(OpContext &ctx, const SparseCrossState &
 
 template <typename Cross> void setCrosses(OpContext &ctx, const Cross &cross) {
   const auto &state = ctx.state<SparseCrossState>();
-  auto rows = checkSparseCross(ctx, state);
-  if (!rows)
+  auto count = checkSparseCross(ctx, state);
+  if (!count)
     return;
   Columns columns;
   for (int i = 0; i < state.sparse; ++i)
-    columns.push_back(sparseColumn(ctx.input(i), ctx.input(state.sparse + i), *rows, false));
+    columns.push_back(Column::sparse(ctx.input(i), ctx.input(state.sparse + i), *count, false));
   for (int i = 0; i < state.dense; ++i)
-    columns.push_back(denseColumn(ctx.input(3 * state.sparse + i)));
-  auto splits = crossSplits(ctx, columns, *rows);
+    columns.push_back(Column::dense(ctx.input(3 * state.sparse + i)));
+  std::vector<int64_t> rows = rowsToCross(columns, *count);
+  auto splits = crossSplits(ctx, columns, rows);
   if (!splits)
     return;
   Tensor *indices = ctx.allocateOutput(0, DType::Int64, {splits->back(), 2});
@@ -243,16 +264,16 @@ template <typename Cross> void setCrosses(OpContext &ctx, const Cross &cross) {
   if (!values)
     return;
   int64_t *index = indices->data<int64_t>(), largest = 0;
-  for (int64_t row = 0; row < *rows; ++row) {
-    int64_t count = (*splits)[row + 1] - (*splits)[row];
-    largest = std::max(largest, count);
-    for (int64_t i = 0; i < count; ++i) {
-      *index++ = row;
+  for (size_t k = 0; k < rows.size(); ++k) {
+    int64_t crosses = (*splits)[k + 1] - (*splits)[k];
+    largest = std::max(largest, crosses);
+    for (int64_t i = 0; i < crosses; ++i) {
+      *index++ = rows[k];
       *index++ = i;
     }
   }
-  crossRows(ctx, columns, *splits, cross, *values);
-  ctx.setOutput(2, Tensor::vector<int64_t>(DType::Int64, std::array{*rows, largest}));
+  crossRows(ctx, columns, rows, *splits, cross, *values);
+  ctx.setOutput(2, Tensor::vector<int64_t>(DType::Int64, std::array{*count, largest}));
 }
 
 void sparseCrossText(OpContext &ctx) { setCrosses(ctx, JoinedText()); }
@@ -361,31 +382,52 @@ Columns raggedCrossColumns(OpContext &ctx, const RaggedCrossState &s, int64_t ro
   Columns columns;
   for (char kind : s.order) {
     if (kind == 'R') {
-      columns.push_back(raggedColumn(ctx.input(ragged), ctx.input(s.ragged + ragged)));
+      columns.push_back(Column::ragged(ctx.input(ragged), ctx.input(s.ragged + ragged)));
       ++ragged;
     } else if (kind == 'S') {
-      columns.push_back(sparseColumn(ctx.input(sparse), ctx.input(s.sparse + sparse), rows, true));
+      columns.push_back(
+          Column::sparse(ctx.input(sparse), ctx.input(s.sparse + sparse), rows, true));
       ++sparse;
     } else {
-      columns.push_back(denseColumn(ctx.input(dense++)));
+      columns.push_back(Column::dense(ctx.input(dense++)));
     }
   }
   return columns;
 }
 
+/// The splits of all rows, from those of some.
+void fillSplits(std::span<const int64_t> rows, std::span<const int64_t> splits, Tensor &out) {
+  auto fill = [&]<typename T>() {
+    T *to = out.data<T>();
+    size_t k = 0;
+    for (int64_t row = 0; row < out.count(); ++row) {
+      while (k < rows.size() && rows[k] < row)
+        ++k;
+      to[row] = static_cast<T>(splits[k]);
+    }
+  };
+  out.dtype() == DType::Int64 ? fill.template operator()<int64_t>()
+                              : fill.template operator()<int32_t>();
+}
+
 template <typename Cross> void setRaggedCrosses(OpContext &ctx, const Cross &cross) {
   const auto &state = ctx.state<RaggedCrossState>();
-  auto rows = ctx.check(checkRaggedCross(ctx, state));
-  if (!rows)
+  auto count = ctx.check(checkRaggedCross(ctx, state));
+  if (!count)
     return;
-  Columns columns = raggedCrossColumns(ctx, state, *rows);
-  auto splits = crossSplits(ctx, columns, *rows);
+  // Each row has a split, whose memory is asked for before anything else.
+  Tensor *out = ctx.allocateOutput(1, state.splitsDType, {std::min(*count, INT64_MAX - 1) + 1});
+  if (!out)
+    return;
+  Columns columns = raggedCrossColumns(ctx, state, *count);
+  std::vector<int64_t> rows = rowsToCross(columns, *count);
+  auto splits = crossSplits(ctx, columns, rows);
   Tensor *values =
       splits ? ctx.allocateOutput(0, dtypeOf<typename Cross::Out>, {splits->back()}) : nullptr;
   if (!values)
     return;
-  crossRows(ctx, columns, *splits, cross, *values);
-  ctx.setOutput(1, makeSplits(state.splitsDType, *splits));
+  crossRows(ctx, columns, rows, *splits, cross, *values);
+  fillSplits(rows, *splits, *out);
 }
 
 void raggedCrossText(OpContext &ctx) { setRaggedCrosses(ctx, JoinedText()); }

@@ -80,6 +80,10 @@ public:
     for (FuncOp function : module.getOps<FuncOp>())
       functions[function.getName()] = function;
     kept.insert_range(options.noinline);
+    constexpr size_t mostTimes = 10;
+    size_t numNodes = 0;
+    module.walk([&](Operation *op) { numNodes += Node::isNode(op); });
+    left = options.maxNodes + mostTimes * numNodes;
   }
 
   void run() {
@@ -131,6 +135,7 @@ private:
         continue;
       }
       size += callee.numNodes;
+      left -= callee.numNodes;
       hasV1 |= callee.hasV1ControlFlow;
       expandCall(call, callee, {names, hasV1, isGraph && options.keepNames, afterEffects});
     }
@@ -142,6 +147,10 @@ private:
     if (size + callee.numNodes > options.maxNodes)
       return "there would be more than " + std::to_string(options.maxNodes) +
              " nodes; the option max-nodes allows more";
+    // Functions that each call the next one twice double with every level.
+    if (callee.numNodes > left)
+      return "all bodies together would have implausibly many nodes; the option max-nodes allows "
+             "more";
     return obstacleOfCall(call, callee);
   }
 
@@ -158,6 +167,7 @@ private:
   llvm::StringMap<FuncOp> functions;
   llvm::StringMap<Callee> callees;
   llvm::StringSet<> kept;
+  size_t left; // nodes that bodies may still gain, together
 };
 
 } // namespace
