@@ -24,19 +24,6 @@ std::string anyName(Random &random, const Attrs &attrs) {
   return anyOf(random, names);
 }
 
-float strangeFloat(Random &random) {
-  constexpr float values[] = {0.0f,
-                              -0.0f,
-                              1.0f,
-                              -1.0f,
-                              1e-30f,
-                              3e38f,
-                              -3e38f,
-                              std::numeric_limits<float>::infinity(),
-                              std::numeric_limits<float>::quiet_NaN()};
-  return anyOf(random, values);
-}
-
 pb::DataType anyDType(Random &random) {
   int dtype = static_cast<int>(pick(random, numDTypes));
   return static_cast<pb::DataType>(dtype + (oneIn(random, 10) ? refOffset : 0));
@@ -325,6 +312,37 @@ int64_t strangeInteger(Random &random) {
                                 int64_t{1} << 62,
                                 INT64_MAX,
                                 INT64_MIN};
+  return anyOf(random, values);
+}
+
+float strangeFloat(Random &random) {
+  constexpr float values[] = {0.0f,
+                              -0.0f,
+                              1.0f,
+                              -1.0f,
+                              1e-30f,
+                              3e38f,
+                              -3e38f,
+                              std::numeric_limits<float>::infinity(),
+                              std::numeric_limits<float>::quiet_NaN()};
+  return anyOf(random, values);
+}
+
+std::string strangeText(Random &random) {
+  using namespace std::string_literals;
+  static const std::string values[] = {"",          "0",        "-1",
+                                       "1e999",     "nan",      "%s%n",
+                                       "{}",        "(",        "[a-",
+                                       "(a*)*",     "\\1",      "\xff\xfe",
+                                       "\xed\xa0"s, "\0a"s,     "a,b",
+                                       "a->b",      "...,ab->", "ij,jk->ik",
+                                       "UTF-8",     "NHWC",     "SAME",
+                                       "VALID",     "a=1;b",    "//",
+                                       "3 2 0,1:-", "-:-",      "\x08\x01\x12"s,
+                                       "\"\",",     "1,2,3",    "\xf0\x9f\x98",
+                                       "a\nb\r\n"};
+  if (oneIn(random, 20))
+    return std::string(pick(random, 5000), 'x');
   return anyOf(random, values);
 }
 

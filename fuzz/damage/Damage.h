@@ -19,6 +19,9 @@ inline bool oneIn(Random &random, size_t times) { return pick(random, times) == 
 
 /// Any number, mostly one at which something overflows, narrows or ends.
 int64_t strangeInteger(Random &random);
+float strangeFloat(Random &random);
+/// Texts that ops take apart, and some that are none.
+std::string strangeText(Random &random);
 
 /// What nodes are made of: ops and names of attributes that graphs have.
 struct Vocabulary {

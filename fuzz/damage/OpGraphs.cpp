@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 namespace treadle::fuzz {
 namespace {
@@ -65,21 +66,40 @@ private:
                            : allowed[pick(random, allowed.size())].asType();
   }
 
-  int64_t smallInteger(const AttrDef &attr) {
-    if (oneIn(random, 8))
+  int64_t integerFor(const AttrDef &attr) {
+    if (oneIn(random, hasStrangeAttrs ? 2 : 8))
       return strangeInteger(random);
     return attr.minimum().value_or(0) + static_cast<int64_t>(pick(random, 4));
   }
 
+  float floatFor() {
+    return hasStrangeAttrs && oneIn(random, 2) ? strangeFloat(random)
+                                               : static_cast<float>(pick(random, 5)) - 1;
+  }
+
+  std::string stringFor(const AttrDef &attr) {
+    if (attr.allowedValues().empty() || (hasStrangeAttrs && oneIn(random, 4)))
+      return strangeText(random);
+    return std::string(attr.allowedValues()[pick(random, attr.allowedValues().size())].asString());
+  }
+
+  size_t lengthOf(const AttrDef &attr) {
+    if (!attr.isList())
+      return 1;
+    if (hasStrangeAttrs && oneIn(random, 3))
+      return oneIn(random, 2) ? 0 : 9 + pick(random, 300);
+    return pick(random, 4) + static_cast<size_t>(attr.minimum().value_or(0));
+  }
+
   /// Attributes with defaults are mostly left to these.
   void setAttr(const AttrDef &attr) {
-    if (attr.hasDefault() && attr.kind() != AttrKind::Type && !oneIn(random, 4))
+    if (attr.hasDefault() && attr.kind() != AttrKind::Type &&
+        !oneIn(random, hasStrangeAttrs ? 2 : 4))
       return;
     pb::AttrValue value;
-    size_t count =
-        attr.isList() ? pick(random, 4) + static_cast<size_t>(attr.minimum().value_or(0)) : 1;
-    if (count > 16)
-      return;
+    size_t count = lengthOf(attr);
+    if (attr.isList() && attr.kind() == AttrKind::Type && count > 16)
+      count = 16; // each is an input
     auto &list = *value.mutable_list();
     for (size_t i = 0; i < count; ++i)
       switch (attr.kind()) {
@@ -87,26 +107,25 @@ private:
         list.add_type(static_cast<pb::DataType>(dtypeFor(attr)));
         break;
       case AttrKind::Int:
-        list.add_i(smallInteger(attr));
+        list.add_i(integerFor(attr));
         break;
       case AttrKind::Float:
-        list.add_f(static_cast<float>(pick(random, 5)) - 1);
+        list.add_f(floatFor());
         break;
       case AttrKind::Bool:
         list.add_b(oneIn(random, 2));
         break;
       case AttrKind::String:
-        list.add_s(
-            attr.allowedValues().empty()
-                ? std::string(pick(random, 3), 's')
-                : std::string(
-                      attr.allowedValues()[pick(random, attr.allowedValues().size())].asString()));
+        list.add_s(stringFor(attr));
         break;
       case AttrKind::Shape:
-        *list.add_shape() = anyShape();
+        *list.add_shape() = shapeFor();
+        break;
+      case AttrKind::Tensor:
+        *list.add_tensor() = anyTensor(plainDTypes[pick(random, plainDTypes.size())]);
         break;
       default:
-        return; // tensors and functions: their absence is an error
+        return; // functions: their absence is an error
       }
     if (!attr.isList())
       flatten(value);
@@ -125,20 +144,69 @@ private:
       value.set_b(list.b(0));
     else if (list.s_size())
       value.set_s(list.s(0));
+    else if (list.tensor_size())
+      *value.mutable_tensor() = list.tensor(0);
     else
       *value.mutable_shape() = list.shape(0);
   }
 
   pb::TensorShapeProto anyShape() {
     pb::TensorShapeProto shape;
-    for (size_t rank = oneIn(random, 3) ? commonRank : pick(random, 5); rank-- > 0;)
-      shape.add_dim()->set_size(oneIn(random, 12)  ? 0
-                                : oneIn(random, 2) ? commonSize
-                                                   : 1 + static_cast<int64_t>(pick(random, 4)));
+    if (wanted) {
+      for (int64_t dim : *wanted)
+        shape.add_dim()->set_size(dim);
+      return shape;
+    }
+    for (size_t rank = oneIn(random, 3) ? commonRank : pick(random, 6); rank-- > 0;)
+      shape.add_dim()->set_size(oneIn(random, hasStrangeShapes ? 4 : 12) ? 0
+                                : oneIn(random, 2)                       ? commonSize
+                                : hasStrangeShapes && oneIn(random, 4)
+                                    ? 8
+                                    : 1 + static_cast<int64_t>(pick(random, 4)));
     return shape;
   }
 
+  /// One that nothing is made in.
+  pb::TensorShapeProto shapeFor() {
+    pb::TensorShapeProto shape = anyShape();
+    if (hasStrangeAttrs && oneIn(random, 4))
+      shape.set_unknown_rank(true), shape.clear_dim();
+    for (auto &dim : *shape.mutable_dim())
+      if (hasStrangeAttrs && oneIn(random, 3))
+        dim.set_size(strangeInteger(random));
+    return shape;
+  }
+
+  /// Ops name their inputs for what these are: with shapes that fit the names, more of them run.
+  std::optional<std::vector<int64_t>> dimsByName(std::string_view name) {
+    constexpr std::string_view scalars[] = {
+        "axis",  "concat_dim", "split_dim", "depth",  "on_value", "off_value",     "k",
+        "delta", "start",      "limit",     "stop",   "num",      "default_value", "alpha",
+        "beta",  "lr",         "l1",        "l2",     "epsilon",  "rho",           "momentum",
+        "min",   "max",        "scale",     "handle", "flow_in",  "index",         "size",
+        "rate",  "threshold",  "contents",  "weights"};
+    auto has = [&](std::string_view part) { return name.find(part) != name.npos; };
+    auto rank = static_cast<int64_t>(std::max<size_t>(commonRank, 1));
+    if (has("indices"))
+      return std::vector{commonSize, rank};
+    if (has("values") || has("segment_ids"))
+      return std::vector{commonSize};
+    if (has("splits"))
+      return std::vector{commonSize + 1};
+    if (has("shape"))
+      return std::vector{rank};
+    bool isScalar = has("min_") || has("max_") || has("num_") || has("_threshold") ||
+                    std::ranges::find(scalars, name) != std::end(scalars);
+    return isScalar ? std::optional(std::vector<int64_t>()) : std::nullopt;
+  }
+
   void addInputs(const ArgDef &arg) {
+    wanted = followsNames && !oneIn(random, 10) ? dimsByName(arg.name()) : std::nullopt;
+    addInputsOf(arg);
+    wanted.reset();
+  }
+
+  void addInputsOf(const ArgDef &arg) {
     auto &attrs = *node.mutable_attr();
     if (!arg.typeListAttr().empty()) {
       for (int type : attrs[std::string(arg.typeListAttr())].list().type())
@@ -149,6 +217,8 @@ private:
     DType dtype = arg.type() != DType::Invalid
                       ? arg.type()
                       : static_cast<DType>(attrs[std::string(arg.typeAttr())].type());
+    if (hasStrangeAttrs && oneIn(random, 8))
+      return;
     for (int64_t i = 0; i < std::min<int64_t>(count, 8); ++i)
       node.add_input(inputOf(dtype, arg.isRef()));
   }
@@ -165,6 +235,8 @@ private:
       const Ops &sources = isRef ? names : dtype == DType::Resource ? resources : variants;
       return OneOp(*sources[pick(random, sources.size())], random, graph).add();
     }
+    if (isOfWrongDType && oneIn(random, 4))
+      return constant(plainDTypes[pick(random, plainDTypes.size())]);
     return constant(dtype);
   }
 
@@ -196,18 +268,26 @@ private:
     from.set_op("Const");
     auto &attrs = *from.mutable_attr();
     attrs["dtype"].set_type(static_cast<pb::DataType>(dtype));
-    pb::TensorProto &tensor = *attrs["value"].mutable_tensor();
+    *attrs["value"].mutable_tensor() = anyTensor(dtype);
+    return place(std::move(from));
+  }
+
+  pb::TensorProto anyTensor(DType dtype) {
+    pb::TensorProto tensor;
     tensor.set_dtype(static_cast<pb::DataType>(dtype));
     *tensor.mutable_tensor_shape() = anyShape();
-    for (int i = 0; i < 3; ++i) {
+    for (size_t i = 0, listed = 1 + pick(random, 6); i < listed; ++i) {
+      bool isStrange = oneIn(random, hasStrangeValues ? 2 : 10);
       int64_t value =
-          oneIn(random, 10) ? strangeInteger(random) : static_cast<int64_t>(pick(random, 5)) - 1;
+          isStrange ? strangeInteger(random) : static_cast<int64_t>(pick(random, 5)) - 1;
+      float number = isStrange ? strangeFloat(random) : static_cast<float>(value);
       tensor.add_int_val(static_cast<int32_t>(value));
       tensor.add_int64_val(value);
-      tensor.add_float_val(static_cast<float>(value));
-      tensor.add_double_val(static_cast<double>(value));
+      tensor.add_float_val(number);
+      tensor.add_double_val(static_cast<double>(number));
       tensor.add_bool_val(value & 1);
-      tensor.add_string_val(std::string(pick(random, 4), static_cast<char>('a' + i)));
+      tensor.add_string_val(isStrange ? strangeText(random)
+                                      : std::string(pick(random, 4), static_cast<char>('a' + i)));
       tensor.add_half_val(static_cast<int32_t>(value & 0x7fff));
       tensor.add_uint32_val(static_cast<uint32_t>(value));
       tensor.add_uint64_val(static_cast<uint64_t>(value));
@@ -217,7 +297,7 @@ private:
     tensor.add_scomplex_val(0);
     tensor.add_dcomplex_val(0);
     keepOnly(tensor, dtype);
-    return place(std::move(from));
+    return tensor;
   }
 
   /// The field that holds elements of the dtype, and no more of them than the shape has room for.
@@ -249,8 +329,13 @@ private:
 
   const OpDef &def;
   Random &random;
-  const size_t commonRank = pick(random, 5);
+  const size_t commonRank = pick(random, 6);
   const int64_t commonSize = 1 + static_cast<int64_t>(pick(random, 4));
+  // Most of what is strange everywhere ends at the first check.
+  const bool hasStrangeValues = oneIn(random, 3), hasStrangeAttrs = oneIn(random, 4),
+             hasStrangeShapes = oneIn(random, 4), isOfWrongDType = oneIn(random, 16),
+             followsNames = oneIn(random, 2);
+  std::optional<std::vector<int64_t>> wanted; // of the input that is being made
   pb::GraphDef &graph;
   pb::NodeDef node;
   std::vector<std::string> controls;

@@ -55,8 +55,14 @@ using namespace treadle::fuzz;
 
 namespace {
 
-constexpr size_t mostRuns = 4;       // of fetches and of targets
-constexpr unsigned secondsEach = 60; // of computing, compiling included: beyond it hangs
+constexpr size_t mostRuns = 4; // of fetches and of targets
+constexpr int64_t memoryOfSession = int64_t{1} << 30;
+// Of computing, with a run or several in each tier and what they compile: beyond it hangs.
+#if __has_feature(address_sanitizer)
+constexpr unsigned secondsEach = 60;
+#else
+constexpr unsigned secondsEach = 10;
+#endif
 
 struct Options {
   uint64_t seed = 1;
@@ -68,6 +74,13 @@ struct Options {
 /// Shared with the processes that run graphs.
 struct Progress {
   std::atomic<int64_t> at, imported, values, errors, outOfMemory;
+  struct Most {
+    std::atomic<int64_t> value, at;
+    void note(int64_t newValue, int64_t where) {
+      if (newValue > value)
+        value = newValue, at = where;
+    }
+  } milliseconds, kilobytes; // of computing, and of the process
 };
 
 // --- the graphs
@@ -192,6 +205,7 @@ void runGraph(const Graph &graph, const pb::GraphDef &source, Tier tier, Progres
   options.threads = 1;
   options.tier = tier;
   options.timeout = 0.1;
+  options.memory = memoryOfSession;
   options.print = [](std::string_view, std::string_view) {};
   Expected<Session> session = Session::create(graph, options);
   if (!session)
@@ -211,7 +225,8 @@ void runGraph(const Graph &graph, const pb::GraphDef &source, Tier tier, Progres
 /// Of the whole process; the address sanitizer reserves more, and bounds single tensors.
 void limitMemory() {
 #if !__has_feature(address_sanitizer)
-  rlimit limit{rlim_t{6} << 30, rlim_t{6} << 30};
+  constexpr rlim_t most = rlim_t{2} << 30;
+  rlimit limit{most, most};
   setrlimit(RLIMIT_AS, &limit);
 #endif
 }
@@ -223,6 +238,28 @@ void limitTime() {
   alarm(20 * secondsEach);
 }
 
+/// Notes what a graph took.
+class Used {
+public:
+  explicit Used(Progress &progress) : progress(progress), number(progress.at), before(now()) {}
+  ~Used() {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    progress.milliseconds.note(now() - before, number);
+    progress.kilobytes.note(usage.ru_maxrss, number);
+  }
+  Used(const Used &) = delete;
+
+private:
+  static int64_t now() {
+    timespec time;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return time.tv_sec * 1000 + time.tv_nsec / 1'000'000;
+  }
+  Progress &progress;
+  const int64_t number, before;
+};
+
 /// In a process of its own.
 [[noreturn]] void runChunk(const Graphs &graphs, const Options &options, int64_t end,
                            Progress &progress) {
@@ -231,6 +268,7 @@ void limitTime() {
   for (; progress.at < end; ++progress.at) {
     limitTime();
     int64_t number = progress.at;
+    Used used(progress);
     bool isCompiled = (number / 2) % options.jitEvery == 0;
     try {
       pb::GraphDef source = graphs.make(number);
@@ -295,7 +333,10 @@ int64_t runAll(const Graphs &graphs, const Options &options) {
   std::cout << options.count << " graphs in " << static_cast<int64_t>(seconds)
             << " s: " << progress.imported << " imports, " << progress.values
             << " runs with values, " << progress.errors << " with errors, " << progress.outOfMemory
-            << " beyond the process's memory, " << numFindings << " findings" << std::endl;
+            << " beyond the process's memory, " << numFindings << " findings; at most "
+            << progress.milliseconds.value << " ms (" << progress.milliseconds.at << ") and "
+            << progress.kilobytes.value / 1024 << " MiB (" << progress.kilobytes.at << ")"
+            << std::endl;
   fs::remove(log);
   return numFindings;
 }

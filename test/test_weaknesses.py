@@ -1,0 +1,115 @@
+"""Small graphs that stand for much: loading them, and passes, take little memory and time."""
+
+import pathlib
+import resource
+import subprocess
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from command_line import BINARY  # noqa: E402
+
+MEMORY, SECONDS = 3 << 30, 30  # threads' stacks and arenas count in full
+
+
+def limit():
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
+
+
+def treadle(*args):
+    return subprocess.run(
+        [BINARY, *map(str, args)], capture_output=True, text=True, preexec_fn=limit
+    )
+
+
+def typed(dtype):
+    return f'attr {{ key: "T" value {{ type: {dtype} }} }}'
+
+
+def constant(count):
+    return f"""
+node {{ name: "c" op: "Const" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
+       attr {{ key: "value" value {{ tensor {{ dtype: DT_FLOAT float_val: 1
+                                          tensor_shape {{ dim {{ size: {count} }} }} }} }} }} }}
+node {{ name: "n" op: "Neg" input: "c" {typed("DT_FLOAT")} }}
+"""
+
+
+def function(name, body, result):
+    return f"""function {{ signature {{ name: "{name}" input_arg {{ name: "x" type: DT_FLOAT }}
+  output_arg {{ name: "y" type: DT_FLOAT }} }} {body} ret {{ key: "y" value: "{result}:y:0" }} }}"""
+
+
+def call(name, callee, value):
+    return f'node_def {{ name: "{name}" op: "{callee}" input: "{value}" }}'
+
+
+def graph_of(functions, called):
+    return f"""
+node {{ name: "x" op: "Placeholder" attr {{ key: "dtype" value {{ type: DT_FLOAT }} }}
+       attr {{ key: "shape" value {{ shape {{ }} }} }} }}
+node {{ name: "f" op: "{called}" input: "x" }}
+library {{ {"".join(functions)} }} versions {{ producer: 1987 }}
+"""
+
+
+def doubling(levels):
+    """Each function calls the next one twice."""
+    negation = f'node_def {{ name: "n" op: "Neg" input: "x" {typed("DT_FLOAT")} }}'
+    functions = [
+        function(f"F{i}", call("a", f"F{i + 1}", "x") + call("b", f"F{i + 1}", "a:y:0"), "b")
+        for i in range(levels)
+    ]
+    return graph_of([*functions, function(f"F{levels}", negation, "n")], "F0")
+
+
+@pytest.mark.parametrize("command", [["show"], ["check"], ["explain"]])
+@pytest.mark.parametrize("count", [1 << 31, 1 << 40, 1 << 62])
+def test_a_value_that_stands_for_many(tmp_path, command, count):
+    path = tmp_path / "splat.pbtxt"
+    path.write_text(constant(count))
+    done = treadle(*command, path)
+    assert done.returncode in (0, 1), done
+    assert done.returncode == 0 or "Error" in done.stderr
+
+
+def test_its_memory_is_that_of_the_run(tmp_path):
+    path = tmp_path / "splat.pbtxt"
+    path.write_text(constant(1 << 31))
+    done = treadle("run", path, "--fetch", "n:0", "--memory", "1GiB")
+    assert "ResourceExhaustedError: node 'c' (Const)" in done.stderr
+
+
+def test_functions_that_double_are_not_all_inlined(tmp_path):
+    path = tmp_path / "doubling.pbtxt"
+    path.write_text(doubling(40))
+    done = treadle("convert", path, tmp_path / "out.pb", "--passes", "tfg-inline{max-nodes=20000}")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out.pb").stat().st_size < 5_000_000
+
+
+def test_functions_that_double_run_until_time_is_up(tmp_path):
+    path = tmp_path / "doubling.pbtxt"
+    path.write_text(doubling(40))
+    done = treadle("run", path, "--fetch", "f:0", "--input", "x=1", "--timeout", "1")
+    assert "DeadlineExceededError" in done.stderr
+
+
+def test_a_function_that_calls_itself(tmp_path):
+    path = tmp_path / "self.pbtxt"
+    path.write_text(graph_of([function("F", call("a", "F", "x"), "a")], "F"))
+    assert treadle("check", path).returncode == 0
+    done = treadle("run", path, "--fetch", "f:0", "--input", "x=1")
+    assert "it may call itself without end" in done.stderr
+
+
+@pytest.mark.parametrize("depth", [1000, 100_000])
+def test_messages_that_nest(tmp_path, depth):
+    path = tmp_path / "deep.pbtxt"
+    level = 'list { func { attr { key: "b" value { '
+    path.write_text('node { attr { key: "a" value { ' + level * depth)
+    done = treadle("show", path)
+    assert done.returncode == 1
+    assert "too deep" in done.stderr
