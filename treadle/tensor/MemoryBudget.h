@@ -13,8 +13,11 @@ namespace treadle {
 /// however late that is. Thread-safe.
 class MemoryBudget {
 public:
-  explicit MemoryBudget(int64_t limit) : account(new Account(limit)) {}
-  ~MemoryBudget() { account->give(Account::owner); }
+  explicit MemoryBudget(int64_t limit) : account(new Account(limit)) { ++count; }
+  ~MemoryBudget() {
+    --count;
+    account->give(Account::owner);
+  }
   MemoryBudget(const MemoryBudget &) = delete;
   MemoryBudget &operator=(const MemoryBudget &) = delete;
 
@@ -50,11 +53,11 @@ public:
     Account *before;
   };
   /// The account that is open on this thread; null: none.
-  static Account *opened() { return open; }
+  static Account *opened() { return count.load(std::memory_order_relaxed) ? open : nullptr; }
 
 private:
-  // Asked for each body that runs: at a fixed place beside the thread, also in a shared library.
-  static constinit thread_local Account *open [[gnu::tls_model("initial-exec")]];
+  static constinit thread_local Account *open;
+  static std::atomic<int> count; // of the process; a look at it is cheaper than at `open`
 
   Account *account;
 };

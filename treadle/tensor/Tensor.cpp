@@ -512,6 +512,7 @@ bool MemoryBudget::Account::take(int64_t bytes) {
 }
 
 constinit thread_local MemoryBudget::Account *MemoryBudget::open = nullptr;
+constinit std::atomic<int> MemoryBudget::count{0};
 
 MemoryBudget::Scope::Scope(Account *account) : before(std::exchange(open, account)) {}
 MemoryBudget::Scope::~Scope() { open = before; }
