@@ -12,8 +12,8 @@ struct SandboxOptions {
   /// What the model may reach beside the folder that it comes from, which it may read. The kernel
   /// holds it to that, too; what may be written must exist.
   Permissions permissions = {};
-  /// Bytes that tensors may take; 0: as many as the machine has. The kernel holds the process to 256
-  /// MiB more, for the graph and for compiling it.
+  /// Bytes that tensors may take; 0: as many as the machine has. The kernel holds the process to
+  /// 256 MiB more, for the graph and for compiling it.
   int64_t memory = 0;
   /// Seconds after which a call fails with DeadlineExceeded; 0: never. A process that goes on half
   /// a second longer is killed, and its state is lost.
