@@ -113,3 +113,10 @@ def test_messages_that_nest(tmp_path, depth):
     done = treadle("show", path)
     assert done.returncode == 1
     assert "too deep" in done.stderr
+
+
+def test_many_effects_that_nothing_orders(tmp_path):
+    path = tmp_path / "effects.pbtxt"
+    path.write_text("".join(f'node {{ name: "n{i}" op: "NoSuch" }}\n' for i in range(30_000)))
+    done = treadle("check", path)
+    assert done.returncode == 0, done.stderr

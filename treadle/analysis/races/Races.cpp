@@ -39,6 +39,7 @@ public:
 private:
   /// As many sources at a time as a word has bits: which of them reach a node is then one word.
   static constexpr size_t blockSize = 64;
+  static constexpr size_t mostPairs = 1 << 20;
 
   // What of the block accesses and writes a resource.
   struct Masks {
@@ -67,7 +68,7 @@ private:
           reached[user] |= reached[node];
     }
     for (Index target : active) {
-      if (races.size() >= limit)
+      if (isOver())
         return;
       uint64_t candidates = 0;
       for (Effect effect : effects.of(graph.node(target))) {
@@ -84,14 +85,18 @@ private:
     }
   }
 
+  /// Pairs grow as the square of the nodes with effects.
+  bool isOver() const { return races.size() >= limit || looked >= mostPairs; }
+
   void reportUnordered(Index source, Index target) {
     if (position[source] < position[target] && !graph.areExclusive(source, target))
       report(source, target, "");
   }
 
   void report(Index a, Index b, StringRef frame) {
-    if (races.size() >= limit)
+    if (isOver())
       return;
+    ++looked;
     // In the order of the graph, as people read it.
     if (graph.node(b)->isBeforeInBlock(graph.node(a).getOperation()))
       std::swap(a, b);
@@ -115,7 +120,7 @@ private:
     if (inside.empty())
       return;
     std::vector<unsigned> component = components(f);
-    for (size_t i = 0; i < inside.size(); ++i)
+    for (size_t i = 0; i < inside.size() && !isOver(); ++i)
       for (size_t j = i; j < inside.size(); ++j)
         if (component[inside[i]] != component[inside[j]] || component[inside[i]] == 0)
           report(inside[i], inside[j], graph.frames()[f].name);
@@ -131,6 +136,7 @@ private:
   std::vector<size_t> position;
   std::vector<Index> active; // nodes with effects, in order
   std::vector<Race> races;
+  size_t looked = 0; // pairs that nothing orders
   llvm::DenseSet<std::pair<Index, Index>> reported;
 };
 

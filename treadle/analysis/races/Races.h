@@ -20,7 +20,8 @@ struct Race {
 /// have an order of their own, and none. What stands under both sides of one Switch never runs
 /// together. Loops are taken as the edges show them: a path through a back edge of a loop orders an
 /// iteration and the next, and one whose parallel_iterations is 1 orders all.
-/// With `counts` only those for which it says so.
+/// With `counts` only those for which it says so. Of a graph with very many nodes that nothing
+/// orders, the first million pairs are looked at.
 std::vector<Race> findRaces(GraphOp graph, const EffectAnalysis &effects, size_t limit = 1000,
                             llvm::function_ref<bool(Node, Node)> counts = {});
 
