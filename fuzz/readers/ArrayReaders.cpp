@@ -31,7 +31,7 @@ Tensor texts() {
 void readArray(std::string_view bytes) { (void)readNpy(bytes, DType::BFloat16); }
 
 std::vector<std::string> arraySeeds() {
-  std::string objects = "\x93NUMPY\1\0";
+  std::string objects("\x93NUMPY\1\0", 8);
   std::string header = "{'descr': '|O', 'fortran_order': False, 'shape': (2,), }\n";
   objects += static_cast<char>(header.size());
   objects += '\0';

@@ -11,7 +11,7 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
+#include <fstream>
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -68,7 +68,6 @@ std::string recalledText() {
   constexpr uint32_t size = 500'000;
   put(pickle, size);
   pickle += std::string(size, 'x') + "q\1" + repeated("h\1", size / 2) + "e";
-  std::string state = "c\n\nK\1K\1K\1K\1"s + pickle + "(K\1K\1K\1K\1"s;
   pickle = "N(NNNN" + pickle + "tb.";
   return npy("{'descr': '|O', 'fortran_order': False, 'shape': (250001,), }", pickle);
 }
@@ -235,11 +234,11 @@ std::string channel() {
 // --- the table ---------------------------------------------------------------------------------
 
 struct Bomb {
-  std::string name, reader;
+  std::string_view name, reader;
   std::string (*bytes)();
 };
 
-const Bomb bombs[] = {
+constexpr Bomb bombs[] = {
     {"AffineOperators", "mlir",
      [] { return moduleWith("affine_map<(d0) -> (" + nested("d0+", "d0", "") + ")>"); }},
     {"AffineParentheses", "mlir",
@@ -295,10 +294,9 @@ int statusOf(const Bomb &bomb, const std::string &bytes) {
 #if !__has_feature(address_sanitizer) // which reserves much more
     constexpr rlim_t more = rlim_t{512} << 20;
     rlimit limit;
-    long pages = 0;
-    if (FILE *file = std::fopen("/proc/self/statm", "r");
-        file && std::fscanf(file, "%ld", &pages) == 1)
-      limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + more;
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    limit.rlim_cur = limit.rlim_max = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + more;
     setrlimit(RLIMIT_AS, &limit);
 #endif
     constexpr rlim_t seconds = 10;
@@ -325,7 +323,7 @@ TEST_P(Bombs, TakeLittle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Inputs, Bombs, testing::ValuesIn(bombs),
-                         [](const auto &info) { return info.param.name; });
+                         [](const auto &info) { return std::string(info.param.name); });
 
 } // namespace
 } // namespace treadle::fuzz

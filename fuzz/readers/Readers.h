@@ -2,7 +2,6 @@
 // for damaged seeds and for bombs.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>

@@ -93,15 +93,23 @@ public:
   Session::Feeds feeds;
 
 private:
+  /// Behind the brackets that open at `begin`, if any do.
+  static size_t endOfBraces(std::string_view text, size_t begin) {
+    int depth = 0;
+    for (size_t i = begin; i < text.size(); ++i) {
+      depth += (text[i] == '{') - (text[i] == '}');
+      if (depth == 0)
+        return text[i] == '}' ? i + 1 : begin;
+    }
+    return begin;
+  }
+
   /// `@OP{attributes}(inputs)`, of which all but the name may be left out.
   std::pair<std::string, DType> addInput(const std::string &input) {
     if (!input.starts_with('@'))
       return addValue(input);
     size_t nameEnd = std::min(input.find_first_of("{("), input.size());
-    size_t attrsEnd = nameEnd;
-    for (int depth = 0; attrsEnd < input.size() && (depth || input[attrsEnd] == '{');)
-      if (char c = input[attrsEnd++]; (depth += (c == '{') - (c == '}')) == 0)
-        break;
+    size_t attrsEnd = endOfBraces(input, nameEnd);
     bool hasAttrs = attrsEnd > nameEnd, hasInputs = attrsEnd < input.size();
     std::string op = input.substr(1, nameEnd - 1);
     std::string node =
