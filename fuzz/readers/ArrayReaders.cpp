@@ -10,6 +10,7 @@
 #include "treadle/kernels/SerializedTensor.h"
 #include "treadle/kernels/files/SliceFile.h"
 #include "treadle/npy/Npz.h"
+#include "treadle/tensor/MemoryBudget.h"
 
 #include <map>
 
@@ -184,7 +185,12 @@ std::vector<std::string> sliceFileSeeds() {
 
 // --- messages ----------------------------------------------------------------------------------
 
-void readTensorMessage(std::string_view bytes) { (void)parsedTensor(bytes); }
+/// One value may stand for many elements, whose memory is that of a run.
+void readTensorMessage(std::string_view bytes) {
+  MemoryBudget budget(int64_t{256} << 20);
+  MemoryBudget::Scope scope(&budget.get());
+  (void)parsedTensor(bytes);
+}
 
 std::vector<std::string> tensorSeeds() {
   return {serializedTensor(floats(), TextPlace::Content),
