@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <cstdlib>
-#include <functional>
 #include <new>
 
 namespace {
@@ -16,7 +15,10 @@ thread_local int64_t untilFailure = -1;
 thread_local bool hasFailed = false;
 
 bool isToFail() {
-  if (untilFailure < 0 || untilFailure-- > 0)
+  if (untilFailure < 0)
+    return false;
+  --untilFailure;
+  if (untilFailure >= 0)
     return false;
   hasFailed = true;
   return true;
@@ -59,9 +61,9 @@ namespace {
 using namespace builder;
 
 struct Case {
-  std::string name;
-  std::function<void(Builder &)> build; // up to a node `y`
-  std::vector<std::string> setup = {};
+  const char *name;
+  void (*build)(Builder &); // up to a node `y`
+  const char *setup = nullptr;
 };
 
 AttrMap attrs(std::initializer_list<std::pair<std::string_view, AttrValue>> values) {
@@ -108,9 +110,9 @@ void products(Builder &g) {
 
 class FailingMemory : public testing::TestWithParam<std::tuple<int, Tier>> {};
 
-const Case cases[] = {
+constexpr Case cases[] = {
     {"GrowingLoop", growingLoop},
-    {"Variables", variables, {"init"}},
+    {"Variables", variables, "init"},
     {"Texts", texts},
     {"Products", products},
 };
@@ -129,8 +131,8 @@ TEST_P(FailingMemory, IsAnErrorEachTime) {
   ASSERT_TRUE(session) << session.error().message;
   Tensor x = *Tensor::make(DType::Float32, {1000});
   std::fill_n(x.data<float>(), 1000, 0.5f);
-  if (!tried.setup.empty()) {
-    auto ready = session->run({}, {}, tried.setup);
+  if (tried.setup) {
+    auto ready = session->run({}, {}, {tried.setup});
     ASSERT_TRUE(ready) << ready.error().message;
   }
   const std::vector<std::string> fetches = {"y:0"};
@@ -161,7 +163,7 @@ TEST_P(FailingMemory, IsAnErrorEachTime) {
 
 std::string nameOf(const testing::TestParamInfo<std::tuple<int, Tier>> &param) {
   auto [number, tier] = param.param;
-  return cases[number].name + (tier == Tier::Jit ? "Jit" : "Interpret");
+  return str(cases[number].name, tier == Tier::Jit ? "Jit" : "Interpret");
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, FailingMemory,
