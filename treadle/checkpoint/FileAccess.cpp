@@ -51,6 +51,13 @@ bool isBelow(const std::vector<std::string> &folders, std::string_view place) {
       folders, [&](const std::string &folder) { return below(folder, place).has_value(); });
 }
 
+/// Whether a place is below a folder, or its path begins with a prefix.
+bool isIn(const std::vector<std::string> &folders, const std::vector<std::string> &prefixes,
+          std::string_view place) {
+  auto begins = [&](const std::string &prefix) { return place.starts_with(prefix); };
+  return isBelow(folders, place) || std::ranges::any_of(prefixes, begins);
+}
+
 Error denied(std::string_view act, std::string_view option, const std::string &path) {
   return permissionDenied(act, " '", path, "' is not allowed; ", option, " ", path, " grants it");
 }
@@ -94,9 +101,8 @@ bool FileAccess::isReadable(const std::string &path) const {
     std::optional<std::string_view> rest = below(folder, *place);
     return rest && rest->find("/.") == rest->npos;
   };
-  auto beginsWith = [&](const std::string &prefix) { return place->starts_with(prefix); };
-  return isBelow(readable, *place) || isBelow(writable, *place) ||
-         std::ranges::any_of(visible, shows) || std::ranges::any_of(prefixes, beginsWith);
+  return isBelow(readable, *place) || isIn(writable, prefixes, *place) ||
+         std::ranges::any_of(visible, shows);
 }
 
 Expected<void> FileAccess::mayRead(const std::string &path) const {
@@ -116,8 +122,7 @@ Expected<void> FileAccess::mayWrite(const std::string &path) const {
   if (isEverything)
     return {};
   std::optional<std::string> place = placeOf(path);
-  auto beginsWith = [&](const std::string &prefix) { return place->starts_with(prefix); };
-  if (place && (isBelow(writable, *place) || std::ranges::any_of(prefixes, beginsWith)))
+  if (place && isIn(writable, prefixes, *place))
     return {};
   return Unexpected(denied("writing", "--allow-write", path));
 }

@@ -6,30 +6,26 @@
 
 namespace treadle::sandbox {
 
+/// What the two kinds of options have in common.
+template <typename To, typename From> To converted(const From &options) {
+  To made;
+  made.permissions = options.permissions;
+  made.memory = options.memory;
+  made.timeout = options.timeout;
+  made.threads = options.threads;
+  made.cores = options.cores;
+  made.tier = options.tier;
+  made.fastMath = options.fastMath;
+  made.loopOverlap = options.loopOverlap;
+  return made;
+}
+
 inline SandboxOptions fromSession(const SessionOptions &options) {
-  SandboxOptions of;
-  of.permissions = options.permissions;
-  of.memory = options.memory;
-  of.timeout = options.timeout;
-  of.threads = options.threads;
-  of.cores = options.cores;
-  of.tier = options.tier;
-  of.fastMath = options.fastMath;
-  of.loopOverlap = options.loopOverlap;
-  return of;
+  return converted<SandboxOptions>(options);
 }
 
 inline SessionOptions toSession(const SandboxOptions &options) {
-  SessionOptions of;
-  of.permissions = options.permissions;
-  of.memory = options.memory;
-  of.timeout = options.timeout;
-  of.threads = options.threads;
-  of.cores = options.cores;
-  of.tier = options.tier;
-  of.fastMath = options.fastMath;
-  of.loopOverlap = options.loopOverlap;
-  return of;
+  return converted<SessionOptions>(options);
 }
 
 } // namespace treadle::sandbox

@@ -19,6 +19,17 @@ bool isSame(const std::string &folder, const char *other) {
   return other && *other && fs::equivalent(folder, other, ignored);
 }
 
+/// The home that the system knows of this user, looked up once; empty: none.
+const std::string &homeOfUser() {
+  static const std::string home = [] {
+    passwd entry{}, *user = nullptr;
+    std::vector<char> texts(16384);
+    getpwuid_r(getuid(), &entry, texts.data(), texts.size(), &user);
+    return std::string(user ? user->pw_dir : "");
+  }();
+  return home;
+}
+
 /// What a converted SavedModel says of where it was: its word for where its variables and assets
 /// are, and for no more.
 void grantRecorded(mlir::ModuleOp module, FileAccess &files) {
@@ -35,9 +46,8 @@ bool isShared(const std::string &folder) {
   struct stat status{};
   if (stat(folder.c_str(), &status) || (status.st_mode & S_IWOTH))
     return true;
-  const passwd *user = getpwuid(getuid());
   return isSame(folder, "/") || isSame(folder, std::getenv("HOME")) ||
-         isSame(folder, user ? user->pw_dir : nullptr);
+         isSame(folder, homeOfUser().c_str());
 }
 
 FileAccess filesFor(const Graph &graph, const Permissions &granted) {

@@ -70,10 +70,10 @@ Expected<std::vector<Problem>> fixInto(const std::string &path, Graph graph,
 void printWants(const Graph &graph, std::vector<std::string> asked) {
   if (asked.empty())
     asked = graph.signatureFetches().value_or(std::vector<std::string>());
-  GraphSummary all = summarize(graph);
-  if (!asked.empty())
-    all = summarize(graph, asked).value_or(std::move(all));
-  for (const std::string &text : wantsText(all.wants))
+  Expected<GraphSummary> summary = asked.empty() ? summarize(graph) : summarize(graph, asked);
+  if (!summary)
+    summary = summarize(graph);
+  for (const std::string &text : wantsText(summary->wants))
     print(str("asks for: ", text, "\n"));
 }
 
