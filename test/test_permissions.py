@@ -242,6 +242,16 @@ def test_show_and_check_list_what_a_model_asks_for(place):
         assert "the time of day (Timestamp); --allow-clock" in out
 
 
+@pytest.mark.parametrize("name", OTHERS)
+def test_check_lists_each_op_that_reaches_out(name, place):
+    path = place / "model" / "graph.pbtxt"
+    path.write_text(OTHERS[name].replace("/OUT/", f"{place}/"))
+    asked = [line for line in command("check", path).stdout.splitlines() if "asks for" in line]
+    assert len(asked) == 1 and " grants it" in asked[0]
+    path.write_text(text_node("t", "x") + op("y", "PrintV2", "t"))
+    assert "asks for" not in command("check", path).stdout
+
+
 def test_a_budget_of_memory_ends_the_run_that_wants_more():
     fill = (
         op("dims", "Placeholder", dtype="type: DT_INT32")

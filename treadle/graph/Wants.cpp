@@ -2,8 +2,7 @@
 
 #include "treadle/lowering/Constants.h"
 
-#include <algorithm>
-#include <iterator>
+#include "llvm/ADT/StringMap.h"
 
 namespace treadle {
 namespace {
@@ -13,7 +12,8 @@ using Kind = GraphSummary::Want::Kind;
 struct Row {
   llvm::StringLiteral op;
   Kind kind;
-  int path = -1; // the input that names a file
+  int path = -1;                 // the input that names a file
+  llvm::StringLiteral attr = ""; // or the attribute that does, or names a function of Python
 };
 
 constexpr Row table[] = {
@@ -41,10 +41,24 @@ constexpr Row table[] = {
     {"MergeV2Checkpoints", Kind::Write, 1},
     {"CreateSummaryFileWriter", Kind::Write, 1},
     {"Timestamp", Kind::Clock},
-    {"PyFunc", Kind::Python},
-    {"PyFuncStateless", Kind::Python},
-    {"EagerPyFunc", Kind::Python},
+    {"FixedUnigramCandidateSampler", Kind::Read, -1, "vocab_file"},
+    {"ImmutableConst", Kind::Read, -1, "memory_region_name"},
+    {"PrintV2", Kind::Write, -1, "output_stream"},
+    {"PyFunc", Kind::Python, -1, "token"},
+    {"PyFuncStateless", Kind::Python, -1, "token"},
+    {"EagerPyFunc", Kind::Python, -1, "token"},
 };
+
+/// Null for an op that asks for nothing.
+const Row *rowOf(llvm::StringRef op) {
+  static const auto rows = [] {
+    llvm::StringMap<const Row *> byOp;
+    for (const Row &row : table)
+      byOp[row.op] = &row;
+    return byOp;
+  }();
+  return rows.lookup(op);
+}
 
 std::string textAttr(tfg::Node node, llvm::StringRef name) {
   auto attr = node.attr<mlir::StringAttr>(name);
@@ -64,24 +78,20 @@ std::string textInput(tfg::Node node, int input) {
 } // namespace
 
 std::optional<GraphSummary::Want> wantOf(tfg::Node node, const std::string &where) {
-  llvm::StringRef op = node.opType();
-  GraphSummary::Want want{Kind::Read, op.str(), node.name().str(), where, {}};
-  if (const auto *row = std::ranges::find(table, op, &Row::op); row != std::end(table)) {
-    want.kind = row->kind;
-    want.path = row->kind == Kind::Python ? textAttr(node, "token") : textInput(node, row->path);
-    return want;
+  const Row *row = rowOf(node.opType());
+  if (!row)
+    return std::nullopt;
+  std::string path = row->attr.empty() ? textInput(node, row->path) : textAttr(node, row->attr);
+  // Without a file that they name, these ops read and write none.
+  bool mayNameNone = !row->attr.empty() && row->kind != Kind::Python;
+  if (row->kind == Kind::Write && mayNameNone) {
+    constexpr llvm::StringLiteral toFile = "file://";
+    path = llvm::StringRef(path).starts_with(toFile) ? path.substr(toFile.size()) : std::string();
   }
-  constexpr llvm::StringLiteral toFile = "file://";
-  if (std::string stream = textAttr(node, "output_stream");
-      llvm::StringRef(stream).starts_with(toFile)) {
-    want.kind = Kind::Write;
-    want.path = stream.substr(toFile.size());
-    return want;
-  }
-  for (llvm::StringRef attr : {"vocab_file", "memory_region_name"})
-    if (want.path = textAttr(node, attr); !want.path.empty())
-      return want;
-  return std::nullopt;
+  if (mayNameNone && path.empty())
+    return std::nullopt;
+  return GraphSummary::Want{row->kind, node.opType().str(), node.name().str(), where,
+                            std::move(path)};
 }
 
 } // namespace treadle
