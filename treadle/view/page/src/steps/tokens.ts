@@ -1,0 +1,135 @@
+// Rebuilds from the firings of a run where tokens wait after each of them. Every token has the firing
+// that sent it and the firing that took it, so that any moment of the run can be shown, forwards and
+// backwards: what waits after k firings is what was sent by the first k and not taken by them.
+import { iterationText, tagKey, type Firing, type Tag } from "./run.js";
+
+/** What this asks of a graph. Labels are rules of docs/spec.md. */
+export interface Wiring {
+  op(node: number): string;
+  /** The value of an attribute of the node as text, or ''. */
+  attr(node: number, key: string): string;
+  /** The edges into a node: data by port, then control. */
+  inputs(node: number): { first: number; end: number };
+  outputs(node: number): readonly number[];
+  to(edge: number): number;
+  /** The output that an edge leaves from; -1: control. */
+  port(edge: number): number;
+}
+
+export interface Token {
+  readonly edge: number;
+  readonly tag: Tag;
+  readonly dead: boolean;
+  readonly text: string;
+  /** The number of firings after which it is there: 0 for what is fed. */
+  readonly sent: number;
+  /** The number of firings after which it is gone; Infinity: it stays to the end. */
+  taken: number;
+  /** A constant of a loop: there in each iteration, and not used up. */
+  readonly isConstant: boolean;
+}
+
+export const isOp = (op: string, name: string) => op === name || op === "Ref" + name;
+
+export class Tokens {
+  readonly all: Token[] = [];
+  /** By firing: what it took, and what it sent. */
+  readonly takenBy: Token[][] = [];
+  readonly sentBy: Token[][] = [];
+  /** By firing: after how many firings everything that it takes was there. */
+  readonly readySince: number[] = [];
+  /** By edge and tag: what waits there, while this is built. */
+  private readonly waiting = new Map<string, Token>();
+  /** By edge and the tag around: the constants of loops. */
+  private readonly constants = new Map<string, Token>();
+  /** Merges that have fired, by node and tag: what still comes to them is for nobody. */
+  private readonly fired = new Set<string>();
+
+  constructor(
+    private readonly wiring: Wiring,
+    firings: readonly Firing[],
+    fed: readonly { edge: number; text: string }[] = [],
+  ) {
+    for (const { edge, text } of fed) this.send({ edge, tag: [], dead: false, text }, 0);
+    firings.forEach((firing, i) => this.fire(firing, i));
+  }
+
+  private fire(firing: Firing, number: number): void {
+    const taken: Token[] = [], sent: Token[] = [];
+    this.takenBy.push(taken);
+    this.sentBy.push(sent);
+    let since = 0;
+    const { first, end } = this.wiring.inputs(firing.node);
+    for (let edge = first; edge < end; ++edge) {
+      const token = this.waiting.get(keyOf(edge, firing.tag)) ?? this.constantAt(edge, firing.tag);
+      if (!token) continue;
+      taken.push(token);
+      since = Math.max(since, token.sent);
+      if (!token.isConstant) {
+        token.taken = number + 1;
+        this.waiting.delete(keyOf(edge, firing.tag));
+      }
+    }
+    this.readySince.push(since);
+    this.fired.add(keyOf(firing.node, firing.tag));
+    this.sendOutputs(firing, number + 1, sent);
+  }
+
+  private sendOutputs(firing: Firing, after: number, sent: Token[]): void {
+    const { wiring } = this, op = wiring.op(firing.node);
+    if (firing.error !== undefined) return; // node_4
+    const isDead = firing.dead;
+    if (isDead && (isOp(op, "NextIteration") || isOp(op, "Exit"))) return; // frame_3, frame_4
+    const tag = tagOfOutputs(wiring, firing);
+    const isConstant = isOp(op, "Enter") && isTrue(wiring.attr(firing.node, "is_constant")); // frame_2
+    for (const edge of wiring.outputs(firing.node)) {
+      const port = wiring.port(edge), value = port < 0 ? null : firing.outputs[port];
+      const dead = port < 0 ? isDead : (value?.dead ?? isDead);
+      const text = port < 0 ? "" : (value?.text ?? "");
+      sent.push(this.send({ edge, tag, dead, text, isConstant }, after));
+    }
+  }
+
+  private send(
+    { isConstant = false, ...what }: Pick<Token, "edge" | "tag" | "dead" | "text"> & { isConstant?: boolean },
+    sent: number,
+  ): Token {
+    const { edge, tag } = what, node = this.wiring.to(edge);
+    // A Merge that has fired takes what comes late, and does nothing with it.
+    const isLate = !isConstant && isOp(this.wiring.op(node), "Merge") && this.fired.has(keyOf(node, tag));
+    const token: Token = { ...what, isConstant, sent, taken: isLate ? sent : Infinity };
+    this.all.push(token);
+    if (isConstant) this.constants.set(keyOf(edge, tag.slice(0, -1)), token);
+    else if (!isLate) this.waiting.set(keyOf(edge, tag), token);
+    return token;
+  }
+
+  private constantAt(edge: number, tag: Tag): Token | undefined {
+    return tag.length ? this.constants.get(keyOf(edge, tag.slice(0, -1))) : undefined;
+  }
+}
+
+const keyOf = (number: number, tag: Tag) => number + tagKey(tag);
+export const isTrue = (text: string) => text === "true" || text === "1";
+
+/** Where what a firing sends belongs: frame_1, frame_3, frame_4, node_5. */
+export function tagOfOutputs(wiring: Wiring, firing: Firing): Tag {
+  const op = wiring.op(firing.node), { tag } = firing;
+  if (isOp(op, "Enter")) return [...tag, [frameName(wiring, firing.node), 0]];
+  const last = tag.at(-1);
+  if (!last) return tag;
+  if (isOp(op, "Exit")) return tag.slice(0, -1);
+  if (isOp(op, "NextIteration")) return [...tag.slice(0, -1), [last[0], last[1] + 1]];
+  return tag;
+}
+
+/** Attributes are shown in quotes. */
+export function frameName(wiring: Wiring, enter: number): string {
+  const text = wiring.attr(enter, "frame_name");
+  return /^".*"$/s.test(text) ? text.slice(1, -1) : text;
+}
+
+/** `@3`; a constant of a loop is in each of its iterations: `@*`. */
+export function tokenIteration(token: Token): string {
+  return token.isConstant ? iterationText(token.tag.slice(0, -1)) + "@*" : iterationText(token.tag);
+}
