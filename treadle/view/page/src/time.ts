@@ -10,7 +10,7 @@ import { Timeline } from "./time/timeline.js";
 import { isOpSlice, timesOf, type Times } from "./time/times.js";
 import { buildTrace, type Trace } from "./time/trace.js";
 import { longestWaits, type Wait } from "./time/waits.js";
-import { wiresOf } from "./time/wires.js";
+import { shownNode, wiresOf } from "./time/wires.js";
 
 export function createTab(app: App): Tab {
   const tab = new TimeTab(app);
@@ -31,6 +31,7 @@ class TimeTab implements Tab {
   private causes: Causes | null = null;
   private path: CriticalPath | null = null;
   private times: Times | null = null;
+  private readonly nodeOfName = new Map<number, number>();
   private panelButtons = new Map<PanelName, HTMLButtonElement>();
 
   constructor(private readonly app: App) {
@@ -71,7 +72,7 @@ class TimeTab implements Tab {
     this.causes = new Causes(trace, wires);
     this.path = criticalPath(trace, this.causes);
     this.times = timesOf(trace);
-    this.timeline = new Timeline(trace, computingSpans(trace), {
+    this.timeline = new Timeline(trace, computingSpans(trace), this.times.byOp.map((row) => row.text), {
       hover: (slice, x, y) => this.hover(slice, x, y),
       select: (slice) => this.selected(slice),
     });
@@ -127,14 +128,13 @@ class TimeTab implements Tab {
       ` in it, such as ${names.join(", ")}, aren't in this one.`;
   }
 
-  /** The node of a slice; of a loop of version 1, one of its nodes. -1: there is none. */
+  /** The node to show for a slice, or -1. */
   private nodeOf(slice: number): number {
-    const node = this.causes!.node(slice);
-    if (node >= 0 || this.trace!.op[slice] === 0) return node;
-    const { scene } = this.app, name = this.trace!.texts[this.trace!.name[slice]];
-    const loop = scene.loops.find((loop) => loop.name === name);
-    const frame = loop && loop.frame >= 0 ? loop.frame : scene.frames.findIndex((f) => f.name === name);
-    return loop && loop.node >= 0 ? loop.node : frame >= 0 ? scene.nodeFrame.indexOf(frame) : -1;
+    const trace = this.trace!, name = trace.name[slice];
+    if (trace.op[slice] === 0) return -1;
+    let node = this.nodeOfName.get(name);
+    if (node === undefined) this.nodeOfName.set(name, (node = shownNode(this.app.scene, trace.texts[name])));
+    return node;
   }
 
   private hover(slice: number, x: number, y: number): void {

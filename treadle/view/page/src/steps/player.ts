@@ -33,10 +33,10 @@ export class Player {
       if (this.timer) this.play();
     });
     this.element.append(
-      named(button("⏮", "To the beginning (Home)", () => this.move(0)), "To the beginning"),
+      named(button("|◀", "To the beginning (Home)", () => this.move(0)), "To the beginning"),
       named(button("◀", "A firing back (left arrow)", () => this.move(this.at - 1)), "A firing back"),
       named(button("▶", "The next firing (right arrow)", () => this.move(this.at + 1)), "The next firing"),
-      named(button("⏭", "To the end (End)", () => this.move(length)), "To the end"),
+      named(button("▶|", "To the end (End)", () => this.move(length)), "To the end"),
       this.playButton, this.speed, this.slider, this.place,
     );
   }
@@ -65,7 +65,7 @@ export class Player {
   private play(): void {
     clearInterval(this.timer);
     this.timer = window.setInterval(() => this.go(this.at + 1), 1000 / Number(this.speed.value));
-    this.playButton.textContent = "⏸ Pause";
+    this.playButton.textContent = "❚❚ Pause";
   }
 
   pause(): void {

@@ -22,7 +22,7 @@ export const axisHeight = 26;
 /** Narrower than this, slices are drawn together. */
 const leastWidth = 1;
 
-/** What is drawn over the slices. */
+/** What is drawn over the slices, or decides how strongly. */
 export interface Emphasis {
   selected: number;
   hovered: number;
@@ -35,7 +35,7 @@ export interface Emphasis {
 export class Painter {
   /** By slice, the sum of durations before it. */
   private readonly before: Float64Array;
-  private readonly colourOfText = new Map<number, string>();
+  private readonly colourOfOp = new Map<number, string>();
   private readonly isOnPath: Uint8Array;
   private pathOfFlags: readonly number[] | null = null;
 
@@ -43,10 +43,13 @@ export class Painter {
     private readonly trace: Trace,
     private readonly places: Places,
     private readonly computing: Spans,
+    /** Numbers of texts, that of the most time first: they get the colours that differ most. */
+    opsByTime: readonly number[],
   ) {
     this.before = new Float64Array(trace.length + 1);
     for (let i = 0; i < trace.length; ++i)
       this.before[i + 1] = this.before[i] + trace.end[i] - trace.begin[i];
+    opsByTime.forEach((op, rank) => this.colourOfOp.set(op, colourOf(rank)));
     this.isOnPath = new Uint8Array(trace.length);
   }
 
@@ -108,7 +111,7 @@ export class Painter {
     emphasis: Emphasis,
   ): void {
     const { begin, end, rows } = this.trace, last = rows[row].end;
-    const isExchange = this.trace.tracks[rows[row].track].group === exchangeTracks;
+    const isExchange = this.isExchange(row);
     let i = lowerBound(end, rows[row].first, last, view.begin);
     while (i < last && begin[i] < view.end) {
       const x = view.x(begin[i]), width = (end[i] - begin[i]) / view.scale;
@@ -148,7 +151,9 @@ export class Painter {
   ): void {
     const text = fitted(c, this.trace.texts[this.trace.name[slice]], width - 8);
     if (!text) return;
-    c.fillStyle = colours.isHighContrast ? colours.text : "#14181f";
+    // On what is dimmed, most is seen of the page behind it.
+    c.fillStyle = colours.isHighContrast || c.globalAlpha < 1 ? colours.text : "#14181f";
+    c.globalAlpha = Math.min(1, c.globalAlpha * 2);
     c.textAlign = "left";
     c.fillText(text, left + 4, y + rowHeight / 2 + 0.5);
   }
@@ -189,15 +194,17 @@ export class Painter {
   /** By op, so that what is alike looks alike; iterations in turn are grey. */
   private colour(slice: number, colours: Colours): string {
     if (colours.isHighContrast) return colours.line;
-    const op = this.trace.op[slice];
-    let colour = this.colourOfText.get(op);
-    if (!colour) this.colourOfText.set(op, (colour = colourOf(op ? this.trace.texts[op] : "")));
-    return colour;
+    if (this.isExchange(this.trace.row[slice])) return exchangeColour;
+    return this.colourOfOp.get(this.trace.op[slice]) ?? otherColour;
+  }
+
+  private isExchange(row: number): boolean {
+    return this.trace.tracks[this.trace.rows[row].track].group === exchangeTracks;
   }
 
   private paintPath(c: CanvasRenderingContext2D, view: Viewport, path: readonly number[], colours: Colours): void {
     const { begin, end } = this.trace, y = (slice: number) => this.places.yOfRow(this.trace.row[slice]);
-    c.strokeStyle = colours.path;
+    c.strokeStyle = c.fillStyle = colours.path;
     c.lineWidth = 2;
     let lastX = -Infinity;
     // Ends ascend along the path, as each waited for the one before.
@@ -210,7 +217,9 @@ export class Painter {
     for (let i = Math.max(0, first - 1); i < path.length; ++i) {
       const slice = path[i], x = view.x(begin[slice]), right = view.x(end[slice]);
       if (right - lastX > 1.5) {
-        c.strokeRect(x, y(slice) + 1, Math.max(1, right - x), rowHeight - 2);
+        // Outlines of narrow ones would be all that is to be seen of them.
+        if (right - x > 5) c.strokeRect(x, y(slice) + 1, right - x, rowHeight - 2);
+        else c.fillRect(x, y(slice) + rowHeight - 3, Math.max(1.5, right - x), 3);
         lastX = right;
         if (i > 0) this.link(c, view, path[i - 1], slice);
       }
@@ -240,6 +249,14 @@ export class Painter {
   private paintNames(
     c: CanvasRenderingContext2D, left: number, width: number, height: number, scroll: number, colours: Colours,
   ): void {
+    c.strokeStyle = colours.line;
+    c.lineWidth = 1;
+    c.beginPath();
+    c.moveTo(0, axisHeight - 0.5);
+    c.lineTo(left + width, axisHeight - 0.5);
+    c.moveTo(left - 0.5, 0);
+    c.lineTo(left - 0.5, height);
+    c.stroke();
     c.save();
     c.beginPath();
     c.rect(0, axisHeight, left + width, height - axisHeight);
@@ -248,6 +265,8 @@ export class Painter {
     c.textAlign = "left";
     for (const { text, y, height: h } of this.places.headings) {
       c.font = `600 12px ${colours.font}`;
+      c.fillStyle = colours.back;
+      c.fillRect(0, y, left + width, h - 1);
       c.fillStyle = colours.text;
       c.fillText(fitted(c, text, left + width - 12), 8, y + h / 2);
     }
@@ -257,19 +276,14 @@ export class Painter {
       c.fillText(fitted(c, this.trace.tracks[track].name, left - 16), 8, y + rowHeight / 2);
     }
     c.restore();
-    c.strokeStyle = colours.line;
-    c.lineWidth = 1;
-    c.strokeRect(-1, axisHeight - 0.5, left + width + 2, 0);
-    c.beginPath();
-    c.moveTo(left - 0.5, 0);
-    c.lineTo(left - 0.5, height);
-    c.stroke();
   }
 }
 
-/** As much of a text as there is room for, its end rather than its begin cut: '' if that says nothing. */
+/** As much of a text as there is room for, or ''. Of a path, the last part says most. */
 function fitted(c: CanvasRenderingContext2D, text: string, width: number): string {
   text = short(text, 400);
+  if (c.measureText(text).width <= width) return text;
+  text = text.slice(text.lastIndexOf("/") + 1);
   if (c.measureText(text).width <= width) return text;
   let first = 0, end = text.length;
   while (first < end) {
@@ -280,11 +294,13 @@ function fitted(c: CanvasRenderingContext2D, text: string, width: number): strin
   return first < 3 ? "" : text.slice(0, first) + "…";
 }
 
-/** Light enough for dark text, on a light page and on a dark one. */
-export function colourOf(op: string): string {
-  if (op === "") return "hsl(220 12% 72%)";
-  let hash = 2166136261;
-  for (let i = 0; i < op.length && i < 200; ++i) hash = Math.imul(hash ^ op.charCodeAt(i), 16777619);
-  const hue = ((hash >>> 8) % 24) * 15;
-  return `hsl(${hue} ${55 + ((hash >>> 3) % 3) * 8}% ${66 + ((hash >>> 1) % 3) * 5}%)`;
+/** Of iterations, and of ops beyond those that have a colour of their own. */
+const otherColour = "hsl(220 12% 74%)";
+const exchangeColour = "hsl(185 42% 66%)";
+/** Far from each other, and light enough for dark text, on a light page and on a dark one. */
+const hues = [212, 30, 145, 268, 48, 330, 180, 6, 92, 235, 300, 165];
+
+export function colourOf(rank: number): string {
+  const round = Math.floor(rank / hues.length);
+  return round > 2 ? otherColour : `hsl(${hues[rank % hues.length] + round * 9} ${70 - round * 18}% ${70 + round * 4}%)`;
 }

@@ -72,14 +72,14 @@ function trackOf(trace: Trace, slice: number): string {
 interface Step {
   readonly slice: number;
   readonly gap: number;
-  readonly isByThread: boolean;
+  readonly cause: string;
 }
 
 export function pathTable(trace: Trace, path: CriticalPath, listener: PanelListener): HTMLElement {
   const steps = path.slices.map((slice, i) => ({
     slice,
     gap: i ? Math.max(0, trace.begin[slice] - trace.end[path.slices[i - 1]]) : 0,
-    isByThread: path.byThread.has(slice),
+    cause: i === 0 ? "" : path.byThread.has(slice) ? "its thread was busy" : "an edge",
   }));
   const length = (slice: number) => trace.end[slice] - trace.begin[slice];
   const table = new SortedTable<Step>(
@@ -90,7 +90,7 @@ export function pathTable(trace: Trace, path: CriticalPath, listener: PanelListe
       { title: "Op", key: (s) => trace.texts[trace.op[s.slice]], show: (s) => trace.texts[trace.op[s.slice]] },
       { title: "Took", key: (s) => length(s.slice), show: (s) => duration(length(s.slice)), isNumber: true },
       { title: "Gap before", hint: "when nothing of the path ran", key: (s) => s.gap, show: (s) => (s.gap > 0.05 ? duration(s.gap) : ""), isNumber: true },
-      { title: "Because of", key: (s) => String(s.isByThread), show: (s) => (s.isByThread ? "its thread was busy" : "an edge") },
+      { title: "Because of", key: (s) => s.cause, show: (s) => s.cause },
     ],
     0,
     (step) => listener.show(step.slice),

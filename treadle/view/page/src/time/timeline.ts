@@ -31,11 +31,12 @@ export class Timeline {
   constructor(
     private readonly trace: Trace,
     computing: Spans,
+    opsByTime: readonly number[],
     private readonly listener: Listener,
   ) {
     this.view = new Viewport(trace.from, trace.to, 1);
     this.places = new Places(trace);
-    this.painter = new Painter(trace, this.places, computing);
+    this.painter = new Painter(trace, this.places, computing, opsByTime);
     this.element.className = "timeline";
     this.canvas.tabIndex = 0;
     this.canvas.setAttribute("role", "application");

@@ -24,15 +24,39 @@ export function findNode(
   return -1;
 }
 
-export function wiresOf(scene: Scene): Wires {
-  const kindOf = (node: number) => scene.bodies[scene.bodyOf(node)].kind;
-  // The flat body repeats what stands in the others, and is shown by the stepper alone.
-  const find = (name: string) => {
-    const node = scene.find(name, 0);
-    return node === null || kindOf(node) === "flat" ? null : node;
+const kindOf = (scene: Scene, node: number) => scene.bodies[scene.bodyOf(node)].kind;
+
+/** The node to show for a slice of this name, or -1. The flat body repeats what stands in the others,
+    and is shown by the stepper alone. Where a loop or call became nodes of its own, such as
+    `while/pivot`, it stands for them. */
+export function shownNode(scene: Scene, name: string): number {
+  const find = (text: string) => {
+    const node = scene.find(text, 0);
+    return node === null || kindOf(scene, node) === "flat" ? null : node;
   };
+  const node = findNode(name, find, (found) => kindOf(scene, found) === "function");
+  if (node >= 0) return node;
+  const loop = scene.loops.find((each) => each.name === name && each.node >= 0);
+  if (loop) return loop.node;
+  const frame = scene.frames.findIndex((each) => each.name === name && scene.bodies[each.body]?.kind !== "flat");
+  if (frame >= 0) return scene.nodeFrame.indexOf(frame);
+  for (let slash = name.lastIndexOf("/"); slash > 0; slash = name.lastIndexOf("/", slash - 1)) {
+    const around = find(name.slice(0, slash));
+    if (around !== null && scene.callsOf(around).length) return around;
+  }
+  return -1;
+}
+
+/** The wiring to look for causes in: that of the graph as the executor sees it, where it is there. */
+export function wiresOf(scene: Scene): Wires {
+  const flat = scene.bodies.findIndex((body) => body.kind === "flat");
+  const findFlat = (name: string) => {
+    const node = flat < 0 ? null : scene.find(name, flat);
+    return node !== null && node >= scene.bodies[flat].first && node < scene.bodies[flat].end ? node : null;
+  };
+  const find = (name: string) => scene.find(name, 0);
   return {
-    find: (name) => findNode(name, find, (node) => kindOf(node) === "function"),
+    find: (name) => findFlat(name) ?? findNode(name, find, (node) => kindOf(scene, node) === "function"),
     inputs(node, visit) {
       for (let edge = scene.inBegin[node]; edge < scene.inBegin[node + 1]; ++edge)
         visit(scene.edgeFrom[edge], scene.edgeKind[edge] === EdgeKind.Back);
