@@ -53,7 +53,7 @@ async function buildPage() {
 
 async function buildTests() {
   rmSync("dist/test", { recursive: true, force: true });
-  const tests = readdirSync("src").filter((name) => name.endsWith(".test.ts"));
+  const tests = readdirSync("src", { recursive: true }).filter((name) => name.endsWith(".test.ts"));
   await esbuild.build({
     ...common, entryPoints: tests.map((name) => `src/${name}`), format: "esm", platform: "node",
     outdir: "dist/test", outExtension: { ".js": ".mjs" },
