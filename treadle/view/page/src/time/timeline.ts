@@ -50,8 +50,9 @@ export class Timeline {
     this.scroller.addEventListener("scroll", () => this.draw());
     this.listen();
     new ResizeObserver(() => this.resize()).observe(this.element);
-    for (const query of ["(prefers-color-scheme: dark)", "(forced-colors: active)", "(prefers-contrast: more)"])
-      matchMedia(query).addEventListener("change", () => this.draw());
+    // Colours come from the page's variables, which its theme sets.
+    new MutationObserver(() => this.draw()).observe(document.documentElement, { attributes: true });
+    matchMedia("(forced-colors: active)").addEventListener("change", () => this.draw());
   }
 
   get contentHeight(): number {
