@@ -19,7 +19,8 @@ function digits(value: number): string {
 export function share(part: number, whole: number): string {
   if (!(whole > 0)) return "–";
   const percent = (100 * part) / whole;
-  return percent > 0 && percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(percent < 9.95 ? 1 : 0)} %`;
+  if (percent === 0) return "0 %";
+  return percent < 0.1 ? "< 0.1 %" : `${percent.toFixed(percent < 9.95 ? 1 : 0)} %`;
 }
 
 export function count(number: number, one: string, many = one + "s"): string {

@@ -75,7 +75,7 @@ export class Viewport {
 export function ticks(begin: number, end: number, most: number): number[] {
   const rough = (end - begin) / Math.max(1, most);
   const unit = 10 ** Math.floor(Math.log10(rough));
-  const step = [1, 2, 5, 10].map((n) => n * unit).find((n) => n >= rough)!;
+  const step = [1, 2, 5, 10].map((n) => n * unit).find((n) => n >= rough * 0.999)!;
   const out: number[] = [];
   for (let i = Math.ceil(begin / step); i * step <= end && out.length < 100; ++i) out.push(i * step);
   return out;
