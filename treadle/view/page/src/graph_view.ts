@@ -1,0 +1,392 @@
+// The picture of a body on a canvas: what parts.ts promises, and what the graph tab needs beyond it.
+import { Camera, type Rect } from "./camera.js";
+import { make } from "./element.js";
+import { Gestures } from "./gestures.js";
+import { emptyOverlay, linesOfEdge, outline, outlineMarks, trace, traceEdgesOf } from "./highlight.js";
+import { boxAt, lineAt } from "./hit.js";
+import { Labels } from "./labels.js";
+import { Layouts } from "./layout.js";
+import { Trees, type Level, type ViewOptions } from "./levels.js";
+import { Hues, paintShapes, type ColorMode } from "./paint.js";
+import type { Palette } from "./palette.js";
+import type { Decorations, GraphView, Mark } from "./parts.js";
+import { Picture, type Place } from "./picture.js";
+import { createRenderer, type Overlay } from "./renderer.js";
+import type { Scene } from "./scene.js";
+import { shapesOf, type Shapes } from "./shapes.js";
+import { tipOfBox, tipOfLine } from "./tips.js";
+
+export interface Selection { node: number | null; place: Place }
+export interface ViewState { body: number; open: string[] }
+
+export const defaultOptions: ViewOptions = {
+  control: true, soft: false, chain: true, constantsBeside: true, grouped: true,
+};
+
+const layouts = new Layouts();
+/** Starts the workers while the graph is still being read. */
+export function warmUp() { layouts.start(); }
+const reducesMotion = matchMedia("(prefers-reduced-motion: reduce)");
+
+export class GraphCanvas implements GraphView {
+  readonly camera = new Camera();
+  readonly hues: Hues;
+  picture!: Picture;
+  shapes: Shapes | null = null;
+  options: ViewOptions = { ...defaultOptions };
+  mode: ColorMode = "op";
+  decorations: Decorations = {};
+  /** The edges of a path that is shown. */
+  pathEdges: number[] = [];
+  private selection: Selection | null = null;
+  private readonly trees: Trees;
+  private readonly canvas = make("canvas", { class: "graph-shapes" });
+  private readonly textCanvas = make("canvas", { class: "graph-texts" });
+  private readonly tip = make("div", { class: "graph-tip" });
+  private readonly busy = make("div", { class: "graph-busy" });
+  private readonly renderer = createRenderer(this.canvas);
+  private readonly labels: Labels;
+  private readonly gestures: Gestures;
+  private readonly listeners: ((node: number | null) => void)[] = [];
+  private readonly placeListeners: ((selection: Selection | null) => void)[] = [];
+  private readonly changeListeners: (() => void)[] = [];
+  private readonly raceMarks: [number, Mark][];
+  private overlay: Overlay = emptyOverlay();
+  private work: Promise<void> = Promise.resolve();
+  private frame = 0;
+  private flight = 0;
+  private isFitted = true;
+
+  constructor(readonly host: HTMLElement, readonly scene: Scene, private palette: Palette,
+    body: number | null = 0, open: string[] | null = null) {
+    this.trees = new Trees(scene);
+    this.hues = new Hues(scene);
+    host.classList.add("graph-view");
+    host.append(this.canvas, this.textCanvas, this.tip, this.busy);
+    this.canvas.setAttribute("aria-hidden", "true");
+    this.textCanvas.setAttribute("aria-hidden", "true");
+    this.busy.setAttribute("role", "status");
+    this.labels = new Labels(this.textCanvas.getContext("2d") as CanvasRenderingContext2D, palette);
+    this.gestures = new Gestures(host, {
+      pan: (dx, dy) => { this.moved(); this.camera.pan(dx, dy); },
+      zoom: (factor, x, y) => { this.moved(); this.camera.zoom(factor, x, y); },
+      click: (x, y, event) => this.clicked(x, y, event),
+      doubleClick: (x, y) => this.toggleAt(x, y),
+      hover: (x, y) => this.hovered(x, y),
+      leave: () => { this.tip.hidden = true; },
+    });
+    this.raceMarks = scene.races.flatMap((race) => race.nodes.map((node): [number, Mark] => [node, "race"]));
+    this.tip.hidden = this.busy.hidden = true;
+    this.resize();
+    if (body !== null) this.showBody(body, open);
+  }
+
+  /** Resolves when what was asked for is drawn. */
+  settled(): Promise<void> { return this.work; }
+
+  private later(what: string, action: () => Promise<void> | void): Promise<void> {
+    this.work = this.work.then(async () => {
+      const timer = setTimeout(() => { this.busy.hidden = false; this.busy.textContent = what; }, 200);
+      try {
+        await action();
+      } finally {
+        clearTimeout(timer);
+        this.busy.hidden = true;
+      }
+    });
+    return this.work;
+  }
+
+  showBody(body: number, open: string[] | null = null) {
+    void this.later("Laying out the graph …", async () => {
+      if (this.scene.bodies[body].end - this.scene.bodies[body].first > 200_000) await this.say("Grouping the nodes …");
+      this.picture = new Picture(this.scene, body, this.trees, this.options, layouts, open);
+      await this.layout();
+      this.selection = null;
+      this.place();
+      this.fitNow();
+      this.changed();
+    });
+  }
+
+  /** A picture is drawn with other options: what is open stays open. */
+  setOptions(options: Partial<ViewOptions>) {
+    void this.later("Laying out the graph …", async () => {
+      const regroups = options.grouped !== undefined && options.grouped !== this.options.grouped;
+      this.options = { ...this.options, ...options };
+      if (this.scene.nodeCount > 200_000) await this.say("Laying out the graph …");
+      const open = regroups ? null : this.picture.openKeys();
+      this.picture = new Picture(this.scene, this.picture.body, this.trees, this.options, layouts, open);
+      await this.layout();
+      this.place();
+      if (regroups) this.fitNow();
+      this.changed();
+    });
+  }
+
+  private async say(text: string) {
+    this.busy.hidden = false;
+    this.busy.textContent = text;
+    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
+  }
+
+  private async layout() {
+    await this.picture.layout();
+    this.shapes = shapesOf(this.picture);
+    this.camera.setBounds({ x: 0, y: 0, width: this.shapes.width, height: this.shapes.height });
+    this.paint();
+    this.renderer.setShapes(this.shapes);
+  }
+
+  private paint() {
+    if (this.shapes) paintShapes(this.shapes, this.palette, this.mode, this.hues, this.decorations);
+  }
+
+  repaint() {
+    if (!this.shapes) return;
+    this.paint();
+    this.renderer.setColors(this.shapes);
+    this.highlight();
+  }
+  setMode(mode: ColorMode) { this.mode = mode; this.repaint(); }
+  setPalette(palette: Palette) { this.palette = this.labels.palette = palette; this.repaint(); }
+  decorate(decorations: Decorations) {
+    const recolors = Boolean(decorations.heat || decorations.dead || this.decorations.heat || this.decorations.dead);
+    this.decorations = decorations;
+    if (recolors) this.repaint();
+    else this.highlight();
+  }
+  setPath(edges: number[]) { this.pathEdges = edges; this.highlight(); }
+
+  /** The selection, found again after the picture changed. */
+  private place() {
+    const { selection } = this;
+    if (selection) {
+      const { node } = selection;
+      const { level, place } = selection.place;
+      const found = node !== null ? this.picture.find(node) : this.findBox(level.childKey(place));
+      this.selection = found && { node, place: found };
+    }
+    this.highlight();
+  }
+
+  private findBox(key: string): Place | null {
+    for (const level of this.picture.levels()) {
+      if (!key.startsWith(`${level.key}.`) || key.indexOf(".", level.key.length + 1) >= 0) continue;
+      for (let place = 0; place < level.count; ++place) if (level.childKey(place) === key) return { level, place };
+    }
+    return null;
+  }
+
+  highlight() {
+    const overlay = emptyOverlay();
+    if (this.picture && this.shapes) {
+      outlineMarks(overlay, this.picture, this.palette, this.decorations, this.raceMarks);
+      for (const edge of this.pathEdges)
+        for (const line of linesOfEdge(this.picture, edge)) trace(overlay, line, this.palette.accent, 2);
+      const { selection } = this;
+      if (selection?.node != null) traceEdgesOf(overlay, this.picture, selection.node, this.palette);
+      if (selection) outline(overlay, selection.place, this.palette.accent, 2.5, 2);
+    }
+    this.overlay = overlay;
+    this.redraw();
+  }
+
+  redraw() {
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => { this.frame = 0; this.draw(); });
+  }
+  private draw() {
+    if (!this.shapes) return;
+    const ratio = this.canvas.width / this.camera.width;
+    this.renderer.draw(this.shapes, this.camera, ratio, this.palette.background, this.overlay);
+    this.labels.draw(this.shapes, this.camera, ratio, this.decorations);
+  }
+
+  resize() {
+    const { clientWidth, clientHeight } = this.host;
+    if (clientWidth === 0 || clientHeight === 0) return;
+    const ratio = Math.min(2, devicePixelRatio || 1);
+    for (const canvas of [this.canvas, this.textCanvas]) {
+      canvas.width = Math.round(clientWidth * ratio);
+      canvas.height = Math.round(clientHeight * ratio);
+    }
+    this.camera.resize(clientWidth, clientHeight);
+    if (this.isFitted) this.fitNow();
+    else this.draw();
+  }
+
+  fit() { void this.later("", () => this.fly(this.camera.fitted(this.bounds()))); this.isFitted = true; }
+  private fitNow() {
+    if (!this.shapes) return;
+    this.isFitted = true;
+    this.camera.set(this.camera.fitted(this.bounds()));
+    this.redraw();
+  }
+  private bounds(): Rect { return { x: 0, y: 0, width: this.shapes?.width ?? 1, height: this.shapes?.height ?? 1 }; }
+  zoomBy(factor: number) {
+    this.moved();
+    this.camera.zoom(factor, this.camera.width / 2, this.camera.height / 2);
+  }
+  private moved() {
+    cancelAnimationFrame(this.flight);
+    this.isFitted = false;
+    this.tip.hidden = true;
+    this.redraw();
+  }
+
+  panBy(dx: number, dy: number) {
+    this.moved();
+    this.camera.pan(dx, dy);
+  }
+
+  /** Moves the eye, quickly and smoothly, unless the reader wants no motion. */
+  private fly(to: { x: number; y: number; scale: number }) {
+    cancelAnimationFrame(this.flight);
+    if (reducesMotion.matches) { this.camera.set(to); return this.redraw(); }
+    const { x, y, scale, width, height } = this.camera;
+    const from = { x: x + width / 2 / scale, y: y + height / 2 / scale, scale };
+    const goal = { x: to.x + width / 2 / to.scale, y: to.y + height / 2 / to.scale, scale: to.scale };
+    const begin = performance.now();
+    const step = (now: number) => {
+      const t = Math.min(1, Math.max(0, (now - begin) / 240));
+      const ease = 1 - (1 - t) ** 3;
+      const at = from.scale * (goal.scale / from.scale) ** ease;
+      // The centre moves with the scale, so that the way looks straight.
+      const share = Math.abs(goal.scale - from.scale) < 1e-9 ? ease : (1 / at - 1 / from.scale) / (1 / goal.scale - 1 / from.scale);
+      this.camera.set({
+        x: from.x + (goal.x - from.x) * share - width / 2 / at, y: from.y + (goal.y - from.y) * share - height / 2 / at, scale: at,
+      });
+      this.draw();
+      if (t < 1) this.flight = requestAnimationFrame(step);
+    };
+    this.flight = requestAnimationFrame(step);
+  }
+
+  /** Brings a box into sight, at a size at which it can be read. */
+  private bring({ level, place }: Place) {
+    if (!level.result) return;
+    const rect = {
+      x: level.x + level.result.x[place], y: level.y + level.result.y[place],
+      width: level.widthOf(place), height: level.heightOf(place),
+    };
+    const { x, y } = this.camera.toScreen(rect.x, rect.y);
+    const [width, height] = [rect.width * this.camera.scale, rect.height * this.camera.scale];
+    const margin = 24;
+    const readable = this.camera.scale >= 0.55 || level.open.has(place);
+    if (readable && x >= margin && y >= margin && x + width <= this.camera.width - margin && y + height <= this.camera.height - margin)
+      return this.redraw();
+    this.isFitted = false;
+    const fitted = this.camera.fitted(rect, Math.max(0.85, Math.min(1.15, this.camera.scale)), 60);
+    this.fly(fitted);
+  }
+
+  reveal(node: number) {
+    void this.later("Laying out the group …", async () => {
+      if (!this.picture.find(node)) {
+        this.picture = new Picture(this.scene, this.scene.bodyOf(node), this.trees, this.options, layouts, null);
+        await this.layout();
+        this.fitNow();
+      }
+      const before = this.picture.openKeys().length;
+      const place = await this.picture.unfold(node);
+      if (!place) return;
+      if (this.picture.openKeys().length !== before || !this.shapes) await this.layout();
+      this.selection = { node, place };
+      this.highlight();
+      this.bring(place);
+      this.changed();
+    });
+  }
+
+  toggle(at: Place): Promise<void> {
+    return this.later("Laying out the group …", async () => {
+      const { level, place } = at;
+      if (!level.opens(place) || !level.result) return;
+      const before = this.camera.toScreen(level.x + level.result.x[place], level.y + level.result.y[place]);
+      const opens = !level.open.has(place);
+      if (opens) { if (!this.picture.open(level, place)) return; }
+      else this.picture.close(level, place);
+      await this.layout();
+      this.place();
+      // What was opened stays where it was pointed at.
+      this.camera.x = level.x + level.result.x[place] - before.x / this.camera.scale;
+      this.camera.y = level.y + level.result.y[place] - before.y / this.camera.scale;
+      this.isFitted = false;
+      if (opens) this.bring(at);
+      this.redraw();
+      this.changed();
+    });
+  }
+  private toggleAt(x: number, y: number) {
+    const at = this.boxAtScreen(x, y);
+    if (at && at.level.opens(at.place)) void this.toggle(at);
+  }
+
+  private boxAtScreen(x: number, y: number): Place | null {
+    if (!this.picture?.root.result) return null;
+    const world = this.camera.toWorld(x, y);
+    return boxAt(this.picture.root, world.x, world.y);
+  }
+
+  private clicked(x: number, y: number, event: PointerEvent) {
+    this.host.focus({ preventScroll: true });
+    const at = this.boxAtScreen(x, y);
+    if (!at) return this.choose(null, event.shiftKey);
+    const { level, place } = at;
+    const box = this.camera.toScreen(level.x + (level.result?.x[place] ?? 0), level.y + (level.result?.y[place] ?? 0));
+    const onChevron = level.opens(place) && x - box.x < 26 * this.camera.scale &&
+      y - box.y < 30 * this.camera.scale;
+    if (onChevron) return void this.toggle(at);
+    this.choose(at, event.shiftKey);
+  }
+
+  /** With shift, listeners of the graph tab look for a path. */
+  onShiftClick: ((node: number) => void) | null = null;
+
+  choose(at: Place | null, shift = false) {
+    const node = at ? at.level.nodeAt(at.place) : -1;
+    if (shift && node >= 0 && this.onShiftClick) return this.onShiftClick(node);
+    this.selection = at && { node: node >= 0 ? node : null, place: at };
+    this.highlight();
+    for (const listener of this.listeners) listener(node >= 0 ? node : null);
+    for (const listener of this.placeListeners) listener(this.selection);
+    this.changed();
+  }
+  bringSelection() { if (this.selection) this.bring(this.selection.place); }
+
+  private hovered(x: number, y: number) {
+    if (!this.shapes) return;
+    const at = this.boxAtScreen(x, y);
+    const world = this.camera.toWorld(x, y);
+    const isOpen = !at || at.level.open.has(at.place);
+    const line = isOpen ? lineAt(this.shapes.levels, world.x, world.y, 5 / this.camera.scale) : null;
+    const content = line ? tipOfLine(line.level, line.bundle) : at && !isOpen ? tipOfBox(at) : null;
+    this.host.style.cursor = at && !isOpen ? "pointer" : line ? "help" : "";
+    this.tip.hidden = content === null;
+    if (!content) return;
+    this.tip.replaceChildren(...content);
+    const left = Math.min(x + 14, this.camera.width - this.tip.offsetWidth - 8);
+    const top = y + 18 + this.tip.offsetHeight > this.camera.height ? y - this.tip.offsetHeight - 10 : y + 18;
+    this.tip.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, top)}px)`;
+  }
+
+  selected(): number | null { return this.selection?.node ?? null; }
+  selectedPlace(): Selection | null { return this.selection; }
+  onSelect(listener: (node: number | null) => void) { this.listeners.push(listener); }
+  onSelectPlace(listener: (selection: Selection | null) => void) { this.placeListeners.push(listener); }
+  /** After the body, what is open or what is selected changed. */
+  onChange(listener: () => void) { this.changeListeners.push(listener); }
+  private changed() { for (const listener of this.changeListeners) listener(); }
+  state(): ViewState { return { body: this.picture.body, open: this.picture.openKeys() }; }
+  currentPalette(): Palette { return this.palette; }
+  currentOverlay(): Overlay { return this.overlay; }
+  levels(): Level[] { return this.shapes?.levels ?? []; }
+
+  destroy() {
+    cancelAnimationFrame(this.frame);
+    cancelAnimationFrame(this.flight);
+    this.gestures.destroy();
+    this.renderer.destroy();
+    this.host.replaceChildren();
+  }
+}

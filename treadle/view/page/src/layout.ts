@@ -1,0 +1,170 @@
+// Lays groups out, in workers: ELK where a group is small enough for it, our own placement beyond.
+import ELK, { type ELK as Elk, type ElkExtendedEdge, type ElkNode, type ElkPort } from "elkjs/lib/elk-api.js";
+import type { LayoutResult, LayoutTask } from "./layout_task.js";
+import { placeTask } from "./place_task.js";
+import { EdgeKind } from "./scene.js";
+
+/** ELK takes some 2 s for as many, and grows faster than they do. */
+const mostForElk = { boxes: 600, edges: 1200 };
+
+export class Layouts {
+  private elk: Elk | null = null;
+  private placing: Promise<Worker | null> | null = null;
+  private starting: Promise<Elk | null> | null = null;
+  private readonly waiting = new Map<number, (result: LayoutResult) => void>();
+  private next = 0;
+
+  /** Starting ELK takes longer than most layouts. */
+  start() { this.starting ??= startElk(); }
+
+  async layout(task: LayoutTask): Promise<LayoutResult> {
+    if (task.count <= mostForElk.boxes && task.from.length <= mostForElk.edges) {
+      const result = await this.byElk(task);
+      if (result) return result;
+    }
+    return this.byPlacement(task);
+  }
+
+  destroy() {
+    this.elk?.terminateWorker();
+    void this.placing?.then((worker) => worker?.terminate());
+  }
+
+  private async byElk(task: LayoutTask): Promise<LayoutResult | null> {
+    this.starting ??= startElk();
+    this.elk = await this.starting;
+    if (!this.elk) return null;
+    try {
+      const laid = await this.elk.layout(toElk(task));
+      return fromElk(task, (laid.children as ElkNode[])[0]);
+    } catch {
+      // ELK refuses a few graphs; the placement of our own takes all of them.
+      return null;
+    }
+  }
+
+  private async byPlacement(task: LayoutTask): Promise<LayoutResult> {
+    if (task.count < 2000) return placeTask(task);
+    this.placing ??= startWorker("treadle-placement").then((worker) => {
+      if (worker) worker.onmessage = ({ data }) => {
+        this.waiting.get(data.id)?.(data.result);
+        this.waiting.delete(data.id);
+      };
+      return worker;
+    });
+    const worker = await this.placing;
+    if (!worker) return placeTask(task);
+    const id = this.next++;
+    return new Promise((resolve) => {
+      this.waiting.set(id, resolve);
+      worker.postMessage({ id, task });
+    });
+  }
+}
+
+async function startElk(): Promise<Elk | null> {
+  const worker = await startWorker("treadle-elk");
+  return worker && new ELK({ workerFactory: () => worker });
+}
+
+/** A worker from the text that the page holds, compressed. Null where the browser has no workers. */
+async function startWorker(id: string): Promise<Worker | null> {
+  try {
+    const packed = document.getElementById(id)?.textContent ?? "";
+    const bytes = Uint8Array.from(atob(packed), (c) => c.charCodeAt(0));
+    const script = new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip")));
+    const url = URL.createObjectURL(new Blob([await script.arrayBuffer()], { type: "text/javascript" }));
+    return new Worker(url);
+  } catch {
+    return null;
+  }
+}
+
+const options = {
+  "elk.algorithm": "layered",
+  "elk.direction": "DOWN",
+  "elk.edgeRouting": "ORTHOGONAL",
+  "elk.layered.spacing.nodeNodeBetweenLayers": "30",
+  "elk.layered.spacing.edgeNodeBetweenLayers": "12",
+  "elk.layered.spacing.edgeEdgeBetweenLayers": "9",
+  "elk.spacing.nodeNode": "20",
+  "elk.spacing.edgeNode": "14",
+  "elk.spacing.edgeEdge": "9",
+  "elk.spacing.portPort": "10",
+  "elk.layered.nodePlacement.bk.fixedAlignment": "BALANCED",
+  "elk.portConstraints": "FIXED_SIDE",
+};
+
+function toElk(task: LayoutTask): ElkNode {
+  const { count, padding } = task;
+  const ports: ElkPort[][] = Array.from({ length: count }, () => []);
+  const made = new Set<string>();
+  const fixed = new Set<number>();
+  const port = (box: number, id: string, side: "NORTH" | "SOUTH", at: number): string => {
+    if (made.has(id)) return id;
+    made.add(id);
+    const one: ElkPort = { id, width: 0, height: 0, layoutOptions: { "elk.port.side": side } };
+    if (!Number.isNaN(at)) {
+      fixed.add(box);
+      one.x = at;
+      one.y = side === "NORTH" ? 0 : task.heights[box];
+    }
+    ports[box].push(one);
+    return id;
+  };
+  const edges: ElkExtendedEdge[] = Array.from(task.from, (from, edge) => {
+    const to = task.to[edge];
+    const source = from < count ? port(from, sourcePort(task, edge), "SOUTH", task.fromAt[edge]) : `p${from}`;
+    const target = to < count ? port(to, `${to}i${edge}`, "NORTH", task.toAt[edge]) : `p${to}`;
+    const forwards = task.kinds[edge] !== EdgeKind.Back;
+    return {
+      id: `e${edge}`, sources: [source], targets: [target],
+      layoutOptions: { "elk.layered.priority.direction": forwards ? "10" : "0" },
+    };
+  });
+  const outer: ElkPort[] = Array.from({ length: task.ins + task.outs }, (_, i) => ({
+    id: `p${count + i}`, width: 0, height: 0,
+    layoutOptions: { "elk.port.side": i < task.ins ? "NORTH" : "SOUTH" },
+  }));
+  const children: ElkNode[] = ports.map((own, i) => ({
+    id: `n${i}`, width: task.widths[i], height: task.heights[i], ports: own,
+    layoutOptions: { "elk.portConstraints": fixed.has(i) ? "FIXED_POS" : "FIXED_SIDE" },
+  }));
+  const inside: ElkNode = {
+    id: "inside", children, edges, ports: outer,
+    layoutOptions: {
+      ...options,
+      "elk.padding": `[top=${padding.top},left=${padding.side},bottom=${padding.bottom},right=${padding.side}]`,
+    },
+  };
+  // ELK knows ports of a graph only where that graph is a node of another.
+  return { id: "root", layoutOptions: { "elk.algorithm": "layered" }, children: [inside] };
+}
+
+function sourcePort(task: LayoutTask, edge: number): string {
+  const from = task.from[edge];
+  return Number.isNaN(task.fromAt[edge]) ? `${from}o${task.fromPort[edge]}` : `${from}f${edge}`;
+}
+
+function fromElk(task: LayoutTask, laid: ElkNode): LayoutResult {
+  const { count, ins, outs } = task;
+  const children = laid.children ?? [];
+  const edges = laid.edges ?? [];
+  const points: number[] = [];
+  const pointBegin = new Uint32Array(edges.length + 1);
+  edges.forEach((edge, i) => {
+    for (const { startPoint, bendPoints, endPoint } of edge.sections ?? [])
+      for (const { x, y } of [startPoint, ...(bendPoints ?? []), endPoint]) points.push(x, y);
+    pointBegin[i + 1] = points.length / 2;
+  });
+  const outer = laid.ports ?? [];
+  const portX = (at: number) => outer[at]?.x ?? 0;
+  return {
+    x: Float32Array.from({ length: count }, (_, i) => children[i].x ?? 0),
+    y: Float32Array.from({ length: count }, (_, i) => children[i].y ?? 0),
+    width: laid.width ?? 0, height: laid.height ?? 0,
+    inX: Float32Array.from({ length: ins }, (_, i) => portX(i)),
+    outX: Float32Array.from({ length: outs }, (_, i) => portX(ins + i)),
+    pointBegin, points: Float32Array.from(points),
+  };
+}
