@@ -85,10 +85,10 @@ class ModelExplorer(Viewer):
     def address(self, process, port, model, seconds):
         address = super().address(process, port, model, seconds)
         # It takes GraphDefs by the end of their name.
-        link = model.with_suffix(".graphdef")
-        if not link.exists():
-            link.symlink_to(model)
-        data = urllib.parse.quote(f'{{"models": [{{"url": "{link}"}}]}}')
+        copy = model.with_suffix(".graphdef")
+        if not copy.exists():
+            shutil.copy(model, copy)
+        data = urllib.parse.quote(f'{{"models": [{{"url": "{copy}"}}]}}')
         return address and f"{address}?data={data}"
 
 
@@ -104,8 +104,8 @@ VIEWERS = [
     ),
     Viewer(
         "netron",
-        """(document.querySelectorAll("button").forEach((b) => {
-             if (/^(accept|yes|ok)$/i.test(b.textContent.trim()) && b.offsetParent) b.click(); }),
+        """(document.querySelectorAll(".message-button").forEach((button) => {
+             if (button.offsetParent) button.click(); }),
            document.body.classList.contains("default") && document.querySelector(".node"))""",
         lambda model, port: [
             *(beside("netron"), "--host", "127.0.0.1", "--port", str(port), str(model))
@@ -138,6 +138,8 @@ def one_try(browser, viewer, model, seconds):
         address = viewer.address(process, port, model, seconds)
         if not address:
             return None
+        # Netron asks before its first page whether it may count users; who has answered isn't asked.
+        context.add_cookies([{"name": "consent", "value": "1", "url": address}])
         page = context.new_page()
         page.add_init_script(WATCH.replace("IS_THERE", viewer.is_there))
         with page.expect_console_message(
@@ -195,7 +197,7 @@ def main():
         browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
         for original in args.models:
             model = pathlib.Path(folder) / original.name
-            model.symlink_to(original.resolve())
+            shutil.copy(original, model)
             results = {
                 v.name: measure(browser, v, model, args.tries, args.seconds) for v in viewers
             }
