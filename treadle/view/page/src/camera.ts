@@ -25,13 +25,13 @@ export class Camera {
   }
 
   /** The view that shows a rectangle whole; not enlarged beyond `most`. */
-  fitted(rect: Rect, most = 1.15, margin = 24): { x: number; y: number; scale: number } {
+  fitted(rect: Rect, most = 1.15, margin = 12, foot = 0): { x: number; y: number; scale: number } {
     const scale = Math.min(most,
       Math.max(1, this.width - 2 * margin) / Math.max(1, rect.width),
-      Math.max(1, this.height - 2 * margin) / Math.max(1, rect.height));
+      Math.max(1, this.height - foot - 2 * margin) / Math.max(1, rect.height));
     return {
       x: rect.x + rect.width / 2 - this.width / 2 / scale,
-      y: rect.y + rect.height / 2 - this.height / 2 / scale, scale,
+      y: rect.y + rect.height / 2 - (this.height - foot) / 2 / scale, scale,
     };
   }
   set(view: { x: number; y: number; scale: number }) { Object.assign(this, view); }

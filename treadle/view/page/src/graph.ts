@@ -143,6 +143,7 @@ class GraphTab implements Tab {
       return make("li", {}, swatch, shown(text, 40));
     }));
     this.legend.hidden = view.mode === "heat";
+    view.foot = narrow.matches || this.legend.hidden ? 0 : 28;
   }
   themeChanged() { this.showLegend(); }
 

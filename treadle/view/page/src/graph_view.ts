@@ -56,6 +56,8 @@ export class GraphCanvas implements GraphView {
   private frame = 0;
   private flight = 0;
   private isFitted = true;
+  /** Room below the picture, for what the tab lays over it. */
+  foot = 0;
 
   constructor(readonly host: HTMLElement, readonly scene: Scene, private palette: Palette,
     body: number | null = 0, open: string[] | null = null) {
@@ -215,11 +217,11 @@ export class GraphCanvas implements GraphView {
     else this.draw();
   }
 
-  fit() { void this.later("", () => this.fly(this.camera.fitted(this.bounds()))); this.isFitted = true; }
+  fit() { void this.later("", () => this.fly(this.camera.fitted(this.bounds(), 1.15, 4, this.foot))); this.isFitted = true; }
   private fitNow() {
     if (!this.shapes) return;
     this.isFitted = true;
-    this.camera.set(this.camera.fitted(this.bounds()));
+    this.camera.set(this.camera.fitted(this.bounds(), 1.15, 4, this.foot));
     this.redraw();
   }
   private bounds(): Rect { return { x: 0, y: 0, width: this.shapes?.width ?? 1, height: this.shapes?.height ?? 1 }; }

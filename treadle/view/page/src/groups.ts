@@ -90,6 +90,11 @@ export class BodyTree {
         code = this.groups[~code].children[0];
       return code;
     };
+    // `Greater` with its `Greater/y`, a constant, is one thing to whoever looks at it.
+    const spread = (code: number): number[] => {
+      const at = resolved(code);
+      return at < 0 && this.isNodeWithConstants(this.groups[~at]) ? this.groups[~at].children : [at];
+    };
     // A root that holds one scope and nothing else says nothing that the scope doesn't.
     for (let only = this.onlyScope(); only; only = this.onlyScope()) {
       this.root.prefix = only.prefix;
@@ -98,8 +103,8 @@ export class BodyTree {
     }
     const visit = [this.root];
     for (let group = visit.pop(); group; group = visit.pop()) {
-      for (let i = 0; i < group.children.length; ++i) {
-        const code = group.children[i] = resolved(group.children[i]);
+      if (group.children.some((code) => code < 0)) group.children = group.children.flatMap(spread);
+      for (const code of group.children) {
         if (code >= 0) {
           this.nodeGroup[code - this.first] = group.id;
         } else {
@@ -109,6 +114,13 @@ export class BodyTree {
       }
     }
     for (const group of this.groups) group.name = this.nameOf(group);
+  }
+
+  private isNodeWithConstants({ kind, children }: Group): boolean {
+    if (kind !== "scope" || children.length > 4) return false;
+    let others = 0;
+    for (const code of children) if (code < 0 || this.scene.op(code) !== "Const") ++others;
+    return others === 1;
   }
 
   private onlyScope(): Group | null {

@@ -3,7 +3,7 @@ import { headerOf, linesOf } from "./captions.js";
 import type { Camera } from "./camera.js";
 import { beside, type Level } from "./levels.js";
 import { cornersOf } from "./lines.js";
-import type { Palette } from "./palette.js";
+import { unpacked, type Palette } from "./palette.js";
 import type { Decorations } from "./parts.js";
 import { rangesIn } from "./renderer.js";
 import type { Shapes } from "./shapes.js";
@@ -63,10 +63,11 @@ export class Labels {
     const level = shapes.levels[shapes.boxLevel[i]];
     const place = shapes.boxPlace[i];
     const [x, y, width] = shapes.boxes.subarray(4 * i, 4 * i + 4);
+    const halo = unpacked(shapes.fills[i]);
     this.chevron(x + 13, y + 15, true);
     const [title, note] = headerOf(level, place);
-    const used = this.text(title, x + 24, y + 19, width - 36, "strong", this.palette.text);
-    if (used + 60 < width - 36) this.text(note, x + 24 + used + 8, y + 19, width - 44 - used, "plain", this.palette.muted);
+    const used = this.text(title, x + 24, y + 19, width - 36, "strong", this.palette.text, halo);
+    if (used + 60 < width - 36) this.text(note, x + 24 + used + 8, y + 19, width - 44 - used, "plain", this.palette.muted, halo);
   }
 
   /** From afar a group's name stays as large as can be read, if the group has room for it. */
@@ -79,7 +80,7 @@ export class Labels {
     context.translate(x, y);
     const grow = 0.9 / camera.scale;
     context.scale(grow, grow);
-    this.text(title, 6, 13, width / grow - 12, "strong", this.palette.muted);
+    this.text(title, 6, 13, width / grow - 12, "strong", this.palette.muted, unpacked(shapes.fills[i]));
     context.restore();
   }
 
@@ -127,11 +128,18 @@ export class Labels {
   }
 
   /** Draws a text and says how wide it is. */
-  private text(text: string, x: number, y: number, room: number, font: Font, color: string): number {
+  private text(text: string, x: number, y: number, room: number, font: Font, color: string, halo = ""): number {
     if (room < 12 || text === "") return 0;
     const fitted = this.fit(text, room, font);
     ++this.count;
     this.context.font = fonts[font];
+    if (halo) {
+      // Lines may run behind a header.
+      this.context.strokeStyle = halo;
+      this.context.lineWidth = 4;
+      this.context.lineJoin = "round";
+      this.context.strokeText(fitted, x, y);
+    }
     this.context.fillStyle = color;
     this.context.fillText(fitted, x, y);
     return textWidth(fitted, font);

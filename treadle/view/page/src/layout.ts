@@ -1,5 +1,6 @@
 // Lays groups out, in workers: ELK where a group is small enough for it, our own placement beyond.
 import ELK, { type ELK as Elk, type ElkExtendedEdge, type ElkNode, type ElkPort } from "elkjs/lib/elk-api.js";
+import { fold } from "./fold.js";
 import type { LayoutResult, LayoutTask } from "./layout_task.js";
 import { placeTask } from "./place_task.js";
 import { EdgeKind } from "./scene.js";
@@ -36,7 +37,7 @@ export class Layouts {
     if (!this.elk) return null;
     try {
       const laid = await this.elk.layout(toElk(task));
-      return fromElk(task, (laid.children as ElkNode[])[0]);
+      return fold(task, fromElk(task, (laid.children as ElkNode[])[0]));
     } catch {
       // ELK refuses a few graphs; the placement of our own takes all of them.
       return null;

@@ -139,13 +139,13 @@ export class Level {
     parent.bundles.from.forEach((from, i) => { if (from === this.place) this.outEdges.push(i); });
   }
 
-  /** Constants without inputs that feed one node of this level, and are its only such few. */
+  /** Constants that feed one node of this level alone. What only orders them isn't drawn then. */
   private findConstants() {
-    const { from, to, counts } = this.bundles;
+    const { from, to, counts, kinds } = this.bundles;
     const uses = new Int32Array(this.count);
     const user = new Int32Array(this.count).fill(-1);
     for (let i = 0; i < from.length; ++i) {
-      if (to[i] < this.count) uses[to[i]] += 2;
+      if (to[i] < this.count && kinds[i] !== EdgeKind.Control) uses[to[i]] += 2;
       if (from[i] >= this.count) continue;
       uses[from[i]] += counts[i];
       user[from[i]] = to[i];
@@ -193,7 +193,7 @@ export class Level {
   task(): LayoutTask {
     const { from, to, kinds, edges } = this.bundles;
     const kept: number[] = [];
-    for (let i = 0; i < from.length; ++i) if (!this.isBeside(i)) kept.push(i);
+    for (let i = 0; i < from.length; ++i) if (!this.isBeside(i) && !this.isHidden(i)) kept.push(i);
     const shown = this.shownPlaces();
     const index = new Int32Array(this.count).fill(-1);
     shown.forEach((place, i) => { index[place] = i; });
@@ -220,6 +220,10 @@ export class Level {
   isBeside(bundle: number): boolean {
     const from = this.bundles.from[bundle];
     return from < this.count && this.besideOf[from] >= 0;
+  }
+  isHidden(bundle: number): boolean {
+    const to = this.bundles.to[bundle];
+    return to < this.count && this.besideOf[to] >= 0;
   }
   private shownPlaces(): number[] {
     const shown: number[] = [];
@@ -270,7 +274,7 @@ export class Level {
     const count = this.bundles.from.length;
     const pointBegin = new Uint32Array(count + 1);
     for (let i = 0, kept = 0; i < count; ++i)
-      pointBegin[i + 1] = this.isBeside(i) ? pointBegin[i] : result.pointBegin[++kept];
+      pointBegin[i + 1] = this.isBeside(i) || this.isHidden(i) ? pointBegin[i] : result.pointBegin[++kept];
     return { pointBegin };
   }
 

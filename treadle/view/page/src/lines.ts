@@ -13,7 +13,7 @@ const periods = [0, 7, 0, 4, 0];
 /** The corners of a bundle in the world: x, y, x, y. */
 export function cornersOf(level: Level, bundle: number): number[] {
   const result = level.result;
-  if (!result) return [];
+  if (!result || level.isHidden(bundle)) return [];
   const { pointBegin, points } = result;
   if (pointBegin && pointBegin[bundle] < pointBegin[bundle + 1]) {
     const corners: number[] = [];

@@ -48,7 +48,11 @@ export class Hues {
 
   /** What the colours in sight stand for. */
   legend(mode: ColorMode): { text: string; hue: number }[] {
-    if (mode === "op") return opKinds.map((text, hue) => ({ text, hue }));
+    if (mode === "op") {
+      const used = new Set(this.scene.nodeOp);
+      const kinds = new Set([...used].map((op) => this.ofOp(op)));
+      return opKinds.map((text, hue) => ({ text, hue })).filter(({ hue }) => kinds.has(hue));
+    }
     if (mode === "resource") return this.scene.resources.slice(0, 12).map(({ name }, hue) => ({ text: name, hue }));
     if (mode === "type") return [...this.byType].slice(0, 12).map(([text, hue]) => ({ text, hue }));
     if (mode === "cluster") return this.scene.clusters.slice(0, 12).map(({ ops }, hue) => ({ text: `cluster ${hue + 1}, ${ops} ops`, hue }));

@@ -53,10 +53,13 @@ export class Picture {
     const group = at.groupAt(place);
     if (group) return group.children.length;
     const call = at.callAt(place);
+    if (call && isAround(at, call.body)) return 0;
     if (call) return this.trees.of(call.body, at.options.grouped).root.children.length || 1;
     const calls = this.scene.callsOf(at.nodeAt(place));
     if (calls.length === 0 || depthOf(at) > 3) return 0;
     if (calls.length > 1) return calls.length;
+    // A function that calls itself opens on demand.
+    if (calls[0].body === this.body || isAround(at, calls[0].body)) return 0;
     return this.trees.of(calls[0].body, at.options.grouped).root.children.length || 1;
   }
 
@@ -188,4 +191,9 @@ export function depthOf(level: Level): number {
   let depth = 0;
   for (let at = level.parent; at; at = at.parent) ++depth;
   return depth;
+}
+
+function isAround(level: Level, body: number): boolean {
+  for (let at: Level | null = level; at; at = at.parent) if (at.tree.body === body) return true;
+  return false;
 }
