@@ -88,7 +88,7 @@ def test_help_names_every_command_and_its_options():
     assert out == output("help") == output("-h")
     table = out.split("\n\n")[1]
     commands = [line.split()[0] for line in table.splitlines()]
-    assert commands[:3] == ["run", "bench", "show"] and "convert" in commands
+    assert commands[:4] == ["run", "view", "bench", "show"] and "convert" in commands
     assert {"profile", "freeze"} <= set(commands)
     for command in commands:
         text = output(command, "--help")

@@ -32,4 +32,32 @@ struct Exploration {
 /// is asked for; those of a run's request, of its setup, and of a run where all of them fail.
 Expected<Exploration> explore(const Graph &graph, const ExploreRequest &request);
 
+/// One run of the reference machine, firing by firing.
+struct Recording {
+  static constexpr size_t mostFirings = 20000;
+  struct Value {
+    bool isDead = false;
+    std::string text; // `int32[] = 3`; of large values the first elements
+  };
+  struct Firing {
+    std::string node; // of `flat`
+    /// Frames and iterations that it is in, outermost first.
+    std::vector<std::pair<std::string, int64_t>> tag;
+    bool isDead = false;
+    std::vector<std::optional<Value>> inputs; // nothing for one that a Merge did not wait for
+    /// None of an Exit that is dead: it fires once more when its frame is over, around the frame and
+    /// without inputs.
+    std::vector<Value> outputs;
+    std::string error; // empty unless it failed
+  };
+  std::vector<Firing> firings;
+  std::vector<std::pair<std::string, std::string>> results; // by name, their values
+  bool isCut = false;                                       // there were more firings
+  /// The graph that ran: one of frames, without calls, conditionals and functional loops.
+  Graph flat;
+};
+/// Runs one schedule of what `explore` explores, and writes it down. `limit` says nothing. Errors
+/// as those of `explore`, but a run in which nodes fail is a recording too.
+Expected<Recording> record(const Graph &graph, const ExploreRequest &request);
+
 } // namespace treadle

@@ -21,6 +21,7 @@
 #include "treadle/Schedule.h"
 #include "treadle/Session.h"
 #include "treadle/Summary.h"
+#include "treadle/View.h"
 
 namespace treadle {
 

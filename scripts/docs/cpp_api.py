@@ -8,7 +8,7 @@ from .prose import comment, fenced
 HEADERS = [
     f"treadle/{name}.h"
     for name in """treadle Graph Session Permissions Sandbox Model Builder Gradients Freeze Check
-    Explain Explore Profile CodeProfile Summary Schedule Compile tensor/DType tensor/Tensor
+    Explain Explore Profile CodeProfile Summary View Schedule Compile tensor/DType tensor/Tensor
     tensor/Attr tensor/Error runtime/Kernel runtime/OpTraits runtime/Modes""".split()
 ]
 

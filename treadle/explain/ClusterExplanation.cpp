@@ -43,18 +43,6 @@ bool isWorthAWord(Node node) {
   return !(def && def->isFormal()) && !node->hasAttr(tfg::loopConditionKey);
 }
 
-/// `float32[?,16]`.
-std::string typeText(Type type) {
-  auto tensor = cast<TensorType>(type);
-  std::string text(dtypeName(valueTypeOf(tensor.getElementType()).dtype));
-  if (!tensor.hasRank())
-    return text + "[*]";
-  std::string dims;
-  for (int64_t dim : tensor.getShape())
-    dims += str(dims.empty() ? "" : ",", ShapedType::isDynamic(dim) ? "?" : str(dim));
-  return str(text, "[", dims, "]");
-}
-
 /// The class of what a call is given, as far as the graph tells; unknown ranks are `rank`, or stay
 /// unknown. Handles are scalars.
 codegen::ArgumentClass classOf(Type type, std::optional<int64_t> rank) {
@@ -248,6 +236,17 @@ private:
 };
 
 } // namespace
+
+std::string typeText(Type type) {
+  auto tensor = cast<TensorType>(type);
+  std::string text(dtypeName(valueTypeOf(tensor.getElementType()).dtype));
+  if (!tensor.hasRank())
+    return text + "[*]";
+  std::string dims;
+  for (int64_t dim : tensor.getShape())
+    dims += str(dims.empty() ? "" : ",", ShapedType::isDynamic(dim) ? "?" : str(dim));
+  return str(text, "[", dims, "]");
+}
 
 Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request,
                                Explanation &out) {

@@ -9,4 +9,7 @@ namespace treadle {
 /// it doesn't. `graph` has no regions.
 Expected<void> explainClusters(const Graph &graph, const ExplainRequest &request, Explanation &out);
 
+/// `float32[?,16]`.
+std::string typeText(mlir::Type tensor);
+
 } // namespace treadle

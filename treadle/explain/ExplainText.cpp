@@ -47,8 +47,8 @@ std::string listText(const std::vector<std::string> &names) {
   return shown == names.size() ? text : str(text, " and ", names.size() - shown, " more");
 }
 
-/// A row for what is accessed in the same way.
-std::string resourceRows(const Explanation::Loop &loop, bool isRace) {
+/// A text for what is accessed in the same way.
+std::vector<std::string> resourceTexts(const Explanation::Loop &loop, bool isRace) {
   struct Group {
     const Explanation::Order *order;
     std::vector<std::string> subjects;
@@ -62,37 +62,51 @@ std::string resourceRows(const Explanation::Loop &loop, bool isRace) {
         groups.push_back({&order, {}});
       groups[entry->second].subjects.push_back(order.subject);
     }
-  std::string text;
+  std::vector<std::string> texts;
   for (const Group &group : groups)
-    text +=
-        row(isRace ? "no order:" : "",
-            str(listText(group.subjects), ": ",
-                accessText(*group.order, group.subjects.size() == 1 ? "it" : "them"),
-                isRace ? "; nothing orders an iteration and the next, see 'treadle check'" : ""));
-  return text;
+    texts.push_back(
+        str(listText(group.subjects), ": ",
+            accessText(*group.order, group.subjects.size() == 1 ? "it" : "them"),
+            isRace ? "; nothing orders an iteration and the next, see 'treadle check'" : ""));
+  return texts;
 }
 
-/// What keeps iterations in order.
-std::string orderRows(const Explanation::Loop &loop) {
-  std::string text, values;
+/// Rows of which the first has the title.
+std::string rows(std::string_view title, const std::vector<std::string> &texts) {
+  std::string out;
+  for (const std::string &text : texts)
+    out += row(out.empty() ? title : "", text);
+  return out;
+}
+
+} // namespace
+
+std::vector<std::string> raceTexts(const Explanation::Loop &loop) {
+  return resourceTexts(loop, /*isRace=*/true);
+}
+
+std::vector<std::string> orderTexts(const Explanation::Loop &loop) {
+  std::vector<std::string> texts;
+  std::string values;
   for (const Explanation::Order &order : loop.orders) {
     if (order.kind == "condition")
-      text += row("", "the condition, with what it needs: " + opList(opsOf(order)));
+      texts.push_back("the condition, with what it needs: " + opList(opsOf(order)));
     else if (order.kind == "values")
       values += str(values.empty() ? "what an iteration hands to the next: " : "; ",
                     opList(opsOf(order)));
   }
   if (!values.empty())
-    text += row("", values);
-  std::string resources = resourceRows(loop, /*isRace=*/false);
+    texts.push_back(values);
+  std::vector<std::string> resources = resourceTexts(loop, /*isRace=*/false);
   bool isKnown = !loop.inTurns.empty() || !loop.overlapping.empty();
   if (resources.empty() && isKnown)
-    resources = row("", str(text.empty() ? "nothing" : "nothing else",
-                            " orders its iterations: they share no effects"));
-  text += resources;
-  constexpr std::string_view title = "in order:";
-  return text.empty() ? text : text.replace(indent.size(), title.size(), title);
+    texts.push_back(str(texts.empty() ? "nothing" : "nothing else",
+                        " orders its iterations: they share no effects"));
+  texts.insert(texts.end(), resources.begin(), resources.end());
+  return texts;
 }
+
+namespace {
 
 std::string loopText(const Explanation::Loop &loop) {
   std::string text =
@@ -101,7 +115,9 @@ std::string loopText(const Explanation::Loop &loop) {
   text += row("auto:", loop.inAuto);
   if (loop.whenOn != loop.inAuto)
     text += row("on:", loop.whenOn);
-  text += orderRows(loop) + resourceRows(loop, /*isRace=*/true);
+  text += rows("in order:", orderTexts(loop));
+  for (const std::string &race : raceTexts(loop))
+    text += row("no order:", race);
   std::vector<std::string> onlyRead;
   for (const Explanation::Order &order : loop.orders)
     if (order.kind == "resource" && !order.isOrder && !order.isRace)

@@ -65,6 +65,10 @@ std::string opText(const Explanation::Op &op);
 /// The same of several, the first few of them: `'x' (Op), 'y' (Op) and 4 more`.
 std::string opList(const std::vector<Explanation::Op> &ops, size_t mostShown = 4);
 
+/// What keeps iterations in order, a text for each cause; and what only seems to.
+std::vector<std::string> orderTexts(const Explanation::Loop &loop);
+std::vector<std::string> raceTexts(const Explanation::Loop &loop);
+
 // Shared by its files.
 
 /// Whether a node is more than a matter of form: no constant, no handle, and doesn't only hand on.

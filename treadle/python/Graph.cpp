@@ -6,8 +6,10 @@
 #include "treadle/python/Module.h"
 #include "treadle/runtime/ValueName.h"
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 namespace nb = nanobind;
@@ -124,17 +126,24 @@ nb::list checkGraph(const Graph &graph, const std::vector<std::string> &asked) {
   return out;
 }
 
-nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb::dict feeds,
-                        std::vector<std::string> targets, std::vector<std::string> setup,
-                        int64_t limit) {
-  ExploreRequest request{std::move(fetches), std::move(targets), {}, std::move(setup), limit};
+/// Feeds by name, of the dtypes that their nodes have.
+std::vector<std::pair<std::string, Tensor>> feedsOf(const Graph &graph, const nb::dict &feeds) {
+  std::vector<std::pair<std::string, Tensor>> out;
   for (auto [key, value] : feeds) {
     std::string name = toName(key, "feeds");
     TensorRequest want{str("feed '", name, "'"), std::nullopt, false};
     if (auto node = graph.node(nodeOf(name)); node && !node->outputs.empty())
       want.want = node->outputs.front().dtype;
-    request.feeds.emplace_back(name, toTensor(value, want));
+    out.emplace_back(name, toTensor(value, want));
   }
+  return out;
+}
+
+nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb::dict feeds,
+                        std::vector<std::string> targets, std::vector<std::string> setup,
+                        int64_t limit) {
+  ExploreRequest request{std::move(fetches), std::move(targets), feedsOf(graph, feeds),
+                         std::move(setup), limit};
   Exploration found = orRaise(explore(graph, request));
   nb::object module = nb::module_::import_("treadle");
   nb::list difference;
@@ -144,6 +153,31 @@ nb::object exploreGraph(const Graph &graph, std::vector<std::string> fetches, nb
   return module.attr("Exploration")(found.schedules, found.isComplete, found.isAmbiguous,
                                     found.isRandom, nb::tuple(difference),
                                     nb::tuple(nb::cast(found.notes)));
+}
+
+/// The page as HTML.
+nb::bytes viewGraph(const Graph &graph, std::string title, std::string signature, bool all,
+                    std::optional<Graph> other, std::string trace,
+                    std::optional<std::tuple<std::vector<std::string>, nb::dict,
+                                             std::vector<std::string>, std::vector<std::string>>>
+                        steps) {
+  ViewRequest request;
+  request.title = std::move(title);
+  request.signature = std::move(signature);
+  request.all = all;
+  request.other = std::move(other);
+  request.otherTitle = "other";
+  request.trace = std::move(trace);
+  if (steps) {
+    auto &[fetches, feeds, targets, setup] = *steps;
+    request.steps = {fetches, targets, feedsOf(graph, feeds), setup, 2000};
+  }
+  Expected<std::string> page = [&] {
+    nb::gil_scoped_release release;
+    return viewParts(graph, request).map([](const auto &parts) { return viewPage(parts); });
+  }();
+  std::string bytes = orRaise(std::move(page));
+  return nb::bytes(bytes.data(), bytes.size());
 }
 
 nb::list addGradients(Graph &graph, const std::vector<std::string> &ys,
@@ -260,6 +294,13 @@ void bindEditing(nb::class_<Graph> &graph) {
       .def("_check", checkGraph)
       .def("_explain", explainGraph)
       .def("_explore", exploreGraph)
+      .def("_view", viewGraph, nb::arg("title"), nb::arg("signature"), nb::arg("all"),
+           nb::arg("other").none(), nb::arg("trace"), nb::arg("steps").none())
+      .def("_draw",
+           [](const Graph &g, const std::string &function, const std::string &loop, bool isDot) {
+             DrawRequest request{"", function, loop};
+             return orRaise(isDot ? drawDot(g, request) : drawSvg(g, request));
+           })
       .def_static("_check_pipeline",
                   [](const std::string &pipeline) { orRaise(checkPipeline(pipeline)); })
       .def("__copy__", [](const Graph &g) { return g; });

@@ -70,9 +70,10 @@ bool Past::contains(size_t firing) const {
 }
 
 Machine::Machine(const Wiring &wiring, std::vector<bool> hasEffects, std::vector<Tensor> args,
-                 Ops &ops, int64_t &stepsLeft, std::mt19937 *random)
+                 Ops &ops, int64_t &stepsLeft, std::mt19937 *random, Observer *observer)
     : wiring(wiring), graph(wiring.graph), hasEffects(std::move(hasEffects)), args(std::move(args)),
-      ops(ops), stepsLeft(stepsLeft), random(random), found(graph.results.size()) {
+      ops(ops), stepsLeft(stepsLeft), random(random), observer(observer),
+      found(graph.results.size()) {
   for (int32_t n = 0; n < std::ssize(graph.nodes); ++n)
     if (spec(n).inputs.empty() && spec(n).controls.empty()) // token_1
       fireNode({}, n, {}, false);
@@ -148,38 +149,40 @@ void Machine::arriveAtMerge(const Token &token, Arrivals &in) {
 
 void Machine::fireNode(const Tag &tag, int32_t node, const Arrivals &in, bool isDead) {
   const NodeSpec &n = spec(node);
+  bool isOrdinary = !isDead && !isOp(n, "Merge") && !isOp(n, "Switch") && !isOp(n, "_SwitchN") &&
+                    !isOp(n, "Enter") && !isOp(n, "Exit") && !isOp(n, "NextIteration");
+  if (isOrdinary && hasEffects[static_cast<size_t>(node)]) {
+    waiting[{tag, node}] = in.past;
+    waitingInputs[{tag, node}] = in.data;
+    return;
+  }
+  if (isOrdinary)
+    return computeNode({tag, node}, in.data, in.past);
+  if (observer)
+    observer->fires({tag, node}, in.data, isDead);
   if (isOp(n, "Enter"))
     return fireEnter(tag, node, isDead ? Value{{}, true} : in.data.at(0), in.past);
   if (isOp(n, "Exit"))
     return fireExit(tag, node, isDead ? Value{{}, true} : in.data.at(0), in.past);
   if (isOp(n, "NextIteration"))
     return isDead ? void() : fireNext(tag, node, in.data.at(0), in.past); // frame_3
-  if (isDead)
-    return sendAll(tag, node, {}, true, in.past); // node_2, merge_3
+  if (isDead) {                                                           // node_2, merge_3
+    give(tag, node, std::vector<Value>(n.outputTypes.size(), {{}, true}));
+    return sendAll(tag, node, {}, true, in.past);
+  }
   std::vector<Value> outputs;
   if (isOp(n, "Merge")) { // merge_2
     for (const auto &[i, value] : in.data)
       if (!value.isDead)
         outputs = {value, {Tensor::scalar(DType::Int32, i)}};
-  } else if (isOp(n, "Switch") || isOp(n, "_SwitchN")) {
+  } else {
     Expected<int> taken = takenOutput(n, in.data.at(1).tensor);
-    if (!taken) {
-      Error error = std::move(taken.error()).atNode(n.name, n.op);
-      return void(failed.emplace_back(Instance{tag, node}, std::move(error)));
-    }
+    if (!taken)
+      return fail({tag, node}, std::move(taken.error()).atNode(n.name, n.op));
     outputs.assign(n.outputTypes.size(), {{}, true});
     outputs[static_cast<size_t>(*taken)] = in.data.at(0);
-  } else {
-    std::vector<Tensor> inputs;
-    for (const auto &[i, value] : in.data)
-      inputs.push_back(value.tensor);
-    if (!hasEffects[static_cast<size_t>(node)])
-      return computeNode({tag, node}, std::move(inputs), in.past);
-    waiting[{tag, node}] = in.past;
-    waitingInputs[{tag, node}] = std::move(inputs);
-    return;
   }
-  record(tag, node, outputs);
+  give(tag, node, outputs);
   sendAll(tag, node, std::move(outputs), false, in.past);
 }
 
@@ -187,27 +190,31 @@ void Machine::fire(const Instance &instance) {
   Past past = waiting.at(instance);
   past.add(numFired++);
   waiting.erase(instance);
-  computeNode(instance, std::move(waitingInputs.extract(instance).mapped()), past);
+  computeNode(instance, waitingInputs.extract(instance).mapped(), past);
   settle();
 }
 
-void Machine::computeNode(const Instance &instance, std::vector<Tensor> inputs, const Past &past) {
+void Machine::computeNode(const Instance &instance, const std::map<int32_t, Value> &in,
+                          const Past &past) {
   const NodeSpec &n = spec(instance.node);
+  if (observer)
+    observer->fires(instance, in, /*isDead=*/false);
   std::vector<Value> outputs;
   if (n.op == "_Arg") {
     for (size_t a = 0; a < graph.args.size(); ++a)
       if (graph.args[a].node == instance.node)
         outputs = {{args[a]}};
   } else if (n.op != "NoOp" && n.op != "ControlTrigger") {
+    std::vector<Tensor> inputs;
+    for (const auto &[i, value] : in)
+      inputs.push_back(value.tensor);
     Expected<std::vector<Tensor>> computed = ops.compute(graph, instance.node, std::move(inputs));
-    if (!computed) { // node_4, error_1
-      failed.emplace_back(instance, std::move(computed.error()));
-      return;
-    }
+    if (!computed) // node_4, error_1
+      return fail(instance, std::move(computed.error()));
     for (Tensor &t : *computed)
       outputs.push_back({std::move(t)});
   }
-  record(instance.tag, instance.node, outputs);
+  give(instance.tag, instance.node, outputs);
   sendAll(instance.tag, instance.node, std::move(outputs), false, past); // node_3, node_5
 }
 
@@ -233,8 +240,7 @@ void Machine::fireEnter(const Tag &tag, int32_t node, const Value &value, const 
   if (frame.started == 0)
     startIteration(key, frame);
   ++frame.enters;
-  if (!value.isDead)
-    record(tag, node, {value});
+  give(tag, node, {value});
   if (!n.attrs.getOr("is_constant", false))
     return sendAll(inside(key, 0), node, {value}, value.isDead, past, true); // frame_1
   frame.constants.push_back({node, value, past});                            // frame_2
@@ -251,6 +257,8 @@ void Machine::fireExit(const Tag &tag, int32_t node, const Value &value, const P
   if (!frame.liveExits.insert(node).second)
     return void(ambiguous = true); // frame_5
   record(key.first, node, {value});
+  if (observer)
+    observer->gives({tag, node}, {value});
   sendAll(key.first, node, {value}, false, past);
 }
 
@@ -258,7 +266,7 @@ void Machine::fireNext(const Tag &tag, int32_t node, const Value &value, const P
   FrameKey key = frameAround(tag);
   FrameRun &frame = frameOf(key);
   int64_t next = tag.back().second + 1;
-  record(tag, node, {value});
+  give(tag, node, {value});
   if (frame.started == next)
     frame.held.push_back({inside(key, next), node, 0, value, past});
   else
@@ -336,13 +344,30 @@ bool Machine::closeAFrame() {
     return false;
   auto &[key, frame] = *best;
   for (int32_t exit : frame.deadExits)
-    if (!frame.liveExits.contains(exit))
+    if (!frame.liveExits.contains(exit)) {
+      if (observer) {
+        observer->fires({key.first, exit}, {}, /*isDead=*/true);
+        observer->gives({key.first, exit}, {{{}, true}});
+      }
       sendAll(key.first, exit, {{{}, true}}, true, frame.over.back());
+    }
   closed.insert(frames.extract(best));
   return true;
 }
 
 // --- results -------------------------------------------------------------------------------------
+
+void Machine::give(const Tag &tag, int32_t node, const std::vector<Value> &outputs) {
+  record(tag, node, outputs);
+  if (observer)
+    observer->gives({tag, node}, outputs);
+}
+
+void Machine::fail(const Instance &instance, Error error) {
+  if (observer)
+    observer->fails(instance, error);
+  failed.emplace_back(instance, std::move(error));
+}
 
 void Machine::record(const Tag &tag, int32_t node, const std::vector<Value> &outputs) {
   std::vector<int64_t> path;

@@ -35,6 +35,26 @@ private:
   std::vector<uint64_t> words;
 };
 
+/// What a token carries.
+struct Value {
+  Tensor tensor; // empty: dead, or a control token
+  bool isDead = false;
+  bool isFromEnter = false;
+};
+
+/// Looks on while a machine runs.
+class Observer {
+public:
+  virtual ~Observer() = default;
+  /// A node fires, with its inputs by number; what it gives comes next, unless it fails.
+  virtual void fires(const Instance &instance, const std::map<int32_t, Value> &inputs,
+                     bool isDead) = 0;
+  /// By output. A dead Exit gives what it gives when its frame is over: it fires once more then,
+  /// around the frame and without inputs.
+  virtual void gives(const Instance &instance, const std::vector<Value> &outputs) = 0;
+  virtual void fails(const Instance &instance, const Error &error) = 0;
+};
+
 /// What is computed by kernels and functions: one firing of an ordinary node.
 class Ops {
 public:
@@ -58,9 +78,9 @@ struct Wiring {
 class Machine {
 public:
   /// `hasEffects`: by node. `stepsLeft` counts tokens down; below zero the run ends. `random` draws
-  /// the order of tokens; null: the oldest first.
+  /// the order of tokens; null: the oldest first. The observer may be null.
   Machine(const Wiring &wiring, std::vector<bool> hasEffects, std::vector<Tensor> args, Ops &ops,
-          int64_t &stepsLeft, std::mt19937 *random = nullptr);
+          int64_t &stepsLeft, std::mt19937 *random = nullptr, Observer *observer = nullptr);
 
   /// Instances with effects that can fire, each with what it depends on. Sorted; empty when the run
   /// is over.
@@ -77,11 +97,6 @@ public:
   bool isAmbiguous() const { return ambiguous; }
 
 private:
-  struct Value {
-    Tensor tensor; // empty: dead, or a control token
-    bool isDead = false;
-    bool isFromEnter = false;
-  };
   struct Token {
     Tag tag;
     int32_t node;
@@ -121,7 +136,8 @@ private:
   void arrive(const Token &token);
   void arriveAtMerge(const Token &token, Arrivals &in);
   void fireNode(const Tag &tag, int32_t node, const Arrivals &in, bool isDead);
-  void computeNode(const Instance &instance, std::vector<Tensor> inputs, const Past &past);
+  void computeNode(const Instance &instance, const std::map<int32_t, Value> &inputs,
+                   const Past &past);
   void fireEnter(const Tag &tag, int32_t node, const Value &value, const Past &past);
   void fireExit(const Tag &tag, int32_t node, const Value &value, const Past &past);
   void fireNext(const Tag &tag, int32_t node, const Value &value, const Past &past);
@@ -132,7 +148,9 @@ private:
   bool isWhole(const FrameKey &key, const FrameRun &frame) const;
   bool startHeldIteration();
   bool closeAFrame();
+  void give(const Tag &tag, int32_t node, const std::vector<Value> &outputs);
   void record(const Tag &tag, int32_t node, const std::vector<Value> &outputs);
+  void fail(const Instance &instance, Error error);
 
   const Wiring &wiring;
   const GraphSpec &graph;
@@ -141,10 +159,11 @@ private:
   Ops &ops;
   int64_t &stepsLeft;
   std::mt19937 *random;
+  Observer *observer;
   std::deque<Token> tokens;
   std::map<Instance, Arrivals> arrivals;
   std::map<Instance, Past> waiting;
-  std::map<Instance, std::vector<Tensor>> waitingInputs;
+  std::map<Instance, std::map<int32_t, Value>> waitingInputs;
   std::map<FrameKey, FrameRun> frames, closed;
   std::map<Tag, Past> pasts; // of all that was under a tag, frames within it included
   std::vector<Values> found; // by result

@@ -47,11 +47,15 @@ from ._native import (
     diff,
     trim,
 )
+from ._page import Page
 from ._patterns import Match
 
 
 class Problem(NamedTuple):
-    """Something that Graph.check finds: kind ("error", "race", "note"), nodes, and a message."""
+    """Something that Graph.check finds: kind, nodes, and a message.
+
+    kind: "error", "race", "note", or "unfinished" where not all races were looked for.
+    """
 
     kind: str
     nodes: tuple[str, ...]
@@ -233,6 +237,7 @@ __all__ = [
     "Operation",
     "OutOfRangeError",
     "Output",
+    "Page",
     "PermissionDeniedError",
     "Problem",
     "Profile",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+import pathlib
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _arguments as arguments
 from ._errors import NotFoundError
 from ._native import Graph, Session, _did_you_mean
+from ._page import Page
 from ._patterns import Match, Pattern
 from ._views import Attrs, Inputs
 
@@ -336,8 +338,8 @@ def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
     """What is wrong with the graph: a list of Problem(kind, nodes, message).
 
     Kinds are "error" for a node that isn't what its op's definition says, "race" for conflicting
-    effects on one resource that no path orders, "note" for the rest. Nodes that no run has
-    together don't race. With names asked for there is one run, of what these need; a SavedModel's
+    effects on one resource that no path orders, "unfinished" where there are so many of these
+    that not all were looked for, "note" for the rest. Nodes that no run has together don't race. With names asked for there is one run, of what these need; a SavedModel's
     runs are its signatures, its initializer and its saver; of another graph each node that no other
     uses counts as a run of its own, and a note says so where that leaves races out.
     InvalidArgumentError for names that aren't there.
@@ -384,6 +386,48 @@ def _explore(
     fed = arguments.mapping(feeds, "feeds")
     wanted = [_names(fetches, "fetches"), fed, _names(targets, "targets")]
     return graph._explore(*wanted, _names(setup, "setup"), limit)
+
+
+def _view(
+    graph: Graph,
+    fetches: str | Iterable[str] = (),
+    feeds: Mapping[str, Any] | None = None,
+    targets: str | Iterable[str] = (),
+    *,
+    setup: str | Iterable[str] = (),
+    other: Graph | None = None,
+    trace: str | os.PathLike[str] | None = None,
+    signature: str = "",
+    all: bool = False,
+) -> Page:
+    """A page that shows the graph in a browser, or below a cell of a notebook.
+
+    With fetches or targets it has a run to step through, as `explore` runs it. `other` is compared
+    and shown beside it; `trace` is a file that `treadle run --trace` or Session.trace wrote. Of a
+    SavedModel it shows what any signature needs, or the one that is named; with `all` everything.
+    InvalidArgumentError for names that aren't there and for a file that is no trace.
+    """
+    wanted = [_names(fetches, "fetches"), arguments.mapping(feeds, "feeds")]
+    run = (*wanted, _names(targets, "targets"), _names(setup, "setup"))
+    text = "" if trace is None else pathlib.Path(trace).read_text()
+    steps = run if run[0] or run[2] else None
+    name = arguments.name(signature, "signature")
+    return Page(graph._view("graph", name, bool(all), other, text, steps))
+
+
+def _draw(graph: Graph, *, function: str = "", loop: str = "", dot: bool = False) -> str:
+    """The graph, or one of its functions or loops of version 1, as SVG, or as DOT for Graphviz.
+
+    NotFoundError for what isn't there; InvalidArgumentError for SVG of more than 400 nodes.
+    """
+    return graph._draw(
+        arguments.name(function, "function"), arguments.name(loop, "loop"), bool(dot)
+    )
+
+
+def _show_in_notebook(graph: Graph) -> str | None:
+    most_kept = 50_000  # nodes: a notebook's file keeps the page
+    return _view(graph)._repr_html_() if len(graph.nodes()) <= most_kept else None
 
 
 def _replace_uses(graph: Graph, old: str | Node, new: str | Node) -> None:
@@ -481,6 +525,8 @@ for _method, _function in {
     "check": _check,
     "explain": _explain,
     "explore": _explore,
+    "view": _view,
+    "draw": _draw,
     "gradients": _gradients,
     "preserve_order": _preserve_order,
     "schedule_communication": _schedule_communication,
@@ -489,4 +535,5 @@ for _method, _function in {
     _function.__qualname__ = f"Graph.{_method}"
     setattr(Graph, _method, _function)
 Graph.__getitem__ = _node
+Graph._repr_html_ = _show_in_notebook
 Graph.functions = property(Graph._functions, doc="The names of the graph's functions.")

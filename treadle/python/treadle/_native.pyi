@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from . import Difference, Exploration, Problem, Profile, SandboxStatus, Value
 from ._graph import Node
+from ._page import Page
 from ._patterns import Match
 from .explanation import Explanation
 
@@ -94,7 +95,31 @@ class Graph:
         setup: str | Iterable[str] = (),
         limit: int = 10000,
     ) -> Exploration: ...
+    def view(
+        self,
+        fetches: str | Iterable[str] = (),
+        feeds: Mapping[str, Any] | None = None,
+        targets: str | Iterable[str] = (),
+        *,
+        setup: str | Iterable[str] = (),
+        other: Graph | None = None,
+        trace: str | os.PathLike[str] | None = None,
+        signature: str = "",
+        all: bool = False,
+    ) -> Page: ...
+    def draw(self, *, function: str = "", loop: str = "", dot: bool = False) -> str: ...
+    def _repr_html_(self) -> str | None: ...
     # What these are made of.
+    def _view(
+        self,
+        title: str,
+        signature: str,
+        all: bool,
+        other: Graph | None,
+        trace: str,
+        steps: tuple[list[str], dict[str, Any], list[str], list[str]] | None,
+    ) -> bytes: ...
+    def _draw(self, function: str, loop: str, dot: bool) -> str: ...
     def _functions(self) -> list[str]: ...
     def _node_names(self, op: str = "") -> list[str]: ...
     def _op(self, name: str) -> str: ...

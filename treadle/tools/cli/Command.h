@@ -23,7 +23,8 @@ struct Command {
 };
 
 extern const Command runCommand, benchCommand, showCommand, checkCommand, explainCommand,
-    exploreCommand, diffCommand, convertCommand, freezeCommand, profileCommand, linksCommand;
+    exploreCommand, diffCommand, convertCommand, freezeCommand, profileCommand, linksCommand,
+    viewCommand;
 
 /// Prints `treadle: InvalidArgumentError: message` to standard error; returns exit status 1.
 int report(const Error &error);

@@ -16,10 +16,10 @@
 using namespace treadle;
 using namespace treadle::cli;
 
-static const Command *const commands[] = {&runCommand,     &benchCommand,   &showCommand,
-                                          &checkCommand,   &explainCommand, &profileCommand,
-                                          &exploreCommand, &diffCommand,    &convertCommand,
-                                          &freezeCommand,  &compileCommand, &linksCommand};
+static const Command *const commands[] = {
+    &runCommand,     &viewCommand,    &benchCommand,   &showCommand, &checkCommand,
+    &explainCommand, &profileCommand, &exploreCommand, &diffCommand, &convertCommand,
+    &freezeCommand,  &compileCommand, &linksCommand};
 
 // `  name      what it is`, aligned.
 static std::string rowText(std::string_view name, size_t width, std::string_view text) {

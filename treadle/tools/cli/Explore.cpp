@@ -48,22 +48,6 @@ void printJson(const Exploration &found) {
             ", \"difference\": [", schedules, "]}\n"));
 }
 
-/// Keys become the tensors that the signature has for them.
-void useTensorsOf(const Graph::Signature &signature, Request &request) {
-  for (std::string &fetch : request.fetches)
-    for (const auto &[key, value] : signature.outputs)
-      if (fetch == key) {
-        fetch = value.name;
-        break;
-      }
-  for (auto &[name, value] : request.feeds)
-    for (const auto &[key, input] : signature.inputs)
-      if (name == key) {
-        name = input.name;
-        break;
-      }
-}
-
 int explore(const Arguments &args) {
   Parsed<int64_t> limit = args.integer("--limit", 10000, 1);
   if (!limit)
@@ -72,8 +56,7 @@ int explore(const Arguments &args) {
   std::optional<Request> request = makeRequest(args, {}, status);
   if (!request)
     return status;
-  if (request->signature)
-    useTensorsOf(*request->signature, *request);
+  useTensorNames(*request);
   Expected<Exploration> found =
       explore(request->graph,
               {request->fetches, request->targets, request->feeds, args.list("--setup"), *limit});

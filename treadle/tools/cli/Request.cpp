@@ -3,6 +3,7 @@
 
 #include "treadle/tools/cli/Distributed.h"
 
+#include "treadle/riegeli/RecordReader.h"
 #include "treadle/runtime/Cores.h"
 #include "treadle/runtime/ValueName.h"
 #include "treadle/sandbox/Options.h"
@@ -213,6 +214,7 @@ static Expected<void> openSandbox(const Arguments &args, Request &request) {
 }
 
 static Expected<void> openGraph(const Arguments &args, RequestUse use, Request &request) {
+  riegeli::ExpansionLimit limit(static_cast<uint64_t>(request.options.memory));
   request.graph = TREADLE_TRY(openModel(args.positional[0]));
   if (auto passes = args.value("--passes"))
     request.graph = TREADLE_TRY(request.graph.runPasses(*passes));
@@ -239,6 +241,23 @@ static void fetchAllOutputs(Request &request) {
     for (const Graph::Value &output :
          request.sandbox ? request.sandbox->outputs() : request.graph.outputs())
       request.fetches.push_back(output.name);
+}
+
+void useTensorNames(Request &request) {
+  if (!request.signature)
+    return;
+  for (std::string &fetch : request.fetches)
+    for (const auto &[key, value] : request.signature->outputs)
+      if (fetch == key) {
+        fetch = value.name;
+        break;
+      }
+  for (auto &[name, value] : request.feeds)
+    for (const auto &[key, input] : request.signature->inputs)
+      if (name == key) {
+        name = input.name;
+        break;
+      }
 }
 
 std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &status) {

@@ -77,6 +77,9 @@ struct RequestUse {
   bool compiles = false;    // with tier jit
 };
 
+/// Keys of the signature that is called, if one is, become the tensors that it has for them.
+void useTensorNames(Request &request);
+
 /// Reads the model and the options. The exit status, the error having been reported, if that fails.
 std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &status);
 

@@ -1,0 +1,199 @@
+// `treadle view`: a graph in the browser.
+#include "treadle/View.h"
+#include "treadle/npy/Npy.h"
+#include "treadle/tools/cli/PageServer.h"
+#include "treadle/tools/cli/Progress.h"
+#include "treadle/tools/cli/Request.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include <spawn.h>
+#include <sys/wait.h>
+
+namespace treadle::cli {
+namespace {
+
+constexpr std::string_view stepOptions[] = {"--fetch", "--target", "--setup", "--input"};
+
+bool asksForSteps(const Arguments &args) {
+  return args.has("--steps") ||
+         std::ranges::any_of(stepOptions, [&](auto option) { return args.has(option); });
+}
+
+/// The browser that the user chose, where there is one.
+bool openBrowser(const std::string &address) {
+  if (!std::getenv("DISPLAY") && !std::getenv("WAYLAND_DISPLAY") && !std::getenv("BROWSER"))
+    return false;
+  std::string program = "xdg-open", argument = address;
+  char *arguments[] = {program.data(), argument.data(), nullptr};
+  pid_t child = 0;
+  int status = 1;
+  return posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments, environ) == 0 &&
+         waitpid(child, &status, 0) == child && status == 0;
+}
+
+/// What `view` is asked for; nothing, and the exit status, where that can't be.
+std::optional<ViewRequest> makeViewRequest(const Arguments &args, std::optional<Graph> &graph,
+                                           int &status) {
+  auto fail = [&](const auto &error) {
+    status = report(error);
+    return std::nullopt;
+  };
+  ViewRequest view;
+  view.title = args.positional[0];
+  view.signature = args.value("--signature").value_or("");
+  view.all = args.has("--all");
+  if (asksForSteps(args)) {
+    std::optional<Request> request = makeRequest(args, {}, status);
+    if (!request)
+      return std::nullopt;
+    useTensorNames(*request);
+    graph = request->graph;
+    view.steps = {request->fetches, request->targets, request->feeds, request->setup, 2000};
+  } else if (Expected<Graph> read = openModel(args.positional[0])) {
+    graph = std::move(*read);
+  } else {
+    return fail(read.error());
+  }
+  if (auto path = args.value("--with")) {
+    Expected<Graph> other = openModel(*path);
+    if (!other)
+      return fail(other.error());
+    view.other = std::move(*other);
+    view.otherTitle = *path;
+  }
+  if (auto path = args.value("--trace")) {
+    Expected<std::string> trace = readFileBytes(std::string(*path));
+    if (!trace)
+      return fail(trace.error());
+    view.trace = std::move(*trace);
+  }
+  return view;
+}
+
+int serve(const Arguments &args, const std::map<std::string, std::string> &parts) {
+  Parsed<int64_t> port = args.integer("--port", 0, 0);
+  if (!port)
+    return report(port.error());
+  if (*port > 65535)
+    return report(UsageError{str("option '--port' got ", *port, ", expected at most 65535")});
+  Expected<PageServer> server = PageServer::listen(static_cast<int>(*port));
+  if (!server)
+    return report(server.error());
+  print(server->address() + "\n");
+  std::fflush(stdout);
+  if (!args.has("--no-browser") && !openBrowser(server->address()))
+    note("open this address in a browser on this machine, or write a page with --output");
+  server->serve(viewPage(parts, "section/", server->token()), parts);
+}
+
+/// The SVG as pixels, by a program that Debian has.
+Expected<void> writePng(const std::string &svg, const std::string &path) {
+  std::string file = str(path, ".svg"), program = "rsvg-convert";
+  TREADLE_TRY(writeFileBytes(file, svg));
+  std::string flags[] = {"--zoom=2", "--output", path, file};
+  char *arguments[] = {program.data(),  flags[0].data(), flags[1].data(),
+                       flags[2].data(), flags[3].data(), nullptr};
+  pid_t child = 0;
+  int status = 1;
+  bool isDone = posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments, environ) == 0 &&
+                waitpid(child, &status, 0) == child && status == 0;
+  if (isDone) {
+    std::remove(file.c_str());
+    return {};
+  }
+  return Unexpected(unavailable("'", path,
+                                "' can't be made without rsvg-convert (of Debian's "
+                                "librsvg2-bin); the picture is in '",
+                                file, "'"));
+}
+
+constexpr std::string_view drawings[] = {"--svg", "--png", "--dot"};
+
+/// One body as a picture.
+Expected<void> draw(const Arguments &args, const Graph &graph) {
+  auto text = [&](std::string_view option) { return std::string(args.value(option).value_or("")); };
+  DrawRequest request{std::string(args.positional[0]), text("--function"), text("--loop")};
+  if (args.has("--dot"))
+    TREADLE_TRY(writeFileBytes(text("--dot"), TREADLE_TRY(drawDot(graph, request))));
+  if (!args.has("--svg") && !args.has("--png"))
+    return {};
+  std::string svg = TREADLE_TRY(drawSvg(graph, request));
+  if (args.has("--svg"))
+    TREADLE_TRY(writeFileBytes(text("--svg"), svg));
+  return args.has("--png") ? writePng(svg, text("--png")) : Expected<void>();
+}
+
+int drawModel(const Arguments &args) {
+  Expected<void> drawn =
+      openModel(args.positional[0]).and_then([&](const Graph &graph) { return draw(args, graph); });
+  return drawn ? 0 : report(drawn.error());
+}
+
+int view(const Arguments &args) {
+  bool draws = std::ranges::any_of(drawings, [&](auto option) { return args.has(option); });
+  if (draws)
+    return drawModel(args);
+  if (args.has("--function") || args.has("--loop"))
+    return report(UsageError{"options '--function' and '--loop' choose what --svg, --png and --dot "
+                             "draw; the page has all"});
+  if (args.has("--all") && args.has("--signature"))
+    return report(UsageError{"options '--all' and '--signature' can't be used together"});
+  std::optional<Graph> graph;
+  int status = 0;
+  std::optional<std::map<std::string, std::string>> parts;
+  {
+    Progress progress(str("reading ", args.positional[0]));
+    std::optional<ViewRequest> request = makeViewRequest(args, graph, status);
+    if (!request)
+      return status;
+    Expected<std::map<std::string, std::string>> made = viewParts(*graph, *request);
+    if (!made)
+      return report(made.error());
+    parts = std::move(*made);
+    graph.reset();
+  }
+  std::optional<std::string_view> output = args.value("--output");
+  if (!output)
+    return serve(args, *parts);
+  Expected<void> written = writeFileBytes(std::string(*output), viewPage(*parts));
+  return written ? 0 : report(written.error());
+}
+
+constexpr OptionRow options[] = {
+    {"--output", "PAGE.html", "write the page, with everything in it, instead of opening it"},
+    {"--trace", "FILE", "a trace by 'treadle run --trace': when what ran, and where time went"},
+    {"--with", "MODEL", "a graph to compare with, shown beside it"},
+    {"--steps", "", "run it by the reference machine, to step through: what --fetch and so on ask"},
+    {"--fetch", "T,...", "of the run to step through: tensors to compute"},
+    {"--target", "N,...", "nodes to run for their effects"},
+    {"--setup", "N,...", "nodes to run before: initializers"},
+    {"--input", "K=VALUE", "the value of an input: 5, [1,2,3], 2x3xf32=0, @file.npy, random"},
+    {"--signature", "S", "only this signature of a SavedModel, and what it needs"},
+    {"--all", "",
+     "of a SavedModel also what no signature needs: what saves, restores, initializes"},
+    {"--svg", "FILE", "draw one body as a picture instead, of a size that can be read"},
+    {"--png", "FILE", "the same in pixels, by rsvg-convert"},
+    {"--dot", "FILE", "the same in Graphviz's language, of any size"},
+    {"--function", "F", "of these pictures: the function; by default the graph"},
+    {"--loop", "FRAME", "of these pictures: only this loop of version 1"},
+    {"--no-browser", "", "print the page's address, and open nothing"},
+    {"--port", "N", "the port of the loopback address; by default one that is free"},
+};
+
+} // namespace
+
+const Command viewCommand = {
+    "view",
+    "show a graph in the browser: its loops, effects, races, what is compiled, a run's trace",
+    "MODEL",
+    1,
+    options,
+    "  treadle view examples/countdown.pbtxt --input start=3 --output countdown.html\n"
+    "Without --output it prints an address that works on this machine alone, opens it, and serves\n"
+    "the page until Ctrl-C.\n",
+    view,
+};
+
+} // namespace treadle::cli

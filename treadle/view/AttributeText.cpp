@@ -1,0 +1,82 @@
+#include "treadle/view/AttributeText.h"
+
+#include "treadle/dialect/TfType.h"
+#include "treadle/kernels/text/TensorText.h"
+#include "treadle/lowering/Attributes.h"
+#include "treadle/tensor/Error.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace treadle::view {
+namespace {
+
+constexpr size_t longest = 300;
+constexpr int64_t elementsShown = 3;
+/// A tensor with more bytes than that, in its attribute, isn't made for a text.
+constexpr size_t mostConverted = 1 << 16;
+
+bool isLarge(mlir::Attribute attr) {
+  if (auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(attr))
+    return !dense.isSplat() && dense.getNumElements() > static_cast<int64_t>(mostConverted / 8);
+  if (auto proto = mlir::dyn_cast<tf_type::TensorProtoAttr>(attr))
+    return proto.getValue().size() > mostConverted;
+  return false;
+}
+
+/// Of one value that stands for many elements, too.
+bool isSpread(mlir::Attribute attr) {
+  auto dense = mlir::dyn_cast<mlir::DenseElementsAttr>(attr);
+  return dense && dense.isSplat() && dense.getNumElements() > 1;
+}
+
+bool isTensor(mlir::Attribute attr) {
+  return mlir::isa<mlir::DenseElementsAttr, tf_type::TensorProtoAttr>(attr);
+}
+
+std::string printed(mlir::Attribute attr) {
+  std::string text;
+  llvm::raw_string_ostream(text) << attr;
+  return text;
+}
+
+std::string tensorText(mlir::Attribute attr) {
+  if (isLarge(attr))
+    return "a large tensor";
+  if (isSpread(attr))
+    return printed(attr); // `dense<0> : tensor<1000xi32>`
+  auto value = convertAttribute(attr);
+  const Tensor *tensor = value ? std::get_if<Tensor>(&*value) : nullptr;
+  if (!tensor)
+    return printed(attr).substr(0, longest);
+  std::string text = nestedText(*tensor, elementsShown);
+  for (char &c : text)
+    c = c == '\n' ? ' ' : c;
+  return str(tensorTypeText(*tensor), " = ", text);
+}
+
+std::string makeText(mlir::Attribute attr) {
+  if (isTensor(attr))
+    return tensorText(attr);
+  if (auto type = mlir::dyn_cast<mlir::TypeAttr>(attr))
+    if (ValueType value = valueTypeOf(type.getValue()); value.dtype != DType::Invalid)
+      return str(dtypeName(value.dtype), value.isRef ? "_ref" : "");
+  if (auto text = mlir::dyn_cast<mlir::StringAttr>(attr))
+    return str("\"", escaped(text.getValue().take_front(longest)), "\"");
+  return printed(attr);
+}
+
+} // namespace
+
+const std::string &AttributeTexts::of(mlir::Attribute attr) {
+  auto [entry, isNew] = known.try_emplace(attr);
+  if (isNew) {
+    std::string text = makeText(attr);
+    if (text.size() > longest)
+      text = text.substr(0, longest) + "...";
+    known[attr] = std::move(text);
+  }
+  return known[attr];
+}
+
+} // namespace treadle::view
