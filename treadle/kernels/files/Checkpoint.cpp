@@ -4,6 +4,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/TextInput.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -12,16 +13,6 @@
 
 namespace treadle {
 namespace {
-
-// The scalar string of input `i`; null, having failed.
-const std::string *textInput(OpContext &ctx, int i, const char *what) {
-  const Tensor &in = ctx.input(i);
-  if (in.count() == 1)
-    return in.data<std::string>();
-  ctx.fail(
-      invalidArgument(what, " (input ", i, ") must be a scalar, but it is ", tensorTypeText(in)));
-  return nullptr;
-}
 
 /// The inputs that saving and restoring share: a prefix, and for each tensor its name and, where it
 /// is a part of a larger one, that one's shape and the slice.

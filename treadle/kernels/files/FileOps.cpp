@@ -3,6 +3,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/TextInput.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,14 +14,6 @@ namespace treadle {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string *textInput(OpContext &ctx, int i, const char *what) {
-  const Tensor &in = ctx.input(i);
-  if (in.isScalar())
-    return in.data<std::string>();
-  ctx.fail(invalidArgument(what, " must be a scalar, but it is ", tensorTypeText(in)));
-  return nullptr;
-}
 
 // --- ReadFile, WriteFile -------------------------------------------------------------------------
 

@@ -3,17 +3,11 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/TextInput.h"
 #include "treadle/kernels/files/SliceFile.h"
 
 namespace treadle {
 namespace {
-
-Expected<std::string> textInput(OpContext &ctx, int i, const char *what) {
-  const Tensor &in = ctx.input(i);
-  if (in.count() == 1)
-    return in.scalarValue<std::string>();
-  return Unexpected(invalidArgument(what, " must be one text, but it is ", tensorTypeText(in)));
-}
 
 /// The slice of which a tensor of this shape is; all of it where `spec` is empty.
 Expected<ShapeAndSlice> parsePart(const std::string &spec, Dims dims) {
@@ -28,9 +22,8 @@ Expected<ShapeAndSlice> parsePart(const std::string &spec, Dims dims) {
 
 // --- saving --------------------------------------------------------------------------------------
 
-Expected<void> saveAll(OpContext &ctx, bool hasSlices) {
+Expected<void> saveAll(OpContext &ctx, const std::string &path, bool hasSlices) {
   int firstTensor = hasSlices ? 3 : 2;
-  std::string path = TREADLE_TRY(textInput(ctx, 0, "filename"));
   int64_t count = ctx.numInputs() - firstTensor;
   for (int i = 1; i < firstTensor; ++i)
     if (ctx.input(i).count() != count)
@@ -56,7 +49,10 @@ Expected<void> saveAll(OpContext &ctx, bool hasSlices) {
 }
 
 template <bool hasSlices> void save(OpContext &ctx) {
-  if (Expected<void> saved = saveAll(ctx, hasSlices); !saved)
+  const std::string *path = textInput(ctx, 0, "filename");
+  if (!path)
+    return;
+  if (Expected<void> saved = saveAll(ctx, *path, hasSlices); !saved)
     ctx.fail(std::move(saved.error()));
 }
 
@@ -69,11 +65,8 @@ template <bool hasSlices> Expected<BoundKernel> bindSave(const BindContext &node
 
 // --- restoring -----------------------------------------------------------------------------------
 
-Expected<Tensor> restoreOne(OpContext &ctx, DType dtype) {
-  std::string pattern = TREADLE_TRY(textInput(ctx, 0, "file_pattern"));
-  std::string name = TREADLE_TRY(textInput(ctx, 1, "tensor_name"));
-  std::string spec =
-      TREADLE_TRY(ctx.numInputs() > 2 ? textInput(ctx, 2, "shape_and_slice") : std::string());
+Expected<Tensor> restoreOne(const std::string &pattern, const std::string &name,
+                            const std::string &spec, OpContext &ctx, DType dtype) {
   SliceFileReader reader = TREADLE_TRY(SliceFileReader::open(pattern, filesOf(ctx)));
   const StoredTensor *stored = reader.find(name);
   if (!stored)
@@ -91,7 +84,14 @@ Expected<Tensor> restoreOne(OpContext &ctx, DType dtype) {
 }
 
 void restore(OpContext &ctx) {
-  if (auto value = ctx.check(restoreOne(ctx, ctx.state<DType>())))
+  static const std::string whole;
+  const std::string *pattern = textInput(ctx, 0, "file_pattern");
+  const std::string *name = pattern ? textInput(ctx, 1, "tensor_name") : nullptr;
+  const std::string *spec =
+      ctx.numInputs() > 2 && name ? textInput(ctx, 2, "shape_and_slice") : &whole;
+  if (!name || !spec)
+    return;
+  if (auto value = ctx.check(restoreOne(*pattern, *name, *spec, ctx, ctx.state<DType>())))
     ctx.setOutput(0, std::move(*value));
 }
 

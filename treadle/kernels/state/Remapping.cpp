@@ -3,6 +3,7 @@
 #include "treadle/checkpoint/BundleReader.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/FilesOfRun.h"
+#include "treadle/kernels/TextInput.h"
 #include "treadle/kernels/state/VocabularyFile.h"
 
 #include <algorithm>
@@ -11,12 +12,11 @@
 namespace treadle {
 namespace {
 
-const std::string *textInput(OpContext &ctx, int i, const char *what) {
-  const Tensor &in = ctx.input(i);
-  if (in.count() == 1 && !in.scalarValue<std::string>().empty())
-    return in.data<std::string>();
-  ctx.fail(
-      invalidArgument(what, " must be a text that isn't empty, but it is ", tensorTypeText(in)));
+const std::string *nameInput(OpContext &ctx, int i, const char *what) {
+  const std::string *name = textInput(ctx, i, what);
+  if (!name || !name->empty())
+    return name;
+  ctx.fail(invalidArgument(what, " (input ", i, ") is empty, expected a name"));
   return nullptr;
 }
 
@@ -34,7 +34,7 @@ std::optional<Tensor> readWords(OpContext &ctx, int i, const char *what, int64_t
     ctx.fail(invalidArgument(what, " must be a scalar, but it is ", tensorTypeText(in)));
     return std::nullopt;
   }
-  const std::string *path = textInput(ctx, i, what);
+  const std::string *path = nameInput(ctx, i, what);
   if (!path)
     return std::nullopt;
   VocabularyFormat format{VocabularyFormat::wholeLine, VocabularyFormat::lineNumber, lines, 0,
@@ -119,8 +119,8 @@ void remapMatrix(OpContext &ctx) {
       return;
     columns = *given;
   }
-  const std::string *path = textInput(ctx, 0, "ckpt_path");
-  const std::string *name = path ? textInput(ctx, 1, "old_tensor_name") : nullptr;
+  const std::string *path = nameInput(ctx, 0, "ckpt_path");
+  const std::string *name = path ? nameInput(ctx, 1, "old_tensor_name") : nullptr;
   auto old = name ? ctx.check(readMatrix(*path, *name, filesOf(ctx))) : std::nullopt;
   if (!old)
     return;
