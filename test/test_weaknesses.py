@@ -1,11 +1,14 @@
 """Small graphs that stand for much: loading them, and passes, take little memory and time."""
 
+import json
 import pathlib
 import resource
 import subprocess
 import sys
 
 import pytest
+
+from treadle import Graph
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
 from command_line import BINARY  # noqa: E402
@@ -120,3 +123,7 @@ def test_many_effects_that_nothing_orders(tmp_path):
     path.write_text("".join(f'node {{ name: "n{i}" op: "NoSuch" }}\n' for i in range(30_000)))
     done = treadle("check", path)
     assert done.returncode == 0, done.stderr
+    assert "unfinished: not all races were looked for" in done.stdout
+    found = json.loads(treadle("check", path, "--json").stdout)
+    assert [problem["kind"] for problem in found].count("unfinished") == 1
+    assert any(problem.kind == "unfinished" for problem in Graph.from_file(path).check())

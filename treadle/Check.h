@@ -7,7 +7,9 @@ namespace treadle {
 
 /// Something that `check` finds.
 struct Problem {
-  std::string kind; // `error`, `race`, or `note` where nothing is wrong
+  /// `error`, `race`, `note` where nothing is wrong, or `unfinished` where the search for races
+  /// ended before it had seen all.
+  std::string kind;
   std::vector<std::string> nodes;
   std::string message;
   /// Of a race: what runs the second node without the first, and would run both if an edge let the

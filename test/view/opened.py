@@ -5,6 +5,7 @@ import pathlib
 import queue
 import subprocess
 import threading
+import time
 import urllib.parse
 
 FIRST_PICTURE = "treadle:first-picture"
@@ -48,11 +49,17 @@ class Opened:
             self.said.append(f"{message.type}: {message.text}")
 
     def wait_for_picture(self, seconds=120):
-        self.page.wait_for_function(
-            "name => performance.getEntriesByName(name).length > 0",
-            arg=FIRST_PICTURE,
-            timeout=1000 * seconds,
+        self.wait_for(
+            "name => performance.getEntriesByName(name).length > 0", FIRST_PICTURE, seconds
         )
+
+    def wait_for(self, condition, argument=None, seconds=30):
+        """Playwright's own waiting evaluates texts, which the page's policy forbids."""
+        end = time.monotonic() + seconds
+        while not (found := self.page.evaluate(condition, argument)):
+            assert time.monotonic() < end, f"after {seconds} s there is still not: {condition}"
+            self.page.wait_for_timeout(20)
+        return found
 
     def first_picture(self):
         """In seconds from when the page was asked for."""

@@ -153,7 +153,8 @@ void addRaces(tfg::GraphOp graph, const Runs &runs, const tfg::EffectAnalysis &e
       apart->add(a, b);
     return together;
   };
-  for (tfg::Race &race : tfg::findRaces(graph, effects, limit, runTogether)) {
+  bool endedEarly = false;
+  for (tfg::Race &race : tfg::findRaces(graph, effects, limit, runTogether, &endedEarly)) {
     Problem problem{"race", {race.first.name().str()}, raceText(race, effects), ""};
     if (race.first != race.second) {
       problem.nodes.push_back(race.second.name().str());
@@ -161,6 +162,13 @@ void addRaces(tfg::GraphOp graph, const Runs &runs, const tfg::EffectAnalysis &e
     }
     problems.push_back(std::move(problem));
   }
+  if (endedEarly)
+    problems.push_back(
+        {"unfinished",
+         {},
+         str("not all races were looked for: the graph has more than ", tfg::mostRacePairs,
+             " pairs of nodes with conflicting effects that nothing orders; order "
+             "some of them, or name what one run asks for")});
 }
 
 void addRaces(ModuleOp module, const Runs &runs, size_t limit, std::vector<Problem> &problems) {

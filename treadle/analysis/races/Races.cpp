@@ -27,19 +27,20 @@ public:
         active.push_back(node);
   }
 
-  std::vector<Race> find() {
+  std::vector<Race> find(bool *endedEarly) {
     for (size_t first = 0; first < active.size(); first += blockSize)
       findInBlock(ArrayRef<Index>(active).slice(first, std::min(blockSize, active.size() - first)));
     for (Index f = 0; f < graph.frames().size(); ++f)
       if (graph.frames()[f].overlaps)
         findAcrossIterations(f);
+    if (endedEarly)
+      *endedEarly = looked >= mostRacePairs && races.size() < limit;
     return std::move(races);
   }
 
 private:
   /// As many sources at a time as a word has bits: which of them reach a node is then one word.
   static constexpr size_t blockSize = 64;
-  static constexpr size_t mostPairs = 1 << 20;
 
   // What of the block accesses and writes a resource.
   struct Masks {
@@ -86,7 +87,7 @@ private:
   }
 
   /// Pairs grow as the square of the nodes with effects.
-  bool isOver() const { return races.size() >= limit || looked >= mostPairs; }
+  bool isOver() const { return races.size() >= limit || looked >= mostRacePairs; }
 
   void reportUnordered(Index source, Index target) {
     if (position[source] < position[target] && !graph.areExclusive(source, target))
@@ -202,8 +203,8 @@ std::vector<unsigned> RaceFinder::components(Index f) {
 } // namespace
 
 std::vector<Race> findRaces(GraphOp graph, const EffectAnalysis &effects, size_t limit,
-                            function_ref<bool(Node, Node)> counts) {
-  return RaceFinder(graph, effects, limit, counts).find();
+                            function_ref<bool(Node, Node)> counts, bool *endedEarly) {
+  return RaceFinder(graph, effects, limit, counts).find(endedEarly);
 }
 
 } // namespace treadle::tfg

@@ -21,8 +21,11 @@ struct Race {
 /// together. Loops are taken as the edges show them: a path through a back edge of a loop orders an
 /// iteration and the next, and one whose parallel_iterations is 1 orders all.
 /// With `counts` only those for which it says so. Of a graph with very many nodes that nothing
-/// orders, the first million pairs are looked at.
+/// orders, the first `mostRacePairs` pairs are looked at; `endedEarly` then becomes true, if it is
+/// given.
 std::vector<Race> findRaces(GraphOp graph, const EffectAnalysis &effects, size_t limit = 1000,
-                            llvm::function_ref<bool(Node, Node)> counts = {});
+                            llvm::function_ref<bool(Node, Node)> counts = {},
+                            bool *endedEarly = nullptr);
+inline constexpr size_t mostRacePairs = 1 << 20;
 
 } // namespace treadle::tfg

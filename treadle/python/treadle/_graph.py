@@ -339,9 +339,10 @@ def _check(graph: Graph, asked: Iterable[str] = ()) -> list[Problem]:
 
     Kinds are "error" for a node that isn't what its op's definition says, "race" for conflicting
     effects on one resource that no path orders, "unfinished" where there are so many of these
-    that not all were looked for, "note" for the rest. Nodes that no run has together don't race. With names asked for there is one run, of what these need; a SavedModel's
-    runs are its signatures, its initializer and its saver; of another graph each node that no other
-    uses counts as a run of its own, and a note says so where that leaves races out.
+    that not all were looked for, "note" for the rest. Nodes that no run has together don't race.
+    With names asked for there is one run, of what these need; a SavedModel's runs are its
+    signatures, its initializer and its saver; of another graph each node that no other uses counts
+    as a run of its own, and a note says so where that leaves races out.
     InvalidArgumentError for names that aren't there.
     """
     return graph._check(_names(asked, "asked"))

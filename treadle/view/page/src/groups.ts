@@ -1,12 +1,14 @@
 // The nested groups of a body: loop frames, and inside and outside of them the scopes that names
-// give (`a/b/c`). A group of one child is taken away; one of thousands of children is cut into runs.
+// give (`a/b/c`). A group of one child is taken away; one of thousands of children is cut into runs;
+// many sources that feed one thing make a set.
 import { cutIntoRuns } from "./runs.js";
 import { EdgeKind, type Scene } from "./scene.js";
+import { gatherSets } from "./sets.js";
 
 export interface Group {
   id: number;
   parent: number;
-  kind: "root" | "scope" | "frame" | "run";
+  kind: "root" | "scope" | "frame" | "run" | "set";
   /** What the group adds to the name of its parent. */
   name: string;
   /** The loop frame, if it is one. */
@@ -39,7 +41,11 @@ export class BodyTree {
     else for (let node = this.first; node < this.end; ++node) this.root.children.push(node);
     this.collapse();
     this.count();
-    if (grouped) for (const group of this.groups.slice()) this.cut(group);
+    if (!grouped) return;
+    for (const group of this.groups.slice()) {
+      gatherSets(this, group);
+      this.cut(group);
+    }
   }
 
   get root(): Group { return this.groups[0]; }

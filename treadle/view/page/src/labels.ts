@@ -12,6 +12,10 @@ import { fonts, textWidth, type Font } from "./text_width.js";
 
 /** Smaller letters than this, in pixels, are left out. */
 const legible = 5.2;
+/** Below this size of the first line, in pixels, there is only one line. */
+const comfortable = 6.4;
+/** The height of the letters of that one line, in units of the picture, where they are largest. */
+const farthest = 22;
 const mostLabels = 1500;
 
 export class Labels {
@@ -30,11 +34,13 @@ export class Labels {
     this.count = 0;
     const sight = camera.sight();
     for (let i = 0; i < shapes.openCount; ++i) if (inSight(shapes, i, sight)) this.openHeader(shapes, i, camera);
-    if (12 * camera.scale >= legible)
+    if (farthest * camera.scale >= legible)
       for (const [begin, end] of rangesIn(shapes.boxTiles, shapes.boxCount, shapes.openCount, camera))
         for (let i = begin; i < end && this.count < mostLabels; ++i)
           if (inSight(shapes, i, sight)) this.box(shapes, i, camera, decorations);
-    if (9.5 * camera.scale >= 8) this.edges(shapes, sight, decorations);
+    const hasTypes = 9.5 * camera.scale >= 8;
+    // What waits at an edge is what a stepper is for; it is shown as soon as it can be read.
+    if (hasTypes || (decorations.edgeTexts?.size && 9.5 * camera.scale >= legible)) this.edges(shapes, sight, decorations, hasTypes);
   }
 
   private box(shapes: Shapes, i: number, camera: Camera, { dead, nodeTexts }: Decorations) {
@@ -49,6 +55,7 @@ export class Labels {
       return;
     }
     const inset = level.opens(place) ? 26 : 11;
+    if (12 * camera.scale < comfortable) return this.farBox(level, place, x, y, width, height, camera);
     if (level.opens(place)) this.chevron(x + 12, y + height / 2, false);
     const [first, second] = linesOf(level, place);
     const faint = node >= 0 && dead?.has(node);
@@ -56,6 +63,17 @@ export class Labels {
     this.text(second, x + inset, y + height / 2 + 12, width - inset - 8, "plain", palette.muted);
     const value = node >= 0 ? nodeTexts?.get(node) : undefined;
     if (value !== undefined) this.badge(shown(value, 60), x + 8, y + height + 2);
+  }
+
+  /** From afar one line, in letters as large as the box allows. */
+  private farBox(level: Level, place: number, x: number, y: number, width: number, height: number, camera: Camera) {
+    const grow = Math.min(farthest, (comfortable + 1.5) / camera.scale) / 12;
+    const { context } = this;
+    context.save();
+    context.translate(x, y + height / 2);
+    context.scale(grow, grow);
+    this.text(linesOf(level, place)[0], 5, 4, width / grow - 8, "strong", this.palette.text);
+    context.restore();
   }
 
   private openHeader(shapes: Shapes, i: number, camera: Camera) {
@@ -78,7 +96,9 @@ export class Labels {
     const { context } = this;
     context.save();
     context.translate(x, y);
-    const grow = 0.9 / camera.scale;
+    // Larger letters would cover what is in the group.
+    const grow = Math.min(2.2, 0.9 / camera.scale);
+    if (grow * camera.scale * 12 < legible) return context.restore();
     context.scale(grow, grow);
     this.text(title, 6, 13, width / grow - 12, "strong", this.palette.muted, unpacked(shapes.fills[i]));
     context.restore();
@@ -106,18 +126,21 @@ export class Labels {
   }
 
   /** How many edges a bundle holds, what flows, and what waits. */
-  private edges(shapes: Shapes, sight: { x: number; y: number; width: number; height: number }, { edgeTexts }: Decorations) {
+  private edges(shapes: Shapes, sight: { x: number; y: number; width: number; height: number }, { edgeTexts }: Decorations,
+    hasTypes: boolean) {
     for (const level of shapes.levels) {
       if (level.bundles.from.length > 3000) continue;
       const seen = new Set<string>();
+      const waitingAt = waitingByEnds(level, edgeTexts);
       for (let bundle = 0; bundle < level.bundles.from.length && this.count < mostLabels; ++bundle) {
         const corners = cornersOf(level, bundle);
         if (corners.length < 4 || level.isBeside(bundle)) continue;
         const [x, y] = corners;
         if (x < sight.x - 100 || x > sight.x + sight.width || y < sight.y - 40 || y > sight.y + sight.height) continue;
-        const waiting = edgeTexts?.get(level.bundles.edges[bundle]);
+        const waiting = waitingAt.get(endsOf(level, level.bundles.edges[bundle]));
         if (waiting !== undefined) this.badge(shown(waiting, 40), corners[corners.length - 2] + 4, corners[corners.length - 1] - 20);
         const key = `${Math.round(x)} ${Math.round(y)}`;
+        if (!hasTypes) continue;
         if (seen.has(key) || corners[3] - y < 8 && corners.length === 4) continue;
         seen.add(key);
         const count = level.bundles.counts[bundle];
@@ -163,6 +186,20 @@ export class Labels {
     this.cut.set(key, fitted);
     return fitted;
   }
+}
+
+/** One line stands for all edges between two nodes, whatever of them a text is at. */
+function waitingByEnds(level: Level, edgeTexts: Decorations["edgeTexts"]): Map<string, string> {
+  const out = new Map<string, string>();
+  for (const [edge, text] of edgeTexts ?? []) {
+    const ends = endsOf(level, edge);
+    const before = out.get(ends);
+    out.set(ends, before === undefined ? text : `${before}, ${text}`);
+  }
+  return out;
+}
+function endsOf(level: Level, edge: number): string {
+  return `${level.scene.edgeFrom[edge]} ${level.scene.edgeTo[edge]}`;
 }
 
 function inSight(shapes: Shapes, i: number, sight: { x: number; y: number; width: number; height: number }): boolean {

@@ -19,7 +19,7 @@ export class Layouts {
   start() { this.starting ??= startElk(); }
 
   async layout(task: LayoutTask): Promise<LayoutResult> {
-    if (task.count <= mostForElk.boxes && task.from.length <= mostForElk.edges) {
+    if (!task.packs && task.count <= mostForElk.boxes && task.from.length <= mostForElk.edges) {
       const result = await this.byElk(task);
       if (result) return result;
     }

@@ -16,6 +16,8 @@ export interface LayoutTask {
   /** By edge: where it must leave from or arrive at, from the box's left side; NaN where it is free. */
   fromAt: Float32Array;
   toAt: Float32Array;
+  /** Whether it is a set: boxes are packed, in rows. */
+  packs: boolean;
   padding: { top: number; side: number; bottom: number };
 }
 

@@ -209,6 +209,7 @@ export class Level {
       fromPort: Int32Array.from(kept, (i) => this.fromPortOf(i, edges[i])),
       fromAt: Float32Array.from(kept, (i) => this.portAt(from[i], i, false, stacks)),
       toAt: Float32Array.from(kept, (i) => this.portAt(to[i], i, true, stacks)),
+      packs: this.group?.kind === "set",
       padding: this.header ? { top: 46, side: 18, bottom: 20 } : { top: 28, side: 28, bottom: 28 },
     };
   }

@@ -5,6 +5,8 @@ import type { Scene } from "./scene.js";
 
 /** The first picture opens groups while there are no more boxes than this. */
 const firstBoxes = 80;
+/** A group that holds nearly everything opens though it has as many. */
+const mostOfOne = 260;
 const deepestCall = 8;
 
 export interface Place { level: Level; place: number }
@@ -41,7 +43,8 @@ export class Picture {
       candidates.sort((a, b) => a.size - b.size);
       level = [];
       for (const { at, place, size } of candidates) {
-        if (boxes + size > firstBoxes && !(this.root.count === 1 && at === this.root && size < 400)) continue;
+        const most = this.isMostOf(at, place) ? mostOfOne : firstBoxes;
+        if (boxes + size > most) continue;
         boxes += size;
         const inner = this.open(at, place);
         if (inner) level.push(inner);
@@ -49,9 +52,17 @@ export class Picture {
     }
   }
 
+  /** Whether nearly all that there is is in one group: closed, it would say nothing. */
+  private isMostOf(at: Level, place: number): boolean {
+    const group = at.groupAt(place);
+    if (!group || group.kind === "set") return false;
+    return group.nodes > 0.6 * (at.group?.nodes ?? Infinity);
+  }
+
   private sizeInside(at: Level, place: number): number {
     const group = at.groupAt(place);
-    if (group) return group.children.length;
+    // A set is there to be closed, unless all is shown.
+    if (group) return group.kind === "set" && this.root.tree.root.nodes > firstBoxes / 2 ? 0 : group.children.length;
     const call = at.callAt(place);
     if (call && isAround(at, call.body)) return 0;
     if (call) return this.trees.of(call.body, at.options.grouped).root.children.length || 1;

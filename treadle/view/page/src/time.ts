@@ -278,7 +278,7 @@ class TimeTab implements Tab {
 }
 
 function factList(lines: [string, string][]): HTMLElement {
-  const list = make("dl", { class: "facts" });
+  const list = make("dl", { class: "fact-list" });
   for (const [name, value] of lines) list.append(make("div", {}, make("dt", {}, name), make("dd", {}, value)));
   return list;
 }

@@ -17,7 +17,7 @@ export function nowView(machine: Machine, wiring: Wiring & Names): HTMLElement {
       "Nothing has fired yet. Nodes that wait for nothing are ready. Press the right arrow key."));
   const iteration = iterationText(firing.tag);
   return make(
-    "div", { class: firing.dead ? "is-dead" : "" },
+    "div", {},
     make("p", { class: "sentence" }, explain(firing, wiring, wiring)),
     iteration ? make("p", { class: "part-hint" }, `In ${firing.tag.map(([frame, i]) => `iteration ${i} of ‘${short(frame, 40)}’`).join(", in ")}`) : null,
     values("got", firing.inputs, (i) => wiring.inputName(firing.node, i)),
@@ -27,7 +27,7 @@ export function nowView(machine: Machine, wiring: Wiring & Names): HTMLElement {
 
 function values(verb: string, list: readonly (Value | null)[], nameOf: (i: number) => string): HTMLElement | null {
   if (list.length === 0) return null;
-  const rows = make("dl", { class: "facts step-values" });
+  const rows = make("dl", { class: "fact-list step-values" });
   list.slice(0, 12).forEach((value, i) => {
     const text = !value ? "not there yet" : value.dead ? "dead" : short(value.text, 300);
     const row = make("div", { class: value?.dead ? "is-dead" : "" }, make("dt", {}, `${verb} ${short(nameOf(i), 40)}`), make("dd", {}, text));
@@ -110,7 +110,7 @@ export function nodeView(node: number, numbers: readonly number[], machine: Mach
 }
 
 export function endsView(run: Run): HTMLElement {
-  const list = make("dl", { class: "facts step-values" });
+  const list = make("dl", { class: "fact-list step-values" });
   const add = (verb: string, { name, text }: { name: string; text: string }) =>
     list.append(make("div", {}, make("dt", {}, `${verb} ${short(name, 60)}`), make("dd", {}, short(text, 200))));
   for (const feed of run.feeds ?? []) add("fed", feed);

@@ -44,6 +44,7 @@ export function valueOf(value: Value | null | undefined): string {
   if (!value) return "nothing";
   if (value.dead) return "dead";
   const at = value.text.indexOf(" = ");
+  if (value.text.startsWith("bool[] = ")) return /^(1|true)/.test(value.text.slice(at + 3)) ? "true" : "false";
   return short(at >= 0 ? value.text.slice(at + 3) : value.text, 60) || "a value";
 }
 
