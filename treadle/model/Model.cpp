@@ -13,6 +13,7 @@
 #include "treadle/import/File.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/lowering/Attributes.h"
+#include "treadle/riegeli/RecordReader.h"
 #include "treadle/runtime/ValueName.h"
 #include "treadle/tensor/Suggestions.h"
 
@@ -221,6 +222,7 @@ Expected<void> Model::Impl::saveTo(const std::string &prefix) {
 
 Expected<Model> Model::load(const std::string &path, SessionOptions options,
                             const std::vector<std::string> &tags) {
+  riegeli::ExpansionLimit limit(static_cast<uint64_t>(std::max<int64_t>(options.memory, 0)));
   Graph graph = TREADLE_TRY(Graph::fromFile(path));
   Expected<Model> model = create(std::move(graph), std::move(options), tags);
   if (!model)

@@ -2,7 +2,11 @@
 #include "treadle/riegeli/RecordReader.h"
 #include "treadle/riegeli/RecordWriter.h"
 
+#include "treadle/riegeli/HighwayHash.h"
+
+#include <cstring>
 #include <gtest/gtest.h>
+#include <zstd.h>
 
 using namespace treadle;
 using namespace treadle::riegeli;
@@ -92,6 +96,68 @@ TEST(RecordFileTest, EveryDamagedByteIsFound) {
     ASSERT_FALSE(record) << i;
     EXPECT_EQ(record.error().code, Code::DataLoss);
   }
+}
+
+std::string zstd(const std::string &bytes) {
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  out.resize(ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 1));
+  return out;
+}
+
+std::string varint(uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7)
+    out += static_cast<char>(value | 0x80);
+  return out + static_cast<char>(value);
+}
+
+/// A file of one record of zeros, which says that it has `said` bytes.
+std::string packedZeros(size_t size, uint64_t said) {
+  auto number = [](uint64_t value) {
+    std::string bytes(sizeof value, '\0');
+    std::memcpy(bytes.data(), &value, sizeof value);
+    return bytes;
+  };
+  std::string sizes = varint(size), packedSizes = varint(sizes.size()) + zstd(sizes);
+  std::string data =
+      "z" + varint(packedSizes.size()) + packedSizes + varint(said) + zstd(std::string(size, '\0'));
+  std::string header =
+      number(data.size()) + number(hashOf({data})) + number(1 << 8 | 'r') + number(said);
+  return write({}).bytes + number(hashOf({header})) + header + data;
+}
+
+Expected<std::string> readFirst(const std::string &bytes) {
+  return RecordReader::open(bytes).and_then([](RecordReader reader) { return reader.readLast(); });
+}
+
+TEST(RecordFileTest, ZerosThatArePacked) {
+  constexpr size_t size = 40 << 20; // within 64 KiB, which is one block
+  std::string bytes = packedZeros(size, size);
+  ASSERT_LT(bytes.size(), 1 << 16);
+  auto read = readFirst(bytes);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(*read, std::string(size, '\0'));
+}
+
+TEST(RecordFileTest, WhatIsPackedIsBounded) {
+  auto read = readFirst(packedZeros(1000, uint64_t{2'000'000'000}));
+  ASSERT_FALSE(read);
+  EXPECT_EQ(read.error().code, Code::ResourceExhausted);
+  EXPECT_NE(read.error().message.find("more than the 1073741824 that a file of"), std::string::npos)
+      << read.error().message;
+}
+
+TEST(RecordFileTest, CallersSayWhatMayBecomeOfAFile) {
+  std::string bytes = packedZeros(100'000, 100'000);
+  {
+    ExpansionLimit limit(50'000);
+    EXPECT_EQ(readFirst(bytes).error().code, Code::ResourceExhausted);
+    ExpansionLimit same(0);
+    EXPECT_FALSE(readFirst(bytes));
+    ExpansionLimit more(200'000);
+    EXPECT_TRUE(readFirst(bytes));
+  }
+  EXPECT_TRUE(readFirst(bytes));
 }
 
 TEST(RecordFileTest, AWriteThatFails) {

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <zstd.h>
 
 namespace treadle::riegeli {
@@ -96,16 +97,22 @@ Unexpected damaged(uint64_t begin, std::string_view what) {
   return Unexpected(dataLoss("the chunk at byte ", begin, " is damaged: ", what));
 }
 
-/// A part of a chunk as it was before compression. A size beyond `limit` is a lie.
-Expected<std::string> expand(Compression compression, std::string_view part, uint64_t limit,
-                             uint64_t begin) {
+/// The size that a compressed part says it had; it is left with what is compressed. One beyond
+/// `most` is a lie.
+Expected<uint64_t> takeSize(std::string_view &part, uint64_t most, uint64_t begin) {
   // No message is longer.
   constexpr uint64_t longest = INT32_MAX;
   std::optional<uint64_t> size = readVarint(part);
-  if (!size || *size > std::min(limit, longest))
+  if (!size || *size > std::min(most, longest))
     return damaged(begin, "the size of its compressed data makes no sense");
-  auto result = compression == Compression::Zstd ? takeAll(ZstdStream(part), *size)
-                                                 : takeAll(BrotliStream(part), *size);
+  return *size;
+}
+
+/// A part of a chunk as it was before compression.
+Expected<std::string> expand(Compression compression, std::string_view part, uint64_t size,
+                             uint64_t begin) {
+  auto result = compression == Compression::Zstd ? takeAll(ZstdStream(part), size)
+                                                 : takeAll(BrotliStream(part), size);
   if (!result)
     return damaged(begin, "its compressed data can't be decompressed");
   return std::move(*result);
@@ -126,7 +133,18 @@ Expected<std::vector<uint64_t>> readEnds(std::string_view sizes, uint64_t numRec
   return ends;
 }
 
+thread_local uint64_t mostOfThread = 0; // 0: nobody said
+
 } // namespace
+
+ExpansionLimit::ExpansionLimit(uint64_t most)
+    : before(std::exchange(mostOfThread, most ? most : mostOfThread)) {}
+ExpansionLimit::~ExpansionLimit() { mostOfThread = before; }
+
+uint64_t ExpansionLimit::of(uint64_t fileSize) {
+  constexpr uint64_t floor = uint64_t{1} << 30, factor = 4096;
+  return mostOfThread ? mostOfThread : std::max(floor, factor * fileSize);
+}
 
 bool isRiegeli(std::string_view bytes) {
   return bytes.starts_with(std::string_view("\x83\xaf\x70\xd1\x0d\x88\x4a\x3f", 8));
@@ -193,6 +211,27 @@ Expected<void> RecordReader::findChunks() {
   return {};
 }
 
+/// `sizes`, and the records, as they were before compression.
+Expected<void> RecordReader::expandRecords(const Chunk &chunk, char compressedBy,
+                                           std::string_view rest, std::string &sizes) {
+  constexpr uint64_t longestVarint = 10, bytesOfEnd = sizeof(uint64_t);
+  auto compression = static_cast<Compression>(compressedBy);
+  std::string_view packed = sizes;
+  uint64_t ofSizes = TREADLE_TRY(takeSize(packed, chunk.numRecords * longestVarint, chunk.begin));
+  uint64_t ofRecords = TREADLE_TRY(takeSize(rest, chunk.decodedSize, chunk.begin));
+  expanded += ofSizes * (1 + bytesOfEnd) + ofRecords;
+  if (expanded > limit)
+    return Unexpected(resourceExhausted(
+        "with the chunk at byte ", chunk.begin, " the compressed chunks become ", expanded,
+        " bytes, more than the ", limit, " that a file of ", bytes.size(),
+        " bytes may; set the limit of memory, or write the file uncompressed"));
+  std::string plain = TREADLE_TRY(expand(compression, packed, ofSizes, chunk.begin));
+  decoded.values = TREADLE_TRY(expand(compression, rest, ofRecords, chunk.begin));
+  decoded.valuesBegin = 0;
+  sizes = std::move(plain);
+  return {};
+}
+
 Expected<void> RecordReader::decode(const Chunk &chunk) {
   decodedChunk = nullptr;
   if (static_cast<ChunkType>(chunk.type) == ChunkType::Transposed)
@@ -219,15 +258,7 @@ Expected<void> RecordReader::decode(const Chunk &chunk) {
     decoded.valuesBegin = data.size() - rest.size();
     decoded.values = std::move(data);
   } else if (compression == Compression::Brotli || compression == Compression::Zstd) {
-    constexpr uint64_t longestVarint = 10;
-    std::string plainSizes =
-        TREADLE_TRY(expand(compression, sizes, chunk.numRecords * longestVarint, chunk.begin));
-    Expected<std::string> values = expand(compression, rest, chunk.decodedSize, chunk.begin);
-    if (!values)
-      return Unexpected(values.error());
-    sizes = std::move(plainSizes);
-    decoded.valuesBegin = 0;
-    decoded.values = std::move(*values);
+    TREADLE_TRY(expandRecords(chunk, data.front(), rest, sizes));
   } else {
     return Unexpected(unimplemented("the chunk at byte ", chunk.begin, " is compressed by ",
                                     compression == Compression::Snappy ? "Snappy" : "another way",
