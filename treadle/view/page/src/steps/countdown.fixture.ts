@@ -48,7 +48,7 @@ const bool = (b: boolean): Value => ({ dead: false, text: `bool[] = ${b}` });
 export function countdown(from: number): Run {
   const firings: Firing[] = [];
   const fire = (name: string, tag: Tag, inputs: (Value | null)[], outputs: Value[], isDead = false) =>
-    firings.push({ node: numberOf(name), tag, dead: isDead, inputs, controls: name === "one" ? 1 : 0, outputs });
+    firings.push({ node: numberOf(name), tag, dead: isDead, inputs, outputs });
   fire("from", [], [], [number(from)]);
   fire("limit", [], [], [number(0)]);
   fire("enter", [], [number(from)], [number(from)]);

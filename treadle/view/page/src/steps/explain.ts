@@ -114,9 +114,16 @@ function explainLoopCond(what: Case): string {
 }
 
 // node_2's exception
-function explainTrigger({ firing, who }: Case): string {
-  const n = firing.controls;
+function explainTrigger(what: Case): string {
+  const { who } = what, n = controlsOf(what);
   return `${who} fires as ${n === 1 ? "its control token has" : `all its ${n} control tokens have`} come, dead or alive; its own is alive`;
+}
+
+function controlsOf({ firing, wiring }: Case): number {
+  const { first, end } = wiring.inputs(firing.node);
+  let number = 0;
+  for (let edge = first; edge < end; ++edge) if (wiring.port(edge) < 0) ++number;
+  return number;
 }
 
 /** Without control tokens a node with a dead input; else the token may be what was dead. node_2 */
@@ -135,7 +142,7 @@ function ordinary(what: Case): string {
   const { firing, who } = what;
   if (firing.dead) return deadOrdinary(what);
   const got = firing.inputs.map(valueOf), gave = firing.outputs.map(valueOf);
-  const n = firing.controls, tokens = n ? `${n === 1 ? "a control token" : `${n} control tokens`}` : "";
+  const n = controlsOf(what), tokens = n ? `${n === 1 ? "a control token" : `${n} control tokens`}` : "";
   const inputs = got.length > 4 ? `${got.length} inputs` : got.join(" and ");
   const from = got.length && tokens ? `${inputs}, and ${tokens},` : got.length ? inputs : tokens;
   const outputs = gave.length > 4 ? `${gave.length} outputs` : gave.join(" and ");

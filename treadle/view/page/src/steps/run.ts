@@ -13,7 +13,6 @@ export interface Firing {
   readonly dead: boolean;
   /** By input; null: nothing has come to it (a Merge fires before). */
   readonly inputs: readonly (Value | null)[];
-  readonly controls: number;
   readonly outputs: readonly Value[];
   readonly error?: string;
 }
