@@ -2,7 +2,6 @@
 
 import pathlib
 import shutil
-import subprocess
 import sys
 
 import pytest
@@ -12,9 +11,9 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
 import models  # noqa: E402
+from command import BINARY, view  # noqa: E402
 from opened import Opened, Server  # noqa: E402
 
-BINARY = HERE.parent.parent / "build" / "release" / "bin" / "treadle"
 # Graphics by the processor: there may be no other.
 ARGUMENTS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
 
@@ -62,12 +61,6 @@ def page_file(model, tmp_path_factory):
         return made[key]
 
     return write
-
-
-def view(*arguments):
-    command = [BINARY, "view", *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 0, done.stderr
 
 
 @pytest.fixture

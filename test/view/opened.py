@@ -61,6 +61,15 @@ class Opened:
             self.page.wait_for_timeout(20)
         return found
 
+    def open_tab(self, name):
+        """Once what it shows is there."""
+        self.wait_for(
+            """name => [...document.querySelectorAll("[role=tab]")].some(
+                 tab => tab.textContent === name && !tab.disabled)""",
+            name,
+        )
+        self.page.get_by_role("tab", name=name).click()
+
     def first_picture(self):
         """In seconds from when the page was asked for."""
         time = "name => performance.getEntriesByName(name)[0].startTime"
