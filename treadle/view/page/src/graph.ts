@@ -56,6 +56,7 @@ class GraphTab implements Tab {
     view.onSelectPlace((selection) => this.selected(selection));
     view.onChange(() => this.changed());
     view.onShiftClick = (node) => this.endPath(view.selected(), node);
+    view.footOf = () => (this.legend.offsetHeight > 0 ? this.legend.offsetHeight + 10 : 0);
     this.details.show(null);
     this.showLegend();
   }
@@ -143,7 +144,6 @@ class GraphTab implements Tab {
       return make("li", {}, swatch, shown(text, 40));
     }));
     this.legend.hidden = view.mode === "heat";
-    view.foot = narrow.matches || this.legend.hidden ? 0 : 28;
   }
   themeChanged() { this.showLegend(); }
 

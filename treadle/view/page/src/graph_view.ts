@@ -57,7 +57,7 @@ export class GraphCanvas implements GraphView {
   private flight = 0;
   private isFitted = true;
   /** Room below the picture, for what the tab lays over it. */
-  foot = 0;
+  footOf = () => 0;
 
   constructor(readonly host: HTMLElement, readonly scene: Scene, private palette: Palette,
     body: number | null = 0, open: string[] | null = null) {
@@ -66,6 +66,8 @@ export class GraphCanvas implements GraphView {
     host.classList.add("graph-view");
     host.append(this.canvas, this.textCanvas, this.tip, this.busy);
     this.canvas.setAttribute("aria-hidden", "true");
+    // Before the first picture it would be black.
+    this.canvas.style.visibility = "hidden";
     this.textCanvas.setAttribute("aria-hidden", "true");
     this.busy.setAttribute("role", "status");
     this.labels = new Labels(this.textCanvas.getContext("2d") as CanvasRenderingContext2D, palette);
@@ -199,6 +201,7 @@ export class GraphCanvas implements GraphView {
   }
   private draw() {
     if (!this.shapes) return;
+    this.canvas.style.visibility = "";
     const ratio = this.canvas.width / this.camera.width;
     this.renderer.draw(this.shapes, this.camera, ratio, this.palette.background, this.overlay);
     this.labels.draw(this.shapes, this.camera, ratio, this.decorations);
@@ -217,11 +220,11 @@ export class GraphCanvas implements GraphView {
     else this.draw();
   }
 
-  fit() { void this.later("", () => this.fly(this.camera.fitted(this.bounds(), 1.15, 4, this.foot))); this.isFitted = true; }
+  fit() { void this.later("", () => this.fly(this.camera.fitted(this.bounds(), 1.15, 4, this.footOf()))); this.isFitted = true; }
   private fitNow() {
     if (!this.shapes) return;
     this.isFitted = true;
-    this.camera.set(this.camera.fitted(this.bounds(), 1.15, 4, this.foot));
+    this.camera.set(this.camera.fitted(this.bounds(), 1.15, 4, this.footOf()));
     this.redraw();
   }
   private bounds(): Rect { return { x: 0, y: 0, width: this.shapes?.width ?? 1, height: this.shapes?.height ?? 1 }; }

@@ -69,7 +69,7 @@ export function trace(overlay: Overlay, { level, bundle }: { level: Level; bundl
       x0, y0, x1, y1, color: packedColor,
       w0: w0 === w1 ? wide + extra : w0 + 1.5, w1: w0 === w1 ? wide + extra : w1,
     }),
-  }, 2);
+  }, 2, true);
 }
 
 /** The edges at a node: those in, and those out. */

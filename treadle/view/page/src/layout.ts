@@ -2,11 +2,24 @@
 import ELK, { type ELK as Elk, type ElkExtendedEdge, type ElkNode, type ElkPort } from "elkjs/lib/elk-api.js";
 import { fold } from "./fold.js";
 import type { LayoutResult, LayoutTask } from "./layout_task.js";
+import { layersOf } from "./place.js";
 import { placeTask } from "./place_task.js";
 import { EdgeKind } from "./scene.js";
 
-/** ELK takes some 2 s for as many, and grows faster than they do. */
-const mostForElk = { boxes: 600, edges: 1200 };
+/** ELK takes about a second for as many, and grows faster than they do. What counts is boxes, and the
+    layers that edges pass through. */
+const mostForElk = { boxes: 600, edges: 1500, cost: 2600 };
+/** How often ELK tries to cross fewer edges, by cost. */
+const thoroughness = (cost: number): number => (cost < 300 ? 7 : cost < 1000 ? 3 : 1);
+
+function costOf({ count, from, to, kinds }: LayoutTask): number {
+  const inner = Array.from(from, (_, i) => i).filter((i) => from[i] < count && to[i] < count && kinds[i] !== EdgeKind.Back);
+  const layer = layersOf(count, Int32Array.from(inner, (i) => from[i]), Int32Array.from(inner, (i) => to[i]));
+  let deepest = 0;
+  for (const l of layer) deepest = Math.max(deepest, l);
+  const at = (end: number, port: number) => (end < count ? layer[end] : port);
+  return from.reduce((cost, end, i) => cost + Math.max(0, Math.abs(at(to[i], deepest + 1) - at(end, -1)) - 1), count);
+}
 
 export class Layouts {
   private elk: Elk | null = null;
@@ -20,7 +33,8 @@ export class Layouts {
 
   async layout(task: LayoutTask): Promise<LayoutResult> {
     if (!task.packs && task.count <= mostForElk.boxes && task.from.length <= mostForElk.edges) {
-      const result = await this.byElk(task);
+      const cost = costOf(task);
+      const result = cost > mostForElk.cost ? null : await this.byElk(task, cost);
       if (result) return result;
     }
     return this.byPlacement(task);
@@ -31,12 +45,12 @@ export class Layouts {
     void this.placing?.then((worker) => worker?.terminate());
   }
 
-  private async byElk(task: LayoutTask): Promise<LayoutResult | null> {
+  private async byElk(task: LayoutTask, cost: number): Promise<LayoutResult | null> {
     this.starting ??= startElk();
     this.elk = await this.starting;
     if (!this.elk) return null;
     try {
-      const laid = await this.elk.layout(toElk(task));
+      const laid = await this.elk.layout(toElk(task, cost));
       return fold(task, fromElk(task, (laid.children as ElkNode[])[0]));
     } catch {
       // ELK refuses a few graphs; the placement of our own takes all of them.
@@ -65,7 +79,22 @@ export class Layouts {
 
 async function startElk(): Promise<Elk | null> {
   const worker = await startWorker("treadle-elk");
-  return worker && new ELK({ workerFactory: () => worker });
+  if (!worker) return null;
+  const elk = new ELK({ workerFactory: () => worker });
+  // Its first layout is slow: it had better not be that of the graph.
+  void elk.layout(toElk(warmUpTask(), 100)).catch(() => undefined);
+  return elk;
+}
+
+function warmUpTask(): LayoutTask {
+  const count = 12;
+  const free = new Float32Array(count).fill(NaN);
+  return {
+    count, widths: new Float32Array(count).fill(80), heights: new Float32Array(count).fill(38), ins: 1, outs: 1,
+    from: Int32Array.from(free, (_, i) => (i === 0 ? count : i >> 1)), to: Int32Array.from(free, (_, i) => (i === 11 ? count + 1 : i)),
+    kinds: new Uint8Array(count), fromPort: new Int32Array(count), fromAt: free, toAt: free, packs: false,
+    padding: { top: 40, side: 20, bottom: 20 },
+  };
 }
 
 /** A worker from the text that the page holds, compressed. Null where the browser has no workers. */
@@ -96,7 +125,7 @@ const options = {
   "elk.portConstraints": "FIXED_SIDE",
 };
 
-function toElk(task: LayoutTask): ElkNode {
+function toElk(task: LayoutTask, cost: number): ElkNode {
   const { count, padding } = task;
   const ports: ElkPort[][] = Array.from({ length: count }, () => []);
   const made = new Set<string>();
@@ -135,6 +164,7 @@ function toElk(task: LayoutTask): ElkNode {
     id: "inside", children, edges, ports: outer,
     layoutOptions: {
       ...options,
+      "elk.layered.thoroughness": String(thoroughness(cost)),
       "elk.padding": `[top=${padding.top},left=${padding.side},bottom=${padding.bottom},right=${padding.side}]`,
     },
   };

@@ -39,6 +39,9 @@ export interface Bundles {
 }
 
 export const beside = { width: 58, height: 15, gap: 8, most: 6 };
+export const Stub = { none: 0, atTarget: 1, atSource: 2 } as const;
+/** In a level of this many boxes, an end of more edges than this has stubs. */
+const stubsBegin = { boxes: 40, edges: 24 };
 /** In larger levels the width of texts is guessed. */
 const mostMeasured = 3000;
 export const nodeHeight = 38;
@@ -52,6 +55,8 @@ export class Level {
   readonly heights: Float32Array;
   /** By child: the child that it is drawn beside, or -1. */
   readonly besideOf: Int32Array;
+  /** By bundle: whether only its end is drawn, because its other end has too many to follow. */
+  readonly stubs: Uint8Array;
   readonly inEdges: number[] = [];
   readonly outEdges: number[] = [];
   readonly open = new Map<number, Level>();
@@ -82,6 +87,7 @@ export class Level {
     this.bundles = group ? bundlesOf(this) : noBundles();
     this.besideOf = new Int32Array(this.codes.length).fill(-1);
     if (group && options.constantsBeside) this.findConstants();
+    this.stubs = this.findStubs();
     this.widths = new Float32Array(this.codes.length);
     this.heights = new Float32Array(this.codes.length);
     for (let i = 0; i < this.codes.length; ++i) this.measure(i);
@@ -165,6 +171,20 @@ export class Level {
       if (this.besideOf[i] >= 0 && this.besideOf[this.besideOf[i]] >= 0) this.besideOf[i] = -1;
   }
 
+  private findStubs(): Uint8Array {
+    const { from, to } = this.bundles;
+    const stubs = new Uint8Array(from.length);
+    if (this.count < stubsBegin.boxes) return stubs;
+    const ends = this.count + this.inEdges.length + this.outEdges.length;
+    const leaving = new Uint32Array(ends);
+    const coming = new Uint32Array(ends);
+    from.forEach((end) => { ++leaving[end]; });
+    to.forEach((end) => { ++coming[end]; });
+    for (let i = 0; i < from.length; ++i)
+      stubs[i] = coming[to[i]] > stubsBegin.edges ? Stub.atSource : leaving[from[i]] > stubsBegin.edges ? Stub.atTarget : Stub.none;
+    return stubs;
+  }
+
   private measure(place: number) {
     if (this.besideOf[place] >= 0) {
       this.widths[place] = beside.width;
@@ -193,7 +213,7 @@ export class Level {
   task(): LayoutTask {
     const { from, to, kinds, edges } = this.bundles;
     const kept: number[] = [];
-    for (let i = 0; i < from.length; ++i) if (!this.isBeside(i) && !this.isHidden(i)) kept.push(i);
+    for (let i = 0; i < from.length; ++i) if (this.isLaidOut(i)) kept.push(i);
     const shown = this.shownPlaces();
     const index = new Int32Array(this.count).fill(-1);
     shown.forEach((place, i) => { index[place] = i; });
@@ -221,6 +241,10 @@ export class Level {
   isBeside(bundle: number): boolean {
     const from = this.bundles.from[bundle];
     return from < this.count && this.besideOf[from] >= 0;
+  }
+  /** Whether the layout gives its line. */
+  private isLaidOut(bundle: number): boolean {
+    return !this.isBeside(bundle) && !this.isHidden(bundle) && this.stubs[bundle] === Stub.none;
   }
   isHidden(bundle: number): boolean {
     const to = this.bundles.to[bundle];
@@ -275,7 +299,7 @@ export class Level {
     const count = this.bundles.from.length;
     const pointBegin = new Uint32Array(count + 1);
     for (let i = 0, kept = 0; i < count; ++i)
-      pointBegin[i + 1] = this.isBeside(i) || this.isHidden(i) ? pointBegin[i] : result.pointBegin[++kept];
+      pointBegin[i + 1] = !this.isLaidOut(i) ? pointBegin[i] : result.pointBegin[++kept];
     return { pointBegin };
   }
 

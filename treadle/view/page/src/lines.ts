@@ -1,5 +1,5 @@
 // The way that a line of a level takes, as pieces: corners rounded, an arrow at its end.
-import type { Level } from "./levels.js";
+import { Stub, type Level } from "./levels.js";
 
 export interface LineSink {
   add(x0: number, y0: number, x1: number, y1: number, w0: number, w1: number, start: number, period: number,
@@ -7,13 +7,15 @@ export interface LineSink {
 }
 
 const radius = 7;
+const stubLength = 11;
 /** By EdgeKind: the period of its dashes in pixels. */
 const periods = [0, 7, 0, 4, 0];
 
 /** The corners of a bundle in the world: x, y, x, y. */
-export function cornersOf(level: Level, bundle: number): number[] {
+export function cornersOf(level: Level, bundle: number, isWhole = false): number[] {
   const result = level.result;
   if (!result || level.isHidden(bundle)) return [];
+  if (!isWhole && level.stubs[bundle] !== Stub.none) return stub(level, bundle);
   const { pointBegin, points } = result;
   if (pointBegin && pointBegin[bundle] < pointBegin[bundle + 1]) {
     const corners: number[] = [];
@@ -22,6 +24,17 @@ export function cornersOf(level: Level, bundle: number): number[] {
     return corners;
   }
   return straight(level, bundle);
+}
+
+function stub(level: Level, bundle: number): number[] {
+  const result = level.result as NonNullable<Level["result"]>;
+  const atTarget = level.stubs[bundle] === Stub.atTarget;
+  const place = (atTarget ? level.bundles.to : level.bundles.from)[bundle];
+  // Between two such ends there is nothing to draw.
+  if (place >= level.count) return [];
+  const x = level.x + result.x[place] + (atTarget ? 12 : level.widthOf(place) - 12);
+  const y = level.y + result.y[place] + (atTarget ? -stubLength : level.heightOf(place));
+  return [x, y, x, y + stubLength];
 }
 
 function straight(level: Level, bundle: number): number[] {
@@ -56,16 +69,16 @@ export function lineWidth(level: Level, bundle: number): number {
   return 1.2 + Math.min(3, Math.log2(level.bundles.counts[bundle]) * 0.4);
 }
 
-export function routeLine(level: Level, bundle: number, sink: LineSink, detail: number) {
-  const corners = cornersOf(level, bundle);
+export function routeLine(level: Level, bundle: number, sink: LineSink, detail: number, isWhole = false) {
+  const corners = cornersOf(level, bundle, isWhole);
   if (corners.length < 4) return;
   const kind = level.bundles.kinds[bundle];
   const width = lineWidth(level, bundle);
   const last = corners.length - 2;
-  if (detail > 0 && corners.length === 4 && !level.result?.pointBegin && corners[0] !== corners[2])
+  if (detail > 0 && corners.length === 4 && corners[0] !== corners[2] && corners[1] !== corners[3])
     curve(corners, sink, width, kind, detail);
   else polyline(corners, sink, width, kind, detail);
-  const ends = level.bundles.to[bundle] < level.count;
+  const ends = level.bundles.to[bundle] < level.count && (isWhole || level.stubs[bundle] !== Stub.atSource);
   if (detail > 0 && ends && !level.isBeside(bundle)) arrow(corners, last, sink, width, kind);
 }
 

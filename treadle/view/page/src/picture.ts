@@ -55,14 +55,19 @@ export class Picture {
   /** Whether nearly all that there is is in one group: closed, it would say nothing. */
   private isMostOf(at: Level, place: number): boolean {
     const group = at.groupAt(place);
+    const call = at.callAt(place) ?? this.scene.callsOf(Math.max(0, at.nodeAt(place)))[0];
+    if (call && !group) {
+      const { first, end } = this.scene.bodies[call.body];
+      return end - first > 0.5 * this.scene.nodeCount;
+    }
     if (!group || group.kind === "set") return false;
     return group.nodes > 0.6 * (at.group?.nodes ?? Infinity);
   }
 
   private sizeInside(at: Level, place: number): number {
     const group = at.groupAt(place);
-    // A set is there to be closed, unless all is shown.
-    if (group) return group.kind === "set" && this.root.tree.root.nodes > firstBoxes / 2 ? 0 : group.children.length;
+    // A set is there to be closed, unless all there is can be shown.
+    if (group) return group.kind === "set" && this.scene.nodeCount > firstBoxes ? 0 : group.children.length;
     const call = at.callAt(place);
     if (call && isAround(at, call.body)) return 0;
     if (call) return this.trees.of(call.body, at.options.grouped).root.children.length || 1;
