@@ -101,9 +101,10 @@ public:
   static Expected<Picture> of(const Graph &given, const DrawRequest &request) {
     if (!given.impl)
       return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
-    Graph functional = TREADLE_TRY(withoutRegions(given));
-    Expected<Graph> inferred = functional.runPasses("tfg-shape-inference");
-    Picture picture(inferred ? *inferred : functional);
+    Picture picture(TREADLE_TRY(withoutRegions(given)));
+    tfg::ShapeAnalysis shapes(*picture.graph.impl->module);
+    shapes.run();
+    picture.nodes->setShapes(&shapes);
     TREADLE_TRY(picture.addBody(request));
     TREADLE_TRY(picture.choose(request.loop));
     picture.findEdges();

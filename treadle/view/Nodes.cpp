@@ -1,5 +1,6 @@
 #include "treadle/view/Nodes.h"
 
+#include "treadle/analysis/shapes/TypeShapes.h"
 #include "treadle/dialect/SourceLocation.h"
 #include "treadle/explain/ClusterExplanation.h"
 #include "treadle/ops/OpTable.h"
@@ -63,13 +64,21 @@ void Nodes::describe(uint32_t number, Node node) {
   nodeAttrs[number] = strings.number(text);
 }
 
+uint32_t Nodes::typeOf(Value value) {
+  auto type = dyn_cast<TensorType>(value.getType());
+  if (!type)
+    return 0;
+  if (auto shape = known.find(value); shape != known.end() && shape->second.shape.hasRank())
+    type = tfg::tensorOf(shape->second.shape, type.getElementType());
+  auto [entry, isNew] = types.try_emplace(type, 0);
+  if (isNew)
+    entry->second = strings.number(typeText(type));
+  return entry->second;
+}
+
 void Nodes::addOutputs(ValueRange values) {
-  for (Value value : values) {
-    auto [entry, isNew] = types.try_emplace(value.getType(), 0);
-    if (isNew && isa<TensorType>(value.getType()))
-      entry->second = strings.number(typeText(value.getType()));
-    outType.push_back(entry->second);
-  }
+  for (Value value : values)
+    outType.push_back(typeOf(value));
   outBegin.push_back(static_cast<uint32_t>(outType.size()));
 }
 
@@ -181,6 +190,8 @@ void Nodes::addBody(Block &block, Body body, const std::set<Operation *> *needed
                     tfg::FuncOp function) {
   body.first = static_cast<uint32_t>(operations.size());
   bodies.push_back(std::move(body));
+  bool isGeneric = function && function.getGeneric();
+  known = shapes && !isGeneric ? shapes->shapesOf(block) : tfg::ValueShapes();
   if (function)
     addArguments(function);
   auto first = static_cast<uint32_t>(operations.size());
@@ -201,7 +212,7 @@ void Nodes::addBody(Block &block, Body body, const std::set<Operation *> *needed
   }
   if (function)
     addResults(function.getReturn());
-  if (!function || !function.getGeneric())
+  if (!isGeneric)
     addFrames(block, first);
   bodies.back().end = static_cast<uint32_t>(operations.size());
 }

@@ -3,6 +3,7 @@
 
 #include "treadle/analysis/effects/Effects.h"
 #include "treadle/analysis/races/FrameGraph.h"
+#include "treadle/transforms/shape_inference/ShapeAnalysis.h"
 #include "treadle/view/AttributeText.h"
 #include "treadle/view/Columns.h"
 #include "treadle/view/Scene.h"
@@ -30,6 +31,9 @@ class Nodes {
 public:
   Nodes() { outBegin.push_back(0), inBegin.push_back(0); }
 
+  /// What is known of the values of bodies that are added from now on; the analysis has run. Null:
+  /// what their types tell.
+  void setShapes(tfg::ShapeAnalysis *analysis) { shapes = analysis; }
   /// `needed`: those that are shown; null: all. Arguments and results of a function become nodes.
   void addBody(mlir::Block &block, Body body, const std::set<mlir::Operation *> *needed = nullptr,
                tfg::FuncOp function = {});
@@ -86,6 +90,10 @@ private:
   uint32_t resource(const std::string &text);
   void addCall(uint32_t node, llvm::StringRef function, llvm::StringRef role);
 
+  uint32_t typeOf(mlir::Value value);
+
+  tfg::ShapeAnalysis *shapes = nullptr;
+  tfg::ValueShapes known; // of the body that is being added
   AttributeTexts attributes;
   llvm::DenseMap<mlir::Type, uint32_t> types; // strings
   std::vector<mlir::Operation *> operations;  // null: an argument or result of a function

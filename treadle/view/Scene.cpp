@@ -71,6 +71,9 @@ private:
   }
 
   void addModule(ModuleOp module) {
+    tfg::ShapeAnalysis shapes(module);
+    shapes.run();
+    nodes.setShapes(&shapes);
     llvm::StringSet<> called;
     for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>()) {
       Block &block = graph.getNodes().front();
@@ -86,6 +89,7 @@ private:
     nodes.addEffects(effects, module);
     for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
       addRaces(graph, effects);
+    nodes.setShapes(nullptr);
   }
 
   /// What a node calls, and what that calls.
@@ -105,6 +109,9 @@ private:
 
   void addFlat() {
     ModuleOp flat = parts.flat;
+    tfg::ShapeAnalysis shapes(flat);
+    shapes.run();
+    nodes.setShapes(&shapes);
     for (tfg::GraphOp graph : flat.getOps<tfg::GraphOp>())
       nodes.addBody(graph.getNodes().front(), {"", "flat", 0, 0});
     nodes.addEffects(tfg::EffectAnalysis(flat), flat);

@@ -73,7 +73,7 @@ struct Scene {
   int32_t flatBody = -1;  // -1: none
   uint32_t flatFirst = 0; // the number of its first node; the others follow in their order
 };
-/// `module`: without regions, and with what shapes are known.
+/// `module`: without regions.
 Scene sceneOf(mlir::ModuleOp module, const SceneParts &parts);
 
 } // namespace treadle::view

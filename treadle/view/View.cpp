@@ -29,13 +29,6 @@ template <typename Write> std::string jsonOf(Write write) {
   return text;
 }
 
-/// With functions instead of regions, and with the shapes that follow from others.
-Expected<Graph> shownGraph(const Graph &graph) {
-  Graph functional = TREADLE_TRY(withoutRegions(graph));
-  Expected<Graph> inferred = functional.runPasses("tfg-shape-inference");
-  return inferred ? *inferred : functional;
-}
-
 int64_t numNodes(const Graph &graph) {
   int64_t count = 0;
   graph.impl->module->walk([&](Operation *op) { count += tfg::Node::isNode(op); });
@@ -67,7 +60,7 @@ void addVariables(const Graph &graph, view::SceneParts &parts) {
 
 Expected<view::Scene> makeScene(const Graph &graph, const ViewRequest &request,
                                 const std::string &title, const Graph *flat) {
-  Graph shown = TREADLE_TRY(shownGraph(graph));
+  Graph shown = TREADLE_TRY(withoutRegions(graph));
   auto needed = TREADLE_TRY(neededNodes(shown, request));
   view::SceneParts parts;
   parts.title = title;
@@ -90,12 +83,8 @@ Expected<view::Scene> makeScene(const Graph &graph, const ViewRequest &request,
   parts.explanation = explanation ? &*explanation : nullptr;
   if (request.weighs && graph.isSavedModel())
     addVariables(graph, parts);
-  Graph flatShown;
-  if (flat) {
-    Expected<Graph> inferred = flat->runPasses("tfg-shape-inference");
-    flatShown = inferred ? *inferred : *flat;
-    parts.flat = *flatShown.impl->module;
-  }
+  if (flat)
+    parts.flat = *flat->impl->module;
   return view::sceneOf(*shown.impl->module, parts);
 }
 
