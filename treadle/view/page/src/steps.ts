@@ -38,7 +38,7 @@ class NoteTab implements Tab {
 }
 
 /** Graphs of more nodes are followed: the node that fires is brought into sight. */
-const mostWithoutFollowing = 60;
+const mostWithoutFollowing = 20;
 
 class StepsTab implements Tab {
   readonly element = make("div", { class: "steps-tab" });

@@ -239,9 +239,12 @@ class TimeTab implements Tab {
 
   private heat(isOn: boolean): void {
     if (!isOn) return this.app.graph.decorate({});
+    const trace = this.trace!, { scene } = this.app;
     const heat = new Map<number, number>(), most = this.times!.byNode[0]?.own || 1;
     for (const row of this.times!.byNode) {
       const node = this.nodeOf(row.slice);
+      // A loop of version 1 is no node: the time of running it is none of its nodes'.
+      if (node >= 0 && !isNamed(trace.texts[row.text], scene.name(node))) continue;
       // The square root: what takes a hundredth of the most is still seen to take something.
       if (node >= 0) heat.set(node, Math.max(heat.get(node) ?? 0, Math.sqrt(row.own / most)));
     }
@@ -275,6 +278,11 @@ class TimeTab implements Tab {
     }
     return timeline.key(event);
   }
+}
+
+/** Whether a slice of this name ran the node itself, or what the node became. */
+function isNamed(slice: string, node: string): boolean {
+  return slice === node || slice.endsWith(`/${node}`) || slice.startsWith(`${node}/`);
 }
 
 function factList(lines: [string, string][]): HTMLElement {

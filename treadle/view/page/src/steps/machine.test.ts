@@ -58,10 +58,10 @@ test("dead NextIterations and Exits send nothing", () => {
     if (isDead && (op === "NextIteration" || op === "Exit")) assert.equal(number, 0);
 });
 
-test("iterations are those of their loop, from their first firing to their last", () => {
+test("iterations are those of their loop, from their first token to their last firing", () => {
   const [frame] = machine(2).frames;
   assert.equal(frame.name, "loop");
-  assert.deepEqual(frame.iterations.map((i) => [i.tag.at(-1)![1], i.first, i.last]), [[0, 4, 12], [1, 13, 21], [2, 22, 30]]);
+  assert.deepEqual(frame.iterations.map((i) => [i.tag.at(-1)![1], i.first, i.last]), [[0, 2, 12], [1, 12, 21], [2, 21, 30]]);
 });
 
 const sentences: [string, number, string][] = [

@@ -5,7 +5,8 @@ import { Tokens, type Token, type Wiring } from "./tokens.js";
 
 export interface Iteration {
   readonly tag: Tag;
-  /** The numbers of the first and the last firing in it, what is in loops within it included. */
+  /** It is under way after more than `first` firings, when its first token is there, until more than
+      `last`: its last firing, what is in loops within it included. */
   readonly first: number;
   readonly last: number;
   /** Of firings under this tag itself. */
@@ -36,7 +37,7 @@ export class Machine {
     fed: readonly { edge: number; text: string }[] = [],
   ) {
     this.tokens = new Tokens(wiring, run.firings, fed);
-    this.frames = framesOf(run.firings);
+    this.frames = framesOf(run.firings, this.tokens.all);
     this.readyFrom = Array.from({ length: run.firings.length + 1 }, () => []);
     this.tokens.readySince.forEach((since, firing) => this.readyFrom[since].push(firing));
     for (const token of this.tokens.all) if (token.sent === 0) this.waiting.add(token);
@@ -74,15 +75,16 @@ export class Machine {
   }
 }
 
-function framesOf(firings: readonly Firing[]): FrameRun[] {
-  const frames = new Map<string, FrameRun>(), iterations = new Map<string, Iteration>();
+function framesOf(firings: readonly Firing[], tokens: readonly Token[]): FrameRun[] {
+  const frames = new Map<string, FrameRun>();
+  const iterations = new Map<string, Iteration & { first: number; last: number }>();
   firings.forEach(({ tag }, number) => {
     for (let depth = 1; depth <= tag.length; ++depth) {
       const own = tag.slice(0, depth), around = own.slice(0, -1), [name] = own[depth - 1];
       const key = tagKey(own), frameKey = tagKey(around) + name;
       let frame = frames.get(frameKey);
       if (!frame) frames.set(frameKey, (frame = { name, around, iterations: [] }));
-      let iteration = iterations.get(key) as (Iteration & { last: number }) | undefined;
+      let iteration = iterations.get(key);
       if (!iteration) {
         iteration = { tag: own, first: number, last: number, firings: [] };
         iterations.set(key, iteration);
@@ -92,6 +94,11 @@ function framesOf(firings: readonly Firing[]): FrameRun[] {
       if (depth === tag.length) iteration.firings.push(number);
     }
   });
+  for (const { tag, sent, isConstant } of tokens)
+    for (let depth = 1; depth <= tag.length && !isConstant; ++depth) {
+      const iteration = iterations.get(tagKey(tag.slice(0, depth)));
+      if (iteration) iteration.first = Math.min(iteration.first, Math.max(0, sent - 1));
+    }
   for (const frame of frames.values())
     frame.iterations.sort((a, b) => a.tag.at(-1)![1] - b.tag.at(-1)![1]);
   return [...frames.values()];
