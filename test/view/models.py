@@ -169,7 +169,6 @@ HOSTILE = [
     "<!--",
     "]]>",
     "\"'`${window.harmed=1}",
-    "javascript:window.harmed=1",
     "\u202egnp.exe\u202c",
     "\u2066\u2067bidi\u2069",
     "a/../../b//c/",
@@ -195,7 +194,9 @@ def hostile(folder):
         out.write(node("x", "Placeholder", attrs=PLACEHOLDER))
         for name in HOSTILE:
             out.write(node(name, "Identity", ["x"]))
-            out.write(node(f"group/{name}/inner", name, ["x"]))
+            op = "Odd" if {"\0", "\n"} & set(name) else name
+            out.write(node(f"group/{name}/inner", op, ["x"]))
+        out.write(node("address", "javascript:window.harmed=1", ["x"]))
         out.write(node("long" + "g" * 1_000_000, "Identity", ["x"]))
         out.write(node("nans", "Const", attrs=numbers([np.nan] * 100 + [np.inf, -np.inf])))
         out.write(node("large", "Const", attrs=numbers([3e38, -3e38, 0])))

@@ -55,7 +55,7 @@ export class Labels {
       return;
     }
     const inset = level.opens(place) ? 26 : 11;
-    if (12 * camera.scale < comfortable) return this.farBox(level, place, x, y, width, height, camera);
+    if (12 * camera.scale < comfortable) return this.farBox(level, place, x, y, width, height, camera, nodeTexts?.get(node));
     if (level.opens(place)) this.chevron(x + 12, y + height / 2, false);
     const [first, second] = linesOf(level, place);
     const faint = node >= 0 && dead?.has(node);
@@ -66,13 +66,19 @@ export class Labels {
   }
 
   /** From afar one line, in letters as large as the box allows. */
-  private farBox(level: Level, place: number, x: number, y: number, width: number, height: number, camera: Camera) {
+  private farBox(level: Level, place: number, x: number, y: number, width: number, height: number, camera: Camera,
+    value: string | undefined) {
     const grow = Math.min(farthest, (comfortable + 1.5) / camera.scale) / 12;
     const { context } = this;
     context.save();
     context.translate(x, y + height / 2);
     context.scale(grow, grow);
     this.text(linesOf(level, place)[0], 5, 4, width / grow - 8, "strong", this.palette.text);
+    if (value !== undefined) {
+      // Larger, it would hide the box below.
+      context.scale(Math.min(1, 1.4 / grow), Math.min(1, 1.4 / grow));
+      this.badge(shown(value, 60), 5, height / 2 / Math.min(grow, 1.4) + 1);
+    }
     context.restore();
   }
 
