@@ -41,8 +41,8 @@ inline int64_t bytesOf(std::span<const Tensor> tensors) {
 [[gnu::always_inline]] inline void callKernel(KernelFn fn, OpContext &ctx) {
   try {
     fn(ctx);
-  } catch (const std::bad_alloc &) {
-    ctx.fail(resourceExhausted("out of memory"));
+  } catch (const std::bad_alloc &thrown) {
+    ctx.fail(memoryError(thrown));
   } catch (const std::length_error &) {
     ctx.fail(resourceExhausted("a size is beyond what memory can hold"));
   }

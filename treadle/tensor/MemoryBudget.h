@@ -5,8 +5,18 @@
 
 #include <atomic>
 #include <cstdint>
+#include <new>
 
 namespace treadle {
+
+/// Thrown where a budget has less left.
+struct OverBudget : std::bad_alloc {
+  OverBudget(int64_t bytes, int64_t limit) : bytes(bytes), limit(limit) {}
+  int64_t bytes, limit;
+};
+
+/// ResourceExhausted: that there is no memory, or of whose budget there is none.
+Error memoryError(const std::bad_alloc &thrown);
 
 /// Counts the memory of blocks that are made while the budget is open on their thread, and refuses
 /// more than its limit. What a block took comes back when it is freed, on whichever thread and
@@ -31,6 +41,11 @@ public:
     explicit Account(int64_t limit) : limit(limit) {}
     /// False, having taken nothing, if less is left.
     bool take(int64_t bytes);
+    /// OverBudget for that.
+    void takeOrThrow(int64_t bytes) {
+      if (!take(bytes))
+        throw OverBudget(bytes, limit);
+    }
     void give(int64_t bytes) {
       if (taken.fetch_sub(bytes, std::memory_order_acq_rel) == bytes)
         delete this;

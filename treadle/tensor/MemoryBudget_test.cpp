@@ -1,7 +1,10 @@
 #include "treadle/tensor/MemoryBudget.h"
 
+#include "treadle/tensor/KeptMemory.h"
 #include "treadle/tensor/TestExpected.h"
 
+#include <memory>
+#include <optional>
 #include <thread>
 
 namespace treadle {
@@ -88,6 +91,56 @@ TEST(MemoryBudget, ScopesNest) {
     EXPECT_EQ(MemoryBudget::opened(), nullptr);
   }
   EXPECT_EQ(MemoryBudget::opened(), &outer.get());
+}
+
+TEST(KeptMemory, CountsToTheBudgetThatTheShareWasMadeIn) {
+  MemoryBudget budget(100000);
+  {
+    std::optional<MemoryBudget::Scope> open(&budget.get());
+    MemoryShare share;
+    open.reset();
+    int64_t empty = budget.used();
+    EXPECT_GT(empty, 0);
+    KeptVector<int64_t> numbers(1000, share);
+    EXPECT_EQ(budget.used(), empty + 8000);
+    KeptString text(5000, 'x', share);
+    EXPECT_GE(budget.used(), empty + 13000);
+    EXPECT_EQ(text.size(), 5000);
+    MemoryCharge charge(share, 500), moved = std::move(charge);
+    EXPECT_GE(budget.used(), empty + 13500);
+    EXPECT_THROW(numbers.reserve(20000), OverBudget);
+    EXPECT_EQ(numbers.size(), 1000);
+    EXPECT_THROW(MemoryCharge(share, 100000), OverBudget);
+  }
+  EXPECT_EQ(budget.used(), 0);
+}
+
+TEST(KeptMemory, CountsNowhereWithoutABudget) {
+  MemoryBudget budget(1000);
+  MemoryShare share;
+  MemoryBudget::Scope open(&budget.get());
+  KeptVector<int64_t> numbers(1000, share);
+  EXPECT_EQ(budget.used(), 0);
+}
+
+TEST(KeptMemory, OutlivesTheBudget) {
+  std::optional<KeptVector<char>> bytes;
+  std::unique_ptr<MemoryShare> share;
+  {
+    MemoryBudget budget(1000);
+    MemoryBudget::Scope open(&budget.get());
+    share = std::make_unique<MemoryShare>();
+    bytes.emplace(*share);
+  }
+  bytes->resize(100);
+  EXPECT_THROW(bytes->resize(1000), OverBudget);
+  bytes.reset();
+}
+
+TEST(KeptMemory, SaysWhatIsMissing) {
+  EXPECT_EQ(memoryError(OverBudget(8, 1000)).message,
+            "8 bytes are more than is left of the 1000 that the session may take");
+  EXPECT_EQ(memoryError(std::bad_alloc()).message, "out of memory");
 }
 
 } // namespace

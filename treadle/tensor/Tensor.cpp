@@ -261,12 +261,6 @@ struct Debt {
   static Debt &of(TensorBlock *b) { return *reinterpret_cast<Debt *>(b->dims + b->rank); }
 };
 
-/// Thrown where a budget has less left.
-struct OverBudget : std::bad_alloc {
-  explicit OverBudget(const MemoryBudget::Account &account) : limit(account.limit) {}
-  int64_t limit;
-};
-
 size_t headerBytes(size_t rank, size_t payload) {
   size_t header = sizeof(TensorBlock) + rank * sizeof(int64_t);
   size_t alignment = payload > 64 ? 64 : 16;
@@ -278,8 +272,7 @@ TensorBlock *newBlock(DType dtype, Dims dims, int64_t count, size_t payload) {
   MemoryBudget::Account *account = MemoryBudget::opened();
   if (account) [[unlikely]] {
     header = headerBytes(dims.size() + sizeof(Debt) / sizeof(int64_t), payload);
-    if (!account->take(static_cast<int64_t>(header + payload)))
-      throw OverBudget(*account);
+    account->takeOrThrow(static_cast<int64_t>(header + payload));
   }
   uint8_t sizeClass;
   auto *b = static_cast<TensorBlock *>(poolAllocate(header + payload, sizeClass));
@@ -504,7 +497,16 @@ void Tensor::freeBlock(TensorBlock *b) {
 
 // --- budgets -----------------------------------------------------------------------------------
 
+Error memoryError(const std::bad_alloc &thrown) {
+  if (const auto *over = dynamic_cast<const OverBudget *>(&thrown))
+    return resourceExhausted(over->bytes, " bytes are more than is left of the ", over->limit,
+                             " that the session may take");
+  return resourceExhausted("out of memory");
+}
+
 bool MemoryBudget::Account::take(int64_t bytes) {
+  if (bytes > limit)
+    return false;
   if (taken.fetch_add(bytes, std::memory_order_relaxed) + bytes - owner <= limit)
     return true;
   give(bytes);

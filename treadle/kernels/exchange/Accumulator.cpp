@@ -1,6 +1,7 @@
 #include "treadle/kernels/exchange/Accumulator.h"
 
 #include "treadle/kernels/ElementShapes.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <algorithm>
 
@@ -135,13 +136,8 @@ public:
   Expected<void> add(std::vector<Tensor> gradient) override {
     const Tensor &indices = gradient[0], &values = gradient[1], &dims = gradient[2];
     TREADLE_TRY(check(indices, values, dims));
-    for (int64_t i = 0; i < indices.count(); ++i) {
-      Row &row = rows[indexAt(indices, i)];
-      ++row.count;
-      Tensor next = TREADLE_TRY(row.sum ? addTensors(std::move(row.sum), rowOf(values, i))
-                                        : rowOf(values, i));
-      row.sum = std::move(next);
-    }
+    for (int64_t i = 0; i < indices.count(); ++i)
+      TREADLE_TRY(addRow(indexAt(indices, i), rowOf(values, i)));
     whole = shapeOf(values);
     whole.dims[0] = dims.count()                           ? indexAt(dims, 0)
                     : shape.hasRank && !shape.dims.empty() ? shape.dims[0]
@@ -171,6 +167,23 @@ private:
     int64_t count = 0;
   };
 
+  // A row that can't be added to is gone.
+  Expected<void> addRow(int64_t index, Tensor value) {
+    auto [entry, isNew] = rows.try_emplace(index);
+    Row &row = entry->second;
+    Expected<Tensor> sum = std::move(value);
+    if (!isNew)
+      sum = doOrUndo([&] { return addTensors(std::move(row.sum), *sum); },
+                     [&] { rows.erase(entry); });
+    if (!sum) {
+      rows.erase(entry);
+      return Unexpected(std::move(sum.error()));
+    }
+    row.sum = std::move(*sum);
+    ++row.count;
+    return {};
+  }
+
   Expected<void> check(const Tensor &indices, const Tensor &values, const Tensor &dims) const {
     if (indices.rank() != 1 || values.rank() < 1 || values.dim(0) != indices.count() ||
         dims.rank() != 1)
@@ -191,7 +204,8 @@ private:
 
   DType dtype;
   PartialShape shape;
-  std::map<int64_t, Row> rows;
+  const MemoryShare share;
+  std::map<int64_t, Row, std::less<>, KeptAllocator<std::pair<const int64_t, Row>>> rows{share};
   PartialShape whole; // of the last gradient, with all rows
 };
 

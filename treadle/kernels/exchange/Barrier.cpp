@@ -42,9 +42,17 @@ private:
   std::optional<Error> checkInsert(int64_t component, std::span<const std::string> keys,
                                    const Tensor &values) const;
 
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  using Elements = std::unordered_map<KeptString, KeptTuple, Hash, std::equal_to<>,
+                                      KeptAllocator<std::pair<const KeptString, KeptTuple>>>;
+  Elements::iterator begin(const std::string &key);
+
   const Ref<Queue> ready;
-  mutable std::mutex mutex;
-  std::unordered_map<std::string, QueueTuple> incomplete;
+  const MemoryShare share;
+  mutable std::mutex mutex; // guards what follows
+  Elements incomplete{share};
   int64_t nextNumber = INT64_MIN; // as TensorFlow counts: one for the new keys of an op
   bool isClosed = false, isCancelled = false;
 };
@@ -79,14 +87,22 @@ std::optional<Error> Barrier::checkInsert(int64_t component, std::span<const std
   if (isCancelled || (isClosed && incomplete.empty()))
     return cancelled("the barrier is closed");
   for (const std::string &key : keys) {
-    auto element = incomplete.find(key);
+    auto element = incomplete.find(std::string_view(key));
     if (isClosed && element == incomplete.end())
       return cancelled("the barrier is closed: there is nothing to add to for key '", key, "'");
-    if (element != incomplete.end() && element->second[component])
+    if (element != incomplete.end() && element->second.tuple[component])
       return invalidArgument("the key '", key, "' has a value for component ",
                              component - static_cast<int64_t>(ownComponents), " already");
   }
   return std::nullopt;
+}
+
+// An element without components.
+Barrier::Elements::iterator Barrier::begin(const std::string &key) {
+  QueueTuple tuple(traits().dtypes.size());
+  tuple[0] = Tensor::scalar(DType::Int64, nextNumber);
+  tuple[1] = Tensor::scalarString(key);
+  return incomplete.emplace(KeptString(key, share), KeptTuple(std::move(tuple), share)).first;
 }
 
 void Barrier::insert(OpContext &ctx, int64_t component, std::span<const std::string> keys,
@@ -98,14 +114,12 @@ void Barrier::insert(OpContext &ctx, int64_t component, std::span<const std::str
     return ctx.fail(std::move(*error));
   bool hasNew = false;
   for (size_t i = 0; i < keys.size(); ++i) {
-    auto [element, isNew] = incomplete.try_emplace(keys[i]);
-    QueueTuple &tuple = element->second;
-    if (isNew) {
-      tuple.resize(traits().dtypes.size());
-      tuple[0] = Tensor::scalar(DType::Int64, nextNumber);
+    auto element = incomplete.find(std::string_view(keys[i]));
+    if (element == incomplete.end()) {
+      element = begin(keys[i]);
       hasNew = true;
-      tuple[1] = Tensor::scalarString(keys[i]);
     }
+    QueueTuple &tuple = element->second.tuple;
     tuple[component] = rowOf(values, static_cast<int64_t>(i));
     if (std::ranges::all_of(tuple, [](const Tensor &t) { return static_cast<bool>(t); })) {
       complete.push_back(std::move(tuple));

@@ -3,6 +3,7 @@
 #include "treadle/kernels/exchange/Staging.h"
 
 #include "treadle/kernels/ElementCopy.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <algorithm>
 #include <map>
@@ -35,21 +36,24 @@ public:
   }
 
 private:
-  using Tuples = std::map<int64_t, Tuple>;
+  using KeptParts = KeptVector<Tensor>;
+  using Tuples =
+      std::map<int64_t, KeptParts, std::less<>, KeptAllocator<std::pair<const int64_t, KeptParts>>>;
 
   Expected<void> checkIndices(int64_t key, const Indices &indices) const;
   Expected<void> addParts(int64_t key, const Indices &indices, Tuple parts);
   StagingResult takeParts(Tuples::iterator entry, const Indices &indices, bool peeks);
   bool hasRoom(const Tuple &parts) const;
-  static size_t bytesOf(const Tuple &tuple);
+  static size_t bytesOf(std::span<const Tensor> tuple);
 
   const int64_t capacity, memoryLimit;
   const int64_t width; // parts of a tuple
-  Tuples complete, incomplete;
+  const MemoryShare share;
+  Tuples complete{share}, incomplete{share};
   size_t bytes = 0;
 };
 
-size_t KeyedArea::bytesOf(const Tuple &tuple) {
+size_t KeyedArea::bytesOf(std::span<const Tensor> tuple) {
   size_t sum = 0;
   for (const Tensor &part : tuple)
     sum += part ? part.bytes() : 0;
@@ -75,8 +79,7 @@ Expected<void> KeyedArea::checkIndices(int64_t key, const Indices &indices) cons
 }
 
 Expected<void> KeyedArea::addParts(int64_t key, const Indices &indices, Tuple parts) {
-  Tuple &tuple = incomplete[key];
-  tuple.resize(width);
+  KeptParts &tuple = incomplete.try_emplace(key, static_cast<size_t>(width), share).first->second;
   for (int64_t index : indices)
     if (tuple[index])
       return Unexpected(invalidArgument("part ", index, " for key ", key, " is staged already"));

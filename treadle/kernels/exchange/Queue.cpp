@@ -42,6 +42,18 @@ bool Queue::claim(Attempt &a) {
   return !a.isLost;
 }
 
+// False, with an error, where memory ends: the attempt may be another op's.
+bool Queue::pushFirst(Attempt &a) {
+  try {
+    storage->push(std::move(a.tuples.front()));
+  } catch (const std::bad_alloc &thrown) {
+    a.error = memoryError(thrown);
+    return false;
+  }
+  a.tuples.pop_front();
+  return true;
+}
+
 bool Queue::tryEnqueue(Attempt &a) {
   if (closed) {
     if (claim(a))
@@ -49,14 +61,15 @@ bool Queue::tryEnqueue(Attempt &a) {
     return true;
   }
   int64_t places = room();
-  for (; a.tuples.size() > 1 && places > 0; --places) {
-    storage->push(std::move(a.tuples.front()));
-    a.tuples.pop_front();
-  }
+  for (; a.tuples.size() > 1 && places > 0; --places)
+    if (!pushFirst(a)) {
+      claim(a);
+      return true;
+    }
   if (places <= 0 && !a.tuples.empty())
     return false;
   if (claim(a) && !a.tuples.empty())
-    storage->push(std::move(a.tuples.front()));
+    pushFirst(a);
   return true;
 }
 

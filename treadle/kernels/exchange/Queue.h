@@ -3,6 +3,7 @@
 #pragma once
 
 #include "treadle/kernels/Element.h"
+#include "treadle/tensor/KeptMemory.h"
 #include "treadle/tensor/Resource.h"
 
 #include <deque>
@@ -16,7 +17,15 @@ namespace treadle {
 /// An element of a queue: one tensor a component.
 using QueueTuple = std::vector<Tensor>;
 
-/// Where a queue keeps its elements, and which comes out next.
+/// An element that is kept, charged to whoever keeps it.
+struct KeptTuple {
+  KeptTuple(QueueTuple taken, const MemoryShare &share)
+      : charge(share, taken.capacity() * sizeof(Tensor)), tuple(std::move(taken)) {}
+  MemoryCharge charge;
+  QueueTuple tuple;
+};
+
+/// Where a queue keeps its elements, and which comes out next. `push` throws where memory ends.
 class QueueStorage {
 public:
   virtual ~QueueStorage() = default;
@@ -75,6 +84,7 @@ private:
   void advance(Attempts &finished);
   bool advance(Attempts &line, Attempts &finished);
   bool attempt(Attempt &a);
+  bool pushFirst(Attempt &a);
   bool tryEnqueue(Attempt &a);
   bool tryDequeue(Attempt &a);
   bool tryClose(Attempt &a);

@@ -10,16 +10,17 @@ namespace {
 
 class FifoStorage final : public QueueStorage {
 public:
-  void push(QueueTuple tuple) override { tuples.push_back(std::move(tuple)); }
+  void push(QueueTuple tuple) override { tuples.emplace_back(std::move(tuple), share); }
   QueueTuple pop() override {
-    QueueTuple first = std::move(tuples.front());
+    QueueTuple first = std::move(tuples.front().tuple);
     tuples.pop_front();
     return first;
   }
   int64_t size() const override { return static_cast<int64_t>(tuples.size()); }
 
 private:
-  std::deque<QueueTuple> tuples;
+  const MemoryShare share;
+  std::deque<KeptTuple, KeptAllocator<KeptTuple>> tuples{share};
 };
 
 /// The smallest first component first. A binary heap as TensorFlow's is, so that equals come out in
@@ -27,32 +28,33 @@ private:
 class PriorityStorage final : public QueueStorage {
 public:
   void push(QueueTuple tuple) override {
-    heap.push_back(std::move(tuple));
+    heap.emplace_back(std::move(tuple), share);
     std::ranges::push_heap(heap, comesLater);
   }
   QueueTuple pop() override {
     std::ranges::pop_heap(heap, comesLater);
-    QueueTuple first = std::move(heap.back());
+    QueueTuple first = std::move(heap.back().tuple);
     heap.pop_back();
     return first;
   }
   int64_t size() const override { return static_cast<int64_t>(heap.size()); }
 
 private:
-  static bool comesLater(const QueueTuple &a, const QueueTuple &b) {
-    return a[0].scalarValue<int64_t>() > b[0].scalarValue<int64_t>();
+  static bool comesLater(const KeptTuple &a, const KeptTuple &b) {
+    return a.tuple[0].scalarValue<int64_t>() > b.tuple[0].scalarValue<int64_t>();
   }
-  std::vector<QueueTuple> heap;
+  const MemoryShare share;
+  KeptVector<KeptTuple> heap{share};
 };
 
 /// Draws as TensorFlow does, so that a seeded queue gives the same order.
 class ShuffledStorage final : public QueueStorage {
 public:
   explicit ShuffledStorage(Philox stream) : stream(stream) {}
-  void push(QueueTuple tuple) override { tuples.push_back(std::move(tuple)); }
+  void push(QueueTuple tuple) override { tuples.emplace_back(std::move(tuple), share); }
   QueueTuple pop() override {
     size_t drawn = numbers.next() % tuples.size();
-    QueueTuple tuple = std::exchange(tuples[drawn], QueueTuple());
+    QueueTuple tuple = std::move(tuples[drawn].tuple);
     if (drawn + 1 < tuples.size())
       tuples[drawn] = std::move(tuples.back());
     tuples.pop_back();
@@ -63,7 +65,8 @@ public:
 private:
   Philox stream;
   PhiloxNumbers numbers{stream};
-  std::vector<QueueTuple> tuples;
+  const MemoryShare share;
+  KeptVector<KeptTuple> tuples{share};
 };
 
 } // namespace

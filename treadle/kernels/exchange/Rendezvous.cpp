@@ -5,6 +5,7 @@
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/runtime/Run.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <charconv>
 #include <deque>
@@ -31,7 +32,8 @@ private:
   };
   // One of the two is empty.
   struct Line {
-    std::deque<Tensor> values;
+    explicit Line(const MemoryShare &share) : values(share) {}
+    std::deque<Tensor, KeptAllocator<Tensor>> values;
     std::deque<Receiver> waiting;
     bool isEmpty() const { return values.empty() && waiting.empty(); }
   };
@@ -39,8 +41,9 @@ private:
 
   void dropOldest();
 
+  const MemoryShare share;
   std::mutex mutex;
-  std::map<Key, Line> lines;
+  std::map<Key, Line, std::less<>, KeptAllocator<std::pair<const Key, Line>>> lines{share};
 };
 
 // Values that nobody received stay behind when their run ends; only so many of them are kept.
@@ -60,7 +63,7 @@ void Rendezvous::send(OpContext &ctx, const std::string &key, Tensor value) {
   Receiver receiver;
   {
     std::lock_guard lock(mutex);
-    auto at = lines.try_emplace({ctx.run().step, key}).first;
+    auto at = lines.try_emplace({ctx.run().step, key}, share).first;
     Line &line = at->second;
     while (!receiver.suspension && !line.waiting.empty()) {
       if (line.waiting.front().suspension->claim()) // else its run was stopped
@@ -83,7 +86,7 @@ void Rendezvous::send(OpContext &ctx, const std::string &key, Tensor value) {
 
 void Rendezvous::receive(OpContext &ctx, const std::string &key, DType dtype) {
   std::lock_guard lock(mutex);
-  auto at = lines.try_emplace({ctx.run().step, key}).first;
+  auto at = lines.try_emplace({ctx.run().step, key}, share).first;
   Line &line = at->second;
   if (line.values.empty()) {
     line.waiting.push_back({ctx.suspend(), dtype});

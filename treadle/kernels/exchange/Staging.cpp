@@ -2,11 +2,21 @@
 #include "treadle/kernels/exchange/Staging.h"
 
 #include "treadle/kernels/Families.h"
+#include "treadle/kernels/exchange/Queue.h"
 
 #include <deque>
 #include <numeric>
 
 namespace treadle {
+
+// An error where memory ends: the turn may be another op's.
+static StagingResult actOn(const StagingTurn &turn) {
+  try {
+    return turn.act();
+  } catch (const std::bad_alloc &thrown) {
+    return Unexpected(memoryError(thrown));
+  }
+}
 
 void StagingArea::submit(OpContext &ctx, StagingTurn turn) {
   std::vector<Done> done;
@@ -38,7 +48,7 @@ std::vector<StagingArea::Done> StagingArea::advance() {
         continue;
       }
       if (each->suspension->claim()) { // else its run was stopped
-        done.push_back({std::move(each->suspension), each->turn.act()});
+        done.push_back({std::move(each->suspension), actOn(each->turn)});
         isMoving = true;
       }
       each = waiting.erase(each);
@@ -68,7 +78,7 @@ StagingResult ofTypes(StagingResult tuple, std::span<const DType> dtypes) {
 
 namespace {
 
-using Tuple = std::vector<Tensor>;
+using Tuple = QueueTuple;
 
 class Line final : public StagingArea {
 public:
@@ -87,8 +97,8 @@ public:
                                         memoryLimit, "; raise memory_limit"));
     submit(ctx, {[this, size] { return hasRoom(size); },
                  [this, size, tuple = std::move(tuple)]() mutable -> StagingResult {
+                   tuples.emplace_back(std::move(tuple), share);
                    bytes += size;
-                   tuples.push_back(std::move(tuple));
                    return Tuple();
                  }});
   }
@@ -96,7 +106,7 @@ public:
   void take(OpContext &ctx) {
     submit(ctx, {[this] { return !tuples.empty(); },
                  [this, &dtypes = ctx.state<StagingState>().dtypes] {
-                   Tuple first = std::move(tuples.front());
+                   Tuple first = std::move(tuples.front().tuple);
                    tuples.pop_front();
                    bytes -= bytesOf(first);
                    return ofTypes(std::move(first), dtypes);
@@ -106,7 +116,7 @@ public:
   void peek(OpContext &ctx, int64_t i) {
     submit(ctx, {[this, i] { return i < std::ssize(tuples); },
                  [this, i, &dtypes = ctx.state<StagingState>().dtypes] {
-                   return ofTypes(tuples[i], dtypes);
+                   return ofTypes(tuples[i].tuple, dtypes);
                  }});
   }
 
@@ -134,7 +144,8 @@ private:
   }
 
   const int64_t capacity, memoryLimit;
-  std::deque<Tuple> tuples;
+  const MemoryShare share;
+  std::deque<KeptTuple, KeptAllocator<KeptTuple>> tuples{share};
   size_t bytes = 0;
 };
 

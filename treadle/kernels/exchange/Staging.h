@@ -13,7 +13,7 @@ using StagingResult = Expected<std::vector<Tensor>>;
 /// An op on an area: whether it can be done now, and doing it, which gives its outputs.
 struct StagingTurn {
   std::function<bool()> isReady;
-  std::function<StagingResult()> act;
+  std::function<StagingResult()> act; // throws where memory ends
 };
 
 /// Thread-safe. Whoever waits is looked at, in order of coming, whenever something was done.

@@ -2,6 +2,7 @@
 #include "treadle/kernels/ElementCopy.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <mutex>
 #include <vector>
@@ -38,7 +39,7 @@ public:
     return value;
   }
   void close() {
-    std::vector<Tensor> old; // let go of after the lock
+    KeptVector<Tensor> old(share); // let go of after the lock
     std::lock_guard lock(mutex);
     isClosed = true;
     old.swap(values);
@@ -46,8 +47,9 @@ public:
 
 private:
   static Error closedError() { return invalidArgument("the stack was closed already"); }
+  const MemoryShare share;
   std::mutex mutex;
-  std::vector<Tensor> values;
+  KeptVector<Tensor> values{share};
   const int64_t limit; // below zero: none
   bool isClosed = false;
 };

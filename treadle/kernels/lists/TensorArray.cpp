@@ -150,7 +150,7 @@ Expected<Tensor> TensorArray::read(int64_t index) {
 }
 
 void TensorArray::close() {
-  std::vector<Element> old; // let go of after the lock
+  KeptVector<Element> old(share); // let go of after the lock
   std::vector<std::pair<std::string, Ref<TensorArray>>> oldGradients;
   std::lock_guard lock(mutex);
   isClosed = true;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "treadle/kernels/ElementShapes.h"
+#include "treadle/tensor/KeptMemory.h"
 #include "treadle/tensor/Resource.h"
 
 #include <mutex>
@@ -28,7 +29,8 @@ public:
   static constexpr std::string_view kindName = "tensor array";
   std::string_view kind() const override { return kindName; }
 
-  TensorArray(TensorArrayTraits traits, int64_t size) : traits(std::move(traits)), elements(size) {}
+  TensorArray(TensorArrayTraits traits, int64_t size)
+      : traits(std::move(traits)), elements(static_cast<size_t>(size), share) {}
 
   DType dtype() const { return traits.dtype; }
   Expected<int64_t> size() const;
@@ -63,9 +65,10 @@ private:
   std::optional<Error> add(int64_t index, Tensor value);
   Ref<TensorArray> makeGradient(Dims prepended) const;
 
+  const MemoryShare share;
   mutable std::mutex mutex;
   TensorArrayTraits traits;
-  std::vector<Element> elements;
+  KeptVector<Element> elements;
   std::vector<std::pair<std::string, Ref<TensorArray>>> gradients;
   int64_t splitSize = 0;
   bool isGradient = false;

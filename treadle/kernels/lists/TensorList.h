@@ -3,6 +3,7 @@
 
 #include "treadle/kernels/ElementShapes.h"
 #include "treadle/kernels/Variants.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <vector>
 
@@ -23,7 +24,8 @@ public:
   DType dtype;
   PartialShape elementShape;
   int64_t maxElements = -1; // -1: any number
-  std::vector<Tensor> elements;
+  const MemoryShare share;
+  KeptVector<Tensor> elements{share};
 };
 
 /// Zeros for every element, and elements summed in pairs.

@@ -33,25 +33,29 @@ std::string identityOf(const Tensor &key) {
 Ref<TensorMapObject> TensorMapObject::copy() const {
   auto made = makeRef<TensorMapObject>();
   made->entries = entries;
-  made->places = places;
+  for (const auto &[identity, place] : places)
+    made->places.emplace(KeptString(identity, made->share), place);
   return made;
 }
 
 const TensorMapObject::Entry *TensorMapObject::find(const Tensor &key) const {
-  auto place = places.find(identityOf(key));
+  auto place = places.find(std::string_view(identityOf(key)));
   return place == places.end() ? nullptr : &entries[place->second];
 }
 
 void TensorMapObject::insert(const Tensor &key, Tensor value) {
-  auto [place, isNew] = places.try_emplace(identityOf(key), entries.size());
-  if (isNew)
-    entries.push_back({key, std::move(value)});
-  else
+  std::string identity = identityOf(key);
+  if (auto place = places.find(std::string_view(identity)); place != places.end()) {
     entries[place->second].value = std::move(value);
+    return;
+  }
+  entries.push_back({key, std::move(value)});
+  doOrUndo([&] { places.emplace(KeptString(identity, share), entries.size() - 1); },
+           [this] { entries.pop_back(); });
 }
 
 bool TensorMapObject::erase(const Tensor &key) {
-  auto place = places.find(identityOf(key));
+  auto place = places.find(std::string_view(identityOf(key)));
   if (place == places.end())
     return false;
   size_t gone = place->second;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/kernels/Variants.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <string>
 #include <unordered_map>
@@ -21,15 +22,22 @@ public:
   };
 
   Ref<TensorMapObject> copy() const;
-  const std::vector<Entry> &all() const { return entries; }
+  const KeptVector<Entry> &all() const { return entries; }
   /// Null where there is none.
   const Entry *find(const Tensor &key) const;
   void insert(const Tensor &key, Tensor value);
   bool erase(const Tensor &key);
 
 private:
-  std::vector<Entry> entries;
-  std::unordered_map<std::string, size_t> places; // by the key's dtype, shape and elements
+  struct Hash : std::hash<std::string_view> {
+    using is_transparent = void;
+  };
+  const MemoryShare share;
+  KeptVector<Entry> entries{share};
+  /// By the key's dtype, shape and elements.
+  std::unordered_map<KeptString, size_t, Hash, std::equal_to<>,
+                     KeptAllocator<std::pair<const KeptString, size_t>>>
+      places{share};
 };
 
 /// The entries of both; values under one key are added.

@@ -123,8 +123,8 @@ std::unique_ptr<CandidateSampler> makeWeightedSampler(std::vector<float> weights
 // --- learning ------------------------------------------------------------------------------------
 
 LearningSampler::LearningSampler(int64_t range)
-    : CandidateSampler(range), weights(static_cast<size_t>(range), 1),
-      sums(static_cast<size_t>(range) + 1), total(static_cast<int32_t>(range)) {
+    : CandidateSampler(range), weights(static_cast<size_t>(range), 1, share),
+      sums(static_cast<size_t>(range) + 1, share), total(static_cast<int32_t>(range)) {
   for (size_t i = 1; i < sums.size(); ++i)
     sums[i] = static_cast<int32_t>(i & -i);
 }

@@ -4,6 +4,7 @@
 
 #include "treadle/kernels/random/Philox.h"
 #include "treadle/tensor/Error.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <cstdint>
 #include <memory>
@@ -37,8 +38,9 @@ public:
   void learn(std::span<const int64_t> ids);
 
 private:
-  std::vector<int32_t> weights;
-  std::vector<int32_t> sums; // a Fenwick tree of the weights
+  const MemoryShare share;
+  KeptVector<int32_t> weights;
+  KeptVector<int32_t> sums; // a Fenwick tree of the weights
   int32_t total;
 };
 

@@ -2,6 +2,7 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
 #include "treadle/kernels/sparse/SparseBatch.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <algorithm>
 #include <unordered_map>
@@ -32,8 +33,11 @@ public:
   }
 
 private:
+  const MemoryShare share;
   std::mutex mutex;
-  std::unordered_map<int64_t, WholeSparse> kept;
+  std::unordered_map<int64_t, WholeSparse, std::hash<int64_t>, std::equal_to<>,
+                     KeptAllocator<std::pair<const int64_t, WholeSparse>>>
+      kept{share};
   int64_t next = 0;
 };
 

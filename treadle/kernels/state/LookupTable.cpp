@@ -63,7 +63,7 @@ std::string_view LookupTable::keyAt(const Tensor &keys, int64_t i) const {
   return {keys.data<char>() + static_cast<size_t>(i) * size, size};
 }
 
-static void storeKey(const std::string &key, Tensor &keys, int64_t i) {
+static void storeKey(std::string_view key, Tensor &keys, int64_t i) {
   if (keys.dtype() == DType::String)
     keys.data<std::string>()[i] = key;
   else
@@ -100,7 +100,8 @@ void LookupTable::loadValue(int64_t row, Tensor &values, int64_t i) const {
 bool LookupTable::isStored(int64_t row, const Tensor &values, int64_t i) const {
   if (type.value == DType::String)
     return std::equal(texts.begin() + row * valueCount(), texts.begin() + (row + 1) * valueCount(),
-                      values.data<std::string>() + i * valueCount());
+                      values.data<std::string>() + i * valueCount(),
+                      std::equal_to<std::string_view>());
   return !std::memcmp(values.data<char>() + static_cast<size_t>(i) * valueBytes(),
                       plain.data() + static_cast<size_t>(row) * valueBytes(), valueBytes());
 }
@@ -114,13 +115,19 @@ void LookupTable::clear() {
   rowsOfBuckets.clear();
 }
 
-int64_t LookupTable::addRow(std::string_view key) {
-  keyOfRow.emplace_back(key);
+// Where memory ends, there is no row more. The key stays where it is.
+int64_t LookupTable::addRow(std::string_view key, int64_t bucket) {
+  size_t row = keyOfRow.size();
   if (type.value == DType::String)
-    texts.resize(texts.size() + static_cast<size_t>(valueCount()));
+    texts.resize((row + 1) * static_cast<size_t>(valueCount()), KeptString(share));
   else
-    plain.resize(plain.size() + valueBytes());
-  return std::ssize(keyOfRow) - 1;
+    plain.resize((row + 1) * valueBytes());
+  if (dense) {
+    bucketOfRow.resize(row + 1);
+    bucketOfRow[row] = bucket;
+  }
+  keyOfRow.push_back(key);
+  return static_cast<int64_t>(row);
 }
 
 Expected<void> LookupTable::put(const Tensor &keys, int64_t i, const Tensor &values) {
@@ -129,7 +136,9 @@ Expected<void> LookupTable::put(const Tensor &keys, int64_t i, const Tensor &val
     return Unexpected(reservedKey(i));
   auto it = rows.find(key);
   if (it == rows.end()) {
-    it = rows.emplace(key, dense ? claimBucket(key) : addRow(key)).first;
+    it = rows.emplace(KeptString(key, share), 0).first;
+    it->second = doOrUndo([&] { return dense ? claimBucket(it->first) : addRow(it->first); },
+                          [&] { rows.erase(it); });
   } else if (!type.isMutable && !isStored(it->second, values, i)) {
     return Unexpected(invalidArgument("key ", i, " has two different values"));
   }
@@ -181,17 +190,34 @@ Expected<void> LookupTable::insert(const Tensor &keys, const Tensor &values) {
   return countPairs(keys, values).and_then([&](int64_t count) -> Expected<void> {
     std::unique_lock lock(mutex);
     TREADLE_TRY(makeRoom(count));
-    for (int64_t i = 0; i < count; ++i)
-      TREADLE_TRY(put(keys, i, values));
-    return {};
+    size_t before = keyOfRow.size();
+    return doOrUndo(
+        [&]() -> Expected<void> {
+          for (int64_t i = 0; i < count; ++i)
+            TREADLE_TRY(put(keys, i, values));
+          return {};
+        },
+        [&] { dropRowsFrom(before); });
   });
+}
+
+void LookupTable::dropRowsFrom(size_t first) {
+  while (keyOfRow.size() > first) {
+    auto last = std::ssize(keyOfRow) - 1;
+    if (dense)
+      rowsOfBuckets.erase(bucketOfRow[static_cast<size_t>(last)]);
+    auto it = rows.find(keyOfRow.back());
+    if (it != rows.end() && it->second == last)
+      rows.erase(it);
+    dropRow(last);
+  }
 }
 
 // The last row takes the place.
 void LookupTable::dropRow(int64_t row) {
   int64_t last = std::ssize(keyOfRow) - 1;
   if (row != last) {
-    keyOfRow[static_cast<size_t>(row)] = std::move(keyOfRow.back());
+    keyOfRow[static_cast<size_t>(row)] = keyOfRow.back();
     rows.find(keyOfRow[static_cast<size_t>(row)])->second = row;
     if (type.value == DType::String)
       std::copy_n(texts.begin() + last * valueCount(), valueCount(),
@@ -202,7 +228,7 @@ void LookupTable::dropRow(int64_t row) {
   }
   keyOfRow.pop_back();
   if (type.value == DType::String)
-    texts.resize(static_cast<size_t>(last * valueCount()));
+    texts.resize(static_cast<size_t>(last * valueCount()), KeptString(share));
   else
     plain.resize(static_cast<size_t>(last) * valueBytes());
 }
@@ -260,7 +286,8 @@ Expected<void> LookupTable::initialize(const Tensor &keys, const Tensor &values)
                                                     "different data"));
     }
     for (int64_t i = 0; i < count; ++i)
-      if (Expected<void> ok = put(keys, i, values); !ok) {
+      if (Expected<void> ok = doOrUndo([&] { return put(keys, i, values); }, [this] { clear(); });
+          !ok) {
         clear();
         return ok;
       }
@@ -326,10 +353,8 @@ int64_t LookupTable::claimBucket(std::string_view key) {
   };
   int64_t bucket = probe(key, isFree);
   auto [it, isNew] = rowsOfBuckets.try_emplace(bucket, std::ssize(keyOfRow));
-  if (isNew) {
-    bucketOfRow.push_back(bucket);
-    return addRow(key);
-  }
+  if (isNew)
+    return doOrUndo([&] { return addRow(key, bucket); }, [&] { rowsOfBuckets.erase(it); });
   keyOfRow[static_cast<size_t>(it->second)] = key;
   return it->second;
 }
@@ -339,7 +364,7 @@ bool LookupTable::isLaidOut() const {
   if (!std::has_single_bit(static_cast<uint64_t>(dense->numBuckets)))
     return false;
   for (size_t row = 0; row < keyOfRow.size(); ++row) {
-    const std::string &key = keyOfRow[row];
+    std::string_view key = keyOfRow[row];
     auto ends = [&](int64_t bucket) {
       auto it = rowsOfBuckets.find(bucket);
       return it == rowsOfBuckets.end() || keyOfRow[static_cast<size_t>(it->second)] == key;
@@ -391,22 +416,32 @@ Expected<int64_t> LookupTable::countBuckets(const Tensor &keys, const Tensor &va
 }
 
 // Buckets that TensorFlow wrote stay as they are; others, such as pairs in any order, are laid out.
+void LookupTable::putIntoBucket(std::string_view key, int64_t bucket, const Tensor &values) {
+  std::string_view kept = dense->deletedKey;
+  auto row = std::ssize(keyOfRow);
+  if (key != kept) {
+    auto it = rows.emplace(KeptString(key, share), row).first;
+    it->second = row;
+    kept = it->first;
+  }
+  rowsOfBuckets[bucket] = addRow(kept, bucket);
+  storeValue(row, values, bucket);
+}
+
 Expected<void> LookupTable::replaceBuckets(const Tensor &keys, const Tensor &values) {
   int64_t count = TREADLE_TRY(countBuckets(keys, values));
   std::unique_lock lock(mutex);
   clear();
   dense->numBuckets = count;
-  for (int64_t bucket = 0; bucket < count; ++bucket) {
-    std::string_view key = keyAt(keys, bucket);
-    if (key == dense->emptyKey)
-      continue;
-    int64_t row = addRow(key);
-    bucketOfRow.push_back(bucket);
-    rowsOfBuckets[bucket] = row;
-    storeValue(row, values, bucket);
-    if (key != dense->deletedKey)
-      rows[std::string(key)] = row;
-  }
+  auto putAll = [&] {
+    for (int64_t bucket = 0; bucket < count; ++bucket)
+      if (std::string_view key = keyAt(keys, bucket); key != dense->emptyKey)
+        putIntoBucket(key, bucket, values);
+  };
+  doOrUndo(putAll, [this] {
+    clear();
+    dense->numBuckets = DenseLayout::fewestBuckets;
+  });
   if (isLaidOut())
     return {};
   auto numKeys = static_cast<float>(rows.size());

@@ -1,6 +1,7 @@
 // Lookup tables: from keys to values, of any dtypes.
 #pragma once
 
+#include "treadle/tensor/KeptMemory.h"
 #include "treadle/tensor/Resource.h"
 #include "treadle/tensor/Tensor.h"
 
@@ -60,15 +61,18 @@ private:
   struct Hash : std::hash<std::string_view> {
     using is_transparent = void;
   };
-  using Rows = std::unordered_map<std::string, int64_t, Hash, std::equal_to<>>;
+  template <typename Key, typename KeyHash = std::hash<Key>>
+  using KeptMap = std::unordered_map<Key, int64_t, KeyHash, std::equal_to<>,
+                                     KeptAllocator<std::pair<const Key, int64_t>>>;
 
   Expected<int64_t> countKeys(const Tensor &keys) const;
   Expected<int64_t> countPairs(const Tensor &keys, const Tensor &values) const;
   std::string_view keyAt(const Tensor &keys, int64_t i) const;
   bool isReserved(std::string_view key) const;
   Expected<void> put(const Tensor &keys, int64_t i, const Tensor &values);
-  int64_t addRow(std::string_view key);
+  int64_t addRow(std::string_view key, int64_t bucket = 0);
   void dropRow(int64_t row);
+  void dropRowsFrom(size_t first);
   void storeValue(int64_t row, const Tensor &values, int64_t i);
   void loadValue(int64_t row, Tensor &values, int64_t i) const;
   bool isStored(int64_t row, const Tensor &values, int64_t i) const;
@@ -83,6 +87,7 @@ private:
   bool isLaidOut() const;
   Expected<void> makeRoom(int64_t numKeys);
   Expected<void> layOut(int64_t numBuckets);
+  void putIntoBucket(std::string_view key, int64_t bucket, const Tensor &values);
   Expected<void> replaceBuckets(const Tensor &keys, const Tensor &values);
   Expected<std::pair<Tensor, Tensor>> allBuckets() const;
 
@@ -90,15 +95,17 @@ private:
   int64_t valueCount() const { return *countElements(type.valueDims); }
   size_t valueBytes() const { return static_cast<size_t>(valueCount()) * dtypeSize(type.value); }
 
+  const MemoryShare share;
   mutable std::shared_mutex mutex; // guards what follows
-  Rows rows;
-  std::vector<std::string> keyOfRow; // in a dense table also the deleted key
-  std::vector<char> plain;           // of values that are plain
-  std::vector<std::string> texts;    // of values that are strings
+  KeptMap<KeptString, Hash> rows{share};
+  KeptVector<std::string_view> keyOfRow{share}; // of `rows`; in a dense table also the deleted key
+  KeptVector<char> plain{share};                // of values that are plain
+  KeptVector<KeptString> texts{share};          // of values that are strings
   bool isFilled = false;
   std::optional<DenseLayout> dense;
-  std::vector<int64_t> bucketOfRow;                   // of a dense table
-  std::unordered_map<int64_t, int64_t> rowsOfBuckets; // of those that aren't empty
+  // Of a dense table. Where memory ended there may be more than rows.
+  KeptVector<int64_t> bucketOfRow{share};
+  KeptMap<int64_t> rowsOfBuckets{share}; // of those that aren't empty
 };
 
 } // namespace treadle

@@ -2,6 +2,7 @@
 // what handles say of themselves.
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/Handles.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <algorithm>
 #include <map>
@@ -25,12 +26,12 @@ public:
   std::string keep(Tensor value, std::string_view node) {
     std::lock_guard lock(mutex);
     std::string handle = str("GetSessionHandle;", node, ";", ++count);
-    kept[handle] = std::move(value);
+    kept.insert_or_assign(KeptString(handle, share), std::move(value));
     return handle;
   }
   Expected<Tensor> find(const std::string &handle) {
     std::lock_guard lock(mutex);
-    auto entry = kept.find(handle);
+    auto entry = kept.find(std::string_view(handle));
     if (entry == kept.end())
       return Unexpected(invalidArgument("the session keeps no tensor under the handle '", handle,
                                         "', expected one of GetSessionHandle's"));
@@ -38,12 +39,15 @@ public:
   }
   void forget(const std::string &handle) {
     std::lock_guard lock(mutex);
-    kept.erase(handle);
+    if (auto entry = kept.find(std::string_view(handle)); entry != kept.end())
+      kept.erase(entry);
   }
 
 private:
+  const MemoryShare share;
   std::mutex mutex;
-  std::map<std::string, Tensor> kept;
+  std::map<KeptString, Tensor, std::less<>, KeptAllocator<std::pair<const KeptString, Tensor>>>
+      kept{share};
   uint64_t count = 0;
 };
 
