@@ -1,6 +1,7 @@
 """`treadle explain` and Graph.explain: what orders a loop's iterations, and what is said of it."""
 
 import json
+import re
 import pathlib
 import subprocess
 import sys
@@ -312,7 +313,9 @@ def test_races_of_a_v1_loop_are_none_of_its_orders(tmp_path):
 def test_the_command_says_it_in_words(command):
     status, out, error = command(counted(writing("v", lambda b, i, v: b.add(b.read(v), i))))
     assert (status, error) == (0, "")
-    assert out.startswith("graph\n  loop 'while' (While), parallel_iterations 10\n    auto: ")
+    first, rest = out.split("graph\n")
+    assert re.fullmatch(r"worth doing\n  compile loop 'while' \(While\): .*\n", first)
+    assert rest.startswith("  loop 'while' (While), parallel_iterations 10\n    auto: ")
     assert "in order:    the condition, with what it needs: " in out
     assert (
         "variable 'v': 'readvariableop_4' (ReadVariableOp) reads it, 'assignv" in out

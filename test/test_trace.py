@@ -131,6 +131,59 @@ def test_a_run_that_fails_leaves_its_trace(tmp_path):
     assert [e["name"] for e in slices(trace.read_text(), OPS)][-1] == "check"
 
 
+def fields(message):
+    """The fields of a message of protobuf: numbers as int, the others as bytes."""
+    out, at = [], 0
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at += 1
+            value |= (byte & 127) << shift
+            shift += 7
+            if byte < 128:
+                return value
+
+    while at < len(message):
+        key = varint()
+        assert key & 7 in (0, 2)
+        value = varint()
+        if key & 7 == 2:
+            value, at = message[at : at + value], at + value
+        out.append((key >> 3, value))
+    return out
+
+
+def test_perfettos_own_format_says_the_same(tmp_path):
+    packets = tmp_path / "trace.pftrace"
+    done = run(COUNTDOWN, "--fetch", "count:0", "--input", "start=5", "--trace", packets)
+    assert (done.returncode, done.stderr) == (0, "")
+    tracks, open_slices, begun, last = {}, {}, [], {}
+    for number, packet in fields(packets.read_bytes()):
+        assert number == 1  # Trace.packet
+        told = dict(fields(packet))
+        if 60 in told:  # track_descriptor: its uuid and name
+            about = dict(fields(told[60]))
+            tracks[about[1]] = about[2].decode()
+            continue
+        event = dict(fields(told[11]))  # track_event
+        track = tracks[event[11]]
+        assert told[8] >= last.get(track, 0), "times of a track ascend"
+        last[track] = told[8]
+        depth = open_slices.get(track, 0)
+        if event[9] == 1:  # TYPE_SLICE_BEGIN
+            begun.append(event[23].decode())
+        else:
+            assert depth > 0, "a slice ends that did not begin"
+        open_slices[track] = depth + (1 if event[9] == 1 else -1)
+    assert tracks.keys() and {"ops by thread", "thread 0"} <= set(tracks.values())
+    assert set(open_slices.values()) == {0}
+    assert sum(name.startswith("iteration ") for name in begun) == 6
+    assert sum(name.endswith("dec") for name in begun) == 5
+
+
 def test_a_trace_that_cannot_be_written_is_an_error():
     done = run(COUNTDOWN, "--fetch", "count:0", "--trace", "no-such-folder/trace.json")
     assert done.returncode == 1

@@ -115,3 +115,46 @@ def test_what_is_wrong_is_said(options, status, message, tmp_path):
     )  # fmt: skip
     assert done.returncode == status, done.stderr
     assert message in done.stderr
+
+
+def test_a_trace_is_opened_in_perfetto(tmp_path):
+    trace = tmp_path / "trace.json"
+    assert run("run", COUNTDOWN, "--fetch", "count:0", "--trace", trace).returncode == 0
+    command = [BINARY, "view", trace, "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as p:
+        line = p.stdout.readline().strip()
+        if not line:
+            assert "port 9001" in p.stderr.read(), "that of others, which Perfetto asks too"
+            pytest.skip("port 9001 is taken")
+        page, _, file = line.partition("/#!/?url=")
+        with urllib.request.urlopen(file) as answer:
+            assert answer.read() == trace.read_bytes()
+            assert answer.headers["Access-Control-Allow-Origin"] == page
+        p.terminate()
+
+
+def test_differences_as_a_page(tmp_path):
+    other, page = tmp_path / "other.pbtxt", tmp_path / "page.html"
+    other.write_text(COUNTDOWN.read_text().replace('name: "count"', 'name: "counted"'))
+    done = run("diff", COUNTDOWN, other, "--html", page)
+    assert done.returncode == 1 and "counted" in done.stdout
+    parts = json.loads(re.search(r"({\"differences.*?})</script>", page.read_text())[1])
+    assert {"scene", "other", "differences"} == set(parts)
+
+
+def test_show_as_a_tree_and_its_loops():
+    tree = run("show", COUNTDOWN, "--tree").stdout.splitlines()
+    assert tree[0] == "graph: 14 nodes" and "  loop/ 11 nodes" in tree
+    assert "    merge (Merge)" in tree
+    assert "    merge (Merge)" not in run("show", COUNTDOWN, "--tree", "--depth", "1").stdout
+    loops = run("show", COUNTDOWN, "--loops").stdout
+    assert loops.startswith("loop (frame), parallel_iterations 10\n  one iteration after the other")
+    for options in (["--depth", "2"], ["--tree", "--json"], ["--tree", "--depth", "0"]):
+        assert run("show", COUNTDOWN, *options).returncode == 2
+
+
+def test_quiet_keeps_notes_to_itself():
+    told = run("explore", COUNTDOWN)
+    assert "note: " in told.stderr
+    quiet = run("explore", COUNTDOWN, "--quiet")
+    assert (quiet.stderr, quiet.stdout) == ("", told.stdout)

@@ -9,6 +9,7 @@
 namespace treadle::cli {
 
 std::string_view commandInUse;
+bool isQuiet = false;
 
 static void complain(const std::string &text) {
   std::string line = "treadle: " + text + "\n";
@@ -26,7 +27,10 @@ int report(const UsageError &error) {
   return 2;
 }
 
-void note(const std::string &message) { complain("note: " + message); }
+void note(const std::string &message) {
+  if (!isQuiet)
+    complain("note: " + message);
+}
 
 void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
 

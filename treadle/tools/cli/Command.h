@@ -32,7 +32,13 @@ int report(const Error &error);
 extern std::string_view commandInUse;
 /// Prints `treadle: message` to standard error; returns exit status 2.
 int report(const UsageError &error);
-/// Prints `treadle: note: message` to standard error.
+/// --quiet was given: standard error has nothing but errors.
+extern bool isQuiet;
+/// Of every command.
+inline constexpr OptionRow commonOptions[] = {
+    {"--quiet", "", "no progress and no notes on standard error"},
+};
+/// Prints `treadle: note: message` to standard error, if it may.
 void note(const std::string &message);
 
 /// Writes to standard output.

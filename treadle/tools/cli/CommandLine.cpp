@@ -41,13 +41,15 @@ static std::string helpText() {
 }
 
 static void printHelp(const Command &command) {
-  print(str("usage: treadle ", command.name, " ", command.arguments,
-            command.options.empty() ? "" : " [OPTIONS]", "\n\n", command.summary, "\n\n"));
-  for (const OptionRow &option : command.options)
-    if (!option.help.empty())
-      print(rowText(str(option.name, option.value.empty() ? "" : " ", option.value), 28,
-                    option.help));
-  print(str(command.options.empty() ? "" : "\n", "example:\n", command.example));
+  print(str("usage: treadle ", command.name, " ", command.arguments, " [OPTIONS]\n\n",
+            command.summary, "\n\n"));
+  for (std::span<const OptionRow> options :
+       {command.options, std::span<const OptionRow>(commonOptions)})
+    for (const OptionRow &option : options)
+      if (!option.help.empty())
+        print(rowText(str(option.name, option.value.empty() ? "" : " ", option.value), 28,
+                      option.help));
+  print(str("\nexample:\n", command.example));
 }
 
 static const Command *findCommand(std::string_view name) {
@@ -79,7 +81,9 @@ static int help(std::string_view name) {
 
 /// `--check` of `bench`: which command has that option, if one has.
 static Parsed<Arguments> parse(const Command &command, std::span<char *const> args) {
-  Parsed<Arguments> parsed = Arguments::parse(command.options, args);
+  std::vector<OptionRow> table(command.options.begin(), command.options.end());
+  table.insert(table.end(), std::begin(commonOptions), std::end(commonOptions));
+  Parsed<Arguments> parsed = Arguments::parse(table, args);
   if (parsed || parsed.error().unknownOption.empty())
     return parsed;
   std::string owners;
@@ -106,6 +110,7 @@ static int runCommandLine(const Command &command, std::span<char *const> args) {
     return report(UsageError{str("'treadle ", command.name, "' got ",
                                  plural(std::ssize(parsed->positional), "argument"), ", expected ",
                                  command.arguments)});
+  isQuiet = parsed->has("--quiet");
   return command.run(*parsed);
 }
 

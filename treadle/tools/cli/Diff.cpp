@@ -1,5 +1,7 @@
 // `treadle diff`: what differs between two graphs.
 #include "treadle/graph/Diff.h"
+#include "treadle/View.h"
+#include "treadle/npy/Npy.h"
 #include "treadle/tools/cli/Command.h"
 
 namespace treadle::cli {
@@ -12,6 +14,17 @@ std::string jsonOf(const Difference &difference) {
              ", \"message\": ", jsonText(difference.message), "}");
 }
 
+/// Both graphs side by side, with what differs.
+Expected<void> writePage(const Arguments &args, const Graph &before, const Graph &after,
+                         const std::string &path) {
+  ViewRequest request;
+  request.title = args.positional[0];
+  request.other = after;
+  request.otherTitle = args.positional[1];
+  auto parts = TREADLE_TRY(viewParts(before, request));
+  return writeFileBytes(path, viewPage(parts));
+}
+
 int diff(const Arguments &args) {
   Expected<Graph> before = openModel(args.positional[0]);
   if (!before)
@@ -22,6 +35,9 @@ int diff(const Arguments &args) {
   Expected<std::vector<Difference>> differences = diffGraphs(*before, *after);
   if (!differences)
     return report(differences.error());
+  if (auto path = args.value("--html"))
+    if (Expected<void> written = writePage(args, *before, *after, std::string(*path)); !written)
+      return report(written.error());
   std::string json;
   for (const Difference &difference : *differences)
     if (args.has("--json"))
@@ -33,7 +49,10 @@ int diff(const Arguments &args) {
   return differences->empty() ? 0 : 1;
 }
 
-constexpr OptionRow options[] = {{"--json", "", "print a JSON array"}};
+constexpr OptionRow options[] = {
+    {"--json", "", "print a JSON array"},
+    {"--html", "PAGE.html", "write a page, too, that shows both graphs side by side"},
+};
 
 } // namespace
 

@@ -1,6 +1,9 @@
 // `treadle explain`: for each loop what orders its iterations, and what would set them free; and
 // what is compiled.
+#include "treadle/explain/WorthDoing.h"
 #include "treadle/tools/cli/ExplainCode.h"
+#include "treadle/tools/cli/Progress.h"
+#include "treadle/tools/cli/Terminal.h"
 
 namespace treadle::cli {
 namespace {
@@ -108,12 +111,25 @@ int explain(const Arguments &args) {
     return report(graph.error());
   if (args.has("--costs"))
     return explainSchedule(args, *graph);
-  Expected<Explanation> found =
-      explain(*graph, {args.list("--fetch"), args.list("--target"), nullptr,
-                       std::string(args.value("--signature").value_or("")), args.has("--all")});
+  Expected<Explanation> found = [&] {
+    Progress progress(str("explaining ", args.positional[0]));
+    return explain(*graph,
+                   {args.list("--fetch"), args.list("--target"), nullptr,
+                    std::string(args.value("--signature").value_or("")), args.has("--all")});
+  }();
   if (!found)
     return report(found.error());
-  print(args.has("--json") ? jsonExplanation(*found) : found->text());
+  if (args.has("--json")) {
+    print(jsonExplanation(*found));
+    return 0;
+  }
+  Terminal terminal = Terminal::ofOutput();
+  std::vector<std::string> things = worthDoing(*found);
+  if (!things.empty())
+    print(terminal.bold("worth doing") + "\n");
+  for (const std::string &thing : things)
+    print(str("  ", thing, "\n"));
+  print(found->text());
   return 0;
 }
 

@@ -1,4 +1,5 @@
 // `treadle explore`: all schedules of a small graph, and whether they give the same.
+#include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 
 namespace treadle::cli {
@@ -57,9 +58,11 @@ int explore(const Arguments &args) {
   if (!request)
     return status;
   useTensorNames(*request);
-  Expected<Exploration> found =
-      explore(request->graph,
-              {request->fetches, request->targets, request->feeds, args.list("--setup"), *limit});
+  Expected<Exploration> found = [&] {
+    Progress progress(str("exploring ", args.positional[0]));
+    return explore(request->graph, {request->fetches, request->targets, request->feeds,
+                                    args.list("--setup"), *limit});
+  }();
   if (!found)
     return report(found.error());
   if (!request->signature && !args.has("--fetch") && !args.has("--target"))

@@ -44,6 +44,9 @@ std::string manualPage(std::span<const Command *const> commands) {
                         ".SH DESCRIPTION\n", escaped(modelKinds), ".SH COMMANDS\n");
   for (const Command *command : commands)
     out += described(*command);
+  out += ".SH OPTIONS OF ALL COMMANDS\n";
+  for (const OptionRow &option : commonOptions)
+    out += described(option);
   return out + ".SH EXIT STATUS\n0 on success, 1 on an error, 2 on bad usage.\n";
 }
 
@@ -55,7 +58,7 @@ std::string bashCompletion(std::span<const Command *const> commands) {
     for (const OptionRow &option : command->options)
       if (!option.help.empty())
         options += str(option.name, " ");
-    cases += str("    ", command->name, ") words='", options, "--help' ;;\n");
+    cases += str("    ", command->name, ") words='", options, "--quiet --help' ;;\n");
   }
   // Whatever isn't a command or an option is a file.
   return str("_treadle() {\n"

@@ -65,16 +65,8 @@ std::string_view headerOf(std::string_view head, std::string_view name) {
   return {};
 }
 
-std::string reply(std::string_view status, std::string_view type, std::string_view body) {
-  return str("HTTP/1.1 ", status, "\r\nContent-Type: ", type, "\r\nContent-Length: ", body.size(),
-             "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-             "Referrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
-             "X-Frame-Options: DENY\r\nConnection: close\r\n\r\n",
-             body);
-}
-
 std::string refusal(std::string_view status, std::string_view why) {
-  return reply(status, "text/plain; charset=utf-8", str("treadle view: ", why, "\n"));
+  return httpReply(status, "text/plain; charset=utf-8", str("treadle view: ", why, "\n"));
 }
 
 /// Up to the empty line; nothing if none comes in time.
@@ -104,6 +96,16 @@ void writeAll(int connection, std::string_view bytes) {
 }
 
 } // namespace
+
+std::string httpReply(std::string_view status, std::string_view type, std::string_view body,
+                      std::string_view allowed) {
+  return str("HTTP/1.1 ", status, "\r\nContent-Type: ", type, "\r\nContent-Length: ", body.size(),
+             "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+             "Referrer-Policy: no-referrer\r\nX-Frame-Options: DENY\r\n",
+             allowed.empty() ? "Cross-Origin-Resource-Policy: same-origin"
+                             : str("Access-Control-Allow-Origin: ", allowed),
+             "\r\nConnection: close\r\n\r\n", body);
+}
 
 Expected<PageServer> PageServer::listen(int port) {
   int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -149,7 +151,7 @@ std::string PageServer::answer(std::string_view head, const std::string &page,
   target = target.substr(0, target.find(' '));
   constexpr std::string_view withToken = "/?token=", section = "/section/", bearer = "Bearer ";
   if (target.starts_with(withToken) && isEqual(target.substr(withToken.size()), secret))
-    return reply("200 OK", "text/html; charset=utf-8", page);
+    return httpReply("200 OK", "text/html; charset=utf-8", page);
   if (!target.starts_with(section))
     return target == "/" || target.starts_with("/?")
                ? refusal("403 Forbidden", "open the whole address that was printed, with its token")
@@ -159,10 +161,10 @@ std::string PageServer::answer(std::string_view head, const std::string &page,
     return refusal("403 Forbidden", "the token is missing or wrong");
   auto part = parts.find(std::string(target.substr(section.size())));
   return part == parts.end() ? refusal("404 Not Found", "the page has no such part")
-                             : reply("200 OK", "application/octet-stream", part->second);
+                             : httpReply("200 OK", "application/octet-stream", part->second);
 }
 
-void PageServer::serve(const std::string &page, const std::map<std::string, std::string> &parts) {
+void PageServer::serve(const std::function<std::string(std::string_view)> &answer) {
   // A browser opens connections that it may need later: each has a thread, and not for long.
   while (true) {
     int connection = accept4(socket, nullptr, nullptr, SOCK_CLOEXEC);
@@ -170,9 +172,9 @@ void PageServer::serve(const std::string &page, const std::map<std::string, std:
       continue;
     timeval patience{.tv_sec = 10, .tv_usec = 0};
     setsockopt(connection, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    std::thread([this, connection, &page, &parts] {
+    std::thread([connection, &answer] {
       if (std::optional<std::string> head = readHead(connection))
-        writeAll(connection, answer(*head, page, parts));
+        writeAll(connection, answer(*head));
       close(connection);
     }).detach();
   }

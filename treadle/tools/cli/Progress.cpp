@@ -2,11 +2,13 @@
 #include "treadle/tools/cli/Progress.h"
 
 #include "treadle/tensor/Error.h"
+#include "treadle/tools/cli/Command.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <system_error>
 #include <unistd.h>
 
 namespace treadle::cli {
@@ -27,8 +29,12 @@ std::string progressText(const std::string &what, double share, double seconds) 
 }
 
 Progress::Progress(std::string text) : what(std::move(text)) {
-  if (isatty(STDERR_FILENO))
-    thread = std::thread([this] { show(); });
+  if (!isQuiet && isatty(STDERR_FILENO))
+    try {
+      thread = std::thread([this] { show(); });
+    } catch (const std::system_error &) {
+      // There is nothing to see, then.
+    }
 }
 
 Progress::~Progress() {

@@ -81,7 +81,8 @@ static constexpr OptionRow options[] = {
     {"--stats", "",
      "print the times of loading, running and compiling, and memory, to standard error"},
     {"--trace", "FILE",
-     "store a timeline of all ops and threads, for Perfetto or chrome://tracing"},
+     "store a timeline of all ops and threads, for 'treadle view' and Perfetto; in Perfetto's own "
+     "format as x.pftrace"},
 };
 
 const Command runCommand = {

@@ -1,5 +1,7 @@
 // `treadle show`: what is in a graph, for people and as JSON.
 #include "treadle/tools/cli/Command.h"
+#include "treadle/tools/cli/ShowParts.h"
+#include "treadle/tools/cli/Terminal.h"
 #include "treadle/tools/cli/Value.h"
 #include "treadle/tools/cli/Wants.h"
 
@@ -15,14 +17,30 @@ std::string valueText(const Graph::Value &value) {
   return str(value.name, ": ", typeText(value.dtype, value.hasRank, value.dims));
 }
 
-template <typename Items, typename Text>
-void printSection(std::string_view title, const Items &items, Text text) {
-  if (items.empty())
-    return;
-  print(str("\n", title, "\n"));
-  for (const auto &item : items)
-    print(str("  ", text(item), "\n"));
-}
+/// Sections, which are folded on a terminal unless all of them is asked for.
+class Sections {
+public:
+  Sections(Terminal terminal, bool isFolded) : terminal(terminal), isFolded(isFolded) {}
+
+  template <typename Items, typename Text>
+  void print(std::string_view title, const Items &items, Text text) const {
+    if (items.empty())
+      return;
+    constexpr size_t most = 20;
+    size_t shown = isFolded && items.size() > most ? most - 1 : items.size();
+    cli::print(str("\n", terminal.bold(title), "\n"));
+    for (size_t i = 0; i < shown; ++i)
+      cli::print(str("  ", text(items[i]), "\n"));
+    if (shown < items.size())
+      cli::print(str("  ",
+                     terminal.faint(str("and ", items.size() - shown, " more; --full shows them")),
+                     "\n"));
+  }
+
+private:
+  const Terminal terminal;
+  const bool isFolded;
+};
 
 std::string loopText(const Summary::Loop &loop, bool isLoop) {
   return str(loop.name, " (", loop.kind, ")", loop.where.empty() ? "" : str(" in ", loop.where),
@@ -69,7 +87,9 @@ Expected<Shown> choose(const Arguments &args, const Graph &graph) {
   return shown;
 }
 
-void printText(const Graph &graph, const Shown &shown) {
+void printText(const Arguments &args, const Graph &graph, const Shown &shown) {
+  Terminal terminal = Terminal::ofOutput();
+  Sections sections(terminal, terminal.isThere && !args.has("--full"));
   const Summary &summary = shown.summary;
   print(str(plural(summary.nodes, "node"), ", ", plural(summary.controlEdges, "control edge"), ", ",
             plural(static_cast<int64_t>(summary.functions.size()), "function"), "; version ",
@@ -80,20 +100,21 @@ void printText(const Graph &graph, const Shown &shown) {
     print(
         str("left out: ", plural(shown.otherNodes, "node"), functions,
             " that no shown signature needs; --all shows what saves, restores and initializes\n"));
-  printSection("signatures", shown.signatures, signatureText);
+  sections.print("signatures", shown.signatures, signatureText);
   // Those of a SavedModel's graph say less than its signatures.
   if (shown.signatures.empty()) {
-    printSection("inputs", graph.inputs(), valueText);
-    printSection("outputs", graph.outputs(), valueText);
+    sections.print("inputs", graph.inputs(), valueText);
+    sections.print("outputs", graph.outputs(), valueText);
   }
-  printSection("variables", summary.variables, valueText);
-  printSection("loops", summary.loops, [](const auto &loop) { return loopText(loop, true); });
-  printSection("asks for", wantsText(summary.wants), [](const std::string &text) { return text; });
-  printSection("conditionals", summary.conditionals,
-               [](const auto &conditional) { return loopText(conditional, false); });
-  printSection("functions", summary.functions, functionText);
-  printSection("ops", summary.ops,
-               [](const Summary::Count &count) { return str(count.op, ": ", count.count); });
+  sections.print("variables", summary.variables, valueText);
+  sections.print("loops", summary.loops, [](const auto &loop) { return loopText(loop, true); });
+  sections.print("asks for", wantsText(summary.wants),
+                 [](const std::string &text) { return text; });
+  sections.print("conditionals", summary.conditionals,
+                 [](const auto &conditional) { return loopText(conditional, false); });
+  sections.print("functions", summary.functions, functionText);
+  sections.print("ops", summary.ops,
+                 [](const Summary::Count &count) { return str(count.op, ": ", count.count); });
 }
 
 // ---- JSON: members and elements are joined by hand, since nothing here nests deeply.
@@ -156,7 +177,7 @@ std::string jsonCounts(const std::vector<Summary::Count> &counts) {
   return out + "}";
 }
 
-void printJson(const Graph &graph, const Shown &shown) {
+void printJson(const Arguments &, const Graph &graph, const Shown &shown) {
   const Summary &summary = shown.summary;
   print(str("{\"nodes\": ", summary.nodes, ",\n \"control_edges\": ", summary.controlEdges,
             ",\n \"producer\": ", summary.producer, ",\n \"min_consumer\": ", summary.minConsumer,
@@ -178,12 +199,21 @@ int show(const Arguments &args) {
   Expected<Graph> graph = openModel(args.positional[0]);
   if (!graph)
     return report(graph.error());
+  for (const char *part : {"--tree", "--loops"})
+    if (args.has(part) && args.has("--json"))
+      return report(UsageError{str("options '", part, "' and '--json' can't be used together")});
+  if (args.has("--depth") && !args.has("--tree"))
+    return report(UsageError{"option '--depth' is for --tree"});
+  if (args.has("--tree"))
+    return showTree(args, *graph);
+  if (args.has("--loops"))
+    return showLoops(args, *graph);
   Expected<Shown> shown = choose(args, *graph);
   if (!shown)
     return report(shown.error());
   // Shapes that follow from the others; what the graph itself is made of stays as it was.
   Expected<Graph> inferred = graph->runPasses("tfg-shape-inference");
-  (args.has("--json") ? printJson : printText)(inferred ? *inferred : *graph, *shown);
+  (args.has("--json") ? printJson : printText)(args, inferred ? *inferred : *graph, *shown);
   return 0;
 }
 
@@ -191,6 +221,11 @@ constexpr OptionRow options[] = {
     {"--signature", "S", "only this signature of a SavedModel, and what it needs"},
     {"--all", "",
      "of a SavedModel also what no signature needs: what saves, restores, initializes"},
+    {"--tree", "", "the nodes by the scopes of their names instead"},
+    {"--depth", "N", "how many scopes within each other --tree opens; 2 by default"},
+    {"--loops", "",
+     "the loops instead, with those in their bodies, and whether iterations overlap"},
+    {"--full", "", "on a terminal too all lines of each section"},
     {"--json", "", "print one JSON object"},
 };
 

@@ -1,5 +1,6 @@
 // Measuring.
 #include "treadle/tools/cli/Stats.h"
+#include "treadle/tools/cli/Perfetto.h"
 
 #include "treadle/npy/Npy.h"
 
@@ -21,7 +22,9 @@ void Stats::take(const Session &from) {
 }
 
 Expected<void> Stats::writeTrace(const std::string &path) const {
-  return trace.empty() ? Expected<void>() : writeFileBytes(path, trace);
+  if (trace.empty())
+    return {};
+  return writeFileBytes(path, isPerfettoName(path) ? TREADLE_TRY(perfettoTrace(trace)) : trace);
 }
 
 /// Nothing where nothing was compiled.

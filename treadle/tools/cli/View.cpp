@@ -1,7 +1,9 @@
 // `treadle view`: a graph in the browser.
 #include "treadle/View.h"
 #include "treadle/npy/Npy.h"
+#include "treadle/tools/cli/Browser.h"
 #include "treadle/tools/cli/PageServer.h"
+#include "treadle/tools/cli/Perfetto.h"
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 
@@ -19,18 +21,6 @@ constexpr std::string_view stepOptions[] = {"--fetch", "--target", "--setup", "-
 bool asksForSteps(const Arguments &args) {
   return args.has("--steps") ||
          std::ranges::any_of(stepOptions, [&](auto option) { return args.has(option); });
-}
-
-/// The browser that the user chose, where there is one.
-bool openBrowser(const std::string &address) {
-  if (!std::getenv("DISPLAY") && !std::getenv("WAYLAND_DISPLAY") && !std::getenv("BROWSER"))
-    return false;
-  std::string program = "xdg-open", argument = address;
-  char *arguments[] = {program.data(), argument.data(), nullptr};
-  pid_t child = 0;
-  int status = 1;
-  return posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments, environ) == 0 &&
-         waitpid(child, &status, 0) == child && status == 0;
 }
 
 /// What `view` is asked for; nothing, and the exit status, where that can't be.
@@ -85,7 +75,8 @@ int serve(const Arguments &args, const std::map<std::string, std::string> &parts
   std::fflush(stdout);
   if (!args.has("--no-browser") && !openBrowser(server->address()))
     note("open this address in a browser on this machine, or write a page with --output");
-  server->serve(viewPage(parts, "section/", server->token()), parts);
+  std::string page = viewPage(parts, "section/", server->token());
+  server->serve([&](std::string_view head) { return server->answer(head, page, parts); });
 }
 
 /// The SVG as pixels, by a program that Debian has.
@@ -131,7 +122,19 @@ int drawModel(const Arguments &args) {
   return drawn ? 0 : report(drawn.error());
 }
 
+/// The positional argument, if it is a trace and no model.
+std::optional<std::string> traceOf(const Arguments &args) {
+  std::string path(args.positional[0]);
+  if (!isPerfettoName(path) && !path.ends_with(".json"))
+    return std::nullopt;
+  Expected<std::string> bytes = readFileBytes(path);
+  bool isTrace = bytes && (isPerfettoName(path) || looksLikeTrace(*bytes));
+  return isTrace ? std::optional(std::move(*bytes)) : std::nullopt;
+}
+
 int view(const Arguments &args) {
+  if (std::optional<std::string> trace = traceOf(args))
+    return openInPerfetto(*trace, !args.has("--no-browser"));
   bool draws = std::ranges::any_of(drawings, [&](auto option) { return args.has(option); });
   if (draws)
     return drawModel(args);
@@ -191,6 +194,7 @@ const Command viewCommand = {
     1,
     options,
     "  treadle view examples/countdown.pbtxt --input start=3 --output countdown.html\n"
+    "In the place of a model it takes a trace by 'treadle run --trace', and opens it in Perfetto.\n"
     "Without --output it prints an address that works on this machine alone, opens it, and serves\n"
     "the page until Ctrl-C.\n",
     view,

@@ -1,0 +1,58 @@
+#include "treadle/explain/WorthDoing.h"
+
+#include "treadle/explain/LoopExplanation.h"
+#include "treadle/ops/OpTable.h"
+
+namespace treadle {
+
+static constexpr size_t mostThings = 3;
+
+using Things = std::vector<std::string>;
+
+static bool isLoop(const Explanation::Op &op) {
+  OpKind kind = opKind(op.op);
+  return kind == OpKind::While || kind == OpKind::For;
+}
+
+static void add(Things &things, std::string thing) {
+  if (things.size() < mostThings && !llvm::is_contained(things, thing))
+    things.push_back(std::move(thing));
+}
+
+/// Loops that are interpreted, and what is in their way.
+static void addInterpretedLoops(const Explanation &explanation, Things &things) {
+  for (const Explanation::Interpreted &part : explanation.interpreted)
+    for (const Explanation::Op &op : part.nodes)
+      if (isLoop(op) && !part.why.starts_with("nothing that a run asks for"))
+        add(things, str("compile loop ", opText(op), ": ", part.why));
+}
+
+/// Loops that wait for something, one iteration after the other. Where overlapping saves no time,
+/// auto leaves them in order although they needn't be.
+static void addWaitingLoops(const Explanation &explanation, Things &things) {
+  for (const Explanation::Body &body : explanation.bodies)
+    for (const Explanation::Loop &loop : body.loops)
+      if (!loop.overlapsInAuto && !loop.overlapsWhenOn && !loop.advice.empty())
+        add(things, str("let iterations of loop '", loop.name, "' overlap: ", loop.advice.front()));
+}
+
+/// What would be compiled but for one thing.
+static void addInterpreted(const Explanation &explanation, Things &things) {
+  std::vector<const Explanation::Interpreted *> parts;
+  for (const Explanation::Interpreted &part : explanation.interpreted)
+    if (part.why.starts_with("can't be compiled") && llvm::none_of(part.nodes, isLoop))
+      parts.push_back(&part);
+  std::ranges::sort(parts, std::greater(), [](const auto *part) { return part->nodes.size(); });
+  for (const Explanation::Interpreted *part : parts)
+    add(things, str("compile ", opList(part->nodes, 2), ": ", part->why));
+}
+
+std::vector<std::string> worthDoing(const Explanation &explanation) {
+  Things things;
+  addInterpretedLoops(explanation, things);
+  addWaitingLoops(explanation, things);
+  addInterpreted(explanation, things);
+  return things;
+}
+
+} // namespace treadle

@@ -1,0 +1,12 @@
+// What `treadle show --tree` and `--loops` print.
+#pragma once
+
+#include "treadle/tools/cli/Arguments.h"
+#include "treadle/treadle.h"
+
+namespace treadle::cli {
+
+int showTree(const Arguments &args, const Graph &graph);
+int showLoops(const Arguments &args, const Graph &graph);
+
+} // namespace treadle::cli
