@@ -70,6 +70,15 @@ class Opened:
         )
         self.page.get_by_role("tab", name=name).click()
 
+    def find(self, text):
+        """Searches for it; the first node found."""
+        box = self.page.get_by_role("combobox", name="Search nodes")
+        box.fill("")
+        box.fill(text)
+        found = self.page.get_by_role("listbox", name="Nodes found").get_by_role("option").first
+        found.wait_for()
+        return found
+
     def first_picture(self):
         """In seconds from when the page was asked for."""
         time = "name => performance.getEntriesByName(name)[0].startTime"
