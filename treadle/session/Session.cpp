@@ -398,15 +398,11 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
   run.trace = impl->trace.get();
   run.print = impl->options.print ? impl->options.print : printLine;
   auto begin = impl->trace ? Trace::Clock::now() : Trace::Clock::time_point();
-  Expected<std::vector<Tensor>> results = [&]() -> Expected<std::vector<Tensor>> {
-    try {
-      RunningScope running(impl->callers, run);
-      Deadline deadline(run, impl->options.timeout);
-      ComputingScope computing(run, found->length.get(), running.isSample());
-      return runPlan(plan, std::move(args), run);
-    } catch (const std::system_error &error) {
-      return Unexpected(resourceExhausted("there is no thread for the timeout: ", error.what()));
-    }
+  Expected<std::vector<Tensor>> results = [&] {
+    RunningScope running(impl->callers, run);
+    Deadline deadline(run, impl->options.timeout);
+    ComputingScope computing(run, found->length.get(), running.isSample());
+    return runPlan(plan, std::move(args), run);
   }();
   if (impl->trace) [[unlikely]]
     impl->trace->addRun(begin);
@@ -423,12 +419,16 @@ Expected<std::vector<Tensor>> runWithFiles(Session &session, const FileAccess &f
                                            const std::vector<std::string> &fetches,
                                            const Session::Feeds &feeds,
                                            const std::vector<std::string> &targets) {
-  try {
-    return runThrowing(session, files, fetches, feeds, targets);
-  } catch (const std::bad_alloc &) {
-    Error error = resourceExhausted("out of memory");
+  auto failed = [&](Error error) {
     session.impl->tellOthers(error);
     return Unexpected(std::move(error));
+  };
+  try {
+    return runThrowing(session, files, fetches, feeds, targets);
+  } catch (const std::bad_alloc &thrown) {
+    return failed(memoryError(thrown));
+  } catch (const std::system_error &thrown) {
+    return failed(resourceExhausted("the system gives no thread for the timeout: ", thrown.what()));
   }
 }
 
