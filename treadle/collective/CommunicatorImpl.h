@@ -133,6 +133,7 @@ struct Communicator::Impl {
   void learnOrder(int from, std::string_view text);
   Expected<void> compare(const std::string &ledger, const std::vector<int> &members,
                          const std::vector<Tensor> &lists, const std::string &what);
+  std::optional<Error> startWatcher();
   void await(const collective::ExchangePtr &exchange);
   void forget(const collective::ExchangePtr &exchange);
   collective::Clock::time_point after(double seconds) const {

@@ -68,10 +68,9 @@ void Communicator::Impl::withGroup(const Collective &call, const std::string &wh
   bool announces = false;
   {
     std::unique_lock lock(mutex);
-    if (failure) {
-      Error failed = *failure;
+    if (std::optional<Error> failed = failure ? failure : startWatcher()) {
       lock.unlock();
-      return then(Unexpected(std::move(failed)));
+      return then(Unexpected(std::move(*failed)));
     }
     Group &group = groups[key];
     announces = group.announced.try_emplace(transport->rank(), announcement).second;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <system_error>
 
 namespace treadle {
 
@@ -83,8 +84,11 @@ void Communicator::Impl::expect(const ExchangePtr &exchange, const std::vector<S
     }
     if (!failed)
       failed = unreachable(*exchange);
-    if (!failed && !exchange->missing.empty())
-      return await(exchange);
+    if (!failed && !exchange->missing.empty()) {
+      failed = startWatcher();
+      if (!failed)
+        return await(exchange);
+    }
     if (failed)
       forget(exchange);
   }
@@ -94,11 +98,20 @@ void Communicator::Impl::expect(const ExchangePtr &exchange, const std::vector<S
     exchange->then(std::move(exchange->values));
 }
 
-/// With the lock: from now on the exchange can end, by what comes or by its deadline.
+/// With the lock: why there is no thread that looks at deadlines.
+std::optional<Error> Communicator::Impl::startWatcher() {
+  try {
+    if (!watcher.joinable())
+      watcher = std::thread([this] { watch(); });
+    return std::nullopt;
+  } catch (const std::system_error &error) {
+    return resourceExhausted("the system gives no thread for exchanges: ", error.what());
+  }
+}
+
+/// With the lock and a watcher: from now on the exchange can end, by what comes or by its deadline.
 void Communicator::Impl::await(const ExchangePtr &exchange) {
   awaited.insert(exchange);
-  if (!watcher.joinable())
-    watcher = std::thread([this] { watch(); });
   changed.notify_all();
 }
 

@@ -8,6 +8,7 @@
 #include <csignal>
 #include <mutex>
 #include <semaphore.h>
+#include <system_error>
 #include <thread>
 #include <unistd.h>
 
@@ -62,7 +63,11 @@ void startWatcher() {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread(watch).detach();
+  try {
+    std::thread(watch).detach();
+  } catch (const std::system_error &) {
+    watcherProcess = 0; // Ctrl-C waits for the end of the run; the next one tries again
+  }
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

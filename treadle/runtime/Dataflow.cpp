@@ -222,10 +222,13 @@ void Runner::runHere(Site site) {
   const PlanNode &node = nodeAt(site);
   bool isReady = readyHead < ready.size();
   if (node.waits && !node.mayBlock && (isReady || outstanding > 0))
-    return offload(site, [](std::function<void()> task) { WaitingThreads::run(std::move(task)); });
-  if (node.isExpensive && !node.mayBlock && run.pool && isReady)
     return offload(site,
-                   [this](std::function<void()> task) { run.pool->schedule(std::move(task)); });
+                   [](std::function<void()> task) { return WaitingThreads::run(std::move(task)); });
+  if (node.isExpensive && !node.mayBlock && run.pool && isReady)
+    return offload(site, [this](std::function<void()> task) {
+      run.pool->schedule(std::move(task));
+      return true;
+    });
   return runKernel(site);
 }
 
@@ -302,7 +305,7 @@ void Runner::offload(Site site, const Schedule &schedule) {
   prepare(op->ctx, site, op->outputs.data());
   op->ctx.inputIndex = op->indices.data();
   ++outstanding;
-  schedule([this, op, site, fn = node.fn, account = MemoryBudget::opened()] {
+  bool isScheduled = schedule([this, op, site, fn = node.fn, account = MemoryBudget::opened()] {
     MemoryBudget::Scope budget(account);
     auto begin = run.trace ? Trace::Clock::now() : Trace::Clock::time_point();
     callCharged(fn, op->ctx);
@@ -312,6 +315,10 @@ void Runner::offload(Site site, const Schedule &schedule) {
       trace(site, begin, {bytesOf(op->outputs), Trace::Clock::now() - suspended});
     arrive({site, std::move(op->outputs), std::move(op->ctx.error)});
   });
+  if (isScheduled)
+    return;
+  --outstanding;
+  failAt(site, resourceExhausted("the system gives no thread for an op that may wait for others"));
 }
 
 void Runner::runSwitch(Site site) {

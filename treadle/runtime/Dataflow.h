@@ -64,7 +64,8 @@ private:
   void fire(Ready ready);
   void runKernel(Site site);
   void runHere(Site site);
-  using Schedule = std::function<void(std::function<void()>)>;
+  /// False where nothing runs it.
+  using Schedule = std::function<bool(std::function<void()>)>;
   void offload(Site site, const Schedule &schedule);
   void finishKernel(Site site, std::span<Tensor> outputs);
   void runSwitch(Site site);

@@ -16,30 +16,36 @@ namespace {
 // Detached threads use it to the end of the process.
 class Waiters {
 public:
-  void run(std::function<void()> task) {
+  bool run(std::function<void()> task) {
+    uint64_t number;
     {
       std::lock_guard lock(mutex);
-      tasks.push_back(std::move(task));
+      number = numTasks++;
+      tasks.push_back({number, std::move(task)});
       if (tasks.size() <= idle) {
         wake.notify_one();
-        return;
+        return true;
       }
     }
     try {
       std::thread([this] { work(); }).detach();
+      return true;
     } catch (const std::system_error &) {
-      // Those that are there do it in time; with none at all, this one.
-      std::unique_lock lock(mutex);
-      if (threads == 0)
-        runOne(lock);
+      std::lock_guard lock(mutex);
+      return std::erase_if(tasks, [&](const Task &each) { return each.number == number; }) == 0;
     }
   }
 
 private:
+  struct Task {
+    uint64_t number;
+    std::function<void()> run;
+  };
+
   void runOne(std::unique_lock<std::mutex> &lock) {
     if (tasks.empty())
       return;
-    std::function<void()> task = std::move(tasks.front());
+    std::function<void()> task = std::move(tasks.front().run);
     tasks.pop_front();
     lock.unlock();
     task();
@@ -50,7 +56,6 @@ private:
   void work() {
     constexpr std::chrono::seconds patience(2);
     std::unique_lock lock(mutex);
-    ++threads;
     for (;;) {
       runOne(lock);
       if (!tasks.empty())
@@ -61,19 +66,19 @@ private:
       if (!isWanted)
         break;
     }
-    --threads;
   }
 
   std::mutex mutex;
   std::condition_variable wake;
-  std::deque<std::function<void()>> tasks;
-  size_t idle = 0, threads = 0;
+  std::deque<Task> tasks;
+  uint64_t numTasks = 0; // that there ever were
+  size_t idle = 0;       // threads
 };
 
 } // namespace
 
-void WaitingThreads::run(std::function<void()> task) {
-  ofThisProcess<Waiters>().run(std::move(task));
+bool WaitingThreads::run(std::function<void()> task) {
+  return ofThisProcess<Waiters>().run(std::move(task));
 }
 
 } // namespace treadle

@@ -9,8 +9,9 @@ namespace treadle {
 /// use no processor to speak of.
 class WaitingThreads {
 public:
-  /// Runs `task` on such a thread; on this one where the system gives none.
-  static void run(std::function<void()> task);
+  /// Runs `task` on such a thread. False where the system gives none: those that are there may wait
+  /// for this very task.
+  [[nodiscard]] static bool run(std::function<void()> task);
 };
 
 } // namespace treadle

@@ -31,21 +31,21 @@ TEST(WaitingThreads, ManyMayWaitForEachOther) {
   constexpr int tasks = 40;
   Counter arrived, done;
   for (int i = 0; i < tasks; ++i)
-    WaitingThreads::run([&] {
+    ASSERT_TRUE(WaitingThreads::run([&] {
       arrived.add();
       arrived.waitFor(tasks);
       done.add();
-    });
+    }));
   done.waitFor(tasks);
 }
 
 TEST(WaitingThreads, TasksMayStartOthers) {
   Counter done;
   for (int i = 0; i < 20; ++i)
-    WaitingThreads::run([&] {
-      WaitingThreads::run([&] { done.add(); });
+    ASSERT_TRUE(WaitingThreads::run([&] {
+      EXPECT_TRUE(WaitingThreads::run([&] { done.add(); }));
       done.add();
-    });
+    }));
   done.waitFor(40);
 }
 

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <limits>
 #include <new>
+#include <system_error>
 #include <thread>
 
 namespace treadle::sandbox {
@@ -72,14 +73,25 @@ public:
     std::string bytes = TREADLE_TRY(receive(readText));
     Expected<Contents> contents =
         withinMemory<Contents>([&] { return load(setup, std::move(bytes)); });
+    if (Expected<void> watched = contents ? startWatcher() : Expected<void>(); !watched)
+      contents = Unexpected(std::move(watched.error()));
     TREADLE_TRY(answer(contents.map([](auto &&) {}),
                        [&](MessageWriter &message) { write(message, *contents); }));
-    std::thread([this] { cancelWhenTold(); }).detach();
     for (uint64_t number = 1;; ++number)
       TREADLE_TRY(serveCall(number));
   }
 
 private:
+  Expected<void> startWatcher() {
+    try {
+      std::thread([this] { cancelWhenTold(); }).detach();
+      return {};
+    } catch (const std::system_error &error) {
+      return Unexpected(
+          resourceExhausted("the system gives no thread to the sandbox: ", error.what()));
+    }
+  }
+
   template <typename T> using Read = Expected<T> (*)(MessageReader &);
 
   template <typename T> Expected<T> receive(Read<T> read) {
