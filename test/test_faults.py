@@ -1,6 +1,7 @@
-"""Processes that are killed while they save, and disks that are full: the old model or the new."""
+"""Processes that are killed while they save, disks that are full, and files that end too early."""
 
 import importlib.util
+import os
 import pathlib
 import random
 import signal
@@ -11,6 +12,9 @@ import time
 import pytest
 
 import treadle
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent))
+from command_line import BINARY  # noqa: E402
 
 EXAMPLES = pathlib.Path(__file__).parents[1] / "examples"
 SPEC = importlib.util.spec_from_file_location("make_words", EXAMPLES / "make_words.py")
@@ -78,3 +82,75 @@ def test_a_disk_that_is_full_loses_nothing(folder, size):
     assert "Error" in done.stdout
     assert sorted(p.name for p in folder.rglob("*")) == before
     assert treadle.load(folder).variables()["calls"] in (10, 11)
+
+
+NODE = 'node { name: "%s" op: "NoOp" }\n'
+
+
+def test_a_graph_that_comes_in_small_pieces(tmp_path):
+    text = "".join(NODE % f"n{i}" for i in range(2000))
+    for place in ("-", "/dev/stdin"):
+        child = subprocess.Popen(
+            [BINARY, "show", place], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for begin in range(0, len(text), 10_000):
+            child.stdin.write(text[begin : begin + 10_000])
+            child.stdin.flush()
+            time.sleep(0.005)
+        shown, _ = child.communicate(timeout=60)
+        assert child.returncode == 0 and "2000 nodes" in shown
+
+
+def test_a_graph_that_ends_too_early():
+    text = NODE % "n"
+    for size in (1, len(text) // 2, len(text) - 3):
+        words = [BINARY, "show", "-"]
+        done = subprocess.run(words, input=text[:size], capture_output=True, text=True, timeout=60)
+        assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_named_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    child = subprocess.Popen([BINARY, "show", pipe], stdout=subprocess.PIPE, text=True)
+    pipe.write_text(NODE % "n")
+    shown, _ = child.communicate(timeout=60)
+    assert child.returncode == 0 and "1 node" in shown
+
+
+LOADER = """
+import sys
+import treadle
+
+try:
+    treadle.load(sys.argv[1])
+except treadle.Error as error:
+    sys.exit(1)
+"""
+
+SHRINKER = """
+import os, sys
+while True:
+    for size in (0, int(sys.argv[2]) // 2, int(sys.argv[2])):
+        os.truncate(sys.argv[1], size)
+"""
+
+
+@pytest.mark.parametrize("what", ["graph.pb", "variables/variables.data-00000-of-00001"])
+def test_files_that_shrink_while_they_are_read(folder, tmp_path, what):
+    file = folder / what
+    if what == "graph.pb":
+        file = tmp_path / "graph.pbtxt"
+        file.write_text("".join(NODE % f"n{i}" for i in range(20_000)))
+    words = [sys.executable, "-c", SHRINKER, str(file), str(file.stat().st_size)]
+    shrinker = subprocess.Popen(words)
+    reader = (
+        [BINARY, "show", file] if what == "graph.pb" else [sys.executable, "-c", LOADER, folder]
+    )
+    try:
+        for _ in range(30):
+            done = subprocess.run(reader, capture_output=True, text=True, timeout=60)
+            assert done.returncode in (0, 1), done.stderr  # no signal
+    finally:
+        shrinker.kill()
+        shrinker.wait()

@@ -21,6 +21,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -238,17 +239,53 @@ ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes
   return import(context, "", bytes, formatOfContent(bytes));
 }
 
+/// Files up to this size are read: one that is mapped, and becomes shorter meanwhile, ends the
+/// process. Beyond it a copy takes too much memory.
+static constexpr uint64_t largestRead = uint64_t{256} << 20;
+
+static Unexpected unreadable(const std::string &path, std::error_code why) {
+  if (why == std::errc::no_such_file_or_directory)
+    return Unexpected(notFound("there is no file '", path, "'"));
+  if (why == std::errc::permission_denied)
+    return Unexpected(permissionDenied("'", path, "' can't be read: ", why.message()));
+  return Unexpected(unavailable("'", path, "' can't be read: ", why.message()));
+}
+
+/// The `size` bytes of a file.
+static Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string &path,
+                                                              uint64_t size) {
+  namespace fs = llvm::sys::fs;
+  llvm::Expected<fs::file_t> file = fs::openNativeFileForRead(path);
+  if (!file)
+    return unreadable(path, llvm::errorToErrorCode(file.takeError()));
+  llvm::scope_exit close([&] { (void)fs::closeFile(*file); });
+  auto memory = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(size, path);
+  if (!memory)
+    return Unexpected(
+        resourceExhausted("'", path, "' has ", size, " bytes, too many for the memory"));
+  for (MutableArrayRef<char> rest = memory->getBuffer(); !rest.empty();) {
+    llvm::Expected<size_t> got = fs::readNativeFile(*file, rest);
+    if (!got)
+      return unreadable(path, llvm::errorToErrorCode(got.takeError()));
+    if (!*got)
+      return Unexpected(dataLoss("'", path, "' became shorter while it was read: it had ", size,
+                                 " bytes, and ", rest.size(), " of them are missing"));
+    rest = rest.drop_front(*got);
+  }
+  return memory;
+}
+
 static Expected<std::unique_ptr<llvm::MemoryBuffer>> openFile(const std::string &path) {
+  llvm::sys::fs::file_status status;
+  bool isThere = path != "-" && !llvm::sys::fs::status(path, status);
+  if (isThere && status.type() == llvm::sys::fs::file_type::regular_file &&
+      status.getSize() <= largestRead)
+    return readFile(path, status.getSize());
   auto buffer = llvm::MemoryBuffer::getFileOrSTDIN(path, /*IsText=*/false,
                                                    /*RequiresNullTerminator=*/false);
   if (buffer)
     return std::move(*buffer);
-  std::string why = buffer.getError().message();
-  if (buffer.getError() == std::errc::no_such_file_or_directory)
-    return Unexpected(notFound("there is no file '", path, "'"));
-  if (buffer.getError() == std::errc::permission_denied)
-    return Unexpected(permissionDenied("'", path, "' can't be read: ", why));
-  return Unexpected(unavailable("'", path, "' can't be read: ", why));
+  return unreadable(path, buffer.getError());
 }
 
 /// The file of a folder that holds the graph.
