@@ -1,7 +1,7 @@
 // The fallback where there is no WebGL2: the same shapes by Canvas 2D, those in sight only.
 import type { Camera } from "./camera.js";
 import { unpacked } from "./palette.js";
-import { fadeOf, rangesIn, type Overlay, type Renderer } from "./renderer.js";
+import { fadeOf, lineRanges, rangesIn, type Overlay, type Renderer } from "./renderer.js";
 import type { Shapes } from "./shapes.js";
 
 /** More than this isn't drawn in one frame. */
@@ -32,7 +32,7 @@ export function paint(context: CanvasRenderingContext2D, shapes: Shapes, camera:
   for (let i = 0; i < shapes.openCount; ++i) box(i);
   context.globalAlpha = fadeOf(shapes, camera);
   let drawn = 0;
-  for (const [begin, end] of rangesIn(shapes.lineTiles, shapes.lineCount, 0, camera))
+  for (const [begin, end] of lineRanges(shapes, camera))
     for (let i = begin; i < end && drawn < mostLines; ++i, ++drawn)
       drawLine(context, lines[4 * i], lines[4 * i + 1], lines[4 * i + 2], lines[4 * i + 3], lineStyle[4 * i],
         lineStyle[4 * i + 1], unpacked(lineColor[i]), lineStyle[4 * i + 3]);

@@ -136,7 +136,7 @@ class GraphTab implements Tab {
 
   private showLegend() {
     const { view } = this.app;
-    const { hues } = view.currentPalette();
+    const { hues } = view.palette;
     this.legend.replaceChildren(...view.hues.legend(view.mode).map(({ text, hue }) => {
       const swatch = make("i");
       swatch.style.background = hues[hue % hues.length].fill;

@@ -4,15 +4,15 @@ import { make } from "./element.js";
 import { Gestures } from "./gestures.js";
 import { emptyOverlay, linesOfEdge, outline, outlineMarks, trace, traceEdgesOf } from "./highlight.js";
 import { boxAt, lineAt } from "./hit.js";
-import { Labels } from "./labels.js";
 import { Layouts } from "./layout.js";
-import { Trees, type Level, type ViewOptions } from "./levels.js";
+import { Trees, type ViewOptions } from "./levels.js";
 import { Hues, paintShapes, type ColorMode } from "./paint.js";
 import type { Palette } from "./palette.js";
 import type { Decorations, GraphView, Mark } from "./parts.js";
 import { Picture, type Place } from "./picture.js";
-import { createRenderer, type Overlay } from "./renderer.js";
+import type { Overlay } from "./renderer.js";
 import type { Scene } from "./scene.js";
+import { Screen } from "./screen.js";
 import { shapesOf, type Shapes } from "./shapes.js";
 import { tipOfBox, tipOfLine } from "./tips.js";
 
@@ -40,40 +40,32 @@ export class GraphCanvas implements GraphView {
   pathEdges: number[] = [];
   private selection: Selection | null = null;
   private readonly trees: Trees;
-  private readonly canvas = make("canvas", { class: "graph-shapes" });
-  private readonly textCanvas = make("canvas", { class: "graph-texts" });
   private readonly tip = make("div", { class: "graph-tip" });
   private readonly busy = make("div", { class: "graph-busy" });
-  private readonly renderer = createRenderer(this.canvas);
-  private readonly labels: Labels;
+  private readonly screen: Screen;
   private readonly gestures: Gestures;
   private readonly listeners: ((node: number | null) => void)[] = [];
   private readonly placeListeners: ((selection: Selection | null) => void)[] = [];
   private readonly changeListeners: (() => void)[] = [];
   private readonly raceMarks: [number, Mark][];
-  private overlay: Overlay = emptyOverlay();
+  overlay: Overlay = emptyOverlay();
   private work: Promise<void> = Promise.resolve();
-  private frame = 0;
   private flight = 0;
   private isFitted = true;
   /** Room below the picture, for what the tab lays over it. */
   footOf = () => 0;
 
-  constructor(readonly host: HTMLElement, readonly scene: Scene, private palette: Palette,
+  constructor(readonly host: HTMLElement, readonly scene: Scene, public palette: Palette,
     body: number | null = 0, open: string[] | null = null) {
     this.trees = new Trees(scene);
     this.hues = new Hues(scene);
     host.classList.add("graph-view");
-    host.append(this.canvas, this.textCanvas, this.tip, this.busy);
-    this.canvas.setAttribute("aria-hidden", "true");
-    // Before the first picture it would be black.
-    this.canvas.style.visibility = "hidden";
-    this.textCanvas.setAttribute("aria-hidden", "true");
+    this.screen = new Screen(host, this.camera, this);
+    host.append(this.tip, this.busy);
     this.busy.setAttribute("role", "status");
-    this.labels = new Labels(this.textCanvas.getContext("2d") as CanvasRenderingContext2D, palette);
     this.gestures = new Gestures(host, {
-      pan: (dx, dy) => { this.moved(); this.camera.pan(dx, dy); },
-      zoom: (factor, x, y) => { this.moved(); this.camera.zoom(factor, x, y); },
+      pan: (dx, dy) => { this.panBy(dx, dy); },
+      zoom: (factor, x, y) => { this.zoomAt(factor, x, y); },
       click: (x, y, event) => this.clicked(x, y, event),
       doubleClick: (x, y) => this.toggleAt(x, y),
       hover: (x, y) => this.hovered(x, y),
@@ -139,7 +131,7 @@ export class GraphCanvas implements GraphView {
     this.shapes = shapesOf(this.picture);
     this.camera.setBounds({ x: 0, y: 0, width: this.shapes.width, height: this.shapes.height });
     this.paint();
-    this.renderer.setShapes(this.shapes);
+    this.screen.setShapes(this.shapes);
   }
 
   private paint() {
@@ -149,11 +141,11 @@ export class GraphCanvas implements GraphView {
   repaint() {
     if (!this.shapes) return;
     this.paint();
-    this.renderer.setColors(this.shapes);
+    this.screen.setColors(this.shapes);
     this.highlight();
   }
   setMode(mode: ColorMode) { this.mode = mode; this.repaint(); }
-  setPalette(palette: Palette) { this.palette = this.labels.palette = palette; this.repaint(); }
+  setPalette(palette: Palette) { this.palette = palette; this.repaint(); }
   decorate(decorations: Decorations) {
     const recolors = Boolean(decorations.heat || decorations.dead || this.decorations.heat || this.decorations.dead);
     this.decorations = decorations;
@@ -196,28 +188,15 @@ export class GraphCanvas implements GraphView {
     this.redraw();
   }
 
-  redraw() {
-    if (this.frame === 0) this.frame = requestAnimationFrame(() => { this.frame = 0; this.draw(); });
-  }
-  private draw() {
-    if (!this.shapes) return;
-    this.canvas.style.visibility = "";
-    const ratio = this.canvas.width / this.camera.width;
-    this.renderer.draw(this.shapes, this.camera, ratio, this.palette.background, this.overlay);
-    this.labels.draw(this.shapes, this.camera, ratio, this.decorations);
-  }
+  redraw() { this.screen.redraw(); }
 
   resize() {
     const { clientWidth, clientHeight } = this.host;
     if (clientWidth === 0 || clientHeight === 0) return;
-    const ratio = Math.min(2, devicePixelRatio || 1);
-    for (const canvas of [this.canvas, this.textCanvas]) {
-      canvas.width = Math.round(clientWidth * ratio);
-      canvas.height = Math.round(clientHeight * ratio);
-    }
+    this.screen.resize(clientWidth, clientHeight);
     this.camera.resize(clientWidth, clientHeight);
     if (this.isFitted) this.fitNow();
-    else this.draw();
+    else this.screen.draw();
   }
 
   fit() { void this.later("", () => this.fly(this.camera.fitted(this.bounds(), 1.15, 4, this.footOf()))); this.isFitted = true; }
@@ -228,20 +207,22 @@ export class GraphCanvas implements GraphView {
     this.redraw();
   }
   private bounds(): Rect { return { x: 0, y: 0, width: this.shapes?.width ?? 1, height: this.shapes?.height ?? 1 }; }
-  zoomBy(factor: number) {
+  zoomBy(factor: number) { this.zoomAt(factor, this.camera.width / 2, this.camera.height / 2); }
+  private zoomAt(factor: number, x: number, y: number) {
     this.moved();
-    this.camera.zoom(factor, this.camera.width / 2, this.camera.height / 2);
+    this.camera.zoom(factor, x, y);
+    this.screen.move();
   }
   private moved() {
     cancelAnimationFrame(this.flight);
     this.isFitted = false;
     this.tip.hidden = true;
-    this.redraw();
   }
 
   panBy(dx: number, dy: number) {
     this.moved();
     this.camera.pan(dx, dy);
+    this.screen.move();
   }
 
   /** Moves the eye, quickly and smoothly, unless the reader wants no motion. */
@@ -261,7 +242,7 @@ export class GraphCanvas implements GraphView {
       this.camera.set({
         x: from.x + (goal.x - from.x) * share - width / 2 / at, y: from.y + (goal.y - from.y) * share - height / 2 / at, scale: at,
       });
-      this.draw();
+      this.screen.move();
       if (t < 1) this.flight = requestAnimationFrame(step);
     };
     this.flight = requestAnimationFrame(step);
@@ -383,15 +364,11 @@ export class GraphCanvas implements GraphView {
   onChange(listener: () => void) { this.changeListeners.push(listener); }
   private changed() { for (const listener of this.changeListeners) listener(); }
   state(): ViewState { return { body: this.picture.body, open: this.picture.openKeys() }; }
-  currentPalette(): Palette { return this.palette; }
-  currentOverlay(): Overlay { return this.overlay; }
-  levels(): Level[] { return this.shapes?.levels ?? []; }
 
   destroy() {
-    cancelAnimationFrame(this.frame);
     cancelAnimationFrame(this.flight);
     this.gestures.destroy();
-    this.renderer.destroy();
+    this.screen.destroy();
     this.host.replaceChildren();
   }
 }

@@ -8,9 +8,9 @@ import { EdgeKind } from "./scene.js";
 
 /** ELK takes about a second for as many, and grows faster than they do. What counts is boxes, and the
     layers that edges pass through. */
-const mostForElk = { boxes: 600, edges: 1500, cost: 2600 };
+const mostForElk = { boxes: 600, edges: 1500, cost: 1600 };
 /** How often ELK tries to cross fewer edges, by cost. */
-const thoroughness = (cost: number): number => (cost < 300 ? 7 : cost < 1000 ? 3 : 1);
+const thoroughness = (cost: number): number => (cost < 250 ? 7 : cost < 600 ? 3 : 1);
 
 function costOf({ count, from, to, kinds }: LayoutTask): number {
   const inner = Array.from(from, (_, i) => i).filter((i) => from[i] < count && to[i] < count && kinds[i] !== EdgeKind.Back);

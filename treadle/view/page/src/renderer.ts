@@ -1,4 +1,4 @@
-// Draws shapes. By WebGL2 where there is one: a box and a piece of a line are one instance each.
+// Draws shapes, by WebGL2 where there is one.
 import { Canvas2dRenderer } from "./canvas_renderer.js";
 import type { Camera } from "./camera.js";
 import type { Shapes, Tiles } from "./shapes.js";
@@ -17,6 +17,9 @@ export interface Renderer {
   destroy(): void;
 }
 
+/** More lines than this in one frame are but a haze. */
+const mostLines = 60_000;
+
 export function createRenderer(canvas: HTMLCanvasElement): Renderer {
   const gl = canvas.getContext("webgl2", { antialias: false, alpha: false, preserveDrawingBuffer: false });
   if (gl) {
@@ -29,25 +32,33 @@ export function createRenderer(canvas: HTMLCanvasElement): Renderer {
   return new Canvas2dRenderer(canvas);
 }
 
-const boxVertex = `#version 300 es
-layout(location=0) in vec4 box;
-layout(location=1) in vec4 fill;
-layout(location=2) in vec4 stroke;
-layout(location=3) in vec4 style;
-uniform vec2 origin; uniform float scale; uniform vec2 screen;
+// Vertices are made from textures, six for a box or a line: instances of so few vertices are slow,
+// most of all where there is no GPU.
+const pull = `#version 300 es
+precision highp float;
+precision highp sampler2D;
+uniform vec2 origin; uniform float scale; uniform vec2 screen; uniform float fade;
+ivec2 placeOf(int i, sampler2D data) { int width = textureSize(data, 0).x; return ivec2(i % width, i / width); }
+vec2 cornerOf(int vertex) { int k = vertex % 6; int c = k < 3 ? k : 6 - k; return k < 3 ? vec2(c & 1, c >> 1) : vec2(c == 1 ? 0.0 : 1.0, c == 3 ? 0.0 : 1.0); }
+`;
+
+const boxVertex = `${pull}
+uniform sampler2D boxes; uniform sampler2D fills; uniform sampler2D strokes; uniform sampler2D styles;
 out vec2 local; flat out vec2 middle; flat out vec4 fillColor; flat out vec4 strokeColor; flat out vec2 shape;
 void main() {
-  vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  ivec2 at = placeOf(gl_VertexID / 6, boxes);
+  vec4 box = texelFetch(boxes, at, 0), fill = texelFetch(fills, at, 0), stroke = texelFetch(strokes, at, 0);
+  vec4 style = texelFetch(styles, at, 0) * 255.0;
   vec2 size = max(box.zw * scale, vec2(1.0));
   middle = size * 0.5;
   float small = min(size.x, size.y);
   shape = vec2(min(style.x * scale, small * 0.5), max(1.0, style.y * 0.25 * min(scale, 1.5)));
   if (small < 12.0) shape.y = mix(0.0, shape.y, clamp((small - 4.0) / 8.0, 0.0, 1.0));
-  local = (corner - 0.5) * (size + 2.0);
+  local = (cornerOf(gl_VertexID) - 0.5) * (size + 2.0);
   fillColor = mix(fill, vec4(stroke.rgb, max(fill.a, stroke.a)), fill.a > 0.0 ? clamp((12.0 - small) / 12.0, 0.0, 0.75) : 0.0);
   strokeColor = stroke;
-  vec2 at = (box.xy - origin) * scale + size * 0.5 + local;
-  gl_Position = vec4(at / screen * 2.0 - 1.0, 0.0, 1.0);
+  vec2 place = (box.xy - origin) * scale + size * 0.5 + local;
+  gl_Position = vec4(place / screen * 2.0 - 1.0, 0.0, 1.0);
   gl_Position.y = -gl_Position.y;
 }`;
 
@@ -65,14 +76,13 @@ void main() {
   color.rgb *= color.a;
 }`;
 
-const lineVertex = `#version 300 es
-layout(location=0) in vec4 line;
-layout(location=1) in vec4 style;
-layout(location=2) in vec4 tint;
-uniform vec2 origin; uniform float scale; uniform vec2 screen; uniform float fade;
+const lineVertex = `${pull}
+uniform sampler2D boxes; uniform sampler2D fills; uniform sampler2D styles;
 out vec2 across; flat out vec4 lineColor; out float along; flat out float period;
 void main() {
-  vec2 corner = vec2(gl_VertexID & 1, gl_VertexID >> 1);
+  ivec2 place = placeOf(gl_VertexID / 6, boxes);
+  vec4 line = texelFetch(boxes, place, 0), tint = texelFetch(fills, place, 0), style = texelFetch(styles, place, 0);
+  vec2 corner = cornerOf(gl_VertexID);
   vec2 a = (line.xy - origin) * scale, b = (line.zw - origin) * scale;
   vec2 d = b - a;
   float len = max(length(d), 0.001);
@@ -80,8 +90,7 @@ void main() {
   bool tapered = style.x != style.y;
   float zoom = tapered ? scale : clamp(scale, 0.0, 2.0);
   float w = mix(style.x, style.y, corner.x) * zoom;
-  float least = tapered ? 0.0 : 0.8;
-  float half_ = max(w, least) * 0.5;
+  float half_ = max(w, tapered ? 0.0 : 0.8) * 0.5;
   across = vec2((corner.y - 0.5) * 2.0 * (half_ + 1.0), half_);
   float reach = tapered ? 0.0 : (corner.x - 0.5) * 0.6;
   vec2 at = mix(a, b, corner.x) + dir * reach + side * across.x;
@@ -103,36 +112,65 @@ void main() {
   color = vec4(lineColor.rgb * a, a);
 }`;
 
+/** The arrays of boxes or lines, as textures that shaders read by number. */
+class Tables {
+  private readonly textures = new Map<string, WebGLTexture>();
+  constructor(private readonly gl: WebGL2RenderingContext) {}
+
+  upload(name: string, data: Float32Array | Uint8Array | Uint32Array) {
+    const { gl } = this;
+    let texture = this.textures.get(name);
+    if (!texture) this.textures.set(name, texture = gl.createTexture() as WebGLTexture);
+    gl.bindTexture(gl.TEXTURE_2D, texture);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MIN_FILTER, gl.NEAREST);
+    gl.texParameteri(gl.TEXTURE_2D, gl.TEXTURE_MAG_FILTER, gl.NEAREST);
+    const width = 2048;
+    if (data instanceof Float32Array) {
+      const height = Math.max(1, Math.ceil(data.length / 4 / width));
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA32F, width, height, 0, gl.RGBA, gl.FLOAT, padded(data, 4 * width * height));
+    } else {
+      const bytes = new Uint8Array(data.buffer, data.byteOffset, data.byteLength);
+      const height = Math.max(1, Math.ceil(bytes.length / 4 / width));
+      gl.texImage2D(gl.TEXTURE_2D, 0, gl.RGBA8, width, height, 0, gl.RGBA, gl.UNSIGNED_BYTE, padded(bytes, 4 * width * height));
+    }
+  }
+  bind(unit: number, name: string) {
+    this.gl.activeTexture(this.gl.TEXTURE0 + unit);
+    this.gl.bindTexture(this.gl.TEXTURE_2D, this.textures.get(name) ?? null);
+  }
+}
+
+function padded<T extends Float32Array | Uint8Array>(data: T, length: number): T {
+  if (data.length === length) return data;
+  const made = (data instanceof Float32Array ? new Float32Array(length) : new Uint8Array(length)) as T;
+  made.set(data);
+  return made;
+}
+
 class WebGlRenderer implements Renderer {
   private readonly boxProgram: Program;
   private readonly lineProgram: Program;
-  private readonly buffers: Record<string, WebGLBuffer> = {};
+  private readonly tables: Tables;
 
   constructor(private readonly gl: WebGL2RenderingContext) {
     this.boxProgram = new Program(gl, boxVertex, boxFragment);
     this.lineProgram = new Program(gl, lineVertex, lineFragment);
-    for (const name of ["boxes", "fills", "strokes", "boxStyle", "lines", "lineStyle", "lineColor",
-      "overBoxes", "overFills", "overStrokes", "overStyle", "overLines", "overLineStyle", "overLineColor"])
-      this.buffers[name] = gl.createBuffer() as WebGLBuffer;
+    this.tables = new Tables(gl);
     gl.enable(gl.BLEND);
     gl.blendFunc(gl.ONE, gl.ONE_MINUS_SRC_ALPHA);
   }
 
-  private upload(name: string, data: ArrayBufferView) {
-    this.gl.bindBuffer(this.gl.ARRAY_BUFFER, this.buffers[name]);
-    this.gl.bufferData(this.gl.ARRAY_BUFFER, data, this.gl.DYNAMIC_DRAW);
-  }
   setShapes(shapes: Shapes) {
-    this.upload("boxes", shapes.boxes);
-    this.upload("boxStyle", shapes.boxStyle);
-    this.upload("lines", shapes.lines);
-    this.upload("lineStyle", shapes.lineStyle);
+    this.tables.upload("boxes", shapes.boxes);
+    this.tables.upload("boxStyles", shapes.boxStyle);
+    this.tables.upload("lines", shapes.lines);
+    this.tables.upload("lineStyles", shapes.lineStyle);
     this.setColors(shapes);
   }
   setColors(shapes: Shapes) {
-    this.upload("fills", shapes.fills);
-    this.upload("strokes", shapes.strokes);
-    this.upload("lineColor", shapes.lineColor);
+    this.tables.upload("fills", shapes.fills);
+    this.tables.upload("strokes", shapes.strokes);
+    this.tables.upload("tints", shapes.lineColor);
   }
 
   draw(shapes: Shapes, camera: Camera, ratio: number, background: string, overlay: Overlay) {
@@ -142,62 +180,52 @@ class WebGlRenderer implements Renderer {
     const rgb = Number.parseInt(background.slice(1), 16);
     gl.clearColor((rgb >> 16) / 255, ((rgb >> 8) & 255) / 255, (rgb & 255) / 255, 1);
     gl.clear(gl.COLOR_BUFFER_BIT);
-    this.boxProgram.use(camera, ratio, 1);
-    this.drawBoxes("", 0, shapes.openCount);
-    this.lineProgram.use(camera, ratio, fadeOf(shapes, camera));
-    for (const [begin, end] of rangesIn(shapes.lineTiles, shapes.lineCount, 0, camera)) this.drawLines("", begin, end);
-    this.boxProgram.use(camera, ratio, 1);
-    for (const [begin, end] of rangesIn(shapes.boxTiles, shapes.boxCount, shapes.openCount, camera))
-      this.drawBoxes("", begin, end);
+    this.beginBoxes("", camera, ratio);
+    this.drawRange(0, shapes.openCount);
+    this.beginLines("", camera, ratio, fadeOf(shapes, camera));
+    for (const [begin, end] of lineRanges(shapes, camera)) this.drawRange(begin, end);
+    this.beginBoxes("", camera, ratio);
+    for (const [begin, end] of rangesIn(shapes.boxTiles, shapes.boxCount, shapes.openCount, camera)) this.drawRange(begin, end);
     this.drawOverlay(overlay, camera, ratio);
   }
 
   private drawOverlay({ boxes, lines }: Overlay, camera: Camera, ratio: number) {
-    this.upload("overLines", Float32Array.from(lines.flatMap((l) => [l.x0, l.y0, l.x1, l.y1])));
-    this.upload("overLineStyle", Float32Array.from(lines.flatMap((l) => [l.w0, l.w1, 0, 0])));
-    this.upload("overLineColor", Uint32Array.from(lines, (l) => l.color));
-    this.lineProgram.use(camera, ratio, 1);
-    this.drawLines("over", 0, lines.length);
-    this.upload("overBoxes", Float32Array.from(boxes.flatMap((b) => [b.x, b.y, b.width, b.height])));
-    this.upload("overFills", Uint32Array.from(boxes, (b) => b.fill));
-    this.upload("overStrokes", Uint32Array.from(boxes, (b) => b.stroke));
-    this.upload("overStyle", Uint8Array.from(boxes.flatMap((b) => [b.radius, b.line * 4, 0, 0])));
-    this.boxProgram.use(camera, ratio, 1);
-    this.drawBoxes("over", 0, boxes.length);
+    if (lines.length > 0) {
+      this.tables.upload("overLines", Float32Array.from(lines.flatMap((l) => [l.x0, l.y0, l.x1, l.y1])));
+      this.tables.upload("overLineStyles", Float32Array.from(lines.flatMap((l) => [l.w0, l.w1, 0, 0])));
+      this.tables.upload("overTints", Uint32Array.from(lines, (l) => l.color));
+      this.beginLines("over", camera, ratio, 1);
+      this.drawRange(0, lines.length);
+    }
+    if (boxes.length === 0) return;
+    this.tables.upload("overBoxes", Float32Array.from(boxes.flatMap((b) => [b.x, b.y, b.width, b.height])));
+    this.tables.upload("overFills", Uint32Array.from(boxes, (b) => b.fill));
+    this.tables.upload("overStrokes", Uint32Array.from(boxes, (b) => b.stroke));
+    this.tables.upload("overBoxStyles", Uint8Array.from(boxes.flatMap((b) => [b.radius, b.line * 4, 0, 0])));
+    this.beginBoxes("over", camera, ratio);
+    this.drawRange(0, boxes.length);
   }
 
-  private drawBoxes(over: string, begin: number, end: number) {
-    if (end <= begin) return;
-    const { gl } = this;
-    const name = (n: string) => this.buffers[over ? `over${n[0].toUpperCase()}${n.slice(1)}` : n];
-    this.attribute(0, name("boxes"), 4, gl.FLOAT, false, 16, begin);
-    this.attribute(1, name("fills"), 4, gl.UNSIGNED_BYTE, true, 4, begin);
-    this.attribute(2, name("strokes"), 4, gl.UNSIGNED_BYTE, true, 4, begin);
-    this.attribute(3, this.buffers[over ? "overStyle" : "boxStyle"], 4, gl.UNSIGNED_BYTE, false, 4, begin);
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, end - begin);
+  private beginBoxes(over: string, camera: Camera, ratio: number) {
+    const names = ["boxes", "fills", "strokes", "boxStyles"];
+    names.forEach((name, unit) => this.tables.bind(unit, prefixed(over, name)));
+    this.boxProgram.use(camera, ratio, 1);
   }
-  private drawLines(over: string, begin: number, end: number) {
-    if (end <= begin) return;
-    const { gl } = this;
-    this.attribute(0, this.buffers[over ? "overLines" : "lines"], 4, gl.FLOAT, false, 16, begin);
-    this.attribute(1, this.buffers[over ? "overLineStyle" : "lineStyle"], 4, gl.FLOAT, false, 16, begin);
-    this.attribute(2, this.buffers[over ? "overLineColor" : "lineColor"], 4, gl.UNSIGNED_BYTE, true, 4, begin);
-    gl.disableVertexAttribArray(3);
-    gl.drawArraysInstanced(gl.TRIANGLE_STRIP, 0, 4, end - begin);
+  private beginLines(over: string, camera: Camera, ratio: number, fade: number) {
+    const names = ["lines", "tints", "tints", "lineStyles"];
+    names.forEach((name, unit) => this.tables.bind(unit, prefixed(over, name)));
+    this.lineProgram.use(camera, ratio, fade);
   }
-  private attribute(at: number, buffer: WebGLBuffer, size: number, type: number, normalized: boolean,
-    stride: number, begin: number) {
-    const { gl } = this;
-    gl.bindBuffer(gl.ARRAY_BUFFER, buffer);
-    gl.enableVertexAttribArray(at);
-    gl.vertexAttribPointer(at, size, type, normalized, stride, begin * stride);
-    gl.vertexAttribDivisor(at, 1);
+  private drawRange(begin: number, end: number) {
+    if (end > begin) this.gl.drawArrays(this.gl.TRIANGLES, 6 * begin, 6 * (end - begin));
   }
 
   destroy() {
     this.gl.getExtension("WEBGL_lose_context")?.loseContext();
   }
 }
+
+function prefixed(over: string, name: string): string { return over ? over + name[0].toUpperCase() + name.slice(1) : name; }
 
 class Program {
   private readonly program: WebGLProgram;
@@ -214,6 +242,8 @@ class Program {
     gl.linkProgram(this.program);
     if (!gl.getProgramParameter(this.program, gl.LINK_STATUS)) throw new Error(gl.getProgramInfoLog(this.program) ?? "");
     for (const name of ["origin", "scale", "screen", "fade"]) this.uniforms[name] = gl.getUniformLocation(this.program, name);
+    gl.useProgram(this.program);
+    ["boxes", "fills", "strokes", "styles"].forEach((name, unit) => gl.uniform1i(gl.getUniformLocation(this.program, name), unit));
   }
   use(camera: Camera, ratio: number, fade: number) {
     const { gl, uniforms } = this;
@@ -231,7 +261,36 @@ export function fadeOf(shapes: Shapes, camera: Camera): number {
   return Math.min(1, Math.max(0.12, 0.02 / Math.max(perPixel, 1e-9)));
 }
 
-/** The ranges of instances that may be in sight. */
+/** The lines to draw: those in sight, or of so many that none can be told apart, some of each tile. */
+export function lineRanges(shapes: Shapes, camera: Camera): [number, number][] {
+  const ranges = rangesIn(shapes.lineTiles, shapes.lineCount, 0, camera);
+  const total = ranges.reduce((sum, [begin, end]) => sum + end - begin, 0);
+  const tiles = shapes.lineTiles;
+  if (total <= mostLines || !tiles) return ranges;
+  const share = mostLines / total;
+  return ranges.flatMap(([begin, end]): [number, number][] => {
+    const parts: [number, number][] = [];
+    let at = lowerBound(tiles.begin, begin);
+    for (let from = begin; from < end; from = tiles.begin[at]) {
+      while (tiles.begin[at] <= from) ++at;
+      const to = Math.min(end, tiles.begin[at]);
+      parts.push([from, from + Math.ceil((to - from) * share)]);
+    }
+    return parts;
+  });
+}
+
+function lowerBound(sorted: Uint32Array, value: number): number {
+  let [low, high] = [0, sorted.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (sorted[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The ranges of shapes that may be in sight. */
 export function rangesIn(tiles: Tiles | null, count: number, first: number, camera: Camera): [number, number][] {
   if (!tiles) return [[first, count]];
   const sight = camera.sight();

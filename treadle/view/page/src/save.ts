@@ -29,8 +29,8 @@ export async function savePng(view: GraphCanvas) {
     canvas.height = view.camera.height * ratio;
     return canvas.getContext("2d") as CanvasRenderingContext2D;
   });
-  paint(layers[0], view.shapes, view.camera, ratio, view.currentPalette().background, view.currentOverlay());
-  new Labels(layers[1], view.currentPalette()).draw(view.shapes, view.camera, ratio, view.decorations);
+  paint(layers[0], view.shapes, view.camera, ratio, view.palette.background, view.overlay);
+  new Labels(layers[1], view.palette).draw(view.shapes, view.camera, ratio, view.decorations);
   layers[0].setTransform(1, 0, 0, 1, 0, 0);
   layers[0].drawImage(layers[1].canvas, 0, 0);
   const blob = await new Promise<Blob | null>((resolve) => layers[0].canvas.toBlob(resolve));
@@ -47,7 +47,7 @@ function short(value: number): string { return String(Math.round(value * 10) / 1
 
 export function svgOf(view: GraphCanvas, shapes: Shapes): string {
   const { camera } = view;
-  const palette = view.currentPalette();
+  const palette = view.palette;
   const sight = camera.sight();
   const parts = [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${camera.width}" height="${camera.height}" ` +
