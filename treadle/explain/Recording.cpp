@@ -71,7 +71,8 @@ Expected<Recording> record(const Graph &graph, const ExploreRequest &request) {
   reference::Machine &machine = experiment->begin();
   size_t firings = 0;
   while (experiment->goesOn(firings) && !machine.ready().empty() && !out.isCut) {
-    machine.fire(machine.ready().begin()->first);
+    // A copy: what has fired is ready no more.
+    machine.fire(reference::Instance(machine.ready().begin()->first));
     ++firings;
   }
   if (experiment->error && out.firings.empty())
