@@ -54,8 +54,10 @@ struct ArgumentClass {
 using FindFunction = std::function<tfg::FuncOp(llvm::StringRef)>;
 
 struct TranslationOptions {
-  /// Compiling takes about a second for each ten thousand operations.
-  int64_t maxOps = 1'000'000;
+  /// What may become one piece of code: operations, a loop over elements counted as 20. A second is
+  /// enough for 5,000 to 30,000 of them, and a megabyte for 300. The largest of the models that we
+  /// know has 99 nodes.
+  int64_t maxWeight = 300'000;
   /// Operations on small tensors that are written out element by element.
   int64_t maxUnrolled = 4000;
   /// Whether ops over floats may be rounded otherwise, as SessionOptions has it. Their flags say

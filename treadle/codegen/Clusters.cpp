@@ -65,8 +65,8 @@ struct Variant {
   }
 };
 
-void make(Variant &variant, const std::string &function, ClusterModule &module, bool fastMath,
-          LinkOptions options) {
+void make(Variant &variant, const std::string &function, ClusterModule &module,
+          CompileBudget &budget, bool fastMath, LinkOptions options) {
   auto find = [&](llvm::StringRef name) { return module.index->function(name); };
   TranslationOptions translation;
   translation.fastMath = fastMath;
@@ -75,8 +75,12 @@ void make(Variant &variant, const std::string &function, ClusterModule &module, 
     options.cache = nullptr;
   {
     std::lock_guard compiling(module.compiling);
+    CompileBudget::Scope time(budget);
     variant.made =
-        translate(find(function), variant.classes, find, *module.context, translation)
+        budget.check()
+            .and_then([&] {
+              return translate(find(function), variant.classes, find, *module.context, translation);
+            })
             .and_then([&](TensorProgram program) { return link(std::move(program), options); });
   }
   variant.stage.store(Variant::Stage::Made, std::memory_order_release);
@@ -257,15 +261,27 @@ void ClusterSite::compileVariant(const std::shared_ptr<Variant> &variant) {
   std::shared_ptr<MeteredCode> metered =
       owner.counters && owner.counters->meter ? owner.counters->meter->add(node) : nullptr;
   if (!owner.client)
-    return make(*variant, function, *owner.module, owner.fastMath,
+    return make(*variant, function, *owner.module, *owner.budget, owner.fastMath,
                 {owner.counters.get(), nullptr, CodeCache::ofProcess(), metered});
   // The site and its owner may be gone by the time.
   owner.client->submit([variant, metered, function = function, module = owner.module,
-                        fastMath = owner.fastMath,
+                        budget = owner.budget, fastMath = owner.fastMath,
                         counters = owner.counters](CompileClient &client) {
-    make(*variant, function, *module, fastMath,
+    make(*variant, function, *module, *budget, fastMath,
          {counters.get(), &client.isCancelled(), CodeCache::ofProcess(), metered});
   });
+}
+
+/// The code is charged to the budget of whoever runs; without room for it, it isn't there.
+static Expected<std::shared_ptr<const CompiledCluster>> bindCharged(LinkedCluster cluster,
+                                                                    const KernelRegistry &kernels) {
+  try {
+    return treadle::codegen::bind(std::move(cluster), kernels);
+  } catch (const OverBudget &over) {
+    return Unexpected(resourceExhausted("machine code of ", over.bytes,
+                                        " bytes is more than is left of the ", over.limit,
+                                        " that the session may take"));
+  }
 }
 
 /// Kernels are bound by those who run: whoever registered them expects no other thread.
@@ -275,7 +291,7 @@ void ClusterSite::settle(Variant &variant) {
     return;
   Expected<std::shared_ptr<const CompiledCluster>> bound =
       std::move(variant.made).and_then([&](LinkedCluster cluster) {
-        return treadle::codegen::bind(std::move(cluster), owner.kernels);
+        return bindCharged(std::move(cluster), owner.kernels);
       });
   if (bound) {
     variant.owned = std::move(*bound);

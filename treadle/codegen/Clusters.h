@@ -1,6 +1,7 @@
 // Calls of clusters: compiled for the shapes that come, interpreted where they can't be.
 #pragma once
 
+#include "treadle/codegen/CompileBudget.h"
 #include "treadle/codegen/CompileThread.h"
 #include "treadle/codegen/Jit.h"
 #include "treadle/dialect/Tfg.h"
@@ -33,10 +34,12 @@ class Clusters final : public ClusterLibrary {
 public:
   Clusters(std::shared_ptr<ClusterModule> module, FunctionLibrary &functions,
            FunctionLibrary &plain, const KernelRegistry &kernels,
+           std::shared_ptr<CompileBudget> budget = std::make_shared<CompileBudget>(),
            std::shared_ptr<CompileCounters> counters = nullptr,
            std::shared_ptr<CompileClient> client = nullptr, bool fastMath = false)
       : module(std::move(module)), functions(functions), plain(plain), kernels(kernels),
-        counters(std::move(counters)), client(std::move(client)), fastMath(fastMath) {}
+        budget(std::move(budget)), counters(std::move(counters)), client(std::move(client)),
+        fastMath(fastMath) {}
 
   bool contains(const NodeSpec &call) const override;
   BoundKernel bind(const NodeSpec &call) override;
@@ -47,6 +50,7 @@ private:
   const std::shared_ptr<ClusterModule> module;
   FunctionLibrary &functions, &plain;
   const KernelRegistry &kernels;
+  const std::shared_ptr<CompileBudget> budget;
   const std::shared_ptr<CompileCounters> counters; // null: nobody counts
   const std::shared_ptr<CompileClient> client;     // null: calls wait
   const bool fastMath;

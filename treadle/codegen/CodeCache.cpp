@@ -58,7 +58,7 @@ std::shared_ptr<const LinkedCode> codeOf(std::string_view image) {
       load(llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(image.substr(0, size)), "cluster"));
   if (!machine)
     return nullptr;
-  return std::make_shared<LinkedCode>(std::move(*machine), std::move(tables->constants));
+  return std::make_shared<LinkedCode>(std::move(*machine), std::move(tables->constants), size);
 }
 
 bool isOff() {

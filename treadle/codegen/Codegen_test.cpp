@@ -225,6 +225,31 @@ TEST_F(CodegenTest, TheBranchesOfAConditionalHandBackWhatTheyWereGiven) {
   EXPECT_EQ(copies, 0u);
 }
 
+TEST_F(CodegenTest, WhatIsTooLargeIsNotCompiled) {
+  std::string type = "(tensor<*xf32>, tensor<*xf32>) -> (tensor<*xf32>)";
+  module = mlir::parseSourceString<mlir::ModuleOp>(
+      R"(tfg.func @f(%x: tensor<*xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "z"}) {)" +
+          op("sum", "AddV2", "%x, %x", "T = f32", type) +
+          op("product", "Mul", "%sum, %x", "T = f32", type) + "return(%product) : tensor<*xf32> }",
+      &context);
+  ASSERT_TRUE(module);
+  auto find = [&](llvm::StringRef name) { return module->lookupSymbol<tfg::FuncOp>(name); };
+  auto translateWithin = [&](int64_t maxWeight) {
+    TranslationOptions options;
+    options.maxWeight = maxWeight;
+    return translate(find("f"), {ArgumentClass{DType::Float32, true, {ArgumentClass::any}}}, find,
+                     context, options);
+  };
+  EXPECT_TRUE(translateWithin(100));
+  for (int64_t maxWeight : {2, 30}) { // two nodes, two loops
+    auto program = translateWithin(maxWeight);
+    ASSERT_FALSE(program);
+    EXPECT_EQ(program.error().code, Code::Unimplemented);
+    EXPECT_NE(program.error().message.find("function 'f' is too large"), std::string::npos)
+        << program.error().message;
+  }
+}
+
 TEST_F(CodegenTest, StatefulOpsAreNotCompiled) {
   module = mlir::parseSourceString<mlir::ModuleOp>(
       R"(tfg.func @f(%s: tensor<*xi32> {tfg.name = "s"}) -> (tensor<*xf32> {tfg.name = "r"}) {

@@ -106,8 +106,9 @@ static Expected<void> lowerWanted(TensorProgram &program, CancelFlag isCancelled
 
 Expected<void> lower(TensorProgram &program) { return lowerWanted(program, nullptr); }
 
-LinkedCode::LinkedCode(std::unique_ptr<MachineCode> machine, std::vector<Tensor> constants)
-    : machine(std::move(machine)), constants(std::move(constants)) {}
+LinkedCode::LinkedCode(std::unique_ptr<MachineCode> machine, std::vector<Tensor> constants,
+                       size_t bytes)
+    : machine(std::move(machine)), constants(std::move(constants)), bytes(bytes) {}
 LinkedCode::~LinkedCode() = default;
 
 namespace {
@@ -144,8 +145,9 @@ linkAnew(TensorProgram &program, const LinkOptions &options, const ContentKey &k
   std::unique_ptr<llvm::MemoryBuffer> object =
       TREADLE_TRY(generate(*program.module, options.isCancelled, options.metered.get()));
   std::string bytes = options.cache ? object->getBuffer().str() : "";
+  size_t size = object->getBufferSize();
   return load(std::move(object)).map([&](std::unique_ptr<MachineCode> machine) {
-    auto code = std::make_shared<const LinkedCode>(std::move(machine), std::move(added));
+    auto code = std::make_shared<const LinkedCode>(std::move(machine), std::move(added), size);
     if (options.cache)
       options.cache->keep(key, code, bytes);
     return code;
@@ -167,6 +169,8 @@ Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options) 
 Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
                                                       const KernelRegistry &kernels) {
   auto compiled = std::make_shared<CompiledCluster>();
+  constexpr size_t page = 4096;
+  compiled->charge.emplace(compiled->share, llvm::alignTo(cluster.code->bytes, page));
   for (const KernelCall &call : cluster.tables.kernels) {
     BoundKernel kernel = TREADLE_TRY(bindKernel(call, kernels));
     compiled->kernels.push_back({std::move(kernel), call.outputs, movesElements(call.op)});

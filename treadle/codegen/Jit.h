@@ -5,9 +5,11 @@
 #include "treadle/codegen/CompileCounters.h"
 #include "treadle/codegen/Frame.h"
 #include "treadle/tensor/Attr.h"
+#include "treadle/tensor/KeptMemory.h"
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,11 +21,12 @@ class MachineCode;
 /// Machine code for tensor code of one content, which any number of clusters may share: it holds no
 /// state, and finds kernels and constants by number.
 struct LinkedCode {
-  LinkedCode(std::unique_ptr<MachineCode> machine, std::vector<Tensor> constants);
+  LinkedCode(std::unique_ptr<MachineCode> machine, std::vector<Tensor> constants, size_t bytes);
   ~LinkedCode();
 
   const std::unique_ptr<MachineCode> machine;
   const std::vector<Tensor> constants; // those that lowering added, after the program's own
+  const size_t bytes;                  // about what the code takes
 };
 
 /// A cluster with code, before its kernels are looked up. Needs no MLIR context.
@@ -48,6 +51,8 @@ private:
   friend Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
                                                                const KernelRegistry &kernels);
   std::shared_ptr<const LinkedCode> code;
+  const MemoryShare share;
+  std::optional<MemoryCharge> charge; // of the code: it may be others' as well
   ClusterCode entry = nullptr;
   std::vector<ClusterKernel> kernels;
   std::vector<Tensor> constants;
@@ -68,7 +73,8 @@ struct LinkOptions {
 /// ours), Cancelled where nobody wants it any more. Thread-safe, but for the program's context.
 Expected<LinkedCluster> link(TensorProgram program, const LinkOptions &options = {});
 
-/// Looks up the kernels: the errors of that. Calls functions of whoever registered them.
+/// Looks up the kernels: the errors of that. Calls functions of whoever registered them. Charges
+/// the code to the budget that is open, and throws OverBudget where less is left.
 Expected<std::shared_ptr<const CompiledCluster>> bind(LinkedCluster cluster,
                                                       const KernelRegistry &kernels);
 

@@ -18,9 +18,8 @@
 using namespace mlir;
 
 namespace treadle::codegen {
-namespace {
+namespace {} // namespace
 
-/// What an op is worth: about how many operations it is once loops are made.
 int64_t weightOf(Operation &op) {
   constexpr int64_t loop = 20, call = 5;
   if (op.hasTrait<OpTrait::ConstantLike>())
@@ -32,6 +31,8 @@ int64_t weightOf(Operation &op) {
       weight += weightOf(inner);
   return weight;
 }
+
+namespace {
 
 /// Numbers of words. One that is free again is used again.
 class Words {

@@ -15,6 +15,9 @@ void hoistInvariants(mlir::ModuleOp module);
 /// Elementwise ops over the results of others become one loop nest, unless that repeats work.
 llvm::LogicalResult fuseElementwise(mlir::ModuleOp module);
 
+/// What an op is worth: about how many operations it is once loops are made.
+int64_t weightOf(mlir::Operation &op);
+
 /// Long blocks become functions, a piece each, that share an array of words for what one computes
 /// and another needs: the steps after it see one piece at a time. A cluster of less than `least`
 /// operations stays as it is, and so does one that has pieces.

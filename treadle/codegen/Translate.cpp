@@ -1,5 +1,6 @@
 // From the nodes of a function to tensor code.
 #include "treadle/analysis/shapes/TypeShapes.h"
+#include "treadle/codegen/Passes.h"
 #include "treadle/codegen/Rc.h"
 #include "treadle/codegen/Translator.h"
 #include "treadle/lowering/Attributes.h"
@@ -80,6 +81,12 @@ DenseSet<Operation *> Translator::neededNodes(Block &body) {
   return needed;
 }
 
+Error Translator::tooLarge(tfg::FuncOp function) const {
+  return unimplemented("function '", function.getName().str(),
+                       "' is too large: it and what it calls are more than the ", options.maxWeight,
+                       " operations that are compiled at once");
+}
+
 Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed> arguments) {
   if (function.getGeneric() || function->getRegion(0).empty())
     return Unexpected(
@@ -94,6 +101,10 @@ Expected<Values> Translator::inlineFunction(tfg::FuncOp function, ArrayRef<Typed
   ++depth;
   llvm::scope_exit leave([&] { --depth; });
   Block &body = function.getEntry();
+  // As often as it is called: functions that call others twice are few nodes that stand for many.
+  translated += std::ssize(body.getOperations());
+  if (translated > options.maxWeight)
+    return Unexpected(tooLarge(function));
   DenseMap<Value, Typed> values;
   for (auto [i, argument] : llvm::enumerate(arguments))
     values[function.getDataArgument(i)] = argument;
@@ -191,12 +202,8 @@ Expected<TensorProgram> Translator::run(tfg::FuncOp function, ArrayRef<ArgumentC
     if (isOpTriviallyDead(op))
       op->erase();
   });
-  int64_t numOps = 0;
-  cluster.walk([&](Operation *op) { numOps += !isa<arith::ConstantOp>(op); });
-  if (numOps > options.maxOps)
-    return Unexpected(unimplemented("function '", function.getName().str(),
-                                    "' is too large: ", numOps, " operations, and ", options.maxOps,
-                                    " are what compiles in useful time"));
+  if (weightOf(*cluster) > options.maxWeight)
+    return Unexpected(tooLarge(function));
   return TensorProgram{std::move(module), std::move(tables)};
 }
 

@@ -89,6 +89,7 @@ public:
   // Functions and control flow.
   using Results = Expected<Values>;
   Results inlineFunction(tfg::FuncOp function, llvm::ArrayRef<Typed> arguments);
+  Error tooLarge(tfg::FuncOp function) const;
   Results call(tfg::Node node, mlir::Attribute function, llvm::ArrayRef<Typed> inputs);
   Results branches(tfg::Node node, const Values &inputs);
   Results loop(tfg::Node node, Values inputs);
@@ -261,6 +262,7 @@ private:
 
   int64_t unrolled = 0; // operations that were written out
   int depth = 0;
+  int64_t translated = 0;       // operations of functions, each as often as it is called
   int loopPlace = -1;           // of the innermost loop
   mlir::scf::WhileOp innermost; // null: the code is in no loop
   /// Nodes of no body, which stand for parts of others.

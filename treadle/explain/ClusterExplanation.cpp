@@ -26,13 +26,16 @@ namespace {
 using tfg::Node;
 
 /// Why a node that could be compiled isn't.
-std::string reasonToInterpret(Node node, bool hasLoop) {
+std::string reasonToInterpret(Node node, bool hasLoop, bool hasMore) {
   if (hasLoop)
     return "nothing that a run asks for needs it";
   if (tfg::followsContraction(node))
     return "a kernel computes it in one go with the product or convolution before it";
   if (tfg::nativeForm(node) == NativeForm::None)
     return "outside of compiled loops its kernel is as fast as machine code";
+  if (hasMore)
+    return str("too much: of a graph ", tfg::mostOfGraph,
+               " operations outside of loops are compiled, and it has more");
   return str("too small: machine code pays for loops, and for ", tfg::worthCompiling,
              " and more connected operations on elements");
 }
@@ -118,7 +121,7 @@ private:
     if (hasBody && (why.empty() || !compilable.hasLoop(node)))
       return; // its nodes have words of their own
     if (why.empty())
-      why = reasonToInterpret(node, compilable.hasLoop(node));
+      why = reasonToInterpret(node, compilable.hasLoop(node), module->hasAttr(tfg::hasMoreKey));
     remaining[why].push_back(LoopExplainer::describe(node));
   }
 

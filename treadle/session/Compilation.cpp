@@ -97,9 +97,9 @@ Expected<void> buildOver(CompiledPlan &made, const Request &request,
   made.functions = functions();
   if (compiles) {
     made.plain = functions();
-    made.clusters = std::make_unique<codegen::Clusters>(made.source, *made.functions, *made.plain,
-                                                        options.kernels, options.counters,
-                                                        options.client, options.fastMath);
+    made.clusters = std::make_unique<codegen::Clusters>(
+        made.source, *made.functions, *made.plain, options.kernels, options.budget,
+        options.counters, options.client, options.fastMath);
     made.functions->setClusters(made.clusters.get());
   }
   Expected<GraphSpec> spec = neededPart(index, request).and_then([&](NeededPart part) {

@@ -23,6 +23,7 @@ struct CompilationOptions {
   const KernelRegistry &kernels;
   LoopOverlap loopOverlap;
   const OpTraitsTable *traits;
+  std::shared_ptr<codegen::CompileBudget> budget = std::make_shared<codegen::CompileBudget>();
   std::shared_ptr<codegen::CompileCounters> counters = nullptr; // null: nobody counts
   std::shared_ptr<codegen::CompileClient> client = nullptr;     // null: calls wait for their code
   bool fastMath = false;

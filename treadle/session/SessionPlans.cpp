@@ -61,7 +61,7 @@ SessionPlans::~SessionPlans() {
 }
 
 CompilationOptions SessionPlans::compilationOptions() const {
-  return {kernels, loopOverlap, options.traits, counters, client, options.fastMath};
+  return {kernels, loopOverlap, options.traits, compileBudget, counters, client, options.fastMath};
 }
 
 size_t SessionPlans::numPending() const {

@@ -104,6 +104,8 @@ private:
   const SessionOptions &options;
   const KernelRegistry &kernels;
   const LoopOverlap loopOverlap;
+  const std::shared_ptr<codegen::CompileBudget> compileBudget =
+      std::make_shared<codegen::CompileBudget>();
   const std::shared_ptr<codegen::CompileClient> client; // null: nothing is compiled beside runs
   const Rewrite rewrite;
   ModuleFunctions functions;

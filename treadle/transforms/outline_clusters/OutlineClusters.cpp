@@ -396,6 +396,7 @@ private:
   std::vector<Found> findStraight(const CompiledFunctions &compiled) {
     tfg::WaitingNodes waiting(module);
     std::vector<Found> found;
+    size_t free = tfg::mostOfGraph;
     tfg::forEachBody(module, [&](Block &block) {
       if (compiled.contains(block.getParentOp()))
         return;
@@ -408,8 +409,14 @@ private:
           // Parts of a set in topological order: no path leads back to an earlier one.
           ArrayRef<Node> part = left.take_front(tfg::mostCompiled);
           left = left.drop_front(part.size());
-          if (isWorthCompiling(part) && !resultsOf(part, fetchedOf(block)).empty())
-            found.push_back({&block, SmallVector<Node>(part)});
+          if (!isWorthCompiling(part) || resultsOf(part, fetchedOf(block)).empty())
+            continue;
+          if (part.size() > free) {
+            module->setAttr(tfg::hasMoreKey, UnitAttr::get(module.getContext()));
+            return;
+          }
+          free -= part.size();
+          found.push_back({&block, SmallVector<Node>(part)});
         }
     });
     return found;
