@@ -56,6 +56,7 @@ class GraphTab implements Tab {
     view.onSelectPlace((selection) => this.selected(selection));
     view.onChange(() => this.changed());
     view.onShiftClick = (node) => this.endPath(view.selected(), node);
+    view.coveredBelow = () => (narrow.matches && !this.detailsPanel.hidden ? this.detailsPanel.offsetHeight : 0);
     view.footOf = () => (this.legend.offsetHeight > 0 ? this.legend.offsetHeight + 10 : 0);
     this.details.show(null);
     this.showLegend();
@@ -161,7 +162,10 @@ class GraphTab implements Tab {
     if (this.pathFrom !== null && selection?.node != null && selection.node !== this.pathFrom) return this.endPath(this.pathFrom, selection.node);
     if (selection === null) this.setPath([]);
     this.details.show(selection);
-    if (selection && narrow.matches && this.detailsPanel.hidden) this.showPanel(this.detailsPanel, true);
+    if (selection && narrow.matches && this.detailsPanel.hidden) {
+      this.showPanel(this.detailsPanel, true);
+      this.app.view.bringSelection();
+    }
     this.app.announce(sentenceFor(this.app.scene, selection));
   }
   /** After the page selected a node by itself. */

@@ -54,6 +54,8 @@ export class GraphCanvas implements GraphView {
   private isFitted = true;
   /** Room below the picture, for what the tab lays over it. */
   footOf = () => 0;
+  /** How much of it a panel covers. */
+  coveredBelow = () => 0;
 
   constructor(readonly host: HTMLElement, readonly scene: Scene, public palette: Palette,
     body: number | null = 0, open: string[] | null = null) {
@@ -199,13 +201,16 @@ export class GraphCanvas implements GraphView {
     else this.screen.draw();
   }
 
-  fit() { void this.later("", () => this.fly(this.camera.fitted(this.bounds(), 1.15, 4, this.footOf()))); this.isFitted = true; }
+  fit() { void this.later("", () => this.fly(this.fittedView())); this.isFitted = true; }
   private fitNow() {
     if (!this.shapes) return;
     this.isFitted = true;
-    this.camera.set(this.camera.fitted(this.bounds(), 1.15, 4, this.footOf()));
+    this.camera.set(this.fittedView());
     this.redraw();
   }
+  private fittedView() { return this.camera.fitted(this.bounds(), 1.15, 4, this.footOf()); }
+  /** Whether the picture leaves most of the screen empty. */
+  private isSmall(): boolean { return this.fittedView().scale > this.camera.scale * 1.3; }
   private bounds(): Rect { return { x: 0, y: 0, width: this.shapes?.width ?? 1, height: this.shapes?.height ?? 1 }; }
   zoomBy(factor: number) { this.zoomAt(factor, this.camera.width / 2, this.camera.height / 2); }
   private zoomAt(factor: number, x: number, y: number) {
@@ -258,11 +263,12 @@ export class GraphCanvas implements GraphView {
     const { x, y } = this.camera.toScreen(rect.x, rect.y);
     const [width, height] = [rect.width * this.camera.scale, rect.height * this.camera.scale];
     const margin = 24;
+    const covered = this.coveredBelow();
     const readable = this.camera.scale >= 0.55 || level.open.has(place);
-    if (readable && x >= margin && y >= margin && x + width <= this.camera.width - margin && y + height <= this.camera.height - margin)
+    if (readable && x >= margin && y >= margin && x + width <= this.camera.width - margin && y + height <= this.camera.height - covered - margin)
       return this.redraw();
     this.isFitted = false;
-    const fitted = this.camera.fitted(rect, Math.max(0.85, Math.min(1.15, this.camera.scale)), 60);
+    const fitted = this.camera.fitted(rect, Math.max(0.85, Math.min(1.15, this.camera.scale)), 60, covered);
     this.fly(fitted);
   }
 
@@ -298,7 +304,9 @@ export class GraphCanvas implements GraphView {
       this.camera.x = level.x + level.result.x[place] - before.x / this.camera.scale;
       this.camera.y = level.y + level.result.y[place] - before.y / this.camera.scale;
       this.isFitted = false;
+      this.tip.hidden = true;
       if (opens) this.bring(at);
+      else if (this.isSmall()) this.fly(this.fittedView());
       this.redraw();
       this.changed();
     });

@@ -40,9 +40,9 @@ export class BodyTree {
     if (grouped) new Scopes(this).build();
     else for (let node = this.first; node < this.end; ++node) this.root.children.push(node);
     this.collapse();
-    this.count();
+    const kept = this.count();
     if (!grouped) return;
-    for (const group of this.groups.slice()) {
+    for (const group of kept) {
       gatherSets(this, group);
       this.cut(group);
     }
@@ -146,12 +146,14 @@ export class BodyTree {
     return new TextDecoder().decode(bytes.subarray(outer, end)).replace(/\/$/, "");
   }
 
-  private count() {
+  /** Counts nodes; the groups that are left, inner ones first. */
+  private count(): Group[] {
     const order: Group[] = [this.root];
     for (let i = 0; i < order.length; ++i)
       for (const code of order[i].children) if (code < 0) order.push(this.groups[~code]);
     for (const group of order.reverse())
       group.nodes = group.children.reduce((sum, code) => sum + (code < 0 ? this.groups[~code].nodes : 1), 0);
+    return order;
   }
 
   /** The edges between the children of a group, by their places in it. */

@@ -147,7 +147,7 @@ export class Labels {
         if (waiting !== undefined) this.badge(shown(waiting, 40), corners[corners.length - 2] + 4, corners[corners.length - 1] - 20);
         const key = `${Math.round(x)} ${Math.round(y)}`;
         if (!hasTypes) continue;
-        if (seen.has(key) || corners[3] - y < 8 && corners.length === 4) continue;
+        if (seen.has(key) || level.bundles.from[bundle] >= level.count || corners[3] - y < 8 && corners.length === 4) continue;
         seen.add(key);
         const count = level.bundles.counts[bundle];
         const text = count > 1 ? `${count}×` : shown(level.scene.edgeType(level.bundles.edges[bundle]), 60);

@@ -171,9 +171,18 @@ export class Level {
       if (this.besideOf[i] >= 0 && this.besideOf[this.besideOf[i]] >= 0) this.besideOf[i] = -1;
   }
 
+  private isOfRuns(): boolean {
+    return this.group !== null && this.codes.every((code) => code < 0 && this.tree.groups[~code].kind === "run");
+  }
   private findStubs(): Uint8Array {
     const { from, to } = this.bundles;
     const stubs = new Uint8Array(from.length);
+    if (this.isOfRuns() && from.length > 2 * this.count) {
+      // Runs follow each other: a web of what leads past the next says nothing.
+      for (let i = 0; i < from.length; ++i)
+        if (to[i] !== from[i] + 1) stubs[i] = to[i] < this.count ? Stub.atTarget : Stub.atSource;
+      return stubs;
+    }
     if (this.count < stubsBegin.boxes) return stubs;
     const ends = this.count + this.inEdges.length + this.outEdges.length;
     const leaving = new Uint32Array(ends);

@@ -133,12 +133,13 @@ test("waits name what ended them", async () => {
     { name: "slow", op: "S", ts: 5, dur: 20, tid: 1 },
     { name: "join", op: "J", ts: 26, dur: 4 },
     { name: "take", op: "QueueDequeueV2", ts: 30, dur: 10, args: { waited_us: 8 } },
+    { name: "get", op: "Unstage", ts: 2, dur: 7, pid: 4 },
   ]);
   const causes = new Causes(trace, wiresOf("a:", "slow:a", "join:slow a"));
   const waits = longestWaits(trace, causes).map((w) => [
     trace.texts[trace.name[w.slice]], w.kind, w.time, w.cause < 0 ? null : trace.texts[trace.name[w.cause]],
   ]);
-  assert.deepEqual(waits, [["join", "thread", 21, "slow"], ["take", "op", 8, null]]);
+  assert.deepEqual(waits, [["join", "thread", 21, "slow"], ["take", "op", 8, null], ["get", "op", 7, null]]);
 });
 
 test("exchanges are hidden where something is computed", async () => {

@@ -4,7 +4,7 @@ import { floats, integers } from "./columns.js";
 import { readTrace, type TraceEvent } from "./events.js";
 
 /** The groups of tracks that `treadle run --trace` writes, by their number (pid). */
-export const opTracks = 1, iterationTracks = 2, exchangeTracks = 3;
+export const opTracks = 1, iterationTracks = 2, exchangeTracks = 3, waitTracks = 4;
 
 export interface Track {
   readonly group: number;
@@ -111,7 +111,8 @@ export class TraceBuilder {
     const iteration = args.op ? args.iteration : iterationName.exec(event.name ?? "")?.[1];
     this.begin.push(begin);
     this.end.push(begin + Math.max(0, event.dur ?? 0));
-    this.waited.push(args.waited_us ?? 0);
+    // What held no thread is nothing but a wait.
+    this.waited.push(group === waitTracks ? (event.dur ?? 0) : (args.waited_us ?? 0));
     this.hidden.push(args.hidden_us ?? 0);
     this.name.push(this.texts.number(event.name));
     this.op.push(this.texts.number(args.op));

@@ -1,6 +1,6 @@
 // Waits: time in which an op, or a thread, did nothing, and what it waited for.
 import type { Causes } from "./critical.js";
-import { opTracks, type Trace } from "./trace.js";
+import { opTracks, waitTracks, type Trace } from "./trace.js";
 
 export interface Wait {
   /** The slice that waited, or that ran when the thread's wait was over. */
@@ -16,11 +16,12 @@ export interface Wait {
 export function longestWaits(trace: Trace, causes: Causes, most = 100): Wait[] {
   const waits: Omit<Wait, "cause">[] = [];
   for (const row of trace.rows) {
-    if (trace.tracks[row.track].group !== opTracks) continue;
+    const { group } = trace.tracks[row.track];
+    if (group !== opTracks && group !== waitTracks) continue;
     for (let slice = row.first; slice < row.end; ++slice) {
       const waited = trace.waited[slice];
       if (waited > 0) waits.push({ slice, time: waited, kind: "op" });
-      const gap = row.depth === 0 && slice > row.first ? trace.begin[slice] - trace.end[slice - 1] : 0;
+      const gap = group === opTracks && row.depth === 0 && slice > row.first ? trace.begin[slice] - trace.end[slice - 1] : 0;
       if (gap > 1) waits.push({ slice: leafAt(trace, slice), time: gap, kind: "thread" });
     }
   }
