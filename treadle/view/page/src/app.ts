@@ -58,7 +58,6 @@ export class PageApp implements graphTab.GraphTabPage {
     this.view.onChange(() => this.writeAddress());
     addEventListener("keydown", (event) => this.key(event));
     addEventListener("popstate", () => this.follow());
-    new ResizeObserver(() => this.view.resize()).observe(this.graphHost);
   }
   get graph(): GraphView { return this.view; }
 

@@ -56,7 +56,10 @@ class CompareTab implements Tab {
     const mark = markOf(difference.kind);
     if ((mark === "added" && which === 0) || (mark === "removed" && which === 1) || !difference.node) return null;
     const body = scene.bodies.findIndex(({ name }) => name === difference.function);
-    return scene.find(difference.node, Math.max(0, body));
+    const found = scene.find(difference.node, Math.max(0, body));
+    // What was renamed has its old name in the message alone.
+    const before = which === 0 && found === null ? /^was '(.*)'$/s.exec(difference.message) : null;
+    return before ? scene.find(before[1], Math.max(0, body)) : found;
   }
 
   private side(): HTMLElement {

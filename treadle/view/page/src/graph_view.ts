@@ -44,6 +44,7 @@ export class GraphCanvas implements GraphView {
   private readonly busy = make("div", { class: "graph-busy" });
   private readonly screen: Screen;
   private readonly gestures: Gestures;
+  private readonly sizes: ResizeObserver;
   private readonly listeners: ((node: number | null) => void)[] = [];
   private readonly placeListeners: ((selection: Selection | null) => void)[] = [];
   private readonly changeListeners: (() => void)[] = [];
@@ -75,6 +76,8 @@ export class GraphCanvas implements GraphView {
     });
     this.raceMarks = scene.races.flatMap((race) => race.nodes.map((node): [number, Mark] => [node, "race"]));
     this.tip.hidden = this.busy.hidden = true;
+    this.sizes = new ResizeObserver(() => this.resize());
+    this.sizes.observe(host);
     this.resize();
     if (body !== null) this.showBody(body, open);
   }
@@ -194,7 +197,8 @@ export class GraphCanvas implements GraphView {
 
   resize() {
     const { clientWidth, clientHeight } = this.host;
-    if (clientWidth === 0 || clientHeight === 0) return;
+    const { width, height } = this.camera;
+    if (clientWidth === 0 || clientHeight === 0 || (clientWidth === width && clientHeight === height)) return;
     this.screen.resize(clientWidth, clientHeight);
     this.camera.resize(clientWidth, clientHeight);
     if (this.isFitted) this.fitNow();
@@ -376,6 +380,7 @@ export class GraphCanvas implements GraphView {
   destroy() {
     cancelAnimationFrame(this.flight);
     this.gestures.destroy();
+    this.sizes.disconnect();
     this.screen.destroy();
     this.host.replaceChildren();
   }
