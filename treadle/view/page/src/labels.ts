@@ -38,7 +38,8 @@ export class Labels {
       for (const [begin, end] of rangesIn(shapes.boxTiles, shapes.boxCount, shapes.openCount, camera))
         for (let i = begin; i < end && this.count < mostLabels; ++i)
           if (inSight(shapes, i, sight)) this.box(shapes, i, camera, decorations);
-    const hasTypes = 9.5 * camera.scale >= 8;
+    // Values stand where types would.
+    const hasTypes = 9.5 * camera.scale >= 8 && !decorations.nodeTexts;
     // What waits at an edge is what a stepper is for; it is shown as soon as it can be read.
     if (hasTypes || (decorations.edgeTexts?.size && 9.5 * camera.scale >= legible)) this.edges(shapes, sight, decorations, hasTypes);
   }
