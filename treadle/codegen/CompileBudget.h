@@ -5,12 +5,14 @@
 
 #include <atomic>
 #include <chrono>
+#include <ctime>
 
 namespace treadle::codegen {
 
-/// The time that compiling for one session takes, all threads together, and may take. A compilation
-/// can't be interrupted: none begins once the time is spent, and what one may take is bounded by
-/// the size of what it is given (TranslationOptions). Thread-safe.
+/// The processor time that compiling for one session takes, all threads together, and may take:
+/// what a busy machine makes it wait doesn't count. A compilation can't be interrupted: none begins
+/// once the time is spent, and what one may take is bounded by the size of what it is given
+/// (TranslationOptions). Thread-safe.
 class CompileBudget {
 public:
   using Duration = std::chrono::nanoseconds;
@@ -27,20 +29,23 @@ public:
         " s that it may take in a session"));
   }
 
-  /// Counts the time of its life.
+  /// Counts what its thread computes while it lives.
   class Scope {
   public:
     explicit Scope(CompileBudget &budget) : budget(budget) {}
-    ~Scope() {
-      Duration took = std::chrono::steady_clock::now() - begun;
-      budget.spent.fetch_add(took.count(), std::memory_order_relaxed);
-    }
+    ~Scope() { budget.spent.fetch_add((ofThread() - begun).count(), std::memory_order_relaxed); }
     Scope(const Scope &) = delete;
     Scope &operator=(const Scope &) = delete;
 
   private:
+    static Duration ofThread() {
+      timespec time{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+      return std::chrono::seconds(time.tv_sec) + Duration(time.tv_nsec);
+    }
+
     CompileBudget &budget;
-    const std::chrono::steady_clock::time_point begun = std::chrono::steady_clock::now();
+    const Duration begun = ofThread();
   };
 
 private:
