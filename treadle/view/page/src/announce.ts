@@ -13,18 +13,17 @@ export function sentenceFor(scene: Scene, selection: Selection | null): string {
     const isOpen = place.level.open.has(place.place);
     return `${headerOf(place.level, place.place).join(", ")}, ${isOpen ? "open" : "closed"}. Enter ${isOpen ? "closes" : "opens"} it.`;
   }
-  const inputs: string[] = [];
+  const inputs: number[] = [];
   for (let edge = scene.inBegin[node]; edge < scene.inBegin[node + 1]; ++edge)
-    if (scene.edgeKind[edge] !== EdgeKind.Soft) inputs.push(named(scene, scene.edgeFrom[edge]));
+    if (scene.edgeKind[edge] !== EdgeKind.Soft) inputs.push(scene.edgeFrom[edge]);
   const { begin, edges } = scene.outgoing();
-  const outputs = Array.from(edges.subarray(begin[node], Math.min(begin[node + 1], begin[node] + 50)), (edge) => named(scene, scene.edgeTo[edge]));
-  return `${shown(scene.op(node), 60)} ${shown(scene.name(node), 120)}. ${listed("Inputs", inputs)} ${listed("Goes to", outputs)}`;
+  const outputs = Array.from(edges.subarray(begin[node], begin[node + 1]), (edge) => scene.edgeTo[edge]);
+  return `${shown(scene.op(node), 60)} ${shown(scene.name(node), 120)}. ${listed(scene, "Inputs", inputs)} ${listed(scene, "Goes to", outputs)}`;
 }
 
-function named(scene: Scene, node: number): string { return shown(scene.name(node), 60); }
-
-function listed(what: string, names: string[]): string {
-  if (names.length === 0) return `${what}: none.`;
-  const rest = names.length - mostNamed;
-  return `${what}: ${names.slice(0, mostNamed).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`;
+function listed(scene: Scene, what: string, nodes: number[]): string {
+  if (nodes.length === 0) return `${what}: none.`;
+  const names = nodes.slice(0, mostNamed).map((node) => shown(scene.name(node), 60));
+  const rest = nodes.length - mostNamed;
+  return `${what}: ${names.join(", ")}${rest > 0 ? ` and ${rest} more` : ""}.`;
 }

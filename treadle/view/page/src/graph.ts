@@ -159,14 +159,16 @@ class GraphTab implements Tab {
   }
 
   private selected(selection: Selection | null) {
-    if (this.pathFrom !== null && selection?.node != null && selection.node !== this.pathFrom) return this.endPath(this.pathFrom, selection.node);
+    if (this.pathFrom !== null && selection?.node != null && selection.node !== this.pathFrom) this.endPath(this.pathFrom, selection.node);
     if (selection === null) this.setPath([]);
     this.details.show(selection);
-    if (selection && narrow.matches && this.detailsPanel.hidden) {
+    // On a small screen the details cover half of it: a tap beside the boxes doesn't ask for them.
+    const isOpen = selection?.place.level.open.has(selection.place.place);
+    if (selection && !isOpen && narrow.matches && this.detailsPanel.hidden) {
       this.showPanel(this.detailsPanel, true);
       this.app.view.bringSelection();
     }
-    this.app.announce(sentenceFor(this.app.scene, selection));
+    if (this.notice.hidden) this.app.announce(sentenceFor(this.app.scene, selection));
   }
   /** After the page selected a node by itself. */
   nodeSelected() { this.selected(this.app.view.selectedPlace()); }
@@ -191,6 +193,7 @@ class GraphTab implements Tab {
     else this.say(forwards ? `${count(path.length, "edge")} from ${names[0]} to ${names[1]}.`
       : `No path leads to ${names[1]}. The other way round: ${count(path.length, "edge")}.`);
     this.setPath(path ?? []);
+    if (path) this.app.view.showNodes([from, ...path.map((edge) => scene.edgeTo[edge]), to]);
   }
   private setPath(edges: number[]) {
     const { view, scene } = this.app;

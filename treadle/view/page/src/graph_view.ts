@@ -276,6 +276,24 @@ export class GraphCanvas implements GraphView {
     this.fly(fitted);
   }
 
+  /** Brings nodes into sight together, or the closed groups that hold them. */
+  showNodes(nodes: number[]) {
+    void this.later("", () => {
+      let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
+      for (const node of nodes) {
+        const at = this.picture.find(node);
+        if (!at?.level.result) continue;
+        const x = at.level.x + at.level.result.x[at.place];
+        const y = at.level.y + at.level.result.y[at.place];
+        [left, top] = [Math.min(left, x), Math.min(top, y)];
+        [right, bottom] = [Math.max(right, x + at.level.widthOf(at.place)), Math.max(bottom, y + at.level.heightOf(at.place))];
+      }
+      if (left > right) return;
+      this.isFitted = false;
+      this.fly(this.camera.fitted({ x: left, y: top, width: right - left, height: bottom - top }, 1.15, 50, this.coveredBelow()));
+    });
+  }
+
   reveal(node: number) {
     void this.later("Laying out the group …", async () => {
       if (!this.picture.find(node)) {

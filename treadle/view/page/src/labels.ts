@@ -1,7 +1,7 @@
 // Texts over the shapes, on a 2D canvas: only those in sight and large enough to be read.
 import { headerOf, linesOf } from "./captions.js";
 import type { Camera } from "./camera.js";
-import { beside, type Level } from "./levels.js";
+import { beside, Stub, type Level } from "./levels.js";
 import { cornersOf } from "./lines.js";
 import { unpacked, type Palette } from "./palette.js";
 import type { Decorations } from "./parts.js";
@@ -141,7 +141,7 @@ export class Labels {
       const waitingAt = waitingByEnds(level, edgeTexts);
       for (let bundle = 0; bundle < level.bundles.from.length && this.count < mostLabels; ++bundle) {
         const corners = cornersOf(level, bundle);
-        if (corners.length < 4 || level.isBeside(bundle)) continue;
+        if (corners.length < 4 || level.isBeside(bundle) || level.stubs[bundle] === Stub.atSource) continue;
         const [x, y] = corners;
         if (x < sight.x - 100 || x > sight.x + sight.width || y < sight.y - 40 || y > sight.y + sight.height) continue;
         const waiting = waitingAt.get(endsOf(level, level.bundles.edges[bundle]));

@@ -25,7 +25,7 @@ export class Layouts {
   private elk: Elk | null = null;
   private placing: Promise<Worker | null> | null = null;
   private starting: Promise<Elk | null> | null = null;
-  private readonly waiting = new Map<number, (result: LayoutResult) => void>();
+  private readonly waiting = new Map<number, { task: LayoutTask; resolve: (result: LayoutResult) => void }>();
   private next = 0;
 
   /** Starting ELK takes longer than most layouts. */
@@ -58,20 +58,26 @@ export class Layouts {
     }
   }
 
+  private answer(id: number, result: LayoutResult) {
+    this.waiting.get(id)?.resolve(result);
+    this.waiting.delete(id);
+  }
   private async byPlacement(task: LayoutTask): Promise<LayoutResult> {
     if (task.count < 2000) return placeTask(task);
     this.placing ??= startWorker("treadle-placement").then((worker) => {
-      if (worker) worker.onmessage = ({ data }) => {
-        this.waiting.get(data.id)?.(data.result);
-        this.waiting.delete(data.id);
-      };
+      worker?.addEventListener("message", ({ data }) => this.answer(data.id, data.result));
+      // A worker that the browser forbids says so late: what it was asked is done here then.
+      worker?.addEventListener("error", () => {
+        this.placing = Promise.resolve(null);
+        for (const [id, { task }] of this.waiting) this.answer(id, placeTask(task));
+      });
       return worker;
     });
     const worker = await this.placing;
     if (!worker) return placeTask(task);
     const id = this.next++;
     return new Promise((resolve) => {
-      this.waiting.set(id, resolve);
+      this.waiting.set(id, { task, resolve });
       worker.postMessage({ id, task });
     });
   }
@@ -81,10 +87,17 @@ async function startElk(): Promise<Elk | null> {
   const worker = await startWorker("treadle-elk");
   if (!worker) return null;
   const elk = new ELK({ workerFactory: () => worker });
-  // Its first layout is slow: it had better not be that of the graph.
-  void elk.layout(toElk(warmUpTask(), 100)).catch(() => undefined);
-  return elk;
+  // Its first layout is slow: it had better not be that of the graph. Where workers are forbidden, no
+  // layout comes at all.
+  const failed = new Promise<null>((resolve) => {
+    worker.addEventListener("error", () => resolve(null));
+    setTimeout(() => resolve(null), longestStart);
+  });
+  const warm = elk.layout(toElk(warmUpTask(), 100)).then(() => elk, () => null);
+  return Promise.race([warm, failed]);
 }
+
+const longestStart = 20_000;
 
 function warmUpTask(): LayoutTask {
   const count = 12;

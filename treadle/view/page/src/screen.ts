@@ -17,7 +17,7 @@ const pause = 130;
 export class Screen {
   private readonly canvas = make("canvas", { class: "graph-shapes" });
   private readonly textCanvas = make("canvas", { class: "graph-texts" });
-  private readonly renderer = createRenderer(this.canvas);
+  private renderer = createRenderer(this.canvas);
   private readonly labels: Labels;
   private frame = 0;
   private timer = 0;
@@ -31,6 +31,12 @@ export class Screen {
     for (const canvas of this.canvases()) canvas.setAttribute("aria-hidden", "true");
     // Before the first picture it would be black.
     this.canvas.style.visibility = "hidden";
+    this.canvas.addEventListener("webglcontextlost", (event) => event.preventDefault());
+    this.canvas.addEventListener("webglcontextrestored", () => {
+      this.renderer = createRenderer(this.canvas);
+      if (drawing.shapes) this.renderer.setShapes(drawing.shapes);
+      this.redraw();
+    });
     this.labels = new Labels(this.textCanvas.getContext("2d") as CanvasRenderingContext2D, drawing.palette);
   }
   private canvases(): HTMLCanvasElement[] { return [this.canvas, this.textCanvas]; }

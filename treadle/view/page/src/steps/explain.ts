@@ -1,7 +1,7 @@
 // Says in plain words what a firing did, by the rules of docs/spec.md, whose labels stand in comments.
 import { short } from "../texts.js";
 import type { Firing, Value } from "./run.js";
-import { frameName, isTrue, type Wiring } from "./tokens.js";
+import { frameName, isLoopsEnd, isTrue, type Wiring } from "./tokens.js";
 
 /** What the sentences ask of a graph beside its wiring. */
 export interface Names {
@@ -91,7 +91,8 @@ function explainEnter({ firing, wiring, who }: Case): string {
 }
 
 // frame_4, frame_6
-function explainExit({ firing, who }: Case): string {
+function explainExit({ firing, wiring, who }: Case): string {
+  if (isLoopsEnd(wiring, firing)) return `${who} gives dead: its loop is over, and no live value came to it in any iteration`;
   const [frame] = firing.tag.at(-1) ?? [""], loop = frame ? ` ‘${short(frame, 60)}’` : "";
   return firing.dead
     ? `${who} got dead in iteration ${iterationOf(firing)}, and keeps it back: the loop${loop} isn't left yet`

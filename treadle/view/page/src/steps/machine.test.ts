@@ -4,7 +4,7 @@ import { countdown, wiring } from "./countdown.fixture.js";
 import { explain } from "./explain.js";
 import { Machine } from "./machine.js";
 import type { Firing } from "./run.js";
-import { tokenIteration } from "./tokens.js";
+import { tagOfOutputs, tokenIteration } from "./tokens.js";
 
 const machine = (from = 2) => new Machine(countdown(from), wiring);
 const stateOf = (m: Machine) => ({
@@ -90,6 +90,18 @@ for (const [name, iteration, text] of sentences)
       (f: Firing) => wiring.name(f.node) === name && (f.tag.at(-1)?.[1] ?? 0) === iteration)!;
     assert.equal(explain(found, wiring, wiring), text);
   });
+
+test("the end of a loop that gave nothing is dead around it", () => {
+  const run = countdown(1), exit = run.firings.find((f) => wiring.op(f.node) === "Exit")!;
+  const end: Firing = { ...exit, tag: [["outer", 2]], dead: true, inputs: [null], outputs: [{ dead: true, text: "" }] };
+  const m = new Machine({ ...run, firings: [...run.firings, end] }, wiring);
+  assert.deepEqual(tagOfOutputs(wiring, end), [["outer", 2]]);
+  assert.match(explain(end, wiring, wiring), /its loop is over/);
+  m.goTo(run.firings.length - 1);
+  assert.ok(!m.ready.has(run.firings.length));
+  m.goTo(run.firings.length);
+  assert.ok(m.ready.has(run.firings.length));
+});
 
 test("a failure is said with its error", () => {
   const firing = { ...countdown(1).firings[5], error: "division by zero" };

@@ -70,7 +70,8 @@ export class Tokens {
         this.waiting.delete(keyOf(edge, firing.tag));
       }
     }
-    this.readySince.push(since);
+    // The end of a loop is when nothing else is left in it: it isn't known before.
+    this.readySince.push(isLoopsEnd(this.wiring, firing) ? number : since);
     this.fired.add(keyOf(firing.node, firing.tag));
     this.sendOutputs(firing, number + 1, sent);
   }
@@ -79,7 +80,8 @@ export class Tokens {
     const { wiring } = this, op = wiring.op(firing.node);
     if (firing.error !== undefined) return; // node_4
     const isDead = firing.dead;
-    if (isDead && (isOp(op, "NextIteration") || isOp(op, "Exit"))) return; // frame_3, frame_4
+    if (isDead && isOp(op, "NextIteration")) return; // frame_3
+    if (isDead && isOp(op, "Exit") && !isLoopsEnd(wiring, firing)) return; // frame_4
     const tag = tagOfOutputs(wiring, firing);
     const isConstant = isOp(op, "Enter") && isTrue(wiring.attr(firing.node, "is_constant")); // frame_2
     for (const edge of wiring.outputs(firing.node)) {
@@ -112,12 +114,18 @@ export class Tokens {
 const keyOf = (number: number, tag: Tag) => number + tagKey(tag);
 export const isTrue = (text: string) => text === "true" || text === "1";
 
+/** A loop is over, and this Exit of it was never alive: it gives dead under the tag around the loop,
+    for no token. frame_6 */
+export function isLoopsEnd(wiring: Wiring, firing: Firing): boolean {
+  return isOp(wiring.op(firing.node), "Exit") && firing.dead && !firing.inputs.some((value) => value);
+}
+
 /** Where what a firing sends belongs: frame_1, frame_3, frame_4, node_5. */
 export function tagOfOutputs(wiring: Wiring, firing: Firing): Tag {
   const op = wiring.op(firing.node), { tag } = firing;
   if (isOp(op, "Enter")) return [...tag, [frameName(wiring, firing.node), 0]];
   const last = tag.at(-1);
-  if (!last) return tag;
+  if (!last || isLoopsEnd(wiring, firing)) return tag;
   if (isOp(op, "Exit")) return tag.slice(0, -1);
   if (isOp(op, "NextIteration")) return [...tag.slice(0, -1), [last[0], last[1] + 1]];
   return tag;
