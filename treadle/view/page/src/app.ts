@@ -63,9 +63,10 @@ export class PageApp implements graphTab.GraphTabPage {
 
   /** After the first picture: goes where the address says, and loads what other tabs need. */
   async finish(sections: Sections): Promise<void> {
-    await this.view.settled();
+    await this.view.firstPicture;
     // The frame that draws it is asked for by now; tests and `./dev bench view` look for the mark.
     requestAnimationFrame(() => setTimeout(() => performance.mark("treadle:first-picture")));
+    await this.view.settled();
     const { node, tab } = readAddress(location.hash);
     const found = node === null ? null : this.scene.find(node, this.view.state().body);
     if (found !== null) this.select(found, true);

@@ -1,6 +1,7 @@
 // The picture of a body on a canvas: what parts.ts promises, and what the graph tab needs beyond it.
 import { Camera, type Rect } from "./camera.js";
 import { make } from "./element.js";
+import { Flight } from "./flight.js";
 import { Gestures } from "./gestures.js";
 import { emptyOverlay, linesOfEdge, outline, outlineMarks, trace, traceEdgesOf } from "./highlight.js";
 import { boxAt, lineAt } from "./hit.js";
@@ -23,10 +24,12 @@ export const defaultOptions: ViewOptions = {
   control: true, soft: false, chain: true, constantsBeside: true, grouped: true,
 };
 
+/** Milliseconds after the page began: then something must be seen. */
+const patience = 750;
+
 const layouts = new Layouts();
 /** Starts the workers while the graph is still being read. */
 export function warmUp() { layouts.start(); }
-const reducesMotion = matchMedia("(prefers-reduced-motion: reduce)");
 
 export class GraphCanvas implements GraphView {
   readonly camera = new Camera();
@@ -51,7 +54,8 @@ export class GraphCanvas implements GraphView {
   private readonly raceMarks: [number, Mark][];
   overlay: Overlay = emptyOverlay();
   private work: Promise<void> = Promise.resolve();
-  private flight = 0;
+  private pictureCame!: () => void;
+  private readonly flight: Flight;
   private isFitted = true;
   /** Room below the picture, for what the tab lays over it. */
   footOf = () => 0;
@@ -64,6 +68,7 @@ export class GraphCanvas implements GraphView {
     this.hues = new Hues(scene);
     host.classList.add("graph-view");
     this.screen = new Screen(host, this.camera, this);
+    this.flight = new Flight(this.camera, () => this.screen.move());
     host.append(this.tip, this.busy);
     this.busy.setAttribute("role", "status");
     this.gestures = new Gestures(host, {
@@ -82,6 +87,8 @@ export class GraphCanvas implements GraphView {
     if (body !== null) this.showBody(body, open);
   }
 
+  /** Resolves when there is a first picture, be it rough. */
+  readonly firstPicture = new Promise<void>((resolve) => { this.pictureCame = resolve; });
   /** Resolves when what was asked for is drawn. */
   settled(): Promise<void> { return this.work; }
 
@@ -102,12 +109,29 @@ export class GraphCanvas implements GraphView {
     void this.later("Laying out the graph …", async () => {
       if (this.scene.bodies[body].end - this.scene.bodies[body].first > 200_000) await this.say("Grouping the nodes …");
       this.picture = new Picture(this.scene, body, this.trees, this.options, layouts, open);
-      await this.layout();
+      const wasRough = await this.layoutSoon();
       this.selection = null;
       this.place();
-      this.fitNow();
+      // The reader may have moved the rough picture.
+      if (!wasRough || this.isFitted) this.fitNow();
+      this.pictureCame();
       this.changed();
     });
+  }
+
+  /** Lays out; if that takes long, a rough picture comes before. */
+  private async layoutSoon(): Promise<boolean> {
+    const done = this.layout().then(() => true);
+    const late = new Promise<boolean>((resolve) => setTimeout(() => resolve(false), Math.max(250, patience - performance.now())));
+    const isRough = !(await Promise.race([done, late])) && this.picture.canBeRough();
+    if (isRough) {
+      this.picture.layoutRoughly();
+      this.takeShapes();
+      this.fitNow();
+      this.pictureCame();
+    }
+    await done;
+    return isRough;
   }
 
   /** A picture is drawn with other options: what is open stays open. */
@@ -133,6 +157,9 @@ export class GraphCanvas implements GraphView {
 
   private async layout() {
     await this.picture.layout();
+    this.takeShapes();
+  }
+  private takeShapes() {
     this.shapes = shapesOf(this.picture);
     this.camera.setBounds({ x: 0, y: 0, width: this.shapes.width, height: this.shapes.height });
     this.paint();
@@ -205,7 +232,7 @@ export class GraphCanvas implements GraphView {
     else this.screen.draw();
   }
 
-  fit() { void this.later("", () => this.fly(this.fittedView())); this.isFitted = true; }
+  fit() { void this.later("", () => this.flight.to(this.fittedView())); this.isFitted = true; }
   private fitNow() {
     if (!this.shapes) return;
     this.isFitted = true;
@@ -223,7 +250,7 @@ export class GraphCanvas implements GraphView {
     this.screen.move();
   }
   private moved() {
-    cancelAnimationFrame(this.flight);
+    this.flight.stop();
     this.isFitted = false;
     this.tip.hidden = true;
   }
@@ -232,29 +259,6 @@ export class GraphCanvas implements GraphView {
     this.moved();
     this.camera.pan(dx, dy);
     this.screen.move();
-  }
-
-  /** Moves the eye, quickly and smoothly, unless the reader wants no motion. */
-  private fly(to: { x: number; y: number; scale: number }) {
-    cancelAnimationFrame(this.flight);
-    if (reducesMotion.matches) { this.camera.set(to); return this.redraw(); }
-    const { x, y, scale, width, height } = this.camera;
-    const from = { x: x + width / 2 / scale, y: y + height / 2 / scale, scale };
-    const goal = { x: to.x + width / 2 / to.scale, y: to.y + height / 2 / to.scale, scale: to.scale };
-    const begin = performance.now();
-    const step = (now: number) => {
-      const t = Math.min(1, Math.max(0, (now - begin) / 240));
-      const ease = 1 - (1 - t) ** 3;
-      const at = from.scale * (goal.scale / from.scale) ** ease;
-      // The centre moves with the scale, so that the way looks straight.
-      const share = Math.abs(goal.scale - from.scale) < 1e-9 ? ease : (1 / at - 1 / from.scale) / (1 / goal.scale - 1 / from.scale);
-      this.camera.set({
-        x: from.x + (goal.x - from.x) * share - width / 2 / at, y: from.y + (goal.y - from.y) * share - height / 2 / at, scale: at,
-      });
-      this.screen.move();
-      if (t < 1) this.flight = requestAnimationFrame(step);
-    };
-    this.flight = requestAnimationFrame(step);
   }
 
   /** Brings a box into sight, at a size at which it can be read. */
@@ -273,7 +277,7 @@ export class GraphCanvas implements GraphView {
       return this.redraw();
     this.isFitted = false;
     const fitted = this.camera.fitted(rect, Math.max(0.85, Math.min(1.15, this.camera.scale)), 60, covered);
-    this.fly(fitted);
+    this.flight.to(fitted);
   }
 
   /** Brings nodes into sight together, or the closed groups that hold them. */
@@ -290,7 +294,7 @@ export class GraphCanvas implements GraphView {
       }
       if (left > right) return;
       this.isFitted = false;
-      this.fly(this.camera.fitted({ x: left, y: top, width: right - left, height: bottom - top }, 1.15, 50, this.coveredBelow()));
+      this.flight.to(this.camera.fitted({ x: left, y: top, width: right - left, height: bottom - top }, 1.15, 50, this.coveredBelow()));
     });
   }
 
@@ -328,7 +332,7 @@ export class GraphCanvas implements GraphView {
       this.isFitted = false;
       this.tip.hidden = true;
       if (opens) this.bring(at);
-      else if (this.isSmall()) this.fly(this.fittedView());
+      else if (this.isSmall()) this.flight.to(this.fittedView());
       this.redraw();
       this.changed();
     });
@@ -396,7 +400,7 @@ export class GraphCanvas implements GraphView {
   state(): ViewState { return { body: this.picture.body, open: this.picture.openKeys() }; }
 
   destroy() {
-    cancelAnimationFrame(this.flight);
+    this.flight.stop();
     this.gestures.destroy();
     this.sizes.disconnect();
     this.screen.destroy();

@@ -10,7 +10,7 @@ import { EdgeKind } from "./scene.js";
     layers that edges pass through. */
 const mostForElk = { boxes: 600, edges: 1500, cost: 1600 };
 /** How often ELK tries to cross fewer edges, by cost. */
-const thoroughness = (cost: number): number => (cost < 250 ? 7 : cost < 600 ? 3 : 1);
+const thoroughness = (cost: number): number => (cost < 150 ? 7 : cost < 400 ? 3 : 1);
 
 function costOf({ count, from, to, kinds }: LayoutTask): number {
   const inner = Array.from(from, (_, i) => i).filter((i) => from[i] < count && to[i] < count && kinds[i] !== EdgeKind.Back);
@@ -87,24 +87,23 @@ async function startElk(): Promise<Elk | null> {
   const worker = await startWorker("treadle-elk");
   if (!worker) return null;
   const elk = new ELK({ workerFactory: () => worker });
-  // Its first layout is slow: it had better not be that of the graph. Where workers are forbidden, no
-  // layout comes at all.
+  // Where workers are forbidden, the first layout never comes.
   const failed = new Promise<null>((resolve) => {
     worker.addEventListener("error", () => resolve(null));
     setTimeout(() => resolve(null), longestStart);
   });
-  const warm = elk.layout(toElk(warmUpTask(), 100)).then(() => elk, () => null);
-  return Promise.race([warm, failed]);
+  const first = elk.layout(toElk(smallTask(), 100)).then(() => elk, () => null);
+  return Promise.race([first, failed]);
 }
 
 const longestStart = 20_000;
 
-function warmUpTask(): LayoutTask {
-  const count = 12;
+function smallTask(): LayoutTask {
+  const count = 2;
   const free = new Float32Array(count).fill(NaN);
   return {
-    count, widths: new Float32Array(count).fill(80), heights: new Float32Array(count).fill(38), ins: 1, outs: 1,
-    from: Int32Array.from(free, (_, i) => (i === 0 ? count : i >> 1)), to: Int32Array.from(free, (_, i) => (i === 11 ? count + 1 : i)),
+    count, widths: new Float32Array(count).fill(80), heights: new Float32Array(count).fill(38), ins: 1, outs: 0,
+    from: Int32Array.from(free, (_, i) => (i === 0 ? count : 0)), to: Int32Array.from(free, (_, i) => i),
     kinds: new Uint8Array(count), fromPort: new Int32Array(count), fromAt: free, toAt: free, packs: false,
     padding: { top: 40, side: 20, bottom: 20 },
   };

@@ -1,6 +1,7 @@
 // What is open of a body, and where everything lies: levels, laid out from the inside outwards.
 import type { Layouts } from "./layout.js";
 import { Level, type Trees, type ViewOptions } from "./levels.js";
+import { placeTask } from "./place_task.js";
 import type { Scene } from "./scene.js";
 
 /** The first picture opens groups while there are no more boxes than this. */
@@ -174,6 +175,19 @@ export class Picture {
   /** Lays out what changed, from the inside outwards, and says where everything lies. */
   async layout(): Promise<void> {
     await this.layoutLevel(this.root);
+    this.setOrigins(this.root, 0, 0);
+  }
+
+  /** Whether a rough layout takes no time worth mentioning. */
+  canBeRough(): boolean { return this.levels().every((level) => level.count <= 2000); }
+
+  /** A layout at once, of what isn't laid out yet; `layout` replaces it. */
+  layoutRoughly() {
+    for (const level of this.levels().reverse()) {
+      if (!level.stale) continue;
+      level.accept(placeTask(level.task()));
+      level.stale = true;
+    }
     this.setOrigins(this.root, 0, 0);
   }
 
