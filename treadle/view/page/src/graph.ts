@@ -156,6 +156,9 @@ class GraphTab implements Tab {
     const { body } = this.app.view.state();
     this.bodySelect.value = String(body);
     this.outline.setBody(body);
+    // What is said of a group depends on whether it is open.
+    const selection = this.app.view.selectedPlace();
+    if (selection?.node === null) this.details.show(selection);
   }
 
   private selected(selection: Selection | null) {

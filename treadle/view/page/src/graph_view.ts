@@ -262,7 +262,7 @@ export class GraphCanvas implements GraphView {
   }
 
   /** Brings a box into sight, at a size at which it can be read. */
-  private bring({ level, place }: Place) {
+  private bring({ level, place }: Place, isTooSmall = false) {
     if (!level.result) return;
     const rect = {
       x: level.x + level.result.x[place], y: level.y + level.result.y[place],
@@ -272,7 +272,7 @@ export class GraphCanvas implements GraphView {
     const [width, height] = [rect.width * this.camera.scale, rect.height * this.camera.scale];
     const margin = 24;
     const covered = this.coveredBelow();
-    const readable = this.camera.scale >= 0.55 || level.open.has(place);
+    const readable = !isTooSmall && (this.camera.scale >= 0.55 || level.open.has(place));
     if (readable && x >= margin && y >= margin && x + width <= this.camera.width - margin && y + height <= this.camera.height - covered - margin)
       return this.redraw();
     this.isFitted = false;
@@ -331,7 +331,7 @@ export class GraphCanvas implements GraphView {
       this.camera.y = level.y + level.result.y[place] - before.y / this.camera.scale;
       this.isFitted = false;
       this.tip.hidden = true;
-      if (opens) this.bring(at);
+      if (opens) this.bring(at, this.camera.scale < 0.5);
       else if (this.isSmall()) this.flight.to(this.fittedView());
       this.redraw();
       this.changed();

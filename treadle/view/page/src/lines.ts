@@ -32,7 +32,8 @@ function stub(level: Level, bundle: number): number[] {
   const place = (atTarget ? level.bundles.to : level.bundles.from)[bundle];
   // Between two such ends there is nothing to draw.
   if (place >= level.count) return [];
-  const x = level.x + result.x[place] + (atTarget ? 12 : level.widthOf(place) - 12);
+  const offset = level.open.has(place) ? portOffset(level, place, bundle, atTarget) : atTarget ? 12 : level.widthOf(place) - 12;
+  const x = level.x + result.x[place] + offset;
   const y = level.y + result.y[place] + (atTarget ? -stubLength : level.heightOf(place));
   return [x, y, x, y + stubLength];
 }
