@@ -10,6 +10,7 @@ struct ExploreRequest {
   std::vector<std::pair<std::string, Tensor>> feeds;
   std::vector<std::string> setup; // nodes to run before each schedule: initializers
   int64_t limit = 10000;          // schedules to run at most
+  double timeout = 60;            // seconds that one of them may take
 };
 /// What `explore` found.
 struct Exploration {
@@ -29,7 +30,8 @@ struct Exploration {
 /// Runs all schedules of a small graph that the rules of docs/spec.md allow, and compares what
 /// they give: of one run, which asks for all fetches and targets. Calls, conditionals and loops are
 /// taken apart first; a call that can't be runs as a whole. Errors: InvalidArgument where nothing
-/// is asked for; those of a run's request, of its setup, and of a run where all of them fail.
+/// is asked for; those of a run's request, of its setup, and of a run where all of them fail;
+/// DeadlineExceeded for a run that waits for what doesn't come.
 Expected<Exploration> explore(const Graph &graph, const ExploreRequest &request);
 
 /// One run of the reference machine, firing by firing.

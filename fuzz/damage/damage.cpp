@@ -222,6 +222,21 @@ void runGraph(const Graph &graph, const pb::GraphDef &source, Tier tier, Progres
     count(session->run({}, feeds, {targets[i]}).has_value());
 }
 
+/// What a page and a picture show of it, and of a run of its first outputs.
+void lookAt(const Graph &graph, bool explains) {
+  ViewRequest request;
+  request.explains = explains;
+  std::vector<Graph::Value> outputs = graph.outputs();
+  if (explains && !outputs.empty())
+    request.steps = {{outputs[0].name}, {}, feedsOf(graph), {}, 20, 0.1};
+  if (!viewParts(graph, request) && request.steps) {
+    request.steps.reset(); // a run that can't be made has no steps; the graph is shown all the same
+    std::ignore = viewParts(graph, request);
+  }
+  std::ignore = drawSvg(graph);
+  std::ignore = drawDot(graph);
+}
+
 /// Of the whole process; the address sanitizer reserves more, and bounds single tensors.
 void limitMemory() {
 #if !__has_feature(address_sanitizer)
@@ -279,6 +294,7 @@ private:
       for (Tier tier : {Tier::Interpret, Tier::Auto, Tier::Jit})
         if (tier == Tier::Interpret || isCompiled)
           runGraph(*graph, source, tier, progress);
+      lookAt(*graph, isCompiled);
     } catch (const std::bad_alloc &) {
       ++progress.outOfMemory; // of the import or the compiler; a run's is an error
     }

@@ -137,6 +137,24 @@ TEST(Explore, OneOrderFails) {
             "assigned, or was destroyed");
 }
 
+TEST(Explore, FramesThatAreNoneAreAnError) {
+  Graph graph = *Graph::fromBytes(two + node("exit", "Exit", {"one"}));
+  Expected<Exploration> found = explore(graph, {{"exit"}, {}, {}, {}, 10});
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().message.find("node 'exit' (Exit)"), std::string::npos)
+      << found.error().message;
+}
+
+TEST(Explore, WhatWaitsForeverIsStopped) {
+  std::string types = " attr { key: 'component_types' value { list { type: DT_INT32 } } }";
+  Graph graph = *Graph::fromBytes(node("q", "FIFOQueueV2", {}, types) +
+                                  node("x", "QueueDequeueV2", {"q"}, types));
+  Expected<Exploration> found = explore(graph, {{"x"}, {}, {}, {}, 10, 0.05});
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().message.find("timeout of 0.05 s"), std::string::npos)
+      << found.error().message;
+}
+
 TEST(Explore, NamesThatAreNotThere) {
   Graph graph = *Graph::fromBytes(two);
   Expected<Exploration> found = explore(graph, {{"nowhere"}, {}, {}, {}, 10});

@@ -57,12 +57,13 @@ bool Conflicts::writes(size_t node) const {
 // ---- the experiment
 
 RunExperiment::RunExperiment(Graph flatGraph, GraphSpec graph, GraphSpec setup,
-                             std::vector<Tensor> args, std::optional<Graph> model, FileAccess files)
+                             std::vector<Tensor> args, std::optional<Graph> model, FileAccess files,
+                             double timeout)
     : flat(std::move(flatGraph)), graph(std::move(graph)), setup(std::move(setup)),
       conflicts(flat.impl->index(), *flat.impl->module, this->graph), args(std::move(args)),
       model(std::move(model)), files(std::move(files)),
       functions(flat.impl->index(), builtinKernels(), /*rewrite=*/nullptr),
-      ops(builtinKernels(), &functions) {
+      ops(builtinKernels(), &functions), timeout(timeout) {
   noteRepeatedSetup();
 }
 
@@ -96,9 +97,12 @@ RunExperiment::of(const Graph &whole, const ExploreRequest &request, std::option
   };
   GraphSpec graph = TREADLE_TRY(lowered(asked));
   GraphSpec setup = TREADLE_TRY(lowered({{}, {}, request.setup}));
-  return std::unique_ptr<RunExperiment>(new RunExperiment(std::move(flat), std::move(graph),
-                                                          std::move(setup), std::move(args),
-                                                          std::move(model), filesFor(whole, {})));
+  std::unique_ptr<RunExperiment> experiment(
+      new RunExperiment(std::move(flat), std::move(graph), std::move(setup), std::move(args),
+                        std::move(model), filesFor(whole, {}), request.timeout));
+  // The machine takes frames as they should be: a plan is made of no others.
+  TREADLE_TRY(buildPlan(experiment->graph, {&builtinKernels(), &experiment->functions}));
+  return experiment;
 }
 
 Expected<std::unique_ptr<RunExperiment>> RunExperiment::of(const Graph &graph,
@@ -119,7 +123,9 @@ Expected<std::unique_ptr<RunExperiment>> RunExperiment::of(const Graph &graph,
 
 reference::Machine &RunExperiment::begin() {
   makeResources();
+  deadline.reset();
   run = std::make_unique<RunState>(*resources, nullptr);
+  deadline.emplace(*run, timeout);
   run->files = &files;
   printed.clear();
   run->print = [this](std::string_view line, std::string_view) { printed += line; };
@@ -163,7 +169,9 @@ bool RunExperiment::goesOn(size_t firings) {
   constexpr std::string_view advice = "; explore a smaller part of it, or fewer iterations";
   if (error)
     return false;
-  if (stepsLeft < 0)
+  if (run->isStopped())
+    error = run->stopReason();
+  else if (stepsLeft < 0)
     error = resourceExhausted("a run of the graph takes more than ", mostSteps, " steps", advice);
   else if (firings > mostFirings)
     error = resourceExhausted("a run of the graph runs nodes with effects more than ", mostFirings,

@@ -7,6 +7,7 @@
 #include "treadle/lowering/Functions.h"
 #include "treadle/reference/Explorer.h"
 #include "treadle/reference/KernelOps.h"
+#include "treadle/session/Deadline.h"
 #include "treadle/session/SessionFiles.h"
 
 namespace treadle {
@@ -58,7 +59,7 @@ public:
 
 private:
   RunExperiment(Graph flat, GraphSpec graph, GraphSpec setup, std::vector<Tensor> args,
-                std::optional<Graph> model, FileAccess files);
+                std::optional<Graph> model, FileAccess files, double timeout);
   /// `model`: the graph, if it is a model's, whose state each run begins with.
   static Expected<std::unique_ptr<RunExperiment>>
   of(const Graph &whole, const ExploreRequest &request, std::optional<Graph> model);
@@ -81,7 +82,9 @@ private:
   std::unique_ptr<ResourceManager> own;
   std::optional<Session> session; // of the model
   ResourceManager *resources = nullptr;
+  const double timeout; // s, of one run
   std::unique_ptr<RunState> run;
+  std::optional<Deadline> deadline; // of `run`
   int64_t stepsLeft = 0;
   std::unique_ptr<reference::Machine> machine;
   std::string printed;

@@ -170,7 +170,7 @@ nb::bytes viewGraph(const Graph &graph, std::string title, std::string signature
   request.trace = std::move(trace);
   if (steps) {
     auto &[fetches, feeds, targets, setup] = *steps;
-    request.steps = {fetches, targets, feedsOf(graph, feeds), setup, 2000};
+    request.steps = {fetches, targets, feedsOf(graph, feeds), setup, 2000, 20};
   }
   Expected<std::string> page = [&] {
     nb::gil_scoped_release release;

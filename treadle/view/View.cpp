@@ -239,8 +239,10 @@ Expected<std::map<std::string, std::string>> viewParts(const Graph &graph,
   view::Scene scene =
       TREADLE_TRY(makeScene(graph, request, request.title, recording ? &recording->flat : nullptr));
   if (recording)
-    parts["steps"] =
-        StepsText(*recording, scene, *request.steps).write(explore(graph, *request.steps));
+    // A run that takes too long would take as long for each schedule.
+    parts["steps"] = StepsText(*recording, scene, *request.steps)
+                         .write(recording->isCut ? Unexpected(invalidArgument("cut"))
+                                                 : explore(graph, *request.steps));
   parts["scene"] = std::move(scene.bytes);
   if (request.other) {
     parts["other"] =

@@ -40,7 +40,7 @@ std::optional<ViewRequest> makeViewRequest(const Arguments &args, std::optional<
       return std::nullopt;
     useTensorNames(*request);
     graph = request->graph;
-    view.steps = {request->fetches, request->targets, request->feeds, request->setup, 2000};
+    view.steps = {request->fetches, request->targets, request->feeds, request->setup, 2000, 20};
   } else if (Expected<Graph> read = openModel(args.positional[0])) {
     graph = std::move(*read);
   } else {

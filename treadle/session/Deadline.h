@@ -1,0 +1,46 @@
+// Internal to sessions and to those who run without one.
+#pragma once
+
+#include "treadle/runtime/Run.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace treadle {
+
+/// Stops a run when its time is over: one thread for all sessions would serve as well, but runs
+/// with a deadline are rare.
+class Deadline {
+public:
+  Deadline(RunState &run, double seconds) {
+    if (seconds > 0 && seconds < never)
+      timer = std::thread([this, &run, seconds] {
+        std::unique_lock lock(mutex);
+        if (!ended.wait_for(lock, std::chrono::duration<double>(seconds), [&] { return isOver; }))
+          run.stop(deadlineExceeded("the run took longer than its timeout of ", seconds, " s"));
+      });
+  }
+  ~Deadline() {
+    if (!timer.joinable())
+      return;
+    {
+      std::lock_guard lock(mutex);
+      isOver = true;
+    }
+    ended.notify_all();
+    timer.join();
+  }
+
+private:
+  // Decades, which clocks still can count.
+  static constexpr double never = 1e9;
+
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool isOver = false;
+  std::thread timer;
+};
+
+} // namespace treadle
