@@ -4,6 +4,7 @@ import json
 import pathlib
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -15,7 +16,7 @@ from command_line import BINARY  # noqa: E402
 
 COUNTDOWN = pathlib.Path(__file__).parent.parent / "examples" / "countdown.pbtxt"
 
-OPS, ITERATIONS = 1, 2  # the groups of tracks
+OPS, ITERATIONS, WAITS = 1, 2, 4  # the groups of tracks
 
 treadle.register_op("trace_wait", lambda x: time.sleep(0.002) or x, effects="none")
 
@@ -104,6 +105,26 @@ def test_iterations_that_overlap_have_tracks_of_their_own(tmp_path):
     for track in {e["tid"] for e in iterations}:
         own = sorted((e for e in iterations if e["tid"] == track), key=lambda e: e["ts"])
         assert all(a["ts"] + a["dur"] <= b["ts"] for a, b in zip(own, own[1:], strict=False))
+
+
+def test_a_wait_that_holds_no_thread_has_a_track_of_its_own():
+    g = treadle.Builder()
+    queue = g.op("FIFOQueueV2", component_types=["int32"], capacity=1, shared_name="jobs")
+    g.op("QueueEnqueueV2", [queue, [7]], name="put")
+    g.op("QueueDequeueV2", [queue], component_types=["int32"], name="take")
+    session = treadle.Session(g.build(), trace=True)
+
+    def put():
+        time.sleep(0.05)
+        session.run([], targets=["put"])
+
+    thread = threading.Thread(target=put)
+    thread.start()
+    assert session.run("take") == 7
+    thread.join()
+    (wait,) = slices(session.trace(), WAITS)
+    assert (wait["name"], wait["args"]) == ("take", {"op": "QueueDequeueV2"})
+    assert wait["dur"] > 30_000
 
 
 def test_tracks_have_names(tmp_path):

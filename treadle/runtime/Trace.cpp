@@ -52,6 +52,13 @@ void Trace::addWait(std::string_view name, std::string_view op, Clock::time_poin
   Waits &waits = allWaits[{std::string(name), std::string(op)}];
   waits.time += end - begin;
   waits.bytes += bytes;
+  if (waitList.size() < maxSlices)
+    waitList.push_back({kept(name), kept(op), begin, end});
+}
+
+std::vector<Trace::Wait> Trace::eachWait() const {
+  std::lock_guard lock(mutex);
+  return waitList;
 }
 
 void Trace::addRun(Clock::time_point begin) {
@@ -65,6 +72,7 @@ void Trace::clear() {
   std::lock_guard lock(mutex);
   list.clear();
   allWaits.clear();
+  waitList.clear();
   allRuns = {};
   dropped = 0;
 }

@@ -70,6 +70,12 @@ public:
     int64_t bytes = 0;
   };
   std::map<std::pair<std::string, std::string>, Waits> waits() const;
+  struct Wait {
+    const std::string *name, *op;
+    Clock::time_point begin, end;
+  };
+  /// The first `maxSlices` of them, one by one, in the order of their ends.
+  std::vector<Wait> eachWait() const;
   struct Runs {
     int64_t number = 0;
     Clock::duration time{};
@@ -87,6 +93,7 @@ private:
   std::map<std::thread::id, int> threads;
   std::map<std::thread::id, std::pair<const std::string *, bool>> clusters; // to come
   std::map<std::pair<std::string, std::string>, Waits> allWaits;
+  std::vector<Wait> waitList;
   Runs allRuns;
   int64_t dropped = 0;
 };

@@ -12,7 +12,7 @@ namespace treadle {
 namespace {
 
 // The viewers' processes: groups of tracks.
-constexpr int opTracks = 1, iterationTracks = 2, exchangeTracks = 3;
+constexpr int opTracks = 1, iterationTracks = 2, exchangeTracks = 3, waitTracks = 4;
 
 using Time = Trace::Clock::time_point;
 using Duration = Trace::Clock::duration;
@@ -71,12 +71,30 @@ std::vector<Span> computing(std::vector<Trace::Slice> slices,
   return united(std::move(spans));
 }
 
+/// As few tracks as serve spans that come in the order of their begins.
+class Tracks {
+public:
+  int take(Span span) {
+    auto track = std::ranges::find_if(busyUntil, [&](Time end) { return end <= span.begin; });
+    if (track == busyUntil.end())
+      track = busyUntil.insert(track, Time());
+    *track = span.end;
+    return static_cast<int>(track - busyUntil.begin());
+  }
+  int number() const { return static_cast<int>(busyUntil.size()); }
+
+private:
+  std::vector<Time> busyUntil;
+};
+
 class Writer {
 public:
   Writer(const Trace &trace, const std::vector<LoggedExchange> &exchanges)
-      : slices(trace.slices()), exchanges(exchanges) {
+      : slices(trace.slices()), waits(trace.eachWait()), exchanges(exchanges) {
     for (const Trace::Slice &slice : slices)
       start = std::min(start, slice.begin);
+    for (const Trace::Wait &wait : waits)
+      start = std::min(start, wait.begin);
     for (const LoggedExchange &exchange : exchanges)
       start = std::min(start, exchange.begin);
   }
@@ -91,6 +109,7 @@ public:
     for (const Trace::Slice &slice : slices)
       writeSlice(slice);
     writeIterations();
+    writeWaits();
     std::string facts = str("\"slices left out\":\"", dropped, "\"");
     if (!exchanges.empty())
       facts += writeExchanges();
@@ -130,6 +149,8 @@ private:
     if (!slice.op)
       return addSlice(opTracks, slice.thread, str("iteration ", slice.iteration), span, "");
     std::string args = "\"op\":" + jsonText(*slice.op);
+    if (slice.waited > Duration{})
+      args += str(",\"waited_us\":", microseconds(slice.waited));
     if (slice.loop) {
       args += str(",\"loop\":", jsonText(*slice.loop), ",\"iteration\":", slice.iteration);
       Loop &loop = loops[*slice.loop];
@@ -158,20 +179,35 @@ private:
     }
   }
 
+  // Of ops that waited without a thread, from their start to when they went on. An exchange is on a
+  // track of its own already.
+  void writeWaits() {
+    std::set<std::string_view> exchanged;
+    for (const LoggedExchange &exchange : exchanges)
+      exchanged.insert(exchange.op);
+    std::erase_if(waits, [&](const Trace::Wait &wait) { return exchanged.contains(*wait.op); });
+    std::ranges::sort(waits, {}, &Trace::Wait::begin);
+    Tracks tracks;
+    for (const Trace::Wait &wait : waits) {
+      Span span{wait.begin, wait.end};
+      addSlice(waitTracks, tracks.take(span), *wait.name, span, "\"op\":" + jsonText(*wait.op));
+    }
+    if (!waits.empty())
+      nameTrack("process_name", waitTracks, 0, "waits without a thread");
+    for (int i = 0; i < tracks.number(); ++i)
+      nameTrack("thread_name", waitTracks, i, "waits");
+  }
+
   // From the start of an exchange to when its result was there, on as few tracks as serve.
   std::string writeExchanges() {
     std::vector<Span> compute = computing(slices, exchanges), spans;
     std::vector<LoggedExchange> ordered = exchanges;
     std::ranges::sort(ordered, {}, &LoggedExchange::begin);
-    std::vector<Time> busyUntil; // by track
+    Tracks tracks;
     for (const LoggedExchange &exchange : ordered) {
       Span span{exchange.begin, exchange.end};
       spans.push_back(span);
-      auto track = std::ranges::find_if(busyUntil, [&](Time end) { return end <= span.begin; });
-      if (track == busyUntil.end())
-        track = busyUntil.insert(track, Time());
-      *track = span.end;
-      addSlice(exchangeTracks, static_cast<int>(track - busyUntil.begin()), exchange.name, span,
+      addSlice(exchangeTracks, tracks.take(span), exchange.name, span,
                str("\"op\":", jsonText(exchange.op),
                    ",\"exchange\":true,\"hidden_us\":", microseconds(common({span}, compute))));
     }
@@ -185,14 +221,15 @@ private:
                                     : 100.0);
     nameTrack("process_name", exchangeTracks, 0,
               str("exchanges: ", share, " hidden of what could be"));
-    for (size_t i = 0; i < busyUntil.size(); ++i)
-      nameTrack("thread_name", exchangeTracks, static_cast<int>(i), "exchanges");
+    for (int i = 0; i < tracks.number(); ++i)
+      nameTrack("thread_name", exchangeTracks, i, "exchanges");
     return str(",\"computing_us\":\"", microseconds(sum(compute)), "\",\"communication_us\":\"",
                microseconds(sum(communication)), "\",\"hidden_us\":\"", microseconds(hidden),
                "\",\"hidden of what could be\":\"", share, "\"");
   }
 
   const std::vector<Trace::Slice> slices;
+  std::vector<Trace::Wait> waits;
   const std::vector<LoggedExchange> &exchanges;
   Time start = Time::max();
   std::map<std::string, Loop> loops;
