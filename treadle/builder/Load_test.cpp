@@ -152,6 +152,7 @@ public:
 
   void run() {
     std::vector<std::jthread> callers;
+    callers.reserve(numCallers);
     for (int i = 0; i < numCallers; ++i)
       callers.emplace_back([this, i] { work(static_cast<unsigned>(i)); });
   }
@@ -225,7 +226,7 @@ private:
 
 TEST(Load, OfManyCallers) {
   const char *seconds = std::getenv("TREADLE_LOAD_SECONDS");
-  Load load(seconds ? std::atof(seconds) : 3);
+  Load load(seconds ? std::strtod(seconds, nullptr) : 3);
   load.run();
   EXPECT_EQ(load.failure(), "");
   EXPECT_GT(load.calls(), numCallers);
