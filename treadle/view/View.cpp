@@ -3,6 +3,7 @@
 
 #include "treadle/Explain.h"
 #include "treadle/Model.h"
+#include "treadle/explain/RunExperiment.h"
 #include "treadle/graph/Diff.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Needed.h"
@@ -122,7 +123,7 @@ public:
         json.attribute("body", scene.flatBody);
         json.attributeArray("feeds", [&] {
           for (const auto &[name, value] : request.feeds)
-            writeNamed(json, name, tensorTypeText(value));
+            writeNamed(json, name, shownValue(value));
         });
         json.attributeArray("firings", [&] {
           for (const Recording::Firing &firing : recording.firings)
