@@ -258,7 +258,7 @@ static Expected<std::unique_ptr<llvm::MemoryBuffer>> readFile(const std::string 
   llvm::Expected<fs::file_t> file = fs::openNativeFileForRead(path);
   if (!file)
     return unreadable(path, llvm::errorToErrorCode(file.takeError()));
-  llvm::scope_exit close([&] { (void)fs::closeFile(*file); });
+  llvm::scope_exit close([&] { std::ignore = fs::closeFile(*file); });
   auto memory = llvm::WritableMemoryBuffer::getNewUninitMemBuffer(size, path);
   if (!memory)
     return Unexpected(

@@ -329,7 +329,7 @@ uint64_t LookupTable::hashOf(std::string_view key) const {
     for (int64_t i = 0; i < keyCount(); ++i) {
       T element;
       std::memcpy(&element, key.data() + static_cast<size_t>(i) * sizeof element, sizeof element);
-      auto own = static_cast<uint64_t>(element);
+      auto own = static_cast<uint64_t>(static_cast<int64_t>(element)); // signs are extended
       hash = keyCount() == 1 ? own : hash ^ (own + 0x9e3779b97f4a7800 + (hash << 10) + (hash >> 4));
     }
   });
