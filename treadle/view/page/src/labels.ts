@@ -121,15 +121,31 @@ export class Labels {
     context.stroke();
   }
 
-  private badge(text: string, x: number, y: number) {
+  /** A value at a node is outlined; a token that waits at the end of an edge is filled, grey if dead. */
+  private badge(text: string, x: number, y: number, look: "value" | "token" = "value", isLeft = false) {
     const { context, palette } = this;
     const fitted = this.fit(text, 160, "small");
     const width = textWidth(fitted, "small") + 10;
+    if (isLeft) x -= width;
     context.beginPath();
     context.roundRect(x, y, width, 14, 4);
-    context.fillStyle = palette.accent;
+    const isDead = text.startsWith("dead");
+    context.fillStyle = look === "value" ? palette.background : isDead ? palette.muted : palette.ready;
     context.fill();
-    this.text(fitted, x + 5, y + 10.5, 170, "small", palette.background);
+    if (look === "value") {
+      context.lineWidth = 1;
+      context.strokeStyle = isDead ? palette.muted : palette.accent;
+      context.stroke();
+    }
+    const ink = look === "value" ? (isDead ? palette.muted : palette.accent) : isDead ? palette.background : "#16181b";
+    this.text(fitted, x + 5, y + 10.5, 170, "small", ink);
+  }
+
+  /** At the end of the edge, on the side that is away from where it comes from. */
+  private token(text: string, corners: ArrayLike<number>) {
+    const endX = corners[corners.length - 2], endY = corners[corners.length - 1];
+    const isLeft = corners[0] > endX + 4;
+    this.badge(text, endX + (isLeft ? -5 : 5), endY - 20, "token", isLeft);
   }
 
   /** How many edges a bundle holds, what flows, and what waits. */
@@ -145,7 +161,7 @@ export class Labels {
         const [x, y] = corners;
         if (x < sight.x - 100 || x > sight.x + sight.width || y < sight.y - 40 || y > sight.y + sight.height) continue;
         const waiting = waitingAt.get(endsOf(level, level.bundles.edges[bundle]));
-        if (waiting !== undefined) this.badge(shown(waiting, 40), corners[corners.length - 2] + 4, corners[corners.length - 1] - 20);
+        if (waiting !== undefined) this.token(shown(waiting, 40), corners);
         const key = `${Math.round(x)} ${Math.round(y)}`;
         if (!hasTypes) continue;
         if (seen.has(key) || level.bundles.from[bundle] >= level.count || corners[3] - y < 8 && corners.length === 4) continue;

@@ -29,12 +29,17 @@ function values(verb: string, list: readonly (Value | null)[], nameOf: (i: numbe
   if (list.length === 0) return null;
   const rows = make("dl", { class: "fact-list step-values" });
   list.slice(0, 12).forEach((value, i) => {
-    const text = !value ? "not there yet" : value.dead ? "dead" : short(value.text, 300);
+    const text = !value ? "not there yet" : value.dead ? "dead" : short(inWords(value.text), 300);
     const row = make("div", { class: value?.dead ? "is-dead" : "" }, make("dt", {}, `${verb} ${short(nameOf(i), 40)}`), make("dd", {}, text));
     rows.append(row);
   });
   if (list.length > 12) rows.append(make("div", {}, make("dt", {}, ""), make("dd", {}, `and ${list.length - 12} more`)));
   return rows;
+}
+
+/** Bools as words. */
+function inWords(text: string): string {
+  return text === "bool[] = 1" ? "bool[] = true" : text === "bool[] = 0" ? "bool[] = false" : text;
 }
 
 /** Iterations by loop, with what waits and what is ready in those under way. */
