@@ -142,7 +142,7 @@ class GraphTab implements Tab {
       const swatch = make("i");
       swatch.style.background = hues[hue % hues.length].fill;
       swatch.style.borderColor = hues[hue % hues.length].line;
-      return make("li", {}, swatch, shown(text, 40));
+      return make("li", {}, swatch, shown(text, 70));
     }));
     this.legend.hidden = view.mode === "heat";
   }

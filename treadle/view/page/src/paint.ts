@@ -13,6 +13,9 @@ export const colorModeNames: Record<ColorMode, string> = {
   op: "op", resource: "resource", cluster: "compiled", type: "type", heat: "heat",
 };
 
+/** Of a larger group, only as many nodes decide its colour. */
+const mostLookedAt = 2000;
+
 /** The hue of a node as a number, by what the colours stand for; -1: none. */
 export class Hues {
   private readonly byOp = new Map<number, number>();
@@ -55,7 +58,9 @@ export class Hues {
     }
     if (mode === "resource") return this.scene.resources.slice(0, 12).map(({ name }, hue) => ({ text: name, hue }));
     if (mode === "type") return [...this.byType].slice(0, 12).map(([text, hue]) => ({ text, hue }));
-    if (mode === "cluster") return this.scene.clusters.slice(0, 12).map(({ ops }, hue) => ({ text: `cluster ${hue + 1}, ${ops} ops`, hue }));
+    const clusters = this.scene.clusters.length;
+    if (mode === "cluster" && clusters > 8) return [{ text: `compiled: a colour for each of ${clusters} clusters`, hue: 0 }];
+    if (mode === "cluster") return this.scene.clusters.map(({ ops }, hue) => ({ text: `cluster ${hue + 1}, ${ops} ops`, hue }));
     return [];
   }
 }
@@ -67,7 +72,7 @@ export function paintShapes(shapes: Shapes, palette: Palette, mode: ColorMode, h
     const place = shapes.boxPlace[i];
     const node = level.nodeAt(place);
     if (i < shapes.openCount) paintOpen(shapes, i, level, place, palette, groupFills);
-    else if (node < 0) paintClosed(shapes, i, level, place, palette, decorations);
+    else if (node < 0) paintClosed(shapes, i, level, place, palette, decorations, hueInside(level, place, mode, hues));
     else paintNode(shapes, i, node, palette, hues.of(node, mode), decorations, mode);
   }
   const colors = [palette.edge, palette.control, palette.back, palette.soft, palette.chain].map((color) => packed(color));
@@ -83,13 +88,33 @@ function paintOpen(shapes: Shapes, i: number, level: Level, place: number, palet
   shapes.boxStyle[4 * i + 1] = loop ? 6 : 4;
 }
 
-function paintClosed(shapes: Shapes, i: number, level: Level, place: number, palette: Palette, decorations: Decorations) {
+function paintClosed(shapes: Shapes, i: number, level: Level, place: number, palette: Palette, decorations: Decorations,
+  hue: number) {
   const loop = isLoop(level, place);
   const heat = decorations.heat ? heatInside(level, place, decorations.heat) : 0;
-  const base = loop ? palette.loop : palette.closed;
+  const tint = hue < 0 ? null : palette.hues[hue % palette.hues.length];
+  const base = tint?.fill ?? (loop ? palette.loop : palette.closed);
   shapes.fills[i] = packed(heat > 0 ? mixed(base, palette.hot, 0.15 + 0.6 * heat) : base);
-  shapes.strokes[i] = packed(loop ? palette.loopLine : palette.boxLine);
+  shapes.strokes[i] = packed(tint?.line ?? (loop ? palette.loopLine : palette.boxLine));
   shapes.boxStyle[4 * i + 1] = loop ? 6 : 4;
+}
+
+/** The hue of most of what is compiled, or has effects, in a closed group; -1: there is none. */
+function hueInside(level: Level, place: number, mode: ColorMode, hues: Hues): number {
+  const group = level.groupAt(place);
+  if (!group || (mode !== "cluster" && mode !== "resource")) return -1;
+  const times = new Map<number, number>();
+  const codes = [~group.id];
+  let left = mostLookedAt;
+  for (let code = codes.pop(); code !== undefined && left > 0; code = codes.pop()) {
+    if (code < 0) { for (const inner of level.tree.groups[~code].children) codes.push(inner); continue; }
+    --left;
+    const hue = hues.of(code, mode);
+    if (hue >= 0) times.set(hue, (times.get(hue) ?? 0) + 1);
+  }
+  let best = -1;
+  for (const [hue, count] of times) if (best < 0 || count > (times.get(best) ?? 0)) best = hue;
+  return best;
 }
 
 function heatInside(level: Level, place: number, heat: Map<number, number>): number {
