@@ -94,12 +94,14 @@ export class GraphCanvas implements GraphView {
 
   private later(what: string, action: () => Promise<void> | void): Promise<void> {
     this.work = this.work.then(async () => {
+      this.host.setAttribute("aria-busy", "true");
       const timer = setTimeout(() => { this.busy.hidden = false; this.busy.textContent = what; }, 200);
       try {
         await action();
       } finally {
         clearTimeout(timer);
         this.busy.hidden = true;
+        this.host.removeAttribute("aria-busy");
       }
     });
     return this.work;
@@ -109,8 +111,8 @@ export class GraphCanvas implements GraphView {
     void this.later("Laying out the graph …", async () => {
       if (this.scene.bodies[body].end - this.scene.bodies[body].first > 200_000) await this.say("Grouping the nodes …");
       this.picture = new Picture(this.scene, body, this.trees, this.options, layouts, open);
-      const wasRough = await this.layoutSoon();
       this.selection = null;
+      const wasRough = await this.layoutSoon();
       this.place();
       // The reader may have moved the rough picture.
       if (!wasRough || this.isFitted) this.fitNow();
