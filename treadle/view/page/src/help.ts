@@ -7,7 +7,8 @@ const keys: [string, string][] = [
   ["Backspace", "to the group around"], ["Esc", "select nothing"], ["P", "path from the node to another"],
   ["Shift click", "path from the selected node to this one"], ["F or 0", "fit the graph"], ["+ −", "zoom"],
   ["Shift ↑ ↓ ← →", "move the picture"], ["O", "outline"], ["D", "details"], ["T", "dark or light"], ["C", "contrast"],
-  ["?", "these keys"],
+  ["W S A D", "in Time: zoom and move"], [", .", "in Time: to the slice before or after"],
+  ["← → Home End Space", "in Steps: step, jump, play"], ["?", "these keys"],
 ];
 
 export function showHelp() {
