@@ -137,6 +137,20 @@ TEST(Explore, OneOrderFails) {
             "assigned, or was destroyed");
 }
 
+TEST(Record, EffectsFireOneByOne) {
+  Graph graph = *Graph::fromBytes(two + assign("a", "v", "one") + assign("b", "v", "two", {"^a"}) +
+                                  read("r", "v", {"^b"}));
+  Expected<Recording> run = record(graph, asking({"r"}, {"b"}));
+  ASSERT_TRUE(run) << run.error().message;
+  Names effects;
+  for (const Recording::Firing &firing : run->firings)
+    if (firing.node.size() == 1 && firing.node < "s" && firing.outputs.size() < 2)
+      effects.push_back(firing.node);
+  EXPECT_EQ(effects, (Names{"a", "b", "r"}));
+  EXPECT_EQ(run->results, (std::vector<std::pair<std::string, std::string>>{{"r", "int32[] = 2"}}));
+  EXPECT_FALSE(run->isCut);
+}
+
 TEST(Explore, FramesThatAreNoneAreAnError) {
   Graph graph = *Graph::fromBytes(two + node("exit", "Exit", {"one"}));
   Expected<Exploration> found = explore(graph, {{"exit"}, {}, {}, {}, 10});
