@@ -40,7 +40,7 @@ async function buildPage() {
   const parts = {
     policy, style, script,
     elk: packed(readFileSync("node_modules/elkjs/lib/elk-worker.min.js", "utf8")),
-    placement: packed(await bundled("src/layout_worker.ts")),
+    placement: packed(await bundled("src/layout/layout_worker.ts")),
   };
   const page = readFileSync("index.html", "utf8")
     .replace(/\{\{(\w+)\}\}/g, (_, name) => parts[name]);

@@ -1,19 +1,19 @@
 // The page around its tabs: title, search, theme, address.
 import { readAddress, writeAddress } from "./address.js";
-import * as compareTab from "./compare.js";
-import { make } from "./element.js";
-import { GraphCanvas } from "./graph_view.js";
-import * as graphTab from "./graph.js";
+import * as compareTab from "./tabs/compare.js";
+import { make } from "./elements/element.js";
+import { GraphCanvas } from "./view/graph_view.js";
+import * as graphTab from "./tabs/graph.js";
 import { showHelp } from "./help.js";
-import { iconButton } from "./icons.js";
+import { iconButton } from "./elements/icons.js";
 import type { App, GraphView, Tab, TabName } from "./parts.js";
-import { decodeScene, type Scene } from "./scene.js";
-import { SearchBox } from "./search_box.js";
+import { decodeScene, type Scene } from "./scene/scene.js";
+import { SearchBox } from "./panels/search_box.js";
 import type { Sections } from "./sections.js";
-import { shown } from "./shown.js";
-import * as stepsTab from "./steps.js";
+import { shown } from "./texts/shown.js";
+import * as stepsTab from "./tabs/steps.js";
 import { ThemeChoice } from "./theme.js";
-import * as timeTab from "./time.js";
+import * as timeTab from "./tabs/time.js";
 
 interface TabEntry { title: string; section: string; create: (app: App) => Tab }
 

@@ -1,5 +1,5 @@
 // The keys, as a dialog.
-import { button, make } from "./element.js";
+import { button, make } from "./elements/element.js";
 
 const keys: [string, string][] = [
   ["/", "search"], ["↑ ↓", "to what feeds the node, and to what it feeds"], ["← →", "to the box beside it"],

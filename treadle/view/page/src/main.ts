@@ -1,7 +1,7 @@
 // Begins the page: reads the graph, shows it, then loads the rest.
 import { PageApp } from "./app.js";
-import { warmUp } from "./graph_view.js";
-import { decodeScene, SceneError } from "./scene.js";
+import { warmUp } from "./view/graph_view.js";
+import { decodeScene, SceneError } from "./scene/scene.js";
 import { openSections } from "./sections.js";
 
 async function begin(host: HTMLElement) {

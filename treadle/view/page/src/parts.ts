@@ -1,5 +1,5 @@
 // What the parts of the page know of each other.
-import type { Scene } from "./scene.js";
+import type { Scene } from "./scene/scene.js";
 
 /** What a mark at a node says; each kind has a colour of its own. */
 export type Mark = "now" | "ready" | "path" | "added" | "removed" | "changed" | "race";

@@ -1,6 +1,6 @@
 // Dark or light, and of how much contrast: as the reader's system says, until the reader says
 // otherwise on this page.
-import { paletteOf, type Palette } from "./palette.js";
+import { paletteOf, type Palette } from "./drawing/palette.js";
 
 const dark = matchMedia("(prefers-color-scheme: dark)");
 const more = matchMedia("(prefers-contrast: more)");

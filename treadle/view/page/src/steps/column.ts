@@ -1,6 +1,6 @@
 // The column beside the picture: what the firing did, what is under way, what a node did so far.
-import { make } from "../element.js";
-import { count, short } from "../texts.js";
+import { make } from "../elements/element.js";
+import { count, short } from "../texts/texts.js";
 import { outputText } from "./decorations.js";
 import { explain, valueOf, type Names } from "./explain.js";
 import type { FrameRun, Iteration, Machine } from "./machine.js";

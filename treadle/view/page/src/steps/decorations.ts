@@ -1,6 +1,6 @@
 // What the picture of the graph says of a moment: values at nodes, tokens at edges.
 import type { Decorations, Mark } from "../parts.js";
-import { short } from "../texts.js";
+import { short } from "../texts/texts.js";
 import { valueOf } from "./explain.js";
 import type { Machine } from "./machine.js";
 import { iterationText, type Firing } from "./run.js";

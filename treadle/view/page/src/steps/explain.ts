@@ -1,5 +1,5 @@
 // Says in plain words what a firing did, by the rules of docs/spec.md, whose labels stand in comments.
-import { short } from "../texts.js";
+import { short } from "../texts/texts.js";
 import type { Firing, Value } from "./run.js";
 import { frameName, isLoopsEnd, isTrue, type Wiring } from "./tokens.js";
 

@@ -1,5 +1,5 @@
 // A list of which only the rows in sight exist: runs of a hundred thousand firings have as many rows.
-import { make } from "../element.js";
+import { make } from "../elements/element.js";
 
 const rowHeight = 24;
 

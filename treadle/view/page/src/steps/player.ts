@@ -1,5 +1,5 @@
 // The buttons that move through a run: step, jump, play.
-import { button, make } from "../element.js";
+import { button, make } from "../elements/element.js";
 
 /** Firings a second. */
 const speeds = [0.5, 1, 2, 4, 10, 30];

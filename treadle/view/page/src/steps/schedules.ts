@@ -1,6 +1,6 @@
 // Two schedules of one graph that give different things, side by side.
-import { make } from "../element.js";
-import { count, short } from "../texts.js";
+import { make } from "../elements/element.js";
+import { count, short } from "../texts/texts.js";
 import type { Schedule, Schedules } from "./run.js";
 
 /** The first place where the two part: the number of firings that they begin with alike. */

@@ -1,5 +1,5 @@
 // What the stepper asks of a scene.
-import type { Scene } from "../scene.js";
+import type { Scene } from "../scene/scene.js";
 import type { Names } from "./explain.js";
 import type { Run } from "./run.js";
 import type { Wiring } from "./tokens.js";

@@ -1,5 +1,5 @@
 // What a slice is, in lines for people.
-import { duration, short } from "../texts.js";
+import { duration, short } from "../texts/texts.js";
 import { exchangeTracks, opTracks, type Trace } from "./trace.js";
 
 export interface SliceFacts {

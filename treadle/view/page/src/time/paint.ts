@@ -3,7 +3,7 @@
 import { lowerBound } from "./columns.js";
 import { gaps, type Spans } from "./computing.js";
 import { rowHeight, type Places } from "./places.js";
-import { duration, short } from "../texts.js";
+import { duration, short } from "../texts/texts.js";
 import { exchangeTracks, type Trace } from "./trace.js";
 import { ticks, type Viewport } from "./viewport.js";
 

@@ -1,9 +1,9 @@
 // What stands below the timeline: tables of times, waits, the critical path and exchanges.
-import { make } from "../element.js";
-import { SortedTable } from "../table.js";
+import { make } from "../elements/element.js";
+import { SortedTable } from "../elements/table.js";
 import { exchangesOf } from "./computing.js";
 import type { CriticalPath } from "./critical.js";
-import { count, duration, share, short } from "../texts.js";
+import { count, duration, share, short } from "../texts/texts.js";
 import { exchangeTracks, type Trace } from "./trace.js";
 import type { TimeRow, Times } from "./times.js";
 import type { Wait } from "./waits.js";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { count, duration, share, short } from "../texts.js";
+import { count, duration, share, short } from "../texts/texts.js";
 import { ticks, Viewport } from "./viewport.js";
 
 const near = (a: number, b: number) => assert.ok(Math.abs(a - b) < 1e-6 * Math.max(1, Math.abs(b)), `${a} isn't ${b}`);

@@ -1,5 +1,5 @@
 // What the analysis of a trace asks of a graph.
-import { EdgeKind, type Scene } from "../scene.js";
+import { EdgeKind, type Scene } from "../scene/scene.js";
 
 export interface Wires {
   /** The node that a slice of this name ran, or -1. */
