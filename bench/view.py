@@ -138,7 +138,7 @@ def one_try(browser, viewer, model, seconds):
         address = viewer.address(process, port, model, seconds)
         if not address:
             return None
-        # Netron asks before its first page whether it may count users; who has answered isn't asked.
+        # Netron asks before its first page whether it may count users: say that it was answered.
         context.add_cookies([{"name": "consent", "value": "1", "url": address}])
         page = context.new_page()
         page.add_init_script(WATCH.replace("IS_THERE", viewer.is_there))

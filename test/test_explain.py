@@ -1,8 +1,8 @@
 """`treadle explain` and Graph.explain: what orders a loop's iterations, and what is said of it."""
 
 import json
-import re
 import pathlib
+import re
 import subprocess
 import sys
 
