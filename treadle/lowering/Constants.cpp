@@ -144,6 +144,16 @@ Node buildConst(OpBuilder &builder, StringRef name, const Tensor &value, Node pl
       .build();
 }
 
+/// A node may state another dtype than the attribute that its value comes from.
+static Expected<void> checkDTypes(Node node, ValueRange values, const std::vector<Tensor> &given) {
+  for (auto [value, tensor] : llvm::zip(values, given))
+    if (DType stated = valueTypeOf(value.getType()).dtype; tensor && tensor.dtype() != stated)
+      return Unexpected(invalidArgument("node '", std::string_view(node.name()),
+                                        "' has a value of ", dtypeName(tensor.dtype()),
+                                        ", expected ", dtypeName(stated)));
+  return {};
+}
+
 Expected<std::vector<Tensor>> evaluate(Node node, std::vector<Tensor> inputs) {
   AttrMap attrs = TREADLE_TRY(kernelAttributes(node));
   for (const auto &[name, value] : attrs)
@@ -152,10 +162,14 @@ Expected<std::vector<Tensor>> evaluate(Node node, std::vector<Tensor> inputs) {
       return Unexpected(unimplemented("node '", std::string_view(node.name()),
                                       "' calls functions, which needs a session"));
   TREADLE_TRY(checkSignature(node, attrs));
+  TREADLE_TRY(checkDTypes(node, node.data(), inputs));
   std::vector<DType> types;
   for (Value result : node.results())
     types.push_back(valueTypeOf(result.getType()).dtype);
-  return runOp(builtinKernels(), node.opType(), attrs, std::move(inputs), std::move(types));
+  auto results = TREADLE_TRY(
+      runOp(builtinKernels(), node.opType(), attrs, std::move(inputs), std::move(types)));
+  TREADLE_TRY(checkDTypes(node, node.results(), results));
+  return results;
 }
 
 } // namespace treadle::tfg

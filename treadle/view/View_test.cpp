@@ -128,6 +128,25 @@ TEST(View, WeightsAreCounted) {
   EXPECT_EQ(sum, 19);
 }
 
+TEST(View, ConstantsThatAreNotWhatTheySayAreShown) {
+  // A kernel must not take numbers for strings, where shapes are found by computing constants.
+  std::string number =
+      "node { name: 'c' op: 'Const'" + typed("dtype", "DT_STRING") +
+      " attr { key: 'value' value { tensor { dtype: DT_BFLOAT16 tensor_shape { dim "
+      "{ size: 1 } } string_val: 'aaa' } } } }\n";
+  std::string hash =
+      node("h", "StringToHashBucketFast", {"c"}, " attr { key: 'num_buckets' value { i: 8 } }");
+  EXPECT_EQ(sceneOf(number + hash).texts("nodeName"), (Texts{"c", "h"}));
+  // A byte that is no bool.
+  view::SceneReader scene = sceneOf(
+      "node { name: 'b' op: 'Const'" + typed("dtype", "DT_BOOL") +
+      " attr { key: 'value' value { tensor { dtype: DT_BOOL tensor_shape { dim { size: 20 } } "
+      "tensor_content: '\\002\\000\\001\\377" +
+      std::string(16, 'x') + "' } } } }");
+  const llvm::json::Object &weight = *(*scene.header.getArray("weights"))[0].getAsObject();
+  EXPECT_EQ(weight.getInteger("count"), 20);
+}
+
 TEST(View, NamesThatAreNoUtf8StayReadable) {
   view::SceneReader scene = sceneOf(R"(node { name: "a\377<b>" op: "NoOp" })");
   EXPECT_EQ(scene.texts("nodeName")[0], "a\uFFFD<b>");

@@ -52,9 +52,12 @@ std::optional<Histogram> histogramOf(const Tensor &tensor) {
     return std::nullopt;
   Histogram out;
   out.count = tensor.count();
-  bool isCounted = visitType(tensor.dtype(), Join<RealTypes, TypeList<bool>>(), [&]<typename T>() {
-    survey(tensor.data<T>(), out);
-    fill(tensor.data<T>(), out);
+  // A bool that was read from a file may be neither 0 nor 1.
+  DType stored = tensor.dtype() == DType::Bool ? DType::UInt8 : tensor.dtype();
+  bool isCounted = visitType(stored, RealTypes(), [&]<typename T>() {
+    auto *elements = static_cast<const T *>(tensor.raw());
+    survey(elements, out);
+    fill(elements, out);
   });
   return isCounted ? std::optional(out) : std::nullopt;
 }

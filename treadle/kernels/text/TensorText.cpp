@@ -53,8 +53,12 @@ DType storedAs(DType dtype) {
 using ElementText = std::string (*)(const void *data, int64_t i, bool quoted);
 
 template <typename T> std::string elementText(const void *data, int64_t i, bool quoted) {
-  const T &value = static_cast<const T *>(data)[i];
-  if constexpr (std::is_same_v<T, std::string>)
+  // A bool that was read from a file may be neither 0 nor 1.
+  using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+  const Stored &value = static_cast<const Stored *>(data)[i];
+  if constexpr (std::is_same_v<T, bool>)
+    return value ? "1" : "0";
+  else if constexpr (std::is_same_v<T, std::string>)
     return quoted ? "\"" + value + "\"" : escaped(value);
   else if constexpr (std::is_same_v<T, double>)
     return numberText(value);
