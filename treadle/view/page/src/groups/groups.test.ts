@@ -77,3 +77,12 @@ test("many variables of one call are one set", () => {
   assert.equal(tree.groups[~tree.root.children[0]].kind, "set");
   assert.equal(tree.groups[~tree.root.children[0]].nodes, 20);
 });
+
+test("a weight that a function is given stands beside the one node that it feeds", () => {
+  const bodies = [{ name: "f", kind: "function", first: 0, end: 6 }];
+  const tree = treeOf([
+    { name: "weight", op: "_Arg", types: ["resource[]"] }, { name: "x", op: "_Arg" }, { name: "y" },
+    { name: "dense/Read", inputs: [0] }, { name: "dense/MatMul", inputs: [1, 3] }, { name: "dense/Add", inputs: [2, 4] },
+  ], { bodies });
+  assert.deepEqual(shape(tree), [{ dense: ["weight", "Read", "MatMul", "Add"] }, "x", "y"]);
+});

@@ -31,13 +31,15 @@ export class BodyTree {
   readonly nodeGroup: Int32Array;
   readonly first: number;
   readonly end: number;
+  /** Arguments and results that are in the group of what they feed or come from, whatever their names say. */
+  private readonly moved = new Set<number>();
 
   constructor(readonly scene: Scene, readonly body: number, grouped = true) {
     this.first = scene.bodies[body].first;
     this.end = scene.bodies[body].end;
     this.nodeGroup = new Int32Array(this.end - this.first);
     this.add("root", -1, 0, -1);
-    if (grouped) new Scopes(this).build();
+    if (grouped) new Scopes(this).build(this.moved);
     else for (let node = this.first; node < this.end; ++node) this.root.children.push(node);
     this.collapse();
     const kept = this.count();
@@ -85,6 +87,7 @@ export class BodyTree {
   /** A group's name, and a node's, as they read inside of the group that holds them. */
   nodeLabel(node: number): string {
     const name = this.scene.name(node);
+    if (this.moved.has(node)) return name;
     const prefix = this.groupOf(node).prefix;
     // Prefixes count bytes, which are characters where names are ASCII, as they nearly always are.
     return name.length > prefix ? name.slice(prefix) : name.slice(name.lastIndexOf("/") + 1);
@@ -125,7 +128,7 @@ export class BodyTree {
   private isNodeWithConstants({ kind, children }: Group): boolean {
     if (kind !== "scope" || children.length > 4) return false;
     let others = 0;
-    for (const code of children) if (code < 0 || this.scene.op(code) !== "Const") ++others;
+    for (const code of children) if (code < 0 || (this.scene.op(code) !== "Const" && !this.moved.has(code))) ++others;
     return others === 1;
   }
 
@@ -137,9 +140,14 @@ export class BodyTree {
   private nameOf(group: Group): string {
     if (group.kind === "frame") return this.scene.frames[group.frame].name;
     if (group.kind !== "scope" || group.nodes === 0 && group.children.length === 0) return "";
+    // A node that was moved has another name than its group.
+    const named = (code: number): boolean => (code < 0 ? this.groups[~code].children.length > 0 : !this.moved.has(code));
     let code = ~group.id;
-    while (code < 0 && this.groups[~code].children.length > 0) code = this.groups[~code].children[0];
-    if (code < 0) return "";
+    while (code < 0) {
+      const next = this.groups[~code].children.find(named);
+      if (next === undefined) return "";
+      code = next;
+    }
     const outer = this.groups[group.parent].prefix;
     const bytes = this.scene.bytesOf(this.scene.nodeName[code]);
     const end = Math.min(bytes.length, group.prefix);
@@ -216,7 +224,7 @@ class Scopes {
 
   constructor(private readonly tree: BodyTree) {}
 
-  build() {
+  build(moved: Set<number>) {
     const { scene, first, end } = this.tree;
     this.makeFrames();
     for (let node = first; node < end; ++node) {
@@ -230,11 +238,37 @@ class Scopes {
       const scope = whole === null ? undefined : this.byKey.get(whole);
       if (scope !== undefined) this.tree.nodeGroup[node - first] = scope;
     }
+    this.moveArguments(moved);
     for (let node = first; node < end; ++node) {
       const group = this.tree.nodeGroup[node - first];
       this.attach(group);
       this.tree.groups[group].children.push(node);
     }
+  }
+
+  /** A resource that a function is given, as a weight is, and that feeds one node stands where that
+      node does, and so does what only says that a node ran. As arguments and results of the function
+      they would be a fan of lines over all of it. */
+  private moveArguments(moved: Set<number>) {
+    const { scene, first, end, nodeGroup } = this.tree;
+    if (scene.bodies[this.tree.body].kind !== "function") return;
+    for (let node = first; node < end; ++node) {
+      const to = this.onlyUserOf(node) ?? this.onlySourceOf(node);
+      if (to === null || !this.tree.holds(to) || nodeGroup[to - first] === nodeGroup[node - first]) continue;
+      nodeGroup[node - first] = nodeGroup[to - first];
+      moved.add(node);
+    }
+  }
+  private onlyUserOf(node: number): number | null {
+    const { scene } = this.tree;
+    if (scene.op(node) !== "_Arg" || !scene.outputType(node, 0).startsWith("resource")) return null;
+    const { begin, edges } = scene.outgoing();
+    return begin[node + 1] - begin[node] === 1 ? scene.edgeTo[edges[begin[node]]] : null;
+  }
+  private onlySourceOf(node: number): number | null {
+    const { scene } = this.tree;
+    const [first, end] = [scene.inBegin[node], scene.inBegin[node + 1]];
+    return end - first === 1 && scene.op(node) === "_ControlResult" ? scene.edgeFrom[first] : null;
   }
 
   /** Puts a group into its parent when its first node comes, so that children are in the order of

@@ -12,7 +12,7 @@ export interface ViewOptions {
   control: boolean;
   soft: boolean;
   chain: boolean;
-  /** Constants that feed one node are drawn small, beside it. */
+  /** Constants, and weights that a function is given, are drawn small beside the one node that they feed. */
   constantsBeside: boolean;
   /** Whether scopes and runs make groups. */
   grouped: boolean;
@@ -33,7 +33,7 @@ export class Trees {
 export const beside = { width: 58, height: 15, gap: 8, most: 6 };
 export const Stub = { none: 0, atTarget: 1, atSource: 2 } as const;
 /** In a level of this many boxes, an end of more edges than this has stubs. */
-const stubsBegin = { boxes: 40, edges: 24 };
+const stubsBegin = { boxes: 40, edges: 10 };
 /** In larger levels the width of texts is guessed. */
 const mostMeasured = 3000;
 export const nodeHeight = 38;
@@ -137,7 +137,7 @@ export class Level {
     parent.bundles.from.forEach((from, i) => { if (from === this.place) this.outEdges.push(i); });
   }
 
-  /** Constants that feed one node of this level alone. What only orders them isn't drawn then. */
+  /** Constants, and resources that are given, that feed one node of this level alone. What only orders them isn't drawn then. */
   private findConstants() {
     const { from, to, counts, kinds } = this.bundles;
     const uses = new Int32Array(this.count);
@@ -152,7 +152,7 @@ export class Level {
     for (let i = 0; i < this.count; ++i) {
       const node = this.nodeAt(i);
       if (node < 0 || uses[i] !== 1 || user[i] >= this.count || this.nodeAt(user[i]) < 0) continue;
-      if (this.scene.op(node) !== "Const" || this.opens(user[i])) continue;
+      if (!this.isSmall(node) || this.opens(user[i])) continue;
       const already = taken.get(user[i]) ?? 0;
       if (already >= beside.most) continue;
       taken.set(user[i], already + 1);
@@ -161,6 +161,11 @@ export class Level {
     // A node must not be beside one that is itself beside another.
     for (let i = 0; i < this.count; ++i)
       if (this.besideOf[i] >= 0 && this.besideOf[this.besideOf[i]] >= 0) this.besideOf[i] = -1;
+  }
+
+  private isSmall(node: number): boolean {
+    const op = this.scene.op(node);
+    return op === "Const" || (op === "_Arg" && this.scene.outputType(node, 0).startsWith("resource"));
   }
 
   private isOfRuns(): boolean {

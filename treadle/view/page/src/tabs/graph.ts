@@ -105,7 +105,7 @@ class GraphTab implements Tab {
       iconButton("outline", "Outline (O)", () => this.togglePanel("outline")), this.bodySelect, colors,
       ...edges.filter(([, kind]) => kinds.has(kind)).map(([option, , name, hint]) =>
         toggle(name, hint, options[option], (isOn) => view.setOptions({ [option]: isOn }))),
-      toggle("Constants beside", "Constants that feed one node are drawn small, beside it", options.constantsBeside,
+      toggle("Constants beside", "Constants and weights that feed one node are drawn small, beside it", options.constantsBeside,
         (isOn) => view.setOptions({ constantsBeside: isOn })),
       toggle("Groups", "Nodes of one scope, loop or run are drawn as a group", options.grouped, (isOn) => view.setOptions({ grouped: isOn })),
       make("span", { class: "space" }), this.saveMenu(), iconButton("details", "Details (D)", () => this.togglePanel("details")),
