@@ -17,6 +17,9 @@ const comfortable = 6.4;
 /** The height of the letters of that one line, in units of the picture, where they are largest. */
 const farthest = 22;
 const mostLabels = 1500;
+const besideRoom = beside.width - 12;
+
+interface EdgeText { left: number; width: number; y: number }
 
 export class Labels {
   private readonly cut = new Map<string, string>();
@@ -52,7 +55,7 @@ export class Labels {
     const { palette } = this;
     if (level.besideOf[place] >= 0) {
       if (9.5 * camera.scale >= legible)
-        this.text(besideText(level, node), x + 6, y + 11, beside.width - 12, "small", palette.muted);
+        this.text(besideText(level, node), x + 6, y + 11, besideRoom, "small", palette.muted);
       return;
     }
     const inset = level.opens(place) ? 26 : 11;
@@ -154,6 +157,8 @@ export class Labels {
     for (const level of shapes.levels) {
       if (level.bundles.from.length > 3000) continue;
       const seen = new Set<string>();
+      const drawn: EdgeText[] = [];
+      const starts = startsOf(level);
       const waitingAt = waitingByEnds(level, edgeTexts);
       for (let bundle = 0; bundle < level.bundles.from.length && this.count < mostLabels; ++bundle) {
         const corners = cornersOf(level, bundle);
@@ -168,8 +173,21 @@ export class Labels {
         seen.add(key);
         const count = level.bundles.counts[bundle];
         const text = count > 1 ? `${count}×` : shown(level.scene.edgeType(level.bundles.edges[bundle]), 60);
-        if (text) this.text(text, x + 4, y + 10.5, 110, "small", this.palette.muted);
+        if (text) this.edgeText(text, x, y, corners.length > 4 && corners[4] > x, drawn, starts.get(Math.round(y)) ?? []);
       }
+    }
+  }
+
+  /** On the side that the edge doesn't turn to, if neither another text nor another edge is there. */
+  private edgeText(text: string, x: number, y: number, turnsRight: boolean, drawn: EdgeText[], starts: number[]) {
+    const width = Math.min(110, textWidth(text, "small"));
+    for (const isLeft of turnsRight ? [true, false] : [false, true]) {
+      const at: EdgeText = { left: isLeft ? x - 4 - width : x + 4, width, y };
+      if (starts.some((other) => other > at.left && other < at.left + width)) continue;
+      if (drawn.some((other) => Math.abs(other.y - y) < 11 && other.left < at.left + width + 3 && at.left < other.left + other.width + 3)) continue;
+      drawn.push(at);
+      this.text(text, at.left, y + 10.5, width + 1, "small", this.palette.muted);
+      return;
     }
   }
 
@@ -225,13 +243,32 @@ function endsOf(level: Level, edge: number): string {
   return `${level.scene.edgeFrom[edge]} ${level.scene.edgeTo[edge]}`;
 }
 
+/** Where edges begin, by height. */
+function startsOf(level: Level): Map<number, number[]> {
+  const starts = new Map<number, number[]>();
+  for (let bundle = 0; bundle < level.bundles.from.length; ++bundle) {
+    const [x, y] = cornersOf(level, bundle);
+    if (x === undefined || level.isBeside(bundle)) continue;
+    const key = Math.round(y);
+    const row = starts.get(key);
+    if (!row) starts.set(key, [x]);
+    else if (!row.includes(x)) row.push(x);
+  }
+  return starts;
+}
+
 function inSight(shapes: Shapes, i: number, sight: { x: number; y: number; width: number; height: number }): boolean {
   const [x, y, width, height] = [shapes.boxes[4 * i], shapes.boxes[4 * i + 1], shapes.boxes[4 * i + 2], shapes.boxes[4 * i + 3]];
   return x < sight.x + sight.width && x + width > sight.x && y < sight.y + sight.height && y + height > sight.y;
 }
 
+/** The value of a constant, with its type if there is room for both; the name of an argument. */
 function besideText(level: Level, node: number): string {
   const { scene } = level;
+  if (scene.op(node) !== "Const") return shown(level.tree.nodeLabel(node), 40);
   const value = /(?:^|\n)value = ([^\n]{1,40})/.exec(scene.textLength(scene.nodeAttrs[node]) < 4000 ? scene.text(scene.nodeAttrs[node]) : "");
-  return shown(value?.[1] ?? scene.outputType(node, 0) ?? "Const", 40) || "Const";
+  const whole = shown(value?.[1] ?? scene.outputType(node, 0) ?? "Const", 40) || "Const";
+  if (textWidth(whole, "small") <= besideRoom) return whole;
+  const alone = whole.slice(whole.indexOf(" = ") + 3);
+  return whole.includes(" = ") && textWidth(alone, "small") <= besideRoom ? alone : whole;
 }
