@@ -3,7 +3,7 @@ import { headerOf } from "../layout/captions.js";
 import { button, make } from "../elements/element.js";
 import type { Selection } from "../view/graph_view.js";
 import { histogram } from "./histogram.js";
-import { EdgeKind, type Loop, type Scene } from "../scene/scene.js";
+import { EdgeKind, type Loop, type Race, type Scene } from "../scene/scene.js";
 import { shown } from "../texts/shown.js";
 import { edgeKindNames } from "../view/tips.js";
 import { count } from "../texts/texts.js";
@@ -86,7 +86,7 @@ export class Details {
       make("div", { class: "actions" },
         scene.callsOf(node).length > 0 && button("Open or close", "Enter does the same", this.actions.toggle),
         button("Path to …", "Select another node: the shortest path is shown", () => this.actions.pathFrom(node))),
-      ...races.map((race) => make("p", { class: "warning" }, `Race: ${shown(race.message, 500)}`)),
+      ...races.map((race) => this.race(race, node)),
       facts([
         ["Source", text(scene.nodeLine[node])], ["Device", text(scene.nodeDevice[node])],
         ["In", body === 0 ? "" : shown(scene.bodies[body].name, 100)],
@@ -105,6 +105,11 @@ export class Details {
     const made = button(label ?? shown(this.scene.name(node), 120), shown(this.scene.op(node), 80), () => this.actions.select(node));
     made.className = "link";
     return made;
+  }
+
+  private race({ nodes, message }: Race, node: number): HTMLElement {
+    const other = nodes.find((each) => each !== node);
+    return make("p", { class: "warning" }, "Race with ", other === undefined ? "itself" : this.link(other), `: ${shown(message, 500)}`);
   }
 
   private inputs(node: number): HTMLElement | null {

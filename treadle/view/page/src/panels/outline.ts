@@ -11,6 +11,11 @@ export interface OutlineActions {
   search(query: string): void;
 }
 
+/** Of two nodes; a node of a loop may race with itself in another iteration. */
+function namesOf(scene: Scene, nodes: number[]): string {
+  return [...new Set(nodes)].map((node) => shown(scene.name(node), 50)).join(" and ");
+}
+
 export class Outline {
   readonly element = make("div", { class: "outline" });
   private readonly bodyLinks = new Map<number, HTMLElement>();
@@ -49,7 +54,10 @@ export class Outline {
 
   private races() {
     const { races } = this.scene;
-    const part = this.part("Races", races.length, (i) => this.item(races[i].message, "", () => this.actions.select(races[i].nodes[0])));
+    const part = this.part("Races", races.length, (i) => {
+      const { nodes, message } = races[i];
+      return this.item(namesOf(this.scene, nodes), message, () => this.actions.select(nodes[0]));
+    });
     part?.classList.add("races");
     return part;
   }
