@@ -2,21 +2,34 @@
 // eye alone, and nothing depends on it.
 
 export const opKinds = [
-  "matrices, convolutions", "elementwise", "shapes, moves", "state, input and output of files", "control flow, calls",
-  "arguments and results", "constants", "others",
+  "matrices, convolutions", "arithmetic", "shapes, moves", "state, input and output of files", "control flow, calls",
+  "arguments and results", "constants",
 ] as const;
+
+/** How the names of these ops begin. */
+const arithmetic = new RegExp(
+  "^(" +
+  "Abs|Acos|Add|All|And|Any|Approximate|ArgM|Asin|Atan|Bessel|Betainc|Bincount|Bitwise|" +
+  "Bucketize|Ceil|Clip|Complex|Conj|Cos|Cross|Cum|Dequantize|Digamma|Div|Elu|Equal|Erf|" +
+  "EuclideanNorm|Exp|FakeQuant|Floor|Gelu|Greater|Igamma|Imag|InTopK|Inv|Is(Finite|Inf|Nan)|" +
+  "LeakyRelu|LeftShift|Less|Lgamma|Log|Max|Mean|Min|Mod|Mul|Ndtri|Neg|Next|NotEqual|" +
+  "Polygamma|Pow|Prod|Quantize|Real|Reciprocal|Relu|RightShift|Rint|Round|Rsqrt|Segment|" +
+  "Select|Selu|Sigmoid|Sign|Sin|Soft|Sort|Sq|Sub|Sum|Tan|TopK|Trunc|Unique|UnsortedSegment|" +
+  "Xdivy|Xlog|Zeta" +
+  ")");
 
 const patterns: [RegExp, number][] = [
   [/^(Const|HostConst|VarHandleOp|Variable|VariableV2)$/, 6],
-  [/^(_?Arg|_?Retval|Placeholder|PlaceholderWithDefault|_Device(Arg|Retval)|_Send|_Recv|_Host(Send|Recv))$/, 5],
+  [/^(_?Arg|_?Retval|_ControlResult|Placeholder|PlaceholderWithDefault|_Device(Arg|Retval)|_Send|_Recv|_Host(Send|Recv))$/, 5],
   [/^(Ref)?(Switch|Merge|Enter|Exit|NextIteration)$|^_SwitchN$|LoopCond|^(Stateless)?(While|If|Case)$|PartitionedCall|^NoOp$|ControlTrigger|RemoteCall|^For$/, 4],
   [/Variable|Assign|TensorArray|TensorList|Queue|Stack(V2|Push|Pop)|Lookup|HashTable|Iterator|Dataset|^(Save|Restore)|ReadFile|WriteFile|Print|Assert|Random|Resource|Summary|Checkpoint/, 3],
   [/MatMul|Conv|Pool|Einsum|FFT|Cholesky|Qr|Svd|Norm|LSTM|GRU|Attention|MatrixSolve|^Xla|SparseTensorDense/, 0],
   [/Reshape|Transpose|Concat|Split|Slice|Gather|Scatter|^Pack|^Unpack|Squeeze|ExpandDims|Tile|Pad|Shape|Size|Rank|Range|Fill|Broadcast|Identity|StopGradient|Reverse|OneHot|Where|Cast|Bitcast|ZerosLike|OnesLike|Snapshot/, 2],
-  [/^[A-Z][A-Za-z0-9]*(Grad|V2)?$/, 1],
+  [arithmetic, 1],
 ];
 
+/** -1: of none of these. */
 export function kindOfOp(op: string): number {
   for (const [pattern, kind] of patterns) if (pattern.test(op)) return kind;
-  return 7;
+  return -1;
 }
