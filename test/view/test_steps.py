@@ -68,7 +68,7 @@ def test_each_rule_is_said_in_a_sentence(page_file, open_page):
         "LoopCond ‘loop/cond’ says false: the loop ends with iteration 3.",
         "Exit ‘loop/exit’ takes 0 out of the loop ‘loop’, from iteration 3.",
         "doesn't run: ",
-        "NextIteration ‘loop/next’ drops dead: no iteration 4 begins by it.",
+        "NextIteration ‘loop/next’ got dead and sends nothing: iteration 4 doesn't begin.",
     ):
         assert part in text, text
 

@@ -103,7 +103,7 @@ function explainExit({ firing, wiring, who }: Case): string {
 function explainNext({ firing, who }: Case): string {
   const i = iterationOf(firing);
   return firing.dead
-    ? `${who} drops dead: no iteration ${i + 1} begins by it`
+    ? `${who} got dead and sends nothing: iteration ${i + 1} doesn't begin`
     : `${who} passes ${valueOf(firing.inputs[0])} from iteration ${i} to iteration ${i + 1}`;
 }
 

@@ -82,7 +82,7 @@ const sentences: [string, number, string][] = [
   ["dec", 1, "Sub ‘dec’ doesn't run: 2 of its inputs are dead, so all it sends is dead."],
   ["body", 1, "Identity ‘body’ doesn't run: input 0, from ‘switch’, is dead, so all it sends is dead."],
   ["next", 0, "NextIteration ‘next’ passes 0 from iteration 0 to iteration 1."],
-  ["next", 1, "NextIteration ‘next’ drops dead: no iteration 2 begins by it."],
+  ["next", 1, "NextIteration ‘next’ got dead and sends nothing: iteration 2 doesn't begin."],
 ];
 for (const [name, iteration, text] of sentences)
   test(`what ‘${name}’ did in iteration ${iteration} is said in a sentence`, () => {
