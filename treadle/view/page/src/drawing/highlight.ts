@@ -92,7 +92,7 @@ export function traceEdgesOf(overlay: Overlay, picture: Picture, node: number, p
   for (let i = begin[node]; i < lastOut; ++i) draw(edges[i], palette.accent);
 }
 
-export function colorOfMark(mark: Mark, palette: Palette): string {
+function colorOfMark(mark: Mark, palette: Palette): string {
   const colors: Record<Mark, string> = {
     now: palette.accent, ready: palette.ready, path: palette.accent, added: palette.added,
     removed: palette.removed, changed: palette.changed, race: palette.danger,

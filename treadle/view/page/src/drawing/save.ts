@@ -45,7 +45,7 @@ const escapes: Record<string, string> = { "&": "&amp;", "<": "&lt;", ">": "&gt;"
 function escaped(text: string): string { return text.replace(/[&<>"]/g, (c) => escapes[c]); }
 function short(value: number): string { return String(Math.round(value * 10) / 10); }
 
-export function svgOf(view: GraphCanvas, shapes: Shapes): string {
+function svgOf(view: GraphCanvas, shapes: Shapes): string {
   const { camera } = view;
   const palette = view.palette;
   const sight = camera.sight();

@@ -19,7 +19,7 @@ export function noBundles(): Bundles {
   };
 }
 
-export function showsKind(kind: number, options: ViewOptions): boolean {
+function showsKind(kind: number, options: ViewOptions): boolean {
   return (kind !== EdgeKind.Control || options.control) && (kind !== EdgeKind.Soft || options.soft) &&
     (kind !== EdgeKind.Chain || options.chain);
 }

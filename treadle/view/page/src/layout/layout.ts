@@ -40,11 +40,6 @@ export class Layouts {
     return this.byPlacement(task);
   }
 
-  destroy() {
-    this.elk?.terminateWorker();
-    void this.placing?.then((worker) => worker?.terminate());
-  }
-
   private async byElk(task: LayoutTask, cost: number): Promise<LayoutResult | null> {
     this.starting ??= startElk();
     this.elk = await this.starting;

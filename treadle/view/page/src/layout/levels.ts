@@ -36,8 +36,8 @@ export const Stub = { none: 0, atTarget: 1, atSource: 2 } as const;
 const stubsBegin = { boxes: 40, edges: 10 };
 /** In larger levels the width of texts is guessed. */
 const mostMeasured = 3000;
-export const nodeHeight = 38;
-export const groupHeight = 46;
+const nodeHeight = 38;
+const groupHeight = 46;
 
 export class Level {
   /** Children: a node, ~group, or (in a call of several functions) the call's number. */

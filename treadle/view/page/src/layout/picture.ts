@@ -80,8 +80,6 @@ export class Picture {
     return this.trees.of(calls[0].body, at.options.grouped).root.children.length || 1;
   }
 
-  isOpen(at: Level, place: number): boolean { return at.open.has(place); }
-
   /** Opens what is at a place. Null if there is nothing inside. */
   open(at: Level, place: number): Level | null {
     const known = at.open.get(place);
@@ -217,7 +215,7 @@ function markStale(level: Level) {
 }
 
 /** How many levels are around it. */
-export function depthOf(level: Level): number {
+function depthOf(level: Level): number {
   let depth = 0;
   for (let at = level.parent; at; at = at.parent) ++depth;
   return depth;

@@ -200,7 +200,7 @@ function opsIn({ place: { level, place } }: Selection): [string, number][] {
   return [...ops].sort((a, b) => b[1] - a[1]).map(([op, times]) => [level.scene.text(op), times]);
 }
 
-export function loopSection(loop: Loop): HTMLElement {
+function loopSection(loop: Loop): HTMLElement {
   const texts = (title: string, lines: string[]) => (Array.isArray(lines) && lines.length > 0
     ? make("div", {}, make("h4", {}, title), make("ul", {}, ...lines.slice(0, 50).map((line) => make("li", {}, shown(line, 500))))) : null);
   return section("How the loop runs",

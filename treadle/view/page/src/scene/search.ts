@@ -5,7 +5,7 @@ import type { Scene } from "./scene.js";
 interface Term { field: "name" | "op" | "type" | "resource"; needle: Uint8Array }
 
 /** What is typed, as terms that all must fit. */
-export function termsOf(query: string): Term[] {
+function termsOf(query: string): Term[] {
   return query.trim().split(/\s+/).filter(Boolean).map((word) => {
     const field = /^(op|type|dtype|resource|name):(.*)$/.exec(word);
     const name = field?.[1] === "dtype" ? "type" : field?.[1];

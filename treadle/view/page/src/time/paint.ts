@@ -300,7 +300,7 @@ const exchangeColour = "hsl(185 42% 66%)";
 /** Far from each other, and light enough for dark text, on a light page and on a dark one. */
 const hues = [212, 30, 145, 268, 48, 330, 180, 6, 92, 235, 300, 165];
 
-export function colourOf(rank: number): string {
+function colourOf(rank: number): string {
   const round = Math.floor(rank / hues.length);
   return round > 2 ? otherColour : `hsl(${hues[rank % hues.length] + round * 9} ${70 - round * 18}% ${70 + round * 4}%)`;
 }

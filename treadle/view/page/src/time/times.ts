@@ -27,7 +27,7 @@ export function isOpSlice(trace: Trace, slice: number): boolean {
 }
 
 /** An iteration that runs in turn has no op: its own time counts for its loop. */
-export function opSliceAt(trace: Trace, slice: number): number {
+function opSliceAt(trace: Trace, slice: number): number {
   while (slice >= 0 && trace.op[slice] === 0) slice = trace.parent[slice];
   return slice;
 }

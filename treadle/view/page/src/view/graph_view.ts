@@ -20,7 +20,7 @@ import { tipOfBox, tipOfLine } from "./tips.js";
 export interface Selection { node: number | null; place: Place }
 export interface ViewState { body: number; open: string[] }
 
-export const defaultOptions: ViewOptions = {
+const defaultOptions: ViewOptions = {
   control: true, soft: false, chain: true, constantsBeside: true, grouped: true,
 };
 
