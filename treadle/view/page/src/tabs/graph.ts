@@ -56,8 +56,8 @@ class GraphTab implements Tab {
     view.onSelectPlace((selection) => this.selected(selection));
     view.onChange(() => this.changed());
     view.onShiftClick = (node) => this.endPath(view.selected(), node);
-    view.coveredBelow = () => (narrow.matches && !this.detailsPanel.hidden ? this.detailsPanel.offsetHeight : 0);
-    view.footOf = () => (this.legend.offsetHeight > 0 ? this.legend.offsetHeight + 10 : 0);
+    view.eye.coveredBelow = () => (narrow.matches && !this.detailsPanel.hidden ? this.detailsPanel.offsetHeight : 0);
+    view.eye.footOf = () => (this.legend.offsetHeight > 0 ? this.legend.offsetHeight + 10 : 0);
     this.details.show(null);
     this.showLegend();
   }

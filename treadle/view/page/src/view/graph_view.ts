@@ -1,7 +1,7 @@
 // The picture of a body on a canvas: what parts.ts promises, and what the graph tab needs beyond it.
-import { Camera, type Rect } from "./camera.js";
+import { Camera } from "./camera.js";
 import { make } from "../elements/element.js";
-import { Flight } from "./flight.js";
+import { Eye, rectOf } from "./eye.js";
 import { Gestures } from "./gestures.js";
 import { emptyOverlay, linesOfEdge, outline, outlineMarks, trace, traceEdgesOf } from "../drawing/highlight.js";
 import { boxAt, lineAt } from "./hit.js";
@@ -16,6 +16,7 @@ import type { Scene } from "../scene/scene.js";
 import { Screen } from "../drawing/screen.js";
 import { shapesOf, type Shapes } from "../drawing/shapes.js";
 import { tipOfBox, tipOfLine } from "./tips.js";
+import { Work } from "./work.js";
 
 export interface Selection { node: number | null; place: Place }
 export interface ViewState { body: number; open: string[] }
@@ -33,6 +34,7 @@ export function warmUp() { layouts.start(); }
 
 export class GraphCanvas implements GraphView {
   readonly camera = new Camera();
+  readonly eye: Eye;
   readonly hues: Hues;
   picture!: Picture;
   shapes: Shapes | null = null;
@@ -44,7 +46,6 @@ export class GraphCanvas implements GraphView {
   private selection: Selection | null = null;
   private readonly trees: Trees;
   private readonly tip = make("div", { class: "graph-tip" });
-  private readonly busy = make("div", { class: "graph-busy" });
   private readonly screen: Screen;
   private readonly gestures: Gestures;
   private readonly sizes: ResizeObserver;
@@ -53,14 +54,8 @@ export class GraphCanvas implements GraphView {
   private readonly changeListeners: (() => void)[] = [];
   private readonly raceMarks: [number, Mark][];
   overlay: Overlay = emptyOverlay();
-  private work: Promise<void> = Promise.resolve();
+  private readonly work: Work;
   private pictureCame!: () => void;
-  private readonly flight: Flight;
-  private isFitted = true;
-  /** Room below the picture, for what the tab lays over it. */
-  footOf = () => 0;
-  /** How much of it a panel covers. */
-  coveredBelow = () => 0;
 
   constructor(readonly host: HTMLElement, readonly scene: Scene, public palette: Palette,
     body: number | null = 0, open: string[] | null = null) {
@@ -68,19 +63,19 @@ export class GraphCanvas implements GraphView {
     this.hues = new Hues(scene);
     host.classList.add("graph-view");
     this.screen = new Screen(host, this.camera, this);
-    this.flight = new Flight(this.camera, () => this.screen.move());
-    host.append(this.tip, this.busy);
-    this.busy.setAttribute("role", "status");
+    this.eye = new Eye(this.camera, this.screen, () => { this.tip.hidden = true; });
+    host.append(this.tip);
+    this.work = new Work(host);
     this.gestures = new Gestures(host, {
-      pan: (dx, dy) => { this.panBy(dx, dy); },
-      zoom: (factor, x, y) => { this.zoomAt(factor, x, y); },
+      pan: (dx, dy) => this.eye.panBy(dx, dy),
+      zoom: (factor, x, y) => this.eye.zoomAt(factor, x, y),
       click: (x, y, event) => this.clicked(x, y, event),
       doubleClick: (x, y) => this.toggleAt(x, y),
       hover: (x, y) => this.hovered(x, y),
       leave: () => { this.tip.hidden = true; },
     });
     this.raceMarks = scene.races.flatMap((race) => race.nodes.map((node): [number, Mark] => [node, "race"]));
-    this.tip.hidden = this.busy.hidden = true;
+    this.tip.hidden = true;
     this.sizes = new ResizeObserver(() => this.resize());
     this.sizes.observe(host);
     this.resize();
@@ -90,32 +85,17 @@ export class GraphCanvas implements GraphView {
   /** Resolves when there is a first picture, be it rough. */
   readonly firstPicture = new Promise<void>((resolve) => { this.pictureCame = resolve; });
   /** Resolves when what was asked for is drawn. */
-  settled(): Promise<void> { return this.work; }
-
-  private later(what: string, action: () => Promise<void> | void): Promise<void> {
-    this.work = this.work.then(async () => {
-      this.host.setAttribute("aria-busy", "true");
-      const timer = setTimeout(() => { this.busy.hidden = false; this.busy.textContent = what; }, 200);
-      try {
-        await action();
-      } finally {
-        clearTimeout(timer);
-        this.busy.hidden = true;
-        this.host.removeAttribute("aria-busy");
-      }
-    });
-    return this.work;
-  }
+  settled(): Promise<void> { return this.work.settled(); }
 
   showBody(body: number, open: string[] | null = null) {
-    void this.later("Laying out the graph …", async () => {
-      if (this.scene.bodies[body].end - this.scene.bodies[body].first > 200_000) await this.say("Grouping the nodes …");
+    void this.work.later("Laying out the graph …", async () => {
+      if (this.scene.bodies[body].end - this.scene.bodies[body].first > 200_000) await this.work.say("Grouping the nodes …");
       this.picture = new Picture(this.scene, body, this.trees, this.options, layouts, open);
       this.selection = null;
       const wasRough = await this.layoutSoon();
       this.place();
       // The reader may have moved the rough picture.
-      if (!wasRough || this.isFitted) this.fitNow();
+      if (!wasRough || this.eye.isFitted) this.eye.fitNow();
       this.pictureCame();
       this.changed();
     });
@@ -129,7 +109,7 @@ export class GraphCanvas implements GraphView {
     if (isRough) {
       this.picture.layoutRoughly();
       this.takeShapes();
-      this.fitNow();
+      this.eye.fitNow();
       this.pictureCame();
     }
     await done;
@@ -138,23 +118,17 @@ export class GraphCanvas implements GraphView {
 
   /** A picture is drawn with other options: what is open stays open. */
   setOptions(options: Partial<ViewOptions>) {
-    void this.later("Laying out the graph …", async () => {
+    void this.work.later("Laying out the graph …", async () => {
       const regroups = options.grouped !== undefined && options.grouped !== this.options.grouped;
       this.options = { ...this.options, ...options };
-      if (this.scene.nodeCount > 200_000) await this.say("Laying out the graph …");
+      if (this.scene.nodeCount > 200_000) await this.work.say("Laying out the graph …");
       const open = regroups ? null : this.picture.openKeys();
       this.picture = new Picture(this.scene, this.picture.body, this.trees, this.options, layouts, open);
       await this.layout();
       this.place();
-      if (regroups) this.fitNow();
+      if (regroups) this.eye.fitNow();
       this.changed();
     });
-  }
-
-  private async say(text: string) {
-    this.busy.hidden = false;
-    this.busy.textContent = text;
-    await new Promise((resolve) => requestAnimationFrame(() => setTimeout(resolve)));
   }
 
   private async layout() {
@@ -163,7 +137,7 @@ export class GraphCanvas implements GraphView {
   }
   private takeShapes() {
     this.shapes = shapesOf(this.picture);
-    this.camera.setBounds({ x: 0, y: 0, width: this.shapes.width, height: this.shapes.height });
+    this.eye.setBounds(this.shapes.width, this.shapes.height);
     this.paint();
     this.screen.setShapes(this.shapes);
   }
@@ -229,83 +203,25 @@ export class GraphCanvas implements GraphView {
     const { width, height } = this.camera;
     if (clientWidth === 0 || clientHeight === 0 || (clientWidth === width && clientHeight === height)) return;
     this.screen.resize(clientWidth, clientHeight);
-    this.camera.resize(clientWidth, clientHeight);
-    if (this.isFitted) this.fitNow();
-    else this.screen.draw();
+    this.eye.resize(clientWidth, clientHeight);
   }
 
-  fit() { void this.later("", () => this.flight.to(this.fittedView())); this.isFitted = true; }
-  private fitNow() {
-    if (!this.shapes) return;
-    this.isFitted = true;
-    this.camera.set(this.fittedView());
-    this.redraw();
-  }
-  private fittedView() { return this.camera.fitted(this.bounds(), 1.15, 4, this.footOf()); }
-  /** Whether the picture leaves most of the screen empty. */
-  private isSmall(): boolean { return this.fittedView().scale > this.camera.scale * 1.3; }
-  private bounds(): Rect { return { x: 0, y: 0, width: this.shapes?.width ?? 1, height: this.shapes?.height ?? 1 }; }
-  zoomBy(factor: number) { this.zoomAt(factor, this.camera.width / 2, this.camera.height / 2); }
-  private zoomAt(factor: number, x: number, y: number) {
-    this.moved();
-    this.camera.zoom(factor, x, y);
-    this.screen.move();
-  }
-  private moved() {
-    this.flight.stop();
-    this.isFitted = false;
-    this.tip.hidden = true;
-  }
-
-  panBy(dx: number, dy: number) {
-    this.moved();
-    this.camera.pan(dx, dy);
-    this.screen.move();
-  }
-
-  /** Brings a box into sight, at a size at which it can be read. */
-  private bring({ level, place }: Place, isTooSmall = false) {
-    if (!level.result) return;
-    const rect = {
-      x: level.x + level.result.x[place], y: level.y + level.result.y[place],
-      width: level.widthOf(place), height: level.heightOf(place),
-    };
-    const { x, y } = this.camera.toScreen(rect.x, rect.y);
-    const [width, height] = [rect.width * this.camera.scale, rect.height * this.camera.scale];
-    const margin = 24;
-    const covered = this.coveredBelow();
-    const readable = !isTooSmall && (this.camera.scale >= 0.55 || level.open.has(place));
-    if (readable && x >= margin && y >= margin && x + width <= this.camera.width - margin && y + height <= this.camera.height - covered - margin)
-      return this.redraw();
-    this.isFitted = false;
-    const fitted = this.camera.fitted(rect, Math.max(0.85, Math.min(1.15, this.camera.scale)), 60, covered);
-    this.flight.to(fitted);
-  }
+  fit() { void this.work.later("", () => this.eye.fit()); }
+  zoomBy(factor: number) { this.eye.zoomAt(factor, this.camera.width / 2, this.camera.height / 2); }
+  panBy(dx: number, dy: number) { this.eye.panBy(dx, dy); }
 
   /** Brings nodes into sight together, or the closed groups that hold them. */
   showNodes(nodes: number[]) {
-    void this.later("", () => {
-      let [left, top, right, bottom] = [Infinity, Infinity, -Infinity, -Infinity];
-      for (const node of nodes) {
-        const at = this.picture.find(node);
-        if (!at?.level.result) continue;
-        const x = at.level.x + at.level.result.x[at.place];
-        const y = at.level.y + at.level.result.y[at.place];
-        [left, top] = [Math.min(left, x), Math.min(top, y)];
-        [right, bottom] = [Math.max(right, x + at.level.widthOf(at.place)), Math.max(bottom, y + at.level.heightOf(at.place))];
-      }
-      if (left > right) return;
-      this.isFitted = false;
-      this.flight.to(this.camera.fitted({ x: left, y: top, width: right - left, height: bottom - top }, 1.15, 50, this.coveredBelow()));
-    });
+    void this.work.later("", () =>
+      this.eye.bringAll(nodes.map((node) => this.picture.find(node)).filter((place) => place !== null)));
   }
 
   reveal(node: number) {
-    void this.later("Laying out the group …", async () => {
+    void this.work.later("Laying out the group …", async () => {
       if (!this.picture.find(node)) {
         this.picture = new Picture(this.scene, this.scene.bodyOf(node), this.trees, this.options, layouts, null);
         await this.layout();
-        this.fitNow();
+        this.eye.fitNow();
       }
       const before = this.picture.openKeys().length;
       const place = await this.picture.unfold(node);
@@ -313,13 +229,13 @@ export class GraphCanvas implements GraphView {
       if (this.picture.openKeys().length !== before || !this.shapes) await this.layout();
       this.selection = { node, place };
       this.highlight();
-      this.bring(place);
+      this.eye.bring(place);
       this.changed();
     });
   }
 
   toggle(at: Place): Promise<void> {
-    return this.later("Laying out the group …", async () => {
+    return this.work.later("Laying out the group …", async () => {
       const { level, place } = at;
       if (!level.opens(place) || !level.result) return;
       const before = this.camera.toScreen(level.x + level.result.x[place], level.y + level.result.y[place]);
@@ -329,12 +245,10 @@ export class GraphCanvas implements GraphView {
       await this.layout();
       this.place();
       // What was opened stays where it was pointed at.
-      this.camera.x = level.x + level.result.x[place] - before.x / this.camera.scale;
-      this.camera.y = level.y + level.result.y[place] - before.y / this.camera.scale;
-      this.isFitted = false;
+      this.eye.hold({ x: level.x + level.result.x[place], y: level.y + level.result.y[place] }, before);
       this.tip.hidden = true;
-      if (opens) this.bring(at, this.camera.scale < 0.5);
-      else if (this.isSmall()) this.flight.to(this.fittedView());
+      if (opens) this.eye.bring(at, this.camera.scale < 0.5);
+      else this.eye.fitIfSmall();
       this.redraw();
       this.changed();
     });
@@ -355,7 +269,8 @@ export class GraphCanvas implements GraphView {
     const at = this.boxAtScreen(x, y);
     if (!at) return this.choose(null, event.shiftKey);
     const { level, place } = at;
-    const box = this.camera.toScreen(level.x + (level.result?.x[place] ?? 0), level.y + (level.result?.y[place] ?? 0));
+    const rect = rectOf(at);
+    const box = this.camera.toScreen(rect?.x ?? 0, rect?.y ?? 0);
     const onChevron = level.opens(place) && x - box.x < 26 * this.camera.scale &&
       y - box.y < 30 * this.camera.scale;
     if (onChevron) return void this.toggle(at);
@@ -374,7 +289,7 @@ export class GraphCanvas implements GraphView {
     for (const listener of this.placeListeners) listener(this.selection);
     this.changed();
   }
-  bringSelection() { if (this.selection) this.bring(this.selection.place); }
+  bringSelection() { if (this.selection) this.eye.bring(this.selection.place); }
 
   private hovered(x: number, y: number) {
     if (!this.shapes) return;
@@ -402,7 +317,7 @@ export class GraphCanvas implements GraphView {
   state(): ViewState { return { body: this.picture.body, open: this.picture.openKeys() }; }
 
   destroy() {
-    this.flight.stop();
+    this.eye.stop();
     this.gestures.destroy();
     this.sizes.disconnect();
     this.screen.destroy();
