@@ -60,6 +60,8 @@ export class BodyTree {
     return group;
   }
 
+  /** Whether it stands with what it feeds, or comes from. */
+  isMoved(node: number): boolean { return this.moved.has(node); }
   holds(node: number): boolean { return node >= this.first && node < this.end; }
   groupOf(node: number): Group { return this.groups[this.nodeGroup[node - this.first]]; }
 

@@ -1,5 +1,6 @@
 // The edges of a level, between its children and ports. Edges between two groups are bundled.
 import type { BodyTree, Group } from "../groups/groups.js";
+import { joinMembers } from "./joins.js";
 import type { Level, ViewOptions } from "./levels.js";
 import { EdgeKind } from "../scene/scene.js";
 
@@ -10,13 +11,6 @@ export interface Bundles {
   /** How many edges of the graph it stands for, and one of them. */
   counts: Uint32Array;
   edges: Int32Array;
-}
-
-export function noBundles(): Bundles {
-  return {
-    from: new Int32Array(0), to: new Int32Array(0), kinds: new Uint8Array(0), counts: new Uint32Array(0),
-    edges: new Int32Array(0),
-  };
 }
 
 function showsKind(kind: number, options: ViewOptions): boolean {
@@ -84,6 +78,7 @@ export function bundlesOf(level: Level): Bundles {
       if (outside >= 0) add(target, outside, edge);
     }
   }
+  joinMembers(level, members, placeOf, add);
   return {
     from: Int32Array.from(from), to: Int32Array.from(to), kinds: Uint8Array.from(kinds),
     counts: Uint32Array.from(counts), edges: Int32Array.from(edges),

@@ -1,8 +1,9 @@
 // A level: the inside of one open group, laid out on its own. Edges that cross its border go through
 // ports, one for each edge that the level around it draws to or from it, so that lines run through
 // and many are bundled to one outside.
-import { bundlesOf, noBundles, type Bundles } from "./bundles.js";
+import { bundlesOf, type Bundles } from "./bundles.js";
 import { linesOf } from "./captions.js";
+import { bundlesOfCall } from "./joins.js";
 import { BodyTree, type Group } from "../groups/groups.js";
 import type { LayoutResult, LayoutTask } from "./layout_task.js";
 import { EdgeKind, type Scene } from "../scene/scene.js";
@@ -75,8 +76,8 @@ export class Level {
     const { scene } = tree;
     this.codes = group ? Int32Array.from(group.children)
       : Int32Array.from(scene.callsOf(callNode), (_, i) => i);
-    if (parent && group && parent.tree === tree && parent.group) this.findPorts(parent);
-    this.bundles = group ? bundlesOf(this) : noBundles();
+    if (parent) this.findPorts(parent);
+    this.bundles = group ? bundlesOf(this) : bundlesOfCall(this);
     this.besideOf = new Int32Array(this.codes.length).fill(-1);
     if (group && options.constantsBeside) this.findConstants();
     this.stubs = this.findStubs();
@@ -143,7 +144,8 @@ export class Level {
     const uses = new Int32Array(this.count);
     const user = new Int32Array(this.count).fill(-1);
     for (let i = 0; i < from.length; ++i) {
-      if (to[i] < this.count && kinds[i] !== EdgeKind.Control) uses[to[i]] += 2;
+      const isGiven = from[i] >= this.count && to[i] < this.count && this.nodeAt(to[i]) >= 0 && this.isSmall(this.nodeAt(to[i]));
+      if (to[i] < this.count && kinds[i] !== EdgeKind.Control && !isGiven) uses[to[i]] += 2;
       if (from[i] >= this.count) continue;
       uses[from[i]] += counts[i];
       user[from[i]] = to[i];
@@ -272,7 +274,7 @@ export class Level {
     const inner = this.open.get(place);
     if (inner?.result) {
       const port = (incoming ? inner.inEdges : inner.outEdges).indexOf(bundle);
-      // A call's functions have no ports: its edges end at its border.
+      // What a function isn't given ends at its border.
       return port < 0 ? NaN : (incoming ? inner.result.inX : inner.result.outX)[port];
     }
     return stacks[place] > 0 ? stacks[place] + this.widths[place] / 2 : NaN;
