@@ -9,7 +9,7 @@ export const opKinds = [
 /** How the names of these ops begin. */
 const arithmetic = new RegExp(
   "^(" +
-  "Abs|Acos|Add|All|And|Any|Approximate|ArgM|Asin|Atan|Bessel|Betainc|Bincount|Bitwise|" +
+  "Abs|Acos|Add|All|And|Any|Approximate|ArgM|Asin|Atan|Bessel|Betainc|Bias|Bincount|Bitwise|" +
   "Bucketize|Ceil|Clip|Complex|Conj|Cos|Cross|Cum|Dequantize|Digamma|Div|Elu|Equal|Erf|" +
   "EuclideanNorm|Exp|FakeQuant|Floor|Gelu|Greater|Igamma|Imag|InTopK|Inv|Is(Finite|Inf|Nan)|" +
   "LeakyRelu|LeftShift|Less|Lgamma|Log|Max|Mean|Min|Mod|Mul|Ndtri|Neg|Next|NotEqual|" +
