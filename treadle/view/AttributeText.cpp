@@ -55,15 +55,36 @@ std::string tensorText(mlir::Attribute attr) {
   return str(tensorTypeText(*tensor), " = ", text);
 }
 
+// ---- as the command line and graphs in text have them
+
+std::string textOf(std::monostate) { return ""; }
+std::string textOf(const std::string &text) {
+  return str("\"", escaped(std::string_view(text).substr(0, longest)), "\"");
+}
+std::string textOf(int64_t number) { return std::to_string(number); }
+std::string textOf(float number) { return numberText(number); }
+std::string textOf(bool value) { return value ? "true" : "false"; }
+std::string textOf(TypeAttr type) { return str(dtypeName(type.dtype), type.isRef ? "_ref" : ""); }
+std::string textOf(const PartialShape &shape) { return shape.text(); }
+std::string textOf(const Tensor &tensor) { return tensorTypeText(tensor); }
+std::string textOf(const FunctionRef &function) { return function.name; }
+
+template <typename T> std::string textOf(const std::vector<T> &list) {
+  std::string text;
+  for (const T &value : list) {
+    if (text.size() > longest)
+      break;
+    text += (text.empty() ? "" : ", ") + textOf(value);
+  }
+  return "[" + text + "]";
+}
+
 std::string makeText(mlir::Attribute attr) {
   if (isTensor(attr))
     return tensorText(attr);
-  if (auto type = mlir::dyn_cast<mlir::TypeAttr>(attr))
-    if (ValueType value = valueTypeOf(type.getValue()); value.dtype != DType::Invalid)
-      return str(dtypeName(value.dtype), value.isRef ? "_ref" : "");
-  if (auto text = mlir::dyn_cast<mlir::StringAttr>(attr))
-    return str("\"", escaped(text.getValue().take_front(longest)), "\"");
-  return printed(attr);
+  Expected<AttrValue> value = convertAttribute(attr);
+  bool isKnown = value && !std::holds_alternative<std::monostate>(*value);
+  return isKnown ? std::visit([](const auto &of) { return textOf(of); }, *value) : printed(attr);
 }
 
 } // namespace

@@ -53,6 +53,19 @@ TEST(View, NodesHaveTheirEdgesAndTypes) {
   EXPECT_EQ(scene.column("outBegin"), (std::vector<uint32_t>{0, 1, 2, 2}));
 }
 
+TEST(View, AttributesAreAsGraphsHaveThem) {
+  view::SceneReader scene = sceneOf(
+      node("x", "Placeholder", {},
+           typed("dtype", "DT_INT64") + " attr { key: 'shape' value { shape { dim { size: "
+                                        "-1 } dim { size: 64 } } } }") +
+      node("y", "Squeeze", {"x"},
+           typed("T", "DT_INT64") + " attr { key: 'squeeze_dims' value { list { i: 0 i: 1 } } }") +
+      constant("c", 3));
+  EXPECT_EQ(scene.texts("nodeAttrs"),
+            (Texts{"dtype = int64\nshape = [?,64]", "T = int64\nsqueeze_dims = [0, 1]",
+                   "dtype = int32\nvalue = int32[] = 3"}));
+}
+
 TEST(View, LoopsOfVersion1AreFramesWithEdgesThatGoBack) {
   view::SceneReader scene = sceneOf(countingLoop());
   EXPECT_EQ(scene.edgesInto("merge"), (Texts{"enter data", "next back"}));
