@@ -236,6 +236,7 @@ private:
     for (size_t i = 0; i < box.inner.size(); ++i)
       mark(box.inner[i], static_cast<int32_t>(i), within);
     std::vector<view::LayeredBox> boxes;
+    boxes.reserve(box.inner.size());
     for (const Box &one : box.inner)
       boxes.push_back({one.width, one.height});
     std::vector<view::LayeredEdge> layered;
