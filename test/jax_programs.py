@@ -2,8 +2,8 @@
 
 Of each program NAME it writes NAME.mlir (what lowering prints), NAME.generic.mlir and
 NAME.export.mlir (MLIR's generic form, and with locations), NAME.mhlo.mlir (with the older dialect's
-name), and NAME.npz: inputs in0, in1, ... and outputs out0, out1, ... as JAX computes them on the
-CPU.
+name), NAME.mlirbc (the portable artifact), and NAME.npz: inputs in0, in1, ... and outputs out0,
+out1, ... as JAX computes them on the CPU.
 """
 
 import contextlib
@@ -813,15 +813,16 @@ def flat(tree):
     return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
 
 
-def texts(jitted, args, specs):
-    """The program's texts by extension."""
+def forms(jitted, args, specs):
+    """The program's texts, and its portable artifact, by extension."""
     if specs is not None:
         scope = export.SymbolicScope()
         shapes = [
             jax.ShapeDtypeStruct(export.symbolic_shape(spec, scope=scope), arg.dtype)
             for spec, arg in zip(specs, args, strict=True)
         ]
-        return {"mlir": export.export(jitted)(*shapes).mlir_module()}
+        exported = export.export(jitted)(*shapes)
+        return {"mlir": exported.mlir_module(), "mlirbc": exported.mlir_module_serialized}
     lowered = jitted.lower(*args)
     module = lowered.compiler_ir(dialect="stablehlo").operation
     text = lowered.as_text()
@@ -830,13 +831,15 @@ def texts(jitted, args, specs):
         "generic.mlir": module.get_asm(print_generic_op_form=True),
         "export.mlir": lowered.as_text(debug_info=True),
         "mhlo.mlir": text.replace("stablehlo.", "mhlo.").replace("#stablehlo<", "#mhlo<"),
+        "mlirbc": export.export(jitted)(*args).mlir_module_serialized,
     }
 
 
 def write(path, function, args, specs, donate):
     jitted = jax.jit(function, keep_unused=True, donate_argnums=donate)
-    for extension, text in texts(jitted, args, specs).items():
-        path.with_name(f"{path.name}.{extension}").write_text(text)
+    for extension, form in forms(jitted, args, specs).items():
+        data = form if isinstance(form, bytes) else form.encode()
+        path.with_name(f"{path.name}.{extension}").write_bytes(data)
     values = {f"in{i}": value for i, value in enumerate(flat(args))}
     values |= {f"out{i}": value for i, value in enumerate(flat(jitted(*args)))}
     np.savez(path.with_name(path.name + ".npz"), **values)

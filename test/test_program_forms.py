@@ -345,6 +345,38 @@ WRONG = {
         "2x4x4x4xf32",
         "feature_group_count is 2 and batch_group_count 2, expected positive numbers",
     ),
+    "convolution_whose_dimensions_are_named_twice": (
+        GROUPED.format(1, 1).replace("[0, 1, i, o]", "[0, 0, i, o]"),
+        ["2x4x4x2xf32", "1x1x2x4xf32"],
+        "2x4x4x4xf32",
+        "its dimension_numbers of the filter don't name each dimension of 'tensor<1x1x2x4xf32>'",
+    ),
+    "convolution_of_another_rank": (
+        GROUPED.format(1, 1).replace("(tensor<2x4x4x2xf32>", "(tensor<2x4x8xf32>"),
+        ["2x4x8xf32", "1x1x2x4xf32"],
+        "2x4x4x4xf32",
+        "its dimension_numbers of the input don't name each dimension of 'tensor<2x4x8xf32>'",
+    ),
+    "window_of_too_few_strides": (
+        GROUPED.format(1, 1).replace("{}", "{stride = [1]}"),
+        ["2x4x4x2xf32", "1x1x2x4xf32"],
+        "2x4x4x4xf32",
+        "its window has 1 numbers for 2 spatial dimensions",
+    ),
+    "broadcast_to_a_dimension_that_is_not_there": (
+        "%r = stablehlo.dynamic_broadcast_in_dim %a, %b, dims = [2] "
+        ": (tensor<2xf32>, tensor<2xi32>) -> tensor<?x2xf32>",
+        ["2xf32", "2xi32"],
+        "?x2xf32",
+        "its broadcast dimension 2 is none of a result of rank 2",
+    ),
+    "broadcast_without_dimensions": (
+        "%r = stablehlo.dynamic_broadcast_in_dim %a, %b, dims = [] "
+        ": (tensor<2xf32>, tensor<2xi32>) -> tensor<?x2xf32>",
+        ["2xf32", "2xi32"],
+        "?x2xf32",
+        "it has 0 broadcast dimensions for an operand of rank 1",
+    ),
     "operands_of_two_types": (
         '%r = "stablehlo.add"(%a, %b) : (tensor<2xf32>, tensor<2xi32>) -> tensor<2xf32>',
         ["2xf32", "2xi32"],
@@ -461,10 +493,18 @@ def test_types_without_values_are_named(run):
         run(program(line, ["2xf32"], "2xf8E3M4"))
 
 
-@pytest.mark.parametrize("name", ["program.mlir", "program.mlirbc"])
-def test_bytecode_is_told_from_text(tmp_path, name):
+@pytest.mark.parametrize("name", ["program.mlir", "program.mlirbc", "program.pb", "saved_model.pb"])
+def test_bytecode_is_told_by_its_content(tmp_path, name):
     path = tmp_path / name
     path.write_bytes(b"ML\xefR\x0dStableHLO_v1.15.0\0\x01\x1f")
-    words = f"{name}: it is MLIR's bytecode of StableHLO_v1.15.0, expected text.*mlir_module"
+    words = f"{name}: the bytecode is damaged at byte 25: expected 15 bytes, but 0 are left"
+    with pytest.raises(treadle.InvalidArgumentError, match=words):
+        treadle.load(path)
+
+
+def test_bytecode_within_another_file_is_told(tmp_path):
+    path = tmp_path / "program.jax"
+    path.write_bytes(b"\x18\0\0\0ML\xefR\x0dStableHLO_v1.15.0\0\x01\x1f")
+    words = "it holds MLIR's bytecode of StableHLO_v1.15.0, but doesn't begin with it"
     with pytest.raises(treadle.UnimplementedError, match=words):
         treadle.load(path)

@@ -8,6 +8,7 @@
 #include "treadle/import/File.h"
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/SavedModel.h"
+#include "treadle/import/bytecode/SampleArtifact.h"
 #include "treadle/proto/chunk.pb.h"
 #include "treadle/proto/saved_model.pb.h"
 #include "treadle/riegeli/RecordReader.h"
@@ -212,7 +213,18 @@ func.func @main(%a: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
 "tf.A"() {b = [#a, #a], c = dense<1> : tensor<2xi8>} : () -> ())"};
 }
 
+/// Bytes that don't begin as bytecode are other formats.
+void readBytecode(std::string_view bytes) {
+  readGraph("ML\xefR" + std::string(bytes), importBytes);
+}
+
+std::vector<std::string> bytecodeSeeds() {
+  constexpr size_t magic = 4;
+  return {bytecode::sampleArtifact(0).substr(magic), bytecode::sampleArtifact().substr(magic)};
+}
+
 constexpr Reader readers[] = {
+    {"bytecode", readBytecode, bytecodeSeeds},
     {"chunk_file", readChunks, chunkFileSeeds},
     {"chunks", readChunkParts, [] { return std::vector{chunkParts()}; }},
     {"graph", readAnyGraph, graphSeeds},

@@ -11,6 +11,7 @@
 #include "treadle/import/MlirNesting.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/import/TfExecutor.h"
+#include "treadle/import/bytecode/Bytecode.h"
 #include "treadle/import/stablehlo/Import.h"
 #include "treadle/import/stablehlo/Linalg.h"
 #include "treadle/import/stablehlo/Scf.h"
@@ -20,6 +21,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
@@ -79,6 +81,8 @@ GraphFormat treadle::formatOfContent(std::string_view content) {
   constexpr size_t looked = 4096;
   // A SavedModel begins with its version, a number; no field of a GraphDef has that tag.
   constexpr char versionTag = 1 << 3;
+  if (isBytecode(content))
+    return GraphFormat::Mlir;
   if (content.empty() || !looksLikeText(StringRef(content).take_front(looked)))
     return riegeli::isRiegeli(content)                         ? GraphFormat::Chunks
            : !content.empty() && content.front() == versionTag ? GraphFormat::SavedModelBinary
@@ -139,52 +143,93 @@ static std::optional<std::string> opOfUnknownDialect(StringRef message) {
   return op.take_until([](char c) { return c == '\''; }).str() + " is not supported";
 }
 
-/// MLIR in its binary form. Whole modules of JAX are within such a file or at its beginning.
-static bool isBytecode(StringRef content) {
+/// MLIR in its binary form within another file, as what jax.export's serialize() gives.
+static bool holdsBytecode(StringRef content) {
   constexpr size_t looked = 4096;
   return content.take_front(looked).contains(StringRef("ML\xefR", 4));
 }
 
 static Error bytecodeError(StringRef content) {
   StringRef producer = content.substr(content.find("\xefR") + 3).take_while(llvm::isPrint);
-  return unimplemented("it is MLIR's bytecode", producer.empty() ? "" : " of ", producer.str(),
-                       ", expected text: jax.export's Exported.mlir_module() and as_text() of what "
-                       "jax.jit(f).lower() gives are text; of a file, stablehlo-translate "
-                       "--deserialize or stablehlo-opt makes text");
+  return unimplemented("it holds MLIR's bytecode", producer.empty() ? "" : " of ", producer.str(),
+                       ", but doesn't begin with it; expected the bytecode alone: jax.export's "
+                       "Exported.mlir_module_serialized is it, and Exported.mlir_module() the text "
+                       "(jax.export.deserialize reads the file)");
+}
+
+namespace {
+/// Listens to what MLIR says while a program is read: the first error counts.
+class FirstError {
+public:
+  explicit FirstError(MLIRContext &context)
+      : handler(&context, [this](Diagnostic &diagnostic) { note(diagnostic); }) {}
+
+  bool isUnimplemented = false;
+  std::string message;
+
+  Error error() const {
+    return isUnimplemented ? unimplemented(message) : invalidArgument(message);
+  }
+
+private:
+  void note(Diagnostic &diagnostic);
+
+  ScopedDiagnosticHandler handler;
+};
+} // namespace
+
+void FirstError::note(Diagnostic &diagnostic) {
+  if (!message.empty() || diagnostic.getSeverity() != DiagnosticSeverity::Error)
+    return;
+  message = placeOf(diagnostic.getLocation());
+  std::string text = diagnostic.str();
+  StringRef what = text;
+  isUnimplemented = what.consume_front("unimplemented: ");
+  if (auto op = opOfUnknownDialect(what)) {
+    isUnimplemented = true;
+    message += *op;
+    return;
+  }
+  message += what;
+}
+
+static void loadGraphDialects(MLIRContext &context) {
+  context.loadDialect<func::FuncDialect, tf_executor::TfExecutorDialect, tfg::TfgDialect,
+                      tf_type::TfTypeDialect>();
 }
 
 ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
   TREADLE_TRY(checkMlirNesting(text));
-  context.loadDialect<func::FuncDialect, tf_executor::TfExecutorDialect, tfg::TfgDialect,
-                      tf_type::TfTypeDialect>();
-  std::string message;
-  bool isUnimplemented = false;
-  ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-    if (!message.empty() || diagnostic.getSeverity() != DiagnosticSeverity::Error)
-      return;
-    message = placeOf(diagnostic.getLocation());
-    std::string text = diagnostic.str();
-    StringRef what = text;
-    isUnimplemented = what.consume_front("unimplemented: ");
-    if (auto op = opOfUnknownDialect(what)) {
-      isUnimplemented = true;
-      message += *op;
-      return;
-    }
-    message += what;
-  });
+  loadGraphDialects(context);
+  FirstError first(context);
   bool wasOpen = context.allowsUnregisteredDialects();
   if (loadProgramDialects(context, text))
     context.allowUnregisteredDialects();
   // Its lexer looks at the byte behind the text, which must be zero.
   auto module = parseSourceString<ModuleOp>(std::string(text), ParserConfig(&context));
   context.allowUnregisteredDialects(wasOpen);
-  if (isUnimplemented || (module && failed(convert(*module))))
-    return Unexpected(isUnimplemented ? unimplemented(message) : invalidArgument(message));
+  if (first.isUnimplemented || (module && failed(convert(*module))))
+    return Unexpected(first.error());
   if (!module)
     return Unexpected(
         invalidArgument("the text is no MLIR of the tfg, tf_executor or stablehlo dialect: ",
-                        message.empty() ? "it holds no module" : message));
+                        first.message.empty() ? "it holds no module" : first.message));
+  return module;
+}
+
+/// A portable artifact of StableHLO.
+static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view bytes) {
+  loadGraphDialects(context);
+  stablehlo::loadDialects(context);
+  hlo::loadBranches(context);
+  FirstError first(context);
+  bool wasOpen = context.allowsUnregisteredDialects();
+  context.allowUnregisteredDialects();
+  ImportedModule module = readBytecode(context, bytes);
+  bool isGood = module && succeeded(verify(**module)) && succeeded(convert(**module));
+  context.allowUnregisteredDialects(wasOpen);
+  if (module && !isGood)
+    return Unexpected(first.error());
   return module;
 }
 
@@ -217,7 +262,8 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
   case GraphFormat::SavedModelChunks:
     return importChunks<pb::SavedModel>(context, content);
   case GraphFormat::Mlir:
-    return importMlirText(context, content);
+    return isBytecode(content) ? importMlirBytecode(context, content)
+                               : importMlirText(context, content);
   }
   return Unexpected(internal("a format without a reader"));
 }
@@ -227,6 +273,8 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
 static ImportedModule import(MLIRContext &context, std::string_view path, std::string_view content,
                              GraphFormat format) {
   if (isBytecode(content))
+    format = GraphFormat::Mlir;
+  else if (holdsBytecode(content))
     return Unexpected(bytecodeError(content));
   ImportedModule module = importAs(format, context, content);
   if (!module && format != GraphFormat::Mlir)

@@ -130,6 +130,8 @@ private:
   void readPaddings();
   static Layout layoutOf(ArrayAttr names, char first, char last);
   LogicalResult readLayouts();
+  LogicalResult checkLayout(Type type, const Layout &layout, StringRef what);
+  LogicalResult checkWindow();
   Value toStandard(Value x, const Layout &layout, bool isFilter);
   Value dilatedAndPadded(Value x);
   Value convolve(Value x, Value filter, RankedTensorType type);
@@ -151,12 +153,13 @@ private:
 
 Layout ConvolutionReader::layoutOf(ArrayAttr names, char first, char last) {
   Layout layout;
-  layout.spatial.resize(names.size() - 2);
+  layout.spatial.resize(std::max<size_t>(names.size(), 2) - 2, -1);
   for (auto [i, name] : llvm::enumerate(names)) {
     auto place = static_cast<int64_t>(i);
+    auto number = dyn_cast<IntegerAttr>(name);
     if (auto text = dyn_cast<StringAttr>(name))
-      (text.getValue()[0] == first ? layout.first : layout.last) = place;
-    else if (int64_t dim = cast<IntegerAttr>(name).getInt();
+      (text.getValue().starts_with(StringRef(&first, 1)) ? layout.first : layout.last) = place;
+    else if (int64_t dim = number ? number.getInt() : -1;
              dim >= 0 && dim < std::ssize(layout.spatial))
       layout.spatial[dim] = place;
   }
@@ -165,7 +168,8 @@ Layout ConvolutionReader::layoutOf(ArrayAttr names, char first, char last) {
 
 LogicalResult ConvolutionReader::readLayouts() {
   Attribute attr = op->getAttr("dimension_numbers");
-  if (auto lists = dyn_cast_or_null<ArrayAttr>(attr); lists && lists.size() == 3) {
+  if (auto lists = dyn_cast_or_null<ArrayAttr>(attr);
+      lists && lists.size() == 3 && llvm::all_of(lists, llvm::IsaPred<ArrayAttr>)) {
     auto list = [&](unsigned i) { return cast<ArrayAttr>(lists[i]); };
     input = layoutOf(list(0), 'b', 'f');
     filter = layoutOf(list(1), 'i', 'o');
@@ -188,7 +192,33 @@ LogicalResult ConvolutionReader::readLayouts() {
   return success();
 }
 
+/// Each dimension of the type has one place in the layout.
+LogicalResult ConvolutionReader::checkLayout(Type type, const Layout &layout, StringRef what) {
+  SmallVector<int64_t> dims(layout.spatial);
+  dims.append({layout.first, layout.last});
+  llvm::sort(dims);
+  bool isWhole = dims.size() == rank + 2;
+  for (auto [i, dim] : llvm::enumerate(dims))
+    isWhole &= dim == static_cast<int64_t>(i);
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  if (isWhole && ranked && ranked.getRank() == std::ssize(dims))
+    return success();
+  return op->emitError("its dimension_numbers of the ")
+         << what << " don't name each dimension of " << type << " once";
+}
+
+LogicalResult ConvolutionReader::checkWindow() {
+  for (ArrayRef<int64_t> list :
+       {ArrayRef(strides), ArrayRef(inputDilation), ArrayRef(filterDilation), ArrayRef(reversal)})
+    if (list.size() != rank)
+      return op->emitError("its window has ")
+             << list.size() << " numbers for " << rank << " spatial dimensions";
+  return success();
+}
+
 LogicalResult ConvolutionReader::readAttributes() {
+  if (op->getNumOperands() < 2 || op->getNumResults() != 1)
+    return op->emitError("it has ") << op->getNumOperands() << " operands, expected two or three";
   if (failed(readLayouts()))
     return failure();
   rank = input.spatial.size();
@@ -202,6 +232,10 @@ LogicalResult ConvolutionReader::readAttributes() {
   reversal = numbersOr(op, "window_reversal", rank, 0);
   groups = numberOr(op, "feature_group_count", 1);
   batchGroups = numberOr(op, "batch_group_count", 1);
+  if (failed(checkLayout(op->getOperand(0).getType(), input, "input")) ||
+      failed(checkLayout(op->getOperand(1).getType(), filter, "filter")) ||
+      failed(checkLayout(op->getResult(0).getType(), output, "output")) || failed(checkWindow()))
+    return failure();
   if (op->getNumOperands() == 3)
     dynamicPadding = body.of(op->getOperand(2));
   return checkGroups();

@@ -1,0 +1,278 @@
+#include "treadle/import/bytecode/Bytecode.h"
+
+#include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/stablehlo/StableHlo.h"
+#include "treadle/import/File.h"
+#include "treadle/import/bytecode/SampleArtifact.h"
+#include "treadle/import/stablehlo/Import.h"
+#include "treadle/import/stablehlo/Scf.h"
+#include "treadle/import/stablehlo/Structure.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Regex.h"
+#include "gtest/gtest.h"
+
+#include <cstdlib>
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace treadle;
+
+namespace {
+
+using Module = OwningOpRef<ModuleOp>;
+
+void loadDialects(MLIRContext &context) {
+  context.loadDialect<func::FuncDialect, tfg::TfgDialect>();
+  stablehlo::loadDialects(context);
+  hlo::loadBranches(context);
+  hlo::loadStandardDialects(context);
+  context.allowUnregisteredDialects();
+}
+
+//===----------------------------------------------------------------------===//
+// Artifacts of our own
+//===----------------------------------------------------------------------===//
+
+using bytecode::Artifact;
+using bytecode::sampleArtifact;
+using bytecode::varint;
+using bytecode::varints;
+
+std::string textOf(ModuleOp module) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  module.print(stream);
+  return text;
+}
+
+/// What bytes or a text become, or the error.
+std::string graphOf(std::string_view content) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  Expected<Module> module = importBytes(context, content);
+  return module ? textOf(**module)
+                : str(errorClass(module.error().code), ": ", module.error().message);
+}
+
+class FormatVersions : public testing::TestWithParam<uint64_t> {};
+
+TEST_P(FormatVersions, AreReadAsTheText) {
+  EXPECT_EQ(graphOf(sampleArtifact(GetParam())), graphOf(bytecode::sampleText));
+}
+
+INSTANTIATE_TEST_SUITE_P(Bytecode, FormatVersions, testing::Range<uint64_t>(0, 7));
+
+TEST(Bytecode, WhatEndsTooEarlyIsAnError) {
+  for (uint64_t version : {0, 6}) {
+    std::string whole = sampleArtifact(version);
+    for (size_t size = 4; size < whole.size(); ++size) {
+      std::string found = graphOf(std::string_view(whole).substr(0, size));
+      EXPECT_TRUE(StringRef(found).starts_with("InvalidArgumentError: the bytecode is damaged"))
+          << size << ": " << found;
+    }
+  }
+}
+
+TEST(Bytecode, NewerFormatsAreErrors) {
+  Artifact file(7);
+  EXPECT_EQ(graphOf(file.bytes()),
+            "UnimplementedError: it is MLIR's bytecode of version 7, expected one up to 6");
+}
+
+/// A module of one op without operands or results.
+std::string artifactOf(Artifact &file, const std::string &dialect, const std::string &name) {
+  uint64_t unknown = file.addAttribute("builtin", varint(15));
+  std::string op = varint(file.addOp(dialect, name)) + '\0' + varint(unknown);
+  std::string body = varints({1, 0, 1 << 1}) + op;
+  file.ir = varint(1 << 1) + varint(file.addOp("builtin", "module")) + '\x10' + varint(unknown) +
+            varint(1 << 1 | 1) + '\x04' + varint(body.size()) + body;
+  return file.bytes();
+}
+
+TEST(Bytecode, UnknownOpsAreNamed) {
+  Artifact known, newer, other;
+  EXPECT_EQ(graphOf(artifactOf(known, "vhlo", "add_v99")),
+            "UnimplementedError: vhlo.add_v99, in an artifact of VHLO 1.20.0");
+  newer.producer = "StableHLO_v2.3.0";
+  EXPECT_EQ(
+      graphOf(artifactOf(newer, "vhlo", "twist_v1")),
+      "UnimplementedError: vhlo.twist_v1, in an artifact of VHLO 2.3.0; versions up to 1.20.0 "
+      "are known, so export it for one of them");
+  other.producer = "MLIR22";
+  EXPECT_EQ(graphOf(artifactOf(other, "arith", "addf")),
+            "UnimplementedError: arith.addf in bytecode, expected a portable artifact (VHLO), in "
+            "bytecode of MLIR22");
+}
+
+/// A module whose first op has the given location.
+std::string withLocation(Artifact &file, uint64_t location) {
+  uint64_t unknown = file.addAttribute("builtin", varint(15));
+  std::string body =
+      varints({1, 0, 1 << 1}) + varint(file.addOp("vhlo", "iota_v1")) + '\0' + varint(location);
+  file.ir = varint(1 << 1) + varint(file.addOp("builtin", "module")) + '\x10' + varint(unknown) +
+            varint(1 << 1 | 1) + '\x04' + varint(body.size()) + body;
+  return file.bytes();
+}
+
+TEST(Bytecode, AttributesInThemselvesAreErrors) {
+  Artifact file;
+  file.addAttribute("builtin", varints({12, 1, 0})); // a list of itself
+  EXPECT_NE(graphOf(withLocation(file, 0)).find("an attribute or type is a part of itself"),
+            std::string::npos);
+}
+
+TEST(Bytecode, AttributesThatNestTooDeepAreErrors) {
+  Artifact file;
+  for (uint64_t i = 0; i < 600; ++i)
+    file.addAttribute("builtin", varints({10, i + 1, i + 1}));
+  EXPECT_NE(graphOf(withLocation(file, 0)).find("attributes nest more than 512 deep"),
+            std::string::npos);
+}
+
+TEST(Bytecode, AttributesThatStandForTooMuchAreErrors) {
+  Artifact file;
+  file.addAttribute("builtin", varint(15));
+  for (uint64_t i = 0; i < 40; ++i)
+    file.addAttribute("builtin", varints({10, i, i})); // twice the one before
+  EXPECT_NE(graphOf(withLocation(file, 40)).find("consists of more than"), std::string::npos);
+}
+
+TEST(Bytecode, CountsBeyondTheFileAreErrors) {
+  Artifact file;
+  uint64_t many = uint64_t{1} << 60;
+  file.addAttribute("builtin", varints({0, many}));
+  EXPECT_NE(graphOf(withLocation(file, 0)).find("it counts 1152921504606846976 things"),
+            std::string::npos);
+}
+
+TEST(Bytecode, IsFoundByContent) {
+  EXPECT_EQ(formatOfContent(sampleArtifact()), GraphFormat::Mlir);
+  EXPECT_NE(graphOf("jax" + sampleArtifact()).find("but doesn't begin with it"), std::string::npos);
+}
+
+//===----------------------------------------------------------------------===//
+// StableHLO's own artifacts
+//===----------------------------------------------------------------------===//
+
+/// Leaves one function for others to see.
+void openOnly(ModuleOp module, StringRef name) {
+  for (auto function : module.getOps<func::FuncOp>())
+    function.setVisibility(function.getName() == name ? SymbolTable::Visibility::Public
+                                                      : SymbolTable::Visibility::Private);
+}
+
+/// What the importer makes of one function, or the error.
+std::string imported(ModuleOp whole, StringRef name) {
+  Module module = whole.clone();
+  module->setSymName(std::nullopt);
+  openOnly(*module, name);
+  std::string why;
+  ScopedDiagnosticHandler handler(whole.getContext(), [&](Diagnostic &found) {
+    if (why.empty())
+      why = "error: " + found.str();
+  });
+  return succeeded(importStableHlo(*module)) ? textOf(*module) : why;
+}
+
+/// The functions of a text, by name.
+std::map<std::string, std::string> functionsOf(StringRef text) {
+  std::map<std::string, std::string> found;
+  llvm::Regex start("^func.func (private )?@(\"?)([A-Za-z0-9_.-]+)");
+  std::string *last = nullptr;
+  for (StringRef rest = text; !rest.empty();) {
+    auto [line, after] = rest.split('\n');
+    rest = after;
+    SmallVector<StringRef> parts;
+    if (start.match(line, &parts))
+      last = &found[parts[3].str()];
+    if (last && !line.starts_with("//"))
+      *last += line.str() + "\n";
+    if (line.starts_with("}"))
+      last = nullptr;
+  }
+  return found;
+}
+
+/// A module of a function and those that it names.
+std::string withCallees(const std::map<std::string, std::string> &functions,
+                        const std::string &name) {
+  std::set<std::string> done, open = {name};
+  std::string text;
+  while (!open.empty()) {
+    std::string next = *open.begin();
+    open.erase(open.begin());
+    auto it = functions.find(next);
+    if (!done.insert(next).second || it == functions.end())
+      continue;
+    text += it->second;
+    for (const auto &[other, body] : functions)
+      if (StringRef(it->second).contains("@" + other))
+        open.insert(other);
+  }
+  return text;
+}
+
+Module parse(MLIRContext &context, const std::string &text) {
+  ScopedDiagnosticHandler handler(&context, [](Diagnostic &) {});
+  return parseSourceString<ModuleOp>(text, ParserConfig(&context));
+}
+
+struct Tally {
+  unsigned equal = 0, equalErrors = 0, unreadable = 0, different = 0;
+};
+
+void compare(StringRef path, Tally &tally) {
+  auto bytes = llvm::MemoryBuffer::getFile(path),
+       text = llvm::MemoryBuffer::getFile(path.drop_back(3));
+  ASSERT_TRUE(bytes && text) << path.str();
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  Expected<Module> module = readBytecode(context, (*bytes)->getBuffer());
+  ASSERT_TRUE(module) << path.str() << ": " << module.error().message;
+  EXPECT_TRUE(succeeded(verify(**module))) << path.str();
+  std::map<std::string, std::string> functions = functionsOf((*text)->getBuffer());
+  for (auto function : (*module)->getOps<func::FuncOp>()) {
+    std::string name = function.getName().str();
+    Module written = parse(context, withCallees(functions, name));
+    if (!written || !written->lookupSymbol(name)) {
+      ++tally.unreadable;
+      continue;
+    }
+    std::string fromBytes = imported(**module, name), fromText = imported(*written, name);
+    bool isEqual = fromBytes == fromText;
+    ++(!isEqual                                   ? tally.different
+       : StringRef(fromText).starts_with("error") ? tally.equalErrors
+                                                  : tally.equal);
+    EXPECT_TRUE(isEqual) << path.str() << " @" << name << "\nbytecode: " << fromBytes
+                         << "\ntext: " << fromText;
+  }
+}
+
+TEST(Bytecode, ArtifactsOfAllVersionsAreTheirTexts) {
+  const char *folder = std::getenv("TREADLE_STABLEHLO_ARTIFACTS");
+  if (!folder)
+    GTEST_SKIP() << "TREADLE_STABLEHLO_ARTIFACTS isn't set to StableHLO's folder tests/vhlo";
+  std::error_code error;
+  Tally tally;
+  unsigned files = 0;
+  for (llvm::sys::fs::directory_iterator it(folder, error), end; it != end && !error;
+       it.increment(error)) {
+    StringRef path = it->path();
+    if (!path.contains("stablehlo_legalize_to_vhlo.") || !path.ends_with(".mlir.bc"))
+      continue;
+    compare(path, tally);
+    ++files;
+  }
+  EXPECT_NE(files, 0u);
+  llvm::errs() << files << " artifacts: " << tally.equal << " functions are equal, "
+               << tally.equalErrors << " with equal errors, " << tally.different << " different, "
+               << tally.unreadable << " not read as text\n";
+}
+
+} // namespace

@@ -1,0 +1,135 @@
+// The attributes and types of a file. Each is made when it is first asked for. Those of VHLO are
+// read as the builtin ones that the text of StableHLO is read as.
+#pragma once
+
+#include "treadle/import/bytecode/Layout.h"
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Location.h"
+
+namespace treadle::bytecode {
+
+using mlir::Attribute;
+using mlir::MLIRContext;
+using mlir::Type;
+
+class Entries {
+public:
+  Entries(MLIRContext &context, const Layout &layout);
+
+  /// The attribute or type whose index stands at a place.
+  Expected<Attribute> attributeAt(Cursor &at) {
+    return attribute(TREADLE_TRY(at.index(attributes.size(), "attribute")));
+  }
+  /// None where there is none.
+  Expected<Attribute> optionalAttributeAt(Cursor &at);
+  Expected<Type> typeAt(Cursor &at) { return type(TREADLE_TRY(at.index(types.size(), "type"))); }
+  /// Those of an index that there is.
+  Expected<Attribute> attribute(size_t index);
+  Expected<Type> type(size_t index);
+  size_t numTypes() const { return types.size(); }
+  Expected<mlir::LocationAttr> locationAt(Cursor &at);
+
+  MLIRContext &context;
+  const Layout &layout;
+
+private:
+  friend class EntryReader;
+  template <typename T> struct Slot {
+    T value;
+    /// How many attributes and types it is made of, counted as often as they stand in it.
+    uint64_t weight = 0;
+    bool isOpen = false;
+  };
+  template <typename T> using Slots = SmallVector<Slot<T>, 0>;
+
+  template <typename T> Expected<void> fill(Slot<T> &slot, const EntryBytes &entry);
+
+  Slots<Attribute> attributes;
+  Slots<Type> types;
+  unsigned depth = 0;
+};
+
+/// Reads what one attribute or type consists of.
+class EntryReader {
+public:
+  EntryReader(Entries &entries, Cursor bytes)
+      : at(bytes), context(&entries.context), entries(entries) {}
+
+  Expected<Attribute> attribute();
+  Expected<Type> type();
+  Expected<StringRef> string();
+  Expected<StringRef> blob() { return at.bytes(TREADLE_TRY(at.varint())); }
+  Expected<SmallVector<int64_t>> signedNumbers();
+  Expected<SmallVector<Type>> types();
+  Expected<SmallVector<Attribute>> attributes();
+  Expected<Attribute> optionalAttribute();
+  /// Names with values.
+  Expected<mlir::DictionaryAttr> dictionary();
+  /// A float of the semantics of `type`, which must be a FloatType.
+  Expected<mlir::FloatAttr> number(Type type);
+  Expected<mlir::IntegerAttr> integer(Type type);
+
+  /// An attribute or type of one kind.
+  template <typename T> Expected<T> attributeOf(StringRef what) {
+    if (auto found = mlir::dyn_cast<T>(TREADLE_TRY(attribute())))
+      return found;
+    return Unexpected(at.damaged("an attribute is no ", what.str()));
+  }
+
+  /// What `get` makes, or the reason that there is no such type.
+  Expected<Type>
+  checked(llvm::function_ref<Type(llvm::function_ref<mlir::InFlightDiagnostic()>)> get);
+
+  Cursor at;
+  MLIRContext *context;
+  uint64_t weight = 1;
+
+private:
+  Expected<Attribute> attributeOfIndex(size_t index);
+  Expected<mlir::NamedAttribute> named();
+
+  Entries &entries;
+};
+
+/// What reads entries of one dialect: `code` is the number that they begin with.
+template <typename T> struct EntryRow {
+  uint64_t code;
+  Expected<T> (*read)(EntryReader &);
+};
+
+/// Unimplemented for a code that isn't in the table of `what`.
+template <typename T>
+Expected<T> readByCode(EntryReader &from, uint64_t code, ArrayRef<EntryRow<T>> rows,
+                       StringRef what) {
+  for (const EntryRow<T> &row : rows)
+    if (row.code == code)
+      return row.read(from);
+  return Unexpected(unimplemented(what.str(), " of code ", code));
+}
+
+Expected<Attribute> readBuiltinAttribute(EntryReader &from);
+Expected<Type> readBuiltinType(EntryReader &from);
+Expected<Attribute> readVhloAttribute(EntryReader &from);
+Expected<Type> readVhloType(EntryReader &from);
+
+// Types that both dialects write alike.
+template <typename T> Expected<Type> readPlainType(EntryReader &from) {
+  return T::get(from.context);
+}
+Expected<Type> readComplexType(EntryReader &from);
+Expected<Type> readFunctionType(EntryReader &from);
+Expected<Type> readTensorType(EntryReader &from);
+Expected<Type> readEncodedTensorType(EntryReader &from);
+Expected<Type> readUnrankedTensorType(EntryReader &from);
+Expected<Type> readTupleType(EntryReader &from);
+
+/// An attribute of some numbers, for dictionaries.
+Attribute numbersAttribute(MLIRContext *context, ArrayRef<int64_t> values);
+/// A type that nothing is computed with, `!dialect.text`.
+Type namedType(MLIRContext *context, StringRef dialect, StringRef text);
+/// The elements of a tensor: all of them, or one that stands for all.
+Expected<Attribute> readElements(EntryReader &from, Type type, StringRef bytes);
+
+} // namespace treadle::bytecode

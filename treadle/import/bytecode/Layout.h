@@ -1,0 +1,61 @@
+// The parts of a file of MLIR's bytecode, and the tables that they begin with.
+#pragma once
+
+#include "treadle/import/bytecode/Cursor.h"
+
+namespace treadle::bytecode {
+
+/// The bytes of an attribute or a type.
+struct EntryBytes {
+  StringRef dialect;
+  /// Encoded by the dialect; otherwise text.
+  bool isEncoded = false;
+  Cursor bytes;
+};
+
+struct OpName {
+  StringRef dialect, name; // `vhlo`, `add_v1`
+};
+
+/// Versions of the format that change what is read.
+enum FormatVersion : uint8_t {
+  DialectVersions = 1,
+  Sections = 2, // of ops whose regions use no values of others
+  UseOrders = 3,
+  ShortArguments = 4,
+  NativeProperties = 5,
+  Newest = 6,
+};
+
+/// Everything points into the file's bytes.
+struct Layout {
+  StringRef producer; // `StableHLO_v1.15.0`
+  uint64_t version = 0;
+  SmallVector<StringRef, 0> strings;
+  SmallVector<OpName, 0> ops;
+  SmallVector<EntryBytes, 0> attributes, types;
+  /// What ops have as fields without names.
+  SmallVector<Cursor, 0> properties;
+  Cursor ir;
+};
+
+/// A part with its length in front. Gives its kind, too.
+struct Section {
+  enum Kind : uint8_t {
+    Strings = 0,
+    Dialects = 1,
+    Entries = 2,
+    EntryOffsets = 3,
+    Operations = 4,
+    Properties = 8,
+    numKinds = 9,
+  };
+  Kind kind;
+  Cursor content;
+};
+Expected<Section> readSection(Cursor &from);
+
+/// InvalidArgument for damaged bytes, Unimplemented for a newer version of the format.
+Expected<Layout> readLayout(StringRef file);
+
+} // namespace treadle::bytecode

@@ -1,0 +1,578 @@
+// A VHLO op has the name, operands, results and regions of its op in StableHLO. Its attributes are
+// the fields of StableHLO's, and all are there, also those with default values. A later version of
+// an op has more of them.
+#include "treadle/import/bytecode/VhloOps.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::bytecode;
+
+using llvm::StringLiteral;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Fields that are one attribute in StableHLO.
+struct Group {
+  StringLiteral name;
+  std::initializer_list<StringLiteral> fields;
+};
+
+/// One version of an op.
+struct OpRow {
+  StringLiteral name;
+  unsigned version;
+  /// How many operands, results and regions it has; `1+` is one or more.
+  StringLiteral counts;
+  /// Names of its attributes, in the order in which files have them.
+  StringLiteral fields = "";
+  Expected<void> (*rewrite)(NamedAttrList &attrs, MLIRContext *context) = nullptr;
+  /// Of what isn't the op of the same name.
+  Expected<Operation *> (*create)(OpBuilder &builder, SourceOp &&source) = nullptr;
+};
+
+} // namespace
+
+static void group(NamedAttrList &attrs, MLIRContext *context, const Group &group) {
+  NamedAttrList fields;
+  for (StringRef name : group.fields)
+    if (Attribute value = attrs.erase(name))
+      fields.append(name, value);
+  attrs.set(group.name, fields.getDictionary(context));
+}
+
+static Error attributeFault(StringRef name, StringRef expected) {
+  return invalidArgument("attribute '", name.str(), "' in the bytecode is no ", expected.str());
+}
+
+static bool isFalse(Attribute value) {
+  auto flag = dyn_cast_or_null<BoolAttr>(value);
+  return flag && !flag.getValue();
+}
+
+static bool isZero(Attribute value) {
+  auto number = dyn_cast_or_null<IntegerAttr>(value);
+  return number && number.getValue().isZero();
+}
+
+static bool isEmpty(Attribute value) {
+  if (auto list = dyn_cast_or_null<ArrayAttr>(value))
+    return list.empty();
+  if (auto text = dyn_cast_or_null<StringAttr>(value))
+    return text.empty();
+  if (auto fields = dyn_cast_or_null<DictionaryAttr>(value))
+    return fields.empty();
+  auto elements = dyn_cast_or_null<DenseElementsAttr>(value);
+  return elements && elements.empty();
+}
+
+static void eraseIf(NamedAttrList &attrs, StringRef name, bool (*isDefault)(Attribute)) {
+  if (isDefault(attrs.get(name)))
+    attrs.erase(name);
+}
+
+/// What a flag of StableHLO is that is there or isn't.
+static void makeUnit(NamedAttrList &attrs, MLIRContext *context, StringRef name) {
+  eraseIf(attrs, name, isFalse);
+  if (attrs.get(name))
+    attrs.set(name, UnitAttr::get(context));
+}
+
+static Expected<void> makeSymbol(NamedAttrList &attrs, StringRef name) {
+  auto text = dyn_cast_or_null<StringAttr>(attrs.get(name));
+  if (!text)
+    return Unexpected(attributeFault(name, "name of a function"));
+  attrs.set(name, FlatSymbolRefAttr::get(text));
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static Expected<void> rewriteComparison(NamedAttrList &attrs, MLIRContext *) {
+  eraseIf(attrs, "compare_type", [](Attribute value) {
+    auto word = dyn_cast_or_null<StringAttr>(value);
+    return word && word.getValue() == "NOTYPE";
+  });
+  return {};
+}
+
+static bool isDefaultAccuracy(Attribute value) {
+  auto fields = dyn_cast_or_null<DictionaryAttr>(value);
+  auto mode = fields ? fields.getAs<StringAttr>("mode") : StringAttr();
+  return mode && mode.getValue() == "DEFAULT";
+}
+
+static Expected<void> rewriteAccuracy(NamedAttrList &attrs, MLIRContext *) {
+  eraseIf(attrs, "result_accuracy", isDefaultAccuracy);
+  return {};
+}
+
+static bool isNoType(Attribute value) {
+  auto type = dyn_cast_or_null<TypeAttr>(value);
+  return type && isa<NoneType>(type.getValue());
+}
+
+static Expected<void> rewriteDotGeneral(NamedAttrList &attrs, MLIRContext *context) {
+  static const Group dimensions = {"dot_dimension_numbers",
+                                   {"lhs_batching_dimensions", "rhs_batching_dimensions",
+                                    "lhs_contracting_dimensions", "rhs_contracting_dimensions"}};
+  static const Group algorithm = {"algorithm",
+                                  {"lhs_precision_type", "rhs_precision_type", "accumulation_type",
+                                   "lhs_component_count", "rhs_component_count",
+                                   "num_primitive_operations", "allow_imprecise_accumulation"}};
+  group(attrs, context, dimensions);
+  // Fields of an algorithm that isn't stated are no types.
+  bool hasAlgorithm =
+      attrs.get("lhs_component_count") && !isNoType(attrs.get("lhs_component_count"));
+  group(attrs, context, algorithm);
+  if (!hasAlgorithm)
+    attrs.erase("algorithm");
+  return {};
+}
+
+static Expected<void> rewriteConvolution(NamedAttrList &attrs, MLIRContext *context) {
+  static const Group dimensions = {"dimension_numbers",
+                                   {"input_batch_dimension", "input_feature_dimension",
+                                    "input_spatial_dimensions", "kernel_input_feature_dimension",
+                                    "kernel_output_feature_dimension", "kernel_spatial_dimensions",
+                                    "output_batch_dimension", "output_feature_dimension",
+                                    "output_spatial_dimensions"}};
+  group(attrs, context, dimensions);
+  return {};
+}
+
+/// Its first version had padding as an attribute, too, which said nothing.
+static Expected<void> rewriteDynamicConvolution(NamedAttrList &attrs, MLIRContext *context) {
+  attrs.erase("padding");
+  return rewriteConvolution(attrs, context);
+}
+
+static Expected<void> rewriteGather(NamedAttrList &attrs, MLIRContext *context) {
+  static const Group dimensions = {"dimension_numbers",
+                                   {"offset_dims", "collapsed_slice_dims", "operand_batching_dims",
+                                    "start_indices_batching_dims", "start_index_map",
+                                    "index_vector_dim"}};
+  group(attrs, context, dimensions);
+  return {};
+}
+
+static Expected<void> rewriteScatter(NamedAttrList &attrs, MLIRContext *context) {
+  static const Group dimensions = {"scatter_dimension_numbers",
+                                   {"update_window_dims", "inserted_window_dims",
+                                    "input_batching_dims", "scatter_indices_batching_dims",
+                                    "scatter_dims_to_operand_dims", "index_vector_dim"}};
+  group(attrs, context, dimensions);
+  return {};
+}
+
+static void makeChannel(NamedAttrList &attrs, MLIRContext *context, Attribute handle,
+                        Attribute type) {
+  NamedAttrList fields;
+  fields.append("handle", handle);
+  fields.append("type", type);
+  attrs.set("channel_handle", fields.getDictionary(context));
+}
+
+static Expected<void> rewriteTransfer(NamedAttrList &attrs, MLIRContext *context) {
+  Attribute handle = attrs.erase("channel_id"), type = attrs.erase("channel_type");
+  if (!handle || !type)
+    return Unexpected(attributeFault("channel_id", "number of a channel"));
+  makeChannel(attrs, context, handle, type);
+  eraseIf(attrs, "source_target_pairs", isEmpty);
+  return {};
+}
+
+/// Channel 0 is none.
+static Expected<void> rewriteCollective(NamedAttrList &attrs, MLIRContext *context) {
+  eraseIf(attrs, "channel_id", isZero);
+  if (Attribute handle = attrs.erase("channel_id"))
+    makeChannel(attrs, context, handle, Builder(context).getI64IntegerAttr(0));
+  makeUnit(attrs, context, "use_global_device_ids");
+  makeUnit(attrs, context, "has_dynamic_root");
+  return {};
+}
+
+static Expected<void> rewriteComposite(NamedAttrList &attrs, MLIRContext *) {
+  eraseIf(attrs, "version", isZero);
+  eraseIf(attrs, "composite_attributes", isEmpty);
+  return makeSymbol(attrs, "decomposition");
+}
+
+static Expected<void> rewriteCustomCall(NamedAttrList &attrs, MLIRContext *context) {
+  for (StringRef name : {"backend_config", "called_computations", "operand_layouts",
+                         "result_layouts", "output_operand_aliases", "result_tilings"})
+    eraseIf(attrs, name, isEmpty);
+  eraseIf(attrs, "has_side_effect", isFalse);
+  Attribute functions = attrs.get("called_computations");
+  if (!functions)
+    return {};
+  auto names = dyn_cast<ArrayAttr>(functions);
+  SmallVector<Attribute> symbols;
+  for (Attribute name : names ? names : ArrayAttr::get(context, {})) {
+    if (!isa<StringAttr>(name))
+      return Unexpected(attributeFault("called_computations", "list of functions"));
+    symbols.push_back(FlatSymbolRefAttr::get(cast<StringAttr>(name)));
+  }
+  attrs.set("called_computations", ArrayAttr::get(context, symbols));
+  return {};
+}
+
+static Expected<void> rewriteDynamicBroadcast(NamedAttrList &attrs, MLIRContext *) {
+  eraseIf(attrs, "known_expanding_dimensions", isEmpty);
+  eraseIf(attrs, "known_nonexpanding_dimensions", isEmpty);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Functions
+//===----------------------------------------------------------------------===//
+
+static Expected<ArrayAttr> dictionaries(NamedAttrList &attrs, StringRef name, size_t size) {
+  Attribute value = attrs.erase(name);
+  if (!value || isEmpty(value))
+    return ArrayAttr();
+  auto list = dyn_cast<ArrayAttr>(value);
+  if (!list || list.size() != size || !llvm::all_of(list, llvm::IsaPred<DictionaryAttr>))
+    return Unexpected(attributeFault(name, "list of dictionaries, one each"));
+  return list;
+}
+
+static Expected<Operation *> createFunction(OpBuilder &builder, SourceOp &&source) {
+  NamedAttrList attrs = source.state.attributes;
+  auto name = dyn_cast_or_null<StringAttr>(attrs.erase("sym_name"));
+  auto typeAttr = dyn_cast_or_null<TypeAttr>(attrs.erase("function_type"));
+  auto type = typeAttr ? dyn_cast<FunctionType>(typeAttr.getValue()) : FunctionType();
+  auto visibility = dyn_cast_or_null<StringAttr>(attrs.erase("sym_visibility"));
+  if (!name || name.empty() || !type)
+    return Unexpected(
+        attributeFault(name ? "function_type" : "sym_name", "name or type of a function"));
+  ArrayAttr arguments = TREADLE_TRY(dictionaries(attrs, "arg_attrs", type.getNumInputs()));
+  ArrayAttr results = TREADLE_TRY(dictionaries(attrs, "res_attrs", type.getNumResults()));
+  auto function = func::FuncOp::create(builder, source.state.location, name.getValue(), type);
+  function.getBody().takeBody(*source.state.regions.front());
+  if (visibility && !visibility.empty())
+    function.setSymVisibilityAttr(visibility);
+  if (arguments)
+    function.setArgAttrsAttr(arguments);
+  if (results)
+    function.setResAttrsAttr(results);
+  for (NamedAttribute attr : attrs)
+    if (attr.getName().strref().contains('.'))
+      function->setDiscardableAttr(attr.getName(), attr.getValue());
+  return function.getOperation();
+}
+
+static Expected<Operation *> createCall(OpBuilder &builder, SourceOp &&source) {
+  auto callee = dyn_cast_or_null<StringAttr>(source.state.attributes.get("callee"));
+  if (!callee)
+    return Unexpected(attributeFault("callee", "name of a function"));
+  return func::CallOp::create(builder, source.state.location, FlatSymbolRefAttr::get(callee),
+                              source.state.types, source.state.operands)
+      .getOperation();
+}
+
+static Expected<Operation *> createReturn(OpBuilder &builder, SourceOp &&source) {
+  Location location = source.state.location;
+  if (source.isInFunction)
+    return func::ReturnOp::create(builder, location, source.state.operands).getOperation();
+  OperationState state(location, "stablehlo.return");
+  state.addOperands(source.state.operands);
+  return builder.create(state);
+}
+
+//===----------------------------------------------------------------------===//
+// Any op
+//===----------------------------------------------------------------------===//
+
+static constexpr OpRow ops[] = {
+    {"abs", 1, "1 1 0"},
+    {"add", 1, "2 1 0"},
+    {"after_all", 1, "0+ 1 0"},
+    {"all_gather", 1, "1 1 0", "all_gather_dim channel_id replica_groups use_global_device_ids",
+     rewriteCollective},
+    {"all_gather", 2, "0+ 0+ 0", "all_gather_dim channel_id replica_groups use_global_device_ids",
+     rewriteCollective},
+    {"all_reduce", 1, "1 1 1", "channel_id replica_groups use_global_device_ids",
+     rewriteCollective},
+    {"all_reduce", 2, "0+ 0+ 1", "channel_id replica_groups use_global_device_ids",
+     rewriteCollective},
+    {"all_to_all", 1, "1 1 0",
+     "channel_id concat_dimension replica_groups split_count split_dimension", rewriteCollective},
+    {"all_to_all", 2, "0+ 0+ 0",
+     "channel_id concat_dimension replica_groups split_count split_dimension", rewriteCollective},
+    {"and", 1, "2 1 0"},
+    {"async_done", 1, "1 1 0"},
+    {"async_start", 1, "0+ 1 1"},
+    {"atan2", 1, "2 1 0"},
+    {"batch_norm_grad", 1, "5 3 0", "epsilon feature_index"},
+    {"batch_norm_inference", 1, "5 1 0", "epsilon feature_index"},
+    {"batch_norm_training", 1, "3 3 0", "epsilon feature_index"},
+    {"bitcast_convert", 1, "1 1 0"},
+    {"broadcast", 1, "1 1 0", "broadcast_sizes"},
+    {"broadcast_in_dim", 1, "1 1 0", "broadcast_dimensions"},
+    {"call", 1, "0+ 0+ 0", "callee", nullptr, createCall},
+    {"case", 1, "1 0+ 0+"},
+    {"cbrt", 1, "1 1 0"},
+    {"cbrt", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"ceil", 1, "1 1 0"},
+    {"cholesky", 1, "1 1 0", "lower"},
+    {"clamp", 1, "3 1 0"},
+    {"collective_broadcast", 1, "1 1 0", "channel_id replica_groups", rewriteCollective},
+    {"collective_broadcast", 2, "0+ 0+ 0", "channel_id has_dynamic_root replica_groups",
+     rewriteCollective},
+    {"collective_permute", 1, "1 1 0", "channel_id source_target_pairs", rewriteCollective},
+    {"collective_reduce", 1, "0+ 0+ 1",
+     "channel_id has_dynamic_root replica_groups use_global_device_ids", rewriteCollective},
+    {"compare", 1, "2 1 0", "compare_type comparison_direction", rewriteComparison},
+    {"complex", 1, "2 1 0"},
+    {"composite", 1, "0+ 0+ 0", "composite_attributes decomposition name version",
+     rewriteComposite},
+    {"composite", 2, "0+ 0+ 0+", "composite_attributes decomposition name version",
+     rewriteComposite},
+    {"concatenate", 1, "0+ 1 0", "dimension"},
+    {"constant", 1, "0 1 0", "value"},
+    {"convert", 1, "1 1 0"},
+    {"convolution", 1, "2 1 0",
+     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension "
+     "input_spatial_dimensions kernel_input_feature_dimension kernel_output_feature_dimension "
+     "kernel_spatial_dimensions lhs_dilation output_batch_dimension output_feature_dimension "
+     "output_spatial_dimensions padding precision_config rhs_dilation window_reversal "
+     "window_strides",
+     rewriteConvolution},
+    {"cosine", 1, "1 1 0"},
+    {"cosine", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"count_leading_zeros", 1, "1 1 0"},
+    {"create_token", 1, "0 1 0"},
+    {"cross-replica-sum", 1, "1 1 0", "replica_groups"},
+    {"custom_call", 1, "0+ 0+ 0",
+     "api_version backend_config call_target_name called_computations has_side_effect "
+     "operand_layouts output_operand_aliases result_layouts",
+     rewriteCustomCall},
+    {"custom_call", 2, "0+ 0+ 0",
+     "api_version backend_config call_target_name called_computations has_side_effect "
+     "operand_layouts output_operand_aliases result_layouts result_tilings",
+     rewriteCustomCall},
+    {"divide", 1, "2 1 0"},
+    {"dot", 1, "2 1 0", "precision_config"},
+    {"dot_general", 1, "2 1 0",
+     "lhs_batching_dimensions lhs_contracting_dimensions precision_config rhs_batching_dimensions "
+     "rhs_contracting_dimensions",
+     rewriteDotGeneral},
+    {"dot_general", 2, "2 1 0",
+     "accumulation_type allow_imprecise_accumulation lhs_batching_dimensions lhs_component_count "
+     "lhs_contracting_dimensions lhs_precision_type num_primitive_operations precision_config "
+     "rhs_batching_dimensions rhs_component_count rhs_contracting_dimensions rhs_precision_type",
+     rewriteDotGeneral},
+    {"dynamic_broadcast_in_dim", 1, "2 1 0",
+     "broadcast_dimensions known_expanding_dimensions known_nonexpanding_dimensions",
+     rewriteDynamicBroadcast},
+    {"dynamic_conv", 1, "3 1 0",
+     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension "
+     "input_spatial_dimensions kernel_input_feature_dimension kernel_output_feature_dimension "
+     "kernel_spatial_dimensions lhs_dilation output_batch_dimension output_feature_dimension "
+     "output_spatial_dimensions padding precision_config rhs_dilation window_reversal "
+     "window_strides",
+     rewriteDynamicConvolution},
+    {"dynamic_conv", 2, "3 1 0",
+     "batch_group_count feature_group_count input_batch_dimension input_feature_dimension "
+     "input_spatial_dimensions kernel_input_feature_dimension kernel_output_feature_dimension "
+     "kernel_spatial_dimensions lhs_dilation output_batch_dimension output_feature_dimension "
+     "output_spatial_dimensions precision_config rhs_dilation window_reversal window_strides",
+     rewriteDynamicConvolution},
+    {"dynamic_gather", 1, "3 1 0",
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims start_index_map",
+     rewriteGather},
+    {"dynamic_gather", 2, "3 1 0",
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims "
+     "start_index_map start_indices_batching_dims",
+     rewriteGather},
+    {"dynamic_iota", 1, "1 1 0", "iota_dimension"},
+    {"dynamic_pad", 1, "5 1 0"},
+    {"dynamic_reshape", 1, "2 1 0"},
+    {"dynamic_slice", 1, "1+ 1 0", "slice_sizes"},
+    {"dynamic_update_slice", 1, "2+ 1 0"},
+    {"einsum", 1, "2 1 0", "einsum_config"},
+    {"exponential", 1, "1 1 0"},
+    {"exponential", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"exponential_minus_one", 1, "1 1 0"},
+    {"exponential_minus_one", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"fft", 1, "1 1 0", "fft_length fft_type"},
+    {"floor", 1, "1 1 0"},
+    {"func", 1, "0 0 1", "arg_attrs function_type res_attrs sym_name sym_visibility", nullptr,
+     createFunction},
+    {"gather", 1, "2 1 0",
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims slice_sizes "
+     "start_index_map",
+     rewriteGather},
+    {"gather", 2, "2 1 0",
+     "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims "
+     "slice_sizes start_index_map start_indices_batching_dims",
+     rewriteGather},
+    {"get_dimension_size", 1, "1 1 0", "dimension"},
+    {"get_tuple_element", 1, "1 1 0", "index"},
+    {"if", 1, "1 0+ 2"},
+    {"imag", 1, "1 1 0"},
+    {"infeed", 1, "1 0+ 0", "infeed_config layout"},
+    {"iota", 1, "0 1 0", "iota_dimension"},
+    {"is_finite", 1, "1 1 0"},
+    {"log", 1, "1 1 0"},
+    {"log", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"log_plus_one", 1, "1 1 0"},
+    {"log_plus_one", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"logistic", 1, "1 1 0"},
+    {"logistic", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"map", 1, "0+ 1 1", "dimensions"},
+    {"maximum", 1, "2 1 0"},
+    {"minimum", 1, "2 1 0"},
+    {"multiply", 1, "2 1 0"},
+    {"negate", 1, "1 1 0"},
+    {"not", 1, "1 1 0"},
+    {"optimization_barrier", 1, "0+ 0+ 0"},
+    {"or", 1, "2 1 0"},
+    {"outfeed", 1, "1+ 1 0", "outfeed_config"},
+    {"pad", 1, "2 1 0", "edge_padding_high edge_padding_low interior_padding"},
+    {"partition_id", 1, "0 1 0"},
+    {"popcnt", 1, "1 1 0"},
+    {"power", 1, "2 1 0"},
+    {"real", 1, "1 1 0"},
+    {"real_dynamic_slice", 1, "4 1 0"},
+    {"recv", 1, "1 0+ 0", "channel_id channel_type is_host_transfer", rewriteTransfer},
+    {"recv", 2, "1 0+ 0", "channel_id channel_type is_host_transfer source_target_pairs",
+     rewriteTransfer},
+    {"reduce", 1, "0+ 0+ 1", "dimensions"},
+    {"reduce_precision", 1, "1 1 0", "exponent_bits mantissa_bits"},
+    {"reduce_scatter", 1, "1 1 1",
+     "channel_id replica_groups scatter_dimension use_global_device_ids", rewriteCollective},
+    {"reduce_window", 1, "0+ 0+ 1",
+     "base_dilations padding window_dilations window_dimensions window_strides"},
+    {"remainder", 1, "2 1 0"},
+    {"replica_id", 1, "0 1 0"},
+    {"reshape", 1, "1 1 0"},
+    {"return", 1, "0+ 0 0", "", nullptr, createReturn},
+    {"reverse", 1, "1 1 0", "dimensions"},
+    {"rng", 1, "3 1 0", "rng_distribution"},
+    {"rng_bit_generator", 1, "1 2 0", "rng_algorithm"},
+    {"round_nearest_afz", 1, "1 1 0"},
+    {"round_nearest_even", 1, "1 1 0"},
+    {"rsqrt", 1, "1 1 0"},
+    {"rsqrt", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"scatter", 1, "1+ 0+ 1",
+     "index_vector_dim indices_are_sorted inserted_window_dims scatter_dims_to_operand_dims "
+     "unique_indices update_window_dims",
+     rewriteScatter},
+    {"scatter", 2, "1+ 0+ 1",
+     "index_vector_dim indices_are_sorted input_batching_dims inserted_window_dims "
+     "scatter_dims_to_operand_dims scatter_indices_batching_dims unique_indices update_window_dims",
+     rewriteScatter},
+    {"select", 1, "3 1 0"},
+    {"select_and_scatter", 1, "3 1 2", "padding window_dimensions window_strides"},
+    {"send", 1, "1+ 1 0", "channel_id channel_type is_host_transfer", rewriteTransfer},
+    {"send", 2, "1+ 1 0", "channel_id channel_type is_host_transfer source_target_pairs",
+     rewriteTransfer},
+    {"set_dimension_size", 1, "2 1 0", "dimension"},
+    {"shift_left", 1, "2 1 0"},
+    {"shift_right_arithmetic", 1, "2 1 0"},
+    {"shift_right_logical", 1, "2 1 0"},
+    {"sign", 1, "1 1 0"},
+    {"sine", 1, "1 1 0"},
+    {"sine", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"slice", 1, "1 1 0", "limit_indices start_indices strides"},
+    {"sort", 1, "0+ 0+ 1", "dimension is_stable"},
+    {"sqrt", 1, "1 1 0"},
+    {"sqrt", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"subtract", 1, "2 1 0"},
+    {"tan", 1, "1 1 0"},
+    {"tan", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"tanh", 1, "1 1 0"},
+    {"tanh", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"torch_index_select", 1, "2 1 0", "batch_dims dim"},
+    {"transpose", 1, "1 1 0", "permutation"},
+    {"triangular_solve", 1, "2 1 0", "left_side lower transpose_a unit_diagonal"},
+    {"tuple", 1, "0+ 1 0"},
+    {"unary_einsum", 1, "1 1 0", "einsum_config"},
+    {"uniform_dequantize", 1, "1 1 0"},
+    {"uniform_quantize", 1, "1 1 0"},
+    {"while", 1, "0+ 0+ 2"},
+    {"xor", 1, "2 1 0"},
+};
+
+/// `add_v1`; none for what isn't known.
+static const OpRow *findOp(StringRef name) {
+  auto [base, text] = name.rsplit("_v");
+  unsigned version = 0;
+  if (text.getAsInteger(10, version))
+    return nullptr;
+  const OpRow *row = llvm::find_if(ops, [&, base = base](const OpRow &row) {
+    return row.name == base && row.version == version;
+  });
+  return row == std::end(ops) ? nullptr : row;
+}
+
+static Expected<void> checkCount(const OpRow &row, StringRef expected, size_t count,
+                                 StringRef what) {
+  bool isOpen = expected.consume_back("+");
+  size_t least = 0;
+  if (!expected.getAsInteger(10, least) && (isOpen ? count >= least : count == least))
+    return {};
+  return Unexpected(invalidArgument("vhlo.", row.name.str(), " in the bytecode has ", count, " ",
+                                    what.str(), ", expected ", least, isOpen ? " or more" : ""));
+}
+
+static Expected<void> checkCounts(const OpRow &row, const OperationState &state) {
+  SmallVector<StringRef> counts;
+  row.counts.split(counts, ' ');
+  TREADLE_TRY(checkCount(row, counts[0], state.operands.size(), "operands"));
+  TREADLE_TRY(checkCount(row, counts[1], state.types.size(), "results"));
+  return checkCount(row, counts[2], state.regions.size(), "regions");
+}
+
+static Expected<void> nameFields(const OpRow &row, SourceOp &source) {
+  SmallVector<StringRef> names;
+  row.fields.split(names, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  if (names.size() != source.fields.size())
+    return Unexpected(invalidArgument("vhlo.", source.name.str(), " in the bytecode has ",
+                                      source.fields.size(), " attributes, expected ",
+                                      names.size()));
+  NamedAttrList attrs(source.state.attributes.getDictionary(source.state.getContext()));
+  for (auto [name, value] : llvm::zip(names, source.fields))
+    attrs.set(name, value);
+  source.state.attributes = attrs;
+  return {};
+}
+
+/// Attributes other than constants count dimensions or devices.
+static Expected<void> checkSizes(const OpRow &row, const NamedAttrList &attrs) {
+  constexpr int64_t most = 1 << 20;
+  for (NamedAttribute attr : attrs)
+    if (auto elements = dyn_cast<DenseElementsAttr>(attr.getValue());
+        elements && elements.getNumElements() > most && row.name != "constant")
+      return Unexpected(invalidArgument("attribute '", attr.getName().str(), "' of vhlo.",
+                                        row.name.str(), " in the bytecode has ",
+                                        elements.getNumElements(), " elements, expected at most ",
+                                        most));
+  return {};
+}
+
+Expected<Operation *> bytecode::createFromVhlo(OpBuilder &builder, SourceOp &&source) {
+  const OpRow *row = findOp(source.name);
+  if (!row)
+    return Unexpected(unimplemented("vhlo.", source.name.str()));
+  if (source.hasFields)
+    TREADLE_TRY(nameFields(*row, source));
+  OperationState &state = source.state;
+  TREADLE_TRY(checkCounts(*row, state));
+  TREADLE_TRY(checkSizes(*row, state.attributes));
+  if (row->create)
+    return row->create(builder, std::move(source));
+  if (row->rewrite)
+    TREADLE_TRY(row->rewrite(state.attributes, builder.getContext()));
+  state.name = OperationName(("stablehlo." + row->name).str(), builder.getContext());
+  return builder.create(state);
+}
