@@ -2,8 +2,8 @@
 
 Of each program NAME it writes NAME.mlir (what lowering prints), NAME.generic.mlir and
 NAME.export.mlir (MLIR's generic form, and with locations), NAME.mhlo.mlir (with the older dialect's
-name), NAME.mlirbc (the portable artifact), and NAME.npz: inputs in0, in1, ... and outputs out0,
-out1, ... as JAX computes them on the CPU.
+name), NAME.mlirbc (the portable artifact), NAME.jax (JAX's own file), and NAME.npz: inputs in0,
+in1, ... and outputs out0, out1, ... as JAX computes them on the CPU.
 """
 
 import contextlib
@@ -813,6 +813,13 @@ def flat(tree):
     return [np.asarray(leaf) for leaf in jax.tree.leaves(tree)]
 
 
+def artifacts(exported):
+    found = {"mlirbc": exported.mlir_module_serialized}
+    with contextlib.suppress(ValueError):  # a result of a type that JAX has no file for
+        found["jax"] = bytes(exported.serialize())
+    return found
+
+
 def forms(jitted, args, specs):
     """The program's texts, and its portable artifact, by extension."""
     if specs is not None:
@@ -822,7 +829,7 @@ def forms(jitted, args, specs):
             for spec, arg in zip(specs, args, strict=True)
         ]
         exported = export.export(jitted)(*shapes)
-        return {"mlir": exported.mlir_module(), "mlirbc": exported.mlir_module_serialized}
+        return {"mlir": exported.mlir_module(), **artifacts(exported)}
     lowered = jitted.lower(*args)
     module = lowered.compiler_ir(dialect="stablehlo").operation
     text = lowered.as_text()
@@ -831,7 +838,7 @@ def forms(jitted, args, specs):
         "generic.mlir": module.get_asm(print_generic_op_form=True),
         "export.mlir": lowered.as_text(debug_info=True),
         "mhlo.mlir": text.replace("stablehlo.", "mhlo.").replace("#stablehlo<", "#mhlo<"),
-        "mlirbc": export.export(jitted)(*args).mlir_module_serialized,
+        **artifacts(export.export(jitted)(*args)),
     }
 
 

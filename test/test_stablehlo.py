@@ -890,7 +890,7 @@ def test_inputs_are_checked(run):
 
 
 def exported(script, folder):
-    """The folder with what a script exports: NAME.mlir in several forms, .mlirbc, and .npz."""
+    """The folder with what a script exports: NAME.mlir in several forms, .mlirbc, .jax, .npz."""
     has = subprocess.run([JAX, "-c", "import jax"], capture_output=True, check=False)
     if has.returncode:
         pytest.skip(f"{JAX} has no JAX; TREADLE_JAX_PYTHON can name one that has")
@@ -913,7 +913,7 @@ def differences(folder, tier="auto", loose=()):
     """What programs of a folder give else than JAX, one line each. Where XLA keeps values in 32
     bits between the ops of a program of `loose`, the last bits of the others differ."""
     wrong = []
-    for text in sorted([*folder.glob("*.mlir"), *folder.glob("*.mlirbc")]):
+    for text in sorted(p for kind in ("mlir", "mlirbc", "jax") for p in folder.glob(f"*.{kind}")):
         name = text.name.split(".")[0]
         with np.load(folder / f"{name}.npz") as file:
             values = dict(file)

@@ -12,6 +12,7 @@
 #include "treadle/import/SavedModel.h"
 #include "treadle/import/TfExecutor.h"
 #include "treadle/import/bytecode/Bytecode.h"
+#include "treadle/import/bytecode/JaxExport.h"
 #include "treadle/import/stablehlo/Import.h"
 #include "treadle/import/stablehlo/Linalg.h"
 #include "treadle/import/stablehlo/Scf.h"
@@ -77,11 +78,16 @@ static bool looksLikeMlir(StringRef content) {
                       [&](StringRef start) { return body.starts_with(start); });
 }
 
+/// A portable artifact, alone or in a file of JAX.
+static std::optional<std::string_view> artifactIn(std::string_view content) {
+  return isBytecode(content) ? content : artifactOfJaxExport(content);
+}
+
 GraphFormat treadle::formatOfContent(std::string_view content) {
   constexpr size_t looked = 4096;
   // A SavedModel begins with its version, a number; no field of a GraphDef has that tag.
   constexpr char versionTag = 1 << 3;
-  if (isBytecode(content))
+  if (artifactIn(content))
     return GraphFormat::Mlir;
   if (content.empty() || !looksLikeText(StringRef(content).take_front(looked)))
     return riegeli::isRiegeli(content)                         ? GraphFormat::Chunks
@@ -143,7 +149,7 @@ static std::optional<std::string> opOfUnknownDialect(StringRef message) {
   return op.take_until([](char c) { return c == '\''; }).str() + " is not supported";
 }
 
-/// MLIR in its binary form within another file, as what jax.export's serialize() gives.
+/// MLIR in its binary form within another file.
 static bool holdsBytecode(StringRef content) {
   constexpr size_t looked = 4096;
   return content.take_front(looked).contains(StringRef("ML\xefR", 4));
@@ -152,9 +158,9 @@ static bool holdsBytecode(StringRef content) {
 static Error bytecodeError(StringRef content) {
   StringRef producer = content.substr(content.find("\xefR") + 3).take_while(llvm::isPrint);
   return unimplemented("it holds MLIR's bytecode", producer.empty() ? "" : " of ", producer.str(),
-                       ", but doesn't begin with it; expected the bytecode alone: jax.export's "
-                       "Exported.mlir_module_serialized is it, and Exported.mlir_module() the text "
-                       "(jax.export.deserialize reads the file)");
+                       ", but doesn't begin with it; expected the bytecode alone, as "
+                       "Exported.mlir_module_serialized of jax.export, or a file of "
+                       "Exported.serialize()");
 }
 
 namespace {
@@ -262,8 +268,7 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
   case GraphFormat::SavedModelChunks:
     return importChunks<pb::SavedModel>(context, content);
   case GraphFormat::Mlir:
-    return isBytecode(content) ? importMlirBytecode(context, content)
-                               : importMlirText(context, content);
+    return importMlirText(context, content);
   }
   return Unexpected(internal("a format without a reader"));
 }
@@ -272,9 +277,9 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
 /// the byte at which that shows.
 static ImportedModule import(MLIRContext &context, std::string_view path, std::string_view content,
                              GraphFormat format) {
-  if (isBytecode(content))
-    format = GraphFormat::Mlir;
-  else if (holdsBytecode(content))
+  if (std::optional<std::string_view> artifact = artifactIn(content))
+    return importMlirBytecode(context, *artifact);
+  if (holdsBytecode(content))
     return Unexpected(bytecodeError(content));
   ImportedModule module = importAs(format, context, content);
   if (!module && format != GraphFormat::Mlir)

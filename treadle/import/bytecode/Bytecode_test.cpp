@@ -151,6 +151,21 @@ TEST(Bytecode, CountsBeyondTheFileAreErrors) {
             std::string::npos);
 }
 
+TEST(Bytecode, IsFoundInAFileOfJax) {
+  // A flatbuffer: the place of its table; a table of places; the table; a list of bytes.
+  constexpr char head[] = "\x24\0\0\0"
+                          "\x20\0\x08\0\0\0\0\0\0\0\0\0\0\0\0\0"
+                          "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x04\0"
+                          "\x20\0\0\0\x04\0\0\0";
+  std::string artifact = sampleArtifact(), file(head, 44);
+  for (unsigned i = 0; i < 4; ++i)
+    file += static_cast<char>(artifact.size() >> 8 * i);
+  file += artifact;
+  EXPECT_EQ(graphOf(file), graphOf(bytecode::sampleText));
+  file.pop_back(); // the list is longer than the file
+  EXPECT_NE(graphOf(file).find("but doesn't begin with it"), std::string::npos);
+}
+
 TEST(Bytecode, IsFoundByContent) {
   EXPECT_EQ(formatOfContent(sampleArtifact()), GraphFormat::Mlir);
   EXPECT_NE(graphOf("jax" + sampleArtifact()).find("but doesn't begin with it"), std::string::npos);
