@@ -137,7 +137,11 @@ private:
     if (isGeneric)
       return addGenericFrames(block, found);
     tfg::FrameGraph graph(block);
+    // No program has loops deeper in each other; all of what is in a loop is looked at.
+    constexpr unsigned deepest = 50;
     for (tfg::FrameGraph::Index frame = 0; frame < graph.frames().size(); ++frame) {
+      if (graph.frames()[frame].depth > deepest)
+        continue;
       Operation *enter = LoopExplainer::enterOf(graph, frame).getOperation();
       if (!needed || needed->contains(enter))
         found.push_back({enter, loops.explain(graph, frame)});

@@ -136,12 +136,6 @@ private:
     return {};
   }
 
-  bool isInside(int32_t frame, int32_t outer) const {
-    while (frame >= 0 && frame != outer)
-      frame = nodes->frames[static_cast<size_t>(frame)].parent;
-    return frame == outer;
-  }
-
   Expected<void> choose(const std::string &loop) {
     std::vector<std::string_view> names;
     for (const view::Frame &frame : nodes->frames)
@@ -151,8 +145,14 @@ private:
       return Unexpected(
           notFound("there is no loop '", loop, "' of version 1 there", didYouMean(loop, names)));
     only = loop.empty() ? -1 : static_cast<int32_t>(found - names.begin());
+    // A frame comes after the one around it.
+    std::vector<bool> isInside;
+    for (const view::Frame &frame : nodes->frames)
+      isInside.push_back(static_cast<int32_t>(isInside.size()) == only ||
+                         (frame.parent >= 0 && isInside[static_cast<size_t>(frame.parent)]));
     for (uint32_t node = 0; node < nodes->size(); ++node)
-      if (isInside(nodes->frameOf(node), only))
+      if (int32_t frame = nodes->frameOf(node);
+          only < 0 || (frame >= 0 && isInside[static_cast<size_t>(frame)]))
         chosen.push_back(node);
     return {};
   }
@@ -449,26 +449,58 @@ std::string quoted(std::string_view text) {
   return out + "\"";
 }
 
+/// Nodes in clusters for the loops around them.
+class Clusters {
+public:
+  Clusters(const view::Nodes &nodes, const std::vector<uint32_t> &chosen) {
+    for (uint32_t node : chosen)
+      members[nodes.frameOf(node)].push_back(node);
+    for (size_t i = 0; i < nodes.frames.size(); ++i)
+      inner[nodes.frames[i].parent].push_back(static_cast<int32_t>(i));
+  }
+
+  /// Calls `add(node, indent)`, and `open` and `close` with the number of a loop around what is in
+  /// it. Very deep loops are in the last that is shown.
+  template <typename Add, typename Open, typename Close>
+  void write(int32_t frame, size_t depth, Add add, Open open, Close close) const {
+    constexpr size_t deepest = 50;
+    std::string indent(2 * depth, ' ');
+    if (auto own = members.find(frame); own != members.end())
+      for (uint32_t node : own->second)
+        add(node, indent);
+    auto loops = inner.find(frame);
+    if (loops == inner.end() || depth > deepest)
+      return;
+    for (int32_t loop : loops->second) {
+      open(loop, indent);
+      write(loop, depth + 1, add, open, close);
+      close(indent);
+    }
+  }
+
+private:
+  std::map<int32_t, std::vector<uint32_t>> members;
+  std::map<int32_t, std::vector<int32_t>> inner;
+};
+
 std::string Picture::dot() const {
   constexpr std::string_view styles[] = {"", "style=dashed", "color=purple constraint=false",
                                          "style=dotted", "color=orange"};
   std::string out =
       "digraph {\n  node [shape=box style=rounded fontname=\"sans-serif\" fontsize=10];\n";
-  auto write = [&](auto &write, int32_t frame, std::string indent) -> void {
-    for (uint32_t node : chosen)
-      if (nodes->frameOf(node) == frame)
-        out +=
-            str(indent, "n", node, " [label=", quoted(str(label(node), " (", nodes->op(node), ")")),
-                " tooltip=", quoted(nodes->name(node)), "];\n");
-    for (size_t i = 0; i < nodes->frames.size(); ++i)
-      if (nodes->frames[i].parent == frame && static_cast<int32_t>(i) != only) {
-        out += str(indent, "subgraph cluster_", i, " {\n", indent,
-                   "  label=", quoted(nodes->frames[i].name), ";\n");
-        write(write, static_cast<int32_t>(i), indent + "  ");
-        out += indent + "}\n";
-      }
-  };
-  write(write, only, "  ");
+  Clusters(*nodes, chosen)
+      .write(
+          only, 1,
+          [&](uint32_t node, const std::string &indent) {
+            out += str(indent, "n", node,
+                       " [label=", quoted(str(label(node), " (", nodes->op(node), ")")),
+                       " tooltip=", quoted(nodes->name(node)), "];\n");
+          },
+          [&](int32_t loop, const std::string &indent) {
+            out += str(indent, "subgraph cluster_", loop, " {\n", indent,
+                       "  label=", quoted(nodes->frames[static_cast<size_t>(loop)].name), ";\n");
+          },
+          [&](const std::string &indent) { out += indent + "}\n"; });
   for (const Edge &edge : edges) {
     std::string_view look = styles[static_cast<size_t>(edge.kind)];
     std::string type = edge.type.empty() ? "" : str("tooltip=", quoted(edge.type));

@@ -141,11 +141,14 @@ void Nodes::addFrames(Block &block, uint32_t first) {
     return;
   tfg::FrameGraph graph(block);
   auto base = static_cast<int32_t>(frames.size());
-  for (const tfg::FrameGraph::Frame &frame : graph.frames())
+  std::map<std::pair<tfg::FrameGraph::Index, std::string_view>, int32_t> byName; // and parent
+  for (const tfg::FrameGraph::Frame &frame : graph.frames()) {
+    byName[{frame.parent, frame.name}] = static_cast<int32_t>(frames.size());
     frames.push_back(
         {static_cast<int32_t>(bodies.size()) - 1, frame.name,
          frame.parent == tfg::FrameGraph::none ? -1 : base + static_cast<int32_t>(frame.parent),
          10});
+  }
   for (uint32_t number = first; number < operations.size(); ++number) {
     Operation *op = operations[number];
     if (!op || !Node::isNode(op))
@@ -156,12 +159,12 @@ void Nodes::addFrames(Block &block, uint32_t first) {
     if (!isKind(op, OpKind::Enter))
       continue;
     auto name = node.attr<StringAttr>("frame_name");
-    for (auto [i, frame] : llvm::enumerate(graph.frames()))
-      if (name && frame.name == name.getValue() && frame.parent == around) {
-        nodeFrame[number] = base + static_cast<int32_t>(i);
-        if (auto parallel = node.attr<IntegerAttr>("parallel_iterations"))
-          frames[static_cast<size_t>(nodeFrame[number])].parallelIterations = parallel.getInt();
-      }
+    auto entered = byName.find({around, name ? std::string_view(name.getValue()) : ""});
+    if (entered == byName.end())
+      continue;
+    nodeFrame[number] = entered->second;
+    if (auto parallel = node.attr<IntegerAttr>("parallel_iterations"))
+      frames[static_cast<size_t>(entered->second)].parallelIterations = parallel.getInt();
   }
 }
 

@@ -38,6 +38,7 @@ FrameGraph::FrameGraph(Block &body) {
   number(body);
   connect();
   findFrames();
+  numberFrames();
   connectExits();
   findSides();
   sort();
@@ -111,6 +112,23 @@ void FrameGraph::findFrames() {
       given[i] = tree.exit(own);
     }
     frame.push_back(numberOf(own));
+  }
+}
+
+// An inner frame comes after the one around it.
+void FrameGraph::numberFrames() {
+  std::vector<Index> size(allFrames.size(), 1); // with those inside
+  for (size_t f = allFrames.size(); f-- > 0;)
+    if (Index parent = allFrames[f].parent; parent != none)
+      size[parent] += size[f];
+  std::vector<Index> next(allFrames.size()); // the first number that is free inside
+  Index nextOutermost = 0;
+  for (size_t f = 0; f < allFrames.size(); ++f) {
+    Frame &one = allFrames[f];
+    Index &free = one.parent == none ? nextOutermost : next[one.parent];
+    one.begin = free;
+    one.end = free += size[f];
+    next[f] = one.begin + 1;
   }
 }
 
@@ -202,10 +220,10 @@ void FrameGraph::sort() {
 }
 
 bool FrameGraph::isInside(Index node, Index outer) const {
-  for (Index f = frame[node]; f != none; f = allFrames[f].parent)
-    if (f == outer)
-      return true;
-  return outer == none;
+  if (outer == none || frame[node] == none)
+    return outer == none;
+  Index own = allFrames[frame[node]].begin;
+  return allFrames[outer].begin <= own && own < allFrames[outer].end;
 }
 
 FrameGraph::Index FrameGraph::commonFrame(Index a, Index b) const {

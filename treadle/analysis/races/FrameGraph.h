@@ -25,7 +25,8 @@ public:
     std::string name;
     Index parent = none;
     unsigned depth = 0;
-    bool overlaps = true; // iterations may: parallel_iterations isn't 1
+    bool overlaps = true;     // iterations may: parallel_iterations isn't 1
+    Index begin = 0, end = 0; // of its own number and of those inside, outermost first
   };
   /// Of a node; `none` outside of all loops. Enter is in its parent's frame, Exit in the loop's.
   Index frameOf(Index node) const { return frame[node]; }
@@ -52,6 +53,7 @@ private:
   void number(mlir::Block &body);
   void connect();
   void findFrames();
+  void numberFrames();
   void connectExits();
   void findSides();
   void sort();
