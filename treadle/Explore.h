@@ -47,8 +47,8 @@ struct Recording {
     std::vector<std::pair<std::string, int64_t>> tag;
     bool isDead = false;
     std::vector<std::optional<Value>> inputs; // nothing for one that a Merge did not wait for
-    /// None of an Exit that is dead: it fires once more when its frame is over, around the frame and
-    /// without inputs.
+    /// None of an Exit that is dead: it fires once more when its frame is over, around the frame
+    /// and without inputs.
     std::vector<Value> outputs;
     std::string error; // empty unless it failed
   };
