@@ -159,6 +159,15 @@ TEST(Explore, FramesThatAreNoneAreAnError) {
       << found.error().message;
 }
 
+TEST(Explore, FeedsMustBeWhatTheirUsersTake) {
+  Graph graph = *Graph::fromBytes(placeholder("x", "DT_INT32") + node("y", "Neg", {"x"}));
+  ExploreRequest request{{"y"}, {}, {{"x:0", Tensor::scalar(DType::Float64, 1.0)}}, {}, 10};
+  Expected<Exploration> found = explore(graph, request);
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().message.find("input 0 is float64, expected int32"), std::string::npos)
+      << found.error().message;
+}
+
 TEST(Explore, WhatWaitsForeverIsStopped) {
   std::string types = " attr { key: 'component_types' value { list { type: DT_INT32 } } }";
   Graph graph = *Graph::fromBytes(node("q", "FIFOQueueV2", {}, types) +

@@ -26,6 +26,14 @@ static GraphSpec alone(const NodeSpec &node) {
 
 Expected<std::vector<Tensor>> KernelOps::compute(const GraphSpec &graph, int32_t node,
                                                  std::vector<Tensor> inputs) {
+  // What is fed may be of another dtype than its node states.
+  const NodeSpec &spec = graph.nodes[static_cast<size_t>(node)];
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (DType stated = spec.inputTypes[i].dtype;
+        inputs[i] && !inputs[i].isRef() && inputs[i].dtype() != stated)
+      return Unexpected(invalidArgument("node '", spec.name, "' (", spec.op, "): input ", i, " is ",
+                                        dtypeName(inputs[i].dtype()), ", expected ",
+                                        dtypeName(stated)));
   std::unique_ptr<Plan> &plan = plans[{&graph, node}];
   if (!plan) {
     auto built = TREADLE_TRY(

@@ -158,6 +158,9 @@ void Machine::fireNode(const Tag &tag, int32_t node, const Arrivals &in, bool is
   }
   if (isOrdinary)
     return computeNode({tag, node}, in.data, in.past);
+  bool leavesIteration = isOp(n, "Exit") || isOp(n, "NextIteration");
+  if (leavesIteration && tag.empty())
+    return fail({tag, node}, invalidArgument("it is not inside a frame").atNode(n.name, n.op));
   if (observer)
     observer->fires({tag, node}, in.data, isDead);
   if (isOp(n, "Enter"))
