@@ -18,7 +18,6 @@
 using namespace mlir;
 
 namespace treadle::codegen {
-namespace {} // namespace
 
 int64_t weightOf(Operation &op) {
   constexpr int64_t loop = 20, call = 5;

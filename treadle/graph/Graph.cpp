@@ -252,30 +252,6 @@ static int64_t numNodes(mlir::Block &block, const std::set<mlir::Operation *> *n
   return count;
 }
 
-/// The names of functions that nodes call, and that those call.
-static llvm::StringSet<> calledBy(const ModuleIndex &index,
-                                  const std::set<mlir::Operation *> &nodes) {
-  llvm::StringSet<> called;
-  std::vector<mlir::Operation *> work(nodes.begin(), nodes.end());
-  auto call = [&](llvm::StringRef name) {
-    tfg::FuncOp function = index.function(name);
-    if (function && !function->getRegion(0).empty() && called.insert(name).second)
-      work.push_back(function);
-  };
-  while (!work.empty()) {
-    mlir::Operation *op = work.back();
-    work.pop_back();
-    op->walk([&](mlir::Operation *inner) {
-      if (!tfg::Node::isNode(inner))
-        return;
-      call(tfg::Node(inner).opType());
-      for (mlir::NamedAttribute attr : tfg::Node(inner).attrs())
-        tfg::forEachFunctionName(attr.getValue(), call);
-    });
-  }
-  return called;
-}
-
 /// `needed`: of the graph's nodes those that count, with what they call; null: all.
 static GraphSummary summarize(const Graph &graph, const std::set<mlir::Operation *> *needed) {
   Summarizer summarizer;

@@ -1,6 +1,7 @@
 #include "treadle/graph/Needed.h"
 
 #include "treadle/dialect/Regions.h"
+#include "treadle/rewriting/FunctionalNode.h"
 
 using namespace mlir;
 
@@ -42,6 +43,28 @@ Expected<std::set<Operation *>> neededBy(const ModuleIndex &index,
   return nodesNamed(index, names).map([](std::vector<Operation *> roots) {
     return neededBy(std::move(roots));
   });
+}
+
+llvm::StringSet<> calledBy(const ModuleIndex &index, const std::set<mlir::Operation *> &nodes) {
+  llvm::StringSet<> called;
+  std::vector<mlir::Operation *> work(nodes.begin(), nodes.end());
+  auto call = [&](llvm::StringRef name) {
+    tfg::FuncOp function = index.function(name);
+    if (function && !function->getRegion(0).empty() && called.insert(name).second)
+      work.push_back(function);
+  };
+  while (!work.empty()) {
+    mlir::Operation *op = work.back();
+    work.pop_back();
+    op->walk([&](mlir::Operation *inner) {
+      if (!tfg::Node::isNode(inner))
+        return;
+      call(tfg::Node(inner).opType());
+      for (mlir::NamedAttribute attr : tfg::Node(inner).attrs())
+        tfg::forEachFunctionName(attr.getValue(), call);
+    });
+  }
+  return called;
 }
 
 } // namespace treadle

@@ -3,6 +3,8 @@
 
 #include "treadle/lowering/Lowering.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <set>
 
 namespace treadle {
@@ -14,5 +16,8 @@ Expected<std::vector<mlir::Operation *>> nodesNamed(const ModuleIndex &index,
 /// What the nodes of these names need, themselves included. Errors as of `nodesNamed`.
 Expected<std::set<mlir::Operation *>> neededBy(const ModuleIndex &index,
                                                const std::vector<std::string> &names);
+
+/// The names of functions that nodes call, and that those call.
+llvm::StringSet<> calledBy(const ModuleIndex &index, const std::set<mlir::Operation *> &nodes);
 
 } // namespace treadle

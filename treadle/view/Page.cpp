@@ -1,5 +1,6 @@
 // The page itself: one file that npm has built, and what it shows.
 #include "treadle/View.h"
+#include "treadle/kernels/Compression.h"
 #include "treadle/tensor/Error.h"
 
 #include "llvm/Support/Base64.h"
@@ -24,23 +25,11 @@ extern const unsigned char treadle_view_page_end[];
 namespace treadle {
 namespace {
 
-/// windowBits of zlib for gzip's format.
-constexpr int gzipFormat = 15 + 16;
-
 std::string unpacked() {
-  z_stream stream{};
-  stream.next_in = const_cast<unsigned char *>(treadle_view_page);
-  stream.avail_in = static_cast<unsigned>(treadle_view_page_end - treadle_view_page);
-  inflateInit2(&stream, gzipFormat);
   std::string page;
-  char block[1 << 16];
-  for (int status = Z_OK; status == Z_OK;) {
-    stream.next_out = reinterpret_cast<unsigned char *>(block);
-    stream.avail_out = sizeof block;
-    status = inflate(&stream, Z_NO_FLUSH);
-    page.append(block, sizeof block - stream.avail_out);
-  }
-  inflateEnd(&stream);
+  inflateAll({reinterpret_cast<const char *>(treadle_view_page),
+              static_cast<size_t>(treadle_view_page_end - treadle_view_page)},
+             *windowBitsOf("GZIP"), page);
   return page;
 }
 
@@ -49,7 +38,7 @@ std::string packed(const std::string &bytes) {
   constexpr size_t large = 16 << 20;
   z_stream stream{};
   deflateInit2(&stream, bytes.size() > large ? Z_BEST_SPEED : Z_DEFAULT_COMPRESSION, Z_DEFLATED,
-               gzipFormat, /*memLevel=*/8, Z_DEFAULT_STRATEGY);
+               *windowBitsOf("GZIP"), /*memLevel=*/8, Z_DEFAULT_STRATEGY);
   std::string out;
   char block[1 << 16];
   size_t taken = 0;

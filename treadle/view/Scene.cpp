@@ -7,12 +7,9 @@
 #include "treadle/lowering/Constants.h"
 #include "treadle/lowering/Lowering.h"
 #include "treadle/ops/OpTable.h"
-#include "treadle/rewriting/FunctionalNode.h"
 #include "treadle/runtime/ValueName.h"
 #include "treadle/view/Nodes.h"
 #include "treadle/view/Weights.h"
-
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 
@@ -29,7 +26,7 @@ constexpr size_t mostRaces = 200;
 
 class SceneWriter {
 public:
-  SceneWriter(ModuleOp whole, const SceneParts &parts) : whole(whole), parts(parts) {
+  SceneWriter(ModuleOp whole, const SceneParts &parts) : parts(parts) {
     modules = metaGraphs(whole);
     if (modules.empty())
       modules.push_back(whole);
@@ -74,37 +71,16 @@ private:
     tfg::ShapeAnalysis shapes(module);
     shapes.run();
     nodes.setShapes(&shapes);
-    llvm::StringSet<> called;
-    for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>()) {
-      Block &block = graph.getNodes().front();
-      nodes.addBody(block, {"", "graph", 0, 0}, parts.needed);
-      for (Operation &op : block)
-        if (!parts.needed || parts.needed->contains(&op))
-          reach(module, op, called);
-    }
+    for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
+      nodes.addBody(graph.getNodes().front(), {"", "graph", 0, 0}, parts.needed);
     for (tfg::FuncOp function : module.getOps<tfg::FuncOp>())
-      if (!function.isExternal() && (!parts.needed || called.contains(function.getName())))
+      if (!function.isExternal() && (!parts.needed || parts.called.contains(function.getName())))
         nodes.addFunction(function);
     tfg::EffectAnalysis effects(module);
     nodes.addEffects(effects, module);
     for (tfg::GraphOp graph : module.getOps<tfg::GraphOp>())
       addRaces(graph, effects);
     nodes.setShapes(nullptr);
-  }
-
-  /// What a node calls, and what that calls.
-  void reach(ModuleOp module, Operation &op, llvm::StringSet<> &called) {
-    if (!parts.needed || !Node::isNode(&op))
-      return;
-    auto visit = [&](StringRef name) {
-      auto function = module.lookupSymbol<tfg::FuncOp>(name);
-      if (function && !function.isExternal() && called.insert(name).second)
-        for (Operation &inner : function.getEntry())
-          reach(module, inner, called);
-    };
-    visit(Node(&op).opType());
-    for (NamedAttribute attr : Node(&op).attrs())
-      tfg::forEachFunctionName(attr.getValue(), visit);
   }
 
   void addFlat() {
@@ -297,7 +273,6 @@ private:
     std::string message;
   };
 
-  ModuleOp whole;
   const SceneParts &parts;
   SmallVector<ModuleOp> modules;
   Nodes nodes;

@@ -44,6 +44,7 @@
 #include "treadle/View.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <set>
 
@@ -57,8 +58,9 @@ enum class EdgeKind : uint8_t { Data, Control, Back, Soft, Chain };
 struct SceneParts {
   std::string title;
   std::vector<Graph::Signature> signatures;
-  /// Of the graph's nodes those that are shown, and what they call; null: all.
+  /// Of the graph's nodes those that are shown, and the functions that they reach; null: all.
   const std::set<mlir::Operation *> *needed = nullptr;
+  llvm::StringSet<> called = {};
   const Explanation *explanation = nullptr;
   /// Values of variables, by the names that sessions know them by.
   std::map<std::string, Tensor, std::less<>> variables;

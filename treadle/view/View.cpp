@@ -66,7 +66,10 @@ Expected<view::Scene> makeScene(const Graph &graph, const ViewRequest &request,
   view::SceneParts parts;
   parts.title = title;
   parts.signatures = graph.signatures();
-  parts.needed = needed ? &*needed : nullptr;
+  if (needed) {
+    parts.needed = &*needed;
+    parts.called = calledBy(shown.impl->index(), *needed);
+  }
   parts.weighs = request.weighs;
   std::optional<Explanation> explanation;
   if (int64_t count = numNodes(shown); request.explains && count > mostExplained) {

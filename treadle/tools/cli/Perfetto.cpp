@@ -1,8 +1,9 @@
 #include "treadle/tools/cli/Perfetto.h"
 
-#include "treadle/tools/cli/Browser.h"
+#include "treadle/kernels/WireFormat.h"
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/PageServer.h"
+#include "treadle/tools/cli/Programs.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
@@ -18,17 +19,16 @@ namespace {
 
 // ---- messages of protobuf, written
 
-std::string varint(uint64_t number) {
+std::string number(uint32_t field, uint64_t value) {
   std::string out;
-  for (; number >= 0x80; number >>= 7)
-    out += static_cast<char>(number | 0x80);
-  return out + static_cast<char>(number);
+  wire::putNumber(out, field, value);
+  return out;
 }
 
-std::string number(uint32_t field, uint64_t value) { return varint(field << 3) + varint(value); }
-
 std::string bytes(uint32_t field, std::string_view value) {
-  return varint(field << 3 | 2) + varint(value.size()) + std::string(value);
+  std::string out;
+  wire::putBytes(out, field, value);
+  return out;
 }
 
 // Fields of TracePacket, TrackDescriptor and TrackEvent.

@@ -1,17 +1,13 @@
 // `treadle view`: a graph in the browser.
 #include "treadle/View.h"
 #include "treadle/npy/Npy.h"
-#include "treadle/tools/cli/Browser.h"
 #include "treadle/tools/cli/PageServer.h"
 #include "treadle/tools/cli/Perfetto.h"
+#include "treadle/tools/cli/Programs.h"
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Request.h"
 
 #include <cstdio>
-#include <cstdlib>
-
-#include <spawn.h>
-#include <sys/wait.h>
 
 namespace treadle::cli {
 namespace {
@@ -81,16 +77,9 @@ int serve(const Arguments &args, const std::map<std::string, std::string> &parts
 
 /// The SVG as pixels, by a program that Debian has.
 Expected<void> writePng(const std::string &svg, const std::string &path) {
-  std::string file = str(path, ".svg"), program = "rsvg-convert";
+  std::string file = str(path, ".svg");
   TREADLE_TRY(writeFileBytes(file, svg));
-  std::string flags[] = {"--zoom=2", "--output", path, file};
-  char *arguments[] = {program.data(),  flags[0].data(), flags[1].data(),
-                       flags[2].data(), flags[3].data(), nullptr};
-  pid_t child = 0;
-  int status = 1;
-  bool isDone = posix_spawnp(&child, program.c_str(), nullptr, nullptr, arguments, environ) == 0 &&
-                waitpid(child, &status, 0) == child && status == 0;
-  if (isDone) {
+  if (runProgram({"rsvg-convert", "--zoom=2", "--output", path, file})) {
     std::remove(file.c_str());
     return {};
   }
