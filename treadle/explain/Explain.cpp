@@ -3,6 +3,7 @@
 #include "treadle/explain/LoopExplanation.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Needed.h"
+#include "treadle/graph/Shown.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/ops/OpTable.h"
 
@@ -176,11 +177,8 @@ Expected<Explanation> explain(const Graph &given, const ExplainRequest &asks) {
   if (asksForNames && !request.signature.empty())
     return Unexpected(invalidArgument("a signature and names can't be asked for together: a "
                                       "signature gives all of its outputs"));
-  if (!asksForNames && !request.all) {
-    auto fetches = TREADLE_TRY(given.signatureFetches(request.signature));
-    if (!request.signature.empty() || given.isSavedModel())
-      request.fetches = std::move(fetches);
-  }
+  if (!asksForNames && !request.all)
+    request.fetches = TREADLE_TRY(shownFetches(given, request.signature, /*all=*/false));
   Kinds kinds = kindsOfRegions(*given.impl->module);
   Expected<Graph> graph = withoutRegions(given).and_then(
       [&](const Graph &functional) { return withTraits(functional, request.traits); });

@@ -1,6 +1,7 @@
 // Graph::signatures: what a SavedModel offers to callers.
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/SavedModel.h"
+#include "treadle/graph/Shown.h"
 
 #include "treadle/export/SavedModel.h"
 #include "treadle/import/Keywords.h"
@@ -148,6 +149,14 @@ Expected<std::vector<std::string>> Graph::signatureFetches(std::string_view name
       for (llvm::StringRef tensor : llvm::split(value.name, ','))
         if (!name.empty() || impl->index().node(tensor.split(':').first))
           fetches.push_back(tensor.str());
+  return fetches;
+}
+
+Expected<std::vector<std::string>> shownFetches(const Graph &graph, std::string_view signature,
+                                                bool all) {
+  auto fetches = TREADLE_TRY(graph.signatureFetches(signature));
+  if (all || (signature.empty() && !graph.isSavedModel()))
+    fetches.clear();
   return fetches;
 }
 

@@ -7,6 +7,7 @@
 #include "treadle/graph/Diff.h"
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/graph/Needed.h"
+#include "treadle/graph/Shown.h"
 #include "treadle/view/Columns.h"
 #include "treadle/view/Scene.h"
 
@@ -39,8 +40,9 @@ int64_t numNodes(const Graph &graph) {
 /// The nodes that are shown; nothing if all are.
 Expected<std::optional<std::set<Operation *>>> neededNodes(const Graph &graph,
                                                            const ViewRequest &request) {
-  std::vector<std::string> fetches = TREADLE_TRY(graph.signatureFetches(request.signature));
-  if (fetches.empty() || request.all || (request.signature.empty() && !graph.isSavedModel()))
+  std::vector<std::string> fetches =
+      TREADLE_TRY(shownFetches(graph, request.signature, request.all));
+  if (fetches.empty())
     return std::nullopt;
   return neededBy(graph.impl->index(), fetches).map([](std::set<Operation *> needed) {
     return std::optional(std::move(needed));

@@ -1,4 +1,5 @@
 // `treadle show`: what is in a graph, for people and as JSON.
+#include "treadle/graph/Shown.h"
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/ShowParts.h"
 #include "treadle/tools/cli/Terminal.h"
@@ -74,11 +75,11 @@ struct Shown {
 
 Expected<Shown> choose(const Arguments &args, const Graph &graph) {
   std::string name(args.value("--signature").value_or(""));
-  auto fetches = TREADLE_TRY(graph.signatureFetches(name));
+  auto fetches = TREADLE_TRY(shownFetches(graph, name, args.has("--all")));
   Shown shown{graph.signatures(), summarize(graph)};
   if (!name.empty())
     std::erase_if(shown.signatures, [&](const auto &signature) { return signature.name != name; });
-  if (fetches.empty() || args.has("--all") || (name.empty() && !graph.isSavedModel()))
+  if (fetches.empty())
     return shown;
   Summary needed = TREADLE_TRY(summarize(graph, fetches));
   shown.otherNodes = shown.summary.nodes - needed.nodes;

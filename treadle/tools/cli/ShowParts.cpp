@@ -1,6 +1,7 @@
 #include "treadle/tools/cli/ShowParts.h"
 
 #include "treadle/graph/Scopes.h"
+#include "treadle/graph/Shown.h"
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/Terminal.h"
 
@@ -94,12 +95,10 @@ int showTree(const Arguments &args, const Graph &graph) {
   Parsed<int64_t> depth = args.integer("--depth", 2, 1);
   if (!depth)
     return report(depth.error());
-  std::string signature(args.value("--signature").value_or(""));
-  bool isWhole = args.has("--all") || (signature.empty() && !graph.isSavedModel());
   Expected<std::vector<Scope>> bodies =
-      graph.signatureFetches(signature).and_then([&](const std::vector<std::string> &fetches) {
-        return scopesOf(graph, isWhole ? std::vector<std::string>() : fetches);
-      });
+      shownFetches(graph, args.value("--signature").value_or(""), args.has("--all"))
+          .and_then(
+              [&](const std::vector<std::string> &fetches) { return scopesOf(graph, fetches); });
   if (!bodies)
     return report(bodies.error());
   TreeText tree(Terminal::ofOutput(), *depth);
