@@ -124,9 +124,12 @@ static bool loadProgramDialects(MLIRContext &context, StringRef text) {
 }
 
 /// What else is read into tfg, in place.
-static LogicalResult convert(ModuleOp module) {
-  if (hasStableHlo(module))
+static LogicalResult convert(ModuleOp module, const LookAtProgram &look) {
+  if (hasStableHlo(module)) {
+    if (look)
+      look(module);
     return importStableHlo(module);
+  }
   return hasTfExecutor(module) ? importTfExecutor(module) : success();
 }
 
@@ -204,7 +207,8 @@ static void loadGraphDialects(MLIRContext &context) {
                       tf_type::TfTypeDialect>();
 }
 
-ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
+static ImportedModule readMlirText(MLIRContext &context, std::string_view text,
+                                   const LookAtProgram &look) {
   TREADLE_TRY(checkMlirNesting(text));
   loadGraphDialects(context);
   FirstError first(context);
@@ -214,7 +218,7 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
   // Its lexer looks at the byte behind the text, which must be zero.
   auto module = parseSourceString<ModuleOp>(std::string(text), ParserConfig(&context));
   context.allowUnregisteredDialects(wasOpen);
-  if (first.isUnimplemented || (module && failed(convert(*module))))
+  if (first.isUnimplemented || (module && failed(convert(*module, look))))
     return Unexpected(first.error());
   if (!module)
     return Unexpected(
@@ -223,8 +227,13 @@ ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view te
   return module;
 }
 
+ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
+  return readMlirText(context, text, {});
+}
+
 /// A portable artifact of StableHLO.
-static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view bytes) {
+static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view bytes,
+                                         const LookAtProgram &look) {
   loadGraphDialects(context);
   stablehlo::loadDialects(context);
   hlo::loadBranches(context);
@@ -232,7 +241,7 @@ static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view 
   bool wasOpen = context.allowsUnregisteredDialects();
   context.allowUnregisteredDialects();
   ImportedModule module = readBytecode(context, bytes);
-  bool isGood = module && succeeded(verify(**module)) && succeeded(convert(**module));
+  bool isGood = module && succeeded(verify(**module)) && succeeded(convert(**module, look));
   context.allowUnregisteredDialects(wasOpen);
   if (module && !isGood)
     return Unexpected(first.error());
@@ -253,7 +262,8 @@ static ImportedModule importChunks(MLIRContext &context, std::string_view bytes)
   return importMessage(context, std::move(message));
 }
 
-static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::string_view content) {
+static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::string_view content,
+                               const LookAtProgram &look) {
   switch (format) {
   case GraphFormat::Binary:
     return importGraphDef(context, content);
@@ -268,7 +278,7 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
   case GraphFormat::SavedModelChunks:
     return importChunks<pb::SavedModel>(context, content);
   case GraphFormat::Mlir:
-    return importMlirText(context, content);
+    return readMlirText(context, content, look);
   }
   return Unexpected(internal("a format without a reader"));
 }
@@ -276,20 +286,21 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
 /// `path` may be empty. What can't be read may be something else altogether, which says more than
 /// the byte at which that shows.
 static ImportedModule import(MLIRContext &context, std::string_view path, std::string_view content,
-                             GraphFormat format) {
+                             GraphFormat format, const LookAtProgram &look = {}) {
   if (std::optional<std::string_view> artifact = artifactIn(content))
-    return importMlirBytecode(context, *artifact);
+    return importMlirBytecode(context, *artifact, look);
   if (holdsBytecode(content))
     return Unexpected(bytecodeError(content));
-  ImportedModule module = importAs(format, context, content);
+  ImportedModule module = importAs(format, context, content, look);
   if (!module && format != GraphFormat::Mlir)
     if (std::optional<std::string> foreign = foreignFormat(path, content))
       return Unexpected(invalidArgument("it is ", *foreign));
   return module;
 }
 
-ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes) {
-  return import(context, "", bytes, formatOfContent(bytes));
+ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes,
+                                    const LookAtProgram &look) {
+  return import(context, "", bytes, formatOfContent(bytes), look);
 }
 
 /// Files up to this size are read: one that is mapped, and becomes shorter meanwhile, ends the

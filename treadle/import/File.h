@@ -6,6 +6,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -43,9 +44,12 @@ GraphFormat formatOfContent(std::string_view content);
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importFile(mlir::MLIRContext &context,
                                                        const std::string &path);
 
+/// Is given a program of StableHLO as it was read, before it becomes a graph.
+using LookAtProgram = std::function<void(mlir::ModuleOp)>;
+
 /// The same from memory, the format told by content.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importBytes(mlir::MLIRContext &context,
-                                                        std::string_view bytes);
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importBytes(mlir::MLIRContext &context, std::string_view bytes, const LookAtProgram &look = {});
 
 /// MLIR text, verified; errors are InvalidArgument and state line and column.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importMlirText(mlir::MLIRContext &context,
