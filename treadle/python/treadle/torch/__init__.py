@@ -14,11 +14,11 @@ from typing import Any
 
 import torch
 
+from .._aten._rules import RULES
 from .._native import Communicator
 from ._importer import import_graph
 from ._inputs import traced
 from ._program import Program
-from ._rules import RULES
 
 __all__ = ["Program", "backend", "from_fx", "supported_ops"]
 

@@ -10,13 +10,13 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-import torch
 import torch.distributed as dist
 
+from .._aten import _dtypes as dtypes
+from .._aten._rules import rule
+from .._aten._writer import Tensor, Writer
 from .._errors import InvalidArgumentError, UnimplementedError
 from .._native import Output
-from ._rules import rule
-from ._writer import Tensor, Writer
 
 # What values of several ranks become: merge_op and final_op.
 _REDUCTIONS = {
@@ -47,7 +47,7 @@ def _group_key(name: Any) -> int:
 def _keys(w: Writer, name: Any, size: int) -> list[Output]:
     """group_size, group_key and instance_key. Collectives are numbered as the graph has them."""
     numbers = size, _group_key(name), w.next_instance()
-    return [w.constant(n, torch.int32) for n in numbers]
+    return [w.constant(n, dtypes.int32) for n in numbers]
 
 
 def _reduction(name: str) -> dict[str, Any]:

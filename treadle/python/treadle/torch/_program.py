@@ -8,10 +8,10 @@ import numpy as np
 import torch
 from torch.utils import _pytree as pytree
 
+from .._aten._importer import Imported, Source
 from .._errors import InvalidArgumentError
 from .._native import Communicator, Graph, Session
 from ._arrays import as_array, as_tensor
-from ._importer import Imported, Source
 from ._trace import Traced
 
 

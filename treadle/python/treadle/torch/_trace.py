@@ -19,25 +19,11 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.utils import _pytree as pytree
 
+from .._aten._graph import SCALAR_OPS
 from .._errors import UnimplementedError
 
-# What Python computes with dimensions; values of a graph know the operators.
-SCALAR_OPS: dict[Any, Callable[..., Any]] = {
-    operator.add: operator.add,
-    operator.sub: operator.sub,
-    operator.mul: operator.mul,
-    operator.floordiv: operator.floordiv,
-    operator.mod: operator.mod,
-    operator.neg: operator.neg,
-    operator.truediv: operator.truediv,
-    operator.pow: operator.pow,
-    operator.ge: operator.ge,
-    operator.gt: operator.gt,
-    operator.le: operator.le,
-    operator.lt: operator.lt,
-    operator.eq: operator.eq,
-    operator.ne: operator.ne,
-}
+#: Functions of Python's on dimensions, and what records of graphs call them.
+SCALAR_FUNCTIONS = {function: name for name, function in SCALAR_OPS.items()}
 
 
 def is_functional(module: fx.GraphModule) -> bool:
@@ -60,7 +46,7 @@ def _is_functional(node: fx.Node) -> bool:
     if node.op != "call_function":
         return False
     target = node.target
-    if target is operator.getitem or target in SCALAR_OPS or str(target) in _WITH_BODIES:
+    if target is operator.getitem or target in SCALAR_FUNCTIONS or str(target) in _WITH_BODIES:
         return True
     if not isinstance(target, torch._ops.OpOverload):
         return isinstance(target, type) and issubclass(target, tuple)

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from .._native import Output
+from . import _dtypes as dtypes
+from ._dtypes import DType
 from ._rules import rule
 from ._writer import BOOL, FLOAT, KEEP, POWER, REAL, Scalar, Tensor, Writer
 
@@ -54,8 +54,8 @@ def _in_wider(op: str) -> Callable[..., Output]:
         dtype = values[0].dtype
         if dtype not in ("uint8", "int8", "int16"):
             return w.op(op, *values)
-        wide = [w.cast(v, torch.int64) for v in values]
-        return w.cast(w.op(op, *wide), getattr(torch, dtype))
+        wide = [w.cast(v, dtypes.int64) for v in values]
+        return w.cast(w.op(op, *wide), dtypes.named(dtype))
 
     return write
 
@@ -165,7 +165,7 @@ _QUESTIONS = {"isfinite", "isinf", "isnan", "logical_not", "prims.signbit", "sig
 def _register_unary(name: str, kind: Any, write: Unary) -> None:
     def apply(w: Writer, x: Tensor) -> Output:
         (value,), dtype = w.promoted(kind, x)
-        return w.cast(write(w, value), torch.bool if name in _QUESTIONS else dtype)
+        return w.cast(write(w, value), dtypes.bool_ if name in _QUESTIONS else dtype)
 
     rule(name)(apply)
 
@@ -176,7 +176,7 @@ for _name, (_kind, _write) in _UNARY.items():
 
 def _like(w: Writer, number: float, x: Output) -> Output:
     """A number in the dtype of a value."""
-    return w.cast(number, getattr(torch, x.dtype))
+    return w.cast(number, dtypes.named(x.dtype))
 
 
 def _truth(w: Writer, x: Output) -> Output:
@@ -209,7 +209,7 @@ def _compared(op: str) -> Binary:
 
     def write(w: Writer, x: Output, y: Output) -> Output:
         if x.dtype == "bool" and op not in ("Equal", "NotEqual"):
-            x, y = w.cast(x, torch.uint8), w.cast(y, torch.uint8)
+            x, y = w.cast(x, dtypes.uint8), w.cast(y, dtypes.uint8)
         return w.op(op, x, y)
 
     return write
@@ -434,7 +434,7 @@ def _nan_to_num(
 ) -> Output | Tensor:
     if not x.dtype.is_floating_point:
         return x
-    limits = torch.finfo(x.dtype)
+    limits = dtypes.limits(x.dtype)
     value = x.out
     chosen = w.op("SelectV2", w.op("IsNan", value), _like(w, nan or 0.0, value), value)
     for infinity, given, limit in ((math.inf, posinf, limits.max), (-math.inf, neginf, limits.min)):
@@ -467,8 +467,8 @@ def _gelu(w: Writer, x: Tensor, *, approximate: str = "none") -> Output:
 
 def _is_one_op(grad: Tensor, x: Tensor) -> bool:
     """Whether an activation's gradient is one op of ours: where no dtype or shape changes."""
-    is_same = grad.dtype == x.dtype and grad.fake.shape == x.fake.shape
-    return is_same and x.dtype in (torch.float32, torch.float64)
+    is_same = grad.dtype == x.dtype and grad.meta.shape == x.meta.shape
+    return is_same and x.dtype in (dtypes.float32, dtypes.float64)
 
 
 @rule("gelu_backward")
@@ -558,12 +558,12 @@ def _to_copy(w: Writer, x: Tensor, *_: Any, **__: Any) -> Output:
 
 
 @rule("prims.convert_element_type")
-def _convert(w: Writer, x: Tensor, dtype: torch.dtype) -> Output:
+def _convert(w: Writer, x: Tensor, dtype: DType) -> Output:
     return _converted(w, x, dtype)
 
 
-def _converted(w: Writer, x: Tensor, dtype: torch.dtype) -> Output:
-    if dtype == torch.bool:
+def _converted(w: Writer, x: Tensor, dtype: DType) -> Output:
+    if dtype == dtypes.bool_:
         return _truth(w, x.out)
     # Truncates towards zero, as both do.
     return w.cast(x, dtype)

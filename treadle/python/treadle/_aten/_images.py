@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from .._errors import UnimplementedError
 from .._native import Output
+from . import _dtypes as dtypes
+from ._dtypes import DType
 from ._reductions import reduce
 from ._rules import rule
 from ._shapes import pad
@@ -115,7 +116,7 @@ class _Convolution:
     def _sizes(self, dims: list[Dim]) -> Output:
         if is_static(dims):
             return self.w.builder.constant(np.asarray(dims, np.int32))
-        return self.w.cast(self.w.integers(dims), torch.int32)
+        return self.w.cast(self.w.integers(dims), dtypes.int32)
 
 
 def _is_depthwise(conv: _Convolution, x: Tensor, weight: Tensor) -> bool:
@@ -125,7 +126,7 @@ def _is_depthwise(conv: _Convolution, x: Tensor, weight: Tensor) -> bool:
         and isinstance(x.shape[1], int)
         and x.shape[1] == conv.groups
         and conv.stride[0] == conv.stride[1]
-        and x.dtype in (torch.float32, torch.float64)
+        and x.dtype in (dtypes.float32, dtypes.float64)
     )
 
 
@@ -258,10 +259,10 @@ class _Pool:
         return {"ksize": placed(self.kernel), "strides": placed(self.stride), "padding": "VALID"}
 
 
-def _lowest(w: Writer, dtype: torch.dtype) -> Output:
+def _lowest(w: Writer, dtype: DType) -> Output:
     if dtype.is_floating_point:
         return w.cast(float("-inf"), dtype)
-    return w.cast(torch.iinfo(dtype).min, dtype)
+    return w.cast(dtypes.limits(dtype).min, dtype)
 
 
 def _max_with_places(w: Writer, pool: _Pool, x: Tensor) -> tuple[Output, Output]:
@@ -271,12 +272,12 @@ def _max_with_places(w: Writer, pool: _Pool, x: Tensor) -> tuple[Output, Output]
     values, places = w.op("MaxPoolWithArgmax", last, **pool.attrs("NHWC"))
     _, channels, _, width = pool.dims
     # In the padded image, channels last: (row * padded_width + column) * channels + channel.
-    cells = w.op("FloorDiv", places, w.cast(channels, torch.int64))
+    cells = w.op("FloorDiv", places, w.cast(channels, dtypes.int64))
     (left, right), top = pool.amounts[3], pool.amounts[2][0]
     if any(not isinstance(a, int) or a for a in (left, right, top)):
-        padded_width = w.cast(width + left + right, torch.int64)
+        padded_width = w.cast(width + left + right, dtypes.int64)
         row, column = w.op("FloorDiv", cells, padded_width), w.op("FloorMod", cells, padded_width)
-        cells = (row - top) * w.cast(width, torch.int64) + (column - left)
+        cells = (row - top) * w.cast(width, dtypes.int64) + (column - left)
     return w.transpose(values, [0, 3, 1, 2]), w.transpose(cells, [0, 3, 1, 2])
 
 
@@ -318,7 +319,7 @@ def _max_pool_backward(
     dims = grad.shape
     flat = w.reshape(indices, [planes, dims[-2] * dims[-1]])
     places = w.reshape(flat + w.op("ExpandDims", starts, w.indices(1)), [-1])
-    count = w.cast(planes * area, torch.int64)
+    count = w.cast(planes * area, dtypes.int64)
     total = w.op("UnsortedSegmentSum", w.reshape(grad, [-1]), places, count)
     return w.reshape(total, x.shape)
 
@@ -346,7 +347,7 @@ def _window_sizes(pool: _Pool, axis: int, count_include_pad: bool) -> np.ndarray
     return np.minimum(end, extent) - np.maximum(begin, 0)
 
 
-def _window_means(w: Writer, pool: _Pool, x: Output, dtype: torch.dtype, share: Any) -> Output:
+def _window_means(w: Writer, pool: _Pool, x: Output, dtype: DType, share: Any) -> Output:
     means = w.op("AvgPool", x, **pool.attrs(), data_format="NCHW")
     factor = share * product(pool.kernel)
     if np.ndim(factor) == 0 and abs(factor - 1) < 1e-12:
@@ -383,14 +384,14 @@ def _avg_pool_backward(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Output:
-    pool = _Pool(w, x, kernel_size, stride, padding, grad.fake)
+    pool = _Pool(w, x, kernel_size, stride, padding, grad.meta)
     share = _shares(w, pool, count_include_pad, divisor_override)
     flow = pool.batch(grad)
     factor = share * product(pool.kernel)
     if np.ndim(factor) or abs(factor - 1) > 1e-12:
         flow = flow * w.constant(factor, x.dtype)
     padded = [d + b + a for d, (b, a) in zip(pool.dims, pool.amounts, strict=True)]
-    sizes = w.cast(w.integers(padded), torch.int32)
+    sizes = w.cast(w.integers(padded), dtypes.int32)
     out = w.op("AvgPoolGrad", sizes, flow, **pool.attrs(), data_format="NCHW")
     return pool.unbatch(pad(w, out, [[-b, -a] for b, a in pool.amounts]))
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
-
 from .._native import Output
+from . import _dtypes as dtypes
+from ._dtypes import DType
 from ._rules import rule
 from ._writer import KEEP, Scalar, Tensor, Value, Writer, axes_of, axis_of, product
 
@@ -35,7 +35,7 @@ for _name, _op in {"sum": "Sum", "mean": "Mean", "prod": "Prod"}.items():
 
 def _extreme(w: Writer, op: str, x: Tensor, axes: list[int], keepdim: bool) -> Output:
     """Truth values have no order here, and bytes have the same one."""
-    value = w.cast(x, torch.uint8) if x.dtype == torch.bool else x.out
+    value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
     return w.cast(reduce(w, op, value, axes, keepdim), x.dtype)
 
 
@@ -59,9 +59,9 @@ def _register_extreme(name: str, op: str, index_op: str) -> None:
 
 
 def _place_of(w: Writer, op: str, x: Tensor, dim: int | None, keepdim: bool) -> Output:
-    value = w.cast(x, torch.uint8) if x.dtype == torch.bool else x.out
+    value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
     if x.rank == 0:
-        return w.constant(0, torch.int64)
+        return w.constant(0, dtypes.int64)
     if dim is None:
         flat = w.op(op, w.reshape(value, [-1]), w.indices(0), output_type="int64")
         return w.reshape(flat, [1] * x.rank) if keepdim else flat
@@ -84,7 +84,7 @@ def _aminmax(
 
 def _register_truth(name: str, op: str) -> None:
     def apply(w: Writer, x: Tensor, dim: Any = None, keepdim: bool = False) -> Output:
-        value = x.out if x.dtype == torch.bool else w.op("NotEqual", x, w.cast(0, x.dtype))
+        value = x.out if x.dtype == dtypes.bool_ else w.op("NotEqual", x, w.cast(0, x.dtype))
         # Of bytes the answer is a byte.
         return w.cast(reduce(w, op, value, axes_of(dim, x.rank), keepdim), w.result.dtype)
 
@@ -121,7 +121,7 @@ def _variance(
     if isinstance(rest, int | float):
         # Of one element nothing is left: NaN, as what PyTorch divides by is no less than zero.
         rest = max(float(rest), 0.0)
-    variance = w.op("RealDiv", total, w.cast(rest, getattr(torch, value.dtype)))
+    variance = w.op("RealDiv", total, w.cast(rest, dtypes.named(value.dtype)))
     if not keepdim:
         mean = w.op("Squeeze", mean, squeeze_dims=axes) if axes else mean
     return w.cast(variance, dtype), w.cast(mean, dtype)
@@ -168,7 +168,7 @@ def _vector_norm(
     dim: Any = None,
     keepdim: bool = False,
     *,
-    dtype: torch.dtype | None = None,
+    dtype: DType | None = None,
 ) -> Output:
     (value,), result = w.promoted(KEEP, x)
     if dtype is not None:
@@ -205,8 +205,8 @@ def _logsumexp(w: Writer, x: Tensor, dim: Any, keepdim: bool = False) -> Output:
 
 @rule("count_nonzero")
 def _count_nonzero(w: Writer, x: Tensor, dim: Any = None) -> Output:
-    is_set = x.out if x.dtype == torch.bool else w.op("NotEqual", x, w.cast(0, x.dtype))
-    return reduce(w, "Sum", w.cast(is_set, torch.int64), axes_of(dim, x.rank))
+    is_set = x.out if x.dtype == dtypes.bool_ else w.op("NotEqual", x, w.cast(0, x.dtype))
+    return reduce(w, "Sum", w.cast(is_set, dtypes.int64), axes_of(dim, x.rank))
 
 
 # ---- scans
@@ -229,7 +229,7 @@ _register_scan("cumprod", "Cumprod")
 
 def _descending_keys(w: Writer, x: Tensor) -> Output:
     """Numbers whose order is the other way round."""
-    value = w.cast(x, torch.uint8) if x.dtype == torch.bool else x.out
+    value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
     # The negative of the smallest integer is none; its complement is the largest.
     return -value if x.dtype.is_floating_point else w.op("Invert", value)
 
@@ -237,18 +237,20 @@ def _descending_keys(w: Writer, x: Tensor) -> Output:
 def _top(w: Writer, x: Tensor, count: Any, dim: int, largest: bool) -> tuple[Output, Output]:
     """The first elements of those in order; equal ones in the order in which they come."""
     if x.rank == 0:
-        return x.out, w.constant(0, torch.int64)
+        return x.out, w.constant(0, dtypes.int64)
     axis = axis_of(dim, x.rank)
     order = list(range(x.rank))
     order[axis], order[-1] = order[-1], order[axis]
     keys = _descending_keys(w, x) if not largest else w.cast(
-        x, torch.uint8 if x.dtype == torch.bool else x.dtype)  # fmt: skip
-    count = w.constant(count, torch.int32) if isinstance(count, int) else w.cast(count, torch.int32)
+        x, dtypes.uint8 if x.dtype == dtypes.bool_ else x.dtype)  # fmt: skip
+    count = (
+        w.constant(count, dtypes.int32) if isinstance(count, int) else w.cast(count, dtypes.int32)
+    )
     found, places = w.op("TopKV2", w.transpose(keys, order), count, sorted=True)
     if not largest:
         found = -found if x.dtype.is_floating_point else w.op("Invert", found)
     values = w.cast(w.transpose(found, order), x.dtype)
-    return values, w.cast(w.transpose(places, order), torch.int64)
+    return values, w.cast(w.transpose(places, order), dtypes.int64)
 
 
 @rule("topk")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import torch
-
 from .._errors import UnimplementedError
 from .._native import Output
+from . import _dtypes as dtypes
 from ._rules import rule
+from ._values import broadcast
 from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_static, product
 
 
 def _from_start(w: Writer, index: Output, extent: Dim) -> Output:
     """Places that may count from the end, as ones from the start."""
-    dtype = getattr(torch, index.dtype)
+    dtype = dtypes.named(index.dtype)
     is_behind = w.op("Less", index, w.cast(0, dtype))
     return w.op("SelectV2", is_behind, index + w.cast(extent, dtype), index)
 
@@ -33,7 +33,7 @@ def _flat_places(w: Writer, index: Tensor, dims: Sequence[Dim], axis: int) -> Ou
     """The places, in a tensor of shape `dims` as a vector, of what `index` names along an axis:
     the other coordinates are those of the index itself."""
     strides = [product(dims[i + 1 :]) for i in range(len(dims))]
-    places = w.cast(index, torch.int64) * strides[axis]
+    places = w.cast(index, dtypes.int64) * strides[axis]
     for other, extent in enumerate(index.shape):
         if other == axis or (isinstance(extent, int) and extent == 1):
             continue
@@ -130,18 +130,18 @@ def _reduced_parts(
     if how not in _SEGMENTS:
         raise UnimplementedError(f"reduce='{how}'")
     whole = w.reshape(x, [-1])
-    count = w.cast(product(x.shape), torch.int64)
+    count = w.cast(product(x.shape), dtypes.int64)
     places = (
         _flat_places(w, index, x.shape, axis_of(dim, x.rank))
         if x.rank and index.rank
-        else w.reshape(w.cast(index, torch.int64), [-1])
+        else w.reshape(w.cast(index, dtypes.int64), [-1])
     )
     came = w.op("UnsortedSegmentSum", w.op("OnesLike", places), places, count)
     parts = w.op(_SEGMENTS[how], w.reshape(source, [-1]), places, count)
-    is_met = came > w.cast(0, torch.int64)
+    is_met = came > w.cast(0, dtypes.int64)
     if include_self:
         parts = w.op(_TOGETHER[how], whole, parts)
-        came = came + w.cast(1, torch.int64)
+        came = came + w.cast(1, dtypes.int64)
     if how == "mean":
         divide = "RealDiv" if x.dtype.is_floating_point else "FloorDiv"
         parts = w.op(divide, parts, w.op("Maximum", w.cast(came, x.dtype), w.cast(1, x.dtype)))
@@ -207,13 +207,12 @@ class _Places:
         together = given == list(range(given[0], given[-1] + 1))
         self.at = given[0] if together else 0
         tensors = [t for t in indices if t is not None]
-        if any(t.dtype in (torch.bool, torch.uint8) for t in tensors):
+        if any(t.dtype in (dtypes.bool_, dtypes.uint8) for t in tensors):
             raise UnimplementedError("an index of truth values, which decide a size")
-        self.fakes = torch.broadcast_shapes(*(tuple(t.fake.shape) for t in tensors))
-        self.shape = w.dims(self.fakes)
+        self.shape = w.dims(broadcast([t.meta.shape for t in tensors]))
         columns = []
         for axis, index in zip(given, tensors, strict=True):
-            place = _from_start(w, w.cast(index, torch.int64), x.shape[axis])
+            place = _from_start(w, w.cast(index, dtypes.int64), x.shape[axis])
             same = is_static([*index.shape, *self.shape]) and index.shape == self.shape
             columns.append(place if same else w.broadcast(place, self.shape))
         self.where = w.op("Pack", columns, axis=len(self.shape))
@@ -231,7 +230,7 @@ def _index(w: Writer, x: Tensor, indices: Sequence[Tensor | None]) -> Output:
     tensors = [i for i in indices if i is not None]
     if len(tensors) == 1:
         axis = next(i for i, index in enumerate(indices) if index is not None)
-        if tensors[0].dtype in (torch.int32, torch.int64):
+        if tensors[0].dtype in (dtypes.int32, dtypes.int64):
             places = _from_start(w, tensors[0].out, x.shape[axis])
             return w.op("GatherV2", x, places, w.indices(axis))
     found = _Places(w, x, indices)
@@ -249,7 +248,7 @@ def _index_put(
     unsafe: bool = False,
 ) -> Output:
     tensors = [i for i in indices if i is not None]
-    if len(tensors) == 1 and tensors[0].dtype == torch.bool:
+    if len(tensors) == 1 and tensors[0].dtype == dtypes.bool_:
         return _masked_put(w, x, indices, values, accumulate)
     found = _Places(w, x, indices)
     others = [x.shape[i] for i in found.order[found.count :]]
@@ -267,7 +266,7 @@ def _masked_put(
 ) -> Output:
     """One number wherever a mask over the leading dimensions is true."""
     mask = next(i for i in indices if i is not None)
-    if indices[0] is not mask or product(values.fake.shape) != 1:
+    if indices[0] is not mask or product(values.meta.shape) != 1:
         raise UnimplementedError("many values are put where a mask is true")
     wide = w.reshape(mask, [*mask.shape, *[1] * (x.rank - mask.rank)])
     number = w.reshape(values, [])
@@ -297,7 +296,7 @@ def _search_sorted(
     if sorter is not None:
         raise UnimplementedError("a sorter; sort the sequence first")
     op = "UpperBound" if right or side == "right" else "LowerBound"
-    dtype = torch.promote_types(sorted_sequence.dtype, x.dtype)
+    dtype = dtypes.promoted(sorted_sequence.dtype, x.dtype)
     rows = w.reshape(w.cast(sorted_sequence, dtype), [-1, sorted_sequence.shape[-1]])
     wanted = [1, -1] if sorted_sequence.rank == 1 else [-1, x.shape[-1]]
     values = w.reshape(w.cast(x, dtype), wanted)

@@ -31,7 +31,6 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
 _NAMESPACES = ("prims.", "_c10d_functional.")
 
 
-def find(target: Any) -> Rule | None:
-    """The rule of an OpOverload."""
-    packet = str(target.overloadpacket)
-    return RULES.get(f"{packet}.{target._overloadname}") or RULES.get(packet)
+def find(target: str) -> Rule | None:
+    """The rule of an op with its overload: `aten.add.Tensor`."""
+    return RULES.get(target) or RULES.get(target.rsplit(".", 1)[0])

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import torch
-
 from .._errors import UnimplementedError
 from .._native import Output
+from . import _dtypes as dtypes
+from ._dtypes import DType
 from ._rules import rule
-from ._writer import Dim, Tensor, Writer, axis_of, dtype_name, product
+from ._writer import Dim, Tensor, Writer, axis_of, product
 
 
 def _no_info(w: Writer, x: Tensor) -> Output:
     """What tells how a factorisation went: a run fails where one didn't."""
-    return w.full(x.shape[:-2], 0, torch.int32)
+    return w.full(x.shape[:-2], 0, dtypes.int32)
 
 
 @rule("linalg_inv_ex")
@@ -55,7 +55,7 @@ def _solve_triangular(
 
 def _only_first(w: Writer) -> None:
     """Factors with pivots aren't there, which gradients use."""
-    if any(w.is_used(i) for i in range(1, len(w.result)) if w.result[i].dtype != torch.int32):
+    if any(w.is_used(i) for i in range(1, len(w.result)) if w.result[i].dtype != dtypes.int32):
         raise UnimplementedError("the factors of a matrix, as its gradient uses them")
 
 
@@ -91,7 +91,7 @@ def _factor(kind: int, count: Dim) -> Any:
     return float(count) ** (-0.5 if kind == 1 else -1.0)
 
 
-def _scaled(w: Writer, value: Output, factor: float | None, dtype: torch.dtype) -> Output:
+def _scaled(w: Writer, value: Output, factor: float | None, dtype: DType) -> Output:
     return value if factor in (None, 1.0) else value * w.cast(factor, dtype)
 
 
@@ -134,8 +134,8 @@ def _real_to_complex(
     if not onesided:
         out = _transformed(w, w.cast(x, dtype), x, axes, True)
         return _scaled(w, out, factor, dtype)
-    length = w.cast(w.integers([x.shape[axes[-1]]]), torch.int32)
-    half = _along(w, "RFFT", x.out, x.rank, axes[-1], length, Tcomplex=dtype_name(dtype))
+    length = w.cast(w.integers([x.shape[axes[-1]]]), dtypes.int32)
+    half = _along(w, "RFFT", x.out, x.rank, axes[-1], length, Tcomplex=dtypes.name_of(dtype))
     return _scaled(w, _transformed(w, half, x, axes[:-1], True), factor, dtype)
 
 
@@ -151,6 +151,6 @@ def _complex_to_real(
         raise UnimplementedError("an inverse transform of symbolic size")
     factor = _factor(normalization, count)
     whole = _transformed(w, x.out, x, axes[:-1], False)
-    length = w.cast(w.integers([size]), torch.int32)
-    out = _along(w, "IRFFT", whole, x.rank, axes[-1], length, Treal=dtype_name(dtype))
+    length = w.cast(w.integers([size]), dtypes.int32)
+    out = _along(w, "IRFFT", whole, x.rank, axes[-1], length, Treal=dtypes.name_of(dtype))
     return _scaled(w, out, (1.0 if factor is None else factor) * count, dtype)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-
 from .._native import Output
+from . import _dtypes as dtypes
 from ._rules import rule
 from ._writer import Dim, Scalar, Tensor, Value, Writer
 
@@ -28,7 +27,7 @@ def multiply(w: Writer, x: Tensor, y: Tensor) -> Output:
 
 def _scaled(w: Writer, x: Output, factor: Scalar) -> Output:
     is_whole = isinstance(factor, int | float) and factor == 1
-    return x if is_whole else x * w.cast(factor, getattr(torch, x.dtype))
+    return x if is_whole else x * w.cast(factor, dtypes.named(x.dtype))
 
 
 def _sum(w: Writer, x: Tensor, out: Output, beta: Scalar, alpha: Scalar) -> Output:
@@ -126,7 +125,7 @@ def _scores(
     scores = _scaled(w, w.op("BatchMatMulV2", q, k, adj_y=True), scale)
     if mask is not None:
         low = w.cast(float("-inf"), q.dtype)
-        if mask.dtype == torch.bool:
+        if mask.dtype == dtypes.bool_:
             scores = w.op("SelectV2", mask, scores, low)
         else:
             scores = scores + w.cast(mask, q.dtype)
@@ -141,14 +140,14 @@ def _summands(w: Writer, q: Tensor, mask: Tensor | None) -> list[Output]:
     """A mask as numbers that are added to scores, if there is one."""
     if mask is None:
         return []
-    if mask.dtype != torch.bool:
+    if mask.dtype != dtypes.bool_:
         return [w.cast(mask, q.dtype)]
     zero, low = (w.cast(value, q.dtype) for value in (0.0, float("-inf")))
     return [w.op("SelectV2", mask, zero, low)]
 
 
 def _scale_of(q: Tensor, scale: float | None) -> float:
-    return float(q.fake.shape[-1]) ** -0.5 if scale is None else scale
+    return float(q.meta.shape[-1]) ** -0.5 if scale is None else scale
 
 
 def _shared(w: Writer, part: Tensor, q: Tensor) -> Tensor | Output:
@@ -186,7 +185,7 @@ def _attention(
 ) -> tuple[Output, Output | None]:
     """softmax(q k^T * scale + mask) v, and the logarithm of the softmax's denominators."""
     keys, values = _shared(w, k, q), _shared(w, v, q)
-    if q.dtype == torch.float32:
+    if q.dtype == dtypes.float32:
         attributes = {"scale": _scale_of(q, scale), "causal": is_causal}
         out, sums = w.op("_Attention", q, keys, values, _summands(w, q, attn_mask), **attributes)
         return out, sums
@@ -219,7 +218,7 @@ def _attention_backward(
     (Dao and others, FlashAttention, arXiv 2205.14135, appendix B)."""
     factor = _scale_of(q, scale)
     keys, values = _shared(w, k, q), _shared(w, v, q)
-    if q.dtype == torch.float32:
+    if q.dtype == dtypes.float32:
         given = (q, keys, values, out, logsumexp, grad, _summands(w, q, attn_mask))
         dq, dk, dv = w.op("_AttentionGrad", *given, scale=factor, causal=is_causal)
         return dq, _unshared(w, dk, k, q), _unshared(w, dv, v, q)
@@ -249,7 +248,7 @@ def _whole_attention(
 ) -> Output:
     if dropout_p or enable_gqa or is_causal and attn_mask is not None:
         return NotImplemented  # as PyTorch takes it apart
-    if q.dtype == torch.float32 and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
+    if q.dtype == dtypes.float32 and q.shape[:-2] == k.shape[:-2] == v.shape[:-2]:
         attributes = {"scale": _scale_of(q, scale), "causal": is_causal}
         return w.op("_Attention", q, k, v, _summands(w, q, attn_mask), **attributes)[0]
     scores = _scores(w, q, k, k.shape[-2], _scale_of(q, scale), is_causal, attn_mask)

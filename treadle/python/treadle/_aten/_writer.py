@@ -9,37 +9,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import torch
-from torch._prims_common import ELEMENTWISE_TYPE_PROMOTION_KIND, elementwise_dtypes
 
 from .._builder import Builder
 from .._errors import InvalidArgumentError, UnimplementedError
 from .._native import Output
+from . import _dtypes as dtypes
+from ._dtypes import DType, Kind
+from ._values import Meta
 
-KEEP = ELEMENTWISE_TYPE_PROMOTION_KIND.DEFAULT
-FLOAT = ELEMENTWISE_TYPE_PROMOTION_KIND.INT_TO_FLOAT
-REAL = ELEMENTWISE_TYPE_PROMOTION_KIND.COMPLEX_TO_FLOAT
-BOOL = ELEMENTWISE_TYPE_PROMOTION_KIND.ALWAYS_BOOL
-POWER = ELEMENTWISE_TYPE_PROMOTION_KIND.BOOL_TO_LONG
+KEEP, FLOAT, REAL, BOOL, POWER = Kind
 
 #: A dimension: a number, or a value of the graph where the shape is symbolic.
 Dim = int | Output
-
-_DTYPES = (
-    "bool uint8 uint16 uint32 uint64 int8 int16 int32 int64 "
-    "float16 bfloat16 float32 float64 complex64 complex128 float8_e5m2 float8_e4m3fn"
-)
-#: PyTorch's dtypes and ours, by name.
-NAMES: dict[torch.dtype, str] = {
-    getattr(torch, name): name for name in _DTYPES.split() if hasattr(torch, name)
-}
-
-
-def dtype_name(dtype: torch.dtype) -> str:
-    """Our name of PyTorch's dtype; UnimplementedError for one that no tensor of ours has."""
-    if dtype not in NAMES:
-        raise UnimplementedError(f"there are no tensors of {dtype}")
-    return NAMES[dtype]
 
 
 class Tensor:
@@ -47,27 +28,27 @@ class Tensor:
 
     Attributes:
         out: the builder's value.
-        fake: PyTorch's tensor without data: dtype, and shape with its symbols.
+        meta: what PyTorch knows of it: dtype, and shape with its symbols.
         swapped: the same with the last two dimensions swapped, where the graph has it: products
             take it in place of a transposition.
     """
 
-    __slots__ = ("_writer", "fake", "out", "swapped")
+    __slots__ = ("_writer", "meta", "out", "swapped")
 
-    def __init__(self, writer: Writer, out: Output, fake: Any, swapped: Output | None = None):
-        self._writer, self.out, self.fake, self.swapped = writer, out, fake, swapped
+    def __init__(self, writer: Writer, out: Output, meta: Meta, swapped: Output | None = None):
+        self._writer, self.out, self.meta, self.swapped = writer, out, meta, swapped
 
     @property
-    def dtype(self) -> torch.dtype:
-        return self.fake.dtype
+    def dtype(self) -> DType:
+        return self.meta.dtype
 
     @property
     def rank(self) -> int:
-        return self.fake.dim()
+        return self.meta.dim()
 
     @property
     def shape(self) -> list[Dim]:
-        return [self._writer.dim(d) for d in self.fake.shape]
+        return [self._writer.dim(d) for d in self.meta.shape]
 
 
 Value = Tensor | Output
@@ -89,12 +70,13 @@ def is_static(dims: Iterable[Dim]) -> bool:
 class Writer:
     """Adds nodes to a builder, for one node of PyTorch's graph at a time.
 
-    `result` is what PyTorch says of that node's result: a tensor without data, or a tuple of them.
+    `result` is what PyTorch says of that node's result: a Meta, or a tuple of them.
     `is_used` tells whether anything uses the result of a number.
     """
 
     def __init__(self, builder: Builder) -> None:
         self.builder = builder
+        self.default_dtype = dtypes.DEFAULT
         self.result: Any = None
         self.is_used: Callable[[int], bool] = lambda index: True
         self._dims: dict[Any, Output] = {}
@@ -116,12 +98,11 @@ class Writer:
             return [Writer._input(v) for v in value]
         return value
 
-    def constant(self, value: Any, dtype: torch.dtype | None = None) -> Output:
+    def constant(self, value: Any, dtype: DType | None = None) -> Output:
         """A constant; Python's numbers and arrays become ones of the dtype."""
         if dtype is None:
             return self.builder.constant(value)
-        name = dtype_name(dtype)
-        return self.builder.constant(np.asarray(value).astype(_numpy_dtype(name)))
+        return self.builder.constant(np.asarray(value).astype(dtypes.numpy_dtype(dtype)))
 
     def indices(self, values: Any) -> Output:
         """Numbers as an op wants axes and sizes."""
@@ -136,19 +117,20 @@ class Writer:
 
     # ---- dtypes
 
-    def cast(self, value: Any, dtype: torch.dtype) -> Output:
+    def cast(self, value: Any, dtype: DType) -> Output:
         """A value or a number in a dtype."""
         if isinstance(value, Tensor):
             value = value.out
         if not isinstance(value, Output):
             return self.constant(value, dtype)
-        name = dtype_name(dtype)
+        name = dtypes.name_of(dtype)
         return value if value.dtype == name else self.op("Cast", value, DstT=name)
 
-    def promoted(self, kind: Any, *values: Any) -> tuple[list[Output], torch.dtype]:
+    def promoted(self, kind: Any, *values: Any) -> tuple[list[Output], DType]:
         """The values in the dtype that PyTorch computes in, and the dtype of its result."""
-        stands = [_stand_in(v) for v in values]
-        computed, result = elementwise_dtypes(*stands, type_promotion_kind=kind)
+        tensors = [(v.dtype, v.rank) for v in values if isinstance(v, Tensor)]
+        numbers = [_stand_in(v) for v in values if not isinstance(v, Tensor)]
+        computed, result = dtypes.elementwise(kind, tensors, numbers, self.default_dtype)
         return [self.cast(v, computed) for v in values], result
 
     # ---- shapes
@@ -157,18 +139,15 @@ class Writer:
         """A dimension as PyTorch's graph has it: a number, a symbol's expression, or a value."""
         if isinstance(dim, int | Output):
             return dim
-        known = dim.node.maybe_as_int()
-        return known if known is not None else self._expression(dim.node.expr)
+        return self._expression(dim)
 
     def dims(self, dims: Iterable[Any]) -> list[Dim]:
         return [self.dim(d) for d in dims]
 
     def bind(self, dim: Any, value: Callable[[], Output]) -> None:
         """Says where the value of a symbolic dimension is; what is known already stays."""
-        if isinstance(dim, int) or dim.node.maybe_as_int() is not None:
-            return
-        if dim.node.expr not in self._dims:
-            self._dims[dim.node.expr] = value()
+        if not isinstance(dim, int) and dim not in self._dims:
+            self._dims[dim] = value()
 
     @contextlib.contextmanager
     def own_dims(self) -> Iterator[None]:
@@ -180,15 +159,14 @@ class Writer:
             self._dims = saved
 
     def _expression(self, expr: Any) -> Dim:
+        if isinstance(expr, int):
+            return expr
         if expr in self._dims:
             return self._dims[expr]
-        if expr.is_Integer:
-            return int(expr)
-        kind = type(expr).__name__
-        if kind not in _EXPRESSIONS:
+        if expr.kind not in _EXPRESSIONS:
             raise UnimplementedError(f"a dimension is {expr}, which no input has")
         parts = [self._expression(part) for part in expr.args]
-        value = functools.reduce(functools.partial(_EXPRESSIONS[kind], self), parts)
+        value = functools.reduce(functools.partial(_EXPRESSIONS[expr.kind], self), parts)
         if isinstance(value, Output):
             self._dims[expr] = value
         return value
@@ -208,10 +186,10 @@ class Writer:
     def broadcast(self, value: Value, dims: Sequence[Dim]) -> Output:
         return self.op("BroadcastTo", value, self.integers(dims))
 
-    def full(self, dims: Sequence[Dim], number: Any, dtype: torch.dtype) -> Output:
+    def full(self, dims: Sequence[Dim], number: Any, dtype: DType) -> Output:
         return self.op("Fill", self.integers(dims), self.cast(number, dtype))
 
-    def range(self, count: Dim, dtype: torch.dtype = torch.int64) -> Output:
+    def range(self, count: Dim, dtype: DType = dtypes.int64) -> Output:
         """0, 1, ... up to a count."""
         if isinstance(count, int):
             return self.constant(np.arange(count), dtype)
@@ -244,19 +222,8 @@ class Writer:
         return self.op("AddV2", self._seed, self.indices([0, self._draws]))
 
 
-def _numpy_dtype(name: str) -> Any:
-    if name in ("bfloat16", "float8_e5m2", "float8_e4m3fn"):
-        import ml_dtypes
-
-        return getattr(ml_dtypes, name)
-    return name
-
-
 def _stand_in(value: Any) -> Any:
-    """What PyTorch's rules of promotion see of a value: values of the graph without a tensor
-    are Python's numbers."""
-    if isinstance(value, Tensor):
-        return value.fake
+    """What rules of promotion see of a number: one that the graph computes is Python's, too."""
     if isinstance(value, Output):
         return 1.0 if value.dtype.startswith("float") else 1
     return value

@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
-from torch import fx
 
 from .._errors import UnimplementedError
-from ._trace import require_values
-from ._writer import Tensor, dtype_name
+from . import _dtypes as dtypes
+from ._graph import Graph, Node
+from ._writer import Tensor
 
 if TYPE_CHECKING:
     from ._importer import _Importer
@@ -20,20 +19,19 @@ if TYPE_CHECKING:
 
 def write_cond(
     importer: _Importer,
-    node: fx.Node,
+    node: Node,
     predicate: Any,
-    true: fx.GraphModule,
-    false: fx.GraphModule,
+    true: Graph,
+    false: Graph,
     operands: Sequence[Any] = (),
 ) -> list[Any]:
     """torch.cond: the results of one of two graphs."""
-    fakes = [_fake(n) for n in node.args[3]]
     _draw_outside(importer, true, false)
     results: list[list[Any]] = []
     with importer.writer.builder.cond(_output(node, predicate)) as branches:
         for branch, module in ((branches.true, true), (branches.false, false)):
             with branch(), _own_dims(importer):
-                results.append(_results(importer, module, fakes, operands))
+                results.append(_results(importer, module, operands))
                 for i, result in enumerate(results[-1]):
                     if result is not None:
                         branches[f"r{i}"] = _output(node, result)
@@ -42,27 +40,27 @@ def write_cond(
 
 def write_while(
     importer: _Importer,
-    node: fx.Node,
-    condition: fx.GraphModule,
-    body: fx.GraphModule,
+    node: Node,
+    condition: Graph,
+    body: Graph,
     carried: Sequence[Any],
     others: Sequence[Any] = (),
 ) -> list[Any]:
     """while_loop: a condition and a body, both of the variables and of what stays."""
-    fakes = [_fake(n) for n in (*node.args[2], *node.args[3])]
+    metas = [_meta(n) for n in (*node.args[2], *node.args[3])]
     _draw_outside(importer, condition, body)
     names = [f"v{i}" for i in range(len(carried))]
     first = dict(zip(names, (_output(node, c) for c in carried), strict=True))
 
     def variables() -> list[Tensor]:
-        now = [Tensor(importer.writer, loop[n], f) for n, f in zip(names, fakes, strict=False)]
+        now = [Tensor(importer.writer, loop[n], f) for n, f in zip(names, metas, strict=False)]
         return [*now, *others]
 
     with importer.writer.builder.while_loop(variables=first) as loop:
         with _own_dims(importer):
-            loop.condition(_output(node, _results(importer, condition, fakes, variables())[0]))
+            loop.condition(_output(node, _results(importer, condition, variables())[0]))
         with _own_dims(importer):
-            results = _results(importer, body, fakes, variables())
+            results = _results(importer, body, variables())
             for name, result in zip(names, results, strict=True):
                 loop[name] = _output(node, result)
     return [loop[name] for name in names]
@@ -70,8 +68,8 @@ def write_while(
 
 def write_scan(
     importer: _Importer,
-    node: fx.Node,
-    step: fx.GraphModule,
+    node: Node,
+    step: Graph,
     carried: Sequence[Any],
     rows: Sequence[Any],
     others: Sequence[Any] = (),
@@ -80,15 +78,15 @@ def write_scan(
     if not rows:
         raise UnimplementedError("'scan' of no inputs; expected one or more")
     w = importer.writer
-    fakes = [_fake(n) for n in (*node.args[1], *node.args[2], *node.args[3])]
-    inputs = fakes[len(carried) : len(carried) + len(rows)]
-    fakes[len(carried) : len(carried) + len(rows)] = [x[0] for x in inputs]
+    metas = [_meta(n) for n in (*node.args[1], *node.args[2], *node.args[3])]
+    inputs = metas[len(carried) : len(carried) + len(rows)]
+    metas[len(carried) : len(carried) + len(rows)] = [x.row() for x in inputs]
     _draw_outside(importer, step)
-    count = w.cast(w.integers([w.dim(inputs[0].shape[0])])[0], torch.int32)
-    made = node.meta["val"][len(carried) :]  # all rows of each
+    count = w.cast(w.integers([w.dim(inputs[0].shape[0])])[0], dtypes.int32)
+    made = node.value[len(carried) :]  # all rows of each
     lists = [
-        w.op("TensorListReserve", np.int32(-1), count, element_dtype=dtype_name(fake.dtype))
-        for fake in made
+        w.op("TensorListReserve", np.int32(-1), count, element_dtype=dtypes.name_of(meta.dtype))
+        for meta in made
     ]
     names = [f"v{i}" for i in range(len(carried) + len(lists))]
     first = dict(zip(names, [*(_output(node, c) for c in carried), *lists], strict=True))
@@ -98,8 +96,8 @@ def write_scan(
         with _own_dims(importer):
             now = [loop[name] for name in names[: len(carried)]]
             now += [w.op("GatherV2", x, loop.i, w.indices(0)) for x in rows]
-            values = [Tensor(w, x, fake) for x, fake in zip(now, fakes, strict=False)]
-            results = _results(importer, step, fakes, [*values, *others])
+            values = [Tensor(w, x, meta) for x, meta in zip(now, metas, strict=False)]
+            results = _results(importer, step, [*values, *others])
             for number, (name, result) in enumerate(zip(names, results, strict=True)):
                 out = _output(node, result)
                 if number >= len(carried):
@@ -107,11 +105,11 @@ def write_scan(
                 loop[name] = out
         loop.i += 1
     stacked = []
-    for name, fake in zip(names[len(carried) :], made, strict=True):
-        shape = w.cast(w.integers(w.dims(fake.shape[1:])), torch.int32)
-        dtype = dtype_name(fake.dtype)
+    for name, meta in zip(names[len(carried) :], made, strict=True):
+        shape = w.cast(w.integers(w.dims(meta.shape[1:])), dtypes.int32)
+        dtype = dtypes.name_of(meta.dtype)
         out = w.op("TensorListStack", loop[name], shape, element_dtype=dtype)
-        stacked.append(w.reshape(out, w.dims(fake.shape)))
+        stacked.append(w.reshape(out, w.dims(meta.shape)))
     return [*(loop[name] for name in names[: len(carried)]), *stacked]
 
 
@@ -123,11 +121,11 @@ CONTROL_FLOW: dict[str, Callable[..., list[Any]]] = {
 }
 
 
-def _fake(node: Any) -> Any:
-    return node.meta["val"] if isinstance(node, fx.Node) else node
+def _meta(node: Any) -> Any:
+    return node.value if isinstance(node, Node) else node
 
 
-def _output(node: fx.Node, value: Any) -> Any:
+def _output(node: Node, value: Any) -> Any:
     if isinstance(value, Tensor):
         return value.out
     if isinstance(value, bool):
@@ -135,12 +133,8 @@ def _output(node: fx.Node, value: Any) -> Any:
     raise UnimplementedError(f"'{node.target}' of a {type(value).__name__}; expected a tensor")
 
 
-def _results(
-    importer: _Importer, module: fx.GraphModule, fakes: Sequence[Any], values: Sequence[Any]
-) -> list[Any]:
-    placeholders = [n for n in module.graph.nodes if n.op == "placeholder"]
-    require_values(module, fakes)
-    out = importer.inside(module, dict(zip(placeholders, values, strict=True)))
+def _results(importer: _Importer, graph: Graph, values: Sequence[Any]) -> list[Any]:
+    out = importer.inside(graph, dict(zip(graph.placeholders, values, strict=True)))
     return list(out) if isinstance(out, list | tuple) else [out]
 
 
@@ -151,10 +145,7 @@ def _own_dims(importer: _Importer) -> Iterator[None]:
         yield
 
 
-def _draw_outside(importer: _Importer, *modules: fx.GraphModule) -> None:
+def _draw_outside(importer: _Importer, *graphs: Graph) -> None:
     """The seed that runs feed is none of a body's nodes."""
-    for module in modules:
-        for node in module.graph.nodes:
-            tags = getattr(node.target, "tags", ())
-            if torch.Tag.nondeterministic_seeded in tags:
-                importer.writer.seed()
+    if any(node.draws for graph in graphs for node in graph.nodes):
+        importer.writer.seed()

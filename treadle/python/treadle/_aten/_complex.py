@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import torch
-
 from .._native import Output
+from . import _dtypes as dtypes
 from ._rules import rule
-from ._writer import REAL, Tensor, Writer, dtype_name
+from ._writer import REAL, Tensor, Writer
 
 
 def _parts(w: Writer, x: Tensor) -> tuple[Output, Output]:
-    name = "float32" if x.dtype == torch.complex64 else "float64"
+    name = "float32" if x.dtype == dtypes.complex64 else "float64"
     return w.op("Real", x, Tout=name), w.op("Imag", x, Tout=name)
 
 
 def _together(w: Writer, real: Any, imag: Any) -> Output:
-    return w.op("Complex", real, imag, Tout=dtype_name(w.result.dtype))
+    return w.op("Complex", real, imag, Tout=dtypes.name_of(w.result.dtype))
 
 
 @rule("view_as_real", "view_as_real_copy")
@@ -44,8 +44,8 @@ def _polar(w: Writer, radius: Tensor, angle: Tensor) -> Output:
 @rule("angle")
 def _angle(w: Writer, x: Tensor) -> Output:
     if x.dtype.is_complex:
-        return w.op("Angle", x, Tout=dtype_name(w.result.dtype))
+        return w.op("Angle", x, Tout=dtypes.name_of(w.result.dtype))
     (value,), dtype = w.promoted(REAL, x)
-    pi = w.cast(torch.pi, dtype)
+    pi = w.cast(math.pi, dtype)
     turned = w.op("SelectV2", value < w.cast(0, dtype), pi, w.cast(0, dtype))
     return w.op("SelectV2", w.op("IsNan", value), value, turned)

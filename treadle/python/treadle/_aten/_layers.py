@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from .._native import Output
+from . import _dtypes as dtypes
+from ._dtypes import DType
 from ._reductions import count_of, moments, reduce
 from ._rules import rule
 from ._writer import KEEP, Dim, Tensor, Writer, axis_of
@@ -54,9 +55,7 @@ def _safe_softmax(w: Writer, x: Tensor, dim: int, dtype: Any = None) -> Output:
 
 
 @rule("_softmax_backward_data")
-def _softmax_backward(
-    w: Writer, grad: Tensor, out: Tensor, dim: int, input_dtype: torch.dtype
-) -> Output:
+def _softmax_backward(w: Writer, grad: Tensor, out: Tensor, dim: int, input_dtype: DType) -> Output:
     (grad_out, y), _ = w.promoted(KEEP, grad, out)
     axes = [axis_of(dim, out.rank)] if out.rank else []
     inner = reduce(w, "Sum", grad_out * y, axes, True)
@@ -65,7 +64,7 @@ def _softmax_backward(
 
 @rule("_log_softmax_backward_data")
 def _log_softmax_backward(
-    w: Writer, grad: Tensor, out: Tensor, dim: int, input_dtype: torch.dtype
+    w: Writer, grad: Tensor, out: Tensor, dim: int, input_dtype: DType
 ) -> Output:
     (grad_out, y), _ = w.promoted(KEEP, grad, out)
     axes = [axis_of(dim, out.rank)] if out.rank else []
@@ -77,8 +76,8 @@ def _log_softmax_backward(
 
 
 def _scaled(w: Writer, x: Output, weight: Tensor | None, bias: Tensor | None) -> Output:
-    x = x if weight is None else x * w.cast(weight, getattr(torch, x.dtype))
-    return x if bias is None else w.op("AddV2", x, w.cast(bias, getattr(torch, x.dtype)))
+    x = x if weight is None else x * w.cast(weight, dtypes.named(x.dtype))
+    return x if bias is None else w.op("AddV2", x, w.cast(bias, dtypes.named(x.dtype)))
 
 
 @rule("native_layer_norm")
@@ -93,7 +92,7 @@ def _layer_norm(
     (value,), dtype = w.promoted(KEEP, x)
     axes = list(range(x.rank - len(normalized_shape), x.rank))
     mean, variance = moments(w, value, axes)
-    rstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, getattr(torch, value.dtype))))
+    rstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, dtypes.named(value.dtype))))
     out = _scaled(w, (value - mean) * rstd, weight, bias)
     stored = w.result[1].dtype
     return w.cast(out, dtype), w.cast(mean, stored), w.cast(rstd, stored)
@@ -113,7 +112,7 @@ def _layer_norm_backward(
 ) -> tuple[Output | None, ...]:
     """Of y = (x - mean) * rstd: dx = rstd * (g - mean(g) - y * mean(g * y)), g = grad * weight."""
     (grad, value), dtype = w.promoted(KEEP, grad_out, x)
-    computed = getattr(torch, value.dtype)
+    computed = dtypes.named(value.dtype)
     split = x.rank - len(normalized_shape)
     inner, outer = list(range(split, x.rank)), list(range(split))
     y = (value - w.cast(mean, computed)) * w.cast(rstd, computed)
@@ -144,9 +143,9 @@ def _group_norm(
 ) -> tuple[Output, Output, Output]:
     (value,), dtype = w.promoted(KEEP, x)
     n, c = w.dims([n, c])
-    if x.dtype == torch.float32 and isinstance(c, int):
+    if x.dtype == dtypes.float32 and isinstance(c, int):
         scale, offset = (
-            w.constant(np.full(c, default), torch.float32) if given is None else given
+            w.constant(np.full(c, default), dtypes.float32) if given is None else given
             for given, default in ((weight, 1.0), (bias, 0.0))
         )
         attributes = {"groups": group, "epsilon": eps, "data_format": "NCHW"}
@@ -156,7 +155,7 @@ def _group_norm(
         )
     grouped = w.reshape(value, [n, group, -1])
     mean, variance = moments(w, grouped, [2])
-    rstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, getattr(torch, value.dtype))))
+    rstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, dtypes.named(value.dtype))))
     out = w.reshape((grouped - mean) * rstd, x.shape)
     if weight is not None:
         out = out * _per_channel(w, weight, x.rank, value.dtype)
@@ -190,7 +189,7 @@ def _group_norm_backward(
     """Of y = (x - mean) * rstd * weight: dx = rstd * (h - mean(h) - z * mean(h * z)), where
     h = grad * weight, z = (x - mean) * rstd and the means are of a group. All that has the size of
     an image is computed in the image's own dimensions."""
-    if x.dtype != torch.float32 or not isinstance(c, int) or not isinstance(hxw, int):
+    if x.dtype != dtypes.float32 or not isinstance(c, int) or not isinstance(hxw, int):
         return NotImplemented
     (n,) = w.dims([n])
     image, each, per = list(range(2, x.rank)), c // group, c // group * hxw
@@ -199,7 +198,7 @@ def _group_norm_backward(
     m, r = w.reshape(mean, [n, group, 1]), w.reshape(rstd, [n, group, 1])
     dx = dw = db = None
     if output_mask[0]:
-        gamma = w.reshape(w.constant(np.ones(c), torch.float32) if weight is None else weight,
+        gamma = w.reshape(w.constant(np.ones(c), dtypes.float32) if weight is None else weight,
                           [1, group, each])  # fmt: skip
         h, hx = (reduce(w, "Sum", s * gamma, [2], True) for s in (grad_sum, product_sum))
         slope = (h * m - hx) * r * r * r * (1.0 / per)
@@ -219,7 +218,7 @@ def _group_norm_backward(
 
 def _per_channel(w: Writer, x: Tensor | Output, rank: int, dtype: str) -> Output:
     """A vector along dimension 1."""
-    return w.reshape(w.cast(x, getattr(torch, dtype)), [1, -1, *[1] * (rank - 2)])
+    return w.reshape(w.cast(x, dtypes.named(dtype)), [1, -1, *[1] * (rank - 2)])
 
 
 def _apply_channels(
@@ -232,7 +231,7 @@ def _apply_channels(
     bias: Tensor | None,
 ) -> Output:
     """(x - mean) * invstd * weight + bias, as one factor and one summand a channel."""
-    computed = getattr(torch, value.dtype)
+    computed = dtypes.named(value.dtype)
     factor = w.cast(invstd, computed)
     factor = factor if weight is None else factor * w.cast(weight, computed)
     shift = -(w.cast(mean, computed) * factor)
@@ -245,7 +244,7 @@ def _batch_norm_eval(
     w: Writer, x: Tensor, weight: Any, bias: Any, mean: Tensor, var: Tensor, eps: float
 ) -> Output:
     (value,), dtype = w.promoted(KEEP, x)
-    computed = getattr(torch, value.dtype)
+    computed = dtypes.named(value.dtype)
     invstd = w.op("Rsqrt", w.op("AddV2", w.cast(var, computed), w.cast(eps, computed)))
     return w.cast(_apply_channels(w, x, value, mean, invstd, weight, bias), dtype)
 
@@ -254,7 +253,7 @@ def _batch_statistics(w: Writer, x: Tensor, value: Output, eps: float) -> tuple[
     """Mean, variance (over n) and 1 / sqrt(variance + eps), a vector each."""
     axes = [0, *range(2, x.rank)]
     mean, variance = (w.reshape(v, [-1]) for v in moments(w, value, axes))
-    invstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, getattr(torch, value.dtype))))
+    invstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, dtypes.named(value.dtype))))
     return mean, variance, invstd
 
 
@@ -266,7 +265,7 @@ def batch_norm_train(
     mean, variance, invstd = _batch_statistics(w, x, value, eps)
     # Of the difference: with the mean in a summand of its own digits would be lost.
     centred = value - _per_channel(w, mean, x.rank, value.dtype)
-    computed = getattr(torch, value.dtype)
+    computed = dtypes.named(value.dtype)
     factor = invstd if weight is None else invstd * w.cast(weight, computed)
     out = centred * _per_channel(w, factor, x.rank, value.dtype)
     out = out if bias is None else out + _per_channel(w, bias, x.rank, value.dtype)
@@ -287,7 +286,7 @@ def unbiased(w: Writer, x: Tensor, variance: Output) -> Output:
     return variance * (n / (n - 1.0))
 
 
-def _no_rows(w: Writer, dtype: torch.dtype) -> Output:
+def _no_rows(w: Writer, dtype: DType) -> Output:
     return w.constant([], dtype)
 
 
@@ -305,7 +304,7 @@ def _functional_batch_norm(
     training = rest[0] if isinstance(rest[0], bool) else True
     momentum, eps = rest[-2:]
     has_reserve = len(w.result) == 6
-    reserve = (w.constant([], torch.uint8),) if has_reserve else ()
+    reserve = (w.constant([], dtypes.uint8),) if has_reserve else ()
     if not training:
         out = _batch_norm_eval(w, x, weight, bias, running_mean, running_var, eps)
         empty = _no_rows(w, w.result[1].dtype)
@@ -386,7 +385,7 @@ def _batch_norm_backward(
     """Of y = (x - mean) * invstd: dx = invstd * weight * (g - mean(g) - y * mean(g * y)), where
     the statistics are of the batch, else invstd * weight * g."""
     (grad, value), dtype = w.promoted(KEEP, grad_out, x)
-    computed = getattr(torch, value.dtype)
+    computed = dtypes.named(value.dtype)
     axes = [0, *range(2, x.rank)]
     if train:
         mean, invstd = w.cast(save_mean, computed), w.cast(save_invstd, computed)
@@ -447,25 +446,25 @@ def _embedding_backward(
         minus_one = w.cast(-1, indices.dtype)
         places = w.op("SelectV2", w.op("Equal", places, w.cast(padding_idx, indices.dtype)),
                       minus_one, places)  # fmt: skip
-    return w.op("UnsortedSegmentSum", grad, places, w.cast(count, torch.int64))
+    return w.op("UnsortedSegmentSum", grad, places, w.cast(count, dtypes.int64))
 
 
 # ---- random numbers
 
 
-def _random(w: Writer, op: str, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
+def _random(w: Writer, op: str, dims: Sequence[Dim], dtype: DType) -> Output:
     """Halves are made of floats."""
-    drawn = dtype if dtype in (torch.float32, torch.float64) else torch.float32
-    name = str(drawn).removeprefix("torch.")
+    drawn = dtype if dtype in (dtypes.float32, dtypes.float64) else dtypes.float32
+    name = drawn.name
     return w.cast(w.op(op, w.integers(dims), w.seed(), dtype=name), dtype)
 
 
-def _uniform(w: Writer, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
+def _uniform(w: Writer, dims: Sequence[Dim], dtype: DType) -> Output:
     """Between 0 and 1, without 1."""
     return _random(w, "StatelessRandomUniform", dims, dtype)
 
 
-def _normal(w: Writer, dims: Sequence[Dim], dtype: torch.dtype) -> Output:
+def _normal(w: Writer, dims: Sequence[Dim], dtype: DType) -> Output:
     return _random(w, "StatelessRandomNormal", dims, dtype)
 
 
@@ -493,7 +492,7 @@ def _uniform_between(w: Writer, x: Tensor, low: float = 0.0, high: float = 1.0, 
 
 def _integers_between(w: Writer, low: Any, high: Any) -> Output:
     shape = w.integers(w.dims(w.result.shape))
-    low, high = w.cast(low, torch.int64), w.cast(high, torch.int64)
+    low, high = w.cast(low, dtypes.int64), w.cast(high, dtypes.int64)
     drawn = w.op("StatelessRandomUniformInt", shape, w.seed(), low, high, dtype="int64")
     return w.cast(drawn, w.result.dtype)
 
@@ -520,7 +519,7 @@ def _randint_like_from(w: Writer, x: Tensor, low: Any, high: Any, **_: Any) -> O
 
 def _drawn(w: Writer, x: Tensor, probability: Any) -> Output:
     """True with a probability, for each element of a tensor's shape."""
-    return w.op("Less", _uniform(w, x.shape, torch.float32), w.cast(probability, torch.float32))
+    return w.op("Less", _uniform(w, x.shape, dtypes.float32), w.cast(probability, dtypes.float32))
 
 
 @rule("bernoulli.default")
@@ -538,7 +537,7 @@ def _dropout(
     w: Writer, x: Tensor, p: float, train: bool | None = None
 ) -> tuple[Output | Tensor, Output]:
     if train is False or p == 0:
-        return x, w.full(x.shape, True, torch.bool)
+        return x, w.full(x.shape, True, dtypes.bool_)
     kept = _drawn(w, x, 1.0 - p)
     factor = 0.0 if p == 1 else 1.0 / (1.0 - p)
     return x.out * w.cast(kept, x.dtype) * factor, kept

@@ -7,10 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-import torch
 
 from .._errors import UnimplementedError
 from .._native import Output
+from . import _dtypes as dtypes
+from ._dtypes import DType
 from ._rules import rule
 from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_static, product
 
@@ -30,18 +31,18 @@ def _conj(w: Writer, x: Tensor) -> Value:
     return w.op("Conj", x) if x.dtype.is_complex else x
 
 
-def _reshaped(w: Writer, x: Tensor, fake: Any) -> Tensor:
+def _reshaped(w: Writer, x: Tensor, meta: Any) -> Tensor:
     """x in the shape of a result. Where the last two dimensions stay, what is known of them does.
 
     A reshape of what was swapped is only made where a product takes it; it costs nothing else.
     """
-    dims = w.dims(fake.shape)
+    dims = w.dims(meta.shape)
     if is_static(dims) and is_static(x.shape) and dims == x.shape:
-        return Tensor(w, x.out, fake, x.swapped)
+        return Tensor(w, x.out, meta, x.swapped)
     out = w.reshape(x, dims)
     keeps = x.swapped is not None and len(dims) >= 2 and _same_dims(dims[-2:], x.shape[-2:])
     other = w.reshape(x.swapped, [*dims[:-2], dims[-1], dims[-2]]) if keeps else None
-    return Tensor(w, out, fake, other)
+    return Tensor(w, out, meta, other)
 
 
 def _same_dims(x: Sequence[Dim], y: Sequence[Dim]) -> bool:
@@ -57,10 +58,10 @@ def _reshape(w: Writer, x: Tensor, *_: Any, **__: Any) -> Tensor:
 
 
 @rule("view.dtype", "view_copy.dtype")
-def _bitcast(w: Writer, x: Tensor, dtype: torch.dtype) -> Output:
+def _bitcast(w: Writer, x: Tensor, dtype: DType) -> Output:
     if dtype.itemsize != x.dtype.itemsize:
         raise UnimplementedError(f"a view of {x.dtype} as {dtype}, which has another size")
-    return w.op("Bitcast", x, type=str(dtype).removeprefix("torch."))
+    return w.op("Bitcast", x, type=dtype.name)
 
 
 @rule("expand", "expand_copy", "broadcast_to")
@@ -108,9 +109,9 @@ def _as_strided(
     storage_offset: Dim | None = None,
 ) -> Output:
     """Of a tensor that is all of its memory, in order: its elements by their places."""
-    if not x.fake.is_contiguous() or not is_static([*size, *stride, *x.shape]):
+    if not x.meta.is_contiguous() or not is_static([*size, *stride, *x.shape]):
         raise UnimplementedError("as_strided of what isn't contiguous, or of symbolic shape")
-    places = np.full((), int(storage_offset or x.fake.storage_offset() or 0), np.int64)
+    places = np.full((), int(storage_offset or x.meta.storage_offset or 0), np.int64)
     for extent, step in zip(size, stride, strict=True):
         places = places[..., None] + np.arange(extent) * step
     return w.op("GatherV2", w.reshape(x, [-1]), w.indices(places), w.indices(0))
@@ -204,7 +205,7 @@ def summed_rows(
     w: Writer, value: Output, places: Output, axis: int, count: Dim, rank: int
 ) -> Output:
     """Parts of a value along an axis, added up at the places that are named."""
-    count = w.cast(count, torch.int64)
+    count = w.cast(count, dtypes.int64)
     order = [axis, *(i for i in range(rank) if i != axis)]
     back = [order.index(i) for i in range(rank)]
     first = w.transpose(value, order)
@@ -420,7 +421,7 @@ def _diagonal(w: Writer, x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 
     i, j = axis_of(dim1, x.rank), axis_of(dim2, x.rank)
     order = [a for a in range(x.rank) if a not in (i, j)] + [i, j]
     return w.op(
-        "MatrixDiagPartV2", w.transpose(x, order), w.constant(offset, torch.int32),
+        "MatrixDiagPartV2", w.transpose(x, order), w.constant(offset, dtypes.int32),
         w.cast(0, x.dtype),
     )  # fmt: skip
 
@@ -430,7 +431,7 @@ def _with_diagonal(
 ) -> Output:
     i, j = axis_of(dim1, rank), axis_of(dim2, rank)
     order = [a for a in range(rank) if a not in (i, j)] + [i, j]
-    out = w.op("MatrixSetDiagV2", w.transpose(x, order), source, w.constant(offset, torch.int32))
+    out = w.op("MatrixSetDiagV2", w.transpose(x, order), source, w.constant(offset, dtypes.int32))
     return w.transpose(out, [order.index(a) for a in range(rank)])
 
 
@@ -454,8 +455,8 @@ def _diag_embed(w: Writer, x: Tensor, offset: int = 0, dim1: int = -2, dim2: int
     rank = x.rank + 1
     i, j = axis_of(dim1, rank), axis_of(dim2, rank)
     offset = offset if i < j else -offset
-    extent = w.constant(-1, torch.int32)
-    out = w.op("MatrixDiagV2", x, w.constant(offset, torch.int32), extent, extent,
+    extent = w.constant(-1, dtypes.int32)
+    out = w.op("MatrixDiagV2", x, w.constant(offset, dtypes.int32), extent, extent,
                w.cast(0, x.dtype))  # fmt: skip
     order = [a for a in range(rank) if a not in (i, j)] + sorted((i, j))
     return w.transpose(out, [order.index(a) for a in range(rank)])
@@ -546,15 +547,15 @@ def _arange_by(w: Writer, start: Any, end: Any, step: Any = 1, **_: Any) -> Outp
 def _stepped(w: Writer, start: Any, end: Any, step: Any) -> Output:
     dtype = w.result.dtype
     if is_static([start, end, step]) or all(isinstance(v, int | float) for v in (start, end, step)):
-        values = torch.arange(start, end, step, dtype=dtype)
-        return w.constant(values.to(torch.float64 if dtype.is_floating_point else torch.int64)
-                          .numpy(), dtype)  # fmt: skip
+        if not dtype.is_floating_point:
+            start, step = int(start), int(step)
+        return w.constant(start + np.arange(w.result.shape[0]) * step, dtype)
     count = w.range(w.dim(w.result.shape[0]), dtype)
     return count * w.cast(step, dtype) + w.cast(start, dtype)
 
 
 @rule("prims.iota")
-def _iota(w: Writer, length: Dim, *, start: Any, step: Any, dtype: torch.dtype, **_: Any) -> Output:
+def _iota(w: Writer, length: Dim, *, start: Any, step: Any, dtype: DType, **_: Any) -> Output:
     return w.range(w.dim(length), dtype) * w.cast(step, dtype) + w.cast(start, dtype)
 
 
@@ -563,8 +564,7 @@ def _linspace(w: Writer, start: Any, end: Any, steps: Any, **_: Any) -> Output:
     if not all(isinstance(v, int | float) for v in (start, end, steps)):
         raise UnimplementedError("linspace between values that the graph computes")
     dtype = w.result.dtype
-    wide = torch.float64 if dtype.is_floating_point else torch.int64
-    return w.constant(torch.linspace(start, end, steps, dtype=dtype).to(wide).numpy(), dtype)
+    return w.constant(np.linspace(start, end, steps), dtype)
 
 
 @rule("eye")

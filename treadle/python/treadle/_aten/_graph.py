@@ -1,0 +1,89 @@
+"""A graph of PyTorch's as plain records: what rules are told by, wherever the graph comes from."""
+
+from __future__ import annotations
+
+import dataclasses
+import operator
+from collections.abc import Callable
+from typing import Any
+
+#: What Python computes with dimensions; values of a graph know the operators.
+SCALAR_OPS: dict[str, Callable[..., Any]] = {
+    name: getattr(operator, name)
+    for name in "add sub mul floordiv mod neg truediv pow ge gt le lt eq ne".split()
+}
+
+
+@dataclasses.dataclass(eq=False)
+class Node:
+    """One node.
+
+    Attributes:
+        op: "placeholder", "attribute", "call" or "output".
+        target: of a call what is called: `aten.add.Tensor`, `getitem`, a name of SCALAR_OPS,
+            `tuple`, or the name of an op that graphs are arguments of (`cond`). Of an attribute its
+            path in the module.
+        args, kwargs: with nodes for values. Those of an output are what is returned.
+        value: a Meta, a number, an Expr, a list of them, or None. Of an attribute itself: a tensor,
+            a Graph, or what else a module may have.
+        meta: of an attribute that is a tensor, what is known of it.
+        users: the nodes that use it.
+        draws: whether it draws random numbers.
+        source: the node of PyTorch's own graph, where there is one.
+    """
+
+    name: str
+    op: str
+    target: str = ""
+    args: tuple[Any, ...] = ()
+    kwargs: dict[str, Any] = dataclasses.field(default_factory=dict)
+    value: Any = None
+    meta: Any = None
+    users: list[Node] = dataclasses.field(default_factory=list)
+    draws: bool = False
+    source: Any = None
+
+    @property
+    def packet(self) -> str:
+        """The op without its overload: `aten.add`."""
+        return self.target.rsplit(".", 1)[0]
+
+
+@dataclasses.dataclass(eq=False)
+class Graph:
+    """Nodes in order; the last one is the output."""
+
+    nodes: list[Node]
+
+    @property
+    def placeholders(self) -> list[Node]:
+        return [n for n in self.nodes if n.op == "placeholder"]
+
+    @property
+    def calls(self) -> list[Node]:
+        return [n for n in self.nodes if n.op == "call"]
+
+
+def mapped(value: Any, fn: Callable[[Node], Any]) -> Any:
+    """Arguments with something else in place of each node."""
+    if isinstance(value, Node):
+        return fn(value)
+    if isinstance(value, list | tuple):
+        return type(value)(mapped(v, fn) for v in value)
+    if isinstance(value, dict):
+        return {k: mapped(v, fn) for k, v in value.items()}
+    return value
+
+
+def connect(graph: Graph) -> Graph:
+    """Fills in the users of each node."""
+    for node in graph.nodes:
+        for used in dict.fromkeys(nodes_in((node.args, node.kwargs))):
+            used.users.append(node)
+    return graph
+
+
+def nodes_in(value: Any) -> list[Node]:
+    found: list[Node] = []
+    mapped(value, found.append)
+    return found

@@ -1,0 +1,618 @@
+"""A graph of PyTorch's, node by node, as a treadle.Graph."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from typing import Any, Protocol
+
+from .. import _native
+from .._builder import Builder
+from .._errors import Error, UnimplementedError
+from .._native import Output
+from . import (  # noqa: F401
+    _complex,
+    _elementwise,
+    _images,
+    _indexing,
+    _layers,
+    _linalg,
+    _matrices,
+    _reductions,
+    _shapes,
+)
+from . import _dtypes as dtypes
+from ._control_flow import CONTROL_FLOW
+from ._graph import SCALAR_OPS, Graph, Node, mapped
+from ._rules import find
+from ._values import Expr, Meta, OtherNumber
+from ._writer import Tensor, Writer
+
+
+class Home(Protocol):
+    """Where a graph comes from: what only PyTorch can tell, if it is there."""
+
+    def array(self, tensor: Any) -> Any:
+        """The elements of an attribute or a tensor of the state."""
+
+    def parts(self, node: Node, values: dict[Node, Any]) -> tuple[Graph, list[Tensor]]:
+        """What an op without a rule is made of, and the tensors that its placeholders are.
+        UnimplementedError where nothing tells."""
+
+    def flat(self, out: Any) -> tuple[list[Any], Any]:
+        """What a graph returns, one after another, and how it is put together."""
+
+
+class Alone:
+    """A graph of a file, whose tensors are arrays; nothing takes ops apart."""
+
+    def array(self, tensor: Any) -> Any:
+        return tensor
+
+    def parts(self, node: Node, values: dict[Node, Any]) -> tuple[Graph, list[Tensor]]:
+        raise UnimplementedError(
+            "this op has no rule; ExportedProgram.run_decompositions() may take it apart before "
+            "the program is saved"
+        )
+
+    def flat(self, out: Any) -> tuple[list[Any], Any]:
+        return list(_leaves(out)), None
+
+
+@dataclasses.dataclass
+class Source:
+    """Where a value that runs are fed with comes from: an argument by its number, or a tensor.
+
+    is_swapped: it is fed with the last two dimensions swapped, as they are in memory.
+    is_turned: it is fed with dimension 1, the channels, as the last one, as it is in memory.
+    """
+
+    name: str
+    argument: int | None = None
+    captured: Any = None
+    is_swapped: bool = False
+    is_turned: bool = False
+
+
+@dataclasses.dataclass
+class Result:
+    """What a call returns in one place: a fetch by its number, an argument, or a constant.
+
+    is_swapped: a view of that with the last two dimensions swapped.
+    is_turned: a view of that with the last dimension, the channels, as dimension 1.
+    """
+
+    fetch: int | None = None
+    argument: int | None = None
+    constant: Any = None
+    is_number: bool = False
+    is_swapped: bool = False
+    is_turned: bool = False
+
+
+@dataclasses.dataclass
+class Imported:
+    """A graph, and how a call uses it.
+
+    Attributes:
+        sources: what is fed, by name.
+        fetches: names of values.
+        results: what is returned, in the order of `structure`.
+        mutations: arguments (by number) or tensors that take the value of a fetch after a call.
+        names: the graph's value for each of PyTorch's nodes that has one.
+        seed: what is fed with two random integers, if anything is.
+        has_collectives: whether other processes take part.
+    """
+
+    graph: _native.Graph
+    sources: list[Source]
+    fetches: list[str]
+    results: list[Result]
+    structure: Any
+    mutations: list[tuple[Any, int]]
+    names: dict[str, str]
+    seed: str | None
+    has_collectives: bool
+
+
+def import_graph(
+    graph: Graph,
+    home: Home,
+    *,
+    state: Sequence[Any] = (),
+    freeze: bool = False,
+    views: bool = False,
+    turned: Collection[str] = (),
+    default_dtype: dtypes.DType = dtypes.DEFAULT,
+) -> Imported:
+    """Imports a functional graph.
+
+    Args:
+        state: tensors that are the first arguments of the graph, and none of a call.
+        freeze: whether they, and the tensors of the module, become constants; else runs are fed
+            with them.
+        views: whether results may be views of arguments or of each other, as PyTorch's are.
+        turned: arguments that are images whose channels are last in memory.
+        default_dtype: that of Python's floats among integers.
+    """
+    importer = _Importer(graph, home, list(state), freeze, views, turned)
+    importer.writer.default_dtype = default_dtype
+    return importer.run()
+
+
+def graph_name(name: str) -> str:
+    """A node's name as graphs allow it: no underscore comes first."""
+    return name if name[0].isalnum() else f"x{name}"
+
+
+# What only tells PyTorch's compiler something about shapes that it has checked already.
+_HINTS = {
+    "aten._linalg_check_errors",
+    "aten._assert_async",
+    "aten._assert_tensor_metadata",
+    "aten.sym_constrain_range",
+    "aten.sym_constrain_range_for_size",
+}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, Expr | OtherNumber)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """What lists and dicts hold, one after another."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _leaves(part)
+    elif isinstance(value, dict):
+        yield from _leaves(list(value.values()))
+    else:
+        yield value
+
+
+@contextlib.contextmanager
+def _errors_of(node: Node) -> Iterator[None]:
+    """Says which node of PyTorch's an error is about."""
+    try:
+        yield
+    except Error as error:
+        if error.node == node.name:
+            raise
+        message = f"node '{node.name}' ({node.target}): {error.message}"
+        raise type(error)(message, node=node.name) from error
+
+
+class _Importer:
+    def __init__(
+        self,
+        graph: Graph,
+        home: Home,
+        state: list[Any],
+        freeze: bool,
+        views: bool,
+        turned: Collection[str],
+    ) -> None:
+        self.graph, self.home, self.state = graph, home, state
+        self.freeze, self.views, self.turned = freeze, views, turned
+        self.writer = Writer(Builder())
+        self.sources: list[Source] = []
+        self.attributes: dict[str, Any] = {}
+        self.mutations: list[tuple[Node, Any]] = []
+        # For each node of the graph itself: its scope, and its value.
+        self.made: dict[str, tuple[str, Any]] = {}
+        # Scopes, and the values that all in them waits for.
+        self.waits: list[tuple[str, list[Any]]] = []
+        self.depth = 0
+
+    # ---- the whole
+
+    def run(self) -> Imported:
+        values: dict[Node, Any] = {}
+        self._add_placeholders(values)
+        return self._finish(*self.home.flat(self._inline(self.graph, values)))
+
+    def _add_placeholders(self, values: dict[Node, Any]) -> None:
+        nodes = self.graph.placeholders
+        # Numbers first: a dimension that is an argument needn't be read off a tensor.
+        for number, node in sorted(enumerate(nodes), key=lambda n: not _is_number(n[1].value)):
+            meta = node.value
+            if _is_number(meta):
+                values[node] = self._number_argument(node, number, meta)
+            elif isinstance(meta, Meta):
+                values[node] = self._tensor_argument(node, number, meta)
+            else:
+                values[node] = meta
+
+    def _number_argument(self, node: Node, number: int, symbol: Expr | OtherNumber) -> Any:
+        if isinstance(symbol, OtherNumber):
+            raise UnimplementedError(f"node '{node.name}': a symbolic {symbol.kind}")
+        out: list[Output] = []
+
+        def make() -> Output:
+            if not out:
+                argument = number - len(self.state)
+                out.append(self._placeholder(node.name, "int64", [], argument))
+            return out[0]
+
+        self.writer.bind(symbol, make)
+        return make() if node.users else None
+
+    def _tensor_argument(self, node: Node, number: int, meta: Meta) -> Tensor | None:
+        made: list[Tensor] = []
+
+        def make() -> Tensor:
+            if not made:
+                is_state = number < len(self.state)
+                made.append(
+                    self._captured(node.name, meta, self.state[number])
+                    if is_state
+                    else self._fed_tensor(node.name, meta, number - len(self.state))
+                )
+            return made[0]
+
+        for axis, dim in enumerate(meta.shape):
+            self.writer.bind(dim, lambda axis=axis: self._dim_of(make(), axis))
+        return make() if node.users else None
+
+    def _dim_of(self, tensor: Tensor, axis: int) -> Output:
+        return self.writer.op("Shape", tensor, out_type="int64")[axis]
+
+    def _fed_tensor(
+        self, name: str, meta: Meta, argument: int | None, captured: Any = None
+    ) -> Tensor:
+        if meta.device not in ("cpu", "meta"):
+            raise UnimplementedError(f"node '{name}': a tensor on {meta.device}; expected the CPU")
+        shape = [d if isinstance(d, int) else None for d in meta.shape]
+        dtype = dtypes.name_of(meta.dtype)
+        if self.views and captured is None and meta.is_swapped():
+            # What a forward graph kept of a transposition: products take it as it is.
+            shape[-2:] = shape[:-3:-1]
+            whole = self._placeholder(name, dtype, shape, argument)
+            self.sources[-1].is_swapped = True
+            order = [*range(meta.dim() - 2), meta.dim() - 1, meta.dim() - 2]
+            return Tensor(self.writer, self.writer.transpose(whole, order), meta, whole)
+        if name in self.turned and captured is None:
+            last = [shape[0], *shape[2:], shape[1]]
+            image = self._placeholder(name, dtype, last, argument)
+            self.sources[-1].is_turned = True
+            order = [0, meta.dim() - 1, *range(1, meta.dim() - 1)]
+            return Tensor(self.writer, self.writer.transpose(image, order), meta)
+        out = self._placeholder(name, dtype, shape, argument, captured)
+        return Tensor(self.writer, out, meta)
+
+    def _placeholder(
+        self,
+        name: str,
+        dtype: str,
+        shape: list[int | None],
+        argument: int | None,
+        captured: Any = None,
+    ) -> Output:
+        out = self.writer.builder.placeholder(graph_name(name), dtype, shape)
+        self.sources.append(Source(out.name, argument, captured))
+        return out
+
+    # ---- nodes
+
+    def _inline(self, graph: Graph, values: dict[Node, Any]) -> Any:
+        """Writes the nodes of a graph whose placeholders have values; gives what it returns."""
+        for node in graph.nodes:
+            if node.op == "output":
+                return self._arguments(node.args[0], values)
+            if node.op == "attribute":
+                values[node] = self._attribute(graph, node)
+            elif node.op == "call":
+                values[node] = self._call(node, values)
+        return None
+
+    def _arguments(self, args: Any, values: dict[Node, Any]) -> Any:
+        return mapped(args, lambda n: values[n])
+
+    def _attribute(self, graph: Graph, node: Node) -> Any:
+        if node.meta is None:
+            return node.value
+        key = f"{id(graph)}.{node.target}"
+        if key not in self.attributes:
+            name = _path_name(node.target)
+            # What a decomposition is made of has no life of its own.
+            self.attributes[key] = self._captured(
+                name, node.meta, node.value, freeze=bool(self.depth)
+            )
+        return self.attributes[key]
+
+    def _captured(self, name: str, meta: Meta, value: Any, *, freeze: bool = False) -> Tensor:
+        if self.freeze or freeze:
+            constant = self.writer.builder.constant(self.home.array(value))
+            return Tensor(self.writer, constant, meta)
+        return self._fed_tensor(name, meta, None, value)
+
+    def _call(self, node: Node, values: dict[Node, Any]) -> Any:
+        args, kwargs = self._arguments((node.args, node.kwargs), values)
+        target = node.target
+        if target == "getitem":
+            return args[0][args[1]]
+        if target in SCALAR_OPS:
+            return SCALAR_OPS[target](*args, **kwargs)
+        if target == "tuple":
+            return list(args[0]) if len(args) == 1 else list(args)  # one with names
+        if target == "control_deps":
+            return self._call_after(node, *args)
+        if target == "with_effects" and str(args[1]) in _HINTS:
+            return [args[0], None]  # a token, which orders what we have no need to
+        if target in CONTROL_FLOW:
+            return self._call_body(node, args)
+        if "." not in target:
+            raise UnimplementedError(f"node '{node.name}': there is no op '{target}'")
+        return self._call_op(node, args, kwargs, values)
+
+    def _call_body(self, node: Node, args: Any) -> Any:
+        with _errors_of(node), self._writing(node):
+            out = CONTROL_FLOW[node.target](self, node, *args)
+        return self._note(node, self._wrapped(out, node.value))
+
+    def _note(self, node: Node, value: Any) -> Any:
+        if not self.depth:
+            self.made[node.name] = (self._scope(node), value)
+        return value
+
+    def _scope(self, node: Node) -> str:
+        return graph_name(node.name)
+
+    def _call_op(self, node: Node, args: Any, kwargs: Any, values: dict[Node, Any]) -> Any:
+        if node.packet in _HINTS:
+            return None
+        if node.packet == "aten.copy_":
+            return self._copy_into(node, args)
+        if node.packet == "aten.native_batch_norm" and args[5]:
+            return self._batch_norm(node, args)
+        with _errors_of(node):
+            with self._writing(node):
+                out = self._write(node, args, kwargs, values)
+            wrapped = self._wrapped(out, node.value)
+        return self._note(node, wrapped)
+
+    @contextlib.contextmanager
+    def _writing(self, node: Node) -> Iterator[None]:
+        """Nodes that are made in it are the node's own."""
+        writer = self.writer
+        saved = writer.result, writer.is_used
+        writer.result, writer.is_used = node.value, _usage_of(node)
+        try:
+            with writer.builder.scope(self._scope(node)):
+                yield
+        finally:
+            writer.result, writer.is_used = saved
+
+    def _write(self, node: Node, args: Any, kwargs: Any, values: dict[Node, Any]) -> Any:
+        rule = find(node.target)
+        out = rule(self.writer, *args, **kwargs) if rule else NotImplemented
+        if out is not NotImplemented:
+            return out
+        parts, tensors = self.home.parts(node, values)
+        return self.inside(parts, dict(zip(parts.placeholders, tensors, strict=True)))
+
+    def inside(self, graph: Graph, values: dict[Node, Any]) -> Any:
+        """Writes a graph that is part of a node; gives what it returns."""
+        self.depth += 1
+        try:
+            return self._inline(graph, values)
+        finally:
+            self.depth -= 1
+
+    def _wrapped(self, out: Any, meta: Any) -> Any:
+        """What a rule gave, as the values of the node's results."""
+        if isinstance(out, tuple | list):
+            return [
+                self._wrapped(o, m) if o is not None else None
+                for o, m in zip(out, meta, strict=True)
+            ]
+        if isinstance(out, Tensor) and isinstance(meta, Meta):
+            swapped = out.swapped if out.dtype == meta.dtype else None
+            return Tensor(self.writer, self.writer.cast(out.out, meta.dtype), meta, swapped)
+        if isinstance(out, Output) and isinstance(meta, Meta):
+            return Tensor(self.writer, self.writer.cast(out, meta.dtype), meta)
+        return out
+
+    def _batch_norm(self, node: Node, args: Any) -> Any:
+        """In training it changes its running statistics, where it is given any."""
+        with _errors_of(node), self._writing(node):
+            x, weight, bias, mean, variance, _, momentum, eps = args
+            out = _layers.batch_norm_train(self.writer, x, weight, bias, eps)
+            for index, new in ((3, out[1]), (4, _layers.unbiased(self.writer, x, out[3]))):
+                if args[index] is not None and node.args[index].op in ("placeholder", "attribute"):
+                    value = _layers.running(self.writer, args[index], new, momentum)
+                    self.mutations.append((node.args[index], value))
+        return self._note(node, self._wrapped(out[:3], node.value))
+
+    def _copy_into(self, node: Node, args: Any) -> Any:
+        """An assignment to an argument or a captured tensor, at the end of a graph."""
+        target = node.args[0]
+        if self.depth or target.op not in ("placeholder", "attribute"):
+            raise UnimplementedError(
+                f"node '{node.name}' ({node.target}): '{target.name}' is no argument; expected a "
+                "graph without assignments to what it computes",
+                node=node.name,
+            )
+        with self._writing(node):
+            value = self.writer.cast(args[1], args[0].dtype)
+        self.mutations.append((target, value))
+        return args[1]
+
+    # ---- order
+
+    def _call_after(self, node: Node, before: Sequence[Any], graph: Graph, *args: Any) -> Any:
+        """control_deps: what a graph computes, once other values are there."""
+        calls = graph.calls
+        values: dict[Node, Any] = dict(zip(graph.placeholders, args, strict=True))
+        with self._writing(node):
+            out = self.inside(graph, values)
+            # What hands its argument on, as a wait does, has no node that could come later.
+            result = values[calls[-1]] if calls else out
+            if isinstance(out, Tensor) and any(out.out is a.out for a in _tensors(args)):
+                out = result = Tensor(self.writer, self.writer.op("Identity", out), out.meta)
+        scope = self._scope(node)
+        pairs = zip(before, node.args[0], strict=True)
+        starts = {name for v, n in pairs if _is_start(n) for name in _names_of([v])}
+        self.waits.append((scope, list(before), starts))
+        self._note(node, result)
+        return out
+
+    # ---- the end
+
+    def _finish(self, leaves: list[Any], structure: Any) -> Imported:
+        fetches: list[str] = []
+        results = [self._result(leaf, fetches) for leaf in leaves]
+        mutations = [self._mutation(*m, fetches) for m in self.mutations]
+        graph = self.writer.builder.build()
+        after = [(scope, _names_of(values), starts) for scope, values, starts in self.waits]
+        if self.writer.has_collectives:
+            _free_collectives(graph)
+        self._add_order(graph, after)
+        renamed = self._rename(graph)
+        names = {
+            node: _renamed(_first_output(value).name, renamed)
+            for node, (_, value) in self.made.items()
+            if _first_output(value) is not None
+        }
+        return Imported(
+            graph,
+            self.sources,
+            [_renamed(f, renamed) for f in fetches],
+            results,
+            structure,
+            mutations,
+            names,
+            self.writer.seed_name,
+            self.writer.has_collectives,
+        )
+
+    def _result(self, leaf: Any, fetches: list[str]) -> Result:
+        if not isinstance(leaf, Tensor | Output):
+            return Result(constant=leaf)
+        out = leaf.out if isinstance(leaf, Tensor) else leaf
+        is_number = isinstance(leaf, Output)
+        is_swapped = (
+            self.views and not is_number and leaf.swapped is not None and leaf.meta.is_swapped()
+        )
+        if is_swapped:
+            out = leaf.swapped
+        source = next((s for s in self.sources if s.name == out.name), None)
+        if source is None or source.is_swapped or source.is_turned:
+            fetch = _number_of(out.name, fetches)
+            return Result(fetch=fetch, is_number=is_number, is_swapped=is_swapped)
+        if source.captured is not None:
+            return Result(constant=source.captured)
+        return Result(argument=source.argument, is_swapped=is_swapped)
+
+    def _mutation(self, target: Node, value: Output, fetches: list[str]) -> tuple[Any, int]:
+        fetch = _number_of(value.name, fetches)
+        if target.op == "attribute":
+            return target.value, fetch
+        number = self.graph.placeholders.index(target)
+        count = len(self.state)
+        return (self.state[number] if number < count else number - count), fetch
+
+    def _add_order(
+        self, graph: _native.Graph, after: list[tuple[str, list[str], set[str]]]
+    ) -> None:
+        """Adds control inputs to what a scope begins with; the rest of it comes after that.
+
+        What follows the start of a collective doesn't wait for its result: it waits for what the
+        collective waits for, and so has begun when it has.
+        """
+        if not after:
+            return
+        inside: dict[str, list[str]] = {scope: [] for scope, *_ in after}
+        for name in graph._node_names(""):
+            scope = name.split("/")[0]
+            if scope in inside and graph._op(name) != "Const":
+                inside[scope].append(name)
+        for scope, values, starts in after:
+            own = set(inside[scope])
+            names = [n for v in values for n in (_needed(graph, v) if v in starts else [v])]
+            for name in inside[scope]:
+                inputs = graph._inputs(name)
+                if not any(i.lstrip("^").split(":")[0] in own for i in inputs):
+                    tokens = [f"^{n}" for n in dict.fromkeys(names) if n not in own]
+                    graph._set_inputs(name, [*inputs, *(t for t in tokens if t not in inputs)])
+
+    def _rename(self, graph: _native.Graph) -> dict[str, str]:
+        """Gives each node of PyTorch's graph its name; what else was written for it keeps it as
+        the first part of its own."""
+        renamed: dict[str, str] = {}
+        for scope, value in self.made.values():
+            out = _first_output(value)
+            if out is None:
+                continue
+            node = out.op.name
+            if node.startswith(f"{scope}/") and scope not in graph and node not in renamed:
+                graph._rename(node, scope)
+                renamed[node] = scope
+        return renamed
+
+
+def _usage_of(node: Node) -> Callable[[int], bool]:
+    """Whether a result of a node is used: a user that isn't `[i]` may use all."""
+    used: set[int] = set()
+    for user in node.users:
+        if user.target != "getitem":
+            return lambda index: True
+        if user.users:
+            used.add(user.args[1])
+    return lambda index: index in used
+
+
+def _free_collectives(graph: _native.Graph) -> None:
+    """Takes the order away that the builder gives to what has effects: collectives are told apart
+    by number, so that a rank may come to them in any order, and a scheduler choose one."""
+    for name in graph._node_names(""):
+        if graph._op(name).startswith("Collective"):
+            graph._set_inputs(name, [i for i in graph._inputs(name) if not i.startswith("^")])
+
+
+def _is_start(node: Node) -> bool:
+    """Whether a node starts a collective whose result nobody has waited for by then."""
+    if node.target == "control_deps":
+        calls = node.args[1].value.calls
+        return bool(calls) and _is_start(calls[-1])
+    return node.target.startswith("_c10d_functional.") and "wait_tensor" not in node.target
+
+
+def _needed(graph: _native.Graph, name: str) -> list[str]:
+    """The nodes that a node waits for; constants are always there."""
+    inputs = [i.lstrip("^").split(":")[0] for i in graph._inputs(name)]
+    return [i for i in inputs if graph._op(i) != "Const"]
+
+
+def _tensors(values: Iterable[Any]) -> list[Tensor]:
+    return [v for v in values if isinstance(v, Tensor)]
+
+
+def _path_name(path: str) -> str:
+    return path.replace(".", "/").strip("/") or "tensor"
+
+
+def _first_output(value: Any) -> Output | None:
+    if isinstance(value, list | tuple):
+        return next((o for o in map(_first_output, value) if o is not None), None)
+    if isinstance(value, Tensor):
+        return value.out
+    return value if isinstance(value, Output) else None
+
+
+def _names_of(values: Iterable[Any]) -> list[str]:
+    """The nodes that give values."""
+    outs = [_first_output(v) for v in values]
+    return [o.op.name for o in outs if o is not None]
+
+
+def _renamed(value: str, renamed: dict[str, str]) -> str:
+    node, _, index = value.partition(":")
+    return f"{renamed.get(node, node)}:{index or 0}"
+
+
+def _number_of(name: str, names: list[str]) -> int:
+    if name not in names:
+        names.append(name)
+    return names.index(name)

@@ -1,0 +1,94 @@
+"""What is known of a value before it is there: dtype, and shape with symbols for what may vary."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from ._dtypes import DType
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Expr:
+    """A dimension that may change, as sympy has it: `Expr("Mul", (2, Expr("Symbol", ("s0",))))`."""
+
+    kind: str
+    args: tuple[Any, ...]
+
+    def __repr__(self) -> str:
+        return str(self.args[0]) if self.kind == "Symbol" else f"{self.kind}{self.args}"
+
+
+@dataclasses.dataclass(frozen=True)
+class OtherNumber:
+    """A symbolic number that is no integer: `kind` says what, as PyTorch names it."""
+
+    kind: str
+
+
+@dataclasses.dataclass
+class Meta:
+    """What PyTorch knows of a tensor without its elements.
+
+    Attributes:
+        shape: numbers and Exprs.
+        stride: the same, of its memory; None: as of one that is contiguous.
+        source: what PyTorch itself has for it, where that is there.
+    """
+
+    dtype: DType
+    shape: tuple[Any, ...]
+    stride: tuple[Any, ...] | None = None
+    storage_offset: Any = 0
+    device: str = "cpu"
+    source: Any = None
+
+    def dim(self) -> int:
+        return len(self.shape)
+
+    def is_contiguous(self) -> bool:
+        return self.stride is None or _is_contiguous(self.shape, self.stride)
+
+    def is_swapped(self) -> bool:
+        """Whether the last two dimensions lie in memory the other way round, and all is dense."""
+        if self.stride is None or self.dim() < 2 or self.is_contiguous():
+            return False
+        if not all(isinstance(d, int) for d in (*self.shape, *self.stride)):
+            return False
+        return _is_contiguous(_last_swapped(self.shape), _last_swapped(self.stride))
+
+    def row(self) -> Meta:
+        """That of x[0]."""
+        source = self.source[0] if self.source is not None else None
+        stride = None if self.stride is None else self.stride[1:]
+        return dataclasses.replace(self, shape=self.shape[1:], stride=stride, source=source)
+
+
+def _last_swapped(dims: tuple[Any, ...]) -> tuple[Any, ...]:
+    return (*dims[:-2], dims[-1], dims[-2])
+
+
+def _is_contiguous(shape: Sequence[Any], stride: Sequence[Any]) -> bool:
+    """Whether steps are those of elements in order; of what may change, that isn't known."""
+    if not all(isinstance(d, int) for d in (*shape, *stride)):
+        return False
+    expected = 1
+    for extent, step in zip(reversed(shape), reversed(stride), strict=True):
+        if extent != 1 and step != expected:
+            return 0 in shape
+        expected *= extent
+    return True
+
+
+def broadcast(shapes: Sequence[Sequence[Any]]) -> list[Any]:
+    """The shape that these have together: what may change fits whatever it meets."""
+    rank = max(len(s) for s in shapes)
+    padded = [[1] * (rank - len(s)) + list(s) for s in shapes]
+    return [_common(dims) for dims in zip(*padded, strict=True)]
+
+
+def _common(dims: Sequence[Any]) -> Any:
+    wide = [d for d in dims if not (isinstance(d, int) and d == 1)]
+    known = [d for d in wide if isinstance(d, int)]
+    return (known or wide or [1])[0]
