@@ -6,9 +6,11 @@
 // use.
 #include "treadle/checkpoint/Index.h"
 #include "treadle/graph/GraphImpl.h"
+#include "treadle/graph/ObjectFunctions.h"
 #include "treadle/graph/SavedModel.h"
 #include "treadle/model/ObjectGraph.h"
 #include "treadle/session/SessionFiles.h"
+#include "treadle/session/SessionResources.h"
 
 #include "treadle/import/File.h"
 #include "treadle/import/SavedModel.h"
@@ -19,6 +21,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -31,6 +34,10 @@ struct Model::Impl {
   std::vector<Graph::Signature> signatures;
   Session session;
 
+  /// What functions need is made when they are first asked for.
+  const ObjectFunctions &listedFunctions();
+  Expected<Session> functionSession();
+
   Expected<void> restore();
   Expected<void> restoreObjects();
   Expected<void> checkVariables() const;
@@ -39,6 +46,11 @@ struct Model::Impl {
   Session::Feeds assetFeeds() const;
   /// The value of an input that isn't given; an empty one if the signature has none for it.
   Expected<Tensor> defaultOf(const Graph::Signature &signature, const std::string &key) const;
+
+private:
+  std::once_flag functionsListed, functionsPlanned;
+  ObjectFunctions functions;
+  Expected<Session> functionsRun = Session();
 };
 
 namespace {
@@ -300,6 +312,51 @@ Expected<Model::Values> Model::call(std::string_view name, const Values &inputs)
       values.emplace_back(signature.outputs[i].first, std::move(results[i]));
     return values;
   });
+}
+
+// --- functions ---------------------------------------------------------------------------------
+
+const ObjectFunctions &Model::Impl::listedFunctions() {
+  std::call_once(functionsListed, [&] { functions = ObjectFunctions::of(files.meta); });
+  return functions;
+}
+
+Expected<Session> Model::Impl::functionSession() {
+  listedFunctions();
+  std::call_once(functionsPlanned, [&] {
+    functionsRun = withFunctionCalls(graph, files, functions).and_then([&](Graph called) {
+      return sessionSharingState(session, std::move(called));
+    });
+  });
+  return functionsRun;
+}
+
+const std::vector<ModelFunction> &Model::functions() const {
+  return impl->listedFunctions().functions;
+}
+
+Expected<const ModelFunction *> Model::function(std::string_view name) const {
+  return impl->listedFunctions().find(name);
+}
+
+Expected<Session> Model::functionSession() const { return impl->functionSession(); }
+
+Expected<Model::Values> Model::callFunction(std::string_view name, const Values &inputs) const {
+  Session session = TREADLE_TRY(impl->functionSession());
+  const ModelFunction *called = TREADLE_TRY(function(name));
+  const ModelFunction::Variant *variant = TREADLE_TRY(choose(*called, inputs));
+  Session::Feeds feeds;
+  for (const auto &[key, wanted] : variant->signature.inputs)
+    feeds.emplace_back(wanted.name, *find(inputs, key));
+  std::vector<std::string> fetches;
+  fetches.reserve(variant->signature.outputs.size());
+  for (const auto &[key, output] : variant->signature.outputs)
+    fetches.push_back(output.name);
+  auto results = TREADLE_TRY(session.run(fetches, feeds, {variant->call}));
+  Values values;
+  for (size_t i = 0; i < results.size(); ++i)
+    values.emplace_back(variant->signature.outputs[i].first, std::move(results[i]));
+  return values;
 }
 
 Expected<void> Model::save() const { return impl->saveTo(impl->files.variables()); }

@@ -33,6 +33,12 @@ public:
 
   nb::dict signatures() const;
   nb::dict call(const std::string &signature, nb::dict inputs);
+  nb::dict functions() const;
+  std::string functionName(const std::string &name) const {
+    Expected<const ModelFunction *> found = model.function(name);
+    return found ? (*found)->name : "";
+  }
+  nb::object callFunction(const std::string &function, nb::dict inputs);
   void save(nb::handle folder);
   nb::object session() const { return toSession(model.session(), ops); }
 
@@ -67,6 +73,101 @@ nb::dict PyModel::signatures() const { return toDict(model.signatures()); }
 nb::dict PyModel::call(const std::string &name, nb::dict inputs) {
   Model::Values values = toInputs(*orRaise(model.signature(name)), inputs);
   return toOutputs(interruptibly(model.session(), [&] { return model.call(name, values); }));
+}
+
+using FunctionVariant = ModelFunction::Variant;
+
+nb::tuple describe(const FunctionVariant &variant) {
+  nb::dict fixed;
+  for (const ModelFunction::Fixed &argument : variant.fixed)
+    fixed[argument.name.c_str()] = nb::make_tuple(argument.value, argument.isDefault);
+  return nb::make_tuple(variant.signature.name, describe(variant.signature.inputs), fixed,
+                        describe(variant.signature.outputs), variant.problem);
+}
+
+/// Arguments as they come, None as an empty tensor; what a variant takes tells their dtypes, if
+/// one is given.
+Model::Values toArguments(const FunctionVariant *variant, nb::dict inputs) {
+  nb::dict given;
+  Model::Values values;
+  for (auto [key, value] : inputs)
+    if (value.is_none())
+      values.emplace_back(toName(key, "the arguments"), Tensor());
+    else
+      given[key] = value;
+  Graph::Signature signature = variant ? variant->signature : Graph::Signature();
+  for (auto &value : toInputs(signature, given))
+    values.push_back(std::move(value));
+  return values;
+}
+
+/// The variants that take the arguments once these are converted, with the arguments.
+std::vector<Model::Values> convertedArguments(const ModelFunction &function, nb::dict inputs) {
+  std::vector<Model::Values> found;
+  for (const FunctionVariant &variant : function.variants) {
+    try {
+      Model::Values values = toArguments(&variant, inputs);
+      ModelFunction alone{function.name, function.arguments, {variant}};
+      if (Model::choose(alone, values))
+        found.push_back(std::move(values));
+    } catch (const std::exception &) { // isn't convertible
+    }
+  }
+  return found;
+}
+
+/// What the function takes as it is goes before what can be converted, as a list of numbers can.
+Model::Values chooseArguments(const ModelFunction &function, nb::dict inputs) {
+  if (function.variants.size() == 1)
+    return toArguments(&function.variants.front(), inputs);
+  Model::Values asGiven = toArguments(nullptr, inputs);
+  if (Model::choose(function, asGiven))
+    return asGiven;
+  auto converted = convertedArguments(function, inputs);
+  return converted.size() == 1 ? std::move(converted.front()) : std::move(asGiven);
+}
+
+/// Values in order, nested as Python has them.
+nb::object nested(const ModelFunction::Structure &structure, Model::Values &values, size_t &next) {
+  using Structure = ModelFunction::Structure;
+  if (structure.kind == Structure::None || next > values.size())
+    return nb::none();
+  if (structure.kind == Structure::Value) {
+    auto &[key, value] = values[next++];
+    return toArray(std::move(value), str("output '", key, "'"));
+  }
+  nb::dict byKey;
+  nb::list inOrder;
+  for (size_t i = 0; i < structure.parts.size(); ++i) {
+    nb::object part = nested(structure.parts[i], values, next);
+    inOrder.append(part);
+    byKey[structure.keys[i].c_str()] = part;
+  }
+  if (structure.kind == Structure::Dict)
+    return byKey;
+  return structure.kind == Structure::Tuple ? nb::object(nb::tuple(inOrder)) : nb::object(inOrder);
+}
+
+nb::dict PyModel::functions() const {
+  nb::dict all;
+  for (const ModelFunction &function : model.functions()) {
+    nb::list variants;
+    for (const FunctionVariant &variant : function.variants)
+      variants.append(describe(variant));
+    all[function.name.c_str()] = nb::make_tuple(nb::cast(function.arguments), variants);
+  }
+  return all;
+}
+
+nb::object PyModel::callFunction(const std::string &name, nb::dict inputs) {
+  const ModelFunction &function = *orRaise(model.function(name));
+  Model::Values arguments = chooseArguments(function, inputs);
+  Session session = orRaise(model.functionSession());
+  Model::Values values =
+      interruptibly(session, [&] { return model.callFunction(function.name, arguments); });
+  const FunctionVariant *variant = orRaise(Model::choose(function, arguments));
+  size_t next = 0;
+  return nested(variant->result, values, next);
 }
 
 void PyModel::save(nb::handle folder) {
@@ -119,6 +220,12 @@ void bindModel(nb::module_ &module) {
            nb::arg("allow_read").none(), nb::arg("allow_write").none(), nb::arg("allow_clock"))
       .def("signatures", &PyModel::signatures, "By name: the inputs and the outputs, each by key.")
       .def("call", &PyModel::call, "Signature.__call__.")
+      .def("functions", &PyModel::functions,
+           "By name: the arguments by place; of each variant its name, inputs, fixed arguments "
+           "(value, whether it is the default), outputs, and why it can't be called.")
+      .def("function_name", &PyModel::functionName,
+           "Of the function that another path or an alias leads to; empty if none does.")
+      .def("call_function", &PyModel::callFunction, "Function.__call__.")
       .def("save", &PyModel::save, nb::arg("folder").none(), "Model.save.")
       .def("session", &PyModel::session, "Model.session.");
 }

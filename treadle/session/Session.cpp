@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstdio>
 #include <ctime>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -40,11 +41,19 @@ void printLine(std::string_view line, std::string_view stream) {
 // More would only wait: for each other, or for the machine.
 static constexpr int maxThreads = 1024;
 
-struct Session::Impl {
-  Impl(Graph g, SessionOptions o)
-      : graph(std::move(g)), options(std::move(o)), files(filesFor(graph, options.permissions)),
-        budget(options.memory ? std::make_unique<MemoryBudget>(options.memory) : nullptr),
-        plans(graph, options) {
+/// A graph with the plans of its runs.
+struct Program {
+  Program(Graph g, const SessionOptions &options) : graph(std::move(g)), plans(graph, options) {}
+
+  const Graph graph;
+  SessionPlans plans;
+};
+
+/// What sessions have that share their variables, queues and tables.
+struct SessionState {
+  SessionState(const Graph &graph, SessionOptions o)
+      : options(std::move(o)), files(filesFor(graph, options.permissions)),
+        budget(options.memory ? std::make_unique<MemoryBudget>(options.memory) : nullptr) {
     int cores = options.cores.empty() ? availableCores() : static_cast<int>(options.cores.size());
     int threads = options.threads ? options.threads : cores;
     if (options.communicator)
@@ -56,10 +65,17 @@ struct Session::Impl {
     if (options.trace)
       trace = std::make_unique<Trace>();
   }
-  ~Impl() {
+  ~SessionState() {
     resources.clear();
     if (pool && pool->isForked())
       (void)pool.release();
+  }
+  SessionState(const SessionState &) = delete;
+  SessionState &operator=(const SessionState &) = delete;
+
+  Program &add(Graph graph) {
+    std::lock_guard lock(programsMutex);
+    return *programs.emplace_back(std::make_unique<Program>(std::move(graph), options));
   }
 
   /// Null: nobody counts.
@@ -71,14 +87,14 @@ struct Session::Impl {
       options.communicator->abort(error);
   }
 
-  const Graph graph;
   const SessionOptions options;
   const FileAccess files;
   const std::unique_ptr<MemoryBudget> budget; // null: there is none
   ResourceManager resources;
   std::unique_ptr<Trace> trace; // null: nobody wants to know
   std::unique_ptr<ThreadPool> pool;
-  SessionPlans plans;
+  std::mutex programsMutex;
+  std::vector<std::unique_ptr<Program>> programs; // resources may hold parts of their plans
   /// Of each thread that calls.
   struct Caller {
     uint64_t runs = 0;
@@ -87,12 +103,17 @@ struct Session::Impl {
   ThreadSlots<Caller> callers;
 };
 
+struct Session::Impl {
+  const std::shared_ptr<SessionState> state;
+  Program &program; // of the state
+};
+
 namespace {
 
 /// Puts a run among those in progress while it lives, and gives it its number.
 class RunningScope {
 public:
-  RunningScope(const ThreadSlots<Session::Impl::Caller> &callers, RunState &run)
+  RunningScope(const ThreadSlots<SessionState::Caller> &callers, RunState &run)
       : callers(callers), run(run) {
     auto own = callers.take(run.caller);
     own->running.push_back(&run);
@@ -106,7 +127,7 @@ public:
 
 private:
   static constexpr uint64_t samplingPeriod = 64;
-  const ThreadSlots<Session::Impl::Caller> &callers;
+  const ThreadSlots<SessionState::Caller> &callers;
   RunState &run;
 };
 
@@ -151,12 +172,23 @@ private:
 
 } // namespace
 
-ResourceManager &resourcesOf(const Session &session) { return session.impl->resources; }
+ResourceManager &resourcesOf(const Session &session) { return session.impl->state->resources; }
 
 /// They run as copies with known types, which are made beforehand.
 static bool hasGenericFunctions(const Graph &graph) {
   auto isGeneric = [](tfg::FuncOp function) { return function.getGeneric(); };
   return llvm::any_of(graph.impl->module->getOps<tfg::FuncOp>(), isGeneric);
+}
+
+/// The graph as plans are made of it.
+static Expected<Graph> runnableForm(Graph graph, const SessionOptions &options) {
+  if (hasGenericFunctions(graph)) {
+    Graph closed = TREADLE_TRY(graph.runPasses("tfg-specialize-functions"));
+    graph = std::move(closed);
+  }
+  return withoutRegions(graph).and_then([&](const Graph &functional) {
+    return withOverlappingLoops(functional, options.loopOverlap, options.traits);
+  });
 }
 
 Expected<Session> Session::create(Graph graph, SessionOptions options) {
@@ -172,25 +204,27 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
   if (!(options.timeout >= 0))
     return Unexpected(
         invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
-  if (hasGenericFunctions(graph)) {
-    Graph closed = TREADLE_TRY(graph.runPasses("tfg-specialize-functions"));
-    graph = std::move(closed);
-  }
-  Expected<Graph> runnable = withoutRegions(graph).and_then([&](const Graph &functional) {
-    return withOverlappingLoops(functional, options.loopOverlap, options.traits);
-  });
-  if (!runnable)
-    return Unexpected(std::move(runnable.error()));
+  Graph runnable = TREADLE_TRY(runnableForm(std::move(graph), options));
+  auto state = std::make_shared<SessionState>(runnable, std::move(options));
+  Program &program = state->add(std::move(runnable));
   Session session;
-  session.impl = std::make_shared<Impl>(std::move(*runnable), std::move(options));
+  session.impl = std::make_shared<Session::Impl>(std::move(state), program);
   return session;
 }
 
-const Graph &Session::graph() const { return impl->graph; }
+Expected<Session> sessionSharingState(const Session &session, Graph graph) {
+  const std::shared_ptr<SessionState> &state = session.impl->state;
+  Graph runnable = TREADLE_TRY(runnableForm(std::move(graph), state->options));
+  Session other;
+  other.impl = std::make_shared<Session::Impl>(state, state->add(std::move(runnable)));
+  return other;
+}
+
+const Graph &Session::graph() const { return impl->program.graph; }
 
 std::vector<std::pair<std::string, Tensor>> Session::variables() const {
   std::vector<std::pair<std::string, Tensor>> out;
-  for (const auto &[name, resource] : impl->resources.all())
+  for (const auto &[name, resource] : impl->state->resources.all())
     if (resource->kind() == Variable::kindName)
       if (Tensor value = static_cast<const Variable &>(*resource).read(); value)
         out.emplace_back(name, std::move(value));
@@ -198,7 +232,7 @@ std::vector<std::pair<std::string, Tensor>> Session::variables() const {
 }
 
 Expected<void> Session::setVariable(const std::string &name, Tensor value) {
-  Ref<Variable> variable = impl->resources.lookupOrCreate<Variable>(
+  Ref<Variable> variable = impl->state->resources.lookupOrCreate<Variable>(
       "", name, [&] { return makeRef<Variable>(name, value.dtype()); });
   if (variable->dtype != value.dtype())
     return Unexpected(invalidArgument("variable '", name, "' is ", dtypeName(variable->dtype),
@@ -208,38 +242,39 @@ Expected<void> Session::setVariable(const std::string &name, Tensor value) {
 }
 
 void Session::cancel() {
-  impl->callers.forEach([](Impl::Caller &caller) {
+  impl->state->callers.forEach([](SessionState::Caller &caller) {
     for (RunState *run : caller.running)
       run->stop(cancelled("the run was cancelled"));
   });
 }
 
-bool Session::isCompiling() const { return impl->plans.numPending() != 0; }
+bool Session::isCompiling() const { return impl->program.plans.numPending() != 0; }
 
 static Error doesNotTrace() {
   return failedPrecondition("the session doesn't trace: make it with trace");
 }
 
 Expected<Profile> Session::profile() const {
-  return impl->trace ? Expected<Profile>(profileOf(*impl->trace)) : Unexpected(doesNotTrace());
+  return impl->state->trace ? Expected<Profile>(profileOf(*impl->state->trace))
+                            : Unexpected(doesNotTrace());
 }
 
 Expected<void> Session::forgetTrace() {
-  if (!impl->trace)
+  if (!impl->state->trace)
     return Unexpected(doesNotTrace());
-  impl->trace->clear();
+  impl->state->trace->clear();
   return {};
 }
 
 Expected<std::string> Session::trace() const {
-  if (!impl->trace)
+  if (!impl->state->trace)
     return Unexpected(doesNotTrace());
-  Ref<ExchangeLog> log = impl->resources.lookup<ExchangeLog>("", "");
-  return traceText(*impl->trace, log ? log->exchanges() : std::vector<LoggedExchange>());
+  Ref<ExchangeLog> log = impl->state->resources.lookup<ExchangeLog>("", "");
+  return traceText(*impl->state->trace, log ? log->exchanges() : std::vector<LoggedExchange>());
 }
 
 Expected<CodeProfile> Session::codeProfile() const {
-  const codegen::CompileCounters *counters = impl->plans.counters.get();
+  const codegen::CompileCounters *counters = impl->program.plans.counters.get();
   if (!counters || !counters->meter)
     return Unexpected(
         failedPrecondition("the session doesn't count what code does: make it with countsCode"));
@@ -247,12 +282,13 @@ Expected<CodeProfile> Session::codeProfile() const {
 }
 
 Expected<Session::Statistics> Session::statistics() const {
-  const codegen::CompileCounters *counters = impl->plans.counters.get();
+  const codegen::CompileCounters *counters = impl->program.plans.counters.get();
   if (!counters)
     return Unexpected(failedPrecondition("the session doesn't count: make it with statistics"));
   auto number = [](const auto &count) { return static_cast<int64_t>(count.load()); };
   int64_t runs = 0;
-  impl->callers.forEach([&](Impl::Caller &caller) { runs += static_cast<int64_t>(caller.runs); });
+  impl->state->callers.forEach(
+      [&](SessionState::Caller &caller) { runs += static_cast<int64_t>(caller.runs); });
   return Statistics{.runs = runs,
                     .compiledCalls = number(counters->calls),
                     .bails = number(counters->bails),
@@ -262,7 +298,7 @@ Expected<Session::Statistics> Session::statistics() const {
                         static_cast<double>(number(counters->compileNanoseconds)) / 1e9,
                     .memoryHits = number(counters->memoryHits),
                     .diskHits = number(counters->diskHits),
-                    .pendingCompilations = static_cast<int64_t>(impl->plans.numPending()),
+                    .pendingCompilations = static_cast<int64_t>(impl->program.plans.numPending()),
                     .failedCompilations = number(counters->failures),
                     .lastFailure = counters->failure(),
                     .allocations = number(counters->allocations),
@@ -312,25 +348,26 @@ Expected<void> detachFromVariables(Tensor &value, const std::string &fetch, bool
 
 } // namespace
 
-const FileAccess &filesOf(const Session &session) { return session.impl->files; }
+const FileAccess &filesOf(const Session &session) { return session.impl->state->files; }
 
 Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetches,
                                            const Feeds &feeds,
                                            const std::vector<std::string> &targets) {
-  return runWithFiles(*this, impl->files, fetches, feeds, targets);
+  return runWithFiles(*this, impl->state->files, fetches, feeds, targets);
 }
 
 static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAccess &files,
                                                  const std::vector<std::string> &fetches,
                                                  const Session::Feeds &feeds,
                                                  const std::vector<std::string> &targets) {
-  const std::shared_ptr<Session::Impl> &impl = session.impl;
-  if (impl->pool && impl->pool->isForked())
+  auto &[shared, program] = *session.impl;
+  SessionState &state = *shared;
+  if (state.pool && state.pool->isForked())
     return Unexpected(failedPrecondition(
         "the session was made before this process was forked, and its threads are in the other "
         "one; make it after the fork, or start processes otherwise (in Python by "
         "multiprocessing's 'spawn')"));
-  MemoryBudget::Scope budget(impl->account());
+  MemoryBudget::Scope budget(state.account());
   std::vector<Tensor> args;
   for (auto feed = feeds.begin(); feed != feeds.end(); ++feed) {
     auto isThis = [&](const auto &other) { return other.first == feed->first; };
@@ -338,10 +375,10 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
       return Unexpected(invalidArgument("'", feed->first, "' is fed twice"));
     args.push_back(feed->second);
   }
-  auto planned = impl->plans.of({fetches, feeds, targets});
+  auto planned = program.plans.of({fetches, feeds, targets});
   if (!planned) {
-    impl->tellOthers(planned.error());
-    return Unexpected(withOrigin(std::move(planned.error()), *impl->graph.impl->module));
+    state.tellOthers(planned.error());
+    return Unexpected(withOrigin(std::move(planned.error()), *program.graph.impl->module));
   }
   const SessionPlan *found = planned->get();
   const Plan &plan = *found->plan;
@@ -349,34 +386,34 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
     if (Expected<void> ok =
             checkFeed(feeds[i].first, args[i], plan.argTypes[i], found->feedShapes[i]);
         !ok) {
-      impl->tellOthers(ok.error());
+      state.tellOthers(ok.error());
       return Unexpected(std::move(ok.error()));
     }
   if (found->agenda)
     if (Expected<void> ok =
-            agreeOnCollectives(*impl->options.communicator, *found->agenda, impl->options.timeout);
+            agreeOnCollectives(*state.options.communicator, *found->agenda, state.options.timeout);
         !ok) {
-      impl->tellOthers(ok.error());
+      state.tellOthers(ok.error());
       return Unexpected(std::move(ok.error()));
     }
 
-  RunState run(impl->resources, impl->pool.get());
+  RunState run(state.resources, state.pool.get());
   run.files = &files;
-  run.mayReadClock = impl->options.permissions.clock;
-  run.trace = impl->trace.get();
-  run.print = impl->options.print ? impl->options.print : printLine;
-  auto begin = impl->trace ? Trace::Clock::now() : Trace::Clock::time_point();
+  run.mayReadClock = state.options.permissions.clock;
+  run.trace = state.trace.get();
+  run.print = state.options.print ? state.options.print : printLine;
+  auto begin = state.trace ? Trace::Clock::now() : Trace::Clock::time_point();
   Expected<std::vector<Tensor>> results = [&] {
-    RunningScope running(impl->callers, run);
-    Deadline deadline(run, impl->options.timeout);
+    RunningScope running(state.callers, run);
+    Deadline deadline(run, state.options.timeout);
     ComputingScope computing(run, found->length.get(), running.isSample());
     return runPlan(plan, std::move(args), run);
   }();
-  if (impl->trace) [[unlikely]]
-    impl->trace->addRun(begin);
+  if (state.trace) [[unlikely]]
+    state.trace->addRun(begin);
   if (!results) {
-    impl->tellOthers(results.error());
-    return Unexpected(withOrigin(std::move(results.error()), *impl->graph.impl->module));
+    state.tellOthers(results.error());
+    return Unexpected(withOrigin(std::move(results.error()), *program.graph.impl->module));
   }
   for (size_t i = 0; i < results->size(); ++i)
     TREADLE_TRY(detachFromVariables((*results)[i], fetches[i], found->hasReferences));
@@ -388,7 +425,7 @@ Expected<std::vector<Tensor>> runWithFiles(Session &session, const FileAccess &f
                                            const Session::Feeds &feeds,
                                            const std::vector<std::string> &targets) {
   auto failed = [&](Error error) {
-    session.impl->tellOthers(error);
+    session.impl->state->tellOthers(error);
     return Unexpected(std::move(error));
   };
   try {

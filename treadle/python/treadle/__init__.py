@@ -31,7 +31,7 @@ from ._errors import (
     UnknownError,
 )
 from ._graph import Node
-from ._model import Model, SandboxStatus, Signature, load
+from ._model import Function, Model, SandboxStatus, Signature, Variant, load
 from ._native import (
     CommunicationSchedule,
     Communicator,
@@ -227,6 +227,7 @@ __all__ = [
     "Error",
     "Exploration",
     "FailedPreconditionError",
+    "Function",
     "Graph",
     "InternalError",
     "InvalidArgumentError",
@@ -253,6 +254,7 @@ __all__ = [
     "UnimplementedError",
     "UnknownError",
     "Value",
+    "Variant",
     "Variable",
     "__version__",
     "diff",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import _arguments as arguments
-from ._errors import MissingKeyError
+from ._errors import MissingKeyError, UnimplementedError
 from ._native import Session, _did_you_mean, _Model, _Sandbox
 
 if TYPE_CHECKING:
@@ -80,6 +80,98 @@ class Signature:
         return f"<treadle.Signature '{self.name}' ({text(self.inputs)}) -> ({text(self.outputs)})>"
 
 
+class _Functions(_ByName):
+    """Functions by their names; other paths and aliases lead to them too."""
+
+    def __init__(self, native: _Model, values: Mapping[str, Any]) -> None:
+        super().__init__(values, "the model", "function")
+        self._native = native
+
+    def __missing__(self, name: object) -> Any:
+        found = self._native.function_name(str(name))
+        return self[found] if found else super().__missing__(name)
+
+
+class Variant(NamedTuple):
+    """What a function was traced for: tensors by name, and other arguments with their values.
+
+    fixed: by name, the value as Python writes it, and whether calls may leave it out. problem: why
+    the variant can't be called, or "".
+    """
+
+    name: str
+    inputs: dict[str, Value]
+    fixed: dict[str, tuple[str, bool]]
+    outputs: dict[str, Value]
+    problem: str
+
+
+class Function:
+    """A function of a model's objects: call it as in Python.
+
+    `variants` has what it was traced for; the arguments of a call choose one of them.
+    """
+
+    __slots__ = ("_model", "arguments", "name", "variants")
+
+    def __init__(self, model: _Model, name: str, arguments: list[str], variants: list[Any]) -> None:
+        self._model, self.name, self.arguments = model, name, tuple(arguments)
+        self.variants = tuple(Variant(*variant) for variant in variants)
+
+    def __call__(self, /, *values: Any, **arguments: Any) -> Any:
+        """Calls it; gives arrays, nested in tuples, lists and dicts as the function's results are.
+
+        Arguments are as of Signature; dicts, lists and tuples of them where the function takes
+        such. Raises InvalidArgumentError, with the variants, if none takes the arguments or several
+        do, UnimplementedError for a variant that can't be called, and whatever the ops raise.
+        Ctrl-C cancels the call.
+        """
+        flat: dict[str, Any] = {}
+        for place, value in enumerate(values):
+            name = self._name_at(place)
+            if name in arguments:
+                raise TypeError(f"argument '{name}' is given both by place and by name")
+            self._flatten(name, value, flat)
+        for name, value in arguments.items():
+            self._flatten(name, value, flat)
+        return self._model.call_function(self.name, flat)
+
+    def _names(self) -> set[str]:
+        return {name for variant in self.variants for name in (*variant.inputs, *variant.fixed)}
+
+    def _name_at(self, place: int) -> str:
+        """Behind the named arguments come those of `*rest`: `rest_0`, `rest_1`."""
+        if place < len(self.arguments):
+            return self.arguments[place]
+        others = [name for variant in self.variants for name in variant.inputs]
+        rest = place - len(self.arguments)
+        found = next((name for name in others if name.endswith(f"_{rest}")), None)
+        if found is None:
+            raise TypeError(f"{place + 1} values for {len(self.arguments)} arguments of {self!r}")
+        return found
+
+    def _flatten(self, name: str, value: Any, flat: dict[str, Any]) -> None:
+        """A list is a tensor where the function takes one of this name."""
+        parts = None
+        if isinstance(value, Mapping):
+            parts = value.items()
+        elif isinstance(value, list | tuple) and name not in self._names():
+            parts = enumerate(value)
+        if parts is None:
+            flat[name] = value
+            return
+        for key, part in parts:
+            self._flatten(f"{name}_{key}", part, flat)
+
+    def __repr__(self) -> str:
+        def text(variant: Variant) -> str:
+            inputs = [f"{key}: {_type_text(value)}" for key, value in variant.inputs.items()]
+            inputs += [f"{key}={value}" for key, (value, _) in variant.fixed.items()]
+            return f"({', '.join(inputs)})"
+
+        return f"<treadle.Function '{self.name}' {' or '.join(map(text, self.variants))}>"
+
+
 def _type_text(value: Value) -> str:
     if value.shape is None:
         return value.dtype
@@ -106,10 +198,11 @@ class Model:
     Thread-safe, as a Session is: calls that change variables see each other's changes.
     """
 
-    __slots__ = ("_native", "signatures")
+    __slots__ = ("_functions", "_native", "signatures")
 
     def __init__(self, native: _Model | _Sandbox) -> None:
         self._native = native
+        self._functions: Mapping[str, Function] | None = None
         self.signatures: Mapping[str, Signature] = MappingProxyType(
             _ByName(
                 {
@@ -120,6 +213,22 @@ class Model:
                 "signature",
             )
         )
+
+    @property
+    def functions(self) -> Mapping[str, Function]:
+        """What the model's objects offer beside signatures, by the path from the root object.
+
+        UnimplementedError of a model in a sandbox.
+        """
+        if isinstance(self._native, _Sandbox):
+            raise UnimplementedError("functions of a model in a sandbox can't be called yet")
+        if self._functions is None:
+            found = {
+                name: Function(self._native, name, arguments, variants)
+                for name, (arguments, variants) in self._native.functions().items()
+            }
+            self._functions = MappingProxyType(_Functions(self._native, found))
+        return self._functions
 
     @property
     def session(self) -> Session:

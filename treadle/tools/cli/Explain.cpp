@@ -1,6 +1,7 @@
 // `treadle explain`: for each loop what orders its iterations, and what would set them free; and
 // what is compiled.
 #include "treadle/explain/WorthDoing.h"
+#include "treadle/graph/ObjectFunctions.h"
 #include "treadle/tools/cli/ExplainCode.h"
 #include "treadle/tools/cli/Progress.h"
 #include "treadle/tools/cli/Terminal.h"
@@ -98,6 +99,10 @@ int explain(const Arguments &args) {
           UsageError{str("option '", option, "' is for schedules; give it --costs FILE")});
   if (args.has("--all") && args.has("--signature"))
     return report(UsageError{"options '--all' and '--signature' can't be used together"});
+  for (const char *option : {"--all", "--signature", "--fetch", "--target"})
+    if (args.has(option) && args.has("--function"))
+      return report(
+          UsageError{str("options '", option, "' and '--function' can't be used together")});
   for (const char *option : {"--input", "--threads", "--fast-math"})
     if (args.has(option) && !args.has("--code"))
       return report(UsageError{str("option '", option, "' is for what code does; give it --code")});
@@ -111,11 +116,18 @@ int explain(const Arguments &args) {
     return report(graph.error());
   if (args.has("--costs"))
     return explainSchedule(args, *graph);
+  ExplainRequest asked{args.list("--fetch"), args.list("--target"), nullptr,
+                       std::string(args.value("--signature").value_or("")), args.has("--all")};
+  if (auto function = args.value("--function")) {
+    Expected<FunctionGraph> called = FunctionGraph::of(*graph, *function);
+    if (!called)
+      return report(called.error());
+    *graph = std::move(called->graph);
+    asked.targets = std::move(called->calls);
+  }
   Expected<Explanation> found = [&] {
     Progress progress(str("explaining ", args.positional[0]));
-    return explain(*graph,
-                   {args.list("--fetch"), args.list("--target"), nullptr,
-                    std::string(args.value("--signature").value_or("")), args.has("--all")});
+    return explain(*graph, asked);
   }();
   if (!found)
     return report(found.error());
@@ -137,6 +149,7 @@ constexpr OptionRow options[] = {
     {"--fetch", "T,...", "only loops that a run with these fetches reaches"},
     {"--target", "N,...", "only loops that a run with these targets reaches"},
     {"--signature", "S", "only what this signature of a SavedModel needs; any of them by default"},
+    {"--function", "F", "only what this function of a SavedModel's objects needs"},
     {"--all", "", "of a SavedModel also what saves, restores and initializes"},
     {"--json", "", "print one JSON object"},
     {"--code", "",

@@ -168,9 +168,50 @@ static Expected<void> chooseSignature(std::optional<std::string_view> asked, con
       [&](const Graph::Signature *signature) { request.signature = *signature; });
 }
 
+/// The dtype of a fixed argument's value, as Python writes it.
+static DType fixedDType(const std::string &value) {
+  if (value == "True" || value == "False")
+    return DType::Bool;
+  return value.starts_with('\'') ? DType::String : DType::Invalid;
+}
+
+/// Until the inputs tell which variant is called: what any of them takes. A dtype that isn't the
+/// same for all is none.
+static Graph::Signature inputsOfAll(const ModelFunction &function) {
+  Graph::Signature all{function.name, {}, {}, {}, {}};
+  auto add = [&](const std::string &name, Graph::Value value) {
+    auto known = std::ranges::find(all.inputs, name, [](const auto &input) { return input.first; });
+    if (known == all.inputs.end())
+      all.inputs.emplace_back(name, std::move(value));
+    else if (known->second.dtype != value.dtype)
+      known->second = {};
+  };
+  for (const ModelFunction::Variant &variant : function.variants) {
+    for (const auto &[name, value] : variant.signature.inputs)
+      add(name, value);
+    for (const ModelFunction::Fixed &fixed : variant.fixed)
+      add(fixed.name, {{}, fixedDType(fixed.value), false, {}});
+  }
+  return all;
+}
+
+static Expected<void> openFunction(std::string_view name, Request &request) {
+  Session session = TREADLE_TRY(request.model->functionSession());
+  request.graph = session.graph();
+  request.function = TREADLE_TRY(request.model->function(name));
+  request.signature = request.function->variants.size() == 1
+                          ? request.function->variants.front().signature
+                          : inputsOfAll(*request.function);
+  return {};
+}
+
 /// Loads a SavedModel, and finds the signature to call.
 static Expected<void> openSignature(const Arguments &args, Request &request) {
   std::optional<std::string_view> asked = args.value("--signature");
+  if (args.has("--function") && !request.graph.isSavedModel())
+    return Unexpected(invalidArgument("'", args.positional[0],
+                                      "' is no SavedModel, so it has no "
+                                      "functions to call"));
   if (!request.graph.isSavedModel() && request.graph.signatures().empty())
     return asked ? Unexpected(invalidArgument("'", args.positional[0],
                                               "' is no SavedModel, so it "
@@ -184,6 +225,8 @@ static Expected<void> openSignature(const Arguments &args, Request &request) {
     return Unexpected(std::move(model.error()));
   request.graph = model->session().graph();
   request.model = *model;
+  if (auto function = args.value("--function"))
+    return openFunction(*function, request);
   return chooseSignature(asked, *model, request);
 }
 
@@ -224,6 +267,10 @@ static Expected<void> openGraph(const Arguments &args, RequestUse use, Request &
 }
 
 static std::optional<UsageError> findConflict(const Arguments &args) {
+  if (args.has("--function"))
+    for (std::string_view option : {"--signature", "--target", "--setup", "--sandbox"})
+      if (args.has(option))
+        return UsageError{str("options '--function' and '", option, "' can't be used together")};
   if (args.has("--sandbox"))
     for (std::string_view option : {"--stats", "--trace"})
       if (args.has(option))
@@ -237,10 +284,18 @@ static void fetchAllOutputs(Request &request) {
   if (request.signature)
     for (const auto &[key, value] : request.signature->outputs)
       request.fetches.push_back(key);
-  if (request.fetches.empty() && request.targets.empty())
+  if (request.fetches.empty() && request.targets.empty() && !request.function)
     for (const Graph::Value &output :
          request.sandbox ? request.sandbox->outputs() : request.graph.outputs())
       request.fetches.push_back(output.name);
+}
+
+/// Of the function that is called.
+static Expected<void> chooseVariant(Request &request) {
+  if (!request.function)
+    return {};
+  return Model::choose(*request.function, request.feeds)
+      .map([&](const ModelFunction::Variant *variant) { request.signature = variant->signature; });
 }
 
 void useTensorNames(Request &request) {
@@ -280,9 +335,16 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
     return fail(*empty);
   if (std::optional<UsageError> conflict = findConflict(args))
     return fail(*conflict);
-  Request request{
-      {}, *options, args.list("--fetch"), args.list("--target"), args.list("--setup"), {}, {},
-      {}, {}};
+  Request request{{},
+                  *options,
+                  args.list("--fetch"),
+                  args.list("--target"),
+                  args.list("--setup"),
+                  {},
+                  {},
+                  {},
+                  nullptr,
+                  {}};
   if (Expected<void> ok =
           args.has("--sandbox") ? openSandbox(args, request) : openGraph(args, use, request);
       !ok)
@@ -292,8 +354,11 @@ std::optional<Request> makeRequest(const Arguments &args, RequestUse use, int &s
     return fail(feeds.error());
   request.feeds = std::move(*feeds);
   if (!use.isCheck)
+    if (Expected<void> ok = chooseVariant(request); !ok)
+      return fail(request.withAdvice(ok.error()));
+  if (!use.isCheck && request.fetches.empty())
     fetchAllOutputs(request);
-  if (request.fetches.empty() && request.targets.empty() && !use.isCheck)
+  if (request.fetches.empty() && request.targets.empty() && !use.isCheck && !request.function)
     return fail(
         invalidArgument("'", args.positional[0], "' has no ",
                         request.sandbox || summarize(request.graph).nodes
@@ -335,7 +400,9 @@ std::string Request::valueName(std::string_view name, bool isInput) const {
 }
 
 static std::string listInputs(const Request &request) {
-  std::string out = request.signature ? "\nthe signature's inputs:" : "\nthe graph's inputs:";
+  std::string out = request.function    ? "\nthe function's inputs:"
+                    : request.signature ? "\nthe signature's inputs:"
+                                        : "\nthe graph's inputs:";
   for (const Graph::Value &input : request.inputs()) {
     bool isFed = std::any_of(request.feeds.begin(), request.feeds.end(),
                              [&](const auto &feed) { return feed.first == input.name; });
@@ -345,30 +412,42 @@ static std::string listInputs(const Request &request) {
   return out + "\ngive each with --input NAME=VALUE: 5, [1,2,3], 2x3xf32=0, @file.npy, random";
 }
 
-/// The outputs that are fetched, of all that a signature gives.
+static Expected<Model::Values> callModel(const Request &request) {
+  if (request.function)
+    return request.model->callFunction(request.function->name, request.feeds);
+  const std::string &name = request.signature->name;
+  return request.sandbox ? request.sandbox->call(name, request.feeds)
+                         : request.model->call(name, request.feeds);
+}
+
+/// The outputs that are fetched, of all that a signature or function gives.
 static Expected<std::vector<Tensor>> callSignature(const Request &request) {
   const Graph::Signature &signature = *request.signature;
-  for (const std::string &name : request.fetches)
-    if (std::ranges::find(signature.outputs, name, [](const auto &o) { return o.first; }) ==
-        signature.outputs.end())
-      return Unexpected(
-          invalidArgument("signature '", signature.name, "' has no output '", name, "'"));
-  Expected<Model::Values> called = request.sandbox
-                                       ? request.sandbox->call(signature.name, request.feeds)
-                                       : request.model->call(signature.name, request.feeds);
-  return called.map([&](const Model::Values &values) {
-    std::vector<Tensor> fetched;
-    fetched.reserve(request.fetches.size());
+  auto check = [&](const auto &outputs) -> Expected<void> {
     for (const std::string &name : request.fetches)
-      fetched.push_back(
-          std::ranges::find(values, name, [](const auto &o) { return o.first; })->second);
-    return fetched;
-  });
+      if (std::ranges::find(outputs, name, [](const auto &o) { return o.first; }) == outputs.end())
+        return Unexpected(
+            invalidArgument(request.function ? "function '" : "signature '",
+                            request.function ? request.function->name : signature.name,
+                            "' has no output '", name, "'"));
+    return {};
+  };
+  if (!request.function)
+    TREADLE_TRY(check(signature.outputs));
+  Model::Values values = TREADLE_TRY(callModel(request));
+  TREADLE_TRY(check(values));
+  std::vector<Tensor> fetched;
+  fetched.reserve(request.fetches.size());
+  for (const std::string &name : request.fetches)
+    fetched.push_back(
+        std::ranges::find(values, name, [](const auto &o) { return o.first; })->second);
+  return fetched;
 }
 
 Expected<Session> Request::makeSession() const {
-  Session session =
-      TREADLE_TRY(model ? Expected<Session>(model->session()) : Session::create(graph, options));
+  Session session = TREADLE_TRY(function ? model->functionSession()
+                                : model  ? Expected<Session>(model->session())
+                                         : Session::create(graph, options));
   if (!setup.empty())
     TREADLE_TRY(session.run({}, {}, setup));
   return session;

@@ -21,6 +21,8 @@ struct Request {
   std::optional<Model> model; // of a SavedModel
   /// Of the model, if one is called: inputs and fetches are then its keys.
   std::optional<Graph::Signature> signature;
+  /// Of the model, if one is called; `signature` is then that of the variant that takes the inputs.
+  const ModelFunction *function = nullptr;
   std::optional<Sandbox> sandbox; // which the model is in, instead of this process
 
   /// In which the setup's nodes have run.
@@ -61,7 +63,9 @@ inline constexpr std::string_view fastMathHelp =
       {"--fast-math", "", fastMathHelp},                                                           \
       {"--loop-overlap", "auto|off|on", "loops whose iterations may overlap; auto by default"},    \
       {"--passes", "PIPELINE", "passes to run over the graph first: tfg-default"},                 \
-      {"--signature", "S", "the signature of a SavedModel to call; serving_default by default"}
+      {"--signature", "S", "the signature of a SavedModel to call; serving_default by default"},   \
+      {"--function", "F",                                                                          \
+       "the function of a SavedModel's objects to call, as 'treadle show' lists it"}
 
 /// Of commands that take --sandbox.
 inline constexpr OptionRow sandboxOption = {

@@ -1,4 +1,5 @@
 // `treadle show`: what is in a graph, for people and as JSON.
+#include "treadle/graph/ObjectFunctions.h"
 #include "treadle/graph/Shown.h"
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/ShowParts.h"
@@ -66,9 +67,19 @@ std::string signatureText(const Graph::Signature &signature) {
   return out;
 }
 
+/// A line for each variant.
+std::string offeredText(const ModelFunction &function) {
+  std::string out;
+  for (const ModelFunction::Variant &variant : function.variants)
+    out += str(out.empty() ? "" : "\n  ", functionText(function, variant),
+               variant.problem.empty() ? "" : str("; can't be called: ", variant.problem));
+  return out;
+}
+
 /// What is shown of a graph: all of it, or what signatures need.
 struct Shown {
   std::vector<Graph::Signature> signatures;
+  std::vector<ModelFunction> offered; // by the objects of a SavedModel
   Summary summary;
   int64_t otherNodes = 0, otherFunctions = 0;
 };
@@ -76,8 +87,10 @@ struct Shown {
 Expected<Shown> choose(const Arguments &args, const Graph &graph) {
   std::string name(args.value("--signature").value_or(""));
   auto fetches = TREADLE_TRY(shownFetches(graph, name, args.has("--all")));
-  Shown shown{graph.signatures(), summarize(graph)};
-  if (!name.empty())
+  Shown shown{graph.signatures(), {}, summarize(graph)};
+  if (name.empty())
+    shown.offered = ObjectFunctions::of(graph).functions;
+  else
     std::erase_if(shown.signatures, [&](const auto &signature) { return signature.name != name; });
   if (fetches.empty())
     return shown;
@@ -102,8 +115,9 @@ void printText(const Arguments &args, const Graph &graph, const Shown &shown) {
         str("left out: ", plural(shown.otherNodes, "node"), functions,
             " that no shown signature needs; --all shows what saves, restores and initializes\n"));
   sections.print("signatures", shown.signatures, signatureText);
-  // Those of a SavedModel's graph say less than its signatures.
-  if (shown.signatures.empty()) {
+  sections.print("functions to call", shown.offered, offeredText);
+  // Those of a SavedModel's graph say less than what it offers.
+  if (shown.signatures.empty() && shown.offered.empty()) {
     sections.print("inputs", graph.inputs(), valueText);
     sections.print("outputs", graph.outputs(), valueText);
   }
@@ -147,6 +161,24 @@ std::string jsonSignature(const Graph::Signature &signature) {
              ", \"outputs\": ", jsonList(signature.outputs, jsonNamed), "}");
 }
 
+std::string jsonFixed(const ModelFunction::Fixed &fixed) {
+  return str("{\"name\": ", jsonText(fixed.name), ", \"value\": ", jsonText(fixed.value),
+             ", \"default\": ", fixed.isDefault ? "true" : "false", "}");
+}
+
+std::string jsonVariant(const ModelFunction::Variant &variant) {
+  return str("{\"function\": ", jsonText(variant.signature.name),
+             ", \"inputs\": ", jsonList(variant.signature.inputs, jsonNamed),
+             ", \"fixed\": ", jsonList(variant.fixed, jsonFixed),
+             ", \"outputs\": ", jsonList(variant.signature.outputs, jsonNamed),
+             ", \"problem\": ", jsonText(variant.problem), "}");
+}
+
+std::string jsonOffered(const ModelFunction &function) {
+  return str("{\"name\": ", jsonText(function.name),
+             ", \"variants\": ", jsonList(function.variants, jsonVariant), "}");
+}
+
 std::string jsonWant(const Summary::Want &want) {
   constexpr std::array kinds = {"read", "write", "clock", "python"};
   return str("{\"kind\": ", jsonText(kinds[want.kind]), ", \"op\": ", jsonText(want.op),
@@ -185,6 +217,7 @@ void printJson(const Arguments &, const Graph &graph, const Shown &shown) {
             ",\n \"left_out\": {\"nodes\": ", shown.otherNodes,
             ", \"functions\": ", shown.otherFunctions,
             "},\n \"signatures\": ", jsonList(shown.signatures, jsonSignature),
+            ",\n \"functions_to_call\": ", jsonList(shown.offered, jsonOffered),
             ",\n \"inputs\": ", jsonList(graph.inputs(), jsonValue),
             ",\n \"outputs\": ", jsonList(graph.outputs(), jsonValue),
             ",\n \"variables\": ", jsonList(summary.variables, jsonValue), ",\n \"wants\": ",

@@ -1,0 +1,119 @@
+"""Writes the SavedModels in test/models with TensorFlow; PYTHON is one that has it.
+
+    PYTHON test/make_models.py FOLDER
+
+functions: no signatures; functions with captured variables, tables, an asset and constants, several
+traces, nested arguments and results.
+"""
+
+import sys
+import tempfile
+from pathlib import Path
+
+import tensorflow as tf
+
+
+def spec(*shape, dtype=tf.float32, name=None):
+    return tf.TensorSpec(shape, dtype, name=name)
+
+
+class Encoder(tf.Module):
+    """All of its variables have the same name."""
+
+    def __init__(self, factor):
+        super().__init__()
+        self.weights = tf.Variable([[factor, 0.0], [0.0, -factor]], name="v")
+
+    @tf.function(input_signature=[spec(None, 2, name="x")])
+    def predict(self, x):
+        return x @ self.weights
+
+
+class Functions(tf.Module):
+    def __init__(self, words):
+        super().__init__()
+        self.scale = tf.Variable(3.0, name="v")
+        self.calls = tf.Variable(0, dtype=tf.int64, name="calls")
+        self.offset = tf.constant([10.0, 20.0])
+        self.encoder = Encoder(2.0)
+        self.layers = [Encoder(3.0), Encoder(4.0)]
+        line = tf.lookup.TextFileInitializer(
+            words,
+            tf.string,
+            tf.lookup.TextFileIndex.WHOLE_LINE,
+            tf.int64,
+            tf.lookup.TextFileIndex.LINE_NUMBER,
+        )
+        self.table = tf.lookup.StaticHashTable(line, -1)
+        pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], tf.constant([7, 8], tf.int64))
+        self.pairs = tf.lookup.StaticHashTable(pairs, -2)
+        self.mutable = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, -3)
+        self.words = tf.saved_model.Asset(words)
+
+    @tf.function
+    def scaled(self, x, by=2.0, negative=False):
+        if negative:
+            return -x * tf.cast(by, x.dtype)
+        return {"y": x * tf.cast(self.scale, x.dtype), "both": (x, x + tf.cast(by, x.dtype))}
+
+    @tf.function(input_signature=[])
+    def count(self):
+        return self.calls.assign_add(1)
+
+    @tf.function(input_signature=[spec(dtype=tf.int64)])
+    def reset(self, to):
+        self.calls.assign(to)
+
+    @tf.function(input_signature=[spec(None, dtype=tf.string)])
+    def find(self, word):
+        return self.table.lookup(word), self.pairs.lookup(word)
+
+    @tf.function(input_signature=[spec(None, dtype=tf.string)])
+    def remember(self, word):
+        self.mutable.insert(word, tf.range(tf.size(word, tf.int64)))
+        return self.mutable.size()
+
+    @tf.function(input_signature=[])
+    def text(self):
+        return tf.io.read_file(self.words.asset_path)
+
+    @tf.function(input_signature=[{"a": spec(), "pair": [spec(2), spec(2)]}])
+    def nested(self, values):
+        return values["a"] + self.offset + values["pair"][0] - values["pair"][1]
+
+    @tf.function(input_signature=[tf.RaggedTensorSpec([None, None], tf.float32)])
+    def ragged(self, rows):
+        return tf.reduce_sum(rows, 1)
+
+    @tf.function(input_signature=[spec(dtype=tf.int32)])
+    def sum_below(self, n):
+        total = tf.constant(0)
+        for i in tf.range(n):
+            total += i
+        return total
+
+    @tf.function
+    def either(self, a, b):
+        return a + b
+
+
+def write_functions(folder):
+    with tempfile.TemporaryDirectory() as temporary:
+        words = Path(temporary) / "words.txt"
+        words.write_text("zero\none\ntwo\n")
+        model = Functions(str(words))
+        trace = model.scaled.get_concrete_function
+        trace(spec(None))
+        trace(spec(None, dtype=tf.int32))
+        trace(spec(2, 2), negative=True)
+        trace(spec(3), 5.0)
+        model.alone = trace(spec(1))
+        model.either.get_concrete_function(spec(None, 2), spec(None, 2))
+        model.either.get_concrete_function(spec(2, None), spec(2, None))
+        options = tf.saved_model.SaveOptions(function_aliases={"scaling": model.scaled})
+        tf.saved_model.save(model, str(folder / "functions"), options=options)
+    (folder / "functions" / "fingerprint.pb").unlink()
+
+
+if __name__ == "__main__":
+    write_functions(Path(sys.argv[1]))

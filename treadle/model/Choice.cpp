@@ -1,0 +1,128 @@
+// Model::choose: which variant of a function takes given arguments.
+#include "treadle/graph/ObjectFunctions.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace treadle {
+namespace {
+
+using Choice = ModelFunction::Variant;
+using Values = Model::Values;
+
+const Tensor *find(const Values &values, std::string_view name) {
+  auto it = std::ranges::find(values, name, &Values::value_type::first);
+  return it == values.end() ? nullptr : &it->second;
+}
+
+template <typename T> bool isNumber(const std::string &text, T value) {
+  double stated = 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), stated);
+  return failure == std::errc() && end == text.data() + text.size() &&
+         static_cast<T>(stated) == value;
+}
+
+/// Whether a tensor is the value that Python writes like this.
+bool isValue(const Tensor &tensor, const std::string &text) {
+  if (!tensor)
+    return text == "None";
+  if (tensor.count() != 1)
+    return false;
+  switch (tensor.dtype()) {
+  case DType::Bool:
+    return text == (*tensor.data<bool>() ? "True" : "False");
+  case DType::String:
+    return text == "'" + *tensor.data<std::string>() + "'";
+  case DType::Float32:
+    return isNumber(text, *tensor.data<float>());
+  case DType::Float64:
+    return isNumber(text, *tensor.data<double>());
+  case DType::Int32:
+    return isNumber(text, *tensor.data<int32_t>());
+  case DType::Int64:
+    return isNumber(text, *tensor.data<int64_t>());
+  default:
+    return false;
+  }
+}
+
+bool isKnown(const Choice &variant, const std::string &name) {
+  return std::ranges::any_of(variant.signature.inputs,
+                             [&](const auto &input) { return input.first == name; }) ||
+         std::ranges::any_of(variant.fixed, [&](const auto &fixed) { return fixed.name == name; });
+}
+
+bool takes(const Choice &variant, const Values &values) {
+  if (!std::ranges::all_of(values, [&](const auto &v) { return isKnown(variant, v.first); }))
+    return false;
+  for (const ModelFunction::Fixed &fixed : variant.fixed) {
+    const Tensor *given = find(values, fixed.name);
+    if (given ? !isValue(*given, fixed.value) : !fixed.isDefault)
+      return false;
+  }
+  return std::ranges::all_of(variant.signature.inputs, [&](const auto &input) {
+    const Tensor *given = find(values, input.first);
+    return given && *given && given->dtype() == input.second.dtype &&
+           PartialShape{input.second.hasRank, input.second.dims}.accepts(given->dims());
+  });
+}
+
+bool isWithin(const Graph::Value &inner, const Graph::Value &outer) {
+  if (!outer.hasRank)
+    return true;
+  return inner.hasRank && inner.dims.size() == outer.dims.size() &&
+         std::ranges::equal(inner.dims, outer.dims,
+                            [](int64_t a, int64_t b) { return b < 0 || a == b; });
+}
+
+/// Whether `a` states its inputs' shapes at least as exactly as `b`.
+bool isExact(const Choice &a, const Choice &b) {
+  return a.signature.inputs.size() >= b.signature.inputs.size() &&
+         std::ranges::all_of(b.signature.inputs, [&](const auto &input) {
+           auto same = std::ranges::find(a.signature.inputs, input.first,
+                                         [](const auto &other) { return other.first; });
+           return same != a.signature.inputs.end() && isWithin(same->second, input.second);
+         });
+}
+
+std::string listOf(const ModelFunction &function) {
+  std::string list;
+  for (const Choice &variant : function.variants)
+    list += str("\n  ", functionText(function, variant),
+                variant.problem.empty() ? "" : ": " + variant.problem);
+  return list;
+}
+
+std::string givenText(const Values &values) {
+  std::string text;
+  for (const auto &[name, value] : values)
+    text += str(text.empty() ? "" : ", ", name, ": ", value ? tensorTypeText(value) : "None");
+  return "(" + text + ")";
+}
+
+} // namespace
+
+Expected<const Choice *> Model::choose(const ModelFunction &function, const Values &inputs) {
+  std::vector<const Choice *> fitting;
+  for (const Choice &variant : function.variants)
+    if (takes(variant, inputs))
+      fitting.push_back(&variant);
+  auto best = std::ranges::find_if(fitting, [&](const Choice *one) {
+    return std::ranges::all_of(fitting, [&](const Choice *other) {
+      return one == other || (isExact(*one, *other) && !isExact(*other, *one));
+    });
+  });
+  if (function.variants.size() == 1 && !function.variants.front().problem.empty())
+    best = fitting.insert(fitting.end(), &function.variants.front());
+  if (best == fitting.end())
+    return Unexpected(invalidArgument(
+        "function '", function.name,
+        fitting.empty() ? "' isn't defined for " : "' is ambiguous for ", givenText(inputs),
+        fitting.empty() ? ", only for" : "; it is defined for", listOf(function)));
+  if (!(*best)->problem.empty())
+    return Unexpected(
+        unimplemented("function '", function.name, "' can't be called: ", (*best)->problem));
+  return *best;
+}
+
+} // namespace treadle
