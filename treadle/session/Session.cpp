@@ -8,6 +8,7 @@
 #include "treadle/session/SessionFiles.h"
 #include "treadle/session/SessionPlans.h"
 #include "treadle/session/SessionResources.h"
+#include "treadle/session/SharedSession.h"
 #include "treadle/session/TraceText.h"
 
 #include "treadle/runtime/Cores.h"
@@ -51,25 +52,19 @@ struct Program {
 
 /// What sessions have that share their variables, queues and tables.
 struct SessionState {
-  SessionState(const Graph &graph, SessionOptions o)
+  /// `shared`: the threads of runs, or null, instead of threads of the session's own.
+  SessionState(const Graph &graph, SessionOptions o,
+               std::optional<std::shared_ptr<ThreadPool>> shared)
       : options(std::move(o)), files(filesFor(graph, options.permissions)),
         budget(options.memory ? std::make_unique<MemoryBudget>(options.memory) : nullptr) {
-    int cores = options.cores.empty() ? availableCores() : static_cast<int>(options.cores.size());
-    int threads = options.threads ? options.threads : cores;
     if (options.communicator)
       resources.lookupOrCreate<CommunicatorResource>(
           "", "", [&] { return makeRef<CommunicatorResource>(options.communicator); });
-    if (threads > 1)
-      pool =
-          std::make_unique<ThreadPool>(std::min(threads, maxThreads) - 1, options.cores, account());
+    pool = shared ? std::move(*shared) : ownPool();
     if (options.trace)
       trace = std::make_unique<Trace>();
   }
-  ~SessionState() {
-    resources.clear();
-    if (pool && pool->isForked())
-      (void)pool.release();
-  }
+  ~SessionState() { resources.clear(); }
   SessionState(const SessionState &) = delete;
   SessionState &operator=(const SessionState &) = delete;
 
@@ -80,6 +75,19 @@ struct SessionState {
 
   /// Null: nobody counts.
   MemoryBudget::Account *account() const { return budget ? &budget->get() : nullptr; }
+
+  /// Null: runs have their caller's thread alone.
+  std::shared_ptr<ThreadPool> ownPool() const {
+    int cores = options.cores.empty() ? availableCores() : static_cast<int>(options.cores.size());
+    int threads = options.threads ? options.threads : cores;
+    if (threads <= 1)
+      return nullptr;
+    auto destroy = [](ThreadPool *pool) {
+      if (!pool->isForked())
+        delete pool;
+    };
+    return {new ThreadPool(std::min(threads, maxThreads) - 1, options.cores, account()), destroy};
+  }
 
   /// Whoever waits for this rank learns that it won't come.
   void tellOthers(const Error &error) {
@@ -92,7 +100,7 @@ struct SessionState {
   const std::unique_ptr<MemoryBudget> budget; // null: there is none
   ResourceManager resources;
   std::unique_ptr<Trace> trace; // null: nobody wants to know
-  std::unique_ptr<ThreadPool> pool;
+  std::shared_ptr<ThreadPool> pool;
   std::mutex programsMutex;
   std::vector<std::unique_ptr<Program>> programs; // resources may hold parts of their plans
   /// Of each thread that calls.
@@ -191,7 +199,8 @@ static Expected<Graph> runnableForm(Graph graph, const SessionOptions &options) 
   });
 }
 
-Expected<Session> Session::create(Graph graph, SessionOptions options) {
+static Expected<Session> createWith(Graph graph, SessionOptions options,
+                                    std::optional<std::shared_ptr<ThreadPool>> pool) {
   if (!graph.impl)
     return Unexpected(invalidArgument("the graph is empty; read one with Graph::fromFile"));
   if (const auto &request = requestedInstructionSet(); !request)
@@ -205,7 +214,7 @@ Expected<Session> Session::create(Graph graph, SessionOptions options) {
     return Unexpected(
         invalidArgument("timeout is ", options.timeout, ", expected seconds above 0"));
   Graph runnable = TREADLE_TRY(runnableForm(std::move(graph), options));
-  auto state = std::make_shared<SessionState>(runnable, std::move(options));
+  auto state = std::make_shared<SessionState>(runnable, std::move(options), std::move(pool));
   Program &program = state->add(std::move(runnable));
   Session session;
   session.impl = std::make_shared<Session::Impl>(std::move(state), program);
@@ -218,6 +227,15 @@ Expected<Session> sessionSharingState(const Session &session, Graph graph) {
   Session other;
   other.impl = std::make_shared<Session::Impl>(state, state->add(std::move(runnable)));
   return other;
+}
+
+Expected<Session> Session::create(Graph graph, SessionOptions options) {
+  return createWith(std::move(graph), std::move(options), std::nullopt);
+}
+
+Expected<Session> createSession(Graph graph, SessionOptions options,
+                                std::shared_ptr<ThreadPool> pool) {
+  return createWith(std::move(graph), std::move(options), std::move(pool));
 }
 
 const Graph &Session::graph() const { return impl->program.graph; }
@@ -356,9 +374,11 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
   return runWithFiles(*this, impl->state->files, fetches, feeds, targets);
 }
 
+/// `args`: the values of `feeds`, whose own may be empty.
 static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAccess &files,
                                                  const std::vector<std::string> &fetches,
                                                  const Session::Feeds &feeds,
+                                                 std::vector<Tensor> args,
                                                  const std::vector<std::string> &targets) {
   auto &[shared, program] = *session.impl;
   SessionState &state = *shared;
@@ -368,12 +388,10 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
         "one; make it after the fork, or start processes otherwise (in Python by "
         "multiprocessing's 'spawn')"));
   MemoryBudget::Scope budget(state.account());
-  std::vector<Tensor> args;
   for (auto feed = feeds.begin(); feed != feeds.end(); ++feed) {
     auto isThis = [&](const auto &other) { return other.first == feed->first; };
     if (std::any_of(feeds.begin(), feed, isThis))
       return Unexpected(invalidArgument("'", feed->first, "' is fed twice"));
-    args.push_back(feed->second);
   }
   auto planned = program.plans.of({fetches, feeds, targets});
   if (!planned) {
@@ -420,21 +438,52 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
   return results;
 }
 
-Expected<std::vector<Tensor>> runWithFiles(Session &session, const FileAccess &files,
-                                           const std::vector<std::string> &fetches,
-                                           const Session::Feeds &feeds,
-                                           const std::vector<std::string> &targets) {
+static Expected<std::vector<Tensor>> runCatching(Session &session, const FileAccess &files,
+                                                 const std::vector<std::string> &fetches,
+                                                 const Session::Feeds &feeds,
+                                                 std::vector<Tensor> args,
+                                                 const std::vector<std::string> &targets) {
   auto failed = [&](Error error) {
     session.impl->state->tellOthers(error);
     return Unexpected(std::move(error));
   };
   try {
-    return runThrowing(session, files, fetches, feeds, targets);
+    return runThrowing(session, files, fetches, feeds, std::move(args), targets);
   } catch (const std::bad_alloc &thrown) {
     return failed(memoryError(thrown));
   } catch (const std::system_error &thrown) {
     return failed(resourceExhausted("the system gives no thread for the timeout: ", thrown.what()));
   }
+}
+
+Expected<std::vector<Tensor>> runWithFiles(Session &session, const FileAccess &files,
+                                           const std::vector<std::string> &fetches,
+                                           const Session::Feeds &feeds,
+                                           const std::vector<std::string> &targets) {
+  std::vector<Tensor> args;
+  for (const auto &[name, value] : feeds)
+    args.push_back(value);
+  return runCatching(session, files, fetches, feeds, std::move(args), targets);
+}
+
+Expected<std::vector<Tensor>> runTaking(Session &session, const std::vector<std::string> &fetches,
+                                        Session::Feeds feeds) {
+  std::vector<Tensor> args;
+  for (auto &[name, value] : feeds)
+    args.push_back(std::move(value));
+  return runCatching(session, session.impl->state->files, fetches, feeds, std::move(args), {});
+}
+
+Expected<void> plan(Session &session, const std::vector<std::string> &fetches,
+                    const std::vector<std::string> &feeds) {
+  Session::Feeds named;
+  for (const std::string &name : feeds)
+    named.emplace_back(name, Tensor());
+  auto planned = session.impl->program.plans.of({fetches, named, {}});
+  if (!planned)
+    return Unexpected(
+        withOrigin(std::move(planned.error()), *session.impl->program.graph.impl->module));
+  return {};
 }
 
 std::string_view version() { return "0.1.0"; }

@@ -113,6 +113,13 @@ SmallVector<Value> Body::allOf(ValueRange sources) {
 // Nodes
 //===----------------------------------------------------------------------===//
 
+void Body::afterEffects(llvm::SmallVectorImpl<Value> &inputs) const {
+  if (!effects.empty())
+    inputs.push_back(effects.back());
+}
+
+void Body::addEffect() { effects.push_back(builder.getBlock()->back().getResults().back()); }
+
 SmallVector<Value> Body::nodes(StringRef op, ValueRange inputs, TypeRange results, Attrs attrs) {
   tfg::TfgDialect &dialect = program.dialect;
   Location location = current ? current->getLoc() : builder.getUnknownLoc();
@@ -120,9 +127,11 @@ SmallVector<Value> Body::nodes(StringRef op, ValueRange inputs, TypeRange result
   state.addOperands(inputs);
   state.addTypes(results);
   state.addTypes(dialect.controlType);
+  auto isData = [&](Value input) { return input.getType() != dialect.controlType; };
+  ValueRange data = inputs.take_front(llvm::count_if(inputs, isData));
   if (const OpDef *def = lookupOp(op))
     for (NamedAttribute attr :
-         graphdef::deriveAttributes(*def, inputs.getTypes(), results, attrs, builder.getContext()))
+         graphdef::deriveAttributes(*def, data.getTypes(), results, attrs, builder.getContext()))
       if (!attrs.get(attr.getName()))
         attrs.append(attr);
   StringRef base = current ? current->getName().stripDialect() : op;

@@ -71,6 +71,10 @@ public:
   const bool isElementwise;
   /// Tokens of nodes that must run.
   SmallVector<Value> effects;
+  /// Lets a node wait for the last effect so far.
+  void afterEffects(llvm::SmallVectorImpl<Value> &inputs) const;
+  /// The node that was made last must run.
+  void addEffect();
 
   // --- source
 
@@ -103,6 +107,7 @@ public:
 
   // --- nodes
 
+  /// Inputs may end with control tokens.
   SmallVector<Value> nodes(StringRef op, ValueRange inputs, mlir::TypeRange results,
                            Attrs attrs = {});
   Value node(StringRef op, ValueRange inputs, Type result, Attrs attrs = {}) {

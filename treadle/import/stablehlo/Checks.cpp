@@ -86,7 +86,7 @@ static void assertThat(Body &body, Value condition, StringRef message, ValueRang
   inputs.push_back(body.constant(DenseStringElementsAttr::get(type, ArrayRef<StringRef>(message))));
   llvm::append_range(inputs, shown);
   (void)body.nodes("Assert", inputs, {});
-  body.effects.push_back(body.builder.getBlock()->back().getResults().back());
+  body.addEffect();
 }
 
 namespace {

@@ -29,13 +29,15 @@ static LogicalResult callFunction(Body &body, Operation *op, func::FuncOp callee
   SmallVector<Type> types;
   for (Type type : op->getResultTypes())
     types.push_back(body.typeOf(type));
+  SmallVector<Value> inputs = body.allOf(op->getOperands());
+  if (hasEffects)
+    body.afterEffects(inputs);
   SmallVector<Value> results =
-      body.nodes(hasEffects ? "StatefulPartitionedCall" : "PartitionedCall",
-                 body.allOf(op->getOperands()), types, attrs);
+      body.nodes(hasEffects ? "StatefulPartitionedCall" : "PartitionedCall", inputs, types, attrs);
   for (auto [from, to] : llvm::zip(op->getResults(), results))
     body.map(from, to);
   if (hasEffects)
-    body.effects.push_back(body.builder.getBlock()->back().getResults().back());
+    body.addEffect();
   return success();
 }
 
@@ -128,12 +130,15 @@ static FailureOr<std::string> regionFunction(Body &body, Region &region, ValueRa
 static SmallVector<Value> addControlNode(Body &body, Operation *op, StringRef kind,
                                          ValueRange inputs, TypeRange types, Attrs attrs) {
   bool hasEffects = body.program.hasEffects(op);
+  SmallVector<Value> operands(inputs);
+  if (hasEffects)
+    body.afterEffects(operands);
   SmallVector<Value> results =
-      body.nodes(hasEffects ? kind.str() : ("Stateless" + kind).str(), inputs, types, attrs);
+      body.nodes(hasEffects ? kind.str() : ("Stateless" + kind).str(), operands, types, attrs);
   for (auto [from, to] : llvm::zip(op->getResults(), results))
     body.map(from, to);
   if (hasEffects)
-    body.effects.push_back(body.builder.getBlock()->back().getResults().back());
+    body.addEffect();
   return results;
 }
 
@@ -372,7 +377,32 @@ static LogicalResult readShapeAssertion(Body &body, Operation *op) {
   Value text = body.constant(DenseStringElementsAttr::get(type, ArrayRef<StringRef>(message)));
   inputs.insert(inputs.begin() + 1, text);
   (void)body.nodes("Assert", inputs, {});
-  body.effects.push_back(body.builder.getBlock()->back().getResults().back());
+  body.addEffect();
+  return success();
+}
+
+/// A call of a function of the process that runs the program, which knows it by a number.
+static LogicalResult readCallback(Body &body, Operation *op) {
+  bool hasEffects = numberOr(op, "has_side_effect", 0);
+  SmallVector<Value> inputs = body.allOf(op->getOperands());
+  if (hasEffects)
+    body.afterEffects(inputs);
+  SmallVector<Type> types;
+  SmallVector<Attribute> shapes;
+  for (Type type : op->getResultTypes()) {
+    types.push_back(body.typeOf(type));
+    shapes.push_back(tf_type::ShapeAttr::get(cast<ShapedType>(types.back())));
+  }
+  Attrs attrs;
+  attrs.append("token",
+               body.builder.getStringAttr(word(op, "call_target_name") + ";" + optionsOf(op)));
+  attrs.append("result_shapes", body.builder.getArrayAttr(shapes));
+  SmallVector<Value> results =
+      body.nodes(hasEffects ? "PyFunc" : "PyFuncStateless", inputs, types, attrs);
+  for (auto [from, to] : llvm::zip(op->getResults(), results))
+    body.map(from, to);
+  if (hasEffects)
+    body.addEffect();
   return success();
 }
 
@@ -440,6 +470,7 @@ static LogicalResult readCustomCall(Body &body, Operation *op) {
       {"SPMDShardToFullShape", readBarrier},
       {"LayoutConstraint", readBarrier},
       {"ApproxTopK", readApproxTopK},
+      {"treadle_callback", readCallback},
   };
   StringRef target = word(op, "call_target_name");
   if (auto it = known.find(target); it != known.end())

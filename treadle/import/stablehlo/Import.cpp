@@ -29,6 +29,8 @@ static bool isEffect(Operation *op) {
   StringRef name = op->getName().stripDialect();
   if (name == "custom_call") {
     StringRef target = word(op, "call_target_name");
+    if (target == "treadle_callback")
+      return numberOr(op, "has_side_effect", 0);
     return target == "shape_assertion" || target.starts_with("check.expect_");
   }
   if (op->getName().getDialectNamespace() == "check" || op->getName().getStringRef() == "cf.assert")

@@ -17,8 +17,7 @@ bool hlo::isLapackCall(StringRef target) {
          llvm::is_contained(routines, target.drop_front());
 }
 
-/// `uplo=76;mode=83`: what the call states besides its operands.
-static std::string optionsOf(Operation *op) {
+std::string hlo::optionsOf(Operation *op) {
   std::string text;
   llvm::raw_string_ostream out(text);
   for (StringRef key : {"mhlo.backend_config", "backend_config"})
@@ -83,6 +82,11 @@ LogicalResult hlo::readCholesky(Body &body, Operation *op) {
 
 LogicalResult hlo::readTriangularSolve(Body &body, Operation *op) {
   Value a = input(body, op, 0), b = input(body, op, 1);
+  Type given = elementOf(a);
+  if (given.isF16() || given.isBF16()) { // which LAPACK doesn't have
+    a = body.cast(a, body.builder.getF32Type());
+    b = body.cast(b, body.builder.getF32Type());
+  }
   Type element = elementOf(a);
   bool isDouble = element.isF64() || element == ComplexType::get(body.builder.getF64Type());
   if (!isDouble && !element.isF32() && element != ComplexType::get(body.builder.getF32Type()))
@@ -96,6 +100,6 @@ LogicalResult hlo::readTriangularSolve(Body &body, Operation *op) {
                          ";trans_x=" + Twine(int(trans)) + ";diag=" + Twine(int(diag)))
                             .str();
   std::string target = ("lapack_" + type + "trsm_ffi").str();
-  body.map(op->getResult(0), callLapack(body, target, options, {a, b}, b.getType()).front());
-  return success();
+  Value solution = callLapack(body, target, options, {a, b}, b.getType()).front();
+  return done(body, op, body.cast(solution, given));
 }

@@ -1,0 +1,11 @@
+// The table of PJRT's C interface, through which JAX uses this library.
+#pragma once
+
+struct PJRT_Api;
+
+namespace treadle::pjrt {
+/// Lives as long as the process does.
+const PJRT_Api *api();
+} // namespace treadle::pjrt
+
+extern "C" const PJRT_Api *treadle_pjrt_api();

@@ -1,0 +1,120 @@
+#include "treadle/pjrt/Callbacks.h"
+
+#include "treadle/kernels/Families.h"
+#include "treadle/pjrt/Queue.h"
+
+#include <atomic>
+#include <charconv>
+#include <mutex>
+#include <set>
+
+namespace treadle::pjrt {
+
+static std::atomic<Callback *> callback{nullptr};
+
+namespace {
+
+/// The numbers that kernels have.
+struct Uses {
+  std::mutex mutex;
+  std::multiset<int64_t> indices;
+};
+
+Uses &uses() {
+  static auto *all = new Uses; // kernels may live longer than statics do
+  return *all;
+}
+
+/// A kernel's use of a number.
+class Use {
+public:
+  explicit Use(int64_t index) : index(index) {
+    std::lock_guard lock(uses().mutex);
+    uses().indices.insert(index);
+  }
+  ~Use() {
+    std::lock_guard lock(uses().mutex);
+    uses().indices.extract(index);
+  }
+  Use(const Use &) = delete;
+  Use &operator=(const Use &) = delete;
+
+  const int64_t index;
+};
+
+struct CallbackState {
+  std::shared_ptr<const Use> use;
+  std::vector<DType> types;
+  std::vector<PartialShape> shapes;
+};
+
+CallbackArray arrayOf(const Tensor &tensor) {
+  return {const_cast<void *>(tensor.raw()), tensor.dims().data(), tensor.rank(),
+          static_cast<int32_t>(tensor.dtype())};
+}
+
+void callBack(OpContext &ctx) {
+  const auto &state = ctx.state<CallbackState>();
+  Callback *function = callback.load();
+  if (!function)
+    return ctx.fail(failedPrecondition("nobody is there to be called back"));
+  std::vector<CallbackArray> inputs, outputs;
+  for (int i = 0; i < ctx.numInputs(); ++i)
+    inputs.push_back(arrayOf(ctx.input(i)));
+  for (int i = 0; i < ctx.numOutputs(); ++i) {
+    Tensor *made = ctx.allocateOutput(i, state.types[i], state.shapes[i].dims);
+    if (!made)
+      return;
+    outputs.push_back(arrayOf(*made));
+  }
+  Queue::CallingBack scope;
+  if (const char *problem =
+          function(state.use->index, inputs.data(), static_cast<int64_t>(inputs.size()),
+                   outputs.data(), static_cast<int64_t>(outputs.size())))
+    ctx.fail(internal(problem));
+}
+
+/// `treadle_callback;index=7;` in the attribute that says which function is meant.
+Expected<BoundKernel> bindCallback(const BindContext &node) {
+  CallbackState state{.use = nullptr,
+                      .types = {node.outputTypes.begin(), node.outputTypes.end()},
+                      .shapes = node.attrs.getOr("result_shapes", std::vector<PartialShape>())};
+  auto token = node.attrs.getOr<std::string>("token", "");
+  std::string prefix = str(callbackTarget, ";index=");
+  if (!token.starts_with(prefix))
+    return Unexpected(unimplemented("the Python function of token '", token, "'"));
+  int64_t index = 0;
+  auto [end, problem] =
+      std::from_chars(token.data() + prefix.size(), token.data() + token.size(), index);
+  if (problem != std::errc() || state.shapes.size() != state.types.size() ||
+      !std::ranges::all_of(state.shapes, &PartialShape::isFullyKnown))
+    return Unexpected(invalidArgument("a callback needs an index and static shapes of results"));
+  state.use = std::make_shared<const Use>(index);
+  BoundKernel bound = boundWith(callBack, std::move(state));
+  bound.isExpensive = true;
+  return bound;
+}
+
+} // namespace
+
+const KernelRegistry &kernels() {
+  static const KernelRegistry *registry = [] {
+    auto *made = new KernelRegistry(&builtinKernels());
+    for (const char *op : {"PyFunc", "PyFuncStateless"})
+      made->add(op, bindCallback);
+    return made;
+  }();
+  return *registry;
+}
+
+} // namespace treadle::pjrt
+
+void treadle_pjrt_set_callback(treadle::pjrt::Callback *callback) {
+  treadle::pjrt::callback.store(callback);
+}
+
+bool treadle_pjrt_uses_callback(int64_t index) {
+  treadle::pjrt::Uses &uses = treadle::pjrt::uses();
+  std::lock_guard lock(uses.mutex);
+  return uses.indices.contains(index);
+}

@@ -1,0 +1,75 @@
+// The machine as PJRT shows it: a client with devices, each with memories.
+#pragma once
+
+#include "treadle/pjrt/Completion.h"
+#include "treadle/pjrt/Queue.h"
+#include "treadle/pjrt/Results.h"
+#include "treadle/runtime/Kernel.h"
+#include "treadle/runtime/Modes.h"
+#include "treadle/runtime/ThreadPool.h"
+
+#include <deque>
+#include <string>
+
+/// A memory of a device. All are the host's: they differ in name alone.
+struct PJRT_Memory {
+  PJRT_Device *device;
+  int id, kind;
+  std::string text; // `treadle:0 device`
+
+  const std::string &kindName() const;
+};
+
+/// What programs are told of a device.
+struct PJRT_DeviceDescription {
+  int id;
+  std::string text; // `TreadleDevice(id=0)`
+};
+
+/// What runs programs, one after the other.
+struct PJRT_Device {
+  PJRT_Client *client;
+  PJRT_DeviceDescription description;
+  std::vector<PJRT_Memory *> memories; // the first is the default
+  treadle::pjrt::Queue queue;
+
+  int id() const { return description.id; }
+  /// The memory of a kind; null: there is none.
+  PJRT_Memory *memory(std::string_view kind) const;
+};
+
+struct PJRT_TopologyDescription {
+  PJRT_Client *client;
+  std::vector<PJRT_DeviceDescription *> descriptions;
+};
+
+struct PJRT_Client {
+  struct Options {
+    int devices = 1;
+    int threads = 0; // of each device; 0: one for each core
+    std::optional<treadle::Tier> tier;
+  };
+  explicit PJRT_Client(const Options &options);
+
+  /// InvalidArgument if there is none of that number.
+  treadle::Expected<PJRT_Device *> device(int64_t id);
+
+  const Options options;
+  std::deque<PJRT_Device> devices;
+  std::deque<PJRT_Memory> memories;
+  std::vector<PJRT_Device *> deviceList;
+  std::vector<PJRT_Memory *> memoryList;
+  PJRT_TopologyDescription topology;
+  /// Threads that runs of all programs share.
+  const std::shared_ptr<treadle::ThreadPool> pool;
+};
+
+namespace treadle::pjrt {
+
+inline constexpr std::string_view platformName = "treadle";
+/// `Treadle 0.1.0`
+const std::string &platformVersion();
+
+void addClientFunctions(PJRT_Api &api);
+
+} // namespace treadle::pjrt

@@ -1,0 +1,40 @@
+// How functions of PJRT's C interface end: with nothing, or with an error that the caller frees.
+#pragma once
+
+#include "treadle/pjrt/Abi.h"
+#include "treadle/tensor/Error.h"
+
+#include <exception>
+#include <new>
+
+struct PJRT_Error {
+  treadle::Error error;
+};
+
+namespace treadle::pjrt {
+
+inline PJRT_Error *given(Error error) { return new PJRT_Error{std::move(error)}; }
+
+/// A function of the table, made of one that gives an Expected. Nothing is thrown into the caller.
+template <typename Args, Expected<void> (*function)(Args &)> PJRT_Error *entry(Args *args) {
+  try {
+    Expected<void> done = function(*args);
+    return done ? nullptr : given(std::move(done.error()));
+  } catch (const std::bad_alloc &) {
+    return given(resourceExhausted("there is no memory left"));
+  } catch (const std::exception &thrown) {
+    return given(internal(thrown.what()));
+  }
+}
+
+/// Text that a caller reads: it outlives the call.
+inline void give(std::string_view text, const char *&data, size_t &size) {
+  data = text.data();
+  size = text.size();
+}
+
+} // namespace treadle::pjrt
+
+/// Puts `function`, which takes the arguments of the function `name`, into a table.
+#define TREADLE_PJRT_SET(api, name, function)                                                      \
+  (api).name = &::treadle::pjrt::entry<name##_Args, &(function)>

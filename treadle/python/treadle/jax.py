@@ -1,0 +1,177 @@
+"""Treadle as a device of JAX: `JAX_PLATFORMS=treadle python program.py`.
+
+JAX finds this module by the entry point `jax_plugins` and calls `initialize`. Nothing happens
+unless `jax_platforms` names treadle.
+
+Options, as flags of JAX's or by these environment variables:
+
+- TREADLE_NUM_DEVICES: how many devices there are; 1 if it isn't said
+- TREADLE_TIER: interpret, auto or jit (docs/tiers.md); if it isn't said, jit for programs with
+  loops and auto for others
+"""
+
+import ctypes
+import dataclasses
+import itertools
+import os
+from pathlib import Path
+
+_PLATFORM = "treadle"
+_TARGET = "treadle_callback"
+
+
+class _Array(ctypes.Structure):
+    """An array that a program hands to a callback, or expects of it."""
+
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("dims", ctypes.POINTER(ctypes.c_int64)),
+        ("rank", ctypes.c_int64),
+        ("type", ctypes.c_int32),
+    )
+
+    def view(self, dtype):
+        """The array's own memory as an array of numpy's."""
+        import numpy as np
+
+        shape = tuple(self.dims[: self.rank])
+        size = dtype.itemsize
+        for dim in shape:
+            size *= dim
+        if not size:
+            return np.empty(shape, dtype)
+        memory = (ctypes.c_char * size).from_address(self.data)
+        return np.frombuffer(memory, dtype).reshape(shape)
+
+
+_CALLBACK = ctypes.CFUNCTYPE(
+    ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(_Array), ctypes.c_int64,
+    ctypes.POINTER(_Array), ctypes.c_int64,
+)  # fmt: skip
+
+
+class _Callbacks:
+    """The functions that programs of this process call back, by number."""
+
+    def __init__(self, library):
+        self._functions = {}
+        self._released = []  # numbers that nobody needs but programs that may still run
+        self._uses = library.treadle_pjrt_uses_callback
+        self._uses.argtypes, self._uses.restype = [ctypes.c_int64], ctypes.c_bool
+        self._numbers = itertools.count()
+        self._problem = None  # of the last call: it must outlive it
+        self._entry = _CALLBACK(self._call)
+        library.treadle_pjrt_set_callback(self._entry)
+
+    def add(self, function, input_dtypes, output_dtypes):
+        """Gives the function's number, and what keeps it alive."""
+        number = next(self._numbers)
+        self._functions[number] = (function, input_dtypes, output_dtypes)
+        self._forget()
+        return number, _Registration(self._released, number)
+
+    def _forget(self):
+        for number in [each for each in self._released if not self._uses(each)]:
+            self._released.remove(number)
+            del self._functions[number]
+
+    def _call(self, number, inputs, num_inputs, outputs, num_outputs):
+        try:
+            function, input_dtypes, output_dtypes = self._functions[number]
+            arguments = []
+            for i in range(num_inputs):
+                # A copy: the function may keep it, and the program's memory is its own.
+                arguments.append(inputs[i].view(input_dtypes[i]).copy())
+                arguments[-1].flags.writeable = False
+            for i, result in enumerate(function(*arguments)):
+                outputs[i].view(output_dtypes[i])[...] = result
+        except BaseException as raised:  # it goes on as an error of the program
+            text = f"{type(raised).__name__}: {raised}"
+            self._problem = ctypes.create_string_buffer(text.encode())
+            return ctypes.addressof(self._problem)
+        return None
+
+
+class _Registration:
+    """While it lives, programs that call a function back may be made."""
+
+    def __init__(self, released, number):
+        self._released, self._number = released, number
+
+    def __del__(self):
+        self._released.append(self._number)
+
+
+def _emitter(callbacks, emit_elsewhere):
+    """JAX's `emit_python_callback`, with programs for this platform calling back in its own way."""
+    import numpy as np
+    from jax._src import dtypes, ffi
+
+    def emit(
+        ctx, callback, token, operands, operand_avals, result_avals, *args, has_side_effect, **named
+    ):
+        if tuple(ctx.module_context.platforms) != (_PLATFORM,):
+            return emit_elsewhere(
+                ctx, callback, token, operands, operand_avals, result_avals, *args,
+                has_side_effect=has_side_effect, **named,
+            )  # fmt: skip
+
+        def call(*arguments):
+            results = callback(*arguments)
+            if len(results) != len(result_avals):
+                raise RuntimeError(
+                    f"the callback returned {len(results)} values, expected {len(result_avals)}"
+                )
+            results = [dtypes.canonicalize_value(np.asarray(result)) for result in results]
+            for i, (result, aval) in enumerate(zip(results, result_avals, strict=True)):
+                if result.shape != aval.shape or result.dtype != aval.dtype:
+                    raise RuntimeError(
+                        f"value {i} of the callback is {result.dtype}{list(result.shape)}, "
+                        f"expected {aval.dtype}{list(aval.shape)}"
+                    )
+            return results
+
+        number, kept = callbacks.add(
+            call, [aval.dtype for aval in operand_avals], [aval.dtype for aval in result_avals]
+        )
+        ctx.module_context.add_keepalive(kept)
+        lower = ffi.build_ffi_lowering_function(_TARGET, has_side_effect=has_side_effect)
+        inner = dataclasses.replace(ctx, avals_in=operand_avals, avals_out=result_avals)
+        made = lower(inner, *operands, index=np.uint64(number))
+        return list(made.results), token, kept
+
+    return emit
+
+
+def _teach(library):
+    """Lets JAX write programs for this platform as for CPUs, but for callbacks."""
+    from jax._src import callback
+    from jax._src.interpreters import mlir
+
+    mlir._platform_specific_lowerings[_PLATFORM] = mlir._platform_specific_lowerings["cpu"]
+    if _PLATFORM not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(_PLATFORM)
+    callback.emit_python_callback = _emitter(_Callbacks(library), callback.emit_python_callback)
+
+
+def _options():
+    options = {"num_devices": int(os.environ.get("TREADLE_NUM_DEVICES", "1"))}
+    if tier := os.environ.get("TREADLE_TIER"):
+        options["tier"] = tier
+    return options
+
+
+def initialize():
+    """Registers the platform with JAX, which calls this before it looks for devices."""
+    import jax
+    from jax._src import xla_bridge
+
+    platforms = (jax.config.jax_platforms or "").split(",")
+    if _PLATFORM not in platforms:
+        return
+    if "cpu" not in platforms:  # on which JAX keeps what it hands to callbacks
+        jax.config.update("jax_platforms", ",".join([*platforms, "cpu"]))
+    path = Path(__file__).with_name("libtreadle_pjrt.so")
+    _teach(ctypes.CDLL(str(path)))
+    xla_bridge._nonexperimental_plugins.add(_PLATFORM)  # which would be said at each start
+    xla_bridge.register_plugin(_PLATFORM, library_path=str(path), options=_options)
