@@ -34,8 +34,8 @@ struct Model::Impl {
   std::vector<Graph::Signature> signatures;
   Session session;
 
-  /// What functions need is made when they are first asked for.
-  const ObjectFunctions &listedFunctions();
+  /// With what their calls need, which is made when they are first asked for.
+  const ObjectFunctions &allFunctions();
   Expected<Session> functionSession();
 
   Expected<void> restore();
@@ -48,7 +48,7 @@ struct Model::Impl {
   Expected<Tensor> defaultOf(const Graph::Signature &signature, const std::string &key) const;
 
 private:
-  std::once_flag functionsListed, functionsPlanned;
+  std::once_flag functionsPlanned;
   ObjectFunctions functions;
   Expected<Session> functionsRun = Session();
 };
@@ -316,27 +316,30 @@ Expected<Model::Values> Model::call(std::string_view name, const Values &inputs)
 
 // --- functions ---------------------------------------------------------------------------------
 
-const ObjectFunctions &Model::Impl::listedFunctions() {
-  std::call_once(functionsListed, [&] { functions = ObjectFunctions::of(files.meta); });
+const ObjectFunctions &Model::Impl::allFunctions() {
+  std::call_once(functionsPlanned, [&] {
+    functions = ObjectFunctions::of(files.meta);
+    if (functions.functions.empty())
+      functionsRun = session;
+    else
+      functionsRun = withFunctionCalls(graph, files, functions).and_then([&](Graph called) {
+        return sessionSharingState(session, std::move(called));
+      });
+  });
   return functions;
 }
 
 Expected<Session> Model::Impl::functionSession() {
-  listedFunctions();
-  std::call_once(functionsPlanned, [&] {
-    functionsRun = withFunctionCalls(graph, files, functions).and_then([&](Graph called) {
-      return sessionSharingState(session, std::move(called));
-    });
-  });
+  allFunctions();
   return functionsRun;
 }
 
 const std::vector<ModelFunction> &Model::functions() const {
-  return impl->listedFunctions().functions;
+  return impl->allFunctions().functions;
 }
 
 Expected<const ModelFunction *> Model::function(std::string_view name) const {
-  return impl->listedFunctions().find(name);
+  return impl->allFunctions().find(name);
 }
 
 Expected<Session> Model::functionSession() const { return impl->functionSession(); }
