@@ -9,6 +9,7 @@
 #include "treadle/import/GraphDef.h"
 #include "treadle/import/Keywords.h"
 #include "treadle/import/MlirNesting.h"
+#include "treadle/import/PackedBools.h"
 #include "treadle/import/SavedModel.h"
 #include "treadle/import/TfExecutor.h"
 #include "treadle/import/bytecode/Bytecode.h"
@@ -216,7 +217,7 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view text,
   if (loadProgramDialects(context, text))
     context.allowUnregisteredDialects();
   // Its lexer looks at the byte behind the text, which must be zero.
-  auto module = parseSourceString<ModuleOp>(std::string(text), ParserConfig(&context));
+  auto module = parseSourceString<ModuleOp>(withPackedBools(text), ParserConfig(&context));
   context.allowUnregisteredDialects(wasOpen);
   if (first.isUnimplemented || (module && failed(convert(*module, look))))
     return Unexpected(first.error());

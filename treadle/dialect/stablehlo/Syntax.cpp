@@ -490,16 +490,19 @@ static ParseResult parseCheck(OpAsmParser &parser, OperationState &state) {
         types.push_back(typed.getType());
       continue;
     }
-    int64_t number;
+    APInt number; // of a count, which may have all 64 bits
     double real;
     if (parser.parseEqual())
       return failure();
     if (OptionalParseResult whole = parser.parseOptionalInteger(number); whole.has_value()) {
       if (failed(*whole))
         return failure();
+      if (number.getActiveBits() > 64)
+        return parser.emitError(loc, "a number of a check has more than 64 bits");
+      number = number.sextOrTrunc(64);
       state.addAttribute(key, key == "tolerance"
-                                  ? Attribute(builder.getF64FloatAttr(static_cast<double>(number)))
-                                  : Attribute(builder.getI64IntegerAttr(number)));
+                                  ? Attribute(builder.getF64FloatAttr(number.signedRoundToDouble()))
+                                  : Attribute(builder.getI64IntegerAttr(number.getSExtValue())));
     } else if (parser.parseFloat(real)) {
       return failure();
     } else {
@@ -518,6 +521,30 @@ static ParseResult parseCheck(OpAsmParser &parser, OperationState &state) {
   return parser.resolveOperands(operands, types, loc, state.operands);
 }
 
+/// (%x, %y) inits(%i) dimension=0 attributes {...} {...} : type
+static ParseResult parseScan(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseOperandList(operands, AsmParser::Delimiter::Paren))
+    return failure();
+  auto numInputs = static_cast<int32_t>(operands.size());
+  int64_t dimension;
+  FunctionType type;
+  if (parser.parseKeyword("inits") ||
+      parser.parseOperandList(operands, AsmParser::Delimiter::Paren) ||
+      parser.parseKeyword("dimension") || parser.parseEqual() || parser.parseInteger(dimension) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+      parser.parseRegion(*state.addRegion()) || parser.parseColonType(type) ||
+      parser.resolveOperands(operands, type.getInputs(), loc, state.operands))
+    return failure();
+  Builder &builder = parser.getBuilder();
+  auto numCarries = static_cast<int32_t>(operands.size()) - numInputs;
+  state.addAttribute("dimension", builder.getI64IntegerAttr(dimension));
+  state.addAttribute("operandSegmentSizes", builder.getDenseI32ArrayAttr({numInputs, numCarries}));
+  state.addTypes(type.getResults());
+  return success();
+}
+
 ParseResult stablehlo::parseOp(OpAsmParser &parser, OperationState &state) {
   using Form = ParseResult (*)(OpAsmParser &, OperationState &);
   if (state.name.getStringRef().starts_with("check."))
@@ -526,6 +553,7 @@ ParseResult stablehlo::parseOp(OpAsmParser &parser, OperationState &state) {
                   .Case("constant", parseConstant)
                   .Case("while", parseWhile)
                   .Case("reduce", parseReduce)
+                  .Case("scan", parseScan)
                   .Default(nullptr);
   return form ? form(parser, state) : OpReader(parser, state).parse();
 }

@@ -1,4 +1,5 @@
 // Ops that work element by element.
+#include "treadle/import/stablehlo/Formula.h"
 #include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
@@ -33,11 +34,19 @@ static Type computedIn(Type element) {
 
 static bool isHalf(Type element) { return element.isF16() || element.isBF16(); }
 
+/// A type in which functions lose nothing that the narrower one shows.
+static Type widerOf(Type element) {
+  MLIRContext *context = element.getContext();
+  if (isHalf(element))
+    return Float32Type::get(context);
+  auto complex = dyn_cast<ComplexType>(element);
+  return complex && complex.getElementType().isF32()
+             ? Type(ComplexType::get(Float64Type::get(context)))
+             : computedIn(element);
+}
+
 static Value addNode(Body &body, Operation *op, StringRef name, bool isWide = false) {
-  auto computed = [&](Type element) {
-    return isWide && isHalf(element) ? Type(Float32Type::get(element.getContext()))
-                                     : computedIn(element);
-  };
+  auto computed = [&](Type element) { return isWide ? widerOf(element) : computedIn(element); };
   SmallVector<Value> inputs = elementwiseInputs(body, op);
   for (Value &value : inputs)
     value = body.cast(value, computed(elementOf(value)));
@@ -54,7 +63,8 @@ namespace {
 
 struct Same {
   StringRef op, name, ofBool; // ofBool: the op for i1, empty if it is the same
-  bool isWide = false;        // floats of 16 bits are computed in 32
+  bool isWide = false;        // computed in a wider type: floats of 16 bits in 32
+  bool isComplexWide = false; // so for complex numbers alone
 };
 
 constexpr Same same[] = {
@@ -69,17 +79,16 @@ constexpr Same same[] = {
     {"not", "Invert", "LogicalNot"},
     {"atan2", "Atan2", ""},
     {"select", "SelectV2", "SelectV2"},
-    {"exponential", "Exp", ""},
-    {"exponential_minus_one", "Expm1", ""},
-    {"log", "Log", ""},
-    {"log_plus_one", "Log1p", ""},
-    {"logistic", "Sigmoid", ""},
-    {"sine", "Sin", ""},
-    {"cosine", "Cos", ""},
+    {"exponential_minus_one", "Expm1", "", false, true},
+    {"log", "Log", "", false, true},
+    {"log_plus_one", "Log1p", "", false, true},
+    {"logistic", "Sigmoid", "", false, true},
+    {"sine", "Sin", "", false, true},
+    {"cosine", "Cos", "", false, true},
     {"tan", "Tan", "", true},
-    {"tanh", "Tanh", ""},
-    {"sqrt", "Sqrt", ""},
-    {"rsqrt", "Rsqrt", ""},
+    {"tanh", "Tanh", "", false, true},
+    {"sqrt", "Sqrt", "", false, true},
+    {"rsqrt", "Rsqrt", "", false, true},
     {"floor", "Floor", ""},
     {"ceil", "Ceil", ""},
     {"round_nearest_even", "Rint", ""},
@@ -91,7 +100,6 @@ constexpr Same same[] = {
     // chlo
     {"erf", "Erf", "", true},
     {"erfc", "Erfc", "", true},
-    {"erf_inv", "Erfinv", "", true},
     {"lgamma", "Lgamma", "", true},
     {"digamma", "Digamma", "", true},
     {"acos", "Acos", "", true},
@@ -102,10 +110,9 @@ constexpr Same same[] = {
     {"atanh", "Atanh", "", true},
     {"sinh", "Sinh", "", true},
     {"cosh", "Cosh", "", true},
-    {"square", "Square", ""},
+    {"square", "Square", "", false, true},
     {"conj", "Conj", ""},
     {"is_inf", "IsInf", ""},
-    {"next_after", "NextAfter", ""},
     {"bessel_i1e", "BesselI1e", "", true},
     {"polygamma", "Polygamma", "", true},
     {"zeta", "Zeta", "", true},
@@ -114,19 +121,54 @@ constexpr Same same[] = {
 
 } // namespace
 
+/// The larger or the smaller of complex numbers: by their real parts, and by the imaginary ones
+/// where these are equal. NaN if a part is.
+static LogicalResult readComplexOrder(Body &body, Operation *op) {
+  Term x(body, input(body, op, 0)), y(body, input(body, op, 1));
+  Type part = cast<ComplexType>(x.element()).getElementType();
+  Term xReal = x.unary("Real", part), yReal = y.unary("Real", part);
+  Term xImag = x.unary("Imag", part), yImag = y.unary("Imag", part);
+  StringRef order = op->getName().stripDialect() == "maximum" ? "Greater" : "Less";
+  Term isFirst = xReal.compared(order, yReal) || (xReal == yReal && xImag.compared(order, yImag));
+  Term isNan = xReal != xReal || xImag != xImag;
+  return done(body, op, (isFirst || isNan).choose(x, y));
+}
+
+/// -i log((x + i y) / sqrt(x^2 + y^2)), with twice the digits of complex64.
+static LogicalResult readComplexAtan2(Body &body, Operation *op) {
+  Type given = elementOf(body.resultType(op));
+  Term y = Term(body, input(body, op, 0)).as(widerOf(given)),
+       x = Term(body, input(body, op, 1)).as(widerOf(given));
+  Type part = cast<ComplexType>(y.element()).getElementType();
+  auto complexOf = [&](Term real, Term imag) {
+    return Term(body, body.node("Complex", {real, imag},
+                                Body::withElement(real.value().getType(), y.element())));
+  };
+  Term iy = complexOf(-y.unary("Imag", part), y.unary("Real", part));
+  Term log = ((x + iy) / (x * x + y * y).unary("Sqrt")).unary("Log");
+  return done(body, op, complexOf(log.unary("Imag", part), -log.unary("Real", part)).as(given));
+}
+
 static LogicalResult readSame(Body &body, Operation *op) {
   StringRef name = op->getName().stripDialect();
   const Same *row = llvm::find_if(same, [&](const Same &s) { return s.op == name; });
   Type element = elementOf(op->getOperand(op->getNumOperands() - 1).getType());
   bool isOfBools = isBool(element) && !row->ofBool.empty();
+  bool isWide = row->isWide || (row->isComplexWide && isComplex(element));
   Value value = input(body, op, 0);
+  if (isComplex(element) && (name == "maximum" || name == "minimum"))
+    return readComplexOrder(body, op);
+  if (isComplex(element) && name == "atan2")
+    return readComplexAtan2(body, op);
   if (name == "abs" && isUnsigned(element))
     return done(body, op, value);
   if (name == "abs" && isComplex(element))
     return done(body, op, body.node("ComplexAbs", value, body.resultType(op)));
   if (name == "real" && !isComplex(elementOf(value)))
     return done(body, op, value);
-  return done(body, op, addNode(body, op, isOfBools ? row->ofBool : row->name, row->isWide));
+  if (name == "imag" && !isComplex(elementOf(value)))
+    return done(body, op, body.like("ZerosLike", value));
+  return done(body, op, addNode(body, op, isOfBools ? row->ofBool : row->name, isWide));
 }
 
 //===----------------------------------------------------------------------===//
@@ -229,7 +271,7 @@ static LogicalResult readRemainder(Body &body, Operation *op) {
 static LogicalResult readPower(Body &body, Operation *op) {
   Type element = elementOf(op->getOperand(0).getType());
   if (!isa<IntegerType>(element))
-    return done(body, op, addNode(body, op, "Pow"));
+    return done(body, op, addNode(body, op, "Pow", isComplex(element)));
   Value x = input(body, op, 0), y = input(body, op, 1);
   Type type = x.getType(), wide = body.builder.getI64Type();
   Value base = body.cast(x, wide), exponent = body.cast(y, wide);
@@ -262,9 +304,19 @@ static LogicalResult readRoundAway(Body &body, Operation *op) {
   return done(body, op, choose(body, isWhole, x, result, type));
 }
 
+/// exp(log(x) / 3), and 0 of 0.
+static LogicalResult readComplexCubeRoot(Body &body, Operation *op) {
+  Type given = elementOf(body.resultType(op));
+  Term x = Term(body, input(body, op, 0)).as(widerOf(given));
+  Term root = (x.unary("Log") / 3).unary("Exp");
+  return done(body, op, (x == 0.0).choose(x, root).as(given));
+}
+
 static LogicalResult readCubeRoot(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   Type given = elementOf(x);
+  if (isComplex(given))
+    return readComplexCubeRoot(body, op);
   if (isHalf(given)) // a third isn't exact enough
     x = body.cast(x, body.builder.getF32Type());
   Type element = elementOf(x), type = x.getType();
@@ -274,6 +326,56 @@ static LogicalResult readCubeRoot(Body &body, Operation *op) {
   Value isSpecial = body.likeOf("Equal", {size, body.scalar(element, 0)}, body.builder.getI1Type());
   Value result = choose(body, isNegative, body.like("Neg", root), root, type);
   return done(body, op, body.cast(choose(body, isSpecial, x, result, type), given));
+}
+
+/// Of complex numbers NaN where the size is infinite or 0 and the angle isn't known.
+static LogicalResult readExponential(Body &body, Operation *op) {
+  Type given = elementOf(body.resultType(op));
+  if (!isComplex(given))
+    return done(body, op, addNode(body, op, "Exp"));
+  Term x = Term(body, input(body, op, 0)).as(widerOf(given)), result = x.unary("Exp");
+  Type part = cast<ComplexType>(x.element()).getElementType(), flag = body.builder.getI1Type();
+  Term isUnknown =
+      x.unary("Real", part).unary("IsInf", flag) && !x.unary("Imag", part).unary("IsFinite", flag);
+  Term nan = result.number(std::numeric_limits<double>::quiet_NaN());
+  return done(body, op, isUnknown.choose(nan * nan, result).as(given));
+}
+
+/// One step of Newton's from TensorFlow's function: from the side where erf isn't close to 1, in
+/// double if it is a smaller type.
+static LogicalResult readErfInv(Body &body, Operation *op) {
+  constexpr double halfRootOfPi = 0.88622692545275801365;
+  Term x(body, input(body, op, 0));
+  Type given = x.element();
+  x = x.as(body.builder.getF64Type());
+  Term size = abs(x), one = x.number(1);
+  Term first = min(size, one).unary("Erfinv");
+  Term slope = (first * first).unary("Exp") * halfRootOfPi;
+  Term below = (first.unary("Erf") - size) * slope,
+       above = (one - size - first.unary("Erfc")) * slope;
+  Term root = first - (size < 0.5).choose(below, above);
+  root = (size == 1.0).choose(first, root); // infinite
+  Term isOutside = size > 1.0;
+  root = isOutside.choose(x.number(std::numeric_limits<double>::quiet_NaN()), root);
+  return done(body, op, (x < 0.0).choose(-root, root).as(given));
+}
+
+/// The neighbour of the first number on the way to the second. Floats have the order of their bits
+/// if those of negative ones are counted down.
+static LogicalResult readNextAfter(Body &body, Operation *op) {
+  Term x(body, input(body, op, 0)), y(body, input(body, op, 1));
+  Type element = x.element();
+  if (!isFloat(element))
+    return op->emitError("it is of ") << element << ", expected floats";
+  if (!isHalf(element))
+    return done(body, op, addNode(body, op, "NextAfter"));
+  Term bits = x.bitsAs(body.builder.getI16Type());
+  Term isAway = (x < y) == (x > 0.0); // from 0
+  Term next = isAway.choose(bits + bits.whole(1), bits - bits.whole(1)).bitsAs(element);
+  Term least = bits.whole(1).bitsAs(element);
+  next = (x == 0.0).choose((y > 0.0).choose(least, -least), next);
+  next = (x == y).choose(y, next);
+  return done(body, op, (x != x || y != y).choose(x + y, next));
 }
 
 static LogicalResult readClamp(Body &body, Operation *op) {
@@ -367,13 +469,6 @@ static LogicalResult readLeadingZeros(Body &body, Operation *op) {
   return done(body, op, bitcast(body, populationCount(body, body.like("Invert", spread)), element));
 }
 
-static LogicalResult readBitcast(Body &body, Operation *op) {
-  Value x = input(body, op, 0);
-  if (elementOf(x) == elementOf(body.resultType(op)))
-    return done(body, op, x);
-  return done(body, op, body.node("Bitcast", x, body.resultType(op)));
-}
-
 //===----------------------------------------------------------------------===//
 // Comparisons
 //===----------------------------------------------------------------------===//
@@ -412,64 +507,7 @@ static LogicalResult readCompare(Body &body, Operation *op) {
 }
 
 //===----------------------------------------------------------------------===//
-// Conversion
-//===----------------------------------------------------------------------===//
-
-/// A float that doesn't fit becomes the nearest integer that there is, NaN becomes 0.
-static Value toInteger(Body &body, Value x, IntegerType to) {
-  Type from = elementOf(x), flag = body.builder.getI1Type();
-  if (from.getIntOrFloatBitWidth() < 32) {
-    from = body.builder.getF32Type();
-    x = body.cast(x, from);
-  }
-  unsigned bits = to.getWidth();
-  bool isSigned = !to.isUnsigned();
-  APInt least = isSigned ? APInt::getSignedMinValue(bits) : APInt::getZero(bits);
-  APInt most = isSigned ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits);
-  double above = isSigned ? -least.signedRoundToDouble() : most.roundToDouble() + (bits < 64);
-  Type type = Body::withElement(x.getType(), to);
-  auto scalarOf = [&](const APInt &value) {
-    return body.constant(DenseElementsAttr::get(RankedTensorType::get({}, to), value));
-  };
-  double lowest = isSigned ? least.signedRoundToDouble() : 0.0;
-  Value isHigh = body.likeOf("GreaterEqual", {x, body.scalar(from, above)}, flag);
-  Value isLow = body.likeOf("Less", {x, body.scalar(from, lowest)}, flag);
-  Value isNan = body.likeOf("NotEqual", {x, x}, flag);
-  Value outside = body.like("LogicalOr", {body.like("LogicalOr", {isHigh, isLow}), isNan});
-  Value safe = body.node("SelectV2", {outside, body.scalar(from, 0), x}, x.getType());
-  Value converted = body.node("Cast", safe, type);
-  Value low = choose(body, isLow, scalarOf(least), converted, type);
-  return choose(body, isHigh, scalarOf(most), low, type);
-}
-
-static bool isNibble(Type element) {
-  return isa<IntegerType>(element) && element.getIntOrFloatBitWidth() == 4;
-}
-
-/// Integers of four bits come from and become integers alone.
-static IntegerType byteOf(Type nibble) {
-  return IntegerType::get(nibble.getContext(), 8, cast<IntegerType>(nibble).getSignedness());
-}
-
-static LogicalResult readConvert(Body &body, Operation *op) {
-  Value x = input(body, op, 0);
-  Type from = elementOf(x), to = elementOf(body.resultType(op));
-  if (from == to)
-    return done(body, op, x);
-  if (isComplex(from) && !isComplex(to)) {
-    from = cast<ComplexType>(from).getElementType();
-    x = body.likeOf("Real", x, from);
-  }
-  auto integer = dyn_cast<IntegerType>(to);
-  if (isFloat(from) && integer && !isBool(to))
-    x = toInteger(body, x, isNibble(to) ? byteOf(to) : integer);
-  else if (isNibble(from) && !isa<IntegerType>(to))
-    x = body.cast(x, byteOf(from));
-  return done(body, op, body.cast(x, to));
-}
-
-//===----------------------------------------------------------------------===//
-// Functions of scalars on tensors
+// Constants
 //===----------------------------------------------------------------------===//
 
 static LogicalResult readConstant(Body &body, Operation *op) {
@@ -501,6 +539,9 @@ static constexpr Row rows[] = {
     {"power", readPower},
     {"round_nearest_afz", readRoundAway},
     {"cbrt", readCubeRoot},
+    {"erf_inv", readErfInv},
+    {"exponential", readExponential},
+    {"next_after", readNextAfter},
     {"clamp", readClamp},
     {"reduce_precision", readReducePrecision},
     {"shift_left", readShift},
@@ -508,9 +549,7 @@ static constexpr Row rows[] = {
     {"shift_right_arithmetic", readShift},
     {"popcnt", readPopulationCount},
     {"count_leading_zeros", readLeadingZeros},
-    {"bitcast_convert", readBitcast},
     {"compare", readCompare},
-    {"convert", readConvert},
 };
 
 ArrayRef<Row> hlo::arithmeticRows() {

@@ -148,20 +148,8 @@ static ElementsAttr inModule(ElementsAttr value) {
   return blob ? DenseElementsAttr::getFromRawBuffer(resource.getType(), blob->getData()) : value;
 }
 
-/// Numbers of four bits as bytes: what an attribute has in the other bits isn't the sign.
-static ElementsAttr asBytes(DenseIntElementsAttr value) {
-  auto nibble = cast<IntegerType>(value.getElementType());
-  Type byte = IntegerType::get(value.getContext(), 8, nibble.getSignedness());
-  return value.mapValues(
-      byte, [&](const APInt &bits) { return nibble.isUnsigned() ? bits.zext(8) : bits.sext(8); });
-}
-
 Value Body::constant(ElementsAttr value) {
   value = inModule(value);
-  Type element = value.getElementType();
-  if (auto dense = dyn_cast<DenseIntElementsAttr>(value);
-      dense && element.getIntOrFloatBitWidth() == 4)
-    return cast(constant(asBytes(dense)), element);
   Attrs attrs;
   attrs.append("dtype", TypeAttr::get(value.getElementType()));
   attrs.append("value", value);
@@ -246,13 +234,29 @@ Attribute Body::func(StringRef name) {
 // Operations
 //===----------------------------------------------------------------------===//
 
+LogicalResult hlo::readInPlaceOf(Body &body, Operation *op, ArrayRef<Operation *> made,
+                                 ValueRange results) {
+  LogicalResult result = success();
+  for (Operation *each : made)
+    if (succeeded(result))
+      result = body.read(each);
+  if (succeeded(result))
+    for (auto [from, to] : llvm::zip(op->getResults(), results))
+      body.map(from, body.of(to));
+  for (Operation *each : llvm::reverse(made)) {
+    body.forget(each);
+    each->erase();
+  }
+  return result;
+}
+
 static const llvm::StringMap<Converter> &converters() {
   static const llvm::StringMap<Converter> table = [] {
     llvm::StringMap<Converter> rows;
     for (ArrayRef<Row> part :
          {arithmeticRows(), shapeRows(), indexRows(), reductionRows(), productRows(), controlRows(),
           moreRows(), batchNormRows(), broadcastingRows(), collectiveRows(), arithRows(),
-          tensorRows(), checkRows(), linalgRows()})
+          tensorRows(), checkRows(), linalgRows(), conversionRows(), chloRows()})
       for (const Row &row : part)
         rows[row.op] = row.convert;
     return rows;

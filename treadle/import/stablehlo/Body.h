@@ -17,6 +17,7 @@ namespace treadle::hlo {
 using llvm::ArrayRef;
 using llvm::LogicalResult;
 using llvm::SmallVector;
+using llvm::SmallVectorImpl;
 using llvm::StringRef;
 using mlir::Attribute;
 using mlir::Operation;

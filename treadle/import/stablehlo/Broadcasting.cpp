@@ -1,5 +1,6 @@
 // chlo's ops that broadcast their operands as numpy does, and what else older programs have beside
 // the ops of StableHLO.
+#include "treadle/import/stablehlo/SourceOps.h"
 #include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
@@ -13,26 +14,20 @@ struct Broadcasting {
 };
 
 constexpr Broadcasting broadcasting[] = {
-    {"broadcast_add", "AddV2", "LogicalOr"},
-    {"broadcast_subtract", "Sub", ""},
-    {"broadcast_multiply", "Mul", "LogicalAnd"},
-    {"broadcast_maximum", "Maximum", "LogicalOr"},
-    {"broadcast_minimum", "Minimum", "LogicalAnd"},
-    {"broadcast_and", "BitwiseAnd", "LogicalAnd"},
-    {"broadcast_or", "BitwiseOr", "LogicalOr"},
-    {"broadcast_xor", "BitwiseXor", "NotEqual"},
-    {"broadcast_atan2", "Atan2", ""},
-    {"broadcast_complex", "Complex", ""},
-    {"broadcast_select", "SelectV2", "SelectV2"},
-    {"broadcast_next_after", "NextAfter", ""},
-    {"broadcast_zeta", "Zeta", ""},
+    {"broadcast_add", "AddV2", "LogicalOr"},       {"broadcast_subtract", "Sub", ""},
+    {"broadcast_multiply", "Mul", "LogicalAnd"},   {"broadcast_divide", "RealDiv", ""},
+    {"broadcast_maximum", "Maximum", "LogicalOr"}, {"broadcast_minimum", "Minimum", "LogicalAnd"},
+    {"broadcast_and", "BitwiseAnd", "LogicalAnd"}, {"broadcast_or", "BitwiseOr", "LogicalOr"},
+    {"broadcast_xor", "BitwiseXor", "NotEqual"},   {"broadcast_atan2", "Atan2", ""},
+    {"broadcast_complex", "Complex", ""},          {"broadcast_select", "SelectV2", "SelectV2"},
+    {"broadcast_next_after", "NextAfter", ""},     {"broadcast_zeta", "Zeta", ""},
     {"broadcast_polygamma", "Polygamma", ""},
 };
 
 } // namespace
 
-/// Operands line up at their ends; dimensions named otherwise aren't read.
-static LogicalResult checkPlaces(Operation *op) {
+/// Whether operands line up at their ends.
+static bool areLast(Operation *op) {
   SmallVector<int64_t> places = numbers(op, "broadcast_dimensions");
   int64_t most = 0;
   for (Type type : op->getOperandTypes())
@@ -40,20 +35,59 @@ static LogicalResult checkPlaces(Operation *op) {
       most = std::max(most, ranked.getRank());
   for (auto [i, place] : llvm::enumerate(places))
     if (place != most - static_cast<int64_t>(places.size()) + static_cast<int64_t>(i))
-      return unimplementedOp(op) << " with broadcast_dimensions that aren't the last ones";
-  return success();
+      return false;
+  return true;
+}
+
+/// Which dimensions of the result an operand has: the last ones, or those that the op names.
+static SmallVector<int64_t> placesOf(Operation *op, RankedTensorType from, RankedTensorType to) {
+  int64_t first = to.getRank() - from.getRank();
+  SmallVector<int64_t> last = llvm::to_vector(llvm::seq(first, to.getRank()));
+  SmallVector<int64_t> named = numbers(op, "broadcast_dimensions");
+  return first && std::ssize(named) == from.getRank() ? named : last;
+}
+
+/// The op of StableHLO with the operands broadcast to the shape of the result.
+static LogicalResult readExplicitly(Body &body, Operation *op) {
+  auto to = op->getNumResults() == 1 ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                                     : RankedTensorType();
+  auto isFixed = [&](Type type) {
+    auto from = dyn_cast<RankedTensorType>(type);
+    return from && from.hasStaticShape() && to && from.getRank() <= to.getRank();
+  };
+  if (!to || !to.hasStaticShape() || !llvm::all_of(op->getOperandTypes(), isFixed))
+    return unimplementedOp(op) << " of unknown sizes";
+  OpBuilder builder(op);
+  SmallVector<Operation *> made;
+  OperationState plain(op->getLoc(), ("stablehlo." + op->getName().stripDialect().drop_front(
+                                                         StringRef("broadcast_").size()))
+                                         .str());
+  for (Value operand : op->getOperands()) {
+    auto from = cast<RankedTensorType>(operand.getType());
+    if (from.getShape() != to.getShape()) {
+      auto places = builder.getNamedAttr("broadcast_dimensions",
+                                         builder.getDenseI64ArrayAttr(placesOf(op, from, to)));
+      operand = makeOp(builder, op->getLoc(), "stablehlo.broadcast_in_dim", operand,
+                       to.clone(from.getElementType()), places);
+      made.push_back(operand.getDefiningOp());
+    }
+    plain.addOperands(operand);
+  }
+  plain.addTypes(to);
+  plain.addAttributes(op->getAttrs());
+  made.push_back(builder.create(plain));
+  return readInPlaceOf(body, op, made, made.back()->getResults());
 }
 
 static LogicalResult readBroadcasting(Body &body, Operation *op) {
-  if (failed(checkPlaces(op)))
-    return failure();
   StringRef name = op->getName().stripDialect();
   const Broadcasting *row =
       llvm::find_if(broadcasting, [&](const Broadcasting &b) { return b.op == name; });
   Value last = input(body, op, op->getNumOperands() - 1);
   StringRef node = isBool(elementOf(last)) ? row->ofBool : row->name;
-  if (node.empty())
-    return unimplementedOp(op) << " of i1";
+  bool isDivision = name == "broadcast_divide" && isa<IntegerType>(elementOf(last));
+  if (node.empty() || isDivision || !areLast(op))
+    return readExplicitly(body, op);
   return done(body, op, body.node(node, body.allOf(op->getOperands()), body.resultType(op)));
 }
 
@@ -63,8 +97,8 @@ static LogicalResult readBroadcastCompare(Body &body, Operation *op) {
       {"LE", "LessEqual"}, {"GT", "Greater"},  {"GE", "GreaterEqual"},
   };
   StringRef name = ops.lookup(word(op, "comparison_direction"));
-  if (name.empty() || word(op, "compare_type") == "TOTALORDER" || failed(checkPlaces(op)))
-    return unimplementedOp(op) << " in total order, or of an unknown direction";
+  if (name.empty() || word(op, "compare_type") == "TOTALORDER" || !areLast(op))
+    return readExplicitly(body, op);
   return done(body, op, body.node(name, body.allOf(op->getOperands()), body.resultType(op)));
 }
 
@@ -107,6 +141,11 @@ static LogicalResult readUnaryEinsum(Body &body, Operation *op) {
 
 static constexpr Row rows[] = {
     {"broadcast_compare", readBroadcastCompare},
+    {"broadcast_power", readExplicitly},
+    {"broadcast_remainder", readExplicitly},
+    {"broadcast_shift_left", readExplicitly},
+    {"broadcast_shift_right_arithmetic", readExplicitly},
+    {"broadcast_shift_right_logical", readExplicitly},
     {"constant_like", readConstantLike},
     {"torch_index_select", readIndexSelect},
     {"unary_einsum", readUnaryEinsum},

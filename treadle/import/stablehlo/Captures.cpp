@@ -102,16 +102,5 @@ LogicalResult hlo::readWithCaptures(Body &body, Operation *op, ValueRange captur
                                << "whose input is of unknown size";
   SmallVector<Operation *> made;
   Operation *wide = withInputs(op, captures, *form, made);
-  LogicalResult result = success();
-  for (Operation *each : made)
-    if (succeeded(result))
-      result = body.read(each);
-  if (succeeded(result))
-    for (auto [from, to] : llvm::zip(op->getResults(), wide->getResults()))
-      body.map(from, body.of(to));
-  for (Operation *each : llvm::reverse(made)) {
-    body.forget(each);
-    each->erase();
-  }
-  return result;
+  return readInPlaceOf(body, op, made, wide->getResults());
 }

@@ -2,6 +2,8 @@
 
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/NarrowTypes.h"
+#include "treadle/import/stablehlo/Quantized.h"
 #include "treadle/import/stablehlo/Scf.h"
 #include "treadle/import/stablehlo/Structure.h"
 #include "treadle/import/stablehlo/Tables.h"
@@ -31,7 +33,7 @@ static bool isEffect(Operation *op) {
     StringRef target = word(op, "call_target_name");
     if (target == "treadle_callback")
       return numberOr(op, "has_side_effect", 0);
-    return target == "shape_assertion" || target.starts_with("check.expect_");
+    return target == "shape_assertion" || target.starts_with("check.");
   }
   if (op->getName().getDialectNamespace() == "check" || op->getName().getStringRef() == "cf.assert")
     return true;
@@ -356,11 +358,13 @@ LogicalResult treadle::importStableHlo(ModuleOp module) {
   FailureOr<func::FuncOp> main = findMain(module);
   if (failed(main))
     return failure();
-  if (failed(flattenTuples(module)))
+  if (failed(flattenTuples(module)) || failed(lowerQuantized(module)))
     return failure();
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(structureScf(function)) || failed(structure(function)))
       return failure();
+  if (failed(widenNarrowTypes(module, *main)))
+    return failure();
   Program program(module);
   if (failed(MainReader(program, *main).read()))
     return failure();

@@ -135,8 +135,10 @@ private:
   Value toStandard(Value x, const Layout &layout, bool isFilter);
   Value dilatedAndPadded(Value x);
   Value convolve(Value x, Value filter, RankedTensorType type);
+  Value convolveByPlaces(Value x, Value filter, RankedTensorType type);
   Value convolveInGroups(Value x, Value filter, RankedTensorType type);
   LogicalResult checkGroups();
+  LogicalResult checkByPlaces(RankedTensorType type, Value filter);
   Value piece(Value x, int64_t dim, int64_t index, int64_t count);
   SmallVector<int64_t> standardShape(RankedTensorType type, const Layout &layout);
 
@@ -147,6 +149,7 @@ private:
   int64_t groups = 1, batchGroups = 1;
   SmallVector<int64_t> strides, inputDilation, filterDilation, padding, reversal;
   Value dynamicPadding;
+  bool isByPlaces = false;
 };
 
 } // namespace
@@ -222,8 +225,6 @@ LogicalResult ConvolutionReader::readAttributes() {
   if (failed(readLayouts()))
     return failure();
   rank = input.spatial.size();
-  if (rank > 3)
-    return unimplementedOp(op) << " over " << rank << " dimensions; up to 3 are supported";
   strides = numbersOr(op, "window_strides", rank, 1);
   inputDilation = numbersOr(op, "lhs_dilation", rank, 1);
   filterDilation = numbersOr(op, "rhs_dilation", rank, 1);
@@ -255,6 +256,23 @@ LogicalResult ConvolutionReader::checkGroups() {
     return op->emitError("its filter has ")
            << features << " output features, which " << count << " groups can't share evenly";
   return success();
+}
+
+/// Convolutions that no op of TensorFlow knows: of int64, and over more dimensions than three.
+LogicalResult ConvolutionReader::checkByPlaces(RankedTensorType type, Value filterValue) {
+  constexpr int64_t mostPlaces = 4096;
+  RankedTensorType weights = rankedOf(filterValue), given = rankedOf(body.of(op->getOperand(0)));
+  bool isKnown = type.hasStaticShape() && weights.hasStaticShape() && given.hasStaticShape();
+  int64_t places = 1;
+  for (size_t i = 0; isKnown && i < rank; ++i) {
+    isKnown = weights.getDimSize(i) <= mostPlaces && places <= mostPlaces;
+    places *= weights.getDimSize(i);
+  }
+  if (isKnown && places <= mostPlaces)
+    return success();
+  return unimplementedOp(op) << " over " << rank << " dimensions of " << type.getElementType()
+                             << " with unknown sizes or a window of more than " << mostPlaces
+                             << " places";
 }
 
 SmallVector<int64_t> ConvolutionReader::standardShape(RankedTensorType type, const Layout &layout) {
@@ -296,11 +314,10 @@ Value ConvolutionReader::toStandard(Value x, const Layout &layout, bool isFilter
 /// padding in three dimensions.
 Value ConvolutionReader::dilatedAndPadded(Value x) {
   bool isPlain = llvm::all_of(inputDilation, [](int64_t d) { return d == 1; }) &&
-                 llvm::all_of(padding, [](int64_t p) { return p >= 0; }) && rank < 3;
+                 llvm::all_of(padding, [](int64_t p) { return p >= 0; }) && rank < 3 && !isByPlaces;
   bool hasPadding = llvm::any_of(padding, [](int64_t p) { return p != 0; });
   if (!dynamicPadding &&
-      (isPlain ||
-       (rank == 3 && !hasPadding && llvm::all_of(inputDilation, [](int64_t d) { return d == 1; }))))
+      (isPlain || (!hasPadding && llvm::all_of(inputDilation, [](int64_t d) { return d == 1; }))))
     return x;
   SmallVector<int64_t> low(rank + 2, 0), high(rank + 2, 0), interior(rank + 2, 0),
       shape(rankedOf(x).getShape());
@@ -338,8 +355,47 @@ Value ConvolutionReader::dilatedAndPadded(Value x) {
   return x;
 }
 
+/// A sum of products: of what each place of the window sees of the input, by the filter there.
+Value ConvolutionReader::convolveByPlaces(Value x, Value filterValue, RankedTensorType type) {
+  RankedTensorType all = rankedOf(x), weights = rankedOf(filterValue);
+  int64_t places = 1, features = weights.getDimSize(rank);
+  for (int64_t size : weights.getShape().take_front(rank))
+    places *= size;
+  auto matrix =
+      RankedTensorType::get({features, weights.getDimSize(rank + 1)}, type.getElementType());
+  Value rows = body.reshape(filterValue, {places, features, matrix.getDimSize(1)});
+  SmallVector<int64_t> steps{1}, shape(type.getShape());
+  steps.append(strides);
+  steps.push_back(1);
+  shape[rank + 1] = features;
+  Value sum;
+  for (int64_t place = 0; place < places; ++place) {
+    SmallVector<int64_t> begin(rank + 2, 0), end(all.getShape());
+    int64_t rest = place;
+    for (size_t i = rank; i-- > 0; rest /= weights.getDimSize(i)) {
+      begin[i + 1] = rest % weights.getDimSize(i) * filterDilation[i];
+      end[i + 1] = begin[i + 1] + (type.getDimSize(i + 1) - 1) * strides[i] + 1;
+    }
+    Value seen =
+        body.node("StridedSlice", {x, body.vector(begin), body.vector(end), body.vector(steps)},
+                  RankedTensorType::get(shape, type.getElementType()));
+    Value by = body.node(
+        "Slice", {rows, body.vector({place, 0, 0}), body.vector({1, -1, -1})},
+        RankedTensorType::get({1, features, matrix.getDimSize(1)}, type.getElementType()));
+    by = body.reshape(by, matrix.getShape());
+    Value part = einsum(body, seen, by, "...a,ab->...b", type);
+    sum = sum ? body.node("AddV2", {sum, part}, type) : part;
+  }
+  return sum ? sum
+             : body.node("Fill",
+                         {body.vector(type.getShape()), body.scalar(type.getElementType(), 0)},
+                         type);
+}
+
 /// Of fewer than two spatial dimensions two are made.
 Value ConvolutionReader::convolve(Value x, Value filterValue, RankedTensorType type) {
+  if (isByPlaces)
+    return convolveByPlaces(x, filterValue, type);
   auto widened = [](RankedTensorType narrow, size_t at) {
     SmallVector<int64_t> shape(narrow.getShape());
     shape.insert(shape.begin() + at, 1);
@@ -415,10 +471,13 @@ LogicalResult ConvolutionReader::read() {
   Value x = toStandard(body.cast(body.of(op->getOperand(0)), element), input, false);
   Value filterValue = toStandard(body.cast(body.of(op->getOperand(1)), element), filter, true);
   auto standard = RankedTensorType::get(standardShape(type, output), element);
+  isByPlaces = rank > 3 || element.isInteger(64);
+  if (isByPlaces && failed(checkByPlaces(standard, filterValue)))
+    return failure();
   x = dilatedAndPadded(x);
   if (batchGroups > 1 && (rankedOf(x).isDynamicDim(0) || !rankedOf(filterValue).hasStaticShape()))
     return unimplementedOp(op) << " in groups of a batch of unknown size";
-  bool isByParts = batchGroups > 1 || (groups > 1 && rank == 3);
+  bool isByParts = batchGroups > 1 || (groups > 1 && (rank == 3 || isByPlaces));
   Value result =
       isByParts ? convolveInGroups(x, filterValue, standard) : convolve(x, filterValue, standard);
   result = body.cast(result, type.getElementType());

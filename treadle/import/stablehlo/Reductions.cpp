@@ -140,9 +140,21 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
   int64_t places = 1;
   for (int64_t size : window)
     places *= size;
-  if (!type || !type.hasStaticShape() || places > mostPlaces || op->getNumOperands() != 2 * count)
+  // Along dimensions of unknown size everything is taken, if each window is one place.
+  int64_t wholeDims = 0;
+  bool isKnown = type && type.getRank() == std::ssize(window);
+  for (size_t i = 0; isKnown && i < rank; ++i) {
+    if (!type.isDynamicDim(i))
+      continue;
+    wholeDims |= int64_t{1} << i;
+    isKnown = window[i] == 1 && strides[i] == 1 && holes[i] == 1 && padding[2 * i] == 0 &&
+              padding[2 * i + 1] == 0;
+  }
+  if (!isKnown || places > mostPlaces || op->getNumOperands() != 2 * count)
     return unimplementedOp(op) << " of several inputs of unknown size, or in windows of more than "
                                << mostPlaces << " places";
+  Attrs sliceAttrs;
+  sliceAttrs.append("end_mask", body.builder.getI64IntegerAttr(wholeDims));
   FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "window");
   if (failed(function))
     return failure();
@@ -158,7 +170,8 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
     inits.push_back(input(body, op, count + k));
     SmallVector<int64_t> shape(rankedOf(x).getShape());
     for (size_t i = 0; i < rank; ++i)
-      shape[i] = (shape[i] ? shape[i] + (shape[i] - 1) * interior[i] : 0) + low[i] + high[i];
+      if (!ShapedType::isDynamic(shape[i]))
+        shape[i] = (shape[i] ? shape[i] + (shape[i] - 1) * interior[i] : 0) + low[i] + high[i];
     x = body.node("XlaPad",
                   {x, inits.back(), body.vector(low), body.vector(high), body.vector(interior)},
                   rankedOf(x).clone(shape));
@@ -169,12 +182,14 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
       int64_t rest = place;
       for (size_t i = rank; i-- > 0; rest /= window[i]) {
         begin[i] = rest % window[i] * steps[i];
+        if (type.isDynamicDim(i))
+          continue;
         end[i] = begin[i] + std::max<int64_t>(type.getDimSize(i) - 1, 0) * strides[i] + 1;
         end[i] = type.getDimSize(i) ? end[i] : begin[i];
       }
       pieces.push_back(body.node("StridedSlice",
                                  {x, body.vector(begin), body.vector(end), body.vector(strides)},
-                                 pieceType));
+                                 pieceType, sliceAttrs));
     }
     SmallVector<int64_t> stacked(type.getShape());
     stacked.insert(stacked.begin(), places);
@@ -495,10 +510,17 @@ static LogicalResult readMap(Body &body, Operation *op) {
 }
 
 static LogicalResult readTopK(Body &body, Operation *op) {
+  if (op->getNumResults() != 2)
+    return op->emitError("it has ") << op->getNumResults() << " results, expected two";
   Value x = input(body, op, 0), k = body.index(numberOr(op, "k", 1));
-  SmallVector<Type> types{body.resultType(op, 0), body.resultType(op, 1)};
-  for (auto [from, to] : llvm::zip(op->getResults(), body.nodes("TopKV2", {x, k}, types)))
-    body.map(from, to);
+  Type element = elementOf(x);
+  if (isBool(element))
+    x = body.cast(x, body.builder.getIntegerType(8, /*isSigned=*/false));
+  SmallVector<Type> types{Body::withElement(body.resultType(op, 0), elementOf(x)),
+                          body.resultType(op, 1)};
+  SmallVector<Value> results = body.nodes("TopKV2", {x, k}, types);
+  body.map(op->getResult(0), body.cast(results[0], element));
+  body.map(op->getResult(1), results[1]);
   return success();
 }
 

@@ -10,6 +10,8 @@ ArrayRef<Row> broadcastingRows();
 ArrayRef<Row> collectiveRows();
 ArrayRef<Row> arithRows();
 ArrayRef<Row> checkRows();
+ArrayRef<Row> chloRows();
+ArrayRef<Row> conversionRows();
 ArrayRef<Row> linalgRows();
 ArrayRef<Row> tensorRows();
 
@@ -27,6 +29,11 @@ LogicalResult readConcatenation(Body &body, Operation *op, StringRef attribute);
 
 /// The numbers of elements along a dimension of what has `shape`, of one element along all others.
 Value indicesAlong(Body &body, Value shape, int64_t dim, mlir::RankedTensorType type);
+
+/// Reads ops that stand for `op` and were made for that, in order, and erases them: its results are
+/// `results`.
+LogicalResult readInPlaceOf(Body &body, Operation *op, ArrayRef<Operation *> made,
+                            mlir::ValueRange results);
 
 /// Reads a reduce, reduce_window or sort whose function uses scalars from outside.
 LogicalResult readWithCaptures(Body &body, Operation *op, mlir::ValueRange captures);

@@ -4,8 +4,10 @@
 #include "treadle/kernels/elementwise/Elementwise.h"
 #include "treadle/kernels/elementwise/VectorMath.h"
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
+#include <limits>
 
 namespace treadle {
 namespace {
@@ -41,14 +43,61 @@ template <typename T> std::complex<T> expm1Of(std::complex<T> x) {
 }
 template <typename T> T expm1Of(T x) { return std::expm1(x); }
 
+/// |1 + re + i im|^2 - 1 = 2 re + re^2 + im^2, whose terms may cancel: with what the products and
+/// the sums lose.
+template <typename T> T squareOfSizeMinusOne(T re, T im) {
+  T a = 2 * re, b = re * re, c = im * im;
+  T sum = a + c, ofC = sum - a;
+  T lost = (a - (sum - ofC)) + (c - ofC) + std::fma(re, re, -b) + std::fma(im, im, -c);
+  T whole = sum + b, ofB = whole - sum;
+  lost += (sum - (whole - ofB)) + (b - ofB);
+  return whole + lost;
+}
+
 template <typename T> std::complex<T> log1pOf(std::complex<T> x) {
   T re = x.real(), im = x.imag();
-  return {std::log1p(re * (2 + re) + im * im) / 2, std::atan2(im, 1 + re)};
+  T large = std::max(std::fabs(re), std::fabs(im)), small = std::min(std::fabs(re), std::fabs(im));
+  T angle = std::atan2(im, 1 + re);
+  // Squares of these have no room.
+  if (large > std::sqrt(std::numeric_limits<T>::max()) / 2) {
+    T ratio = large < std::numeric_limits<T>::infinity() ? small / large : T(0);
+    return {std::log(large) + std::log1p(ratio * ratio) / 2, angle};
+  }
+  return {std::log1p(squareOfSizeMinusOne(re, im)) / 2, angle};
 }
 template <typename T> T log1pOf(T x) { return std::log1p(x); }
 
-TREADLE_VECTOR_MATH(ExpOp, std::exp, exp)
-TREADLE_VECTOR_MATH(LogOp, std::log, log)
+// Eigen takes denormal numbers for the least normal one: in pieces that have some, these are
+// computed by the standard library.
+#define TREADLE_PIECEWISE_MATH(Name, function, method, hasDenormal)                                \
+  struct Name {                                                                                    \
+    static constexpr float cost = 2;                                                               \
+    template <typename T> static T apply(T x) { return T(function(Computed<T>(x))); }              \
+    template <typename T>                                                                          \
+      requires std::is_floating_point_v<T>                                                         \
+    static void applyAll(const T *in, T *out, int64_t n) {                                         \
+      constexpr int64_t pieceSize = 256;                                                           \
+      T piece[pieceSize];                                                                          \
+      for (int64_t i = 0; i < n; i += pieceSize) {                                                 \
+        int64_t size = std::min(pieceSize, n - i);                                                 \
+        std::copy_n(in + i, size, piece);                                                          \
+        ArrayMap<T>(out + i, size) = ConstArrayMap<T>(piece, size).method();                       \
+        bool isAny = false;                                                                        \
+        for (int64_t j = 0; j < size; ++j)                                                         \
+          isAny |= hasDenormal(piece[j]);                                                          \
+        for (int64_t j = 0; isAny && j < size; ++j)                                                \
+          if (hasDenormal(piece[j]))                                                               \
+            out[i + j] = function(piece[j]);                                                       \
+      }                                                                                            \
+    }                                                                                              \
+  };
+
+template <typename T> bool isExpDenormal(T x) { return x < T(sizeof(T) == 8 ? -708.0 : -87.0); }
+template <typename T> bool isDenormal(T x) { return x > T(0) && x < std::numeric_limits<T>::min(); }
+
+TREADLE_PIECEWISE_MATH(ExpOp, std::exp, exp, isExpDenormal)
+TREADLE_PIECEWISE_MATH(LogOp, std::log, log, isDenormal)
+#undef TREADLE_PIECEWISE_MATH
 TREADLE_VECTOR_MATH(SinOp, std::sin, sin)
 TREADLE_VECTOR_MATH(CosOp, std::cos, cos)
 TREADLE_VECTOR_MATH(DoubleTanh, std::tanh, tanh)

@@ -42,6 +42,11 @@ struct SquareOp {
   template <typename T> static T apply(T x) {
     return static_cast<T>(Widened<T>(x) * Widened<T>(x));
   }
+  /// Infinite where one of the parts is, and without the cancellation of re^2 - im^2.
+  template <typename T> static std::complex<T> apply(std::complex<T> x) {
+    T re = x.real(), im = x.imag();
+    return {(re - im) * (re + im), 2 * (re * im)};
+  }
 };
 
 struct SqrtOp {

@@ -1,0 +1,209 @@
+// Values of one element type as values of another.
+#include "treadle/import/stablehlo/Formula.h"
+#include "treadle/import/stablehlo/NarrowTypes.h"
+#include "treadle/import/stablehlo/Tables.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+//===----------------------------------------------------------------------===//
+// Conversion
+//===----------------------------------------------------------------------===//
+
+/// A float that doesn't fit becomes the nearest integer that there is, NaN becomes 0.
+static Value toInteger(Body &body, Value from, IntegerType to, unsigned bits) {
+  Term x(body, from);
+  if (x.element().getIntOrFloatBitWidth() < 32)
+    x = x.as(body.builder.getF32Type());
+  bool isSigned = !to.isUnsigned();
+  APInt least = isSigned ? APInt::getSignedMinValue(bits) : APInt::getZero(bits);
+  APInt most = isSigned ? APInt::getSignedMaxValue(bits) : APInt::getMaxValue(bits);
+  double above = isSigned ? -least.signedRoundToDouble() : most.roundToDouble() + (bits < 64);
+  double lowest = isSigned ? least.signedRoundToDouble() : 0.0;
+  Term isHigh = x.compared("GreaterEqual", x.number(above)), isLow = x < lowest;
+  Term safe = (isHigh || isLow || x != x).choose(x.number(0), x);
+  Term converted(body, body.likeOf("Cast", Value(safe), to));
+  auto whole = [&](const APInt &value) {
+    APInt wide = isSigned ? value.sext(to.getWidth()) : value.zext(to.getWidth());
+    return Term(body, body.constant(DenseElementsAttr::get(RankedTensorType::get({}, to), wide)));
+  };
+  return isHigh.choose(whole(most), isLow.choose(whole(least), converted));
+}
+
+/// The low bits of a byte, with copies of their sign above them.
+static Value wrapped(Body &body, Value byte, IntegerType narrow) {
+  Term x(body, byte);
+  if (narrow.isUnsigned())
+    return x & x.whole(static_cast<int64_t>(llvm::maxUIntN(narrow.getWidth())));
+  Type bits = body.builder.getIntegerType(8, /*isSigned=*/false), number = x.element();
+  Term shifted = x.bitsAs(bits);
+  shifted = shifted << shifted.whole(8 - narrow.getWidth());
+  Term back = shifted.bitsAs(number);
+  return back >> back.whole(8 - narrow.getWidth());
+}
+
+/// The nearest number that a small float can be, of equally near ones the even. What is too large
+/// becomes infinite, NaN, or the largest number, whichever the type has.
+static Value rounded(Body &body, Value from, FloatType narrow) {
+  const llvm::fltSemantics &format = narrow.getFloatSemantics();
+  auto real = [](APFloat number) {
+    bool losesInfo;
+    number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &losesInfo);
+    return number.convertToDouble();
+  };
+  Type wide = body.builder.getF64Type(), bits = body.builder.getI64Type();
+  unsigned fraction = APFloat::semanticsPrecision(format) - 1;
+  double most = real(APFloat::getLargest(format)),
+         leastNormal = real(APFloat::getSmallestNormalized(format));
+  Term given = Term(body, from).as(wide), size = abs(given);
+  // Of the size's power of two, as many as make the sum's last place that of the small float: the
+  // sum is rounded there.
+  Term pattern = size.bitsAs(bits);
+  Term power = (pattern & pattern.whole(0x7ff0000000000000)).bitsAs(wide);
+  Term steps = max(power, power.number(leastNormal)) * std::ldexp(1.0, 52 - fraction);
+  Term result = (size + steps) - steps;
+  bool isSigned = APFloat::semanticsHasSignedRepr(format);
+  double above = APFloat::semanticsHasInf(format)   ? std::numeric_limits<double>::infinity()
+                 : APFloat::semanticsHasNaN(format) ? std::numeric_limits<double>::quiet_NaN()
+                                                    : most;
+  result = (result > most || size == std::numeric_limits<double>::infinity())
+               .choose(result.number(above), result);
+  if (!isSigned) { // powers of two alone
+    Term least = max(result, result.number(leastNormal));
+    result = (given > 0.0).choose(least, result.number(std::numeric_limits<double>::quiet_NaN()));
+    return result.as(body.builder.getF32Type());
+  }
+  Term isNegative = pattern.whole(0) > given.bitsAs(bits);
+  result = isNegative.choose(-result, result);
+  if (!APFloat::getZero(format, /*Negative=*/true).isNegative())
+    result = result + 0.0; // there is no -0
+  if (!APFloat::semanticsHasNaN(format))
+    result = (given != given).choose(result.number(-0.0), result);
+  return result.as(body.builder.getF32Type());
+}
+
+/// The narrow type that the op's attribute names, of which `wide` holds the values.
+static FailureOr<Type> narrowTypeOf(Operation *op, StringRef key, Type wide) {
+  auto attr = op->getAttrOfType<TypeAttr>(key);
+  if (!attr || !attr.getValue().isIntOrFloat())
+    return op->emitError("its attribute '") << key << "' is no type of numbers";
+  Type narrow = attr.getValue(), stored = wideTypeOf(narrow);
+  if ((stored ? stored : narrow) != wide)
+    return op->emitError("its attribute '")
+           << key << "' is " << narrow << ", but its type " << wide;
+  return narrow;
+}
+
+static Value toNarrow(Body &body, Value x, Type narrow) {
+  if (auto small = dyn_cast<FloatType>(narrow))
+    return rounded(body, x, small);
+  auto integer = cast<IntegerType>(narrow);
+  auto byte = cast<IntegerType>(wideTypeOf(narrow));
+  if (isFloat(elementOf(x)))
+    return toInteger(body, x, byte, integer.getWidth());
+  return wrapped(body, body.cast(x, byte), integer);
+}
+
+static LogicalResult readConvert(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Type from = elementOf(x), to = elementOf(body.resultType(op));
+  if (isComplex(from) && !isComplex(to)) {
+    from = cast<ComplexType>(from).getElementType();
+    x = body.likeOf("Real", x, from);
+  }
+  if (op->hasAttr("narrow")) {
+    FailureOr<Type> narrow = narrowTypeOf(op, "narrow", to);
+    if (failed(narrow))
+      return failure();
+    return done(body, op, wideTypeOf(*narrow) ? toNarrow(body, x, *narrow) : body.cast(x, to));
+  }
+  if (auto integer = dyn_cast<IntegerType>(to); isFloat(from) && integer && !isBool(to))
+    return done(body, op, toInteger(body, x, integer, integer.getWidth()));
+  return done(body, op, body.cast(x, to));
+}
+
+//===----------------------------------------------------------------------===//
+// Bits
+//===----------------------------------------------------------------------===//
+
+/// Several numbers of a few bits, along the last dimension, as one number each; the first has the
+/// lowest bits.
+static Value packedBits(Body &body, Value parts, unsigned width, RankedTensorType type) {
+  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
+  Type word = body.builder.getIntegerType(bits, /*isSigned=*/false);
+  RankedTensorType given = rankedOf(parts);
+  Term x = Term(body, parts).as(word);
+  SmallVector<int64_t> shifts;
+  for (unsigned at = 0; at < bits; at += width)
+    shifts.push_back(at);
+  Term by = Term(body, body.vector(shifts)).as(word);
+  Term placed = (x & x.whole(static_cast<int64_t>(llvm::maxUIntN(width)))) << by;
+  Value sum = body.node("Sum", {placed, body.vector({given.getRank() - 1})}, type.clone(word));
+  return Term(body, sum).bitsAs(type.getElementType());
+}
+
+/// Numbers as several numbers of a few bits each, along a new last dimension.
+static Value unpackedBits(Body &body, Value whole, unsigned width, RankedTensorType type) {
+  unsigned bits = elementOf(whole).getIntOrFloatBitWidth();
+  Type word = body.builder.getIntegerType(bits, /*isSigned=*/false);
+  SmallVector<int64_t> shifts;
+  for (unsigned at = 0; at < bits; at += width)
+    shifts.push_back(at);
+  SmallVector<int64_t> column(rankedOf(whole).getShape());
+  column.push_back(1);
+  Term x = Term(body, whole).bitsAs(word);
+  x = {body, body.node("ExpandDims", {x, body.index(-1)}, RankedTensorType::get(column, word))};
+  Value by = body.cast(body.vector(shifts), word);
+  Term parts(body, body.node("RightShift", {x, by}, type.clone(word)));
+  return parts & parts.whole(static_cast<int64_t>(llvm::maxUIntN(width)));
+}
+
+/// Bits of bools and of narrow integers, which lie in bytes here.
+static LogicalResult readFewBits(Body &body, Operation *op, Type from, Type to) {
+  Value x = input(body, op, 0);
+  auto type = dyn_cast<RankedTensorType>(body.resultType(op));
+  RankedTensorType given = rankedOf(x);
+  unsigned fromWidth = from.getIntOrFloatBitWidth(), toWidth = to.getIntOrFloatBitWidth();
+  bool isPacked = fromWidth < toWidth;
+  unsigned large = std::max(fromWidth, toWidth), small = std::min(fromWidth, toWidth);
+  if (!type || !given || large % small || type.getRank() != given.getRank() + (isPacked ? -1 : 1) ||
+      (isPacked ? given : type).getShape().back() != large / small)
+    return op->emitError("'stablehlo.bitcast_convert': ")
+           << op->getOperand(0).getType() << " hasn't the bits of " << op->getResult(0).getType();
+  Value value =
+      isPacked ? packedBits(body, x, fromWidth, type) : unpackedBits(body, x, toWidth, type);
+  if (isPacked)
+    return done(body, op, value);
+  value = body.cast(value, elementOf(type));
+  return done(body, op, wideTypeOf(to) ? wrapped(body, value, cast<IntegerType>(to)) : value);
+}
+
+static LogicalResult readBitcast(Body &body, Operation *op) {
+  Value x = input(body, op, 0);
+  Type from = elementOf(x), to = elementOf(body.resultType(op));
+  if (op->hasAttr("narrow")) {
+    FailureOr<Type> before = narrowTypeOf(op, "narrow_operand", from),
+                    after = narrowTypeOf(op, "narrow", to);
+    if (failed(before) || failed(after))
+      return failure();
+    from = *before;
+    to = *after;
+  }
+  if (from == to)
+    return done(body, op, x);
+  bool isOfFewBits = from.isIntOrFloat() && to.isIntOrFloat() &&
+                     (isBool(from) || isBool(to) || wideTypeOf(from) || wideTypeOf(to));
+  if (!isOfFewBits)
+    return done(body, op, body.node("Bitcast", x, body.resultType(op)));
+  if (from.getIntOrFloatBitWidth() != to.getIntOrFloatBitWidth())
+    return readFewBits(body, op, from, to);
+  return done(body, op, toNarrow(body, body.node("Bitcast", x, body.resultType(op)), to));
+}
+
+static constexpr Row rows[] = {
+    {"bitcast_convert", readBitcast},
+    {"convert", readConvert},
+};
+
+ArrayRef<Row> hlo::conversionRows() { return rows; }

@@ -1,0 +1,319 @@
+#include "treadle/import/stablehlo/Quantized.h"
+
+#include "treadle/import/stablehlo/SourceOps.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+#include <cmath>
+
+using namespace mlir;
+
+namespace treadle::hlo {
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// What the text of a type `!quant.uniform<i8<-127:127>:f32:1, {0.1:-30, 0.5}>` says.
+struct Grid {
+  IntegerType storage;
+  FloatType expressed;
+  int64_t least = 0, most = 0;
+  std::optional<int64_t> axis;
+  SmallVector<double> scales;
+  SmallVector<int64_t> zeros;
+};
+
+/// Reads the text piece by piece; false where it is of another form.
+class GridReader {
+public:
+  GridReader(MLIRContext *context, StringRef text) : context(context), text(text) {}
+  bool read(Grid &grid) {
+    return take("uniform<") && readStorage(grid) && take(":") && readExpressed(grid) &&
+           readAxis(grid) && take(",") && readScales(grid) && take(">") && text.empty();
+  }
+
+private:
+  bool take(StringRef token) {
+    text = text.ltrim();
+    return text.consume_front(token);
+  }
+  bool readStorage(Grid &grid);
+  bool readExpressed(Grid &grid);
+  bool readAxis(Grid &grid);
+  bool readScales(Grid &grid);
+  bool readScale(Grid &grid);
+
+  MLIRContext *context;
+  StringRef text;
+};
+
+bool GridReader::readStorage(Grid &grid) {
+  bool isUnsigned = !take("i");
+  unsigned width = 0;
+  if ((isUnsigned && !take("u")) || text.consumeInteger(10, width) || width < 2 || width > 32)
+    return false;
+  grid.storage =
+      IntegerType::get(context, width, isUnsigned ? IntegerType::Unsigned : IntegerType::Signless);
+  int64_t least = isUnsigned ? 0 : llvm::minIntN(width);
+  int64_t most = isUnsigned ? static_cast<int64_t>(llvm::maxUIntN(width)) : llvm::maxIntN(width);
+  grid.least = least;
+  grid.most = most;
+  if (!take("<"))
+    return true;
+  return !text.consumeInteger(10, grid.least) && take(":") && !text.consumeInteger(10, grid.most) &&
+         take(">") && least <= grid.least && grid.least < grid.most && grid.most <= most;
+}
+
+bool GridReader::readExpressed(Grid &grid) {
+  text = text.ltrim();
+  StringRef name = text.take_while(llvm::isAlnum);
+  text = text.drop_front(name.size());
+  grid.expressed = llvm::StringSwitch<FloatType>(name)
+                       .Case("f32", Float32Type::get(context))
+                       .Case("f64", Float64Type::get(context))
+                       .Case("f16", Float16Type::get(context))
+                       .Case("bf16", BFloat16Type::get(context))
+                       .Default(nullptr);
+  return static_cast<bool>(grid.expressed);
+}
+
+bool GridReader::readAxis(Grid &grid) {
+  int64_t axis;
+  if (!take(":"))
+    return true;
+  if (text.consumeInteger(10, axis) || axis < 0)
+    return false;
+  grid.axis = axis;
+  return true;
+}
+
+/// A scale, and after a colon the number that stands for 0.
+bool GridReader::readScale(Grid &grid) {
+  text = text.ltrim();
+  StringRef number =
+      text.take_while([](char c) { return StringRef("0123456789.+-eE").contains(c); });
+  text = text.drop_front(number.size());
+  double scale = 0;
+  int64_t zero = 0;
+  if (number.getAsDouble(scale) || !std::isfinite(scale) || scale <= 0 ||
+      (take(":") && text.consumeInteger(10, zero)))
+    return false;
+  grid.scales.push_back(scale);
+  grid.zeros.push_back(zero);
+  return true;
+}
+
+bool GridReader::readScales(Grid &grid) {
+  if (!grid.axis)
+    return readScale(grid);
+  if (!take("{"))
+    return false;
+  do
+    if (!readScale(grid))
+      return false;
+  while (take(","));
+  return take("}");
+}
+
+bool isQuantized(Type element) {
+  auto opaque = dyn_cast<OpaqueType>(element);
+  return opaque && opaque.getDialectNamespace() == "quant";
+}
+
+FailureOr<Grid> gridOf(Operation *op, Type type) {
+  auto opaque = cast<OpaqueType>(getElementTypeOrSelf(type));
+  Grid grid;
+  auto ranked = dyn_cast<RankedTensorType>(type);
+  bool isRead = GridReader(type.getContext(), opaque.getTypeData()).read(grid);
+  if (!isRead)
+    return op->emitError("unimplemented: ")
+           << op->getName().getStringRef() << " with values of type " << type;
+  bool hasAxis = !grid.axis || (ranked && *grid.axis < ranked.getRank());
+  auto count = static_cast<int64_t>(grid.scales.size());
+  if (!hasAxis ||
+      (grid.axis && !ranked.isDynamicDim(*grid.axis) && ranked.getDimSize(*grid.axis) != count))
+    return op->emitError("its type ")
+           << type << " has " << count << " scales, expected one for each place along its axis";
+  return grid;
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+/// Replaces the ops of quantized values, whose types are changed after that.
+class Lowering {
+public:
+  LogicalResult lower(Operation *op);
+
+private:
+  FailureOr<Value> dequantized(Operation *op, Value value);
+  FailureOr<Value> quantized(Operation *op, Value value, Type type);
+  /// Numbers of a grid that broadcast to a type.
+  Value constant(const Grid &grid, Type type, ArrayRef<double> numbers);
+  Value scalar(Type element, double number);
+  Value binary(StringRef name, Value x, Value y);
+
+  OpBuilder *builder = nullptr;
+  Location location = UnknownLoc();
+};
+
+Value Lowering::scalar(Type element, double number) {
+  auto type = RankedTensorType::get({}, element);
+  auto value = DenseElementsAttr::get(type, builder->getFloatAttr(element, number));
+  return makeOp(*builder, location, "stablehlo.constant", {}, type,
+                builder->getNamedAttr("value", value));
+}
+
+Value Lowering::constant(const Grid &grid, Type type, ArrayRef<double> numbers) {
+  if (!grid.axis)
+    return scalar(grid.expressed, numbers.front());
+  SmallVector<int64_t> shape(cast<RankedTensorType>(type).getRank(), 1);
+  shape[*grid.axis] = static_cast<int64_t>(numbers.size());
+  auto values = RankedTensorType::get(shape, grid.expressed);
+  SmallVector<Attribute> attrs = llvm::map_to_vector(numbers, [&](double number) {
+    return Attribute(builder->getFloatAttr(grid.expressed, number));
+  });
+  return makeOp(*builder, location, "stablehlo.constant", {}, values,
+                builder->getNamedAttr("value", DenseElementsAttr::get(values, attrs)));
+}
+
+Value Lowering::binary(StringRef name, Value x, Value y) {
+  return makeOp(*builder, location, ("chlo.broadcast_" + name).str(), {x, y}, x.getType());
+}
+
+SmallVector<double> asReals(ArrayRef<int64_t> numbers) {
+  return llvm::map_to_vector(numbers, [](int64_t n) { return static_cast<double>(n); });
+}
+
+/// (x - zero) * scale. The difference is one of integers, as a float may not hold x.
+FailureOr<Value> Lowering::dequantized(Operation *op, Value value) {
+  if (!isQuantized(getElementTypeOrSelf(value.getType())))
+    return value;
+  FailureOr<Grid> grid = gridOf(op, value.getType());
+  if (failed(grid))
+    return failure();
+  Type type = value.getType(), wide = builder->getF64Type();
+  Grid exact = *grid;
+  exact.expressed = cast<FloatType>(wide);
+  Value x = makeOp(*builder, location, "stablehlo.convert", value, withElement(type, wide));
+  x = binary("subtract", x, constant(exact, type, asReals(grid->zeros)));
+  x = makeOp(*builder, location, "stablehlo.convert", x, withElement(type, grid->expressed));
+  return binary("multiply", x, constant(*grid, type, grid->scales));
+}
+
+/// x / scale + zero, rounded to the nearest number that is stored.
+FailureOr<Value> Lowering::quantized(Operation *op, Value value, Type type) {
+  FailureOr<Grid> grid = gridOf(op, type);
+  if (failed(grid))
+    return failure();
+  if (Type element = getElementTypeOrSelf(value.getType()); element != grid->expressed)
+    return op->emitError("it makes ")
+           << type << " of " << element << ", expected " << grid->expressed;
+  Value x = binary("divide", value, constant(*grid, type, grid->scales));
+  x = binary("add", x, constant(*grid, type, asReals(grid->zeros)));
+  x = makeOp(*builder, location, "stablehlo.clamp",
+             {scalar(grid->expressed, static_cast<double>(grid->least)), x,
+              scalar(grid->expressed, static_cast<double>(grid->most))},
+             x.getType());
+  x = makeOp(*builder, location, "stablehlo.round_nearest_even", x, x.getType());
+  // The type is about to become that of what is stored.
+  return makeOp(*builder, location, "stablehlo.convert", x, type);
+}
+
+bool hasQuantized(TypeRange types) {
+  return llvm::any_of(types, [](Type type) { return isQuantized(getElementTypeOrSelf(type)); });
+}
+
+/// Whether the op only has to hand on what is stored.
+bool keepsStorage(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  if (name == "bitcast_convert")
+    return true;
+  if (!isMove(op))
+    return false;
+  if (name != "concatenate" && name != "gather" && name != "pad")
+    return true;
+  return llvm::all_equal(
+      llvm::map_range(op->getOperands().take_front(name == "gather" ? 1 : op->getNumOperands()),
+                      [&](Value value) { return getElementTypeOrSelf(value.getType()); }));
+}
+
+LogicalResult Lowering::lower(Operation *op) {
+  if (!hasQuantized(op->getOperandTypes()) && !hasQuantized(op->getResultTypes()))
+    return success();
+  for (Type type : op->getResultTypes())
+    if (isQuantized(getElementTypeOrSelf(type)) && failed(gridOf(op, type)))
+      return failure();
+  if (keepsStorage(op))
+    return success();
+  OpBuilder before(op);
+  builder = &before;
+  location = op->getLoc();
+  for (OpOperand &operand : op->getOpOperands()) {
+    FailureOr<Value> value = dequantized(op, operand.get());
+    if (failed(value))
+      return failure();
+    operand.set(*value);
+  }
+  StringRef name = op->getName().stripDialect();
+  bool isConversion = name == "uniform_quantize" || name == "uniform_dequantize";
+  if (isConversion && (op->getNumOperands() != 1 || op->getNumResults() != 1))
+    return op->emitError("it has ") << op->getNumOperands() << " operands, expected one";
+  before.setInsertionPointAfter(op);
+  for (OpResult result : op->getResults()) {
+    Type type = result.getType();
+    if (!isQuantized(getElementTypeOrSelf(type))) {
+      if (isConversion)
+        result.replaceAllUsesWith(op->getOperand(0));
+      continue;
+    }
+    if (!isConversion)
+      result.setType(withElement(type, gridOf(op, type)->expressed));
+    FailureOr<Value> value = quantized(op, isConversion ? op->getOperand(0) : result, type);
+    if (failed(value))
+      return failure();
+    if (isConversion)
+      result.replaceAllUsesWith(*value);
+    else
+      result.replaceUsesWithIf(*value, [&](OpOperand &use) {
+        return use.getOwner()->getBlock() != op->getBlock() ||
+               value->getDefiningOp()->isBeforeInBlock(use.getOwner());
+      });
+  }
+  if (isConversion)
+    op->erase();
+  return success();
+}
+
+} // namespace
+
+LogicalResult lowerQuantized(ModuleOp module) {
+  if (!hasElementType(module, isQuantized))
+    return success();
+  SmallVector<Operation *> ops;
+  module.walk([&](Operation *op) { ops.push_back(op); });
+  Lowering lowering;
+  for (Operation *op : ops)
+    if (failed(lowering.lower(op)))
+      return failure();
+  LogicalResult result = success();
+  replaceElementTypes(module, [&](Type element) -> Type {
+    if (!isQuantized(element))
+      return element;
+    Grid grid;
+    auto text = cast<OpaqueType>(element).getTypeData();
+    if (GridReader(module.getContext(), text).read(grid))
+      return grid.storage;
+    result = failure();
+    return element;
+  });
+  if (failed(result))
+    return module.emitError("unimplemented: values of quantized types that aren't uniform");
+  return success();
+}
+
+} // namespace treadle::hlo
