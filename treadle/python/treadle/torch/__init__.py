@@ -18,9 +18,22 @@ from .._aten._rules import RULES
 from .._native import Communicator
 from ._importer import import_graph
 from ._inputs import traced
+from ._plans import Plan, check, inductor_pass, plan, simulate
 from ._program import Program
+from ._steps import step_of
 
-__all__ = ["Program", "backend", "from_fx", "supported_ops"]
+__all__ = [
+    "Plan",
+    "Program",
+    "backend",
+    "check",
+    "from_fx",
+    "inductor_pass",
+    "plan",
+    "simulate",
+    "step_of",
+    "supported_ops",
+]
 
 
 def from_fx(

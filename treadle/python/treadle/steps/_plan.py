@@ -1,0 +1,366 @@
+"""Which order a step should have, which exchanges become one, and why.
+
+The planner tries orders of several kinds, and takes the one that the cost model says is fastest
+within the memory: the given one if nothing is faster. Nothing is random, and all numbers are whole,
+so all ranks find the same.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from .._errors import InvalidArgumentError, ResourceExhaustedError
+from ._buckets import Bucket, buckets_of, with_buckets
+from ._costs import Costs
+from ._problem import Problem, Timeline, memory_of
+from ._scheduler import Scheduler, nearest_exchange, ranked, releases
+from ._step import COMPUTE, FREE, START, Step
+
+# Nodes that all attempts of one plan may place together: what bounds the planner's time.
+_WORK = 240_000
+
+# How long before it is needed an exchange should have ended, in its own time.
+_SLACKS = 8.0, 4.0, 2.0, 1.0
+_SMALL_SLACKS = 0.5, 0.2, 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Decision:
+    """One thing that a plan changes.
+
+    Attributes:
+        kind: "bucket", "early" (an exchange begins earlier), "late" (its wait comes later).
+        node: the exchange; a bucket by its name.
+        reason: in words.
+        gain: seconds that computing stands still less, or that the bucket saves; below zero where
+            this exchange pays for another.
+    """
+
+    kind: str
+    node: str
+    reason: str
+    gain: float
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """An order of a step's nodes.
+
+    Attributes:
+        order: names of nodes. A bucket is its `pack`, its start, its `wait`, and the waits of its
+            members, which are the parts of its result.
+        buckets: the exchanges that become one.
+        decisions: what changes, why, and what it gains.
+        edges: pairs of nodes, the second of which must follow the first, that hold the exchanges
+            in their places, whatever else is reordered.
+        seconds, given_seconds: what a step takes by the cost model; and in its given order.
+        bound: no order takes less.
+        serial: what a step takes in which every exchange is waited for at once.
+        peak, given_peak: bytes in memory at most, with the step's arguments.
+        digest: of the step for which it was made.
+    """
+
+    order: tuple[str, ...]
+    buckets: tuple[Bucket, ...]
+    decisions: tuple[Decision, ...]
+    edges: tuple[tuple[str, str], ...]
+    seconds: float
+    given_seconds: float
+    bound: float
+    serial: float
+    peak: int
+    given_peak: int
+    digest: str
+
+    @property
+    def hidden(self) -> float:
+        """How much is hidden of the communication that could be."""
+        could = self.serial - self.bound
+        return (self.serial - self.seconds) / could if could > 0 else 1.0
+
+    def text(self) -> str:
+        """JSON, the same on all ranks."""
+        return json.dumps({"treadle_plan": 1, **dataclasses.asdict(self)}, indent=1) + "\n"
+
+    def __str__(self) -> str:
+        lines = [
+            f"a step takes {1e3 * self.seconds:.3f} ms by the cost model, "
+            f"{1e3 * self.given_seconds:.3f} ms as given; "
+            f"{100 * self.hidden:.0f}% is hidden of what could be; "
+            f"{self.peak} bytes at most, {self.given_peak} as given"
+        ]
+        for d in self.decisions:
+            lines.append(f"{d.kind:>6} {d.node}: {d.reason} ({1e3 * d.gain:+.3f} ms)")
+        return "\n".join(lines)
+
+    def step(self, step: Step) -> Step:
+        """The step in the plan's order, with its buckets."""
+        if step.digest() != self.digest:
+            raise InvalidArgumentError("the plan is of another step; make it from this one")
+        return with_buckets(step, self.buckets).reordered(self.order)
+
+
+def plan(
+    step: Step,
+    costs: Costs,
+    *,
+    memory: int | None = None,
+    bucket: int = 0,
+    exchanges: str = "free",
+) -> Plan:
+    """Finds an order of a step's nodes in which computing hides communication.
+
+    Args:
+        memory: bytes that the step may hold at any point, its arguments included.
+        bucket: bytes up to which exchanges of one group are joined where that gains; 0: none.
+        exchanges: "given" keeps the order of all exchanges, for ranks that run different graphs
+            (a pipeline); "free" doesn't.
+
+    ResourceExhaustedError says what the step needs at least, if no order was found within
+    `memory`.
+    """
+    if exchanges not in ("free", "given"):
+        raise InvalidArgumentError(f"exchanges is '{exchanges}'; expected 'free' or 'given'")
+    given = Problem(step, costs, keep_exchanges=exchanges == "given")
+    search = _Search(given, memory)
+    best = search.quick()
+    for limit in _limits(step, bucket):
+        found = tuple(buckets_of(given, costs, search.first_order, limit))
+        if found and found != best.buckets:
+            bucketed = Problem(with_buckets(step, found), costs, keep_exchanges=given.keeps)
+            best = min(best, _Search(bucketed, memory, found).quick(), key=_Attempt.key)
+    best = _Search(best.problem, memory, best.buckets).thorough()
+    if best.excess:
+        raise ResourceExhaustedError(
+            f"no order was found that holds at most {memory} bytes: the least is {best.peak}; "
+            "allow more, or recompute more"
+        )
+    return _written(step, given, best, costs)
+
+
+@dataclasses.dataclass
+class _Attempt:
+    problem: Problem
+    order: list[int]
+    memory: int | None
+    buckets: tuple[Bucket, ...] = ()
+
+    def __post_init__(self) -> None:
+        self.time = Timeline(self.problem, self.order).nanoseconds
+        self.peak = max(memory_of(self.problem, self.order), default=0)
+        self.excess = max(0, self.peak - self.memory) if self.memory is not None else 0
+
+    def key(self) -> tuple[int, int, int]:
+        return self.excess, self.time, self.peak
+
+
+def _limits(step: Step, bucket: int) -> list[int]:
+    """Sizes of buckets to try."""
+    if not bucket:
+        return []
+    most = sum(n.exchange.bytes for n in step.exchanges())
+    least = min((n.exchange.bytes for n in step.exchanges()), default=0)
+    limits = []
+    limit = min(bucket, most)
+    while limit > least and len(limits) < 5:
+        limits.append(limit)
+        limit //= 4
+    return limits
+
+
+class _Search:
+    """Tries orders of one problem, and keeps the best."""
+
+    def __init__(self, problem: Problem, memory: int | None, buckets: tuple[Bucket, ...] = ()):
+        self.problem, self.memory, self.buckets = problem, memory, buckets
+        self.scheduler = Scheduler(problem)
+        self.passes = max(8, min(_WORK // max(1, len(problem)), 120))
+        self.given = list(range(len(problem)))
+        self.first_order = problem.in_order()
+        self.options: dict[str, Any] = {"priority": self.given, "ceiling": memory}
+        self.best = _Attempt(problem, self.first_order, memory, buckets)
+
+    def attempt(self, **options: Any) -> _Attempt:
+        self.passes -= 1
+        order = self.scheduler.order(**options)
+        return _Attempt(self.problem, order, self.memory, self.buckets)
+
+    def take(self, **options: Any) -> None:
+        made = self.attempt(**options)
+        if made.key() < self.best.key():
+            self.best, self.options = made, options
+
+    def quick(self) -> _Attempt:
+        first = self.attempt(**self.options)
+        self.first_order = first.order
+        self.best = min(self.best, first, key=_Attempt.key)
+        return self.best
+
+    def thorough(self) -> _Attempt:
+        problem = self.problem
+        tails = [-tail for tail in problem.tails()]
+        urgent = [t if link >= 0 else 0 for t, link in zip(tails, problem.link, strict=True)]
+        nearest = nearest_exchange(problem)
+        for priority in (self.given, ranked(urgent), ranked(nearest, urgent), ranked(tails)):
+            self.take(**{**self.options, "priority": priority})
+        self.take(**{**self.options, "ahead": 0})
+        if self.memory is None:
+            self.wander()
+        self.begin_late()
+        if self.memory is not None:
+            self.wander()
+        return self.best
+
+    def begin_late(self) -> None:
+        """Exchanges begin as late as they can without costing time, so that they hold less; or
+        later, if the bound asks for it."""
+        first = self.best
+        allowed = first.time + first.time // 1000
+        for slack in _SLACKS if self.memory is None else (*_SLACKS, *_SMALL_SLACKS):
+            for order in (first.order, self.given)[: 2 if self.passes > 4 else 1]:
+                release = releases(self.problem, order, slack)
+                options = {**self.options, "release": release}
+                made = self.attempt(**options)
+                better = made.key() < self.best.key()
+                saves = made.time <= allowed and made.peak < self.best.peak
+                if better or (saves and not self.best.excess and not made.excess):
+                    self.best, self.options = made, options
+        if self.memory is not None:
+            self.repair(first.order)
+            self.repair(self.given)
+
+    def repair(self, order: list[int]) -> None:
+        """Exchanges that are under way where memory is above the bound begin after that."""
+        release = releases(self.problem, order, 0.0)
+        for _ in range(16):
+            options = {"priority": self.given, "ceiling": self.memory, "release": list(release)}
+            made = self.attempt(**options)
+            if made.key() < self.best.key():
+                self.best, self.options = made, options
+            if not made.excess or not self.postpone(made.order, release):
+                return
+
+    def postpone(self, order: list[int], release: list[int]) -> bool:
+        problem, changed, computed = self.problem, False, 0
+        under_way: set[int] = set()
+        for i, held in zip(order, memory_of(problem, order), strict=True):
+            computed += problem.cost[i] if problem.kind[i] == COMPUTE else 0
+            if held > self.memory:
+                for start in under_way:
+                    changed |= release[start] <= computed
+                    release[start] = max(release[start], computed + 1)
+            under_way.difference_update(problem.starts[i])
+            if problem.kind[i] == START and problem.taken[i]:
+                under_way.add(i)
+        return changed
+
+    def wander(self) -> None:
+        """Small steps a random way, always the same, while there is something to gain."""
+        problem, bound, state = self.problem, self.problem.bound(), 1
+        movable = [i for i, k in enumerate(problem.kind) if k in (COMPUTE, START, FREE)]
+        reach = len(problem) // 8 + 1
+        while self.passes > 20 and movable and self.best.time > bound:
+            priority = list(self.options["priority"])
+            for _ in range(1 + len(movable) // 16):
+                state = _random(state)
+                chosen = movable[(state >> 33) % len(movable)]
+                state = _random(state)
+                priority[chosen] += (state >> 33) % (2 * reach + 1) - reach
+            self.take(**{**self.options, "priority": priority})
+
+
+def _random(state: int) -> int:
+    return (state * 6364136223846793005 + 1442695040888963407) % 2**64
+
+
+def _written(step: Step, given: Problem, best: _Attempt, costs: Costs) -> Plan:
+    problem = best.problem
+    names = [node.name for node in problem.step.nodes]
+    before = Timeline(given, given.in_order())
+    serial = given.computing() + given.communication()
+    return Plan(
+        order=tuple(names[i] for i in best.order),
+        buckets=best.buckets,
+        decisions=tuple(_decisions(step, given, best, costs)),
+        edges=tuple((names[a], names[b]) for a, b in _held(problem, best.order)),
+        seconds=best.time / 1e9,
+        given_seconds=before.nanoseconds / 1e9,
+        bound=min(given.bound(), best.time) / 1e9,
+        serial=serial / 1e9,
+        peak=best.peak,
+        given_peak=max(memory_of(given, given.in_order()), default=0),
+        digest=step.digest(),
+    )
+
+
+def _held(problem: Problem, order: Sequence[int]) -> list[tuple[int, int]]:
+    """Edges that hold exchanges in their places: each start before the next one and before a node
+    that is computed meanwhile, each wait after such a node. Products are taken for that, where
+    there are some: a compiler fuses nodes that an edge holds with fewer others."""
+    nodes = problem.step.nodes
+    found = []
+    computed: list[int] = []
+    begun: dict[int, int] = {}
+    last = None
+    for i in order:
+        if problem.kind[i] == START:
+            if last is not None:
+                found.append((last, i))
+            last, begun[i] = i, len(computed)
+        elif problem.kind[i] == COMPUTE and problem.cost[i]:
+            computed.append(i)
+        for start in problem.starts[i]:
+            meanwhile = computed[begun[start] :]
+            products = [j for j in meanwhile if nodes[j].flops] or meanwhile
+            if products:
+                found += [(start, products[0]), (products[-1], i)]
+    return [(a, b) for a, b in dict.fromkeys(found) if a not in problem.before[b]]
+
+
+def _decisions(step: Step, given: Problem, best: _Attempt, costs: Costs) -> list[Decision]:
+    before, after = Timeline(given, given.in_order()), Timeline(best.problem, best.order)
+    made = best.problem.step
+    members = {b.name: b for b in best.buckets}
+    places = _places(given, given.in_order()), _places(best.problem, best.order)
+    found = []
+    for i in best.order:
+        node = made.nodes[i]
+        if node.kind != START:
+            continue
+        parts = [step.index[m] for m in members[node.name].members] if node.name in members else [
+            step.index[node.name]]  # fmt: skip
+        gain = (sum(before.exposed[p] for p in parts) - after.exposed[i]) / 1e9
+        if node.name in members:
+            alone = sum(given.cost[p] for p in parts)
+            saved = (alone - best.problem.cost[i]) / 1e9
+            reason = f"one exchange of {node.exchange.bytes} bytes instead of {len(parts)}"
+            found.append(Decision("bucket", node.name, reason, saved))
+        old = [places[0][p] for p in parts]
+        new = places[1][i]
+        if new[0] < min(o[0] for o in old):
+            reason = f"begins after {new[0]} computed nodes instead of {min(o[0] for o in old)}"
+            found.append(Decision("early", node.name, reason, gain))
+        elif new[1] - new[0] > max(o[1] - o[0] for o in old):
+            hides = new[1] - new[0]
+            reason = f"{hides} nodes are computed before it is waited for, instead of " + str(
+                max(o[1] - o[0] for o in old))  # fmt: skip
+            found.append(Decision("late", node.name, reason, gain))
+    return found
+
+
+def _places(problem: Problem, order: Sequence[int]) -> dict[int, tuple[int, int]]:
+    """For each start, how many nodes are computed before it, and before its wait."""
+    count, begun = 0, {}
+    found: dict[int, tuple[int, int]] = {}
+    for i in order:
+        if problem.kind[i] == START:
+            begun[i] = count
+            found[i] = count, count
+        elif problem.kind[i] == COMPUTE and problem.cost[i]:
+            count += 1
+        for start in problem.starts[i]:
+            found[start] = begun[start], count
+    return found

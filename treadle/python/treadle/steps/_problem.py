@@ -1,0 +1,169 @@
+"""A step as arrays of numbers: what the planner and the simulation work on.
+
+Times are whole nanoseconds, so that every machine computes the same.
+"""
+
+from __future__ import annotations
+
+import heapq
+
+from .._errors import InvalidArgumentError
+from ._costs import Costs
+from ._edges import Memory, edges
+from ._step import COMPUTE, FREE, INPUT, OUTPUT, START, WAIT, Step
+
+
+class Problem:
+    """
+    Attributes:
+        kind: what each node is: one of KINDS.
+        cost: of nodes that compute, the time; of starts, that of the exchange.
+        before, after: the edges, both ways.
+        link: of starts, the number of the link, else -1.
+        keeps: whether exchanges keep the order of the step.
+        starts: of waits, the starts that end there.
+        taken: what each node takes in memory.
+        held: for each node, the pieces of memory that it uses; an exchange's inputs are in use
+            until its wait.
+    """
+
+    def __init__(self, step: Step, costs: Costs, *, keep_exchanges: bool = False):
+        self.step, self.keeps = step, keep_exchanges
+        nodes = step.nodes
+        memory = Memory(step)
+        self.kind = [node.kind for node in nodes]
+        self.before = edges(step, memory, keep_exchanges)
+        self.after: list[list[int]] = [[] for _ in nodes]
+        for i, before in enumerate(self.before):
+            for j in before:
+                self.after[j].append(i)
+        self.cost = [0] * len(nodes)
+        self.link = [-1] * len(nodes)
+        links: dict[str, int] = {}
+        for i, node in enumerate(nodes):
+            if node.kind == COMPUTE:
+                self.cost[i] = costs.node(node)
+            elif node.kind == START:
+                self.cost[i] = costs.exchange(node)
+                self.link[i] = links.setdefault(costs.link_of(node.exchange).name, len(links))
+        self.links = list(links)
+        self.starts = memory.starts_of(step)
+        self._read_memory(step, memory)
+
+    def _read_memory(self, step: Step, memory: Memory) -> None:
+        nodes = step.nodes
+        kept = {p for i, n in enumerate(nodes) if n.kind == INPUT for p in memory.pieces[i]}
+        self.taken = [0 if n.kind == INPUT or n.aliases else n.bytes for n in nodes]
+        self.arguments = sum(n.bytes for n in nodes if n.kind == INPUT and not n.aliases)
+        self.held: list[list[int]] = []
+        for i in range(len(nodes)):
+            used = memory.reads[i] | memory.writes[i] | set(memory.pieces[i])
+            for start in self.starts[i]:
+                used |= memory.reads[start] | memory.writes[start] | set(memory.pieces[start])
+            self.held.append(sorted(used - kept))
+        self.users = [0] * len(nodes)
+        for held in self.held:
+            for piece in held:
+                self.users[piece] += 1
+        self.freed = [p for i, n in enumerate(nodes) if n.kind == FREE for p in memory.writes[i]]
+        self.results = {p for i, n in enumerate(nodes) if n.kind == OUTPUT for p in self.held[i]}
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def computing(self) -> int:
+        return sum(c for c, kind in zip(self.cost, self.kind, strict=True) if kind == COMPUTE)
+
+    def communication(self) -> int:
+        return sum(c for c, link in zip(self.cost, self.link, strict=True) if link >= 0)
+
+    def critical_path(self) -> int:
+        return max(self.tails(), default=0)
+
+    def tails(self) -> list[int]:
+        """For each node, the longest path from its beginning to the end."""
+        tail = [0] * len(self)
+        for i in reversed(self.in_order()):
+            tail[i] = self.cost[i] + max((tail[j] for j in self.after[i]), default=0)
+        return tail
+
+    def in_order(self) -> list[int]:
+        """All nodes, each after those before it, else as the step has them."""
+        missing = [len(b) for b in self.before]
+        ready = [i for i, m in enumerate(missing) if not m]
+        order = []
+        while ready:
+            i = heapq.heappop(ready)
+            order.append(i)
+            for j in self.after[i]:
+                missing[j] -= 1
+                if not missing[j]:
+                    heapq.heappush(ready, j)
+        if len(order) < len(missing):
+            name = next(n.name for n, m in zip(self.step.nodes, missing, strict=True) if m)
+            raise InvalidArgumentError(f"nodes follow each other in a circle: '{name}' is in it")
+        return order
+
+    def bound(self) -> int:
+        """No order is faster: all computing, the longest path, the busiest link."""
+        busy = [0] * len(self.links)
+        for cost, link in zip(self.cost, self.link, strict=True):
+            if link >= 0:
+                busy[link] += cost
+        return max(self.computing(), self.critical_path(), *busy, 0)
+
+
+class Timeline:
+    """One rank that issues the nodes in an order, and others that do the same.
+
+    A start begins its exchange when the link is free, and computing goes on. A wait stops it until
+    the exchange has ended.
+
+    Attributes:
+        begin, end: of each node, by its number. Those of an exchange are at its start.
+        exposed: of each start, how long computing stood still for it.
+        seconds: until the last node has ended, in nanoseconds.
+    """
+
+    def __init__(self, problem: Problem, order: list[int]):
+        kind, cost, link, starts = problem.kind, problem.cost, problem.link, problem.starts
+        n = len(problem)
+        self.begin, self.end, self.exposed = [0] * n, [0] * n, [0] * n
+        begin, end = self.begin, self.end
+        free = [0] * len(problem.links)
+        now = 0
+        for i in order:
+            begin[i] = now
+            if link[i] >= 0:
+                begin[i] = max(now, free[link[i]])
+                end[i] = free[link[i]] = begin[i] + cost[i]
+                continue
+            if kind[i] == WAIT:
+                for start in sorted(starts[i], key=end.__getitem__):
+                    if end[start] > now:
+                        self.exposed[start] += end[start] - now
+                        now = end[start]
+            now += cost[i]
+            end[i] = now
+        self.nanoseconds = max([now, *free])
+
+
+def memory_of(problem: Problem, order: list[int]) -> list[int]:
+    """What is held after each node of an order, and while it runs: the arguments, and each result
+    from its node to its last use."""
+    users = list(problem.users)
+    taken, results = problem.taken, problem.results
+    freed = set(problem.freed)
+    held = problem.arguments
+    found = []
+    for i in order:
+        held += taken[i]
+        found.append(held)
+        if problem.kind[i] == FREE:
+            for piece in problem.held[i]:
+                held -= taken[piece] if piece in freed else 0
+        for piece in problem.held[i]:
+            users[piece] -= 1
+            if not users[piece] and piece not in results and piece not in freed:
+                held -= taken[piece]
+    return found
