@@ -4,6 +4,7 @@
 Both in turns, in one process for each program, so that a crash is that program's.
 
     ./dev bench written jax                  the programs of written_jax.py
+    ./dev bench written jax --plugin         the same with Treadle as a device of JAX
     ./dev bench written tensorflow           and those of written_tensorflow.py, beside XLA
     ./dev bench written torch NAME...        only these, beside inductor
     ./dev bench written FILE                 a Python file of the same form, as written_jax.py;
@@ -62,6 +63,27 @@ class Jax:
         feeds = {name: np.asarray(x) for name, x in zip(names, self.kept, strict=True)}
         fetches = [value.name for value in graph.outputs()]
         return lambda: session.run(fetches, feeds)
+
+
+class JaxDevice:
+    """By the plug-in: a function jitted by JAX, on Treadle and on XLA's CPU."""
+
+    def __init__(self, function, arguments, threads):
+        import jax
+
+        self.leaves = jax.tree.leaves
+        jitted = jax.jit(function)
+
+        def on(platform):
+            placed = jax.device_put(arguments, jax.devices(platform)[0])
+            return lambda: jax.block_until_ready(jitted(*placed))
+
+        self.rivals = {"JAX": on("cpu")}
+        self.expected = self.rivals["JAX"]
+        self.call = on("treadle")
+
+    def treadle(self, args):
+        return lambda: self.leaves(self.call())
 
 
 class TensorFlow:
@@ -159,7 +181,8 @@ def first_seconds(calls):
 
 def measure(name, function, arguments, args):
     """The line of a program: Treadle beside the fastest of its rivals."""
-    program = FRAMEWORKS[args.framework](function, arguments, args.threads)
+    framework = JaxDevice if args.plugin else FRAMEWORKS[args.framework]
+    program = framework(function, arguments, args.threads)
     firsts = first_seconds(program.rivals)
     expected = program.leaves(program.expected())
     call = program.treadle(args)
@@ -180,6 +203,7 @@ def in_a_process(name, args):
     """The line of one program."""
     command = [sys.executable, __file__, args.programs, name, "--alone"]
     command += ["--tier", args.tier, "--threads", str(args.threads)]
+    command += ["--plugin"] if args.plugin else []
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=args.timeout)
     except subprocess.TimeoutExpired:
@@ -216,6 +240,7 @@ def parse():
     parser.add_argument("--tier", default="jit", choices=("interpret", "auto", "jit"))
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--timeout", type=int, default=300, help="seconds a program may take")
+    parser.add_argument("--plugin", action="store_true", help="Treadle as a device of JAX")
     parser.add_argument("--alone", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     stem = pathlib.Path(args.programs).stem
@@ -223,8 +248,17 @@ def parse():
     return args
 
 
+def use_plugin(args):
+    """JAX reads these when it is imported, which programs do."""
+    os.environ["JAX_PLATFORMS"] = "cpu,treadle"
+    os.environ["TREADLE_TIER"], os.environ["TREADLE_THREADS"] = args.tier, str(args.threads)
+    importlib.import_module("jax")
+
+
 def main():
     args = parse()
+    if args.plugin:
+        use_plugin(args)
     programs = load(args.programs)
     for name in args.names:
         if name not in programs:

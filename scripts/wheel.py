@@ -22,6 +22,7 @@ BUILD = ROOT / "build" / "release"
 PLATFORM = "manylinux_2_36_x86_64"  # Debian 12's
 NUMPY = "numpy>=1.26"
 PROGRAMS = ("treadle", "treadle-rewriter")
+PLUGINS = ("libtreadle_pjrt.so", "libtreadle_tensorflow.so")
 # From this version on one module, by the stable ABI, serves every Python 3.
 STABLE = 12
 EXTRAS = {"torch": "torch>=2.11", "jax": "jax>=0.7"}
@@ -162,7 +163,8 @@ def assemble(tree, pythons, scratch):
     for python in built.values():
         add_module(python, package, scratch)
     shutil.copy(BUILD / "lib" / "libtreadle.so.0", package)
-    shutil.copy(BUILD / "python" / "treadle" / "libtreadle_tensorflow.so", package)
+    for name in PLUGINS:
+        shutil.copy(BUILD / "python" / "treadle" / name, package)
     (package / "bin").mkdir()
     for name in PROGRAMS:
         shutil.copy(BUILD / "library" / name, package / "bin")
@@ -171,6 +173,7 @@ def assemble(tree, pythons, scratch):
         run("llvm-strip", file)
     for file in programs:
         run("patchelf", "--set-rpath", "$ORIGIN/..", file)
+    run("patchelf", "--set-rpath", "$ORIGIN", package / "libtreadle_pjrt.so")
     version = project_version()
     info = tree / f"treadle-{version}.dist-info"
     info.mkdir()

@@ -3,9 +3,10 @@
 JAX finds this module by the entry point `jax_plugins` and calls `initialize`. Nothing happens
 unless `jax_platforms` names treadle.
 
-Options, as flags of JAX's or by these environment variables:
+Options are environment variables:
 
 - TREADLE_NUM_DEVICES: how many devices there are; 1 if it isn't said
+- TREADLE_THREADS: how many threads they have together; one for each core if it isn't said
 - TREADLE_TIER: interpret, auto or jit (docs/tiers.md); if it isn't said, jit for programs with
   loops and auto for others
 """
@@ -155,9 +156,10 @@ def _teach(library):
 
 
 def _options():
-    options = {"num_devices": int(os.environ.get("TREADLE_NUM_DEVICES", "1"))}
-    if tier := os.environ.get("TREADLE_TIER"):
-        options["tier"] = tier
+    options = {}
+    for option, convert in (("num_devices", int), ("threads", int), ("tier", str)):
+        if text := os.environ.get(f"TREADLE_{option.upper()}"):
+            options[option] = convert(text)
     return options
 
 
