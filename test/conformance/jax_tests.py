@@ -1,16 +1,15 @@
 #!/usr/bin/env python3
 """Runs JAX's own tests with Treadle as the device.
 
-FOLDER is a checkout of JAX, of the version that is installed beside this program (its name is said if
-it isn't). FILES are names of files in its folder tests; without any, those that are about what a device
-does.
+FOLDER is a checkout of JAX, of the version that is installed. FILES are names of files in its
+folder tests; without any, those that are about what a device does.
 
     ./dev conformance jax FOLDER
     ./dev conformance jax FOLDER lax_test nn_test --only Conv
-    ./dev conformance jax FOLDER --beside-cpu       the same on XLA's CPU, and what runs there and not here
+    ./dev conformance jax FOLDER --beside-cpu       on XLA's CPU, too
 
-Prints passed, failed and skipped of each file, and each failure in one line. A test that ends its process
-counts as failed. The exit status is 1 if a test failed.
+Prints passed, failed and skipped of each file, and each failure in one line. A test that ends its
+process counts as failed. The exit status is 1 if a test failed.
 """
 
 import argparse
@@ -113,7 +112,7 @@ def main():
 
     here, there = [], []
     for file in files:
-        found = run(file, "treadle", options)
+        found = run(file, "treadle,cpu", options)
         for test in found:
             if test.kind == "failed":
                 print(f"failed: {file} {test.name}: {test.reason}")

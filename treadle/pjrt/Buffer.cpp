@@ -176,11 +176,13 @@ Expected<PJRT_Memory *> memoryOf(PJRT_Memory *memory, PJRT_Device *device) {
   return Unexpected(invalidArgument("neither a device nor a memory is given"));
 }
 
-/// The elements of the caller's array, without a copy where that may be and is worth it.
+/// The elements of the caller's array. Callers promise not to change one that may be shared, but
+/// JAX promises it for arrays of numpy that programs go on to change. XLA's CPU backend shares
+/// those alone that are aligned to its liking, which few are; what works there works here.
 Expected<Tensor> fromHost(const PJRT_Client_BufferFromHostBuffer_Args &args, DType dtype, Dims dims,
                           const std::shared_ptr<Completion> &isRead) {
-  constexpr size_t leastShared = 1024;     // below that a copy costs less
-  constexpr uintptr_t leastAlignment = 16; // that kernels rely on
+  constexpr size_t leastShared = 1024; // below that a copy costs less
+  constexpr uintptr_t leastAlignment = 64;
   std::vector<int64_t> strides(args.byte_strides, args.byte_strides + args.num_byte_strides);
   if (strides.empty())
     strides = denseStrides(dims, dtype);

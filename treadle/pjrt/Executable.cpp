@@ -32,7 +32,7 @@ struct CompiledProgram {
 
 void CompiledProgram::describeResults() {
   for (const Program::Result &result : program.results) {
-    types.push_back(bufferType(result.dtype));
+    types.push_back(result.isToken ? PJRT_Buffer_Type_TOKEN : bufferType(result.dtype));
     dims.insert(dims.end(), result.dims.begin(), result.dims.end());
     ranks.push_back(result.dims.size());
     memoryKinds.push_back(result.memoryKind.data());
@@ -128,6 +128,10 @@ Expected<std::vector<Tensor>> Launch::compute() {
   Session::Feeds feeds;
   feeds.reserve(arguments.size());
   for (size_t i = 0; i < arguments.size(); ++i) {
+    if (program.arguments[i].isToken) {
+      feeds.emplace_back(program.arguments[i].name, Tensor::scalar(DType::Bool, true));
+      continue;
+    }
     bool isLast = donated[i] && arguments[i].use_count() == 1;
     feeds.emplace_back(program.arguments[i].name,
                        isLast ? arguments[i]->take() : arguments[i]->value());
@@ -162,7 +166,8 @@ Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Ar
   const PJRT_ExecuteOptions *options = args.options;
   for (size_t i = 0; i < wanted.size(); ++i) {
     PJRT_Buffer *buffer = args.argument_lists[device][i];
-    if (buffer->dtype != wanted[i].dtype || buffer->dims != wanted[i].dims)
+    bool fits = buffer->dtype == wanted[i].dtype && buffer->dims == wanted[i].dims;
+    if (!fits && !wanted[i].isToken)
       return Unexpected(invalidArgument("argument ", i, " is ", dtypeName(buffer->dtype),
                                         dimsText(buffer->dims), ", expected ",
                                         dtypeName(wanted[i].dtype), dimsText(wanted[i].dims)));

@@ -15,7 +15,7 @@ namespace {
 struct Interface {
   std::string name;
   size_t numResults = 0;
-  std::vector<bool> mayOverwrite;
+  std::vector<bool> mayOverwrite, isTokenArgument, isTokenResult;
   std::vector<std::string> memoryKinds; // of results
   bool hasLoop = false, callsBack = false;
 
@@ -36,6 +36,10 @@ void Interface::read(mlir::ModuleOp module) {
   if (!main)
     return;
   numResults = main.getNumResults();
+  for (mlir::Type type : main.getResultTypes())
+    isTokenResult.push_back(mlir::isa<mlir::NoneType>(type));
+  for (mlir::Type type : main.getArgumentTypes())
+    isTokenArgument.push_back(mlir::isa<mlir::NoneType>(type));
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     mayOverwrite.push_back(main.getArgAttr(i, "tf.aliasing_output") ||
                            main.getArgAttr(i, "jax.buffer_donor"));
@@ -69,8 +73,12 @@ Expected<Program> readProgram(std::string_view code) {
   for (size_t i = 0; i < main.inputs.size(); ++i) {
     const Graph::Value &value = main.inputs[i].second;
     TREADLE_TRY(checkStatic(value));
-    program.arguments.push_back({value.name, value.dtype, value.dims,
-                                 i < interface.mayOverwrite.size() && interface.mayOverwrite[i]});
+    Program::Argument argument{value.name, value.dtype, value.dims};
+    if (i < interface.mayOverwrite.size()) {
+      argument.mayOverwrite = interface.mayOverwrite[i];
+      argument.isToken = interface.isTokenArgument[i];
+    }
+    program.arguments.push_back(std::move(argument));
   }
   for (size_t i = 0; i < main.outputs.size(); ++i) {
     const Graph::Value &value = main.outputs[i].second;
@@ -78,7 +86,8 @@ Expected<Program> readProgram(std::string_view code) {
     if (i >= interface.numResults)
       continue;
     TREADLE_TRY(checkStatic(value));
-    program.results.push_back({value.name, value.dtype, value.dims, interface.memoryKinds[i]});
+    program.results.push_back({value.name, value.dtype, value.dims, interface.memoryKinds[i],
+                               interface.isTokenResult[i]});
   }
   return program;
 }

@@ -12,12 +12,14 @@ struct Program {
     DType dtype;
     std::vector<int64_t> dims;
     bool mayOverwrite = false; // its memory may become a result's
+    bool isToken = false;      // of any dtype and shape, since nothing is read of it
   };
   struct Result {
     std::string name; // of the value, `result_0:0`
     DType dtype;
     std::vector<int64_t> dims;
     std::string memoryKind; // `device`
+    bool isToken = false;
   };
   std::string name; // of the module: `jit_f`
   Graph graph;

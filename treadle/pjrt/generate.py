@@ -89,7 +89,9 @@ def main():
     used = header.used(sorted(words))
     text = "\n".join(declaration for _, declaration in used)
     opaque = sorted(
-        set(re.findall(r"\b(PJRT_\w+) ?\*", text)) - {name for name, _ in used} - set(header.functions)
+        set(re.findall(r"\b(PJRT_\w+) ?\*", text))
+        - {name for name, _ in used}
+        - set(header.functions)
     )
     lines = [HEAD, 'extern "C" {']
     lines += [f"struct {name};" for name in opaque]

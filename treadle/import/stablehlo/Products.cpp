@@ -492,7 +492,11 @@ LogicalResult ConvolutionReader::read() {
   return done(body, op, result);
 }
 
+/// A window may be larger than what it moves over: then there is no place for it, and no result.
 static LogicalResult readConvolution(Body &body, Operation *op) {
+  auto type = dyn_cast<RankedTensorType>(body.resultType(op));
+  if (type && type.hasStaticShape() && !type.getNumElements())
+    return done(body, op, body.constant(DenseElementsAttr::getFromRawBuffer(type, {})));
   return ConvolutionReader(body, op).read();
 }
 

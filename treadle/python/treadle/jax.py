@@ -11,6 +11,7 @@ Options are environment variables:
   loops and auto for others
 """
 
+import collections.abc
 import ctypes
 import dataclasses
 import itertools
@@ -144,12 +145,33 @@ def _emitter(callbacks, emit_elsewhere):
     return emit
 
 
+class _Rules(collections.abc.Mapping):
+    """How JAX writes an operation for CPUs, but for what only XLA's CPU backend has to have so."""
+
+    OWN = ("dot_general",)
+
+    def __init__(self, of_cpus):
+        self._of_cpus = of_cpus  # modules that are imported later add to it
+
+    def __getitem__(self, primitive):
+        if primitive.name in self.OWN:
+            raise KeyError(primitive)
+        return self._of_cpus[primitive]
+
+    def __iter__(self):
+        return (primitive for primitive in self._of_cpus if primitive.name not in self.OWN)
+
+    def __len__(self):
+        return sum(1 for _ in self)
+
+
 def _teach(library):
-    """Lets JAX write programs for this platform as for CPUs, but for callbacks."""
+    """Lets JAX write programs for this platform."""
     from jax._src import callback
     from jax._src.interpreters import mlir
 
-    mlir._platform_specific_lowerings[_PLATFORM] = mlir._platform_specific_lowerings["cpu"]
+    rules = mlir._platform_specific_lowerings
+    rules[_PLATFORM] = _Rules(rules["cpu"])
     if _PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(_PLATFORM)
     callback.emit_python_callback = _emitter(_Callbacks(library), callback.emit_python_callback)

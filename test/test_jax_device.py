@@ -1,0 +1,192 @@
+"""Treadle as a device of JAX, where TREADLE_JAX_PYTHON names a Python that has JAX.
+
+The programs run in one process; each prints a line of JSON. The expected values are numpy's.
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from pages import ROOT
+from test_docs import python_programs
+
+JAX = os.environ.get("TREADLE_JAX_PYTHON") or sys.executable
+
+PROGRAMS = """
+import json
+import jax, jax.numpy as jnp, numpy as np
+from jax import lax
+
+
+def arithmetic():
+    return jnp.arange(6.0).reshape(2, 3) @ jnp.ones((3, 2))
+
+
+def loops():
+    def powers(n):
+        return lax.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, s[1] * 2), (0, 1))
+
+    return jax.jit(powers)(10)
+
+
+def gradients():
+    return jax.vmap(jax.grad(lambda x: x**3))(jnp.arange(3.0))
+
+
+def randomness():
+    return jax.random.randint(jax.random.key(7), (4,), 0, 1000)
+
+
+def equations():
+    return jnp.linalg.solve(jnp.array([[2.0, 0], [0, 4]]), jnp.array([2.0, 4]))
+
+
+def donation():
+    x = jnp.ones(3)
+    y = jax.jit(lambda x: x + 1, donate_argnums=0)(x)
+    return [y, x.is_deleted()]
+
+
+def callbacks():
+    shape = jax.ShapeDtypeStruct((2,), jnp.float32)
+    tenfold = lambda x: jax.pure_callback(lambda a: np.asarray(a) * 10, shape, x)
+    return jax.jit(lambda x: tenfold(x) + 1)(jnp.ones(2))
+
+
+def ordered_callbacks():
+    seen = []
+
+    @jax.jit
+    def f(x):
+        def step(i, x):
+            jax.debug.callback(lambda i: seen.append(int(i)), i, ordered=True)
+            return x + i
+        return lax.fori_loop(0, 4, step, x)
+
+    f(0).block_until_ready()
+    jax.effects_barrier()
+    return seen
+
+
+def errors_of_callbacks():
+    def wrong(a):
+        raise ValueError("not today")
+
+    try:
+        jax.jit(lambda x: jax.pure_callback(wrong, x, x))(jnp.ones(2)).block_until_ready()
+    except Exception as error:
+        return "not today" in str(error)
+
+
+def several_devices():
+    here, there = jax.devices()[:2]
+    x = jax.device_put(jnp.arange(3), there)
+    y = jax.jit(lambda x: x * 2)(x)
+    return [y, y.devices() == {there}, jax.device_put(y, here).devices() == {here}]
+
+
+def what_is_missing():
+    try:
+        jax.jit(lambda x: jax.ffi.ffi_call("nobody", x)(x))(jnp.ones(2))
+    except Exception as error:
+        return ["UNIMPLEMENTED" in str(error), "nobody" in str(error)]
+
+
+def a_copy_of_numpy():
+    x = np.ones(1000, np.float32)
+    y = jnp.array(x)
+    x[:] = 7
+    return y.sum()
+
+
+def results_without_waiting():
+    x = jnp.ones((300, 300))
+    for _ in range(50):
+        x = x @ x / 300
+    return x[0, 0]
+
+
+def plain(value):
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+for name, program in [item for item in globals().items() if item[0] in NAMES]:
+    print(json.dumps([name, jax.tree.map(plain, program())]), flush=True)
+"""
+
+EXPECTED = {
+    "arithmetic": [[3, 3], [12, 12]],
+    "loops": [10, 1024],
+    "gradients": [0, 3, 12],
+    "randomness": None,
+    "equations": [1, 1],
+    "donation": [[2, 2, 2], True],
+    "callbacks": [11, 11],
+    "ordered_callbacks": [0, 1, 2, 3],
+    "errors_of_callbacks": True,
+    "several_devices": [[0, 2, 4], True, True],
+    "what_is_missing": [True, True],
+    "a_copy_of_numpy": 1000,
+    "results_without_waiting": 1,
+}
+
+
+def run(program, platforms="treadle"):
+    if subprocess.run([JAX, "-c", "import jax"], capture_output=True).returncode:
+        pytest.skip(f"{JAX} has no JAX; TREADLE_JAX_PYTHON can name one that has")
+    environment = {**os.environ, "JAX_PLATFORMS": platforms, "TREADLE_NUM_DEVICES": "2"}
+    return subprocess.run(
+        [JAX, "-c", program], capture_output=True, text=True, timeout=300, env=environment
+    )
+
+
+@pytest.fixture(scope="module")
+def values():
+    names = f"NAMES = {list(EXPECTED)}\n"
+    done = run(names + PROGRAMS)
+    assert done.returncode == 0, done.stderr
+    found = dict(json.loads(line) for line in done.stdout.splitlines())
+    elsewhere = run(f"NAMES = ['randomness']\n{PROGRAMS}", "cpu")
+    EXPECTED["randomness"] = json.loads(elsewhere.stdout)[1]
+    return found
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_program_gives_what_it_should(values, name):
+    if name in ("loops", "several_devices", "donation", "what_is_missing"):
+        assert values[name] == EXPECTED[name]
+    else:
+        np.testing.assert_allclose(values[name], EXPECTED[name], rtol=1e-5)
+
+
+def test_nothing_happens_unless_it_is_asked_for():
+    done = run("import jax; print(jax.devices()); print(jax.devices('treadle'))", "cpu")
+    assert done.stdout.startswith("[CpuDevice") and "Unknown backend" in done.stderr
+
+
+def test_wrong_options_are_named():
+    environment = {**os.environ, "JAX_PLATFORMS": "treadle", "TREADLE_TIER": "fast"}
+    if subprocess.run([JAX, "-c", "import jax"], capture_output=True).returncode:
+        pytest.skip(f"{JAX} has no JAX; TREADLE_JAX_PYTHON can name one that has")
+    done = subprocess.run(
+        [JAX, "-c", "import jax; jax.devices()"],
+        capture_output=True, text=True, timeout=300, env=environment,
+    )  # fmt: skip
+    assert done.returncode and "'fast'" in done.stderr and "jit" in done.stderr
+
+
+def test_the_page():
+    for program, output in python_programs(
+        pathlib.Path(ROOT, "docs", "jax-device.md"), "jax-device"
+    ):
+        environment = {**os.environ, "JAX_PLATFORMS": "treadle"}
+        done = subprocess.run(
+            [JAX, "-c", program], capture_output=True, text=True, timeout=300, env=environment
+        )
+        if "No module named 'jax'" in done.stderr:
+            pytest.skip(f"{JAX} has no JAX; TREADLE_JAX_PYTHON can name one that has")
+        assert done.stdout == output, done.stderr
