@@ -176,34 +176,22 @@ Expected<PJRT_Memory *> memoryOf(PJRT_Memory *memory, PJRT_Device *device) {
   return Unexpected(invalidArgument("neither a device nor a memory is given"));
 }
 
-/// The elements of the caller's array. Callers promise not to change one that may be shared, but
-/// JAX promises it for arrays of numpy that programs go on to change. XLA's CPU backend shares
-/// those alone that are aligned to its liking, which few are; what works there works here.
-Expected<Tensor> fromHost(const PJRT_Client_BufferFromHostBuffer_Args &args, DType dtype, Dims dims,
-                          const std::shared_ptr<Completion> &isRead) {
-  constexpr size_t leastShared = 1024; // below that a copy costs less
-  constexpr uintptr_t leastAlignment = 64;
+/// A copy of the caller's array. It may ask for its own memory to be used, promising not to change
+/// it; but JAX promises that for arrays of numpy which programs go on to change.
+Expected<Tensor> fromHost(const PJRT_Client_BufferFromHostBuffer_Args &args, DType dtype,
+                          Dims dims) {
   std::vector<int64_t> strides(args.byte_strides, args.byte_strides + args.num_byte_strides);
   if (strides.empty())
     strides = denseStrides(dims, dtype);
   if (strides.size() != dims.size())
     return Unexpected(
         invalidArgument("the array has ", strides.size(), " strides, expected ", dims.size()));
-  size_t bytes = static_cast<size_t>(countElements(dims).value_or(0)) * dtypeSize(dtype);
-  bool dense = isDense(dims, strides, dtype);
-  bool mayShare = args.host_buffer_semantics == PJRT_HostBufferSemantics_kImmutableZeroCopy ||
-                  args.host_buffer_semantics == PJRT_HostBufferSemantics_kMutableZeroCopy;
-  if (dense && mayShare && bytes >= leastShared &&
-      reinterpret_cast<uintptr_t>(args.data) % leastAlignment == 0)
-    return Tensor::external(dtype, dims, const_cast<void *>(args.data),
-                            [isRead] { isRead->succeed(); });
   Tensor made = TREADLE_TRY(Tensor::make(dtype, dims));
-  if (bytes && dense)
-    std::memcpy(made.raw(), args.data, bytes);
-  else if (bytes)
+  if (made.bytes() && isDense(dims, strides, dtype))
+    std::memcpy(made.raw(), args.data, made.bytes());
+  else if (made.bytes())
     copyStrided(dims, dtypeSize(dtype), 0, static_cast<const char *>(args.data), strides.data(),
                 static_cast<char *>(made.raw()), denseStrides(dims, dtype).data());
-  isRead->succeed();
   return made;
 }
 
@@ -211,11 +199,10 @@ Expected<void> makeFromHost(PJRT_Client_BufferFromHostBuffer_Args &args) {
   DType dtype = TREADLE_TRY(dtypeOf(args.type));
   PJRT_Memory *memory = TREADLE_TRY(memoryOf(args.memory, args.device));
   std::vector<int64_t> dims(args.dims, args.dims + args.num_dims);
-  auto isRead = std::make_shared<Completion>();
-  Tensor value = TREADLE_TRY(fromHost(args, dtype, dims, isRead));
+  Tensor value = TREADLE_TRY(fromHost(args, dtype, dims));
   auto content = std::make_shared<Content>();
   content->hold(std::move(value));
-  args.done_with_host_buffer = new PJRT_Event{std::move(isRead)};
+  args.done_with_host_buffer = doneEvent();
   args.buffer = new PJRT_Buffer(memory, dtype, std::move(dims), std::move(content));
   return {};
 }
