@@ -627,12 +627,15 @@ def test_accuracy_that_is_asked_for_is_read_over(run):
 
 def test_manual_shardings_are_named(run):
     text = function(
-        "%r = sdy.manual_computation(%a) in_shardings=[] out_shardings=[] manual_axes={} () {}\n"
-        "%s = stablehlo.abs %a : tensor<2xf32>",
+        """
+        %r = sdy.manual_computation(%a) in_shardings=[<@mesh, [{"x"}]>]
+            out_shardings=[<@mesh, [{"x"}]>] manual_axes={"x"} (%b: tensor<1xf32>) {
+          sdy.return %b : tensor<1xf32>
+        } : (tensor<2xf32>) -> tensor<2xf32>""",
         ["2xf32"],
         ["2xf32"],
     )
-    with pytest.raises(treadle.UnimplementedError, match="line 2.*sdy.manual_computation"):
+    with pytest.raises(treadle.UnimplementedError, match="sdy.manual_computation among several"):
         run(text, floats(2))
 
 

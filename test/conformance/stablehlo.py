@@ -72,9 +72,14 @@ def all_programs(folder, only):
 
 def outcome(path, is_run):
     """An empty string if all checks hold, or what went wrong, in one line."""
+    from parallel import ParallelProgram, is_parallel
+
     import treadle
 
     try:
+        if is_parallel(text := path.read_text()):
+            ParallelProgram(text, path.parent).run()
+            return ""
         model = treadle.load(path)
         if is_run:
             model.signatures["main"]()

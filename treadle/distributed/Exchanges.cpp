@@ -38,6 +38,9 @@ constexpr Family families[] = {
     {"CollectiveReduceScatterV2", "ReduceScatter", Keys::AfterValue},
     {"CollectiveReduceV2", "Reduce", Keys::AfterValue},
     {"CollectiveReduceV3", "Reduce", Keys::Communicator},
+    {"_AllGather", "Gather", Keys::World},
+    {"_AllReduce", "Reduce", Keys::World},
+    {"_AllToAll", "AllToAll", Keys::World},
 };
 
 const Family *familyOf(StringRef op) {
@@ -256,7 +259,7 @@ private:
   int collective(const NodeSpec &node, const ListedAt &at, std::vector<int> before) {
     StringRef op = node.op;
     int start = together(std::move(before));
-    if (op == "CollectivePermute")
+    if (familyOf(op)->keys == Keys::World) // whose ranks needn't all come
       return start;
     int self = newPoint(at);
     bool isSender = op.starts_with("CollectiveBcastSend"),

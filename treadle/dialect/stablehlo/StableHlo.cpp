@@ -96,6 +96,8 @@ public:
 
 private:
   static ParseResult parseAnnotation(OpAsmParser &parser, OperationState &state);
+  static ParseResult parseComputation(OpAsmParser &parser, OperationState &state);
+  static ParseResult parseReturn(OpAsmParser &parser, OperationState &state);
   /// Reads what shardings are written with, up to the end of the brackets around them.
   static ParseResult skipPast(AsmParser &parser, llvm::function_ref<ParseResult()> close);
 };
@@ -134,8 +136,51 @@ ParseResult ShardingDialect::skipPast(AsmParser &parser, llvm::function_ref<Pars
   return success();
 }
 
-/// `sdy.mesh @name = <[...]>`, and `sdy.sharding_constraint %x <...> : type`. Others split the
-/// computation itself.
+/// `sdy.manual_computation(%x) in_shardings=[...] out_shardings=[...] manual_axes={...} (%y: type)
+/// {...} : (type) -> type`, and `sdy.named_computation<"name">(%x) (%y: type) {...}`.
+ParseResult ShardingDialect::parseComputation(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SMLoc loc = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalLess()) &&
+      failed(skipPast(parser, [&] { return parser.parseOptionalGreater(); })))
+    return failure();
+  if (parser.parseOperandList(operands, AsmParser::Delimiter::Paren))
+    return failure();
+  StringRef key;
+  while (succeeded(
+      parser.parseOptionalKeyword(&key, {"in_shardings", "out_shardings", "manual_axes"}))) {
+    if (parser.parseEqual())
+      return failure();
+    bool isList = succeeded(parser.parseOptionalLSquare());
+    if ((!isList && parser.parseLBrace()) || skipPast(parser, [&] {
+          return isList ? parser.parseOptionalRSquare() : parser.parseOptionalRBrace();
+        }))
+      return failure();
+  }
+  FunctionType type;
+  if (parser.parseArgumentList(arguments, AsmParser::Delimiter::OptionalParen,
+                               /*allowType=*/true) ||
+      parser.parseRegion(*state.addRegion(), arguments) ||
+      parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type) ||
+      parser.resolveOperands(operands, type.getInputs(), loc, state.operands))
+    return failure();
+  state.addTypes(type.getResults());
+  return success();
+}
+
+/// `sdy.return %x, %y : types`
+ParseResult ShardingDialect::parseReturn(OpAsmParser &parser, OperationState &state) {
+  SmallVector<OpAsmParser::UnresolvedOperand> operands;
+  SmallVector<Type> types;
+  SMLoc loc = parser.getCurrentLocation();
+  return failure(parser.parseOperandList(operands) ||
+                 parser.parseOptionalAttrDict(state.attributes) ||
+                 parser.parseOptionalColonTypeList(types) ||
+                 parser.resolveOperands(operands, types, loc, state.operands));
+}
+
+/// `sdy.mesh @name = <[...]>`, and `sdy.sharding_constraint %x <...> : type`.
 ParseResult ShardingDialect::parseAnnotation(OpAsmParser &parser, OperationState &state) {
   StringRef name = state.name.stripDialect();
   auto skipSharding = [&]() -> ParseResult {
@@ -147,6 +192,10 @@ ParseResult ShardingDialect::parseAnnotation(OpAsmParser &parser, OperationState
     return failure(parser.parseSymbolName(symbol) || parser.parseEqual() || skipSharding() ||
                    parser.parseOptionalAttrDict(state.attributes));
   }
+  if (name == "return")
+    return parseReturn(parser, state);
+  if (name == "manual_computation" || name == "named_computation")
+    return parseComputation(parser, state);
   if (name != "sharding_constraint" && name != "reshard")
     return emitError(state.location, "unimplemented: ") << state.name.getStringRef();
   OpAsmParser::UnresolvedOperand operand;

@@ -3,6 +3,7 @@
 
 #include "treadle/dialect/Tfg.h"
 #include "treadle/import/TfOps.h"
+#include "treadle/import/stablehlo/Devices.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
@@ -36,6 +37,8 @@ public:
 
   mlir::ModuleOp module;
   tfg::TfgDialect &dialect;
+  /// Those that the module says it is for.
+  const Devices devices;
 
   mlir::func::FuncOp function(StringRef name) const { return functions.lookup(name); }
   /// Whether the operation, or one in it, does more than its results say.

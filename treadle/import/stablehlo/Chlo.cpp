@@ -228,6 +228,7 @@ static constexpr Row rows[] = {
     {"is_pos_inf", readIsInfinite<1>},
     {"is_neg_inf", readIsInfinite<-1>},
     {"mulhi", readMulhi},
+    {"ragged_dot", readRaggedDot},
     {"scan", readScan},
 };
 

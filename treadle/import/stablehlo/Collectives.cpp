@@ -1,42 +1,581 @@
-// Ops among devices, as far as one device goes: groups of one give back what they are given.
+// Ops among devices. Each device runs the program in a process, or a session, of its own; these are
+// the ranks of a world.
+#include "treadle/import/stablehlo/Devices.h"
+#include "treadle/import/stablehlo/Formula.h"
 #include "treadle/import/stablehlo/Tables.h"
+
+#include "llvm/ADT/DenseSet.h"
 
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
 
-/// The only device is the first one.
-static LogicalResult readDeviceId(Body &body, Operation *op) {
-  body.map(op->getResult(0), body.scalarInt(elementOf(body.resultType(op)), 0));
+FailureOr<Devices> hlo::devicesOf(ModuleOp module) {
+  constexpr int64_t most = 1 << 16;
+  Devices devices;
+  for (auto [key, into] : {std::pair("mhlo.num_replicas", &devices.replicas),
+                           std::pair("mhlo.num_partitions", &devices.partitions)}) {
+    auto number = module->getAttrOfType<IntegerAttr>(key);
+    if (!number)
+      continue;
+    *into = number.getValue().getSExtValue();
+    if (*into < 1 || *into > most || devices.size() > most)
+      return module.emitError("its attribute '")
+             << key << "' is " << *into << ", expected 1 to " << most << " devices in all";
+  }
+  return devices;
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+using Ranks = SmallVector<int64_t>;
+
+/// What the numbers of an op's groups stand for.
+enum class Numbering {
+  Replicas,                // in each partition
+  Partitions,              // in each replica
+  ReplicasOfAllPartitions, // each with all of its partitions
+  Processes,
+};
+
+/// Groups of ranks, no rank in two.
+struct Groups {
+  SmallVector<Ranks> rows;
+  size_t largest = 0;
+
+  bool areEqual() const {
+    return llvm::all_of(rows, [&](const Ranks &row) { return row.size() == largest; });
+  }
+  /// One behind the other, with -1 behind the smaller ones.
+  SmallVector<int64_t> flattened() const {
+    SmallVector<int64_t> all;
+    for (Ranks row : rows) {
+      row.resize(largest, -1);
+      llvm::append_range(all, row);
+    }
+    return all;
+  }
+  /// By rank: what `find` gives of its group and its place there; `otherwise` where it is in none.
+  SmallVector<int64_t> byRank(int64_t size, int64_t otherwise,
+                              llvm::function_ref<int64_t(const Ranks &, int64_t)> find) const {
+    SmallVector<int64_t> table(size, otherwise);
+    for (const Ranks &row : rows)
+      for (auto [place, rank] : llvm::enumerate(row))
+        table[rank] = find(row, static_cast<int64_t>(place));
+    return table;
+  }
+};
+
+} // namespace
+
+static int64_t channelOf(Operation *op) {
+  SmallVector<int64_t> handle =
+      fieldNumbers(op->getAttrOfType<DictionaryAttr>("channel_handle"), "handle");
+  return handle.empty() ? numberOr(op, "channel_id", 0) : handle.front();
+}
+
+/// Of reductions and the like.
+static Numbering reductionNumbering(Operation *op) {
+  bool isGlobal = op->hasAttr("use_global_device_ids") &&
+                  op->getAttr("use_global_device_ids") != BoolAttr::get(op->getContext(), false);
+  if (isGlobal)
+    return Numbering::Processes;
+  return channelOf(op) > 0 ? Numbering::ReplicasOfAllPartitions : Numbering::Replicas;
+}
+
+/// Of what moves values.
+static Numbering moveNumbering(Operation *op) {
+  return channelOf(op) > 0 ? Numbering::Partitions : Numbering::Replicas;
+}
+
+/// The groups as the attribute has them; all devices where it has none.
+static FailureOr<SmallVector<Ranks>> statedGroups(Operation *op, StringRef key, int64_t count) {
+  Attribute attr = op->getAttr(key);
+  auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr);
+  if (attr && !elements)
+    return unimplementedOp(op) << " whose " << key << " are no matrix of numbers";
+  if (!elements || elements.getNumElements() == 0)
+    return SmallVector<Ranks>{llvm::to_vector(llvm::seq(int64_t{0}, count))};
+  if (elements.getType().getRank() != 2)
+    return op->emitError("its ") << key << " are " << elements.getType() << ", expected a matrix";
+  auto columns = static_cast<size_t>(elements.getType().getDimSize(1));
+  SmallVector<Ranks> rows;
+  llvm::DenseSet<int64_t> seen;
+  for (auto [i, number] : llvm::enumerate(numbers(elements))) {
+    if (i % columns == 0)
+      rows.emplace_back();
+    if (number == -1)
+      continue;
+    if (number < 0 || number >= count)
+      return op->emitError("its ")
+             << key << " name " << number << ", expected numbers from 0 below " << count;
+    if (key == "replica_groups" && !seen.insert(number).second)
+      return op->emitError("its ") << key << " name " << number << " twice";
+    rows.back().push_back(number);
+  }
+  return rows;
+}
+
+static int64_t countOf(Numbering numbering, const Devices &devices) {
+  switch (numbering) {
+  case Numbering::Partitions:
+    return devices.partitions;
+  case Numbering::Processes:
+    return devices.size();
+  case Numbering::Replicas:
+  case Numbering::ReplicasOfAllPartitions:
+    return devices.replicas;
+  }
+  return 0;
+}
+
+/// The rows of ranks that rows of such numbers stand for.
+static SmallVector<Ranks> ranksOf(ArrayRef<Ranks> stated, Numbering numbering,
+                                  const Devices &devices) {
+  SmallVector<Ranks> rows;
+  int64_t step = devices.partitions;
+  auto add = [&](const Ranks &row, int64_t first, int64_t factor) {
+    for (int64_t number : row)
+      rows.back().push_back(first + factor * number);
+  };
+  for (const Ranks &row : stated) {
+    if (numbering == Numbering::Processes) {
+      rows.push_back(row);
+    } else if (numbering == Numbering::Partitions) {
+      for (int64_t replica = 0; replica < devices.replicas; ++replica) {
+        rows.emplace_back();
+        add(row, replica * step, 1);
+      }
+    } else {
+      for (int64_t partition = 0; partition < step; ++partition) {
+        if (partition == 0 || numbering == Numbering::Replicas)
+          rows.emplace_back();
+        add(row, partition, step);
+      }
+    }
+  }
+  return rows;
+}
+
+static FailureOr<Groups> groupsOf(Body &body, Operation *op, Numbering numbering) {
+  const Devices &devices = body.program.devices;
+  FailureOr<SmallVector<Ranks>> stated =
+      statedGroups(op, "replica_groups", countOf(numbering, devices));
+  if (failed(stated))
+    return failure();
+  Groups groups{ranksOf(*stated, numbering, devices)};
+  for (const Ranks &row : groups.rows)
+    groups.largest = std::max(groups.largest, row.size());
+  return groups;
+}
+
+/// The same for ops in which every device takes part.
+static FailureOr<Groups> wholeGroups(Body &body, Operation *op, Numbering numbering) {
+  FailureOr<Groups> groups = groupsOf(body, op, numbering);
+  if (failed(groups))
+    return failure();
+  size_t count = 0;
+  for (const Ranks &row : groups->rows)
+    count += row.size();
+  if (static_cast<int64_t>(count) != body.program.devices.size())
+    return op->emitError("its replica_groups hold ")
+           << count << " of the program's " << body.program.devices.size() << " devices";
+  return groups;
+}
+
+//===----------------------------------------------------------------------===//
+// Nodes
+//===----------------------------------------------------------------------===//
+
+/// A node that all ranks come to, one after the other.
+static Value exchange(Body &body, StringRef op, ValueRange inputs, Type type, Attrs attrs) {
+  SmallVector<Value> operands(inputs);
+  body.afterEffects(operands);
+  Value result = body.node(op, operands, type, std::move(attrs));
+  body.addEffect();
+  return result;
+}
+
+static Attrs groupAttrs(Body &body, const Groups &groups) {
+  Attrs attrs;
+  attrs.append("groups", body.builder.getI64ArrayAttr(groups.flattened()));
+  attrs.append("group_size", body.builder.getI64IntegerAttr(static_cast<int64_t>(groups.largest)));
+  return attrs;
+}
+
+static Value rankOf(Body &body) {
+  return body.node("_WorldRank", {}, RankedTensorType::get({}, body.builder.getI32Type()));
+}
+
+/// A row of a table that has one for each rank.
+static Value ofRank(Body &body, ArrayRef<int64_t> table, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> all{body.program.devices.size()};
+  llvm::append_range(all, shape);
+  Value rows = body.integers(table, all);
+  return body.node("GatherV2", {rows, rankOf(body), body.index(0)},
+                   RankedTensorType::get(shape, elementOf(rows)));
+}
+
+static RankedTensorType stackType(RankedTensorType type, int64_t count) {
+  SmallVector<int64_t> shape{count};
+  llvm::append_range(shape, type.getShape());
+  return RankedTensorType::get(shape, type.getElementType());
+}
+
+/// The values of all ranks of the group, stacked.
+static Value gathered(Body &body, Value x, const Groups &groups) {
+  RankedTensorType type = rankedOf(x);
+  Value row = body.node("ExpandDims", {x, body.index(0)}, stackType(type, 1));
+  return exchange(body, "_AllGather", row, stackType(type, static_cast<int64_t>(groups.largest)),
+                  groupAttrs(body, groups));
+}
+
+/// The first dimension, moved before dimension `dim` of the others and joined with it.
+static Value joinedAt(Body &body, Value stack, int64_t dim, RankedTensorType type) {
+  RankedTensorType given = rankedOf(stack);
+  SmallVector<int64_t> order, shape;
+  for (int64_t i = 1; i < given.getRank(); ++i) {
+    if (i - 1 == dim)
+      order.push_back(0);
+    order.push_back(i);
+  }
+  for (int64_t i : order)
+    shape.push_back(given.getDimSize(i));
+  if (!llvm::is_sorted(order))
+    stack = body.node("Transpose", {stack, body.vector(order)}, given.clone(shape));
+  return body.reshapeTo(stack, type);
+}
+
+/// Dimension `dim` cut into `count` pieces, which are stacked.
+static Value stackOfPieces(Body &body, Value x, int64_t dim, int64_t count) {
+  RankedTensorType type = rankedOf(x);
+  SmallVector<int64_t> cut(type.getShape()), order{dim}, shape;
+  cut[dim] /= count;
+  cut.insert(cut.begin() + dim, count);
+  Value pieces = body.reshape(x, cut);
+  for (int64_t i = 0; i <= type.getRank(); ++i)
+    if (i != dim)
+      order.push_back(i);
+  for (int64_t i : order)
+    shape.push_back(cut[i]);
+  if (llvm::is_sorted(order))
+    return pieces;
+  return body.node("Transpose", {pieces, body.vector(order)}, type.clone(shape));
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+/// The values of the stack, combined one after another by the op's function.
+static FailureOr<Value> folded(Body &body, Operation *op, Value stack) {
+  FailureOr<ScalarFunction> function = scalarFunction(body, op->getRegion(0), "reducer");
+  if (failed(function))
+    return failure();
+  if (!function->isElementwise)
+    return unimplementedOp(op) << " by a function that isn't made of elementwise ops";
+  RankedTensorType all = rankedOf(stack);
+  auto type = RankedTensorType::get(all.getShape().drop_front(), all.getElementType());
+  Attrs attrs, number;
+  attrs.append("f", body.func(function->name));
+  number.append("num", body.builder.getI64IntegerAttr(all.getDimSize(0)));
+  number.append("axis", body.builder.getI64IntegerAttr(0));
+  SmallVector<Type> types(all.getDimSize(0), type);
+  SmallVector<Value> values = body.nodes("Unpack", stack, types, number);
+  Value result = values.front();
+  for (Value next : ArrayRef(values).drop_front())
+    result = body.node("PartitionedCall", {result, next}, type, attrs);
+  return result;
+}
+
+static StringRef reductionName(Operation *op, Type element) {
+  static const llvm::StringMap<StringRef> names = {
+      {"add", "Add"}, {"multiply", "Mul"}, {"minimum", "Min"}, {"maximum", "Max"}};
+  return isBool(element) || isComplex(element) ? StringRef()
+                                               : names.lookup(combinerOf(op->getRegion(0)));
+}
+
+static FailureOr<Value> reduced(Body &body, Operation *op, Value x, const Groups &groups) {
+  if (StringRef name = reductionName(op, elementOf(x)); !name.empty()) {
+    Attrs attrs = groupAttrs(body, groups);
+    attrs.append("reduction", body.builder.getStringAttr(name));
+    return exchange(body, "_AllReduce", x, x.getType(), attrs);
+  }
+  if (!groups.areEqual())
+    return unimplementedOp(op) << " of groups of several sizes by this function";
+  return folded(body, op, gathered(body, x, groups));
+}
+
+static LogicalResult checkReduction(Operation *op) {
+  if (op->getNumRegions() == 1 && llvm::hasSingleElement(op->getRegion(0)) &&
+      op->getNumOperands() == op->getNumResults() && !op->getRegion(0).front().empty())
+    return success();
+  return op->emitError("it has ") << op->getNumOperands() << " operands and " << op->getNumResults()
+                                  << " results, expected as many, and a function";
+}
+
+static LogicalResult readAllReduce(Body &body, Operation *op) {
+  FailureOr<Groups> groups = wholeGroups(body, op, reductionNumbering(op));
+  if (failed(checkReduction(op)) || failed(groups))
+    return failure();
+  for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
+    FailureOr<Value> value = reduced(body, op, body.of(from), *groups);
+    if (failed(value))
+      return failure();
+    body.map(to, *value);
+  }
   return success();
 }
 
-static LogicalResult readAlone(Body &body, Operation *op) {
-  auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
-  bool isAlone = groups && groups.getNumElements() <= 1;
-  if (!isAlone || op->getNumOperands() != op->getNumResults() ||
-      op->getOperandTypes() != op->getResultTypes())
-    return unimplementedOp(op) << " among several devices; a program is run on one";
-  for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults()))
-    body.map(to, body.of(from));
+/// The reduction is the first rank's of each group; the others get zeros.
+static LogicalResult readCollectiveReduce(Body &body, Operation *op) {
+  FailureOr<Groups> groups = groupsOf(body, op, reductionNumbering(op));
+  if (failed(checkReduction(op)) || failed(groups))
+    return failure();
+  int64_t size = body.program.devices.size();
+  SmallVector<int64_t> isRoot =
+      groups->byRank(size, 0, [](const Ranks &, int64_t place) { return place == 0; });
+  SmallVector<int64_t> isMember = groups->byRank(size, 0, [](const Ranks &, int64_t) { return 1; });
+  for (auto [rank, isIn] : llvm::enumerate(isMember))
+    if (!isIn)
+      groups->rows.push_back({static_cast<int64_t>(rank)});
+  for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
+    FailureOr<Value> value = reduced(body, op, body.of(from), *groups);
+    if (failed(value))
+      return failure();
+    Value isMine = body.cast(ofRank(body, isRoot, {}), body.builder.getI1Type());
+    Value zeros = body.like("ZerosLike", *value);
+    body.map(to, body.node("SelectV2", {isMine, *value, zeros}, value->getType()));
+  }
+  return success();
+}
+
+/// The dimension's number, if each group can share the operand along it.
+static LogicalResult checkShared(Operation *op, Value x, int64_t dim, int64_t count) {
+  RankedTensorType type = rankedOf(x);
+  if (type && type.hasStaticShape() && dim >= 0 && dim < type.getRank() &&
+      type.getDimSize(dim) % count == 0)
+    return success();
+  return op->emitError("its operand ")
+         << x.getType() << " can't be shared by " << count << " devices along dimension " << dim;
+}
+
+static LogicalResult readReduceScatter(Body &body, Operation *op) {
+  FailureOr<Groups> groups = wholeGroups(body, op, reductionNumbering(op));
+  if (failed(checkReduction(op)) || failed(groups))
+    return failure();
+  auto count = static_cast<int64_t>(groups->largest);
+  int64_t dim = numberOr(op, "scatter_dimension", -1);
+  if (!groups->areEqual())
+    return unimplementedOp(op) << " of groups of several sizes";
+  SmallVector<int64_t> places = groups->byRank(body.program.devices.size(), 0,
+                                               [](const Ranks &, int64_t place) { return place; });
+  for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
+    if (failed(checkShared(op, body.of(from), dim, count)))
+      return failure();
+    FailureOr<Value> value = reduced(body, op, body.of(from), *groups);
+    if (failed(value))
+      return failure();
+    Value pieces = stackOfPieces(body, *value, dim, count);
+    body.map(to, body.node("GatherV2", {pieces, ofRank(body, places, {}), body.index(0)},
+                           body.typeOf(to.getType())));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkMove(Operation *op) {
+  if (op->getNumOperands() == op->getNumResults() && op->getNumResults())
+    return success();
+  return op->emitError("it has ") << op->getNumOperands() << " operands and " << op->getNumResults()
+                                  << " results, expected as many";
+}
+
+static LogicalResult readAllGather(Body &body, Operation *op) {
+  FailureOr<Groups> groups = wholeGroups(body, op, reductionNumbering(op));
+  if (failed(checkMove(op)) || failed(groups))
+    return failure();
+  if (!groups->areEqual())
+    return unimplementedOp(op) << " of groups of several sizes";
+  int64_t dim = numberOr(op, "all_gather_dim", -1);
+  for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
+    Value x = body.of(from);
+    auto type = dyn_cast<RankedTensorType>(body.typeOf(to.getType()));
+    if (!type || failed(checkShared(op, x, dim, 1)))
+      return failure();
+    body.map(to, joinedAt(body, gathered(body, x, *groups), dim, type));
+  }
+  return success();
+}
+
+static LogicalResult readAllToAll(Body &body, Operation *op) {
+  FailureOr<Groups> groups = wholeGroups(body, op, moveNumbering(op));
+  if (failed(checkMove(op)) || failed(groups))
+    return failure();
+  auto count = static_cast<int64_t>(groups->largest);
+  int64_t split = numberOr(op, "split_dimension", -1),
+          concat = numberOr(op, "concat_dimension", -1),
+          splitCount = numberOr(op, "split_count", count);
+  if (!groups->areEqual() || splitCount != count)
+    return op->emitError("its split_count is ")
+           << splitCount << ", expected groups of that many devices";
+  for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
+    Value x = body.of(from);
+    auto type = dyn_cast<RankedTensorType>(body.typeOf(to.getType()));
+    if (!type || failed(checkShared(op, x, split, count)) || failed(checkShared(op, x, concat, 1)))
+      return failure();
+    Value pieces = stackOfPieces(body, x, split, count);
+    Value got = exchange(body, "_AllToAll", pieces, pieces.getType(), groupAttrs(body, *groups));
+    body.map(to, joinedAt(body, got, concat, type));
+  }
+  return success();
+}
+
+/// Everything goes everywhere, and each rank takes what its group's root gave.
+static LogicalResult readBroadcast(Body &body, Operation *op) {
+  FailureOr<Groups> groups = groupsOf(body, op, moveNumbering(op));
+  if (failed(groups))
+    return failure();
+  bool hasRoots = op->hasAttr("has_dynamic_root");
+  unsigned count = op->getNumResults();
+  if (op->getNumOperands() != count + (hasRoots ? 1 : 0))
+    return op->emitError("it has ")
+           << op->getNumOperands() << " operands for " << count << " results";
+  int64_t size = body.program.devices.size();
+  Groups world{{llvm::to_vector(llvm::seq(int64_t{0}, size))}, static_cast<size_t>(size)};
+  SmallVector<int64_t> isMember = groups->byRank(size, 0, [](const Ranks &, int64_t) { return 1; });
+  auto width = static_cast<int64_t>(groups->largest);
+  SmallVector<int64_t> members(size * width, 0);
+  for (const Ranks &row : groups->rows)
+    for (int64_t rank : row)
+      llvm::copy(row, members.begin() + rank * width);
+  Value mine = ofRank(body, members, {width});
+  for (unsigned i = 0; i < count; ++i) {
+    Value x = input(body, op, i), place = body.index(0);
+    if (hasRoots)
+      place =
+          body.cast(body.node("GatherV2", {input(body, op, count), body.index(i), body.index(0)},
+                              RankedTensorType::get({}, elementOf(input(body, op, count)))),
+                    body.builder.getI32Type());
+    Value root = body.node("GatherV2", {mine, place, body.index(0)},
+                           RankedTensorType::get({}, elementOf(mine)));
+    Value given =
+        body.node("GatherV2", {gathered(body, x, world), root, body.index(0)}, x.getType());
+    Value isIn = body.cast(ofRank(body, isMember, {}), body.builder.getI1Type());
+    body.map(op->getResult(i),
+             body.node("SelectV2", {isIn, given, body.like("ZerosLike", x)}, x.getType()));
+  }
   return success();
 }
 
 /// What nobody sends is zero.
 static LogicalResult readPermute(Body &body, Operation *op) {
+  const Devices &devices = body.program.devices;
+  Numbering numbering = moveNumbering(op);
+  FailureOr<SmallVector<Ranks>> stated =
+      statedGroups(op, "source_target_pairs", countOf(numbering, devices));
+  if (failed(checkMove(op)) || failed(stated))
+    return failure();
+  SmallVector<int64_t> pairs;
+  if (!numbers(op, "source_target_pairs").empty())
+    for (const Ranks &row : ranksOf(*stated, numbering, devices)) {
+      if (row.size() != 2)
+        return op->emitError("its source_target_pairs are of ") << row.size() << ", expected two";
+      llvm::append_range(pairs, row);
+    }
+  Value table = body.integers(pairs, {static_cast<int64_t>(pairs.size()) / 2, 2});
+  Type byte = body.builder.getIntegerType(8, /*isSigned=*/false);
+  for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults())) {
+    Value x = body.of(from), sent = isBool(elementOf(x)) ? body.cast(x, byte) : x;
+    Value got = exchange(body, "CollectivePermute", {sent, table}, sent.getType(), {});
+    body.map(to, body.cast(got, elementOf(x)));
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of devices
+//===----------------------------------------------------------------------===//
+
+template <bool isReplica> static LogicalResult readDeviceId(Body &body, Operation *op) {
+  Type element = elementOf(body.resultType(op));
+  const Devices &devices = body.program.devices;
+  if (devices.size() == 1)
+    return done(body, op, body.scalarInt(element, 0));
+  Term rank(body, rankOf(body)), partitions = rank.whole(devices.partitions);
+  return done(body, op, rank.binary(isReplica ? "FloorDiv" : "FloorMod", partitions).as(element));
+}
+
+//===----------------------------------------------------------------------===//
+// One device
+//===----------------------------------------------------------------------===//
+
+/// On one device groups of one give back what they are given.
+template <Converter among> static LogicalResult readAmong(Body &body, Operation *op) {
+  auto groups = op->getAttrOfType<DenseIntElementsAttr>("replica_groups");
+  if (body.isElementwise)
+    return unimplementedOp(op) << " in a function of scalars";
+  if (body.program.devices.size() > 1)
+    return among(body, op);
+  if ((groups && groups.getNumElements() > 1) || op->getOperandTypes() != op->getResultTypes())
+    return unimplementedOp(op) << " among several devices; the module's mhlo.num_replicas and "
+                               << "mhlo.num_partitions tell of one";
+  for (auto [from, to] : llvm::zip(op->getOperands(), op->getResults()))
+    body.map(to, body.of(from));
+  return success();
+}
+
+static LogicalResult readPermuteAmong(Body &body, Operation *op) {
+  if (body.isElementwise)
+    return unimplementedOp(op) << " in a function of scalars";
+  if (body.program.devices.size() > 1)
+    return readPermute(body, op);
   SmallVector<int64_t> pairs = numbers(op, "source_target_pairs");
   if (llvm::any_of(pairs, [](int64_t device) { return device != 0; }) || pairs.size() > 2)
-    return unimplementedOp(op) << " among several devices; a program is run on one";
+    return unimplementedOp(op) << " among several devices; the module's mhlo.num_replicas and "
+                               << "mhlo.num_partitions tell of one";
   Value x = input(body, op, 0);
-  body.map(op->getResult(0), pairs.empty() ? body.like("ZerosLike", x) : x);
+  return done(body, op, pairs.empty() ? body.like("ZerosLike", x) : x);
+}
+
+/// What each device does by itself: what it does at all, if its part of each value is the value.
+static LogicalResult readOwnPart(Body &body, Operation *op) {
+  if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)) ||
+      op->getRegion(0).front().empty())
+    return op->emitError("it has no region of one block");
+  Block &block = op->getRegion(0).front();
+  if (block.getArgumentTypes() != op->getOperandTypes() ||
+      block.back().getOperandTypes() != op->getResultTypes())
+    return unimplementedOp(op) << " among several devices; partition the program before it is "
+                               << "exported";
+  for (auto [argument, operand] : llvm::zip(block.getArguments(), op->getOperands()))
+    body.map(argument, body.of(operand));
+  if (failed(body.readBlock(block)))
+    return failure();
+  for (auto [result, value] : llvm::zip(op->getResults(), block.back().getOperands()))
+    body.map(result, body.of(value));
   return success();
 }
 
 static constexpr Row rows[] = {
-    {"replica_id", readDeviceId},        {"partition_id", readDeviceId},
-    {"all_reduce", readAlone},           {"all_gather", readAlone},
-    {"reduce_scatter", readAlone},       {"all_to_all", readAlone},
-    {"collective_broadcast", readAlone}, {"collective_permute", readPermute},
+    {"replica_id", readDeviceId<true>},
+    {"partition_id", readDeviceId<false>},
+    {"all_reduce", readAmong<readAllReduce>},
+    {"all_gather", readAmong<readAllGather>},
+    {"reduce_scatter", readAmong<readReduceScatter>},
+    {"all_to_all", readAmong<readAllToAll>},
+    {"collective_broadcast", readAmong<readBroadcast>},
+    {"collective_reduce", readAmong<readCollectiveReduce>},
+    {"collective_permute", readPermuteAmong},
+    {"sdy.manual_computation", readOwnPart},
+    {"sdy.named_computation", readOwnPart},
 };
 
 ArrayRef<Row> hlo::collectiveRows() { return rows; }

@@ -19,8 +19,14 @@ using namespace treadle::hlo;
 // Functions
 //===----------------------------------------------------------------------===//
 
+static Devices knownDevices(ModuleOp module) {
+  FailureOr<Devices> devices = devicesOf(module);
+  return succeeded(devices) ? *devices : Devices();
+}
+
 Program::Program(ModuleOp module)
     : module(module), dialect(*module.getContext()->getOrLoadDialect<tfg::TfgDialect>()),
+      devices(knownDevices(module)),
       functionBuilder(OpBuilder::atBlockEnd(module.getBody())) {
   for (auto func : module.getOps<func::FuncOp>())
     functions[func.getName()] = func;
@@ -40,6 +46,12 @@ static bool isEffect(Operation *op) {
   return name == "rng" || name == "infeed" || name == "outfeed" || name == "send" || name == "recv";
 }
 
+/// What all devices have to come to.
+static bool isExchange(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  return name.starts_with("collective_") || name.starts_with("all_") || name == "reduce_scatter";
+}
+
 bool Program::functionHasEffects(StringRef name) {
   auto [it, isNew] = effects.try_emplace(name, false);
   if (!isNew)
@@ -51,7 +63,7 @@ bool Program::functionHasEffects(StringRef name) {
 
 bool Program::hasEffects(Operation *op) {
   WalkResult result = op->walk([&](Operation *inner) {
-    if (isEffect(inner))
+    if (isEffect(inner) || (devices.size() > 1 && isExchange(inner)))
       return WalkResult::interrupt();
     for (StringRef key : {"callee", "decomposition"})
       if (auto callee = inner->getAttrOfType<FlatSymbolRefAttr>(key);
@@ -358,7 +370,7 @@ LogicalResult treadle::importStableHlo(ModuleOp module) {
   FailureOr<func::FuncOp> main = findMain(module);
   if (failed(main))
     return failure();
-  if (failed(flattenTuples(module)) || failed(lowerQuantized(module)))
+  if (failed(devicesOf(module)) || failed(flattenTuples(module)) || failed(lowerQuantized(module)))
     return failure();
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(structureScf(function)) || failed(structure(function)))

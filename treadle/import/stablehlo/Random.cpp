@@ -33,8 +33,8 @@ static LogicalResult readRng(Body &body, Operation *op) {
   if (!elementOf(shape).isSignlessInteger(32))
     shape = body.cast(shape, body.builder.getI64Type());
   if (!isFloat(element)) {
-    if (distribution != "UNIFORM" || !element.isSignlessInteger())
-      return unimplementedOp(op) << " of unsigned integers, or of integers in another distribution";
+    if (distribution != "UNIFORM" || element.isUnsignedInteger(64) || isComplex(element))
+      return unimplementedOp(op) << " of " << element << " in distribution " << distribution;
     Type wide = body.builder.getI64Type();
     auto type = cast<TensorType>(body.resultType(op));
     Value drawn = body.node("RandomUniformInt", {shape, body.cast(a, wide), body.cast(b, wide)},

@@ -35,6 +35,8 @@ Value indicesAlong(Body &body, Value shape, int64_t dim, mlir::RankedTensorType 
 LogicalResult readInPlaceOf(Body &body, Operation *op, ArrayRef<Operation *> made,
                             mlir::ValueRange results);
 
+LogicalResult readRaggedDot(Body &body, Operation *op);
+
 /// Reads a reduce, reduce_window or sort whose function uses scalars from outside.
 LogicalResult readWithCaptures(Body &body, Operation *op, mlir::ValueRange captures);
 

@@ -1,6 +1,6 @@
-// TensorFlow's collective ops: what a rank gives goes to the communicator of its session, and the
-// node's result comes when the others' parts have. Meanwhile no thread is held: a node is its own
-// start, and whoever uses its result waits.
+// TensorFlow's collective ops, and those of StableHLO's programs: what a rank gives goes to the
+// communicator of its session, and the node's result comes when the others' parts have. Meanwhile
+// no thread is held: a node is its own start, and whoever uses its result waits.
 #include "treadle/collective/Communicator.h"
 #include "treadle/collective/ExchangeLog.h"
 #include "treadle/kernels/Element.h"
@@ -22,11 +22,13 @@ enum class Keys : uint8_t {
   Inputs,       // group_size, group_key and instance_key
   Communicator, // a handle, and which of its places form groups
   World,        // and pairs of its ranks
+  Rows,         // of ranks of the world, in an attribute
 };
 
 struct State {
   Collective call; // with what attributes say
   std::string op;
+  std::vector<std::vector<int>> rows; // of ranks
 };
 
 /// What CollectiveInitializeCommunicator gives: a group, and this rank's place in it.
@@ -115,8 +117,32 @@ bool readPairs(OpContext &ctx, Collective &call) {
 
 bool readNothing(OpContext &, Collective &) { return true; }
 
+/// The row that this rank is in.
+bool readRows(OpContext &ctx, Collective &call) {
+  const auto &world = communicatorOf(ctx.run().resources);
+  int size = world->size(), rank = world->rank();
+  for (const std::vector<int> &row : ctx.state<State>().rows) {
+    if (auto other = std::ranges::find_if(row, [&](int r) { return r >= size; });
+        other != row.end()) {
+      ctx.fail(invalidArgument("its groups name rank ", *other, ", but there ",
+                               size == 1 ? "is " : "are ", size,
+                               "; run it on as many processes as it has devices"));
+      return false;
+    }
+    if (std::ranges::find(row, rank) != row.end())
+      call.places = row;
+  }
+  if (call.places.empty()) {
+    ctx.fail(invalidArgument("rank ", rank, " is in none of its groups"));
+    return false;
+  }
+  call.groupSize = size;
+  call.instanceName = call.name;
+  return true;
+}
+
 constexpr bool (*readers[])(OpContext &, Collective &) = {readNothing, readInputs, readCommunicator,
-                                                          readPairs};
+                                                          readPairs, readRows};
 
 template <Keys keys> void run(OpContext &ctx) {
   const auto &state = ctx.state<State>();
@@ -156,6 +182,27 @@ Expected<Reduction> reductionOf(std::string_view attr, const std::string &name) 
       invalidArgument(attr, " is '", name, "', expected 'Add', 'Mul', 'Min' or 'Max'"));
 }
 
+/// Ranks, a group behind the other.
+Expected<std::vector<std::vector<int>>> rowsOf(const BindContext &node) {
+  std::vector<std::vector<int>> rows;
+  auto size = node.attrs.getOr<int64_t>("group_size", 1);
+  auto ranks = node.attrs.getOr("groups", std::vector<int64_t>());
+  if (size < 1 || ranks.size() % static_cast<size_t>(size))
+    return Unexpected(invalidArgument("groups has ", ranks.size(), " ranks, in groups of ", size));
+  std::set<int64_t> seen;
+  for (size_t i = 0; i < ranks.size(); ++i) {
+    if (i % static_cast<size_t>(size) == 0)
+      rows.emplace_back();
+    if (ranks[i] == -1)
+      continue;
+    if (!std::in_range<int>(ranks[i]) || ranks[i] < 0 || !seen.insert(ranks[i]).second)
+      return Unexpected(
+          invalidArgument("groups names rank ", ranks[i], ", expected each once, from 0"));
+    rows.back().push_back(static_cast<int>(ranks[i]));
+  }
+  return rows;
+}
+
 template <Collective::Kind kind, Keys keys>
 Expected<BoundKernel> bindCollective(const BindContext &node) {
   State state;
@@ -173,12 +220,19 @@ Expected<BoundKernel> bindCollective(const BindContext &node) {
     state.call.instance = node.attrs.getOr<int64_t>("instance_key", 0);
   }
   if (kind == Collective::AllReduce || kind == Collective::ReduceScatter) {
-    std::string_view attr = keys == Keys::Communicator ? "reduction" : "merge_op";
+    std::string_view attr =
+        keys == Keys::Communicator || keys == Keys::Rows ? "reduction" : "merge_op";
     Expected<Reduction> reduction = reductionOf(attr, node.attrs.getOr<std::string>(attr, "Add"));
     if (!reduction)
       return Unexpected(std::move(reduction.error()));
     state.call.reduction = *reduction;
     state.call.isMean = node.attrs.getOr<std::string>("final_op", "Id") == "Div";
+  }
+  if (keys == Keys::Rows) {
+    Expected<std::vector<std::vector<int>>> rows = rowsOf(node);
+    if (!rows)
+      return Unexpected(std::move(rows.error()));
+    state.rows = std::move(*rows);
   }
   if (DType dtype = node.outputTypes[0]; !isPlain(dtype))
     return unsupportedDType(node, dtype);
@@ -228,6 +282,11 @@ void assignGroup(OpContext &ctx) {
   ctx.setOutput(1, Tensor::scalar<int32_t>(DType::Int32, key));
 }
 
+void giveRank(OpContext &ctx) {
+  int rank = communicatorOf(ctx.run().resources)->rank();
+  ctx.setOutput(0, Tensor::scalar<int32_t>(DType::Int32, rank));
+}
+
 template <KernelFn fn> Expected<BoundKernel> bindPlain(const BindContext &) {
   return BoundKernel{.fn = fn};
 }
@@ -249,6 +308,10 @@ const KernelEntry collectiveTable[] = {
     {"CollectiveReduceScatterV2", bindCollective<ReduceScatter, Keys::Inputs>},
     {"CollectiveReduceV2", bindCollective<AllReduce, Keys::Inputs>},
     {"CollectiveReduceV3", bindCollective<AllReduce, Keys::Communicator>},
+    {"_AllGather", bindCollective<AllGather, Keys::Rows>},
+    {"_AllReduce", bindCollective<AllReduce, Keys::Rows>},
+    {"_AllToAll", bindCollective<AllToAll, Keys::Rows>},
+    {"_WorldRank", bindPlain<giveRank>},
 };
 
 } // namespace
