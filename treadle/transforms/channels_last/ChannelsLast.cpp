@@ -173,10 +173,10 @@ private:
           return std::numeric_limits<int64_t>::max();
       return product;
     }
-    /// That all dimensions of the image itself are 1.
+    /// That all dimensions of the image itself are known to be 1.
     bool isPoint() const {
-      return llvm::all_of(ArrayRef(dims).drop_front(std::min<size_t>(2, dims.size())),
-                          [](int64_t dim) { return dim == 1; });
+      return isKnown() && llvm::all_of(ArrayRef(dims).drop_front(std::min<size_t>(2, dims.size())),
+                                       [](int64_t dim) { return dim == 1; });
     }
   };
 

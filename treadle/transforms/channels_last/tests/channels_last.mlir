@@ -41,6 +41,18 @@ tfg.func @turned(%x: tensor<2x6x8x3xf32> {tfg.name = "x"}) -> (tensor<2x12x3xf32
   return(%t) : tensor<2x12x3xf32>
 }
 
+// An image of unknown size may be more than a point: its elements are read in the order that they had.
+// CHECK-LABEL: tfg.func @unknown
+// CHECK: MaxPool(%{{.*}}) name("p") {{.*}}data_format = "NHWC"
+// CHECK: %[[BACK:.*]], %{{.*}} = Transpose(
+// CHECK: Reshape(%[[BACK]], %{{.*}}) name("r")
+tfg.func @unknown(%x: tensor<2x3x6x8xf32> {tfg.name = "x"}) -> (tensor<*xf32> {tfg.name = "a"}) {
+  %rows, %rc = Const name("rows") {dtype = i32, value = dense<[2, 36]> : tensor<2xi32>} : () -> (tensor<2xi32>)
+  %p, %pc = MaxPool(%x) name("p") {T = f32, data_format = "NCHW", ksize = [1, 1, 2, 2], padding = "VALID", strides = [1, 1, 2, 2]} : (tensor<2x3x6x8xf32>) -> (tensor<*xf32>)
+  %r, %qc = Reshape(%p, %rows) name("r") {T = f32, Tshape = i32} : (tensor<*xf32>, tensor<2xi32>) -> (tensor<*xf32>)
+  return(%r) : tensor<*xf32>
+}
+
 // A node that is kept gives what it gave. What looks at the order, and what would have to be turned
 // for more than it is worth, stays.
 // CHECK-LABEL: tfg.graph
