@@ -52,7 +52,7 @@ FILES = {
     "program.pt2": (
         zipped(m__models__model_dot_json="{}"),
         r"exported program of PyTorch",
-        r"from_fx\(torch\.export\.load",
+        r"python -m treadle convert",
     ),
     "old.pth": (pickle.dumps({}, protocol=2), r"PyTorch \(\.pth\)", "from_fx"),
     "weights": (pickle.dumps({"a": 1}, protocol=2), "a pickle of Python", "from_fx"),

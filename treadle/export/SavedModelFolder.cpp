@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FileSystem.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <google/protobuf/text_format.h>
@@ -55,9 +56,11 @@ private:
   fs::path final;
 };
 
+constexpr const char *names[] = {"saved_model.pb", "saved_model.pbtxt", "saved_model.cpb"};
+
 /// What of the source isn't copied, since it is written anew.
 bool isMessage(const fs::path &name) {
-  return name == "saved_model.pb" || name == "saved_model.pbtxt" || name == "saved_model.cpb";
+  return std::ranges::any_of(names, [&](const char *message) { return name == message; });
 }
 
 std::error_code copyFiles(const fs::path &from, const fs::path &to) {
@@ -71,6 +74,14 @@ std::error_code copyFiles(const fs::path &from, const fs::path &to) {
       break;
   }
   return failure;
+}
+
+/// Whether a folder is a model's own: a message alone, as in net.tfg, may lie anywhere.
+bool isModelsFolder(const fs::path &folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "variables", ignored) ||
+         std::ranges::any_of(names,
+                             [&](const char *name) { return fs::exists(folder / name, ignored); });
 }
 
 /// Whether `inner` is `outer`, or in it.
@@ -100,8 +111,6 @@ Expected<void> checkPlace(const fs::path &folder, const fs::path &source) {
                                       source.string(), "', expected another place"));
   return {};
 }
-
-constexpr const char *names[] = {"saved_model.pb", "saved_model.pbtxt", "saved_model.cpb"};
 
 Expected<std::string> render(ModuleOp module, SavedModelForm form) {
   pb::SavedModel model = TREADLE_TRY(exportSavedModel(module));
@@ -136,6 +145,8 @@ Expected<void> treadle::exportSavedModelFolder(ModuleOp module, const std::strin
     place = place.parent_path();
   auto files = module->getAttrOfType<StringAttr>(graphdef::filesKey);
   fs::path source = files ? files.str() : "";
+  if (std::error_code ignored; fs::is_directory(source, ignored) && !isModelsFolder(source))
+    source.clear();
   if (form == SavedModelForm::Binary && needsChunks(module))
     form = SavedModelForm::Chunks;
   if (Expected<pb::SavedModel> header = exportSavedModelHeader(module); !header)

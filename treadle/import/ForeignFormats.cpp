@@ -23,6 +23,8 @@ constexpr const char *weightsFix =
     "writes one), as does a program in StableHLO (in JAX jax.export)";
 constexpr const char *torchFix = "the module itself: treadle.from_fx(module, [example inputs]) "
                                  "takes it in Python, once it is loaded in PyTorch";
+constexpr const char *exportedFix = "a file made of it, for which PyTorch isn't needed: python -m "
+                                    "treadle convert FILE net.tfg";
 constexpr const char *originFix =
     "the model that it was made from: a SavedModel or a GraphDef of TensorFlow, a program in "
     "StableHLO, or a module of PyTorch for treadle.from_fx";
@@ -66,10 +68,10 @@ struct ZipRow {
 };
 constexpr ZipRow zips[] = {
     {"model.weights.h5", "a model of Keras (.keras)", kerasFix},
-    {"model.json", "an exported program of PyTorch (.pt2)",
-     "the program itself: treadle.from_fx(torch.export.load(FILE), [example inputs])"},
+    {"model.json", "an exported program of PyTorch (.pt2)", exportedFix},
     {"serialized_exported_program.json", "an exported program of PyTorch (.pt2)",
-     "the program itself: treadle.from_fx(torch.export.load(FILE), [example inputs])"},
+     "the program itself: treadle.torch.save(torch.export.load(FILE), \"net.tfg\") writes it for "
+     "Treadle"},
     {"/code/", "a script module of PyTorch (TorchScript)",
      "the module that it was made from: treadle.from_fx(module, [example inputs])"},
     {"data.pkl", "a file of torch.save", torchFix},
@@ -88,7 +90,7 @@ constexpr Extension extensions[] = {
     {".onnx", "a model in ONNX", originFix},
     {".pt", "a file of PyTorch (.pt)", torchFix},
     {".pth", "a file of PyTorch (.pth)", torchFix},
-    {".pt2", "an exported program of PyTorch (.pt2)", torchFix},
+    {".pt2", "an exported program of PyTorch (.pt2)", exportedFix},
     {".ckpt", "a checkpoint (.ckpt)", weightsFix},
     {".meta", "a meta graph of TensorFlow 1 (.meta)",
      "a SavedModel or a GraphDef: in TensorFlow tf.compat.v1.train.import_meta_graph reads it, and "
