@@ -27,12 +27,17 @@ PLUGINS = ("libtreadle_pjrt.so", "libtreadle_tensorflow.so")
 STABLE = 12
 EXTRAS = {"torch": "torch>=2.11", "jax": "jax>=0.7"}
 
-# Finds the command without importing the package, and becomes it.
+# Finds the command without importing the package, and becomes it, unless a program of PyTorch has
+# to be made a model first.
 COMMAND = """#!python
 import importlib.util
 import os
 import sys
 
+if any(arg.endswith(".pt2") for arg in sys.argv[1:]):
+    from treadle.__main__ import main
+
+    main()
 (package,) = importlib.util.find_spec("treadle").submodule_search_locations
 program = os.path.join(package, "bin", "treadle")
 os.execv(program, [program, *sys.argv[1:]])

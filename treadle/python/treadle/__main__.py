@@ -1,7 +1,12 @@
-"""`python -m treadle ARGS` is the command `treadle ARGS`, of this very package."""
+"""`python -m treadle ARGS` is the command `treadle ARGS`, of this very package.
 
+It takes exported programs of PyTorch (.pt2) as models, too.
+"""
+
+import contextlib
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +23,35 @@ def _command() -> str:
     return installed
 
 
+def _run(command: str, args: list[str]) -> int:
+    """The command, with models in place of programs."""
+    from treadle._aten import _files
+
+    if args[0] == "convert" and len(args) == 3 and args[2].endswith(".tfg"):
+        _files.convert(args[1], args[2])
+        return 0
+    with contextlib.ExitStack() as stack:
+        given = [
+            stack.enter_context(_files.as_model(a)) if _files.is_program(a) else a for a in args
+        ]
+        status = subprocess.run([command, *given]).returncode
+    return status if status >= 0 else 128 - status
+
+
+def main() -> None:
+    """Doesn't return."""
+    command, args = _command(), sys.argv[1:]
+    if not any(a.endswith(".pt2") for a in args):
+        os.execv(command, [command, *args])
+    from treadle import Error
+
+    try:
+        sys.exit(_run(command, args))
+    except Error as error:
+        sys.exit(f"treadle: {type(error).__name__}: {error.message}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
 if __name__ == "__main__":
-    command = _command()
-    os.execv(command, [command, *sys.argv[1:]])
+    main()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -283,10 +284,11 @@ def load(
 ) -> Model:
     """Loads a SavedModel: restores its variables and runs its initialization.
 
-    A program in StableHLO or MHLO text (.mlir) has one signature, its function "main".
+    A program in StableHLO or MHLO text (.mlir) has one signature, its function "main". A program of
+    torch.export.save (.pt2) is read without PyTorch, and has the signature "serving_default".
 
     Args:
-        path: the model's folder, a .mlir file that one was converted to, or a program.
+        path: the model's folder, a .mlir file that one was converted to, a .tfg file, or a program.
         tags: which meta graph, where there are several; "serve" or the only one by default.
         threads, cores, tier, loop_overlap, timeout, statistics, trace, fast_math, memory,
             allow_read, allow_write, allow_clock: as of Session, for all calls.
@@ -305,6 +307,16 @@ def load(
         raise ValueError("statistics and trace can't be had of a model in a sandbox")
     how = (threads, None if cores is None else list(cores), tier, loop_overlap, timeout)
     grants = (memory, allow_read, allow_write, allow_clock)
-    if sandbox:
-        return Model(_Sandbox(path, wanted, *how, fast_math, *grants))
-    return Model(_Model(path, wanted, *how, statistics, trace, fast_math, *grants))
+    with _as_model(path) as file:
+        if sandbox:
+            return Model(_Sandbox(file, wanted, *how, fast_math, *grants))
+        return Model(_Model(file, wanted, *how, statistics, trace, fast_math, *grants))
+
+
+def _as_model(path: str | os.PathLike[str]) -> AbstractContextManager[Any]:
+    """The file to load: of a program of PyTorch, its model."""
+    if not os.fspath(path).endswith(".pt2"):
+        return nullcontext(path)
+    from ._aten import _files
+
+    return _files.as_model(path) if _files.is_program(path) else nullcontext(path)

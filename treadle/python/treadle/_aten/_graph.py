@@ -14,7 +14,7 @@ SCALAR_OPS: dict[str, Callable[..., Any]] = {
 }
 
 
-@dataclasses.dataclass(eq=False)
+@dataclasses.dataclass(eq=False, repr=False)
 class Node:
     """One node.
 
@@ -42,6 +42,9 @@ class Node:
     users: list[Node] = dataclasses.field(default_factory=list)
     draws: bool = False
     source: Any = None
+
+    def __repr__(self) -> str:
+        return self.name
 
     @property
     def packet(self) -> str:

@@ -436,11 +436,16 @@ def _adaptive_avg_pool_backward(w: Writer, grad: Tensor, x: Tensor) -> Output:
 # ---- images made larger, as products with matrices
 
 
-def _nearest_rows(extent: int, size: int, scale: float | None) -> np.ndarray:
-    """[size, extent]: which row each row of the result is."""
+def _nearest_places(extent: int, size: int, scale: float | None) -> np.ndarray:
+    """Which row each row of the result is."""
     factor = np.float32(1 / scale if scale else extent / size)
     sources = np.floor(np.arange(size, dtype=np.float32) * factor).astype(int)
-    return np.eye(extent)[np.minimum(sources, extent - 1)]
+    return np.minimum(sources, extent - 1)
+
+
+def _nearest_rows(extent: int, size: int, scale: float | None) -> np.ndarray:
+    """[size, extent]: the same as a matrix."""
+    return np.eye(extent)[_nearest_places(extent, size, scale)]
 
 
 def _linear_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:

@@ -13,6 +13,7 @@ from .._errors import Error, UnimplementedError
 from .._native import Output
 from . import (  # noqa: F401
     _complex,
+    _composites,
     _elementwise,
     _images,
     _indexing,
@@ -195,6 +196,8 @@ class _Importer:
     ) -> None:
         self.graph, self.home, self.state = graph, home, state
         self.freeze, self.views, self.turned = freeze, views, turned
+        # Whether arguments are there that nothing uses.
+        self.keeps_arguments = False
         self.writer = Writer(Builder())
         self.sources: list[Source] = []
         self.attributes: dict[str, Any] = {}
@@ -236,7 +239,7 @@ class _Importer:
             return out[0]
 
         self.writer.bind(symbol, make)
-        return make() if node.users else None
+        return make() if node.users or self.keeps_arguments else None
 
     def _tensor_argument(self, node: Node, number: int, meta: Meta) -> Tensor | None:
         made: list[Tensor] = []
@@ -253,7 +256,7 @@ class _Importer:
 
         for axis, dim in enumerate(meta.shape):
             self.writer.bind(dim, lambda axis=axis: self._dim_of(make(), axis))
-        return make() if node.users else None
+        return make() if node.users or self.keeps_arguments else None
 
     def _dim_of(self, tensor: Tensor, axis: int) -> Output:
         return self.writer.op("Shape", tensor, out_type="int64")[axis]
@@ -312,6 +315,8 @@ class _Importer:
     def _attribute(self, graph: Graph, node: Node) -> Any:
         if node.meta is None:
             return node.value
+        if not node.users:
+            return None
         key = f"{id(graph)}.{node.target}"
         if key not in self.attributes:
             name = _path_name(node.target)

@@ -468,24 +468,24 @@ def _normal(w: Writer, dims: Sequence[Dim], dtype: DType) -> Output:
     return _random(w, "StatelessRandomNormal", dims, dtype)
 
 
-@rule("rand", "rand_like")
+@rule("rand", "rand_like", draws=True)
 def _rand(w: Writer, *_: Any, **__: Any) -> Output:
     return _uniform(w, w.dims(w.result.shape), w.result.dtype)
 
 
-@rule("randn", "randn_like")
+@rule("randn", "randn_like", draws=True)
 def _randn(w: Writer, *_: Any, **__: Any) -> Output:
     return _normal(w, w.dims(w.result.shape), w.result.dtype)
 
 
-@rule("normal_functional")
+@rule("normal_functional", draws=True)
 def _normal_functional(
     w: Writer, x: Tensor, mean: float = 0.0, std: float = 1.0, **_: Any
 ) -> Output:
     return _normal(w, x.shape, x.dtype) * std + mean
 
 
-@rule("uniform")
+@rule("uniform", draws=True)
 def _uniform_between(w: Writer, x: Tensor, low: float = 0.0, high: float = 1.0, **_: Any) -> Output:
     return _uniform(w, x.shape, x.dtype) * (high - low) + low
 
@@ -497,22 +497,22 @@ def _integers_between(w: Writer, low: Any, high: Any) -> Output:
     return w.cast(drawn, w.result.dtype)
 
 
-@rule("randint.default")
+@rule("randint.default", draws=True)
 def _randint(w: Writer, high: Any, size: Any, **_: Any) -> Output:
     return _integers_between(w, 0, high)
 
 
-@rule("randint.low")
+@rule("randint.low", draws=True)
 def _randint_from(w: Writer, low: Any, high: Any, size: Any, **_: Any) -> Output:
     return _integers_between(w, low, high)
 
 
-@rule("randint_like.default")
+@rule("randint_like.default", draws=True)
 def _randint_like(w: Writer, x: Tensor, high: Any, **_: Any) -> Output:
     return _integers_between(w, 0, high)
 
 
-@rule("randint_like.low_dtype")
+@rule("randint_like.low_dtype", draws=True)
 def _randint_like_from(w: Writer, x: Tensor, low: Any, high: Any, **_: Any) -> Output:
     return _integers_between(w, low, high)
 
@@ -522,17 +522,17 @@ def _drawn(w: Writer, x: Tensor, probability: Any) -> Output:
     return w.op("Less", _uniform(w, x.shape, dtypes.float32), w.cast(probability, dtypes.float32))
 
 
-@rule("bernoulli.default")
+@rule("bernoulli.default", draws=True)
 def _bernoulli(w: Writer, x: Tensor, **_: Any) -> Output:
     return w.cast(_drawn(w, x, x), x.dtype)
 
 
-@rule("bernoulli.p", "bernoulli.Tensor")
+@rule("bernoulli.p", "bernoulli.Tensor", draws=True)
 def _bernoulli_of(w: Writer, x: Tensor, p: Any = 0.5, **_: Any) -> Output:
     return w.cast(_drawn(w, x, p), x.dtype)
 
 
-@rule("native_dropout")
+@rule("native_dropout", draws=True)
 def _dropout(
     w: Writer, x: Tensor, p: float, train: bool | None = None
 ) -> tuple[Output | Tensor, Output]:

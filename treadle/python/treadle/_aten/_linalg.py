@@ -154,3 +154,53 @@ def _complex_to_real(
     length = w.cast(w.integers([size]), dtypes.int32)
     out = _along(w, "IRFFT", whole, x.rank, axes[-1], length, Treal=dtypes.name_of(dtype))
     return _scaled(w, out, (1.0 if factor is None else factor) * count, dtype)
+
+
+@rule("prims.fft_c2c")
+def _plain_complex(w: Writer, x: Tensor, *, dim: Sequence[int], forward: bool) -> Output:
+    return _complex_to_complex(w, x, dim, 0, forward)
+
+
+@rule("prims.fft_r2c")
+def _plain_real(w: Writer, x: Tensor, *, dim: Sequence[int], onesided: bool) -> Output:
+    return _real_to_complex(w, x, dim, 0, onesided)
+
+
+@rule("prims.fft_c2r")
+def _plain_back(w: Writer, x: Tensor, *, dim: Sequence[int], last_dim_size: Dim) -> Output:
+    return _complex_to_real(w, x, dim, 0, last_dim_size)
+
+
+def _norm(name: str | None, forward: bool) -> int:
+    """What a transform is divided by, as the kinds of PyTorch's inner ops number it."""
+    if name == "ortho":
+        return 1
+    return 2 if (name == "forward") == forward else 0
+
+
+def _register_transform(name: str, forward: bool, write: Any) -> None:
+    @rule(name)
+    def apply(
+        w: Writer, x: Tensor, n: Dim | None = None, dim: int = -1, norm: str | None = None
+    ) -> Any:
+        """Of all of a dimension; a part of it is taken apart."""
+        axis = axis_of(dim, x.rank)
+        if n is not None and n != x.meta.shape[axis]:
+            return NotImplemented
+        return write(w, x, axis, _norm(norm, forward))
+
+
+def _whole(forward: bool) -> Any:
+    def write(w: Writer, x: Tensor, axis: int, norm: int) -> Output:
+        if not x.dtype.is_complex:
+            return NotImplemented if not forward else _real_to_complex(w, x, [axis], norm, False)
+        return _complex_to_complex(w, x, [axis], norm, forward)
+
+    return write
+
+
+_register_transform("fft_fft", True, _whole(True))
+_register_transform("fft_ifft", False, _whole(False))
+_register_transform(
+    "fft_rfft", True, lambda w, x, axis, norm: _real_to_complex(w, x, [axis], norm, True)
+)

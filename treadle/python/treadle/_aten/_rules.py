@@ -15,7 +15,11 @@ Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
 
 
-def rule(*names: str) -> Callable[[Rule], Rule]:
+#: The rules that draw random numbers.
+_DRAWING: set[Rule] = set()
+
+
+def rule(*names: str, draws: bool = False) -> Callable[[Rule], Rule]:
     """Makes a function the rule of ops of `aten`; names with a namespace are taken as they are."""
 
     def register(function: Rule) -> Rule:
@@ -23,6 +27,8 @@ def rule(*names: str) -> Callable[[Rule], Rule]:
             key = name if name.startswith(_NAMESPACES) else f"aten.{name}"
             assert key not in RULES, key
             RULES[key] = function
+        if draws:
+            _DRAWING.add(function)
         return function
 
     return register
@@ -34,3 +40,8 @@ _NAMESPACES = ("prims.", "_c10d_functional.")
 def find(target: str) -> Rule | None:
     """The rule of an op with its overload: `aten.add.Tensor`."""
     return RULES.get(target) or RULES.get(target.rsplit(".", 1)[0])
+
+
+def draws(target: str) -> bool:
+    """Whether an op draws random numbers."""
+    return find(target) in _DRAWING

@@ -80,6 +80,8 @@ class Writer:
         self.result: Any = None
         self.is_used: Callable[[int], bool] = lambda index: True
         self._dims: dict[Any, Output] = {}
+        #: Whether runs are fed with what random numbers come from; else the graph draws it.
+        self.seed_is_fed = True
         self._seed: Output | None = None
         self._draws = 0
         self._instances = 0
@@ -214,10 +216,16 @@ class Writer:
         """The placeholder that runs feed with two random integers; None where nothing is drawn."""
         return None if self._seed is None else self._seed.name
 
+    def _first_seed(self) -> Output:
+        if self.seed_is_fed:
+            return self.builder.placeholder("random_seed", "int64", [2])
+        low, high = np.int64(-(2**62)), np.int64(2**62)
+        return self.op("RandomUniformInt", self.indices([2]), low, high)
+
     def seed(self) -> Output:
         """A pair of integers of its own for each call of it, and for each run of the graph."""
         if self._seed is None:
-            self._seed = self.builder.placeholder("random_seed", "int64", [2])
+            self._seed = self._first_seed()
         self._draws += 1
         return self.op("AddV2", self._seed, self.indices([0, self._draws]))
 

@@ -3,21 +3,25 @@
 >>> program = treadle.from_fx(model, [x])
 >>> y = program(x)
 >>> fast = torch.compile(model, backend="treadle")
+>>> treadle.torch.save(torch.export.export(model, (x,)), "net.tfg")
 
 PyTorch is imported with this module, and by nothing else of treadle. See docs/from-torch.md.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
+from .._aten._files import require_name, write
 from .._aten._rules import RULES
 from .._native import Communicator
 from ._importer import import_graph
 from ._inputs import traced
+from ._measure import agreed, measure, measure_link
 from ._plans import Plan, check, inductor_pass, plan, simulate
 from ._program import Program
 from ._steps import step_of
@@ -25,10 +29,13 @@ from ._steps import step_of
 __all__ = [
     "Plan",
     "Program",
+    "agreed",
     "backend",
     "check",
     "from_fx",
     "inductor_pass",
+    "measure",
+    "measure_link",
     "plan",
     "simulate",
     "step_of",
@@ -69,6 +76,28 @@ def from_fx(
     made = traced(graph_module, example_inputs, dynamic=dynamic)
     imported = import_graph(made.module, state=made.state, freeze=freeze)
     return Program(imported, made, tier=tier, threads=threads, communicator=communicator)
+
+
+def save(exported: torch.export.ExportedProgram, path: str | os.PathLike[str]) -> None:
+    """Writes an exported program as a model in one file, which runs without PyTorch.
+
+    The file has the weights, and the signature "serving_default": its inputs are called as the
+    program's, and so are its outputs, or as the keys where the program returns a dict. What the
+    program changes of its own, such as a cache in a buffer, are variables of the model.
+
+    Args:
+        path: a name that ends in .tfg. `treadle run`, treadle.load and Model::load of C++ take it.
+
+    UnimplementedError names the op and the node that can't be imported, or the argument that the
+    program changes; ResourceExhaustedError: weights of 2 GiB or more.
+
+    >>> treadle.torch.save(torch.export.export(model, (x,)), "net.tfg")
+    >>> treadle.load("net.tfg").signatures["serving_default"](x)
+    """
+    from ._save import model_of_program
+
+    require_name(path)
+    write(path, model_of_program(exported))
 
 
 def supported_ops() -> list[str]:

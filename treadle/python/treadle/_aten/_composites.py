@@ -1,0 +1,608 @@
+"""Layers and functions that PyTorch makes of other ops, as programs have them that were exported
+and not taken apart."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import UnimplementedError
+from .._native import Output
+from . import _dtypes as dtypes
+from ._elementwise import _BINARY, _UNARY, _converted, _elu
+from ._images import (
+    _adaptive_avg_pool,
+    _avg_pool,
+    _convolution,
+    _linear_rows,
+    _max_pool,
+    _nearest_places,
+)
+from ._layers import _batch_norm_eval, _dropout, _group_norm, _layer_norm
+from ._reductions import moments
+from ._rules import RULES, rule
+from ._shapes import _constant_pad, _reflection_pad, _replication_pad
+from ._values import Meta
+from ._writer import KEEP, Dim, Tensor, Value, Writer, axis_of, is_static
+
+
+@contextlib.contextmanager
+def _giving(w: Writer, *results: Meta) -> Iterator[None]:
+    """Writes an op of several results, of which the first alone is used."""
+    saved = w.result, w.is_used
+    w.result, w.is_used = list(results), lambda index: index == 0
+    try:
+        yield
+    finally:
+        w.result, w.is_used = saved
+
+
+# ---- other names
+
+_ALIASES = {
+    "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor",
+    "__lshift__": "bitwise_left_shift", "__rshift__": "bitwise_right_shift",
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin",
+    "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2", "arctanh": "atanh",
+    "greater": "gt", "greater_equal": "ge", "less": "lt", "less_equal": "le",
+    "multiply": "mul", "negative": "neg", "not_equal": "ne", "special_erf": "erf",
+    "special_expit": "sigmoid", "special_expm1": "expm1", "special_log1p": "log1p",
+}  # fmt: skip
+
+for _name, _same in _ALIASES.items():
+    assert _same in _BINARY or _same in _UNARY, _same
+    rule(_name)(RULES[f"aten.{_same}"])
+for _name, _same in {"concatenate": "cat", "divide": "div", "subtract": "sub"}.items():
+    rule(_name)(RULES[f"aten.{_same}"])
+rule("swapdims")(RULES["aten.transpose"])
+
+
+@rule("type_as")
+def _type_as(w: Writer, x: Tensor, other: Tensor) -> Output:
+    return _converted(w, x, w.result.dtype)
+
+
+@rule("expand_as")
+def _expand_as(w: Writer, x: Tensor, other: Tensor) -> Output:
+    return w.broadcast(x, w.dims(w.result.shape))
+
+
+@rule("ravel")
+def _ravel(w: Writer, x: Tensor) -> Output:
+    return w.reshape(x, [-1])
+
+
+# ---- convolutions
+
+
+def _same_padding(w: Writer, x: Tensor, weight: Tensor, dilation: Sequence[int]) -> Any:
+    """What is added before and after each dimension, for a result of the same size."""
+    spatial = weight.rank - 2
+    steps = list(dilation) * spatial if len(dilation) == 1 else list(dilation)
+    totals = [d * (k - 1) for d, k in zip(steps, weight.meta.shape[2:], strict=True)]
+    return [[t // 2, t - t // 2] for t in totals]
+
+
+def _register_convolution(n: int) -> None:
+    ones = (1,) * n
+
+    @rule(f"conv{n}d.default")
+    def conv(
+        w: Writer,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Sequence[int] = ones,
+        padding: Sequence[int] = (0,),
+        dilation: Sequence[int] = ones,
+        groups: int = 1,
+    ) -> Output:
+        return _convolution(w, x, weight, bias, stride, padding, dilation, False, (0,), groups)
+
+    @rule(f"conv{n}d.padding")
+    def padded(
+        w: Writer,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Sequence[int] = ones,
+        padding: str = "valid",
+        dilation: Sequence[int] = ones,
+        groups: int = 1,
+    ) -> Any:
+        pairs = _same_padding(w, x, weight, dilation) if padding == "same" else [[0, 0]] * n
+        if any(before != after for before, after in pairs):
+            return NotImplemented
+        amounts = [before for before, _ in pairs]
+        return _convolution(w, x, weight, bias, stride, amounts, dilation, False, (0,), groups)
+
+    @rule(f"conv_transpose{n}d.{'default' if n == 1 else 'input'}")
+    def transposed(
+        w: Writer,
+        x: Tensor,
+        weight: Tensor,
+        bias: Tensor | None = None,
+        stride: Sequence[int] = ones,
+        padding: Sequence[int] = (0,),
+        output_padding: Sequence[int] = (0,),
+        groups: int = 1,
+        dilation: Sequence[int] = ones,
+    ) -> Output:
+        return _convolution(
+            w, x, weight, bias, stride, padding, dilation, True, output_padding, groups
+        )
+
+
+for _n in (1, 2, 3):
+    _register_convolution(_n)
+
+
+# ---- normalisation
+
+
+def _statistics(x: Tensor) -> Meta:
+    """What is known of a mean of it, but for the shape."""
+    return Meta(dtypes.elementwise(KEEP, [(x.dtype, x.rank)], [], x.dtype)[0], ())
+
+
+@rule("layer_norm")
+def _whole_layer_norm(
+    w: Writer,
+    x: Tensor,
+    normalized_shape: Sequence[Dim],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enable: bool = True,
+) -> Output:
+    with _giving(w, w.result, *[_statistics(x)] * 2):
+        return _layer_norm(w, x, normalized_shape, weight, bias, eps)[0]
+
+
+@rule("group_norm")
+def _whole_group_norm(
+    w: Writer,
+    x: Tensor,
+    num_groups: int,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+    cudnn_enabled: bool = True,
+) -> Output:
+    n, c, *_ = x.meta.shape
+    with _giving(w, w.result, *[_statistics(x)] * 2):
+        return _group_norm(w, x, weight, bias, n, c, -1, num_groups, eps)[0]
+
+
+@rule("batch_norm")
+def _whole_batch_norm(
+    w: Writer,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Any:
+    """Without training, which changes its running statistics."""
+    if training or running_mean is None or running_var is None:
+        return NotImplemented
+    return _batch_norm_eval(w, x, weight, bias, running_mean, running_var, eps)
+
+
+@rule("instance_norm")
+def _instance_norm(
+    w: Writer,
+    x: Tensor,
+    weight: Tensor | None,
+    bias: Tensor | None,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    use_input_stats: bool,
+    momentum: float,
+    eps: float,
+    cudnn_enabled: bool = True,
+) -> Any:
+    if not use_input_stats:
+        return _whole_batch_norm(
+            w, x, weight, bias, running_mean, running_var, False, momentum, eps
+        )
+    if running_mean is not None:
+        return NotImplemented
+    (value,), dtype = w.promoted(KEEP, x)
+    mean, variance = moments(w, value, range(2, x.rank))
+    epsilon = w.cast(eps, dtypes.named(value.dtype))
+    out = (value - mean) * w.op("Rsqrt", w.op("AddV2", variance, epsilon))
+    column = [-1, *[1] * (x.rank - 2)]
+    if weight is not None:
+        out = out * w.reshape(w.cast(weight, dtypes.named(value.dtype)), column)
+    if bias is not None:
+        out = out + w.reshape(w.cast(bias, dtypes.named(value.dtype)), column)
+    return w.cast(out, dtype)
+
+
+@rule("rms_norm")
+def _rms_norm(
+    w: Writer,
+    x: Tensor,
+    normalized_shape: Sequence[Dim],
+    weight: Tensor | None = None,
+    eps: float | None = None,
+) -> Output:
+    (value,), dtype = w.promoted(KEEP, x)
+    computed = dtypes.named(value.dtype)
+    axes = list(range(x.rank - len(normalized_shape), x.rank))
+    square = w.op("Mean", w.op("Square", value), w.indices(axes), keep_dims=True)
+    epsilon = float(dtypes.limits(computed).eps) if eps is None else eps
+    out = value * w.op("Rsqrt", w.op("AddV2", square, w.cast(epsilon, computed)))
+    return w.cast(out if weight is None else out * w.cast(weight, computed), dtype)
+
+
+# ---- dropout
+
+
+@rule("dropout", "dropout_", draws=True)
+def _whole_dropout(w: Writer, x: Tensor, p: float, train: bool) -> Value:
+    return _dropout(w, x, p, train)[0] if train else x
+
+
+@rule("alpha_dropout", "feature_dropout", "feature_alpha_dropout")
+def _no_dropout(w: Writer, x: Tensor, p: float, train: bool) -> Any:
+    return NotImplemented if train and p else x
+
+
+# ---- activations
+
+
+@rule("prelu", "_prelu_kernel")
+def _prelu(w: Writer, x: Tensor, weight: Tensor) -> Output:
+    slope = weight.out
+    if weight.rank == 1 and x.rank > 2:
+        slope = w.reshape(slope, [-1, *[1] * (x.rank - 2)])
+    zero = w.cast(0, x.dtype)
+    return w.op("SelectV2", w.op("Greater", x, zero), x, slope * x.out)
+
+
+def _gate(w: Writer, x: Output) -> Output:
+    """min(max(x + 3, 0), 6) / 6."""
+    return w.op("Minimum", w.op("Relu", x + 3.0), w.cast(6.0, dtypes.named(x.dtype))) * (1 / 6)
+
+
+_ACTIVATIONS: dict[str, Callable[[Writer, Output], Output]] = {
+    "hardsigmoid": _gate,
+    "hardswish": lambda w, x: x * _gate(w, x),
+    "log_sigmoid": lambda w, x: -w.op("Softplus", -x),
+    "mish": lambda w, x: x * w.op("Tanh", w.op("Softplus", x)),
+    "relu6": lambda w, x: w.op("Minimum", w.op("Relu", x), w.cast(6, dtypes.named(x.dtype))),
+    "selu": lambda w, x: w.op("Selu", x),
+}
+
+
+def _register_activation(name: str, write: Callable[[Writer, Output], Output]) -> None:
+    @rule(name)
+    def apply(w: Writer, x: Tensor) -> Output:
+        (value,), dtype = w.promoted(KEEP, x)
+        return w.cast(write(w, value), dtype)
+
+
+for _name, _write in _ACTIVATIONS.items():
+    _register_activation(_name, _write)
+
+
+@rule("celu")
+def _celu(w: Writer, x: Tensor, alpha: float = 1.0) -> Output:
+    return _elu(w, x, alpha, 1, 1 / alpha)
+
+
+@rule("glu")
+def _glu(w: Writer, x: Tensor, dim: int = -1) -> Output:
+    axis = w.constant(axis_of(dim, x.rank), dtypes.int32)
+    left, right = w.op("Split", axis, x, num_split=2)
+    return left * w.op("Sigmoid", right)
+
+
+# ---- pools
+
+
+def _row(meta: Meta) -> Meta:
+    """Of a vector as an image of one row."""
+    return dataclasses.replace(meta, shape=(*meta.shape[:-1], 1, meta.shape[-1]), stride=None)
+
+
+def _as_rows(w: Writer, x: Tensor) -> Tensor:
+    return Tensor(w, w.op("ExpandDims", x, w.indices(x.rank - 1)), _row(x.meta))
+
+
+def _from_rows(w: Writer, value: Output, x: Tensor) -> Output:
+    return w.op("Squeeze", value, squeeze_dims=[x.rank - 1])
+
+
+@rule("max_pool2d")
+def _max_pool2d(w: Writer, x: Tensor, *args: Any) -> Output:
+    with _giving(w, w.result, w.result):
+        return _max_pool(w, x, *args)[0]
+
+
+@rule("max_pool1d")
+def _max_pool1d(
+    w: Writer,
+    x: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    dilation: Sequence[int] = (1,),
+    ceil_mode: bool = False,
+) -> Output:
+    size = [1, *kernel_size], [1, *stride] if stride else (), [0, *padding], [1, *dilation]
+    with _giving(w, _row(w.result), w.result):
+        return _from_rows(w, _max_pool(w, _as_rows(w, x), *size, ceil_mode)[0], x)
+
+
+@rule("avg_pool1d")
+def _avg_pool1d(
+    w: Writer,
+    x: Tensor,
+    kernel_size: Sequence[int],
+    stride: Sequence[int] = (),
+    padding: Sequence[int] = (0,),
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Output:
+    size = [1, *kernel_size], [1, *stride] if stride else (), [0, *padding]
+    saved, w.result = w.result, _row(w.result)
+    out = _avg_pool(w, _as_rows(w, x), *size, ceil_mode, count_include_pad)
+    w.result = saved
+    return _from_rows(w, out, x)
+
+
+@rule("adaptive_avg_pool1d")
+def _adaptive_avg_pool1d(w: Writer, x: Tensor, output_size: Sequence[Dim]) -> Output:
+    return _from_rows(w, _adaptive_avg_pool(w, _as_rows(w, x), [1, *output_size]), x)
+
+
+# ---- images made larger
+
+
+def _scales(given: Sequence[Any], dims: int) -> list[float | None]:
+    """The factor of each dimension, however they are given."""
+    if len(given) == 1 and isinstance(given[0], list | tuple):
+        return list(given[0])
+    return [*given, *[None] * (dims - len(given))]
+
+
+def _register_nearest(n: int) -> None:
+    @rule(f"upsample_nearest{n}d")
+    def nearest(w: Writer, x: Tensor, output_size: Any = None, *scales: Any) -> Output:
+        """With a factor for each dimension, or a list of them."""
+        value, sizes = x.out, w.dims(w.result.shape[2:])
+        if not is_static([*x.shape[2:], *sizes]):
+            raise UnimplementedError("an image of symbolic size made larger")
+        for axis, (size, scale) in enumerate(zip(sizes, _scales(scales, n), strict=True)):
+            places = w.indices(_nearest_places(x.shape[2 + axis], size, scale))
+            value = w.op("GatherV2", value, places, w.indices(2 + axis))
+        return value
+
+
+for _n in (1, 2, 3):
+    _register_nearest(_n)
+
+
+@rule("upsample_bilinear2d")
+def _bilinear(w: Writer, x: Tensor, output_size: Any, align_corners: bool, *scales: Any) -> Output:
+    sizes, dims = w.dims(w.result.shape[2:]), x.shape[2:]
+    if not is_static([*sizes, *dims]):
+        raise UnimplementedError("an image of symbolic size made larger")
+    by = _scales(scales, 2)
+    rows, columns = (_linear_rows(dims[i], sizes[i], by[i], align_corners) for i in (0, 1))
+    left = w.op("BatchMatMulV2", w.constant(rows, x.dtype), x)
+    return w.op("BatchMatMulV2", left, w.constant(columns.T, x.dtype))
+
+
+@rule("pixel_shuffle")
+def _pixel_shuffle(w: Writer, x: Tensor, upscale_factor: int) -> Output:
+    *batch, c, height, width = x.shape
+    f, k = upscale_factor, len(batch)
+    split = w.reshape(x, [*batch, c // (f * f), f, f, height, width])
+    order = [*range(k), k, k + 3, k + 1, k + 4, k + 2]
+    return w.reshape(w.transpose(split, order), w.dims(w.result.shape))
+
+
+@rule("pad")
+def _pad(
+    w: Writer, x: Tensor, pad: Sequence[Dim], mode: str = "constant", value: float | None = None
+) -> Any:
+    modes: dict[str, Any] = {"reflect": _reflection_pad, "replicate": _replication_pad}
+    if mode == "constant":
+        return _constant_pad(w, x, pad, 0 if value is None else value)
+    return modes[mode](w, x, pad) if mode in modes else NotImplemented
+
+
+# ---- products
+
+
+@rule("einsum.default")
+def _einsum(
+    w: Writer, equation: str, tensors: Sequence[Tensor], *, path: Sequence[int] | None = None
+) -> Any:
+    if len(tensors) > 2:
+        return NotImplemented
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    if not arrow:  # what occurs once, in the order of the alphabet
+        letters = sorted(c for c in set(left) if c.isalpha() and left.count(c) == 1)
+        right = ("..." if "..." in left else "") + "".join(letters)
+    return w.op("Einsum", list(tensors), equation=f"{left}->{right}")
+
+
+@rule("outer", "ger")
+def _outer(w: Writer, x: Tensor, y: Tensor) -> Output:
+    dtype = w.result.dtype
+    return w.op("ExpandDims", w.cast(x, dtype), w.indices(1)) * w.cast(y, dtype)
+
+
+# ---- parts, and orders of dimensions
+
+
+@rule("movedim", "moveaxis")
+def _move_dims(w: Writer, x: Tensor, source: Any, destination: Any) -> Output:
+    sources, goals = (
+        [axis_of(d, x.rank) for d in ([dims] if isinstance(dims, int) else dims)]
+        for dims in (source, destination)
+    )
+    rest = iter(a for a in range(x.rank) if a not in sources)
+    order = [sources[goals.index(a)] if a in goals else next(rest) for a in range(x.rank)]
+    return w.transpose(x, order)
+
+
+@rule("real")
+def _real(w: Writer, x: Tensor) -> Value:
+    return w.op("Real", x, Tout=dtypes.name_of(w.result.dtype)) if x.dtype.is_complex else x
+
+
+@rule("imag")
+def _imag(w: Writer, x: Tensor) -> Output:
+    return w.op("Imag", x, Tout=dtypes.name_of(w.result.dtype))
+
+
+@rule("meshgrid")
+def _mesh(w: Writer, tensors: Sequence[Tensor], *, indexing: str = "ij") -> Any:
+    if indexing != "ij":
+        return NotImplemented
+    count = len(tensors)
+    columns = [[1] * i + [-1] + [1] * (count - 1 - i) for i in range(count)]
+    return [
+        w.broadcast(w.reshape(t, column), w.dims(meta.shape))
+        for t, column, meta in zip(tensors, columns, w.result, strict=True)
+    ]
+
+
+@rule("one_hot")
+def _one_hot(w: Writer, x: Tensor, num_classes: int = -1) -> Any:
+    if not isinstance(num_classes, int) or num_classes < 0:
+        return NotImplemented
+    column = w.op("ExpandDims", x, w.indices(x.rank))
+    return w.cast(w.op("Equal", column, w.range(num_classes, x.dtype)), dtypes.int64)
+
+
+@rule("repeat_interleave.self_int")
+def _repeat_each(
+    w: Writer, x: Tensor, repeats: int, dim: int | None = None, *, output_size: Any = None
+) -> Any:
+    if not isinstance(repeats, int):
+        return NotImplemented
+    value = w.reshape(x, [-1]) if dim is None else x.out
+    axis = 0 if dim is None else axis_of(dim, x.rank)
+    count = w.dim(w.result.shape[axis])
+    places = w.op("FloorDiv", w.range(count), np.int64(max(repeats, 1)))
+    return w.op("GatherV2", value, places, w.indices(axis))
+
+
+# ---- recurrent layers: a loop over the steps of each layer and direction
+
+
+def _lstm_step(w: Writer, x: Output, state: list[Output], product: Output) -> list[Output]:
+    """Gates in PyTorch's order: input, forget, cell, output."""
+    i, f, g, o = w.op("Split", w.constant(1, dtypes.int32), x + product, num_split=4)
+    keep, take = state[1] * w.op("Sigmoid", f), w.op("Sigmoid", i) * w.op("Tanh", g)
+    cell = keep + take
+    return [w.op("Sigmoid", o) * w.op("Tanh", cell), cell]
+
+
+def _gru_step(w: Writer, x: Output, state: list[Output], product: Output) -> list[Output]:
+    """Gates in PyTorch's order: reset, update, new."""
+    axis = w.constant(1, dtypes.int32)
+    xr, xz, xn = w.op("Split", axis, x, num_split=3)
+    hr, hz, hn = w.op("Split", axis, product, num_split=3)
+    update = w.op("Sigmoid", xz + hz)
+    new = w.op("Tanh", xn + w.op("Sigmoid", xr + hr) * hn)
+    return [new + update * (state[0] - new)]
+
+
+def _plain_step(op: str) -> Callable[..., list[Output]]:
+    return lambda w, x, state, product: [w.op(op, x + product)]
+
+
+def _direction(
+    w: Writer, x: Tensor, state: list[Output], weights: Sequence[Tensor], step: Any, back: bool
+) -> tuple[Output, list[Output]]:
+    """One layer in one direction over [time, batch, width]; its results, and its last state."""
+    of_x, of_h, *biases = weights
+    time, batch, width = x.shape
+    sums = w.op("MatMul", w.reshape(x, [-1, width]), of_x, transpose_b=True)
+    sums = w.op("BiasAdd", sums, biases[0]) if biases else sums
+    sums = w.reshape(sums, [time, batch, of_x.meta.shape[0]])
+    count = w.cast(time, dtypes.int32)
+    dtype = dtypes.name_of(x.dtype)
+    rows = w.op("TensorListReserve", np.int32(-1), count, element_dtype=dtype)
+    first = {f"s{i}": s for i, s in enumerate(state)} | {"rows": rows, "i": np.int32(0)}
+    with w.builder.while_loop(variables=first) as loop:
+        loop.condition(loop.i < count)
+        at = count - 1 - loop.i if back else loop.i
+        before = [loop[f"s{i}"] for i in range(len(state))]
+        product = w.op("MatMul", before[0], of_h, transpose_b=True)
+        product = w.op("BiasAdd", product, biases[1]) if biases else product
+        after = step(w, w.op("GatherV2", sums, at, w.indices(0)), before, product)
+        for i, value in enumerate(after):
+            loop[f"s{i}"] = value
+        loop.rows = w.op("TensorListSetItem", loop.rows, at, after[0])
+        loop.i += 1
+    hidden = of_h.meta.shape[1]
+    shape = w.cast(w.integers([batch, hidden]), dtypes.int32)
+    out = w.op("TensorListStack", loop.rows, shape, element_dtype=dtype)
+    out = w.reshape(out, [time, batch, hidden])
+    return out, [loop[f"s{i}"] for i in range(len(state))]
+
+
+def _layers(
+    w: Writer, x: Tensor, states: list[Tensor], params: Sequence[Tensor], step: Any, config: Any
+) -> Any:
+    """All layers; None where one has weights of another kind."""
+    has_biases, num_layers, dropout, train, bidirectional, batch_first = config
+    each, directions = 4 if has_biases else 2, 1 + bidirectional
+    if len(params) != each * directions * num_layers or x.rank != 3 or train and dropout:
+        return None
+    if batch_first:
+        time, batch = x.meta.shape[1], x.meta.shape[0]
+        value = w.transpose(x, [1, 0, 2])
+    else:
+        time, batch = x.meta.shape[:2]
+        value = x.out
+    width = x.meta.shape[2]
+    ends: list[list[Output]] = [[] for _ in states]
+    for layer in range(num_layers):
+        meta = Meta(x.dtype, (time, batch, width))
+        parts = []
+        for direction in range(directions):
+            number = layer * directions + direction
+            own = [s.out[number] for s in states]
+            weights = params[number * each : (number + 1) * each]
+            out, last = _direction(w, Tensor(w, value, meta), own, weights, step, direction == 1)
+            parts.append(out)
+            for end, new in zip(ends, last, strict=True):
+                end.append(new)
+        value = w.op("ConcatV2", parts, w.indices(2)) if directions == 2 else parts[0]
+        width = params[1].meta.shape[1] * directions
+    out = w.transpose(value, [1, 0, 2]) if batch_first else value
+    return (out, *(w.op("Pack", end, axis=0) for end in ends))
+
+
+@rule("lstm.input")
+def _lstm(w: Writer, x: Tensor, hx: list[Tensor], params: list[Tensor], *config: Any) -> Any:
+    return _layers(w, x, hx, params, _lstm_step, config) or NotImplemented
+
+
+def _register_recurrent(name: str, step: Any) -> None:
+    @rule(f"{name}.input")
+    def run(w: Writer, x: Tensor, hx: Tensor, params: list[Tensor], *config: Any) -> Any:
+        return _layers(w, x, [hx], params, step, config) or NotImplemented
+
+
+_register_recurrent("gru", _gru_step)
+_register_recurrent("rnn_tanh", _plain_step("Tanh"))
+_register_recurrent("rnn_relu", _plain_step("Relu"))

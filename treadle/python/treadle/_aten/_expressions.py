@@ -1,0 +1,46 @@
+"""Dimensions as files write them: expressions of sympy, in the form of its srepr."""
+
+from __future__ import annotations
+
+import ast
+
+from ._values import Expr
+
+
+def expression_of(text: str) -> int | Expr:
+    """`Mul(Integer(2), Symbol('s0', integer=True))`; ValueError for anything else."""
+    if len(text) > _LONGEST:
+        raise ValueError("the expression of a dimension is too long")
+    try:
+        return _converted(ast.parse(text, mode="eval").body)
+    except (SyntaxError, RecursionError, MemoryError) as error:
+        raise ValueError(f"'{text[:40]}' is no expression of a dimension") from error
+
+
+_LONGEST = 10_000
+
+
+def _converted(tree: ast.expr) -> int | Expr:
+    if isinstance(tree, ast.Constant) and type(tree.value) is int:
+        return tree.value
+    if isinstance(tree, ast.UnaryOp) and isinstance(tree.op, ast.USub):
+        value = _converted(tree.operand)
+        if isinstance(value, int):
+            return -value
+    if isinstance(tree, ast.Call):
+        return _called(tree)
+    raise ValueError(f"'{ast.unparse(tree)[:40]}' is no expression of a dimension")
+
+
+def _called(tree: ast.Call) -> int | Expr:
+    """Keywords are what sympy assumes of a symbol."""
+    kind = ast.unparse(tree.func).rsplit(".", 1)[-1]
+    first = tree.args[0] if tree.args else None
+    if kind == "Symbol" and isinstance(first, ast.Constant) and isinstance(first.value, str):
+        return Expr("Symbol", (first.value,))
+    if kind == "Symbol" or not tree.args:
+        raise ValueError(f"'{ast.unparse(tree)[:40]}' is no expression of a dimension")
+    args = tuple(_converted(arg) for arg in tree.args)
+    if kind == "Integer" and isinstance(args[0], int):
+        return args[0]
+    return Expr(kind, args)

@@ -1,0 +1,315 @@
+"""Graphs that change tensors in place, as ones that don't.
+
+Programs of torch.export that weren't taken apart have ops such as `add_`. Each becomes the op
+without the underscore, and what is read of the same memory later is read of its result: what a
+changed tensor is a view of is put together anew, and other views of that are taken again. What a
+program does to its own tensors is assigned at the end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from .._errors import UnimplementedError
+from ._graph import Graph, Node, connect, mapped
+from ._values import Meta
+
+
+def functional(graph: Graph) -> Graph:
+    """A graph that changes nothing but its attributes, by `aten.copy_` at its end.
+    UnimplementedError for what can't be said so."""
+    return _Rewriter(graph).run()
+
+
+class _Rewriter:
+    """Old nodes are those of the graph that is given, new ones those that are written."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.out: list[Node] = []
+        # Of old nodes: the first new one, and what it is by now.
+        self.first: dict[Node, Node] = {}
+        self.now: dict[Node, Node] = {}
+        # What an old node is a view of, or may be.
+        self.base: dict[Node, Node] = {}
+        self.unsure: dict[Node, Node] = {}
+        # How often memory was changed, by the old node that it began with; and how often it had
+        # been when a node's value was taken.
+        self.changes: dict[Node, int] = {}
+        self.seen: dict[Node, int] = {}
+        self.here = 0
+        self.last_use: dict[Node, int] = {}
+
+    def run(self) -> Graph:
+        for place, node in enumerate(self.graph.nodes):
+            mapped((node.args, node.kwargs), lambda n, at=place: self.last_use.update({n: at}))
+        for place, node in enumerate(self.graph.nodes):
+            self.here = place
+            self._add(node)
+        changed = [n for n, count in self.changes.items() if count and n.op != "call"]
+        self.out[-1:-1] = [self._assignment(n) for n in changed]
+        return connect(Graph(self.out))
+
+    def _add(self, node: Node) -> None:
+        if _is_change(node):
+            self._change(node)
+        elif node.target == "aten.batch_norm.default" and node.args[5] is True:
+            self._train(node)
+        else:
+            args, kwargs = self._given(node.args, node.kwargs)
+            value = functional(node.value) if isinstance(node.value, Graph) else node.value
+            new = dataclasses.replace(node, args=args, kwargs=kwargs, value=value, users=[])
+            self._define(node, new, _base_of(node, self.base))
+            if _may_be_view(node):
+                self.unsure[node] = node.args[0]
+
+    def _given(self, args: Any, kwargs: Any) -> Any:
+        return mapped((args, kwargs), self._value)
+
+    def _define(self, node: Node, new: Node, base: Node | None) -> None:
+        self.out.append(new)
+        self.first[node] = self.now[node] = new
+        if base is not None:
+            self.base[node] = base
+        root = self._root(node)
+        self.seen[node] = self.changes.setdefault(root, 0)
+
+    def _emit(self, name: str, target: str, args: tuple[Any, ...], value: Any) -> Node:
+        node = Node(f"{name}_again_{len(self.out)}", "call", target, args, value=value)
+        self.out.append(node)
+        return node
+
+    def _root(self, node: Node) -> Node:
+        while node in self.base:
+            node = self.base[node]
+        return node
+
+    def _value(self, node: Node) -> Node:
+        """What an old node is by now."""
+        changes = self.changes[self._root(node)]
+        if node in self.base and self.seen[node] != changes:
+            self.now[node], self.seen[node] = self._taken_again(node), changes
+        return self.now[node]
+
+    def _taken_again(self, node: Node) -> Node:
+        base = self._value(self.base[node])
+        if _is_same(node):
+            return base
+        args, kwargs = self._given(node.args[1:], node.kwargs)
+        again = self._emit(node.name, node.target, (base, *args), node.value)
+        again.kwargs = kwargs
+        return again
+
+    # ---- changes
+
+    def _change(self, node: Node) -> None:
+        """`x.op_(...)`: both x and the result are what `op` gives."""
+        changed = node.args[0] if node.args else None
+        if not isinstance(changed, Node) or not isinstance(_meta_of(changed), Meta):
+            raise _cannot(node, "it changes no tensor")
+        if node.packet in _OF_SHAPE:
+            raise _cannot(node, "it changes the shape of a tensor in place")
+        args, kwargs = self._given(node.args, node.kwargs)
+        packet, overload = node.target.rsplit(".", 1)
+        new = Node(node.name, "call", f"{packet[:-1]}.{overload}", args, kwargs, _meta_of(changed))
+        new.draws = node.draws
+        self._define(node, new, changed)
+        self._write(changed, new)
+        self.now[node], self.seen[node] = new, self.changes[self._root(node)]
+
+    def _train(self, node: Node) -> None:
+        """A batch norm that changes its running statistics, where it has some."""
+        (x, weight, bias, mean, var, *_), _ = self._given(node.args, {})
+        momentum, eps = node.args[6:8]
+        if mean is None or var is None:
+            target = "aten._native_batch_norm_legit.no_stats"
+            whole = self._emit(
+                node.name, target, (x, weight, bias, True, momentum, eps), [node.value] * 3
+            )
+        else:
+            metas = [_meta_of(n) for n in node.args[3:5]]
+            target = "aten._native_batch_norm_legit_functional.default"
+            args = (x, weight, bias, mean, var, True, momentum, eps)
+            whole = self._emit(node.name, target, args, [node.value, *metas, *metas])
+            for number, old in enumerate(node.args[3:5]):
+                place = 3 + number
+                self._write(old, self._emit(old.name, "getitem", (whole, place), metas[number]))
+        self._define(node, Node(node.name, "call", "getitem", (whole, 0), value=node.value), None)
+
+    def _write(self, node: Node, new: Node) -> None:
+        """Makes a node's memory what a new value is."""
+        root = self._root(node)
+        self._require_sure(root)
+        self._put(node, new)
+        self.changes[root] += 1
+        self.now[node], self.seen[node] = new, self.changes[root]
+
+    def _put(self, node: Node, new: Node) -> None:
+        """Makes what a node is a view of what it is with that part of it new."""
+        while node in self.base:
+            base = self.base[node]
+            if not _is_same(node):
+                put = _PUTS.get(node.packet)
+                if put is None:
+                    raise _cannot(node, "what it takes of a tensor is changed in place")
+                rest, _ = self._given(node.args[1:], {})
+                given = dataclasses.replace(node, args=(None, *rest))
+                target, args = put(given, _meta_of(base), self._value(base), new)
+                new = self._emit(base.name, target, args, _meta_of(base))
+            node = base
+        self.now[node] = new
+
+    def _require_sure(self, root: Node) -> None:
+        for view, base in self.unsure.items():
+            roots = [self._root(view), self._root(base)]
+            if root not in roots:
+                continue
+            other = roots[1 - roots.index(root)]
+            if any(
+                self.last_use.get(n, -1) > self.here for n in self.now if self._root(n) is other
+            ):
+                raise _cannot(view, "it may be a view of what is changed in place, or not")
+
+    def _assignment(self, node: Node) -> Node:
+        if node.op != "attribute":
+            raise UnimplementedError(
+                f"the program changes its argument '{node.name}', which a file can't; expected one"
+                " that returns the new value"
+            )
+        name, first = f"{node.name}_assigned", self.first[node]
+        return Node(name, "call", "aten.copy_.default", (first, self.now[node]), value=node.meta)
+
+
+def _cannot(node: Node, why: str) -> UnimplementedError:
+    return UnimplementedError(
+        f"node '{node.name}' ({node.target}): {why}; ExportedProgram.run_decompositions() before"
+        " the program is saved may help",
+        node=node.name,
+    )
+
+
+def _meta_of(node: Node) -> Any:
+    return node.meta if node.op == "attribute" else node.value
+
+
+def _is_change(node: Node) -> bool:
+    packet = node.packet
+    is_named_so = packet.endswith("_") and not packet.endswith("__") and packet not in _SAME
+    return node.op == "call" and "." in packet and is_named_so
+
+
+# ---- views
+
+# Ops that give the tensor itself.
+_SAME = {f"aten.{n}" for n in "alias detach detach_ lift_fresh positive".split()}
+
+_VIEWS = {
+    f"aten.{n}"
+    for n in (
+        "as_strided broadcast_to chunk diagonal expand expand_as imag narrow numpy_T permute real "
+        "select slice split split_with_sizes squeeze swapaxes t tensor_split transpose unbind "
+        "unflatten unfold unsqueeze view view_as view_as_complex view_as_real movedim"
+    ).split()
+}
+
+# Views of what lies in order, else copies, or views yet.
+_RESHAPES = {"aten.reshape", "aten.flatten", "aten.contiguous", "aten.ravel"}
+
+_OF_SHAPE = {
+    f"aten.{n}_"
+    for n in "as_strided resize set squeeze swapaxes swapdims t transpose unsqueeze".split()
+}
+
+
+def _is_same(node: Node) -> bool:
+    """Whether a node gives the tensor that it is given."""
+    if _is_change(node) or node.packet in _SAME or node.packet == "aten.contiguous":
+        return True
+    if node.packet == "aten.to":
+        return node.value.dtype == _meta_of(node.args[0]).dtype
+    return node.packet in ("aten.dropout", "aten.feature_dropout") and node.args[2] is False
+
+
+def _base_of(node: Node, bases: dict[Node, Node]) -> Node | None:
+    """What a node gives a part of, without a copy."""
+    first = node.args[0] if node.op == "call" and node.args else None
+    if not isinstance(first, Node):
+        return None
+    if node.target == "getitem":
+        return first if first in bases else None
+    if node.packet in _RESHAPES:
+        return first if _is_in_order(_meta_of(first)) else None
+    return first if node.packet in _VIEWS or _is_same(node) else None
+
+
+def _may_be_view(node: Node) -> bool:
+    """Whether shapes that may change keep it open."""
+    is_reshape = node.op == "call" and node.packet in _RESHAPES
+    return is_reshape and not _is_in_order(_meta_of(node.args[0]))
+
+
+def _is_in_order(meta: Any) -> bool:
+    """Whether a tensor's elements lie in memory in order, with symbols in sizes as well."""
+    if not isinstance(meta, Meta) or meta.stride is None:
+        return False
+    expected: list[Any] = []
+    for extent, step in zip(reversed(meta.shape), reversed(meta.stride), strict=True):
+        if extent != 1 and _factors(step) != _product(expected):
+            return False
+        expected.append(extent)
+    return True
+
+
+def _factors(dim: Any) -> tuple[int, tuple[str, ...]]:
+    """A product as its number, and the rest in a fixed order."""
+    if isinstance(dim, int):
+        return dim, ()
+    return _product(dim.args) if dim.kind == "Mul" else (1, (repr(dim),))
+
+
+def _product(dims: Any) -> tuple[int, tuple[str, ...]]:
+    number, rest = 1, []
+    for factor, names in map(_factors, dims):
+        number *= factor
+        rest += names
+    return number, tuple(sorted(rest))
+
+
+# ---- tensors with a part of them new: of the view, what is known of its base, the base, the part
+
+Put = Callable[[Node, Meta, Node, Node], tuple[str, tuple[Any, ...]]]
+
+
+def _scattered(op: str) -> Put:
+    def put(node: Node, meta: Meta, base: Node, new: Node) -> tuple[str, tuple[Any, ...]]:
+        return f"aten.{op}.default", (base, new, *node.args[1:])
+
+    return put
+
+
+def _reshaped(node: Node, meta: Meta, base: Node, new: Node) -> tuple[str, tuple[Any, ...]]:
+    return "aten.view.default", (new, list(meta.shape))
+
+
+def _swapped(node: Node, meta: Meta, base: Node, new: Node) -> tuple[str, tuple[Any, ...]]:
+    return node.target, (new, *node.args[1:])
+
+
+def _permuted(node: Node, meta: Meta, base: Node, new: Node) -> tuple[str, tuple[Any, ...]]:
+    order = [d % max(meta.dim(), 1) for d in node.args[1]]
+    return "aten.permute.default", (new, [order.index(i) for i in range(len(order))])
+
+
+_PUTS: dict[str, Put] = {
+    "aten.slice": _scattered("slice_scatter"),
+    "aten.select": _scattered("select_scatter"),
+    "aten.diagonal": _scattered("diagonal_scatter"),
+    "aten.permute": _permuted,
+    **{f"aten.{n}": _swapped for n in ("t", "transpose", "swapaxes", "numpy_T")},
+    **{
+        f"aten.{n}": _reshaped
+        for n in "view reshape flatten ravel unsqueeze squeeze unflatten view_as".split()
+    },
+}

@@ -1,0 +1,114 @@
+"""Programs of PyTorch as models that are called by a signature, each in one file."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import InvalidArgumentError, UnimplementedError
+from .._native import Operation, Output, Variable
+from . import _dtypes as dtypes
+from ._graph import Graph, Node
+from ._importer import Home, _Importer
+from ._saved_model import Value, message
+from ._values import Meta
+from ._writer import Tensor
+
+
+def model_of(
+    graph: Graph, home: Home, outputs: Sequence[str], default_dtype: dtypes.DType = dtypes.DEFAULT
+) -> bytes:
+    """The model of a functional graph: what a `.tfg` file holds.
+
+    Its inputs are called as the graph's placeholders are, its results `outputs`. Its tensors become
+    constants, and variables where the graph assigns to them.
+    """
+    writer = _ModelWriter(graph, home)
+    writer.writer.default_dtype = default_dtype
+    return writer.model(outputs)
+
+
+class _ModelWriter(_Importer):
+    def __init__(self, graph: Graph, home: Home) -> None:
+        super().__init__(graph, home, [], freeze=True, views=False, turned=())
+        self.keeps_arguments = True
+        self.writer.seed_is_fed = False
+        assigned = [n.args[0] for n in graph.calls if n.packet == "aten.copy_"]
+        self.assigned = {n.target for n in assigned if n.op == "attribute"}
+        self.variables: dict[str, Variable] = {}
+
+    def model(self, names: Sequence[str]) -> bytes:
+        values: dict[Node, Any] = {}
+        self._add_placeholders(values)
+        leaves, _ = self.home.flat(self._inline(self.graph, values))
+        if len(leaves) != len(names):
+            raise InvalidArgumentError(f"the program has {len(leaves)} results, not {len(names)}")
+        results = self._named(leaves, names, self._assign())
+        graph = self.writer.builder.build()
+        self._rename(graph)
+        outputs = {name: _output_value(out, leaf) for name, out, leaf in results}
+        return message(graph.to_bytes(), self._inputs(), outputs, bool(self.variables))
+
+    def _inputs(self) -> dict[str, Value]:
+        nodes = self.graph.placeholders
+        given = sorted((s.argument, s.name) for s in self.sources if s.argument is not None)
+        return {nodes[at].name: _input_value(name, nodes[at].value) for at, name in given}
+
+    def _attribute(self, graph: Graph, node: Node) -> Any:
+        if graph is not self.graph or node.target not in self.assigned:
+            return super()._attribute(graph, node)
+        if node.target not in self.variables:
+            name = node.target.replace(".", "/")
+            first = self.home.array(node.value)
+            self.variables[node.target] = self.writer.builder.variable(name, first)
+        return Tensor(self.writer, self.variables[node.target].read(), node.meta)
+
+    def _assign(self) -> list[Operation]:
+        done = []
+        for target, value in self.mutations:
+            if target.op != "attribute":
+                raise UnimplementedError(
+                    f"the program changes its argument '{target.name}', which a model can't;"
+                    " expected one that returns the new value"
+                )
+            done.append(self.variables[target.target].assign(value))
+        return done
+
+    def _named(
+        self, leaves: list[Any], names: Sequence[str], after: list[Operation]
+    ) -> list[tuple[str, Output, Any]]:
+        """Nodes of their own for what is returned, which come after all assignments."""
+        builder, results = self.writer.builder, []
+        with builder.scope("outputs"), builder.control_dependencies(after):
+            for name, leaf in zip(names, leaves, strict=True):
+                value = leaf.out if isinstance(leaf, Tensor) else _constant(leaf)
+                if value is not None:
+                    results.append((name, builder.op("Identity", [value]), leaf))
+        return results
+
+
+def _constant(leaf: Any) -> Any:
+    """A result that is no tensor; nothing stands for None."""
+    if leaf is None or isinstance(leaf, Output):
+        return leaf
+    if isinstance(leaf, bool | int | float):
+        return np.asarray(leaf, np.float32 if isinstance(leaf, float) else None)
+    raise UnimplementedError(f"a result of the program is a {type(leaf).__name__}")
+
+
+def _input_value(name: str, meta: Any) -> Value:
+    """A symbolic number is a scalar."""
+    if not isinstance(meta, Meta):
+        return Value(name, "int64", ())
+    return Value(name, dtypes.name_of(meta.dtype), _shape(meta))
+
+
+def _output_value(out: Output, leaf: Any) -> Value:
+    shape = _shape(leaf.meta) if isinstance(leaf, Tensor) else ()
+    return Value(out.name, out.dtype, shape)
+
+
+def _shape(meta: Meta) -> tuple[int | None, ...]:
+    return tuple(d if isinstance(d, int) else None for d in meta.shape)

@@ -1,0 +1,89 @@
+"""A graph with a signature as the message of a SavedModel, in protobuf's wire format.
+
+A file of it alone is a whole model where the graph holds all weights: `.tfg` files are that.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+
+from .._errors import ResourceExhaustedError
+
+#: What calls the model, as TensorFlow names it.
+SIGNATURE = "serving_default"
+
+
+@dataclasses.dataclass
+class Value:
+    """A tensor of the graph: its name, its dtype by name, its shape."""
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+
+
+def message(
+    graph: bytes, inputs: Mapping[str, Value], outputs: Mapping[str, Value], has_init: bool = False
+) -> bytes:
+    """A SavedModel of one meta graph.
+
+    Args:
+        graph: a GraphDef.
+        has_init: whether its node `init` gives variables their first values.
+    """
+    signature = [_map(1, k, _tensor(v)) for k, v in inputs.items()]
+    signature += [_map(2, k, _tensor(v)) for k, v in outputs.items()]
+    signature.append(_bytes(3, b"tensorflow/serving/predict"))
+    meta = [_bytes(1, _bytes(4, b"serve")), _bytes(2, graph)]
+    if has_init:
+        meta.append(_map(4, "saved_model_main_op", _bytes(1, _bytes(1, b"init"))))
+    meta.append(_map(5, SIGNATURE, b"".join(signature)))
+    whole = _number(1, 1) + _bytes(2, b"".join(meta))
+    if len(whole) > _LARGEST:
+        raise ResourceExhaustedError(
+            f"the model takes {len(whole)} bytes, and a file of protobuf's holds less than 2 GiB; "
+            "expected fewer weights, or smaller ones, such as bfloat16"
+        )
+    return whole
+
+
+_LARGEST = (1 << 31) - 1
+
+# The numbers that TensorFlow's DataType gives to dtypes.
+_DTYPES = {
+    "float32": 1, "float64": 2, "int32": 3, "uint8": 4, "int16": 5, "int8": 6, "complex64": 8,
+    "int64": 9, "bool": 10, "bfloat16": 14, "uint16": 17, "complex128": 18, "float16": 19,
+    "uint32": 22, "uint64": 23, "float8_e5m2": 24, "float8_e4m3fn": 25,
+}  # fmt: skip
+
+
+def _tensor(value: Value) -> bytes:
+    dims = [_bytes(2, _number(1, -1 if d is None else d)) for d in value.shape]
+    return b"".join(
+        [
+            _bytes(1, value.name.encode()),
+            _number(2, _DTYPES[value.dtype]),
+            _bytes(3, b"".join(dims)),
+        ]
+    )
+
+
+def _map(field: int, key: str, value: bytes) -> bytes:
+    return _bytes(field, _bytes(1, key.encode()) + _bytes(2, value))
+
+
+def _bytes(field: int, value: bytes) -> bytes:
+    return _varint(field << 3 | 2) + _varint(len(value)) + value
+
+
+def _number(field: int, value: int) -> bytes:
+    return _varint(field << 3) + _varint(value & (2**64 - 1))
+
+
+def _varint(value: int) -> bytes:
+    out = bytearray()
+    while value > 127:
+        out.append(value & 127 | 128)
+        value >>= 7
+    return bytes([*out, value])

@@ -1,0 +1,62 @@
+"""Exported programs as models in files."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import torch
+from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import _disable_current_modes
+
+from .._aten import _archive
+from .._aten._graph import Graph
+from .._aten._importer import Alone
+from .._aten._model import model_of
+from .._aten._schema import output_names
+from ._importer import PyTorch, dtype_of
+from ._inputs import traced
+
+
+def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
+    """The content of a model's file."""
+    if not isinstance(exported, torch.export.ExportedProgram):
+        raise TypeError(
+            f"exported is a {type(exported).__name__}, expected an ExportedProgram:"
+            " torch.export.export(module, args)"
+        )
+    try:
+        made = traced(exported, None, dynamic=False)
+    except RuntimeError:
+        return _model_of_file(exported)
+    with _disable_current_modes():
+        home = PyTorch()
+        graph = home.graph(made.module)
+        _keep(graph, made.state)
+        default = dtype_of(torch.get_default_dtype())
+        return model_of(graph, home, _names(exported), default)
+
+
+def _model_of_file(exported: torch.export.ExportedProgram) -> bytes:
+    """Of what PyTorch can't take apart, such as loops that begin with a constant: its own file says
+    it as it is."""
+    file = io.BytesIO()
+    torch.export.save(exported, file)
+    found = _archive.program_in(file)
+    return model_of(found.graph, Alone(), found.outputs)
+
+
+def _keep(graph: Graph, state: list[torch.Tensor]) -> None:
+    """Makes attributes of the tensors that are the first arguments of a graph."""
+    for node, tensor in zip(graph.placeholders, state, strict=False):
+        node.op, node.target, node.meta, node.value = "attribute", node.name, node.value, tensor
+
+
+def _names(exported: torch.export.ExportedProgram) -> list[str]:
+    own: list[Any] = [
+        spec.arg.name if spec.kind == torch.export.graph_signature.OutputKind.USER_OUTPUT else None
+        for spec in exported.graph_signature.output_specs
+    ]
+    layout = exported.call_spec.out_spec
+    text = pytree.treespec_dumps(layout) if layout is not None else None
+    return output_names(text, [name for name in own if name is not None])
