@@ -6,6 +6,7 @@ functions: no signatures; functions with captured variables, tables, an asset an
 traces, nested arguments and results.
 """
 
+import contextlib
 import sys
 import tempfile
 from pathlib import Path
@@ -98,10 +99,10 @@ class Functions(tf.Module):
 
 
 def write_functions(folder):
-    with tempfile.TemporaryDirectory() as temporary:
-        words = Path(temporary) / "words.txt"
-        words.write_text("zero\none\ntwo\n")
-        model = Functions(str(words))
+    folder = folder.absolute()
+    with tempfile.TemporaryDirectory() as temporary, contextlib.chdir(temporary):
+        Path("words.txt").write_text("zero\none\ntwo\n")
+        model = Functions("words.txt")
         trace = model.scaled.get_concrete_function
         trace(spec(None))
         trace(spec(None, dtype=tf.int32))

@@ -180,8 +180,10 @@ Expected<Explanation> explain(const Graph &given, const ExplainRequest &asks) {
   if (!asksForNames && !request.all)
     request.fetches = TREADLE_TRY(shownFetches(given, request.signature, /*all=*/false));
   Kinds kinds = kindsOfRegions(*given.impl->module);
-  Expected<Graph> graph = withoutRegions(given).and_then(
-      [&](const Graph &functional) { return withTraits(functional, request.traits); });
+  Expected<Graph> graph =
+      withoutPrograms(given).and_then(withoutRegions).and_then([&](const Graph &functional) {
+        return withTraits(functional, request.traits);
+      });
   if (!graph)
     return Unexpected(std::move(graph.error()));
   std::vector<std::string> asked = request.fetches;

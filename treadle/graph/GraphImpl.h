@@ -72,6 +72,9 @@ private:
 /// function.
 Expected<Graph> withoutRegions(const Graph &graph);
 
+/// The graph with calls of functions instead of programs that nodes hold; itself if none does.
+Expected<Graph> withoutPrograms(const Graph &graph);
+
 /// The graph with what users say of their ops as attributes of its nodes; itself if they say
 /// nothing of its. The table may be null.
 Expected<Graph> withTraits(const Graph &graph, const OpTraitsTable *table);

@@ -160,6 +160,20 @@ static bool hasRegions(ModuleOp module) {
   return false;
 }
 
+static bool hasPrograms(ModuleOp module) {
+  return module
+      .walk([](Operation *op) {
+        return tfg::Node::isNode(op) && tfg::Node(op).opType() == "XlaCallModule"
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+Expected<Graph> withoutPrograms(const Graph &graph) {
+  return hasPrograms(*graph.impl->module) ? graph.runPasses("tfg-expand-programs") : graph;
+}
+
 Expected<Graph> withoutRegions(const Graph &graph) {
   if (!hasRegions(*graph.impl->module))
     return graph;

@@ -125,13 +125,18 @@ static bool loadProgramDialects(MLIRContext &context, StringRef text) {
 }
 
 /// What else is read into tfg, in place.
-static LogicalResult convert(ModuleOp module, const LookAtProgram &look) {
-  if (hasStableHlo(module)) {
-    if (look)
-      look(module);
-    return importStableHlo(module);
-  }
+static LogicalResult convertToTfg(ModuleOp module, const ConvertProgram &convert) {
+  if (hasStableHlo(module))
+    return convert(module);
   return hasTfExecutor(module) ? importTfExecutor(module) : success();
+}
+
+static ConvertProgram lookingFirst(const LookAtProgram &look) {
+  return [look](ModuleOp program) {
+    if (look)
+      look(program);
+    return importStableHlo(program);
+  };
 }
 
 /// Where a message belongs: a place in the text, or in the program that the text's own locations
@@ -209,7 +214,7 @@ static void loadGraphDialects(MLIRContext &context) {
 }
 
 static ImportedModule readMlirText(MLIRContext &context, std::string_view text,
-                                   const LookAtProgram &look) {
+                                   const ConvertProgram &convert) {
   TREADLE_TRY(checkMlirNesting(text));
   loadGraphDialects(context);
   FirstError first(context);
@@ -219,7 +224,7 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view text,
   // Its lexer looks at the byte behind the text, which must be zero.
   auto module = parseSourceString<ModuleOp>(withPackedBools(text), ParserConfig(&context));
   context.allowUnregisteredDialects(wasOpen);
-  if (first.isUnimplemented || (module && failed(convert(*module, look))))
+  if (first.isUnimplemented || (module && failed(convertToTfg(*module, convert))))
     return Unexpected(first.error());
   if (!module)
     return Unexpected(
@@ -229,12 +234,12 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view text,
 }
 
 ImportedModule treadle::importMlirText(MLIRContext &context, std::string_view text) {
-  return readMlirText(context, text, {});
+  return readMlirText(context, text, importStableHlo);
 }
 
 /// A portable artifact of StableHLO.
 static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view bytes,
-                                         const LookAtProgram &look) {
+                                         const ConvertProgram &convert) {
   loadGraphDialects(context);
   stablehlo::loadDialects(context);
   hlo::loadBranches(context);
@@ -242,11 +247,17 @@ static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view 
   bool wasOpen = context.allowsUnregisteredDialects();
   context.allowUnregisteredDialects();
   ImportedModule module = readBytecode(context, bytes);
-  bool isGood = module && succeeded(verify(**module)) && succeeded(convert(**module, look));
+  bool isGood = module && succeeded(verify(**module)) && succeeded(convertToTfg(**module, convert));
   context.allowUnregisteredDialects(wasOpen);
   if (module && !isGood)
     return Unexpected(first.error());
   return module;
+}
+
+ImportedModule treadle::importProgram(MLIRContext &context, std::string_view bytes,
+                                      const ConvertProgram &convert) {
+  return isBytecode(bytes) ? importMlirBytecode(context, bytes, convert)
+                           : readMlirText(context, bytes, convert);
 }
 
 static ImportedModule importMessage(MLIRContext &context, pb::GraphDef &&graph) {
@@ -264,7 +275,7 @@ static ImportedModule importChunks(MLIRContext &context, std::string_view bytes)
 }
 
 static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::string_view content,
-                               const LookAtProgram &look) {
+                               const ConvertProgram &convert) {
   switch (format) {
   case GraphFormat::Binary:
     return importGraphDef(context, content);
@@ -279,7 +290,7 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
   case GraphFormat::SavedModelChunks:
     return importChunks<pb::SavedModel>(context, content);
   case GraphFormat::Mlir:
-    return readMlirText(context, content, look);
+    return readMlirText(context, content, convert);
   }
   return Unexpected(internal("a format without a reader"));
 }
@@ -287,12 +298,12 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
 /// `path` may be empty. What can't be read may be something else altogether, which says more than
 /// the byte at which that shows.
 static ImportedModule import(MLIRContext &context, std::string_view path, std::string_view content,
-                             GraphFormat format, const LookAtProgram &look = {}) {
+                             GraphFormat format, const ConvertProgram &convert = importStableHlo) {
   if (std::optional<std::string_view> artifact = artifactIn(content))
-    return importMlirBytecode(context, *artifact, look);
-  if (holdsBytecode(content))
+    return importMlirBytecode(context, *artifact, convert);
+  ImportedModule module = importAs(format, context, content, convert);
+  if (!module && holdsBytecode(content))
     return Unexpected(bytecodeError(content));
-  ImportedModule module = importAs(format, context, content, look);
   if (!module && format != GraphFormat::Mlir)
     if (std::optional<std::string> foreign = foreignFormat(path, content))
       return Unexpected(invalidArgument("it is ", *foreign));
@@ -301,7 +312,7 @@ static ImportedModule import(MLIRContext &context, std::string_view path, std::s
 
 ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes,
                                     const LookAtProgram &look) {
-  return import(context, "", bytes, formatOfContent(bytes), look);
+  return import(context, "", bytes, formatOfContent(bytes), lookingFirst(look));
 }
 
 /// Files up to this size are read: one that is mapped, and becomes shorter meanwhile, ends the

@@ -51,6 +51,13 @@ using LookAtProgram = std::function<void(mlir::ModuleOp)>;
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importBytes(mlir::MLIRContext &context, std::string_view bytes, const LookAtProgram &look = {});
 
+/// Makes graphs or functions of a program of StableHLO, in place. On failure an error is emitted.
+using ConvertProgram = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
+
+/// Reads a program of StableHLO, a portable artifact or text, which `convert` makes something of.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importProgram(mlir::MLIRContext &context, std::string_view bytes, const ConvertProgram &convert);
+
 /// MLIR text, verified; errors are InvalidArgument and state line and column.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>> importMlirText(mlir::MLIRContext &context,
                                                            std::string_view text);

@@ -128,6 +128,7 @@ static bool isForTheRuntime(llvm::StringRef key) {
       llvm::StringRef(switchAttr),
       llvm::StringRef(clusterAttr),
       "_elementwise",
+      "_problem",
       "_combiner",
       "_keys",
       "_descending",

@@ -194,7 +194,7 @@ static Expected<Graph> runnableForm(Graph graph, const SessionOptions &options) 
     Graph closed = TREADLE_TRY(graph.runPasses("tfg-specialize-functions"));
     graph = std::move(closed);
   }
-  return withoutRegions(graph).and_then([&](const Graph &functional) {
+  return withoutPrograms(graph).and_then(withoutRegions).and_then([&](const Graph &functional) {
     return withOverlappingLoops(functional, options.loopOverlap, options.traits);
   });
 }

@@ -1011,6 +1011,27 @@ def SpecializeFunctions : Pass<"tfg-specialize-functions", "::mlir::ModuleOp"> {
   ];
 }
 
+def ExpandPrograms : Pass<"tfg-expand-programs", "::mlir::ModuleOp"> {
+  let summary = "call functions instead of programs that XlaCallModule nodes hold";
+  let description = [{
+    jax2tf, and Keras on JAX, put a program of StableHLO into an attribute of a node. A function is
+    made of it, as of a program in a file, and called in the place of the node; nodes that hold the
+    same program share it. Arguments that the caller of a program sees to go: the number of the
+    platform, sizes of dimensions, tokens. Only nodes that the graph reaches, by calls or otherwise,
+    are looked at.
+
+    ```mlir
+    %y, %c = XlaCallModule(%x) name("y") {module = "...", Sout = [...], version = 10} : (tensor<3xf32>) -> (tensor<3xf32>)
+    // becomes
+    %y, %c = PartitionedCall(%x) name("y") {f = #tf_type.func<@main, {}>} : (tensor<3xf32>) -> (tensor<3xf32>)
+    ```
+
+    A node stays, with the reason in `_problem`, where its program can't be read; its kernel gives
+    this as the error.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect"];
+}
+
 def LiftGraphToFunc : Pass<"tfg-lift-graph-to-func", "::mlir::ModuleOp"> {
   let summary = "make a function of the graph";
   let description = [{

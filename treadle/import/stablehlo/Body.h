@@ -33,7 +33,8 @@ class Body;
 /// What the bodies of a module share.
 class Program {
 public:
-  explicit Program(mlir::ModuleOp module);
+  /// Functions of the target don't get names that are `taken`.
+  explicit Program(mlir::ModuleOp module, ArrayRef<std::string> taken = {});
 
   mlir::ModuleOp module;
   tfg::TfgDialect &dialect;

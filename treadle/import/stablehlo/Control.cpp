@@ -1,5 +1,6 @@
 // Calls, loops, conditionals and tokens.
 #include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Import.h"
 #include "treadle/import/stablehlo/Lapack.h"
 
 #include "mlir/Transforms/RegionUtils.h"
@@ -406,6 +407,36 @@ static LogicalResult readCallback(Body &body, Operation *op) {
   return success();
 }
 
+/// A call of a function of the graph that the program is in, which it names by its place in a list;
+/// who reads the program has put the name there.
+static LogicalResult readCallOfGraph(Body &body, Operation *op) {
+  StringRef function = word(op, calledFunctionKey);
+  if (function.empty())
+    return unimplementedOp(op) << " @" << callTfFunction
+                               << " of a program that isn't in an XlaCallModule";
+  auto isToken = [](Value value) { return isa<NoneType>(value.getType()); };
+  SmallVector<Value> inputs, results(op->getResults());
+  for (Value operand : op->getOperands())
+    if (!isToken(operand))
+      inputs.push_back(body.of(operand));
+  SmallVector<Type> types;
+  for (Value result : llvm::make_filter_range(results, std::not_fn(isToken)))
+    types.push_back(body.typeOf(result.getType()));
+  bool hasEffects = numberOr(op, "has_side_effect", 0);
+  if (hasEffects)
+    body.afterEffects(inputs);
+  Attrs attrs;
+  attrs.append("f", body.func(function));
+  SmallVector<Value> values =
+      body.nodes(hasEffects ? "StatefulPartitionedCall" : "PartitionedCall", inputs, types, attrs);
+  const auto *next = values.begin();
+  for (Value result : results)
+    body.map(result, isToken(result) ? body.scalarInt(body.builder.getI1Type(), 1) : *next++);
+  if (hasEffects)
+    body.addEffect();
+  return success();
+}
+
 static LogicalResult readDynamicReduceWindow(Body &body, Operation *op) {
   auto functions = op->getAttrOfType<ArrayAttr>("called_computations");
   auto symbol = functions && functions.size() == 1 ? dyn_cast<FlatSymbolRefAttr>(functions[0])
@@ -471,6 +502,7 @@ static LogicalResult readCustomCall(Body &body, Operation *op) {
       {"LayoutConstraint", readBarrier},
       {"ApproxTopK", readApproxTopK},
       {"treadle_callback", readCallback},
+      {callTfFunction, readCallOfGraph},
   };
   StringRef target = word(op, "call_target_name");
   if (auto it = known.find(target); it != known.end())

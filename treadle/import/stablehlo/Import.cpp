@@ -24,12 +24,14 @@ static Devices knownDevices(ModuleOp module) {
   return succeeded(devices) ? *devices : Devices();
 }
 
-Program::Program(ModuleOp module)
+Program::Program(ModuleOp module, ArrayRef<std::string> taken)
     : module(module), dialect(*module.getContext()->getOrLoadDialect<tfg::TfgDialect>()),
       devices(knownDevices(module)),
       functionBuilder(OpBuilder::atBlockEnd(module.getBody())) {
   for (auto func : module.getOps<func::FuncOp>())
     functions[func.getName()] = func;
+  for (const std::string &name : taken)
+    (void)names.stated(name);
 }
 
 /// What does more than its results say.
@@ -37,7 +39,7 @@ static bool isEffect(Operation *op) {
   StringRef name = op->getName().stripDialect();
   if (name == "custom_call") {
     StringRef target = word(op, "call_target_name");
-    if (target == "treadle_callback")
+    if (target == "treadle_callback" || target == callTfFunction)
       return numberOr(op, "has_side_effect", 0);
     return target == "shape_assertion" || target.starts_with("check.");
   }
@@ -311,12 +313,6 @@ void MainReader::describeEntry() {
 }
 
 LogicalResult MainReader::read() {
-  if (main.isExternal() || !llvm::hasSingleElement(main.getBody()))
-    return main.emitError("unimplemented: function '")
-           << main.getName() << "' has " << main.getBody().getBlocks().size()
-           << " blocks, expected one";
-  if (failed(verifyTypes(main, main.getArgumentTypes())))
-    return failure();
   addPlaceholders();
   if (failed(body.readBlock(main.front())))
     return failure();
@@ -328,8 +324,17 @@ LogicalResult MainReader::read() {
   return success();
 }
 
-/// @main, or the only function that isn't private.
-static FailureOr<func::FuncOp> findMain(ModuleOp module) {
+/// The module's functions may stand in a module of their own.
+static void flatten(ModuleOp module) {
+  for (auto inner : llvm::make_early_inc_range(module.getOps<ModuleOp>())) {
+    module.getBody()->getOperations().splice(inner->getIterator(),
+                                             inner.getBody()->getOperations());
+    inner.erase();
+  }
+}
+
+FailureOr<func::FuncOp> treadle::entryOf(ModuleOp module) {
+  flatten(module);
   SmallVector<func::FuncOp> open;
   for (auto func : module.getOps<func::FuncOp>()) {
     if (func.getName() == "main")
@@ -341,15 +346,6 @@ static FailureOr<func::FuncOp> findMain(ModuleOp module) {
     return open.front();
   return module.emitError("the module has no function @main and ")
          << open.size() << " public ones, expected @main or one that is public";
-}
-
-/// The module's functions may stand in a module of their own.
-static void flatten(ModuleOp module) {
-  for (auto inner : llvm::make_early_inc_range(module.getOps<ModuleOp>())) {
-    module.getBody()->getOperations().splice(inner->getIterator(),
-                                             inner.getBody()->getOperations());
-    inner.erase();
-  }
 }
 
 /// A program may have no op of the dialects at all: one that gives back its arguments.
@@ -364,10 +360,10 @@ bool treadle::hasStableHlo(ModuleOp module) {
   return hasFunction && !result.wasInterrupted();
 }
 
-LogicalResult treadle::importStableHlo(ModuleOp module) {
+/// What is done before anything becomes tfg: functions of one block, values that are tensors.
+static FailureOr<func::FuncOp> prepareProgram(ModuleOp module) {
   module.getContext()->loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
-  flatten(module);
-  FailureOr<func::FuncOp> main = findMain(module);
+  FailureOr<func::FuncOp> main = entryOf(module);
   if (failed(main))
     return failure();
   if (failed(devicesOf(module)) || failed(flattenTuples(module)) || failed(lowerQuantized(module)))
@@ -377,13 +373,42 @@ LogicalResult treadle::importStableHlo(ModuleOp module) {
       return failure();
   if (failed(widenNarrowTypes(module, *main)))
     return failure();
-  Program program(module);
-  if (failed(MainReader(program, *main).read()))
+  if (main->isExternal() || !llvm::hasSingleElement(main->getBody()))
+    return main->emitError("unimplemented: function '")
+           << main->getName() << "' has " << main->getBody().getBlocks().size()
+           << " blocks, expected one";
+  if (failed(verifyTypes(*main, main->getArgumentTypes())))
     return failure();
+  return main;
+}
+
+/// What isn't tfg goes.
+static void removeSource(ModuleOp module) {
   for (Operation &op : llvm::make_early_inc_range(*module.getBody()))
     if (!isa<tfg::GraphOp, tfg::FuncOp>(op))
       op.erase();
   for (NamedAttribute attr : llvm::to_vector(module->getDiscardableAttrs()))
     module->removeAttr(attr.getName());
+}
+
+LogicalResult treadle::importStableHlo(ModuleOp module) {
+  FailureOr<func::FuncOp> main = prepareProgram(module);
+  if (failed(main))
+    return failure();
+  Program program(module);
+  if (failed(MainReader(program, *main).read()))
+    return failure();
+  removeSource(module);
   return success();
+}
+
+FailureOr<std::string> treadle::importStableHloFunctions(ModuleOp module,
+                                                         ArrayRef<std::string> taken) {
+  FailureOr<func::FuncOp> main = prepareProgram(module);
+  if (failed(main))
+    return failure();
+  Program program(module, taken);
+  FailureOr<std::string> name = program.convertedFunction(*main);
+  removeSource(module);
+  return name;
 }

@@ -1,9 +1,15 @@
 // Programs in stablehlo, mhlo and chlo become graphs and functions of tfg.
 #pragma once
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace treadle {
+
+/// A custom call by which a program calls a function of the graph that it is in.
+inline constexpr llvm::StringLiteral callTfFunction = "tf.call_tf_function";
+/// Its attribute that names the function.
+inline constexpr llvm::StringLiteral calledFunctionKey = "treadle.function";
 
 /// Whether a function of the module has operations of these dialects.
 bool hasStableHlo(mlir::ModuleOp module);
@@ -23,5 +29,13 @@ bool hasStableHlo(mlir::ModuleOp module);
 /// sorts)
 ///   have values of unknown rank; their callers say `_elementwise = true`.
 mlir::LogicalResult importStableHlo(mlir::ModuleOp module);
+
+/// The same, but the entry becomes a tfg.func: its name. No function gets a name that is `taken`.
+mlir::FailureOr<std::string> importStableHloFunctions(mlir::ModuleOp module,
+                                                      llvm::ArrayRef<std::string> taken);
+
+/// @main, or the only function that isn't private, of a program that isn't converted yet. Emits an
+/// error if there is none.
+mlir::FailureOr<mlir::func::FuncOp> entryOf(mlir::ModuleOp program);
 
 } // namespace treadle

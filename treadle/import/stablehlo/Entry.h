@@ -1,0 +1,22 @@
+// What exporters agree on with those who call their programs: arguments of @main that aren't the
+// function's own.
+#pragma once
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace treadle {
+
+/// The arguments of @main that no caller gives, in this order before its own.
+struct EntryConvention {
+  /// Of a program for several platforms: the place of the one that runs it among them.
+  std::optional<int64_t> platform;
+  /// Sizes of its own arguments: which of these, and which dimension.
+  llvm::SmallVector<std::pair<uint64_t, uint64_t>> sizes;
+};
+
+/// Finds these values where @main is called: its arguments are its own afterwards. Tokens, which
+/// order effects, aren't among its arguments and results any more. Emits an error where the
+/// function doesn't have such arguments.
+llvm::LogicalResult bindEntry(mlir::func::FuncOp main, const EntryConvention &convention);
+
+} // namespace treadle
