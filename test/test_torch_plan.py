@@ -205,7 +205,7 @@ def plans_of_random_graphs(count):
     """A number of all plans. Each rank reads the others' costs in an order of its own."""
     seen = hashlib.sha256()
     for seed in range(count):
-        step = random_step(seed, most=16)
+        step = random_step(seed, most=14)
         parts = list(measured_costs(step, seed))
         orders = [parts, parts[::-1], parts[2:] + parts[:2]]
         made = {plan(step, Costs.merged(o), bucket=100 * (seed % 3)).text() for o in orders[:2]}

@@ -10,6 +10,7 @@ treadle.torch makes such steps of PyTorch's graphs, and writes plans into them. 
 from ._check import check
 from ._costs import Costs, Link
 from ._exchanges import Fault
+from ._fusion import Fusion
 from ._plan import Decision, Plan, plan
 from ._simulate import Bar, Case, Simulation, Topology, simulate
 from ._step import Exchange, Node, Step
@@ -22,6 +23,7 @@ __all__ = [
     "Decision",
     "Exchange",
     "Fault",
+    "Fusion",
     "Link",
     "Node",
     "Plan",

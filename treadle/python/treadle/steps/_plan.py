@@ -17,10 +17,13 @@ from ._buckets import Bucket, buckets_of, with_buckets
 from ._costs import Costs
 from ._problem import Problem, Timeline, memory_of
 from ._scheduler import Scheduler, nearest_exchange, ranked, releases
-from ._step import COMPUTE, FREE, START, Step
+from ._step import COMPUTE, START, Step
 
 # Nodes that all attempts of one plan may place together: what bounds the planner's time.
 _WORK = 240_000
+
+# Attempts without success after which it gives up.
+_VAIN = 60
 
 # How long before it is needed an exchange should have ended, in its own time.
 _SLACKS = 8.0, 4.0, 2.0, 1.0
@@ -149,7 +152,8 @@ class _Attempt:
     buckets: tuple[Bucket, ...] = ()
 
     def __post_init__(self) -> None:
-        self.time = Timeline(self.problem, self.order).nanoseconds
+        self.timeline = Timeline(self.problem, self.order)
+        self.time = self.timeline.nanoseconds
         self.peak = max(memory_of(self.problem, self.order), default=0)
         self.excess = max(0, self.peak - self.memory) if self.memory is not None else 0
 
@@ -177,7 +181,7 @@ class _Search:
     def __init__(self, problem: Problem, memory: int | None, buckets: tuple[Bucket, ...] = ()):
         self.problem, self.memory, self.buckets = problem, memory, buckets
         self.scheduler = Scheduler(problem)
-        self.passes = max(8, min(_WORK // max(1, len(problem)), 120))
+        self.passes = max(8, min(_WORK // max(1, len(problem)), 1000))
         self.given = list(range(len(problem)))
         self.first_order = problem.in_order()
         self.options: dict[str, Any] = {"priority": self.given, "ceiling": memory}
@@ -259,21 +263,50 @@ class _Search:
 
     def wander(self) -> None:
         """Small steps a random way, always the same, while there is something to gain."""
-        problem, bound, state = self.problem, self.problem.bound(), 1
-        movable = [i for i, k in enumerate(problem.kind) if k in (COMPUTE, START, FREE)]
-        reach = len(problem) // 8 + 1
-        while self.passes > 20 and movable and self.best.time > bound:
-            priority = list(self.options["priority"])
-            for _ in range(1 + len(movable) // 16):
-                state = _random(state)
-                chosen = movable[(state >> 33) % len(movable)]
-                state = _random(state)
-                priority[chosen] += (state >> 33) % (2 * reach + 1) - reach
+        bound = self.problem.bound()
+        chance, vain = _Chance(), 0
+        while self.passes > 8 and vain < _VAIN and (self.best.time > bound or self.best.excess):
+            priority, best = self.changed(chance), self.best
+            if priority is None:
+                return
             self.take(**{**self.options, "priority": priority})
+            vain = vain + 1 if self.best is best else 0
+
+    def changed(self, chance: _Chance) -> list[int] | None:
+        """Priorities by which the best order changes for one exchange that computing stands still
+        for: what it needs comes earlier, or something that it doesn't need comes later."""
+        problem, order = self.problem, self.best.order
+        waited = [i for i in order if self.best.timeline.exposed[i]]
+        movable = [i for i in order if problem.kind[i] == COMPUTE and problem.cost[i]]
+        if not waited or not movable:
+            return None
+        place = [0] * len(order)
+        for at, i in enumerate(order):
+            place[i] = 2 * at
+        exchange = waited[chance.below(len(waited))]
+        needed = problem.reached(exchange, problem.before)
+        if chance.below(2):
+            start = chance.below(place[exchange] + 1)
+            for i in needed:
+                place[i] = min(place[i], start)
+            place[exchange] = min(place[exchange], start + 1)
+        else:
+            others = [i for i in movable if i not in needed and place[i] < place[exchange]]
+            for _ in range(1 + chance.below(3)):
+                if others:
+                    place[others[chance.below(len(others))]] = place[exchange] + 1
+        return ranked(place)
 
 
-def _random(state: int) -> int:
-    return (state * 6364136223846793005 + 1442695040888963407) % 2**64
+class _Chance:
+    """The same numbers everywhere, in all releases of Python."""
+
+    def __init__(self) -> None:
+        self.state = 1
+
+    def below(self, limit: int) -> int:
+        self.state = (self.state * 6364136223846793005 + 1442695040888963407) % 2**64
+        return (self.state >> 33) % limit
 
 
 def _written(step: Step, given: Problem, best: _Attempt, costs: Costs) -> Plan:
@@ -321,7 +354,7 @@ def _held(problem: Problem, order: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _decisions(step: Step, given: Problem, best: _Attempt, costs: Costs) -> list[Decision]:
-    before, after = Timeline(given, given.in_order()), Timeline(best.problem, best.order)
+    before, after = Timeline(given, given.in_order()), best.timeline
     made = best.problem.step
     members = {b.name: b for b in best.buckets}
     places = _places(given, given.in_order()), _places(best.problem, best.order)

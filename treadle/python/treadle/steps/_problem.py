@@ -77,9 +77,6 @@ class Problem:
     def communication(self) -> int:
         return sum(c for c, link in zip(self.cost, self.link, strict=True) if link >= 0)
 
-    def critical_path(self) -> int:
-        return max(self.tails(), default=0)
-
     def tails(self) -> list[int]:
         """For each node, the longest path from its beginning to the end."""
         tail = [0] * len(self)
@@ -105,12 +102,66 @@ class Problem:
         return order
 
     def bound(self) -> int:
-        """No order is faster: all computing, the longest path, the busiest link."""
-        busy = [0] * len(self.links)
-        for cost, link in zip(self.cost, self.link, strict=True):
-            if link >= 0:
-                busy[link] += cost
-        return max(self.computing(), self.critical_path(), *busy, 0)
+        """No order is faster: it is the best for computing alone, or for one link alone, if all
+        else took place at once and nodes could be interrupted; or what comes before and after some
+        exchange, and this between."""
+        heads, tails = self.heads(), self.tails()
+        computing = [i for i, kind in enumerate(self.kind) if kind == COMPUTE]
+        least = _interrupted(computing, self.cost, heads, tails)
+        for link in range(len(self.links)):
+            exchanges = [i for i, on in enumerate(self.link) if on == link]
+            least = max(least, _interrupted(exchanges, self.cost, heads, tails))
+            if len(exchanges) * len(self) < 1_000_000:
+                least = max(least, *map(self._around, exchanges), 0)
+        return least
+
+    def _around(self, exchange: int) -> int:
+        both = self.reached(exchange, self.before) | self.reached(exchange, self.after)
+        computed = sum(self.cost[i] for i in both if self.kind[i] == COMPUTE)
+        return computed + self.cost[exchange]
+
+    def heads(self) -> list[int]:
+        """For each node, the longest path before it."""
+        head = [0] * len(self)
+        for i in self.in_order():
+            head[i] = max((head[j] + self.cost[j] for j in self.before[i]), default=0)
+        return head
+
+    def reached(self, first: int, edges: list[list[int]]) -> set[int]:
+        """All nodes to which edges lead."""
+        found: set[int] = set()
+        stack = list(edges[first])
+        while stack:
+            i = stack.pop()
+            if i not in found:
+                found.add(i)
+                stack += edges[i]
+        return found
+
+
+def _interrupted(nodes: list[int], cost: list[int], heads: list[int], tails: list[int]) -> int:
+    """The least time in which nodes can end that take turns on one machine, where each begins after
+    its head and is followed by the rest of its tail, and gives way to one with a longer rest."""
+    coming = sorted(nodes, key=heads.__getitem__, reverse=True)
+    left = {i: cost[i] for i in nodes}
+    ready: list[tuple[int, int]] = []
+    now = least = 0
+    while coming or ready:
+        if not ready:
+            now = max(now, heads[coming[-1]])
+        while coming and heads[coming[-1]] <= now:
+            i = coming.pop()
+            heapq.heappush(ready, (cost[i] - tails[i], i))
+        rest, i = ready[0]
+        until = now + left[i]
+        if coming:
+            until = min(until, heads[coming[-1]])
+        left[i] -= until - now
+        now = until
+        if not left[i]:
+            heapq.heappop(ready)
+            least = max(least, now - rest)
+    return least
 
 
 class Timeline:

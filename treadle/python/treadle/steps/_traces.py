@@ -29,7 +29,7 @@ _BYTES = {"double": 8, "long": 8, "int64": 8, "float64": 8, "half": 2, "bfloat16
           "short": 2, "char": 1, "byte": 1, "bool": 1, "int8": 1, "uint8": 1}  # fmt: skip
 
 
-class _Exchange(NamedTuple):
+class Measured(NamedTuple):
     """What a rank measured of one exchange."""
 
     collective: str
@@ -60,7 +60,7 @@ def costs_of_traces(
         "sizes": _medians([t.sizes for t in read]),
         "ops": _medians([t.ops for t in read]),
     }
-    link = _fit(_shortest([t.collectives for t in read]))
+    link = fit_link(_shortest([t.collectives for t in read]))
     return Costs(**{**found, **({"link": link} if link else {}), **others})
 
 
@@ -85,7 +85,7 @@ class _Trace:
         self.exchanges: dict[str, list[float]] = defaultdict(list)
         self.sizes: dict[str, list[float]] = defaultdict(list)
         self.ops: dict[str, list[float]] = defaultdict(list)
-        self.collectives: list[_Exchange] = []
+        self.collectives: list[Measured] = []
         about = made.get("distributedInfo")
         world = about.get("world_size") if isinstance(about, dict) else None
         self.ranks = world if isinstance(world, int) and world > 0 else ranks
@@ -130,7 +130,7 @@ class _Trace:
         plain = name.rpartition(":")[2].lower().replace("_", "").strip()
         collective = _COLLECTIVES.get(plain)
         if collective and isinstance(ranks, int) and ranks > 1:
-            self.collectives.append(_Exchange(collective, ranks, size, _seconds(event)))
+            self.collectives.append(Measured(collective, ranks, size, _seconds(event)))
 
 
 def _arguments(event: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +170,7 @@ def _medians(tables: Sequence[dict[str, list[float]]]) -> dict[str, float]:
     return {key: statistics.median(sorted(v)) for key, v in sorted(_joined(tables).items())}
 
 
-def _shortest(ranks: Sequence[list[_Exchange]]) -> list[_Exchange]:
+def _shortest(ranks: Sequence[list[Measured]]) -> list[Measured]:
     """The n-th exchange of all ranks, by the rank that waited least. Traces of other lengths, of
     which it isn't known how they match, count as they are."""
     if len({tuple((e.collective, e.bytes) for e in rank) for rank in ranks}) > 1:
@@ -178,7 +178,7 @@ def _shortest(ranks: Sequence[list[_Exchange]]) -> list[_Exchange]:
     return [min(same, key=lambda e: e.seconds) for same in zip(*ranks, strict=True)]
 
 
-def _fit(exchanges: Sequence[_Exchange]) -> Link | None:
+def fit_link(exchanges: Sequence[Measured]) -> Link | None:
     """Latency and bandwidth, by least squares of rounds * latency + share * bytes / bandwidth."""
     by_size: dict[tuple[str, int, int], list[float]] = defaultdict(list)
     for e in exchanges:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._inductor.choices import InductorChoices
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
+from ..steps import Fusion
 from ._steps import step_of
 
 if TYPE_CHECKING:
@@ -23,17 +25,59 @@ class InductorPass(CustomGraphPass):
     def __init__(self, options: Options, known: dict[str, Plan]):
         self.options, self.known = options, known
         self.plans: list[Plan] = []
+        self.fusion: Fusion | None = None  # of the graph that is compiled now
 
     def __call__(self, graph: torch.fx.Graph) -> None:
         module = graph.owning_module
         step = step_of(module, ranks=self.options.ranks, sizes=self.options.sizes)
+        self.fusion = None
         if not step.exchanges():
             return
         plan = self.known.get(step.digest()) or self.options.of(step)
         plan.apply(module, hold=True)
         self.plans.append(plan)
+        self.fusion = Fusion(plan.step(step), self.options.costs)
 
     def uuid(self) -> Any:
         """What inductor's cache knows the pass by: everything that plans depend on."""
         o = self.options
         return f"treadle {o.costs.text()} {o.ranks} {o.sizes} {o.memory} {o.bucket} {o.exchanges}"
+
+    def choices(self) -> InductorChoices:
+        """Inductor's choices, without fusions that delay an exchange of the plan:
+
+        >>> torch._inductor.virtualized.V.set_choices_handler(made.choices())
+        """
+        return _Choices(self)
+
+
+class _Choices(InductorChoices):
+    def __init__(self, planned: InductorPass):
+        self.planned = planned
+        self.refused: list[tuple[str, tuple[str, ...]]] = []  # exchanges, with the nodes
+
+    def can_fuse(self, scheduler: Any, node1: Any, node2: Any, shared_data_score: int) -> bool:
+        if not InductorChoices.can_fuse(scheduler, node1, node2, shared_data_score):
+            return False
+        if self.planned.fusion is None:
+            return True
+        names = sorted({*_origins(node1), *_origins(node2)})
+        delayed = self.planned.fusion.delayed(names)
+        if delayed is not None:
+            self.refused.append((delayed, tuple(names)))
+        return delayed is None
+
+    def uuid(self) -> Any:
+        return f"choices of {self.planned.uuid()}"
+
+
+def _origins(node: Any) -> set[str]:
+    """The nodes of the graph that a node of the scheduler computes."""
+    found: set[str] = set()
+    for part in node.get_nodes():
+        origin = getattr(part.node, "origin_node", None)
+        if origin is not None:
+            found.add(origin.name)
+        else:
+            found.update(n.name for n in getattr(part.node, "origins", ()))
+    return found

@@ -14,6 +14,7 @@ from torch.utils.flop_counter import flop_registry
 
 from .._errors import InvalidArgumentError, UnimplementedError
 from ..steps import Exchange, Node, Step
+from ..steps._buckets import JOINED
 from ..steps._step import COMPUTE, FREE, INPUT, OUTPUT, START, VIEW, WAIT
 
 Ranks = int | Mapping[str, Sequence[int]] | None
@@ -142,6 +143,8 @@ class _Reader:
         short = name.removeprefix("_c10d_functional.")
         if short in _WAITS or short == "isend":
             return (), _names(call.args[:1])
+        if short == "inductor.resize_storage_bytes_":
+            return _names(call.args[:1]), ()
         if short == "irecv":
             return _names(call.args[:1]), _names(call.args[:1])
         if short == "batch_p2p_ops":
@@ -179,16 +182,17 @@ class _Reader:
         reduction = str(said.get("reduce_op", said.get("src", "") if not peers else ""))
         shapes = [f"{_dtype(t)} {self.shape(t)}" for t in tensors]
         details = shapes if plain != "all_to_all_single" else [_dtype(t) for t in tensors]
-        alone = short != plain or len(tensors) != 1 or self.symbolic(tensors)
+        kind = _EXCHANGES[plain]
+        alone = kind not in JOINED or short != plain or self.symbolic(tensors)
         exchange = Exchange(
-            _EXCHANGES[plain],
+            kind,
             group,
             len(members),
             self.bytes(tensors, typical=True),
             " ".join([*details, reduction]).strip(),
             peers,
             tags,
-            "" if alone or peers else f"{_dtype(tensors[0])} {reduction}".strip(),
+            "" if alone else f"{_dtype(tensors[0])} {reduction}".strip(),
         )
         size = 0 if made.aliases else self.bytes(result)
         return dataclasses.replace(made, kind=START, bytes=size, exchange=exchange)

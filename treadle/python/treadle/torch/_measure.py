@@ -1,0 +1,105 @@
+"""Costs measured where a graph runs."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+import torch.distributed as dist
+
+from ..steps import Costs, Link
+from ..steps._step import COMPUTE
+from ..steps._traces import Measured, fit_link
+from ._steps import Ranks, Sizes, step_of
+
+
+def measure(
+    graph_module: torch.fx.GraphModule,
+    inputs: Sequence[Any],
+    *,
+    ranks: Ranks = None,
+    sizes: Sizes | None = None,
+    repeat: int = 5,
+    group: Any = None,
+) -> Costs:
+    """Runs a graph on all ranks and returns what its nodes take: the same costs on each.
+
+    Every rank has to call it. Nodes run one by one, and exchanges are waited for at once. A device
+    is synchronized after each node. Copies of 8 MiB say what memory is able to do, and all-reduces
+    of two sizes what the link is.
+
+    Args:
+        inputs: what the graph is called with. It changes what it would change.
+        repeat: how often; the shortest time counts, since whatever disturbs only adds.
+        group: the ranks that measure; None: all.
+    """
+    step = step_of(graph_module, ranks=ranks, sizes=sizes)
+    timed = {node.name for node in step.nodes if node.kind == COMPUTE}
+    run = _Timed(graph_module, timed)
+    for _ in range(repeat + 1):
+        run.run(*inputs)
+    nodes = {name: min(times[1:]) for name, times in run.times.items()}
+    link = measure_link(group) if step.exchanges() else Link()
+    return agreed(Costs(nodes=nodes, link=link, bandwidth=_bandwidth(repeat)), group)
+
+
+def agreed(costs: Costs, group: Any = None) -> Costs:
+    """The costs of all ranks, merged: the same on each. Every rank has to call it."""
+    if not dist.is_initialized():
+        return costs
+    parts: list[Any] = [None] * dist.get_world_size(group)
+    dist.all_gather_object(parts, costs, group)
+    return Costs.merged(parts)
+
+
+def measure_link(group: Any = None, *, repeat: int = 5, device: Any = "cpu") -> Link:
+    """Latency and bandwidth of a group's link, by all-reduces of 4 bytes and of 4 MiB."""
+    group = group or dist.group.WORLD
+    ranks = dist.get_world_size(group)
+    found = []
+    for elements in (1, 1 << 20):
+        data = torch.zeros(elements, device=device)
+        times = []
+        for _ in range(repeat + 1):
+            dist.barrier(group)
+            begin = time.perf_counter()
+            dist.all_reduce(data, group=group)
+            _synchronize(data)
+            times.append(time.perf_counter() - begin)
+        found.append(Measured("all_reduce", ranks, 4 * elements, min(times[1:])))
+    return fit_link(found) or Link()
+
+
+def _bandwidth(repeat: int) -> float:
+    data = torch.zeros(1 << 21)
+    times = []
+    for _ in range(repeat + 1):
+        begin = time.perf_counter()
+        data.clone()
+        times.append(time.perf_counter() - begin)
+    return 2 * data.nbytes / min(times[1:])
+
+
+def _synchronize(result: Any) -> None:
+    if isinstance(result, torch.Tensor) and result.device.type != "cpu":
+        torch.accelerator.synchronize(result.device)
+
+
+class _Timed(torch.fx.Interpreter):
+    def __init__(self, module: torch.fx.GraphModule, timed: set[str]):
+        super().__init__(module)
+        self.timed, self.times = timed, defaultdict[str, list[float]](list)
+
+    def run_node(self, n: torch.fx.Node) -> Any:
+        begin = time.perf_counter()
+        result = super().run_node(n)
+        if n.name in self.timed:
+            _synchronize(result)
+            self.times[n.name].append(time.perf_counter() - begin)
+        elif n.op == "call_function" and "_c10d_functional" in str(n.target):
+            if "wait" not in str(n.target) and isinstance(result, torch.Tensor):
+                torch.ops._c10d_functional.wait_tensor(result)
+        return result
