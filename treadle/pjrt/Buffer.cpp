@@ -1,5 +1,7 @@
 #include "treadle/pjrt/Buffer.h"
 
+#include "treadle/pjrt/Strides.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -105,15 +107,6 @@ namespace {
 
 // --- layouts -----------------------------------------------------------------------------------
 
-/// Bytes from one element to the next of each dimension, in C's order.
-std::vector<int64_t> denseStrides(Dims dims, DType dtype) {
-  std::vector<int64_t> strides(dims.size());
-  int64_t stride = static_cast<int64_t>(dtypeSize(dtype));
-  for (size_t i = dims.size(); i-- > 0; stride *= std::max<int64_t>(dims[i], 1))
-    strides[i] = stride;
-  return strides;
-}
-
 /// Strides matter where a dimension has two elements or more.
 bool isDense(Dims dims, const std::vector<int64_t> &strides, DType dtype) {
   std::vector<int64_t> dense = denseStrides(dims, dtype);
@@ -152,18 +145,6 @@ Expected<std::vector<int64_t>> stridesOf(const PJRT_Buffer_MemoryLayout *layout,
     stride *= std::max<int64_t>(dims[dim], 1);
   }
   return strides;
-}
-
-/// Copies the elements of dimensions from `dim` on.
-void copyStrided(Dims dims, size_t elementBytes, size_t dim, const char *from,
-                 const int64_t *fromStrides, char *to, const int64_t *toStrides) {
-  if (dim == dims.size()) {
-    std::memcpy(to, from, elementBytes);
-    return;
-  }
-  for (int64_t i = 0; i < dims[dim]; ++i)
-    copyStrided(dims, elementBytes, dim + 1, from + i * fromStrides[dim], fromStrides,
-                to + i * toStrides[dim], toStrides);
 }
 
 // --- from the host -----------------------------------------------------------------------------

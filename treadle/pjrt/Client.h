@@ -62,6 +62,8 @@ struct PJRT_Client {
   PJRT_TopologyDescription topology;
   /// Threads that runs of all programs share.
   const std::shared_ptr<treadle::ThreadPool> pool;
+  /// Held while devices are given the runs of a program for several.
+  std::mutex gangs;
 };
 
 namespace treadle::pjrt {

@@ -1,82 +1,12 @@
 #include "treadle/pjrt/Executable.h"
 
 #include "treadle/kernels/WireFormat.h"
-#include "treadle/pjrt/Callbacks.h"
-#include "treadle/session/SharedSession.h"
-
-#include "llvm/Support/xxhash.h"
-
-#include <algorithm>
-#include <chrono>
+#include "treadle/pjrt/Launch.h"
 
 using namespace treadle;
 using namespace treadle::pjrt;
 
-struct CompiledProgram {
-  Program program;
-  DeviceAssignment assignment;
-  Session session;
-  /// What it was made of.
-  std::string code, options, fingerprint;
-  // Of the results, as PJRT asks for them.
-  std::vector<PJRT_Buffer_Type> types;
-  std::vector<int64_t> dims;
-  std::vector<size_t> ranks;
-  std::vector<const char *> memoryKinds;
-  std::vector<size_t> memoryKindSizes;
-  /// Whether the last run took so little time that another thread isn't worth it.
-  std::atomic<bool> isShort{false};
-
-  void describeResults();
-};
-
-void CompiledProgram::describeResults() {
-  for (const Program::Result &result : program.results) {
-    types.push_back(result.isToken ? PJRT_Buffer_Type_TOKEN : bufferType(result.dtype));
-    dims.insert(dims.end(), result.dims.begin(), result.dims.end());
-    ranks.push_back(result.dims.size());
-    memoryKinds.push_back(result.memoryKind.data());
-    memoryKindSizes.push_back(result.memoryKind.size());
-  }
-}
-
 namespace {
-
-// --- compiling ---------------------------------------------------------------------------------
-
-/// A loop may run long the first time; what else there is can be compiled beside runs.
-Tier tierFor(const Program &program, const PJRT_Client &client) {
-  return client.options.tier.value_or(program.hasLoop ? Tier::Jit : Tier::Auto);
-}
-
-Expected<std::shared_ptr<CompiledProgram>> compile(const PJRT_Client &client, std::string code,
-                                                   std::string options) {
-  CompileOptions parsed = TREADLE_TRY(CompileOptions::parse(options));
-  if (parsed.isTupled)
-    return Unexpected(unimplemented("programs that take their arguments as one tuple"));
-  if (parsed.assignment.size() != 1)
-    return Unexpected(unimplemented("programs for ", parsed.assignment.replicas, " replicas and ",
-                                    parsed.assignment.partitions,
-                                    " partitions; expected one device"));
-  auto compiled = std::make_shared<CompiledProgram>();
-  compiled->program = TREADLE_TRY(readProgram(code));
-  compiled->assignment = std::move(parsed.assignment);
-  Program &program = compiled->program;
-  SessionOptions sessionOptions;
-  sessionOptions.tier = tierFor(program, client);
-  sessionOptions.kernels = &kernels();
-  compiled->session =
-      TREADLE_TRY(createSession(program.graph, std::move(sessionOptions), client.pool));
-  std::vector<std::string> feeds;
-  for (const Program::Argument &argument : program.arguments)
-    feeds.push_back(argument.name);
-  TREADLE_TRY(plan(compiled->session, program.fetches, feeds));
-  compiled->fingerprint = str(llvm::xxh3_64bits(code), "-", llvm::xxh3_64bits(options));
-  compiled->code = std::move(code);
-  compiled->options = std::move(options);
-  compiled->describeResults();
-  return compiled;
-}
 
 Expected<PJRT_LoadedExecutable *> load(PJRT_Client &client, std::string code, std::string options) {
   auto compiled = TREADLE_TRY(compile(client, std::move(code), std::move(options)));
@@ -92,129 +22,6 @@ Expected<void> compileProgram(PJRT_Client_Compile_Args &args) {
     return Unexpected(unimplemented("programs of the format '", format, "'; expected 'mlir'"));
   args.executable = TREADLE_TRY(load(*args.client, {args.program->code, args.program->code_size},
                                      {args.compile_options, args.compile_options_size}));
-  return {};
-}
-
-// --- running -----------------------------------------------------------------------------------
-
-/// One run on one device.
-struct Launch {
-  std::shared_ptr<CompiledProgram> compiled;
-  std::vector<std::shared_ptr<Content>> arguments, results;
-  std::vector<bool> donated;
-  std::shared_ptr<Completion> done = std::make_shared<Completion>();
-
-  void run();
-  bool isReady() const {
-    return std::ranges::all_of(arguments, [](const auto &argument) { return argument->isDone(); });
-  }
-
-private:
-  Expected<std::vector<Tensor>> compute();
-  void fail(const Error &error);
-};
-
-void Launch::fail(const Error &error) {
-  for (const auto &result : results)
-    result->fail(error);
-  done->fail(error);
-}
-
-Expected<std::vector<Tensor>> Launch::compute() {
-  for (const auto &argument : arguments)
-    if (const Error *error = argument->wait())
-      return Unexpected(*error);
-  const Program &program = compiled->program;
-  Session::Feeds feeds;
-  feeds.reserve(arguments.size());
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    if (program.arguments[i].isToken) {
-      feeds.emplace_back(program.arguments[i].name, Tensor::scalar(DType::Bool, true));
-      continue;
-    }
-    bool isLast = donated[i] && arguments[i].use_count() == 1;
-    feeds.emplace_back(program.arguments[i].name,
-                       isLast ? arguments[i]->take() : arguments[i]->value());
-  }
-  // Others that use the same elements still have them; the run is the last user of the rest.
-  std::vector<std::shared_ptr<Content>>().swap(arguments);
-  return runTaking(compiled->session, program.fetches, std::move(feeds));
-}
-
-void Launch::run() {
-  constexpr auto shortest = std::chrono::microseconds(100);
-  auto begin = std::chrono::steady_clock::now();
-  Expected<std::vector<Tensor>> values = compute();
-  if (!values)
-    return fail(values.error());
-  compiled->isShort.store(std::chrono::steady_clock::now() - begin < shortest,
-                          std::memory_order_relaxed);
-  for (size_t i = 0; i < results.size(); ++i)
-    results[i]->hold(std::move((*values)[i]));
-  done->succeed();
-}
-
-Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Args &args,
-                                          size_t device) {
-  const std::shared_ptr<CompiledProgram> &compiled = args.executable->compiled;
-  const auto &wanted = compiled->program.arguments;
-  if (args.num_args != wanted.size())
-    return Unexpected(invalidArgument("the program is given ", args.num_args,
-                                      " arguments, expected ", wanted.size()));
-  auto launch = std::make_shared<Launch>();
-  launch->compiled = compiled;
-  const PJRT_ExecuteOptions *options = args.options;
-  for (size_t i = 0; i < wanted.size(); ++i) {
-    PJRT_Buffer *buffer = args.argument_lists[device][i];
-    bool fits = buffer->dtype == wanted[i].dtype && buffer->dims == wanted[i].dims;
-    if (!fits && !wanted[i].isToken)
-      return Unexpected(invalidArgument("argument ", i, " is ", dtypeName(buffer->dtype),
-                                        dimsText(buffer->dims), ", expected ",
-                                        dtypeName(wanted[i].dtype), dimsText(wanted[i].dims)));
-    const int64_t *kept = options ? options->non_donatable_input_indices : nullptr;
-    bool isKept = kept && std::find(kept, kept + options->num_non_donatable_input_indices,
-                                    static_cast<int64_t>(i)) !=
-                              kept + options->num_non_donatable_input_indices;
-    bool isDonated = wanted[i].mayOverwrite && !isKept;
-    launch->donated.push_back(isDonated);
-    launch->arguments.push_back(TREADLE_TRY(isDonated ? buffer->donate() : buffer->use()));
-  }
-  for (size_t i = 0; i < compiled->program.results.size(); ++i)
-    launch->results.push_back(std::make_shared<Content>());
-  return launch;
-}
-
-Expected<void> launchOn(PJRT_LoadedExecutable_Execute_Args &args, size_t index,
-                        PJRT_Device &device) {
-  std::shared_ptr<Launch> launch = TREADLE_TRY(prepare(args, index));
-  const auto &results = launch->compiled->program.results;
-  for (size_t i = 0; i < results.size(); ++i) {
-    PJRT_Memory *memory = device.memory(results[i].memoryKind);
-    args.output_lists[index][i] =
-        new PJRT_Buffer(memory ? memory : device.memories.front(), results[i].dtype,
-                        results[i].dims, launch->results[i]);
-  }
-  if (args.device_complete_events)
-    args.device_complete_events[index] = new PJRT_Event{launch->done};
-  bool mayRunNow = !launch->compiled->program.callsBack && launch->isReady() &&
-                   launch->compiled->isShort.load(std::memory_order_relaxed);
-  Queue::Task task = [launch = std::move(launch)] { launch->run(); };
-  if (!mayRunNow || !device.queue.runNow(task))
-    device.queue.add(std::move(task));
-  return {};
-}
-
-Expected<void> execute(PJRT_LoadedExecutable_Execute_Args &args) {
-  PJRT_LoadedExecutable &executable = *args.executable;
-  if (executable.isDeleted)
-    return Unexpected(invalidArgument("the program was deleted"));
-  if (args.execute_device && args.num_devices == 1)
-    return launchOn(args, 0, *args.execute_device);
-  if (args.num_devices != executable.devices.size())
-    return Unexpected(invalidArgument("the program is run on ", args.num_devices,
-                                      " devices, expected ", executable.devices.size()));
-  for (size_t i = 0; i < args.num_devices; ++i)
-    TREADLE_TRY(launchOn(args, i, *executable.devices[i]));
   return {};
 }
 
@@ -306,7 +113,8 @@ Expected<void> memoryStatistics(PJRT_Executable_GetCompiledMemoryStats_Args &arg
   auto bytes = [](const auto &arrays) {
     int64_t sum = 0;
     for (const auto &array : arrays)
-      sum += countElements(array.dims).value_or(0) * static_cast<int64_t>(dtypeSize(array.dtype));
+      sum +=
+          countElements(array.partDims).value_or(0) * static_cast<int64_t>(dtypeSize(array.dtype));
     return sum;
   };
   args.generated_code_size_in_bytes = 0;
@@ -321,7 +129,7 @@ Expected<void> memoryStatistics(PJRT_Executable_GetCompiledMemoryStats_Args &arg
 
 /// The program as it was given.
 Expected<void> program(PJRT_Executable_OptimizedProgram_Args &args) {
-  const std::string &code = args.executable->compiled->code;
+  const std::string &code = args.executable->compiled->description;
   give("mlir", args.program->format, args.program->format_size);
   if (args.program->code && args.program->code_size >= code.size())
     std::memcpy(args.program->code, code.data(), code.size());
@@ -418,7 +226,7 @@ Expected<void> deserialize(PJRT_Executable_DeserializeAndLoad_Args &args) {
 
 void pjrt::addExecutableFunctions(PJRT_Api &api) {
   TREADLE_PJRT_SET(api, PJRT_Client_Compile, compileProgram);
-  TREADLE_PJRT_SET(api, PJRT_LoadedExecutable_Execute, execute);
+  TREADLE_PJRT_SET(api, PJRT_LoadedExecutable_Execute, pjrt::execute);
   TREADLE_PJRT_SET(api, PJRT_Executable_Destroy, destroy);
   TREADLE_PJRT_SET(api, PJRT_LoadedExecutable_Destroy, destroyLoaded);
   TREADLE_PJRT_SET(api, PJRT_LoadedExecutable_GetExecutable, description);

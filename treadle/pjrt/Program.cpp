@@ -12,83 +12,123 @@ namespace treadle::pjrt {
 namespace {
 
 /// What a program's module says before it is a graph.
-struct Interface {
-  std::string name;
-  size_t numResults = 0;
-  std::vector<bool> mayOverwrite, isTokenArgument, isTokenResult;
-  std::vector<std::string> memoryKinds; // of results
-  bool hasLoop = false, callsBack = false;
+class Interface {
+public:
+  explicit Interface(Program &program) : program(program) {}
 
-  void read(mlir::ModuleOp module);
+  Expected<void> read(mlir::ModuleOp module);
+  Expected<void> complete(const Graph::Signature &main);
+
+private:
+  void readBody(mlir::ModuleOp module);
+  Expected<ProgramValue> value(mlir::ModuleOp module, mlir::Type type, mlir::DictionaryAttr attrs);
+  static Expected<void> complete(ProgramValue &value, const Graph::Value &found);
+
+  Program &program;
 };
 
 } // namespace
 
-void Interface::read(mlir::ModuleOp module) {
-  name = module.getName().value_or("program").str();
+void Interface::readBody(mlir::ModuleOp module) {
+  static constexpr llvm::StringLiteral exchanges[] = {
+      "all_gather",         "all_reduce",        "all_to_all",   "collective_broadcast",
+      "collective_permute", "collective_reduce", "partition_id", "reduce_scatter",
+      "manual_computation", "replica_id"};
   module.walk([&](mlir::Operation *op) {
-    llvm::StringRef kind = op->getName().getStringRef();
-    hasLoop |= kind == "stablehlo.while";
+    program.hasLoop |= op->getName().getStringRef() == "stablehlo.while";
+    program.hasExchanges |= llvm::is_contained(exchanges, op->getName().stripDialect());
     if (auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name"))
-      callsBack |= std::string_view(target.getValue()) == callbackTarget;
+      program.callsBack |= std::string_view(target.getValue()) == callbackTarget;
   });
-  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
-  if (!main)
-    return;
-  numResults = main.getNumResults();
-  for (mlir::Type type : main.getResultTypes())
-    isTokenResult.push_back(mlir::isa<mlir::NoneType>(type));
-  for (mlir::Type type : main.getArgumentTypes())
-    isTokenArgument.push_back(mlir::isa<mlir::NoneType>(type));
-  for (unsigned i = 0; i < main.getNumArguments(); ++i)
-    mayOverwrite.push_back(main.getArgAttr(i, "tf.aliasing_output") ||
-                           main.getArgAttr(i, "jax.buffer_donor"));
-  for (unsigned i = 0; i < numResults; ++i) {
-    auto kind = main.getResultAttrOfType<mlir::StringAttr>(i, "mhlo.memory_kind");
-    memoryKinds.push_back(kind ? kind.str() : "device");
-  }
 }
 
-static Expected<void> checkStatic(const Graph::Value &value) {
-  if (value.hasRank && std::ranges::all_of(value.dims, [](int64_t dim) { return dim >= 0; }))
+Expected<ProgramValue> Interface::value(mlir::ModuleOp module, mlir::Type type,
+                                        mlir::DictionaryAttr attrs) {
+  ProgramValue made;
+  llvm::raw_string_ostream(made.type) << type;
+  made.isToken = mlir::isa<mlir::NoneType>(type);
+  auto ranked = mlir::dyn_cast<mlir::RankedTensorType>(type);
+  int64_t rank = ranked ? ranked.getRank() : 0;
+  made.sharding = hlo::Sharding::replicated(rank, program.devices);
+  mlir::Attribute sharding = attrs ? attrs.get("sdy.sharding") : mlir::Attribute();
+  if (sharding && program.devices > 1)
+    made.sharding = TREADLE_TRY(hlo::Sharding::read(sharding, module, rank, program.devices));
+  made.mayOverwrite = attrs && (attrs.get("tf.aliasing_output") || attrs.get("jax.buffer_donor"));
+  auto kind = attrs ? attrs.getAs<mlir::StringAttr>("mhlo.memory_kind") : mlir::StringAttr();
+  made.memoryKind = kind ? kind.str() : "device";
+  return made;
+}
+
+Expected<void> Interface::read(mlir::ModuleOp module) {
+  constexpr int64_t mostDevices = 1 << 10;
+  program.name = module.getName().value_or("program").str();
+  if (auto count = module->getAttrOfType<mlir::IntegerAttr>("mhlo.num_partitions"))
+    program.devices = count.getInt();
+  if (program.devices < 1 || program.devices > mostDevices)
+    return Unexpected(invalidArgument("the program is for ", program.devices,
+                                      " partitions, expected 1 to ", mostDevices));
+  readBody(module);
+  auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
+  if (!main)
     return {};
-  return Unexpected(unimplemented("programs with sizes that are open, as that of '", value.name,
-                                  "', are for treadle.load; a device runs static ones"));
+  for (unsigned i = 0; i < main.getNumArguments(); ++i)
+    program.arguments.push_back(
+        TREADLE_TRY(value(module, main.getArgumentTypes()[i], main.getArgAttrDict(i))));
+  for (unsigned i = 0; i < main.getNumResults(); ++i)
+    program.results.push_back(
+        TREADLE_TRY(value(module, main.getResultTypes()[i], main.getResultAttrDict(i))));
+  return {};
+}
+
+Expected<void> Interface::complete(ProgramValue &value, const Graph::Value &found) {
+  if (!found.hasRank || !std::ranges::all_of(found.dims, [](int64_t dim) { return dim >= 0; }))
+    return Unexpected(unimplemented("programs with sizes that are open, as that of '", found.name,
+                                    "', are for treadle.load; a device runs static ones"));
+  value.name = found.name;
+  value.dtype = found.dtype;
+  value.dims = value.partDims = found.dims;
+  if (value.isToken)
+    return {};
+  if (value.sharding.tiles.size() != value.dims.size())
+    return Unexpected(invalidArgument("'", found.name, "' is of another rank than its sharding"));
+  for (size_t i = 0; i < value.dims.size(); ++i) {
+    if (value.dims[i] % value.sharding.tiles[i])
+      return Unexpected(unimplemented("a dimension of ", value.dims[i], " that is cut into ",
+                                      value.sharding.tiles[i], " parts of different sizes"));
+    value.partDims[i] /= value.sharding.tiles[i];
+  }
+  return {};
+}
+
+Expected<void> Interface::complete(const Graph::Signature &main) {
+  if (main.inputs.size() != program.arguments.size() ||
+      main.outputs.size() < program.results.size())
+    return Unexpected(invalidArgument("the program has no function @main"));
+  for (size_t i = 0; i < main.inputs.size(); ++i)
+    TREADLE_TRY(complete(program.arguments[i], main.inputs[i].second));
+  for (size_t i = 0; i < main.outputs.size(); ++i) {
+    program.fetches.push_back(main.outputs[i].second.name);
+    if (i < program.results.size())
+      TREADLE_TRY(complete(program.results[i], main.outputs[i].second));
+  }
+  return {};
 }
 
 Expected<Program> readProgram(std::string_view code) {
-  Interface interface;
-  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  auto module = TREADLE_TRY(
-      importBytes(*context, code, [&](mlir::ModuleOp program) { interface.read(program); }));
   Program program;
-  program.name = interface.name;
-  program.hasLoop = interface.hasLoop;
-  program.callsBack = interface.callsBack;
-  program.graph.impl = std::make_shared<const Graph::Impl>(std::move(context), std::move(module));
+  Interface interface(program);
+  Expected<void> isRead;
+  auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
+  auto module =
+      importBytes(*context, code, [&](mlir::ModuleOp given) { isRead = interface.read(given); });
+  if (!isRead)
+    return Unexpected(std::move(isRead.error()));
+  program.graph.impl =
+      std::make_shared<const Graph::Impl>(std::move(context), TREADLE_TRY(std::move(module)));
   std::vector<Graph::Signature> signatures = program.graph.signatures();
   if (signatures.size() != 1)
     return Unexpected(invalidArgument("the program is no StableHLO"));
-  const Graph::Signature &main = signatures.front();
-  for (size_t i = 0; i < main.inputs.size(); ++i) {
-    const Graph::Value &value = main.inputs[i].second;
-    TREADLE_TRY(checkStatic(value));
-    Program::Argument argument{value.name, value.dtype, value.dims};
-    if (i < interface.mayOverwrite.size()) {
-      argument.mayOverwrite = interface.mayOverwrite[i];
-      argument.isToken = interface.isTokenArgument[i];
-    }
-    program.arguments.push_back(std::move(argument));
-  }
-  for (size_t i = 0; i < main.outputs.size(); ++i) {
-    const Graph::Value &value = main.outputs[i].second;
-    program.fetches.push_back(value.name);
-    if (i >= interface.numResults)
-      continue;
-    TREADLE_TRY(checkStatic(value));
-    program.results.push_back({value.name, value.dtype, value.dims, interface.memoryKinds[i],
-                               interface.isTokenResult[i]});
-  }
+  TREADLE_TRY(interface.complete(signatures.front()));
   return program;
 }
 

@@ -54,6 +54,7 @@ private:
   Expected<void> readRegions(Cursor &at, OperationState &state, bool isFunction);
   Expected<void> readRegionsAt(Cursor &at, OperationState &state, bool isFunction);
   Expected<void> readOp(Cursor &at, const Surroundings &around);
+  Expected<void> readShardyFields(Cursor &from, SourceOp &source);
   Expected<void> readFields(Cursor &at, SourceOp &source);
   Expected<void> readParts(Cursor &at, uint8_t parts, SourceOp &source, const Surroundings &around);
   Expected<Operation *> createModule(SourceOp &&source);
@@ -193,11 +194,25 @@ Expected<void> OperationReader::readRegionsAt(Cursor &at, OperationState &state,
 // Operations
 //===----------------------------------------------------------------------===//
 
+/// Those that say which part of a value a device has, by name; what other ops say is left out.
+Expected<void> OperationReader::readShardyFields(Cursor &from, SourceOp &source) {
+  static constexpr StringRef ofMesh[] = {"mesh", "sym_name"},
+                             ofComputation[] = {"in_shardings", "manual_axes", "out_shardings"};
+  ArrayRef<StringRef> names;
+  if (source.name == "mesh")
+    names = ofMesh;
+  else if (source.name == "manual_computation")
+    names = ofComputation;
+  for (StringRef name : names)
+    source.state.addAttribute(name, TREADLE_TRY(entries.attributeAt(from)));
+  return {};
+}
+
 /// Fields of VHLO's ops are all there, those of a module may be none.
 Expected<void> OperationReader::readFields(Cursor &at, SourceOp &source) {
   Cursor from = layout.properties[TREADLE_TRY(at.index(layout.properties.size(), "fields"))];
   if (source.dialect == "sdy")
-    return {};
+    return readShardyFields(from, source);
   source.hasFields = true;
   bool isVhlo = source.dialect == "vhlo";
   while (!from.empty())
@@ -228,7 +243,7 @@ Expected<void> OperationReader::readParts(Cursor &at, uint8_t parts, SourceOp &s
   return {};
 }
 
-/// Of what a module says of itself, its name is kept.
+/// Of what a module says of itself, its name is kept, and how many devices it is for.
 Expected<Operation *> OperationReader::createModule(SourceOp &&source) {
   OperationState &state = source.state;
   if (state.regions.size() != 1 || !state.operands.empty() || !state.types.empty())
@@ -238,6 +253,9 @@ Expected<Operation *> OperationReader::createModule(SourceOp &&source) {
   auto module = ModuleOp::create(builder, state.location,
                                  name ? std::optional(name.getValue()) : std::nullopt);
   module.getBodyRegion().takeBody(*state.regions.front());
+  for (StringRef key : {"mhlo.num_replicas", "mhlo.num_partitions"})
+    if (Attribute count = state.attributes.get(key))
+      module->setAttr(key, count);
   if (module.getBodyRegion().empty())
     module.getBodyRegion().emplaceBlock();
   return module.getOperation();

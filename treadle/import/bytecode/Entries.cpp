@@ -45,19 +45,13 @@ template <typename T> static Expected<T> readText(EntryReader &from) {
                                   text.take_front(100).str(), "', can't be read"));
 }
 
-/// How values are spread over devices: of no use here, and read over in the text form, too.
-static Expected<Attribute> readSharding(EntryReader &from) {
-  TREADLE_TRY(from.at.bytes(from.at.rest()));
-  return StringAttr::get(from.context, "sharding");
-}
-
 static Expected<Attribute> readEncoded(EntryReader &from, StringRef dialect, Attribute) {
   if (dialect == "builtin")
     return readBuiltinAttribute(from);
   if (dialect == "vhlo")
     return readVhloAttribute(from);
   if (dialect == "sdy")
-    return readSharding(from);
+    return readShardyAttribute(from);
   return Unexpected(unimplemented("an attribute of the dialect '", dialect.str(),
                                   "' in bytecode, expected a portable artifact (VHLO)"));
 }

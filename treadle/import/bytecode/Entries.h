@@ -112,6 +112,7 @@ Expected<T> readByCode(EntryReader &from, uint64_t code, ArrayRef<EntryRow<T>> r
 Expected<Attribute> readBuiltinAttribute(EntryReader &from);
 Expected<Type> readBuiltinType(EntryReader &from);
 Expected<Attribute> readVhloAttribute(EntryReader &from);
+Expected<Attribute> readShardyAttribute(EntryReader &from);
 Expected<Type> readVhloType(EntryReader &from);
 
 // Types that both dialects write alike.

@@ -2,6 +2,7 @@
 // the ranks of a world.
 #include "treadle/import/stablehlo/Devices.h"
 #include "treadle/import/stablehlo/Formula.h"
+#include "treadle/import/stablehlo/Sharding.h"
 #include "treadle/import/stablehlo/Tables.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -545,12 +546,127 @@ static LogicalResult readPermuteAmong(Body &body, Operation *op) {
   return done(body, op, pairs.empty() ? body.like("ZerosLike", x) : x);
 }
 
+namespace {
+
+/// A computation that each device does with its own parts of values that all devices have.
+class ManualComputation {
+public:
+  ManualComputation(Body &body, Operation *op) : body(body), op(op) {}
+  LogicalResult read();
+
+private:
+  FailureOr<Sharding> shardingOf(StringRef key, unsigned index, RankedTensorType whole,
+                                 RankedTensorType part);
+  Value partOf(Value whole, const Sharding &sharding, RankedTensorType type);
+  Value wholeOf(Value part, const Sharding &sharding, RankedTensorType type);
+
+  Body &body;
+  Operation *op;
+};
+
+} // namespace
+
+/// How a value is spread, which its parts' size must agree with.
+FailureOr<Sharding> ManualComputation::shardingOf(StringRef key, unsigned index,
+                                                  RankedTensorType whole, RankedTensorType part) {
+  auto all = op->getAttrOfType<ArrayAttr>(key);
+  if (!all || index >= all.size() || !whole || !part || !whole.hasStaticShape() ||
+      !part.hasStaticShape() || whole.getRank() != part.getRank())
+    return unimplementedOp(op) << " in this form among several devices; partition the program "
+                               << "before it is exported";
+  Expected<Sharding> sharding =
+      Sharding::read(all[index], body.program.module, whole.getRank(), body.program.devices.size());
+  if (!sharding) {
+    if (sharding.error().code == Code::Unimplemented)
+      return unimplementedOp(op) << ": " << sharding.error().message;
+    return op->emitError(sharding.error().message);
+  }
+  for (int64_t dim = 0; dim < whole.getRank(); ++dim)
+    if (part.getDimSize(dim) * sharding->tiles[dim] != whole.getDimSize(dim))
+      return op->emitError("its ")
+             << key << " cut a dimension of " << whole.getDimSize(dim) << " into "
+             << sharding->tiles[dim] << " parts of " << part.getDimSize(dim);
+  return *sharding;
+}
+
+Value ManualComputation::partOf(Value whole, const Sharding &sharding, RankedTensorType type) {
+  if (sharding.isReplicated())
+    return whole;
+  SmallVector<int64_t> starts;
+  for (const SmallVector<int64_t> &place : sharding.places)
+    for (auto [at, size] : llvm::zip(place, type.getShape()))
+      starts.push_back(at * size);
+  Value size = body.vector(type.getShape()), start = ofRank(body, starts, {type.getRank()});
+  return body.node("Slice", {whole, body.cast(start, elementOf(size)), size}, type);
+}
+
+/// Of all devices' parts each once, put together.
+Value ManualComputation::wholeOf(Value part, const Sharding &sharding, RankedTensorType type) {
+  if (sharding.isReplicated())
+    return part;
+  int64_t size = body.program.devices.size(), rank = type.getRank(), count = 1;
+  Groups world{{llvm::to_vector(llvm::seq(int64_t{0}, size))}, static_cast<size_t>(size)};
+  for (int64_t tile : sharding.tiles)
+    count *= tile;
+  SmallVector<int64_t> owners(count, 0);
+  for (int64_t device = size; device-- > 0;) {
+    int64_t number = 0;
+    for (auto [tile, at] : llvm::zip(sharding.tiles, sharding.places[device]))
+      number = number * tile + at;
+    owners[number] = device;
+  }
+  RankedTensorType partType = rankedOf(part);
+  Value parts =
+      body.node("GatherV2", {gathered(body, part, world), body.vector(owners), body.index(0)},
+                stackType(partType, count));
+  SmallVector<int64_t> grid(sharding.tiles), order, turned;
+  llvm::append_range(grid, partType.getShape());
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    order.append({dim, rank + dim});
+    turned.append({grid[dim], grid[rank + dim]});
+  }
+  Value inGrid = body.reshape(parts, grid);
+  Value inOrder = body.node("Transpose", {inGrid, body.vector(order)},
+                            RankedTensorType::get(turned, type.getElementType()));
+  return body.reshapeTo(inOrder, type);
+}
+
+LogicalResult ManualComputation::read() {
+  Block &block = op->getRegion(0).front();
+  if (block.getNumArguments() != op->getNumOperands() ||
+      block.back().getNumOperands() != op->getNumResults())
+    return op->emitError("it has ")
+           << op->getNumOperands() << " operands for " << block.getNumArguments() << " arguments";
+  auto ranked = [&](Value value) {
+    return dyn_cast<RankedTensorType>(body.typeOf(value.getType()));
+  };
+  for (auto [i, argument] : llvm::enumerate(block.getArguments())) {
+    Value operand = op->getOperand(i);
+    FailureOr<Sharding> sharding = shardingOf("in_shardings", i, ranked(operand), ranked(argument));
+    if (failed(sharding))
+      return failure();
+    body.map(argument, partOf(body.of(operand), *sharding, ranked(argument)));
+  }
+  if (failed(body.readBlock(block)))
+    return failure();
+  for (auto [i, value] : llvm::enumerate(block.back().getOperands())) {
+    Value result = op->getResult(i);
+    FailureOr<Sharding> sharding = shardingOf("out_shardings", i, ranked(result), ranked(value));
+    if (failed(sharding))
+      return failure();
+    body.map(result, wholeOf(body.of(value), *sharding, ranked(result)));
+  }
+  return success();
+}
+
 /// What each device does by itself: what it does at all, if its part of each value is the value.
 static LogicalResult readOwnPart(Body &body, Operation *op) {
   if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)) ||
       op->getRegion(0).front().empty())
     return op->emitError("it has no region of one block");
   Block &block = op->getRegion(0).front();
+  if (body.program.devices.size() > 1 && !body.isElementwise && op->hasAttr("in_shardings"))
+    return ManualComputation(body, op).read();
   if (block.getArgumentTypes() != op->getOperandTypes() ||
       block.back().getOperandTypes() != op->getResultTypes())
     return unimplementedOp(op) << " among several devices; partition the program before it is "

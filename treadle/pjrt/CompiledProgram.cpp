@@ -1,0 +1,115 @@
+#include "treadle/pjrt/CompiledProgram.h"
+
+#include "treadle/collective/Communicator.h"
+#include "treadle/pjrt/Callbacks.h"
+#include "treadle/session/SharedSession.h"
+
+#include "llvm/Support/xxhash.h"
+
+namespace treadle::pjrt {
+
+void CompiledProgram::describeResults() {
+  for (const ProgramValue &result : program.results) {
+    types.push_back(result.isToken ? PJRT_Buffer_Type_TOKEN : bufferType(result.dtype));
+    dims.insert(dims.end(), result.partDims.begin(), result.partDims.end());
+    ranks.push_back(result.partDims.size());
+    memoryKinds.push_back(result.memoryKind.data());
+    memoryKindSizes.push_back(result.memoryKind.size());
+  }
+}
+
+namespace {
+
+template <typename Write> std::string listed(size_t count, Write write) {
+  std::string text;
+  for (size_t i = 0; i < count; ++i)
+    text += (i ? ", " : "") + write(i);
+  return text;
+}
+
+std::string typesOf(const std::vector<ProgramValue> &values) {
+  return listed(values.size(), [&](size_t i) { return values[i].type; });
+}
+
+/// A function of the program's arguments and results, and how they are spread, as XLA's partitioner
+/// says it.
+std::string describe(const Program &program) {
+  const auto &arguments = program.arguments, &results = program.results;
+  auto argument = [&](size_t i) { return str("%arg", i); };
+  auto typedArgument = [&](size_t i) { return str("%arg", i, ": ", arguments[i].type); };
+  auto result = [&](size_t i) { return results.size() == 1 ? "%r" : str("%r#", i); };
+  std::string ofArguments =
+      listed(arguments.size(), [&](size_t i) { return str('"', arguments[i].sharding.text, '"'); });
+  std::string ofResults =
+      listed(results.size(), [&](size_t i) { return results[i].sharding.text; });
+  if (results.size() != 1)
+    ofResults = str("{", ofResults, "}");
+  std::string number = results.size() > 1 ? str(":", results.size()) : "";
+  return str(
+      "module attributes {mhlo.num_partitions = ", program.devices,
+      " : i32, mhlo.num_replicas = 1 : i32, mhlo.spmd_parameters_shardings = [", ofArguments,
+      "], mhlo.spmd_output_sharding = \"", ofResults, "\"} {\n  func.func public @main(",
+      listed(arguments.size(), typedArgument), ") -> (", typesOf(results), ") {\n    ",
+      results.empty() ? "" : str("%r", number, " = "), "stablehlo.custom_call @program(",
+      listed(arguments.size(), argument), ") : (", typesOf(arguments), ") -> ",
+      results.size() == 1 ? typesOf(results) : str("(", typesOf(results), ")"), "\n    return",
+      results.empty() ? "" : str(" ", listed(results.size(), result), " : ", typesOf(results)),
+      "\n  }\n}\n");
+}
+
+// --- compiling ---------------------------------------------------------------------------------
+
+/// A loop may run long the first time; what else there is can be compiled beside runs.
+Tier tierFor(const Program &program, const PJRT_Client &client) {
+  return client.options.tier.value_or(program.hasLoop ? Tier::Jit : Tier::Auto);
+}
+
+/// A session of the program for each device that takes part in its exchanges; else one for all.
+Expected<std::vector<Session>> makeSessions(const Program &program, const PJRT_Client &client) {
+  SessionOptions options;
+  options.tier = tierFor(program, client);
+  options.kernels = &kernels();
+  std::vector<std::string> feeds;
+  for (const ProgramValue &argument : program.arguments)
+    feeds.push_back(argument.name);
+  std::vector<std::unique_ptr<Transport>> world;
+  if (program.hasExchanges && program.devices > 1)
+    world = simulatedWorld(static_cast<int>(program.devices));
+  std::vector<Session> sessions;
+  do {
+    if (!world.empty())
+      options.communicator = std::make_shared<Communicator>(std::move(world[sessions.size()]));
+    Session session = TREADLE_TRY(createSession(program.graph, options, client.pool));
+    TREADLE_TRY(plan(session, program.fetches, feeds));
+    sessions.push_back(std::move(session));
+  } while (sessions.size() < world.size());
+  return sessions;
+}
+
+} // namespace
+
+Expected<std::shared_ptr<CompiledProgram>> compile(const PJRT_Client &client, std::string code,
+                                                   std::string options) {
+  CompileOptions parsed = TREADLE_TRY(CompileOptions::parse(options));
+  const DeviceAssignment &assignment = parsed.assignment;
+  if (parsed.isTupled)
+    return Unexpected(unimplemented("programs that take their arguments as one tuple"));
+  if (assignment.replicas != 1)
+    return Unexpected(unimplemented("programs for ", assignment.replicas,
+                                    " replicas; expected one, of several partitions perhaps"));
+  auto compiled = std::make_shared<CompiledProgram>();
+  compiled->program = TREADLE_TRY(readProgram(code));
+  if (compiled->program.devices != assignment.partitions)
+    return Unexpected(invalidArgument("the program is for ", compiled->program.devices,
+                                      " partitions, and its options for ", assignment.partitions));
+  compiled->assignment = assignment;
+  compiled->sessions = TREADLE_TRY(makeSessions(compiled->program, client));
+  compiled->fingerprint = str(llvm::xxh3_64bits(code), "-", llvm::xxh3_64bits(options));
+  compiled->description = compiled->program.devices == 1 ? code : describe(compiled->program);
+  compiled->code = std::move(code);
+  compiled->options = std::move(options);
+  compiled->describeResults();
+  return compiled;
+}
+
+} // namespace treadle::pjrt

@@ -1,0 +1,85 @@
+#include "treadle/pjrt/Gang.h"
+
+#include "treadle/pjrt/Strides.h"
+#include "treadle/session/SharedSession.h"
+
+namespace treadle::pjrt {
+
+/// Where a device's part begins in the whole, in bytes.
+static int64_t offsetOf(const ProgramValue &value, size_t place,
+                        const std::vector<int64_t> &strides) {
+  int64_t offset = 0;
+  for (size_t dim = 0; dim < strides.size(); ++dim)
+    offset += value.sharding.places[place][dim] * value.partDims[dim] * strides[dim];
+  return offset;
+}
+
+static Expected<Tensor> partOf(const Tensor &whole, const ProgramValue &value, size_t place) {
+  if (value.sharding.isReplicated())
+    return whole;
+  Tensor part = TREADLE_TRY(Tensor::make(value.dtype, value.partDims));
+  std::vector<int64_t> from = denseStrides(value.dims, value.dtype),
+                       to = denseStrides(value.partDims, value.dtype);
+  if (part.bytes())
+    copyStrided(value.partDims, dtypeSize(value.dtype), 0,
+                static_cast<const char *>(whole.raw()) + offsetOf(value, place, from), from.data(),
+                static_cast<char *>(part.raw()), to.data());
+  return part;
+}
+
+static void addPart(Tensor &whole, const Tensor &part, const ProgramValue &value, size_t place) {
+  std::vector<int64_t> from = denseStrides(value.partDims, value.dtype),
+                       to = denseStrides(value.dims, value.dtype);
+  if (part.bytes())
+    copyStrided(value.partDims, dtypeSize(value.dtype), 0, static_cast<const char *>(part.raw()),
+                from.data(), static_cast<char *>(whole.raw()) + offsetOf(value, place, to),
+                to.data());
+}
+
+Expected<std::vector<Tensor>> Gang::assemble() const {
+  std::vector<Tensor> made;
+  for (const auto &parts : arguments)
+    for (const std::shared_ptr<Content> &part : parts)
+      if (const Error *error = part->wait())
+        return Unexpected(*error);
+  const std::vector<ProgramValue> &values = compiled->program.arguments;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i].isToken) {
+      made.push_back(Tensor::scalar(DType::Bool, true));
+    } else if (values[i].sharding.isReplicated()) {
+      made.push_back(arguments.front()[i]->value());
+    } else {
+      made.push_back(TREADLE_TRY(Tensor::make(values[i].dtype, values[i].dims)));
+      for (size_t place = 0; place < arguments.size(); ++place)
+        addPart(made.back(), arguments[place][i]->value(), values[i], place);
+    }
+  }
+  return made;
+}
+
+Expected<std::vector<Tensor>> Gang::compute(size_t place) {
+  Session::Feeds feeds;
+  const Program &program = compiled->program;
+  for (size_t i = 0; i < program.arguments.size(); ++i)
+    feeds.emplace_back(program.arguments[i].name, (*wholes)[i]);
+  return runTaking(compiled->sessions[place], program.fetches, std::move(feeds));
+}
+
+Expected<std::vector<Tensor>> Gang::run(size_t place) {
+  std::call_once(isAssembled, [&] { wholes = assemble(); });
+  if (!wholes)
+    return Unexpected(wholes.error());
+  bool isShared = compiled->sessions.size() == 1;
+  if (isShared)
+    std::call_once(isComputed, [&] { results = compute(0); });
+  Expected<std::vector<Tensor>> own = isShared ? results : compute(place);
+  if (!own)
+    return own;
+  const std::vector<ProgramValue> &values = compiled->program.results;
+  std::vector<Tensor> parts;
+  for (size_t i = 0; i < values.size(); ++i)
+    parts.push_back(TREADLE_TRY(partOf((*own)[i], values[i], place)));
+  return parts;
+}
+
+} // namespace treadle::pjrt

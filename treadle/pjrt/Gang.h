@@ -1,0 +1,32 @@
+// Devices that run a program together. The program computes with whole values; each device has a
+// part of each, or all of it.
+#pragma once
+
+#include "treadle/pjrt/CompiledProgram.h"
+
+namespace treadle::pjrt {
+
+/// One run of a program on several devices. Each of them calls `run` on its own thread.
+class Gang {
+public:
+  explicit Gang(std::shared_ptr<CompiledProgram> compiled)
+      : compiled(std::move(compiled)), arguments(this->compiled->program.devices) {}
+
+  /// What a device has of each argument. All join before any runs.
+  void join(size_t place, std::vector<std::shared_ptr<Content>> parts) {
+    arguments[place] = std::move(parts);
+  }
+  /// The device's parts of the results.
+  Expected<std::vector<Tensor>> run(size_t place);
+
+private:
+  Expected<std::vector<Tensor>> assemble() const;
+  Expected<std::vector<Tensor>> compute(size_t place);
+
+  const std::shared_ptr<CompiledProgram> compiled;
+  std::vector<std::vector<std::shared_ptr<Content>>> arguments; // by device
+  std::once_flag isAssembled, isComputed;
+  Expected<std::vector<Tensor>> wholes, results;
+};
+
+} // namespace treadle::pjrt

@@ -1,0 +1,184 @@
+#include "treadle/pjrt/Launch.h"
+
+#include "treadle/pjrt/Gang.h"
+#include "treadle/session/SharedSession.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace treadle::pjrt {
+
+namespace {
+
+/// One run on one device.
+struct Launch {
+  std::shared_ptr<CompiledProgram> compiled;
+  std::shared_ptr<Gang> gang; // null: it is the only device
+  size_t place = 0;           // among the devices
+  std::vector<std::shared_ptr<Content>> arguments, results;
+  std::vector<bool> donated;
+  std::shared_ptr<Completion> done = std::make_shared<Completion>();
+
+  void run();
+  bool isReady() const {
+    return std::ranges::all_of(arguments, [](const auto &argument) { return argument->isDone(); });
+  }
+
+private:
+  Expected<std::vector<Tensor>> compute();
+  Expected<void> separate(std::vector<Tensor> &values) const;
+  void fail(const Error &error);
+};
+
+void Launch::fail(const Error &error) {
+  for (const auto &result : results)
+    result->fail(error);
+  done->fail(error);
+}
+
+Expected<std::vector<Tensor>> Launch::compute() {
+  if (gang)
+    return gang->run(place);
+  for (const auto &argument : arguments)
+    if (const Error *error = argument->wait())
+      return Unexpected(*error);
+  const Program &program = compiled->program;
+  Session::Feeds feeds;
+  feeds.reserve(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (program.arguments[i].isToken) {
+      feeds.emplace_back(program.arguments[i].name, Tensor::scalar(DType::Bool, true));
+      continue;
+    }
+    bool isLast = donated[i] && arguments[i].use_count() == 1;
+    feeds.emplace_back(program.arguments[i].name,
+                       isLast ? arguments[i]->take() : arguments[i]->value());
+  }
+  // Others that use the same elements still have them; the run is the last user of the rest.
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (donated[i])
+      arguments[i] = nullptr;
+  std::vector<Tensor> values =
+      TREADLE_TRY(runTaking(compiled->sessions.front(), program.fetches, std::move(feeds)));
+  TREADLE_TRY(separate(values));
+  return values;
+}
+
+/// A result that is an argument gets elements of its own: JAX copies arrays by such programs.
+Expected<void> Launch::separate(std::vector<Tensor> &values) const {
+  for (Tensor &value : values) {
+    auto isValue = [&](const auto &argument) {
+      return argument && argument->value().sharesElementsWith(value);
+    };
+    if (!std::ranges::any_of(arguments, isValue))
+      continue;
+    Tensor copy = TREADLE_TRY(value.clone());
+    value = std::move(copy);
+  }
+  return {};
+}
+
+void Launch::run() {
+  constexpr auto shortest = std::chrono::microseconds(100);
+  auto begin = std::chrono::steady_clock::now();
+  Expected<std::vector<Tensor>> values = compute();
+  if (!values)
+    return fail(values.error());
+  compiled->isShort.store(std::chrono::steady_clock::now() - begin < shortest,
+                          std::memory_order_relaxed);
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i]->hold(std::move((*values)[i]));
+  done->succeed();
+}
+
+Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Args &args,
+                                          size_t device) {
+  const std::shared_ptr<CompiledProgram> &compiled = args.executable->compiled;
+  const auto &wanted = compiled->program.arguments;
+  if (args.num_args != wanted.size())
+    return Unexpected(invalidArgument("the program is given ", args.num_args,
+                                      " arguments, expected ", wanted.size()));
+  auto launch = std::make_shared<Launch>();
+  launch->compiled = compiled;
+  const PJRT_ExecuteOptions *options = args.options;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    PJRT_Buffer *buffer = args.argument_lists[device][i];
+    bool fits = buffer->dtype == wanted[i].dtype && buffer->dims == wanted[i].partDims;
+    if (!fits && !wanted[i].isToken)
+      return Unexpected(invalidArgument("argument ", i, " is ", dtypeName(buffer->dtype),
+                                        dimsText(buffer->dims), ", expected ",
+                                        dtypeName(wanted[i].dtype), dimsText(wanted[i].partDims)));
+    const int64_t *kept = options ? options->non_donatable_input_indices : nullptr;
+    bool isKept = kept && std::find(kept, kept + options->num_non_donatable_input_indices,
+                                    static_cast<int64_t>(i)) !=
+                              kept + options->num_non_donatable_input_indices;
+    bool isDonated = wanted[i].mayOverwrite && !isKept;
+    launch->donated.push_back(isDonated);
+    launch->arguments.push_back(TREADLE_TRY(isDonated ? buffer->donate() : buffer->use()));
+  }
+  for (size_t i = 0; i < compiled->program.results.size(); ++i)
+    launch->results.push_back(std::make_shared<Content>());
+  return launch;
+}
+
+/// Gives the buffers that the results will be in.
+void giveResults(PJRT_LoadedExecutable_Execute_Args &args, size_t index, const Launch &launch,
+                 const PJRT_Device &device) {
+  const std::vector<ProgramValue> &results = launch.compiled->program.results;
+  for (size_t i = 0; i < results.size(); ++i) {
+    PJRT_Memory *memory = device.memory(results[i].memoryKind);
+    args.output_lists[index][i] =
+        new PJRT_Buffer(memory ? memory : device.memories.front(), results[i].dtype,
+                        results[i].partDims, launch.results[i]);
+  }
+  if (args.device_complete_events)
+    args.device_complete_events[index] = new PJRT_Event{launch.done};
+}
+
+Expected<void> executeOnOne(PJRT_LoadedExecutable_Execute_Args &args, PJRT_Device &device) {
+  std::shared_ptr<Launch> launch = TREADLE_TRY(prepare(args, 0));
+  giveResults(args, 0, *launch, device);
+  bool mayRunNow = !launch->compiled->program.callsBack && launch->isReady() &&
+                   launch->compiled->isShort.load(std::memory_order_relaxed);
+  Queue::Task task = [launch = std::move(launch)] { launch->run(); };
+  if (!mayRunNow || !device.queue.runNow(task))
+    device.queue.add(std::move(task));
+  return {};
+}
+
+/// All devices have the runs of all programs in the same order: they wait for each other.
+Expected<void> executeOnAll(PJRT_LoadedExecutable_Execute_Args &args) {
+  PJRT_LoadedExecutable &executable = *args.executable;
+  auto gang = std::make_shared<Gang>(executable.compiled);
+  std::vector<std::shared_ptr<Launch>> launches;
+  for (size_t i = 0; i < args.num_devices; ++i) {
+    launches.push_back(TREADLE_TRY(prepare(args, i)));
+    launches.back()->gang = gang;
+    launches.back()->place = i;
+    gang->join(i, std::exchange(launches.back()->arguments, {}));
+  }
+  std::lock_guard lock(executable.client->gangs);
+  for (size_t i = 0; i < launches.size(); ++i) {
+    giveResults(args, i, *launches[i], *executable.devices[i]);
+    executable.devices[i]->queue.add([launch = launches[i]] { launch->run(); });
+  }
+  return {};
+}
+
+} // namespace
+
+Expected<void> execute(PJRT_LoadedExecutable_Execute_Args &args) {
+  PJRT_LoadedExecutable &executable = *args.executable;
+  if (executable.isDeleted)
+    return Unexpected(invalidArgument("the program was deleted"));
+  bool isForOne = executable.compiled->program.devices == 1;
+  if (isForOne && args.num_devices == 1)
+    return executeOnOne(args,
+                        args.execute_device ? *args.execute_device : *executable.devices.front());
+  if (isForOne || args.num_devices != executable.devices.size())
+    return Unexpected(invalidArgument("the program is run on ", args.num_devices,
+                                      " devices, expected ", executable.devices.size()));
+  return executeOnAll(args);
+}
+
+} // namespace treadle::pjrt
