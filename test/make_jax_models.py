@@ -4,6 +4,8 @@
 
 jax2tf: functions whose programs are for one shape, for any, for several platforms, for another one,
 and with a loop. keras: a net of Keras on JAX, with a batch of any size; keras.npz has an answer.
+step.jax: a function with unused arguments, for several platforms; other.jax: one for another of
+them.
 """
 
 import os
@@ -17,6 +19,7 @@ import jax.numpy as jnp
 import keras
 import numpy as np
 import tensorflow as tf
+from jax import export
 from jax.experimental import jax2tf
 
 
@@ -84,8 +87,24 @@ def write_keras(folder):
     np.savez(folder / "keras.npz", **{"in/0": x, "out/0": np.asarray(model(x))})
 
 
+def write_exports(folder):
+    def step(state, unused, x, *, rate):
+        total = state["total"] + rate * x
+        return {"total": total, "count": state["count"] + 1}, (x.sum(),)
+
+    wide = jax.ShapeDtypeStruct((1, 2), jnp.float32)
+    state = {"total": wide, "count": jax.ShapeDtypeStruct((), jnp.int32)}
+    unused = {"key": jax.eval_shape(lambda: jax.random.key(0)), "sizes": (wide, jnp.int8(1))}
+    exporter = export.export(jax.jit(step), platforms=["tpu", "cpu", "cuda"])
+    exported = exporter(state, unused, wide, rate=jnp.float32(1))
+    (folder / "step.jax").write_bytes(exported.serialize())
+    other = export.export(jax.jit(jnp.sin), platforms=["cuda"])(jnp.float32(1))
+    (folder / "other.jax").write_bytes(other.serialize())
+
+
 if __name__ == "__main__":
     # Programs hold the names of the files that they come from: without folders.
     jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
     write_jax2tf(Path(sys.argv[1]))
     write_keras(Path(sys.argv[1]))
+    write_exports(Path(sys.argv[1]))

@@ -79,16 +79,11 @@ static bool looksLikeMlir(StringRef content) {
                       [&](StringRef start) { return body.starts_with(start); });
 }
 
-/// A portable artifact, alone or in a file of JAX.
-static std::optional<std::string_view> artifactIn(std::string_view content) {
-  return isBytecode(content) ? content : artifactOfJaxExport(content);
-}
-
 GraphFormat treadle::formatOfContent(std::string_view content) {
   constexpr size_t looked = 4096;
   // A SavedModel begins with its version, a number; no field of a GraphDef has that tag.
   constexpr char versionTag = 1 << 3;
-  if (artifactIn(content))
+  if (isBytecode(content) || artifactOfJaxExport(content))
     return GraphFormat::Mlir;
   if (content.empty() || !looksLikeText(StringRef(content).take_front(looked)))
     return riegeli::isRiegeli(content)                         ? GraphFormat::Chunks
@@ -254,6 +249,16 @@ static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view 
   return module;
 }
 
+/// An artifact, with what jax.export says of it.
+static ImportedModule importJaxExport(MLIRContext &context, std::string_view bytes,
+                                      const ConvertProgram &convert) {
+  JaxExport exported = TREADLE_TRY(JaxExport::read(bytes));
+  return importMlirBytecode(context, exported.artifact, [&](ModuleOp program) -> LogicalResult {
+    FailureOr<func::FuncOp> main = entryOf(program);
+    return failure(failed(main) || failed(exported.bind(*main)) || failed(convert(program)));
+  });
+}
+
 ImportedModule treadle::importProgram(MLIRContext &context, std::string_view bytes,
                                       const ConvertProgram &convert) {
   return isBytecode(bytes) ? importMlirBytecode(context, bytes, convert)
@@ -299,8 +304,10 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
 /// the byte at which that shows.
 static ImportedModule import(MLIRContext &context, std::string_view path, std::string_view content,
                              GraphFormat format, const ConvertProgram &convert = importStableHlo) {
-  if (std::optional<std::string_view> artifact = artifactIn(content))
-    return importMlirBytecode(context, *artifact, convert);
+  if (isBytecode(content))
+    return importMlirBytecode(context, content, convert);
+  if (artifactOfJaxExport(content))
+    return importJaxExport(context, content, convert);
   ImportedModule module = importAs(format, context, content, convert);
   if (!module && holdsBytecode(content))
     return Unexpected(bytecodeError(content));

@@ -1,64 +1,348 @@
-// The file is a flatbuffer: a table whose fields are found by the places in another table.
 #include "treadle/import/bytecode/JaxExport.h"
 
 #include "treadle/import/bytecode/Bytecode.h"
+#include "treadle/import/bytecode/Flatbuffer.h"
 
-#include "llvm/Support/Endian.h"
+#include "llvm/ADT/StringExtras.h"
 
+#include <algorithm>
+
+using namespace mlir;
 using namespace treadle;
+using flatbuffer::Bytes;
+using flatbuffer::Table;
+using flatbuffer::Vector;
 
-// Where the artifact's place stands; JAX has kept it since version 2 of the format.
-static constexpr uint64_t artifactField = 30;
+// The numbers of fields, as JAX has kept them since version 2 of the format.
+namespace field {
+enum Exported : uint8_t {
+  InTree = 2,
+  InAvals = 3,
+  OutTree = 4,
+  OutAvals = 5,
+  Platforms = 9,
+  DisabledChecks = 12,
+  Artifact = 13,
+  ConventionVersion = 14,
+  KeptArguments = 15,
+  UniqueAvals = 19,
+  InAvalNumbers = 22,
+  OutAvalNumbers = 23,
+};
+enum Tree : uint8_t { Kind = 0, Children = 1, Names = 2 };
+enum Aval : uint8_t { Shape = 1, DType = 2 };
+enum Check : uint8_t { CheckKind = 0 };
+} // namespace field
 
 namespace {
 
-/// Numbers of a flatbuffer; what lies outside of it is none.
-class Flatbuffer {
-public:
-  explicit Flatbuffer(std::string_view bytes) : bytes(bytes) {}
+Error damaged(std::string_view what) {
+  return invalidArgument("the file of jax.export is damaged: ", what);
+}
 
-  std::optional<std::string_view> artifact() const;
+template <typename T> Expected<T> orDamaged(std::optional<T> found, std::string_view what) {
+  return found ? Expected<T>(std::move(*found)) : Unexpected(damaged(what));
+}
+
+constexpr uint64_t placeSize = sizeof(uint32_t);
+
+Expected<Table> tableIn(const Vector &list, uint64_t i) {
+  std::optional<uint64_t> at = list.bytes.follow(list.begin + i * placeSize);
+  return orDamaged(at ? Table::at(list.bytes, *at) : std::nullopt, "a table lies outside of it");
+}
+
+Expected<std::string> textIn(const Vector &list, uint64_t i) {
+  std::optional<uint64_t> at = list.bytes.follow(list.begin + i * placeSize);
+  std::optional<Vector> text = at ? Vector::at(list.bytes, *at, 1) : std::nullopt;
+  if (!text)
+    return Unexpected(damaged("a text lies outside of it"));
+  return std::string(list.bytes.part(text->begin, text->count));
+}
+
+Expected<std::vector<std::string>> texts(const Table &table, unsigned field) {
+  Vector list = TREADLE_TRY(orDamaged(table.vector(field, placeSize), "a list is too long"));
+  std::vector<std::string> values;
+  values.reserve(list.count);
+  for (uint64_t i = 0; i < list.count; ++i)
+    values.push_back(TREADLE_TRY(textIn(list, i)));
+  return values;
+}
+
+template <typename T> Expected<std::vector<uint64_t>> numbers(const Table &table, unsigned field) {
+  Vector list = TREADLE_TRY(orDamaged(table.vector(field, sizeof(T)), "a list is too long"));
+  std::vector<uint64_t> values;
+  values.reserve(list.count);
+  for (uint64_t i = 0; i < list.count; ++i)
+    values.push_back(*list.bytes.at<T>(list.begin + i * sizeof(T)));
+  return values;
+}
+
+/// The ways to the leaves of a tree of Python values, as names.
+class TreeNames {
+public:
+  explicit TreeNames(uint64_t most) : most(most) {}
+
+  /// `path`: the names of the edges so far.
+  Expected<void> visit(const Table &tree, const std::string &path, int depth = 0);
+
+  std::vector<std::string> names;
 
 private:
-  template <typename T> std::optional<T> at(uint64_t place) const {
-    if (place > bytes.size() || bytes.size() - place < sizeof(T))
-      return std::nullopt;
-    return llvm::support::endian::read<T, llvm::endianness::little>(bytes.data() + place);
-  }
-  /// The place that stands at another, relative to that.
-  std::optional<uint64_t> follow(uint64_t place) const {
-    std::optional<uint32_t> distance = at<uint32_t>(place);
-    return distance ? std::optional(place + *distance) : std::nullopt;
-  }
-  std::optional<std::string_view> bytesAt(uint64_t place) const;
+  enum Kind : int8_t { Leaf = 0, None = 1, Dict = 4 };
+  static constexpr int mostDepth = 64;
 
-  std::string_view bytes;
+  const uint64_t most; // parts of one tree may stand in it again and again
+  uint64_t visited = 0;
 };
+
+Expected<void> TreeNames::visit(const Table &tree, const std::string &path, int depth) {
+  if (++visited > most || depth > mostDepth)
+    return Unexpected(damaged("a tree is too large"));
+  auto kind = TREADLE_TRY(orDamaged(tree.number<int8_t>(field::Kind), "a tree has no kind"));
+  if (kind == Leaf) {
+    names.push_back(path);
+    return {};
+  }
+  Vector children =
+      TREADLE_TRY(orDamaged(tree.vector(field::Children, placeSize), "a tree has too many parts"));
+  std::vector<std::string> keys;
+  if (kind == Dict)
+    keys = TREADLE_TRY(texts(tree, field::Names));
+  for (uint64_t i = 0; i < children.count; ++i) {
+    Table child = TREADLE_TRY(tableIn(children, i));
+    std::string name = i < keys.size() ? keys[i] : std::to_string(i);
+    TREADLE_TRY(visit(child, path.empty() ? name : path + "_" + name, depth + 1));
+  }
+  return {};
+}
+
+using Values = std::vector<JaxExport::Value>;
+
+Expected<JaxExport::Value> valueOf(const Table &aval) {
+  JaxExport::Value value;
+  value.shape = TREADLE_TRY(texts(aval, field::Shape));
+  value.dtype = TREADLE_TRY(orDamaged(aval.number<int8_t>(field::DType), "a dtype is missing"));
+  return value;
+}
+
+/// Since version 10 equal values stand there once, and are named by number.
+Expected<Values> valuesOf(const Table &exported, unsigned direct, unsigned byNumber) {
+  Vector list =
+      TREADLE_TRY(orDamaged(exported.vector(direct, placeSize), "it has too many values"));
+  Vector unique = TREADLE_TRY(
+      orDamaged(exported.vector(field::UniqueAvals, placeSize), "it has too many values"));
+  auto places = TREADLE_TRY(numbers<uint32_t>(exported, byNumber));
+  Values values;
+  for (uint64_t i = 0; i < list.count; ++i) {
+    Table aval = TREADLE_TRY(tableIn(list, i));
+    values.push_back(TREADLE_TRY(valueOf(aval)));
+  }
+  if (!values.empty())
+    return values;
+  for (uint64_t place : places) {
+    if (place >= unique.count)
+      return Unexpected(damaged("it names a value that it hasn't"));
+    Table aval = TREADLE_TRY(tableIn(unique, place));
+    values.push_back(TREADLE_TRY(valueOf(aval)));
+  }
+  return values;
+}
+
+/// `params['a b']` as a name: `params_a_b`.
+std::string plainName(std::string name) {
+  for (char &c : name)
+    c = llvm::isAlnum(c) ? c : '_';
+  return name;
+}
+
+/// The tree of arguments has two parts: those by place, and those by name.
+Expected<void> nameArguments(const Table &exported, uint64_t size, Values &values) {
+  std::optional<Table> tree = exported.table(field::InTree);
+  std::optional<Vector> both = tree ? tree->vector(field::Children, placeSize) : std::nullopt;
+  if (!both || both->count != 2)
+    return {};
+  TreeNames found(size);
+  Table byPlace = TREADLE_TRY(tableIn(*both, 0)), byName = TREADLE_TRY(tableIn(*both, 1));
+  TREADLE_TRY(found.visit(byPlace, ""));
+  for (std::string &name : found.names)
+    name = "arg" + name;
+  TREADLE_TRY(found.visit(byName, ""));
+  if (found.names.size() == values.size())
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i].name = plainName(found.names[i]);
+  return {};
+}
+
+Expected<void> nameResults(const Table &exported, uint64_t size, Values &values) {
+  std::optional<Table> tree = exported.table(field::OutTree);
+  if (!tree)
+    return {};
+  TreeNames found(size);
+  TREADLE_TRY(found.visit(*tree, ""));
+  if (found.names.size() == values.size())
+    for (size_t i = 0; i < values.size(); ++i)
+      values[i].name = plainName(found.names[i]);
+  return {};
+}
+
+Expected<bool> checksPlatform(const Table &exported) {
+  Vector checks = TREADLE_TRY(
+      orDamaged(exported.vector(field::DisabledChecks, placeSize), "a list is too long"));
+  for (uint64_t i = 0; i < checks.count; ++i) {
+    Table check = TREADLE_TRY(tableIn(checks, i));
+    constexpr int8_t platform = 0;
+    if (check.number<int8_t>(field::CheckKind) == platform)
+      return false;
+  }
+  return true;
+}
 
 } // namespace
 
-std::optional<std::string_view> Flatbuffer::bytesAt(uint64_t place) const {
-  std::optional<uint32_t> size = at<uint32_t>(place);
-  uint64_t begin = place + sizeof(uint32_t);
-  if (!size || *size > bytes.size() - begin)
-    return std::nullopt;
-  return bytes.substr(begin, *size);
-}
-
-std::optional<std::string_view> Flatbuffer::artifact() const {
-  std::optional<uint64_t> table = follow(0);
-  std::optional<int32_t> back = table ? at<int32_t>(*table) : std::nullopt;
-  if (!back)
-    return std::nullopt;
-  uint64_t places = *table - static_cast<uint64_t>(static_cast<int64_t>(*back));
-  std::optional<uint16_t> size = at<uint16_t>(places), field = at<uint16_t>(places + artifactField);
-  if (!size || !field || *size < artifactField + sizeof(uint16_t) || *field == 0)
-    return std::nullopt;
-  std::optional<uint64_t> list = follow(*table + *field);
-  return list ? bytesAt(*list) : std::nullopt;
-}
-
 std::optional<std::string_view> treadle::artifactOfJaxExport(std::string_view bytes) {
-  std::optional<std::string_view> found = Flatbuffer(bytes).artifact();
+  std::optional<Table> exported = Table::root(Bytes(bytes));
+  std::optional<std::string_view> found = exported ? exported->text(field::Artifact) : std::nullopt;
   return found && isBytecode(*found) ? found : std::nullopt;
+}
+
+Expected<JaxExport> JaxExport::read(std::string_view bytes) {
+  JaxExport found;
+  std::optional<std::string_view> artifact = artifactOfJaxExport(bytes);
+  if (!artifact)
+    return Unexpected(invalidArgument("it is no file of jax.export"));
+  found.artifact = *artifact;
+  Table exported = *Table::root(Bytes(bytes));
+  found.conventionVersion = TREADLE_TRY(orDamaged(
+      exported.number<uint16_t>(field::ConventionVersion), "the version of its convention"));
+  found.platforms = TREADLE_TRY(texts(exported, field::Platforms));
+  found.isPlatformChecked = TREADLE_TRY(checksPlatform(exported));
+  found.arguments = TREADLE_TRY(valuesOf(exported, field::InAvals, field::InAvalNumbers));
+  found.results = TREADLE_TRY(valuesOf(exported, field::OutAvals, field::OutAvalNumbers));
+  TREADLE_TRY(nameArguments(exported, bytes.size(), found.arguments));
+  TREADLE_TRY(nameResults(exported, bytes.size(), found.results));
+  found.kept = TREADLE_TRY(numbers<uint16_t>(exported, field::KeptArguments));
+  for (size_t i = 0; i < found.kept.size(); ++i)
+    if (found.kept[i] >= found.arguments.size() || (i && found.kept[i] <= found.kept[i - 1]))
+      return Unexpected(damaged("it keeps arguments that the function hasn't"));
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs
+//===----------------------------------------------------------------------===//
+
+/// The element type of JAX's number; null for one that tensors here haven't.
+static Type elementOf(int dtype, Builder &builder) {
+  enum Number : uint8_t {
+    Bool = 0,
+    I8 = 1,
+    I64 = 4,
+    U8 = 5,
+    U64 = 8,
+    F16 = 9,
+    F32,
+    F64,
+    C64,
+    C128,
+    BF16,
+    Float0 = 22,
+    Keys = 27,
+    LastKeys = 29
+  };
+  if (dtype == Bool || dtype == Float0)
+    return builder.getI1Type();
+  if (dtype >= I8 && dtype <= I64)
+    return builder.getIntegerType(8U << (dtype - I8));
+  if (dtype >= U8 && dtype <= U64)
+    return builder.getIntegerType(8U << (dtype - U8), /*isSigned=*/false);
+  if (dtype >= Keys && dtype <= LastKeys)
+    return builder.getIntegerType(32, /*isSigned=*/false);
+  switch (dtype) {
+  case F16:
+    return builder.getF16Type();
+  case F32:
+    return builder.getF32Type();
+  case F64:
+    return builder.getF64Type();
+  case C64:
+    return ComplexType::get(builder.getF32Type());
+  case C128:
+    return ComplexType::get(builder.getF64Type());
+  case BF16:
+    return builder.getBF16Type();
+  default:
+    return {};
+  }
+}
+
+/// The type of an argument that @main hasn't; sizes that aren't numbers are open.
+static Type typeOf(const JaxExport::Value &value, Builder &builder) {
+  constexpr int fryKeys = 27, lastKeys = 29; // keys are rows of 2 or 4 numbers
+  SmallVector<int64_t> shape;
+  for (StringRef size : value.shape) {
+    int64_t number = 0;
+    shape.push_back(size.getAsInteger(10, number) || number < 0 ? ShapedType::kDynamic : number);
+  }
+  if (value.dtype >= fryKeys && value.dtype <= lastKeys)
+    shape.push_back(value.dtype == fryKeys ? 2 : 4);
+  Type element = elementOf(value.dtype, builder);
+  return element ? Type(RankedTensorType::get(shape, element)) : Type();
+}
+
+static FailureOr<EntryConvention> conventionOf(func::FuncOp main, const JaxExport &exported) {
+  if (exported.conventionVersion < oldestConvention ||
+      exported.conventionVersion > newestConvention)
+    return main.emitError("unimplemented: the program's calling convention has version ")
+           << exported.conventionVersion << ", expected one from " << oldestConvention << " to "
+           << newestConvention;
+  Expected<std::optional<int64_t>> platform =
+      placeOfCpu(exported.platforms, exported.isPlatformChecked);
+  if (!platform)
+    return main.emitError("unimplemented: ") << platform.error().message;
+  EntryConvention convention;
+  convention.platform = *platform;
+  return convention;
+}
+
+/// Adds the arguments that @main hasn't because the program doesn't use them.
+static LogicalResult addUnused(func::FuncOp main, const JaxExport &exported) {
+  Builder builder(main.getContext());
+  SmallVector<unsigned> places;
+  SmallVector<Type> types;
+  const auto *kept = exported.kept.data(), *end = kept + exported.kept.size();
+  for (size_t i = 0; i < exported.arguments.size(); ++i) {
+    if (kept != end && *kept == i) {
+      ++kept;
+      continue;
+    }
+    types.push_back(typeOf(exported.arguments[i], builder));
+    places.push_back(static_cast<unsigned>(kept - exported.kept.data()));
+    if (!types.back())
+      return main.emitError("unimplemented: argument ")
+             << i << " is of JAX's dtype number " << exported.arguments[i].dtype;
+  }
+  SmallVector<DictionaryAttr> attrs(places.size(), builder.getDictionaryAttr({}));
+  SmallVector<Location> locations(places.size(), UnknownLoc::get(main.getContext()));
+  return main.insertArguments(places, types, attrs, locations);
+}
+
+LogicalResult JaxExport::bind(func::FuncOp main) const {
+  FailureOr<EntryConvention> convention = conventionOf(main, *this);
+  if (failed(convention) || failed(bindEntry(main, *convention)))
+    return failure();
+  if (main.isExternal() || main.getNumArguments() != kept.size())
+    return main.emitError("@") << main.getName() << " has " << main.getNumArguments()
+                               << " arguments, but the file says that it keeps " << kept.size();
+  if (failed(addUnused(main, *this)))
+    return failure();
+  Builder builder(main.getContext());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (!arguments[i].name.empty())
+      main.setArgAttr(static_cast<unsigned>(i), pathKey, builder.getStringAttr(arguments[i].name));
+  constexpr StringLiteral info = "jax.result_info";
+  for (size_t i = 0; i < std::min<size_t>(results.size(), main.getNumResults()); ++i)
+    if (auto place = static_cast<unsigned>(i);
+        !results[i].name.empty() && !main.getResultAttr(place, info))
+      main.setResultAttr(place, info, builder.getStringAttr("result." + results[i].name));
+  return success();
 }

@@ -1,6 +1,7 @@
 #include "treadle/import/stablehlo/Entry.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -118,6 +119,17 @@ LogicalResult EntryBinder::bind(const EntryConvention &convention) {
   bindTokens(bound);
   dropResultTokens();
   return success(main.eraseArguments(bound).succeeded());
+}
+
+Expected<std::optional<int64_t>> treadle::placeOfCpu(ArrayRef<std::string> platforms,
+                                                     bool isChecked) {
+  const auto *found =
+      llvm::find_if(platforms, [](StringRef name) { return name.equals_insensitive("CPU"); });
+  bool isMissing = !platforms.empty() && found == platforms.end();
+  if (isMissing && (isChecked || platforms.size() > 1))
+    return Unexpected(unimplemented("the program was exported for ", llvm::join(platforms, ", "),
+                                    ", and not for the CPU"));
+  return platforms.size() > 1 ? std::optional<int64_t>(found - platforms.begin()) : std::nullopt;
 }
 
 LogicalResult treadle::bindEntry(func::FuncOp main, const EntryConvention &convention) {

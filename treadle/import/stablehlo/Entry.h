@@ -2,9 +2,23 @@
 // function's own.
 #pragma once
 
+#include "treadle/tensor/Error.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
+#include <optional>
+
 namespace treadle {
+
+/// The versions of JAX's convention of calls that are known.
+inline constexpr int64_t oldestConvention = 2, newestConvention = 10;
+
+/// An attribute of arguments of @main: the name that one has if nothing else gives it one.
+inline constexpr llvm::StringLiteral pathKey = "treadle.path";
+
+/// The place of the CPU among the platforms that a program is for, if it is told the place: where
+/// there are several. Unimplemented where it isn't among them, unless that doesn't matter.
+Expected<std::optional<int64_t>> placeOfCpu(llvm::ArrayRef<std::string> platforms, bool isChecked);
 
 /// The arguments of @main that no caller gives, in this order before its own.
 struct EntryConvention {

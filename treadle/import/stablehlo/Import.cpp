@@ -2,6 +2,7 @@
 
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Entry.h"
 #include "treadle/import/stablehlo/NarrowTypes.h"
 #include "treadle/import/stablehlo/Quantized.h"
 #include "treadle/import/stablehlo/Scf.h"
@@ -235,6 +236,9 @@ std::string MainReader::argumentName(unsigned index) {
   std::string name = nameOfLocation(main.getArgument(index));
   if (name.empty())
     name = nameInCallee(main.getArgument(index));
+  if (auto path = main.getArgAttrOfType<StringAttr>(index, pathKey);
+      name.empty() && path && isNodeName(path))
+    name = path.str();
   return name.empty() ? "arg" + std::to_string(index) : name;
 }
 

@@ -22,9 +22,8 @@ namespace {
 
 constexpr StringLiteral programOp = "XlaCallModule";
 
-/// The convention of calls that a node states has changed over time: sizes came with version 1 and
-/// went with 9, checks of platforms came with 3, and can be disabled since 6.
-constexpr int64_t oldestVersion = 2, newestVersion = 10, firstWithPlatforms = 3;
+/// Of the convention: before, a node says nothing of platforms.
+constexpr int64_t firstWithPlatforms = 3;
 
 /// What the attributes of a node say about its program. Errors begin with `unimplemented: ` where
 /// something is there that isn't.
@@ -36,48 +35,36 @@ public:
   Expected<std::string> functionAt(uint64_t place) const;
 
 private:
-  SmallVector<StringRef> strings(StringRef key) const;
-  Expected<std::optional<int64_t>> platform(int64_t version) const;
+  SmallVector<std::string> strings(StringRef key) const;
 
   Node node;
 };
 
-SmallVector<StringRef> ProgramNode::strings(StringRef key) const {
-  SmallVector<StringRef> values;
+SmallVector<std::string> ProgramNode::strings(StringRef key) const {
+  SmallVector<std::string> values;
   if (auto list = node.attr<ArrayAttr>(key))
     for (Attribute value : list)
       if (auto text = dyn_cast<StringAttr>(value))
-        values.push_back(text.getValue());
+        values.push_back(text.str());
   return values;
-}
-
-/// The place of the CPU among the platforms, if the program wants to know.
-Expected<std::optional<int64_t>> ProgramNode::platform(int64_t version) const {
-  SmallVector<StringRef> platforms = strings("platforms");
-  if (version < firstWithPlatforms || platforms.empty())
-    return std::nullopt;
-  const auto *found =
-      llvm::find_if(platforms, [](StringRef name) { return name.equals_insensitive("CPU"); });
-  bool isChecked = !llvm::is_contained(strings("disabled_checks"), "platform");
-  if (found == platforms.end() && (isChecked || platforms.size() > 1))
-    return Unexpected(unimplemented("it was exported for ", llvm::join(platforms, ", "),
-                                    ", and not for the CPU"));
-  return platforms.size() > 1 ? std::optional<int64_t>(found - platforms.begin()) : std::nullopt;
 }
 
 Expected<EntryConvention> ProgramNode::convention() const {
   auto version = node.attr<IntegerAttr>("version");
   int64_t number = version ? version.getInt() : 0;
-  if (number < oldestVersion || number > newestVersion)
+  if (number < oldestConvention || number > newestConvention)
     return Unexpected(unimplemented("its calling convention has version ", number,
-                                    ", expected one from ", oldestVersion, " to ", newestVersion));
+                                    ", expected one from ", oldestConvention, " to ",
+                                    newestConvention));
   EntryConvention convention;
-  convention.platform = TREADLE_TRY(platform(number));
-  for (StringRef spec : strings("dim_args_spec")) {
-    auto [argument, dim] = spec.split('.');
+  bool isChecked = !llvm::is_contained(strings("disabled_checks"), "platform");
+  if (number >= firstWithPlatforms)
+    convention.platform = TREADLE_TRY(placeOfCpu(strings("platforms"), isChecked));
+  for (const std::string &spec : strings("dim_args_spec")) {
+    auto [argument, dim] = StringRef(spec).split('.');
     std::pair<uint64_t, uint64_t> size;
     if (argument.getAsInteger(10, size.first) || dim.getAsInteger(10, size.second))
-      return Unexpected(invalidArgument("'", spec.str(),
+      return Unexpected(invalidArgument("'", spec,
                                         "' in 'dim_args_spec', expected "
                                         "an argument and a dimension: '0.1'"));
     convention.sizes.push_back(size);

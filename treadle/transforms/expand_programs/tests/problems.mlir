@@ -3,7 +3,7 @@
 // CHECK-LABEL: tfg.graph
 tfg.graph #tf_type.version<producer = 1, min_consumer = 1> {
   %x, %c0 = Placeholder name("x") {dtype = f32, shape = #tf_type.shape<2>} : () -> (tensor<2xf32>)
-  // CHECK: name("platform") {{.*}}_problem = "unimplemented: it was exported for TPU, CUDA, and not for the CPU"
+  // CHECK: name("platform") {{.*}}_problem = "unimplemented: the program was exported for TPU, CUDA, and not for the CPU"
   %a, %c1 = XlaCallModule(%x) name("platform") {Sout = [#tf_type.shape<2>], Tin = [f32], Tout = [f32], version = 10 : i64, platforms = ["TPU", "CUDA"], module = ""} : (tensor<2xf32>) -> (tensor<2xf32>)
   // CHECK: name("version") {{.*}}_problem = "unimplemented: its calling convention has version 11, expected one from 2 to 10"
   %b, %c2 = XlaCallModule(%x) name("version") {Sout = [#tf_type.shape<2>], Tin = [f32], Tout = [f32], version = 11 : i64, module = ""} : (tensor<2xf32>) -> (tensor<2xf32>)
