@@ -6,8 +6,8 @@ PyTorch's own passes, and by treadle.torch.plan.
     ./dev bench overlap gpt --ranks 2 --repeat 20
 
 Real PyTorch and gloo, on links with a latency and a bandwidth (delayed_links.py) that make
-exchanges take as long as 60% of the computing (30% in "tensor parallel"). The variants take turns in
-one run. Times are those of the fastest turn, in ms, of the rank that took longest in it: what else
+exchanges take as long as 60% of the computing (30% in "tensor parallel"). The variants take turns
+in one run. Times are those of the fastest turn, in ms, of the rank that took longest in it: what else
 the machine does only adds. `hidden` is the share of what a perfect order would hide; `predicted` is
 the cost model's time over the measured one.
 """

@@ -333,23 +333,26 @@ def _held(problem: Problem, order: Sequence[int]) -> list[tuple[int, int]]:
     """Edges that hold exchanges in their places: each start before the next one and before a node
     that is computed meanwhile, each wait after such a node. Products are taken for that, where
     there are some: a compiler fuses nodes that an edge holds with fewer others."""
-    nodes = problem.step.nodes
-    found = []
+    found: list[tuple[int, int]] = []
     computed: list[int] = []
-    begun: dict[int, int] = {}
+    products: list[int] = []
+    begun: dict[int, tuple[int, int]] = {}
     last = None
     for i in order:
         if problem.kind[i] == START:
             if last is not None:
                 found.append((last, i))
-            last, begun[i] = i, len(computed)
+            last, begun[i] = i, (len(computed), len(products))
         elif problem.kind[i] == COMPUTE and problem.cost[i]:
             computed.append(i)
+            if problem.step.nodes[i].flops:
+                products.append(i)
         for start in problem.starts[i]:
-            meanwhile = computed[begun[start] :]
-            products = [j for j in meanwhile if nodes[j].flops] or meanwhile
-            if products:
-                found += [(start, products[0]), (products[-1], i)]
+            of_all, of_products = begun[start]
+            if of_products < len(products):
+                found += [(start, products[of_products]), (products[-1], i)]
+            elif of_all < len(computed):
+                found += [(start, computed[of_all]), (computed[-1], i)]
     return [(a, b) for a, b in dict.fromkeys(found) if a not in problem.before[b]]
 
 

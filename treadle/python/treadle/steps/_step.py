@@ -192,8 +192,12 @@ def _check_node(node: Node, index: Mapping[str, int]) -> None:
 
 def _written(node: Node) -> dict[str, Any]:
     """What differs from the defaults."""
-    made = dataclasses.asdict(node)
-    return {k: v for k, v in made.items() if k == "name" or v != _DEFAULTS[k]}
+    made: dict[str, Any] = {}
+    for key, default in _DEFAULTS.items():
+        value = getattr(node, key)
+        if value != default:
+            made[key] = dict(vars(value)) if key == "exchange" else value
+    return made
 
 
 def _checked(value: Any, kind: type, what: str) -> Any:
