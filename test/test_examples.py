@@ -120,6 +120,17 @@ def output(name, sources, env):
     return done.stdout
 
 
+GAUGE = """\
+ok: 2 5 6.5 7.25
+high: 7.625 11.8125
+ok: 5.90625 2.95312 1.47656
+"""
+
+
+def test_a_program_of_pytorch_is_called_without_python(sources, environment):
+    assert output("from_torch", sources, environment) == GAUGE
+
+
 def test_a_server_answers_in_time(sources, environment):
     answers = output("serving.cpp", sources, environment).splitlines()
     late = "504 the run took longer than its timeout of 2 s"

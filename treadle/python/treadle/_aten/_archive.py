@@ -48,7 +48,7 @@ def program_in(file: BinaryIO) -> Exported:
     try:
         with zipfile.ZipFile(file) as archive:
             return _Archive(archive, file.seek(0, os.SEEK_END)).program()
-    except zipfile.BadZipFile as error:
+    except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
         raise InvalidArgumentError(f"it is no exported program of PyTorch: {error}") from None
     except RecursionError:
         raise InvalidArgumentError("it nests too deeply") from None

@@ -122,7 +122,7 @@ CONTROL_FLOW: dict[str, Callable[..., list[Any]]] = {
 
 
 def _meta(node: Any) -> Any:
-    return node.value if isinstance(node, Node) else node
+    return node.known if isinstance(node, Node) else node
 
 
 def _output(node: Node, value: Any) -> Any:

@@ -56,11 +56,13 @@ def convert(path: Path, to: Path) -> None:
 
 
 def model(path: Path) -> bytes:
-    exported = _archive.read(path)
+    exported, name = _archive.read(path), os.fspath(path)
     try:
         return model_of(exported.graph, Alone(), exported.outputs)
     except Error as error:
-        raise type(error)(f"{os.fspath(path)}: {error.message}", node=error.node) from error
+        raise type(error)(f"{name}: {error.message}", node=error.node) from error
+    except RecursionError:
+        raise InvalidArgumentError(f"{name}: its graphs nest too deeply") from None
 
 
 @contextlib.contextmanager

@@ -107,13 +107,13 @@ class _Rewriter:
     def _change(self, node: Node) -> None:
         """`x.op_(...)`: both x and the result are what `op` gives."""
         changed = node.args[0] if node.args else None
-        if not isinstance(changed, Node) or not isinstance(_meta_of(changed), Meta):
+        if not isinstance(changed, Node) or not isinstance(changed.known, Meta):
             raise _cannot(node, "it changes no tensor")
         if node.packet in _OF_SHAPE:
             raise _cannot(node, "it changes the shape of a tensor in place")
         args, kwargs = self._given(node.args, node.kwargs)
         packet, overload = node.target.rsplit(".", 1)
-        new = Node(node.name, "call", f"{packet[:-1]}.{overload}", args, kwargs, _meta_of(changed))
+        new = Node(node.name, "call", f"{packet[:-1]}.{overload}", args, kwargs, changed.known)
         new.draws = node.draws
         self._define(node, new, changed)
         self._write(changed, new)
@@ -129,7 +129,7 @@ class _Rewriter:
                 node.name, target, (x, weight, bias, True, momentum, eps), [node.value] * 3
             )
         else:
-            metas = [_meta_of(n) for n in node.args[3:5]]
+            metas = [n.known for n in node.args[3:5]]
             target = "aten._native_batch_norm_legit_functional.default"
             args = (x, weight, bias, mean, var, True, momentum, eps)
             whole = self._emit(node.name, target, args, [node.value, *metas, *metas])
@@ -156,8 +156,8 @@ class _Rewriter:
                     raise _cannot(node, "what it takes of a tensor is changed in place")
                 rest, _ = self._given(node.args[1:], {})
                 given = dataclasses.replace(node, args=(None, *rest))
-                target, args = put(given, _meta_of(base), self._value(base), new)
-                new = self._emit(base.name, target, args, _meta_of(base))
+                target, args = put(given, base.known, self._value(base), new)
+                new = self._emit(base.name, target, args, base.known)
             node = base
         self.now[node] = new
 
@@ -188,10 +188,6 @@ def _cannot(node: Node, why: str) -> UnimplementedError:
         " the program is saved may help",
         node=node.name,
     )
-
-
-def _meta_of(node: Node) -> Any:
-    return node.meta if node.op == "attribute" else node.value
 
 
 def _is_change(node: Node) -> bool:
@@ -228,7 +224,7 @@ def _is_same(node: Node) -> bool:
     if _is_change(node) or node.packet in _SAME or node.packet == "aten.contiguous":
         return True
     if node.packet == "aten.to":
-        return node.value.dtype == _meta_of(node.args[0]).dtype
+        return node.value.dtype == node.args[0].known.dtype
     return node.packet in ("aten.dropout", "aten.feature_dropout") and node.args[2] is False
 
 
@@ -240,14 +236,14 @@ def _base_of(node: Node, bases: dict[Node, Node]) -> Node | None:
     if node.target == "getitem":
         return first if first in bases else None
     if node.packet in _RESHAPES:
-        return first if _is_in_order(_meta_of(first)) else None
+        return first if _is_in_order(first.known) else None
     return first if node.packet in _VIEWS or _is_same(node) else None
 
 
 def _may_be_view(node: Node) -> bool:
     """Whether shapes that may change keep it open."""
     is_reshape = node.op == "call" and node.packet in _RESHAPES
-    return is_reshape and not _is_in_order(_meta_of(node.args[0]))
+    return is_reshape and not _is_in_order(node.args[0].known)
 
 
 def _is_in_order(meta: Any) -> bool:

@@ -47,6 +47,11 @@ class Node:
         return self.name
 
     @property
+    def known(self) -> Any:
+        """What is known of its value, of a tensor of the module as well."""
+        return self.value if self.meta is None else self.meta
+
+    @property
     def packet(self) -> str:
         """The op without its overload: `aten.add`."""
         return self.target.rsplit(".", 1)[0]

@@ -14,7 +14,7 @@ from ._dtypes import DType
 from ._reductions import reduce
 from ._rules import rule
 from ._shapes import pad
-from ._writer import Dim, Tensor, Writer, is_static, product
+from ._writer import Dim, Tensor, Writer, is_static, product, require_small
 
 # ---- convolutions
 
@@ -332,6 +332,7 @@ def _shares(w: Writer, pool: _Pool, count_include_pad: bool, divisor: int | None
         return 1.0 / product(pool.kernel)
     if not is_static(pool.dims):
         raise UnimplementedError("a mean over padded windows of an image of symbolic size")
+    require_small(*pool.out)
     counts = [_window_sizes(pool, axis, count_include_pad) for axis in (0, 1)]
     return 1.0 / np.outer(*counts)
 
@@ -401,6 +402,7 @@ def _avg_pool_backward(
 
 def _shares_of_parts(extent: int, parts: int) -> np.ndarray:
     """[parts, extent]: what each row gives to each part, which begin and end at whole rows."""
+    require_small(parts, extent)
     matrix = np.zeros((parts, extent))
     for i in range(parts):
         begin, end = i * extent // parts, -((-(i + 1) * extent) // parts)
@@ -438,6 +440,7 @@ def _adaptive_avg_pool_backward(w: Writer, grad: Tensor, x: Tensor) -> Output:
 
 def _nearest_places(extent: int, size: int, scale: float | None) -> np.ndarray:
     """Which row each row of the result is."""
+    require_small(size)
     factor = np.float32(1 / scale if scale else extent / size)
     sources = np.floor(np.arange(size, dtype=np.float32) * factor).astype(int)
     return np.minimum(sources, extent - 1)
@@ -445,11 +448,13 @@ def _nearest_places(extent: int, size: int, scale: float | None) -> np.ndarray:
 
 def _nearest_rows(extent: int, size: int, scale: float | None) -> np.ndarray:
     """[size, extent]: the same as a matrix."""
+    require_small(extent, max(extent, size))
     return np.eye(extent)[_nearest_places(extent, size, scale)]
 
 
 def _linear_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
     """[size, extent]: how each row of the result is made of two."""
+    require_small(extent, max(extent, size))
     if align_corners:
         places = np.arange(size) * ((extent - 1) / (size - 1) if size > 1 else 0.0)
     else:

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from .. import _native
 from .._builder import Builder
-from .._errors import Error, UnimplementedError
+from .._errors import Error, InvalidArgumentError, UnimplementedError
 from .._native import Output
 from . import (  # noqa: F401
     _complex,
@@ -32,7 +32,12 @@ from ._writer import Tensor, Writer
 
 
 class Home(Protocol):
-    """Where a graph comes from: what only PyTorch can tell, if it is there."""
+    """Where a graph comes from: what only PyTorch can tell, if it is there.
+
+    is_file: whether anybody may have written it, so that arguments may not fit their op.
+    """
+
+    is_file: bool
 
     def array(self, tensor: Any) -> Any:
         """The elements of an attribute or a tensor of the state."""
@@ -47,6 +52,8 @@ class Home(Protocol):
 
 class Alone:
     """A graph of a file, whose tensors are arrays; nothing takes ops apart."""
+
+    is_file = True
 
     def array(self, tensor: Any) -> Any:
         return tensor
@@ -173,15 +180,20 @@ def _leaves(value: Any) -> Iterator[Any]:
 
 
 @contextlib.contextmanager
-def _errors_of(node: Node) -> Iterator[None]:
+def _errors_of(node: Node, home: Home) -> Iterator[None]:
     """Says which node of PyTorch's an error is about."""
+    start = f"node '{node.name}' ({node.target})"
     try:
         yield
     except Error as error:
         if error.node == node.name:
             raise
-        message = f"node '{node.name}' ({node.target}): {error.message}"
-        raise type(error)(message, node=node.name) from error
+        raise type(error)(f"{start}: {error.message}", node=node.name) from error
+    except Exception as error:
+        if not home.is_file or isinstance(error, RecursionError):
+            raise
+        message = f"{start}: its arguments don't fit the op: {type(error).__name__}: {error}"
+        raise InvalidArgumentError(message, node=node.name) from error
 
 
 class _Importer:
@@ -306,7 +318,8 @@ class _Importer:
             if node.op == "attribute":
                 values[node] = self._attribute(graph, node)
             elif node.op == "call":
-                values[node] = self._call(node, values)
+                with _errors_of(node, self.home):
+                    values[node] = self._call(node, values)
         return None
 
     def _arguments(self, args: Any, values: dict[Node, Any]) -> Any:
@@ -348,11 +361,12 @@ class _Importer:
         if target in CONTROL_FLOW:
             return self._call_body(node, args)
         if "." not in target:
-            raise UnimplementedError(f"node '{node.name}': there is no op '{target}'")
+            message = f"node '{node.name}': there is no op '{target}'"
+            raise UnimplementedError(message, node=node.name)
         return self._call_op(node, args, kwargs, values)
 
     def _call_body(self, node: Node, args: Any) -> Any:
-        with _errors_of(node), self._writing(node):
+        with self._writing(node):
             out = CONTROL_FLOW[node.target](self, node, *args)
         return self._note(node, self._wrapped(out, node.value))
 
@@ -371,11 +385,9 @@ class _Importer:
             return self._copy_into(node, args)
         if node.packet == "aten.native_batch_norm" and args[5]:
             return self._batch_norm(node, args)
-        with _errors_of(node):
-            with self._writing(node):
-                out = self._write(node, args, kwargs, values)
-            wrapped = self._wrapped(out, node.value)
-        return self._note(node, wrapped)
+        with self._writing(node):
+            out = self._write(node, args, kwargs, values)
+        return self._note(node, self._wrapped(out, node.value))
 
     @contextlib.contextmanager
     def _writing(self, node: Node) -> Iterator[None]:
@@ -421,7 +433,7 @@ class _Importer:
 
     def _batch_norm(self, node: Node, args: Any) -> Any:
         """In training it changes its running statistics, where it is given any."""
-        with _errors_of(node), self._writing(node):
+        with self._writing(node):
             x, weight, bias, mean, variance, _, momentum, eps = args
             out = _layers.batch_norm_train(self.writer, x, weight, bias, eps)
             for index, new in ((3, out[1]), (4, _layers.unbiased(self.writer, x, out[3]))):

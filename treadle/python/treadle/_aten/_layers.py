@@ -12,7 +12,7 @@ from . import _dtypes as dtypes
 from ._dtypes import DType
 from ._reductions import count_of, moments, reduce
 from ._rules import rule
-from ._writer import KEEP, Dim, Tensor, Writer, axis_of
+from ._writer import KEEP, Dim, Tensor, Writer, axis_of, is_small, require_small
 
 # ---- softmax
 
@@ -143,7 +143,7 @@ def _group_norm(
 ) -> tuple[Output, Output, Output]:
     (value,), dtype = w.promoted(KEEP, x)
     n, c = w.dims([n, c])
-    if x.dtype == dtypes.float32 and isinstance(c, int):
+    if x.dtype == dtypes.float32 and isinstance(c, int) and is_small(c):
         scale, offset = (
             w.constant(np.full(c, default), dtypes.float32) if given is None else given
             for given, default in ((weight, 1.0), (bias, 0.0))
@@ -191,6 +191,7 @@ def _group_norm_backward(
     an image is computed in the image's own dimensions."""
     if x.dtype != dtypes.float32 or not isinstance(c, int) or not isinstance(hxw, int):
         return NotImplemented
+    require_small(c)
     (n,) = w.dims([n])
     image, each, per = list(range(2, x.rank)), c // group, c // group * hxw
     grad_sum = w.reshape(reduce(w, "Sum", grad, image), [n, group, each])

@@ -164,6 +164,8 @@ class _Reader:
         return Graph(self.nodes)
 
     def _define(self, node: Node, place: Field) -> Node:
+        if not _NAME.fullmatch(node.name):
+            raise place.error(f"{_shown(node.name)} is no name of a value")
         if node.name in self.by_name:
             raise place.error(f"there are two values called '{node.name}'")
         self.nodes.append(node)
@@ -234,8 +236,8 @@ class _Reader:
     def _add_results(self, node: Node, outputs: list[Field], place: Field) -> None:
         """A node, and one for each of its results."""
         own = place.get("name")
-        node.name = own.text() if own else f"node_{len(self.nodes)}"
-        if node.name in self.by_name:
+        node.name = own.text() if own else ""
+        if node.name in self.by_name or not _NAME.fullmatch(node.name):
             node.name = f"node_{len(self.nodes)}"
         node.value = []
         self.nodes.append(node)
@@ -287,6 +289,7 @@ def _several(read: Callable[[_Reader, Field], Any]) -> Callable[[_Reader, Field]
 
 
 _KEYWORD = 2
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 _NUMBERS: dict[str, Callable[[Field], Any]] = {
     "as_sym_int": _dim_of,
@@ -349,7 +352,18 @@ def program_of(field: Field, tensors: dict[str, np.ndarray | None]) -> Exported:
     outputs = _take_mutations(graph, module["signature"]["output_specs"])
     graph.nodes[-1].args = (outputs,)
     names = [n.name if isinstance(n, Node) else "" for n in outputs]
-    return Exported(functional(graph), output_names(_out_spec(module), names))
+    return Exported(_functional(graph, module), output_names(_out_spec(module), names))
+
+
+def _functional(graph: Graph, module: Field) -> Graph:
+    try:
+        return functional(graph)
+    except (Error, RecursionError):
+        raise
+    except Exception as error:
+        raise module.error(
+            f"the arguments of a node don't fit its op: {type(error).__name__}: {error}"
+        ) from error
 
 
 def _check_version(field: Field) -> None:

@@ -13,7 +13,7 @@ from .._native import Output
 from . import _dtypes as dtypes
 from ._dtypes import DType
 from ._rules import rule
-from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_static, product
+from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_static, product, require_small
 
 # ---- the same elements
 
@@ -111,6 +111,7 @@ def _as_strided(
     """Of a tensor that is all of its memory, in order: its elements by their places."""
     if not x.meta.is_contiguous() or not is_static([*size, *stride, *x.shape]):
         raise UnimplementedError("as_strided of what isn't contiguous, or of symbolic shape")
+    require_small(*size)
     places = np.full((), int(storage_offset or x.meta.storage_offset or 0), np.int64)
     for extent, step in zip(size, stride, strict=True):
         places = places[..., None] + np.arange(extent) * step
@@ -234,6 +235,7 @@ def _in_place_of(
         return w.op("ConcatV2", [before, source, *after], w.indices(axis))
     if not is_static(x.shape):
         raise UnimplementedError("a part with steps of a tensor of symbolic shape is replaced")
+    require_small(x.shape[axis])
     rows = np.arange(x.shape[axis])[start:end:step]
     order = [axis, *(i for i in range(x.rank) if i != axis)]
     back = [order.index(i) for i in range(x.rank)]
@@ -386,6 +388,7 @@ def _replications(w: Writer, x: Tensor, padding: Sequence[int]) -> Iterator[tupl
         if before == 0 and after == 0:
             continue
         extent = x.shape[axis]
+        require_small(before + extent + after)
         yield axis, w.indices(np.clip(np.arange(-before, extent + after), 0, extent - 1))
 
 
@@ -549,6 +552,7 @@ def _stepped(w: Writer, start: Any, end: Any, step: Any) -> Output:
     if is_static([start, end, step]) or all(isinstance(v, int | float) for v in (start, end, step)):
         if not dtype.is_floating_point:
             start, step = int(start), int(step)
+        require_small(w.result.shape[0])
         return w.constant(start + np.arange(w.result.shape[0]) * step, dtype)
     count = w.range(w.dim(w.result.shape[0]), dtype)
     return count * w.cast(step, dtype) + w.cast(start, dtype)
@@ -564,6 +568,7 @@ def _linspace(w: Writer, start: Any, end: Any, steps: Any, **_: Any) -> Output:
     if not all(isinstance(v, int | float) for v in (start, end, steps)):
         raise UnimplementedError("linspace between values that the graph computes")
     dtype = w.result.dtype
+    require_small(steps)
     return w.constant(np.linspace(start, end, steps), dtype)
 
 

@@ -67,6 +67,20 @@ def is_static(dims: Iterable[Dim]) -> bool:
     return all(isinstance(d, int) for d in dims)
 
 
+# How many numbers a rule may make part of the graph that no file holds.
+_MOST_NUMBERS = 1 << 26
+
+
+def is_small(*dims: int) -> bool:
+    """Whether an array of these dimensions may become part of a graph."""
+    return product(dims) <= _MOST_NUMBERS
+
+
+def require_small(*dims: int) -> None:
+    if not is_small(*dims):
+        raise UnimplementedError(f"{product(dims)} numbers would become part of the graph")
+
+
 class Writer:
     """Adds nodes to a builder, for one node of PyTorch's graph at a time.
 
@@ -150,6 +164,18 @@ class Writer:
         """Says where the value of a symbolic dimension is; what is known already stays."""
         if not isinstance(dim, int) and dim not in self._dims:
             self._dims[dim] = value()
+            self._solve(dim, self._dims[dim])
+
+    def _solve(self, expr: Any, value: Output) -> None:
+        """Of `2*s + 1`, what s is."""
+        if expr.kind == "Symbol":
+            self._dims.setdefault(expr, value)
+        numbers = [a for a in expr.args if isinstance(a, int)]
+        rest = [a for a in expr.args if not isinstance(a, int)]
+        if len(rest) == 1 and expr.kind == "Add":
+            self._solve(rest[0], value - sum(numbers))
+        elif len(rest) == 1 and expr.kind == "Mul" and product(numbers) != 0:
+            self._solve(rest[0], value // product(numbers))
 
     @contextlib.contextmanager
     def own_dims(self) -> Iterator[None]:
@@ -193,10 +219,11 @@ class Writer:
 
     def range(self, count: Dim, dtype: DType = dtypes.int64) -> Output:
         """0, 1, ... up to a count."""
-        if isinstance(count, int):
+        if isinstance(count, int) and is_small(count):
             return self.constant(np.arange(count), dtype)
         zero, one = self.indices(0), self.indices(1)
-        return self.cast(self.op("Range", zero, count, one), dtype)
+        end = self.indices(count) if isinstance(count, int) else count
+        return self.cast(self.op("Range", zero, end, one), dtype)
 
     # ---- collectives
 
@@ -219,7 +246,7 @@ class Writer:
     def _first_seed(self) -> Output:
         if self.seed_is_fed:
             return self.builder.placeholder("random_seed", "int64", [2])
-        low, high = np.int64(-(2**62)), np.int64(2**62)
+        low, high = self.indices(-(2**62)), self.indices(2**62)
         return self.op("RandomUniformInt", self.indices([2]), low, high)
 
     def seed(self) -> Output:

@@ -55,6 +55,8 @@ def import_graph(
 class PyTorch:
     """Where graphs come from that live in PyTorch."""
 
+    is_file = False
+
     def __init__(self) -> None:
         self._twins: dict[fx.Node, Node] = {}
 
@@ -194,16 +196,11 @@ def _target(node: fx.Node) -> str:
     raise UnimplementedError(f"node '{node.name}': there is no op '{target}'")
 
 
-def _schema_of(node: fx.Node) -> Any:
-    return node.target._schema if isinstance(node.target, torch._ops.OpOverload) else None
-
-
 def _value_of(node: fx.Node) -> Any:
-    """What PyTorch knows of a node's value."""
+    """What PyTorch knows of a node's value; of an assignment nobody asks."""
     is_op = isinstance(node.target, torch._ops.OpOverload)
-    if "val" not in node.meta and (
-        node.op == "placeholder" or is_op and node.target._schema.returns
-    ):
+    has_value = node.op == "placeholder" or is_op and node.target._schema.returns
+    if "val" not in node.meta and has_value and str(node.target) != "aten.copy_.default":
         raise InvalidArgumentError(
             f"node '{node.name}' has no meta['val']; expected a graph that was traced with shapes"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections import defaultdict
 from collections.abc import Sequence
@@ -9,8 +10,10 @@ from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch.utils._pytree import tree_leaves
 
-from ..steps import Costs, Link
+from ..steps import Costs, Link, Step
+from ..steps._problem import Problem, Timeline
 from ..steps._step import COMPUTE
 from ..steps._traces import Measured, fit_link
 from ._steps import Ranks, Sizes, step_of
@@ -28,8 +31,9 @@ def measure(
     """Runs a graph on all ranks and returns what its nodes take: the same costs on each.
 
     Every rank has to call it. Nodes run one by one, and exchanges are waited for at once. A device
-    is synchronized after each node. Copies of 8 MiB say what memory is able to do, and all-reduces
-    of two sizes what the link is.
+    is synchronized after each node. What the graph as a whole takes more than its nodes is divided
+    among them. Copies of 8 MiB say what memory is able to do, and all-reduces of two sizes what the
+    link is.
 
     Args:
         inputs: what the graph is called with. It changes what it would change.
@@ -43,7 +47,29 @@ def measure(
         run.run(*inputs)
     nodes = {name: min(times[1:]) for name, times in run.times.items()}
     link = measure_link(group) if step.exchanges() else Link()
-    return agreed(Costs(nodes=nodes, link=link, bandwidth=_bandwidth(repeat)), group)
+    costs = agreed(Costs(nodes=nodes, link=link, bandwidth=_bandwidth(repeat)), group)
+    whole = _time_whole(graph_module, inputs, repeat)
+    return agreed(_with_rest(step, costs, whole), group)
+
+
+def _time_whole(graph_module: torch.fx.GraphModule, inputs: Sequence[Any], repeat: int) -> float:
+    times = []
+    for _ in range(repeat + 1):
+        begin = time.perf_counter()
+        _synchronize(graph_module(*inputs))
+        times.append(time.perf_counter() - begin)
+    return min(times[1:])
+
+
+def _with_rest(step: Step, costs: Costs, whole: float) -> Costs:
+    """The costs with what the whole graph takes more than its nodes, divided among these."""
+    problem = Problem(step, costs)
+    predicted = Timeline(problem, problem.in_order()).nanoseconds / 1e9
+    computing = problem.computing() / 1e9
+    if not computing or whole <= predicted:
+        return costs
+    factor = 1 + (whole - predicted) / computing
+    return dataclasses.replace(costs, nodes={n: factor * t for n, t in costs.nodes.items()})
 
 
 def agreed(costs: Costs, group: Any = None) -> Costs:
@@ -84,8 +110,9 @@ def _bandwidth(repeat: int) -> float:
 
 
 def _synchronize(result: Any) -> None:
-    if isinstance(result, torch.Tensor) and result.device.type != "cpu":
-        torch.accelerator.synchronize(result.device)
+    for tensor in tree_leaves(result):
+        if isinstance(tensor, torch.Tensor) and tensor.device.type != "cpu":
+            torch.accelerator.synchronize(tensor.device)
 
 
 class _Timed(torch.fx.Interpreter):

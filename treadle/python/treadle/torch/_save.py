@@ -33,6 +33,10 @@ def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
         home = PyTorch()
         graph = home.graph(made.module)
         _keep(graph, made.state)
+        names = exported.graph_signature.user_inputs
+        for node, name in zip(graph.placeholders, names, strict=True):
+            if isinstance(name, str):  # else a number, which is no input
+                node.name = name
         default = dtype_of(torch.get_default_dtype())
         return model_of(graph, home, _names(exported), default)
 

@@ -1,0 +1,29 @@
+// Calls a program of PyTorch, without Python. What it remembers is the model's own.
+#include <treadle/treadle.h>
+
+#include <cstdio>
+#include <vector>
+
+using namespace treadle;
+
+static Expected<void> watch(const char *path) {
+  Model model = TREADLE_TRY(Model::load(path));
+  for (const std::vector<float> &chunk : {std::vector<float>{4, 8, 8, 8}, {8, 16}, {0, 0, 0}}) {
+    Tensor samples = Tensor::vector<float>(DType::Float32, chunk);
+    for (auto &[key, value] : TREADLE_TRY(model.call("serving_default", {{"samples", samples}})))
+      if (key == "is_high")
+        std::printf("%s", value.scalarValue<bool>() ? "high:" : "ok:");
+      else
+        for (float level : value.values<float>())
+          std::printf(" %g", level);
+    std::printf("\n");
+  }
+  return {};
+}
+
+int main(int argc, char **argv) {
+  Expected<void> done = watch(argc > 1 ? argv[1] : "gauge.tfg");
+  if (!done)
+    std::fprintf(stderr, "%s\n", done.error().message.c_str());
+  return done ? 0 : 1;
+}
