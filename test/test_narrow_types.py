@@ -69,6 +69,14 @@ def test_integers_of_two_bits_wrap(run):
     same(run(function(body, ["8xi32"], ["8xi32"] * 2), x), wrapped(x, 2).astype(np.int32), x & 3)
 
 
+def test_arguments_of_two_bits(run):
+    text = function("%r = stablehlo.add %a, %a : tensor<4xi2>", ["4xi2"], ["4xi2"])
+    x = np.int8([-2, -1, 0, 1])
+    (got,) = run(text, x.astype(ml_dtypes.int2))
+    assert got.dtype == ml_dtypes.int2
+    np.testing.assert_array_equal(got.astype(np.int8), wrapped(x + x, 2))
+
+
 def test_floats_that_do_not_fit_four_bits_become_the_nearest(run):
     body = """
     %n = stablehlo.convert %a : (tensor<4xf32>) -> tensor<4xi4>
@@ -103,6 +111,36 @@ def test_bits_of_bools_and_nibbles(run):
         x,
         x + x,
     )
+
+
+def test_bits_of_nibbles_as_pairs_of_bits(run):
+    body = """
+    %two = stablehlo.bitcast_convert %a : (tensor<3xi4>) -> tensor<3x2xi2>
+    %r0 = stablehlo.convert %two : (tensor<3x2xi2>) -> tensor<3x2xi32>
+    %back = stablehlo.bitcast_convert %two : (tensor<3x2xi2>) -> tensor<3xi4>
+    %r1 = stablehlo.convert %back : (tensor<3xi4>) -> tensor<3xi32>"""
+    x = np.int8([-8, 7, -3])
+    same(
+        run(function(body, ["3xi4"], ["3x2xi32", "3xi32"]), x.astype(ml_dtypes.int4)),
+        wrapped(x[:, None] >> np.array([0, 2]), 2).astype(np.int32),
+        x.astype(np.int32),
+    )
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            '%r = "stablehlo.popcnt"(%a, %b) : (tensor<2xi4>, tensor<2xf32>) -> tensor<2xi4>',
+            "one type",
+        ),
+        ('%r = "stablehlo.popcnt"() : () -> tensor<2xi4>', "one type"),
+        ("%r = arith.addi %a, %a : tensor<2xi4>", "arith.addi of numbers of a few bits"),
+    ],
+)
+def test_bits_of_what_has_none_are_an_error(run, body, message):
+    with pytest.raises((treadle.InvalidArgumentError, treadle.UnimplementedError), match=message):
+        run(function(body, ["2xi4", "2xf32"], ["2xi4"]), np.int8([1, 2]), np.float32([1, 2]))
 
 
 def test_bits_that_do_not_fit_are_an_error(run):
@@ -143,6 +181,18 @@ def test_conversion_to_a_small_float_rounds_as_ml_dtypes_does(run, name):
     np.testing.assert_array_equal(
         np.signbit(got)[~np.isnan(got)], np.signbit(expected)[~np.isnan(got)]
     )
+
+
+@pytest.mark.parametrize("name", ["f8E4M3B11FNUZ", "f8E4M3FNUZ", "f8E5M2FNUZ"])
+def test_arguments_of_small_floats(run, name):
+    text = function(
+        f"%r = stablehlo.multiply %a, %a : tensor<6x{name}>", [f"6x{name}"], [f"6x{name}"]
+    )
+    dtype = getattr(ml_dtypes, SMALL[name])
+    x = np.float32([0, -1.3, 2.7, 1e-3, 100, np.nan]).astype(dtype)
+    (got,) = run(text, x)
+    assert got.dtype == dtype
+    np.testing.assert_array_equal(got.view(np.uint8), (x * x).view(np.uint8))
 
 
 def test_small_floats_are_rounded_after_each_op(run):

@@ -951,3 +951,55 @@ def test_programs_of_jax_by_family(tmp_path):
     wrong = differences(folder, loose=loose)
     wrong = [line for line in wrong if not line.startswith(BEYOND)]
     assert not wrong, "\n".join(wrong)
+
+
+# --- top-k, and custom calls that are ops --------------------------------------------------------
+
+
+def test_nan_is_the_largest_of_top_k(run):
+    body = "%r0, %r1 = chlo.top_k(%a, k = 4) : tensor<6xf32> -> (tensor<4xf32>, tensor<4xi32>)"
+    x = np.float32([1, np.nan, -np.inf, np.inf, -0.0, 0.0])
+    same(
+        run(function(body, ["6xf32"], ["4xf32", "4xi32"]), x),
+        np.float32([np.nan, np.inf, 1, 0.0]),
+        np.int32([1, 3, 0, 5]),
+    )
+
+
+def test_the_smallest_by_a_custom_call(run):
+    body = """
+    %r0, %r1 = stablehlo.custom_call @mhlo.topk(%a) {
+      mhlo.attributes = {k = 2 : i64, largest = false}, mhlo.version = 1 : i64}
+      : (tensor<4xf32>) -> (tensor<2xf32>, tensor<2xi32>)"""
+    x = np.float32([3, -2, 7, -2])
+    same(
+        run(function(body, ["4xf32"], ["2xf32", "2xi32"]), x),
+        np.float32([-2, -2]),
+        np.int32([1, 3]),
+    )
+
+
+def test_a_function_by_a_custom_call(run):
+    body = "%r = stablehlo.custom_call @mhlo.sinh(%a) : (tensor<3xf32>) -> tensor<3xf32>"
+    x = floats(3)
+    expect(run(function(body, ["3xf32"], ["3xf32"]), x), np.sinh(x))
+
+
+@pytest.mark.parametrize(
+    ("op", "message"),
+    [
+        ('"stablehlo.gather"(%a)', "it has 1 operands, expected 2"),
+        ('"stablehlo.complex"(%a)', "it has 1 operands, expected 2"),
+        ('"stablehlo.reduce_window"(%a, %a)', "it has 0 regions, expected 1"),
+        ('"stablehlo.select_and_scatter"(%a, %a, %a)', "it has 0 regions, expected 2"),
+        ('"chlo.zeta"(%a)', "it has 1 operands, expected 2"),
+        ('"chlo.erf"()', "it has 0 operands, expected 1"),
+        ('"chlo.scan"(%a)', "it has no inputs, or no body"),
+        ('"chlo.ragged_dot"(%a)', "it has 1 operands, expected three"),
+    ],
+)
+def test_ops_without_all_their_parts_are_errors(run, op, message):
+    operands = ", ".join(["tensor<2xf32>"] * op.count("%a"))
+    body = f"%r = {op} : ({operands}) -> tensor<2xf32>"
+    with pytest.raises((treadle.InvalidArgumentError, treadle.UnimplementedError), match=message):
+        run(function(body, ["2xf32"], ["2xf32"]), floats(2))

@@ -228,32 +228,40 @@ static Expected<std::string> readScale(EntryReader &from) {
   return text.str().str() + (isWhole ? ".0" : "");
 }
 
-/// Smallest and largest number.
-static Expected<void> skipRange(EntryReader &from) {
-  TREADLE_TRY(from.at.signedVarint());
-  TREADLE_TRY(from.at.signedVarint());
-  return {};
+namespace {
+/// What both kinds begin with: whether the numbers have signs, their type, and that which they
+/// stand for.
+struct QuantizedHead {
+  std::string storage, expressed;
+};
+} // namespace
+
+static Expected<QuantizedHead> readQuantizedHead(EntryReader &from) {
+  bool isSigned = TREADLE_TRY(from.at.varint()) & 1;
+  std::string storage = textOf(TREADLE_TRY(from.type()));
+  if (!isSigned && llvm::StringRef(storage).starts_with("i"))
+    storage.front() = 'u';
+  return QuantizedHead{storage, textOf(TREADLE_TRY(from.type()))};
 }
 
-/// What both kinds begin with: flags, the type of the numbers, the type that they stand for.
-static Expected<std::string> readQuantizedHead(EntryReader &from) {
-  TREADLE_TRY(from.at.varint());
-  Type storage = TREADLE_TRY(from.type());
-  return "uniform<" + textOf(storage) + ":" + textOf(TREADLE_TRY(from.type()));
+/// Smallest and largest number, and what the text of the type begins with.
+static Expected<std::string> readRange(EntryReader &from, const QuantizedHead &head) {
+  int64_t least = TREADLE_TRY(from.at.signedVarint()), most = TREADLE_TRY(from.at.signedVarint());
+  return str("uniform<", head.storage, "<", least, ":", most, ">:", head.expressed);
 }
 
 static Expected<Type> readQuantized(EntryReader &from) {
-  std::string text = TREADLE_TRY(readQuantizedHead(from));
-  text += ", " + TREADLE_TRY(readScale(from));
-  text += ":" + std::to_string(TREADLE_TRY(from.at.signedVarint())) + ">";
-  TREADLE_TRY(skipRange(from));
-  return namedType(from.context, "quant", text);
+  QuantizedHead head = TREADLE_TRY(readQuantizedHead(from));
+  std::string scale = TREADLE_TRY(readScale(from));
+  int64_t zero = TREADLE_TRY(from.at.signedVarint());
+  std::string text = TREADLE_TRY(readRange(from, head));
+  return namedType(from.context, "quant", str(text, ", ", scale, ":", zero, ">"));
 }
 
 static Expected<Type> readQuantizedByAxis(EntryReader &from) {
-  std::string text = TREADLE_TRY(readQuantizedHead(from));
-  text += ":" + std::to_string(TREADLE_TRY(from.at.varint())) + ", {";
-  TREADLE_TRY(skipRange(from));
+  QuantizedHead head = TREADLE_TRY(readQuantizedHead(from));
+  auto axis = TREADLE_TRY(from.at.varint());
+  std::string text = str(TREADLE_TRY(readRange(from, head)), ":", axis, ", {");
   SmallVector<std::string> parts(TREADLE_TRY(from.at.count()));
   for (std::string &part : parts)
     part = TREADLE_TRY(readScale(from));

@@ -515,14 +515,28 @@ static const OpRow *findOp(StringRef name) {
   return row == std::end(ops) ? nullptr : row;
 }
 
-static Expected<void> checkCount(const OpRow &row, StringRef expected, size_t count,
-                                 StringRef what) {
+StringRef bytecode::countsOf(StringRef op) {
+  StringRef counts;
+  for (const OpRow &row : ops)
+    if (row.name == op) // the newest version is the last
+      counts = row.counts;
+  return counts;
+}
+
+bool bytecode::fitsCount(StringRef expected, size_t count) {
   bool isOpen = expected.consume_back("+");
   size_t least = 0;
-  if (!expected.getAsInteger(10, least) && (isOpen ? count >= least : count == least))
+  return !expected.getAsInteger(10, least) && (isOpen ? count >= least : count == least);
+}
+
+static Expected<void> checkCount(const OpRow &row, StringRef expected, size_t count,
+                                 StringRef what) {
+  if (fitsCount(expected, count))
     return {};
+  bool isOpen = expected.consume_back("+");
   return Unexpected(invalidArgument("vhlo.", row.name.str(), " in the bytecode has ", count, " ",
-                                    what.str(), ", expected ", least, isOpen ? " or more" : ""));
+                                    what.str(), ", expected ", expected.str(),
+                                    isOpen ? " or more" : ""));
 }
 
 static Expected<void> checkCounts(const OpRow &row, const OperationState &state) {

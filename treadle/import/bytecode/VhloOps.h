@@ -23,6 +23,12 @@ struct SourceOp {
 /// known. Unimplemented names one that isn't.
 Expected<mlir::Operation *> createFromVhlo(mlir::OpBuilder &builder, SourceOp &&source);
 
+/// How many operands, results and regions an op of StableHLO has, in this order: `2 1 0`, or `1+ 0+
+/// 1` for one or more operands. Empty for what isn't one.
+llvm::StringRef countsOf(llvm::StringRef op);
+/// Whether one of these counts is that of `count` things.
+bool fitsCount(llvm::StringRef expected, size_t count);
+
 /// The newest version of VHLO that all is known of.
 constexpr llvm::StringLiteral newestVhlo = "1.20.0";
 

@@ -473,14 +473,22 @@ static LogicalResult readLeadingZeros(Body &body, Operation *op) {
 // Comparisons
 //===----------------------------------------------------------------------===//
 
-/// Integers in the order that IEEE gives all values: -NaN, -inf, ..., -0, 0, ..., inf, NaN.
-static Value totalOrder(Body &body, Value x) {
-  unsigned bits = elementOf(x).getIntOrFloatBitWidth();
-  Type whole = body.builder.getIntegerType(bits);
-  Value pattern = bitcast(body, x, whole);
+/// The other bits of what has the sign bit set, inverted.
+static Value flipped(Body &body, Value pattern) {
+  Type whole = elementOf(pattern);
+  unsigned bits = whole.getIntOrFloatBitWidth();
   Value sign = body.like("RightShift", {pattern, body.scalarInt(whole, bits - 1)});
   Value flip = body.like("BitwiseAnd", {sign, body.scalarInt(whole, llvm::maxIntN(bits))});
   return body.like("BitwiseXor", {pattern, flip});
+}
+
+Value hlo::totalOrder(Body &body, Value x) {
+  Type whole = body.builder.getIntegerType(elementOf(x).getIntOrFloatBitWidth());
+  return flipped(body, bitcast(body, x, whole));
+}
+
+Value hlo::ofTotalOrder(Body &body, Value order, Type element) {
+  return bitcast(body, flipped(body, order), element);
 }
 
 static LogicalResult readCompare(Body &body, Operation *op) {

@@ -272,12 +272,13 @@ static StringRef tableName(Operation *op) {
              : name;
 }
 
-/// Checks may be custom calls too.
+/// Checks may be custom calls too, and so may ops of mhlo.
 static Converter converterOf(Operation *op) {
-  StringRef name = tableName(op);
-  if (StringRef target = word(op, "call_target_name");
-      name == "custom_call" && target.starts_with("check."))
+  StringRef name = tableName(op), target = word(op, "call_target_name");
+  if (name == "custom_call" && target.starts_with("check."))
     name = target;
+  if (name == "custom_call" && isMhloCall(target))
+    return readMhloCall;
   return converters().lookup(name);
 }
 

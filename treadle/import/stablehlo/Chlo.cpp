@@ -95,8 +95,8 @@ LogicalResult ScanReader::check() {
   auto first = dyn_cast<RankedTensorType>(whole.front().getType());
   for (Value value : whole) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
-    if (!type || !type.hasStaticShape())
-      return unimplementedOp(op) << " of unknown sizes";
+    if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+      return unimplementedOp(op) << " of unknown sizes, or of other than real numbers";
     if (dim < 0 || dim >= type.getRank() || type.getDimSize(dim) != first.getDimSize(dim))
       return op->emitError("its inputs and outputs differ along dimension ") << dim;
   }
@@ -223,6 +223,29 @@ LogicalResult ScanReader::read() {
 }
 
 static LogicalResult readScan(Body &body, Operation *op) { return ScanReader(body, op).read(); }
+
+//===----------------------------------------------------------------------===//
+// Custom calls
+//===----------------------------------------------------------------------===//
+
+bool hlo::isMhloCall(StringRef target) {
+  return target.consume_front("mhlo.") &&
+         llvm::is_contained({"acos", "acosh", "asin", "asinh", "atan", "atanh", "cosh", "erf",
+                             "erfc", "sinh", "tan", "topk"},
+                            target);
+}
+
+LogicalResult hlo::readMhloCall(Body &body, Operation *op) {
+  OpBuilder builder(op);
+  OperationState state(op->getLoc(), word(op, "call_target_name"));
+  state.addOperands(op->getOperands());
+  state.addTypes(op->getResultTypes());
+  if (auto attributes = op->getAttrOfType<DictionaryAttr>("mhlo.attributes"))
+    state.addAttributes(attributes.getValue());
+  state.attributes.erase("call_target_name");
+  Operation *made = builder.create(state);
+  return readInPlaceOf(body, op, made, made->getResults());
+}
 
 static constexpr Row rows[] = {
     {"is_pos_inf", readIsInfinite<1>},

@@ -129,9 +129,9 @@ static LogicalResult readConvert(Body &body, Operation *op) {
 
 /// Several numbers of a few bits, along the last dimension, as one number each; the first has the
 /// lowest bits.
-static Value packedBits(Body &body, Value parts, unsigned width, RankedTensorType type) {
-  unsigned bits = type.getElementType().getIntOrFloatBitWidth();
-  Type word = body.builder.getIntegerType(bits, /*isSigned=*/false);
+static Value packedBits(Body &body, Value parts, unsigned width, unsigned bits,
+                        RankedTensorType type) {
+  Type word = body.builder.getIntegerType(std::max(bits, 8U), /*isSigned=*/false);
   RankedTensorType given = rankedOf(parts);
   Term x = Term(body, parts).as(word);
   SmallVector<int64_t> shifts;
@@ -144,9 +144,9 @@ static Value packedBits(Body &body, Value parts, unsigned width, RankedTensorTyp
 }
 
 /// Numbers as several numbers of a few bits each, along a new last dimension.
-static Value unpackedBits(Body &body, Value whole, unsigned width, RankedTensorType type) {
-  unsigned bits = elementOf(whole).getIntOrFloatBitWidth();
-  Type word = body.builder.getIntegerType(bits, /*isSigned=*/false);
+static Value unpackedBits(Body &body, Value whole, unsigned width, unsigned bits,
+                          RankedTensorType type) {
+  Type word = body.builder.getIntegerType(std::max(bits, 8U), /*isSigned=*/false);
   SmallVector<int64_t> shifts;
   for (unsigned at = 0; at < bits; at += width)
     shifts.push_back(at);
@@ -171,11 +171,8 @@ static LogicalResult readFewBits(Body &body, Operation *op, Type from, Type to) 
       (isPacked ? given : type).getShape().back() != large / small)
     return op->emitError("'stablehlo.bitcast_convert': ")
            << op->getOperand(0).getType() << " hasn't the bits of " << op->getResult(0).getType();
-  Value value =
-      isPacked ? packedBits(body, x, fromWidth, type) : unpackedBits(body, x, toWidth, type);
-  if (isPacked)
-    return done(body, op, value);
-  value = body.cast(value, elementOf(type));
+  Value value = isPacked ? packedBits(body, x, small, large, type)
+                         : body.cast(unpackedBits(body, x, small, large, type), elementOf(type));
   return done(body, op, wideTypeOf(to) ? wrapped(body, value, cast<IntegerType>(to)) : value);
 }
 

@@ -33,6 +33,10 @@ bool isClosed(Operation *op) {
 
 /// The elements, in the wide type.
 FailureOr<Attribute> widenedElements(Operation *op, Attribute attr) {
+  auto stored = dyn_cast_or_null<DenseResourceElementsAttr>(attr);
+  if (stored && isNarrow(stored.getType()))
+    return op->emitError("unimplemented: ")
+           << op->getName().getStringRef() << " of numbers of a few bits in a resource";
   auto elements = dyn_cast_or_null<DenseElementsAttr>(attr);
   if (!elements || !isNarrow(elements.getType()))
     return attr;
@@ -68,6 +72,12 @@ Value bitsOf(OpBuilder &builder, Value value, Type narrow) {
 bool looksAtBits(Operation *op) {
   return llvm::is_contained({"popcnt", "count_leading_zeros", "shift_right_logical"},
                             op->getName().stripDialect());
+}
+
+bool areNarrowIntegers(TypeRange types) {
+  return llvm::all_of(types, [](Type type) {
+    return isNarrow(type) && isa<IntegerType>(getElementTypeOrSelf(type));
+  });
 }
 
 /// An op of bits gets its operands without copies of their signs.
@@ -128,6 +138,15 @@ LogicalResult keepBits(Operation *op) {
   return success();
 }
 
+bool isCalled(func::FuncOp function) {
+  auto calls = [&](Operation *op) {
+    auto callee = op->getAttrOfType<FlatSymbolRefAttr>("callee");
+    return callee && callee.getValue() == function.getName() ? WalkResult::interrupt()
+                                                             : WalkResult::advance();
+  };
+  return function->getParentOfType<ModuleOp>().walk(calls).wasInterrupted();
+}
+
 bool hasNarrow(TypeRange types) { return llvm::any_of(types, isNarrow); }
 
 LogicalResult widen(Operation *op) {
@@ -146,6 +165,11 @@ LogicalResult widen(Operation *op) {
     return keepBits(op);
   if (name == "convert" && op->getNumResults() == 1 && isNarrow(op->getResult(0).getType()))
     op->setAttr("narrow", TypeAttr::get(getElementTypeOrSelf(op->getResult(0).getType())));
+  else if (looksAtBits(op) &&
+           (op->getNumOperands() == 0 || op->getNumResults() != 1 ||
+            !areNarrowIntegers(op->getOperandTypes()) || !areNarrowIntegers(op->getResultTypes())))
+    return op->emitError("'") << op->getName().getStringRef()
+                              << "': it isn't of integers of one type";
   else if (!isClosed(op))
     roundResults(op);
   return success();
@@ -204,6 +228,10 @@ LogicalResult widenNarrowTypes(ModuleOp module, func::FuncOp main) {
     if (failed(widen(op)))
       return failure();
   bool hasEdge = !main.isExternal() && llvm::hasSingleElement(main.getBody());
+  if (hasEdge && isCalled(main) &&
+      (hasNarrow(main.getArgumentTypes()) || hasNarrow(main.getResultTypes())))
+    return main.emitError("unimplemented: calls of '")
+           << main.getName() << "', whose arguments or results have a few bits";
   Edge edge(main);
   if (hasEdge)
     edge.addConversions();

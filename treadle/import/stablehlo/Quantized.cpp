@@ -237,9 +237,10 @@ bool keepsStorage(Operation *op) {
     return false;
   if (name != "concatenate" && name != "gather" && name != "pad")
     return true;
-  return llvm::all_equal(
-      llvm::map_range(op->getOperands().take_front(name == "gather" ? 1 : op->getNumOperands()),
-                      [&](Value value) { return getElementTypeOrSelf(value.getType()); }));
+  SmallVector<Type> elements;
+  for (Value operand : op->getOperands())
+    elements.push_back(getElementTypeOrSelf(operand.getType()));
+  return name == "gather" || llvm::all_equal(elements);
 }
 
 LogicalResult Lowering::lower(Operation *op) {

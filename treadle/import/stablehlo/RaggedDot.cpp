@@ -65,6 +65,9 @@ LogicalResult RaggedDot::check() {
   };
   if (!llvm::all_of(op->getOperandTypes(), isFixed) || !isFixed(op->getResult(0).getType()))
     return unimplementedOp(op) << " of unknown sizes";
+  for (Value value : {op->getOperand(0), op->getOperand(1), Value(op->getResult(0))})
+    if (!elementOf(value.getType()).isIntOrFloat())
+      return unimplementedOp(op) << " of " << elementOf(value.getType());
   result = typeOf(op->getResult(0));
   RankedTensorType left = typeOf(op->getOperand(0)), right = typeOf(op->getOperand(1)),
                    sizes = typeOf(op->getOperand(2));

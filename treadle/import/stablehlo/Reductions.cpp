@@ -516,10 +516,19 @@ static LogicalResult readTopK(Body &body, Operation *op) {
   Type element = elementOf(x);
   if (isBool(element))
     x = body.cast(x, body.builder.getIntegerType(8, /*isSigned=*/false));
+  bool isOrdered = isFloat(element) && element.getIntOrFloatBitWidth() >= 16;
+  bool isOfSmallest = numberOr(op, "largest", 1) == 0;
+  if (isOrdered) // NaN is the largest
+    x = totalOrder(body, x);
+  if (isOfSmallest)
+    x = body.like("Invert", x);
   SmallVector<Type> types{Body::withElement(body.resultType(op, 0), elementOf(x)),
                           body.resultType(op, 1)};
   SmallVector<Value> results = body.nodes("TopKV2", {x, k}, types);
-  body.map(op->getResult(0), body.cast(results[0], element));
+  if (isOfSmallest)
+    results[0] = body.like("Invert", results[0]);
+  body.map(op->getResult(0),
+           isOrdered ? ofTotalOrder(body, results[0], element) : body.cast(results[0], element));
   body.map(op->getResult(1), results[1]);
   return success();
 }

@@ -35,6 +35,15 @@ Value indicesAlong(Body &body, Value shape, int64_t dim, mlir::RankedTensorType 
 LogicalResult readInPlaceOf(Body &body, Operation *op, ArrayRef<Operation *> made,
                             mlir::ValueRange results);
 
+/// Integers in the order that IEEE gives all floats: -NaN, -inf, ..., -0, 0, ..., inf, NaN; and the
+/// floats of such integers.
+Value totalOrder(Body &body, Value x);
+Value ofTotalOrder(Body &body, Value order, Type element);
+
+/// A custom call `@mhlo.NAME`, which stands for the op of that name, as JAX exports some.
+bool isMhloCall(StringRef target);
+LogicalResult readMhloCall(Body &body, Operation *op);
+
 LogicalResult readRaggedDot(Body &body, Operation *op);
 
 /// Reads a reduce, reduce_window or sort whose function uses scalars from outside.

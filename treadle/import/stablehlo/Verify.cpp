@@ -1,6 +1,7 @@
 // What the types of a program must fulfil, said at the op's place in the text instead of by the
 // kernel that stumbles over it.
 #include "treadle/dialect/stablehlo/StableHlo.h"
+#include "treadle/import/bytecode/VhloOps.h"
 #include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
@@ -453,13 +454,51 @@ const llvm::StringMap<Check> &checks() {
   return table;
 }
 
+//===----------------------------------------------------------------------===//
+// Counts
+//===----------------------------------------------------------------------===//
+
+/// Those of an op that is none of StableHLO's; empty where its reader looks at them.
+StringRef countsOfOther(StringRef name) {
+  if (name == "scan" || name == "ragged_dot")
+    return "";
+  if (name == "broadcast_select")
+    return "3 1 0";
+  if (name.starts_with("broadcast_") ||
+      llvm::is_contained({"next_after", "polygamma", "zeta", "mulhi"}, name))
+    return "2 1 0";
+  return name == "top_k" || name == "topk" ? "1 2 0" : "1 1 0";
+}
+
+/// The specification's counts of operands, results and regions. Of conditionals there is an older
+/// form, which has more operands.
+LogicalResult checkCounts(Operation *op) {
+  StringRef name = op->getName().stripDialect(), counts = bytecode::countsOf(name);
+  if (name == "if" || name == "case" || name == "custom_call" || name == "return")
+    return success();
+  if (counts.empty())
+    counts = countsOfOther(name);
+  if (counts.empty())
+    return success();
+  SmallVector<StringRef> expected;
+  counts.split(expected, ' ');
+  for (auto [what, count, number] :
+       {std::tuple("operands", static_cast<size_t>(op->getNumOperands()), expected[0]),
+        std::tuple("results", static_cast<size_t>(op->getNumResults()), expected[1]),
+        std::tuple("regions", static_cast<size_t>(op->getNumRegions()), expected[2])})
+    if (!bytecode::fitsCount(number, count))
+      return complain(op) << "it has " << count << ' ' << what << ", expected " << number;
+  return success();
+}
+
 bool isKnownElement(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
-    return llvm::is_contained({1U, 4U, 8U, 16U, 32U, 64U}, integer.getWidth());
+    return llvm::is_contained({1U, 2U, 4U, 8U, 16U, 32U, 64U}, integer.getWidth());
   if (auto complex = dyn_cast<ComplexType>(element))
     return complex.getElementType().isF32() || complex.getElementType().isF64();
   return isa<Float16Type, BFloat16Type, Float32Type, Float64Type, Float8E4M3FNType, Float8E5M2Type,
-             IndexType, NoneType>(element);
+             Float8E4M3FNUZType, Float8E4M3B11FNUZType, Float8E5M2FNUZType, IndexType, NoneType>(
+      element);
 }
 
 /// Whether a tensor can be of the type: one that numbers can have, and a token's.
@@ -483,7 +522,11 @@ LogicalResult hlo::verifyOp(Operation *op) {
   for (Region &region : op->getRegions())
     if (!region.empty() && failed(verifyTypes(op, region.front().getArgumentTypes())))
       return failure();
-  if (!stablehlo::isHlo(op) || op->getName().getDialectNamespace() == "chlo")
+  if (!stablehlo::isHlo(op))
+    return success();
+  if (failed(checkCounts(op)))
+    return failure();
+  if (op->getName().getDialectNamespace() == "chlo")
     return success();
   Check check = checks().lookup(op->getName().stripDialect());
   return check ? check(op) : success();

@@ -43,8 +43,9 @@ constexpr void addPairs(std::array<CastRow, numDTypes> &pairs, TypeList<Froms...
 
 // Small numbers are converted only to what TensorFlow converts them to.
 constexpr auto makePairs() {
-  using Floats8 = TypeList<Float8E5M2, Float8E4M3FN>;
-  using Nibbles = TypeList<Int4, UInt4>;
+  using Floats8 =
+      TypeList<Float8E5M2, Float8E4M3FN, Float8E5M2FNUZ, Float8E4M3FNUZ, Float8E4M3B11FNUZ>;
+  using Nibbles = TypeList<Int4, UInt4, Int2, UInt2>;
   std::array<CastRow, numDTypes> pairs{};
   addPairs(pairs, PlainTypes(), PlainTypes());
   addPairs(pairs, Floats8(), Join<PlainTypes, Floats8>());

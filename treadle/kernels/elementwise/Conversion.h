@@ -40,11 +40,11 @@ template <typename To, typename From> To convert(const From &x) {
     return To(convert<typename To::value_type>(x));
   } else if constexpr (isSmallFloat<From> || isFloat8<From>) {
     return convert<To>(static_cast<float>(x));
-  } else if constexpr (isNibble<From>) {
+  } else if constexpr (hasFewBits<From>) {
     return convert<To>(static_cast<int64_t>(x));
   } else if constexpr (isFloat8<To>) {
     return To(static_cast<double>(x));
-  } else if constexpr (isNibble<To>) {
+  } else if constexpr (hasFewBits<To>) {
     return To(static_cast<int64_t>(x));
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);

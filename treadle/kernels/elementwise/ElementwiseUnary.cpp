@@ -44,8 +44,9 @@ struct SquareOp {
   }
   /// Infinite where one of the parts is, and without the cancellation of re^2 - im^2.
   template <typename T> static std::complex<T> apply(std::complex<T> x) {
-    T re = x.real(), im = x.imag();
-    return {(re - im) * (re + im), 2 * (re * im)};
+    T re = x.real(), im = x.imag(), difference = re - im, sum = re + im;
+    bool isZero = difference == 0 || sum == 0; // even if the other is infinite
+    return {isZero ? T(0) : difference * sum, 2 * (re * im)};
   }
 };
 

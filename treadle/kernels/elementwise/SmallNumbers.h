@@ -1,4 +1,4 @@
-// Numbers of 8 and 4 bits, which are only stored and converted, never computed with.
+// Numbers of 8, 4 and 2 bits, which are only stored and converted, never computed with.
 #pragma once
 
 #include "treadle/kernels/Element.h"
@@ -9,14 +9,20 @@
 
 namespace treadle {
 
-/// A float of 8 bits with so many bits of fraction. One with infinities has them where IEEE 754
-/// would; one without uses those exponents for numbers, and all ones for what is no number.
-template <int fractionBits, bool hasInfinities> struct Float8 {
+/// What a float of 8 bits has besides numbers: infinities and NaNs where IEEE 754 has them; NaN
+/// alone, of all ones; or NaN alone, in place of -0.
+enum class Specials : uint8_t { Ieee, AllOnes, NegativeZero };
+
+/// A float of 8 bits with so many bits of fraction.
+template <int fractionBits, int bias, Specials specials> struct Float8 {
   static constexpr int exponentBits = 7 - fractionBits;
-  static constexpr int bias = (1 << (exponentBits - 1)) - 1;
+  static constexpr bool isIeee = specials == Specials::Ieee;
+  static constexpr bool hasNegativeZero = specials != Specials::NegativeZero;
   static constexpr uint8_t infinity = ((1 << exponentBits) - 1) << fractionBits;
-  static constexpr uint8_t noNumber = hasInfinities ? infinity | 1 << (fractionBits - 1) : 0x7f;
-  static constexpr int tooLarge = hasInfinities ? infinity : 0x7f; // the least bits of none
+  static constexpr uint8_t noNumber = isIeee            ? infinity | 1 << (fractionBits - 1)
+                                      : hasNegativeZero ? 0x7f
+                                                        : 0x80;
+  static constexpr int tooLarge = isIeee ? infinity : noNumber; // the least bits of none
 
   Float8() = default;
   explicit Float8(double x) {
@@ -31,15 +37,18 @@ template <int fractionBits, bool hasInfinities> struct Float8 {
         size > 0 && std::isfinite(size) ? std::max(std::ilogb(size), 1 - bias) : 1 - bias;
     double steps = std::nearbyint(std::ldexp(size, fractionBits - exponent));
     double all = std::ldexp(exponent + bias - 1, fractionBits) + steps;
-    bits = sign | static_cast<uint8_t>(all < tooLarge ? static_cast<int>(all) : overflow());
+    bits = static_cast<uint8_t>(all < tooLarge ? static_cast<int>(all) : tooLarge);
+    if (bits || hasNegativeZero)
+      bits |= sign;
   }
 
   explicit operator float() const {
     int fraction = bits & ((1 << fractionBits) - 1), exponent = (bits & 0x7f) >> fractionBits;
     float size;
-    if (hasInfinities ? exponent == (1 << exponentBits) - 1 : (bits & 0x7f) == 0x7f)
-      size = hasInfinities && !fraction ? std::numeric_limits<float>::infinity()
-                                        : std::numeric_limits<float>::quiet_NaN();
+    if (isIeee ? exponent == (1 << exponentBits) - 1
+               : (hasNegativeZero ? bits & 0x7f : bits) == noNumber)
+      size = isIeee && !fraction ? std::numeric_limits<float>::infinity()
+                                 : std::numeric_limits<float>::quiet_NaN();
     else if (exponent)
       size = std::ldexp(static_cast<float>(fraction | 1 << fractionBits),
                         exponent - bias - fractionBits);
@@ -49,33 +58,42 @@ template <int fractionBits, bool hasInfinities> struct Float8 {
   }
 
   uint8_t bits;
-
-private:
-  static constexpr int overflow() { return hasInfinities ? infinity : noNumber; }
 };
 
-using Float8E5M2 = Float8<2, true>;
-using Float8E4M3FN = Float8<3, false>;
+using Float8E5M2 = Float8<2, 15, Specials::Ieee>;
+using Float8E4M3FN = Float8<3, 7, Specials::AllOnes>;
+using Float8E5M2FNUZ = Float8<2, 16, Specials::NegativeZero>;
+using Float8E4M3FNUZ = Float8<3, 8, Specials::NegativeZero>;
+using Float8E4M3B11FNUZ = Float8<3, 11, Specials::NegativeZero>;
 template <> inline constexpr DType dtypeOf<Float8E5M2> = DType::Float8E5M2;
 template <> inline constexpr DType dtypeOf<Float8E4M3FN> = DType::Float8E4M3FN;
+template <> inline constexpr DType dtypeOf<Float8E5M2FNUZ> = DType::Float8E5M2FNUZ;
+template <> inline constexpr DType dtypeOf<Float8E4M3FNUZ> = DType::Float8E4M3FNUZ;
+template <> inline constexpr DType dtypeOf<Float8E4M3B11FNUZ> = DType::Float8E4M3B11FNUZ;
 
-/// An integer of 4 bits, in a byte of its own.
-template <typename Byte> struct Nibble {
-  Nibble() = default;
-  explicit Nibble(int64_t x)
-      : value(static_cast<Byte>(static_cast<Byte>(static_cast<uint8_t>(x) << 4) >> 4)) {}
+/// An integer of a few bits, in a byte of its own.
+template <typename Byte, int bits> struct FewBits {
+  FewBits() = default;
+  explicit FewBits(int64_t x)
+      : value(static_cast<Byte>(static_cast<Byte>(static_cast<uint8_t>(x) << (8 - bits)) >>
+                                (8 - bits))) {}
   explicit operator int64_t() const { return value; }
   Byte value;
 };
 
-using Int4 = Nibble<int8_t>;
-using UInt4 = Nibble<uint8_t>;
+using Int2 = FewBits<int8_t, 2>;
+using UInt2 = FewBits<uint8_t, 2>;
+using Int4 = FewBits<int8_t, 4>;
+using UInt4 = FewBits<uint8_t, 4>;
+template <> inline constexpr DType dtypeOf<Int2> = DType::Int2;
+template <> inline constexpr DType dtypeOf<UInt2> = DType::UInt2;
 template <> inline constexpr DType dtypeOf<Int4> = DType::Int4;
 template <> inline constexpr DType dtypeOf<UInt4> = DType::UInt4;
 
-template <typename T>
-inline constexpr bool isFloat8 = std::is_same_v<T, Float8E5M2> || std::is_same_v<T, Float8E4M3FN>;
-template <typename T>
-inline constexpr bool isNibble = std::is_same_v<T, Int4> || std::is_same_v<T, UInt4>;
+template <typename T> inline constexpr bool isFloat8 = false;
+template <int fractionBits, int bias, Specials specials>
+inline constexpr bool isFloat8<Float8<fractionBits, bias, specials>> = true;
+template <typename T> inline constexpr bool hasFewBits = false;
+template <typename Byte, int bits> inline constexpr bool hasFewBits<FewBits<Byte, bits>> = true;
 
 } // namespace treadle

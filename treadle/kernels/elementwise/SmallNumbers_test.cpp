@@ -17,6 +17,9 @@ template <typename T> void expectThereAndBack() {
 TEST(SmallNumbers, FloatsThereAndBack) {
   expectThereAndBack<Float8E5M2>();
   expectThereAndBack<Float8E4M3FN>();
+  expectThereAndBack<Float8E5M2FNUZ>();
+  expectThereAndBack<Float8E4M3FNUZ>();
+  expectThereAndBack<Float8E4M3B11FNUZ>();
 }
 
 TEST(SmallNumbers, RoundingToEvenAndBeyondTheLargest) {
@@ -32,10 +35,20 @@ TEST(SmallNumbers, RoundingToEvenAndBeyondTheLargest) {
             (std::vector<float>{1, 1.25f, 448, 448, 448, 57344, infinity, 0, 0}));
 }
 
+TEST(SmallNumbers, WhatHasNoNegativeZeroHasNaNInItsPlace) {
+  Tensor in = vec<float>({-0.0f, -1e-9f, 240, 248, -1, std::numeric_limits<float>::infinity()});
+  Tensor out = run1("Cast", {in}, DType::Float8E4M3FNUZ);
+  EXPECT_EQ(std::vector<uint8_t>(out.data<uint8_t>(), out.data<uint8_t>() + 6),
+            (std::vector<uint8_t>{0, 0, 0x7f, 0x80, 0xc0, 0x80}));
+  EXPECT_TRUE(std::isnan(values<float>(run1("Cast", {out}, DType::Float32))[3]));
+}
+
 TEST(SmallNumbers, IntegersWrapAround) {
   Tensor in = vec<int32_t>({7, 8, -8, 17});
   expectNear<int8_t>(run1("Cast", {run1("Cast", {in}, DType::Int4)}, DType::Int8), {7, -8, -8, 1});
   expectNear<int8_t>(run1("Cast", {run1("Cast", {in}, DType::UInt4)}, DType::Int8), {7, 8, 8, 1});
+  expectNear<int8_t>(run1("Cast", {run1("Cast", {in}, DType::Int2)}, DType::Int8), {-1, 0, 0, 1});
+  expectNear<int8_t>(run1("Cast", {run1("Cast", {in}, DType::UInt2)}, DType::Int8), {3, 0, 0, 1});
   EXPECT_EQ(errorClassOf("Cast", {vec<float>({1})}, {DType::Int4}), "UnimplementedError");
 }
 

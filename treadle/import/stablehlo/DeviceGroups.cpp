@@ -1,0 +1,153 @@
+#include "treadle/import/stablehlo/DeviceGroups.h"
+
+#include "llvm/ADT/DenseSet.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::hlo;
+
+FailureOr<Devices> hlo::devicesOf(ModuleOp module) {
+  constexpr int64_t most = 1024;
+  Devices devices;
+  for (auto [key, into] : {std::pair("mhlo.num_replicas", &devices.replicas),
+                           std::pair("mhlo.num_partitions", &devices.partitions)}) {
+    auto number = module->getAttrOfType<IntegerAttr>(key);
+    if (!number)
+      continue;
+    *into = number.getValue().getSExtValue();
+    if (*into < 1 || *into > most || devices.size() > most)
+      return module.emitError("its attribute '")
+             << key << "' is " << *into << ", expected 1 to " << most << " devices in all";
+  }
+  return devices;
+}
+
+static int64_t channelOf(Operation *op) {
+  SmallVector<int64_t> handle =
+      fieldNumbers(op->getAttrOfType<DictionaryAttr>("channel_handle"), "handle");
+  return handle.empty() ? numberOr(op, "channel_id", 0) : handle.front();
+}
+
+Numbering hlo::reductionNumbering(Operation *op) {
+  bool isGlobal = op->hasAttr("use_global_device_ids") &&
+                  op->getAttr("use_global_device_ids") != BoolAttr::get(op->getContext(), false);
+  if (isGlobal)
+    return Numbering::Processes;
+  return channelOf(op) > 0 ? Numbering::ReplicasOfAllPartitions : Numbering::Replicas;
+}
+
+Numbering hlo::moveNumbering(Operation *op) {
+  return channelOf(op) > 0 ? Numbering::Partitions : Numbering::Replicas;
+}
+
+/// The groups as the attribute has them; all devices where it has none.
+static FailureOr<SmallVector<Ranks>> statedGroups(Operation *op, StringRef key, int64_t count) {
+  Attribute attr = op->getAttr(key);
+  auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr);
+  if (attr && !elements)
+    return unimplementedOp(op) << " whose " << key << " are no matrix of numbers";
+  if (!elements || elements.getNumElements() == 0)
+    return SmallVector<Ranks>{llvm::to_vector(llvm::seq(int64_t{0}, count))};
+  if (elements.getType().getRank() != 2)
+    return op->emitError("its ") << key << " are " << elements.getType() << ", expected a matrix";
+  auto columns = static_cast<size_t>(elements.getType().getDimSize(1));
+  SmallVector<Ranks> rows;
+  llvm::DenseSet<int64_t> seen;
+  for (auto [i, number] : llvm::enumerate(numbers(elements))) {
+    if (i % columns == 0)
+      rows.emplace_back();
+    if (number == -1)
+      continue;
+    if (number < 0 || number >= count)
+      return op->emitError("its ")
+             << key << " name " << number << ", expected numbers from 0 below " << count;
+    if (key == "replica_groups" && !seen.insert(number).second)
+      return op->emitError("its ") << key << " name " << number << " twice";
+    rows.back().push_back(number);
+  }
+  return rows;
+}
+
+static int64_t countOf(Numbering numbering, const Devices &devices) {
+  switch (numbering) {
+  case Numbering::Partitions:
+    return devices.partitions;
+  case Numbering::Processes:
+    return devices.size();
+  case Numbering::Replicas:
+  case Numbering::ReplicasOfAllPartitions:
+    return devices.replicas;
+  }
+  return 0;
+}
+
+/// The rows of ranks that rows of such numbers stand for.
+static SmallVector<Ranks> ranksOf(ArrayRef<Ranks> stated, Numbering numbering,
+                                  const Devices &devices) {
+  SmallVector<Ranks> rows;
+  int64_t step = devices.partitions;
+  auto add = [&](const Ranks &row, int64_t first, int64_t factor) {
+    for (int64_t number : row)
+      rows.back().push_back(first + factor * number);
+  };
+  for (const Ranks &row : stated) {
+    if (numbering == Numbering::Processes) {
+      rows.push_back(row);
+    } else if (numbering == Numbering::Partitions) {
+      for (int64_t replica = 0; replica < devices.replicas; ++replica) {
+        rows.emplace_back();
+        add(row, replica * step, 1);
+      }
+    } else {
+      for (int64_t partition = 0; partition < step; ++partition) {
+        if (partition == 0 || numbering == Numbering::Replicas)
+          rows.emplace_back();
+        add(row, partition, step);
+      }
+    }
+  }
+  return rows;
+}
+
+FailureOr<Groups> hlo::groupsOf(Body &body, Operation *op, Numbering numbering) {
+  const Devices &devices = body.program.devices;
+  FailureOr<SmallVector<Ranks>> stated =
+      statedGroups(op, "replica_groups", countOf(numbering, devices));
+  if (failed(stated))
+    return failure();
+  Groups groups{ranksOf(*stated, numbering, devices)};
+  for (const Ranks &row : groups.rows)
+    groups.largest = std::max(groups.largest, row.size());
+  return groups;
+}
+
+FailureOr<Groups> hlo::wholeGroups(Body &body, Operation *op, Numbering numbering) {
+  FailureOr<Groups> groups = groupsOf(body, op, numbering);
+  if (failed(groups))
+    return failure();
+  size_t count = 0;
+  for (const Ranks &row : groups->rows)
+    count += row.size();
+  if (static_cast<int64_t>(count) != body.program.devices.size())
+    return op->emitError("its replica_groups hold ")
+           << count << " of the program's " << body.program.devices.size() << " devices";
+  return groups;
+}
+
+FailureOr<SmallVector<int64_t>> hlo::pairsOf(Body &body, Operation *op) {
+  constexpr StringRef key = "source_target_pairs";
+  const Devices &devices = body.program.devices;
+  Numbering numbering = moveNumbering(op);
+  FailureOr<SmallVector<Ranks>> stated = statedGroups(op, key, countOf(numbering, devices));
+  if (failed(stated))
+    return failure();
+  SmallVector<int64_t> pairs;
+  if (numbers(op, key).empty())
+    return pairs;
+  for (const Ranks &row : ranksOf(*stated, numbering, devices)) {
+    if (row.size() != 2)
+      return op->emitError("its source_target_pairs are of ") << row.size() << ", expected two";
+    llvm::append_range(pairs, row);
+  }
+  return pairs;
+}
