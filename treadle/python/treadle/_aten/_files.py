@@ -25,20 +25,15 @@ def require_name(path: Path) -> None:
 
 def write(path: Path, content: bytes) -> None:
     """A file is written beside its place, and moved there: readers see the old one or the new."""
-    folder, name = os.path.split(os.path.abspath(path))
+    partial = f"{os.fspath(path)}.{os.urandom(4).hex()}.tmp"
     try:
-        with tempfile.NamedTemporaryFile(dir=folder, prefix=name, delete=False) as file:
+        with open(partial, "xb") as file:
             file.write(content)
-        os.chmod(file.name, 0o666 & ~_umask())
-        os.replace(file.name, path)
+        os.replace(partial, path)
     except OSError as error:
+        with contextlib.suppress(OSError):
+            os.unlink(partial)
         raise UnavailableError(f"'{os.fspath(path)}' can't be written: {error.strerror}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def is_program(path: Path) -> bool:

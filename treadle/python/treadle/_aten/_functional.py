@@ -152,7 +152,7 @@ class _Rewriter:
             base = self.base[node]
             if not _is_same(node):
                 put = _PUTS.get(node.packet)
-                if put is None:
+                if put is None or node.target in _OTHER_VIEWS:
                     raise _cannot(node, "what it takes of a tensor is changed in place")
                 rest, _ = self._given(node.args[1:], {})
                 given = dataclasses.replace(node, args=(None, *rest))
@@ -224,8 +224,13 @@ def _is_same(node: Node) -> bool:
     if _is_change(node) or node.packet in _SAME or node.packet == "aten.contiguous":
         return True
     if node.packet == "aten.to":
-        return node.value.dtype == node.args[0].known.dtype
+        return node.value.dtype == node.args[0].known.dtype and not _may_copy(node)
     return node.packet in ("aten.dropout", "aten.feature_dropout") and node.args[2] is False
+
+
+def _may_copy(node: Node) -> bool:
+    """Whether one of the flags of a conversion is set: not to wait, or to copy."""
+    return any(value is True for value in (*node.args, *node.kwargs.values()))
 
 
 def _base_of(node: Node, bases: dict[Node, Node]) -> Node | None:
@@ -241,9 +246,12 @@ def _base_of(node: Node, bases: dict[Node, Node]) -> Node | None:
 
 
 def _may_be_view(node: Node) -> bool:
-    """Whether shapes that may change keep it open."""
-    is_reshape = node.op == "call" and node.packet in _RESHAPES
-    return is_reshape and not _is_in_order(node.args[0].known)
+    """Whether it is open if a node gives a part of what it is given: sizes or flags decide."""
+    if node.op != "call":
+        return False
+    if node.packet == "aten.to":
+        return _may_copy(node)
+    return node.packet in _RESHAPES and not _is_in_order(node.args[0].known)
 
 
 def _is_in_order(meta: Any) -> bool:
@@ -274,6 +282,9 @@ def _product(dims: Any) -> tuple[int, tuple[str, ...]]:
 
 
 # ---- tensors with a part of them new: of the view, what is known of its base, the base, the part
+
+# Of the same ops, what isn't put back so.
+_OTHER_VIEWS = {"aten.view.dtype"}
 
 Put = Callable[[Node, Meta, Node, Node], tuple[str, tuple[Any, ...]]]
 

@@ -468,7 +468,9 @@ def output_names(spec: str | None, own: list[str]) -> list[str]:
     names: list[str] = []
     for number, value in enumerate(own):
         name = paths[number] if has_keys else value or f"output_{number}"
-        names.append(name if name not in names else f"{name}_{number}")
+        while name in names:
+            name = f"{name}_{number}"
+        names.append(name)
     return names
 
 

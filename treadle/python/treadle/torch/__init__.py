@@ -37,6 +37,7 @@ __all__ = [
     "measure",
     "measure_link",
     "plan",
+    "save",
     "simulate",
     "step_of",
     "supported_ops",
