@@ -18,6 +18,7 @@ import pytest
 from treadle.steps import (
     Costs,
     Exchange,
+    Fusion,
     Link,
     Node,
     Step,
@@ -543,6 +544,44 @@ def test_files_that_are_no_steps_are_named(text):
 def test_a_plan_is_for_its_step():
     with pytest.raises(treadle.InvalidArgumentError, match="of another step"):
         plan(training(2), COSTS).step(training(3))
+
+
+def test_files_are_checked_by_a_command(tmp_path):
+    for rank in range(2):
+        two_groups("a", "b", True).to_file(tmp_path / f"{rank}.json")
+
+    def checked(*arguments):
+        command = [sys.executable, "-m", "treadle.steps", "0.json", "1.json", *arguments]
+        return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+
+    done = checked("--before", "0.json", "1.json")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    done = checked("--memory", "3")
+    assert done.returncode == 1 and "memory (rank 0): at 'x' 4 bytes are held" in done.stdout
+    two_groups("b", "a", True).to_file(tmp_path / "1.json")
+    done = checked()
+    assert done.returncode == 1 and done.stdout.startswith("circle (rank 0, 1): ranks wait")
+    (tmp_path / "1.json").write_text("{}")
+    done = checked()
+    assert done.returncode == 2 and done.stderr.startswith("error: 1.json is no step")
+
+
+# Fusion.
+
+
+def test_fusions_that_delay_an_exchange_are_named():
+    nodes = [Node("x", kind="input", bytes=8), Node("a", "mm", inputs=("x",), bytes=8)]
+    nodes += [*exchanged("r", "a", size=MB)[:1], Node("b", "mm", inputs=("x",), bytes=8)]
+    nodes += [Node("c", "mm", inputs=("b",), bytes=8), exchanged("r", "a", size=MB)[1]]
+    nodes += [Node("d", "mm", inputs=("w_r", "c"), bytes=8), Node("e", "mm", inputs=("d",))]
+    fusion = Fusion(Step(nodes), COSTS)
+    assert fusion.delayed(["a", "b"]) == "r"  # it would begin after b
+    assert fusion.delayed(["c", "d"]) == "r"  # nothing would hide it
+    assert fusion.delayed(["b", "c"]) is None
+    assert fusion.delayed(["d", "e"]) is None
+    assert fusion.delayed(["d", "unknown"]) is None
+    tiny = Fusion(Step(nodes), Costs(ops={"mm": 1e-9}, link=COSTS.link))
+    assert tiny.delayed(["c", "d"]) is None  # hides nothing worth mentioning
 
 
 # Simulation.

@@ -10,7 +10,7 @@ from .prose import docstring, fenced
 
 PACKAGE = pathlib.Path("treadle/python/treadle")
 # Modules besides the package itself. Some import what needn't be here, so that they are only read.
-MODULES = ("explanation", "torch", "tensorflow", "mlserver")
+MODULES = ("explanation", "torch", "steps", "tensorflow", "mlserver")
 
 
 @functools.cache

@@ -22,6 +22,9 @@ from ._step import COMPUTE, START, Step
 # Nodes that all attempts of one plan may place together: what bounds the planner's time.
 _WORK = 240_000
 
+# How much slower than expected exchanges may turn out to be.
+_SLOWER = 1.5
+
 # Attempts without success after which it gives up.
 _VAIN = 60
 
@@ -128,14 +131,15 @@ def plan(
     if exchanges not in ("free", "given"):
         raise InvalidArgumentError(f"exchanges is '{exchanges}'; expected 'free' or 'given'")
     given = Problem(step, costs, keep_exchanges=exchanges == "given")
-    search = _Search(given, memory)
+    first = Timeline(given, given.in_order()).nanoseconds
+    search = _Search(given, memory, first)
     best = search.quick()
     for limit in _limits(step, bucket):
         found = tuple(buckets_of(given, costs, search.first_order, limit))
         if found and found != best.buckets:
             bucketed = Problem(with_buckets(step, found), costs, keep_exchanges=given.keeps)
-            best = min(best, _Search(bucketed, memory, found).quick(), key=_Attempt.key)
-    best = _Search(best.problem, memory, best.buckets).thorough()
+            best = min(best, _Search(bucketed, memory, first, found).quick(), key=_Attempt.key)
+    best = _Search(best.problem, memory, first, best.buckets).thorough()
     if best.excess:
         raise ResourceExhaustedError(
             f"no order was found that holds at most {memory} bytes: the least is {best.peak}; "
@@ -146,19 +150,25 @@ def plan(
 
 @dataclasses.dataclass
 class _Attempt:
+    """An order. It counts by what it takes, and a little by what it would take if exchanges were
+    slower than expected: between equals, that one whose exchanges have time to spare."""
+
     problem: Problem
     order: list[int]
     memory: int | None
+    given: int | None = None  # what a step takes in its given order
     buckets: tuple[Bucket, ...] = ()
 
     def __post_init__(self) -> None:
         self.timeline = Timeline(self.problem, self.order)
         self.time = self.timeline.nanoseconds
+        self.slow = Timeline(self.problem, self.order, _SLOWER).nanoseconds
         self.peak = max(memory_of(self.problem, self.order), default=0)
         self.excess = max(0, self.peak - self.memory) if self.memory is not None else 0
 
-    def key(self) -> tuple[int, int, int]:
-        return self.excess, self.time, self.peak
+    def key(self) -> tuple[int, bool, int, int]:
+        worse = self.given is not None and self.time > self.given
+        return self.excess, worse, 4 * self.time + self.slow, self.peak
 
 
 def _limits(step: Step, bucket: int) -> list[int]:
@@ -178,19 +188,28 @@ def _limits(step: Step, bucket: int) -> list[int]:
 class _Search:
     """Tries orders of one problem, and keeps the best."""
 
-    def __init__(self, problem: Problem, memory: int | None, buckets: tuple[Bucket, ...] = ()):
+    def __init__(
+        self,
+        problem: Problem,
+        memory: int | None,
+        given_time: int,
+        buckets: tuple[Bucket, ...] = (),
+    ):
         self.problem, self.memory, self.buckets = problem, memory, buckets
+        self.given_time = given_time
         self.scheduler = Scheduler(problem)
         self.passes = max(8, min(_WORK // max(1, len(problem)), 1000))
         self.given = list(range(len(problem)))
         self.first_order = problem.in_order()
         self.options: dict[str, Any] = {"priority": self.given, "ceiling": memory}
-        self.best = _Attempt(problem, self.first_order, memory, buckets)
+        self.best = self.made(self.first_order)
 
     def attempt(self, **options: Any) -> _Attempt:
         self.passes -= 1
-        order = self.scheduler.order(**options)
-        return _Attempt(self.problem, order, self.memory, self.buckets)
+        return self.made(self.scheduler.order(**options))
+
+    def made(self, order: list[int]) -> _Attempt:
+        return _Attempt(self.problem, order, self.memory, self.given_time, self.buckets)
 
     def take(self, **options: Any) -> None:
         made = self.attempt(**options)
@@ -222,14 +241,15 @@ class _Search:
         """Exchanges begin as late as they can without costing time, so that they hold less; or
         later, if the bound asks for it."""
         first = self.best
-        allowed = first.time + first.time // 1000
+        allowed, slow = first.time + first.time // 1000, first.slow + first.slow // 10
         for slack in _SLACKS if self.memory is None else (*_SLACKS, *_SMALL_SLACKS):
             for order in (first.order, self.given)[: 2 if self.passes > 4 else 1]:
                 release = releases(self.problem, order, slack)
                 options = {**self.options, "release": release}
                 made = self.attempt(**options)
                 better = made.key() < self.best.key()
-                saves = made.time <= allowed and made.peak < self.best.peak
+                as_fast = made.time <= allowed and made.slow <= slow
+                saves = as_fast and made.peak < self.best.peak
                 if better or (saves and not self.best.excess and not made.excess):
                     self.best, self.options = made, options
         if self.memory is not None:
@@ -265,7 +285,7 @@ class _Search:
         """Small steps a random way, always the same, while there is something to gain."""
         bound = self.problem.bound()
         chance, vain = _Chance(), 0
-        while self.passes > 8 and vain < _VAIN and (self.best.time > bound or self.best.excess):
+        while self.passes > 8 and vain < _VAIN and (self.best.slow > bound or self.best.excess):
             priority, best = self.changed(chance), self.best
             if priority is None:
                 return
@@ -276,7 +296,10 @@ class _Search:
         """Priorities by which the best order changes for one exchange that computing stands still
         for: what it needs comes earlier, or something that it doesn't need comes later."""
         problem, order = self.problem, self.best.order
-        waited = [i for i in order if self.best.timeline.exposed[i]]
+        exposed = self.best.timeline.exposed
+        if not any(exposed):
+            exposed = Timeline(problem, order, _SLOWER).exposed
+        waited = [i for i in order if exposed[i]]
         movable = [i for i in order if problem.kind[i] == COMPUTE and problem.cost[i]]
         if not waited or not movable:
             return None

@@ -168,7 +168,7 @@ class Timeline:
     """One rank that issues the nodes in an order, and others that do the same.
 
     A start begins its exchange when the link is free, and computing goes on. A wait stops it until
-    the exchange has ended.
+    the exchange has ended. Exchanges take `stretch` times what they cost.
 
     Attributes:
         begin, end: of each node, by its number. Those of an exchange are at its start.
@@ -176,7 +176,7 @@ class Timeline:
         seconds: until the last node has ended, in nanoseconds.
     """
 
-    def __init__(self, problem: Problem, order: list[int]):
+    def __init__(self, problem: Problem, order: list[int], stretch: float = 1):
         kind, cost, link, starts = problem.kind, problem.cost, problem.link, problem.starts
         n = len(problem)
         self.begin, self.end, self.exposed = [0] * n, [0] * n, [0] * n
@@ -187,7 +187,7 @@ class Timeline:
             begin[i] = now
             if link[i] >= 0:
                 begin[i] = max(now, free[link[i]])
-                end[i] = free[link[i]] = begin[i] + cost[i]
+                end[i] = free[link[i]] = begin[i] + int(stretch * cost[i])
                 continue
             if kind[i] == WAIT:
                 for start in sorted(starts[i], key=end.__getitem__):

@@ -84,7 +84,8 @@ class Case:
     @property
     def hidden(self) -> float:
         """The share of the communication that computing hides."""
-        return 1 - self.exposed / self.communication if self.communication else 1.0
+        shown = min(self.exposed, self.communication)
+        return 1 - shown / self.communication if self.communication else 1.0
 
 
 @dataclasses.dataclass(frozen=True)
