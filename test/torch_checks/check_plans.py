@@ -235,8 +235,23 @@ def test_what_holds_the_order_is_written_as_control_deps():
     held = [n.name for n in graph.graph.nodes if str(n.target) == "control_deps"]
     assert held and set(held) == {second for _, second in plan.edges}
     assert treadle.torch.check(on(graph), before=on(before)) == []
-    again = treadle.torch.plan(graph, COSTS)  # edges that somebody has written are kept
-    assert again.seconds >= plan.seconds * 0.999
+    slow = Costs(flops=1e12, bandwidth=1e12, link=Link(1e-3, 1e12))
+    again = treadle.torch.plan(graph, slow, bucket=1 << 20)
+    assert again.buckets == ()  # edges that somebody has written are kept
+    again.apply(graph)
+    assert treadle.torch.check(on(graph), before=on(before)) == []
+
+
+def test_buckets_need_fake_values():
+    step, arguments = sharded_step()
+    graph = make_fx(step, tracing_mode="fake")(*arguments)
+    for node in graph.graph.nodes:
+        if isinstance(value := node.meta.get("val"), torch.Tensor):
+            node.meta["val"] = torch.empty(value.shape, device="meta")
+    slow = Costs(flops=1e12, bandwidth=1e12, link=Link(1e-3, 1e12))
+    plan = treadle.torch.plan(graph, slow, bucket=1 << 20)
+    with pytest.raises(treadle.UnimplementedError, match="no fake values"):
+        plan.apply(graph)
 
 
 def test_memory_is_bounded():
@@ -250,18 +265,26 @@ def test_memory_is_bounded():
 # What is checked.
 
 
+def by_pytorch(graph, buckets, deps):
+    """The graph as PyTorch's overlap pass orders it, which asked a GPU for its speed until 2.15."""
+    try:
+        return schedule_overlap_bucketing(
+            graph,
+            collective_bucketing=buckets,
+            insert_overlap_deps=deps,
+            custom_runtime_estimation=lambda node, size=None: 0.1,
+            compute_estimator="analytical",
+        )
+    except RuntimeError as error:
+        pytest.skip(f"PyTorch's pass doesn't run here: {error}")
+
+
 def test_pytorchs_own_graphs_have_no_faults():
     graph = sharded_graph()
     assert treadle.torch.check(on(graph), before=on(graph)) == []
     for buckets in (False, True):
         for deps in (False, True):
-            made = schedule_overlap_bucketing(
-                copy.deepcopy(graph),
-                collective_bucketing=buckets,
-                insert_overlap_deps=deps,
-                custom_runtime_estimation=lambda node, size=None: 0.1,
-                compute_estimator="analytical",
-            )
+            made = by_pytorch(copy.deepcopy(graph), buckets, deps)
             assert treadle.torch.check(on(made)) == [], (buckets, deps)
 
 

@@ -68,7 +68,7 @@ def _parts(step: Step, members: Sequence[int], limit: int) -> list[list[int]]:
 
 def joinable(problem: Problem) -> dict[int, int]:
     """Starts that may become part of a bucket, with their waits: each has one input, whose memory
-    nobody changes, and nothing but its wait uses it."""
+    nobody changes, and nothing but its wait, which follows nothing else, uses it."""
     step = problem.step
     memory = Memory(step)
     changed = set().union(*memory.writes) if len(step) else set()
@@ -81,7 +81,8 @@ def joinable(problem: Problem) -> dict[int, int]:
             continue
         wait = step.nodes[users[0]]
         touched = memory.reads[i] | set(memory.pieces[i])
-        if wait.kind == WAIT and wait.inputs == (node.name,) and not touched & changed:
+        alone = wait.inputs == (node.name,) and not wait.after and not touched & changed
+        if wait.kind == WAIT and alone:
             found[i] = users[0]
     return found
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch.utils._pytree import tree_map_only
 
-from .._errors import InvalidArgumentError
+from .._errors import InvalidArgumentError, UnimplementedError
 from ..steps._buckets import Bucket
 from ._steps import step_of
 
@@ -135,5 +135,10 @@ def _value(target: Any, args: Any, kwargs: Any) -> Any:
 
     args, kwargs = tree_map_only(torch.fx.Node, lambda n: n.meta["val"], (args, kwargs))
     mode = detect_fake_mode((args, kwargs))
+    if mode is None:
+        raise UnimplementedError(
+            "buckets in a graph whose nodes have no fake values; trace it with "
+            'make_fx(..., tracing_mode="fake"), or plan without buckets'
+        )
     with mode:
         return target(*args, **kwargs)

@@ -183,7 +183,8 @@ class _Reader:
         shapes = [f"{_dtype(t)} {self.shape(t)}" for t in tensors]
         details = shapes if plain != "all_to_all_single" else [_dtype(t) for t in tensors]
         kind = _EXCHANGES[plain]
-        alone = kind not in JOINED or short != plain or self.symbolic(tensors)
+        wrapped = node.target is not call.target
+        alone = kind not in JOINED or short != plain or wrapped or self.symbolic(tensors)
         exchange = Exchange(
             kind,
             group,
