@@ -341,13 +341,29 @@ static LogicalResult readExponential(Body &body, Operation *op) {
   return done(body, op, isUnknown.choose(nan * nan, result).as(given));
 }
 
-/// One step of Newton's from TensorFlow's function: from the side where erf isn't close to 1, in
-/// double if it is a smaller type.
-static LogicalResult readErfInv(Body &body, Operation *op) {
+/// The inverse of erf in float: x times one of two polynomials in -ln(1 - x^2) (M. Giles,
+/// Approximating the erfinv function, GPU Computing Gems, 2012).
+static Term erfInvOfFloat(Term x) {
+  constexpr double near[] = {2.81022636e-08,  3.43273939e-07, -3.5233877e-06,
+                             -4.39150654e-06, 0.00021858087,  -0.00125372503,
+                             -0.00417768164,  0.246640727,    1.50140941};
+  constexpr double far[] = {-0.000200214257, 0.000100950558, 0.00134934322,
+                            -0.00367342844,  0.00573950773,  -0.0076224613,
+                            0.00943887047,   1.00167406,     2.83297682};
+  Term w = -(-(x * x)).unary("Log1p");
+  Term isNear = w < 5.0;
+  Term v = isNear.choose(w - 2.5, w.unary("Sqrt") - 3.0);
+  Term p = isNear.choose(x.number(near[0]), x.number(far[0]));
+  for (size_t i = 1; i < std::size(near); ++i)
+    p = isNear.choose(x.number(near[i]), x.number(far[i])) + p * v;
+  Term isEnd = abs(x) == 1.0;
+  return isEnd.choose(x * std::numeric_limits<double>::infinity(), p * x);
+}
+
+/// The same in double: one step of Newton's from TensorFlow's function, from the side where erf
+/// isn't close to 1.
+static Term erfInvOfDouble(Term x) {
   constexpr double halfRootOfPi = 0.88622692545275801365;
-  Term x(body, input(body, op, 0));
-  Type given = x.element();
-  x = x.as(body.builder.getF64Type());
   Term size = abs(x), one = x.number(1);
   Term first = min(size, one).unary("Erfinv");
   Term slope = (first * first).unary("Exp") * halfRootOfPi;
@@ -357,7 +373,15 @@ static LogicalResult readErfInv(Body &body, Operation *op) {
   root = (size == 1.0).choose(first, root); // infinite
   Term isOutside = size > 1.0;
   root = isOutside.choose(x.number(std::numeric_limits<double>::quiet_NaN()), root);
-  return done(body, op, (x < 0.0).choose(-root, root).as(given));
+  return (x < 0.0).choose(-root, root);
+}
+
+static LogicalResult readErfInv(Body &body, Operation *op) {
+  Term x(body, input(body, op, 0));
+  Type given = x.element();
+  if (given.isF64())
+    return done(body, op, erfInvOfDouble(x));
+  return done(body, op, erfInvOfFloat(x.as(body.builder.getF32Type())).as(given));
 }
 
 /// The neighbour of the first number on the way to the second. Floats have the order of their bits

@@ -67,37 +67,8 @@ template <typename T> std::complex<T> log1pOf(std::complex<T> x) {
 }
 template <typename T> T log1pOf(T x) { return std::log1p(x); }
 
-// Eigen takes denormal numbers for the least normal one: in pieces that have some, these are
-// computed by the standard library.
-#define TREADLE_PIECEWISE_MATH(Name, function, method, hasDenormal)                                \
-  struct Name {                                                                                    \
-    static constexpr float cost = 2;                                                               \
-    template <typename T> static T apply(T x) { return T(function(Computed<T>(x))); }              \
-    template <typename T>                                                                          \
-      requires std::is_floating_point_v<T>                                                         \
-    static void applyAll(const T *in, T *out, int64_t n) {                                         \
-      constexpr int64_t pieceSize = 256;                                                           \
-      T piece[pieceSize];                                                                          \
-      for (int64_t i = 0; i < n; i += pieceSize) {                                                 \
-        int64_t size = std::min(pieceSize, n - i);                                                 \
-        std::copy_n(in + i, size, piece);                                                          \
-        ArrayMap<T>(out + i, size) = ConstArrayMap<T>(piece, size).method();                       \
-        bool isAny = false;                                                                        \
-        for (int64_t j = 0; j < size; ++j)                                                         \
-          isAny |= hasDenormal(piece[j]);                                                          \
-        for (int64_t j = 0; isAny && j < size; ++j)                                                \
-          if (hasDenormal(piece[j]))                                                               \
-            out[i + j] = function(piece[j]);                                                       \
-      }                                                                                            \
-    }                                                                                              \
-  };
-
-template <typename T> bool isExpDenormal(T x) { return x < T(sizeof(T) == 8 ? -708.0 : -87.0); }
-template <typename T> bool isDenormal(T x) { return x > T(0) && x < std::numeric_limits<T>::min(); }
-
-TREADLE_PIECEWISE_MATH(ExpOp, std::exp, exp, isExpDenormal)
-TREADLE_PIECEWISE_MATH(LogOp, std::log, log, isDenormal)
-#undef TREADLE_PIECEWISE_MATH
+TREADLE_VECTOR_MATH(EigenExp, std::exp, exp)
+TREADLE_VECTOR_MATH(EigenLog, std::log, log)
 TREADLE_VECTOR_MATH(SinOp, std::sin, sin)
 TREADLE_VECTOR_MATH(CosOp, std::cos, cos)
 TREADLE_VECTOR_MATH(DoubleTanh, std::tanh, tanh)
@@ -129,6 +100,48 @@ TREADLE_LOOP_MATH(AtanOp, std::atan, vectorAtan)
 TREADLE_LOOP_MATH(ErfOp, std::erf, vectorErf)
 TREADLE_LOOP_MATH(ErfcOp, std::erfc, vectorErfc)
 #undef TREADLE_LOOP_MATH
+
+/// An array by `Op`, and by `one` the elements that it can't do: it is asked of pieces whether they
+/// have some.
+template <typename Op, typename T, typename IsSpecial, typename One>
+void applyInPieces(const T *in, T *out, int64_t n, IsSpecial isSpecial, One one) {
+  constexpr int64_t pieceSize = 1024;
+  for (int64_t at = 0; at < n; at += pieceSize) {
+    int64_t size = std::min(pieceSize, n - at);
+    int isAny = 0;
+    for (int64_t i = 0; i < size; ++i)
+      isAny |= isSpecial(in[at + i]);
+    if (!isAny) {
+      Op::applyAll(in + at, out + at, size);
+      continue;
+    }
+    T piece[pieceSize]; // `out` may be `in`
+    std::copy_n(in + at, size, piece);
+    Op::applyAll(piece, out + at, size);
+    for (int64_t i = 0; i < size; ++i)
+      if (isSpecial(piece[i]))
+        out[at + i] = one(piece[i]);
+  }
+}
+
+// Eigen's exponential of double isn't below the least normal number; below e^-746 there is nothing.
+struct ExpOp : EigenExp {
+  using EigenExp::applyAll;
+  static void applyAll(const double *in, double *out, int64_t n) {
+    applyInPieces<EigenExp>(
+        in, out, n, [](double x) { return x < -708; },
+        [](double x) { return x < -746 ? 0 : std::exp(x); });
+  }
+};
+
+// Its logarithm takes denormal numbers for the least normal one.
+struct LogOp : EigenLog {
+  template <std::floating_point T> static void applyAll(const T *in, T *out, int64_t n) {
+    applyInPieces<EigenLog>(
+        in, out, n, [](T x) { return (x > 0) & (x < std::numeric_limits<T>::min()); },
+        [](T x) { return std::log(x); });
+  }
+};
 
 // Eigen's logistic of float loses whole digits of small results, its tanh two bits.
 struct TanhOp : DoubleTanh {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <complex>
 #include <limits>
 
 namespace treadle {
@@ -158,6 +159,30 @@ TEST(Division, UnsupportedDTypesSaySo) {
 }
 
 // --- comparison --------------------------------------------------------------------------------
+
+TEST(Functions, DenormalNumbers) {
+  Tensor x = vec<double>({-1e300, -745, -710, -1, 700}), y = vec<float>({1e-45F, 1e-40F, 0, -1, 8});
+  EXPECT_EQ(values<double>(run1("Exp", {x})),
+            (std::vector<double>{0, std::exp(-745.0), std::exp(-710.0), std::exp(-1.0),
+                                 std::exp(700.0)}));
+  std::vector<float> logs = values<float>(run1("Log", {y}));
+  EXPECT_FLOAT_EQ(logs[0], std::log(1e-45F));
+  EXPECT_FLOAT_EQ(logs[1], std::log(1e-40F));
+  EXPECT_EQ(logs[2], -inf);
+  EXPECT_TRUE(std::isnan(logs[3]));
+}
+
+TEST(Functions, ComplexOnesDoNotCancel) {
+  using Complex = std::complex<double>;
+  Complex nearCircle = values<Complex>(run1("Log1p", {vec<Complex>({{-5e-9, 1e-4}})}))[0];
+  EXPECT_DOUBLE_EQ(nearCircle.real(), 1.2500000374604557e-17); // by exact fractions
+  Complex large = values<Complex>(run1("Log1p", {vec<Complex>({{1e300, -1e300}})}))[0];
+  EXPECT_DOUBLE_EQ(large.real(), std::log(1e300) + std::log(2.0) / 2);
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  Complex square = values<Complex>(run1("Square", {vec<Complex>({{1, infinite}})}))[0];
+  EXPECT_EQ(square, Complex(-infinite, infinite));
+  EXPECT_EQ(values<Complex>(run1("Square", {vec<Complex>({{1e200, -1e200}})}))[0].real(), 0);
+}
 
 TEST(Compare, NaNIsUnordered) {
   Tensor a = vec<float>({nan, 1, 2}), b = vec<float>({1, 1, nan});
