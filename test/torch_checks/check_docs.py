@@ -1,17 +1,20 @@
-"""What docs/from-torch.md shows is true: its programs print what is said there."""
+"""What the pages on PyTorch show is true: their programs print what is said there."""
 
 import pathlib
 import re
 import subprocess
 import sys
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "from-torch.md"
+import pytest
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 PROGRAM = re.compile(r"^```python torch\n(.*?)^```\n\n```output\n(.*?)^```$", re.M | re.S)
 
 
-def test_programs_print_what_the_page_says(tmp_path):
-    found = PROGRAM.findall(PAGE.read_text())
-    assert len(found) >= 3
+@pytest.mark.parametrize(("page", "programs"), [("from-torch.md", 3), ("overlap.md", 2)])
+def test_programs_print_what_the_page_says(page, programs, tmp_path):
+    found = PROGRAM.findall((DOCS / page).read_text())
+    assert len(found) >= programs
     for program, output in found:
         done = subprocess.run(
             [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True

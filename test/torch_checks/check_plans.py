@@ -148,6 +148,21 @@ def test_views_and_changes_are_read():
     assert kinds(treadle.torch.check({0: step.reordered(names)}, before={0: step})) == ["effects"]
 
 
+def test_what_may_be_a_copy_takes_time_where_it_is_one():
+    graph = torch.fx.Graph()
+    x = graph.placeholder("x")
+    turned = graph.call_function(torch.ops.aten.t.default, (x,))
+    same = graph.call_function(torch.ops.aten.reshape.default, (x, [6]))
+    copied = graph.call_function(torch.ops.aten.reshape.default, (turned, [6]))
+    graph.output((same, copied))
+    values = torch.ones(2, 3), torch.ones(2, 3).t(), torch.ones(6), torch.ones(6)
+    for node, value in zip((x, turned, same, copied), values, strict=True):
+        node.meta["val"] = value
+    step = treadle.torch.step_of(torch.fx.GraphModule({}, graph))
+    assert [step[n.name].kind for n in (turned, same, copied)] == ["view", "view", "compute"]
+    assert step[copied.name].moved == 2 * 6 * 4
+
+
 def test_products_cost_what_the_machine_computes():
     step = step_of(lambda a, b: a @ b, torch.ones(8, 16), torch.ones(16, 4))
     (product,) = [n for n in step.nodes if n.op == "aten.mm"]

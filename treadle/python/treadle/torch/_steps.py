@@ -31,9 +31,10 @@ _EXCHANGES = {
     "batch_p2p_ops": "messages",
 }
 _WAITS = "wait_tensor", "wait_tensors"
-# Results that share memory, whatever their signatures say; those that may be copies take time.
+# Results that share memory, whatever their signatures say. Others are copies of what doesn't lie in
+# order.
 _SHARE = {"aten._unsafe_view", "aten.alias"}
-_MAY_COPY = {"aten.reshape", "aten.contiguous", "aten.to", "aten.flatten"}
+_MAY_COPY = {"aten.reshape", "aten.contiguous", "aten.flatten", "aten.to"}
 
 
 def step_of(
@@ -121,7 +122,8 @@ class _Reader:
             return self.exchange(node, call, made, short)
         values = [self.value(n) for n in _nodes((call.args, call.kwargs))]
         result = self.value(node)
-        if aliases and not writes and name not in _MAY_COPY:
+        copies = name in _MAY_COPY and not (name != "aten.to" and _in_order(values[0]))
+        if aliases and not writes and not copies:
             return dataclasses.replace(made, kind=VIEW)
         if short == "resize_storage_bytes_":
             changes = {"kind": FREE} if call.args[1] == 0 else {"op": "resize"}
@@ -289,6 +291,10 @@ def op_name(target: Any) -> str:
     if isinstance(target, torch._ops.OpOverload):
         return str(target.overloadpacket)
     return getattr(target, "__name__", str(target))
+
+
+def _in_order(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_contiguous()
 
 
 def _dtype(tensor: torch.Tensor) -> str:
