@@ -83,6 +83,49 @@ template <typename W> void orgqr(Call<W> &call) {
   call.give(q);
 }
 
+/// A matrix times a product of reflections, or its adjoint, from either side.
+template <typename W> void ormqr(Call<W> &call) {
+  const Columns<W> &packed = call.in[0];
+  Columns<W> c = std::move(call.in[2]);
+  using Vector = Eigen::Matrix<W, Eigen::Dynamic, 1>;
+  Vector sizes = call.in[1].topRows(std::min(call.in[1].rows(), packed.cols()));
+  bool isLeft = letter(call.options, "left", 1), isAdjoint = letter(call.options, "transpose", 0);
+  if ((isLeft ? c.rows() : c.cols()) != packed.rows()) {
+    c.setConstant(std::numeric_limits<double>::quiet_NaN());
+  } else if (sizes.rows() && c.size()) {
+    auto q = Eigen::householderSequence(packed, sizes).setLength(sizes.rows());
+    if (isLeft)
+      isAdjoint ? c.applyOnTheLeft(q.adjoint()) : c.applyOnTheLeft(q);
+    else
+      isAdjoint ? c.applyOnTheRight(q.adjoint()) : c.applyOnTheRight(q);
+  }
+  call.give(std::move(c));
+}
+
+/// A matrix of three diagonals, similar to one that is its own adjoint, with the reflections that
+/// make it beside; these diagonals, and the reflections' sizes. The upper half is reduced as the
+/// lower one is when rows and columns are counted from the end.
+template <typename W> void sytrd(Call<W> &call) {
+  bool isLower = letter(call.options, "uplo", 'L') == 'L';
+  Columns<W> a = isLower ? call.in[0] : Columns<W>(call.in[0].reverse());
+  a.diagonal() = a.diagonal().real().template cast<W>().eval();
+  Eigen::Index less = std::max<Eigen::Index>(a.rows() - 1, 0);
+  Columns<W> sizes = Columns<W>::Zero(less, 1);
+  if (less) {
+    Eigen::Matrix<W, Eigen::Dynamic, 1> made(less);
+    Eigen::internal::tridiagonalization_inplace(a, made);
+    sizes = made.conjugate();
+  }
+  Columns<W> middle = a.diagonal(), beside(less, 1);
+  if (less)
+    beside = a.diagonal(-1);
+  auto inOrder = [&](const Columns<W> &value) {
+    return isLower ? value : Columns<W>(value.reverse());
+  };
+  for (const Columns<W> &value : {a, middle, beside, sizes})
+    call.give(inOrder(value));
+}
+
 /// A Hessenberg matrix with the reflections that make it below.
 template <typename W> void gehrd(Call<W> &call) {
   const Columns<W> &a = call.in[0];
@@ -164,6 +207,10 @@ const Routine routines[] = {
     {"geqrf", "m", "mv", "mv", geqrf<double>, geqrf<Complex128>},
     {"orgqr", "mv", "m", "m", orgqr<double>, nullptr},
     {"ungqr", "mv", "m", "m", nullptr, orgqr<Complex128>},
+    {"ormqr", "mvm", "m", "m", ormqr<double>, nullptr},
+    {"unmqr", "mvm", "m", "m", nullptr, ormqr<Complex128>},
+    {"sytrd", "m", "mvvvi", "mvvvi", sytrd<double>, nullptr},
+    {"hetrd", "m", "mvvvi", "mvvvi", nullptr, sytrd<Complex128>},
     {"gehrd", "m", "mvi", "mvi", gehrd<double>, gehrd<Complex128>},
     {"trsm", "mm", "m", "m", trsm<double>, trsm<Complex128>},
     {"gtsv", "vvvm", "vvvmi", "vvvmi", gtsv<double>, gtsv<Complex128>},
