@@ -42,8 +42,10 @@ std::string describe(const Program &program) {
       listed(arguments.size(), [&](size_t i) { return str('"', arguments[i].sharding.text, '"'); });
   std::string ofResults =
       listed(results.size(), [&](size_t i) { return results[i].sharding.text; });
-  if (results.size() != 1)
+  if (results.size() > 1)
     ofResults = str("{", ofResults, "}");
+  else if (results.empty())
+    ofResults = "{replicated}";
   std::string number = results.size() > 1 ? str(":", results.size()) : "";
   return str(
       "module attributes {mhlo.num_partitions = ", program.devices,

@@ -105,9 +105,8 @@ static std::string textOf(const Sharding &sharding, const Mesh &mesh, ArrayRef<s
                       ",");
   };
   if (isInOrder) {
-    text += "]<=[" + list(mesh.sizes) + "]";
-    if (!llvm::is_sorted(order))
-      text += "T(" + list(order) + ")";
+    text += llvm::is_sorted(order) ? "]<=[" + std::to_string(mesh.devices.size()) + "]"
+                                   : "]<=[" + list(mesh.sizes) + "]T(" + list(order) + ")";
   } else {
     // The devices one by one, the last axis of the order first.
     SmallVector<int64_t> devices;
