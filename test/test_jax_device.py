@@ -89,6 +89,37 @@ def several_devices():
     return [y, y.devices() == {there}, jax.device_put(y, here).devices() == {here}]
 
 
+def on_both(spec):
+    mesh = jax.make_mesh((2,), ("i",), axis_types=(jax.sharding.AxisType.Auto,))
+    return mesh, jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec))
+
+
+def sharded_arrays():
+    _, rows = on_both(["i"])
+    x = jax.device_put(jnp.arange(8.0).reshape(4, 2), rows)
+    y = jax.jit(lambda x: x @ x.T, out_shardings=rows)(x)
+    return [y[1], [list(part.data.shape) for part in y.addressable_shards], (x + 1).sum()]
+
+
+def parts_of_devices():
+    mesh, rows = on_both(["i"])
+    spec = rows.spec
+
+    @jax.jit
+    @jax.shard_map(mesh=mesh, in_specs=spec, out_specs=spec)
+    def centred(x):
+        def step(x, _):
+            return x - lax.pmean(x.mean(), "i"), None
+
+        return lax.scan(step, x, length=2)[0]
+
+    return centred(jnp.array([1.0, 2, 3, 6]))
+
+
+def maps_over_devices():
+    return jax.pmap(lambda x: x - lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 10]))
+
+
 def what_is_missing():
     try:
         jax.jit(lambda x: jax.ffi.ffi_call("nobody", x)(x))(jnp.ones(2))
@@ -129,6 +160,9 @@ EXPECTED = {
     "ordered_callbacks": [0, 1, 2, 3],
     "errors_of_callbacks": True,
     "several_devices": [[0, 2, 4], True, True],
+    "sharded_arrays": [[3, 13, 23, 33], [[2, 4], [2, 4]], 36],
+    "parts_of_devices": [-2, -1, 0, 3],
+    "maps_over_devices": [-10, -1],
     "what_is_missing": [True, True],
     "a_copy_of_numpy": 1000,
     "results_without_waiting": 1,
@@ -157,7 +191,7 @@ def values():
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_program_gives_what_it_should(values, name):
-    if name in ("loops", "several_devices", "donation", "what_is_missing"):
+    if name in ("loops", "several_devices", "donation", "what_is_missing", "sharded_arrays"):
         assert values[name] == EXPECTED[name]
     else:
         np.testing.assert_allclose(values[name], EXPECTED[name], rtol=1e-5)
