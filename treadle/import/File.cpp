@@ -404,7 +404,8 @@ static GraphFormat formatOf(StringRef path, StringRef content) {
   return format == GraphFormat::SavedModelBinary && isText ? GraphFormat::SavedModelText : format;
 }
 
-ImportedModule treadle::importFile(MLIRContext &context, const std::string &path) {
+ImportedModule treadle::importFile(MLIRContext &context, const std::string &path,
+                                   const ConvertProgram &convert) {
   std::string named = path;
   if (llvm::sys::fs::is_directory(path)) {
     std::string found = TREADLE_TRY(fileInFolder(path));
@@ -413,7 +414,8 @@ ImportedModule treadle::importFile(MLIRContext &context, const std::string &path
   std::unique_ptr<llvm::MemoryBuffer> file = TREADLE_TRY(openFile(named));
   StringRef content = file->getBuffer();
   GraphFormat format = formatOf(named, content);
-  ImportedModule module = import(context, named, content, format);
+  ImportedModule module =
+      import(context, named, content, format, convert ? convert : ConvertProgram(importStableHlo));
   if (!module)
     module.error().message =
         str(path == "-" ? "standard input" : named, ": ", module.error().message);

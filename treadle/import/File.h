@@ -37,12 +37,15 @@ std::optional<GraphFormat> formatOfName(std::string_view path);
 /// What the content looks like; empty content is an empty GraphDef.
 GraphFormat formatOfContent(std::string_view content);
 
+/// Makes graphs or functions of a program of StableHLO, in place. On failure an error is emitted.
+using ConvertProgram = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
+
 /// Reads a graph from a file. `-` is standard input. The name's extension tells the format, and the
 /// content where the name doesn't; text in a file called .pb is read as text. A folder is a
 /// SavedModel, or has a graph.pb. NotFound if there is no such file, otherwise as the importers of
-/// the formats, with the path in front.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>> importFile(mlir::MLIRContext &context,
-                                                       const std::string &path);
+/// the formats, with the path in front. `convert`: what becomes of a program, instead of a graph.
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+importFile(mlir::MLIRContext &context, const std::string &path, const ConvertProgram &convert = {});
 
 /// Is given a program of StableHLO as it was read, before it becomes a graph.
 using LookAtProgram = std::function<void(mlir::ModuleOp)>;
@@ -50,9 +53,6 @@ using LookAtProgram = std::function<void(mlir::ModuleOp)>;
 /// The same from memory, the format told by content.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importBytes(mlir::MLIRContext &context, std::string_view bytes, const LookAtProgram &look = {});
-
-/// Makes graphs or functions of a program of StableHLO, in place. On failure an error is emitted.
-using ConvertProgram = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
 
 /// Reads a program of StableHLO, a portable artifact or text, which `convert` makes something of.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>

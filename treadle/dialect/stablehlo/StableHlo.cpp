@@ -1,6 +1,7 @@
 #include "treadle/dialect/stablehlo/StableHlo.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/DialectImplementation.h"
 
@@ -221,15 +222,18 @@ Attribute TextDialect::parseAttribute(DialectAsmParser &parser, Type) const {
   Attribute value;
   if (kind == "bounds") {
     // How large dynamic dimensions may get: of no use to a runtime that allocates as it goes.
-    auto skip = [&]() -> ParseResult {
-      int64_t bound;
-      if (succeeded(parser.parseOptionalQuestion()))
+    SmallVector<int64_t> bounds;
+    auto read = [&]() -> ParseResult {
+      if (succeeded(parser.parseOptionalQuestion())) {
+        bounds.push_back(ShapedType::kDynamic);
         return success();
-      return parser.parseInteger(bound);
+      }
+      return parser.parseInteger(bounds.emplace_back());
     };
-    if (parser.parseCommaSeparatedList(skip))
+    if (parser.parseCommaSeparatedList(read))
       return {};
-    value = builder.getDictionaryAttr({});
+    value = builder.getDictionaryAttr(
+        builder.getNamedAttr("bounds", builder.getDenseI64ArrayAttr(bounds)));
   } else if (succeeded(parser.parseOptionalKeyword("raw"))) {
     FailureOr<DictionaryAttr> fields = parseFields(parser);
     if (failed(fields))

@@ -93,10 +93,12 @@ private:
   Entries &entries;
 };
 
-/// What reads entries of one dialect: `code` is the number that they begin with.
+/// What reads entries of one dialect: `code` is the number that they begin with, `since` the
+/// version of VHLO in which it came.
 template <typename T> struct EntryRow {
   uint64_t code;
   Expected<T> (*read)(EntryReader &);
+  llvm::StringLiteral since = "0.9.0";
 };
 
 /// Unimplemented for a code that isn't in the table of `what`.
@@ -114,6 +116,15 @@ Expected<Type> readBuiltinType(EntryReader &from);
 Expected<Attribute> readVhloAttribute(EntryReader &from);
 Expected<Attribute> readShardyAttribute(EntryReader &from);
 Expected<Type> readVhloType(EntryReader &from);
+
+/// The code of a type that consists of nothing else, in VHLO, and the version in which it came.
+struct PlainTypeCode {
+  uint64_t code;
+  StringRef since;
+};
+std::optional<PlainTypeCode> vhloCodeOf(Type type);
+/// The number that stands for a word in the enumeration of a code.
+std::optional<uint64_t> vhloNumberOf(uint64_t enumCode, StringRef word);
 
 // Types that both dialects write alike.
 template <typename T> Expected<Type> readPlainType(EntryReader &from) {

@@ -3,66 +3,6 @@
 using namespace treadle;
 using namespace treadle::bytecode;
 
-uint64_t Artifact::add(std::vector<std::string> &table, const std::string &item) {
-  auto it = std::find(table.begin(), table.end(), item);
-  if (it == table.end())
-    it = table.insert(table.end(), item);
-  return static_cast<uint64_t>(it - table.begin());
-}
-
-std::pair<uint8_t, std::string>
-Artifact::fields(std::vector<std::pair<std::string, uint64_t>> named) {
-  constexpr uint8_t isDictionary = 1, isFields = 64;
-  std::string content;
-  if (version >= NativeProperties) {
-    for (const auto &[name, value] : named)
-      content += varint(value);
-    return {isFields, varint(add(properties, varint(content.size()) + content))};
-  }
-  content = varints({1, named.size()});
-  for (const auto &[name, value] : named)
-    content += varints({addAttribute("builtin", varints({2, addString(name)})), value});
-  return {isDictionary, varint(addAttribute("builtin", content))};
-}
-
-std::string Artifact::dialectTable(std::vector<std::string> &names) const {
-  std::string table = varint(dialects.size());
-  for (const std::string &dialect : dialects) {
-    uint64_t name = add(names, dialect);
-    table += varint(version >= DialectVersions ? name << 1 : name);
-  }
-  if (version >= ShortArguments)
-    table += varint(ops.size());
-  for (const std::string &op : ops)
-    table += op;
-  return table;
-}
-
-std::string Artifact::bytes() const {
-  std::vector<std::string> names = strings;
-  std::string table = dialectTable(names);
-  std::string sizes, texts, offsets = varints({attributes.size(), types.size()}), entries;
-  for (const std::string &name : names) {
-    sizes.insert(0, varint(name.size() + 1));
-    texts += name + '\0';
-  }
-  for (const std::vector<Entry> *all : {&attributes, &types})
-    for (const Entry &entry : *all) {
-      offsets += entry.head;
-      entries += entry.bytes;
-    }
-  std::string file = "ML\xefR" + varint(version) + producer + '\0';
-  file += section(Section::Dialects, table) + section(Section::EntryOffsets, offsets) +
-          section(Section::Entries, entries) + section(Section::Operations, ir) +
-          section(Section::Strings, varint(names.size()) + sizes + texts);
-  if (version < NativeProperties)
-    return file;
-  std::string all = varint(properties.size());
-  for (const std::string &fields : properties)
-    all += fields;
-  return file + section(Section::Properties, all);
-}
-
 const char *const bytecode::sampleText = R"(module @sample {
 func.func public @main(%x: tensor<4xf32> loc("x")) -> tensor<f32> {
   %c = stablehlo.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>

@@ -93,10 +93,11 @@ static Expected<Attribute> readType(EntryReader &from) {
   return TypeAttr::get(TREADLE_TRY(from.type()));
 }
 
-/// How large dynamic dimensions may get. The text form leaves it out, too.
+/// How large dynamic dimensions may get.
 static Expected<Attribute> readBounds(EntryReader &from) {
-  TREADLE_TRY(from.signedNumbers());
-  return DictionaryAttr::get(from.context);
+  Builder builder(from.context);
+  auto bounds = numbersAttribute(from.context, TREADLE_TRY(from.signedNumbers()));
+  return builder.getDictionaryAttr(builder.getNamedAttr("bounds", bounds));
 }
 
 static Expected<Attribute> readAlias(EntryReader &from) {
@@ -301,25 +302,49 @@ static constexpr EntryRow<Type> typeRows[] = {
     {24, readQuantized},
     {25, readUnrankedTensorType},
     {26, readWitness},
-    {27, readPlainType<Float8E4M3FNUZType>},
-    {28, readPlainType<Float8E5M2FNUZType>},
-    {29, readPlainType<Float8E4M3B11FNUZType>},
-    {30, readQuantizedByAxis},
-    {31, readIntegerType<2>},
-    {32, readIntegerType<2, isUnsigned>},
-    {33, readPlainType<NoneType>},
-    {34, readPlainType<FloatTF32Type>},
-    {35, readPlainType<Float8E4M3Type>},
-    {36, readPlainType<Float8E3M4Type>},
-    {37, readPlainType<Float4E2M1FNType>},
-    {38, readPlainType<Float6E2M3FNType>},
-    {39, readPlainType<Float6E3M2FNType>},
-    {40, readPlainType<Float8E8M0FNUType>},
-    {41, readBuffer},
-    {42, readFuture},
+    {27, readPlainType<Float8E4M3FNUZType>, "0.10.0"},
+    {28, readPlainType<Float8E5M2FNUZType>, "0.10.0"},
+    {29, readPlainType<Float8E4M3B11FNUZType>, "0.11.0"},
+    {30, readQuantizedByAxis, "0.18.0"},
+    {31, readIntegerType<2>, "1.2.0"},
+    {32, readIntegerType<2, isUnsigned>, "1.2.0"},
+    {33, readPlainType<NoneType>, "1.6.0"},
+    {34, readPlainType<FloatTF32Type>, "1.6.0"},
+    {35, readPlainType<Float8E4M3Type>, "1.7.0"},
+    {36, readPlainType<Float8E3M4Type>, "1.7.0"},
+    {37, readPlainType<Float4E2M1FNType>, "1.8.0"},
+    {38, readPlainType<Float6E2M3FNType>, "1.8.0"},
+    {39, readPlainType<Float6E3M2FNType>, "1.8.0"},
+    {40, readPlainType<Float8E8M0FNUType>, "1.8.0"},
+    {41, readBuffer, "1.13.0"},
+    {42, readFuture, "1.15.0"},
 };
 
 Expected<Type> bytecode::readVhloType(EntryReader &from) {
   uint64_t code = TREADLE_TRY(from.at.varint());
   return readByCode<Type>(from, code, typeRows, "a type of VHLO");
+}
+
+//===----------------------------------------------------------------------===//
+// The other way
+//===----------------------------------------------------------------------===//
+
+/// What reads a type from no bytes at all gives that type.
+std::optional<PlainTypeCode> bytecode::vhloCodeOf(Type type) {
+  Layout nothing;
+  Entries entries(*type.getContext(), nothing);
+  for (const EntryRow<Type> &row : typeRows) {
+    EntryReader from(entries, Cursor());
+    if (Expected<Type> plain = row.read(from); plain && *plain == type)
+      return PlainTypeCode{row.code, row.since};
+  }
+  return std::nullopt;
+}
+
+std::optional<uint64_t> bytecode::vhloNumberOf(uint64_t enumCode, StringRef word) {
+  const EnumRow *row = findEnum(enumCode);
+  const StringRef *found = row ? llvm::find(row->words, word) : nullptr;
+  return row && found != row->words.end()
+             ? std::optional(row->first + static_cast<uint64_t>(found - row->words.begin()))
+             : std::nullopt;
 }

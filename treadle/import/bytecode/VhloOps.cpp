@@ -4,6 +4,7 @@
 #include "treadle/import/bytecode/VhloOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -23,10 +24,18 @@ struct Group {
   std::initializer_list<StringLiteral> fields;
 };
 
+/// A version of an op, and that of VHLO in which it came.
+struct OpVersion {
+  constexpr OpVersion(unsigned number, StringLiteral since = oldestVhlo)
+      : number(number), since(since) {}
+  unsigned number;
+  StringLiteral since;
+};
+
 /// One version of an op.
 struct OpRow {
   StringLiteral name;
-  unsigned version;
+  OpVersion version;
   /// How many operands, results and regions it has; `1+` is one or more.
   StringLiteral counts;
   /// Names of its attributes, in the order in which files have them.
@@ -297,19 +306,28 @@ static constexpr OpRow ops[] = {
     {"after_all", 1, "0+ 1 0"},
     {"all_gather", 1, "1 1 0", "all_gather_dim channel_id replica_groups use_global_device_ids",
      rewriteCollective},
-    {"all_gather", 2, "0+ 0+ 0", "all_gather_dim channel_id replica_groups use_global_device_ids",
+    {"all_gather",
+     {2, "1.5.0"},
+     "0+ 0+ 0",
+     "all_gather_dim channel_id replica_groups use_global_device_ids",
      rewriteCollective},
     {"all_reduce", 1, "1 1 1", "channel_id replica_groups use_global_device_ids",
      rewriteCollective},
-    {"all_reduce", 2, "0+ 0+ 1", "channel_id replica_groups use_global_device_ids",
+    {"all_reduce",
+     {2, "1.5.0"},
+     "0+ 0+ 1",
+     "channel_id replica_groups use_global_device_ids",
      rewriteCollective},
     {"all_to_all", 1, "1 1 0",
      "channel_id concat_dimension replica_groups split_count split_dimension", rewriteCollective},
-    {"all_to_all", 2, "0+ 0+ 0",
-     "channel_id concat_dimension replica_groups split_count split_dimension", rewriteCollective},
+    {"all_to_all",
+     {2, "1.5.0"},
+     "0+ 0+ 0",
+     "channel_id concat_dimension replica_groups split_count split_dimension",
+     rewriteCollective},
     {"and", 1, "2 1 0"},
-    {"async_done", 1, "1 1 0"},
-    {"async_start", 1, "0+ 1 1"},
+    {"async_done", {1, "1.15.0"}, "1 1 0"},
+    {"async_start", {1, "1.15.0"}, "0+ 1 1"},
     {"atan2", 1, "2 1 0"},
     {"batch_norm_grad", 1, "5 3 0", "epsilon feature_index"},
     {"batch_norm_inference", 1, "5 1 0", "epsilon feature_index"},
@@ -320,21 +338,37 @@ static constexpr OpRow ops[] = {
     {"call", 1, "0+ 0+ 0", "callee", nullptr, createCall},
     {"case", 1, "1 0+ 0+"},
     {"cbrt", 1, "1 1 0"},
-    {"cbrt", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"cbrt", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"ceil", 1, "1 1 0"},
     {"cholesky", 1, "1 1 0", "lower"},
     {"clamp", 1, "3 1 0"},
-    {"collective_broadcast", 1, "1 1 0", "channel_id replica_groups", rewriteCollective},
-    {"collective_broadcast", 2, "0+ 0+ 0", "channel_id has_dynamic_root replica_groups",
+    {"collective_broadcast",
+     {1, "0.16.0"},
+     "1 1 0",
+     "channel_id replica_groups",
+     rewriteCollective},
+    {"collective_broadcast",
+     {2, "1.20.0"},
+     "0+ 0+ 0",
+     "channel_id has_dynamic_root replica_groups",
      rewriteCollective},
     {"collective_permute", 1, "1 1 0", "channel_id source_target_pairs", rewriteCollective},
-    {"collective_reduce", 1, "0+ 0+ 1",
-     "channel_id has_dynamic_root replica_groups use_global_device_ids", rewriteCollective},
+    {"collective_reduce",
+     {1, "1.19.0"},
+     "0+ 0+ 1",
+     "channel_id has_dynamic_root replica_groups use_global_device_ids",
+     rewriteCollective},
     {"compare", 1, "2 1 0", "compare_type comparison_direction", rewriteComparison},
     {"complex", 1, "2 1 0"},
-    {"composite", 1, "0+ 0+ 0", "composite_attributes decomposition name version",
+    {"composite",
+     {1, "0.19.0"},
+     "0+ 0+ 0",
+     "composite_attributes decomposition name version",
      rewriteComposite},
-    {"composite", 2, "0+ 0+ 0+", "composite_attributes decomposition name version",
+    {"composite",
+     {2, "1.14.0"},
+     "0+ 0+ 0+",
+     "composite_attributes decomposition name version",
      rewriteComposite},
     {"concatenate", 1, "0+ 1 0", "dimension"},
     {"constant", 1, "0 1 0", "value"},
@@ -347,7 +381,7 @@ static constexpr OpRow ops[] = {
      "window_strides",
      rewriteConvolution},
     {"cosine", 1, "1 1 0"},
-    {"cosine", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"cosine", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"count_leading_zeros", 1, "1 1 0"},
     {"create_token", 1, "0 1 0"},
     {"cross-replica-sum", 1, "1 1 0", "replica_groups"},
@@ -355,7 +389,9 @@ static constexpr OpRow ops[] = {
      "api_version backend_config call_target_name called_computations has_side_effect "
      "operand_layouts output_operand_aliases result_layouts",
      rewriteCustomCall},
-    {"custom_call", 2, "0+ 0+ 0",
+    {"custom_call",
+     {2, "1.18.0"},
+     "0+ 0+ 0",
      "api_version backend_config call_target_name called_computations has_side_effect "
      "operand_layouts output_operand_aliases result_layouts result_tilings",
      rewriteCustomCall},
@@ -365,7 +401,9 @@ static constexpr OpRow ops[] = {
      "lhs_batching_dimensions lhs_contracting_dimensions precision_config rhs_batching_dimensions "
      "rhs_contracting_dimensions",
      rewriteDotGeneral},
-    {"dot_general", 2, "2 1 0",
+    {"dot_general",
+     {2, "1.6.0"},
+     "2 1 0",
      "accumulation_type allow_imprecise_accumulation lhs_batching_dimensions lhs_component_count "
      "lhs_contracting_dimensions lhs_precision_type num_primitive_operations precision_config "
      "rhs_batching_dimensions rhs_component_count rhs_contracting_dimensions rhs_precision_type",
@@ -380,7 +418,9 @@ static constexpr OpRow ops[] = {
      "output_spatial_dimensions padding precision_config rhs_dilation window_reversal "
      "window_strides",
      rewriteDynamicConvolution},
-    {"dynamic_conv", 2, "3 1 0",
+    {"dynamic_conv",
+     {2, "0.20.0"},
+     "3 1 0",
      "batch_group_count feature_group_count input_batch_dimension input_feature_dimension "
      "input_spatial_dimensions kernel_input_feature_dimension kernel_output_feature_dimension "
      "kernel_spatial_dimensions lhs_dilation output_batch_dimension output_feature_dimension "
@@ -389,7 +429,9 @@ static constexpr OpRow ops[] = {
     {"dynamic_gather", 1, "3 1 0",
      "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims start_index_map",
      rewriteGather},
-    {"dynamic_gather", 2, "3 1 0",
+    {"dynamic_gather",
+     {2, "1.1.0"},
+     "3 1 0",
      "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims "
      "start_index_map start_indices_batching_dims",
      rewriteGather},
@@ -400,9 +442,9 @@ static constexpr OpRow ops[] = {
     {"dynamic_update_slice", 1, "2+ 1 0"},
     {"einsum", 1, "2 1 0", "einsum_config"},
     {"exponential", 1, "1 1 0"},
-    {"exponential", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"exponential", {2, "1.9.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"exponential_minus_one", 1, "1 1 0"},
-    {"exponential_minus_one", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"exponential_minus_one", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"fft", 1, "1 1 0", "fft_length fft_type"},
     {"floor", 1, "1 1 0"},
     {"func", 1, "0 0 1", "arg_attrs function_type res_attrs sym_name sym_visibility", nullptr,
@@ -411,7 +453,9 @@ static constexpr OpRow ops[] = {
      "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims slice_sizes "
      "start_index_map",
      rewriteGather},
-    {"gather", 2, "2 1 0",
+    {"gather",
+     {2, "1.1.0"},
+     "2 1 0",
      "collapsed_slice_dims index_vector_dim indices_are_sorted offset_dims operand_batching_dims "
      "slice_sizes start_index_map start_indices_batching_dims",
      rewriteGather},
@@ -423,11 +467,11 @@ static constexpr OpRow ops[] = {
     {"iota", 1, "0 1 0", "iota_dimension"},
     {"is_finite", 1, "1 1 0"},
     {"log", 1, "1 1 0"},
-    {"log", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"log", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"log_plus_one", 1, "1 1 0"},
-    {"log_plus_one", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"log_plus_one", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"logistic", 1, "1 1 0"},
-    {"logistic", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"logistic", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"map", 1, "0+ 1 1", "dimensions"},
     {"maximum", 1, "2 1 0"},
     {"minimum", 1, "2 1 0"},
@@ -444,7 +488,10 @@ static constexpr OpRow ops[] = {
     {"real", 1, "1 1 0"},
     {"real_dynamic_slice", 1, "4 1 0"},
     {"recv", 1, "1 0+ 0", "channel_id channel_type is_host_transfer", rewriteTransfer},
-    {"recv", 2, "1 0+ 0", "channel_id channel_type is_host_transfer source_target_pairs",
+    {"recv",
+     {2, "1.12.0"},
+     "1 0+ 0",
+     "channel_id channel_type is_host_transfer source_target_pairs",
      rewriteTransfer},
     {"reduce", 1, "0+ 0+ 1", "dimensions"},
     {"reduce_precision", 1, "1 1 0", "exponent_bits mantissa_bits"},
@@ -462,19 +509,24 @@ static constexpr OpRow ops[] = {
     {"round_nearest_afz", 1, "1 1 0"},
     {"round_nearest_even", 1, "1 1 0"},
     {"rsqrt", 1, "1 1 0"},
-    {"rsqrt", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"rsqrt", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"scatter", 1, "1+ 0+ 1",
      "index_vector_dim indices_are_sorted inserted_window_dims scatter_dims_to_operand_dims "
      "unique_indices update_window_dims",
      rewriteScatter},
-    {"scatter", 2, "1+ 0+ 1",
+    {"scatter",
+     {2, "1.1.0"},
+     "1+ 0+ 1",
      "index_vector_dim indices_are_sorted input_batching_dims inserted_window_dims "
      "scatter_dims_to_operand_dims scatter_indices_batching_dims unique_indices update_window_dims",
      rewriteScatter},
     {"select", 1, "3 1 0"},
     {"select_and_scatter", 1, "3 1 2", "padding window_dimensions window_strides"},
     {"send", 1, "1+ 1 0", "channel_id channel_type is_host_transfer", rewriteTransfer},
-    {"send", 2, "1+ 1 0", "channel_id channel_type is_host_transfer source_target_pairs",
+    {"send",
+     {2, "1.12.0"},
+     "1+ 1 0",
+     "channel_id channel_type is_host_transfer source_target_pairs",
      rewriteTransfer},
     {"set_dimension_size", 1, "2 1 0", "dimension"},
     {"shift_left", 1, "2 1 0"},
@@ -482,16 +534,16 @@ static constexpr OpRow ops[] = {
     {"shift_right_logical", 1, "2 1 0"},
     {"sign", 1, "1 1 0"},
     {"sine", 1, "1 1 0"},
-    {"sine", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"sine", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"slice", 1, "1 1 0", "limit_indices start_indices strides"},
     {"sort", 1, "0+ 0+ 1", "dimension is_stable"},
     {"sqrt", 1, "1 1 0"},
-    {"sqrt", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"sqrt", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"subtract", 1, "2 1 0"},
-    {"tan", 1, "1 1 0"},
-    {"tan", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"tan", {1, "1.4.0"}, "1 1 0"},
+    {"tan", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"tanh", 1, "1 1 0"},
-    {"tanh", 2, "1 1 0", "result_accuracy", rewriteAccuracy},
+    {"tanh", {2, "1.10.0"}, "1 1 0", "result_accuracy", rewriteAccuracy},
     {"torch_index_select", 1, "2 1 0", "batch_dims dim"},
     {"transpose", 1, "1 1 0", "permutation"},
     {"triangular_solve", 1, "2 1 0", "left_side lower transpose_a unit_diagonal"},
@@ -510,9 +562,39 @@ static const OpRow *findOp(StringRef name) {
   if (text.getAsInteger(10, version))
     return nullptr;
   const OpRow *row = llvm::find_if(ops, [&, base = base](const OpRow &row) {
-    return row.name == base && row.version == version;
+    return row.name == base && row.version.number == version;
   });
   return row == std::end(ops) ? nullptr : row;
+}
+
+static llvm::VersionTuple versionOf(StringRef text) {
+  llvm::VersionTuple version;
+  (void)version.tryParse(text);
+  return version;
+}
+
+Expected<VhloOp> bytecode::vhloOpIn(StringRef op, llvm::VersionTuple target) {
+  const OpRow *found = nullptr, *first = nullptr;
+  for (const OpRow &row : ops) // of one op they stand in order
+    if (row.name == op) {
+      first = first ? first : &row;
+      if (versionOf(row.version.since) <= target)
+        found = &row;
+    }
+  if (found)
+    return VhloOp{str(op.str(), "_v", found->version.number), found->fields, found->counts};
+  if (!first)
+    return Unexpected(unimplemented(op.str(), " is no op of portable artifacts"));
+  return Unexpected(unimplemented("stablehlo.", op.str(), " can't be written for version ",
+                                  target.getAsString(), ": ", first->version.since.str(),
+                                  " is the first that has it"));
+}
+
+StringRef bytecode::firstWithField(StringRef op, StringRef field) {
+  for (const OpRow &row : ops)
+    if (row.name == op && llvm::is_contained(llvm::split(row.fields, ' '), field))
+      return row.version.since;
+  return {};
 }
 
 StringRef bytecode::countsOf(StringRef op) {

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OperationSupport.h"
+#include "llvm/Support/VersionTuple.h"
 
 namespace treadle::bytecode {
 
@@ -29,6 +30,20 @@ llvm::StringRef countsOf(llvm::StringRef op);
 /// Whether one of these counts is that of `count` things.
 bool fitsCount(llvm::StringRef expected, size_t count);
 
+/// An op as a version of VHLO has it.
+struct VhloOp {
+  std::string name;       // `add_v1`
+  llvm::StringRef fields; // names of its attributes, in the order in which files have them
+  llvm::StringRef counts; // as of countsOf
+};
+/// The newest version of an op of StableHLO (or `func`, `call`, `return`) that is in `target`.
+/// Unimplemented for an op that isn't known, or came later; the message says when.
+Expected<VhloOp> vhloOpIn(llvm::StringRef op, llvm::VersionTuple target);
+/// The version of VHLO in which the op got this attribute; empty if it never had it.
+llvm::StringRef firstWithField(llvm::StringRef op, llvm::StringRef field);
+
+/// The first version of VHLO that files are of.
+constexpr llvm::StringLiteral oldestVhlo = "0.9.0";
 /// The newest version of VHLO that all is known of.
 constexpr llvm::StringLiteral newestVhlo = "1.20.0";
 

@@ -16,16 +16,6 @@ namespace {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// What the text of a type `!quant.uniform<i8<-127:127>:f32:1, {0.1:-30, 0.5}>` says.
-struct Grid {
-  IntegerType storage;
-  FloatType expressed;
-  int64_t least = 0, most = 0;
-  std::optional<int64_t> axis;
-  SmallVector<double> scales;
-  SmallVector<int64_t> zeros;
-};
-
 /// Reads the text piece by piece; false where it is of another form.
 class GridReader {
 public:
@@ -118,6 +108,14 @@ bool GridReader::readScales(Grid &grid) {
   return take("}");
 }
 
+} // namespace
+
+bool readGrid(OpaqueType type, Grid &grid) {
+  return GridReader(type.getContext(), type.getTypeData()).read(grid);
+}
+
+namespace {
+
 bool isQuantized(Type element) {
   auto opaque = dyn_cast<OpaqueType>(element);
   return opaque && opaque.getDialectNamespace() == "quant";
@@ -127,7 +125,7 @@ FailureOr<Grid> gridOf(Operation *op, Type type) {
   auto opaque = cast<OpaqueType>(getElementTypeOrSelf(type));
   Grid grid;
   auto ranked = dyn_cast<RankedTensorType>(type);
-  bool isRead = GridReader(type.getContext(), opaque.getTypeData()).read(grid);
+  bool isRead = readGrid(opaque, grid);
   if (!isRead)
     return op->emitError("unimplemented: ")
            << op->getName().getStringRef() << " with values of type " << type;

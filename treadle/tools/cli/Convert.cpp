@@ -1,4 +1,6 @@
 // `treadle convert`: reads a graph in one format, writes it in another.
+#include "treadle/export/Artifact.h"
+#include "treadle/npy/Npz.h"
 #include "treadle/tools/cli/Command.h"
 #include "treadle/tools/cli/Progress.h"
 
@@ -32,7 +34,27 @@ static void tellWhatIsLeft(const Graph &graph, const std::string &in, const std:
                      : ""));
 }
 
+/// Writes a program, which stays one: a portable artifact.
+static int convertToArtifact(const Arguments &args) {
+  for (std::string_view option : {"--passes", "--to"})
+    if (args.has(option))
+      return report(UsageError{str("option '", option, "' is for graphs, and '", args.positional[1],
+                                   "' is to hold a program")});
+  Expected<void> done = artifactVersion(args.value("--target").value_or(""))
+                            .and_then([&](llvm::VersionTuple target) {
+                              return artifactOfFile(std::string(args.positional[0]), target);
+                            })
+                            .and_then([&](const std::string &bytes) {
+                              return writeFileBytes(std::string(args.positional[1]), bytes);
+                            });
+  return done ? 0 : report(done.error());
+}
+
 static int convert(const Arguments &args) {
+  if (args.positional[1].ends_with(".mlirbc") || args.positional[1].ends_with(".mlir.bc"))
+    return convertToArtifact(args);
+  if (args.has("--target"))
+    return report(UsageError{"option '--target' is for portable artifacts: OUT.mlirbc"});
   Parsed<const char *> passToDialect = passTo(args.value("--to").value_or("tfg"));
   if (!passToDialect)
     return report(passToDialect.error());
@@ -64,15 +86,19 @@ static int convert(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"--passes", "PIPELINE", "passes to run on the way: tfg-cse,tfg-toposort"},
-    {"--to", "DIALECT", "dialect of an .mlir file: tfg (the default) or tf_executor"}};
+    {"--to", "DIALECT", "dialect of an .mlir file: tfg (the default) or tf_executor"},
+    {"--target", "VERSION",
+     "version of a portable artifact, for programs of StableHLO: 0.9.0 or later; the newest by "
+     "default"}};
 
 const Command convertCommand = {
     "convert",
-    "write a graph in another format: .pb, .pbtxt, .cpb, .mlir, SavedModel",
+    "write a graph in another format: .pb, .pbtxt, .cpb, .mlir, SavedModel, .mlirbc",
     "IN OUT",
     2,
     options,
     "  treadle convert examples/countdown.pbtxt countdown.mlir\n"
+    "  treadle convert program.mlir program.mlirbc --target 1.0.0\n"
     "OUT's extension names the format; a SavedModel becomes a folder where it has none, or ends in "
     "'/'.\n",
     convert,

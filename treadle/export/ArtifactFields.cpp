@@ -1,0 +1,295 @@
+#include "treadle/export/ArtifactFields.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::artifact;
+
+namespace {
+
+/// What stands for an attribute that isn't there.
+enum class Missing : uint8_t { Error, Nothing, Zero, MinusOne, Ones, Zeros, Default, NoType };
+
+struct FieldRow {
+  StringLiteral name;
+  FieldKind kind;
+  Missing missing = Missing::Error;
+  uint64_t enumeration = 0;
+};
+
+} // namespace
+
+using enum FieldKind;
+
+/// Fields of one name are alike in all ops.
+static constexpr FieldRow rows[] = {
+    {"accumulation_type", Any, Missing::NoType},
+    {"all_gather_dim", Whole64},
+    {"allow_imprecise_accumulation", Flag, Missing::NoType},
+    {"api_version", ApiVersion, Missing::Default},
+    {"backend_config", Any, Missing::Default},
+    {"base_dilations", Numbers, Missing::Ones},
+    {"batch_dims", Whole64},
+    {"batch_group_count", Whole64},
+    {"broadcast_dimensions", Numbers},
+    {"broadcast_sizes", Numbers},
+    {"called_computations", Any, Missing::Nothing},
+    {"channel_id", Whole64, Missing::Zero},
+    {"channel_type", Whole64, Missing::Zero},
+    {"collapsed_slice_dims", Numbers, Missing::Nothing},
+    {"compare_type", Word, Missing::Default, 4},
+    {"comparison_direction", Word, Missing::Error, 3},
+    {"composite_attributes", Any, Missing::Default},
+    {"concat_dimension", Whole64},
+    {"dim", Whole64},
+    {"dimension", Whole64, Missing::MinusOne},
+    {"dimensions", Numbers},
+    {"edge_padding_high", Numbers},
+    {"edge_padding_low", Numbers},
+    {"epsilon", Real32},
+    {"exponent_bits", Whole32},
+    {"feature_group_count", Whole64},
+    {"feature_index", Whole64},
+    {"fft_length", Numbers},
+    {"fft_type", Word, Missing::Error, 7},
+    {"has_dynamic_root", Flag, Missing::Zero},
+    {"has_side_effect", Flag, Missing::Zero},
+    {"index", Whole32},
+    {"index_vector_dim", Whole64, Missing::Zero},
+    {"indices_are_sorted", Flag, Missing::Zero},
+    {"infeed_config", Any, Missing::Default},
+    {"input_batch_dimension", Whole64},
+    {"input_batching_dims", Numbers, Missing::Nothing},
+    {"input_feature_dimension", Whole64},
+    {"input_spatial_dimensions", Numbers, Missing::Nothing},
+    {"inserted_window_dims", Numbers, Missing::Nothing},
+    {"interior_padding", Numbers},
+    {"iota_dimension", Whole64},
+    {"is_host_transfer", Flag, Missing::Zero},
+    {"is_stable", Flag, Missing::Zero},
+    {"kernel_input_feature_dimension", Whole64},
+    {"kernel_output_feature_dimension", Whole64},
+    {"kernel_spatial_dimensions", Numbers, Missing::Nothing},
+    {"known_expanding_dimensions", Numbers, Missing::Nothing},
+    {"known_nonexpanding_dimensions", Numbers, Missing::Nothing},
+    {"layout", Any, Missing::Nothing},
+    {"left_side", Flag},
+    {"lhs_batching_dimensions", Numbers, Missing::Nothing},
+    {"lhs_component_count", Whole64, Missing::NoType},
+    {"lhs_contracting_dimensions", Numbers, Missing::Nothing},
+    {"lhs_dilation", Numbers, Missing::Ones},
+    {"lhs_precision_type", Any, Missing::NoType},
+    {"limit_indices", Numbers},
+    {"lower", Flag, Missing::Zero},
+    {"mantissa_bits", Whole32},
+    {"num_primitive_operations", Whole64, Missing::NoType},
+    {"offset_dims", Numbers, Missing::Nothing},
+    {"operand_batching_dims", Numbers, Missing::Nothing},
+    {"operand_layouts", Any, Missing::Nothing},
+    {"outfeed_config", Any, Missing::Default},
+    {"output_batch_dimension", Whole64},
+    {"output_feature_dimension", Whole64},
+    {"output_operand_aliases", Aliases, Missing::Nothing},
+    {"output_spatial_dimensions", Numbers, Missing::Nothing},
+    {"padding", Pairs, Missing::Zeros},
+    {"permutation", Numbers},
+    {"precision_config", Words, Missing::Default, 11},
+    {"replica_groups", Pairs},
+    {"result_accuracy", Accuracy, Missing::Default},
+    {"result_layouts", Any, Missing::Nothing},
+    {"result_tilings", Any, Missing::Nothing},
+    {"rhs_batching_dimensions", Numbers, Missing::Nothing},
+    {"rhs_component_count", Whole64, Missing::NoType},
+    {"rhs_contracting_dimensions", Numbers, Missing::Nothing},
+    {"rhs_dilation", Numbers, Missing::Ones},
+    {"rhs_precision_type", Any, Missing::NoType},
+    {"rng_algorithm", Word, Missing::Error, 12},
+    {"rng_distribution", Word, Missing::Error, 13},
+    {"scatter_dimension", Whole64},
+    {"scatter_dims_to_operand_dims", Numbers, Missing::Nothing},
+    {"scatter_indices_batching_dims", Numbers, Missing::Nothing},
+    {"slice_sizes", Numbers},
+    {"source_target_pairs", Pairs, Missing::Nothing},
+    {"split_count", Whole64},
+    {"split_dimension", Whole64},
+    {"start_index_map", Numbers, Missing::Nothing},
+    {"start_indices", Numbers},
+    {"start_indices_batching_dims", Numbers, Missing::Nothing},
+    {"strides", Numbers},
+    {"transpose_a", Word, Missing::Error, 16},
+    {"unique_indices", Flag, Missing::Zero},
+    {"unit_diagonal", Flag},
+    {"update_window_dims", Numbers, Missing::Nothing},
+    {"use_global_device_ids", Flag, Missing::Zero},
+    {"version", Any, Missing::Zero},
+    {"window_dilations", Numbers, Missing::Ones},
+    {"window_dimensions", Numbers, Missing::Ones},
+    {"window_reversal", Flags, Missing::Zeros},
+    {"window_strides", Numbers, Missing::Ones},
+};
+
+//===----------------------------------------------------------------------===//
+// Values in the forms of text
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> artifact::numbersOf(Attribute value) {
+  SmallVector<int64_t> numbers;
+  if (auto list = dyn_cast_or_null<DenseI64ArrayAttr>(value))
+    return SmallVector<int64_t>(list.asArrayRef());
+  if (auto list = dyn_cast_or_null<DenseBoolArrayAttr>(value))
+    return SmallVector<int64_t>(list.asArrayRef().begin(), list.asArrayRef().end());
+  if (auto elements = dyn_cast_or_null<DenseIntElementsAttr>(value)) {
+    for (const APInt &number : elements.getValues<APInt>())
+      numbers.push_back(elements.getElementType().isInteger(1)
+                            ? static_cast<int64_t>(number.getZExtValue())
+                            : number.getSExtValue());
+  } else if (auto list = dyn_cast_or_null<ArrayAttr>(value)) {
+    for (Attribute part : list)
+      llvm::append_range(numbers, numbersOf(part));
+  } else if (auto number = dyn_cast_or_null<IntegerAttr>(value)) {
+    numbers.push_back(isa<BoolAttr>(value) ? static_cast<int64_t>(number.getValue().getZExtValue())
+                                           : number.getValue().getSExtValue());
+  }
+  return numbers;
+}
+
+/// `[b, f]x[i, o]->[b, f]`: three lists of letters and numbers.
+static void addConvolution(ArrayAttr lists, NamedAttrList &attrs) {
+  struct Part {
+    StringLiteral list;
+    std::pair<char, StringLiteral> first, second;
+  };
+  static constexpr Part parts[] = {
+      {"input_spatial_dimensions",
+       {'b', "input_batch_dimension"},
+       {'f', "input_feature_dimension"}},
+      {"kernel_spatial_dimensions",
+       {'i', "kernel_input_feature_dimension"},
+       {'o', "kernel_output_feature_dimension"}},
+      {"output_spatial_dimensions",
+       {'b', "output_batch_dimension"},
+       {'f', "output_feature_dimension"}},
+  };
+  Builder builder(lists.getContext());
+  for (auto [part, list] : llvm::zip(parts, lists)) {
+    auto entries = dyn_cast<ArrayAttr>(list);
+    SmallVector<int64_t> spatial(entries && entries.size() > 1 ? entries.size() - 2 : 0);
+    for (size_t i = 0; entries && i < entries.size(); ++i) {
+      auto place = static_cast<int64_t>(i);
+      if (auto letter = dyn_cast<StringAttr>(entries[i])) {
+        for (const auto &[sign, name] : {part.first, part.second})
+          if (letter.getValue() == StringRef(&sign, 1))
+            attrs.set(name, builder.getI64IntegerAttr(place));
+      } else if (SmallVector<int64_t> number = numbersOf(entries[i]);
+                 number.size() == 1 && static_cast<size_t>(number[0]) < spatial.size()) {
+        spatial[number[0]] = place;
+      }
+    }
+    attrs.set(part.list, builder.getDenseI64ArrayAttr(spatial));
+  }
+}
+
+NamedAttrList artifact::ungrouped(Operation *op) {
+  NamedAttrList attrs(op->getDiscardableAttrDictionary());
+  for (StringRef name : {"dot_dimension_numbers", "algorithm", "dimension_numbers",
+                         "scatter_dimension_numbers", "channel_handle"}) {
+    Attribute group = attrs.erase(name);
+    if (auto fields = dyn_cast_or_null<DictionaryAttr>(group))
+      for (NamedAttribute field : fields) {
+        StringRef key = field.getName();
+        attrs.set(key == "handle" ? "channel_id"
+                  : key == "type" ? "channel_type"
+                                  : key,
+                  field.getValue());
+      }
+    if (auto lists = dyn_cast_or_null<ArrayAttr>(group))
+      addConvolution(lists, attrs);
+  }
+  return attrs;
+}
+
+bool artifact::isDefault(Attribute value) {
+  if (auto fields = dyn_cast<DictionaryAttr>(value)) {
+    auto mode = fields.getAs<StringAttr>("mode");
+    return fields.empty() || (mode && mode.getValue() == "DEFAULT");
+  }
+  if (auto text = dyn_cast<StringAttr>(value))
+    return text.empty();
+  if (isa<IntegerAttr>(value))
+    return numbersOf(value)[0] == 0;
+  if (isa<DenseI64ArrayAttr, DenseElementsAttr, ArrayAttr>(value))
+    return numbersOf(value).empty() && !(isa<ArrayAttr>(value) && !cast<ArrayAttr>(value).empty());
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Fields
+//===----------------------------------------------------------------------===//
+
+/// How many dimensions the op's windows have.
+static size_t numWindowDims(Operation *op, const NamedAttrList &all) {
+  if (Attribute spatial = all.get("input_spatial_dimensions"))
+    return numbersOf(spatial).size();
+  if (Attribute window = all.get("window_dimensions"))
+    return numbersOf(window).size();
+  auto type = op->getNumOperands() ? dyn_cast<RankedTensorType>(op->getOperand(0).getType())
+                                   : RankedTensorType();
+  return type ? static_cast<size_t>(type.getRank()) : 0;
+}
+
+static Attribute defaultOf(const FieldRow &row, Operation *op, const NamedAttrList &all) {
+  Builder builder(op->getContext());
+  if (row.name == "api_version")
+    return builder.getI32IntegerAttr(1);
+  if (row.name == "backend_config") {
+    SmallVector<int64_t> version = numbersOf(all.get("api_version"));
+    constexpr int64_t typed = 4;
+    return version.size() == 1 && version[0] == typed ? Attribute(builder.getDictionaryAttr({}))
+                                                      : Attribute(builder.getStringAttr(""));
+  }
+  if (row.name == "compare_type")
+    return builder.getStringAttr("NOTYPE");
+  if (row.name == "precision_config")
+    return builder.getStrArrayAttr({"DEFAULT", "DEFAULT"});
+  if (row.name == "infeed_config" || row.name == "outfeed_config")
+    return builder.getStringAttr("");
+  return builder.getDictionaryAttr({});
+}
+
+static Attribute missingValue(const FieldRow &row, Operation *op, const NamedAttrList &all) {
+  Builder builder(op->getContext());
+  size_t dims = numWindowDims(op, all);
+  switch (row.missing) {
+  case Missing::Error:
+  case Missing::NoType:
+    return {};
+  case Missing::Nothing:
+    return builder.getArrayAttr({});
+  case Missing::Zero:
+    return row.kind == Flag ? Attribute(builder.getBoolAttr(false))
+                            : Attribute(builder.getI64IntegerAttr(0));
+  case Missing::MinusOne:
+    return op->getName().stripDialect() == "sort" ? builder.getI64IntegerAttr(-1) : Attribute();
+  case Missing::Ones:
+    return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(dims, 1));
+  case Missing::Zeros:
+    return builder.getDenseI64ArrayAttr(SmallVector<int64_t>(row.kind == Pairs ? 2 * dims : dims));
+  case Missing::Default:
+    return defaultOf(row, op, all);
+  }
+  return {};
+}
+
+std::optional<Field> artifact::takeField(Operation *op, StringRef name, NamedAttrList &attrs) {
+  const FieldRow *row = llvm::find_if(rows, [&](const FieldRow &row) { return row.name == name; });
+  Attribute value = attrs.erase(name);
+  if (row == std::end(rows))
+    return value ? std::optional(Field{Any, value, 0}) : std::nullopt;
+  if (!value && row->missing == Missing::NoType)
+    return Field{NoType, {}, 0};
+  if (!value)
+    value = missingValue(*row, op, ungrouped(op));
+  return value ? std::optional(Field{row->kind, value, row->enumeration}) : std::nullopt;
+}
