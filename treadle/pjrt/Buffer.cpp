@@ -3,7 +3,9 @@
 #include "treadle/pjrt/Strides.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <span>
 
 using namespace treadle;
 using namespace treadle::pjrt;
@@ -336,12 +338,19 @@ Expected<void> dynamicDimensions(PJRT_Buffer_DynamicDimensionIndices_Args &args)
   return {};
 }
 
+/// The dimensions of C's order, the last first, end at the array's end.
+std::span<const int64_t> minorToMajor(size_t rank) {
+  constexpr size_t mostDims = 256;
+  static const auto all = [] {
+    std::array<int64_t, mostDims> numbers;
+    std::iota(numbers.rbegin(), numbers.rend(), 0);
+    return numbers;
+  }();
+  return std::span(all).last(std::min(rank, mostDims));
+}
+
 Expected<void> layout(PJRT_Buffer_GetMemoryLayout_Args &args) {
-  std::vector<int64_t> &order = args.buffer->minorToMajor;
-  if (order.empty()) {
-    order.resize(args.buffer->dims.size());
-    std::iota(order.rbegin(), order.rend(), 0);
-  }
+  std::span<const int64_t> order = minorToMajor(args.buffer->dims.size());
   args.layout = {};
   args.layout.struct_size = sizeof(args.layout);
   args.layout.type = PJRT_Buffer_MemoryLayout_Type_Tiled;

@@ -13,7 +13,6 @@ struct PJRT_Buffer {
   PJRT_Memory *memory;
   const treadle::DType dtype;
   const std::vector<int64_t> dims;
-  std::vector<int64_t> minorToMajor; // made when it is first asked for
 
   PJRT_Device *device() const { return memory->device; }
   size_t bytes() const;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <span>
 
 namespace treadle::pjrt {
 
@@ -81,7 +82,12 @@ Expected<void> Launch::separate(std::vector<Tensor> &values) const {
 void Launch::run() {
   constexpr auto shortest = std::chrono::microseconds(100);
   auto begin = std::chrono::steady_clock::now();
-  Expected<std::vector<Tensor>> values = compute();
+  Expected<std::vector<Tensor>> values;
+  try {
+    values = compute();
+  } catch (const std::bad_alloc &) {
+    values = Unexpected(resourceExhausted("there is no memory left"));
+  }
   if (!values)
     return fail(values.error());
   compiled->isShort.store(std::chrono::steady_clock::now() - begin < shortest,
@@ -89,6 +95,14 @@ void Launch::run() {
   for (size_t i = 0; i < results.size(); ++i)
     results[i]->hold(std::move((*values)[i]));
   done->succeed();
+}
+
+/// Whether the caller keeps an argument that the program would overwrite.
+bool isKept(const PJRT_ExecuteOptions *options, size_t argument) {
+  if (!options)
+    return false;
+  std::span kept(options->non_donatable_input_indices, options->num_non_donatable_input_indices);
+  return std::ranges::find(kept, static_cast<int64_t>(argument)) != kept.end();
 }
 
 Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Args &args,
@@ -100,7 +114,6 @@ Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Ar
                                       " arguments, expected ", wanted.size()));
   auto launch = std::make_shared<Launch>();
   launch->compiled = compiled;
-  const PJRT_ExecuteOptions *options = args.options;
   for (size_t i = 0; i < wanted.size(); ++i) {
     PJRT_Buffer *buffer = args.argument_lists[device][i];
     bool fits = buffer->dtype == wanted[i].dtype && buffer->dims == wanted[i].partDims;
@@ -108,11 +121,7 @@ Expected<std::shared_ptr<Launch>> prepare(const PJRT_LoadedExecutable_Execute_Ar
       return Unexpected(invalidArgument("argument ", i, " is ", dtypeName(buffer->dtype),
                                         dimsText(buffer->dims), ", expected ",
                                         dtypeName(wanted[i].dtype), dimsText(wanted[i].partDims)));
-    const int64_t *kept = options ? options->non_donatable_input_indices : nullptr;
-    bool isKept = kept && std::find(kept, kept + options->num_non_donatable_input_indices,
-                                    static_cast<int64_t>(i)) !=
-                              kept + options->num_non_donatable_input_indices;
-    bool isDonated = wanted[i].mayOverwrite && !isKept;
+    bool isDonated = wanted[i].mayOverwrite && !isKept(args.options, i);
     launch->donated.push_back(isDonated);
     launch->arguments.push_back(TREADLE_TRY(isDonated ? buffer->donate() : buffer->use()));
   }
