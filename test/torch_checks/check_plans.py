@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -356,6 +357,37 @@ def test_buffers_that_fsdp_gives_back_are_watched():
     names.remove(free)
     names.insert(names.index("sum_1"), free)
     assert kinds(treadle.torch.check(on(step.reordered(names)))) == ["freed"]
+
+
+# What inductor makes of it.
+
+
+def test_inductor_keeps_the_plans_order(monkeypatch):
+    from torch._inductor import config
+    from torch._inductor.utils import run_and_get_code
+
+    if hasattr(config.aten_distributed_optimizations, "enable_simple_overlap"):
+        monkeypatch.setattr(config.aten_distributed_optimizations, "enable_simple_overlap", False)
+    monkeypatch.setattr(config, "fx_graph_cache", False)
+    group = name_of_group()
+
+    def forward(x, *shards):
+        for shard in shards:
+            whole = c10d.all_gather_into_tensor(shard, 4, group)
+            x = torch.relu(x @ c10d.wait_tensor(whole))
+        return x
+
+    made = treadle.torch.inductor_pass(COSTS)
+    monkeypatch.setattr(config, "post_grad_custom_post_pass", made)
+    arguments = [torch.ones(64, 64), *[torch.ones(16, 64)] * 4]
+    _, (code,) = run_and_get_code(torch.compile(forward), *arguments)
+    calls = re.compile(r"(all_gather_into_tensor|wait_tensor)\.default\(|extern_kernels\.(mm)\(")
+    lines = [line for line in code.splitlines() if not line.strip().startswith("#")]
+    found = [m[1] or m[2] for m in map(calls.search, lines) if m]
+    (plan,) = made.plans
+    names = [re.sub(r"_\d+$", "", name) for name in plan.order]
+    assert found == [n for n in names if n in ("all_gather_into_tensor", "wait_tensor", "mm")]
+    assert found[:2] == ["all_gather_into_tensor"] * 2
 
 
 # Two processes.
