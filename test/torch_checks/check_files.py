@@ -267,7 +267,7 @@ CASES = {
     "mobilenet": lambda: (mobile_net().eval(), (numbers(2, 3, 24, 24),), {}, ({0: ROWS},)),
     "gpt": lambda: (Gpt().eval(), (torch.randint(20, (2, 9)),), {}, ({0: ROWS, 1: LENGTH},)),
     "vit": lambda: (Vit().eval(), (numbers(2, 3, 32, 32),), {}, ({0: ROWS},)),
-    "recurrent": lambda: (Recurrent().eval(), (torch.randint(20, (2, 7)),), {}, None),
+    "recurrent": lambda: (Recurrent().eval(), (torch.randint(20, (2, 7)),), {}, ({0: ROWS},)),
     "cond": lambda: (Branches(), (numbers(3, 4),), {}, ({0: ROWS},)),
     "while_loop": lambda: (Loop(), (numbers(3, 4), torch.tensor([2, 3])), {}, None),
     "scan": lambda: (Scan(), (numbers(5, 2, 4), numbers(2, 4)), {}, ({0: LENGTH}, {})),

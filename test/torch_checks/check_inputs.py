@@ -159,7 +159,9 @@ WRONG = {
     "lstm": (
         lambda m: (
             torch.export.export(
-                nn.LSTM(4, 3), (torch.ones(2, 5, 4),), dynamic_shapes=({1: torch.export.Dim("b")},)
+                nn.LSTM(4, 3, proj_size=2),
+                (torch.ones(2, 5, 4),),
+                dynamic_shapes=({1: torch.export.Dim("b")},),
             ),
             None,
         ),
