@@ -131,6 +131,16 @@ def test_a_program_of_pytorch_is_called_without_python(sources, environment):
     assert output("from_torch", sources, environment) == GAUGE
 
 
+ORBITS = """\
+energy: -0.50 -0.37
+places: -0.01 1.00 -0.74 1.69 -1.00 -0.02 -1.15 0.70 0.01 -1.01 -0.18 -0.65 1.00 -0.00 1.15 0.49
+"""
+
+
+def test_a_program_of_jax_is_called_without_python(sources, environment):
+    assert output("from_jax", sources, environment) == ORBITS
+
+
 def test_a_server_answers_in_time(sources, environment):
     answers = output("serving.cpp", sources, environment).splitlines()
     late = "504 the run took longer than its timeout of 2 s"
