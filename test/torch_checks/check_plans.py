@@ -390,6 +390,54 @@ def test_inductor_keeps_the_plans_order(monkeypatch):
     assert found[:2] == ["all_gather_into_tensor"] * 2
 
 
+def fsdp_graph(layers=3):
+    """A forward pass as FSDP2 has it: weights are copied into a buffer, gathered in place and copied
+    out of it, which is given back then."""
+    import torch.distributed.fsdp._fully_shard._fsdp_collectives  # noqa: F401  registers its ops
+
+    g, fsdp = name_of_group(), torch.ops.fsdp
+
+    def forward(x, *shards):
+        for first, second in zip(shards[::2], shards[1::2], strict=True):
+            buffer = torch.empty(4 * 128)
+            parts = [first.view(-1), second.view(-1)]
+            mine, whole = fsdp.all_gather_copy_in(parts, buffer, [64, 64], 128, 0)
+            gathered = c10d.all_gather_into_tensor_out(mine, 4, g, out=whole)
+            rows = c10d.wait_tensor(gathered).view(4, -1)
+            weights = [torch.empty(4, 64), torch.empty(4, 64)]
+            fsdp.split_with_sizes_copy(rows, [64, 64], dim=1, out=weights)
+            torch.ops.inductor.resize_storage_bytes_(buffer, 0)
+            for weight in weights:
+                x = torch.relu(x @ weight.view(16, 16))
+        return x
+
+    return traced(forward, torch.ones(8, 16), *[torch.ones(4, 16)] * (2 * layers))
+
+
+def test_fsdps_graphs_are_planned():
+    graph = fsdp_graph()
+    before = copy.deepcopy(graph)
+    assert treadle.torch.check(on(graph)) == []
+    step = treadle.torch.step_of(graph)
+    assert len([n for n in step.nodes if n.kind == "free"]) == 3
+    plan = treadle.torch.plan(graph, COSTS)
+    assert plan.seconds < plan.given_seconds
+    bound = plan.given_peak + 4 * 4 * 128  # a buffer more
+    tight = treadle.torch.plan(graph, COSTS, memory=bound)
+    assert tight.hidden > 0.9 and tight.peak <= bound < plan.peak
+    places = {name: i for i, name in enumerate(plan.order)}
+    assert places["all_gather_into_tensor_out_1"] < places["wait_tensor"]
+    plan.apply(graph)
+    assert treadle.torch.check(on(graph), before=on(before)) == []
+    # What is copied out before the wait, or after the buffer is given back, is found.
+    early = list(places)
+    early.insert(early.index("wait_tensor"), early.pop(early.index("split_with_sizes_copy")))
+    assert "order" in kinds(treadle.torch.check(on(plan.step(step).reordered(early))))
+    late = list(places)
+    late.insert(late.index("split_with_sizes_copy"), late.pop(late.index("resize_storage_bytes_")))
+    assert "freed" in kinds(treadle.torch.check(on(plan.step(step).reordered(late))))
+
+
 # Two processes.
 
 RANK = """

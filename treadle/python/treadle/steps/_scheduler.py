@@ -78,7 +78,7 @@ class _Pass:
             self.available(i, 0)
         while True:
             self.wake()
-            if self.ready:
+            if self.ready and not self.too_early(self.ready[0][1]):
                 i = self.ready[0][1]
                 self.begin_exchanges(self.now + self.problem.cost[i])
                 heapq.heappop(self.ready)
@@ -103,6 +103,13 @@ class _Pass:
         while self.later and self.later[0][0] <= self.now:
             _, _, i = heapq.heappop(self.later)
             self.enqueue(i)
+
+    def too_early(self, i: int) -> bool:
+        """Whether a node would take memory beyond the ceiling before one that comes first, but has
+        to wait for an exchange."""
+        if self.ceiling is None or self.memory + self.problem.taken[i] <= self.ceiling:
+            return False
+        return bool(self.later) and self.priority[self.later[0][2]] < self.priority[i]
 
     def enqueue(self, i: int) -> None:
         link = self.problem.link[i]

@@ -145,6 +145,8 @@ class _Reader:
         short = name.removeprefix("_c10d_functional.")
         if short in _WAITS or short == "isend":
             return (), _names(call.args[:1])
+        if short == "fsdp.all_gather_copy_in":  # copies into a part of its second argument
+            return _names(call.args[1:2]), _names(call.args[1:2])
         if short == "inductor.resize_storage_bytes_":
             return _names(call.args[:1]), ()
         if short == "irecv":
@@ -338,6 +340,8 @@ def _effects(node: torch.fx.Node, call: _Call, writes: Sequence[str]) -> tuple[s
     if torch.Tag.nondeterministic_seeded in getattr(call.target, "tags", ()):
         return ("random numbers",)
     wrapped = str(node.target) == "control_deps"
-    if not writes and not wrapped and node.is_impure():
+    schema = getattr(call.target, "_schema", None)
+    for_effect = schema is not None and not schema.returns
+    if not writes and (for_effect or (not wrapped and node.is_impure())):
         return ("world",)
     return ()
