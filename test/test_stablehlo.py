@@ -1003,3 +1003,39 @@ def test_ops_without_all_their_parts_are_errors(run, op, message):
     body = f"%r = {op} : ({operands}) -> tensor<2xf32>"
     with pytest.raises((treadle.InvalidArgumentError, treadle.UnimplementedError), match=message):
         run(function(body, ["2xf32"], ["2xf32"]), floats(2))
+
+
+@pytest.mark.parametrize("op", ["iota dim = 0 :", "reshape %a : (tensor<2xf32>) ->"])
+def test_unknown_ranks_are_unimplemented(run, op):
+    body = f"%u = stablehlo.{op} tensor<*xf32>\n%r = stablehlo.abs %a : tensor<2xf32>"
+    with pytest.raises(treadle.UnimplementedError, match="of values of unknown rank"):
+        run(function(body, ["2xf32"], ["2xf32"]), floats(2))
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        (
+            '%r = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, '
+            "transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false} "
+            ": (tensor<3x3xf32>, tensor<1x3xf32>) -> tensor<1x3xf32>",
+            "operand 1 is float32\\[1,3\\], expected size 3 in dimension 0",
+        ),
+        (
+            '%c = "stablehlo.cholesky"(%b) {lower = true} : (tensor<1x3xf32>) -> tensor<1x3xf32>\n'
+            "%r = stablehlo.abs %c : tensor<1x3xf32>",
+            "Cholesky",
+        ),
+    ],
+)
+def test_matrices_that_do_not_fit(run, body, message):
+    with pytest.raises(treadle.InvalidArgumentError, match=message):
+        run(function(body, ["3x3xf32", "1x3xf32"], ["1x3xf32"]), floats(3, 3), floats(1, 3))
+
+
+def test_a_fourier_transform_names_its_kind(run):
+    body = (
+        "%r = stablehlo.fft %a, length = [2] : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>"
+    )
+    with pytest.raises(treadle.InvalidArgumentError, match="found fft_type ''"):
+        run(function(body, ["2xcomplex<f32>"], ["2xcomplex<f32>"]), np.complex64([1, 2]))

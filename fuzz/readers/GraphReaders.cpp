@@ -80,7 +80,11 @@ template <typename Import> void readGraph(std::string_view bytes, Import import)
 
 void readAnyGraph(std::string_view bytes) { readGraph(bytes, importBytes); }
 void readText(std::string_view bytes) { readGraph(bytes, importGraphDefText); }
-void readMlir(std::string_view bytes) { readGraph(bytes, importMlirText); }
+void readMlir(std::string_view bytes) {
+  readGraph(bytes, [](mlir::MLIRContext &context, std::string_view text) {
+    return importMlirText(context, text);
+  });
+}
 void readModel(std::string_view bytes) {
   readGraph(bytes, [](mlir::MLIRContext &context, std::string_view message) {
     return importSavedModel(context, message);

@@ -507,6 +507,8 @@ static LogicalResult readConvolution(Body &body, Operation *op) {
 static LogicalResult readFft(Body &body, Operation *op) {
   StringRef kind = word(op, "fft_type");
   SmallVector<int64_t> length = numbers(op, "fft_length");
+  if (!llvm::is_contained({"FFT", "IFFT", "RFFT", "IRFFT"}, kind))
+    return op->emitError("found fft_type '") << kind << "', expected FFT, IFFT, RFFT or IRFFT";
   if (length.empty() || length.size() > 3)
     return unimplementedOp(op) << " over " << length.size() << " dimensions; 1 to 3 are supported";
   std::string name = kind.str();

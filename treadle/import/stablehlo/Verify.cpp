@@ -427,6 +427,7 @@ constexpr CheckRow otherOps[] = {
     {"concatenate", checkConcatenate},
     {"convert", checkConvert},
     {"dot_general", checkDotGeneral},
+    {"dynamic_iota", checkIota},
     {"dynamic_slice", checkDynamicSlice},
     {"dynamic_update_slice", checkDynamicSlice},
     {"if", checkConditional},
@@ -491,6 +492,24 @@ LogicalResult checkCounts(Operation *op) {
   return success();
 }
 
+/// Whether an op is read without looking at the ranks of its values.
+bool takesAnyRank(StringRef name) {
+  return llvm::is_contained(unaryOps, name) || llvm::is_contained(binaryOps, name) ||
+         llvm::is_contained({"abs", "case", "clamp", "compare", "complex", "composite", "constant",
+                             "convert", "custom_call", "dynamic_reshape", "if", "imag", "is_finite",
+                             "optimization_barrier", "real", "reduce_precision", "select", "while"},
+                            name);
+}
+
+LogicalResult checkRanks(Operation *op) {
+  auto isUnranked = [](Type type) { return isa<UnrankedTensorType>(type); };
+  if ((llvm::any_of(op->getOperandTypes(), isUnranked) ||
+       llvm::any_of(op->getResultTypes(), isUnranked)) &&
+      !takesAnyRank(op->getName().stripDialect()))
+    return unimplementedOp(op) << " of values of unknown rank";
+  return success();
+}
+
 bool isKnownElement(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return llvm::is_contained({1U, 2U, 4U, 8U, 16U, 32U, 64U}, integer.getWidth());
@@ -528,6 +547,8 @@ LogicalResult hlo::verifyOp(Operation *op) {
     return failure();
   if (op->getName().getDialectNamespace() == "chlo")
     return success();
+  if (failed(checkRanks(op)))
+    return failure();
   Check check = checks().lookup(op->getName().stripDialect());
   return check ? check(op) : success();
 }

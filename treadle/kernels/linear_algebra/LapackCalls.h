@@ -67,6 +67,9 @@ struct Routine {
   std::string_view operands, results, complexResults;
   void (*ofReal)(Call<double> &);
   void (*ofComplex)(Call<Complex128> &);
+  /// A letter for each of the operands' dimensions: those of one letter have one size. If a matrix
+  /// comes from the right, they may be others.
+  std::string_view sizes, sizesFromRight = sizes;
 };
 
 std::span<const Routine> factorRoutines();

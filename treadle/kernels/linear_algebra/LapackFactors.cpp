@@ -76,7 +76,7 @@ template <typename W> void geqrf(Call<W> &call) {
 template <typename W> void orgqr(Call<W> &call) {
   const Columns<W> &packed = call.in[0];
   using Vector = Eigen::Matrix<W, Eigen::Dynamic, 1>;
-  Vector sizes = call.in[1].topRows(std::min(call.in[1].rows(), packed.cols()));
+  Vector sizes = call.in[1].topRows(std::min({call.in[1].rows(), packed.rows(), packed.cols()}));
   Columns<W> q = Columns<W>::Identity(packed.rows(), packed.cols());
   if (sizes.rows())
     q.applyOnTheLeft(Eigen::householderSequence(packed, sizes).setLength(sizes.rows()));
@@ -88,7 +88,7 @@ template <typename W> void ormqr(Call<W> &call) {
   const Columns<W> &packed = call.in[0];
   Columns<W> c = std::move(call.in[2]);
   using Vector = Eigen::Matrix<W, Eigen::Dynamic, 1>;
-  Vector sizes = call.in[1].topRows(std::min(call.in[1].rows(), packed.cols()));
+  Vector sizes = call.in[1].topRows(std::min({call.in[1].rows(), packed.rows(), packed.cols()}));
   bool isLeft = letter(call.options, "left", 1), isAdjoint = letter(call.options, "transpose", 0);
   if ((isLeft ? c.rows() : c.cols()) != packed.rows()) {
     c.setConstant(std::numeric_limits<double>::quiet_NaN());
@@ -202,18 +202,18 @@ template <typename W> void gtsv(Call<W> &call) {
 }
 
 const Routine routines[] = {
-    {"potrf", "m", "mi", "mi", potrf<double>, potrf<Complex128>},
-    {"getrf", "m", "mvi", "mvi", getrf<double>, getrf<Complex128>},
-    {"geqrf", "m", "mv", "mv", geqrf<double>, geqrf<Complex128>},
-    {"orgqr", "mv", "m", "m", orgqr<double>, nullptr},
-    {"ungqr", "mv", "m", "m", nullptr, orgqr<Complex128>},
-    {"ormqr", "mvm", "m", "m", ormqr<double>, nullptr},
-    {"unmqr", "mvm", "m", "m", nullptr, ormqr<Complex128>},
-    {"sytrd", "m", "mvvvi", "mvvvi", sytrd<double>, nullptr},
-    {"hetrd", "m", "mvvvi", "mvvvi", nullptr, sytrd<Complex128>},
-    {"gehrd", "m", "mvi", "mvi", gehrd<double>, gehrd<Complex128>},
-    {"trsm", "mm", "m", "m", trsm<double>, trsm<Complex128>},
-    {"gtsv", "vvvm", "vvvmi", "vvvmi", gtsv<double>, gtsv<Complex128>},
+    {"potrf", "m", "mi", "mi", potrf<double>, potrf<Complex128>, "nn"},
+    {"getrf", "m", "mvi", "mvi", getrf<double>, getrf<Complex128>, "mn"},
+    {"geqrf", "m", "mv", "mv", geqrf<double>, geqrf<Complex128>, "mn"},
+    {"orgqr", "mv", "m", "m", orgqr<double>, nullptr, "mnk"},
+    {"ungqr", "mv", "m", "m", nullptr, orgqr<Complex128>, "mnk"},
+    {"ormqr", "mvm", "m", "m", ormqr<double>, nullptr, "mnkmd", "mnkcm"},
+    {"unmqr", "mvm", "m", "m", nullptr, ormqr<Complex128>, "mnkmd", "mnkcm"},
+    {"sytrd", "m", "mvvvi", "mvvvi", sytrd<double>, nullptr, "nn"},
+    {"hetrd", "m", "mvvvi", "mvvvi", nullptr, sytrd<Complex128>, "nn"},
+    {"gehrd", "m", "mvi", "mvi", gehrd<double>, gehrd<Complex128>, "nn"},
+    {"trsm", "mm", "m", "m", trsm<double>, trsm<Complex128>, "nnnd", "nncn"},
+    {"gtsv", "vvvm", "vvvmi", "vvvmi", gtsv<double>, gtsv<Complex128>, "nnnnk"},
 };
 
 } // namespace

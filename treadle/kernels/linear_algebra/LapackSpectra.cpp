@@ -175,12 +175,12 @@ template <typename W> void gees(Call<W> &call) {
 }
 
 const Routine routines[] = {
-    {"syevd", "m", "mvi", {}, syevd<double>, nullptr},
-    {"heevd", "m", {}, "mvi", nullptr, syevd<Complex128>},
-    {"gesdd", "m", "mvmmi", "mvmmi", gesdd<double>, gesdd<Complex128>},
-    {"gesvd", "m", "mvmmi", "mvmmi", gesdd<double>, gesdd<Complex128>},
-    {"geev", "m", "vvmmi", "vmmi", geev<double>, geev<Complex128>},
-    {"gees", "m", "mmvvni", "mmvni", gees<double>, gees<Complex128>},
+    {"syevd", "m", "mvi", {}, syevd<double>, nullptr, "nn"},
+    {"heevd", "m", {}, "mvi", nullptr, syevd<Complex128>, "nn"},
+    {"gesdd", "m", "mvmmi", "mvmmi", gesdd<double>, gesdd<Complex128>, "mn"},
+    {"gesvd", "m", "mvmmi", "mvmmi", gesdd<double>, gesdd<Complex128>, "mn"},
+    {"geev", "m", "vvmmi", "vmmi", geev<double>, geev<Complex128>, "nn"},
+    {"gees", "m", "mmvvni", "mmvni", gees<double>, gees<Complex128>, "nn"},
 };
 
 } // namespace

@@ -6,6 +6,7 @@
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
 
 #include <cmath>
+#include <map>
 
 namespace treadle {
 namespace {
@@ -88,6 +89,26 @@ bool allocate(OpContext &ctx, const CallState &s, Dims batch, const std::vector<
   return true;
 }
 
+/// Fails where dimensions that have one size don't; ranks are right.
+bool checkSizes(OpContext &ctx, const CallState &s) {
+  bool isFromRight = letter(s.options, "side", 'L') == 'R' || letter(s.options, "left", 1) == 0;
+  std::string_view letters = isFromRight ? s.routine->sizesFromRight : s.routine->sizes;
+  std::map<char, int64_t> known;
+  for (size_t k = 0, next = 0; k < s.routine->operands.size(); ++k) {
+    const Tensor in = ctx.input(static_cast<int>(k));
+    int inner = static_cast<int>(innerRank(s.routine->operands[k]));
+    for (int d = in.rank() - inner; d < in.rank(); ++d) {
+      int64_t expected = known.try_emplace(letters[next++], in.dim(d)).first->second;
+      if (in.dim(d) == expected)
+        continue;
+      ctx.fail(invalidArgument(s.routine->name, ": operand ", k, " is ", tensorTypeText(in),
+                               ", expected size ", expected, " in dimension ", d));
+      return false;
+    }
+  }
+  return true;
+}
+
 template <typename W> void runCall(OpContext &ctx) {
   const auto &s = ctx.state<CallState>();
   const Tensor first = ctx.input(0);
@@ -104,6 +125,8 @@ template <typename W> void runCall(OpContext &ctx) {
       return ctx.fail(invalidArgument(s.routine->name, ": operand ", k, " is ", tensorTypeText(in),
                                       ", which doesn't go with ", tensorTypeText(first)));
   }
+  if (!checkSizes(ctx, s))
+    return;
   int64_t count = countElements(batch).value_or(0);
   std::vector<Tensor *> out;
   if (count == 0) {
