@@ -362,6 +362,18 @@ def test_buffers_that_fsdp_gives_back_are_watched():
 # What inductor makes of it.
 
 
+def test_a_pass_takes_the_plan_of_its_graph():
+    graph, other = sharded_graph(), sharded_graph(layers=3)
+    plan = treadle.torch.plan(graph, COSTS)
+    made = plan.as_inductor_pass()
+    for module in (graph, other, traced(lambda x: x + 1, torch.ones(2))):
+        made(module.graph)
+    assert made.plans[0] is plan and len(made.plans) == 2 and made.fusion is None
+    assert treadle.torch.check(on(other)) == []
+    assert made.uuid() == treadle.torch.inductor_pass(COSTS).uuid()
+    assert made.uuid() != treadle.torch.inductor_pass(COSTS, bucket=8).uuid()
+
+
 def test_inductor_keeps_the_plans_order(monkeypatch):
     from torch._inductor import config
     from torch._inductor.utils import run_and_get_code
@@ -391,8 +403,8 @@ def test_inductor_keeps_the_plans_order(monkeypatch):
 
 
 def fsdp_graph(layers=3):
-    """A forward pass as FSDP2 has it: weights are copied into a buffer, gathered in place and copied
-    out of it, which is given back then."""
+    """A forward pass as FSDP2 has it: weights are copied into a buffer, gathered in place, and copied
+    out of it. Then the buffer is given back."""
     import torch.distributed.fsdp._fully_shard._fsdp_collectives  # noqa: F401  registers its ops
 
     g, fsdp = name_of_group(), torch.ops.fsdp
