@@ -248,7 +248,7 @@ def _rms_norm(
 # ---- dropout
 
 
-@rule("dropout", "dropout_", draws=True)
+@rule("dropout", draws=True)
 def _whole_dropout(w: Writer, x: Tensor, p: float, train: bool) -> Value:
     return _dropout(w, x, p, train)[0] if train else x
 
