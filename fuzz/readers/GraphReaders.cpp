@@ -78,7 +78,11 @@ template <typename Import> void readGraph(std::string_view bytes, Import import)
   checkModule(import(context, bytes));
 }
 
-void readAnyGraph(std::string_view bytes) { readGraph(bytes, importBytes); }
+void readAnyGraph(std::string_view bytes) {
+  readGraph(bytes, [](mlir::MLIRContext &context, std::string_view content) {
+    return importBytes(context, content);
+  });
+}
 void readText(std::string_view bytes) { readGraph(bytes, importGraphDefText); }
 void readMlir(std::string_view bytes) {
   readGraph(bytes, [](mlir::MLIRContext &context, std::string_view text) {
@@ -219,7 +223,7 @@ func.func @main(%a: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
 
 /// Bytes that don't begin as bytecode are other formats.
 void readBytecode(std::string_view bytes) {
-  readGraph("ML\xefR" + std::string(bytes), importBytes);
+  readAnyGraph("ML\xefR" + std::string(bytes));
 }
 
 std::vector<std::string> bytecodeSeeds() {

@@ -186,7 +186,7 @@ static Value windowScatter(Body &body, Operation *op, Region &region, unsigned i
   for (int64_t d = 0; d < type.getRank(); ++d) {
     if (llvm::is_contained(inserted, d))
       continue;
-    if (next == window.size() || window[next] >= given.getRank())
+    if (next == window.size() || window[next] < 0 || window[next] >= given.getRank())
       return {};
     sizes[d] = given.getDimSize(window[next++]);
   }
