@@ -103,14 +103,33 @@ def test_what_cant_be_written(program, tmp_path):
     assert not out.exists()
 
 
+def test_artifacts_become_text(program, tmp_path):
+    """Of StableHLO, which is read as the text that the artifact was made from."""
+    artifact, text = tmp_path / "net.mlirbc", tmp_path / "text.mlir"
+    convert(program, artifact)
+    convert(artifact, text, "--to", "stablehlo")
+    assert "#stablehlo.gather<" in text.read_text() and "tfg" not in text.read_text()
+    assert treadle.Graph.from_file(text).text() == treadle.Graph.from_file(program).text()
+    again = tmp_path / "again.mlirbc"
+    convert(text, again)
+    assert treadle.Graph.from_file(again).text() == treadle.Graph.from_file(program).text()
+    graph = Path(__file__).parents[1] / "examples" / "countdown.pbtxt"
+    assert "no program of StableHLO" in convert(graph, text, "--to", "stablehlo", status=1)
+
+
 READ = """
 import sys
 from jax._src.interpreters import mlir
+from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 for path in sys.argv[1:]:
     context = mlir.make_ir_context()
     with context:
-        print(stablehlo.deserialize_portable_artifact(context, open(path, "rb").read()))
+        data = open(path, "rb").read()
+        if path.endswith(".mlir"):
+            print(ir.Module.parse(data))
+        else:
+            print(stablehlo.deserialize_portable_artifact(context, data))
         print("-----")
 """
 
@@ -123,11 +142,13 @@ def test_jax_reads_them(program, tmp_path):
     paths = [tmp_path / f"{version}.mlirbc" for version in VERSIONS]
     for version, path in zip(VERSIONS, paths, strict=True):
         convert(program, path, "--target", version)
-    run = [JAX, "-c", READ, *map(str, paths)]
+    text = tmp_path / "text.mlir"
+    convert(program, text, "--to", "stablehlo")
+    run = [JAX, "-c", READ, *map(str, paths), str(text)]
     done = subprocess.run(run, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     programs = done.stdout.split("-----\n")[:-1]
-    assert len(programs) == len(VERSIONS) and len(set(programs)) == 1
+    assert len(programs) == len(VERSIONS) + 1 and len(set(programs)) == 1
     assert "precision = [HIGHEST, DEFAULT]" in programs[0] and "module @net" in programs[0]
     (tmp_path / "read.mlir").write_text(programs[0])
     expected = treadle.Graph.from_file(program)

@@ -1,6 +1,7 @@
 #include "treadle/export/Artifact.h"
 
 #include "treadle/export/ArtifactEntries.h"
+#include "treadle/export/StableHloText.h"
 #include "treadle/import/File.h"
 #include "treadle/import/bytecode/VhloOps.h"
 
@@ -374,19 +375,28 @@ Expected<std::string> treadle::exportArtifact(ModuleOp program, llvm::VersionTup
   return ArtifactWriter(formatOf(target), target).write(program);
 }
 
-Expected<std::string> treadle::artifactOfFile(const std::string &path, llvm::VersionTuple target) {
+/// What `write` makes of the program in a file.
+static Expected<std::string>
+writtenProgram(const std::string &path,
+               llvm::function_ref<Expected<std::string>(ModuleOp program)> write) {
   MLIRContext context(MLIRContext::Threading::DISABLED);
-  Expected<std::string> bytes = std::string();
+  Expected<std::string> written = std::string();
   bool isProgram = false;
-  auto write = [&](ModuleOp program) {
+  auto convert = [&](ModuleOp program) {
     isProgram = true;
-    bytes = exportArtifact(program, target);
+    written = write(program);
     return success();
   };
-  auto read = TREADLE_TRY(importFile(context, path, write));
+  auto read = TREADLE_TRY(importFile(context, path, convert));
   if (!isProgram)
-    return Unexpected(invalidArgument("'", path,
-                                      "' is no program of StableHLO; portable artifacts "
-                                      "hold such programs"));
-  return bytes;
+    return Unexpected(invalidArgument("'", path, "' is no program of StableHLO, but a graph"));
+  return written;
+}
+
+Expected<std::string> treadle::artifactOfFile(const std::string &path, llvm::VersionTuple target) {
+  return writtenProgram(path, [&](ModuleOp program) { return exportArtifact(program, target); });
+}
+
+Expected<std::string> treadle::stableHloOfFile(const std::string &path) {
+  return writtenProgram(path, stableHloText);
 }

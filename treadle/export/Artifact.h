@@ -23,5 +23,7 @@ Expected<std::string> exportArtifact(mlir::ModuleOp program, llvm::VersionTuple 
 /// The same of a file: text, an artifact of any version, or one of jax.export. InvalidArgument for
 /// graphs.
 Expected<std::string> artifactOfFile(const std::string &path, llvm::VersionTuple target);
+/// The program of such a file as text.
+Expected<std::string> stableHloOfFile(const std::string &path);
 
 } // namespace treadle

@@ -299,6 +299,10 @@ Expected<uint64_t> EntryWriter::addWords(const Field &field) {
 }
 
 Expected<uint64_t> EntryWriter::addNumbers(const Field &field) {
+  if (!holdsNumbers(field.value))
+    return Unexpected(unimplemented("'", textOf(field.value),
+                                    "' can't be written into a portable artifact yet; expected "
+                                    "numbers"));
   if (auto elements = dyn_cast<DenseElementsAttr>(field.value);
       elements && field.kind == FieldKind::Pairs && elements.getType().getRank() == 2)
     return addAttribute(elements);

@@ -134,6 +134,11 @@ static constexpr FieldRow rows[] = {
 // Values in the forms of text
 //===----------------------------------------------------------------------===//
 
+bool artifact::holdsNumbers(Attribute value) {
+  return isa_and_nonnull<DenseI64ArrayAttr, DenseBoolArrayAttr, DenseIntElementsAttr, ArrayAttr>(
+      value);
+}
+
 SmallVector<int64_t> artifact::numbersOf(Attribute value) {
   SmallVector<int64_t> numbers;
   if (auto list = dyn_cast_or_null<DenseI64ArrayAttr>(value))
@@ -282,14 +287,22 @@ static Attribute missingValue(const FieldRow &row, Operation *op, const NamedAtt
   return {};
 }
 
-std::optional<Field> artifact::takeField(Operation *op, StringRef name, NamedAttrList &attrs) {
+static const FieldRow *findRow(StringRef name) {
   const FieldRow *row = llvm::find_if(rows, [&](const FieldRow &row) { return row.name == name; });
+  return row == std::end(rows) ? nullptr : row;
+}
+
+Field artifact::fieldOf(StringRef name, Attribute value) {
+  const FieldRow *row = findRow(name);
+  return row ? Field{row->kind, value, row->enumeration} : Field{Any, value, 0};
+}
+
+std::optional<Field> artifact::takeField(Operation *op, StringRef name, NamedAttrList &attrs) {
+  const FieldRow *row = findRow(name);
   Attribute value = attrs.erase(name);
-  if (row == std::end(rows))
-    return value ? std::optional(Field{Any, value, 0}) : std::nullopt;
-  if (!value && row->missing == Missing::NoType)
+  if (!value && row && row->missing == Missing::NoType)
     return Field{NoType, {}, 0};
-  if (!value)
+  if (!value && row)
     value = missingValue(*row, op, ungrouped(op));
-  return value ? std::optional(Field{row->kind, value, row->enumeration}) : std::nullopt;
+  return value ? std::optional(fieldOf(name, value)) : std::nullopt;
 }

@@ -41,9 +41,14 @@ mlir::NamedAttrList ungrouped(mlir::Operation *op);
 std::optional<Field> takeField(mlir::Operation *op, llvm::StringRef name,
                                mlir::NamedAttrList &attrs);
 
+/// How the field of that name is written; Any for other attributes.
+Field fieldOf(llvm::StringRef name, mlir::Attribute value);
+
 /// Whether an attribute says what an op does without it.
 bool isDefault(mlir::Attribute value);
 
+/// Whether an attribute is a list of what may be numbers.
+bool holdsNumbers(mlir::Attribute value);
 /// Numbers in any of the forms of text.
 llvm::SmallVector<int64_t> numbersOf(mlir::Attribute value);
 

@@ -104,6 +104,16 @@ TEST(Artifact, NamesWhatNoneHas) {
             std::string::npos);
 }
 
+TEST(Artifact, MeshesArentWrittenYet) {
+  EXPECT_NE(errorOf(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
+      %y = "stablehlo.all_to_all"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64,
+        split_count = 1 : i64, replica_groups = {mesh = "m", axes = []}}
+        : (tensor<f32>) -> tensor<f32> return %y : tensor<f32> })",
+                    "")
+                .find("'replica_groups': "),
+            std::string::npos);
+}
+
 struct Tally {
   unsigned equal = 0, unwritten = 0;
   std::map<std::string, unsigned> why;

@@ -215,9 +215,13 @@ static Expected<void> rewriteComposite(NamedAttrList &attrs, MLIRContext *) {
 }
 
 static Expected<void> rewriteCustomCall(NamedAttrList &attrs, MLIRContext *context) {
-  for (StringRef name : {"backend_config", "called_computations", "operand_layouts",
-                         "result_layouts", "output_operand_aliases", "result_tilings"})
+  for (StringRef name :
+       {"backend_config", "called_computations", "output_operand_aliases", "result_tilings"})
     eraseIf(attrs, name, isEmpty);
+  // Layouts are stated for both operands and results, or for neither.
+  if (isEmpty(attrs.get("operand_layouts")) && isEmpty(attrs.get("result_layouts")))
+    for (StringRef name : {"operand_layouts", "result_layouts"})
+      attrs.erase(name);
   eraseIf(attrs, "has_side_effect", isFalse);
   Attribute functions = attrs.get("called_computations");
   if (!functions)

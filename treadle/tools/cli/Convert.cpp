@@ -15,7 +15,7 @@ static Parsed<const char *> passTo(std::string_view dialect) {
   if (dialect == "tf_executor")
     return "tfg-to-tf-executor";
   return tl::unexpected(
-      UsageError{str("option '--to' is '", dialect, "', expected tfg or tf_executor")});
+      UsageError{str("option '--to' is '", dialect, "', expected tfg, tf_executor or stablehlo")});
 }
 
 /// Says what a SavedModel loses where its graph alone is written.
@@ -34,25 +34,34 @@ static void tellWhatIsLeft(const Graph &graph, const std::string &in, const std:
                      : ""));
 }
 
-/// Writes a program, which stays one: a portable artifact.
-static int convertToArtifact(const Arguments &args) {
-  for (std::string_view option : {"--passes", "--to"})
-    if (args.has(option))
-      return report(UsageError{str("option '", option, "' is for graphs, and '", args.positional[1],
-                                   "' is to hold a program")});
-  Expected<void> done = artifactVersion(args.value("--target").value_or(""))
-                            .and_then([&](llvm::VersionTuple target) {
-                              return artifactOfFile(std::string(args.positional[0]), target);
-                            })
-                            .and_then([&](const std::string &bytes) {
-                              return writeFileBytes(std::string(args.positional[1]), bytes);
-                            });
+static int writeProgram(const Arguments &args, const Expected<std::string> &bytes) {
+  Expected<void> done = bytes.and_then([&](const std::string &written) {
+    return writeFileBytes(std::string(args.positional[1]), written);
+  });
   return done ? 0 : report(done.error());
+}
+
+/// Writes a program, which stays one: as a portable artifact or as text.
+static int convertProgram(const Arguments &args, bool toArtifact) {
+  if (args.has("--passes") || (toArtifact && args.has("--to")))
+    return report(
+        UsageError{str("option '", args.has("--passes") ? "--passes" : "--to",
+                       "' is for graphs, and '", args.positional[1], "' is to hold a program")});
+  std::string path(args.positional[0]);
+  if (!toArtifact)
+    return writeProgram(args, stableHloOfFile(path));
+  return writeProgram(
+      args,
+      artifactVersion(args.value("--target").value_or("")).and_then([&](llvm::VersionTuple target) {
+        return artifactOfFile(path, target);
+      }));
 }
 
 static int convert(const Arguments &args) {
   if (args.positional[1].ends_with(".mlirbc") || args.positional[1].ends_with(".mlir.bc"))
-    return convertToArtifact(args);
+    return convertProgram(args, /*toArtifact=*/true);
+  if (args.value("--to") == "stablehlo" && args.positional[1].ends_with(".mlir"))
+    return convertProgram(args, /*toArtifact=*/false);
   if (args.has("--target"))
     return report(UsageError{"option '--target' is for portable artifacts: OUT.mlirbc"});
   Parsed<const char *> passToDialect = passTo(args.value("--to").value_or("tfg"));
@@ -86,7 +95,8 @@ static int convert(const Arguments &args) {
 
 constexpr OptionRow options[] = {
     {"--passes", "PIPELINE", "passes to run on the way: tfg-cse,tfg-toposort"},
-    {"--to", "DIALECT", "dialect of an .mlir file: tfg (the default) or tf_executor"},
+    {"--to", "DIALECT",
+     "dialect of an .mlir file: tfg (the default) or tf_executor; of a program also stablehlo"},
     {"--target", "VERSION",
      "version of a portable artifact, for programs of StableHLO: 0.9.0 or later; the newest by "
      "default"}};

@@ -1,0 +1,316 @@
+// Attributes and types of StableHLO are builtin ones here; they get their own spelling back.
+#include "treadle/export/StableHloText.h"
+
+#include "treadle/export/ArtifactFields.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/AttrTypeSubElements.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::artifact;
+
+namespace {
+
+/// Gives an op's attributes their spelling.
+class Speller {
+public:
+  explicit Speller(MLIRContext *context) : builder(context) {}
+
+  void spell(Operation *op);
+
+private:
+  Attribute own(const std::string &text) {
+    return OpaqueAttr::get(builder.getStringAttr("stablehlo"), text, builder.getNoneType());
+  }
+  Attribute word(uint64_t enumeration, Attribute value);
+  Attribute field(const Field &field);
+  Attribute group(StringRef op, StringRef name, Attribute value);
+  static std::string fieldsText(DictionaryAttr fields);
+  static std::string convolutionText(const NamedAttrList &fields);
+  static std::string accuracyText(DictionaryAttr fields);
+  Attribute alias(Attribute value);
+  bool isOptional(Operation *op, NamedAttribute attr);
+
+  Builder builder;
+};
+
+} // namespace
+
+static std::string listText(ArrayRef<int64_t> numbers) {
+  return "[" +
+         llvm::join(llvm::map_range(numbers, [](int64_t n) { return std::to_string(n); }), ", ") +
+         "]";
+}
+
+static std::string textOf(Attribute value) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  value.print(stream, /*elideType=*/true);
+  return text;
+}
+
+static ArrayRef<Attribute> elementsOf(Attribute list) {
+  auto array = dyn_cast<ArrayAttr>(list);
+  return array ? array.getValue() : ArrayRef<Attribute>();
+}
+
+Attribute Speller::word(uint64_t enumeration, Attribute value) {
+  struct Row {
+    uint64_t code;
+    StringLiteral name;
+  };
+  static constexpr Row rows[] = {
+      {3, "comparison_direction"}, {4, "comparison_type"},   {7, "fft_type"},  {11, "precision"},
+      {12, "rng_algorithm"},       {13, "rng_distribution"}, {16, "transpose"}};
+  auto text = dyn_cast<StringAttr>(value);
+  for (const Row &row : rows)
+    if (text && row.code == enumeration)
+      return own((row.name + " " + text.getValue()).str());
+  return value;
+}
+
+/// `offset_dims = [1], index_vector_dim = 1`: what isn't empty.
+std::string Speller::fieldsText(DictionaryAttr fields) {
+  std::string text;
+  for (NamedAttribute entry : fields) {
+    Field field = fieldOf(entry.getName(), entry.getValue());
+    SmallVector<int64_t> numbers = numbersOf(field.value);
+    if (field.kind == FieldKind::Numbers && numbers.empty())
+      continue;
+    text += text.empty() ? "" : ", ";
+    text += entry.getName().str() + " = " +
+            (field.kind == FieldKind::Numbers ? listText(numbers) : textOf(field.value));
+  }
+  return text;
+}
+
+/// `[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]`.
+std::string Speller::convolutionText(const NamedAttrList &fields) {
+  auto part = [&](StringRef kind, StringRef first, char firstSign, StringRef second,
+                  char secondSign) {
+    SmallVector<int64_t> spatial = numbersOf(fields.get((kind + "_spatial_dimensions").str()));
+    SmallVector<std::string> signs(spatial.size() + 2);
+    auto set = [&](ArrayRef<int64_t> places, const std::string &sign) {
+      if (places.size() == 1 && static_cast<uint64_t>(places[0]) < signs.size())
+        signs[places[0]] = sign;
+    };
+    set(numbersOf(fields.get(first)), std::string(1, firstSign));
+    set(numbersOf(fields.get(second)), std::string(1, secondSign));
+    for (auto [i, place] : llvm::enumerate(spatial))
+      set(place, std::to_string(i));
+    return "[" + llvm::join(signs, ", ") + "]";
+  };
+  return part("input", "input_batch_dimension", 'b', "input_feature_dimension", 'f') + "x" +
+         part("kernel", "kernel_input_feature_dimension", 'i', "kernel_output_feature_dimension",
+              'o') +
+         "->" + part("output", "output_batch_dimension", 'b', "output_feature_dimension", 'f');
+}
+
+std::string Speller::accuracyText(DictionaryAttr fields) {
+  std::string text;
+  for (StringRef name : {"atol", "rtol", "ulps"})
+    if (Attribute value = fields.get(name))
+      text += (text.empty() ? "" : ", ") + name.str() + " = " + textOf(value);
+  auto mode = fields.getAs<StringAttr>("mode");
+  return text + ", mode = #stablehlo.result_accuracy_mode<" +
+         (mode ? mode.getValue() : StringRef("DEFAULT")).str() + ">";
+}
+
+Attribute Speller::alias(Attribute value) {
+  auto fields = dyn_cast<DictionaryAttr>(value);
+  if (!fields)
+    return value;
+  auto list = [&](StringRef name) { return listText(numbersOf(fields.get(name))); };
+  return own("output_operand_alias<output_tuple_indices = " + list("output_tuple_indices") +
+             ", operand_index = " + textOf(fields.get("operand_index")) +
+             ", operand_tuple_indices = " + list("operand_tuple_indices") + ">");
+}
+
+/// What StableHLO has as an attribute of its own, of several fields.
+Attribute Speller::group(StringRef op, StringRef name, Attribute value) {
+  NamedAttrList single;
+  auto fields = dyn_cast<DictionaryAttr>(value);
+  if (name == "dimension_numbers" && op.contains("conv")) {
+    OperationState state(UnknownLoc::get(builder.getContext()), "stablehlo.convolution");
+    state.addAttribute(name, value);
+    Operation *holder = Operation::create(state);
+    NamedAttrList all = ungrouped(holder);
+    holder->destroy();
+    return own("conv<" + convolutionText(all) + ">");
+  }
+  if (!fields)
+    return value;
+  if (name == "algorithm") {
+    std::string text;
+    for (StringRef key :
+         {"lhs_precision_type", "rhs_precision_type", "accumulation_type", "lhs_component_count",
+          "rhs_component_count", "num_primitive_operations", "allow_imprecise_accumulation"})
+      if (Attribute part = fields.get(key))
+        text += (text.empty() ? "" : ", ") + key.str() + " = " + textOf(part);
+    return own("dot_algorithm<" + text + ">");
+  }
+  if (name == "result_accuracy")
+    return own("result_accuracy<" + accuracyText(fields) + ">");
+  StringRef kind = llvm::StringSwitch<StringRef>(name)
+                       .Case("dimension_numbers", "gather")
+                       .Case("scatter_dimension_numbers", "scatter")
+                       .Case("dot_dimension_numbers", "dot")
+                       .Case("channel_handle", "channel_handle")
+                       .Default("");
+  return kind.empty() ? value : own((kind + "<").str() + fieldsText(fields) + ">");
+}
+
+Attribute Speller::field(const Field &field) {
+  SmallVector<int64_t> numbers = numbersOf(field.value);
+  if (numbers.empty() && !holdsNumbers(field.value))
+    return field.kind == FieldKind::Word ? word(field.enumeration, field.value) : field.value;
+  switch (field.kind) {
+  case FieldKind::Numbers:
+    return builder.getDenseI64ArrayAttr(numbers);
+  case FieldKind::Pairs: {
+    auto elements = dyn_cast<DenseElementsAttr>(field.value);
+    auto count = static_cast<int64_t>(numbers.size());
+    auto rows = static_cast<int64_t>(elementsOf(field.value).size());
+    SmallVector<int64_t> shape{rows ? rows : count / 2, rows ? count / rows : 2};
+    bool isEven = shape[0] * shape[1] == count;
+    return (elements && elements.getType().getRank() == 2) || !isEven
+               ? field.value
+               : DenseElementsAttr::get(RankedTensorType::get(shape, builder.getI64Type()),
+                                        ArrayRef<int64_t>(numbers));
+  }
+  case FieldKind::Flags: {
+    SmallVector<bool> flags(numbers.begin(), numbers.end());
+    return builder.getDenseBoolArrayAttr(flags);
+  }
+  case FieldKind::Whole64:
+    return numbers.size() == 1 ? builder.getI64IntegerAttr(numbers[0]) : field.value;
+  case FieldKind::Word:
+    return word(field.enumeration, field.value);
+  case FieldKind::Words: {
+    SmallVector<Attribute> words;
+    for (Attribute one : elementsOf(field.value))
+      words.push_back(word(field.enumeration, one));
+    return builder.getArrayAttr(words);
+  }
+  case FieldKind::Aliases: {
+    SmallVector<Attribute> aliases;
+    for (Attribute one : elementsOf(field.value))
+      aliases.push_back(alias(one));
+    return builder.getArrayAttr(aliases);
+  }
+  default:
+    return field.value;
+  }
+}
+
+/// Whether the op means the same without the attribute, as artifacts state all of them.
+bool Speller::isOptional(Operation *op, NamedAttribute attr) {
+  NamedAttrList none;
+  std::optional<Field> missing = takeField(op, attr.getName(), none);
+  return missing && missing->value && attr.getName() != "window_dimensions" &&
+         field(*missing) == field(fieldOf(attr.getName(), attr.getValue()));
+}
+
+void Speller::spell(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  SmallVector<StringAttr> optional; // as long as all others are as they were
+  for (NamedAttribute attr : op->getDiscardableAttrs())
+    if (isOptional(op, attr))
+      optional.push_back(attr.getName());
+  // Layouts are there for both operands and results, or for neither.
+  auto isLayout = [](StringRef name) { return name.ends_with("_layouts"); };
+  if (llvm::count_if(optional, isLayout) == 1)
+    llvm::erase_if(optional, isLayout);
+  for (StringAttr attr : optional)
+    op->removeDiscardableAttr(attr);
+  for (NamedAttribute attr : op->getDiscardableAttrs()) {
+    Attribute value = attr.getValue();
+    Field found = fieldOf(attr.getName(), value);
+    Attribute spelled = field(found);
+    if (spelled == value)
+      spelled = group(name, attr.getName(), value);
+    if (spelled != value)
+      op->setDiscardableAttr(attr.getName(), spelled);
+  }
+}
+
+/// Tokens, and bounds of sizes.
+static Attribute boundsOf(Attribute encoding) {
+  auto fields = dyn_cast_or_null<DictionaryAttr>(encoding);
+  Attribute bounds = fields ? fields.get("bounds") : Attribute();
+  if (!bounds)
+    return encoding;
+  auto text = llvm::map_range(numbersOf(bounds), [](int64_t size) {
+    return ShapedType::isDynamic(size) ? std::string("?") : std::to_string(size);
+  });
+  MLIRContext *context = encoding.getContext();
+  return OpaqueAttr::get(StringAttr::get(context, "stablehlo"),
+                         "bounds<" + llvm::join(text, ", ") + ">", NoneType::get(context));
+}
+
+/// As StableHLO writes them.
+static void spellTypes(ModuleOp program) {
+  AttrTypeReplacer replacer;
+  // As a value the type is a token, as an attribute none.
+  replacer.addReplacement([](TypeAttr attr) -> AttrTypeReplacer::ReplaceFnResult<Attribute> {
+    if (isa<NoneType>(attr.getValue()))
+      return std::pair(Attribute(attr), WalkResult::skip());
+    return std::nullopt;
+  });
+  replacer.addReplacement([](NoneType type) -> Type {
+    return OpaqueType::get(StringAttr::get(type.getContext(), "stablehlo"), "token");
+  });
+  replacer.addReplacement([](RankedTensorType type) -> Type {
+    Attribute encoding = boundsOf(type.getEncoding());
+    return encoding == type.getEncoding()
+               ? type
+               : RankedTensorType::get(type.getShape(), type.getElementType(), encoding);
+  });
+  replacer.recursivelyReplaceElementsIn(program, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+}
+
+static Expected<void> checkGroups(ModuleOp program) {
+  bool hasMesh = program
+                     .walk([](Operation *op) {
+                       return isa_and_nonnull<DictionaryAttr>(op->getAttr("replica_groups"))
+                                  ? WalkResult::interrupt()
+                                  : WalkResult::advance();
+                     })
+                     .wasInterrupted();
+  return hasMesh ? Unexpected(unimplemented("'replica_groups' by a mesh can't be written as text "
+                                            "yet"))
+                 : Expected<void>();
+}
+
+/// Whether anything has a name or a line in a program.
+static bool hasLocations(ModuleOp program) {
+  return program
+      .walk([](Operation *op) {
+        bool isKnown = !isa<UnknownLoc>(op->getLoc());
+        for (Region &region : op->getRegions())
+          for (Block &block : region)
+            for (BlockArgument argument : block.getArguments())
+              isKnown |= !isa<UnknownLoc>(argument.getLoc());
+        return isKnown ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+Expected<std::string> treadle::stableHloText(ModuleOp program) {
+  TREADLE_TRY(checkGroups(program));
+  spellTypes(program);
+  Speller speller(program.getContext());
+  program.walk([&](Operation *op) {
+    if (op->getName().getDialectNamespace() == "stablehlo")
+      speller.spell(op);
+  });
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  program->print(stream, OpPrintingFlags().enableDebugInfo(hasLocations(program)));
+  return text + "\n";
+}
