@@ -403,8 +403,8 @@ def test_inductor_keeps_the_plans_order(monkeypatch):
 
 
 def fsdp_graph(layers=3):
-    """A forward pass as FSDP2 has it: weights are copied into a buffer, gathered in place, and copied
-    out of it. Then the buffer is given back."""
+    """A forward pass as FSDP2 has it: weights are copied into a buffer, gathered there, copied out,
+    and the buffer is given back."""
     import torch.distributed.fsdp._fully_shard._fsdp_collectives  # noqa: F401  registers its ops
 
     g, fsdp = name_of_group(), torch.ops.fsdp

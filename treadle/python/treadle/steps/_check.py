@@ -35,9 +35,10 @@ def check(
         raise InvalidArgumentError("no steps to check")
     faults = []
     for rank, step in sorted(steps.items()):
-        faults += _Rank(rank, step).faults()
-        if memory is not None and not faults:
-            faults += _check_memory(rank, step, memory)
+        own = _Rank(rank, step).faults()
+        if memory is not None and not own:
+            own = _check_memory(rank, step, memory)
+        faults += own
         if before is not None:
             if rank not in before:
                 raise InvalidArgumentError(f"'before' has no step of rank {rank}")

@@ -89,7 +89,9 @@ class Plan:
 
     def text(self) -> str:
         """JSON, the same on all ranks."""
-        return json.dumps({"treadle_plan": 1, **dataclasses.asdict(self)}, indent=1) + "\n"
+        own = [field.name for field in dataclasses.fields(Plan)]
+        made = {k: v for k, v in dataclasses.asdict(self).items() if k in own}
+        return json.dumps({"treadle_plan": 1, **made}, indent=1) + "\n"
 
     def __str__(self) -> str:
         lines = [
