@@ -46,8 +46,9 @@ def measure(
     for _ in range(repeat + 1):
         run.run(*inputs)
     nodes = {name: min(times[1:]) for name, times in run.times.items()}
-    link = measure_link(group) if step.exchanges() else Link()
-    costs = agreed(Costs(nodes=nodes, link=link, bandwidth=_bandwidth(repeat)), group)
+    device = next((t.device for t in tree_leaves(inputs) if isinstance(t, torch.Tensor)), "cpu")
+    link = measure_link(group, device=device) if step.exchanges() else Link()
+    costs = agreed(Costs(nodes=nodes, link=link, bandwidth=_bandwidth(repeat, device)), group)
     whole = _time_whole(graph_module, inputs, repeat)
     return agreed(_with_rest(step, costs, whole), group)
 
@@ -99,12 +100,12 @@ def measure_link(group: Any = None, *, repeat: int = 5, device: Any = "cpu") -> 
     return fit_link(found) or Link()
 
 
-def _bandwidth(repeat: int) -> float:
-    data = torch.zeros(1 << 21)
+def _bandwidth(repeat: int, device: Any) -> float:
+    data = torch.zeros(1 << 21, device=device)
     times = []
     for _ in range(repeat + 1):
         begin = time.perf_counter()
-        data.clone()
+        _synchronize(data.clone())
         times.append(time.perf_counter() - begin)
     return 2 * data.nbytes / min(times[1:])
 
