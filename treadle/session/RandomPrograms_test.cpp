@@ -81,6 +81,7 @@ constexpr const char *ordered[] = {
     "tfg-functional-to-v1,tfg-inline",
     "tfg-functional-to-region,tfg-cf-sink,tfg-region-to-functional",
     "tfg-expand-symbolic-gradients",
+    "tfg-expand-programs",
     "tfg-specialize-functions",
     "tfg-specialize-functions{shapes=true constants=true}",
     "tfg-lift-graph-to-func{fetches=call:0,call:1,call:2,call:3,call:4},tfg-lower-func-to-graph",
