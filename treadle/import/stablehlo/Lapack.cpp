@@ -6,9 +6,9 @@ using namespace treadle;
 using namespace treadle::hlo;
 
 /// The routines that XlaCustomCallV2 has, without the letter of the type.
-static constexpr StringRef routines[] = {"potrf", "getrf", "geqrf", "orgqr", "ungqr", "ormqr",
-                                         "unmqr", "sytrd", "hetrd", "gehrd", "trsm",  "gtsv",
-                                         "syevd", "heevd", "gesdd", "gesvd", "geev",  "gees"};
+static constexpr StringRef routines[] = {
+    "potrf", "getrf", "geqrf", "geqp3", "orgqr", "ungqr", "ormqr", "unmqr", "sytrd", "hetrd",
+    "gehrd", "trsm",  "gtsv",  "syevd", "heevd", "gesdd", "gesvd", "geev",  "gees"};
 
 bool hlo::isLapackCall(StringRef target) {
   if (!target.consume_front("lapack_") || !target.consume_back("_ffi") || target.empty())

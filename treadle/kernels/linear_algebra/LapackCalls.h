@@ -61,7 +61,8 @@ auto inOwnType(const Call<W> &call, const Columns<W> &matrix, Body body) {
 }
 
 /// A routine for real and for complex matrices. The letters of `operands` and `results` tell of
-/// what rank each is: m a matrix, v a vector, n a number; i is the number `info`.
+/// what rank each is: m a matrix, v a vector, n a number; i is the number `info`, p a vector of
+/// int32 that must be 0.
 struct Routine {
   std::string_view name; // without the letter of the type
   std::string_view operands, results, complexResults;

@@ -72,6 +72,24 @@ template <typename W> void geqrf(Call<W> &call) {
   call.give(qr.hCoeffs().conjugate());
 }
 
+/// The same, of the columns in an order in which those of R get smaller; that order, counted
+/// from 1, stands between. LAPACK would keep columns in front that the second operand names.
+template <typename W> void geqp3(Call<W> &call) {
+  const Columns<W> &a = call.in[0];
+  Eigen::Index least = std::min(a.rows(), a.cols());
+  Eigen::VectorXi order = Eigen::VectorXi::LinSpaced(a.cols(), 1, static_cast<int>(a.cols()));
+  Columns<W> packed = a, sizes = Columns<W>::Zero(least, 1);
+  if (least) {
+    Eigen::ColPivHouseholderQR<Columns<W>> qr(a);
+    order = qr.colsPermutation().indices().template cast<int>().array() + 1;
+    packed = qr.matrixQR();
+    sizes = qr.hCoeffs().conjugate();
+  }
+  call.give(packed);
+  call.give(order);
+  call.give(sizes);
+}
+
 /// The first columns of the product of reflections.
 template <typename W> void orgqr(Call<W> &call) {
   const Columns<W> &packed = call.in[0];
@@ -90,9 +108,7 @@ template <typename W> void ormqr(Call<W> &call) {
   using Vector = Eigen::Matrix<W, Eigen::Dynamic, 1>;
   Vector sizes = call.in[1].topRows(std::min({call.in[1].rows(), packed.rows(), packed.cols()}));
   bool isLeft = letter(call.options, "left", 1), isAdjoint = letter(call.options, "transpose", 0);
-  if ((isLeft ? c.rows() : c.cols()) != packed.rows()) {
-    c.setConstant(std::numeric_limits<double>::quiet_NaN());
-  } else if (sizes.rows() && c.size()) {
+  if (sizes.rows() && c.size()) {
     auto q = Eigen::householderSequence(packed, sizes).setLength(sizes.rows());
     if (isLeft)
       isAdjoint ? c.applyOnTheLeft(q.adjoint()) : c.applyOnTheLeft(q);
@@ -205,6 +221,7 @@ const Routine routines[] = {
     {"potrf", "m", "mi", "mi", potrf<double>, potrf<Complex128>, "nn"},
     {"getrf", "m", "mvi", "mvi", getrf<double>, getrf<Complex128>, "mn"},
     {"geqrf", "m", "mv", "mv", geqrf<double>, geqrf<Complex128>, "mn"},
+    {"geqp3", "mp", "mvv", "mvv", geqp3<double>, geqp3<Complex128>, "mnn"},
     {"orgqr", "mv", "m", "m", orgqr<double>, nullptr, "mnk"},
     {"ungqr", "mv", "m", "m", nullptr, orgqr<Complex128>, "mnk"},
     {"ormqr", "mvm", "m", "m", ormqr<double>, nullptr, "mnkmd", "mnkcm"},

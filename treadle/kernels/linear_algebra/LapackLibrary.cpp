@@ -124,6 +124,8 @@ bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen) {
   return serves(rows, columns, asEigen ? std::max(enough, largestOfEigen + 1) : enough);
 }
 
+bool hasSchur(int64_t size) { return serves(size, size, 1); }
+
 bool isFasterCholesky(int64_t size) { return serves(size, size, 48); }
 
 bool isFasterLu(int64_t rows, int64_t columns) { return serves(rows, columns, 96); }
@@ -273,6 +275,37 @@ bool general(Columns<T> &matrix, bool hasLeft, bool hasRight,
   return true;
 }
 
+template <typename T> bool schur(Columns<T> &matrix, Columns<T> &vectors) {
+  using Real = RealOf<T>;
+  int n = sizeOf(matrix), chosen = 0, info = 0;
+  vectors.resize(n, n);
+  Work<T> work;
+  std::vector<T> values(2 * static_cast<size_t>(n));
+  std::vector<Real> reals(static_cast<size_t>(n));
+  auto call = [&] {
+    if constexpr (isComplex<T>) {
+      using Gees =
+          void(const char *, const char *, const void *, const int *, T *, const int *, int *, T *,
+               T *, const int *, T *, const int *, Real *, int *, int *, size_t, size_t);
+      static auto *const gees = routine<T, Gees>("gees");
+      gees("V", "N", nullptr, &n, matrix.data(), &n, &chosen, values.data(), vectors.data(), &n,
+           work.data(), &work.size, reals.data(), nullptr, &info, 1, 1);
+    } else {
+      using Gees =
+          void(const char *, const char *, const void *, const int *, T *, const int *, int *, T *,
+               T *, T *, const int *, T *, const int *, int *, int *, size_t, size_t);
+      static auto *const gees = routine<T, Gees>("gees");
+      gees("V", "N", nullptr, &n, matrix.data(), &n, &chosen, values.data(), values.data() + n,
+           vectors.data(), &n, work.data(), &work.size, nullptr, &info, 1, 1);
+    }
+  };
+  std::lock_guard lock(oneAtATime);
+  call();
+  work.take();
+  call();
+  return info == 0;
+}
+
 template <typename T> int cholesky(T *matrix, int64_t size, bool isLower) {
   using Potrf = void(const char *, const int *, T *, const int *, int *, size_t);
   static auto *const potrf = routine<T, Potrf>("potrf");
@@ -297,6 +330,7 @@ template <typename T> int lu(T *matrix, int64_t rows, int64_t columns, int *swap
                          Columns<T> &);                                                            \
   template bool general(Columns<T> &, bool, bool, Columns<std::complex<Real>> &,                   \
                         Columns<std::complex<Real>> &, Columns<std::complex<Real>> &);             \
+  template bool schur(Columns<T> &, Columns<T> &);                                                 \
   template int cholesky(T *, int64_t, bool);                                                       \
   template int lu(T *, int64_t, int64_t, int *);
 TREADLE_FOR(float, float)

@@ -17,6 +17,9 @@ bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen);
 bool isFasterCholesky(int64_t size);
 bool isFasterLu(int64_t rows, int64_t columns);
 
+/// Whether the library is there for Schur forms of matrices of this size.
+bool hasSchur(int64_t size);
+
 /// The routines need one of these answers. Matrices have elements, all of them finite; what they
 /// hold afterwards is anything where nothing is said. False where the algorithm finds nothing.
 
@@ -36,6 +39,9 @@ template <typename T>
 bool general(Columns<T> &matrix, bool hasLeft, bool hasRight,
              Columns<std::complex<RealOf<T>>> &values, Columns<std::complex<RealOf<T>>> &left,
              Columns<std::complex<RealOf<T>>> &right);
+
+/// The Schur form of a square matrix in its place, and its vectors.
+template <typename T> bool schur(Columns<T> &matrix, Columns<T> &vectors);
 
 /// The factor L of L L^H in the lower triangle, or U of U^H U in the upper one, of a matrix by
 /// columns. Returns 0, or the number of the first minor that isn't positive.

@@ -64,6 +64,20 @@ template <typename W> void gesdd(Call<W> &call) {
   }
 }
 
+/// Turns each complex vector as LAPACK does: its largest element becomes real. That of a real
+/// matrix keeps the sign that its real part had, others become positive.
+void turn(Result &vectors, bool isOfReal) {
+  for (Eigen::Index k = 0; k < vectors.cols(); ++k) {
+    Eigen::Index largest = 0;
+    double size = std::sqrt(vectors.col(k).cwiseAbs2().maxCoeff(&largest));
+    Complex128 at = vectors(largest, k);
+    if (size == 0 || (isOfReal && vectors.col(k).imag().isZero(0)))
+      continue;
+    vectors.col(k) *= std::conj(at) / size * (isOfReal && std::signbit(at.real()) ? -1.0 : 1.0);
+    vectors(largest, k).imag(0);
+  }
+}
+
 /// Vectors on the left belong to the adjoint matrix: the inverse of those on the right, each of
 /// length 1.
 Result leftVectors(const Result &right) {
@@ -107,10 +121,16 @@ bool solveBothSides(const Columns<T> &a, bool hasLeft, bool hasRight, BothVector
   if (!solve(wide, hasLeft || hasRight, system))
     return false;
   found.values = system.values.template cast<ComplexOf<T>>();
-  if (hasLeft)
-    found.left = leftVectors(system.vectors).template cast<ComplexOf<T>>();
-  if (hasRight)
+  bool isOfReal = !isComplex(Wide<T>());
+  if (hasLeft) {
+    Result left = leftVectors(system.vectors);
+    turn(left, isOfReal);
+    found.left = left.template cast<ComplexOf<T>>();
+  }
+  if (hasRight) {
+    turn(system.vectors, isOfReal);
     found.right = system.vectors.template cast<ComplexOf<T>>();
+  }
   return true;
 }
 
@@ -151,22 +171,37 @@ void giveSchurValues(Call<double> &call, const Columns<double> &form) {
 }
 void giveSchurValues(Call<Complex128> &call, const Result &form) { call.give(form.diagonal()); }
 
-/// The form, the vectors, the eigenvalues, and how many were put first (none: there is no choice).
-template <typename W> void gees(Call<W> &call) {
+/// A matrix that its Schur form replaces, and the vectors; false if there is none. A matrix has
+/// many such forms: where LAPACK is there, it is its own.
+template <typename W> bool schurForm(Columns<W> &matrix, Columns<W> &vectors, bool isSingle) {
+  if (hasSchur(matrix.rows())) {
+    using Narrow = std::conditional_t<isComplex(W()), Complex64, float>;
+    if (!isSingle)
+      return schur(matrix, vectors);
+    Columns<Narrow> narrow = matrix.template cast<Narrow>(), ofNarrow;
+    if (!schur(narrow, ofNarrow))
+      return false;
+    matrix = narrow.template cast<W>();
+    vectors = ofNarrow.template cast<W>();
+    return true;
+  }
   using Solver = std::conditional_t<isComplex(W()), Eigen::ComplexSchur<Columns<W>>,
                                     Eigen::RealSchur<Columns<W>>>;
-  const Columns<W> &a = call.in[0];
-  Eigen::Index n = a.rows();
-  Columns<W> form = Columns<W>::Constant(n, n, W(std::numeric_limits<double>::quiet_NaN()));
-  Columns<W> vectors = form;
-  std::optional<Solver> solver;
-  if (n > 0 && a.allFinite())
-    solver.emplace(a);
-  if (solver && solver->info() == Eigen::Success) {
-    form = solver->matrixT();
-    vectors = solver->matrixU();
-  } else {
+  Solver solver(matrix);
+  if (solver.info() != Eigen::Success)
+    return false;
+  matrix = solver.matrixT();
+  vectors = solver.matrixU();
+  return true;
+}
+
+/// The form, the vectors, the eigenvalues, and how many were put first (none: there is no choice).
+template <typename W> void gees(Call<W> &call) {
+  Columns<W> form = call.in[0], vectors;
+  Eigen::Index n = form.rows();
+  if (n == 0 || !form.allFinite() || !schurForm(form, vectors, call.isSingle)) {
     call.info = 1;
+    form = vectors = Columns<W>::Constant(n, n, W(std::numeric_limits<double>::quiet_NaN()));
   }
   call.give(form);
   call.give(vectors);

@@ -5,6 +5,7 @@
 #include "treadle/kernels/Families.h"
 #include "treadle/kernels/linear_algebra/LapackCalls.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -25,7 +26,7 @@ struct CallState {
   }
 };
 
-int64_t innerRank(char kind) { return kind == 'm' ? 2 : kind == 'v' ? 1 : 0; }
+int64_t innerRank(char kind) { return kind == 'm' ? 2 : kind == 'v' || kind == 'p' ? 1 : 0; }
 
 /// Matrix `i` of a tensor whose last dimensions are of the kind.
 template <typename W> Columns<W> read(const Tensor &t, char kind, int64_t i) {
@@ -109,6 +110,20 @@ bool checkSizes(OpContext &ctx, const CallState &s) {
   return true;
 }
 
+/// Fails where an operand that must be 0 isn't.
+bool checkZeros(OpContext &ctx, const Routine &routine) {
+  for (size_t k = 0; k < routine.operands.size(); ++k) {
+    if (routine.operands[k] != 'p')
+      continue;
+    const Tensor in = ctx.input(static_cast<int>(k));
+    if (std::ranges::all_of(in.values<int32_t>(), [](int32_t value) { return value == 0; }))
+      continue;
+    ctx.fail(unimplemented(routine.name, ": operand ", k, " isn't 0"));
+    return false;
+  }
+  return true;
+}
+
 template <typename W> void runCall(OpContext &ctx) {
   const auto &s = ctx.state<CallState>();
   const Tensor first = ctx.input(0);
@@ -121,11 +136,12 @@ template <typename W> void runCall(OpContext &ctx) {
       own.assign(in.dims().begin(), in.dims().begin() + rank);
     if (k == 0)
       batch = own;
-    if (rank < 0 || own != batch || in.dtype() != first.dtype())
+    bool isWhole = s.routine->operands[k] == 'p';
+    if (rank < 0 || own != batch || in.dtype() != (isWhole ? DType::Int32 : first.dtype()))
       return ctx.fail(invalidArgument(s.routine->name, ": operand ", k, " is ", tensorTypeText(in),
                                       ", which doesn't go with ", tensorTypeText(first)));
   }
-  if (!checkSizes(ctx, s))
+  if (!checkSizes(ctx, s) || !checkZeros(ctx, *s.routine))
     return;
   int64_t count = countElements(batch).value_or(0);
   std::vector<Tensor *> out;
@@ -136,7 +152,8 @@ template <typename W> void runCall(OpContext &ctx) {
   auto solve = [&](int64_t i) {
     Call<W> call{s.options, first.dtype() == DType::Float32 || first.dtype() == DType::Complex64};
     for (size_t k = 0; k < s.routine->operands.size(); ++k)
-      call.in.push_back(read<W>(ctx.input(static_cast<int>(k)), s.routine->operands[k], i));
+      if (s.routine->operands[k] != 'p')
+        call.in.push_back(read<W>(ctx.input(static_cast<int>(k)), s.routine->operands[k], i));
     if constexpr (Eigen::NumTraits<W>::IsComplex)
       s.routine->ofComplex(call);
     else
