@@ -8,8 +8,9 @@ folder tests; without any, those that are about what a device does.
     ./dev conformance jax FOLDER lax_test nn_test --only Conv
     ./dev conformance jax FOLDER --beside-cpu       on XLA's CPU, too
 
-Prints passed, failed and skipped of each file, and each failure in one line. A test that ends its
-process counts as failed. The exit status is 1 if a test failed.
+The tests take the device for a CPU: they leave out what they leave out there. Prints passed,
+failed and skipped of each file, and each failure in one line. A test that ends its process counts
+as failed. The exit status is 1 if a test failed.
 """
 
 import argparse
@@ -29,7 +30,7 @@ FILES = """\
     lax_scipy_special_functions_test lax_scipy_sparse_test linalg_test random_test random_lax_test
     scipy_fft_test scipy_interpolate_test scipy_ndimage_test scipy_optimize_test scipy_signal_test
     scipy_spatial_test scipy_stats_test fft_test nn_test ode_test sparse_test sparse_bcoo_bcsr_test
-    api_test export_test python_callback_test debugging_primitives_test
+    api_test export_test python_callback_test
 """.split()
 KINDS = ("passed", "failed", "skipped")
 
@@ -59,11 +60,14 @@ def run(file, platform, options):
     with tempfile.TemporaryDirectory() as scratch:
         report = pathlib.Path(scratch, "report.xml")
         command = [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--tb=short",
-            "-n", str(options.jobs), "--timeout", "300", f"--junitxml={report}",
+            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "as_cpu",
+            "--tb=short", "-n", str(options.jobs), "--timeout", "300", f"--junitxml={report}",
             *(["-k", options.only] if options.only else []), f"tests/{file}.py",
         ]  # fmt: skip
-        environment = {**os.environ, "JAX_PLATFORMS": platform}
+        paths = [str(pathlib.Path(__file__).parent), os.environ.get("PYTHONPATH", "")]
+        environment = {
+            **os.environ, "JAX_PLATFORMS": platform, "PYTHONPATH": os.pathsep.join(paths),
+        }  # fmt: skip
         done = subprocess.run(
             command, cwd=options.folder, env=environment, capture_output=True, text=True
         )
