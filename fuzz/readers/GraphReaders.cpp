@@ -222,9 +222,7 @@ func.func @main(%a: tensor<2x3xf32>, %b: tensor<3xf32>) -> tensor<2x3xf32> {
 }
 
 /// Bytes that don't begin as bytecode are other formats.
-void readBytecode(std::string_view bytes) {
-  readAnyGraph("ML\xefR" + std::string(bytes));
-}
+void readBytecode(std::string_view bytes) { readAnyGraph("ML\xefR" + std::string(bytes)); }
 
 std::vector<std::string> bytecodeSeeds() {
   constexpr size_t magic = 4;

@@ -30,7 +30,7 @@ static Attrs groupAttrs(Body &body, const Groups &groups) {
 }
 
 static Value rankOf(Body &body) {
-  return body.node("_WorldRank", {}, RankedTensorType::get({}, body.builder.getI32Type()));
+  return body.node("_ProcessRank", {}, RankedTensorType::get({}, body.builder.getI32Type()));
 }
 
 /// A row of a table that has one for each rank.

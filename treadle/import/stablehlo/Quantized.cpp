@@ -156,13 +156,13 @@ private:
   Value binary(StringRef name, Value x, Value y);
 
   OpBuilder *builder = nullptr;
-  Location location = UnknownLoc();
+  Operation *current = nullptr;
 };
 
 Value Lowering::scalar(Type element, double number) {
   auto type = RankedTensorType::get({}, element);
   auto value = DenseElementsAttr::get(type, builder->getFloatAttr(element, number));
-  return makeOp(*builder, location, "stablehlo.constant", {}, type,
+  return makeOp(*builder, current->getLoc(), "stablehlo.constant", {}, type,
                 builder->getNamedAttr("value", value));
 }
 
@@ -175,12 +175,12 @@ Value Lowering::constant(const Grid &grid, Type type, ArrayRef<double> numbers) 
   SmallVector<Attribute> attrs = llvm::map_to_vector(numbers, [&](double number) {
     return Attribute(builder->getFloatAttr(grid.expressed, number));
   });
-  return makeOp(*builder, location, "stablehlo.constant", {}, values,
+  return makeOp(*builder, current->getLoc(), "stablehlo.constant", {}, values,
                 builder->getNamedAttr("value", DenseElementsAttr::get(values, attrs)));
 }
 
 Value Lowering::binary(StringRef name, Value x, Value y) {
-  return makeOp(*builder, location, ("chlo.broadcast_" + name).str(), {x, y}, x.getType());
+  return makeOp(*builder, current->getLoc(), ("chlo.broadcast_" + name).str(), {x, y}, x.getType());
 }
 
 SmallVector<double> asReals(ArrayRef<int64_t> numbers) {
@@ -197,9 +197,11 @@ FailureOr<Value> Lowering::dequantized(Operation *op, Value value) {
   Type type = value.getType(), wide = builder->getF64Type();
   Grid exact = *grid;
   exact.expressed = cast<FloatType>(wide);
-  Value x = makeOp(*builder, location, "stablehlo.convert", value, withElement(type, wide));
+  Value x =
+      makeOp(*builder, current->getLoc(), "stablehlo.convert", value, withElement(type, wide));
   x = binary("subtract", x, constant(exact, type, asReals(grid->zeros)));
-  x = makeOp(*builder, location, "stablehlo.convert", x, withElement(type, grid->expressed));
+  x = makeOp(*builder, current->getLoc(), "stablehlo.convert", x,
+             withElement(type, grid->expressed));
   return binary("multiply", x, constant(*grid, type, grid->scales));
 }
 
@@ -213,13 +215,13 @@ FailureOr<Value> Lowering::quantized(Operation *op, Value value, Type type) {
            << type << " of " << element << ", expected " << grid->expressed;
   Value x = binary("divide", value, constant(*grid, type, grid->scales));
   x = binary("add", x, constant(*grid, type, asReals(grid->zeros)));
-  x = makeOp(*builder, location, "stablehlo.clamp",
+  x = makeOp(*builder, current->getLoc(), "stablehlo.clamp",
              {scalar(grid->expressed, static_cast<double>(grid->least)), x,
               scalar(grid->expressed, static_cast<double>(grid->most))},
              x.getType());
-  x = makeOp(*builder, location, "stablehlo.round_nearest_even", x, x.getType());
+  x = makeOp(*builder, current->getLoc(), "stablehlo.round_nearest_even", x, x.getType());
   // The type is about to become that of what is stored.
-  return makeOp(*builder, location, "stablehlo.convert", x, type);
+  return makeOp(*builder, current->getLoc(), "stablehlo.convert", x, type);
 }
 
 bool hasQuantized(TypeRange types) {
@@ -251,7 +253,7 @@ LogicalResult Lowering::lower(Operation *op) {
     return success();
   OpBuilder before(op);
   builder = &before;
-  location = op->getLoc();
+  current = op;
   for (OpOperand &operand : op->getOpOperands()) {
     FailureOr<Value> value = dequantized(op, operand.get());
     if (failed(value))

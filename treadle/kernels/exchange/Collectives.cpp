@@ -311,7 +311,7 @@ const KernelEntry collectiveTable[] = {
     {"_AllGather", bindCollective<AllGather, Keys::Rows>},
     {"_AllReduce", bindCollective<AllReduce, Keys::Rows>},
     {"_AllToAll", bindCollective<AllToAll, Keys::Rows>},
-    {"_WorldRank", bindPlain<giveRank>},
+    {"_ProcessRank", bindPlain<giveRank>},
 };
 
 } // namespace
