@@ -91,11 +91,18 @@ std::string DeviceAssignment::serialize() const {
 }
 
 Expected<CompileOptions> CompileOptions::parse(std::string_view message) {
-  enum Field : uint64_t { IsTupled = 2, BuildOptions = 3 };
+  enum Field : uint64_t { IsTupled = 2, BuildOptions = 3, Overrides = 7 };
   enum BuildField : uint64_t { Replicas = 4, Partitions = 5, Assignment = 9 };
   CompileOptions made;
   uint64_t replicas = 1, partitions = 1;
-  std::string_view assignment;
+  std::string_view assignment, unknown;
+  auto readOverride = [&](uint64_t field, uint64_t type, Reader &from) {
+    constexpr uint64_t key = 1;
+    if (field != key || type != wire::Bytes)
+      return from.skip(type);
+    if (std::string_view name = from.delimited(); !name.starts_with("xla_"))
+      unknown = name;
+  };
   auto readBuild = [&](uint64_t field, uint64_t type, Reader &from) {
     if (field == Replicas && type == wire::Varint)
       replicas = from.varint();
@@ -112,12 +119,17 @@ Expected<CompileOptions> CompileOptions::parse(std::string_view message) {
     else if (field == BuildOptions && type == wire::Bytes) {
       if (!wire::readFields(from.delimited(), readBuild))
         from.fail();
+    } else if (field == Overrides && type == wire::Bytes) {
+      if (!wire::readFields(from.delimited(), readOverride))
+        from.fail();
     } else {
       from.skip(type);
     }
   });
   if (!isGood)
     return Unexpected(malformed("compile options"));
+  if (!unknown.empty())
+    return Unexpected(invalidArgument("No such compile option: '", unknown, "'"));
   made.assignment = TREADLE_TRY(
       assignment.empty() ? DeviceAssignment::inOrder(static_cast<int64_t>(replicas & 0xffffffff),
                                                      static_cast<int64_t>(partitions & 0xffffffff))

@@ -26,7 +26,8 @@ struct CompileOptions {
   DeviceAssignment assignment;
   bool isTupled = false; // the program takes its arguments as one tuple
 
-  /// InvalidArgument if it is malformed.
+  /// InvalidArgument if it is malformed, or sets an option that isn't XLA's, in XLA's words. XLA's
+  /// own mean nothing here.
   static Expected<CompileOptions> parse(std::string_view message);
 };
 

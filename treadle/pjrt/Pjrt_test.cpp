@@ -351,6 +351,14 @@ TEST(DeviceAssignmentTest, DamagedOnesAreErrors) {
   EXPECT_FALSE(DeviceAssignment::inOrder(1 << 20, 1 << 20));
 }
 
+TEST(CompileOptionsTest, OptionsOfXlaAreTaken) {
+  EXPECT_TRUE(CompileOptions::parse("\x3a\x07\x0a\x05xla_a"));
+  Expected<CompileOptions> unknown = CompileOptions::parse("\x3a\x06\x0a\x04some");
+  ASSERT_FALSE(unknown);
+  EXPECT_EQ(unknown.error().message, "No such compile option: 'some'");
+  EXPECT_FALSE(CompileOptions::parse("\x3a\x09\x0a\x05xla_a"));
+}
+
 TEST(CompletionTest, TellsEachWaiter) {
   Completion state;
   int told = 0;
