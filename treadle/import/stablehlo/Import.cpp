@@ -27,8 +27,7 @@ static Devices knownDevices(ModuleOp module) {
 
 Program::Program(ModuleOp module, ArrayRef<std::string> taken)
     : module(module), dialect(*module.getContext()->getOrLoadDialect<tfg::TfgDialect>()),
-      devices(knownDevices(module)),
-      functionBuilder(OpBuilder::atBlockEnd(module.getBody())) {
+      devices(knownDevices(module)), functionBuilder(OpBuilder::atBlockEnd(module.getBody())) {
   for (auto func : module.getOps<func::FuncOp>())
     functions[func.getName()] = func;
   for (const std::string &name : taken)
