@@ -456,6 +456,70 @@ def test_qr_by_reflections(run, dtype, rows, columns):
     np.testing.assert_allclose(q.conj().T @ q, np.eye(columns), atol=1e-5)
 
 
+def random_matrix(rows, columns, dtype):
+    rng = np.random.default_rng(1)
+    a = rng.standard_normal((rows, columns))
+    return (a + 1j * rng.standard_normal(a.shape)).astype(dtype) if dtype[0] == "c" else a
+
+
+def reflections(packed, sizes):
+    """The product of the reflections below a packed matrix's diagonal."""
+    q = np.eye(packed.shape[0], dtype=packed.dtype)
+    for k, size in enumerate(sizes):
+        v = packed[:, k] * (np.arange(len(q)) > k)
+        v[k] = 1
+        q = q @ (np.eye(len(q)) - size * np.outer(v, v.conj()))
+    return q
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("left", [1, 0])
+@pytest.mark.parametrize("transpose", [1, 0])
+def test_products_with_reflections(run, dtype, left, transpose):
+    letter, product = ("d", "dormqr") if dtype == "float64" else ("z", "zunmqr")
+    results = [((5, 3), dtype), ((3,), dtype)]
+    packed, sizes = lapack(run, f"{letter}geqrf", {}, [random_matrix(5, 3, dtype)], results)
+    c = random_matrix(*((5, 2) if left else (2, 5)), dtype)
+    options = {"left": chr(left), "transpose": chr(transpose)}
+    [y] = lapack(run, product, options, [packed, sizes, c], [(c.shape, dtype)])
+    q = reflections(packed, sizes)
+    q = q.conj().T if transpose else q
+    np.testing.assert_allclose(y, q @ c if left else c @ q, atol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize(("rows", "columns"), [(5, 3), (3, 5), (4, 4)])
+def test_pivoted_qr_factors(run, dtype, rows, columns):
+    letter = "d" if dtype == "float64" else "z"
+    a, least = random_matrix(rows, columns, dtype), min(rows, columns)
+    results = [((rows, columns), dtype), ((columns,), COUNT), ((least,), dtype)]
+    free = np.zeros(columns, COUNT)
+    packed, order, sizes = lapack(run, f"{letter}geqp3", {}, [a, free], results)
+    q = reflections(packed, sizes)[:, :least]
+    np.testing.assert_allclose(q @ np.triu(packed[:least]), a[:, order - 1], atol=1e-12)
+    assert np.all(np.diff(np.abs(np.diag(packed))) <= 1e-12)
+    with pytest.raises(treadle.UnimplementedError, match="geqp3: operand 1 isn't 0"):
+        lapack(run, f"{letter}geqp3", {}, [a, free + 1], results)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("uplo", "LU")
+def test_matrices_of_three_diagonals(run, dtype, uplo):
+    target = "dsytrd" if dtype == "float64" else "zhetrd"
+    a = random_matrix(5, 5, dtype)
+    a = a + a.conj().T
+    results = [((5, 5), dtype), ((5,), DOUBLE), ((4,), DOUBLE), ((4,), dtype), ((), COUNT)]
+    packed, middle, beside, sizes, info = lapack(run, target, {"uplo": uplo}, [a], results)
+    q = np.eye(5, dtype=dtype)
+    if uplo == "L":
+        q[1:, 1:] = reflections(packed[1:, :4], sizes)
+    else:
+        q[:4, :4] = reflections(packed[:4, 1:][::-1, ::-1], sizes[::-1])[::-1, ::-1]
+    form = np.diag(middle) + np.diag(beside, 1) + np.diag(beside, -1)
+    np.testing.assert_allclose(q @ form @ q.conj().T, a, atol=1e-12)
+    assert info == 0
+
+
 @pytest.mark.parametrize("side", "LR")
 @pytest.mark.parametrize("uplo", "LU")
 @pytest.mark.parametrize("trans", "NTC")
@@ -548,6 +612,23 @@ def test_schur_and_hessenberg_forms(run):
     form = np.triu(h, -1)
     np.testing.assert_allclose(np.linalg.eigvals(form).prod(), np.linalg.det(a), rtol=1e-8)
     assert info == 0 and sizes.shape == (3,)
+
+
+def test_complex_eigenvectors_are_turned_as_lapack_does(run):
+    """The largest element of each is real."""
+    for dtype, letter in (("float64", "d"), ("complex128", "z")):
+        a = random_matrix(6, 6, dtype)
+        values = [((6,), dtype)] * (2 if letter == "d" else 1)
+        vectors = [((6, 6), "complex128")] * 2
+        options = {"compute_left": "V", "compute_right": "V"}
+        results = [*values, *vectors, ((), COUNT)]
+        *found, left, right, _ = lapack(run, f"{letter}geev", options, [a], results)
+        eigenvalues = found[0] + 1j * found[1] if letter == "d" else found[0]
+        np.testing.assert_allclose(a @ right, right * eigenvalues, atol=1e-10)
+        for side in (left, right):
+            largest = side[np.abs(side).argmax(axis=0), range(6)]
+            assert np.all(largest.imag == 0)
+            np.testing.assert_allclose(np.linalg.norm(side, axis=0), 1)
 
 
 def test_tridiagonal_systems(run):
