@@ -501,6 +501,8 @@ static LogicalResult readCustomCall(Body &body, Operation *op) {
       {"SPMDShardToFullShape", readBarrier},
       {"LayoutConstraint", readBarrier},
       {"ApproxTopK", readApproxTopK},
+      {"dce_sink", readBarrier},
+      {"annotate_device_placement", readBarrier},
       {"treadle_callback", readCallback},
       {callTfFunction, readCallOfGraph},
   };
