@@ -4,8 +4,10 @@
 #include "treadle/pjrt/Abi.h"
 #include "treadle/tensor/Error.h"
 
+#include <cstddef>
 #include <exception>
 #include <new>
+#include <type_traits>
 
 struct PJRT_Error {
   treadle::Error error;
@@ -34,6 +36,11 @@ inline void give(std::string_view text, const char *&data, size_t &size) {
 }
 
 } // namespace treadle::pjrt
+
+/// Whether the caller knows of a field: older ones have shorter arguments.
+#define TREADLE_PJRT_HAS(args, field)                                                              \
+  ((args).struct_size >=                                                                           \
+   offsetof(std::remove_cvref_t<decltype(args)>, field) + sizeof((args).field))
 
 /// Puts `function`, which takes the arguments of the function `name`, into a table.
 #define TREADLE_PJRT_SET(api, name, function)                                                      \
