@@ -333,12 +333,37 @@ Parts exponentialLessOne(const Real &real, Parts x) {
   return {re, im};
 }
 
+/// |1 + x|^2 - 1, whose terms may cancel: with what the products and the sums lose.
+Value squareOfSizeLessOne(const Real &real, Parts x) {
+  auto lostIn = [&](Value factor, Value square) {
+    return math::FmaOp::create(real.b, real.loc, factor, factor, real.negate(square)).getResult();
+  };
+  Value a = real.mul(real.number(2), x.first), b = real.mul(x.first, x.first);
+  Value c = real.mul(x.second, x.second);
+  Value lost = real.add(lostIn(x.first, b), lostIn(x.second, c));
+  auto sum = [&](Value x, Value y) {
+    Value whole = real.add(x, y), ofY = real.sub(whole, x);
+    lost = real.add(lost, real.add(real.sub(x, real.sub(whole, ofY)), real.sub(y, ofY)));
+    return whole;
+  };
+  Value whole = sum(sum(a, c), b);
+  return real.add(whole, lost);
+}
+
 Value log1p(OpBuilder &b, Location loc, ValueRange in, Type) {
   Number x(b, loc, in[0]);
   const Real &real = x.real;
-  Value off =
-      real.add(real.mul(x.first, real.add(real.number(2), x.first)), real.mul(x.second, x.second));
-  Value size = real.mul(real.of<math::Log1pOp>(off), real.number(0.5));
+  Value re = real.abs(x.first), im = real.abs(x.second);
+  Value large = real.larger(re, im), small = real.smaller(re, im);
+  // Squares of larger ones have no room.
+  const llvm::fltSemantics &semantics = cast<FloatType>(real.type).getFloatSemantics();
+  double most = std::sqrt(APFloat::getLargest(semantics).convertToDouble()) / 2;
+  Value ratio = real.div(small, large);
+  ratio = real.select(real.isFinite(large), ratio, real.number(0));
+  Value isLarge = real.isLess(real.number(most), large);
+  Value square = real.select(isLarge, real.mul(ratio, ratio), squareOfSizeLessOne(real, x));
+  Value half = real.mul(real.of<math::Log1pOp>(square), real.number(0.5));
+  Value size = real.select(isLarge, real.add(real.of<math::LogOp>(large), half), half);
   return complexOf(b, loc, {size, angleOf(b, loc, {real.add(real.number(1), x.first), x.second})});
 }
 

@@ -438,17 +438,18 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
   return results;
 }
 
+/// `arguments()` gives the values of `feeds`.
+template <typename Arguments>
 static Expected<std::vector<Tensor>> runCatching(Session &session, const FileAccess &files,
                                                  const std::vector<std::string> &fetches,
-                                                 const Session::Feeds &feeds,
-                                                 std::vector<Tensor> args,
+                                                 const Session::Feeds &feeds, Arguments arguments,
                                                  const std::vector<std::string> &targets) {
   auto failed = [&](Error error) {
     session.impl->state->tellOthers(error);
     return Unexpected(std::move(error));
   };
   try {
-    return runThrowing(session, files, fetches, feeds, std::move(args), targets);
+    return runThrowing(session, files, fetches, feeds, arguments(), targets);
   } catch (const std::bad_alloc &thrown) {
     return failed(memoryError(thrown));
   } catch (const std::system_error &thrown) {
@@ -460,18 +461,24 @@ Expected<std::vector<Tensor>> runWithFiles(Session &session, const FileAccess &f
                                            const std::vector<std::string> &fetches,
                                            const Session::Feeds &feeds,
                                            const std::vector<std::string> &targets) {
-  std::vector<Tensor> args;
-  for (const auto &[name, value] : feeds)
-    args.push_back(value);
-  return runCatching(session, files, fetches, feeds, std::move(args), targets);
+  auto copies = [&] {
+    std::vector<Tensor> args;
+    for (const auto &[name, value] : feeds)
+      args.push_back(value);
+    return args;
+  };
+  return runCatching(session, files, fetches, feeds, copies, targets);
 }
 
 Expected<std::vector<Tensor>> runTaking(Session &session, const std::vector<std::string> &fetches,
                                         Session::Feeds feeds) {
-  std::vector<Tensor> args;
-  for (auto &[name, value] : feeds)
-    args.push_back(std::move(value));
-  return runCatching(session, session.impl->state->files, fetches, feeds, std::move(args), {});
+  auto own = [&] {
+    std::vector<Tensor> args;
+    for (auto &[name, value] : feeds)
+      args.push_back(std::move(value));
+    return args;
+  };
+  return runCatching(session, session.impl->state->files, fetches, feeds, own, {});
 }
 
 Expected<void> plan(Session &session, const std::vector<std::string> &fetches,
