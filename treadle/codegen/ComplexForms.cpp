@@ -330,7 +330,7 @@ Parts exponentialLessOne(const Real &real, Parts x) {
   Value lost = real.mul(real.mul(half, half), real.number(2));
   Value re = real.sub(real.mul(growth, real.of<math::CosOp>(x.second)), lost);
   Value im = real.mul(real.add(growth, real.number(1)), real.of<math::SinOp>(x.second));
-  return {re, im};
+  return {re, real.select(real.isZero(x.second), x.second, im)}; // a real number stays one
 }
 
 /// |1 + x|^2 - 1, whose terms may cancel: with what the products and the sums lose.

@@ -39,7 +39,9 @@ template <typename T> T logisticOf(T x) { return T(1) / (T(1) + std::exp(-x)); }
 template <typename T> std::complex<T> expm1Of(std::complex<T> x) {
   // exp(x) - 1 without the cancellation near zero.
   T im = x.imag(), halfSine = std::sin(im / 2), growth = std::expm1(x.real());
-  return {growth * std::cos(im) - 2 * halfSine * halfSine, (growth + 1) * std::sin(im)};
+  // A real number stays one.
+  return {growth * std::cos(im) - 2 * halfSine * halfSine,
+          im == 0 ? im : (growth + 1) * std::sin(im)};
 }
 template <typename T> T expm1Of(T x) { return std::expm1(x); }
 

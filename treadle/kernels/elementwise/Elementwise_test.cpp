@@ -174,6 +174,8 @@ TEST(Functions, DenormalNumbers) {
 
 TEST(Functions, ComplexOnesDoNotCancel) {
   using Complex = std::complex<double>;
+  Complex real = values<Complex>(run1("Expm1", {vec<Complex>({{1e6, 0}})}))[0];
+  EXPECT_EQ(real, Complex(inf, 0));
   Complex nearCircle = values<Complex>(run1("Log1p", {vec<Complex>({{-5e-9, 1e-4}})}))[0];
   EXPECT_DOUBLE_EQ(nearCircle.real(), 1.2500000374604557e-17); // by exact fractions
   Complex large = values<Complex>(run1("Log1p", {vec<Complex>({{1e300, -1e300}})}))[0];
