@@ -325,11 +325,16 @@ Expected<std::string> ArtifactWriter::write(ModuleOp program) {
   return file.bytes();
 }
 
-/// What says how values are spread over devices goes.
-static void removeAnnotations(ModuleOp program) {
+void treadle::removeAnnotations(ModuleOp program) {
+  static constexpr StringLiteral annotations[] = {"mesh", "propagation_barrier", "reshard",
+                                                  "sharding_constraint", "sharding_group"};
   SmallVector<Operation *> found;
   program.walk([&](Operation *op) {
-    if (op->getName().getDialectNamespace() == "sdy")
+    for (NamedAttribute attr : llvm::to_vector(op->getDiscardableAttrs()))
+      if (attr.getName().strref().starts_with("sdy."))
+        op->removeDiscardableAttr(attr.getName());
+    if (op->getName().getDialectNamespace() == "sdy" &&
+        llvm::is_contained(annotations, op->getName().stripDialect()))
       found.push_back(op);
   });
   for (Operation *op : found) {
@@ -337,6 +342,21 @@ static void removeAnnotations(ModuleOp program) {
       op->replaceAllUsesWith(op->getOperands());
     if (op->use_empty())
       op->erase();
+  }
+  auto without = [](DictionaryAttr attrs) {
+    NamedAttrList left;
+    for (NamedAttribute attr : attrs)
+      if (!attr.getName().strref().starts_with("sdy."))
+        left.append(attr);
+    return left.getDictionary(attrs.getContext());
+  };
+  for (auto func : program.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      if (DictionaryAttr attrs = func.getArgAttrDict(i))
+        func.setArgAttrs(i, without(attrs));
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (DictionaryAttr attrs = func.getResultAttrDict(i))
+        func.setResultAttrs(i, without(attrs));
   }
 }
 

@@ -15,6 +15,9 @@ namespace treadle {
 /// what is none, or none from 0.9.0 to the newest that is known.
 Expected<llvm::VersionTuple> artifactVersion(std::string_view text);
 
+/// Takes away what says how values are spread over devices, but no computation.
+void removeAnnotations(mlir::ModuleOp program);
+
 /// Writes a program as importProgram hands it over, before it is converted: functions of `func`
 /// with ops of `stablehlo`. Unimplemented names an op, an attribute or a type that the version
 /// hasn't, and the first that has it; and what no artifact can hold.

@@ -1,6 +1,8 @@
 // Attributes and types of StableHLO are builtin ones here; they get their own spelling back.
 #include "treadle/export/StableHloText.h"
 
+#include "treadle/export/Artifact.h"
+
 #include "treadle/export/ArtifactFields.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -287,6 +289,18 @@ static Expected<void> checkGroups(ModuleOp program) {
                  : Expected<void>();
 }
 
+/// What devices compute by themselves is written with shardings, which are gone.
+static Expected<void> checkComputations(ModuleOp program) {
+  Operation *found = nullptr;
+  program.walk([&](Operation *op) {
+    if (op->getName().getDialectNamespace() == "sdy")
+      found = op;
+  });
+  return found ? Unexpected(unimplemented("'", found->getName().getStringRef().str(),
+                                          "' can't be written as text yet"))
+               : Expected<void>();
+}
+
 /// Whether anything has a name or a line in a program.
 static bool hasLocations(ModuleOp program) {
   return program
@@ -302,7 +316,9 @@ static bool hasLocations(ModuleOp program) {
 }
 
 Expected<std::string> treadle::stableHloText(ModuleOp program) {
+  removeAnnotations(program);
   TREADLE_TRY(checkGroups(program));
+  TREADLE_TRY(checkComputations(program));
   spellTypes(program);
   Speller speller(program.getContext());
   program.walk([&](Operation *op) {

@@ -1,6 +1,6 @@
 #include "treadle/pjrt/Client.h"
 
-#include "treadle/pjrt/DeviceAssignment.h"
+#include "treadle/pjrt/CompiledProgram.h"
 #include "treadle/runtime/Cores.h"
 #include "treadle/treadle.h"
 
@@ -40,6 +40,19 @@ PJRT_Client::PJRT_Client(const Options &options)
       memoryList.push_back(&memory);
     }
   }
+}
+
+PJRT_Client::~PJRT_Client() {
+  for (const auto &program : programs)
+    if (auto compiled = program.lock())
+      compiled->cancel();
+}
+
+void PJRT_Client::add(const std::shared_ptr<treadle::pjrt::CompiledProgram> &program) {
+  std::lock_guard lock(programsMutex);
+  if (programs.size() == programs.capacity())
+    std::erase_if(programs, [](const auto &other) { return other.expired(); });
+  programs.push_back(program);
 }
 
 treadle::Expected<PJRT_Device *> PJRT_Client::device(int64_t id) {

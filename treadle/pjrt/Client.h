@@ -11,6 +11,10 @@
 #include <deque>
 #include <string>
 
+namespace treadle::pjrt {
+struct CompiledProgram;
+} // namespace treadle::pjrt
+
 /// A memory of a device. All are the host's: they differ in name alone.
 struct PJRT_Memory {
   PJRT_Device *device;
@@ -46,13 +50,18 @@ struct PJRT_TopologyDescription {
 struct PJRT_Client {
   struct Options {
     int devices = 1;
-    int threads = 0; // of each device; 0: one for each core
+    int threads = 0; // that devices share; 0: one for each core
     std::optional<treadle::Tier> tier;
   };
   explicit PJRT_Client(const Options &options);
 
+  /// Runs that aren't done end with an error.
+  ~PJRT_Client();
+
   /// InvalidArgument if there is none of that number.
   treadle::Expected<PJRT_Device *> device(int64_t id);
+  /// Notes a program whose runs end with the client.
+  void add(const std::shared_ptr<treadle::pjrt::CompiledProgram> &program);
 
   const Options options;
   std::deque<PJRT_Device> devices;
@@ -64,6 +73,10 @@ struct PJRT_Client {
   const std::shared_ptr<treadle::ThreadPool> pool;
   /// Held while devices are given the runs of a program for several.
   std::mutex gangs;
+
+private:
+  std::mutex programsMutex;
+  std::vector<std::weak_ptr<treadle::pjrt::CompiledProgram>> programs;
 };
 
 namespace treadle::pjrt {

@@ -67,9 +67,10 @@ Tier tierFor(const Program &program, const PJRT_Client &client) {
 }
 
 /// A session of the program for each device that takes part in its exchanges; else one for all.
-Expected<std::vector<Session>> makeSessions(const Program &program, const PJRT_Client &client) {
+Expected<CompiledProgram::Sessions> makeSessions(const Program &program, Tier tier,
+                                                 const std::shared_ptr<ThreadPool> &pool) {
   SessionOptions options;
-  options.tier = tierFor(program, client);
+  options.tier = tier;
   options.kernels = &kernels();
   std::vector<std::string> feeds;
   for (const ProgramValue &argument : program.arguments)
@@ -77,20 +78,40 @@ Expected<std::vector<Session>> makeSessions(const Program &program, const PJRT_C
   std::vector<std::unique_ptr<Transport>> world;
   if (program.hasExchanges && program.devices > 1)
     world = simulatedWorld(static_cast<int>(program.devices));
-  std::vector<Session> sessions;
+  auto sessions = std::make_shared<std::vector<Session>>();
   do {
     if (!world.empty())
-      options.communicator = std::make_shared<Communicator>(std::move(world[sessions.size()]));
-    Session session = TREADLE_TRY(createSession(program.graph, options, client.pool));
+      options.communicator = std::make_shared<Communicator>(std::move(world[sessions->size()]));
+    Session session = TREADLE_TRY(createSession(program.graph, options, pool));
     TREADLE_TRY(plan(session, program.fetches, feeds));
-    sessions.push_back(std::move(session));
-  } while (sessions.size() < world.size());
+    sessions->push_back(std::move(session));
+  } while (sessions->size() < world.size());
   return sessions;
 }
 
 } // namespace
 
-Expected<std::shared_ptr<CompiledProgram>> compile(const PJRT_Client &client, std::string code,
+Expected<CompiledProgram::Sessions> CompiledProgram::sessions() {
+  std::lock_guard lock(mutex);
+  if (!current)
+    current = TREADLE_TRY(makeSessions());
+  return current;
+}
+
+void CompiledProgram::abandon(const Sessions &failed) {
+  std::lock_guard lock(mutex);
+  if (current == failed && failed->size() > 1)
+    current = nullptr;
+}
+
+void CompiledProgram::cancel() {
+  std::lock_guard lock(mutex);
+  if (current)
+    for (Session &session : *current)
+      session.cancel();
+}
+
+Expected<std::shared_ptr<CompiledProgram>> compile(PJRT_Client &client, std::string code,
                                                    std::string options) {
   CompileOptions parsed = TREADLE_TRY(CompileOptions::parse(options));
   const DeviceAssignment &assignment = parsed.assignment;
@@ -105,7 +126,12 @@ Expected<std::shared_ptr<CompiledProgram>> compile(const PJRT_Client &client, st
     return Unexpected(invalidArgument("the program is for ", compiled->program.devices,
                                       " partitions, and its options for ", assignment.partitions));
   compiled->assignment = assignment;
-  compiled->sessions = TREADLE_TRY(makeSessions(compiled->program, client));
+  compiled->makeSessions = [program = &compiled->program, pool = client.pool,
+                            tier = tierFor(compiled->program, client)] {
+    return pjrt::makeSessions(*program, tier, pool);
+  };
+  TREADLE_TRY(compiled->sessions());
+  client.add(compiled);
   compiled->fingerprint = str(llvm::xxh3_64bits(code), "-", llvm::xxh3_64bits(options));
   compiled->description = compiled->program.devices == 1 ? code : describe(compiled->program);
   compiled->code = std::move(code);

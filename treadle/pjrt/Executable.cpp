@@ -129,7 +129,7 @@ Expected<void> memoryStatistics(PJRT_Executable_GetCompiledMemoryStats_Args &arg
   return {};
 }
 
-/// The program as it was given.
+/// The program as it was given, or how its values are spread.
 Expected<void> program(PJRT_Executable_OptimizedProgram_Args &args) {
   const std::string &code = args.executable->compiled->description;
   give("mlir", args.program->format, args.program->format_size);

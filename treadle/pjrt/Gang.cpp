@@ -62,19 +62,21 @@ Expected<std::vector<Tensor>> Gang::compute(size_t place) {
   const Program &program = compiled->program;
   for (size_t i = 0; i < program.arguments.size(); ++i)
     feeds.emplace_back(program.arguments[i].name, (*wholes)[i]);
-  return runTaking(compiled->sessions[place], program.fetches, std::move(feeds));
+  return runTaking((*sessions)[place], program.fetches, std::move(feeds));
 }
 
 Expected<std::vector<Tensor>> Gang::run(size_t place) {
   std::call_once(isAssembled, [&] { wholes = assemble(); });
   if (!wholes)
     return Unexpected(wholes.error());
-  bool isShared = compiled->sessions.size() == 1;
+  bool isShared = sessions->size() == 1;
   if (isShared)
     std::call_once(isComputed, [&] { results = compute(0); });
   Expected<std::vector<Tensor>> own = isShared ? results : compute(place);
-  if (!own)
+  if (!own) {
+    compiled->abandon(sessions);
     return own;
+  }
   const std::vector<ProgramValue> &values = compiled->program.results;
   std::vector<Tensor> parts;
   for (size_t i = 0; i < values.size(); ++i)

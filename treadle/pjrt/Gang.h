@@ -9,8 +9,9 @@ namespace treadle::pjrt {
 /// One run of a program on several devices. Each of them calls `run` on its own thread.
 class Gang {
 public:
-  explicit Gang(std::shared_ptr<CompiledProgram> compiled)
-      : compiled(std::move(compiled)), arguments(this->compiled->program.devices) {}
+  Gang(std::shared_ptr<CompiledProgram> compiled, CompiledProgram::Sessions sessions)
+      : compiled(std::move(compiled)), sessions(std::move(sessions)),
+        arguments(this->compiled->program.devices) {}
 
   /// What a device has of each argument. All join before any runs.
   void join(size_t place, std::vector<std::shared_ptr<Content>> parts) {
@@ -24,6 +25,7 @@ private:
   Expected<std::vector<Tensor>> compute(size_t place);
 
   const std::shared_ptr<CompiledProgram> compiled;
+  const CompiledProgram::Sessions sessions;
   std::vector<std::vector<std::shared_ptr<Content>>> arguments; // by device
   std::once_flag isAssembled, isComputed;
   Expected<std::vector<Tensor>> wholes, results;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <span>
+#include <unordered_set>
 
 namespace treadle::pjrt {
 
@@ -59,19 +60,21 @@ Expected<std::vector<Tensor>> Launch::compute() {
   for (size_t i = 0; i < arguments.size(); ++i)
     if (donated[i])
       arguments[i] = nullptr;
+  CompiledProgram::Sessions sessions = TREADLE_TRY(compiled->sessions());
   std::vector<Tensor> values =
-      TREADLE_TRY(runTaking(compiled->sessions.front(), program.fetches, std::move(feeds)));
+      TREADLE_TRY(runTaking(sessions->front(), program.fetches, std::move(feeds)));
   TREADLE_TRY(separate(values));
   return values;
 }
 
 /// A result that is an argument gets elements of its own: JAX copies arrays by such programs.
 Expected<void> Launch::separate(std::vector<Tensor> &values) const {
+  std::unordered_set<const void *> given;
+  for (const auto &argument : arguments)
+    if (argument)
+      given.insert(std::as_const(argument->value()).raw());
   for (Tensor &value : values) {
-    auto isValue = [&](const auto &argument) {
-      return argument && argument->value().sharesElementsWith(value);
-    };
-    if (!std::ranges::any_of(arguments, isValue))
+    if (!given.contains(std::as_const(value).raw()))
       continue;
     Tensor copy = TREADLE_TRY(value.clone());
     value = std::move(copy);
@@ -158,7 +161,11 @@ Expected<void> executeOnOne(PJRT_LoadedExecutable_Execute_Args &args, PJRT_Devic
 /// All devices have the runs of all programs in the same order: they wait for each other.
 Expected<void> executeOnAll(PJRT_LoadedExecutable_Execute_Args &args) {
   PJRT_LoadedExecutable &executable = *args.executable;
-  auto gang = std::make_shared<Gang>(executable.compiled);
+  if (Queue::isCallingBack())
+    return Unexpected(failedPrecondition(
+        "a callback can't run a program for several devices: one of them waits for the callback"));
+  auto gang =
+      std::make_shared<Gang>(executable.compiled, TREADLE_TRY(executable.compiled->sessions()));
   std::vector<std::shared_ptr<Launch>> launches;
   for (size_t i = 0; i < args.num_devices; ++i) {
     launches.push_back(TREADLE_TRY(prepare(args, i)));

@@ -383,8 +383,8 @@ TEST(QueueTest, KeepsTheOrder) {
 }
 
 TEST(QueueTest, ATaskThatCallsBackMayWaitForAnother) {
-  Queue queue;
   Completion done;
+  Queue queue; // goes first, after its tasks
   queue.add([&] {
     Queue::CallingBack scope;
     EXPECT_TRUE(queue.runNow([&] { done.succeed(); }));

@@ -6,6 +6,8 @@ namespace treadle::pjrt {
 
 static thread_local bool callsBack = false;
 
+bool Queue::isCallingBack() { return callsBack; }
+
 Queue::CallingBack::CallingBack() : before(std::exchange(callsBack, true)) {}
 Queue::CallingBack::~CallingBack() { callsBack = before; }
 

@@ -25,6 +25,9 @@ public:
   /// is in the middle of a task, which may wait for this one; false otherwise.
   bool runNow(const Task &task);
 
+  /// Whether the thread is in the middle of a task, and calls back.
+  static bool isCallingBack();
+
   /// While it lives, the thread calls back to the program's caller in the middle of a task.
   class CallingBack {
   public:

@@ -27,6 +27,7 @@
 #include <optional>
 #include <system_error>
 #include <thread>
+#include <unordered_set>
 
 namespace treadle {
 namespace {
@@ -374,6 +375,23 @@ Expected<std::vector<Tensor>> Session::run(const std::vector<std::string> &fetch
   return runWithFiles(*this, impl->state->files, fetches, feeds, targets);
 }
 
+/// Null: each name is another one.
+static const std::string *fedTwice(const Session::Feeds &feeds) {
+  constexpr size_t few = 16; // are compared sooner than sorted
+  if (feeds.size() <= few) {
+    for (auto feed = feeds.begin(); feed != feeds.end(); ++feed)
+      if (std::any_of(feeds.begin(), feed,
+                      [&](const auto &other) { return other.first == feed->first; }))
+        return &feed->first;
+    return nullptr;
+  }
+  std::unordered_set<std::string_view> names;
+  for (const auto &[name, value] : feeds)
+    if (!names.insert(name).second)
+      return &name;
+  return nullptr;
+}
+
 /// `args`: the values of `feeds`, whose own may be empty.
 static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAccess &files,
                                                  const std::vector<std::string> &fetches,
@@ -388,11 +406,8 @@ static Expected<std::vector<Tensor>> runThrowing(Session &session, const FileAcc
         "one; make it after the fork, or start processes otherwise (in Python by "
         "multiprocessing's 'spawn')"));
   MemoryBudget::Scope budget(state.account());
-  for (auto feed = feeds.begin(); feed != feeds.end(); ++feed) {
-    auto isThis = [&](const auto &other) { return other.first == feed->first; };
-    if (std::any_of(feeds.begin(), feed, isThis))
-      return Unexpected(invalidArgument("'", feed->first, "' is fed twice"));
-  }
+  if (const std::string *name = fedTwice(feeds))
+    return Unexpected(invalidArgument("'", *name, "' is fed twice"));
   auto planned = program.plans.of({fetches, feeds, targets});
   if (!planned) {
     state.tellOthers(planned.error());

@@ -46,6 +46,21 @@ template <typename T> Expected<T> orDamaged(std::optional<T> found, std::string_
 
 constexpr uint64_t placeSize = sizeof(uint32_t);
 
+/// How many bytes may be made of a file, whose parts may name each other again and again.
+class Budget {
+public:
+  explicit Budget(uint64_t fileSize) : left(64 * fileSize) {}
+  Expected<void> spend(uint64_t bytes) {
+    if (bytes > left)
+      return Unexpected(damaged("its parts are too many when they are written out"));
+    left -= bytes;
+    return {};
+  }
+
+private:
+  uint64_t left;
+};
+
 Expected<Table> tableIn(const Vector &list, uint64_t i) {
   std::optional<uint64_t> at = list.bytes.follow(list.begin + i * placeSize);
   return orDamaged(at ? Table::at(list.bytes, *at) : std::nullopt, "a table lies outside of it");
@@ -59,12 +74,14 @@ Expected<std::string> textIn(const Vector &list, uint64_t i) {
   return std::string(list.bytes.part(text->begin, text->count));
 }
 
-Expected<std::vector<std::string>> texts(const Table &table, unsigned field) {
+Expected<std::vector<std::string>> texts(const Table &table, unsigned field, Budget &budget) {
   Vector list = TREADLE_TRY(orDamaged(table.vector(field, placeSize), "a list is too long"));
   std::vector<std::string> values;
   values.reserve(list.count);
-  for (uint64_t i = 0; i < list.count; ++i)
+  for (uint64_t i = 0; i < list.count; ++i) {
     values.push_back(TREADLE_TRY(textIn(list, i)));
+    TREADLE_TRY(budget.spend(placeSize + values.back().size()));
+  }
   return values;
 }
 
@@ -80,7 +97,7 @@ template <typename T> Expected<std::vector<uint64_t>> numbers(const Table &table
 /// The ways to the leaves of a tree of Python values, as names.
 class TreeNames {
 public:
-  explicit TreeNames(uint64_t most) : most(most) {}
+  explicit TreeNames(Budget &budget) : budget(budget) {}
 
   /// `path`: the names of the edges so far.
   Expected<void> visit(const Table &tree, const std::string &path, int depth = 0);
@@ -91,13 +108,13 @@ private:
   enum Kind : int8_t { Leaf = 0, None = 1, Dict = 4 };
   static constexpr int mostDepth = 64;
 
-  const uint64_t most; // parts of one tree may stand in it again and again
-  uint64_t visited = 0;
+  Budget &budget;
 };
 
 Expected<void> TreeNames::visit(const Table &tree, const std::string &path, int depth) {
-  if (++visited > most || depth > mostDepth)
-    return Unexpected(damaged("a tree is too large"));
+  if (depth > mostDepth)
+    return Unexpected(damaged("a tree is too deep"));
+  TREADLE_TRY(budget.spend(placeSize + path.size()));
   auto kind = TREADLE_TRY(orDamaged(tree.number<int8_t>(field::Kind), "a tree has no kind"));
   if (kind == Leaf) {
     names.push_back(path);
@@ -107,7 +124,7 @@ Expected<void> TreeNames::visit(const Table &tree, const std::string &path, int 
       TREADLE_TRY(orDamaged(tree.vector(field::Children, placeSize), "a tree has too many parts"));
   std::vector<std::string> keys;
   if (kind == Dict)
-    keys = TREADLE_TRY(texts(tree, field::Names));
+    keys = TREADLE_TRY(texts(tree, field::Names, budget));
   for (uint64_t i = 0; i < children.count; ++i) {
     Table child = TREADLE_TRY(tableIn(children, i));
     std::string name = i < keys.size() ? keys[i] : std::to_string(i);
@@ -118,15 +135,16 @@ Expected<void> TreeNames::visit(const Table &tree, const std::string &path, int 
 
 using Values = std::vector<JaxExport::Value>;
 
-Expected<JaxExport::Value> valueOf(const Table &aval) {
+Expected<JaxExport::Value> valueOf(const Table &aval, Budget &budget) {
   JaxExport::Value value;
-  value.shape = TREADLE_TRY(texts(aval, field::Shape));
+  value.shape = TREADLE_TRY(texts(aval, field::Shape, budget));
   value.dtype = TREADLE_TRY(orDamaged(aval.number<int8_t>(field::DType), "a dtype is missing"));
   return value;
 }
 
 /// Since version 10 equal values stand there once, and are named by number.
-Expected<Values> valuesOf(const Table &exported, unsigned direct, unsigned byNumber) {
+Expected<Values> valuesOf(const Table &exported, unsigned direct, unsigned byNumber,
+                          Budget &budget) {
   Vector list =
       TREADLE_TRY(orDamaged(exported.vector(direct, placeSize), "it has too many values"));
   Vector unique = TREADLE_TRY(
@@ -135,7 +153,7 @@ Expected<Values> valuesOf(const Table &exported, unsigned direct, unsigned byNum
   Values values;
   for (uint64_t i = 0; i < list.count; ++i) {
     Table aval = TREADLE_TRY(tableIn(list, i));
-    values.push_back(TREADLE_TRY(valueOf(aval)));
+    values.push_back(TREADLE_TRY(valueOf(aval, budget)));
   }
   if (!values.empty())
     return values;
@@ -143,7 +161,7 @@ Expected<Values> valuesOf(const Table &exported, unsigned direct, unsigned byNum
     if (place >= unique.count)
       return Unexpected(damaged("it names a value that it hasn't"));
     Table aval = TREADLE_TRY(tableIn(unique, place));
-    values.push_back(TREADLE_TRY(valueOf(aval)));
+    values.push_back(TREADLE_TRY(valueOf(aval, budget)));
   }
   return values;
 }
@@ -156,12 +174,12 @@ std::string plainName(std::string name) {
 }
 
 /// The tree of arguments has two parts: those by place, and those by name.
-Expected<void> nameArguments(const Table &exported, uint64_t size, Values &values) {
+Expected<void> nameArguments(const Table &exported, Budget &budget, Values &values) {
   std::optional<Table> tree = exported.table(field::InTree);
   std::optional<Vector> both = tree ? tree->vector(field::Children, placeSize) : std::nullopt;
   if (!both || both->count != 2)
     return {};
-  TreeNames found(size);
+  TreeNames found(budget);
   Table byPlace = TREADLE_TRY(tableIn(*both, 0)), byName = TREADLE_TRY(tableIn(*both, 1));
   TREADLE_TRY(found.visit(byPlace, ""));
   for (std::string &name : found.names)
@@ -173,11 +191,11 @@ Expected<void> nameArguments(const Table &exported, uint64_t size, Values &value
   return {};
 }
 
-Expected<void> nameResults(const Table &exported, uint64_t size, Values &values) {
+Expected<void> nameResults(const Table &exported, Budget &budget, Values &values) {
   std::optional<Table> tree = exported.table(field::OutTree);
   if (!tree)
     return {};
-  TreeNames found(size);
+  TreeNames found(budget);
   TREADLE_TRY(found.visit(*tree, ""));
   if (found.names.size() == values.size())
     for (size_t i = 0; i < values.size(); ++i)
@@ -212,14 +230,15 @@ Expected<JaxExport> JaxExport::read(std::string_view bytes) {
     return Unexpected(invalidArgument("it is no file of jax.export"));
   found.artifact = *artifact;
   Table exported = *Table::root(Bytes(bytes));
+  Budget budget(bytes.size());
   found.conventionVersion = TREADLE_TRY(orDamaged(
       exported.number<uint16_t>(field::ConventionVersion), "the version of its convention"));
-  found.platforms = TREADLE_TRY(texts(exported, field::Platforms));
+  found.platforms = TREADLE_TRY(texts(exported, field::Platforms, budget));
   found.isPlatformChecked = TREADLE_TRY(checksPlatform(exported));
-  found.arguments = TREADLE_TRY(valuesOf(exported, field::InAvals, field::InAvalNumbers));
-  found.results = TREADLE_TRY(valuesOf(exported, field::OutAvals, field::OutAvalNumbers));
-  TREADLE_TRY(nameArguments(exported, bytes.size(), found.arguments));
-  TREADLE_TRY(nameResults(exported, bytes.size(), found.results));
+  found.arguments = TREADLE_TRY(valuesOf(exported, field::InAvals, field::InAvalNumbers, budget));
+  found.results = TREADLE_TRY(valuesOf(exported, field::OutAvals, field::OutAvalNumbers, budget));
+  TREADLE_TRY(nameArguments(exported, budget, found.arguments));
+  TREADLE_TRY(nameResults(exported, budget, found.results));
   found.kept = TREADLE_TRY(numbers<uint16_t>(exported, field::KeptArguments));
   for (size_t i = 0; i < found.kept.size(); ++i)
     if (found.kept[i] >= found.arguments.size() || (i && found.kept[i] <= found.kept[i - 1]))

@@ -15,7 +15,7 @@ Type wideTypeOf(Type element) {
   if (auto integer = dyn_cast<IntegerType>(element))
     return width == 2 || width == 4 ? IntegerType::get(context, 8, integer.getSignedness())
                                     : IntegerType();
-  if (!width || width > 8 || isa<Float8E4M3FNType, Float8E5M2Type>(element))
+  if (!width || width > 8)
     return {};
   return Float32Type::get(context);
 }

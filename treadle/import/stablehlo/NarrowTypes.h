@@ -6,8 +6,8 @@
 
 namespace treadle::hlo {
 
-/// Integers of 2 and 4 bits, and floats of 4, 6 and 8 bits (but f8E4M3FN and f8E5M2, which are
-/// stored as such). Null for other types: that in which such numbers are computed.
+/// That in which integers of 2 and 4 bits, and floats of 4, 6 and 8 bits, are computed; null for
+/// other types.
 mlir::Type wideTypeOf(mlir::Type element);
 
 /// Values of narrow types become values of their wide types that narrow ones can have. What is

@@ -16,6 +16,7 @@ import ctypes
 import dataclasses
 import itertools
 import os
+import threading
 from pathlib import Path
 
 _PLATFORM = "treadle"
@@ -61,7 +62,8 @@ class _Callbacks:
         self._uses = library.treadle_pjrt_uses_callback
         self._uses.argtypes, self._uses.restype = [ctypes.c_int64], ctypes.c_bool
         self._numbers = itertools.count()
-        self._problem = None  # of the last call: it must outlive it
+        self._lock = threading.Lock()
+        self._problem = threading.local()  # of the thread's last call: it must outlive it
         self._entry = _CALLBACK(self._call)
         library.treadle_pjrt_set_callback(self._entry)
 
@@ -73,9 +75,10 @@ class _Callbacks:
         return number, _Registration(self._released, number)
 
     def _forget(self):
-        for number in [each for each in self._released if not self._uses(each)]:
-            self._released.remove(number)
-            del self._functions[number]
+        with self._lock:
+            for number in [each for each in self._released if not self._uses(each)]:
+                self._released.remove(number)
+                del self._functions[number]
 
     def _call(self, number, inputs, num_inputs, outputs, num_outputs):
         try:
@@ -88,10 +91,17 @@ class _Callbacks:
             for i, result in enumerate(function(*arguments)):
                 outputs[i].view(output_dtypes[i])[...] = result
         except BaseException as raised:  # it goes on as an error of the program
-            text = f"{type(raised).__name__}: {raised}"
-            self._problem = ctypes.create_string_buffer(text.encode())
-            return ctypes.addressof(self._problem)
+            self._problem.text = ctypes.create_string_buffer(_described(raised))
+            return ctypes.addressof(self._problem.text)
         return None
+
+
+def _described(raised):
+    """An exception as bytes, whatever it does when it is asked for its text."""
+    try:
+        return f"{type(raised).__name__}: {raised}".encode(errors="backslashreplace")
+    except BaseException:
+        return b"an exception that has no text"
 
 
 class _Registration:
@@ -180,8 +190,12 @@ def _teach(library):
 def _options():
     options = {}
     for option, convert in (("num_devices", int), ("threads", int), ("tier", str)):
-        if text := os.environ.get(f"TREADLE_{option.upper()}"):
-            options[option] = convert(text)
+        variable = f"TREADLE_{option.upper()}"
+        if text := os.environ.get(variable):
+            try:
+                options[option] = convert(text)
+            except ValueError:
+                raise ValueError(f"{variable} is '{text}', expected a number") from None
     return options
 
 
