@@ -68,10 +68,11 @@ void callBack(OpContext &ctx) {
     outputs.push_back(arrayOf(*made));
   }
   Queue::CallingBack scope;
-  if (const char *problem =
-          function(state.use->index, inputs.data(), static_cast<int64_t>(inputs.size()),
-                   outputs.data(), static_cast<int64_t>(outputs.size())))
-    ctx.fail(internal(problem));
+  constexpr int64_t mostText = 4096;
+  std::string problem(mostText, '\0');
+  if (!function(state.use->index, inputs.data(), static_cast<int64_t>(inputs.size()),
+                outputs.data(), static_cast<int64_t>(outputs.size()), problem.data(), mostText))
+    ctx.fail(internal(problem.c_str()));
 }
 
 /// `treadle_callback;index=7;` in the attribute that says which function is meant.

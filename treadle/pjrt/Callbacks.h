@@ -19,10 +19,11 @@ struct CallbackArray {
   int32_t type; // the number of the DType
 };
 
-/// What is called: it reads `inputs`, fills `outputs`, and gives null, or what went wrong as text
-/// that lives until the thread's next call.
-using Callback = const char *(int64_t index, const CallbackArray *inputs, int64_t numInputs,
-                              const CallbackArray *outputs, int64_t numOutputs);
+/// What is called: it reads `inputs`, fills `outputs`, and says whether it could. If it couldn't,
+/// it writes why as UTF-8 into the `size` bytes at `problem`, with a zero behind.
+using Callback = bool(int64_t index, const CallbackArray *inputs, int64_t numInputs,
+                      const CallbackArray *outputs, int64_t numOutputs, char *problem,
+                      int64_t size);
 
 /// Kernels of the ops that mean something else here than elsewhere.
 const KernelRegistry &kernels();

@@ -256,10 +256,10 @@ func.func public @main() -> tensor<2xf32> {
   destroy(y);
 
   treadle_pjrt_set_callback([](int64_t index, const CallbackArray *, int64_t,
-                               const CallbackArray *outputs, int64_t) -> const char * {
+                               const CallbackArray *outputs, int64_t, char *, int64_t) {
     auto *values = static_cast<float *>(outputs[0].data);
     std::fill(values, values + outputs[0].dims[0], static_cast<float>(index));
-    return nullptr;
+    return true;
   });
   ASSERT_EQ(execute(program, {}, y), "");
   EXPECT_THAT(read(y), ElementsAre(5, 5));

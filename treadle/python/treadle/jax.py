@@ -48,8 +48,8 @@ class _Array(ctypes.Structure):
 
 
 _CALLBACK = ctypes.CFUNCTYPE(
-    ctypes.c_void_p, ctypes.c_int64, ctypes.POINTER(_Array), ctypes.c_int64,
-    ctypes.POINTER(_Array), ctypes.c_int64,
+    ctypes.c_bool, ctypes.c_int64, ctypes.POINTER(_Array), ctypes.c_int64,
+    ctypes.POINTER(_Array), ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64,
 )  # fmt: skip
 
 
@@ -63,7 +63,6 @@ class _Callbacks:
         self._uses.argtypes, self._uses.restype = [ctypes.c_int64], ctypes.c_bool
         self._numbers = itertools.count()
         self._lock = threading.Lock()
-        self._problem = threading.local()  # of the thread's last call: it must outlive it
         self._entry = _CALLBACK(self._call)
         library.treadle_pjrt_set_callback(self._entry)
 
@@ -80,7 +79,7 @@ class _Callbacks:
                 self._released.remove(number)
                 del self._functions[number]
 
-    def _call(self, number, inputs, num_inputs, outputs, num_outputs):
+    def _call(self, number, inputs, num_inputs, outputs, num_outputs, problem, size):
         try:
             function, input_dtypes, output_dtypes = self._functions[number]
             arguments = []
@@ -91,9 +90,10 @@ class _Callbacks:
             for i, result in enumerate(function(*arguments)):
                 outputs[i].view(output_dtypes[i])[...] = result
         except BaseException as raised:  # it goes on as an error of the program
-            self._problem.text = ctypes.create_string_buffer(_described(raised))
-            return ctypes.addressof(self._problem.text)
-        return None
+            text = _described(raised)[: size - 1].decode(errors="ignore").encode() + b"\0"
+            ctypes.memmove(problem, text, len(text))
+            return False
+        return True
 
 
 def _described(raised):
