@@ -120,6 +120,31 @@ def maps_over_devices():
     return jax.pmap(lambda x: x - lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 10]))
 
 
+def failures_that_pass():
+    mesh, rows = on_both(["i"])
+    fails = [True]
+
+    def call(x):
+        if fails[0]:
+            raise ValueError("just once")
+        return np.asarray(x)
+
+    @jax.jit
+    @jax.shard_map(
+        mesh=mesh, in_specs=rows.spec, out_specs=jax.sharding.PartitionSpec(), check_vma=False
+    )
+    def total(x):
+        return lax.psum(jax.pure_callback(call, jax.ShapeDtypeStruct(x.shape, x.dtype), x), "i")
+
+    try:
+        total(jnp.ones(2)).block_until_ready()
+        failed = False
+    except Exception as error:
+        failed = "just once" in str(error)
+    fails[0] = False
+    return [failed, total(jnp.ones(2))]
+
+
 def what_is_missing():
     try:
         jax.jit(lambda x: jax.ffi.ffi_call("nobody", x)(x))(jnp.ones(2))
@@ -163,6 +188,7 @@ EXPECTED = {
     "sharded_arrays": [[3, 13, 23, 33], [[2, 4], [2, 4]], 36],
     "parts_of_devices": [-2, -1, 0, 3],
     "maps_over_devices": [-10, -1],
+    "failures_that_pass": [True, [2]],
     "what_is_missing": [True, True],
     "a_copy_of_numpy": 1000,
     "results_without_waiting": 1,
@@ -191,7 +217,8 @@ def values():
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_program_gives_what_it_should(values, name):
-    if name in ("loops", "several_devices", "donation", "what_is_missing", "sharded_arrays"):
+    mixed = ("donation", "failures_that_pass", "several_devices", "sharded_arrays")
+    if name in ("loops", "what_is_missing", *mixed):
         assert values[name] == EXPECTED[name]
     else:
         np.testing.assert_allclose(values[name], EXPECTED[name], rtol=1e-5)
