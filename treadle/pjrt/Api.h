@@ -1,7 +1,7 @@
 // The table of PJRT's C interface, through which JAX uses this library.
 #pragma once
 
-struct PJRT_Api;
+struct PJRT_Api; // NOLINT(readability-identifier-naming)
 
 namespace treadle::pjrt {
 /// Lives as long as the process does.

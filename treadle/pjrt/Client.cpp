@@ -7,10 +7,10 @@
 #include <algorithm>
 
 namespace {
-const std::string memoryKinds[] = {"device", "pinned_host", "unpinned_host"};
+constexpr std::string_view memoryKinds[] = {"device", "pinned_host", "unpinned_host"};
 } // namespace
 
-const std::string &PJRT_Memory::kindName() const { return memoryKinds[kind]; }
+std::string_view PJRT_Memory::kindName() const { return memoryKinds[kind]; }
 
 PJRT_Memory *PJRT_Device::memory(std::string_view kind) const {
   auto it =

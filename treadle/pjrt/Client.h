@@ -21,7 +21,7 @@ struct PJRT_Memory {
   int id, kind;
   std::string text; // `treadle:0 device`
 
-  const std::string &kindName() const;
+  std::string_view kindName() const;
 };
 
 /// What programs are told of a device.

@@ -73,6 +73,7 @@ Expected<CompiledProgram::Sessions> makeSessions(const Program &program, Tier ti
   options.tier = tier;
   options.kernels = &kernels();
   std::vector<std::string> feeds;
+  feeds.reserve(program.arguments.size());
   for (const ProgramValue &argument : program.arguments)
     feeds.push_back(argument.name);
   std::vector<std::unique_ptr<Transport>> world;

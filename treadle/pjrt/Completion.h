@@ -56,7 +56,7 @@ private:
 
 } // namespace treadle::pjrt
 
-struct PJRT_Event {
+struct PJRT_Event { // NOLINT(readability-identifier-naming)
   std::shared_ptr<treadle::pjrt::Completion> state;
 };
 

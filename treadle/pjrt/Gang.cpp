@@ -79,6 +79,7 @@ Expected<std::vector<Tensor>> Gang::run(size_t place) {
   }
   const std::vector<ProgramValue> &values = compiled->program.results;
   std::vector<Tensor> parts;
+  parts.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i)
     parts.push_back(TREADLE_TRY(partOf((*own)[i], values[i], place)));
   return parts;
