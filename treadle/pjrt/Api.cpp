@@ -117,9 +117,10 @@ Expected<void> attributes(PJRT_Plugin_Attributes_Args &args) {
 
 // --- what isn't there --------------------------------------------------------------------------
 
-// NOLINTNEXTLINE(bugprone-macro-parentheses)
+// NOLINTBEGIN(bugprone-macro-parentheses)
 #define TREADLE_PJRT_DEFINE(name)                                                                  \
   PJRT_Error *missing_##name(void *) { return given(unimplemented(#name)); }
+// NOLINTEND(bugprone-macro-parentheses)
 TREADLE_PJRT_MISSING(TREADLE_PJRT_DEFINE)
 
 PJRT_Api makeApi() {
