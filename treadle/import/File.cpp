@@ -388,7 +388,7 @@ static Expected<std::string> fileInFolder(const std::string &folder) {
 /// Notes where a SavedModel's other files are.
 static void setFiles(ModuleOp module, StringRef path) {
   llvm::SmallString<128> folder = llvm::sys::path::parent_path(path);
-  (void)llvm::sys::fs::make_absolute(folder);
+  std::ignore = llvm::sys::fs::make_absolute(folder);
   llvm::sys::path::remove_dots(folder, /*remove_dot_dot=*/true);
   module->setAttr(graphdef::filesKey, StringAttr::get(module.getContext(), folder));
 }

@@ -15,7 +15,10 @@ static uint64_t numBools(StringRef type, uint64_t most) {
     return 0;
   uint64_t count = 1, size = 0;
   while (!type.consumeInteger(10, size)) {
-    if (!type.consume_front("x") || size > most || (count *= size) > most)
+    if (!type.consume_front("x") || size > most)
+      return 0;
+    count *= size;
+    if (count > most)
       return 0;
   }
   return type.starts_with("i1>") ? count : 0;
