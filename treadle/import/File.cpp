@@ -126,14 +126,6 @@ static LogicalResult convertToTfg(ModuleOp module, const ConvertProgram &convert
   return hasTfExecutor(module) ? importTfExecutor(module) : success();
 }
 
-static ConvertProgram lookingFirst(const LookAtProgram &look) {
-  return [look](ModuleOp program) {
-    if (look)
-      look(program);
-    return importStableHlo(program);
-  };
-}
-
 /// Where a message belongs: a place in the text, or in the program that the text's own locations
 /// tell of.
 static std::string placeOf(Location location) {
@@ -317,9 +309,8 @@ static ImportedModule import(MLIRContext &context, std::string_view path, std::s
   return module;
 }
 
-ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes,
-                                    const LookAtProgram &look) {
-  return import(context, "", bytes, formatOfContent(bytes), lookingFirst(look));
+ImportedModule treadle::importBytes(MLIRContext &context, std::string_view bytes) {
+  return import(context, "", bytes, formatOfContent(bytes));
 }
 
 /// Files up to this size are read: one that is mapped, and becomes shorter meanwhile, ends the

@@ -47,12 +47,9 @@ using ConvertProgram = std::function<mlir::LogicalResult(mlir::ModuleOp)>;
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 importFile(mlir::MLIRContext &context, const std::string &path, const ConvertProgram &convert = {});
 
-/// Is given a program of StableHLO as it was read, before it becomes a graph.
-using LookAtProgram = std::function<void(mlir::ModuleOp)>;
-
 /// The same from memory, the format told by content.
-Expected<mlir::OwningOpRef<mlir::ModuleOp>>
-importBytes(mlir::MLIRContext &context, std::string_view bytes, const LookAtProgram &look = {});
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> importBytes(mlir::MLIRContext &context,
+                                                        std::string_view bytes);
 
 /// Reads a program of StableHLO, a portable artifact or text, which `convert` makes something of.
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>

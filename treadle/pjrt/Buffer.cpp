@@ -1,6 +1,6 @@
 #include "treadle/pjrt/Buffer.h"
 
-#include "treadle/pjrt/Strides.h"
+#include "treadle/kernels/ElementCopy.h"
 
 #include <algorithm>
 #include <array>
@@ -109,8 +109,29 @@ namespace {
 
 // --- layouts -----------------------------------------------------------------------------------
 
+/// Bytes from one element to the next of each dimension, in C's order.
+std::vector<int64_t> denseStrides(Dims dims, DType dtype) {
+  DimVector elements = rowMajorStrides(dims);
+  std::vector<int64_t> strides(elements.begin(), elements.end());
+  for (int64_t &stride : strides)
+    stride *= static_cast<int64_t>(dtypeSize(dtype));
+  return strides;
+}
+
+/// Copies elements whose strides are in bytes, and needn't be multiples of an element's size.
+void copyBytes(Dims dims, DType dtype, void *to, std::vector<int64_t> toStrides, const void *from,
+               std::vector<int64_t> fromStrides) {
+  std::vector<int64_t> inner(dims.begin(), dims.end());
+  inner.push_back(static_cast<int64_t>(dtypeSize(dtype)));
+  toStrides.push_back(1);
+  fromStrides.push_back(1);
+  copyStrided(DType::UInt8, inner, to, toStrides, from, fromStrides);
+}
+
 /// Strides matter where a dimension has two elements or more.
 bool isDense(Dims dims, const std::vector<int64_t> &strides, DType dtype) {
+  if (countElements(dims) == 0)
+    return true;
   std::vector<int64_t> dense = denseStrides(dims, dtype);
   for (size_t i = 0; i < dims.size(); ++i)
     if (dims[i] > 1 && strides[i] != dense[i])
@@ -173,8 +194,7 @@ Expected<Tensor> fromHost(const PJRT_Client_BufferFromHostBuffer_Args &args, DTy
   if (made.bytes() && isDense(dims, strides, dtype))
     std::memcpy(made.raw(), args.data, made.bytes());
   else if (made.bytes())
-    copyStrided(dims, dtypeSize(dtype), 0, static_cast<const char *>(args.data), strides.data(),
-                static_cast<char *>(made.raw()), denseStrides(dims, dtype).data());
+    copyBytes(dims, dtype, made.raw(), denseStrides(dims, dtype), args.data, strides);
   return made;
 }
 
@@ -271,8 +291,8 @@ Expected<void> copyToHost(PJRT_Buffer_ToHostBuffer_Args &args) {
         if (isDense(value.dims(), strides, value.dtype()))
           std::memcpy(to, from, value.bytes());
         else
-          copyStrided(value.dims(), dtypeSize(value.dtype()), 0, from,
-                      denseStrides(value.dims(), value.dtype()).data(), to, strides.data());
+          copyBytes(value.dims(), value.dtype(), to, strides, from,
+                    denseStrides(value.dims(), value.dtype()));
       });
   return {};
 }

@@ -1,39 +1,33 @@
 #include "treadle/pjrt/Gang.h"
 
-#include "treadle/pjrt/Strides.h"
+#include "treadle/kernels/ElementCopy.h"
 #include "treadle/session/SharedSession.h"
 
 namespace treadle::pjrt {
 
-/// Where a device's part begins in the whole, in bytes.
-static int64_t offsetOf(const ProgramValue &value, size_t place,
-                        const std::vector<int64_t> &strides) {
-  int64_t offset = 0;
-  for (size_t dim = 0; dim < strides.size(); ++dim)
-    offset += value.sharding.places[place][dim] * value.partDims[dim] * strides[dim];
-  return offset;
+/// Where a device's part begins in the whole.
+static int64_t placeOf(const ProgramValue &value, size_t device, const DimVector &strides) {
+  int64_t place = 0;
+  for (size_t dim = 0; dim < value.dims.size(); ++dim)
+    place += value.sharding.places[device][dim] * value.partDims[dim] * strides[dim];
+  return place;
 }
 
-static Expected<Tensor> partOf(const Tensor &whole, const ProgramValue &value, size_t place) {
+static Expected<Tensor> partOf(const Tensor &whole, const ProgramValue &value, size_t device) {
   if (value.sharding.isReplicated())
     return whole;
   Tensor part = TREADLE_TRY(Tensor::make(value.dtype, value.partDims));
-  std::vector<int64_t> from = denseStrides(value.dims, value.dtype),
-                       to = denseStrides(value.partDims, value.dtype);
-  if (part.bytes())
-    copyStrided(value.partDims, dtypeSize(value.dtype), 0,
-                static_cast<const char *>(whole.raw()) + offsetOf(value, place, from), from.data(),
-                static_cast<char *>(part.raw()), to.data());
+  DimVector strides = rowMajorStrides(value.dims);
+  copyStrided(value.dtype, value.partDims, part.raw(), rowMajorStrides(value.partDims),
+              elementAt(value.dtype, whole.raw(), placeOf(value, device, strides)), strides);
   return part;
 }
 
-static void addPart(Tensor &whole, const Tensor &part, const ProgramValue &value, size_t place) {
-  std::vector<int64_t> from = denseStrides(value.partDims, value.dtype),
-                       to = denseStrides(value.dims, value.dtype);
-  if (part.bytes())
-    copyStrided(value.partDims, dtypeSize(value.dtype), 0, static_cast<const char *>(part.raw()),
-                from.data(), static_cast<char *>(whole.raw()) + offsetOf(value, place, to),
-                to.data());
+static void addPart(Tensor &whole, const Tensor &part, const ProgramValue &value, size_t device) {
+  DimVector strides = rowMajorStrides(value.dims);
+  copyStrided(value.dtype, value.partDims,
+              elementAt(value.dtype, whole.raw(), placeOf(value, device, strides)), strides,
+              part.raw(), rowMajorStrides(value.partDims));
 }
 
 Expected<std::vector<Tensor>> Gang::assemble() const {

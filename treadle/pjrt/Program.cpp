@@ -2,6 +2,7 @@
 
 #include "treadle/graph/GraphImpl.h"
 #include "treadle/import/File.h"
+#include "treadle/import/stablehlo/Import.h"
 #include "treadle/pjrt/Callbacks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -119,8 +120,10 @@ Expected<Program> readProgram(std::string_view code) {
   Interface interface(program);
   Expected<void> isRead;
   auto context = std::make_unique<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
-  auto module =
-      importBytes(*context, code, [&](mlir::ModuleOp given) { isRead = interface.read(given); });
+  auto module = importProgram(*context, code, [&](mlir::ModuleOp given) {
+    isRead = interface.read(given);
+    return mlir::success(isRead && mlir::succeeded(importStableHlo(given)));
+  });
   if (!isRead)
     return Unexpected(std::move(isRead.error()));
   program.graph.impl =

@@ -126,7 +126,8 @@ std::optional<PlainTypeCode> vhloCodeOf(Type type);
 /// The number that stands for a word in the enumeration of a code.
 std::optional<uint64_t> vhloNumberOf(uint64_t enumCode, StringRef word);
 
-// Types that both dialects write alike.
+// What both dialects, or VHLO and sdy, write alike.
+Expected<Attribute> readSubAxis(EntryReader &from);
 template <typename T> Expected<Type> readPlainType(EntryReader &from) {
   return T::get(from.context);
 }

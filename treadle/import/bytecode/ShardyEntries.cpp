@@ -38,15 +38,6 @@ static Expected<Attribute> readMesh(EntryReader &from) {
        builder.getNamedAttr("device_ids", builder.getDenseI64ArrayAttr(devices))});
 }
 
-static Expected<Attribute> readSubAxis(EntryReader &from) {
-  Builder builder(from.context);
-  int64_t before = TREADLE_TRY(from.at.signedVarint());
-  int64_t size = TREADLE_TRY(from.at.signedVarint());
-  return builder.getDictionaryAttr(
-      {builder.getNamedAttr("pre_size", builder.getI64IntegerAttr(before)),
-       builder.getNamedAttr("size", builder.getI64IntegerAttr(size))});
-}
-
 static Expected<Attribute> readAxis(EntryReader &from) {
   Builder builder(from.context);
   StringRef name = TREADLE_TRY(from.string());

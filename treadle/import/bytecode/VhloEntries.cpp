@@ -127,7 +127,7 @@ static Expected<Attribute> readAccuracy(EntryReader &from) {
 // Meshes of devices
 //===----------------------------------------------------------------------===//
 
-static Expected<Attribute> readSubAxis(EntryReader &from) {
+Expected<Attribute> bytecode::readSubAxis(EntryReader &from) {
   Builder builder(from.context);
   int64_t before = TREADLE_TRY(from.at.signedVarint());
   int64_t size = TREADLE_TRY(from.at.signedVarint());
