@@ -379,6 +379,11 @@ def test_old_spelling_is_the_same(run):
 
 def lapack(run, target, options, operands, results):
     """What `custom_call @lapack_target_ffi` gives."""
+    return called(run, f"lapack_{target}_ffi", options, operands, results)
+
+
+def called(run, target, options, operands, results):
+    """What `custom_call @target` gives."""
     letters = {"float32": "f32", "float64": "f64", "int32": "i32"}
     letters |= {"complex64": "complex<f32>", "complex128": "complex<f64>"}
 
@@ -391,7 +396,7 @@ def lapack(run, target, options, operands, results):
     names = ", ".join(f"%{chr(97 + i)}" for i in range(len(operands)))
     outputs = ", ".join("%r" if len(types) == 1 else f"%r{i}" for i in range(len(types)))
     body = (
-        f"{outputs} = stablehlo.custom_call @lapack_{target}_ffi({names}) "
+        f"{outputs} = stablehlo.custom_call @{target}({names}) "
         f"{{mhlo.backend_config = {{{config}}}, api_version = 4 : i32}} : "
         f"({', '.join(f'tensor<{t}>' for t in arguments)}) -> "
         f"({', '.join(f'tensor<{t}>' for t in types)})"
@@ -639,6 +644,26 @@ def test_tridiagonal_systems(run):
     x = lapack(run, "dgtsv", {}, [low, middle, up, b], results)[3]
     matrix = np.diag(middle) + np.diag(low[1:], -1) + np.diag(up[:-1], 1)
     np.testing.assert_allclose(matrix @ x, b, atol=1e-12)
+    name = "tridiagonal_solve_perturbed_ffi"
+    np.testing.assert_allclose(
+        called(run, name, {}, [low, middle, up, b], [((4, 2), DOUBLE)])[0], x
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_singular_tridiagonal_systems(run, dtype):
+    low, middle, up, b = (
+        np.array(x, dtype) for x in ([0, 1, 0, 5], [1, 3, 0, 0], [3, 0, 0, 0], [1, 4, 1, 10])
+    )
+    b, letter = b[:, None], dict(float32="s", float64="d", complex64="c", complex128="z")[dtype]
+    column, results = ((4,), dtype), [((4, 1), dtype)]
+    *_, info = lapack(
+        run, f"{letter}gtsv", {}, [low, middle, up, b], [column] * 3 + [*results, ((), COUNT)]
+    )
+    assert info == 2
+    [x] = called(run, "tridiagonal_solve_perturbed_ffi", {}, [low, middle, up, b], results)
+    large = 1 / np.finfo(dtype).eps / 5
+    np.testing.assert_allclose(x[:, 0], [-9 * large, 3 * large, 2, large], rtol=1e-6)
 
 
 def test_no_matrices(run):

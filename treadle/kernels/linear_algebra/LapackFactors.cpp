@@ -7,6 +7,8 @@
 #include <Eigen/LU>
 #include <Eigen/QR>
 
+#include <limits>
+
 namespace treadle::lapack {
 namespace {
 
@@ -179,42 +181,102 @@ template <typename W> void trsm(Call<W> &call) {
   call.give(isRight ? Columns<W>(x.transpose()) : x);
 }
 
-/// A system of three diagonals, by elimination with swaps of neighbours. The first of the lower
-/// diagonal and the last of the upper one aren't there.
-template <typename W> void gtsv(Call<W> &call) {
-  const Columns<W> &lower = call.in[0];
-  Columns<W> middle = call.in[1], upper = call.in[2], x = call.in[3];
-  Eigen::Index n = middle.rows();
-  Columns<W> second = Columns<W>::Zero(n, 1); // above the upper diagonal, where rows were swapped
-  for (Eigen::Index i = 0; i + 1 < n; ++i) {
-    W below = lower(i + 1), next = middle(i + 1), beyond = i + 2 < n ? upper(i + 1) : W(0);
-    if (std::abs(below) > std::abs(middle(i))) {
-      W old = middle(i), oldUpper = upper(i);
-      W factor = old / below;
-      middle(i) = below;
-      upper(i) = next;
-      second(i) = beyond;
-      middle(i + 1) = oldUpper - factor * next;
-      upper(i + 1) = -factor * beyond;
-      x.row(i).swap(x.row(i + 1));
-      x.row(i + 1) -= factor * x.row(i);
-    } else {
-      W factor = below / middle(i);
-      middle(i + 1) -= factor * upper(i);
-      x.row(i + 1) -= factor * x.row(i);
+/// A system of three diagonals. The first of the lower diagonal and the last of the upper one
+/// aren't there.
+template <typename W> struct ThreeDiagonals {
+  const Columns<W> &lower;
+  Columns<W> middle, upper, x;
+  Columns<W> second = Columns<W>::Zero(middle.rows(), 1); // above the upper one, by swaps
+
+  explicit ThreeDiagonals(const std::vector<Columns<W>> &in)
+      : lower(in[0]), middle(in[1]), upper(in[2]), x(in[3]) {}
+
+  /// Makes the lower diagonal zero, with swaps of neighbours.
+  void eliminate() {
+    Eigen::Index n = middle.rows();
+    for (Eigen::Index i = 0; i + 1 < n; ++i) {
+      W below = lower(i + 1), next = middle(i + 1), beyond = i + 2 < n ? upper(i + 1) : W(0);
+      if (below == W(0))
+        continue;
+      if (std::abs(below) > std::abs(middle(i))) {
+        W factor = middle(i) / below;
+        middle(i + 1) = upper(i) - factor * next;
+        upper(i + 1) = -factor * beyond;
+        middle(i) = below;
+        upper(i) = next;
+        second(i) = beyond;
+        x.row(i).swap(x.row(i + 1));
+        x.row(i + 1) -= factor * x.row(i);
+      } else {
+        W factor = below / middle(i);
+        middle(i + 1) -= factor * upper(i);
+        x.row(i + 1) -= factor * x.row(i);
+      }
     }
   }
-  for (Eigen::Index i = n - 1; i >= 0; --i) {
-    if (i + 1 < n)
-      x.row(i) -= upper(i) * x.row(i + 1);
-    if (i + 2 < n)
-      x.row(i) -= second(i) * x.row(i + 2);
-    x.row(i) /= middle(i);
+
+  void substitute() {
+    Eigen::Index n = middle.rows();
+    for (Eigen::Index i = n - 1; i >= 0; --i) {
+      if (i + 1 < n)
+        x.row(i) -= upper(i) * x.row(i + 1);
+      if (i + 2 < n)
+        x.row(i) -= second(i) * x.row(i + 2);
+      x.row(i) /= middle(i);
+    }
   }
-  call.give(lower);
-  call.give(middle);
-  call.give(upper);
-  call.give(x);
+
+  /// The row, counted from 1, in which the middle diagonal is zero; 0 if there is none.
+  int zeroRow() const {
+    for (Eigen::Index i = 0; i < middle.rows(); ++i)
+      if (middle(i) == W(0))
+        return static_cast<int>(i + 1);
+    return 0;
+  }
+
+  /// The largest number that elimination left.
+  double largest() const {
+    Eigen::Index n = middle.rows();
+    double most = middle.cwiseAbs().maxCoeff();
+    if (n > 1)
+      most = std::max({most, upper.topRows(n - 1).cwiseAbs().maxCoeff(),
+                       second.topRows(n - 1).cwiseAbs().maxCoeff()});
+    return most;
+  }
+};
+
+template <typename W> void gtsv(Call<W> &call) {
+  ThreeDiagonals<W> system(call.in);
+  system.eliminate();
+  call.info = system.zeroRow();
+  system.substitute();
+  call.give(system.lower);
+  call.give(system.middle);
+  call.give(system.upper);
+  call.give(system.x);
+}
+
+template <typename T> double smallestPivot(double largest) {
+  using Limits = std::numeric_limits<T>;
+  return std::max(double(Limits::epsilon()) * largest, double(Limits::min()));
+}
+
+/// Zeros in the middle that elimination leaves become the least that the others can tell from
+/// zero: a singular system has a large solution. Inverse iteration needs that.
+template <typename W> void tridiagonalSolvePerturbed(Call<W> &call) {
+  ThreeDiagonals<W> system(call.in);
+  system.eliminate();
+  if (system.middle.size()) {
+    double zero =
+        call.isSingle ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
+    double least = call.isSingle ? smallestPivot<float>(system.largest())
+                                 : smallestPivot<double>(system.largest());
+    for (W &pivot : system.middle.reshaped())
+      if (std::abs(pivot) < zero)
+        pivot = std::real(pivot) < 0 ? -least : least;
+  }
+  system.substitute();
+  call.give(system.x);
 }
 
 const Routine routines[] = {
@@ -231,6 +293,8 @@ const Routine routines[] = {
     {"gehrd", "m", "mvi", "mvi", gehrd<double>, gehrd<Complex128>, "nn"},
     {"trsm", "mm", "m", "m", trsm<double>, trsm<Complex128>, "nnnd", "nncn"},
     {"gtsv", "vvvm", "vvvmi", "vvvmi", gtsv<double>, gtsv<Complex128>, "nnnnk"},
+    {"tridiagonal_solve_perturbed", "vvvm", "m", "m", tridiagonalSolvePerturbed<double>,
+     tridiagonalSolvePerturbed<Complex128>, "nnnnk"},
 };
 
 } // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 
 namespace treadle {
 namespace {
@@ -198,33 +199,50 @@ const Routine *findRoutine(std::string_view name, bool isComplex) {
   return nullptr;
 }
 
-Expected<BoundKernel> bindCustomCall(const BindContext &node) {
-  auto target = node.attrs.getOr<std::string>("call_target_name", "");
-  std::string_view name = target;
+constexpr DType numberTypes[] = {DType::Float32, DType::Float64, DType::Complex64,
+                                 DType::Complex128};
+
+struct Target {
+  std::string_view routine;
+  DType type; // of the operands
+};
+
+/// `lapack_spotrf_ffi` is potrf of float32; `tridiagonal_solve_perturbed_ffi` is of the type that
+/// its operands have.
+std::optional<Target> targetOf(std::string_view name, DType given) {
   constexpr std::string_view prefix = "lapack_", suffix = "_ffi", letters = "sdcz";
-  size_t type = letters.size();
-  if (name.starts_with(prefix) && name.ends_with(suffix) && name.size() > 11)
-    type = letters.find(name[prefix.size()]);
-  const Routine *routine = nullptr;
-  bool isComplex = type == 2 || type == 3;
-  if (type < letters.size())
-    routine = findRoutine(
-        name.substr(prefix.size() + 1, name.size() - prefix.size() - 1 - suffix.size()), isComplex);
-  if (!routine)
-    return Unexpected(unimplemented("the custom call '", target, "' is not known"));
-  constexpr DType inputTypes[] = {DType::Float32, DType::Float64, DType::Complex64,
-                                  DType::Complex128};
+  if (!name.ends_with(suffix))
+    return std::nullopt;
+  name.remove_suffix(suffix.size());
+  if (!name.starts_with(prefix))
+    return Target{name, given};
+  name.remove_prefix(prefix.size());
+  size_t type = name.empty() ? letters.npos : letters.find(name.front());
+  if (type == letters.npos)
+    return std::nullopt;
+  return Target{name.substr(1), numberTypes[type]};
+}
+
+Expected<BoundKernel> bindCustomCall(const BindContext &node) {
+  auto name = node.attrs.getOr<std::string>("call_target_name", "");
+  DType given = node.inputTypes.empty() ? DType::Float32 : node.inputTypes[0];
+  std::optional<Target> target = targetOf(name, given);
+  bool isComplex =
+      target && (target->type == DType::Complex64 || target->type == DType::Complex128);
+  const Routine *routine = target ? findRoutine(target->routine, isComplex) : nullptr;
+  if (!routine || std::ranges::find(numberTypes, target->type) == std::end(numberTypes))
+    return Unexpected(unimplemented("the custom call '", name, "' is not known"));
   CallState state{routine,
                   isComplex,
                   parseOptions(node.attrs.getOr<std::string>("backend_config", "")),
                   {node.outputTypes.begin(), node.outputTypes.end()},
                   node.attrs.getOr("result_shapes", std::vector<PartialShape>())};
   if (node.inputTypes.size() != routine->operands.size() ||
-      node.outputTypes.size() != state.results().size() || node.inputTypes[0] != inputTypes[type])
-    return Unexpected(
-        invalidArgument("'", target, "' has ", node.inputTypes.size(), " operands and ",
-                        node.outputTypes.size(), " results, expected ", routine->operands.size(),
-                        " of ", dtypeName(inputTypes[type]), " and ", state.results().size()));
+      node.outputTypes.size() != state.results().size() || given != target->type)
+    return Unexpected(invalidArgument("'", name, "' has ", node.inputTypes.size(), " operands and ",
+                                      node.outputTypes.size(), " results, expected ",
+                                      routine->operands.size(), " of ", dtypeName(target->type),
+                                      " and ", state.results().size()));
   BoundKernel bound =
       boundWith(isComplex ? runCall<Complex128> : runCall<double>, std::move(state));
   bound.isExpensive = true;
