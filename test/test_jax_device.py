@@ -57,6 +57,13 @@ def callbacks():
     return jax.jit(lambda x: tenfold(x) + 1)(jnp.ones(2))
 
 
+def sparse_solutions():
+    from jax.experimental import sparse
+
+    a = sparse.BCSR.fromdense(jnp.array([[2.0, 0], [1, 4]]))
+    return sparse.linalg.spsolve(a.data, a.indices, a.indptr, jnp.array([2.0, 5]))
+
+
 def ordered_callbacks():
     seen = []
 
@@ -182,6 +189,7 @@ EXPECTED = {
     "equations": [1, 1],
     "donation": [[2, 2, 2], True],
     "callbacks": [11, 11],
+    "sparse_solutions": [1, 1],
     "ordered_callbacks": [0, 1, 2, 3],
     "errors_of_callbacks": True,
     "several_devices": [[0, 2, 4], True, True],

@@ -179,12 +179,14 @@ def _teach(library):
     """Lets JAX write programs for this platform."""
     from jax._src import callback
     from jax._src.interpreters import mlir
+    from jax.interpreters import mlir as public_mlir
 
     rules = mlir._platform_specific_lowerings
     rules[_PLATFORM] = _Rules(rules["cpu"])
     if _PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(_PLATFORM)
-    callback.emit_python_callback = _emitter(_Callbacks(library), callback.emit_python_callback)
+    emit = _emitter(_Callbacks(library), callback.emit_python_callback)
+    callback.emit_python_callback = public_mlir.emit_python_callback = emit
 
 
 def _options():
