@@ -64,6 +64,19 @@ def sparse_solutions():
     return sparse.linalg.spsolve(a.data, a.indices, a.indptr, jnp.array([2.0, 5]))
 
 
+def functions_exported_for_cpus():
+    x = jnp.array([[4.0, 2], [2, 5]])
+    exported = jax.export.export(jax.jit(jnp.linalg.cholesky), platforms=["tpu", "cpu"])(x)
+    for_tpus = jax.export.export(jax.jit(jnp.sin), platforms=["tpu"])(x)
+    try:
+        for_tpus.call(x)
+        refused = False
+    except ValueError as error:
+        refused = "exported for platforms '('tpu',)'" in str(error)
+    called = jax.export.deserialize(exported.serialize()).call
+    return [called(x), jax.jit(lambda x: called(x) * 2)(x), refused]
+
+
 def ordered_callbacks():
     seen = []
 
@@ -190,6 +203,7 @@ EXPECTED = {
     "donation": [[2, 2, 2], True],
     "callbacks": [11, 11],
     "sparse_solutions": [1, 1],
+    "functions_exported_for_cpus": [[[2, 0], [1, 2]], [[4, 0], [2, 4]], True],
     "ordered_callbacks": [0, 1, 2, 3],
     "errors_of_callbacks": True,
     "several_devices": [[0, 2, 4], True, True],
@@ -225,7 +239,13 @@ def values():
 
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_program_gives_what_it_should(values, name):
-    mixed = ("donation", "failures_that_pass", "several_devices", "sharded_arrays")
+    mixed = (
+        "donation",
+        "functions_exported_for_cpus",
+        "failures_that_pass",
+        "several_devices",
+        "sharded_arrays",
+    )
     if name in ("loops", "what_is_missing", *mixed):
         assert values[name] == EXPECTED[name]
     else:

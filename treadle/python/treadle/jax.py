@@ -155,21 +155,46 @@ def _emitter(callbacks, emit_elsewhere):
     return emit
 
 
-class _Rules(collections.abc.Mapping):
-    """How JAX writes an operation for CPUs, but for what only XLA's CPU backend has to have so."""
+def _exported_call(call):
+    """JAX's rule for a call of an exported function, which takes those exported for CPUs, too."""
 
-    OWN = ("dot_general",)
+    def lower(ctx, *arguments, exported):
+        if _PLATFORM not in exported.platforms:
+            platforms = [_PLATFORM if name == "cpu" else name for name in exported.platforms]
+            exported = dataclasses.replace(exported, platforms=tuple(platforms))
+        return call(ctx, *arguments, exported=exported)
+
+    return lower
+
+
+class _Rules(collections.abc.MutableMapping):
+    """How JAX writes an operation: by a rule of this platform's own, or as for CPUs, but for what
+    only XLA's CPU backend has to have so."""
+
+    NOT_AS_CPUS = ("dot_general",)
 
     def __init__(self, of_cpus):
         self._of_cpus = of_cpus  # modules that are imported later add to it
+        self._own = {}
 
     def __getitem__(self, primitive):
-        if primitive.name in self.OWN:
+        if primitive in self._own:
+            return self._own[primitive]
+        if primitive.name in self.NOT_AS_CPUS:
             raise KeyError(primitive)
         return self._of_cpus[primitive]
 
+    def __setitem__(self, primitive, rule):
+        self._own[primitive] = rule
+
+    def __delitem__(self, primitive):
+        del self._own[primitive]
+
     def __iter__(self):
-        return (primitive for primitive in self._of_cpus if primitive.name not in self.OWN)
+        yield from self._own
+        for primitive in self._of_cpus:
+            if primitive not in self._own and primitive.name not in self.NOT_AS_CPUS:
+                yield primitive
 
     def __len__(self):
         return sum(1 for _ in self)
@@ -178,11 +203,14 @@ class _Rules(collections.abc.Mapping):
 def _teach(library):
     """Lets JAX write programs for this platform."""
     from jax._src import callback
+    from jax._src.export import _export
     from jax._src.interpreters import mlir
     from jax.interpreters import mlir as public_mlir
 
     rules = mlir._platform_specific_lowerings
     rules[_PLATFORM] = _Rules(rules["cpu"])
+    lower = _exported_call(_export._call_exported_lowering)
+    mlir.register_lowering(_export.call_exported_p, lower, platform=_PLATFORM)
     if _PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(_PLATFORM)
     emit = _emitter(_Callbacks(library), callback.emit_python_callback)
@@ -212,6 +240,6 @@ def initialize():
     if "cpu" not in platforms:  # on which JAX keeps what it hands to callbacks
         jax.config.update("jax_platforms", ",".join([*platforms, "cpu"]))
     path = Path(__file__).with_name("libtreadle_pjrt.so")
-    _teach(ctypes.CDLL(str(path)))
     xla_bridge._nonexperimental_plugins.add(_PLATFORM)  # which would be said at each start
     xla_bridge.register_plugin(_PLATFORM, library_path=str(path), options=_options)
+    _teach(ctypes.CDLL(str(path)))
