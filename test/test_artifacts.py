@@ -88,6 +88,16 @@ def test_files_of_jax_become_artifacts(tmp_path):
     np.testing.assert_array_equal(result["result_0_total"], 1.5 * ones)
 
 
+def test_checks_of_sizes_stay(tmp_path):
+    orbits = Path(__file__).parents[1] / "examples" / "from_jax" / "orbits.jax"
+    convert(orbits, tmp_path / "orbits.mlirbc")
+    main = treadle.load(tmp_path / "orbits.mlirbc").signatures["main"]
+    one, two = np.ones((1, 2), np.float32), np.ones((2, 2), np.float32)
+    assert main(one, one)["energy"].shape == (1,)
+    with pytest.raises(treadle.InvalidArgumentError, match="Found inconsistency"):
+        main(one, two)
+
+
 def test_what_cant_be_written(program, tmp_path):
     out = tmp_path / "out.mlirbc"
     program.write_text(PROGRAM.replace("stablehlo.exponential", "stablehlo.tan"))

@@ -39,7 +39,7 @@ private:
   Expected<std::string> assemble(Operation *op, StringRef name, NamedAttrList attrs,
                                  const std::string &regions);
   Expected<NamedIndices> fieldsOf(Operation *op, const bytecode::VhloOp &as, NamedAttrList &attrs);
-  Expected<NamedIndices> othersOf(const NamedAttrList &attrs);
+  Expected<NamedIndices> othersOf(Operation *op, const NamedAttrList &attrs);
   std::string attributeBytes(NamedIndices fields, NamedIndices others, uint8_t &parts);
   Expected<std::string> valueBytes(Operation *op, uint8_t &parts);
   Expected<void> checkLeftOver(Operation *op, const NamedAttrList &attrs) const;
@@ -142,14 +142,22 @@ Expected<void> ArtifactWriter::checkCounts(Operation *op, const bytecode::VhloOp
       op->getNumRegions(), " regions, which version ", target.getAsString(), " can't express"));
 }
 
+/// What stands beside an op's fields: what belongs to a dialect, and whatever else a custom call
+/// tells its target, as the message of JAX's `shape_assertion`.
+static bool isBeside(StringRef op, StringRef attribute) {
+  return attribute.contains('.') ||
+         (op == "custom_call" && bytecode::firstWithField(op, attribute).empty());
+}
+
 /// What the op states, and its form in this version has no field for.
 Expected<void> ArtifactWriter::checkLeftOver(Operation *op, const NamedAttrList &attrs) const {
+  StringRef opName = op->getName().stripDialect();
   for (NamedAttribute attr : attrs) {
     StringRef name = attr.getName();
     // Of a collective's channel, only its number counts.
-    if (name.contains('.') || name == "channel_type")
+    if (isBeside(opName, name) || name == "channel_type")
       continue;
-    StringRef since = bytecode::firstWithField(op->getName().stripDialect(), name);
+    StringRef since = bytecode::firstWithField(opName, name);
     if (!since.empty() && isDefault(attr.getValue()))
       continue;
     return Unexpected(since.empty()
@@ -179,10 +187,11 @@ ArtifactWriter::fieldsOf(Operation *op, const bytecode::VhloOp &as, NamedAttrLis
   return fields;
 }
 
-Expected<ArtifactWriter::NamedIndices> ArtifactWriter::othersOf(const NamedAttrList &attrs) {
+Expected<ArtifactWriter::NamedIndices> ArtifactWriter::othersOf(Operation *op,
+                                                                const NamedAttrList &attrs) {
   NamedIndices others;
   for (NamedAttribute attr : attrs)
-    if (attr.getName().strref().contains('.') && !isLeftOut(attr.getName()))
+    if (isBeside(op->getName().stripDialect(), attr.getName()) && !isLeftOut(attr.getName()))
       others.emplace_back(attr.getName().str(), TREADLE_TRY(entries.addAttribute(attr.getValue())));
   return others;
 }
@@ -235,7 +244,7 @@ Expected<std::string> ArtifactWriter::assemble(Operation *op, StringRef name, Na
   TREADLE_TRY(checkLeftOver(op, attrs));
   uint8_t parts = regions.empty() ? 0 : Regions;
   std::string body = varint(entries.addLocation(op->getLoc()));
-  body += attributeBytes(std::move(fields), TREADLE_TRY(othersOf(attrs)), parts);
+  body += attributeBytes(std::move(fields), TREADLE_TRY(othersOf(op, attrs)), parts);
   body += TREADLE_TRY(valueBytes(op, parts));
   return varint(file.addOp("vhlo", as.name)) + static_cast<char>(parts) + body + regions;
 }

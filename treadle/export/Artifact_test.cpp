@@ -104,6 +104,21 @@ TEST(Artifact, NamesWhatNoneHas) {
             std::string::npos);
 }
 
+TEST(Artifact, KeepsWhatCustomCallsTellTheirTargets) {
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadDialects(context);
+  Module program = parse(context, R"(func.func @main(%n: tensor<i32>, %ok: tensor<i1>) {
+      "stablehlo.custom_call"(%ok, %n) {call_target_name = "shape_assertion", has_side_effect = true,
+        error_message = "found {0}"} : (tensor<i1>, tensor<i32>) -> () return })");
+  for (const char *version : versions) {
+    auto read = again(context, *program, version);
+    ASSERT_TRUE(read) << version << ": " << read.error().message;
+    std::string text;
+    llvm::raw_string_ostream(text) << **read;
+    EXPECT_NE(text.find("error_message = \"found {0}\""), std::string::npos) << text;
+  }
+}
+
 TEST(Artifact, MeshesArentWrittenYet) {
   EXPECT_NE(errorOf(R"(func.func @main(%x: tensor<f32>) -> tensor<f32> {
       %y = "stablehlo.all_to_all"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64,
