@@ -83,8 +83,10 @@ GraphFormat treadle::formatOfContent(std::string_view content) {
   constexpr size_t looked = 4096;
   // A SavedModel begins with its version, a number; no field of a GraphDef has that tag.
   constexpr char versionTag = 1 << 3;
-  if (isBytecode(content) || artifactOfJaxExport(content))
-    return GraphFormat::Mlir;
+  if (isBytecode(content))
+    return GraphFormat::Artifact;
+  if (isJaxExport(content))
+    return GraphFormat::JaxExport;
   if (content.empty() || !looksLikeText(StringRef(content).take_front(looked)))
     return riegeli::isRiegeli(content)                         ? GraphFormat::Chunks
            : !content.empty() && content.front() == versionTag ? GraphFormat::SavedModelBinary
@@ -288,6 +290,10 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
     return importChunks<pb::SavedModel>(context, content);
   case GraphFormat::Mlir:
     return readMlirText(context, content, convert);
+  case GraphFormat::Artifact:
+    return importMlirBytecode(context, content, convert);
+  case GraphFormat::JaxExport:
+    return importJaxExport(context, content, convert);
   }
   return Unexpected(internal("a format without a reader"));
 }
@@ -296,14 +302,13 @@ static ImportedModule importAs(GraphFormat format, MLIRContext &context, std::st
 /// the byte at which that shows.
 static ImportedModule import(MLIRContext &context, std::string_view path, std::string_view content,
                              GraphFormat format, const ConvertProgram &convert = importStableHlo) {
-  if (isBytecode(content))
-    return importMlirBytecode(context, content, convert);
-  if (artifactOfJaxExport(content))
-    return importJaxExport(context, content, convert);
   ImportedModule module = importAs(format, context, content, convert);
-  if (!module && holdsBytecode(content))
+  bool isProgram = format == GraphFormat::Artifact || format == GraphFormat::JaxExport;
+  if (module || isProgram)
+    return module;
+  if (holdsBytecode(content))
     return Unexpected(bytecodeError(content));
-  if (!module && format != GraphFormat::Mlir)
+  if (format != GraphFormat::Mlir)
     if (std::optional<std::string> foreign = foreignFormat(path, content))
       return Unexpected(invalidArgument("it is ", *foreign));
   return module;
@@ -387,12 +392,20 @@ static void setFiles(ModuleOp module, StringRef path) {
 /// What a file is read as.
 static GraphFormat formatOf(StringRef path, StringRef content) {
   GraphFormat byContent = formatOfContent(content);
+  if (byContent == GraphFormat::Artifact || byContent == GraphFormat::JaxExport)
+    return byContent;
   GraphFormat format = formatOfName(path).value_or(byContent);
   bool isText = byContent == GraphFormat::Text || byContent == GraphFormat::SavedModelText;
   // Many a graph in text form is called graph.pb.
   if (format == GraphFormat::Binary)
     return byContent;
   return format == GraphFormat::SavedModelBinary && isText ? GraphFormat::SavedModelText : format;
+}
+
+/// Of no bytes, only what is called a GraphDef is one.
+static bool isNothing(StringRef path, StringRef content) {
+  GraphFormat format = formatOfName(path).value_or(GraphFormat::Mlir);
+  return content.empty() && path != "-" && format == GraphFormat::Mlir;
 }
 
 ImportedModule treadle::importFile(MLIRContext &context, const std::string &path,
@@ -404,6 +417,8 @@ ImportedModule treadle::importFile(MLIRContext &context, const std::string &path
   }
   std::unique_ptr<llvm::MemoryBuffer> file = TREADLE_TRY(openFile(named));
   StringRef content = file->getBuffer();
+  if (isNothing(named, content))
+    return Unexpected(invalidArgument(named, ": the file is empty; expected a model"));
   GraphFormat format = formatOf(named, content);
   ImportedModule module =
       import(context, named, content, format, convert ? convert : ConvertProgram(importStableHlo));

@@ -14,7 +14,8 @@
 namespace treadle {
 
 /// The formats that a graph may be stored in: a GraphDef or the message of a SavedModel, each also
-/// in protobuf's text form and in chunks, and MLIR text of the tfg dialect.
+/// in protobuf's text form and in chunks; MLIR text of the tfg dialect, or a program of StableHLO;
+/// a portable artifact of StableHLO; and what jax.export writes.
 enum class GraphFormat {
   Binary,
   Text,
@@ -22,7 +23,9 @@ enum class GraphFormat {
   SavedModelBinary,
   SavedModelText,
   SavedModelChunks,
-  Mlir
+  Mlir,
+  Artifact,
+  JaxExport
 };
 
 inline bool isSavedModel(GraphFormat format) {

@@ -87,6 +87,17 @@ TEST_F(FileTest, AMissingFile) {
   EXPECT_EQ(read.error().message, "there is no file '" + path + "'");
 }
 
+TEST_F(FileTest, AnEmptyFile) {
+  EXPECT_TRUE(importFile(context, write("none.pb", ""))); // a graph without nodes
+  for (const char *name : {"none.jax", "none.mlir"}) {
+    std::string path = write(name, "");
+    auto read = importFile(context, path);
+    ASSERT_FALSE(read);
+    EXPECT_EQ(read.error().code, Code::InvalidArgument);
+    EXPECT_EQ(read.error().message, path + ": the file is empty; expected a model");
+  }
+}
+
 TEST_F(FileTest, AFolderWithoutAModel) {
   auto read = importFile(context, folder);
   ASSERT_FALSE(read);

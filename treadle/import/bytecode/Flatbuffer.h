@@ -73,12 +73,16 @@ public:
     std::optional<uint64_t> at = this->field(field);
     return at ? bytes.at<T>(*at) : std::optional(T());
   }
+  /// Where what a field names stands: it may lie outside. Nothing if the field is left out.
+  std::optional<uint64_t> target(unsigned field) const {
+    std::optional<uint64_t> at = this->field(field);
+    return at ? bytes.follow(*at) : std::nullopt;
+  }
   /// An empty one for a field that is left out; nothing if it is damaged.
   std::optional<Vector> vector(unsigned field, uint64_t stride) const {
-    std::optional<uint64_t> at = this->field(field);
-    if (!at)
+    if (!this->field(field))
       return Vector{bytes, 0, 0};
-    std::optional<uint64_t> target = bytes.follow(*at);
+    std::optional<uint64_t> target = this->target(field);
     return target ? Vector::at(bytes, *target, stride) : std::nullopt;
   }
   std::optional<std::string_view> text(unsigned field) const {
@@ -87,8 +91,7 @@ public:
   }
   /// Nothing if the field is left out, too.
   std::optional<Table> table(unsigned field) const {
-    std::optional<uint64_t> at = this->field(field);
-    std::optional<uint64_t> target = at ? bytes.follow(*at) : std::nullopt;
+    std::optional<uint64_t> target = this->target(field);
     return target ? Table::at(bytes, *target) : std::nullopt;
   }
 

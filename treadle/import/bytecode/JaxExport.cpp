@@ -37,7 +37,7 @@ enum Check : uint8_t { CheckKind = 0 };
 namespace {
 
 Error damaged(std::string_view what) {
-  return invalidArgument("the file of jax.export is damaged: ", what);
+  return invalidArgument("the file of jax.export is damaged, or not all there: ", what);
 }
 
 template <typename T> Expected<T> orDamaged(std::optional<T> found, std::string_view what) {
@@ -217,19 +217,19 @@ Expected<bool> checksPlatform(const Table &exported) {
 
 } // namespace
 
-std::optional<std::string_view> treadle::artifactOfJaxExport(std::string_view bytes) {
+bool treadle::isJaxExport(std::string_view bytes) {
   std::optional<Table> exported = Table::root(Bytes(bytes));
-  std::optional<std::string_view> found = exported ? exported->text(field::Artifact) : std::nullopt;
-  return found && isBytecode(*found) ? found : std::nullopt;
+  std::optional<uint64_t> artifact = exported ? exported->target(field::Artifact) : std::nullopt;
+  return artifact && *artifact + placeSize < bytes.size() &&
+         isBytecode(bytes.substr(*artifact + placeSize)); // behind its size
 }
 
 Expected<JaxExport> JaxExport::read(std::string_view bytes) {
   JaxExport found;
-  std::optional<std::string_view> artifact = artifactOfJaxExport(bytes);
-  if (!artifact)
-    return Unexpected(invalidArgument("it is no file of jax.export"));
-  found.artifact = *artifact;
-  Table exported = *Table::root(Bytes(bytes));
+  Table exported =
+      TREADLE_TRY(orDamaged(Table::root(Bytes(bytes)), "its table lies outside of it"));
+  found.artifact = TREADLE_TRY(
+      orDamaged(exported.text(field::Artifact), "its artifact is longer than what is left of it"));
   Budget budget(bytes.size());
   found.conventionVersion = TREADLE_TRY(orDamaged(
       exported.number<uint16_t>(field::ConventionVersion), "the version of its convention"));

@@ -12,8 +12,8 @@
 
 namespace treadle {
 
-/// The artifact in the bytes of such a file; nothing if they are none. The bytes may be anybody's.
-std::optional<std::string_view> artifactOfJaxExport(std::string_view bytes);
+/// Whether the bytes, which may be anybody's, are such a file, or what is left of one.
+bool isJaxExport(std::string_view bytes);
 
 /// What such a file says of its program.
 struct JaxExport {
