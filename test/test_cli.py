@@ -17,6 +17,8 @@ import pytest
 
 ROOT = pathlib.Path(__file__).parents[1]
 COUNTDOWN = ROOT / "examples" / "countdown.pbtxt"
+ORBITS = ROOT / "examples" / "from_jax" / "orbits.jax"
+WORDS = ROOT / "examples" / "words"
 
 
 def binary():
@@ -306,6 +308,21 @@ def test_run_fails_with_one_error(args, message):
     assert done.err.startswith("treadle: ") and message in done.err
 
 
+@pytest.mark.parametrize(
+    "model, args, message",
+    [
+        (COUNTDOWN, ["--function", "f"], "is no SavedModel, so it has no functions to call; use"),
+        (ORBITS, ["--function", "f"], "to call; leave out --function to call 'main'"),
+        (WORDS, ["--function", "f"], "no function 'f'; it has none, so call one of its signatures"),
+        (WORDS, ["--fetch", "scald"], "the graph has no node 'scald'"),
+        (WORDS, ["--fetch", "scald"], "gives its outputs: 'id' of 'lookup', "),
+        (ORBITS, ["--fetch", "energies"], "its outputs: 'energy' of 'main', 'places' of 'main'"),
+    ],
+)
+def test_what_a_model_has_is_told_to_who_asks_for_more(model, args, message):
+    assert message in failure("run", model, *args)
+
+
 def test_an_input_of_a_signature_is_fed_once():
     assert "is fed twice" in failure("run", WORDS, "--input", "x=[1]", "--input", "x=[2]")
 
@@ -589,6 +606,7 @@ def test_a_saved_model_is_not_written_to_a_file_of_no_format(tmp_path, name):
         "SavedModel's folder"
     )
     assert "(did you mean '.pbtxt'?)" in failure("convert", tmp_path, tmp_path / "km.pbtx")
+    assert "'-' names no format" in failure("convert", tmp_path, "-")
     assert [path.name for path in tmp_path.iterdir()] == ["saved_model.pbtxt"]
 
 
@@ -617,9 +635,6 @@ def test_show_lists_signatures(tmp_path):
     signature = json.loads(output("show", tmp_path, "--json"))["signatures"][0]
     tensor = {"name": "x:0", "dtype": "float32", "shape": [None]}
     assert signature["inputs"] == [{"key": "x", "tensor": tensor}]
-
-
-WORDS = ROOT / "examples" / "words"
 
 
 def test_show_leaves_out_what_no_signature_needs():

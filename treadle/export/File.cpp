@@ -78,8 +78,9 @@ Expected<std::optional<llvm::StringRef>> folderOf(mlir::ModuleOp module, llvm::S
   }
   if (format || !module->hasAttr(graphdef::savedModelKey))
     return std::nullopt;
-  if (llvm::sys::path::has_extension(path) && !path.ends_with("/") &&
-      !llvm::sys::fs::is_directory(path))
+  bool isFile = llvm::sys::path::has_extension(path) && !path.ends_with("/") &&
+                !llvm::sys::fs::is_directory(path);
+  if (isFile || path == "-") // nothing is written to standard output
     return Unexpected(namesNoFormat(path, /*isSavedModel=*/true));
   return path;
 }

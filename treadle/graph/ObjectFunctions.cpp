@@ -450,7 +450,8 @@ Expected<const ModelFunction *> ObjectFunctions::find(std::string_view name) con
   if (auto alias = aliases.find(name); alias != aliases.end())
     return &functions[alias->second];
   return Unexpected(notFound("the model has no function '", name, "'", didYouMean(name, names),
-                             "; its functions are ", list.empty() ? "none" : list));
+                             list.empty() ? "; it has none, so call one of its signatures"
+                                          : "; its functions are " + list));
 }
 
 std::string functionText(const ModelFunction &function, const Traced &variant) {

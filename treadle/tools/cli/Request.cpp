@@ -205,13 +205,19 @@ static Expected<void> openFunction(std::string_view name, Request &request) {
   return {};
 }
 
+static Error hasNoFunctions(std::string_view path,
+                            const std::vector<Graph::Signature> &signatures) {
+  return invalidArgument("'", path, "' is no SavedModel, so it has no functions to call; ",
+                         signatures.empty()
+                             ? "use --fetch"
+                             : str("leave out --function to call '", signatures[0].name, "'"));
+}
+
 /// Loads a SavedModel, and finds the signature to call.
 static Expected<void> openSignature(const Arguments &args, Request &request) {
   std::optional<std::string_view> asked = args.value("--signature");
   if (args.has("--function") && !request.graph.isSavedModel())
-    return Unexpected(invalidArgument("'", args.positional[0],
-                                      "' is no SavedModel, so it has no "
-                                      "functions to call"));
+    return Unexpected(hasNoFunctions(args.positional[0], request.graph.signatures()));
   if (!request.graph.isSavedModel() && request.graph.signatures().empty())
     return asked ? Unexpected(invalidArgument("'", args.positional[0],
                                               "' is no SavedModel, so it "
@@ -465,9 +471,24 @@ bool isCompiling(const Runner &runner) {
   return std::visit([](const auto &running) { return running.isCompiling(); }, runner);
 }
 
+/// For who fetches the output of a signature as if it were a tensor.
+static std::string listOutputs(const Model &model) {
+  std::string out;
+  for (const Graph::Signature &signature : model.signatures())
+    for (const auto &[key, value] : signature.outputs)
+      out += str(out.empty() ? "" : ", ", "'", key, "' of '", signature.name, "'");
+  return "; --fetch names tensors of the graph, and without it a signature is called and gives its "
+         "outputs: " +
+         out;
+}
+
 Error Request::withAdvice(Error error) const {
   if (error.reason == Reason::MissingInput)
     error.message += listInputs(*this);
+  bool fetchesNoTensor = std::ranges::any_of(
+      fetches, [&](const std::string &fetch) { return !graph.nodeOp(nodeOf(fetch)); });
+  if (model && !signature && !model->signatures().empty() && fetchesNoTensor)
+    error.message += listOutputs(*model);
   bool lacksState = error.code == Code::FailedPrecondition && !model && !sandbox && setup.empty();
   if (lacksState && !summarize(graph).variables.empty())
     error.message += "; --setup NODE runs the node that initializes it first";
