@@ -77,6 +77,20 @@ def functions_exported_for_cpus():
     return [called(x), jax.jit(lambda x: called(x) * 2)(x), refused]
 
 
+def branches_by_platform():
+    def of_cpus(x):
+        return lax.platform_dependent(x, cpu=jnp.sin, tpu=jnp.cos)
+
+    def own(x):
+        return lax.platform_dependent(x, cpu=jnp.sin, treadle=lambda x: x + 7, default=jnp.cos)
+
+    def of_others(x):
+        return lax.platform_dependent(x, tpu=jnp.sin, default=lambda x: x + 8)
+
+    x = jnp.zeros(1)
+    return [jax.jit(f)(x) for f in (of_cpus, own, of_others)] + [jax.vmap(of_cpus)(x), of_cpus(x)]
+
+
 def ordered_callbacks():
     seen = []
 
@@ -204,6 +218,7 @@ EXPECTED = {
     "callbacks": [11, 11],
     "sparse_solutions": [1, 1],
     "functions_exported_for_cpus": [[[2, 0], [1, 2]], [[4, 0], [2, 4]], True],
+    "branches_by_platform": [[0], [7], [8], [0], [0]],
     "ordered_callbacks": [0, 1, 2, 3],
     "errors_of_callbacks": True,
     "several_devices": [[0, 2, 4], True, True],

@@ -167,6 +167,23 @@ def _exported_call(call):
     return lower
 
 
+def _branching(lower, parameter):
+    """JAX's rule for what has branches by platform, with that for CPUs as this platform's own."""
+
+    def extended(branches):
+        named = {name for names in branches for name in names or ()}
+        if _PLATFORM in named:
+            return branches
+        return tuple((*names, _PLATFORM) if "cpu" in (names or ()) else names for names in branches)
+
+    def rule(ctx, *arguments, **parameters):
+        if parameters.get(parameter) is not None:
+            parameters[parameter] = extended(parameters[parameter])
+        return lower(ctx, *arguments, **parameters)
+
+    return rule
+
+
 class _Rules(collections.abc.MutableMapping):
     """How JAX writes an operation: by a rule of this platform's own, or as for CPUs, but for what
     only XLA's CPU backend has to have so."""
@@ -205,12 +222,20 @@ def _teach(library):
     from jax._src import callback
     from jax._src.export import _export
     from jax._src.interpreters import mlir
+    from jax._src.lax.control_flow import conditionals
     from jax.interpreters import mlir as public_mlir
 
     rules = mlir._platform_specific_lowerings
     rules[_PLATFORM] = _Rules(rules["cpu"])
-    lower = _exported_call(_export._call_exported_lowering)
-    mlir.register_lowering(_export.call_exported_p, lower, platform=_PLATFORM)
+    own = {
+        _export.call_exported_p: _exported_call(_export._call_exported_lowering),
+        conditionals.cond_p: _branching(conditionals._cond_lowering, "branches_platforms"),
+        conditionals.platform_index_p: _branching(
+            conditionals._platform_index_lowering, "platforms"
+        ),
+    }
+    for primitive, rule in own.items():
+        mlir.register_lowering(primitive, rule, platform=_PLATFORM)
     if _PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(_PLATFORM)
     emit = _emitter(_Callbacks(library), callback.emit_python_callback)
