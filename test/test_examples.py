@@ -141,6 +141,22 @@ def test_a_program_of_jax_is_called_without_python(sources, environment):
     assert output("from_jax", sources, environment) == ORBITS
 
 
+WAVES = """\
+sine: 100 %
+square: 100 %
+sawtooth: 100 %
+"""
+
+
+def test_a_net_of_keras_is_called_without_python(sources, environment):
+    assert output("from_keras", sources, environment) == WAVES
+
+
+def test_a_program_says_that_there_is_no_net(sources, environment):
+    done = bash(COMMANDS["from_keras"] + " nowhere", sources, environment)
+    assert (done.returncode, done.stderr) == (1, "there is no file 'nowhere'\n")
+
+
 def test_a_server_answers_in_time(sources, environment):
     answers = output("serving.cpp", sources, environment).splitlines()
     late = "504 the run took longer than its timeout of 2 s"
