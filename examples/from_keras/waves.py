@@ -11,7 +11,8 @@ import jax
 import keras
 import numpy as np
 
-SHAPES = [np.sin, lambda t: np.sign(np.sin(t)), lambda t: t / np.pi % 2 - 1]  # as waves.cpp has them
+# As waves.cpp has them.
+SHAPES = [np.sin, lambda t: np.sign(np.sin(t)), lambda t: t / np.pi % 2 - 1]
 
 
 def waves(random, count, length=64):
