@@ -150,6 +150,22 @@ def parts_of_devices():
     return centred(jnp.array([1.0, 2, 3, 6]))
 
 
+def parts_of_parts():
+    mesh = jax.make_mesh((2, 2), ("i", "j"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+    rows, columns = jax.sharding.PartitionSpec("i"), jax.sharding.PartitionSpec(None, "j")
+
+    def inner(x):
+        cut = jax.shard_map(
+            lambda x: x * 10 + lax.axis_index("j"),
+            in_specs=columns, out_specs=columns, axis_names={"j"},
+        )  # fmt: skip
+        return jax.jit(cut)(x)
+
+    outer = jax.shard_map(inner, in_specs=rows, out_specs=rows, axis_names={"i"}, check_vma=False)
+    with jax.set_mesh(mesh):
+        return jax.jit(outer)(jnp.arange(4.0).reshape(2, 2))
+
+
 def maps_over_devices():
     return jax.pmap(lambda x: x - lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 10]))
 
@@ -224,6 +240,7 @@ EXPECTED = {
     "several_devices": [[0, 2, 4], True, True],
     "sharded_arrays": [[3, 13, 23, 33], [[2, 4], [2, 4]], 36],
     "parts_of_devices": [-2, -1, 0, 3],
+    "parts_of_parts": [[0, 11], [20, 31]],
     "maps_over_devices": [-10, -1],
     "failures_that_pass": [True, [2]],
     "what_is_missing": [True, True],
@@ -235,7 +252,7 @@ EXPECTED = {
 def run(program, platforms="treadle"):
     if subprocess.run([JAX, "-c", "import jax"], capture_output=True).returncode:
         pytest.skip(f"{JAX} has no JAX; TREADLE_JAX_PYTHON can name one that has")
-    environment = {**os.environ, "JAX_PLATFORMS": platforms, "TREADLE_NUM_DEVICES": "2"}
+    environment = {**os.environ, "JAX_PLATFORMS": platforms, "TREADLE_NUM_DEVICES": "4"}
     return subprocess.run(
         [JAX, "-c", program], capture_output=True, text=True, timeout=300, env=environment
     )

@@ -411,25 +411,30 @@ Value ManualComputation::partOf(Value whole, const Sharding &sharding, RankedTen
   return body.node("Slice", {whole, body.cast(start, elementOf(size)), size}, type);
 }
 
-/// Of all devices' parts each once, put together.
+/// The devices that have a copy together, for each copy: in the order of their parts.
+static Groups copiesOf(const Sharding &sharding) {
+  int64_t count = 1;
+  for (int64_t tile : sharding.tiles)
+    count *= tile;
+  auto copies = static_cast<int64_t>(sharding.places.size()) / count;
+  Groups groups{SmallVector<Ranks>(copies, Ranks(count, 0)), static_cast<size_t>(count)};
+  for (auto [device, place] : llvm::enumerate(sharding.places)) {
+    int64_t number = 0;
+    for (auto [tile, at] : llvm::zip(sharding.tiles, place))
+      number = number * tile + at;
+    groups.rows[sharding.copies[device]][number] = static_cast<int64_t>(device);
+  }
+  return groups;
+}
+
+/// The parts of the copy that the device's own part belongs to, put together. Within another manual
+/// computation, copies differ.
 Value ManualComputation::wholeOf(Value part, const Sharding &sharding, RankedTensorType type) {
   if (sharding.isReplicated())
     return part;
-  int64_t size = body.program.devices.size(), rank = type.getRank(), count = 1;
-  Groups world{{llvm::to_vector(llvm::seq(int64_t{0}, size))}, static_cast<size_t>(size)};
-  for (int64_t tile : sharding.tiles)
-    count *= tile;
-  SmallVector<int64_t> owners(count, 0);
-  for (int64_t device = size; device-- > 0;) {
-    int64_t number = 0;
-    for (auto [tile, at] : llvm::zip(sharding.tiles, sharding.places[device]))
-      number = number * tile + at;
-    owners[number] = device;
-  }
+  int64_t rank = type.getRank();
   RankedTensorType partType = rankedOf(part);
-  Value parts =
-      body.node("GatherV2", {gathered(body, part, world), body.vector(owners), body.index(0)},
-                stackType(partType, count));
+  Value parts = gathered(body, part, copiesOf(sharding));
   SmallVector<int64_t> grid(sharding.tiles), order, turned;
   llvm::append_range(grid, partType.getShape());
   for (int64_t dim = 0; dim < rank; ++dim) {

@@ -77,6 +77,7 @@ Sharding Sharding::replicated(int64_t rank, int64_t devices) {
   Sharding all;
   all.tiles.assign(rank, 1);
   all.places.assign(devices, SmallVector<int64_t>(rank, 0));
+  llvm::append_range(all.copies, llvm::seq(int64_t{0}, devices));
   all.text = "{replicated}";
   return all;
 }
@@ -173,6 +174,11 @@ Expected<Sharding> Sharding::read(Attribute attr, ModuleOp module, int64_t rank,
         place = place * mesh.sizes[axis] + at[axis];
       sharding.places[device][dim] = place;
     }
+    int64_t copy = 0;
+    for (auto [axis, size] : llvm::enumerate(mesh.sizes))
+      if (!llvm::is_contained(used, axis))
+        copy = copy * size + at[axis];
+    sharding.copies[device] = copy;
   }
   sharding.text = textOf(sharding, mesh, used);
   return sharding;

@@ -14,6 +14,9 @@ struct Sharding {
   llvm::SmallVector<int64_t> tiles;
   /// Of each device, by number: the place of its part along each dimension.
   llvm::SmallVector<llvm::SmallVector<int64_t>, 0> places;
+  /// Of each device, by number: which copy of the value its part belongs to. Devices of one copy
+  /// differ along axes that the value is cut along, and along no others.
+  llvm::SmallVector<int64_t> copies;
   /// As XLA writes it: `{devices=[2,1]<=[2]}`.
   std::string text;
 
