@@ -166,6 +166,22 @@ def parts_of_parts():
         return jax.jit(outer)(jnp.arange(4.0).reshape(2, 2))
 
 
+def spread_results():
+    mesh, rows = on_both(["i"])
+    x = jax.device_put(jnp.arange(8.0).reshape(4, 2), rows)
+    parts = jax.shard_map(lambda x: x.sum(1), mesh=mesh, in_specs=rows.spec, out_specs=rows.spec)
+    columns = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(None, "i"))
+    programs = (
+        jnp.sin,
+        parts,
+        lambda x: jax.nn.relu(x + 1),
+        lambda x: lax.with_sharding_constraint(x, columns) * 2,
+        lambda x: x[1],
+        lambda x: jnp.resize(parts(x), 3),
+    )
+    return [list(jax.jit(program)(x).addressable_shards[1].data.shape) for program in programs]
+
+
 def maps_over_devices():
     return jax.pmap(lambda x: x - lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 10]))
 
@@ -241,6 +257,7 @@ EXPECTED = {
     "sharded_arrays": [[3, 13, 23, 33], [[2, 4], [2, 4]], 36],
     "parts_of_devices": [-2, -1, 0, 3],
     "parts_of_parts": [[0, 11], [20, 31]],
+    "spread_results": [[2, 2], [2], [2, 2], [4, 1], [2], [3]],
     "maps_over_devices": [-10, -1],
     "failures_that_pass": [True, [2]],
     "what_is_missing": [True, True],
@@ -277,6 +294,7 @@ def test_a_program_gives_what_it_should(values, name):
         "failures_that_pass",
         "several_devices",
         "sharded_arrays",
+        "spread_results",
     )
     if name in ("loops", "what_is_missing", *mixed):
         assert values[name] == EXPECTED[name]

@@ -4,6 +4,7 @@
 #include "treadle/import/File.h"
 #include "treadle/import/stablehlo/Import.h"
 #include "treadle/pjrt/Callbacks.h"
+#include "treadle/pjrt/ResultSharding.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"
@@ -75,9 +76,12 @@ Expected<void> Interface::read(mlir::ModuleOp module) {
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     program.arguments.push_back(
         TREADLE_TRY(value(module, main.getArgumentTypes()[i], main.getArgAttrDict(i))));
-  for (unsigned i = 0; i < main.getNumResults(); ++i)
-    program.results.push_back(
-        TREADLE_TRY(value(module, main.getResultTypes()[i], main.getResultAttrDict(i))));
+  for (unsigned i = 0; i < main.getNumResults(); ++i) {
+    mlir::DictionaryAttr attrs = main.getResultAttrDict(i);
+    program.results.push_back(TREADLE_TRY(value(module, main.getResultTypes()[i], attrs)));
+    if (!attrs || !attrs.get("sdy.sharding"))
+      program.results.back().sharding = inferredSharding(main, i, program.devices);
+  }
   return {};
 }
 

@@ -196,11 +196,13 @@ Expected<void> OperationReader::readRegionsAt(Cursor &at, OperationState &state,
 
 /// Those that say which part of a value a device has, by name; what other ops say is left out.
 Expected<void> OperationReader::readShardyFields(Cursor &from, SourceOp &source) {
-  static constexpr StringRef ofMesh[] = {"mesh", "sym_name"},
+  static constexpr StringRef ofMesh[] = {"mesh", "sym_name"}, ofConstraint[] = {"sharding"},
                              ofComputation[] = {"in_shardings", "manual_axes", "out_shardings"};
   ArrayRef<StringRef> names;
   if (source.name == "mesh")
     names = ofMesh;
+  else if (source.name == "sharding_constraint")
+    names = ofConstraint;
   else if (source.name == "manual_computation")
     names = ofComputation;
   for (StringRef name : names)

@@ -1,0 +1,113 @@
+#include "treadle/pjrt/ResultSharding.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+
+namespace treadle::pjrt {
+
+namespace {
+
+/// Goes from a value to what it is made of until something says how it is spread.
+class Search {
+public:
+  explicit Search(func::FuncOp main) : main(main), symbols(main->getParentOp()) {}
+
+  Attribute sharding(Value of);
+
+private:
+  /// What the value's own definition says; nothing is an order to look at what it is made of.
+  Attribute stated(Value value);
+  void push(Value value);
+  void pushSources(Value value);
+  void pushReturned(func::CallOp call, unsigned result);
+
+  func::FuncOp main;
+  SymbolTable symbols;
+  SmallVector<Value> stack;
+  DenseSet<Value> seen;
+  DenseMap<Operation *, func::CallOp> callers; // by which the search came into a function
+};
+
+} // namespace
+
+static Attribute entry(ArrayAttr list, unsigned index) {
+  return list && index < list.size() ? list[index] : Attribute();
+}
+
+Attribute Search::stated(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return argument.getOwner() == &main.front()
+               ? main.getArgAttr(argument.getArgNumber(), "sdy.sharding")
+               : Attribute();
+  Operation *op = value.getDefiningOp();
+  return op->getName().getStringRef() == "sdy.manual_computation"
+             ? entry(op->getAttrOfType<ArrayAttr>("out_shardings"),
+                     cast<OpResult>(value).getResultNumber())
+             : op->getAttr("sharding");
+}
+
+void Search::push(Value value) {
+  if (seen.insert(value).second)
+    stack.push_back(value);
+}
+
+void Search::pushReturned(func::CallOp call, unsigned result) {
+  auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!callee || callee.isExternal())
+    return;
+  callers.try_emplace(callee, call);
+  push(callee.back().getTerminator()->getOperand(result));
+}
+
+void Search::pushSources(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    if (func::CallOp call = callers.lookup(argument.getOwner()->getParentOp()))
+      push(call.getOperand(argument.getArgNumber()));
+    return;
+  }
+  Operation *op = value.getDefiningOp();
+  if (auto call = dyn_cast<func::CallOp>(op))
+    return pushReturned(call, cast<OpResult>(value).getResultNumber());
+  auto shape = [](Value of) {
+    auto type = dyn_cast<RankedTensorType>(of.getType());
+    return type ? std::optional(type.getShape()) : std::nullopt;
+  };
+  for (Value operand : llvm::reverse(op->getOperands())) // the first one is looked at first
+    if (shape(operand) && shape(operand) == shape(value))
+      push(operand);
+}
+
+Attribute Search::sharding(Value of) {
+  push(of);
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    if (Attribute found = stated(value))
+      return found;
+    pushSources(value);
+  }
+  return {};
+}
+
+static bool isEven(RankedTensorType type, const hlo::Sharding &sharding) {
+  return llvm::all_of(llvm::zip(type.getShape(), sharding.tiles), [](auto pair) {
+    auto [size, tiles] = pair;
+    return size % tiles == 0;
+  });
+}
+
+hlo::Sharding inferredSharding(func::FuncOp main, unsigned result, int64_t devices) {
+  auto type = dyn_cast<RankedTensorType>(main.getResultTypes()[result]);
+  int64_t rank = type ? type.getRank() : 0;
+  hlo::Sharding whole = hlo::Sharding::replicated(rank, devices);
+  if (devices == 1 || !type || main.isExternal())
+    return whole;
+  Attribute attr = Search(main).sharding(main.back().getTerminator()->getOperand(result));
+  if (!attr)
+    return whole;
+  auto module = main->getParentOfType<ModuleOp>();
+  Expected<hlo::Sharding> found = hlo::Sharding::read(attr, module, rank, devices);
+  return found && isEven(type, *found) ? *found : whole;
+}
+
+} // namespace treadle::pjrt
