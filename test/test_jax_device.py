@@ -182,6 +182,18 @@ def spread_results():
     return [list(jax.jit(program)(x).addressable_shards[1].data.shape) for program in programs]
 
 
+def hints_for_schedulers():
+    from jax.experimental.shard_alike import shard_alike
+
+    @jax.jit
+    def f(x):
+        y, _ = shard_alike(x * 2, x)
+        jax.ffi.ffi_call("control_dep", (), has_side_effect=True)(x, y)
+        return y
+
+    return f(jnp.arange(3))
+
+
 def maps_over_devices():
     return jax.pmap(lambda x: x - lax.psum(x, "i"), axis_name="i")(jnp.array([1.0, 10]))
 
@@ -258,6 +270,7 @@ EXPECTED = {
     "parts_of_devices": [-2, -1, 0, 3],
     "parts_of_parts": [[0, 11], [20, 31]],
     "spread_results": [[2, 2], [2], [2, 2], [4, 1], [2], [3]],
+    "hints_for_schedulers": [0, 2, 4],
     "maps_over_devices": [-10, -1],
     "failures_that_pass": [True, [2]],
     "what_is_missing": [True, True],

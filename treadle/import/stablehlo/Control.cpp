@@ -502,6 +502,7 @@ static LogicalResult readCustomCall(Body &body, Operation *op) {
       {"LayoutConstraint", readBarrier},
       {"ApproxTopK", readApproxTopK},
       {"dce_sink", readBarrier},
+      {"control_dep", readBarrier}, // an order for schedulers
       {"annotate_device_placement", readBarrier},
       {"treadle_callback", readCallback},
       {callTfFunction, readCallOfGraph},
@@ -528,6 +529,7 @@ static constexpr Row rows[] = {
     {"optimization_barrier", readBarrier},
     {"sdy.sharding_constraint", readBarrier},
     {"sdy.reshard", readBarrier},
+    {"sdy.sharding_group", readBarrier},
     {"custom_call", readCustomCall},
 };
 
