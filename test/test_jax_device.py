@@ -106,6 +106,30 @@ def ordered_callbacks():
     return seen
 
 
+def callbacks_on_buffers():
+    from jax.experimental.buffer_callback import buffer_callback
+
+    def add(ctx, out, pair, *, third):
+        assert out.writeable and not third.writeable and out.shape == third.shape
+        np.asarray(out)[...] = np.asarray(pair[0]) + np.asarray(pair[1]) + np.from_dlpack(third)
+
+    def double(ctx, out, x):
+        np.asarray(out)[...] *= 2
+
+    def wrong(ctx, out, x):
+        return x
+
+    x = jnp.arange(6.0).reshape(2, 3)
+    of_rows = jax.ShapeDtypeStruct(x.shape[1:], x.dtype)
+    adding = buffer_callback(add, of_rows, vmap_method="sequential")
+    doubling = buffer_callback(double, x, input_output_aliases={0: 0})
+    try:
+        buffer_callback(wrong, x)(x).block_until_ready()
+    except Exception as error:
+        refused = "expected None" in str(error)
+    return [jax.vmap(lambda x: adding((x, x), third=x))(x), jax.jit(doubling)(x), x, refused]
+
+
 def errors_of_callbacks():
     def wrong(a):
         raise ValueError("not today")
@@ -264,6 +288,12 @@ EXPECTED = {
     "functions_exported_for_cpus": [[[2, 0], [1, 2]], [[4, 0], [2, 4]], True],
     "branches_by_platform": [[0], [7], [8], [0], [0]],
     "ordered_callbacks": [0, 1, 2, 3],
+    "callbacks_on_buffers": [
+        [[0, 3, 6], [9, 12, 15]],
+        [[0, 2, 4], [6, 8, 10]],
+        [[0, 1, 2], [3, 4, 5]],
+        True,
+    ],
     "errors_of_callbacks": True,
     "several_devices": [[0, 2, 4], True, True],
     "sharded_arrays": [[3, 13, 23, 33], [[2, 4], [2, 4]], 36],
@@ -302,6 +332,7 @@ def values():
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_program_gives_what_it_should(values, name):
     mixed = (
+        "callbacks_on_buffers",
         "donation",
         "functions_exported_for_cpus",
         "failures_that_pass",

@@ -33,7 +33,7 @@ class _Array(ctypes.Structure):
         ("type", ctypes.c_int32),
     )
 
-    def view(self, dtype):
+    def view(self, dtype, is_writeable):
         """The array's own memory as an array of numpy's."""
         import numpy as np
 
@@ -41,10 +41,13 @@ class _Array(ctypes.Structure):
         size = dtype.itemsize
         for dim in shape:
             size *= dim
-        if not size:
-            return np.empty(shape, dtype)
-        memory = (ctypes.c_char * size).from_address(self.data)
-        return np.frombuffer(memory, dtype).reshape(shape)
+        if size:
+            memory = (ctypes.c_char * size).from_address(self.data)
+            array = np.frombuffer(memory, dtype).reshape(shape)
+        else:
+            array = np.empty(shape, dtype)
+        array.flags.writeable = is_writeable
+        return array
 
 
 _CALLBACK = ctypes.CFUNCTYPE(
@@ -66,12 +69,25 @@ class _Callbacks:
         self._entry = _CALLBACK(self._call)
         library.treadle_pjrt_set_callback(self._entry)
 
-    def add(self, function, input_dtypes, output_dtypes):
-        """Gives the function's number, and what keeps it alive."""
+    def add(self, fill, input_dtypes, output_dtypes):
+        """Gives the function's number, and what keeps it alive. `fill(inputs, outputs)` gets the
+        program's own memory as arrays of numpy's."""
         number = next(self._numbers)
-        self._functions[number] = (function, input_dtypes, output_dtypes)
+        self._functions[number] = (fill, input_dtypes, output_dtypes)
         self._forget()
         return number, _Registration(self._released, number)
+
+    def emit(self, ctx, fill, operands, has_side_effect):
+        """Writes a call of the function into a program: its results, and what keeps it alive."""
+        import numpy as np
+        from jax._src import ffi
+
+        number, kept = self.add(
+            fill, [aval.dtype for aval in ctx.avals_in], [aval.dtype for aval in ctx.avals_out]
+        )
+        ctx.module_context.add_keepalive(kept)
+        lower = ffi.build_ffi_lowering_function(_TARGET, has_side_effect=has_side_effect)
+        return list(lower(ctx, *operands, index=np.uint64(number)).results), kept
 
     def _forget(self):
         with self._lock:
@@ -81,14 +97,11 @@ class _Callbacks:
 
     def _call(self, number, inputs, num_inputs, outputs, num_outputs, problem, size):
         try:
-            function, input_dtypes, output_dtypes = self._functions[number]
-            arguments = []
-            for i in range(num_inputs):
-                # A copy: the function may keep it, and the program's memory is its own.
-                arguments.append(inputs[i].view(input_dtypes[i]).copy())
-                arguments[-1].flags.writeable = False
-            for i, result in enumerate(function(*arguments)):
-                outputs[i].view(output_dtypes[i])[...] = result
+            fill, input_dtypes, output_dtypes = self._functions[number]
+            fill(
+                [inputs[i].view(input_dtypes[i], False) for i in range(num_inputs)],
+                [outputs[i].view(output_dtypes[i], True) for i in range(num_outputs)],
+            )
         except BaseException as raised:  # it goes on as an error of the program
             text = _described(raised)[: size - 1].decode(errors="ignore").encode() + b"\0"
             ctypes.memmove(problem, text, len(text))
@@ -117,7 +130,7 @@ class _Registration:
 def _emitter(callbacks, emit_elsewhere):
     """JAX's `emit_python_callback`, with programs for this platform calling back in its own way."""
     import numpy as np
-    from jax._src import dtypes, ffi
+    from jax._src import dtypes
 
     def emit(
         ctx, callback, token, operands, operand_avals, result_avals, *args, has_side_effect, **named
@@ -128,7 +141,11 @@ def _emitter(callbacks, emit_elsewhere):
                 has_side_effect=has_side_effect, **named,
             )  # fmt: skip
 
-        def call(*arguments):
+        def fill(inputs, outputs):
+            # Copies: the function may keep them, and the program's memory is its own.
+            arguments = [array.copy() for array in inputs]
+            for array in arguments:
+                array.flags.writeable = False
             results = callback(*arguments)
             if len(results) != len(result_avals):
                 raise RuntimeError(
@@ -141,18 +158,80 @@ def _emitter(callbacks, emit_elsewhere):
                         f"value {i} of the callback is {result.dtype}{list(result.shape)}, "
                         f"expected {aval.dtype}{list(aval.shape)}"
                     )
-            return results
+                outputs[i][...] = result
 
-        number, kept = callbacks.add(
-            call, [aval.dtype for aval in operand_avals], [aval.dtype for aval in result_avals]
-        )
-        ctx.module_context.add_keepalive(kept)
-        lower = ffi.build_ffi_lowering_function(_TARGET, has_side_effect=has_side_effect)
         inner = dataclasses.replace(ctx, avals_in=operand_avals, avals_out=result_avals)
-        made = lower(inner, *operands, index=np.uint64(number))
-        return list(made.results), token, kept
+        results, kept = callbacks.emit(inner, fill, operands, has_side_effect)
+        return results, token, kept
 
     return emit
+
+
+class _Buffer:
+    """A program's memory for the time of a callback, as jax.experimental.buffer_callback has it."""
+
+    def __init__(self, array):
+        self._array = array
+
+    shape = property(lambda self: self._array.shape)
+    dtype = property(lambda self: self._array.dtype)
+    ndim = property(lambda self: self._array.ndim)
+    writeable = property(lambda self: self._array.flags.writeable)
+
+    def __array__(self, dtype=None, copy=None):
+        import numpy as np
+
+        return np.array(self._array, dtype, copy=copy)
+
+    def __dlpack__(self, **options):
+        return self._array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._array.__dlpack_device__()
+
+
+class _ExecutionContext:
+    """What a buffer_callback is told of its call."""
+
+    def __init__(self, stage):
+        self.stage = stage
+
+    @property
+    def stream(self):
+        import jax
+
+        raise jax.errors.JaxRuntimeError(
+            f"XLA FFI GPU context is not available: {_PLATFORM} is no GPU"
+        )
+
+
+def _buffer_callback(callbacks, lower_elsewhere):
+    """JAX's rule for `buffer_callback`, in this platform's own way."""
+    from jax._src import buffer_callback, tree_util
+
+    def lower(ctx, *operands, callback, in_tree, out_tree, has_side_effect, input_output_aliases,
+              **parameters):  # fmt: skip
+        if tuple(ctx.module_context.platforms) != (_PLATFORM,):
+            return lower_elsewhere(
+                ctx, *operands, callback=callback, in_tree=in_tree, out_tree=out_tree,
+                has_side_effect=has_side_effect, input_output_aliases=input_output_aliases,
+                **parameters,
+            )  # fmt: skip
+
+        def fill(inputs, outputs):
+            for i, o in input_output_aliases:
+                outputs[o][...] = inputs[i]
+                inputs[i] = outputs[o].view()
+                inputs[i].flags.writeable = False
+            arguments, named = tree_util.tree_unflatten(in_tree, map(_Buffer, inputs))
+            results = tree_util.tree_unflatten(out_tree, map(_Buffer, outputs))
+            context = _ExecutionContext(buffer_callback.ExecutionStage.EXECUTE)
+            if callback(context, results, *arguments, **named) is not None:
+                raise ValueError("a buffer_callback returned a value, expected None")
+
+        return callbacks.emit(ctx, fill, operands, has_side_effect)[0]
+
+    return lower
 
 
 def _exported_call(call):
@@ -219,7 +298,7 @@ class _Rules(collections.abc.MutableMapping):
 
 def _teach(library):
     """Lets JAX write programs for this platform."""
-    from jax._src import callback
+    from jax._src import buffer_callback, callback
     from jax._src.export import _export
     from jax._src.interpreters import mlir
     from jax._src.lax.control_flow import conditionals
@@ -227,7 +306,11 @@ def _teach(library):
 
     rules = mlir._platform_specific_lowerings
     rules[_PLATFORM] = _Rules(rules["cpu"])
+    callbacks = _Callbacks(library)
     own = {
+        buffer_callback.buffer_callback_p: _buffer_callback(
+            callbacks, buffer_callback._buffer_callback_lowering
+        ),
         _export.call_exported_p: _exported_call(_export._call_exported_lowering),
         conditionals.cond_p: _branching(conditionals._cond_lowering, "branches_platforms"),
         conditionals.platform_index_p: _branching(
@@ -238,7 +321,7 @@ def _teach(library):
         mlir.register_lowering(primitive, rule, platform=_PLATFORM)
     if _PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(_PLATFORM)
-    emit = _emitter(_Callbacks(library), callback.emit_python_callback)
+    emit = _emitter(callbacks, callback.emit_python_callback)
     callback.emit_python_callback = public_mlir.emit_python_callback = emit
 
 
