@@ -156,6 +156,28 @@ TEST_F(SavedModelTest, DamagedBytes) {
   EXPECT_EQ(message.find("the bytes are no SavedModel: "), 0u) << message;
 }
 
+TEST_F(SavedModelTest, ADamagedNode) {
+  take(importSavedModel(context, std::string_view("\x12\x07\x12\x05\x0a\x03\x0a\x7fz", 9)));
+  EXPECT_EQ(message.find("the bytes are no GraphDef: node 0 ('') is damaged"), 0u) << message;
+}
+
+TEST_F(SavedModelTest, AGraphInSeveralFieldsIsOne) {
+  std::string first = parse(R"(meta_graphs { graph_def { node { name: "n" op: "NoOp" } } })")
+                          .meta_graphs(0)
+                          .SerializeAsString();
+  std::string second =
+      parse(R"(meta_graphs { graph_def { node { name: "m" op: "NoOp" input: "^n" } } })")
+          .meta_graphs(0)
+          .SerializeAsString();
+  std::string both = first + second, bytes = "\x12";
+  bytes += static_cast<char>(both.size());
+  pb::SavedModel model;
+  ASSERT_TRUE(model.ParseFromString(bytes + both));
+  take(importSavedModel(context, bytes + both));
+  ASSERT_TRUE(module) << message;
+  expectEqual(*module, model);
+}
+
 TEST_F(SavedModelTest, AFolderComesWithItsFiles) {
   pb::SavedModel model = parse(oneMetaGraph);
   write("in/saved_model.pb", model.SerializeAsString());

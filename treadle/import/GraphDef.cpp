@@ -6,13 +6,12 @@
 #include "treadle/import/Keywords.h"
 #include "treadle/import/TextForm.h"
 #include "treadle/import/UnknownFields.h"
+#include "treadle/import/WireFields.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
 
-#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/stubs/logging.h>
-#include <google/protobuf/wire_format_lite.h>
 
 #include <memory>
 #include <vector>
@@ -20,8 +19,6 @@
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::graphdef;
-using google::protobuf::internal::WireFormatLite;
-using google::protobuf::io::CodedInputStream;
 
 namespace {
 
@@ -134,42 +131,17 @@ struct Parts {
 };
 
 Unexpected notAGraph(std::string_view what) {
-  return Unexpected(
-      invalidArgument("the bytes are no GraphDef: ", what,
-                      "; expected a serialized GraphDef (.pb), whole and not compressed"));
+  return Unexpected(invalidArgument("the bytes are no GraphDef: ", what,
+                                    "; expected a serialized GraphDef, whole and not compressed"));
 }
 
 /// Reads everything but the nodes, whose bytes it collects.
 Expected<void> split(std::string_view bytes, Parts &parts) {
-  constexpr uint32_t nodeTag = WireFormatLite::MakeTag(pb::GraphDef::kNodeFieldNumber,
-                                                       WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
-  if (bytes.size() > INT32_MAX)
-    return notAGraph("they are more than 2 GiB, which no protobuf message is");
-  CodedInputStream input(reinterpret_cast<const uint8_t *>(bytes.data()),
-                         static_cast<int>(bytes.size()));
-  input.SetRecursionLimit(maxDepth);
-  std::string rest;
-  while (true) {
-    int begin = input.CurrentPosition();
-    uint32_t tag = input.ReadTag();
-    if (tag == 0)
-      break;
-    uint32_t length = 0;
-    bool isNode = tag == nodeTag;
-    bool isRead = isNode ? input.ReadVarint32(&length) : WireFormatLite::SkipField(&input, tag);
-    int at = input.CurrentPosition();
-    if (isNode) {
-      isRead = isRead && length <= bytes.size() - at && input.Skip(static_cast<int>(length));
-      parts.nodes.push_back(bytes.substr(at, length));
-    } else if (isRead) {
-      rest.append(bytes.substr(begin, at - begin));
-    }
-    if (!isRead)
-      return notAGraph(str("they end in the middle of a field, or are damaged, at byte ", begin));
-  }
-  if (!input.ConsumedEntireMessage())
-    return notAGraph(str("there is no field at byte ", input.CurrentPosition()));
-  if (!parts.header.ParseFromString(rest))
+  Expected<WireFields> fields = takeFields(bytes, pb::GraphDef::kNodeFieldNumber);
+  if (!fields)
+    return notAGraph(fields.error().message);
+  parts.nodes = std::move(fields->taken);
+  if (!parts.header.ParseFromString(fields->rest))
     return notAGraph("its library, versions or debug info are damaged");
   return {};
 }

@@ -134,7 +134,7 @@ TEST_F(DamagedGraph, TruncatedBytes) {
   bytes.pop_back();
   EXPECT_EQ(errorOfBytes(bytes),
             "the bytes are no GraphDef: they end in the middle of a field, or are damaged, at byte "
-            "0; expected a serialized GraphDef (.pb), whole and not compressed");
+            "0; expected a serialized GraphDef, whole and not compressed");
 }
 
 TEST_F(DamagedGraph, CompressedBytes) {
@@ -145,14 +145,14 @@ TEST_F(DamagedGraph, CompressedBytes) {
 
 TEST_F(DamagedGraph, ANodeThatIsNone) {
   EXPECT_EQ(errorOfBytes(std::string_view("\x0a\x03\x0a\x7fz", 5)),
-            "the bytes are no GraphDef: node 0 ('') is damaged; expected a serialized GraphDef "
-            "(.pb), whole and not compressed");
+            "the bytes are no GraphDef: node 0 ('') is damaged; expected a serialized GraphDef"
+            ", whole and not compressed");
 }
 
 TEST_F(DamagedGraph, ALibraryThatIsNone) {
   EXPECT_EQ(errorOfBytes(std::string_view("\x12\x03\x0a\x7fz", 5)),
             "the bytes are no GraphDef: its library, versions or debug info are damaged; expected "
-            "a serialized GraphDef (.pb), whole and not compressed");
+            "a serialized GraphDef, whole and not compressed");
 }
 
 TEST_F(DamagedGraph, TextWithAnErrorOfSyntax) {

@@ -7,10 +7,10 @@
 #include "treadle/import/Keywords.h"
 #include "treadle/import/Signatures.h"
 #include "treadle/import/TextForm.h"
+#include "treadle/import/WireFields.h"
 
 #include "llvm/ADT/StringExtras.h"
 
-#include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/stubs/logging.h>
 
 using namespace mlir;
@@ -25,10 +25,25 @@ std::string tagsOf(const pb::MetaGraphDef &meta) {
   return str("meta graph {", llvm::join(meta.meta_info_def().tags(), ","), "}");
 }
 
-/// Takes the graph and the signatures out of `meta`.
-ImportedModule importMetaGraph(MLIRContext &context, pb::MetaGraphDef &meta) {
-  bool hasGraph = meta.has_graph_def();
-  ImportedModule module = importGraphDef(context, std::move(*meta.mutable_graph_def()));
+/// A meta graph, whose graph stands beside it as it was written, if it was.
+struct MetaGraph {
+  pb::MetaGraphDef message;
+  std::vector<std::string_view> graphBytes; // a message in several fields is their bytes in a row
+};
+
+ImportedModule importGraph(MLIRContext &context, MetaGraph &meta) {
+  if (meta.graphBytes.empty())
+    return importGraphDef(context, std::move(*meta.message.mutable_graph_def()));
+  if (meta.graphBytes.size() == 1)
+    return importGraphDef(context, meta.graphBytes[0]);
+  return importGraphDef(context, llvm::join(meta.graphBytes, ""));
+}
+
+/// Takes the graph and the signatures out.
+ImportedModule importMetaGraph(MLIRContext &context, MetaGraph &from) {
+  pb::MetaGraphDef &meta = from.message;
+  bool hasGraph = meta.has_graph_def() || !from.graphBytes.empty();
+  ImportedModule module = importGraph(context, from);
   if (!module)
     return module;
   if (!hasGraph)
@@ -51,44 +66,74 @@ ImportedModule importMetaGraph(MLIRContext &context, pb::MetaGraphDef &meta) {
   return module;
 }
 
-ImportedModule importMetaGraphs(MLIRContext &context, pb::SavedModel &model) {
-  if (model.meta_graphs_size() == 1)
-    return importMetaGraph(context, *model.mutable_meta_graphs(0));
+ImportedModule importMetaGraphs(MLIRContext &context, std::vector<MetaGraph> &metas) {
+  if (metas.size() == 1)
+    return importMetaGraph(context, metas[0]);
   OwningOpRef<ModuleOp> outer = ModuleOp::create(UnknownLoc::get(&context));
-  for (pb::MetaGraphDef &meta : *model.mutable_meta_graphs()) {
+  for (MetaGraph &meta : metas) {
     ImportedModule module = importMetaGraph(context, meta);
     if (!module)
       return Unexpected(
-          Error{module.error().code, str(tagsOf(meta), ": ", module.error().message)});
+          Error{module.error().code, str(tagsOf(meta.message), ": ", module.error().message)});
     outer->push_back(module->release());
   }
   return outer;
 }
 
-} // namespace
-
-ImportedModule treadle::importSavedModel(MLIRContext &context, pb::SavedModel &&model) {
-  google::protobuf::LogSilencer silencer;
+/// `model`: all but the meta graphs.
+ImportedModule importParts(MLIRContext &context, const pb::SavedModel &model,
+                           std::vector<MetaGraph> metas) {
   context.loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
-  ImportedModule module = importMetaGraphs(context, model);
+  ImportedModule module = importMetaGraphs(context, metas);
   if (!module)
     return module;
-  model.clear_meta_graphs();
   TypeTable types(&context);
   (**module)->setAttr(savedModelKey,
                       AttributeImporter(&context, types).message("SavedModel", model));
   return module;
 }
 
+Unexpected notASavedModel() {
+  return Unexpected(invalidArgument(
+      "the bytes are no SavedModel: they are damaged, or not all there; expected a serialized "
+      "SavedModel (saved_model.pb)"));
+}
+
+/// Reads all but the graph: its nodes, most of the bytes, are read one by one.
+Expected<MetaGraph> readMetaGraph(std::string_view bytes) {
+  WireFields fields = TREADLE_TRY(takeFields(bytes, pb::MetaGraphDef::kGraphDefFieldNumber));
+  MetaGraph meta;
+  if (!meta.message.ParseFromString(fields.rest))
+    return notASavedModel();
+  meta.graphBytes = std::move(fields.taken);
+  return meta;
+}
+
+} // namespace
+
+ImportedModule treadle::importSavedModel(MLIRContext &context, pb::SavedModel &&model) {
+  google::protobuf::LogSilencer silencer;
+  std::vector<MetaGraph> metas(model.meta_graphs_size());
+  for (auto [meta, message] : llvm::zip(metas, *model.mutable_meta_graphs()))
+    meta.message.Swap(&message);
+  model.clear_meta_graphs();
+  return importParts(context, model, std::move(metas));
+}
+
 ImportedModule treadle::importSavedModel(MLIRContext &context, std::string_view bytes) {
   google::protobuf::LogSilencer silencer;
+  Expected<WireFields> fields = takeFields(bytes, pb::SavedModel::kMetaGraphsFieldNumber);
   pb::SavedModel model;
-  if (bytes.size() > INT32_MAX ||
-      !model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return Unexpected(invalidArgument(
-        "the bytes are no SavedModel: they are damaged, or not all there; expected a serialized "
-        "SavedModel (saved_model.pb)"));
-  return importSavedModel(context, std::move(model));
+  if (!fields || !model.ParseFromString(fields->rest))
+    return notASavedModel();
+  std::vector<MetaGraph> metas;
+  for (std::string_view one : fields->taken) {
+    Expected<MetaGraph> meta = readMetaGraph(one);
+    if (!meta)
+      return notASavedModel();
+    metas.push_back(std::move(*meta));
+  }
+  return importParts(context, model, std::move(metas));
 }
 
 ImportedModule treadle::importSavedModelText(MLIRContext &context, std::string_view text) {

@@ -1,0 +1,57 @@
+// Serialized messages, taken apart before they are read.
+#pragma once
+
+#include "treadle/import/TextForm.h"
+#include "treadle/tensor/Error.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace treadle::graphdef {
+
+/// The fields of one number as they stand, which are messages, and the bytes of all others.
+struct WireFields {
+  std::vector<std::string_view> taken;
+  std::string rest;
+};
+
+/// InvalidArgument, which says where, for bytes that are damaged or not all there.
+inline Expected<WireFields> takeFields(std::string_view bytes, int number) {
+  using google::protobuf::internal::WireFormatLite;
+  const uint32_t taken = WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  if (bytes.size() > INT32_MAX)
+    return Unexpected(invalidArgument("they are more than 2 GiB, which no protobuf message is"));
+  google::protobuf::io::CodedInputStream input(reinterpret_cast<const uint8_t *>(bytes.data()),
+                                               static_cast<int>(bytes.size()));
+  input.SetRecursionLimit(maxDepth);
+  WireFields fields;
+  while (true) {
+    int begin = input.CurrentPosition();
+    uint32_t tag = input.ReadTag();
+    if (tag == 0)
+      break;
+    uint32_t length = 0;
+    bool isTaken = tag == taken;
+    bool isRead = isTaken ? input.ReadVarint32(&length) : WireFormatLite::SkipField(&input, tag);
+    int at = input.CurrentPosition();
+    if (isTaken) {
+      isRead = isRead && length <= bytes.size() - at && input.Skip(static_cast<int>(length));
+      fields.taken.push_back(bytes.substr(at, length));
+    } else if (isRead) {
+      fields.rest.append(bytes.substr(begin, at - begin));
+    }
+    if (!isRead)
+      return Unexpected(
+          invalidArgument("they end in the middle of a field, or are damaged, at byte ", begin));
+  }
+  if (!input.ConsumedEntireMessage())
+    return Unexpected(invalidArgument("there is no field at byte ", input.CurrentPosition()));
+  return fields;
+}
+
+} // namespace treadle::graphdef
