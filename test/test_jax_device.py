@@ -206,16 +206,28 @@ def spread_results():
     return [list(jax.jit(program)(x).addressable_shards[1].data.shape) for program in programs]
 
 
-def hints_for_schedulers():
+def hints_for_partitioners():
+    from jax.experimental.custom_partitioning import custom_partitioning
     from jax.experimental.shard_alike import shard_alike
+
+    @custom_partitioning
+    def negated(x):
+        return -x
+
+    negated.def_partition(
+        infer_sharding_from_operands=None,
+        partition=lambda mesh, arguments, result: None,
+        sharding_rule="i -> i",
+    )
 
     @jax.jit
     def f(x):
         y, _ = shard_alike(x * 2, x)
         jax.ffi.ffi_call("control_dep", (), has_side_effect=True)(x, y)
-        return y
+        return negated(y)
 
-    return f(jnp.arange(3))
+    _, rows = on_both(["i"])
+    return f(jax.device_put(jnp.arange(4), rows))
 
 
 def maps_over_devices():
@@ -300,7 +312,7 @@ EXPECTED = {
     "parts_of_devices": [-2, -1, 0, 3],
     "parts_of_parts": [[0, 11], [20, 31]],
     "spread_results": [[2, 2], [2], [2, 2], [4, 1], [2], [3]],
-    "hints_for_schedulers": [0, 2, 4],
+    "hints_for_partitioners": [0, -2, -4, -6],
     "maps_over_devices": [-10, -1],
     "failures_that_pass": [True, [2]],
     "what_is_missing": [True, True],

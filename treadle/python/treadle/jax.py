@@ -263,6 +263,14 @@ def _branching(lower, parameter):
     return rule
 
 
+def _custom_partitioning(ctx, *operands, call, **_):
+    """A function with rules for XLA's partitioner is the function: there is no partitioner here."""
+    from jax._src import core
+    from jax._src.interpreters import mlir
+
+    return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *operands)
+
+
 class _Rules(collections.abc.MutableMapping):
     """How JAX writes an operation: by a rule of this platform's own, or as for CPUs, but for what
     only XLA's CPU backend has to have so."""
@@ -298,7 +306,7 @@ class _Rules(collections.abc.MutableMapping):
 
 def _teach(library):
     """Lets JAX write programs for this platform."""
-    from jax._src import buffer_callback, callback
+    from jax._src import buffer_callback, callback, custom_partitioning
     from jax._src.export import _export
     from jax._src.interpreters import mlir
     from jax._src.lax.control_flow import conditionals
@@ -312,6 +320,7 @@ def _teach(library):
             callbacks, buffer_callback._buffer_callback_lowering
         ),
         _export.call_exported_p: _exported_call(_export._call_exported_lowering),
+        custom_partitioning.custom_partitioning_p: _custom_partitioning,
         conditionals.cond_p: _branching(conditionals._cond_lowering, "branches_platforms"),
         conditionals.platform_index_p: _branching(
             conditionals._platform_index_lowering, "platforms"
