@@ -1,5 +1,5 @@
 // Slices at computed places, gather, scatter.
-#include "treadle/import/stablehlo/Body.h"
+#include "treadle/import/stablehlo/Tables.h"
 
 using namespace mlir;
 using namespace treadle;
@@ -240,19 +240,23 @@ static LogicalResult readScatter(Body &body, Operation *op) {
                                     << " results, expected 2 n + 1 and n, and a function";
   if (!fieldsOf(op, "scatter_dimension_numbers"))
     return op->emitError("it has no scatter_dimension_numbers");
+  if (!capturesOf(op->getRegions()).empty())
+    return readScatterLoop(body, op);
   if (count == 1)
     return readOneScatter(body, op, op->getRegion(0), 0);
-  for (unsigned i = 0; i < count; ++i) {
-    Operation *copy = copyBefore(op);
-    LogicalResult result = keepResult(copy->getRegion(0).front(), i)
-                               ? readOneScatter(body, op, copy->getRegion(0), i)
-                               : unimplementedOp(op)
-                                     << " of several inputs whose function joins them";
-    copy->erase();
-    if (failed(result))
-      return failure();
+  SmallVector<Operation *> parts;
+  bool areApart = true;
+  for (unsigned i = 0; i < count && areApart; ++i) {
+    parts.push_back(copyBefore(op));
+    areApart = keepResult(parts.back()->getRegion(0).front(), i);
   }
-  return success();
+  LogicalResult result = areApart ? success() : readScatterLoop(body, op);
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    if (areApart && succeeded(result))
+      result = readOneScatter(body, op, part->getRegion(0), static_cast<unsigned>(i));
+    part->erase();
+  }
+  return result;
 }
 
 static constexpr Row rows[] = {

@@ -49,6 +49,9 @@ LogicalResult readRaggedDot(Body &body, Operation *op);
 /// Reads a reduce, reduce_window or sort whose function uses scalars from outside.
 LogicalResult readWithCaptures(Body &body, Operation *op, mlir::ValueRange captures);
 
+/// Reads a scatter of any function as a loop over the elements of the updates.
+LogicalResult readScatterLoop(Body &body, Operation *op);
+
 /// Whether there are values of all these types. Emits an error at the op that names one.
 LogicalResult verifyTypes(Operation *op, mlir::TypeRange types);
 
