@@ -30,7 +30,11 @@ FILES = """\
     lax_scipy_special_functions_test lax_scipy_sparse_test linalg_test random_test random_lax_test
     scipy_fft_test scipy_interpolate_test scipy_ndimage_test scipy_optimize_test scipy_signal_test
     scipy_spatial_test scipy_stats_test fft_test nn_test ode_test sparse_test sparse_bcoo_bcsr_test
-    api_test export_test python_callback_test
+    sparsify_test lobpcg_test qdwh_test svd_test eigh_test jet_test image_test polynomial_test
+    custom_api_test custom_linear_solve_test custom_root_test dtypes_test x64_context_test
+    random_impl_test stateful_rng_test batching_test core_test checkify_test mutable_array_test
+    api_test export_test python_callback_test buffer_callback_test debugging_primitives_test ffi_test
+    array_test multi_device_test pmap_test pjit_test shard_map_test
 """.split()
 KINDS = ("passed", "failed", "skipped")
 
@@ -60,7 +64,7 @@ def run(file, platform, options):
     with tempfile.TemporaryDirectory() as scratch:
         report = pathlib.Path(scratch, "report.xml")
         command = [
-            sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "as_cpu",
+            sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "-p", "as_cpu",
             "--tb=short", "-n", str(options.jobs), "--timeout", "300", f"--junitxml={report}",
             *(["-k", options.only] if options.only else []), f"tests/{file}.py",
         ]  # fmt: skip
