@@ -206,6 +206,20 @@ def spread_results():
     return [list(jax.jit(program)(x).addressable_shards[1].data.shape) for program in programs]
 
 
+def inspected_shardings():
+    seen = []
+
+    @jax.jit
+    def f(x):
+        jax.debug.inspect_array_sharding(x, callback=seen.append)
+        return x
+
+    _, rows = on_both(["i"])
+    for x in (jnp.arange(4), jax.device_put(jnp.arange(4), rows)):
+        f(x)
+    return [[len(sharding.device_set), sharding.is_fully_replicated] for sharding in seen]
+
+
 def hints_for_partitioners():
     from jax.experimental.custom_partitioning import custom_partitioning
     from jax.experimental.shard_alike import shard_alike
@@ -312,6 +326,7 @@ EXPECTED = {
     "parts_of_devices": [-2, -1, 0, 3],
     "parts_of_parts": [[0, 11], [20, 31]],
     "spread_results": [[2, 2], [2], [2, 2], [4, 1], [2], [3]],
+    "inspected_shardings": [[1, True], [2, True]],
     "hints_for_partitioners": [0, -2, -4, -6],
     "maps_over_devices": [-10, -1],
     "failures_that_pass": [True, [2]],

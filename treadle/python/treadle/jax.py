@@ -271,6 +271,24 @@ def _custom_partitioning(ctx, *operands, call, **_):
     return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *operands)
 
 
+def _inspect_sharding(ctx, value, *, callback):
+    """Tells how a value is spread within a program: every device has all of it."""
+    import numpy as np
+    from jax._src.sharding_impls import GSPMDSharding
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+    context = ctx.module_context.axis_context
+    mesh = getattr(context, "mesh", None)
+    if mesh is None and (axes := context.abstract_mesh) is not None:
+        mesh = Mesh(np.array(context.device_assignment).reshape(axes.axis_sizes), axes.axis_names)
+    callback(
+        GSPMDSharding.get_replicated(context.device_assignment)
+        if mesh is None
+        else NamedSharding(mesh, PartitionSpec())
+    )
+    return []
+
+
 class _Rules(collections.abc.MutableMapping):
     """How JAX writes an operation: by a rule of this platform's own, or as for CPUs, but for what
     only XLA's CPU backend has to have so."""
@@ -306,7 +324,7 @@ class _Rules(collections.abc.MutableMapping):
 
 def _teach(library):
     """Lets JAX write programs for this platform."""
-    from jax._src import buffer_callback, callback, custom_partitioning
+    from jax._src import buffer_callback, callback, custom_partitioning, debugging
     from jax._src.export import _export
     from jax._src.interpreters import mlir
     from jax._src.lax.control_flow import conditionals
@@ -321,6 +339,7 @@ def _teach(library):
         ),
         _export.call_exported_p: _exported_call(_export._call_exported_lowering),
         custom_partitioning.custom_partitioning_p: _custom_partitioning,
+        debugging.inspect_sharding_p: _inspect_sharding,
         conditionals.cond_p: _branching(conditionals._cond_lowering, "branches_platforms"),
         conditionals.platform_index_p: _branching(
             conditionals._platform_index_lowering, "platforms"
