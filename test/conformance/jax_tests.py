@@ -33,8 +33,8 @@ FILES = """\
     sparsify_test lobpcg_test qdwh_test svd_test eigh_test jet_test image_test polynomial_test
     custom_api_test custom_linear_solve_test custom_root_test dtypes_test x64_context_test
     random_impl_test stateful_rng_test batching_test core_test checkify_test mutable_array_test
-    api_test export_test python_callback_test buffer_callback_test debugging_primitives_test ffi_test
-    array_test multi_device_test pmap_test pjit_test shard_map_test
+    api_test export_test python_callback_test buffer_callback_test debugging_primitives_test
+    ffi_test array_test multi_device_test pmap_test pjit_test shard_map_test
 """.split()
 KINDS = ("passed", "failed", "skipped")
 
