@@ -103,7 +103,10 @@ def test_what_cant_be_written(program, tmp_path):
     program.write_text(PROGRAM.replace("stablehlo.exponential", "stablehlo.tan"))
     message = "stablehlo.tan can't be written for version 1.3.0: 1.4.0 is the first that has it"
     assert message in convert(program, out, "--target", "1.3.0", status=1)
-    assert "expected one from 0.9.0" in convert(program, out, "--target", "0.8.0", status=1)
+    assert "expected one from 0.9.0" in convert(program, out, "--target", "0.8.0", status=2)
+    assert "expected a name that ends in .mlir" in convert(
+        program, tmp_path / "x.pb", "--to", "stablehlo", status=2
+    )
     assert "is for graphs" in convert(program, out, "--to", "tfg", status=2)
     assert "is for portable artifacts" in convert(
         program, tmp_path / "x.pb", "--target", "1.0.0", status=2

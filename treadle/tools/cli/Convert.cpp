@@ -9,11 +9,15 @@
 namespace treadle::cli {
 
 /// The pass that leads to a dialect; nullptr for tfg, in which graphs are.
-static Parsed<const char *> passTo(std::string_view dialect) {
+static Parsed<const char *> passTo(std::string_view dialect, std::string_view out) {
   if (dialect == "tfg")
     return nullptr;
   if (dialect == "tf_executor")
     return "tfg-to-tf-executor";
+  if (dialect == "stablehlo")
+    return tl::unexpected(
+        UsageError{str("option '--to' is 'stablehlo', which is text, and OUT is '", out,
+                       "'; expected a name that ends in .mlir")});
   return tl::unexpected(
       UsageError{str("option '--to' is '", dialect, "', expected tfg, tf_executor or stablehlo")});
 }
@@ -50,11 +54,10 @@ static int convertProgram(const Arguments &args, bool toArtifact) {
   std::string path(args.positional[0]);
   if (!toArtifact)
     return writeProgram(args, stableHloOfFile(path));
-  return writeProgram(
-      args,
-      artifactVersion(args.value("--target").value_or("")).and_then([&](llvm::VersionTuple target) {
-        return artifactOfFile(path, target);
-      }));
+  Expected<llvm::VersionTuple> target = artifactVersion(args.value("--target").value_or(""));
+  if (!target)
+    return report(UsageError{"option '--target': " + target.error().message});
+  return writeProgram(args, artifactOfFile(path, *target));
 }
 
 static int convert(const Arguments &args) {
@@ -64,7 +67,8 @@ static int convert(const Arguments &args) {
     return convertProgram(args, /*toArtifact=*/false);
   if (args.has("--target"))
     return report(UsageError{"option '--target' is for portable artifacts: OUT.mlirbc"});
-  Parsed<const char *> passToDialect = passTo(args.value("--to").value_or("tfg"));
+  Parsed<const char *> passToDialect =
+      passTo(args.value("--to").value_or("tfg"), args.positional[1]);
   if (!passToDialect)
     return report(passToDialect.error());
   Expected<Graph> graph = openModel(args.positional[0]);
