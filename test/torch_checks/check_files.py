@@ -257,6 +257,25 @@ class Layers(nn.Module):
         )  # fmt: skip
 
 
+class Chosen(nn.Module):
+    """Elements decide sizes."""
+
+    def forward(self, x, counts):
+        last = counts.sum().item()
+        torch._check(last >= 0)
+        torch._check(last < 100)
+        kept = x[x > 0]
+        distinct, inverse, often = torch.unique(counts, return_inverse=True, return_counts=True)
+        put = x.index_put((x < 0,), kept.sum())
+        return {
+            "places": x.nonzero(), "kept": kept.cumsum(0) * 2, "rows": x[x.sum(1) > 0, :2],
+            "zeros": torch.zeros(last) + 1, "distinct": distinct, "inverse": inverse,
+            "often": often, "repeated": torch.repeat_interleave(counts), "put": put,
+            "scattered": x.masked_scatter(x > 0, x.abs()), "selected": x.masked_select(x[0] > 0),
+            "twice": torch.cat([kept, kept]), "bins": torch.bincount(counts),
+        }  # fmt: skip
+
+
 def numbers(*shape):
     return torch.randn(*shape)
 
@@ -293,6 +312,7 @@ CASES = {
         nn.Sequential(nn.Linear(5, 5), nn.BatchNorm1d(5)), (numbers(4, 5),), {}, ({0: ROWS},)
     ),
     "in_place": lambda: (InPlace(), (numbers(3, 4),), {}, None),
+    "chosen": lambda: (Chosen(), (numbers(3, 4), torch.tensor([2, 0, 2, 5])), {}, ({0: ROWS}, {})),
     "layers": lambda: (
         Layers().eval(),
         (numbers(2, 3, 8), numbers(2, 2, 5, 5), numbers(2, 5, 8), torch.tensor([1, 0, 3])),
@@ -440,17 +460,17 @@ def test_a_program_that_changes_its_argument_is_refused(tmp_path):
     assert not (tmp_path / "net.tfg").exists()
 
 
-class Sizes(nn.Module):
+class Factors(nn.Module):
     def forward(self, x):
-        return x.nonzero()
+        return torch.geqrf(x)
 
 
 def test_an_op_without_a_rule_is_named(tmp_path):
-    program = torch.export.export(Sizes(), (torch.ones(3),))
+    program = torch.export.export(Factors(), (torch.ones(3, 3),))
     torch.export.save(program, tmp_path / "net.pt2")
-    with pytest.raises(treadle.UnimplementedError, match=r"aten\.nonzero\.default.*has no rule"):
+    with pytest.raises(treadle.UnimplementedError, match=r"aten\.geqrf\.default.*has no rule"):
         treadle.load(tmp_path / "net.pt2")
-    with pytest.raises(treadle.UnimplementedError, match=r"aten\.nonzero\.default.*has no rule"):
+    with pytest.raises(treadle.UnimplementedError, match=r"aten\.geqrf\.default.*has no rule"):
         treadle.torch.save(program, tmp_path / "net.tfg")
 
 

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
 from ._elementwise import _BINARY, _UNARY, _converted, _elu
@@ -18,16 +17,15 @@ from ._images import (
     _adaptive_avg_pool,
     _avg_pool,
     _convolution,
-    _linear_rows,
     _max_pool,
-    _nearest_places,
+    _max_pool3d,
 )
 from ._layers import _batch_norm_eval, _dropout, _group_norm, _layer_norm
 from ._reductions import moments
 from ._rules import RULES, rule
 from ._shapes import _constant_pad, _reflection_pad, _replication_pad
 from ._values import Meta
-from ._writer import KEEP, Dim, Tensor, Value, Writer, axis_of, is_static
+from ._writer import KEEP, Dim, Tensor, Value, Writer, axis_of
 
 
 @contextlib.contextmanager
@@ -324,10 +322,15 @@ def _from_rows(w: Writer, value: Output, x: Tensor) -> Output:
     return w.op("Squeeze", value, squeeze_dims=[x.rank - 1])
 
 
-@rule("max_pool2d")
-def _max_pool2d(w: Writer, x: Tensor, *args: Any) -> Output:
-    with _giving(w, w.result, w.result):
-        return _max_pool(w, x, *args)[0]
+def _register_max_pool(name: str, pool: Any) -> None:
+    @rule(name)
+    def apply(w: Writer, x: Tensor, *args: Any) -> Output:
+        with _giving(w, w.result, w.result):
+            return pool(w, x, *args)[0]
+
+
+_register_max_pool("max_pool2d", _max_pool)
+_register_max_pool("max_pool3d", _max_pool3d)
 
 
 @rule("max_pool1d")
@@ -367,42 +370,7 @@ def _adaptive_avg_pool1d(w: Writer, x: Tensor, output_size: Sequence[Dim]) -> Ou
     return _from_rows(w, _adaptive_avg_pool(w, _as_rows(w, x), [1, *output_size]), x)
 
 
-# ---- images made larger
-
-
-def _scales(given: Sequence[Any], dims: int) -> list[float | None]:
-    """The factor of each dimension, however they are given."""
-    if len(given) == 1 and isinstance(given[0], list | tuple):
-        return list(given[0])
-    return [*given, *[None] * (dims - len(given))]
-
-
-def _register_nearest(n: int) -> None:
-    @rule(f"upsample_nearest{n}d")
-    def nearest(w: Writer, x: Tensor, output_size: Any = None, *scales: Any) -> Output:
-        """With a factor for each dimension, or a list of them."""
-        value, sizes = x.out, w.dims(w.result.shape[2:])
-        if not is_static([*x.shape[2:], *sizes]):
-            raise UnimplementedError("an image of symbolic size made larger")
-        for axis, (size, scale) in enumerate(zip(sizes, _scales(scales, n), strict=True)):
-            places = w.indices(_nearest_places(x.shape[2 + axis], size, scale))
-            value = w.op("GatherV2", value, places, w.indices(2 + axis))
-        return value
-
-
-for _n in (1, 2, 3):
-    _register_nearest(_n)
-
-
-@rule("upsample_bilinear2d")
-def _bilinear(w: Writer, x: Tensor, output_size: Any, align_corners: bool, *scales: Any) -> Output:
-    sizes, dims = w.dims(w.result.shape[2:]), x.shape[2:]
-    if not is_static([*sizes, *dims]):
-        raise UnimplementedError("an image of symbolic size made larger")
-    by = _scales(scales, 2)
-    rows, columns = (_linear_rows(dims[i], sizes[i], by[i], align_corners) for i in (0, 1))
-    left = w.op("BatchMatMulV2", w.constant(rows, x.dtype), x)
-    return w.op("BatchMatMulV2", left, w.constant(columns.T, x.dtype))
+# ---- pixels, and borders
 
 
 @rule("pixel_shuffle")

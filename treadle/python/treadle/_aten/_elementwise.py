@@ -123,6 +123,7 @@ _UNARY: dict[str, tuple[Any, Unary]] = {
     "exp2": (FLOAT, lambda w, x: w.op("Pow", w.op("Fill", w.op("Shape", x), _like(w, 2, x)), x)),
     "expm1": (FLOAT, _node("Expm1")),
     "floor": (KEEP, _of_floats("Floor")),
+    "i0": (FLOAT, _node("BesselI0")),
     "frac": (KEEP, lambda w, x: x - _truncated(w, x)),
     "isfinite": (KEEP, _of_integers_never("IsFinite", True)),
     "isinf": (KEEP, _of_integers_never("IsInf", False)),
@@ -148,8 +149,20 @@ _UNARY: dict[str, tuple[Any, Unary]] = {
     "sin": (FLOAT, _node("Sin")),
     "signbit": (KEEP, _sign_bit),
     "sinh": (FLOAT, _node("Sinh")),
+    "special_bessel_j0": (FLOAT, _node("BesselJ0")),
+    "special_bessel_j1": (FLOAT, _node("BesselJ1")),
+    "special_bessel_y0": (FLOAT, _node("BesselY0")),
+    "special_bessel_y1": (FLOAT, _node("BesselY1")),
+    "special_i0": (FLOAT, _node("BesselI0")),
+    "special_i1": (FLOAT, _node("BesselI1")),
     "special_i0e": (FLOAT, _node("BesselI0e")),
     "special_i1e": (FLOAT, _node("BesselI1e")),
+    "special_modified_bessel_i0": (FLOAT, _node("BesselI0")),
+    "special_modified_bessel_i1": (FLOAT, _node("BesselI1")),
+    "special_modified_bessel_k0": (FLOAT, _node("BesselK0")),
+    "special_modified_bessel_k1": (FLOAT, _node("BesselK1")),
+    "special_scaled_modified_bessel_k0": (FLOAT, _node("BesselK0e")),
+    "special_scaled_modified_bessel_k1": (FLOAT, _node("BesselK1e")),
     "special_ndtri": (FLOAT, _within("Ndtri", 0.0, 1.0)),
     "sqrt": (FLOAT, _node("Sqrt")),
     "square": (KEEP, _node("Square")),
@@ -285,6 +298,9 @@ _BINARY: dict[str, tuple[Any, Binary]] = {
     "ge": (BOOL, _compared("GreaterEqual")),
     "gt": (BOOL, _compared("Greater")),
     "hypot": (KEEP, _hypotenuse),
+    "igamma": (FLOAT, lambda w, x, y: w.op("Igamma", x, y)),
+    "igammac": (FLOAT, lambda w, x, y: w.op("Igammac", x, y)),
+    "ldexp": (FLOAT, lambda w, x, y: x * _UNARY["exp2"][1](w, y)),
     "le": (BOOL, _compared("LessEqual")),
     "logical_and": (BOOL, _logical("LogicalAnd")),
     "logical_or": (BOOL, _logical("LogicalOr")),
@@ -298,6 +314,7 @@ _BINARY: dict[str, tuple[Any, Binary]] = {
     "ne": (BOOL, _compared("NotEqual")),
     "nextafter": (KEEP, lambda w, x, y: w.op("NextAfter", x, y)),
     "remainder": (KEEP, lambda w, x, y: w.op("FloorMod", x, y)),
+    "special_zeta": (FLOAT, lambda w, x, y: w.op("Zeta", x, y)),
     "xlogy": (FLOAT, _x_log_y),
 }
 
@@ -574,6 +591,19 @@ def _polygamma(w: Writer, n: int, x: Tensor) -> Output:
     (value,), dtype = w.promoted(FLOAT, x)
     if n == 0:
         return w.cast(_digamma(w, value), dtype)
-    return w.cast(
-        w.op("Polygamma", w.op("Fill", w.op("Shape", value), _like(w, n, value)), value), dtype
-    )
+    if n == 1:
+        return w.cast(_trigamma(w, value), dtype)
+    return w.cast(_derivative_of_digamma(w, n, value), dtype)
+
+
+def _derivative_of_digamma(w: Writer, n: int, x: Output) -> Output:
+    return w.op("Polygamma", w.op("Fill", w.op("Shape", x), _like(w, n, x)), x)
+
+
+def _trigamma(w: Writer, x: Output) -> Output:
+    """Below 1/2 by the value at 1 - x (Digital Library of Mathematical Functions, 5.15.6)."""
+    is_low = x < 0.5
+    inner = _derivative_of_digamma(w, 1, w.op("SelectV2", is_low, 1.0 - x, x))
+    sine = w.op("Sin", (x - w.op("Floor", x)) * math.pi)
+    mirrored = w.op("RealDiv", _like(w, math.pi**2, x), w.op("Square", sine)) - inner
+    return w.op("SelectV2", is_low, mirrored, inner)

@@ -14,7 +14,7 @@ from typing import Any
 
 from .._errors import UnimplementedError
 from ._graph import Graph, Node, connect, mapped
-from ._values import Meta
+from ._values import Meta, is_in_order
 
 
 def functional(graph: Graph) -> Graph:
@@ -241,7 +241,7 @@ def _base_of(node: Node, bases: dict[Node, Node]) -> Node | None:
     if node.target == "getitem":
         return first if first in bases else None
     if node.packet in _RESHAPES:
-        return first if _is_in_order(first.known) else None
+        return first if is_in_order(first.known) else None
     return first if node.packet in _VIEWS or _is_same(node) else None
 
 
@@ -251,34 +251,7 @@ def _may_be_view(node: Node) -> bool:
         return False
     if node.packet == "aten.to":
         return _may_copy(node)
-    return node.packet in _RESHAPES and not _is_in_order(node.args[0].known)
-
-
-def _is_in_order(meta: Any) -> bool:
-    """Whether a tensor's elements lie in memory in order, with symbols in sizes as well."""
-    if not isinstance(meta, Meta) or meta.stride is None:
-        return False
-    expected: list[Any] = []
-    for extent, step in zip(reversed(meta.shape), reversed(meta.stride), strict=True):
-        if extent != 1 and _factors(step) != _product(expected):
-            return False
-        expected.append(extent)
-    return True
-
-
-def _factors(dim: Any) -> tuple[int, tuple[str, ...]]:
-    """A product as its number, and the rest in a fixed order."""
-    if isinstance(dim, int):
-        return dim, ()
-    return _product(dim.args) if dim.kind == "Mul" else (1, (repr(dim),))
-
-
-def _product(dims: Any) -> tuple[int, tuple[str, ...]]:
-    number, rest = 1, []
-    for factor, names in map(_factors, dims):
-        number *= factor
-        rest += names
-    return number, tuple(sorted(rest))
+    return node.packet in _RESHAPES and not is_in_order(node.args[0].known)
 
 
 # ---- tensors with a part of them new: of the view, what is known of its base, the base, the part

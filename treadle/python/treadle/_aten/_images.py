@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from ._dtypes import DType
 from ._reductions import reduce
 from ._rules import rule
 from ._shapes import pad
+from ._windows import Windows, each, lowest
 from ._writer import Dim, Tensor, Writer, is_static, product, require_small
 
 # ---- convolutions
@@ -147,6 +149,27 @@ def _with_bias(w: Writer, out: Output, bias: Tensor | None) -> Output:
     return out + w.reshape(bias, [-1, *[1] * (len(out.shape) - 2)])
 
 
+def _transposed(
+    w: Writer, conv: _Convolution, x: Tensor, weight: Tensor, output_padding: Sequence[int]
+) -> Output:
+    """A gradient. Where as many rows are added at the end as a stride has, a window more would
+    fit into the result: there it is made without them, and with the rows that padding takes
+    away."""
+    dims = w.dims(w.result.shape)
+    image = [*dims[:2], 1, *dims[2:]] if conv.spatial == 1 else dims
+    added = [0] * (len(image) - 2 - len(output_padding)) + list(output_padding)
+    added = added[-1:] * (len(image) - 2) if len(output_padding) == 1 else added
+    if conv.spatial == 1:
+        added[0] = 0
+    if all(a < s for a, s in zip(added, conv.stride, strict=True)):
+        return conv.input_gradient(image, weight, x)
+    padding, conv.padding = conv.padding, [0] * len(conv.padding)
+    pairs = list(zip(added, padding, strict=True))
+    whole = [*image[:2], *(d - a + 2 * p for d, (a, p) in zip(image[2:], pairs, strict=True))]
+    out = conv.input_gradient(whole, weight, x)
+    return pad(w, out, [[0, 0]] * 2 + [[-p, a - p] for a, p in pairs[-conv.spatial :]])
+
+
 @rule("convolution")
 def _convolution(
     w: Writer,
@@ -164,9 +187,7 @@ def _convolution(
     if x.rank != weight.rank:
         raise UnimplementedError("an image without a batch")
     if transposed:
-        dims = w.dims(w.result.shape)
-        image = [*dims[:2], 1, *dims[2:]] if conv.spatial == 1 else dims
-        return _with_bias(w, conv.input_gradient(image, weight, x), bias)
+        return _with_bias(w, _transposed(w, conv, x, weight, output_padding), bias)
     if _is_depthwise(conv, x, weight):
         return _with_bias(w, _depthwise(conv, x, weight), bias)
     return _with_bias(w, conv.forward(x, weight), bias)
@@ -208,12 +229,9 @@ def _convolution_backward(
 # ---- pools
 
 
-def _pair(values: Sequence[int]) -> list[int]:
-    return list(values) * 2 if len(values) == 1 else list(values)
-
-
-class _Pool:
-    """A window over images [n, c, h, w], or [c, h, w], which count as one of a batch."""
+class Pool:
+    """A window over images [n, c, h, w], or [c, h, w], which count as one of a batch; or over
+    volumes, which have a dimension more."""
 
     def __init__(
         self,
@@ -223,22 +241,27 @@ class _Pool:
         stride: Sequence[int],
         padding: Sequence[int],
         out: Any,
+        spatial: int = 2,
     ) -> None:
-        self.w, self.x = w, x
-        self.kernel, self.padding = _pair(kernel), _pair(padding)
-        self.stride = _pair(stride) if stride else self.kernel
-        self.out = w.dims(out.shape[-2:])
+        self.w, self.x, self.spatial = w, x, spatial
+        self.kernel, self.padding = each(kernel, spatial), each(padding, spatial)
+        self.stride = each(stride, spatial) if stride else self.kernel
+        self.out = w.dims(out.shape[-spatial:])
+        self.is_batch = x.rank == spatial + 2
+
+    def op(self, name: str) -> str:
+        return f"{name}3D" if self.spatial == 3 else name
 
     @property
     def dims(self) -> list[Dim]:
         dims = self.x.shape
-        return dims if self.x.rank == 4 else [1, *dims]
+        return dims if self.is_batch else [1, *dims]
 
     def batch(self, x: Tensor) -> Output:
-        return x.out if x.rank == 4 else self.w.op("ExpandDims", x, self.w.indices(0))
+        return x.out if self.is_batch else self.w.op("ExpandDims", x, self.w.indices(0))
 
     def unbatch(self, value: Output) -> Output:
-        return value if self.x.rank == 4 else self.w.op("Squeeze", value, squeeze_dims=[0])
+        return value if self.is_batch else self.w.op("Squeeze", value, squeeze_dims=[0])
 
     def after(self, axis: int) -> Dim:
         """How much is padded at the end: more than at the beginning where sizes are rounded up."""
@@ -250,26 +273,27 @@ class _Pool:
 
     @property
     def amounts(self) -> list[list[Dim]]:
-        return [[0, 0], [0, 0], *([self.padding[a], self.after(a)] for a in (0, 1))]
+        rows = [[self.padding[a], self.after(a)] for a in range(self.spatial)]
+        return [[0, 0], [0, 0], *rows]
 
-    def attrs(self, data_format: str = "NCHW") -> dict[str, Any]:
+    def attrs(self, is_last: bool = False) -> dict[str, Any]:
+        """is_last: whether channels are the last dimension."""
+
         def placed(values: list[int]) -> list[int]:
-            return [1, 1, *values] if data_format == "NCHW" else [1, *values, 1]
+            return [1, *values, 1] if is_last else [1, 1, *values]
 
         return {"ksize": placed(self.kernel), "strides": placed(self.stride), "padding": "VALID"}
 
-
-def _lowest(w: Writer, dtype: DType) -> Output:
-    if dtype.is_floating_point:
-        return w.cast(float("-inf"), dtype)
-    return w.cast(dtypes.limits(dtype).min, dtype)
+    @property
+    def channels_first(self) -> dict[str, Any]:
+        return {**self.attrs(), "data_format": "NCDHW" if self.spatial == 3 else "NCHW"}
 
 
-def _max_with_places(w: Writer, pool: _Pool, x: Tensor) -> tuple[Output, Output]:
+def _max_with_places(w: Writer, pool: Pool, x: Tensor) -> tuple[Output, Output]:
     """Places count within the channel's image, without the padding."""
-    padded = pad(w, pool.batch(x), pool.amounts, _lowest(w, x.dtype))
+    padded = pad(w, pool.batch(x), pool.amounts, lowest(w, x.dtype))
     last = w.transpose(padded, [0, 2, 3, 1])
-    values, places = w.op("MaxPoolWithArgmax", last, **pool.attrs("NHWC"))
+    values, places = w.op("MaxPoolWithArgmax", last, **pool.attrs(is_last=True))
     _, channels, _, width = pool.dims
     # In the padded image, channels last: (row * padded_width + column) * channels + channel.
     cells = w.op("FloorDiv", places, w.cast(channels, dtypes.int64))
@@ -281,24 +305,37 @@ def _max_with_places(w: Writer, pool: _Pool, x: Tensor) -> tuple[Output, Output]
     return w.transpose(values, [0, 3, 1, 2]), w.transpose(cells, [0, 3, 1, 2])
 
 
-@rule("max_pool2d_with_indices")
-def _max_pool(
-    w: Writer,
-    x: Tensor,
-    kernel_size: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
-    dilation: Sequence[int] = (1,),
-    ceil_mode: bool = False,
-) -> tuple[Output, Output | None]:
-    if any(d != 1 for d in dilation):
-        raise UnimplementedError(f"a pool of dilation {list(dilation)}")
-    pool = _Pool(w, x, kernel_size, stride, padding, w.result[0])
-    if w.is_used(1):
-        values, places = _max_with_places(w, pool, x)
-        return pool.unbatch(values), pool.unbatch(places)
-    value = pad(w, pool.batch(x), pool.amounts, _lowest(w, x.dtype))
-    return pool.unbatch(w.op("MaxPool", value, **pool.attrs(), data_format="NCHW")), None
+# The dtypes of which volumes have a pool of the largest.
+_OF_VOLUMES = (dtypes.float32, dtypes.float16, dtypes.bfloat16)
+
+
+def _register_max(spatial: int) -> Any:
+    @rule(f"max_pool{spatial}d_with_indices")
+    def pooled(
+        w: Writer,
+        x: Tensor,
+        kernel_size: Sequence[int],
+        stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,),
+        dilation: Sequence[int] = (1,),
+        ceil_mode: bool = False,
+    ) -> tuple[Output, Output | None]:
+        pool = Pool(w, x, kernel_size, stride, padding, w.result[0], spatial)
+        is_dense, has_places = all(d == 1 for d in dilation), w.is_used(1)
+        if is_dense and not has_places and (spatial == 2 or x.dtype in _OF_VOLUMES):
+            value = pad(w, pool.batch(x), pool.amounts, lowest(w, x.dtype))
+            return pool.unbatch(w.op(pool.op("MaxPool"), value, **pool.channels_first)), None
+        if is_dense and spatial == 2:
+            values, places = _max_with_places(w, pool, x)
+            return pool.unbatch(values), pool.unbatch(places)
+        return Windows(
+            w, x, kernel_size, stride, padding, dilation, w.dims(w.result[0].shape[-spatial:])
+        ).largest()
+
+    return pooled
+
+
+_max_pool, _max_pool3d = (_register_max(spatial) for spatial in (2, 3))
 
 
 @rule("max_pool2d_with_indices_backward")
@@ -324,7 +361,7 @@ def _max_pool_backward(
     return w.reshape(total, x.shape)
 
 
-def _shares(w: Writer, pool: _Pool, count_include_pad: bool, divisor: int | None) -> Any:
+def _shares(w: Writer, pool: Pool, count_include_pad: bool, divisor: int | None) -> Any:
     """What sums over windows are multiplied with: a number, or one for each window."""
     if divisor:
         return 1.0 / divisor
@@ -333,11 +370,11 @@ def _shares(w: Writer, pool: _Pool, count_include_pad: bool, divisor: int | None
     if not is_static(pool.dims):
         raise UnimplementedError("a mean over padded windows of an image of symbolic size")
     require_small(*pool.out)
-    counts = [_window_sizes(pool, axis, count_include_pad) for axis in (0, 1)]
-    return 1.0 / np.outer(*counts)
+    counts = [_window_sizes(pool, axis, count_include_pad) for axis in range(pool.spatial)]
+    return 1.0 / functools.reduce(np.multiply.outer, counts)
 
 
-def _window_sizes(pool: _Pool, axis: int, count_include_pad: bool) -> np.ndarray:
+def _window_sizes(pool: Pool, axis: int, count_include_pad: bool) -> np.ndarray:
     """How many rows a window counts; what lies beyond the padding asked for never counts."""
     k, s, p, extent = (pool.kernel[axis], pool.stride[axis], pool.padding[axis],
                        pool.dims[2 + axis])  # fmt: skip
@@ -348,29 +385,43 @@ def _window_sizes(pool: _Pool, axis: int, count_include_pad: bool) -> np.ndarray
     return np.minimum(end, extent) - np.maximum(begin, 0)
 
 
-def _window_means(w: Writer, pool: _Pool, x: Output, dtype: DType, share: Any) -> Output:
-    means = w.op("AvgPool", x, **pool.attrs(), data_format="NCHW")
+def _window_means(w: Writer, pool: Pool, x: Output, dtype: DType, share: Any) -> Output:
+    means = w.op(pool.op("AvgPool"), x, **pool.channels_first)
     factor = share * product(pool.kernel)
     if np.ndim(factor) == 0 and abs(factor - 1) < 1e-12:
         return means
     return means * w.constant(factor, dtype)
 
 
-@rule("avg_pool2d")
-def _avg_pool(
+def _means(
     w: Writer,
-    x: Tensor,
-    kernel_size: Sequence[int],
-    stride: Sequence[int] = (),
-    padding: Sequence[int] = (0,),
+    pool: Pool,
     ceil_mode: bool = False,
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Output:
-    pool = _Pool(w, x, kernel_size, stride, padding, w.result)
     share = _shares(w, pool, count_include_pad, divisor_override)
-    padded = pad(w, pool.batch(x), pool.amounts)
-    return pool.unbatch(_window_means(w, pool, padded, x.dtype, share))
+    padded = pad(w, pool.batch(pool.x), pool.amounts)
+    return pool.unbatch(_window_means(w, pool, padded, pool.x.dtype, share))
+
+
+def _register_mean(spatial: int) -> Any:
+    @rule(f"avg_pool{spatial}d")
+    def pooled(
+        w: Writer,
+        x: Tensor,
+        kernel_size: Sequence[int],
+        stride: Sequence[int] = (),
+        padding: Sequence[int] = (0,),
+        *rest: Any,
+    ) -> Output:
+        pool = Pool(w, x, kernel_size, stride, padding, w.result, spatial)
+        return _means(w, pool, *rest)
+
+    return pooled
+
+
+_avg_pool, _ = (_register_mean(spatial) for spatial in (2, 3))
 
 
 @rule("avg_pool2d_backward")
@@ -385,7 +436,7 @@ def _avg_pool_backward(
     count_include_pad: bool,
     divisor_override: int | None,
 ) -> Output:
-    pool = _Pool(w, x, kernel_size, stride, padding, grad.meta)
+    pool = Pool(w, x, kernel_size, stride, padding, grad.meta)
     share = _shares(w, pool, count_include_pad, divisor_override)
     flow = pool.batch(grad)
     factor = share * product(pool.kernel)
@@ -393,7 +444,7 @@ def _avg_pool_backward(
         flow = flow * w.constant(factor, x.dtype)
     padded = [d + b + a for d, (b, a) in zip(pool.dims, pool.amounts, strict=True)]
     sizes = w.cast(w.integers(padded), dtypes.int32)
-    out = w.op("AvgPoolGrad", sizes, flow, **pool.attrs(), data_format="NCHW")
+    out = w.op("AvgPoolGrad", sizes, flow, **pool.channels_first)
     return pool.unbatch(pad(w, out, [[-b, -a] for b, a in pool.amounts]))
 
 
@@ -410,22 +461,39 @@ def _shares_of_parts(extent: int, parts: int) -> np.ndarray:
     return matrix
 
 
-def _part_matrices(w: Writer, x: Tensor, out: Sequence[Dim]) -> tuple[np.ndarray, np.ndarray]:
-    dims = x.shape[-2:]
+def _part_matrices(w: Writer, x: Tensor, out: Sequence[Dim]) -> list[np.ndarray]:
+    dims = x.shape[-len(out) :]
     if not is_static([*dims, *out]):
         raise UnimplementedError("an adaptive pool of an image of symbolic size")
-    rows, columns = (_shares_of_parts(d, o) for d, o in zip(dims, out, strict=True))
-    return rows, columns
+    return [_shares_of_parts(d, o) for d, o in zip(dims, out, strict=True)]
 
 
-@rule("_adaptive_avg_pool2d", "adaptive_avg_pool2d")
-def _adaptive_avg_pool(w: Writer, x: Tensor, output_size: Sequence[Dim]) -> Output:
-    size = w.dims(output_size)
-    if all(isinstance(d, int) and d == 1 for d in size):
-        return reduce(w, "Mean", x, [x.rank - 2, x.rank - 1], True)
-    rows, columns = _part_matrices(w, x, size)
-    left = w.op("BatchMatMulV2", w.constant(rows, x.dtype), x)
-    return w.op("BatchMatMulV2", left, w.constant(columns.T, x.dtype))
+def along_axes(w: Writer, x: Tensor, matrices: Sequence[np.ndarray]) -> Output:
+    """Each matrix times its dimension; they belong to the last ones."""
+    value, rank = x.out, x.rank
+    for axis, matrix in zip(range(rank - len(matrices), rank), matrices, strict=True):
+        if axis == rank - 1:
+            value = w.op("BatchMatMulV2", value, w.constant(matrix.T, x.dtype))
+            continue
+        order = list(range(rank))
+        order[axis], order[rank - 2] = order[rank - 2], order[axis]
+        turned = w.op("BatchMatMulV2", w.constant(matrix, x.dtype), w.transpose(value, order))
+        value = w.transpose(turned, order)
+    return value
+
+
+def _register_adaptive_mean(spatial: int) -> Any:
+    @rule(f"_adaptive_avg_pool{spatial}d", f"adaptive_avg_pool{spatial}d")
+    def pooled(w: Writer, x: Tensor, output_size: Sequence[Dim]) -> Output:
+        size = w.dims(output_size)
+        if all(isinstance(d, int) and d == 1 for d in size):
+            return reduce(w, "Mean", x, range(x.rank - spatial, x.rank), True)
+        return along_axes(w, x, _part_matrices(w, x, size))
+
+    return pooled
+
+
+_adaptive_avg_pool, _ = (_register_adaptive_mean(spatial) for spatial in (2, 3))
 
 
 @rule("_adaptive_avg_pool2d_backward")
@@ -433,74 +501,3 @@ def _adaptive_avg_pool_backward(w: Writer, grad: Tensor, x: Tensor) -> Output:
     rows, columns = _part_matrices(w, x, grad.shape[-2:])
     left = w.op("BatchMatMulV2", w.constant(rows.T, x.dtype), grad)
     return w.op("BatchMatMulV2", left, w.constant(columns, x.dtype))
-
-
-# ---- images made larger, as products with matrices
-
-
-def _nearest_places(extent: int, size: int, scale: float | None) -> np.ndarray:
-    """Which row each row of the result is."""
-    require_small(size)
-    factor = np.float32(1 / scale if scale else extent / size)
-    sources = np.floor(np.arange(size, dtype=np.float32) * factor).astype(int)
-    return np.minimum(sources, extent - 1)
-
-
-def _nearest_rows(extent: int, size: int, scale: float | None) -> np.ndarray:
-    """[size, extent]: the same as a matrix."""
-    require_small(extent, max(extent, size))
-    return np.eye(extent)[_nearest_places(extent, size, scale)]
-
-
-def _linear_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
-    """[size, extent]: how each row of the result is made of two."""
-    require_small(extent, max(extent, size))
-    if align_corners:
-        places = np.arange(size) * ((extent - 1) / (size - 1) if size > 1 else 0.0)
-    else:
-        factor = 1 / scale if scale else extent / size
-        places = np.maximum((np.arange(size) + 0.5) * factor - 0.5, 0)
-    below = np.minimum(np.floor(places).astype(int), extent - 1)
-    share = (places - below)[:, None]
-    above = np.minimum(below + 1, extent - 1)
-    return np.eye(extent)[below] * (1 - share) + np.eye(extent)[above] * share
-
-
-def _flow_back(w: Writer, grad: Tensor, rows: np.ndarray, columns: np.ndarray) -> Output:
-    left = w.op("BatchMatMulV2", w.constant(rows.T, grad.dtype), grad)
-    return w.op("BatchMatMulV2", left, w.constant(columns, grad.dtype))
-
-
-def _static_sizes(sizes: Sequence[Dim], dims: Sequence[Dim]) -> tuple[list[int], list[int]]:
-    if not is_static([*sizes, *dims]):
-        raise UnimplementedError("the gradient of an image of symbolic size made larger")
-    return list(sizes), list(dims)
-
-
-@rule("upsample_nearest2d_backward")
-def _nearest_backward(
-    w: Writer,
-    grad: Tensor,
-    output_size: Sequence[Dim],
-    input_size: Sequence[Dim],
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Output:
-    sizes, dims = _static_sizes(w.dims(output_size), w.dims(input_size))
-    rows = _nearest_rows(dims[2], sizes[0], scales_h)
-    return _flow_back(w, grad, rows, _nearest_rows(dims[3], sizes[1], scales_w))
-
-
-@rule("upsample_bilinear2d_backward")
-def _bilinear_backward(
-    w: Writer,
-    grad: Tensor,
-    output_size: Sequence[Dim],
-    input_size: Sequence[Dim],
-    align_corners: bool,
-    scales_h: float | None = None,
-    scales_w: float | None = None,
-) -> Output:
-    sizes, dims = _static_sizes(w.dims(output_size), w.dims(input_size))
-    rows = _linear_rows(dims[2], sizes[0], scales_h, align_corners)
-    return _flow_back(w, grad, rows, _linear_rows(dims[3], sizes[1], scales_w, align_corners))

@@ -21,7 +21,11 @@ from . import (  # noqa: F401
     _linalg,
     _matrices,
     _reductions,
+    _resizing,
+    _sampling,
+    _selection,
     _shapes,
+    _windows,
 )
 from . import _dtypes as dtypes
 from ._control_flow import CONTROL_FLOW
@@ -158,6 +162,7 @@ def graph_name(name: str) -> str:
 _HINTS = {
     "aten._linalg_check_errors",
     "aten._assert_async",
+    "aten._assert_scalar",
     "aten._assert_tensor_metadata",
     "aten.sym_constrain_range",
     "aten.sym_constrain_range_for_size",
@@ -424,12 +429,17 @@ class _Importer:
                 self._wrapped(o, m) if o is not None else None
                 for o, m in zip(out, meta, strict=True)
             ]
-        if isinstance(out, Tensor) and isinstance(meta, Meta):
-            swapped = out.swapped if out.dtype == meta.dtype else None
-            return Tensor(self.writer, self.writer.cast(out.out, meta.dtype), meta, swapped)
-        if isinstance(out, Output) and isinstance(meta, Meta):
-            return Tensor(self.writer, self.writer.cast(out, meta.dtype), meta)
-        return out
+        if isinstance(out, Output) and isinstance(meta, Expr):
+            self.writer.bind(meta, lambda: out)
+        if not isinstance(out, Tensor | Output) or not isinstance(meta, Meta):
+            return out
+        known = out if isinstance(out, Tensor) else None
+        swapped = known.swapped if known and known.dtype == meta.dtype else None
+        made = Tensor(self.writer, self.writer.cast(out, meta.dtype), meta, swapped)
+        for axis, dim in enumerate(meta.shape):
+            if isinstance(dim, Expr) and dim.kind == "Symbol":  # one that elements decide
+                self.writer.bind(dim, lambda axis=axis: self._dim_of(made, axis))
+        return made
 
     def _batch_norm(self, node: Node, args: Any) -> Any:
         """In training it changes its running statistics, where it is given any."""

@@ -8,7 +8,7 @@ from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
 from ._rules import rule
-from ._values import broadcast
+from ._values import Expr, Meta, broadcast
 from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_static, product
 
 
@@ -138,6 +138,13 @@ def _reduced_parts(
     )
     came = w.op("UnsortedSegmentSum", w.op("OnesLike", places), places, count)
     parts = w.op(_SEGMENTS[how], w.reshape(source, [-1]), places, count)
+    return w.reshape(_joined(w, how, x, whole, parts, came, include_self), x.shape)
+
+
+def _joined(
+    w: Writer, how: str, x: Tensor, whole: Output, parts: Output, came: Output, include_self: bool
+) -> Output:
+    """Parts in place of a whole, or with it, wherever any came."""
     is_met = came > w.cast(0, dtypes.int64)
     if include_self:
         parts = w.op(_TOGETHER[how], whole, parts)
@@ -145,7 +152,7 @@ def _reduced_parts(
     if how == "mean":
         divide = "RealDiv" if x.dtype.is_floating_point else "FloorDiv"
         parts = w.op(divide, parts, w.op("Maximum", w.cast(came, x.dtype), w.cast(1, x.dtype)))
-    return w.reshape(w.op("SelectV2", is_met, parts, whole), x.shape)
+    return w.op("SelectV2", is_met, parts, whole)
 
 
 # ---- one place for each part, along one dimension
@@ -171,6 +178,28 @@ def _index_add(
     value = source.out if isinstance(alpha, int | float) and alpha == 1 else (
         source.out * w.cast(alpha, source.dtype))  # fmt: skip
     return _with_rows(w, "TensorScatterAdd", x, dim, index, value)
+
+
+@rule("index_reduce")
+def _index_reduce(
+    w: Writer,
+    x: Tensor,
+    dim: int,
+    index: Tensor,
+    source: Tensor,
+    reduce: str,
+    *,
+    include_self: bool = True,
+) -> Output:
+    order, back = _first(x.rank, axis_of(dim, x.rank))
+    count = w.cast(x.shape[order[0]], dtypes.int64) if order else w.indices(1)
+    column = [-1, *[1] * (x.rank - 1)]
+    whole, values = w.transpose(x, order), w.transpose(source, order)
+    places = w.reshape(w.cast(index, dtypes.int64), [-1])
+    came = w.op("UnsortedSegmentSum", w.op("OnesLike", places), places, count)
+    parts = w.op(_SEGMENTS[reduce], values, places, count)
+    out = _joined(w, reduce, x, whole, parts, w.reshape(came, column), include_self)
+    return w.transpose(out, back)
 
 
 @rule("index_copy")
@@ -207,8 +236,6 @@ class _Places:
         together = given == list(range(given[0], given[-1] + 1))
         self.at = given[0] if together else 0
         tensors = [t for t in indices if t is not None]
-        if any(t.dtype in (dtypes.bool_, dtypes.uint8) for t in tensors):
-            raise UnimplementedError("an index of truth values, which decide a size")
         self.shape = w.dims(broadcast([t.meta.shape for t in tensors]))
         columns = []
         for axis, index in zip(given, tensors, strict=True):
@@ -225,8 +252,36 @@ class _Places:
         return [*first, *range(width), *rest]
 
 
+def nonzero(w: Writer, x: Tensor) -> Output:
+    """The coordinates of what isn't zero, a row each."""
+    if x.rank:
+        return w.op("Where", x)
+    return w.op("Where", w.reshape(x, [1]))[:, :0]
+
+
+def _is_mask(index: Tensor | None) -> bool:
+    return index is not None and index.dtype in (dtypes.bool_, dtypes.uint8)
+
+
+def _by_number(w: Writer, indices: Sequence[Tensor | None]) -> list[Tensor | None]:
+    """Indices with numbers in place of truth values, which stand for as many as they have
+    dimensions."""
+    found: list[Tensor | None] = []
+    for index in indices:
+        if index is None or not _is_mask(index):
+            found.append(index)
+            continue
+        places = nonzero(w, index)
+        count = Expr("Symbol", (places.name,))
+        w.bind(count, lambda places=places: w.op("Shape", places, out_type="int64")[0])
+        meta = Meta(dtypes.int64, (count,))
+        found += [Tensor(w, places[:, axis], meta) for axis in range(index.rank)]
+    return found
+
+
 @rule("index.Tensor", "_unsafe_index.Tensor")
 def _index(w: Writer, x: Tensor, indices: Sequence[Tensor | None]) -> Output:
+    indices = _by_number(w, indices)
     tensors = [i for i in indices if i is not None]
     if len(tensors) == 1:
         axis = next(i for i, index in enumerate(indices) if index is not None)
@@ -247,9 +302,11 @@ def _index_put(
     accumulate: bool = False,
     unsafe: bool = False,
 ) -> Output:
-    tensors = [i for i in indices if i is not None]
-    if len(tensors) == 1 and tensors[0].dtype == dtypes.bool_:
-        return _masked_put(w, x, indices, values, accumulate)
+    mask = indices[0]
+    if mask is not None and mask.dtype == dtypes.bool_ and len(indices) == 1:
+        if product(values.meta.shape) == 1:
+            return _put_one(w, x, mask, values, accumulate)
+    indices = _by_number(w, indices)
     found = _Places(w, x, indices)
     others = [x.shape[i] for i in found.order[found.count :]]
     dims = [*others[: found.at], *found.shape, *others[found.at :]]
@@ -261,13 +318,8 @@ def _index_put(
     return w.transpose(out, [found.order.index(i) for i in range(x.rank)])
 
 
-def _masked_put(
-    w: Writer, x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool
-) -> Output:
+def _put_one(w: Writer, x: Tensor, mask: Tensor, values: Tensor, accumulate: bool) -> Output:
     """One number wherever a mask over the leading dimensions is true."""
-    mask = next(i for i in indices if i is not None)
-    if indices[0] is not mask or product(values.meta.shape) != 1:
-        raise UnimplementedError("many values are put where a mask is true")
     wide = w.reshape(mask, [*mask.shape, *[1] * (x.rank - mask.rank)])
     number = w.reshape(values, [])
     return w.op("SelectV2", wide, x.out + number if accumulate else number, x)
@@ -279,14 +331,35 @@ def _take(w: Writer, x: Tensor, index: Tensor) -> Output:
     return w.op("GatherV2", w.reshape(x, [-1]), places, w.indices(0))
 
 
+@rule("put")
+def _put(w: Writer, x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Output:
+    places = _from_start(w, w.reshape(index, [-1]), product(x.shape))
+    op = "TensorScatterAdd" if accumulate else "TensorScatterUpdate"
+    column = w.op("ExpandDims", places, w.indices(1))
+    out = w.op(op, w.reshape(x, [-1]), column, w.reshape(source, [-1]))
+    return w.reshape(out, x.shape)
+
+
 # ---- where numbers belong among sorted ones
 
 
-@rule("searchsorted.Tensor")
+@rule("bucketize")
+def _bucketize(
+    w: Writer,
+    x: Tensor | Scalar,
+    boundaries: Tensor,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+) -> Output:
+    return _search_sorted(w, boundaries, x, right=right)
+
+
+@rule("searchsorted")
 def _search_sorted(
     w: Writer,
     sorted_sequence: Tensor,
-    x: Tensor,
+    x: Tensor | Scalar,
     *,
     out_int32: bool = False,
     right: bool = False,
@@ -294,8 +367,11 @@ def _search_sorted(
     sorter: Tensor | None = None,
 ) -> Output:
     if sorter is not None:
-        raise UnimplementedError("a sorter; sort the sequence first")
+        sequence = _gather(w, sorted_sequence, -1, sorter)
+        sorted_sequence = Tensor(w, sequence, sorted_sequence.meta)
     op = "UpperBound" if right or side == "right" else "LowerBound"
+    if not isinstance(x, Tensor):  # a number
+        x = Tensor(w, w.cast(x, sorted_sequence.dtype), Meta(sorted_sequence.dtype, ()))
     dtype = dtypes.promoted(sorted_sequence.dtype, x.dtype)
     rows = w.reshape(w.cast(sorted_sequence, dtype), [-1, sorted_sequence.shape[-1]])
     wanted = [1, -1] if sorted_sequence.rank == 1 else [-1, x.shape[-1]]

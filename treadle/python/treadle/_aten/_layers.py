@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,7 +13,7 @@ from . import _dtypes as dtypes
 from ._dtypes import DType
 from ._reductions import count_of, moments, reduce
 from ._rules import rule
-from ._writer import KEEP, Dim, Tensor, Writer, axis_of, is_small, require_small
+from ._writer import KEEP, Dim, Tensor, Writer, axis_of, is_small, product, require_small
 
 # ---- softmax
 
@@ -149,10 +150,11 @@ def _group_norm(
             for given, default in ((weight, 1.0), (bias, 0.0))
         )
         attributes = {"groups": group, "epsilon": eps, "data_format": "NCHW"}
+        image = x.out if x.rank == 4 else w.reshape(x, [n, c, product(x.shape[2:]), 1])
+        out, *statistics = w.op("_GroupNorm", image, scale, offset, **attributes)
+        out = out if x.rank == 4 else w.reshape(out, x.shape)
         # A node for each result: what runs ask for by name keeps its order of dimensions.
-        return tuple(
-            w.op("Identity", v) for v in w.op("_GroupNorm", x, scale, offset, **attributes)
-        )
+        return tuple(w.op("Identity", v) for v in (out, *statistics))
     grouped = w.reshape(value, [n, group, -1])
     mean, variance = moments(w, grouped, [2])
     rstd = w.op("Rsqrt", w.op("AddV2", variance, w.cast(eps, dtypes.named(value.dtype))))
@@ -428,6 +430,66 @@ def _embedding(
     return w.op("GatherV2", weight, indices, w.indices(0))
 
 
+_BAG_SUM, _BAG_MEAN, _BAG_MAX = range(3)
+
+
+@rule("_embedding_bag", "_embedding_bag_forward_only")
+def _embedding_bag(
+    w: Writer,
+    weight: Tensor,
+    indices: Tensor,
+    offsets: Tensor,
+    scale_grad_by_freq: bool = False,
+    mode: int = _BAG_SUM,
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int = -1,
+) -> tuple[Output, Output, Output, Output]:
+    """Rows of a table, those of each bag in one; a bag ends where the next one begins."""
+    bags = w.cast(w.dim(w.result[0].shape[0]), dtypes.int64)
+    starts = w.op("ExpandDims", w.cast(offsets, dtypes.int64)[:bags], w.indices(0))
+    numbers = w.op("ExpandDims", w.range(indices.shape[0]), w.indices(0))
+    bag_of = w.op("UpperBound", starts, numbers, out_type="int64") - np.int64(1)
+    bag_of = w.reshape(bag_of, [-1])
+    counted = w.op("OnesLike", bag_of)
+    if padding_idx >= 0:
+        is_there = w.op("NotEqual", indices, w.cast(padding_idx, indices.dtype))
+        counted = w.cast(is_there, dtypes.int64)
+    rows = w.op("GatherV2", weight, indices, w.indices(0))
+    sizes = w.op("UnsortedSegmentSum", counted, bag_of, bags)
+    column = w.op("ExpandDims", sizes, w.indices(1))
+    largest = w.op("ZerosLike", sizes)
+    kept = w.op("SelectV2", counted > np.int64(0), bag_of, w.op("ZerosLike", bag_of) - np.int64(1))
+    if mode == _BAG_MAX:
+        out = w.op("UnsortedSegmentMax", rows, kept, bags)
+        out = w.op("SelectV2", column > np.int64(0), out, w.cast(0, weight.dtype))
+        if w.is_used(3):
+            largest = _largest_rows(w, indices, rows, out, kept, bags)
+    else:
+        if per_sample_weights is not None:
+            rows = rows * w.op("ExpandDims", per_sample_weights, w.indices(1))
+        out = w.op("UnsortedSegmentSum", rows, kept, bags)
+    if mode == _BAG_MEAN:
+        out = w.op("DivNoNan", out, w.cast(column, weight.dtype))
+    return out, bag_of, sizes, largest
+
+
+def _largest_rows(
+    w: Writer, indices: Tensor, rows: Output, out: Output, bag_of: Output, bags: Output
+) -> Output:
+    """Which row of the table each largest number is from, the first of equal ones; -1 where a bag
+    is empty."""
+    none = w.op("Size", indices, out_type="int64")
+    known = w.op("Maximum", bag_of, w.indices(0))
+    same = w.op("Equal", rows, w.op("GatherV2", out, known, w.indices(0)))
+    number = w.op("ExpandDims", w.range(indices.shape[0]), w.indices(1))
+    first = w.op("UnsortedSegmentMin", w.op("SelectV2", same, number, none), bag_of, bags)
+    place = w.op("Minimum", first, none - np.int64(1))
+    row = w.cast(w.op("GatherV2", indices, place, w.indices(0)), dtypes.int64)
+    return w.op("SelectV2", first < none, row, w.indices(-1))
+
+
 @rule("embedding_dense_backward")
 def _embedding_backward(
     w: Writer,
@@ -460,7 +522,7 @@ def _random(w: Writer, op: str, dims: Sequence[Dim], dtype: DType) -> Output:
     return w.cast(w.op(op, w.integers(dims), w.seed(), dtype=name), dtype)
 
 
-def _uniform(w: Writer, dims: Sequence[Dim], dtype: DType) -> Output:
+def uniform(w: Writer, dims: Sequence[Dim], dtype: DType) -> Output:
     """Between 0 and 1, without 1."""
     return _random(w, "StatelessRandomUniform", dims, dtype)
 
@@ -471,7 +533,7 @@ def _normal(w: Writer, dims: Sequence[Dim], dtype: DType) -> Output:
 
 @rule("rand", "rand_like", draws=True)
 def _rand(w: Writer, *_: Any, **__: Any) -> Output:
-    return _uniform(w, w.dims(w.result.shape), w.result.dtype)
+    return uniform(w, w.dims(w.result.shape), w.result.dtype)
 
 
 @rule("randn", "randn_like", draws=True)
@@ -486,9 +548,76 @@ def _normal_functional(
     return _normal(w, x.shape, x.dtype) * std + mean
 
 
+def _mean_of(w: Writer, mean: Any, std: Any) -> Output:
+    """Normal numbers, whose mean or deviation may be one for each."""
+    drawn = _normal(w, w.dims(w.result.shape), w.result.dtype)
+    return drawn * w.cast(std, w.result.dtype) + w.cast(mean, w.result.dtype)
+
+
+@rule("normal.Tensor_Tensor", "normal.Tensor_float", "normal.float_Tensor", draws=True)
+def _normal_around(w: Writer, mean: Any, std: Any = 1.0, **_: Any) -> Output:
+    return _mean_of(w, mean, std)
+
+
+@rule("normal.float_float", draws=True)
+def _normal_of_size(w: Writer, mean: float, std: float, size: Any, **_: Any) -> Output:
+    return _mean_of(w, mean, std)
+
+
+def _open_uniform(w: Writer, x: Tensor) -> Output:
+    """Between 0 and 1, without 0."""
+    return 1.0 - uniform(w, x.shape, dtypes.float32)
+
+
+@rule("exponential", draws=True)
+def _exponential(w: Writer, x: Tensor, lambd: float = 1.0, **_: Any) -> Output:
+    return w.cast(w.op("Log", _open_uniform(w, x)) * (-1.0 / lambd), x.dtype)
+
+
+@rule("geometric", draws=True)
+def _geometric(w: Writer, x: Tensor, p: float, **_: Any) -> Output:
+    tries = w.op("Log", _open_uniform(w, x)) * (1.0 / math.log1p(-p))
+    return w.cast(w.op("Maximum", w.op("Ceil", tries), w.cast(1, dtypes.float32)), x.dtype)
+
+
+@rule("cauchy", draws=True)
+def _cauchy(w: Writer, x: Tensor, median: float = 0.0, sigma: float = 1.0, **_: Any) -> Output:
+    angle = (_open_uniform(w, x) - 0.5) * math.pi
+    return w.cast(w.op("Tan", angle) * sigma + median, x.dtype)
+
+
+@rule("log_normal", draws=True)
+def _log_normal(w: Writer, x: Tensor, mean: float = 1.0, std: float = 2.0, **_: Any) -> Output:
+    return w.op("Exp", _normal(w, x.shape, x.dtype) * std + mean)
+
+
+@rule("poisson", draws=True)
+def _poisson(w: Writer, x: Tensor, **_: Any) -> Output:
+    rates, shape = w.cast(x, dtypes.float32), w.integers(x.shape)
+    drawn = w.op("StatelessRandomPoisson", shape, w.seed(), rates, dtype="float32")
+    return w.cast(drawn, x.dtype)
+
+
+@rule("multinomial", draws=True)
+def _multinomial(
+    w: Writer, x: Tensor, num_samples: Dim, replacement: bool = False, **_: Any
+) -> Output:
+    """Without replacement: those whose logarithm is the largest once Gumbel's noise is added."""
+    weights = w.cast(x, dtypes.float32)
+    rows = w.op("Log", w.reshape(weights, [-1, x.shape[-1]]))
+    count = w.cast(w.dim(num_samples), dtypes.int32)
+    if replacement:
+        drawn = w.op("StatelessMultinomial", rows, count, w.seed(), output_dtype="int64")
+    else:
+        noise = w.op("Log", -w.op("Log", _open_uniform(w, x)))
+        noisy = rows - w.reshape(noise, [-1, x.shape[-1]])
+        drawn = w.op("TopKV2", noisy, count, sorted=True)[1]
+    return w.reshape(drawn, w.dims(w.result.shape))
+
+
 @rule("uniform", draws=True)
 def _uniform_between(w: Writer, x: Tensor, low: float = 0.0, high: float = 1.0, **_: Any) -> Output:
-    return _uniform(w, x.shape, x.dtype) * (high - low) + low
+    return uniform(w, x.shape, x.dtype) * (high - low) + low
 
 
 def _integers_between(w: Writer, low: Any, high: Any) -> Output:
@@ -520,7 +649,7 @@ def _randint_like_from(w: Writer, x: Tensor, low: Any, high: Any, **_: Any) -> O
 
 def _drawn(w: Writer, x: Tensor, probability: Any) -> Output:
     """True with a probability, for each element of a tensor's shape."""
-    return w.op("Less", _uniform(w, x.shape, dtypes.float32), w.cast(probability, dtypes.float32))
+    return w.op("Less", uniform(w, x.shape, dtypes.float32), w.cast(probability, dtypes.float32))
 
 
 @rule("bernoulli.default", draws=True)

@@ -10,7 +10,7 @@ from .._native import Output
 from . import _dtypes as dtypes
 from ._dtypes import DType
 from ._rules import rule
-from ._writer import Dim, Tensor, Writer, axis_of, product
+from ._writer import Dim, Tensor, Value, Writer, axis_of, product
 
 
 def _no_info(w: Writer, x: Tensor) -> Output:
@@ -43,19 +43,139 @@ def _solve_triangular(
     left: bool = True,
     unitriangular: bool = False,
 ) -> Output:
-    if unitriangular or not left and x.dtype.is_complex:
-        raise UnimplementedError(f"left={left} with unitriangular={unitriangular}")
+    factor = _with_ones(w, x) if unitriangular else x.out
     if left:
-        return w.op("MatrixTriangularSolve", x, b, lower=not upper)
-    # Of y x = b: the transposed x times the transposed y.
-    order = [*range(b.rank - 2), b.rank - 1, b.rank - 2]
-    out = w.op("MatrixTriangularSolve", x, w.transpose(b, order), lower=not upper, adjoint=True)
-    return w.transpose(out, order)
+        return w.op("MatrixTriangularSolve", factor, b, lower=not upper)
+    # Of y x = b: the adjoint x times the adjoint y.
+    out = w.op(
+        "MatrixTriangularSolve", factor, adjoint(w, b, b.rank), lower=not upper, adjoint=True
+    )
+    return adjoint(w, out, b.rank)
 
 
-def _only_first(w: Writer) -> None:
+def adjoint(w: Writer, x: Tensor | Output, rank: int) -> Output:
+    """Matrices turned, of conjugate numbers."""
+    turned = w.transpose(x, [*range(rank - 2), rank - 1, rank - 2])
+    return w.op("Conj", turned) if turned.dtype.startswith("complex") else turned
+
+
+def _with_ones(w: Writer, x: Tensor) -> Output:
+    """Square matrices with ones in their diagonals."""
+    return w.op("MatrixSetDiag", x, w.full(x.shape[:-1], 1, x.dtype))
+
+
+@rule("triangular_solve")
+def _triangular_solve(
+    w: Writer,
+    b: Tensor,
+    x: Tensor,
+    upper: bool = True,
+    transpose: bool = False,
+    unitriangular: bool = False,
+) -> tuple[Output, Value]:
+    factor = _with_ones(w, x) if unitriangular else x.out
+    if transpose and x.dtype.is_complex:
+        factor = w.op("Conj", factor)
+    return w.op("MatrixTriangularSolve", factor, b, lower=not upper, adjoint=transpose), x
+
+
+def _solved(w: Writer, factor: Tensor, b: Value, upper: bool) -> Output:
+    """Of a a^H x = b, or a^H a x = b where the factor is an upper one."""
+    first = w.op("MatrixTriangularSolve", factor, b, lower=not upper, adjoint=upper)
+    return w.op("MatrixTriangularSolve", factor, first, lower=not upper, adjoint=not upper)
+
+
+@rule("cholesky_solve")
+def _cholesky_solve(w: Writer, b: Tensor, factor: Tensor, upper: bool = False) -> Output:
+    batch = w.dims(w.result.shape[:-2])
+    parts = [
+        Tensor(w, w.broadcast(t, [*batch, *t.shape[-2:]]), t.meta) for t in (factor, b)
+    ]  # fmt: skip
+    return _solved(w, *parts, upper)
+
+
+@rule("cholesky_inverse")
+def _cholesky_inverse(w: Writer, factor: Tensor, upper: bool = False) -> Output:
+    one = w.op("MatrixDiag", w.full(factor.shape[:-1], 1, factor.dtype))
+    return _solved(w, factor, one, upper)
+
+
+@rule("cholesky")
+def _plain_cholesky(w: Writer, x: Tensor, upper: bool = False) -> Output:
+    return _cholesky(w, x, upper=upper)[0]
+
+
+# ---- spectra and factors
+
+
+@rule("_linalg_eigh")
+def _eigh(
+    w: Writer,
+    x: Tensor,
+    UPLO: str = "L",
+    compute_v: bool = True,  # noqa: N803
+) -> tuple[Output, Output]:
+    """The lower half counts, or the upper one."""
+    half = adjoint(w, x, x.rank) if UPLO.upper() == "U" else x.out
+    values, vectors = w.op("SelfAdjointEigV2", half, compute_v=compute_v)
+    return w.cast(values, w.result[0].dtype), vectors
+
+
+@rule("linalg_eig")
+def _eig(w: Writer, x: Tensor) -> tuple[Output, Output]:
+    return w.op("Eig", x, compute_v=True, Tout=dtypes.name_of(w.result[0].dtype))
+
+
+@rule("_linalg_eigvals", "linalg_eigvals")
+def _eigenvalues(w: Writer, x: Tensor) -> Output:
+    return w.op("Eig", x, compute_v=False, Tout=dtypes.name_of(w.result.dtype))[0]
+
+
+@rule("_linalg_svd")
+def _svd(
+    w: Writer,
+    x: Tensor,
+    full_matrices: bool = False,
+    compute_uv: bool = True,
+    *,
+    driver: str | None = None,
+) -> tuple[Output, Output, Output]:
+    s, u, v = w.op("Svd", x, full_matrices=full_matrices, compute_uv=compute_uv)
+    return u, w.cast(s, w.result[1].dtype), adjoint(w, v, x.rank) if compute_uv else v
+
+
+@rule("linalg_qr")
+def _qr(w: Writer, x: Tensor, mode: str = "reduced") -> tuple[Output, Output]:
+    q, r = w.op("Qr", x, full_matrices=mode == "complete")
+    return (w.constant([], x.dtype) if mode == "r" else q), r
+
+
+@rule("_linalg_slogdet")
+def _slogdet(w: Writer, x: Tensor) -> tuple[Output, Output, None, None]:
+    _only_first(w, 2)
+    sign, size = w.op("LogMatrixDeterminant", x)
+    return sign, w.cast(size, w.result[1].dtype), None, None
+
+
+@rule("linalg_lu")
+def _lu(w: Writer, x: Tensor, *, pivot: bool = True) -> tuple[Output, Output, Output]:
+    """The transposed permutation, and both factors, of square matrices."""
+    extent = x.shape[-1]
+    if not pivot or x.shape[-2] != extent:
+        raise UnimplementedError("factors without pivots, or of a matrix that isn't square")
+    both, order = w.op("Lu", x, output_idx_type="int64")
+    rows = w.op("ExpandDims", order, w.indices(-2))
+    column = w.op("ExpandDims", w.range(extent), w.indices(1))
+    lower = w.op("MatrixBandPart", both, w.indices(-1), w.indices(0))
+    lower = w.op("MatrixSetDiag", lower, w.full(x.shape[:-1], 1, x.dtype))
+    upper = w.op("MatrixBandPart", both, w.indices(0), w.indices(-1))
+    return w.cast(w.op("Equal", rows, column), x.dtype), lower, upper
+
+
+def _only_first(w: Writer, count: int = 1) -> None:
     """Factors with pivots aren't there, which gradients use."""
-    if any(w.is_used(i) for i in range(1, len(w.result)) if w.result[i].dtype != dtypes.int32):
+    rest = range(count, len(w.result))
+    if any(w.is_used(i) for i in rest if w.result[i].dtype != dtypes.int32):
         raise UnimplementedError("the factors of a matrix, as its gradient uses them")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .._native import Output
@@ -56,6 +57,40 @@ def _addmm(
     w: Writer, x: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
 ) -> Output:
     return _sum(w, x, multiply(w, a, b), beta, alpha)
+
+
+@rule("addbmm")
+def _addbmm(
+    w: Writer, x: Tensor, a: Tensor, b: Tensor, *, beta: Scalar = 1, alpha: Scalar = 1
+) -> Output:
+    return _sum(w, x, w.op("Sum", multiply(w, a, b), w.indices([0])), beta, alpha)
+
+
+@rule("_int_mm")
+def _whole_mm(w: Writer, x: Tensor, y: Tensor) -> Output:
+    return w.op("MatMul", w.cast(x, dtypes.int32), w.cast(y, dtypes.int32))
+
+
+@rule("_trilinear")
+def _trilinear(
+    w: Writer,
+    x: Tensor,
+    y: Tensor,
+    z: Tensor,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> Output:
+    """A product of three with dimensions that one of them lacks, summed over some."""
+    wide = []
+    for value, missing in ((x, expand1), (y, expand2), (z, expand3)):
+        dims = value.shape
+        for axis in sorted(missing):
+            dims.insert(axis, 1)
+        wide.append(w.reshape(value, dims))
+    return w.op("Sum", wide[0] * wide[1] * wide[2], w.indices(list(sumdim)))
 
 
 def _column(w: Writer, x: Tensor) -> Output:

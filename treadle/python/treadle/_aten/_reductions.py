@@ -6,11 +6,14 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
+from .._errors import UnimplementedError
 from .._native import Output
 from . import _dtypes as dtypes
 from ._dtypes import DType
 from ._rules import rule
-from ._writer import KEEP, Scalar, Tensor, Value, Writer, axes_of, axis_of, product
+from ._writer import KEEP, Scalar, Tensor, Value, Writer, axes_of, axis_of, product, require_small
 
 
 def reduce(w: Writer, op: str, x: Value, axes: Sequence[int], keepdim: bool = False) -> Output:
@@ -160,6 +163,13 @@ _NORMS: dict[float, Callable[[Writer, Output, list[int], bool], Output]] = {
 }  # fmt: skip
 
 
+def norm_of(w: Writer, x: Output, order: Any, axes: list[int], keepdim: bool) -> Output:
+    if order in _NORMS:
+        return _NORMS[order](w, x, axes, keepdim)
+    total = reduce(w, "Sum", w.op("Pow", w.op("Abs", x), float(order)), axes, keepdim)
+    return w.op("Pow", total, 1.0 / order)
+
+
 @rule("linalg_vector_norm")
 def _vector_norm(
     w: Writer,
@@ -173,11 +183,10 @@ def _vector_norm(
     (value,), result = w.promoted(KEEP, x)
     if dtype is not None:
         value, result = w.cast(value, dtype), dtype
-    axes = axes_of(dim, x.rank)
-    if ord in _NORMS:
-        return w.cast(_NORMS[ord](w, value, axes, keepdim), result)
-    total = reduce(w, "Sum", w.op("Pow", w.op("Abs", value), float(ord)), axes, keepdim)
-    return w.cast(w.op("Pow", total, 1.0 / ord), result)
+    if x.dtype.is_complex:
+        value = w.op("ComplexAbs", value, Tout=dtypes.name_of(w.result.dtype))
+        result = w.result.dtype
+    return w.cast(norm_of(w, value, ord, axes_of(dim, x.rank), keepdim), result)
 
 
 @rule("norm.Scalar")
@@ -188,6 +197,33 @@ def _norm(w: Writer, x: Tensor, p: Scalar = 2) -> Output:
 @rule("norm.ScalarOpt_dim", "norm.ScalarOpt_dim_dtype")
 def _norm_along(w: Writer, x: Tensor, p: Any, dim: Any, keepdim: bool = False, **_: Any) -> Output:
     return _vector_norm(w, x, 2 if p is None else p, dim, keepdim)
+
+
+def _distances(w: Writer, difference: Output, p: float) -> Output:
+    """The norms of differences, which lie along the last dimension."""
+    axes = [len(difference.shape) - 1]
+    return norm_of(w, difference, p, axes, False)
+
+
+@rule("_cdist_forward", "cdist")
+def _cdist(w: Writer, x: Tensor, y: Tensor, p: float = 2.0, compute_mode: Any = None) -> Output:
+    """Between all pairs of rows."""
+    dtype = w.result.dtype
+    rows = w.op("ExpandDims", w.cast(x, dtype), w.indices(-2))
+    columns = w.op("ExpandDims", w.cast(y, dtype), w.indices(-3))
+    return _distances(w, w.op("Sub", rows, columns), p)
+
+
+@rule("_pdist_forward", "pdist")
+def _pdist(w: Writer, x: Tensor, p: float = 2.0) -> Output:
+    """Between each row and those after it."""
+    count = x.shape[0]
+    if not isinstance(count, int):
+        raise UnimplementedError("distances between as many rows as a symbol says")
+    require_small(count, count)
+    first, second = np.triu_indices(count, 1)
+    rows = [w.op("GatherV2", x, w.indices(places), w.indices(0)) for places in (first, second)]
+    return _distances(w, w.op("Sub", *rows), p)
 
 
 @rule("logsumexp")
@@ -201,6 +237,21 @@ def _logsumexp(w: Writer, x: Tensor, dim: Any, keepdim: bool = False) -> Output:
     total = w.op("Log", reduce(w, "Sum", w.op("Exp", value - base), axes, True))
     out = total + base
     return out if keepdim or not axes else w.op("Squeeze", out, squeeze_dims=axes)
+
+
+@rule("dist")
+def _distance(w: Writer, x: Tensor, y: Tensor, p: Scalar = 2) -> Output:
+    (x, y), dtype = w.promoted(KEEP, x, y)
+    difference = w.op("Sub", x, y)
+    return w.cast(norm_of(w, difference, p, list(range(len(difference.shape))), False), dtype)
+
+
+@rule("equal")
+def _equal(w: Writer, x: Tensor, y: Tensor) -> Output:
+    if x.rank != y.rank:
+        return w.constant(False)
+    same = w.op("Equal", x, y, incompatible_shape_error=False)
+    return w.op("All", same, w.indices(list(range(x.rank))))
 
 
 @rule("count_nonzero")
@@ -222,6 +273,53 @@ def _register_scan(name: str, op: str) -> None:
 
 _register_scan("cumsum", "Cumsum")
 _register_scan("cumprod", "Cumprod")
+
+
+@rule("logcumsumexp", "_logcumsumexp")
+def _log_cumulative(w: Writer, x: Tensor, dim: int) -> Output:
+    (value,), dtype = w.promoted(KEEP, x)
+    if not x.rank:
+        return x.out
+    axis = w.constant(axis_of(dim, x.rank), dtypes.int32)
+    return w.cast(w.op("CumulativeLogsumexp", value, axis), dtype)
+
+
+def _register_extreme_scan(name: str, is_behind: str) -> None:
+    @rule(name)
+    def scan(w: Writer, x: Tensor, dim: int) -> tuple[Output, Output]:
+        """The extreme so far and its place, the last one of equals: each step doubles how far
+        back an element looks."""
+        if not x.rank:
+            return x.out, w.constant(0, dtypes.int64)
+        axis = axis_of(dim, x.rank)
+        extent = x.shape[axis]
+        if not isinstance(extent, int):
+            raise UnimplementedError(f"{name} along a dimension of symbolic size")
+        value = w.cast(x, dtypes.uint8) if x.dtype == dtypes.bool_ else x.out
+        column = w.reshape(w.range(extent), [-1, *[1] * (x.rank - 1 - axis)])
+        place = w.broadcast(column, x.shape)
+        step = 1
+        while step < extent:
+            before = _moved(w, value, x.rank, axis, step)
+            stays = w.op(is_behind, before, value)
+            if x.dtype.is_floating_point:
+                is_old = w.op("LogicalOr", stays, w.op("IsNan", value))
+                stays = w.op("SelectV2", w.op("IsNan", before), w.op("IsNan", value), is_old)
+            place = w.op("SelectV2", stays, place, _moved(w, place, x.rank, axis, step))
+            value = w.op("SelectV2", stays, value, before)
+            step *= 2
+        return w.cast(value, x.dtype), place
+
+
+def _moved(w: Writer, value: Output, rank: int, axis: int, step: int) -> Output:
+    """Each element a few places later; the first ones stay."""
+    lead = (slice(None),) * axis
+    parts = [value[(*lead, slice(None, step))], value[(*lead, slice(None, -step))]]
+    return w.op("ConcatV2", parts, w.indices(axis))
+
+
+_register_extreme_scan("cummax", "LessEqual")
+_register_extreme_scan("cummin", "GreaterEqual")
 
 
 # ---- sorting
@@ -261,7 +359,9 @@ def _topk(
 
 
 @rule("sort.default")
-def _sort(w: Writer, x: Tensor, dim: int = -1, descending: bool = False) -> tuple[Output, Output]:
+def sorted_along(
+    w: Writer, x: Tensor, dim: int = -1, descending: bool = False
+) -> tuple[Output, Output]:
     extent = x.shape[axis_of(dim, x.rank)] if x.rank else 1
     return _top(w, x, extent, dim, descending)
 
@@ -270,16 +370,116 @@ def _sort(w: Writer, x: Tensor, dim: int = -1, descending: bool = False) -> tupl
 def _stable_sort(
     w: Writer, x: Tensor, *, stable: bool | None = None, dim: int = -1, descending: bool = False
 ) -> tuple[Output, Output]:
-    return _sort(w, x, dim, descending)
+    return sorted_along(w, x, dim, descending)
 
 
 @rule("argsort.default")
 def _argsort(w: Writer, x: Tensor, dim: int = -1, descending: bool = False) -> Output:
-    return _sort(w, x, dim, descending)[1]
+    return sorted_along(w, x, dim, descending)[1]
 
 
 @rule("argsort.stable")
 def _stable_argsort(
     w: Writer, x: Tensor, *, stable: bool, dim: int = -1, descending: bool = False
 ) -> Output:
-    return _sort(w, x, dim, descending)[1]
+    return sorted_along(w, x, dim, descending)[1]
+
+
+def _nth(w: Writer, x: Tensor, number: Any, dim: int, keepdim: bool) -> tuple[Output, Output]:
+    """What stands at a place once all are sorted, and where it stood."""
+    if not x.rank:
+        return x.out, w.constant(0, dtypes.int64)
+    axis = axis_of(dim, x.rank)
+    values, places = (
+        w.op("GatherV2", part, w.cast(number, dtypes.int64), w.indices(axis))
+        for part in sorted_along(w, x, dim)
+    )
+    if not keepdim:
+        return values, places
+    wide = w.indices(axis)
+    return w.op("ExpandDims", values, wide), w.op("ExpandDims", places, wide)
+
+
+@rule("kthvalue")
+def _kth(w: Writer, x: Tensor, k: Any, dim: int = -1, keepdim: bool = False) -> Any:
+    return _nth(w, x, k - 1, dim, keepdim)
+
+
+def _register_median(name: str, skips_nan: bool) -> None:
+    @rule(f"{name}.dim")
+    def along(w: Writer, x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
+        """The lower one of the two in the middle."""
+        count = x.shape[axis_of(dim, x.rank)] if x.rank else 1
+        if not x.dtype.is_floating_point or not x.rank:
+            return _nth(w, x, (count - 1) // 2, dim, keepdim)
+        axis = axis_of(dim, x.rank)
+        is_nan = w.op("IsNan", x)
+        ordered = w.op("SelectV2", is_nan, w.cast(math.inf, x.dtype), x)
+        number = (count - 1) // 2
+        if skips_nan:
+            known = w.cast(w.op("LogicalNot", is_nan), dtypes.int64)
+            known = reduce(w, "Sum", known, [axis], True)
+            middle = w.op("Maximum", known - np.int64(1), w.indices(0)) // 2
+            places = sorted_along(w, Tensor(w, ordered, x.meta), dim)[1]
+            place = _taken(w, places, middle, axis)
+        else:
+            place = _nth(w, Tensor(w, ordered, x.meta), number, dim, True)[1]
+            first = w.op("ArgMax", w.cast(is_nan, dtypes.uint8), w.indices(axis),
+                         output_type="int64")  # fmt: skip
+            has_nan = w.op("Any", is_nan, w.indices([axis]), keep_dims=True)
+            place = w.op("SelectV2", has_nan, w.op("ExpandDims", first, w.indices(axis)), place)
+        value = _taken(w, x.out, place, axis)
+        if keepdim:
+            return value, place
+        return tuple(w.op("Squeeze", v, squeeze_dims=[axis]) for v in (value, place))
+
+    @rule(f"{name}.default")
+    def whole(w: Writer, x: Tensor) -> Output:
+        flat = Tensor(w, w.reshape(x, [-1]), x.meta.flat())
+        return along(w, flat, 0)[0]
+
+
+def _taken(w: Writer, value: Output, place: Output, axis: int) -> Output:
+    """The element of each row along an axis that a place names; rows keep that axis."""
+    rank = len(value.shape)
+    order = list(range(rank))
+    order[axis], order[-1] = order[-1], order[axis]
+    rows, places = w.transpose(value, order), w.transpose(place, order)
+    taken = w.op("GatherV2", rows, places, w.indices(rank - 1), batch_dims=rank - 1)
+    return w.transpose(taken, order)
+
+
+_register_median("median", False)
+_register_median("nanmedian", True)
+
+
+# ---- how many there are of each
+
+
+@rule("bincount")
+def _bincount(w: Writer, x: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Output:
+    numbers = w.cast(x, dtypes.int64)
+    with_least = w.op("ConcatV2", [numbers, w.indices([minlength - 1])], w.indices(0))
+    size = w.op("Max", with_least, w.indices([0])) + np.int64(1)
+    dtype = w.result.dtype
+    counted = w.op("OnesLike", numbers) if weights is None else w.cast(weights, dtype)
+    return w.op("UnsortedSegmentSum", counted, numbers, size)
+
+
+@rule("histc")
+def _histogram(w: Writer, x: Tensor, bins: int = 100, min: Scalar = 0, max: Scalar = 0) -> Output:
+    """Of a range, or of all that there is; what lies outside isn't counted."""
+    value = w.reshape(x, [-1])
+    low, high = w.cast(min, x.dtype), w.cast(max, x.dtype)
+    if min == max:
+        low, high = (w.op(op, value, w.indices([0])) for op in ("Min", "Max"))
+        is_one = w.op("Equal", low, high)
+        one = w.cast(1, x.dtype)
+        low = w.op("SelectV2", is_one, low - one, low)
+        high = w.op("SelectV2", is_one, high + one, high)
+    place = w.op("RealDiv", (value - low) * w.cast(bins, x.dtype), high - low)
+    place = w.cast(w.op("Floor", place), dtypes.int64)
+    place = w.op("Minimum", place, w.indices(bins - 1))
+    is_inside = w.op("LogicalAnd", value >= low, value <= high)
+    place = w.op("SelectV2", is_inside, place, w.indices(-1))
+    return w.op("UnsortedSegmentSum", w.op("OnesLike", value), place, w.indices(bins))

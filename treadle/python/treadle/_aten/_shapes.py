@@ -13,6 +13,7 @@ from .._native import Output
 from . import _dtypes as dtypes
 from ._dtypes import DType
 from ._rules import rule
+from ._values import Meta, is_in_order
 from ._writer import Dim, Scalar, Tensor, Value, Writer, axis_of, is_static, product, require_small
 
 # ---- the same elements
@@ -108,14 +109,58 @@ def _as_strided(
     stride: Sequence[Dim],
     storage_offset: Dim | None = None,
 ) -> Output:
-    """Of a tensor that is all of its memory, in order: its elements by their places."""
-    if not x.meta.is_contiguous() or not is_static([*size, *stride, *x.shape]):
-        raise UnimplementedError("as_strided of what isn't contiguous, or of symbolic shape")
+    """Elements by their places in memory."""
+    places = _strided(w, x, size, stride, storage_offset)
+    return w.op("GatherV2", _memory(w, x), places, w.indices(0))
+
+
+def _memory(w: Writer, x: Tensor) -> Output:
+    """The elements as they lie in memory, which no others share."""
+    if x.meta.is_contiguous() or is_in_order(x.meta):
+        return w.reshape(x, [-1])
+    steps = x.meta.stride or ()
+    if is_static(steps):
+        order = sorted(range(x.rank), key=lambda axis: -steps[axis])
+        shape, stride = (tuple(dims[a] for a in order) for dims in (x.meta.shape, steps))
+        if is_in_order(Meta(x.dtype, shape, stride)):
+            return w.reshape(w.transpose(x, order), [-1])
+    raise UnimplementedError("as_strided of a part of what memory holds")
+
+
+def _strided(
+    w: Writer, x: Tensor, size: Sequence[Dim], stride: Sequence[Dim], storage_offset: Dim | None
+) -> Output:
+    own = x.meta.storage_offset or 0
+    first = own if storage_offset is None else storage_offset
+    if not is_static([*x.meta.shape, *size, *stride, first, own]):
+        places: Any = w.cast(w.dim(first) - w.dim(own), dtypes.int64)
+        for extent, step in zip(size, stride, strict=True):
+            row = w.range(extent) * w.cast(step, dtypes.int64)
+            places = w.op("ExpandDims", places, w.indices(-1)) + row
+        return places
     require_small(*size)
-    places = np.full((), int(storage_offset or x.meta.storage_offset or 0), np.int64)
+    places = np.full((), first - own, np.int64)
     for extent, step in zip(size, stride, strict=True):
         places = places[..., None] + np.arange(extent) * step
-    return w.op("GatherV2", w.reshape(x, [-1]), w.indices(places), w.indices(0))
+    if places.size and not 0 <= places.min() <= places.max() < product(x.shape):
+        raise UnimplementedError("as_strided of memory beyond the tensor that it is given")
+    return w.indices(places)
+
+
+@rule("as_strided_scatter")
+def _as_strided_scatter(
+    w: Writer,
+    x: Tensor,
+    src: Tensor,
+    size: Sequence[Dim],
+    stride: Sequence[Dim],
+    storage_offset: Dim | None = None,
+) -> Output:
+    if not x.meta.is_contiguous():
+        raise UnimplementedError("elements are put into memory that isn't in order")
+    column = w.reshape(_strided(w, x, size, stride, storage_offset), [-1, 1])
+    flat = w.op("TensorScatterUpdate", w.reshape(x, [-1]), column, w.reshape(src, [-1]))
+    return w.reshape(flat, x.shape)
 
 
 # ---- parts
@@ -147,7 +192,7 @@ def _slice_of(w: Writer, x: Value, axis: int, start: Any, end: Any, step: int = 
 def _slice_bounds(w: Writer, x: Tensor, dim: int, start: Any, end: Any) -> tuple[int, Any, Any]:
     axis = axis_of(dim, x.rank)
     extent = x.shape[axis]
-    start, end = start or 0, extent if end is None else end
+    start, end = 0 if start is None else start, extent if end is None else end
     if isinstance(end, int) and (end >= _FAR or (isinstance(extent, int) and end >= extent)):
         end = None
     return axis, start, end
@@ -570,6 +615,17 @@ def _linspace(w: Writer, start: Any, end: Any, steps: Any, **_: Any) -> Output:
     dtype = w.result.dtype
     require_small(steps)
     return w.constant(np.linspace(start, end, steps), dtype)
+
+
+def _register_triangle(name: str, indices: Any) -> None:
+    @rule(name)
+    def write(w: Writer, row: int, col: int, offset: int = 0, **_: Any) -> Output:
+        require_small(row, col)
+        return w.constant(np.array(indices(row, offset, col)), w.result.dtype)
+
+
+_register_triangle("tril_indices", np.tril_indices)
+_register_triangle("triu_indices", np.triu_indices)
 
 
 @rule("eye")

@@ -58,6 +58,14 @@ class Meta:
             return False
         return _is_contiguous(_last_swapped(self.shape), _last_swapped(self.stride))
 
+    def flat(self) -> Meta:
+        """That of all elements as a vector."""
+        number, rest = 1, []
+        for dim in self.shape:
+            number, rest = (number * dim, rest) if isinstance(dim, int) else (number, [*rest, dim])
+        count = Expr("Mul", (number, *rest)) if rest else number
+        return Meta(self.dtype, (count,))
+
     def row(self) -> Meta:
         """That of x[0]."""
         source = self.source[0] if self.source is not None else None
@@ -79,6 +87,33 @@ def _is_contiguous(shape: Sequence[Any], stride: Sequence[Any]) -> bool:
             return 0 in shape
         expected *= extent
     return True
+
+
+def is_in_order(meta: Any) -> bool:
+    """Whether a tensor's elements lie in memory in order, with symbols in sizes as well."""
+    if not isinstance(meta, Meta) or meta.stride is None:
+        return False
+    expected: list[Any] = []
+    for extent, step in zip(reversed(meta.shape), reversed(meta.stride), strict=True):
+        if extent != 1 and _factors(step) != _product(expected):
+            return False
+        expected.append(extent)
+    return True
+
+
+def _factors(dim: Any) -> tuple[int, tuple[str, ...]]:
+    """A product as its number, and the rest in a fixed order."""
+    if isinstance(dim, int):
+        return dim, ()
+    return _product(dim.args) if dim.kind == "Mul" else (1, (repr(dim),))
+
+
+def _product(dims: Any) -> tuple[int, tuple[str, ...]]:
+    number, rest = 1, []
+    for factor, names in map(_factors, dims):
+        number *= factor
+        rest += names
+    return number, tuple(sorted(rest))
 
 
 def broadcast(shapes: Sequence[Sequence[Any]]) -> list[Any]:

@@ -1,0 +1,192 @@
+"""Images made larger or smaller: products with a matrix for each dimension, or parts of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import UnimplementedError
+from .._native import Output
+from ._images import along_axes
+from ._rules import rule
+from ._writer import Dim, Tensor, Writer, is_static, require_small
+
+_Rows = Callable[[int, int, Any, bool], np.ndarray]
+
+
+def _nearest_places(extent: int, size: int, scale: float | None) -> np.ndarray:
+    """Which row each row of the result is."""
+    require_small(size)
+    factor = np.float32(1 / scale if scale else extent / size)
+    sources = np.floor(np.arange(size, dtype=np.float32) * factor).astype(int)
+    return np.minimum(sources, extent - 1)
+
+
+def _nearest_rows(extent: int, size: int, scale: float | None) -> np.ndarray:
+    """[size, extent]: the same as a matrix."""
+    require_small(extent, max(extent, size))
+    return np.eye(extent)[_nearest_places(extent, size, scale)]
+
+
+def _places(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
+    """Where each row of the result lies among those of the image."""
+    require_small(extent, max(extent, size))
+    if align_corners:
+        return np.arange(size) * ((extent - 1) / (size - 1) if size > 1 else 0.0)
+    return (np.arange(size) + 0.5) * (1 / scale if scale else extent / size) - 0.5
+
+
+def _linear_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
+    """[size, extent]: how each row of the result is made of two."""
+    places = np.maximum(_places(extent, size, scale, align_corners), 0)
+    below = np.minimum(np.floor(places).astype(int), extent - 1)
+    share = (places - below)[:, None]
+    above = np.minimum(below + 1, extent - 1)
+    return np.eye(extent)[below] * (1 - share) + np.eye(extent)[above] * share
+
+
+def _cubic(distance: np.ndarray, sharpness: float) -> np.ndarray:
+    """Keys' cubic convolution (1981, equation 15)."""
+    x, a = np.abs(distance), sharpness
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = (((x - 5) * x + 8) * x - 4) * a
+    return np.where(x <= 1, near, np.where(x < 2, far, 0.0))
+
+
+def _cubic_rows(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
+    """[size, extent]: the same of four, where the first and the last row go on."""
+    places = _places(extent, size, scale, align_corners)
+    matrix = np.zeros((size, extent))
+    for step in range(-1, 3):
+        source = np.floor(places).astype(int) + step
+        chosen = np.arange(size), np.clip(source, 0, extent - 1)
+        np.add.at(matrix, chosen, _cubic(places - source, -0.75))
+    return matrix
+
+
+def _smooth(filter_of: Callable[[np.ndarray], np.ndarray], support: float) -> _Rows:
+    """Rows that take in all that lies below them, where an image becomes smaller."""
+
+    def rows(extent: int, size: int, scale: float | None, align_corners: bool) -> np.ndarray:
+        step = 1 / scale if scale else extent / size
+        if align_corners:
+            step = (extent - 1) / (size - 1) if size > 1 else 0.0
+        require_small(extent, size)
+        centers = (np.arange(size) + 0.5)[:, None] * step
+        width = max(step, 1.0)
+        first = np.maximum((centers - support * width + 0.5).astype(int), 0)
+        last = np.minimum((centers + support * width + 0.5).astype(int), extent)
+        places = np.arange(extent)
+        weights = filter_of((places - centers + 0.5) / width)
+        weights = np.where((places >= first) & (places < last), weights, 0.0)
+        return weights / weights.sum(1, keepdims=True)
+
+    return rows
+
+
+# ---- in one direction
+
+
+def _scales(given: Sequence[Any], dims: int) -> list[float | None]:
+    """The factor of each dimension, however they are given."""
+    if len(given) == 1 and isinstance(given[0], list | tuple):
+        return list(given[0])
+    return [*given, *[None] * (dims - len(given))]
+
+
+def _sizes(w: Writer, x: Tensor) -> tuple[list[int], list[int]]:
+    """Those of the image, and of the result."""
+    dims, sizes = x.shape[2:], w.dims(w.result.shape[2:])
+    if not is_static([*sizes, *dims]):
+        raise UnimplementedError("an image of symbolic size made larger")
+    return dims, sizes
+
+
+def _register_nearest(n: int, name: str, places_of: Callable[..., np.ndarray]) -> None:
+    @rule(f"{name}{n}d")
+    def nearest(w: Writer, x: Tensor, output_size: Any = None, *scales: Any) -> Output:
+        """With a factor for each dimension, or a list of them."""
+        value = x.out
+        each = zip(*_sizes(w, x), _scales(scales, n), strict=True)
+        for axis, (extent, size, scale) in enumerate(each):
+            places = w.indices(places_of(extent, size, scale))
+            value = w.op("GatherV2", value, places, w.indices(2 + axis))
+        return value
+
+
+def _exact_places(extent: int, size: int, scale: float | None) -> np.ndarray:
+    """The same by the centres of rows."""
+    require_small(size)
+    factor = np.float32(1 / scale if scale else extent / size)
+    sources = np.floor((np.arange(size, dtype=np.float32) + np.float32(0.5)) * factor).astype(int)
+    return np.minimum(sources, extent - 1)
+
+
+for _n in (1, 2, 3):
+    _register_nearest(_n, "upsample_nearest", _nearest_places)
+    _register_nearest(_n, "_upsample_nearest_exact", _exact_places)
+
+
+def _register_rows(name: str, n: int, rows_of: _Rows) -> None:
+    @rule(name)
+    def resize(w: Writer, x: Tensor, size: Any, align_corners: bool, *scales: Any) -> Output:
+        each = zip(*_sizes(w, x), _scales(scales, n), strict=True)
+        return along_axes(w, x, [rows_of(*one, align_corners) for one in each])
+
+
+_ROWS: dict[str, tuple[int, _Rows]] = {
+    "upsample_linear1d": (1, _linear_rows),
+    "upsample_bilinear2d": (2, _linear_rows),
+    "upsample_trilinear3d": (3, _linear_rows),
+    "upsample_bicubic2d": (2, _cubic_rows),
+    "_upsample_bilinear2d_aa": (2, _smooth(lambda x: np.maximum(1 - np.abs(x), 0), 1.0)),
+    "_upsample_bicubic2d_aa": (2, _smooth(lambda x: _cubic(x, -0.5), 2.0)),
+}
+
+for _name, (_count, _rows) in _ROWS.items():
+    _register_rows(_name, _count, _rows)
+
+
+# ---- gradients
+
+
+def _flow_back(w: Writer, grad: Tensor, rows: np.ndarray, columns: np.ndarray) -> Output:
+    left = w.op("BatchMatMulV2", w.constant(rows.T, grad.dtype), grad)
+    return w.op("BatchMatMulV2", left, w.constant(columns, grad.dtype))
+
+
+def _static_sizes(sizes: Sequence[Dim], dims: Sequence[Dim]) -> tuple[list[int], list[int]]:
+    if not is_static([*sizes, *dims]):
+        raise UnimplementedError("the gradient of an image of symbolic size made larger")
+    return list(sizes), list(dims)
+
+
+@rule("upsample_nearest2d_backward")
+def _nearest_backward(
+    w: Writer,
+    grad: Tensor,
+    output_size: Sequence[Dim],
+    input_size: Sequence[Dim],
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Output:
+    sizes, dims = _static_sizes(w.dims(output_size), w.dims(input_size))
+    rows = _nearest_rows(dims[2], sizes[0], scales_h)
+    return _flow_back(w, grad, rows, _nearest_rows(dims[3], sizes[1], scales_w))
+
+
+@rule("upsample_bilinear2d_backward")
+def _bilinear_backward(
+    w: Writer,
+    grad: Tensor,
+    output_size: Sequence[Dim],
+    input_size: Sequence[Dim],
+    align_corners: bool,
+    scales_h: float | None = None,
+    scales_w: float | None = None,
+) -> Output:
+    sizes, dims = _static_sizes(w.dims(output_size), w.dims(input_size))
+    rows = _linear_rows(dims[2], sizes[0], scales_h, align_corners)
+    return _flow_back(w, grad, rows, _linear_rows(dims[3], sizes[1], scales_w, align_corners))

@@ -1,0 +1,143 @@
+"""Images and volumes at places between their elements, which a grid names."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from .._native import Output
+from . import _dtypes as dtypes
+from ._rules import rule
+from ._writer import KEEP, Dim, Tensor, Writer, product
+
+_ZEROS, _BORDER, _REFLECTION = range(3)
+
+
+class _Axis:
+    """One dimension of an image, and where places along it lie."""
+
+    def __init__(self, w: Writer, extent: Dim, dtype: str, padding: int, align: bool) -> None:
+        self.w, self.padding, self.align = w, padding, align
+        self.dtype = dtypes.named(dtype)
+        self.extent = w.cast(extent, self.dtype)
+
+    def number(self, value: float) -> Output:
+        return self.w.cast(value, self.dtype)
+
+    def place(self, x: Output) -> Output:
+        """From -1 ... 1 as an element's number."""
+        if self.align:
+            return (x + 1.0) * 0.5 * (self.extent - 1.0)
+        return ((x + 1.0) * self.extent - 1.0) * 0.5
+
+    def clipped(self, place: Output) -> Output:
+        low = self.w.op("Maximum", place, self.number(0))
+        return self.w.op("Minimum", low, self.extent - 1.0)
+
+    def reflected(self, place: Output) -> Output:
+        """Beyond its ends an image goes on as its mirror image."""
+        start = 0.0 if self.align else -0.5
+        span = self.extent - 1.0 if self.align else self.extent
+        w, distance = self.w, self.w.op("Abs", place - start)
+        turns = w.op("Floor", w.op("DivNoNan", distance, span))
+        rest = distance - turns * span
+        is_odd = w.op("FloorMod", turns, self.number(2)) > 0.0
+        inside = w.op("SelectV2", is_odd, span - rest, rest) + start
+        return w.op("SelectV2", span > 0.0, inside, w.op("ZerosLike", inside))
+
+    def inside(self, place: Output) -> Output:
+        """A place as the padding brings it into the image; zeros bring none."""
+        if self.padding == _ZEROS:
+            return place
+        return self.clipped(self.reflected(place) if self.padding == _REFLECTION else place)
+
+    def share(self, tap: Output, weight: Output) -> Output:
+        """What an element counts: nothing outside."""
+        if self.padding != _ZEROS:
+            return weight
+        is_inside = self.w.op("LogicalAnd", tap >= 0.0, tap <= self.extent - 1.0)
+        return weight * self.w.cast(is_inside, self.dtype)
+
+
+Taps = list[tuple[Output, Output]]
+
+
+def _linear(axis: _Axis, x: Output) -> Taps:
+    place = axis.inside(axis.place(x))
+    below = axis.w.op("Floor", place)
+    share = place - below
+    return [(below, 1.0 - share), (below + 1.0, share)]
+
+
+def _nearest(axis: _Axis, x: Output) -> Taps:
+    tap = axis.w.op("Rint", axis.inside(axis.place(x)))
+    return [(tap, axis.w.op("OnesLike", tap))]
+
+
+_SHARPNESS = -0.75  # as PyTorch has it
+
+
+def _cubic_near(t: Output) -> Output:
+    """Keys' cubic convolution (1981, equation 15) at a distance of at most 1."""
+    return ((_SHARPNESS + 2.0) * t - (_SHARPNESS + 3.0)) * t * t + 1.0
+
+
+def _cubic_far(t: Output) -> Output:
+    """The same at a distance from 1 to 2."""
+    return ((t * _SHARPNESS - 5.0 * _SHARPNESS) * t + 8.0 * _SHARPNESS) * t - 4.0 * _SHARPNESS
+
+
+def _cubic(axis: _Axis, x: Output) -> Taps:
+    """Here the padding brings each of the four elements into the image by itself."""
+    place = axis.place(x)
+    below = axis.w.op("Floor", place)
+    t = place - below
+    weights = (_cubic_far(t + 1.0), _cubic_near(t), _cubic_near(1.0 - t), _cubic_far(2.0 - t))
+    return [(axis.inside(below + float(i - 1)), weight) for i, weight in enumerate(weights)]
+
+
+_INTERPOLATIONS: dict[int, Callable[[_Axis, Output], Taps]] = {
+    0: _linear,
+    1: _nearest,
+    2: _cubic,
+}
+
+
+@rule("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
+def _grid_sampler(
+    w: Writer,
+    x: Tensor,
+    grid: Tensor,
+    interpolation_mode: int,
+    padding_mode: int,
+    align_corners: bool,
+) -> Output:
+    """A grid names the last dimension first."""
+    (image, places), dtype = w.promoted(KEEP, x, grid)
+    batch, channels, *extents = x.shape
+    outs, spatial = grid.shape[1:-1], len(extents)
+    rows = w.transpose(w.reshape(image, [batch, channels, product(extents)]), [0, 2, 1])
+    flat = w.reshape(places, [batch, product(outs), spatial])
+    axes = [_Axis(w, e, image.dtype, padding_mode, align_corners) for e in extents]
+    taps_of = _INTERPOLATIONS[interpolation_mode]
+    taps = [taps_of(axis, flat[:, :, spatial - 1 - i]) for i, axis in enumerate(axes)]
+    parts = [_part(w, rows, axes, chosen) for chosen in itertools.product(*taps)]
+    out = w.transpose(functools.reduce(operator.add, parts), [0, 2, 1])
+    return w.cast(w.reshape(out, [batch, channels, *outs]), dtype)
+
+
+def _part(w: Writer, rows: Output, axes: list[_Axis], chosen: tuple[Any, ...]) -> Output:
+    """The elements that one tap of each dimension names, as much as they count."""
+    flat: Any = None
+    share: Any = None
+    for axis, (tap, weight) in zip(axes, chosen, strict=True):
+        place = w.cast(axis.clipped(tap), dtypes.int64)
+        extent = w.cast(axis.extent, dtypes.int64)
+        flat = place if flat is None else flat * extent + place
+        counted = axis.share(tap, weight)
+        share = counted if share is None else share * counted
+    taken = w.op("GatherV2", rows, flat, w.indices(1), batch_dims=1)
+    return taken * w.op("ExpandDims", share, w.indices(2))

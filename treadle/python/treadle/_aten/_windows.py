@@ -1,0 +1,209 @@
+"""Windows over images and volumes as dimensions of their own: for pools with holes, for pools that
+tell places, and for images as columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._errors import UnimplementedError
+from .._native import Output
+from . import _dtypes as dtypes
+from ._dtypes import DType
+from ._rules import rule
+from ._shapes import pad, summed_rows
+from ._writer import Dim, Tensor, Writer, is_static, product, require_small
+
+
+def each(values: Sequence[int], spatial: int) -> list[int]:
+    """A number for each dimension of an image, where one may stand for all."""
+    return list(values) * spatial if len(values) == 1 else list(values)
+
+
+def lowest(w: Writer, dtype: DType) -> Output:
+    if dtype.is_floating_point:
+        return w.cast(float("-inf"), dtype)
+    return w.cast(dtypes.limits(dtype).min, dtype)
+
+
+class Windows:
+    """Which elements each window takes, along each of the last dimensions of x."""
+
+    def __init__(
+        self,
+        w: Writer,
+        x: Tensor,
+        kernel: Sequence[int],
+        stride: Sequence[int],
+        padding: Sequence[int],
+        dilation: Sequence[int],
+        out: Sequence[Dim],
+    ) -> None:
+        self.w, self.x, self.spatial = w, x, len(out)
+        self.kernel, self.padding = each(kernel, self.spatial), each(padding, self.spatial)
+        self.dilation = each(dilation, self.spatial)
+        self.stride = each(stride, self.spatial) if stride else self.kernel
+        self.out = list(out)
+        self.first = x.rank - self.spatial
+
+    @property
+    def amounts(self) -> list[list[Dim]]:
+        """What x is padded with: more at the end where sizes are rounded up."""
+        rows: list[list[Dim]] = [[0, 0] for _ in range(self.first)]
+        for axis in range(self.spatial):
+            p, extent = self.padding[axis], self.x.shape[self.first + axis]
+            reach = (self.out[axis] - 1) * self.stride[axis] + self.dilation[axis] * (
+                self.kernel[axis] - 1
+            )
+            after = reach + 1 - extent - p
+            if isinstance(after, int):
+                after = max(after, 0)
+            else:
+                after = self.w.op("Maximum", after, self.w.indices(0))
+            rows.append([p, after])
+        return rows
+
+    def places(self, axis: int) -> Output:
+        """[windows, elements]: which ones, padding included."""
+        starts = self.w.range(self.out[axis]) * np.int64(self.stride[axis])
+        steps = self.w.indices(np.arange(self.kernel[axis]) * self.dilation[axis])
+        return self.w.op("ExpandDims", starts, self.w.indices(1)) + steps
+
+    def elements(self, number: Output | None) -> Output:
+        """[..., windows of each dimension..., elements of a window]."""
+        value = pad(self.w, self.x, self.amounts, number)
+        for axis in reversed(range(self.spatial)):
+            places = self.places(axis)
+            value = self.w.op("GatherV2", value, places, self.w.indices(self.first + axis))
+        pairs = range(self.first, self.first + 2 * self.spatial, 2)
+        order = [*range(self.first), *pairs, *(i + 1 for i in pairs)]
+        dims = [*self.x.shape[: self.first], *self.out, product(self.kernel)]
+        return self.w.reshape(self.w.transpose(value, order), dims)
+
+    def flat_places(self, element: Output) -> Output:
+        """Which element of its image the one of a window is, whose number in the window is given;
+        without the padding."""
+        flat: Any = None
+        rest, extents = element, self.x.shape[self.first :]
+        coordinates = []
+        for axis in reversed(range(self.spatial)):
+            size = np.int64(self.kernel[axis])
+            inner, rest = self.w.op("FloorMod", rest, size), self.w.op("FloorDiv", rest, size)
+            column = [-1, *[1] * (self.spatial - 1 - axis)]
+            starts = self.w.range(self.out[axis]) * np.int64(self.stride[axis])
+            starts = self.w.reshape(starts - np.int64(self.padding[axis]), column)
+            coordinates.append(starts + inner * np.int64(self.dilation[axis]))
+        for place, extent in zip(reversed(coordinates), extents, strict=True):
+            flat = place if flat is None else flat * self.w.cast(extent, dtypes.int64) + place
+        return flat
+
+    def largest(self) -> tuple[Output, Output]:
+        """The largest element of each window, and its place."""
+        elements = self.elements(lowest(self.w, self.x.dtype))
+        axis = self.w.indices(self.x.rank)
+        element = self.w.op("ArgMax", elements, axis, output_type="int64")
+        return self.w.op("Max", elements, axis), self.flat_places(element)
+
+
+# ---- the largest of parts that begin and end at whole rows
+
+
+def _register_adaptive(spatial: int) -> None:
+    @rule(f"adaptive_max_pool{spatial}d")
+    def largest(w: Writer, x: Tensor, output_size: Sequence[Dim]) -> tuple[Output, Output]:
+        dims, outs = x.shape[-spatial:], w.dims(output_size)
+        if not is_static([*dims, *outs]):
+            raise UnimplementedError("an adaptive pool of an image of symbolic size")
+        parts = [_part_places(d, o) for d, o in zip(dims, outs, strict=True)]
+        value, first = x.out, x.rank - spatial
+        for axis in reversed(range(spatial)):
+            value = w.op("GatherV2", value, w.indices(parts[axis][0]), w.indices(first + axis))
+        pairs = range(first, first + 2 * spatial, 2)
+        order = [*range(first), *pairs, *(i + 1 for i in pairs)]
+        flat, is_inside = _flat_parts(parts, dims)
+        elements = w.reshape(w.transpose(value, order), [*x.shape[:first], *flat.shape])
+        inside = w.constant(is_inside, dtypes.bool_)
+        elements = w.op("SelectV2", inside, elements, lowest(w, x.dtype))
+        number = w.op("ArgMax", elements, w.indices(x.rank), output_type="int64")
+        row = w.indices(np.arange(flat[..., 0].size).reshape(flat.shape[:-1]) * flat.shape[-1])
+        place = w.op("GatherV2", w.indices(flat.reshape(-1)), number + row, w.indices(0))
+        return w.op("Max", elements, w.indices(x.rank)), place
+
+
+def _part_places(extent: int, count: int) -> tuple[np.ndarray, np.ndarray]:
+    """[count, longest]: the rows of each part, and which of them belong to it."""
+    require_small(extent, count)
+    begin = np.arange(count) * extent // count
+    end = -((-(np.arange(count) + 1) * extent) // count)
+    places = begin[:, None] + np.arange(max(end - begin, default=1))
+    return np.minimum(places, extent - 1), places < end[:, None]
+
+
+def _flat_parts(parts: Sequence[Any], dims: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """[counts..., elements]: the places in an image as a vector, and which of them belong there."""
+    spatial = len(dims)
+    flat, inside = np.zeros((), int), np.ones((), bool)
+    for axis, ((places, own), extent) in enumerate(zip(parts, dims, strict=True)):
+        shape = [1] * (2 * spatial)
+        shape[axis], shape[spatial + axis] = places.shape
+        flat = flat * extent + places.reshape(shape)
+        inside = inside & own.reshape(shape)
+    counts = flat.shape[:spatial]
+    return flat.reshape(*counts, -1), inside.reshape(*counts, -1)
+
+
+for _spatial in (2, 3):
+    _register_adaptive(_spatial)
+
+
+# ---- images as columns
+
+
+@rule("im2col")
+def _im2col(
+    w: Writer,
+    x: Tensor,
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Output:
+    counts = [
+        (x.shape[i - 2] + 2 * p - d * (k - 1) - 1) // s + 1
+        for i, (k, d, p, s) in enumerate(zip(kernel_size, dilation, padding, stride, strict=True))
+    ]
+    windows = Windows(w, x, kernel_size, stride, padding, dilation, counts)
+    order = [*range(x.rank - 2), x.rank, x.rank - 2, x.rank - 1]
+    return w.reshape(w.transpose(windows.elements(None), order), w.dims(w.result.shape))
+
+
+@rule("col2im")
+def _col2im(
+    w: Writer,
+    x: Tensor,
+    output_size: Sequence[Dim],
+    kernel_size: Sequence[int],
+    dilation: Sequence[int],
+    padding: Sequence[int],
+    stride: Sequence[int],
+) -> Output:
+    """What comes to each element of an image, added up."""
+    sizes = w.dims(output_size)
+    if not is_static(sizes):
+        raise UnimplementedError("columns become an image of symbolic size")
+    places = []
+    for extent, k, d, p, s in zip(sizes, kernel_size, dilation, padding, stride, strict=True):
+        count = (extent + 2 * p - d * (k - 1) - 1) // s + 1
+        places.append(np.arange(k)[:, None] * d + np.arange(count) * s)
+    rows, columns = places
+    require_small(rows.size, columns.size)
+    height, width = (size + 2 * p for size, p in zip(sizes, padding, strict=True))
+    flat = rows[:, None, :, None] * width + columns[None, :, None, :]
+    batch = x.shape[:-2]
+    values = w.reshape(x, [*batch, -1, flat.size])
+    added = summed_rows(w, values, w.indices(flat.reshape(-1)), x.rank - 1, height * width, x.rank)
+    rank = x.rank + 1
+    image = w.reshape(added, [*batch, x.shape[-2] // product(kernel_size), height, width])
+    return pad(w, image, [[0, 0]] * (rank - 2) + [[-p, -p] for p in padding])
