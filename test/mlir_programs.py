@@ -1,6 +1,7 @@
 """Programs in MLIR's text form: written, run, and their results compared."""
 
 import textwrap
+import threading
 
 import numpy as np
 
@@ -27,6 +28,36 @@ def runner(folder, **options):
         return list(treadle.load(path, **options).signatures["main"](*values).values())
 
     return run
+
+
+def run_grid(tmp_path, text, values, replicas=1, partitions=1):
+    """What each rank gives for its values, by rank."""
+    count = replicas * partitions
+    path = tmp_path / "grid.mlir"
+    path.write_text(
+        f"module attributes {{mhlo.num_replicas = {replicas} : i32, "
+        f"mhlo.num_partitions = {partitions} : i32}} {{\n{text}}}\n"
+    )
+    ranks = treadle.Communicator.simulated(count, timeout=20)
+    results = [None] * count
+
+    def run(rank):
+        try:
+            session = treadle.Session(treadle.Graph.from_file(path), communicator=ranks[rank])
+            feeds = {f"arg{i}:0": value for i, value in enumerate(values[rank])}
+            results[rank] = session.run("result:0", feeds)
+        except treadle.Error as error:
+            results[rank] = error
+
+    threads = [threading.Thread(target=run, args=[rank]) for rank in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for result in results:
+        if isinstance(result, treadle.Error):
+            raise result
+    return results
 
 
 def same(got, *wanted, rtol=1e-5, atol=1e-6):

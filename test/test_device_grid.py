@@ -1,42 +1,10 @@
 """Programs of StableHLO for several devices: a session for each, in one process."""
 
-import threading
-
 import numpy as np
 import pytest
-from mlir_programs import function, same
+from mlir_programs import function, run_grid, same
 
 import treadle
-
-
-def run_grid(tmp_path, text, values, replicas=1, partitions=1):
-    """What each rank gives for its values, by rank."""
-    count = replicas * partitions
-    path = tmp_path / "grid.mlir"
-    path.write_text(
-        f"module attributes {{mhlo.num_replicas = {replicas} : i32, "
-        f"mhlo.num_partitions = {partitions} : i32}} {{\n{text}}}\n"
-    )
-    ranks = treadle.Communicator.simulated(count, timeout=20)
-    results = [None] * count
-
-    def run(rank):
-        try:
-            session = treadle.Session(treadle.Graph.from_file(path), communicator=ranks[rank])
-            feeds = {f"arg{i}:0": value for i, value in enumerate(values[rank])}
-            results[rank] = session.run("result:0", feeds)
-        except treadle.Error as error:
-            results[rank] = error
-
-    threads = [threading.Thread(target=run, args=[rank]) for rank in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for result in results:
-        if isinstance(result, treadle.Error):
-            raise result
-    return results
 
 
 def values_of(count, *shape, dtype=np.int32):

@@ -91,25 +91,44 @@ std::shared_ptr<Communicator> communicatorOf(ResourceManager &resources) {
 }
 
 void Communicator::send(int to, const std::string &key, Tensor value) {
-  std::string name = "p/" + key;
-  if (to == rank()) {
-    Message message{to, std::move(name), std::move(value)};
-    return impl->take(std::move(message));
-  }
-  impl->transport->send(to, std::move(name), std::move(value));
+  impl->hand(to, "p/" + key, std::move(value));
 }
 
-void Communicator::receive(int from, const std::string &key, double timeout, Done done) {
+/// One value that is awaited.
+ExchangePtr Communicator::Impl::makeReception(std::string what, double timeout, Done done) const {
   Collective call;
   call.timeout = timeout;
-  auto exchange = impl->makeExchange(call, 1, [done](Expected<std::vector<Tensor>> values) {
+  auto exchange = makeExchange(call, 1, [done](Expected<std::vector<Tensor>> values) {
     if (values)
       done(std::move(values->front()));
     else
       done(Unexpected(std::move(values.error())));
   });
-  exchange->what = str("receiving '", key, "'");
-  impl->expect(exchange, {{from, "p/" + key, 0}});
+  exchange->what = std::move(what);
+  return exchange;
+}
+
+void Communicator::receive(int from, const std::string &key, double timeout, Done done) {
+  impl->expect(impl->makeReception(str("receiving '", key, "'"), timeout, std::move(done)),
+               {{from, "p/" + key, 0}});
+}
+
+void Communicator::deposit(const std::string &key, Tensor value) {
+  impl->hand(0, str(depositPrefix, key), std::move(value));
+}
+
+void Communicator::collect(const std::string &key, Done done) {
+  ExchangePtr exchange = impl->makeReception(
+      str("receiving '", key, "', which some rank has to send"), 0, std::move(done));
+  exchange->isByHost = true;
+  impl->hand(0, str(collectPrefix, key), toTensor(""));
+  impl->expect(exchange, {{0, "p/" + key, 0}});
+}
+
+void Communicator::waitForOthersToLeave() {
+  std::unique_lock lock(impl->mutex);
+  impl->changed.wait(
+      lock, [&] { return impl->failure || impl->gone.size() + 1 >= static_cast<size_t>(size()); });
 }
 
 void Communicator::abort(const Error &error) {

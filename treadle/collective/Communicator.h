@@ -108,6 +108,15 @@ public:
   /// The next value that `from` sends under the key.
   void receive(int from, const std::string &key, double timeout, Done done);
 
+  /// Hands a value to the host, which is rank 0: whoever first collects under the key gets it. All
+  /// ranks fail with ResourceExhausted where nobody collects thousands of them.
+  void deposit(const std::string &key, Tensor value);
+  /// The value that was deposited first under the key. Waits for one, and even then, until the time
+  /// is over, where ranks have left.
+  void collect(const std::string &key, Done done);
+  /// Returns when all other ranks have left, or one has failed. Who is the host stays so long.
+  void waitForOthersToLeave();
+
   enum class Patience : uint8_t { Waits, GoesOn };
   /// Compares each list with those that the group's other ranks give for the same turn: the first,
   /// second, ... time that they agree on something in that group. FailedPrecondition, with the

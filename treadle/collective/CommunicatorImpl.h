@@ -23,6 +23,8 @@ inline constexpr std::string_view leaveKey = ".";
 inline constexpr std::string_view groupPrefix = "g/";
 inline constexpr std::string_view orderKey = ">";
 inline constexpr std::string_view circleKey = "o";
+inline constexpr std::string_view depositPrefix = "h/";
+inline constexpr std::string_view collectPrefix = "t/";
 inline constexpr double forever = 1e8; // seconds: years, which clocks still can count
 // Smaller values go to all at once: two messages take longer than the bytes.
 inline constexpr size_t smallBytes = 8192;
@@ -62,6 +64,7 @@ struct Exchange {
   Clock::time_point deadline;
   double timeout = 0;
   Then then;
+  bool isByHost = false; // what comes is on its way through rank 0, whoever has left
 };
 using ExchangePtr = std::shared_ptr<Exchange>;
 
@@ -84,6 +87,12 @@ struct Group {
   bool isComplete = false;
   ExchangePtr awaited; // the others' announcements; null: this rank hasn't asked, or all are there
   std::deque<Then> waiting;
+};
+
+/// What the host holds under a key. One of the two is empty.
+struct Box {
+  std::deque<Tensor> values;
+  std::deque<int> collectors; // ranks that wait
 };
 
 /// What a rank says of the order in which it waits, to each other rank once.
@@ -111,6 +120,9 @@ struct Communicator::Impl {
   /// Starts this rank's part among these members.
   void run(const Collective &call, std::vector<int> members, std::string key, Done done);
   void take(Message message);
+  void hand(int to, std::string key, Tensor value);
+  collective::ExchangePtr makeReception(std::string what, double timeout, Done done) const;
+  void serve(Message message);
   void expect(const collective::ExchangePtr &exchange,
               const std::vector<collective::Source> &sources);
   void watch();
@@ -157,6 +169,9 @@ struct Communicator::Impl {
   std::map<std::string, int64_t> uses;
   std::set<int> gone; // ranks that have left
   std::map<std::pair<std::string, int>, std::map<uint64_t, std::string>> knownLists; // of a ledger
+  std::map<std::string, collective::Box> boxes;                                      // on rank 0
+  std::deque<std::pair<int, Message>> beingDelivered; // from boxes, by whom they go to
+  bool isDelivering = false;
   WaitGraph waits;
   std::optional<Error> failure;
   bool hasAborted = false;

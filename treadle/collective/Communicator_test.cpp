@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <future>
+#include <map>
+#include <memory>
 #include <numeric>
 #include <thread>
 
@@ -206,6 +208,94 @@ TEST(Communicator, SendsAndReceives) {
   std::promise<Values> value;
   world.ranks[0]->receive(1, "k", 0, [&](Expected<Tensor> v) { value.set_value(valuesOf(v)); });
   EXPECT_EQ(value.get_future().get(), (Values{5}));
+}
+
+std::future<Expected<Tensor>> collected(Communicator &rank, const std::string &key) {
+  auto value = std::make_shared<std::promise<Expected<Tensor>>>();
+  rank.collect(key, [value](Expected<Tensor> v) { value->set_value(std::move(v)); });
+  return value->get_future();
+}
+
+TEST(Host, WhatIsDepositedIsCollectedInItsOrder) {
+  World world(3);
+  for (float x : {1, 2})
+    world.ranks[1]->deposit("k", vectorOf({x}));
+  world.ranks[1]->deposit("other", vectorOf({9}));
+  EXPECT_EQ(valuesOf(collected(*world.ranks[2], "k").get()), (Values{1}));
+  EXPECT_EQ(valuesOf(collected(*world.ranks[0], "k").get()), (Values{2}));
+  EXPECT_EQ(valuesOf(collected(*world.ranks[1], "other").get()), (Values{9}));
+}
+
+TEST(Host, WhoCollectsWaits) {
+  World world(2);
+  auto first = collected(*world.ranks[0], "k"), second = collected(*world.ranks[1], "k");
+  world.ranks[0]->deposit("k", vectorOf({1}));
+  world.ranks[1]->deposit("k", vectorOf({2}));
+  float a = valuesOf(first.get())[0], b = valuesOf(second.get())[0];
+  EXPECT_EQ(a + b, 3);
+}
+
+// Many at once, from all sides: each value is got once, and by one rank in order.
+TEST(Host, EachValueIsGotOnce) {
+  constexpr int count = 500;
+  World world(3);
+  std::vector<std::thread> threads;
+  std::vector<std::vector<float>> got(3);
+  for (size_t rank = 0; rank < 3; ++rank) {
+    threads.emplace_back([&, rank] {
+      for (int i = 0; i < count; ++i)
+        world.ranks[rank]->deposit("k", vectorOf({static_cast<float>(rank * count + i)}));
+    });
+    threads.emplace_back([&, rank] {
+      for (int i = 0; i < count; ++i)
+        got[rank].push_back(valuesOf(collected(*world.ranks[rank], "k").get())[0]);
+    });
+  }
+  for (std::thread &thread : threads)
+    thread.join();
+  std::vector<float> all;
+  for (const std::vector<float> &values : got) {
+    std::map<int, float> last; // by sender
+    for (float value : values) {
+      auto [it, isNew] = last.try_emplace(static_cast<int>(value) / count, value);
+      EXPECT_TRUE(isNew || it->second < value);
+      it->second = value;
+    }
+    all.insert(all.end(), values.begin(), values.end());
+  }
+  std::ranges::sort(all);
+  for (size_t i = 0; i < all.size(); ++i)
+    EXPECT_EQ(all[i], static_cast<float>(i));
+}
+
+TEST(Host, ServesAfterItHasLeft) {
+  World world(3);
+  world.ranks[0]->leave();
+  world.ranks[1]->deposit("k", vectorOf({1}));
+  world.ranks[1]->leave();
+  EXPECT_EQ(valuesOf(collected(*world.ranks[2], "k").get()), (Values{1}));
+  std::thread last([&] { world.ranks[2]->leave(); });
+  world.ranks[0]->waitForOthersToLeave();
+  last.join();
+}
+
+TEST(Host, WhatNobodyCollectsIsAnErrorOnAllRanks) {
+  World world(2);
+  auto waiting = collected(*world.ranks[0], "other");
+  for (int i = 0; i < 4097; ++i)
+    world.ranks[1]->deposit("k", vectorOf({1}));
+  Expected<Tensor> result = waiting.get();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().message, "nobody receives what is sent over k: 4096 values are waiting");
+}
+
+TEST(Host, ACollectionEndsInTime) {
+  World world(2, {}, 0.1);
+  Expected<Tensor> result = collected(*world.ranks[1], "k").get();
+  ASSERT_FALSE(result);
+  EXPECT_EQ(result.error().code, Code::DeadlineExceeded);
+  EXPECT_NE(result.error().message.find("receiving 'k', which some rank has to send"),
+            std::string::npos);
 }
 
 GroupAgenda agendaOf(int size, int key, std::vector<std::string> lines, double timeout = 0) {

@@ -36,6 +36,8 @@ void Communicator::Impl::take(Message message) {
                      message.from, str("'", message.key, "' with ", tensorTypeText(message.value)),
                      str("'", groupPrefix, "KEY' with int32[2]")));
   }
+  if (message.key.starts_with(depositPrefix) || message.key.starts_with(collectPrefix))
+    return serve(std::move(message));
   ExchangePtr complete;
   {
     std::lock_guard lock(mutex);
@@ -61,6 +63,48 @@ void Communicator::Impl::take(Message message) {
     complete = exchange;
   }
   complete->then(std::move(complete->values));
+}
+
+/// Hands a message to a rank, which may be this one.
+void Communicator::Impl::hand(int to, std::string key, Tensor value) {
+  if (to == (transport ? transport->rank() : 0))
+    return take({to, std::move(key), std::move(value)});
+  transport->send(to, std::move(key), std::move(value));
+}
+
+/// On rank 0: a value for whoever collects it first, or a rank that collects one.
+void Communicator::Impl::serve(Message message) {
+  constexpr size_t mostKept = 4096;
+  std::string key = message.key.substr(depositPrefix.size());
+  std::unique_lock lock(mutex);
+  Box &box = boxes[key];
+  if (message.key.starts_with(depositPrefix))
+    box.values.push_back(std::move(message.value));
+  else
+    box.collectors.push_back(message.from);
+  if (box.values.size() > mostKept) {
+    lock.unlock();
+    Error error = resourceExhausted("nobody receives what is sent over ", key, ": ", mostKept,
+                                    " values are waiting");
+    return transport ? abort(error) : failAll(error);
+  }
+  if (box.values.empty() || box.collectors.empty())
+    return;
+  beingDelivered.push_back(
+      {box.collectors.front(), {0, "p/" + key, std::move(box.values.front())}});
+  box.values.pop_front();
+  box.collectors.pop_front();
+  // Whoever is at it delivers this as well: what goes to one rank keeps its order.
+  if (std::exchange(isDelivering, true))
+    return;
+  while (!beingDelivered.empty()) {
+    auto [to, delivery] = std::move(beingDelivered.front());
+    beingDelivered.pop_front();
+    lock.unlock();
+    hand(to, std::move(delivery.key), std::move(delivery.value));
+    lock.lock();
+  }
+  isDelivering = false;
 }
 
 void Communicator::Impl::expect(const ExchangePtr &exchange, const std::vector<Source> &sources) {
@@ -126,6 +170,8 @@ void Communicator::Impl::forget(const ExchangePtr &exchange) {
 
 /// With the lock: why what the exchange waits for will never come.
 std::optional<Error> Communicator::Impl::unreachable(const Exchange &exchange) const {
+  if (exchange.isByHost)
+    return std::nullopt;
   for (int rank : exchange.missing)
     if (gone.contains(rank))
       return unavailable(exchange.what, ": rank ", rank,
@@ -142,6 +188,7 @@ void Communicator::Impl::left(int rank) {
   {
     std::lock_guard lock(mutex);
     gone.insert(rank);
+    changed.notify_all();
     for (const ExchangePtr &exchange : awaited)
       if (std::optional<Error> error = unreachable(*exchange))
         ended.emplace_back(exchange, std::move(*error));
@@ -192,6 +239,7 @@ void Communicator::Impl::failAll(const Error &error) {
     std::lock_guard lock(mutex);
     if (!failure)
       failure = error;
+    changed.notify_all();
     ended.swap(awaited);
     expected.clear();
   }

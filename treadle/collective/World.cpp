@@ -132,6 +132,8 @@ void leaveWorld(bool hasFailed) {
   if (!world.mpi)
     return;
   world.communicator->leave();
+  if (!hasFailed && world.communicator->rank() == 0)
+    world.communicator->waitForOthersToLeave();
   std::exchange(world.mpi, nullptr)->close(hasFailed, patience);
 }
 

@@ -22,7 +22,7 @@ public:
   Expected<void> complete(const Graph::Signature &main);
 
 private:
-  void readBody(mlir::ModuleOp module);
+  Expected<void> readBody(mlir::ModuleOp module);
   Expected<ProgramValue> value(mlir::ModuleOp module, mlir::Type type, mlir::DictionaryAttr attrs);
   static Expected<void> complete(ProgramValue &value, const Graph::Value &found);
 
@@ -31,17 +31,19 @@ private:
 
 } // namespace
 
-void Interface::readBody(mlir::ModuleOp module) {
-  static constexpr llvm::StringLiteral exchanges[] = {
-      "all_gather",         "all_reduce",        "all_to_all",   "collective_broadcast",
-      "collective_permute", "collective_reduce", "partition_id", "reduce_scatter",
-      "manual_computation", "replica_id"};
+Expected<void> Interface::readBody(mlir::ModuleOp module) {
+  bool isFed = false;
   module.walk([&](mlir::Operation *op) {
     program.hasLoop |= op->getName().getStringRef() == "stablehlo.while";
-    program.hasExchanges |= llvm::is_contained(exchanges, op->getName().stripDialect());
+    program.hasExchanges |= dependsOnDevice(op);
+    isFed |= llvm::is_contained({"infeed", "outfeed"}, op->getName().stripDialect());
     if (auto target = op->getAttrOfType<mlir::StringAttr>("call_target_name"))
       program.callsBack |= std::string_view(target.getValue()) == callbackTarget;
   });
+  if (isFed)
+    return Unexpected(unimplemented("programs with an infeed or an outfeed are for treadle.load, "
+                                    "where these are arguments and results"));
+  return {};
 }
 
 Expected<ProgramValue> Interface::value(mlir::ModuleOp module, mlir::Type type,
@@ -69,7 +71,7 @@ Expected<void> Interface::read(mlir::ModuleOp module) {
   if (program.devices < 1 || program.devices > mostDevices)
     return Unexpected(invalidArgument("the program is for ", program.devices,
                                       " partitions, expected 1 to ", mostDevices));
-  readBody(module);
+  TREADLE_TRY(readBody(module));
   auto main = module.lookupSymbol<mlir::func::FuncOp>("main");
   if (!main)
     return {};

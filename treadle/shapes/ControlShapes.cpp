@@ -75,8 +75,10 @@ const std::vector<SignatureEntry> &signatures() {
       {"-> {shape}", {"FakeParam"}},
       {"-> []", {"DeviceIndex", "OptionalNone", "MutexV2"}},
       {"* -> []", {"OptionalHasValue", "MutexLock"}},
+      {"*+ -> []", {"_ChannelSend"}},
       {"* -> ", {"ConsumeMutexLock"}},
-      {"*+ -> {output_shapes}+", {"IteratorGetNext", "IteratorGetNextSync", "EagerPyFunc"}},
+      {"*+ -> {output_shapes}+",
+       {"IteratorGetNext", "IteratorGetNextSync", "EagerPyFunc", "_ChannelReceive"}},
       {"*+ -> *+", {"RemoteCall", "PyFunc", "PyFuncStateless", "For"}},
       {"* -> *+", {"_Retval"}},
   };

@@ -114,11 +114,16 @@ SmallVector<Value> Body::allOf(ValueRange sources) {
 //===----------------------------------------------------------------------===//
 
 void Body::afterEffects(llvm::SmallVectorImpl<Value> &inputs) const {
-  if (!effects.empty())
-    inputs.push_back(effects.back());
+  if (lastEffect)
+    inputs.push_back(lastEffect);
 }
 
-void Body::addEffect() { effects.push_back(builder.getBlock()->back().getResults().back()); }
+void Body::addEffectAside() { effects.push_back(builder.getBlock()->back().getResults().back()); }
+
+void Body::addEffect() {
+  addEffectAside();
+  lastEffect = effects.back();
+}
 
 SmallVector<Value> Body::nodes(StringRef op, ValueRange inputs, TypeRange results, Attrs attrs) {
   tfg::TfgDialect &dialect = program.dialect;
@@ -256,7 +261,7 @@ static const llvm::StringMap<Converter> &converters() {
     for (ArrayRef<Row> part :
          {arithmeticRows(), shapeRows(), indexRows(), reductionRows(), productRows(), controlRows(),
           moreRows(), batchNormRows(), broadcastingRows(), collectiveRows(), arithRows(),
-          tensorRows(), checkRows(), linalgRows(), conversionRows(), chloRows()})
+          tensorRows(), checkRows(), linalgRows(), conversionRows(), chloRows(), transferRows()})
       for (const Row &row : part)
         rows[row.op] = row.convert;
     return rows;
@@ -264,8 +269,7 @@ static const llvm::StringMap<Converter> &converters() {
   return table;
 }
 
-/// The name that the tables know the op by: other dialects keep theirs.
-static StringRef tableName(Operation *op) {
+StringRef hlo::tableName(Operation *op) {
   StringRef name = op->getName().getStringRef(), dialect = op->getName().getDialectNamespace();
   return dialect == "stablehlo" || dialect == "mhlo" || dialect == "chlo"
              ? op->getName().stripDialect()

@@ -76,10 +76,14 @@ public:
   const bool isElementwise;
   /// Tokens of nodes that must run.
   SmallVector<Value> effects;
+  /// The one that the next of them waits for; null: none.
+  Value lastEffect;
   /// Lets a node wait for the last effect so far.
   void afterEffects(llvm::SmallVectorImpl<Value> &inputs) const;
   /// The node that was made last must run.
   void addEffect();
+  /// The same, but later effects don't wait for it.
+  void addEffectAside();
 
   // --- source
 

@@ -2,6 +2,7 @@
 // the ranks of a world.
 #include "treadle/import/stablehlo/DeviceGroups.h"
 #include "treadle/import/stablehlo/Formula.h"
+#include "treadle/import/stablehlo/Import.h"
 #include "treadle/import/stablehlo/Sharding.h"
 #include "treadle/import/stablehlo/Tables.h"
 
@@ -299,7 +300,7 @@ static LogicalResult readBroadcast(Body &body, Operation *op) {
 
 /// What nobody sends is zero.
 static LogicalResult readPermute(Body &body, Operation *op) {
-  FailureOr<SmallVector<int64_t>> pairs = pairsOf(body, op);
+  FailureOr<SmallVector<int64_t>> pairs = pairsOf(body, op, moveNumbering(op));
   if (failed(checkMove(op)) || failed(pairs))
     return failure();
   Value table = body.integers(*pairs, {static_cast<int64_t>(pairs->size()) / 2, 2});
@@ -496,9 +497,12 @@ static LogicalResult readOwnPart(Body &body, Operation *op) {
   return success();
 }
 
-static constexpr Row rows[] = {
+static constexpr Row numberRows[] = {
     {"replica_id", readDeviceId<true>},
     {"partition_id", readDeviceId<false>},
+};
+
+static constexpr Row exchangeRows[] = {
     {"all_reduce", readAmong<readAllReduce>},
     {"all_gather", readAmong<readAllGather>},
     {"reduce_scatter", readAmong<readReduceScatter>},
@@ -507,7 +511,25 @@ static constexpr Row rows[] = {
     {"collective_reduce", readAmong<readCollectiveReduce>},
     {"collective_permute", readPermuteAmong},
     {"sdy.manual_computation", readOwnPart},
-    {"sdy.named_computation", readOwnPart},
 };
 
-ArrayRef<Row> hlo::collectiveRows() { return rows; }
+ArrayRef<Row> hlo::collectiveRows() {
+  static const SmallVector<Row> all = [] {
+    SmallVector<Row> rows = llvm::to_vector(exchangeRows);
+    llvm::append_range(rows, numberRows);
+    rows.push_back({"sdy.named_computation", readOwnPart});
+    return rows;
+  }();
+  return all;
+}
+
+static bool isIn(ArrayRef<Row> rows, Operation *op) {
+  StringRef name = tableName(op);
+  return llvm::any_of(rows, [&](const Row &row) { return row.op == name; });
+}
+
+bool hlo::isExchange(Operation *op) { return isIn(exchangeRows, op); }
+
+bool treadle::dependsOnDevice(Operation *op) {
+  return isExchange(op) || isTransfer(op) || isIn(numberRows, op);
+}

@@ -359,9 +359,13 @@ FailureOr<ScalarFunction> hlo::scalarFunctionOf(Body &body, func::FuncOp functio
 // Tokens, barriers, assertions
 //===----------------------------------------------------------------------===//
 
+/// A token that is there once all of those are.
 static LogicalResult readToken(Body &body, Operation *op) {
-  body.map(op->getResult(0), body.scalarInt(body.builder.getI1Type(), 1));
-  return success();
+  SmallVector<Value> tokens = body.allOf(op->getOperands());
+  Value token = tokens.empty() ? body.scalarInt(body.builder.getI1Type(), 1) : tokens.front();
+  for (Value other : ArrayRef(tokens).drop_front(tokens.empty() ? 0 : 1))
+    token = body.like("LogicalAnd", {token, other});
+  return done(body, op, token);
 }
 
 static LogicalResult readBarrier(Body &body, Operation *op) {

@@ -22,7 +22,7 @@ FailureOr<Devices> hlo::devicesOf(ModuleOp module) {
   return devices;
 }
 
-static int64_t channelOf(Operation *op) {
+int64_t hlo::channelOf(Operation *op) {
   SmallVector<int64_t> handle =
       fieldNumbers(op->getAttrOfType<DictionaryAttr>("channel_handle"), "handle");
   return handle.empty() ? numberOr(op, "channel_id", 0) : handle.front();
@@ -134,10 +134,9 @@ FailureOr<Groups> hlo::wholeGroups(Body &body, Operation *op, Numbering numberin
   return groups;
 }
 
-FailureOr<SmallVector<int64_t>> hlo::pairsOf(Body &body, Operation *op) {
+FailureOr<SmallVector<int64_t>> hlo::pairsOf(Body &body, Operation *op, Numbering numbering) {
   constexpr StringRef key = "source_target_pairs";
   const Devices &devices = body.program.devices;
-  Numbering numbering = moveNumbering(op);
   FailureOr<SmallVector<Ranks>> stated = statedGroups(op, key, countOf(numbering, devices));
   if (failed(stated))
     return failure();

@@ -43,6 +43,9 @@ struct Groups {
   }
 };
 
+/// The number of the op's channel; 0 where it states none.
+int64_t channelOf(Operation *op);
+
 /// How the groups of reductions and the like are numbered, and those of what moves values.
 Numbering reductionNumbering(Operation *op);
 Numbering moveNumbering(Operation *op);
@@ -53,6 +56,6 @@ mlir::FailureOr<Groups> groupsOf(Body &body, Operation *op, Numbering numbering)
 /// The same for ops in which every device takes part.
 mlir::FailureOr<Groups> wholeGroups(Body &body, Operation *op, Numbering numbering);
 /// The pairs of ranks that `source_target_pairs` stand for, one behind the other.
-mlir::FailureOr<SmallVector<int64_t>> pairsOf(Body &body, Operation *op);
+mlir::FailureOr<SmallVector<int64_t>> pairsOf(Body &body, Operation *op, Numbering numbering);
 
 } // namespace treadle::hlo

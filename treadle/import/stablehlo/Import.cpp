@@ -3,6 +3,7 @@
 #include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/stablehlo/Body.h"
 #include "treadle/import/stablehlo/Entry.h"
+#include "treadle/import/stablehlo/Feeds.h"
 #include "treadle/import/stablehlo/NarrowTypes.h"
 #include "treadle/import/stablehlo/Quantized.h"
 #include "treadle/import/stablehlo/Scf.h"
@@ -45,13 +46,7 @@ static bool isEffect(Operation *op) {
   }
   if (op->getName().getDialectNamespace() == "check" || op->getName().getStringRef() == "cf.assert")
     return true;
-  return name == "rng" || name == "infeed" || name == "outfeed" || name == "send" || name == "recv";
-}
-
-/// What all devices have to come to.
-static bool isExchange(Operation *op) {
-  StringRef name = op->getName().stripDialect();
-  return name.starts_with("collective_") || name.starts_with("all_") || name == "reduce_scatter";
+  return name == "rng" || isTransfer(op);
 }
 
 bool Program::functionHasEffects(StringRef name) {
@@ -364,7 +359,8 @@ bool treadle::hasStableHlo(ModuleOp module) {
 }
 
 /// What is done before anything becomes tfg: functions of one block, values that are tensors.
-static FailureOr<func::FuncOp> prepareProgram(ModuleOp module) {
+/// `mayGrow` tells whether @main may get arguments and results, for feeds.
+static FailureOr<func::FuncOp> prepareProgram(ModuleOp module, bool mayGrow) {
   module.getContext()->loadDialect<tfg::TfgDialect, tf_type::TfTypeDialect>();
   FailureOr<func::FuncOp> main = entryOf(module);
   if (failed(main))
@@ -374,12 +370,14 @@ static FailureOr<func::FuncOp> prepareProgram(ModuleOp module) {
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(structureScf(function)) || failed(structure(function)))
       return failure();
-  if (failed(widenNarrowTypes(module, *main)))
-    return failure();
   if (main->isExternal() || !llvm::hasSingleElement(main->getBody()))
     return main->emitError("unimplemented: function '")
            << main->getName() << "' has " << main->getBody().getBlocks().size()
            << " blocks, expected one";
+  if (mayGrow)
+    bindFeeds(*main);
+  if (failed(widenNarrowTypes(module, *main)))
+    return failure();
   if (failed(verifyTypes(*main, main->getArgumentTypes())))
     return failure();
   return main;
@@ -395,7 +393,7 @@ static void removeSource(ModuleOp module) {
 }
 
 LogicalResult treadle::importStableHlo(ModuleOp module) {
-  FailureOr<func::FuncOp> main = prepareProgram(module);
+  FailureOr<func::FuncOp> main = prepareProgram(module, /*mayGrow=*/true);
   if (failed(main))
     return failure();
   Program program(module);
@@ -407,7 +405,7 @@ LogicalResult treadle::importStableHlo(ModuleOp module) {
 
 FailureOr<std::string> treadle::importStableHloFunctions(ModuleOp module,
                                                          ArrayRef<std::string> taken) {
-  FailureOr<func::FuncOp> main = prepareProgram(module);
+  FailureOr<func::FuncOp> main = prepareProgram(module, /*mayGrow=*/false);
   if (failed(main))
     return failure();
   Program program(module, taken);

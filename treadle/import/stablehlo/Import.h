@@ -14,6 +14,9 @@ inline constexpr llvm::StringLiteral calledFunctionKey = "treadle.function";
 /// Whether a function of the module has operations of these dialects.
 bool hasStableHlo(mlir::ModuleOp module);
 
+/// Whether what the op of such a program does depends on which device does it, or on others.
+bool dependsOnDevice(mlir::Operation *op);
+
 /// Converts every func.func in place: @main (or the only public one) becomes the tfg.graph, what it
 /// calls becomes tfg.func or part of the caller; regions of loops and conditionals become
 /// functions. On failure an error is emitted (`unimplemented: ...` for an operation without a

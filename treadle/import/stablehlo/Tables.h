@@ -14,6 +14,14 @@ ArrayRef<Row> chloRows();
 ArrayRef<Row> conversionRows();
 ArrayRef<Row> linalgRows();
 ArrayRef<Row> tensorRows();
+ArrayRef<Row> transferRows();
+
+/// The name that tables know the op by: other dialects keep theirs.
+StringRef tableName(Operation *op);
+/// What all devices come to together.
+bool isExchange(Operation *op);
+/// What one device hands to another or gets from it; feeds, too.
+bool isTransfer(Operation *op);
 
 /// `rows`, and a row for the op of each entry of another table, all of them read by one reader.
 template <typename Table>

@@ -15,6 +15,8 @@ std::span<const KernelEntry> accumulatorKernels();
 std::span<const KernelEntry> barrierKernels();
 /// Batch and Unbatch: TensorFlow joins what concurrent runs pass to one Batch op.
 std::span<const KernelEntry> batchKernels();
+/// Sends and receives over channels, among the devices of a program of StableHLO.
+std::span<const KernelEntry> channelKernels();
 /// TensorFlow's collective ops: what a rank gives goes to the communicator of its session, and the
 /// node's result comes when the others' parts have.
 std::span<const KernelEntry> collectiveKernels();
@@ -33,9 +35,9 @@ std::span<const KernelEntry> stagingKernels();
 
 inline constexpr KernelFamily exchangeFamilies[] = {
     TREADLE_FAMILY(accumulatorKernels), TREADLE_FAMILY(barrierKernels),
-    TREADLE_FAMILY(batchKernels),       TREADLE_FAMILY(collectiveKernels),
-    TREADLE_FAMILY(mapStagingKernels),  TREADLE_FAMILY(mutexKernels),
-    TREADLE_FAMILY(queueKernels),       TREADLE_FAMILY(rendezvousKernels),
-    TREADLE_FAMILY(stagingKernels)};
+    TREADLE_FAMILY(batchKernels),       TREADLE_FAMILY(channelKernels),
+    TREADLE_FAMILY(collectiveKernels),  TREADLE_FAMILY(mapStagingKernels),
+    TREADLE_FAMILY(mutexKernels),       TREADLE_FAMILY(queueKernels),
+    TREADLE_FAMILY(rendezvousKernels),  TREADLE_FAMILY(stagingKernels)};
 
 } // namespace treadle

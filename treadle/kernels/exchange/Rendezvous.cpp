@@ -1,58 +1,27 @@
 // Send and Recv: tensors handed over by name within a run, wherever in the graph the two ops are;
 // and between the processes of a run, where their devices are of different tasks.
+#include "treadle/kernels/exchange/Rendezvous.h"
+
 #include "treadle/collective/Communicator.h"
 #include "treadle/collective/ExchangeLog.h"
 #include "treadle/kernels/Element.h"
 #include "treadle/kernels/Families.h"
 #include "treadle/runtime/Run.h"
-#include "treadle/tensor/KeptMemory.h"
 
 #include <charconv>
-#include <deque>
-#include <map>
-#include <mutex>
 #include <optional>
 
 namespace treadle {
-namespace {
 
-/// Tensors on their way, of all runs of a session. Thread-safe.
-class Rendezvous final : public Resource {
-public:
-  static constexpr std::string_view kindName = "rendezvous";
-  std::string_view kind() const override { return kindName; }
-
-  void send(OpContext &ctx, const std::string &key, Tensor value);
-  void receive(OpContext &ctx, const std::string &key, DType dtype);
-
-private:
-  struct Receiver {
-    Ref<Suspension> suspension;
-    DType dtype;
-  };
-  // One of the two is empty.
-  struct Line {
-    explicit Line(const MemoryShare &share) : values(share) {}
-    std::deque<Tensor, KeptAllocator<Tensor>> values;
-    std::deque<Receiver> waiting;
-    bool isEmpty() const { return values.empty() && waiting.empty(); }
-  };
-  using Key = std::pair<uint64_t, std::string>; // number of the run, name
-
-  void dropOldest();
-
-  const MemoryShare share;
-  std::mutex mutex;
-  std::map<Key, Line, std::less<>, KeptAllocator<std::pair<const Key, Line>>> lines{share};
-};
+void finishReceiving(Suspension &suspension, Expected<std::vector<Tensor>> outputs) {
+  if (outputs)
+    suspension.complete(std::move(*outputs));
+  else
+    suspension.fail(std::move(outputs.error()));
+}
 
 // Values that nobody received stay behind when their run ends; only so many of them are kept.
 constexpr size_t maxLines = 4096;
-
-Error wrongDType(const std::string &key, const Tensor &sent, DType expected) {
-  return invalidArgument("what was sent as '", key, "' is ", tensorTypeText(sent),
-                         ", but what is received is ", dtypeName(expected));
-}
 
 void Rendezvous::dropOldest() {
   if (lines.size() > maxLines)
@@ -76,34 +45,56 @@ void Rendezvous::send(OpContext &ctx, const std::string &key, Tensor value) {
       lines.erase(at);
     dropOldest();
   }
-  if (!receiver.suspension)
-    return;
-  if (value.dtype() == receiver.dtype)
-    receiver.suspension->complete({std::move(value)});
-  else
-    receiver.suspension->fail(wrongDType(key, value, receiver.dtype));
+  if (receiver.suspension)
+    finishReceiving(*receiver.suspension, receiver.open(std::move(value)));
 }
 
-void Rendezvous::receive(OpContext &ctx, const std::string &key, DType dtype) {
-  std::lock_guard lock(mutex);
-  auto at = lines.try_emplace({ctx.run().step, key}, share).first;
-  Line &line = at->second;
-  if (line.values.empty()) {
-    line.waiting.push_back({ctx.suspend(), dtype});
-    return;
+void Rendezvous::receive(OpContext &ctx, const std::string &key, OpenReceived open) {
+  Tensor value;
+  {
+    std::lock_guard lock(mutex);
+    auto at = lines.try_emplace({ctx.run().step, key}, share).first;
+    Line &line = at->second;
+    if (line.values.empty()) {
+      line.waiting.push_back({ctx.suspend(), std::move(open)});
+      return;
+    }
+    value = std::move(line.values.front());
+    line.values.pop_front();
+    if (line.isEmpty())
+      lines.erase(at);
   }
-  if (line.values.front().dtype() != dtype)
-    return ctx.fail(wrongDType(key, line.values.front(), dtype));
-  ctx.setOutput(0, std::move(line.values.front()));
-  line.values.pop_front();
-  if (line.isEmpty())
-    lines.erase(at);
+  auto outputs = ctx.check(open(std::move(value)));
+  for (size_t i = 0; outputs && i < outputs->size(); ++i)
+    ctx.setOutput(static_cast<int>(i), std::move((*outputs)[i]));
 }
 
-Ref<Rendezvous> rendezvousOf(OpContext &ctx) {
+Ref<Rendezvous> Rendezvous::of(OpContext &ctx) {
   return ctx.run().resources.lookupOrCreate<Rendezvous>("", "",
                                                         [] { return makeRef<Rendezvous>(); });
 }
+
+Communicator::Done receptionOf(OpContext &ctx, std::string_view node, std::string_view op,
+                               OpenReceived open) {
+  Ref<ExchangeLog> log;
+  if (ctx.run().trace)
+    log = ExchangeLog::of(ctx.run().resources);
+  LoggedExchange logged{std::string(node), std::string(op), LoggedExchange::Clock::now(), {}};
+  Ref<Suspension> suspension = ctx.suspend();
+  return [suspension, log, logged, open = std::move(open)](Expected<Tensor> value) mutable {
+    if (!suspension->claim())
+      return; // the run was stopped
+    logged.end = LoggedExchange::Clock::now();
+    if (log && value)
+      log->add(std::move(logged));
+    if (value)
+      finishReceiving(*suspension, open(std::move(*value)));
+    else
+      suspension->fail(std::move(value.error()));
+  };
+}
+
+namespace {
 
 struct State {
   std::string node, key;
@@ -145,42 +136,35 @@ void sendOut(OpContext &ctx, const State &state) {
   world->send(*state.to, state.key, std::move(value));
 }
 
+/// The one value, of the dtype that the node says.
+OpenReceived openedBy(const State &state) {
+  return [&state](Tensor value) -> Expected<std::vector<Tensor>> {
+    if (value.dtype() != state.dtype)
+      return Unexpected(invalidArgument("what was sent as '", state.key, "' is ",
+                                        tensorTypeText(value), ", but what is received is ",
+                                        dtypeName(state.dtype)));
+    return std::vector{std::move(value)};
+  };
+}
+
 void receiveFromOutside(OpContext &ctx, const State &state) {
   std::shared_ptr<Communicator> world = communicatorOf(ctx.run().resources);
-  if (!checkRank(ctx, *state.from, world->size()))
-    return;
-  Ref<ExchangeLog> log;
-  if (ctx.run().trace)
-    log = ExchangeLog::of(ctx.run().resources);
-  LoggedExchange logged{state.node, "_Recv", LoggedExchange::Clock::now(), {}};
-  Ref<Suspension> suspension = ctx.suspend();
-  auto received = [suspension, &state, log, logged](Expected<Tensor> value) mutable {
-    if (!suspension->claim())
-      return; // the run was stopped
-    logged.end = LoggedExchange::Clock::now();
-    if (log && value)
-      log->add(std::move(logged));
-    if (!value)
-      suspension->fail(std::move(value.error()));
-    else if (value->dtype() != state.dtype)
-      suspension->fail(wrongDType(state.key, *value, state.dtype));
-    else
-      suspension->complete({std::move(*value)});
-  };
-  world->receive(*state.from, state.key, 0, received);
+  if (checkRank(ctx, *state.from, world->size()))
+    world->receive(*state.from, state.key, 0,
+                   receptionOf(ctx, state.node, "_Recv", openedBy(state)));
 }
 
 void send(OpContext &ctx) {
   if (ctx.state<State>().goesOut())
     return sendOut(ctx, ctx.state<State>());
-  rendezvousOf(ctx)->send(ctx, ctx.state<State>().key, ctx.takeInput(0));
+  Rendezvous::of(ctx)->send(ctx, ctx.state<State>().key, ctx.takeInput(0));
 }
 
 void receive(OpContext &ctx) {
   const auto &state = ctx.state<State>();
   if (state.goesOut())
     return receiveFromOutside(ctx, state);
-  rendezvousOf(ctx)->receive(ctx, state.key, state.dtype);
+  Rendezvous::of(ctx)->receive(ctx, state.key, openedBy(state));
 }
 
 /// What both ends agree on.
