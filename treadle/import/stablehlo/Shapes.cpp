@@ -1,4 +1,5 @@
 // Ops that move elements to places that their attributes name, and ops about shapes.
+#include "treadle/import/stablehlo/Formula.h"
 #include "treadle/import/stablehlo/Tables.h"
 
 #include <numeric>
@@ -169,11 +170,23 @@ static LogicalResult readSlice(Body &body, Operation *op) {
   return done(body, op, body.node("Slice", {x, body.vector(starts), body.vector(sizes)}, type));
 }
 
+static Value shapeOf(Body &body, Value x, Type element) {
+  Attrs attrs;
+  attrs.append("out_type", TypeAttr::get(element));
+  RankedTensorType type = rankedOf(x);
+  return body.node("Shape", x, RankedTensorType::get({type.getRank()}, element), attrs);
+}
+/// What reaches beyond the end begins earlier instead, as far as there is room, like dynamic_slice.
 static LogicalResult readRealDynamicSlice(Body &body, Operation *op) {
-  SmallVector<Value> inputs = body.allOf(op->getOperands());
-  for (Value &value : MutableArrayRef(inputs).drop_front())
-    value = sizesOf(body, value);
-  return done(body, op, body.node("StridedSlice", inputs, body.resultType(op)));
+  Value x = input(body, op, 0), steps = sizesOf(body, input(body, op, 3));
+  Term start(body, sizesOf(body, input(body, op, 1))), end(body, sizesOf(body, input(body, op, 2)));
+  Term sizes(body, shapeOf(body, x, start.element()));
+  Term zero = start.whole(0), beyond = max(end.as(start.element()) - sizes, zero);
+  Term moved = max(start - beyond, zero);
+  Term newEnd = moved + (end.as(start.element()) - start);
+  return done(body, op,
+              body.node("StridedSlice", {x, moved, newEnd, body.cast(steps, start.element())},
+                        body.resultType(op)));
 }
 
 static LogicalResult readPad(Body &body, Operation *op) {
@@ -247,13 +260,6 @@ static LogicalResult readDynamicIota(Body &body, Operation *op) {
       counted(body, elementAt(body, shape, dim), type.getElementType(), type.getDimSize(dim));
   Value compact = aligned(body, numbers, {dim}, type.getRank());
   return done(body, op, body.node("BroadcastTo", {compact, shape}, type));
-}
-
-static Value shapeOf(Body &body, Value x, Type element) {
-  Attrs attrs;
-  attrs.append("out_type", TypeAttr::get(element));
-  RankedTensorType type = rankedOf(x);
-  return body.node("Shape", x, RankedTensorType::get({type.getRank()}, element), attrs);
 }
 
 static LogicalResult readDimensionSize(Body &body, Operation *op) {
