@@ -636,6 +636,24 @@ def test_complex_eigenvectors_are_turned_as_lapack_does(run):
             np.testing.assert_allclose(np.linalg.norm(side, axis=0), 1)
 
 
+@pytest.mark.parametrize("size", [2, 3, 8])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_eigenvalues_come_in_lapacks_order(run, dtype, size):
+    if not list(pathlib.Path("/usr/lib").glob("*/openblas-serial/libopenblas.so.0")):
+        pytest.skip("there is no OpenBLAS, and so the order is another one")
+    parts = np.random.default_rng(1).standard_normal((2, 20, size, size))
+    matrices = (parts[0] + (parts[1] * 1j if dtype[0] == "c" else 0)).astype(dtype)
+    letter = dict(float32="s", float64="d", complex64="c", complex128="z")[dtype]
+    values = [((20, size), dtype)] * (2 if letter in "sd" else 1)
+    vectors = [((20, size, size), np.result_type(dtype, np.complex64))] * 2
+    options = {"compute_left": "N", "compute_right": "N"}
+    *found, _, _, _ = lapack(
+        run, f"{letter}geev", options, [matrices], [*values, *vectors, ((20,), COUNT)]
+    )
+    found = found[0] + 1j * found[1] if letter in "sd" else found[0]
+    np.testing.assert_allclose(found, np.linalg.eigvals(matrices), rtol=1e-3, atol=1e-4)
+
+
 def test_tridiagonal_systems(run):
     low, middle, up = np.array([0, 3, 4, 1.0]), np.array([1, 2, 0.5, 3]), np.array([1, 2, 1, 0.0])
     b = np.arange(8.0).reshape(4, 2)

@@ -124,7 +124,7 @@ bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen) {
   return serves(rows, columns, asEigen ? std::max(enough, largestOfEigen + 1) : enough);
 }
 
-bool hasSchur(int64_t size) { return serves(size, size, 1); }
+bool isThere(int64_t size) { return serves(size, size, 1); }
 
 bool isFasterCholesky(int64_t size) { return serves(size, size, 48); }
 

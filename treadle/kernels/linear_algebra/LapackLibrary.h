@@ -17,8 +17,9 @@ bool isFaster(Spectrum kind, int64_t rows, int64_t columns, bool asEigen);
 bool isFasterCholesky(int64_t size);
 bool isFasterLu(int64_t rows, int64_t columns);
 
-/// Whether the library is there for Schur forms of matrices of this size.
-bool hasSchur(int64_t size);
+/// Whether the library is there for matrices of this size: what no definition tells, such as the
+/// order of eigenvalues, is as others have it then.
+bool isThere(int64_t size);
 
 /// The routines need one of these answers. Matrices have elements, all of them finite; what they
 /// hold afterwards is anything where nothing is said. False where the algorithm finds nothing.

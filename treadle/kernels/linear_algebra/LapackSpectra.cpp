@@ -111,26 +111,38 @@ template <typename T> struct BothVectors {
 };
 
 template <typename T>
-bool solveBothSides(const Columns<T> &a, bool hasLeft, bool hasRight, BothVectors<T> &found) {
-  if (isFaster(Spectrum::General, a.rows(), a.cols(), false)) {
-    Columns<T> copy = a;
-    return general(copy, hasLeft, hasRight, found.values, found.left, found.right);
-  }
+bool solveByLapack(const Columns<T> &a, bool hasLeft, bool hasRight, BothVectors<T> &found) {
+  Columns<T> copy = a;
+  return general(copy, hasLeft, hasRight, found.values, found.left, found.right);
+}
+
+template <typename W>
+bool solveByEigen(const Columns<W> &a, bool hasLeft, bool hasRight, BothVectors<W> &found) {
   Eigensystem<Complex128> system;
-  Columns<Wide<T>> wide = a.template cast<Wide<T>>();
-  if (!solve(wide, hasLeft || hasRight, system))
+  if (!solve(a, hasLeft || hasRight, system))
     return false;
-  found.values = system.values.template cast<ComplexOf<T>>();
-  bool isOfReal = !isComplex(Wide<T>());
-  if (hasLeft) {
-    Result left = leftVectors(system.vectors);
-    turn(left, isOfReal);
-    found.left = left.template cast<ComplexOf<T>>();
-  }
-  if (hasRight) {
-    turn(system.vectors, isOfReal);
-    found.right = system.vectors.template cast<ComplexOf<T>>();
-  }
+  found.values = system.values;
+  if (hasLeft)
+    found.left = leftVectors(system.vectors);
+  found.right = system.vectors;
+  for (Result *vectors : {&found.left, &found.right})
+    turn(*vectors, !isComplex(W()));
+  return true;
+}
+
+/// In the own type where the library is faster; else in a wide one, which costs little.
+template <typename T>
+bool solveBothSides(const Columns<T> &a, bool hasLeft, bool hasRight, BothVectors<T> &found) {
+  if (isFaster(Spectrum::General, a.rows(), a.cols(), false))
+    return solveByLapack(a, hasLeft, hasRight, found);
+  using W = Wide<T>;
+  BothVectors<W> wide;
+  auto *solver = isThere(a.rows()) ? solveByLapack<W> : solveByEigen<W>;
+  if (!solver(a.template cast<W>(), hasLeft, hasRight, wide))
+    return false;
+  found.values = wide.values.template cast<ComplexOf<T>>();
+  found.left = wide.left.template cast<ComplexOf<T>>();
+  found.right = wide.right.template cast<ComplexOf<T>>();
   return true;
 }
 
@@ -174,7 +186,7 @@ void giveSchurValues(Call<Complex128> &call, const Result &form) { call.give(for
 /// A matrix that its Schur form replaces, and the vectors; false if there is none. A matrix has
 /// many such forms: where LAPACK is there, it is its own.
 template <typename W> bool schurForm(Columns<W> &matrix, Columns<W> &vectors, bool isSingle) {
-  if (hasSchur(matrix.rows())) {
+  if (isThere(matrix.rows())) {
     using Narrow = std::conditional_t<isComplex(W()), Complex64, float>;
     if (!isSingle)
       return schur(matrix, vectors);
