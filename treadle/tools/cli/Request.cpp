@@ -485,9 +485,9 @@ static std::string listOutputs(const Model &model) {
 Error Request::withAdvice(Error error) const {
   if (error.reason == Reason::MissingInput)
     error.message += listInputs(*this);
-  bool fetchesNoTensor = std::ranges::any_of(
-      fetches, [&](const std::string &fetch) { return !graph.nodeOp(nodeOf(fetch)); });
-  if (model && !signature && !model->signatures().empty() && fetchesNoTensor)
+  auto isMissing = [&](const std::string &fetch) { return !graph.nodeOp(nodeOf(fetch)); };
+  if (model && !signature && !model->signatures().empty() &&
+      std::ranges::any_of(fetches, isMissing))
     error.message += listOutputs(*model);
   bool lacksState = error.code == Code::FailedPrecondition && !model && !sandbox && setup.empty();
   if (lacksState && !summarize(graph).variables.empty())
