@@ -41,17 +41,31 @@ def test_parts_and_functions_are_programs(tmp_path):
     assert lines[-1] == "all: 2 passed, 1 failed, 0 skipped"
 
 
-def test_what_cannot_run_is_loaded(tmp_path):
+def test_arguments_are_random(tmp_path):
+    """An open size is 3; a program that refuses that isn't judged."""
     unknown = TAKES.replace("return", "%y = stablehlo.nonsense %x : tensor<i32>\n  return")
-    write(tmp_path, {"testdata/a.mlir": TAKES, "testdata/b.mlir": unknown})
+    opened = TAKES.replace("tensor<i32>", "tensor<?xcomplex<f32>>")
+    unfit = """func.func public @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+      %n = stablehlo.constant dense<7> : tensor<1xi32>
+      %y = stablehlo.dynamic_reshape %x, %n
+        : (tensor<?xf32>, tensor<1xi32>) -> tensor<?xf32>
+      return %y : tensor<?xf32>
+    }
+    """
+    files = {"a": TAKES, "b": unknown, "c": opened, "d": unfit}
+    write(tmp_path, {f"testdata/{name}.mlir": text for name, text in files.items()})
     code, lines = conformance(tmp_path, "--files")
     assert code == 1
-    assert lines[:4] == [
-        "skipped: testdata/a.mlir:1 @main: it takes arguments, which the file doesn't give",
+    assert lines[0] == (
         "failed: testdata/b.mlir:1 @main: UnimplementedError: line 2, column 8: "
-        "stablehlo.nonsense is not supported",
-        "testdata/a.mlir: 0 passed, 0 failed, 1 skipped",
+        "stablehlo.nonsense is not supported"
+    )
+    assert lines[1].startswith("skipped: testdata/d.mlir:1 @main: its arguments can't all have the")
+    assert lines[2:6] == [
+        "testdata/a.mlir: 1 passed, 0 failed, 0 skipped",
         "testdata/b.mlir: 0 passed, 1 failed, 0 skipped",
+        "testdata/c.mlir: 1 passed, 0 failed, 0 skipped",
+        "testdata/d.mlir: 0 passed, 0 failed, 1 skipped",
     ]
 
 
@@ -70,7 +84,7 @@ def test_a_process_that_dies_is_a_failure(tmp_path):
         "import runpy, sys; sys.argv[1:] = sys.argv[2:]; "
         f"tool = runpy.run_path({str(ROOT / 'test/conformance/stablehlo.py')!r}); "
         "tool['Runner'].outcome.__globals__['__file__'] = '/dev/null'; "
-        "print(tool['report'](__import__('pathlib').Path(sys.argv[1]), None, False))"
+        "print(tool['report'](__import__('pathlib').Path(sys.argv[1]), None, False, None))"
     )
     done = subprocess.run(
         [sys.executable, "-c", program, "", tmp_path / "stablehlo"],

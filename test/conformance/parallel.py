@@ -34,6 +34,8 @@ class ParallelProgram:
         call = CALL.search(text)
         rows = re.search(r"programs\s*=\s*\[(.*)\]", call["attributes"], re.DOTALL)[1]
         self.grid = [re.findall(r"@(\w+)", row) for row in re.findall(r"\[([^\]]*)\]", rows)]
+        fed = re.search(r"infeed\s*=\s*\[([^\]]*)\]", call["attributes"])
+        self.infeed = re.findall(r"@(\w+)", fed[1]) if fed else []
         self.call, self.result = call, call[1]
         self.operands = listed(call["operands"])
         self.outputs = listed(call["outputs"] or call["output"])
@@ -41,6 +43,7 @@ class ParallelProgram:
     def run(self):
         """Raises what a program or a check raises."""
         values = self.evaluated(self.before(), []) if self.operands else []
+        fed = [value for name in self.infeed for value in self.evaluated(self.program(name), [])]
         functions = [function for row in self.grid for function in row]
         ranks = treadle.Communicator.simulated(len(functions), timeout=20)
         outcomes = [None] * len(functions)
@@ -55,7 +58,7 @@ class ParallelProgram:
         threads = []
         for rank, function in enumerate(functions):
             count = self.num_arguments(function)
-            threads.append(threading.Thread(target=run_one, args=(rank, values[:count])))
+            threads.append(threading.Thread(target=run_one, args=(rank, [*values[:count], *fed])))
             values = values[count:]
         for thread in threads:
             thread.start()
@@ -77,8 +80,8 @@ class ParallelProgram:
         """@main with the call's results as arguments."""
         rest = self.text[self.call.end() : self.main.end()]
         constants = self.text[self.main.start() : self.call.start()].split("{", 1)[1]
-        names = [f"%{self.result}_{i}" for i in range(len(self.outputs))]
-        rest = re.sub(rf"%{self.result}#(\d+)", rf"%{self.result}_\1", rest)
+        names = [f"%run_{i}" for i in range(len(self.outputs))]
+        rest = re.sub(rf"%{self.result}#(\d+)", r"%run_\1", rest)
         arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, self.outputs, strict=True))
         return f"func.func @main({arguments}){self.main['results']}{{{constants}{rest}"
 
@@ -107,5 +110,6 @@ class ParallelProgram:
         feeds = dict(zip(names["inputs"], arguments, strict=False)) if arguments else {}
         feeds = {f"{name}:0": value for name, value in feeds.items()}
         targets = [name for name in names["control_outputs"] if name]
+        results = [name for name in names["outputs"] if name and not name.startswith("outfeed")]
         session = treadle.Session(graph, communicator=communicator)
-        return session.run([n for n in names["outputs"] if n], feeds, targets)
+        return session.run(results, feeds, targets)

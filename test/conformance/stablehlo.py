@@ -3,13 +3,16 @@
 
 FOLDER is a checkout of StableHLO. Its programs check what they compute: those of
 stablehlo/testdata, stablehlo/tests/interpret and stablehlo/tests/math, whose files may hold
-several. A program passes if all its checks hold. One that takes arguments, or has no checks, can
-only be loaded; it is skipped if that succeeds. So is one that StableHLO itself has disabled, if it
-fails here, too. Files about what StableHLO's interpreter prints and writes are skipped.
+several. A program passes if all its checks hold. One that takes arguments gets random ones, each
+size that it leaves open being 3: it passes if the tiers interpret and jit give the same, and XLA,
+too, where --xla names a Python with JAX. It is skipped if its sizes can't all be 3, and so is one
+that StableHLO itself has disabled, if it fails here, too. Files about what StableHLO's interpreter
+prints and writes are skipped.
 
     ./dev conformance stablehlo FOLDER
     ./dev conformance stablehlo FOLDER --only tests/interpret --only c64
     ./dev conformance stablehlo FOLDER --files        passed, failed and skipped of each file
+    ./dev conformance stablehlo FOLDER --xla PYTHON   compare with XLA what takes arguments
 
 The exit status is 1 if a program failed.
 """
@@ -45,13 +48,9 @@ class Program:
         return None
 
     @property
-    def why_only_loaded(self):
+    def takes_arguments(self):
         functions = {match[2]: match for match in FUNCTION.finditer(self.text)}
-        if functions["main"][3]:
-            return "it takes arguments, which the file doesn't give"
-        if "check." not in self.text:
-            return "it checks nothing"
-        return None
+        return bool(functions["main"][3])
 
 
 def programs_of(file, name):
@@ -77,8 +76,46 @@ def all_programs(folder, only):
 # --- the process that runs programs --------------------------------------------------------------
 
 
-def outcome(path, is_run):
-    """An empty string if all checks hold, or what went wrong, in one line."""
+class UnjudgedError(Exception):
+    """Why nobody can tell whether what the program gives is right."""
+
+
+def tried_with_arguments(path, xla):
+    """What is wrong with what the program gives for random arguments; empty if nothing."""
+    import numpy as np
+    from arguments import arguments_of, difference
+
+    import treadle
+
+    text = path.read_text()
+    values = arguments_of(text)
+    results = []
+    for tier in ("interpret", "jit"):
+        main = treadle.load(path, tier=tier).signatures["main"]
+        try:
+            results.append(list(main(*values).values()))
+        except treadle.InvalidArgumentError as error:
+            results.append(str(error))
+    if any(isinstance(result, str) for result in results):
+        if results[0] != results[1]:
+            return f"the tiers differ: {results[0]} and {results[1]}".split("\n")[0]
+        raise UnjudgedError(f"its arguments can't all have the sizes that they got: {results[0]}")
+    if found := difference(*results):
+        return f"the tiers differ: {found}"
+    if not xla:
+        return ""
+    np.savez(path.with_suffix(".npz"), *results[0])
+    command = [xla, pathlib.Path(__file__).with_name("on_xla.py"), path]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise UnjudgedError(f"XLA can't: {done.stderr.strip().splitlines()[-1]}")
+    found = done.stdout.strip()
+    return found and f"XLA gives something else: {found}"
+
+
+def outcome(path, takes_arguments, xla):
+    """An empty string if all checks hold, or what went wrong, in one line; and why it can't be
+    judged, if so."""
     from parallel import ParallelProgram, is_parallel
 
     import treadle
@@ -86,30 +123,35 @@ def outcome(path, is_run):
     try:
         if is_parallel(text := path.read_text()):
             ParallelProgram(text, path.parent).run()
-            return ""
-        model = treadle.load(path)
-        if is_run:
-            model.signatures["main"]()
+        elif takes_arguments:
+            return tried_with_arguments(path, xla), None
+        else:
+            treadle.load(path).signatures["main"]()
     except treadle.Error as error:
         message = re.sub(r"\S*\.mlir: ", "", str(error))
-        return f"{type(error).__name__}: {message}".split("\n")[0]
-    return ""
+        return f"{type(error).__name__}: {message}".split("\n")[0], None
+    except UnjudgedError as error:
+        return "", str(error).split("\n")[0]
+    return "", None
 
 
 def serve():
-    """Loads or runs the programs of stdin, one a line, and writes the outcome of each."""
+    """Runs the programs of stdin, one a line, and writes the outcome of each."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "program.mlir")
         for line in sys.stdin:
-            text, is_run = json.loads(line)
+            text, takes_arguments, xla = json.loads(line)
             path.write_text(text)
-            print(json.dumps(outcome(path, is_run)), flush=True)
+            print(json.dumps(outcome(path, takes_arguments, xla)), flush=True)
 
 
 class Runner:
     """A process that runs one program after another, and a new one where that died."""
 
     process = None
+
+    def __init__(self, xla):
+        self.xla = xla
 
     def outcome(self, program):
         if self.process is None:
@@ -121,12 +163,12 @@ class Runner:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
             )
-        is_run = program.why_only_loaded is None
         with contextlib.suppress(BrokenPipeError):
-            self.process.stdin.write(json.dumps([program.text, is_run]) + "\n")
+            work = [program.text, program.takes_arguments, self.xla]
+            self.process.stdin.write(json.dumps(work) + "\n")
             self.process.stdin.flush()
         line = self.process.stdout.readline()
-        return json.loads(line) if line else f"crash: exit status {self.close()}"
+        return json.loads(line) if line else (f"crash: exit status {self.close()}", None)
 
     def close(self):
         with contextlib.suppress(BrokenPipeError):
@@ -139,15 +181,14 @@ class Runner:
 # --- the report ----------------------------------------------------------------------------------
 
 
-def report(folder, only, shows_files):
+def report(folder, only, shows_files, xla):
     """Prints what failed and the sums, and returns how many programs failed."""
     counts = collections.defaultdict(collections.Counter)
-    runner = Runner()
+    runner = Runner(xla)
     for program in all_programs(folder, only):
-        failure = "" if program.why_not_loaded else runner.outcome(program)
-        why_skipped = (
-            program.why_disabled if failure else program.why_not_loaded or program.why_only_loaded
-        )
+        why_skipped = program.why_not_loaded
+        failure, why_unfit = ("", None) if why_skipped else runner.outcome(program)
+        why_skipped = program.why_disabled if failure else why_skipped or why_unfit
         kind = "skipped" if why_skipped else "failed" if failure else "passed"
         counts[program.file][kind] += 1
         if kind != "passed":
@@ -185,11 +226,12 @@ def main():
     parser.add_argument("folder", type=pathlib.Path, metavar="FOLDER")
     parser.add_argument("--only", action="append", help="files whose path has this word in it")
     parser.add_argument("--files", action="store_true", help="also the sums of each file")
+    parser.add_argument("--xla", metavar="PYTHON", help="compare with XLA, through JAX there")
     options = parser.parse_args()
     folder = options.folder / "stablehlo"
     if not any((folder / place).is_dir() for place in PLACES):
         parser.error(f"{folder} has none of {', '.join(PLACES)}: name a checkout of StableHLO")
-    sys.exit(report(folder, options.only, options.files) > 0)
+    sys.exit(report(folder, options.only, options.files, options.xla) > 0)
 
 
 if __name__ == "__main__":
