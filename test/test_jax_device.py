@@ -202,8 +202,12 @@ def spread_results():
         lambda x: lax.with_sharding_constraint(x, columns) * 2,
         lambda x: x[1],
         lambda x: jnp.resize(parts(x), 3),
+        lambda x: (jax.nn.relu(jnp.ones(x.shape)), jax.nn.relu(x), jax.nn.relu(-x)),
     )
-    return [list(jax.jit(program)(x).addressable_shards[1].data.shape) for program in programs]
+    return [
+        jax.tree.map(lambda y: list(y.addressable_shards[1].data.shape), jax.jit(program)(x))
+        for program in programs
+    ]
 
 
 def inspected_shardings():
@@ -325,7 +329,7 @@ EXPECTED = {
     "sharded_arrays": [[3, 13, 23, 33], [[2, 4], [2, 4]], 36],
     "parts_of_devices": [-2, -1, 0, 3],
     "parts_of_parts": [[0, 11], [20, 31]],
-    "spread_results": [[2, 2], [2], [2, 2], [4, 1], [2], [3]],
+    "spread_results": [[2, 2], [2], [2, 2], [4, 1], [2], [3], [[4, 2], [2, 2], [2, 2]]],
     "inspected_shardings": [[1, True], [2, True]],
     "hints_for_partitioners": [0, -2, -4, -6],
     "maps_over_devices": [-10, -1],

@@ -78,11 +78,12 @@ Expected<void> Interface::read(mlir::ModuleOp module) {
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     program.arguments.push_back(
         TREADLE_TRY(value(module, main.getArgumentTypes()[i], main.getArgAttrDict(i))));
+  ResultShardings shardings(main, program.devices);
   for (unsigned i = 0; i < main.getNumResults(); ++i) {
     mlir::DictionaryAttr attrs = main.getResultAttrDict(i);
     program.results.push_back(TREADLE_TRY(value(module, main.getResultTypes()[i], attrs)));
     if (!attrs || !attrs.get("sdy.sharding"))
-      program.results.back().sharding = inferredSharding(main, i, program.devices);
+      program.results.back().sharding = shardings.of(i);
   }
   return {};
 }

@@ -1,41 +1,18 @@
 #include "treadle/pjrt/ResultSharding.h"
 
-#include "mlir/IR/SymbolTable.h"
-
 using namespace mlir;
 
 namespace treadle::pjrt {
 
-namespace {
-
-/// Goes from a value to what it is made of until something says how it is spread.
-class Search {
-public:
-  explicit Search(func::FuncOp main) : main(main), symbols(main->getParentOp()) {}
-
-  Attribute sharding(Value of);
-
-private:
-  /// What the value's own definition says; nothing is an order to look at what it is made of.
-  Attribute stated(Value value);
-  void push(Value value);
-  void pushSources(Value value);
-  void pushReturned(func::CallOp call, unsigned result);
-
-  func::FuncOp main;
-  SymbolTable symbols;
-  SmallVector<Value> stack;
-  DenseSet<Value> seen;
-  DenseMap<Operation *, func::CallOp> callers; // by which the search came into a function
-};
-
-} // namespace
+ResultShardings::ResultShardings(func::FuncOp main, int64_t devices)
+    : main(main), devices(devices), symbols(main->getParentOp()) {}
 
 static Attribute entry(ArrayAttr list, unsigned index) {
   return list && index < list.size() ? list[index] : Attribute();
 }
 
-Attribute Search::stated(Value value) {
+/// What the value's own definition says.
+Attribute ResultShardings::stated(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     return argument.getOwner() == &main.front()
                ? main.getArgAttr(argument.getArgNumber(), "sdy.sharding")
@@ -47,12 +24,14 @@ Attribute Search::stated(Value value) {
              : op->getAttr("sharding");
 }
 
-void Search::push(Value value) {
-  if (seen.insert(value).second)
-    stack.push_back(value);
+void ResultShardings::push(Value value) {
+  if (!seen.insert(value).second)
+    return;
+  stack.push_back(value);
+  visited.push_back(value);
 }
 
-void Search::pushReturned(func::CallOp call, unsigned result) {
+void ResultShardings::pushReturned(func::CallOp call, unsigned result) {
   auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
   if (!callee || callee.isExternal())
     return;
@@ -60,7 +39,7 @@ void Search::pushReturned(func::CallOp call, unsigned result) {
   push(callee.back().getTerminator()->getOperand(result));
 }
 
-void Search::pushSources(Value value) {
+void ResultShardings::pushSources(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     if (func::CallOp call = callers.lookup(argument.getOwner()->getParentOp()))
       push(call.getOperand(argument.getArgNumber()));
@@ -78,14 +57,24 @@ void Search::pushSources(Value value) {
       push(operand);
 }
 
-Attribute Search::sharding(Value of) {
-  push(of);
+/// Goes from a value to what it is made of until something says how it is spread.
+Attribute ResultShardings::search(Value from) {
+  stack.clear();
+  visited.clear();
+  callers.clear();
+  push(from);
   while (!stack.empty()) {
     Value value = stack.pop_back_val();
-    if (Attribute found = stated(value))
+    if (Attribute found = stated(value)) {
+      for (Value again : visited)
+        seen.erase(again);
       return found;
+    }
     pushSources(value);
   }
+  for (Value again : visited) // which another call may come to
+    if (again.getParentRegion() != &main.getBody())
+      seen.erase(again);
   return {};
 }
 
@@ -96,13 +85,13 @@ static bool isEven(RankedTensorType type, const hlo::Sharding &sharding) {
   });
 }
 
-hlo::Sharding inferredSharding(func::FuncOp main, unsigned result, int64_t devices) {
+hlo::Sharding ResultShardings::of(unsigned result) {
   auto type = dyn_cast<RankedTensorType>(main.getResultTypes()[result]);
   int64_t rank = type ? type.getRank() : 0;
   hlo::Sharding whole = hlo::Sharding::replicated(rank, devices);
   if (devices == 1 || !type || main.isExternal())
     return whole;
-  Attribute attr = Search(main).sharding(main.back().getTerminator()->getOperand(result));
+  Attribute attr = search(main.back().getTerminator()->getOperand(result));
   if (!attr)
     return whole;
   auto module = main->getParentOfType<ModuleOp>();
