@@ -139,10 +139,10 @@ GATHER = """
 @pytest.mark.parametrize(
     ("groups", "message"),
     [
-        ("[[0, 2]]> : tensor<1x2xi64", "name 2, expected numbers from 0 below 2"),
-        ("[[0, 0]]> : tensor<1x2xi64", "name 0 twice"),
-        ("[[0]]> : tensor<1x1xi64", "hold 1 of the program's 2 devices"),
-        ("[0, 1]> : tensor<2xi64", "expected a matrix"),
+        ("[[0, 2]]> : tensor<1x2xi64", "don't have each of the devices from 0 on"),
+        ("[[0, 0]]> : tensor<1x2xi64", "have 0 twice"),
+        ("[[0]]> : tensor<1x1xi64", "expected 'tensor<2xi32>'"),
+        ("[0, 1]> : tensor<2xi64", "expected rows"),
     ],
 )
 def test_groups_that_do_not_fit(tmp_path, groups, message):
@@ -183,3 +183,47 @@ module {
 """)
     (got,) = treadle.load(path).signatures["main"](np.float32([1, 2])).values()
     np.testing.assert_array_equal(got, [-2, -4])
+
+
+def test_devices_compute_with_their_own_parts(tmp_path):
+    whole = np.arange(6, dtype=np.float32).reshape(3, 2)
+    text = """
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%a: tensor<3x2xf32>) -> tensor<3x2xf32> {
+    %r = sdy.manual_computation(%a) in_shardings=[<@mesh, [{}, {"x"}]>]
+        out_shardings=[<@mesh, [{}, {"x"}]>] manual_axes={"x"} (%b: tensor<3x1xf32>) {
+      %p = stablehlo.partition_id : tensor<ui32>
+      %q = stablehlo.convert %p : (tensor<ui32>) -> tensor<f32>
+      %c = stablehlo.broadcast_in_dim %q, dims = [] : (tensor<f32>) -> tensor<3x1xf32>
+      %d = stablehlo.multiply %b, %c : tensor<3x1xf32>
+      sdy.return %d : tensor<3x1xf32>
+    } : (tensor<3x2xf32>) -> tensor<3x2xf32>
+    return %r : tensor<3x2xf32>
+  }
+"""
+    for got in run_grid(tmp_path, text, [[whole], [whole]], partitions=2):
+        np.testing.assert_array_equal(got, whole * np.float32([0, 1]))
+
+
+@pytest.mark.parametrize(
+    ("sharding", "message"),
+    [
+        ('<@mesh, [{"x":(1)2}]>', "a sharding along a part of the axis 'x'"),
+        ('<@mesh, [{}], unreduced={"x"}>', "unreduced axes"),
+        ('<@mesh, [{"y"}]>', "names an axis that its mesh doesn't have"),
+        ('<@other, [{"x"}]>', "names a mesh that the program doesn't have"),
+    ],
+)
+def test_shardings_that_are_not_known(tmp_path, sharding, message):
+    text = f"""
+  sdy.mesh @mesh = <["x"=2]>
+  func.func @main(%a: tensor<2xf32>) -> tensor<2xf32> {{
+    %r = sdy.manual_computation(%a) in_shardings=[{sharding}]
+        out_shardings=[<@mesh, [{{"x"}}]>] manual_axes={{"x"}} (%b: tensor<1xf32>) {{
+      sdy.return %b : tensor<1xf32>
+    }} : (tensor<2xf32>) -> tensor<2xf32>
+    return %r : tensor<2xf32>
+  }}
+"""
+    with pytest.raises(treadle.Error, match=message):
+        run_grid(tmp_path, text, [[np.float32([1, 2])]] * 2, partitions=2)

@@ -324,7 +324,7 @@ def test_one_device_is_a_group_of_its_own(run):
         ["ui32", "2xf32"],
     )
     same(run(text, floats(2)), np.uint32(0), floats(2))
-    several = text.replace("dense<0> : tensor<1x1xi64>", "dense<[[0, 1]]> : tensor<1x2xi64>")
+    several = text.replace("dense<0> : tensor<1x1xi64>", "dense<[[0, 1]]> : tensor<1x2xi64>", 1)
     with pytest.raises(treadle.UnimplementedError, match="all_reduce among several devices"):
         run(several, floats(2))
 

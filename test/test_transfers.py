@@ -15,10 +15,13 @@ def pairs_text(pairs):
     return f"source_target_pairs = dense<{[list(p) for p in pairs]}> : tensor<{len(pairs)}x2xi64>"
 
 
-def place(channel, pairs):
+TO_HOST, FROM_HOST = 2, 3
+
+
+def place(channel, pairs, host):
     """The attributes of an end of a channel; without pairs it goes by way of the host."""
     if pairs is None:
-        return CHANNEL.format(channel, 2) + ", is_host_transfer = true"
+        return CHANNEL.format(channel, host) + ", is_host_transfer = true"
     return f"{CHANNEL.format(channel, 1)}, is_host_transfer = false, {pairs_text(pairs)}"
 
 
@@ -26,15 +29,16 @@ def send(name, values, types, token, pairs=None, channel=1):
     operands = ", ".join([*values, token])
     types = ", ".join([*(f"tensor<{t}>" for t in types), TOKEN])
     return (
-        f'%{name} = "stablehlo.send"({operands}) {{{place(channel, pairs)}}} : ({types}) -> {TOKEN}'
+        f'%{name} = "stablehlo.send"({operands}) {{{place(channel, pairs, TO_HOST)}}}'
+        f" : ({types}) -> {TOKEN}"
     )
 
 
 def receive(name, types, token, pairs=None, channel=1):
     results = ", ".join([*(f"tensor<{t}>" for t in types), TOKEN])
     return (
-        f'%{name}:{len(types) + 1} = "stablehlo.recv"({token}) {{{place(channel, pairs)}}}'
-        f" : ({TOKEN}) -> ({results})"
+        f'%{name}:{len(types) + 1} = "stablehlo.recv"({token}) '
+        f"{{{place(channel, pairs, FROM_HOST)}}} : ({TOKEN}) -> ({results})"
     )
 
 

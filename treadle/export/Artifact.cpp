@@ -43,7 +43,7 @@ private:
   std::string attributeBytes(NamedIndices fields, NamedIndices others, uint8_t &parts);
   Expected<std::string> valueBytes(Operation *op, uint8_t &parts);
   Expected<void> checkLeftOver(Operation *op, const NamedAttrList &attrs) const;
-  Expected<void> checkCounts(Operation *op, const bytecode::VhloOp &as) const;
+  Expected<void> checkForm(Operation *op, const bytecode::VhloOp &as) const;
   uint64_t numberValues(Region &region);
 
   Assembly file;
@@ -130,12 +130,8 @@ std::string ArtifactWriter::isolatedBytes(const std::string &region) const {
 // Operations
 //===----------------------------------------------------------------------===//
 
-Expected<void> ArtifactWriter::checkCounts(Operation *op, const bytecode::VhloOp &as) const {
-  SmallVector<StringRef> counts;
-  as.counts.split(counts, ' ');
-  if (bytecode::fitsCount(counts[0], op->getNumOperands()) &&
-      bytecode::fitsCount(counts[1], op->getNumResults()) &&
-      bytecode::fitsCount(counts[2], op->getNumRegions()))
+Expected<void> ArtifactWriter::checkForm(Operation *op, const bytecode::VhloOp &as) const {
+  if (!as.expresses || as.expresses(op))
     return {};
   return Unexpected(unimplemented(
       "it has ", op->getNumOperands(), " operands, ", op->getNumResults(), " results and ",
@@ -239,7 +235,7 @@ Expected<std::string> ArtifactWriter::valueBytes(Operation *op, uint8_t &parts) 
 Expected<std::string> ArtifactWriter::assemble(Operation *op, StringRef name, NamedAttrList attrs,
                                                const std::string &regions) {
   bytecode::VhloOp as = TREADLE_TRY(bytecode::vhloOpIn(name, target));
-  TREADLE_TRY(checkCounts(op, as));
+  TREADLE_TRY(checkForm(op, as));
   NamedIndices fields = TREADLE_TRY(fieldsOf(op, as, attrs));
   TREADLE_TRY(checkLeftOver(op, attrs));
   uint8_t parts = regions.empty() ? 0 : Regions;

@@ -197,7 +197,7 @@ static void addConvolution(ArrayAttr lists, NamedAttrList &attrs) {
 }
 
 NamedAttrList artifact::ungrouped(Operation *op) {
-  NamedAttrList attrs(op->getDiscardableAttrDictionary());
+  NamedAttrList attrs(op->getAttrDictionary());
   for (StringRef name : {"dot_dimension_numbers", "algorithm", "dimension_numbers",
                          "scatter_dimension_numbers", "channel_handle"}) {
     Attribute group = attrs.erase(name);

@@ -220,7 +220,7 @@ bool Speller::isOptional(Operation *op, NamedAttribute attr) {
 void Speller::spell(Operation *op) {
   StringRef name = op->getName().stripDialect();
   SmallVector<StringAttr> optional; // as long as all others are as they were
-  for (NamedAttribute attr : op->getDiscardableAttrs())
+  for (NamedAttribute attr : op->getAttrs())
     if (isOptional(op, attr))
       optional.push_back(attr.getName());
   // Layouts are there for both operands and results, or for neither.
@@ -228,15 +228,15 @@ void Speller::spell(Operation *op) {
   if (llvm::count_if(optional, isLayout) == 1)
     llvm::erase_if(optional, isLayout);
   for (StringAttr attr : optional)
-    op->removeDiscardableAttr(attr);
-  for (NamedAttribute attr : op->getDiscardableAttrs()) {
+    op->removeAttr(attr);
+  for (NamedAttribute attr : op->getAttrs()) {
     Attribute value = attr.getValue();
     Field found = fieldOf(attr.getName(), value);
     Attribute spelled = field(found);
     if (spelled == value)
       spelled = group(name, attr.getName(), value);
     if (spelled != value)
-      op->setDiscardableAttr(attr.getName(), spelled);
+      op->setAttr(attr.getName(), spelled);
   }
 }
 

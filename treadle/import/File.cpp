@@ -202,6 +202,12 @@ static void loadGraphDialects(MLIRContext &context) {
                       tf_type::TfTypeDialect>();
 }
 
+/// Of ops as they are today.
+static LogicalResult verifyProgram(ModuleOp module) {
+  stablehlo::modernize(module);
+  return verify(module);
+}
+
 static ImportedModule readMlirText(MLIRContext &context, std::string_view text,
                                    const ConvertProgram &convert) {
   TREADLE_TRY(checkMlirNesting(text));
@@ -211,9 +217,14 @@ static ImportedModule readMlirText(MLIRContext &context, std::string_view text,
   if (loadProgramDialects(context, text))
     context.allowUnregisteredDialects();
   // Its lexer looks at the byte behind the text, which must be zero.
-  auto module = parseSourceString<ModuleOp>(withPackedBools(text), ParserConfig(&context));
+  ParserConfig config(&context, /*verifyAfterParse=*/false);
+  auto module = parseSourceString<ModuleOp>(withPackedBools(text), config);
+  bool isGood =
+      module && succeeded(verifyProgram(*module)) && succeeded(convertToTfg(*module, convert));
   context.allowUnregisteredDialects(wasOpen);
-  if (first.isUnimplemented || (module && failed(convertToTfg(*module, convert))))
+  if (first.isUnimplemented || (module && !isGood))
+    return Unexpected(first.error());
+  if (!module && StringRef(first.message).contains("' op "))
     return Unexpected(first.error());
   if (!module)
     return Unexpected(
@@ -236,7 +247,8 @@ static ImportedModule importMlirBytecode(MLIRContext &context, std::string_view 
   bool wasOpen = context.allowsUnregisteredDialects();
   context.allowUnregisteredDialects();
   ImportedModule module = readBytecode(context, bytes);
-  bool isGood = module && succeeded(verify(**module)) && succeeded(convertToTfg(**module, convert));
+  bool isGood =
+      module && succeeded(verifyProgram(**module)) && succeeded(convertToTfg(**module, convert));
   context.allowUnregisteredDialects(wasOpen);
   if (module && !isGood)
     return Unexpected(first.error());

@@ -1,5 +1,8 @@
 #include "treadle/dialect/stablehlo/StableHlo.h"
 
+#include "treadle/dialect/sdy/Sdy.h"
+#include "treadle/dialect/stablehlo/Ops.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Dialect.h"
@@ -9,212 +12,60 @@ using namespace mlir;
 using namespace treadle;
 using namespace treadle::stablehlo;
 
-namespace {
+#include "treadle/dialect/CheckOpsDialect.cpp.inc"
+#include "treadle/dialect/ChloOpsDialect.cpp.inc"
+#include "treadle/dialect/MhloOpsDialect.cpp.inc"
+#include "treadle/dialect/StableHloOpsDialect.cpp.inc"
 
-/// What all but annotations have in common.
-class TextDialect : public Dialect {
-public:
-  std::optional<ParseOpHook> getParseOperationHook(StringRef) const override {
-    return ParseOpHook(parseOp);
-  }
+#define GET_OP_CLASSES
+#include "treadle/dialect/CheckOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "treadle/dialect/ChloOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "treadle/dialect/MhloOps.cpp.inc"
+#define GET_OP_CLASSES
+#include "treadle/dialect/StableHloOps.cpp.inc"
 
-  Type parseType(DialectAsmParser &parser) const override {
-    StringRef keyword;
-    SMLoc loc = parser.getCurrentLocation();
-    if (parser.parseKeyword(&keyword))
-      return {};
-    if (keyword == "token")
-      return NoneType::get(getContext());
-    parser.emitError(loc) << "found !" << getNamespace() << '.' << keyword << ", expected !"
-                          << getNamespace() << ".token";
-    return {};
-  }
+// Ops that aren't declared are for the reader to name.
 
-  Attribute parseAttribute(DialectAsmParser &parser, Type) const override;
-
-  void printType(Type, DialectAsmPrinter &) const override {}
-  void printAttribute(Attribute, DialectAsmPrinter &) const override {}
-
-protected:
-  TextDialect(StringRef name, MLIRContext *context, TypeID id) : Dialect(name, context, id) {
-    allowUnknownOperations();
-  }
-};
-
-struct StableHloDialect : TextDialect {
-  static constexpr StringLiteral getDialectNamespace() { return "stablehlo"; }
-  explicit StableHloDialect(MLIRContext *context)
-      : TextDialect(getDialectNamespace(), context, TypeID::get<StableHloDialect>()) {}
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(StableHloDialect)
-};
-
-struct MhloDialect : TextDialect {
-  static constexpr StringLiteral getDialectNamespace() { return "mhlo"; }
-  explicit MhloDialect(MLIRContext *context)
-      : TextDialect(getDialectNamespace(), context, TypeID::get<MhloDialect>()) {}
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MhloDialect)
-};
-
-struct ChloDialect : TextDialect {
-  static constexpr StringLiteral getDialectNamespace() { return "chlo"; }
-  explicit ChloDialect(MLIRContext *context)
-      : TextDialect(getDialectNamespace(), context, TypeID::get<ChloDialect>()) {}
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ChloDialect)
-};
-
-/// What a program's results should be, as StableHLO's own test programs say it.
-struct CheckDialect : TextDialect {
-  static constexpr StringLiteral getDialectNamespace() { return "check"; }
-  explicit CheckDialect(MLIRContext *context)
-      : TextDialect(getDialectNamespace(), context, TypeID::get<CheckDialect>()) {}
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(CheckDialect)
-};
-
-/// Annotations of how values are spread over devices. What a program computes doesn't depend on
-/// them, so meshes and constraints are read over; attributes are kept as text.
-class ShardingDialect : public Dialect {
-public:
-  static constexpr StringLiteral getDialectNamespace() { return "sdy"; }
-  explicit ShardingDialect(MLIRContext *context)
-      : Dialect(getDialectNamespace(), context, TypeID::get<ShardingDialect>()) {
-    allowUnknownOperations();
-  }
-
-  std::optional<ParseOpHook> getParseOperationHook(StringRef) const override {
-    return ParseOpHook(parseAnnotation);
-  }
-  Attribute parseAttribute(DialectAsmParser &parser, Type) const override {
-    StringRef kind;
-    if (parser.parseKeyword(&kind) ||
-        (succeeded(parser.parseOptionalLess()) &&
-         failed(skipPast(parser, [&] { return parser.parseOptionalGreater(); }))))
-      return {};
-    return StringAttr::get(getContext(), kind);
-  }
-  void printAttribute(Attribute, DialectAsmPrinter &) const override {}
-
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShardingDialect)
-
-private:
-  static ParseResult parseAnnotation(OpAsmParser &parser, OperationState &state);
-  static ParseResult parseComputation(OpAsmParser &parser, OperationState &state);
-  static ParseResult parseReturn(OpAsmParser &parser, OperationState &state);
-  /// Reads what shardings are written with, up to the end of the brackets around them.
-  static ParseResult skipPast(AsmParser &parser, llvm::function_ref<ParseResult()> close);
-};
-
-} // namespace
-
-ParseResult ShardingDialect::skipPast(AsmParser &parser, llvm::function_ref<ParseResult()> close) {
-  while (failed(close())) {
-    StringAttr symbol;
-    std::string text;
-    StringRef word;
-    int64_t number;
-    if (succeeded(parser.parseOptionalLess())) {
-      if (skipPast(parser, [&] { return parser.parseOptionalGreater(); }))
-        return failure();
-    } else if (succeeded(parser.parseOptionalLSquare())) {
-      if (skipPast(parser, [&] { return parser.parseOptionalRSquare(); }))
-        return failure();
-    } else if (succeeded(parser.parseOptionalLBrace())) {
-      if (skipPast(parser, [&] { return parser.parseOptionalRBrace(); }))
-        return failure();
-    } else if (succeeded(parser.parseOptionalLParen())) {
-      if (skipPast(parser, [&] { return parser.parseOptionalRParen(); }))
-        return failure();
-    } else if (OptionalParseResult found = parser.parseOptionalInteger(number); found.has_value()) {
-      if (failed(*found))
-        return failure();
-    } else if (failed(parser.parseOptionalComma()) && failed(parser.parseOptionalEqual()) &&
-               failed(parser.parseOptionalColon()) && failed(parser.parseOptionalQuestion()) &&
-               failed(parser.parseOptionalArrow()) && failed(parser.parseOptionalString(&text)) &&
-               failed(parser.parseOptionalSymbolName(symbol)) &&
-               failed(parser.parseOptionalKeyword(&word))) {
-      return parser.emitError(parser.getCurrentLocation(), "found no end of a sharding");
-    }
-  }
-  return success();
+void stablehlo::StableHloDialect::initialize() {
+  allowUnknownOperations();
+  addOperations<
+#define GET_OP_LIST
+#include "treadle/dialect/StableHloOps.cpp.inc"
+      >();
 }
 
-/// `sdy.manual_computation(%x) in_shardings=[...] out_shardings=[...] manual_axes={...} (%y: type)
-/// {...} : (type) -> type`, and `sdy.named_computation<"name">(%x) (%y: type) {...}`.
-ParseResult ShardingDialect::parseComputation(OpAsmParser &parser, OperationState &state) {
-  SmallVector<OpAsmParser::UnresolvedOperand> operands;
-  SmallVector<OpAsmParser::Argument> arguments;
-  SMLoc loc = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalLess()) &&
-      failed(skipPast(parser, [&] { return parser.parseOptionalGreater(); })))
-    return failure();
-  if (parser.parseOperandList(operands, AsmParser::Delimiter::Paren))
-    return failure();
-  StringRef key;
-  while (succeeded(
-      parser.parseOptionalKeyword(&key, {"in_shardings", "out_shardings", "manual_axes"}))) {
-    if (parser.parseEqual())
-      return failure();
-    bool isList = succeeded(parser.parseOptionalLSquare());
-    if ((!isList && parser.parseLBrace()) || skipPast(parser, [&] {
-          return isList ? parser.parseOptionalRSquare() : parser.parseOptionalRBrace();
-        }))
-      return failure();
-  }
-  FunctionType type;
-  if (parser.parseArgumentList(arguments, AsmParser::Delimiter::OptionalParen,
-                               /*allowType=*/true) ||
-      parser.parseRegion(*state.addRegion(), arguments) ||
-      parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type) ||
-      parser.resolveOperands(operands, type.getInputs(), loc, state.operands))
-    return failure();
-  state.addTypes(type.getResults());
-  return success();
+void chlo::ChloDialect::initialize() {
+  allowUnknownOperations();
+  addOperations<
+#define GET_OP_LIST
+#include "treadle/dialect/ChloOps.cpp.inc"
+      >();
 }
 
-/// `sdy.return %x, %y : types`
-ParseResult ShardingDialect::parseReturn(OpAsmParser &parser, OperationState &state) {
-  SmallVector<OpAsmParser::UnresolvedOperand> operands;
-  SmallVector<Type> types;
-  SMLoc loc = parser.getCurrentLocation();
-  return failure(parser.parseOperandList(operands) ||
-                 parser.parseOptionalAttrDict(state.attributes) ||
-                 parser.parseOptionalColonTypeList(types) ||
-                 parser.resolveOperands(operands, types, loc, state.operands));
+void mhlo::MhloDialect::initialize() {
+  allowUnknownOperations();
+  addOperations<
+#define GET_OP_LIST
+#include "treadle/dialect/MhloOps.cpp.inc"
+      >();
 }
 
-/// `sdy.mesh @name = <[...]>`, and `sdy.sharding_constraint %x <...> : type`.
-ParseResult ShardingDialect::parseAnnotation(OpAsmParser &parser, OperationState &state) {
-  StringRef name = state.name.stripDialect();
-  auto skipSharding = [&]() -> ParseResult {
-    return failure(parser.parseLess() ||
-                   skipPast(parser, [&] { return parser.parseOptionalGreater(); }));
-  };
-  if (name == "mesh") {
-    StringAttr symbol;
-    return failure(parser.parseSymbolName(symbol) || parser.parseEqual() || skipSharding() ||
-                   parser.parseOptionalAttrDict(state.attributes));
-  }
-  if (name == "return")
-    return parseReturn(parser, state);
-  if (name == "manual_computation" || name == "named_computation")
-    return parseComputation(parser, state);
-  if (name != "sharding_constraint" && name != "reshard")
-    return emitError(state.location, "unimplemented: ") << state.name.getStringRef();
-  OpAsmParser::UnresolvedOperand operand;
-  Type type;
-  if (parser.parseOperand(operand) || skipSharding() ||
-      parser.parseOptionalAttrDict(state.attributes) || parser.parseColonType(type) ||
-      parser.resolveOperand(operand, type, state.operands))
-    return failure();
-  state.addTypes(type);
-  return success();
+void check::CheckDialect::initialize() {
+  allowUnknownOperations();
+  addOperations<
+#define GET_OP_LIST
+#include "treadle/dialect/CheckOps.cpp.inc"
+      >();
 }
 
 /// `#x<kind VALUE>` or `#x.kind<...>`; inside either, the parser stands before `kind`.
-Attribute TextDialect::parseAttribute(DialectAsmParser &parser, Type) const {
+Attribute stablehlo::parseAttribute(DialectAsmParser &parser) {
   StringRef kind, word;
   if (parser.parseKeyword(&kind))
     return {};
-  Builder builder(getContext());
+  Builder builder(parser.getContext());
   if (succeeded(parser.parseOptionalKeyword(&word)))
     return builder.getStringAttr(word);
   if (parser.parseLess())
@@ -259,15 +110,57 @@ Attribute TextDialect::parseAttribute(DialectAsmParser &parser, Type) const {
   return value;
 }
 
+Type stablehlo::parseType(DialectAsmParser &parser, StringRef dialect) {
+  StringRef keyword;
+  SMLoc loc = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return {};
+  if (keyword == "token")
+    return NoneType::get(parser.getContext());
+  parser.emitError(loc, "unimplemented: !")
+      << dialect << '.' << keyword << ", expected !" << dialect << ".token";
+  return {};
+}
+
 void stablehlo::loadDialects(MLIRContext &context) {
-  context.loadDialect<StableHloDialect, MhloDialect, ChloDialect, CheckDialect, ShardingDialect>();
+  context.loadDialect<StableHloDialect, mhlo::MhloDialect, chlo::ChloDialect, check::CheckDialect,
+                      sdy::SdyDialect>();
 }
 
 void stablehlo::insertDialects(DialectRegistry &registry) {
-  registry.insert<StableHloDialect, MhloDialect, ChloDialect, CheckDialect, ShardingDialect>();
+  registry.insert<StableHloDialect, mhlo::MhloDialect, chlo::ChloDialect, check::CheckDialect,
+                  sdy::SdyDialect>();
 }
 
 bool stablehlo::isHlo(Operation *op) {
-  StringRef name = op->getName().getDialectNamespace();
-  return name == "stablehlo" || name == "mhlo" || name == "chlo";
+  return isa_and_nonnull<StableHloDialect, mhlo::MhloDialect, chlo::ChloDialect>(op->getDialect());
+}
+
+OperationName stablehlo::modernName(OperationName name) {
+  if (name.getDialectNamespace() != "mhlo" || name.isRegistered())
+    return name;
+  for (StringRef dialect : {"stablehlo.", "chlo."})
+    if (auto found = RegisteredOperationName::lookup((dialect + name.stripDialect()).str(),
+                                                     name.getContext()))
+      return *found;
+  return name;
+}
+
+void stablehlo::modernize(ModuleOp module) {
+  module.walk([](Operation *op) {
+    OperationName modern = modernName(op->getName());
+    if (op->getName() == modern)
+      return;
+    OperationState state(op->getLoc(), modern);
+    state.addOperands(op->getOperands());
+    state.addTypes(op->getResultTypes());
+    state.addAttributes(op->getAttrs());
+    if (auto properties = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute()))
+      state.addAttributes(properties.getValue());
+    for (Region &region : op->getRegions())
+      state.addRegion()->takeBody(region);
+    Operation *made = OpBuilder(op).create(state);
+    op->replaceAllUsesWith(made);
+    op->erase();
+  });
 }

@@ -1,7 +1,7 @@
 // The pretty forms. Nearly all ops share one: operands, keywords and `key = value` separated by
 // commas, an attribute dictionary, a colon and types; tables say what the keys stand for. The ops
 // with regions have parsers of their own.
-#include "treadle/dialect/stablehlo/StableHlo.h"
+#include "treadle/dialect/stablehlo/Syntax.h"
 
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -540,7 +540,9 @@ static ParseResult parseScan(OpAsmParser &parser, OperationState &state) {
   Builder &builder = parser.getBuilder();
   auto numCarries = static_cast<int32_t>(operands.size()) - numInputs;
   state.addAttribute("dimension", builder.getI64IntegerAttr(dimension));
+  auto numOutputs = static_cast<int32_t>(type.getNumResults()) - numCarries;
   state.addAttribute("operandSegmentSizes", builder.getDenseI32ArrayAttr({numInputs, numCarries}));
+  state.addAttribute("resultSegmentSizes", builder.getDenseI32ArrayAttr({numOutputs, numCarries}));
   state.addTypes(type.getResults());
   return success();
 }

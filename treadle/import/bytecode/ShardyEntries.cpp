@@ -1,13 +1,5 @@
-// Attributes of Shardy (the dialect sdy): how values are spread over devices. They are read as
-// dictionaries and lists:
-//
-//   a mesh                 {axes = [{name = "x", size = 2}, ...], device_ids = array<i64: ...>}
-//   a part of an axis      {axis = "x"}, of a split one {axis = "x", pre_size = 2, size = 2}
-//   a dimension            [axis, ...]
-//   a value                {mesh = @mesh, dims = [dimension, ...]}
-//   values                 [value, ...]
-//
-// What only matters to a partitioner, such as priorities, is left out.
+// Attributes of Shardy (the dialect sdy), read as dialect/sdy/SdyOps.td describes them. What only
+// matters to a partitioner, such as priorities, is left out.
 #include "treadle/import/bytecode/Entries.h"
 
 #include "mlir/IR/Builders.h"
@@ -64,10 +56,13 @@ template <bool hasUnreduced> static Expected<Attribute> readValue(EntryReader &f
   Attribute mesh = TREADLE_TRY(from.attributeOf<Attribute>("mesh"));
   SmallVector<Attribute> dims = TREADLE_TRY(from.attributes());
   TREADLE_TRY(from.attributes()); // axes that it must be copied along
-  if (hasUnreduced && !TREADLE_TRY(from.attributes()).empty())
-    return Unexpected(unimplemented("values that are to be summed over devices (unreduced axes)"));
-  return builder.getDictionaryAttr({builder.getNamedAttr("mesh", mesh),
-                                    builder.getNamedAttr("dims", builder.getArrayAttr(dims))});
+  NamedAttrList fields;
+  fields.set("mesh", mesh);
+  fields.set("dims", builder.getArrayAttr(dims));
+  if (hasUnreduced)
+    if (SmallVector<Attribute> axes = TREADLE_TRY(from.attributes()); !axes.empty())
+      fields.set("unreduced", builder.getArrayAttr(axes));
+  return fields.getDictionary(from.context);
 }
 
 static Expected<Attribute> readAnything(EntryReader &from) {

@@ -24,17 +24,11 @@ struct SourceOp {
 /// known. Unimplemented names one that isn't.
 Expected<mlir::Operation *> createFromVhlo(mlir::OpBuilder &builder, SourceOp &&source);
 
-/// How many operands, results and regions an op of StableHLO has, in this order: `2 1 0`, or `1+ 0+
-/// 1` for one or more operands. Empty for what isn't one.
-llvm::StringRef countsOf(llvm::StringRef op);
-/// Whether one of these counts is that of `count` things.
-bool fitsCount(llvm::StringRef expected, size_t count);
-
 /// An op as a version of VHLO has it.
 struct VhloOp {
   std::string name;       // `add_v1`
   llvm::StringRef fields; // names of its attributes, in the order in which files have them
-  llvm::StringRef counts; // as of countsOf
+  bool (*expresses)(mlir::Operation *op); // null if it can express all
 };
 /// The newest version of an op of StableHLO (or `func`, `call`, `return`) that is in `target`.
 /// Unimplemented for an op that isn't known, or came later; the message says when.

@@ -389,8 +389,6 @@ static LogicalResult readErfInv(Body &body, Operation *op) {
 static LogicalResult readNextAfter(Body &body, Operation *op) {
   Term x(body, input(body, op, 0)), y(body, input(body, op, 1));
   Type element = x.element();
-  if (!isFloat(element))
-    return op->emitError("it is of ") << element << ", expected floats";
   if (!isHalf(element))
     return done(body, op, addNode(body, op, "NextAfter"));
   Term bits = x.bitsAs(body.builder.getI16Type());
@@ -521,10 +519,6 @@ static LogicalResult readCompare(Body &body, Operation *op) {
       {"LE", "LessEqual"}, {"GT", "Greater"},  {"GE", "GreaterEqual"},
   };
   StringRef direction = word(op, "comparison_direction");
-  StringRef name = ops.lookup(direction);
-  if (name.empty())
-    return op->emitError("found comparison_direction '")
-           << direction << "', expected EQ, NE, LT, LE, GT or GE";
   SmallVector<Value> inputs = elementwiseInputs(body, op);
   Type element = elementOf(inputs[0]);
   if (word(op, "compare_type") == "TOTALORDER" && isFloat(element))
@@ -535,7 +529,7 @@ static LogicalResult readCompare(Body &body, Operation *op) {
       value = body.cast(value, unsignedOf(body.builder.getI8Type()));
   for (Value &value : inputs)
     value = body.cast(value, computedIn(elementOf(value)));
-  return done(body, op, body.node(name, inputs, body.resultType(op)));
+  return done(body, op, body.node(ops.lookup(direction), inputs, body.resultType(op)));
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,25 +14,24 @@ public:
   Normalizer(Body &body, Operation *op)
       : body(body), x(input(body, op, 0)), type(rankedOf(x)), element(type.getElementType()) {
     int64_t feature = numberOr(op, "feature_index", type.getRank() - 1);
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      shape.push_back(d == feature ? type.getDimSize(d) : 1);
+    shape.assign(type.getRank(), 1);
+    shape[feature] = type.isDynamicDim(feature) ? -1 : type.getDimSize(feature);
+    for (int64_t d = 0; d < type.getRank(); ++d)
       if (d != feature) {
         others.push_back(d);
-        count *= type.getDimSize(d);
+        count *= static_cast<double>(type.getDimSize(d));
       }
-    }
     auto attr = op->getAttrOfType<FloatAttr>("epsilon");
     epsilon = body.scalar(element, attr ? attr.getValueAsDouble() : 0);
   }
 
   /// A number for each feature, so that it broadcasts to the whole.
   Value spread(Value feature) { return body.reshape(feature, shape); }
-  Value sum(Value of) {
-    auto result = RankedTensorType::get(rankedOf(spreadLess).getShape(), element);
-    return body.node("Sum", {of, body.vector(others)}, result);
-  }
+  Value sum(Value of) { return body.node("Sum", {of, body.vector(others)}, spreadLess.getType()); }
   Value mean(Value of) {
-    return body.like("Mul", {sum(of), body.scalar(element, 1.0 / static_cast<double>(count))});
+    if (!type.hasStaticShape())
+      return body.node("Mean", {of, body.vector(others)}, spreadLess.getType());
+    return body.like("Mul", {sum(of), body.scalar(element, 1.0 / count)});
   }
   /// 1 / sqrt(variance + epsilon), for each feature.
   Value inverseDeviation(Value variance) {
@@ -51,7 +50,7 @@ public:
   RankedTensorType type;
   Type element;
   SmallVector<int64_t> shape, others;
-  int64_t count = 1;
+  double count = 1; // of elements for each feature, where all sizes are known
 };
 
 } // namespace
@@ -63,14 +62,8 @@ static LogicalResult readInference(Body &body, Operation *op) {
   return success();
 }
 
-static LogicalResult unknownSize(Operation *op) {
-  return unimplementedOp(op) << " of an operand of unknown size";
-}
-
 static LogicalResult readTraining(Body &body, Operation *op) {
   Normalizer n(body, op);
-  if (!n.type.hasStaticShape())
-    return unknownSize(op);
   n.spreadLess = input(body, op, 1);
   Value mean = n.mean(n.x), centred = n.op("Sub", n.x, n.spread(mean));
   Value variance = n.mean(n.op("Mul", centred, centred));
@@ -84,8 +77,6 @@ static LogicalResult readTraining(Body &body, Operation *op) {
 /// of the scale sum(g y), of the offset sum(g), of x scale i (g - mean(g) - y mean(g y)).
 static LogicalResult readGradient(Body &body, Operation *op) {
   Normalizer n(body, op);
-  if (!n.type.hasStaticShape())
-    return unknownSize(op);
   Value scale = n.spreadLess = input(body, op, 1), gradient = input(body, op, 4);
   Value inverse = n.inverseDeviation(input(body, op, 3));
   Value y = n.op("Mul", n.op("Sub", n.x, n.spread(input(body, op, 2))), n.spread(inverse));

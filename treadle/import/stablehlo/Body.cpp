@@ -1,5 +1,6 @@
 #include "treadle/import/stablehlo/Body.h"
 
+#include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/DerivedAttributes.h"
 #include "treadle/import/stablehlo/Tables.h"
 #include "treadle/ops/OpTable.h"
@@ -15,32 +16,6 @@ using namespace treadle::hlo;
 // Attributes of the source
 //===----------------------------------------------------------------------===//
 
-static void appendNumbers(Attribute attr, SmallVector<int64_t> &out) {
-  if (auto list = dyn_cast_or_null<ArrayAttr>(attr)) {
-    for (Attribute item : list)
-      appendNumbers(item, out);
-  } else if (auto number = dyn_cast_or_null<IntegerAttr>(attr)) {
-    out.push_back(number.getType().isInteger(1) ? number.getValue().getZExtValue()
-                                                : number.getValue().getSExtValue());
-  } else if (auto elements = dyn_cast_or_null<DenseIntElementsAttr>(attr)) {
-    bool isFlag = elements.getElementType().isInteger(1);
-    for (const APInt &value : elements.getValues<APInt>())
-      out.push_back(isFlag ? value.getZExtValue() : value.getSExtValue());
-  } else if (auto array = dyn_cast_or_null<DenseI64ArrayAttr>(attr)) {
-    llvm::append_range(out, array.asArrayRef());
-  } else if (auto array = dyn_cast_or_null<DenseI32ArrayAttr>(attr)) {
-    llvm::append_range(out, array.asArrayRef());
-  } else if (auto array = dyn_cast_or_null<DenseBoolArrayAttr>(attr)) {
-    llvm::append_range(out, array.asArrayRef());
-  }
-}
-
-SmallVector<int64_t> hlo::numbers(Attribute attr) {
-  SmallVector<int64_t> out;
-  appendNumbers(attr, out);
-  return out;
-}
-
 SmallVector<int64_t> hlo::numbersOr(Operation *op, StringRef key, size_t count, int64_t value) {
   Attribute attr = op->getAttr(key);
   return attr ? numbers(attr) : SmallVector<int64_t>(count, value);
@@ -49,15 +24,6 @@ SmallVector<int64_t> hlo::numbersOr(Operation *op, StringRef key, size_t count, 
 int64_t hlo::numberOr(Operation *op, StringRef key, int64_t value) {
   SmallVector<int64_t> found = numbers(op, key);
   return found.empty() ? value : found.front();
-}
-
-SmallVector<int64_t> hlo::fieldNumbers(DictionaryAttr fields, StringRef key) {
-  return fields ? numbers(fields.get(key)) : SmallVector<int64_t>();
-}
-
-StringRef hlo::word(Operation *op, StringRef key) {
-  auto text = op->getAttrOfType<StringAttr>(key);
-  return text ? text.getValue() : StringRef();
 }
 
 InFlightDiagnostic hlo::unimplementedOp(Operation *op) {
@@ -270,10 +236,7 @@ static const llvm::StringMap<Converter> &converters() {
 }
 
 StringRef hlo::tableName(Operation *op) {
-  StringRef name = op->getName().getStringRef(), dialect = op->getName().getDialectNamespace();
-  return dialect == "stablehlo" || dialect == "mhlo" || dialect == "chlo"
-             ? op->getName().stripDialect()
-             : name;
+  return stablehlo::isHlo(op) ? op->getName().stripDialect() : op->getName().getStringRef();
 }
 
 /// Checks may be custom calls too, and so may ops of mhlo.
@@ -286,8 +249,8 @@ static Converter converterOf(Operation *op) {
   return converters().lookup(name);
 }
 
-/// Regions of ops that aren't registered may use values before they are there, as far as the parser
-/// knows.
+/// Regions of ops that aren't registered may use values before they are there, as far as the
+/// verifier knows.
 static LogicalResult expectDefined(Body &body, Operation *op) {
   for (Value operand : op->getOperands())
     if (!body.has(operand) && !isConstant(operand.getDefiningOp()))
@@ -300,7 +263,7 @@ LogicalResult Body::read(Operation *op) {
   Converter convert = converterOf(op);
   if (!convert)
     return hlo::unimplementedOp(op) << " is not supported";
-  if (failed(expectDefined(*this, op)) || failed(verifyOp(op)))
+  if (failed(expectDefined(*this, op)) || failed(expectSupported(op)))
     return failure();
   Operation *outer = std::exchange(current, op);
   LogicalResult result = convert(*this, op);
@@ -309,7 +272,7 @@ LogicalResult Body::read(Operation *op) {
 }
 
 LogicalResult Body::readBlock(Block &block) {
-  for (Operation &op : withoutLast(block))
+  for (Operation &op : block.without_terminator())
     if (failed(read(&op)))
       return failure();
   return expectDefined(*this, &block.back());

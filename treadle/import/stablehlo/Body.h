@@ -2,6 +2,7 @@
 #pragma once
 
 #include "treadle/dialect/Tfg.h"
+#include "treadle/dialect/stablehlo/Attributes.h"
 #include "treadle/import/TfOps.h"
 #include "treadle/import/stablehlo/Devices.h"
 
@@ -162,17 +163,15 @@ private:
 
 // --- attributes of the source ------------------------------------------------------------------
 
-/// The numbers of an attribute in any of its spellings, nested lists flattened.
-SmallVector<int64_t> numbers(Attribute attr);
+using stablehlo::fieldNumbers;
+using stablehlo::numbers;
 inline SmallVector<int64_t> numbers(Operation *op, StringRef key) {
   return numbers(op->getAttr(key));
 }
 /// `count` copies of `value` where the op doesn't state it.
 SmallVector<int64_t> numbersOr(Operation *op, StringRef key, size_t count, int64_t value);
 int64_t numberOr(Operation *op, StringRef key, int64_t value);
-SmallVector<int64_t> fieldNumbers(mlir::DictionaryAttr fields, StringRef key);
-/// A keyword in either spelling.
-StringRef word(Operation *op, StringRef key);
+inline StringRef word(Operation *op, StringRef key) { return stablehlo::word(op->getAttr(key)); }
 
 inline Type elementOf(Value value) { return mlir::getElementTypeOrSelf(value.getType()); }
 inline Type elementOf(Type type) { return mlir::getElementTypeOrSelf(type); }
@@ -197,11 +196,6 @@ mlir::InFlightDiagnostic unimplementedOp(Operation *op);
 /// A copy before the op, to be changed for reading and erased then: the op itself is read again
 /// where its function is called again.
 inline Operation *copyBefore(Operation *op) { return mlir::OpBuilder(op).clone(*op); }
-
-/// All operations of a block but the last: terminators of these dialects aren't known as such.
-inline auto withoutLast(mlir::Block &block) {
-  return llvm::make_range(block.begin(), std::prev(block.end()));
-}
 
 // --- regions -----------------------------------------------------------------------------------
 

@@ -1,7 +1,11 @@
 // Ops of chlo that are programs of StableHLO.
+#include "treadle/dialect/stablehlo/Ops.h"
+#include "treadle/dialect/stablehlo/StableHlo.h"
 #include "treadle/import/stablehlo/Formula.h"
 #include "treadle/import/stablehlo/SourceOps.h"
 #include "treadle/import/stablehlo/Tables.h"
+
+#include "mlir/IR/Verifier.h"
 
 #include "mlir/IR/IRMapping.h"
 
@@ -78,10 +82,8 @@ private:
 LogicalResult ScanReader::check() {
   dim = numberOr(op, "dimension", -1);
   SmallVector<int64_t> segments = numbers(op, "operandSegmentSizes");
-  bool hasBody = op->getNumRegions() == 1 && llvm::hasSingleElement(op->getRegion(0));
-  if (!hasBody || segments.size() != 2 || segments[0] < 1 || segments[1] < 0 ||
-      segments[0] + segments[1] != op->getNumOperands() || segments[1] > op->getNumResults())
-    return op->emitError("it has no inputs, or no body of one block");
+  if (segments[0] < 1)
+    return op->emitError("it has no inputs");
   numInputs = static_cast<unsigned>(segments[0]);
   numCarries = static_cast<unsigned>(segments[1]);
   numOutputs = op->getNumResults() - numCarries;
@@ -144,9 +146,7 @@ void ScanReader::addCondition(Operation *loop) {
   Value goesOn =
       makeOp(builder, op->getLoc(), "stablehlo.compare", {block->getArgument(0), constant(size)},
              flag, builder.getNamedAttr("comparison_direction", builder.getStringAttr("LT")));
-  OperationState end(op->getLoc(), "stablehlo.return");
-  end.addOperands(goesOn);
-  builder.create(end);
+  stablehlo::ReturnOp::create(builder, op->getLoc(), TypeRange(), goesOn);
 }
 
 /// Cuts the inputs at the place, computes, and puts the outputs there.
@@ -173,7 +173,7 @@ void ScanReader::addBody(Operation *loop) {
   }
   for (unsigned i = 0; i < numCarries; ++i)
     mapping.map(source.getArgument(numInputs + i), block->getArgument(1 + numOutputs + i));
-  for (Operation &inner : withoutLast(source))
+  for (Operation &inner : source.without_terminator())
     builder.clone(inner, mapping);
   SmallVector<Value> next{
       makeOp(builder, loc, "stablehlo.add", {count, constant(1)}, count.getType())};
@@ -189,9 +189,7 @@ void ScanReader::addBody(Operation *loop) {
     }
     next.push_back(given);
   }
-  OperationState end(loc, "stablehlo.return");
-  end.addOperands(next);
-  builder.create(end);
+  stablehlo::ReturnOp::create(builder, loc, TypeRange(), next);
 }
 
 LogicalResult ScanReader::read() {
@@ -237,14 +235,15 @@ bool hlo::isMhloCall(StringRef target) {
 
 LogicalResult hlo::readMhloCall(Body &body, Operation *op) {
   OpBuilder builder(op);
-  OperationState state(op->getLoc(), word(op, "call_target_name"));
+  OperationName name(word(op, "call_target_name"), op->getContext());
+  OperationState state(op->getLoc(), stablehlo::modernName(name));
   state.addOperands(op->getOperands());
   state.addTypes(op->getResultTypes());
   if (auto attributes = op->getAttrOfType<DictionaryAttr>("mhlo.attributes"))
     state.addAttributes(attributes.getValue());
   state.attributes.erase("call_target_name");
   Operation *made = builder.create(state);
-  return readInPlaceOf(body, op, made, made->getResults());
+  return failed(verify(made)) ? failure() : readInPlaceOf(body, op, made, made->getResults());
 }
 
 static constexpr Row rows[] = {

@@ -144,8 +144,6 @@ static SmallVector<Value> addControlNode(Body &body, Operation *op, StringRef ki
 }
 
 static LogicalResult readWhile(Body &body, Operation *op) {
-  if (op->getNumRegions() != 2)
-    return op->emitError("it has ") << op->getNumRegions() << " regions, expected 2";
   SmallVector<Value> captures = capturesOf(op->getRegions());
   FailureOr<std::string> cond =
       regionFunction(body, op->getRegion(0), captures, false, "while_cond");
@@ -182,30 +180,19 @@ static FailureOr<SmallVector<Attribute>> branchFunctions(Body &body, Operation *
 
 /// Operands after the selector are what the branches' arguments stand for, in their order: old
 /// programs write conditionals so.
-static LogicalResult takeOperands(Operation *op) {
+static void takeOperands(Operation *op) {
   unsigned next = 1;
   for (Region &region : op->getRegions()) {
     Block &block = region.front();
-    for (BlockArgument argument : block.getArguments()) {
-      if (next >= op->getNumOperands() || op->getOperand(next).getType() != argument.getType())
-        return op->emitError("its operands aren't what its branches take");
+    for (BlockArgument argument : block.getArguments())
       argument.replaceAllUsesWith(op->getOperand(next++));
-    }
     block.eraseArguments(0, block.getNumArguments());
   }
-  if (next != op->getNumOperands())
-    return op->emitError("it has ") << op->getNumOperands() << " operands, expected " << next;
   op->setOperands(op->getOperands().take_front());
-  return success();
 }
 
 static LogicalResult readConditional(Body &body, Operation *op, StringRef kind) {
-  if (op->getNumOperands() == 0 || op->getNumRegions() == 0)
-    return op->emitError("it has ") << op->getNumOperands() << " operands and "
-                                    << op->getNumRegions() << " branches, expected a selector "
-                                    << "and branches";
-  if (failed(takeOperands(op)))
-    return failure();
+  takeOperands(op);
   SmallVector<Value> captures = capturesOf(op->getRegions());
   FailureOr<SmallVector<Attribute>> functions = branchFunctions(body, op, captures);
   if (failed(functions))
@@ -286,7 +273,7 @@ static bool isScalarOp(Body &body, Operation *op) {
   if (auto callee = op->getAttrOfType<FlatSymbolRefAttr>("callee")) {
     func::FuncOp function = body.program.function(callee.getValue());
     return function && !function.isExternal() &&
-           llvm::all_of(withoutLast(function.front()),
+           llvm::all_of(function.front().without_terminator(),
                         [&](Operation &inner) { return isScalarOp(body, &inner); });
   }
   if (op->getName().getStringRef() == "tensor.extract")
@@ -300,7 +287,8 @@ static bool isScalarOp(Body &body, Operation *op) {
 }
 
 static bool isElementwiseBlock(Body &body, Block &block) {
-  return llvm::all_of(withoutLast(block), [&](Operation &op) { return isScalarOp(body, &op); });
+  return llvm::all_of(block.without_terminator(),
+                      [&](Operation &op) { return isScalarOp(body, &op); });
 }
 
 static FailureOr<ScalarFunction> scalarFunctionOfBlock(Body &body, Block &block, Location location,

@@ -23,18 +23,11 @@ static void passToken(Operation *op) {
   op->erase();
 }
 
-static bool hasToken(ValueRange values) {
-  return !values.empty() && isa<NoneType>(values.back().getType());
-}
-
 static void bindInfeeds(func::FuncOp main, OpBuilder &builder) {
   SmallVector<Value> values;
-  SmallVector<Operation *> ops;
-  for (Operation *op : opsOf(main, "infeed"))
-    if (hasToken(op->getResults()) && hasToken(op->getOperands())) {
-      ops.push_back(op);
-      llvm::append_range(values, op->getResults().drop_back());
-    }
+  SmallVector<Operation *> ops = opsOf(main, "infeed");
+  for (Operation *op : ops)
+    llvm::append_range(values, op->getResults().drop_back());
   for (auto [i, value] : llvm::enumerate(values)) {
     unsigned index = main.getNumArguments();
     Location location = NameLoc::get(numbered(builder, "infeed", i, values.size()), value.getLoc());
@@ -46,12 +39,9 @@ static void bindInfeeds(func::FuncOp main, OpBuilder &builder) {
 
 static void bindOutfeeds(func::FuncOp main, OpBuilder &builder) {
   SmallVector<Value> values;
-  SmallVector<Operation *> ops;
-  for (Operation *op : opsOf(main, "outfeed"))
-    if (hasToken(op->getResults()) && hasToken(op->getOperands())) {
-      ops.push_back(op);
-      llvm::append_range(values, op->getOperands().drop_back());
-    }
+  SmallVector<Operation *> ops = opsOf(main, "outfeed");
+  for (Operation *op : ops)
+    llvm::append_range(values, op->getOperands().drop_back());
   Operation &end = main.front().back();
   for (auto [i, value] : llvm::enumerate(values)) {
     auto attrs = builder.getDictionaryAttr(builder.getNamedAttr(

@@ -92,8 +92,6 @@ static LogicalResult readGather(Body &body, Operation *op) {
   Value sizes = isDynamic ? body.cast(input(body, op, 2), elementOf(starts))
                           : sizesLike(body, numbers(op, "slice_sizes"), starts);
   DictionaryAttr fields = fieldsOf(op, "dimension_numbers");
-  if (!fields)
-    return op->emitError("it has no dimension_numbers");
   Attrs attrs;
   attrs.append("dimension_numbers",
                body.builder.getStringAttr(dimensionNumbers(fields, gatherFields)));
@@ -110,7 +108,7 @@ static bool keepResult(Block &block, unsigned index) {
     return false;
   end.setOperands(end.getOperand(index));
   SmallVector<Operation *> ops =
-      llvm::map_to_vector(withoutLast(block), [](Operation &op) { return &op; });
+      llvm::map_to_vector(block.without_terminator(), [](Operation &op) { return &op; });
   for (Operation *op : llvm::reverse(ops))
     if (op->use_empty())
       op->erase();
@@ -234,12 +232,6 @@ static LogicalResult readOneScatter(Body &body, Operation *op, Region &region, u
 
 static LogicalResult readScatter(Body &body, Operation *op) {
   unsigned count = op->getNumResults();
-  if (op->getNumRegions() != 1 || count == 0 || op->getNumOperands() != 2 * count + 1 ||
-      !llvm::hasSingleElement(op->getRegion(0)))
-    return op->emitError("it has ") << op->getNumOperands() << " operands and " << count
-                                    << " results, expected 2 n + 1 and n, and a function";
-  if (!fieldsOf(op, "scatter_dimension_numbers"))
-    return op->emitError("it has no scatter_dimension_numbers");
   if (!capturesOf(op->getRegions()).empty())
     return readScatterLoop(body, op);
   if (count == 1)

@@ -125,8 +125,6 @@ void roundResults(Operation *op) {
 
 /// A number of four bits and one of eight have other bits: which narrow types they are is kept.
 LogicalResult keepBits(Operation *op) {
-  if (op->getNumOperands() != 1 || op->getNumResults() != 1)
-    return op->emitError("it has ") << op->getNumOperands() << " operands, expected one";
   Type from = getElementTypeOrSelf(op->getOperand(0).getType()),
        to = getElementTypeOrSelf(op->getResult(0).getType());
   for (Type type : {from, to})

@@ -1,4 +1,6 @@
 // Matrix products, convolutions, transforms.
+#include "treadle/dialect/stablehlo/Convolution.h"
+#include "treadle/dialect/stablehlo/Ops.h"
 #include "treadle/import/stablehlo/Body.h"
 #include "treadle/import/stablehlo/Lapack.h"
 
@@ -7,6 +9,8 @@
 using namespace mlir;
 using namespace treadle;
 using namespace treadle::hlo;
+
+using stablehlo::ConvLayout;
 
 //===----------------------------------------------------------------------===//
 // Products
@@ -113,12 +117,6 @@ static LogicalResult readEinsum(Body &body, Operation *op) {
 
 namespace {
 
-/// Where the dimensions of one side stand: two special ones, and the spatial ones in order.
-struct Layout {
-  int64_t first = 0, last = 0; // batch and feature, or for the filter input and output feature
-  SmallVector<int64_t> spatial;
-};
-
 /// A convolution brought to what TensorFlow's ops take: NHWC, filters HWIO.
 class ConvolutionReader {
 public:
@@ -126,25 +124,20 @@ public:
   LogicalResult read();
 
 private:
-  LogicalResult readAttributes();
+  void readAttributes();
   void readPaddings();
-  static Layout layoutOf(ArrayAttr names, char first, char last);
-  LogicalResult readLayouts();
-  LogicalResult checkLayout(Type type, const Layout &layout, StringRef what);
-  LogicalResult checkWindow();
-  Value toStandard(Value x, const Layout &layout, bool isFilter);
+  Value toStandard(Value x, const ConvLayout &layout, bool isFilter);
   Value dilatedAndPadded(Value x);
   Value convolve(Value x, Value filter, RankedTensorType type);
   Value convolveByPlaces(Value x, Value filter, RankedTensorType type);
   Value convolveInGroups(Value x, Value filter, RankedTensorType type);
-  LogicalResult checkGroups();
   LogicalResult checkByPlaces(RankedTensorType type, Value filter);
   Value piece(Value x, int64_t dim, int64_t index, int64_t count);
-  SmallVector<int64_t> standardShape(RankedTensorType type, const Layout &layout);
+  SmallVector<int64_t> standardShape(RankedTensorType type, const ConvLayout &layout);
 
   Body &body;
   Operation *op;
-  Layout input, filter, output;
+  ConvLayout input, filter, output;
   size_t rank = 0; // spatial
   int64_t groups = 1, batchGroups = 1;
   SmallVector<int64_t> strides, inputDilation, filterDilation, padding, reversal;
@@ -154,108 +147,22 @@ private:
 
 } // namespace
 
-Layout ConvolutionReader::layoutOf(ArrayAttr names, char first, char last) {
-  Layout layout;
-  layout.spatial.resize(std::max<size_t>(names.size(), 2) - 2, -1);
-  for (auto [i, name] : llvm::enumerate(names)) {
-    auto place = static_cast<int64_t>(i);
-    auto number = dyn_cast<IntegerAttr>(name);
-    if (auto text = dyn_cast<StringAttr>(name))
-      (text.getValue().starts_with(StringRef(&first, 1)) ? layout.first : layout.last) = place;
-    else if (int64_t dim = number ? number.getInt() : -1;
-             dim >= 0 && dim < std::ssize(layout.spatial))
-      layout.spatial[dim] = place;
-  }
-  return layout;
-}
-
-LogicalResult ConvolutionReader::readLayouts() {
-  Attribute attr = op->getAttr("dimension_numbers");
-  if (auto lists = dyn_cast_or_null<ArrayAttr>(attr);
-      lists && lists.size() == 3 && llvm::all_of(lists, llvm::IsaPred<ArrayAttr>)) {
-    auto list = [&](unsigned i) { return cast<ArrayAttr>(lists[i]); };
-    input = layoutOf(list(0), 'b', 'f');
-    filter = layoutOf(list(1), 'i', 'o');
-    output = layoutOf(list(2), 'b', 'f');
-    return success();
-  }
-  auto fields = dyn_cast_or_null<DictionaryAttr>(attr);
-  if (!fields)
-    return op->emitError("it has no dimension_numbers");
-  auto one = [&](StringRef key) {
-    SmallVector<int64_t> found = fieldNumbers(fields, key);
-    return found.empty() ? 0 : found.front();
-  };
-  input = {one("input_batch_dimension"), one("input_feature_dimension"),
-           fieldNumbers(fields, "input_spatial_dimensions")};
-  filter = {one("kernel_input_feature_dimension"), one("kernel_output_feature_dimension"),
-            fieldNumbers(fields, "kernel_spatial_dimensions")};
-  output = {one("output_batch_dimension"), one("output_feature_dimension"),
-            fieldNumbers(fields, "output_spatial_dimensions")};
-  return success();
-}
-
-/// Each dimension of the type has one place in the layout.
-LogicalResult ConvolutionReader::checkLayout(Type type, const Layout &layout, StringRef what) {
-  SmallVector<int64_t> dims(layout.spatial);
-  dims.append({layout.first, layout.last});
-  llvm::sort(dims);
-  bool isWhole = dims.size() == rank + 2;
-  for (auto [i, dim] : llvm::enumerate(dims))
-    isWhole &= dim == static_cast<int64_t>(i);
-  auto ranked = dyn_cast<RankedTensorType>(type);
-  if (isWhole && ranked && ranked.getRank() == std::ssize(dims))
-    return success();
-  return op->emitError("its dimension_numbers of the ")
-         << what << " don't name each dimension of " << type << " once";
-}
-
-LogicalResult ConvolutionReader::checkWindow() {
-  for (ArrayRef<int64_t> list :
-       {ArrayRef(strides), ArrayRef(inputDilation), ArrayRef(filterDilation), ArrayRef(reversal)})
-    if (list.size() != rank)
-      return op->emitError("its window has ")
-             << list.size() << " numbers for " << rank << " spatial dimensions";
-  return success();
-}
-
-LogicalResult ConvolutionReader::readAttributes() {
-  if (op->getNumOperands() < 2 || op->getNumResults() != 1)
-    return op->emitError("it has ") << op->getNumOperands() << " operands, expected two or three";
-  if (failed(readLayouts()))
-    return failure();
+void ConvolutionReader::readAttributes() {
+  stablehlo::ConvDimensions dims = *stablehlo::convDimensionsOf(op->getAttr("dimension_numbers"));
+  input = dims.input;
+  filter = dims.filter;
+  output = dims.output;
   rank = input.spatial.size();
   strides = numbersOr(op, "window_strides", rank, 1);
   inputDilation = numbersOr(op, "lhs_dilation", rank, 1);
   filterDilation = numbersOr(op, "rhs_dilation", rank, 1);
-  padding = numbersOr(op, "padding", 2 * rank, 0);
-  padding.resize(2 * rank, padding.empty() ? 0 : padding.back());
   reversal = numbersOr(op, "window_reversal", rank, 0);
   groups = numberOr(op, "feature_group_count", 1);
   batchGroups = numberOr(op, "batch_group_count", 1);
-  if (failed(checkLayout(op->getOperand(0).getType(), input, "input")) ||
-      failed(checkLayout(op->getOperand(1).getType(), filter, "filter")) ||
-      failed(checkLayout(op->getResult(0).getType(), output, "output")) || failed(checkWindow()))
-    return failure();
-  if (op->getNumOperands() == 3)
-    dynamicPadding = body.of(op->getOperand(2));
-  return checkGroups();
-}
-
-/// Groups are made one by one: without the check a wrong count would be an endless program.
-LogicalResult ConvolutionReader::checkGroups() {
-  int64_t count = std::max(groups, batchGroups);
-  if (groups < 1 || batchGroups < 1 || (groups > 1 && batchGroups > 1))
-    return op->emitError("feature_group_count is ")
-           << groups << " and batch_group_count " << batchGroups
-           << ", expected positive numbers, one of them 1";
-  auto type = dyn_cast<RankedTensorType>(op->getOperand(1).getType());
-  if (!type || filter.last >= type.getRank() || type.isDynamicDim(filter.last))
-    return success();
-  if (int64_t features = type.getDimSize(filter.last); features % count)
-    return op->emitError("its filter has ")
-           << features << " output features, which " << count << " groups can't share evenly";
-  return success();
+  if (auto dynamic = dyn_cast<stablehlo::DynamicConvOp>(op))
+    dynamicPadding = body.of(dynamic.getPadding());
+  else
+    padding = numbersOr(op, "padding", 2 * rank, 0);
 }
 
 /// Convolutions that no op of TensorFlow knows: of int64, and over more dimensions than three.
@@ -275,7 +182,8 @@ LogicalResult ConvolutionReader::checkByPlaces(RankedTensorType type, Value filt
                              << " places";
 }
 
-SmallVector<int64_t> ConvolutionReader::standardShape(RankedTensorType type, const Layout &layout) {
+SmallVector<int64_t> ConvolutionReader::standardShape(RankedTensorType type,
+                                                      const ConvLayout &layout) {
   SmallVector<int64_t> shape{type.getDimSize(layout.first)};
   for (int64_t dim : layout.spatial)
     shape.push_back(type.getDimSize(dim));
@@ -285,7 +193,7 @@ SmallVector<int64_t> ConvolutionReader::standardShape(RankedTensorType type, con
 
 /// Batch, spatial dimensions, features; of the filter spatial dimensions, input and output
 /// features. One dimension becomes two.
-Value ConvolutionReader::toStandard(Value x, const Layout &layout, bool isFilter) {
+Value ConvolutionReader::toStandard(Value x, const ConvLayout &layout, bool isFilter) {
   SmallVector<int64_t> order(layout.spatial);
   if (isFilter)
     order.append({layout.first, layout.last});
@@ -464,8 +372,7 @@ Value ConvolutionReader::convolveInGroups(Value x, Value filterValue, RankedTens
 }
 
 LogicalResult ConvolutionReader::read() {
-  if (failed(readAttributes()))
-    return failure();
+  readAttributes();
   auto type = cast<RankedTensorType>(body.resultType(op));
   Type element = productType(type.getElementType(), body);
   Value x = toStandard(body.cast(body.of(op->getOperand(0)), element), input, false);
@@ -507,10 +414,6 @@ static LogicalResult readConvolution(Body &body, Operation *op) {
 static LogicalResult readFft(Body &body, Operation *op) {
   StringRef kind = word(op, "fft_type");
   SmallVector<int64_t> length = numbers(op, "fft_length");
-  if (!llvm::is_contained({"FFT", "IFFT", "RFFT", "IRFFT"}, kind))
-    return op->emitError("found fft_type '") << kind << "', expected FFT, IFFT, RFFT or IRFFT";
-  if (length.empty() || length.size() > 3)
-    return unimplementedOp(op) << " over " << length.size() << " dimensions; 1 to 3 are supported";
   std::string name = kind.str();
   if (length.size() > 1)
     name += std::to_string(length.size()) + "D";

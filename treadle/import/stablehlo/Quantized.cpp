@@ -1,5 +1,6 @@
 #include "treadle/import/stablehlo/Quantized.h"
 
+#include "treadle/dialect/stablehlo/Attributes.h"
 #include "treadle/import/stablehlo/SourceOps.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -10,6 +11,8 @@
 using namespace mlir;
 
 namespace treadle::hlo {
+
+using stablehlo::isQuantized;
 namespace {
 
 //===----------------------------------------------------------------------===//
@@ -115,11 +118,6 @@ bool readGrid(OpaqueType type, Grid &grid) {
 }
 
 namespace {
-
-bool isQuantized(Type element) {
-  auto opaque = dyn_cast<OpaqueType>(element);
-  return opaque && opaque.getDialectNamespace() == "quant";
-}
 
 FailureOr<Grid> gridOf(Operation *op, Type type) {
   auto opaque = cast<OpaqueType>(getElementTypeOrSelf(type));
@@ -262,8 +260,6 @@ LogicalResult Lowering::lower(Operation *op) {
   }
   StringRef name = op->getName().stripDialect();
   bool isConversion = name == "uniform_quantize" || name == "uniform_dequantize";
-  if (isConversion && (op->getNumOperands() != 1 || op->getNumResults() != 1))
-    return op->emitError("it has ") << op->getNumOperands() << " operands, expected one";
   before.setInsertionPointAfter(op);
   for (OpResult result : op->getResults()) {
     Type type = result.getType();

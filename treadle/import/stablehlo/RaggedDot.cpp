@@ -56,9 +56,6 @@ private:
 
 LogicalResult RaggedDot::check() {
   fields = op->getAttrOfType<DictionaryAttr>("ragged_dot_dimension_numbers");
-  if (!fields || op->getNumOperands() != 3 || op->getNumResults() != 1)
-    return op->emitError("it has ") << op->getNumOperands() << " operands, expected three, and "
-                                    << "ragged_dot_dimension_numbers";
   auto isFixed = [](Type type) {
     auto ranked = dyn_cast<RankedTensorType>(type);
     return ranked && ranked.hasStaticShape();

@@ -89,9 +89,6 @@ static LogicalResult readKnownReduction(Body &body, Operation *op, const KnownRe
 static Attribute flag(Body &body, bool value) { return body.builder.getBoolAttr(value); }
 
 static LogicalResult readReduce(Body &body, Operation *op) {
-  if (op->getNumRegions() != 1 || op->getNumOperands() != 2 * op->getNumResults())
-    return op->emitError("it has ") << op->getNumOperands() << " operands and "
-                                    << op->getNumResults() << " results, expected twice as many";
   if (SmallVector<Value> captures = capturesOf(op->getRegions()); !captures.empty())
     return readWithCaptures(body, op, captures);
   if (op->getNumResults() == 1)
@@ -496,8 +493,6 @@ static LogicalResult readSort(Body &body, Operation *op) {
 
 static LogicalResult readMap(Body &body, Operation *op) {
   SmallVector<Value> captures;
-  if (op->getNumRegions() != 1 || !llvm::hasSingleElement(op->getRegion(0)))
-    return op->emitError("it has no region of one block");
   FailureOr<std::string> name =
       elementwiseFunction(body, op->getRegion(0).front(), "map", captures);
   if (failed(name))
@@ -510,8 +505,6 @@ static LogicalResult readMap(Body &body, Operation *op) {
 }
 
 static LogicalResult readTopK(Body &body, Operation *op) {
-  if (op->getNumResults() != 2)
-    return op->emitError("it has ") << op->getNumResults() << " results, expected two";
   Value x = input(body, op, 0), k = body.index(numberOr(op, "k", 1));
   Type element = elementOf(x);
   if (isBool(element))

@@ -24,7 +24,7 @@ struct ScatterForm {
   int64_t vectorDim = 0;
 
   bool hasVectors() const { return vectorDim < std::ssize(indexShape); }
-  bool read(DictionaryAttr fields);
+  void read(DictionaryAttr fields);
 };
 
 class ScatterLoop {
@@ -59,8 +59,7 @@ private:
 
 } // namespace
 
-/// False where the numbers don't fit the shapes.
-bool ScatterForm::read(DictionaryAttr fields) {
+void ScatterForm::read(DictionaryAttr fields) {
   SmallVector<int64_t> window = fieldNumbers(fields, "update_window_dims"),
                        inserted = fieldNumbers(fields, "inserted_window_dims"),
                        toOperand = fieldNumbers(fields, "scatter_dims_to_operand_dims"),
@@ -68,18 +67,7 @@ bool ScatterForm::read(DictionaryAttr fields) {
                        batching = fieldNumbers(fields, "input_batching_dims"),
                        indicesBatching = fieldNumbers(fields, "scatter_indices_batching_dims");
   auto rank = std::ssize(shape), updates = std::ssize(updateShape);
-  auto areBelow = [](ArrayRef<int64_t> list, int64_t end) {
-    return llvm::all_of(list, [&](int64_t dim) { return dim >= 0 && dim < end; });
-  };
   vectorDim = vectors.empty() ? 0 : vectors.front();
-  if (vectorDim < 0 || vectorDim > std::ssize(indexShape) || !areBelow(window, updates) ||
-      !areBelow(inserted, rank) || !areBelow(toOperand, rank) || !areBelow(batching, rank) ||
-      !areBelow(indicesBatching, std::ssize(indexShape)) ||
-      batching.size() != indicesBatching.size() ||
-      std::ssize(window) + std::ssize(inserted) + std::ssize(batching) != rank ||
-      std::ssize(window) + std::ssize(indexShape) - hasVectors() != updates ||
-      std::ssize(toOperand) != (hasVectors() ? indexShape[vectorDim] : 1))
-    return false;
   for (int64_t dim = 0; dim < updates; ++dim)
     if (!llvm::is_contained(window, dim))
       along.push_back(dim);
@@ -90,8 +78,6 @@ bool ScatterForm::read(DictionaryAttr fields) {
   size_t next = 0;
   for (int64_t dim = 0; dim < rank; ++dim)
     if (!llvm::is_contained(inserted, dim) && !llvm::is_contained(batching, dim)) {
-      if (next == window.size())
-        return false;
       windowOf[dim] = window[next++];
       sizes[dim] = updateShape[windowOf[dim]];
     }
@@ -99,9 +85,6 @@ bool ScatterForm::read(DictionaryAttr fields) {
     component[dim] = static_cast<int64_t>(k);
   for (auto [dim, of] : llvm::zip(batching, indicesBatching))
     batch[dim] = of - (of > vectorDim);
-  return llvm::all_of(llvm::zip(shape, sizes),
-                      [](auto pair) { return std::get<1>(pair) <= std::get<0>(pair); }) &&
-         llvm::all_of(batch, [&](int64_t dim) { return dim < std::ssize(along); });
 }
 
 FailureOr<RankedTensorType> ScatterLoop::staticType(Value value) {
@@ -118,25 +101,11 @@ LogicalResult ScatterLoop::readForm() {
                               updates = staticType(op->getOperand(count + 1));
   if (failed(input) || failed(indices) || failed(updates))
     return failure();
-  for (unsigned i = 0; i < count; ++i) {
-    auto own = dyn_cast<ShapedType>(op->getOperand(i).getType()),
-         update = dyn_cast<ShapedType>(op->getOperand(count + 1 + i).getType());
-    if (!own || !update || own.getShape() != input->getShape() ||
-        update.getShape() != updates->getShape())
-      return op->emitError("its inputs, or its updates, are of different shapes");
-  }
   form.shape.assign(input->getShape().begin(), input->getShape().end());
   form.indexShape.assign(indices->getShape().begin(), indices->getShape().end());
   form.updateShape.assign(updates->getShape().begin(), updates->getShape().end());
-  Block &block = op->getRegion(0).front();
-  if (block.getNumArguments() != 2 * count || block.back().getNumOperands() != count)
-    return op->emitError("its function takes ")
-           << block.getNumArguments() << " values and gives " << block.back().getNumOperands()
-           << ", expected " << 2 * count << " and " << count;
-  if (form.read(op->getAttrOfType<DictionaryAttr>("scatter_dimension_numbers")))
-    return success();
-  return op->emitError("its scatter_dimension_numbers don't fit the input ")
-         << *input << ", the indices " << *indices << " and the updates " << *updates;
+  form.read(op->getAttrOfType<DictionaryAttr>("scatter_dimension_numbers"));
+  return success();
 }
 
 Value ScatterLoop::number(int64_t value) {
@@ -233,7 +202,7 @@ void ScatterLoop::addBody(Operation *loop) {
     mapping.map(source.getArgument(count + i),
                 converted(update, source.getArgument(count + i).getType()));
   }
-  for (Operation &inner : withoutLast(source))
+  for (Operation &inner : source.without_terminator())
     builder.clone(inner, mapping);
   SmallVector<Value> next{make("add", {turn, number(1)}, index)};
   for (auto [i, value] : llvm::enumerate(source.back().getOperands())) {

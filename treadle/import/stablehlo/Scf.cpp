@@ -1,5 +1,7 @@
 #include "treadle/import/stablehlo/Scf.h"
 
+#include "treadle/dialect/stablehlo/Ops.h"
+
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -21,9 +23,7 @@ void loadStandardDialects(MLIRContext &context) {
 namespace {
 
 void giveBack(OpBuilder &b, Location loc, ValueRange values) {
-  OperationState state(loc, "stablehlo.return");
-  state.addOperands(values);
-  b.create(state);
+  stablehlo::ReturnOp::create(b, loc, TypeRange(), values);
 }
 
 Operation *make(OpBuilder &b, Location loc, StringRef name, ValueRange operands, TypeRange types,

@@ -41,30 +41,12 @@ static Value aligned(Body &body, Value x, ArrayRef<int64_t> dims, int64_t rank) 
   return x;
 }
 
-/// One for each dimension of the operand, each of another dimension of the result.
-static LogicalResult checkBroadcastDims(Operation *op, Value x, ArrayRef<int64_t> dims,
-                                        int64_t rank) {
-  RankedTensorType type = rankedOf(x);
-  if (!type || static_cast<int64_t>(dims.size()) != type.getRank())
-    return op->emitError("it has ")
-           << dims.size() << " broadcast dimensions for an operand of rank "
-           << (type ? type.getRank() : -1);
-  llvm::SmallDenseSet<int64_t> seen;
-  for (int64_t dim : dims)
-    if (dim < 0 || dim >= rank || !seen.insert(dim).second)
-      return op->emitError("its broadcast dimension ")
-             << dim << " is none of a result of rank " << rank << ", or stands there twice";
-  return success();
-}
-
 static LogicalResult readBroadcast(Body &body, Operation *op) {
   Value x = input(body, op, 0);
   if (body.isElementwise)
     return done(body, op, x);
   auto type = cast<RankedTensorType>(body.resultType(op));
   SmallVector<int64_t> dims = numbers(op, "broadcast_dimensions");
-  if (failed(checkBroadcastDims(op, x, dims, type.getRank())))
-    return failure();
   Value compact = aligned(body, x, dims, type.getRank());
   if (compact.getType() == type && type.hasStaticShape())
     return done(body, op, compact);
@@ -89,8 +71,6 @@ static LogicalResult readDynamicBroadcast(Body &body, Operation *op) {
     return done(body, op, x);
   auto type = cast<RankedTensorType>(body.resultType(op));
   SmallVector<int64_t> dims = numbers(op, "broadcast_dimensions");
-  if (failed(checkBroadcastDims(op, x, dims, type.getRank())))
-    return failure();
   Value compact = aligned(body, x, dims, type.getRank());
   return done(body, op, body.node("BroadcastTo", {compact, shape}, type));
 }
@@ -232,8 +212,6 @@ static Value counted(Body &body, Value count, Type element, int64_t size) {
 static LogicalResult readIota(Body &body, Operation *op) {
   auto type = cast<RankedTensorType>(body.resultType(op));
   int64_t dim = numberOr(op, "iota_dimension", 0), rank = type.getRank();
-  if (dim >= rank)
-    return op->emitError("found iota_dimension ") << dim << ", expected one below " << rank;
   int64_t size = type.getDimSize(dim);
   Value numbers = counted(body, body.index(size), type.getElementType(), size);
   if (rank == 1)

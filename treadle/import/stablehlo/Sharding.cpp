@@ -133,6 +133,8 @@ Expected<Sharding> Sharding::read(Attribute attr, ModuleOp module, int64_t rank,
   auto dims = fields ? fields.getAs<ArrayAttr>("dims") : ArrayAttr();
   if (!dims)
     return Unexpected(unimplemented("a sharding in this form"));
+  if (fields.get("unreduced"))
+    return Unexpected(unimplemented("values that are to be summed over devices (unreduced axes)"));
   if (static_cast<int64_t>(dims.size()) != rank)
     return Unexpected(
         invalidArgument("a sharding of ", dims.size(), " dimensions for a value of ", rank));

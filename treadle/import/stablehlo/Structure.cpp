@@ -1,5 +1,7 @@
 #include "treadle/import/stablehlo/Structure.h"
 
+#include "treadle/dialect/stablehlo/Ops.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -112,9 +114,7 @@ public:
 
 private:
   static void giveBack(OpBuilder &b, Location loc, ValueRange values) {
-    OperationState state(loc, "stablehlo.return");
-    state.addOperands(values);
-    b.create(state);
+    stablehlo::ReturnOp::create(b, loc, TypeRange(), values);
   }
 
   static Value constant(Location loc, OpBuilder &b, TypedAttr value) {

@@ -63,8 +63,7 @@ LogicalResult readScatterLoop(Body &body, Operation *op);
 /// Whether there are values of all these types. Emits an error at the op that names one.
 LogicalResult verifyTypes(Operation *op, mlir::TypeRange types);
 
-/// Whether the operands, results, attributes and regions of an op of StableHLO fit each other, as
-/// far as they tell. Emits an error that names what doesn't. Ops of other dialects are fine.
-LogicalResult verifyOp(Operation *op);
+/// Whether values of the op's types and ranks can be read. Emits an error that names what can't.
+LogicalResult expectSupported(Operation *op);
 
 } // namespace treadle::hlo

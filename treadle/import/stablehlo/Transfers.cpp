@@ -61,14 +61,7 @@ static FailureOr<Attrs> channelAttrs(Body &body, Operation *op) {
   return attrs;
 }
 
-static bool isToken(Type type) { return isa<NoneType>(type); }
-
 static LogicalResult readSend(Body &body, Operation *op) {
-  if (op->getNumOperands() == 0 || op->getNumResults() != 1 ||
-      !isToken(op->getOperands().back().getType()) || !isToken(op->getResult(0).getType()))
-    return op->emitError("it takes ")
-           << op->getOperandTypes() << " and gives " << op->getResultTypes()
-           << ", expected values and a token, and a token";
   FailureOr<Attrs> attrs = channelAttrs(body, op);
   if (failed(attrs))
     return failure();
@@ -82,11 +75,6 @@ static LogicalResult readSend(Body &body, Operation *op) {
 /// It waits for what comes before it, but only what takes its results, or its token, waits for it:
 /// what it receives may depend on what is sent behind it.
 static LogicalResult readReceive(Body &body, Operation *op) {
-  if (op->getNumOperands() != 1 || op->getNumResults() == 0 ||
-      !isToken(op->getOperand(0).getType()) || !isToken(op->getResults().back().getType()))
-    return op->emitError("it takes ")
-           << op->getOperandTypes() << " and gives " << op->getResultTypes()
-           << ", expected a token, and values and a token";
   FailureOr<Attrs> attrs = channelAttrs(body, op);
   if (failed(attrs))
     return failure();

@@ -1,5 +1,7 @@
 #include "treadle/import/stablehlo/Tuples.h"
 
+#include "treadle/dialect/stablehlo/Ops.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -35,7 +37,7 @@ public:
 private:
   LogicalResult flattenBlock(Block &block);
   LogicalResult flattenOp(Operation *op);
-  LogicalResult flattenElement(Operation *op);
+  void flattenElement(stablehlo::GetTupleElementOp op);
   void rebuild(Operation *op);
   void replace(Value whole, ValueRange parts);
   SmallVector<Value> partsOf(ValueRange values);
@@ -63,22 +65,13 @@ void Flattener::replace(Value whole, ValueRange with) {
     whole.replaceAllUsesWith(with.front());
 }
 
-LogicalResult Flattener::flattenElement(Operation *op) {
-  auto tuple =
-      op->getNumOperands() == 1 ? dyn_cast<TupleType>(op->getOperand(0).getType()) : TupleType();
-  auto attr = op->getAttrOfType<IntegerAttr>("index");
-  if (!tuple || !attr || op->getNumResults() != 1)
-    return op->emitError("it is ")
-           << op->getName().getStringRef() << " of no tuple, or of no index; expected both";
-  auto index = attr.getValue().getZExtValue();
-  if (index >= tuple.size() || tuple.getType(index) != op->getResult(0).getType())
-    return op->emitError("element ")
-           << index << " of " << Type(tuple) << " is no " << op->getResult(0).getType();
+void Flattener::flattenElement(stablehlo::GetTupleElementOp op) {
+  auto tuple = cast<TupleType>(op.getOperand().getType());
+  auto index = static_cast<size_t>(op.getIndex());
   size_t begin = leavesOf(tuple.getTypes().take_front(index)).size();
   size_t count = leavesOf(tuple.getType(index)).size();
   SmallVector<Value> all = partsOf(op->getOperands());
-  replace(op->getResult(0), ValueRange(all).slice(begin, count));
-  return success();
+  replace(op.getResult(), ValueRange(all).slice(begin, count));
 }
 
 /// The same op of the tuples' elements.
@@ -108,17 +101,12 @@ LogicalResult Flattener::flattenOp(Operation *op) {
   if (op->getNumSuccessors())
     return op->emitError("unimplemented: ")
            << op->getName().getStringRef() << " that hands on a tuple";
-  StringRef name = op->getName().stripDialect();
-  if (name == "get_tuple_element") {
-    if (failed(flattenElement(op)))
-      return failure();
-  } else if (name == "tuple") {
-    if (leavesOf(op->getOperandTypes()) != leavesOf(op->getResultTypes()))
-      return op->emitError("it makes ") << op->getResultTypes() << " of " << op->getOperandTypes();
-    parts[op->getResult(0)] = partsOf(op->getOperands());
-  } else {
+  if (auto element = dyn_cast<stablehlo::GetTupleElementOp>(op))
+    flattenElement(element);
+  else if (auto tuple = dyn_cast<stablehlo::TupleOp>(op))
+    parts[tuple.getResult()] = partsOf(tuple.getOperands());
+  else
     rebuild(op);
-  }
   replacedOps.push_back(op);
   return success();
 }

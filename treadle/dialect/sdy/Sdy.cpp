@@ -1,0 +1,46 @@
+#include "treadle/dialect/sdy/Sdy.h"
+
+#include "treadle/dialect/sdy/Syntax.h"
+
+#include "mlir/IR/DialectImplementation.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::sdy;
+
+#include "treadle/dialect/SdyOpsDialect.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "treadle/dialect/SdyOps.cpp.inc"
+
+// Ops that aren't declared are for the reader to name.
+void SdyDialect::initialize() {
+  allowUnknownOperations();
+  addOperations<
+#define GET_OP_LIST
+#include "treadle/dialect/SdyOps.cpp.inc"
+      >();
+}
+
+std::optional<Dialect::ParseOpHook> SdyDialect::getParseOperationHook(StringRef) const {
+  return ParseOpHook(parseOp);
+}
+
+Attribute SdyDialect::parseAttribute(DialectAsmParser &parser, Type) const {
+  return sdy::parseAttribute(parser);
+}
+
+/// The body takes as many values as there are operands, and gives as many as there are results.
+static LogicalResult verifyComputation(Operation *op) {
+  Block &block = op->getRegion(0).front();
+  if (block.getNumArguments() == op->getNumOperands() &&
+      block.back().getNumOperands() == op->getNumResults())
+    return success();
+  return op->emitOpError("has ") << op->getNumOperands() << " operands and " << op->getNumResults()
+                                 << " results, but its body takes " << block.getNumArguments()
+                                 << " and gives " << block.back().getNumOperands();
+}
+
+LogicalResult ManualComputationOp::verifyRegions() { return verifyComputation(*this); }
+
+LogicalResult NamedComputationOp::verifyRegions() { return verifyComputation(*this); }

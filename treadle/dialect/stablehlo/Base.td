@@ -1,0 +1,150 @@
+// What the dialects stablehlo, chlo and check declare their ops with.
+
+#ifndef TREADLE_DIALECT_STABLEHLO_BASE
+#define TREADLE_DIALECT_STABLEHLO_BASE
+
+include "mlir/IR/OpBase.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/IR/CommonTypeConstraints.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+def Quantized : Type<CPred<"::treadle::stablehlo::isQuantized($_self)">, "quantized value">;
+def SignedInteger : Type<CPred<"$_self.isIntOrIndex() && !$_self.isInteger(1) && "
+                               "!$_self.isUnsignedInteger()">, "signed integer">;
+def Integer : Type<CPred<"$_self.isIntOrIndex() && !$_self.isInteger(1)">, "integer">;
+def ComplexNumber : Complex<AnyTypeOf<[F32, F64]>>;
+
+// Of any shape, and of unknown rank.
+def Tensor : TensorOf<[AnyType]>;
+def BoolTensor : TensorOf<[I1]>;
+def IntegerTensor : TensorOf<[Integer]>;
+def FloatTensor : TensorOf<[AnyFloat]>;
+def ComplexTensor : TensorOf<[ComplexNumber]>;
+def FloatOrComplexTensor : TensorOf<[AnyFloat, ComplexNumber]>;
+def BoolOrIntegerTensor : TensorOf<[I1, Integer]>;
+def RealTensor : TensorOf<[AnyFloat, Quantized]>;
+def AnalyticTensor : TensorOf<[AnyFloat, ComplexNumber, Quantized]>;
+def SignedTensor : TensorOf<[SignedInteger, AnyFloat, ComplexNumber, Quantized]>;
+def NumberTensor : TensorOf<[Integer, AnyFloat, ComplexNumber, Quantized]>;
+
+// Tokens are read as `none`.
+def Token : Type<CPred<"::llvm::isa<::mlir::NoneType>($_self)">, "token">;
+def AnyValue : AnyTypeOf<[Tensor, Token, AnyTuple]>;
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+// An attribute in any of the spellings that texts and files have had for it.
+class Spelled<Pred predicate, string summary> : Attr<predicate, summary> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "::mlir::Attribute";
+  let convertFromStorage = "$_self";
+}
+
+def Numbers : Spelled<CPred<"::treadle::stablehlo::areNumbers($_self)">, "list of integers"> {
+  let returnType = "::llvm::SmallVector<int64_t>";
+  let convertFromStorage = "::treadle::stablehlo::numbers($_self)";
+}
+def Number : Spelled<CPred<"::treadle::stablehlo::numbers($_self).size() == 1">, "integer"> {
+  let returnType = "int64_t";
+  let convertFromStorage = "::treadle::stablehlo::numbers($_self).front()";
+}
+// Of what must not be negative, such as the number of a dimension.
+def Position : Spelled<CPred<"::treadle::stablehlo::isPosition($_self)">, "integer from 0 on"> {
+  let returnType = "int64_t";
+  let convertFromStorage = "::treadle::stablehlo::numbers($_self).front()";
+}
+def Count : Spelled<CPred<"::treadle::stablehlo::isCount($_self)">, "integer from 1 on"> {
+  let returnType = "int64_t";
+  let convertFromStorage = "::treadle::stablehlo::numbers($_self).front()";
+}
+def Flag : Spelled<CPred<"::llvm::isa<::mlir::BoolAttr, ::mlir::UnitAttr>($_self)">, "true or false">;
+def Fields : Spelled<CPred<"::llvm::isa<::mlir::DictionaryAttr>($_self)">, "fields"> {
+  let returnType = "::mlir::DictionaryAttr";
+  let convertFromStorage = "::llvm::cast<::mlir::DictionaryAttr>($_self)";
+}
+def Elements : Spelled<CPred<"::llvm::isa<::mlir::ElementsAttr>($_self)">, "elements of a tensor"> {
+  let returnType = "::mlir::ElementsAttr";
+  let convertFromStorage = "::llvm::cast<::mlir::ElementsAttr>($_self)";
+}
+def Text : Spelled<CPred<"::llvm::isa<::mlir::StringAttr>($_self)">, "text">;
+
+// How exactly a result is to be computed. What is computed here is as exact as it gets.
+def Accuracy : Spelled<CPred<"::treadle::stablehlo::isAccuracy($_self)">,
+                       "accuracy: DEFAULT, HIGHEST, or TOLERANCE with numbers">;
+def Precision : Spelled<CPred<"::treadle::stablehlo::isPrecision($_self)">,
+                        "one or two of DEFAULT, HIGH, HIGHEST and PACKED_NIBBLE">;
+
+class Word<list<string> words>
+    : Spelled<CPred<"::treadle::stablehlo::isWord($_self, {\"" # !interleave(words, "\", \"") # "\"})">,
+              "one of " # !interleave(words, ", ")> {
+  let returnType = "::llvm::StringRef";
+  let convertFromStorage = "::treadle::stablehlo::word($_self)";
+}
+def Direction : Word<["EQ", "NE", "GE", "GT", "LE", "LT"]>;
+def ComparisonType : Word<["NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED"]>;
+def FftType : Word<["FFT", "IFFT", "RFFT", "IRFFT"]>;
+def Distribution : Word<["UNIFORM", "NORMAL"]>;
+def Algorithm : Word<["DEFAULT", "THREE_FRY", "PHILOX"]>;
+def Transposition : Word<["TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"]>;
+
+//===----------------------------------------------------------------------===//
+// Dialects
+//===----------------------------------------------------------------------===//
+
+class HloDialect : Dialect {
+  let cppNamespace = "::treadle::" # name;
+  let extraClassDeclaration = [{
+    std::optional<ParseOpHook> getParseOperationHook(::llvm::StringRef) const override {
+      return ParseOpHook(::treadle::stablehlo::parseOp);
+    }
+    ::mlir::Type parseType(::mlir::DialectAsmParser &parser) const override {
+      return ::treadle::stablehlo::parseType(parser, getNamespace());
+    }
+    ::mlir::Attribute parseAttribute(::mlir::DialectAsmParser &parser,
+                                     ::mlir::Type) const override {
+      return ::treadle::stablehlo::parseAttribute(parser);
+    }
+    // Types and attributes are builtin ones.
+    void printType(::mlir::Type, ::mlir::DialectAsmPrinter &) const override {}
+    void printAttribute(::mlir::Attribute, ::mlir::DialectAsmPrinter &) const override {}
+  }];
+}
+
+class HloOp<Dialect dialect, string name, list<Trait> traits = []> : Op<dialect, name, traits> {
+  // One builder for all: most ops come from texts and files.
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<
+      (ins "::mlir::TypeRange":$types, "::mlir::ValueRange":$operands,
+           CArg<"::llvm::ArrayRef<::mlir::NamedAttribute>", "{}">:$attributes), [{
+    $_state.addTypes(types);
+    $_state.addOperands(operands);
+    $_state.addAttributes(attributes);
+  }]>];
+}
+
+//===----------------------------------------------------------------------===//
+// Traits
+//===----------------------------------------------------------------------===//
+
+class HloTrait<string name> : NativeOpTrait<name> {
+  let cppNamespace = "::treadle::stablehlo";
+}
+// Shapes of operands and results fit each other; so do types of elements, where all have that.
+def SameShapes : HloTrait<"SameShapes">;
+def SameTypes : HloTrait<"SameTypes">;
+// Elements of operands and results have one type.
+def SameElements : HloTrait<"SameElements">;
+// It is computed without looking at the ranks of its values.
+def AnyRank : HloTrait<"AnyRank">;
+// As many results as operands, each of its operand's type.
+def Pairwise : HloTrait<"Pairwise">;
+
+#endif // TREADLE_DIALECT_STABLEHLO_BASE

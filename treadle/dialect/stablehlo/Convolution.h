@@ -1,0 +1,23 @@
+// Where a convolution's operands and result have their dimensions.
+#pragma once
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "llvm/ADT/SmallVector.h"
+
+namespace treadle::stablehlo {
+
+/// The dimensions of an operand or result: two special ones, and the spatial ones in order.
+struct ConvLayout {
+  int64_t first = 0, last = 0; // batch and feature, or for the filter input and output feature
+  llvm::SmallVector<int64_t> spatial = {};
+};
+
+struct ConvDimensions {
+  ConvLayout input, filter, output;
+};
+
+/// Reads `dimension_numbers`: fields, or three lists such as `[b, 0, f]`. Places that aren't stated
+/// are -1 or missing.
+mlir::FailureOr<ConvDimensions> convDimensionsOf(mlir::Attribute attr);
+
+} // namespace treadle::stablehlo

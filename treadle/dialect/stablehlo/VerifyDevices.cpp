@@ -1,0 +1,236 @@
+// What types of ops that devices come to together must fulfil.
+#include "treadle/dialect/stablehlo/Fit.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::stablehlo;
+
+static bool isSet(std::optional<Attribute> flag) {
+  return flag && *flag != BoolAttr::get(flag->getContext(), false);
+}
+
+/// How many devices a group has, where its rows tell: those of a channel are replicas, each with
+/// all its partitions, unless devices have one number. None where groups are axes of a mesh.
+static std::optional<int64_t> groupSize(Attribute groups, std::optional<DictionaryAttr> channel,
+                                        std::optional<Attribute> usesGlobalIds = std::nullopt) {
+  auto elements = dyn_cast<DenseIntElementsAttr>(groups);
+  SmallVector<int64_t> handle = fieldNumbers(channel.value_or(DictionaryAttr()), "handle");
+  bool hasChannel = !handle.empty() && handle.front() > 0;
+  if (!elements || elements.getType().getRank() != 2 || elements.getType().getDimSize(1) == 0 ||
+      (hasChannel && !isSet(usesGlobalIds)))
+    return std::nullopt;
+  return elements.getType().getDimSize(1);
+}
+
+/// No device is in two groups, and, if the groups are whole, each from 0 on is in one. Where groups
+/// may have other sizes, -1 fills the rows.
+static LogicalResult verifyGroups(Operation *op, Attribute groups, bool areWhole = true,
+                                  bool maybeUneven = false) {
+  if (isa<DictionaryAttr>(groups))
+    return success();
+  if (!areNumbers(groups))
+    return op->emitOpError("replica_groups are neither numbers nor axes of a mesh");
+  if (auto elements = dyn_cast<DenseIntElementsAttr>(groups);
+      elements && elements.getType().getRank() != 2)
+    return op->emitOpError("replica_groups is of ") << elements.getType() << ", expected rows";
+  SmallVector<int64_t> devices = numbers(groups);
+  if (maybeUneven)
+    llvm::erase(devices, -1);
+  llvm::sort(devices);
+  for (size_t i = 0; i + 1 < devices.size(); ++i)
+    if (devices[i] == devices[i + 1])
+      return op->emitOpError("replica_groups have ") << devices[i] << " twice";
+  if (!devices.empty() &&
+      (devices.front() < 0 || (areWhole && devices.back() >= std::ssize(devices))))
+    return op->emitOpError("replica_groups don't have each of the devices from 0 on");
+  return success();
+}
+
+/// The results' shapes are those of the operands, with another size along one dimension.
+static LogicalResult expectSizeAlong(Operation *op, ValueRange operands, ValueRange results,
+                                     int64_t dim, StringRef what,
+                                     llvm::function_ref<int64_t(int64_t)> sizeOf) {
+  if (operands.size() != results.size())
+    return op->emitOpError("has ")
+           << operands.size() << " operands and " << results.size() << " results";
+  for (auto [operand, result] : llvm::zip(operands, results)) {
+    RankedTensorType from = ranked(operand);
+    if (!from)
+      continue;
+    if (failed(expectDim(op, dim, from.getRank(), what)))
+      return failure();
+    SmallVector<int64_t> expected(from.getShape());
+    if (!isUnknown(expected[dim]))
+      expected[dim] = sizeOf(expected[dim]);
+    if (failed(expectShape(op, result, expected)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult AllGatherOp::verify() {
+  std::optional<int64_t> group =
+      groupSize(getReplicaGroups(), getChannelHandle(), getUseGlobalDeviceIds());
+  if (failed(verifyGroups(*this, getReplicaGroups())))
+    return failure();
+  for (auto [operand, result] : llvm::zip(getOperands(), getResults()))
+    if (failed(expectElement(*this, result, elementOf(operand))))
+      return failure();
+  return expectSizeAlong(*this, getOperands(), getResults(), getAllGatherDim(), "all_gather_dim",
+                         [&](int64_t size) {
+                           int64_t whole = 0;
+                           bool isKnown = group && !llvm::MulOverflow(size, *group, whole);
+                           return isKnown ? whole : unknown;
+                         });
+}
+
+/// One function of two scalars serves all operands; the results have its elements.
+static LogicalResult verifyReduction(Operation *op, ValueRange operands, Region &function) {
+  if (operands.empty() || operands.size() != op->getNumResults())
+    return op->emitOpError("has ")
+           << operands.size() << " operands and " << op->getNumResults() << " results";
+  for (auto [operand, result] : llvm::zip(operands, op->getResults()))
+    if (failed(expectReducer(op, function, elementOf(operand))) ||
+        failed(expectElement(op, result, elementOf(function.front().getArgument(0)))))
+      return failure();
+  return success();
+}
+
+LogicalResult AllReduceOp::verifyRegions() {
+  if (failed(verifyGroups(*this, getReplicaGroups(), /*areWhole=*/true, /*maybeUneven=*/true)) ||
+      failed(verifyReduction(*this, getOperands(), getComputation())))
+    return failure();
+  for (auto [operand, result] : llvm::zip(getOperands(), getResults()))
+    if (RankedTensorType type = ranked(operand);
+        type && failed(expectShape(*this, result, type.getShape())))
+      return failure();
+  return success();
+}
+
+LogicalResult ReduceScatterOp::verifyRegions() {
+  std::optional<int64_t> group =
+      groupSize(getReplicaGroups(), getChannelHandle(), getUseGlobalDeviceIds());
+  if (failed(verifyGroups(*this, getReplicaGroups())) ||
+      failed(verifyReduction(*this, getOperands(), getComputation())))
+    return failure();
+  return expectSizeAlong(
+      *this, getOperands(), getResults(), getScatterDimension(), "scatter_dimension",
+      [&](int64_t size) { return group && size % *group == 0 ? size / *group : unknown; });
+}
+
+/// The operands without the last, where that says which device is the root of each.
+static FailureOr<OperandRange> dataOf(Operation *op, OperandRange operands, bool hasRoot) {
+  size_t count = operands.size() - (hasRoot && !operands.empty());
+  OperandRange data = operands.take_front(count);
+  if (data.empty())
+    return op->emitOpError("has no operands");
+  if (!hasRoot)
+    return data;
+  RankedTensorType roots = ranked(operands.back());
+  if (failed(expectRank(op, operands.back(), "the list of roots", 1)) ||
+      failed(expectElement(op, operands.back(), IntegerType::get(op->getContext(), 32))))
+    return failure();
+  if (roots && !fits(roots.getDimSize(0), std::ssize(data)))
+    return op->emitOpError("the list of roots is ")
+           << Type(roots) << ", expected one for each of " << data.size() << " operands";
+  return data;
+}
+
+LogicalResult CollectiveBroadcastOp::verify() {
+  FailureOr<OperandRange> data = dataOf(*this, getOperands(), isSet(getHasDynamicRoot()));
+  if (failed(data) || failed(verifyGroups(*this, getReplicaGroups(), /*areWhole=*/false)))
+    return failure();
+  return expectTypes(*this, "its results are", getResultTypes(), TypeRange(*data));
+}
+
+LogicalResult CollectiveReduceOp::verifyRegions() {
+  FailureOr<OperandRange> data = dataOf(*this, getOperands(), isSet(getHasDynamicRoot()));
+  if (failed(data) || failed(verifyGroups(*this, getReplicaGroups(), /*areWhole=*/false)))
+    return failure();
+  return verifyReduction(*this, *data, getComputation());
+}
+
+LogicalResult AllToAllOp::verify() {
+  auto count = getSplitCount(), from = getSplitDimension(), to = getConcatDimension();
+  if (failed(verifyGroups(*this, getReplicaGroups())))
+    return failure();
+  if (std::optional<int64_t> group = groupSize(getReplicaGroups(), getChannelHandle());
+      group && *group != count)
+    return emitOpError("split_count is ") << count << ", but a group has " << *group << " devices";
+  for (auto [operand, result] : llvm::zip(getOperands(), getResults())) {
+    RankedTensorType type = ranked(operand);
+    if (failed(expectElement(*this, result, elementOf(operand))))
+      return failure();
+    if (!type)
+      continue;
+    if (failed(expectDim(*this, from, type.getRank(), "split_dimension")) ||
+        failed(expectDim(*this, to, type.getRank(), "concat_dimension")))
+      return failure();
+    SmallVector<int64_t> expected(type.getShape());
+    if (!isUnknown(expected[from]) && expected[from] % count)
+      return emitOpError("dimension ")
+             << from << " of " << Type(type) << " can't be split into " << count << " parts";
+    expected[from] = isUnknown(expected[from]) ? unknown : expected[from] / count;
+    if (int64_t whole; !isUnknown(expected[to]))
+      expected[to] = llvm::MulOverflow(expected[to], count, whole) ? unknown : whole;
+    if (failed(expectShape(*this, result, expected)))
+      return failure();
+  }
+  return success();
+}
+
+/// No device sends twice, and none gets from two.
+LogicalResult CollectivePermuteOp::verify() {
+  llvm::SmallDenseSet<int64_t> sources, targets;
+  SmallVector<int64_t> pairs = getSourceTargetPairs();
+  auto elements = dyn_cast<DenseElementsAttr>(getSourceTargetPairsAttr());
+  if (pairs.size() % 2 ||
+      (elements && (elements.getType().getRank() != 2 || elements.getType().getDimSize(1) != 2)))
+    return emitOpError("source_target_pairs are no pairs");
+  for (size_t i = 0; i < pairs.size(); i += 2) {
+    if (pairs[i] < 0 || pairs[i + 1] < 0)
+      return emitOpError("a number of source_target_pairs is negative");
+    if (!sources.insert(pairs[i]).second || !targets.insert(pairs[i + 1]).second)
+      return emitOpError("source_target_pairs has ")
+             << pairs[i] << " -> " << pairs[i + 1] << ", but one of these sends or gets twice";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The host
+//===----------------------------------------------------------------------===//
+
+/// Tensors, and a token behind them.
+static LogicalResult expectToken(Operation *op) {
+  TypeRange types = op->getResultTypes();
+  if (!types.empty() && isa<NoneType>(types.back()) &&
+      llvm::all_of(types.drop_back(), llvm::IsaPred<TensorType>))
+    return success();
+  return op->emitOpError("its results are (") << types << "), expected tensors and a token";
+}
+
+/// A channel's type says who is at its ends: two devices, a device and the host, or the reverse.
+static LogicalResult expectChannel(Operation *op, DictionaryAttr channel, bool isOfHost,
+                                   int64_t typeOfHost) {
+  SmallVector<int64_t> type = fieldNumbers(channel, "type");
+  int64_t expected = isOfHost ? typeOfHost : 1;
+  if (type.empty() || type.front() == expected)
+    return success();
+  return op->emitOpError("its channel is of type ")
+         << type.front() << ", expected " << expected << " as is_host_transfer is "
+         << (isOfHost ? "true" : "false");
+}
+
+LogicalResult InfeedOp::verify() { return expectToken(*this); }
+
+LogicalResult SendOp::verify() {
+  return expectChannel(*this, getChannelHandle(), isSet(getIsHostTransfer()), 2);
+}
+
+LogicalResult RecvOp::verify() {
+  return failure(failed(expectToken(*this)) ||
+                 failed(expectChannel(*this, getChannelHandle(), isSet(getIsHostTransfer()), 3)));
+}

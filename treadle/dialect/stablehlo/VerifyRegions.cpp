@@ -1,0 +1,235 @@
+// What types of ops with functions must fulfil: reductions, windows, sorts, scatters, control flow.
+#include "treadle/dialect/stablehlo/Fit.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace treadle;
+using namespace treadle::stablehlo;
+
+static SmallVector<Type> elementsOf(ValueRange values) {
+  return llvm::map_to_vector(values, [](Value value) { return elementOf(value); });
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions and windows
+//===----------------------------------------------------------------------===//
+
+/// Inputs of one shape, and a scalar for each to begin with.
+static LogicalResult expectInits(Operation *op, OperandRange inputs, OperandRange inits) {
+  if (inputs.empty())
+    return op->emitOpError("has no operands");
+  for (auto [input, init] : llvm::zip(inputs, inits)) {
+    if (!haveSameShape(input.getType(), inputs.front().getType()))
+      return op->emitOpError("one operand is ")
+             << inputs.front().getType() << ", but another " << input.getType();
+    if (failed(expectRank(op, init, "an initial value", 0)) ||
+        failed(expectElement(op, init, elementOf(input))))
+      return failure();
+  }
+  return success();
+}
+
+/// A result for each value that the function gives, of its elements and one shape.
+static LogicalResult expectResults(Operation *op, ValueRange results, Block &block,
+                                   std::optional<ArrayRef<int64_t>> shape) {
+  Operation &end = block.back();
+  if (results.size() != end.getNumOperands())
+    return op->emitOpError("has ") << results.size() << " results, but its function gives "
+                                   << end.getNumOperands() << " values";
+  for (auto [result, value] : llvm::zip(results, end.getOperands()))
+    if (failed(expectElement(op, result, elementOf(value))) ||
+        (shape && failed(expectShape(op, result, *shape))))
+      return failure();
+  return success();
+}
+
+LogicalResult ReduceOp::verifyRegions() {
+  SmallVector<int64_t> dims = getDimensions(), expected;
+  if (failed(expectInits(*this, getInputs(), getInitValues())) ||
+      failed(expectReducer(*this, getBody(), elementsOf(getInputs()))))
+    return failure();
+  RankedTensorType from = ranked(getInputs().front());
+  if (!from)
+    return expectResults(*this, getResults(), getBody().front(), std::nullopt);
+  if (failed(expectDims(*this, dims, from.getRank(), "dimensions")))
+    return failure();
+  for (auto [i, size] : llvm::enumerate(from.getShape()))
+    if (!llvm::is_contained(dims, static_cast<int64_t>(i)))
+      expected.push_back(size);
+  return expectResults(*this, getResults(), getBody().front(), expected);
+}
+
+static SmallVector<int64_t> orNone(std::optional<SmallVector<int64_t>> numbers) {
+  return numbers.value_or(SmallVector<int64_t>());
+}
+
+static SmallVector<int64_t> placesOf(ArrayRef<WindowDim> window, RankedTensorType type) {
+  SmallVector<int64_t> places;
+  for (auto [dim, size] : llvm::zip(window, type.getShape()))
+    places.push_back(dim.places(size));
+  return places;
+}
+
+LogicalResult ReduceWindowOp::verifyRegions() {
+  if (failed(expectInits(*this, getInputs(), getInitValues())) ||
+      failed(expectReducer(*this, getBody(), elementsOf(getInputs()))))
+    return failure();
+  RankedTensorType from = ranked(getInputs().front());
+  if (!from)
+    return expectResults(*this, getResults(), getBody().front(), std::nullopt);
+  if (failed(expectCount(*this, getWindowDimensions().size(), from.getRank(), "window_dimensions")))
+    return failure();
+  FailureOr<SmallVector<WindowDim>> window = windowOf(*this,
+                                                      {.sizes = getWindowDimensions(),
+                                                       .strides = orNone(getWindowStrides()),
+                                                       .padding = orNone(getPadding()),
+                                                       .baseDilations = orNone(getBaseDilations()),
+                                                       .dilations = orNone(getWindowDilations())},
+                                                      from.getRank());
+  if (failed(window))
+    return failure();
+  return expectResults(*this, getResults(), getBody().front(), placesOf(*window, from));
+}
+
+LogicalResult SelectAndScatterOp::verifyRegions() {
+  Type element = elementOf(getOperand()), flag = IntegerType::get(getContext(), 1);
+  if (failed(expectReducer(*this, getScatter(), element)) ||
+      failed(expectRank(*this, getInitValue(), "the initial value", 0)) ||
+      failed(expectElement(*this, getInitValue(), element)) ||
+      failed(expectElement(*this, getSource(), element)))
+    return failure();
+  Block &choice = getSelect().front();
+  Type scalar = RankedTensorType::get({}, element);
+  if (failed(expectTypes(*this, "its choice takes", choice.getArgumentTypes(),
+                         TypeRange({scalar, scalar}))) ||
+      failed(expectTypes(*this, "its choice gives", choice.back().getOperandTypes(),
+                         TypeRange(Type(RankedTensorType::get({}, flag))))))
+    return failure();
+  RankedTensorType from = ranked(getOperand());
+  if (!from)
+    return success();
+  FailureOr<SmallVector<WindowDim>> window = windowOf(*this,
+                                                      {.sizes = orNone(getWindowDimensions()),
+                                                       .strides = orNone(getWindowStrides()),
+                                                       .padding = orNone(getPadding())},
+                                                      from.getRank());
+  if (failed(window))
+    return failure();
+  if (SmallVector<int64_t> places = placesOf(*window, from);
+      ranked(getSource()) && !fits(ranked(getSource()).getShape(), places))
+    return emitOpError("its source is ")
+           << getSource().getType() << ", expected "
+           << Type(RankedTensorType::get(places, from.getElementType()));
+  return expectResults(*this, getResult(), getScatter().front(), from.getShape());
+}
+
+LogicalResult SortOp::verifyRegions() {
+  if (failed(expectTypes(*this, "its results are", getResultTypes(), getOperandTypes())))
+    return failure();
+  if (auto type = ranked(getInputs().front()))
+    if (int64_t dim = getDimension().value_or(-1), rank = type.getRank();
+        failed(expectDim(*this, dim < 0 ? dim + rank : dim, rank, "dimension")))
+      return failure();
+  Block &block = getComparator().front();
+  SmallVector<Type> expected;
+  for (Value input : getInputs())
+    expected.append(2, RankedTensorType::get({}, elementOf(input)));
+  Type flag = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
+  return failure(
+      failed(expectTypes(*this, "its comparator takes", block.getArgumentTypes(), expected)) ||
+      failed(expectTypes(*this, "its comparator gives", block.back().getOperandTypes(), flag)));
+}
+
+/// The largest along the last dimension, and where they are.
+template <typename Op> static LogicalResult verifyTopK(Op op) {
+  RankedTensorType from = ranked(op.getOperand());
+  if (failed(expectRank(op, op.getOperand(), "its operand", 1, INT64_MAX)) ||
+      failed(expectElement(op, op.getValues(), elementOf(op.getOperand()))))
+    return failure();
+  if (!from)
+    return success();
+  SmallVector<int64_t> expected(from.getShape());
+  if (!isUnknown(expected.back()) && expected.back() < op.getK())
+    return op.emitOpError("k is ")
+           << op.getK() << ", but the last dimension of " << Type(from) << " is smaller";
+  expected.back() = op.getK();
+  return failure(failed(expectShape(op, op.getValues(), expected)) ||
+                 failed(expectShape(op, op.getIndices(), expected)));
+}
+
+LogicalResult chlo::TopKOp::verify() { return verifyTopK(*this); }
+
+LogicalResult mhlo::TopKOp::verify() { return verifyTopK(*this); }
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+LogicalResult WhileOp::verifyRegions() {
+  Block &test = getCond().front(), &body = getBody().front();
+  TypeRange carried = getOperandTypes();
+  if (failed(expectTypes(*this, "its results are", getResultTypes(), carried)) ||
+      failed(expectTypes(*this, "its condition takes", test.getArgumentTypes(), carried)) ||
+      failed(expectTypes(*this, "its body takes", body.getArgumentTypes(), carried)) ||
+      failed(expectTypes(*this, "its body gives", body.back().getOperandTypes(), carried)))
+    return failure();
+  Type flag = RankedTensorType::get({}, IntegerType::get(getContext(), 1));
+  return expectTypes(*this, "its condition gives", test.back().getOperandTypes(), flag);
+}
+
+/// Branches take the operands, one branch after the other, and give what the results are.
+static LogicalResult verifyBranches(Operation *op) {
+  if (op->getNumRegions() == 0)
+    return op->emitOpError("has no branches");
+  if (failed(expectRank(op, op->getOperand(0), "what it decides by", 0)))
+    return failure();
+  SmallVector<Type> taken;
+  for (Region &region : op->getRegions()) {
+    llvm::append_range(taken, region.front().getArgumentTypes());
+    if (failed(expectTypes(op, "a branch gives", region.front().back().getOperandTypes(),
+                           op->getResultTypes())))
+      return failure();
+  }
+  return expectTypes(op, "its branches take", taken, TypeRange(op->getOperandTypes()).drop_front());
+}
+
+LogicalResult IfOp::verifyRegions() { return verifyBranches(*this); }
+
+LogicalResult CaseOp::verifyRegions() { return verifyBranches(*this); }
+
+/// `namespace.name`.
+static bool isNameInNamespace(StringRef name) {
+  auto [space, rest] = name.split('.');
+  auto isLetter = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$' || c == '.'; };
+  return !space.empty() && !rest.empty() && llvm::isAlpha(space.front()) &&
+         llvm::all_of(space, isLetter) && llvm::all_of(rest, isLetter);
+}
+
+/// It computes what the function of its decomposition does.
+LogicalResult CompositeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!isNameInNamespace(stablehlo::word(getNameAttr())))
+    return emitOpError("its name is ") << getNameAttr() << ", expected one such as \"a.b\"";
+  auto function =
+      symbols.lookupNearestSymbolFrom<FunctionOpInterface>(*this, getDecompositionAttr());
+  if (!function)
+    return emitOpError("its decomposition ") << getDecompositionAttr() << " is no function";
+  return failure(failed(expectTypes(*this, "its decomposition takes", function.getArgumentTypes(),
+                                    getOperandTypes())) ||
+                 failed(expectTypes(*this, "its decomposition gives", function.getResultTypes(),
+                                    getResultTypes())));
+}
+
+LogicalResult TupleOp::verify() {
+  return expectTypes(*this, "its elements are", getOperandTypes(),
+                     cast<TupleType>(getResult().getType()).getTypes());
+}
+
+LogicalResult GetTupleElementOp::verify() {
+  ArrayRef<Type> types = cast<TupleType>(getOperand().getType()).getTypes();
+  if (getIndex() >= std::ssize(types))
+    return emitOpError("index is ")
+           << getIndex() << ", but the tuple has " << types.size() << " elements";
+  return expectTypes(*this, "its result is", getResult().getType(), types[getIndex()]);
+}

@@ -1,0 +1,60 @@
+// RUN: treadle-opt --split-input-file --verify-diagnostics %s
+
+// Functions of reductions, sorts and loops take and give what is computed with them.
+
+func.func @reducer(%x: tensor<4xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{its function takes 1 values, expected 2}}
+  %y = "stablehlo.reduce"(%x, %z) ({
+  ^bb0(%a: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) {dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @window(%x: tensor<4xf32>, %z: tensor<f32>) {
+  // expected-error@+1 {{its result is 'tensor<4xf32>', expected 'tensor<3xf32>'}}
+  %y = "stablehlo.reduce_window"(%x, %z) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) {window_dimensions = array<i64: 2>} : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @comparator(%x: tensor<4xf32>) {
+  // expected-error@+1 {{its comparator gives ('tensor<f32>'), expected ('tensor<i1>')}}
+  %y = "stablehlo.sort"(%x) ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    stablehlo.return %a : tensor<f32>
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @condition(%i: tensor<i32>) {
+  // expected-error@+1 {{its condition gives ('tensor<i32>'), expected ('tensor<i1>')}}
+  %j = stablehlo.while(%k = %i) : tensor<i32>
+    cond {
+      stablehlo.return %k : tensor<i32>
+    } do {
+      stablehlo.return %k : tensor<i32>
+    }
+  return
+}
+
+// -----
+
+func.func @no_end(%p: tensor<i1>) {
+  // expected-error@+1 {{empty block: expect at least a terminator}}
+  "stablehlo.if"(%p) ({
+  ^bb0:
+  }, {
+    stablehlo.return
+  }) : (tensor<i1>) -> ()
+  return
+}
