@@ -22,8 +22,8 @@ struct Sharding {
 
   /// Every device has the whole value.
   static Sharding replicated(int64_t rank, int64_t devices);
-  /// Of an attribute as `dialect/sdy/SdyOps.td` describes it. Unimplemented for axes that are split and
-  /// meshes that have another number of devices, InvalidArgument for what isn't there.
+  /// Of an attribute as `dialect/sdy/SdyOps.td` describes it. Unimplemented for axes that are split
+  /// and meshes that have another number of devices, InvalidArgument for what isn't there.
   static Expected<Sharding> read(mlir::Attribute attr, mlir::ModuleOp module, int64_t rank,
                                  int64_t devices);
 
