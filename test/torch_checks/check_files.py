@@ -1,5 +1,6 @@
 """Exported programs in files: written by treadle.torch.save, and by torch.export.save."""
 
+import functools
 import io
 
 import numpy as np
@@ -276,6 +277,22 @@ class Chosen(nn.Module):
         }  # fmt: skip
 
 
+class Resized(nn.Module):
+    """Images of sizes that may change, and what Python computes with sizes."""
+
+    def forward(self, x, y):
+        more, less = torch.sym_max(x.shape[0], 3), torch.sym_min(x.shape[0], 5)
+        half = torch.sym_float(x.shape[0]) * 0.5
+        larger = functools.partial(functional.interpolate, y, mode="bilinear")
+        return {
+            "zeros": torch.zeros(more), "halves": torch.ones(less) * half,
+            "thirds": torch.full((2,), x.shape[0] / 3), "near": functional.interpolate(y, None, 2),
+            "exact": functional.interpolate(y, (7, 20), mode="nearest-exact"),
+            "by": larger(scale_factor=1.5), "to": larger(size=(7, 20)),
+            "aligned": larger(scale_factor=1.5, align_corners=True),
+        }  # fmt: skip
+
+
 def numbers(*shape):
     return torch.randn(*shape)
 
@@ -313,6 +330,10 @@ CASES = {
     ),
     "in_place": lambda: (InPlace(), (numbers(3, 4),), {}, None),
     "chosen": lambda: (Chosen(), (numbers(3, 4), torch.tensor([2, 0, 2, 5])), {}, ({0: ROWS}, {})),
+    "resized": lambda: (
+        Resized(), (numbers(6, 2), numbers(1, 2, 8, 9)), {},
+        ({0: ROWS}, {2: Dim("height", min=6, max=32), 3: Dim("width", min=6, max=32)}),
+    ),
     "layers": lambda: (
         Layers().eval(),
         (numbers(2, 3, 8), numbers(2, 2, 5, 5), numbers(2, 5, 8), torch.tensor([1, 0, 3])),

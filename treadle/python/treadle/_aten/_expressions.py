@@ -27,9 +27,14 @@ def _converted(tree: ast.expr) -> int | Expr:
         value = _converted(tree.operand)
         if isinstance(value, int):
             return -value
+    if isinstance(tree, ast.Name) and tree.id in _TRUTHS:
+        return _TRUTHS[tree.id]
     if isinstance(tree, ast.Call):
         return _called(tree)
     raise ValueError(f"'{ast.unparse(tree)[:40]}' is no expression of a dimension")
+
+
+_TRUTHS = {"true": 1, "false": 0}
 
 
 def _called(tree: ast.Call) -> int | Expr:
@@ -38,6 +43,8 @@ def _called(tree: ast.Call) -> int | Expr:
     first = tree.args[0] if tree.args else None
     if kind == "Symbol" and isinstance(first, ast.Constant) and isinstance(first.value, str):
         return Expr("Symbol", (first.value,))
+    if kind == "Float" and isinstance(first, ast.Constant):
+        return Expr("Float", (str(first.value),))
     if kind == "Symbol" or not tree.args:
         raise ValueError(f"'{ast.unparse(tree)[:40]}' is no expression of a dimension")
     args = tuple(_converted(arg) for arg in tree.args)

@@ -10,7 +10,7 @@ from typing import Any
 #: What Python computes with dimensions; values of a graph know the operators.
 SCALAR_OPS: dict[str, Callable[..., Any]] = {
     name: getattr(operator, name)
-    for name in "add sub mul floordiv mod neg truediv pow ge gt le lt eq ne".split()
+    for name in "add sub mul floordiv mod neg truediv pow ge gt le lt eq ne and_ or_ xor".split()
 }
 
 

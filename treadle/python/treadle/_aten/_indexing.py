@@ -191,15 +191,18 @@ def _index_reduce(
     *,
     include_self: bool = True,
 ) -> Output:
-    order, back = _first(x.rank, axis_of(dim, x.rank))
-    count = w.cast(x.shape[order[0]], dtypes.int64) if order else w.indices(1)
-    column = [-1, *[1] * (x.rank - 1)]
-    whole, values = w.transpose(x, order), w.transpose(source, order)
+    rank = max(x.rank, 1)
+    order, back = _first(rank, axis_of(dim, rank))
+    dims = x.shape or [1]
+    count = w.cast(dims[order[0]], dtypes.int64)
+    column = [-1, *[1] * (rank - 1)]
+    whole = w.transpose(x if x.rank else w.reshape(x, [1]), order)
+    values = w.transpose(source if source.rank else w.reshape(source, [1]), order)
     places = w.reshape(w.cast(index, dtypes.int64), [-1])
     came = w.op("UnsortedSegmentSum", w.op("OnesLike", places), places, count)
     parts = w.op(_SEGMENTS[reduce], values, places, count)
     out = _joined(w, reduce, x, whole, parts, w.reshape(came, column), include_self)
-    return w.transpose(out, back)
+    return w.transpose(out, back) if x.rank else w.reshape(out, [])
 
 
 @rule("index_copy")
@@ -281,6 +284,8 @@ def _by_number(w: Writer, indices: Sequence[Tensor | None]) -> list[Tensor | Non
 
 @rule("index.Tensor", "_unsafe_index.Tensor")
 def _index(w: Writer, x: Tensor, indices: Sequence[Tensor | None]) -> Output:
+    if any(isinstance(d, int) and d == 0 for d in w.result.shape):
+        return w.full(w.dims(w.result.shape), 0, x.dtype)
     indices = _by_number(w, indices)
     tensors = [i for i in indices if i is not None]
     if len(tensors) == 1:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._errors import UnimplementedError
 from .._native import Output
+from . import _dtypes as dtypes
 from ._images import along_axes
 from ._rules import rule
 from ._writer import Dim, Tensor, Writer, is_static, require_small
@@ -96,24 +97,40 @@ def _scales(given: Sequence[Any], dims: int) -> list[float | None]:
     return [*given, *[None] * (dims - len(given))]
 
 
-def _sizes(w: Writer, x: Tensor) -> tuple[list[int], list[int]]:
-    """Those of the image, and of the result."""
-    dims, sizes = x.shape[2:], w.dims(w.result.shape[2:])
-    if not is_static([*sizes, *dims]):
-        raise UnimplementedError("an image of symbolic size made larger")
-    return dims, sizes
+def _dims(w: Writer, x: Tensor) -> list[tuple[Dim, Dim]]:
+    """Of each dimension its size in the image, and in the result."""
+    return list(zip(x.shape[2:], w.dims(w.result.shape[2:]), strict=True))
 
 
-def _register_nearest(n: int, name: str, places_of: Callable[..., np.ndarray]) -> None:
+def _step(w: Writer, extent: Dim, size: Dim, scale: float | None) -> Output:
+    """How far apart the rows of a result lie, where sizes are symbolic."""
+    if scale:
+        return w.cast(1 / scale, dtypes.float32)
+    return w.op("RealDiv", *(w.cast(d, dtypes.float32) for d in (extent, size)))
+
+
+def _register_nearest(n: int, name: str, shift: float, places_of: Callable[..., Any]) -> None:
+    """shift: where in a row it is looked at."""
+
     @rule(f"{name}{n}d")
     def nearest(w: Writer, x: Tensor, output_size: Any = None, *scales: Any) -> Output:
         """With a factor for each dimension, or a list of them."""
         value = x.out
-        each = zip(*_sizes(w, x), _scales(scales, n), strict=True)
-        for axis, (extent, size, scale) in enumerate(each):
-            places = w.indices(places_of(extent, size, scale))
+        each = zip(_dims(w, x), _scales(scales, n), strict=True)
+        for axis, ((extent, size), scale) in enumerate(each):
+            if isinstance(extent, int) and isinstance(size, int):
+                places = w.indices(places_of(extent, size, scale))
+            else:
+                places = _number_rows(w, extent, size, scale, shift)
             value = w.op("GatherV2", value, places, w.indices(2 + axis))
         return value
+
+
+def _number_rows(w: Writer, extent: Dim, size: Dim, scale: float | None, shift: float) -> Output:
+    centers = w.range(size, dtypes.float32) + shift
+    places = w.op("Floor", centers * _step(w, extent, size, scale))
+    last = w.cast(extent, dtypes.int64) - np.int64(1)
+    return w.op("Minimum", w.cast(places, dtypes.int64), last)
 
 
 def _exact_places(extent: int, size: int, scale: float | None) -> np.ndarray:
@@ -125,15 +142,54 @@ def _exact_places(extent: int, size: int, scale: float | None) -> np.ndarray:
 
 
 for _n in (1, 2, 3):
-    _register_nearest(_n, "upsample_nearest", _nearest_places)
-    _register_nearest(_n, "_upsample_nearest_exact", _exact_places)
+    _register_nearest(_n, "upsample_nearest", 0.0, _nearest_places)
+    _register_nearest(_n, "_upsample_nearest_exact", 0.5, _exact_places)
 
 
 def _register_rows(name: str, n: int, rows_of: _Rows) -> None:
     @rule(name)
     def resize(w: Writer, x: Tensor, size: Any, align_corners: bool, *scales: Any) -> Output:
-        each = zip(*_sizes(w, x), _scales(scales, n), strict=True)
-        return along_axes(w, x, [rows_of(*one, align_corners) for one in each])
+        dims, by = _dims(w, x), _scales(scales, n)
+        if is_static(d for pair in dims for d in pair):
+            each = zip(dims, by, strict=True)
+            return along_axes(w, x, [rows_of(*pair, scale, align_corners) for pair, scale in each])
+        if rows_of is not _linear_rows:
+            raise UnimplementedError("an image of symbolic size made larger by more than two rows")
+        value = x.out
+        for axis, (pair, scale) in enumerate(zip(dims, by, strict=True)):
+            value = _between_two(w, value, x.rank, 2 + axis, *pair, scale, align_corners)
+        return value
+
+
+def _between_two(
+    w: Writer,
+    value: Output,
+    rank: int,
+    axis: int,
+    extent: Dim,
+    size: Dim,
+    scale: float | None,
+    align_corners: bool,
+) -> Output:
+    """What _linear_rows says, where sizes are symbolic."""
+    zero, one = (w.cast(number, dtypes.float32) for number in (0, 1))
+    rows = w.range(size, dtypes.float32)
+    last = w.cast(extent, dtypes.float32) - 1.0
+    if align_corners:
+        gaps = w.op("Maximum", w.cast(size, dtypes.float32) - 1.0, one)
+        places = rows * w.op("RealDiv", last, gaps)
+    else:
+        places = (rows + 0.5) * _step(w, extent, size, scale) - 0.5
+    places = w.op("Minimum", w.op("Maximum", places, zero), last)
+    below = w.op("Floor", places)
+    above = w.op("Minimum", below + 1.0, last)
+    column = [-1, *[1] * (rank - 1 - axis)]
+    dtype = dtypes.named(value.dtype)
+    share = w.cast(w.reshape(places - below, column), dtype)
+    lower, upper = (
+        w.op("GatherV2", value, w.cast(p, dtypes.int64), w.indices(axis)) for p in (below, above)
+    )
+    return lower + (upper - lower) * share
 
 
 _ROWS: dict[str, tuple[int, _Rows]] = {

@@ -34,7 +34,7 @@ def rule(*names: str, draws: bool = False) -> Callable[[Rule], Rule]:
     return register
 
 
-_NAMESPACES = ("prims.", "_c10d_functional.")
+_NAMESPACES = ("prims.", "_c10d_functional.", "torch.", "math.")
 
 
 def find(target: str) -> Rule | None:

@@ -640,6 +640,64 @@ def _sym_size(w: Writer, x: Tensor, dim: int) -> Dim:
     return x.shape[axis_of(dim, x.rank)]
 
 
+@rule("sym_stride.int")
+def _sym_stride(w: Writer, x: Tensor, dim: int) -> Dim:
+    axis = axis_of(dim, x.rank)
+    if x.meta.stride is None:
+        return product(x.shape[axis + 1 :])
+    return w.dim(x.meta.stride[axis])
+
+
+@rule("sym_storage_offset")
+def _sym_offset(w: Writer, x: Tensor) -> Dim:
+    return w.dim(x.meta.storage_offset)
+
+
 @rule("sym_numel")
 def _sym_numel(w: Writer, x: Tensor) -> Dim:
     return product(x.shape)
+
+
+# ---- numbers that depend on sizes, as Python computes with them
+
+
+def _is_real(x: Any) -> bool:
+    return isinstance(x, float) or isinstance(x, Output) and x.dtype.startswith("float")
+
+
+def _register_choice(name: str, op: str) -> None:
+    @rule(name)
+    def write(w: Writer, x: Any, y: Any) -> Output:
+        dtype = dtypes.float64 if _is_real(x) or _is_real(y) else dtypes.int64
+        return w.op(op, w.cast(x, dtype), w.cast(y, dtype))
+
+
+_register_choice("torch.sym_max", "Maximum")
+_register_choice("torch.sym_min", "Minimum")
+
+
+@rule("torch.sym_float")
+def _sym_float(w: Writer, x: Any) -> Output:
+    return w.cast(x, dtypes.float64)
+
+
+@rule("torch.sym_int", "math.trunc")
+def _sym_int(w: Writer, x: Any) -> Output:
+    """Towards zero, as Python does."""
+    return w.cast(x, dtypes.int64)
+
+
+@rule("torch.sym_not")
+def _sym_not(w: Writer, x: Any) -> Output:
+    return w.op("LogicalNot", w.cast(x, dtypes.bool_))
+
+
+@rule("torch.sym_ite")
+def _sym_choice(w: Writer, condition: Any, x: Any, y: Any) -> Output:
+    dtype = dtypes.float64 if _is_real(x) or _is_real(y) else dtypes.int64
+    return w.op("SelectV2", w.cast(condition, dtypes.bool_), w.cast(x, dtype), w.cast(y, dtype))
+
+
+@rule("torch._sym_sqrt", "torch.sym_sqrt")
+def _sym_root(w: Writer, x: Any) -> Output:
+    return w.op("Sqrt", w.cast(x, dtypes.float64))

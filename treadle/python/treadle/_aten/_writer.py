@@ -191,6 +191,11 @@ class Writer:
             return expr
         if expr in self._dims:
             return self._dims[expr]
+        if expr.kind == "Float":
+            return self.cast(float(expr.args[0]), dtypes.float64)
+        if expr.kind in _CONVERSIONS:
+            (part,) = expr.args
+            return self.cast(self._expression(part), _CONVERSIONS[expr.kind])
         if expr.kind not in _EXPRESSIONS:
             raise UnimplementedError(f"a dimension is {expr}, which no input has")
         parts = [self._expression(part) for part in expr.args]
@@ -291,6 +296,10 @@ _EXPRESSIONS: dict[str, Callable[..., Dim]] = {
     "Max": _extreme("Maximum", max),
     "Min": _extreme("Minimum", min),
 }
+
+
+# Of one number. Casts to integers drop what follows the point.
+_CONVERSIONS = {"ToFloat": dtypes.float64, "TruncToInt": dtypes.int64}
 
 
 def axis_of(dim: int, rank: int) -> int:

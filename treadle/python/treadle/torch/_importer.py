@@ -23,7 +23,7 @@ from .._native import Output
 from . import _collectives, _compositions  # noqa: F401
 from ._arrays import as_array
 from ._parts import PARTS
-from ._trace import SCALAR_FUNCTIONS, require_values, trace
+from ._trace import function_name, require_values, trace
 
 SymbolicNumber = torch.SymInt | torch.SymFloat | torch.SymBool
 
@@ -187,12 +187,12 @@ def _target(node: fx.Node) -> str:
     target = node.target
     if target is operator.getitem:
         return "getitem"
-    if target in SCALAR_FUNCTIONS:
-        return SCALAR_FUNCTIONS[target]
     if isinstance(target, type) and issubclass(target, tuple):
         return "tuple"
     if isinstance(target, torch._ops.OpOverload | torch._ops.HigherOrderOperator):
         return str(target)
+    if name := function_name(target):
+        return name
     raise UnimplementedError(f"node '{node.name}': there is no op '{target}'")
 
 

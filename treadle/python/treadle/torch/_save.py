@@ -14,6 +14,7 @@ from .._aten._graph import Graph
 from .._aten._importer import Alone
 from .._aten._model import model_of
 from .._aten._schema import output_names
+from .._errors import InvalidArgumentError
 from ._importer import PyTorch, dtype_of
 from ._inputs import traced
 
@@ -27,7 +28,7 @@ def model_of_program(exported: torch.export.ExportedProgram) -> bytes:
         )
     try:
         made = traced(exported, None, dynamic=False)
-    except RuntimeError:
+    except (RuntimeError, InvalidArgumentError):
         return _model_of_file(exported)
     with _disable_current_modes():
         home = PyTorch()

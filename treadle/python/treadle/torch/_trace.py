@@ -20,10 +20,18 @@ from torch.fx.passes.fake_tensor_prop import FakeTensorProp
 from torch.utils import _pytree as pytree
 
 from .._aten._graph import SCALAR_OPS
+from .._aten._rules import RULES
 from .._errors import UnimplementedError
 
 #: Functions of Python's on dimensions, and what records of graphs call them.
 SCALAR_FUNCTIONS = {function: name for name, function in SCALAR_OPS.items()}
+
+
+def function_name(target: Any) -> str | None:
+    """What records of graphs call a function on dimensions: `add`, `torch.sym_max`; None for one
+    that isn't known."""
+    name = f"{getattr(target, '__module__', '')}.{getattr(target, '__name__', '')}"
+    return SCALAR_FUNCTIONS.get(target) or (name if name in RULES else None)
 
 
 def is_functional(module: fx.GraphModule) -> bool:
@@ -46,10 +54,11 @@ def _is_functional(node: fx.Node) -> bool:
     if node.op != "call_function":
         return False
     target = node.target
-    if target is operator.getitem or target in SCALAR_FUNCTIONS or str(target) in _WITH_BODIES:
+    if target is operator.getitem or str(target) in _WITH_BODIES:
         return True
     if not isinstance(target, torch._ops.OpOverload):
-        return isinstance(target, type) and issubclass(target, tuple)
+        is_tuple = isinstance(target, type) and issubclass(target, tuple)
+        return is_tuple or function_name(target) is not None
     if str(target) == "aten.copy_.default":
         return node.args[0].op in ("placeholder", "get_attr")
     return not target._schema.is_mutable
