@@ -1185,3 +1185,15 @@ func.func @main(%x: tensor<?x3x2xf32>, %scale: tensor<3xf32>, %offset: tensor<3x
         expected = (x - mean) / np.sqrt(variance + 0.001) * scale[:, None] + offset[:, None]
         (got,) = model(x, scale, offset).values()
         np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_lists_that_state_nothing_are_like_none(run):
+    body = """
+    %r = stablehlo.convolution(%a, %b) dim_numbers = [b, 0, f]x[0, i, o]->[b, 0, f],
+      window = {stride = [], pad = [], lhs_dilate = [], rhs_dilate = [], reverse = []}
+      {feature_group_count = 1 : i64, batch_group_count = 1 : i64}
+      : (tensor<1x4x1xf32>, tensor<2x1x1xf32>) -> tensor<1x3x1xf32>"""
+    x = np.float32([1, 2, 3, 4]).reshape(1, 4, 1)
+    w = np.float32([1, 10]).reshape(2, 1, 1)
+    got = run(function(body, ["1x4x1xf32", "2x1x1xf32"], ["1x3x1xf32"]), x, w)
+    same(got, np.float32([21, 32, 43]).reshape(1, 3, 1))

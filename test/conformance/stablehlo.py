@@ -13,6 +13,10 @@ prints and writes are skipped.
     ./dev conformance stablehlo FOLDER --only tests/interpret --only c64
     ./dev conformance stablehlo FOLDER --files        passed, failed and skipped of each file
     ./dev conformance stablehlo FOLDER --xla PYTHON   compare with XLA what takes arguments
+    ./dev conformance stablehlo FOLDER --verifier     load what StableHLO tests its verifier with
+
+With --verifier, programs are those of stablehlo/tests/ops_* and verify_*. One that expects an error
+passes if it is one, any other if it is loaded, or if an op that it has is Unimplemented.
 
 The exit status is 1 if a program failed.
 """
@@ -30,6 +34,7 @@ import tempfile
 
 OF_THE_INTERPRETER = ("tests/interpret/printing.mlir", "tests/interpret/probe.mlir")
 PLACES = ("testdata", "tests/interpret", "tests/math")
+OF_THE_VERIFIER = ("tests/ops_*.mlir", "tests/verify_*.mlir")
 DISABLED = re.compile(r"RUN-DISABLED\(([^)]*)\):? stablehlo-")
 FUNCTION = re.compile(r"func\.func\s+(public\s+|private\s+)?@(\w+)\s*\((\s*%)?")
 
@@ -51,6 +56,10 @@ class Program:
     def takes_arguments(self):
         functions = {match[2]: match for match in FUNCTION.finditer(self.text)}
         return bool(functions["main"][3])
+
+    @property
+    def is_invalid(self):
+        return "expected-error" in self.text
 
 
 def programs_of(file, name):
@@ -113,17 +122,19 @@ def tried_with_arguments(path, xla):
     return found and f"XLA gives something else: {found}"
 
 
-def outcome(path, takes_arguments, xla):
+def outcome(path, how, xla):
     """An empty string if all checks hold, or what went wrong, in one line; and why it can't be
-    judged, if so."""
+    judged, if so. A program is run, tried with arguments, or only loaded."""
     from parallel import ParallelProgram, is_parallel
 
     import treadle
 
     try:
-        if is_parallel(text := path.read_text()):
+        if how == "load":
+            treadle.Graph.from_file(path)
+        elif is_parallel(text := path.read_text()):
             ParallelProgram(text, path.parent).run()
-        elif takes_arguments:
+        elif how == "try":
             return tried_with_arguments(path, xla), None
         else:
             treadle.load(path).signatures["main"]()
@@ -140,9 +151,9 @@ def serve():
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder, "program.mlir")
         for line in sys.stdin:
-            text, takes_arguments, xla = json.loads(line)
+            text, how, xla = json.loads(line)
             path.write_text(text)
-            print(json.dumps(outcome(path, takes_arguments, xla)), flush=True)
+            print(json.dumps(outcome(path, how, xla)), flush=True)
 
 
 class Runner:
@@ -153,7 +164,8 @@ class Runner:
     def __init__(self, xla):
         self.xla = xla
 
-    def outcome(self, program):
+    def outcome(self, program, how=None):
+        how = how or ("try" if program.takes_arguments else "run")
         if self.process is None:
             command = [sys.executable, __file__, "--serve"]
             self.process = subprocess.Popen(
@@ -164,7 +176,7 @@ class Runner:
                 stderr=subprocess.DEVNULL,
             )
         with contextlib.suppress(BrokenPipeError):
-            work = [program.text, program.takes_arguments, self.xla]
+            work = [program.text, how, self.xla]
             self.process.stdin.write(json.dumps(work) + "\n")
             self.process.stdin.flush()
         line = self.process.stdout.readline()
@@ -208,6 +220,30 @@ def report(folder, only, shows_files, xla):
     return sum(count["failed"] for count in counts.values())
 
 
+def report_of_verifier(folder, only, shows_files):
+    """Prints which programs are taken for what they aren't, and the sums, and returns how many."""
+    counts = collections.defaultdict(collections.Counter)
+    runner = Runner(xla=None)
+    for file in sorted(file for place in OF_THE_VERIFIER for file in folder.glob(place)):
+        name = file.relative_to(folder).as_posix()
+        if only and not any(word in name for word in only):
+            continue
+        for program in programs_of(file, name):
+            found, _ = runner.outcome(program, "load")
+            is_error = bool(found) and not found.startswith("crash")
+            passed = is_error if program.is_invalid else not found or "Unimplemented" in found
+            counts[name]["passed" if passed else "failed"] += 1
+            if not passed:
+                print(f"failed: {program.name}: {found or 'it is no error'}", flush=True)
+    if runner.process:
+        runner.close()
+    if shows_files:
+        print_counts(counts)
+    whole = sum(counts.values(), collections.Counter())
+    print_counts({"verifier": whole})
+    return whole["failed"]
+
+
 def print_counts(counts):
     for name, count in counts.items():
         sums = ", ".join(f"{count[kind]} {kind}" for kind in ("passed", "failed", "skipped"))
@@ -227,10 +263,13 @@ def main():
     parser.add_argument("--only", action="append", help="files whose path has this word in it")
     parser.add_argument("--files", action="store_true", help="also the sums of each file")
     parser.add_argument("--xla", metavar="PYTHON", help="compare with XLA, through JAX there")
+    parser.add_argument("--verifier", action="store_true", help="load the verifier's tests")
     options = parser.parse_args()
     folder = options.folder / "stablehlo"
     if not any((folder / place).is_dir() for place in PLACES):
         parser.error(f"{folder} has none of {', '.join(PLACES)}: name a checkout of StableHLO")
+    if options.verifier:
+        sys.exit(report_of_verifier(folder, options.only, options.files) > 0)
     sys.exit(report(folder, options.only, options.files, options.xla) > 0)
 
 

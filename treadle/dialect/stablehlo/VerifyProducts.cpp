@@ -230,9 +230,9 @@ static FailureOr<SmallVector<WindowDim>> verifyConvolution(Op op, Convolution &w
   if (failed(whole.verifyLayouts()) || failed(whole.verifyFeatures()))
     return failure();
   size_t rank = whole.dims.input.spatial.size();
-  if (auto reversal = op.getWindowReversal())
-    if (failed(expectCount(op, reversal->size(), rank, "window_reversal")))
-      return failure();
+  if (SmallVector<int64_t> reversal = orNone(op.getWindowReversal());
+      !reversal.empty() && failed(expectCount(op, reversal.size(), rank, "window_reversal")))
+    return failure();
   return whole.window({.strides = orNone(op.getWindowStrides()),
                        .padding = std::move(padding),
                        .baseDilations = orNone(op.getLhsDilation()),

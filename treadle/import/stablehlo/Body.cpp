@@ -17,8 +17,8 @@ using namespace treadle::hlo;
 //===----------------------------------------------------------------------===//
 
 SmallVector<int64_t> hlo::numbersOr(Operation *op, StringRef key, size_t count, int64_t value) {
-  Attribute attr = op->getAttr(key);
-  return attr ? numbers(attr) : SmallVector<int64_t>(count, value);
+  SmallVector<int64_t> found = numbers(op, key);
+  return found.empty() ? SmallVector<int64_t>(count, value) : found;
 }
 
 int64_t hlo::numberOr(Operation *op, StringRef key, int64_t value) {

@@ -168,7 +168,7 @@ using stablehlo::numbers;
 inline SmallVector<int64_t> numbers(Operation *op, StringRef key) {
   return numbers(op->getAttr(key));
 }
-/// `count` copies of `value` where the op doesn't state it.
+/// `count` copies of `value` where the op doesn't state it, or states nothing.
 SmallVector<int64_t> numbersOr(Operation *op, StringRef key, size_t count, int64_t value);
 int64_t numberOr(Operation *op, StringRef key, int64_t value);
 inline StringRef word(Operation *op, StringRef key) { return stablehlo::word(op->getAttr(key)); }
