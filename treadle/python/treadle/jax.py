@@ -293,7 +293,7 @@ class _Rules(collections.abc.MutableMapping):
     """How JAX writes an operation: by a rule of this platform's own, or as for CPUs, but for what
     only XLA's CPU backend has to have so."""
 
-    NOT_AS_CPUS = ("dot_general",)
+    NOT_AS_CPUS = ("bcsr_dot_general", "dot_general")
 
     def __init__(self, of_cpus):
         self._of_cpus = of_cpus  # modules that are imported later add to it
