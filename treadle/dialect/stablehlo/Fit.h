@@ -3,6 +3,7 @@
 #pragma once
 
 #include "treadle/dialect/stablehlo/Ops.h"
+#include "treadle/dialect/stablehlo/Window.h"
 
 #include "mlir/IR/TypeUtilities.h"
 
@@ -60,13 +61,6 @@ LogicalResult expectTypes(Operation *op, StringRef what, mlir::TypeRange found,
                           mlir::TypeRange expected);
 
 // --- windows -----------------------------------------------------------------------------------
-
-/// A window's place along one dimension.
-struct WindowDim {
-  int64_t size, stride = 1, low = 0, high = 0, baseDilation = 1, dilation = 1;
-  /// How often it fits in; unknown in an unknown size.
-  int64_t places(int64_t base) const;
-};
 
 /// What ops with windows state of each dimension; empty lists stand for what isn't stated.
 struct WindowAttributes {

@@ -1,6 +1,7 @@
 // Matrix products, convolutions, transforms.
 #include "treadle/dialect/stablehlo/Convolution.h"
 #include "treadle/dialect/stablehlo/Ops.h"
+#include "treadle/dialect/stablehlo/Window.h"
 #include "treadle/import/stablehlo/Body.h"
 #include "treadle/import/stablehlo/Lapack.h"
 
@@ -159,6 +160,7 @@ void ConvolutionReader::readAttributes() {
   reversal = numbersOr(op, "window_reversal", rank, 0);
   groups = numberOr(op, "feature_group_count", 1);
   batchGroups = numberOr(op, "batch_group_count", 1);
+  padding.assign(2 * rank, 0);
   if (auto dynamic = dyn_cast<stablehlo::DynamicConvOp>(op))
     dynamicPadding = body.of(dynamic.getPadding());
   else
@@ -233,11 +235,11 @@ Value ConvolutionReader::dilatedAndPadded(Value x) {
     low[i + 1] = padding[2 * i];
     high[i + 1] = padding[2 * i + 1];
     interior[i + 1] = inputDilation[i] - 1;
-    int64_t &size = shape[i + 1];
-    if (dynamicPadding)
-      size = ShapedType::kDynamic;
-    else if (!ShapedType::isDynamic(size))
-      size = (size ? size + (size - 1) * interior[i + 1] : 0) + low[i + 1] + high[i + 1];
+    stablehlo::WindowDim one{.size = 1,
+                             .low = padding[2 * i],
+                             .high = padding[2 * i + 1],
+                             .baseDilation = inputDilation[i]};
+    shape[i + 1] = dynamicPadding ? ShapedType::kDynamic : one.places(shape[i + 1]);
   }
   Value lowValue = body.vector(low), highValue = body.vector(high);
   if (dynamicPadding) {

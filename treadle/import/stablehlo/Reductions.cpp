@@ -1,4 +1,5 @@
 // Reductions, windows, sorts: ops with a function of scalars.
+#include "treadle/dialect/stablehlo/Window.h"
 #include "treadle/import/stablehlo/Tables.h"
 
 #include "mlir/IR/Matchers.h"
@@ -116,13 +117,6 @@ static LogicalResult readReduce(Body &body, Operation *op) {
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// Of each dimension what is before it and behind it; a single number is that of all.
-static SmallVector<int64_t> paddingOf(Operation *op, size_t rank) {
-  SmallVector<int64_t> padding = numbersOr(op, "padding", 2 * rank, 0);
-  padding.resize(2 * rank, padding.empty() ? 0 : padding.back());
-  return padding;
-}
-
 /// Several inputs: what lies at each place of the windows, stacked, and reduced along the stack.
 static LogicalResult readReduceWindows(Body &body, Operation *op) {
   constexpr int64_t mostPlaces = 4096;
@@ -132,11 +126,11 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
   SmallVector<int64_t> strides = numbersOr(op, "window_strides", rank, 1),
                        holes = numbersOr(op, "base_dilations", rank, 1),
                        steps = numbersOr(op, "window_dilations", rank, 1),
-                       padding = paddingOf(op, rank);
+                       padding = numbersOr(op, "padding", 2 * rank, 0);
   auto type = dyn_cast<RankedTensorType>(body.resultType(op));
-  int64_t places = 1;
+  double places = 1; // which may be more than an integer can count
   for (int64_t size : window)
-    places *= size;
+    places *= static_cast<double>(size);
   // Along dimensions of unknown size everything is taken, if each window is one place.
   int64_t wholeDims = 0;
   bool isKnown = type && type.getRank() == std::ssize(window);
@@ -166,9 +160,10 @@ static LogicalResult readReduceWindows(Body &body, Operation *op) {
     Value x = input(body, op, k);
     inits.push_back(input(body, op, count + k));
     SmallVector<int64_t> shape(rankedOf(x).getShape());
-    for (size_t i = 0; i < rank; ++i)
-      if (!ShapedType::isDynamic(shape[i]))
-        shape[i] = (shape[i] ? shape[i] + (shape[i] - 1) * interior[i] : 0) + low[i] + high[i];
+    for (size_t i = 0; i < rank; ++i) {
+      stablehlo::WindowDim one{.size = 1, .low = low[i], .high = high[i], .baseDilation = holes[i]};
+      shape[i] = one.places(shape[i]);
+    }
     x = body.node("XlaPad",
                   {x, inits.back(), body.vector(low), body.vector(high), body.vector(interior)},
                   rankedOf(x).clone(shape));
@@ -218,7 +213,7 @@ static std::optional<Running> findRunning(Operation *op) {
   auto type = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
   SmallVector<int64_t> window = numbers(op, "window_dimensions");
   size_t rank = window.size();
-  SmallVector<int64_t> padding = paddingOf(op, rank);
+  SmallVector<int64_t> padding = numbersOr(op, "padding", 2 * rank, 0);
   for (StringRef key : {"window_strides", "base_dilations", "window_dilations"})
     if (llvm::any_of(numbersOr(op, key, rank, 1), [](int64_t step) { return step != 1; }))
       return std::nullopt;
@@ -267,7 +262,7 @@ static LogicalResult readReduceWindow(Body &body, Operation *op) {
   SmallVector<Value> inputs{input(body, op, 0), input(body, op, 1), body.vector(window)};
   for (StringRef key : {"window_strides", "base_dilations", "window_dilations"})
     inputs.push_back(body.vector(numbersOr(op, key, rank, 1)));
-  SmallVector<int64_t> padding = paddingOf(op, rank);
+  SmallVector<int64_t> padding = numbersOr(op, "padding", 2 * rank, 0);
   inputs.push_back(body.integers(padding, {rank, 2}));
   Attrs attrs;
   attrs.append("computation", body.func(function->name));
@@ -282,7 +277,7 @@ static LogicalResult readSelectAndScatter(Body &body, Operation *op) {
     return failure();
   Value x = input(body, op, 0);
   size_t rank = rankedOf(x).getRank();
-  SmallVector<int64_t> padding = paddingOf(op, rank);
+  SmallVector<int64_t> padding = numbersOr(op, "padding", 2 * rank, 0);
   Attrs attrs;
   attrs.append("select", body.func(select->name));
   attrs.append("scatter", body.func(scatter->name));
